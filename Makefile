@@ -1,0 +1,197 @@
+# perfrec: one file builds everything; objects go to $(O), never into the tree.
+# `make help` lists the targets.
+
+O	?= build
+PREFIX	?= /usr/local
+LIBDIR	?= $(PREFIX)/lib
+CFLAGS	?= -O2 -g
+V	?= 0
+SAN	?=
+
+Q	= $(if $(filter 1,$(V)),,@)
+say	= $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n')
+
+VERSION	= 0.1.0
+MACHINE	:= $(shell uname -m)
+# No package is asked for while this file is parsed: `make demo` and
+# `make check` start on a machine that has none.
+PKGS	= libprotobuf-c libelf jansson libdeflate
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
+PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread
+CHECK_LIBS = $(shell pkg-config --libs check)
+
+WARN	= -Wall -Wextra -Werror -Wshadow -Wpointer-arith -Wstrict-prototypes \
+	  -Wmissing-prototypes -Wvla -Wformat=2 -Wno-format-nonliteral
+SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"'
+# '=', not ':=': $@ is the object's own name only when a recipe expands it.
+BASE	= -std=gnu11 $(WARN) $(DEFS) -iquote . -iquote $(O) -MMD -MP -MF $@.d
+
+COLLECTOR_MAINS = collector/collect_main.c collector/perfrec_main.c \
+	  collector/symbolize_main.c
+COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*.c)) \
+	  $(wildcard shared/*.c)
+PROTO	= $(patsubst %.proto,$(O)/%.pb-c,$(wildcard proto/*.proto))
+COLLECTOR_OBJ = $(COLLECTOR_SRC:%.c=$(O)/%.o) $(PROTO:%=%.o)
+PRELOAD_SRC = $(wildcard preload/*.c)
+PRELOAD_ASM = $(wildcard preload/*_$(MACHINE).S)
+PRELOAD_OBJ = $(PRELOAD_SRC:%.c=$(O)/%.os) $(PRELOAD_ASM:%.S=$(O)/%.os)
+SHIM	= $(O)/libperfrec_preload.so
+UNIT	= $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+STRESS	= $(patsubst tests/stress/%.c,$(O)/tests/stress/%,$(wildcard tests/stress/stress_*.c))
+TOOLS	= $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(wildcard tests/tools/*.c))
+FUZZ	= $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: all
+all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize
+
+.PHONY: help
+help:
+	@echo 'make              build perfrec into $(O)/'
+	@echo 'make demo         install what is missing, build, record an example'
+	@echo 'make check        install what is missing, build, pass every test'
+	@echo 'make install      to PREFIX ($(PREFIX)) below DESTDIR; make uninstall'
+	@echo 'make bench        measure perfrec beside floors and peers (bench-quick)'
+	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
+	@echo 'make check-asan   the unit tests, corpora and collector under ASan, UBSan'
+	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
+	@echo 'make check-real   real programs from their sources, some by perfrec cc'
+	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
+	@echo 'make check-arm64  the shim and the rings for arm64, in an emulator'
+	@echo 'make check-loop   unit, shim and stress tests until one fails'
+	@echo 'make check-unit, check-shim, check-e2e, check-stress   parts of the tests'
+	@echo 'make clean        remove $(O)/'
+	@echo
+	@echo 'O=DIR where objects go; V=1 shows commands; CC, CFLAGS, LDFLAGS, PREFIX,'
+	@echo 'DESTDIR as usual; SAN=address,undefined or SAN=thread for the collector'
+
+# The two commands of the README. Each runs make anew, once pkg-config and
+# the libraries are there.
+.PHONY: demo check
+demo:
+	$(Q)sh scripts/install-deps.sh build
+	$(Q)$(MAKE) --no-print-directory all $(O)/tests/progs/demo
+	$(Q)O=$(O) sh scripts/demo.sh
+check:
+	$(Q)sh scripts/install-deps.sh build check
+	$(Q)$(MAKE) --no-print-directory check-all
+
+.PHONY: check-all check-unit check-e2e
+check-all: check-unit check-shim check-fuzz check-e2e
+check-unit: all $(UNIT) $(TOOLS)
+	$(Q)O=$(O) sh scripts/run-suites.sh $(UNIT)
+check-e2e: all
+	$(Q)O=$(O) sh scripts/run-e2e.sh
+# Replays what the fuzzers have found, and their seeds.
+.PHONY: check-fuzz
+check-fuzz: $(FUZZ)
+	$(Q)set -e; for f in $(FUZZ); do \
+		$$f tests/fuzz/corpus/$${f##*/fuzz_}/*; done
+
+.PHONY: install uninstall clean
+MANS	= perfrec.1 perfrec-cc.1 perfrec-collect.1 perfrec-ctl.1 \
+	  libperfrec_preload.7
+UNITDIR	= $(PREFIX)/lib/systemd/user
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) \
+		$(DESTDIR)$(PREFIX)/libexec/perfrec \
+		$(DESTDIR)$(UNITDIR) \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man7)
+	install -m 755 $(O)/perfrec $(O)/perfrec-collect $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(O)/perfrec-symbolize \
+		$(DESTDIR)$(PREFIX)/libexec/perfrec
+	install -m 644 $(SHIM) $(DESTDIR)$(LIBDIR)
+	sed 's|@BINDIR@|$(PREFIX)/bin|' dist/perfrec-collect.service \
+		>$(DESTDIR)$(UNITDIR)/perfrec-collect.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/perfrec-collect.service
+	for m in $(MANS); do install -m 644 docs/man/$$m \
+		$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,perfrec perfrec-collect) \
+		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-symbolize \
+		$(DESTDIR)$(LIBDIR)/$(notdir $(SHIM)) \
+		$(DESTDIR)$(UNITDIR)/perfrec-collect.service
+	for m in $(MANS); do \
+		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done
+clean:
+	rm -rf $(O)
+
+# --- the shim: position independent, self-contained, never a sanitizer -----
+$(O)/preload/%.os: preload/%.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SHIM_CFLAGS) -c -o $@ $<
+$(O)/preload/%.os: preload/%.S
+	$(say) AS $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+SHIM_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+	  -fno-stack-protector \
+	  $(if $(findstring clang,$(CC)),,-fno-instrument-functions) \
+	  -fno-exceptions -fno-asynchronous-unwind-tables -fno-sanitize=all
+$(SHIM): $(PRELOAD_OBJ) preload/perfrec.map
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) \
+		-Wl,-z,now,-z,relro,-z,defs,--as-needed \
+		-Wl,--version-script=preload/perfrec.map -o $@ $(PRELOAD_OBJ)
+
+# What one rule makes for another stays.
+.SECONDARY:
+
+# --- the collector and the command -----------------------------------------
+$(O)/collector/%.o: collector/%.c $(PROTO:%=%.h)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
+$(O)/shared/%.o: shared/%.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -c -o $@ $<
+$(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h &: proto/%.proto
+	$(say) PROTOC $<
+	$(Q)mkdir -p $(O)/proto
+	$(Q)protoc-c --proto_path=proto --c_out=$(O)/proto $<
+$(O)/proto/%.o: $(O)/proto/%.c
+	$(say) CC $@
+	$(Q)$(CC) -std=gnu11 -iquote $(O) -I$(O)/proto $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
+$(O)/libcollector.a: $(COLLECTOR_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(O)/perfrec-collect: $(O)/collector/collect_main.o $(O)/libcollector.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+$(O)/perfrec: $(O)/collector/perfrec_main.o $(O)/libcollector.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+# The only one with libdw in it.
+$(O)/perfrec-symbolize: $(O)/collector/symbolize_main.o $(O)/libcollector.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
+		$(shell pkg-config --libs libdw libelf)
+
+# --- tests ------------------------------------------------------------------
+$(O)/tests/unit/%: tests/unit/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(UNIT_EXTRA_$*) $(O)/libcollector.a $(CHECK_LIBS) $(PKG_LIBS) $(LDFLAGS)
+$(O)/tests/stress/%: tests/stress/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+$(O)/tests/tools/%: tests/tools/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+include $(wildcard tests/*.mk)
+
+# Not what real programs (make check-real) leave in theirs.
+-include $(shell find $(O) -path $(O)/real -prune -o -name '*.d' -type f -print 2>/dev/null)

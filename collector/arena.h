@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * arena - the collector's side of the memory that a program shares with it,
+ * and who uses it: the program, and the children it forked since.
+ */
+#ifndef PERFREC_COLLECTOR_ARENA_H
+#define PERFREC_COLLECTOR_ARENA_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/jobs.h"
+#include "collector/pause.h"
+#include "collector/ring_get.h"
+#include "shared/ring_shm.h"
+#include "shared/wire.h"
+
+struct map_log;
+struct process;
+struct recording;
+struct thread;
+
+struct arena {
+	uint32_t refs;
+	struct page_shm *page; /* the mapping */
+	uint64_t bytes;
+	uint32_t slot_count, ring_cells; /* as checked: page's may change */
+	enum wire_clock clock;
+	dev_t device; /* of the memfd, as /proc/PID/maps has it */
+	ino_t inode;
+	uid_t uid; /* of the program that said hello */
+	uint64_t search_after_ns; /* under lock: see process.c */
+	struct recording *recording; /* a reference */
+	uint64_t start_flow; /* link from the image before; 0: none */
+	uint32_t broken; /* any thread: it is read no more */
+	uint32_t forked; /* its program has called fork() */
+	uint32_t off; /* control is CONTROL_OFF, for good */
+	uint64_t session; /* its number */
+	/* For a person; any thread. */
+	uint64_t live_spans, live_lost;
+	uint32_t live_threads;
+	struct pause_list pauses; /* main thread begins and ends them */
+	struct map_log *map_log; /* a reference */
+	size_t map_events; /* of it that its drain worker knows of */
+	size_t map_opened; /* and that the jobs thread has dealt with */
+	uint64_t idle_since_ns; /* main thread: no process left since */
+
+	/* Each belongs to the drain worker of its slot. */
+	struct arena_slot {
+		struct ring_get ring; /* see arena_ring() */
+		struct thread *thread; /* NULL: nobody's */
+		uint64_t checked_ns; /* when it was last seen alive */
+		bool abandoned; /* its owner goes on, unrecorded */
+		bool later; /* who its owner is, is not known yet */
+		uint32_t warm; /* any worker: see arena_warm() */
+	} * slot;
+
+	pthread_mutex_t lock;
+	struct process *processes; /* under lock */
+	bool map_posted; /* under lock: map_job is on its way */
+	bool held, paused; /* under lock: see session.c */
+	struct arena *next; /* main thread's list */
+	struct jobs *jobs; /* where free_job goes; NULL: nowhere */
+	struct job free_job, map_job;
+};
+
+/*
+ * Map the arena behind @fd (which stays the caller's) if it is what @hello
+ * says: a memfd of exactly that size that nobody can shrink. Returns 0, or
+ * -errno with *@why a sentence for the log. The caller holds one reference.
+ */
+int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
+	      const char **why);
+struct arena *arena_get(struct arena *arena);
+/* Any thread. The last one leaves the end to arena->jobs: it may be that of a
+ * recording, too. */
+void arena_put(struct arena **arena);
+
+struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);
+/* The reader of slot @index, made when it is first asked for. Its worker. */
+struct ring_get *arena_ring(struct arena *arena, uint32_t index);
+/* Lets the program record, or ends that for good: OFF stays. Any thread. */
+void arena_control(struct arena *arena, enum control_shm control);
+bool arena_is_off(const struct arena *arena);
+/* True for the first caller only: the program wrote nonsense. Any thread. */
+bool arena_break(struct arena *arena);
+bool arena_is_broken(const struct arena *arena);
+
+/* Have the files opened that the program says it has loaded, if there are any
+ * new ones. The drain worker of slot 0. */
+void arena_follow_map(struct arena *arena);
+
+/*
+ * Make the pages at the start of ring @index exist, once, so that a thread that
+ * claims its slot next finds them: the first touch of a shared page costs the
+ * program more than all the records on it. Any thread.
+ */
+void arena_warm(struct arena *arena, uint32_t index);
+
+#endif

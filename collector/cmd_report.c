@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/cmd_report.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/cmd_record.h"
+#include "collector/log.h"
+#include "collector/size.h"
+#include "collector/summary_print.h"
+#include "collector/summary_read.h"
+#include "collector/usage.h"
+#include "shared/compiler.h"
+
+static const char usage[] =
+	"usage: perfrec report [options] [DIR]\n"
+	"Print the summary of the recording in DIR (default: " RECORD_DIR ").\n"
+	"\n"
+	"  --sort KEY   order of functions: self (default), total, calls, "
+	"name\n"
+	"  --limit N    show N functions, 0 for all (default: 20; all with "
+	"--json)\n"
+	"  --json       print it as JSON\n"
+	"  --help       print this\n";
+
+struct report_options {
+	struct summary_print_options print;
+	bool json;
+	bool limited; /* --limit was given */
+};
+
+/* The parsers return USAGE_GO_ON, or the exit status. */
+static int parse_order(const char *text, enum summary_order *out)
+{
+	static const char *const names[] = {
+		[SUMMARY_BY_SELF] = "self",
+		[SUMMARY_BY_TOTAL] = "total",
+		[SUMMARY_BY_CALLS] = "calls",
+		[SUMMARY_BY_NAME] = "name",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*out = (enum summary_order)i;
+			return USAGE_GO_ON;
+		}
+	}
+	log_err("--sort '%s': choose self, total, calls or name", text);
+	return USAGE_WRONG;
+}
+
+static int parse_limit(const char *text, struct report_options *options)
+{
+	uint64_t limit;
+
+	if (size_parse_count(text, 0, UINT32_MAX, &limit)) {
+		log_err("--limit '%s': give a number of functions, 0 for all",
+			text);
+		return USAGE_WRONG;
+	}
+	options->print.limit = limit;
+	options->limited = true;
+	return USAGE_GO_ON;
+}
+
+static int parse_options(int argc, char **argv, struct report_options *options)
+{
+	enum { OPT_SORT = 256, OPT_LIMIT, OPT_JSON, OPT_HELP };
+	static const struct option table[] = {
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ NULL, 0, NULL, 0 },
+	};
+	int result = USAGE_GO_ON;
+	int c;
+
+	while (result == USAGE_GO_ON &&
+	       (c = getopt_long(argc, argv, ":", table, NULL)) != -1) {
+		switch (c) {
+		case OPT_SORT:
+			result = parse_order(optarg, &options->print.order);
+			break;
+		case OPT_LIMIT:
+			result = parse_limit(optarg, options);
+			break;
+		case OPT_JSON:
+			options->json = true;
+			break;
+		case OPT_HELP:
+			fputs(usage, stdout);
+			return USAGE_OK;
+		default:
+			return usage_bad_option(c, argv, "perfrec report");
+		}
+	}
+	if (result == USAGE_GO_ON && argc - optind > 1) {
+		log_err("'%s': one recording at a time; see perfrec report "
+			"--help",
+			argv[optind + 1]);
+		return USAGE_WRONG;
+	}
+	if (optind < argc)
+		options->print.dir = argv[optind];
+	return result;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_options options = {
+		.print = { .dir = RECORD_DIR, .limit = SUMMARY_LIMIT },
+	};
+	struct summary *summary;
+	int result = parse_options(argc, argv, &options);
+
+	if (result != USAGE_GO_ON)
+		return result;
+	if (summary_read(options.print.dir, &summary))
+		return USAGE_FAILED;
+	if (options.json) {
+		summary_sort(summary, options.print.order);
+		result = summary_write_json(
+			summary, options.limited ? options.print.limit : 0,
+			stdout);
+	} else {
+		result = summary_print(summary, &options.print, stdout);
+	}
+	summary_free(&summary);
+	if (result)
+		log_err("cannot write the report: %s", strerror(-result));
+	return result ? USAGE_FAILED : USAGE_OK;
+}

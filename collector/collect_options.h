@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * collect_options - the command line of perfrec-collect.
+ */
+#ifndef PERFREC_COLLECTOR_COLLECT_OPTIONS_H
+#define PERFREC_COLLECTOR_COLLECT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/filter.h"
+#include "collector/log.h"
+#include "shared/wire.h"
+
+#define DRAIN_WORKERS_MAX 8 /* as many as an arena has doorbells */
+
+struct collect_options {
+	const char *output; /* folder */
+	const char *socket; /* NULL: the usual place */
+	enum wire_on_full on_full;
+	bool compress;
+	uint64_t max_bytes; /* 0: by the free space */
+	uint64_t max_total; /* of the daemon's recordings; 0: the same */
+	struct filter filter;
+	uint32_t depth; /* 0: all */
+	uint32_t workers; /* 0: by the number of CPUs */
+	int control_fd; /* --recording; -1: daemon */
+	const uid_t *allowed;
+	size_t allowed_count;
+	enum log_level log_level;
+	char *const *command; /* of the recording, NULL-terminated; or NULL */
+};
+
+/*
+ * Parse the command line. Lists in *@out are allocated once and never freed.
+ * Returns -1 to go on, else the status to exit with: 0 after --help and
+ * --version, 2 after a message about wrong usage.
+ */
+int collect_options_parse(int argc, char **argv, struct collect_options *out);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/gz_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define BUFFER_BYTES (64 * 1024)
+#define NAME_BYTES 128
+/* Tells zlib to write gzip's header, with the largest window. */
+#define WINDOW_BITS (15 + 16)
+#define MEMORY_LEVEL 8
+#define LEVEL 6
+
+struct gz_file {
+	int dir_fd, fd;
+	int err;
+	z_stream stream;
+	char name[NAME_BYTES], temporary[NAME_BYTES + 8];
+	uint8_t buffer[BUFFER_BYTES]; /* what is compressed */
+};
+
+static int open_temporary(struct gz_file *file, const char *name)
+{
+	int length = snprintf(file->name, sizeof(file->name), "%s", name);
+
+	if (length < 0 || (size_t)length >= sizeof(file->name))
+		return -ENAMETOOLONG;
+	snprintf(file->temporary, sizeof(file->temporary), ".%s.new", name);
+	file->fd = openat(file->dir_fd, file->temporary,
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			  0600);
+	return file->fd < 0 ? -errno : 0;
+}
+
+int gz_file_new(int dir_fd, const char *name, struct gz_file **out)
+{
+	struct gz_file *file = calloc(1, sizeof(*file));
+	int err;
+
+	if (!file)
+		return -ENOMEM;
+	file->dir_fd = dir_fd;
+	if (deflateInit2(&file->stream, LEVEL, Z_DEFLATED, WINDOW_BITS,
+			 MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(file);
+		return -ENOMEM;
+	}
+	err = open_temporary(file, name);
+	if (err) {
+		deflateEnd(&file->stream);
+		free(file);
+		return err;
+	}
+	file->stream.next_out = file->buffer;
+	file->stream.avail_out = sizeof(file->buffer);
+	*out = file;
+	return 0;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+	ssize_t done;
+
+	while (size) {
+		done = write(fd, bytes, size);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		bytes += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Hands what was compressed to the kernel. */
+static void empty_buffer(struct gz_file *file)
+{
+	z_stream *stream = &file->stream;
+
+	file->err = write_all(file->fd, file->buffer,
+			      sizeof(file->buffer) - stream->avail_out);
+	stream->next_out = file->buffer;
+	stream->avail_out = sizeof(file->buffer);
+}
+
+int gz_file_write(struct gz_file *file, const void *bytes, size_t size)
+{
+	z_stream *stream = &file->stream;
+
+	/* zlib does not write there, but its type says so. */
+	stream->next_in = (Bytef *)(uintptr_t)bytes;
+	stream->avail_in = (uInt)size;
+	while (!file->err && stream->avail_in) {
+		deflate(stream, Z_NO_FLUSH);
+		if (!stream->avail_out)
+			empty_buffer(file);
+	}
+	return file->err;
+}
+
+static void finish(struct gz_file *file)
+{
+	int state = Z_OK;
+
+	while (!file->err && state != Z_STREAM_END) {
+		state = deflate(&file->stream, Z_FINISH);
+		empty_buffer(file);
+	}
+}
+
+int gz_file_close(struct gz_file **file, int err)
+{
+	struct gz_file *old = *file;
+
+	*file = NULL;
+	if (!err)
+		finish(old);
+	err = err ? err : old->err;
+	if (close(old->fd) < 0 && !err)
+		err = -errno;
+	if (!err &&
+	    renameat(old->dir_fd, old->temporary, old->dir_fd, old->name) < 0)
+		err = -errno;
+	if (err)
+		unlinkat(old->dir_fd, old->temporary, 0);
+	deflateEnd(&old->stream);
+	free(old);
+	return err;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * out_pprof - a message of protobuf may be written as many that follow each
+ * other, so every piece here is a Profile with one thing in it: packed,
+ * compressed and forgotten. What stays in memory is the strings' numbers; a
+ * string is written when it is first referred to, in the order of its number.
+ */
+#include "collector/out_pprof.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/gz_file.h"
+#include "collector/symbol_name.h"
+#include "proto/profile.pb-c.h"
+#include "shared/compiler.h"
+
+#define STRINGS_MIN 1024u
+#define STRINGS_MAX (1u << 30)
+#define LABELS 4
+
+/* protobuf-c prefixes all it generates with the package. */
+typedef Perftools__Profiles__Profile pb_profile;
+typedef Perftools__Profiles__ValueType pb_value_type;
+typedef Perftools__Profiles__Sample pb_sample;
+typedef Perftools__Profiles__Label pb_label;
+typedef Perftools__Profiles__Mapping pb_mapping;
+typedef Perftools__Profiles__Location pb_location;
+typedef Perftools__Profiles__Line pb_line;
+typedef Perftools__Profiles__Function pb_function;
+
+#define PROFILE_INIT PERFTOOLS__PROFILES__PROFILE__INIT
+
+/* Sets optional scalar @field of message @m. */
+#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
+/* Makes message @one the only one of repeated @field of @m. */
+#define ONE(m, field, one) ((m)->n_##field = 1, (m)->field = &(one))
+
+struct string {
+	const char *text; /* NULL: an empty place */
+	int64_t number;
+};
+
+struct out_pprof {
+	struct gz_file *file;
+	int err; /* the first */
+	uint64_t bytes;
+	uint8_t *buffer; /* where a piece is packed */
+	size_t buffer_bytes;
+	struct string *strings; /* hash table */
+	uint32_t string_count, string_mask;
+};
+
+static void fail(struct out_pprof *out, int err)
+{
+	if (!out->err)
+		out->err = err;
+}
+
+static void put(struct out_pprof *out, const pb_profile *piece)
+{
+	size_t size = perftools__profiles__profile__get_packed_size(piece);
+
+	if (out->err)
+		return;
+	if (size > out->buffer_bytes) {
+		free(out->buffer);
+		out->buffer_bytes = 2 * size;
+		out->buffer = malloc(out->buffer_bytes);
+		if (!out->buffer) {
+			out->buffer_bytes = 0;
+			fail(out, -ENOMEM);
+			return;
+		}
+	}
+	perftools__profiles__profile__pack(piece, out->buffer);
+	out->bytes += size;
+	fail(out, gz_file_write(out->file, out->buffer, size));
+}
+
+/* --- strings ----------------------------------------------------------------
+ */
+
+static void put_string(struct out_pprof *out, const char *text)
+{
+	pb_profile piece = PROFILE_INIT;
+	char *clean = strdup(text);
+
+	if (!clean) {
+		fail(out, -ENOMEM);
+		return;
+	}
+	symbol_name_clean(clean);
+	ONE(&piece, string_table, clean);
+	put(out, &piece);
+	free(clean);
+}
+
+/* FNV-1a, 64 bit. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
+	return hash ^ hash >> 32;
+}
+
+static struct string *find_string(struct out_pprof *out, const char *text)
+{
+	uint64_t i = hash_text(text);
+	struct string *string;
+
+	for (;; i++) {
+		string = &out->strings[i & out->string_mask];
+		if (!string->text || !strcmp(string->text, text))
+			return string;
+	}
+}
+
+/* Makes sure that one more string leaves the table at most half full. */
+static bool reserve_string(struct out_pprof *out)
+{
+	struct string *old = out->strings;
+	uint32_t old_mask = out->string_mask, i;
+	uint32_t size = old ? 2 * (old_mask + 1) : STRINGS_MIN;
+
+	if (old && 2 * (out->string_count + 1) <= old_mask)
+		return true;
+	if (size > STRINGS_MAX)
+		return false;
+	out->strings = calloc(size, sizeof(*out->strings));
+	if (!out->strings) {
+		out->strings = old;
+		return false;
+	}
+	out->string_mask = size - 1;
+	for (i = 0; old && i <= old_mask; i++)
+		if (old[i].text)
+			*find_string(out, old[i].text) = old[i];
+	free(old);
+	return true;
+}
+
+static int64_t number_of(struct out_pprof *out, const char *text)
+{
+	struct string *string;
+
+	if (!reserve_string(out)) {
+		fail(out, -ENOMEM);
+		return 0;
+	}
+	string = find_string(out, text);
+	if (!string->text) {
+		*string = (struct string){ text, out->string_count++ };
+		put_string(out, text);
+	}
+	return string->number;
+}
+
+/* --- pieces -----------------------------------------------------------------
+ */
+
+static pb_value_type value_type(struct out_pprof *out, const char *type,
+				const char *unit)
+{
+	pb_value_type value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+
+	SET(&value, type, number_of(out, type));
+	SET(&value, unit, number_of(out, unit));
+	return value;
+}
+
+static void put_head(struct out_pprof *out)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_value_type calls, wall, *types[OUT_VALUES];
+
+	number_of(out, ""); /* is 0 */
+	calls = value_type(out, "calls", "count");
+	wall = value_type(out, "wall", "nanoseconds");
+	types[OUT_CALLS] = &calls;
+	types[OUT_WALL_NS] = &wall;
+	piece.n_sample_type = OUT_VALUES;
+	piece.sample_type = types;
+	piece.period_type = &wall;
+	SET(&piece, period, 1);
+	SET(&piece, default_sample_type, number_of(out, "wall"));
+	put(out, &piece);
+}
+
+int out_pprof_new(int dir_fd, const char *name, struct out_pprof **out)
+{
+	struct out_pprof *pprof = calloc(1, sizeof(*pprof));
+	int err;
+
+	if (!pprof)
+		return -ENOMEM;
+	err = gz_file_new(dir_fd, name, &pprof->file);
+	if (err) {
+		free(pprof);
+		return err;
+	}
+	put_head(pprof);
+	*out = pprof;
+	return 0;
+}
+
+void out_pprof_mapping(struct out_pprof *out, const struct out_mapping *one)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
+	pb_mapping *pointer = &mapping;
+
+	SET(&mapping, id, one->id);
+	SET(&mapping, memory_start, one->start);
+	SET(&mapping, memory_limit, one->end);
+	SET(&mapping, file_offset, one->file_offset);
+	SET(&mapping, filename, number_of(out, one->path));
+	SET(&mapping, build_id, number_of(out, one->build_id));
+	SET(&mapping, has_functions, one->has_functions);
+	SET(&mapping, has_filenames, one->has_lines);
+	SET(&mapping, has_line_numbers, one->has_lines);
+	/* An inlined function that is instrumented has calls of its own. */
+	SET(&mapping, has_inline_frames, one->has_functions);
+	ONE(&piece, mapping, pointer);
+	put(out, &piece);
+}
+
+void out_pprof_function(struct out_pprof *out, const struct out_function *one)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_function function = PERFTOOLS__PROFILES__FUNCTION__INIT;
+	pb_function *pointer = &function;
+
+	SET(&function, id, one->id);
+	SET(&function, name, number_of(out, one->name));
+	SET(&function, system_name, function.name);
+	SET(&function, filename, number_of(out, one->file));
+	SET(&function, start_line, one->start_line);
+	ONE(&piece, function, pointer);
+	put(out, &piece);
+}
+
+void out_pprof_location(struct out_pprof *out, const struct out_location *one)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_location location = PERFTOOLS__PROFILES__LOCATION__INIT;
+	pb_line line = PERFTOOLS__PROFILES__LINE__INIT;
+	pb_location *pointer = &location;
+	pb_line *line_pointer = &line;
+
+	SET(&line, function_id, one->function);
+	SET(&line, line, one->line);
+	SET(&location, id, one->id);
+	SET(&location, mapping_id, one->mapping);
+	SET(&location, address, one->address);
+	ONE(&location, line, line_pointer);
+	ONE(&piece, location, pointer);
+	put(out, &piece);
+}
+
+static pb_label text_label(struct out_pprof *out, const char *key,
+			   const char *text)
+{
+	pb_label label = PERFTOOLS__PROFILES__LABEL__INIT;
+
+	SET(&label, key, number_of(out, key));
+	SET(&label, str, number_of(out, text));
+	return label;
+}
+
+static pb_label number_label(struct out_pprof *out, const char *key,
+			     int64_t number)
+{
+	pb_label label = PERFTOOLS__PROFILES__LABEL__INIT;
+
+	SET(&label, key, number_of(out, key));
+	SET(&label, num, number);
+	return label;
+}
+
+void out_pprof_sample(struct out_pprof *out, uint64_t *stack, size_t depth,
+		      const int64_t value[OUT_VALUES],
+		      const struct out_labels *labels)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
+	pb_sample *pointer = &sample;
+	int64_t values[OUT_VALUES] = { value[0], value[1] };
+	pb_label label[LABELS] = {
+		text_label(out, "process", labels->process),
+		text_label(out, "thread", labels->thread),
+		number_label(out, "pid", labels->pid),
+		number_label(out, "tid", labels->tid),
+	};
+	pb_label *label_pointers[LABELS] = { &label[0], &label[1], &label[2],
+					     &label[3] };
+
+	sample.n_location_id = depth;
+	sample.location_id = stack;
+	sample.n_value = OUT_VALUES;
+	sample.value = values;
+	sample.n_label = labels->tid ? LABELS : LABELS - 1;
+	sample.label = label_pointers;
+	ONE(&piece, sample, pointer);
+	put(out, &piece);
+}
+
+uint64_t out_pprof_bytes(const struct out_pprof *out)
+{
+	return out->bytes;
+}
+
+static void put_end(struct out_pprof *out, const struct out_profile_end *end)
+{
+	pb_profile piece = PROFILE_INIT;
+	int64_t *comments = calloc(end->comment_count + 1, sizeof(*comments));
+	size_t i;
+
+	if (!comments) {
+		fail(out, -ENOMEM);
+		return;
+	}
+	for (i = 0; i < end->comment_count; i++)
+		comments[i] = number_of(out, end->comments[i]);
+	piece.n_comment = end->comment_count;
+	piece.comment = comments;
+	SET(&piece, time_nanos, (int64_t)MIN(end->time_ns, INT64_MAX));
+	SET(&piece, duration_nanos, (int64_t)MIN(end->duration_ns, INT64_MAX));
+	put(out, &piece);
+	free(comments);
+}
+
+int out_pprof_close(struct out_pprof **out, int err,
+		    const struct out_profile_end *end)
+{
+	struct out_pprof *old = *out;
+
+	*out = NULL;
+	fail(old, err);
+	put_end(old, end);
+	err = gz_file_close(&old->file, old->err);
+	free(old->buffer);
+	free(old->strings);
+	free(old);
+	return err;
+}

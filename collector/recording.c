@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recording - begun by the main thread; workers and the jobs thread add to it
+ * under its lock, which none holds for long; ended by whoever gives the last
+ * reference back: the main thread in perfrec record, the jobs thread in the
+ * daemon.
+ *
+ * A trace is written as it comes and is valid at any moment. Everything else is
+ * summed up in memory, bounded by the number of functions and by LISTED_MAX,
+ * and written when the recording ends.
+ */
+#include "collector/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/clock_sync.h"
+#include "collector/collect_options.h"
+#include "collector/collector.h"
+#include "collector/log.h"
+#include "collector/out_perfetto.h"
+#include "collector/profile.h"
+#include "collector/summary_write.h"
+#include "collector/trace_file.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define TRACE_NAME "trace.pftrace"
+#define PROFILE_NAME "wall.pb.gz"
+#define MAX_BYTES_DEFAULT (4ULL << 30)
+/* For all trees and stacks of a recording, which a program could make grow. */
+#define BUDGET_BYTES (1ULL << 30)
+#define LISTED_MAX 65536
+/* As many marks as fit into one block of the trace. */
+#define LOSSY_MAX ((TRACE_BLOCK_BYTES - 64) / 32)
+#define PACKET_BYTES 8192
+
+uint64_t random_u64(void)
+{
+	uint64_t number;
+
+	/* Of these few bytes it never fails or gives less. */
+	while (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		;
+	return number;
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t default_max_bytes(int dir_fd)
+{
+	struct statvfs free_space;
+
+	if (fstatvfs(dir_fd, &free_space) < 0)
+		return MAX_BYTES_DEFAULT;
+	return MIN(MAX_BYTES_DEFAULT,
+		   free_space.f_bavail * free_space.f_frsize / 10);
+}
+
+static void write_preamble(struct recording *recording)
+{
+	const struct out_clocks clocks = {
+		.boottime = now_ns(CLOCK_BOOTTIME),
+		.monotonic = now_ns(CLOCK_MONOTONIC),
+		.realtime = now_ns(CLOCK_REALTIME),
+		.monotonic_coarse = now_ns(CLOCK_MONOTONIC_COARSE),
+		.monotonic_raw = now_ns(CLOCK_MONOTONIC_RAW),
+	};
+	const struct collect_options *options = recording->options;
+	const struct out_attribute attributes[] = {
+		{ "perfrec.version", PERFREC_VERSION, 0 },
+		{ "perfrec.command",
+		  options->command ? options->command[0] : "", 0 },
+		{ "perfrec.clock", recording->ticks ? "tsc" : "boottime", 0 },
+		{ "perfrec.on_full",
+		  options->on_full == WIRE_ON_FULL_BLOCK ? "block" : "drop",
+		  0 },
+		{ "perfrec.span_cost_ps", NULL,
+		  (int64_t)(recording->span_ns * 1000) },
+	};
+	uint8_t packet[PACKET_BYTES], uuid[16];
+	uint64_t half[2] = { random_u64(), random_u64() };
+
+	memcpy(uuid, half, sizeof(uuid));
+	trace_file_append(recording->trace, 1, packet,
+			  out_perfetto_preamble(packet, sizeof(packet), &clocks,
+						uuid, attributes,
+						ARRAY_SIZE(attributes)));
+}
+
+static int open_folder(const char *path, bool exclusive, int *out)
+{
+	int made = mkdir(path, 0700);
+
+	if (made < 0 && errno == EEXIST && exclusive)
+		return -EEXIST;
+	if (made < 0 && errno != EEXIST) {
+		log_err("cannot make folder '%s': %m (choose another with -o)",
+			path);
+		return -errno;
+	}
+	*out = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	if (*out >= 0)
+		return 0;
+	log_err("cannot open folder '%s': %m (choose another with -o)", path);
+	return -errno;
+}
+
+static int open_trace(struct recording *recording)
+{
+	const struct collect_options *options = recording->options;
+	struct trace_file_options trace = {
+		.dir_fd = recording->dir_fd,
+		.name = TRACE_NAME,
+		.compress = options->compress,
+		.producers = options->workers,
+	};
+	int err;
+
+	recording->max_bytes = options->max_bytes;
+	if (!recording->max_bytes)
+		recording->max_bytes = default_max_bytes(recording->dir_fd);
+	trace.max_bytes = recording->max_bytes;
+	err = trace_file_open(&trace, &recording->trace);
+	if (err)
+		log_err("cannot write '%s/%s': %s (choose another folder "
+			"with -o)",
+			recording->path, TRACE_NAME, strerror(-err));
+	return err;
+}
+
+static void recording_free(struct recording *recording)
+{
+	struct process_entry *process, *next_process;
+	struct thread_entry *thread, *next_thread;
+
+	for (process = recording->processes; process; process = next_process) {
+		next_process = process->next;
+		for (thread = process->threads; thread; thread = next_thread) {
+			next_thread = thread->next;
+			free(thread);
+		}
+		free(process->cmdline);
+		free(process);
+	}
+	function_table_release(&recording->functions);
+	profile_free(&recording->profile);
+	if (recording->dir_fd >= 0)
+		close(recording->dir_fd);
+	pthread_mutex_destroy(&recording->lock);
+	free(recording->lossy);
+	free(recording->path);
+	free(recording);
+}
+
+int recording_new(const struct collector *collector, const char *path,
+		  bool exclusive, struct recording **out)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	int err = -ENOMEM;
+
+	if (!recording)
+		return err;
+	*recording = (struct recording){
+		.refs = 1,
+		.options = collector->options,
+		.dir_fd = -1,
+		.path = strdup(path),
+		.budget = { BUDGET_BYTES },
+		.span_ns = collector->span_ns,
+		.ticks = collector->ticks,
+		.last_sequence = 1, /* of packets that belong to no thread */
+		.start_ns = clock_boottime_ns(),
+		.started = time(NULL),
+		.last_process = &recording->processes,
+	};
+	pthread_mutex_init(&recording->lock, NULL);
+	if (recording->path)
+		err = profile_new(collector->symbols, &recording->budget,
+				  &recording->profile);
+	if (!err)
+		err = open_folder(path, exclusive, &recording->dir_fd);
+	if (!err)
+		err = open_trace(recording);
+	if (err) {
+		recording_free(recording);
+		return err;
+	}
+	write_preamble(recording);
+	*out = recording;
+	return 0;
+}
+
+struct recording *recording_get(struct recording *recording)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&recording->refs, 1);
+	return recording;
+}
+
+void recording_put(struct recording **recording)
+{
+	struct recording *old = *recording;
+
+	*recording = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (!old || atom_add_sc(&old->refs, -1u) != 1)
+		return;
+	if (old->trace)
+		recording_finish(old);
+	if (old->ended)
+		old->ended(old);
+	recording_free(old);
+}
+
+/* All marks in one packet: readers take the last count they find for that of
+ * the whole trace. */
+static void write_losses(struct recording *recording)
+{
+	uint32_t *lossy = recording->lossy;
+	size_t count = 0;
+	uint8_t *packet;
+
+	/* A mark must come after all of its sequence, and only if there is
+	 * anything of it: the trace may have stopped before. */
+	trace_file_flush(recording->trace);
+	for (uint32_t i = 0; i < recording->lossy_count; i++)
+		if (trace_file_has(recording->trace, lossy[i]))
+			lossy[count++] = lossy[i];
+	if (!count)
+		return;
+	packet = malloc(OUT_LOSSES_BYTES(count));
+	if (!packet)
+		return;
+	trace_file_append_last(
+		recording->trace, packet,
+		out_perfetto_losses(packet, OUT_LOSSES_BYTES(count), lossy,
+				    count,
+				    recording->totals.dropped_spans +
+					    recording->totals.truncated_spans));
+	free(packet);
+}
+
+static int write_profile(struct recording *recording,
+			 struct recording_files *files)
+{
+	const struct totals *totals = &recording->totals;
+	const struct command_end *end = &recording->command_end;
+	const char *const *command =
+		(const char *const *)recording->options->command;
+	struct profile_header header = {
+		.start_ns = (uint64_t)recording->started * 1000000000,
+		.duration_ns = clock_boottime_ns() - recording->start_ns,
+		.lost_spans = totals->dropped_spans + totals->unslotted_spans,
+		.command = command ? command[0] : NULL,
+	};
+	struct stat status;
+	int err;
+
+	if (end->known)
+		header.duration_ns = end->end_ns - end->start_ns;
+	err = profile_write(recording->profile, &header, recording->dir_fd,
+			    PROFILE_NAME);
+	if (err) {
+		log_err("cannot write '%s/%s': %s", recording->path,
+			PROFILE_NAME, strerror(-err));
+		return err;
+	}
+	files->profile_name = PROFILE_NAME;
+	if (fstatat(recording->dir_fd, PROFILE_NAME, &status, 0) == 0)
+		files->profile_bytes = (uint64_t)status.st_size;
+	return 0;
+}
+
+int recording_finish(struct recording *recording)
+{
+	struct recording_files files = { 0 };
+	int profile_err, err;
+
+	if (recording->totals.overflowed_stacks)
+		log_warn("too many distinct call stacks: %llu calls are "
+			 "counted without their callers",
+			 (unsigned long long)
+				 recording->totals.overflowed_stacks);
+	write_losses(recording);
+	trace_file_flush(recording->trace);
+	files.trace_name = TRACE_NAME;
+	files.trace_bytes = trace_file_bytes(recording->trace);
+	files.trace_stopped = trace_file_close(&recording->trace);
+	if (files.trace_stopped && files.trace_stopped != -EFBIG)
+		log_err("the trace '%s/%s' is not complete: %s",
+			recording->path, TRACE_NAME,
+			strerror(-files.trace_stopped));
+	profile_err = write_profile(recording, &files);
+	err = summary_write(recording, &files);
+	if (err)
+		log_err("cannot write '%s/summary.json': %s", recording->path,
+			strerror(-err));
+	return profile_err ? profile_err : err;
+}
+
+uint32_t recording_sequence(struct recording *recording)
+{
+	/* relaxed: only that it is never given twice matters */
+	return atom_add_rlx(&recording->last_sequence, 1) + 1;
+}
+
+bool recording_list_process(struct recording *recording,
+			    struct process_entry *entry)
+{
+	bool room;
+
+	pthread_mutex_lock(&recording->lock);
+	recording->totals.processes++;
+	room = recording->listed < LISTED_MAX;
+	if (room) {
+		recording->listed++;
+		*recording->last_process = entry;
+		recording->last_process = &entry->next;
+	}
+	pthread_mutex_unlock(&recording->lock);
+	return room;
+}
+
+void recording_list_thread(struct recording *recording,
+			   struct process_entry *process,
+			   const struct thread_entry *entry)
+{
+	struct thread_entry *copy;
+
+	if (recording->listed >= LISTED_MAX)
+		return;
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return;
+	*copy = *entry;
+	copy->next = NULL;
+	recording->listed++;
+	*process->last_thread = copy;
+	process->last_thread = &copy->next;
+}
+
+void recording_list_loss(struct recording *recording, uint32_t sequence)
+{
+	uint32_t room = recording->lossy_room ? 2 * recording->lossy_room : 64;
+	uint32_t *longer;
+
+	if (recording->lossy_count == LOSSY_MAX)
+		return;
+	if (recording->lossy_count == recording->lossy_room) {
+		longer = realloc(recording->lossy, room * sizeof(*longer));
+		if (!longer)
+			return;
+		recording->lossy = longer;
+		recording->lossy_room = room;
+	}
+	recording->lossy[recording->lossy_count++] = sequence;
+}

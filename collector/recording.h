@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recording - one output folder: the trace as it grows, and what will be
+ * summed up in summary.json when the last program in it has ended.
+ */
+#ifndef PERFREC_COLLECTOR_RECORDING_H
+#define PERFREC_COLLECTOR_RECORDING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/cct.h"
+#include "collector/function_table.h"
+
+struct collect_options;
+struct collector;
+struct profile;
+struct snapshot;
+struct trace_file;
+
+enum process_end {
+	PROCESS_RUNNING = 0, /* when the recording ended, too */
+	PROCESS_EXITED,
+	PROCESS_EXECED,
+	PROCESS_BROKE, /* wrote nonsense */
+};
+
+/* What summary.json says about a thread. */
+struct thread_entry {
+	struct thread_entry *next;
+	pid_t tid;
+	char name[16];
+	uint64_t spans, dropped_spans, truncated_spans, wait_ns;
+};
+
+/* And about a process. */
+struct process_entry {
+	struct process_entry *next;
+	pid_t pid, parent;
+	char name[16];
+	char *cmdline; /* arguments, a NUL after each; NULL: unknown */
+	size_t cmdline_bytes;
+	uint64_t start_ns, end_ns;
+	enum process_end ended;
+	bool instrumented;
+	struct thread_entry *threads, **last_thread;
+};
+
+struct totals {
+	uint64_t processes, threads, spans;
+	uint64_t dropped_spans, truncated_spans;
+	uint64_t unslotted_spans, unslotted_threads;
+	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
+	uint64_t paused_spans, mixed_contexts, skipped_maps;
+	uint64_t waits, wait_ns;
+	uint64_t broken_rings, overflowed_stacks;
+	uint64_t trace_events;
+	uint64_t refused_programs; /* in perfrec record */
+};
+
+/* How the command that was recorded ended, as perfrec record tells. */
+struct command_end {
+	bool known;
+	int wait_status;
+	uint64_t start_ns, end_ns, user_ns, sys_ns;
+};
+
+struct recording {
+	uint32_t refs;
+	const struct collect_options *options;
+	int dir_fd;
+	char *path;
+	struct trace_file *trace;
+	uint64_t max_bytes;
+	struct budget budget;
+	struct profile *profile; /* the jobs thread's */
+	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
+	uint32_t snapshots; /* begun; main thread */
+	uint32_t snapshot_number; /* of the one under way; 0: none */
+	double span_ns; /* cost of one span */
+	bool ticks; /* the clock is the counter */
+	uint32_t last_sequence;
+	uint64_t start_ns; /* BOOTTIME */
+	int64_t started; /* seconds of the epoch */
+	struct command_end command_end;
+
+	/* For progress; any thread. */
+	uint64_t live_spans, live_dropped;
+
+	/* Of a recording of one session: see session.c. */
+	uint64_t session;
+	struct recording *next_open; /* under the collector's lock */
+	void (*ended)(struct recording *recording); /* NULL: nobody asks */
+	void *ended_context;
+
+	pthread_mutex_t lock; /* of everything below */
+	struct totals totals;
+	struct function_table functions;
+	struct process_entry *processes, **last_process;
+	uint32_t listed; /* entries of processes and threads */
+	uint32_t *lossy; /* sequences that lost something */
+	uint32_t lossy_count, lossy_room;
+	uint32_t ring_cells;
+};
+
+/*
+ * Start a recording in the folder @path, which is made; it may be there if
+ * not @exclusive, but must hold no recording. 0 or -errno; the log says what
+ * is wrong, but for -EEXIST of an exclusive folder. @collector must outlive
+ * it. The caller holds one reference.
+ */
+int recording_new(const struct collector *collector, const char *path,
+		  bool exclusive, struct recording **out);
+struct recording *recording_get(struct recording *recording);
+/* The last reference ends the recording as recording_finish() does. */
+void recording_put(struct recording **recording);
+
+/*
+ * Write what remains and summary.json, once nobody records into it any more.
+ * 0 or -errno of the first file that is not whole; the log says which.
+ */
+int recording_finish(struct recording *recording);
+
+/* A number for one more thread, from 2 up, never used again. Any thread. */
+uint32_t recording_sequence(struct recording *recording);
+/* Keep @entry for the summary, whose owner goes on to fill it in under lock;
+ * false when there are too many: it stays the caller's. */
+bool recording_list_process(struct recording *recording,
+			    struct process_entry *entry);
+/* Copies @entry to @process's list, unless there are too many. Under lock. */
+void recording_list_thread(struct recording *recording,
+			   struct process_entry *process,
+			   const struct thread_entry *entry);
+/* Remember that @sequence is not complete. Under lock. */
+void recording_list_loss(struct recording *recording, uint32_t sequence);
+
+uint64_t random_u64(void);
+
+#endif

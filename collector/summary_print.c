@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From top to bottom in the order of the page: head, table of functions,
+ * losses, cost and advice, notes, files. Each part is one function that
+ * writes nothing when there is nothing to say.
+ */
+#include "collector/summary_print.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/size.h"
+#include "shared/compiler.h"
+
+/* The hooks taking more of the run than this is worth advice. */
+#define COST_SHARE_HIGH (1.0 / 3)
+/* The advice aims at this, with at most so many functions. */
+#define COST_SHARE_GOAL 0.2
+#define ADVICE_MAX 8
+#define ADVICE_COLUMNS 80
+/* Fewer calls than this part of all are not worth an option. */
+#define ADVICE_CALLS_MIN 0.01
+
+static void put_clean(const char *text, size_t length, FILE *out)
+{
+	for (; length; length--, text++) {
+		unsigned char c = (unsigned char)*text;
+		/* U+0080 to U+009F steer terminals too. */
+		bool c1 = c == 0xc2 && length > 1 &&
+			  ((unsigned char)text[1] & 0xe0) == 0x80;
+
+		fputc(c < 0x20 || c == 0x7f || c1 ? '?' : c, out);
+		if (c1) {
+			text++;
+			length--;
+		}
+	}
+}
+
+static void put_text(const char *text, FILE *out)
+{
+	put_clean(text, strlen(text), out);
+}
+
+/* A word as a shell takes it: plain, or between single quotes. */
+static void put_quoted(const char *word, FILE *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_";
+
+	if (word[0] && !word[strspn(word, plain)]) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (;;) {
+		size_t length = strcspn(word, "'");
+
+		put_clean(word, length, out);
+		word += length;
+		if (!*word++)
+			break;
+		fputs("'\\''", out);
+	}
+	fputc('\'', out);
+}
+
+static void put_command(const struct summary *summary, FILE *out)
+{
+	for (const char **word = summary->command; *word; word++) {
+		if (word != summary->command)
+			fputc(' ', out);
+		put_quoted(*word, out);
+	}
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void print_end(const struct summary *summary, FILE *out)
+{
+	if (summary->exited)
+		fprintf(out, "  (exit status %d)", summary->exit_status);
+	else if (summary->exit_signal)
+		fprintf(out, "  (killed by signal %d: %s)",
+			summary->exit_signal, strsignal(summary->exit_signal));
+	else if (summary->running)
+		fputs("  (recording ended before the program did)", out);
+	else if (summary->attached)
+		fputs("  (attached: exit status unknown)", out);
+	else
+		fputs("  (exit status unknown)", out);
+}
+
+static void print_times(const struct summary *summary, FILE *out)
+{
+	char wall[SIZE_TEXT], user[SIZE_TEXT], sys[SIZE_TEXT];
+
+	fprintf(out, "  wall time  %s", size_format_ns(summary->wall_ns, wall));
+	if (summary->knows_cpu)
+		fprintf(out, "  (user %s, system %s)",
+			size_format_ns(summary->user_ns, user),
+			size_format_ns(summary->sys_ns, sys));
+	fputc('\n', out);
+}
+
+static void print_head(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char spans[SIZE_TEXT], threads[SIZE_TEXT], processes[SIZE_TEXT];
+
+	fputs("\nperfrec: ", out);
+	put_command(summary, out);
+	print_end(summary, out);
+	fputs("\n\n", out);
+	print_times(summary, out);
+	fprintf(out, "  recorded   %s span%s of %s thread%s in %s process%s\n",
+		size_format_count(totals->spans, spans), plural(totals->spans),
+		size_format_count(totals->threads, threads),
+		plural(totals->threads),
+		size_format_count(totals->processes, processes),
+		totals->processes == 1 ? "" : "es");
+}
+
+static bool has_many_modules(const struct summary *summary)
+{
+	for (size_t i = 1; i < summary->function_count; i++)
+		if (strcmp(summary->functions[i].module,
+			   summary->functions[0].module) != 0)
+			return true;
+	return false;
+}
+
+static void print_function(const struct summary_function *function,
+			   uint64_t all_self_ns, bool with_module, FILE *out)
+{
+	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT];
+	const char *slash = strrchr(function->module, '/');
+	double percent = 0;
+
+	if (all_self_ns)
+		percent =
+			100.0 * (double)function->self_ns / (double)all_self_ns;
+	fprintf(out, "  %15s  %9s  %5.1f  %9s  ",
+		size_format_count(function->calls, calls),
+		size_format_ns(function->self_ns, self), percent,
+		size_format_ns(function->total_ns, total));
+	put_text(function->name, out);
+	if (with_module) {
+		fputs("  [", out);
+		put_text(slash ? slash + 1 : function->module, out);
+		fputc(']', out);
+	}
+	fputc('\n', out);
+}
+
+static void print_functions(const struct summary *summary,
+			    const struct summary_print_options *options,
+			    FILE *out)
+{
+	size_t count = summary->function_count;
+	size_t shown = options->limit ? MIN(count, options->limit) : count;
+	bool with_module = has_many_modules(summary);
+	uint64_t all_self_ns = 0;
+
+	if (!count)
+		return;
+	for (size_t i = 0; i < count; i++)
+		all_self_ns += summary->functions[i].self_ns;
+	fprintf(out, "\n  %15s  %9s  %5s  %9s  %s\n", "calls", "self time", "%",
+		"total", "function");
+	for (size_t i = 0; i < shown; i++)
+		print_function(&summary->functions[i], all_self_ns, with_module,
+			       out);
+	if (shown < count)
+		fprintf(out,
+			"  (%zu of %zu functions; all: perfrec report "
+			"--limit 0 %s)\n",
+			shown, count, options->dir);
+}
+
+static void print_loss(uint64_t count, const char *what, const char *prefix,
+		       FILE *out)
+{
+	char text[SIZE_TEXT];
+
+	if (count)
+		fprintf(out, "%s%s %s\n", prefix,
+			size_format_count(count, text), what);
+}
+
+void summary_print_losses(const struct summary *summary, const char *prefix,
+			  FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+
+	print_loss(totals->dropped_spans,
+		   "spans: the ring was full (record with --on-full block, "
+		   "or a larger --ring-size)",
+		   prefix, out);
+	print_loss(totals->truncated_spans,
+		   "ends of spans: they were closed where the loss began",
+		   prefix, out);
+	print_loss(totals->unslotted_spans,
+		   "spans of threads that found no free slot", prefix, out);
+	print_loss(
+		totals->broken_rings,
+		"rings: the program overwrote them; what came before is kept",
+		prefix, out);
+	print_loss(totals->refused_programs,
+		   "of the programs: refused by the collector, which says why",
+		   prefix, out);
+	if (totals->trace_stopped) {
+		fprintf(out, "%sthe rest of the trace: ", prefix);
+		put_text(totals->trace_stopped, out);
+		fputs(" (calls and times are of the whole run)\n", out);
+	}
+}
+
+static bool is_complete(const struct summary *summary)
+{
+	const struct summary_totals *totals = &summary->totals;
+
+	return !totals->dropped_spans && !totals->truncated_spans &&
+	       !totals->unslotted_spans && !totals->broken_rings &&
+	       !totals->refused_programs && !totals->trace_stopped;
+}
+
+static void print_oddities(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char count[SIZE_TEXT], time[SIZE_TEXT];
+
+	if (totals->waits)
+		fprintf(out,
+			"  waited     %s in all, %s time%s, for the collector "
+			"(a full ring; see --on-full)\n",
+			size_format_ns(totals->wait_ns, time),
+			size_format_count(totals->waits, count),
+			plural(totals->waits));
+	if (totals->repaired_slices)
+		fprintf(out,
+			"  repaired   %s slice%s that ended without an exit "
+			"hook (longjmp, C++ exceptions)\n",
+			size_format_count(totals->repaired_slices, count),
+			plural(totals->repaired_slices));
+	if (totals->folded_spans)
+		fprintf(out,
+			"  folded     %s span%s deeper than 512: counted, but "
+			"not drawn in the trace\n",
+			size_format_count(totals->folded_spans, count),
+			plural(totals->folded_spans));
+	if (totals->paused_spans)
+		fprintf(out,
+			"  paused     %s span%s begun while recording was "
+			"paused: not recorded\n",
+			size_format_count(totals->paused_spans, count),
+			plural(totals->paused_spans));
+	if (totals->mixed_contexts)
+		fprintf(out,
+			"  mixed      %s switch%s to contexts of unknown "
+			"origin: their spans may be incomplete\n",
+			size_format_count(totals->mixed_contexts, count),
+			totals->mixed_contexts == 1 ? "" : "es");
+	if (totals->skipped_maps)
+		fprintf(out,
+			"  names      may be wrong where libraries took each "
+			"other's place: too fast, %s time%s\n",
+			size_format_count(totals->skipped_maps, count),
+			plural(totals->skipped_maps));
+}
+
+/* A function is the better to exclude the more often it is called and the
+ * less it does itself: calls squared over self time. */
+static double advice_score(const struct summary_function *function)
+{
+	double calls = (double)function->calls;
+
+	return calls * calls / ((double)function->self_ns + 1);
+}
+
+static int by_advice(const void *left, const void *right)
+{
+	const struct summary_function *const *a = left, *const *b = right;
+	double one = advice_score(*a), other = advice_score(*b);
+
+	return one < other ? 1 : one > other ? -1 : 0;
+}
+
+/* "--exclude" with the name as a glob that matches only itself, as a shell
+ * takes it; NULL when out of memory. The caller frees it. */
+static char *exclude_option(const char *name)
+{
+	char *glob = malloc(2 * strlen(name) + 1);
+	char *to = glob;
+	char *option = NULL;
+	size_t size;
+	FILE *out = glob ? open_memstream(&option, &size) : NULL;
+
+	if (!out) {
+		free(glob);
+		return NULL;
+	}
+	for (; *name; name++) {
+		if (strchr("*?[]\\", *name) || (*name == '@' && to == glob))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	*to = '\0';
+	fputs("--exclude ", out);
+	put_quoted(glob, out);
+	free(glob);
+	fclose(out);
+	return option;
+}
+
+/* Each line of the advice can be pasted with the next one. */
+static void put_advice(const char *name, size_t *column, FILE *out)
+{
+	char *option = exclude_option(name);
+	size_t length = option ? strlen(option) : 0;
+
+	if (!option)
+		return;
+	if (*column && *column + length > ADVICE_COLUMNS) {
+		fputs(" \\\n", out);
+		*column = 0;
+	}
+	fprintf(out, "%s%s", *column ? " " : "             ", option);
+	*column += length + 1;
+	free(option);
+}
+
+static void print_advice(const struct summary *summary, FILE *out)
+{
+	size_t count = summary->function_count, chosen = 0, column = 0;
+	const struct summary_function **best = calloc(count + 1, sizeof(*best));
+	double share = summary->cost_share;
+	double spans = (double)summary->totals.spans;
+
+	if (!best)
+		return;
+	for (size_t i = 0; i < count; i++)
+		best[i] = &summary->functions[i];
+	qsort(best, count, sizeof(*best), by_advice);
+	for (size_t i = 0; i < count && chosen < ADVICE_MAX; i++) {
+		double part = (double)best[i]->calls / spans;
+
+		if (share < COST_SHARE_GOAL)
+			break;
+		if (part < ADVICE_CALLS_MIN)
+			continue;
+		if (!chosen++)
+			fputs("             these are called most and do "
+			      "least; "
+			      "without them times are truer:\n",
+			      out);
+		put_advice(best[i]->name, &column, out);
+		share -= summary->cost_share * part;
+	}
+	if (chosen)
+		fputc('\n', out);
+	free(best);
+}
+
+static void print_cost(const struct summary *summary, FILE *out)
+{
+	char time[SIZE_TEXT];
+
+	if (!summary->totals.spans)
+		return;
+	fprintf(out,
+		"  own cost   %.1f ns a span, %s in all: %.1f %% of the %s\n",
+		summary->span_ns, size_format_ns(summary->cost_ns, time),
+		100 * summary->cost_share,
+		summary->knows_cpu ? "CPU time" : "run");
+	if (summary->cost_share > COST_SHARE_HIGH)
+		print_advice(summary, out);
+}
+
+/* Why there may be nothing at all, and what to do about it. A program without
+ * hooks says no hello: it looks as one that has no use for LD_PRELOAD. */
+static void print_notes(const struct summary *summary, FILE *out)
+{
+	if (summary->totals.spans || summary->totals.refused_programs)
+		return;
+	if (!summary->instrumented)
+		fputs("\n  No function of this program is instrumented, so "
+		      "there is nothing to see. Rebuild it with\n"
+		      "      gcc -g -finstrument-functions ...\n"
+		      "      clang -g -finstrument-functions-after-inlining "
+		      "...\n"
+		      "  If it is: linked statically or set-user-ID, it does "
+		      "not load perfrec's library.\n",
+		      out);
+	else if (summary->filtered)
+		fputs("\n  Nothing is left of this program by --filter and "
+		      "--exclude.\n",
+		      out);
+}
+
+static void print_files(const struct summary *summary, const char *dir,
+			FILE *out)
+{
+	char bytes[SIZE_TEXT];
+
+	fputs("\n  files in ", out);
+	put_text(dir, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < summary->file_count; i++) {
+		const struct summary_file *file = &summary->files[i];
+
+		fprintf(out, "  %9s  ", size_format_bytes(file->bytes, bytes));
+		put_text(file->name, out);
+		if (strcmp(file->name, "trace.pftrace") == 0)
+			fputs("  open it in https://ui.perfetto.dev", out);
+		else if (strcmp(file->name, "wall.pb.gz") == 0)
+			fputs("  go tool pprof -http :0, or "
+			      "https://www.speedscope.app",
+			      out);
+		fputc('\n', out);
+	}
+	fputs("             summary.json   perfrec report ", out);
+	put_quoted(dir, out);
+	fputc('\n', out);
+}
+
+int summary_print(struct summary *summary,
+		  const struct summary_print_options *options, FILE *out)
+{
+	summary_sort(summary, options->order);
+	print_head(summary, out);
+	if (!is_complete(summary))
+		summary_print_losses(summary, "  lost       ", out);
+	else if (summary->totals.spans)
+		fputs("  lost       nothing\n", out);
+	print_oddities(summary, out);
+	print_cost(summary, out);
+	print_functions(summary, options, out);
+	print_notes(summary, out);
+	print_files(summary, options->dir, out);
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}

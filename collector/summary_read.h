@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * summary_read - the summary.json of a recording, as structures. It is read
+ * as a file of unknown origin: what is missing is 0 or "", what is of the
+ * wrong type makes it no recording.
+ */
+#ifndef PERFREC_COLLECTOR_SUMMARY_READ_H
+#define PERFREC_COLLECTOR_SUMMARY_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct summary_function {
+	const char *name, *module; /* path of the module */
+	uint64_t calls, self_ns, total_ns;
+};
+
+struct summary_file {
+	const char *name;
+	uint64_t bytes;
+};
+
+struct summary_totals {
+	uint64_t processes, threads, spans;
+	uint64_t dropped_spans; /* never recorded */
+	uint64_t truncated_spans; /* recorded without their end */
+	uint64_t unslotted_spans, unslotted_threads; /* no room for a thread */
+	uint64_t repaired_slices, orphan_ends; /* longjmp and the like */
+	uint64_t folded_spans; /* too deep for the trace */
+	uint64_t paused_spans; /* begun while recording was paused */
+	uint64_t mixed_contexts; /* switches that could not be followed */
+	uint64_t skipped_maps; /* changes of the load map likewise */
+	uint64_t waits, wait_ns; /* the program's for the collector */
+	uint64_t broken_rings;
+	uint64_t refused_programs; /* not recorded; the log says why */
+	const char *trace_stopped; /* NULL, or why */
+};
+
+struct summary {
+	const char **command; /* its words; ends with a NULL */
+	uint64_t wall_ns, user_ns, sys_ns;
+	bool knows_cpu; /* user_ns and sys_ns were measured */
+	bool exited; /* else: by a signal, if that is not 0, or not known */
+	int exit_status, exit_signal;
+	bool attached; /* to a daemon, which learns no exit status */
+	bool running; /* some process was, when the recording ended */
+	bool instrumented; /* some process was */
+	bool filtered; /* by --filter or --exclude */
+	struct summary_totals totals;
+	double span_ns; /* perfrec's cost of one span */
+	uint64_t cost_ns; /* of all of them */
+	double cost_share; /* of the run: 0 to 1 */
+	size_t function_count;
+	struct summary_function *functions; /* by self time, longest first */
+	size_t file_count;
+	struct summary_file *files;
+	void *document; /* what all strings above live in */
+};
+
+/*
+ * Read @dir/summary.json. On success the caller owns *@out and ends it with
+ * summary_free(). On failure one line that names @dir and the way out is
+ * logged. Returns 0 or -errno (-EBADMSG: no recording).
+ */
+int summary_read(const char *dir, struct summary **out);
+void summary_free(struct summary **summary);
+
+enum summary_order {
+	SUMMARY_BY_SELF,
+	SUMMARY_BY_TOTAL,
+	SUMMARY_BY_CALLS,
+	SUMMARY_BY_NAME,
+};
+
+/* Largest first, names from A to Z; equal ones by name, then module. */
+void summary_sort(struct summary *summary, enum summary_order order);
+
+/*
+ * Write summary.json again with the functions in their present order, no
+ * more than @limit of them (0: all). 0 or -EIO.
+ */
+int summary_write_json(const struct summary *summary, size_t limit, FILE *out);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * summary_write - one function for each object of the file, in the order of the
+ * file; summary_read.c is the other half. Strings come from programs and file
+ * systems: what is no UTF-8 is written with '?' for the bytes that are not
+ * ASCII.
+ */
+#include "collector/summary_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/clock_sync.h"
+#include "collector/collect_options.h"
+#include "collector/recording.h"
+#include "shared/compiler.h"
+
+#define SUMMARY_NAME "summary.json"
+#define SUMMARY_TEMPORARY ".summary.json.new"
+#define TEXT_MAX 4096
+
+/* @text as JSON; bytes that are no UTF-8 become '?'. */
+static json_t *text(const char *text)
+{
+	char clean[TEXT_MAX];
+	json_t *json = json_string(text);
+	size_t i;
+
+	if (json)
+		return json;
+	snprintf(clean, sizeof(clean), "%s", text);
+	for (i = 0; clean[i]; i++)
+		if ((unsigned char)clean[i] >= 0x80)
+			clean[i] = '?';
+	return json_string(clean);
+}
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+static json_t *number_if(bool known, uint64_t value)
+{
+	return known ? number(value) : json_null();
+}
+
+static json_t *perfrec(void)
+{
+	return json_pack("{s:s, s:i}", "version", PERFREC_VERSION, "wire",
+			 (int)WIRE_VERSION);
+}
+
+static json_t *arguments(const char *cmdline, size_t bytes)
+{
+	json_t *list = json_array();
+	size_t at = 0;
+
+	while (at + 1 < bytes) {
+		json_array_append_new(list, text(cmdline + at));
+		at += strlen(cmdline + at) + 1;
+	}
+	return list;
+}
+
+static json_t *command(const struct recording *recording)
+{
+	char *const *argument = recording->options->command;
+	const struct process_entry *first = recording->processes;
+	json_t *list;
+
+	if (!argument)
+		return first ? arguments(first->cmdline, first->cmdline_bytes)
+			     : json_array();
+	list = json_array();
+	for (; *argument; argument++)
+		json_array_append_new(list, text(*argument));
+	return list;
+}
+
+static json_t *started(const struct recording *recording)
+{
+	time_t seconds = (time_t)recording->started;
+	char buffer[32];
+	struct tm utc;
+
+	gmtime_r(&seconds, &utc);
+	strftime(buffer, sizeof(buffer), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	return json_string(buffer);
+}
+
+static json_t *exit_status(const struct command_end *end)
+{
+	if (!end->known)
+		return json_null();
+	if (WIFSIGNALED(end->wait_status))
+		return json_pack("{s:i}", "signal", WTERMSIG(end->wait_status));
+	return json_pack("{s:i}", "status", WEXITSTATUS(end->wait_status));
+}
+
+static json_t *globs(const char *const *glob, size_t count)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		json_array_append_new(list, text(glob[i]));
+	return list;
+}
+
+static json_t *settings(const struct recording *recording)
+{
+	const struct collect_options *options = recording->options;
+	const struct filter *filter = &options->filter;
+
+	return json_pack("{s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:b, s:o}",
+			 "attached", options->control_fd < 0, "on_full",
+			 options->on_full == WIRE_ON_FULL_BLOCK ? "block"
+								: "drop",
+			 "ring_cells", number(recording->ring_cells), "clock",
+			 recording->ticks ? "tsc" : "boottime", "filter",
+			 globs(filter->only, filter->only_count), "exclude",
+			 globs(filter->except, filter->except_count), "depth",
+			 number(options->depth), "compress", options->compress,
+			 "max_size", number(recording->max_bytes));
+}
+
+static json_t *stopped(int error)
+{
+	if (!error)
+		return json_null();
+	return text(error == -EFBIG ? "--max-size reached" : strerror(-error));
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return 1000000000ULL * (uint64_t)(usage.ru_utime.tv_sec +
+					  usage.ru_stime.tv_sec) +
+	       1000ULL * (uint64_t)(usage.ru_utime.tv_usec +
+				    usage.ru_stime.tv_usec);
+}
+
+static json_t *totals(const struct recording *recording,
+		      const struct recording_files *files)
+{
+	const struct totals *sum = &recording->totals;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "processes", sum->processes },
+		{ "threads", sum->threads },
+		{ "spans", sum->spans },
+		{ "dropped_spans", sum->dropped_spans },
+		{ "truncated_spans", sum->truncated_spans },
+		{ "unslotted_spans", sum->unslotted_spans },
+		{ "unslotted_threads", sum->unslotted_threads },
+		{ "filtered_spans", sum->filtered_spans },
+		{ "repaired_slices", sum->repaired_slices },
+		{ "orphan_ends", sum->orphan_ends },
+		{ "folded_spans", sum->folded_spans },
+		{ "paused_spans", sum->paused_spans },
+		{ "mixed_contexts", sum->mixed_contexts },
+		{ "skipped_maps", sum->skipped_maps },
+		{ "waits", sum->waits },
+		{ "wait_ns", sum->wait_ns },
+		{ "broken_rings", sum->broken_rings },
+		{ "refused_programs", sum->refused_programs },
+		{ "trace_bytes", files->trace_bytes },
+		{ "trace_events", sum->trace_events },
+		{ "collector_cpu_ns", own_cpu_ns() },
+	};
+	json_t *object = json_object();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		json_object_set_new(object, rows[i].name,
+				    number(rows[i].value));
+	json_object_set_new(object, "trace_stopped",
+			    stopped(files->trace_stopped));
+	return object;
+}
+
+/* The share is of the CPU time of the programs, where that is known: hooks
+ * run on all threads at once. */
+static json_t *cost(const struct recording *recording, uint64_t wall_ns)
+{
+	const struct command_end *end = &recording->command_end;
+	double total = recording->span_ns * (double)recording->totals.spans;
+	double run =
+		(double)(end->known ? end->user_ns + end->sys_ns : wall_ns);
+
+	run = MAX(run, total);
+	return json_pack("{s:f, s:o, s:f}", "span_ns", recording->span_ns,
+			 "total_ns", number((uint64_t)total), "share",
+			 run > 0 ? total / run : 0.0);
+}
+
+static json_t *thread(const struct thread_entry *entry)
+{
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "tid",
+			 (int)entry->tid, "name", text(entry->name), "spans",
+			 number(entry->spans), "dropped_spans",
+			 number(entry->dropped_spans), "truncated_spans",
+			 number(entry->truncated_spans), "wait_ns",
+			 number(entry->wait_ns));
+}
+
+static json_t *process(const struct process_entry *entry, uint64_t now_ns)
+{
+	static const char *const ended[] = { "running", "exit", "exec",
+					     "broken" };
+	const struct thread_entry *one;
+	json_t *threads = json_array();
+
+	for (one = entry->threads; one; one = one->next)
+		json_array_append_new(threads, thread(one));
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "pid",
+			 (int)entry->pid, "parent", (int)entry->parent, "name",
+			 text(entry->name), "cmdline",
+			 arguments(entry->cmdline, entry->cmdline_bytes),
+			 "start_ns", number(entry->start_ns), "end_ns",
+			 number(entry->end_ns ? entry->end_ns : now_ns),
+			 "ended", ended[entry->ended], "instrumented",
+			 entry->instrumented, "threads", threads);
+}
+
+static json_t *processes(const struct recording *recording)
+{
+	const struct process_entry *entry;
+	uint64_t now_ns = clock_boottime_ns();
+	json_t *list = json_array();
+
+	for (entry = recording->processes; entry; entry = entry->next)
+		json_array_append_new(list, process(entry, now_ns));
+	return list;
+}
+
+static json_t *functions(struct recording *recording)
+{
+	struct function_table *table = &recording->functions;
+	json_t *list = json_array();
+	size_t i;
+
+	function_table_sort(table);
+	for (i = 0; i < table->count; i++) {
+		const struct function_total *one = &table->entry[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
+				  text(one->name), "module", text(one->module),
+				  "calls", number(one->calls), "self_ns",
+				  number(one->self_ns), "total_ns",
+				  number(one->total_ns)));
+	}
+	return list;
+}
+
+static json_t *file(const char *name, uint64_t bytes)
+{
+	return json_pack("{s:s, s:o}", "name", name, "bytes", number(bytes));
+}
+
+static json_t *files_list(const struct recording_files *files)
+{
+	json_t *list = json_array();
+
+	json_array_append_new(list,
+			      file(files->trace_name, files->trace_bytes));
+	if (files->profile_name)
+		json_array_append_new(
+			list, file(files->profile_name, files->profile_bytes));
+	return list;
+}
+
+/* Of a program that attached: until the last of its processes had ended. */
+static uint64_t wall_ns(const struct recording *recording)
+{
+	const struct command_end *end = &recording->command_end;
+	const struct process_entry *entry;
+	uint64_t last_ns = 0;
+
+	if (end->known)
+		return end->end_ns - end->start_ns;
+	for (entry = recording->processes; entry; entry = entry->next)
+		last_ns = MAX(last_ns, entry->end_ns ? entry->end_ns
+						     : clock_boottime_ns());
+	return MAX(last_ns, recording->start_ns) - recording->start_ns;
+}
+
+static json_t *summary(struct recording *recording,
+		       const struct recording_files *files)
+{
+	const struct command_end *end = &recording->command_end;
+	uint64_t wall = wall_ns(recording);
+	json_t *root = json_object();
+
+	json_object_set_new(root, "perfrec", perfrec());
+	json_object_set_new(root, "command", command(recording));
+	json_object_set_new(root, "started", started(recording));
+	json_object_set_new(root, "wall_ns", number(wall));
+	json_object_set_new(root, "user_ns",
+			    number_if(end->known, end->user_ns));
+	json_object_set_new(root, "sys_ns", number_if(end->known, end->sys_ns));
+	json_object_set_new(root, "exit", exit_status(end));
+	json_object_set_new(root, "settings", settings(recording));
+	json_object_set_new(root, "totals", totals(recording, files));
+	json_object_set_new(root, "cost", cost(recording, wall));
+	json_object_set_new(root, "processes", processes(recording));
+	json_object_set_new(root, "functions", functions(recording));
+	json_object_set_new(root, "files", files_list(files));
+	return root;
+}
+
+static int write_json(const json_t *root, int dir_fd)
+{
+	int fd = openat(dir_fd, SUMMARY_TEMPORARY,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	FILE *file;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	file = fdopen(fd, "w");
+	if (!file) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	errno = EIO;
+	if (json_dumpf(root, file, JSON_INDENT(1)) < 0 ||
+	    fputc('\n', file) == EOF)
+		err = -errno;
+	if (fclose(file) && !err)
+		err = -errno;
+	return err;
+}
+
+int summary_write(struct recording *recording,
+		  const struct recording_files *files)
+{
+	json_t *root = summary(recording, files);
+	int dir_fd = recording->dir_fd, err;
+
+	err = write_json(root, dir_fd);
+	json_decref(root);
+	if (!err &&
+	    renameat(dir_fd, SUMMARY_TEMPORARY, dir_fd, SUMMARY_NAME) < 0)
+		err = -errno;
+	if (err && err != -EEXIST)
+		unlinkat(dir_fd, SUMMARY_TEMPORARY, 0);
+	return err;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * init - recording starts with the constructor, or with the first hook where
+ * that comes earlier or nothing was instrumented when the program started;
+ * goes on in a forked child when that first records; and ends when the
+ * collector leaves. No destructor ends it: hooks that run after ours would
+ * have are recorded too, and the collector sees the process end by itself.
+ */
+#include "preload/init.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <unistd.h>
+
+#include "preload/chain.h"
+#include "preload/clock.h"
+#include "preload/hello.h"
+#include "preload/instrumented.h"
+#include "preload/interpose.h"
+#include "preload/map_log.h"
+#include "preload/put.h"
+#include "preload/say.h"
+#include "preload/slot.h"
+#include "preload/sys.h"
+#include "preload/thread.h"
+#include "shared/atomic.h"
+
+enum mode { MODE_NONE, MODE_STARTING, MODE_ON, MODE_OFF };
+
+static enum mode g_mode;
+
+/* Without filters the table is one empty entry, never looked at. */
+static const uint64_t g_no_filter[2];
+const uint64_t *g_filter_table = g_no_filter;
+uint64_t g_filter_shift = 63;
+long g_rseq_cs = T_NO_RSEQ;
+
+static uint64_t set_gate(uint64_t gate)
+{
+	/* relaxed: readers need only this word; the rest was settled before
+	 * any other thread could see g_mode on */
+	atom_store_rlx(&g_gate.word, gate);
+	return gate;
+}
+
+static uint64_t off_gate(void)
+{
+	/* Chained hooks are called by hook_general(), recording or not. */
+	return g_chain.enter || g_chain.exit ? GATE_OFF | GATE_GENERAL
+					     : GATE_OFF;
+}
+
+void init_switch_off(void)
+{
+	g_mode = MODE_OFF;
+	set_gate(off_gate());
+}
+
+/* An epoch tells a process from every one it was forked from. */
+static uint64_t open_gate(void)
+{
+	uint32_t epoch = (uint32_t)(clock_ticks() ^
+				    (uint64_t)(uint32_t)g_shim.pid << 12) &
+			 -GATE_EPOCH_STEP;
+	uint32_t flags = 0;
+
+	if (g_filter_table != g_no_filter)
+		flags |= GATE_FILTER;
+	if (g_shim.general)
+		flags |= GATE_GENERAL;
+	return set_gate(1ULL << GATE_NEWS_SHIFT | /* 0: see map_follow() */
+			(epoch ? epoch : GATE_EPOCH_STEP) | flags);
+}
+
+/* The gate's page was wiped: this is a forked child, in its parent's arena. */
+static uint64_t continue_in_child(void)
+{
+	int32_t pid = (int32_t)sys(SYS_getpid);
+
+	if (g_shim.pid != pid) {
+		g_shim.fork_parent = g_shim.pid;
+		g_shim.pid = pid;
+	}
+	return open_gate();
+}
+
+/* A put that a forking handler interrupts must fail in both processes:
+ * docs/RING.md. */
+static void before_fork(void)
+{
+	/* relaxed: the page is private; only fork and this process change it */
+	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
+		put_record_now(RECORD_FORKING, 0, 0, g_shim.clock);
+}
+
+/* For kernels without MADV_WIPEONFORK. */
+static void in_forked_child(void)
+{
+	set_gate(0);
+	g_gate.map_lock = g_gate.map_closing = g_gate.map_opened = 0;
+}
+
+/*
+ * Use the rseq area that glibc has registered. Where it has not, by an old
+ * kernel or by the tunable glibc.pthread.rseq=0, which an application sets to
+ * register its own, the hooks do without: that registration is not ours.
+ */
+static bool find_rseq(void)
+{
+	const char *rseq = (const char *)__builtin_thread_pointer() +
+			   __rseq_offset + offsetof(struct rseq, rseq_cs);
+
+	if (!__rseq_size)
+		return false;
+	g_rseq_cs = rseq - (const char *)&t_thread;
+	return true;
+}
+
+static bool map_stacks(void)
+{
+	size_t bytes = 2 * (size_t)g_shim.slot_count * sizeof(*g_shim.stacks);
+	long address = sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (address < 0 && address > -4096)
+		return false;
+	sys(SYS_madvise, address, bytes, MADV_WIPEONFORK);
+	g_shim.stacks = (struct span_stack *)address;
+	return true;
+}
+
+static void use_filter(struct page_shm *page)
+{
+	/* relaxed: CONTROL ordered it, in wait_while_held() */
+	uint32_t shift = atom_load_rlx(&page->filter_shift);
+
+	/* 2 entries to FILTER_ENTRIES: nothing else is inside the arena. */
+	if (shift > 63 || shift < 64 - __builtin_ctz(FILTER_ENTRIES))
+		return;
+	g_filter_shift = shift;
+	g_filter_table = (const uint64_t *)((const char *)page + ARENA_FILTER);
+}
+
+static void adopt(const struct hello_result *result,
+		  const struct settings *settings)
+{
+	struct page_shm *page = result->page;
+
+	g_shim.page = page;
+	g_shim.slots = (struct slot_shm *)((char *)page + ARENA_SLOTS);
+	g_shim.rings = (struct record *)((char *)page + ARENA_RINGS);
+	g_shim.liveness = result->liveness;
+	g_shim.slot_count = result->hello.slot_count;
+	g_shim.ring_cells = result->hello.ring_cells;
+	g_shim.block = result->reply.on_full == WIRE_ON_FULL_BLOCK;
+	g_shim.depth = MIN(result->reply.depth, (uint32_t)SPAN_STACK_MAX);
+	g_shim.clock = result->reply.clock == WIRE_CLOCK_TSC ? clock_ticks
+							     : clock_boottime;
+	g_shim.general = settings->no_rseq || !find_rseq() || g_shim.depth ||
+			 g_chain.enter || g_chain.exit ||
+			 g_shim.clock != clock_ticks;
+	g_shim.pid = result->hello.pid;
+	use_filter(page);
+}
+
+/* NULL, or why this process is not recorded. */
+static const char *try_start(struct settings *settings, const char **detail)
+{
+	/* Not on the stack: it may be a tiny one. One start at a time. */
+	static struct hello_result result;
+	const char *why;
+
+	map_begin();
+	why = hello(settings, &result, detail);
+	if (why)
+		return why;
+	adopt(&result, settings);
+	if (!map_stacks())
+		return "cannot map memory for open spans";
+	madvise(&g_gate, sizeof(g_gate), MADV_WIPEONFORK);
+	if (pthread_atfork(before_fork, NULL, in_forked_child))
+		return "cannot watch for fork";
+	slot_init();
+	return NULL;
+}
+
+static uint64_t start(char **environment)
+{
+	struct settings settings;
+	const char *why, *detail = "";
+
+	chain_find();
+	settings_read(environment, &settings);
+	if (settings.disabled || getauxval(AT_SECURE)) {
+		init_switch_off();
+		return off_gate();
+	}
+	why = clock_allowed() ? try_start(&settings, &detail)
+			      : "prctl(PR_SET_TSC) forbids to read the clock";
+	if (why) {
+		if (!settings.quiet)
+			say("not recording: ", why, detail);
+		init_switch_off();
+		return off_gate();
+	}
+	g_mode = MODE_ON;
+	return open_gate();
+}
+
+uint64_t init_gate(void)
+{
+	int saved_errno = errno;
+	uint64_t signals;
+	uint64_t gate = 0;
+
+	if (g_mode == MODE_ON)
+		return continue_in_child();
+	if (g_mode == MODE_OFF)
+		return set_gate(off_gate());
+	/* A hook before libc knows its environment: too early to start. */
+	if (!environ)
+		return 0;
+	signals = sys_block_signals();
+	/* order: sc, START: one thread; the others do not record yet */
+	if (atom_cas_sc(&g_mode, MODE_NONE, MODE_STARTING))
+		gate = start(environ);
+	sys_restore_signals(signals);
+	errno = saved_errno;
+	return gate;
+}
+
+bool init_is_recording(void)
+{
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	if (!gate && g_mode == MODE_ON)
+		gate = continue_in_child();
+	return gate >= GATE_EPOCH_STEP;
+}
+
+static bool collector_listens(void)
+{
+	struct settings settings;
+
+	settings_read(environ, &settings);
+	return settings.disabled || hello_has_socket(&settings);
+}
+
+__attribute__((constructor)) static void constructor(void)
+{
+	/* Not for the first time in a signal handler: dlsym() takes a lock. */
+	interpose_real_syscall();
+	/* A program without hooks has nothing to say hello for. When there is
+	 * nobody to say it to, whoever preloaded us wants to know. */
+	if (!environ || (!instrumented() && collector_listens()))
+		return;
+	/* relaxed: a constructor runs before there are threads to race with */
+	if (!atom_load_rlx(&g_gate.word))
+		init_gate();
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose - the libc functions the shim must know of: thread names, seccomp
+ * (system calls may then kill), and limits under which the arena's address
+ * space would be in the program's way. Each does what the real one does and
+ * returns what it returns. vfork() and syscall() are assembly
+ * (interpose_x86_64.S): they must not be returned through.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/interpose.h"
+#include "preload/slot.h"
+#include "preload/thread.h"
+#include "shared/atomic.h"
+
+/* The next definition of a function of this file, looked up once. */
+#define REAL(function)                                                    \
+	({                                                                \
+		static __typeof__(function) *real_;                       \
+		if (!real_)                                               \
+			real_ = (__typeof__(function) *)dlsym(RTLD_NEXT,  \
+							      #function); \
+		real_;                                                    \
+	})
+
+static void forbid_syscalls(void)
+{
+	g_shim.no_syscalls = true;
+	if (g_shim.page)
+		/* order: sc, FLAGS: other threads may set other ones */
+		atom_or_sc(&g_shim.page->flags, PAGE_NO_SYSCALLS);
+}
+
+void interpose_syscall(long number, unsigned long first, unsigned long second)
+{
+	bool is_prctl = number == SYS_prctl && first == PR_SET_SECCOMP;
+	bool strict = is_prctl ? second == SECCOMP_MODE_STRICT
+			       : number == SYS_seccomp &&
+					 first == SECCOMP_SET_MODE_STRICT;
+
+	if (strict || (number == SYS_prctl && first == PR_SET_TSC &&
+		       second == PR_TSC_SIGSEGV))
+		slot_mute();
+	else if (is_prctl || number == SYS_seccomp)
+		forbid_syscalls();
+}
+
+ATTR_EXPORT int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list args;
+	int result, i;
+
+	va_start(args, option);
+	for (i = 0; i < 4; i++)
+		a[i] = va_arg(args, unsigned long);
+	va_end(args);
+	interpose_syscall(SYS_prctl, (unsigned long)option, a[0]);
+	result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+	if (!result && option == PR_SET_NAME)
+		slot_set_name((uint64_t)pthread_self(), (const char *)a[0]);
+	return result;
+}
+
+ATTR_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int error = REAL(pthread_setname_np)(thread, name);
+
+	if (!error)
+		slot_set_name((uint64_t)thread, name);
+	return error;
+}
+
+/* It would fill every ring with memory, or fail for want of it. */
+ATTR_EXPORT int mlockall(int flags)
+{
+	if (flags & MCL_CURRENT)
+		slot_retire_unused();
+	return REAL(mlockall)(flags);
+}
+
+static void limit_changes(int resource)
+{
+	if (resource == RLIMIT_AS)
+		slot_retire_unused();
+}
+
+ATTR_EXPORT int setrlimit(__rlimit_resource_t resource,
+			  const struct rlimit *limit)
+{
+	limit_changes((int)resource);
+	return REAL(setrlimit)(resource, limit);
+}
+
+ATTR_EXPORT int setrlimit64(__rlimit_resource_t resource,
+			    const struct rlimit64 *limit)
+{
+	limit_changes((int)resource);
+	return REAL(setrlimit64)(resource, limit);
+}
+
+ATTR_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource,
+			const struct rlimit *limit, struct rlimit *old)
+{
+	if (limit)
+		limit_changes((int)resource);
+	return REAL(prlimit)(pid, resource, limit, old);
+}
+
+ATTR_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
+			  const struct rlimit64 *limit, struct rlimit64 *old)
+{
+	if (limit)
+		limit_changes((int)resource);
+	return REAL(prlimit64)(pid, resource, limit, old);
+}
+
+void *interpose_real_syscall(void)
+{
+	return (void *)REAL(syscall);
+}
+
+void interpose_vfork_begin(void)
+{
+	t_thread.epoch_before_vfork = t_thread.epoch;
+	t_thread.in_vfork = true;
+	t_thread.epoch = EPOCH_NONE;
+}
+
+void interpose_vfork_end(void)
+{
+	t_thread.epoch = t_thread.epoch_before_vfork;
+	t_thread.in_vfork = false;
+}
+
+int interpose_error(int error)
+{
+	errno = error;
+	return -1;
+}

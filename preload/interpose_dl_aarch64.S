@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_dl_aarch64 - dlopen() and dlmopen() for arm64; see
+ * interpose_dl_x86_64.S.
+ */
+	.macro	tail_jump name
+	.globl	\name
+	.type	\name, %function
+	.balign	16
+\name:
+	stp	x0, x1, [sp, #-32]!
+	stp	x2, x30, [sp, #16]
+	bl	interpose_\name
+	mov	x16, x0
+	ldp	x2, x30, [sp, #16]
+	ldp	x0, x1, [sp], #32
+	br	x16
+	.size	\name, . - \name
+	.endm
+
+	.text
+	tail_jump dlopen
+	tail_jump dlmopen
+
+	.section .note.GNU-stack, "", %progbits

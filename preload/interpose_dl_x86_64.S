@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_dl_x86_64 - void *dlopen(const char *, int) and void *dlmopen(Lmid_t,
+ * const char *, int): tell C, then jump to the real one with everything as it
+ * was, the return address too (interpose_dl.c).
+ */
+	.macro	tail_jump name
+	.globl	\name
+	.type	\name, @function
+	.balign	16
+\name:
+	endbr64
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	call	interpose_\name
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+	jmp	*%rax
+	.size	\name, . - \name
+	.endm
+
+	.text
+	tail_jump dlopen
+	tail_jump dlmopen
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_jump_x86_64 - wrappers of the functions that jump
+ * (interpose_jump.h). They must not be returned through: the real one has to
+ * find its caller's return address and stack. Nothing is recorded: a load, a
+ * branch and a jump.
+ */
+#include "preload/interpose_jump.h"
+#include "preload/thread_asm.h"
+
+	/* Seven words beside the return address: rsp is aligned to 16 for a
+	 * call. rax counts the vector registers of a variadic call; none of
+	 * these functions has an argument in one. */
+	.macro save_arguments
+	pushq	%rax
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%r8
+	pushq	%r9
+	.endm
+
+	.macro restore_arguments
+	popq	%r9
+	popq	%r8
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+	popq	%rax
+	.endm
+
+	.macro wrap function, record
+	.globl	\function
+	.type	\function, @function
+	.balign	16
+\function:
+	endbr64
+	cmpl	$GATE_EPOCH_STEP, g_gate(%rip)
+	jae	.Lrecord_\function
+.Lreal_\function:
+	jmp	*g_real_\function(%rip)
+.Lrecord_\function:
+	movq	%rsp, %r11
+	save_arguments
+	movq	%r11, %rdx
+	call	\record
+	restore_arguments
+	jmp	.Lreal_\function
+	.size	\function, . - \function
+
+	.type	find_\function, @function
+	.balign	16
+find_\function:
+	endbr64
+	save_arguments
+	call	interpose_jump_find
+	restore_arguments
+	jmp	*g_real_\function(%rip)
+	.size	find_\function, . - find_\function
+
+	.pushsection .data.interpose_jump, "aw"
+	.balign	8
+	.globl	g_real_\function
+	.hidden	g_real_\function
+g_real_\function:
+	.quad	find_\function
+	.popsection
+	.endm
+
+	.text
+#define WRAP(function, record) wrap function, record;
+JUMP_FUNCTIONS(WRAP)
+
+/*
+ * void *__cxa_begin_catch(void *exception) and void _Unwind_SetIP(struct
+ * _Unwind_Context *context, _Unwind_Ptr ip): which function is the real one
+ * depends on the caller.
+ */
+	.globl	__cxa_begin_catch
+	.type	__cxa_begin_catch, @function
+	.balign	16
+__cxa_begin_catch:
+	endbr64
+	pushq	%rdi
+	movq	8(%rsp), %rdi
+	leaq	8(%rsp), %rsi
+	call	interpose_jump_begin_catch
+	popq	%rdi
+	jmp	*%rax
+	.size	__cxa_begin_catch, . - __cxa_begin_catch
+
+	.globl	_Unwind_SetIP
+	.type	_Unwind_SetIP, @function
+	.balign	16
+_Unwind_SetIP:
+	endbr64
+	pushq	%rsi
+	pushq	%rdi
+	subq	$8, %rsp
+	movq	%rdi, %rsi
+	movq	24(%rsp), %rdi
+	leaq	24(%rsp), %rdx
+	call	interpose_jump_set_ip
+	addq	$8, %rsp
+	popq	%rdi
+	popq	%rsi
+	jmp	*%rax
+	.size	_Unwind_SetIP, . - _Unwind_SetIP
+
+	.section .note.GNU-stack, "", @progbits

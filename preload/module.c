@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/module.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+/* Where linkers put the program headers: in the page of the ELF header. */
+#define HEADERS_BYTES_MAX 4096
+
+static uint64_t hash(uint64_t sum, const void *bytes, size_t count)
+{
+	const uint8_t *byte = bytes;
+
+	/* FNV-1a */
+	while (count--)
+		sum = (sum ^ *byte++) * 0x100000001b3ULL;
+	return sum;
+}
+
+static void read_notes(const uint8_t *notes, uint64_t bytes,
+		       struct module *module)
+{
+	while (bytes >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)notes;
+		const uint8_t *name = notes + sizeof(*note);
+		uint64_t name_bytes = ALIGN_UP(note->n_namesz, 4);
+		uint64_t size = sizeof(*note) + name_bytes +
+				ALIGN_UP(note->n_descsz, 4);
+
+		if (size > bytes)
+			return;
+		if (note->n_type == NT_GNU_BUILD_ID && name_bytes == 4 &&
+		    !memcmp(name, ELF_NOTE_GNU, 4)) {
+			module->build_id = name + name_bytes;
+			module->build_id_bytes =
+				MIN(note->n_descsz, (uint32_t)MAP_BUILD_ID_MAX);
+			return;
+		}
+		notes += size;
+		bytes -= size;
+	}
+}
+
+/* Notes may lie outside of what is loaded. */
+static bool is_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
+		      size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const ElfW(Phdr) *load = &headers[i];
+
+		if (load->p_type == PT_LOAD && load->p_flags & PF_R &&
+		    note->p_vaddr >= load->p_vaddr &&
+		    note->p_vaddr + note->p_filesz <=
+			    load->p_vaddr + load->p_filesz)
+			return true;
+	}
+	return false;
+}
+
+bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
+		     const char *name, struct module *module)
+{
+	uint64_t page = getauxval(AT_PAGESZ);
+	size_t i;
+
+	*module = (struct module){ .start = UINT64_MAX,
+				   .bias = bias,
+				   .name = name,
+				   .build_id = (const uint8_t *)"" };
+	for (i = 0; i < count; i++) {
+		const ElfW(Phdr) *header = &headers[i];
+		uint64_t address = bias + header->p_vaddr;
+
+		if (header->p_type == PT_LOAD) {
+			module->start = MIN(module->start, address & -page);
+			module->end =
+				MAX(module->end,
+				    ALIGN_UP(address + header->p_memsz, page));
+		} else if (header->p_type == PT_NOTE &&
+			   !module->build_id_bytes &&
+			   is_loaded(header, headers, count)) {
+			read_notes((const uint8_t *)address, header->p_filesz,
+				   module);
+		}
+	}
+	module->identity = hash(0xcbf29ce484222325ULL, module->build_id,
+				module->build_id_bytes);
+	module->identity = hash(module->identity, name, strlen(name));
+	return module->end;
+}
+
+bool module_of(uint64_t function, struct module *module)
+{
+	struct dl_find_object found;
+	const ElfW(Ehdr) * elf;
+
+	if (_dl_find_object((void *)function, &found))
+		return false;
+	elf = found.dlfo_map_start;
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	    elf->e_phoff > HEADERS_BYTES_MAX ||
+	    elf->e_phoff + elf->e_phnum * sizeof(ElfW(Phdr)) >
+		    HEADERS_BYTES_MAX)
+		return false;
+	return module_describe(found.dlfo_link_map->l_addr,
+			       (const void *)((const char *)elf + elf->e_phoff),
+			       elf->e_phnum, found.dlfo_link_map->l_name,
+			       module);
+}

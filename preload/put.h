@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * put - append one record to this thread's ring, the careful way.
+ */
+#ifndef PERFREC_PRELOAD_PUT_H
+#define PERFREC_PRELOAD_PUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/record.h"
+
+/*
+ * Append a BEGIN or END, making room for it as --on-full says; counts it when
+ * it cannot. False, with nothing done, when this turns out to be a forked
+ * child that has no slot yet. Attached threads only; any context.
+ */
+bool put_record(enum record_kind kind, uint64_t payload, uintptr_t sp);
+
+/* Append a record stamped with @clock if there is room at once, within the
+ * limits as they are. Attached threads only; any context. */
+bool put_record_now(enum record_kind kind, uint64_t payload, uintptr_t sp,
+		    uint64_t (*clock)(void));
+
+/* Say in which generation of the load map the next record is. False when there
+ * is no room for that at once. Attached threads only; any context. */
+bool put_map(void);
+
+/* Set the limits of the fast path by the tail as it is now. */
+void put_renew_limits(void);
+/* The thread goes: write what it still owes (LOSS), if there is room. */
+void put_detach(void);
+
+/* Wake the collector if it sleeps. Attached threads only; any context. */
+void doorbell_ring(void);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * slot - a thread's place in the arena: claimed at its first record, handed
+ * back by a thread-specific destructor. A thread that ends without running
+ * it (raw exit, kill) is found by the collector.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "preload/clock.h"
+#include "preload/interpose_jump.h"
+#include "preload/map_log.h"
+#include "preload/put.h"
+#include "preload/slot.h"
+#include "preload/sys.h"
+#include "preload/thread.h"
+#include "shared/atomic.h"
+
+#define PR_GET_NAME_OPTION 16
+/* pthread_setspecific() allocates for keys from here on (glibc). */
+#define KEYS_WITHOUT_MALLOC 32
+
+static pthread_key_t g_key;
+static bool g_have_key;
+
+/* Other destructors may record: ours stays until the last round of them. */
+static void thread_ends(void *slot)
+{
+	if (!t_thread.destructor_rounds)
+		interpose_jump_thread_left();
+	if (++t_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(g_key, slot);
+	else
+		slot_detach();
+}
+
+void slot_init(void)
+{
+	g_have_key = pthread_key_create(&g_key, thread_ends) == 0;
+	if (g_have_key && g_key >= KEYS_WITHOUT_MALLOC) {
+		pthread_key_delete(g_key);
+		g_have_key = false;
+	}
+}
+
+/* The lowest free slot, whose pages are the likeliest to be warm; -1: none. */
+static int claim_lowest(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < g_shim.slot_count; i++) {
+		uint32_t *state = &g_shim.slots[i].state;
+
+		/* relaxed: a glance; the swap below decides */
+		if (atom_load_rlx(state) == SLOT_FREE &&
+		    /* order: sc, FREE: the collector is done with the slot */
+		    atom_cas_sc(state, SLOT_FREE, SLOT_CLAIMED))
+			return (int)i;
+	}
+	return -1;
+}
+
+/* name_changes is odd meanwhile: the collector reads again (row NAME). */
+static void write_name(struct slot_shm *slot, const char *name)
+{
+	uint32_t changes = slot->name_changes | 1;
+	size_t i, length = strnlen(name, sizeof(slot->name) - 1);
+
+	/* order: rel, NAME: odd after what the last name left */
+	atom_store_rel(&slot->name_changes, changes);
+	for (i = 0; i < sizeof(slot->name); i++)
+		/* order: rel, NAME: no byte before the odd count */
+		atom_store_rel(&slot->name[i], i < length ? name[i] : '\0');
+	/* order: rel, NAME: even after the last byte */
+	atom_store_rel(&slot->name_changes, changes + 1);
+}
+
+static void describe(struct slot_shm *slot)
+{
+	char name[SLOT_NAME_BYTES] = "";
+
+	slot->pid = g_shim.pid;
+	slot->tid = (int32_t)(g_shim.no_syscalls ? 0 : sys(SYS_gettid));
+	slot->claims++;
+	slot->claim_clock = g_shim.clock();
+	slot->pthread = (uint64_t)pthread_self();
+	slot->waiting = 0;
+	slot->dropped_spans = 0;
+	slot->truncated_spans = 0;
+	slot->wait_ticks = 0;
+	slot->paused_spans = 0;
+	slot->claim_map = t_thread.generation = map_generation();
+	if (!g_shim.no_syscalls)
+		sys(SYS_prctl, PR_GET_NAME_OPTION, name);
+	write_name(slot, name);
+}
+
+/* Point the thread's state at slot @i, whose pages it has not touched. */
+static void adopt(uint32_t i)
+{
+	struct thread_state fresh = {
+		.epoch = EPOCH_NONE,
+		.slot = &g_shim.slots[i],
+		.cells = g_shim.rings + (uint64_t)i * g_shim.ring_cells,
+		.mask = g_shim.ring_cells - 1,
+		.index = i,
+		.in_map = t_thread.in_map,
+		.withheld = &g_shim.stacks[2 * (size_t)i],
+		.shallow = &g_shim.stacks[2 * (size_t)i + 1],
+	};
+
+	t_thread = fresh;
+	t_thread.withheld->count = t_thread.withheld->above = 0;
+	t_thread.shallow->count = t_thread.shallow->above = 0;
+}
+
+static bool attach(uint64_t gate)
+{
+	int32_t parent;
+	int i;
+
+	/* A new thread inherits from the one that made it. */
+	if (!g_shim.no_syscalls && !clock_allowed()) {
+		t_thread.muted = true;
+		return false;
+	}
+	i = claim_lowest();
+	if (i < 0) {
+		if (!t_thread.unslotted)
+			/* relaxed: a count */
+			atom_add_rlx(&g_shim.page->unslotted_threads, 1);
+		t_thread.unslotted = true;
+		return false;
+	}
+	adopt((uint32_t)i);
+	describe(t_thread.slot);
+	/* order: rel, STATE: who owns it first, then that it is owned */
+	atom_store_rel(&t_thread.slot->state, SLOT_LIVE);
+	put_renew_limits();
+	t_thread.epoch = gate & -GATE_EPOCH_STEP;
+	map_attached();
+	/* order: sc, CHILD: one thread of the child takes it */
+	parent = g_shim.fork_parent ? atom_xchg_sc(&g_shim.fork_parent, 0) : 0;
+	if (parent)
+		put_record_now(RECORD_FORK, (uint32_t)parent, 0, g_shim.clock);
+	if (g_have_key)
+		pthread_setspecific(g_key, t_thread.slot);
+	return true;
+}
+
+bool slot_attach(uint64_t gate)
+{
+	uint64_t signals;
+	bool attached;
+
+	/* With no slot free look again now and then: threads end. */
+	if (t_thread.muted || (t_thread.unslotted && t_thread.retry--))
+		return false;
+	if (g_shim.no_syscalls)
+		return attach(gate);
+	signals = sys_block_signals();
+	attached = attach(gate);
+	sys_restore_signals(signals);
+	return attached;
+}
+
+void slot_detach(void)
+{
+	struct slot_shm *slot = t_thread.slot;
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	if (!slot || t_thread.in_vfork || !thread_has_slot(gate))
+		return;
+	put_detach();
+	t_thread = (struct thread_state){ .epoch = EPOCH_NONE };
+	/* order: rel, STATE: head is final before DEAD */
+	atom_store_rel(&slot->state, SLOT_DEAD);
+}
+
+void slot_mute(void)
+{
+	slot_detach();
+	t_thread.epoch = EPOCH_NONE;
+	t_thread.muted = true;
+}
+
+void slot_set_name(uint64_t pthread, const char *name)
+{
+	uint32_t i;
+
+	/* relaxed: the page is private; only fork and this process change it */
+	if (atom_load_rlx(&g_gate.word) < GATE_EPOCH_STEP)
+		return;
+	for (i = 0; i < g_shim.slot_count; i++) {
+		struct slot_shm *slot = &g_shim.slots[i];
+
+		/* order: acq, STATE: the owner's fields are whole */
+		if (atom_load_acq(&slot->state) == SLOT_LIVE &&
+		    slot->pid == g_shim.pid && slot->pthread == pthread)
+			write_name(slot, name);
+	}
+}
+
+void slot_retire_unused(void)
+{
+	uint64_t ring_bytes =
+		(uint64_t)g_shim.ring_cells * sizeof(struct record);
+	uint32_t end = g_shim.slot_count, i = end;
+
+	/* relaxed: the page is private; only fork and this process change it */
+	if (atom_load_rlx(&g_gate.word) < GATE_EPOCH_STEP)
+		return;
+	/* order: sc, FREE: nobody claims what is retired here */
+	while (i &&
+	       atom_cas_sc(&g_shim.slots[i - 1].state, SLOT_FREE, SLOT_RETIRED))
+		i--;
+	if (i < end)
+		sys(SYS_munmap, (char *)g_shim.rings + i * ring_bytes,
+		    (end - i) * ring_bytes);
+	/* relaxed: as above */
+	if (!(atom_load_rlx(&g_gate.word) & GATE_FILTER))
+		sys(SYS_munmap, (char *)g_shim.page + ARENA_FILTER,
+		    ARENA_RINGS - ARENA_FILTER);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * slot - a thread's place in the arena.
+ */
+#ifndef PERFREC_PRELOAD_SLOT_H
+#define PERFREC_PRELOAD_SLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Once, while recording starts. */
+void slot_init(void);
+
+/* Claim a slot for this thread under @gate's epoch. False when none is free
+ * (counted). Any context; not while in_vfork. */
+bool slot_attach(uint64_t gate);
+
+/* The thread ends: hand its slot to the collector. */
+void slot_detach(void);
+
+/* This thread may not read the clock any more: its spans are only counted. */
+void slot_mute(void);
+
+/* The thread @pthread (pthread_self()) of this process is called @name now.
+ * Any thread. */
+void slot_set_name(uint64_t pthread, const char *name);
+
+/* Give back the address space of the slots that nobody has used yet; later
+ * threads may find none. Any thread. */
+void slot_retire_unused(void);
+
+#endif

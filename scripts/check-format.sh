@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# check-format.sh - .clang-format's view of every C file in git, as a diff.
+# clang-format is the one of Debian 12 (14): others see some lines differently.
+set -u
+bad=0
+
+for file in $(git ls-files '*.[ch]'); do
+	[ -f "$file" ] || continue
+	clang-format "$file" | diff -u --label "$file" \
+		--label "$file, formatted" "$file" - || bad=1
+done
+exit $bad

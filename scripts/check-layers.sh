@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# check-layers.sh - who may include whom (docs/ARCHITECTURE.md): the shim and
+# the collector share shared/ and nothing else, an outside library enters
+# through the files named here, atomics through shared/atomic.h, and every
+# header compiles alone. O is a build directory with its generated sources.
+set -u
+O=${O:-build}
+CC=${CC:-cc}
+bad=0
+
+complain()
+{
+	[ -z "$2" ] && return
+	echo "$1:"
+	echo "$2" | sed 's/^/    /'
+	bad=1
+}
+
+# includes DIR PATTERN ALLOWED_FILE: lines of DIR that include PATTERN.
+includes()
+{
+	grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+[<\"]$2" "$1" |
+		grep -vE "^(${3:-none}):"
+}
+
+complain 'preload/ includes only preload/ and shared/' \
+	"$(includes preload '[a-z]+/' | grep -E '"' |
+		grep -vE '"(preload|shared)/')"
+complain 'shared/ includes only shared/' \
+	"$(includes shared '[a-z]+/' | grep -E '"' | grep -vE '"shared/')"
+complain 'collector/ includes only collector/, shared/ and proto/' \
+	"$(includes collector '[a-z]+/' | grep -E '"' |
+		grep -vE '"(collector|shared|proto)/')"
+complain 'the checker of tests/ shares no code with what it checks' \
+	"$(includes tests/tools/checker '(collector|preload|shared|proto)/' |
+		grep -v '"shared/compiler\.h"')"
+
+complain 'protobuf-c enters through out_perfetto.[ch] and out_pprof.c' \
+	"$(includes collector '(proto/|protobuf-c)' \
+		'collector/(out_perfetto\.[ch]|out_pprof\.c)')"
+complain 'zlib enters through gz_file.c and debug_file.c' \
+	"$(includes collector 'zlib' 'collector/(gz_file|debug_file)\.c')"
+complain 'libelf enters through elf_read.c and its readers' \
+	"$(includes collector '(libelf|gelf|elf)\.h' \
+		'collector/(elf_read\.[ch]|symbols\.c)')"
+complain 'libdw enters through symbolize_dwarf.c' \
+	"$(includes collector '(elfutils/|dwarf\.h)' \
+		'collector/symbolize_dwarf\.c')"
+complain 'libdeflate enters through trace_file.c' \
+	"$(includes collector 'libdeflate' 'collector/trace_file\.[ch]')"
+complain 'jansson enters through summary_*.c and those of ctl' \
+	"$(includes collector 'jansson' 'collector/(summary_[a-z]+|ctl_[a-z]+|cmd_ctl)\.[ch]')"
+complain 'libiberty enters through symbol_name.c and compile_flags.c' \
+	"$(includes collector '(libiberty/|demangle)' \
+		'collector/(symbol_name|compile_flags)\.c')"
+complain 'check enters through the unit and shim tests' \
+	"$(includes . 'check\.h' '\./tests/(unit|shim)/[a-z_]+\.c')"
+
+complain 'atomics: through shared/atomic.h only' \
+	"$(grep -rnE '__ATOMIC_|memory_order_|__sync_|_Atomic|stdatomic' \
+		preload collector shared tests --include='*.[ch]' |
+		grep -v '^shared/atomic\.h:')"
+
+for header in $(git ls-files 'preload/*.h' 'collector/*.h' 'shared/*.h' \
+		'tests/*.h'); do
+	[ -f "$header" ] || continue
+	complain "$header does not compile alone" \
+		"$($CC -std=gnu11 -D_GNU_SOURCE -Wall -iquote . -iquote "$O" \
+			-fsyntax-only -x c "$header" 2>&1 |
+			grep -E 'error|warning' |
+			grep -v 'pragma once\|defined but not used')"
+done
+exit $bad

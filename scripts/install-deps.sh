@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# install-deps.sh [build|check|lint|bench]... - see to it that the Debian
+# packages perfrec needs are there: for building (the default), and for each
+# further purpose named. Root: what is missing is installed. Others: the
+# command that would do it is printed, and the exit status is 1. Nothing
+# missing: nothing is said.
+set -eu
+
+table='
+build gcc                 compiles everything
+build libc6-dev           headers of the C library
+build make                reads the Makefile
+build pkg-config          finds the libraries below
+build libprotobuf-c-dev   writes the cold packets of a Perfetto trace
+build protobuf-c-compiler turns proto/ into C (protoc-c)
+build libelf-dev          reads symbol tables
+build libdw-dev           reads debug information: source lines
+build libiberty-dev       demangles C++ and Rust names
+build libdeflate-dev      --compress
+build zlib1g-dev          unpacks compressed ELF sections
+build libjansson-dev      reads and writes summary.json
+check check               the unit tests
+check g++                 test programs in C++: exceptions, mangled names
+check dwz                 debug information that is split between two files
+check libdebuginfod1      a debug file from a server, which is a folder
+check binutils            nm and strip, for counts taken independently
+check protobuf-compiler   protoc --decode of recorded traces
+check jq                  reads summary.json in the end-to-end tests
+check procps              ps and pgrep: nothing may be left running
+check dpkg-dev            unpacks the sources of Lua and SQLite
+check tcl                 makes one file of the sources of SQLite
+check clang               perfrec cc with the other compiler
+check cmake               perfrec cc in a build system
+check musl-tools          perfrec cc for a C library without hooks
+lint  clang-format        the house style
+lint  clang-tidy          static checks
+lint  cppcheck            static checks
+lint  groff               formats the man pages
+bench uftrace             a peer to measure against
+bench lttng-tools         a peer to measure against: its daemon
+bench liblttng-ust-dev    a peer to measure against: its hooks
+bench babeltrace2         reads what LTTng recorded
+'
+
+[ $# -gt 0 ] || set -- build
+for purpose in "$@"; do
+	case $purpose in
+	build|check|lint|bench) ;;
+	*)	echo "usage: $0 [build|check|lint|bench]..." >&2
+		exit 2 ;;
+	esac
+done
+
+# wanted PURPOSE...: lines "package why" of the table.
+wanted()
+{
+	for purpose in "$@"; do
+		echo "$table" | sed -n "s/^$purpose  *//p"
+	done
+}
+
+installed()
+{
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "$0: not a Debian system; these packages, as Debian calls" \
+		"them, must be installed:" >&2
+	wanted "$@" | sed 's/^/    /' >&2
+	exit 1
+fi
+
+missing=$(wanted "$@" | while read -r package why; do
+	installed "$package" || printf '    %-20s %s\n' "$package" "$why"
+done)
+[ -n "$missing" ] || exit 0
+packages=$(echo "$missing" | awk '{ print $1 }' | xargs)
+
+if [ "$(id -u)" -ne 0 ]; then
+	printf 'These packages are missing:\n%s\n\nTo install them:\n\n' \
+		"$missing" >&2
+	printf '    sudo apt-get install %s\n\n' "$packages" >&2
+	exit 1
+fi
+
+printf 'Installing what is missing:\n%s\n' "$missing"
+export DEBIAN_FRONTEND=noninteractive
+install()
+{
+	# shellcheck disable=SC2086 # one word a package
+	apt-get -qq -y --no-install-recommends install $packages >/dev/null
+}
+# A fresh machine has no package lists yet, and old lists name files that the
+# mirror no longer has.
+install 2>/dev/null || { apt-get -qq update && install; } || {
+	echo "$0: cannot install: $packages" >&2
+	exit 1
+}

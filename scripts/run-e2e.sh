@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# run-e2e.sh [-j N] [TEST...] - run end-to-end tests (default: all of
+# tests/e2e/*.sh), N at a time (default 2), each in a fresh folder of its own.
+#
+# A test is a shell script. It fails by a non-zero status, skips by status 77
+# with the reason as its last line of output, and gets 60 seconds unless a
+# line "# timeout: SECONDS" in it says otherwise. It sees:
+#
+#     TOP      this source tree
+#     O        where the binaries are, absolute (default: build)
+#     PERFREC  $O/perfrec
+#
+# and no other PERFREC_* variable, nor make's. XDG_RUNTIME_DIR is its folder,
+# so that its sockets meet nobody else's. The output of a failed test is shown.
+set -u
+
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+O=$(cd "${O:-$TOP/build}" && pwd) || exit 2
+export TOP O
+
+# Runs in a process of its own for each test: "run-e2e.sh --one RESULTS TEST".
+run_one()
+{
+	results=$1 test=$2
+	name=$(basename "$test" .sh)
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/perfrec-e2e.XXXXXX") || exit 1
+	log=$dir.log
+	limit=$(sed -n 's/^# timeout: *\([0-9]*\)$/\1/p' "$test")
+	limit=${limit:-60}
+
+	(
+		cd "$dir" || exit 1
+		for variable in $(env | sed -n 's/^\(PERFREC_[A-Z_]*\)=.*/\1/p')
+		do
+			unset "$variable"
+		done
+		# A make in a test is not a part of the one that runs us.
+		unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+		export PERFREC="$O/perfrec" XDG_RUNTIME_DIR="$dir"
+		exec timeout -k 5 "$limit" sh "$test" </dev/null >"$log" 2>&1
+	)
+	status=$?
+
+	case $status in
+	0)	line="ok     $name" ;;
+	77)	line="skip   $name: $(tail -n 1 "$log")" ;;
+	124|137) line="not ok $name: not done after $limit seconds" ;;
+	*)	line="not ok $name: exit status $status" ;;
+	esac
+	echo "$line" >>"$results"
+	case $line in
+	"not ok"*)
+		{ echo "$line"; tail -n 40 "$log" | sed 's/^/    | /'; } ;;
+	*)	echo "$line" ;;
+	esac
+	rm -rf "$dir" "$log"
+}
+
+if [ "${1:-}" = --one ]; then
+	run_one "$2" "$3"
+	exit 0
+fi
+
+jobs=2
+if [ "${1:-}" = -j ]; then
+	jobs=$2
+	shift 2
+fi
+if [ $# -eq 0 ]; then
+	set -- "$TOP"/tests/e2e/*.sh
+fi
+
+results=$(mktemp "${TMPDIR:-/tmp}/perfrec-e2e.XXXXXX") || exit 1
+trap 'rm -f "$results"' EXIT
+for test in "$@"; do
+	[ "$(basename "$test")" = lib.sh ] && continue
+	readlink -e "$test" || echo "not ok $test: no such test" |
+		tee -a "$results" >&2
+done | xargs -r -d '\n' -n 1 -P "$jobs" "$0" --one "$results"
+
+count()
+{
+	grep -c "^$1 " "$results"
+}
+echo "$(count ok) passed, $(count 'not ok') failed, $(count skip) skipped"
+! grep -q '^not ok ' "$results"

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# run-suites.sh PROGRAM... - run test programs made with check, two at a time,
+# each with a limit of 300 seconds. A program's output is shown when it fails.
+# Ends with the sum: "N passed, N failed", and status 1 if anything failed.
+set -u
+
+if [ "${1:-}" = --one ]; then
+	results=$2 program=$3
+	log=$(mktemp) || exit 1
+	timeout -k 5 300 "$program" </dev/null >"$log" 2>&1
+	status=$?
+	# "100%: Checks: 10, Failures: 0, Errors: 0"
+	counts=$(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\)$/\1 \2 \3/p' "$log" |
+		awk '{ c += $1; b += $2 + $3 } END { if (NR) print c - b, b }')
+	# A suite that ends badly without a failed check counts as one.
+	[ -n "$counts" ] || { counts='0 1'; status=1; }
+	echo "$counts $status" >>"$results"
+	if [ $status -eq 0 ]; then
+		echo "ok     ${program##*/}: ${counts% *} checks"
+	else
+		echo "not ok ${program##*/}: exit status $status"
+		sed 's/^/    | /' "$log"
+	fi
+	rm -f "$log"
+	exit 0
+fi
+
+[ $# -gt 0 ] || { echo 'run-suites.sh: no programs' >&2; exit 2; }
+results=$(mktemp) || exit 1
+trap 'rm -f "$results"' EXIT
+printf '%s\0' "$@" | xargs -0 -n 1 -P 2 sh "$0" --one "$results"
+awk '{ passed += $1; failed += $2; if ($3 && !$2) failed++ }
+     END { printf "%d passed, %d failed\n", passed, failed; exit failed != 0 }' \
+	"$results"

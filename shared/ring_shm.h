@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ring_shm - the arena: every byte that the program and the collector share.
+ *
+ *   offset 0           struct page_shm     one per process image
+ *   ARENA_SLOTS        struct slot_shm[slot_count]
+ *   ARENA_MAP          struct map_entry_shm[MAP_ENTRIES]  the load map's log
+ *   ARENA_FILTER       uint64_t[]          hash table of excluded functions
+ *   rings_offset       slot_count rings of ring_cells cells each
+ *
+ * The arena is one sealed memfd that the program makes and the collector
+ * maps. Either side treats what the other may write as untrusted: it loads a
+ * word once, into a local, and checks it. "Program writes" and "collector
+ * writes" below say whose word each is; neither reads back its own as truth
+ * when the other could have changed it, except the program its own head,
+ * which it masks into its ring in any case.
+ *
+ * Any change of a size, an offset or a meaning bumps WIRE_VERSION (wire.h).
+ * Ordering of every shared word: docs/RING.md.
+ */
+#ifndef PERFREC_SHARED_RING_SHM_H
+#define PERFREC_SHARED_RING_SHM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/record.h"
+
+#define ARENA_MAGIC 0x616e657261637270ULL /* "prcarena" */
+
+/* One line for each direction, and the neighbour a prefetcher drags along. */
+#define SHM_LINE 128
+
+#define DOORBELLS 8 /* slot i rings doorbell i % DOORBELLS */
+#define SLOT_COUNT_MAX 4096
+#define SLOT_NAME_BYTES 16 /* TASK_COMM_LEN, the NUL included */
+
+#define RING_CELLS_MIN 4096 /*  64 KiB */
+#define RING_CELLS_MAX (1u << 24) /* 256 MiB */
+#define RING_CELLS_DEFAULT (1u << 18) /* 4 MiB */
+
+/* control: what the collector asks of this process (collector writes). */
+enum control_shm {
+	CONTROL_HOLD = 0, /* wait: filters are being resolved */
+	CONTROL_ON = 1,
+	CONTROL_OFF = 2, /* for good: go silent at the next boundary */
+	CONTROL_PAUSED = 3, /* record no new span until it is ON again */
+};
+
+/* flags of the process page (program writes). */
+enum page_flags {
+	PAGE_GAVE_UP = 1 << 0, /* no reply in time: nothing will come */
+	PAGE_NO_SYSCALLS = 1 << 1, /* seccomp: no doorbell will ring; poll */
+};
+
+struct doorbell_shm {
+	uint32_t rings; /* futex; program adds one and wakes */
+	uint32_t asleep; /* collector writes: it is about to wait */
+	uint8_t pad[SHM_LINE - 8];
+};
+
+struct page_shm {
+	/* Written once by the program, before hello. */
+	uint64_t magic;
+	uint32_t version; /* WIRE_VERSION */
+	uint32_t slot_count;
+	uint32_t ring_cells; /* a power of two */
+	uint32_t filter_entries; /* a power of two: room, not use */
+	uint64_t rings_offset;
+	uint8_t pad0[SHM_LINE - 32];
+
+	/* Program writes. */
+	uint32_t flags; /* enum page_flags */
+	uint32_t unslotted_threads; /* threads that found no free slot */
+	uint64_t unslotted_spans; /* their spans: lost, counted here */
+	uint64_t map_head; /* entries of the map log ever reserved */
+	uint64_t map_lost; /* entries that found no room */
+	uint8_t pad1[SHM_LINE - 32];
+
+	/* Collector writes. */
+	uint32_t control; /* futex; enum control_shm */
+	uint32_t filter_shift; /* 64 - log2(entries in use); 0: none */
+	uint64_t map_tail; /* entries of the map log ever read */
+	uint8_t pad2[SHM_LINE - 16];
+
+	struct doorbell_shm doorbell[DOORBELLS];
+};
+
+/*
+ * state of a slot. The program moves it FREE -> CLAIMED -> LIVE -> DEAD; the
+ * collector moves DEAD (or LIVE, when it knows that the owner is gone) to
+ * FREE once it is drained. RETIRED is for good: its ring has been unmapped.
+ */
+enum slot_state {
+	SLOT_FREE = 0,
+	SLOT_CLAIMED = 1,
+	SLOT_LIVE = 2,
+	SLOT_DEAD = 3,
+	SLOT_RETIRED = 4,
+};
+
+struct slot_shm {
+	/* The owning thread writes; head on every record. */
+	uint64_t head; /* cells ever written; index = head & mask */
+	uint8_t pad0[SHM_LINE - 8];
+
+	/* Collector writes. */
+	uint64_t tail; /* cells ever read */
+	uint32_t room; /* futex; changes whenever tail does */
+	uint32_t pad_room;
+	uint8_t pad1[SHM_LINE - 16];
+
+	/* The owning thread writes; cold. */
+	uint32_t state; /* enum slot_state */
+	int32_t pid; /* in the program's pid namespace */
+	int32_t tid;
+	uint32_t claims; /* times this slot was claimed */
+	uint64_t claim_clock; /* raw ticks when it was */
+	uint64_t pthread; /* pthread_self(), to find it by name */
+	char name[SLOT_NAME_BYTES];
+	uint32_t name_changes; /* odd while name is being written */
+	uint32_t waiting; /* futex waiters on room: 0 or 1 */
+	uint64_t dropped_spans; /* begins not recorded, since claim */
+	uint64_t truncated_spans; /* ends not recorded, since claim */
+	uint64_t wait_ticks; /* time blocked on a full ring, since claim */
+	uint64_t paused_spans; /* not recorded while paused, since claim */
+	uint32_t claim_map; /* generation of the load map at the claim */
+	uint8_t pad2[SHM_LINE - 92];
+};
+
+_Static_assert(sizeof(struct doorbell_shm) == SHM_LINE, "one line");
+_Static_assert(sizeof(struct page_shm) == (3 + DOORBELLS) * SHM_LINE, "layout");
+_Static_assert(sizeof(struct slot_shm) == 3 * SHM_LINE, "layout");
+_Static_assert(offsetof(struct slot_shm, head) == 0, "the hooks rely on it");
+
+/*
+ * The map log: what was loaded and unloaded after hello, written by whoever
+ * notices it, in the program or a child it forked. A load is told before
+ * anything of it could be unloaded; an unload, after it happened. A process'
+ * generation counts its unloads (a forked child goes on from its parent's):
+ * each thread puts a MAP record before the first record that a newer
+ * generation applies to. What was mapped at hello is not told: the collector
+ * reads it in /proc.
+ *
+ * A ring of MAP_ENTRIES: entry n of all lies at n % MAP_ENTRIES. The writer
+ * takes n by adding one to map_head while n - map_tail < MAP_ENTRIES, fills
+ * the entry in, and stores n + 1 to sequence, which makes it whole. A writer
+ * may be killed in between: the reader steps over such an entry after a while.
+ */
+enum map_entry_kind {
+	MAP_LOAD = 1,
+	MAP_UNLOAD = 2,
+};
+
+#define MAP_ENTRY_BYTES 512
+#define MAP_ENTRIES 8192
+#define MAP_BUILD_ID_MAX 32
+#define MAP_PATH_BYTES (MAP_ENTRY_BYTES - 80)
+
+struct map_entry_shm {
+	uint64_t sequence; /* n + 1 once whole */
+	uint32_t kind; /* enum map_entry_kind */
+	int32_t pid; /* of the process, in its own pid namespace */
+	uint32_t generation; /* LOAD: current; UNLOAD: first without it */
+	uint32_t build_id_bytes; /* 0: it has none */
+	uint64_t start, end; /* of its loaded segments, whole pages */
+	uint64_t bias; /* added to its virtual addresses */
+	uint8_t build_id[MAP_BUILD_ID_MAX];
+	char path[MAP_PATH_BYTES]; /* absolute, NUL-terminated; "": unknown
+				    * or too long */
+};
+
+_Static_assert(sizeof(struct map_entry_shm) == MAP_ENTRY_BYTES, "layout");
+
+#define ARENA_SLOTS 65536
+#define ARENA_MAP \
+	(ARENA_SLOTS + SLOT_COUNT_MAX * (uint64_t)sizeof(struct slot_shm))
+#define ARENA_FILTER (ARENA_MAP + MAP_ENTRIES * (uint64_t)MAP_ENTRY_BYTES)
+#define FILTER_ENTRIES (1u << 20)
+#define ARENA_RINGS (ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8)
+
+_Static_assert(sizeof(struct page_shm) <= ARENA_SLOTS, "layout");
+_Static_assert(ARENA_FILTER % 4096 == 0 && ARENA_RINGS % 65536 == 0,
+	       "rings start on a page of any size");
+
+static inline uint64_t arena_bytes(uint32_t slot_count, uint32_t ring_cells)
+{
+	return ARENA_RINGS +
+	       (uint64_t)slot_count * ring_cells * sizeof(struct record);
+}
+
+/*
+ * Where the filter table holds @function: the first of a linear probe. The
+ * multiplier is 2^64 / golden ratio (Knuth, TAOCP vol. 3, 6.4).
+ */
+#define FILTER_MULTIPLIER 0x9e3779b97f4a7c15ULL
+
+static inline uint64_t filter_index(uint64_t function, uint32_t shift)
+{
+	return function * FILTER_MULTIPLIER >> shift;
+}
+
+/*
+ * The liveness page: one page that the collector makes, maps and seals, and
+ * that every program maps read-only.
+ */
+struct liveness_shm {
+	uint32_t owner; /* futex; robust mutex word of the collector */
+	uint8_t pad[60]; /* the rest of its pthread_mutex_t */
+	uint32_t heartbeat; /* changes every 25 ms or faster while it runs */
+	uint32_t closed; /* the collector ended in good order */
+	uint32_t parked; /* futex: a thread of the collector always waits on
+			  * it, except when the kernel has stopped that thread:
+			  * see collector_stopped() in preload/wait.c */
+};
+
+#define LIVENESS_BYTES 4096
+/* linux/futex.h FUTEX_OWNER_DIED: the kernel sets it when the owner dies. */
+#define LIVENESS_OWNER_DIED 0x40000000u
+
+#endif

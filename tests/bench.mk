@@ -1,0 +1,36 @@
+# perfrec beside floors and peers (scripts/bench.sh, docs/BENCHMARKS.md).
+
+BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure \
+	  libhooks_empty.so libhooks_floor.so libhooks_floor_shared.so \
+	  libmeter.so)
+BENCH_CC = $(Q)mkdir -p $(@D) && $(CC) $(BASE) $(CPPFLAGS) -O2 -g
+
+$(O)/tests/bench/spans: tests/bench/spans.c
+	$(say) CC $@
+	$(BENCH_CC) -finstrument-functions \
+		-finstrument-functions-exclude-function-list=clock_ -o $@ $< -lpthread
+$(O)/tests/bench/one_call: tests/bench/one_call.c
+	$(say) CC $@
+	$(BENCH_CC) -finstrument-functions -o $@ $<
+$(O)/tests/bench/spans.plain: tests/bench/spans.c
+	$(say) CC $@
+	$(BENCH_CC) -o $@ $< -lpthread
+$(O)/tests/bench/measure: tests/bench/measure.c
+	$(say) CC $@
+	$(BENCH_CC) -o $@ $<
+$(O)/tests/bench/lib%_shared.so: tests/bench/%.c
+	$(say) CC $@
+	$(BENCH_CC) $(BENCH_SO) -DFLOOR_SHARED -o $@ $<
+$(O)/tests/bench/lib%.so: tests/bench/%.c
+	$(say) CC $@
+	$(BENCH_CC) $(BENCH_SO) -o $@ $<
+BENCH_SO = -shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now
+
+# Peers that cannot be installed are left out, with a line that says so.
+.PHONY: bench bench-quick
+bench bench-quick:
+	$(Q)sh scripts/install-deps.sh build
+	$(Q)sh scripts/install-deps.sh bench || true
+	$(Q)$(MAKE) --no-print-directory all $(BENCH)
+	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh scripts/bench.sh \
+		$(if $(filter bench-quick,$@),--quick) --json $(O)/bench.json

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Bad input: one line that names the thing, status 2 for wrong usage and 1
+# for the rest, nothing on stdout, nothing left behind.
+. "$TOP/tests/e2e/lib.sh"
+
+# refused STATUS REGEX ARGUMENT...
+refused()
+{
+	expected=$1 regex=$2
+	shift 2
+	run "$PERFREC" "$@"
+	expect_error "$expected" "$regex"
+	expect_none perfrec.data perfrec.data.old new
+}
+
+refused 2 "unknown command 'recrod'.*--help" recrod
+refused 2 'no command to record' record
+refused 2 'no command to record' record --
+refused 2 "unknown option '--frob'.*--help" record --frob true
+refused 2 "unknown option '-z'.*--help" record -z true
+refused 2 "unknown option '--json=1'.*--help" record --json=1 true
+refused 2 "option '-o' needs a value.*--help" record -o
+refused 2 "option '--filter' needs a value.*--help" record --filter
+refused 2 "-o '': give the name of a folder" record -o '' true
+refused 2 "--depth '0x': give a number" record --depth 0x true
+refused 2 "--depth '0': give a number" record --depth 0 true
+refused 2 "--workers '9': give a number from 1 to 8" record --workers 9 true
+refused 2 "--max-size '12Q': give a size such as" record --max-size 12Q true
+refused 2 "--max-size '99999999999G': give a size" \
+	record --max-size 99999999999G true
+refused 2 "--ring-size '63K': give a size from 64K" record --ring-size 63K true
+refused 2 "--on-full 'wait': choose block or drop" record --on-full wait true
+refused 2 "--sort 'size': choose self" report --sort size
+refused 2 "--limit '-1': give a number" report --limit -1
+refused 2 "'b': one recording at a time" report a b
+
+# What cannot be run.
+refused 1 "cannot run 'no-such-command': No such file" record no-such-command
+refused 1 "cannot run './nowhere': No such file" record -- ./nowhere a b
+refused 1 "cannot run '': No such file" record ''
+refused 1 "cannot run '/': Permission denied" record -o new /
+echo 'echo hello' >plain
+refused 1 "cannot run './plain': Permission denied" record ./plain
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+refused 1 "cannot run './script': its interpreter '/no/such/interpreter'" \
+	record ./script
+# Found only when it is tried: what the collector had made is removed.
+printf '\177ELF and nothing more' >broken
+chmod +x broken
+refused 1 "cannot run './broken': Exec format error" record -o new ./broken
+
+# Where nothing can be written.
+refused 1 "/no/such/folder/x'.*No such file" record -o /no/such/folder/x true
+mkdir foreign
+echo precious >foreign/notes
+refused 1 "'foreign' exists and is no recording" record -o foreign true
+refused 1 "'plain' exists and is no recording" record -o plain true
+expect_eq 'the foreign file' "$(cat foreign/notes)" precious
+
+# What is no recording.
+refused 1 "'perfrec.data' is no finished recording" report
+refused 1 "'foreign' is no finished recording" report foreign
+refused 1 "'plain' is no finished recording" report plain
+for text in '' '[' '[]' '{}' '"perfrec"' '{"perfrec":{},"totals":0}' \
+	'{"perfrec":{},"totals":{"spans":"many"}}' \
+	'{"perfrec":{},"totals":{"spans":-1}}' \
+	'{"perfrec":{},"totals":{},"command":[1]}' \
+	'{"perfrec":{},"totals":{},"functions":[{"name":{}}]}' \
+	'{"perfrec":{},"totals":{},"files":[{"bytes":1.5}]}'; do
+	echo "$text" >foreign/summary.json
+	refused 1 "'foreign' is no recording of perfrec" report foreign
+done
+head -c 4096 /dev/urandom >foreign/summary.json
+refused 1 "'foreign' is no recording of perfrec" report foreign
+
+# Asked for, help is a result.
+for command in '' record report; do
+	run "$PERFREC" $command --help
+	expect_status 0
+	expect_match out '^usage: perfrec'
+	[ ! -s err ] || fail "help on stderr"
+done
+run "$PERFREC" --version
+expect_match out '^perfrec [0-9]'

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs under tight resource limits are recorded with smaller rings, or
+# say in one line that they are not, and do their work in any case.
+. "$TOP/tests/e2e/lib.sh"
+
+build_calls
+./calls 1000 >expected
+
+# limited recorded|declined LIMIT...: what becomes of a program below it.
+limited()
+{
+	want=$1
+	shift
+	run timeout 20 "$PERFREC" record -q -o data \
+		sh -c "ulimit $*; exec ./calls 1000 7"
+	expect_status 7
+	cmp -s expected out || fail "ulimit $*: output has changed"
+	spans=$(json data/summary.json .totals.spans)
+	if [ "$want" = recorded ]; then
+		expect_eq "ulimit $*: spans" "$spans" 1002
+		[ ! -s err ] || fail "ulimit $*: stderr: $(cat err)"
+	else
+		expect_eq "ulimit $*: spans" "$spans" 0
+		expect_match err '^perfrec: not recording: '
+		expect_eq "ulimit $*: lines on stderr" "$(wc -l <err)" 1
+	fi
+	"$O/tests/tools/trace_check" data/trace.pftrace ||
+		fail "ulimit $*: a rule is broken"
+}
+
+limited declined -f 100
+limited declined -v 20000
+limited recorded -v 200000
+limited recorded -v 3000000
+limited declined -n 4
+limited recorded -n 6
+limited recorded -s 64
+limited recorded -l 0
+# Without a descriptor to spare nothing can be loaded at all. The program
+# must fare as it does without perfrec.
+(ulimit -n 3; ./calls 1000 7) >plain 2>&1
+expect_eq 'ulimit -n 3, alone' $? 127
+run timeout 20 "$PERFREC" record -q -o data \
+	sh -c "ulimit -n 3; exec ./calls 1000 7"
+expect_status 127
+# It lowers its limits when it runs already.
+build lowers <<'SOURCE'
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+__attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
+int main(void)
+{
+	struct rlimit none = { 3, 3 }, zero = { 0, 0 };
+
+	closefrom(3);
+	setrlimit(RLIMIT_NOFILE, &none);
+	setrlimit(RLIMIT_FSIZE, &zero);
+	setrlimit(RLIMIT_AS, &zero);
+	for (int i = 0; i < 3000000; i++)
+		leaf();
+	return dup(2) < 0 ? 5 : 6;
+}
+SOURCE
+run timeout 20 "$PERFREC" record -q -o data ./lowers
+expect_status 5
+expect_eq 'spans of one that lowers its limits' \
+	"$(json data/summary.json '.totals | .spans, .dropped_spans' |
+		tr '\n' ' ')" '3000001 0 '
+
+# --max-size: the trace ends, the counts go on.
+run timeout 20 "$PERFREC" record -o data --max-size 1M ./calls 3000000 7
+expect_status 7
+expect_match err 'max-size reached'
+expect_eq 'spans beyond --max-size' "$(json data/summary.json .totals.spans)" \
+	3000002
+expect_eq 'trace_stopped' "$(json data/summary.json .totals.trace_stopped)" \
+	'--max-size reached'
+[ "$(stat -c %s data/trace.pftrace)" -le 1048576 ] || fail 'too large'
+"$O/tests/tools/trace_check" --allow-open data/trace.pftrace ||
+	fail '--max-size: a rule is broken'

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A disk that is full: the program ends as it would have, what was written is
+# intact, and the message names the file.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+
+if [ "${1:-}" != inside ]; then
+	unshare -m true 2>/dev/null || skip 'mounting a small disk takes root'
+	exec unshare -m sh "$0" inside
+fi
+
+build_calls
+./calls 3000000 >expected
+mkdir disk
+mount -t tmpfs -o size=2M none disk || fail 'cannot mount'
+
+for compress in '' --compress; do
+	# Calls of so many different lengths are not much smaller compressed.
+	run timeout 20 "$PERFREC" record $compress -o disk/data \
+		--max-size 1G ./calls 3000000 7
+	expect_status 7
+	cmp -s expected out || fail 'output has changed'
+	expect_eq 'spans' "$(json disk/data/summary.json .totals.spans)" 3000002
+	"$O/tests/tools/trace_check" --allow-open disk/data/trace.pftrace ||
+		fail "a rule is broken $compress"
+	if [ -z "$compress" ]; then
+		expect_match err 'disk/data/trace.pftrace.*No space left'
+		expect_match disk/data/summary.json \
+			'"trace_stopped": "No space left on device"'
+	fi
+	rm -rf disk/data
+done
+
+# Not even room for a summary.
+head -c 2097152 /dev/zero >disk/full
+run timeout 20 "$PERFREC" record -o disk/data ./calls 1000 7
+expect_status 7
+expect_match err "cannot write 'disk/data/summary.json': No space left"
+rm -rf disk/*
+
+# The daemon's disk fills up; when there is room again, so are recordings.
+start_daemon --on-full block --max-size 1G
+mv data disk/data
+ln -s disk/data data
+preload ./calls 3000000 >out || fail "status $?"
+cmp -s expected out || fail 'output has changed'
+wait_for 10 grep -q 'No space left' collect.log
+rm -rf disk/data/*
+preload ./calls 1000 >out || fail "status $?"
+stop_daemon
+expect_eq 'spans' "$(json disk/data/calls-*/summary.json .totals.spans)" 1002
+"$O/tests/tools/trace_check" disk/data/calls-*/trace.pftrace ||
+	fail 'a rule is broken'

@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# --exclude, --filter and --depth leave out what they say and nothing else: in
+# many threads, for functions nobody had seen when the recording began, and
+# after a longjmp.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+cat >plugin.c <<'EOS'
+static volatile int sum;
+__attribute__((noinline)) static void plugin_leaf(void) { sum++; }
+__attribute__((noinline)) static void plugin_skip(void) { sum++; }
+void plugin_run(void);
+void plugin_run(void) { plugin_leaf(); plugin_skip(); }
+EOS
+${CC:-gcc} -O1 -fPIC -shared -finstrument-functions -o plugin.so plugin.c ||
+	fail "cannot compile plugin.c"
+
+build program -ldl -pthread <<'EOS'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <unistd.h>
+static _Thread_local volatile int sum;
+static _Thread_local jmp_buf out;
+__attribute__((noinline)) static void leaf(void) { sum++; }
+__attribute__((noinline)) static void skip_inner(void) { sum++; }
+__attribute__((noinline)) static void skip_outer(void) { skip_inner(); leaf(); }
+__attribute__((noinline)) static void jump(void) { longjmp(out, 1); }
+__attribute__((noinline)) static void try_jump(void)
+{
+	if (!setjmp(out))
+		jump();
+	leaf();
+}
+static void *work(void *p)
+{
+	for (int i = 0; i < 1000; i++) {
+		leaf();
+		skip_outer();
+		try_jump();
+	}
+	return p;
+}
+int main(void)
+{
+	pthread_t id[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&id[i], NULL, work, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(id[i], NULL);
+	void *plugin = dlopen("./plugin.so", RTLD_NOW);
+	void (*run)(void) = (void (*)(void))dlsym(plugin, "plugin_run");
+	for (int i = 0; i < 100; i++)
+		run();
+	/* The collector reads the map of a live process only. */
+	while (read(0, &id, sizeof(id)) > 0)
+		;
+	return 0;
+}
+EOS
+
+# record_counts OPTION...: the counts of a recording, in ./counts.
+record_counts()
+{
+	rm -rf data data.old
+	# The program ends with its input: late enough for names of a plugin.
+	sleep 0.3 | run "$PERFREC" record -q -o data "$@" -- ./program
+	"$O/tests/tools/trace_check" --counts data/trace.pftrace >counts ||
+		fail "$*: the trace breaks a rule"
+	json data/summary.json '.functions[] | "\(.calls)\t\(.name)"' |
+		sort >summary
+	sort counts | cmp -s - summary ||
+		fail "$*: summary and trace differ: $(diff counts summary)"
+}
+
+# expect_counts "NAME N"...: exactly these.
+expect_counts()
+{
+	awk '{ print $2, $1 }' counts | sort >got
+	printf '%s\n' "$@" | sort >expected
+	diff expected got || fail "counts differ (< expected, > recorded)"
+}
+
+record_counts
+expect_counts 'main 1' 'work 4' 'leaf 12000' 'skip_outer 4000' \
+	'skip_inner 4000' 'try_jump 4000' 'jump 4000' 'plugin_run 100' \
+	'plugin_leaf 100' 'plugin_skip 100'
+
+record_counts --exclude '*skip*'
+expect_counts 'main 1' 'work 4' 'leaf 12000' 'try_jump 4000' 'jump 4000' \
+	'plugin_run 100' 'plugin_leaf 100'
+
+record_counts --filter '*leaf' --filter main
+expect_counts 'main 1' 'leaf 12000' 'plugin_leaf 100'
+
+record_counts --filter '*leaf' --exclude 'plugin*'
+expect_counts 'leaf 12000'
+
+record_counts --exclude '@plugin.so'
+expect_counts 'main 1' 'work 4' 'leaf 12000' 'skip_outer 4000' \
+	'skip_inner 4000' 'try_jump 4000' 'jump 4000'
+
+record_counts --depth 1
+expect_counts 'main 1' 'work 4'
+
+record_counts --depth 2
+expect_counts 'main 1' 'work 4' 'leaf 4000' 'skip_outer 4000' \
+	'try_jump 4000' 'plugin_run 100'

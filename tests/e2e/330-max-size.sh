@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A trace that stops at --max-size is as well formed as any: all slices that
+# were open there end there, losses up to there are in it, and it is not a
+# byte larger. The counts go on.
+. "$TOP/tests/e2e/lib.sh"
+
+build nest -pthread <<'SOURCE'
+#include <pthread.h>
+#define THREADS 5
+#define ROUNDS 200
+__attribute__((noinline)) static void leaf(void)
+{
+	__asm__ volatile("");
+}
+__attribute__((noinline)) static void nest(int depth)
+{
+	leaf();
+	if (depth)
+		nest(depth - 1);
+	leaf();
+}
+static void *run(void *context)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		nest(300);
+	return context;
+}
+int main(void)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, run, NULL))
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+SOURCE
+# main, and of each thread: run, and per round 301 times nest with two leaves.
+calls=$((1 + 5 * (1 + 200 * 301 * 3)))
+
+# cut SIZE [OPTION...]: record with this limit; leaves trace.json.
+cut()
+{
+	run timeout 20 "$PERFREC" record -q -o data --max-size "$@" ./nest
+	expect_status 0
+	bytes=$(stat -c %s data/trace.pftrace)
+	[ "$bytes" -le "$1" ] || fail "$*: the trace has $bytes bytes"
+	expect_eq "$*: trace_stopped" \
+		"$(json data/summary.json .totals.trace_stopped)" \
+		'--max-size reached'
+	expect_eq "$*: calls" "$(json data/summary.json \
+		'.totals | .spans + .dropped_spans')" $calls
+	"$O/tests/tools/trace_check" --json data/trace.pftrace >trace.json ||
+		fail "$*: a rule is broken"
+}
+
+cuts_open=0
+for limit in 40000 100000 300000 1000000 5000001 \
+	'10000 --compress' '40000 --compress' '200000 --compress'; do
+	cut $limit
+	expect_eq "$limit: calls of leaf" "$(json data/summary.json \
+		'.functions[] | select(.name == "leaf").calls')" \
+		$((5 * 200 * 301 * 2))
+	marks=$("$O/tests/tools/trace_check" --dump data/trace.pftrace |
+		grep -c 'trace stopped: size limit')
+	echo "$limit: $bytes bytes, $marks threads with open slices"
+	[ "$marks" -le 6 ] || fail "$limit: too many marks"
+	cuts_open=$((cuts_open + marks))
+done
+[ $cuts_open -gt 0 ] || fail 'nothing was open at any cut: nothing is shown'
+
+# Losses before the cut: the statistics that explain them are in the file.
+# However slow the collector is, each thread records a ring full: five rings
+# of 4096 cells are some 200 kB of trace, which no limit here may exceed.
+export PERFREC_RING_KB=64
+lost=0
+for size in 50000 100000 150000; do
+	cut $size --on-full drop
+	lost=$((lost + $(json trace.json .losses)))
+done
+[ $lost -gt 0 ] || echo 'nothing was lost before a cut: not shown'

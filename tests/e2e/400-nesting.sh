@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Whatever way control takes, a slice is inside the slice of its caller:
+# longjmp and siglongjmp, contexts, threads that end deep inside.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/nesting.sh"
+need jq
+
+for compiler in $(compilers C); do
+	for optimise in -O0 -O2; do
+		for program in jumps contexts threads; do
+			build_nesting $program "$compiler" $optimise
+			check_nesting $program \
+				"$program by $compiler $optimise"
+		done
+	done
+	build_nesting threads "$compiler" -O2 -fexceptions
+	check_nesting threads "threads by $compiler -fexceptions"
+done

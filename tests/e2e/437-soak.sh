@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Many short programs, up to 50 at a time: nothing leaks, and every folder is
+# complete. `make check-soak` does this for ten minutes.
+# timeout: 120
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+sh "$TOP/scripts/soak.sh" 1 300 || fail 'see above'

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The counting library that perfrec is compared with counts what it should:
+# threads, a signal handler, constructors and destructors, fork, exec, a
+# library opened later, and kill -9.
+. "$TOP/tests/e2e/lib.sh"
+need gcc nm
+
+counter=$O/tests/progs/libcount_preload.so
+names=$O/tests/tools/count_names
+
+gcc -O1 -finstrument-functions -shared -fPIC -o plugin.so -x c - <<'SOURCE'
+static void __attribute__((noinline)) hidden(void) { __asm__(""); }
+void plugin(void) { hidden(); hidden(); }
+SOURCE
+
+build known -pthread -ldl <<'SOURCE'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define NOINLINE __attribute__((noinline))
+static NOINLINE void leaf(void) { __asm__(""); }
+static volatile long spins, handled;
+static NOINLINE void spin(void) { spins++; }
+static NOINLINE void handler(int signal) { (void)signal; handled++; leaf(); }
+static NOINLINE void *thread(void *count)
+{
+	for (long i = 0; i < (long)count; i++)
+		leaf();
+	return NULL;
+}
+static NOINLINE void child(void) { leaf(); }
+static NOINLINE void again(void) { leaf(); leaf(); }
+__attribute__((constructor)) static void before(void) { leaf(); }
+__attribute__((destructor)) static void after(void) { leaf(); }
+int main(int argc, char **argv)
+{
+	struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { 0 };
+	pthread_t threads[3];
+	void (*plugin)(void);
+
+	if (argc > 1 && !strcmp(argv[1], "again")) {
+		again();
+		kill(getpid(), SIGKILL);
+	}
+	for (long i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, thread, (void *)(1000L << i));
+	signal(SIGALRM, handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (handled < 100)
+		spin();
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("%ld %ld\n", handled, spins);
+	fflush(stdout);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	plugin = (void (*)(void))dlsym(dlopen("./plugin.so", RTLD_NOW), "plugin");
+	plugin();
+	if (!fork()) {
+		child();
+		_exit(0);
+	}
+	wait(NULL);
+	if (!fork()) {
+		child();
+		execl("./known", "known", "again", NULL);
+	}
+	wait(NULL);
+	return 0;
+}
+SOURCE
+
+COUNT_OUT=$PWD/count LD_PRELOAD=$counter run ./known
+expect_status 0
+
+# Three processes, one of them with a second image after exec.
+set -- count.*[0-9]
+expect_eq "count files" $# 4
+"$names" "$@" >counts
+
+count_of()
+{
+	awk -F '\t' -v name="$1" '$2 == name { calls = $1 }
+		END { print calls + 0 }' counts
+}
+
+read -r handled spins <out
+expect_eq handler "$(count_of handler)" "$handled"
+expect_eq spin "$(count_of spin)" "$spins"
+# threads, handlers, two constructors, a destructor, two children, again
+expect_eq leaf "$(count_of leaf)" $((7000 + handled + 2 + 1 + 2 + 2))
+expect_eq thread "$(count_of thread)" 3
+expect_eq main "$(count_of main)" 2
+expect_eq before "$(count_of before)" 2
+expect_eq after "$(count_of after)" 1
+expect_eq child "$(count_of child)" 2
+expect_eq again "$(count_of again)" 1
+expect_eq plugin "$(count_of plugin)" 1
+expect_eq hidden "$(count_of hidden)" 2
+expect_eq functions "$(wc -l <counts)" 11
+
+# By thread: main thread and three others, child, exec'ed.
+"$names" --by-thread "$@" | awk '$4 == "thread" { print $3 }' >threads
+expect_eq "threads that ran thread()" "$(wc -l <threads)" 3

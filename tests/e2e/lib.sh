@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# lib.sh - what the end-to-end tests share; each sources it first:
+#
+#     . "$TOP/tests/e2e/lib.sh"
+#
+# scripts/run-e2e.sh has put the test into an empty folder and set TOP, O and
+# PERFREC. Nothing here asserts a time.
+
+set -u
+
+# The machine may be too busy for the usual 100 ms.
+export PERFREC_DEADLINE_MS=20000
+
+fail()
+{
+	echo "FAIL: $*"
+	exit 1
+}
+
+skip()
+{
+	echo "$*"
+	exit 77
+}
+
+# need COMMAND...: skip when one is not installed.
+need()
+{
+	for command in "$@"; do
+		command -v "$command" >/dev/null || skip "$command is not installed"
+	done
+}
+
+# run COMMAND...: run it with its output in files ./out and ./err and its
+# exit status in $status.
+run()
+{
+	"$@" >out 2>err
+	status=$?
+}
+
+# expect_status N: of the last run.
+expect_status()
+{
+	[ "$status" -eq "$1" ] && return
+	sed 's/^/stderr: /' err
+	fail "exit status $status, expected $1"
+}
+
+# expect_eq WHAT GOT EXPECTED
+expect_eq()
+{
+	[ "$2" = "$3" ] || fail "$1 is '$2', expected '$3'"
+}
+
+# expect_match FILE REGEX...: each is found in FILE.
+expect_match()
+{
+	file=$1
+	shift
+	for regex in "$@"; do
+		grep -Eq -- "$regex" "$file" && continue
+		sed "s/^/$file: /" "$file"
+		fail "nothing in $file matches '$regex'"
+	done
+}
+
+# expect_no_match FILE REGEX
+expect_no_match()
+{
+	if grep -E -- "$2" "$1"; then
+		fail "the lines above of $1 match '$2'"
+	fi
+}
+
+# expect_error STATUS REGEX: the last run failed with this status, nothing
+# on stdout, and exactly one line on stderr, which matches.
+expect_error()
+{
+	expect_status "$1"
+	[ ! -s out ] || fail "stdout is not empty: $(head -n 3 out)"
+	[ "$(wc -l <err)" -eq 1 ] || fail "not one line on stderr: $(cat err)"
+	expect_match err "$2"
+}
+
+# expect_none FILE...: none of them exists.
+expect_none()
+{
+	for file in "$@"; do
+		if [ -e "$file" ] || [ -L "$file" ]; then
+			fail "$file is left behind"
+		fi
+	done
+}
+
+# build NAME [FLAG...] <<SOURCE: compile C from stdin to ./NAME with
+# function instrumentation.
+build()
+{
+	target=$1
+	shift
+	cat >"$target.c"
+	${CC:-gcc} -O1 -g -finstrument-functions -o "$target" "$target.c" "$@" ||
+		fail "cannot compile $target.c"
+}
+
+# A small instrumented program: ./calls N [EXIT STATUS] calls leaf() N times
+# from work() and prints the sum.
+build_calls()
+{
+	build calls <<-'SOURCE'
+	#include <stdio.h>
+	#include <stdlib.h>
+	static volatile long sum;
+	__attribute__((noinline)) static void leaf(long i)
+	{
+		sum += i;
+	}
+	__attribute__((noinline)) static void work(long n)
+	{
+		for (long i = 0; i < n; i++)
+			leaf(i);
+	}
+	int main(int argc, char **argv)
+	{
+		work(argc > 1 ? atol(argv[1]) : 1000);
+		printf("%ld\n", sum);
+		return argc > 2 ? atoi(argv[2]) : 0;
+	}
+	SOURCE
+}
+
+# json FILE EXPRESSION: what jq makes of it.
+json()
+{
+	jq -r "$2" "$1" || fail "jq: $2"
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds. For events that nothing
+# can wait on; the test's own limit is the real bound.
+wait_for()
+{
+	tries=$(($1 * 20))
+	shift
+	while ! "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "waited in vain for: $*"
+		sleep 0.05
+	done
+}

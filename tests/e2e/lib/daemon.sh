@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# daemon.sh - a perfrec-collect of a test's own, sourced after lib.sh. It
+# listens in $XDG_RUNTIME_DIR, records into ./data and logs to ./collect.log.
+
+SHIM=$O/libperfrec_preload.so
+collector=
+trap '[ -z "$collector" ] || kill -KILL $collector' EXIT
+
+# start_daemon OPTION...: in $collector, and listening.
+start_daemon()
+{
+	rm -rf data
+	: >collect.log
+	"$O/perfrec-collect" -o data "$@" 2>collect.log &
+	collector=$!
+	wait_for 10 grep -q 'listening on' collect.log
+}
+
+# stop_daemon: in good order.
+stop_daemon()
+{
+	kill -TERM $collector
+	wait $collector
+	status=$?
+	collector=
+	[ $status -eq 0 ] || fail "perfrec-collect: status $status"
+}
+
+# preload COMMAND...: with the shim.
+preload()
+{
+	LD_PRELOAD=$SHIM PERFREC_QUIET=${PERFREC_QUIET:-1} "$@"
+}

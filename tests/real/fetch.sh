@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+#
+# Sourced by scripts that build real programs from Debian's source packages,
+# which are fetched with a package list of their own: the machine's apt
+# settings are not touched. $dir is where, absolute.
+
+private_apt() {
+	apt-get -q -o Dir::Etc::sourcelist="$dir/apt/sources.list" \
+		-o Dir::Etc::sourceparts=- \
+		-o Dir::State::lists="$dir/apt/lists" \
+		-o Dir::Cache="$dir/apt/cache" \
+		-o APT::Sandbox::User=root "$@"
+}
+
+# need_package COMMAND PACKAGE...: when there is no COMMAND, root installs the
+# packages; others are told.
+need_package() {
+	command=$1
+	shift
+	command -v "$command" >/dev/null && return
+	if [ "$(id -u)" = 0 ]; then
+		apt-get install -qy --no-install-recommends "$@" >&2 &&
+			return
+	fi
+	echo "missing: apt-get install $*" >&2
+	exit 77
+}
+
+# fetch PACKAGE...: the sources of each, unpacked, in $dir/src. What is there
+# is not fetched again. Exits with 77 and a reason when it cannot be.
+fetch() {
+	missing=
+	for package; do
+		[ -e "$dir/src/$package.fetched" ] && continue
+		rm -rf "$dir/src/$package"-*/
+		missing="$missing $package"
+	done
+	[ -n "$missing" ] || return 0
+	need_package dpkg-source dpkg-dev
+	mkdir -p "$dir/src" "$dir/apt/lists/partial" "$dir/apt/cache"
+	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+		"http://deb.debian.org/debian bookworm main" \
+		>"$dir/apt/sources.list"
+	# shellcheck disable=SC2086 # a list of packages
+	if ! private_apt update >"$dir/apt/log" 2>&1 ||
+		! (cd "$dir/src" && private_apt source $missing) \
+			>>"$dir/apt/log" 2>&1; then
+		tail -n 3 "$dir/apt/log" >&2
+		echo "cannot fetch the sources of$missing" >&2
+		exit 77
+	fi
+	for package in $missing; do
+		touch "$dir/src/$package.fetched"
+	done
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * map_plugin - a library of map_victim's, in several copies that differ by ID.
+ * Every function tells the victim who it is, so that the test can compare.
+ */
+#include "tests/shim/map_victim.h"
+
+/* Not there in a namespace of dlmopen()'s. */
+#pragma weak map_note
+
+#define TELL(function)                                  \
+	do {                                            \
+		if (map_note)                           \
+			map_note((void *)function, ID); \
+	} while (0)
+
+__attribute__((noinline)) static int inner(int x)
+{
+	TELL(inner);
+	return x + ID;
+}
+
+int map_call(int x)
+{
+	TELL(map_call);
+	return inner(x) + 1;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	TELL(begin);
+	inner(1);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	TELL(end);
+	inner(2);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/shim/mini_collector.h"
+
+#include <err.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "shared/futex.h"
+
+/* See collector_stopped() in preload/wait.c. Ends with the test. */
+static void *park(void *parked)
+{
+	for (;;)
+		syscall(SYS_futex, parked, FUTEX_OP_WAIT, 0, NULL);
+	return NULL;
+}
+
+void mini_collector_start(struct mini_collector *mini)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	pthread_t parked;
+
+	*mini = (struct mini_collector){ .directory = "/tmp/mini-XXXXXX" };
+	if (!mkdtemp(mini->directory))
+		err(1, "mkdtemp");
+	snprintf(mini->socket_path, sizeof(mini->socket_path), "%s/socket",
+		 mini->directory);
+	strcpy(address.sun_path, mini->socket_path);
+	mini->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (bind(mini->listener, (struct sockaddr *)&address,
+		 sizeof(address)) ||
+	    listen(mini->listener, 64))
+		err(1, "listen");
+	mini->liveness_fd = memfd_create("liveness", MFD_CLOEXEC);
+	if (ftruncate(mini->liveness_fd, LIVENESS_BYTES))
+		err(1, "ftruncate");
+	mini->liveness = mmap(NULL, LIVENESS_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_SHARED, mini->liveness_fd, 0);
+	if (mini->liveness == MAP_FAILED)
+		err(1, "mmap");
+	if (pthread_create(&parked, NULL, park, &mini->liveness->parked))
+		errx(1, "pthread_create");
+}
+
+static int receive_hello(int peer, struct wire_hello *hello)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec data = { hello, sizeof(*hello) };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	int fd = -1;
+
+	if (recvmsg(peer, &message, MSG_CMSG_CLOEXEC) != sizeof(*hello))
+		err(1, "recvmsg");
+	if (CMSG_FIRSTHDR(&message))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+static void send_reply(int peer, const struct wire_reply *reply, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec data = { (void *)reply, sizeof(*reply) };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	if (sendmsg(peer, &message, MSG_NOSIGNAL) != sizeof(*reply))
+		err(1, "sendmsg");
+}
+
+void mini_collector_accept(struct mini_collector *mini,
+			   struct wire_reply settings, uint32_t control)
+{
+	struct pollfd comes = { mini->listener, POLLIN, 0 };
+	int peer, arena;
+
+	if (poll(&comes, 1, 5000) != 1)
+		errx(1, "nobody says hello");
+	peer = accept4(mini->listener, NULL, NULL, SOCK_CLOEXEC);
+	arena = receive_hello(peer, &mini->hello);
+
+	mini->page = mmap(NULL, mini->hello.arena_bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_NORESERVE, arena, 0);
+	if (mini->page == MAP_FAILED)
+		err(1, "mmap of the arena");
+	mini->page->control = control;
+	settings.magic = WIRE_REPLY_MAGIC;
+	settings.version = WIRE_VERSION;
+	send_reply(peer, &settings, mini->liveness_fd);
+	close(arena);
+	close(peer);
+}
+
+void mini_collector_stop(struct mini_collector *mini)
+{
+	if (mini->page)
+		munmap(mini->page, mini->hello.arena_bytes);
+	/* The page stays mapped: a thread is parked on it. */
+	close(mini->liveness_fd);
+	close(mini->listener);
+	unlink(mini->socket_path);
+	rmdir(mini->directory);
+}
+
+struct slot_shm *mini_slot(const struct mini_collector *mini, uint32_t i)
+{
+	return (struct slot_shm *)((char *)mini->page + ARENA_SLOTS) + i;
+}
+
+struct record *mini_ring(const struct mini_collector *mini, uint32_t i)
+{
+	return (struct record *)((char *)mini->page +
+				 mini->page->rings_offset) +
+	       (size_t)i * mini->page->ring_cells;
+}
+
+pid_t mini_spawn(const struct mini_collector *mini, const char *shim,
+		 char *const argv[])
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (shim[0])
+		setenv("LD_PRELOAD", shim, 1);
+	setenv("PERFREC_SOCKET", mini->socket_path, 1);
+	/* A busy machine must not look like a silent collector. */
+	setenv("PERFREC_DEADLINE_MS", "10000", 0);
+	closefrom(3);
+	execv(argv[0], argv);
+	err(1, "%s", argv[0]);
+}
+
+const char *mini_build_path(const char *name)
+{
+	static char path[4][512];
+	static int turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s",
+		 getenv("O") ? getenv("O") : "build", name);
+	return path[turn];
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_full - rings that are full nearly all the time. Whatever the policy,
+ * path and signals: per thread, recorded + dropped is what the program counted
+ * itself, every end matches the innermost open begin, and clocks never step
+ * back; block loses nothing; a depth limit drops nothing above it.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/atomic.h"
+#include "tests/shim/mini_collector.h"
+
+#define THREADS 4
+#define STACK_MAX 4096
+
+struct run {
+	enum wire_on_full on_full;
+	const char *rseq;
+	uint32_t depth;
+	bool drain; /* or leave the ring full */
+	bool slow; /* no heartbeat either: slow is not stopped */
+	bool pause; /* at first, and then now and then */
+};
+
+static const struct run g_runs[] = {
+	{ WIRE_ON_FULL_BLOCK, "on", 0, true, false, false },
+	{ WIRE_ON_FULL_BLOCK, "off", 0, true, false, false },
+	{ WIRE_ON_FULL_DROP, "on", 0, true, false, false },
+	{ WIRE_ON_FULL_DROP, "off", 0, true, false, false },
+	{ WIRE_ON_FULL_DROP, "on", 0, false, false, false },
+	{ WIRE_ON_FULL_BLOCK, "on", 3, true, false, false },
+	{ WIRE_ON_FULL_BLOCK, "on", 0, true, true, false },
+	{ WIRE_ON_FULL_BLOCK, "on", 0, true, false, true },
+	{ WIRE_ON_FULL_BLOCK, "off", 0, true, false, true },
+	{ WIRE_ON_FULL_DROP, "on", 0, true, false, true },
+};
+
+struct reader {
+	uint64_t tail, last_clock;
+	uint64_t begins, lost, truncated, waits, paused;
+	int depth, deepest;
+	struct {
+		uint64_t address;
+		bool phantom;
+	} open[STACK_MAX];
+};
+
+static struct reader g_readers[THREADS];
+static struct mini_collector g_mini;
+
+static void push(struct reader *reader, uint64_t address, bool phantom)
+{
+	ck_assert_int_lt(reader->depth, STACK_MAX);
+	reader->open[reader->depth].address = address;
+	reader->open[reader->depth++].phantom = phantom;
+	if (!phantom && reader->depth > reader->deepest)
+		reader->deepest = reader->depth;
+}
+
+static void read_one(struct reader *reader, struct record record)
+{
+	uint64_t payload = record_payload(record.word);
+
+	switch (record_kind(record.word)) {
+	case RECORD_BEGIN:
+		reader->begins++;
+		push(reader, payload, false);
+		break;
+	case RECORD_PHANTOM:
+		push(reader, payload, true);
+		break;
+	case RECORD_END:
+		ck_assert_int_gt(reader->depth, 0);
+		reader->depth--;
+		ck_assert_uint_eq(reader->open[reader->depth].address, payload);
+		break;
+	case RECORD_LOSS:
+		reader->lost += payload;
+		return; /* its clock is that of the first loss */
+	case RECORD_PAUSED:
+		reader->paused += payload;
+		return; /* and this the first paused span's */
+	case RECORD_WAIT:
+		reader->waits++;
+		return;
+	case RECORD_TRUNC:
+		reader->truncated += payload;
+		ck_assert_int_ge(reader->depth, (int)payload);
+		reader->depth -= (int)payload;
+		break;
+	case RECORD_FLOW: /* the thread's function is over */
+		break;
+	default:
+		ck_abort_msg("kind %d", record_kind(record.word));
+	}
+	ck_assert_uint_ge(record.clock, reader->last_clock);
+	reader->last_clock = record.clock;
+}
+
+static void drain(uint32_t i, uint64_t most)
+{
+	struct slot_shm *slot = mini_slot(&g_mini, i);
+	const struct record *ring = mini_ring(&g_mini, i);
+	struct reader *reader = &g_readers[i];
+	/* order: acq, HEAD: cells below it are whole */
+	uint64_t head = atom_load_acq(&slot->head);
+
+	ck_assert_uint_le(head - reader->tail, g_mini.hello.ring_cells);
+	for (; reader->tail != head && most; reader->tail++, most--)
+		read_one(reader,
+			 ring[reader->tail & (g_mini.hello.ring_cells - 1)]);
+	/* order: sc, TAIL and ROOM: done with the cells, then who waits */
+	atom_store_sc(&slot->tail, reader->tail);
+	atom_add_sc(&slot->room, 1);
+	/* The shim waits 50 ms at most; no wake is needed to go on. */
+}
+
+/* A handler may come when a span no longer counts and its end is still to be
+ * recorded: one more then. */
+static void check_depth(const struct run *run, const struct reader *reader)
+{
+	ck_assert_int_ge(reader->deepest, (int)run->depth);
+	ck_assert_int_le(reader->deepest, (int)run->depth + 1);
+}
+
+static void check_result(const struct run *run, FILE *result)
+{
+	long tid, begins;
+	uint64_t paused = 0;
+	int found = 0;
+	uint32_t i;
+
+	while (fscanf(result, "%ld %ld", &tid, &begins) == 2)
+		for (i = 0; i < THREADS; i++) {
+			struct slot_shm *slot = mini_slot(&g_mini, i);
+			struct reader *reader = &g_readers[i];
+
+			if (slot->tid != tid)
+				continue;
+			found++;
+			if (run->depth)
+				check_depth(run, reader);
+			else
+				ck_assert_uint_eq(reader->begins +
+							  slot->dropped_spans +
+							  slot->paused_spans,
+						  (uint64_t)begins);
+			/* Less where the thread ended without telling. */
+			ck_assert_uint_le(reader->paused, slot->paused_spans);
+			paused += slot->paused_spans;
+			ck_assert_uint_le(reader->lost, slot->dropped_spans);
+			if (run->on_full == WIRE_ON_FULL_BLOCK)
+				ck_assert_uint_eq(slot->dropped_spans, 0);
+			else if (!run->pause)
+				ck_assert_uint_gt(slot->dropped_spans, 0);
+			if (run->drain)
+				ck_assert_int_eq(reader->depth, 0);
+		}
+	ck_assert_int_eq(found, THREADS);
+	/* A program that never waits may be gone before any pause. */
+	if (!run->pause)
+		ck_assert_uint_eq(paused, 0);
+	else if (run->on_full == WIRE_ON_FULL_BLOCK)
+		ck_assert_uint_gt(paused, 0);
+}
+
+static void drain_while(pid_t pid, const struct run *run)
+{
+	int status = -1;
+	uint32_t i;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		for (i = 0; i < THREADS && run->drain; i++)
+			drain(i, run->slow ? 4096 : (uint64_t)random() % 4000);
+		g_mini.liveness->heartbeat += !run->slow;
+		if (run->pause)
+			g_mini.page->control ^= CONTROL_ON ^ CONTROL_PAUSED;
+		usleep(run->slow ? 30000 : 200);
+	}
+	ck_assert_msg(status == 0, "nest_victim ended with status %x", status);
+	for (i = 0; i < THREADS; i++)
+		drain(i, UINT64_MAX);
+}
+
+START_TEST(full_ring_counts_every_span)
+{
+	const struct run *run = &g_runs[_i];
+	struct wire_reply settings = { .on_full = run->on_full,
+				       .depth = run->depth };
+	char result[] = "/tmp/test_full-XXXXXX";
+	char *argv[] = { (char *)mini_build_path("tests/shim/nest_victim"), "4",
+			 "100000", result, NULL };
+	FILE *file = fdopen(mkstemp(result), "r");
+	pid_t pid;
+
+	memset(g_readers, 0, sizeof(g_readers));
+	setenv("PERFREC_RSEQ", run->rseq, 1);
+	setenv("PERFREC_RING_KB", "64", 1);
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings,
+			      run->pause ? CONTROL_PAUSED : CONTROL_ON);
+	drain_while(pid, run);
+	check_result(run, file);
+	fclose(file);
+	unlink(result);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("full");
+	TCase *tcase = tcase_create("full");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, full_ring_counts_every_span, 0,
+			    sizeof(g_runs) / sizeof(g_runs[0]));
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_jump - a program that jumps (jump_victim, jump_plugin) runs as always,
+ * and what is recorded of its jumps is what it wrote down itself.
+ */
+#include <check.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/shim/mini_collector.h"
+
+#define JUMPS_MANY 100000
+#define NEAR_BYTES 16384
+
+static struct mini_collector g_mini;
+static FILE *g_result;
+static char g_result_path[] = "/tmp/test_jump-XXXXXX";
+/* Of the ring of the first thread: what was compared, and span -> hint. */
+static uint64_t g_at;
+static unsigned int g_hints[0x1000];
+
+static void setup(void)
+{
+	setenv("PERFREC_RING_KB", "65536", 1);
+	strcpy(g_result_path + strlen(g_result_path) - 6, "XXXXXX");
+	g_result = fdopen(mkstemp(g_result_path), "r");
+	g_at = 0;
+	mini_collector_start(&g_mini);
+}
+
+static void teardown(void)
+{
+	fclose(g_result);
+	unlink(g_result_path);
+	mini_collector_stop(&g_mini);
+}
+
+/* Runs @argv, the result's path put behind its name; @recorded: with a
+ * collector. */
+static void run(const char *program, char *const arguments[], bool recorded)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
+	char *argv[20] = { (char *)mini_build_path(program), g_result_path };
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; arguments[i]; i++)
+		argv[i + 2] = arguments[i];
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	if (recorded)
+		mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "%s %s ended with status %x", program,
+		      arguments[0] ? arguments[0] : "", status);
+}
+
+static const struct record *record_at(uint64_t i)
+{
+	ck_assert_uint_lt(i, mini_slot(&g_mini, 0)->head);
+	return &mini_ring(&g_mini, 0)[i];
+}
+
+static bool is_flow(uint64_t i, enum record_flow flow)
+{
+	uint64_t word = mini_ring(&g_mini, 0)[i].word;
+
+	return i < mini_slot(&g_mini, 0)->head &&
+	       record_kind(word) == RECORD_FLOW &&
+	       record_flow(record_payload(word)) == flow;
+}
+
+static void compare_flow(uint64_t word, int flow, unsigned long address,
+			 unsigned long span)
+{
+	ck_assert_int_eq(record_kind(word), RECORD_FLOW);
+	ck_assert_int_eq(record_flow(record_payload(word)), flow);
+	/* Of a landing pad: how far up, which the victims do not know. */
+	if (flow != FLOW_CATCH)
+		ck_assert_uint_eq(record_flow_address(record_payload(word)),
+				  address);
+	else
+		ck_assert_uint_lt(record_flow_address(record_payload(word)),
+				  NEAR_BYTES);
+	if (span)
+		ck_assert_uint_eq(record_sp(word), g_hints[span]);
+}
+
+/* One line of the result with the record that is next. */
+static void compare(char kind, int flow, unsigned long address,
+		    unsigned long span)
+{
+	uint64_t word;
+
+	/* A plugin was unloaded. */
+	while (record_kind(record_at(g_at)->word) == RECORD_MAP)
+		g_at++;
+	word = record_at(g_at++)->word;
+	if (kind == 'F') {
+		compare_flow(word, flow, address, span);
+		return;
+	}
+	ck_assert_int_eq(record_kind(word),
+			 kind == 'B' ? RECORD_BEGIN : RECORD_END);
+	ck_assert_uint_eq(record_payload(word), span);
+	if (kind == 'B')
+		g_hints[span] = record_sp(word);
+}
+
+static unsigned int threads_recorded(void)
+{
+	unsigned int claims = 0, i;
+
+	for (i = 0; i < g_mini.hello.slot_count; i++)
+		claims += mini_slot(&g_mini, i)->claims;
+	return claims;
+}
+
+/* The whole result with the whole ring. */
+static void compare_all(void)
+{
+	unsigned long address, span;
+	unsigned int lines = 0;
+	char kind;
+	int flow;
+
+	while (fscanf(g_result, " %c %d %lx %lx", &kind, &flow, &address,
+		      &span) == 4) {
+		compare(kind, flow, address, span);
+		lines++;
+	}
+	ck_assert_uint_gt(lines, 0);
+	ck_assert_uint_eq(g_at, mini_slot(&g_mini, 0)->head);
+	ck_assert_uint_eq(threads_recorded(), 1);
+}
+
+static const char *const g_cases[] = { "jumps", "handler", "contexts",
+				       "silent" };
+
+START_TEST(jump_recorded_is_told_exactly)
+{
+	char *arguments[] = { (char *)g_cases[_i], NULL };
+
+	run("tests/shim/jump_victim", arguments, true);
+	compare_all();
+}
+END_TEST
+
+START_TEST(jump_without_collector_runs_as_always)
+{
+	char *arguments[] = { (char *)g_cases[_i], NULL };
+
+	unlink(g_mini.socket_path);
+	run("tests/shim/jump_victim", arguments, false);
+}
+END_TEST
+
+START_TEST(jump_often_is_told_each_time)
+{
+	char *arguments[] = { "many", NULL };
+	uint64_t i;
+
+	run("tests/shim/jump_victim", arguments, true);
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->head, 2 * JUMPS_MANY + 2);
+	for (i = 0; i < JUMPS_MANY; i++) {
+		ck_assert(is_flow(2 * i + 1, FLOW_SETJMP));
+		ck_assert(is_flow(2 * i + 2, FLOW_LONGJMP));
+		ck_assert_uint_eq(record_sp(record_at(2 * i + 1)->word),
+				  record_sp(record_at(2 * i + 2)->word));
+	}
+}
+END_TEST
+
+#if defined(__x86_64__)
+START_TEST(jump_interrupted_anywhere_is_told_once)
+{
+	char *arguments[] = { "steps", NULL };
+	uint64_t flows = 0, begins = 0, ends = 0, last = 0, i;
+	unsigned long rounds, signals;
+
+	run("tests/shim/jump_victim", arguments, true);
+	ck_assert_int_eq(fscanf(g_result, "%lu %lu", &rounds, &signals), 2);
+	ck_assert_uint_gt(signals, 500);
+	for (i = 0; i < mini_slot(&g_mini, 0)->head; i++) {
+		const struct record *record = record_at(i);
+		enum record_kind kind = record_kind(record->word);
+
+		ck_assert_uint_ge(record->clock, last);
+		last = record->clock;
+		flows += kind == RECORD_FLOW;
+		begins += kind == RECORD_BEGIN;
+		ends += kind == RECORD_END;
+	}
+	/* SETJMP, LONGJMP, SAVE, MAKE, LINK */
+	ck_assert_uint_eq(flows, 5 * rounds);
+	ck_assert_uint_eq(begins, ends);
+	/* A span around; then as many again where every step has a signal. */
+	ck_assert_uint_gt(begins, 1 + signals + 500);
+}
+END_TEST
+#endif
+
+static const char *const g_plugins[] = {
+	"gxx_O0",    "gxx_O2",	 "gxx_static", "gxx_private",
+	"gxx_noplt", "clang_O0", "clang_O2",   "clang_static",
+};
+
+static bool is_built(const char *name)
+{
+	return access(name, X_OK) == 0;
+}
+
+static char *plugin_path(const char *name)
+{
+	static char paths[16][512];
+	static unsigned int turn;
+	char *path = paths[turn++ % 16], file[64];
+
+	snprintf(file, sizeof(file), "tests/shim/jump_plugin_%s.so", name);
+	snprintf(path, sizeof(paths[0]), "%s", mini_build_path(file));
+	return path;
+}
+
+/* Only the plugin has a C++ runtime, and nobody else can see it. */
+START_TEST(jump_in_a_plugin_uses_its_own_runtime)
+{
+	char *arguments[] = { "plugins", plugin_path(g_plugins[_i]), NULL };
+
+	if (!is_built(arguments[1]))
+		return;
+	run("tests/shim/jump_victim", arguments, true);
+	compare_all();
+}
+END_TEST
+
+START_TEST(jump_in_plugins_uses_the_runtime_of_each)
+{
+	char *arguments[16] = { "plugins" };
+	size_t i, count = 1;
+
+	for (i = 0; i < sizeof(g_plugins) / sizeof(g_plugins[0]); i++) {
+		arguments[count] = plugin_path(g_plugins[i]);
+		count += is_built(arguments[count]);
+	}
+	arguments[count] = NULL;
+	run("tests/shim/jump_victim", arguments, true);
+	compare_all();
+}
+END_TEST
+
+static const char *const g_programs[] = { "pie", "nopie", "nopie_now", "static",
+					  "clang" };
+
+START_TEST(jump_in_a_program_uses_its_runtime)
+{
+	char name[64], path[512];
+	char *arguments[] = { NULL };
+
+	snprintf(name, sizeof(name), "tests/shim/jump_program_%s",
+		 g_programs[_i]);
+	snprintf(path, sizeof(path), "%s", mini_build_path(name));
+	if (!is_built(path))
+		return;
+	run(name, arguments, true);
+	/* Its own runtime's catches cannot be seen; that they work, can. */
+	if (strcmp(g_programs[_i], "static"))
+		compare_all();
+}
+END_TEST
+
+#define ADD_LOOP(tcase, test, table)        \
+	tcase_add_loop_test(tcase, test, 0, \
+			    (int)(sizeof(table) / sizeof((table)[0])))
+
+int main(void)
+{
+	Suite *suite = suite_create("jump");
+	TCase *tcase = tcase_create("jump");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	ADD_LOOP(tcase, jump_recorded_is_told_exactly, g_cases);
+	ADD_LOOP(tcase, jump_without_collector_runs_as_always, g_cases);
+	tcase_add_test(tcase, jump_often_is_told_each_time);
+#if defined(__x86_64__)
+	tcase_add_test(tcase, jump_interrupted_anywhere_is_told_once);
+#endif
+	ADD_LOOP(tcase, jump_in_a_plugin_uses_its_own_runtime, g_plugins);
+	tcase_add_test(tcase, jump_in_plugins_uses_the_runtime_of_each);
+	ADD_LOOP(tcase, jump_in_a_program_uses_its_runtime, g_programs);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

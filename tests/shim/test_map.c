@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_map - plugins that are loaded and unloaded in every way, over and over
+ * at the same addresses (map_victim). Every record of a plugin's function must
+ * mean the plugin that was called, by the log of loads and unloads and by the
+ * generation that the ring has told before it; and nothing about dlopen() may
+ * look different to the program.
+ */
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/shim/map_victim.h"
+#include "tests/shim/mini_collector.h"
+
+struct map_case {
+	const char *name;
+	int calls; /* of plugins */
+	unsigned int entries; /* in the log */
+	int replaced; /* plugins in the place of other ones, at least */
+	int status; /* of the program, as by waitpid() */
+};
+
+/* A plugin's constructor, destructor and function are two calls each. */
+static const struct map_case g_cases[] = {
+	{ "reload", 2 * (1000 * 6 + 334 * 2), 4000, 500, 0 },
+	{ "late", 10 * 10, 40, 5, 0 },
+	{ "fork", 2 + 20 * 2 + 20 * 8 + 2, 42, 0, 0 },
+	{ "first", 10, 2, 1, 0 },
+	{ "runpath", 12, 3, 0, 0 },
+	{ "errors", 4, 2, 0, 0 },
+	{ "dlmopen", 0, 0, 0, 0 },
+	{ "exit", 0, 1, 0, 0 },
+	{ "quiet", 0, 2, 0, 0 },
+	{ "killed", 4, 1, 0, SIGKILL },
+};
+
+static const char *const g_rseq[] = { "on", "off" };
+
+static struct mini_collector g_mini;
+static struct map_notes *g_notes;
+
+static pid_t start(const char *name, bool recorded)
+{
+	static char folder[512], victim[512], result[64];
+	char *argv[] = { victim, (char *)name, folder, result, NULL };
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%s",
+		 mini_build_path("tests/shim/plugins"));
+	snprintf(victim, sizeof(victim), "%s",
+		 mini_build_path("tests/shim/map_victim"));
+	strcpy(result, "/tmp/test_map-XXXXXX");
+	fd = mkstemp(result);
+	ck_assert_int_eq(ftruncate(fd, sizeof(*g_notes)), 0);
+	g_notes = mmap(NULL, sizeof(*g_notes), PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(g_notes, MAP_FAILED);
+	close(fd);
+	return mini_spawn(
+		&g_mini,
+		recorded ? mini_build_path("libperfrec_preload.so") : "", argv);
+}
+
+static void expect_status(pid_t pid, int status)
+{
+	int is;
+
+	ck_assert_int_eq(waitpid(pid, &is, 0), pid);
+	ck_assert_msg(is == status, "status %x", is);
+}
+
+/* --- the log, as a reader of it must understand it --------------------------
+ */
+
+struct range {
+	uint64_t start, end;
+	uint32_t from, to; /* generations */
+	int32_t pid;
+	int id; /* of the plugin; OTHER: another library */
+};
+
+#define OTHER -1
+#define NOTHING -2
+
+static struct range g_ranges[MAP_ENTRIES];
+static int g_range_count;
+
+static struct map_entry_shm *entry_at(uint64_t n)
+{
+	return (struct map_entry_shm *)((char *)g_mini.page + ARENA_MAP) + n;
+}
+
+static int id_of(const struct map_entry_shm *entry)
+{
+	const char *name = strstr(entry->path, "/libmap_plugin_");
+
+	ck_assert_int_eq(entry->path[0], '/');
+	ck_assert_uint_gt(entry->build_id_bytes, 0);
+	return name ? atoi(name + strlen("/libmap_plugin_")) : OTHER;
+}
+
+/* A module lies there since the last one that did has gone. */
+static void add_load(const struct map_entry_shm *entry)
+{
+	struct range *range = &g_ranges[g_range_count++];
+	struct range *other;
+
+	*range = (struct range){ entry->start, entry->end, 0,
+				 UINT32_MAX,   entry->pid, id_of(entry) };
+	for (other = g_ranges; other < range; other++)
+		if (other->pid == range->pid && other->start < range->end &&
+		    range->start < other->end) {
+			ck_assert_uint_ne(other->to, UINT32_MAX);
+			if (other->to > range->from)
+				range->from = other->to;
+		}
+}
+
+/* The range that is open at @start in process @pid; 0: in any. */
+static struct range *open_range(uint64_t start, int32_t pid)
+{
+	struct range *range = g_ranges + g_range_count;
+
+	while (range-- > g_ranges)
+		if (range->start == start && range->to == UINT32_MAX &&
+		    (!pid || range->pid == pid))
+			return range;
+	return NULL;
+}
+
+static void add_unload(const struct map_entry_shm *entry)
+{
+	struct range *range = open_range(entry->start, entry->pid);
+
+	/* Loaded before the child was forked, as its parent has told, or before
+	 * hello: then it is plugin 0. */
+	if (!range) {
+		range = open_range(entry->start, 0);
+		g_ranges[g_range_count] =
+			range ? *range
+			      : (struct range){ .start = entry->start,
+						.end = entry->end };
+		range = &g_ranges[g_range_count++];
+		range->pid = entry->pid;
+	}
+	ck_assert_uint_eq(range->end, entry->end);
+	range->to = entry->generation;
+}
+
+static void read_log(void)
+{
+	uint64_t n;
+
+	g_range_count = 0;
+	ck_assert_uint_eq(g_mini.page->map_lost, 0);
+	ck_assert_uint_lt(g_mini.page->map_head, MAP_ENTRIES);
+	for (n = 0; n < g_mini.page->map_head; n++) {
+		const struct map_entry_shm *entry = entry_at(n);
+
+		ck_assert_uint_eq(entry->sequence, n + 1);
+		if (entry->kind == MAP_LOAD)
+			add_load(entry);
+		else
+			add_unload(entry);
+	}
+}
+
+/* What lay at @address in process @pid. A child has what its parent had, until
+ * it says otherwise. */
+static int lookup(uint64_t address, uint32_t generation, int32_t pid)
+{
+	int i, id = NOTHING;
+
+	for (i = 0; i < g_range_count; i++) {
+		const struct range *range = &g_ranges[i];
+
+		if (address < range->start || address >= range->end ||
+		    generation < range->from || generation >= range->to)
+			continue;
+		if (range->pid == pid)
+			return range->id;
+		id = range->id;
+	}
+	return id;
+}
+
+/* --- the rings
+ * ---------------------------------------------------------------- */
+
+/* The next call that @slot's thread has noted, from @cursor on; NULL: none. */
+static const struct map_call *next_noted(const struct slot_shm *slot,
+					 uint32_t *cursor)
+{
+	while (*cursor < g_notes->count) {
+		const struct map_call *call = &g_notes->call[(*cursor)++];
+
+		if (call->tid == slot->tid)
+			return call;
+	}
+	return NULL;
+}
+
+static void check_call(const struct slot_shm *slot, uint64_t address,
+		       uint32_t generation, const struct map_call *call)
+{
+	int id = lookup(address, generation, slot->pid);
+
+	ck_assert_ptr_nonnull(call);
+	ck_assert_uint_eq(address, call->function);
+	ck_assert_msg(id == call->id, "thread %d, generation %u: %d, not %d",
+		      slot->tid, generation, id, call->id);
+}
+
+/* Holds a slot's records against what its thread noted. Returns how many
+ * calls there were. */
+static int check_slot(const struct slot_shm *slot, const struct record *ring)
+{
+	uint32_t generation = slot->claim_map, cursor = 0;
+	int calls = 0;
+	uint64_t i;
+
+	for (i = 0; i < slot->head; i++) {
+		uint64_t payload = record_payload(ring[i].word);
+		enum record_kind kind = record_kind(ring[i].word);
+
+		if (kind == RECORD_MAP) {
+			ck_assert_uint_ge(payload, generation);
+			generation = (uint32_t)payload;
+		} else if (kind == RECORD_BEGIN && payload != MAP_IDLE &&
+			   lookup(payload, generation, slot->pid) != OTHER) {
+			check_call(slot, payload, generation,
+				   next_noted(slot, &cursor));
+			calls++;
+		}
+	}
+	ck_assert_ptr_null(next_noted(slot, &cursor));
+	return calls;
+}
+
+static int check_rings(void)
+{
+	uint32_t i;
+	int calls = 0;
+
+	for (i = 0; i < g_mini.hello.slot_count; i++)
+		if (mini_slot(&g_mini, i)->claims) {
+			ck_assert_uint_eq(mini_slot(&g_mini, i)->claims, 1);
+			calls += check_slot(mini_slot(&g_mini, i),
+					    mini_ring(&g_mini, i));
+		}
+	return calls;
+}
+
+/* How often a plugin came to lie where another one had been. */
+static int count_replaced(void)
+{
+	int i, before, count = 0;
+
+	for (i = 0; i < g_range_count; i++) {
+		for (before = i - 1; before >= 0; before--)
+			if (g_ranges[before].start == g_ranges[i].start)
+				break;
+		count += before >= 0 && g_ranges[before].id != g_ranges[i].id;
+	}
+	return count;
+}
+
+static void run_case(const struct map_case *map, const char *rseq)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
+	pid_t pid;
+
+	setenv("PERFREC_RSEQ", rseq, 1);
+	mini_collector_start(&g_mini);
+	pid = start(map->name, true);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	expect_status(pid, map->status);
+	read_log();
+	ck_assert_int_eq(check_rings(), map->calls);
+	ck_assert_uint_eq(g_mini.page->map_head, map->entries);
+}
+
+START_TEST(map_every_record_means_what_was_called)
+{
+	const struct map_case *map = &g_cases[_i / 2];
+
+	run_case(map, g_rseq[_i % 2]);
+	ck_assert_int_ge(count_replaced(), map->replaced);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(map_unrecorded_runs_as_always)
+{
+	mini_collector_start(&g_mini);
+	unlink(g_mini.socket_path);
+	expect_status(start(g_cases[_i].name, true), g_cases[_i].status);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* The victim is right about what is as always. */
+START_TEST(map_without_shim_runs_as_always)
+{
+	mini_collector_start(&g_mini);
+	expect_status(start(g_cases[_i].name, false), g_cases[_i].status);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("map");
+	TCase *tcase = tcase_create("map");
+	SRunner *runner = srunner_create(suite);
+	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
+	int failed;
+
+	setenv("PERFREC_QUIET", "1", 1);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, map_every_record_means_what_was_called, 0,
+			    2 * cases);
+	tcase_add_loop_test(tcase, map_unrecorded_runs_as_always, 0, cases);
+	tcase_add_loop_test(tcase, map_without_shim_runs_as_always, 0, cases);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

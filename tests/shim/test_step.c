@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_step - a signal at every instruction of both hooks (step_victim), on
+ * the fast path, the path without rseq and across chunk boundaries. Whatever
+ * the handler does: every record of a hook that returned is there once, none
+ * is torn, clocks never step back, and a forked child never touches its
+ * parent's ring.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/shim/mini_collector.h"
+#include "tests/shim/step_victim.h"
+
+struct run {
+	const char *action;
+	const char *rseq; /* PERFREC_RSEQ */
+	const char *pad;
+	bool reload; /* a library before each step */
+};
+
+static const struct run g_runs[] = {
+	{ "record", "on", "0", false },	  { "jump", "on", "0", false },
+	{ "fork", "on", "0", false },	  { "every", "on", "0", false },
+	{ "record", "off", "0", false },  { "jump", "off", "0", false },
+	{ "fork", "off", "0", false },	  { "every", "off", "0", false },
+	{ "record", "on", "511", false }, { "jump", "off", "511", false },
+	{ "record", "on", "0", true },	  { "jump", "on", "0", true },
+	{ "fork", "on", "0", true },	  { "every", "off", "0", true },
+};
+
+/* How often each record was seen: [kind][which address block][k]. */
+struct tally {
+	unsigned int seen[3][6][4096];
+	long enters, exits;
+	long generation; /* that the parent's ring told last */
+};
+
+static struct tally g_tally;
+
+static void count_slot(const struct mini_collector *mini, uint32_t index)
+{
+	const struct slot_shm *slot = mini_slot(mini, index);
+	const struct record *ring = mini_ring(mini, index);
+	uint64_t i, last = 0, generation = slot->claim_map;
+
+	for (i = 0; i < slot->head; i++) {
+		enum record_kind kind = record_kind(ring[i].word);
+		uint64_t address = record_payload(ring[i].word);
+
+		ck_assert_msg(ring[i].clock >= last,
+			      "slot %u: clock steps back at cell %lu", index,
+			      (unsigned long)i);
+		last = ring[i].clock;
+		if (kind == RECORD_MAP) {
+			ck_assert_uint_ge(address, generation);
+			generation = address;
+			continue;
+		}
+		/* FLOW: the victim's own sigsetjmp() and siglongjmp(). */
+		if (kind == RECORD_FORK || kind == RECORD_FORKING ||
+		    kind == RECORD_FLOW)
+			continue;
+		ck_assert(kind == RECORD_BEGIN || kind == RECORD_END);
+		ck_assert_uint_ge(address, STEP_OUTER);
+		ck_assert_uint_lt(address % STEP_MAX, 4096);
+		/* Only the parent's ring, slot 0, may tell its steps. */
+		if (index == 0)
+			g_tally.seen[kind][address / STEP_MAX]
+				    [address % STEP_MAX]++;
+	}
+	if (index == 0)
+		g_tally.generation = (long)generation;
+}
+
+static void run_victim(const struct run *run)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
+	struct mini_collector mini;
+	char result[] = "/tmp/test_step-XXXXXX";
+	char *argv[] = { (char *)mini_build_path("tests/shim/step_victim"),
+			 (char *)run->action,
+			 (char *)run->pad,
+			 result,
+			 NULL,
+			 NULL };
+	FILE *file = fdopen(mkstemp(result), "r");
+	uint32_t i;
+	int status;
+	pid_t pid;
+
+	memset(&g_tally, 0, sizeof(g_tally));
+	setenv("PERFREC_RSEQ", run->rseq, 1);
+	setenv("PERFREC_RING_KB", "65536", 1);
+	if (run->reload)
+		argv[4] = (char *)mini_build_path(
+			"tests/shim/plugins/libmap_opener.so");
+	mini_collector_start(&mini);
+	pid = mini_spawn(&mini, mini_build_path("libperfrec_preload.so"), argv);
+	mini_collector_accept(&mini, settings, CONTROL_ON);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "step_victim ended with status %x", status);
+	ck_assert_int_eq(
+		fscanf(file, "%ld %ld", &g_tally.enters, &g_tally.exits), 2);
+	fclose(file);
+	unlink(result);
+	for (i = 0; i < mini.hello.slot_count; i++)
+		if (mini_slot(&mini, i)->claims)
+			count_slot(&mini, i);
+	ck_assert_uint_eq(mini_slot(&mini, 0)->dropped_spans, 0);
+	if (run->reload)
+		ck_assert_int_ge(g_tally.generation,
+				 g_tally.enters + g_tally.exits);
+	mini_collector_stop(&mini);
+}
+
+static unsigned int seen(enum record_kind kind, uint64_t block, long k)
+{
+	return g_tally.seen[kind][block / STEP_MAX][k];
+}
+
+/* Both hooks were stepped through up to k = enters, exits: the addresses of
+ * one k come twice up to the smaller. */
+static unsigned int expected(long k)
+{
+	return (k < g_tally.enters) + (k < g_tally.exits);
+}
+
+static void check_outer(const struct run *run, long k)
+{
+	unsigned int begins = seen(RECORD_BEGIN, STEP_OUTER, k);
+	unsigned int ends = seen(RECORD_END, STEP_OUTER, k);
+
+	if (strcmp(run->action, "jump")) {
+		ck_assert_uint_eq(begins, expected(k));
+		ck_assert_uint_eq(ends, expected(k));
+		return;
+	}
+	/* A hook that was left half-way may have recorded, once at most. */
+	ck_assert_uint_le(begins, expected(k));
+	ck_assert_uint_le(ends, expected(k));
+	ck_assert_uint_ge(begins + ends, 2 * expected(k) - expected(k));
+}
+
+START_TEST(step_every_instruction_loses_nothing)
+{
+	const struct run *run = &g_runs[_i];
+	bool records = !strcmp(run->action, "record");
+	long k, most;
+
+	run_victim(run);
+	most = g_tally.enters > g_tally.exits ? g_tally.enters : g_tally.exits;
+	/* The last k of each is the one that had no such instruction. */
+	ck_assert_int_gt(g_tally.enters, 15);
+	ck_assert_int_gt(g_tally.exits, 15);
+	for (k = 0; k < most; k++) {
+		unsigned int inner =
+			(k < g_tally.enters - 1) + (k < g_tally.exits - 1);
+
+		check_outer(run, k);
+		if (records) {
+			ck_assert_uint_eq(seen(RECORD_BEGIN, STEP_INNER, k),
+					  inner);
+			ck_assert_uint_eq(seen(RECORD_END, STEP_INNER, k),
+					  inner);
+		}
+		ck_assert_uint_eq(seen(RECORD_BEGIN, STEP_AFTER, k),
+				  expected(k) + (k == 0));
+		ck_assert_uint_eq(seen(RECORD_END, STEP_AFTER, k),
+				  expected(k) + (k == 0));
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("step");
+	TCase *tcase = tcase_create("step");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, step_every_instruction_loses_nothing, 0,
+			    sizeof(g_runs) / sizeof(g_runs[0]));
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# record-demo.sh - the demo, recorded in each way there is to record, by a
+# perfrec and a collector that are built with a sanitizer: it must have nothing
+# to say, the traces must pass the checker, and the demo must not notice. O is
+# the build directory.
+set -u
+O=$(cd "${O:-build}" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+# Whatever process a report is of, it is in report.PID.
+for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+	eval "export $options=\"\${$options:-}:log_path=$work/report\""
+done
+"$O/tests/progs/demo" >expected || exit 1
+
+# record NAME OPTION...
+record()
+{
+	name=$1
+	shift
+	timeout -k 5 200 "$O/perfrec" record -q -o "$name" "$@" -- \
+		"$O/tests/progs/demo" >"$name.out" 2>"$name.err" || {
+		echo "$name: exit status $?"
+		cat "$name.err"
+		exit 1
+	}
+	for report in report.*; do
+		[ -f "$report" ] || continue
+		echo "$name: the sanitizer has something to say:"
+		head -n 60 "$report"
+		exit 1
+	done
+	cmp expected "$name.out" || exit 1
+	"$O/tests/tools/trace_check" "$name/trace.pftrace" >"$name.check" 2>&1 || {
+		cat "$name.check"
+		exit 1
+	}
+	echo "ok     record-demo: $name"
+}
+
+record block
+record compress --compress --workers 4
+record small-block --ring-size 64K --workers 2
+record small-drop --on-full drop --ring-size 64K
+record depth --depth 3 --exclude 'hash*'
+"$O/perfrec" report block >/dev/null || exit 1

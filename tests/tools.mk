@@ -1,0 +1,50 @@
+# The tests' own tools. They share no code with what they check, so they are
+# linked without libcollector.a; these rules win over the Makefile's patterns.
+CHECKER_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard tests/tools/checker/*.c))
+TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
+
+$(O)/tests/tools/checker/%.o: tests/tools/checker/%.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) $(SANFLAGS) -c -o $@ $<
+$(O)/tests/tools/trace_check: tests/tools/trace_check.c $(CHECKER_OBJ)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< $(CHECKER_OBJ) -lz $(LDFLAGS)
+$(O)/tests/tools/count_names: tests/tools/count_names.c \
+		$(O)/tests/tools/checker/table.o
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< \
+		$(O)/tests/tools/checker/table.o $(LDFLAGS)
+$(O)/tests/unit/test_trace_check: tests/unit/test_trace_check.c \
+		$(O)/tests/tools/trace_check
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) $(SANFLAGS) \
+		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"' \
+		-o $@ $< $(CHECK_LIBS) -lz $(LDFLAGS)
+
+# Programs to record. A preloaded library is never a sanitizer's.
+$(O)/tests/progs/libcount_preload.so: tests/progs/count_preload.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden \
+		-shared -Wl,-z,now,-z,defs -o $@ $< $(LDFLAGS)
+$(O)/tests/progs/%: tests/progs/%.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) -finstrument-functions -o $@ $< -pthread $(LDFLAGS)
+
+# What the end-to-end tests use beside the product.
+E2E_TOOLS = $(addprefix $(O)/tests/,tools/trace_check tools/count_names \
+	  progs/libcount_preload.so progs/demo)
+check-e2e: $(E2E_TOOLS)
+
+# Lua and SQLite at full size, and programs built by `perfrec cc`: fetches and
+# builds them once, into REAL_DIR.
+REAL_DIR ?= $(O)/real
+.PHONY: check-real
+check-real: all $(E2E_TOOLS)
+	$(Q)sh tests/real/record-real.sh $(O) $(REAL_DIR)
+	$(Q)sh tests/real/rebuild.sh $(O) $(REAL_DIR)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace - the state of a trace while it is read, packet by packet: threads
+ * by sequence, names, open slices, counts.
+ */
+#ifndef PERFREC_TESTS_TRACE_H
+#define PERFREC_TESTS_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tests/tools/checker/table.h"
+#include "tests/tools/checker/verdict.h"
+
+/* One trusted_packet_sequence_id. */
+struct sequence {
+	uint32_t id;
+	uint64_t uuid; /* of its track, 0: none described yet */
+	uint64_t parent_uuid; /* of its thread's track, if it is a context */
+	uint32_t context; /* number in the thread; 0: it is the thread */
+	int32_t pid;
+	int64_t tid;
+	uint64_t default_uuid, default_clock;
+	bool cleared, state_valid;
+	bool clock_set;
+	uint64_t now_ns; /* BOOTTIME of the last event */
+	uint64_t snapshot_ns;
+	uint64_t packets;
+	bool lost; /* something, and no trace_stats has named it since */
+
+	uint32_t *names; /* by iid: number of the name + 1, 0: unknown */
+	uint64_t *calls; /* by iid: begins */
+	uint32_t iid_room;
+
+	uint32_t *open; /* names of open slices, outermost first */
+	uint32_t depth, open_room;
+};
+
+struct totals {
+	uint64_t packets, bundles, begins, ends, instants;
+	uint64_t threads, processes, max_depth, losses;
+	uint64_t first_ns, last_ns; /* of events, BOOTTIME */
+};
+
+struct trace {
+	struct verdict verdict;
+	struct strings names;
+	struct sequence *sequences;
+	uint32_t sequence_count, sequence_room;
+	struct table by_id; /* sequence id -> index + 1 */
+	struct sequence *last; /* the sequence of the last packet */
+	struct table uuids; /* -> sequence id of the thread, or 1 << 32 | pid */
+	struct table pids; /* -> 1: described by a process descriptor */
+	struct table inline_calls; /* sequence index << 32 | name -> begins */
+	bool snapshot_seen;
+	uint64_t snapshot_ns; /* BOOTTIME of the last global snapshot */
+	uint64_t origin_ns; /* BOOTTIME of the first one */
+	struct totals totals;
+	FILE *dump; /* one line an event, or NULL */
+};
+
+/* The sequence of the thread that @sequence is a context of, or @sequence
+ * itself; NULL when that thread is not described (yet). */
+const struct sequence *trace_thread(const struct trace *trace,
+				    const struct sequence *sequence);
+
+/* Reads the packets in @pb, a bundle's or a file's content. Returns the
+ * bytes that were whole packets. verdict.place is kept by it. */
+size_t trace_read(struct trace *trace, const void *data, size_t size);
+
+enum trace_end_flags {
+	TRACE_MAY_BE_OPEN = 1 << 0, /* slices without an end are fine */
+	TRACE_IS_CUT = 1 << 1, /* what comes at a file's end may be missing */
+};
+/* The rules that can be judged at the end only. */
+void trace_end(struct trace *trace, enum trace_end_flags flags);
+void trace_release(struct trace *trace);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay_text - run the records of a thread through replay and show what it
+ * writes as a line of text: "(7" a slice of the function at address 7 begins,
+ * ")" one ends, "?)" one whose end replay has guessed, "longjmp)" one with an
+ * end that it knows for that reason, "*text" an instant, "<text" a slice with
+ * a name of its own. "N:" precedes what is on the track of context N, "@" and
+ * ns since the start each event, if asked.
+ */
+#ifndef PERFREC_TESTS_UNIT_REPLAY_TEXT_H
+#define PERFREC_TESTS_UNIT_REPLAY_TEXT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/fibers.h"
+#include "collector/pause.h"
+#include "collector/trace_file.h"
+#include "proto/perfetto_trace.pb-c.h"
+#include "shared/ring_shm.h"
+
+#define REPLAY_TEXT_BYTES (1 << 20)
+#define REPLAY_NAMES_MAX 4096
+#define REPLAY_START_NS 1000000
+#define REPLAY_SEQUENCE 2 /* the thread's; that of context N is N more */
+
+struct replay_track {
+	uint64_t ns; /* of the last event */
+	uint32_t open; /* slices */
+};
+
+struct replay_text {
+	struct replay replay;
+	struct fibers fibers;
+	struct pause_list pauses;
+	struct budget budget;
+	uint64_t excluded; /* this address is left out; 0: none */
+	struct address_range unloaded; /* by any MAP record; 0, 0: nothing */
+	size_t unloaded_count; /* 0 or 1, or more than there is room for */
+	uint64_t name[REPLAY_NAMES_MAX]; /* address by iid, the thread's own */
+	uint32_t generation[REPLAY_NAMES_MAX];
+	uint64_t context_name[FIBERS_MAX + 1][16]; /* of contexts' */
+	struct replay_track track[FIBERS_MAX + 1];
+	uint32_t open_most, open; /* slices, of all tracks */
+	uint32_t contexts; /* tracks of contexts */
+	bool times;
+	size_t length;
+	char text[REPLAY_TEXT_BYTES];
+};
+
+static inline void replay_say(struct replay_text *to, const char *text)
+{
+	size_t more = strlen(text);
+
+	if (to->length + more + 1 < sizeof(to->text)) {
+		memcpy(to->text + to->length, text, more + 1);
+		to->length += more;
+	}
+}
+
+static inline uint64_t *replay_name(struct replay_text *to, uint32_t context,
+				    uint64_t iid)
+{
+	return context ? &to->context_name[context][iid % 16]
+		       : &to->name[iid % REPLAY_NAMES_MAX];
+}
+
+static inline void replay_say_begin(struct replay_text *to, uint32_t context,
+				    const Perfetto__Protos__TrackEvent *event)
+{
+	char text[160];
+
+	to->track[context].open++;
+	if (++to->open > to->open_most)
+		to->open_most = to->open;
+	if (event->name)
+		snprintf(text, sizeof(text), "<%s", event->name);
+	else
+		snprintf(text, sizeof(text), "(%llu",
+			 (unsigned long long)*replay_name(to, context,
+							  event->name_iid));
+	replay_say(to, text);
+}
+
+static inline void replay_say_end(struct replay_text *to, uint32_t context,
+				  const Perfetto__Protos__TrackEvent *event)
+{
+	if (!to->track[context].open--)
+		abort(); /* an end without a begin */
+	to->open--;
+	if (event->n_debug_annotations) {
+		const char *why = event->debug_annotations[0]->string_value;
+
+		replay_say(to, strcmp(why, "guess") ? why : "?");
+	}
+	replay_say(to, ")");
+}
+
+static inline void replay_say_event(struct replay_text *to, uint32_t context,
+				    const Perfetto__Protos__TracePacket *packet)
+{
+	const Perfetto__Protos__TrackEvent *event = packet->track_event;
+	struct replay_track *track = &to->track[context];
+	char text[64];
+
+	track->ns += packet->timestamp;
+	if (to->length)
+		replay_say(to, " ");
+	if (context) {
+		snprintf(text, sizeof(text), "%u:", context);
+		replay_say(to, text);
+	}
+	if (to->times) {
+		snprintf(text, sizeof(text), "@%llu",
+			 (unsigned long long)(track->ns - REPLAY_START_NS));
+		replay_say(to, text);
+	}
+	switch (event->type) {
+	case PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN:
+		replay_say_begin(to, context, event);
+		break;
+	case PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END:
+		replay_say_end(to, context, event);
+		break;
+	default:
+		replay_say(to, "*");
+		replay_say(to, event->name);
+	}
+}
+
+static inline struct trace_block *replay_take_block(void *context)
+{
+	struct trace_block *block = malloc(sizeof(*block));
+
+	(void)context;
+	if (!block)
+		abort();
+	block->name_count = 0;
+	return block;
+}
+
+static inline void replay_give(void *context, struct trace_block *block)
+{
+	struct replay_text *to = context;
+	uint32_t number = block->sequence - REPLAY_SEQUENCE;
+	Perfetto__Protos__Trace *trace = perfetto__protos__trace__unpack(
+		NULL, block->bytes, block->data);
+
+	if (!trace || number > to->contexts)
+		abort(); /* no valid packets, or of nobody's sequence */
+	for (uint32_t i = 0; i < block->name_count; i++) {
+		const struct trace_name *name = &block->names[i];
+
+		*replay_name(to, number, name->iid) = name->function;
+		to->generation[name->iid % REPLAY_NAMES_MAX] = name->generation;
+	}
+	for (size_t i = 0; i < trace->n_packet; i++)
+		replay_say_event(to, number, trace->packet[i]);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+	free(block);
+}
+
+static inline bool replay_excludes(void *context, uint64_t function)
+{
+	struct replay_text *to = context;
+
+	return to->excluded && function == to->excluded;
+}
+
+static inline uint32_t replay_open_track(void *context, uint32_t number,
+					 uint64_t start_ns)
+{
+	struct replay_text *to = context;
+
+	to->contexts = number;
+	to->track[number].ns = start_ns;
+	return REPLAY_SEQUENCE + number;
+}
+
+static inline size_t replay_unloaded(void *context, uint32_t after,
+				     uint32_t upto, struct address_range *out,
+				     size_t room)
+{
+	struct replay_text *to = context;
+
+	(void)after;
+	(void)upto;
+	(void)room;
+	if (to->unloaded_count)
+		*out = to->unloaded;
+	return to->unloaded_count;
+}
+
+static inline struct replay_text *replay_text_new(void)
+{
+	struct replay_text *to = calloc(1, sizeof(*to));
+	struct replay_sink sink = { replay_take_block, replay_give,
+				    replay_excludes, to };
+	struct fibers_sink fibers_sink = { replay_open_track, replay_unloaded,
+					   to };
+
+	if (!to)
+		abort();
+	to->budget.left = 64 << 20;
+	to->track[0].ns = REPLAY_START_NS;
+	if (replay_init(&to->replay, &sink, REPLAY_SEQUENCE, REPLAY_START_NS,
+			NULL, &to->pauses, &to->budget) ||
+	    fibers_init(&to->fibers, &fibers_sink, &to->replay))
+		abort();
+	return to;
+}
+
+static inline void replay_text_free(struct replay_text *to)
+{
+	fibers_release(&to->fibers);
+	replay_release(&to->replay);
+	free(to);
+}
+
+/* @ns counts from the start. */
+static inline struct record rec(enum record_kind kind, uint64_t payload,
+				unsigned int sp, uint64_t ns)
+{
+	return (struct record){ record_word(kind, payload, sp),
+				REPLAY_START_NS + ns };
+}
+
+/* A FLOW record about @address. */
+static inline struct record rec_flow(enum record_flow flow, uint64_t address,
+				     unsigned int sp, uint64_t ns)
+{
+	return rec(RECORD_FLOW, record_flow_payload(flow, address), sp, ns);
+}
+
+/* Up to a record after which another track may be written on. */
+static inline size_t replay_piece(const struct replay_text *to,
+				  const struct record *records, size_t count)
+{
+	size_t piece = 1;
+
+	while (!to->contexts && piece < count &&
+	       record_kind(records[piece - 1].word) != RECORD_FLOW)
+		piece++;
+	return piece;
+}
+
+/* All of @count records, then the end of the thread. Returns the text, in
+ * which all tracks are in the order of the records. */
+static inline const char *replay_text_of(struct replay_text *to,
+					 const struct record *records,
+					 size_t count)
+{
+	int err = 0;
+
+	while (!err && count) {
+		size_t piece = replay_piece(to, records, count);
+
+		err = fibers_run(&to->fibers, records, piece, UINT64_MAX);
+		fibers_flush(&to->fibers);
+		records += piece;
+		count -= piece;
+	}
+	fibers_finish(&to->fibers, 0);
+	fibers_flush(&to->fibers);
+	return err ? "broken" : to->text;
+}
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/compile_flags.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORDS_MAX 32
+
+/* The command line @text, with a blank between two words. */
+static struct compile_line *read_line(const char *text)
+{
+	char *words[WORDS_MAX + 1] = { NULL };
+	char *copy = strdup(text), *rest = copy;
+	struct compile_line *line;
+	size_t count = 0;
+
+	while (rest) {
+		ck_assert_uint_lt(count, WORDS_MAX);
+		words[count++] = strsep(&rest, " ");
+	}
+	ck_assert_int_eq(compile_line_read(words, &line), 0);
+	free(copy);
+	return line;
+}
+
+/* Expects the sources of @text, in order, with a blank behind each. */
+static void expect_sources(const char *text, const char *expected)
+{
+	struct compile_line *line = read_line(text);
+	char got[256] = "";
+
+	for (size_t i = 0; i < line->count; i++) {
+		if (line->words[i].kind != COMPILE_SOURCE)
+			continue;
+		strcat(got, line->words[i].text);
+		strcat(got, " ");
+	}
+	ck_assert_msg(strcmp(got, expected) == 0,
+		      "'%s': sources '%s', not '%s'", text, got, expected);
+	compile_line_free(&line);
+}
+
+START_TEST(compile_line_read_finds_sources)
+{
+	expect_sources("cc -c x.c", "x.c ");
+	expect_sources("cc x.c y.o -lm z.cpp lib.a w.s v.S -o p", "x.c z.cpp ");
+	expect_sources("cc -o x.c -c y.c", "y.c ");
+	expect_sources("cc -ox.c -c y.c", "y.c ");
+	expect_sources("cc -MF x.c -MT y.c -MQ z.c -include w.c -c v.cc",
+		       "v.cc ");
+	expect_sources("cc -I x.c -D y.c -Xlinker z.c -c a.C", "a.C ");
+	expect_sources("cc -Xlinker -z -Xlinker -x -c a.c", "a.c ");
+	expect_sources("cc -x c - -x none b.o", "- ");
+	expect_sources("cc -xc++ x.h y", "x.h y ");
+	expect_sources("cc -x assembler x.c -x none y.c", "y.c ");
+	expect_sources("cc - x.o", "");
+	expect_sources("cc -c dir.c/x", "");
+	expect_sources("cc -o", "");
+}
+END_TEST
+
+static void expect_steps(const char *text, bool makes_code, bool links,
+			 bool freestanding)
+{
+	struct compile_line *line = read_line(text);
+
+	ck_assert_msg(line->makes_code == makes_code, "%s: code", text);
+	ck_assert_msg(line->links == links, "%s: link", text);
+	ck_assert_msg(line->freestanding == freestanding, "%s: freestanding",
+		      text);
+	ck_assert_uint_eq(
+		compile_line_count(line, COMPILE_SOURCE, freestanding), 0);
+	compile_line_free(&line);
+}
+
+START_TEST(compile_line_read_knows_where_it_stops)
+{
+	expect_steps("cc x.c", true, true, false);
+	expect_steps("cc x.o", true, true, false);
+	expect_steps("cc -c x.c", true, false, false);
+	expect_steps("cc -S x.c", true, false, false);
+	expect_steps("cc x.c -E", false, false, false);
+	expect_steps("cc x.c -MM", false, false, false);
+	expect_steps("cc x.c -MMD -MD", true, true, false);
+	expect_steps("cc x.h", true, false, false);
+	expect_steps("cc --version", true, false, false);
+	expect_steps("cc", true, false, false);
+	expect_steps("cc -r a.o b.o", true, false, false);
+	expect_steps("cc -D -E x.c", true, true, false);
+}
+END_TEST
+
+START_TEST(compile_line_read_of_freestanding_code_chooses_nothing)
+{
+	expect_steps("cc x.c -nostdlib", true, true, true);
+	expect_steps("cc -ffreestanding -c x.c", true, false, true);
+	expect_steps("cc -mcmodel=kernel -c x.c", true, false, true);
+}
+END_TEST
+
+START_TEST(compile_line_read_with_response_file_reads_it)
+{
+	char path[] = "/tmp/perfrec-test.XXXXXX", text[64];
+	static const char words[] = "-c 'my file.c'\n-o \"x.c\" y\\ z.c";
+	int fd = mkstemp(path);
+	struct compile_line *line;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, words, sizeof(words) - 1),
+			 sizeof(words) - 1);
+	close(fd);
+	strcpy(text, "cc @");
+	strcat(text, path);
+	line = read_line(text);
+	unlink(path);
+	ck_assert_uint_eq(line->count, 5);
+	ck_assert_str_eq(line->words[1].text, "my file.c");
+	ck_assert_int_eq(line->words[1].kind, COMPILE_SOURCE);
+	ck_assert_int_eq(line->words[3].kind, COMPILE_OUTPUT);
+	ck_assert_str_eq(line->words[4].text, "y z.c");
+	ck_assert(!line->links);
+	compile_line_free(&line);
+}
+END_TEST
+
+START_TEST(compile_is_input_tells_inputs_from_commands)
+{
+	static const char *const inputs[] = { "x.c",  "a/b.cpp",     "x.o",
+					      "x.so", "libx.so.1.2", "x.S",
+					      "l.a",  "x.h" };
+	static const char *const commands[] = { "gcc", "/usr/bin/clang++-14",
+						"gcc-12.2", "x.c/gcc", "" };
+
+	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
+		ck_assert_msg(compile_is_input(inputs[i]), "%s", inputs[i]);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		ck_assert_msg(!compile_is_input(commands[i]), "%s",
+			      commands[i]);
+}
+END_TEST
+
+/* Expects the flags for @text, joined with blanks. */
+static void expect_flags(const char *text, bool clang,
+			 const struct compile_choice *choice,
+			 const char *expected)
+{
+	static const char *const folders[] = { "/usr/include/c++/12",
+					       "/opt/a,b/include",
+					       "/usr/include" };
+	const struct compile_target target = {
+		.clang = clang,
+		.folders = folders,
+		.folder_count = sizeof(folders) / sizeof(folders[0]),
+	};
+	struct compile_line *line = read_line(text);
+	const char *flags[COMPILE_FLAGS_MAX + 1];
+	char got[512] = "";
+	char *lists;
+
+	ck_assert_int_eq(
+		compile_flags_make(line, &target, choice, flags, &lists), 0);
+	for (size_t i = 0; flags[i]; i++) {
+		strcat(got, flags[i]);
+		strcat(got, " ");
+	}
+	ck_assert_str_eq(got, expected);
+	free(lists);
+	compile_line_free(&line);
+}
+
+START_TEST(compile_flags_make_for_gcc_leaves_system_headers_out)
+{
+	static const char *const functions[] = { "get", "pair<int, int>" };
+	struct compile_choice choice = { .style = COMPILE_DEFAULT };
+
+	expect_flags("gcc -c x.c", false, &choice,
+		     "-g -fno-omit-frame-pointer -finstrument-functions "
+		     "-finstrument-functions-exclude-file-list="
+		     "/opt/a\\,b/include,/usr/include ");
+	choice.functions = functions;
+	choice.function_count = 2;
+	expect_flags("gcc -c x.c y.s", false, &choice,
+		     "-fno-omit-frame-pointer -finstrument-functions "
+		     "-finstrument-functions-exclude-file-list="
+		     "/opt/a\\,b/include,/usr/include "
+		     "-finstrument-functions-exclude-function-list="
+		     "get,pair<int\\, int> ");
+}
+END_TEST
+
+START_TEST(compile_flags_make_for_clang_puts_hooks_in_after_inlining)
+{
+	struct compile_choice choice = { .style = COMPILE_DEFAULT };
+
+	expect_flags("clang -c x.c", true, &choice,
+		     "-g -fno-omit-frame-pointer "
+		     "-finstrument-functions-after-inlining ");
+	choice.style = COMPILE_BEFORE;
+	expect_flags("clang -c x.c", true, &choice,
+		     "-g -fno-omit-frame-pointer -finstrument-functions ");
+}
+END_TEST
+
+START_TEST(compile_flags_refuse_what_the_compiler_cannot)
+{
+	static const char *const functions[] = { "x" };
+	struct compile_target gcc = { .clang = false };
+	struct compile_target clang = { .clang = true };
+	struct compile_choice after = { .style = COMPILE_AFTER };
+	struct compile_choice before = { .style = COMPILE_BEFORE };
+	struct compile_choice some = { .functions = functions,
+				       .function_count = 1 };
+
+	ck_assert_ptr_nonnull(compile_flags_refuse(&gcc, &after));
+	ck_assert_ptr_null(compile_flags_refuse(&gcc, &before));
+	ck_assert_ptr_null(compile_flags_refuse(&gcc, &some));
+	ck_assert_ptr_nonnull(compile_flags_refuse(&clang, &some));
+	ck_assert_ptr_null(compile_flags_refuse(&clang, &after));
+	ck_assert_ptr_null(compile_flags_refuse(&clang, &before));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("compile_flags");
+	TCase *tcase = tcase_create("compile_flags");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, compile_line_read_finds_sources);
+	tcase_add_test(tcase, compile_line_read_knows_where_it_stops);
+	tcase_add_test(tcase,
+		       compile_line_read_of_freestanding_code_chooses_nothing);
+	tcase_add_test(tcase, compile_line_read_with_response_file_reads_it);
+	tcase_add_test(tcase, compile_is_input_tells_inputs_from_commands);
+	tcase_add_test(tcase,
+		       compile_flags_make_for_gcc_leaves_system_headers_out);
+	tcase_add_test(
+		tcase,
+		compile_flags_make_for_clang_puts_hooks_in_after_inlining);
+	tcase_add_test(tcase, compile_flags_refuse_what_the_compiler_cannot);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The templates against protobuf-c: every event, whatever the lengths of its
+ * values, unpacks to what it should say and takes no byte more than the
+ * generated code would need for the same message.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/encode.h"
+#include "proto/perfetto_trace.pb-c.h"
+
+#define BEGIN PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN
+#define END PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END
+#define START_NS 1234567890123ULL
+#define CANARY 0xa5
+
+/* Both sides of every change of length, and of every limit of a template. */
+static const uint64_t g_deltas[] = {
+	0,	    1,		0x7f,	     0x80,
+	0x3fff,	    0x4000,	0x1fffff,    0x200000,
+	0xfffffff,  0x10000000, 0x7ffffffff, 0x800000000,
+	1ULL << 42, 1ULL << 49, 1ULL << 56,  INT64_MAX,
+};
+static const uint32_t g_iids[] = {
+	1,	  2,	    0x7f,      0x80,	   0x3fff,     0x4000,
+	0x1fffff, 0x200000, 0xfffffff, 0x10000000, UINT32_MAX,
+};
+static const uint32_t g_sequences[] = {
+	1,	  2,	    0x7f,      0x80,	   0x3fff,     0x4000,
+	0x1fffff, 0x200000, 0xfffffff, 0x10000000, UINT32_MAX,
+};
+
+static uint8_t g_buffer[2 * ENCODE_EVENT_BYTES];
+
+/* True when @packet says just this. */
+static bool packet_says(const Perfetto__Protos__TracePacket *packet,
+			uint32_t sequence, uint64_t delta, uint32_t iid)
+{
+	const Perfetto__Protos__TrackEvent *event = packet->track_event;
+
+	return packet->has_timestamp && packet->timestamp == delta &&
+	       packet->trusted_packet_sequence_id == sequence &&
+	       packet->base.n_unknown_fields == 0 && event &&
+	       event->base.n_unknown_fields == 0 &&
+	       event->type == (iid ? BEGIN : END) &&
+	       event->has_name_iid == (iid != 0) && event->name_iid == iid;
+}
+
+/* The @bytes at g_buffer are one such packet, in its shortest form. */
+static bool bytes_say(size_t bytes, uint32_t sequence, uint64_t delta,
+		      uint32_t iid)
+{
+	Perfetto__Protos__Trace *trace =
+		perfetto__protos__trace__unpack(NULL, bytes, g_buffer);
+	bool good = trace && trace->n_packet == 1 &&
+		    packet_says(trace->packet[0], sequence, delta, iid) &&
+		    perfetto__protos__trace__get_packed_size(trace) == bytes;
+
+	if (trace)
+		perfetto__protos__trace__free_unpacked(trace, NULL);
+	return good;
+}
+
+static bool canary_lives(void)
+{
+	for (size_t i = ENCODE_EVENT_BYTES; i < sizeof(g_buffer); i++)
+		if (g_buffer[i] != CANARY)
+			return false;
+	return true;
+}
+
+static void encode_and_check(uint32_t sequence, uint64_t delta, uint32_t iid)
+{
+	struct encoder encoder;
+
+	memset(g_buffer, CANARY, sizeof(g_buffer));
+	encoder_init(&encoder, sequence, START_NS);
+	encoder.out = g_buffer;
+	if (iid)
+		encode_begin(&encoder, START_NS + delta, iid);
+	else
+		encode_end(&encoder, START_NS + delta);
+
+	/* One assertion, not twenty: check writes to a pipe for each. */
+	if (encoder.last_ns != START_NS + delta || !canary_lives() ||
+	    !bytes_say((size_t)(encoder.out - g_buffer), sequence, delta, iid))
+		ck_abort_msg("sequence %u, delta %lu, name %u", sequence, delta,
+			     iid);
+}
+
+START_TEST(encode_begin_of_any_length_equals_protobuf)
+{
+	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++)
+		for (size_t d = 0; d < ARRAY_SIZE(g_deltas); d++)
+			for (size_t n = 0; n < ARRAY_SIZE(g_iids); n++)
+				encode_and_check(g_sequences[s], g_deltas[d],
+						 g_iids[n]);
+}
+END_TEST
+
+START_TEST(encode_end_of_any_length_equals_protobuf)
+{
+	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++)
+		for (size_t d = 0; d < ARRAY_SIZE(g_deltas); d++)
+			encode_and_check(g_sequences[s], g_deltas[d], 0);
+}
+END_TEST
+
+/* Every value of two bytes and many of three: the bits that move apart. */
+START_TEST(encode_any_small_delta_equals_protobuf)
+{
+	for (uint64_t delta = 0; delta < 1u << 16; delta++)
+		encode_and_check(5, delta, (uint32_t)delta + 1);
+	for (uint64_t delta = 1u << 16; delta < 1u << 21; delta += 31)
+		encode_and_check(5, delta, 0);
+}
+END_TEST
+
+START_TEST(encode_many_events_join_without_gaps)
+{
+	enum { EVENTS = 1000 };
+	static uint8_t buffer[EVENTS * ENCODE_EVENT_BYTES];
+	Perfetto__Protos__Trace *trace;
+	struct encoder encoder;
+	uint64_t ns = START_NS, sum = 0;
+
+	encoder_init(&encoder, 300, ns);
+	encoder.out = buffer;
+	for (uint32_t i = 0; i < EVENTS; i += 2) {
+		encode_begin(&encoder, ns += i * i, i + 1);
+		encode_end(&encoder, ns += i * i * i);
+	}
+	trace = perfetto__protos__trace__unpack(
+		NULL, (size_t)(encoder.out - buffer), buffer);
+	ck_assert_ptr_nonnull(trace);
+	ck_assert_uint_eq(trace->n_packet, EVENTS);
+	for (size_t i = 0; i < EVENTS; i++)
+		sum += trace->packet[i]->timestamp;
+	ck_assert_uint_eq(sum, ns - START_NS);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("encode");
+	TCase *tcase = tcase_create("encode");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, encode_begin_of_any_length_equals_protobuf);
+	tcase_add_test(tcase, encode_end_of_any_length_equals_protobuf);
+	tcase_add_test(tcase, encode_any_small_delta_equals_protobuf);
+	tcase_add_test(tcase, encode_many_events_join_without_gaps);
+	tcase_set_timeout(tcase, 60);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

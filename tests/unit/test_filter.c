@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/filter.h"
+#include "collector/modules.h"
+#include "collector/symbols.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+static struct filter filter_of(const char *const *only, size_t only_count,
+			       const char *const *except, size_t except_count)
+{
+	return (struct filter){ only, only_count, except, except_count };
+}
+
+START_TEST(filter_none_excludes_nothing)
+{
+	struct filter filter = filter_of(NULL, 0, NULL, 0);
+
+	ck_assert(!filter_is_active(&filter));
+	ck_assert(!filter_excludes(&filter, "f", "/bin/x"));
+}
+END_TEST
+
+START_TEST(filter_only_leaves_out_the_rest)
+{
+	static const char *const only[] = { "lua_*", "@libz.so*" };
+	struct filter filter = filter_of(only, 2, NULL, 0);
+
+	ck_assert(filter_is_active(&filter));
+	ck_assert(!filter_excludes(&filter, "lua_next", "/bin/lua"));
+	ck_assert(!filter_excludes(&filter, "inflate", "/usr/lib/libz.so.1"));
+	ck_assert(filter_excludes(&filter, "main", "/bin/lua"));
+}
+END_TEST
+
+START_TEST(filter_except_wins_over_only)
+{
+	static const char *const only[] = { "lua_*" };
+	static const char *const except[] = { "lua_next", "@/opt/*" };
+	struct filter filter = filter_of(only, 1, except, 2);
+
+	ck_assert(filter_excludes(&filter, "lua_next", "/bin/lua"));
+	ck_assert(filter_excludes(&filter, "lua_call", "/opt/x/lua"));
+	ck_assert(!filter_excludes(&filter, "lua_call", "/bin/lua"));
+}
+END_TEST
+
+START_TEST(filter_name_without_parameters_matches_cpp)
+{
+	static const char *const except[] = { "ns::f", "g(int)" };
+	struct filter filter = filter_of(NULL, 0, except, 2);
+
+	ck_assert(filter_excludes(&filter, "ns::f(int, char const*)", "/x"));
+	ck_assert(filter_excludes(&filter, "g(int)", "/x"));
+	ck_assert(!filter_excludes(&filter, "g(long)", "/x"));
+	ck_assert(!filter_excludes(&filter, "ns::f2(int)", "/x"));
+}
+END_TEST
+
+struct expected {
+	const struct filter *filter;
+	const uint64_t *table;
+	uint32_t shift;
+	uint64_t excluded;
+};
+
+static bool in_table(const struct expected *expected, uint64_t address)
+{
+	uint64_t mask = (1ULL << (64 - expected->shift)) - 1;
+	uint64_t i = filter_index(address, expected->shift);
+
+	for (; expected->table[i]; i = (i + 1) & mask)
+		if (expected->table[i] == address)
+			return true;
+	return false;
+}
+
+static int check_function(void *context, uint64_t address, const char *name,
+			  const char *module)
+{
+	struct expected *expected = context;
+
+	if (filter_excludes(expected->filter, name, module)) {
+		expected->excluded++;
+		ck_assert(in_table(expected, address));
+	}
+	return 0;
+}
+
+/* The functions of this program and its libraries, as the shim sees them. */
+START_TEST(filter_publish_writes_what_the_shim_finds)
+{
+	static const char *const except[] = { "str*", "@libc.so*" };
+	struct filter filter = filter_of(NULL, 0, except, 2);
+	struct symbol_cache *cache;
+	struct modules *modules;
+	struct page_shm *page = mmap(NULL, ARENA_RINGS, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct expected expected = {
+		.filter = &filter,
+		.table = (uint64_t *)((char *)page + ARENA_FILTER),
+	};
+
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	ck_assert_int_eq(symbol_cache_new(&cache), 0);
+	ck_assert_int_eq(modules_new(getpid(), 1, NULL, cache, &modules), 0);
+	ck_assert_uint_gt(
+		filter_publish(&filter, modules, page, FILTER_ENTRIES), 1000);
+	expected.shift = page->filter_shift;
+	ck_assert_uint_ge(expected.shift, 64 - 20);
+	modules_each_function(modules, check_function, &expected);
+	ck_assert_uint_gt(expected.excluded, 1000);
+	ck_assert(!in_table(&expected, (uintptr_t)&check_function));
+	modules_put(&modules);
+	symbol_cache_free(&cache);
+	munmap(page, ARENA_RINGS);
+}
+END_TEST
+
+START_TEST(filter_publish_never_fills_more_than_a_quarter)
+{
+	static const char *const except[] = { "*" };
+	struct filter filter = filter_of(NULL, 0, except, 1);
+	struct symbol_cache *cache;
+	struct modules *modules;
+	struct page_shm *page = mmap(NULL, ARENA_RINGS, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint64_t *table = (uint64_t *)((char *)page + ARENA_FILTER);
+	uint64_t used = 0;
+
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	ck_assert_int_eq(symbol_cache_new(&cache), 0);
+	ck_assert_int_eq(modules_new(getpid(), 1, NULL, cache, &modules), 0);
+	filter_publish(&filter, modules, page, 256);
+	ck_assert_uint_eq(page->filter_shift, 64 - 8);
+	for (int i = 0; i < 256; i++)
+		used += table[i] != 0;
+	ck_assert_uint_le(used, 64);
+	ck_assert_uint_eq(table[256], 0);
+	modules_put(&modules);
+	symbol_cache_free(&cache);
+	munmap(page, ARENA_RINGS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("filter");
+	TCase *tcase = tcase_create("filter");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, filter_none_excludes_nothing);
+	tcase_add_test(tcase, filter_only_leaves_out_the_rest);
+	tcase_add_test(tcase, filter_except_wins_over_only);
+	tcase_add_test(tcase, filter_name_without_parameters_matches_cpp);
+	tcase_add_test(tcase, filter_publish_writes_what_the_shim_finds);
+	tcase_add_test(tcase, filter_publish_never_fills_more_than_a_quarter);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/outer_ids.h"
+#include "collector/proc.h"
+
+START_TEST(proc_status_of_same_namespace_has_one_id)
+{
+	pid_t inner = 0;
+
+	ck_assert_int_eq(proc_status_inner(
+				 "Name:\tx\nNSpid:\t17\nNSpgid:\t18\n", &inner),
+			 1);
+	ck_assert_int_eq(inner, 17);
+}
+END_TEST
+
+START_TEST(proc_status_of_nested_namespaces_ends_in_the_innermost)
+{
+	pid_t inner = 0;
+
+	ck_assert_int_eq(
+		proc_status_inner("Name:\tx\nNSpid:\t1700\t23\t4\nNSsid:\t1\n",
+				  &inner),
+		3);
+	ck_assert_int_eq(inner, 4);
+}
+END_TEST
+
+START_TEST(proc_status_without_the_line_tells_nothing)
+{
+	pid_t inner = 5;
+
+	ck_assert_int_eq(proc_status_inner("", &inner), 0);
+	ck_assert_int_eq(proc_status_inner("Name:\tNSpid:\t1\n", &inner), 0);
+	ck_assert_int_eq(proc_status_inner("NSpid:\n", &inner), 0);
+	ck_assert_int_eq(inner, 5);
+}
+END_TEST
+
+START_TEST(proc_status_number_is_found_at_the_start_of_a_line)
+{
+	const char *status = "Name:\tPPid:\t9\nPPid:\t42\nUid:\t0\t0\n";
+
+	ck_assert_int_eq(proc_status_number(status, "PPid:"), 42);
+	ck_assert_int_eq(proc_status_number(status, "Gid:"), -1);
+}
+END_TEST
+
+START_TEST(proc_read_of_nobody_is_empty)
+{
+	char text[16] = "before";
+
+	ck_assert_uint_eq(proc_read(0, "status", text, sizeof(text)), 0);
+	ck_assert_str_eq(text, "");
+	ck_assert_uint_eq(proc_read(getpid(), "status", text, sizeof(text)),
+			  sizeof(text) - 1);
+	ck_assert_int_eq(text[sizeof(text) - 1], '\0');
+}
+END_TEST
+
+static bool is_pid(const void *context, pid_t pid)
+{
+	return *(const pid_t *)context == pid;
+}
+
+START_TEST(outer_ids_child_is_found_if_it_is_one)
+{
+	pid_t self = getpid(), pid = fork(), parent = getppid();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	ck_assert_int_eq(outer_ids_child(self, pid, is_pid, &pid), pid);
+	ck_assert_int_eq(outer_ids_child(self, pid, is_pid, &self), 0);
+	ck_assert_int_eq(outer_ids_child(self, parent, is_pid, &parent), 0);
+	ck_assert_int_eq(outer_ids_any(parent, is_pid, &parent), parent);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ck_assert_int_eq(outer_ids_any(pid, is_pid, &pid), 0);
+}
+END_TEST
+
+static pthread_barrier_t g_barrier;
+
+static void *tell_tid(void *out)
+{
+	*(pid_t *)out = (pid_t)syscall(SYS_gettid);
+	pthread_barrier_wait(&g_barrier);
+	pthread_barrier_wait(&g_barrier);
+	return NULL;
+}
+
+START_TEST(outer_ids_thread_comes_and_goes)
+{
+	struct outer_threads threads = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pid_t self = getpid(), tid;
+	pthread_t thread;
+
+	pthread_barrier_init(&g_barrier, NULL, 2);
+	ck_assert_int_eq(outer_ids_thread(&threads, self, self), self);
+	pthread_create(&thread, NULL, tell_tid, &tid);
+	pthread_barrier_wait(&g_barrier);
+	ck_assert_int_eq(outer_ids_thread(&threads, self, tid), tid);
+	pthread_barrier_wait(&g_barrier);
+	pthread_join(thread, NULL);
+	/* It may be seen for a moment more, as it dies. */
+	while (outer_ids_thread(&threads, self, tid))
+		sched_yield();
+	ck_assert_int_eq(outer_ids_thread(&threads, self, 0x7fffffff), 0);
+	outer_ids_release(&threads);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proc");
+	TCase *tcase = tcase_create("proc");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, proc_status_of_same_namespace_has_one_id);
+	tcase_add_test(tcase,
+		       proc_status_of_nested_namespaces_ends_in_the_innermost);
+	tcase_add_test(tcase, proc_status_without_the_line_tells_nothing);
+	tcase_add_test(tcase,
+		       proc_status_number_is_found_at_the_start_of_a_line);
+	tcase_add_test(tcase, proc_read_of_nobody_is_empty);
+	tcase_add_test(tcase, outer_ids_child_is_found_if_it_is_one);
+	tcase_add_test(tcase, outer_ids_thread_comes_and_goes);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

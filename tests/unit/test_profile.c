@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trees through profile_add() and profile_write(), then back through gunzip
+ * and protobuf. The functions are this program's own.
+ */
+#include "collector/profile.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "collector/cct.h"
+#include "collector/cct_flat.h"
+#include "collector/log.h"
+#include "collector/modules.h"
+#include "collector/symbols.h"
+#include "proto/profile.pb-c.h"
+#include "shared/compiler.h"
+
+#define FILE_BYTES (64 << 20)
+#define NAME "wall.pb.gz"
+
+typedef Perftools__Profiles__Profile pb_profile;
+typedef Perftools__Profiles__Sample pb_sample;
+
+__attribute__((noinline, used)) static void one(void)
+{
+	__asm__ volatile("");
+}
+
+__attribute__((noinline, used)) static void two(void)
+{
+	__asm__ volatile("nop");
+}
+
+static struct {
+	struct budget budget;
+	struct symbol_cache *cache;
+	struct modules *modules;
+	struct profile *profile;
+	pb_profile *read;
+	char dir[32];
+	int dir_fd;
+} g;
+
+static const struct profile_owner g_owner = { 7, 8, "process", "thread" };
+
+static void set_up(void)
+{
+	g.budget.left = 1ULL << 30;
+	strcpy(g.dir, "/tmp/profile.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(g.dir));
+	g.dir_fd = open(g.dir, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(symbol_cache_new(&g.cache), 0);
+	ck_assert_int_eq(
+		modules_new(getpid(), getpid(), NULL, g.cache, &g.modules), 0);
+	ck_assert_int_eq(profile_new(g.cache, &g.budget, &g.profile), 0);
+}
+
+static void tear_down(void)
+{
+	if (g.read)
+		perftools__profiles__profile__free_unpacked(g.read, NULL);
+	g.read = NULL;
+	profile_free(&g.profile);
+	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
+	modules_put(&g.modules);
+	symbol_cache_free(&g.cache);
+	unlinkat(g.dir_fd, NAME, 0);
+	close(g.dir_fd);
+	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+}
+
+static void read_back(void)
+{
+	static uint8_t bytes[FILE_BYTES];
+	int fd = openat(g.dir_fd, NAME, O_RDONLY), size;
+	gzFile file = gzdopen(fd, "r");
+
+	ck_assert_ptr_nonnull(file);
+	size = gzread(file, bytes, sizeof(bytes));
+	ck_assert_int_gt(size, 0);
+	ck_assert_int_lt(size, FILE_BYTES);
+	gzclose(file);
+	g.read =
+		perftools__profiles__profile__unpack(NULL, (size_t)size, bytes);
+	ck_assert_ptr_nonnull(g.read);
+}
+
+static void write_and_read(uint64_t lost_spans)
+{
+	const struct profile_header header = { .start_ns = 5,
+					       .duration_ns = 6,
+					       .lost_spans = lost_spans,
+					       .command = "a\nb\xff" };
+
+	ck_assert_int_eq(profile_write(g.profile, &header, g.dir_fd, NAME), 0);
+	read_back();
+}
+
+static const char *string(int64_t number)
+{
+	ck_assert_int_lt(number, (int64_t)g.read->n_string_table);
+	return g.read->string_table[number];
+}
+
+static const char *function_name(uint64_t location)
+{
+	uint64_t function =
+		g.read->location[location - 1]->line[0]->function_id;
+
+	return string(g.read->function[function - 1]->name);
+}
+
+/* The stack of @sample, innermost first, as "c b a". */
+static const char *stack_text(const pb_sample *sample)
+{
+	static char text[4096];
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sample->n_location_id && i < 8; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, function_name(sample->location_id[i]));
+	}
+	return text;
+}
+
+/* The only sample of this stack. */
+static const pb_sample *sample_of(const char *stack)
+{
+	const pb_sample *found = NULL;
+
+	for (size_t i = 0; i < g.read->n_sample; i++) {
+		if (strcmp(stack_text(g.read->sample[i]), stack) != 0)
+			continue;
+		ck_assert_ptr_null(found);
+		found = g.read->sample[i];
+	}
+	ck_assert_msg(found != NULL, "no sample '%s'", stack);
+	return found;
+}
+
+static bool has_comment(const char *text)
+{
+	for (size_t i = 0; i < g.read->n_comment; i++)
+		if (strstr(string(g.read->comment[i]), text))
+			return true;
+	return false;
+}
+
+static void add(struct flat_node *node, size_t count)
+{
+	struct flat_function function[] = { { 0, 0 },
+					    { (uintptr_t)one, 0 },
+					    { (uintptr_t)two, 0 } };
+	const struct cct_flat flat = { function, 3, node, count };
+
+	ck_assert_int_eq(profile_add(g.profile, &g_owner, &flat, g.modules), 0);
+}
+
+static uint64_t all_calls(void)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < g.read->n_sample; i++)
+		calls += (uint64_t)g.read->sample[i]->value[0];
+	return calls;
+}
+
+START_TEST(profile_written_says_stacks_and_values)
+{
+	struct flat_node node[] = { { 0 }, { 0, 1, 3, 100 }, { 1, 2, 5, 20 } };
+	const pb_sample *sample;
+
+	add(node, 3);
+	add(node, 3);
+	write_and_read(0);
+	ck_assert_int_eq(g.read->n_sample, 2);
+	sample = sample_of("two one");
+	ck_assert_int_eq(sample->value[0], 10);
+	ck_assert_int_eq(sample->value[1], 40);
+	ck_assert_int_eq(sample->n_label, 4);
+	ck_assert_str_eq(string(sample->label[0]->str), "process");
+	ck_assert_str_eq(string(sample->label[1]->str), "thread");
+	ck_assert_int_eq(sample->label[2]->num, 7);
+	ck_assert_int_eq(sample->label[3]->num, 8);
+	ck_assert_int_eq(sample_of("one")->value[1], 200);
+	ck_assert_str_eq(string(g.read->sample_type[0]->type), "calls");
+	ck_assert_str_eq(string(g.read->sample_type[1]->unit), "nanoseconds");
+	ck_assert_str_eq(string(g.read->default_sample_type), "wall");
+	ck_assert_str_eq(string(0), "");
+	ck_assert(has_comment("command: a?b?"));
+	ck_assert(!has_comment("not in this profile"));
+}
+END_TEST
+
+START_TEST(profile_written_maps_functions_to_their_module)
+{
+	struct flat_node node[] = { { 0 }, { 0, 1, 1, 1 } };
+	const Perftools__Profiles__Mapping *mapping;
+	uint64_t address;
+	char path[512];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[length] = '\0';
+	add(node, 2);
+	write_and_read(0);
+	ck_assert_int_eq(g.read->n_mapping, 1);
+	mapping = g.read->mapping[0];
+	ck_assert_str_eq(string(mapping->filename), path);
+	ck_assert(mapping->has_functions);
+	address =
+		g.read->location[sample_of("one")->location_id[0] - 1]->address;
+	ck_assert_uint_eq(address, (uintptr_t)one);
+	ck_assert_uint_le(mapping->memory_start, address);
+	ck_assert_uint_gt(mapping->memory_limit, address);
+}
+END_TEST
+
+START_TEST(profile_same_thread_name_has_no_tid)
+{
+	struct flat_node node[] = { { 0 }, { 0, 1, 1, 1 } };
+	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
+	const struct cct_flat flat = { function, 2, node, 2 };
+	struct profile_owner other = g_owner;
+
+	add(node, 2);
+	other.tid = 9;
+	profile_add(g.profile, &other, &flat, g.modules);
+	write_and_read(0);
+	ck_assert_int_eq(sample_of("one")->value[0], 2);
+	ck_assert_int_eq(sample_of("one")->n_label, 3);
+}
+END_TEST
+
+START_TEST(profile_odd_values_are_no_nonsense)
+{
+	struct flat_node node[] = { { 0 },
+				    { 0, 1, UINT64_MAX, INT64_MAX },
+				    { 1, 2, 1, -5 } };
+
+	add(node, 3);
+	add(node, 3);
+	write_and_read(0);
+	ck_assert_int_eq(sample_of("one")->value[0], INT64_MAX);
+	ck_assert_int_eq(sample_of("one")->value[1], INT64_MAX);
+	ck_assert_int_eq(sample_of("two one")->value[1], 0);
+}
+END_TEST
+
+START_TEST(profile_losses_are_comments)
+{
+	struct flat_node node[] = { { 0 }, { 0, 0, 0, 0 }, { 1, 1, 4, 1 } };
+
+	add(node, 3);
+	profile_add_lost(g.profile, 11);
+	write_and_read(33);
+	ck_assert(has_comment("33 spans were lost"));
+	ck_assert(has_comment("11 calls are not in this profile"));
+	ck_assert_int_eq(sample_of("one [overflow]")->value[0], 4);
+}
+END_TEST
+
+START_TEST(profile_without_memory_counts_what_it_lost)
+{
+	struct flat_node node[] = { { 0 }, { 0, 1, 3, 1 }, { 1, 1, 5, 1 } };
+	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
+	const struct cct_flat flat = { function, 2, node, 3 };
+	uint64_t left;
+	int err = 0;
+
+	add(node, 2);
+	left = g.budget.left;
+	g.budget.left = 0;
+	for (int i = 0; i < 100; i++) {
+		struct profile_owner owner = g_owner;
+
+		owner.pid = 100 + i;
+		err = profile_add(g.profile, &owner, &flat, g.modules);
+	}
+	g.budget.left = left;
+	ck_assert_int_eq(err, -ENOMEM);
+	write_and_read(0);
+	ck_assert(has_comment("there was no memory"));
+	ck_assert_uint_lt(all_calls(), 3 + 100 * 8);
+}
+END_TEST
+
+START_TEST(profile_deep_stack_is_cut_in_the_middle)
+{
+	enum { DEEP = 100000 };
+	struct flat_node *node = calloc(DEEP + 1, sizeof(*node));
+	size_t deepest = 0;
+
+	for (uint32_t i = 1; i <= DEEP; i++)
+		node[i] = (struct flat_node){ i - 1, 1 + (i == DEEP), 1, 1 };
+	add(node, DEEP + 1);
+	free(node);
+	write_and_read(0);
+	ck_assert_uint_eq(all_calls(), DEEP);
+	for (size_t i = 0; i < g.read->n_sample; i++) {
+		const pb_sample *sample = g.read->sample[i];
+
+		deepest = MAX(deepest, sample->n_location_id);
+		if (sample->n_location_id > PROFILE_DEPTH_MAX)
+			ck_assert_str_eq(function_name(sample->location_id[1]),
+					 "[truncated]");
+	}
+	ck_assert_uint_eq(deepest, PROFILE_DEPTH_MAX + 1);
+	ck_assert_uint_eq(g.read->n_sample, PROFILE_DEPTH_MAX + 2);
+	ck_assert(has_comment("99488 calls were too deep"));
+}
+END_TEST
+
+START_TEST(profile_merged_is_as_added_twice)
+{
+	struct flat_node node[] = { { 0 }, { 0, 1, 3, 100 }, { 1, 2, 5, 20 } };
+	struct profile *from = g.profile;
+
+	add(node, 3);
+	ck_assert_int_eq(profile_new(g.cache, &g.budget, &g.profile), 0);
+	add(node, 3);
+	ck_assert_int_eq(profile_merge(g.profile, from), 0);
+	profile_free(&from);
+	write_and_read(0);
+	ck_assert_int_eq(g.read->n_sample, 2);
+	ck_assert_int_eq(sample_of("two one")->value[0], 10);
+	ck_assert_int_eq(sample_of("one")->value[1], 200);
+}
+END_TEST
+
+START_TEST(profile_write_fails_leaves_no_file)
+{
+	struct flat_node node[] = { { 0 }, { 0, 1, 1, 1 } };
+	const struct profile_header header = { .start_ns = 1 };
+	const struct rlimit limit = { 8, RLIM_INFINITY };
+
+	add(node, 2);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	ck_assert_int_eq(profile_write(g.profile, &header, g.dir_fd, NAME),
+			 -EFBIG);
+	ck_assert_int_lt(faccessat(g.dir_fd, NAME, F_OK, 0), 0);
+}
+END_TEST
+
+START_TEST(profile_empty_is_a_profile)
+{
+	write_and_read(0);
+	ck_assert_int_eq(g.read->n_sample, 0);
+	ck_assert_int_eq(g.read->n_sample_type, 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("profile");
+	TCase *tcase = tcase_create("profile");
+	SRunner *runner;
+	int failed;
+
+	log_init("test_profile", LOG_ERR); /* of lines that are not found */
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, profile_written_says_stacks_and_values);
+	tcase_add_test(tcase, profile_written_maps_functions_to_their_module);
+	tcase_add_test(tcase, profile_same_thread_name_has_no_tid);
+	tcase_add_test(tcase, profile_odd_values_are_no_nonsense);
+	tcase_add_test(tcase, profile_losses_are_comments);
+	tcase_add_test(tcase, profile_without_memory_counts_what_it_lost);
+	tcase_add_test(tcase, profile_deep_stack_is_cut_in_the_middle);
+	tcase_add_test(tcase, profile_merged_is_as_added_twice);
+	tcase_add_test(tcase, profile_write_fails_leaves_no_file);
+	tcase_add_test(tcase, profile_empty_is_a_profile);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

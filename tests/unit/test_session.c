@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/arena.h"
+#include "collector/clock_sync.h"
+#include "collector/collector.h"
+#include "collector/pause.h"
+#include "collector/recording.h"
+#include "collector/session.h"
+#include "shared/atomic.h"
+
+static struct collector g_collector;
+static struct page_shm g_page;
+static struct recording g_recording;
+static struct arena g_arena;
+
+static void setup(void)
+{
+	memset(&g_page, 0, sizeof(g_page));
+	g_collector = (struct collector){ .done_fd = -1 };
+	g_recording = (struct recording){ .dir_fd = -1 };
+	g_arena = (struct arena){ .page = &g_page,
+				  .bytes = 1 << 20,
+				  .recording = &g_recording };
+	pthread_mutex_init(&g_collector.lock, NULL);
+	pthread_mutex_init(&g_arena.lock, NULL);
+}
+
+static void assert_refused(const char *why)
+{
+	const char *got = session_refuse(&g_collector, 1 << 20);
+
+	ck_assert_ptr_nonnull(got);
+	ck_assert_msg(strstr(got, why), "'%s', not '%s'", got, why);
+}
+
+START_TEST(session_within_all_limits_is_let_in)
+{
+	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
+}
+END_TEST
+
+START_TEST(session_too_many_at_once_are_refused)
+{
+	g_collector.process_count = 1023;
+	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
+	g_collector.process_count = 1024;
+	assert_refused("at once");
+	g_collector.process_count = 0;
+	g_collector.recording_count = 1024;
+	assert_refused("at once");
+}
+END_TEST
+
+START_TEST(session_too_much_memory_is_refused)
+{
+	uint64_t most = 32ULL << 40;
+
+	ck_assert_ptr_null(session_refuse(&g_collector, most));
+	ck_assert_ptr_nonnull(session_refuse(&g_collector, most + 1));
+	ck_assert_ptr_nonnull(session_refuse(&g_collector, UINT64_MAX));
+	session_begin(&g_collector, &g_arena, false);
+	ck_assert_ptr_nonnull(session_refuse(&g_collector, most));
+	session_unlist(&g_collector, &g_arena);
+	ck_assert_ptr_null(session_refuse(&g_collector, most));
+}
+END_TEST
+
+START_TEST(session_burst_is_let_in_and_no_more)
+{
+	int i;
+
+	for (i = 0; !session_refuse(&g_collector, 1 << 20) && i < 100000; i++) {
+		session_begin(&g_collector, &g_arena, false);
+		session_unlist(&g_collector, &g_arena);
+	}
+	/* Some more may come in the time that this takes. */
+	ck_assert_int_ge(i, 1000);
+	ck_assert_int_lt(i, 100000);
+	assert_refused("in a second");
+	/* As if some time had passed. */
+	g_collector.limits.begun_ns -= 1000000000;
+	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
+}
+END_TEST
+
+START_TEST(session_beyond_max_total_is_refused)
+{
+	g_collector.limits.max_total = 1000;
+	g_collector.limits.finished_bytes = 999;
+	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
+	g_collector.limits.finished_bytes = 1000;
+	assert_refused("--max-total");
+}
+END_TEST
+
+START_TEST(session_has_a_number_and_is_over_when_unlisted)
+{
+	session_begin(&g_collector, &g_arena, false);
+	ck_assert_uint_eq(g_arena.session, 1);
+	g_collector.arenas = &g_arena;
+	ck_assert(!session_is_over(&g_collector, 1));
+	ck_assert(session_is_over(&g_collector, 2));
+	g_collector.arenas = NULL;
+	ck_assert(session_is_over(&g_collector, 1));
+}
+END_TEST
+
+START_TEST(session_with_own_recording_is_over_when_that_is_finished)
+{
+	session_begin(&g_collector, &g_arena, true);
+	ck_assert(!session_is_over(&g_collector, 1));
+	ck_assert_uint_eq(g_collector.recording_count, 1);
+	g_recording.ended(&g_recording);
+	ck_assert(session_is_over(&g_collector, 1));
+	ck_assert_uint_eq(g_collector.recording_count, 0);
+}
+END_TEST
+
+static uint32_t control(void)
+{
+	return atom_load_acq(&g_page.control);
+}
+
+START_TEST(session_control_is_on_once_released)
+{
+	session_begin(&g_collector, &g_arena, false);
+	ck_assert_uint_eq(control(), CONTROL_HOLD);
+	session_release(&g_arena);
+	ck_assert_uint_eq(control(), CONTROL_ON);
+}
+END_TEST
+
+START_TEST(session_paused_while_held_starts_paused)
+{
+	session_begin(&g_collector, &g_arena, false);
+	session_pause(&g_arena, true);
+	ck_assert_uint_eq(control(), CONTROL_HOLD);
+	session_release(&g_arena);
+	ck_assert_uint_eq(control(), CONTROL_PAUSED);
+	session_pause(&g_arena, false);
+	ck_assert_uint_eq(control(), CONTROL_ON);
+}
+END_TEST
+
+START_TEST(session_pause_is_known_by_time)
+{
+	uint64_t before = clock_boottime_ns(), from, to;
+
+	session_begin(&g_collector, &g_arena, false);
+	session_release(&g_arena);
+	session_pause(&g_arena, true);
+	session_pause(&g_arena, true);
+	ck_assert(!pause_at(&g_arena.pauses, before - 1, &from, &to));
+	ck_assert(pause_at(&g_arena.pauses, clock_boottime_ns(), &from, &to));
+	session_pause(&g_arena, false);
+	ck_assert(!pause_at(&g_arena.pauses, clock_boottime_ns(), &from, &to));
+}
+END_TEST
+
+START_TEST(session_stopped_stays_off)
+{
+	session_begin(&g_collector, &g_arena, false);
+	session_release(&g_arena);
+	session_stop(&g_arena);
+	session_pause(&g_arena, true);
+	session_pause(&g_arena, false);
+	ck_assert_uint_eq(control(), CONTROL_OFF);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("session");
+	TCase *tcase = tcase_create("session");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, session_within_all_limits_is_let_in);
+	tcase_add_test(tcase, session_too_many_at_once_are_refused);
+	tcase_add_test(tcase, session_too_much_memory_is_refused);
+	tcase_add_test(tcase, session_burst_is_let_in_and_no_more);
+	tcase_add_test(tcase, session_beyond_max_total_is_refused);
+	tcase_add_test(tcase, session_has_a_number_and_is_over_when_unlisted);
+	tcase_add_test(
+		tcase,
+		session_with_own_recording_is_over_when_that_is_finished);
+	tcase_add_test(tcase, session_control_is_on_once_released);
+	tcase_add_test(tcase, session_paused_while_held_starts_paused);
+	tcase_add_test(tcase, session_pause_is_known_by_time);
+	tcase_add_test(tcase, session_stopped_stays_off);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

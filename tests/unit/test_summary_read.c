@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/summary_read.h"
+
+#include <check.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/log.h"
+#include "collector/summary_print.h"
+
+#define DIR_TEMPLATE "/tmp/perfrec-test.XXXXXX"
+
+static char g_dir[sizeof(DIR_TEMPLATE)];
+static char g_path[sizeof(g_dir) + 16];
+
+static const char sample[] =
+	"{\"perfrec\":{\"version\":\"0.1.0\",\"wire\":1},"
+	"\"command\":[\"./a b\",\"it's\",\"x=1\"],\"wall_ns\":2000000,"
+	"\"user_ns\":1,\"sys_ns\":2,\"exit\":{\"status\":3},"
+	"\"totals\":{\"processes\":1,\"threads\":2,\"spans\":1000,"
+	"\"dropped_spans\":0,\"trace_stopped\":null},"
+	"\"cost\":{\"span_ns\":20.5,\"total_ns\":20500,\"share\":0.5},"
+	"\"processes\":[{\"pid\":1,\"instrumented\":true}],"
+	"\"functions\":["
+	"{\"name\":\"beta\",\"module\":\"/x/m\",\"calls\":1,\"self_ns\":900,"
+	"\"total_ns\":1000},"
+	"{\"name\":\"gamma\",\"module\":\"/x/m\",\"calls\":9,\"self_ns\":100,"
+	"\"total_ns\":100},"
+	"{\"name\":\"op[](char*)\",\"module\":\"/x/m\",\"calls\":990,"
+	"\"self_ns\":100,\"total_ns\":2000}],"
+	"\"files\":[{\"name\":\"trace.pftrace\",\"bytes\":2048}],"
+	"\"unheard\":[1]}";
+
+static void set_up(void)
+{
+	strcpy(g_dir, DIR_TEMPLATE);
+	ck_assert_ptr_nonnull(mkdtemp(g_dir));
+	snprintf(g_path, sizeof(g_path), "%s/summary.json", g_dir);
+	log_init("test", LOG_ERR);
+	/* What is refused says so: not in the midst of the test's output. */
+	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
+}
+
+static void tear_down(void)
+{
+	unlink(g_path);
+	rmdir(g_dir);
+}
+
+static int read_text(const char *text, struct summary **out)
+{
+	FILE *file = fopen(g_path, "w");
+
+	fputs(text, file);
+	fclose(file);
+	return summary_read(g_dir, out);
+}
+
+static struct summary *read_sample(void)
+{
+	struct summary *summary = NULL;
+
+	ck_assert_int_eq(read_text(sample, &summary), 0);
+	return summary;
+}
+
+/* What the summary looks like; the caller frees it. */
+static char *print(struct summary *summary, size_t limit)
+{
+	struct summary_print_options options = { .dir = "d", .limit = limit };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_int_eq(summary_print(summary, &options, out), 0);
+	fclose(out);
+	return text;
+}
+
+#define ck_assert_has(text, part) \
+	ck_assert_msg(strstr(text, part), "no '%s' in:\n%s", part, text)
+#define ck_assert_has_not(text, part) \
+	ck_assert_msg(!strstr(text, part), "'%s' in:\n%s", part, text)
+
+START_TEST(summary_read_of_a_whole_file_has_every_field)
+{
+	struct summary *summary = read_sample();
+
+	ck_assert_str_eq(summary->command[1], "it's");
+	ck_assert_ptr_null(summary->command[3]);
+	ck_assert_uint_eq(summary->wall_ns, 2000000);
+	ck_assert_uint_eq(summary->sys_ns, 2);
+	ck_assert(summary->knows_cpu);
+	ck_assert(summary->exited);
+	ck_assert_int_eq(summary->exit_status, 3);
+	ck_assert_uint_eq(summary->totals.spans, 1000);
+	ck_assert_ptr_null(summary->totals.trace_stopped);
+	ck_assert(summary->instrumented);
+	ck_assert_double_eq(summary->span_ns, 20.5);
+	ck_assert_uint_eq(summary->cost_ns, 20500);
+	ck_assert_uint_eq(summary->function_count, 3);
+	ck_assert_uint_eq(summary->functions[0].total_ns, 1000);
+	ck_assert_uint_eq(summary->files[0].bytes, 2048);
+	summary_free(&summary);
+	ck_assert_ptr_null(summary);
+}
+END_TEST
+
+START_TEST(summary_read_of_a_file_with_less_has_zeros)
+{
+	struct summary *summary;
+
+	ck_assert_int_eq(read_text("{\"perfrec\":{},\"totals\":{}}", &summary),
+			 0);
+	ck_assert(!summary->exited && !summary->knows_cpu);
+	ck_assert_ptr_null(summary->command[0]);
+	ck_assert_uint_eq(summary->function_count, 0);
+	free(print(summary, 0));
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_read_of_nonsense_is_refused)
+{
+	struct summary *summary = NULL;
+
+	for (size_t size = 0; size < sizeof(sample) - 1; size += 7) {
+		char *cut = strndup(sample, size);
+
+		ck_assert_int_eq(read_text(cut, &summary), -EBADMSG);
+		free(cut);
+	}
+	ck_assert_int_eq(
+		read_text("{\"perfrec\":{},\"totals\":{\"spans\":\"\"}}",
+			  &summary),
+		-EBADMSG);
+	ck_assert_int_eq(summary_read("/nowhere", &summary), -ENOENT);
+	ck_assert_ptr_null(summary);
+}
+END_TEST
+
+START_TEST(summary_sort_puts_the_largest_first)
+{
+	struct summary *summary = read_sample();
+
+	ck_assert_str_eq(summary->functions[0].name, "beta");
+	/* Equal self times: by name. */
+	ck_assert_str_eq(summary->functions[1].name, "gamma");
+	summary_sort(summary, SUMMARY_BY_TOTAL);
+	ck_assert_str_eq(summary->functions[0].name, "op[](char*)");
+	summary_sort(summary, SUMMARY_BY_CALLS);
+	ck_assert_str_eq(summary->functions[2].name, "beta");
+	summary_sort(summary, SUMMARY_BY_NAME);
+	ck_assert_str_eq(summary->functions[1].name, "gamma");
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_write_json_keeps_all_but_the_cut_functions)
+{
+	struct summary *summary = read_sample();
+	json_t *was = json_loads(sample, 0, NULL), *now;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	summary_sort(summary, SUMMARY_BY_CALLS);
+	ck_assert_int_eq(summary_write_json(summary, 1, out), 0);
+	fclose(out);
+	now = json_loads(text, 0, NULL);
+	ck_assert_uint_eq(json_array_size(json_object_get(now, "functions")),
+			  1);
+	ck_assert(json_equal(
+		json_array_get(json_object_get(now, "functions"), 0),
+		json_array_get(json_object_get(was, "functions"), 2)));
+	json_object_set(now, "functions", json_object_get(was, "functions"));
+	ck_assert(json_equal(was, now));
+	/* The summary is still whole. */
+	ck_assert_str_eq(summary->functions[2].name, "beta");
+	json_decref(was);
+	json_decref(now);
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_tells_the_run_and_its_functions)
+{
+	struct summary *summary = read_sample();
+	char *text = print(summary, 2);
+
+	ck_assert_has(text, "'./a b' 'it'\\''s' x=1  (exit status 3)");
+	ck_assert_has(text, "wall time  2.00 ms");
+	ck_assert_has(text, "1,000 spans of 2 threads in 1 process\n");
+	ck_assert_has(text, "lost       nothing");
+	ck_assert_has(text, "81.8    1.00 us  beta\n");
+	ck_assert_has(text, "(2 of 3 functions; all: perfrec report --limit 0");
+	ck_assert_has(text, "2.00 KiB  trace.pftrace");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_of_an_unknown_end_claims_nothing)
+{
+	static const char attached[] =
+		"{\"perfrec\":{},\"totals\":{\"spans\":1},"
+		"\"user_ns\":null,\"sys_ns\":null,\"exit\":null,"
+		"\"settings\":{\"attached\":true},"
+		"\"processes\":[{\"ended\":\"exit\"},"
+		"{\"ended\":\"exec\"}]}";
+	struct summary *summary;
+	char *text;
+
+	ck_assert_int_eq(read_text(attached, &summary), 0);
+	text = print(summary, 0);
+	ck_assert_has(text, "(attached: exit status unknown)");
+	ck_assert_has(text, "wall time  0 ns\n");
+	ck_assert_has(text, "% of the run\n");
+	free(text);
+	/* perfrec was killed, its program was not. */
+	summary->attached = false;
+	text = print(summary, 0);
+	ck_assert_has(text, "(exit status unknown)");
+	free(text);
+	summary_free(&summary);
+
+	ck_assert_int_eq(read_text("{\"perfrec\":{},\"totals\":{},"
+				   "\"processes\":[{\"ended\":\"exit\"},"
+				   "{\"ended\":\"running\"}]}",
+				   &summary),
+			 0);
+	text = print(summary, 0);
+	ck_assert_has(text, "(recording ended before the program did)");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_when_hooks_cost_much_says_what_to_exclude)
+{
+	struct summary *summary = read_sample();
+	char *text = print(summary, 0);
+
+	ck_assert_has(text,
+		      "20.5 ns a span, 20.5 us in all: 50.0 % of the CPU time");
+	/* As a glob that means this name and no other. */
+	ck_assert_has(text, "--exclude 'op\\[\\](char\\*)'\n");
+	ck_assert_has_not(text, "--exclude beta");
+	free(text);
+	summary->cost_share = 0.3;
+	text = print(summary, 0);
+	ck_assert_has_not(text, "--exclude");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_when_something_is_lost_says_how_much)
+{
+	struct summary *summary = read_sample();
+	char *text;
+
+	summary->totals.dropped_spans = 1234;
+	summary->totals.trace_stopped = "--max-size is reached";
+	summary->totals.refused_programs = 2;
+	text = print(summary, 0);
+	ck_assert_has(text, "lost       1,234 spans");
+	ck_assert_has(text, "lost       2 of the programs");
+	ck_assert_has(text, "rest of the trace: --max-size is reached");
+	ck_assert_has_not(text, "nothing");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_when_nothing_is_instrumented_says_how_to_rebuild)
+{
+	struct summary *summary = read_sample();
+	char *text;
+
+	summary->totals.spans = 0;
+	summary->instrumented = false;
+	text = print(summary, 0);
+	ck_assert_has(text, "-finstrument-functions");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_of_hostile_names_has_no_control_characters)
+{
+	struct summary *summary = read_sample();
+	char *text;
+
+	summary->functions[0].name = "a\033[2J\nb\x7f\xc2\x9b\xc3\xa9";
+	text = print(summary, 0);
+	ck_assert_has(text, "a?[2J?b??\xc3\xa9\n");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("summary_read");
+	TCase *read = tcase_create("read");
+	TCase *show = tcase_create("print");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(read, set_up, tear_down);
+	tcase_add_checked_fixture(show, set_up, tear_down);
+	tcase_add_test(read, summary_read_of_a_whole_file_has_every_field);
+	tcase_add_test(read, summary_read_of_a_file_with_less_has_zeros);
+	tcase_add_test(read, summary_read_of_nonsense_is_refused);
+	tcase_add_test(read, summary_sort_puts_the_largest_first);
+	tcase_add_test(read,
+		       summary_write_json_keeps_all_but_the_cut_functions);
+	tcase_add_test(show, summary_print_tells_the_run_and_its_functions);
+	tcase_add_test(show, summary_print_of_an_unknown_end_claims_nothing);
+	tcase_add_test(show,
+		       summary_print_when_hooks_cost_much_says_what_to_exclude);
+	tcase_add_test(show,
+		       summary_print_when_something_is_lost_says_how_much);
+	tcase_add_test(
+		show,
+		summary_print_when_nothing_is_instrumented_says_how_to_rebuild);
+	tcase_add_test(
+		show, summary_print_of_hostile_names_has_no_control_characters);
+	suite_add_tcase(suite, read);
+	suite_add_tcase(suite, show);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symbols, symbol_name and elf_read: names of real files that are compiled
+ * here, and files that lie.
+ */
+#include "collector/symbols.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "collector/symbol_name.h"
+#include "tests/unit/scratch.h"
+
+static struct symbol_cache *g_cache;
+
+static void setup(void)
+{
+	ck_assert_int_eq(symbol_cache_new(&g_cache), 0);
+}
+
+static void teardown(void)
+{
+	symbol_cache_free(&g_cache);
+}
+
+static struct symbol_file *open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct symbol_file *file;
+
+	ck_assert_int_ge(fd, 0);
+	file = symbol_cache_file(g_cache, fd, path);
+	ck_assert_ptr_nonnull(file);
+	close(fd);
+	return file;
+}
+
+static int count_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+static const char *made(const char *raw)
+{
+	static char name[SYMBOL_NAME_BYTES];
+
+	ck_assert_uint_eq(symbol_name_make(raw, name), strlen(name));
+	return name;
+}
+
+START_TEST(symbol_name_of_c_stays)
+{
+	ck_assert_str_eq(made("main"), "main");
+	ck_assert_str_eq(made("__libc_start_main"), "__libc_start_main");
+	ck_assert_str_eq(made("sort.constprop.0"), "sort.constprop.0");
+	ck_assert_str_eq(made("sort.part.0.cold"), "sort.part.0.cold");
+	ck_assert_str_eq(made("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+}
+END_TEST
+
+START_TEST(symbol_name_mangled_is_demangled)
+{
+	ck_assert_str_eq(made("_ZN2ns6Widget4drawEi"), "ns::Widget::draw(int)");
+	ck_assert_str_eq(made("_ZN3FooC1Ev"), "Foo::Foo()");
+	ck_assert_str_eq(made("_Z3foov.cold"), "foo() [clone .cold]");
+	ck_assert_str_eq(
+		made("_ZN4core3fmt5Write9write_fmt17h1234567890abcdefE"),
+		"core::fmt::Write::write_fmt");
+	ck_assert_str_eq(made("_RNvC6_123foo3bar"), "123foo::bar");
+	ck_assert_str_eq(made("_Znonsense"), "_Znonsense");
+}
+END_TEST
+
+/* What rustc 1.95 makes, and llvm-cxxfilt reads the same. */
+START_TEST(symbol_name_of_rust_is_demangled)
+{
+	static const char *const names[][2] = {
+		{ "_RINvCs6GmmlP4bgsG_1r4flagKb1_Kc78_EB2_",
+		  "r::flag::<true, 'x'>" },
+		{ "_RINvCs6GmmlP4bgsG_1r5applyNCNvB2_4mains_0EB2_",
+		  "r::apply::<r::main::{closure#1}>" },
+		{ "_RINvXCs6GmmlP4bgsG_1rNtB3_2SqNtB3_5Shape4nameINtNtCsgEmfK2I"
+		  "1SDS_4core6option6OptionReEEB3_",
+		  "<r::Sq as r::Shape>::name::<core::option::Option<&str>>" },
+		{ "_RNvMNtCs6GmmlP4bgsG_1r1rINtB2_3ArrKj4_E3sum",
+		  "<r::r::Arr<4>>::sum" },
+		{ "_RNSNvYNCINvNtCsjrHSEGnQ3l9_3std2rt10lang_startuE0INtNtNtCsg"
+		  "EmfK2I1SDS_4core3ops8function6FnOnceuE9call_once6vtableCs6Gm"
+		  "mlP4bgsG_1r",
+		  "<std::rt::lang_start<()>::{closure#0} as "
+		  "core::ops::function::FnOnce<()>>::call_once::"
+		  "{shim:vtable#0}" },
+		{ "_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9"
+		  "hlq6y",
+		  "utf8_idents::\u10e1\u10d0\u10ed\u10db\u10d4\u10da\u10d0"
+		  "\u10d3_\u10d2\u10d4\u10db\u10e0\u10d8\u10d4\u10da\u10d8_"
+		  "\u10e1\u10d0\u10d3\u10d8\u10da\u10d8" },
+		{ "_ZN1r4main28_$u7b$$u7b$closure$u7d$$u7d$"
+		  "17h0123456789abcdefE",
+		  "r::main::{{closure}}" },
+		{ "_ZN34_$LT$r..Sq$u20$as$u20$r..Shape$GT$4area17h0123456789abc"
+		  "defE",
+		  "<r::Sq as r::Shape>::area" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		ck_assert_str_eq(made(names[i][0]), names[i][1]);
+}
+END_TEST
+
+START_TEST(symbol_name_with_version_loses_it)
+{
+	ck_assert_str_eq(made("memcpy@@GLIBC_2.14"), "memcpy");
+	ck_assert_str_eq(made("memcpy@GLIBC_2.2.5"), "memcpy");
+	ck_assert_str_eq(made("@odd"), "@odd");
+}
+END_TEST
+
+START_TEST(symbol_name_with_bad_bytes_is_cleaned)
+{
+	ck_assert_str_eq(made(""), "?");
+	ck_assert_str_eq(made("a\nb\033[2Jc\x7f"), "a?b?[2Jc?");
+	ck_assert_str_eq(made("\xff\xc3+\xe2\x82"), "??+??");
+	ck_assert_str_eq(made("\xc2\x9b"), "??"); /* C1: a terminal's CSI */
+	ck_assert_str_eq(made("\xed\xa0\x80"), "???"); /* a surrogate */
+	ck_assert_str_eq(made("\xc0\x80\xf4\x90\x80\x80"), "??????");
+}
+END_TEST
+
+START_TEST(symbol_name_of_64k_is_cut)
+{
+	char *raw = calloc(1, 65537);
+	const char *name;
+
+	memset(raw, 'x', 65536);
+	name = made(raw);
+	ck_assert_uint_eq(strlen(name), SYMBOL_NAME_BYTES - 1);
+	ck_assert_str_eq(name + SYMBOL_NAME_BYTES - 4, "...");
+	for (int i = 0; i < 65536; i += 2) /* never half a character */
+		memcpy(raw + i, "\xc3\xa9", 2);
+	name = made(raw);
+	ck_assert_str_eq(name + strlen(name) - 5, "\xc3\xa9...");
+	memset(raw, 'x', 65536); /* the longest that fits is not cut */
+	raw[SYMBOL_NAME_BYTES - 1] = '\0';
+	ck_assert_str_eq(made(raw), raw);
+	free(raw);
+}
+END_TEST
+
+/* Each of 60 types is a pair of the one before: 2^60 names when written out. */
+START_TEST(symbol_name_that_explodes_is_cut)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char raw[2048] = "_Z1fSt4pairIiiE";
+	const char *name;
+
+	for (int i = 0; i < 60; i++) {
+		char part[8] = { 0 };
+
+		if (i >= 36)
+			part[0] = digits[i / 36];
+		part[strlen(part)] = digits[i % 36];
+		snprintf(raw + strlen(raw), sizeof(raw) - strlen(raw),
+			 "S_IS%s_S%s_E", part, part);
+	}
+	name = made(raw);
+	ck_assert_uint_eq(strlen(name), SYMBOL_NAME_BYTES - 1);
+	ck_assert_str_eq(name + SYMBOL_NAME_BYTES - 4, "...");
+	ck_assert_int_eq(strncmp(name, "f(std::pair<int, int>", 21), 0);
+}
+END_TEST
+
+/* libiberty's own limit is 1,024 bytes. */
+START_TEST(symbol_name_long_template_is_demangled)
+{
+	char raw[4096] = "_Z1fIJ";
+	const char *name;
+
+	for (int i = 0; i < 1200; i++)
+		strcat(raw, "i");
+	strcat(raw, "EEvv");
+	name = made(raw);
+	ck_assert_int_eq(strncmp(name, "void f<int, int, ", 17), 0);
+}
+END_TEST
+
+/* --- tables --------------------------------------------------------------- */
+
+struct wanted {
+	const char *name;
+	uint64_t vaddr;
+	int seen;
+};
+
+static int find_by_name(void *context, uint64_t vaddr, const char *name)
+{
+	struct wanted *wanted = context;
+
+	if (!strcmp(name, wanted->name)) {
+		wanted->vaddr = vaddr;
+		wanted->seen++;
+	}
+	return 0;
+}
+
+static uint64_t vaddr_of(struct symbol_file *file, const char *name)
+{
+	struct wanted wanted = { .name = name };
+
+	ck_assert_int_eq(symbol_file_each(file, find_by_name, &wanted), 0);
+	ck_assert_msg(wanted.seen == 1, "%s: seen %d times", name, wanted.seen);
+	return wanted.vaddr;
+}
+
+static int count_names(struct symbol_file *file, const char *name)
+{
+	struct wanted wanted = { .name = name };
+
+	symbol_file_each(file, find_by_name, &wanted);
+	return wanted.seen;
+}
+
+static const char g_aliases[] =
+	".text\n.type _low,@function\n.type mid,@function\n"
+	".type loc,@function\n.type __wr,@function\n.type wr,@function\n"
+	".type mark,@function\n.type sized,@function\n.type bare,@function\n"
+	".type data,@object\n"
+	".globl _low, mid, __wr, sized, bare\n.weak wr\n"
+	"_low: loc: mid: .skip 32\n"
+	".size _low,32\n.size mid,32\n.size loc,32\n"
+	"__wr: wr: .skip 16\n.size __wr,16\n.size wr,16\n"
+	"mark: sized: data: .skip 8\n.size sized,8\n.size data,8\n.skip 8\n"
+	"bare: .skip 64\n.size bare,0\n";
+
+START_TEST(symbols_same_address_keep_the_best_name)
+{
+	struct symbol_file *file;
+	uint64_t mid, start = 0;
+
+	scratch_compile("gcc -shared -nostdlib", "s", g_aliases, "aliases.so");
+	file = open_file("aliases.so");
+	mid = vaddr_of(file, "mid");
+	ck_assert_str_eq(symbol_file_lookup(file, mid, &start), "mid");
+	ck_assert_str_eq(symbol_file_lookup(file, mid + 31, &start), "mid");
+	ck_assert_uint_eq(start, mid);
+	ck_assert_str_eq(symbol_file_lookup(file, mid + 32, &start), "wr");
+	ck_assert_str_eq(symbol_file_lookup(file, mid + 48, &start), "sized");
+	ck_assert_ptr_null(symbol_file_lookup(file, mid + 56, &start));
+	ck_assert_ptr_null(symbol_file_lookup(file, mid - 1, &start));
+	/* no size: up to the end of the section, not beyond */
+	ck_assert_str_eq(symbol_file_lookup(file, mid + 64, &start), "bare");
+	ck_assert_str_eq(symbol_file_lookup(file, mid + 127, &start), "bare");
+	ck_assert_ptr_null(symbol_file_lookup(file, mid + 128, &start));
+	ck_assert_ptr_null(symbol_file_error(file));
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbols_of_symtab_and_dynsym_are_merged)
+{
+	struct symbol_file *file;
+
+	scratch_compile("gcc -shared -fPIC", "c",
+			"static int hidden(int x) { return x * 3; }\n"
+			"int (*volatile p)(int) = hidden;\n"
+			"int shown(int x) { return p(x); }\n",
+			"both.so");
+	file = open_file("both.so");
+	ck_assert_int_eq(count_names(file, "hidden"), 1);
+	ck_assert_int_eq(count_names(file, "shown"), 1);
+	symbol_file_put(&file);
+	scratch_run("strip -o stripped.so both.so");
+	file = open_file("stripped.so");
+	ck_assert_int_eq(count_names(file, "hidden"), 0);
+	ck_assert_int_eq(count_names(file, "shown"), 1);
+	ck_assert_ptr_null(symbol_file_error(file));
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbols_of_cpp_are_demangled)
+{
+	struct symbol_file *file;
+	uint64_t start, vaddr;
+
+	scratch_compile("g++ -shared -fPIC", "cc",
+			"namespace ns { struct Widget { int draw(int); }; }\n"
+			"int ns::Widget::draw(int x) { return x; }\n",
+			"cpp.so");
+	file = open_file("cpp.so");
+	vaddr = vaddr_of(file, "ns::Widget::draw(int)");
+	ck_assert_str_eq(symbol_file_lookup(file, vaddr, &start),
+			 "ns::Widget::draw(int)");
+	symbol_file_put(&file);
+}
+END_TEST
+
+static int stop_at_once(void *context, uint64_t vaddr, const char *name)
+{
+	(void)vaddr;
+	(void)name;
+	++*(int *)context;
+	return 42;
+}
+
+START_TEST(symbols_each_stops_when_told)
+{
+	struct symbol_file *file = open_file("/proc/self/exe");
+	int calls = 0;
+
+	ck_assert_int_eq(symbol_file_each(file, stop_at_once, &calls), 42);
+	ck_assert_int_eq(calls, 1);
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbols_headers_tell_hooks_asan_and_build_id)
+{
+	static const char source[] = "int main(void) { return 0; }\n";
+	struct symbol_file *file;
+	const char *soname = NULL;
+
+	scratch_compile("gcc -Wl,--build-id=0x00c0ffee1234abcd", "c", source,
+			"plain");
+	file = open_file("plain");
+	ck_assert_str_eq(symbol_file_build_id(file), "00c0ffee1234abcd");
+	ck_assert(!symbol_file_instrumented(file));
+	ck_assert(!symbol_file_needs_asan(file, &soname));
+	symbol_file_put(&file);
+	scratch_compile("gcc -finstrument-functions -fsanitize=address"
+			" -Wl,--build-id=none",
+			"c", source, "hooked");
+	file = open_file("hooked");
+	ck_assert_str_eq(symbol_file_build_id(file), "");
+	ck_assert(symbol_file_instrumented(file));
+	ck_assert(symbol_file_needs_asan(file, &soname));
+	ck_assert_int_eq(strncmp(soname, "libasan.so.", 11), 0);
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbols_vaddr_follows_the_program_headers)
+{
+	struct symbol_file *file;
+	uint64_t vaddr = 0;
+
+	/* text at an odd place in its page, as lld does it */
+	scratch_compile("gcc -static -no-pie -Wl,-z,noseparate-code"
+			" -Wl,-Ttext-segment=0x7000000",
+			"c", "int main(void) { return 0; }\n", "fixed");
+	file = open_file("fixed");
+	ck_assert(symbol_file_vaddr(file, 0, &vaddr));
+	ck_assert_uint_eq(vaddr, 0x7000000);
+	ck_assert(!symbol_file_vaddr(file, UINT64_MAX, &vaddr));
+	ck_assert(!symbol_file_vaddr(file, 1ull << 40, &vaddr));
+	symbol_file_put(&file);
+}
+END_TEST
+
+/* --- the cache ------------------------------------------------------------ */
+
+START_TEST(symbol_cache_same_file_is_one)
+{
+	struct symbol_file *one, *two, *other;
+
+	scratch_write("a.bin", "one", 3);
+	scratch_write("b.bin", "one", 3);
+	ck_assert_int_eq(link("a.bin", "c.bin"), 0);
+	one = open_file("a.bin");
+	two = open_file("c.bin");
+	other = open_file("b.bin");
+	ck_assert_ptr_eq(one, two);
+	ck_assert_ptr_ne(one, other);
+	symbol_file_put(&other);
+	symbol_file_put(&two);
+	scratch_write("a.bin", "another", 7); /* the same inode, rewritten */
+	two = open_file("a.bin");
+	ck_assert_ptr_ne(one, two);
+	symbol_file_put(&one);
+	symbol_file_put(&two);
+}
+END_TEST
+
+START_TEST(symbol_cache_o_path_descriptor_will_do)
+{
+	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	struct symbol_file *file = symbol_cache_file(g_cache, fd, "self");
+	uint64_t start;
+
+	close(fd);
+	ck_assert_ptr_nonnull(
+		symbol_file_lookup(file, vaddr_of(file, "main"), &start));
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbol_cache_deleted_file_is_read_later)
+{
+	struct symbol_file *file;
+
+	scratch_run("cp /proc/%d/exe gone", getpid());
+	file = open_file("gone");
+	ck_assert_int_eq(unlink("gone"), 0);
+	ck_assert_int_eq(count_names(file, "main"), 1);
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbol_cache_names_outlive_the_file)
+{
+	struct symbol_file *file = open_file("/proc/self/exe");
+	uint64_t start;
+	const char *name =
+		symbol_file_lookup(file, vaddr_of(file, "main"), &start);
+	const char *build_id = symbol_file_build_id(file);
+
+	symbol_file_put(&file);
+	ck_assert_str_eq(name, "main");
+	file = open_file("/proc/self/exe"); /* known, and read */
+	ck_assert_ptr_eq(symbol_file_lookup(file, start, &start), name);
+	ck_assert_ptr_eq(symbol_file_build_id(file), build_id);
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbol_cache_descriptors_are_few_and_given_back)
+{
+	int before = count_descriptors();
+	struct symbol_file *files[300];
+	char path[32];
+
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "many.%d", i);
+		scratch_write(path, path, strlen(path));
+		files[i] = open_file(path);
+	}
+	ck_assert_int_gt(count_descriptors(), before + 200);
+	ck_assert_int_le(count_descriptors(), before + 256);
+	for (int i = 0; i < 300; i++)
+		symbol_file_put(&files[i]);
+	ck_assert_int_eq(count_descriptors(), before);
+}
+END_TEST
+
+static void *look_up(void *context)
+{
+	uint64_t *vaddr = context, start;
+	struct symbol_file *file = open_file("/proc/self/exe");
+	const char *name = NULL;
+
+	for (int i = 0; i < 200; i++) {
+		struct symbol_file *again = open_file("/proc/self/exe");
+
+		name = symbol_file_lookup(again, *vaddr, &start);
+		symbol_file_put(&again);
+	}
+	symbol_file_put(&file);
+	return (void *)name;
+}
+
+START_TEST(symbol_cache_threads_get_the_same_names)
+{
+	struct symbol_file *file = open_file("/proc/self/exe");
+	uint64_t vaddr = vaddr_of(file, "main");
+	pthread_t threads[4];
+
+	symbol_file_put(&file);
+	symbol_cache_free(&g_cache);
+	ck_assert_int_eq(symbol_cache_new(&g_cache), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, look_up, &vaddr);
+	for (int i = 0; i < 4; i++) {
+		void *name;
+
+		pthread_join(threads[i], &name);
+		ck_assert_str_eq(name, "main");
+	}
+}
+END_TEST
+
+START_TEST(symbol_cache_equal_strings_are_one)
+{
+	char text[] = "text";
+
+	ck_assert_ptr_eq(symbol_cache_string(g_cache, text),
+			 symbol_cache_string(g_cache, "text"));
+	ck_assert_ptr_ne(symbol_cache_string(g_cache, text),
+			 symbol_cache_string(g_cache, "texts"));
+}
+END_TEST
+
+/* --- files that are none, or lie ------------------------------------------ */
+
+static void expect_error(const char *path, const char *error)
+{
+	struct symbol_file *file = open_file(path);
+	uint64_t start;
+
+	ck_assert_ptr_null(symbol_file_lookup(file, 0x1000, &start));
+	ck_assert_ptr_nonnull(symbol_file_error(file));
+	ck_assert_str_eq(symbol_file_error(file), error);
+	ck_assert_ptr_nonnull(symbol_file_new_error(file));
+	ck_assert_ptr_null(symbol_file_new_error(file));
+	symbol_file_put(&file);
+}
+
+START_TEST(symbols_of_no_elf_file_say_what_it_is)
+{
+	scratch_write("text", "#!/bin/sh\n", 10);
+	scratch_write("empty", "", 0);
+	scratch_write("ve\nry", "x", 1);
+	scratch_write("head", "\177ELF", 4);
+	ck_assert_int_eq(mkfifo("fifo", 0600), 0);
+	expect_error("text",
+		     "cannot read the symbols of text: not an ELF file");
+	expect_error("empty",
+		     "cannot read the symbols of empty: not an ELF file");
+	expect_error("ve\nry",
+		     "cannot read the symbols of ve?ry: not an ELF file");
+	expect_error("head", "cannot read the symbols of head: it ends within "
+			     "its ELF header");
+	expect_error("fifo",
+		     "cannot read the symbols of fifo: not a regular file");
+	expect_error(".", "cannot read the symbols of .: Is a directory");
+	expect_error("/dev/null", "cannot read the symbols of /dev/null: "
+				  "not a regular file");
+}
+END_TEST
+
+START_TEST(symbols_of_a_stripped_program_say_so)
+{
+	scratch_compile("gcc -s", "c", "int main(void) { return 0; }\n",
+			"bare");
+	expect_error("bare", "cannot read the symbols of bare: it has none; "
+			     "build it without strip or -s");
+}
+END_TEST
+
+/* Asks everything of @path and expects nothing but to survive. */
+static void use_up(const char *path)
+{
+	struct symbol_file *file = open_file(path);
+	const char *soname;
+	uint64_t start, vaddr = 0;
+
+	symbol_file_instrumented(file);
+	symbol_file_needs_asan(file, &soname);
+	symbol_file_build_id(file);
+	symbol_file_vaddr(file, 0x1000, &vaddr);
+	symbol_file_lookup(file, vaddr, &start);
+	count_names(file, "main");
+	symbol_file_error(file);
+	symbol_file_put(&file);
+}
+
+static size_t read_whole(const char *path, uint8_t *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = read(fd, out, size);
+
+	close(fd);
+	ck_assert_int_gt(got, 0);
+	return (size_t)got;
+}
+
+START_TEST(symbols_of_cut_files_are_survived)
+{
+	static uint8_t bytes[1 << 20];
+	size_t size;
+
+	scratch_compile("gcc -g", "c", "int main(void) { return 0; }\n",
+			"whole");
+	size = read_whole("whole", bytes, sizeof(bytes));
+	for (size_t cut = 0; cut < size; cut += 61) {
+		scratch_write("cut", bytes, cut);
+		use_up("cut");
+	}
+}
+END_TEST
+
+/* Every field of every header in turn says the worst. */
+START_TEST(symbols_of_lying_headers_are_survived)
+{
+	static const uint64_t worst[] = { UINT64_MAX, 1ull << 63,
+					  1ull << 32, 0x7fffffffffffffff,
+					  0,	      1,
+					  4096 };
+	static uint8_t bytes[1 << 20];
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
+	size_t size, places[512], count = 0;
+
+	scratch_compile("gcc -finstrument-functions", "c",
+			"int main(void) { return 0; }\n", "honest");
+	size = read_whole("honest", bytes, sizeof(bytes));
+	for (size_t at = 16; at < sizeof(*header); at += 4)
+		places[count++] = at;
+	for (size_t at = 0; at < header->e_phnum * sizeof(Elf64_Phdr); at += 8)
+		places[count++] = header->e_phoff + at;
+	for (size_t at = 0; at < header->e_shnum * sizeof(Elf64_Shdr); at += 8)
+		if (count < ARRAY_SIZE(places))
+			places[count++] = header->e_shoff + at;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(worst); k++) {
+			uint64_t kept;
+
+			memcpy(&kept, bytes + places[i], sizeof(kept));
+			memcpy(bytes + places[i], &worst[k], sizeof(kept));
+			scratch_write("liar", bytes, size);
+			memcpy(bytes + places[i], &kept, sizeof(kept));
+			use_up("liar");
+		}
+}
+END_TEST
+
+/* A sparse file costs its maker nothing; it must not cost us memory. */
+START_TEST(symbols_of_huge_sections_are_refused)
+{
+	static uint8_t bytes[1 << 20];
+	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
+	Elf64_Shdr *section;
+	size_t size;
+	struct symbol_file *file;
+
+	scratch_compile("gcc", "c", "int main(void) { return 0; }\n", "small");
+	size = read_whole("small", bytes, sizeof(bytes));
+	section = (Elf64_Shdr *)(bytes + header->e_shoff);
+	for (int i = 0; i < header->e_shnum; i++)
+		if (section[i].sh_type == SHT_SYMTAB ||
+		    section[i].sh_type == SHT_DYNSYM)
+			section[i].sh_size = 3ull << 30;
+	scratch_write("huge", bytes, size);
+	ck_assert_int_eq(truncate("huge", 8ll << 30), 0);
+	file = open_file("huge");
+	ck_assert_int_eq(count_names(file, "main"), 0);
+	ck_assert_ptr_nonnull(symbol_file_error(file));
+	symbol_file_put(&file);
+	header->e_shnum = 0; /* "the real number is in the first section" */
+	section[0].sh_size = 100000000;
+	scratch_write("huge", bytes, size);
+	ck_assert_int_eq(truncate("huge", 8ll << 30), 0);
+	expect_error("huge", "cannot read the symbols of huge: too many "
+			     "sections");
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+	Suite *suite = suite_create("symbols");
+	TCase *names = tcase_create("names");
+	TCase *tables = tcase_create("tables");
+	TCase *cache = tcase_create("cache");
+	TCase *hostile = tcase_create("hostile");
+
+	tcase_add_test(names, symbol_name_of_c_stays);
+	tcase_add_test(names, symbol_name_mangled_is_demangled);
+	tcase_add_test(names, symbol_name_of_rust_is_demangled);
+	tcase_add_test(names, symbol_name_with_version_loses_it);
+	tcase_add_test(names, symbol_name_with_bad_bytes_is_cleaned);
+	tcase_add_test(names, symbol_name_of_64k_is_cut);
+	tcase_add_test(names, symbol_name_that_explodes_is_cut);
+	tcase_add_test(names, symbol_name_long_template_is_demangled);
+	tcase_add_test(tables, symbols_same_address_keep_the_best_name);
+	tcase_add_test(tables, symbols_of_symtab_and_dynsym_are_merged);
+	tcase_add_test(tables, symbols_of_cpp_are_demangled);
+	tcase_add_test(tables, symbols_each_stops_when_told);
+	tcase_add_test(tables, symbols_headers_tell_hooks_asan_and_build_id);
+	tcase_add_test(tables, symbols_vaddr_follows_the_program_headers);
+	tcase_add_test(cache, symbol_cache_same_file_is_one);
+	tcase_add_test(cache, symbol_cache_o_path_descriptor_will_do);
+	tcase_add_test(cache, symbol_cache_deleted_file_is_read_later);
+	tcase_add_test(cache, symbol_cache_names_outlive_the_file);
+	tcase_add_test(cache, symbol_cache_descriptors_are_few_and_given_back);
+	tcase_add_test(cache, symbol_cache_threads_get_the_same_names);
+	tcase_add_test(cache, symbol_cache_equal_strings_are_one);
+	tcase_add_test(hostile, symbols_of_no_elf_file_say_what_it_is);
+	tcase_add_test(hostile, symbols_of_a_stripped_program_say_so);
+	tcase_add_test(hostile, symbols_of_cut_files_are_survived);
+	tcase_add_test(hostile, symbols_of_lying_headers_are_survived);
+	tcase_add_test(hostile, symbols_of_huge_sections_are_refused);
+	TCase *all[] = { names, tables, cache, hostile };
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		tcase_set_timeout(all[i], 60);
+		tcase_add_checked_fixture(all[i], setup, teardown);
+		suite_add_tcase(suite, all[i]);
+	}
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(make_suite());
+	int failed;
+
+	scratch_enter();
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	scratch_leave();
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

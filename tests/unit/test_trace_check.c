@@ -1,0 +1,1110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_check accepts what perfrec writes, and for every rule of
+ * tests/tools/checker/rules.def there is a trace here that breaks this rule
+ * and is rejected under its name. Traces are written byte by byte with the
+ * helpers below, which know nothing of the collector's encoder.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "shared/compiler.h"
+
+/* --- writing protobuf ------------------------------------------------------
+ */
+
+struct message {
+	size_t size;
+	uint8_t data[2048];
+};
+
+struct trace {
+	size_t size;
+	uint8_t data[2 << 20];
+};
+
+static size_t varint(uint8_t *out, uint64_t value)
+{
+	size_t size = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		out[size++] = (uint8_t)(value | 0x80);
+	out[size++] = (uint8_t)value;
+	return size;
+}
+
+static void put_uint(struct message *message, uint32_t number, uint64_t value)
+{
+	uint8_t *out = &message->data[message->size];
+	size_t size = varint(out, (uint64_t)number << 3);
+
+	message->size += size + varint(out + size, value);
+}
+
+static void put_bytes(struct message *message, uint32_t number,
+		      const void *bytes, size_t length)
+{
+	uint8_t *out = &message->data[message->size];
+	size_t size = varint(out, (uint64_t)number << 3 | 2);
+
+	size += varint(out + size, length);
+	memcpy(out + size, bytes, length);
+	message->size += size + length;
+}
+
+static void put_text(struct message *message, uint32_t number, const char *text)
+{
+	put_bytes(message, number, text, strlen(text));
+}
+
+static void put_message(struct message *message, uint32_t number,
+			const struct message *inner)
+{
+	put_bytes(message, number, inner->data, inner->size);
+}
+
+static void put_packet(struct trace *trace, const struct message *packet)
+{
+	uint8_t *out = &trace->data[trace->size];
+	size_t size = 1 + varint(out + 1, packet->size);
+
+	out[0] = 0x0a;
+	memcpy(out + size, packet->data, packet->size);
+	trace->size += size + packet->size;
+}
+
+/* --- the packets of a trace ------------------------------------------------
+ */
+
+enum { T0 = 1000000000 }; /* BOOTTIME of the first snapshot, ns */
+enum { CLEARED = 1, NEEDS = 2 };
+enum { BEGIN = 1, END = 2, INSTANT = 3 };
+
+static struct message clock_reading(uint32_t id, uint64_t time,
+				    bool incremental)
+{
+	struct message clock = { 0 };
+
+	put_uint(&clock, 1, id);
+	put_uint(&clock, 2, time);
+	if (incremental)
+		put_uint(&clock, 3, 1);
+	return clock;
+}
+
+static void snapshot(struct trace *trace, uint64_t boottime, uint32_t primary)
+{
+	static const uint32_t others[] = { 3, 1, 4, 5 };
+	struct message packet = { 0 }, clocks = { 0 }, clock;
+
+	clock = clock_reading(6, boottime, false);
+	put_message(&clocks, 1, &clock);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		clock = clock_reading(others[i], boottime - 5, false);
+		put_message(&clocks, 1, &clock);
+	}
+	put_uint(&clocks, 2, primary);
+	put_message(&packet, 6, &clocks);
+	put_uint(&packet, 10, 1);
+	put_packet(trace, &packet);
+}
+
+static void process(struct trace *trace, uint64_t uuid, uint64_t pid)
+{
+	struct message packet = { 0 }, track = { 0 }, inner = { 0 };
+
+	put_uint(&inner, 1, pid);
+	put_text(&inner, 2, "program");
+	put_text(&inner, 2, "argument");
+	put_text(&inner, 6, "program");
+	put_uint(&track, 1, uuid);
+	put_message(&track, 3, &inner);
+	put_message(&packet, 60, &track);
+	put_uint(&packet, 10, 1);
+	put_packet(trace, &packet);
+}
+
+static void descriptor(struct trace *trace, uint32_t sequence, uint64_t uuid,
+		       uint64_t pid, uint64_t tid)
+{
+	struct message packet = { 0 }, track = { 0 }, inner = { 0 };
+
+	put_uint(&inner, 1, pid);
+	put_uint(&inner, 2, tid);
+	put_text(&inner, 5, "worker");
+	put_uint(&track, 1, uuid);
+	put_message(&track, 4, &inner);
+	put_message(&packet, 60, &track);
+	if (sequence)
+		put_uint(&packet, 10, sequence);
+	put_packet(trace, &packet);
+}
+
+/* Of the N-th stack that thread @parent made; @name NULL: none. */
+static void context_descriptor(struct trace *trace, uint32_t sequence,
+			       uint64_t uuid, uint64_t parent, const char *name)
+{
+	struct message packet = { 0 }, track = { 0 };
+
+	put_uint(&track, 1, uuid);
+	if (name)
+		put_text(&track, 2, name);
+	put_uint(&track, 5, parent);
+	put_uint(&track, 15, 2);
+	put_message(&packet, 60, &track);
+	put_uint(&packet, 10, sequence);
+	put_packet(trace, &packet);
+}
+
+/* What the first packet of a sequence says; 0 leaves a part out. */
+struct state {
+	uint32_t sequence;
+	uint64_t uuid, clock, start_ns;
+	uint32_t flags;
+	bool not_incremental;
+};
+
+static void state(struct trace *trace, const struct state *given)
+{
+	struct message packet = { 0 }, clocks = { 0 }, clock, defaults = { 0 };
+	struct message event = { 0 };
+
+	if (given->start_ns) {
+		clock = clock_reading(64, given->start_ns,
+				      !given->not_incremental);
+		put_message(&clocks, 1, &clock);
+		clock = clock_reading(6, given->start_ns, false);
+		put_message(&clocks, 1, &clock);
+		put_message(&packet, 6, &clocks);
+	}
+	if (given->uuid) {
+		put_uint(&event, 11, given->uuid);
+		put_message(&defaults, 11, &event);
+		put_uint(&defaults, 58, given->clock);
+		put_message(&packet, 59, &defaults);
+	}
+	if (given->flags)
+		put_uint(&packet, 13, given->flags);
+	put_uint(&packet, 87, 1);
+	if (given->sequence)
+		put_uint(&packet, 10, given->sequence);
+	put_packet(trace, &packet);
+}
+
+static struct state good_state(uint32_t sequence)
+{
+	return (struct state){ sequence, 100 + sequence,  64,
+			       T0,	 CLEARED | NEEDS, false };
+}
+
+static void named(struct trace *trace, uint32_t sequence, uint64_t iid,
+		  const char *text)
+{
+	struct message packet = { 0 }, names = { 0 }, name = { 0 };
+
+	put_uint(&name, 1, iid);
+	put_text(&name, 2, text);
+	put_message(&names, 2, &name);
+	put_message(&packet, 12, &names);
+	if (sequence)
+		put_uint(&packet, 10, sequence);
+	put_packet(trace, &packet);
+}
+
+/* @iid 0 and @text NULL: no name. */
+static void event(struct trace *trace, uint32_t sequence, uint64_t delta,
+		  uint32_t type, uint64_t iid, const char *text)
+{
+	struct message packet = { 0 }, inner = { 0 };
+
+	put_uint(&packet, 8, delta);
+	put_uint(&inner, 9, type);
+	if (iid)
+		put_uint(&inner, 10, iid);
+	if (text)
+		put_text(&inner, 23, text);
+	put_message(&packet, 11, &inner);
+	if (sequence)
+		put_uint(&packet, 10, sequence);
+	put_packet(trace, &packet);
+}
+
+static void dropped(struct trace *trace, uint32_t sequence)
+{
+	struct message packet = { 0 };
+
+	put_uint(&packet, 42, 1);
+	put_uint(&packet, 10, sequence);
+	put_packet(trace, &packet);
+}
+
+static void stats(struct trace *trace, uint32_t sequence)
+{
+	struct message packet = { 0 }, stats = { 0 }, inner = { 0 };
+
+	put_uint(&inner, 19, 7);
+	put_message(&stats, 1, &inner);
+	inner.size = 0;
+	put_uint(&inner, 1, sequence);
+	put_message(&stats, 18, &inner);
+	put_message(&packet, 35, &stats);
+	put_uint(&packet, 10, 1);
+	put_packet(trace, &packet);
+}
+
+/* Up to the first event of sequence 2, whose names 1 and 2 are known. */
+static void head(struct trace *trace)
+{
+	struct state first = good_state(2);
+
+	snapshot(trace, T0, 6);
+	process(trace, 50, 10);
+	descriptor(trace, 2, 102, 10, 10);
+	state(trace, &first);
+	named(trace, 2, 1, "main");
+	named(trace, 2, 2, "work");
+}
+
+static void slice(struct trace *trace, uint32_t sequence, uint64_t iid)
+{
+	event(trace, sequence, 300, BEGIN, iid, NULL);
+	event(trace, sequence, 20, END, 0, NULL);
+}
+
+static void raw(struct trace *trace, const void *bytes, size_t size)
+{
+	memcpy(&trace->data[trace->size], bytes, size);
+	trace->size += size;
+}
+
+/* A packet with @content packed, and @extra bytes behind the zlib stream. */
+static void bundle(struct trace *trace, const struct trace *content,
+		   size_t extra)
+{
+	static uint8_t packed[2 << 20];
+	uLongf size = sizeof(packed) - 16;
+	uint8_t *out = &trace->data[trace->size];
+	uint8_t inner[16];
+	size_t inner_size, used;
+
+	ck_assert_int_eq(
+		compress2(packed, &size, content->data, content->size, 1),
+		Z_OK);
+	memset(&packed[size], 0, extra);
+	size += extra;
+	inner_size = varint(inner, 50 << 3 | 2);
+	inner_size += varint(inner + inner_size, size);
+	out[0] = 0x0a;
+	used = 1 + varint(out + 1, inner_size + size);
+	memcpy(out + used, inner, inner_size);
+	memcpy(out + used + inner_size, packed, size);
+	trace->size += used + inner_size + size;
+}
+
+/* --- running trace_check ---------------------------------------------------
+ */
+
+static struct trace g_trace, g_inner;
+static char g_output[1 << 16];
+
+/* Its exit status; what it says is in g_output. */
+static int run(const struct trace *trace, const char *options)
+{
+	char path[] = "/tmp/test_trace_check.XXXXXX", command[512];
+	int fd = mkstemp(path), status;
+	size_t got;
+	FILE *pipe;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, trace->data, trace->size),
+			 (ssize_t)trace->size);
+	close(fd);
+	snprintf(command, sizeof(command), "%s %s %s 2>&1", TRACE_CHECK,
+		 options, path);
+	pipe = popen(command, "r");
+	ck_assert_ptr_nonnull(pipe);
+	got = fread(g_output, 1, sizeof(g_output) - 1, pipe);
+	g_output[got] = '\0';
+	status = pclose(pipe);
+	unlink(path);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void fresh(void)
+{
+	g_trace.size = g_inner.size = 0;
+}
+
+/* --- one broken trace for each rule ----------------------------------------
+ */
+
+static void break_framing(struct trace *trace)
+{
+	static const uint8_t other_field[] = { 0x12, 0x01, 0x00 };
+
+	raw(trace, other_field, sizeof(other_field));
+}
+
+static void break_framing_by_cut(struct trace *trace)
+{
+	named(trace, 2, 3, "short");
+	trace->size--;
+}
+
+static void break_malformed(struct trace *trace)
+{
+	static const uint8_t long_varint[] = { 0x0a, 0x0c, 0x40, 0xff, 0xff,
+					       0xff, 0xff, 0xff, 0xff, 0xff,
+					       0xff, 0xff, 0x7f, 0x00 };
+
+	raw(trace, long_varint, sizeof(long_varint));
+}
+
+static void break_malformed_by_cut(struct trace *trace)
+{
+	static const uint8_t short_event[] = { 0x0a, 0x04, 0x5a,
+					       0x05, 0x48, 0x01 };
+
+	raw(trace, short_event, sizeof(short_event));
+}
+
+static void break_malformed_by_type(struct trace *trace)
+{
+	struct message packet = { 0 };
+
+	put_text(&packet, 8, "noon");
+	put_packet(trace, &packet);
+}
+
+static void break_unknown_field(struct trace *trace)
+{
+	struct message packet = { 0 };
+
+	put_uint(&packet, 79, 1);
+	put_packet(trace, &packet);
+}
+
+static void break_unknown_field_inside(struct trace *trace)
+{
+	struct message packet = { 0 }, inner = { 0 };
+
+	put_uint(&inner, 9, BEGIN);
+	put_uint(&inner, 10, 1);
+	put_text(&inner, 22, "category");
+	put_uint(&packet, 8, 1);
+	put_message(&packet, 11, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+	event(trace, 2, 1, END, 0, NULL);
+}
+
+static void break_field_twice(struct trace *trace)
+{
+	struct message packet = { 0 };
+
+	put_uint(&packet, 10, 2);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+static void break_field_twice_by_payload(struct trace *trace)
+{
+	struct message packet = { 0 }, empty = { 0 };
+
+	put_message(&packet, 45, &empty);
+	put_message(&packet, 126, &empty);
+	put_packet(trace, &packet);
+}
+
+static void break_utf8(struct trace *trace)
+{
+	named(trace, 2, 3, "caf\xe9");
+}
+
+static void break_utf8_by_overlong(struct trace *trace)
+{
+	named(trace, 2, 3, "a\xc0\xaf");
+}
+
+static void break_utf8_by_surrogate(struct trace *trace)
+{
+	named(trace, 2, 3, "\xed\xa0\x80");
+}
+
+static void break_empty(struct trace *trace)
+{
+	trace->size = 0;
+}
+
+static void break_bundle_inflate(struct trace *trace)
+{
+	slice(&g_inner, 2, 1);
+	bundle(trace, &g_inner, 1);
+}
+
+static void break_bundle_inflate_by_noise(struct trace *trace)
+{
+	struct message packet = { 0 };
+
+	put_text(&packet, 50, "not zlib at all");
+	put_packet(trace, &packet);
+}
+
+static void break_bundle_size(struct trace *trace)
+{
+	while (g_inner.size < 512 * 1024)
+		slice(&g_inner, 2, 1);
+	bundle(trace, &g_inner, 0);
+}
+
+static void break_bundle_size_packed(struct trace *trace)
+{
+	static const uint8_t start[] = { 0x0a, 0x85, 0x80, 0x20, 0x92,
+					 0x03, 0x80, 0x80, 0x20 };
+
+	raw(trace, start, sizeof(start));
+	memset(&trace->data[trace->size], 0, 512 * 1024);
+	trace->size += 512 * 1024;
+}
+
+static void break_bundle_nested(struct trace *trace)
+{
+	static struct trace innermost;
+
+	innermost.size = 0;
+	slice(&innermost, 2, 1);
+	bundle(&g_inner, &innermost, 0);
+	bundle(trace, &g_inner, 0);
+}
+
+static void break_snapshot_first(struct trace *trace)
+{
+	struct state first = good_state(2);
+
+	trace->size = 0;
+	process(trace, 50, 10);
+	descriptor(trace, 2, 102, 10, 10);
+	state(trace, &first);
+	snapshot(trace, T0, 6);
+}
+
+static void break_snapshot_first_by_primary(struct trace *trace)
+{
+	trace->size = 0;
+	snapshot(trace, T0, 3);
+}
+
+static void break_snapshot_backwards(struct trace *trace)
+{
+	snapshot(trace, T0 - 1, 6);
+}
+
+static void break_clock_undefined(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	second.start_ns = 0;
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+	named(trace, 3, 1, "main");
+	slice(trace, 3, 1);
+}
+
+static void break_clock_properties(struct trace *trace)
+{
+	struct state again = good_state(2);
+
+	again.not_incremental = true;
+	state(trace, &again);
+}
+
+static void break_time_missing(struct trace *trace)
+{
+	struct message packet = { 0 }, inner = { 0 };
+
+	put_uint(&inner, 9, INSTANT);
+	put_text(&inner, 23, "when");
+	put_message(&packet, 11, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+static void break_time_backwards(struct trace *trace)
+{
+	event(trace, 2, (uint64_t)-5, INSTANT, 0, "yesterday");
+}
+
+static void break_time_backwards_by_snapshot(struct trace *trace)
+{
+	struct state again = good_state(2);
+
+	slice(trace, 2, 1);
+	state(trace, &again);
+}
+
+static void break_time_absurd(struct trace *trace)
+{
+	event(trace, 2, 1ULL << 60, INSTANT, 0, "in 36 years");
+}
+
+static void break_sequence_zero(struct trace *trace)
+{
+	event(trace, 0, 1, INSTANT, 0, "where");
+}
+
+static void break_sequence_reused(struct trace *trace)
+{
+	descriptor(trace, 2, 102, 10, 11);
+}
+
+static void break_uuid_unique(struct trace *trace)
+{
+	descriptor(trace, 3, 102, 10, 11);
+}
+
+static void break_uuid_unique_by_zero(struct trace *trace)
+{
+	process(trace, 0, 10);
+}
+
+static void break_uuid_unique_by_process(struct trace *trace)
+{
+	process(trace, 50, 12);
+}
+
+static void break_ids(struct trace *trace)
+{
+	process(trace, 51, (uint64_t)-1);
+}
+
+static void break_ids_by_thread(struct trace *trace)
+{
+	descriptor(trace, 3, 103, 10, 0);
+}
+
+static void break_process_missing(struct trace *trace)
+{
+	descriptor(trace, 3, 103, 77, 77);
+}
+
+static void break_context_parent(struct trace *trace)
+{
+	context_descriptor(trace, 3, 103, 50, "context 1 of main");
+}
+
+static void break_context_parent_by_name(struct trace *trace)
+{
+	context_descriptor(trace, 3, 103, 102, "main");
+}
+
+static void break_context_parent_by_context(struct trace *trace)
+{
+	context_descriptor(trace, 3, 103, 102, "context 1 of main");
+	context_descriptor(trace, 4, 104, 103, "context 2 of main");
+}
+
+static void break_descriptor_missing(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	state(trace, &second);
+	event(trace, 3, 1, INSTANT, 0, "who");
+}
+
+static void break_defaults_missing(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	second.uuid = 0;
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+	event(trace, 3, 1, INSTANT, 0, "which track");
+}
+
+static void break_defaults_by_track(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	second.uuid = 102;
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+	event(trace, 3, 1, INSTANT, 0, "another's track");
+}
+
+static void break_defaults_by_clock(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	second.clock = 6;
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+	event(trace, 3, 1, INSTANT, 0, "which clock");
+}
+
+static void break_not_cleared(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	second.flags = 0;
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+	event(trace, 3, 1, INSTANT, 0, "no state");
+}
+
+static void break_not_cleared_by_names(struct trace *trace)
+{
+	descriptor(trace, 3, 103, 10, 11);
+	named(trace, 3, 1, "main");
+}
+
+static void break_needs_state(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	second.flags = NEEDS;
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+}
+
+static void break_needs_state_after_loss(struct trace *trace)
+{
+	struct message packet = { 0 };
+
+	dropped(trace, 2);
+	put_uint(&packet, 13, NEEDS);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+	stats(trace, 2);
+}
+
+static void break_name_iid(struct trace *trace)
+{
+	named(trace, 2, 0, "nothing");
+}
+
+static void break_name_iid_by_size(struct trace *trace)
+{
+	named(trace, 2, 1ULL << 40, "everything");
+}
+
+static void break_name_unknown(struct trace *trace)
+{
+	slice(trace, 2, 3);
+	named(trace, 2, 3, "too late");
+}
+
+static void break_name_unknown_on_other(struct trace *trace)
+{
+	struct state second = good_state(3);
+
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+	slice(trace, 3, 1);
+}
+
+static void break_name_unknown_after_clear(struct trace *trace)
+{
+	struct state again = good_state(2);
+
+	state(trace, &again);
+	slice(trace, 2, 1);
+}
+
+static void break_name_changed(struct trace *trace)
+{
+	named(trace, 2, 1, "other");
+}
+
+static void break_name_empty(struct trace *trace)
+{
+	event(trace, 2, 1, BEGIN, 0, NULL);
+	event(trace, 2, 1, END, 0, NULL);
+}
+
+static void break_name_empty_inline(struct trace *trace)
+{
+	event(trace, 2, 1, BEGIN, 0, "");
+	event(trace, 2, 1, END, 0, NULL);
+}
+
+static void break_name_empty_interned(struct trace *trace)
+{
+	named(trace, 2, 3, "");
+}
+
+static void break_event_type(struct trace *trace)
+{
+	event(trace, 2, 1, 4, 1, NULL);
+}
+
+static void break_end_named(struct trace *trace)
+{
+	event(trace, 2, 1, BEGIN, 1, NULL);
+	event(trace, 2, 1, END, 1, NULL);
+}
+
+static void break_end_without_begin(struct trace *trace)
+{
+	slice(trace, 2, 1);
+	event(trace, 2, 1, END, 0, NULL);
+}
+
+static void break_open_at_end(struct trace *trace)
+{
+	event(trace, 2, 1, BEGIN, 1, NULL);
+	slice(trace, 2, 2);
+}
+
+static void nest(struct trace *trace, unsigned int depth)
+{
+	for (unsigned int i = 0; i < depth; i++)
+		event(trace, 2, 1, BEGIN, 1, NULL);
+	for (unsigned int i = 0; i < depth; i++)
+		event(trace, 2, 1, END, 0, NULL);
+}
+
+static void break_depth(struct trace *trace)
+{
+	nest(trace, 513);
+}
+
+static void break_dropped_first(struct trace *trace)
+{
+	dropped(trace, 3);
+	stats(trace, 3);
+}
+
+static void break_loss_unreported(struct trace *trace)
+{
+	stats(trace, 2);
+	dropped(trace, 2);
+}
+
+static void break_loss_unreported_by_instant(struct trace *trace)
+{
+	event(trace, 2, 1, INSTANT, 0, "3 spans lost");
+}
+
+static void break_stats_sequence(struct trace *trace)
+{
+	stats(trace, 99);
+}
+
+static const struct mutation {
+	const char *rule;
+	void (*build)(struct trace *trace);
+} g_mutations[] = {
+	{ "framing", break_framing },
+	{ "framing", break_framing_by_cut },
+	{ "malformed", break_malformed },
+	{ "malformed", break_malformed_by_cut },
+	{ "malformed", break_malformed_by_type },
+	{ "unknown-field", break_unknown_field },
+	{ "unknown-field", break_unknown_field_inside },
+	{ "field-twice", break_field_twice },
+	{ "field-twice", break_field_twice_by_payload },
+	{ "utf8", break_utf8 },
+	{ "utf8", break_utf8_by_overlong },
+	{ "utf8", break_utf8_by_surrogate },
+	{ "empty", break_empty },
+	{ "bundle-inflate", break_bundle_inflate },
+	{ "bundle-inflate", break_bundle_inflate_by_noise },
+	{ "bundle-size", break_bundle_size },
+	{ "bundle-size", break_bundle_size_packed },
+	{ "bundle-nested", break_bundle_nested },
+	{ "snapshot-first", break_snapshot_first },
+	{ "snapshot-first", break_snapshot_first_by_primary },
+	{ "snapshot-backwards", break_snapshot_backwards },
+	{ "clock-undefined", break_clock_undefined },
+	{ "clock-properties", break_clock_properties },
+	{ "time-missing", break_time_missing },
+	{ "time-backwards", break_time_backwards },
+	{ "time-backwards", break_time_backwards_by_snapshot },
+	{ "time-absurd", break_time_absurd },
+	{ "sequence-zero", break_sequence_zero },
+	{ "sequence-reused", break_sequence_reused },
+	{ "uuid-unique", break_uuid_unique },
+	{ "uuid-unique", break_uuid_unique_by_zero },
+	{ "uuid-unique", break_uuid_unique_by_process },
+	{ "ids", break_ids },
+	{ "ids", break_ids_by_thread },
+	{ "process-missing", break_process_missing },
+	{ "context-parent", break_context_parent },
+	{ "context-parent", break_context_parent_by_name },
+	{ "context-parent", break_context_parent_by_context },
+	{ "descriptor-missing", break_descriptor_missing },
+	{ "defaults-missing", break_defaults_missing },
+	{ "defaults-missing", break_defaults_by_track },
+	{ "defaults-missing", break_defaults_by_clock },
+	{ "not-cleared", break_not_cleared },
+	{ "not-cleared", break_not_cleared_by_names },
+	{ "needs-state", break_needs_state },
+	{ "needs-state", break_needs_state_after_loss },
+	{ "name-iid", break_name_iid },
+	{ "name-iid", break_name_iid_by_size },
+	{ "name-unknown", break_name_unknown },
+	{ "name-unknown", break_name_unknown_on_other },
+	{ "name-unknown", break_name_unknown_after_clear },
+	{ "name-changed", break_name_changed },
+	{ "name-empty", break_name_empty },
+	{ "name-empty", break_name_empty_inline },
+	{ "name-empty", break_name_empty_interned },
+	{ "event-type", break_event_type },
+	{ "end-named", break_end_named },
+	{ "end-without-begin", break_end_without_begin },
+	{ "open-at-end", break_open_at_end },
+	{ "depth", break_depth },
+	{ "dropped-first", break_dropped_first },
+	{ "loss-unreported", break_loss_unreported },
+	{ "loss-unreported", break_loss_unreported_by_instant },
+	{ "stats-sequence", break_stats_sequence },
+};
+
+START_TEST(trace_check_mutated_is_rejected_by_that_rule_alone)
+{
+	const struct mutation *mutation = &g_mutations[_i];
+	char expected[64];
+
+	fresh();
+	head(&g_trace);
+	mutation->build(&g_trace);
+	ck_assert_msg(run(&g_trace, "") == 1, "%s: accepted", mutation->rule);
+	snprintf(expected, sizeof(expected), ": %s: at byte ", mutation->rule);
+	ck_assert_msg(strstr(g_output, expected), "%s: %s", mutation->rule,
+		      g_output);
+	ck_assert_msg(strchr(g_output, '\n') == strrchr(g_output, '\n'),
+		      "more than %s: %s", mutation->rule, g_output);
+}
+END_TEST
+
+START_TEST(trace_check_every_rule_has_a_mutation)
+{
+	static const char *const rules[] = {
+#define RULE(id, name, sentence) name,
+#include "tests/tools/checker/rules.def"
+#undef RULE
+	};
+
+	for (size_t rule = 0; rule < ARRAY_SIZE(rules); rule++) {
+		bool found = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(g_mutations); i++)
+			found |= !strcmp(g_mutations[i].rule, rules[rule]);
+		ck_assert_msg(found, "%s: no trace breaks it", rules[rule]);
+	}
+}
+END_TEST
+
+/* --- what is accepted ------------------------------------------------------
+ */
+
+/* Two threads, all packets that perfrec writes, slices in and out of a
+ * bundle, a loss that is reported. */
+static void whole_trace(struct trace *trace)
+{
+	/* begin of 1 after 100 ns and its end after 300, as fixed-width
+	 * varints with redundant bytes */
+	static const uint8_t fixed[] = { 0x0a, 0x0d, 0x40, 0xe4, 0x80, 0x00,
+					 0x5a, 0x05, 0x48, 0x01, 0x50, 0x81,
+					 0x00, 0x50, 0x02, 0x0a, 0x0a, 0x40,
+					 0xac, 0x82, 0x00, 0x5a, 0x02, 0x48,
+					 0x02, 0x50, 0x02 };
+	struct state second = good_state(3);
+
+	head(trace);
+	raw(trace, fixed, sizeof(fixed));
+	descriptor(trace, 3, 103, 10, 11);
+	state(trace, &second);
+	named(trace, 3, 1, "work");
+	slice(trace, 3, 1);
+	event(&g_inner, 2, 5, BEGIN, 2, NULL);
+	slice(&g_inner, 2, 2);
+	event(&g_inner, 2, 5, END, 0, NULL);
+	bundle(trace, &g_inner, 0);
+	event(trace, 3, 0, BEGIN, 0, "perfrec: waiting for collector");
+	event(trace, 3, 9, END, 0, NULL);
+	event(trace, 2, 2, INSTANT, 0, "3 spans lost");
+	dropped(trace, 2);
+	stats(trace, 2);
+}
+
+START_TEST(trace_check_valid_is_accepted)
+{
+	fresh();
+	whole_trace(&g_trace);
+	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
+	ck_assert_str_eq(g_output, "");
+}
+END_TEST
+
+START_TEST(trace_check_contexts_are_told_from_their_thread)
+{
+	struct state state_3 = good_state(3);
+
+	fresh();
+	head(&g_trace);
+	context_descriptor(&g_trace, 3, 103, 102, "context 7 of main");
+	state(&g_trace, &state_3);
+	named(&g_trace, 3, 1, "work");
+	event(&g_trace, 2, 5, BEGIN, 1, NULL);
+	slice(&g_trace, 3, 1);
+	event(&g_trace, 2, 5, END, 0, NULL);
+	ck_assert_int_eq(run(&g_trace, "--counts-by-thread"), 0);
+	ck_assert_str_eq(g_output, "10\t10\t1\tmain\n10\t10/7\t1\twork\n");
+	ck_assert_int_eq(run(&g_trace, "--dump"), 0);
+	ck_assert_ptr_nonnull(strstr(g_output, "B 10 10/7 "));
+}
+END_TEST
+
+START_TEST(trace_check_depth_of_512_is_accepted)
+{
+	fresh();
+	head(&g_trace);
+	nest(&g_trace, 512);
+	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
+}
+END_TEST
+
+START_TEST(trace_check_counts_are_merged_over_threads)
+{
+	fresh();
+	whole_trace(&g_trace);
+	ck_assert_int_eq(run(&g_trace, "--counts"), 0);
+	ck_assert_str_eq(g_output, "1\tmain\n"
+				   "1\tperfrec: waiting for collector\n"
+				   "3\twork\n");
+}
+END_TEST
+
+START_TEST(trace_check_counts_survive_cleared_names)
+{
+	struct state again = good_state(2);
+
+	fresh();
+	head(&g_trace);
+	slice(&g_trace, 2, 1);
+	again.start_ns += 1000;
+	state(&g_trace, &again);
+	named(&g_trace, 2, 1, "other");
+	slice(&g_trace, 2, 1);
+	ck_assert_msg(run(&g_trace, "--counts") == 0, "%s", g_output);
+	ck_assert_str_eq(g_output, "1\tmain\n1\tother\n");
+}
+END_TEST
+
+START_TEST(trace_check_counts_by_thread)
+{
+	fresh();
+	whole_trace(&g_trace);
+	ck_assert_int_eq(run(&g_trace, "--counts-by-thread"), 0);
+	ck_assert_str_eq(g_output, "10\t10\t1\tmain\n"
+				   "10\t10\t2\twork\n"
+				   "10\t11\t1\tperfrec: waiting for collector\n"
+				   "10\t11\t1\twork\n");
+}
+END_TEST
+
+START_TEST(trace_check_dump_shows_nesting)
+{
+	fresh();
+	head(&g_trace);
+	event(&g_trace, 2, 5, BEGIN, 1, NULL);
+	slice(&g_trace, 2, 2);
+	event(&g_trace, 2, 5, END, 0, NULL);
+	ck_assert_int_eq(run(&g_trace, "--dump"), 0);
+	ck_assert_str_eq(g_output, "B 10 10 1000000005 0 main\n"
+				   "B 10 10 1000000305 1 work\n"
+				   "E 10 10 1000000325 1 work\n"
+				   "E 10 10 1000000330 0 main\n");
+}
+END_TEST
+
+START_TEST(trace_check_json_has_totals)
+{
+	char bytes[32];
+
+	fresh();
+	whole_trace(&g_trace);
+	ck_assert_int_eq(run(&g_trace, "--json"), 0);
+	snprintf(bytes, sizeof(bytes), "{\"bytes\": %zu, ", g_trace.size);
+	ck_assert_ptr_nonnull(strstr(g_output, bytes));
+	ck_assert_ptr_nonnull(strstr(
+		g_output, "\"bundles\": 1, \"begins\": 5, \"ends\": 5, "
+			  "\"instants\": 1, \"processes\": 1, \"threads\": 2, "
+			  "\"max_depth\": 2, \"losses\": 1, "
+			  "\"first_ns\": 1000000100, "
+			  "\"last_ns\": 1000000732}\n"));
+}
+END_TEST
+
+START_TEST(trace_check_allow_open_accepts_open_slices)
+{
+	fresh();
+	head(&g_trace);
+	break_open_at_end(&g_trace);
+	ck_assert_int_eq(run(&g_trace, "--allow-open"), 0);
+}
+END_TEST
+
+START_TEST(trace_check_allow_cut_accepts_every_cut)
+{
+	size_t first;
+
+	fresh();
+	snapshot(&g_trace, T0, 6);
+	first = g_trace.size;
+	g_trace.size = 0;
+	whole_trace(&g_trace);
+	while (--g_trace.size >= first)
+		ck_assert_msg(run(&g_trace, "--allow-cut --allow-open") == 0,
+			      "cut at %zu: %s", g_trace.size, g_output);
+}
+END_TEST
+
+START_TEST(trace_check_missing_file_exits_1_and_usage_2)
+{
+	ck_assert_int_eq(WEXITSTATUS(system(TRACE_CHECK " /nowhere 2>&-")), 1);
+	ck_assert_int_eq(WEXITSTATUS(system(TRACE_CHECK " 2>&-")), 2);
+	ck_assert_int_eq(WEXITSTATUS(system(TRACE_CHECK " --what x 2>&-")), 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trace_check");
+	TCase *accepted = tcase_create("accepted");
+	TCase *rejected = tcase_create("rejected");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(accepted, trace_check_valid_is_accepted);
+	tcase_add_test(accepted,
+		       trace_check_contexts_are_told_from_their_thread);
+	tcase_add_test(accepted, trace_check_depth_of_512_is_accepted);
+	tcase_add_test(accepted, trace_check_counts_are_merged_over_threads);
+	tcase_add_test(accepted, trace_check_counts_survive_cleared_names);
+	tcase_add_test(accepted, trace_check_counts_by_thread);
+	tcase_add_test(accepted, trace_check_dump_shows_nesting);
+	tcase_add_test(accepted, trace_check_json_has_totals);
+	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
+	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);
+	tcase_add_test(accepted, trace_check_missing_file_exits_1_and_usage_2);
+	tcase_set_timeout(accepted, 60);
+	tcase_add_loop_test(rejected,
+			    trace_check_mutated_is_rejected_by_that_rule_alone,
+			    0, ARRAY_SIZE(g_mutations));
+	tcase_add_test(rejected, trace_check_every_rule_has_a_mutation);
+	suite_add_tcase(suite, accepted);
+	suite_add_tcase(suite, rejected);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,862 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trace on disk: complete and in order when all goes well, whole packets
+ * only when the disk, a limit or a cut says otherwise, and never a producer
+ * that waits for ever.
+ *
+ * Payloads are events whose name says which sequence they are of and which
+ * number they have, so that a reader can tell what is missing or misplaced.
+ * modules_resolve() is this file's own: a function's name is its address.
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "collector/encode.h"
+#include "collector/modules.h"
+#include "collector/out_perfetto.h"
+#include "collector/trace_file.h"
+#include "proto/perfetto_trace.pb-c.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+typedef Perfetto__Protos__Trace pb_trace;
+typedef Perfetto__Protos__TracePacket pb_packet;
+
+#define SEQUENCES_MAX 64
+#define BUNDLE_MAX (512 * 1024)
+
+/* For what is asserted millions of times: check's own writes to a pipe. */
+#define EXPECT(condition)                                       \
+	do {                                                    \
+		if (!(condition))                               \
+			ck_abort_msg("not so: %s", #condition); \
+	} while (0)
+
+/* --- modules.h, as far as trace_file needs it --- */
+
+#define LONG_NAME_FUNCTION 0xbadULL
+#define NAME_TABLE 4096
+
+struct modules {
+	int references;
+};
+
+static char g_names[NAME_TABLE][24];
+static char g_long_name[2 * OUT_TEXT_BYTES];
+
+void modules_resolve(struct modules *modules, uint64_t address,
+		     uint32_t generation, struct symbol *out)
+{
+	(void)modules;
+	(void)generation;
+	memset(out, 0, sizeof(*out));
+	out->name = address == LONG_NAME_FUNCTION
+			    ? g_long_name
+			    : g_names[address % NAME_TABLE];
+}
+
+void modules_put(struct modules **modules)
+{
+	/* order: rlx, a count that is read when all threads are gone */
+	atom_add_rlx(&(*modules)->references, -1);
+	*modules = NULL;
+}
+
+static struct modules g_modules;
+
+static struct modules *reference(void)
+{
+	/* order: rlx, as in modules_put */
+	atom_add_rlx(&g_modules.references, 1);
+	return &g_modules;
+}
+
+/* --- a file to test, and what is in it --- */
+
+static char g_dir[] = "/tmp/test_trace_file.XXXXXX";
+static int g_dir_fd = -1;
+
+struct bytes {
+	uint8_t *data;
+	size_t size;
+};
+
+static struct bytes read_file(void)
+{
+	int fd = openat(g_dir_fd, "t", O_RDONLY | O_NOFOLLOW);
+	struct bytes file = { NULL, 0 };
+	struct stat status;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	ck_assert_uint_eq(status.st_mode & 07777, 0600);
+	file.size = (size_t)status.st_size;
+	file.data = malloc(file.size + 1);
+	ck_assert_int_eq(read(fd, file.data, file.size + 1), file.size);
+	close(fd);
+	return file;
+}
+
+/* The first packet of @bytes; 0 when there is no whole one. */
+static size_t packet_bytes(struct bytes bytes)
+{
+	size_t length = 0, at = 1;
+
+	if (bytes.size < 2)
+		return 0;
+	EXPECT(bytes.data[0] == 0x0a);
+	for (unsigned int shift = 0;; shift += 7) {
+		if (at >= bytes.size)
+			return 0;
+		length |= (size_t)(bytes.data[at] & 0x7f) << shift;
+		if (!(bytes.data[at++] & 0x80))
+			break;
+	}
+	return length <= bytes.size - at ? at + length : 0;
+}
+
+static struct bytes inflate_bundle(ProtobufCBinaryData packed)
+{
+	static uint8_t out[BUNDLE_MAX];
+	uLongf size = sizeof(out);
+
+	ck_assert_int_eq(uncompress(out, &size, packed.data, packed.len), Z_OK);
+	return (struct bytes){ out, size };
+}
+
+typedef void visit_packet(void *context, const pb_packet *packet);
+
+/* Calls @visit for each packet, those in bundles too. Returns the bytes of
+ * whole packets. */
+static size_t each_packet(struct bytes bytes, bool in_bundle,
+			  visit_packet *visit, void *context)
+{
+	size_t all = bytes.size, length;
+	pb_trace *trace;
+
+	while ((length = packet_bytes(bytes))) {
+		trace = perfetto__protos__trace__unpack(NULL, length,
+							bytes.data);
+		EXPECT(trace);
+		EXPECT(trace->n_packet == 1);
+		if (trace->packet[0]->has_compressed_packets) {
+			struct bytes bundle = inflate_bundle(
+				trace->packet[0]->compressed_packets);
+
+			ck_assert(!in_bundle);
+			ck_assert_uint_eq(
+				each_packet(bundle, true, visit, context),
+				bundle.size);
+		} else {
+			visit(context, trace->packet[0]);
+		}
+		perfetto__protos__trace__free_unpacked(trace, NULL);
+		bytes.data += length;
+		bytes.size -= length;
+	}
+	return all - bytes.size;
+}
+
+/* What the packets of a file add up to. */
+struct tally {
+	uint32_t packets, first_sequence;
+	uint32_t globals_before_2; /* events of 1 before the first one of 2 */
+	uint32_t events[SEQUENCES_MAX]; /* in order from 0 */
+	uint32_t names[SEQUENCES_MAX]; /* iids in order from 1 */
+	size_t longest_name;
+};
+
+static void tally_names(struct tally *tally, const pb_packet *packet)
+{
+	uint32_t sequence = packet->trusted_packet_sequence_id;
+
+	for (size_t i = 0; i < packet->interned_data->n_event_names; i++) {
+		const Perfetto__Protos__EventName *name =
+			packet->interned_data->event_names[i];
+		size_t length = strlen(name->name);
+
+		EXPECT(name->iid == ++tally->names[sequence]);
+		EXPECT(length > 0);
+		tally->longest_name = MAX(tally->longest_name, length);
+	}
+}
+
+/* Events of a sequence are numbered by their timestamps; an event with an
+ * interned name must have seen it. */
+static void tally_packet(void *context, const pb_packet *packet)
+{
+	struct tally *tally = context;
+	uint32_t sequence = packet->trusted_packet_sequence_id;
+
+	if (!tally->packets++)
+		tally->first_sequence = sequence;
+	EXPECT(sequence < SEQUENCES_MAX);
+	if (packet->interned_data)
+		tally_names(tally, packet);
+	if (packet->track_event) {
+		if (sequence == 2 && !tally->events[2])
+			tally->globals_before_2 = tally->events[1];
+		EXPECT(packet->timestamp == tally->events[sequence]++);
+		EXPECT(packet->track_event->name_iid <= tally->names[sequence]);
+	}
+}
+
+static struct tally tally_file(void)
+{
+	struct bytes file = read_file();
+	struct tally tally = { 0 };
+
+	ck_assert_uint_eq(each_packet(file, false, tally_packet, &tally),
+			  file.size);
+	free(file.data);
+	return tally;
+}
+
+static struct trace_file *open_file(bool compress, unsigned int threads,
+				    uint64_t max_bytes)
+{
+	const struct trace_file_options options = {
+		.dir_fd = g_dir_fd,
+		.name = "t",
+		.compress = compress,
+		.compress_threads = threads,
+		.max_bytes = max_bytes,
+	};
+	struct trace_file *file;
+
+	ck_assert_int_eq(trace_file_open(&options, &file), 0);
+	return file;
+}
+
+/* --- producing --- */
+
+/* One thread's sequence: its events so far, its names so far. */
+struct producer {
+	struct trace_file *file;
+	uint32_t sequence, events, names;
+	uint32_t blocks; /* to submit */
+};
+
+static size_t put_event(struct producer *producer, uint8_t *out, size_t size,
+			uint32_t iid)
+{
+	Perfetto__Protos__Trace trace = PERFETTO__PROTOS__TRACE__INIT;
+	pb_packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	pb_packet *packets = &packet;
+	Perfetto__Protos__TrackEvent event =
+		PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+	event.has_name_iid = iid != 0;
+	event.name_iid = iid;
+	packet.track_event = &event;
+	packet.has_timestamp = 1;
+	packet.timestamp = producer->events;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = producer->sequence;
+	trace.packet = &packets;
+	trace.n_packet = 1;
+	if (perfetto__protos__trace__get_packed_size(&trace) > size)
+		return 0;
+	producer->events++;
+	return perfetto__protos__trace__pack(&trace, out);
+}
+
+/* A block of @bytes at most, with events of @names new names. */
+static void submit_block(struct producer *producer, uint32_t bytes,
+			 uint32_t names)
+{
+	struct trace_block *block = trace_file_block(producer->file);
+	size_t used;
+
+	block->sequence = producer->sequence;
+	for (uint32_t i = 0; i < names; i++) {
+		block->names[i].iid = ++producer->names;
+		block->names[i].function = producer->names;
+	}
+	block->name_count = names;
+	if (names)
+		block->modules = reference();
+	while ((used = put_event(producer, block->data + block->bytes,
+				 bytes - block->bytes, producer->names)))
+		block->bytes += (uint32_t)used;
+	trace_file_submit(producer->file, block);
+}
+
+static void append_event(struct producer *producer)
+{
+	uint8_t packet[64];
+	size_t bytes = put_event(producer, packet, sizeof(packet), 0);
+
+	trace_file_append(producer->file, producer->sequence, packet, bytes);
+}
+
+/* Small packets, small and full blocks, in an order that varies. */
+static void *produce(void *context)
+{
+	struct producer *producer = context;
+
+	append_event(producer);
+	for (uint32_t i = 0; i < producer->blocks; i++) {
+		if (i % 3 == 0)
+			append_event(producer);
+		submit_block(producer, i % 5 ? 500 : TRACE_BLOCK_BYTES, i % 7);
+		append_event(producer);
+	}
+	return NULL;
+}
+
+/* --- tests --- */
+
+START_TEST(trace_file_what_belongs_to_no_thread_comes_first)
+{
+	struct trace_file *file = open_file(true, 2, 0);
+	struct producer globals = { .file = file, .sequence = 1 };
+	struct producer thread = { .file = file, .sequence = 2 };
+
+	for (int i = 0; i < 8; i++)
+		submit_block(&globals, TRACE_BLOCK_BYTES, 0);
+	append_event(&thread);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	ck_assert_uint_eq(tally_file().globals_before_2, globals.events);
+}
+END_TEST
+
+static void write_and_check(bool compress, unsigned int threads)
+{
+	enum { PRODUCERS = 4 };
+	struct producer producers[PRODUCERS] = { 0 };
+	struct trace_file *file = open_file(compress, threads, 0);
+	struct producer preamble = { .file = file, .sequence = 1 };
+	pthread_t ids[PRODUCERS];
+	struct tally tally;
+
+	append_event(&preamble);
+	for (uint32_t i = 0; i < PRODUCERS; i++) {
+		producers[i].file = file;
+		producers[i].sequence = i + 2;
+		producers[i].blocks = 25;
+		ck_assert_int_eq(
+			pthread_create(&ids[i], NULL, produce, &producers[i]),
+			0);
+	}
+	for (uint32_t i = 0; i < PRODUCERS; i++)
+		pthread_join(ids[i], NULL);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	ck_assert_ptr_null(file);
+
+	tally = tally_file();
+	ck_assert_uint_eq(tally.first_sequence, 1);
+	ck_assert_uint_eq(tally.events[1], 1);
+	for (uint32_t i = 0; i < PRODUCERS; i++) {
+		ck_assert_uint_eq(tally.events[i + 2], producers[i].events);
+		ck_assert_uint_eq(tally.names[i + 2], producers[i].names);
+	}
+	ck_assert_int_eq(g_modules.references, 0);
+}
+
+START_TEST(trace_file_of_many_threads_is_complete_and_in_order)
+{
+	write_and_check(false, 0);
+}
+END_TEST
+
+START_TEST(trace_file_compressed_is_complete_and_in_order)
+{
+	write_and_check(true, _i);
+}
+END_TEST
+
+static void produce_alone(bool compress)
+{
+	struct trace_file *file = open_file(compress, 1, 0);
+	struct producer producer = { .file = file, .sequence = 3, .blocks = 9 };
+
+	produce(&producer);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+}
+
+#define GATHER_BYTES (4u << 20)
+
+/* Puts packets one behind the other, as they were before compression. */
+static void gather_packet(void *context, const pb_packet *packet)
+{
+	struct bytes *all = context;
+	pb_packet *packets = (pb_packet *)packet;
+	Perfetto__Protos__Trace trace = PERFETTO__PROTOS__TRACE__INIT;
+	size_t bytes;
+
+	trace.packet = &packets;
+	trace.n_packet = 1;
+	bytes = perfetto__protos__trace__get_packed_size(&trace);
+	EXPECT(bytes <= GATHER_BYTES - all->size);
+	perfetto__protos__trace__pack(&trace, all->data + all->size);
+	all->size += bytes;
+}
+
+START_TEST(trace_file_compressed_says_the_same_as_uncompressed)
+{
+	struct bytes plain, packed, gathered = { malloc(GATHER_BYTES), 0 };
+
+	produce_alone(false);
+	plain = read_file();
+	unlinkat(g_dir_fd, "t", 0);
+	produce_alone(true);
+	packed = read_file();
+	ck_assert_uint_lt(packed.size, plain.size / 2);
+	each_packet(packed, false, gather_packet, &gathered);
+	ck_assert_uint_eq(gathered.size, plain.size);
+	ck_assert_mem_eq(gathered.data, plain.data, plain.size);
+	free(gathered.data);
+	free(packed.data);
+	free(plain.data);
+}
+END_TEST
+
+/* Small enough to be cut everywhere, with names, blocks and bundles. */
+START_TEST(trace_file_cut_at_any_byte_loads_up_to_there)
+{
+	struct trace_file *file = open_file(_i, 1, 0);
+	struct producer producer = { .file = file, .sequence = 3 };
+	uint32_t before = 0;
+	struct bytes bytes;
+
+	for (int i = 0; i < 5; i++) {
+		append_event(&producer);
+		submit_block(&producer, 200, 3);
+		trace_file_flush(file); /* a bundle of its own */
+	}
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	bytes = read_file();
+	for (size_t cut = 0; cut <= bytes.size; cut++) {
+		struct tally tally = { 0 };
+		size_t whole = each_packet((struct bytes){ bytes.data, cut },
+					   false, tally_packet, &tally);
+
+		ck_assert_uint_le(whole, cut);
+		ck_assert_uint_ge(tally.packets, before);
+		before = tally.packets;
+	}
+	ck_assert_uint_ge(before, producer.events);
+	free(bytes.data);
+}
+END_TEST
+
+START_TEST(trace_file_long_names_are_all_written)
+{
+	struct trace_file *file = open_file(_i, 1, 0);
+	struct producer producer = { .file = file, .sequence = 3 };
+	struct trace_block *block = trace_file_block(file);
+	struct tally tally;
+
+	block->sequence = 3;
+	block->modules = reference();
+	for (uint32_t i = 0; i < TRACE_BLOCK_NAMES; i++)
+		block->names[i] =
+			(struct trace_name){ i + 1, 0, LONG_NAME_FUNCTION };
+	block->name_count = TRACE_BLOCK_NAMES;
+	block->bytes = (uint32_t)put_event(&producer, block->data, 64,
+					   TRACE_BLOCK_NAMES);
+	trace_file_submit(file, block);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+	tally = tally_file();
+	ck_assert_uint_eq(tally.names[3], TRACE_BLOCK_NAMES);
+	ck_assert_uint_eq(tally.events[3], 1);
+	ck_assert_uint_eq(tally.longest_name, OUT_TEXT_BYTES);
+}
+END_TEST
+
+/* Fills a file that must stop with @error, then goes on well beyond the
+ * number of blocks; what is there must be whole. Returns its size. */
+static size_t fill_until(struct trace_file *file, int error)
+{
+	struct producer producer = { .file = file, .sequence = 3 };
+	struct stat status;
+	struct tally tally;
+
+	append_event(&producer);
+	for (int i = 0; i < 300; i++) {
+		submit_block(&producer, TRACE_BLOCK_BYTES, 2);
+		append_event(&producer);
+	}
+	trace_file_flush(file);
+	ck_assert_int_eq(trace_file_stopped(file), error);
+	ck_assert_int_eq(fstatat(g_dir_fd, "t", &status, 0), 0);
+	ck_assert_uint_eq(trace_file_bytes(file), (uint64_t)status.st_size);
+	ck_assert_int_eq(trace_file_close(&file), error);
+	tally = tally_file();
+	ck_assert_uint_gt(tally.events[3], 0);
+	ck_assert_uint_lt(tally.events[3], producer.events);
+	ck_assert_int_eq(g_modules.references, 0);
+	return (size_t)status.st_size;
+}
+
+START_TEST(trace_file_at_its_limit_stops_below_it)
+{
+	uint64_t limit = _i ? 64 * 1024 : 10 * TRACE_BLOCK_BYTES;
+
+	ck_assert_uint_le(fill_until(open_file(_i, 2, limit), -EFBIG), limit);
+}
+END_TEST
+
+START_TEST(trace_file_at_the_process_limit_stops_without_a_signal)
+{
+	struct rlimit before, tight;
+	struct trace_file *file;
+	size_t size;
+
+	getrlimit(RLIMIT_FSIZE, &before);
+	tight = before;
+	tight.rlim_cur = 5 * TRACE_BLOCK_BYTES + 77;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	file = open_file(false, 0, 0);
+	size = fill_until(file, -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &before);
+	ck_assert_uint_gt(size, 3 * TRACE_BLOCK_BYTES);
+}
+END_TEST
+
+START_TEST(trace_file_on_a_full_disk_keeps_what_is_whole)
+{
+	int plain_dir_fd = g_dir_fd;
+	char *path;
+	size_t size;
+
+	ck_assert_int_gt(asprintf(&path, "%s/full", g_dir), 0);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	if (mount("none", path, "tmpfs", 0, "size=1000k") == 0) {
+		g_dir_fd = open(path, O_DIRECTORY | O_RDONLY);
+		size = fill_until(open_file(false, 0, 0), -ENOSPC);
+		close(g_dir_fd);
+		g_dir_fd = plain_dir_fd;
+		umount(path);
+		ck_assert_uint_gt(size, 3 * TRACE_BLOCK_BYTES);
+		ck_assert_uint_le(size, 1000 * 1024);
+	} else {
+		printf("no full disk tested: mount: %s\n", strerror(errno));
+	}
+	rmdir(path);
+	free(path);
+}
+END_TEST
+
+/* --- slices that are open where the trace stops --- */
+
+/* Numbered 3, 4, 5 modulo SEQUENCES_MAX; the last takes the most bytes. */
+static const uint32_t g_sliced[] = { 3, 4 + SEQUENCES_MAX, 5 + (1u << 21) };
+
+#define SLICE_BLOCK_BYTES 400
+
+struct slices {
+	unsigned int open[SEQUENCES_MAX], open_most, marks, losses;
+};
+
+static void count_slice(void *context, const pb_packet *packet)
+{
+	struct slices *slices = context;
+	unsigned int *open = &slices->open[packet->trusted_packet_sequence_id %
+					   SEQUENCES_MAX];
+
+	slices->losses += packet->previous_packet_dropped;
+	if (!packet->track_event)
+		return;
+	EXPECT(!slices->losses);
+	if ((int)packet->track_event->type == OUT_BEGIN) {
+		++*open;
+		slices->open_most = MAX(slices->open_most, *open);
+	} else if ((int)packet->track_event->type == OUT_END) {
+		EXPECT((*open)-- > 0);
+	} else {
+		EXPECT(*open);
+		EXPECT(!strcmp(packet->track_event->name,
+			       "trace stopped: size limit"));
+		slices->marks++;
+	}
+}
+
+/* One block of begins and, @ends_in_8 times in 8, ends, at random. Returns
+ * how many slices are open behind it, when there were @open before. */
+static unsigned int submit_slices(struct trace_file *file, uint32_t sequence,
+				  unsigned int open, unsigned int ends_in_8)
+{
+	struct trace_block *block = trace_file_block(file);
+	struct encoder encoder;
+	unsigned int before = open;
+
+	encoder_init(&encoder, sequence, 0);
+	encoder.out = block->data;
+	while (encoder.out - block->data < SLICE_BLOCK_BYTES) {
+		if (open && ((unsigned int)rand() % 8 < ends_in_8 ||
+			     open == TRACE_OPEN_MAX)) {
+			encode_end(&encoder, encoder.last_ns + 1);
+			open--;
+		} else {
+			encode_begin(&encoder, encoder.last_ns + 1, 1);
+			open++;
+		}
+	}
+	block->sequence = sequence;
+	block->bytes = (uint32_t)(encoder.out - block->data);
+	block->opened = (int32_t)(open - before);
+	trace_file_submit(file, block);
+	return open;
+}
+
+static void append_losses(struct trace_file *file)
+{
+	uint8_t packets[OUT_LOSSES_BYTES(ARRAY_SIZE(g_sliced))];
+	uint32_t there[ARRAY_SIZE(g_sliced)];
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(g_sliced); i++)
+		if (trace_file_has(file, g_sliced[i]))
+			there[count++] = g_sliced[i];
+	trace_file_append_last(
+		file, packets,
+		out_perfetto_losses(packets, sizeof(packets), there, count, 1));
+}
+
+/* @file has stopped: all that was open must be ended in it, with the losses
+ * behind. Returns its size. */
+static size_t check_stopped(struct trace_file *file, struct slices *slices)
+{
+	unsigned int known = 0;
+	struct bytes bytes;
+
+	for (size_t i = 0; i < ARRAY_SIZE(g_sliced); i++)
+		known += trace_file_has(file, g_sliced[i]);
+	append_losses(file);
+	ck_assert_int_eq(trace_file_close(&file), -EFBIG);
+	bytes = read_file();
+	EXPECT(each_packet(bytes, false, count_slice, slices) == bytes.size);
+	free(bytes.data);
+	for (size_t i = 0; i < SEQUENCES_MAX; i++)
+		EXPECT(!slices->open[i]);
+	EXPECT(slices->losses == known);
+	return bytes.size;
+}
+
+static void fill_with_slices(struct trace_file *file, unsigned int ends_in_8)
+{
+	unsigned int open[ARRAY_SIZE(g_sliced)] = { 0 };
+
+	for (unsigned int i = 0; !trace_file_stopped(file); i++) {
+		unsigned int which = (unsigned int)rand() % 3;
+
+		open[which] = submit_slices(file, g_sliced[which], open[which],
+					    ends_in_8);
+		if (i % 4 == 0)
+			trace_file_flush(file);
+	}
+	trace_file_flush(file);
+}
+
+START_TEST(trace_file_at_its_limit_ends_what_is_open)
+{
+	unsigned int marks = 0, open_most = 0;
+
+	for (unsigned int i = 0; i < 200; i++) {
+		uint64_t limit = 64 + 37 * i * (1 + i / 8);
+		struct trace_file *file = open_file(_i, 2, limit);
+		struct slices slices = { 0 };
+		size_t size;
+
+		fill_with_slices(file, i % 5);
+		size = check_stopped(file, &slices);
+		EXPECT(size <= limit);
+		/* Not more is set aside than may be needed. */
+		EXPECT(_i || limit - size < 1500 + 18 * slices.open_most);
+		marks += slices.marks;
+		open_most = MAX(open_most, slices.open_most);
+		unlinkat(g_dir_fd, "t", 0);
+	}
+	ck_assert_uint_gt(marks, 200);
+	ck_assert_uint_gt(open_most, 300);
+}
+END_TEST
+
+/* What a failed write is cut back by is room for the ends. */
+START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
+{
+	struct producer producer = { .sequence = 6 };
+	struct slices slices = { 0 };
+	struct rlimit before, tight;
+	struct trace_file *file;
+
+	getrlimit(RLIMIT_FSIZE, &before);
+	tight = before;
+	tight.rlim_cur = TRACE_BLOCK_BYTES / 2;
+	signal(SIGXFSZ, SIG_IGN); /* as in the collector */
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	file = producer.file = open_file(false, 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(g_sliced); i++)
+		submit_slices(file, g_sliced[i], 0, 3);
+	submit_block(&producer, TRACE_BLOCK_BYTES, 0);
+	trace_file_flush(file);
+	check_stopped(file, &slices);
+	setrlimit(RLIMIT_FSIZE, &before);
+	ck_assert_uint_eq(slices.marks, ARRAY_SIZE(g_sliced));
+}
+END_TEST
+
+START_TEST(trace_file_that_exists_is_not_touched)
+{
+	const struct trace_file_options options = { .dir_fd = g_dir_fd,
+						    .name = "t" };
+	struct trace_file *file = NULL;
+
+	ck_assert_int_eq(symlinkat("elsewhere", g_dir_fd, "t"), 0);
+	ck_assert_int_eq(trace_file_open(&options, &file), -EEXIST);
+	ck_assert_ptr_null(file);
+	ck_assert_int_eq(faccessat(g_dir_fd, "elsewhere", F_OK, 0), -1);
+}
+END_TEST
+
+START_TEST(trace_file_flush_brings_all_to_disk)
+{
+	struct trace_file *file = open_file(_i, 2, 0);
+	struct producer producer = { .file = file, .sequence = 3 };
+
+	append_event(&producer);
+	submit_block(&producer, 1000, 5);
+	append_event(&producer);
+	trace_file_flush(file);
+	ck_assert_uint_eq(tally_file().events[3], producer.events);
+	ck_assert_int_eq(trace_file_close(&file), 0);
+}
+END_TEST
+
+static void count_sequence_3(void *context, const pb_packet *packet)
+{
+	uint32_t *count = context;
+
+	*count += packet->trusted_packet_sequence_id == 3;
+}
+
+struct flood {
+	struct trace_file *file;
+	int over;
+};
+
+/* Keeps a writer busy, with the same packets again and again. */
+static void *flood(void *context)
+{
+	struct flood *flood = context;
+	struct producer producer = { .sequence = 2 };
+	uint8_t data[4096];
+	size_t bytes = 0, used;
+
+	while ((used = put_event(&producer, data + bytes, sizeof(data) - bytes,
+				 0)))
+		bytes += used;
+	/* order: rlx, seeing it late only floods a little longer */
+	while (!atom_load_rlx(&flood->over)) {
+		struct trace_block *block = trace_file_block(flood->file);
+
+		block->sequence = 2;
+		block->bytes = (uint32_t)bytes;
+		memcpy(block->data, data, bytes);
+		trace_file_submit(flood->file, block);
+	}
+	return NULL;
+}
+
+START_TEST(trace_file_flush_under_load_brings_own_packets_to_disk)
+{
+	enum { FLUSHES = 50 };
+	struct flood other = { open_file(_i, 1, 0), 0 };
+	struct producer producer = { .file = other.file, .sequence = 3 };
+	uint64_t bytes[FLUSHES], from = 0;
+	uint32_t count = 0;
+	struct bytes all;
+	pthread_t id;
+
+	ck_assert_int_eq(pthread_create(&id, NULL, flood, &other), 0);
+	for (int i = 0; i < FLUSHES; i++) {
+		append_event(&producer);
+		trace_file_flush(other.file);
+		bytes[i] = trace_file_bytes(other.file);
+	}
+	/* order: rlx, as in flood */
+	atom_store_rlx(&other.over, 1);
+	pthread_join(id, NULL);
+	ck_assert_int_eq(trace_file_close(&other.file), 0);
+	all = read_file();
+	for (uint32_t i = 0; i < FLUSHES; i++) {
+		struct bytes more = { all.data + from, bytes[i] - from };
+
+		from += each_packet(more, false, count_sequence_3, &count);
+		ck_assert_uint_eq(from, bytes[i]);
+		ck_assert_uint_gt(count, i);
+	}
+	free(all.data);
+}
+END_TEST
+
+static void setup(void)
+{
+	strcpy(strrchr(g_dir, '.'), ".XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(g_dir));
+	g_dir_fd = open(g_dir, O_DIRECTORY | O_RDONLY);
+	ck_assert_int_ge(g_dir_fd, 0);
+	for (unsigned int i = 0; i < NAME_TABLE; i++)
+		snprintf(g_names[i], sizeof(g_names[i]), "function_%u", i);
+	memset(g_long_name, 'x', sizeof(g_long_name) - 1);
+}
+
+static void teardown(void)
+{
+	unlinkat(g_dir_fd, "t", 0);
+	close(g_dir_fd);
+	rmdir(g_dir);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("trace_file");
+	TCase *tcase = tcase_create("trace_file");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, trace_file_what_belongs_to_no_thread_comes_first);
+	tcase_add_test(tcase,
+		       trace_file_of_many_threads_is_complete_and_in_order);
+	tcase_add_loop_test(
+		tcase, trace_file_compressed_is_complete_and_in_order, 1, 4);
+	tcase_add_test(tcase,
+		       trace_file_compressed_says_the_same_as_uncompressed);
+	tcase_add_loop_test(tcase, trace_file_cut_at_any_byte_loads_up_to_there,
+			    0, 2);
+	tcase_add_loop_test(tcase, trace_file_long_names_are_all_written, 0, 2);
+	tcase_add_loop_test(tcase, trace_file_at_its_limit_stops_below_it, 0,
+			    2);
+	tcase_add_test(tcase,
+		       trace_file_at_the_process_limit_stops_without_a_signal);
+	tcase_add_test(tcase, trace_file_on_a_full_disk_keeps_what_is_whole);
+	tcase_add_loop_test(tcase, trace_file_at_its_limit_ends_what_is_open, 0,
+			    2);
+	tcase_add_test(tcase, trace_file_that_cannot_grow_ends_what_is_open);
+	tcase_add_test(tcase, trace_file_that_exists_is_not_touched);
+	tcase_add_loop_test(tcase, trace_file_flush_brings_all_to_disk, 0, 2);
+	tcase_add_loop_test(
+		tcase, trace_file_flush_under_load_brings_own_packets_to_disk,
+		0, 2);
+	tcase_set_timeout(tcase, 60);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
