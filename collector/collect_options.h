@@ -15,6 +15,23 @@
 
 #define DRAIN_WORKERS_MAX 8 /* as many as an arena has doorbells */
 
+enum alloc_mode {
+	ALLOC_OFF,
+	ALLOC_AUTO, /* EXACT in instrumented programs, else SAMPLED */
+	ALLOC_EXACT,
+	ALLOC_SAMPLED,
+};
+
+enum cpu_engine {
+	CPU_PERF, /* perf_event: nothing in the program */
+	CPU_SIGNAL, /* timers and SIGPROF in the program: only if asked for */
+};
+
+#define ALLOC_PERIOD_DEFAULT (512u << 10) /* bytes between samples */
+#define CPU_HZ_MAX 10000
+#define STACK_BYTES_DEFAULT (16u << 10)
+#define STACK_BYTES_MAX (60u << 10)
+
 struct collect_options {
 	const char *output; /* folder */
 	const char *socket; /* NULL: the usual place */
@@ -25,6 +42,13 @@ struct collect_options {
 	struct filter filter;
 	uint32_t depth; /* 0: all */
 	uint32_t workers; /* 0: by the number of CPUs */
+	enum alloc_mode alloc; /* --alloc */
+	uint64_t alloc_period; /* of --alloc=sampled */
+	uint32_t cpu_hz; /* --cpu: samples a second of each thread; 0: none */
+	enum cpu_engine cpu_engine;
+	uint32_t stack_bytes; /* --stack-size: the most to copy for a sample */
+	uint64_t snapshot_ns; /* --snapshot-interval; 0: none */
+	const char *categories; /* --categories; NULL: all */
 	int control_fd; /* --recording; -1: daemon */
 	const uid_t *allowed;
 	size_t allowed_count;

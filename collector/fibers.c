@@ -590,36 +590,85 @@ static int take(struct fibers *fibers, uint64_t word, uint64_t clock)
 	case RECORD_FORKING:
 		fibers->forking = true;
 		return 0;
+	case RECORD_ALLOC:
+	case RECORD_FREE:
+		fibers->sink.block(fibers->sink.context, fibers_current(fibers),
+				   word, clock);
+		return 0;
 	default:
 		return replay_take(fibers_current(fibers), word, clock);
 	}
 }
 
-int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
-	       uint64_t now_ns)
+/*
+ * An extended record at @cells, of which @count are there. Its data goes to
+ * the sink as a copy, which nobody changes any more. Returns how many cells it
+ * takes, 0 when they are not all there, or -EBADMSG.
+ */
+static ssize_t take_extended(struct fibers *fibers, uint64_t word,
+			     const struct record *cells, size_t count)
 {
+	size_t size = 1 + (size_t)record_ext_cells(word), i;
 	int result;
 
+	if (size > count)
+		return 0;
+	if (record_ext(word) == EXT_PAD)
+		return (ssize_t)size;
+	if (!fibers->extended)
+		fibers->extended =
+			malloc((EXT_CELLS_MAX + 1) * sizeof(*fibers->extended));
+	if (!fibers->extended)
+		return -ENOMEM;
+	fibers->extended[0].word = word;
+	/* relaxed, all: below head, so whole; one load each */
+	fibers->extended[0].clock = atom_load_rlx(&cells[0].clock);
+	for (i = 1; i < size; i++) {
+		fibers->extended[i].word = atom_load_rlx(&cells[i].word);
+		fibers->extended[i].clock = atom_load_rlx(&cells[i].clock);
+	}
+	result = fibers->sink.extended(fibers->sink.context,
+				       fibers_current(fibers), fibers->extended,
+				       size);
+	return result < 0 ? result : (ssize_t)size;
+}
+
+int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
+	       uint64_t now_ns, size_t *done)
+{
+	const struct record *first = cells;
+	ssize_t result;
+
+	*done = 0;
 	fibers->now_ns = now_ns;
 	fibers->retire_credit =
 		MIN(fibers->retire_credit + count * RETIRE_CREDIT_PER_RECORD,
 		    RETIRE_CREDIT);
 	for (;;) {
+		uint64_t word;
 		size_t taken;
 
 		result = replay_run(fibers_current(fibers), cells, count,
 				    now_ns, &taken);
-		if (result <= 0)
-			return result;
 		cells += taken;
+		count -= taken;
+		*done = (size_t)(cells - first);
+		if (result <= 0)
+			return (int)result;
 		/* relaxed: as in replay_run(); should it be another record
 		 * now, that is as good */
-		result = take(fibers, atom_load_rlx(&cells->word),
-			      atom_load_rlx(&cells->clock));
-		if (result < 0)
-			return result;
-		cells++;
-		count -= taken + 1;
+		word = atom_load_rlx(&cells->word);
+		if (record_kind(word) == RECORD_EXT)
+			result = take_extended(fibers, word, cells, count);
+		else
+			result = take(fibers, word,
+				      /* relaxed: the same */
+				      atom_load_rlx(&cells->clock))
+					 ?: 1;
+		if (result <= 0)
+			return (int)result;
+		cells += result;
+		count -= (size_t)result;
 	}
 }
 
@@ -692,6 +741,7 @@ void fibers_release(struct fibers *fibers)
 		budget_give(budget_of(fibers), sizeof(struct replay));
 	}
 	budget_give(budget_of(fibers), points_bytes(fibers->sets));
+	free(fibers->extended);
 	free(fibers->points);
 	free(fibers->fiber);
 	*fibers = (struct fibers){ 0 };

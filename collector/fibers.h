@@ -14,6 +14,7 @@
 
 #include "collector/map_log.h"
 #include "collector/replay.h"
+#include "shared/record_ext.h"
 
 /* Contexts of a thread that can be told apart at a time. */
 #define FIBERS_MAX 256
@@ -27,6 +28,13 @@ struct fibers_sink {
 	/* As map_log_unloaded(), of the thread's process. */
 	size_t (*unloaded)(void *context, uint32_t after, uint32_t upto,
 			   struct address_range *out, size_t room);
+	/* An ALLOC or FREE, on the stack of @replay. */
+	void (*block)(void *context, struct replay *replay, uint64_t word,
+		      uint64_t clock);
+	/* An extended record (record_ext.h): @cells is a copy of all @count
+	 * cells of it. 0, or -EBADMSG: the program wrote nonsense. */
+	int (*extended)(void *context, struct replay *replay,
+			const struct record *cells, size_t count);
 	void *context;
 };
 
@@ -49,6 +57,7 @@ struct fibers {
 	uint64_t made; /* what the last makecontext() was about */
 	uint64_t now_ns; /* see replay_run() */
 	uint64_t retire_credit;
+	struct record *extended; /* the copy of one; NULL: none yet */
 	uint64_t fork_parent; /* payload of a FORK record, or 0 */
 	bool forking; /* there was a FORKING record */
 	uint64_t mixed_contexts; /* switches that could not be followed */
@@ -61,10 +70,11 @@ int fibers_init(struct fibers *fibers, const struct fibers_sink *sink,
 		struct replay *main);
 void fibers_release(struct fibers *fibers);
 
-/* Take in @count records of the thread; see replay_run(). 0, or -EBADMSG at a
- * record of no known kind: what came before is taken in. */
+/* Take in @count cells of the thread's ring; see replay_run(). *@done is how
+ * many it was: fewer, when the last record is not whole. 0, or -EBADMSG at one
+ * of no known kind: what came before is taken in; or -ENOMEM. */
 int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
-	       uint64_t now_ns);
+	       uint64_t now_ns, size_t *done);
 /* The stack that the thread runs on. */
 struct replay *fibers_current(const struct fibers *fibers);
 /* Give what is written so far to the sink: after every visit of a ring. */

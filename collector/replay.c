@@ -676,6 +676,9 @@ static bool is_for_caller(const struct replay *replay, uint64_t word)
 	case RECORD_MAP:
 	case RECORD_FORK:
 	case RECORD_FORKING:
+	case RECORD_EXT:
+	case RECORD_ALLOC:
+	case RECORD_FREE:
 		return true;
 	default:
 		return unlikely(replay_has_left(replay));

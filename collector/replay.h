@@ -117,7 +117,7 @@ void replay_release(struct replay *replay);
  * they are read; none has a clock later than @now_ns. *@taken is how many it
  * was. Returns 0 when it was all of them, 1 before a record that the caller
  * must look at (see fibers.c): one that is not about a single stack (FLOW,
- * MAP, FORK, FORKING), or the one that replay_link() is about; or -EBADMSG
+ * MAP, FORK, FORKING) or no span (ALLOC, FREE, EXT), or the one that replay_link() is about; or -EBADMSG
  * before one of no known kind: the ring is broken.
  */
 int replay_run(struct replay *replay, const struct record *cells, size_t count,

@@ -21,6 +21,9 @@
 #include "collector/process.h"
 #include "collector/ring_get.h"
 #include "collector/snapshot.h"
+#include "collector/thread_heap.h"
+#include "collector/thread_notes.h"
+#include "collector/thread_samples.h"
 #include "collector/thread_stacks.h"
 #include "collector/trace_file.h"
 #include "shared/atomic.h"
@@ -110,6 +113,24 @@ static uint32_t sink_open_track(void *context, uint32_t number,
 	trace_file_append(recording_of(thread)->trace, out.sequence, packet,
 			  out_perfetto_context(packet, sizeof(packet), &out));
 	return out.sequence;
+}
+
+static void sink_block(void *context, struct replay *replay, uint64_t word,
+		       uint64_t clock)
+{
+	thread_heap_block(context, replay, word, clock);
+}
+
+static int sink_extended(void *context, struct replay *replay,
+			 const struct record *cells, size_t count)
+{
+	enum record_ext ext = record_ext(cells[0].word);
+
+	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)
+		return thread_sample(context, replay, cells, count);
+	if (ext >= EXT_ARGS)
+		return thread_note(context, replay, cells, count);
+	return thread_heap_extended(context, replay, cells, count);
 }
 
 /* --- names ------------------------------------------------------------------
@@ -229,7 +250,7 @@ static int start_replay(struct thread *thread)
 	struct replay_sink sink = { sink_take, sink_give, sink_excludes,
 				    thread };
 	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,
-					   thread };
+					   sink_block, sink_extended, thread };
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;
 
 	if (replay_init(&thread->replay, &sink, thread->sequence,
@@ -319,7 +340,10 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	while (!err &&
 	       (count = ring_get_run(ring, ring->cell_count / PUBLISH_PARTS,
 				     &cells))) {
-		err = fibers_run(&thread->fibers, cells, count, now_ns);
+		err = fibers_run(&thread->fibers, cells, count, now_ns, &count);
+		/* Records are published whole: there is no part of one. */
+		if (!err && !count)
+			err = -EBADMSG;
 		ring_get_consume(ring, count);
 		ring_get_publish(ring);
 	}

@@ -22,6 +22,28 @@ bool put_record(enum record_kind kind, uint64_t payload, uintptr_t sp);
 bool put_record_now(enum record_kind kind, uint64_t payload, uintptr_t sp,
 		    uint64_t (*clock)(void));
 
+/* What a run of cells is about: what makes room for it, and what is counted
+ * when there is none. */
+enum put_class {
+	PUT_BEGIN, /* a span: as put_record(); its end is dropped with it */
+	PUT_END,
+	PUT_ALLOC, /* dropped_allocs */
+	PUT_FREE, /* dropped_frees; also while recording is paused */
+	PUT_NOTE, /* dropped_notes */
+	PUT_SAMPLE, /* dropped_samples; never waits for room */
+};
+
+/*
+ * Append @count cells in one piece, published by one store to head, so that
+ * nothing comes between them: one record with its data, or with prefixes in
+ * front (record_ext.h). The clock goes into cells[@stamp] when they are
+ * committed; the rest is written as it is. At most record_run_max() cells.
+ * False when they were not recorded, but counted. Attaches the thread if need
+ * be. Any context in which a hook may run.
+ */
+bool put_run(struct record *cells, uint32_t count, uint32_t stamp,
+	     enum put_class class, uintptr_t sp);
+
 /* Say in which generation of the load map the next record is. False when there
  * is no room for that at once. Attached threads only; any context. */
 bool put_map(void);

@@ -18,6 +18,7 @@ build protobuf-c-compiler turns proto/ into C (protoc-c)
 build libelf-dev          reads symbol tables
 build libdw-dev           reads debug information: source lines
 build libiberty-dev       demangles C++ and Rust names
+build libunwind-dev       unwinds copied stacks
 build libdeflate-dev      --compress
 build zlib1g-dev          unpacks compressed ELF sections
 build libjansson-dev      reads and writes summary.json

@@ -5,6 +5,8 @@
  *   offset 0           struct page_shm     one per process image
  *   ARENA_SLOTS        struct slot_shm[slot_count]
  *   ARENA_MAP          struct map_entry_shm[MAP_ENTRIES]  the load map's log
+ *   ARENA_CATEGORIES   struct categories_shm  which annotations are wanted
+ *   ARENA_SITES        uint32_t[SITES_MAX], then the sites (site_shm.h)
  *   ARENA_FILTER       uint64_t[]          hash table of excluded functions
  *   rings_offset       slot_count rings of ring_cells cells each
  *
@@ -75,7 +77,13 @@ struct page_shm {
 	uint64_t unslotted_spans; /* their spans: lost, counted here */
 	uint64_t map_head; /* entries of the map log ever reserved */
 	uint64_t map_lost; /* entries that found no room */
-	uint8_t pad1[SHM_LINE - 32];
+	uint32_t site_count; /* site ids ever given out: 1 to site_count */
+	uint32_t site_bytes; /* of SITE_BYTES, ever taken */
+	uint32_t sites_lost; /* sites that found no id or no room */
+	uint32_t pad_sites;
+	uint64_t unslotted_allocs; /* in threads without a slot: lost */
+	uint64_t unslotted_frees;
+	uint8_t pad1[SHM_LINE - 64];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */
@@ -125,7 +133,11 @@ struct slot_shm {
 	uint64_t wait_ticks; /* time blocked on a full ring, since claim */
 	uint64_t paused_spans; /* not recorded while paused, since claim */
 	uint32_t claim_map; /* generation of the load map at the claim */
-	uint8_t pad2[SHM_LINE - 92];
+	uint32_t pad_claim;
+	uint64_t dropped_allocs; /* ALLOC and the like, since claim */
+	uint64_t dropped_frees; /* FREE and the like, since claim */
+	uint64_t dropped_notes; /* instants, counter values ... since claim */
+	uint64_t dropped_samples; /* of the stack, since claim */
 };
 
 _Static_assert(sizeof(struct doorbell_shm) == SHM_LINE, "one line");
@@ -172,12 +184,36 @@ struct map_entry_shm {
 
 _Static_assert(sizeof(struct map_entry_shm) == MAP_ENTRY_BYTES, "layout");
 
+/*
+ * Which categories of annotations are recorded: globs as --categories has
+ * them, which the collector may change at any time (collector writes). The
+ * program decides for each site once and again when changes has changed.
+ */
+#define CATEGORIES_BYTES 4096
+
+struct categories_shm {
+	uint32_t changes; /* odd while text is being written */
+	char text[CATEGORIES_BYTES - 4]; /* NUL-terminated; "": all */
+};
+
+_Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
+
+/* Sites of annotations, written by the program, once each: site_shm.h. */
+#define SITES_MAX 65536 /* ids 1 to SITES_MAX - 1 */
+#define SITE_BYTES (16u << 20)
+
 #define ARENA_SLOTS 65536
 #define ARENA_MAP \
 	(ARENA_SLOTS + SLOT_COUNT_MAX * (uint64_t)sizeof(struct slot_shm))
-#define ARENA_FILTER (ARENA_MAP + MAP_ENTRIES * (uint64_t)MAP_ENTRY_BYTES)
+#define ARENA_CATEGORIES (ARENA_MAP + MAP_ENTRIES * (uint64_t)MAP_ENTRY_BYTES)
+#define ARENA_SITES (ARENA_CATEGORIES + CATEGORIES_BYTES)
+#define ARENA_SITE_BYTES (ARENA_SITES + SITES_MAX * (uint64_t)4)
+#define ARENA_FILTER (ARENA_SITE_BYTES + SITE_BYTES)
 #define FILTER_ENTRIES (1u << 20)
-#define ARENA_RINGS (ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8)
+/* Up to a page of the largest size there is. */
+#define ARENA_RINGS                                              \
+	((ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8 + 65535) & \
+	 ~(uint64_t)65535)
 
 _Static_assert(sizeof(struct page_shm) <= ARENA_SLOTS, "layout");
 _Static_assert(ARENA_FILTER % 4096 == 0 && ARENA_RINGS % 65536 == 0,

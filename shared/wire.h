@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REPLY_MAGIC 0x796c706572637270ULL /* "prcreply" */
 
@@ -33,7 +33,7 @@ struct wire_hello {
 	uint32_t ring_cells;
 	uint64_t arena_bytes;
 	uint32_t tsc_allowed; /* 0: prctl(PR_SET_TSC) forbids rdtsc */
-	uint32_t reserved;
+	uint32_t instrumented; /* 1: something here can call a hook */
 };
 
 enum wire_status {
@@ -54,6 +54,12 @@ enum wire_on_full {
 	WIRE_ON_FULL_DROP = 1,
 };
 
+enum wire_alloc {
+	WIRE_ALLOC_OFF = 0,
+	WIRE_ALLOC_EXACT = 1, /* every allocation: ALLOC, FREE, EXT_REALLOC */
+	WIRE_ALLOC_SAMPLED = 2, /* some, with stacks: EXT_ALLOC_SAMPLE */
+};
+
 struct wire_reply {
 	uint64_t magic;
 	uint32_t version;
@@ -61,10 +67,14 @@ struct wire_reply {
 	uint32_t clock; /* enum wire_clock */
 	uint32_t on_full; /* enum wire_on_full */
 	uint32_t depth; /* record spans nested less deep; 0: all */
-	uint32_t reserved;
+	uint32_t alloc; /* enum wire_alloc */
+	uint64_t alloc_period; /* SAMPLED: mean bytes between samples */
+	uint32_t cpu_hz; /* sample CPU time by signals, in the program, so many
+			  * times a second of each thread; 0: do not */
+	uint32_t stack_bytes; /* the most to copy of a stack for a sample */
 };
 
 _Static_assert(sizeof(struct wire_hello) == 40, "wire");
-_Static_assert(sizeof(struct wire_reply) == 32, "wire");
+_Static_assert(sizeof(struct wire_reply) == 48, "wire");
 
 #endif

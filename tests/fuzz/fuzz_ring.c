@@ -148,6 +148,24 @@ static bool excludes(void *context, uint64_t function)
 	return function % 7 == 3;
 }
 
+static void block(void *context, struct replay *replay, uint64_t word,
+		  uint64_t clock)
+{
+	(void)context;
+	(void)replay;
+	(void)word;
+	(void)clock;
+}
+
+static int extended(void *context, struct replay *replay,
+		    const struct record *cells, size_t count)
+{
+	(void)context;
+	(void)replay;
+	must(count == 1 + record_ext_cells(cells[0].word), "cells");
+	return 0;
+}
+
 /* --- the ring
  * ------------------------------------------------------------------- */
 
@@ -161,7 +179,9 @@ static int drain(struct ring_get *ring, struct fibers *fibers)
 	if (ring_get_look(ring) < 0)
 		return -1;
 	while (!err && (count = ring_get_run(ring, CELLS / 8, &cells))) {
-		err = fibers_run(fibers, cells, count, NOW_NS);
+		err = fibers_run(fibers, cells, count, NOW_NS, &count);
+		if (!err && !count)
+			err = -1;
 		ring_get_consume(ring, count);
 		ring_get_publish(ring);
 	}
@@ -203,7 +223,8 @@ static void try_input(const struct record *input, size_t count)
 {
 	struct checkers checkers = { .track[0].ns = START_NS, .count = 1 };
 	struct replay_sink sink = { take, give, excludes, &checkers };
-	struct fibers_sink fibers_sink = { open_track, unloaded, &checkers };
+	struct fibers_sink fibers_sink = { open_track, unloaded, block,
+					   extended, &checkers };
 	struct pause_list pauses = { 0 };
 	struct budget budget = { BUDGET };
 	struct record *cells = calloc(CELLS, sizeof(*cells));

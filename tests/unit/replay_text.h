@@ -192,13 +192,32 @@ static inline size_t replay_unloaded(void *context, uint32_t after,
 	return to->unloaded_count;
 }
 
+static inline void replay_block(void *context, struct replay *replay,
+				uint64_t word, uint64_t clock)
+{
+	(void)context;
+	(void)replay;
+	(void)word;
+	(void)clock;
+}
+
+static inline int replay_extended(void *context, struct replay *replay,
+				  const struct record *cells, size_t count)
+{
+	(void)context;
+	(void)replay;
+	(void)cells;
+	(void)count;
+	return 0;
+}
+
 static inline struct replay_text *replay_text_new(void)
 {
 	struct replay_text *to = calloc(1, sizeof(*to));
 	struct replay_sink sink = { replay_take_block, replay_give,
 				    replay_excludes, to };
 	struct fibers_sink fibers_sink = { replay_open_track, replay_unloaded,
-					   to };
+					   replay_block, replay_extended, to };
 
 	if (!to)
 		abort();
@@ -256,7 +275,10 @@ static inline const char *replay_text_of(struct replay_text *to,
 	while (!err && count) {
 		size_t piece = replay_piece(to, records, count);
 
-		err = fibers_run(&to->fibers, records, piece, UINT64_MAX);
+		err = fibers_run(&to->fibers, records, piece, UINT64_MAX,
+				 &piece);
+		if (!piece)
+			break;
 		fibers_flush(&to->fibers);
 		records += piece;
 		count -= piece;

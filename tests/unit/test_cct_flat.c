@@ -21,8 +21,9 @@ static void tear_down(void)
 
 static void run(const struct record *records, size_t count)
 {
-	ck_assert_int_eq(
-		fibers_run(&g_text->fibers, records, count, UINT64_MAX), 0);
+	ck_assert_int_eq(fibers_run(&g_text->fibers, records, count, UINT64_MAX,
+				    &(size_t){ 0 }),
+			 0);
 	fibers_flush(&g_text->fibers);
 }
 

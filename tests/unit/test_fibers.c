@@ -226,7 +226,8 @@ START_TEST(fibers_longjmp_among_frames_too_deep_to_keep)
 	}
 	records[n++] = LONGJMP(BUF, 0x8000, DEPTH);
 	g_text->budget.left = 1ULL << 30;
-	ck_assert_int_eq(fibers_run(&g_text->fibers, records, n, UINT64_MAX),
+	ck_assert_int_eq(fibers_run(&g_text->fibers, records, n, UINT64_MAX,
+				    &(size_t){ 0 }),
 			 0);
 	free(records);
 	ck_assert_uint_eq(g_text->replay.over, BACK - ((1 << 20) - 1));
@@ -263,8 +264,9 @@ START_TEST(fibers_too_many_buffers_stay_within_bounds)
 
 	for (size_t i = 0; i < BUFFERS; i++)
 		records[i] = SETJMP(8 + 8 * i, 0, i);
-	ck_assert_int_eq(
-		fibers_run(&g_text->fibers, records, BUFFERS, UINT64_MAX), 0);
+	ck_assert_int_eq(fibers_run(&g_text->fibers, records, BUFFERS,
+				    UINT64_MAX, &(size_t){ 0 }),
+			 0);
 	free(records);
 	ck_assert_uint_gt(g_text->budget.left, 63 << 20);
 	/* Nearly all of the latest are known. */

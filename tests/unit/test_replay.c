@@ -243,9 +243,9 @@ START_TEST(replay_clocks_of_the_future_are_now)
 				    E(1, 0x900, UINT64_MAX / 2) };
 
 	g_text->times = true;
-	ck_assert_int_eq(
-		fibers_run(&g_text->fibers, records, 2, REPLAY_START_NS + 77),
-		0);
+	ck_assert_int_eq(fibers_run(&g_text->fibers, records, 2,
+				    REPLAY_START_NS + 77, &(size_t){ 0 }),
+			 0);
 	fibers_flush(&g_text->fibers);
 	ck_assert_str_eq(g_text->text, "@5(1 @77)");
 }
@@ -313,7 +313,9 @@ START_TEST(replay_pause_begun_between_visits_is_seen)
 			    second[] = { B(2, 0x800, 15), E(2, 0x800, 16),
 					 E(1, 0x900, 30) };
 
-	ck_assert_int_eq(fibers_run(&g_text->fibers, first, 1, UINT64_MAX), 0);
+	ck_assert_int_eq(fibers_run(&g_text->fibers, first, 1, UINT64_MAX,
+				    &(size_t){ 0 }),
+			 0);
 	pause(10, 20);
 	ck_assert_str_eq(replay_text_of(g_text, second, 3),
 			 "(1 *recording paused: 1 spans not recorded )");
@@ -428,7 +430,8 @@ START_TEST(replay_memory_stays_within_the_budget)
 				B(address & RECORD_PAYLOAD_MAX,
 				  0x10000 - 16 * (address & 0xfff), address);
 		ck_assert_int_eq(fibers_run(&g_text->fibers, records,
-					    ARRAY_SIZE(records), UINT64_MAX),
+					    ARRAY_SIZE(records), UINT64_MAX,
+					    &(size_t){ 0 }),
 				 0);
 	}
 	ck_assert_uint_le(g_text->budget.left, 64 << 20);

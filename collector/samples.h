@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * samples - copied stacks on their way to being unwound. Whoever gets one (a
+ * drain worker out of a ring, a reader of perf events) posts it here; one
+ * thread of the collector, the sampler, unwinds them in the order they were
+ * posted and counts them by stack.
+ *
+ * struct samples is what was sampled of one process. It is reference counted:
+ * a sample that waits holds one.
+ */
+#ifndef PERFREC_COLLECTOR_SAMPLES_H
+#define PERFREC_COLLECTOR_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/record_ext.h"
+
+struct heap;
+struct modules;
+struct recording;
+struct sampler;
+struct samples;
+struct stacks;
+
+enum sample_kind {
+	SAMPLE_CPU = 1, /* weight_ns of CPU time was spent here */
+	SAMPLE_KERNEL = 2, /* the same, of which only that is known */
+	SAMPLE_ALLOC = 3, /* a block, in the order of clocks */
+	SAMPLE_FREE = 4, /* its end, in the same order */
+};
+
+struct sample {
+	struct sample *next; /* the sampler's */
+	struct samples *of; /* samples_post() sets it */
+	enum sample_kind kind;
+	pid_t tid; /* in our namespace */
+	char thread[16]; /* its name */
+	uint64_t ns; /* BOOTTIME */
+	uint32_t generation; /* of the load map */
+	uint32_t flags; /* enum record_sample_flags */
+	uint64_t count; /* CPU: how many samples it stands for */
+	uint64_t weight_ns; /* CPU */
+	uint64_t address, size, clock; /* ALLOC, FREE: of the block */
+	uint64_t reg[RECORD_REGS];
+	uint32_t stack_bytes;
+	uint8_t stack[]; /* what lay at reg[RECORD_REG_SP] and up */
+};
+
+/* One for the collector: starts the thread. 0 or -errno. */
+int sampler_new(struct sampler **out);
+/* Deals with all that was posted, then ends the thread. Nobody may post. */
+void sampler_free(struct sampler **sampler);
+/* Waits until all that was posted before the call is dealt with. Any thread
+ * but the sampler; never a drain worker. */
+void sampler_flush(struct sampler *sampler);
+
+/* What will be sampled of the process @pid, whose frames mean what @modules
+ * says. Takes references of its own. @heap (NULL: none) is where blocks that
+ * are sampled are counted. 0 or -ENOMEM. The caller holds one reference. */
+int samples_new(struct sampler *sampler, struct recording *recording,
+		struct modules *modules, pid_t pid, const char *name,
+		struct samples **out);
+struct samples *samples_get(struct samples *samples);
+void samples_put(struct samples **samples);
+
+/* Room for one with @stack_bytes of stack, zeroed; NULL: out of memory. */
+struct sample *sample_new(uint32_t stack_bytes);
+/*
+ * Hand @sample over, which is the sampler's from now on. Never waits. False
+ * when too many wait: it is freed, and its count and weight are counted as
+ * samples without a stack. Any thread.
+ */
+bool samples_post(struct samples *samples, struct sample *sample);
+
+/* All stacks of the process that samples were counted by; live as long as the
+ * reference. */
+struct stacks *samples_stacks(struct samples *samples);
+
+#endif
