@@ -29,13 +29,17 @@
  *
  * A point of a frame that has returned is stale: nothing ends by it.
  *
- * When the function of a context returns, control goes to uc_link and no record
- * tells. So when such a stack was used and is empty, the next record decides:
- * it is the linked context's if it ends the function on top there, or lies
- * nearer below the stack pointer with which that context was left than to
- * where this one began.
+ *   context's end           its fiber is over, and its uc_link runs, as if
+ *                           switched to
  *
- * A fiber is over when its function has returned so, or when the point by
+ * Of a context that was made with a LINK no end will be told: control goes to
+ * its uc_link without a record. So when such a stack was used and is empty, the
+ * next record decides: it is the linked context's if it ends the function on
+ * top there, or lies nearer below the stack pointer with which that context was
+ * left than to where this one began. That is a guess, by hints: stacks that lie
+ * alike modulo 64 KiB are taken for one another.
+ *
+ * A fiber is over when its function has returned, or when the point by
  * which it was left is given to another; it is used again for the next
  * context. What a fiber has open while another one runs goes on: the time is
  * the span's, as if it waited.
@@ -68,7 +72,8 @@ struct point {
 	uint64_t used; /* fibers->uses when it was set */
 	uint64_t word; /* of the record that set it: its stack pointer */
 	struct replay_mark mark;
-	uint64_t link; /* of a context that was made: its uc_link */
+	uint64_t
+		link; /* of one that was made, whose end is not told: uc_link */
 	uint32_t fiber, life; /* whose frame; or who runs what was made */
 	bool made; /* starts from its beginning */
 };
@@ -192,6 +197,7 @@ static void end_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 	fiber->life++;
 	fiber->idle = true;
 	fiber->link = fiber->resume = 0;
+	fiber->guests = 0;
 }
 
 static bool fibers_grow(struct fibers *fibers)
@@ -352,6 +358,7 @@ static void start(struct fibers *fibers, struct point *point, uint64_t clock)
 		end_fiber(fibers, point->fiber, clock);
 	index = idle_fiber(fibers, now(fibers, clock));
 	if (!index) {
+		fibers->fiber[fibers->current].guests++;
 		mix(fibers, clock,
 		    "perfrec: too many contexts: stacks are mixed from here "
 		    "on");
@@ -367,13 +374,14 @@ static void start(struct fibers *fibers, struct point *point, uint64_t clock)
 
 /*
  * A context that nobody saw being made or saved: mostly it was made before the
- * thread recorded anything. It starts, and is taken to go back to where it was
- * switched to from.
+ * thread recorded anything. It starts, and unless ends are told here, is taken
+ * to go back to where it was switched to from.
  */
 static void start_unknown(struct fibers *fibers, uint64_t address,
 			  uint64_t clock)
 {
-	uint64_t link = fibers->fiber[fibers->current].resume;
+	uint64_t link =
+		fibers->ends_told ? 0 : fibers->fiber[fibers->current].resume;
 	struct point *point = point_at(fibers, address);
 	uint32_t before = fibers->current;
 
@@ -400,6 +408,23 @@ static void switch_to(struct fibers *fibers, uint64_t address, uint64_t clock)
 		go_to(fibers, point, clock, REPLAY_CONTEXT);
 	else
 		start_unknown(fibers, address, clock);
+}
+
+/* The function of the context that runs has returned; @link runs next. */
+static void leave_context(struct fibers *fibers, uint64_t link, uint64_t clock)
+{
+	struct fiber *fiber = &fibers->fiber[fibers->current];
+
+	fibers->ends_told = true;
+	if (!link)
+		return; /* exit() runs here */
+	if (fiber->guests)
+		fiber->guests--;
+	else if (fibers->current)
+		end_fiber(fibers, fibers->current, clock);
+	else if (!point_find(fibers, link))
+		return; /* the thread's first record was this context's */
+	switch_to(fibers, link, clock);
 }
 
 static void jump(struct fibers *fibers, uint64_t address, uint64_t word,
@@ -451,6 +476,9 @@ static void flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 	case FLOW_CONTEXT_SWITCH:
 		switch_to(fibers, address, clock);
 		break;
+	case FLOW_CONTEXT_END:
+		leave_context(fibers, address, clock);
+		break;
 	case FLOW_THREAD_LEFT:
 		replay_clear(fibers_current(fibers), now(fibers, clock),
 			     REPLAY_EXIT);
@@ -458,7 +486,7 @@ static void flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 	}
 }
 
-/* --- uc_link ----------------------------------------------------------------
+/* --- uc_link, by guess ------------------------------------------------------
  */
 
 /* How far below the stack pointer of @above that of @word is, in bytes;

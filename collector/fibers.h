@@ -42,8 +42,9 @@ struct fiber {
 	struct replay *replay;
 	uint32_t life; /* counts the contexts that ran here */
 	bool idle; /* none does */
-	uint64_t link; /* uc_link of this one; 0: none */
+	uint64_t link; /* uc_link of this one; 0: none, or its end is told */
 	uint64_t resume; /* the point that control left by, last */
+	uint64_t guests; /* contexts that run here for want of a fiber */
 };
 
 struct fibers {
@@ -51,6 +52,7 @@ struct fibers {
 	struct fiber *fiber; /* [0] is the thread's own stack */
 	uint32_t count, room, current;
 	bool full; /* no more can be had */
+	bool ends_told; /* a context's end was: so those of all are */
 	struct point *points; /* hash table: sets of a few each */
 	uint32_t sets;
 	uint64_t uses; /* of points: tells which is the oldest */

@@ -2,9 +2,9 @@
  *
  * interpose_jump - tells the collector where control goes by other means than
  * call and return: FLOW records (shared/record.h) of setjmp and longjmp, of
- * the landing pads at which unwinding goes on, of ucontexts that are made,
- * saved and switched to. Without them replay could only guess which functions
- * are still open.
+ * the landing pads at which unwinding goes on, of ucontexts that are saved and
+ * switched to (context_end.c: made and over). Without them replay could only
+ * guess which functions are still open.
  *
  * _Unwind_SetIP() is what a personality routine calls when unwinding is to
  * go on in a function: in C++ to catch or to destroy something, in Rust to
@@ -21,8 +21,8 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdbool.h>
-#include <ucontext.h>
 
+#include "preload/context_end.h"
 #include "preload/interpose_jump_find.h"
 #include "preload/put.h"
 #include "preload/thread.h"
@@ -45,6 +45,7 @@ void interpose_jump_find(void)
 __attribute__((constructor)) static void constructor(void)
 {
 	interpose_jump_find();
+	context_end_learn();
 }
 
 /* In a vfork child, and in a forked one that has no slot yet: false. */
@@ -56,7 +57,7 @@ static bool is_recording(void)
 	return gate >= GATE_EPOCH_STEP && thread_has_slot(gate);
 }
 
-static void put_flow(enum record_flow flow, uintptr_t address, uintptr_t sp)
+void interpose_jump_put(enum record_flow flow, uintptr_t address, uintptr_t sp)
 {
 	if (is_recording())
 		put_record(RECORD_FLOW, record_flow_payload(flow, address), sp);
@@ -81,45 +82,35 @@ static uintptr_t jump_target(const void *env)
 void interpose_jump_set(const void *first, const void *second, uintptr_t sp)
 {
 	(void)second;
-	put_flow(FLOW_SETJMP, (uintptr_t)first, sp);
+	interpose_jump_put(FLOW_SETJMP, (uintptr_t)first, sp);
 }
 
 void interpose_jump_long(const void *first, const void *second, uintptr_t sp)
 {
 	(void)second;
 	(void)sp;
-	put_flow(FLOW_LONGJMP, (uintptr_t)first, jump_target(first));
-}
-
-void interpose_jump_make_context(const void *first, const void *second,
-				 uintptr_t sp)
-{
-	const ucontext_t *context = first;
-
-	(void)second;
-	put_flow(FLOW_CONTEXT_MAKE, (uintptr_t)context, sp);
-	put_flow(FLOW_CONTEXT_LINK, (uintptr_t)context->uc_link, sp);
+	interpose_jump_put(FLOW_LONGJMP, (uintptr_t)first, jump_target(first));
 }
 
 void interpose_jump_save_context(const void *first, const void *second,
 				 uintptr_t sp)
 {
 	(void)second;
-	put_flow(FLOW_CONTEXT_SAVE, (uintptr_t)first, sp);
+	interpose_jump_put(FLOW_CONTEXT_SAVE, (uintptr_t)first, sp);
 }
 
 void interpose_jump_switch_context(const void *first, const void *second,
 				   uintptr_t sp)
 {
 	(void)second;
-	put_flow(FLOW_CONTEXT_SWITCH, (uintptr_t)first, sp);
+	interpose_jump_put(FLOW_CONTEXT_SWITCH, (uintptr_t)first, sp);
 }
 
 void interpose_jump_swap_context(const void *first, const void *second,
 				 uintptr_t sp)
 {
-	put_flow(FLOW_CONTEXT_SAVE, (uintptr_t)first, sp);
-	put_flow(FLOW_CONTEXT_SWITCH, (uintptr_t)second, sp);
+	interpose_jump_put(FLOW_CONTEXT_SAVE, (uintptr_t)first, sp);
+	interpose_jump_put(FLOW_CONTEXT_SWITCH, (uintptr_t)second, sp);
 }
 
 /* --- unwinding --------------------------------------------------------------
@@ -140,7 +131,7 @@ void *interpose_jump_begin_catch(const void *return_address, uintptr_t sp)
 	void *functions[JUMP_FIND_MAX];
 
 	if (sp != t_landing)
-		put_flow(FLOW_CATCH, 0, sp);
+		interpose_jump_put(FLOW_CATCH, 0, sp);
 	t_landing = 0;
 	jump_find(&t_cache, &wanted, return_address, functions);
 	return functions[0];
@@ -152,7 +143,8 @@ static void put_landing(uintptr_t landing, uintptr_t sp)
 {
 	uintptr_t bytes = landing - sp;
 
-	put_flow(FLOW_CATCH, bytes < LANDING_BYTES_MAX ? bytes : 0, landing);
+	interpose_jump_put(FLOW_CATCH, bytes < LANDING_BYTES_MAX ? bytes : 0,
+			   landing);
 	t_landing = landing;
 }
 
@@ -176,5 +168,5 @@ void *interpose_jump_set_ip(const void *return_address, const void *context,
 
 void interpose_jump_thread_left(void)
 {
-	put_flow(FLOW_THREAD_LEFT, 0, 0);
+	interpose_jump_put(FLOW_THREAD_LEFT, 0, 0);
 }

@@ -11,7 +11,7 @@
  * lets C record the call, if anything is being recorded, and then jumps to the
  * real function with registers and stack as they were.
  */
-#define JUMP_FUNCTIONS(X)                            \
+#define JUMP_WRAPPED(X)                              \
 	X(setjmp, interpose_jump_set)                \
 	X(_setjmp, interpose_jump_set)               \
 	X(__sigsetjmp, interpose_jump_set)           \
@@ -19,10 +19,14 @@
 	X(_longjmp, interpose_jump_long)             \
 	X(siglongjmp, interpose_jump_long)           \
 	X(__longjmp_chk, interpose_jump_long)        \
-	X(makecontext, interpose_jump_make_context)  \
 	X(getcontext, interpose_jump_save_context)   \
 	X(setcontext, interpose_jump_switch_context) \
 	X(swapcontext, interpose_jump_swap_context)
+
+/* All whose real ones are found; makecontext() is in context_end_*.S. */
+#define JUMP_FUNCTIONS(X) \
+	JUMP_WRAPPED(X)   \
+	X(makecontext, context_end_made)
 
 /* A hook's stack pointer is this much below the one where it was called. */
 #if defined(__x86_64__)
@@ -34,11 +38,17 @@
 #if !defined(__ASSEMBLER__)
 #include <stdint.h>
 
+#include "shared/record.h"
+
 /* The real functions: g_real_setjmp, ... Until ours has been called, or the
  * constructor, what finds them all and then jumps to the one. */
 #define JUMP_DECLARE_REAL(function, record) extern void *g_real_##function;
 JUMP_FUNCTIONS(JUMP_DECLARE_REAL)
 #undef JUMP_DECLARE_REAL
+
+/* Record what @flow, @address and @sp say, if the thread is recording. Any
+ * context. */
+void interpose_jump_put(enum record_flow flow, uintptr_t address, uintptr_t sp);
 
 /* Finds them. Any context, but not the first time in a signal handler. */
 void interpose_jump_find(void);
@@ -49,8 +59,6 @@ void interpose_jump_find(void);
  */
 void interpose_jump_set(const void *first, const void *second, uintptr_t sp);
 void interpose_jump_long(const void *first, const void *second, uintptr_t sp);
-void interpose_jump_make_context(const void *first, const void *second,
-				 uintptr_t sp);
 void interpose_jump_save_context(const void *first, const void *second,
 				 uintptr_t sp);
 void interpose_jump_switch_context(const void *first, const void *second,

@@ -47,7 +47,9 @@
 	restore_arguments
 	b	.Lreal_\function
 	.size	\function, . - \function
+	.endm
 
+	.macro find function
 	.type	find_\function, %function
 	.balign	16
 find_\function:
@@ -69,7 +71,9 @@ g_real_\function:
 
 	.text
 #define WRAP(function, record) wrap function, record;
-JUMP_FUNCTIONS(WRAP)
+#define FIND(function, record) find function;
+JUMP_WRAPPED(WRAP)
+JUMP_FUNCTIONS(FIND)
 
 /*
  * uint64_t interpose_jump_guard(void): what the stack pointer in a jmp_buf is

@@ -49,7 +49,9 @@
 	restore_arguments
 	jmp	.Lreal_\function
 	.size	\function, . - \function
+	.endm
 
+	.macro find function
 	.type	find_\function, @function
 	.balign	16
 find_\function:
@@ -71,7 +73,9 @@ g_real_\function:
 
 	.text
 #define WRAP(function, record) wrap function, record;
-JUMP_FUNCTIONS(WRAP)
+#define FIND(function, record) find function;
+JUMP_WRAPPED(WRAP)
+JUMP_FUNCTIONS(FIND)
 
 /*
  * void *__cxa_begin_catch(void *exception) and void _Unwind_SetIP(struct

@@ -73,13 +73,17 @@ enum record_flow {
 			 * clean up: how many bytes above the sp of the
 			 * unwinder, 0 if not known; sp of that function */
 	FLOW_CONTEXT_MAKE = 4, /* makecontext: the ucontext_t; sp unused */
-	FLOW_CONTEXT_LINK = 5, /* follows MAKE: its uc_link, or 0 */
+	FLOW_CONTEXT_LINK = 5, /* follows MAKE when no END will tell that the
+				* context is over: its uc_link, or 0 */
 	FLOW_CONTEXT_SAVE = 6, /* swapcontext, getcontext: where it is saved;
 				* sp where it was called */
 	FLOW_CONTEXT_SWITCH = 7, /* swapcontext, setcontext: what runs next;
 				  * after SAVE in swapcontext */
 	FLOW_THREAD_LEFT = 8, /* 0; the thread's function is over, by return,
 			       * pthread_exit() or cancellation; sp unused */
+	FLOW_CONTEXT_END = 9, /* the function of the context that runs has
+			       * returned: its uc_link, which runs next, or 0:
+			       * exit() does; sp unused */
 };
 
 #define FLOW_ADDRESS_SHIFT 3 /* such structs and stacks are aligned to 8 */

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "shared/record.h"
 
@@ -184,6 +185,13 @@ static void pass_eight(int a, int b, int c, int d, int e, int f, int g, int h)
 	SPAN_END(expect, 0x400);
 }
 
+static void pass_nine(int a, int b, int c, int d, int e, int f, int g, int h,
+		      int i)
+{
+	pass_eight(a, b, c, d, e, f, g, h);
+	CHECK(i == 9);
+}
+
 static void play(int self)
 {
 	int i;
@@ -206,15 +214,16 @@ static void make(ucontext_t *context, ucontext_t *link)
 	context->uc_stack.ss_size = STACK_BYTES;
 	context->uc_link = link;
 	expect_flow(FLOW_CONTEXT_MAKE, context, 0);
-	expect_flow(FLOW_CONTEXT_LINK, link, 0);
 }
 
+/* @context comes back when its function has returned. */
 static void swap_from_main(ucontext_t *context)
 {
 	SPAN_BEGIN(expect, 0x600);
 	expect_flow(FLOW_CONTEXT_SAVE, &g_main, 0x600);
 	expect_flow(FLOW_CONTEXT_SWITCH, context, 0);
 	CHECK(!swapcontext(&g_main, context));
+	expect_flow(FLOW_CONTEXT_END, &g_main, 0);
 	SPAN_END(expect, 0x600);
 }
 
@@ -227,6 +236,10 @@ static void run_contexts(void)
 	make(&g_contexts[0], &g_main);
 	makecontext(&g_contexts[0], (void (*)(void))pass_eight, 8, 1, 2, 3, 4,
 		    5, 6, 7, 8);
+	swap_from_main(&g_contexts[0]);
+	make(&g_contexts[0], &g_main);
+	makecontext(&g_contexts[0], (void (*)(void))pass_nine, 9, 1, 2, 3, 4, 5,
+		    6, 7, 8, 9);
 	swap_from_main(&g_contexts[0]);
 	for (i = 0; i < 2; i++) {
 		make(&g_contexts[i], i ? NULL : &g_main);
@@ -245,6 +258,97 @@ static void run_contexts(void)
 	SPAN_END(expect, 0x100);
 }
 
+/* --- contexts that end
+ * --------------------------------------------------------
+ */
+
+static volatile int g_ended;
+
+static void ends(void)
+{
+	g_ended++;
+}
+
+/* Nothing is expected of these two: they run where nothing is recorded. */
+static void make_silently(ucontext_t *context, ucontext_t *link, char *stack)
+{
+	CHECK(!getcontext(context));
+	context->uc_stack.ss_sp = stack;
+	context->uc_stack.ss_size = STACK_BYTES;
+	context->uc_link = link;
+	makecontext(context, ends, 0);
+}
+
+static void run_silently(void)
+{
+	int before = g_ended;
+	char stack[STACK_BYTES];
+	ucontext_t context, here;
+
+	make_silently(&context, &here, stack);
+	CHECK(!swapcontext(&here, &context));
+	CHECK(g_ended == before + 1);
+}
+
+/* A forked child, which records nothing, ends by the end of a context. */
+static void run_child(void)
+{
+	int status;
+	pid_t child;
+
+	fflush(g_result);
+	child = fork();
+	if (!child) {
+		run_silently();
+		make_silently(&g_contexts[0], NULL, malloc(STACK_BYTES));
+		setcontext(&g_contexts[0]);
+		_exit(1);
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static _Unwind_Reason_Code count_frame(struct _Unwind_Context *context,
+				       void *count)
+{
+	*(int *)count += _Unwind_GetIP(context) != 0;
+	return _URC_NO_REASON;
+}
+
+/* Whoever unwinds finds the end of the stack: this, and what it returns to. */
+static void unwind(void)
+{
+	int count = 0;
+
+	CHECK(_Unwind_Backtrace(count_frame, &count) == _URC_END_OF_STACK);
+	CHECK(count == 2);
+}
+
+static void run_ends(void)
+{
+	errno = 4711;
+	run_silently();
+	make_silently(&g_contexts[0], &g_main, malloc(STACK_BYTES));
+	SPAN_BEGIN(expect, 0x100);
+	swap_from_main(&g_contexts[0]);
+	make(&g_contexts[0], &g_contexts[1]);
+	makecontext(&g_contexts[0], ends, 0);
+	make(&g_contexts[1], &g_main);
+	makecontext(&g_contexts[1], ends, 0);
+	expect_flow(FLOW_CONTEXT_SAVE, &g_main, 0x100);
+	expect_flow(FLOW_CONTEXT_SWITCH, &g_contexts[0], 0);
+	CHECK(!swapcontext(&g_main, &g_contexts[0]));
+	expect_flow(FLOW_CONTEXT_END, &g_contexts[1], 0);
+	expect_flow(FLOW_CONTEXT_END, &g_main, 0);
+	CHECK(errno == 4711);
+	make(&g_contexts[0], &g_main);
+	makecontext(&g_contexts[0], unwind, 0);
+	swap_from_main(&g_contexts[0]);
+	run_child();
+	SPAN_END(expect, 0x100);
+	CHECK(g_ended == 4);
+}
+
 /* --- who does not record --------------------------------------------------
  */
 
@@ -259,6 +363,7 @@ static void *jump_only(void *unused)
 	getcontext(&context);
 	if (jumps++ < 5)
 		setcontext(&context);
+	run_silently();
 	return unused;
 }
 
@@ -286,7 +391,7 @@ static void run_silent(void)
  */
 
 #if defined(__x86_64__)
-#define CALLS 4
+#define CALLS 5
 
 static volatile long g_target; /* -1: every one */
 static volatile int g_call; /* which is stepped through */
@@ -316,9 +421,10 @@ static void trap_if(bool wanted)
 					 : "cc", "memory");
 }
 
-/* Five records that must come once each, whatever comes in between. */
+/* Seven records that must come once each, whatever comes in between. */
 static void jump_in_steps(void)
 {
+	static char stack[STACK_BYTES];
 	static ucontext_t here;
 
 	trap_if(g_call == 0);
@@ -330,10 +436,12 @@ static void jump_in_steps(void)
 	CHECK(!getcontext(&here));
 	trap_if(false);
 	here.uc_link = &g_main;
-	here.uc_stack.ss_sp = g_contexts;
-	here.uc_stack.ss_size = sizeof(g_contexts);
+	here.uc_stack.ss_sp = stack;
+	here.uc_stack.ss_size = sizeof(stack);
 	trap_if(g_call == 3);
-	makecontext(&here, (void (*)(void))jump_in_steps, 0);
+	makecontext(&here, ends, 0);
+	trap_if(g_call == 4);
+	CHECK(!swapcontext(&g_main, &here));
 	trap_if(false);
 }
 
@@ -409,9 +517,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		{ "jumps", run_jumps },	  { "handler", run_handler },
-		{ "many", run_many },	  { "contexts", run_contexts },
-		{ "silent", run_silent }, { "steps", run_steps },
+		{ "jumps", run_jumps }, { "handler", run_handler },
+		{ "many", run_many },	{ "contexts", run_contexts },
+		{ "ends", run_ends },	{ "silent", run_silent },
+		{ "steps", run_steps },
 	};
 	size_t i;
 

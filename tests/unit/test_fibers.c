@@ -37,10 +37,13 @@ static void teardown(void)
 #define LEFT(ns) rec_flow(FLOW_THREAD_LEFT, 0, 0, ns)
 #define MAKE(at, ns) rec_flow(FLOW_CONTEXT_MAKE, at, 0, ns)
 #define LINK(at, ns) rec_flow(FLOW_CONTEXT_LINK, at, 0, ns)
+#define OVER(link, ns) rec_flow(FLOW_CONTEXT_END, link, 0, ns)
 #define SAVE(at, sp, ns) rec_flow(FLOW_CONTEXT_SAVE, at, sp, ns)
 #define SWITCH(at, ns) rec_flow(FLOW_CONTEXT_SWITCH, at, 0, ns)
-/* What swapcontext() and makecontext() record. */
+/* What swapcontext() and makecontext() record; of a context whose end is told,
+ * and of one whose end has to be guessed. */
 #define SWAP(from, sp, to, ns) SAVE(from, sp, ns), SWITCH(to, ns)
+#define TOLD(at, ns) SAVE(at, 0x900, ns), MAKE(at, ns)
 #define CONTEXT(at, link, ns) SAVE(at, 0x900, ns), MAKE(at, ns), LINK(link, ns)
 
 #define UNKNOWN                                                              \
@@ -497,6 +500,113 @@ START_TEST(fibers_calls_below_both_stack_pointers_are_of_the_nearer)
 }
 END_TEST
 
+START_TEST(fibers_context_that_is_told_to_be_over_is)
+{
+	/* All on one stack pointer: hints say nothing. */
+	g_text->times = true;
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1),
+			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
+			     E(5, 0x900, 4), B(1, 0x900, 5), E(1, 0x900, 6),
+			     OVER(MAIN, 7), B(2, 0x900, 8), E(2, 0x900, 9),
+			     E(1, 0x900, 10)),
+			 "@0(1 1:@3(5 1:@4) 1:@5(1 1:@6) @8(2 @9) @10)");
+	ck_assert_uint_eq(repaired(), 0);
+	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
+}
+END_TEST
+
+START_TEST(fibers_context_that_is_over_ends_what_is_open)
+{
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1),
+			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
+			     OVER(MAIN, 4), E(1, 0x900, 5)),
+			 "(1 1:(5 1:context) )");
+}
+END_TEST
+
+START_TEST(fibers_context_that_is_over_starts_the_linked_one)
+{
+	/* Which was made and has not run; then that one's goes to main. */
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1), TOLD(CO2, 1),
+			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
+			     E(5, 0x900, 4), OVER(CO2, 5), B(6, 0x900, 6),
+			     E(6, 0x900, 7), OVER(MAIN, 8), B(2, 0x900, 9),
+			     E(2, 0x900, 10), E(1, 0x900, 11)),
+			 "(1 1:(5 1:) 1:(6 1:) (2 ) )");
+	ck_assert_uint_eq(g_text->contexts, 1);
+	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
+}
+END_TEST
+
+START_TEST(fibers_context_that_is_over_and_linked_to_itself_starts_anew)
+{
+	RUN(B(1, 0x900, 0), TOLD(CO, 1), SWAP(MAIN, 0x900, CO, 2),
+	    B(5, 0x900, 3), E(5, 0x900, 4), OVER(CO, 5), B(5, 0x900, 6),
+	    E(5, 0x900, 7), OVER(MAIN, 8), E(1, 0x900, 9));
+	ck_assert_uint_eq(g_text->contexts, 1);
+	ck_assert_uint_eq(g_text->open, 0);
+	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
+}
+END_TEST
+
+START_TEST(fibers_context_that_is_over_without_link_calls_exit)
+{
+	/* What atexit() knows runs on its stack. */
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1),
+			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
+			     E(5, 0x900, 4), OVER(0, 5), B(6, 0x900, 6),
+			     E(6, 0x900, 7)),
+			 "(1 1:(5 1:) 1:(6 1:) )");
+}
+END_TEST
+
+START_TEST(fibers_unknown_context_that_is_told_to_be_over_is)
+{
+	/* After one was told, none is guessed. */
+	ck_assert_str_eq(
+		RUN(B(1, 0x900, 0), SWAP(MAIN, 0x900, CO, 1), B(5, 0x5900, 2),
+		    E(5, 0x5900, 3), OVER(MAIN, 4), SWAP(MAIN, 0x900, CO2, 5),
+		    B(5, 0x5900, 6), E(5, 0x5900, 7), B(1, 0x880, 8),
+		    E(1, 0x880, 9), OVER(MAIN, 10), E(1, 0x900, 11)),
+		"(1 1:" UNKNOWN " 1:(5 1:) 1:" UNKNOWN " 1:(5 1:) 1:(1 1:) )");
+	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 2);
+}
+END_TEST
+
+START_TEST(fibers_thread_that_began_in_a_context_goes_on_without)
+{
+	/* main() has no hooks and was never saved. */
+	ck_assert_str_eq(RUN(B(5, 0x900, 0), E(5, 0x900, 1), OVER(MAIN, 2),
+			     B(6, 0x700, 3), E(6, 0x700, 4)),
+			 "(5 ) (6 )");
+	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
+}
+END_TEST
+
+START_TEST(fibers_context_without_a_fiber_ends_nobody_elses)
+{
+	/* CO runs, and CO2, for which there is no memory, on its fiber. */
+	const struct record before[] = {
+		B(1, 0x900, 0),		  TOLD(CO, 1),	   TOLD(CO2, 1),
+		SWAP(MAIN, 0x900, CO, 2), B(5, 0x5900, 3),
+	};
+	size_t done;
+
+	ck_assert_int_eq(fibers_run(&g_text->fibers, before, ARRAY_SIZE(before),
+				    UINT64_MAX, &done),
+			 0);
+	g_text->fibers.full = true;
+	RUN(SWAP(CO, 0x5900, CO2, 4), B(6, 0x5800, 5), E(6, 0x5800, 6),
+	    OVER(CO, 7), E(5, 0x5900, 8), OVER(MAIN, 9), B(2, 0x800, 10),
+	    E(2, 0x800, 11), E(1, 0x900, 12));
+	ck_assert_uint_eq(g_text->contexts, 1);
+	ck_assert_uint_eq(g_text->open, 0);
+	ck_assert_uint_eq(repaired(), 0);
+	ck_assert_uint_eq(fibers_counts(&g_text->fibers).orphan_ends, 0);
+	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 1);
+}
+END_TEST
+
 START_TEST(fibers_context_linked_to_itself_stays_its_own)
 {
 	RUN(B(1, 0x900, 0), CONTEXT(CO, CO, 1), SWAP(MAIN, 0x900, CO, 2),
@@ -843,6 +953,20 @@ static void add_contexts(TCase *tcase)
 	tcase_add_test(
 		tcase,
 		fibers_calls_below_both_stack_pointers_are_of_the_nearer);
+	tcase_add_test(tcase, fibers_context_that_is_told_to_be_over_is);
+	tcase_add_test(tcase, fibers_context_that_is_over_ends_what_is_open);
+	tcase_add_test(tcase,
+		       fibers_context_that_is_over_starts_the_linked_one);
+	tcase_add_test(
+		tcase,
+		fibers_context_that_is_over_and_linked_to_itself_starts_anew);
+	tcase_add_test(tcase,
+		       fibers_context_that_is_over_without_link_calls_exit);
+	tcase_add_test(tcase,
+		       fibers_unknown_context_that_is_told_to_be_over_is);
+	tcase_add_test(tcase,
+		       fibers_thread_that_began_in_a_context_goes_on_without);
+	tcase_add_test(tcase, fibers_context_without_a_fiber_ends_nobody_elses);
 	tcase_add_test(tcase, fibers_context_linked_to_itself_stays_its_own);
 	tcase_add_test(tcase, fibers_context_that_is_over_cannot_go_on);
 	tcase_add_test(tcase, fibers_context_over_is_used_for_the_next_one);
