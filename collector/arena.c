@@ -29,6 +29,7 @@
 #include "collector/modules.h"
 #include "collector/process.h"
 #include "collector/recording.h"
+#include "collector/sites.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/futex.h"
@@ -167,6 +168,9 @@ static void arena_free(struct arena *arena)
 {
 	if (arena->map_log)
 		close_map_log(arena);
+	if (arena->sites)
+		sites_close(arena->sites);
+	sites_put(&arena->sites);
 	if (arena->recording) {
 		count_unslotted(arena);
 		recording_put(&arena->recording);

@@ -20,6 +20,7 @@
 struct map_log;
 struct process;
 struct recording;
+struct sites;
 struct thread;
 
 struct arena {
@@ -43,6 +44,7 @@ struct arena {
 	uint32_t live_threads;
 	struct pause_list pauses; /* main thread begins and ends them */
 	struct map_log *map_log; /* a reference */
+	struct sites *sites; /* a reference; set when it is attached */
 	size_t map_events; /* of it that its drain worker knows of */
 	size_t map_opened; /* and that the jobs thread has dealt with */
 	uint64_t idle_since_ns; /* main thread: no process left since */

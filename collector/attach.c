@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "collector/arena.h"
+#include "collector/categories.h"
 #include "collector/collect_options.h"
 #include "collector/collector.h"
 #include "collector/drain.h"
@@ -25,6 +26,7 @@
 #include "collector/process.h"
 #include "collector/recording.h"
 #include "collector/session.h"
+#include "collector/sites.h"
 
 #define FOLDER_TRIES 100
 
@@ -160,6 +162,10 @@ static int begin(struct collector *collector, struct arena *arena,
 			       : WIRE_CLOCK_BOOTTIME;
 	arena->recording->ring_cells = arena->ring_cells;
 	arena->jobs = collector->jobs;
+	categories_write(arena->page, collector->categories);
+	err = sites_new(arena->page, collector->symbols, &arena->sites);
+	if (err)
+		return err;
 	err = drain_add(collector->drain, arena);
 	if (err)
 		return err;

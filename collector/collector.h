@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "collector/session.h"
+#include "shared/ring_shm.h"
 
 struct arena;
 struct clock_sync;
@@ -38,6 +39,7 @@ struct collector {
 	struct arena *arenas;
 	bool closing; /* no program is accepted any more */
 	bool paused; /* new sessions are, too */
+	char categories[CATEGORIES_BYTES]; /* of new sessions; "": all */
 	uint64_t last_session;
 	struct session_limits limits;
 

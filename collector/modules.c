@@ -43,9 +43,11 @@
 #include "collector/map_log.h"
 #include "collector/mapped_file.h"
 #include "collector/maps.h"
+#include "collector/sites.h"
 #include "collector/symbol_name.h"
 #include "collector/symbols.h"
 #include "shared/compiler.h"
+#include "shared/ring_shm.h"
 
 /* Unknown addresses may make us spend a tenth of the time on the map; what
  * was not spent may be saved up to this. */
@@ -59,6 +61,7 @@ static const char g_unknown[] = "[unknown]";
 struct modules {
 	struct symbol_cache *cache;
 	struct map_log *log; /* a reference; NULL: nothing is told */
+	struct sites *sites; /* a reference; NULL: there are none */
 	pid_t pid, inner_pid;
 	int proc_fd; /* O_PATH of /proc/PID; -errno of opening it */
 	int root_fd; /* O_PATH of its root as it was at first; or -1 */
@@ -551,10 +554,17 @@ int modules_fork(struct modules *parent, pid_t pid, pid_t inner_pid,
 	if (modules->root_fd < 0)
 		modules->root_fd = fcntl(parent->root_fd, F_DUPFD_CLOEXEC, 0);
 	modules->was_read = true;
+	if (parent->sites)
+		modules->sites = sites_get(parent->sites);
 	modules->claimed = claimed;
 	modules->parent = modules_get(parent);
 	*out = modules;
 	return 0;
+}
+
+void modules_set_sites(struct modules *modules, struct sites *sites)
+{
+	modules->sites = sites_get(sites);
 }
 
 struct modules *modules_get(struct modules *modules)
@@ -581,6 +591,7 @@ void modules_put(struct modules **modules_ptr)
 	modules_put(&modules->parent);
 	load_map_release(&modules->map);
 	map_log_put(&modules->log);
+	sites_put(&modules->sites);
 	if (modules->proc_fd >= 0)
 		close(modules->proc_fd);
 	if (modules->root_fd >= 0)
@@ -697,12 +708,30 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 					   out->offset);
 }
 
+/* Whatever is loaded and unloaded, a site stays what it is. */
+static void resolve_site(struct modules *modules, uint32_t id,
+			 struct symbol *out)
+{
+	const struct site *site = sites_find(modules->sites, id);
+
+	*out = (struct symbol){ .name = site->name,
+				.module = SITE_MODULE,
+				.build_id = "",
+				.offset = id,
+				.found = site->known,
+				.site = site };
+}
+
 void modules_resolve(struct modules *modules, uint64_t address,
 		     uint32_t generation, struct symbol *out)
 {
 	struct place place;
 	bool is_known;
 
+	if (modules->sites && address < SITES_MAX) {
+		resolve_site(modules, (uint32_t)address, out);
+		return;
+	}
 	modules_follow(modules);
 	is_known = find_place(modules, address, generation, &place);
 	if (!is_known && may_refresh(modules)) {

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 struct map_log;
+struct site;
+struct sites;
 struct modules; /* reference counted; every call is safe from any thread */
 struct symbol_file;
 struct symbol_cache; /* symbols.h: shared by all processes of a collector */
@@ -39,6 +41,9 @@ void modules_put(struct modules **modules);
  */
 int modules_fork(struct modules *parent, pid_t pid, pid_t inner_pid,
 		 uint32_t claimed, struct modules **out);
+/* What addresses below SITES_MAX are: takes a reference. Once, before
+ * another thread asks for one; the children that fork have the same. */
+void modules_set_sites(struct modules *modules, struct sites *sites);
 /* Take in what the map log says, and open the files at once. Cheap when that
  * is nothing new; else it reads files. */
 void modules_follow(struct modules *modules);
@@ -59,6 +64,8 @@ struct symbol {
 	uint64_t offset; /* virtual address in the module's file, as nm and
 			  * addr2line have it */
 	bool found; /* a symbol table knew it */
+	const struct site *site; /* it is no function, but the site of an
+				  * annotation; as long as @modules; or NULL */
 };
 
 /*

@@ -237,8 +237,10 @@ int process_new(struct collector *collector, struct arena *arena, pid_t pid,
 	process->start_flow = arena->start_flow;
 	err = modules_new(pid, inner_pid, arena->map_log, collector->symbols,
 			  &process->modules);
-	if (!err)
+	if (!err) {
+		modules_set_sites(process->modules, arena->sites);
 		err = loop_add(collector->loop, &process->watch);
+	}
 	if (err) {
 		process_free(process);
 		return err;
