@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "collector/categories.h"
 #include "collector/ctl_wire.h"
 #include "collector/log.h"
 #include "collector/size.h"
@@ -25,6 +26,7 @@
 static const char usage[] =
 	"usage: perfrec ctl [options] list\n"
 	"       perfrec ctl [options] pause|resume|flush|stop [TARGET]\n"
+	"       perfrec ctl [options] categories [TARGET] LIST\n"
 	"Control a running perfrec-collect.\n"
 	"\n"
 	"  list           what is being recorded\n"
@@ -35,6 +37,9 @@ static const char usage[] =
 	"                 it; names the files when they are complete\n"
 	"  stop           end the recording of TARGET, which runs on; without\n"
 	"                 a TARGET: end perfrec-collect\n"
+	"  categories     which annotations (perfrec.h) are recorded from now "
+	"on:\n"
+	"                 LIST as of perfrec record --categories; '*' is all\n"
 	"\n"
 	"TARGET is the pid or the name of a program, or of its folder; "
 	"without\n"
@@ -52,6 +57,7 @@ struct ctl_options {
 	const char *socket, *dir;
 	bool json;
 	const char *verb, *target; /* target: NULL for all */
+	const char *list; /* of categories; NULL: another verb */
 };
 
 enum { OPT_SOCKET = 256, OPT_JSON, OPT_HELP };
@@ -81,8 +87,8 @@ static int take_option(int c, char **argv, struct ctl_options *options)
 
 static bool is_verb(const char *word)
 {
-	static const char *const verbs[] = { "list", "pause", "resume", "flush",
-					     "stop" };
+	static const char *const verbs[] = { "list",  "pause", "resume",
+					     "flush", "stop",  "categories" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (!strcmp(word, verbs[i]))
@@ -97,18 +103,34 @@ static int wrong(const char *what, const char *word)
 	return USAGE_WRONG;
 }
 
+/* The list is the last word. */
+static int take_list(int argc, char **argv, struct ctl_options *options)
+{
+	if (argc < 2)
+		return wrong("give a list, such as 'net*,-net.debug'", NULL);
+	options->list = argv[argc - 1];
+	if (categories_valid(options->list))
+		return USAGE_GO_ON;
+	return wrong("such a list there cannot be", "");
+}
+
 static int take_words(int argc, char **argv, struct ctl_options *options)
 {
 	if (argc < 1)
 		return wrong("give a command, such as list", NULL);
 	if (!is_verb(argv[0]))
 		return wrong("unknown command", argv[0]);
+	if (!strcmp(argv[0], "categories")) {
+		if (take_list(argc, argv, options) != USAGE_GO_ON)
+			return USAGE_WRONG;
+		argc--;
+	}
 	if (argc > 2)
 		return wrong("one target at a time", argv[2]);
 	options->verb = argv[0];
-	options->target = argv[1];
+	options->target = argc > 1 ? argv[1] : NULL;
 	if (argc == 2 && (!argv[1][0] || strchr(argv[1], '\n') ||
-			  strlen(argv[1]) > CTL_REQUEST_MAX / 2))
+			  strlen(argv[1]) > CTL_REQUEST_MAX / 4))
 		return wrong("such a name nobody has", "");
 	if (options->socket && options->dir)
 		return wrong("give --socket or -o, not both", NULL);
@@ -221,10 +243,11 @@ static int no_answer(int err)
 static int ask(int fd, const struct ctl_options *options, char *answer)
 {
 	char request[CTL_REQUEST_MAX];
-	size_t length =
-		(size_t)snprintf(request, sizeof(request), "%s%s%s\n",
-				 options->verb, options->target ? " " : "",
-				 options->target ? options->target : "");
+	size_t length = (size_t)snprintf(
+		request, sizeof(request), "%s%s%s%s%s\n", options->verb,
+		options->target ? " " : "",
+		options->target ? options->target : "",
+		options->list ? "\t" : "", options->list ? options->list : "");
 	ssize_t got;
 
 	if (send(fd, request, length, MSG_NOSIGNAL) != (ssize_t)length)
@@ -388,6 +411,8 @@ static void print_answer(const struct ctl_options *options,
 			       json_object_get(answer, "collector"), "pid"));
 	else if (!strcmp(options->verb, "stop"))
 		print_done("ended", answer);
+	else if (!strcmp(options->verb, "categories"))
+		print_done("told", answer);
 	else
 		print_done(!strcmp(options->verb, "pause") ? "paused"
 							   : "resumed",

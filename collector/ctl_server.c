@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "collector/arena.h"
+#include "collector/categories.h"
 #include "collector/clock_sync.h"
 #include "collector/collector.h"
 #include "collector/ctl_answer.h"
@@ -127,6 +128,7 @@ struct choice {
 	struct arena **arena;
 	size_t count;
 	bool all; /* no target was named */
+	const char *list; /* of categories; NULL: none was given */
 };
 
 typedef void verb_run(struct connection *connection,
@@ -165,6 +167,24 @@ static void run_resume(struct connection *connection,
 		       const struct choice *choice)
 {
 	set_paused(connection, choice, false);
+}
+
+static void run_categories(struct connection *connection,
+			   const struct choice *choice)
+{
+	struct collector *collector = connection->server->collector;
+	size_t i;
+
+	if (!choice->list || !categories_valid(choice->list)) {
+		answer(connection,
+		       ctl_answer_error("such a list there cannot be"));
+		return;
+	}
+	for (i = 0; i < choice->count; i++)
+		session_categories(choice->arena[i], choice->list);
+	if (choice->all)
+		strcpy(collector->categories, choice->list);
+	answer(connection, tell(connection, choice));
 }
 
 /* Takes @json, the answer, over. */
@@ -207,9 +227,9 @@ static void run_stop(struct connection *connection, const struct choice *choice)
 }
 
 static void obey(struct connection *connection, verb_run *run,
-		 const char *target)
+		 const char *target, const char *list)
 {
-	struct choice choice = { .all = !target[0] };
+	struct choice choice = { .all = !target[0], .list = list };
 	json_t *error = NULL;
 	int err = ctl_answer_select(connection->server->collector, target,
 				    &choice.arena, &choice.count, &error);
@@ -223,7 +243,7 @@ static void obey(struct connection *connection, verb_run *run,
 	free(choice.arena);
 }
 
-/* @line is "VERB" or "VERB TARGET". */
+/* @line is "VERB", "VERB TARGET", or with a TAB and a LIST behind it. */
 static void take_request(struct connection *connection, char *line)
 {
 	static const struct {
@@ -232,18 +252,22 @@ static void take_request(struct connection *connection, char *line)
 	} verbs[] = {
 		{ "list", run_list },	  { "pause", run_pause },
 		{ "resume", run_resume }, { "flush", run_flush },
-		{ "stop", run_stop },
+		{ "stop", run_stop },	  { "categories", run_categories },
 	};
-	char *space = strchr(line, ' ');
-	const char *target = space ? space + 1 : "";
+	char *tab = strchr(line, '\t'), *space;
+	const char *target;
 	size_t i;
 
+	if (tab)
+		*tab = '\0';
+	space = strchr(line, ' ');
+	target = space ? space + 1 : "";
 	if (space)
 		*space = '\0';
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(line, verbs[i].name))
 			continue;
-		obey(connection, verbs[i].run, target);
+		obey(connection, verbs[i].run, target, tab ? tab + 1 : NULL);
 		return;
 	}
 	answer(connection, ctl_answer_error("unknown request"));

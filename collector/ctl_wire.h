@@ -7,6 +7,7 @@
  * The request is a line: a verb and, after a space, a target:
  *
  *     list | pause [TARGET] | resume [TARGET] | flush [TARGET] | stop [TARGET]
+ *     categories [TARGET] TAB LIST
  *
  * A target is the process id of a program, its name, or its folder's name; none
  * means all of them. The answer is one JSON object, up to the end of file:
@@ -20,7 +21,7 @@
 #ifndef PERFREC_COLLECTOR_CTL_WIRE_H
 #define PERFREC_COLLECTOR_CTL_WIRE_H
 
-#define CTL_REQUEST_MAX 512 /* bytes, the newline included */
+#define CTL_REQUEST_MAX 8192 /* bytes, the newline included */
 #define CTL_ANSWER_MAX (16u << 20)
 
 #endif

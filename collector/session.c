@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "collector/arena.h"
+#include "collector/categories.h"
 #include "collector/clock_sync.h"
 #include "collector/collector.h"
 #include "collector/log.h"
@@ -200,6 +201,13 @@ void session_pause(struct arena *arena, bool paused)
 	else
 		pause_end(&arena->pauses, now);
 	set_control(arena);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+void session_categories(struct arena *arena, const char *text)
+{
+	pthread_mutex_lock(&arena->lock);
+	categories_write(arena->page, text);
 	pthread_mutex_unlock(&arena->lock);
 }
 
