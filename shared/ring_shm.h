@@ -133,7 +133,7 @@ struct slot_shm {
 	uint64_t wait_ticks; /* time blocked on a full ring, since claim */
 	uint64_t paused_spans; /* not recorded while paused, since claim */
 	uint32_t claim_map; /* generation of the load map at the claim */
-	uint32_t pad_claim;
+	uint32_t paused_allocs; /* as paused_spans; the rest of 2^32 */
 	uint64_t dropped_allocs; /* ALLOC and the like, since claim */
 	uint64_t dropped_frees; /* FREE and the like, since claim */
 	uint64_t dropped_notes; /* instants, counter values ... since claim */
@@ -200,7 +200,8 @@ _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
 
 /* Sites of annotations, written by the program, once each: site_shm.h. */
 #define SITES_MAX 65536 /* ids 1 to SITES_MAX - 1 */
-#define SITE_BYTES (16u << 20)
+/* All of the fixed part fits where "ulimit -v" leaves 200 MB (hello.c). */
+#define SITE_BYTES (8u << 20)
 
 #define ARENA_SLOTS 65536
 #define ARENA_MAP \
