@@ -5,7 +5,7 @@
 # tests/e2e/*.sh), N at a time (default 2), each in a fresh folder of its own.
 #
 # A test is a shell script. It fails by a non-zero status, skips by status 77
-# with the reason as its last line of output, and gets 60 seconds unless a
+# with the reason as its last line of output, and gets 180 seconds unless a
 # line "# timeout: SECONDS" in it says otherwise. It sees:
 #
 #     TOP      this source tree
@@ -28,7 +28,7 @@ run_one()
 	dir=$(mktemp -d "${TMPDIR:-/tmp}/perfrec-e2e.XXXXXX") || exit 1
 	log=$dir.log
 	limit=$(sed -n 's/^# timeout: *\([0-9]*\)$/\1/p' "$test")
-	limit=${limit:-60}
+	limit=${limit:-180}
 
 	(
 		cd "$dir" || exit 1
