@@ -78,4 +78,4 @@ collector_is_gone()
 {
 	! pgrep -f "perfrec-collect .*$PWD/last" >/dev/null
 }
-wait_for 5 collector_is_gone
+wait_for 60 collector_is_gone

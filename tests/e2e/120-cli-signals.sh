@@ -48,7 +48,7 @@ start()
 	rm -f up
 	"$PERFREC" record -q "$@" >out 2>err &
 	perfrec=$!
-	wait_for 20 test -s up
+	wait_for 60 test -s up
 }
 
 # Sent to perfrec alone: passed on.
@@ -75,9 +75,9 @@ mkfifo keys
 script -qefc "'$PERFREC' record -q ./counts; echo status \$?" typescript \
 	<keys >/dev/null 2>&1 &
 exec 3>keys
-wait_for 20 test -s up
+wait_for 60 test -s up
 printf '\003' >&3
-wait_for 20 grep -q 'status 4' typescript
+wait_for 60 grep -q 'status 4' typescript
 exec 3>&-
 wait
 expect_match typescript 'status 41'
@@ -88,11 +88,11 @@ rm -f up
 script -qefc "bash -m -c '\"$PERFREC\" record -q ./counts; echo stopped \$?;
 	fg >/dev/null; echo status \$?'" typescript <keys >/dev/null 2>&1 &
 exec 3>keys
-wait_for 20 test -s up
+wait_for 60 test -s up
 printf '\032' >&3
-wait_for 20 grep -q 'stopped 148' typescript
+wait_for 60 grep -q 'stopped 148' typescript
 kill -USR1 "$(cat up)"
-wait_for 20 grep -q 'status 4' typescript
+wait_for 60 grep -q 'status 4' typescript
 exec 3>&-
 wait
 expect_match typescript 'status 41' 'signal 10'

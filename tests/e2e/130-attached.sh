@@ -10,7 +10,7 @@ build_calls
 start_daemon
 run preload ./calls 1000 7
 expect_status 7
-wait_for 10 sh -c 'ls data/calls-*/summary.json 2>/dev/null'
+wait_for 60 sh -c 'ls data/calls-*/summary.json 2>/dev/null'
 
 # One that still runs when the recording ends.
 mkfifo hold
@@ -26,7 +26,7 @@ int main(void)
 SOURCE
 preload ./waits &
 exec 3>hold
-wait_for 10 sh -c 'ls -d data/waits-*'
+wait_for 60 sh -c 'ls -d data/waits-*'
 stop_daemon
 exec 3>&-
 wait

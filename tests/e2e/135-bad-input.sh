@@ -15,7 +15,7 @@ refused()
 {
 	expected=$1 regex=$2
 	shift 2
-	run timeout 20 "$@"
+	run timeout 100 "$@"
 	expect_error "$expected" "$regex"
 	expect_none perfrec.data new
 }

@@ -27,7 +27,7 @@ start()
 	rm -f up go
 	"$PERFREC" record -o data ./waits >out 2>err &
 	perfrec=$!
-	wait_for 20 test -e up
+	wait_for 60 test -e up
 	collector=$(pgrep -P $perfrec perfrec-collect) || fail 'no collector'
 }
 is_gone()
@@ -38,7 +38,7 @@ is_gone()
 # The collector dies: the program goes on, and perfrec says so.
 start
 kill -9 "$collector"
-wait_for 20 test -s err
+wait_for 60 test -s err
 touch go
 wait $perfrec
 expect_eq 'status' $? 7
@@ -51,11 +51,11 @@ expect_error 1 "'data' is no finished recording"
 # Such a trace counts as a recording: the next run keeps it as the old one.
 start
 kill -9 $perfrec
-wait_for 20 is_gone "$collector"
+wait_for 60 is_gone "$collector"
 expect_eq 'folders' "$(echo data*)" 'data data.old'
 [ -s data/summary.json ] || fail 'the collector did not finish'
 touch go
-wait_for 20 grep -q ended out
+wait_for 60 grep -q ended out
 
 # It cannot start.
 mkdir nest

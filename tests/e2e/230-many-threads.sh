@@ -45,7 +45,7 @@ int main(void)
 }
 SOURCE
 
-run timeout 40 "$PERFREC" record -q -o data ./herd
+run timeout 100 "$PERFREC" record -q -o data ./herd
 expect_status 0
 sort out >called
 json data/summary.json '.processes[0] | .pid as $pid | .threads[] |

@@ -142,7 +142,7 @@ recorded()
 	"$@" >expected
 	expected=$?
 	run env LD_PRELOAD="$O/tests/progs/libcount_preload.so" \
-		COUNT_OUT="$PWD/count" timeout 30 \
+		COUNT_OUT="$PWD/count" timeout 100 \
 		"$PERFREC" record -q -o data "$@"
 	expect_status $expected
 	[ ! -s err ] || fail "$what: stderr: $(cat err)"

@@ -12,7 +12,7 @@ limited()
 {
 	want=$1
 	shift
-	run timeout 20 "$PERFREC" record -q -o data \
+	run timeout 100 "$PERFREC" record -q -o data \
 		sh -c "ulimit $*; exec ./calls 1000 7"
 	expect_status 7
 	cmp -s expected out || fail "ulimit $*: output has changed"
@@ -41,7 +41,7 @@ limited recorded -l 0
 # must fare as it does without perfrec.
 (ulimit -n 3; ./calls 1000 7) >plain 2>&1
 expect_eq 'ulimit -n 3, alone' $? 127
-run timeout 20 "$PERFREC" record -q -o data \
+run timeout 100 "$PERFREC" record -q -o data \
 	sh -c "ulimit -n 3; exec ./calls 1000 7"
 expect_status 127
 # It lowers its limits when it runs already.
@@ -63,14 +63,14 @@ int main(void)
 	return dup(2) < 0 ? 5 : 6;
 }
 SOURCE
-run timeout 20 "$PERFREC" record -q -o data ./lowers
+run timeout 100 "$PERFREC" record -q -o data ./lowers
 expect_status 5
 expect_eq 'spans of one that lowers its limits' \
 	"$(json data/summary.json '.totals | .spans, .dropped_spans' |
 		tr '\n' ' ')" '3000001 0 '
 
 # --max-size: the trace ends, the counts go on.
-run timeout 20 "$PERFREC" record -o data --max-size 1M ./calls 3000000 7
+run timeout 100 "$PERFREC" record -o data --max-size 1M ./calls 3000000 7
 expect_status 7
 expect_match err 'max-size reached'
 expect_eq 'spans beyond --max-size' "$(json data/summary.json .totals.spans)" \

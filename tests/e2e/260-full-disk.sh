@@ -17,7 +17,7 @@ mount -t tmpfs -o size=2M none disk || fail 'cannot mount'
 
 for compress in '' --compress; do
 	# Calls of so many different lengths are not much smaller compressed.
-	run timeout 20 "$PERFREC" record $compress -o disk/data \
+	run timeout 100 "$PERFREC" record $compress -o disk/data \
 		--max-size 1G ./calls 3000000 7
 	expect_status 7
 	cmp -s expected out || fail 'output has changed'
@@ -34,7 +34,7 @@ done
 
 # Not even room for a summary.
 head -c 2097152 /dev/zero >disk/full
-run timeout 20 "$PERFREC" record -o disk/data ./calls 1000 7
+run timeout 100 "$PERFREC" record -o disk/data ./calls 1000 7
 expect_status 7
 expect_match err "cannot write 'disk/data/summary.json': No space left"
 rm -rf disk/*
@@ -45,7 +45,7 @@ mv data disk/data
 ln -s disk/data data
 preload ./calls 3000000 >out || fail "status $?"
 cmp -s expected out || fail 'output has changed'
-wait_for 10 grep -q 'No space left' collect.log
+wait_for 60 grep -q 'No space left' collect.log
 rm -rf disk/data/*
 preload ./calls 1000 >out || fail "status $?"
 stop_daemon

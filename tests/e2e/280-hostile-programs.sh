@@ -8,7 +8,7 @@
 
 seed=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 echo "seed $seed"
-hostile="timeout 40 $O/tests/progs/hostile perfrec.sock"
+hostile="timeout 100 $O/tests/progs/hostile perfrec.sock"
 build_calls
 build slow <<'SOURCE'
 #include <time.h>
@@ -63,9 +63,9 @@ let_go()
 $hostile silent 300 <hold >silent &
 silent=$!
 exec 5>hold
-wait_for 10 grep -q ready silent
-wait_for 20 grep -q 'connected and said nothing' collect.log
-wait_for 20 let_go
+wait_for 60 grep -q ready silent
+wait_for 60 grep -q 'connected and said nothing' collect.log
+wait_for 60 let_go
 PERFREC_QUIET=0 preload ./calls 1000 >out 2>err
 [ ! -s err ] || fail "after silent connections: $(cat err)"
 exec 5>&-
@@ -75,10 +75,10 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 666 perfrec.sock
 	# The build directory may be out of that user's reach.
 	cp "$O/tests/progs/hostile" .
-	setpriv --reuid 65534 --clear-groups timeout 40 ./hostile perfrec.sock \
+	setpriv --reuid 65534 --clear-groups timeout 100 ./hostile perfrec.sock \
 		storm 3 2>other ||
 		cat other
-	wait_for 10 grep -q 'runs as another user' collect.log
+	wait_for 60 grep -q 'runs as another user' collect.log
 fi
 # The last recordings end, and nothing of any stays open.
 tries=0

@@ -56,7 +56,7 @@ timed()
 	shift
 	rm -f ./*.o
 	began=$(date +%s%N)
-	timeout 60 "$@" make -j2 >out 2>err || fail "$*: $(cat err)"
+	timeout 100 "$@" make -j2 >out 2>err || fail "$*: $(cat err)"
 	echo $((($(date +%s%N) - began) / 1000000)) >>"$file"
 	[ ! -s err ] || fail "$*: $(cat err)"
 }

@@ -44,7 +44,7 @@ calls=$((1 + 5 * (1 + 200 * 301 * 3)))
 # cut SIZE [OPTION...]: record with this limit; leaves trace.json.
 cut()
 {
-	run timeout 20 "$PERFREC" record -q -o data --max-size "$@" ./nest
+	run timeout 100 "$PERFREC" record -q -o data --max-size "$@" ./nest
 	expect_status 0
 	bytes=$(stat -c %s data/trace.pftrace)
 	[ "$bytes" -le "$1" ] || fail "$*: the trace has $bytes bytes"

@@ -67,8 +67,8 @@ expect_calls()
 
 "$PERFREC" record -q -o data ./steps >record.out 2>&1 &
 perfrec=$!
-wait_for 20 test -e did.main
-wait_for 20 test -e did.thread
+wait_for 60 test -e did.main
+wait_for 60 test -e did.thread
 flush
 first=$profile
 expect_calls 1 main

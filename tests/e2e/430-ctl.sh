@@ -60,13 +60,13 @@ start()
 	mkdir "$1"
 	LD_PRELOAD=$SHIM ./steps "$1" 7 >"$1/out" &
 	program=$!
-	wait_for 20 test -e "$1/did.0"
+	wait_for 60 test -e "$1/did.0"
 }
 # go_on DIR N: let it do step N, and wait until it has.
 go_on()
 {
 	: >"$1/do.$2"
-	[ "$2" -eq 3 ] || wait_for 20 test -e "$1/did.$2"
+	[ "$2" -eq 3 ] || wait_for 60 test -e "$1/did.$2"
 }
 # field PID NAME: of that program in the list.
 field()
@@ -104,7 +104,7 @@ start a
 a=$program
 start b
 b=$program
-wait_for 20 is "$a" spans 1002
+wait_for 60 is "$a" spans 1002
 expect_eq 'state' "$(field "$a" state)" recording
 expect_eq 'threads' "$(field "$a" threads)" 1
 expect_eq 'lost' "$(field "$a" lost)" 0
@@ -159,7 +159,7 @@ expect_eq 'its output' "$(cat b/out)" ended
 go_on a 3
 wait "$a"
 expect_eq 'status of a paused program' $? 7
-wait_for 20 test -s "data/steps-$a/summary.json"
+wait_for 60 test -s "data/steps-$a/summary.json"
 expect_eq 'before' "$(calls "data/steps-$a" before)" 1000
 expect_eq 'during' "$(calls "data/steps-$a" during)" 0
 expect_eq 'after' "$(calls "data/steps-$a" after)" 200
@@ -174,14 +174,14 @@ run ctl pause
 expect_status 0
 start a
 a=$program
-wait_for 20 is "$a" state paused
+wait_for 60 is "$a" state paused
 go_on a 1
 run ctl resume
 expect_status 0
 go_on a 2
 go_on a 3
 wait "$a"
-wait_for 20 test -s "data/steps-$a/summary.json"
+wait_for 60 test -s "data/steps-$a/summary.json"
 expect_eq 'paused from the start: before' "$(calls "data/steps-$a" before)" 0
 expect_eq 'paused from the start: after' "$(calls "data/steps-$a" after)" 200
 expect_eq 'paused from the start: all' \
@@ -210,7 +210,7 @@ rm -rf a data
 mkdir a
 "$PERFREC" record -q -o data ./steps a 7 >a/out 2>err &
 perfrec=$!
-wait_for 20 test -e a/did.0
+wait_for 60 test -e a/did.0
 run ctl list
 expect_error 1 'no perfrec-collect serves'
 run ctl -o data pause

@@ -69,14 +69,14 @@ for i in $(seq 40); do
 	./client 'lis' stay &
 	clients="$clients $!"
 done
-wait_for 20 test -e up
+wait_for 60 test -e up
 answers()
 {
 	"$PERFREC" ctl list >/dev/null 2>&1
 }
-wait_for 20 answers
+wait_for 60 answers
 LD_PRELOAD=$SHIM ./calls 1000 >out || fail 'the program'
-wait_for 20 test -s "$(echo data/calls-*)/summary.json"
+wait_for 60 test -s "$(echo data/calls-*)/summary.json"
 kill $clients
 wait $clients 2>/dev/null
 clients=
@@ -89,7 +89,7 @@ no_more_files()
 {
 	[ "$(ls /proc/$collector/fd | wc -l)" -le "$files" ]
 }
-wait_for 20 no_more_files
+wait_for 60 no_more_files
 trap - EXIT
 stop_daemon
 expect_eq 'spans' "$(json data/calls-*/summary.json .totals.spans)" 1002

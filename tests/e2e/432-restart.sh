@@ -36,7 +36,7 @@ start()
 	mkdir "$1"
 	LD_PRELOAD=$SHIM ./waits "$1" >"$1/out" 2>"$1/err" &
 	program=$!
-	wait_for 20 test -e "$1/up"
+	wait_for 60 test -e "$1/up"
 }
 # end DIR PID: it ends as if nothing had happened.
 end()
@@ -52,7 +52,7 @@ again()
 {
 	"$O/perfrec-collect" -o data 2>collect.log &
 	collector=$!
-	wait_for 10 grep -q 'listening on' collect.log
+	wait_for 60 grep -q 'listening on' collect.log
 }
 
 start_daemon

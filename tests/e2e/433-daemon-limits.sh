@@ -23,12 +23,12 @@ folders()
 start_daemon --max-total 1000
 calls
 [ ! -s err ] || fail "$(cat err)"
-wait_for 20 test -s "$(echo data/calls-*)/summary.json"
+wait_for 60 test -s "$(echo data/calls-*)/summary.json"
 complete()
 {
 	"$PERFREC" ctl list --json 2>/dev/null | jq -e '.programs == []' >/dev/null
 }
-wait_for 20 complete
+wait_for 60 complete
 for i in $(seq 30); do
 	calls
 	expect_match err '^perfrec: not recording: .*too many|refused|limit'
@@ -60,14 +60,14 @@ rm -rf data
 : >collect.log
 (ulimit -n 40; exec "$O/perfrec-collect" -o data 2>collect.log) &
 collector=$!
-wait_for 10 grep -q 'listening on' collect.log
+wait_for 60 grep -q 'listening on' collect.log
 programs=
 for i in $(seq 20); do
 	LD_PRELOAD=$SHIM PERFREC_QUIET=1 ./waits "up.$i" &
 	programs="$programs $!"
 done
 for i in $(seq 20); do
-	wait_for 20 test -e "up.$i"
+	wait_for 60 test -e "up.$i"
 done
 : >go
 for pid in $programs; do
@@ -75,9 +75,9 @@ for pid in $programs; do
 	expect_eq 'status with few files' $? 7
 done
 expect_match collect.log 'too many files are open|Too many open files'
-wait_for 20 complete
+wait_for 60 complete
 calls
-wait_for 20 complete
-wait_for 20 test -s "$(echo data/calls-*)/summary.json"
+wait_for 60 complete
+wait_for 60 test -s "$(echo data/calls-*)/summary.json"
 expect_eq 'spans' "$(json data/calls-*/summary.json .totals.spans)" 1002
 stop_daemon

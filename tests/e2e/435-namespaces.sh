@@ -107,7 +107,7 @@ start()
 	unshare "$@" sh ./enter $prog LD_PRELOAD="$SHIM" ./inside/$prog at &
 	program=$!
 	for n in 0 1 2 3 4 5 6; do
-		wait_for 20 test -e at/up.$n
+		wait_for 60 test -e at/up.$n
 	done
 	rm -f libonly.so
 	expect_none inside/$prog
@@ -160,17 +160,17 @@ check()
 	main=$(first_of $prog)
 	last=$(last_of $prog)
 	for pid in $(cut -d ' ' -f 1 expected); do
-		wait_for 20 listed "$pid"
+		wait_for 60 listed "$pid"
 	done
 	# One is killed, which is noticed while the others run.
 	kill -KILL "$last"
-	wait_for 20 unlisted "$last"
+	wait_for 60 unlisted "$last"
 	listed "$main" || fail "$1: the others have ended as well"
 	touch at/go
 	wait $program
 	expect_eq "$1: status" $? 7
 	folder=data/$prog-$main
-	wait_for 20 test -s "$folder/summary.json"
+	wait_for 60 test -s "$folder/summary.json"
 	json "$folder/summary.json" '.processes[] |
 		"\(.pid) \([.threads[].tid] | sort | map(tostring) | join(" "))"' |
 		sort -n >got

@@ -26,10 +26,10 @@ receive()
 	perl -e 'open(F, "path"); $p = <F>; $p =~ s/^@/\0/; @ARGV = ($p);
 		do "./receive.pl"; die $@ if $@' >told &
 	receiver=$!
-	wait_for 20 test -e up
+	wait_for 60 test -e up
 	export NOTIFY_SOCKET="$2"
 	start_daemon
-	wait_for 20 grep -q '^READY=1$' told
+	wait_for 60 grep -q '^READY=1$' told
 	stop_daemon
 	unset NOTIFY_SOCKET
 	wait $receiver

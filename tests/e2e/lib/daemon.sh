@@ -14,7 +14,7 @@ start_daemon()
 	: >collect.log
 	"$O/perfrec-collect" -o data "$@" 2>collect.log &
 	collector=$!
-	wait_for 10 grep -q 'listening on' collect.log
+	wait_for 60 grep -q 'listening on' collect.log
 }
 
 # stop_daemon: in good order.
