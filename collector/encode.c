@@ -10,6 +10,11 @@
 #define TAG_TRACK_EVENT 0x5a /* .track_event, bytes */
 #define TAG_TYPE 0x48 /* TrackEvent.type, varint */
 #define TAG_NAME_IID 0x50 /* .name_iid, varint */
+#define TAG_CATEGORY_IID 0x18 /* .category_iids, varint */
+#define TAG_SOURCE_LOCATION_IID 0x110 /* .source_location_iid (34), varint */
+#define TAG_INTERNED_DATA 0x62 /* TracePacket.interned_data, bytes */
+#define TAG_CLOCK_ID 0x1d0 /* .timestamp_clock_id (58), varint */
+#define CLOCK_ID_BOOTTIME 6
 #define TYPE_SLICE_BEGIN 1
 #define TYPE_SLICE_END 2
 
@@ -36,6 +41,98 @@ void encoder_init(struct encoder *encoder, uint32_t sequence, uint64_t start_ns)
 	encoder->head = le64toh(word);
 }
 
+static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
+{
+	uint32_t iid = name_iid & ENCODE_IID_MASK;
+
+	if (name_iid & ENCODE_CATEGORY) {
+		*out++ = TAG_CATEGORY_IID;
+		out = encode_put_varint(out, iid);
+	}
+	if (iid) {
+		*out++ = TAG_NAME_IID;
+		out = encode_put_varint(out, iid);
+	}
+	if (name_iid & ENCODE_LOCATION) {
+		out = encode_put_varint(out, TAG_SOURCE_LOCATION_IID);
+		out = encode_put_varint(out, iid);
+	}
+	return out;
+}
+
+static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
+{
+	if (count)
+		memcpy(out, bytes, count);
+	return out + count;
+}
+
+/* A few fields, before it is known where they go. */
+struct piece {
+	uint8_t bytes[32];
+	size_t count;
+};
+
+static void piece_varint(struct piece *piece, uint64_t value)
+{
+	uint8_t *at = piece->bytes + piece->count;
+
+	piece->count = (size_t)(encode_put_varint(at, value) - piece->bytes);
+}
+
+static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
+{
+	piece_varint(piece, tag);
+	piece_varint(piece, value);
+}
+
+/* What lies in front of the event, in its packet; of its length. */
+static void make_head(const struct encoder *encoder,
+		      const struct encode_event *event, struct piece *out)
+{
+	piece_field(out, TAG_SEQUENCE, encoder->sequence);
+	if (event->interned_bytes)
+		piece_field(out, TAG_INTERNED_DATA, event->interned_bytes);
+}
+
+static void make_tail(const struct encoder *encoder, uint64_t ns,
+		      const struct encode_event *event, struct piece *out)
+{
+	piece_field(out, TAG_TIMESTAMP,
+		    event->absolute ? ns : ns - encoder->last_ns);
+	if (event->absolute)
+		piece_field(out, TAG_CLOCK_ID, CLOCK_ID_BOOTTIME);
+}
+
+void encode_event(struct encoder *encoder, uint64_t ns,
+		  const struct encode_event *event)
+{
+	struct piece head = { .count = 0 }, own = head, middle = head,
+		     tail = head;
+	uint8_t *out = encoder->out;
+	uint64_t bytes;
+
+	make_head(encoder, event, &head);
+	make_tail(encoder, ns, event, &tail);
+	piece_field(&own, TAG_TYPE, event->type);
+	own.count = (size_t)(put_name(own.bytes + own.count, event->name_iid) -
+			     own.bytes);
+	bytes = own.count + event->field_bytes;
+	piece_field(&middle, TAG_TRACK_EVENT, bytes);
+	bytes += head.count + event->interned_bytes + middle.count + tail.count;
+
+	*out++ = TAG_PACKET;
+	out = encode_put_varint(out, bytes);
+	out = put_bytes(out, head.bytes, head.count);
+	out = put_bytes(out, event->interned, event->interned_bytes);
+	out = put_bytes(out, middle.bytes, middle.count);
+	out = put_bytes(out, own.bytes, own.count);
+	out = put_bytes(out, event->fields, event->field_bytes);
+	encoder->out = put_bytes(out, tail.bytes, tail.count);
+	if (!event->absolute)
+		encoder->last_ns = ns;
+}
+
 void ATTR_COLD encode_slow(struct encoder *encoder, uint64_t delta_ns,
 			   uint32_t name_iid)
 {
@@ -48,10 +145,7 @@ void ATTR_COLD encode_slow(struct encoder *encoder, uint64_t delta_ns,
 	event = ++out;
 	*out++ = TAG_TYPE;
 	*out++ = name_iid ? TYPE_SLICE_BEGIN : TYPE_SLICE_END;
-	if (name_iid) {
-		*out++ = TAG_NAME_IID;
-		out = encode_put_varint(out, name_iid);
-	}
+	out = put_name(out, name_iid);
 	event[-1] = (uint8_t)(out - event);
 	*out++ = TAG_TIMESTAMP;
 	out = encode_put_varint(out, delta_ns);

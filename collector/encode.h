@@ -26,6 +26,8 @@
 #define PERFREC_COLLECTOR_ENCODE_H
 
 #include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,7 +56,7 @@ void encoder_init(struct encoder *encoder, uint32_t sequence,
 /*
  * Write one event at encoder->out and move it on. There must be room for
  * ENCODE_EVENT_BYTES. @ns must not be less than last_ns (the caller clamps);
- * @name_iid counts from 1.
+ * @name_iid counts from 1, and may have the flags of a site's.
  */
 static inline void encode_begin(struct encoder *encoder, uint64_t ns,
 				uint32_t name_iid);
@@ -63,6 +65,33 @@ static inline void encode_end(struct encoder *encoder, uint64_t ns);
 /* The same for values beyond the templates; for encode_begin and encode_end
  * only. @name_iid 0: an end. */
 void encode_slow(struct encoder *encoder, uint64_t delta_ns, uint32_t name_iid);
+
+/* A name that is a site's: its category or its place in the source has the
+ * same number (out_perfetto_names()), and is written with it. */
+#define ENCODE_CATEGORY (1u << 31)
+#define ENCODE_LOCATION (1u << 30)
+#define ENCODE_IID_MASK (ENCODE_LOCATION - 1)
+
+/* Any event, with fields that were encoded before. */
+struct encode_event {
+	uint32_t type; /* TrackEvent.Type */
+	uint32_t name_iid; /* as encode_begin(); 0: none */
+	bool absolute; /* ns is BOOTTIME, not a step: last_ns stays */
+	const uint8_t *fields; /* more of TrackEvent; NULL: none */
+	size_t field_bytes;
+	const uint8_t *interned; /* of InternedData, which come first */
+	size_t interned_bytes;
+};
+
+/* Room that encode_event() needs. */
+static inline size_t encode_event_bytes(const struct encode_event *event)
+{
+	return ENCODE_EVENT_BYTES + event->field_bytes + event->interned_bytes;
+}
+
+/* Write it as encode_begin() does. */
+void encode_event(struct encoder *encoder, uint64_t ns,
+		  const struct encode_event *event);
 
 /* The shortest varint of @value, at most 10 bytes; returns where it ends. */
 uint8_t *encode_put_varint(uint8_t *out, uint64_t value);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/modules.h"
+#include "collector/sites.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
@@ -69,6 +70,12 @@ bool filter_excludes(const struct filter *filter, const char *name,
 	    !matches_any(filter->only, filter->only_count, name, module))
 		return true;
 	return matches_any(filter->except, filter->except_count, name, module);
+}
+
+bool filter_excludes_site(const struct filter *filter, const char *name)
+{
+	return matches_any(filter->except, filter->except_count, name,
+			   SITE_MODULE);
 }
 
 struct excluded {

@@ -23,6 +23,9 @@ struct filter {
 };
 
 bool filter_is_active(const struct filter *filter);
+/* Whether the annotation called @name is left out. Pure. --filter is about
+ * functions and leaves out none; --exclude does, by name or "@annotation". */
+bool filter_excludes_site(const struct filter *filter, const char *name);
 /* Whether the function called @name in @module is left out. Pure. */
 bool filter_excludes(const struct filter *filter, const char *name,
 		     const char *module);

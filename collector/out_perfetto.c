@@ -476,6 +476,37 @@ size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 	return cursor_finish(&cursor);
 }
 
+size_t out_perfetto_site(uint8_t *buffer, size_t size, uint32_t sequence,
+			 const struct out_site *site)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__InternedData interned =
+		PERFETTO__PROTOS__INTERNED_DATA__INIT;
+	Perfetto__Protos__EventCategory category =
+		PERFETTO__PROTOS__EVENT_CATEGORY__INIT;
+	Perfetto__Protos__EventCategory *categories = &category;
+	Perfetto__Protos__SourceLocation location =
+		PERFETTO__PROTOS__SOURCE_LOCATION__INIT;
+	Perfetto__Protos__SourceLocation *locations = &location;
+
+	SET(&category, iid, site->iid);
+	category.name = text(&cursor, site->category);
+	interned.event_categories = &categories;
+	interned.n_event_categories = *site->category != '\0';
+	SET(&location, iid, site->iid);
+	location.file_name = text(&cursor, site->file);
+	if (*site->function)
+		location.function_name = text(&cursor, site->function);
+	SET(&location, line_number, site->line);
+	interned.source_locations = &locations;
+	interned.n_source_locations = *site->file != '\0';
+	packet.interned_data = &interned;
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	put_packet(&cursor, &packet);
+	return cursor_finish(&cursor);
+}
+
 static void put_event(struct cursor *cursor, const struct out_event *event,
 		      pb_event *message)
 {

@@ -85,6 +85,18 @@ struct out_name {
 size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 			  const struct out_name *names, size_t count);
 
+/* And what belongs to the name of a site, which has the same iid: its category
+ * and its place in the source. OUT_SITE_BYTES are enough for texts of
+ * SITE_TEXT_BYTES (sites.h). */
+#define OUT_SITE_BYTES 16384
+struct out_site {
+	uint32_t iid;
+	const char *category, *file, *function; /* "": none */
+	uint32_t line;
+};
+size_t out_perfetto_site(uint8_t *buffer, size_t size, uint32_t sequence,
+			 const struct out_site *site);
+
 /* An instant or slice with its own name on a thread's sequence; arguments
  * (at most OUT_ATTRIBUTES) become debug annotations. @delta_ns is the step of
  * clock 64 from the last event of the sequence (an event of this kind moves

@@ -49,8 +49,10 @@
 
 #include "collector/out_perfetto.h"
 #include "collector/pause.h"
+#include "collector/sites.h"
 #include "collector/trace_file.h"
 #include "shared/atomic.h"
+#include "shared/ring_shm.h"
 
 #define FRAMES_MIN 64u
 #define FRAMES_MAX (1u << 20)
@@ -71,6 +73,14 @@
 #define STAGE_NAMES 64
 
 _Static_assert(REPLAY_SLICES_MAX <= TRACE_OPEN_MAX, "can all be ended");
+
+#define SITES_MIN 16u /* entries; a power of two */
+
+struct replay_site {
+	uint32_t id; /* 0: free */
+	uint32_t iid; /* with its flags; 0 when it is excluded */
+	bool excluded;
+};
 
 struct replay_stage {
 	uint8_t data[STAGE_BYTES];
@@ -162,13 +172,30 @@ static size_t output_room(const struct replay *replay)
 	return (size_t)(replay->output.end - replay->encoder.out);
 }
 
-/* Makes sure that @bytes of packets fit. */
+/* Makes sure that @bytes of packets fit; see output_large(). */
 static void output_reserve(struct replay *replay, size_t bytes)
 {
 	if (replay->output.start && output_room(replay) < bytes)
 		replay_flush(replay);
 	if (!replay->output.start)
 		output_take(replay);
+}
+
+/* The same for an event that may not fit into a stage: true when what it is
+ * written to must be flushed after it. */
+static bool output_large(struct replay *replay, size_t bytes)
+{
+	struct replay_stage *stage = replay->stage;
+
+	if (!stage || bytes <= STAGE_BYTES) {
+		output_reserve(replay, bytes);
+		return false;
+	}
+	replay_flush(replay);
+	replay->stage = NULL;
+	output_take(replay);
+	replay->stage = stage;
+	return true;
 }
 
 static void write_event(struct replay *replay, uint64_t ns,
@@ -182,6 +209,29 @@ static void write_event(struct replay *replay, uint64_t ns,
 	encoder->out += out_perfetto_event(encoder->out, PACKET_BYTES, event);
 	encoder->last_ns = ns;
 	replay->counts.events++;
+}
+
+static void write_encoded(struct replay *replay, uint64_t ns,
+			  const struct encode_event *event)
+{
+	bool flush = output_large(replay, encode_event_bytes(event));
+
+	encode_event(&replay->encoder, ns, event);
+	replay->counts.events++;
+	if (flush)
+		replay_flush(replay);
+}
+
+/* The begin or end of @function with what the program tells of it. */
+static void write_noted(struct replay *replay, uint64_t ns,
+			enum out_event_type type, uint64_t function,
+			uint32_t name_iid)
+{
+	struct encode_event event = { .type = type, .name_iid = name_iid };
+	struct replay_note *note = replay->note;
+
+	note->describe(note, replay, function, &event);
+	write_encoded(replay, ns, &event);
 }
 
 static void write_end(struct replay *replay, uint64_t ns,
@@ -202,6 +252,11 @@ static void write_end(struct replay *replay, uint64_t ns,
 		write_event(replay, ns, &event);
 		return;
 	}
+	if (replay->note) {
+		write_noted(replay, ns, OUT_END,
+			    record_payload(replay->top[1].word), 0);
+		return;
+	}
 	output_reserve(replay, ENCODE_EVENT_BYTES);
 	encode_end(&replay->encoder, ns);
 	replay->counts.events++;
@@ -211,6 +266,14 @@ static uint64_t not_before_last(struct replay *replay, uint64_t ns)
 {
 	replay->last_ns = MAX(replay->last_ns, ns);
 	return replay->last_ns;
+}
+
+void replay_event(struct replay *replay, uint64_t ns,
+		  const struct encode_event *event)
+{
+	if (!event->absolute)
+		ns = not_before_last(replay, ns);
+	write_encoded(replay, ns, event);
 }
 
 void replay_instant(struct replay *replay, uint64_t ns, const char *name,
@@ -384,22 +447,108 @@ static struct replay_frame *find_hint(struct replay *replay, uint64_t word)
 /* --- records ----------------------------------------------------------------
  */
 
-/* A function that was never seen on this thread. */
-static void introduce(struct replay *replay, struct cct_function *function)
+/* A new iid, for what is at @address. */
+static uint32_t new_name(struct replay *replay, uint64_t address,
+			 uint32_t generation)
 {
 	struct replay_output *output = &replay->output;
 
-	function->excluded =
-		replay->sink.excludes(replay->sink.context, function->address);
-	if (function->excluded)
-		return;
 	if (output->start && output->name_count == output->name_room)
 		replay_flush(replay);
 	output_reserve(replay, ENCODE_EVENT_BYTES);
-	function->iid = ++replay->next_iid;
 	output->names[output->name_count++] =
-		(struct trace_name){ function->iid, function->generation,
-				     function->address };
+		(struct trace_name){ ++replay->next_iid, generation, address };
+	return replay->next_iid;
+}
+
+static uint32_t site_flags(const struct replay *replay, uint32_t id)
+{
+	const struct site *site =
+		replay->sites ? sites_find(replay->sites, id) : NULL;
+
+	return (site && site->category[0] ? ENCODE_CATEGORY : 0) |
+	       (site && site->file[0] ? ENCODE_LOCATION : 0);
+}
+
+static uint64_t sites_bytes(uint32_t entries)
+{
+	return (uint64_t)entries * sizeof(struct replay_site);
+}
+
+/* Where the table has, or would have, site @id. */
+static struct replay_site *site_entry(const struct replay_sites *sites,
+				      uint32_t id)
+{
+	uint32_t at = id * 0x9e3779b9u >> 8;
+
+	while (sites->entry[at & sites->mask].id &&
+	       sites->entry[at & sites->mask].id != id)
+		at++;
+	return &sites->entry[at & sites->mask];
+}
+
+/* Room for one more. */
+static bool sites_reserve(struct replay *replay)
+{
+	struct replay_sites *old = &replay->named;
+	uint32_t entries = old->entry ? 2 * (old->mask + 1) : SITES_MIN, i;
+	struct replay_sites more = { .mask = entries - 1, .count = old->count };
+
+	if (old->entry && 2 * old->count <= old->mask)
+		return true;
+	if (!budget_take(replay->cct.budget, sites_bytes(entries)))
+		return false;
+	more.entry = calloc(entries, sizeof(*more.entry));
+	if (!more.entry) {
+		budget_give(replay->cct.budget, sites_bytes(entries));
+		return false;
+	}
+	for (i = 0; old->entry && i <= old->mask; i++)
+		if (old->entry[i].id)
+			*site_entry(&more, old->entry[i].id) = old->entry[i];
+	if (old->entry)
+		budget_give(replay->cct.budget, sites_bytes(old->mask + 1));
+	free(old->entry);
+	*old = more;
+	return true;
+}
+
+bool replay_site(struct replay *replay, uint32_t id, uint32_t *iid)
+{
+	struct replay_site *entry;
+
+	*iid = 0;
+	if (!sites_reserve(replay))
+		return !replay->sink.excludes(replay->sink.context, id);
+	entry = site_entry(&replay->named, id);
+	if (!entry->id) {
+		entry->id = id;
+		replay->named.count++;
+		entry->excluded =
+			replay->sink.excludes(replay->sink.context, id);
+		if (!entry->excluded)
+			entry->iid =
+				new_name(replay, id, replay->cct.generation) |
+				site_flags(replay, id);
+	}
+	*iid = entry->iid;
+	return !entry->excluded;
+}
+
+/* A function that was never seen on this thread. */
+static void introduce(struct replay *replay, struct cct_function *function)
+{
+	uint64_t address = function->address;
+
+	if (replay->sites && address && address < SITES_MAX) {
+		function->excluded =
+			!replay_site(replay, (uint32_t)address, &function->iid);
+	} else {
+		function->excluded =
+			replay->sink.excludes(replay->sink.context, address);
+	}
+	if (!function->excluded && !function->iid)
+		function->iid = new_name(replay, address, function->generation);
 }
 
 static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
@@ -440,9 +589,14 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 		return;
 	}
 	replay->top->written = true;
+	replay->written++;
+	if (replay->note) {
+		write_noted(replay, ns, OUT_BEGIN, record_payload(word),
+			    node->iid);
+		return;
+	}
 	output_reserve(replay, ENCODE_EVENT_BYTES);
 	encode_begin(&replay->encoder, ns, node->iid);
-	replay->written++;
 	replay->counts.events++;
 }
 
@@ -631,7 +785,7 @@ static void wait_slice(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	replay->written--;
 }
 
-int replay_take(struct replay *replay, uint64_t word, uint64_t clock)
+static int take(struct replay *replay, uint64_t word, uint64_t clock)
 {
 	uint64_t ns = not_before_last(replay, to_ns(replay, clock));
 
@@ -666,6 +820,18 @@ int replay_take(struct replay *replay, uint64_t word, uint64_t clock)
 	default:
 		return -EBADMSG;
 	}
+}
+
+int replay_take(struct replay *replay, uint64_t word, uint64_t clock)
+{
+	int err;
+
+	if (record_kind(word) != RECORD_BEGIN &&
+	    record_kind(word) != RECORD_END)
+		replay->note = NULL;
+	err = take(replay, word, clock);
+	replay->note = NULL;
+	return err;
 }
 
 /* Whether the caller is to look at the next record, which is @word. */
@@ -772,7 +938,7 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 		output_reserve(replay, 16 * ENCODE_EVENT_BYTES);
 		piece = MIN(count - done,
 			    output_room(replay) / ENCODE_EVENT_BYTES);
-		if (likely(!replay->over && !replay->paused))
+		if (likely(!replay->over && !replay->paused && !replay->note))
 			fast = run_fast(replay, cells + done, piece);
 		done += fast;
 		search_earn(replay, fast + 1);
@@ -953,6 +1119,10 @@ void replay_release(struct replay *replay)
 				    sizeof(*replay->stack));
 	if (replay->stage)
 		budget_give(replay->cct.budget, sizeof(*replay->stage));
+	if (replay->named.entry)
+		budget_give(replay->cct.budget,
+			    sites_bytes(replay->named.mask + 1));
+	free(replay->named.entry);
 	free(replay->stage);
 	free(replay->stack);
 	cct_release(&replay->cct);

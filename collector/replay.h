@@ -17,11 +17,14 @@
 #include "shared/record.h"
 
 struct pause_list;
+struct sites;
 struct trace_block;
 
 /* Slices written on one track; Perfetto drops the begin of a deeper one and
  * then misapplies its end. */
 #define REPLAY_SLICES_MAX 512
+
+struct replay;
 
 /* Where packets go and what replay must ask. Called on the thread that runs
  * replay. */
@@ -31,6 +34,15 @@ struct replay_sink {
 	/* Is this function to be withheld? Asked once for each. */
 	bool (*excludes)(void *context, uint64_t function);
 	void *context;
+};
+
+/* What the program tells of the next begin or end (thread_notes.c), asked for
+ * when that is written, or never. */
+struct replay_note {
+	/* Fills in fields and interned of @event, which is about @function; if
+	 * that has a name of its own, takes its name_iid away. */
+	void (*describe)(struct replay_note *note, struct replay *replay,
+			 uint64_t function, struct encode_event *event);
 };
 
 /* Why a slice was ended without its end: the text of the end's mark. */
@@ -77,6 +89,12 @@ struct replay {
 	uint32_t pause_changes; /* of pauses, when the segment was cut */
 	bool paused; /* in this segment, which ends where that ends */
 	bool linked; /* see replay_link() */
+	struct replay_note *note; /* for the next record; NULL: none */
+	struct sites *sites; /* of addresses below SITES_MAX; NULL: none */
+	struct replay_sites {
+		struct replay_site *entry; /* hash table by id */
+		uint32_t count, mask;
+	} named; /* sites, on this sequence */
 	uint64_t now_ns;
 	struct clock_segment segment;
 	struct encoder encoder;
@@ -117,8 +135,9 @@ void replay_release(struct replay *replay);
  * they are read; none has a clock later than @now_ns. *@taken is how many it
  * was. Returns 0 when it was all of them, 1 before a record that the caller
  * must look at (see fibers.c): one that is not about a single stack (FLOW,
- * MAP, FORK, FORKING) or no span (ALLOC, FREE, EXT), or the one that replay_link() is about; or -EBADMSG
- * before one of no known kind: the ring is broken.
+ * MAP, FORK, FORKING) or no span (ALLOC, FREE, EXT), or the one that
+ * replay_link() is about; or -EBADMSG before one of no known kind: the ring is
+ * broken.
  */
 int replay_run(struct replay *replay, const struct record *cells, size_t count,
 	       uint64_t now_ns, size_t *taken);
@@ -158,6 +177,16 @@ void replay_clear(struct replay *replay, uint64_t ns, enum replay_cause cause);
  * @flow, if not 0, starts or @flow_ends. */
 void replay_instant(struct replay *replay, uint64_t ns, const char *name,
 		    uint64_t flow, bool flow_ends);
+/*
+ * Site @id on this sequence: *@iid is its name's, as encode_event() takes it,
+ * or 0 when there is no memory for that. False when it is excluded.
+ */
+bool replay_site(struct replay *replay, uint32_t id, uint32_t *iid);
+/* Any event; @ns, unless it is absolute, or the last event's time if that was
+ * later. It lies on the track of the stack, or where its fields say. */
+void replay_event(struct replay *replay, uint64_t ns,
+		  const struct encode_event *event);
+
 /* "@spans spans lost", at the last event. */
 void replay_loss(struct replay *replay, uint64_t spans);
 

@@ -26,7 +26,6 @@
 #define TEXTS 6
 /* What one arena may make us keep, as the symbol cache never forgets. */
 #define SITES_BYTES_MAX SITE_BYTES
-#define TEXT_KEPT 4096 /* of each */
 
 struct sites {
 	uint32_t refs;
@@ -108,9 +107,9 @@ struct texts {
 static const char *take_text(struct sites *sites, struct texts *texts,
 			     size_t bytes)
 {
-	char text[TEXT_KEPT + 1];
+	char text[SITE_TEXT_BYTES + 1];
 	size_t left = (size_t)(texts->end - texts->at);
-	size_t kept = MIN(bytes, (size_t)TEXT_KEPT);
+	size_t kept = MIN(bytes, (size_t)SITE_TEXT_BYTES);
 	const char *unique;
 
 	if (bytes >= left || texts->at[bytes]) {

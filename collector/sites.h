@@ -23,6 +23,8 @@ struct symbol_cache;
 /* What a site is in a summary, a profile or a filter: its "module". */
 #define SITE_MODULE "annotation"
 
+#define SITE_TEXT_BYTES 4000 /* more of a text is cut off */
+
 /* Texts are valid UTF-8 and live as long as the symbol cache; "": none. */
 struct site {
 	uint32_t id;

@@ -78,6 +78,8 @@ static bool sink_excludes(void *context, uint64_t function)
 		return false;
 	modules_resolve(thread->process->modules, function,
 			thread->replay.cct.generation, &symbol);
+	if (symbol.site)
+		return filter_excludes_site(filter, symbol.name);
 	return filter_excludes(filter, symbol.name, symbol.module);
 }
 
@@ -260,6 +262,7 @@ static int start_replay(struct thread *thread)
 		return -ENOMEM;
 	/* relaxed: STATE orders it */
 	thread->replay.cct.generation = atom_load_rlx(&thread->slot->claim_map);
+	thread->replay.sites = arena->sites;
 	if (fibers_init(&thread->fibers, &fibers_sink, &thread->replay) == 0)
 		return 0;
 	replay_release(&thread->replay);

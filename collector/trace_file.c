@@ -49,6 +49,7 @@
 #include "collector/log.h"
 #include "collector/modules.h"
 #include "collector/out_perfetto.h"
+#include "collector/sites.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -435,6 +436,22 @@ static void note_change(struct writer *writer, const struct trace_block *block)
 	change->opened += block->opened;
 }
 
+/* Site @site has the name @iid. */
+static void put_site(struct writer *writer, const struct trace_block *block,
+		     uint32_t iid, const struct site *site)
+{
+	const struct out_site out = { .iid = iid,
+				      .category = site->category,
+				      .file = site->file,
+				      .function = site->function,
+				      .line = site->line };
+
+	if (site->category[0] || site->file[0])
+		writer->pending_bytes += out_perfetto_site(
+			pending_room(writer, OUT_SITE_BYTES), OUT_SITE_BYTES,
+			block->sequence, &out);
+}
+
 static void resolve_names(struct writer *writer,
 			  const struct trace_block *block)
 {
@@ -449,6 +466,9 @@ static void resolve_names(struct writer *writer,
 			modules_resolve(block->modules,
 					block->names[i].function,
 					block->names[i].generation, &symbol);
+			if (symbol.site)
+				put_site(writer, block, block->names[i].iid,
+					 symbol.site);
 			names[count].iid = block->names[i].iid;
 			names[count++].name = symbol.name;
 		}

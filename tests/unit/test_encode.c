@@ -25,9 +25,12 @@ static const uint64_t g_deltas[] = {
 	1ULL << 42, 1ULL << 49, 1ULL << 56,  INT64_MAX,
 };
 static const uint32_t g_iids[] = {
-	1,	  2,	    0x7f,      0x80,	   0x3fff,     0x4000,
-	0x1fffff, 0x200000, 0xfffffff, 0x10000000, UINT32_MAX,
+	1,	  2,	    0x7f,      0x80,	   0x3fff,	    0x4000,
+	0x1fffff, 0x200000, 0xfffffff, 0x10000000, ENCODE_IID_MASK,
 };
+/* A name's, alone and with what a site has. */
+static const uint32_t g_flags[] = { 0, ENCODE_CATEGORY, ENCODE_LOCATION,
+				    ENCODE_CATEGORY | ENCODE_LOCATION };
 static const uint32_t g_sequences[] = {
 	1,	  2,	    0x7f,      0x80,	   0x3fff,     0x4000,
 	0x1fffff, 0x200000, 0xfffffff, 0x10000000, UINT32_MAX,
@@ -37,16 +40,23 @@ static uint8_t g_buffer[2 * ENCODE_EVENT_BYTES];
 
 /* True when @packet says just this. */
 static bool packet_says(const Perfetto__Protos__TracePacket *packet,
-			uint32_t sequence, uint64_t delta, uint32_t iid)
+			uint32_t sequence, uint64_t delta, uint32_t flagged)
 {
 	const Perfetto__Protos__TrackEvent *event = packet->track_event;
+	uint32_t iid = flagged & ENCODE_IID_MASK;
 
 	return packet->has_timestamp && packet->timestamp == delta &&
 	       packet->trusted_packet_sequence_id == sequence &&
 	       packet->base.n_unknown_fields == 0 && event &&
 	       event->base.n_unknown_fields == 0 &&
 	       event->type == (iid ? BEGIN : END) &&
-	       event->has_name_iid == (iid != 0) && event->name_iid == iid;
+	       event->has_name_iid == (iid != 0) && event->name_iid == iid &&
+	       event->n_category_iids == !!(flagged & ENCODE_CATEGORY) &&
+	       (!event->n_category_iids || event->category_iids[0] == iid) &&
+	       event->has_source_location_iid ==
+		       !!(flagged & ENCODE_LOCATION) &&
+	       (!event->has_source_location_iid ||
+		event->source_location_iid == iid);
 }
 
 /* The @bytes at g_buffer are one such packet, in its shortest form. */
@@ -101,6 +111,69 @@ START_TEST(encode_begin_of_any_length_equals_protobuf)
 }
 END_TEST
 
+START_TEST(encode_begin_of_a_site_has_what_belongs_to_its_name)
+{
+	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++)
+		for (size_t n = 0; n < ARRAY_SIZE(g_iids); n++)
+			for (size_t f = 0; f < ARRAY_SIZE(g_flags); f++)
+				encode_and_check(g_sequences[s], g_deltas[s],
+						 g_iids[n] | g_flags[f]);
+}
+END_TEST
+
+/* Fields that were encoded before lie in the event, interned data beside it. */
+START_TEST(encode_event_with_fields_equals_protobuf)
+{
+	static const uint8_t fields[] = { 0x58, 0x07 }; /* track_uuid 7 */
+	static const uint8_t interned[] = { 0x1a, 0x05, 0x08, 0x03,
+					    0x12, 0x01, 'k' };
+	struct encode_event event = { .type = 3,
+				      .name_iid = 5 | ENCODE_CATEGORY,
+				      .fields = fields,
+				      .field_bytes = sizeof(fields),
+				      .interned = interned,
+				      .interned_bytes = sizeof(interned) };
+
+	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++) {
+		for (size_t d = 0; d < ARRAY_SIZE(g_deltas); d++) {
+			struct encoder encoder;
+			Perfetto__Protos__Trace *trace;
+			const Perfetto__Protos__TracePacket *packet;
+			size_t bytes;
+
+			event.absolute = d & 1;
+			encoder_init(&encoder, g_sequences[s], START_NS);
+			encoder.out = g_buffer;
+			encode_event(&encoder, START_NS + g_deltas[d], &event);
+			bytes = (size_t)(encoder.out - g_buffer);
+			ck_assert_uint_le(bytes, encode_event_bytes(&event));
+			trace = perfetto__protos__trace__unpack(NULL, bytes,
+								g_buffer);
+			ck_assert_ptr_nonnull(trace);
+			ck_assert_uint_eq(trace->n_packet, 1);
+			packet = trace->packet[0];
+			ck_assert_uint_eq(packet->timestamp,
+					  g_deltas[d] + (d & 1 ? START_NS : 0));
+			ck_assert_uint_eq(packet->timestamp_clock_id,
+					  d & 1 ? 6 : 0);
+			ck_assert_uint_eq(encoder.last_ns,
+					  START_NS + (d & 1 ? 0 : g_deltas[d]));
+			ck_assert_uint_eq(packet->trusted_packet_sequence_id,
+					  g_sequences[s]);
+			ck_assert_uint_eq(packet->track_event->track_uuid, 7);
+			ck_assert_uint_eq(packet->track_event->name_iid, 5);
+			ck_assert_uint_eq(packet->track_event->category_iids[0],
+					  5);
+			ck_assert_str_eq(
+				packet->interned_data->debug_annotation_names[0]
+					->name,
+				"k");
+			perfetto__protos__trace__free_unpacked(trace, NULL);
+		}
+	}
+}
+END_TEST
+
 START_TEST(encode_end_of_any_length_equals_protobuf)
 {
 	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++)
@@ -152,6 +225,9 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, encode_begin_of_any_length_equals_protobuf);
+	tcase_add_test(tcase,
+		       encode_begin_of_a_site_has_what_belongs_to_its_name);
+	tcase_add_test(tcase, encode_event_with_fields_equals_protobuf);
 	tcase_add_test(tcase, encode_end_of_any_length_equals_protobuf);
 	tcase_add_test(tcase, encode_any_small_delta_equals_protobuf);
 	tcase_add_test(tcase, encode_many_events_join_without_gaps);
