@@ -10,6 +10,8 @@
  * allocates, changes errno or keeps a file descriptor; nor waits, but for the
  * shim's own lock of the load map after a dlopen() or dlclose() (map_log.c).
  */
+#include "preload/hook.h"
+
 #include "preload/chain.h"
 #include "preload/init.h"
 #include "preload/map_log.h"
@@ -48,11 +50,13 @@ static bool filter_excludes(uint64_t function)
 
 /* --depth: whether this span is to be recorded. The stack holds the open
  * spans that were; one above it only counts. */
-static bool depth_admits(enum record_kind kind, uint64_t function, uintptr_t sp)
+bool hook_depth_admits(enum record_kind kind, uint64_t function, uintptr_t sp)
 {
 	struct span_stack *stack = t_thread.shallow;
 	bool counted;
 
+	if (!g_shim.depth)
+		return true;
 	if (kind == RECORD_END) {
 		counted = stack->above && span_stack_top(stack) &&
 			  span_stack_top(stack)->sp > sp;
@@ -83,18 +87,33 @@ static bool thread_ready(uint64_t gate, uint64_t function)
 	return true;
 }
 
-/* Whether to record this call; attaches the thread on the way. */
-static bool may_record(enum record_kind kind, uint64_t address)
+/* The gate; 0 if nothing may be recorded. */
+static uint64_t open_gate(void)
 {
-	/* order: acq, MAP: the load map as it is while @address runs */
+	/* order: acq, MAP: the load map as it is while the caller runs */
 	uint64_t gate = atom_load_acq(&g_gate.word);
 
 	/* Never start in a vfork child: it would be its parent that starts. */
 	if (unlikely(!gate) && !t_thread.in_vfork)
 		gate = init_gate();
-	if (!gate || gate & GATE_OFF)
-		return false;
-	if (gate & GATE_FILTER && filter_excludes(address))
+	return gate & GATE_OFF ? 0 : gate;
+}
+
+enum may_record hook_may_record(uint64_t function)
+{
+	uint64_t gate = open_gate();
+
+	if (!gate)
+		return MAY_NOT;
+	return thread_ready(gate, function) ? MAY_RECORD : MAY_COUNT;
+}
+
+/* Whether to record this call; attaches the thread on the way. */
+static bool may_record(enum record_kind kind, uint64_t address)
+{
+	uint64_t gate = open_gate();
+
+	if (!gate || (gate & GATE_FILTER && filter_excludes(address)))
 		return false;
 	if (likely(thread_ready(gate, address)))
 		return true;
@@ -111,7 +130,7 @@ static void hook_general(enum record_kind kind, void *function, uintptr_t sp)
 	if (!may_record(kind, address))
 		return;
 	t_thread.aborts = 0;
-	if (g_shim.depth && !depth_admits(kind, address, sp))
+	if (!hook_depth_admits(kind, address, sp))
 		return;
 	/* Not put: a handler forked here, and this is the child. */
 	while (!put_record(kind, address, sp))

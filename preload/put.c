@@ -15,168 +15,31 @@
 #include "preload/clock.h"
 #include "preload/init.h"
 #include "preload/map_log.h"
+#include "preload/put_inner.h"
+#include "preload/put_room.h"
 #include "preload/span_stack.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
+#include "preload/trap_flag.h"
 #include "preload/wait.h"
-#include "shared/futex.h"
 #include "shared/ring_put.h"
 
-/* Chunks: a writer looks at the tail, and rings, four times a lap. */
-#define CHUNKS 4
-/* On its first lap a thread maps its pages this many cells at a time. */
-#define TOUCH_CELLS 4096
 #define PUTS_BEFORE_BLOCKING_SIGNALS 16
 #define PUTS_MAX 4096
 /* While withholding, look this often whether there is a collector at all. */
 #define WITHHELD_PER_LOOK 1024
 
-/* One instruction, so that a handler's count in between is not lost. */
-static inline void count_up(uint64_t *counter)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("incq %0" : "+m"(*counter) : : "cc");
-#else
-	/* relaxed: a count */
-	atom_add_rlx(counter, 1);
-#endif
-}
-
-/* Takes what has been counted, in one instruction as well. */
-static inline uint64_t count_take(uint64_t *counter)
-{
-	/* order: sc, COUNT: a handler finds it taken or not */
-	return atom_xchg_sc(counter, 0);
-}
-
-void doorbell_ring(void)
-{
-	struct doorbell_shm *bell =
-		&g_shim.page->doorbell[t_thread.index % DOORBELLS];
-
-	/* order: sc, ASLEEP: our head first, then a look at the sleeper */
-	atom_add_sc(&t_thread.slot->head, 0);
-	/* order: sc, ASLEEP: it sees our head, or we see it asleep */
-	if (!atom_load_sc(&bell->asleep) || g_shim.no_syscalls)
-		return;
-	/* relaxed: the futex call orders it for the sleeper */
-	atom_add_rlx(&bell->rings, 1);
-	sys(SYS_futex, &bell->rings, FUTEX_OP_WAKE, 1);
-}
-
-/* Cells between the collector's tail and @head; never more than the ring,
- * whatever the tail says. */
-static uint64_t cells_used(uint64_t head)
-{
-	/* order: acq, TAIL: cells below the tail are ours to overwrite */
-	uint64_t tail = atom_load_acq(&t_thread.slot->tail);
-
-	return MIN(head - tail, (uint64_t)g_shim.ring_cells);
-}
-
-/* Map the next cells before they are needed: a page fault for each 4 KiB
- * costs more than all records in it. Only on the first lap. */
-static uint64_t touch_ahead(uint64_t head)
-{
-	uint64_t ahead = ALIGN_UP(head + 1, TOUCH_CELLS);
-	struct record *chunk =
-		&t_thread.cells[(ahead - TOUCH_CELLS) & t_thread.mask];
-
-	if (g_shim.no_syscalls || t_thread.touched >= g_shim.ring_cells)
-		return UINT64_MAX;
-	t_thread.touched += ahead - head;
-	/* Old kernels do not know MADV_POPULATE_WRITE: then pages fault. */
-	sys(SYS_madvise, chunk, TOUCH_CELLS * sizeof(*chunk),
-	    23 /* MADV_POPULATE_WRITE */);
-	return ahead;
-}
-
-/* Set the limits of the fast path anew; true when a @kind fits now. */
-static bool limits_renew(enum record_kind kind)
-{
-	uint64_t cells = g_shim.ring_cells;
-	/* relaxed: this thread's own */
-	uint64_t head = atom_load_rlx(&t_thread.slot->head);
-	uint64_t free_cells = cells - cells_used(head);
-	uint64_t reserve = cells / 4;
-	uint64_t boundary = (head / (cells / CHUNKS) + 1) * (cells / CHUNKS);
-
-	boundary = MIN(boundary, touch_ahead(head));
-	t_thread.limit_end = MIN(boundary, head + free_cells);
-	t_thread.limit_begin =
-		free_cells > reserve
-			? MIN(boundary, head + free_cells - reserve)
-			: head;
-	return head < (kind == RECORD_BEGIN ? t_thread.limit_begin
-					    : t_thread.limit_end);
-}
-
-/* While withholding every event must come here. */
-static void limits_close(void)
-{
-	t_thread.limit_begin = 0;
-	t_thread.limit_end = 0;
-}
-
-#if defined(__x86_64__)
-#define TRAP_FLAG 0x100UL
-
-static uint64_t trap_flag_clear(void)
-{
-	uint64_t flags;
-
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t" /* the red zone */
-			 "pushfq\n\t"
-			 "movq (%%rsp), %0\n\t"
-			 "andq $~0x100, (%%rsp)\n\t"
-			 "popfq\n\t"
-			 "lea 128(%%rsp), %%rsp"
-			 : "=&r"(flags)
-			 :
-			 : "memory", "cc");
-	return flags & TRAP_FLAG;
-}
-
-static void trap_flag_set(uint64_t flag)
-{
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
-			 "pushfq\n\t"
-			 "orq %0, (%%rsp)\n\t"
-			 "popfq\n\t"
-			 "lea 128(%%rsp), %%rsp"
-			 :
-			 : "r"(flag)
-			 : "memory", "cc");
-}
-#else
-static uint64_t trap_flag_clear(void)
-{
-	return 0;
-}
-
-static void trap_flag_set(uint64_t flag)
-{
-	(void)flag;
-}
-#endif
-
 /*
  * Whether this is still the process that claimed the slot: a handler that
  * interrupts a put may fork, and its child comes back to the middle of it.
  */
-static bool same_process(void)
+bool put_same_process(void)
 {
 	/* relaxed: the page is private; only fork and this process change it */
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
 	return thread_has_slot(gate) || (t_thread.in_vfork && gate);
 }
-
-enum put_result {
-	PUT_DONE,
-	PUT_AGAIN, /* a handler recorded meanwhile */
-	PUT_NOT, /* no room, or no longer the same process */
-};
 
 static enum put_result put_try(uint64_t limit, uint64_t word,
 			       uint64_t (*clock)(void))
@@ -188,7 +51,7 @@ static enum put_result put_try(uint64_t limit, uint64_t word,
 	/* A fork after this look makes the commit fail: before_fork(). And a
 	 * handler that loses an end has recorded its begin: it fails, too. As
 	 * does a generation that a handler has told a later one of. */
-	if (put.head >= limit || !same_process() ||
+	if (put.head >= limit || !put_same_process() ||
 	    (record_kind(word) == RECORD_END && t_thread.lost_ends) ||
 	    (record_kind(word) == RECORD_MAP &&
 	     record_payload(word) != map_generation()))
@@ -213,22 +76,29 @@ static enum put_result put_undisturbed(uint64_t limit, uint64_t word,
 	return result;
 }
 
-bool put_record_now(enum record_kind kind, uint64_t payload, uintptr_t sp,
-		    uint64_t (*clock)(void))
+/* put_record_now(), of a word that is made. */
+static bool put_word_now(uint64_t word, enum put_limit which,
+			 uint64_t (*clock)(void))
 {
-	uint64_t word = record_word(kind, payload, sp);
 	enum put_result result = PUT_AGAIN;
 	unsigned int tries;
 
 	for (tries = 0; result == PUT_AGAIN && tries < PUTS_MAX; tries++) {
-		uint64_t limit = kind == RECORD_BEGIN ? t_thread.limit_begin
-						      : t_thread.limit_end;
+		uint64_t limit = put_limit(which);
 
 		result = tries < PUTS_BEFORE_BLOCKING_SIGNALS
 				 ? put_try(limit, word, clock)
 				 : put_undisturbed(limit, word, clock);
 	}
 	return result == PUT_DONE;
+}
+
+bool put_record_now(enum record_kind kind, uint64_t payload, uintptr_t sp,
+		    uint64_t (*clock)(void))
+{
+	return put_word_now(record_word(kind, payload, sp),
+			    kind == RECORD_BEGIN ? LIMIT_BEGIN : LIMIT_END,
+			    clock);
 }
 
 bool put_map(void)
@@ -289,10 +159,15 @@ static bool is_withholding(void)
 	return is_dropping() || t_thread.paused_spans;
 }
 
-static bool is_paused(void)
+bool put_is_paused(void)
 {
 	/* relaxed: a wish, which orders nothing */
 	return atom_load_rlx(&g_shim.page->control) == CONTROL_PAUSED;
+}
+
+bool put_must_see_all(void)
+{
+	return is_withholding() || put_is_paused();
 }
 
 /* Count a span that is not to be recorded. */
@@ -303,7 +178,7 @@ static void pause_span(uint64_t function, uintptr_t sp)
 		t_thread.paused_clock = g_shim.clock();
 	count_up(&t_thread.paused_spans);
 	span_stack_push(t_thread.withheld, function, sp);
-	limits_close();
+	put_limits_close();
 }
 
 /* Count what cannot be recorded. */
@@ -319,15 +194,7 @@ static void drop(enum record_kind kind, uint64_t function, uintptr_t sp)
 		count_up(&t_thread.slot->truncated_spans);
 		count_up(&t_thread.lost_ends);
 	}
-	limits_close();
-}
-
-static bool half_is_free(void)
-{
-	/* relaxed: this thread's own */
-	uint64_t head = atom_load_rlx(&t_thread.slot->head);
-
-	return cells_used(head) <= g_shim.ring_cells / 2;
+	put_limits_close();
 }
 
 /*
@@ -339,16 +206,16 @@ static bool half_is_free(void)
 static bool still_withheld(enum record_kind kind, uint64_t function,
 			   uintptr_t sp, bool nested)
 {
-	bool paused = is_paused(), room;
+	bool paused = put_is_paused(), room;
 
 	if (kind == RECORD_END &&
 	    span_stack_end(t_thread.withheld, function, sp))
 		return true;
 	/* After a pause, nothing is lost that would not have been without. */
-	room = half_is_free() ||
+	room = put_half_is_free() ||
 	       (!paused && !is_dropping() && g_shim.block && wait_for_room());
 	if (!paused && room && !nested && t_thread.withheld->above == 0) {
-		limits_renew(RECORD_END);
+		put_limits_renew(LIMIT_END, 1);
 		stop_withholding();
 		return false;
 	}
@@ -381,65 +248,92 @@ static bool put_lost_ends(void)
 	return false;
 }
 
-/* The limit is reached: a chunk boundary, or the ring is full. */
-static bool make_room(enum record_kind kind)
+/* What is appended: a word of its own, or the last record of a run. */
+static bool append(uint64_t word, const struct put_run *run,
+		   enum put_limit which)
 {
-	bool room = limits_renew(kind);
-
-	doorbell_ring();
-	if (collector_left()) {
-		init_switch_off();
+	if (!put_map())
 		return false;
-	}
-	return room || (g_shim.block && wait_for_room() && limits_renew(kind));
+	return run ? put_run_now(run, which)
+		   : put_word_now(word, which, g_shim.clock);
 }
 
-static bool put_or_withhold(enum record_kind kind, uint64_t payload,
-			    uintptr_t sp, bool nested)
+/* A BEGIN or END. */
+static enum put_end span_or_withhold(uint64_t word, const struct put_run *run,
+				     uintptr_t sp, bool nested)
 {
+	enum record_kind kind = record_kind(word);
+	uint64_t payload = record_payload(word);
+	enum put_limit which = kind == RECORD_BEGIN ? LIMIT_BEGIN : LIMIT_END;
+	enum put_end end = PUT_RECORDED;
+
 	if (unlikely(is_withholding()) &&
 	    still_withheld(kind, payload, sp, nested))
-		return true;
-	if (kind == RECORD_BEGIN && unlikely(is_paused())) {
+		return PUT_COUNTED;
+	if (kind == RECORD_BEGIN && unlikely(put_is_paused())) {
 		pause_span(payload, sp);
-		return true;
+		return PUT_COUNTED;
 	}
-	while ((kind == RECORD_END && !put_lost_ends()) || !put_map() ||
-	       !put_record_now(kind, payload, sp, g_shim.clock)) {
-		if (!same_process())
-			return false;
-		if (!make_room(kind)) {
+	while ((kind == RECORD_END && !put_lost_ends()) ||
+	       !append(word, run, which)) {
+		if (!put_same_process())
+			return PUT_CHILD;
+		if (!put_make_room(which, run_cells(run), true)) {
 			drop(kind, payload, sp);
+			end = PUT_COUNTED;
 			break;
 		}
 	}
-	if (unlikely(is_withholding() || is_paused()))
-		limits_close();
-	return true;
+	if (unlikely(put_must_see_all()))
+		put_limits_close();
+	return end;
+}
+
+enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
+{
+	/* A put further up the stack is one that was left by longjmp. */
+	bool nested = sp < t_thread.put_sp;
+	enum put_end end;
+
+	if (!nested)
+		t_thread.put_sp = sp;
+	end = span_or_withhold(word, run, sp, nested);
+	if (!nested)
+		t_thread.put_sp = 0;
+	return end;
 }
 
 bool put_record(enum record_kind kind, uint64_t payload, uintptr_t sp)
 {
-	/* A put further up the stack is one that was left by longjmp. */
-	bool nested = sp < t_thread.put_sp, put;
+	return put_span(record_word(kind, payload, sp), NULL, sp) != PUT_CHILD;
+}
 
-	if (!nested)
-		t_thread.put_sp = sp;
-	put = put_or_withhold(kind, payload, sp, nested);
-	if (!nested)
-		t_thread.put_sp = 0;
-	return put;
+enum put_end put_other(uint64_t word, const struct put_run *run, bool wait)
+{
+	enum put_end end = PUT_RECORDED;
+
+	while (!append(word, run, LIMIT_BEGIN)) {
+		if (!put_same_process())
+			return PUT_CHILD;
+		if (!put_make_room(LIMIT_BEGIN, run_cells(run), wait)) {
+			end = PUT_COUNTED;
+			break;
+		}
+	}
+	if (unlikely(put_must_see_all()))
+		put_limits_close();
+	return end;
 }
 
 void put_renew_limits(void)
 {
-	limits_renew(RECORD_END);
+	put_limits_renew(LIMIT_END, 1);
 }
 
 void put_detach(void)
 {
 	if (is_withholding()) {
-		limits_renew(RECORD_END);
+		put_limits_renew(LIMIT_END, 1);
 		stop_withholding();
 	}
 }

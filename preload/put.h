@@ -28,21 +28,48 @@ enum put_class {
 	PUT_BEGIN, /* a span: as put_record(); its end is dropped with it */
 	PUT_END,
 	PUT_ALLOC, /* dropped_allocs */
-	PUT_FREE, /* dropped_frees; also while recording is paused */
+	PUT_FREE, /* dropped_frees; recorded while recording is paused, too */
 	PUT_NOTE, /* dropped_notes */
 	PUT_SAMPLE, /* dropped_samples; never waits for room */
 };
 
+/* Cells that are appended in one piece. */
+struct put_run {
+	struct record *cells; /* the first @count */
+	uint64_t count;
+	const void *behind; /* then these, from elsewhere; aligned to 8 */
+	uint64_t behind_cells;
+	uint64_t stamp; /* which of @cells gets the clock */
+};
+
 /*
- * Append @count cells in one piece, published by one store to head, so that
- * nothing comes between them: one record with its data, or with prefixes in
- * front (record_ext.h). The clock goes into cells[@stamp] when they are
- * committed; the rest is written as it is. At most record_run_max() cells.
- * False when they were not recorded, but counted. Attaches the thread if need
- * be. Any context in which a hook may run.
+ * Append a run of cells, published by one store to head, so that nothing comes
+ * between them: one record with its data, or with prefixes in front
+ * (record_ext.h). The clock goes into cells[stamp], and into the first cell,
+ * which must be one with a word, when they are committed; the rest is written
+ * as it is. A run of one cell may be any record.
+ *
+ * @sp is the stack pointer of a hook in the place of the call, @function an
+ * address in what the thread runs, or 0. At most record_run_max() cells in
+ * all: more are not recorded, but counted as if there were no room. False when
+ * it was not recorded: then it is counted, as dropped, in a pause (spans and
+ * allocations: paused_spans, paused_allocs; the others are not), or for a
+ * thread without a slot; unless recording is off. Attaches the thread if need
+ * be. Any context in which a hook may run; errno is kept.
  */
+bool put_run_of(const struct put_run *run, enum put_class class, uintptr_t sp,
+		uintptr_t function);
+
+/* The same, all @count cells in one place, of no function. */
 bool put_run(struct record *cells, uint32_t count, uint32_t stamp,
 	     enum put_class class, uintptr_t sp);
+
+/*
+ * The fast path of a record of one cell: @word, with the clock. @limit is
+ * T_LIMIT_BEGIN or, of ends, T_LIMIT_END. False, with nothing done, when that
+ * takes put_run(). Any context.
+ */
+bool put_cell(uint64_t word, uint64_t limit);
 
 /* Say in which generation of the load map the next record is. False when there
  * is no room for that at once. Attached threads only; any context. */

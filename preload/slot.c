@@ -90,6 +90,11 @@ static void describe(struct slot_shm *slot)
 	slot->truncated_spans = 0;
 	slot->wait_ticks = 0;
 	slot->paused_spans = 0;
+	slot->paused_allocs = 0;
+	slot->dropped_allocs = 0;
+	slot->dropped_frees = 0;
+	slot->dropped_notes = 0;
+	slot->dropped_samples = 0;
 	slot->claim_map = t_thread.generation = map_generation();
 	if (!g_shim.no_syscalls)
 		sys(SYS_prctl, PR_GET_NAME_OPTION, name);

@@ -50,6 +50,8 @@ struct thread_state {
 	uint64_t paused_spans; /* since the last PAUSED record */
 	uint64_t paused_clock; /* when the first of them began */
 	uint64_t lost_ends; /* since the last TRUNC record */
+	uint64_t lost_allocs; /* since the last EXT_ALLOC_LOSS */
+	uint64_t lost_frees;
 	uint64_t wait_clock; /* when it last began to wait for room */
 	uint32_t stopped_heartbeat; /* the collector was stopped here */
 	uint32_t generation; /* of the load map, as this thread's ring says */

@@ -30,6 +30,15 @@
 #define GATE_EPOCH_STEP 16
 #define GATE_NEWS_SHIFT 32
 
+/* struct put_run (put.h), and the word of an EXT_PAD (record_ext.h). */
+#define RUN_CELLS 0
+#define RUN_COUNT 8
+#define RUN_BEHIND 16
+#define RUN_BEHIND_CELLS 24
+#define RUN_STAMP 32
+#define RECORD_KIND_EXT 12
+#define EXT_CELLS_SHIFT 22
+
 /* Restarts before the fast path is left for one record. */
 #define ABORTS_MAX 8
 
