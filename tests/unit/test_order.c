@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * order: against sorting all items, with streams of random length fed in
+ * random steps; when memory is used up; with threads.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/cct.h"
+#include "collector/order.h"
+
+#define ITEMS_MAX 200000
+#define STREAMS_MAX 9
+
+static struct budget g_budget;
+static struct order *g_order;
+static struct order_item g_got[ITEMS_MAX];
+static size_t g_count;
+
+static void take_down(void *context, const struct order_item *items,
+		      size_t count)
+{
+	ck_assert_ptr_eq(context, &g_count);
+	ck_assert_uint_le(g_count + count, ITEMS_MAX);
+	memcpy(g_got + g_count, items, count * sizeof(*items));
+	g_count += count;
+}
+
+static void new_order(uint64_t bytes)
+{
+	g_budget.left = 1 << 26;
+	g_count = 0;
+	ck_assert_int_eq(
+		order_new(&g_budget, bytes, take_down, &g_count, &g_order), 0);
+}
+
+/* All that was taken comes back. */
+static void end_order(void)
+{
+	order_release_all(g_order);
+	order_put(&g_order);
+	ck_assert_uint_eq(g_budget.left, 1 << 26);
+}
+
+static struct order_item item(uint64_t clock, uint64_t stream, uint64_t n)
+{
+	return (struct order_item){ .clock = clock, .a = stream, .b = n };
+}
+
+/* --- one stream -------------------------------------------------------------
+ */
+
+START_TEST(order_keeps_back_what_is_not_older)
+{
+	struct order_stream *stream;
+	uint64_t i;
+
+	new_order(1 << 20);
+	ck_assert_int_eq(order_open(g_order, &stream), 0);
+	for (i = 0; i < 1000; i++)
+		order_feed(stream, item(i, 0, i));
+	order_release(g_order, 10);
+	ck_assert_uint_eq(g_count, 10); /* of full chunks, not yet of all */
+	order_flush(stream);
+	order_release(g_order, 0);
+	ck_assert_uint_eq(g_count, 10);
+	order_release(g_order, 900);
+	ck_assert_uint_eq(g_count, 900);
+	order_close(&stream);
+	order_release_all(g_order);
+	ck_assert_uint_eq(g_count, 1000);
+	for (i = 0; i < 1000; i++)
+		ck_assert_uint_eq(g_got[i].b, i);
+	end_order();
+}
+END_TEST
+
+/* A broken program may say any clock. */
+START_TEST(order_ends_with_the_last_clock_there_is)
+{
+	struct order_stream *stream;
+	int i;
+
+	new_order(0);
+	ck_assert_int_eq(order_open(g_order, &stream), 0);
+	for (i = 0; i < 1000; i++)
+		order_feed(stream, item(UINT64_MAX, 0, 0));
+	order_close(&stream);
+	order_release_all(g_order);
+	ck_assert_uint_eq(g_count, 1000);
+	end_order();
+}
+END_TEST
+
+/* --- several ----------------------------------------------------------------
+ */
+
+static int by_clock(const void *a, const void *b)
+{
+	const struct order_item *x = a, *y = b;
+
+	if (x->clock != y->clock)
+		return x->clock < y->clock ? -1 : 1;
+	return x->c < y->c ? -1 : x->c > y->c;
+}
+
+struct fed {
+	struct order_stream *stream;
+	uint64_t clock, flushed; /* of what it was fed next */
+};
+
+static uint64_t watermark_of(const struct fed *fed, int streams)
+{
+	uint64_t least = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < streams; i++)
+		if (fed[i].flushed < least)
+			least = fed[i].flushed;
+	return least;
+}
+
+/* Feeds @streams streams in random order; releases by the true watermark.
+ * Returns how many items it was. */
+static size_t feed_randomly(int streams, struct order_item *all)
+{
+	struct fed fed[STREAMS_MAX] = { { 0 } };
+	size_t count = 0;
+	int step, n;
+
+	for (n = 0; n < streams; n++)
+		ck_assert_int_eq(order_open(g_order, &fed[n].stream), 0);
+	for (step = 0; step < 300; step++) {
+		struct fed *one = &fed[random() % streams];
+
+		for (n = (int)(random() % 400); n > 0; n--) {
+			all[count] =
+				item(one->clock, (uint64_t)(one - fed), count);
+			all[count].c = (uint64_t)(random() % 3);
+			order_feed(one->stream, all[count++]);
+			one->clock += (uint64_t)(random() % 4);
+			/* Equal clocks of one stream stay as they are. */
+			one->clock += 1;
+		}
+		order_flush(one->stream);
+		one->flushed = one->clock;
+		order_release(g_order, watermark_of(fed, streams));
+	}
+	for (n = 0; n < streams; n++)
+		order_close(&fed[n].stream);
+	return count;
+}
+
+START_TEST(order_is_that_of_clocks)
+{
+	static struct order_item all[ITEMS_MAX];
+	size_t count, i;
+
+	srandom((unsigned int)_i);
+	new_order(1 << 25);
+	count = feed_randomly(1 + _i % STREAMS_MAX, all);
+	order_release_all(g_order);
+	ck_assert_uint_eq(order_early(g_order), 0);
+	ck_assert_uint_eq(g_count, count);
+	qsort(all, count, sizeof(*all), by_clock);
+	for (i = 0; i < count; i++) {
+		ck_assert_uint_eq(g_got[i].clock, all[i].clock);
+		ck_assert_uint_eq(g_got[i].c, all[i].c);
+	}
+	end_order();
+}
+END_TEST
+
+/* Out of order at worst, but all of it, and each stream in its own order. */
+START_TEST(order_loses_nothing_without_memory)
+{
+	static struct order_item all[ITEMS_MAX];
+	uint64_t last[STREAMS_MAX] = { 0 };
+	size_t count, i;
+
+	srandom((unsigned int)_i);
+	new_order((uint64_t)_i * 8192);
+	count = feed_randomly(4, all);
+	ck_assert_uint_gt(order_early(g_order), 0);
+	order_release_all(g_order);
+	ck_assert_uint_eq(g_count, count);
+	for (i = 0; i < count; i++) {
+		ck_assert_uint_ge(g_got[i].b, last[g_got[i].a]);
+		last[g_got[i].a] = g_got[i].b;
+	}
+	end_order();
+}
+END_TEST
+
+START_TEST(order_opens_none_without_budget)
+{
+	struct order_stream *stream = NULL;
+
+	new_order(1 << 20);
+	g_budget.left = 100;
+	ck_assert_int_lt(order_open(g_order, &stream), 0);
+	ck_assert_ptr_null(stream);
+	g_budget.left = 1 << 26;
+	end_order();
+}
+END_TEST
+
+/* --- threads ----------------------------------------------------------------
+ */
+
+#define FEEDERS 4
+#define FEEDS 40000
+
+static uint64_t g_clock;
+
+static void *feed(void *context)
+{
+	struct order_stream *stream = context;
+	uint64_t i;
+
+	for (i = 0; i < FEEDS; i++) {
+		order_feed(stream, item(__atomic_add_fetch(&g_clock, 1,
+							   __ATOMIC_RELAXED),
+					(uintptr_t)context, i));
+		if (i % 1000 == 999) {
+			order_flush(stream);
+			order_release(g_order, i);
+		}
+	}
+	order_close(&stream);
+	return NULL;
+}
+
+START_TEST(order_of_threads_is_whole)
+{
+	pthread_t thread[FEEDERS];
+	uint64_t sum = 0;
+	size_t i;
+
+	g_clock = 0;
+	new_order((uint64_t)_i * 100000);
+	for (i = 0; i < FEEDERS; i++) {
+		struct order_stream *stream;
+
+		ck_assert_int_eq(order_open(g_order, &stream), 0);
+		ck_assert_int_eq(pthread_create(&thread[i], NULL, feed, stream),
+				 0);
+	}
+	for (i = 0; i < FEEDERS; i++)
+		pthread_join(thread[i], NULL);
+	order_release_all(g_order);
+	ck_assert_uint_eq(g_count, FEEDERS * FEEDS);
+	for (i = 0; i < g_count; i++)
+		sum += g_got[i].clock;
+	ck_assert_uint_eq(sum, (uint64_t)g_count * (g_count + 1) / 2);
+	end_order();
+}
+END_TEST
+
+START_TEST(orders_are_released_together)
+{
+	struct orders orders;
+	struct order_stream *stream;
+
+	orders_init(&orders);
+	orders_release(&orders, 5);
+	new_order(1 << 20);
+	ck_assert_int_eq(orders_add(&orders, g_order), 0);
+	ck_assert_int_eq(order_open(g_order, &stream), 0);
+	order_feed(stream, item(3, 0, 0));
+	order_close(&stream);
+	orders_release(&orders, 3);
+	ck_assert_uint_eq(g_count, 0);
+	orders_release(&orders, 4);
+	ck_assert_uint_eq(g_count, 1);
+	orders_remove(&orders, g_order);
+	orders_remove(&orders, g_order);
+	ck_assert_uint_eq(orders.count, 0);
+	orders_destroy(&orders);
+	end_order();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("order");
+	TCase *tcase = tcase_create("order");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, order_keeps_back_what_is_not_older);
+	tcase_add_test(tcase, order_ends_with_the_last_clock_there_is);
+	tcase_add_loop_test(tcase, order_is_that_of_clocks, 0, 3 * STREAMS_MAX);
+	tcase_add_loop_test(tcase, order_loses_nothing_without_memory, 0, 4);
+	tcase_add_test(tcase, order_opens_none_without_budget);
+	tcase_add_loop_test(tcase, order_of_threads_is_whole, 0, 3);
+	tcase_add_test(tcase, orders_are_released_together);
+	tcase_set_timeout(tcase, 120);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
