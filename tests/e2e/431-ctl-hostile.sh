@@ -51,7 +51,7 @@ ask "$newline" 'unknown request'
 ask " list$newline" 'unknown request'
 ask "pause nobody$newline" \
 	"no program 'nobody' is being recorded (see perfrec ctl list)"
-ask "$(head -c 600 /dev/zero | tr '\0' x)" 'the request is too long'
+ask "$(head -c 9000 /dev/zero | tr '\0' x)" 'the request is too long'
 ask "stop $(head -c 400 /dev/zero | tr '\0' x)$newline" \
 	"no program '$(head -c 400 /dev/zero | tr '\0' x)' is being recorded (see perfrec ctl list)"
 for text in '' 'list' "list$newline" "flush$newline" "pause$newline" \
