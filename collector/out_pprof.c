@@ -50,6 +50,10 @@ struct out_pprof {
 	size_t buffer_bytes;
 	struct string *strings; /* hash table */
 	uint32_t string_count, string_mask;
+	size_t value_count;
+	pb_line *lines; /* room for those of a location */
+	pb_line **line_pointers;
+	size_t line_room;
 };
 
 static void fail(struct out_pprof *out, int err)
@@ -162,35 +166,40 @@ static int64_t number_of(struct out_pprof *out, const char *text)
 /* --- pieces -----------------------------------------------------------------
  */
 
-static pb_value_type value_type(struct out_pprof *out, const char *type,
-				const char *unit)
+static pb_value_type value_type(struct out_pprof *out,
+				const struct out_value_type *one)
 {
 	pb_value_type value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
 
-	SET(&value, type, number_of(out, type));
-	SET(&value, unit, number_of(out, unit));
+	SET(&value, type, number_of(out, one->type));
+	SET(&value, unit, number_of(out, one->unit));
 	return value;
 }
 
-static void put_head(struct out_pprof *out)
+static void put_head(struct out_pprof *out, const struct out_head *head)
 {
+	pb_value_type types[OUT_VALUES_MAX], *pointers[OUT_VALUES_MAX];
 	pb_profile piece = PROFILE_INIT;
-	pb_value_type calls, wall, *types[OUT_VALUES];
+	pb_value_type period;
+	size_t i;
 
 	number_of(out, ""); /* is 0 */
-	calls = value_type(out, "calls", "count");
-	wall = value_type(out, "wall", "nanoseconds");
-	types[OUT_CALLS] = &calls;
-	types[OUT_WALL_NS] = &wall;
-	piece.n_sample_type = OUT_VALUES;
-	piece.sample_type = types;
-	piece.period_type = &wall;
-	SET(&piece, period, 1);
-	SET(&piece, default_sample_type, number_of(out, "wall"));
+	for (i = 0; i < head->count; i++) {
+		types[i] = value_type(out, &head->types[i]);
+		pointers[i] = &types[i];
+	}
+	period = value_type(out, &head->period_type);
+	piece.n_sample_type = head->count;
+	piece.sample_type = pointers;
+	piece.period_type = &period;
+	SET(&piece, period, (int64_t)MIN(head->period, INT64_MAX));
+	SET(&piece, default_sample_type,
+	    number_of(out, head->types[head->default_type].type));
 	put(out, &piece);
 }
 
-int out_pprof_new(int dir_fd, const char *name, struct out_pprof **out)
+int out_pprof_new(int dir_fd, const char *name, const struct out_head *head,
+		  struct out_pprof **out)
 {
 	struct out_pprof *pprof = calloc(1, sizeof(*pprof));
 	int err;
@@ -202,7 +211,8 @@ int out_pprof_new(int dir_fd, const char *name, struct out_pprof **out)
 		free(pprof);
 		return err;
 	}
-	put_head(pprof);
+	pprof->value_count = head->count;
+	put_head(pprof, head);
 	*out = pprof;
 	return 0;
 }
@@ -243,20 +253,45 @@ void out_pprof_function(struct out_pprof *out, const struct out_function *one)
 	put(out, &piece);
 }
 
+static bool reserve_lines(struct out_pprof *out, size_t count)
+{
+	if (count <= out->line_room)
+		return true;
+	free(out->lines);
+	free(out->line_pointers);
+	out->lines = calloc(2 * count, sizeof(*out->lines));
+	out->line_pointers = calloc(2 * count, sizeof(pb_line *));
+	out->line_room = 2 * count;
+	if (out->lines && out->line_pointers)
+		return true;
+	out->line_room = 0;
+	return false;
+}
+
 void out_pprof_location(struct out_pprof *out, const struct out_location *one)
 {
 	pb_profile piece = PROFILE_INIT;
 	pb_location location = PERFTOOLS__PROFILES__LOCATION__INIT;
-	pb_line line = PERFTOOLS__PROFILES__LINE__INIT;
 	pb_location *pointer = &location;
-	pb_line *line_pointer = &line;
+	size_t i;
 
-	SET(&line, function_id, one->function);
-	SET(&line, line, one->line);
+	if (!reserve_lines(out, one->line_count)) {
+		fail(out, -ENOMEM);
+		return;
+	}
+	for (i = 0; i < one->line_count; i++) {
+		pb_line *line = &out->lines[i];
+
+		perftools__profiles__line__init(line);
+		SET(line, function_id, one->lines[i].function);
+		SET(line, line, one->lines[i].line);
+		out->line_pointers[i] = line;
+	}
 	SET(&location, id, one->id);
 	SET(&location, mapping_id, one->mapping);
 	SET(&location, address, one->address);
-	ONE(&location, line, line_pointer);
+	location.n_line = one->line_count;
+	location.line = out->line_pointers;
 	ONE(&piece, location, pointer);
 	put(out, &piece);
 }
@@ -282,28 +317,29 @@ static pb_label number_label(struct out_pprof *out, const char *key,
 }
 
 void out_pprof_sample(struct out_pprof *out, uint64_t *stack, size_t depth,
-		      const int64_t value[OUT_VALUES],
-		      const struct out_labels *labels)
+		      const int64_t *value, const struct out_labels *labels)
 {
 	pb_profile piece = PROFILE_INIT;
 	pb_sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
 	pb_sample *pointer = &sample;
-	int64_t values[OUT_VALUES] = { value[0], value[1] };
-	pb_label label[LABELS] = {
-		text_label(out, "process", labels->process),
-		text_label(out, "thread", labels->thread),
-		number_label(out, "pid", labels->pid),
-		number_label(out, "tid", labels->tid),
-	};
+	int64_t values[OUT_VALUES_MAX];
+	pb_label label[LABELS];
 	pb_label *label_pointers[LABELS] = { &label[0], &label[1], &label[2],
 					     &label[3] };
 
+	memcpy(values, value, out->value_count * sizeof(*values));
+	if (labels) {
+		label[0] = text_label(out, "process", labels->process);
+		label[1] = text_label(out, "thread", labels->thread);
+		label[2] = number_label(out, "pid", labels->pid);
+		label[3] = number_label(out, "tid", labels->tid);
+		sample.n_label = labels->tid ? LABELS : LABELS - 1;
+		sample.label = label_pointers;
+	}
 	sample.n_location_id = depth;
 	sample.location_id = stack;
-	sample.n_value = OUT_VALUES;
+	sample.n_value = out->value_count;
 	sample.value = values;
-	sample.n_label = labels->tid ? LABELS : LABELS - 1;
-	sample.label = label_pointers;
 	ONE(&piece, sample, pointer);
 	put(out, &piece);
 }
@@ -343,6 +379,8 @@ int out_pprof_close(struct out_pprof **out, int err,
 	put_end(old, end);
 	err = gz_file_close(&old->file, old->err);
 	free(old->buffer);
+	free(old->lines);
+	free(old->line_pointers);
 	free(old->strings);
 	free(old);
 	return err;

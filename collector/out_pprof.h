@@ -14,11 +14,19 @@
 
 struct out_pprof;
 
-/* Which of a sample's values; here also their order. */
-enum out_value {
-	OUT_CALLS,
-	OUT_WALL_NS,
-	OUT_VALUES,
+#define OUT_VALUES_MAX 8
+
+struct out_value_type {
+	const char *type, *unit; /* "cpu", "nanoseconds" */
+};
+
+/* What a file is about. */
+struct out_head {
+	const struct out_value_type *types; /* of a sample's values, in order */
+	size_t count; /* at most OUT_VALUES_MAX */
+	size_t default_type; /* index: what viewers show first */
+	struct out_value_type period_type;
+	uint64_t period;
 };
 
 struct out_mapping {
@@ -34,9 +42,16 @@ struct out_function {
 	uint32_t start_line;
 };
 
-struct out_location {
-	uint64_t id, mapping, address, function;
+struct out_line {
+	uint64_t function;
 	uint32_t line;
+};
+
+struct out_location {
+	uint64_t id, mapping, address;
+	/* Innermost first: all but the last were inlined there. */
+	const struct out_line *lines;
+	size_t line_count;
 };
 
 /* Where samples were taken. */
@@ -52,15 +67,16 @@ struct out_profile_end {
 };
 
 /* To be file @name in folder @dir_fd; see gz_file_new(). 0 or -errno. */
-int out_pprof_new(int dir_fd, const char *name, struct out_pprof **out);
+int out_pprof_new(int dir_fd, const char *name, const struct out_head *head,
+		  struct out_pprof **out);
 
 void out_pprof_mapping(struct out_pprof *out, const struct out_mapping *one);
 void out_pprof_function(struct out_pprof *out, const struct out_function *one);
 void out_pprof_location(struct out_pprof *out, const struct out_location *one);
-/* @stack is location ids, leaf first. */
+/* @stack is location ids, leaf first; @value as many as there are types.
+ * @labels NULL: there are none. */
 void out_pprof_sample(struct out_pprof *out, uint64_t *stack, size_t depth,
-		      const int64_t value[OUT_VALUES],
-		      const struct out_labels *labels);
+		      const int64_t *value, const struct out_labels *labels);
 
 /* Bytes so far, before they are compressed. */
 uint64_t out_pprof_bytes(const struct out_pprof *out);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/out_pprof.h"
 #include "collector/profile.h"
 
 struct budget;
@@ -21,17 +22,13 @@ struct stack_profile;
 struct stacks;
 struct symbol_cache;
 
-#define STACK_VALUES_MAX 8
-
-struct stack_value_type {
-	const char *type, *unit; /* as pprof has them: "cpu", "nanoseconds" */
-};
+#define STACK_VALUES_MAX OUT_VALUES_MAX
 
 struct stack_profile_kind {
-	const struct stack_value_type *types;
+	const struct out_value_type *types; /* as pprof has them */
 	size_t count; /* at most STACK_VALUES_MAX */
 	size_t default_type; /* index: what viewers show first */
-	struct stack_value_type period_type;
+	struct out_value_type period_type;
 };
 
 /* cpu.pb.gz: samples/count, cpu/nanoseconds. */
@@ -60,7 +57,8 @@ void stack_profile_free(struct stack_profile **profile);
  * may wait. */
 
 /* Add @count values of @owner, whose frames mean what @modules says. 0, or
- * -ENOMEM: those that find no room keep their values, below "[other stacks]". */
+ * -ENOMEM: those that find no room keep their values, below "[other stacks]".
+ */
 int stack_profile_add(struct stack_profile *profile,
 		      const struct profile_owner *owner, struct stacks *stacks,
 		      struct modules *modules,

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks through stack_profile_add() and stack_profile_write(), then back
+ * through gunzip and protobuf. The functions are this program's own.
+ */
+#include "collector/stack_profile.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "collector/cct.h"
+#include "collector/log.h"
+#include "collector/modules.h"
+#include "collector/stacks.h"
+#include "collector/symbols.h"
+#include "proto/profile.pb-c.h"
+#include "shared/compiler.h"
+
+#define FILE_BYTES (64 << 20)
+#define NAME "cpu.pb.gz"
+
+typedef Perftools__Profiles__Profile pb_profile;
+typedef Perftools__Profiles__Sample pb_sample;
+
+static uintptr_t g_return;
+
+__attribute__((noinline)) static void mark(void)
+{
+	g_return = (uintptr_t)__builtin_return_address(0);
+	__asm__ volatile("");
+}
+
+__attribute__((always_inline)) static inline void inlined(void)
+{
+	mark();
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void outer(void)
+{
+	inlined();
+	__asm__ volatile("");
+}
+
+static struct {
+	struct budget budget;
+	struct symbol_cache *cache;
+	struct modules *modules;
+	struct stack_profile *profile;
+	struct stacks *stacks;
+	pb_profile *read;
+	char dir[32];
+	int dir_fd;
+} g;
+
+static const struct profile_owner g_owner = { 7, 8, "process", "thread" };
+
+static void set_up(void)
+{
+	g.budget.left = 1ULL << 30;
+	strcpy(g.dir, "/tmp/profile.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(g.dir));
+	g.dir_fd = open(g.dir, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(symbol_cache_new(&g.cache), 0);
+	ck_assert_int_eq(
+		modules_new(getpid(), getpid(), NULL, g.cache, &g.modules), 0);
+	ck_assert_int_eq(stack_profile_new(&stack_profile_cpu, g.cache,
+					   &g.budget, &g.profile),
+			 0);
+	ck_assert_int_eq(stacks_new(&g.budget, &g.stacks), 0);
+}
+
+static void tear_down(void)
+{
+	if (g.read)
+		perftools__profiles__profile__free_unpacked(g.read, NULL);
+	g.read = NULL;
+	stack_profile_free(&g.profile);
+	stacks_free(&g.stacks);
+	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
+	modules_put(&g.modules);
+	symbol_cache_free(&g.cache);
+	unlinkat(g.dir_fd, NAME, 0);
+	close(g.dir_fd);
+	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+}
+
+static void read_back(void)
+{
+	static uint8_t bytes[FILE_BYTES];
+	int fd = openat(g.dir_fd, NAME, O_RDONLY), size;
+	gzFile file = gzdopen(fd, "r");
+
+	ck_assert_ptr_nonnull(file);
+	size = gzread(file, bytes, sizeof(bytes));
+	ck_assert_int_gt(size, 0);
+	ck_assert_int_lt(size, FILE_BYTES);
+	gzclose(file);
+	g.read =
+		perftools__profiles__profile__unpack(NULL, (size_t)size, bytes);
+	ck_assert_ptr_nonnull(g.read);
+}
+
+static void write_and_read(void)
+{
+	const char *const comments[] = { "of the test" };
+	const struct stack_profile_header header = { .start_ns = 5,
+						     .duration_ns = 6,
+						     .period = 7,
+						     .comments = comments,
+						     .comment_count = 1 };
+
+	ck_assert_int_eq(
+		stack_profile_write(g.profile, &header, g.dir_fd, NAME), 0);
+	read_back();
+}
+
+static const char *string(int64_t number)
+{
+	ck_assert_int_lt(number, (int64_t)g.read->n_string_table);
+	return g.read->string_table[number];
+}
+
+/* Of the function that has code of its own. */
+static const char *function_name(uint64_t location)
+{
+	const Perftools__Profiles__Location *at =
+		g.read->location[location - 1];
+	uint64_t function = at->line[at->n_line - 1]->function_id;
+
+	return string(g.read->function[function - 1]->name);
+}
+
+/* The stack of @sample, innermost first, as "c b a". */
+static const char *stack_text(const pb_sample *sample)
+{
+	static char text[4096];
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sample->n_location_id && i < 8; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, function_name(sample->location_id[i]));
+	}
+	return text;
+}
+
+/* The only sample of this stack. */
+static const pb_sample *sample_of(const char *stack)
+{
+	const pb_sample *found = NULL;
+
+	for (size_t i = 0; i < g.read->n_sample; i++) {
+		if (strcmp(stack_text(g.read->sample[i]), stack) != 0)
+			continue;
+		ck_assert_ptr_null(found);
+		found = g.read->sample[i];
+	}
+	ck_assert_msg(found != NULL, "no sample '%s'", stack);
+	return found;
+}
+
+static bool has_comment(const char *text)
+{
+	for (size_t i = 0; i < g.read->n_comment; i++)
+		if (strstr(string(g.read->comment[i]), text))
+			return true;
+	return false;
+}
+
+static uint32_t child(uint32_t parent, uint64_t address, enum frame_kind kind)
+{
+	const struct stack_frame frame = { address, 0, kind };
+
+	return stacks_child(g.stacks, parent, &frame);
+}
+
+static int add(uint32_t stack, int64_t count, int64_t ns)
+{
+	const struct stack_values values = { stack, { count, ns } };
+
+	return stack_profile_add(g.profile, &g_owner, g.stacks, g.modules,
+				 &values, 1);
+}
+
+START_TEST(stack_profile_says_stacks_values_and_period)
+{
+	uint32_t one = child(STACKS_ROOT, (uintptr_t)outer, FRAME_ENTRY);
+	uint32_t two = child(one, (uintptr_t)mark, FRAME_ENTRY);
+	uint32_t kernel = child(two, FRAME_KERNEL, FRAME_NAMED);
+	const pb_sample *sample;
+
+	ck_assert_int_eq(add(two, 3, 300), 0);
+	ck_assert_int_eq(add(two, 1, 100), 0);
+	ck_assert_int_eq(add(one, 1, 10), 0);
+	ck_assert_int_eq(add(kernel, 2, 20), 0);
+	write_and_read();
+	ck_assert_int_eq(g.read->n_sample, 3);
+	sample = sample_of("mark outer");
+	ck_assert_int_eq(sample->value[0], 4);
+	ck_assert_int_eq(sample->value[1], 400);
+	ck_assert_int_eq(sample->n_label, 4);
+	ck_assert_int_eq(sample_of("[kernel] mark outer")->value[1], 20);
+	ck_assert_str_eq(string(g.read->sample_type[0]->type), "samples");
+	ck_assert_str_eq(string(g.read->sample_type[1]->type), "cpu");
+	ck_assert_str_eq(string(g.read->period_type->unit), "nanoseconds");
+	ck_assert_int_eq(g.read->period, 7);
+	ck_assert_str_eq(string(g.read->default_sample_type), "cpu");
+	ck_assert(has_comment("of the test"));
+}
+END_TEST
+
+START_TEST(stack_profile_return_address_has_inlined_functions)
+{
+	const Perftools__Profiles__Location *location;
+	const Perftools__Profiles__Function *function;
+	uint32_t one;
+
+	outer();
+	one = child(STACKS_ROOT, g_return, FRAME_RETURN);
+	ck_assert_int_eq(add(one, 1, 1), 0);
+	write_and_read();
+	location = g.read->location[sample_of("outer")->location_id[0] - 1];
+	ck_assert_uint_eq(location->address, g_return - 1);
+	ck_assert_int_eq(location->n_line, 2);
+	function = g.read->function[location->line[0]->function_id - 1];
+	ck_assert_str_eq(string(function->name), "inlined");
+	ck_assert_ptr_nonnull(
+		strstr(string(function->filename), "test_stack_profile.c"));
+	ck_assert_int_gt(location->line[0]->line, 0);
+}
+END_TEST
+
+START_TEST(stack_profile_without_memory_keeps_the_total)
+{
+	int64_t total = 0;
+	int err = 0;
+
+	ck_assert_int_eq(
+		add(child(STACKS_ROOT, (uintptr_t)mark, FRAME_ENTRY), 1, 1), 0);
+	for (uint64_t i = 0; i < 10000; i++) {
+		uint32_t stack = child(STACKS_ROOT, 0x10000 + i, FRAME_ENTRY);
+		uint64_t left = g.budget.left;
+
+		g.budget.left = 0;
+		if (add(stack, 1, 1))
+			err = -ENOMEM;
+		g.budget.left = left;
+	}
+	ck_assert_int_eq(err, -ENOMEM);
+	write_and_read();
+	for (size_t i = 0; i < g.read->n_sample; i++)
+		total += g.read->sample[i]->value[0];
+	ck_assert_int_eq(total, 10001);
+	ck_assert_int_gt(sample_of("[other stacks]")->value[0], 0);
+	ck_assert(has_comment("samples are in [other stacks]"));
+}
+END_TEST
+
+START_TEST(stack_profile_deep_stack_is_cut_in_the_middle)
+{
+	enum { DEEP = 5000 };
+	uint32_t stack = STACKS_ROOT;
+
+	for (int i = 0; i < DEEP; i++)
+		stack = child(stack, (uintptr_t)outer, FRAME_ENTRY);
+	stack = child(stack, (uintptr_t)mark, FRAME_ENTRY);
+	ck_assert_int_eq(add(stack, 1, 1), 0);
+	write_and_read();
+	ck_assert_int_eq(g.read->n_sample, 1);
+	ck_assert_uint_eq(g.read->sample[0]->n_location_id,
+			  PROFILE_DEPTH_MAX + 1);
+	ck_assert_str_eq(function_name(g.read->sample[0]->location_id[0]),
+			 "mark");
+	ck_assert_str_eq(function_name(g.read->sample[0]->location_id[1]),
+			 "[truncated]");
+}
+END_TEST
+
+START_TEST(stack_profile_merged_is_as_added_twice)
+{
+	uint32_t one = child(STACKS_ROOT, (uintptr_t)outer, FRAME_ENTRY);
+	uint32_t two = child(one, (uintptr_t)mark + 1, FRAME_RETURN);
+	struct stack_profile *from = g.profile;
+
+	ck_assert_int_eq(add(two, 3, 300), 0);
+	ck_assert_int_eq(stack_profile_new(&stack_profile_cpu, g.cache,
+					   &g.budget, &g.profile),
+			 0);
+	ck_assert_int_eq(add(two, 3, 300), 0);
+	ck_assert_int_eq(stack_profile_merge(g.profile, from), 0);
+	stack_profile_free(&from);
+	write_and_read();
+	ck_assert_int_eq(g.read->n_sample, 1);
+	ck_assert_int_eq(sample_of("mark outer")->value[1], 600);
+}
+END_TEST
+
+START_TEST(stack_profile_of_no_stack_keeps_the_total)
+{
+	ck_assert_int_eq(add(STACKS_ROOT, 2, 2), 0);
+	add(12345, 3, 3);
+	write_and_read();
+	ck_assert_int_eq(sample_of("[other stacks]")->value[0], 5);
+}
+END_TEST
+
+/* perfrec-symbolize lies where the tests are built, two folders up. */
+static void find_symbolize(void)
+{
+	char self[4000], path[4096];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[MAX(length, 0)] = '\0';
+	*strrchr(self, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/../../perfrec-symbolize", self);
+	setenv("PERFREC_SYMBOLIZE", path, 1);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("stack_profile");
+	TCase *tcase = tcase_create("stack_profile");
+	SRunner *runner;
+	int failed;
+
+	log_init("test_stack_profile", LOG_ERR);
+	find_symbolize();
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, stack_profile_says_stacks_values_and_period);
+	tcase_add_test(tcase,
+		       stack_profile_return_address_has_inlined_functions);
+	tcase_add_test(tcase, stack_profile_without_memory_keeps_the_total);
+	tcase_add_test(tcase, stack_profile_deep_stack_is_cut_in_the_middle);
+	tcase_add_test(tcase, stack_profile_merged_is_as_added_twice);
+	tcase_add_test(tcase, stack_profile_of_no_stack_keeps_the_total);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
