@@ -29,6 +29,7 @@ struct arena {
 	uint64_t bytes;
 	uint32_t slot_count, ring_cells; /* as checked: page's may change */
 	enum wire_clock clock;
+	enum wire_alloc alloc; /* what its program was asked for */
 	dev_t device; /* of the memfd, as /proc/PID/maps has it */
 	ino_t inode;
 	uid_t uid; /* of the program that said hello */

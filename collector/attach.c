@@ -147,6 +147,23 @@ static uint64_t replace_image(struct collector *collector,
 	return exited ? 0 : old->exec_flow;
 }
 
+/* What is asked of a program: --alloc=auto is exact where spans say whose the
+ * blocks are, and stacks are needed elsewhere. */
+static enum wire_alloc choose_alloc(const struct collect_options *options,
+				    bool instrumented)
+{
+	switch (options->alloc) {
+	case ALLOC_AUTO:
+		return instrumented ? WIRE_ALLOC_EXACT : WIRE_ALLOC_SAMPLED;
+	case ALLOC_EXACT:
+		return WIRE_ALLOC_EXACT;
+	case ALLOC_SAMPLED:
+		return WIRE_ALLOC_SAMPLED;
+	default:
+		return WIRE_ALLOC_OFF;
+	}
+}
+
 static int begin(struct collector *collector, struct arena *arena,
 		 const struct wire_hello *hello, struct peer *peer)
 {
@@ -160,6 +177,7 @@ static int begin(struct collector *collector, struct arena *arena,
 	arena->clock = collector->ticks && hello->tsc_allowed
 			       ? WIRE_CLOCK_TSC
 			       : WIRE_CLOCK_BOOTTIME;
+	arena->alloc = choose_alloc(collector->options, hello->instrumented);
 	arena->recording->ring_cells = arena->ring_cells;
 	arena->jobs = collector->jobs;
 	categories_write(arena->page, collector->categories);
@@ -222,10 +240,15 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		.version = WIRE_VERSION,
 		.on_full = options->on_full,
 		.depth = options->depth,
+		.alloc_period = options->alloc_period,
+		.cpu_hz =
+			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,
+		.stack_bytes = options->stack_bytes,
 	};
 	reply->status = accept_program(collector, hello, memfd, peer, out);
 	if (*out) {
 		reply->clock = (*out)->clock;
+		reply->alloc = (*out)->alloc;
 		if (!filter_is_active(&options->filter))
 			session_release(*out);
 	}

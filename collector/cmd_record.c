@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "collector/log.h"
+#include "collector/metric_options.h"
 #include "collector/output_dir.h"
 #include "collector/size.h"
 #include "collector/spawn.h"
@@ -45,6 +46,26 @@ static const char usage[] =
 	"                      may be repeated\n"
 	"  --exclude GLOB      do not record these; may be repeated\n"
 	"  --depth N           record only spans nested less than N deep\n"
+	"  --alloc MODE        allocations: exact, sampled, sampled:BYTES (a "
+	"stack every\n"
+	"                      BYTES on average, 512K if not given), auto "
+	"(default:\n"
+	"                      exact in instrumented programs, else "
+	"sampled), off\n"
+	"  --cpu HZ            sample CPU time HZ times a second (default: "
+	"99) of each\n"
+	"                      thread, or off; HZ,signal: by timers in the "
+	"program\n"
+	"                      instead of perf_event (HZ,perf)\n"
+	"  --stack-size SIZE   the most to copy of a stack for a sample "
+	"(default: 16K)\n"
+	"  --snapshot-interval TIME\n"
+	"                      write a heap profile every so often (10s, "
+	"500ms)\n"
+	"  --categories LIST   which annotations (perfrec.h) to record: globs "
+	"and -globs,\n"
+	"                      the last that matches decides (default: "
+	"all)\n"
 	"  --on-full block     when the ring of a thread is full, wait "
 	"(default)\n"
 	"  --on-full drop      ... or drop spans, and count them\n"
@@ -65,6 +86,7 @@ static const char usage[] =
 struct record_options {
 	const char *dir;
 	const char *on_full;
+	const char *alloc, *cpu; /* as given */
 	uint64_t ring_bytes; /* 0: default */
 	bool json, quiet;
 	char **command;
@@ -76,6 +98,11 @@ enum {
 	OPT_FILTER = 256,
 	OPT_EXCLUDE,
 	OPT_DEPTH,
+	OPT_ALLOC,
+	OPT_CPU,
+	OPT_STACK_SIZE,
+	OPT_SNAPSHOT_INTERVAL,
+	OPT_CATEGORIES,
 	OPT_ON_FULL,
 	OPT_RING_SIZE,
 	OPT_MAX_SIZE,
@@ -91,6 +118,11 @@ static const struct option option_table[] = {
 	{ "filter", required_argument, NULL, OPT_FILTER },
 	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
 	{ "depth", required_argument, NULL, OPT_DEPTH },
+	{ "alloc", required_argument, NULL, OPT_ALLOC },
+	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "stack-size", required_argument, NULL, OPT_STACK_SIZE },
+	{ "snapshot-interval", required_argument, NULL, OPT_SNAPSHOT_INTERVAL },
+	{ "categories", required_argument, NULL, OPT_CATEGORIES },
 	{ "on-full", required_argument, NULL, OPT_ON_FULL },
 	{ "ring-size", required_argument, NULL, OPT_RING_SIZE },
 	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
@@ -135,6 +167,52 @@ static int forward_max_size(struct record_options *options)
 	return USAGE_WRONG;
 }
 
+/* @want: NULL, or what is wrong with the value. */
+static int checked(const char *name, const char *want)
+{
+	if (!want)
+		return USAGE_GO_ON;
+	log_err("%s '%.200s': %s", name, optarg, want);
+	return USAGE_WRONG;
+}
+
+static int forward_checked(struct record_options *options, const char *name,
+			   const char *want)
+{
+	int result = checked(name, want);
+
+	return result == USAGE_GO_ON ? forward(options, name, optarg) : result;
+}
+
+static int take_metric(int c, struct record_options *options)
+{
+	struct collect_options try;
+
+	switch (c) {
+	case OPT_ALLOC:
+		options->alloc = optarg;
+		return checked("--alloc",
+			       metric_parse_alloc(optarg, &try.alloc,
+						  &try.alloc_period));
+	case OPT_CPU:
+		options->cpu = optarg;
+		return checked("--cpu", metric_parse_cpu(optarg, &try.cpu_hz,
+							 &try.cpu_engine));
+	case OPT_STACK_SIZE:
+		return forward_checked(
+			options, "--stack-size",
+			metric_parse_stack(optarg, &try.stack_bytes));
+	case OPT_SNAPSHOT_INTERVAL:
+		return forward_checked(
+			options, "--snapshot-interval",
+			metric_parse_interval(optarg, &try.snapshot_ns));
+	default:
+		return forward_checked(
+			options, "--categories",
+			metric_parse_categories(optarg, &try.categories));
+	}
+}
+
 static int take_on_full(struct record_options *options)
 {
 	options->on_full = optarg;
@@ -176,6 +254,12 @@ static int take_option(int c, char **argv, struct record_options *options)
 		return forward_count(options, "--depth", DEPTH_MAX);
 	case OPT_WORKERS:
 		return forward_count(options, "--workers", WORKERS_MAX);
+	case OPT_ALLOC:
+	case OPT_CPU:
+	case OPT_STACK_SIZE:
+	case OPT_SNAPSHOT_INTERVAL:
+	case OPT_CATEGORIES:
+		return take_metric(c, options);
 	case OPT_ON_FULL:
 		return take_on_full(options);
 	case OPT_RING_SIZE:
@@ -240,6 +324,10 @@ static const char **collector_command(const struct record_options *options,
 	*to++ = options->dir;
 	*to++ = "--on-full";
 	*to++ = options->on_full;
+	*to++ = "--alloc";
+	*to++ = options->alloc;
+	*to++ = "--cpu";
+	*to++ = options->cpu;
 	for (size_t i = 0; i < options->forward_count; i++)
 		*to++ = options->forward[i];
 	*to++ = "--";
@@ -324,6 +412,8 @@ int cmd_record(int argc, char **argv)
 	struct record_options options = {
 		.dir = RECORD_DIR,
 		.on_full = "block",
+		.alloc = "auto",
+		.cpu = "99",
 		.forward = calloc(room, sizeof(*options.forward)),
 	};
 	int result;

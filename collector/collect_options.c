@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/metric_options.h"
 #include "collector/size.h"
 #include "collector/usage.h"
 
@@ -42,6 +43,22 @@ static const char g_help[] =
 	"                        with the path or name of their module; both\n"
 	"                        options may be given many times\n"
 	"      --depth N         record calls nested less than N deep only\n"
+	"      --alloc MODE      record allocations: exact, sampled,\n"
+	"                        sampled:BYTES (a stack every BYTES on\n"
+	"                        average; default: 512K), auto (exact in\n"
+	"                        instrumented programs, else sampled) or off\n"
+	"                        (default)\n"
+	"      --cpu HZ          sample CPU time, HZ times a second of each\n"
+	"                        thread; HZ,signal: by timers in the program;\n"
+	"                        HZ,perf: by perf_event; off (default)\n"
+	"      --stack-size SIZE the most to copy of a stack for a sample\n"
+	"                        (default: 16K)\n"
+	"      --snapshot-interval TIME\n"
+	"                        write a heap profile every so often (10s,\n"
+	"                        500ms)\n"
+	"      --categories LIST which annotations (perfrec.h) to record:\n"
+	"                        globs and -globs, the last that matches\n"
+	"                        decides (default: all)\n"
 	"      --workers N       threads that drain rings, 1 to 8 (default:\n"
 	"                        one for two CPUs)\n"
 	"      --allow-uid USER  also serve this user; root only\n"
@@ -58,6 +75,11 @@ enum option_id {
 	OPTION_FILTER,
 	OPTION_EXCLUDE,
 	OPTION_DEPTH,
+	OPTION_ALLOC,
+	OPTION_CPU,
+	OPTION_STACK_SIZE,
+	OPTION_SNAPSHOT_INTERVAL,
+	OPTION_CATEGORIES,
 	OPTION_WORKERS,
 	OPTION_ALLOW_UID,
 	OPTION_LOG,
@@ -76,6 +98,12 @@ static const struct option g_options[] = {
 	{ "filter", required_argument, NULL, OPTION_FILTER },
 	{ "exclude", required_argument, NULL, OPTION_EXCLUDE },
 	{ "depth", required_argument, NULL, OPTION_DEPTH },
+	{ "alloc", required_argument, NULL, OPTION_ALLOC },
+	{ "cpu", required_argument, NULL, OPTION_CPU },
+	{ "stack-size", required_argument, NULL, OPTION_STACK_SIZE },
+	{ "snapshot-interval", required_argument, NULL,
+	  OPTION_SNAPSHOT_INTERVAL },
+	{ "categories", required_argument, NULL, OPTION_CATEGORIES },
 	{ "workers", required_argument, NULL, OPTION_WORKERS },
 	{ "allow-uid", required_argument, NULL, OPTION_ALLOW_UID },
 	{ "log", required_argument, NULL, OPTION_LOG },
@@ -87,7 +115,7 @@ static const struct option g_options[] = {
 
 static int bad_value(const char *option, const char *value, const char *want)
 {
-	log_err("%s '%s': %s (see perfrec-collect --help)", option, value,
+	log_err("%s '%.200s': %s (see perfrec-collect --help)", option, value,
 		want);
 	return 2;
 }
@@ -182,6 +210,36 @@ static int set_log(struct collect_options *out, const char *text)
 	return bad_value("--log", text, "want error, warning, info or debug");
 }
 
+/* What a parser of metric_options.h has found. */
+static int taken(const char *option, const char *value, const char *want)
+{
+	return want ? bad_value(option, value, want) : -1;
+}
+
+static int set_metric(struct collect_options *out, int option,
+		      const char *value)
+{
+	switch (option) {
+	case OPTION_ALLOC:
+		return taken("--alloc", value,
+			     metric_parse_alloc(value, &out->alloc,
+						&out->alloc_period));
+	case OPTION_CPU:
+		return taken("--cpu", value,
+			     metric_parse_cpu(value, &out->cpu_hz,
+					      &out->cpu_engine));
+	case OPTION_STACK_SIZE:
+		return taken("--stack-size", value,
+			     metric_parse_stack(value, &out->stack_bytes));
+	case OPTION_SNAPSHOT_INTERVAL:
+		return taken("--snapshot-interval", value,
+			     metric_parse_interval(value, &out->snapshot_ns));
+	default:
+		return taken("--categories", value,
+			     metric_parse_categories(value, &out->categories));
+	}
+}
+
 static int set_option(struct collect_options *out, int option, char *value,
 		      char **argv)
 {
@@ -211,6 +269,12 @@ static int set_option(struct collect_options *out, int option, char *value,
 		return -1;
 	case OPTION_DEPTH:
 		return set_number("--depth", value, 1, UINT32_MAX, &out->depth);
+	case OPTION_ALLOC:
+	case OPTION_CPU:
+	case OPTION_STACK_SIZE:
+	case OPTION_SNAPSHOT_INTERVAL:
+	case OPTION_CATEGORIES:
+		return set_metric(out, option, value);
 	case OPTION_WORKERS:
 		return set_number("--workers", value, 1, DRAIN_WORKERS_MAX,
 				  &out->workers);
@@ -240,6 +304,8 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out)
 	*out = (struct collect_options){
 		.output = "perfrec.data",
 		.on_full = WIRE_ON_FULL_DROP,
+		.alloc_period = ALLOC_PERIOD_DEFAULT,
+		.stack_bytes = STACK_BYTES_DEFAULT,
 		.control_fd = -1,
 		.log_level = LOG_INFO,
 	};

@@ -14,11 +14,13 @@
 #include "collector/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,6 +59,7 @@ struct server {
 	struct connection *connections;
 	uint32_t count;
 	struct listener listener;
+	char marker[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
 	char folder[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
 };
 
@@ -319,6 +322,49 @@ static int choose_path(struct server *server, char path[SOCKET_PATH_BYTES])
 		       : socket_path_usual(true, path);
 }
 
+static bool wants_all(const struct collect_options *options)
+{
+	return options->alloc != ALLOC_OFF || options->cpu_hz;
+}
+
+/* One that is there was left by a collector that was killed: the socket is
+ * ours. Anything but such a file is somebody's. */
+static void remove_stale(const char *path)
+{
+	struct stat status;
+
+	if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	    !status.st_size && status.st_uid == geteuid())
+		unlink(path);
+}
+
+/* After the socket, and away before it: a program that finds the marker finds
+ * who has put it there. */
+static int put_marker(struct server *server)
+{
+	char *path = server->marker;
+	int fd, err;
+
+	strcpy(path, server->listener.path);
+	strcat(path, SOCKET_PATH_ALL);
+	remove_stale(path);
+	if (!wants_all(server->collector->options)) {
+		path[0] = '\0';
+		return 0;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		  0600);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	err = -errno;
+	log_err("cannot make '%s': %m (choose another socket with --socket)",
+		path);
+	path[0] = '\0';
+	return err;
+}
+
 static int listen_on(struct server *server)
 {
 	/* With others, check_peer() decides. */
@@ -329,6 +375,8 @@ static int listen_on(struct server *server)
 	if (!err)
 		err = listener_open(path, SOCK_SEQPACKET, shared,
 				    &server->listener);
+	if (!err)
+		err = put_marker(server);
 	if (err)
 		return err;
 	server->watch.fd = server->listener.fd;
@@ -367,6 +415,8 @@ void server_free(struct server **server)
 		if (!connection->ended)
 			connection_end(connection);
 	server_reap(old);
+	if (old->marker[0])
+		unlink(old->marker);
 	listener_close(&old->listener);
 	if (old->folder[0])
 		rmdir(old->folder);

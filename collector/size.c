@@ -62,6 +62,34 @@ int size_parse_count(const char *text, uint64_t min, uint64_t max,
 	return 0;
 }
 
+int size_parse_ns(const char *text, uint64_t *out)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+		{ "m", 60000000000 },
+		{ "h", 3600000000000 },
+	};
+	const char *rest;
+	uint64_t number;
+	int error = parse_digits(text, &number, &rest);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strcmp(rest, units[i].name) != 0)
+			continue;
+		if (number > UINT64_MAX / units[i].ns)
+			return -ERANGE;
+		*out = number * units[i].ns;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 /* Three significant digits of @value, which is below 1024. */
 static void format_scaled(double value, const char *unit, char *text)
 {

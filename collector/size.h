@@ -17,6 +17,12 @@ int size_parse_bytes(const char *text, uint64_t *out);
 int size_parse_count(const char *text, uint64_t min, uint64_t max,
 		     uint64_t *out);
 
+/*
+ * A whole decimal number with its unit, ms, s, m or h ("10s"), in ns. 0,
+ * -EINVAL or -ERANGE.
+ */
+int size_parse_ns(const char *text, uint64_t *out);
+
 /* Room for any text that the functions below make. */
 #define SIZE_TEXT 32
 

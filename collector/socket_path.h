@@ -11,8 +11,15 @@
 
 #define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
 #define SOCKET_PATH_CTL ".ctl" /* comes after the name of the other one */
+/*
+ * An empty file of this name beside the socket for programs says that all are
+ * to say hello: those in which nothing can call a hook have CPU time and
+ * allocations to record. It is looked for by the shim (preload/init.c).
+ */
+#define SOCKET_PATH_ALL ".all"
 /* Of the socket for programs: the other one's must have room, too. */
 #define SOCKET_PATH_MAX (SOCKET_PATH_BYTES - sizeof(SOCKET_PATH_CTL))
+_Static_assert(sizeof(SOCKET_PATH_ALL) <= sizeof(SOCKET_PATH_CTL), "room");
 /* In the folder of a recording while it is made: a symbolic link to the
  * socket for `perfrec ctl`. */
 #define SOCKET_PATH_LINK "control"

@@ -20,6 +20,7 @@
 
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
+#include "collector/metric_options.h"
 #include "collector/recording.h"
 #include "shared/compiler.h"
 
@@ -116,21 +117,44 @@ static json_t *globs(const char *const *glob, size_t count)
 	return list;
 }
 
+/* The name of the CPU engine is null when there is none. */
+static void add_metrics(json_t *object, const struct collect_options *options)
+{
+	json_object_set_new(object, "alloc",
+			    json_string(metric_alloc_name(options->alloc)));
+	json_object_set_new(object, "alloc_period",
+			    number(options->alloc_period));
+	json_object_set_new(object, "cpu_hz", number(options->cpu_hz));
+	json_object_set_new(object, "cpu_engine",
+			    options->cpu_hz ? json_string(metric_cpu_name(
+						      options->cpu_engine))
+					    : json_null());
+	json_object_set_new(object, "stack_size", number(options->stack_bytes));
+	json_object_set_new(object, "snapshot_interval_ns",
+			    number(options->snapshot_ns));
+	json_object_set_new(object, "categories",
+			    options->categories ? text(options->categories)
+						: json_null());
+}
+
 static json_t *settings(const struct recording *recording)
 {
 	const struct collect_options *options = recording->options;
 	const struct filter *filter = &options->filter;
+	json_t *object;
 
-	return json_pack("{s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:b, s:o}",
-			 "attached", options->control_fd < 0, "on_full",
-			 options->on_full == WIRE_ON_FULL_BLOCK ? "block"
-								: "drop",
-			 "ring_cells", number(recording->ring_cells), "clock",
-			 recording->ticks ? "tsc" : "boottime", "filter",
-			 globs(filter->only, filter->only_count), "exclude",
-			 globs(filter->except, filter->except_count), "depth",
-			 number(options->depth), "compress", options->compress,
-			 "max_size", number(recording->max_bytes));
+	object = json_pack(
+		"{s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:b, s:o}", "attached",
+		options->control_fd < 0, "on_full",
+		options->on_full == WIRE_ON_FULL_BLOCK ? "block" : "drop",
+		"ring_cells", number(recording->ring_cells), "clock",
+		recording->ticks ? "tsc" : "boottime", "filter",
+		globs(filter->only, filter->only_count), "exclude",
+		globs(filter->except, filter->except_count), "depth",
+		number(options->depth), "compress", options->compress,
+		"max_size", number(recording->max_bytes));
+	add_metrics(object, options);
+	return object;
 }
 
 static json_t *stopped(int error)

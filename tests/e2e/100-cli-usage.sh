@@ -31,6 +31,27 @@ refused 2 "--max-size '99999999999G': give a size" \
 	record --max-size 99999999999G true
 refused 2 "--ring-size '63K': give a size from 64K" record --ring-size 63K true
 refused 2 "--on-full 'wait': choose block or drop" record --on-full wait true
+refused 2 "--alloc 'some': choose exact" record --alloc some true
+refused 2 "--alloc '': choose exact" record --alloc= true
+refused 2 "--alloc 'sampled:': give a size" record --alloc=sampled: true
+refused 2 "--alloc 'sampled:0': give a size" record --alloc=sampled:0 true
+refused 2 "--alloc 'sampled:2G': give a size" record --alloc=sampled:2G true
+refused 2 "--alloc 'exact:1': choose exact" record --alloc=exact:1 true
+for hz in '' 0 10001 99999999999999999999 -1 9x ,perf signal 99.5; do
+	refused 2 "--cpu '$hz': give samples a second from 1 to 10000" \
+		record --cpu="$hz" true
+done
+refused 2 "--cpu '99,': the engine is perf or signal" record --cpu=99, true
+refused 2 "--cpu '9,perfs': the engine is" record --cpu=9,perfs true
+refused 2 "--stack-size '511': give a size" record --stack-size 511 true
+refused 2 "--stack-size '61K': give a size" record --stack-size 61K true
+for time in 10 99ms 25h 0s 1d s; do
+	refused 2 "--snapshot-interval '$time': give a time from 100ms" \
+		record --snapshot-interval $time true
+done
+refused 2 "--categories '.*': give globs" record --categories "$(printf 'a\tb')" true
+refused 2 "--categories '.*': give globs" \
+	record --categories "$(printf '%04095d' 0)" true
 refused 2 "--sort 'size': choose self" report --sort size
 refused 2 "--limit '-1': give a number" report --limit -1
 refused 2 "'b': one recording at a time" report a b

@@ -63,6 +63,30 @@ START_TEST(size_parse_count_keeps_to_its_range)
 }
 END_TEST
 
+START_TEST(size_parse_ns_wants_a_unit)
+{
+	static const char *const bad[] = { "",	 "10",	"s",   "1.5s", "-1s",
+					   "1S", "1 s", "1us", "1ms ", "1sm" };
+	uint64_t ns = 42;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(size_parse_ns(bad[i], &ns) == -EINVAL,
+			      "'%s' is taken", bad[i]);
+	ck_assert_int_eq(size_parse_ns("18446744073710s", &ns), -ERANGE);
+	ck_assert_uint_eq(ns, 42);
+	ck_assert_int_eq(size_parse_ns("0ms", &ns), 0);
+	ck_assert_uint_eq(ns, 0);
+	ck_assert_int_eq(size_parse_ns("500ms", &ns), 0);
+	ck_assert_uint_eq(ns, 500000000);
+	ck_assert_int_eq(size_parse_ns("10s", &ns), 0);
+	ck_assert_uint_eq(ns, 10000000000);
+	ck_assert_int_eq(size_parse_ns("5m", &ns), 0);
+	ck_assert_uint_eq(ns, 300000000000);
+	ck_assert_int_eq(size_parse_ns("24h", &ns), 0);
+	ck_assert_uint_eq(ns, 86400000000000);
+}
+END_TEST
+
 START_TEST(size_format_bytes_has_three_digits)
 {
 	char text[SIZE_TEXT];
@@ -120,6 +144,7 @@ int main(void)
 	tcase_add_test(parse, size_parse_bytes_of_nonsense_is_refused);
 	tcase_add_test(parse, size_parse_bytes_beyond_64_bits_is_out_of_range);
 	tcase_add_test(parse, size_parse_count_keeps_to_its_range);
+	tcase_add_test(parse, size_parse_ns_wants_a_unit);
 	tcase_add_test(format, size_format_bytes_has_three_digits);
 	tcase_add_test(format, size_format_ns_picks_the_unit);
 	tcase_add_test(format, size_format_count_groups_by_thousands);
