@@ -31,6 +31,8 @@ enum put_class {
 	PUT_FREE, /* dropped_frees; recorded while recording is paused, too */
 	PUT_NOTE, /* dropped_notes */
 	PUT_SAMPLE, /* dropped_samples; never waits for room */
+	PUT_REALLOC, /* both PUT_ALLOC and PUT_FREE, of the address in the
+		      * second cell */
 };
 
 /* Cells that are appended in one piece. */
@@ -40,6 +42,10 @@ struct put_run {
 	const void *behind; /* then these, from elsewhere; aligned to 8 */
 	uint64_t behind_cells;
 	uint64_t stamp; /* which of @cells gets the clock */
+	/* Not NULL: @behind may not be there to be read. The kernel copies what
+	 * is; then this puts into @cells, which lie in the ring, how many cells
+	 * that were. */
+	void (*cut)(struct record *cells, uint64_t behind_cells);
 };
 
 /*

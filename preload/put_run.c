@@ -8,6 +8,7 @@
  * counted; records of one cell are not. docs/RING.md has the rules.
  */
 #include <string.h>
+#include <sys/uio.h>
 
 #include "preload/hook.h"
 #include "preload/init.h"
@@ -46,6 +47,42 @@ static bool put_cells(const struct put_run *run, uint64_t limit)
 }
 #endif
 
+#define READ_PAGE 4096
+#define READ_PAGES (EXT_CELLS_MAX * sizeof(struct record) / READ_PAGE + 2)
+
+/* Have the kernel copy from memory of ours that may not be there, up to where
+ * it is not; how many whole cells. */
+static uint64_t read_self(void *to, const void *from, uint64_t cells)
+{
+	struct iovec local = { to, cells * sizeof(struct record) };
+	struct iovec remote[READ_PAGES];
+	uintptr_t at = (uintptr_t)from, end = at + local.iov_len;
+	unsigned int count = 0;
+	long bytes;
+
+	/* It stops before the element that it cannot read. */
+	while (at < end && count < READ_PAGES) {
+		uintptr_t next = MIN(ALIGN_UP(at + 1, READ_PAGE), end);
+
+		remote[count++] = (struct iovec){ (void *)at, next - at };
+		at = next;
+	}
+	bytes = sys(SYS_process_vm_readv, g_shim.pid, &local, 1, remote, count,
+		    0);
+	return bytes > 0 ? (uint64_t)bytes / sizeof(struct record) : 0;
+}
+
+static uint64_t read_behind(const struct put_run *run, struct record *to)
+{
+	uint64_t cells = g_shim.no_syscalls
+				 ? 0
+				 : read_self(to + run->count, run->behind,
+					     run->behind_cells);
+
+	run->cut(to, cells);
+	return cells;
+}
+
 /* Nothing of this thread may interrupt it. */
 static bool put_copy(const struct put_run *run, enum put_limit which)
 {
@@ -60,7 +97,9 @@ static bool put_copy(const struct put_run *run, enum put_limit which)
 	if (head + pad + cells > put_limit_now(which) || !put_same_process())
 		return false;
 	memcpy(to, run->cells, run->count * sizeof(*to));
-	if (run->behind_cells)
+	if (run->cut)
+		cells = run->count + read_behind(run, to);
+	else if (run->behind_cells)
 		memcpy(to + run->count, run->behind,
 		       run->behind_cells * sizeof(*to));
 	clock = g_shim.clock();
@@ -79,7 +118,8 @@ bool put_run_now(const struct put_run *run, enum put_limit which)
 	uint64_t signals, trap;
 	bool put;
 
-	if (put_cells(run, which == LIMIT_BEGIN ? T_LIMIT_BEGIN : T_LIMIT_END))
+	if (!run->cut &&
+	    put_cells(run, which == LIMIT_BEGIN ? T_LIMIT_BEGIN : T_LIMIT_END))
 		return true;
 	/* relaxed: this thread's own */
 	if (atom_load_rlx(&t_thread.slot->head) >= put_limit(which))
@@ -105,6 +145,10 @@ static void count_dropped(enum put_class class)
 		count_up(&slot->dropped_frees);
 		count_up(&t_thread.lost_frees);
 		break;
+	case PUT_REALLOC:
+		count_dropped(PUT_ALLOC);
+		count_dropped(PUT_FREE);
+		break;
 	case PUT_NOTE:
 		count_up(&slot->dropped_notes);
 		break;
@@ -124,9 +168,9 @@ static void count_unslotted(enum put_class class)
 	/* relaxed, all: a count */
 	if (class == PUT_BEGIN)
 		atom_add_rlx(&page->unslotted_spans, 1);
-	else if (class == PUT_ALLOC)
+	if (class == PUT_ALLOC || class == PUT_REALLOC)
 		atom_add_rlx(&page->unslotted_allocs, 1);
-	else if (class == PUT_FREE)
+	if (class == PUT_FREE || class == PUT_REALLOC)
 		atom_add_rlx(&page->unslotted_frees, 1);
 }
 
@@ -138,7 +182,7 @@ static void tell_alloc_loss(void)
 		{ count_take(&t_thread.lost_allocs),
 		  count_take(&t_thread.lost_frees) },
 	};
-	const struct put_run loss = { cells, 2, NULL, 0, 0 };
+	const struct put_run loss = { .cells = cells, .count = 2 };
 
 	if ((cells[1].word || cells[1].clock) &&
 	    put_other(0, &loss, false) != PUT_RECORDED) {
@@ -148,20 +192,36 @@ static void tell_alloc_loss(void)
 	}
 }
 
+/* The half of a realloc() that is recorded in a pause. */
+static void put_free(uint64_t address)
+{
+	struct record cells[2] = {
+		{ record_ext_word(EXT_FREE, 1, 0, 0), 0 },
+		{ address, 0 },
+	};
+	const struct put_run run = { .cells = cells, .count = 2 };
+
+	if (put_other(cells[0].word, &run, true) == PUT_COUNTED)
+		count_dropped(PUT_FREE);
+}
+
 static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 				enum put_class class)
 {
+	bool is_alloc = class == PUT_ALLOC || class == PUT_REALLOC;
 	enum put_end end;
 
 	if (class != PUT_FREE && unlikely(put_is_paused())) {
-		if (class == PUT_ALLOC)
+		if (is_alloc)
 			/* relaxed: a count */
 			atom_add_rlx(&t_thread.slot->paused_allocs, 1);
 		put_limits_close();
+		if (class == PUT_REALLOC)
+			put_free(run->cells[1].word);
 		return PUT_COUNTED;
 	}
 	if (unlikely(t_thread.lost_allocs || t_thread.lost_frees) &&
-	    (class == PUT_ALLOC || class == PUT_FREE))
+	    (is_alloc || class == PUT_FREE))
 		tell_alloc_loss();
 	end = put_other(word, run, class != PUT_SAMPLE);
 	if (end == PUT_COUNTED)
@@ -188,7 +248,7 @@ static enum put_end put_if_fast(const struct put_run *run, uint64_t word,
 	}
 	put = !too_long(run) &&
 	      put_make_room(LIMIT_BEGIN, run_cells(run), false) && put_map() &&
-	      put_cells(run, T_LIMIT_BEGIN);
+	      !run->cut && put_cells(run, T_LIMIT_BEGIN);
 	if (put_must_see_all())
 		put_limits_close();
 	if (put)
@@ -221,8 +281,9 @@ bool put_run_of(const struct put_run *run, enum put_class class, uintptr_t sp,
 	uint64_t limit = class == PUT_END ? T_LIMIT_END : T_LIMIT_BEGIN;
 	enum put_end end;
 
-	if (run_cells(run) == 1 ? put_cell(run->cells->word, limit)
-				: !too_long(run) && put_cells(run, limit))
+	if (run_cells(run) == 1
+		    ? put_cell(run->cells->word, limit)
+		    : !run->cut && !too_long(run) && put_cells(run, limit))
 		return true;
 	do {
 		switch (hook_may_record(function)) {
@@ -242,7 +303,9 @@ bool put_run_of(const struct put_run *run, enum put_class class, uintptr_t sp,
 bool put_run(struct record *cells, uint32_t count, uint32_t stamp,
 	     enum put_class class, uintptr_t sp)
 {
-	const struct put_run run = { cells, count, NULL, 0, stamp };
+	const struct put_run run = { .cells = cells,
+				     .count = count,
+				     .stamp = stamp };
 
 	return put_run_of(&run, class, sp, 0);
 }
