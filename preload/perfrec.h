@@ -1,0 +1,914 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * perfrec.h - annotations: what a program says about itself in a recording.
+ *
+ *	#include <perfrec.h>
+ *
+ *	static void serve(struct request *request)
+ *	{
+ *		PERFREC_SCOPE("serve", "bytes", request->bytes, "url",
+ *request->url);
+ *		...
+ *	}
+ *
+ * C11 or C++17, gcc or clang. There is nothing to link: the shim is found when
+ * it is preloaded (LD_PRELOAD, `perfrec record`), and without it each of these
+ * is a load and a branch not taken. In a static executable, and on machines
+ * perfrec does not know, there is never a shim. With -DPERFREC_DISABLE nothing
+ * is left of them. docs/ANNOTATIONS.md shows all of them at work.
+ *
+ * Macros take a name, then up to 16 pairs of key and value. Names and keys are
+ * string literals; a value is a bool, an integer, a float or double, a
+ * pointer, a char * (or, in C++, anything with data() and size()), or what
+ * perfrec_bytes() returns. Values are evaluated only when the event will be
+ * recorded. In place of a key:
+ *
+ *	PERFREC_NAME, char *		the name of this one event
+ *	PERFREC_FLOW, integer		an arrow from and to all with this id
+ *	PERFREC_FLOW_END, integer	the last arrow of this id ends here
+ *	PERFREC_CORRELATION, integer	what belongs together, without arrows
+ *	PERFREC_AT, integer		its time, CLOCK_BOOTTIME in ns; not for
+ *					slices of a thread
+ *	PERFREC_PAIRS, perfrec_pairs(array, count)
+ *					more, with keys made at run time
+ *
+ * Limits: 64 values of an event (PERFREC_PAIRS), 4,096 bytes of a text, 255 of
+ * a key. What is beyond is cut, and the trace says so. NULL for a text is "",
+ * NULL for a name the name of the function it is in.
+ *
+ * Any thread may use any of these at any time: in a signal handler, before
+ * main() and after exit(), in a forked child (in a vfork child they do
+ * nothing), in destructors. They change neither errno nor anything else of the
+ * program's. Each place that is used costs 64 bytes of static memory or more,
+ * and once, when it is first reached, a microsecond.
+ *
+ * Names that end in _ are not for you.
+ */
+#ifndef PERFREC_H
+#define PERFREC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PERFREC_H_VERSION 1
+
+/* The category of what follows: may be defined anew between any two lines. */
+#ifndef PERFREC_CATEGORY
+#define PERFREC_CATEGORY ""
+#endif
+
+/* --- types ------------------------------------------------------------------
+ */
+
+enum perfrec_flags {
+	/* of a counter */
+	PERFREC_DOUBLE = 1 << 0, /* values are doubles; else int64_t */
+	PERFREC_INCREMENTAL = 1 << 1, /* each value is a step */
+	PERFREC_PER_THREAD = 1 << 2, /* one counter for each thread */
+
+	/* of a track: where it is without a parent (else: of the process), */
+	PERFREC_OF_THREAD = 1 << 8, /* below the thread that makes it */
+	PERFREC_GLOBAL = 1 << 9, /* below no process */
+	/* how tracks below it are ordered, */
+	PERFREC_LEXICOGRAPHIC = 1 << 10, /* by name */
+	PERFREC_CHRONOLOGICAL = 1 << 11, /* by their first event */
+	PERFREC_BY_RANK = 1 << 12,
+	/* and whether siblings of its name are shown apart. */
+	PERFREC_NO_MERGE = 1 << 13,
+};
+
+/* Where something is recorded. Made by the macros; only the shim writes. */
+struct perfrec_site {
+	uint32_t state; /* categories it was decided by, 1: off; as the shim's
+			 * unless there is something to decide */
+	uint16_t id; /* 0: none yet */
+	uint8_t kind; /* enum site_kind of shared/site_shm.h */
+	uint8_t special; /* it has PERFREC_NAME and the like */
+	uint32_t line;
+	uint32_t flags; /* enum perfrec_flags */
+	const char *name, *category, *file, *function;
+	const char *const *keys;
+	size_t key_count;
+};
+
+struct perfrec_counter {
+	struct perfrec_site site;
+	const char *unit;
+	int64_t multiplier;
+};
+
+struct perfrec_track {
+	struct perfrec_site site;
+	struct perfrec_track *parent;
+	uint64_t number; /* 0: not known yet */
+	int32_t rank;
+	uint32_t states;
+	const char *description;
+};
+
+struct perfrec_heap {
+	struct perfrec_site site;
+};
+
+/* An open slice of a thread; all zero: one that is not recorded. */
+typedef struct perfrec_span {
+	uint64_t bits;
+} perfrec_span;
+
+/* A value: type, and for a text its length << 8; the value or its address. */
+struct perfrec_arg {
+	uint64_t type;
+	uint64_t value;
+};
+
+/* A key, made at run time, and a value, made by PERFREC_VALUE(). */
+struct perfrec_pair {
+	const char *key;
+	struct perfrec_arg arg;
+};
+
+#define PERFREC_NAME "\1n"
+#define PERFREC_FLOW "\1f"
+#define PERFREC_FLOW_END "\1e"
+#define PERFREC_CORRELATION "\1c"
+#define PERFREC_AT "\1t"
+#define PERFREC_PAIRS "\1p"
+
+/* Units of counters; any other text is one, too. */
+#define PERFREC_NO_UNIT ""
+#define PERFREC_NS "ns"
+#define PERFREC_COUNTS "count"
+#define PERFREC_BYTES "bytes"
+
+/* Numbers of tracks that are always there. */
+#define PERFREC_PROCESS_TRACK ((uint64_t)0)
+#define PERFREC_THREAD_TRACK (UINT64_MAX - 1)
+#define PERFREC_GLOBAL_TRACK UINT64_MAX
+
+/* --- the shim, and whether it is there --------------------------------------
+ */
+
+/* One exists in the process, in the shim, and says which header it is of by
+ * its name. It may grow at its end. */
+struct perfrec_shim_1 {
+	const uint32_t *state; /* that of a site which is on */
+	uint32_t bytes; /* of this struct */
+	uint32_t pad;
+	int (*decide)(struct perfrec_site *site);
+	uint64_t (*begin)(uint64_t id);
+	void (*end)(uint64_t span);
+	uint64_t (*begin_args)(struct perfrec_site *site,
+			       struct perfrec_arg *args, size_t count);
+	void (*end_args)(uint64_t span, const char *const *keys,
+			 struct perfrec_arg *args, size_t count);
+	void (*instant)(struct perfrec_site *site, struct perfrec_arg *args,
+			size_t count);
+	void (*mark)(struct perfrec_site *site, struct perfrec_arg *args,
+		     size_t count);
+	void (*count)(struct perfrec_counter *counter, struct perfrec_arg value,
+		      const int64_t *at);
+	uint64_t (*async_begin)(struct perfrec_site *site, uint64_t track,
+				uint64_t handle, struct perfrec_arg *args,
+				size_t count);
+	void (*async_end)(struct perfrec_site *site, uint64_t track,
+			  uint64_t handle, struct perfrec_arg *args,
+			  size_t count);
+	void (*async_instant)(struct perfrec_site *site, uint64_t track,
+			      uint64_t unused, struct perfrec_arg *args,
+			      size_t count);
+	void (*state_set)(struct perfrec_site *site, uint64_t track,
+			  uint64_t over, struct perfrec_arg *args,
+			  size_t count);
+	uint64_t (*track)(struct perfrec_track *track);
+	uint64_t (*track_new)(uint64_t parent, const char *name, uint32_t flags,
+			      int32_t rank, const char *description);
+	void (*heap_alloc)(struct perfrec_heap *heap, const void *block,
+			   size_t bytes);
+	void (*heap_free)(struct perfrec_heap *heap, const void *block);
+	int (*is_recording)(void);
+	void (*pause)(int paused);
+	int (*flush)(void);
+	void (*name_thread)(const char *name);
+	uint64_t (*local_id)(uint64_t id);
+};
+
+#ifdef __cplusplus
+#define PERFREC_NULL_ nullptr
+#else
+#define PERFREC_NULL_ NULL
+#endif
+#define PERFREC_INLINE_ \
+	static inline   \
+		__attribute__((always_inline, unused, no_instrument_function))
+#define PERFREC_CAT_(a, b) PERFREC_CAT2_(a, b)
+#define PERFREC_CAT2_(a, b) a##b
+
+/*
+ * The shim, or NULL. By the linker's table and in assembly, because a compiler
+ * or linker that makes a position-dependent executable takes a weak symbol
+ * that nothing defines for NULL, for good.
+ */
+PERFREC_INLINE_ const struct perfrec_shim_1 *perfrec_shim_(void)
+{
+#if defined(PERFREC_DISABLE)
+	return PERFREC_NULL_;
+#elif defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
+	const struct perfrec_shim_1 *shim;
+
+	__asm__(".weak perfrec_shim_1\n\t"
+		"movq perfrec_shim_1@GOTPCREL(%%rip), %0"
+		: "=r"(shim));
+	return shim;
+#elif defined(__aarch64__) && defined(__LP64__) && defined(__linux__)
+	const struct perfrec_shim_1 *shim;
+
+	__asm__(".weak perfrec_shim_1\n\t"
+		"adrp %0, :got:perfrec_shim_1\n\t"
+		"ldr %0, [%0, :got_lo12:perfrec_shim_1]"
+		: "=r"(shim));
+	return shim;
+#else
+	return PERFREC_NULL_;
+#endif
+}
+
+/* Whether to record at @site. */
+PERFREC_INLINE_ bool perfrec_on_(struct perfrec_site *site)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+	uint32_t differs;
+
+	if (__builtin_expect(!shim, 1))
+		return false;
+	differs =
+		__atomic_load_n(&site->state, __ATOMIC_ACQUIRE) ^
+		__atomic_load_n(__atomic_load_n(&shim->state, __ATOMIC_RELAXED),
+				__ATOMIC_RELAXED);
+	return differs == 0 || (differs != 1 && shim->decide(site));
+}
+
+/* --- values -----------------------------------------------------------------
+ */
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_make_(uint64_t type,
+						     uint64_t value)
+{
+	struct perfrec_arg arg;
+
+	arg.type = type;
+	arg.value = value;
+	return arg;
+}
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_bool_(bool value)
+{
+	return perfrec_arg_make_(1, value);
+}
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_int_(int64_t value)
+{
+	return perfrec_arg_make_(2, (uint64_t)value);
+}
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_uint_(uint64_t value)
+{
+	return perfrec_arg_make_(3, value);
+}
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_double_(double value)
+{
+	uint64_t bits;
+
+	__builtin_memcpy(&bits, &value, sizeof(bits));
+	return perfrec_arg_make_(4, bits);
+}
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_long_double_(long double value)
+{
+	return perfrec_arg_double_((double)value);
+}
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_pointer_(
+	const volatile void *value)
+{
+	return perfrec_arg_make_(5, (uint64_t)(uintptr_t)value);
+}
+
+/* Its length is found out when it is recorded. */
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_text_(const char *value)
+{
+	return perfrec_arg_make_(6 | ~(uint64_t)0xff,
+				 (uint64_t)(uintptr_t)value);
+}
+
+PERFREC_INLINE_ struct perfrec_arg perfrec_arg_same_(struct perfrec_arg value)
+{
+	return value;
+}
+
+/* Any @bytes as a text: NULs, what is not UTF-8. Copied when it is recorded. */
+PERFREC_INLINE_ struct perfrec_arg perfrec_bytes(const void *data, size_t bytes)
+{
+	return perfrec_arg_make_(6 | (uint64_t)bytes << 8,
+				 (uint64_t)(uintptr_t)data);
+}
+
+/* @count more pairs, for PERFREC_PAIRS. Read when it is recorded. */
+PERFREC_INLINE_ struct perfrec_arg perfrec_pairs(
+	const struct perfrec_pair *pairs, size_t count)
+{
+	return perfrec_arg_make_(7 | (uint64_t)count << 8,
+				 (uint64_t)(uintptr_t)pairs);
+}
+
+#ifdef __cplusplus
+extern "C++" {
+#define PERFREC_OVERLOAD_(type, kind)                          \
+	PERFREC_INLINE_ perfrec_arg perfrec_value_(type value) \
+	{                                                      \
+		return perfrec_arg_##kind##_(value);           \
+	}
+PERFREC_OVERLOAD_(bool, bool)
+PERFREC_OVERLOAD_(char, int)
+PERFREC_OVERLOAD_(signed char, int)
+PERFREC_OVERLOAD_(short, int)
+PERFREC_OVERLOAD_(int, int)
+PERFREC_OVERLOAD_(long, int)
+PERFREC_OVERLOAD_(long long, int)
+PERFREC_OVERLOAD_(unsigned char, uint)
+PERFREC_OVERLOAD_(unsigned short, uint)
+PERFREC_OVERLOAD_(unsigned int, uint)
+PERFREC_OVERLOAD_(unsigned long, uint)
+PERFREC_OVERLOAD_(unsigned long long, uint)
+PERFREC_OVERLOAD_(float, double)
+PERFREC_OVERLOAD_(double, double)
+PERFREC_OVERLOAD_(long double, long_double)
+PERFREC_OVERLOAD_(const char *, text)
+PERFREC_OVERLOAD_(const volatile void *, pointer)
+PERFREC_OVERLOAD_(perfrec_arg, same)
+#undef PERFREC_OVERLOAD_
+
+PERFREC_INLINE_ perfrec_arg perfrec_value_(decltype(nullptr))
+{
+	return perfrec_arg_pointer_(nullptr);
+}
+
+/* std::string, std::string_view, std::vector<char> ... */
+template <class T>
+PERFREC_INLINE_ auto perfrec_value_(const T &value)
+	-> decltype(value.size(), *value.data(), perfrec_arg())
+{
+	return perfrec_bytes(value.data(),
+			     value.size() * sizeof(*value.data()));
+}
+
+template <size_t Count> struct perfrec_args_ {
+	perfrec_arg args[Count];
+	__attribute__((always_inline, no_instrument_function)) perfrec_arg *
+	get()
+	{
+		return args;
+	}
+};
+}
+#define PERFREC_VALUE(v) perfrec_value_(v)
+#define PERFREC_ARGS_(keys, ...)                              \
+	(perfrec_args_<sizeof(keys) / sizeof(*(keys)) + 1>{   \
+		{ perfrec_arg_make_(0, 0),                    \
+		  PERFREC_PICK_(PERFREC_VALUES_, __VA_ARGS__) \
+			  perfrec_arg_make_(0, 0) } }         \
+		 .get())
+#else
+/* One value, for perfrec_pair and perfrec_arg. */
+#define PERFREC_VALUE(v) \
+	_Generic((v), _Bool                            \
+		 : perfrec_arg_bool_, char             \
+		 : perfrec_arg_int_, signed char       \
+		 : perfrec_arg_int_, short             \
+		 : perfrec_arg_int_, int               \
+		 : perfrec_arg_int_, long              \
+		 : perfrec_arg_int_, long long         \
+		 : perfrec_arg_int_, unsigned char     \
+		 : perfrec_arg_uint_, unsigned short   \
+		 : perfrec_arg_uint_, unsigned int     \
+		 : perfrec_arg_uint_, unsigned long    \
+		 : perfrec_arg_uint_, unsigned long long \
+		 : perfrec_arg_uint_, float            \
+		 : perfrec_arg_double_, double         \
+		 : perfrec_arg_double_, long double    \
+		 : perfrec_arg_long_double_, char *    \
+		 : perfrec_arg_text_, const char *     \
+		 : perfrec_arg_text_, struct perfrec_arg \
+		 : perfrec_arg_same_, default          \
+		 : perfrec_arg_pointer_)(v)
+#define PERFREC_ARGS_(keys, ...) \
+	((struct perfrec_arg[]){ \
+		{ 0, 0 },        \
+		PERFREC_PICK_(PERFREC_VALUES_, __VA_ARGS__){ 0, 0 } })
+#endif
+
+/* --- a name and pairs -------------------------------------------------------
+ */
+
+#define PERFREC_FIRST_(...) PERFREC_FIRST2_(__VA_ARGS__, 0)
+#define PERFREC_FIRST2_(first, ...) first
+/* macro##N, N being how many arguments there are, of just these. A key without
+ * a value makes N even, and there is no such macro. */
+#define PERFREC_PICK_(macro, ...) \
+	PERFREC_CAT_(macro, PERFREC_HOW_MANY_(__VA_ARGS__))(__VA_ARGS__)
+#define PERFREC_HOW_MANY_(...)                                                 \
+	PERFREC_34TH_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, \
+		      22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,   \
+		      8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define PERFREC_34TH_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, \
+		      t, u, v, w, x, y, z, A, B, C, D, E, F, G, nth, ...)      \
+	nth
+
+#define PERFREC_KEYS_1(n)
+#define PERFREC_KEYS_3(n, k, v) k,
+#define PERFREC_KEYS_5(n, k, v, ...) k, PERFREC_KEYS_3(n, __VA_ARGS__)
+#define PERFREC_KEYS_7(n, k, v, ...) k, PERFREC_KEYS_5(n, __VA_ARGS__)
+#define PERFREC_KEYS_9(n, k, v, ...) k, PERFREC_KEYS_7(n, __VA_ARGS__)
+#define PERFREC_KEYS_11(n, k, v, ...) k, PERFREC_KEYS_9(n, __VA_ARGS__)
+#define PERFREC_KEYS_13(n, k, v, ...) k, PERFREC_KEYS_11(n, __VA_ARGS__)
+#define PERFREC_KEYS_15(n, k, v, ...) k, PERFREC_KEYS_13(n, __VA_ARGS__)
+#define PERFREC_KEYS_17(n, k, v, ...) k, PERFREC_KEYS_15(n, __VA_ARGS__)
+#define PERFREC_KEYS_19(n, k, v, ...) k, PERFREC_KEYS_17(n, __VA_ARGS__)
+#define PERFREC_KEYS_21(n, k, v, ...) k, PERFREC_KEYS_19(n, __VA_ARGS__)
+#define PERFREC_KEYS_23(n, k, v, ...) k, PERFREC_KEYS_21(n, __VA_ARGS__)
+#define PERFREC_KEYS_25(n, k, v, ...) k, PERFREC_KEYS_23(n, __VA_ARGS__)
+#define PERFREC_KEYS_27(n, k, v, ...) k, PERFREC_KEYS_25(n, __VA_ARGS__)
+#define PERFREC_KEYS_29(n, k, v, ...) k, PERFREC_KEYS_27(n, __VA_ARGS__)
+#define PERFREC_KEYS_31(n, k, v, ...) k, PERFREC_KEYS_29(n, __VA_ARGS__)
+#define PERFREC_KEYS_33(n, k, v, ...) k, PERFREC_KEYS_31(n, __VA_ARGS__)
+
+#define PERFREC_V_ PERFREC_VALUE
+#define PERFREC_VALUES_1(n)
+#define PERFREC_VALUES_3(n, k, v) PERFREC_V_(v),
+#define PERFREC_VALUES_5(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_3(n, __VA_ARGS__)
+#define PERFREC_VALUES_7(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_5(n, __VA_ARGS__)
+#define PERFREC_VALUES_9(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_7(n, __VA_ARGS__)
+#define PERFREC_VALUES_11(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_9(n, __VA_ARGS__)
+#define PERFREC_VALUES_13(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_11(n, __VA_ARGS__)
+#define PERFREC_VALUES_15(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_13(n, __VA_ARGS__)
+#define PERFREC_VALUES_17(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_15(n, __VA_ARGS__)
+#define PERFREC_VALUES_19(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_17(n, __VA_ARGS__)
+#define PERFREC_VALUES_21(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_19(n, __VA_ARGS__)
+#define PERFREC_VALUES_23(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_21(n, __VA_ARGS__)
+#define PERFREC_VALUES_25(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_23(n, __VA_ARGS__)
+#define PERFREC_VALUES_27(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_25(n, __VA_ARGS__)
+#define PERFREC_VALUES_29(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_27(n, __VA_ARGS__)
+#define PERFREC_VALUES_31(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_29(n, __VA_ARGS__)
+#define PERFREC_VALUES_33(n, k, v, ...) \
+	PERFREC_V_(v), PERFREC_VALUES_31(n, __VA_ARGS__)
+
+/* --- sites ------------------------------------------------------------------
+ */
+
+#define PERFREC_SPAN_KIND_ 1
+#define PERFREC_COUNTER_KIND_ 2
+#define PERFREC_TRACK_KIND_ 3
+#define PERFREC_HEAP_KIND_ 4
+#define PERFREC_STATE_KIND_ 5
+
+#define PERFREC_STATIC_ static __attribute__((unused))
+#if defined(PERFREC_DISABLE)
+#define PERFREC_LOCAL_ /* in what is never reached: no memory at all */
+#else
+#define PERFREC_LOCAL_ static
+#endif
+
+#define PERFREC_SITE_INIT_(kind, flags, name, category, function, keys, count) \
+	{                                                                      \
+		UINT32_MAX, 0, kind, 0, __LINE__, flags, name, category,       \
+			__FILE__, function, keys, count                        \
+	}
+
+/* keys and site, in a function. */
+#define PERFREC_SITE_(site, keys, kind, category, ...)                    \
+	PERFREC_LOCAL_ const char *const keys[] = { PERFREC_PICK_(        \
+		PERFREC_KEYS_, __VA_ARGS__) PERFREC_NULL_ };              \
+	PERFREC_LOCAL_ struct perfrec_site site = PERFREC_SITE_INIT_(     \
+		kind, 0, PERFREC_FIRST_(__VA_ARGS__), category, __func__, \
+		keys, sizeof(keys) / sizeof(*(keys)) - 1)
+
+/* How many pairs @keys is for. */
+#define PERFREC_PAIRS_(keys) (sizeof(keys) / sizeof(*(keys)) - 1)
+
+PERFREC_INLINE_ perfrec_span perfrec_span_(uint64_t bits)
+{
+	perfrec_span span;
+
+	span.bits = bits;
+	return span;
+}
+
+/* --- slices of a thread -----------------------------------------------------
+ */
+
+/* Ends @span: here, or in any function that is called from where it began.
+ * Not in another thread: that is what PERFREC_ASYNC_BEGIN is for. */
+PERFREC_INLINE_ void perfrec_end(perfrec_span span)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	if (__builtin_expect(shim && span.bits, 0))
+		shim->end(span.bits);
+}
+
+/*
+ * @call is an expression about perfrec_here_ and perfrec_keys_. What is
+ * disabled is parsed, so that nothing in it counts as unused.
+ */
+#if defined(PERFREC_DISABLE)
+#define PERFREC_ACTIVE_ 0
+#define PERFREC_EVENT_(kind, category, call, ...)                         \
+	do {                                                              \
+		if (0) {                                                  \
+			PERFREC_SITE_(perfrec_here_, perfrec_keys_, kind, \
+				      category, __VA_ARGS__);             \
+			(void)&perfrec_here_;                             \
+			(void)(call);                                     \
+		}                                                         \
+	} while (0)
+#define PERFREC_EVENT_EXPR_(none, kind, category, call, ...)       \
+	__extension__({                                            \
+		PERFREC_EVENT_(kind, category, call, __VA_ARGS__); \
+		none;                                              \
+	})
+#else
+#define PERFREC_ACTIVE_ 1
+#define PERFREC_EVENT_(kind, category, call, ...)                           \
+	do {                                                                \
+		PERFREC_SITE_(perfrec_here_, perfrec_keys_, kind, category, \
+			      __VA_ARGS__);                                 \
+		if (perfrec_on_(&perfrec_here_))                            \
+			(void)(call);                                       \
+	} while (0)
+#define PERFREC_EVENT_EXPR_(none, kind, category, call, ...)                \
+	__extension__({                                                     \
+		PERFREC_SITE_(perfrec_here_, perfrec_keys_, kind, category, \
+			      __VA_ARGS__);                                 \
+		perfrec_on_(&perfrec_here_) ? (call) : none;                \
+	})
+#endif
+
+#define PERFREC_BEGIN_CALL_(site, keys, ...)                              \
+	perfrec_span_(PERFREC_PAIRS_(keys) == 0                           \
+			      ? perfrec_shim_()->begin((site).id)         \
+			      : perfrec_shim_()->begin_args(              \
+					&(site),                          \
+					PERFREC_ARGS_(keys, __VA_ARGS__), \
+					PERFREC_PAIRS_(keys)))
+
+#ifdef __cplusplus
+extern "C++" {
+struct perfrec_scope_ {
+	perfrec_span span;
+	__attribute__((
+		always_inline,
+		no_instrument_function)) explicit perfrec_scope_(perfrec_span
+									 begun)
+	    : span(begun)
+	{
+	}
+	__attribute__((always_inline, no_instrument_function)) ~perfrec_scope_()
+	{
+		perfrec_end(span);
+	}
+	perfrec_scope_(const perfrec_scope_ &) = delete;
+	perfrec_scope_ &operator=(const perfrec_scope_ &) = delete;
+};
+}
+#define PERFREC_GUARD_(guard, span) const perfrec_scope_ guard(span)
+#else
+PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
+{
+	perfrec_end(*span);
+}
+#define PERFREC_GUARD_(guard, span)                                          \
+	const perfrec_span                                                   \
+		__attribute__((cleanup(perfrec_scope_end_), unused)) guard = \
+			span
+#endif
+
+#if defined(PERFREC_DISABLE)
+#define PERFREC_SCOPE_IN(category, ...)                                        \
+	PERFREC_EVENT_(                                                        \
+		PERFREC_SPAN_KIND_, category,                                  \
+		PERFREC_BEGIN_CALL_(perfrec_here_, perfrec_keys_, __VA_ARGS__) \
+			.bits,                                                 \
+		__VA_ARGS__)
+#else
+#define PERFREC_SCOPE_IN(category, ...)                                     \
+	PERFREC_SCOPE2_(PERFREC_CAT_(perfrec_site_, __COUNTER__), category, \
+			__VA_ARGS__)
+#define PERFREC_SCOPE2_(site, category, ...)             \
+	PERFREC_SCOPE3_(site, PERFREC_CAT_(site, _keys), \
+			PERFREC_CAT_(site, _scope), category, __VA_ARGS__)
+#define PERFREC_SCOPE3_(site, keys, guard, category, ...)                      \
+	PERFREC_SITE_(site, keys, PERFREC_SPAN_KIND_, category, __VA_ARGS__);  \
+	PERFREC_GUARD_(guard,                                                  \
+		       (perfrec_on_(&(site))                                   \
+				? PERFREC_BEGIN_CALL_(site, keys, __VA_ARGS__) \
+				: perfrec_span_(0)))
+#endif
+
+/* PERFREC_SCOPE(name, pairs ...): a slice from here to the end of the block,
+ * however that is left. A declaration: not after a label. */
+#define PERFREC_SCOPE(...) PERFREC_SCOPE_IN(PERFREC_CATEGORY, __VA_ARGS__)
+
+/* perfrec_span PERFREC_BEGIN(name, pairs ...): a slice, until perfrec_end(). */
+#define PERFREC_BEGIN(...) PERFREC_BEGIN_IN(PERFREC_CATEGORY, __VA_ARGS__)
+#define PERFREC_BEGIN_IN(category, ...)                                       \
+	PERFREC_EVENT_EXPR_(perfrec_span_(0), PERFREC_SPAN_KIND_, category,   \
+			    PERFREC_BEGIN_CALL_(perfrec_here_, perfrec_keys_, \
+						__VA_ARGS__),                 \
+			    __VA_ARGS__)
+
+/* PERFREC_END(span, pairs ...): end it, with values known only then. */
+#define PERFREC_END(...) PERFREC_END_(PERFREC_FIRST_(__VA_ARGS__), __VA_ARGS__)
+#define PERFREC_END_(span, ...)                                              \
+	do {                                                                 \
+		const perfrec_span perfrec_ends_ = (span);                   \
+		if (PERFREC_ACTIVE_ && perfrec_ends_.bits &&                 \
+		    perfrec_shim_()) {                                       \
+			PERFREC_LOCAL_ const char *const perfrec_keys_[] = { \
+				PERFREC_PICK_(PERFREC_KEYS_, __VA_ARGS__)    \
+					PERFREC_NULL_                        \
+			};                                                   \
+			perfrec_shim_()->end_args(                           \
+				perfrec_ends_.bits, perfrec_keys_,           \
+				PERFREC_ARGS_(perfrec_keys_, __VA_ARGS__),   \
+				PERFREC_PAIRS_(perfrec_keys_));              \
+		}                                                            \
+	} while (0)
+
+/* --- moments ----------------------------------------------------------------
+ */
+
+/* PERFREC_INSTANT(name, pairs ...) */
+#define PERFREC_INSTANT(...) PERFREC_INSTANT_IN(PERFREC_CATEGORY, __VA_ARGS__)
+#define PERFREC_INSTANT_IN(category, ...)            \
+	PERFREC_EVENT_(PERFREC_SPAN_KIND_, category, \
+		       PERFREC_CALL_(instant, __VA_ARGS__), __VA_ARGS__)
+/* PERFREC_MARK(name, pairs ...): what is interesting begins. */
+#define PERFREC_MARK(...)                                    \
+	PERFREC_EVENT_(PERFREC_SPAN_KIND_, PERFREC_CATEGORY, \
+		       PERFREC_CALL_(mark, __VA_ARGS__), __VA_ARGS__)
+
+#define PERFREC_CALL_(function, ...)                                          \
+	(perfrec_shim_()->function(&perfrec_here_,                            \
+				   PERFREC_ARGS_(perfrec_keys_, __VA_ARGS__), \
+				   PERFREC_PAIRS_(perfrec_keys_)))
+#define PERFREC_TRACK_CALL_(function, track, a, ...)                          \
+	(perfrec_shim_()->function(&perfrec_here_, PERFREC_TRACK_OF_(track),  \
+				   a,                                         \
+				   PERFREC_ARGS_(perfrec_keys_, __VA_ARGS__), \
+				   PERFREC_PAIRS_(perfrec_keys_)))
+
+/* --- counters, tracks, heaps: defined once, in a function or outside --------
+ */
+
+#define PERFREC_OUTSIDE_(kind, flags, name)                         \
+	PERFREC_SITE_INIT_(kind, flags, name, PERFREC_CATEGORY, "", \
+			   PERFREC_NULL_, 0)
+
+/* PERFREC_COUNTER(variable, name, unit, flags): a row of values. Static. */
+#define PERFREC_COUNTER(variable, name, unit, flags) \
+	PERFREC_COUNTER_TIMES(variable, name, unit, flags, 1)
+/* A value v stands for v * multiplier of the unit. */
+#define PERFREC_COUNTER_TIMES(variable, name, unit, flags, multiplier)      \
+	PERFREC_STATIC_ struct perfrec_counter variable = {                 \
+		PERFREC_OUTSIDE_(PERFREC_COUNTER_KIND_, flags, name), unit, \
+		multiplier                                                  \
+	}
+
+/* A track below @parent (struct perfrec_track *, or NULL). Static. */
+#define PERFREC_TRACK(variable, name, parent, flags) \
+	PERFREC_TRACK_WITH(variable, name, parent, flags, 0, "")
+/* @rank: its place where the parent is PERFREC_BY_RANK, lowest first. */
+#define PERFREC_TRACK_WITH(variable, name, parent, flags, rank, description) \
+	PERFREC_STATIC_ struct perfrec_track variable =                      \
+		PERFREC_TRACK_INIT_(name, parent, flags, rank, 0, description)
+/* A track of states, of which one holds at a time. */
+#define PERFREC_STATE_TRACK(variable, name, parent, flags) \
+	PERFREC_STATIC_ struct perfrec_track variable =    \
+		PERFREC_TRACK_INIT_(name, parent, flags, 0, 1, "")
+#define PERFREC_TRACK_INIT_(name, parent, flags, rank, states, description)    \
+	{                                                                      \
+		PERFREC_OUTSIDE_(PERFREC_TRACK_KIND_, flags, name), parent, 0, \
+			rank, states, description                              \
+	}
+
+/* An allocator of the program's own. Static. */
+#define PERFREC_HEAP(variable, name)                                       \
+	PERFREC_STATIC_ struct perfrec_heap variable = { PERFREC_OUTSIDE_( \
+		PERFREC_HEAP_KIND_, 0, name) }
+
+/* PERFREC_COUNT(&counter, value): its value is this from now on, or this much
+ * more if it is PERFREC_INCREMENTAL. Converted to what the counter holds: what
+ * int64_t does not reach is its nearest, NaN 0. */
+#define PERFREC_COUNT(counter, value)                              \
+	(PERFREC_ACTIVE_ && perfrec_on_(&(counter)->site)          \
+		 ? perfrec_count_((counter), PERFREC_VALUE(value)) \
+		 : (void)0)
+/* ... since @ns, of CLOCK_BOOTTIME. */
+#define PERFREC_COUNT_AT(counter, value, ns)                              \
+	(PERFREC_ACTIVE_ && perfrec_on_(&(counter)->site)                 \
+		 ? perfrec_count_at_((counter), PERFREC_VALUE(value), ns) \
+		 : (void)0)
+
+PERFREC_INLINE_ void perfrec_count_(struct perfrec_counter *counter,
+				    struct perfrec_arg value)
+{
+	perfrec_shim_()->count(counter, value, PERFREC_NULL_);
+}
+
+PERFREC_INLINE_ void perfrec_count_at_(struct perfrec_counter *counter,
+				       struct perfrec_arg value, int64_t ns)
+{
+	perfrec_shim_()->count(counter, value, &ns);
+}
+
+/* The number of a track, for where a track is asked for by number; of the
+ * process' own when nothing is recorded. */
+PERFREC_INLINE_ uint64_t perfrec_track_number(struct perfrec_track *track)
+{
+	return perfrec_on_(&track->site) ? perfrec_shim_()->track(track) : 0;
+}
+
+PERFREC_INLINE_ uint64_t perfrec_track_same_(uint64_t number)
+{
+	return number;
+}
+
+/* @track in the macros below: the address of a static one, or a number. */
+#ifdef __cplusplus
+extern "C++" {
+PERFREC_INLINE_ uint64_t perfrec_track_of_(perfrec_track *track)
+{
+	return perfrec_track_number(track);
+}
+PERFREC_INLINE_ uint64_t perfrec_track_of_(uint64_t number)
+{
+	return number;
+}
+}
+#define PERFREC_TRACK_OF_(track) perfrec_track_of_(track)
+#else
+#define PERFREC_TRACK_OF_(track)                 \
+	_Generic((track), struct perfrec_track * \
+		 : perfrec_track_number, default \
+		 : perfrec_track_same_)(track)
+#endif
+
+/*
+ * A track that is made at run time, below @parent, and its number: another one
+ * each time. PERFREC_PROCESS_TRACK when nothing is recorded. @name and
+ * @description are copied.
+ */
+#define PERFREC_TRACK_NEW(parent, name, flags, rank, description)        \
+	perfrec_track_new_(PERFREC_TRACK_OF_(parent), name, flags, rank, \
+			   description)
+
+PERFREC_INLINE_ uint64_t perfrec_track_new_(uint64_t parent, const char *name,
+					    uint32_t flags, int32_t rank,
+					    const char *description)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	return __builtin_expect(!shim, 1) ? 0
+					  : shim->track_new(parent, name, flags,
+							    rank, description);
+}
+
+/* --- asynchronous slices: of a track, begun and ended by any thread ---------
+ */
+
+/*
+ * uint64_t PERFREC_ASYNC_BEGIN(track, handle, name, pairs ...): a slice that
+ * ends with PERFREC_ASYNC_END() for the same track and handle, in whatever
+ * thread. Slices of a track may overlap. A handle is any number that only one
+ * open slice of the track has; 0 asks for one that nobody has. Returns the
+ * handle, or 0 when nothing was recorded.
+ */
+#define PERFREC_ASYNC_BEGIN(track, handle, ...)                               \
+	PERFREC_EVENT_EXPR_(                                                  \
+		(uint64_t)0, PERFREC_SPAN_KIND_, PERFREC_CATEGORY,            \
+		PERFREC_TRACK_CALL_(async_begin, track, handle, __VA_ARGS__), \
+		__VA_ARGS__)
+/* PERFREC_ASYNC_END(track, handle, name, pairs ...): the end of it. Handle 0:
+ * nothing to end. The name is for the list of sites only. */
+#define PERFREC_ASYNC_END(track, handle, ...)                               \
+	PERFREC_EVENT_(                                                     \
+		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                       \
+		PERFREC_TRACK_CALL_(async_end, track, handle, __VA_ARGS__), \
+		__VA_ARGS__)
+/* PERFREC_ASYNC_INSTANT(track, name, pairs ...): a moment on a track. */
+#define PERFREC_ASYNC_INSTANT(track, ...)                                  \
+	PERFREC_EVENT_(                                                    \
+		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                      \
+		PERFREC_TRACK_CALL_(async_instant, track, 0, __VA_ARGS__), \
+		__VA_ARGS__)
+/* PERFREC_STATE(track, name, pairs ...): the state from now on. */
+#define PERFREC_STATE(track, ...)                                             \
+	PERFREC_EVENT_(PERFREC_STATE_KIND_, PERFREC_CATEGORY,                 \
+		       PERFREC_TRACK_CALL_(state_set, track, 0, __VA_ARGS__), \
+		       __VA_ARGS__)
+/* There is no state any more. */
+#define PERFREC_STATE_END(track)                              \
+	PERFREC_EVENT_(PERFREC_STATE_KIND_, PERFREC_CATEGORY, \
+		       PERFREC_TRACK_CALL_(state_set, track, 1, "end"), "end")
+
+/* --- control ----------------------------------------------------------------
+ */
+
+/* Whether something would be recorded now: there is a shim, it has found a
+ * collector, and nobody has paused it. */
+PERFREC_INLINE_ bool perfrec_is_recording(void)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	return shim && shim->is_recording();
+}
+
+/* Record nothing that begins in this process, functions included, until
+ * perfrec_resume(). What is left out is counted. Not nested. A pause that is
+ * asked for from outside (perfrec ctl) is another: both must be over. */
+PERFREC_INLINE_ void perfrec_pause(void)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	if (__builtin_expect(!!shim, 0))
+		shim->pause(1);
+}
+
+PERFREC_INLINE_ void perfrec_resume(void)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	if (__builtin_expect(!!shim, 0))
+		shim->pause(0);
+}
+
+/* Wait until the collector has taken in what this thread has recorded, a
+ * second at most. False: it has not. */
+PERFREC_INLINE_ bool perfrec_flush(void)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	return shim && shim->flush();
+}
+
+/* Call this thread @name, of 15 bytes, in the recording only. */
+PERFREC_INLINE_ void perfrec_name_thread(const char *name)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	if (__builtin_expect(!!shim, 0))
+		shim->name_thread(name);
+}
+
+/* A number for flows and correlations that is the same for the same @id in
+ * this process, and in no other. Without it ids count across processes. */
+PERFREC_INLINE_ uint64_t perfrec_local_id(uint64_t id)
+{
+	const struct perfrec_shim_1 *shim = perfrec_shim_();
+
+	return __builtin_expect(!shim, 1) ? id : shim->local_id(id);
+}
+
+/* An allocator of the program's own gave @block out, of @bytes: call it when
+ * it has. */
+PERFREC_INLINE_ void perfrec_heap_alloc(struct perfrec_heap *heap,
+					const void *block, size_t bytes)
+{
+	if (perfrec_on_(&heap->site))
+		perfrec_shim_()->heap_alloc(heap, block, bytes);
+}
+
+/* It is about to take @block back: call it before it does. */
+PERFREC_INLINE_ void perfrec_heap_free(struct perfrec_heap *heap,
+				       const void *block)
+{
+	if (perfrec_on_(&heap->site))
+		perfrec_shim_()->heap_free(heap, block);
+}
+
+#endif
