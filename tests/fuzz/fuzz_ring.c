@@ -292,7 +292,7 @@ static uint64_t make_up_payload(struct maker *maker, enum record_kind kind,
 		return r >> 56;
 	case RECORD_FLOW:
 		return record_flow_payload(
-			(enum record_flow)((r >> 24) % 9),
+			(enum record_flow)((r >> 24) % 10),
 			(r >> 28 & (r & 0x10000 ? 0x7 : 0x1ff)) * 8);
 	case RECORD_MAP:
 		maker->generation += r >> 24 & 1;
