@@ -17,7 +17,7 @@ MACHINE	:= $(shell uname -m)
 # `make check` start on a machine that has none.
 PKGS	= libprotobuf-c libelf jansson libdeflate
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
-PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread
+PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread -lm
 CHECK_LIBS = $(shell pkg-config --libs check)
 
 WARN	= -Wall -Wextra -Werror -Wshadow -Wpointer-arith -Wstrict-prototypes \

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_table - the blocks of a process that are live, by address: 24 bytes
+ * each, of 32 to 48 that the table takes. Memory is bounded by a budget.
+ *
+ * Addresses come from the traced program. One thread at a time.
+ */
+#ifndef PERFREC_COLLECTOR_HEAP_TABLE_H
+#define PERFREC_COLLECTOR_HEAP_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct budget;
+
+#define HEAP_ADDRESS_BITS 48
+#define HEAP_ADDRESS_MAX ((1ULL << HEAP_ADDRESS_BITS) - 1)
+#define HEAP_SIZE_MAX ((1ULL << 48) - 1)
+
+struct heap_block {
+	uint64_t key; /* address; bits 32 to 47 of the size above it */
+	uint64_t clock;
+	uint32_t size_low;
+	uint32_t site;
+};
+
+static inline uint64_t heap_block_size(const struct heap_block *block)
+{
+	return block->key >> HEAP_ADDRESS_BITS << 32 | block->size_low;
+}
+
+#define HEAP_SEGMENT_BITS 10
+#define HEAP_SEGMENTS (1u << HEAP_SEGMENT_BITS)
+
+struct heap_table {
+	struct budget *budget;
+	uint64_t secret; /* so that no program can choose its collisions */
+	uint64_t count;
+	struct heap_segment {
+		struct heap_block *block; /* key 0: empty */
+		uint32_t count, room;
+	} segment[HEAP_SEGMENTS];
+};
+
+/* @budget must outlive it. */
+void heap_table_init(struct heap_table *table, struct budget *budget,
+		     uint64_t secret);
+void heap_table_release(struct heap_table *table);
+
+/* The block at @address (1 to HEAP_ADDRESS_MAX), or NULL. Good until the table
+ * changes. */
+struct heap_block *heap_table_find(struct heap_table *table, uint64_t address);
+/* Add one that is not there, of at most HEAP_SIZE_MAX. False: no room. */
+bool heap_table_add(struct heap_table *table, uint64_t address, uint64_t size,
+		    uint64_t clock, uint32_t site);
+/* Remove what heap_table_find() returned. */
+void heap_table_remove(struct heap_table *table, struct heap_block *block);
+/* Bytes that it takes. */
+uint64_t heap_table_bytes(const struct heap_table *table);
+
+#endif

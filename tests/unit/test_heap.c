@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap and heap_table: against models that look at everything each time.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/cct.h"
+#include "collector/heap.h"
+#include "shared/compiler.h"
+
+#define BUDGET (1ULL << 28)
+
+static struct budget g_budget;
+static struct heap g_heap;
+
+static void new_heap(uint64_t period)
+{
+	g_budget.left = BUDGET;
+	ck_assert_int_eq(heap_init(&g_heap, &g_budget, period, 12345), 0);
+}
+
+static void end_heap(void)
+{
+	heap_release(&g_heap);
+	ck_assert_uint_eq(g_budget.left, BUDGET);
+}
+
+/* --- the table --------------------------------------------------------------
+ */
+
+#define KEYS 5000
+
+START_TEST(table_holds_what_was_put_there)
+{
+	static uint64_t size[KEYS];
+	struct heap_table table;
+	uint64_t count = 0;
+	uint32_t i, step;
+
+	g_budget.left = BUDGET;
+	heap_table_init(&table, &g_budget, (uint64_t)_i * 77777);
+	memset(size, 0, sizeof(size));
+	for (step = 0; step < 400000; step++) {
+		uint32_t key = (uint32_t)random() % KEYS;
+		uint64_t address = 0x7f0000000000 + key * 16ULL;
+		struct heap_block *block = heap_table_find(&table, address);
+
+		/* Waves: it grows, and shrinks again. */
+		if (step / 50000 % 2 && random() % 8)
+			key = KEYS;
+		if (key < KEYS && !size[key]) {
+			ck_assert_ptr_null(block);
+			size[key] = 1 + (uint64_t)random() * 1000;
+			ck_assert(heap_table_add(&table, address, size[key],
+						 step, key));
+			count++;
+		} else if (block) {
+			i = block->site;
+			ck_assert_uint_eq(heap_block_size(block), size[i]);
+			heap_table_remove(&table, block);
+			size[i] = 0;
+			count--;
+		}
+		ck_assert_uint_eq(table.count, count);
+	}
+	for (i = 0; i < KEYS; i++)
+		ck_assert_int_eq(
+			!heap_table_find(&table, 0x7f0000000000 + i * 16ULL),
+			!size[i]);
+	heap_table_release(&table);
+	ck_assert_uint_eq(g_budget.left, BUDGET);
+}
+END_TEST
+
+START_TEST(table_takes_few_bytes_of_a_block)
+{
+	struct heap_table table;
+	uint64_t i;
+
+	g_budget.left = BUDGET;
+	heap_table_init(&table, &g_budget, 1);
+	for (i = 1; i <= 1000000; i++)
+		ck_assert(heap_table_add(&table, i * 48, 32, i, 0));
+	ck_assert_uint_ge(heap_table_bytes(&table), 24 * 1000000);
+	ck_assert_uint_le(heap_table_bytes(&table), 49 * 1000000);
+	heap_table_release(&table);
+}
+END_TEST
+
+START_TEST(table_says_when_it_is_full)
+{
+	struct heap_table table;
+	uint64_t i = 1, n;
+
+	g_budget.left = 200000;
+	heap_table_init(&table, &g_budget, 1);
+	while (heap_table_add(&table, i * 16, HEAP_SIZE_MAX, i, 0))
+		i++;
+	ck_assert_uint_gt(i, 200);
+	for (n = 1; n < i; n++)
+		ck_assert_uint_eq(
+			heap_block_size(heap_table_find(&table, n * 16)),
+			HEAP_SIZE_MAX);
+	ck_assert_ptr_null(heap_table_find(&table, i * 16));
+	heap_table_release(&table);
+	ck_assert_uint_eq(g_budget.left, 200000);
+}
+END_TEST
+
+/* --- rules ------------------------------------------------------------------
+ */
+
+#define A 0x1000
+
+static void check_sums(void)
+{
+	const struct heap_totals *t = &g_heap.totals;
+	struct heap_values sum = { 0 };
+	uint32_t i;
+
+	ck_assert_uint_eq(t->allocs, g_heap.table.count + t->matched_frees +
+					     t->implied_frees + t->untracked);
+	for (i = 0; i < heap_site_count(&g_heap); i++) {
+		const struct heap_site *site = heap_get_site(&g_heap, i);
+
+		sum.alloc_objects += site->now.alloc_objects;
+		sum.alloc_bytes += site->now.alloc_bytes;
+		sum.inuse_objects += site->now.inuse_objects;
+		sum.inuse_bytes += site->now.inuse_bytes;
+	}
+	ck_assert_mem_eq(&sum, &t->now, sizeof(sum));
+}
+
+START_TEST(heap_tells_frees_apart)
+{
+	const struct heap_totals *t = &g_heap.totals;
+
+	new_heap(0);
+	ck_assert_int_eq(heap_free(&g_heap, 1, A, false), HEAP_FOREIGN);
+	ck_assert_int_eq(heap_free(&g_heap, 2, A, false), HEAP_FOREIGN);
+	heap_alloc(&g_heap, 3, A, 100, 0);
+	ck_assert_int_eq(heap_free(&g_heap, 4, A, true), HEAP_FREED);
+	ck_assert_int_eq(heap_free(&g_heap, 5, A, false), HEAP_DOUBLE);
+	ck_assert_int_eq(heap_free(&g_heap, 6, A, false), HEAP_DOUBLE);
+	ck_assert_int_eq(heap_free(&g_heap, 3, A, false), HEAP_LATE);
+	heap_alloc(&g_heap, 7, A, 10, 0);
+	heap_alloc(&g_heap, 8, A, 20, 0);
+	ck_assert_int_eq(heap_free(&g_heap, 7, A, false), HEAP_LATE);
+	ck_assert_uint_eq(t->foreign_frees, 2);
+	ck_assert_uint_eq(t->double_frees, 2);
+	ck_assert_uint_eq(t->late_frees, 2);
+	ck_assert_uint_eq(t->implied_frees, 1);
+	ck_assert_uint_eq(t->matched_frees, 1);
+	ck_assert_uint_eq(t->temporary, 1);
+	ck_assert_uint_eq(t->now.inuse_bytes, 20);
+	ck_assert_uint_eq(t->now.alloc_bytes, 130);
+	check_sums();
+	end_heap();
+}
+END_TEST
+
+/* The free came first, from another ring. */
+START_TEST(heap_matches_a_block_that_comes_late)
+{
+	const struct heap_totals *t = &g_heap.totals;
+
+	new_heap(0);
+	ck_assert_int_eq(heap_free(&g_heap, 5, A, false), HEAP_FOREIGN);
+	heap_alloc(&g_heap, 4, A, 100, 0);
+	ck_assert_uint_eq(t->foreign_frees, 0);
+	ck_assert_uint_eq(t->matched_frees, 1);
+	ck_assert_uint_eq(t->now.inuse_bytes, 0);
+	/* Now it looks like a double one, until the block comes. */
+	ck_assert_int_eq(heap_free(&g_heap, 9, A, false), HEAP_DOUBLE);
+	heap_alloc(&g_heap, 8, A, 100, 0);
+	ck_assert_uint_eq(t->double_frees, 0);
+	check_sums();
+	end_heap();
+}
+END_TEST
+
+START_TEST(heap_without_all_records_claims_no_double_free)
+{
+	new_heap(0);
+	g_heap.incomplete = true;
+	heap_alloc(&g_heap, 1, A, 1, 0);
+	ck_assert_int_eq(heap_free(&g_heap, 2, A, false), HEAP_FREED);
+	ck_assert_int_eq(heap_free(&g_heap, 3, A, false), HEAP_FOREIGN);
+	end_heap();
+}
+END_TEST
+
+/* --- every order of arrival -------------------------------------------------
+ */
+
+#define EVENTS_MAX 7
+
+struct event {
+	bool alloc;
+	uint64_t clock, size;
+	uint32_t site;
+};
+
+struct history {
+	struct event event[EVENTS_MAX];
+	int count;
+};
+
+/* What is so, whatever the order: the blocks, and what is live by clocks. */
+static void check_history(const struct history *history)
+{
+	const struct event *last = &history->event[history->count - 1];
+	struct heap_values want = { 0 };
+	int i;
+
+	for (i = 0; i < history->count; i++) {
+		want.alloc_objects += history->event[i].alloc;
+		want.alloc_bytes +=
+			history->event[i].alloc ? history->event[i].size : 0;
+	}
+	if (last->alloc) {
+		want.inuse_objects = 1;
+		want.inuse_bytes = last->size;
+		ck_assert_uint_eq(
+			heap_get_site(&g_heap, last->site)->now.inuse_bytes,
+			last->size);
+	}
+	ck_assert_mem_eq(&want, &g_heap.totals.now, sizeof(want));
+	check_sums();
+}
+
+static void run_order(const struct history *history, const int *order)
+{
+	uint32_t site[3];
+	int i;
+
+	new_heap(0);
+	for (i = 0; i < 3; i++)
+		site[i] = heap_site(&g_heap, 1, 10 + (uint32_t)i);
+	ck_assert_uint_eq(site[2], 3);
+	for (i = 0; i < history->count; i++) {
+		const struct event *event = &history->event[order[i]];
+
+		if (event->alloc)
+			heap_alloc(&g_heap, event->clock, A, event->size,
+				   event->site);
+		else
+			heap_free(&g_heap, event->clock, A, false);
+	}
+	check_history(history);
+	end_heap();
+}
+
+static void permute(const struct history *history, int *order, int n)
+{
+	int i, other;
+
+	if (n == history->count) {
+		run_order(history, order);
+		return;
+	}
+	for (i = n; i < history->count; i++) {
+		other = order[i];
+		order[i] = order[n];
+		order[n] = other;
+		permute(history, order, n + 1);
+		order[n] = order[i];
+		order[i] = other;
+	}
+}
+
+/* All histories of one address up to six events, with frees that are lost and
+ * frees of nothing; in all orders. */
+START_TEST(heap_does_not_depend_on_the_order)
+{
+	struct history history = { .count = 1 + _i / 64 };
+	int order[EVENTS_MAX], i;
+
+	if (_i % 64 >= 1 << history.count)
+		return;
+	for (i = 0; i < history.count; i++) {
+		order[i] = i;
+		history.event[i] = (struct event){
+			.alloc = _i >> i & 1,
+			.clock = 100 + 10 * (uint64_t)i,
+			.size = 1ULL << i,
+			.site = 1 + (uint32_t)i % 3,
+		};
+	}
+	permute(&history, order, 0);
+}
+END_TEST
+
+/* --- the peak ---------------------------------------------------------------
+ */
+
+#define SITES 5
+
+START_TEST(heap_knows_what_sites_had_at_the_peak)
+{
+	struct heap_values then[SITES] = { { 0 } };
+	uint64_t peak = 0, own[SITES] = { 0 };
+	uint64_t live[64] = { 0 };
+	uint32_t site[SITES], i, step;
+
+	srandom((unsigned int)_i);
+	new_heap(0);
+	for (i = 0; i < SITES; i++)
+		site[i] = heap_site(&g_heap, i, i + 1);
+	for (step = 1; step < 3000; step++) {
+		uint32_t n = (uint32_t)random() % 64;
+
+		if (live[n])
+			heap_free(&g_heap, step, A + 16 * n, false);
+		else
+			heap_alloc(&g_heap, step, A + 16 * n,
+				   (uint64_t)random() % 1000,
+				   site[random() % SITES]);
+		live[n] = !live[n];
+		for (i = 0; i < SITES; i++)
+			own[i] = MAX(own[i], heap_get_site(&g_heap, site[i])
+						     ->now.inuse_bytes);
+		if (g_heap.totals.now.inuse_bytes > peak) {
+			peak = g_heap.totals.now.inuse_bytes;
+			for (i = 0; i < SITES; i++)
+				then[i] = heap_get_site(&g_heap, site[i])->now;
+			ck_assert_uint_eq(g_heap.totals.peak_clock, step);
+		}
+		for (i = 0; i < SITES; i++) {
+			const struct heap_site *one =
+				heap_get_site(&g_heap, site[i]);
+			struct heap_values got = heap_at_peak(&g_heap, one);
+
+			ck_assert_mem_eq(&got, &then[i], sizeof(got));
+			ck_assert_uint_eq(one->peak_bytes, own[i]);
+		}
+	}
+	check_sums();
+	end_heap();
+}
+END_TEST
+
+/* --- sites, memory ----------------------------------------------------------
+ */
+
+START_TEST(heap_gives_each_stack_of_a_thread_a_site)
+{
+	uint32_t i;
+
+	new_heap(0);
+	ck_assert_uint_eq(heap_site(&g_heap, 0, 0), 0);
+	for (i = 1; i < 20000; i++)
+		ck_assert_uint_eq(heap_site(&g_heap, i % 7, i), i);
+	for (i = 1; i < 20000; i++) {
+		ck_assert_uint_eq(heap_site(&g_heap, i % 7, i), i);
+		ck_assert_uint_eq(heap_get_site(&g_heap, i)->stack, i);
+		ck_assert_uint_eq(heap_get_site(&g_heap, i)->owner, i % 7);
+	}
+	ck_assert_uint_eq(heap_site_count(&g_heap), 20000);
+	end_heap();
+}
+END_TEST
+
+START_TEST(heap_counts_on_without_memory)
+{
+	uint64_t i;
+
+	new_heap(0);
+	g_budget.left = 100000;
+	for (i = 1; i <= 20000; i++)
+		heap_alloc(&g_heap, i, i * 16, 10,
+			   heap_site(&g_heap, 1, (uint32_t)i));
+	ck_assert_uint_gt(g_heap.totals.untracked, 0);
+	ck_assert_uint_gt(g_heap.totals.lost_sites, 0);
+	ck_assert_uint_eq(g_heap.totals.now.alloc_bytes, 200000);
+	for (; i > 0; i--)
+		heap_free(&g_heap, 30000, i * 16, false);
+	ck_assert_uint_eq(g_heap.totals.now.inuse_bytes, 0);
+	ck_assert_uint_eq(g_heap.totals.double_frees, 0);
+	check_sums();
+	heap_release(&g_heap);
+}
+END_TEST
+
+/* --- sampled ----------------------------------------------------------------
+ */
+
+/* Blocks of @size, each picked with the probability that the shim picks it
+ * with: the estimate is unbiased, so the error of many is within four sigma of
+ * the estimator: n * (1 - p) / p * s^2. */
+START_TEST(heap_weighs_samples)
+{
+	static const uint64_t sizes[] = { 1, 16, 1000, 4096, 20000, 1 << 20 };
+	uint64_t size = sizes[_i], period = 4096, n = 200000, i;
+	double p = -expm1(-(double)size / (double)period), got, want, sigma;
+
+	srandom(4711);
+	new_heap(period);
+	for (i = 1; i <= n; i++)
+		if ((double)random() / 2147483648.0 < p)
+			heap_alloc(&g_heap, i, i * 8, size, 0);
+	want = (double)n;
+	sigma = sqrt(want * (1 - p) / p);
+	got = (double)heap_round(&g_heap, g_heap.totals.now.alloc_objects);
+	ck_assert_double_le(fabs(got - want), 4 * sigma + 1 + want * 1e-4);
+	got = (double)heap_round(&g_heap, g_heap.totals.now.inuse_bytes) /
+	      (double)size;
+	ck_assert_double_le(fabs(got - want), 4 * sigma + 1 + want * 1e-4);
+	for (i = 1; i <= n; i++)
+		heap_free(&g_heap, n + i, i * 8, false);
+	ck_assert_uint_eq(g_heap.totals.now.inuse_bytes, 0);
+	ck_assert_uint_eq(g_heap.totals.now.inuse_objects, 0);
+	end_heap();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("heap");
+	TCase *tcase = tcase_create("heap");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tcase, table_holds_what_was_put_there, 0, 3);
+	tcase_add_test(tcase, table_takes_few_bytes_of_a_block);
+	tcase_add_test(tcase, table_says_when_it_is_full);
+	tcase_add_test(tcase, heap_tells_frees_apart);
+	tcase_add_test(tcase, heap_matches_a_block_that_comes_late);
+	tcase_add_test(tcase, heap_without_all_records_claims_no_double_free);
+	tcase_add_loop_test(tcase, heap_does_not_depend_on_the_order, 0,
+			    6 * 64);
+	tcase_add_loop_test(tcase, heap_knows_what_sites_had_at_the_peak, 0,
+			    10);
+	tcase_add_test(tcase, heap_gives_each_stack_of_a_thread_a_site);
+	tcase_add_test(tcase, heap_counts_on_without_memory);
+	tcase_add_loop_test(tcase, heap_weighs_samples, 0, 6);
+	tcase_set_timeout(tcase, 180);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
