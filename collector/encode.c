@@ -49,7 +49,7 @@ static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
 		*out++ = TAG_CATEGORY_IID;
 		out = encode_put_varint(out, iid);
 	}
-	if (iid) {
+	if (iid && !(name_iid & ENCODE_NAMELESS)) {
 		*out++ = TAG_NAME_IID;
 		out = encode_put_varint(out, iid);
 	}

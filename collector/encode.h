@@ -70,7 +70,8 @@ void encode_slow(struct encoder *encoder, uint64_t delta_ns, uint32_t name_iid);
  * same number (out_perfetto_names()), and is written with it. */
 #define ENCODE_CATEGORY (1u << 31)
 #define ENCODE_LOCATION (1u << 30)
-#define ENCODE_IID_MASK (ENCODE_LOCATION - 1)
+#define ENCODE_NAMELESS (1u << 29) /* the name itself is not */
+#define ENCODE_IID_MASK (ENCODE_NAMELESS - 1)
 
 /* Any event, with fields that were encoded before. */
 struct encode_event {

@@ -42,6 +42,7 @@
 #include <unistd.h>
 
 #include "collector/arena.h"
+#include "collector/async_slices.h"
 #include "collector/clock_sync.h"
 #include "collector/collector.h"
 #include "collector/drain.h"
@@ -52,7 +53,9 @@
 #include "collector/outer_ids.h"
 #include "collector/proc.h"
 #include "collector/session.h"
+#include "collector/thread_notes.h"
 #include "collector/trace_file.h"
+#include "collector/tracks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -120,6 +123,8 @@ static void process_free(struct process *process)
 	}
 	if (process->modules)
 		modules_put(&process->modules);
+	async_slices_free(&process->slices);
+	tracks_put(&process->tracks);
 	if (process->watch.fd >= 0)
 		close(process->watch.fd);
 	if (process->arena)
@@ -161,6 +166,7 @@ static void finish_entry(struct job *job)
 			    "'%s' (pid %d) was not recorded: it could not wait "
 			    "for an answer any longer",
 			    process->entry->name, (int)process->pid);
+	process_notes_finish(process);
 	pthread_mutex_lock(&recording->lock);
 	process->entry->instrumented = instrumented;
 	process->entry->ended = process->ended;
@@ -178,7 +184,7 @@ static void finish_entry(struct job *job)
 /* A process without modules and watch. Any thread. */
 static struct process *process_alloc(struct collector *collector,
 				     struct arena *arena, pid_t pid,
-				     pid_t inner_pid)
+				     pid_t inner_pid, struct tracks *above)
 {
 	struct process *process = calloc(1, sizeof(*process));
 	struct process_entry *entry = calloc(1, sizeof(*entry));
@@ -199,6 +205,12 @@ static struct process *process_alloc(struct collector *collector,
 		.done_job = { .run = finish_entry },
 	};
 	pthread_mutex_init(&process->threads.lock, NULL);
+	if (tracks_new(process->uuid, above, arena->sites,
+		       arena->recording->trace, &arena->recording->budget,
+		       &process->tracks) < 0) {
+		process_free(process);
+		return NULL;
+	}
 	describe(process, pid);
 	return process;
 }
@@ -226,7 +238,7 @@ int process_new(struct collector *collector, struct arena *arena, pid_t pid,
 		pid_t inner_pid, int pidfd)
 {
 	struct process *process =
-		process_alloc(collector, arena, pid, inner_pid);
+		process_alloc(collector, arena, pid, inner_pid, NULL);
 	int err;
 
 	if (!process) {
@@ -397,7 +409,8 @@ static struct process *process_fork(struct process *parent, pid_t inner_pid,
 		*why = fd;
 		return NULL;
 	}
-	process = process_alloc(parent->collector, arena, pid, inner_pid);
+	process = process_alloc(parent->collector, arena, pid, inner_pid,
+				parent->tracks);
 	if (!process) {
 		if (fd >= 0)
 			close(fd);

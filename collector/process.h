@@ -16,14 +16,19 @@
 #include "collector/recording.h"
 
 struct arena;
+struct async_slices;
 struct collector;
 struct modules;
+struct tracks;
 
 struct process {
 	struct watch watch; /* of its pidfd; fd -1: none */
 	struct collector *collector;
 	struct arena *arena; /* a reference */
 	struct modules *modules; /* a reference */
+	struct tracks *tracks; /* a reference */
+	struct async_slices *slices; /* under the arena's lock until set; NULL:
+				      * there were none */
 	pid_t pid; /* in our namespace */
 	pid_t inner_pid; /* as it sees itself */
 	uint64_t uuid;

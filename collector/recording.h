@@ -54,6 +54,15 @@ struct totals {
 	uint64_t unslotted_spans, unslotted_threads;
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
 	uint64_t paused_spans, mixed_contexts, skipped_maps;
+	/* Annotations. */
+	uint64_t dropped_notes; /* found no room in a ring */
+	uint64_t withheld_notes; /* nor memory here */
+	uint64_t odd_notes; /* made no sense */
+	uint64_t cut_notes; /* arguments and flows beyond what one may have */
+	uint64_t moved_notes; /* told a time outside of the recording */
+	uint64_t paused_notes;
+	uint64_t orphan_async_ends; /* of slices that never began */
+	uint64_t unended_async; /* ended with their process */
 	uint64_t waits, wait_ns;
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t trace_events;

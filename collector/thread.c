@@ -350,6 +350,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 		ring_get_consume(ring, count);
 		ring_get_publish(ring);
 	}
+	thread_notes_flush(thread);
 	fibers_flush(&thread->fibers);
 	follow_name(thread);
 	if (thread->fibers.forking)
@@ -441,6 +442,7 @@ static void sum_up(struct job *job)
 	fibers_each(&thread->fibers, add_stack, thread);
 	pthread_mutex_lock(&recording->lock);
 	add_totals(thread);
+	thread_notes_release(thread);
 	recording_list_thread(recording, thread->process->entry,
 			      &thread->entry);
 	pthread_mutex_unlock(&recording->lock);
@@ -476,6 +478,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 
 	*thread = NULL;
 	tell_rest(old);
+	thread_notes_finish(old);
 	fibers_finish(&old->fibers, end_ns);
 	if (process_is_ending(process) && process->ended == PROCESS_EXECED &&
 	    old->entry.tid == process->pid)

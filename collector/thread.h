@@ -17,6 +17,7 @@
 struct process;
 struct ring_get;
 struct slot_shm;
+struct thread_notes;
 
 struct thread {
 	struct job job; /* for thread_finish() */
@@ -24,6 +25,7 @@ struct thread {
 	const struct slot_shm *slot;
 	struct replay replay; /* of its own stack */
 	struct fibers fibers; /* that one, and its contexts' */
+	struct thread_notes *notes; /* NULL: none yet */
 	struct thread_entry entry;
 	bool tid_known; /* entry.tid is its id in our namespace */
 	uint64_t uuid;
