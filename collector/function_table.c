@@ -67,6 +67,13 @@ int function_table_add(struct function_table *table,
 	entry->calls += one->calls;
 	entry->self_ns += one->self_ns;
 	entry->total_ns += one->total_ns;
+	entry->cpu_samples += one->cpu_samples;
+	entry->cpu_ns += one->cpu_ns;
+	entry->alloc_objects += one->alloc_objects;
+	entry->alloc_bytes += one->alloc_bytes;
+	entry->inuse_objects += one->inuse_objects;
+	entry->inuse_bytes += one->inuse_bytes;
+	entry->temporary_objects += one->temporary_objects;
 	return 0;
 }
 

@@ -12,6 +12,11 @@
 struct function_total {
 	const char *name, *module;
 	uint64_t calls, self_ns, total_ns;
+	/* What was sampled or allocated in the function itself; in use: at the
+	 * end. */
+	uint64_t cpu_samples, cpu_ns;
+	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
+	uint64_t temporary_objects;
 };
 
 /* All zero is an empty table. One thread at a time. */

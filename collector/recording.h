@@ -63,6 +63,23 @@ struct totals {
 	uint64_t paused_notes;
 	uint64_t orphan_async_ends; /* of slices that never began */
 	uint64_t unended_async; /* ended with their process */
+	struct heap_sums {
+		/* Estimates where blocks are sampled. */
+		uint64_t allocs, alloc_bytes, temporary;
+		uint64_t live, live_bytes; /* at the end */
+		/* Of the process in which most bytes were in use at once. */
+		uint64_t peak_bytes, peak_blocks, peak_ns;
+		pid_t peak_pid;
+		/* Frees by what is known of their block: see heap.h. */
+		uint64_t frees; /* of a live one */
+		uint64_t implied, late, foreign, inherited, doubled;
+		/* Not recorded for want of room. */
+		uint64_t dropped_allocs, dropped_frees;
+		uint64_t unslotted_allocs, unslotted_frees;
+		uint64_t untracked; /* recorded, but not followed */
+		uint64_t odd; /* records that made no sense */
+		uint64_t disorders; /* records taken in out of order */
+	} heap;
 	uint64_t waits, wait_ns;
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t trace_events;

@@ -175,6 +175,43 @@ static uint64_t own_cpu_ns(void)
 				    usage.ru_stime.tv_usec);
 }
 
+static void add_heap(json_t *object, const struct recording *recording)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "allocs", sum->allocs },
+		{ "alloc_bytes", sum->alloc_bytes },
+		{ "temporary_allocs", sum->temporary },
+		{ "frees", sum->frees },
+		{ "live_blocks", sum->live },
+		{ "live_bytes", sum->live_bytes },
+		{ "peak_bytes", sum->peak_bytes },
+		{ "peak_blocks", sum->peak_blocks },
+		{ "peak_ns", sum->peak_ns },
+		{ "peak_pid", (uint64_t)sum->peak_pid },
+		{ "implied_frees", sum->implied },
+		{ "late_frees", sum->late },
+		{ "foreign_frees", sum->foreign },
+		{ "inherited_frees", sum->inherited },
+		{ "double_frees", sum->doubled },
+		{ "dropped_allocs", sum->dropped_allocs },
+		{ "dropped_frees", sum->dropped_frees },
+		{ "unslotted_allocs", sum->unslotted_allocs },
+		{ "unslotted_frees", sum->unslotted_frees },
+		{ "untracked_blocks", sum->untracked },
+		{ "odd_heap_records", sum->odd },
+		{ "disordered_heap_records", sum->disorders },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		json_object_set_new(object, rows[i].name,
+				    number(rows[i].value));
+}
+
 static json_t *totals(const struct recording *recording,
 		      const struct recording_files *files)
 {
@@ -219,6 +256,7 @@ static json_t *totals(const struct recording *recording,
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		json_object_set_new(object, rows[i].name,
 				    number(rows[i].value));
+	add_heap(object, recording);
 	json_object_set_new(object, "trace_stopped",
 			    stopped(files->trace_stopped));
 	return object;
@@ -279,6 +317,26 @@ static json_t *processes(const struct recording *recording)
 	return list;
 }
 
+static json_t *function(const struct function_total *one)
+{
+	json_t *object = json_pack(
+		"{s:o, s:o, s:o, s:o, s:o}", "name", text(one->name), "module",
+		text(one->module), "calls", number(one->calls), "self_ns",
+		number(one->self_ns), "total_ns", number(one->total_ns));
+
+	json_object_set_new(object, "cpu_samples", number(one->cpu_samples));
+	json_object_set_new(object, "cpu_ns", number(one->cpu_ns));
+	json_object_set_new(object, "alloc_objects",
+			    number(one->alloc_objects));
+	json_object_set_new(object, "alloc_bytes", number(one->alloc_bytes));
+	json_object_set_new(object, "inuse_objects",
+			    number(one->inuse_objects));
+	json_object_set_new(object, "inuse_bytes", number(one->inuse_bytes));
+	json_object_set_new(object, "temporary_objects",
+			    number(one->temporary_objects));
+	return object;
+}
+
 static json_t *functions(struct recording *recording)
 {
 	struct function_table *table = &recording->functions;
@@ -289,13 +347,7 @@ static json_t *functions(struct recording *recording)
 	for (i = 0; i < table->count; i++) {
 		const struct function_total *one = &table->entry[i];
 
-		json_array_append_new(
-			list,
-			json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
-				  text(one->name), "module", text(one->module),
-				  "calls", number(one->calls), "self_ns",
-				  number(one->self_ns), "total_ns",
-				  number(one->total_ns)));
+		json_array_append_new(list, function(one));
 	}
 	return list;
 }
