@@ -17,6 +17,7 @@
 #include "shared/ring_shm.h"
 #include "shared/wire.h"
 
+struct cpu_group;
 struct map_log;
 struct process;
 struct recording;
@@ -46,6 +47,7 @@ struct arena {
 	struct pause_list pauses; /* main thread begins and ends them */
 	struct map_log *map_log; /* a reference */
 	struct sites *sites; /* a reference; set when it is attached */
+	struct cpu_group *cpu; /* set when it is attached; NULL: none */
 	size_t map_events; /* of it that its drain worker knows of */
 	size_t map_opened; /* and that the jobs thread has dealt with */
 	uint64_t idle_since_ns; /* main thread: no process left since */

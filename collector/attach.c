@@ -20,6 +20,7 @@
 #include "collector/categories.h"
 #include "collector/collect_options.h"
 #include "collector/collector.h"
+#include "collector/cpu_samples.h"
 #include "collector/drain.h"
 #include "collector/log.h"
 #include "collector/modules.h"
@@ -191,6 +192,10 @@ static int begin(struct collector *collector, struct arena *arena,
 	err = process_new(collector, arena, peer->pid, hello->pid, pidfd);
 	if (err)
 		return err;
+	if (collector->cpu)
+		arena->cpu = cpu_group_new(collector->cpu, arena->processes);
+	else if (collector->cpu_err)
+		cpu_explain(arena->recording, collector->cpu_err);
 	session_begin(collector, arena, !collector->recording);
 	arena->next = collector->arenas;
 	collector->arenas = arena;

@@ -36,6 +36,7 @@
 #include "collector/collect_options.h"
 #include "collector/collector.h"
 #include "collector/control_wire.h"
+#include "collector/cpu_samples.h"
 #include "collector/ctl_server.h"
 #include "collector/drain.h"
 #include "collector/jobs.h"
@@ -44,6 +45,7 @@
 #include "collector/loop.h"
 #include "collector/process.h"
 #include "collector/recording.h"
+#include "collector/samples.h"
 #include "collector/server.h"
 #include "collector/symbols.h"
 #include "collector/trace_file.h"
@@ -331,11 +333,23 @@ static int start_parts(struct daemon *daemon)
 	return err;
 }
 
+/* Whether there will be stacks to unwind. */
+static bool wants_samples(const struct collect_options *options)
+{
+	return options->cpu_hz || options->alloc == ALLOC_SAMPLED ||
+	       options->alloc == ALLOC_AUTO;
+}
+
 static int start_threads(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
 	int err = jobs_new(&collector->jobs);
 
+	if (!err && wants_samples(collector->options))
+		err = sampler_new(&collector->sampler);
+	if (!err)
+		collector->cpu_err =
+			cpu_sampler_new(collector, &collector->cpu);
 	if (!err)
 		err = drain_new(collector, daemon->options.workers,
 				&collector->drain);
@@ -430,7 +444,10 @@ static int stop(struct daemon *daemon, int err)
 		server_free(&daemon->server);
 	if (collector->drain)
 		drain_free(&collector->drain);
+	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);
+	if (collector->sampler)
+		sampler_free(&collector->sampler);
 	if (collector->recording && !err)
 		err = recording_finish(collector->recording);
 	if (collector->recording)

@@ -15,12 +15,14 @@
 
 struct arena;
 struct clock_sync;
+struct cpu_sampler;
 struct collect_options;
 struct drain;
 struct jobs;
 struct liveness;
 struct process;
 struct recording;
+struct sampler;
 struct symbol_cache;
 
 struct collector {
@@ -33,6 +35,9 @@ struct collector {
 	struct liveness *liveness;
 	struct jobs *jobs;
 	struct drain *drain;
+	struct sampler *sampler; /* NULL: no stacks are unwound */
+	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */
+	int cpu_err; /* -errno: why it does not, though it should */
 	struct recording *recording; /* of perfrec record; NULL: daemon */
 
 	/* Main thread only. */

@@ -45,6 +45,7 @@
 #include "collector/async_slices.h"
 #include "collector/clock_sync.h"
 #include "collector/collector.h"
+#include "collector/cpu_samples.h"
 #include "collector/drain.h"
 #include "collector/log.h"
 #include "collector/maps.h"
@@ -52,6 +53,7 @@
 #include "collector/out_perfetto.h"
 #include "collector/outer_ids.h"
 #include "collector/proc.h"
+#include "collector/samples.h"
 #include "collector/session.h"
 #include "collector/thread_notes.h"
 #include "collector/trace_file.h"
@@ -121,6 +123,8 @@ static void process_free(struct process *process)
 		free(process->entry->cmdline);
 		free(process->entry);
 	}
+	if (process->samples)
+		samples_put(&process->samples);
 	if (process->modules)
 		modules_put(&process->modules);
 	async_slices_free(&process->slices);
@@ -215,6 +219,18 @@ static struct process *process_alloc(struct collector *collector,
 	return process;
 }
 
+/* Without memory for it, or where nobody wants any, it has no samples. */
+static void start_samples(struct process *process)
+{
+	struct collector *collector = process->collector;
+
+	if (collector->sampler)
+		(void)samples_new(collector->sampler,
+				  process->arena->recording, process->modules,
+				  process->pid, process->entry->name,
+				  &process->samples);
+}
+
 /* Make it known. The arena's lock is held. */
 static void process_publish(struct process *process)
 {
@@ -222,6 +238,7 @@ static void process_publish(struct process *process)
 	struct recording *recording = process->arena->recording;
 
 	write_descriptor(process);
+	start_samples(process);
 	process->entry_listed =
 		recording_list_process(recording, process->entry);
 	process->next = process->arena->processes;
@@ -628,6 +645,7 @@ void process_reap(struct collector *collector)
 		}
 		*link = arena->next;
 		session_unlist(collector, arena);
+		cpu_group_free(&arena->cpu);
 		arena_control(arena, CONTROL_OFF);
 		drain_remove(collector->drain, arena);
 		arena_put(&arena);

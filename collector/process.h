@@ -19,6 +19,7 @@ struct arena;
 struct async_slices;
 struct collector;
 struct modules;
+struct samples;
 struct tracks;
 
 struct process {
@@ -26,6 +27,7 @@ struct process {
 	struct collector *collector;
 	struct arena *arena; /* a reference */
 	struct modules *modules; /* a reference */
+	struct samples *samples; /* a reference; NULL: none are taken */
 	struct tracks *tracks; /* a reference */
 	struct async_slices *slices; /* under the arena's lock until set; NULL:
 				      * there were none */

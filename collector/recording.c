@@ -161,6 +161,8 @@ static void recording_free(struct recording *recording)
 	if (recording->dir_fd >= 0)
 		close(recording->dir_fd);
 	pthread_mutex_destroy(&recording->lock);
+	while (recording->notes)
+		free(recording->note[--recording->notes]);
 	free(recording->lossy);
 	free(recording->path);
 	free(recording);
@@ -368,4 +370,22 @@ void recording_list_loss(struct recording *recording, uint32_t sequence)
 		recording->lossy_room = room;
 	}
 	recording->lossy[recording->lossy_count++] = sequence;
+}
+
+void recording_note(struct recording *recording, const char *text)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&recording->lock);
+	for (i = 0; i < recording->notes; i++)
+		if (!strcmp(recording->note[i], text))
+			break;
+	if (i == recording->notes && i < RECORDING_NOTES_MAX) {
+		recording->note[i] = strdup(text);
+		if (recording->note[i]) {
+			recording->notes++;
+			log_warn("%s", text);
+		}
+	}
+	pthread_mutex_unlock(&recording->lock);
 }

@@ -20,6 +20,8 @@ struct profile;
 struct snapshot;
 struct trace_file;
 
+#define RECORDING_NOTES_MAX 16
+
 enum process_end {
 	PROCESS_RUNNING = 0, /* when the recording ended, too */
 	PROCESS_EXITED,
@@ -84,6 +86,7 @@ struct totals {
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t trace_events;
 	uint64_t refused_programs; /* in perfrec record */
+	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
 };
 
 /* How the command that was recorded ended, as perfrec record tells. */
@@ -129,6 +132,8 @@ struct recording {
 	uint32_t *lossy; /* sequences that lost something */
 	uint32_t lossy_count, lossy_room;
 	uint32_t ring_cells;
+	char *note[RECORDING_NOTES_MAX]; /* what its reader must know */
+	uint32_t notes;
 };
 
 /*
@@ -161,6 +166,10 @@ void recording_list_thread(struct recording *recording,
 			   const struct thread_entry *entry);
 /* Remember that @sequence is not complete. Under lock. */
 void recording_list_loss(struct recording *recording, uint32_t sequence);
+
+/* Have @text, a sentence, in the summary and in the log; once, however often it
+ * is said. Any thread; takes the lock. */
+void recording_note(struct recording *recording, const char *text);
 
 uint64_t random_u64(void);
 

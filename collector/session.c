@@ -24,6 +24,7 @@
 #include "collector/categories.h"
 #include "collector/clock_sync.h"
 #include "collector/collector.h"
+#include "collector/cpu_samples.h"
 #include "collector/log.h"
 #include "collector/pause.h"
 #include "collector/process.h"
@@ -202,6 +203,7 @@ void session_pause(struct arena *arena, bool paused)
 		pause_end(&arena->pauses, now);
 	set_control(arena);
 	pthread_mutex_unlock(&arena->lock);
+	cpu_group_pause(arena->cpu, paused);
 }
 
 void session_categories(struct arena *arena, const char *text)
@@ -216,6 +218,7 @@ void session_stop(struct arena *arena)
 	struct process *process;
 
 	arena_control(arena, CONTROL_OFF);
+	cpu_group_pause(arena->cpu, true);
 	pthread_mutex_lock(&arena->lock);
 	for (process = arena->processes; process; process = process->next)
 		process_end(process, process_has_exited(process)

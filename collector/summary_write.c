@@ -246,6 +246,7 @@ static json_t *totals(const struct recording *recording,
 		{ "wait_ns", sum->wait_ns },
 		{ "broken_rings", sum->broken_rings },
 		{ "refused_programs", sum->refused_programs },
+		{ "lost_cpu_samples", sum->lost_cpu_samples },
 		{ "trace_bytes", files->trace_bytes },
 		{ "trace_events", sum->trace_events },
 		{ "collector_cpu_ns", own_cpu_ns() },
@@ -352,6 +353,16 @@ static json_t *functions(struct recording *recording)
 	return list;
 }
 
+static json_t *notes(const struct recording *recording)
+{
+	json_t *list = json_array();
+	uint32_t i;
+
+	for (i = 0; i < recording->notes; i++)
+		json_array_append_new(list, text(recording->note[i]));
+	return list;
+}
+
 static json_t *file(const char *name, uint64_t bytes)
 {
 	return json_pack("{s:s, s:o}", "name", name, "bytes", number(bytes));
@@ -405,6 +416,7 @@ static json_t *summary(struct recording *recording,
 	json_object_set_new(root, "processes", processes(recording));
 	json_object_set_new(root, "functions", functions(recording));
 	json_object_set_new(root, "files", files_list(files));
+	json_object_set_new(root, "notes", notes(recording));
 	return root;
 }
 
