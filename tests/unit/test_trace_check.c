@@ -271,6 +271,72 @@ static void head(struct trace *trace)
 	named(trace, 2, 2, "work");
 }
 
+/* A track of its own: @what is 0, 8 (a counter's) or 18 (of states). */
+static void own_track(struct trace *trace, uint64_t uuid, uint64_t parent,
+		      uint32_t what)
+{
+	struct message packet = { 0 }, track = { 0 }, empty = { 0 };
+
+	put_uint(&track, 1, uuid);
+	put_text(&track, 2, "requests");
+	if (parent)
+		put_uint(&track, 5, parent);
+	if (what)
+		put_message(&track, what, &empty);
+	put_message(&packet, 60, &track);
+	put_uint(&packet, 10, 1);
+	put_packet(trace, &packet);
+}
+
+/* An event on it, at @ns of BOOTTIME, with one number more of TrackEvent. */
+static void own_event(struct trace *trace, uint64_t uuid, uint64_t ns,
+		      uint32_t type, uint32_t field, uint64_t value)
+{
+	struct message packet = { 0 }, inner = { 0 };
+
+	put_uint(&packet, 8, ns);
+	put_uint(&packet, 58, 6);
+	put_uint(&inner, 9, type);
+	put_uint(&inner, 11, uuid);
+	if (field)
+		put_uint(&inner, field, value);
+	put_message(&packet, 11, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+/* InternedData.@field of sequence 2. */
+static void interned(struct trace *trace, uint32_t field, uint64_t iid)
+{
+	struct message packet = { 0 }, data = { 0 }, entry = { 0 };
+
+	put_uint(&entry, 1, iid);
+	put_text(&entry, 2, "text");
+	put_message(&data, field, &entry);
+	put_message(&packet, 12, &data);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+/* An instant with an argument that has these parts. */
+static void argument(struct trace *trace, uint64_t key, unsigned int values)
+{
+	struct message packet = { 0 }, inner = { 0 }, one = { 0 };
+
+	put_uint(&one, 1, key);
+	if (values > 0)
+		put_uint(&one, 3, 7);
+	if (values > 1)
+		put_uint(&one, 4, 7);
+	put_uint(&packet, 8, 1);
+	put_uint(&inner, 9, INSTANT);
+	put_uint(&inner, 10, 1);
+	put_message(&inner, 4, &one);
+	put_message(&packet, 11, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
 static void slice(struct trace *trace, uint32_t sequence, uint64_t iid)
 {
 	event(trace, sequence, 300, BEGIN, iid, NULL);
@@ -744,6 +810,152 @@ static void break_event_type(struct trace *trace)
 	event(trace, 2, 1, 4, 1, NULL);
 }
 
+static void break_event_type_on_own_track(struct trace *trace)
+{
+	own_track(trace, 7, 50, 0);
+	own_event(trace, 7, T0, 6, 10, 1);
+}
+
+static void break_track_undescribed(struct trace *trace)
+{
+	own_event(trace, 7, T0, 3, 10, 1);
+}
+
+static void break_track_parent(struct trace *trace)
+{
+	own_track(trace, 7, 8, 0);
+}
+
+static void break_track_parent_by_circle(struct trace *trace)
+{
+	own_track(trace, 7, 8, 0);
+	own_track(trace, 8, 7, 0);
+}
+
+static void break_track_kind(struct trace *trace)
+{
+	own_track(trace, 7, 50, 0);
+	own_event(trace, 7, T0, 4, 30, 1);
+}
+
+static void break_track_kind_by_state(struct trace *trace)
+{
+	own_track(trace, 7, 50, 8);
+	own_event(trace, 7, T0, 5, 10, 1);
+}
+
+static void break_track_kind_by_slice(struct trace *trace)
+{
+	own_track(trace, 7, 50, 18);
+	own_event(trace, 7, T0, BEGIN, 10, 1);
+	own_event(trace, 7, T0, END, 0, 0);
+}
+
+static void break_counter_value(struct trace *trace)
+{
+	own_track(trace, 7, 50, 8);
+	own_event(trace, 7, T0, 4, 0, 0);
+}
+
+static void break_counter_value_by_name(struct trace *trace)
+{
+	struct message packet = { 0 }, inner = { 0 };
+
+	own_track(trace, 7, 50, 8);
+	put_uint(&packet, 8, 0);
+	put_uint(&inner, 9, 4);
+	put_uint(&inner, 10, 1);
+	put_uint(&inner, 11, 7);
+	put_uint(&inner, 30, 1);
+	put_message(&packet, 11, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+static void break_iid_unknown_category(struct trace *trace)
+{
+	own_track(trace, 7, 50, 18);
+	own_event(trace, 7, T0, 5, 3, 9);
+}
+
+static void break_iid_unknown_place(struct trace *trace)
+{
+	own_track(trace, 7, 50, 18);
+	interned(trace, 1, 9);
+	own_event(trace, 7, T0, 5, 34, 9);
+}
+
+static void break_iid_unknown_key(struct trace *trace)
+{
+	argument(trace, 1, 1);
+}
+
+static void break_argument(struct trace *trace)
+{
+	interned(trace, 3, 1);
+	argument(trace, 1, 0);
+}
+
+static void break_argument_by_two(struct trace *trace)
+{
+	interned(trace, 3, 1);
+	argument(trace, 1, 2);
+}
+
+/* What is true of a thread's track is of these. */
+static void break_own_time_backwards(struct trace *trace)
+{
+	own_track(trace, 7, 50, 0);
+	own_event(trace, 7, T0 + 5, BEGIN, 10, 1);
+	own_event(trace, 7, T0, END, 0, 0);
+}
+
+static void break_own_end_without_begin(struct trace *trace)
+{
+	own_track(trace, 7, 50, 0);
+	own_event(trace, 7, T0, END, 0, 0);
+}
+
+static void break_own_open_at_end(struct trace *trace)
+{
+	own_track(trace, 7, 50, 0);
+	own_event(trace, 7, T0, BEGIN, 10, 1);
+}
+
+static void break_own_end_named(struct trace *trace)
+{
+	own_track(trace, 7, 50, 0);
+	own_event(trace, 7, T0, BEGIN, 10, 1);
+	own_event(trace, 7, T0, END, 10, 1);
+}
+
+static void break_own_depth(struct trace *trace)
+{
+	own_track(trace, 7, 50, 0);
+	for (int i = 0; i < 513; i++)
+		own_event(trace, 7, T0, BEGIN, 10, 1);
+	for (int i = 0; i < 513; i++)
+		own_event(trace, 7, T0, END, 0, 0);
+}
+
+static void break_own_uuid(struct trace *trace)
+{
+	own_track(trace, 50, 0, 0);
+}
+
+static void break_own_clock(struct trace *trace)
+{
+	struct message packet = { 0 }, inner = { 0 };
+
+	put_uint(&packet, 8, T0);
+	put_uint(&packet, 58, 3);
+	put_uint(&inner, 9, INSTANT);
+	put_uint(&inner, 10, 1);
+	put_message(&packet, 11, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
 static void break_end_named(struct trace *trace)
 {
 	event(trace, 2, 1, BEGIN, 1, NULL);
@@ -857,6 +1069,27 @@ static const struct mutation {
 	{ "name-empty", break_name_empty_inline },
 	{ "name-empty", break_name_empty_interned },
 	{ "event-type", break_event_type },
+	{ "event-type", break_event_type_on_own_track },
+	{ "track-undescribed", break_track_undescribed },
+	{ "track-parent", break_track_parent },
+	{ "track-parent", break_track_parent_by_circle },
+	{ "track-kind", break_track_kind },
+	{ "track-kind", break_track_kind_by_state },
+	{ "track-kind", break_track_kind_by_slice },
+	{ "counter-value", break_counter_value },
+	{ "counter-value", break_counter_value_by_name },
+	{ "iid-unknown", break_iid_unknown_category },
+	{ "iid-unknown", break_iid_unknown_place },
+	{ "iid-unknown", break_iid_unknown_key },
+	{ "argument", break_argument },
+	{ "argument", break_argument_by_two },
+	{ "time-backwards", break_own_time_backwards },
+	{ "end-without-begin", break_own_end_without_begin },
+	{ "open-at-end", break_own_open_at_end },
+	{ "end-named", break_own_end_named },
+	{ "depth", break_own_depth },
+	{ "uuid-unique", break_own_uuid },
+	{ "clock-properties", break_own_clock },
 	{ "end-named", break_end_named },
 	{ "end-without-begin", break_end_without_begin },
 	{ "open-at-end", break_open_at_end },
@@ -934,6 +1167,29 @@ static void whole_trace(struct trace *trace)
 	dropped(trace, 2);
 	stats(trace, 2);
 }
+
+/* Slices of a track of its own are no calls. */
+START_TEST(trace_check_own_tracks_are_accepted)
+{
+	struct trace *trace = &g_trace;
+
+	fresh();
+	head(trace);
+	own_track(trace, 7, 50, 0);
+	own_track(trace, 8, 7, 8);
+	own_track(trace, 9, 0, 18);
+	own_event(trace, 7, T0, BEGIN, 10, 1);
+	own_event(trace, 7, T0 + 9, END, 0, 0);
+	own_event(trace, 7, T0, INSTANT, 10, 1);
+	own_event(trace, 8, T0, 4, 30, 1);
+	own_event(trace, 9, T0, 5, 10, 1);
+	own_event(trace, 9, T0, 5, 0, 0);
+	interned(trace, 3, 1);
+	argument(trace, 1, 1);
+	ck_assert_msg(run(trace, "--counts") == 0, "%s", g_output);
+	ck_assert_str_eq(g_output, "");
+}
+END_TEST
 
 START_TEST(trace_check_valid_is_accepted)
 {
@@ -1085,6 +1341,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(accepted, trace_check_valid_is_accepted);
+	tcase_add_test(accepted, trace_check_own_tracks_are_accepted);
 	tcase_add_test(accepted,
 		       trace_check_contexts_are_told_from_their_thread);
 	tcase_add_test(accepted, trace_check_depth_of_512_is_accepted);

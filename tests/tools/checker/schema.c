@@ -27,6 +27,7 @@ static const struct field g_fields[] = {
 	{ TRACE_PACKET, 42, UINT, 0, 0 }, /* previous_packet_dropped */
 	{ TRACE_PACKET, 45, MESSAGE, SYSTEM_INFO, PAYLOAD },
 	{ TRACE_PACKET, 50, BYTES, 0, PAYLOAD }, /* compressed_packets */
+	{ TRACE_PACKET, 58, UINT, 0, 0 }, /* timestamp_clock_id */
 	{ TRACE_PACKET, 59, MESSAGE, PACKET_DEFAULTS, 0 },
 	{ TRACE_PACKET, 60, MESSAGE, TRACK_DESCRIPTOR, PAYLOAD },
 	{ TRACE_PACKET, 87, UINT, 0, 0 }, /* first_packet_on_sequence */
@@ -45,7 +46,16 @@ static const struct field g_fields[] = {
 	{ TRACK_DESCRIPTOR, 3, MESSAGE, PROCESS_DESCRIPTOR, 0 },
 	{ TRACK_DESCRIPTOR, 4, MESSAGE, THREAD_DESCRIPTOR, 0 },
 	{ TRACK_DESCRIPTOR, 5, UINT, 0, 0 }, /* parent_uuid */
+	{ TRACK_DESCRIPTOR, 8, MESSAGE, COUNTER_DESCRIPTOR, 0 },
+	{ TRACK_DESCRIPTOR, 11, UINT, 0, 0 }, /* child_ordering */
+	{ TRACK_DESCRIPTOR, 12, UINT, 0, 0 }, /* sibling_order_rank */
+	{ TRACK_DESCRIPTOR, 14, STRING, 0, 0 }, /* description */
 	{ TRACK_DESCRIPTOR, 15, UINT, 0, 0 }, /* sibling_merge_behavior */
+	{ TRACK_DESCRIPTOR, 17, UINT, 0, 0 }, /* sibling_merge_key_int */
+	{ TRACK_DESCRIPTOR, 18, MESSAGE, STATE_DESCRIPTOR, 0 },
+	{ COUNTER_DESCRIPTOR, 3, UINT, 0, 0 }, /* unit */
+	{ COUNTER_DESCRIPTOR, 4, UINT, 0, 0 }, /* unit_multiplier */
+	{ COUNTER_DESCRIPTOR, 6, STRING, 0, 0 }, /* unit_name */
 	{ PROCESS_DESCRIPTOR, 1, UINT, 0, 0 }, /* pid */
 	{ PROCESS_DESCRIPTOR, 2, STRING, 0, MANY }, /* cmdline */
 	{ PROCESS_DESCRIPTOR, 6, STRING, 0, 0 }, /* process_name */
@@ -53,16 +63,38 @@ static const struct field g_fields[] = {
 	{ THREAD_DESCRIPTOR, 1, UINT, 0, 0 }, /* pid */
 	{ THREAD_DESCRIPTOR, 2, UINT, 0, 0 }, /* tid */
 	{ THREAD_DESCRIPTOR, 5, STRING, 0, 0 }, /* thread_name */
+	{ TRACK_EVENT, 3, UINT, 0, MANY }, /* category_iids */
 	{ TRACK_EVENT, 4, MESSAGE, DEBUG_ANNOTATION, MANY },
 	{ TRACK_EVENT, 9, UINT, 0, 0 }, /* type */
 	{ TRACK_EVENT, 10, UINT, 0, 0 }, /* name_iid */
+	{ TRACK_EVENT, 11, UINT, 0, 0 }, /* track_uuid */
 	{ TRACK_EVENT, 23, STRING, 0, 0 }, /* name */
+	{ TRACK_EVENT, 30, UINT, 0, 0 }, /* counter_value */
+	{ TRACK_EVENT, 34, UINT, 0, 0 }, /* source_location_iid */
+	{ TRACK_EVENT, 44, FIX64, 0, 0 }, /* double_counter_value */
+	{ TRACK_EVENT, 52, UINT, 0, 0 }, /* correlation_id */
 	{ TRACK_EVENT, 47, FIX64, 0, MANY }, /* flow_ids */
 	{ TRACK_EVENT, 48, FIX64, 0, MANY }, /* terminating_flow_ids */
+	{ DEBUG_ANNOTATION, 1, UINT, 0, 0 }, /* name_iid */
+	{ DEBUG_ANNOTATION, 2, UINT, 0, 0 }, /* bool_value */
+	{ DEBUG_ANNOTATION, 3, UINT, 0, 0 }, /* uint_value */
+	{ DEBUG_ANNOTATION, 5, FIX64, 0, 0 }, /* double_value */
+	{ DEBUG_ANNOTATION, 7, UINT, 0, 0 }, /* pointer_value */
 	{ DEBUG_ANNOTATION, 4, UINT, 0, 0 }, /* int_value */
 	{ DEBUG_ANNOTATION, 6, STRING, 0, 0 }, /* string_value */
 	{ DEBUG_ANNOTATION, 10, STRING, 0, 0 }, /* name */
+	{ INTERNED_DATA, 1, MESSAGE, EVENT_CATEGORY, MANY },
 	{ INTERNED_DATA, 2, MESSAGE, EVENT_NAME, MANY },
+	{ INTERNED_DATA, 3, MESSAGE, ANNOTATION_NAME, MANY },
+	{ INTERNED_DATA, 4, MESSAGE, SOURCE_LOCATION, MANY },
+	{ EVENT_CATEGORY, 1, UINT, 0, 0 }, /* iid */
+	{ EVENT_CATEGORY, 2, STRING, 0, 0 }, /* name */
+	{ ANNOTATION_NAME, 1, UINT, 0, 0 }, /* iid */
+	{ ANNOTATION_NAME, 2, STRING, 0, 0 }, /* name */
+	{ SOURCE_LOCATION, 1, UINT, 0, 0 }, /* iid */
+	{ SOURCE_LOCATION, 2, STRING, 0, 0 }, /* file_name */
+	{ SOURCE_LOCATION, 3, STRING, 0, 0 }, /* function_name */
+	{ SOURCE_LOCATION, 4, UINT, 0, 0 }, /* line_number */
 	{ EVENT_NAME, 1, UINT, 0, 0 }, /* iid */
 	{ EVENT_NAME, 2, STRING, 0, 0 }, /* name */
 	{ TRACE_STATS, 1, MESSAGE, BUFFER_STATS, MANY },
@@ -98,6 +130,11 @@ static const char *const g_names[MESSAGE_COUNT] = {
 	[DEBUG_ANNOTATION] = "DebugAnnotation",
 	[INTERNED_DATA] = "InternedData",
 	[EVENT_NAME] = "EventName",
+	[EVENT_CATEGORY] = "EventCategory",
+	[ANNOTATION_NAME] = "DebugAnnotationName",
+	[SOURCE_LOCATION] = "SourceLocation",
+	[COUNTER_DESCRIPTOR] = "CounterDescriptor",
+	[STATE_DESCRIPTOR] = "TrackDescriptor.state",
 	[TRACE_STATS] = "TraceStats",
 	[BUFFER_STATS] = "TraceStats.BufferStats",
 	[WRITER_STATS] = "TraceStats.WriterStats",

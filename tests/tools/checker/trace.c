@@ -23,6 +23,7 @@
 #define IID_LIMIT (1u << 24)
 #define ABSURD_NS (10ULL * 365 * 86400 * 1000000000)
 #define SEQUENCE_CLOCK 64
+#define SEQUENCE_GLOBAL 1
 
 enum clocks { CLOCK_ID_BOOTTIME = 6 };
 enum sequence_flags { FLAG_CLEARED = 1, FLAG_NEEDS = 2 };
@@ -43,7 +44,7 @@ enum part {
 struct packet {
 	struct sequence *sequence; /* NULL: none named */
 	bool has_time;
-	uint64_t time, flags, dropped;
+	uint64_t time, clock, flags, dropped;
 	uint64_t present; /* a bit for each part that is there */
 	struct pb parts[PART_LIMIT];
 };
@@ -335,8 +336,13 @@ static void intern_names(struct trace *trace, const struct packet *packet)
 	if (!packet->sequence->cleared)
 		BREAK(trace, NOT_CLEARED, "sequence %u interns names",
 		      packet->sequence->id);
-	while (pb_next(&pb, &field) > 0)
-		intern_name(trace, packet->sequence, field.bytes);
+	while (pb_next(&pb, &field) > 0) {
+		if (field.number == 2)
+			intern_name(trace, packet->sequence, field.bytes);
+		else
+			tracks_intern(trace, packet->sequence, field.number,
+				      field.bytes);
+	}
 }
 
 /* --- tracks --------------------------------------------------------------- */
@@ -473,16 +479,14 @@ static void track_descriptor(struct trace *trace, const struct packet *packet)
 		process_track(trace, uuid, process);
 	if (thread.at)
 		thread_track(trace, packet, uuid, thread);
-	if (!process.at && !thread.at)
+	if (!process.at && !thread.at && packet->sequence &&
+	    packet->sequence->id == SEQUENCE_GLOBAL)
+		tracks_describe(trace, packet->parts[PART_TRACK]);
+	else if (!process.at && !thread.at)
 		context_track(trace, packet, uuid, parent_uuid, name);
 }
 
 /* --- events --------------------------------------------------------------- */
-
-struct event {
-	uint64_t type, iid;
-	struct pb name;
-};
 
 #define NO_NAME UINT32_MAX
 
@@ -586,8 +590,20 @@ static void instant(struct trace *trace, struct sequence *sequence,
 		sequence->lost = true;
 }
 
+/* A sequence of events that name their tracks and are on the trace's clock. */
+static bool is_shared(const struct sequence *sequence)
+{
+	return !sequence->uuid && sequence->default_clock == CLOCK_ID_BOOTTIME;
+}
+
 static void check_ready(struct trace *trace, const struct sequence *sequence)
 {
+	if (is_shared(sequence)) {
+		if (!sequence->cleared)
+			BREAK(trace, NOT_CLEARED, "sequence %u has events",
+			      sequence->id);
+		return;
+	}
 	if (!sequence->uuid)
 		BREAK(trace, DESCRIPTOR_MISSING, "sequence %u", sequence->id);
 	if (!sequence->default_uuid ||
@@ -606,13 +622,21 @@ static void check_ready(struct trace *trace, const struct sequence *sequence)
 		      sequence->id);
 }
 
-static void advance(struct trace *trace, const struct packet *packet)
+/* Returns when the event was. */
+static uint64_t advance(struct trace *trace, const struct packet *packet)
 {
 	struct sequence *sequence = packet->sequence;
 	uint64_t now = sequence->now_ns + packet->time;
+	bool absolute = packet->clock || is_shared(sequence);
 
+	if (packet->clock && packet->clock != CLOCK_ID_BOOTTIME)
+		BREAK(trace, CLOCK_PROPERTIES, "an event has clock %" PRIu64,
+		      packet->clock);
 	if (!packet->has_time) {
 		BREAK(trace, TIME_MISSING, "sequence %u", sequence->id);
+	} else if (absolute) {
+		check_absurd(trace, packet->time);
+		return packet->time;
 	} else if (packet->time >> 63 || now < sequence->now_ns) {
 		BREAK(trace, TIME_BACKWARDS, "sequence %u: step of %" PRId64,
 		      sequence->id, (int64_t)packet->time);
@@ -620,6 +644,7 @@ static void advance(struct trace *trace, const struct packet *packet)
 		check_absurd(trace, now);
 		sequence->now_ns = now;
 	}
+	return sequence->now_ns;
 }
 
 static void note_time(struct totals *totals, uint64_t ns)
@@ -631,11 +656,25 @@ static void note_time(struct totals *totals, uint64_t ns)
 	totals->last_ns = MAX(totals->last_ns, ns);
 }
 
+/* On a track that is not the sequence's: its slices are no calls. */
+static void own_event(struct trace *trace, struct sequence *sequence,
+		      const struct event *event)
+{
+	struct event uncounted = *event;
+	uint32_t name = NO_NAME;
+
+	uncounted.type = EVENT_INSTANT;
+	if (event->type != EVENT_END &&
+	    (event->iid || event->name.at || event->type <= EVENT_INSTANT))
+		name = event_name(trace, sequence, &uncounted);
+	tracks_event(trace, sequence, event, name == NO_NAME ? 0 : name + 1);
+}
+
 static void track_event(struct trace *trace, const struct packet *packet)
 {
 	struct sequence *sequence = packet->sequence;
 	struct pb pb = packet->parts[PART_EVENT];
-	struct event event = { 0 };
+	struct event event = { .all = pb };
 	struct pb_field field;
 
 	if (!needs_sequence(trace, packet, "an event"))
@@ -645,12 +684,24 @@ static void track_event(struct trace *trace, const struct packet *packet)
 			event.type = field.value;
 		else if (field.number == 10)
 			event.iid = field.value;
+		else if (field.number == 11)
+			event.track = field.value;
 		else if (field.number == 23)
 			event.name = field.bytes;
+		else if (field.number == 30 || field.number == 44)
+			event.values++;
 	}
 	check_ready(trace, sequence);
-	advance(trace, packet);
-	note_time(&trace->totals, sequence->now_ns);
+	event.ns = advance(trace, packet);
+	note_time(&trace->totals, event.ns);
+	tracks_fields(trace, sequence, &event);
+	if (event.track && event.track != sequence->uuid) {
+		own_event(trace, sequence, &event);
+		return;
+	}
+	if (is_shared(sequence))
+		BREAK(trace, DEFAULTS_MISSING,
+		      "sequence %u: an event names no track", sequence->id);
 	if (event.type == EVENT_BEGIN)
 		begin_slice(trace, sequence, &event);
 	else if (event.type == EVENT_END)
@@ -696,6 +747,7 @@ static void read_parts(struct trace *trace, struct pb pb, struct packet *packet)
 	packet->sequence = NULL;
 	packet->has_time = false;
 	packet->time = packet->flags = packet->dropped = packet->present = 0;
+	packet->clock = 0;
 	while (pb_next(&pb, &field) > 0) {
 		switch (field.number) {
 		case 8:
@@ -709,6 +761,9 @@ static void read_parts(struct trace *trace, struct pb pb, struct packet *packet)
 			break;
 		case 13:
 			packet->flags = field.value;
+			break;
+		case 58:
+			packet->clock = field.value;
 			break;
 		case 42:
 			packet->dropped = field.value;
@@ -863,6 +918,7 @@ void trace_end(struct trace *trace, enum trace_end_flags flags)
 	trace->totals.processes = trace->pids.count;
 	for (uint32_t i = 0; i < trace->sequence_count; i++)
 		sequence_end(trace, &trace->sequences[i], flags);
+	tracks_end(trace, flags & TRACE_MAY_BE_OPEN, flags & TRACE_IS_CUT);
 }
 
 void trace_release(struct trace *trace)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tests/tools/checker/pbread.h"
 #include "tests/tools/checker/table.h"
 #include "tests/tools/checker/verdict.h"
 
@@ -37,6 +38,17 @@ struct sequence {
 	uint32_t depth, open_room;
 };
 
+/* A track that is no thread's or context's. */
+struct own_track {
+	uint64_t uuid, parent;
+	uint64_t now_ns; /* of the last begin or end */
+	uint32_t name; /* number + 1; 0: none */
+	uint32_t depth; /* open slices */
+	enum own_kind { OWN_SLICES, OWN_COUNTER, OWN_STATES } kind;
+	bool described, has_parent;
+	bool has_values, has_states, has_slices;
+};
+
 struct totals {
 	uint64_t packets, bundles, begins, ends, instants;
 	uint64_t threads, processes, max_depth, losses;
@@ -53,6 +65,10 @@ struct trace {
 	struct table uuids; /* -> sequence id of the thread, or 1 << 32 | pid */
 	struct table pids; /* -> 1: described by a process descriptor */
 	struct table inline_calls; /* sequence index << 32 | name -> begins */
+	struct own_track *tracks;
+	uint32_t track_count, track_room;
+	struct table track_by_uuid; /* -> index + 1 */
+	struct table interned; /* see tracks.c */
 	bool snapshot_seen;
 	uint64_t snapshot_ns; /* BOOTTIME of the last global snapshot */
 	uint64_t origin_ns; /* BOOTTIME of the first one */
@@ -73,6 +89,27 @@ enum trace_end_flags {
 	TRACE_MAY_BE_OPEN = 1 << 0, /* slices without an end are fine */
 	TRACE_IS_CUT = 1 << 1, /* what comes at a file's end may be missing */
 };
+/* An event, as it is in its packet. */
+struct event {
+	uint64_t type, iid, track;
+	struct pb name, all; /* all: the whole TrackEvent */
+	unsigned int values; /* of a counter: how many */
+	uint64_t ns; /* BOOTTIME */
+};
+
+/* tracks.c: tracks of their own, and what belongs to annotations. */
+void tracks_describe(struct trace *trace, struct pb track);
+/* An event on such a track, which has a name or 0. */
+void tracks_event(struct trace *trace, struct sequence *sequence,
+		  const struct event *event, uint32_t name);
+/* What lies beside the name of any event. */
+void tracks_fields(struct trace *trace, const struct sequence *sequence,
+		   const struct event *event);
+/* An entry of InternedData: field @kind of it. */
+void tracks_intern(struct trace *trace, const struct sequence *sequence,
+		   uint32_t kind, struct pb entry);
+void tracks_end(struct trace *trace, bool may_be_open, bool cut);
+
 /* The rules that can be judged at the end only. */
 void trace_end(struct trace *trace, enum trace_end_flags flags);
 void trace_release(struct trace *trace);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tracks - what comes with annotations: tracks that belong to no thread, and
+ * what is interned beside names. Whether a track is described, and where it
+ * lies, can be judged at the end only: sequences are in no order.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tests/tools/checker/pbread.h"
+#include "tests/tools/checker/trace.h"
+
+#define BREAK(trace, rule, ...) \
+	verdict_break(&(trace)->verdict, RULE_##rule, __VA_ARGS__)
+
+#define DEPTH_LIMIT 512
+#define CYCLE_LIMIT 1000
+
+enum { EVENT_BEGIN = 1, EVENT_END, EVENT_INSTANT, EVENT_COUNTER, EVENT_STATE };
+
+/* Fields of InternedData. */
+enum { CATEGORY = 1, NAME = 2, KEY = 3, PLACE = 4 };
+
+static struct own_track *own_track(struct trace *trace, uint64_t uuid)
+{
+	uint64_t *index = table_at(&trace->track_by_uuid, uuid);
+
+	if (!*index) {
+		if (trace->track_count == trace->track_room) {
+			trace->track_room = trace->track_room * 2 + 16;
+			trace->tracks =
+				table_grow(trace->tracks, trace->track_room,
+					   sizeof(*trace->tracks));
+		}
+		trace->tracks[trace->track_count] =
+			(struct own_track){ .uuid = uuid };
+		*index = ++trace->track_count;
+	}
+	return &trace->tracks[*index - 1];
+}
+
+void tracks_describe(struct trace *trace, struct pb track)
+{
+	struct own_track told = { 0 }, *own;
+	struct pb_field field;
+
+	while (pb_next(&track, &field) > 0) {
+		if (field.number == 1) {
+			told.uuid = field.value;
+		} else if (field.number == 2) {
+			told.name = strings_add(&trace->names, field.bytes.at,
+						pb_left(&field.bytes)) +
+				    1;
+		} else if (field.number == 5) {
+			told.parent = field.value;
+			told.has_parent = true;
+		} else if (field.number == 8) {
+			told.kind = OWN_COUNTER;
+		} else if (field.number == 18) {
+			told.kind = OWN_STATES;
+		}
+	}
+	if (!told.uuid || table_find(&trace->uuids, told.uuid))
+		BREAK(trace, UUID_UNIQUE, "track %" PRIu64 " is another's",
+		      told.uuid);
+	if (!told.name)
+		BREAK(trace, NAME_EMPTY, "track %" PRIu64, told.uuid);
+	own = own_track(trace, told.uuid);
+	own->described = true;
+	own->parent = told.parent;
+	own->has_parent = told.has_parent;
+	own->name = told.name;
+	own->kind = told.kind;
+}
+
+/* --- events -----------------------------------------------------------------
+ */
+
+static void slice_event(struct trace *trace, struct own_track *own,
+			const struct event *event)
+{
+	own->has_slices = true;
+	if (event->ns < own->now_ns)
+		BREAK(trace, TIME_BACKWARDS, "track %" PRIu64, own->uuid);
+	own->now_ns = event->ns;
+	if (event->type == EVENT_BEGIN) {
+		trace->totals.begins++;
+		if (++own->depth > DEPTH_LIMIT)
+			BREAK(trace, DEPTH, "track %" PRIu64, own->uuid);
+		return;
+	}
+	trace->totals.ends++;
+	if (event->iid || event->name.at)
+		BREAK(trace, END_NAMED, "track %" PRIu64, own->uuid);
+	if (own->depth)
+		own->depth--;
+	else
+		BREAK(trace, END_WITHOUT_BEGIN, "track %" PRIu64, own->uuid);
+}
+
+void tracks_event(struct trace *trace, struct sequence *sequence,
+		  const struct event *event, uint32_t name)
+{
+	struct own_track *own = own_track(trace, event->track);
+
+	switch (event->type) {
+	case EVENT_BEGIN:
+	case EVENT_END:
+		slice_event(trace, own, event);
+		break;
+	case EVENT_INSTANT:
+		trace->totals.instants++;
+		break;
+	case EVENT_COUNTER:
+		own->has_values = true;
+		if (event->values != 1 || event->iid || event->name.at)
+			BREAK(trace, COUNTER_VALUE,
+			      "sequence %u: %u numbers, or a name",
+			      sequence->id, event->values);
+		break;
+	case EVENT_STATE:
+		own->has_states = true;
+		break;
+	default:
+		BREAK(trace, EVENT_TYPE, "sequence %u: type %" PRIu64,
+		      sequence->id, event->type);
+	}
+	if (trace->dump)
+		fprintf(trace->dump, "%c %s %" PRIu64 " %u %s\n",
+			"?BEICS"[event->type < 6 ? event->type : 0], "track",
+			event->ns, own->depth,
+			name ? trace->names.texts[name - 1] : "-");
+}
+
+/* --- what is interned -------------------------------------------------------
+ */
+
+static uint64_t interned_key(const struct trace *trace,
+			     const struct sequence *sequence, uint32_t kind,
+			     uint64_t iid)
+{
+	return (uint64_t)(sequence - trace->sequences) << 36 |
+	       (uint64_t)kind << 32 | (uint32_t)iid;
+}
+
+void tracks_intern(struct trace *trace, const struct sequence *sequence,
+		   uint32_t kind, struct pb entry)
+{
+	struct pb_field field;
+	uint64_t iid = 0;
+	uint32_t text = 0;
+
+	while (pb_next(&entry, &field) > 0) {
+		if (field.number == 1)
+			iid = field.value;
+		else if (field.number == 2)
+			text = strings_add(&trace->names, field.bytes.at,
+					   pb_left(&field.bytes)) +
+			       1;
+	}
+	if (!iid || iid >> 32)
+		BREAK(trace, NAME_IID, "sequence %u interns iid %" PRIu64,
+		      sequence->id, iid);
+	if (!text)
+		BREAK(trace, NAME_EMPTY, "sequence %u: an interned nothing",
+		      sequence->id);
+	*table_at(&trace->interned, interned_key(trace, sequence, kind, iid)) =
+		text;
+}
+
+static void check_iid(struct trace *trace, const struct sequence *sequence,
+		      uint32_t kind, uint64_t iid)
+{
+	if (!table_find(&trace->interned,
+			interned_key(trace, sequence, kind, iid)))
+		BREAK(trace, IID_UNKNOWN,
+		      "sequence %u: iid %" PRIu64 " of InternedData.%u",
+		      sequence->id, iid, kind);
+}
+
+static void check_argument(struct trace *trace, const struct sequence *sequence,
+			   struct pb argument)
+{
+	unsigned int names = 0, values = 0;
+	struct pb_field field;
+
+	while (pb_next(&argument, &field) > 0) {
+		if (field.number == 1)
+			check_iid(trace, sequence, KEY, field.value);
+		if (field.number == 1 || field.number == 10)
+			names++;
+		else
+			values++;
+	}
+	if (names != 1 || values != 1)
+		BREAK(trace, ARGUMENT, "sequence %u: %u names, %u values",
+		      sequence->id, names, values);
+}
+
+void tracks_fields(struct trace *trace, const struct sequence *sequence,
+		   const struct event *event)
+{
+	struct pb pb = event->all;
+	struct pb_field field;
+
+	while (pb_next(&pb, &field) > 0) {
+		if (field.number == 3)
+			check_iid(trace, sequence, CATEGORY, field.value);
+		else if (field.number == 34)
+			check_iid(trace, sequence, PLACE, field.value);
+		else if (field.number == 4)
+			check_argument(trace, sequence, field.bytes);
+	}
+}
+
+/* --- the end ----------------------------------------------------------------
+ */
+
+static const struct own_track *find_track(const struct trace *trace,
+					  uint64_t uuid)
+{
+	const uint64_t *index = table_find(&trace->track_by_uuid, uuid);
+
+	return index ? &trace->tracks[*index - 1] : NULL;
+}
+
+static void check_parent(struct trace *trace, const struct own_track *own)
+{
+	const struct own_track *at = own;
+	unsigned int steps = 0;
+
+	while (at && at->has_parent && at->described && steps++ < CYCLE_LIMIT) {
+		uint64_t parent = at->parent;
+
+		if (table_find(&trace->uuids, parent))
+			return;
+		at = find_track(trace, parent);
+		if (!at || !at->described) {
+			BREAK(trace, TRACK_PARENT,
+			      "track %" PRIu64 " lies below %" PRIu64
+			      ", which is none",
+			      own->uuid, parent);
+			return;
+		}
+	}
+	if (steps >= CYCLE_LIMIT)
+		BREAK(trace, TRACK_PARENT, "track %" PRIu64 " below itself",
+		      own->uuid);
+}
+
+void tracks_end(struct trace *trace, bool may_be_open, bool cut)
+{
+	for (uint32_t i = 0; i < trace->track_count; i++) {
+		const struct own_track *own = &trace->tracks[i];
+
+		if (own->depth && !may_be_open)
+			BREAK(trace, OPEN_AT_END,
+			      "track %" PRIu64 " has %u open slices", own->uuid,
+			      own->depth);
+		if (cut)
+			continue;
+		if (!own->described) {
+			BREAK(trace, TRACK_UNDESCRIBED, "track %" PRIu64,
+			      own->uuid);
+			continue;
+		}
+		if ((own->has_values && own->kind != OWN_COUNTER) ||
+		    (own->has_states && own->kind != OWN_STATES) ||
+		    (own->has_slices && own->kind != OWN_SLICES))
+			BREAK(trace, TRACK_KIND,
+			      "track %" PRIu64 " holds other things",
+			      own->uuid);
+		check_parent(trace, own);
+	}
+	free(trace->tracks);
+	table_release(&trace->track_by_uuid);
+	table_release(&trace->interned);
+}
