@@ -129,6 +129,14 @@ SHIM_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	  -fno-stack-protector \
 	  $(if $(findstring clang,$(CC)),,-fno-instrument-functions) \
 	  -fno-exceptions -fno-asynchronous-unwind-tables -fno-sanitize=all
+# alloc.h, alloc_caller_fill(): these files leave alone what a callee saves,
+# and exceptions pass through them.
+ALLOC_REGS_x86_64 = $(if $(findstring clang,$(CC)),, \
+	  -ffixed-rbx -ffixed-rbp -ffixed-r12 -ffixed-r13 -ffixed-r14 -ffixed-r15)
+ALLOC_REGS_aarch64 = $(foreach r,19 20 21 22 23 24 25 26 27 28,-ffixed-x$r)
+$(O)/preload/interpose_alloc.os $(O)/preload/interpose_alloc_cxx.os: \
+	SHIM_CFLAGS += -fno-builtin -fexceptions -fasynchronous-unwind-tables \
+	$(ALLOC_REGS_$(MACHINE))
 $(SHIM): $(PRELOAD_OBJ) preload/perfrec.map
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) \

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "preload/clock.h"
+#include "preload/instrumented.h"
 #include "preload/sys.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -137,13 +138,14 @@ static bool candidate(const struct settings *settings, int i, char *path,
 	}
 }
 
-bool hello_has_socket(const struct settings *settings)
+bool hello_has_socket(const struct settings *settings, const char *suffix)
 {
-	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8];
 	int i;
 
-	for (i = 0; candidate(settings, i, path, sizeof(path)); i++)
-		if (!sys(SYS_faccessat, AT_FDCWD, path, F_OK))
+	for (i = 0; candidate(settings, i, path, sizeof(path) - 8); i++)
+		if (add(path, sizeof(path), suffix) &&
+		    !sys(SYS_faccessat, AT_FDCWD, path, F_OK))
 			return true;
 	return false;
 }
@@ -427,6 +429,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.slot_count = settings->slot_count,
 		.ring_cells = settings->ring_cells,
 		.tsc_allowed = clock_allowed(),
+		.instrumented = instrumented(),
 	};
 	why = offer_arena(socket, result, deadline);
 	close_fd(socket);

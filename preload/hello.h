@@ -17,8 +17,9 @@ struct hello_result {
 	struct wire_reply reply;
 };
 
-/* Whether there is a socket where a collector would have one. */
-bool hello_has_socket(const struct settings *settings);
+/* Whether there is a socket where a collector would have one, or a file beside
+ * it with @suffix (of at most 7 bytes) behind its name. */
+bool hello_has_socket(const struct settings *settings, const char *suffix);
 
 /*
  * Connect, make the arena, send the hello and wait for the reply: all within

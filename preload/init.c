@@ -16,6 +16,8 @@
 #include <sys/rseq.h>
 #include <unistd.h>
 
+#include "preload/alloc.h"
+#include "preload/annotate.h"
 #include "preload/chain.h"
 #include "preload/clock.h"
 #include "preload/hello.h"
@@ -58,6 +60,8 @@ void init_switch_off(void)
 {
 	g_mode = MODE_OFF;
 	set_gate(off_gate());
+	annotate_off();
+	alloc_stop();
 }
 
 /* An epoch tells a process from every one it was forked from. */
@@ -70,7 +74,7 @@ static uint64_t open_gate(void)
 
 	if (g_filter_table != g_no_filter)
 		flags |= GATE_FILTER;
-	if (g_shim.general)
+	if (g_shim.general || g_shim.paused)
 		flags |= GATE_GENERAL;
 	return set_gate(1ULL << GATE_NEWS_SHIFT | /* 0: see map_follow() */
 			(epoch ? epoch : GATE_EPOCH_STEP) | flags);
@@ -168,30 +172,33 @@ static void adopt(const struct hello_result *result,
 }
 
 /* NULL, or why this process is not recorded. */
-static const char *try_start(struct settings *settings, const char **detail)
+static const char *try_start(struct settings *settings,
+			     struct hello_result *result, const char **detail)
 {
-	/* Not on the stack: it may be a tiny one. One start at a time. */
-	static struct hello_result result;
 	const char *why;
 
 	map_begin();
-	why = hello(settings, &result, detail);
+	why = hello(settings, result, detail);
 	if (why)
 		return why;
-	adopt(&result, settings);
+	adopt(result, settings);
 	if (!map_stacks())
 		return "cannot map memory for open spans";
 	madvise(&g_gate, sizeof(g_gate), MADV_WIPEONFORK);
 	if (pthread_atfork(before_fork, NULL, in_forked_child))
 		return "cannot watch for fork";
 	slot_init();
+	annotate_start();
 	return NULL;
 }
 
 static uint64_t start(char **environment)
 {
+	/* Not on the stack: it may be a tiny one. One start at a time. */
+	static struct hello_result result;
 	struct settings settings;
 	const char *why, *detail = "";
+	uint64_t gate;
 
 	chain_find();
 	settings_read(environment, &settings);
@@ -199,7 +206,7 @@ static uint64_t start(char **environment)
 		init_switch_off();
 		return off_gate();
 	}
-	why = clock_allowed() ? try_start(&settings, &detail)
+	why = clock_allowed() ? try_start(&settings, &result, &detail)
 			      : "prctl(PR_SET_TSC) forbids to read the clock";
 	if (why) {
 		if (!settings.quiet)
@@ -208,7 +215,9 @@ static uint64_t start(char **environment)
 		return off_gate();
 	}
 	g_mode = MODE_ON;
-	return open_gate();
+	gate = open_gate();
+	alloc_start(&result.reply);
+	return gate;
 }
 
 uint64_t init_gate(void)
@@ -243,23 +252,41 @@ bool init_is_recording(void)
 	return gate >= GATE_EPOCH_STEP;
 }
 
-static bool collector_listens(void)
+/* A program without hooks has nothing to say hello for, unless the collector
+ * wants every program. When there is nobody to say it to, whoever preloaded us
+ * wants to know. */
+static bool wants_recording(void)
 {
 	struct settings settings;
 
+	if (instrumented())
+		return true;
 	settings_read(environ, &settings);
-	return settings.disabled || hello_has_socket(&settings);
+	if (settings.disabled)
+		return false;
+	return hello_has_socket(&settings, ".all") ||
+	       !hello_has_socket(&settings, "");
+}
+
+void alloc_begin(void)
+{
+	static bool begun;
+
+	/* Too early as long as libc does not know its environment. */
+	if (begun || !environ)
+		return;
+	begun = true;
+	/* Not for the first time in a signal handler: dlsym() takes a lock. */
+	interpose_real_syscall();
+	/* relaxed: there are no threads yet to race with */
+	if (!atom_load_rlx(&g_gate.word) && wants_recording())
+		init_gate();
+	/* relaxed: as above */
+	if (atom_load_rlx(&g_alloc.mode) == ALLOC_UNDECIDED)
+		alloc_stop();
 }
 
 __attribute__((constructor)) static void constructor(void)
 {
-	/* Not for the first time in a signal handler: dlsym() takes a lock. */
-	interpose_real_syscall();
-	/* A program without hooks has nothing to say hello for. When there is
-	 * nobody to say it to, whoever preloaded us wants to know. */
-	if (!environ || (!instrumented() && collector_listens()))
-		return;
-	/* relaxed: a constructor runs before there are threads to race with */
-	if (!atom_load_rlx(&g_gate.word))
-		init_gate();
+	alloc_begin();
 }

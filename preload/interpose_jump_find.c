@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "shared/compiler.h"
 
@@ -113,6 +114,17 @@ static uint32_t gnu_hash(const char *name)
 	return hash;
 }
 
+/* An STT_GNU_IFUNC is a function that returns the one that is meant. */
+static void *definition(const struct dynamic *dynamic, const ElfW(Sym) * symbol)
+{
+	void *address = (void *)(dynamic->base + symbol->st_value);
+
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+		address = ((void *(*)(unsigned long))address)(
+			getauxval(AT_HWCAP));
+	return address;
+}
+
 /* DT_GNU_HASH: four words, a Bloom filter of words the size of an address,
  * buckets, and for each hashed symbol its hash, whose lowest bit ends a
  * bucket. */
@@ -134,7 +146,7 @@ static void *find_definition(const struct dynamic *dynamic, const char *name)
 		if ((hashes[i] | 1) == (hash | 1) &&
 		    symbol->st_shndx != SHN_UNDEF &&
 		    !strcmp(dynamic->names + symbol->st_name, name))
-			return (void *)(dynamic->base + symbol->st_value);
+			return definition(dynamic, symbol);
 		if (hashes[i] & 1)
 			return NULL;
 	}
@@ -189,6 +201,15 @@ static void find_anywhere(const struct jump_wanted *wanted,
 	struct search search = { wanted, functions };
 
 	dl_iterate_phdr(look_at, &search);
+}
+
+void *interpose_find_next(const char *name)
+{
+	const struct jump_wanted wanted = { NULL, { name, NULL } };
+	void *functions[JUMP_FIND_MAX] = { NULL };
+
+	find_anywhere(&wanted, functions);
+	return functions[0];
 }
 
 /* The library to which @module has bound the function beside. */

@@ -109,8 +109,29 @@ void mini_collector_accept(struct mini_collector *mini,
 	close(peer);
 }
 
+static void all_path(const struct mini_collector *mini, char path[128])
+{
+	snprintf(path, 128, "%s.all", mini->socket_path);
+}
+
+void mini_collector_want_all(const struct mini_collector *mini)
+{
+	char path[128];
+	int fd;
+
+	all_path(mini, path);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		err(1, "%s", path);
+	close(fd);
+}
+
 void mini_collector_stop(struct mini_collector *mini)
 {
+	char path[128];
+
+	all_path(mini, path);
+	unlink(path);
 	if (mini->page)
 		munmap(mini->page, mini->hello.arena_bytes);
 	/* The page stays mapped: a thread is parked on it. */

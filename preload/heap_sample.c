@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/heap_sample.h"
+
+#include "preload/clock.h"
+#include "preload/poisson.h"
+#include "preload/put.h"
+#include "preload/thread.h"
+
+#define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
+
+/* The record as it goes into the ring; what is copied of the stack follows. */
+struct sample_run {
+	struct record head;
+	struct record_sample sample;
+};
+
+_Static_assert(sizeof(struct sample_run) % sizeof(struct record) == 0,
+	       "whole cells");
+
+/* Each thread draws its own distances. */
+static void seed(void)
+{
+	uint64_t mixed =
+		(clock_ticks() ^ (uintptr_t)&t_alloc) * 0x9e3779b97f4a7c15ULL;
+
+	if (!g_shim.no_syscalls)
+		mixed ^= (uint64_t)sys(SYS_gettid) << 32;
+	t_alloc.random = mixed ? mixed : 1;
+}
+
+/* put_run.cut(): so much of the stack was there. */
+static void stack_is_cut(struct record *cells, uint64_t behind_cells)
+{
+	struct sample_run *run = (struct sample_run *)cells;
+	uint32_t bytes = (uint32_t)(behind_cells * sizeof(struct record));
+
+	if (bytes < run->sample.stack_bytes)
+		run->sample.flags &= ~(uint32_t)SAMPLE_STACK_CUT;
+	if (!bytes)
+		run->sample.flags |= SAMPLE_NO_STACK;
+	run->sample.stack_bytes = bytes;
+	run->head.word = record_ext_word(
+		record_ext(run->head.word),
+		(uint32_t)(SAMPLE_CELLS + behind_cells),
+		record_ext_value(run->head.word), run->head.word);
+}
+
+/* How much of the stack above @sp to copy at most, and whether that is all. */
+static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
+{
+	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
+			sizeof(struct record);
+	uint64_t bytes = MIN((uint64_t)g_alloc.stack_bytes, room);
+	uintptr_t top = (uintptr_t)__builtin_thread_pointer();
+
+	*flags = SAMPLE_STACK_CUT;
+	/* A thread's own data lies above its stack. */
+	if (sp < top && top - sp < bytes) {
+		bytes = top - sp;
+		*flags = 0;
+	}
+	return (uint32_t)(bytes & ~(sizeof(struct record) - 1));
+}
+
+static bool put_sample(uint32_t site, struct sample_run *run)
+{
+	uintptr_t sp = run->sample.reg[RECORD_REG_SP];
+	struct put_run put = {
+		.cells = &run->head,
+		.count = 1 + SAMPLE_CELLS,
+		.behind = (const void *)sp,
+	};
+	uint32_t flags = SAMPLE_NO_STACK;
+
+	if (!g_shim.no_syscalls) {
+		run->sample.stack_bytes = stack_bytes(sp, &flags);
+		put.behind_cells =
+			run->sample.stack_bytes / sizeof(struct record);
+		put.cut = stack_is_cut;
+	}
+	run->sample.flags |= flags;
+	run->head.word = record_ext_word(
+		EXT_ALLOC_SAMPLE, (uint32_t)(SAMPLE_CELLS + put.behind_cells),
+		site, sp);
+	return put_run_of(&put, PUT_SAMPLE, sp, run->sample.reg[RECORD_REG_IP]);
+}
+
+void heap_sample_take(uint32_t site, const void *block, uint64_t size,
+		      const struct alloc_caller *caller)
+{
+	uint64_t key = heap_sample_key(site, block);
+	struct sample_run run = {
+		.sample = { .weight = 1,
+			    .address = (uintptr_t)block,
+			    .size = size },
+	};
+
+	if (!t_alloc.random) {
+		seed();
+		t_alloc.left +=
+			poisson_distance(g_alloc.period, &t_alloc.random);
+		if (t_alloc.left >= 0)
+			return;
+	}
+	/* Where in the block it was does not matter: nothing is remembered. */
+	t_alloc.left = poisson_distance(g_alloc.period, &t_alloc.random);
+	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));
+	if (heap_live_add(key))
+		run.sample.flags = SAMPLE_LIVE;
+	if (!put_sample(site, &run) && run.sample.flags & SAMPLE_LIVE)
+		heap_live_remove(key);
+}
+
+void heap_sample_put_free(uint32_t site, const void *block, const void *caller)
+{
+	if (site)
+		alloc_put_report_free(site, block, caller);
+	else
+		alloc_put_free(block, caller);
+}
