@@ -6,12 +6,12 @@
  */
 #include "collector/summary_print.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/size.h"
+#include "collector/text_out.h"
 #include "shared/compiler.h"
 
 /* The hooks taking more of the run than this is worth advice. */
@@ -23,57 +23,12 @@
 /* Fewer calls than this part of all are not worth an option. */
 #define ADVICE_CALLS_MIN 0.01
 
-static void put_clean(const char *text, size_t length, FILE *out)
-{
-	for (; length; length--, text++) {
-		unsigned char c = (unsigned char)*text;
-		/* U+0080 to U+009F steer terminals too. */
-		bool c1 = c == 0xc2 && length > 1 &&
-			  ((unsigned char)text[1] & 0xe0) == 0x80;
-
-		fputc(c < 0x20 || c == 0x7f || c1 ? '?' : c, out);
-		if (c1) {
-			text++;
-			length--;
-		}
-	}
-}
-
-static void put_text(const char *text, FILE *out)
-{
-	put_clean(text, strlen(text), out);
-}
-
-/* A word as a shell takes it: plain, or between single quotes. */
-static void put_quoted(const char *word, FILE *out)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789%+,-./:=@_";
-
-	if (word[0] && !word[strspn(word, plain)]) {
-		fputs(word, out);
-		return;
-	}
-	fputc('\'', out);
-	for (;;) {
-		size_t length = strcspn(word, "'");
-
-		put_clean(word, length, out);
-		word += length;
-		if (!*word++)
-			break;
-		fputs("'\\''", out);
-	}
-	fputc('\'', out);
-}
-
 static void put_command(const struct summary *summary, FILE *out)
 {
 	for (const char **word = summary->command; *word; word++) {
 		if (word != summary->command)
 			fputc(' ', out);
-		put_quoted(*word, out);
+		text_out_quoted(*word, out);
 	}
 }
 
@@ -150,10 +105,10 @@ static void print_function(const struct summary_function *function,
 		size_format_count(function->calls, calls),
 		size_format_ns(function->self_ns, self), percent,
 		size_format_ns(function->total_ns, total));
-	put_text(function->name, out);
+	text_out(function->name, out);
 	if (with_module) {
 		fputs("  [", out);
-		put_text(slash ? slash + 1 : function->module, out);
+		text_out(slash ? slash + 1 : function->module, out);
 		fputc(']', out);
 	}
 	fputc('\n', out);
@@ -217,7 +172,7 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 		   prefix, out);
 	if (totals->trace_stopped) {
 		fprintf(out, "%sthe rest of the trace: ", prefix);
-		put_text(totals->trace_stopped, out);
+		text_out(totals->trace_stopped, out);
 		fputs(" (calls and times are of the whole run)\n", out);
 	}
 }
@@ -313,7 +268,7 @@ static char *exclude_option(const char *name)
 	}
 	*to = '\0';
 	fputs("--exclude ", out);
-	put_quoted(glob, out);
+	text_out_quoted(glob, out);
 	free(glob);
 	fclose(out);
 	return option;
@@ -410,13 +365,13 @@ static void print_files(const struct summary *summary, const char *dir,
 	char bytes[SIZE_TEXT];
 
 	fputs("\n  files in ", out);
-	put_text(dir, out);
+	text_out(dir, out);
 	fputc('\n', out);
 	for (size_t i = 0; i < summary->file_count; i++) {
 		const struct summary_file *file = &summary->files[i];
 
 		fprintf(out, "  %9s  ", size_format_bytes(file->bytes, bytes));
-		put_text(file->name, out);
+		text_out(file->name, out);
 		if (strcmp(file->name, "trace.pftrace") == 0)
 			fputs("  open it in https://ui.perfetto.dev", out);
 		else if (strcmp(file->name, "wall.pb.gz") == 0)
@@ -426,7 +381,7 @@ static void print_files(const struct summary *summary, const char *dir,
 		fputc('\n', out);
 	}
 	fputs("             summary.json   perfrec report ", out);
-	put_quoted(dir, out);
+	text_out_quoted(dir, out);
 	fputc('\n', out);
 }
 

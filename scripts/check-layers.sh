@@ -37,21 +37,23 @@ complain 'the checker of tests/ shares no code with what it checks' \
 	"$(includes tests/tools/checker '(collector|preload|shared|proto)/' |
 		grep -v '"shared/compiler\.h"')"
 
-complain 'protobuf-c enters through out_perfetto.[ch] and out_pprof.c' \
+complain 'protobuf-c enters through out_perfetto.[ch], out_pprof.c and pprof_read.c' \
 	"$(includes collector '(proto/|protobuf-c)' \
-		'collector/(out_perfetto\.[ch]|out_pprof\.c)')"
-complain 'zlib enters through gz_file.c and debug_file.c' \
-	"$(includes collector 'zlib' 'collector/(gz_file|debug_file)\.c')"
+		'collector/(out_perfetto\.[ch]|out_pprof\.c|pprof_read\.c)')"
+complain 'zlib enters through gz_file.c, pprof_read.c and debug_file.c' \
+	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(elf_read\.[ch]|symbols\.c)')"
-complain 'libdw enters through symbolize_dwarf.c' \
+		'collector/(elf_read\.[ch]|symbols\.c|unwind_file\.c)')"
+complain 'libdw enters through symbolize_dwarf.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
-		'collector/symbolize_dwarf\.c')"
+		'collector/(symbolize_dwarf|unwind_(cfi|file))\.c')"
+complain 'libunwind enters through unwind.c' \
+	"$(includes collector 'libunwind' 'collector/unwind\.c')"
 complain 'libdeflate enters through trace_file.c' \
 	"$(includes collector 'libdeflate' 'collector/trace_file\.[ch]')"
-complain 'jansson enters through summary_*.c and those of ctl' \
-	"$(includes collector 'jansson' 'collector/(summary_[a-z]+|ctl_[a-z]+|cmd_ctl)\.[ch]')"
+complain 'jansson enters through summary_*.c, report_json.c and those of ctl' \
+	"$(includes collector 'jansson' 'collector/(summary_[a-z]+|report_json|ctl_[a-z]+|cmd_ctl)\.[ch]')"
 complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 	"$(includes collector '(libiberty/|demangle)' \
 		'collector/(symbol_name|compile_flags)\.c')"

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `perfrec report` makes of profiles: those that out_pprof writes, and
+ * any others.
+ */
+#include "collector/pprof_read.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "collector/out_pprof.h"
+#include "collector/pprof_rows.h"
+#include "shared/compiler.h"
+#include "tests/unit/scratch.h"
+
+static const struct out_value_type types[] = { { "alloc_space", "bytes" },
+					       { "inuse_space", "bytes" } };
+
+/* main calls walk, which calls itself; put is inlined into it at its end. */
+static void put_stacks(struct out_pprof *out)
+{
+	const struct out_line main_line[] = { { 1, 10 } };
+	const struct out_line walk_line[] = { { 2, 20 } };
+	const struct out_line put_lines[] = { { 3, 30 }, { 2, 25 } };
+	const struct out_labels labels = { "prog", "one", 7, 8 };
+	uint64_t deep[] = { 3, 2, 2, 1 }, flat[] = { 1 }, again[] = { 1 };
+
+	out_pprof_mapping(out, &(struct out_mapping){ .id = 1,
+						      .path = "/bin/prog",
+						      .build_id = "" });
+	out_pprof_function(out, &(struct out_function){ 1, "main", "m.c", 1 });
+	out_pprof_function(out, &(struct out_function){ 2, "walk", "w.c", 2 });
+	out_pprof_function(out, &(struct out_function){ 3, "put", "", 0 });
+	out_pprof_location(
+		out, &(struct out_location){ 1, 1, 0x1000, main_line, 1 });
+	out_pprof_location(
+		out, &(struct out_location){ 2, 1, 0x2000, walk_line, 1 });
+	out_pprof_location(
+		out, &(struct out_location){ 3, 1, 0x3000, put_lines, 2 });
+	out_pprof_location(out,
+			   &(struct out_location){ 4, 1, 0x4000, NULL, 0 });
+	out_pprof_sample(out, deep, 4, (int64_t[]){ 100, 40 }, NULL);
+	out_pprof_sample(out, flat, 1, (int64_t[]){ 7, -2 }, NULL);
+	out_pprof_sample(out, again, 1, (int64_t[]){ 1, 0 }, &labels);
+	out_pprof_sample(out, (uint64_t[]){ 4 }, 1, (int64_t[]){ 0, 3 }, NULL);
+}
+
+/* Writes it to ./test.pb.gz. */
+static void write_profile(void)
+{
+	static const char *const comments[] = { "a comment" };
+	const struct out_head head = { .types = types,
+				       .count = 2,
+				       .default_type = 1,
+				       .period_type = { "space", "bytes" },
+				       .period = 512 };
+	const struct out_profile_end end = { 1, 2, comments, 1 };
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct out_pprof *out;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(out_pprof_new(fd, "test.pb.gz", &head, &out), 0);
+	put_stacks(out);
+	ck_assert_int_eq(out_pprof_close(&out, 0, &end), 0);
+	close(fd);
+}
+
+static struct pprof *read_profile(void)
+{
+	struct pprof *pprof;
+
+	write_profile();
+	ck_assert_int_eq(pprof_read(".", "test.pb.gz", &pprof), 0);
+	return pprof;
+}
+
+static const struct pprof_row *row_named(const struct pprof_rows *rows,
+					 const char *name)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->list[i].frames->name, name) == 0)
+			return &rows->list[i];
+	ck_abort_msg("no row '%s'", name);
+}
+
+START_TEST(what_was_written_is_read)
+{
+	struct pprof *pprof = read_profile();
+
+	ck_assert_uint_eq(pprof->type_count, 2);
+	ck_assert_uint_eq(pprof_find_type(pprof, "inuse_space"), 1);
+	ck_assert_uint_eq(pprof_find_type(pprof, "cpu"), PPROF_NONE);
+	ck_assert_str_eq(pprof->type[0].unit, "bytes");
+	ck_assert_uint_eq(pprof->period, 512);
+	ck_assert_str_eq(pprof->comments[pprof->comment_count - 1],
+			 "a comment");
+	ck_assert_uint_eq(pprof->sample_count, 4);
+	pprof_free(&pprof);
+	ck_assert_ptr_null(pprof);
+}
+END_TEST
+
+START_TEST(a_function_counts_once_for_each_sample)
+{
+	struct pprof *pprof = read_profile();
+	const struct pprof_row *row;
+	struct pprof_rows rows;
+
+	ck_assert_int_eq(pprof_rows_by_function(pprof, &rows), 0);
+	ck_assert_int_eq(rows.sum[0], 108);
+	row = row_named(&rows, "main");
+	ck_assert_int_eq(row->self[0], 8);
+	ck_assert_int_eq(row->self[1], -2);
+	ck_assert_int_eq(row->total[0], 108);
+	row = row_named(&rows, "walk");
+	ck_assert_int_eq(row->self[0], 0);
+	ck_assert_int_eq(row->total[0], 100);
+	ck_assert_uint_eq(row->frames->line, 20);
+	ck_assert_int_eq(row_named(&rows, "put")->self[1], 40);
+	/* A location without lines is of its module. */
+	ck_assert_int_eq(row_named(&rows, "prog")->self[1], 3);
+	pprof_rows_sort(&rows, 0, true);
+	ck_assert_str_eq(rows.list[0].frames->name, "main");
+	ck_assert_str_eq(rows.list[1].frames->name, "put");
+	pprof_rows_free(&rows);
+	pprof_free(&pprof);
+}
+END_TEST
+
+START_TEST(stacks_without_their_labels_are_merged)
+{
+	struct pprof *pprof = read_profile();
+	struct pprof_rows rows;
+
+	ck_assert_int_eq(pprof_rows_by_stack(pprof, &rows), 0);
+	ck_assert_uint_eq(rows.count, 3);
+	pprof_rows_sort(&rows, 0, false);
+	ck_assert_uint_eq(rows.list[0].depth, 5);
+	ck_assert_str_eq(rows.list[0].frames[0].name, "put");
+	ck_assert_str_eq(rows.list[0].frames[4].name, "main");
+	ck_assert_int_eq(rows.list[1].self[0], 8);
+	pprof_rows_free(&rows);
+	pprof_free(&pprof);
+}
+END_TEST
+
+/* --- any other file ----------------------------------------------------------
+ */
+
+/* What is in the file, unpacked: gzread() takes that, too. */
+static size_t unpacked(uint8_t *bytes, size_t room)
+{
+	gzFile file = gzopen("test.pb.gz", "rb");
+	int size;
+
+	ck_assert_ptr_nonnull(file);
+	size = gzread(file, bytes, (unsigned int)room);
+	ck_assert_int_gt(size, 0);
+	gzclose(file);
+	return (size_t)size;
+}
+
+static int read_bytes(const uint8_t *bytes, size_t size, struct pprof **out)
+{
+	unlink("other.pb.gz");
+	scratch_write("other.pb.gz", bytes, size);
+	return pprof_read(".", "other.pb.gz", out);
+}
+
+/* It is refused, or all of it can be used. */
+static void use(const uint8_t *bytes, size_t size)
+{
+	struct pprof *pprof = NULL;
+	struct pprof_rows rows;
+	int error = read_bytes(bytes, size, &pprof);
+
+	ck_assert(error == 0 || error == -EBADMSG || error == -EFBIG);
+	if (error) {
+		ck_assert_ptr_null(pprof);
+		return;
+	}
+	ck_assert_int_eq(pprof_rows_by_function(pprof, &rows), 0);
+	pprof_rows_sort(&rows, 0, true);
+	pprof_rows_free(&rows);
+	ck_assert_int_eq(pprof_rows_by_stack(pprof, &rows), 0);
+	pprof_rows_sort(&rows, PPROF_NONE, false);
+	pprof_rows_free(&rows);
+	pprof_free(&pprof);
+}
+
+static void hush(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+}
+
+START_TEST(any_byte_may_be_wrong)
+{
+	uint8_t bytes[4096];
+	size_t size;
+
+	write_profile();
+	size = unpacked(bytes, sizeof(bytes));
+	hush();
+	for (size_t i = 0; i < size; i++) {
+		const uint8_t right = bytes[i];
+		static const uint8_t wrong[] = { 0, 1, 5, 0x7f, 0x80, 0xff };
+
+		for (size_t k = 0; k < ARRAY_SIZE(wrong); k++) {
+			bytes[i] = wrong[k];
+			use(bytes, size);
+		}
+		bytes[i] = right;
+		use(bytes, i);
+	}
+}
+END_TEST
+
+START_TEST(a_file_that_is_cut_is_refused)
+{
+	struct pprof *pprof = NULL;
+	struct stat status;
+
+	write_profile();
+	hush();
+	ck_assert_int_eq(stat("test.pb.gz", &status), 0);
+	ck_assert_int_eq(truncate("test.pb.gz", status.st_size - 9), 0);
+	ck_assert_int_eq(pprof_read(".", "test.pb.gz", &pprof), -EBADMSG);
+	ck_assert_int_eq(pprof_read(".", "none.pb.gz", &pprof), -ENOENT);
+	ck_assert_ptr_null(pprof);
+}
+END_TEST
+
+/* Two million empty samples, of two bytes each, in a small file. */
+START_TEST(what_asks_for_too_much_is_refused)
+{
+	static uint8_t samples[1u << 20];
+	struct pprof *pprof = NULL;
+	gzFile file = gzopen("bomb.pb.gz", "wb1");
+
+	for (size_t i = 0; i < sizeof(samples); i += 2)
+		samples[i] = 2 << 3 | 2;
+	ck_assert_ptr_nonnull(file);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_gt(gzwrite(file, samples, sizeof(samples)), 0);
+	ck_assert_int_eq(gzclose(file), Z_OK);
+	hush();
+	ck_assert_int_eq(pprof_read(".", "bomb.pb.gz", &pprof), -EFBIG);
+	ck_assert_ptr_null(pprof);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("pprof_read");
+	TCase *tests = tcase_create("pprof_read");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	scratch_enter();
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, what_was_written_is_read);
+	tcase_add_test(tests, a_function_counts_once_for_each_sample);
+	tcase_add_test(tests, stacks_without_their_labels_are_merged);
+	tcase_add_test(tests, any_byte_may_be_wrong);
+	tcase_add_test(tests, a_file_that_is_cut_is_refused);
+	tcase_add_test(tests, what_asks_for_too_much_is_refused);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	scratch_leave();
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
