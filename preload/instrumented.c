@@ -58,6 +58,13 @@ static uint32_t undefined_end(const struct symbols *symbols)
 	return symbols->sysv_hash ? symbols->sysv_hash[1] : 0;
 }
 
+/* A hook, or what perfrec.h looks for. */
+static bool is_ours(const char *name)
+{
+	return !strcmp(name, "__cyg_profile_func_enter") ||
+	       !strcmp(name, "perfrec_shim_1");
+}
+
 static int look_at(struct dl_phdr_info *module, size_t size, void *unused)
 {
 	struct symbols symbols = { NULL, NULL, NULL, NULL };
@@ -75,8 +82,7 @@ static int look_at(struct dl_phdr_info *module, size_t size, void *unused)
 		return 0;
 	for (i = 1, end = undefined_end(&symbols); i < end; i++)
 		if (symbols.table[i].st_shndx == SHN_UNDEF &&
-		    !strcmp(symbols.names + symbols.table[i].st_name,
-			    "__cyg_profile_func_enter"))
+		    is_ours(symbols.names + symbols.table[i].st_name))
 			return 1;
 	return 0;
 }

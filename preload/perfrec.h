@@ -120,7 +120,7 @@ typedef struct perfrec_span {
 struct perfrec_arg {
 	uint64_t type;
 	uint64_t value;
-};
+} __attribute__((aligned(16)));
 
 /* A key, made at run time, and a value, made by PERFREC_VALUE(). */
 struct perfrec_pair {
@@ -245,7 +245,7 @@ PERFREC_INLINE_ bool perfrec_on_(struct perfrec_site *site)
 		__atomic_load_n(&site->state, __ATOMIC_ACQUIRE) ^
 		__atomic_load_n(__atomic_load_n(&shim->state, __ATOMIC_RELAXED),
 				__ATOMIC_RELAXED);
-	return differs == 0 || (differs != 1 && shim->decide(site));
+	return differs == 0 || (differs != 1u << 31 && shim->decide(site));
 }
 
 /* --- values -----------------------------------------------------------------
@@ -374,10 +374,11 @@ template <size_t Count> struct perfrec_args_ {
 }
 #define PERFREC_VALUE(v) perfrec_value_(v)
 #define PERFREC_ARGS_(keys, ...)                              \
-	(perfrec_args_<sizeof(keys) / sizeof(*(keys)) + 1>{   \
+	(perfrec_args_<sizeof(keys) / sizeof(*(keys)) + 2>{   \
 		{ perfrec_arg_make_(0, 0),                    \
 		  PERFREC_PICK_(PERFREC_VALUES_, __VA_ARGS__) \
-			  perfrec_arg_make_(0, 0) } }         \
+			  perfrec_arg_make_(0, 0),            \
+		  perfrec_arg_make_(0, 0) } }                 \
 		 .get())
 #else
 /* One value, for perfrec_pair and perfrec_arg. */
@@ -402,10 +403,12 @@ template <size_t Count> struct perfrec_args_ {
 		 : perfrec_arg_text_, struct perfrec_arg \
 		 : perfrec_arg_same_, default          \
 		 : perfrec_arg_pointer_)(v)
-#define PERFREC_ARGS_(keys, ...) \
-	((struct perfrec_arg[]){ \
-		{ 0, 0 },        \
-		PERFREC_PICK_(PERFREC_VALUES_, __VA_ARGS__){ 0, 0 } })
+#define PERFREC_ARGS_(keys, ...)                                     \
+	((struct perfrec_arg[]){                                     \
+		{ 0, 0 },                                            \
+		PERFREC_PICK_(PERFREC_VALUES_, __VA_ARGS__){ 0, 0 }, \
+		{ 0, 0 },                                            \
+	})
 #endif
 
 /* --- a name and pairs -------------------------------------------------------

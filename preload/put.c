@@ -161,8 +161,9 @@ static bool is_withholding(void)
 
 bool put_is_paused(void)
 {
-	/* relaxed: a wish, which orders nothing */
-	return atom_load_rlx(&g_shim.page->control) == CONTROL_PAUSED;
+	/* relaxed, both: a wish, which orders nothing */
+	return atom_load_rlx(&g_shim.page->control) == CONTROL_PAUSED ||
+	       atom_load_rlx(&g_shim.paused);
 }
 
 bool put_must_see_all(void)

@@ -30,6 +30,7 @@ enum put_class {
 	PUT_ALLOC, /* dropped_allocs */
 	PUT_FREE, /* dropped_frees; recorded while recording is paused, too */
 	PUT_NOTE, /* dropped_notes */
+	PUT_NOTE_END, /* the same; recorded while recording is paused, too */
 	PUT_SAMPLE, /* dropped_samples; never waits for room */
 	PUT_REALLOC, /* both PUT_ALLOC and PUT_FREE, of the address in the
 		      * second cell */

@@ -47,7 +47,7 @@ static inline uint64_t count_take(uint64_t *counter)
 
 /* Whether this is still the process that claimed the slot. */
 bool put_same_process(void);
-/* Whether the collector has asked for a pause. */
+/* Whether the collector, or the program, has asked for a pause. */
 bool put_is_paused(void);
 /* Whether every event has to take the slow path. */
 bool put_must_see_all(void);

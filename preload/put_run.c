@@ -150,6 +150,7 @@ static void count_dropped(enum put_class class)
 		count_dropped(PUT_FREE);
 		break;
 	case PUT_NOTE:
+	case PUT_NOTE_END:
 		count_up(&slot->dropped_notes);
 		break;
 	case PUT_SAMPLE:
@@ -211,7 +212,8 @@ static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 	bool is_alloc = class == PUT_ALLOC || class == PUT_REALLOC;
 	enum put_end end;
 
-	if (class != PUT_FREE && unlikely(put_is_paused())) {
+	if (class != PUT_FREE && class != PUT_NOTE_END &&
+	    unlikely(put_is_paused())) {
 		if (is_alloc)
 			/* relaxed: a count */
 			atom_add_rlx(&t_thread.slot->paused_allocs, 1);

@@ -116,6 +116,7 @@ struct shim {
 	bool block; /* on a full ring */
 	bool general; /* rseq, rdtsc and nothing special will not do */
 	uint32_t depth; /* 0: all */
+	uint32_t paused; /* by the program: perfrec_pause() */
 	bool no_syscalls; /* a seccomp filter may kill for them */
 	int32_t pid;
 	int32_t fork_parent; /* a forked child that has not said so yet */
