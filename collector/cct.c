@@ -343,6 +343,7 @@ static void enter(struct cct_node *node)
 	struct cct_function *function = node->function;
 
 	function->calls += node->calls;
+	function->cpu_samples += node->cpu_samples;
 	function->self_ns += node->total_ns - node->stray_ns;
 	if (node->parent->parent) /* the root is no function */
 		node->parent->function->self_ns -= node->total_ns;
@@ -379,6 +380,7 @@ void cct_sum(struct cct *cct)
 	sum_below(cct->root);
 	sum_below(overflow);
 	overflow->function->calls += overflow->calls;
+	overflow->function->cpu_samples += overflow->cpu_samples;
 	overflow->function->self_ns += overflow->total_ns;
 	overflow->function->total_ns += overflow->total_ns;
 }

@@ -39,7 +39,7 @@ struct cct_function {
 	bool shifted; /* its end has another stack pointer; replay's */
 	uint32_t active; /* for cct_sum() */
 	uint32_t index; /* for cct_flat_copy() */
-	uint64_t calls, self_ns, total_ns; /* by cct_sum() */
+	uint64_t calls, self_ns, total_ns, cpu_samples; /* by cct_sum() */
 	struct cct_function *next; /* all */
 	struct cct_function *next_live; /* those that are not retired */
 	struct cct_node *nodes; /* list; by of_function */
@@ -55,10 +55,13 @@ struct cct_node {
 	struct cct_node *follow; /* the sibling called after this, last time */
 	uint64_t calls;
 	uint64_t total_ns;
+	uint64_t cpu_samples; /* taken while it was the innermost */
 
 	uint64_t stray_ns; /* of callees that are not in this subtree */
 	struct cct_node *child, *sibling;
 	struct cct_node *of_function; /* the next one of the same function */
+	uint32_t stack; /* its number in the process' stacks; 0: not asked */
+	uint32_t heap_site; /* that of its blocks; 0: not asked */
 };
 
 /* Wider than a payload: no record carries it. */

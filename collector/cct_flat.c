@@ -63,7 +63,8 @@ static int copy_node(struct copy *copy, struct cct_node *node)
 	}
 	node->index = (uint32_t)out->node_count++;
 	flat = &out->node[node->index];
-	*flat = (struct flat_node){ .calls = node->calls };
+	*flat = (struct flat_node){ .calls = node->calls,
+				    .cpu_samples = node->cpu_samples };
 	flat->self_ns = (int64_t)node->total_ns;
 	if (is_root(node))
 		return 0;

@@ -22,6 +22,7 @@ struct flat_node {
 			  * is 0: itself */
 	uint32_t function; /* index; 0 of the root and of "overflow" */
 	uint64_t calls;
+	uint64_t cpu_samples;
 	int64_t self_ns; /* negative only where clocks were repaired */
 };
 

@@ -21,6 +21,7 @@
 #include "collector/process.h"
 #include "collector/ring_get.h"
 #include "collector/snapshot.h"
+#include "collector/thread_cpu.h"
 #include "collector/thread_heap.h"
 #include "collector/thread_notes.h"
 #include "collector/thread_samples.h"
@@ -128,6 +129,8 @@ static int sink_extended(void *context, struct replay *replay,
 {
 	enum record_ext ext = record_ext(cells[0].word);
 
+	if (ext == EXT_CPU_SAMPLE)
+		thread_cpu_own(replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)
 		return thread_sample(context, replay, cells, count);
 	if (ext >= EXT_ARGS)
@@ -325,15 +328,27 @@ static void note_fork(struct thread *thread)
 	thread->fibers.fork_parent = 0;
 }
 
+/* By the kernel. */
+static bool is_sampled(const struct thread *thread)
+{
+	return thread->process->arena->cpu && thread->tid_known;
+}
+
 int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 {
 	struct clock_sync *sync = thread->process->collector->clock;
+	bool sampled = is_sampled(thread);
+	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
 	int64_t unread = ring_get_look(ring);
 	const struct record *cells;
 	uint64_t now_ns = 0;
 	size_t count;
 	int err = 0;
 
+	if (sampled && unread >= 0)
+		thread_cpu_fetch(thread);
+	if (sampled && !unread)
+		thread_cpu_count(thread, before_ns);
 	if (unread <= 0)
 		return unread;
 	if (thread->replay.sync)
@@ -343,6 +358,8 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	while (!err &&
 	       (count = ring_get_run(ring, ring->cell_count / PUBLISH_PARTS,
 				     &cells))) {
+		if (sampled)
+			count = thread_cpu_split(thread, cells, count);
 		err = fibers_run(&thread->fibers, cells, count, now_ns, &count);
 		/* Records are published whole: there is no part of one. */
 		if (!err && !count)
@@ -365,6 +382,14 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 /* --- the end ----------------------------------------------------------------
  */
 
+/* What a sample stands for. */
+static uint64_t sample_ns(const struct thread *thread)
+{
+	uint32_t hz = thread->process->collector->options->cpu_hz;
+
+	return hz ? 1000000000 / hz : 0;
+}
+
 static void add_function(struct thread *thread,
 			 const struct cct_function *function)
 {
@@ -373,6 +398,8 @@ static void add_function(struct thread *thread,
 		.calls = function->calls,
 		.self_ns = function->self_ns,
 		.total_ns = function->total_ns,
+		.cpu_samples = function->cpu_samples,
+		.cpu_ns = function->cpu_samples * sample_ns(thread),
 	};
 	struct symbol symbol;
 
@@ -477,6 +504,8 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	struct replay_counts counts;
 
 	*thread = NULL;
+	if (is_sampled(old))
+		thread_cpu_finish(old);
 	tell_rest(old);
 	thread_notes_finish(old);
 	fibers_finish(&old->fibers, end_ns);

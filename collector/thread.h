@@ -13,6 +13,7 @@
 #include "collector/jobs.h"
 #include "collector/recording.h"
 #include "collector/replay.h"
+#include "collector/thread_cpu.h"
 
 struct process;
 struct ring_get;
@@ -26,6 +27,7 @@ struct thread {
 	struct replay replay; /* of its own stack */
 	struct fibers fibers; /* that one, and its contexts' */
 	struct thread_notes *notes; /* NULL: none yet */
+	struct thread_cpu cpu; /* of the kernel's samples */
 	struct thread_entry entry;
 	bool tid_known; /* entry.tid is its id in our namespace */
 	uint64_t uuid;
