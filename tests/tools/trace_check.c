@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #include "tests/tools/checker/schema.h"
+#include "tests/tools/checker/text.h"
 #include "tests/tools/checker/trace.h"
 
 struct options {
 	enum trace_end_flags flags;
-	bool counts, by_thread, json, dump;
+	bool counts, by_thread, json, dump, text;
 	const char *file;
 };
 
@@ -35,6 +36,7 @@ static const char g_usage[] =
 	"                      of a thread's context N is tid/N\n"
 	"  --json              print totals\n"
 	"  --dump              print kind pid tid ns depth name, each event\n"
+	"  --text              print what is in it, by tracks, without times\n"
 	"  --list-rules        print the rules and exit\n";
 
 /* One line of --counts or --counts-by-thread. */
@@ -188,7 +190,8 @@ static void *map_file(const char *path, size_t *size)
 
 static int check_file(const struct options *options)
 {
-	struct trace trace = { .dump = options->dump ? stdout : NULL };
+	struct trace trace = { .dump = options->dump ? stdout : NULL,
+			       .wants_text = options->text };
 	size_t size, whole;
 	void *map = map_file(options->file, &size);
 	int broken;
@@ -200,6 +203,7 @@ static int check_file(const struct options *options)
 	if (whole < size && !(options->flags & TRACE_IS_CUT))
 		verdict_break(&trace.verdict, RULE_FRAMING,
 			      "the last packet is cut");
+	text_print(&trace, stdout);
 	trace_end(&trace, options->flags);
 	munmap(map, size ? size : 1);
 	if (options->counts || options->by_thread)
@@ -223,6 +227,7 @@ enum {
 	OPT_THREADS,
 	OPT_JSON,
 	OPT_DUMP,
+	OPT_TEXT,
 	OPT_RULES
 };
 
@@ -233,6 +238,7 @@ static const struct option g_options[] = {
 	{ "counts-by-thread", no_argument, NULL, OPT_THREADS },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "dump", no_argument, NULL, OPT_DUMP },
+	{ "text", no_argument, NULL, OPT_TEXT },
 	{ "list-rules", no_argument, NULL, OPT_RULES },
 	{ 0 },
 };
@@ -261,6 +267,9 @@ int main(int argc, char **argv)
 			break;
 		case OPT_DUMP:
 			options.dump = true;
+			break;
+		case OPT_TEXT:
+			options.text = true;
 			break;
 		case OPT_RULES:
 			verdict_list_rules();

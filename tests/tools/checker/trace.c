@@ -17,6 +17,7 @@
 
 #include "tests/tools/checker/pbread.h"
 #include "tests/tools/checker/schema.h"
+#include "tests/tools/checker/text.h"
 
 #define BUNDLE_LIMIT (512u * 1024)
 #define DEPTH_LIMIT 512
@@ -386,6 +387,11 @@ static void thread_track(struct trace *trace, const struct packet *packet,
 			pid = (int32_t)field.value;
 		else if (field.number == 2)
 			tid = (int64_t)field.value;
+		else if (sequence)
+			sequence->thread_name =
+				strings_add(&trace->names, field.bytes.at,
+					    pb_left(&field.bytes)) +
+				1;
 	}
 	if (pid <= 0 || tid <= 0)
 		BREAK(trace, IDS, "thread %" PRId64 " of process %d", tid, pid);
@@ -535,6 +541,14 @@ static void dump_event(struct trace *trace, const struct sequence *sequence,
 		name == NO_NAME ? "?" : trace->names.texts[name]);
 }
 
+static void tell(struct trace *trace, const struct sequence *sequence,
+		 const struct event *event, uint32_t name)
+{
+	if (trace->wants_text)
+		text_event(trace, sequence, NULL, event,
+			   name == NO_NAME ? 0 : name + 1, sequence->depth);
+}
+
 static void begin_slice(struct trace *trace, struct sequence *sequence,
 			const struct event *event)
 {
@@ -542,6 +556,7 @@ static void begin_slice(struct trace *trace, struct sequence *sequence,
 
 	if (trace->dump)
 		dump_event(trace, sequence, event, name);
+	tell(trace, sequence, event, name);
 	if (sequence->depth == sequence->open_room) {
 		sequence->open_room = sequence->open_room * 2 + 64;
 		sequence->open = table_grow(sequence->open, sequence->open_room,
@@ -569,6 +584,7 @@ static void end_slice(struct trace *trace, struct sequence *sequence,
 	if (trace->dump)
 		dump_event(trace, sequence, event,
 			   sequence->open[sequence->depth]);
+	tell(trace, sequence, event, NO_NAME);
 }
 
 /* "perfrec: N spans lost" and the like: what a user sees of a loss where it
@@ -586,6 +602,7 @@ static void instant(struct trace *trace, struct sequence *sequence,
 	trace->totals.instants++;
 	if (trace->dump)
 		dump_event(trace, sequence, event, name);
+	tell(trace, sequence, event, name);
 	if (name != NO_NAME && tells_loss(trace->names.texts[name]))
 		sequence->lost = true;
 }

@@ -22,6 +22,7 @@ struct sequence {
 	uint32_t context; /* number in the thread; 0: it is the thread */
 	int32_t pid;
 	int64_t tid;
+	uint32_t thread_name; /* number + 1; 0: none */
 	uint64_t default_uuid, default_clock;
 	bool cleared, state_valid;
 	bool clock_set;
@@ -43,6 +44,7 @@ struct own_track {
 	uint64_t uuid, parent;
 	uint64_t now_ns; /* of the last begin or end */
 	uint32_t name; /* number + 1; 0: none */
+	uint32_t details; /* the same: what else the descriptor says */
 	uint32_t depth; /* open slices */
 	enum own_kind { OWN_SLICES, OWN_COUNTER, OWN_STATES } kind;
 	bool described, has_parent;
@@ -74,6 +76,8 @@ struct trace {
 	uint64_t origin_ns; /* BOOTTIME of the first one */
 	struct totals totals;
 	FILE *dump; /* one line an event, or NULL */
+	bool wants_text; /* for text_print() */
+	struct text *text; /* its */
 };
 
 /* The sequence of the thread that @sequence is a context of, or @sequence
@@ -108,6 +112,10 @@ void tracks_fields(struct trace *trace, const struct sequence *sequence,
 /* An entry of InternedData: field @kind of it. */
 void tracks_intern(struct trace *trace, const struct sequence *sequence,
 		   uint32_t kind, struct pb entry);
+/* Where trace->interned has the text. */
+uint64_t tracks_interned_key(const struct trace *trace,
+			     const struct sequence *sequence, uint32_t kind,
+			     uint64_t iid);
 void tracks_end(struct trace *trace, bool may_be_open, bool cut);
 
 /* The rules that can be judged at the end only. */

@@ -5,9 +5,12 @@
  * lies, can be judged at the end only: sequences are in no order.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/tools/checker/pbread.h"
+#include "tests/tools/checker/text.h"
 #include "tests/tools/checker/trace.h"
 
 #define BREAK(trace, rule, ...) \
@@ -39,9 +42,53 @@ static struct own_track *own_track(struct trace *trace, uint64_t uuid)
 	return &trace->tracks[*index - 1];
 }
 
+static void say_counter(struct pb counter, char *out, size_t room)
+{
+	static const char *const units[] = { "", "ns", "count", "bytes" };
+	struct pb_field field;
+	size_t used;
+
+	while (pb_next(&counter, &field) > 0) {
+		used = strlen(out);
+		if (field.number == 3)
+			snprintf(out + used, room - used, " in %s",
+				 units[field.value & 3]);
+		else if (field.number == 4)
+			snprintf(out + used, room - used, " times %" PRId64,
+				 (int64_t)field.value);
+		else
+			snprintf(out + used, room - used, " in %.*s",
+				 (int)pb_left(&field.bytes),
+				 (const char *)field.bytes.at);
+	}
+}
+
+/* What else a descriptor may say; the key by which tracks merge has no sense
+ * outside of its recording. */
+static void say_detail(const struct pb_field *field, char *out, size_t room)
+{
+	static const char *const orders[] = { "", "by name", "by time",
+					      "by rank" };
+	size_t used = strlen(out);
+
+	if (field->number == 11)
+		snprintf(out + used, room - used, " (below: %s)",
+			 orders[field->value & 3]);
+	else if (field->number == 12)
+		snprintf(out + used, room - used, " (rank %d)",
+			 (int)field->value);
+	else if (field->number == 14)
+		snprintf(out + used, room - used, " (%.*s)",
+			 (int)pb_left(&field->bytes),
+			 (const char *)field->bytes.at);
+	else if (field->number == 17)
+		snprintf(out + used, room - used, " (not merged)");
+}
+
 void tracks_describe(struct trace *trace, struct pb track)
 {
 	struct own_track told = { 0 }, *own;
+	char details[256] = "";
 	struct pb_field field;
 
 	while (pb_next(&track, &field) > 0) {
@@ -56,6 +103,9 @@ void tracks_describe(struct trace *trace, struct pb track)
 			told.has_parent = true;
 		} else if (field.number == 8) {
 			told.kind = OWN_COUNTER;
+			say_counter(field.bytes, details, sizeof(details));
+		} else if (field.number > 10 && field.number < 18) {
+			say_detail(&field, details, sizeof(details));
 		} else if (field.number == 18) {
 			told.kind = OWN_STATES;
 		}
@@ -66,6 +116,7 @@ void tracks_describe(struct trace *trace, struct pb track)
 	if (!told.name)
 		BREAK(trace, NAME_EMPTY, "track %" PRIu64, told.uuid);
 	own = own_track(trace, told.uuid);
+	own->details = strings_add(&trace->names, details, strlen(details)) + 1;
 	own->described = true;
 	own->parent = told.parent;
 	own->has_parent = told.has_parent;
@@ -103,6 +154,10 @@ void tracks_event(struct trace *trace, struct sequence *sequence,
 {
 	struct own_track *own = own_track(trace, event->track);
 
+	if (trace->wants_text)
+		text_event(trace, sequence, own, event, name,
+			   own->depth - (event->type == EVENT_END &&
+					 own->depth > 0));
 	switch (event->type) {
 	case EVENT_BEGIN:
 	case EVENT_END:
@@ -135,7 +190,7 @@ void tracks_event(struct trace *trace, struct sequence *sequence,
 /* --- what is interned -------------------------------------------------------
  */
 
-static uint64_t interned_key(const struct trace *trace,
+uint64_t tracks_interned_key(const struct trace *trace,
 			     const struct sequence *sequence, uint32_t kind,
 			     uint64_t iid)
 {
@@ -143,11 +198,23 @@ static uint64_t interned_key(const struct trace *trace,
 	       (uint64_t)kind << 32 | (uint32_t)iid;
 }
 
+/* "file.c:12", without folders. */
+static uint32_t place(struct trace *trace, uint32_t file, uint64_t line)
+{
+	const char *path = file ? trace->names.texts[file - 1] : "";
+	const char *slash = strrchr(path, '/');
+	char text[300];
+	int length = snprintf(text, sizeof(text), "%.255s:%" PRIu64,
+			      slash ? slash + 1 : path, line);
+
+	return strings_add(&trace->names, text, (size_t)length) + 1;
+}
+
 void tracks_intern(struct trace *trace, const struct sequence *sequence,
 		   uint32_t kind, struct pb entry)
 {
 	struct pb_field field;
-	uint64_t iid = 0;
+	uint64_t iid = 0, line = 0;
 	uint32_t text = 0;
 
 	while (pb_next(&entry, &field) > 0) {
@@ -157,6 +224,8 @@ void tracks_intern(struct trace *trace, const struct sequence *sequence,
 			text = strings_add(&trace->names, field.bytes.at,
 					   pb_left(&field.bytes)) +
 			       1;
+		else if (field.number == 4)
+			line = field.value;
 	}
 	if (!iid || iid >> 32)
 		BREAK(trace, NAME_IID, "sequence %u interns iid %" PRIu64,
@@ -164,15 +233,17 @@ void tracks_intern(struct trace *trace, const struct sequence *sequence,
 	if (!text)
 		BREAK(trace, NAME_EMPTY, "sequence %u: an interned nothing",
 		      sequence->id);
-	*table_at(&trace->interned, interned_key(trace, sequence, kind, iid)) =
-		text;
+	if (kind == PLACE)
+		text = place(trace, text, line);
+	*table_at(&trace->interned,
+		  tracks_interned_key(trace, sequence, kind, iid)) = text;
 }
 
 static void check_iid(struct trace *trace, const struct sequence *sequence,
 		      uint32_t kind, uint64_t iid)
 {
 	if (!table_find(&trace->interned,
-			interned_key(trace, sequence, kind, iid)))
+			tracks_interned_key(trace, sequence, kind, iid)))
 		BREAK(trace, IID_UNKNOWN,
 		      "sequence %u: iid %" PRIu64 " of InternedData.%u",
 		      sequence->id, iid, kind);
