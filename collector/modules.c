@@ -722,24 +722,30 @@ static void resolve_site(struct modules *modules, uint32_t id,
 				.site = site };
 }
 
+/* find_place(), with what is known now. */
+static bool find_now(struct modules *modules, uint64_t address,
+		     uint32_t generation, struct place *out)
+{
+	modules_follow(modules);
+	if (find_place(modules, address, generation, out))
+		return true;
+	if (!may_refresh(modules))
+		return false;
+	modules_refresh(modules);
+	return find_place(modules, address, generation, out);
+}
+
 void modules_resolve(struct modules *modules, uint64_t address,
 		     uint32_t generation, struct symbol *out)
 {
 	struct place place;
-	bool is_known;
 
 	if (modules->sites && address < SITES_MAX) {
 		resolve_site(modules, (uint32_t)address, out);
 		return;
 	}
-	modules_follow(modules);
-	is_known = find_place(modules, address, generation, &place);
-	if (!is_known && may_refresh(modules)) {
-		modules_refresh(modules);
-		is_known = find_place(modules, address, generation, &place);
-	}
 	*out = (struct symbol){ .build_id = "" };
-	if (!is_known) {
+	if (!find_now(modules, address, generation, &place)) {
 		out->name = name_by_number(modules, "%s0x%llx", "", address);
 		out->module = g_unknown;
 		out->offset = address;
@@ -754,12 +760,12 @@ bool modules_place(struct modules *modules, uint64_t address,
 {
 	struct place place;
 
-	modules_follow(modules);
-	if (!find_place(modules, address, generation, &place))
+	if (!find_now(modules, address, generation, &place))
 		return false;
 	*out = (struct module_place){ .start = place.start,
 				      .end = place.end,
 				      .file_offset = place.map_offset,
+				      .bias = bias_of(&place),
 				      .file = place.file };
 	return true;
 }

@@ -83,11 +83,13 @@ void modules_resolve(struct modules *modules, uint64_t address,
 struct module_place {
 	uint64_t start, end; /* of the mapping */
 	uint64_t file_offset; /* of start */
+	uint64_t bias; /* what is added to virtual addresses of the file */
 	struct symbol_file *file; /* a reference; NULL: there is no access */
 };
 
 /* Where the module lies that @address was in, in @generation; false when none
- * is known. The caller puts the file. */
+ * is known, though the map was read again as for a name. The caller puts the
+ * file. */
 bool modules_place(struct modules *modules, uint64_t address,
 		   uint32_t generation, struct module_place *out);
 

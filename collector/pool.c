@@ -2,7 +2,6 @@
 #include "collector/pool.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +99,14 @@ static bool grow(struct pool *pool)
 		return true;
 	budget_give(pool->budget, more);
 	return false;
+}
+
+bool pool_find(const struct pool *pool, const void *item, uint32_t *out)
+{
+	uint32_t slot = pool->room ? *find_slot(pool, item) : 0;
+
+	*out = slot - 1;
+	return slot;
 }
 
 int pool_intern(struct pool *pool, const void *item, uint32_t *out)

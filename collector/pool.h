@@ -8,6 +8,7 @@
 #ifndef PERFREC_COLLECTOR_POOL_H
 #define PERFREC_COLLECTOR_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ void pool_init(struct pool *pool, struct budget *budget, size_t item_bytes,
 	       size_t key_bytes);
 void pool_release(struct pool *pool);
 
+/* Whether there is an item with the key of @item: its number in *@out. */
+bool pool_find(const struct pool *pool, const void *item, uint32_t *out);
 /* The number of the item with the key of @item, which is copied in if there is
  * none. Returns 0, 1 when it was copied in, or -ENOMEM. */
 int pool_intern(struct pool *pool, const void *item, uint32_t *out);

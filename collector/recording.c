@@ -24,9 +24,11 @@
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
 #include "collector/collector.h"
+#include "collector/cpu_profile.h"
 #include "collector/log.h"
 #include "collector/out_perfetto.h"
 #include "collector/profile.h"
+#include "collector/stack_profile.h"
 #include "collector/summary_write.h"
 #include "collector/trace_file.h"
 #include "shared/atomic.h"
@@ -158,6 +160,7 @@ static void recording_free(struct recording *recording)
 	}
 	function_table_release(&recording->functions);
 	profile_free(&recording->profile);
+	stack_profile_free(&recording->cpu_profile);
 	if (recording->dir_fd >= 0)
 		close(recording->dir_fd);
 	pthread_mutex_destroy(&recording->lock);
@@ -193,6 +196,10 @@ int recording_new(const struct collector *collector, const char *path,
 	if (recording->path)
 		err = profile_new(collector->symbols, &recording->budget,
 				  &recording->profile);
+	if (!err && collector->sampler)
+		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
+					&recording->budget,
+					&recording->cpu_profile);
 	if (!err)
 		err = open_folder(path, exclusive, &recording->dir_fd);
 	if (!err)
@@ -256,8 +263,8 @@ static void write_losses(struct recording *recording)
 	free(packet);
 }
 
-static int write_profile(struct recording *recording,
-			 struct recording_files *files)
+static int write_profiles(struct recording *recording,
+			  struct recording_files *files)
 {
 	const struct totals *totals = &recording->totals;
 	const struct command_end *end = &recording->command_end;
@@ -270,12 +277,15 @@ static int write_profile(struct recording *recording,
 		.command = command ? command[0] : NULL,
 	};
 	struct stat status;
-	int err;
+	int cpu_err, err;
 
 	if (end->known)
 		header.duration_ns = end->end_ns - end->start_ns;
 	err = profile_write(recording->profile, &header, recording->dir_fd,
 			    PROFILE_NAME);
+	cpu_err = cpu_profile_write(recording, header.start_ns,
+				    header.duration_ns,
+				    &files->cpu_profile_bytes);
 	if (err) {
 		log_err("cannot write '%s/%s': %s", recording->path,
 			PROFILE_NAME, strerror(-err));
@@ -284,7 +294,7 @@ static int write_profile(struct recording *recording,
 	files->profile_name = PROFILE_NAME;
 	if (fstatat(recording->dir_fd, PROFILE_NAME, &status, 0) == 0)
 		files->profile_bytes = (uint64_t)status.st_size;
-	return 0;
+	return cpu_err;
 }
 
 int recording_finish(struct recording *recording)
@@ -306,7 +316,7 @@ int recording_finish(struct recording *recording)
 		log_err("the trace '%s/%s' is not complete: %s",
 			recording->path, TRACE_NAME,
 			strerror(-files.trace_stopped));
-	profile_err = write_profile(recording, &files);
+	profile_err = write_profiles(recording, &files);
 	err = summary_write(recording, &files);
 	if (err)
 		log_err("cannot write '%s/summary.json': %s", recording->path,

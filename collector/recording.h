@@ -18,6 +18,7 @@ struct collect_options;
 struct collector;
 struct profile;
 struct snapshot;
+struct stack_profile;
 struct trace_file;
 
 #define RECORDING_NOTES_MAX 16
@@ -89,6 +90,17 @@ struct totals {
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
 };
 
+/* Of samples, all processes. */
+struct sample_totals {
+	uint64_t count, ns; /* CPU samples, and the time they stand for */
+	uint64_t unwound, cached; /* stacks; all kinds of samples */
+	uint64_t unknown; /* had no stack */
+	uint64_t lost; /* came faster than they could be dealt with */
+	uint64_t cut; /* stacks whose outermost frames are not known */
+	uint64_t guessed; /* partly by frame pointers */
+	uint64_t lost_stacks; /* no memory for them */
+};
+
 /* How the command that was recorded ended, as perfrec record tells. */
 struct command_end {
 	bool known;
@@ -105,6 +117,7 @@ struct recording {
 	uint64_t max_bytes;
 	struct budget budget;
 	struct profile *profile; /* the jobs thread's */
+	struct stack_profile *cpu_profile; /* the sampler's; NULL: none */
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
 	uint32_t snapshots; /* begun; main thread */
 	uint32_t snapshot_number; /* of the one under way; 0: none */
@@ -126,6 +139,7 @@ struct recording {
 
 	pthread_mutex_t lock; /* of everything below */
 	struct totals totals;
+	struct sample_totals sampled;
 	struct function_table functions;
 	struct process_entry *processes, **last_process;
 	uint32_t listed; /* entries of processes and threads */

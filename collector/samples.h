@@ -17,7 +17,6 @@
 
 #include "shared/record_ext.h"
 
-struct heap;
 struct modules;
 struct recording;
 struct sampler;
@@ -57,8 +56,8 @@ void sampler_free(struct sampler **sampler);
 void sampler_flush(struct sampler *sampler);
 
 /* What will be sampled of the process @pid, whose frames mean what @modules
- * says. Takes references of its own. @heap (NULL: none) is where blocks that
- * are sampled are counted. 0 or -ENOMEM. The caller holds one reference. */
+ * says. Takes references of its own; so @recording ends after it, perhaps on
+ * the sampler's thread. 0 or -ENOMEM. The caller holds one reference. */
 int samples_new(struct sampler *sampler, struct recording *recording,
 		struct modules *modules, pid_t pid, const char *name,
 		struct samples **out);
@@ -73,6 +72,17 @@ struct sample *sample_new(uint32_t stack_bytes);
  * samples without a stack. Any thread.
  */
 bool samples_post(struct samples *samples, struct sample *sample);
+
+/*
+ * Where SAMPLE_ALLOC and SAMPLE_FREE go, in the order they were posted: on the
+ * sampler's thread, with the number of the stack of an allocation
+ * (STACKS_ROOT for a free). @context must be good as long as any waits. Before
+ * the first is posted; if never, they are dropped.
+ */
+typedef void samples_take_block(void *context, const struct sample *sample,
+				uint32_t stack);
+void samples_take_blocks(struct samples *samples, samples_take_block *take,
+			 void *context);
 
 /* All stacks of the process that samples were counted by; live as long as the
  * reference. */

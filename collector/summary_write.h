@@ -16,6 +16,7 @@ struct recording_files {
 	int trace_stopped; /* 0, or the -errno that ended it */
 	const char *profile_name; /* NULL: it could not be written */
 	uint64_t profile_bytes;
+	uint64_t cpu_profile_bytes; /* 0: there is none */
 };
 
 /* Writes the file under another name first, so that it is there whole or not

@@ -771,23 +771,32 @@ int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
 	return stop;
 }
 
+int symbol_file_descriptor(struct symbol_file *file)
+{
+	int fd = -1;
+
+	/* file.lock: whoever reads has the descriptor */
+	pthread_mutex_lock(&file->lock);
+	pthread_mutex_lock(&file->cache->lock);
+	if (file->fd >= 0)
+		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&file->cache->lock);
+	pthread_mutex_unlock(&file->lock);
+	return fd;
+}
+
 /* @file as debug_file.h wants it, with descriptors of the caller's own; -1:
  * there is none (any more). */
 static struct debug_search begin_search(struct symbol_file *file)
 {
 	struct debug_search search = {
-		.fd = -1,
+		.fd = symbol_file_descriptor(file),
 		.path = file->path,
 		.root_fd = copy_root(file),
 	};
 
-	/* file.lock: whoever reads has the descriptor */
 	pthread_mutex_lock(&file->lock);
 	search.was_told = file->debug_told;
-	pthread_mutex_lock(&file->cache->lock);
-	if (file->fd >= 0)
-		search.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	pthread_mutex_unlock(&file->cache->lock);
 	pthread_mutex_unlock(&file->lock);
 	return search;
 }

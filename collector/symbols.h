@@ -113,6 +113,10 @@ struct source {
 void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
 			 size_t count, struct source *out);
 
+/* A descriptor of @file to read from, which is the caller's; -1: there is none
+ * any more, or it cannot be read. Reads nothing. */
+int symbol_file_descriptor(struct symbol_file *file);
+
 /* Call @visit for every function, by address, until it returns non-zero,
  * which is then returned. @name is only valid during the call. */
 typedef int symbol_visit(void *context, uint64_t vaddr, const char *name);

@@ -1,12 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/thread_samples.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/arena.h"
+#include "collector/clock_sync.h"
+#include "collector/collect_options.h"
+#include "collector/collector.h"
+#include "collector/process.h"
+#include "collector/replay.h"
+#include "collector/samples.h"
+#include "collector/thread.h"
+#include "shared/compiler.h"
+
+#define SECOND_NS 1000000000u
+/* More than any timer overruns between two looks of anybody. */
+#define WEIGHT_MAX 1000000u
+
+/* A copy of what @cells says, or NULL: out of memory. */
+static struct sample *copy_sample(const struct record_sample *said,
+				  const struct record *cells)
+{
+	struct sample *sample = sample_new(said->stack_bytes);
+
+	if (!sample)
+		return NULL;
+	sample->flags = said->flags &
+			(SAMPLE_STACK_CUT | SAMPLE_NO_STACK | SAMPLE_LIVE);
+	sample->address = said->address;
+	sample->size = said->size;
+	memcpy(sample->reg, said->reg, sizeof(sample->reg));
+	memcpy(sample->stack, cells + 1 + sizeof(*said) / sizeof(*cells),
+	       said->stack_bytes);
+	return sample;
+}
+
+static void describe(struct thread *thread, struct replay *replay,
+		     uint64_t clock, struct sample *sample)
+{
+	sample->tid = thread->entry.tid;
+	memcpy(sample->thread, thread->entry.name, sizeof(sample->thread));
+	sample->clock = clock;
+	sample->ns = replay_ns(replay, clock, clock_boottime_ns());
+	sample->generation = thread->replay.cct.generation;
+}
+
+static void post_cpu(struct thread *thread, struct sample *sample,
+		     uint64_t weight)
+{
+	uint32_t hz = thread->process->collector->options->cpu_hz;
+
+	sample->kind = SAMPLE_CPU;
+	sample->count = MIN(MAX(weight, 1u), WEIGHT_MAX);
+	sample->weight_ns = sample->count * SECOND_NS / MAX(hz, 1u);
+	samples_post(thread->process->samples, sample);
+}
+
 int thread_sample(struct thread *thread, struct replay *replay,
 		  const struct record *cells, size_t count)
 {
-	(void)thread;
-	(void)replay;
-	(void)cells;
-	(void)count;
+	struct samples *samples = thread->process->samples;
+	struct record_sample said;
+	struct sample *sample;
+
+	if ((count - 1) * sizeof(*cells) < sizeof(said))
+		return -EBADMSG;
+	memcpy(&said, cells + 1, sizeof(said));
+	if (said.stack_bytes > (count - 1) * sizeof(*cells) - sizeof(said))
+		return -EBADMSG;
+	if (!samples)
+		return 0; /* nobody wants any */
+	sample = copy_sample(&said, cells);
+	if (!sample)
+		return 0; /* which samples are missing is said by nobody: we
+			   * have no memory to say it */
+	describe(thread, replay, cells[0].clock, sample);
+	if (record_ext(cells[0].word) == EXT_CPU_SAMPLE) {
+		post_cpu(thread, sample, said.weight);
+		return 0;
+	}
+	sample->kind = SAMPLE_ALLOC;
+	samples_post(samples, sample);
 	return 0;
 }

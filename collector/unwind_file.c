@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * unwind_file - the files that are open, by their symbol_file, and the pages
+ * that were read of them.
+ *
+ * .eh_frame_hdr has a table of functions, sorted by address, with the frame
+ * description entry (FDE) of each: LSB 5.0 core, 10.6.2. Every linker makes
+ * it with entries of two 32-bit numbers, relative to its own address; another
+ * is not read, and its functions are unwound by frame pointers.
+ */
+#include "collector/unwind_file.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/cct.h"
+#include "collector/pool.h"
+#include "collector/symbols.h"
+#include "shared/compiler.h"
+
+#define PAGE_BYTES 16384u
+#define PAGES_MAX 4096u /* of all files: 64 MiB */
+#define FILE_BYTES_MAX (16ULL << 30)
+#define FILES_MAX 256
+#define SEGMENTS_MAX 64
+#define FDES_MAX_BYTES (16u << 20) /* what is known of FDEs, of all files */
+
+struct page {
+	uint32_t bytes; /* that there are */
+	uint8_t data[PAGE_BYTES];
+};
+
+struct segment {
+	uint64_t vaddr, offset, bytes;
+};
+
+struct unwind_file {
+	struct unwind_file *next;
+	struct unwind_files *files;
+	struct symbol_file *symbols; /* a reference */
+	int fd; /* -1: it cannot be read */
+	struct page **pages; /* by number; NULL: not read */
+	uint64_t page_count;
+	struct segment segment[SEGMENTS_MAX];
+	size_t segment_count;
+	uint64_t low, high;
+	uint64_t header; /* vaddr of .eh_frame_hdr; 0: none that is read */
+	uint64_t table, table_count;
+	struct pool fdes; /* struct known_fde */
+};
+
+struct known_fde {
+	uint64_t vaddr;
+
+	uint64_t verdict;
+};
+
+struct unwind_files {
+	struct unwind_file *list;
+	size_t count, pages;
+	uint64_t epoch;
+	struct budget budget; /* of all fdes */
+};
+
+/* --- reading ----------------------------------------------------------------
+ */
+
+static void drop_pages(struct unwind_files *files)
+{
+	struct unwind_file *file;
+	uint64_t i;
+
+	for (file = files->list; file; file = file->next)
+		for (i = 0; i < file->page_count; i++) {
+			free(file->pages[i]);
+			file->pages[i] = NULL;
+		}
+	files->pages = 0;
+}
+
+static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
+{
+	ssize_t done;
+
+	do
+		done = pread(fd, out, bytes, (off_t)offset);
+	while (done < 0 && errno == EINTR);
+	return done;
+}
+
+static struct page *page_of(struct unwind_file *file, uint64_t number)
+{
+	struct page *page;
+	ssize_t bytes;
+
+	if (number >= file->page_count)
+		return NULL;
+	if (file->pages[number])
+		return file->pages[number];
+	if (file->files->pages >= PAGES_MAX)
+		return NULL;
+	page = malloc(sizeof(*page));
+	if (!page)
+		return NULL;
+	bytes = read_at(file->fd, page->data, PAGE_BYTES, number * PAGE_BYTES);
+	page->bytes = (uint32_t)MAX(bytes, 0);
+	file->pages[number] = page;
+	file->files->pages++;
+	return page;
+}
+
+static bool read_offset(struct unwind_file *file, uint64_t offset, uint8_t *out,
+			size_t bytes)
+{
+	while (bytes) {
+		struct page *page = page_of(file, offset / PAGE_BYTES);
+		size_t at = offset % PAGE_BYTES;
+		size_t part = MIN(bytes, PAGE_BYTES - at);
+
+		if (!page || at + part > page->bytes)
+			return false;
+		memcpy(out, page->data + at, part);
+		out += part;
+		offset += part;
+		bytes -= part;
+	}
+	return true;
+}
+
+bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
+		      size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < file->segment_count; i++) {
+		const struct segment *segment = &file->segment[i];
+		uint64_t into = vaddr - segment->vaddr;
+
+		if (vaddr >= segment->vaddr && into < segment->bytes &&
+		    segment->bytes - into >= bytes)
+			return read_offset(file, segment->offset + into, out,
+					   bytes);
+	}
+	return false;
+}
+
+void unwind_file_extent(const struct unwind_file *file, uint64_t *low,
+			uint64_t *high)
+{
+	*low = file->low;
+	*high = file->high;
+}
+
+/* --- headers ----------------------------------------------------------------
+ */
+
+static void take_segment(struct unwind_file *file, const Elf64_Phdr *header)
+{
+	struct segment *segment = &file->segment[file->segment_count];
+
+	if (file->segment_count == SEGMENTS_MAX ||
+	    header->p_vaddr > UINT64_MAX - header->p_memsz ||
+	    header->p_offset > FILE_BYTES_MAX ||
+	    header->p_filesz > FILE_BYTES_MAX)
+		return;
+	*segment = (struct segment){ header->p_vaddr, header->p_offset,
+				     header->p_filesz };
+	if (!file->segment_count || segment->vaddr < file->low)
+		file->low = segment->vaddr;
+	file->high = MAX(file->high, header->p_vaddr + header->p_memsz);
+	file->segment_count++;
+}
+
+/* Bytes of a pointer that is encoded so; 0: it is not read. */
+static size_t pointer_bytes(uint8_t encoding)
+{
+	switch (encoding & 0x0f) {
+	case DW_EH_PE_udata4:
+	case DW_EH_PE_sdata4:
+		return 4;
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+static void take_table(struct unwind_file *file, const Elf64_Phdr *header)
+{
+	struct {
+		uint8_t version, pointer, count, table;
+	} head;
+	size_t pointer;
+	uint32_t count;
+
+	if (!unwind_file_read(file, header->p_vaddr, &head, sizeof(head)) ||
+	    head.version != 1 || head.count != DW_EH_PE_udata4 ||
+	    head.table != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return;
+	pointer = pointer_bytes(head.pointer);
+	if (!pointer ||
+	    !unwind_file_read(file, header->p_vaddr + sizeof(head) + pointer,
+			      &count, sizeof(count)))
+		return;
+	file->header = header->p_vaddr;
+	file->table = header->p_vaddr + sizeof(head) + pointer + sizeof(count);
+	file->table_count = count;
+}
+
+/* Calls @take for each program header of @type. */
+static void each_header(struct unwind_file *file, const Elf64_Ehdr *elf,
+			uint32_t type,
+			void (*take)(struct unwind_file *, const Elf64_Phdr *))
+{
+	Elf64_Phdr header;
+	size_t i;
+
+	for (i = 0; i < elf->e_phnum; i++)
+		if (read_offset(file, elf->e_phoff + i * sizeof(header),
+				(uint8_t *)&header, sizeof(header)) &&
+		    header.p_type == type)
+			take(file, &header);
+}
+
+static bool read_headers(struct unwind_file *file)
+{
+	Elf64_Ehdr elf;
+
+	if (!read_offset(file, 0, (uint8_t *)&elf, sizeof(elf)) ||
+	    memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+	    elf.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    elf.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    elf.e_phentsize != sizeof(Elf64_Phdr) ||
+	    elf.e_phoff > FILE_BYTES_MAX)
+		return false;
+	each_header(file, &elf, PT_LOAD, take_segment);
+	each_header(file, &elf, PT_GNU_EH_FRAME, take_table);
+	return file->segment_count;
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+int unwind_files_new(struct unwind_files **out)
+{
+	struct unwind_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	files->budget.left = FDES_MAX_BYTES;
+	*out = files;
+	return 0;
+}
+
+static void file_free(struct unwind_file *file)
+{
+	uint64_t i;
+
+	for (i = 0; i < file->page_count; i++)
+		free(file->pages[i]);
+	free(file->pages);
+	pool_release(&file->fdes);
+	symbol_file_put(&file->symbols);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file);
+}
+
+static void forget_all(struct unwind_files *files)
+{
+	drop_pages(files);
+	while (files->list) {
+		struct unwind_file *file = files->list;
+
+		files->list = file->next;
+		file_free(file);
+	}
+	files->count = 0;
+	files->epoch++;
+}
+
+void unwind_files_free(struct unwind_files **files)
+{
+	struct unwind_files *old = *files;
+
+	*files = NULL;
+	if (!old)
+		return;
+	forget_all(old);
+	free(old);
+}
+
+uint64_t unwind_files_epoch(struct unwind_files *files)
+{
+	if (files->pages >= PAGES_MAX || files->count >= FILES_MAX ||
+	    files->budget.left < FDES_MAX_BYTES / 4)
+		forget_all(files);
+	return files->epoch;
+}
+
+static bool open_file(struct unwind_file *file)
+{
+	struct stat status;
+
+	file->fd = symbol_file_descriptor(file->symbols);
+	if (file->fd < 0 || fstat(file->fd, &status) ||
+	    status.st_size > (off_t)FILE_BYTES_MAX)
+		return false;
+	file->page_count =
+		((uint64_t)status.st_size + PAGE_BYTES - 1) / PAGE_BYTES;
+	file->pages = calloc(file->page_count + 1, sizeof(*file->pages));
+	if (!file->pages) {
+		file->page_count = 0;
+		return false;
+	}
+	return read_headers(file);
+}
+
+static struct unwind_file *add_file(struct unwind_files *files,
+				    struct symbol_file *symbols)
+{
+	struct unwind_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->files = files;
+	file->symbols = symbol_file_get(symbols);
+	pool_init(&file->fdes, &files->budget, sizeof(struct known_fde),
+		  offsetof(struct known_fde, verdict));
+	if (!open_file(file) && file->fd >= 0) {
+		close(file->fd);
+		file->fd = -1;
+	}
+	file->next = files->list;
+	files->list = file;
+	files->count++;
+	return file;
+}
+
+struct unwind_file *unwind_files_get(struct unwind_files *files,
+				     struct symbol_file *symbols)
+{
+	struct unwind_file *file;
+
+	for (file = files->list; file; file = file->next)
+		if (file->symbols == symbols)
+			break;
+	if (!file && files->count < FILES_MAX)
+		file = add_file(files, symbols);
+	return file && file->fd >= 0 ? file : NULL;
+}
+
+/* --- frame descriptions -----------------------------------------------------
+ */
+
+static bool read_entry(struct unwind_file *file, uint64_t number,
+		       int32_t entry[2])
+{
+	return unwind_file_read(file, file->table + number * 8, entry, 8);
+}
+
+/* The number of the last entry that begins at or before @vaddr. */
+static bool search(struct unwind_file *file, uint64_t vaddr, uint64_t *out)
+{
+	uint64_t low = 0, high = file->table_count;
+	int64_t wanted = (int64_t)(vaddr - file->header);
+	int32_t entry[2];
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!read_entry(file, middle, entry))
+			return false;
+		if (entry[0] <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*out = low - 1;
+	return low > 0;
+}
+
+static bool read_bytes(void *context, uint64_t vaddr, void *out, size_t bytes)
+{
+	return unwind_file_read(context, vaddr, out, bytes);
+}
+
+static enum cfi_verdict judge(struct unwind_file *file, uint64_t fde)
+{
+	const struct cfi_reader reader = { read_bytes, file };
+	struct known_fde known = { .vaddr = fde };
+	struct known_fde *found;
+	uint32_t number;
+	int added = pool_intern(&file->fdes, &known, &number);
+
+	if (added < 0)
+		return unwind_cfi_check(&reader, fde);
+	found = (struct known_fde *)file->fdes.items + number;
+	if (added)
+		found->verdict = unwind_cfi_check(&reader, fde);
+	return (enum cfi_verdict)found->verdict;
+}
+
+void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
+		     struct unwind_fde *out)
+{
+	uint64_t number;
+	int32_t entry[2];
+
+	*out = (struct unwind_fde){ .verdict = CFI_BAD };
+	if (!file->header || !search(file, vaddr, &number) ||
+	    !read_entry(file, number, entry))
+		return;
+	out->table = file->table + number * 8;
+	out->base = file->header;
+	out->verdict = judge(file, file->header + (uint64_t)(int64_t)entry[1]);
+}
