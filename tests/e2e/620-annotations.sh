@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs that annotate themselves: each of docs/examples and of
+# tests/golden/annotations gives exactly the trace that its golden text shows
+# (tests/tools/README.md, --text; UPDATE_GOLDEN=1 writes them anew), breaks no
+# rule, and decodes with Perfetto's own field numbers.
+. "$TOP/tests/e2e/lib.sh"
+
+golden=$TOP/tests/golden/annotations
+
+# Lines move when a program is edited; what perfrec itself measures is not
+# part of it.
+normal()
+{
+	sed 's/@\([A-Za-z]*\.c*\):[0-9]*/@\1/' "$1" |
+		awk '/^[^ ]/ { own = /\/ (heap: |RSS)/ } !own'
+}
+
+# compare SOURCE NAME
+compare()
+{
+	compiler=${CC:-gcc}
+	case $1 in
+	*.cc)
+		compiler=${CXX:-g++}
+		;;
+	esac
+	"$compiler" -g -O1 -I "$TOP/preload" -iquote "$TOP" -o "$2" "$1" \
+		-lpthread -lm || fail "cannot compile $1"
+	run "$PERFREC" record --on-full=block -o "data-$2" -- "./$2"
+	expect_status 0
+	"$O/tests/tools/trace_check" --text "data-$2/trace.pftrace" >"$2.text" ||
+		fail "$2: the trace breaks a rule"
+	normal "$2.text" >"$2.txt"
+	if [ "${UPDATE_GOLDEN:-}" ]; then
+		cp "$2.txt" "$golden/$2.txt"
+	fi
+	diff -u "$golden/$2.txt" "$2.txt" || fail "$2 is not as it was"
+}
+
+count=0
+for source in "$golden"/*.c; do
+	name=${source##*/}
+	compare "$source" "${name%.c}"
+	count=$((count + 1))
+done
+[ $count -ge 5 ] || fail "only $count programs"
+for source in "$TOP"/docs/examples/*.c "$TOP"/docs/examples/*.cc; do
+	name=${source##*/}
+	compare "$source" "example-${name%.*}"
+done
+
+# Lines of the source, as the golden texts have them not.
+line=$(grep -n 'PERFREC_INSTANT("moment"' "$golden/args.c" | cut -d: -f1)
+expect_match args.text "moment @args.c:$line "
+
+# What made no sense is counted, and nothing else.
+totals='.totals | "\(.orphan_async_ends) \(.unended_async_slices)'
+totals="$totals"' \(.odd_annotations) \(.withheld_annotations)"'
+expect_eq "what async did wrong" \
+	"$(json data-async/summary.json "$totals")" "2 1 0 0"
+expect_eq "what args did wrong" \
+	"$(json data-args/summary.json "$totals")" "0 0 0 0"
+
+# Annotated slices are in the tree, the summary and the profile as functions
+# are, under a module of their own.
+expect_eq "calls of request" "$(json data-args/summary.json '
+	.functions[] | select(.name == "request") | "\(.module) \(.calls)"')" \
+	"annotation 3"
