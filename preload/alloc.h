@@ -9,7 +9,8 @@
  * A real function may call another that we interpose (operator new malloc(),
  * operator delete free(), reallocarray() realloc()), or none. An allocation
  * is recorded by the innermost that returns the block: alloc_told() tells the
- * outer ones. Of frees it is the outermost, as only then the stamp is early
+ * outer ones. (What was asked for t_alloc.asked tells the inner one.) Of frees
+ * it is the outermost, as only then the stamp is early
  * enough for all: t_alloc.freeing tells the inner ones.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_H
@@ -42,6 +43,8 @@ struct alloc_thread {
 	const void *last; /* the block of the last of them */
 	const void *freeing; /* whose FREE is in the ring; the real function
 			      * that was called for it is running */
+	uint64_t asked; /* what an aligned operator new that is running was
+			 * asked for, which may round it up; or 0 */
 	int64_t left; /* SAMPLED: bytes up to the next sample point */
 	uint64_t random; /* 0: not seeded yet */
 };

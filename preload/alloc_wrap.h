@@ -28,6 +28,9 @@ static ALWAYS_INLINE uint32_t alloc_mode(void)
 	return unlikely(mode == ALLOC_UNDECIDED) ? alloc_first_mode() : mode;
 }
 
+/* t_alloc.asked: of 0 bytes is not nothing. */
+#define ASKED (1ULL << 63)
+
 /* Of the wrapper it is written in. */
 #define WRAP_CALLER __builtin_return_address(0)
 #define WRAP_CFA ((uintptr_t)__builtin_dwarf_cfa())

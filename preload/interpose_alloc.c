@@ -68,6 +68,18 @@ uint32_t alloc_first_mode(void)
 #define ALLOCATED(block, size) \
 	wrap_allocated(mode, block, size, told, WRAP_CALLER, WRAP_CFA)
 
+/* Bytes that the program asked for: an operator new around this may have
+ * rounded them up to the alignment. */
+static ALWAYS_INLINE uint64_t take_asked(size_t alignment, size_t size)
+{
+	uint64_t asked = t_alloc.asked & ~ASKED;
+	bool is_asked =
+		t_alloc.asked && asked <= size && size - asked <= alignment;
+
+	t_alloc.asked = 0;
+	return is_asked ? asked : size;
+}
+
 ATTR_EXPORT void *malloc(size_t size)
 {
 	uint32_t mode = alloc_mode();
@@ -93,23 +105,25 @@ ATTR_EXPORT void *calloc(size_t count, size_t size)
 ATTR_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	uint32_t mode = alloc_mode();
-	uint64_t told;
+	uint64_t told, asked;
 
 	if (likely(!mode))
 		return g_real.aligned_alloc(alignment, size);
 	told = t_alloc.told;
-	return ALLOCATED(g_real.aligned_alloc(alignment, size), size);
+	asked = take_asked(alignment, size);
+	return ALLOCATED(g_real.aligned_alloc(alignment, size), asked);
 }
 
 ATTR_EXPORT void *memalign(size_t alignment, size_t size)
 {
 	uint32_t mode = alloc_mode();
-	uint64_t told;
+	uint64_t told, asked;
 
 	if (likely(!mode))
 		return g_real.memalign(alignment, size);
 	told = t_alloc.told;
-	return ALLOCATED(g_real.memalign(alignment, size), size);
+	asked = take_asked(alignment, size);
+	return ALLOCATED(g_real.memalign(alignment, size), asked);
 }
 
 ATTR_EXPORT void *valloc(size_t size)
@@ -137,15 +151,16 @@ ATTR_EXPORT void *pvalloc(size_t size)
 ATTR_EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
 {
 	uint32_t mode = alloc_mode();
-	uint64_t told;
+	uint64_t told, asked;
 	int error;
 
 	if (likely(!mode))
 		return g_real.posix_memalign(block, alignment, size);
 	told = t_alloc.told;
+	asked = take_asked(alignment, size);
 	error = g_real.posix_memalign(block, alignment, size);
 	if (!error)
-		ALLOCATED(*block, size);
+		ALLOCATED(*block, asked);
 	return error;
 }
 

@@ -48,7 +48,7 @@ static void *new_aligned(size_t size, size_t alignment)
 	__typeof__(&wrap_##mangled) real = (__typeof__(real))find( \
 		&real_, #mangled, (void *)(uintptr_t)(otherwise))
 
-#define NEW(mangled, otherwise, parameters, arguments)                  \
+#define NEW(mangled, otherwise, is_aligned, parameters, arguments)      \
 	ATTR_EXPORT void *wrap_##mangled parameters __asm__(#mangled);  \
 	void *wrap_##mangled parameters                                 \
 	{                                                               \
@@ -59,6 +59,8 @@ static void *new_aligned(size_t size, size_t alignment)
 		if (likely(!mode))                                      \
 			return real arguments;                          \
 		told = t_alloc.told;                                    \
+		if (is_aligned)                                         \
+			t_alloc.asked = size | ASKED;                   \
 		return wrap_allocated(mode, real arguments, size, told, \
 				      WRAP_CALLER, WRAP_CFA);           \
 	}
@@ -81,15 +83,15 @@ static void *new_aligned(size_t size, size_t alignment)
 	}
 
 /* clang-format off */
-NEW(_Znwm, malloc, (size_t size), (size))
-NEW(_Znam, malloc, (size_t size), (size))
-NEW(_ZnwmRKSt9nothrow_t, malloc, (size_t size, const void *tag), (size, tag))
-NEW(_ZnamRKSt9nothrow_t, malloc, (size_t size, const void *tag), (size, tag))
-NEW(_ZnwmSt11align_val_t, new_aligned, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnamSt11align_val_t, new_aligned, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, new_aligned,
+NEW(_Znwm, malloc, false, (size_t size), (size))
+NEW(_Znam, malloc, false, (size_t size), (size))
+NEW(_ZnwmRKSt9nothrow_t, malloc, false, (size_t size, const void *tag), (size, tag))
+NEW(_ZnamRKSt9nothrow_t, malloc, false, (size_t size, const void *tag), (size, tag))
+NEW(_ZnwmSt11align_val_t, new_aligned, true, (size_t size, size_t alignment), (size, alignment))
+NEW(_ZnamSt11align_val_t, new_aligned, true, (size_t size, size_t alignment), (size, alignment))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, new_aligned, true,
     (size_t size, size_t alignment, const void *tag), (size, alignment, tag))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, new_aligned,
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, new_aligned, true,
     (size_t size, size_t alignment, const void *tag), (size, alignment, tag))
 
 DELETE(_ZdlPv, (void *block), (block))

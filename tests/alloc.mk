@@ -1,0 +1,9 @@
+# C++ and an allocator of its own, for tests/shim/test_alloc.c.
+
+$(O)/tests/shim/alloc_cxx_victim: tests/shim/alloc_cxx_victim.cc
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -O1 -g -iquote . -MMD -MP -MF $@.d \
+		-o $@ $<
+
+check-shim: $(O)/tests/shim/alloc_cxx_victim

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_alloc - what the shim records of allocations is what its victims did,
+ * call by call, in order, thread by thread; with the C library's allocator and
+ * with others beside it, if they are installed.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/record_ext.h"
+#include "tests/shim/alloc_log.h"
+#include "tests/shim/mini_collector.h"
+
+struct run {
+	const char *victim;
+	const char *action; /* NULL: the log is its only argument */
+	const char *count;
+	const char *rseq;
+	uint32_t on_full;
+};
+
+static struct mini_collector g_mini;
+static struct alloc_log *g_log;
+static char g_log_path[64];
+
+/* --- reading a ring --------------------------------------------------------
+ */
+
+struct reader {
+	const struct slot_shm *slot;
+	const struct record *ring;
+	uint64_t next, last_clock;
+};
+
+static struct reader reader_of(uint32_t index)
+{
+	return (struct reader){ .slot = mini_slot(&g_mini, index),
+				.ring = mini_ring(&g_mini, index) };
+}
+
+/* What @cells tell, if it is of an allocation. */
+static bool decode(const struct record *cells, struct log_event *event)
+{
+	uint64_t word = cells[0].word;
+
+	*event = (struct log_event){ 0 };
+	switch (record_kind(word)) {
+	case RECORD_ALLOC:
+	case RECORD_FREE:
+		event->op = record_kind(word) == RECORD_ALLOC ? LOG_ALLOC
+							      : LOG_FREE;
+		event->address = record_alloc_address(word);
+		event->size = record_alloc_size(word);
+		return true;
+	case RECORD_EXT:
+		break;
+	default:
+		return false;
+	}
+	event->address = cells[1].word;
+	event->size = cells[1].clock;
+	switch (record_ext(word)) {
+	case EXT_ALLOC:
+		event->op = LOG_ALLOC;
+		return true;
+	case EXT_FREE:
+		event->op = LOG_FREE;
+		return true;
+	case EXT_REALLOC:
+		ck_assert_uint_le(cells[1].clock, cells[0].clock);
+		event->op = LOG_REALLOC;
+		event->old = cells[1].word;
+		event->address = cells[2].word;
+		event->size = cells[2].clock;
+		return true;
+	default:
+		ck_assert_int_eq(record_ext(word), EXT_PAD);
+		return false;
+	}
+}
+
+/* The next allocation, or false. */
+static bool read_event(struct reader *reader, struct log_event *event)
+{
+	uint64_t mask = g_mini.hello.ring_cells - 1;
+
+	ck_assert_uint_lt(reader->slot->head, g_mini.hello.ring_cells);
+	while (reader->next < reader->slot->head) {
+		const struct record *cells = &reader->ring[reader->next & mask];
+		uint64_t word = cells->word;
+
+		reader->next += record_kind(word) == RECORD_EXT
+					? 1 + record_ext_cells(word)
+					: 1;
+		ck_assert_uint_le(reader->next, reader->slot->head);
+		ck_assert_uint_ge(cells->clock, reader->last_clock);
+		reader->last_clock = cells->clock;
+		if (decode(cells, event))
+			return true;
+	}
+	return false;
+}
+
+static bool skip_mark(struct reader *reader)
+{
+	struct log_event event;
+
+	while (read_event(reader, &event))
+		if (event.op == LOG_ALLOC && event.size == MARK_BYTES)
+			return read_event(reader, &event);
+	return false;
+}
+
+/* False if the marks of this thread are not in this ring. */
+static bool check_ring(uint32_t index, const struct log_thread *log)
+{
+	struct reader reader = reader_of(index);
+	struct log_event event;
+	uint64_t i;
+
+	if (reader.slot->tid != (int32_t)log->tid || !skip_mark(&reader))
+		return false;
+	for (i = 0; i < log->count; i++) {
+		const struct log_event *said = &log->event[i];
+
+		ck_assert(read_event(&reader, &event));
+		ck_assert_msg(event.op == said->op &&
+				      event.address == said->address &&
+				      event.size == said->size &&
+				      event.old == said->old,
+			      "event %lu: said %lu %lx %lu, recorded %lu %lx "
+			      "%lu",
+			      i, said->op, said->address, said->size, event.op,
+			      event.address, event.size);
+	}
+	ck_assert(read_event(&reader, &event));
+	ck_assert_uint_eq(event.size, MARK_BYTES);
+	return true;
+}
+
+static void check_logs(void)
+{
+	unsigned int thread, found = 0;
+	uint32_t i;
+
+	for (thread = 0; thread < LOG_THREADS; thread++) {
+		const struct log_thread *log = &g_log->thread[thread];
+
+		if (!log->tid)
+			continue;
+		for (i = 0; i < g_mini.hello.slot_count; i++)
+			if (mini_slot(&g_mini, i)->claims && check_ring(i, log))
+				break;
+		ck_assert_msg(i < g_mini.hello.slot_count,
+			      "thread %u is nowhere", thread);
+		found++;
+	}
+	ck_assert_uint_gt(found, 0);
+}
+
+/* --- running a victim ------------------------------------------------------
+ */
+
+static void make_log(void)
+{
+	strcpy(g_log_path, "/tmp/test_alloc-XXXXXX");
+	close(mkstemp(g_log_path));
+	g_log = log_map(g_log_path);
+}
+
+static void run(const struct run *run, const char *preload,
+		struct wire_reply settings)
+{
+	char *argv[5] = { (char *)mini_build_path(run->victim) };
+	char libraries[1024];
+	int i = 1, status;
+	pid_t pid;
+
+	make_log();
+	if (run->action)
+		argv[i++] = (char *)run->action;
+	argv[i++] = g_log_path;
+	argv[i++] = (char *)run->count;
+	snprintf(libraries, sizeof(libraries), "%s %s",
+		 mini_build_path("libperfrec_preload.so"), preload);
+	setenv("PERFREC_RSEQ", run->rseq ? run->rseq : "on", 1);
+	setenv("PERFREC_RING_KB", "16384", 1);
+	mini_collector_start(&g_mini);
+	mini_collector_want_all(&g_mini);
+	pid = mini_spawn(&g_mini, libraries, argv);
+	settings.on_full = run->on_full;
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	ck_assert_uint_eq(g_mini.hello.instrumented, 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "%s ended with status %x", run->victim,
+		      status);
+}
+
+static void clean(void)
+{
+	mini_collector_stop(&g_mini);
+	munmap(g_log, sizeof(*g_log));
+	unlink(g_log_path);
+}
+
+#define EXACT ((struct wire_reply){ .alloc = WIRE_ALLOC_EXACT })
+
+static const struct run g_exact[] = {
+	{ "tests/shim/alloc_victim", "family", NULL, "on", 0 },
+	{ "tests/shim/alloc_victim", "family", NULL, "off", 0 },
+	{ "tests/shim/alloc_victim", "threads", "10000", "on", 0 },
+	{ "tests/shim/alloc_victim", "threads", "2000", "off", 0 },
+	{ "tests/shim/alloc_victim", "fork", NULL, "on", 0 },
+	{ "tests/shim/alloc_victim", "outlive", NULL, "on", 0 },
+	{ "tests/shim/alloc_cxx_victim", NULL, NULL, "on", 0 },
+	{ "tests/shim/alloc_cxx_victim", NULL, NULL, "off", 0 },
+};
+
+START_TEST(exact_is_what_was_done)
+{
+	run(&g_exact[_i], "", EXACT);
+	check_logs();
+	clean();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("alloc");
+	TCase *tcase = tcase_create("alloc");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, exact_is_what_was_done, 0,
+			    sizeof(g_exact) / sizeof(g_exact[0]));
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
