@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/calibrate.h"
 
+#include <signal.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "collector/clock_sync.h"
+#include "collector/collect_options.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record.h"
@@ -50,4 +53,41 @@ double calibrate_span_ns(bool ticks)
 		least = MIN(least, clock_boottime_ns() - start);
 	}
 	return (double)least / SPANS;
+}
+
+#define SAMPLES 50
+
+static char g_stack[STACK_BYTES_MAX];
+static volatile uint32_t g_stack_bytes;
+
+static void take_sample(int number)
+{
+	static char copy[STACK_BYTES_MAX];
+
+	(void)number;
+	memcpy(copy, g_stack, MIN(g_stack_bytes, sizeof(copy)));
+	__asm__ volatile("" : : "r"(copy) : "memory");
+}
+
+double calibrate_sample_ns(uint32_t stack_bytes)
+{
+	struct sigaction sample = { .sa_handler = take_sample }, before;
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	uint64_t least = UINT64_MAX;
+	int round, i;
+
+	g_stack_bytes = stack_bytes;
+	if (sigaction(SIGPROF, &sample, &before) < 0)
+		return 0;
+	for (round = 0; round < ROUNDS; round++) {
+		uint64_t start = clock_boottime_ns();
+
+		for (i = 0; i < SAMPLES; i++)
+			raise(SIGPROF);
+		least = MIN(least, clock_boottime_ns() - start);
+	}
+	/* Takes away what is pending, should it have been blocked. */
+	sigaction(SIGPROF, &ignore, NULL);
+	sigaction(SIGPROF, &before, NULL);
+	return (double)least / SAMPLES;
 }

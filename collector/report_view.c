@@ -457,13 +457,32 @@ static void add_peak(struct table *table, uint32_t to)
 	pprof_free(&peak);
 }
 
-static void add_columns(struct table *table)
+static void add_temporary(struct table *table, const struct summary *summary,
+			  uint32_t to)
+{
+	if (to == PPROF_NONE)
+		return;
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *from = &summary->functions[i];
+		struct pprof_row *row =
+			find_row(&table->rows, from->name, from->module);
+
+		if (!row)
+			continue;
+		row->self[to] = (int64_t)from->temporary_objects;
+		table->rows.sum[to] += row->self[to];
+	}
+}
+
+static void add_columns(struct table *table, const struct summary *summary)
 {
 	if (strcmp(table->options->view->name, "heap") != 0 ||
 	    table->options->stacks)
 		return;
 	pprof_rows_sort(&table->rows, PPROF_NONE, false);
 	add_peak(table, add_type(table->pprof, "peak_space", "bytes"));
+	add_temporary(table, summary,
+		      add_type(table->pprof, "temporary", "count"));
 }
 
 /* --- all of it ---------------------------------------------------------------
@@ -483,7 +502,8 @@ static int print_table(struct table *table, FILE *out)
 	return error;
 }
 
-static int print_pprof(struct table *table, FILE *out)
+static int print_pprof(struct table *table, const struct summary *summary,
+		       FILE *out)
 {
 	const struct report_view_options *options = table->options;
 	int error =
@@ -495,7 +515,7 @@ static int print_pprof(struct table *table, FILE *out)
 		log_err("out of memory");
 		return error;
 	}
-	add_columns(table);
+	add_columns(table, summary);
 	choose_columns(table);
 	drop_empty(table);
 	sort_rows(table);
@@ -512,7 +532,6 @@ int report_view_print(const struct summary *summary,
 	struct table table = { .options = options };
 	int error = pprof_read(options->dir, options->view->file, &table.pprof);
 
-	(void)summary;
 	if (error == -ENOENT)
 		log_err("'%s' has no %s: there is no %s in it (see perfrec "
 			"record %s)",
@@ -526,7 +545,7 @@ int report_view_print(const struct summary *summary,
 			options->view->file, options->view->what);
 		error = -EBADMSG;
 	} else {
-		error = print_pprof(&table, out);
+		error = print_pprof(&table, summary, out);
 	}
 	pprof_free(&table.pprof);
 	return error;

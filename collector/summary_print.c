@@ -82,6 +82,40 @@ static void print_head(const struct summary *summary, FILE *out)
 		totals->processes == 1 ? "" : "es");
 }
 
+static void print_cpu(const struct summary *summary, FILE *out)
+{
+	char time[SIZE_TEXT], samples[SIZE_TEXT];
+
+	if (!summary->totals.cpu_samples)
+		return;
+	fprintf(out,
+		"  CPU time   %s in %s sample%s (perfrec report --view cpu)\n",
+		size_format_ns(summary->totals.cpu_ns, time),
+		size_format_count(summary->totals.cpu_samples, samples),
+		plural(summary->totals.cpu_samples));
+}
+
+static void print_heap(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char blocks[SIZE_TEXT], bytes[SIZE_TEXT], peak[SIZE_TEXT];
+	char live[SIZE_TEXT], live_bytes[SIZE_TEXT];
+
+	if (!totals->allocs)
+		return;
+	fprintf(out,
+		"  allocated  %s%s block%s, %s; at most %s at once; not freed: "
+		"%s block%s, %s\n",
+		summary->estimates ? "about " : "",
+		size_format_count(totals->allocs, blocks),
+		plural(totals->allocs),
+		size_format_bytes(totals->alloc_bytes, bytes),
+		size_format_bytes(totals->peak_bytes, peak),
+		size_format_count(totals->live_blocks, live),
+		plural(totals->live_blocks),
+		size_format_bytes(totals->live_bytes, live_bytes));
+}
+
 static bool has_many_modules(const struct summary *summary)
 {
 	for (size_t i = 1; i < summary->function_count; i++)
@@ -163,6 +197,26 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 		   prefix, out);
 	print_loss(totals->unslotted_spans,
 		   "spans of threads that found no free slot", prefix, out);
+	print_loss(totals->dropped_allocs,
+		   "allocations: the ring was full (record with --on-full "
+		   "block, or a larger --ring-size)",
+		   prefix, out);
+	print_loss(totals->dropped_frees,
+		   "frees: the ring was full; so many blocks may seem to be in "
+		   "use that are not",
+		   prefix, out);
+	print_loss(totals->unslotted_allocs,
+		   "allocations of threads that found no free slot", prefix,
+		   out);
+	print_loss(totals->unslotted_frees,
+		   "frees of threads that found no free slot", prefix, out);
+	print_loss(totals->untracked_blocks,
+		   "blocks: too many were in use to follow them all; they are "
+		   "in what was allocated",
+		   prefix, out);
+	print_loss(totals->lost_cpu_samples,
+		   "samples of CPU time: there was no room for them", prefix,
+		   out);
 	print_loss(
 		totals->broken_rings,
 		"rings: the program overwrote them; what came before is kept",
@@ -182,7 +236,10 @@ static bool is_complete(const struct summary *summary)
 	const struct summary_totals *totals = &summary->totals;
 
 	return !totals->dropped_spans && !totals->truncated_spans &&
-	       !totals->unslotted_spans && !totals->broken_rings &&
+	       !totals->unslotted_spans && !totals->dropped_allocs &&
+	       !totals->dropped_frees && !totals->unslotted_allocs &&
+	       !totals->unslotted_frees && !totals->untracked_blocks &&
+	       !totals->lost_cpu_samples && !totals->broken_rings &&
 	       !totals->refused_programs && !totals->trace_stopped;
 }
 
@@ -222,6 +279,12 @@ static void print_oddities(const struct summary *summary, FILE *out)
 			"origin: their spans may be incomplete\n",
 			size_format_count(totals->mixed_contexts, count),
 			totals->mixed_contexts == 1 ? "" : "es");
+	if (totals->double_frees)
+		fprintf(out,
+			"  freed      %s block%s more than once: see \"double "
+			"free\" in the trace\n",
+			size_format_count(totals->double_frees, count),
+			plural(totals->double_frees));
 	if (totals->skipped_maps)
 		fprintf(out,
 			"  names      may be wrong where libraries took each "
@@ -325,38 +388,96 @@ static void print_advice(const struct summary *summary, FILE *out)
 
 static void print_cost(const struct summary *summary, FILE *out)
 {
+	const char *separator = "";
 	char time[SIZE_TEXT];
 
-	if (!summary->totals.spans)
+	if (!summary->cost_ns && !summary->totals.spans)
 		return;
-	fprintf(out,
-		"  own cost   %.1f ns a span, %s in all: %.1f %% of the %s\n",
-		summary->span_ns, size_format_ns(summary->cost_ns, time),
+	fputs("  own cost   ", out);
+	if (summary->totals.spans) {
+		fprintf(out, "%.1f ns a span", summary->span_ns);
+		separator = ", ";
+	}
+	if (summary->heap_record_ns > 0) {
+		fprintf(out, "%s%.1f ns an allocation or free", separator,
+			summary->heap_record_ns);
+		separator = ", ";
+	}
+	if (summary->sample_ns > 0)
+		fprintf(out, "%s%s a sample", separator,
+			size_format_ns((uint64_t)summary->sample_ns, time));
+	fprintf(out, ", %s in all: %.1f %% of the %s\n",
+		size_format_ns(summary->cost_ns, time),
 		100 * summary->cost_share,
 		summary->knows_cpu ? "CPU time" : "run");
-	if (summary->cost_share > COST_SHARE_HIGH)
+	if (summary->cost_share > COST_SHARE_HIGH && summary->totals.spans)
 		print_advice(summary, out);
 }
 
-/* Why there may be nothing at all, and what to do about it. A program without
- * hooks says no hello: it looks as one that has no use for LD_PRELOAD. */
+/* A program that has said no hello looks as one that has no use for
+ * LD_PRELOAD. */
+static void print_no_hooks(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	bool recorded = totals->processes &&
+			(summary->wants_cpu || summary->wants_alloc);
+
+	fputs("\n  No function of this program is instrumented, so there ",
+	      out);
+	if (totals->cpu_samples || totals->allocs)
+		fprintf(out,
+			"are no spans: see perfrec report --view %s%s%s.\n",
+			totals->cpu_samples ? "cpu" : "",
+			totals->cpu_samples && totals->allocs ? " and --view "
+							      : "",
+			totals->allocs ? "heap" : "");
+	else if (recorded)
+		fputs("are no spans,\n  and it ended before there was "
+		      "anything to sample.\n",
+		      out);
+	else
+		fputs("is nothing to see.\n", out);
+	fputs("  For spans rebuild it with\n", out);
+	fputs("      gcc -g -finstrument-functions ...\n"
+	      "      clang -g -finstrument-functions-after-inlining ...\n",
+	      out);
+	if (!totals->processes)
+		fputs("  If it is: linked statically or set-user-ID, it does "
+		      "not load perfrec's library.\n",
+		      out);
+}
+
+/* Why there may be no spans, and what to do about it. */
 static void print_notes(const struct summary *summary, FILE *out)
 {
 	if (summary->totals.spans || summary->totals.refused_programs)
 		return;
 	if (!summary->instrumented)
-		fputs("\n  No function of this program is instrumented, so "
-		      "there is nothing to see. Rebuild it with\n"
-		      "      gcc -g -finstrument-functions ...\n"
-		      "      clang -g -finstrument-functions-after-inlining "
-		      "...\n"
-		      "  If it is: linked statically or set-user-ID, it does "
-		      "not load perfrec's library.\n",
-		      out);
+		print_no_hooks(summary, out);
 	else if (summary->filtered)
 		fputs("\n  Nothing is left of this program by --filter and "
 		      "--exclude.\n",
 		      out);
+}
+
+/* What to do with it. */
+static const char *file_hint(const char *name)
+{
+	static const struct {
+		const char *name, *hint;
+	} hints[] = {
+		{ "trace.pftrace", "open it in https://ui.perfetto.dev" },
+		{ "wall.pb.gz", "go tool pprof -http :0, or "
+				"https://www.speedscope.app" },
+		{ "cpu.pb.gz", "the same; perfrec report --view cpu" },
+		{ "heap.pb.gz", "the same; perfrec report --view heap" },
+		{ "span.pb.gz", "the same; perfrec report --view span" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
+		if (strcmp(hints[i].name, name) == 0)
+			return hints[i].hint;
+	return NULL;
 }
 
 static void print_files(const struct summary *summary, const char *dir,
@@ -372,12 +493,8 @@ static void print_files(const struct summary *summary, const char *dir,
 
 		fprintf(out, "  %9s  ", size_format_bytes(file->bytes, bytes));
 		text_out(file->name, out);
-		if (strcmp(file->name, "trace.pftrace") == 0)
-			fputs("  open it in https://ui.perfetto.dev", out);
-		else if (strcmp(file->name, "wall.pb.gz") == 0)
-			fputs("  go tool pprof -http :0, or "
-			      "https://www.speedscope.app",
-			      out);
+		if (file_hint(file->name))
+			fprintf(out, "  %s", file_hint(file->name));
 		fputc('\n', out);
 	}
 	fputs("             summary.json   perfrec report ", out);
@@ -390,10 +507,18 @@ int summary_print(struct summary *summary,
 {
 	summary_sort(summary, options->order);
 	print_head(summary, out);
+	print_cpu(summary, out);
+	print_heap(summary, out);
 	if (!is_complete(summary))
 		summary_print_losses(summary, "  lost       ", out);
-	else if (summary->totals.spans)
+	else if (summary->totals.spans || summary->totals.allocs ||
+		 summary->totals.cpu_samples)
 		fputs("  lost       nothing\n", out);
+	for (const char **note = summary->notes; *note; note++) {
+		fputs("  note       ", out);
+		text_out(*note, out);
+		fputc('\n', out);
+	}
 	print_oddities(summary, out);
 	print_cost(summary, out);
 	print_functions(summary, options, out);

@@ -49,6 +49,20 @@ static const struct number_field number_fields[] = {
 	TOTAL(skipped_maps),
 	TOTAL(waits),
 	TOTAL(wait_ns),
+	TOTAL(cpu_samples),
+	TOTAL(cpu_ns),
+	TOTAL(lost_cpu_samples),
+	TOTAL(allocs),
+	TOTAL(alloc_bytes),
+	TOTAL(peak_bytes),
+	TOTAL(live_blocks),
+	TOTAL(live_bytes),
+	TOTAL(dropped_allocs),
+	TOTAL(dropped_frees),
+	TOTAL(unslotted_allocs),
+	TOTAL(unslotted_frees),
+	TOTAL(untracked_blocks),
+	TOTAL(double_frees),
 	TOTAL(broken_rings),
 	TOTAL(refused_programs),
 	{ "cost", "total_ns", offsetof(struct summary, cost_ns) },
@@ -109,21 +123,21 @@ static int read_numbers(const json_t *document, struct summary *summary)
 	return 0;
 }
 
-static int read_command(const json_t *document, struct summary *summary)
+static int read_strings(const json_t *document, const char *name,
+			const char ***out)
 {
-	const json_t *command = json_object_get(document, "command");
+	const json_t *list = json_object_get(document, name);
 	const json_t *word;
 	size_t i;
 
-	summary->command =
-		calloc(json_array_size(command) + 1, sizeof(*summary->command));
-	if (!summary->command)
+	*out = calloc(json_array_size(list) + 1, sizeof(**out));
+	if (!*out)
 		return -ENOMEM;
-	json_array_foreach(command, i, word)
+	json_array_foreach(list, i, word)
 	{
 		if (!json_is_string(word))
 			return -EBADMSG;
-		summary->command[i] = json_string_value(word);
+		(*out)[i] = json_string_value(word);
 	}
 	return 0;
 }
@@ -146,8 +160,24 @@ static int read_exit(const json_t *document, struct summary *summary)
 	return 0;
 }
 
+/* --alloc=auto is exact where something is instrumented. */
+static void read_metrics(const json_t *settings, bool all_instrumented,
+			 struct summary *summary)
+{
+	const char *alloc = "off";
+	uint64_t hz = 0;
+
+	(void)read_string(settings, "alloc", &alloc);
+	(void)read_number(settings, "cpu_hz", &hz);
+	summary->wants_alloc = strcmp(alloc, "off") != 0;
+	summary->wants_cpu = hz;
+	summary->estimates = strcmp(alloc, "sampled") == 0 ||
+			     (strcmp(alloc, "auto") == 0 && !all_instrumented);
+}
+
 static void read_flags(const json_t *document, struct summary *summary)
 {
+	bool all_instrumented = true;
 	const json_t *settings = json_object_get(document, "settings");
 	const json_t *processes = json_object_get(document, "processes");
 	const json_t *process;
@@ -166,13 +196,16 @@ static void read_flags(const json_t *document, struct summary *summary)
 			summary->running = true;
 		if (json_is_true(json_object_get(process, "instrumented")))
 			summary->instrumented = true;
+		else
+			all_instrumented = false;
 	}
+	read_metrics(settings, all_instrumented, summary);
 }
 
 static int read_functions(const json_t *document, struct summary *summary)
 {
 	const json_t *functions = json_object_get(document, "functions");
-	const json_t *function;
+	json_t *function;
 	size_t i;
 
 	summary->functions = calloc(json_array_size(functions) + 1,
@@ -184,11 +217,14 @@ static int read_functions(const json_t *document, struct summary *summary)
 		struct summary_function *to = &summary->functions[i];
 
 		to->name = to->module = "";
+		to->document = function;
 		if (read_string(function, "name", &to->name) ||
 		    read_string(function, "module", &to->module) ||
 		    read_number(function, "calls", &to->calls) ||
 		    read_number(function, "self_ns", &to->self_ns) ||
-		    read_number(function, "total_ns", &to->total_ns))
+		    read_number(function, "total_ns", &to->total_ns) ||
+		    read_number(function, "temporary_objects",
+				&to->temporary_objects))
 			return -EBADMSG;
 	}
 	summary->function_count = json_array_size(functions);
@@ -230,11 +266,15 @@ static int read_document(json_t *document, struct summary *summary)
 	    read_string(totals, "trace_stopped",
 			&summary->totals.trace_stopped) ||
 	    read_real(cost, "span_ns", &summary->span_ns) ||
+	    read_real(cost, "heap_record_ns", &summary->heap_record_ns) ||
+	    read_real(cost, "sample_ns", &summary->sample_ns) ||
 	    read_real(cost, "share", &summary->cost_share) ||
 	    read_exit(document, summary))
 		return -EBADMSG;
 	read_flags(document, summary);
-	error = read_command(document, summary);
+	error = read_strings(document, "command", &summary->command);
+	if (!error)
+		error = read_strings(document, "notes", &summary->notes);
 	if (!error)
 		error = read_functions(document, summary);
 	if (!error)
@@ -316,6 +356,7 @@ void summary_free(struct summary **summary)
 		return;
 	json_decref(dead->document);
 	free(dead->command);
+	free(dead->notes);
 	free(dead->functions);
 	free(dead->files);
 	free(dead);
@@ -361,14 +402,9 @@ static json_t *first_functions(const struct summary *summary, size_t count)
 	json_t *functions = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		const struct summary_function *f = &summary->functions[i];
-		json_t *function = json_pack(
-			"{s:s, s:s, s:I, s:I, s:I}", "name", f->name, "module",
-			f->module, "calls", (json_int_t)f->calls, "self_ns",
-			(json_int_t)f->self_ns, "total_ns",
-			(json_int_t)f->total_ns);
+		json_t *function = summary->functions[i].document;
 
-		if (json_array_append_new(functions, function)) {
+		if (json_array_append(functions, function)) {
 			json_decref(functions);
 			return NULL;
 		}

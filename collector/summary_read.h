@@ -14,7 +14,9 @@
 
 struct summary_function {
 	const char *name, *module; /* path of the module */
+	void *document; /* where it stands in the summary's */
 	uint64_t calls, self_ns, total_ns;
+	uint64_t temporary_objects; /* freed before another one was made */
 };
 
 struct summary_file {
@@ -33,6 +35,14 @@ struct summary_totals {
 	uint64_t mixed_contexts; /* switches that could not be followed */
 	uint64_t skipped_maps; /* changes of the load map likewise */
 	uint64_t waits, wait_ns; /* the program's for the collector */
+	uint64_t cpu_samples, cpu_ns; /* and the CPU time they stand for */
+	uint64_t lost_cpu_samples; /* no room for them */
+	uint64_t allocs, alloc_bytes, peak_bytes; /* of one process */
+	uint64_t live_blocks, live_bytes; /* not freed at the end */
+	uint64_t dropped_allocs, dropped_frees; /* the ring was full */
+	uint64_t unslotted_allocs, unslotted_frees; /* no room for a thread */
+	uint64_t untracked_blocks; /* no memory to follow them */
+	uint64_t double_frees;
 	uint64_t broken_rings;
 	uint64_t refused_programs; /* not recorded; the log says why */
 	const char *trace_stopped; /* NULL, or why */
@@ -47,9 +57,13 @@ struct summary {
 	bool attached; /* to a daemon, which learns no exit status */
 	bool running; /* some process was, when the recording ended */
 	bool instrumented; /* some process was */
+	bool estimates; /* allocations were sampled, or some */
+	bool wants_cpu, wants_alloc; /* as --cpu, --alloc */
 	bool filtered; /* by --filter or --exclude */
 	struct summary_totals totals;
+	const char **notes; /* sentences; ends with a NULL */
 	double span_ns; /* perfrec's cost of one span */
+	double heap_record_ns, sample_ns; /* and of others; 0: none were made */
 	uint64_t cost_ns; /* of all of them */
 	double cost_share; /* of the run: 0 to 1 */
 	size_t function_count;

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/calibrate.h"
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
 #include "collector/metric_options.h"
@@ -246,6 +247,8 @@ static json_t *totals(const struct recording *recording,
 		{ "wait_ns", sum->wait_ns },
 		{ "broken_rings", sum->broken_rings },
 		{ "refused_programs", sum->refused_programs },
+		{ "cpu_samples", recording->sampled.count },
+		{ "cpu_ns", recording->sampled.ns },
 		{ "lost_cpu_samples", sum->lost_cpu_samples },
 		{ "trace_bytes", files->trace_bytes },
 		{ "trace_events", sum->trace_events },
@@ -263,19 +266,58 @@ static json_t *totals(const struct recording *recording,
 	return object;
 }
 
+/* --alloc=auto is exact where something is instrumented. */
+static bool is_exact(const struct recording *recording)
+{
+	const struct process_entry *entry;
+
+	if (recording->options->alloc != ALLOC_AUTO)
+		return recording->options->alloc == ALLOC_EXACT;
+	for (entry = recording->processes; entry; entry = entry->next)
+		if (entry->instrumented)
+			return true;
+	return false;
+}
+
+/* What was recorded of the heap costs half a span each: a clock and a cell.
+ * Where blocks are sampled only the samples count. */
+static double heap_cost(const struct recording *recording, double record_ns,
+			double sample_ns)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+	double frees = (double)(sum->frees + sum->foreign + sum->inherited +
+				sum->late + sum->doubled);
+
+	if (!is_exact(recording))
+		return sample_ns * (double)sum->alloc_bytes /
+		       (double)MAX(recording->options->alloc_period, 1u);
+	return record_ns * ((double)sum->allocs + frees);
+}
+
 /* The share is of the CPU time of the programs, where that is known: hooks
  * run on all threads at once. */
 static json_t *cost(const struct recording *recording, uint64_t wall_ns)
 {
 	const struct command_end *end = &recording->command_end;
 	double total = recording->span_ns * (double)recording->totals.spans;
+	double record_ns = 0, sample_ns = 0, samples;
 	double run =
 		(double)(end->known ? end->user_ns + end->sys_ns : wall_ns);
 
+	samples = (double)recording->sampled.count;
+	if (samples > 0 ||
+	    (recording->totals.heap.allocs && !is_exact(recording)))
+		sample_ns =
+			calibrate_sample_ns(recording->options->stack_bytes);
+	if (recording->totals.heap.allocs && is_exact(recording))
+		record_ns = recording->span_ns / 2;
+	total += samples * sample_ns +
+		 heap_cost(recording, record_ns, sample_ns);
 	run = MAX(run, total);
-	return json_pack("{s:f, s:o, s:f}", "span_ns", recording->span_ns,
-			 "total_ns", number((uint64_t)total), "share",
-			 run > 0 ? total / run : 0.0);
+	return json_pack(
+		"{s:f, s:f, s:f, s:o, s:f}", "span_ns", recording->span_ns,
+		"heap_record_ns", record_ns, "sample_ns", sample_ns, "total_ns",
+		number((uint64_t)total), "share", run > 0 ? total / run : 0.0);
 }
 
 static json_t *thread(const struct thread_entry *entry)
@@ -377,6 +419,12 @@ static json_t *files_list(const struct recording_files *files)
 	if (files->profile_name)
 		json_array_append_new(
 			list, file(files->profile_name, files->profile_bytes));
+	if (files->heap_profile_bytes)
+		json_array_append_new(list, file(HEAP_PROFILE_NAME,
+						 files->heap_profile_bytes));
+	if (files->heap_peak_bytes)
+		json_array_append_new(
+			list, file(HEAP_PEAK_NAME, files->heap_peak_bytes));
 	return list;
 }
 

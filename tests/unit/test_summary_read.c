@@ -204,6 +204,47 @@ START_TEST(summary_print_tells_the_run_and_its_functions)
 }
 END_TEST
 
+START_TEST(summary_print_tells_of_cpu_time_and_memory)
+{
+	static const char metrics[] =
+		"{\"perfrec\":{},\"totals\":{\"processes\":1,"
+		"\"cpu_samples\":1234,\"cpu_ns\":2500000000,"
+		"\"lost_cpu_samples\":3,\"allocs\":1,\"alloc_bytes\":2048,"
+		"\"peak_bytes\":1024,\"live_blocks\":2,\"live_bytes\":7,"
+		"\"dropped_allocs\":4,\"dropped_frees\":5,"
+		"\"double_frees\":1},"
+		"\"notes\":[\"some\\u001b[31m trouble\"],"
+		"\"cost\":{\"total_ns\":5000,\"heap_record_ns\":9.5,"
+		"\"sample_ns\":1500,\"share\":0.25},"
+		"\"settings\":{\"alloc\":\"auto\",\"cpu_hz\":99},"
+		"\"processes\":[{\"ended\":\"exit\"}]}";
+	struct summary *summary;
+	char *text;
+
+	ck_assert_int_eq(read_text(metrics, &summary), 0);
+	text = print(summary, 0);
+	ck_assert_has(text, "CPU time   2.50 s in 1,234 samples");
+	ck_assert_has(text, "allocated  about 1 block, 2.00 KiB; at most 1.00 "
+			    "KiB at once; not freed: 2 blocks, 7 B\n");
+	ck_assert_has(text, "lost       4 allocations: the ring was full");
+	ck_assert_has(text, "lost       5 frees: the ring was full; so many");
+	ck_assert_has(text, "lost       3 samples of CPU time");
+	ck_assert_has(text, "freed      1 block more than once");
+	ck_assert_has(text, "note       some?[31m trouble\n");
+	ck_assert_has(text, "own cost   9.5 ns an allocation or free, 1.50 us "
+			    "a sample, 5.00 us in all: 25.0 %");
+	ck_assert_has(text, "so there are no spans: see perfrec report --view "
+			    "cpu and --view heap.\n");
+	free(text);
+	/* All of it, where all is instrumented. */
+	summary->estimates = false;
+	text = print(summary, 0);
+	ck_assert_has(text, "allocated  1 block,");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
 START_TEST(summary_print_of_an_unknown_end_claims_nothing)
 {
 	static const char attached[] =
@@ -321,6 +362,7 @@ int main(void)
 	tcase_add_test(read,
 		       summary_write_json_keeps_all_but_the_cut_functions);
 	tcase_add_test(show, summary_print_tells_the_run_and_its_functions);
+	tcase_add_test(show, summary_print_tells_of_cpu_time_and_memory);
 	tcase_add_test(show, summary_print_of_an_unknown_end_claims_nothing);
 	tcase_add_test(show,
 		       summary_print_when_hooks_cost_much_says_what_to_exclude);
