@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_annotate - what perfrec.h leaves in the arena, byte for byte: rings and
+ * sites are read here without any code of the shim or the collector, and
+ * written out as text, a line for each record.
+ */
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/atomic.h"
+#include "shared/record_ext.h"
+#include "shared/site_shm.h"
+#include "tests/shim/mini_collector.h"
+
+static struct mini_collector g_mini;
+static char g_out[1 << 16];
+static size_t g_length;
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_length += (size_t)vsnprintf(
+		g_out + g_length, sizeof(g_out) - g_length, format, arguments);
+	va_end(arguments);
+	ck_assert_uint_lt(g_length, sizeof(g_out));
+}
+
+/* --- sites ------------------------------------------------------------------
+ */
+
+static const struct site_shm *site(uint32_t id)
+{
+	const char *base = (const char *)g_mini.page;
+	uint32_t offset = ((const uint32_t *)(base + ARENA_SITES))[id];
+
+	ck_assert_msg(offset, "id %u has no entry", id);
+	ck_assert_uint_le(offset, SITE_BYTES - sizeof(struct site_shm));
+	return (const struct site_shm *)(base + ARENA_SITE_BYTES + offset - 1);
+}
+
+/* Text 0 to 5, or key 6 and up. */
+static const char *site_text(uint32_t id, uint32_t which)
+{
+	const char *text = (const char *)(site(id) + 1);
+
+	while (which--)
+		text += strlen(text) + 1;
+	return text;
+}
+
+static uint32_t find_site(const char *name)
+{
+	uint32_t id;
+
+	for (id = 1; id <= g_mini.page->site_count; id++)
+		if (!strcmp(site_text(id, 0), name))
+			return id;
+	ck_abort_msg("no site is called %s", name);
+	return 0;
+}
+
+static void say_track(uint64_t track)
+{
+	uint32_t id;
+
+	for (id = 1; id <= g_mini.page->site_count; id++)
+		if (site(id)->kind == SITE_TRACK && site(id)->track == track) {
+			say("<%s>", site_text(id, 0));
+			return;
+		}
+	if (track >> 62 == 1)
+		say("<made %u>", (unsigned int)track);
+	else
+		say("<%lld>", (long long)track);
+}
+
+/* --- records ----------------------------------------------------------------
+ */
+
+static uint32_t cells_of(uint32_t bytes)
+{
+	return (bytes + 15) / 16;
+}
+
+/* The first bytes of a text; the rest of its last cell must be zero. */
+static const struct record *say_text(const struct record *cell, uint32_t bytes)
+{
+	const char *text = (const char *)cell;
+	uint32_t i, end = cells_of(bytes) * 16;
+
+	for (i = 0; i < bytes && i < 20; i++)
+		say(text[i] >= ' ' ? "%c" : "\\%d", text[i]);
+	for (i = bytes; i < end; i++)
+		ck_assert_int_eq(text[i], 0);
+	return cell + cells_of(bytes);
+}
+
+static void say_args(const struct record *cell, uint32_t count,
+		     const struct record *end, uint32_t of)
+{
+	static const char types[] = "-bIUDPS";
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		struct note_arg arg;
+
+		memcpy(&arg, cell++, sizeof(arg));
+		say(" ");
+		if (arg.key_bytes)
+			cell = say_text(cell, arg.key_bytes);
+		else
+			say("%s", site_text(of, 6 + i));
+		ck_assert_uint_le(arg.type, NOTE_STRING);
+		say("=%c", types[arg.type]);
+		if (arg.type == NOTE_STRING) {
+			say("%u/%llu%s:", arg.text_bytes,
+			    (unsigned long long)arg.value,
+			    arg.cut ? "cut" : "");
+			cell = say_text(cell, arg.text_bytes);
+		} else {
+			ck_assert_uint_eq(arg.text_bytes + arg.cut, 0);
+			say("%llx", (unsigned long long)arg.value);
+		}
+	}
+	ck_assert_ptr_eq(cell, end);
+}
+
+/* The record that the prefix before @cell belongs to. */
+static uint32_t site_behind(const struct record *cell)
+{
+	while (record_kind(cell->word) == RECORD_EXT &&
+	       record_ext(cell->word) < EXT_INSTANT)
+		cell += 1 + record_ext_cells(cell->word);
+	return record_kind(cell->word) == RECORD_EXT
+		       ? record_ext_value(cell->word)
+		       : (uint32_t)record_payload(cell->word);
+}
+
+static void say_flows(const struct record *cell, uint32_t count)
+{
+	say("flows");
+	for (; count; count--, cell++)
+		say(" %llu%s", (unsigned long long)cell->word,
+		    cell->clock ? "!" : "");
+}
+
+static void say_track_record(const struct record *cell)
+{
+	struct note_track track;
+
+	memcpy(&track, cell, sizeof(track));
+	say_track(track.track);
+	say(" in ");
+	say_track(track.parent);
+	say(" rank %d ", track.rank);
+	cell = say_text(cell + 2, track.name_bytes);
+	say(": ");
+	say_text(cell, track.description_bytes);
+}
+
+static void say_ext(const struct record *cell)
+{
+	uint32_t value = record_ext_value(cell->word);
+	uint32_t cells = record_ext_cells(cell->word);
+	const struct record *data = cell + 1, *end = data + cells;
+
+	switch ((int)record_ext(cell->word)) {
+	case EXT_ARGS:
+		say("args");
+		say_args(data, value, end, site_behind(end));
+		break;
+	case EXT_NAME:
+		say("name ");
+		ck_assert_ptr_eq(say_text(data, value), end);
+		break;
+	case EXT_FLOWS:
+		ck_assert_uint_eq(cells, value);
+		say_flows(data, value);
+		break;
+	case EXT_CORRELATION:
+		say("correlation %llu", (unsigned long long)data->word);
+		break;
+	case EXT_AT:
+		say("at %lld", (long long)data->word);
+		break;
+	case EXT_INSTANT:
+		say("instant %s", site_text(value, 0));
+		break;
+	case EXT_COUNTER:
+		say("counter %s %llx", site_text(value, 0),
+		    (unsigned long long)data->word);
+		break;
+	case EXT_ASYNC_BEGIN:
+	case EXT_ASYNC_END:
+	case EXT_ASYNC_INSTANT:
+		say("async %s %s ",
+		    record_ext(cell->word) == EXT_ASYNC_BEGIN ? "begin"
+		    : record_ext(cell->word) == EXT_ASYNC_END ? "end"
+							      : "instant",
+		    site_text(value, 0));
+		say_track(data->word);
+		say(" %llx", (unsigned long long)data->clock);
+		break;
+	case EXT_STATE:
+		say("state %s ", site_text(value, 0));
+		say_track(data->word);
+		say(" %llu", (unsigned long long)data->clock);
+		break;
+	case EXT_TRACK:
+		say("track ");
+		say_track_record(data);
+		break;
+	default:
+		ck_abort_msg("ext %u", (unsigned int)record_ext(cell->word));
+	}
+	say("\n");
+}
+
+static void say_ring(uint32_t slot)
+{
+	const struct record *ring = mini_ring(&g_mini, slot);
+	uint64_t head = mini_slot(&g_mini, slot)->head, i;
+
+	for (i = 0; i < head; i++) {
+		const struct record *cell = &ring[i];
+
+		switch ((int)record_kind(cell->word)) {
+		case RECORD_BEGIN:
+			say("begin %s\n",
+			    site_text((uint32_t)record_payload(cell->word), 0));
+			break;
+		case RECORD_END:
+			say("end %s\n",
+			    site_text((uint32_t)record_payload(cell->word), 0));
+			break;
+		case RECORD_EXT:
+			say_ext(cell);
+			i += record_ext_cells(cell->word);
+			break;
+		case RECORD_PAUSED:
+			say("paused %llu\n",
+			    (unsigned long long)record_payload(cell->word));
+			break;
+		default:
+			say("kind %u\n", (unsigned int)record_kind(cell->word));
+		}
+	}
+}
+
+/* --- running ----------------------------------------------------------------
+ */
+
+static pid_t begin_victim(const char *name)
+{
+	char *argv[] = { (char *)mini_build_path("tests/shim/annotate_victim"),
+			 (char *)name, NULL };
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
+	pid_t pid;
+
+	g_length = 0;
+	g_out[0] = '\0';
+	setenv("PERFREC_RING_KB", "64", 1);
+	setenv("PERFREC_SLOTS", "8", 1);
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	return pid;
+}
+
+static void end_victim(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+
+static void expect(const char *name, const char *expected)
+{
+	end_victim(begin_victim(name));
+	say_ring(0);
+	ck_assert_str_eq(g_out, expected);
+}
+
+START_TEST(annotate_spans)
+{
+	expect("spans", "begin scope\n"
+			"begin begun\n"
+			"end begun\n"
+			"instant instant\n"
+			"end scope\n");
+	ck_assert_str_eq(site_text(find_site("scope"), 3), "spans");
+	ck_assert_ptr_nonnull(
+		strstr(site_text(find_site("scope"), 2), "annotate_victim.c"));
+	ck_assert_uint_gt(site(find_site("begun"))->line,
+			  site(find_site("scope"))->line);
+	ck_assert_uint_eq(g_mini.hello.instrumented, 1);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_scalars)
+{
+	expect("scalars",
+	       "args bool=b1 int=I8000000000000000 uint=Uffffffffffffffff "
+	       "double=D8000000000000000 pointer=P1234\n"
+	       "begin scalars\n"
+	       "args small=Iffffffffffffffff\n"
+	       "instant one\n"
+	       "end scalars\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_texts)
+{
+	expect("texts",
+	       "args empty=S0/0: null=S0/0: 15=S15/15:123456789012345 "
+	       "16=S16/16:1234567890123456 17=S17/17:12345678901234567 "
+	       "nul=S3/3:a\\0b no bytes=S0/0: last=I7\n"
+	       "instant texts\n"
+	       /* as a ring of 64 KiB takes no more in one piece */
+	       "args cut=S2048/5000cut:xxxxxxxxxxxxxxxxxxxx\n"
+	       "instant long\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_extras)
+{
+	expect("extras", "name dynamic\n"
+			 "flows 5 6!\n"
+			 "correlation 7\n"
+			 "args own=I2 key=I1 ?=S1/1:v\n"
+			 "begin static\n"
+			 "args result=Iffffffffffffffff\n"
+			 "end static\n"
+			 "at -1\n"
+			 "instant at\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_counters)
+{
+	const struct site_shm *entry;
+
+	expect("counters", "counter ints 1\n"
+			   "counter ints 7fffffffffffffff\n"
+			   "counter ints 7fffffffffffffff\n"
+			   "counter ints 8000000000000000\n"
+			   "counter ints 0\n"
+			   "counter doubles 4000000000000000\n"
+			   "at -9\n"
+			   "counter doubles 3fe0000000000000\n");
+	entry = site(find_site("ints"));
+	ck_assert_uint_eq(entry->kind, SITE_COUNTER);
+	ck_assert_uint_eq(entry->unit, UNIT_BYTES);
+	ck_assert_uint_eq(entry->flags, SITE_INCREMENTAL);
+	entry = site(find_site("doubles"));
+	ck_assert_uint_eq(entry->unit, UNIT_CUSTOM);
+	ck_assert_str_eq(site_text(find_site("doubles"), 4), "widgets");
+	ck_assert_uint_eq(entry->flags, SITE_DOUBLE | SITE_OF_THREAD);
+	ck_assert_int_eq(entry->multiplier, 10);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_tracks)
+{
+	const struct site_shm *parent, *child;
+
+	expect("tracks", "args n=I1\n"
+			 "async begin job <child> 8000000000000001\n"
+			 "track <made 1> in <parent> rank 9 made: run time\n"
+			 "async instant step <made 1> 0\n"
+			 "async end job <child> 8000000000000001\n"
+			 "state red <light> 0\n"
+			 "state end <light> 1\n"
+			 "async instant in a cycle <a> 0\n");
+	parent = site(find_site("parent"));
+	child = site(find_site("child"));
+	ck_assert_uint_eq(parent->parent, TRACK_PROCESS);
+	ck_assert_uint_eq(parent->order, ORDER_EXPLICIT);
+	ck_assert_str_eq(site_text(find_site("parent"), 5), "all of it");
+	ck_assert_uint_eq(child->parent, parent->track);
+	ck_assert_uint_eq(child->merge, MERGE_NONE);
+	ck_assert_int_eq(child->rank, -3);
+	ck_assert_uint_eq(site(find_site("light"))->track_kind, TRACK_STATES);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_bad_input)
+{
+	const char *args = g_out;
+	int values = 0;
+
+	end_victim(begin_victim("bad_input"));
+	say_ring(0);
+	ck_assert_int_eq(strncmp(g_out,
+				 "begin bad_input\nend bad_input\n"
+				 "end bad_input\nargs k=U0 k=U1 ",
+				 strlen("begin bad_input\nend bad_input\n"
+					"end bad_input\nargs k=U0 k=U1 ")),
+			 0);
+	while ((args = strstr(args, " k=U"))) {
+		values++;
+		args++;
+	}
+	ck_assert_int_eq(values, NOTE_ARGS_MAX);
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_notes,
+			  1000 - NOTE_ARGS_MAX);
+	ck_assert_ptr_nonnull(strstr(g_out, "instant none\n"));
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_pause_is_of_whole_spans)
+{
+	expect("paused", "async begin over the pause <child> 4\n"
+			 "begin over the pause\n"
+			 "async end over the pause <child> 4\n"
+			 "end over the pause\n"
+			 "paused 1\n"
+			 "begin after\n"
+			 "end after\n");
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 1);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* Nested as they ran: nothing came between a begin and its arguments. */
+START_TEST(annotate_in_a_signal_handler)
+{
+	const char *at = g_out;
+	const char *one = "args text=S14/14:of some length\n"
+			  "begin interrupted\n"
+			  "args signal=Ia\n"
+			  "begin in the handler\n"
+			  "end in the handler\n"
+			  "end interrupted\n";
+	int i;
+
+	end_victim(begin_victim("handler"));
+	say_ring(0);
+	for (i = 0; i < 100; i++) {
+		ck_assert_int_eq(strncmp(at, one, strlen(one)), 0);
+		at += strlen(one);
+	}
+	ck_assert_str_eq(at, "");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_in_children)
+{
+	end_victim(begin_victim("forks"));
+	say_ring(0);
+	/* Kind 8: FORKING. */
+	ck_assert_str_eq(g_out, "begin across fork\nkind 8\n"
+				"end across fork\n");
+	g_length = 0;
+	say_ring(1);
+	/* Kind 7: FORK. The child's end has no begin: replay withholds it. */
+	ck_assert_str_eq(g_out, "kind 7\ninstant child\nend across fork\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_before_main_and_after_exit)
+{
+	setenv("EARLY", "1", 1);
+	end_victim(begin_victim("lives"));
+	unsetenv("EARLY");
+	say_ring(0);
+	ck_assert_str_eq(g_out, "instant before main\ninstant at exit\n");
+	g_length = 0;
+	say_ring(1);
+	/* Whether the thread's own record of its end is before it is not
+	 * asked here. */
+	ck_assert_ptr_nonnull(strstr(g_out, "args used=I1\n"
+					    "instant destructor\n"));
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+static struct categories_shm *categories(void)
+{
+	return (struct categories_shm *)((char *)g_mini.page +
+					 ARENA_CATEGORIES);
+}
+
+/* The list is there before the first site is decided: hello is answered later.
+ */
+static void expect_categories(const char *list, const char *expected)
+{
+	char *argv[] = { (char *)mini_build_path("tests/shim/annotate_victim"),
+			 "categories", NULL };
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
+	pid_t pid;
+
+	g_length = 0;
+	g_out[0] = '\0';
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_HOLD);
+	strcpy(categories()->text, list);
+	categories()->changes = 2;
+	atom_store_rel(&g_mini.page->control, CONTROL_ON);
+	end_victim(pid);
+	say_ring(0);
+	ck_assert_str_eq(g_out, expected);
+	mini_collector_stop(&g_mini);
+}
+
+START_TEST(annotate_categories_are_chosen)
+{
+#define TWICE(text) text text
+#define DEBUG_LIVES "args lives=I0\ninstant net.debug\n"
+	setenv("PERFREC_RING_KB", "64", 1);
+	expect_categories("", TWICE("instant net\n" DEBUG_LIVES
+				    "instant db\ninstant none\n"));
+	setenv("OFF", "1", 1);
+	/* Its value is an abort(). */
+	expect_categories("net*,-net.debug", TWICE("instant net\n"));
+	expect_categories("-net.*", TWICE("instant net\ninstant db\n"
+					  "instant none\n"));
+	/* Exact beats glob, wherever it stands. */
+	expect_categories("-net.debug, *",
+			  TWICE("instant net\ninstant db\ninstant none\n"));
+	unsetenv("OFF");
+	expect_categories("net.debug,-*", TWICE(DEBUG_LIVES));
+	/* Later beats earlier. */
+	expect_categories("-n?t,n*", TWICE("instant net\n" DEBUG_LIVES));
+	expect_categories("debug.*", TWICE("instant debug.net\n"));
+	expect_categories(",,", TWICE("instant net\n" DEBUG_LIVES
+				      "instant db\ninstant none\n"));
+	expect_categories("nothing", "");
+}
+END_TEST
+
+START_TEST(annotate_categories_change)
+{
+	pid_t pid;
+	int status;
+
+	setenv("CHANGES", "1", 1);
+	pid = begin_victim("categories");
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert(WIFSTOPPED(status));
+	strcpy(categories()->text, "db");
+	categories()->changes = 2;
+	kill(pid, SIGCONT);
+	end_victim(pid);
+	unsetenv("CHANGES");
+	say_ring(0);
+	ck_assert_str_eq(g_out, "instant net\n" DEBUG_LIVES
+				"instant db\ninstant none\ninstant db\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* What finds no id is "more sites", and is counted. */
+START_TEST(annotate_without_ids)
+{
+	char *argv[] = { (char *)mini_build_path("tests/shim/annotate_victim"),
+			 "spans", NULL };
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
+	pid_t pid;
+
+	g_length = 0;
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_HOLD);
+	g_mini.page->site_count = SITES_MAX - 3; /* one is left */
+	atom_store_rel(&g_mini.page->control, CONTROL_ON);
+	end_victim(pid);
+	say_ring(0);
+	ck_assert_str_eq(g_out, "begin scope\nbegin more sites\n"
+				"end more sites\ninstant more sites\n"
+				"end scope\n");
+	ck_assert_uint_eq(g_mini.page->sites_lost, 2);
+	ck_assert_uint_eq(g_mini.page->site_count, SITES_MAX - 2);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+static void with_rseq(void)
+{
+	unsetenv("PERFREC_RSEQ");
+}
+
+static void without_rseq(void)
+{
+	setenv("PERFREC_RSEQ", "off", 1);
+}
+
+static TCase *all_tests(const char *name, SFun setup)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_add_unchecked_fixture(tcase, setup, NULL);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, annotate_spans);
+	tcase_add_test(tcase, annotate_scalars);
+	tcase_add_test(tcase, annotate_texts);
+	tcase_add_test(tcase, annotate_extras);
+	tcase_add_test(tcase, annotate_counters);
+	tcase_add_test(tcase, annotate_tracks);
+	tcase_add_test(tcase, annotate_bad_input);
+	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
+	tcase_add_test(tcase, annotate_in_a_signal_handler);
+	tcase_add_test(tcase, annotate_in_children);
+	tcase_add_test(tcase, annotate_before_main_and_after_exit);
+	tcase_add_test(tcase, annotate_categories_are_chosen);
+	tcase_add_test(tcase, annotate_categories_change);
+	tcase_add_test(tcase, annotate_without_ids);
+	return tcase;
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("annotate");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	setenv("PERFREC_QUIET", "1", 1);
+	suite_add_tcase(suite, all_tests("rseq", with_rseq));
+	suite_add_tcase(suite, all_tests("no rseq", without_rseq));
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
