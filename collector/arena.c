@@ -106,6 +106,7 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	arena->slot_count = hello->slot_count;
 	arena->ring_cells = hello->ring_cells;
 	pthread_mutex_init(&arena->lock, NULL);
+	orders_init(&arena->orders);
 	arena->slot = calloc(arena->slot_count, sizeof(*arena->slot));
 	address = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -144,6 +145,10 @@ static void count_unslotted(struct arena *arena)
 		atom_load_rlx(&page->unslotted_threads);
 	recording->totals.unslotted_spans +=
 		atom_load_rlx(&page->unslotted_spans);
+	recording->totals.heap.unslotted_allocs +=
+		atom_load_rlx(&page->unslotted_allocs);
+	recording->totals.heap.unslotted_frees +=
+		atom_load_rlx(&page->unslotted_frees);
 	pthread_mutex_unlock(&recording->lock);
 }
 
@@ -177,6 +182,7 @@ static void arena_free(struct arena *arena)
 	}
 	if (arena->page)
 		munmap(arena->page, arena->bytes);
+	orders_destroy(&arena->orders);
 	pthread_mutex_destroy(&arena->lock);
 	free(arena->slot);
 	free(arena);

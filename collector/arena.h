@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "collector/jobs.h"
+#include "collector/order.h"
 #include "collector/pause.h"
 #include "collector/ring_get.h"
 #include "shared/ring_shm.h"
@@ -45,6 +46,7 @@ struct arena {
 	uint64_t live_spans, live_lost;
 	uint32_t live_threads;
 	struct pause_list pauses; /* main thread begins and ends them */
+	struct orders orders; /* of its processes */
 	struct map_log *map_log; /* a reference */
 	struct sites *sites; /* a reference; set when it is attached */
 	struct cpu_group *cpu; /* set when it is attached; NULL: none */

@@ -80,7 +80,8 @@ struct worker {
 	uint32_t passes; /* ended */
 	uint32_t generation; /* of the list that arenas is a copy of */
 	struct arena_list arenas;
-	uint64_t pass_ns; /* when this pass began */
+	uint64_t pass_ns, pass_ticks; /* when this pass began */
+	uint64_t ended_ns, ended_ticks; /* the same of the last that ended */
 	uint64_t busy_ns; /* when one that cannot ring was last active */
 	bool churn; /* a thread ended in this pass */
 	struct futex_word word[FUTEX_WAITV_MAX_WORDS];
@@ -399,10 +400,41 @@ static void drain_pass(struct worker *worker)
 	uint32_t i;
 
 	worker->pass_ns = clock_boottime_ns();
+	worker->pass_ticks = clock_ticks();
 	worker->churn = false;
 	liveness_beat(worker->drain->collector->liveness);
 	for (i = 0; i < worker->arenas.count; i++)
 		drain_arena(worker, worker->arenas.arena[i]);
+}
+
+/*
+ * All that was recorded before the earliest of the last passes of all workers
+ * began has been taken in: consumers may have it. Nobody waits here but for a
+ * consumer that writes to a trace.
+ */
+static void release_orders(struct worker *worker)
+{
+	struct drain *drain = worker->drain;
+	uint64_t ns = worker->pass_ns, ticks = worker->pass_ticks;
+	uint32_t i;
+
+	/* order: rel, PASS: what it has fed comes before it */
+	atom_store_rel(&worker->ended_ns, ns);
+	/* order: rel, PASS: the same */
+	atom_store_rel(&worker->ended_ticks, ticks);
+	for (i = 0; i < drain->workers; i++) {
+		/* order: acq, PASS: what it has fed can be seen */
+		ns = MIN(ns, atom_load_acq(&drain->worker[i].ended_ns));
+		/* order: acq, PASS: the same */
+		ticks = MIN(ticks,
+			    atom_load_acq(&drain->worker[i].ended_ticks));
+	}
+	for (i = 0; i < worker->arenas.count; i++) {
+		struct arena *arena = worker->arenas.arena[i];
+
+		orders_release(&arena->orders,
+			       arena->clock == WIRE_CLOCK_TSC ? ticks : ns);
+	}
 }
 
 /* --- sleep ------------------------------------------------------------------
@@ -535,6 +567,7 @@ static void *run(void *context)
 		if (atom_load_rlx(&worker->drain->closing))
 			break;
 		drain_pass(worker);
+		release_orders(worker);
 		/* order: rel, PASS: what it took in comes before it */
 		atom_store_rel(&worker->passes, worker->passes + 1);
 		drain_sleep(worker, kicks);

@@ -101,6 +101,44 @@ size_t out_track_track(uint8_t *buffer, size_t size,
 	return pack_track(buffer, size, &message);
 }
 
+static size_t pack_event(uint8_t *buffer, size_t size, uint32_t sequence,
+			 uint64_t ns, Perfetto__Protos__TrackEvent *event)
+{
+	Perfetto__Protos__TracePacket packet =
+		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+
+	SET(&packet, timestamp, ns);
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	packet.track_event = event;
+	return pack(buffer, size, &packet);
+}
+
+size_t out_track_value(uint8_t *buffer, size_t size, uint32_t sequence,
+		       uint64_t uuid, uint64_t ns, int64_t value)
+{
+	Perfetto__Protos__TrackEvent event =
+		PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+	SET(&event, type,
+	    PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER);
+	SET(&event, track_uuid, uuid);
+	SET(&event, counter_value, value);
+	return pack_event(buffer, size, sequence, ns, &event);
+}
+
+size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
+			 uint64_t uuid, uint64_t ns, const char *name)
+{
+	Perfetto__Protos__TrackEvent event =
+		PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+	SET(&event, type,
+	    PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT);
+	SET(&event, track_uuid, uuid);
+	event.name = text(name);
+	return pack_event(buffer, size, sequence, ns, &event);
+}
+
 size_t out_track_sequence(uint8_t *buffer, size_t size, uint32_t sequence)
 {
 	Perfetto__Protos__TracePacket packet =

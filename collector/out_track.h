@@ -41,6 +41,14 @@ struct out_track {
 size_t out_track_track(uint8_t *buffer, size_t size,
 		       const struct out_track *track);
 
+/* The value of a counter at @ns, on a sequence such as out_track_sequence()
+ * begins. */
+size_t out_track_value(uint8_t *buffer, size_t size, uint32_t sequence,
+		       uint64_t uuid, uint64_t ns, int64_t value);
+/* An instant on the track @uuid, of whatever thread. */
+size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
+			 uint64_t uuid, uint64_t ns, const char *name);
+
 /* What a sequence starts with whose events name their tracks themselves, on
  * the clock of the trace. */
 size_t out_track_sequence(uint8_t *buffer, size_t size, uint32_t sequence);

@@ -53,6 +53,7 @@
 #include "collector/out_perfetto.h"
 #include "collector/outer_ids.h"
 #include "collector/proc.h"
+#include "collector/process_heap.h"
 #include "collector/samples.h"
 #include "collector/session.h"
 #include "collector/thread_notes.h"
@@ -123,6 +124,7 @@ static void process_free(struct process *process)
 		free(process->entry->cmdline);
 		free(process->entry);
 	}
+	process_heap_put(&process->heap);
 	if (process->samples)
 		samples_put(&process->samples);
 	if (process->modules)
@@ -171,6 +173,7 @@ static void finish_entry(struct job *job)
 			    "for an answer any longer",
 			    process->entry->name, (int)process->pid);
 	process_notes_finish(process);
+	process_heap_finish(process);
 	pthread_mutex_lock(&recording->lock);
 	process->entry->instrumented = instrumented;
 	process->entry->ended = process->ended;
@@ -435,6 +438,7 @@ static struct process *process_fork(struct process *parent, pid_t inner_pid,
 	}
 	if (!pid)
 		process->pid = process->entry->pid = inner_pid;
+	process->forked = true;
 	process->watch.fd = fd >= 0 ? fd : -1;
 	if (modules_fork(parent->modules, pid, inner_pid, claimed,
 			 &process->modules) < 0 ||

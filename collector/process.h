@@ -19,6 +19,7 @@ struct arena;
 struct async_slices;
 struct collector;
 struct modules;
+struct process_heap;
 struct samples;
 struct tracks;
 
@@ -27,6 +28,8 @@ struct process {
 	struct collector *collector;
 	struct arena *arena; /* a reference */
 	struct modules *modules; /* a reference */
+	struct process_heap *heap; /* a reference; under the arena's lock until
+				    * set; NULL: no block was told of */
 	struct samples *samples; /* a reference; NULL: none are taken */
 	struct tracks *tracks; /* a reference */
 	struct async_slices *slices; /* under the arena's lock until set; NULL:
@@ -37,6 +40,7 @@ struct process {
 	uint64_t start_flow, exec_flow; /* links to the image before, after */
 	struct process_entry *entry; /* fields change under recording's lock */
 	bool entry_listed;
+	bool forked; /* it did not say hello */
 	bool foreign; /* its pid namespace is not ours */
 	struct outer_threads threads; /* then, their ids */
 

@@ -25,6 +25,7 @@
 #include "collector/collect_options.h"
 #include "collector/collector.h"
 #include "collector/cpu_profile.h"
+#include "collector/heap_out.h"
 #include "collector/log.h"
 #include "collector/out_perfetto.h"
 #include "collector/profile.h"
@@ -161,6 +162,8 @@ static void recording_free(struct recording *recording)
 	function_table_release(&recording->functions);
 	profile_free(&recording->profile);
 	stack_profile_free(&recording->cpu_profile);
+	stack_profile_free(&recording->heap_profile);
+	stack_profile_free(&recording->heap_peak);
 	if (recording->dir_fd >= 0)
 		close(recording->dir_fd);
 	pthread_mutex_destroy(&recording->lock);
@@ -200,6 +203,14 @@ int recording_new(const struct collector *collector, const char *path,
 		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
 					&recording->budget,
 					&recording->cpu_profile);
+	if (!err && collector->options->alloc != ALLOC_OFF)
+		err = stack_profile_new(&stack_profile_heap, collector->symbols,
+					&recording->budget,
+					&recording->heap_profile);
+	if (!err && collector->options->alloc != ALLOC_OFF)
+		err = stack_profile_new(&stack_profile_heap, collector->symbols,
+					&recording->budget,
+					&recording->heap_peak);
 	if (!err)
 		err = open_folder(path, exclusive, &recording->dir_fd);
 	if (!err)
@@ -263,6 +274,25 @@ static void write_losses(struct recording *recording)
 	free(packet);
 }
 
+/* Of recordings in which a block was told of. */
+static int write_heap(struct recording *recording,
+		      const struct profile_header *header,
+		      struct recording_files *files)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+	int err, peak_err;
+
+	if (!recording->heap_profile || !(sum->exact + sum->sampled))
+		return 0;
+	err = heap_out_write(recording, recording->heap_profile,
+			     header->start_ns, header->duration_ns,
+			     HEAP_PROFILE_NAME, &files->heap_profile_bytes);
+	peak_err = heap_out_write(recording, recording->heap_peak,
+				  header->start_ns, header->duration_ns,
+				  HEAP_PEAK_NAME, &files->heap_peak_bytes);
+	return err ? err : peak_err;
+}
+
 static int write_profiles(struct recording *recording,
 			  struct recording_files *files)
 {
@@ -277,7 +307,7 @@ static int write_profiles(struct recording *recording,
 		.command = command ? command[0] : NULL,
 	};
 	struct stat status;
-	int cpu_err, err;
+	int cpu_err, heap_err, err;
 
 	if (end->known)
 		header.duration_ns = end->end_ns - end->start_ns;
@@ -286,6 +316,7 @@ static int write_profiles(struct recording *recording,
 	cpu_err = cpu_profile_write(recording, header.start_ns,
 				    header.duration_ns,
 				    &files->cpu_profile_bytes);
+	heap_err = write_heap(recording, &header, files);
 	if (err) {
 		log_err("cannot write '%s/%s': %s", recording->path,
 			PROFILE_NAME, strerror(-err));
@@ -294,7 +325,7 @@ static int write_profiles(struct recording *recording,
 	files->profile_name = PROFILE_NAME;
 	if (fstatat(recording->dir_fd, PROFILE_NAME, &status, 0) == 0)
 		files->profile_bytes = (uint64_t)status.st_size;
-	return cpu_err;
+	return cpu_err ? cpu_err : heap_err;
 }
 
 int recording_finish(struct recording *recording)

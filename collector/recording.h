@@ -67,6 +67,7 @@ struct totals {
 	uint64_t orphan_async_ends; /* of slices that never began */
 	uint64_t unended_async; /* ended with their process */
 	struct heap_sums {
+		uint64_t exact, sampled; /* blocks, by how they are known */
 		/* Estimates where blocks are sampled. */
 		uint64_t allocs, alloc_bytes, temporary;
 		uint64_t live, live_bytes; /* at the end */
@@ -118,6 +119,8 @@ struct recording {
 	struct budget budget;
 	struct profile *profile; /* the jobs thread's */
 	struct stack_profile *cpu_profile; /* the sampler's; NULL: none */
+	/* The jobs thread's; NULL: none. */
+	struct stack_profile *heap_profile, *heap_peak;
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
 	uint32_t snapshots; /* begun; main thread */
 	uint32_t snapshot_number; /* of the one under way; 0: none */

@@ -47,6 +47,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/heap_feed.h"
 #include "collector/out_perfetto.h"
 #include "collector/pause.h"
 #include "collector/sites.h"
@@ -851,9 +852,16 @@ static bool is_for_caller(const struct replay *replay, uint64_t word)
 	}
 }
 
+static bool is_block(uint64_t word)
+{
+	return record_kind(word) == RECORD_ALLOC ||
+	       record_kind(word) == RECORD_FREE;
+}
+
 /*
- * The records from @cells on, as far as they are plain begins and ends.
- * Returns how many it took; there is room for the packets of @count events.
+ * The records from @cells on, as far as they are plain begins and ends, and
+ * blocks at sites that are known. Returns how many it took; there is room for
+ * the packets of @count events.
  */
 static size_t run_fast(struct replay *replay, const struct record *cells,
 		       size_t count)
@@ -862,7 +870,8 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 	struct replay_frame *const last_frame = stack_end(replay) - 1;
 	struct replay_frame *top = replay->top;
 	struct encoder encoder = replay->encoder;
-	uint64_t last_ns = replay->last_ns, begins = 0;
+	uint64_t last_ns = replay->last_ns, begins = 0, blocks = 0;
+	struct heap_feed *const feed = replay->feed;
 	uint32_t written = replay->written;
 	size_t i;
 
@@ -899,11 +908,16 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			encode_begin(&encoder, ns, node->iid);
 			written++;
 			begins++;
-		} else {
-			if (unlikely((change & ~RECORD_SP_MASK) !=
-					     BEGIN_XOR_END ||
-				     !top->written))
+		} else if (unlikely((change & ~RECORD_SP_MASK) !=
+					    BEGIN_XOR_END ||
+				    !top->written)) {
+			if (!feed || !is_block(word) ||
+			    !heap_feed_block(feed, word, clock,
+					     top->node->heap_site))
 				break;
+			blocks++;
+			continue;
+		} else {
 			node = top->node;
 			if (unlikely(change & RECORD_SP_MASK &&
 				     !node->function->shifted))
@@ -920,7 +934,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 	replay->last_ns = last_ns;
 	replay->written = written;
 	replay->counts.spans += begins;
-	replay->counts.events += i;
+	replay->counts.events += i - blocks;
 	return i;
 }
 

@@ -16,6 +16,7 @@
 #include "collector/encode.h"
 #include "shared/record.h"
 
+struct heap_feed;
 struct pause_list;
 struct sites;
 struct trace_block;
@@ -117,6 +118,7 @@ struct replay {
 	uint64_t last_ns;
 	uint64_t search_credit;
 	uint64_t untold_paused; /* spans that no mark in the trace tells */
+	struct heap_feed *feed; /* for blocks; NULL: the caller takes them */
 	struct replay_counts counts;
 };
 

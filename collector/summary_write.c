@@ -21,6 +21,7 @@
 #include "collector/calibrate.h"
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
+#include "collector/heap_out.h"
 #include "collector/metric_options.h"
 #include "collector/recording.h"
 #include "shared/compiler.h"
@@ -419,6 +420,12 @@ static json_t *files_list(const struct recording_files *files)
 	if (files->profile_name)
 		json_array_append_new(
 			list, file(files->profile_name, files->profile_bytes));
+	if (files->heap_profile_bytes)
+		json_array_append_new(list, file(HEAP_PROFILE_NAME,
+						 files->heap_profile_bytes));
+	if (files->heap_peak_bytes)
+		json_array_append_new(
+			list, file(HEAP_PEAK_NAME, files->heap_peak_bytes));
 	if (files->heap_profile_bytes)
 		json_array_append_new(list, file(HEAP_PROFILE_NAME,
 						 files->heap_profile_bytes));

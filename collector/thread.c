@@ -368,6 +368,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 		ring_get_publish(ring);
 	}
 	thread_notes_flush(thread);
+	thread_heap_flush(thread);
 	fibers_flush(&thread->fibers);
 	follow_name(thread);
 	if (thread->fibers.forking)
@@ -508,6 +509,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 		thread_cpu_finish(old);
 	tell_rest(old);
 	thread_notes_finish(old);
+	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
 	if (process_is_ending(process) && process->ended == PROCESS_EXECED &&
 	    old->entry.tid == process->pid)

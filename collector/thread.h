@@ -13,6 +13,7 @@
 #include "collector/jobs.h"
 #include "collector/recording.h"
 #include "collector/replay.h"
+#include "collector/thread_heap.h"
 #include "collector/thread_cpu.h"
 
 struct process;
@@ -35,6 +36,7 @@ struct thread {
 	uint32_t snapshot; /* number of the last one it is in */
 	uint32_t sequence;
 	uint32_t name_changes; /* as of entry.name */
+	struct thread_heap heap;
 	uint64_t told_spans; /* what recording's live counts know of */
 	uint64_t told_dropped;
 };

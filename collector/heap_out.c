@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_out - sites are sorted by thread, so that each thread's are added to a
+ * profile at once.
+ */
+#include "collector/heap_out.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collector/collect_options.h"
+#include "collector/log.h"
+#include "collector/modules.h"
+#include "collector/order.h"
+#include "collector/process_heap.h"
+#include "collector/recording.h"
+#include "collector/stack_profile.h"
+#include "collector/stacks.h"
+#include "shared/compiler.h"
+
+#define COMMENT_BYTES 200
+#define COMMENTS_MAX 12
+#define COMMAND_BYTES 4096
+
+/* --- a profile --------------------------------------------------------------
+ */
+
+struct row {
+	uint32_t owner;
+	struct stack_values values;
+};
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return 0;
+}
+
+static void fill_row(const struct process_heap *heap,
+		     const struct heap_site *site, enum heap_moment moment,
+		     struct row *row)
+{
+	struct heap_values values = moment == HEAP_NOW
+					    ? site->now
+					    : heap_at_peak(&heap->heap, site);
+	const uint64_t value[] = { values.alloc_objects, values.alloc_bytes,
+				   values.inuse_objects, values.inuse_bytes };
+	size_t i;
+
+	*row = (struct row){ .owner = site->owner,
+			     .values.stack = site->stack };
+	for (i = 0; i < ARRAY_SIZE(value); i++)
+		row->values.value[i] =
+			(int64_t)heap_round(&heap->heap, value[i]);
+}
+
+static struct profile_owner owner_of(struct process_heap *heap, uint32_t number)
+{
+	struct profile_owner owner = { .pid = heap->pid };
+
+	memcpy(owner.process, heap->name, sizeof(owner.process));
+	pthread_mutex_lock(&heap->lock);
+	if (number < heap->owner_count) {
+		owner.tid = heap->owner[number].tid;
+		memcpy(owner.thread, heap->owner[number].name,
+		       sizeof(owner.thread));
+	}
+	pthread_mutex_unlock(&heap->lock);
+	return owner;
+}
+
+static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
+		    struct stack_profile *profile)
+{
+	struct stack_values *values = calloc(count + 1, sizeof(*values));
+	size_t first, i;
+	int err = values ? 0 : -ENOMEM;
+
+	qsort(rows, count, sizeof(*rows), by_owner);
+	for (first = 0; values && first < count;) {
+		struct profile_owner owner = owner_of(heap, rows[first].owner);
+		size_t n = 0;
+		int one;
+
+		for (i = first; i < count && rows[i].owner == rows[first].owner;
+		     i++)
+			values[n++] = rows[i].values;
+		one = stack_profile_add(profile, &owner, heap->stacks,
+					heap->modules, values, n);
+		err = err ? err : one;
+		first += n;
+	}
+	free(values);
+	return err;
+}
+
+int heap_out_add(struct process_heap *heap, enum heap_moment moment,
+		 struct stack_profile *profile)
+{
+	uint32_t sites = heap_site_count(&heap->heap), i;
+	struct row *rows = calloc(sites, sizeof(*rows));
+	size_t count = 0;
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	/* The copy is short; adding it takes long. */
+	order_lock(heap->order);
+	for (i = 0; i < sites; i++) {
+		const struct heap_site *site = heap_get_site(&heap->heap, i);
+
+		fill_row(heap, site, moment, &rows[count]);
+		count += site->now.alloc_objects != 0;
+	}
+	order_unlock(heap->order);
+	err = add_rows(heap, rows, count, profile);
+	free(rows);
+	return err;
+}
+
+/* --- a file -----------------------------------------------------------------
+ */
+
+struct comments {
+	const char *list[COMMENTS_MAX];
+	size_t count;
+	char text[COMMENTS_MAX][COMMENT_BYTES];
+	char command[COMMAND_BYTES];
+};
+
+/* A comment about @number things, if there are any. */
+static void add_comment(struct comments *comments, const char *format,
+			uint64_t number)
+{
+	char *text = comments->text[comments->count];
+
+	if (!number || comments->count == COMMENTS_MAX)
+		return;
+	snprintf(text, COMMENT_BYTES, format, (unsigned long long)number);
+	comments->list[comments->count++] = text;
+}
+
+static void make_comments(const struct recording *recording,
+			  struct comments *out)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+	const char *const *command =
+		(const char *const *)recording->options->command;
+
+	if (command) {
+		snprintf(out->command, sizeof(out->command), "command: %s",
+			 command[0]);
+		out->list[out->count++] = out->command;
+	}
+	add_comment(out, "%llu blocks were recorded exactly", sum->exact);
+	add_comment(out, "%llu blocks were sampled: their values are estimates",
+		    sum->sampled);
+	add_comment(out,
+		    "%llu allocations found no room in a ring: they are in no "
+		    "figure",
+		    sum->dropped_allocs + sum->unslotted_allocs);
+	add_comment(out,
+		    "%llu frees found no room in a ring: in-use figures may be "
+		    "too high by up to so many blocks",
+		    sum->dropped_frees + sum->unslotted_frees);
+	add_comment(out,
+		    "%llu blocks are not in the in-use figures: no memory to "
+		    "follow them",
+		    sum->untracked);
+	add_comment(out,
+		    "%llu frees were of blocks allocated before recording "
+		    "began, or by ways unseen",
+		    sum->foreign);
+	add_comment(out, "%llu frees were of blocks of a parent process",
+		    sum->inherited);
+	add_comment(out,
+		    "%llu blocks were taken for freed, as their address was "
+		    "allocated again",
+		    sum->implied);
+	add_comment(out, "%llu blocks were freed twice by the program",
+		    sum->doubled);
+}
+
+int heap_out_write(struct recording *recording, struct stack_profile *profile,
+		   uint64_t start_ns, uint64_t duration_ns, const char *name,
+		   uint64_t *bytes)
+{
+	const struct collect_options *options = recording->options;
+	struct comments comments = { .count = 0 };
+	struct stack_profile_header header = {
+		.start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.comments = comments.list,
+		.period = recording->totals.heap.sampled ? options->alloc_period
+							 : 1,
+	};
+	struct stat status;
+	int err;
+
+	*bytes = 0;
+	make_comments(recording, &comments);
+	header.comment_count = comments.count;
+	err = stack_profile_write(profile, &header, recording->dir_fd, name);
+	if (err)
+		log_err("cannot write '%s/%s': %s", recording->path, name,
+			strerror(-err));
+	else if (fstatat(recording->dir_fd, name, &status, 0) == 0)
+		*bytes = (uint64_t)status.st_size;
+	return err;
+}
+
+/* --- the end of a process ---------------------------------------------------
+ */
+
+static void add_functions(struct process_heap *heap)
+{
+	uint32_t sites = heap_site_count(&heap->heap), i;
+	struct recording *recording = heap->recording;
+	struct heap *core = &heap->heap;
+
+	for (i = 0; i < sites; i++) {
+		const struct heap_site *site = heap_get_site(core, i);
+		const struct heap_values *now = &site->now;
+		struct function_total total = {
+			.alloc_objects = heap_round(core, now->alloc_objects),
+			.alloc_bytes = heap_round(core, now->alloc_bytes),
+			.inuse_objects = heap_round(core, now->inuse_objects),
+			.inuse_bytes = heap_round(core, now->inuse_bytes),
+			.temporary_objects = heap_round(core, site->temporary),
+		};
+		struct stack_frame frame;
+		struct symbol symbol;
+
+		if (!now->alloc_objects)
+			continue;
+		frame = stacks_frame(heap->stacks, site->stack);
+		if (frame.kind == FRAME_NAMED || !site->stack)
+			continue;
+		/* A return address may be that of the next function. */
+		modules_resolve(heap->modules,
+				frame.address - (frame.kind == FRAME_RETURN),
+				frame.generation, &symbol);
+		total.name = symbol.name;
+		total.module = symbol.module;
+		pthread_mutex_lock(&recording->lock);
+		if (function_table_add(&recording->functions, &total) < 0)
+			log_err("out of memory: '%s' is not in the summary",
+				symbol.name);
+		pthread_mutex_unlock(&recording->lock);
+	}
+}
+
+static void add_sums(struct process_heap *heap)
+{
+	struct recording *recording = heap->recording;
+	struct heap_sums *sum = &recording->totals.heap;
+	const struct heap_totals *from = &heap->heap.totals;
+	struct heap *core = &heap->heap;
+	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
+
+	pthread_mutex_lock(&recording->lock);
+	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
+	sum->allocs += heap_round(core, from->now.alloc_objects);
+	sum->alloc_bytes += heap_round(core, from->now.alloc_bytes);
+	sum->live += heap_round(core, from->now.inuse_objects);
+	sum->live_bytes += heap_round(core, from->now.inuse_bytes);
+	sum->temporary += heap_round(core, from->temporary);
+	sum->frees += from->matched_frees;
+	sum->implied += from->implied_frees;
+	sum->late += from->late_frees;
+	*(heap->forked ? &sum->inherited : &sum->foreign) +=
+		from->foreign_frees;
+	sum->doubled += from->double_frees;
+	sum->untracked += from->untracked;
+	sum->dropped_allocs += heap->dropped_allocs;
+	sum->dropped_frees += heap->dropped_frees;
+	sum->odd += heap->odd;
+	sum->disorders += order_early(heap->order);
+	if (peak > sum->peak_bytes) {
+		sum->peak_bytes = peak;
+		sum->peak_blocks = heap_round(core, from->peak.inuse_objects);
+		sum->peak_ns = heap_track_ns(&heap->track, from->peak_clock);
+		sum->peak_pid = heap->pid;
+	}
+	pthread_mutex_unlock(&recording->lock);
+}
+
+void heap_out_finish(struct process_heap *heap)
+{
+	struct recording *recording = heap->recording;
+
+	add_sums(heap);
+	add_functions(heap);
+	/* What finds no room is counted there. */
+	if (recording->heap_profile)
+		(void)heap_out_add(heap, HEAP_NOW, recording->heap_profile);
+	if (recording->heap_peak)
+		(void)heap_out_add(heap, HEAP_AT_PEAK, recording->heap_peak);
+}

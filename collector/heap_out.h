@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_out - heaps of processes on their way into the files of a recording:
+ * heap.pb.gz, heap-peak.pb.gz, the functions and the sums of summary.json.
+ */
+#ifndef PERFREC_COLLECTOR_HEAP_OUT_H
+#define PERFREC_COLLECTOR_HEAP_OUT_H
+
+#include <stdint.h>
+
+struct process_heap;
+struct recording;
+struct stack_profile;
+
+#define HEAP_PROFILE_NAME "heap.pb.gz"
+#define HEAP_PEAK_NAME "heap-peak.pb.gz"
+
+/* All of @heap is known, and nobody changes it any more: add it to its
+ * recording. The jobs thread. */
+void heap_out_finish(struct process_heap *heap);
+
+/* What is in a profile file of the heap. */
+enum heap_moment {
+	HEAP_NOW,
+	HEAP_AT_PEAK,
+};
+
+/* Add the values of @heap to @profile (of stack_profile_heap). Nobody may
+ * change the heap; the stacks are looked at, so it takes a while. */
+int heap_out_add(struct process_heap *heap, enum heap_moment moment,
+		 struct stack_profile *profile);
+/* Write @profile as @name to the folder of @recording. *@bytes is its length. 0
+ * or -errno, which the log has. */
+int heap_out_write(struct recording *recording, struct stack_profile *profile,
+		   uint64_t start_ns, uint64_t duration_ns, const char *name,
+		   uint64_t *bytes);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_heap - who does what, on which thread:
+ *
+ *   drain workers  feed their threads' streams (thread_heap.c), and between
+ *                  passes one of them at a time is the consumer
+ *   consumer       heap, track; in a sampled heap it only posts samples
+ *   sampler        the heap of a sampled process, under order_lock()
+ *   jobs           process_heap_finish(); snapshots, under order_lock()
+ */
+#include "collector/process_heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/arena.h"
+#include "collector/collect_options.h"
+#include "collector/collector.h"
+#include "collector/heap_feed.h"
+#include "collector/heap_out.h"
+#include "collector/log.h"
+#include "collector/modules.h"
+#include "collector/order.h"
+#include "collector/process.h"
+#include "collector/recording.h"
+#include "collector/samples.h"
+#include "collector/stacks.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* What waits to be put into order, of one process. */
+#define ORDER_BYTES (64u << 20)
+/* Threads beyond share numbers by name, so that a program which makes threads
+ * for days does not make sites for each. */
+#define OWNERS_APART 4096u
+#define OWNERS_MAX 65536u
+
+/* --- the consumer -----------------------------------------------------------
+ */
+
+static void tell_double_free(struct process_heap *heap,
+			     const struct order_item *item)
+{
+	uint32_t owner = (uint32_t)item->c;
+	uint64_t uuid;
+
+	pthread_mutex_lock(&heap->lock);
+	uuid = owner < heap->owner_count ? heap->owner[owner].uuid : 0;
+	pthread_mutex_unlock(&heap->lock);
+	heap_track_double_free(&heap->track, item->clock,
+			       uuid ? uuid : heap->track.process_uuid, item->b);
+}
+
+static void post(struct process_heap *heap, struct sample *sample)
+{
+	/* It may be freed at once. */
+	bool alloc = sample->kind == SAMPLE_ALLOC;
+
+	if (!samples_post(heap->samples, sample))
+		process_heap_dropped(heap, alloc, !alloc);
+}
+
+static void post_free(struct process_heap *heap, const struct order_item *item)
+{
+	struct sample *sample = sample_new(0);
+
+	if (!sample) {
+		process_heap_dropped(heap, 0, 1);
+		return;
+	}
+	sample->kind = SAMPLE_FREE;
+	sample->address = item->a;
+	sample->clock = item->clock;
+	post(heap, sample);
+}
+
+/* Anything but a plain alloc or free. */
+static void take_other(struct process_heap *heap, const struct order_item *item)
+{
+	if (item->c & HEAP_ITEM_SAMPLE) {
+		post(heap, (struct sample *)(uintptr_t)item->a);
+		return;
+	}
+	/* A LOSS: from now on what is not known may be that. */
+	heap->heap.incomplete = true;
+	process_heap_dropped(heap, item->a, item->b);
+}
+
+static inline void take(struct process_heap *heap,
+			const struct order_item *item)
+{
+	if (item->c & HEAP_ITEM_ALLOC)
+		heap_alloc(&heap->heap, item->clock, item->a, item->b,
+			   (uint32_t)item->c);
+	else if (unlikely(item->c & (HEAP_ITEM_SAMPLE | HEAP_ITEM_LOSS)))
+		take_other(heap, item);
+	else if (heap->samples)
+		post_free(heap, item);
+	else if (unlikely(heap_free(&heap->heap, item->clock, item->a,
+				    item->c & HEAP_ITEM_TEMPORARY) ==
+			  HEAP_DOUBLE))
+		tell_double_free(heap, item);
+}
+
+static void consume(void *context, const struct order_item *items, size_t count)
+{
+	struct process_heap *heap = context;
+	struct heap_track *track = &heap->track;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (unlikely(items[i].clock >= track->next_clock) &&
+		    !heap->samples)
+			heap_track_step(track, &heap->heap, items[i].clock);
+		take(heap, &items[i]);
+	}
+	if (!heap->samples)
+		track->last_clock =
+			MAX(track->last_clock, items[count - 1].clock);
+}
+
+/* --- samples ----------------------------------------------------------------
+ */
+
+/* On the sampler's thread, in the order of clocks. */
+static void __attribute__((unused))
+take_sampled(void *context, const struct sample *sample, uint32_t stack)
+{
+	struct process_heap *heap = context;
+	uint64_t address = sample->address & HEAP_ADDRESS_MAX;
+	bool alloc = sample->kind == SAMPLE_ALLOC;
+	uint32_t owner, site = 0;
+
+	if (alloc) {
+		owner = process_heap_owner(heap, sample->tid, sample->thread,
+					   0);
+		site = heap_site(&heap->heap, owner, stack);
+	}
+	order_lock(heap->order);
+	if (heap->track.next_clock <= sample->clock)
+		heap_track_step(&heap->track, &heap->heap, sample->clock);
+	if (alloc)
+		heap_alloc(&heap->heap, sample->clock, address, sample->size,
+			   site);
+	else
+		heap_free(&heap->heap, sample->clock, address, false);
+	heap->track.last_clock = MAX(heap->track.last_clock, sample->clock);
+	order_unlock(heap->order);
+}
+
+/* --- threads ----------------------------------------------------------------
+ */
+
+/* Of the same thread; or when there are many, of any that is called so. */
+static bool is_owner(const struct process_heap *heap,
+		     const struct heap_owner *owner, pid_t tid,
+		     const char *name)
+{
+	if (owner->tid == tid)
+		return true;
+	return heap->owner_count >= OWNERS_APART &&
+	       !strncmp(owner->name, name, sizeof(owner->name));
+}
+
+static uint32_t find_owner(struct process_heap *heap, pid_t tid,
+			   const char *name)
+{
+	uint32_t i;
+
+	for (i = heap->owner_count; i-- > 1;)
+		if (is_owner(heap, &heap->owner[i], tid, name))
+			return i;
+	return 0;
+}
+
+static bool reserve_owner(struct process_heap *heap)
+{
+	uint32_t room = heap->owner_room ? 2 * heap->owner_room : 8;
+	struct heap_owner *longer;
+
+	if (heap->owner_count < heap->owner_room)
+		return true;
+	if (room > OWNERS_MAX)
+		return false;
+	longer = realloc(heap->owner, room * sizeof(*longer));
+	if (!longer)
+		return false;
+	heap->owner = longer;
+	heap->owner_room = room;
+	return true;
+}
+
+uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
+			    const char *name, uint64_t uuid)
+{
+	struct heap_owner owner = { .tid = tid, .uuid = uuid };
+	uint32_t number;
+
+	memcpy(owner.name, name, strnlen(name, sizeof(owner.name) - 1));
+	pthread_mutex_lock(&heap->lock);
+	number = find_owner(heap, tid, owner.name);
+	if (number && heap->owner[number].tid != tid) {
+		heap->owner[number].tid = 0;
+	} else if (number) {
+		/* It may be called otherwise by now. */
+		memcpy(heap->owner[number].name, owner.name,
+		       sizeof(owner.name));
+	} else if (reserve_owner(heap)) {
+		number = heap->owner_count++;
+		heap->owner[number] = owner;
+	}
+	pthread_mutex_unlock(&heap->lock);
+	return number;
+}
+
+void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
+			  uint64_t frees)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->dropped_allocs += allocs;
+	heap->dropped_frees += frees;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+void process_heap_odd(struct process_heap *heap)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->odd++;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+static void release(struct process_heap *heap)
+{
+	if (heap->heap.budget)
+		heap_release(&heap->heap);
+	order_put(&heap->order);
+	if (heap->samples)
+		samples_put(&heap->samples);
+	else
+		stacks_free(&heap->stacks);
+	modules_put(&heap->modules);
+	pthread_mutex_destroy(&heap->lock);
+	free(heap->owner);
+	recording_put(&heap->recording);
+	free(heap);
+}
+
+static int start(struct process_heap *heap, struct process *process)
+{
+	struct arena *arena = process->arena;
+	struct budget *budget = &heap->recording->budget;
+	bool sampled = arena->alloc == WIRE_ALLOC_SAMPLED && process->samples;
+	int err = 0;
+
+	if (sampled) {
+		heap->samples = samples_get(process->samples);
+		heap->stacks = samples_stacks(heap->samples);
+	} else {
+		err = stacks_new(budget, &heap->stacks);
+	}
+	if (!err)
+		err = heap_init(&heap->heap, budget,
+				sampled ? heap->recording->options->alloc_period
+					: 0,
+				random_u64());
+	if (!err)
+		err = order_new(budget, ORDER_BYTES, consume, heap,
+				&heap->order);
+	/* [0] is nobody. */
+	if (!err && !reserve_owner(heap))
+		err = -ENOMEM;
+	if (err)
+		return err;
+	heap->owner[heap->owner_count++] = (struct heap_owner){ 0 };
+	heap_track_init(&heap->track, heap->recording->trace,
+			arena->clock == WIRE_CLOCK_TSC
+				? process->collector->clock
+				: NULL,
+			process->uuid, recording_sequence(heap->recording));
+	return orders_add(&arena->orders, heap->order);
+}
+
+static struct process_heap *make(struct process *process)
+{
+	struct process_heap *heap = calloc(1, sizeof(*heap));
+
+	if (!heap)
+		return NULL;
+	*heap = (struct process_heap){
+		.refs = 1,
+		.recording = recording_get(process->arena->recording),
+		.modules = modules_get(process->modules),
+		.pid = process->pid,
+		.forked = process->forked,
+	};
+	pthread_mutex_init(&heap->lock, NULL);
+	if (start(heap, process) == 0)
+		return heap;
+	release(heap);
+	return NULL;
+}
+
+struct process_heap *process_heap_of(struct process *process)
+{
+	static struct log_limit limit;
+	struct process_heap *heap;
+
+	pthread_mutex_lock(&process->arena->lock);
+	if (!process->heap)
+		process->heap = make(process);
+	heap = process->heap;
+	pthread_mutex_unlock(&process->arena->lock);
+	if (!heap)
+		log_limited(&limit, LOG_ERR,
+			    "out of memory: allocations of '%s' (pid %d) are "
+			    "not followed",
+			    process->entry->name, (int)process->pid);
+	return heap;
+}
+
+struct process_heap *process_heap_get(struct process_heap *heap)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&heap->refs, 1);
+	return heap;
+}
+
+void process_heap_put(struct process_heap **heap)
+{
+	struct process_heap *old = *heap;
+
+	*heap = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (old && atom_add_sc(&old->refs, -1u) == 1)
+		release(old);
+}
+
+void process_heap_finish(struct process *process)
+{
+	struct process_heap *heap = process->heap;
+
+	if (!heap)
+		return;
+	orders_remove(&process->arena->orders, heap->order);
+	order_release_all(heap->order);
+	if (heap->samples)
+		sampler_flush(process->collector->sampler);
+	pthread_mutex_lock(&heap->recording->lock);
+	memcpy(heap->name, process->entry->name, sizeof(heap->name));
+	pthread_mutex_unlock(&heap->recording->lock);
+	order_lock(heap->order);
+	heap_track_end(&heap->track, &heap->heap);
+	order_unlock(heap->order);
+	heap_out_finish(heap);
+}

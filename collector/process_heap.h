@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_heap - the heap of one process as its threads tell of it: what they
+ * say goes through an order (order.h), whose consumer keeps the heap (heap.h)
+ * and the counters in the trace.
+ *
+ * It is there from the first record of a block until its profile is written,
+ * and outlives the process: it is reference counted.
+ */
+#ifndef PERFREC_COLLECTOR_PROCESS_HEAP_H
+#define PERFREC_COLLECTOR_PROCESS_HEAP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/heap.h"
+#include "collector/heap_track.h"
+
+struct modules;
+struct order;
+struct process;
+struct recording;
+struct samples;
+struct stacks;
+
+/* A thread, as the profile's labels name it. */
+struct heap_owner {
+	pid_t tid; /* 0: several of one name */
+	char name[16];
+	uint64_t uuid; /* of its track */
+};
+
+struct process_heap {
+	uint32_t refs;
+	struct recording *recording; /* a reference */
+	struct modules *modules; /* a reference */
+	struct order *order;
+	struct stacks *stacks; /* what its sites are numbered by */
+	pid_t pid;
+	char name[16]; /* of the process, at its end */
+	bool forked; /* it began with blocks of its parent */
+	struct samples *samples; /* a reference; NULL: exact */
+
+	/* Of the consumer, or under order_lock(): */
+	struct heap heap;
+	struct heap_track track;
+
+	pthread_mutex_t lock; /* of what follows */
+	struct heap_owner *owner; /* [0]: nobody */
+	uint32_t owner_count, owner_room;
+	uint64_t dropped_allocs, dropped_frees;
+	uint64_t odd; /* records that made no sense */
+};
+
+/* That of @process, made when it is first asked for. NULL: out of memory. The
+ * process keeps the reference. A drain worker. */
+struct process_heap *process_heap_of(struct process *process);
+struct process_heap *process_heap_get(struct process_heap *heap);
+void process_heap_put(struct process_heap **heap);
+
+/* The number of a thread; 0 when there is no room. Any thread. */
+uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
+			    const char *name, uint64_t uuid);
+/* So many of a thread found no room in its ring, and nothing will come of
+ * them: it has ended. Any thread. */
+void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
+			  uint64_t frees);
+/* A record made no sense. */
+void process_heap_odd(struct process_heap *heap);
+
+/* All threads of @process have ended: takes in what they left, and adds it to
+ * the recording's sums. The jobs thread, once; does nothing without a heap. */
+void process_heap_finish(struct process *process);
+
+#endif
