@@ -426,12 +426,6 @@ static json_t *files_list(const struct recording_files *files)
 	if (files->heap_peak_bytes)
 		json_array_append_new(
 			list, file(HEAP_PEAK_NAME, files->heap_peak_bytes));
-	if (files->heap_profile_bytes)
-		json_array_append_new(list, file(HEAP_PROFILE_NAME,
-						 files->heap_profile_bytes));
-	if (files->heap_peak_bytes)
-		json_array_append_new(
-			list, file(HEAP_PEAK_NAME, files->heap_peak_bytes));
 	return list;
 }
 
