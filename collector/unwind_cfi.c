@@ -5,7 +5,7 @@
  * so that libunwind neither asserts nor runs on:
  *
  *   - every instruction is known, whole, and about registers that there are
- *   - the CIE says where the frame is (DW_CFA_def_cfa)
+ *   - where the frame is (DW_CFA_def_cfa) is said before the first code
  *   - states are restored that were remembered
  *   - expressions have no branches, calls or divisions, and their stack is
  *     never empty or deep
@@ -224,7 +224,7 @@ static void check_state(struct program *program, uint8_t op)
 
 	switch (op) {
 	case DW_CFA_remember_state:
-		if (++program->remembered > REMEMBER_MAX)
+		if (++program->remembered > REMEMBER_MAX || !program->has_cfa)
 			bytes->failed = true;
 		break;
 	case DW_CFA_restore_state:
@@ -298,11 +298,20 @@ static void check_extended(struct program *program, uint8_t op)
 	}
 }
 
+static bool is_advance(uint8_t op)
+{
+	return (op & 0xc0) == DW_CFA_advance_loc || op == DW_CFA_advance_loc1 ||
+	       op == DW_CFA_advance_loc2 || op == DW_CFA_advance_loc4;
+}
+
 static void check_instruction(struct program *program)
 {
 	struct bytes *bytes = &program->bytes;
 	uint8_t op = get_u8(bytes);
 
+	/* From there on it is in use. */
+	if (is_advance(op) && !program->has_cfa)
+		bytes->failed = true;
 	switch (op & 0xc0) {
 	case DW_CFA_advance_loc:
 		break;
@@ -327,7 +336,7 @@ static bool check_program(struct program *program, const struct bytes *bytes)
 		return false;
 	while (program->bytes.at < program->bytes.end && !program->bytes.failed)
 		check_instruction(program);
-	return !program->bytes.failed && program->has_cfa;
+	return !program->bytes.failed;
 }
 
 /* --- entries ----------------------------------------------------------------
@@ -439,7 +448,44 @@ static bool read_cie(const struct cfi_reader *reader, uint64_t at,
 	return !bytes.failed;
 }
 
-enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde)
+/* A number of the size that @encoding says, signed or not. */
+static uint64_t get_number(struct bytes *bytes, uint8_t encoding)
+{
+	int32_t half;
+	uint64_t whole;
+
+	switch (encoding & 0x0f) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
+		get(bytes, &whole, sizeof(whole));
+		return whole;
+	case DW_EH_PE_udata4:
+		return get_u32(bytes);
+	case DW_EH_PE_sdata4:
+		get(bytes, &half, sizeof(half));
+		return (uint64_t)(int64_t)half;
+	default:
+		bytes->failed = true;
+		return 0;
+	}
+}
+
+static bool read_range(struct bytes *bytes, uint8_t encoding,
+		       struct cfi_range *range)
+{
+	uint8_t relative = encoding & 0xf0;
+	uint64_t base = relative == DW_EH_PE_pcrel ? bytes->at : 0;
+
+	if (relative != DW_EH_PE_pcrel && relative != DW_EH_PE_absptr)
+		return false;
+	range->start = base + get_number(bytes, encoding);
+	range->end = range->start + get_number(bytes, encoding);
+	return !bytes->failed && range->end >= range->start;
+}
+
+enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
+				  struct cfi_range *range)
 {
 	struct bytes bytes = { .reader = reader, .at = fde };
 	struct program program = { .has_cfa = false };
@@ -453,14 +499,12 @@ enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde)
 	if (bytes.failed || !back || back > INT32_MAX || back > cie_at ||
 	    !read_cie(reader, cie_at - back, &cie))
 		return CFI_BAD;
-	skip_pointer(&bytes, cie.fde_encoding);
-	skip_pointer(&bytes, cie.fde_encoding & 0x0f);
-	if (cie.fde_encoding & DW_EH_PE_indirect)
+	if (!read_range(&bytes, cie.fde_encoding, range))
 		return CFI_BAD;
 	if (cie.is_sized)
 		skip(&bytes, get_leb(&bytes));
 	if (!check_program(&program, &cie.program) ||
-	    !check_program(&program, &bytes))
+	    !check_program(&program, &bytes) || !program.has_cfa)
 		return CFI_BAD;
 	return cie.is_signal ? CFI_SIGNAL : CFI_GOOD;
 }

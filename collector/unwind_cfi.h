@@ -27,8 +27,13 @@ enum cfi_verdict {
 	CFI_SIGNAL, /* good; what is there returns from a signal handler */
 };
 
-/* Of the frame description entry at @fde. */
-enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader,
-				  uint64_t fde);
+struct cfi_range {
+	uint64_t start, end; /* virtual addresses */
+};
+
+/* Of the frame description entry at @fde, whose code is in *@range unless it is
+ * CFI_BAD. */
+enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
+				  struct cfi_range *range);
 
 #endif

@@ -57,7 +57,8 @@ struct unwind_file {
 struct known_fde {
 	uint64_t vaddr;
 
-	uint64_t verdict;
+	struct cfi_range range;
+	enum cfi_verdict verdict;
 };
 
 struct unwind_files {
@@ -333,7 +334,7 @@ static struct unwind_file *add_file(struct unwind_files *files,
 	file->files = files;
 	file->symbols = symbol_file_get(symbols);
 	pool_init(&file->fdes, &files->budget, sizeof(struct known_fde),
-		  offsetof(struct known_fde, verdict));
+		  offsetof(struct known_fde, range));
 	if (!open_file(file) && file->fd >= 0) {
 		close(file->fd);
 		file->fd = -1;
@@ -392,25 +393,25 @@ static bool read_bytes(void *context, uint64_t vaddr, void *out, size_t bytes)
 	return unwind_file_read(context, vaddr, out, bytes);
 }
 
-static enum cfi_verdict judge(struct unwind_file *file, uint64_t fde)
+static struct known_fde judge(struct unwind_file *file, uint64_t fde)
 {
 	const struct cfi_reader reader = { read_bytes, file };
-	struct known_fde known = { .vaddr = fde };
-	struct known_fde *found;
+	struct known_fde known = { .vaddr = fde }, *found;
 	uint32_t number;
-	int added = pool_intern(&file->fdes, &known, &number);
 
-	if (added < 0)
-		return unwind_cfi_check(&reader, fde);
-	found = (struct known_fde *)file->fdes.items + number;
-	if (added)
-		found->verdict = unwind_cfi_check(&reader, fde);
-	return (enum cfi_verdict)found->verdict;
+	if (pool_find(&file->fdes, &known, &number)) {
+		found = (struct known_fde *)file->fdes.items + number;
+		return *found;
+	}
+	known.verdict = unwind_cfi_check(&reader, fde, &known.range);
+	(void)pool_intern(&file->fdes, &known, &number);
+	return known;
 }
 
 void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
 		     struct unwind_fde *out)
 {
+	struct known_fde known;
 	uint64_t number;
 	int32_t entry[2];
 
@@ -420,5 +421,7 @@ void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
 		return;
 	out->table = file->table + number * 8;
 	out->base = file->header;
-	out->verdict = judge(file, file->header + (uint64_t)(int64_t)entry[1]);
+	known = judge(file, file->header + (uint64_t)(int64_t)entry[1]);
+	if (vaddr >= known.range.start && vaddr < known.range.end)
+		out->verdict = known.verdict;
 }

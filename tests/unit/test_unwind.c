@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Unwinding of this program's own stacks, copied as the shim and the kernel
+ * do, and the cache in front of it. What is right is told by backtrace() or by
+ * the functions themselves.
+ */
+#include "collector/unwind.h"
+
+#include <check.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "collector/cct.h"
+#include "collector/log.h"
+#include "collector/modules.h"
+#include "collector/stack_cache.h"
+#include "collector/stacks.h"
+#include "collector/symbols.h"
+#include "collector/unwind_file.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+
+#define COPY_BYTES (32u << 10)
+#define CALLERS_MAX 256
+
+/* A stack as a sample has it, and what backtrace() said of it. */
+struct copy {
+	uint64_t reg[RECORD_REGS];
+	uint8_t stack[COPY_BYTES];
+	uint32_t bytes;
+	void *caller[CALLERS_MAX];
+	int callers;
+};
+
+static struct {
+	struct budget budget;
+	struct symbol_cache *cache;
+	struct modules *modules;
+	struct unwind_files *files;
+	struct unwind *unwind;
+	struct stacks *stacks;
+	struct stack_cache stack_cache;
+	struct unwind_result result;
+	struct copy copy;
+	uint32_t bytes_max; /* to copy */
+} g;
+
+static void set_up(void)
+{
+	g.budget.left = 1ULL << 30;
+	g.bytes_max = COPY_BYTES;
+	ck_assert_int_eq(symbol_cache_new(&g.cache), 0);
+	ck_assert_int_eq(
+		modules_new(getpid(), getpid(), NULL, g.cache, &g.modules), 0);
+	ck_assert_int_eq(unwind_files_new(&g.files), 0);
+	ck_assert_int_eq(unwind_new(g.modules, g.files, &g.unwind), 0);
+	ck_assert_int_eq(stacks_new(&g.budget, &g.stacks), 0);
+	stack_cache_init(&g.stack_cache, &g.budget);
+}
+
+static void tear_down(void)
+{
+	stack_cache_release(&g.stack_cache);
+	unwind_free(&g.unwind);
+	unwind_files_free(&g.files);
+	stacks_free(&g.stacks);
+	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
+	modules_put(&g.modules);
+	symbol_cache_free(&g.cache);
+}
+
+/* --- copies -----------------------------------------------------------------
+ */
+
+#if defined(__x86_64__)
+static void take_registers(const ucontext_t *context, uint64_t *reg)
+{
+	static const int order[RECORD_REGS] = {
+		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+		REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+		REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP
+	};
+
+	for (int i = 0; i < RECORD_REGS; i++)
+		reg[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+}
+#else
+static void take_registers(const ucontext_t *context, uint64_t *reg)
+{
+	memcpy(reg, context->uc_mcontext.regs, 31 * sizeof(*reg));
+	reg[RECORD_REG_SP] = context->uc_mcontext.sp;
+	reg[RECORD_REG_IP] = context->uc_mcontext.pc;
+}
+#endif
+
+/* The end of the main thread's stack, or near it. */
+static uintptr_t g_stack_end;
+
+__attribute__((noinline, no_sanitize("address"))) static void copy_words(
+	uint8_t *out, uintptr_t from, uint32_t bytes)
+{
+	/* By words: redzones are read over. */
+	for (uint32_t i = 0; i + 8 <= bytes; i += 8)
+		*(volatile uint64_t *)(out + i) =
+			*(volatile uint64_t *)(from + i);
+}
+
+__attribute__((no_sanitize("address"))) static void copy_context(
+	const ucontext_t *context, struct copy *out)
+{
+	uintptr_t sp;
+
+	take_registers(context, out->reg);
+	sp = out->reg[RECORD_REG_SP];
+	out->bytes = (uint32_t)MIN(g.bytes_max, (g_stack_end - sp) & ~7ULL);
+	copy_words(out->stack, sp, out->bytes);
+}
+
+/* The innermost frame of what it copies is itself. */
+__attribute__((noinline)) static void capture(struct copy *out)
+{
+	ucontext_t context;
+
+	getcontext(&context);
+	copy_context(&context, out);
+	out->callers = backtrace(out->caller, CALLERS_MAX);
+}
+
+static struct unwind_stack stack_of(const struct copy *copy)
+{
+	return (struct unwind_stack){ .reg = copy->reg,
+				      .stack = copy->stack,
+				      .stack_bytes = copy->bytes };
+}
+
+static uint32_t number_of(const struct unwind_result *result)
+{
+	uint32_t stack = STACKS_ROOT;
+
+	for (size_t i = result->count; i > 0; i--)
+		stack = stacks_child(g.stacks, stack, &result->frame[i - 1]);
+	return stack;
+}
+
+static void unwind(const struct copy *copy)
+{
+	const struct unwind_stack stack = stack_of(copy);
+
+	unwind_epoch(g.unwind, 0);
+	unwind_run(g.unwind, &stack, &g.result);
+	ck_assert_uint_ge(g.result.count, 1);
+	ck_assert_uint_le(g.result.count, UNWIND_FRAMES_MAX);
+}
+
+static void check_callers(const struct copy *copy)
+{
+	ck_assert(!g.result.cut);
+	ck_assert_int_ge(copy->callers, 3);
+	ck_assert_uint_eq(g.result.count, copy->callers);
+	for (int i = 1; i < copy->callers; i++) {
+		ck_assert_uint_eq(g.result.frame[i].address,
+				  (uintptr_t)copy->caller[i]);
+		ck_assert_uint_eq(g.result.frame[i].kind, FRAME_RETURN);
+	}
+	ck_assert_uint_eq(g.result.frame[0].kind, FRAME_PC);
+}
+
+/* --- frames by descriptions -------------------------------------------------
+ */
+
+static volatile int g_sink;
+
+__attribute__((noinline)) static void recurse(int depth, struct copy *out)
+{
+	volatile char room[64];
+
+	room[0] = (char)depth;
+	if (depth)
+		recurse(depth - 1, out);
+	else
+		capture(out);
+	g_sink += room[0];
+}
+
+/* Its frame is aligned and of a size that is not known. */
+__attribute__((noinline)) static void odd_frame(int size, struct copy *out)
+{
+	_Alignas(64) volatile char aligned[64];
+	volatile char *room = __builtin_alloca((size_t)size);
+
+	aligned[0] = room[0] = 1;
+	recurse(3, out);
+	g_sink += aligned[0] + room[0];
+}
+
+static int by_callback(const void *a, const void *b)
+{
+	(void)a;
+	(void)b;
+	if (!g.copy.bytes)
+		recurse(2, &g.copy);
+	return 0;
+}
+
+START_TEST(unwind_own_stack_is_what_backtrace_says)
+{
+	recurse(20, &g.copy);
+	unwind(&g.copy);
+	check_callers(&g.copy);
+	ck_assert(!g.result.guessed);
+	ck_assert(g.result.repeatable);
+}
+END_TEST
+
+START_TEST(unwind_frame_of_unknown_size)
+{
+	odd_frame(1000, &g.copy);
+	unwind(&g.copy);
+	check_callers(&g.copy);
+}
+END_TEST
+
+/* Through the C library. */
+START_TEST(unwind_callback_of_a_library)
+{
+	int numbers[8] = { 3, 1, 2 };
+
+	g.copy.bytes = 0;
+	qsort(numbers, 8, sizeof(*numbers), by_callback);
+	unwind(&g.copy);
+	check_callers(&g.copy);
+}
+END_TEST
+
+START_TEST(unwind_stack_that_was_cut_says_so)
+{
+	g.bytes_max = 4096;
+	recurse(200, &g.copy);
+	unwind(&g.copy);
+	ck_assert(g.result.cut);
+	ck_assert_uint_gt(g.result.count, 5);
+	for (size_t i = 1; i + 1 < g.result.count; i++)
+		ck_assert_uint_eq(g.result.frame[i].address,
+				  (uintptr_t)g.copy.caller[i]);
+	ck_assert_uint_eq(g.result.frame[g.result.count - 1].address,
+			  FRAME_CUT);
+	ck_assert_uint_eq(g.result.frame[g.result.count - 1].kind, FRAME_NAMED);
+}
+END_TEST
+
+START_TEST(unwind_stack_of_too_many_frames_is_cut)
+{
+	g.copy.callers = 0;
+	recurse(300, &g.copy);
+	unwind(&g.copy);
+	ck_assert(g.result.cut);
+	if (g.copy.bytes == COPY_BYTES)
+		return; /* frames are larger here: cut for that */
+	ck_assert_uint_eq(g.result.count, UNWIND_FRAMES_MAX);
+}
+END_TEST
+
+/* --- signals ----------------------------------------------------------------
+ */
+
+static void handle(int number)
+{
+	(void)number;
+	recurse(1, &g.copy);
+	g_sink++; /* no tail call */
+}
+
+__attribute__((noinline)) static void be_interrupted(void)
+{
+	raise(SIGUSR1); /* it is delivered inside of it */
+	g_sink++;
+}
+
+/* The name of a function on the stack, without the rest. */
+static bool is_in(size_t frame, const char *name)
+{
+	const struct stack_frame *at = &g.result.frame[frame];
+	struct symbol symbol;
+
+	modules_resolve(g.modules, at->address - (at->kind == FRAME_RETURN), 0,
+			&symbol);
+	return !strcmp(symbol.name, name);
+}
+
+static size_t find_frame(const char *name)
+{
+	for (size_t i = 0; i < g.result.count; i++)
+		if (is_in(i, name))
+			return i;
+	ck_abort_msg("no frame of %s", name);
+	return 0;
+}
+
+START_TEST(unwind_through_a_signal_handler)
+{
+	size_t handler, interrupted;
+
+	signal(SIGUSR1, handle);
+	be_interrupted();
+	unwind(&g.copy);
+	ck_assert(!g.result.cut);
+	handler = find_frame("handle");
+	interrupted = find_frame("be_interrupted");
+	ck_assert_uint_gt(interrupted, handler + 2);
+	/* What was interrupted, and what will return to it, were not called. */
+	ck_assert_uint_eq(g.result.frame[handler + 1].kind, FRAME_PC);
+	ck_assert_uint_eq(g.result.frame[handler + 2].kind, FRAME_PC);
+	ck_assert_uint_eq(g.result.frame[interrupted].kind, FRAME_RETURN);
+	for (size_t i = 1; i < g.result.count; i++)
+		ck_assert_uint_eq(g.result.frame[i].address,
+				  (uintptr_t)g.copy.caller[i]);
+}
+END_TEST
+
+#if defined(__x86_64__)
+/* Interrupted at every instruction of a prologue and an epilogue. */
+__attribute__((noinline, no_sanitize("address"))) static int leaf(int a)
+{
+	return a * 3;
+}
+
+static int g_steps;
+static struct copy g_step[64];
+
+static void handle_trap(int number, siginfo_t *info, void *context)
+{
+	uint64_t ip =
+		(uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+
+	(void)number;
+	(void)info;
+	if (ip - (uintptr_t)leaf < 64 && g_steps < 64)
+		copy_context(context, &g_step[g_steps++]);
+}
+
+START_TEST(unwind_at_every_instruction_of_a_leaf)
+{
+	struct sigaction action = { .sa_sigaction = handle_trap,
+				    .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGTRAP, &action, NULL);
+	__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory");
+	g_sink = leaf(4);
+	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory");
+	ck_assert_int_ge(g_steps, 2);
+	for (int i = 0; i < g_steps; i++) {
+		unwind(&g_step[i]);
+		ck_assert(!g.result.cut);
+		ck_assert(is_in(0, "leaf"));
+		ck_assert(
+			is_in(1, "unwind_at_every_instruction_of_a_leaf_fn") ||
+			is_in(1, "unwind_at_every_instruction_of_a_leaf"));
+	}
+}
+END_TEST
+
+/* --- frames without descriptions --------------------------------------------
+ */
+
+/* They have no .cfi directives, so .eh_frame says nothing of them. */
+__asm__(".text\n"
+	".type bare, @function\n"
+	"bare:\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, %rbp\n"
+	"	pushq %rbx\n"
+	"	pushq %rbx\n"
+	"	call *%rsi\n"
+	"	popq %rbx\n"
+	"	popq %rbx\n"
+	"	popq %rbp\n"
+	"	ret\n"
+	".size bare, . - bare\n"
+	".type stub, @function\n"
+	"stub:\n"
+	"	jmp *stub_target(%rip)\n"
+	"	pushq $0\n"
+	"	jmp bare\n"
+	".size stub, . - stub\n"
+	".data\n"
+	"stub_target: .quad 0\n"
+	".text\n");
+void bare(struct copy *out, void (*call)(struct copy *));
+void stub(void);
+
+static void recurse_few(struct copy *out)
+{
+	recurse(2, out);
+	g_sink++;
+}
+
+START_TEST(unwind_without_description_goes_by_the_frame_pointer)
+{
+	size_t at;
+
+	bare(&g.copy, recurse_few);
+	unwind(&g.copy);
+	ck_assert(g.result.guessed);
+	at = find_frame("bare");
+	/* Its caller is the test, and so on. */
+	ck_assert_uint_gt(g.result.count, at + 3);
+	ck_assert(g.result.repeatable);
+	find_frame("main");
+}
+END_TEST
+
+START_TEST(unwind_stub_returns_where_the_stack_pointer_points)
+{
+	uint64_t ra = (uintptr_t)recurse + 4, *top = (void *)g.copy.stack;
+
+	recurse(2, &g.copy);
+	*top = ra;
+	g.copy.reg[RECORD_REG_IP] = (uintptr_t)stub;
+	unwind(&g.copy);
+	ck_assert_uint_eq(g.result.frame[1].address, ra);
+	ck_assert_uint_eq(g.result.frame[1].kind, FRAME_RETURN);
+}
+END_TEST
+#endif
+
+START_TEST(unwind_of_nonsense_ends)
+{
+	static const uint64_t odd[] = { 0, 1, UINT64_MAX, 1ULL << 47 };
+	unsigned int seed = 1;
+
+	recurse(20, &g.copy);
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+		struct copy copy = g.copy;
+
+		copy.reg[RECORD_REG_IP] = odd[i];
+		unwind(&copy);
+		copy = g.copy;
+		copy.reg[RECORD_REG_SP] = odd[i];
+		unwind(&copy);
+		copy = g.copy;
+		copy.reg[RECORD_REG_FP] = odd[i];
+		unwind(&copy);
+	}
+	for (int i = 0; i < 2000; i++) {
+		struct copy copy = g.copy;
+
+		for (int j = 0; j < 8; j++)
+			copy.stack[(unsigned int)rand_r(&seed) % copy.bytes] =
+				(uint8_t)rand_r(&seed);
+		copy.bytes = (unsigned int)rand_r(&seed) % (copy.bytes + 1);
+		unwind(&copy);
+	}
+}
+END_TEST
+
+/* --- the cache --------------------------------------------------------------
+ */
+
+/* True: it was found, and is what unwinding says. */
+static bool find_or_add(const struct copy *copy)
+{
+	const struct unwind_stack stack = stack_of(copy);
+	uint64_t epoch = unwind_epoch(g.unwind, 0);
+	uint32_t found, number;
+	bool is_there = stack_cache_find(&g.stack_cache, epoch, &stack, &found);
+
+	unwind(copy);
+	number = number_of(&g.result);
+	if (is_there)
+		ck_assert_uint_eq(found, number);
+	else
+		stack_cache_add(&g.stack_cache, &stack, &g.result, number);
+	return is_there;
+}
+
+static void random_calls(unsigned int *seed, int depth, struct copy *out);
+
+__attribute__((noinline)) static void call_one(unsigned int *seed, int depth,
+					       struct copy *out)
+{
+	random_calls(seed, depth, out);
+	g_sink++;
+}
+
+__attribute__((noinline)) static void call_two(unsigned int *seed, int depth,
+					       struct copy *out)
+{
+	volatile char *room = __builtin_alloca((size_t)depth * 8 + 8);
+
+	room[0] = 1;
+	random_calls(seed, depth, out);
+	g_sink += room[0];
+}
+
+__attribute__((noinline)) static void random_calls(unsigned int *seed,
+						   int depth, struct copy *out)
+{
+	if (!depth)
+		capture(out);
+	else if (rand_r(seed) % 2)
+		call_one(seed, depth - 1, out);
+	else
+		call_two(seed, depth - 1, out);
+	g_sink++;
+}
+
+__attribute__((noinline)) static void at_offset(size_t bytes,
+						unsigned int *seed, int depth,
+						struct copy *out)
+{
+	volatile char *room = __builtin_alloca(bytes + 1);
+
+	room[0] = 1;
+	random_calls(seed, depth, out);
+	g_sink += room[0];
+}
+
+START_TEST(stack_cache_finds_what_unwinding_says)
+{
+	int hits = 0, all = 2000;
+
+	for (int i = 0; i < all; i++) {
+		unsigned int seed = (unsigned int)(i * 7919) % 40;
+
+		at_offset((size_t)(i % 5) * 176, &seed, 6, &g.copy);
+		hits += find_or_add(&g.copy);
+	}
+	/* 40 seeds, at most 4 alignments */
+	ck_assert_int_ge(hits, all - 40 * 4);
+	ck_assert_uint_eq(g.stack_cache.hits, hits);
+}
+END_TEST
+
+/* A word that differs leads to what unwinding says of it, or nowhere. */
+START_TEST(stack_cache_of_changed_stacks_finds_what_unwinding_says)
+{
+	unsigned int seed = 5;
+	int hits = 0;
+
+	random_calls(&seed, 12, &g.copy);
+	find_or_add(&g.copy);
+	for (int i = 0; i < 3000; i++) {
+		struct copy copy = g.copy;
+		uint64_t *word = (uint64_t *)(void *)copy.stack;
+		size_t words = MIN(copy.bytes / 8, 200u);
+
+		word[(size_t)rand_r(&seed) % words] +=
+			(uint64_t)rand_r(&seed) % 64;
+		if (i % 3 == 0)
+			copy.reg[rand_r(&seed) % RECORD_REGS] += 8;
+		if (i % 5 == 0)
+			copy.bytes = (uint32_t)rand_r(&seed) % copy.bytes;
+		hits += find_or_add(&copy);
+	}
+	ck_assert_int_gt(hits, 500);
+}
+END_TEST
+
+START_TEST(stack_cache_of_another_epoch_is_empty)
+{
+	uint32_t number;
+
+	recurse(3, &g.copy);
+	ck_assert(!find_or_add(&g.copy));
+	ck_assert(find_or_add(&g.copy));
+	ck_assert(!stack_cache_find(
+		&g.stack_cache, unwind_epoch(g.unwind, 1),
+		&(struct unwind_stack){ .reg = g.copy.reg,
+					.stack = g.copy.stack,
+					.stack_bytes = g.copy.bytes,
+					.generation = 1 },
+		&number));
+}
+END_TEST
+
+START_TEST(stack_cache_without_memory_still_works)
+{
+	unsigned int seed = 5;
+	uint64_t left = g.budget.left;
+
+	g.budget.left = 40000;
+	for (int i = 0; i < 200; i++) {
+		random_calls(&seed, 12, &g.copy);
+		find_or_add(&g.copy);
+	}
+	stack_cache_release(&g.stack_cache);
+	g.budget.left += left - 40000;
+}
+END_TEST
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Not a test of anything: says what it costs, with PERFREC_MEASURE set. */
+START_TEST(unwind_measured)
+{
+	enum { TIMES = 2000 };
+	uint32_t number = 0;
+
+	for (int depth = 10; depth <= 30 && getenv("PERFREC_MEASURE");
+	     depth += 20) {
+		struct unwind_stack taken;
+		uint64_t epoch, begin, middle, end;
+
+		/* main, check's frames, the test and capture() count, too */
+		recurse(depth, &g.copy);
+		taken = stack_of(&g.copy);
+		find_or_add(&g.copy);
+		epoch = unwind_epoch(g.unwind, 0);
+		begin = now_ns();
+		for (int i = 0; i < TIMES; i++)
+			unwind_run(g.unwind, &taken, &g.result);
+		middle = now_ns();
+		for (int i = 0; i < TIMES * 10; i++)
+			stack_cache_find(&g.stack_cache, epoch, &taken,
+					 &number);
+		end = now_ns();
+		printf("%zu frames: %.2f us unwound, %.0f ns cached\n",
+		       g.result.count, (double)(middle - begin) / TIMES / 1e3,
+		       (double)(end - middle) / TIMES / 10);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("unwind");
+	TCase *tcase = tcase_create("unwind");
+	SRunner *runner;
+	int failed;
+
+	g_stack_end = (uintptr_t)__builtin_frame_address(0) + 256;
+	log_init("test_unwind", LOG_ERR);
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, unwind_own_stack_is_what_backtrace_says);
+	tcase_add_test(tcase, unwind_frame_of_unknown_size);
+	tcase_add_test(tcase, unwind_callback_of_a_library);
+	tcase_add_test(tcase, unwind_stack_that_was_cut_says_so);
+	tcase_add_test(tcase, unwind_stack_of_too_many_frames_is_cut);
+	tcase_add_test(tcase, unwind_through_a_signal_handler);
+#if defined(__x86_64__)
+	tcase_add_test(tcase, unwind_at_every_instruction_of_a_leaf);
+	tcase_add_test(tcase,
+		       unwind_without_description_goes_by_the_frame_pointer);
+	tcase_add_test(tcase,
+		       unwind_stub_returns_where_the_stack_pointer_points);
+#endif
+	tcase_add_test(tcase, unwind_of_nonsense_ends);
+	tcase_add_test(tcase, stack_cache_finds_what_unwinding_says);
+	tcase_add_test(tcase,
+		       stack_cache_of_changed_stacks_finds_what_unwinding_says);
+	tcase_add_test(tcase, stack_cache_of_another_epoch_is_empty);
+	tcase_add_test(tcase, stack_cache_without_memory_still_works);
+	tcase_add_test(tcase, unwind_measured);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
