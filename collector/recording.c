@@ -199,7 +199,7 @@ int recording_new(const struct collector *collector, const char *path,
 	if (recording->path)
 		err = profile_new(collector->symbols, &recording->budget,
 				  &recording->profile);
-	if (!err && collector->sampler)
+	if (!err && collector->options->cpu_hz)
 		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
 					&recording->budget,
 					&recording->cpu_profile);
