@@ -340,28 +340,41 @@ static bool is_over(struct heap *heap, uint64_t clock, uint64_t address)
 	return false;
 }
 
+/* Counts it as allocated, at @number. */
+static struct weight count_alloc(struct heap *heap, uint64_t size,
+				 uint32_t number)
+{
+	struct weight weight = weigh(heap, size);
+
+	heap->totals.allocs++;
+	add_allocated(&change(heap, number)->now, weight);
+	add_allocated(&heap->totals.now, weight);
+	return weight;
+}
+
+void heap_alloc_untracked(struct heap *heap, uint64_t size, uint32_t site)
+{
+	(void)count_alloc(heap, MIN(size, HEAP_SIZE_MAX), site);
+	heap->totals.untracked++;
+	heap->incomplete = true;
+}
+
 void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 		uint64_t size, uint32_t number)
 {
-	struct heap_totals *totals = &heap->totals;
-	struct heap_site *site;
 	struct weight weight;
 
 	size = MIN(size, HEAP_SIZE_MAX);
-	weight = weigh(heap, size);
-	totals->allocs++;
-	site = change(heap, number);
-	add_allocated(&site->now, weight);
-	add_allocated(&totals->now, weight);
+	weight = count_alloc(heap, size, number);
 	if (is_over(heap, clock, address))
 		return;
-	if (unlikely(!heap_table_add(&heap->table, address, size, clock,
-				     number))) {
-		totals->untracked++;
-		heap->incomplete = true;
+	if (likely(heap_table_add(&heap->table, address, size, clock,
+				  number))) {
+		add_live(heap, get_site(heap, number), weight, clock);
 		return;
 	}
-	add_live(heap, site, weight, clock);
+	heap->totals.untracked++;
+	heap->incomplete = true;
 }
 
 static enum heap_free free_unknown(struct heap *heap, uint64_t clock,

@@ -97,6 +97,9 @@ uint32_t heap_site(struct heap *heap, uint32_t owner, uint32_t stack);
 void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 		uint64_t size, uint32_t site);
 
+/* The same for one whose free nobody will tell: it is not counted as in use. */
+void heap_alloc_untracked(struct heap *heap, uint64_t size, uint32_t site);
+
 enum heap_free {
 	HEAP_FREED,
 	HEAP_LATE,

@@ -124,8 +124,8 @@ static void consume(void *context, const struct order_item *items, size_t count)
  */
 
 /* On the sampler's thread, in the order of clocks. */
-static void __attribute__((unused))
-take_sampled(void *context, const struct sample *sample, uint32_t stack)
+static void take_sampled(void *context, const struct sample *sample,
+			 uint32_t stack)
 {
 	struct process_heap *heap = context;
 	uint64_t address = sample->address & HEAP_ADDRESS_MAX;
@@ -140,9 +140,11 @@ take_sampled(void *context, const struct sample *sample, uint32_t stack)
 	order_lock(heap->order);
 	if (heap->track.next_clock <= sample->clock)
 		heap_track_step(&heap->track, &heap->heap, sample->clock);
-	if (alloc)
+	if (alloc && address && sample->flags & SAMPLE_LIVE)
 		heap_alloc(&heap->heap, sample->clock, address, sample->size,
 			   site);
+	else if (alloc)
+		heap_alloc_untracked(&heap->heap, sample->size, site);
 	else
 		heap_free(&heap->heap, sample->clock, address, false);
 	heap->track.last_clock = MAX(heap->track.last_clock, sample->clock);
@@ -259,6 +261,7 @@ static int start(struct process_heap *heap, struct process *process)
 	if (sampled) {
 		heap->samples = samples_get(process->samples);
 		heap->stacks = samples_stacks(heap->samples);
+		samples_take_blocks(heap->samples, take_sampled, heap);
 	} else {
 		err = stacks_new(budget, &heap->stacks);
 	}

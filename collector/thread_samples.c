@@ -82,6 +82,7 @@ int thread_sample(struct thread *thread, struct replay *replay,
 		return 0;
 	}
 	sample->kind = SAMPLE_ALLOC;
-	samples_post(samples, sample);
+	if (thread_heap_sample(thread, sample) < 0)
+		free(sample);
 	return 0;
 }
