@@ -1,6 +1,6 @@
 # perfrec beside floors and peers (scripts/bench.sh, docs/BENCHMARKS.md).
 
-BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure \
+BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure annotate \
 	  libhooks_empty.so libhooks_floor.so libhooks_floor_shared.so \
 	  libmeter.so)
 BENCH_CC = $(Q)mkdir -p $(@D) && $(CC) $(BASE) $(CPPFLAGS) -O2 -g
@@ -16,6 +16,9 @@ $(O)/tests/bench/spans.plain: tests/bench/spans.c
 	$(say) CC $@
 	$(BENCH_CC) -o $@ $< -lpthread
 $(O)/tests/bench/measure: tests/bench/measure.c
+	$(say) CC $@
+	$(BENCH_CC) -o $@ $<
+$(O)/tests/bench/annotate: tests/bench/annotate.c
 	$(say) CC $@
 	$(BENCH_CC) -o $@ $<
 $(O)/tests/bench/lib%_shared.so: tests/bench/%.c
@@ -34,3 +37,4 @@ bench bench-quick:
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh scripts/bench.sh \
 		$(if $(filter bench-quick,$@),--quick) --json $(O)/bench.json
+	$(Q)O=$(O) sh tests/bench/annotate.sh
