@@ -46,6 +46,7 @@
 #include "collector/sites.h"
 #include "collector/symbol_name.h"
 #include "collector/symbols.h"
+#include "collector/vdso.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
@@ -177,6 +178,8 @@ static int identify(struct modules *modules, int root_fd,
 	}
 	if (line->inode)
 		fd = mapped_file_open(modules->proc_fd, root_fd, line);
+	else if (!strcmp(line->path, "[vdso]"))
+		fd = vdso_open(line->end - line->start);
 	if (fd >= 0) {
 		place.file = symbol_cache_file(modules->cache, fd, line->path);
 		close(fd);
