@@ -19,7 +19,7 @@
 #include "preload/perfrec.h"
 #include "shared/compiler.h"
 
-#define BURSTS 301
+#define BURSTS 151
 #define EVENTS 4000 /* of at most 7 cells: a span with 3 arguments */
 #define FLOOR_RECORDS (1u << 18)
 
@@ -88,7 +88,7 @@ static double median(struct kind *kind)
 
 static void burst(struct kind *kind, int i)
 {
-	const struct timespec pause = { .tv_nsec = 300000 };
+	const struct timespec pause = { .tv_nsec = 2000000 };
 	uint64_t start;
 
 	nanosleep(&pause, NULL);

@@ -9,9 +9,9 @@ O=$(cd "${O:-build}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$O/perfrec" record --alloc=off --cpu=off --on-full=drop -o "$work/on" -- \
+"$O/perfrec" record --alloc=off --cpu=off --on-full=block -o "$work/on" -- \
 	"$O/tests/bench/annotate" >"$work/recorded" 2>"$work/log"
-"$O/perfrec" record --alloc=off --cpu=off --on-full=drop -o "$work/paused" -- \
+"$O/perfrec" record --alloc=off --cpu=off --on-full=block -o "$work/paused" -- \
 	"$O/tests/bench/annotate" paused >"$work/pause" 2>>"$work/log"
 "$O/tests/bench/annotate" >"$work/none"
 lost=$("$O/perfrec" report "$work/on" | awk '$1 == "lost" { print; exit }')
