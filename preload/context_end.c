@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "preload/cpu_timer.h"
 #include "preload/interpose_jump.h"
 
 /* Where libc lets such functions return to; 0: not known, or it must stay. Set
@@ -101,6 +102,7 @@ void context_end_made(ucontext_t *context, uintptr_t sp)
 {
 	bool told = redirect(context);
 
+	cpu_timer_spare(context);
 	interpose_jump_put(FLOW_CONTEXT_MAKE, (uintptr_t)context, sp);
 	if (!told)
 		interpose_jump_put(FLOW_CONTEXT_LINK,

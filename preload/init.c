@@ -20,6 +20,7 @@
 #include "preload/annotate.h"
 #include "preload/chain.h"
 #include "preload/clock.h"
+#include "preload/cpu_timer.h"
 #include "preload/hello.h"
 #include "preload/instrumented.h"
 #include "preload/interpose.h"
@@ -106,6 +107,7 @@ static void in_forked_child(void)
 {
 	set_gate(0);
 	g_gate.map_lock = g_gate.map_closing = g_gate.map_opened = 0;
+	cpu_timer_forked();
 }
 
 /*
@@ -217,6 +219,7 @@ static uint64_t start(char **environment)
 	g_mode = MODE_ON;
 	gate = open_gate();
 	alloc_start(&result.reply);
+	cpu_timer_start(&result.reply, settings.quiet);
 	return gate;
 }
 
@@ -278,6 +281,7 @@ void alloc_begin(void)
 	begun = true;
 	/* Not for the first time in a signal handler: dlsym() takes a lock. */
 	interpose_real_syscall();
+	cpu_timer_find();
 	/* relaxed: there are no threads yet to race with */
 	if (!atom_load_rlx(&g_gate.word) && wants_recording())
 		init_gate();

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/cpu_timer.h"
 #include "preload/interpose.h"
 #include "preload/slot.h"
 #include "preload/thread.h"
@@ -35,6 +36,7 @@
 
 static void forbid_syscalls(void)
 {
+	cpu_timer_stop();
 	g_shim.no_syscalls = true;
 	if (g_shim.page)
 		/* order: sc, FLAGS: other threads may set other ones */
@@ -49,9 +51,10 @@ void interpose_syscall(long number, unsigned long first, unsigned long second)
 					 first == SECCOMP_SET_MODE_STRICT;
 
 	if (strict || (number == SYS_prctl && first == PR_SET_TSC &&
-		       second == PR_TSC_SIGSEGV))
+		       second == PR_TSC_SIGSEGV)) {
+		cpu_timer_thread_ends();
 		slot_mute();
-	else if (is_prctl || number == SYS_seccomp)
+	} else if (is_prctl || number == SYS_seccomp)
 		forbid_syscalls();
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "preload/clock.h"
+#include "preload/cpu_timer.h"
 #include "preload/interpose_jump.h"
 #include "preload/map_log.h"
 #include "preload/put.h"
@@ -29,10 +30,18 @@ static void thread_ends(void *slot)
 {
 	if (!t_thread.destructor_rounds)
 		interpose_jump_thread_left();
-	if (++t_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+	if (++t_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
 		pthread_setspecific(g_key, slot);
-	else
+	} else {
+		cpu_timer_thread_ends();
 		slot_detach();
+	}
+}
+
+bool slot_watch_end(void)
+{
+	/* Any value but NULL will do. */
+	return g_have_key && pthread_setspecific(g_key, &g_key) == 0;
 }
 
 void slot_init(void)

@@ -15,6 +15,10 @@ void slot_init(void);
  * (counted). Any context; not while in_vfork. */
 bool slot_attach(uint64_t gate);
 
+/* Have cpu_timer_thread_ends() called when this thread ends, though it may
+ * have no slot. False: that cannot be. */
+bool slot_watch_end(void);
+
 /* The thread ends: hand its slot to the collector. */
 void slot_detach(void);
 

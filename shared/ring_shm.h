@@ -83,7 +83,9 @@ struct page_shm {
 	uint32_t pad_sites;
 	uint64_t unslotted_allocs; /* in threads without a slot: lost */
 	uint64_t unslotted_frees;
-	uint8_t pad1[SHM_LINE - 64];
+	uint32_t unsampled_threads; /* that got no timer: cpu_timer.h */
+	uint32_t pad_cpu;
+	uint8_t pad1[SHM_LINE - 72];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cpu_timer - see cpu_timer.h. What it must never do is hurt the program:
+ *
+ * - The handler copies registers and a piece of the stack into the ring, and
+ *   nothing else; it copies between the stack pointer and the end of the stack
+ *   that is known of its thread. On any other stack (sigaltstack) it copies
+ *   registers only.
+ * - On a context's stack it does not run at all: SIGPROF is blocked there
+ *   (cpu_timer_spare()), nor on stacks of less than CPU_STACK_MIN. A handler of
+ *   the program's that has a stack of its own blocks it, too
+ *   (interpose_signal.c).
+ * - When the program wants SIGPROF, all timers are deleted, and what is on its
+ *   way is thrown away, before its own action is set.
+ *
+ * A timer of CPU time goes by the tick of the kernel: at 250 ticks a second
+ * and 1000 samples, three of four come as overruns of the fourth, which a
+ * sample's weight counts. The first period is drawn at random, so that threads
+ * shorter than one are not left out, in sum.
+ *
+ * The kernel deletes timers in a forked child and at exec, but not with their
+ * thread.
+ */
+#include "preload/cpu_timer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "preload/clock.h"
+#include "preload/put.h"
+#include "preload/say.h"
+#include "preload/slot.h"
+#include "preload/sys.h"
+#include "preload/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+#include "shared/wire.h"
+
+/* Threads that have a timer at a time. */
+#define TIMERS_MAX 4096
+#define NS_PER_S 1000000000ULL
+/* The end of the first thread's stack is below this: names and environment
+ * lie there. */
+#define FIRST_STACK_PAGE 4096
+#define FIRST_STACK_BYTES (128ULL << 20)
+#define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
+
+struct cpu_engine g_cpu;
+
+static int (*g_real_sigaction)(int, const struct sigaction *,
+			       struct sigaction *);
+/* Kernel's ids of timers plus 1; 0: free, -1: being made. */
+static int32_t g_timer[TIMERS_MAX];
+static bool g_has_signal;
+
+static __thread struct {
+	uint32_t timer; /* index in g_timer plus 1; 0: none */
+	bool deaf; /* the handler returns at once */
+	uintptr_t stack_start, stack_end; /* 0: not known */
+} t_cpu;
+
+int (*cpu_timer_sigaction(void))(int, const struct sigaction *,
+				 struct sigaction *)
+{
+	if (!g_real_sigaction)
+		cpu_timer_find();
+	return g_real_sigaction;
+}
+
+void cpu_timer_find(void)
+{
+	int saved_errno = errno;
+
+	g_real_sigaction =
+		(__typeof__(g_real_sigaction))dlsym(RTLD_NEXT, "sigaction");
+	errno = saved_errno;
+}
+
+/* --- the handler ------------------------------------------------------------
+ */
+
+struct sample_run {
+	struct record head;
+	struct record_sample sample;
+};
+
+_Static_assert(sizeof(struct sample_run) % sizeof(struct record) == 0,
+	       "whole cells");
+
+static void copy_registers(const mcontext_t *from, uint64_t reg[RECORD_REGS])
+{
+#if defined(__x86_64__)
+	static const uint8_t number[RECORD_REGS] = {
+		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+		REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+		REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+	};
+	int i;
+
+	for (i = 0; i < RECORD_REGS; i++)
+		reg[i] = (uint64_t)from->gregs[number[i]];
+#else
+	memcpy(reg, from->regs, 31 * sizeof(*reg));
+	reg[RECORD_REG_SP] = from->sp;
+	reg[RECORD_REG_IP] = from->pc;
+#endif
+}
+
+/* How much to copy, in whole cells. */
+static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
+{
+	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
+			sizeof(struct record);
+	uint64_t most = MIN((uint64_t)g_cpu.stack_bytes, room), bytes;
+
+	*flags = SAMPLE_NO_STACK;
+	if (sp % 8 || sp < t_cpu.stack_start || sp >= t_cpu.stack_end)
+		return 0;
+	bytes = t_cpu.stack_end - sp;
+	*flags = bytes > most ? SAMPLE_STACK_CUT : 0;
+	return (uint32_t)(MIN(bytes, most) & ~(sizeof(struct record) - 1));
+}
+
+static void put_sample(const mcontext_t *registers, uint64_t weight)
+{
+	struct sample_run run = { .sample.weight = weight };
+	struct put_run put = { .cells = &run.head, .count = 1 + SAMPLE_CELLS };
+	uintptr_t sp;
+
+	copy_registers(registers, run.sample.reg);
+	sp = run.sample.reg[RECORD_REG_SP];
+	run.sample.stack_bytes = stack_bytes(sp, &run.sample.flags);
+	put.behind = (const void *)sp;
+	put.behind_cells = run.sample.stack_bytes / sizeof(struct record);
+	run.head.word = record_ext_word(
+		EXT_CPU_SAMPLE, (uint32_t)(SAMPLE_CELLS + put.behind_cells), 0,
+		sp);
+	put_run_of(&put, PUT_SAMPLE, sp, run.sample.reg[RECORD_REG_IP]);
+}
+
+static void handler(int signal, siginfo_t *info, void *context)
+{
+	const ucontext_t *interrupted = context;
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	(void)signal;
+	/* Not one of ours: kill(), or setitimer() without a handler. */
+	if (info->si_code != SI_TIMER || t_cpu.deaf)
+		return;
+	if (gate & GATE_OFF) {
+		cpu_timer_thread_ends();
+		return;
+	}
+	put_sample(&interrupted->uc_mcontext,
+		   1 + (uint64_t)MAX(info->si_overrun, 0));
+}
+
+/* --- timers -----------------------------------------------------------------
+ */
+
+static uint32_t claim_index(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < TIMERS_MAX; i++)
+		/* relaxed: a glance; the swap decides */
+		if (!atom_load_rlx(&g_timer[i]) &&
+		    /* order: sc, TIMER: one thread has it */
+		    atom_cas_sc(&g_timer[i], 0, -1))
+			return i + 1;
+	return 0;
+}
+
+/* Gives @index back; its timer, if it has one, fires no more. */
+static void delete_timer(uint32_t index)
+{
+	/* order: sc, TIMER: one thread deletes it */
+	int32_t timer = atom_xchg_sc(&g_timer[index - 1], 0);
+
+	/* In a child that nobody told us of it may be another timer. */
+	if (timer > 0 && sys(SYS_getpid) == g_cpu.pid)
+		sys(SYS_timer_delete, timer - 1);
+}
+
+static uint64_t random_part(uint64_t period_ns)
+{
+	uint64_t mixed =
+		(clock_ticks() ^ (uintptr_t)&t_cpu) * 0x9e3779b97f4a7c15ULL;
+
+	return 1 + (mixed >> 32) % period_ns;
+}
+
+/* The id plus 1, or 0. */
+static int32_t make_timer(void)
+{
+	struct sigevent event;
+	int32_t id = 0;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_signo = SIGPROF;
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event._sigev_un._tid = (int32_t)sys(SYS_gettid);
+	if (sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) < 0)
+		return 0;
+	return id + 1;
+}
+
+static void set_timer(int32_t timer)
+{
+	uint64_t period = g_cpu.period_ns, first = random_part(period);
+	const struct itimerspec when = {
+		.it_interval = { (time_t)(period / NS_PER_S),
+				 (long)(period % NS_PER_S) },
+		.it_value = { (time_t)(first / NS_PER_S),
+			      (long)(first % NS_PER_S) },
+	};
+
+	sys(SYS_timer_settime, timer - 1, 0, &when, 0);
+}
+
+static void count_unsampled(void)
+{
+	/* relaxed: a count */
+	atom_add_rlx(&g_shim.page->unsampled_threads, 1);
+}
+
+/* With SIGPROF blocked, so that no handler sees it half done. */
+static void arm(void)
+{
+	uint32_t index = claim_index();
+	int32_t timer = index ? make_timer() : 0;
+
+	if (!timer) {
+		if (index)
+			delete_timer(index);
+		count_unsampled();
+		return;
+	}
+	t_cpu.timer = index;
+	t_cpu.deaf = false;
+	/* order: sc, TIMER: who stops the engine finds it, or we see that */
+	atom_xchg_sc(&g_timer[index - 1], timer);
+	/* order: sc, TIMER: as above */
+	if (atom_load_sc(&g_cpu.on))
+		set_timer(timer);
+	else
+		delete_timer(index);
+}
+
+static void arm_blocked(void)
+{
+	uint64_t signals = sys_block_signals();
+
+	arm();
+	sys_restore_signals(signals);
+}
+
+void cpu_timer_thread_begins(size_t stack_bytes)
+{
+	/* A thread's own data lies above its stack. */
+	uintptr_t end = (uintptr_t)__builtin_thread_pointer();
+
+	/* relaxed: a thread that begins meanwhile stops itself in arm() */
+	if (!atom_load_rlx(&g_cpu.on) || g_shim.no_syscalls || t_cpu.timer)
+		return;
+	if (end <= stack_bytes || !slot_watch_end()) {
+		count_unsampled();
+		return;
+	}
+	t_cpu.stack_start = end - stack_bytes;
+	t_cpu.stack_end = end;
+	arm_blocked();
+}
+
+void cpu_timer_thread_ends(void)
+{
+	uint32_t index = t_cpu.timer;
+
+	if (!index)
+		return;
+	/* One that is on its way does nothing. */
+	t_cpu.deaf = true;
+	t_cpu.timer = 0;
+	delete_timer(index);
+}
+
+/* Only the thread that forked is here; its timer is not, nor are the others'.
+ */
+void cpu_timer_forked(void)
+{
+	/* relaxed: no other thread is there */
+	if (!atom_load_rlx(&g_cpu.on))
+		return;
+	memset(g_timer, 0, sizeof(g_timer));
+	g_cpu.pid = (int32_t)sys(SYS_getpid);
+	if (!t_cpu.timer)
+		return;
+	t_cpu.timer = 0;
+	arm_blocked();
+}
+
+void cpu_timer_stop(void)
+{
+	uint32_t i;
+
+	/* order: sc, TIMER: a thread that arms itself sees it, or we see its
+	 * timer */
+	if (!atom_xchg_sc(&g_cpu.on, false))
+		return;
+	for (i = 0; i < TIMERS_MAX; i++) {
+		/* relaxed: a glance; delete_timer() decides */
+		if (atom_load_rlx(&g_timer[i]) > 0)
+			delete_timer(i + 1);
+	}
+}
+
+/* --- SIGPROF ----------------------------------------------------------------
+ */
+
+bool cpu_timer_has_signal(void)
+{
+	/* relaxed: changes once, and then stays */
+	return atom_load_rlx(&g_has_signal);
+}
+
+void cpu_timer_give_up_signal(void)
+{
+	struct sigaction action = { .sa_handler = SIG_IGN };
+
+	cpu_timer_stop();
+	/* order: sc, TIMER: one thread takes it away */
+	if (!atom_xchg_sc(&g_has_signal, false))
+		return;
+	/* What is on its way to any thread is thrown away by that. */
+	g_real_sigaction(SIGPROF, &action, NULL);
+	action.sa_handler = SIG_DFL;
+	g_real_sigaction(SIGPROF, &action, NULL);
+}
+
+static bool take_signal(void)
+{
+	struct sigaction action, old;
+
+	if (!cpu_timer_sigaction())
+		return false;
+	if (g_real_sigaction(SIGPROF, NULL, &old) < 0 ||
+	    old.sa_flags & SA_SIGINFO || old.sa_handler != SIG_DFL)
+		return false;
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handler;
+	action.sa_flags = SA_RESTART | SA_SIGINFO;
+	g_has_signal = g_real_sigaction(SIGPROF, &action, NULL) == 0;
+	return g_has_signal;
+}
+
+void cpu_timer_spare(ucontext_t *context)
+{
+	/* relaxed: a hint; one that is made before comes to no harm either */
+	if (atom_load_rlx(&g_cpu.on))
+		sigaddset(&context->uc_sigmask, SIGPROF);
+}
+
+/* --- start ------------------------------------------------------------------
+ */
+
+/* The kernel keeps that much free for it, and at least FIRST_STACK_BYTES. */
+static uint64_t first_stack_bytes(void)
+{
+	struct rlimit limit = { 0, 0 };
+
+	sys(SYS_prlimit64, 0, RLIMIT_STACK, 0, &limit);
+	return MIN((uint64_t)limit.rlim_cur, FIRST_STACK_BYTES);
+}
+
+/* The kernel puts the program's name near the end of the first stack. */
+static void arm_first(void)
+{
+	uintptr_t name = getauxval(AT_EXECFN), here = (uintptr_t)&name;
+
+	if (name <= here || sys(SYS_gettid) != g_shim.pid)
+		return;
+	t_cpu.stack_end = name & -(uintptr_t)FIRST_STACK_PAGE;
+	t_cpu.stack_start = t_cpu.stack_end - first_stack_bytes();
+	arm();
+}
+
+void cpu_timer_start(const struct wire_reply *reply, bool quiet)
+{
+	if (!reply->cpu_hz || g_shim.no_syscalls)
+		return;
+	g_cpu.period_ns = NS_PER_S / reply->cpu_hz;
+	g_cpu.stack_bytes = reply->stack_bytes;
+	g_cpu.pid = g_shim.pid;
+	if (!g_cpu.period_ns)
+		return;
+	if (!take_signal()) {
+		/* relaxed: a count */
+		count_unsampled();
+		if (!quiet)
+			say("no CPU samples: ",
+			    "the program was started with SIGPROF in use", "");
+		return;
+	}
+	/* relaxed: no other thread knows of it yet */
+	atom_store_rlx(&g_cpu.on, true);
+	arm_first();
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_signal - the functions by which a program says what a signal does.
+ * While SIGPROF is ours (cpu_timer.h) the program is told that it is SIG_DFL,
+ * as it would be without us; when it sets it, we let go of it first.
+ *
+ * A handler that runs on a stack of its own, which may be small, gets SIGPROF
+ * blocked while it runs; when its action is asked for, that is hidden.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "preload/cpu_timer.h"
+#include "preload/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define SIGNALS_MAX 64
+
+/* Signals in whose masks SIGPROF is not the program's: a bit for each. */
+static uint64_t g_masked;
+
+static uint64_t bit_of(int signal)
+{
+	return signal > 0 && signal <= SIGNALS_MAX ? 1ULL << (signal - 1) : 0;
+}
+
+/* In a vfork child it is the parent's memory, but not its signals. */
+static bool is_ours(int signal)
+{
+	return signal == SIGPROF && !t_thread.in_vfork &&
+	       cpu_timer_has_signal();
+}
+
+static void set_masked(int signal, bool masked)
+{
+	uint64_t bit = bit_of(signal), old;
+
+	do {
+		/* relaxed: the swap decides */
+		old = atom_load_rlx(&g_masked);
+		if (t_thread.in_vfork || !bit || !(old & bit) == !masked)
+			return;
+		/* order: sc, MASKED: other threads set other bits */
+	} while (!atom_cas_sc(&g_masked, old, old ^ bit));
+}
+
+static bool must_mask(int signal, const struct sigaction *action)
+{
+	/* relaxed: settled before there are threads, but for its end */
+	return action && bit_of(signal) && atom_load_rlx(&g_cpu.on) &&
+	       action->sa_flags & SA_ONSTACK &&
+	       !sigismember(&action->sa_mask, SIGPROF);
+}
+
+static int set_action(int signal, const struct sigaction *action,
+		      struct sigaction *old)
+{
+	int (*real)(int, const struct sigaction *, struct sigaction *) =
+		cpu_timer_sigaction();
+	bool mask = must_mask(signal, action), hidden;
+	struct sigaction masked;
+	int result;
+
+	if (!real) {
+		errno = ENOSYS;
+		return -1;
+	}
+	/* relaxed: only what this program does at once is unordered */
+	hidden = atom_load_rlx(&g_masked) & bit_of(signal);
+	if (mask) {
+		masked = *action;
+		sigaddset(&masked.sa_mask, SIGPROF);
+		result = real(signal, &masked, old);
+	} else {
+		result = real(signal, action, old);
+	}
+	if (result)
+		return result;
+	if (old && hidden)
+		sigdelset(&old->sa_mask, SIGPROF);
+	if (action)
+		set_masked(signal, mask);
+	return 0;
+}
+
+ATTR_EXPORT int sigaction(int signal, const struct sigaction *action,
+			  struct sigaction *old)
+{
+	int result;
+
+	if (!is_ours(signal))
+		return set_action(signal, action, old);
+	if (action)
+		cpu_timer_give_up_signal();
+	result = set_action(signal, action, old);
+	if (!result && !action && old)
+		*old = (struct sigaction){ .sa_handler = SIG_DFL };
+	return result;
+}
+
+int __sigaction(int signal, const struct sigaction *action,
+		struct sigaction *old);
+
+ATTR_EXPORT int __sigaction(int signal, const struct sigaction *action,
+			    struct sigaction *old)
+{
+	return sigaction(signal, action, old);
+}
+
+/* The others only set. */
+#define SETTER(name)                                                      \
+	sighandler_t name(int signal, sighandler_t action);               \
+	ATTR_EXPORT sighandler_t name(int signal, sighandler_t action)    \
+	{                                                                 \
+		static sighandler_t (*real)(int, sighandler_t);           \
+                                                                          \
+		if (!real)                                                \
+			real = (sighandler_t(*)(int, sighandler_t))dlsym( \
+				RTLD_NEXT, #name);                        \
+		if (is_ours(signal))                                      \
+			cpu_timer_give_up_signal();                       \
+		set_masked(signal, false);                                \
+		return real(signal, action);                              \
+	}
+
+SETTER(signal)
+SETTER(bsd_signal)
+SETTER(ssignal)
+SETTER(sysv_signal)
+SETTER(__sysv_signal)
+SETTER(sigset)
+
+ATTR_EXPORT int sigignore(int signal)
+{
+	static int (*real)(int);
+
+	if (!real)
+		real = (int (*)(int))dlsym(RTLD_NEXT, "sigignore");
+	if (is_ours(signal))
+		cpu_timer_give_up_signal();
+	set_masked(signal, false);
+	return real(signal);
+}
