@@ -12,12 +12,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/clock_sync.h"
 #include "collector/collect_options.h"
 #include "collector/log.h"
 #include "collector/modules.h"
 #include "collector/order.h"
 #include "collector/process_heap.h"
 #include "collector/recording.h"
+#include "collector/span_out.h"
 #include "collector/stack_profile.h"
 #include "collector/stacks.h"
 #include "shared/compiler.h"
@@ -47,18 +49,21 @@ static void fill_row(const struct process_heap *heap,
 		     const struct heap_site *site, enum heap_moment moment,
 		     struct row *row)
 {
-	struct heap_values values = moment == HEAP_NOW
-					    ? site->now
-					    : heap_at_peak(&heap->heap, site);
+	size_t first = moment == HEAP_OF_SPANS ? SPAN_ALLOC_OBJECTS : 0, i;
+	struct heap_values values = moment == HEAP_AT_PEAK
+					    ? heap_at_peak(&heap->heap, site)
+					    : site->now;
 	const uint64_t value[] = { values.alloc_objects, values.alloc_bytes,
 				   values.inuse_objects, values.inuse_bytes };
-	size_t i;
 
 	*row = (struct row){ .owner = site->owner,
 			     .values.stack = site->stack };
 	for (i = 0; i < ARRAY_SIZE(value); i++)
-		row->values.value[i] =
+		row->values.value[first + i] =
 			(int64_t)heap_round(&heap->heap, value[i]);
+	if (moment == HEAP_OF_SPANS)
+		row->values.value[SPAN_PEAK_BYTES] =
+			(int64_t)heap_round(&heap->heap, site->peak_bytes);
 }
 
 static struct profile_owner owner_of(struct process_heap *heap, uint32_t number)
@@ -148,9 +153,8 @@ static void add_comment(struct comments *comments, const char *format,
 }
 
 static void make_comments(const struct recording *recording,
-			  struct comments *out)
+			  const struct heap_sums *sum, struct comments *out)
 {
-	const struct heap_sums *sum = &recording->totals.heap;
 	const char *const *command =
 		(const char *const *)recording->options->command;
 
@@ -189,23 +193,22 @@ static void make_comments(const struct recording *recording,
 }
 
 int heap_out_write(struct recording *recording, struct stack_profile *profile,
-		   uint64_t start_ns, uint64_t duration_ns, const char *name,
-		   uint64_t *bytes)
+		   const struct heap_sums *sum, uint64_t duration_ns,
+		   const char *name, uint64_t *bytes)
 {
 	const struct collect_options *options = recording->options;
 	struct comments comments = { .count = 0 };
 	struct stack_profile_header header = {
-		.start_ns = start_ns,
+		.start_ns = (uint64_t)recording->started * 1000000000,
 		.duration_ns = duration_ns,
 		.comments = comments.list,
-		.period = recording->totals.heap.sampled ? options->alloc_period
-							 : 1,
+		.period = sum->sampled ? options->alloc_period : 1,
 	};
 	struct stat status;
 	int err;
 
 	*bytes = 0;
-	make_comments(recording, &comments);
+	make_comments(recording, sum, &comments);
 	header.comment_count = comments.count;
 	err = stack_profile_write(profile, &header, recording->dir_fd, name);
 	if (err)
@@ -257,15 +260,13 @@ static void add_functions(struct process_heap *heap)
 	}
 }
 
-static void add_sums(struct process_heap *heap)
+/* Under order_lock(), or when nobody changes the heap any more. */
+static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 {
-	struct recording *recording = heap->recording;
-	struct heap_sums *sum = &recording->totals.heap;
 	const struct heap_totals *from = &heap->heap.totals;
 	struct heap *core = &heap->heap;
 	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
 
-	pthread_mutex_lock(&recording->lock);
 	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
 	sum->allocs += heap_round(core, from->now.alloc_objects);
 	sum->alloc_bytes += heap_round(core, from->now.alloc_bytes);
@@ -289,18 +290,88 @@ static void add_sums(struct process_heap *heap)
 		sum->peak_ns = heap_track_ns(&heap->track, from->peak_clock);
 		sum->peak_pid = heap->pid;
 	}
-	pthread_mutex_unlock(&recording->lock);
+}
+
+static void unlist(struct recording *recording, struct process_heap *heap)
+{
+	struct process_heap **link = &recording->heaps;
+
+	while (*link && *link != heap)
+		link = &(*link)->next;
+	if (*link)
+		*link = heap->next;
 }
 
 void heap_out_finish(struct process_heap *heap)
 {
 	struct recording *recording = heap->recording;
 
-	add_sums(heap);
+	pthread_mutex_lock(&recording->lock);
+	unlist(recording, heap);
+	add_sums(heap, &recording->totals.heap);
+	pthread_mutex_unlock(&recording->lock);
 	add_functions(heap);
 	/* What finds no room is counted there. */
 	if (recording->heap_profile)
 		(void)heap_out_add(heap, HEAP_NOW, recording->heap_profile);
 	if (recording->heap_peak)
 		(void)heap_out_add(heap, HEAP_AT_PEAK, recording->heap_peak);
+	/* Stacks of samples are not those of spans. */
+	if (recording->span_profile && !heap->samples)
+		(void)heap_out_add(heap, HEAP_OF_SPANS,
+				   recording->span_profile);
+}
+
+/* --- snapshots --------------------------------------------------------------
+ */
+
+/* Any that goes on, with a reference, after @last; NULL: there is none. */
+static struct process_heap *next_heap(struct recording *recording,
+				      struct process_heap *last)
+{
+	struct process_heap *heap;
+
+	pthread_mutex_lock(&recording->lock);
+	heap = last ? last->next : recording->heaps;
+	if (heap)
+		process_heap_get(heap);
+	pthread_mutex_unlock(&recording->lock);
+	return heap;
+}
+
+int heap_out_snapshot(struct recording *recording, struct symbol_cache *symbols,
+		      const char *name)
+{
+	struct stack_profile *profile = NULL;
+	struct process_heap *heap = NULL, *next;
+	struct heap_sums sum;
+	uint64_t bytes;
+	int err;
+
+	if (!recording->heap_profile)
+		return -ENOENT;
+	err = stack_profile_new(&stack_profile_heap, symbols,
+				&recording->budget, &profile);
+	if (err)
+		return err;
+	(void)stack_profile_merge(profile, recording->heap_profile);
+	pthread_mutex_lock(&recording->lock);
+	sum = recording->totals.heap;
+	pthread_mutex_unlock(&recording->lock);
+	/* Only this thread takes any out of the list. */
+	for (; (next = next_heap(recording, heap)); heap = next) {
+		process_heap_put(&heap);
+		order_lock(next->order);
+		add_sums(next, &sum);
+		order_unlock(next->order);
+		(void)heap_out_add(next, HEAP_NOW, profile);
+	}
+	process_heap_put(&heap);
+	err = -ENOENT;
+	if (sum.exact + sum.sampled)
+		err = heap_out_write(recording, profile, &sum,
+				     clock_boottime_ns() - recording->start_ns,
+				     name, &bytes);
+	stack_profile_free(&profile);
+	return err;
 }

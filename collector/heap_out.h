@@ -11,6 +11,7 @@
 struct process_heap;
 struct recording;
 struct stack_profile;
+struct symbol_cache;
 
 #define HEAP_PROFILE_NAME "heap.pb.gz"
 #define HEAP_PEAK_NAME "heap-peak.pb.gz"
@@ -23,16 +24,26 @@ void heap_out_finish(struct process_heap *heap);
 enum heap_moment {
 	HEAP_NOW,
 	HEAP_AT_PEAK,
+	HEAP_OF_SPANS, /* now, and the peak of each stack; where
+			* stack_profile_span has them */
 };
 
-/* Add the values of @heap to @profile (of stack_profile_heap). Nobody may
- * change the heap; the stacks are looked at, so it takes a while. */
+/* Add the values of @heap to @profile, of stack_profile_heap or _span. Holds
+ * its consumer up for the time of a copy. The jobs thread. */
 int heap_out_add(struct process_heap *heap, enum heap_moment moment,
 		 struct stack_profile *profile);
-/* Write @profile as @name to the folder of @recording. *@bytes is its length. 0
- * or -errno, which the log has. */
+struct heap_sums;
+
+/* Write @profile as @name to the folder of @recording, with comments about
+ * @sum. *@bytes is its length. 0 or -errno, which the log has. */
 int heap_out_write(struct recording *recording, struct stack_profile *profile,
-		   uint64_t start_ns, uint64_t duration_ns, const char *name,
-		   uint64_t *bytes);
+		   const struct heap_sums *sum, uint64_t duration_ns,
+		   const char *name, uint64_t *bytes);
+
+/* Write what is in use now, of processes that have ended and of those that go
+ * on, as @name to the folder of @recording. 0, -ENOENT: no block was told of;
+ * or -errno, which the log has. The jobs thread. */
+int heap_out_snapshot(struct recording *recording, struct symbol_cache *symbols,
+		      const char *name);
 
 #endif

@@ -307,14 +307,29 @@ static struct process_heap *make(struct process *process)
 	return NULL;
 }
 
+/* For snapshots; heap_out_finish() takes it off. */
+static void list(struct process_heap *heap, const struct process *process)
+{
+	struct recording *recording = heap->recording;
+
+	pthread_mutex_lock(&recording->lock);
+	memcpy(heap->name, process->entry->name, sizeof(heap->name));
+	heap->next = recording->heaps;
+	recording->heaps = heap;
+	pthread_mutex_unlock(&recording->lock);
+}
+
 struct process_heap *process_heap_of(struct process *process)
 {
 	static struct log_limit limit;
 	struct process_heap *heap;
 
 	pthread_mutex_lock(&process->arena->lock);
-	if (!process->heap)
+	if (!process->heap) {
 		process->heap = make(process);
+		if (process->heap)
+			list(process->heap, process);
+	}
 	heap = process->heap;
 	pthread_mutex_unlock(&process->arena->lock);
 	if (!heap)

@@ -34,6 +34,7 @@ struct heap_owner {
 
 struct process_heap {
 	uint32_t refs;
+	struct process_heap *next; /* under the recording's lock */
 	struct recording *recording; /* a reference */
 	struct modules *modules; /* a reference */
 	struct order *order;

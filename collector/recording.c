@@ -29,6 +29,7 @@
 #include "collector/log.h"
 #include "collector/out_perfetto.h"
 #include "collector/profile.h"
+#include "collector/span_out.h"
 #include "collector/stack_profile.h"
 #include "collector/summary_write.h"
 #include "collector/trace_file.h"
@@ -164,6 +165,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->cpu_profile);
 	stack_profile_free(&recording->heap_profile);
 	stack_profile_free(&recording->heap_peak);
+	stack_profile_free(&recording->span_profile);
 	if (recording->dir_fd >= 0)
 		close(recording->dir_fd);
 	pthread_mutex_destroy(&recording->lock);
@@ -172,6 +174,27 @@ static void recording_free(struct recording *recording)
 	free(recording->lossy);
 	free(recording->path);
 	free(recording);
+}
+
+/* Those that the options ask for. */
+static int new_stack_profiles(const struct collector *collector,
+			      struct recording *recording)
+{
+	const struct collect_options *options = collector->options;
+	struct budget *budget = &recording->budget;
+	bool heap = options->alloc != ALLOC_OFF;
+	int err = 0;
+
+	if (heap)
+		err = stack_profile_new(&stack_profile_heap, collector->symbols,
+					budget, &recording->heap_profile);
+	if (heap && !err)
+		err = stack_profile_new(&stack_profile_heap, collector->symbols,
+					budget, &recording->heap_peak);
+	if ((heap || options->cpu_hz) && !err)
+		err = stack_profile_new(&stack_profile_span, collector->symbols,
+					budget, &recording->span_profile);
+	return err;
 }
 
 int recording_new(const struct collector *collector, const char *path,
@@ -203,14 +226,8 @@ int recording_new(const struct collector *collector, const char *path,
 		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
 					&recording->budget,
 					&recording->cpu_profile);
-	if (!err && collector->options->alloc != ALLOC_OFF)
-		err = stack_profile_new(&stack_profile_heap, collector->symbols,
-					&recording->budget,
-					&recording->heap_profile);
-	if (!err && collector->options->alloc != ALLOC_OFF)
-		err = stack_profile_new(&stack_profile_heap, collector->symbols,
-					&recording->budget,
-					&recording->heap_peak);
+	if (!err)
+		err = new_stack_profiles(collector, recording);
 	if (!err)
 		err = open_folder(path, exclusive, &recording->dir_fd);
 	if (!err)
@@ -284,13 +301,25 @@ static int write_heap(struct recording *recording,
 
 	if (!recording->heap_profile || !(sum->exact + sum->sampled))
 		return 0;
-	err = heap_out_write(recording, recording->heap_profile,
-			     header->start_ns, header->duration_ns,
-			     HEAP_PROFILE_NAME, &files->heap_profile_bytes);
-	peak_err = heap_out_write(recording, recording->heap_peak,
-				  header->start_ns, header->duration_ns,
-				  HEAP_PEAK_NAME, &files->heap_peak_bytes);
+	err = heap_out_write(recording, recording->heap_profile, sum,
+			     header->duration_ns, HEAP_PROFILE_NAME,
+			     &files->heap_profile_bytes);
+	peak_err = heap_out_write(recording, recording->heap_peak, sum,
+				  header->duration_ns, HEAP_PEAK_NAME,
+				  &files->heap_peak_bytes);
 	return err ? err : peak_err;
+}
+
+/* What spans cost; without spans it would say nothing. */
+static int write_spans(struct recording *recording,
+		       const struct profile_header *header,
+		       struct recording_files *files)
+{
+	if (!recording->span_profile || !recording->totals.spans)
+		return 0;
+	return heap_out_write(recording, recording->span_profile,
+			      &recording->totals.heap, header->duration_ns,
+			      SPAN_PROFILE_NAME, &files->span_profile_bytes);
 }
 
 static int write_profiles(struct recording *recording,
@@ -307,7 +336,7 @@ static int write_profiles(struct recording *recording,
 		.command = command ? command[0] : NULL,
 	};
 	struct stat status;
-	int cpu_err, heap_err, err;
+	int cpu_err, heap_err, span_err, err;
 
 	if (end->known)
 		header.duration_ns = end->end_ns - end->start_ns;
@@ -317,6 +346,7 @@ static int write_profiles(struct recording *recording,
 				    header.duration_ns,
 				    &files->cpu_profile_bytes);
 	heap_err = write_heap(recording, &header, files);
+	span_err = write_spans(recording, &header, files);
 	if (err) {
 		log_err("cannot write '%s/%s': %s", recording->path,
 			PROFILE_NAME, strerror(-err));
@@ -325,7 +355,9 @@ static int write_profiles(struct recording *recording,
 	files->profile_name = PROFILE_NAME;
 	if (fstatat(recording->dir_fd, PROFILE_NAME, &status, 0) == 0)
 		files->profile_bytes = (uint64_t)status.st_size;
-	return cpu_err ? cpu_err : heap_err;
+	if (cpu_err || heap_err)
+		return cpu_err ? cpu_err : heap_err;
+	return span_err;
 }
 
 int recording_finish(struct recording *recording)

@@ -16,6 +16,7 @@
 
 struct collect_options;
 struct collector;
+struct process_heap;
 struct profile;
 struct snapshot;
 struct stack_profile;
@@ -120,7 +121,7 @@ struct recording {
 	struct profile *profile; /* the jobs thread's */
 	struct stack_profile *cpu_profile; /* the sampler's; NULL: none */
 	/* The jobs thread's; NULL: none. */
-	struct stack_profile *heap_profile, *heap_peak;
+	struct stack_profile *heap_profile, *heap_peak, *span_profile;
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
 	uint32_t snapshots; /* begun; main thread */
 	uint32_t snapshot_number; /* of the one under way; 0: none */
@@ -141,6 +142,7 @@ struct recording {
 	void *ended_context;
 
 	pthread_mutex_t lock; /* of everything below */
+	struct process_heap *heaps; /* list: of processes that go on */
 	struct totals totals;
 	struct sample_totals sampled;
 	struct function_table functions;

@@ -24,6 +24,7 @@
 #include "collector/heap_out.h"
 #include "collector/metric_options.h"
 #include "collector/recording.h"
+#include "collector/span_out.h"
 #include "shared/compiler.h"
 
 #define SUMMARY_NAME "summary.json"
@@ -426,6 +427,9 @@ static json_t *files_list(const struct recording_files *files)
 	if (files->heap_peak_bytes)
 		json_array_append_new(
 			list, file(HEAP_PEAK_NAME, files->heap_peak_bytes));
+	if (files->span_profile_bytes)
+		json_array_append_new(list, file(SPAN_PROFILE_NAME,
+						 files->span_profile_bytes));
 	return list;
 }
 

@@ -17,7 +17,8 @@ struct recording_files {
 	const char *profile_name; /* NULL: it could not be written */
 	uint64_t profile_bytes;
 	uint64_t cpu_profile_bytes; /* 0: there is none */
-	uint64_t heap_profile_bytes, heap_peak_bytes; /* the same */
+	/* The same. */
+	uint64_t heap_profile_bytes, heap_peak_bytes, span_profile_bytes;
 };
 
 /* Writes the file under another name first, so that it is there whole or not

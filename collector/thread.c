@@ -21,6 +21,7 @@
 #include "collector/process.h"
 #include "collector/ring_get.h"
 #include "collector/snapshot.h"
+#include "collector/span_out.h"
 #include "collector/thread_cpu.h"
 #include "collector/thread_heap.h"
 #include "collector/thread_notes.h"
@@ -478,6 +479,8 @@ static void sum_up(struct job *job)
 	replay_release(&thread->replay);
 	/* Now there is room in the recording's budget. */
 	thread_stacks_add(&stacks, recording->profile);
+	if (recording->span_profile)
+		span_out_add(recording->span_profile, &stacks);
 	snapshot_add_ended(thread, &stacks);
 	thread_stacks_release(&stacks);
 	free(thread);
