@@ -24,6 +24,10 @@ $(O)/tests/unit/test_trace_check: tests/unit/test_trace_check.c \
 	$(Q)$(TEST_CC) $(SANFLAGS) \
 		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"' \
 		-o $@ $< $(CHECK_LIBS) -lz $(LDFLAGS)
+# Looks at what the collector writes with other eyes.
+$(O)/tests/unit/test_notes: $(O)/tests/tools/trace_check
+$(O)/tests/unit/test_notes: CPPFLAGS += \
+		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"'
 
 # Programs to record. A preloaded library is never a sanitizer's.
 $(O)/tests/progs/libcount_preload.so: tests/progs/count_preload.c

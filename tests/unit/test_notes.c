@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Annotations from records to the trace, as trace_check prints it: what a
+ * program that uses perfrec.h cannot say, and one that does not wish us well
+ * can. What it can say is in tests/golden/annotations.
+ */
+#include <check.h>
+#include <errno.h>
+
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+#include "tests/unit/notes_rig.h"
+
+static struct rig *g_rig;
+static struct record g_cells[8192];
+static size_t g_count;
+static uint64_t g_ns;
+static char g_text[2 << 20];
+
+static uint32_t g_span, g_counter, g_step, g_track, g_orphan;
+
+static void setup(void)
+{
+	static const char *const names[][6] = { { "work", "cat", "a.c", "f" },
+						{ "level" },
+						{ "steps" },
+						{ "static" } };
+
+	g_rig = rig_new();
+	g_count = 0;
+	g_ns = g_rig->start_ns + 1000;
+	g_span = rig_site(g_rig, (struct site_shm){ .kind = SITE_SPAN },
+			  names[0], "key");
+	g_counter = rig_site(g_rig, (struct site_shm){ .kind = SITE_COUNTER },
+			     names[1], NULL);
+	g_step = rig_site(g_rig,
+			  (struct site_shm){ .kind = SITE_COUNTER,
+					     .flags = SITE_INCREMENTAL },
+			  names[2], NULL);
+	g_track = rig_site(g_rig,
+			   (struct site_shm){ .kind = SITE_TRACK, .track = 77 },
+			   names[3], NULL);
+	g_orphan = 4000;
+}
+
+static void teardown(void)
+{
+	rig_free(g_rig);
+}
+
+/* --- records ----------------------------------------------------------------
+ */
+
+static void cell(uint64_t word, uint64_t clock)
+{
+	g_cells[g_count++] = (struct record){ word, clock };
+}
+
+static void ext(enum record_ext what, uint32_t cells, uint32_t value)
+{
+	cell(record_ext_word(what, cells, value, 0), g_ns += 10);
+}
+
+static void begin(uint32_t site)
+{
+	cell(record_word(RECORD_BEGIN, site, 0x900), g_ns += 10);
+}
+
+static void end(uint32_t site)
+{
+	cell(record_word(RECORD_END, site, 0x900), g_ns += 10);
+}
+
+/* An argument of the first key. */
+static void arg(enum note_type type, uint64_t value)
+{
+	const struct note_arg head = { .type = (uint8_t)type, .value = value };
+
+	ext(EXT_ARGS, 1, 1);
+	memcpy(&g_cells[g_count++], &head, sizeof(head));
+}
+
+static void async(enum record_ext what, uint64_t track, uint64_t handle)
+{
+	ext(what, 1, g_span);
+	cell(track, handle);
+}
+
+static int run(int thread)
+{
+	int err = rig_run(g_rig, thread, g_cells, g_count);
+
+	g_count = 0;
+	return err;
+}
+
+/* The trace as text, which breaks no rule. */
+static const char *text(void)
+{
+	char command[512];
+	size_t got;
+	FILE *pipe;
+
+	rig_end(g_rig);
+	snprintf(command, sizeof(command), "%s --text %s/trace 2>&1",
+		 TRACE_CHECK, g_rig->dir);
+	pipe = popen(command, "r");
+	ck_assert_ptr_nonnull(pipe);
+	got = fread(g_text, 1, sizeof(g_text) - 1, pipe);
+	g_text[got] = '\0';
+	ck_assert_msg(pclose(pipe) == 0, "%.1000s", g_text);
+	return g_text;
+}
+
+#define TOTAL(name) (g_rig->recording.totals.name)
+
+/* --- prefixes ---------------------------------------------------------------
+ */
+
+START_TEST(notes_argument_belongs_to_the_next_begin_alone)
+{
+	arg(NOTE_INT, 1);
+	begin(g_span);
+	begin(g_span);
+	end(g_span);
+	arg(NOTE_UINT, 2);
+	end(g_span);
+	ck_assert_int_eq(run(0), 0);
+	ck_assert_str_eq(text(), "main thread\n"
+				 "  + work [cat] @a.c:0 key=1\n"
+				 "    + work [cat] @a.c:0\n"
+				 "    -\n"
+				 "  - key=2u\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 0);
+}
+END_TEST
+
+START_TEST(notes_prefix_without_an_event_is_counted)
+{
+	arg(NOTE_INT, 1);
+	cell(record_word(RECORD_PAUSED, 1, 0), g_ns += 10);
+	begin(g_span);
+	arg(NOTE_INT, 2);
+	end(g_span);
+	arg(NOTE_INT, 3);
+	run(0);
+	ck_assert_str_eq(text(), "main thread\n"
+				 "  * recording paused: 1 spans not "
+				 "recorded perfrec.paused_spans=1\n"
+				 "  + work [cat] @a.c:0\n"
+				 "  - key=2\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+END_TEST
+
+START_TEST(notes_prefix_told_twice_counts_once)
+{
+	arg(NOTE_INT, 1);
+	arg(NOTE_INT, 2);
+	begin(g_span);
+	end(g_span);
+	run(0);
+	ck_assert_ptr_nonnull(strstr(text(), "work [cat] @a.c:0 key=1\n"));
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+END_TEST
+
+START_TEST(notes_prefix_of_a_function_is_left_out)
+{
+	arg(NOTE_INT, 1);
+	cell(record_word(RECORD_BEGIN, 0x123456, 0x900), g_ns += 10);
+	end(0);
+	run(0);
+	ck_assert_ptr_nonnull(strstr(text(), "  + 0x123456\n"));
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+END_TEST
+
+START_TEST(notes_excluded_site_takes_its_prefix_along)
+{
+	while (rig_site(g_rig, (struct site_shm){ .kind = SITE_SPAN },
+			(const char *const[6]){ "out" }, NULL) < 13)
+		;
+	arg(NOTE_INT, 1);
+	begin(13);
+	arg(NOTE_INT, 2);
+	end(13);
+	begin(g_span);
+	end(g_span);
+	ext(EXT_INSTANT, 0, 13);
+	run(0);
+	ck_assert_str_eq(text(), "main thread\n"
+				 "  + work [cat] @a.c:0\n"
+				 "  -\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 0);
+}
+END_TEST
+
+START_TEST(notes_too_deep_takes_its_prefix_along)
+{
+	uint64_t sp = 0x9000;
+	int i;
+
+	for (i = 0; i < REPLAY_SLICES_MAX; i++)
+		cell(record_word(RECORD_BEGIN, g_span, sp -= 16), g_ns += 10);
+	arg(NOTE_INT, 4711);
+	cell(record_word(RECORD_BEGIN, g_span, sp -= 16), g_ns += 10);
+	arg(NOTE_INT, 4711);
+	for (i = 0; i <= REPLAY_SLICES_MAX; i++, sp += 16)
+		cell(record_word(RECORD_END, g_span, sp), g_ns += 10);
+	run(0);
+	ck_assert_ptr_null(strstr(text(), "4711"));
+	ck_assert_uint_eq(g_rig->recording.totals.odd_notes, 0);
+}
+END_TEST
+
+START_TEST(notes_broken_arguments_are_counted)
+{
+	struct note_arg head = { .type = NOTE_STRING, .text_bytes = 5000 };
+
+	ext(EXT_ARGS, 1, 1); /* its text is not there */
+	memcpy(&g_cells[g_count++], &head, sizeof(head));
+	ext(EXT_INSTANT, 0, g_span);
+	arg((enum note_type)99, 1);
+	ext(EXT_INSTANT, 0, g_span);
+	ext(EXT_ARGS, 0, 3);
+	ext(EXT_INSTANT, 0, g_span);
+	ext(EXT_FLOWS, 1, 1000);
+	cell(5, 0);
+	ext(EXT_INSTANT, 0, g_span);
+	run(0);
+	ck_assert_str_eq(text(), "main thread\n"
+				 "  * work [cat] @a.c:0\n"
+				 "  * work [cat] @a.c:0\n"
+				 "  * work [cat] @a.c:0\n"
+				 "  * work [cat] @a.c:0 flow #1\n");
+	ck_assert_uint_eq(TOTAL(cut_notes), 1 + 1 + 3 + 999);
+}
+END_TEST
+
+START_TEST(notes_empty_records_are_counted)
+{
+	ext(EXT_COUNTER, 0, g_counter);
+	ext(EXT_ASYNC_BEGIN, 0, g_span);
+	ext(EXT_CORRELATION, 0, 0);
+	ext(EXT_TRACK, 1, 0);
+	cell(1, 2);
+	ext(EXT_INSTANT, 0, 0);
+	ext(EXT_COUNTER, 1, g_span);
+	cell(1, 0);
+	ck_assert_int_eq(run(0), 0);
+	ck_assert_str_eq(text(), "");
+	ck_assert_uint_eq(TOTAL(odd_notes), 6);
+}
+END_TEST
+
+START_TEST(notes_unknown_record_ends_the_recording)
+{
+	ext((enum record_ext)23, 0, 0);
+	ck_assert_int_eq(run(0), -EBADMSG);
+	text();
+}
+END_TEST
+
+START_TEST(notes_unknown_site_has_a_number)
+{
+	ext(EXT_INSTANT, 0, g_orphan);
+	run(0);
+	ck_assert_str_eq(text(), "main thread\n  * site 4000\n");
+}
+END_TEST
+
+START_TEST(notes_paused_are_left_out_and_counted)
+{
+	begin(g_span);
+	run(0);
+	pause_begin(&g_rig->arena.pauses, g_ns += 10);
+	ext(EXT_INSTANT, 0, g_span);
+	arg(NOTE_INT, 1);
+	begin(g_span);
+	arg(NOTE_INT, 2);
+	end(g_span);
+	run(0);
+	pause_end(&g_rig->arena.pauses, g_ns += 10);
+	end(g_span);
+	run(0);
+	ck_assert_str_eq(text(), "main thread\n"
+				 "  + work [cat] @a.c:0\n"
+				 "    * recording paused: 1 spans not recorded "
+				 "perfrec.paused_spans=1\n"
+				 "  -\n");
+	ck_assert_uint_eq(TOTAL(paused_notes), 1);
+}
+END_TEST
+
+START_TEST(notes_dropped_are_told_where_they_were)
+{
+	g_rig->slot[0].dropped_notes = 3;
+	begin(g_span);
+	run(0);
+	g_rig->slot[0].dropped_notes = 5;
+	end(g_span);
+	run(0);
+	rig_must(g_rig->thread[0].notes, "notes");
+	/* trace_check wants the losses in the statistics, which a recording
+	 * writes. */
+	rig_end(g_rig);
+	ck_assert_uint_eq(TOTAL(dropped_notes), 5);
+	ck_assert_uint_eq(g_rig->recording.lossy_count, 1);
+}
+END_TEST
+
+/* --- times ------------------------------------------------------------------
+ */
+
+START_TEST(notes_times_outside_of_the_recording_are_moved)
+{
+	static const int64_t at[] = { -5, 0, INT64_MAX };
+
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		ext(EXT_AT, 1, 0);
+		cell((uint64_t)at[i], 0);
+		ext(EXT_COUNTER, 1, g_counter);
+		cell(i, 0);
+	}
+	ext(EXT_AT, 1, 0);
+	cell(g_rig->start_ns + 5, 0);
+	ext(EXT_COUNTER, 1, g_counter);
+	cell(9, 0);
+	run(0);
+	ck_assert_str_eq(text(), "process / level\n"
+				 "  = 0\n  = 1\n  = 9\n  = 2\n");
+	ck_assert_uint_eq(TOTAL(moved_notes), 3);
+}
+END_TEST
+
+START_TEST(notes_time_of_a_slice_is_none_of_its_business)
+{
+	ext(EXT_AT, 1, 0);
+	cell(1, 0);
+	begin(g_span);
+	end(g_span);
+	run(0);
+	ck_assert_ptr_nonnull(strstr(text(), "+ work"));
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+END_TEST
+
+/* --- other tracks -----------------------------------------------------------
+ */
+
+START_TEST(notes_steps_are_added_up_in_the_order_of_clocks)
+{
+	uint64_t before = g_ns;
+
+	g_ns += 1000;
+	ext(EXT_COUNTER, 1, g_step);
+	cell(100, 0);
+	run(0);
+	g_ns = before;
+	ext(EXT_COUNTER, 1, g_step);
+	cell(1, 0);
+	run(1);
+	g_ns = before + 5000;
+	ext(EXT_COUNTER, 1, g_step);
+	cell((uint64_t)-1, 0);
+	run(1);
+	ck_assert_str_eq(text(), "process / steps\n  = 1\n  = 101\n  = 100\n");
+}
+END_TEST
+
+START_TEST(notes_slices_end_in_the_order_of_clocks)
+{
+	uint64_t before = g_ns;
+
+	/* The end is taken in first, and is the later one. */
+	g_ns += 1000;
+	async(EXT_ASYNC_END, 77, 1);
+	run(0);
+	g_ns = before;
+	async(EXT_ASYNC_BEGIN, 77, 1);
+	run(1);
+	ck_assert_str_eq(text(), "process / static\n"
+				 "  + work [cat] @a.c:0\n  -\n");
+	ck_assert_uint_eq(TOTAL(orphan_async_ends), 0);
+}
+END_TEST
+
+START_TEST(notes_overlapping_slices_lie_side_by_side)
+{
+	for (uint64_t i = 1; i <= 3; i++)
+		async(EXT_ASYNC_BEGIN, 77, i);
+	for (uint64_t i = 1; i <= 2; i++)
+		async(EXT_ASYNC_END, 77, i);
+	async(EXT_ASYNC_BEGIN, 77, 9);
+	async(EXT_ASYNC_END, 77, 8);
+	run(0);
+	ck_assert_str_eq(text(), "process / static\n"
+				 "  + work [cat] @a.c:0\n"
+				 "  -\n"
+				 "  + work [cat] @a.c:0\n"
+				 "  -\n"
+				 "process / static\n"
+				 "  + work [cat] @a.c:0\n"
+				 "  -\n"
+				 "process / static\n"
+				 "  + work [cat] @a.c:0\n"
+				 "  -\n");
+	ck_assert_uint_eq(TOTAL(orphan_async_ends), 1);
+	ck_assert_uint_eq(TOTAL(unended_async), 2);
+}
+END_TEST
+
+/* A name of one cell, which is said to have so many bytes. */
+static void track_said(uint64_t number, uint64_t parent, const char *name,
+		       uint16_t bytes)
+{
+	const struct note_track told = { .track = number,
+					 .parent = parent,
+					 .name_bytes = bytes };
+
+	ext(EXT_TRACK, 3, 0);
+	memcpy(&g_cells[g_count], &told, sizeof(told));
+	g_count += 2;
+	memset(&g_cells[g_count], 0, sizeof(*g_cells));
+	memcpy(&g_cells[g_count++], name, strlen(name));
+}
+
+static void track(uint64_t number, uint64_t parent, const char *name)
+{
+	track_said(number, parent, name, (uint16_t)strlen(name));
+}
+
+START_TEST(notes_tracks_in_a_circle_lie_below_the_process)
+{
+	track(1000, 1001, "one");
+	track(1001, 1000, "two");
+	track(1002, 1002, "self");
+	async(EXT_ASYNC_INSTANT, 1000, 0);
+	async(EXT_ASYNC_INSTANT, 1001, 0);
+	async(EXT_ASYNC_INSTANT, 1002, 0);
+	run(0);
+	ck_assert_str_eq(text(), "process / self\n  * work [cat] @a.c:0\n"
+				 "process / two\n  * work [cat] @a.c:0\n"
+				 "process / two / one\n"
+				 "  * work [cat] @a.c:0\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 2);
+}
+END_TEST
+
+START_TEST(notes_unknown_tracks_have_numbers)
+{
+	async(EXT_ASYNC_INSTANT, 5555, 0);
+	track(1000, 6666, "below");
+	async(EXT_ASYNC_INSTANT, 1000, 0);
+	run(0);
+	ck_assert_str_eq(text(), "process / track 5555\n"
+				 "  * work [cat] @a.c:0\n"
+				 "process / track 6666 / below\n"
+				 "  * work [cat] @a.c:0\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 2);
+}
+END_TEST
+
+START_TEST(notes_track_used_before_it_is_told_has_its_name)
+{
+	async(EXT_ASYNC_INSTANT, 1000, 0);
+	track(1000, TRACK_GLOBAL, "told");
+	track(1000, TRACK_GLOBAL, "again");
+	run(0);
+	ck_assert_str_eq(text(), "global / told\n  * work [cat] @a.c:0\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+END_TEST
+
+START_TEST(notes_track_with_lengths_that_lie_is_none)
+{
+	track_said(1000, 0, "name", 60000);
+	run(0);
+	ck_assert_str_eq(text(), "");
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+END_TEST
+
+START_TEST(notes_many_lanes_have_a_limit)
+{
+	for (uint64_t i = 0; i < 5000; i++) {
+		async(EXT_ASYNC_BEGIN, 77, i);
+		if (g_count > 4000)
+			run(0);
+	}
+	run(0);
+	rig_end(g_rig);
+	ck_assert_uint_eq(TOTAL(withheld_notes), 5000 - 4096);
+	ck_assert_uint_eq(TOTAL(unended_async), 4096);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("notes");
+	TCase *tcase = tcase_create("notes");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, notes_argument_belongs_to_the_next_begin_alone);
+	tcase_add_test(tcase, notes_prefix_without_an_event_is_counted);
+	tcase_add_test(tcase, notes_prefix_told_twice_counts_once);
+	tcase_add_test(tcase, notes_prefix_of_a_function_is_left_out);
+	tcase_add_test(tcase, notes_excluded_site_takes_its_prefix_along);
+	tcase_add_test(tcase, notes_too_deep_takes_its_prefix_along);
+	tcase_add_test(tcase, notes_broken_arguments_are_counted);
+	tcase_add_test(tcase, notes_empty_records_are_counted);
+	tcase_add_test(tcase, notes_unknown_record_ends_the_recording);
+	tcase_add_test(tcase, notes_unknown_site_has_a_number);
+	tcase_add_test(tcase, notes_paused_are_left_out_and_counted);
+	tcase_add_test(tcase, notes_dropped_are_told_where_they_were);
+	tcase_add_test(tcase, notes_times_outside_of_the_recording_are_moved);
+	tcase_add_test(tcase, notes_time_of_a_slice_is_none_of_its_business);
+	tcase_add_test(tcase, notes_steps_are_added_up_in_the_order_of_clocks);
+	tcase_add_test(tcase, notes_slices_end_in_the_order_of_clocks);
+	tcase_add_test(tcase, notes_overlapping_slices_lie_side_by_side);
+	tcase_add_test(tcase, notes_tracks_in_a_circle_lie_below_the_process);
+	tcase_add_test(tcase, notes_unknown_tracks_have_numbers);
+	tcase_add_test(tcase, notes_track_used_before_it_is_told_has_its_name);
+	tcase_add_test(tcase, notes_track_with_lengths_that_lie_is_none);
+	tcase_add_test(tcase, notes_many_lanes_have_a_limit);
+	tcase_set_timeout(tcase, 60);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
