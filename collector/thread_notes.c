@@ -300,9 +300,12 @@ static struct async_slices *slices_of(struct thread *thread)
 	struct async_slices *slices;
 
 	pthread_mutex_lock(&arena->lock);
-	if (!process->slices)
-		(void)async_slices_new(arena->recording, process->tracks,
-				       &process->slices);
+	if (!process->slices &&
+	    async_slices_new(arena->recording, process->tracks,
+			     &process->slices) == 0)
+		/* Without memory for that, all is released at the end. */
+		(void)orders_add(&arena->orders,
+				 async_slices_order(process->slices));
 	slices = process->slices;
 	pthread_mutex_unlock(&arena->lock);
 	return slices;
@@ -644,6 +647,8 @@ void process_notes_finish(struct process *process)
 	struct tracks_counts tracks;
 
 	if (process->slices) {
+		orders_remove(&process->arena->orders,
+			      async_slices_order(process->slices));
 		async_slices_finish(process->slices, process->end_ns);
 		counts = async_slices_counts(process->slices);
 		async_slices_free(&process->slices);
