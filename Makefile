@@ -93,17 +93,22 @@ check-fuzz: $(FUZZ)
 
 .PHONY: install uninstall clean
 MANS	= perfrec.1 perfrec-cc.1 perfrec-collect.1 perfrec-ctl.1 \
-	  libperfrec_preload.7
+	  perfrec.h.3 libperfrec_preload.7
 UNITDIR	= $(PREFIX)/lib/systemd/user
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec \
 		$(DESTDIR)$(UNITDIR) \
-		$(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man7)
+		$(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man3 man7)
 	install -m 755 $(O)/perfrec $(O)/perfrec-collect $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/perfrec-symbolize \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec
 	install -m 644 $(SHIM) $(DESTDIR)$(LIBDIR)
+	install -m 644 preload/perfrec.h $(DESTDIR)$(PREFIX)/include
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' dist/perfrec.pc \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/perfrec.pc
+	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/perfrec.pc
 	sed 's|@BINDIR@|$(PREFIX)/bin|' dist/perfrec-collect.service \
 		>$(DESTDIR)$(UNITDIR)/perfrec-collect.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/perfrec-collect.service
@@ -113,6 +118,8 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,perfrec perfrec-collect) \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-symbolize \
 		$(DESTDIR)$(LIBDIR)/$(notdir $(SHIM)) \
+		$(DESTDIR)$(PREFIX)/include/perfrec.h \
+		$(DESTDIR)$(LIBDIR)/pkgconfig/perfrec.pc \
 		$(DESTDIR)$(UNITDIR)/perfrec-collect.service
 	for m in $(MANS); do \
 		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done
