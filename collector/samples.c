@@ -22,6 +22,7 @@
 #include "collector/stack_cache.h"
 #include "collector/stack_profile.h"
 #include "collector/stacks.h"
+#include "collector/trace_stacks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -51,6 +52,7 @@ struct samples {
 	/* The sampler's thread from here on. */
 	struct unwind *unwind; /* NULL: no stack was unwound yet */
 	struct stack_cache cache;
+	struct trace_stacks *trace; /* NULL: nothing of it is in the trace */
 	struct pool owners; /* struct owner */
 	struct pool counts; /* struct counted */
 	int64_t other[2]; /* no room: count and ns */
@@ -222,6 +224,18 @@ static void count(struct samples *samples, const struct sample *sample,
 	found->ns += (int64_t)sample->weight_ns;
 }
 
+static void put_in_trace(struct samples *samples, const struct sample *sample,
+			 uint32_t stack)
+{
+	if (!samples->trace &&
+	    trace_stacks_new(samples->recording, samples->modules,
+			     samples->stacks, samples->pid,
+			     &samples->trace) < 0)
+		return;
+	trace_stacks_sample(samples->trace, sample->ns, sample->tid, stack,
+			    sample->kind == SAMPLE_KERNEL);
+}
+
 static void deal_cpu(struct samples *samples, const struct sample *sample)
 {
 	bool is_kernel = sample->kind == SAMPLE_KERNEL;
@@ -234,6 +248,7 @@ static void deal_cpu(struct samples *samples, const struct sample *sample)
 	samples->totals.count += sample->count;
 	samples->totals.ns += sample->weight_ns;
 	count(samples, sample, stack);
+	put_in_trace(samples, sample, stack);
 }
 
 static void deal_block(struct samples *samples, const struct sample *sample)
@@ -340,6 +355,7 @@ static void add_totals(struct samples *samples)
 static void end(struct samples *samples)
 {
 	add_totals(samples);
+	trace_stacks_free(&samples->trace);
 	if (samples->recording->cpu_profile) {
 		add_counts(samples);
 		add_one(samples, FRAME_OTHER, samples->other[0],

@@ -37,9 +37,9 @@ complain 'the checker of tests/ shares no code with what it checks' \
 	"$(includes tests/tools/checker '(collector|preload|shared|proto)/' |
 		grep -v '"shared/compiler\.h"')"
 
-complain 'protobuf-c enters through out_perfetto.[ch], out_pprof.c and pprof_read.c' \
+complain 'protobuf-c enters through out_*.c and pprof_read.c' \
 	"$(includes collector '(proto/|protobuf-c)' \
-		'collector/(out_perfetto\.[ch]|out_pprof\.c|pprof_read\.c)')"
+		'collector/(out_perfetto\.[ch]|out_[a-z]+\.c|pprof_read\.c)')"
 complain 'zlib enters through gz_file.c, pprof_read.c and debug_file.c' \
 	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
