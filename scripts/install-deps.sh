@@ -34,6 +34,11 @@ check dpkg-dev            unpacks the sources of Lua and SQLite
 check tcl                 makes one file of the sources of SQLite
 check clang               perfrec cc with the other compiler
 check cmake               perfrec cc in a build system
+check sqlite3             allocates, and is compared with a count
+check lua5.4              likewise
+check libxml2-utils       likewise: xmllint
+check libjemalloc2        an allocator beneath perfrec
+check libtcmalloc-minimal4 likewise
 check musl-tools          perfrec cc for a C library without hooks
 lint  clang-format        the house style
 lint  clang-tidy          static checks

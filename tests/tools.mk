@@ -35,6 +35,11 @@ $(O)/tests/progs/libcount_preload.so: tests/progs/count_preload.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden \
 		-shared -Wl,-z,now,-z,defs -o $@ $< $(LDFLAGS)
+$(O)/tests/progs/libcount_alloc_preload.so: tests/progs/count_alloc_preload.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden \
+		-shared -Wl,-z,now,-z,defs -o $@ $< -pthread $(LDFLAGS)
 $(O)/tests/progs/%: tests/progs/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
@@ -42,7 +47,8 @@ $(O)/tests/progs/%: tests/progs/%.c
 
 # What the end-to-end tests use beside the product.
 E2E_TOOLS = $(addprefix $(O)/tests/,tools/trace_check tools/count_names \
-	  progs/libcount_preload.so progs/demo)
+	  progs/libcount_preload.so progs/libcount_alloc_preload.so \
+	  progs/alloc_torture progs/demo)
 check-e2e: $(E2E_TOOLS)
 
 # Lua and SQLite at full size, and programs built by `perfrec cc`: fetches and
