@@ -352,6 +352,7 @@ static ATTR_NOINLINE void write_on_stack(struct build *build,
 	build->cells = cells;
 	build->room = STACK_CELLS;
 	write_note(build, note, extras);
+	build->cells = NULL;
 }
 
 /* Without memory for texts: the event alone. */

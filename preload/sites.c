@@ -72,13 +72,13 @@ static void describe_counter(const struct perfrec_counter *counter,
 {
 	static const char units[][8] = { "", "ns", "count", "bytes" };
 	const char *unit = counter->unit ? counter->unit : "";
-	uint8_t i;
+	size_t i;
 
 	entry->head.multiplier = counter->multiplier;
 	entry->head.unit = UNIT_CUSTOM;
 	for (i = 0; i < ARRAY_SIZE(units); i++)
 		if (!strcmp(unit, units[i]))
-			entry->head.unit = i;
+			entry->head.unit = (uint8_t)i;
 	if (entry->head.unit == UNIT_CUSTOM)
 		entry->text[4] = unit;
 }
