@@ -18,6 +18,7 @@
 #include "collector/cct.h"
 #include "collector/modules.h"
 #include "collector/out_pprof.h"
+#include "collector/sites.h"
 #include "collector/stacks.h"
 #include "collector/symbolize_wire.h"
 #include "collector/symbols.h"
@@ -39,6 +40,7 @@ enum location_kind {
 	LOCATION_ENTRY, /* of a function */
 	LOCATION_CODE, /* an instruction, or one that a call belongs to */
 	LOCATION_MARK, /* vaddr 0 */
+	LOCATION_SITE, /* of an annotation; vaddr 0 */
 };
 
 struct location {
@@ -46,6 +48,8 @@ struct location {
 	const char *name;
 	uint32_t place; /* number + 1; 0: none */
 	uint32_t kind; /* enum location_kind */
+	const char *file; /* of a site; NULL: as its place's symbols say */
+	uint64_t line;
 };
 
 static struct place *place_at(const struct locations *locations, size_t number)
@@ -148,6 +152,12 @@ static int find_address(struct locations *locations, struct modules *modules,
 
 	modules_resolve(modules, address, frame->generation, &symbol);
 	location.name = unique(locations, symbol.name);
+	if (symbol.site) {
+		location.kind = LOCATION_SITE;
+		location.file = unique(locations, symbol.site->file);
+		location.line = symbol.site->line;
+		return MIN(pool_intern(&locations->items, &location, out), 0);
+	}
 	location.vaddr = symbol.offset;
 	err = find_place(locations, modules, address, frame->generation,
 			 &symbol, &location);
@@ -341,6 +351,15 @@ static size_t make_lines(struct writing *writing, size_t index,
 	const struct source *source = &writing->source[index];
 	size_t last = source->count ? source->count - 1 : 0, i, made = 0;
 
+	if (location->kind == LOCATION_SITE) {
+		const struct source_frame site = {
+			.file = location->file,
+			.line = (uint32_t)location->line,
+			.start_line = (uint32_t)location->line,
+		};
+
+		return make_line(writing, &site, location->name, &out[0]);
+	}
 	/* Where a function begins, what was inlined there has not begun. */
 	i = location->kind == LOCATION_ENTRY ? last : 0;
 	/* The innermost ones are left out of a list that is too long. */
