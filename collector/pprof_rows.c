@@ -298,22 +298,12 @@ void pprof_rows_free(struct pprof_rows *rows)
  */
 
 struct order {
-	uint32_t value;
-	bool total;
+	const struct pprof_key *keys;
+	size_t count;
 };
 
-static int compare_rows(const void *left, const void *right, void *context)
+static int compare_frames(const struct pprof_row *a, const struct pprof_row *b)
 {
-	const struct pprof_row *a = left, *b = right;
-	const struct order *order = context;
-
-	if (order->value != PPROF_NONE) {
-		int64_t one = (order->total ? a->total : a->self)[order->value];
-		int64_t two = (order->total ? b->total : b->self)[order->value];
-
-		if (one != two)
-			return one < two ? 1 : -1;
-	}
 	for (size_t i = 0; i < MIN(a->depth, b->depth); i++) {
 		int names = compare_names(&a->frames[i], &b->frames[i]);
 
@@ -323,9 +313,27 @@ static int compare_rows(const void *left, const void *right, void *context)
 	return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-void pprof_rows_sort(struct pprof_rows *rows, uint32_t value, bool total)
+static int compare_rows(const void *left, const void *right, void *context)
 {
-	struct order order = { value, total };
+	const struct pprof_row *a = left, *b = right;
+	const struct order *order = context;
+
+	for (size_t i = 0; i < order->count; i++) {
+		uint32_t value = order->keys[i].value;
+		bool total = order->keys[i].total;
+		int64_t one = (total ? a->total : a->self)[value];
+		int64_t two = (total ? b->total : b->self)[value];
+
+		if (one != two)
+			return one < two ? 1 : -1;
+	}
+	return compare_frames(a, b);
+}
+
+void pprof_rows_sort(struct pprof_rows *rows, const struct pprof_key *keys,
+		     size_t count)
+{
+	struct order order = { keys, count };
 
 	qsort_r(rows->list, rows->count, sizeof(*rows->list), compare_rows,
 		&order);

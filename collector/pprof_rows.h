@@ -42,8 +42,14 @@ int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out);
 int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out);
 void pprof_rows_free(struct pprof_rows *rows);
 
-/* Largest @value (an index, of self if not @total) first; equal ones, and all
- * if it is PPROF_NONE, by name. */
-void pprof_rows_sort(struct pprof_rows *rows, uint32_t value, bool total);
+struct pprof_key {
+	uint32_t value; /* index */
+	bool total; /* or of self */
+};
+
+/* Those that have most of the first key first, then of the second, and so on;
+ * equal ones by name. */
+void pprof_rows_sort(struct pprof_rows *rows, const struct pprof_key *keys,
+		     size_t count);
 
 #endif

@@ -147,8 +147,15 @@ static void choose_columns(struct table *table)
 	}
 }
 
+static struct pprof_key key_of(const struct table *table, size_t i)
+{
+	return (struct pprof_key){ table->value[i], table->column[i]->total };
+}
+
 static void sort_rows(struct table *table)
 {
+	struct pprof_key keys[COLUMNS_MAX + 1];
+	size_t count = 0;
 	const struct report_view *view = table->options->view;
 	const char *key = table->options->sort;
 	char first[16];
@@ -158,16 +165,14 @@ static void sort_rows(struct table *table)
 			 (int)strcspn(view->keys, ","), view->keys);
 		key = first;
 	}
-	for (size_t i = 0; i < table->column_count; i++) {
-		const struct column *column = table->column[i];
-
-		if (column->key && strcmp(column->key, key) == 0) {
-			pprof_rows_sort(&table->rows, table->value[i],
-					column->total);
-			return;
-		}
-	}
-	pprof_rows_sort(&table->rows, PPROF_NONE, false);
+	/* By the one that was asked for, then by all as they stand. */
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table->column[i]->key &&
+		    strcmp(table->column[i]->key, key) == 0)
+			keys[count++] = key_of(table, i);
+	for (size_t i = 0; i < table->column_count && count; i++)
+		keys[count++] = key_of(table, i);
+	pprof_rows_sort(&table->rows, keys, count);
 }
 
 static bool is_unit(const struct table *table, uint32_t value, const char *unit)
@@ -366,7 +371,7 @@ static int print_leaks(const struct table *table, FILE *out)
 	error = pprof_rows_by_stack(table->pprof, &stacks);
 	if (error)
 		return error;
-	pprof_rows_sort(&stacks, space, false);
+	pprof_rows_sort(&stacks, &(struct pprof_key){ space, false }, 1);
 	for (; shown < MIN(stacks.count, LEAKS_SHOWN); shown++) {
 		const struct pprof_row *row = &stacks.list[shown];
 
@@ -479,7 +484,7 @@ static void add_columns(struct table *table, const struct summary *summary)
 	if (strcmp(table->options->view->name, "heap") != 0 ||
 	    table->options->stacks)
 		return;
-	pprof_rows_sort(&table->rows, PPROF_NONE, false);
+	pprof_rows_sort(&table->rows, NULL, 0);
 	add_peak(table, add_type(table->pprof, "peak_space", "bytes"));
 	add_temporary(table, summary,
 		      add_type(table->pprof, "temporary", "count"));

@@ -118,10 +118,17 @@ static void print_heap(const struct summary *summary, FILE *out)
 
 static bool has_many_modules(const struct summary *summary)
 {
-	for (size_t i = 1; i < summary->function_count; i++)
-		if (strcmp(summary->functions[i].module,
-			   summary->functions[0].module) != 0)
+	const char *first = NULL;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *one = &summary->functions[i];
+
+		if (!one->calls)
+			continue;
+		if (first && strcmp(one->module, first) != 0)
 			return true;
+		first = one->module;
+	}
 	return false;
 }
 
@@ -148,24 +155,38 @@ static void print_function(const struct summary_function *function,
 	fputc('\n', out);
 }
 
+/* Others are there for the memory that they allocated. */
+static size_t called(const struct summary *summary)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++)
+		count += summary->functions[i].calls != 0;
+	return count;
+}
+
 static void print_functions(const struct summary *summary,
 			    const struct summary_print_options *options,
 			    FILE *out)
 {
-	size_t count = summary->function_count;
+	size_t count = called(summary);
 	size_t shown = options->limit ? MIN(count, options->limit) : count;
 	bool with_module = has_many_modules(summary);
 	uint64_t all_self_ns = 0;
 
 	if (!count)
 		return;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < summary->function_count; i++)
 		all_self_ns += summary->functions[i].self_ns;
 	fprintf(out, "\n  %15s  %9s  %5s  %9s  %s\n", "calls", "self time", "%",
 		"total", "function");
-	for (size_t i = 0; i < shown; i++)
+	for (size_t i = 0, rest = shown; rest; i++) {
+		if (!summary->functions[i].calls)
+			continue;
 		print_function(&summary->functions[i], all_self_ns, with_module,
 			       out);
+		rest--;
+	}
 	if (shown < count)
 		fprintf(out,
 			"  (%zu of %zu functions; all: perfrec report "

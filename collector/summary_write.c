@@ -421,6 +421,9 @@ static json_t *files_list(const struct recording_files *files)
 	if (files->profile_name)
 		json_array_append_new(
 			list, file(files->profile_name, files->profile_bytes));
+	if (files->cpu_profile_bytes)
+		json_array_append_new(
+			list, file("cpu.pb.gz", files->cpu_profile_bytes));
 	if (files->heap_profile_bytes)
 		json_array_append_new(list, file(HEAP_PROFILE_NAME,
 						 files->heap_profile_bytes));

@@ -125,7 +125,7 @@ START_TEST(a_function_counts_once_for_each_sample)
 	ck_assert_int_eq(row_named(&rows, "put")->self[1], 40);
 	/* A location without lines is of its module. */
 	ck_assert_int_eq(row_named(&rows, "prog")->self[1], 3);
-	pprof_rows_sort(&rows, 0, true);
+	pprof_rows_sort(&rows, &(struct pprof_key){ 0, true }, 1);
 	ck_assert_str_eq(rows.list[0].frames->name, "main");
 	ck_assert_str_eq(rows.list[1].frames->name, "put");
 	pprof_rows_free(&rows);
@@ -140,7 +140,7 @@ START_TEST(stacks_without_their_labels_are_merged)
 
 	ck_assert_int_eq(pprof_rows_by_stack(pprof, &rows), 0);
 	ck_assert_uint_eq(rows.count, 3);
-	pprof_rows_sort(&rows, 0, false);
+	pprof_rows_sort(&rows, &(struct pprof_key){ 0, false }, 1);
 	ck_assert_uint_eq(rows.list[0].depth, 5);
 	ck_assert_str_eq(rows.list[0].frames[0].name, "put");
 	ck_assert_str_eq(rows.list[0].frames[4].name, "main");
@@ -186,10 +186,10 @@ static void use(const uint8_t *bytes, size_t size)
 		return;
 	}
 	ck_assert_int_eq(pprof_rows_by_function(pprof, &rows), 0);
-	pprof_rows_sort(&rows, 0, true);
+	pprof_rows_sort(&rows, &(struct pprof_key){ 0, true }, 1);
 	pprof_rows_free(&rows);
 	ck_assert_int_eq(pprof_rows_by_stack(pprof, &rows), 0);
-	pprof_rows_sort(&rows, PPROF_NONE, false);
+	pprof_rows_sort(&rows, NULL, 0);
 	pprof_rows_free(&rows);
 	pprof_free(&pprof);
 }
