@@ -39,6 +39,7 @@
 #include "collector/cpu_samples.h"
 #include "collector/ctl_server.h"
 #include "collector/drain.h"
+#include "collector/heap_ticks.h"
 #include "collector/jobs.h"
 #include "collector/liveness.h"
 #include "collector/log.h"
@@ -62,6 +63,7 @@ struct daemon {
 	struct server *server;
 	struct ctl_server *ctl;
 	struct watch signals, timer, done, control;
+	struct heap_ticks *ticks;
 	uint32_t beats;
 	bool beating;
 	bool hung_up; /* perfrec is gone */
@@ -178,6 +180,7 @@ static void signals_ready(struct watch *watch)
 static void beat(struct daemon *daemon)
 {
 	liveness_beat(daemon->collector.liveness);
+	heap_ticks_beat(daemon->ticks);
 	if (++daemon->beats % PROGRESS_BEATS == 0)
 		send_progress(daemon);
 }
@@ -345,6 +348,8 @@ static int start_threads(struct daemon *daemon)
 	struct collector *collector = &daemon->collector;
 	int err = jobs_new(&collector->jobs);
 
+	if (!err)
+		err = heap_ticks_new(collector, &daemon->ticks);
 	if (!err && wants_samples(collector->options))
 		err = sampler_new(&collector->sampler);
 	if (!err)
@@ -446,6 +451,7 @@ static int stop(struct daemon *daemon, int err)
 		drain_free(&collector->drain);
 	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);
+	heap_ticks_free(&daemon->ticks);
 	if (collector->sampler)
 		sampler_free(&collector->sampler);
 	if (collector->recording && !err)

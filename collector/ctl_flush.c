@@ -16,6 +16,7 @@
 #include "collector/collector.h"
 #include "collector/ctl_answer.h"
 #include "collector/drain.h"
+#include "collector/heap_out.h"
 #include "collector/jobs.h"
 #include "collector/log.h"
 #include "collector/recording.h"
@@ -34,13 +35,14 @@ struct ctl_flush {
 		struct recording *recording; /* a reference, until done */
 		struct snapshot *snapshot; /* until done; NULL: none */
 		char profile[SNAPSHOT_NAME_BYTES]; /* "": none */
+		char heap[SNAPSHOT_NAME_BYTES]; /* the same */
 		char *path;
 		uint64_t bytes;
 	} item[];
 };
 
 /* Gives the reference back, too, here: it may be the last. */
-static void flush_item(struct flushed *item)
+static void flush_item(struct collector *collector, struct flushed *item)
 {
 	struct trace_file *trace = item->recording->trace;
 
@@ -49,6 +51,10 @@ static void flush_item(struct flushed *item)
 	if (item->snapshot &&
 	    snapshot_write(&item->snapshot, item->profile) < 0)
 		item->profile[0] = '\0';
+	snapshot_make_name("heap", item->heap);
+	if (heap_out_snapshot(item->recording, collector->symbols,
+			      item->heap) < 0)
+		item->heap[0] = '\0';
 	recording_put(&item->recording);
 }
 
@@ -61,7 +67,7 @@ static void flush_files(struct job *job)
 	size_t i;
 
 	for (i = 0; i < flush->count; i++)
-		flush_item(&flush->item[i]);
+		flush_item(flush->collector, &flush->item[i]);
 	/* order: rel, FLUSH: the files are written */
 	atom_store_rel(&flush->done, 1);
 	if (write(done_fd, &one, sizeof(one)) < 0)
@@ -121,8 +127,9 @@ static json_t *files_of(const struct flushed *item)
 
 	ctl_answer_set_path(row, "folder", item->path ? item->path : "");
 	json_object_set_new(row, "files",
-			    json_pack("[s, s*]", "trace.pftrace",
-				      *item->profile ? item->profile : NULL));
+			    json_pack("[s, s*, s*]", "trace.pftrace",
+				      *item->profile ? item->profile : NULL,
+				      *item->heap ? item->heap : NULL));
 	json_object_set_new(row, "bytes",
 			    json_integer((json_int_t)item->bytes));
 	return row;

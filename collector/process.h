@@ -37,6 +37,7 @@ struct process {
 	pid_t pid; /* in our namespace */
 	pid_t inner_pid; /* as it sees itself */
 	uint64_t uuid;
+	uint64_t rss_uuid; /* under the collector's lock: a track; 0: none */
 	uint64_t start_flow, exec_flow; /* links to the image before, after */
 	struct process_entry *entry; /* fields change under recording's lock */
 	bool entry_listed;

@@ -248,6 +248,20 @@ struct recording *recording_get(struct recording *recording)
 	return recording;
 }
 
+bool recording_get_if(struct recording *recording)
+{
+	uint32_t refs;
+
+	do {
+		/* relaxed: compared again below */
+		refs = atom_load_rlx(&recording->refs);
+		if (!refs)
+			return false;
+		/* order: sc, REFS: it is not one that ends */
+	} while (!atom_cas_sc(&recording->refs, refs, refs + 1));
+	return true;
+}
+
 void recording_put(struct recording **recording)
 {
 	struct recording *old = *recording;

@@ -123,6 +123,7 @@ struct recording {
 	/* The jobs thread's; NULL: none. */
 	struct stack_profile *heap_profile, *heap_peak, *span_profile;
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
+	uint32_t rss_sequence; /* the jobs thread's; 0: none yet */
 	uint32_t snapshots; /* begun; main thread */
 	uint32_t snapshot_number; /* of the one under way; 0: none */
 	double span_ns; /* cost of one span */
@@ -164,6 +165,9 @@ struct recording {
 int recording_new(const struct collector *collector, const char *path,
 		  bool exclusive, struct recording **out);
 struct recording *recording_get(struct recording *recording);
+/* The same for one that may have none any more: false then. It must be known to
+ * be there still. */
+bool recording_get_if(struct recording *recording);
 /* The last reference ends the recording as recording_finish() does. */
 void recording_put(struct recording **recording);
 

@@ -141,8 +141,7 @@ void snapshot_add_ended(const struct thread *thread,
 	snapshot->lost_spans += thread->entry.dropped_spans;
 }
 
-/* wall.20261121T100500.123.pb.gz, in UTC: names sort by time. */
-static void make_name(char name[SNAPSHOT_NAME_BYTES])
+void snapshot_make_name(const char *kind, char name[SNAPSHOT_NAME_BYTES])
 {
 	struct timespec now;
 	char date[32];
@@ -151,8 +150,8 @@ static void make_name(char name[SNAPSHOT_NAME_BYTES])
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(date, sizeof(date), "%Y%m%dT%H%M%S", &utc);
-	snprintf(name, SNAPSHOT_NAME_BYTES, "wall.%.20s.%03ld.pb.gz", date,
-		 now.tv_nsec / 1000000 % 1000);
+	snprintf(name, SNAPSHOT_NAME_BYTES, "%.8s.%.20s.%03ld.pb.gz", kind,
+		 date, now.tv_nsec / 1000000 % 1000);
 }
 
 int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
@@ -169,7 +168,7 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 	int err;
 
 	*snapshot = NULL;
-	make_name(name);
+	snapshot_make_name("wall", name);
 	err = profile_write(old->profile, &header, recording->dir_fd, name);
 	if (err)
 		log_err("cannot write '%s/%s': %s", recording->path, name,
