@@ -890,6 +890,65 @@ static void break_iid_unknown_key(struct trace *trace)
 	argument(trace, 1, 1);
 }
 
+/* InternedData.@field of sequence 2, iid 1, whose field @number is @value. */
+static void interned_with(struct trace *trace, uint32_t field, uint32_t number,
+			  uint64_t value)
+{
+	struct message packet = { 0 }, data = { 0 }, entry = { 0 };
+
+	put_uint(&entry, 1, 1);
+	put_uint(&entry, number, value);
+	put_message(&data, field, &entry);
+	put_message(&packet, 12, &data);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+/* A PerfSample with a stack, if @iid is not 0. */
+static void sample(struct trace *trace, uint64_t tid, uint64_t iid)
+{
+	struct message packet = { 0 }, inner = { 0 };
+
+	put_uint(&packet, 8, T0);
+	put_uint(&inner, 2, 7);
+	put_uint(&inner, 3, tid);
+	if (iid)
+		put_uint(&inner, 4, iid);
+	put_message(&packet, 66, &inner);
+	put_uint(&packet, 10, 2);
+	put_packet(trace, &packet);
+}
+
+static void break_iid_unknown_stack(struct trace *trace)
+{
+	sample(trace, 7, 1);
+}
+
+static void break_iid_unknown_frame(struct trace *trace)
+{
+	interned_with(trace, 7, 2, 5);
+}
+
+static void break_iid_unknown_function(struct trace *trace)
+{
+	interned_with(trace, 6, 2, 5);
+}
+
+static void break_iid_unknown_mapping(struct trace *trace)
+{
+	interned_with(trace, 6, 3, 5);
+}
+
+static void break_iid_unknown_path(struct trace *trace)
+{
+	interned_with(trace, 19, 7, 5);
+}
+
+static void break_ids_of_sample(struct trace *trace)
+{
+	sample(trace, 0, 0);
+}
+
 static void break_argument(struct trace *trace)
 {
 	interned(trace, 3, 1);
@@ -1068,6 +1127,12 @@ static const struct mutation {
 	{ "name-empty", break_name_empty },
 	{ "name-empty", break_name_empty_inline },
 	{ "name-empty", break_name_empty_interned },
+	{ "iid-unknown", break_iid_unknown_stack },
+	{ "iid-unknown", break_iid_unknown_frame },
+	{ "iid-unknown", break_iid_unknown_function },
+	{ "iid-unknown", break_iid_unknown_mapping },
+	{ "iid-unknown", break_iid_unknown_path },
+	{ "ids", break_ids_of_sample },
 	{ "event-type", break_event_type },
 	{ "event-type", break_event_type_on_own_track },
 	{ "track-undescribed", break_track_undescribed },

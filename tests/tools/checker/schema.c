@@ -24,12 +24,14 @@ static const struct field g_fields[] = {
 	{ TRACE_PACKET, 12, MESSAGE, INTERNED_DATA, 0 },
 	{ TRACE_PACKET, 13, UINT, 0, 0 }, /* sequence_flags */
 	{ TRACE_PACKET, 35, MESSAGE, TRACE_STATS, PAYLOAD },
+	{ TRACE_PACKET, 37, MESSAGE, PROFILE_PACKET, PAYLOAD },
 	{ TRACE_PACKET, 42, UINT, 0, 0 }, /* previous_packet_dropped */
 	{ TRACE_PACKET, 45, MESSAGE, SYSTEM_INFO, PAYLOAD },
 	{ TRACE_PACKET, 50, BYTES, 0, PAYLOAD }, /* compressed_packets */
 	{ TRACE_PACKET, 58, UINT, 0, 0 }, /* timestamp_clock_id */
 	{ TRACE_PACKET, 59, MESSAGE, PACKET_DEFAULTS, 0 },
 	{ TRACE_PACKET, 60, MESSAGE, TRACK_DESCRIPTOR, PAYLOAD },
+	{ TRACE_PACKET, 66, MESSAGE, PERF_SAMPLE, PAYLOAD },
 	{ TRACE_PACKET, 87, UINT, 0, 0 }, /* first_packet_on_sequence */
 	{ TRACE_PACKET, 89, MESSAGE, TRACE_UUID, PAYLOAD },
 	{ TRACE_PACKET, 126, MESSAGE, TRACE_ATTRIBUTES, PAYLOAD },
@@ -39,6 +41,7 @@ static const struct field g_fields[] = {
 	{ CLOCK, 2, UINT, 0, 0 }, /* timestamp */
 	{ CLOCK, 3, UINT, 0, 0 }, /* is_incremental */
 	{ PACKET_DEFAULTS, 11, MESSAGE, EVENT_DEFAULTS, 0 },
+	{ PACKET_DEFAULTS, 12, MESSAGE, SAMPLE_DEFAULTS, 0 },
 	{ PACKET_DEFAULTS, 58, UINT, 0, 0 }, /* timestamp_clock_id */
 	{ EVENT_DEFAULTS, 11, UINT, 0, 0 }, /* track_uuid */
 	{ TRACK_DESCRIPTOR, 1, UINT, 0, 0 }, /* uuid */
@@ -87,6 +90,56 @@ static const struct field g_fields[] = {
 	{ INTERNED_DATA, 2, MESSAGE, EVENT_NAME, MANY },
 	{ INTERNED_DATA, 3, MESSAGE, ANNOTATION_NAME, MANY },
 	{ INTERNED_DATA, 4, MESSAGE, SOURCE_LOCATION, MANY },
+	{ INTERNED_DATA, 5, MESSAGE, INTERNED_STRING, MANY }, /* functions */
+	{ INTERNED_DATA, 6, MESSAGE, FRAME, MANY },
+	{ INTERNED_DATA, 7, MESSAGE, CALLSTACK, MANY },
+	{ INTERNED_DATA, 16, MESSAGE, INTERNED_STRING, MANY }, /* build-ids */
+	{ INTERNED_DATA, 17, MESSAGE, INTERNED_STRING, MANY }, /* paths */
+	{ INTERNED_DATA, 18, MESSAGE, INTERNED_STRING, MANY }, /* sources */
+	{ INTERNED_DATA, 19, MESSAGE, MAPPING, MANY },
+	{ INTERNED_STRING, 1, UINT, 0, 0 }, /* iid */
+	{ INTERNED_STRING, 2, BYTES, 0, 0 }, /* str */
+	{ MAPPING, 1, UINT, 0, 0 }, /* iid */
+	{ MAPPING, 2, UINT, 0, 0 }, /* build_id */
+	{ MAPPING, 3, UINT, 0, 0 }, /* start_offset */
+	{ MAPPING, 4, UINT, 0, 0 }, /* start */
+	{ MAPPING, 5, UINT, 0, 0 }, /* end */
+	{ MAPPING, 6, UINT, 0, 0 }, /* load_bias */
+	{ MAPPING, 7, UINT, 0, MANY }, /* path_string_ids */
+	{ MAPPING, 8, UINT, 0, 0 }, /* exact_offset */
+	{ FRAME, 1, UINT, 0, 0 }, /* iid */
+	{ FRAME, 2, UINT, 0, 0 }, /* function_name_id */
+	{ FRAME, 3, UINT, 0, 0 }, /* mapping_id */
+	{ FRAME, 4, UINT, 0, 0 }, /* rel_pc */
+	{ FRAME, 5, UINT, 0, 0 }, /* source_path_iid */
+	{ FRAME, 6, UINT, 0, 0 }, /* line_number */
+	{ CALLSTACK, 1, UINT, 0, 0 }, /* iid */
+	{ CALLSTACK, 2, UINT, 0, MANY }, /* frame_ids */
+	{ SAMPLE_DEFAULTS, 1, MESSAGE, TIMEBASE, 0 },
+	{ TIMEBASE, 2, UINT, 0, 0 }, /* frequency */
+	{ TIMEBASE, 4, UINT, 0, 0 }, /* counter */
+	{ TIMEBASE, 10, STRING, 0, 0 }, /* name */
+	{ PERF_SAMPLE, 1, UINT, 0, 0 }, /* cpu */
+	{ PERF_SAMPLE, 2, UINT, 0, 0 }, /* pid */
+	{ PERF_SAMPLE, 3, UINT, 0, 0 }, /* tid */
+	{ PERF_SAMPLE, 4, UINT, 0, 0 }, /* callstack_iid */
+	{ PERF_SAMPLE, 5, UINT, 0, 0 }, /* cpu_mode */
+	{ PERF_SAMPLE, 6, UINT, 0, 0 }, /* timebase_count */
+	{ PROFILE_PACKET, 5, MESSAGE, HEAP_DUMP, MANY },
+	{ PROFILE_PACKET, 6, UINT, 0, 0 }, /* continued */
+	{ PROFILE_PACKET, 7, UINT, 0, 0 }, /* index */
+	{ HEAP_DUMP, 1, UINT, 0, 0 }, /* pid */
+	{ HEAP_DUMP, 2, MESSAGE, HEAP_SAMPLE, MANY },
+	{ HEAP_DUMP, 3, UINT, 0, 0 }, /* from_startup */
+	{ HEAP_DUMP, 9, UINT, 0, 0 }, /* timestamp */
+	{ HEAP_DUMP, 11, STRING, 0, 0 }, /* heap_name */
+	{ HEAP_DUMP, 12, UINT, 0, 0 }, /* sampling_interval_bytes */
+	{ HEAP_DUMP, 15, UINT, 0, 0 }, /* start_timestamp */
+	{ HEAP_SAMPLE, 1, UINT, 0, 0 }, /* callstack_id */
+	{ HEAP_SAMPLE, 2, UINT, 0, 0 }, /* self_allocated */
+	{ HEAP_SAMPLE, 3, UINT, 0, 0 }, /* self_freed */
+	{ HEAP_SAMPLE, 5, UINT, 0, 0 }, /* alloc_count */
+	{ HEAP_SAMPLE, 6, UINT, 0, 0 }, /* free_count */
 	{ EVENT_CATEGORY, 1, UINT, 0, 0 }, /* iid */
 	{ EVENT_CATEGORY, 2, STRING, 0, 0 }, /* name */
 	{ ANNOTATION_NAME, 1, UINT, 0, 0 }, /* iid */
@@ -143,6 +196,16 @@ static const char *const g_names[MESSAGE_COUNT] = {
 	[TRACE_UUID] = "TraceUuid",
 	[TRACE_ATTRIBUTES] = "TraceAttributes",
 	[ATTRIBUTE] = "TraceAttributes.Attribute",
+	[SAMPLE_DEFAULTS] = "PerfSampleDefaults",
+	[TIMEBASE] = "PerfEvents.Timebase",
+	[PERF_SAMPLE] = "PerfSample",
+	[INTERNED_STRING] = "InternedString",
+	[MAPPING] = "Mapping",
+	[FRAME] = "Frame",
+	[CALLSTACK] = "Callstack",
+	[PROFILE_PACKET] = "ProfilePacket",
+	[HEAP_DUMP] = "ProfilePacket.ProcessHeapSamples",
+	[HEAP_SAMPLE] = "ProfilePacket.HeapSample",
 };
 
 /* g_fields by message and number: a lookup for every field of every event. */

@@ -36,10 +36,13 @@ enum part {
 	PART_EVENT = 11,
 	PART_INTERNED = 12,
 	PART_STATS = 35,
+	PART_HEAP = 37,
 	PART_BUNDLE = 50,
 	PART_DEFAULTS = 59,
 	PART_TRACK = 60,
-	PART_LIMIT
+	PART_SAMPLE, /* in the place of */
+	FIELD_SAMPLE = 66,
+	PART_LIMIT = PART_SAMPLE + 1,
 };
 
 struct packet {
@@ -340,7 +343,8 @@ static void intern_names(struct trace *trace, const struct packet *packet)
 	while (pb_next(&pb, &field) > 0) {
 		if (field.number == 2)
 			intern_name(trace, packet->sequence, field.bytes);
-		else
+		else if (!stacks_intern(trace, packet->sequence, field.number,
+					field.bytes))
 			tracks_intern(trace, packet->sequence, field.number,
 				      field.bytes);
 	}
@@ -730,6 +734,21 @@ static void track_event(struct trace *trace, const struct packet *packet)
 		      sequence->id, event.type);
 }
 
+static void perf_sample(struct trace *trace, const struct packet *packet)
+{
+	if (!needs_sequence(trace, packet, "a sample"))
+		return;
+	if (!packet->sequence->cleared)
+		BREAK(trace, NOT_CLEARED, "sequence %u has samples",
+		      packet->sequence->id);
+	if (!packet->has_time)
+		BREAK(trace, TIME_MISSING, "sequence %u has a sample",
+		      packet->sequence->id);
+	else
+		check_absurd(trace, packet->time);
+	stacks_sample(trace, packet->sequence, packet->parts[PART_SAMPLE]);
+}
+
 /* --- statistics ----------------------------------------------------------- */
 
 static void trace_stats(struct trace *trace, const struct packet *packet)
@@ -785,6 +804,9 @@ static void read_parts(struct trace *trace, struct pb pb, struct packet *packet)
 		case 42:
 			packet->dropped = field.value;
 			break;
+		case FIELD_SAMPLE:
+			field.number = PART_SAMPLE;
+			/* fall through */
 		default:
 			if (field.number < PART_LIMIT) {
 				packet->parts[field.number] = field.bytes;
@@ -814,6 +836,11 @@ static void apply_packet(struct trace *trace, const struct packet *packet)
 		intern_names(trace, packet);
 	if (has_part(packet, PART_EVENT))
 		track_event(trace, packet);
+	if (has_part(packet, PART_SAMPLE))
+		perf_sample(trace, packet);
+	if (has_part(packet, PART_HEAP) &&
+	    needs_sequence(trace, packet, "a heap dump"))
+		stacks_heap(trace, packet->sequence, packet->parts[PART_HEAP]);
 	if (has_part(packet, PART_TRACK))
 		track_descriptor(trace, packet);
 	if (has_part(packet, PART_STATS))

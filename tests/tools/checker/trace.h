@@ -52,7 +52,7 @@ struct own_track {
 };
 
 struct totals {
-	uint64_t packets, bundles, begins, ends, instants;
+	uint64_t packets, bundles, begins, ends, instants, samples;
 	uint64_t threads, processes, max_depth, losses;
 	uint64_t first_ns, last_ns; /* of events, BOOTTIME */
 };
@@ -117,6 +117,17 @@ uint64_t tracks_interned_key(const struct trace *trace,
 			     const struct sequence *sequence, uint32_t kind,
 			     uint64_t iid);
 void tracks_end(struct trace *trace, bool may_be_open, bool cut);
+
+/* stacks.c: an entry of InternedData of which stacks are made; false: of
+ * another kind. */
+bool stacks_intern(struct trace *trace, const struct sequence *sequence,
+		   uint32_t kind, struct pb entry);
+/* A PerfSample. */
+void stacks_sample(struct trace *trace, const struct sequence *sequence,
+		   struct pb sample);
+/* A ProfilePacket. */
+void stacks_heap(struct trace *trace, const struct sequence *sequence,
+		 struct pb packet);
 
 /* The rules that can be judged at the end only. */
 void trace_end(struct trace *trace, enum trace_end_flags flags);

@@ -194,7 +194,7 @@ uint64_t tracks_interned_key(const struct trace *trace,
 			     const struct sequence *sequence, uint32_t kind,
 			     uint64_t iid)
 {
-	return (uint64_t)(sequence - trace->sequences) << 36 |
+	return (uint64_t)(sequence - trace->sequences) << 40 |
 	       (uint64_t)kind << 32 | (uint32_t)iid;
 }
 
