@@ -35,19 +35,21 @@ void note_pause(int paused)
 
 	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork)
 		return;
-	/* relaxed: a wish, which orders nothing */
+	/* relaxed: the swap orders it */
 	atom_store_rlx(&g_shim.paused, paused != 0);
-	do {
-		/* relaxed: the swap decides */
+	for (;;) {
+		/* relaxed, both: the swap decides */
 		gate = atom_load_rlx(&g_gate.word);
-		next = paused || g_shim.general
-			       ? gate | GATE_GENERAL
-			       : gate & ~(uint64_t)GATE_GENERAL;
-		/* Off, or wiped, meanwhile. */
-		if (gate < GATE_EPOCH_STEP)
+		next = gate & ~(uint64_t)GATE_GENERAL;
+		if (g_shim.general || atom_load_rlx(&g_shim.paused))
+			next |= GATE_GENERAL;
+		/* Off, or wiped, meanwhile; or as it should be, also if another
+		 * thread has changed its mind in between. */
+		if (gate < GATE_EPOCH_STEP || next == gate)
 			return;
 		/* order: sc, MAP: it may get news of the load map meanwhile */
-	} while (!atom_cas_sc(&g_gate.word, gate, next));
+		(void)atom_cas_sc(&g_gate.word, gate, next);
+	}
 }
 
 static bool is_drained(uint64_t head)

@@ -27,6 +27,31 @@ static struct perfrec_track g_cycle_a =
 static struct perfrec_track g_cycle_b =
 	PERFREC_TRACK_INIT_("b", &g_cycle_a, 0, 0, 0, NULL);
 
+/* Equal in everything: copies of one in a header that two files include. */
+#define TWINS(a, b)                                \
+	PERFREC_COUNTER(a, "twin", PERFREC_NS, 0); \
+	PERFREC_COUNTER(b, "twin", PERFREC_NS, 0)
+TWINS(g_twin_1, g_twin_2);
+
+static void in_both(void)
+{
+	PERFREC_INSTANT("in both");
+}
+
+static void equals(void)
+{
+	pid_t pid;
+
+	PERFREC_COUNT(&g_twin_1, 1);
+	PERFREC_COUNT(&g_twin_2, 2);
+	pid = fork();
+	in_both();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	PERFREC_INSTANT("last");
+}
+
 static void spans(void)
 {
 	perfrec_span none = { 0 }, open;
@@ -239,12 +264,13 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		{ "spans", spans },	    { "scalars", scalars },
-		{ "texts", texts },	    { "extras", extras },
-		{ "counters", counters },   { "tracks", tracks },
-		{ "bad_input", bad_input }, { "paused", paused },
-		{ "handler", handler },	    { "forks", forks },
-		{ "lives", lives },	    { "categories", categories },
+		{ "spans", spans },	      { "scalars", scalars },
+		{ "texts", texts },	      { "extras", extras },
+		{ "counters", counters },     { "tracks", tracks },
+		{ "bad_input", bad_input },   { "paused", paused },
+		{ "handler", handler },	      { "forks", forks },
+		{ "equals", equals },	      { "lives", lives },
+		{ "categories", categories },
 	};
 	size_t i;
 

@@ -374,6 +374,24 @@ START_TEST(annotate_counters)
 }
 END_TEST
 
+/* One id, in whatever copy of the site or process; at worst two, when parent
+ * and child reach one for the first time at the same instant. */
+START_TEST(annotate_equal_sites_are_one)
+{
+	uint32_t twins = 0, id;
+
+	end_victim(begin_victim("equals"));
+	say_ring(0);
+	ck_assert_str_eq(g_out, "counter twin 1\ncounter twin 2\nkind 8\n"
+				"instant in both\ninstant last\n");
+	for (id = 1; id <= g_mini.page->site_count; id++)
+		twins += !strcmp(site_text(id, 0), "twin");
+	ck_assert_uint_eq(twins, 1);
+	ck_assert_uint_le(g_mini.page->site_count, 4);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 START_TEST(annotate_tracks)
 {
 	const struct site_shm *parent, *child;
@@ -617,6 +635,7 @@ static TCase *all_tests(const char *name, SFun setup)
 	tcase_add_test(tcase, annotate_texts);
 	tcase_add_test(tcase, annotate_extras);
 	tcase_add_test(tcase, annotate_counters);
+	tcase_add_test(tcase, annotate_equal_sites_are_one);
 	tcase_add_test(tcase, annotate_tracks);
 	tcase_add_test(tcase, annotate_bad_input);
 	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
