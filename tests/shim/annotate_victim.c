@@ -154,7 +154,70 @@ static void paused(void)
 	PERFREC_SCOPE("after");
 }
 
-/* The collector pauses before and resumes after SIGUSR1 came. */
+/* The test pauses as the collector does, while this is stopped, and resumes. */
+static void paused_by_two(void)
+{
+	perfrec_pause();
+	raise(SIGSTOP);
+	perfrec_resume();
+	if (perfrec_is_recording())
+		exit(1);
+	{
+		PERFREC_SCOPE("left out");
+	}
+	raise(SIGSTOP);
+	if (!perfrec_is_recording())
+		exit(2);
+	PERFREC_INSTANT("after both");
+	perfrec_pause();
+	if (!fork()) {
+		PERFREC_INSTANT("left out of the child");
+		perfrec_resume();
+		PERFREC_INSTANT("child");
+		_exit(0);
+	}
+	wait(NULL);
+	if (perfrec_is_recording())
+		exit(3);
+}
+
+/* 64 sites that 6 threads reach at once. */
+#define SITES_4(n)               \
+	PERFREC_INSTANT(n "/0"); \
+	PERFREC_INSTANT(n "/1"); \
+	PERFREC_INSTANT(n "/2"); \
+	PERFREC_INSTANT(n "/3")
+#define SITES_16(n)      \
+	SITES_4(n "/0"); \
+	SITES_4(n "/1"); \
+	SITES_4(n "/2"); \
+	SITES_4(n "/3")
+
+static pthread_barrier_t g_start;
+
+static void *crowd_member(void *unused)
+{
+	pthread_barrier_wait(&g_start);
+	SITES_16("a");
+	SITES_16("b");
+	SITES_16("c");
+	SITES_16("d");
+	return unused;
+}
+
+static void crowd(void)
+{
+	pthread_t thread[6];
+	int i;
+
+	pthread_barrier_init(&g_start, NULL, 6);
+	for (i = 0; i < 6; i++)
+		if (pthread_create(&thread[i], NULL, crowd_member, NULL))
+			exit(1);
+	for (i = 0; i < 6; i++)
+		pthread_join(thread[i], NULL);
+}
+
 static volatile sig_atomic_t g_signals;
 
 static void on_signal(int signal)
@@ -264,12 +327,20 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		{ "spans", spans },	      { "scalars", scalars },
-		{ "texts", texts },	      { "extras", extras },
-		{ "counters", counters },     { "tracks", tracks },
-		{ "bad_input", bad_input },   { "paused", paused },
-		{ "handler", handler },	      { "forks", forks },
-		{ "equals", equals },	      { "lives", lives },
+		{ "spans", spans },
+		{ "scalars", scalars },
+		{ "texts", texts },
+		{ "extras", extras },
+		{ "counters", counters },
+		{ "tracks", tracks },
+		{ "bad_input", bad_input },
+		{ "paused", paused },
+		{ "handler", handler },
+		{ "forks", forks },
+		{ "equals", equals },
+		{ "crowd", crowd },
+		{ "paused_by_two", paused_by_two },
+		{ "lives", lives },
 		{ "categories", categories },
 	};
 	size_t i;

@@ -5,6 +5,7 @@
  * written out as text, a line for each record.
  */
 #include <check.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,6 +457,64 @@ START_TEST(annotate_pause_is_of_whole_spans)
 }
 END_TEST
 
+static void stopped_once_more(pid_t pid, uint32_t control)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert_msg(WIFSTOPPED(status), "status %x", (unsigned int)status);
+	g_mini.page->control = control;
+	kill(pid, SIGCONT);
+}
+
+START_TEST(annotate_pauses_of_both_sides)
+{
+	pid_t pid = begin_victim("paused_by_two");
+
+	stopped_once_more(pid, CONTROL_PAUSED);
+	stopped_once_more(pid, CONTROL_ON);
+	end_victim(pid);
+	say_ring(0);
+	ck_assert_ptr_eq(strstr(g_out, "instant after both\n"), g_out);
+	ck_assert_ptr_null(strstr(g_out, "left out"));
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 1);
+	g_length = 0;
+	say_ring(1);
+	ck_assert_str_eq(g_out, "kind 7\ninstant child\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* Threads that race for a site's id use one, and lose nothing. */
+START_TEST(annotate_by_many_threads)
+{
+	static uint32_t id_of[64];
+	uint32_t slot, members = 0, i;
+
+	memset(id_of, 0, sizeof(id_of));
+	end_victim(begin_victim("crowd"));
+	for (slot = 0; slot < g_mini.hello.slot_count; slot++) {
+		const struct record *ring = mini_ring(&g_mini, slot);
+		uint64_t head = mini_slot(&g_mini, slot)->head, at;
+
+		for (at = 0; at + 63 < head; at += 64, members++)
+			for (i = 0; i < 64; i++) {
+				uint64_t word = ring[at + i].word;
+
+				ck_assert_int_eq(record_kind(word), RECORD_EXT);
+				if (!members)
+					id_of[i] = record_ext_value(word);
+				ck_assert_uint_eq(record_ext_value(word),
+						  id_of[i]);
+			}
+	}
+	ck_assert_uint_eq(members, 6);
+	ck_assert_str_eq(site_text(id_of[0], 0), "a/0/0");
+	ck_assert_str_eq(site_text(id_of[63], 0), "d/3/3");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 /* Nested as they ran: nothing came between a begin and its arguments. */
 START_TEST(annotate_in_a_signal_handler)
 {
@@ -639,6 +698,8 @@ static TCase *all_tests(const char *name, SFun setup)
 	tcase_add_test(tcase, annotate_tracks);
 	tcase_add_test(tcase, annotate_bad_input);
 	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
+	tcase_add_test(tcase, annotate_pauses_of_both_sides);
+	tcase_add_test(tcase, annotate_by_many_threads);
 	tcase_add_test(tcase, annotate_in_a_signal_handler);
 	tcase_add_test(tcase, annotate_in_children);
 	tcase_add_test(tcase, annotate_before_main_and_after_exit);
