@@ -82,7 +82,8 @@ static bool put_sample(uint32_t site, struct sample_run *run)
 	run->head.word = record_ext_word(
 		EXT_ALLOC_SAMPLE, (uint32_t)(SAMPLE_CELLS + put.behind_cells),
 		site, sp);
-	return put_run_of(&put, PUT_SAMPLE, sp, run->sample.reg[RECORD_REG_IP]);
+	/* As an allocation: with --on-full block it waits for room. */
+	return put_run_of(&put, PUT_ALLOC, sp, run->sample.reg[RECORD_REG_IP]);
 }
 
 void heap_sample_take(uint32_t site, const void *block, uint64_t size,
