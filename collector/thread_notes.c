@@ -212,8 +212,10 @@ static void write(const struct event *event, enum event_type type,
 	uint64_t ns;
 
 	out.absolute = event_time(event, &ns);
-	if (nameless)
+	if (nameless) {
+		notes->note.has_name = false;
 		out.name_iid = 0;
+	}
 	if (put_note(notes, event->replay, event->site) && !nameless)
 		out.name_iid |= ENCODE_NAMELESS;
 	else if (!out.name_iid && !nameless)
@@ -330,6 +332,17 @@ static void feed(const struct event *event, struct async_event *async)
 	async_slices_feed(slices, notes->stream, event->cells[0].clock, async);
 }
 
+/* A value has nothing else beside it. */
+static void keep_time(struct thread_notes *notes)
+{
+	bool has_at = notes->note.has_at;
+
+	notes->note.has_at = false;
+	notes->counts.odd_prefixes += !note_is_empty(&notes->note);
+	note_clear(&notes->note);
+	notes->note.has_at = has_at;
+}
+
 static void value(const struct event *event)
 {
 	struct thread_notes *notes = event->notes;
@@ -343,6 +356,7 @@ static void value(const struct event *event)
 		notes->odd_events++;
 		return;
 	}
+	keep_time(notes);
 	if ((site->flags & SITE_INCREMENTAL) &&
 	    !(site->flags & SITE_OF_THREAD)) {
 		async.track = counter->track;
@@ -368,12 +382,13 @@ static void value(const struct event *event)
 	write_on(event, TYPE_COUNTER, counter->track, true);
 }
 
-static uint64_t track_of(const struct event *event)
+/* 0: of another kind. */
+static uint64_t track_of(const struct event *event, enum track_kind kind)
 {
 	struct thread *thread = event->notes->thread;
 
 	return tracks_find(thread->process->tracks, thread->uuid,
-			   event->cells[1].word, event->site);
+			   event->cells[1].word, event->site, kind);
 }
 
 static void slice(const struct event *event, bool is_end)
@@ -390,13 +405,25 @@ static void slice(const struct event *event, bool is_end)
 	if (notes->note.has_at || (is_end && notes->note.has_name))
 		notes->counts.odd_prefixes++;
 	if (!is_end)
-		async.track = track_of(event);
-	feed(event, &async);
+		async.track = track_of(event, TRACK_SLICES);
+	if (is_end || async.track)
+		feed(event, &async);
+}
+
+static void moment(const struct event *event)
+{
+	uint64_t track = track_of(event, TRACK_SLICES);
+
+	if (track)
+		write_on(event, TYPE_INSTANT, track, false);
 }
 
 static void state(const struct event *event)
 {
-	write_on(event, TYPE_STATE, track_of(event), event->cells[1].clock & 1);
+	uint64_t track = track_of(event, TRACK_STATES);
+
+	if (track)
+		write_on(event, TYPE_STATE, track, event->cells[1].clock & 1);
 }
 
 static void mark(const struct event *event)
@@ -500,7 +527,7 @@ static void dispatch(const struct event *event, enum record_ext ext)
 		slice(event, ext == EXT_ASYNC_END);
 		break;
 	case EXT_ASYNC_INSTANT:
-		write_on(event, TYPE_INSTANT, track_of(event), false);
+		moment(event);
 		break;
 	case EXT_STATE:
 		state(event);

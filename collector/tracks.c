@@ -53,6 +53,7 @@ struct track {
 	uint64_t number;
 	bool of_thread; /* one for each thread */
 	bool told; /* by EXT_TRACK or a site, or needs not be */
+	bool used; /* before it was told: what for is its kind */
 	uint8_t order, merge, kind;
 	int32_t rank;
 	bool ranked;
@@ -70,6 +71,7 @@ struct tracks {
 	pthread_mutex_t lock; /* of what follows; before that of parent */
 	struct track **entry; /* hash table by uuid */
 	uint32_t count, mask;
+	bool has_overflow; /* described */
 	struct tracks_counts counts;
 };
 
@@ -167,10 +169,11 @@ static struct track *add(struct tracks *tracks, uint64_t uuid)
 static void describe(struct tracks *tracks, const struct track *track,
 		     uint64_t uuid)
 {
+	char number[40];
 	const struct out_track out = {
 		.uuid = uuid,
 		.parent = track->parent,
-		.name = track->name,
+		.name = track->name[0] ? track->name : number,
 		.description = track->description,
 		.order = (enum track_order)track->order,
 		.ranked = track->ranked,
@@ -181,20 +184,26 @@ static void describe(struct tracks *tracks, const struct track *track,
 	};
 	uint8_t packet[OUT_TRACK_BYTES];
 
+	snprintf(number, sizeof(number), "track %llu",
+		 (unsigned long long)track->number);
 	trace_file_append(tracks->trace, 1, packet,
 			  out_track_track(packet, sizeof(packet), &out));
 }
 
 /* Where events go that find no room for a track of their own. */
-static uint64_t overflow(struct tracks *tracks)
+static uint64_t overflow(struct tracks *tracks, enum track_kind kind)
 {
 	const struct track track = { .parent = tracks->process,
 				     .name = "other tracks",
 				     .description = "" };
 	uint64_t uuid = make_uuid(tracks->process, SORT_OVERFLOW, 0);
 
-	if (!tracks->counts.overflowed++)
+	tracks->counts.overflowed++;
+	if (kind == TRACK_STATES)
+		return 0;
+	if (!tracks->has_overflow)
 		describe(tracks, &track, uuid);
+	tracks->has_overflow = true;
 	return uuid;
 }
 
@@ -364,7 +373,9 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 		track->told = true;
 		track->order = told->order <= ORDER_EXPLICIT ? told->order : 0;
 		track->merge = told->merge == MERGE_NONE;
-		track->kind = told->kind == TRACK_STATES;
+		/* What lies on it already, it cannot get rid of. */
+		if (!track->used)
+			track->kind = told->kind == TRACK_STATES;
 		track->rank = told->rank;
 		track->ranked = told->rank != 0;
 		take_texts(tracks, track, name, description);
@@ -384,7 +395,8 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 
 /* One that is called @name, below @parent. Under lock. */
 static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
-			   uint64_t parent, const char *name)
+			   uint64_t parent, const char *name,
+			   enum track_kind kind)
 {
 	struct track *track = find(tracks, uuid);
 
@@ -392,34 +404,49 @@ static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
 		return uuid;
 	track = add(tracks, uuid);
 	if (!track)
-		return overflow(tracks);
+		return overflow(tracks, kind);
 	track->told = true;
 	track->parent = parent;
 	track->name = name;
+	track->kind = (uint8_t)kind;
 	describe(tracks, track, uuid);
 	return uuid;
 }
 
+/* The same, if @kind can lie on it. */
+static uint64_t use(struct tracks *tracks, struct track *track,
+		    enum track_kind kind)
+{
+	if (!track)
+		return overflow(tracks, kind);
+	if (!track->told && !track->used) {
+		track->used = true;
+		track->kind = (uint8_t)kind;
+	}
+	if (track->kind == kind)
+		return track->uuid;
+	tracks->counts.odd_tracks++;
+	return 0;
+}
+
 uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
-		     const struct site *site)
+		     const struct site *site, enum track_kind kind)
 {
 	uint64_t scope = number == TRACK_THREAD ? thread : tracks->process;
 	enum sort sort = number == TRACK_THREAD	  ? SORT_NAMED_THREAD
 			 : number == TRACK_GLOBAL ? SORT_NAMED_GLOBAL
 						  : SORT_NAMED_PROCESS;
-	struct track *track;
 	uint64_t uuid;
 
 	pthread_mutex_lock(&tracks->lock);
 	if (number == TRACK_PROCESS || number == TRACK_GLOBAL ||
 	    number == TRACK_THREAD) {
-		uuid = make_uuid(scope, sort, hash_name(site->name));
+		uuid = make_uuid(scope, sort, hash_name(site->name) + kind);
 		uuid = find_named(tracks, uuid,
 				  number == TRACK_GLOBAL ? 0 : scope,
-				  site->name);
+				  site->name, kind);
 	} else {
-		track = resolve(tracks, thread, number, 0);
-		uuid = track ? track->uuid : overflow(tracks);
+		uuid = use(tracks, resolve(tracks, thread, number, 0), kind);
 	}
 	pthread_mutex_unlock(&tracks->lock);
 	return uuid;
@@ -479,7 +506,7 @@ uint64_t tracks_marks(struct tracks *tracks)
 
 	pthread_mutex_lock(&tracks->lock);
 	uuid = find_named(tracks, uuid, tracks->process,
-			  "interesting intervals");
+			  "interesting intervals", TRACK_SLICES);
 	pthread_mutex_unlock(&tracks->lock);
 	return uuid;
 }
@@ -489,7 +516,6 @@ uint64_t tracks_marks(struct tracks *tracks)
 
 void tracks_finish(struct tracks *tracks)
 {
-	char name[40];
 	uint32_t i;
 
 	pthread_mutex_lock(&tracks->lock);
@@ -498,11 +524,7 @@ void tracks_finish(struct tracks *tracks)
 
 		if (!track || track->told)
 			continue;
-		snprintf(name, sizeof(name), "track %llu",
-			 (unsigned long long)track->number);
-		track->name = name;
 		describe(tracks, track, track->uuid);
-		track->name = "";
 		track->told = true;
 		tracks->counts.unknown_tracks++;
 	}

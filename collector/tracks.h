@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "shared/record_ext.h"
+#include "shared/site_shm.h"
 
 struct budget;
 struct site;
@@ -21,7 +22,8 @@ struct tracks; /* reference counted; any thread */
 
 struct tracks_counts {
 	uint64_t overflowed; /* uses of tracks beyond TRACKS_MAX */
-	uint64_t odd_tracks; /* told twice and differently, or in a circle */
+	uint64_t odd_tracks; /* told twice and differently, or in a circle;
+			      * or used for what is of another kind */
 	uint64_t unknown_tracks; /* used, and never told of */
 };
 
@@ -46,10 +48,11 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
  * The uuid of track @number for an event of @site on that thread: a number of
  * the program's, or TRACK_PROCESS, TRACK_GLOBAL, TRACK_THREAD: the one there
  * that is called as the site. It is described by the time this returns, or,
- * if nobody has told of it yet, in tracks_finish().
+ * if nobody has told of it yet, in tracks_finish(). 0 if it is one of another
+ * @kind, which is counted.
  */
 uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
-		     const struct site *site);
+		     const struct site *site, enum track_kind kind);
 /* Another one beside track @uuid that looks as one with it; @lane from 1. */
 uint64_t tracks_lane(struct tracks *tracks, uint64_t uuid, uint32_t lane);
 /* The track of a counter. */
