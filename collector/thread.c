@@ -458,6 +458,7 @@ static void add_totals(struct thread *thread)
 	totals->waits += counts.waits;
 	totals->wait_ns += counts.wait_ns;
 	totals->trace_events += counts.events;
+	totals->lost_cpu_samples += thread->dropped_samples;
 }
 
 static void sum_up(struct job *job)
@@ -529,6 +530,8 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	old->entry.dropped_spans = counts.lost_spans;
 	/* relaxed: as in tell_rest() */
 	old->entry.truncated_spans = atom_load_rlx(&old->slot->truncated_spans);
+	/* relaxed: as above */
+	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
 	old->job.run = sum_up;
 	jobs_post(process->collector->jobs, &old->job);
 }

@@ -39,6 +39,7 @@ struct thread {
 	struct thread_heap heap;
 	uint64_t told_spans; /* what recording's live counts know of */
 	uint64_t told_dropped;
+	uint64_t dropped_samples; /* of CPU time; set by thread_finish() */
 };
 
 /* Every call is for the slot's drain worker. */
