@@ -552,7 +552,7 @@ void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 {
 	struct cpu_process *process = first_process(threads);
 	struct cpu_thread *thread, *main_thread;
-	uint64_t sampled = 0;
+	uint64_t sampled = 0, told = 0;
 	uint32_t i;
 
 	for (i = 0; i <= threads->mask; i++)
@@ -560,6 +560,7 @@ void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 		     thread = thread->next) {
 			if (thread->first) {
 				sampled += thread->sampled_ns;
+				told += thread->counted_ns;
 				continue;
 			}
 			if (!thread->ended && !thread->counted_ns) {
@@ -572,12 +573,12 @@ void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 	main_thread = thread_at(threads, process->pid, process->pid);
 	if (!main_thread)
 		return;
-	/* The sum less all that is known: what the first ones had, and what
-	 * found no place. */
+	/* The sum less what was told: what the first ones had. Two threads may
+	 * have changed events, so that it was one of these that told, and
+	 * another did not. */
 	main_thread->sampled_ns = sampled;
-	main_thread->counted_ns =
-		total_ns > threads->counted_ns
-			? total_ns - threads->counted_ns + threads->loose_ns
-			: 0;
+	main_thread->counted_ns = told + threads->loose_ns;
+	if (total_ns > threads->counted_ns)
+		main_thread->counted_ns += total_ns - threads->counted_ns;
 	post_rest(threads, main_thread);
 }

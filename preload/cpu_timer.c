@@ -44,9 +44,6 @@
 /* Threads that have a timer at a time. */
 #define TIMERS_MAX 4096
 #define NS_PER_S 1000000000ULL
-/* The end of the first thread's stack is below this: names and environment
- * lie there. */
-#define FIRST_STACK_PAGE 4096
 #define FIRST_STACK_BYTES (128ULL << 20)
 #define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
 
@@ -378,14 +375,14 @@ static uint64_t first_stack_bytes(void)
 	return MIN((uint64_t)limit.rlim_cur, FIRST_STACK_BYTES);
 }
 
-/* The kernel puts the program's name near the end of the first stack. */
+/* The kernel puts the program's name at the end of the first stack. */
 static void arm_first(void)
 {
 	uintptr_t name = getauxval(AT_EXECFN), here = (uintptr_t)&name;
 
 	if (name <= here || sys(SYS_gettid) != g_shim.pid)
 		return;
-	t_cpu.stack_end = name & -(uintptr_t)FIRST_STACK_PAGE;
+	t_cpu.stack_end = name & -sizeof(struct record);
 	t_cpu.stack_start = t_cpu.stack_end - first_stack_bytes();
 	arm();
 }
