@@ -48,7 +48,7 @@ $(O)/tests/progs/%: tests/progs/%.c
 # What the end-to-end tests use beside the product.
 E2E_TOOLS = $(addprefix $(O)/tests/,tools/trace_check tools/count_names \
 	  progs/libcount_preload.so progs/libcount_alloc_preload.so \
-	  progs/alloc_torture progs/demo)
+	  progs/alloc_torture progs/demo progs/cpu_split progs/cpu_deny)
 check-e2e: $(E2E_TOOLS)
 
 # Lua and SQLite at full size, and programs built by `perfrec cc`: fetches and

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# CPU samples by both engines, as root and as nobody: what a program with a
+# known split spent where, in all, and by span; and what is said where
+# perf_event is denied.
+#
+# Limits hold on a slow machine: what the program spends is measured by its own
+# CPU clock, and its turns are long beside the tick of the slowest kernel; 5 %
+# are seven standard deviations.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+prog=$O/tests/progs/cpu_split
+seconds=2
+
+# function NAME FIELD: CPU time of a function in the profile, in ns.
+function_ns()
+{
+	jq "[.functions[] | select(.name == \"$1\") | .$2.cpu] | add // 0" \
+		view.json
+}
+
+# expect_share WHAT PART WHOLE LOW HIGH: PART of WHOLE, in percent.
+expect_share()
+{
+	awk -v part="$2" -v whole="$3" -v low="$4" -v high="$5" 'BEGIN {
+		share = whole > 0 ? 100 * part / whole : 0
+		exit !(share >= low && share <= high)
+	}' || fail "$1: $2 of $3 is not $4 % to $5 %"
+}
+
+# check_recording DIR WHO ENGINE: of $prog, which printed to ./out.
+check_recording()
+{
+	took=$(cat out)
+	"$PERFREC" report --view cpu --json "$1" >view.json ||
+		fail "no view of $2's $3 samples"
+	sum=$(jq .sum.cpu view.json)
+	three=$(function_ns three_tenths total)
+	seven=$(function_ns seven_tenths total)
+	# On a virtual machine the clock of perf_event counts what was stolen,
+	# too: there may be more, but not less.
+	[ "$3" = perf ] && most=130 || most=103
+	expect_share "$2 $3: all" "$sum" "$took" 97 $most
+	expect_share "$2 $3: seven tenths" "$seven" $((three + seven)) 65 75
+	kernel=$(function_ns in_kernel total)
+	[ "$kernel" -gt $((sum / 4)) ] ||
+		kernel=$(function_ns '[kernel]' self)
+	expect_share "$2 $3: kernel" "$kernel" "$sum" 42 55
+	[ "$(function_ns idle total)" -lt 50000000 ] ||
+		fail "$2 $3: the idle thread was not"
+	three=$(jq '.functions[] | select(.name == "three_tenths") | .cpu_ns' \
+		"$1/summary.json")
+	seven=$(jq '.functions[] | select(.name == "seven_tenths") | .cpu_ns' \
+		"$1/summary.json")
+	expect_share "$2 $3: seven tenths by span" "$seven" \
+		$((three + seven)) 65 75
+}
+
+# is_denied DIR: perf_event is, here; said once, with the way out.
+is_denied()
+{
+	jq -e '.notes | any(test("^no CPU samples"))' "$1/summary.json" \
+		>/dev/null || return 1
+	expect_match err 'no CPU samples.*--cpu=99,signal'
+	echo "perf_event is denied here: $(jq -c .notes "$1/summary.json")"
+}
+
+for engine in perf signal; do
+	run "$PERFREC" record -q --alloc=off --cpu=997,$engine -o $engine.data \
+		"$prog" $seconds
+	expect_status 0
+	if [ $engine = perf ] && is_denied perf.data; then
+		continue
+	fi
+	check_recording $engine.data me $engine
+done
+
+# Denied: the program runs, the recording is made, and it is said in both.
+run "$O/tests/progs/cpu_deny" "$PERFREC" record --alloc=off --cpu=99 \
+	-o denied.data "$prog" 0.01
+if [ "$status" -ne 77 ]; then
+	expect_status 0
+	is_denied denied.data || fail 'nothing says that there are no samples'
+	[ "$(jq .totals.spans denied.data/summary.json)" -gt 0 ] ||
+		fail 'no spans either'
+fi
+
+# As another user, who may look at less.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	mkdir nobody
+	for file in perfrec perfrec-collect perfrec-symbolize \
+		libperfrec_preload.so tests/progs/cpu_split; do
+		cp "$O/$file" nobody/
+	done
+	chown -R 65534:65534 nobody
+	chmod a+x .
+	for engine in perf signal; do
+		(cd nobody && XDG_RUNTIME_DIR=$PWD TMPDIR=$PWD setpriv \
+			--reuid=65534 --regid=65534 --clear-groups ./perfrec \
+			record -q --alloc=off --cpu=997,$engine \
+			-o $engine.data ./cpu_split $seconds) >out 2>err ||
+			fail "as nobody: $(cat err)"
+		if [ $engine = perf ] && is_denied nobody/perf.data; then
+			continue
+		fi
+		check_recording nobody/$engine.data nobody $engine
+	done
+fi
