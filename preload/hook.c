@@ -62,7 +62,8 @@ bool hook_depth_admits(enum record_kind kind, uint64_t function, uintptr_t sp)
 			  span_stack_top(stack)->sp > sp;
 		return span_stack_end(stack, function, sp) && !counted;
 	}
-	span_stack_repair(stack, sp + 1);
+	/* Annotations of one function lie at one stack pointer, and nest. */
+	span_stack_repair(stack, function < SITES_MAX ? sp : sp + 1);
 	if (stack->count >= g_shim.depth) {
 		stack->above++;
 		return false;

@@ -47,6 +47,21 @@ static inline bool span_stack_push(struct span_stack *stack, uint64_t function,
 	return true;
 }
 
+/* Forget annotations (a "function" below SITES_MAX) that nobody has ended, if
+ * what ends, @function, is right below them. */
+static inline void span_stack_repair_notes(struct span_stack *stack,
+					   uint64_t function)
+{
+	uint64_t i = stack->count;
+
+	while (i && stack->span[i - 1].function < SITES_MAX &&
+	       stack->span[i - 1].function != function)
+		i--;
+	if (i && stack->span[i - 1].function == function)
+		while (stack->count > i)
+			span_stack_pop(stack);
+}
+
 /*
  * The function @function ends: true when its begin was pushed here (or
  * counted in above), and it is taken off. @sp is near the one it began at but
@@ -65,8 +80,10 @@ static inline bool span_stack_end(struct span_stack *stack, uint64_t function,
 		stack->above--;
 		return true;
 	}
-	if (top->function != function)
+	if (top->function != function) {
 		span_stack_repair(stack, sp);
+		span_stack_repair_notes(stack, function);
+	}
 	top = span_stack_top(stack);
 	if (!top || top->function != function)
 		return false;

@@ -181,6 +181,17 @@ static void paused_by_two(void)
 		exit(3);
 }
 
+static void paused_unended(void)
+{
+	perfrec_pause();
+	{
+		PERFREC_SCOPE("left out");
+		(void)PERFREC_BEGIN("left out, and never ended");
+	}
+	perfrec_resume();
+	PERFREC_SCOPE("after");
+}
+
 /* 64 sites that 6 threads reach at once. */
 #define SITES_4(n)               \
 	PERFREC_INSTANT(n "/0"); \
@@ -339,6 +350,7 @@ int main(int argc, char **argv)
 		{ "forks", forks },
 		{ "equals", equals },
 		{ "crowd", crowd },
+		{ "paused_unended", paused_unended },
 		{ "paused_by_two", paused_by_two },
 		{ "lives", lives },
 		{ "categories", categories },

@@ -457,6 +457,13 @@ START_TEST(annotate_pause_is_of_whole_spans)
 }
 END_TEST
 
+START_TEST(annotate_pause_ends_what_nobody_ended)
+{
+	expect("paused_unended", "paused 2\nbegin after\nend after\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 static void stopped_once_more(pid_t pid, uint32_t control)
 {
 	int status;
@@ -698,6 +705,7 @@ static TCase *all_tests(const char *name, SFun setup)
 	tcase_add_test(tcase, annotate_tracks);
 	tcase_add_test(tcase, annotate_bad_input);
 	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
+	tcase_add_test(tcase, annotate_pause_ends_what_nobody_ended);
 	tcase_add_test(tcase, annotate_pauses_of_both_sides);
 	tcase_add_test(tcase, annotate_by_many_threads);
 	tcase_add_test(tcase, annotate_in_a_signal_handler);
