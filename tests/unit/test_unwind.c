@@ -159,16 +159,31 @@ static void unwind(const struct copy *copy)
 	ck_assert_uint_le(g.result.count, UNWIND_FRAMES_MAX);
 }
 
+/* Frames 1 to @count - 1 are what backtrace() says, which has frames of its
+ * own in front under AddressSanitizer. Returns how many there are in all. */
+static size_t compare(const struct copy *copy, size_t count)
+{
+	size_t all = (size_t)copy->callers, own = 0;
+
+	ck_assert_uint_ge(count, 2);
+	while (own < all &&
+	       g.result.frame[1].address != (uintptr_t)copy->caller[own])
+		own++;
+	ck_assert_uint_lt(own, all);
+	for (size_t i = 1; i < count; i++) {
+		ck_assert_uint_lt(own + i - 1, all);
+		ck_assert_uint_eq(g.result.frame[i].address,
+				  (uintptr_t)copy->caller[own + i - 1]);
+	}
+	return all - own + 1;
+}
+
 static void check_callers(const struct copy *copy)
 {
 	ck_assert(!g.result.cut);
-	ck_assert_int_ge(copy->callers, 3);
-	ck_assert_uint_eq(g.result.count, copy->callers);
-	for (int i = 1; i < copy->callers; i++) {
-		ck_assert_uint_eq(g.result.frame[i].address,
-				  (uintptr_t)copy->caller[i]);
+	ck_assert_uint_eq(compare(copy, g.result.count), g.result.count);
+	for (size_t i = 1; i < g.result.count; i++)
 		ck_assert_uint_eq(g.result.frame[i].kind, FRAME_RETURN);
-	}
 	ck_assert_uint_eq(g.result.frame[0].kind, FRAME_PC);
 }
 
@@ -246,9 +261,7 @@ START_TEST(unwind_stack_that_was_cut_says_so)
 	unwind(&g.copy);
 	ck_assert(g.result.cut);
 	ck_assert_uint_gt(g.result.count, 5);
-	for (size_t i = 1; i + 1 < g.result.count; i++)
-		ck_assert_uint_eq(g.result.frame[i].address,
-				  (uintptr_t)g.copy.caller[i]);
+	compare(&g.copy, g.result.count - 1);
 	ck_assert_uint_eq(g.result.frame[g.result.count - 1].address,
 			  FRAME_CUT);
 	ck_assert_uint_eq(g.result.frame[g.result.count - 1].kind, FRAME_NAMED);
@@ -318,9 +331,7 @@ START_TEST(unwind_through_a_signal_handler)
 	ck_assert_uint_eq(g.result.frame[handler + 1].kind, FRAME_PC);
 	ck_assert_uint_eq(g.result.frame[handler + 2].kind, FRAME_PC);
 	ck_assert_uint_eq(g.result.frame[interrupted].kind, FRAME_RETURN);
-	for (size_t i = 1; i < g.result.count; i++)
-		ck_assert_uint_eq(g.result.frame[i].address,
-				  (uintptr_t)g.copy.caller[i]);
+	compare(&g.copy, g.result.count);
 }
 END_TEST
 
