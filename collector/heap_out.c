@@ -175,6 +175,9 @@ static void make_comments(const struct recording *recording,
 		    "too high by up to so many blocks",
 		    sum->dropped_frees + sum->unslotted_frees);
 	add_comment(out,
+		    "%llu allocations were in a pause: they are in no figure",
+		    sum->paused);
+	add_comment(out,
 		    "%llu blocks are not in the in-use figures: no memory to "
 		    "follow them",
 		    sum->untracked);
@@ -282,6 +285,7 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	sum->untracked += from->untracked;
 	sum->dropped_allocs += heap->dropped_allocs;
 	sum->dropped_frees += heap->dropped_frees;
+	sum->paused += heap->paused;
 	sum->odd += heap->odd;
 	sum->disorders += order_early(heap->order);
 	if (peak > sum->peak_bytes) {

@@ -22,6 +22,7 @@
 #include "collector/log.h"
 #include "collector/modules.h"
 #include "collector/order.h"
+#include "collector/pause.h"
 #include "collector/process.h"
 #include "collector/recording.h"
 #include "collector/samples.h"
@@ -109,6 +110,9 @@ static void consume(void *context, const struct order_item *items, size_t count)
 	struct heap_track *track = &heap->track;
 	size_t i;
 
+	/* The blocks of a pause are not known, their frees are. */
+	if (unlikely(pause_changes(heap->pauses)))
+		heap->heap.incomplete = true;
 	for (i = 0; i < count; i++) {
 		if (unlikely(items[i].clock >= track->next_clock) &&
 		    !heap->samples)
@@ -225,6 +229,13 @@ void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
 	pthread_mutex_unlock(&heap->lock);
 }
 
+void process_heap_paused(struct process_heap *heap, uint64_t allocs)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->paused += allocs;
+	pthread_mutex_unlock(&heap->lock);
+}
+
 void process_heap_odd(struct process_heap *heap)
 {
 	pthread_mutex_lock(&heap->lock);
@@ -299,6 +310,7 @@ static struct process_heap *make(struct process *process)
 		.modules = modules_get(process->modules),
 		.pid = process->pid,
 		.forked = process->forked,
+		.pauses = &process->arena->pauses,
 	};
 	pthread_mutex_init(&heap->lock, NULL);
 	if (start(heap, process) == 0)

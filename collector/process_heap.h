@@ -20,6 +20,7 @@
 
 struct modules;
 struct order;
+struct pause_list;
 struct process;
 struct recording;
 struct samples;
@@ -43,6 +44,7 @@ struct process_heap {
 	char name[16]; /* of the process, at its end */
 	bool forked; /* it began with blocks of its parent */
 	struct samples *samples; /* a reference; NULL: exact */
+	const struct pause_list *pauses; /* its arena's; until it has ended */
 
 	/* Of the consumer, or under order_lock(): */
 	struct heap heap;
@@ -52,6 +54,7 @@ struct process_heap {
 	struct heap_owner *owner; /* [0]: nobody */
 	uint32_t owner_count, owner_room;
 	uint64_t dropped_allocs, dropped_frees;
+	uint64_t paused; /* allocations in pauses */
 	uint64_t odd; /* records that made no sense */
 };
 
@@ -68,6 +71,8 @@ uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
  * them: it has ended. Any thread. */
 void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
 			  uint64_t frees);
+/* So many allocations of a thread, which has ended, were in a pause. */
+void process_heap_paused(struct process_heap *heap, uint64_t allocs);
 /* A record made no sense. */
 void process_heap_odd(struct process_heap *heap);
 

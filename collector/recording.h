@@ -81,6 +81,7 @@ struct totals {
 		/* Not recorded for want of room. */
 		uint64_t dropped_allocs, dropped_frees;
 		uint64_t unslotted_allocs, unslotted_frees;
+		uint64_t paused; /* allocations while recording was paused */
 		uint64_t untracked; /* recorded, but not followed */
 		uint64_t odd; /* records that made no sense */
 		uint64_t disorders; /* records taken in out of order */

@@ -204,6 +204,7 @@ static void add_heap(json_t *object, const struct recording *recording)
 		{ "dropped_frees", sum->dropped_frees },
 		{ "unslotted_allocs", sum->unslotted_allocs },
 		{ "unslotted_frees", sum->unslotted_frees },
+		{ "paused_allocs", sum->paused },
 		{ "untracked_blocks", sum->untracked },
 		{ "odd_heap_records", sum->odd },
 		{ "disordered_heap_records", sum->disorders },

@@ -255,6 +255,8 @@ void thread_heap_finish(struct thread *thread)
 	/* relaxed, both: the owner is gone; its counts, as good as its word */
 	uint64_t allocs = atom_load_rlx(&slot->dropped_allocs);
 	uint64_t frees = atom_load_rlx(&slot->dropped_frees);
+	/* relaxed: the same */
+	uint32_t paused = atom_load_rlx(&slot->paused_allocs);
 
 	allocs -= MIN(allocs, own->told_allocs);
 	frees -= MIN(frees, own->told_frees);
@@ -264,8 +266,9 @@ void thread_heap_finish(struct thread *thread)
 				   thread->entry.name, thread->uuid);
 		order_close(&own->feed.stream);
 	}
-	if ((allocs || frees) && thread_heap_start(thread) == 0) {
+	if ((allocs || frees || paused) && thread_heap_start(thread) == 0) {
 		process_heap_dropped(own->heap, allocs, frees);
+		process_heap_paused(own->heap, paused);
 		order_close(&own->feed.stream);
 	}
 }

@@ -330,6 +330,10 @@ void tracks_end(struct trace *trace, bool may_be_open, bool cut)
 			      own->depth);
 		if (cut)
 			continue;
+		/* An instant on a process' or thread's, of another sequence. */
+		if (!own->described && table_find(&trace->uuids, own->uuid) &&
+		    !own->has_slices && !own->has_values && !own->has_states)
+			continue;
 		if (!own->described) {
 			BREAK(trace, TRACK_UNDESCRIBED, "track %" PRIu64,
 			      own->uuid);
