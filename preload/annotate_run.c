@@ -390,7 +390,7 @@ static void count_cut(uint32_t cut)
 		atom_add_rlx(&t_thread.slot->dropped_notes, cut);
 }
 
-static ATTR_COLD void put_texts(struct note *note)
+static ATTR_NOINLINE void put_texts(struct note *note)
 {
 	struct extras extras = { 0 };
 	struct build build = { 0 };

@@ -6,11 +6,15 @@
 #include "preload/perfrec.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -192,6 +196,33 @@ static void paused_unended(void)
 	PERFREC_SCOPE("after");
 }
 
+/* From here on any system call but the last one kills. */
+static void no_syscalls(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]),
+				      filter };
+
+	memset(g_text, 'x', sizeof(g_text) - 1);
+	PERFREC_INSTANT("before");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+		exit(1);
+	PERFREC_INSTANT("one", "n", 1);
+	PERFREC_INSTANT("short", "text", "16 bytes or less");
+	PERFREC_INSTANT("long", "text", g_text);
+	(void)PERFREC_TRACK_NEW(0, "made", 0, 0, NULL);
+	if (perfrec_flush())
+		_exit(2);
+	_exit(0);
+}
+
 /* 64 sites that 6 threads reach at once. */
 #define SITES_4(n)               \
 	PERFREC_INSTANT(n "/0"); \
@@ -350,6 +381,7 @@ int main(int argc, char **argv)
 		{ "forks", forks },
 		{ "equals", equals },
 		{ "crowd", crowd },
+		{ "no_syscalls", no_syscalls },
 		{ "paused_unended", paused_unended },
 		{ "paused_by_two", paused_by_two },
 		{ "lives", lives },

@@ -492,6 +492,28 @@ START_TEST(annotate_pauses_of_both_sides)
 }
 END_TEST
 
+/* Runs go by the restartable sequence, or not at all, and are counted. */
+START_TEST(annotate_without_system_calls)
+{
+	const char *rseq = getenv("PERFREC_RSEQ");
+
+	end_victim(begin_victim("no_syscalls"));
+	say_ring(0);
+	if (rseq)
+		ck_assert_str_eq(g_out, "instant before\ninstant long\n");
+	else
+		ck_assert_str_eq(g_out,
+				 "instant before\n"
+				 "args n=I1\ninstant one\n"
+				 "args text=S16/16:16 bytes or less\n"
+				 "instant short\n"
+				 "instant long\n"
+				 "track <made 1> in <0> rank 0 made: \n");
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_notes, rseq ? 4 : 1);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 /* Threads that race for a site's id use one, and lose nothing. */
 START_TEST(annotate_by_many_threads)
 {
@@ -707,6 +729,7 @@ static TCase *all_tests(const char *name, SFun setup)
 	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
 	tcase_add_test(tcase, annotate_pause_ends_what_nobody_ended);
 	tcase_add_test(tcase, annotate_pauses_of_both_sides);
+	tcase_add_test(tcase, annotate_without_system_calls);
 	tcase_add_test(tcase, annotate_by_many_threads);
 	tcase_add_test(tcase, annotate_in_a_signal_handler);
 	tcase_add_test(tcase, annotate_in_children);
