@@ -219,6 +219,9 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 
 	encode_event(&replay->encoder, ns, event);
 	replay->counts.events++;
+	/* Before the block goes, and not before the event is in it. */
+	replay->written += event->type == OUT_BEGIN;
+	replay->written -= event->type == OUT_END;
 	if (flush)
 		replay_flush(replay);
 }
@@ -251,6 +254,7 @@ static void write_end(struct replay *replay, uint64_t ns,
 
 	if (cause != REPLAY_ENDED) {
 		write_event(replay, ns, &event);
+		replay->written--;
 		return;
 	}
 	if (replay->note) {
@@ -261,6 +265,7 @@ static void write_end(struct replay *replay, uint64_t ns,
 	output_reserve(replay, ENCODE_EVENT_BYTES);
 	encode_end(&replay->encoder, ns);
 	replay->counts.events++;
+	replay->written--;
 }
 
 static uint64_t not_before_last(struct replay *replay, uint64_t ns)
@@ -373,10 +378,8 @@ static void pop(struct replay *replay, uint64_t ns, enum replay_cause cause)
 	cct_count(frame->node, replay->top->node, ns - frame->begin_ns);
 	if (cause != REPLAY_ENDED)
 		replay->counts.repaired_slices++;
-	if (frame->written) {
+	if (frame->written)
 		write_end(replay, ns, cause);
-		replay->written--;
-	}
 }
 
 static void pop_above(struct replay *replay, struct replay_frame *frame,
@@ -590,7 +593,6 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 		return;
 	}
 	replay->top->written = true;
-	replay->written++;
 	if (replay->note) {
 		write_noted(replay, ns, OUT_BEGIN, record_payload(word),
 			    node->iid);
@@ -598,6 +600,7 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 	}
 	output_reserve(replay, ENCODE_EVENT_BYTES);
 	encode_begin(&replay->encoder, ns, node->iid);
+	replay->written++;
 	replay->counts.events++;
 }
 
@@ -783,7 +786,6 @@ static void wait_slice(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	write_event(replay, ns, &event);
 	replay->written++;
 	write_end(replay, not_before_last(replay, end_ns), REPLAY_ENDED);
-	replay->written--;
 }
 
 static int take(struct replay *replay, uint64_t word, uint64_t clock)
