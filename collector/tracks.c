@@ -51,6 +51,7 @@ struct track {
 	uint64_t uuid; /* 0: free */
 	uint64_t parent; /* uuid; 0: none */
 	uint64_t number;
+	uint64_t above; /* number of its parent, of one told at run time */
 	bool of_thread; /* one for each thread */
 	bool told; /* by EXT_TRACK or a site, or needs not be */
 	bool used; /* before it was told: what for is its kind */
@@ -323,6 +324,9 @@ static bool inherit(struct tracks *tracks, struct track *track)
 		track->kind = there->kind;
 		track->rank = there->rank;
 		track->ranked = there->ranked;
+		/* Its parent's thread is none of this process. */
+		track->above = there->above == TRACK_THREAD ? TRACK_PROCESS
+							    : there->above;
 		take_texts(tracks, track, there->name, there->description);
 	}
 	pthread_mutex_unlock(&from->lock);
@@ -335,6 +339,7 @@ static struct track *resolve(struct tracks *tracks, uint64_t thread,
 	uint64_t uuid = make_uuid(tracks->process, SORT_NUMBER, number);
 	struct track *track = find(tracks, uuid);
 	const struct site *site;
+	bool of_thread;
 
 	if (track)
 		return track;
@@ -347,8 +352,11 @@ static struct track *resolve(struct tracks *tracks, uint64_t thread,
 	track->number = number;
 	track->parent = tracks->process;
 	track->told = inherit(tracks, track);
-	if (track->told)
+	if (track->told) {
+		track->parent = resolve_parent(tracks, thread, track->above,
+					       depth, &of_thread);
 		describe(tracks, track, uuid);
+	}
 	return track;
 }
 
@@ -378,6 +386,7 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 			track->kind = told->kind == TRACK_STATES;
 		track->rank = told->rank;
 		track->ranked = told->rank != 0;
+		track->above = told->parent;
 		take_texts(tracks, track, name, description);
 		track->parent = resolve_parent(tracks, thread, told->parent, 0,
 					       &of_thread);
