@@ -103,12 +103,27 @@ static int wrong(const char *what, const char *word)
 	return USAGE_WRONG;
 }
 
-/* The list is the last word. */
+/* The list is the last word; it may begin with a '-', and is no option then.
+ * Returns how many words are left. */
 static int take_list(int argc, char **argv, struct ctl_options *options)
 {
-	if (argc < 2)
+	int i;
+
+	for (i = 1; i < argc - 1; i++) {
+		if (strcmp(argv[i], "categories") != 0)
+			continue;
+		if (!strncmp(argv[argc - 1], "--", 2))
+			break;
+		options->list = argv[argc - 1];
+		return argc - 1;
+	}
+	return argc;
+}
+
+static int check_list(const struct ctl_options *options)
+{
+	if (!options->list)
 		return wrong("give a list, such as 'net*,-net.debug'", NULL);
-	options->list = argv[argc - 1];
 	if (categories_valid(options->list))
 		return USAGE_GO_ON;
 	return wrong("such a list there cannot be", "");
@@ -120,11 +135,9 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 		return wrong("give a command, such as list", NULL);
 	if (!is_verb(argv[0]))
 		return wrong("unknown command", argv[0]);
-	if (!strcmp(argv[0], "categories")) {
-		if (take_list(argc, argv, options) != USAGE_GO_ON)
-			return USAGE_WRONG;
-		argc--;
-	}
+	if (!strcmp(argv[0], "categories") &&
+	    check_list(options) != USAGE_GO_ON)
+		return USAGE_WRONG;
 	if (argc > 2)
 		return wrong("one target at a time", argv[2]);
 	options->verb = argv[0];
@@ -147,6 +160,7 @@ static int parse_options(int argc, char **argv, struct ctl_options *options)
 	};
 	int result = USAGE_GO_ON, c;
 
+	argc = take_list(argc, argv, options);
 	while (result == USAGE_GO_ON &&
 	       (c = getopt_long(argc, argv, ":o:", table, NULL)) != -1)
 		result = take_option(c, argv, options);
