@@ -39,6 +39,7 @@ check lua5.4              likewise
 check libxml2-utils       likewise: xmllint
 check libjemalloc2        an allocator beneath perfrec
 check libtcmalloc-minimal4 likewise
+check gdb              backtraces that stacks of samples must agree with
 check musl-tools          perfrec cc for a C library without hooks
 lint  clang-format        the house style
 lint  clang-tidy          static checks
@@ -48,6 +49,8 @@ bench uftrace             a peer to measure against
 bench lttng-tools         a peer to measure against: its daemon
 bench liblttng-ust-dev    a peer to measure against: its hooks
 bench babeltrace2         reads what LTTng recorded
+bench heaptrack           a peer to measure against
+bench google-perftools    a peer to measure against: libtcmalloc
 '
 
 [ $# -gt 0 ] || set -- build
