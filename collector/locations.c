@@ -24,6 +24,9 @@
 #include "collector/symbols.h"
 #include "shared/compiler.h"
 
+/* Of a thread's name, without its end. */
+#define COMM_BYTES 15
+
 /* Keys come first in both; see pool.h. */
 struct place {
 	const char *path, *build_id;
@@ -278,31 +281,52 @@ static bool has_lines(const struct writing *writing, size_t place)
 	return false;
 }
 
-static int write_places(struct writing *writing)
+static int write_place(struct writing *writing, size_t number)
+{
+	const struct place *place = place_at(writing->locations, number);
+	struct out_mapping mapping = {
+		.id = number + 1,
+		.start = place->start,
+		.end = place->end,
+		.file_offset = place->file_offset,
+		.path = place->path,
+		.build_id = place->build_id,
+		.has_functions = place->has_functions,
+	};
+	int err = place->file ? find_sources(writing, number) : 0;
+
+	if (err)
+		return err;
+	mapping.has_lines = has_lines(writing, number);
+	out_pprof_mapping(writing->out, &mapping);
+	return 0;
+}
+
+/* Whether @path is that of a program whose main thread is called @name. */
+static bool is_program(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && name && name[0] &&
+	       !strncmp(slash + 1, name, COMM_BYTES);
+}
+
+/* What comes first in a file is what readers take for the program. */
+static int write_places(struct writing *writing, const char *program)
 {
 	const struct locations *locations = writing->locations;
-	size_t i;
-	int err;
+	size_t count = locations->places.count, first = 0, i;
+	int err = 0;
 
-	for (i = 0; i < locations->places.count; i++) {
-		const struct place *place = place_at(locations, i);
-		struct out_mapping mapping = {
-			.id = i + 1,
-			.start = place->start,
-			.end = place->end,
-			.file_offset = place->file_offset,
-			.path = place->path,
-			.build_id = place->build_id,
-			.has_functions = place->has_functions,
-		};
-
-		err = place->file ? find_sources(writing, i) : 0;
-		if (err)
-			return err;
-		mapping.has_lines = has_lines(writing, i);
-		out_pprof_mapping(writing->out, &mapping);
-	}
-	return 0;
+	for (i = count; i > 0; i--)
+		if (is_program(place_at(locations, i - 1)->path, program))
+			first = i - 1;
+	if (count)
+		err = write_place(writing, first);
+	for (i = 0; i < count && !err; i++)
+		if (i != first)
+			err = write_place(writing, i);
+	return err;
 }
 
 /* The id of @function, which is written if it is new; 0 when there is no
@@ -409,7 +433,8 @@ static int write_items(struct writing *writing)
 	return 0;
 }
 
-int locations_write(const struct locations *locations, struct out_pprof *out)
+int locations_write(const struct locations *locations, const char *program,
+		    struct out_pprof *out)
 {
 	struct writing writing = {
 		.locations = locations,
@@ -424,7 +449,7 @@ int locations_write(const struct locations *locations, struct out_pprof *out)
 		return -ENOMEM;
 	pool_init(&writing.functions, &writing.budget, sizeof(struct function),
 		  sizeof(struct function));
-	err = write_places(&writing);
+	err = write_places(&writing, program);
 	if (!err)
 		err = write_items(&writing);
 	pool_release(&writing.functions);

@@ -41,10 +41,13 @@ int locations_merge(struct locations *locations, const struct locations *from,
 		    uint32_t *out);
 /*
  * Write the mappings, functions and locations. Location i gets the id i + 1.
+ * The first mapping is that of the program whose main thread is called
+ * @program, if there is one.
  * An entry of a function has one line, that of the function itself: what is
  * inlined there and instrumented has calls of its own. Others have a line for
  * each function that is inlined there. 0 or -ENOMEM.
  */
-int locations_write(const struct locations *locations, struct out_pprof *out);
+int locations_write(const struct locations *locations, const char *program,
+		    struct out_pprof *out);
 
 #endif

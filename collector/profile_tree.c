@@ -302,7 +302,9 @@ int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 		       int64_t unwritten[OUT_VALUES_MAX])
 {
 	int64_t values[OUT_VALUES_MAX];
-	int err = locations_write(&tree->locations, out);
+	const char *program =
+		tree->owners.count ? owner_at(tree, 0)->process : NULL;
+	int err = locations_write(&tree->locations, program, out);
 	size_t i;
 
 	memset(unwritten, 0, OUT_VALUES_MAX * sizeof(*unwritten));
