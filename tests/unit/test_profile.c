@@ -176,7 +176,9 @@ static uint64_t all_calls(void)
 
 START_TEST(profile_written_says_stacks_and_values)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 3, 100 }, { 1, 2, 5, 20 } };
+	struct flat_node node[] = { { 0 },
+				    { 0, 1, 3, 0, 100 },
+				    { 1, 2, 5, 0, 20 } };
 	const pb_sample *sample;
 
 	add(node, 3);
@@ -203,7 +205,7 @@ END_TEST
 
 START_TEST(profile_written_maps_functions_to_their_module)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 1, 1 } };
+	struct flat_node node[] = { { 0 }, { 0, 1, 1, 0, 1 } };
 	const Perftools__Profiles__Mapping *mapping;
 	uint64_t address;
 	char path[512];
@@ -226,7 +228,7 @@ END_TEST
 
 START_TEST(profile_same_thread_name_has_no_tid)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 1, 1 } };
+	struct flat_node node[] = { { 0 }, { 0, 1, 1, 0, 1 } };
 	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
 	const struct cct_flat flat = { function, 2, node, 2 };
 	struct profile_owner other = g_owner;
@@ -243,8 +245,8 @@ END_TEST
 START_TEST(profile_odd_values_are_no_nonsense)
 {
 	struct flat_node node[] = { { 0 },
-				    { 0, 1, UINT64_MAX, INT64_MAX },
-				    { 1, 2, 1, -5 } };
+				    { 0, 1, UINT64_MAX, 0, INT64_MAX },
+				    { 1, 2, 1, 0, -5 } };
 
 	add(node, 3);
 	add(node, 3);
@@ -257,7 +259,9 @@ END_TEST
 
 START_TEST(profile_losses_are_comments)
 {
-	struct flat_node node[] = { { 0 }, { 0, 0, 0, 0 }, { 1, 1, 4, 1 } };
+	struct flat_node node[] = { { 0 },
+				    { 0, 0, 0, 0, 0 },
+				    { 1, 1, 4, 0, 1 } };
 
 	add(node, 3);
 	profile_add_lost(g.profile, 11);
@@ -270,7 +274,9 @@ END_TEST
 
 START_TEST(profile_without_memory_counts_what_it_lost)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 3, 1 }, { 1, 1, 5, 1 } };
+	struct flat_node node[] = { { 0 },
+				    { 0, 1, 3, 0, 1 },
+				    { 1, 1, 5, 0, 1 } };
 	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
 	const struct cct_flat flat = { function, 2, node, 3 };
 	uint64_t left;
@@ -300,7 +306,7 @@ START_TEST(profile_deep_stack_is_cut_in_the_middle)
 	size_t deepest = 0;
 
 	for (uint32_t i = 1; i <= DEEP; i++)
-		node[i] = (struct flat_node){ i - 1, 1 + (i == DEEP), 1, 1 };
+		node[i] = (struct flat_node){ i - 1, 1 + (i == DEEP), 1, 0, 1 };
 	add(node, DEEP + 1);
 	free(node);
 	write_and_read(0);
@@ -321,7 +327,9 @@ END_TEST
 
 START_TEST(profile_merged_is_as_added_twice)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 3, 100 }, { 1, 2, 5, 20 } };
+	struct flat_node node[] = { { 0 },
+				    { 0, 1, 3, 0, 100 },
+				    { 1, 2, 5, 0, 20 } };
 	struct profile *from = g.profile;
 
 	add(node, 3);
@@ -338,7 +346,7 @@ END_TEST
 
 START_TEST(profile_write_fails_leaves_no_file)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 1, 1 } };
+	struct flat_node node[] = { { 0 }, { 0, 1, 1, 0, 1 } };
 	const struct profile_header header = { .start_ns = 1 };
 	const struct rlimit limit = { 8, RLIM_INFINITY };
 
