@@ -27,12 +27,13 @@ record()
 	run "$PERFREC" record -o "$dir" "$@"
 }
 
-# text DIR [OPTION]: of its trace, without places.
+# text DIR [OPTION]: of its trace, without places, and what perfrec measures.
 text()
 {
 	"$check" --text ${2:-} "$1/trace.pftrace" >text.out ||
 		fail "$1: the trace breaks a rule"
-	sed 's/ @[a-z]*\.c:[0-9]*//' text.out
+	sed 's/ @[a-z]*\.c:[0-9]*//' text.out |
+		awk '/^[^ ]/ { own = /\/ (heap: |RSS)/ } !own'
 }
 
 # --- which are recorded
