@@ -112,6 +112,7 @@ void context_end_made(ucontext_t *context, uintptr_t sp)
 void context_end_reached(uintptr_t link, uintptr_t sp)
 {
 	interpose_jump_put(FLOW_CONTEXT_END, link, sp);
+	cpu_timer_switch((const ucontext_t *)link);
 }
 
 static void never_runs(void)

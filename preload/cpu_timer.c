@@ -9,7 +9,9 @@
  * - On a context's stack it does not run at all: SIGPROF is blocked there
  *   (cpu_timer_spare()), nor on stacks of less than CPU_STACK_MIN. A handler of
  *   the program's that has a stack of its own blocks it, too
- *   (interpose_signal.c).
+ *   (interpose_signal.c). Switching back unblocks it before the stack is
+ *   another: what is on its way by then is taken before, and counted as time
+ *   of which no more is known; and the timer is set not to fire at once.
  * - When the program wants SIGPROF, all timers are deleted, and what is on its
  *   way is thrown away, before its own action is set.
  *
@@ -44,6 +46,8 @@
 /* Threads that have a timer at a time. */
 #define TIMERS_MAX 4096
 #define NS_PER_S 1000000000ULL
+/* No timer fires sooner than that after it was set. */
+#define FIRST_MIN_NS 50000ULL
 #define FIRST_STACK_BYTES (128ULL << 20)
 #define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
 
@@ -123,13 +127,15 @@ static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 	return (uint32_t)(MIN(bytes, most) & ~(sizeof(struct record) - 1));
 }
 
+/* @registers NULL: not known. */
 static void put_sample(const mcontext_t *registers, uint64_t weight)
 {
 	struct sample_run run = { .sample.weight = weight };
 	struct put_run put = { .cells = &run.head, .count = 1 + SAMPLE_CELLS };
 	uintptr_t sp;
 
-	copy_registers(registers, run.sample.reg);
+	if (registers)
+		copy_registers(registers, run.sample.reg);
 	sp = run.sample.reg[RECORD_REG_SP];
 	run.sample.stack_bytes = stack_bytes(sp, &run.sample.flags);
 	put.behind = (const void *)sp;
@@ -190,7 +196,7 @@ static uint64_t random_part(uint64_t period_ns)
 	uint64_t mixed =
 		(clock_ticks() ^ (uintptr_t)&t_cpu) * 0x9e3779b97f4a7c15ULL;
 
-	return 1 + (mixed >> 32) % period_ns;
+	return MAX((mixed >> 32) % period_ns, FIRST_MIN_NS);
 }
 
 /* The id plus 1, or 0. */
@@ -354,6 +360,34 @@ static bool take_signal(void)
 	action.sa_flags = SA_RESTART | SA_SIGINFO;
 	g_has_signal = g_real_sigaction(SIGPROF, &action, NULL) == 0;
 	return g_has_signal;
+}
+
+static bool is_on_own_stack(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	return here >= t_cpu.stack_start && here < t_cpu.stack_end;
+}
+
+void cpu_timer_switch(const ucontext_t *context)
+{
+	const struct timespec at_once = { 0, 0 };
+	const uint64_t mask = 1ULL << (SIGPROF - 1);
+	int32_t timer;
+	siginfo_t info;
+
+	if (!t_cpu.timer || is_on_own_stack() ||
+	    (context && sigismember(&context->uc_sigmask, SIGPROF)))
+		return;
+	/* relaxed: this thread's own, unless all are being deleted */
+	timer = atom_load_rlx(&g_timer[t_cpu.timer - 1]);
+	if (timer <= 0)
+		return;
+	if (sys(SYS_rt_sigtimedwait, &mask, &info, &at_once,
+		KERNEL_SIGSET_BYTES) == SIGPROF &&
+	    info.si_code == SI_TIMER)
+		put_sample(NULL, 1 + (uint64_t)MAX(info.si_overrun, 0));
+	set_timer(timer);
 }
 
 void cpu_timer_spare(ucontext_t *context)

@@ -49,6 +49,8 @@ void cpu_timer_give_up_signal(void);
 bool cpu_timer_has_signal(void);
 /* A context that is being made may have a stack too small for us. */
 void cpu_timer_spare(ucontext_t *context);
+/* The thread is about to go on in @context, or NULL: to end. Any context. */
+void cpu_timer_switch(const ucontext_t *context);
 
 /* The real sigaction(); NULL: not found. */
 int (*cpu_timer_sigaction(void))(int, const struct sigaction *,

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 
 #include "preload/context_end.h"
+#include "preload/cpu_timer.h"
 #include "preload/interpose_jump_find.h"
 #include "preload/put.h"
 #include "preload/thread.h"
@@ -104,6 +105,7 @@ void interpose_jump_switch_context(const void *first, const void *second,
 {
 	(void)second;
 	interpose_jump_put(FLOW_CONTEXT_SWITCH, (uintptr_t)first, sp);
+	cpu_timer_switch(first);
 }
 
 void interpose_jump_swap_context(const void *first, const void *second,
@@ -111,6 +113,7 @@ void interpose_jump_swap_context(const void *first, const void *second,
 {
 	interpose_jump_put(FLOW_CONTEXT_SAVE, (uintptr_t)first, sp);
 	interpose_jump_put(FLOW_CONTEXT_SWITCH, (uintptr_t)second, sp);
+	cpu_timer_switch(second);
 }
 
 /* --- unwinding --------------------------------------------------------------
