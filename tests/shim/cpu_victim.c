@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cpu_victim MODE FILE - spends CPU time in the ways that test_cpu.c wants to
+ * see sampled, or not, and checks that nobody meddles with what it does itself.
+ * Exits with the number of the line that found something wrong, modulo 256, or
+ * 0. Into FILE go ranges of addresses that no sampled stack pointer may be in.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define SMALL_BYTES (32 << 10)
+#define THREADS 200
+
+#define CHECK(condition)                            \
+	do {                                        \
+		if (!(condition))                   \
+			_exit(__LINE__ % 256 ?: 1); \
+	} while (0)
+
+static volatile unsigned long sum;
+static const char *g_file;
+static atomic_int g_signals;
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void burn(double seconds)
+{
+	double until = cpu_seconds() + seconds;
+
+	while (cpu_seconds() < until)
+		for (int i = 0; i < 1000; i++)
+			sum += (unsigned long)i;
+}
+
+static void forbid(const void *from, size_t bytes)
+{
+	FILE *file = fopen(g_file, "a");
+
+	CHECK(file);
+	fprintf(file, "%lx %lx\n", (unsigned long)from,
+		(unsigned long)from + bytes);
+	fclose(file);
+}
+
+/* POSIX timers of this process; -1: the kernel does not say. */
+static int count_timers(void)
+{
+	FILE *file = fopen("/proc/self/timers", "r");
+	char line[256];
+	int count = 0;
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file))
+		count += !strncmp(line, "ID:", 3);
+	fclose(file);
+	return count;
+}
+
+static void expect_timers(int count)
+{
+	int timers = count_timers();
+
+	CHECK(timers < 0 || timers == count);
+}
+
+static void *burn_thread(void *seconds)
+{
+	burn(*(double *)seconds);
+	return seconds;
+}
+
+/* --- modes ------------------------------------------------------------------
+ */
+
+static void many_threads(void)
+{
+	double seconds = 0.005;
+	void *result;
+
+	for (int i = 0; i < THREADS; i++) {
+		pthread_t thread;
+
+		CHECK(!pthread_create(&thread, NULL, burn_thread, &seconds));
+		CHECK(!pthread_join(thread, &result) && result == &seconds);
+	}
+	expect_timers(1);
+}
+
+static void *leave(void *seconds)
+{
+	burn(*(double *)seconds);
+	pthread_exit(seconds);
+}
+
+static void *be_cancelled(void *seconds)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	for (;;)
+		burn(*(double *)seconds);
+	return NULL;
+}
+
+static void threads_end(void)
+{
+	double seconds = 0.002;
+	void *result;
+
+	for (int i = 0; i < 50; i++) {
+		pthread_t thread[2];
+
+		CHECK(!pthread_create(&thread[0], NULL, leave, &seconds));
+		CHECK(!pthread_create(&thread[1], NULL, be_cancelled,
+				      &seconds));
+		CHECK(!pthread_join(thread[0], &result) && result == &seconds);
+		CHECK(!pthread_cancel(thread[1]));
+		CHECK(!pthread_join(thread[1], &result) &&
+		      result == PTHREAD_CANCELED);
+	}
+	expect_timers(1);
+}
+
+static void count_signal(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&g_signals, 1);
+}
+
+/* The program wants SIGPROF for itself. */
+static void take_over(void)
+{
+	struct sigaction action = { .sa_handler = count_signal }, old;
+	double seconds = 0.05;
+	pthread_t thread;
+
+	CHECK(!sigaction(SIGPROF, NULL, &old));
+	CHECK(old.sa_handler == SIG_DFL && !old.sa_flags);
+	burn(0.05);
+	CHECK(!pthread_create(&thread, NULL, burn_thread, &seconds));
+	CHECK(!sigaction(SIGPROF, &action, &old));
+	CHECK(old.sa_handler == SIG_DFL);
+	burn(0.1);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(g_signals == 0);
+	expect_timers(0);
+	raise(SIGPROF);
+	CHECK(g_signals == 1);
+	CHECK(!pthread_create(&thread, NULL, burn_thread, &seconds));
+	CHECK(!pthread_join(thread, NULL));
+	expect_timers(0);
+	CHECK(!sigaction(SIGPROF, NULL, &old) &&
+	      old.sa_handler == count_signal);
+}
+
+/* SIG_DFL would be the end, were a signal on its way. */
+static void take_default(void)
+{
+	double seconds = 0.05;
+	pthread_t thread[4];
+
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_create(&thread[i], NULL, burn_thread, &seconds));
+	burn(0.02);
+	CHECK(signal(SIGPROF, SIG_DFL) == SIG_DFL);
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_join(thread[i], NULL));
+	burn(0.05);
+	CHECK(signal(SIGPROF, SIG_IGN) == SIG_DFL);
+	CHECK(signal(SIGPROF, count_signal) == SIG_IGN);
+}
+
+static void small_stack(void)
+{
+	double seconds = 0.1;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *stack = aligned_alloc(4096, SMALL_BYTES);
+
+	forbid(stack, SMALL_BYTES);
+	CHECK(!pthread_attr_init(&attributes));
+	CHECK(!pthread_attr_setstack(&attributes, stack, SMALL_BYTES));
+	CHECK(!pthread_create(&thread, &attributes, burn_thread, &seconds));
+	CHECK(!pthread_join(thread, NULL));
+	burn(0.05);
+}
+
+static ucontext_t g_main, g_fiber;
+
+static void in_fiber(void)
+{
+	burn(0.05);
+	CHECK(!swapcontext(&g_fiber, &g_main));
+	burn(0.05);
+}
+
+static void fiber(void)
+{
+	char *stack = malloc(SMALL_BYTES);
+	sigset_t mask;
+
+	forbid(stack, SMALL_BYTES);
+	CHECK(!getcontext(&g_fiber));
+	g_fiber.uc_stack.ss_sp = stack;
+	g_fiber.uc_stack.ss_size = SMALL_BYTES;
+	g_fiber.uc_link = &g_main;
+	makecontext(&g_fiber, in_fiber, 0);
+	CHECK(!swapcontext(&g_main, &g_fiber));
+	CHECK(!pthread_sigmask(SIG_BLOCK, NULL, &mask));
+	CHECK(!sigismember(&mask, SIGPROF));
+	burn(0.05);
+	CHECK(!swapcontext(&g_main, &g_fiber));
+	burn(0.05);
+}
+
+static void burn_in_handler(int signal)
+{
+	(void)signal;
+	burn(0.1);
+}
+
+static void own_stack(void)
+{
+	struct sigaction action = { .sa_handler = burn_in_handler,
+				    .sa_flags = SA_ONSTACK },
+			 old;
+	stack_t stack = { .ss_sp = malloc(SMALL_BYTES),
+			  .ss_size = SMALL_BYTES };
+
+	forbid(stack.ss_sp, SMALL_BYTES);
+	CHECK(!sigaltstack(&stack, NULL));
+	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	CHECK(!sigaction(SIGUSR1, NULL, &old));
+	CHECK(!sigismember(&old.sa_mask, SIGPROF));
+	CHECK(old.sa_handler == burn_in_handler);
+	raise(SIGUSR1);
+	burn(0.05);
+	sigaddset(&action.sa_mask, SIGPROF);
+	CHECK(!sigaction(SIGUSR1, &action, &old));
+	CHECK(!sigismember(&old.sa_mask, SIGPROF));
+	CHECK(!sigaction(SIGUSR1, NULL, &old));
+	CHECK(sigismember(&old.sa_mask, SIGPROF));
+}
+
+static void children(void)
+{
+	int status;
+
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid) {
+			burn(0.1);
+			expect_timers(1);
+			_exit(0);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && !status);
+	}
+	burn(0.05);
+}
+
+/* What a child says between vfork() and exec is not the parent's. */
+static void child_of_vfork(void)
+{
+	struct sigaction old;
+	int status;
+	pid_t pid = vfork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		signal(SIGPROF, SIG_IGN);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	CHECK(!sigaction(SIGPROF, NULL, &old) && old.sa_handler == SIG_DFL);
+	expect_timers(1);
+	burn(0.1);
+}
+
+static void just_burn(void)
+{
+	burn(0.2);
+}
+
+static void no_timers(void)
+{
+	burn(0.1);
+	expect_timers(0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} modes[] = {
+		{ "burn", just_burn },	     { "threads", many_threads },
+		{ "ends", threads_end },     { "take_over", take_over },
+		{ "default", take_default }, { "small", small_stack },
+		{ "fiber", fiber },	     { "own_stack", own_stack },
+		{ "fork", children },	     { "vfork", child_of_vfork },
+		{ "none", no_timers },
+	};
+
+	if (argc != 3)
+		return 2;
+	g_file = argv[2];
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strcmp(modes[i].name, argv[1])) {
+			modes[i].run();
+			return 0;
+		}
+	return 2;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_cpu - the signal engine (preload/cpu_timer.h): what it samples, where
+ * it must not, and that a program which does everything with its signals,
+ * stacks and threads does not notice. The victim counts its own CPU time: a
+ * busy machine makes the test longer, no more.
+ */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/record_ext.h"
+#include "tests/shim/mini_collector.h"
+
+#define HZ 500
+#define STACK_BYTES 1024
+#define RANGES_MAX 8
+
+struct seen {
+	uint64_t samples, weight;
+	uint64_t with_stack, forbidden;
+	uint64_t threads; /* with a sample */
+	uint64_t processes;
+};
+
+static struct mini_collector g_mini;
+static uint64_t g_from[RANGES_MAX], g_to[RANGES_MAX];
+static int g_ranges;
+static char g_file[64];
+
+static void setup(void)
+{
+	int fd;
+
+	mini_collector_start(&g_mini);
+	mini_collector_want_all(&g_mini);
+	strcpy(g_file, "/tmp/test_cpu-XXXXXX");
+	fd = mkstemp(g_file);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+}
+
+static void teardown(void)
+{
+	unlink(g_file);
+	mini_collector_stop(&g_mini);
+}
+
+static void read_ranges(void)
+{
+	FILE *file = fopen(g_file, "r");
+
+	ck_assert_ptr_nonnull(file);
+	g_ranges = 0;
+	while (g_ranges < RANGES_MAX &&
+	       fscanf(file, "%lx %lx", &g_from[g_ranges], &g_to[g_ranges]) == 2)
+		g_ranges++;
+	fclose(file);
+}
+
+static void see_sample(const struct record *cells, uint32_t behind,
+		       struct seen *seen)
+{
+	struct record_sample sample;
+	uint64_t sp;
+	int i;
+
+	ck_assert_uint_ge(behind * sizeof(*cells), sizeof(sample));
+	memcpy(&sample, cells + 1, sizeof(sample));
+	ck_assert_uint_eq(behind * sizeof(*cells),
+			  sizeof(sample) + sample.stack_bytes);
+	ck_assert_uint_le(sample.stack_bytes, STACK_BYTES);
+	ck_assert_uint_ge(sample.weight, 1);
+	sp = sample.reg[RECORD_REG_SP];
+	for (i = 0; i < g_ranges; i++)
+		seen->forbidden += sp >= g_from[i] && sp < g_to[i];
+	seen->samples++;
+	seen->weight += sample.weight;
+	seen->with_stack += sample.stack_bytes > 0;
+}
+
+static void see_ring(uint32_t index, struct seen *seen)
+{
+	const struct slot_shm *slot = mini_slot(&g_mini, index);
+	const struct record *ring = mini_ring(&g_mini, index);
+	uint64_t at = 0, before = seen->samples;
+
+	ck_assert_uint_le(slot->head, g_mini.hello.ring_cells);
+	while (at < slot->head) {
+		uint64_t word = ring[at].word;
+		uint32_t behind = 0;
+
+		if (record_kind(word) == RECORD_EXT) {
+			behind = record_ext_cells(word);
+			if (record_ext(word) == EXT_CPU_SAMPLE)
+				see_sample(&ring[at], behind, seen);
+		}
+		at += 1 + behind;
+	}
+	ck_assert_uint_eq(at, slot->head);
+	seen->threads += seen->samples > before;
+	seen->processes += slot->tid == slot->pid && seen->samples > before;
+}
+
+static struct seen see_all(void)
+{
+	struct seen seen = { 0 };
+	uint32_t i;
+
+	read_ranges();
+	for (i = 0; i < g_mini.hello.slot_count; i++) {
+		if (!mini_slot(&g_mini, i)->claims)
+			break;
+		see_ring(i, &seen);
+	}
+	return seen;
+}
+
+static struct seen run_at(const char *mode, uint32_t hz)
+{
+	const struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP,
+					     .cpu_hz = hz,
+					     .stack_bytes = STACK_BYTES };
+	char *argv[] = { (char *)mini_build_path("tests/shim/cpu_victim"),
+			 (char *)mode, g_file, NULL };
+	pid_t pid;
+	int status;
+
+	setenv("PERFREC_QUIET", "1", 1);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "%s: status %#x: line %d", mode, status,
+		      WEXITSTATUS(status));
+	return see_all();
+}
+
+static struct seen run(const char *mode)
+{
+	return run_at(mode, HZ);
+}
+
+/* 0.2 s of CPU time are 100 periods, the last of which come with a tick that
+ * is not there: at 100 a second, and at most one sample too many. */
+START_TEST(counts_cpu_time)
+{
+	struct seen seen = run("burn");
+
+	ck_assert_uint_ge(seen.weight, 90);
+	/* Starting and ending takes time, too. */
+	ck_assert_uint_le(seen.weight, 200);
+	ck_assert_uint_eq(seen.with_stack, seen.samples);
+	ck_assert_uint_eq(seen.threads, 1);
+}
+END_TEST
+
+START_TEST(off_means_nothing)
+{
+	struct seen seen = run_at("none", 0);
+
+	ck_assert_uint_eq(seen.samples, 0);
+}
+END_TEST
+
+/* 200 threads of 5 ms: half a tick of each is lost at its end. */
+START_TEST(short_threads)
+{
+	struct seen seen = run("threads");
+
+	ck_assert_uint_ge(seen.threads, 20);
+	ck_assert_uint_le(seen.weight, 2 * 200 * 5 * HZ / 1000);
+	ck_assert_uint_eq(seen.with_stack, seen.samples);
+}
+END_TEST
+
+START_TEST(threads_that_leave)
+{
+	struct seen seen = run("ends");
+
+	ck_assert_uint_ge(seen.samples, 1);
+}
+END_TEST
+
+START_TEST(program_takes_signal)
+{
+	struct seen seen = run("take_over");
+
+	ck_assert_uint_ge(seen.samples, 1);
+	ck_assert_uint_le(seen.weight, 150 * HZ / 1000);
+	run("default");
+}
+END_TEST
+
+/* As nohup(1) does with another. */
+START_TEST(signal_in_use)
+{
+	struct seen seen;
+
+	signal(SIGPROF, SIG_IGN);
+	seen = run("none");
+	signal(SIGPROF, SIG_DFL);
+	ck_assert_uint_eq(seen.samples, 0);
+	ck_assert_uint_ge(g_mini.page->unsampled_threads, 1);
+}
+END_TEST
+
+static void expect_spared(const char *mode)
+{
+	struct seen seen = run(mode);
+
+	ck_assert_int_ge(g_ranges, 1);
+	ck_assert_uint_eq(seen.forbidden, 0);
+	ck_assert_uint_ge(seen.samples, 5);
+}
+
+START_TEST(small_stacks)
+{
+	expect_spared("small");
+}
+END_TEST
+
+START_TEST(contexts)
+{
+	expect_spared("fiber");
+}
+END_TEST
+
+START_TEST(stacks_of_handlers)
+{
+	expect_spared("own_stack");
+}
+END_TEST
+
+START_TEST(forked_children)
+{
+	struct seen seen = run("fork");
+
+	/* The program, and each of its three children. */
+	ck_assert_uint_eq(seen.processes, 4);
+	ck_assert_uint_ge(seen.weight, (300 - 4 * 20) * HZ / 1000);
+}
+END_TEST
+
+START_TEST(vfork_child)
+{
+	struct seen seen = run("vfork");
+
+	ck_assert_uint_ge(seen.samples, 5);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cpu");
+	TCase *tcase = tcase_create("signal engine");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, counts_cpu_time);
+	tcase_add_test(tcase, off_means_nothing);
+	tcase_add_test(tcase, short_threads);
+	tcase_add_test(tcase, threads_that_leave);
+	tcase_add_test(tcase, program_takes_signal);
+	tcase_add_test(tcase, signal_in_use);
+	tcase_add_test(tcase, small_stacks);
+	tcase_add_test(tcase, contexts);
+	tcase_add_test(tcase, stacks_of_handlers);
+	tcase_add_test(tcase, forked_children);
+	tcase_add_test(tcase, vfork_child);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
