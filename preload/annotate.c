@@ -109,12 +109,13 @@ static uint64_t begin(uint64_t id)
 	return span_bits(id, sp);
 }
 
+/* The hint is the begin's, so that it is known by it in a callee, too. */
 static void end(uint64_t span)
 {
 	uint64_t word = record_word(RECORD_END, span_id(span), span_sp(span));
 
 	if (unlikely(!put_cell(word, T_LIMIT_END)))
-		put_slowly(word, PUT_END, span_sp(span));
+		put_slowly(word, PUT_END, CALL_SP);
 }
 
 static uint64_t begin_args(struct perfrec_site *site, struct perfrec_arg *args,
@@ -150,7 +151,7 @@ static void end_args(uint64_t span, const char *const *keys,
 			     0 } },
 		.cells = 1,
 		.class = PUT_END,
-		.sp = span_sp(span),
+		.sp = CALL_SP,
 	};
 
 	note_put(&note);

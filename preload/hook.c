@@ -50,14 +50,21 @@ static bool filter_excludes(uint64_t function)
 
 /* --depth: whether this span is to be recorded. The stack holds the open
  * spans that were; one above it only counts. */
-bool hook_depth_admits(enum record_kind kind, uint64_t function, uintptr_t sp)
+bool hook_depth_admits(uint64_t word, uintptr_t sp)
 {
 	struct span_stack *stack = t_thread.shallow;
+	uint64_t function = record_payload(word);
 	bool counted;
 
 	if (!g_shim.depth)
 		return true;
-	if (kind == RECORD_END) {
+	if (record_kind(word) == RECORD_END && function < SITES_MAX) {
+		counted = !span_stack_end_note(stack, word);
+		if (counted)
+			span_stack_end_above(stack);
+		return !counted;
+	}
+	if (record_kind(word) == RECORD_END) {
 		counted = stack->above && span_stack_top(stack) &&
 			  span_stack_top(stack)->sp > sp;
 		return span_stack_end(stack, function, sp) && !counted;
@@ -131,7 +138,7 @@ static void hook_general(enum record_kind kind, void *function, uintptr_t sp)
 	if (!may_record(kind, address))
 		return;
 	t_thread.aborts = 0;
-	if (!hook_depth_admits(kind, address, sp))
+	if (!hook_depth_admits(record_word(kind, address, sp), sp))
 		return;
 	/* Not put: a handler forked here, and this is the child. */
 	while (!put_record(kind, address, sp))

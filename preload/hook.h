@@ -23,7 +23,8 @@ enum may_record {
  */
 enum may_record hook_may_record(uint64_t function);
 
-/* --depth: whether this BEGIN or END is recorded. Attached threads only. */
-bool hook_depth_admits(enum record_kind kind, uint64_t function, uintptr_t sp);
+/* --depth: whether the BEGIN or END that @word is is recorded. Attached threads
+ * only. */
+bool hook_depth_admits(uint64_t word, uintptr_t sp);
 
 #endif

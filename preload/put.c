@@ -138,9 +138,11 @@ static void stop_withholding(void)
 	if (ends)
 		put_record_now(RECORD_TRUNC, ends, 0, g_shim.clock);
 	for (i = 0; i < count; i++)
-		put_record_now(RECORD_PHANTOM,
-			       stack->span[i].function & RECORD_PAYLOAD_MAX,
-			       stack->span[i].sp, g_shim.clock);
+		if (stack->span[i].sp) /* else: ended already */
+			put_record_now(RECORD_PHANTOM,
+				       stack->span[i].function &
+					       RECORD_PAYLOAD_MAX,
+				       stack->span[i].sp, g_shim.clock);
 	/* Not before: what a handler withholds meanwhile lies above. */
 	stack->count = 0;
 	if (spans)
@@ -198,19 +200,30 @@ static void drop(enum record_kind kind, uint64_t function, uintptr_t sp)
 	put_limits_close();
 }
 
+/* Whether the begin of the END @word was withheld; it is no longer open. */
+static bool end_withheld(uint64_t word, uintptr_t sp)
+{
+	struct span_stack *stack = t_thread.withheld;
+
+	if (record_payload(word) < SITES_MAX)
+		return span_stack_end_note(stack, word) ||
+		       span_stack_end_above(stack);
+	return span_stack_end(stack, record_payload(word), sp);
+}
+
 /*
  * The thread is withholding: true when this event goes the same way. The end
  * of a span that was recorded, and everything once half of the ring is free
  * and the collector wants it, does not. A handler that interrupted a put
  * (@nested) leaves the stack of withheld spans as it is.
  */
-static bool still_withheld(enum record_kind kind, uint64_t function,
-			   uintptr_t sp, bool nested)
+static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 {
+	enum record_kind kind = record_kind(word);
+	uint64_t function = record_payload(word);
 	bool paused = put_is_paused(), room;
 
-	if (kind == RECORD_END &&
-	    span_stack_end(t_thread.withheld, function, sp))
+	if (kind == RECORD_END && end_withheld(word, sp))
 		return true;
 	/* After a pause, nothing is lost that would not have been without. */
 	room = put_half_is_free() ||
@@ -268,8 +281,7 @@ static enum put_end span_or_withhold(uint64_t word, const struct put_run *run,
 	enum put_limit which = kind == RECORD_BEGIN ? LIMIT_BEGIN : LIMIT_END;
 	enum put_end end = PUT_RECORDED;
 
-	if (unlikely(is_withholding()) &&
-	    still_withheld(kind, payload, sp, nested))
+	if (unlikely(is_withholding()) && still_withheld(word, sp, nested))
 		return PUT_COUNTED;
 	if (kind == RECORD_BEGIN && unlikely(put_is_paused())) {
 		pause_span(payload, sp);

@@ -268,7 +268,7 @@ static enum put_end put_attached(const struct put_run *run,
 
 	t_thread.aborts = 0;
 	if ((class == PUT_BEGIN || class == PUT_END) &&
-	    !hook_depth_admits(record_kind(word), record_payload(word), sp))
+	    !hook_depth_admits(word, sp))
 		return PUT_COUNTED;
 	if (longer && unlikely(g_shim.no_syscalls || too_long(longer)))
 		return put_if_fast(longer, word, class, sp);

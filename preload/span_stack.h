@@ -63,6 +63,35 @@ static inline void span_stack_repair_notes(struct span_stack *stack,
 }
 
 /*
+ * The END @word of an annotation: true when its begin was pushed here, and it
+ * is taken off. It may lie below what is still open, as a function that is
+ * called from there can end it: then it is cleared, and goes with what lies
+ * above it. The hint in @word is that of its begin.
+ */
+static inline bool span_stack_end_note(struct span_stack *stack, uint64_t word)
+{
+	uint64_t i = stack->count;
+
+	while (i && (stack->span[i - 1].function != record_payload(word) ||
+		     ((stack->span[i - 1].sp ^ word) & RECORD_SP_MASK)))
+		i--;
+	if (i && i == stack->count)
+		span_stack_pop(stack);
+	else if (i)
+		stack->span[i - 1] = (struct open_span){ 0, 0 };
+	return i;
+}
+
+/* It was not pushed, but may be among those counted in above. */
+static inline bool span_stack_end_above(struct span_stack *stack)
+{
+	if (!stack->above)
+		return false;
+	stack->above--;
+	return true;
+}
+
+/*
  * The function @function ends: true when its begin was pushed here (or
  * counted in above), and it is taken off. @sp is near the one it began at but
  * rarely equal: alloca() lowers it, and an exit hook that is tail-called

@@ -185,12 +185,35 @@ static void paused_by_two(void)
 		exit(3);
 }
 
+__attribute__((weak)) void __cyg_profile_func_enter(void *function, void *site);
+__attribute__((weak)) void __cyg_profile_func_exit(void *function, void *site);
+
+/* An annotation that nobody ends ends with the function that it is in. */
 static void paused_unended(void)
+{
+	void *function = (void *)(uintptr_t)paused_unended;
+
+	perfrec_pause();
+	__cyg_profile_func_enter(function, NULL);
+	(void)PERFREC_BEGIN("left out, and never ended");
+	__cyg_profile_func_exit(function, NULL);
+	perfrec_resume();
+	PERFREC_SCOPE("after");
+}
+
+/* The END comes in a callee that is itself open, and left out. */
+static void finish(perfrec_span outer)
+{
+	PERFREC_SCOPE("callee");
+	perfrec_end(outer);
+}
+
+static void paused_callee(void)
 {
 	perfrec_pause();
 	{
 		PERFREC_SCOPE("left out");
-		(void)PERFREC_BEGIN("left out, and never ended");
+		finish(PERFREC_BEGIN("ended in a callee"));
 	}
 	perfrec_resume();
 	PERFREC_SCOPE("after");
@@ -381,6 +404,7 @@ int main(int argc, char **argv)
 		{ "forks", forks },
 		{ "equals", equals },
 		{ "crowd", crowd },
+		{ "paused_callee", paused_callee },
 		{ "no_syscalls", no_syscalls },
 		{ "paused_unended", paused_unended },
 		{ "paused_by_two", paused_by_two },

@@ -232,6 +232,11 @@ static void say_ring(uint32_t slot)
 	for (i = 0; i < head; i++) {
 		const struct record *cell = &ring[i];
 
+		if (record_kind(cell->word) <= RECORD_END &&
+		    record_payload(cell->word) >= SITES_MAX) {
+			say("function\n");
+			continue;
+		}
 		switch ((int)record_kind(cell->word)) {
 		case RECORD_BEGIN:
 			say("begin %s\n",
@@ -460,6 +465,13 @@ END_TEST
 START_TEST(annotate_pause_ends_what_nobody_ended)
 {
 	expect("paused_unended", "paused 2\nbegin after\nend after\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+START_TEST(annotate_pause_ends_in_callees)
+{
+	expect("paused_callee", "paused 3\nbegin after\nend after\n");
 	mini_collector_stop(&g_mini);
 }
 END_TEST
@@ -728,6 +740,7 @@ static TCase *all_tests(const char *name, SFun setup)
 	tcase_add_test(tcase, annotate_bad_input);
 	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
 	tcase_add_test(tcase, annotate_pause_ends_what_nobody_ended);
+	tcase_add_test(tcase, annotate_pause_ends_in_callees);
 	tcase_add_test(tcase, annotate_pauses_of_both_sides);
 	tcase_add_test(tcase, annotate_without_system_calls);
 	tcase_add_test(tcase, annotate_by_many_threads);
