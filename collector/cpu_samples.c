@@ -328,15 +328,21 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 
 void cpu_explain(struct recording *recording, int err)
 {
+	long paranoid = sysctl_number("perf_event_paranoid", -1);
 	char text[256];
 
-	if (err == -EACCES || err == -EPERM)
+	if ((err == -EACCES || err == -EPERM) && paranoid > 2)
 		snprintf(text, sizeof(text),
 			 "no CPU samples: perf_event_open is not permitted "
 			 "(kernel.perf_event_paranoid is %ld): use "
 			 "--cpu=99,signal, or sysctl "
 			 "kernel.perf_event_paranoid=2",
-			 sysctl_number("perf_event_paranoid", -1));
+			 paranoid);
+	else if (err == -EACCES || err == -EPERM)
+		snprintf(text, sizeof(text),
+			 "no CPU samples: perf_event_open is not permitted "
+			 "here (a container's filter, or not our program): "
+			 "use --cpu=99,signal");
 	else if (err == -ENOSYS || err == -ENOENT || err == -EOPNOTSUPP)
 		snprintf(text, sizeof(text),
 			 "no CPU samples: the kernel has no perf_event_open: "

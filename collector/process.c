@@ -155,6 +155,16 @@ static bool gave_up(const struct process *process)
 	return atom_load_rlx(&process->arena->page->flags) & PAGE_GAVE_UP;
 }
 
+/* --cpu=HZ,signal: threads that could not have a timer. */
+static void note_unsampled(const struct process *process)
+{
+	/* relaxed: a count, and the program's word */
+	if (atom_load_rlx(&process->arena->page->unsampled_threads))
+		recording_note(process->arena->recording,
+			       "not all threads have CPU samples: there was no "
+			       "timer for them, or the program uses SIGPROF");
+}
+
 /* The last job for @process: all its threads are summed up. */
 static void finish_entry(struct job *job)
 {
@@ -174,6 +184,7 @@ static void finish_entry(struct job *job)
 			    process->entry->name, (int)process->pid);
 	process_notes_finish(process);
 	process_heap_finish(process);
+	note_unsampled(process);
 	pthread_mutex_lock(&recording->lock);
 	process->entry->instrumented = instrumented;
 	process->entry->ended = process->ended;

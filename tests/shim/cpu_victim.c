@@ -7,7 +7,6 @@
  */
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@
 
 static volatile unsigned long sum;
 static const char *g_file;
-static atomic_int g_signals;
+static volatile sig_atomic_t g_signals;
 
 static double cpu_seconds(void)
 {
@@ -137,7 +136,7 @@ static void threads_end(void)
 static void count_signal(int signal)
 {
 	(void)signal;
-	atomic_fetch_add(&g_signals, 1);
+	g_signals++;
 }
 
 /* The program wants SIGPROF for itself. */
