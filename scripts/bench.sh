@@ -158,7 +158,7 @@ perfrec()
 	command_of "$program"
 	# shellcheck disable=SC2086 # a command and its arguments
 	take "$program" "$config" "$O/perfrec" record --quiet --max-size 64G \
-		-o data "$@" -- $command
+		--alloc=off --cpu=off -o data "$@" -- $command
 	recorded=$(number spans)
 	lost=$(lost_spans)
 	sample "$program" "$config" lost "$lost"

@@ -2,7 +2,7 @@
 
 BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure annotate \
 	  libhooks_empty.so libhooks_floor.so libhooks_floor_shared.so \
-	  libmeter.so)
+	  libmeter.so alloc liballoc_wrapper.so liballoc_floor.so)
 BENCH_CC = $(Q)mkdir -p $(@D) && $(CC) $(BASE) $(CPPFLAGS) -O2 -g
 
 $(O)/tests/bench/spans: tests/bench/spans.c
@@ -21,6 +21,15 @@ $(O)/tests/bench/measure: tests/bench/measure.c
 $(O)/tests/bench/annotate: tests/bench/annotate.c
 	$(say) CC $@
 	$(BENCH_CC) -o $@ $<
+$(O)/tests/bench/alloc: tests/bench/alloc.c
+	$(say) CC $@
+	$(BENCH_CC) -fno-builtin-malloc -fno-builtin-free -o $@ $< -lpthread
+$(O)/tests/bench/liballoc_wrapper.so: tests/bench/alloc_floor.c
+	$(say) CC $@
+	$(BENCH_CC) $(BENCH_SO) -o $@ $<
+$(O)/tests/bench/liballoc_floor.so: tests/bench/alloc_floor.c
+	$(say) CC $@
+	$(BENCH_CC) $(BENCH_SO) -DFLOOR_RECORD -o $@ $<
 $(O)/tests/bench/lib%_shared.so: tests/bench/%.c
 	$(say) CC $@
 	$(BENCH_CC) $(BENCH_SO) -DFLOOR_SHARED -o $@ $<
@@ -38,3 +47,4 @@ bench bench-quick:
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh scripts/bench.sh \
 		$(if $(filter bench-quick,$@),--quick) --json $(O)/bench.json
 	$(Q)O=$(O) sh tests/bench/annotate.sh
+	$(Q)O=$(O) sh tests/bench/alloc.sh $(if $(filter bench-quick,$@),--quick)
