@@ -62,7 +62,9 @@ static struct sample *strip(struct sample *sample)
 	sample->stack_bytes = 0;
 	sample->flags |= SAMPLE_NO_STACK;
 	shorter = realloc(sample, sizeof(*sample));
-	return shorter ? shorter : sample;
+	if (shorter)
+		sample = shorter;
+	return sample;
 }
 
 static bool must_stay(const struct sample *sample)

@@ -209,7 +209,7 @@ static void count(struct samples *samples, const struct sample *sample,
 		  uint32_t stack)
 {
 	struct owner owner = { .tid = (uint32_t)sample->tid };
-	struct counted one = { .stack = stack }, *found = &one;
+	struct counted one = { .stack = stack }, *found;
 	uint32_t number;
 
 	memcpy(owner.thread, sample->thread, sizeof(owner.thread));
