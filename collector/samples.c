@@ -191,7 +191,7 @@ static uint32_t stack_of(struct samples *samples, const struct sample *sample)
 		.generation = sample->generation,
 	};
 	struct unwind_files *files = sampler_tools(samples->sampler)->files;
-	uint64_t epoch;
+	uint64_t edition;
 	uint32_t number;
 
 	if (!stack.stack_bytes || sample->flags & SAMPLE_NO_STACK)
@@ -199,8 +199,8 @@ static uint32_t stack_of(struct samples *samples, const struct sample *sample)
 	if (!samples->unwind &&
 	    unwind_new(samples->modules, files, &samples->unwind) < 0)
 		return stack_of_registers(samples, sample);
-	epoch = unwind_epoch(samples->unwind, stack.generation);
-	if (stack_cache_find(&samples->cache, epoch, &stack, &number))
+	edition = unwind_edition(samples->unwind, stack.generation);
+	if (stack_cache_find(&samples->cache, edition, &stack, &number))
 		return number;
 	return unwind(samples, &stack);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * stack_cache - unwinding is a function of what it reads: some registers, some
- * words of the stack, and files, which are the same as long as the epoch is.
+ * words of the stack, and files, which are the same as long as the edition is.
  * What it reads next depends on nothing but what it has read before. So all
  * stacks that were unwound make a tree: a node says which register or word is
  * read next, its children are the values that were found there, and a leaf
@@ -52,7 +52,7 @@ struct node {
 
 void stack_cache_init(struct stack_cache *cache, struct budget *budget)
 {
-	*cache = (struct stack_cache){ .epoch = 0 };
+	*cache = (struct stack_cache){ .edition = 0 };
 	pool_init(&cache->nodes, budget, sizeof(struct node),
 		  offsetof(struct node, next));
 }
@@ -113,16 +113,16 @@ static struct node ask(const struct unwind_stack *stack, uint32_t number,
 	return key_of(stack, number, value, false);
 }
 
-bool stack_cache_find(struct stack_cache *cache, uint64_t epoch,
+bool stack_cache_find(struct stack_cache *cache, uint64_t edition,
 		      const struct unwind_stack *stack, uint32_t *out)
 {
 	struct node key = first_key(stack);
 	const struct node *node;
 	uint32_t number;
 
-	if (epoch != cache->epoch)
+	if (edition != cache->edition)
 		forget(cache);
-	cache->epoch = epoch;
+	cache->edition = edition;
 	while (pool_find(&cache->nodes, &key, &number)) {
 		node = (struct node *)cache->nodes.items + number;
 		if (node->next == NEXT_STACK) {

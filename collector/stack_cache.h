@@ -16,7 +16,7 @@ struct budget;
 
 struct stack_cache {
 	struct pool nodes;
-	uint64_t epoch;
+	uint64_t edition;
 	uint64_t hits, misses;
 };
 
@@ -25,8 +25,8 @@ void stack_cache_init(struct stack_cache *cache, struct budget *budget);
 void stack_cache_release(struct stack_cache *cache);
 
 /* True: @stack has the number *@out, as stack_cache_add() was told in the same
- * @epoch (unwind_epoch()). */
-bool stack_cache_find(struct stack_cache *cache, uint64_t epoch,
+ * @edition (unwind_edition()). */
+bool stack_cache_find(struct stack_cache *cache, uint64_t edition,
 		      const struct unwind_stack *stack, uint32_t *out);
 /* @stack, which was not found and has just been unwound with @result, has
  * @number. */

@@ -52,7 +52,7 @@ int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
 
 struct unwind {
 	struct unwind_space space;
-	uint64_t epoch, files_epoch;
+	uint64_t edition, files_edition;
 	unw_addr_space_t as;
 
 	/* One stack: */
@@ -268,7 +268,7 @@ int unwind_new(struct modules *modules, struct unwind_files *files,
 	unw_set_caching_policy(unwind->as, UNW_CACHE_NONE);
 	unwind->space.modules = modules_get(modules);
 	unwind->space.files = files;
-	unwind->files_epoch = unwind_files_epoch(files);
+	unwind->files_edition = unwind_files_edition(files);
 	*out = unwind;
 	return 0;
 }
@@ -286,16 +286,16 @@ void unwind_free(struct unwind **unwind)
 	free(old);
 }
 
-uint64_t unwind_epoch(struct unwind *unwind, uint32_t generation)
+uint64_t unwind_edition(struct unwind *unwind, uint32_t generation)
 {
-	uint64_t files_epoch = unwind_files_epoch(unwind->space.files);
+	uint64_t files_edition = unwind_files_edition(unwind->space.files);
 
-	if (files_epoch == unwind->files_epoch &&
+	if (files_edition == unwind->files_edition &&
 	    generation == unwind->space.generation)
-		return unwind->epoch;
-	unwind->files_epoch = files_epoch;
+		return unwind->edition;
+	unwind->files_edition = files_edition;
 	unwind_space_reset(&unwind->space, generation);
-	return ++unwind->epoch;
+	return ++unwind->edition;
 }
 
 /* --- stepping ---------------------------------------------------------------

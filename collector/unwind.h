@@ -52,7 +52,7 @@ struct unwind_result {
 	bool cut; /* the last frame is FRAME_CUT */
 	bool guessed; /* by frame pointers, at least once */
 	/* The same reads will always have these frames, until the next
-	 * epoch. */
+	 * edition. */
 	bool repeatable;
 	struct unwind_read read[UNWIND_READS_MAX];
 	size_t read_count;
@@ -65,8 +65,8 @@ int unwind_new(struct modules *modules, struct unwind_files *files,
 void unwind_free(struct unwind **unwind);
 /* A number that is another one when the same reads may mean other frames: in
  * another @generation, or when files were forgotten. Ask before each stack. */
-uint64_t unwind_epoch(struct unwind *unwind, uint32_t generation);
-/* The frames of @stack, of the generation of the last unwind_epoch(). */
+uint64_t unwind_edition(struct unwind *unwind, uint32_t generation);
+/* The frames of @stack, of the generation of the last unwind_edition(). */
 void unwind_run(struct unwind *unwind, const struct unwind_stack *stack,
 		struct unwind_result *out);
 

@@ -64,7 +64,7 @@ struct known_fde {
 struct unwind_files {
 	struct unwind_file *list;
 	size_t count, pages;
-	uint64_t epoch;
+	uint64_t edition;
 	struct budget budget; /* of all fdes */
 };
 
@@ -284,7 +284,7 @@ static void forget_all(struct unwind_files *files)
 		file_free(file);
 	}
 	files->count = 0;
-	files->epoch++;
+	files->edition++;
 }
 
 void unwind_files_free(struct unwind_files **files)
@@ -298,12 +298,12 @@ void unwind_files_free(struct unwind_files **files)
 	free(old);
 }
 
-uint64_t unwind_files_epoch(struct unwind_files *files)
+uint64_t unwind_files_edition(struct unwind_files *files)
 {
 	if (files->pages >= PAGES_MAX || files->count >= FILES_MAX ||
 	    files->budget.left < FDES_MAX_BYTES / 4)
 		forget_all(files);
-	return files->epoch;
+	return files->edition;
 }
 
 static bool open_file(struct unwind_file *file)

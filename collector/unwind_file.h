@@ -27,10 +27,10 @@ int unwind_files_new(struct unwind_files **out);
 void unwind_files_free(struct unwind_files **files);
 /* A number that is another one when all that was read is forgotten, which
  * happens here, when there is too much of it: ask before each stack. */
-uint64_t unwind_files_epoch(struct unwind_files *files);
+uint64_t unwind_files_edition(struct unwind_files *files);
 
 /* The one for @symbols (it keeps a reference), or NULL: it cannot be read, or
- * too many are open. Valid until the epoch changes. */
+ * too many are open. Valid until the edition changes. */
 struct unwind_file *unwind_files_get(struct unwind_files *files,
 				     struct symbol_file *symbols);
 

@@ -66,7 +66,7 @@ static void unwind_one(struct unwind *unwind, struct stack_cache *cache,
 {
 	static struct unwind_result result;
 	uint64_t stack[STACK_WORDS], reg[RECORD_REGS];
-	uint64_t sp = 0x7ffc00000000 + next_random() % 65536 * 8, epoch;
+	uint64_t sp = 0x7ffc00000000 + next_random() % 65536 * 8, edition;
 	const struct unwind_stack one = {
 		.reg = reg,
 		.stack = (const uint8_t *)stack,
@@ -80,9 +80,9 @@ static void unwind_one(struct unwind *unwind, struct stack_cache *cache,
 		reg[i] = any_word(code, sp);
 	reg[RECORD_REG_SP] = sp;
 	reg[RECORD_REG_IP] = code->start + next_random() % code->bytes;
-	epoch = unwind_epoch(unwind, 0);
+	edition = unwind_edition(unwind, 0);
 	unwind_run(unwind, &one, &result);
-	if (!stack_cache_find(cache, epoch, &one, &number))
+	if (!stack_cache_find(cache, edition, &one, &number))
 		stack_cache_add(cache, &one, &result, 1);
 }
 

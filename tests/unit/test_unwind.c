@@ -153,7 +153,7 @@ static void unwind(const struct copy *copy)
 {
 	const struct unwind_stack stack = stack_of(copy);
 
-	unwind_epoch(g.unwind, 0);
+	unwind_edition(g.unwind, 0);
 	unwind_run(g.unwind, &stack, &g.result);
 	ck_assert_uint_ge(g.result.count, 1);
 	ck_assert_uint_le(g.result.count, UNWIND_FRAMES_MAX);
@@ -478,9 +478,10 @@ END_TEST
 static bool find_or_add(const struct copy *copy)
 {
 	const struct unwind_stack stack = stack_of(copy);
-	uint64_t epoch = unwind_epoch(g.unwind, 0);
+	uint64_t edition = unwind_edition(g.unwind, 0);
 	uint32_t found, number;
-	bool is_there = stack_cache_find(&g.stack_cache, epoch, &stack, &found);
+	bool is_there =
+		stack_cache_find(&g.stack_cache, edition, &stack, &found);
 
 	unwind(copy);
 	number = number_of(&g.result);
@@ -574,7 +575,7 @@ START_TEST(stack_cache_of_changed_stacks_finds_what_unwinding_says)
 }
 END_TEST
 
-START_TEST(stack_cache_of_another_epoch_is_empty)
+START_TEST(stack_cache_of_another_edition_is_empty)
 {
 	uint32_t number;
 
@@ -582,7 +583,7 @@ START_TEST(stack_cache_of_another_epoch_is_empty)
 	ck_assert(!find_or_add(&g.copy));
 	ck_assert(find_or_add(&g.copy));
 	ck_assert(!stack_cache_find(
-		&g.stack_cache, unwind_epoch(g.unwind, 1),
+		&g.stack_cache, unwind_edition(g.unwind, 1),
 		&(struct unwind_stack){ .reg = g.copy.reg,
 					.stack = g.copy.stack,
 					.stack_bytes = g.copy.bytes,
@@ -623,19 +624,19 @@ START_TEST(unwind_measured)
 	for (int depth = 10; depth <= 30 && getenv("PERFREC_MEASURE");
 	     depth += 20) {
 		struct unwind_stack taken;
-		uint64_t epoch, begin, middle, end;
+		uint64_t edition, begin, middle, end;
 
 		/* main, check's frames, the test and capture() count, too */
 		recurse(depth, &g.copy);
 		taken = stack_of(&g.copy);
 		find_or_add(&g.copy);
-		epoch = unwind_epoch(g.unwind, 0);
+		edition = unwind_edition(g.unwind, 0);
 		begin = now_ns();
 		for (int i = 0; i < TIMES; i++)
 			unwind_run(g.unwind, &taken, &g.result);
 		middle = now_ns();
 		for (int i = 0; i < TIMES * 10; i++)
-			stack_cache_find(&g.stack_cache, epoch, &taken,
+			stack_cache_find(&g.stack_cache, edition, &taken,
 					 &number);
 		end = now_ns();
 		printf("%zu frames: %.2f us unwound, %.0f ns cached\n",
@@ -673,7 +674,7 @@ int main(void)
 	tcase_add_test(tcase, stack_cache_finds_what_unwinding_says);
 	tcase_add_test(tcase,
 		       stack_cache_of_changed_stacks_finds_what_unwinding_says);
-	tcase_add_test(tcase, stack_cache_of_another_epoch_is_empty);
+	tcase_add_test(tcase, stack_cache_of_another_edition_is_empty);
 	tcase_add_test(tcase, stack_cache_without_memory_still_works);
 	tcase_add_test(tcase, unwind_measured);
 	suite_add_tcase(suite, tcase);
