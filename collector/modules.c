@@ -701,8 +701,11 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 		out->name =
 			symbol_file_lookup(place->file, out->offset, &start);
 		error = symbol_file_new_error(place->file);
+		/* Samples come from all files, and most have no symbols. */
 		if (error)
-			log_warn("%s", error);
+			log_at(symbol_file_instrumented(place->file) ? LOG_WARN
+								     : LOG_DBG,
+			       "%s", error);
 	}
 	out->found = out->name;
 	if (!out->name)
