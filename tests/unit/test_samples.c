@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Samples through the queue and the sampler's thread into cpu.pb.gz, whose
+ * totals must be right whatever happens. Stacks are made up: frame pointers
+ * through addresses that no module has.
+ */
+#include "collector/samples.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "collector/collect_options.h"
+#include "collector/collector.h"
+#include "collector/log.h"
+#include "collector/modules.h"
+#include "collector/recording.h"
+#include "collector/stacks.h"
+#include "collector/symbols.h"
+#include "proto/profile.pb-c.h"
+#include "shared/compiler.h"
+
+#define FRAMES 6
+#define STACK_TOP 0x7ffd00000000
+
+typedef Perftools__Profiles__Profile pb_profile;
+
+static struct {
+	struct collect_options options;
+	struct collector collector;
+	struct recording *recording;
+	struct modules *modules;
+	struct samples *samples;
+	struct stacks *stacks;
+	char dir[40], output[64];
+	pb_profile *read;
+} g;
+
+static void set_up(void)
+{
+	g.options = (struct collect_options){ .output = g.output,
+					      .cpu_hz = 100,
+					      .max_bytes = 64 << 20 };
+	g.collector = (struct collector){ .options = &g.options };
+	strcpy(g.dir, "/tmp/samples.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(g.dir));
+	snprintf(g.output, sizeof(g.output), "%s/data", g.dir);
+	ck_assert_int_eq(symbol_cache_new(&g.collector.symbols), 0);
+	ck_assert_int_eq(sampler_new(&g.collector.sampler), 0);
+	ck_assert_int_eq(
+		recording_new(&g.collector, g.output, true, &g.recording), 0);
+	ck_assert_int_eq(modules_new(getpid(), getpid(), NULL,
+				     g.collector.symbols, &g.modules),
+			 0);
+	ck_assert_int_eq(samples_new(g.collector.sampler, g.recording,
+				     g.modules, 7, "process", &g.samples),
+			 0);
+}
+
+static void tear_down(void)
+{
+	static const char *const files[] = { "trace.pftrace", "wall.pb.gz",
+					     "cpu.pb.gz", "summary.json" };
+	char path[96];
+
+	if (g.read)
+		perftools__profiles__profile__free_unpacked(g.read, NULL);
+	g.read = NULL;
+	modules_put(&g.modules);
+	symbol_cache_free(&g.collector.symbols);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", g.output, files[i]);
+		unlink(path);
+	}
+	rmdir(g.output);
+	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+}
+
+/* Ends all that is under way, and reads cpu.pb.gz. */
+static void finish(void)
+{
+	static uint8_t bytes[64 << 20];
+	char path[96];
+	gzFile file;
+	int size;
+
+	samples_put(&g.samples);
+	sampler_free(&g.collector.sampler);
+	ck_assert_int_eq(recording_finish(g.recording), 0);
+	recording_put(&g.recording);
+	snprintf(path, sizeof(path), "%s/cpu.pb.gz", g.output);
+	file = gzopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	size = gzread(file, bytes, sizeof(bytes));
+	ck_assert_int_gt(size, 0);
+	gzclose(file);
+	g.read =
+		perftools__profiles__profile__unpack(NULL, (size_t)size, bytes);
+	ck_assert_ptr_nonnull(g.read);
+}
+
+static const char *string(int64_t number)
+{
+	return g.read->string_table[number];
+}
+
+/* Of samples with this function on top, or of all. */
+static int64_t sum(const char *top, size_t value)
+{
+	int64_t all = 0;
+
+	for (size_t i = 0; i < g.read->n_sample; i++) {
+		const Perftools__Profiles__Sample *sample = g.read->sample[i];
+		const Perftools__Profiles__Location *at =
+			g.read->location[sample->location_id[0] - 1];
+		uint64_t function = at->line[0]->function_id;
+
+		if (!top ||
+		    !strcmp(string(g.read->function[function - 1]->name), top))
+			all += sample->value[value];
+	}
+	return all;
+}
+
+static bool has_comment(const char *text)
+{
+	for (size_t i = 0; i < g.read->n_comment; i++)
+		if (strstr(string(g.read->comment[i]), text))
+			return true;
+	return false;
+}
+
+static struct sample *new_sample(uint32_t stack_bytes)
+{
+	struct sample *sample = sample_new(stack_bytes);
+
+	ck_assert_ptr_nonnull(sample);
+	sample->kind = SAMPLE_CPU;
+	sample->tid = 8;
+	strcpy(sample->thread, "thread");
+	sample->ns = g.recording->start_ns;
+	sample->count = 1;
+	sample->weight_ns = 10;
+	return sample;
+}
+
+/* The @number-th of very many stacks. */
+static struct sample *chain(uint64_t number)
+{
+	struct sample *sample = new_sample(FRAMES * 16);
+	uint64_t *word = (uint64_t *)(void *)sample->stack;
+
+	for (int i = 0; i < FRAMES; i++, number /= 16) {
+		bool last = i == FRAMES - 1;
+
+		word[2 * i] = last ? 0 : STACK_TOP + 16 * (i + 1U);
+		word[2 * i + 1] = 0x1000000 + number % 16 * 4096;
+	}
+	sample->reg[RECORD_REG_IP] = 0x2000000;
+	sample->reg[RECORD_REG_SP] = STACK_TOP;
+	sample->reg[RECORD_REG_FP] = STACK_TOP;
+	return sample;
+}
+
+START_TEST(samples_are_counted_by_thread_and_stack)
+{
+	for (uint64_t i = 0; i < 100; i++) {
+		struct sample *sample = chain(i % 2);
+
+		if (i % 4 == 0)
+			strcpy(sample->thread, "other");
+		ck_assert(samples_post(g.samples, sample));
+	}
+	finish();
+	/* "other" has only even ones */
+	ck_assert_uint_eq(g.read->n_sample, 3);
+	ck_assert_int_eq(sum(NULL, 0), 100);
+	ck_assert_int_eq(sum(NULL, 1), 1000);
+	ck_assert_uint_eq(g.read->sample[0]->n_location_id, FRAMES + 1);
+	ck_assert_int_eq(g.read->period, 10000000);
+	ck_assert(has_comment("go through code without unwind tables"));
+}
+END_TEST
+
+START_TEST(samples_without_stack_are_unknown)
+{
+	struct sample *sample = new_sample(0);
+
+	sample->kind = SAMPLE_KERNEL;
+	samples_post(g.samples, sample);
+	sample = new_sample(0);
+	sample->reg[RECORD_REG_IP] = (uintptr_t)new_sample + 1;
+	samples_post(g.samples, sample);
+	samples_post(g.samples, new_sample(0));
+	finish();
+	ck_assert_int_eq(sum("[kernel]", 0), 1);
+	ck_assert_int_eq(sum("[unknown]", 0), 1);
+	ck_assert_int_eq(sum("new_sample", 0), 1);
+	ck_assert(has_comment("2 samples had no stack"));
+}
+END_TEST
+
+/* On the sampler's thread: holds it up until the test has posted enough. */
+static pthread_mutex_t g_hold = PTHREAD_MUTEX_INITIALIZER;
+static int g_taken;
+
+static void take(void *context, const struct sample *sample, uint32_t stack)
+{
+	(void)context;
+	(void)stack;
+	ck_assert_int_eq(sample->kind,
+			 g_taken % 2 ? SAMPLE_FREE : SAMPLE_ALLOC);
+	g_taken++;
+	pthread_mutex_lock(&g_hold);
+	pthread_mutex_unlock(&g_hold);
+}
+
+START_TEST(samples_that_find_no_room_keep_the_total)
+{
+	enum { ALL = 3000, BLOCKS = 100 };
+	int lost = 0;
+
+	samples_take_blocks(g.samples, take, NULL);
+	pthread_mutex_lock(&g_hold);
+	for (int i = 0; i < BLOCKS; i++) {
+		struct sample *sample = new_sample(i % 2 ? 0 : 4096);
+
+		sample->kind = i % 2 ? SAMPLE_FREE : SAMPLE_ALLOC;
+		ck_assert(samples_post(g.samples, sample));
+		if (i)
+			continue;
+		for (int j = 0; j < ALL; j++)
+			lost += !samples_post(g.samples, new_sample(16384));
+	}
+	pthread_mutex_unlock(&g_hold);
+	/* Its end comes while they wait. */
+	finish();
+	ck_assert_int_gt(lost, 0);
+	ck_assert_int_eq(g_taken, BLOCKS);
+	ck_assert_int_eq(sum(NULL, 0), ALL);
+	ck_assert_int_eq(sum(NULL, 1), ALL * 10);
+	ck_assert(has_comment("came faster than they could be unwound"));
+}
+END_TEST
+
+START_TEST(samples_of_a_million_stacks_keep_the_total)
+{
+	enum { ALL = 1000000 };
+
+	/* So that it is seen on any machine. */
+	g.recording->budget.left = 24 << 20;
+	for (uint64_t i = 0; i < ALL; i++) {
+		samples_post(g.samples, chain(i));
+		if (i % 50000 == 0)
+			sampler_flush(g.collector.sampler);
+	}
+	finish();
+	ck_assert_int_eq(sum(NULL, 0), ALL);
+	ck_assert_int_eq(sum(NULL, 1), ALL * 10LL);
+	ck_assert_int_gt(sum("[other stacks]", 0), 0);
+	ck_assert(has_comment("found no memory: they are in [other stacks]"));
+}
+END_TEST
+
+START_TEST(sampler_flush_waits_for_what_was_posted)
+{
+	for (uint64_t i = 0; i < 1000; i++)
+		samples_post(g.samples, chain(i));
+	sampler_flush(g.collector.sampler);
+	ck_assert_uint_gt(stacks_count(samples_stacks(g.samples)), 1000);
+	finish();
+	ck_assert_int_eq(sum(NULL, 0), 1000);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("samples");
+	TCase *tcase = tcase_create("samples");
+	SRunner *runner;
+	int failed;
+
+	log_init("test_samples", LOG_ERR);
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, samples_are_counted_by_thread_and_stack);
+	tcase_add_test(tcase, samples_without_stack_are_unknown);
+	tcase_add_test(tcase, samples_that_find_no_room_keep_the_total);
+	tcase_add_test(tcase, samples_of_a_million_stacks_keep_the_total);
+	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
