@@ -14,6 +14,7 @@
 
 #include "shared/record_ext.h"
 #include "tests/shim/alloc_log.h"
+#include "tests/shim/alloc_read.h"
 #include "tests/shim/mini_collector.h"
 
 struct run {
@@ -32,85 +33,6 @@ static struct alloc_log *g_log;
 static uint32_t g_control = CONTROL_ON;
 static char g_log_path[64];
 
-/* --- reading a ring --------------------------------------------------------
- */
-
-struct reader {
-	const struct slot_shm *slot;
-	const struct record *ring;
-	uint64_t next, last_clock;
-};
-
-static struct reader reader_of(uint32_t index)
-{
-	return (struct reader){ .slot = mini_slot(&g_mini, index),
-				.ring = mini_ring(&g_mini, index) };
-}
-
-/* What @cells tell, if it is of an allocation. */
-static bool decode(const struct record *cells, struct log_event *event)
-{
-	uint64_t word = cells[0].word;
-
-	*event = (struct log_event){ 0 };
-	switch (record_kind(word)) {
-	case RECORD_ALLOC:
-	case RECORD_FREE:
-		event->op = record_kind(word) == RECORD_ALLOC ? LOG_ALLOC
-							      : LOG_FREE;
-		event->address = record_alloc_address(word);
-		event->size = record_alloc_size(word);
-		return true;
-	case RECORD_EXT:
-		break;
-	default:
-		return false;
-	}
-	event->address = cells[1].word;
-	event->size = cells[1].clock;
-	switch (record_ext(word)) {
-	case EXT_ALLOC:
-		event->op = LOG_ALLOC;
-		return true;
-	case EXT_FREE:
-		event->op = LOG_FREE;
-		return true;
-	case EXT_REALLOC:
-		ck_assert_uint_le(cells[1].clock, cells[0].clock);
-		event->op = LOG_REALLOC;
-		event->old = cells[1].word;
-		event->address = cells[2].word;
-		event->size = cells[2].clock;
-		return true;
-	default:
-		ck_assert(record_ext(word) == EXT_PAD ||
-			  record_ext(word) == EXT_ALLOC_LOSS);
-		return false;
-	}
-}
-
-/* The next allocation, or false. */
-static bool read_event(struct reader *reader, struct log_event *event)
-{
-	uint64_t mask = g_mini.hello.ring_cells - 1;
-
-	ck_assert_uint_lt(reader->slot->head, g_mini.hello.ring_cells);
-	while (reader->next < reader->slot->head) {
-		const struct record *cells = &reader->ring[reader->next & mask];
-		uint64_t word = cells->word;
-
-		reader->next += record_kind(word) == RECORD_EXT
-					? 1 + record_ext_cells(word)
-					: 1;
-		ck_assert_uint_le(reader->next, reader->slot->head);
-		ck_assert_uint_ge(cells->clock, reader->last_clock);
-		reader->last_clock = cells->clock;
-		if (decode(cells, event))
-			return true;
-	}
-	return false;
-}
-
 static bool skip_mark(struct reader *reader)
 {
 	struct log_event event;
@@ -124,7 +46,7 @@ static bool skip_mark(struct reader *reader)
 /* False if the marks of this thread are not in this ring. */
 static bool check_ring(uint32_t index, const struct log_thread *log)
 {
-	struct reader reader = reader_of(index);
+	struct reader reader = reader_of(&g_mini, index);
 	struct log_event event;
 	uint64_t i;
 
@@ -269,7 +191,7 @@ START_TEST(drop_counts_what_is_lost)
 	uint64_t allocs = 0, frees = 0;
 
 	run(&busy, "", EXACT);
-	reader = reader_of(0);
+	reader = reader_of(&g_mini, 0);
 	while (read_event(&reader, &event)) {
 		allocs += event.op == LOG_ALLOC;
 		frees += event.op == LOG_FREE;
@@ -301,7 +223,7 @@ START_TEST(pause_keeps_frees)
 	g_control = CONTROL_PAUSED;
 	run(&busy, "", EXACT);
 	g_control = CONTROL_ON;
-	reader = reader_of(0);
+	reader = reader_of(&g_mini, 0);
 	while (read_event(&reader, &event)) {
 		allocs += event.op == LOG_ALLOC;
 		frees += event.op == LOG_FREE;
