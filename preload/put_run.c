@@ -206,6 +206,35 @@ static void put_free(uint64_t address)
 		count_dropped(PUT_FREE);
 }
 
+/* Drops in a row between two full looks at the ring and the collector. */
+#define DROPS_PER_LOOK 1024
+
+/* Whether the ring is as full as when the last small record was dropped. */
+static bool still_full(uint64_t cells)
+{
+	/* order: acq, TAIL: as in put_room.c, if it is not */
+	return t_thread.full_drops && cells >= t_thread.full_cells &&
+	       atom_load_acq(&t_thread.slot->tail) == t_thread.full_tail &&
+	       ++t_thread.full_drops % DROPS_PER_LOOK;
+}
+
+/* put_other(), and remember how full the ring was. */
+static enum put_end put_and_look(uint64_t word, const struct put_run *run,
+				 bool wait)
+{
+	uint64_t cells = run_cells(run);
+	enum put_end end;
+	uint64_t tail;
+
+	/* order: acq, TAIL: before the look that may find no room */
+	tail = atom_load_acq(&t_thread.slot->tail);
+	end = put_other(word, run, wait);
+	t_thread.full_tail = tail;
+	t_thread.full_cells = cells;
+	t_thread.full_drops = end == PUT_COUNTED && !g_shim.block;
+	return end;
+}
+
 static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 				enum put_class class)
 {
@@ -222,10 +251,14 @@ static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 			put_free(run->cells[1].word);
 		return PUT_COUNTED;
 	}
+	if (unlikely(t_thread.full_drops) && still_full(run_cells(run))) {
+		count_dropped(class);
+		return PUT_COUNTED;
+	}
 	if (unlikely(t_thread.lost_allocs || t_thread.lost_frees) &&
 	    (is_alloc || class == PUT_FREE))
 		tell_alloc_loss();
-	end = put_other(word, run, class != PUT_SAMPLE);
+	end = put_and_look(word, run, class != PUT_SAMPLE);
 	if (end == PUT_COUNTED)
 		count_dropped(class);
 	return end;

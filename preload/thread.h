@@ -52,6 +52,10 @@ struct thread_state {
 	uint64_t lost_ends; /* since the last TRUNC record */
 	uint64_t lost_allocs; /* since the last EXT_ALLOC_LOSS */
 	uint64_t lost_frees;
+	uint64_t full_tail; /* the tail when a record of full_cells that is no
+			     * span was dropped; full_drops have been since */
+	uint64_t full_cells;
+	uint64_t full_drops;
 	uint64_t wait_clock; /* when it last began to wait for room */
 	uint32_t stopped_heartbeat; /* the collector was stopped here */
 	uint32_t generation; /* of the load map, as this thread's ring says */
