@@ -12,6 +12,9 @@
  *     free of the address
  *   free, nothing is live there,   foreign: allocated before recording began,
  *     nothing is known of it       or before a fork, or by a way unseen
+ *   alloc, hardly younger than a   that free's block, too: see HEAP_SKEW
+ *     free, of another thread, that
+ *     had found none
  *   free, nothing is live there    double. If the first one was foreign, it is
  *     since an earlier free        foreign, too: by the unseen way it may have
  *                                  been allocated again
@@ -19,8 +22,8 @@
  * Events mostly come in the order of their clocks (order.h), and then only the
  * plain cases and true mistakes of the program are left. With every order of
  * arrival, allocs = live + matched + implied holds, and what is live in the end
- * is what is live by the clocks. The latest free of an address is known as long
- * as no other address falls on its place in the table of the freed.
+ * is what is live by the clocks. The latest free of an address is known until
+ * four younger ones fall on its place in the table of the freed.
  *
  * The peak: what each site had when most was in use. There may be a new peak
  * with every event; so each event only changes its own site. A site keeps the
@@ -47,6 +50,7 @@
 #include "shared/compiler.h"
 
 #define FREED_BITS 12
+#define FREED_WAYS 4 /* places for one address: a cache line */
 #define INDEX_MIN 64u
 #define SITES_MAX_ALL (HEAP_SITES_FIRST * ((1u << HEAP_SITE_CHUNKS) - 1))
 /* So that a weight times a size fits. */
@@ -61,7 +65,7 @@ enum freed_kind {
 
 /* The latest free of an address at which nothing is live. */
 struct freed {
-	uint64_t key; /* address << 16 | kind */
+	uint64_t key; /* address << 16 | 14 bits of the owner << 2 | kind */
 	uint64_t clock;
 };
 
@@ -282,10 +286,23 @@ static void end_block(struct heap *heap, struct heap_block *block,
 /* --- events -----------------------------------------------------------------
  */
 
+/* What is known of @address, or else the place for it: an empty one of its set,
+ * or that of the oldest free. */
 static struct freed *freed_at(const struct heap *heap, uint64_t address)
 {
-	return &heap->freed[address * 0x9e3779b97f4a7c15ULL >>
-			    (64 - FREED_BITS)];
+	struct freed *set = heap->freed + (address * 0x9e3779b97f4a7c15ULL >>
+					   (64 - FREED_BITS)) /
+						  FREED_WAYS * FREED_WAYS;
+	struct freed *oldest = set;
+	int i;
+
+	for (i = 0; i < FREED_WAYS; i++) {
+		if (set[i].key >> 16 == address)
+			return &set[i];
+		if (set[i].clock < oldest->clock)
+			oldest = &set[i];
+	}
+	return oldest;
 }
 
 static enum freed_kind freed_kind(const struct freed *freed, uint64_t address)
@@ -294,14 +311,35 @@ static enum freed_kind freed_kind(const struct freed *freed, uint64_t address)
 					   : FREED_NONE;
 }
 
-static void set_freed(struct freed *freed, uint64_t address, uint64_t clock,
-		      enum freed_kind kind)
+static uint64_t owner_bits(uint32_t owner)
 {
-	freed->key = address << 16 | kind;
+	return (uint64_t)(owner & 0x3fff) << 2;
+}
+
+static void set_freed(struct freed *freed, uint64_t address, uint64_t clock,
+		      uint32_t owner, enum freed_kind kind)
+{
+	freed->key = address << 16 | owner_bits(owner) | kind;
 	freed->clock = clock;
 }
 
-/* An alloc that is older than the free @freed of its address: it is over. */
+/* Whether a block that came at @clock, of the thread @owner, had come before
+ * @freed. Within a thread clocks are right; between two, as right as they can
+ * be read, and then a free that found no block tells. */
+static bool is_before(const struct freed *freed, uint64_t clock, uint32_t owner)
+{
+	uint64_t kind = freed->key & 3, skew = HEAP_SKEW;
+
+	if (freed->clock > clock)
+		return true;
+	if (kind == FREED_MATCHED ||
+	    (freed->key & owner_bits(UINT32_MAX)) == owner_bits(owner))
+		return false;
+	if (kind == FREED_DOUBLE)
+		skew = HEAP_SKEW_DOUBLE;
+	return clock - freed->clock <= skew;
+}
+
 static void match_freed(struct heap *heap, struct freed *freed,
 			uint64_t address)
 {
@@ -312,12 +350,13 @@ static void match_freed(struct heap *heap, struct freed *freed,
 	totals->double_frees -= kind == FREED_DOUBLE;
 	totals->matched_frees += kind != FREED_MATCHED;
 	totals->implied_frees += kind == FREED_MATCHED;
-	set_freed(freed, address, freed->clock, FREED_MATCHED);
+	freed->key = (freed->key & ~3ULL) | FREED_MATCHED;
 }
 
 /* Whether the block that comes is over already; if not, nothing is live at
  * @address any more. */
-static bool is_over(struct heap *heap, uint64_t clock, uint64_t address)
+static bool is_over(struct heap *heap, uint64_t clock, uint64_t address,
+		    uint32_t owner)
 {
 	struct heap_block *live = heap_table_find(&heap->table, address);
 	struct freed *freed;
@@ -332,11 +371,11 @@ static bool is_over(struct heap *heap, uint64_t clock, uint64_t address)
 	freed = freed_at(heap, address);
 	if (freed_kind(freed, address) == FREED_NONE)
 		return false;
-	if (freed->clock > clock) {
+	if (is_before(freed, clock, owner)) {
 		match_freed(heap, freed, address);
 		return true;
 	}
-	freed->key = 0;
+	*freed = (struct freed){ 0 };
 	return false;
 }
 
@@ -366,7 +405,7 @@ void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 
 	size = MIN(size, HEAP_SIZE_MAX);
 	weight = count_alloc(heap, size, number);
-	if (is_over(heap, clock, address))
+	if (is_over(heap, clock, address, get_site(heap, number)->owner))
 		return;
 	if (likely(heap_table_add(&heap->table, address, size, clock,
 				  number))) {
@@ -378,7 +417,7 @@ void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 }
 
 static enum heap_free free_unknown(struct heap *heap, uint64_t clock,
-				   uint64_t address)
+				   uint64_t address, uint32_t owner)
 {
 	struct freed *freed = freed_at(heap, address);
 	enum freed_kind kind = freed_kind(freed, address);
@@ -390,29 +429,39 @@ static enum heap_free free_unknown(struct heap *heap, uint64_t clock,
 	}
 	if (heap->incomplete || kind == FREED_NONE || kind == FREED_FOREIGN) {
 		totals->foreign_frees++;
-		set_freed(freed, address, clock, FREED_FOREIGN);
+		set_freed(freed, address, clock, owner, FREED_FOREIGN);
 		return HEAP_FOREIGN;
 	}
 	totals->double_frees++;
-	set_freed(freed, address, clock, FREED_DOUBLE);
+	set_freed(freed, address, clock, owner, FREED_DOUBLE);
 	return HEAP_DOUBLE;
 }
 
 enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
-			 bool temporary)
+			 uint32_t owner, bool temporary)
 {
 	struct heap_block *block = heap_table_find(&heap->table, address);
 
 	if (!block)
-		return free_unknown(heap, clock, address);
+		return free_unknown(heap, clock, address, owner);
 	if (clock < block->clock) {
 		heap->totals.late_frees++;
 		return HEAP_LATE;
 	}
 	end_block(heap, block, temporary);
 	heap->totals.matched_frees++;
-	set_freed(freed_at(heap, address), address, clock, FREED_MATCHED);
+	set_freed(freed_at(heap, address), address, clock, owner,
+		  FREED_MATCHED);
 	return HEAP_FREED;
+}
+
+bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address)
+{
+	const struct freed *freed = freed_at(heap, address);
+
+	/* Another address that fell on its place says nothing against it. */
+	return freed->key >> 16 != address || freed->clock != clock ||
+	       freed_kind(freed, address) == FREED_DOUBLE;
 }
 
 /* --- life -------------------------------------------------------------------

@@ -27,6 +27,16 @@ struct budget;
  */
 #define HEAP_FRACTION_BITS 16
 
+/*
+ * How much too early a clock may be, in ticks or ns: a counter is read while
+ * the instructions before it are under way, so the free of a block that another
+ * thread has just handed over may be stamped before its alloc (seen: 90 ticks;
+ * Intel SDM vol. 2B, RDTSC).
+ */
+#define HEAP_SKEW 1000
+/* The same for one that would be a double free otherwise: it should be sure. */
+#define HEAP_SKEW_DOUBLE 20000
+
 struct heap_values {
 	uint64_t alloc_objects, alloc_bytes; /* ever */
 	uint64_t inuse_objects, inuse_bytes;
@@ -107,10 +117,13 @@ enum heap_free {
 	HEAP_DOUBLE,
 };
 
-/* It was freed; @temporary: nothing else was allocated by its thread since, and
- * that thread has freed it. */
+/* It was freed by the thread @owner; @temporary: nothing else was allocated by
+ * its thread since, and that thread has freed it. */
 enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
-			 bool temporary);
+			 uint32_t owner, bool temporary);
+/* Whether what was called HEAP_DOUBLE at @clock still is: records with clocks
+ * up to HEAP_SKEW_DOUBLE later may show that it was not. */
+bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address);
 
 /* All sites, by number, below heap_site_count(). */
 uint32_t heap_site_count(struct heap *heap);

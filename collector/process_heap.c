@@ -40,17 +40,43 @@
 /* --- the consumer -----------------------------------------------------------
  */
 
-static void tell_double_free(struct process_heap *heap,
-			     const struct order_item *item)
+static void tell_double(struct process_heap *heap,
+			const struct order_item *item)
 {
 	uint32_t owner = (uint32_t)item->c;
 	uint64_t uuid;
 
+	if (!heap_is_double(&heap->heap, item->clock, item->a))
+		return;
 	pthread_mutex_lock(&heap->lock);
 	uuid = owner < heap->owner_count ? heap->owner[owner].uuid : 0;
 	pthread_mutex_unlock(&heap->lock);
 	heap_track_double_free(&heap->track, item->clock,
 			       uuid ? uuid : heap->track.process_uuid, item->b);
+}
+
+/* Tells of those that all records up to @clock could not explain. */
+static void tell_doubles(struct process_heap *heap, uint64_t clock)
+{
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < heap->double_count; i++) {
+		const struct order_item item = heap->doubles[i];
+
+		if (clock > item.clock && clock - item.clock > HEAP_SKEW_DOUBLE)
+			tell_double(heap, &item);
+		else
+			heap->doubles[kept++] = item;
+	}
+	heap->double_count = kept;
+}
+
+static void add_double(struct process_heap *heap, const struct order_item *item)
+{
+	if (heap->double_count == HEAP_DOUBLES)
+		tell_doubles(heap, UINT64_MAX);
+	if (heap->double_count < HEAP_DOUBLES)
+		heap->doubles[heap->double_count++] = *item;
 }
 
 static void post(struct process_heap *heap, struct sample *sample)
@@ -99,9 +125,10 @@ static inline void take(struct process_heap *heap,
 	else if (heap->samples)
 		post_free(heap, item);
 	else if (unlikely(heap_free(&heap->heap, item->clock, item->a,
+				    (uint32_t)item->c,
 				    item->c & HEAP_ITEM_TEMPORARY) ==
 			  HEAP_DOUBLE))
-		tell_double_free(heap, item);
+		add_double(heap, item);
 }
 
 static void consume(void *context, const struct order_item *items, size_t count)
@@ -119,9 +146,11 @@ static void consume(void *context, const struct order_item *items, size_t count)
 			heap_track_step(track, &heap->heap, items[i].clock);
 		take(heap, &items[i]);
 	}
-	if (!heap->samples)
-		track->last_clock =
-			MAX(track->last_clock, items[count - 1].clock);
+	if (heap->samples || !count)
+		return;
+	track->last_clock = MAX(track->last_clock, items[count - 1].clock);
+	if (unlikely(heap->double_count))
+		tell_doubles(heap, items[count - 1].clock);
 }
 
 /* --- samples ----------------------------------------------------------------
@@ -150,7 +179,7 @@ static void take_sampled(void *context, const struct sample *sample,
 	else if (alloc)
 		heap_alloc_untracked(&heap->heap, sample->size, site);
 	else
-		heap_free(&heap->heap, sample->clock, address, false);
+		heap_free(&heap->heap, sample->clock, address, 0, false);
 	heap->track.last_clock = MAX(heap->track.last_clock, sample->clock);
 	order_unlock(heap->order);
 }
@@ -383,6 +412,7 @@ void process_heap_finish(struct process *process)
 	memcpy(heap->name, process->entry->name, sizeof(heap->name));
 	pthread_mutex_unlock(&heap->recording->lock);
 	order_lock(heap->order);
+	tell_doubles(heap, UINT64_MAX);
 	heap_track_end(&heap->track, &heap->heap);
 	order_unlock(heap->order);
 	heap_out_finish(heap);

@@ -17,14 +17,16 @@
 
 #include "collector/heap.h"
 #include "collector/heap_track.h"
+#include "collector/order.h"
 
 struct modules;
-struct order;
 struct pause_list;
 struct process;
 struct recording;
 struct samples;
 struct stacks;
+
+#define HEAP_DOUBLES 16
 
 /* A thread, as the profile's labels name it. */
 struct heap_owner {
@@ -49,6 +51,8 @@ struct process_heap {
 	/* Of the consumer, or under order_lock(): */
 	struct heap heap;
 	struct heap_track track;
+	struct order_item doubles[HEAP_DOUBLES]; /* not told yet */
+	uint32_t double_count;
 
 	pthread_mutex_t lock; /* of what follows */
 	struct heap_owner *owner; /* [0]: nobody */

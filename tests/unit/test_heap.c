@@ -139,16 +139,16 @@ START_TEST(heap_tells_frees_apart)
 	const struct heap_totals *t = &g_heap.totals;
 
 	new_heap(0);
-	ck_assert_int_eq(heap_free(&g_heap, 1, A, false), HEAP_FOREIGN);
-	ck_assert_int_eq(heap_free(&g_heap, 2, A, false), HEAP_FOREIGN);
+	ck_assert_int_eq(heap_free(&g_heap, 1, A, 0, false), HEAP_FOREIGN);
+	ck_assert_int_eq(heap_free(&g_heap, 2, A, 0, false), HEAP_FOREIGN);
 	heap_alloc(&g_heap, 3, A, 100, 0);
-	ck_assert_int_eq(heap_free(&g_heap, 4, A, true), HEAP_FREED);
-	ck_assert_int_eq(heap_free(&g_heap, 5, A, false), HEAP_DOUBLE);
-	ck_assert_int_eq(heap_free(&g_heap, 6, A, false), HEAP_DOUBLE);
-	ck_assert_int_eq(heap_free(&g_heap, 3, A, false), HEAP_LATE);
+	ck_assert_int_eq(heap_free(&g_heap, 4, A, 0, true), HEAP_FREED);
+	ck_assert_int_eq(heap_free(&g_heap, 5, A, 0, false), HEAP_DOUBLE);
+	ck_assert_int_eq(heap_free(&g_heap, 6, A, 0, false), HEAP_DOUBLE);
+	ck_assert_int_eq(heap_free(&g_heap, 3, A, 0, false), HEAP_LATE);
 	heap_alloc(&g_heap, 7, A, 10, 0);
 	heap_alloc(&g_heap, 8, A, 20, 0);
-	ck_assert_int_eq(heap_free(&g_heap, 7, A, false), HEAP_LATE);
+	ck_assert_int_eq(heap_free(&g_heap, 7, A, 0, false), HEAP_LATE);
 	ck_assert_uint_eq(t->foreign_frees, 2);
 	ck_assert_uint_eq(t->double_frees, 2);
 	ck_assert_uint_eq(t->late_frees, 2);
@@ -168,15 +168,46 @@ START_TEST(heap_matches_a_block_that_comes_late)
 	const struct heap_totals *t = &g_heap.totals;
 
 	new_heap(0);
-	ck_assert_int_eq(heap_free(&g_heap, 5, A, false), HEAP_FOREIGN);
+	ck_assert_int_eq(heap_free(&g_heap, 5, A, 0, false), HEAP_FOREIGN);
 	heap_alloc(&g_heap, 4, A, 100, 0);
 	ck_assert_uint_eq(t->foreign_frees, 0);
 	ck_assert_uint_eq(t->matched_frees, 1);
 	ck_assert_uint_eq(t->now.inuse_bytes, 0);
 	/* Now it looks like a double one, until the block comes. */
-	ck_assert_int_eq(heap_free(&g_heap, 9, A, false), HEAP_DOUBLE);
+	ck_assert_int_eq(heap_free(&g_heap, 9, A, 0, false), HEAP_DOUBLE);
 	heap_alloc(&g_heap, 8, A, 100, 0);
 	ck_assert_uint_eq(t->double_frees, 0);
+	check_sums();
+	end_heap();
+}
+END_TEST
+
+/* The other thread's counter was read a little too early. */
+START_TEST(heap_bears_clocks_that_are_early)
+{
+	const struct heap_totals *t = &g_heap.totals;
+	uint32_t site;
+
+	new_heap(0);
+	site = heap_site(&g_heap, 1, 7);
+	heap_alloc(&g_heap, 5000, A, 100, site);
+	ck_assert_int_eq(heap_free(&g_heap, 6000, A, 1, false), HEAP_FREED);
+	/* Of the block that comes next, by another thread. */
+	ck_assert_int_eq(heap_free(&g_heap, 7000, A, 2, false), HEAP_DOUBLE);
+	ck_assert(heap_is_double(&g_heap, 7000, A));
+	heap_alloc(&g_heap, 7000 + HEAP_SKEW, A, 100, site);
+	ck_assert(!heap_is_double(&g_heap, 7000, A));
+	ck_assert_uint_eq(t->double_frees, 0);
+	ck_assert_uint_eq(t->now.inuse_bytes, 0);
+	/* Used again at once: that block is another. */
+	heap_alloc(&g_heap, 7500, A, 100, site);
+	ck_assert_uint_eq(t->now.inuse_bytes, 100);
+	/* Of one's own thread clocks are right. */
+	heap_free(&g_heap, 8002, A, 1, false);
+	ck_assert_int_eq(heap_free(&g_heap, 8003, A, 1, false), HEAP_DOUBLE);
+	heap_alloc(&g_heap, 8004, A, 100, site);
+	ck_assert_uint_eq(t->now.inuse_bytes, 100);
+	ck_assert_uint_eq(t->double_frees, 1);
 	check_sums();
 	end_heap();
 }
@@ -187,8 +218,8 @@ START_TEST(heap_without_all_records_claims_no_double_free)
 	new_heap(0);
 	g_heap.incomplete = true;
 	heap_alloc(&g_heap, 1, A, 1, 0);
-	ck_assert_int_eq(heap_free(&g_heap, 2, A, false), HEAP_FREED);
-	ck_assert_int_eq(heap_free(&g_heap, 3, A, false), HEAP_FOREIGN);
+	ck_assert_int_eq(heap_free(&g_heap, 2, A, 0, false), HEAP_FREED);
+	ck_assert_int_eq(heap_free(&g_heap, 3, A, 0, false), HEAP_FOREIGN);
 	end_heap();
 }
 END_TEST
@@ -248,7 +279,7 @@ static void run_order(const struct history *history, const int *order)
 			heap_alloc(&g_heap, event->clock, A, event->size,
 				   event->site);
 		else
-			heap_free(&g_heap, event->clock, A, false);
+			heap_free(&g_heap, event->clock, A, 1, false);
 	}
 	check_history(history);
 	end_heap();
@@ -314,7 +345,7 @@ START_TEST(heap_knows_what_sites_had_at_the_peak)
 		uint32_t n = (uint32_t)random() % 64;
 
 		if (live[n])
-			heap_free(&g_heap, step, A + 16 * n, false);
+			heap_free(&g_heap, step, A + 16 * n, 0, false);
 		else
 			heap_alloc(&g_heap, step, A + 16 * n,
 				   (uint64_t)random() % 1000,
@@ -377,7 +408,7 @@ START_TEST(heap_counts_on_without_memory)
 	ck_assert_uint_gt(g_heap.totals.lost_sites, 0);
 	ck_assert_uint_eq(g_heap.totals.now.alloc_bytes, 200000);
 	for (; i > 0; i--)
-		heap_free(&g_heap, 30000, i * 16, false);
+		heap_free(&g_heap, 30000, i * 16, 0, false);
 	ck_assert_uint_eq(g_heap.totals.now.inuse_bytes, 0);
 	ck_assert_uint_eq(g_heap.totals.double_frees, 0);
 	check_sums();
@@ -410,7 +441,7 @@ START_TEST(heap_weighs_samples)
 	      (double)size;
 	ck_assert_double_le(fabs(got - want), 4 * sigma + 1 + want * 1e-4);
 	for (i = 1; i <= n; i++)
-		heap_free(&g_heap, n + i, i * 8, false);
+		heap_free(&g_heap, n + i, i * 8, 0, false);
 	ck_assert_uint_eq(g_heap.totals.now.inuse_bytes, 0);
 	ck_assert_uint_eq(g_heap.totals.now.inuse_objects, 0);
 	end_heap();
@@ -429,6 +460,7 @@ int main(void)
 	tcase_add_test(tcase, table_says_when_it_is_full);
 	tcase_add_test(tcase, heap_tells_frees_apart);
 	tcase_add_test(tcase, heap_matches_a_block_that_comes_late);
+	tcase_add_test(tcase, heap_bears_clocks_that_are_early);
 	tcase_add_test(tcase, heap_without_all_records_claims_no_double_free);
 	tcase_add_loop_test(tcase, heap_does_not_depend_on_the_order, 0,
 			    6 * 64);
