@@ -506,7 +506,7 @@ static void settle(struct thread_notes *notes)
 static void prefix(struct thread_notes *notes, struct replay *replay,
 		   const struct record *cells, size_t count)
 {
-	if (notes->pending != replay || !replay->note)
+	if (!replay->note || notes->pending != replay)
 		settle(notes);
 	note_take(&notes->note, cells, count, &notes->counts);
 	notes->pending = replay;
@@ -556,16 +556,12 @@ static void take_event(struct thread_notes *notes, struct replay *replay,
 
 	bytes_clear(&notes->fields);
 	bytes_clear(&notes->interned);
-	if (has_data && count < 2) {
+	if ((has_data && count < 2) || !id || id >= SITES_MAX)
 		notes->odd_events++;
-	} else if (replay->paused && ext != EXT_ASYNC_END) {
+	else if (replay->paused && ext != EXT_ASYNC_END)
 		notes->paused++;
-	} else if (id && id < SITES_MAX) {
-		if (replay_site(replay, id, &event.iid))
-			dispatch(&event, ext);
-	} else {
-		notes->odd_events++;
-	}
+	else if (replay_site(replay, id, &event.iid))
+		dispatch(&event, ext);
 }
 
 int thread_note(struct thread *thread, struct replay *replay,
@@ -585,7 +581,7 @@ int thread_note(struct thread *thread, struct replay *replay,
 		return -EBADMSG;
 	}
 	/* What was told is for this one, if it is for any. */
-	if (notes->pending && (notes->pending != replay || !replay->note))
+	if (notes->pending && (!replay->note || notes->pending != replay))
 		settle(notes);
 	replay->note = NULL;
 	notes->pending = NULL;
