@@ -23,7 +23,7 @@ for compiler in $(compilers C++); do
 
 	build_nesting deep "$compiler" -O1
 	rm -rf data
-	run "$PERFREC" record -q -o data -- ./deep
+	run "$PERFREC" record --alloc=off --cpu=off -q -o data -- ./deep
 	expect_status 0
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace >dump ||
 		fail "the trace of deep is broken"

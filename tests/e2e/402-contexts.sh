@@ -144,7 +144,8 @@ int main(int argc, char **argv)
 SOURCE
 
 for seed in 1 2 3; do
-	run timeout 100 "$PERFREC" record -q -o data ./coroutines $seed
+	run timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o data \
+		./coroutines $seed
 	expect_status 0
 	sort -s -n -k1,1 out >logged
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace |
@@ -162,7 +163,7 @@ sed '/^int main/s/^/QUIET /; /^#define QUIET/a\
 int main(int, char **) QUIET;' coroutines.c >source
 cmp -s source coroutines.c && fail 'nothing is quiet'
 build quiet <source
-run timeout 100 "$PERFREC" record -o data ./quiet 1
+run timeout 100 "$PERFREC" record --alloc=off --cpu=off -o data ./quiet 1
 expect_status 0
 expect_match err 'mixed .* contexts of unknown origin'
 "$O/tests/tools/trace_check" data/trace.pftrace || fail 'a rule is broken'

@@ -57,7 +57,7 @@ check_nesting()
 	shift 2
 	export NESTING_LOG="$PWD/log"
 	rm -rf data log
-	run "$PERFREC" record -q -o data -- "./$program" "$@"
+	run "$PERFREC" record --alloc=off --cpu=off -q -o data -- "./$program" "$@"
 	expect_status 0
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace >dump ||
 		fail "$what: the trace is broken"
