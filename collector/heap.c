@@ -433,6 +433,11 @@ static enum heap_free free_unknown(struct heap *heap, uint64_t clock,
 		return HEAP_FOREIGN;
 	}
 	totals->double_frees++;
+	/* Two threads at nearly the same time: which of them was early, is not
+	 * known. Nobody's block is then as good as another's. */
+	if (clock - freed->clock <= HEAP_SKEW &&
+	    (freed->key & owner_bits(UINT32_MAX)) != owner_bits(owner))
+		owner = 0;
 	set_freed(freed, address, clock, owner, FREED_DOUBLE);
 	return HEAP_DOUBLE;
 }

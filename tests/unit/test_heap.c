@@ -202,6 +202,14 @@ START_TEST(heap_bears_clocks_that_are_early)
 	/* Used again at once: that block is another. */
 	heap_alloc(&g_heap, 7500, A, 100, site);
 	ck_assert_uint_eq(t->now.inuse_bytes, 100);
+	/* Early even by the free of the block before: of thread 1, which then
+	 * gets it again, and hands it to thread 2. */
+	heap_free(&g_heap, 7600, A, 2, false);
+	heap_free(&g_heap, 7610, A, 1, false);
+	heap_alloc(&g_heap, 7640, A, 100, site);
+	ck_assert_uint_eq(t->now.inuse_bytes, 0);
+	ck_assert_uint_eq(t->double_frees, 0);
+	heap_alloc(&g_heap, 8001, A, 100, site);
 	/* Of one's own thread clocks are right. */
 	heap_free(&g_heap, 8002, A, 1, false);
 	ck_assert_int_eq(heap_free(&g_heap, 8003, A, 1, false), HEAP_DOUBLE);
