@@ -44,7 +44,7 @@ struct sample {
 	uint64_t address, size, clock; /* ALLOC, FREE: of the block */
 	uint64_t reg[RECORD_REGS];
 	uint32_t stack_bytes;
-	uint8_t stack[]; /* what lay at reg[RECORD_REG_SP] and up */
+	_Alignas(8) uint8_t stack[]; /* what lay at the stack pointer and up */
 };
 
 /* One for the collector: starts the thread. 0 or -errno. */
