@@ -44,6 +44,7 @@
 #include "collector/arena.h"
 #include "collector/async_slices.h"
 #include "collector/clock_sync.h"
+#include "collector/collect_options.h"
 #include "collector/collector.h"
 #include "collector/cpu_samples.h"
 #include "collector/drain.h"
@@ -158,6 +159,10 @@ static bool gave_up(const struct process *process)
 /* --cpu=HZ,signal: threads that could not have a timer. */
 static void note_unsampled(const struct process *process)
 {
+	const struct collect_options *options = process->collector->options;
+
+	if (!options->cpu_hz || options->cpu_engine != CPU_SIGNAL)
+		return;
 	/* relaxed: a count, and the program's word */
 	if (atom_load_rlx(&process->arena->page->unsampled_threads))
 		recording_note(process->arena->recording,
