@@ -149,7 +149,7 @@ for seed in 1 2 3; do
 	expect_status 0
 	sort -s -n -k1,1 out >logged
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace |
-		awk '$1 != "I" && !/perfrec: / {
+		awk '$1 ~ /[BE]/ && !/perfrec: / {
 			split($3, tid, "/"); print tid[2] + 0, $1, $6 }' |
 		sort -s -n -k1,1 >recorded
 	diff logged recorded >differ ||
