@@ -67,3 +67,17 @@ expect_eq "what args did wrong" \
 expect_eq "calls of request" "$(json data-args/summary.json '
 	.functions[] | select(.name == "request") | "\(.module) \(.calls)"')" \
 	"annotation 3"
+
+# A long name is in the trace once, and Perfetto's own field numbers say what
+# the text says.
+expect_eq "the long name" \
+	"$(grep -c "want to repeat" data-perfetto/trace.pftrace)" 1
+if command -v protoc >/dev/null; then
+	protoc --decode=perfetto.protos.Trace -I "$TOP/proto" \
+		"$TOP/proto/perfetto_trace.proto" <data-perfetto/trace.pftrace \
+		>decoded || fail "protoc cannot decode the trace"
+	expect_eq "flows" "$(grep -c 'flow_ids: 1055895987$' decoded)" 3
+	expect_eq "values" "$(sed -n 's/^ *counter_value: //p' decoded |
+		grep -E -c '^(34567|67890|12345)$')" 4
+	expect_eq "orders" "$(grep -c 'child_ordering: ' decoded)" 3
+fi
