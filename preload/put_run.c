@@ -169,6 +169,9 @@ static void count_unslotted(enum put_class class)
 	/* relaxed, all: a count */
 	if (class == PUT_BEGIN)
 		atom_add_rlx(&page->unslotted_spans, 1);
+	/* A vfork child has its parent's memory, but is not to be recorded. */
+	if (t_thread.in_vfork)
+		return;
 	if (class == PUT_ALLOC || class == PUT_REALLOC)
 		atom_add_rlx(&page->unslotted_allocs, 1);
 	if (class == PUT_FREE || class == PUT_REALLOC)
