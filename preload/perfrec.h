@@ -750,10 +750,12 @@ PERFREC_INLINE_ void perfrec_count_at_(struct perfrec_counter *counter,
 }
 
 /* The number of a track, for where a track is asked for by number; of the
- * process' own when nothing is recorded. */
+ * process' own when nothing is recorded, and of NULL. */
 PERFREC_INLINE_ uint64_t perfrec_track_number(struct perfrec_track *track)
 {
-	return perfrec_on_(&track->site) ? perfrec_shim_()->track(track) : 0;
+	return track && perfrec_on_(&track->site)
+		       ? perfrec_shim_()->track(track)
+		       : 0;
 }
 
 PERFREC_INLINE_ uint64_t perfrec_track_same_(uint64_t number)
