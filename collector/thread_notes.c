@@ -192,11 +192,12 @@ static bool event_time(const struct event *event, uint64_t *out)
 {
 	struct thread_notes *notes = event->notes;
 	uint64_t first = recording_of(notes->thread)->start_ns;
-	uint64_t last = clock_boottime_ns(), ns = notes->note.at_ns;
+	uint64_t ns = notes->note.at_ns, last;
 
 	*out = event->ns;
 	if (!notes->note.has_at)
 		return false;
+	last = clock_boottime_ns();
 	/* A negative one is before everything. */
 	*out = (int64_t)ns < 0 || ns < first ? first : MIN(ns, last);
 	notes->moved_times += *out != ns;
