@@ -250,7 +250,7 @@ static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 			/* relaxed: a count */
 			atom_add_rlx(&t_thread.slot->paused_allocs, 1);
 		put_limits_close();
-		if (class == PUT_REALLOC)
+		if (class == PUT_REALLOC && run)
 			put_free(run->cells[1].word);
 		return PUT_COUNTED;
 	}

@@ -6,12 +6,18 @@
 #ifndef PERFREC_TESTS_SHIM_ALLOC_READ_H
 #define PERFREC_TESTS_SHIM_ALLOC_READ_H
 
-#include <check.h>
+#include <err.h>
 #include <stdbool.h>
 
 #include "shared/record_ext.h"
 #include "tests/shim/alloc_log.h"
 #include "tests/shim/mini_collector.h"
+
+static inline void must(bool holds)
+{
+	if (!holds)
+		errx(1, "the ring is not as a ring can be");
+}
 
 struct reader {
 	const struct slot_shm *slot;
@@ -57,15 +63,15 @@ static inline bool decode_alloc(const struct record *cells,
 		event->op = LOG_FREE;
 		return true;
 	case EXT_REALLOC:
-		ck_assert_uint_le(cells[1].clock, cells[0].clock);
+		must(cells[1].clock <= cells[0].clock);
 		event->op = LOG_REALLOC;
 		event->old = cells[1].word;
 		event->address = cells[2].word;
 		event->size = cells[2].clock;
 		return true;
 	default:
-		ck_assert(record_ext(word) == EXT_PAD ||
-			  record_ext(word) == EXT_ALLOC_LOSS);
+		must(record_ext(word) == EXT_PAD ||
+		     record_ext(word) == EXT_ALLOC_LOSS);
 		return false;
 	}
 }
@@ -73,7 +79,7 @@ static inline bool decode_alloc(const struct record *cells,
 /* The next allocation, or false. */
 static inline bool read_event(struct reader *reader, struct log_event *event)
 {
-	ck_assert_uint_le(reader->slot->head, reader->mask);
+	must(reader->slot->head <= reader->mask);
 	while (reader->next < reader->slot->head) {
 		const struct record *cells = &reader->ring[reader->next];
 		uint64_t word = cells->word;
@@ -81,8 +87,8 @@ static inline bool read_event(struct reader *reader, struct log_event *event)
 		reader->next += record_kind(word) == RECORD_EXT
 					? 1 + record_ext_cells(word)
 					: 1;
-		ck_assert_uint_le(reader->next, reader->slot->head);
-		ck_assert_uint_ge(cells->clock, reader->last_clock);
+		must(reader->next <= reader->slot->head);
+		must(cells->clock >= reader->last_clock);
 		reader->last_clock = cells->clock;
 		if (decode_alloc(cells, event))
 			return true;

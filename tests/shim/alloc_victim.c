@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "shared/atomic.h"
 #include "tests/shim/alloc_log.h"
 
 #define THREADS 16
@@ -147,8 +148,7 @@ static void *pass_on(void *index)
 		size_t size = 1 + (size_t)(i * 37 + self) % 500;
 		void *block = logged(log, g_malloc(size), size);
 
-		block = __atomic_exchange_n(&g_handed[(i + self * 7) % HANDED],
-					    block, __ATOMIC_SEQ_CST);
+		block = atom_xchg_sc(&g_handed[(i + self * 7) % HANDED], block);
 		if (block)
 			logged_free(log, block);
 	}

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "shared/atomic.h"
+
 #define ARENA_BYTES (256UL << 20)
 
 static char g_arena[ARENA_BYTES] __attribute__((aligned(4096)));
@@ -22,8 +24,7 @@ static void *take(size_t alignment, size_t size)
 {
 	/* Before each block its size; none without a byte of its own. */
 	size_t whole = size + 16 + alignment + 16;
-	size_t at = __atomic_fetch_add(&g_used, (whole + 15) & ~15UL,
-				       __ATOMIC_SEQ_CST);
+	size_t at = atom_add_sc(&g_used, (whole + 15) & ~15UL);
 	uintptr_t block = (uintptr_t)g_arena + at + 16;
 
 	if (at + whole > ARENA_BYTES)

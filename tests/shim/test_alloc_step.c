@@ -27,10 +27,10 @@ struct run {
 
 /* With rseq a stepped sequence is tried eight times before C does it. */
 static const struct run g_runs[] = {
-	{ "record", "on", "0", "11" }, { "jump", "on", "0", "11" },
-	{ "fork", "on", "0", "11" },   { "record", "off", "0", "1" },
-	{ "jump", "off", "0", "1" },   { "fork", "off", "0", "3" },
-	{ "record", "on", "37", "13" },
+	{ "record", "on", "0", "31" },	{ "jump", "on", "0", "31" },
+	{ "fork", "on", "0", "31" },	{ "record", "off", "0", "3" },
+	{ "jump", "off", "0", "3" },	{ "fork", "off", "0", "7" },
+	{ "record", "on", "37", "41" },
 };
 
 static struct mini_collector g_mini;
