@@ -72,7 +72,8 @@ check-tsan:
 	$(Q)$(TSAN_ENV) setarch -R $(MAKE) --no-print-directory O=$(O)/tsan \
 		SAN=thread check-unit check-stress record-demo
 # Threads, losses and the ways to write, by a collector with a sanitizer.
-record-demo: all $(O)/tests/progs/demo
+record-demo: all $(O)/tests/progs/demo $(O)/tests/progs/alloc_torture \
+		$(O)/tests/tools/trace_check
 	$(Q)O=$(O) sh tests/stress/record-demo.sh
 
 # --- arm64, as far as a machine without it can tell ----------------------------

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# record-demo.sh - the demo, recorded in each way there is to record, by a
-# perfrec and a collector that are built with a sanitizer: it must have nothing
-# to say, the traces must pass the checker, and the demo must not notice. O is
-# the build directory.
+# record-demo.sh - the demo, recorded in each way there is to record, and sixteen
+# threads that free each other's blocks ($ALLOC_PAIRS of them), by a perfrec and
+# a collector that are built with a sanitizer: it must have nothing to say, the
+# traces must pass the checker, and the programs must not notice. O is the build
+# directory.
 set -u
 O=$(cd "${O:-build}" && pwd)
 work=$(mktemp -d) || exit 1
@@ -15,15 +16,17 @@ cd "$work" || exit 1
 for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
 	eval "export $options=\"\${$options:-}:log_path=$work/report\""
 done
-"$O/tests/progs/demo" >expected || exit 1
+program=$O/tests/progs/demo
+$program >expected || exit 1
 
 # record NAME OPTION...
 record()
 {
 	name=$1
 	shift
-	timeout -k 5 200 "$O/perfrec" record -q -o "$name" "$@" -- \
-		"$O/tests/progs/demo" >"$name.out" 2>"$name.err" || {
+	# shellcheck disable=SC2086 # a program and its arguments
+	timeout -k 5 900 "$O/perfrec" record -q -o "$name" "$@" -- \
+		$program >"$name.out" 2>"$name.err" || {
 		echo "$name: exit status $?"
 		cat "$name.err"
 		exit 1
@@ -48,3 +51,12 @@ record small-block --ring-size 64K --workers 2
 record small-drop --on-full drop --ring-size 64K
 record depth --depth 3 --exclude 'hash*'
 "$O/perfrec" report block >/dev/null || exit 1
+
+program="$O/tests/progs/alloc_torture 16 ${ALLOC_PAIRS:-100000}"
+$program >expected || exit 1
+record memory --alloc=exact --snapshot-interval 100ms
+record memory-sampled --alloc=sampled:16K
+record memory-drop --alloc=exact --on-full drop --ring-size 64K
+for view in cpu heap span; do
+	"$O/perfrec" report --view $view memory >/dev/null || exit 1
+done
