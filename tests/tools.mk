@@ -59,3 +59,4 @@ check-real: all $(E2E_TOOLS)
 	$(Q)sh tests/real/record-real.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/rebuild.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/annotate.sh $(O) $(REAL_DIR)
+	$(Q)sh tests/real/heap-real.sh $(O) || [ $$? -eq 77 ]

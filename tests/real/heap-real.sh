@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# heap-real.sh BUILD - the memory of real programs at full size: what
+# tests/e2e/520 and 521 do, with ten million pairs of sixteen threads, and what
+# Go's pprof makes of the files, two snapshots of a run among them. Exits with
+# 77 where there is no Go.
+set -eu
+build=$(cd "$1" && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
+command -v go >/dev/null || {
+	echo 'golang-go is not installed'
+	exit 77
+}
+O=$build ALLOC_PAIRS=${ALLOC_PAIRS:-10000000} sh "$top/scripts/run-e2e.sh" \
+	"$top/tests/e2e/520-heap-real.sh" "$top/tests/e2e/521-heap-allocators.sh"
+
+work=$(mktemp -d "$build/heap-real.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail()
+{
+	echo "heap-real: $*" >&2
+	exit 1
+}
+
+# Keeps half of what it allocates, for three snapshots' time.
+cat >grows.c <<'SOURCE'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static void *keep(void) { return malloc(1000); }
+__attribute__((noinline)) static void churn(void) { free(malloc(3000)); }
+int main(void)
+{
+	for (int i = 0; i < 300; i++) {
+		void *volatile block = keep();
+
+		(void)block;
+		churn();
+		usleep(10000);
+	}
+	return 0;
+}
+SOURCE
+gcc -O1 -g -fno-builtin -finstrument-functions -o grows grows.c
+"$build/perfrec" record -q --alloc=exact --cpu=off --snapshot-interval 500ms \
+	-o data ./grows
+heap=data/heap.pb.gz
+
+# told REGEX ARGUMENT...: pprof, given these, prints such a line.
+told()
+{
+	regex=$1
+	shift
+	go tool pprof "$@" >pprof.out 2>pprof.err ||
+		fail "pprof $*: $(cat pprof.err)"
+	grep -Eq -- "$regex" pprof.out && return
+	cat pprof.out
+	fail "pprof $*: nothing matches '$regex'"
+}
+told '^ *300000B .* keep$' -top -unit=b -inuse_space $heap
+told '^ *300 .* churn$' -top -alloc_objects $heap
+told '^ *900000B .* churn$' -top -unit=b -alloc_space $heap
+told ' main$' -peek 'keep|churn' $heap
+told '<svg ' -svg $heap
+set -- data/heap.*T*.pb.gz
+[ $# -ge 2 ] && [ -e "$1" ] || fail "no two snapshots: $(ls data)"
+told '^Type: inuse_space' -top -unit=b -base "$1" "$2"
+# What came between the first snapshot and the end is less than all.
+told '^ *[12][0-9]{5}B .* keep$' -top -unit=b -base "$1" $heap
+echo 'ok     heap-real'
