@@ -72,6 +72,15 @@ static bool must_stay(const struct sample *sample)
 	return sample->kind == SAMPLE_ALLOC || sample->kind == SAMPLE_FREE;
 }
 
+/* Under lock. */
+static void add_lost(struct samples_lost *lost, uint64_t count,
+		     uint64_t weight_ns)
+{
+	lost->samples++;
+	lost->count += count;
+	lost->weight_ns += weight_ns;
+}
+
 bool sampler_post(struct sampler *sampler, struct sample *sample,
 		  struct samples_lost *lost)
 {
@@ -84,17 +93,22 @@ bool sampler_post(struct sampler *sampler, struct sample *sample,
 		max = QUEUE_BYTES_HARD;
 	}
 	fits = sampler->bytes + bytes_of(sample) <= max;
-	if (fits) {
+	if (fits)
 		append(sampler, sample);
-	} else {
-		lost->samples++;
-		lost->count += sample->count;
-		lost->weight_ns += sample->weight_ns;
-	}
+	else
+		add_lost(lost, sample->count, sample->weight_ns);
 	pthread_mutex_unlock(&sampler->lock);
 	if (!fits)
 		free(sample);
 	return fits;
+}
+
+void sampler_lose(struct sampler *sampler, uint64_t count, uint64_t weight_ns,
+		  struct samples_lost *lost)
+{
+	pthread_mutex_lock(&sampler->lock);
+	add_lost(lost, count, weight_ns);
+	pthread_mutex_unlock(&sampler->lock);
 }
 
 void sampler_post_end(struct sampler *sampler, struct sample *end)

@@ -34,6 +34,9 @@ struct sampler_tools *sampler_tools(struct sampler *sampler);
  * under the sampler's lock. */
 bool sampler_post(struct sampler *sampler, struct sample *sample,
 		  struct samples_lost *lost);
+/* Count one in *@lost, under the same lock. */
+void sampler_lose(struct sampler *sampler, uint64_t count, uint64_t weight_ns,
+		  struct samples_lost *lost);
 /* Post the end of a struct samples, whatever waits. Not freed. */
 void sampler_post_end(struct sampler *sampler, struct sample *end);
 

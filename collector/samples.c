@@ -123,6 +123,11 @@ bool samples_post(struct samples *samples, struct sample *sample)
 	return fits;
 }
 
+void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
+{
+	sampler_lose(samples->sampler, count, weight_ns, &samples->lost);
+}
+
 struct stacks *samples_stacks(struct samples *samples)
 {
 	return samples->stacks;

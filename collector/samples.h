@@ -73,6 +73,10 @@ struct sample *sample_new(uint32_t stack_bytes);
  */
 bool samples_post(struct samples *samples, struct sample *sample);
 
+/* One that stands for @count and @weight_ns of CPU time could not even be made:
+ * it is counted without a stack. Any thread. */
+void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns);
+
 /*
  * Where SAMPLE_ALLOC and SAMPLE_FREE go, in the order they were posted: on the
  * sampler's thread, with the number of the stack of an allocation

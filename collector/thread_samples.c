@@ -10,6 +10,7 @@
 #include "collector/collect_options.h"
 #include "collector/collector.h"
 #include "collector/process.h"
+#include "collector/process_heap.h"
 #include "collector/replay.h"
 #include "collector/samples.h"
 #include "collector/thread.h"
@@ -47,21 +48,52 @@ static void describe(struct thread *thread, struct replay *replay,
 	sample->generation = thread->replay.cct.generation;
 }
 
-static void post_cpu(struct thread *thread, struct sample *sample,
-		     uint64_t weight)
+/* What a CPU sample stands for: how many of them, and ns. */
+static uint64_t count_of(const struct record_sample *said)
+{
+	return MIN(MAX(said->weight, 1u), WEIGHT_MAX);
+}
+
+static uint64_t weight_of(const struct thread *thread,
+			  const struct record_sample *said)
 {
 	uint32_t hz = thread->process->collector->options->cpu_hz;
 
-	sample->kind = SAMPLE_CPU;
-	sample->count = MIN(MAX(weight, 1u), WEIGHT_MAX);
-	sample->weight_ns = sample->count * SECOND_NS / MAX(hz, 1u);
-	samples_post(thread->process->samples, sample);
+	return count_of(said) * SECOND_NS / MAX(hz, 1u);
+}
+
+/* There is no memory for it. */
+static void lose(struct thread *thread, const struct record_sample *said,
+		 enum record_ext ext)
+{
+	if (ext == EXT_CPU_SAMPLE)
+		samples_lose(thread->process->samples, count_of(said),
+			     weight_of(thread, said));
+	else if (thread->heap.heap)
+		process_heap_dropped(thread->heap.heap, 1, 0);
+}
+
+static void post(struct thread *thread, const struct record_sample *said,
+		 enum record_ext ext, struct sample *sample)
+{
+	if (ext == EXT_CPU_SAMPLE) {
+		sample->kind = SAMPLE_CPU;
+		sample->count = count_of(said);
+		sample->weight_ns = weight_of(thread, said);
+		samples_post(thread->process->samples, sample);
+		return;
+	}
+	sample->kind = SAMPLE_ALLOC;
+	if (thread_heap_sample(thread, sample) < 0) {
+		free(sample);
+		lose(thread, said, ext);
+	}
 }
 
 int thread_sample(struct thread *thread, struct replay *replay,
 		  const struct record *cells, size_t count)
 {
-	struct samples *samples = thread->process->samples;
+	enum record_ext ext = record_ext(cells[0].word);
 	struct record_sample said;
 	struct sample *sample;
 
@@ -70,19 +102,14 @@ int thread_sample(struct thread *thread, struct replay *replay,
 	memcpy(&said, cells + 1, sizeof(said));
 	if (said.stack_bytes > (count - 1) * sizeof(*cells) - sizeof(said))
 		return -EBADMSG;
-	if (!samples)
+	if (!thread->process->samples)
 		return 0; /* nobody wants any */
 	sample = copy_sample(&said, cells);
-	if (!sample)
-		return 0; /* which samples are missing is said by nobody: we
-			   * have no memory to say it */
-	describe(thread, replay, cells[0].clock, sample);
-	if (record_ext(cells[0].word) == EXT_CPU_SAMPLE) {
-		post_cpu(thread, sample, said.weight);
+	if (!sample) {
+		lose(thread, &said, ext);
 		return 0;
 	}
-	sample->kind = SAMPLE_ALLOC;
-	if (thread_heap_sample(thread, sample) < 0)
-		free(sample);
+	describe(thread, replay, cells[0].clock, sample);
+	post(thread, &said, ext, sample);
 	return 0;
 }

@@ -42,6 +42,7 @@
 /* Of libunwind, for one stack: a description takes about a hundred. */
 #define ACCESSES_MAX 200000
 #define WINDOW_WORDS (UNWIND_WINDOW / 8)
+#define CODES 512u
 
 /* Declared nowhere, but exported for those who implement accessors; its
  * counterpart is in libunwind's own ptrace library. */
@@ -50,8 +51,16 @@ int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
 			      unw_dyn_info_t *info, unw_proc_info_t *out,
 			      int need_unwind_info, void *context);
 
+/* Of an instruction that was looked up. */
+struct known_code {
+	uint64_t ip; /* 0: none */
+	uint64_t low, high, bias; /* as of its unwind_module */
+	struct unwind_fde fde;
+};
+
 struct unwind {
 	struct unwind_space space;
+	struct known_code code[CODES]; /* by hash: the last one of each */
 	uint64_t edition, files_edition;
 	unw_addr_space_t as;
 
@@ -169,37 +178,43 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *out,
 /* --- frame descriptions -----------------------------------------------------
  */
 
-static const struct unwind_module *find_fde(struct unwind *unwind, uint64_t ip,
-					    struct unwind_fde *out)
+/* What is known of the code at @ip; NULL: it is in no module. */
+static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 {
-	const struct unwind_module *module =
-		unwind_space_find(&unwind->space, ip);
+	struct known_code *code =
+		&unwind->code[(ip ^ ip / CODES ^ ip / CODES / CODES) % CODES];
+	const struct unwind_module *module;
 
-	*out = (struct unwind_fde){ .verdict = CFI_BAD };
-	if (!module)
+	if (code->ip == ip && ip)
+		return code;
+	module = unwind_space_find(&unwind->space, ip);
+	if (!module) {
 		unwind->out->repeatable = false;
-	else if (module->file && ip >= module->low && ip < module->high)
-		unwind_file_fde(module->file, ip - module->bias, out);
-	return module;
+		return NULL;
+	}
+	*code = (struct known_code){ .ip = ip,
+				     .low = module->low,
+				     .high = module->high,
+				     .bias = module->bias };
+	if (module->file && ip >= module->low && ip < module->high)
+		unwind_file_fde(module->file, ip - module->bias, &code->fde);
+	return code;
 }
 
-/* Shows libunwind a table of one entry: that of the function that find_fde()
- * has found. */
+/* Shows libunwind a table of one entry: that of the function of @ip. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip,
 			  unw_proc_info_t *out, int need_unwind_info,
 			  void *context)
 {
 	unw_dyn_info_t info = { .format = UNW_INFO_FORMAT_REMOTE_TABLE };
-	const struct unwind_module *module;
-	struct unwind_fde fde;
+	const struct known_code *code = find_code(context, ip);
 
-	module = find_fde(context, ip, &fde);
-	if (fde.verdict == CFI_BAD)
+	if (!code || code->fde.verdict == CFI_BAD)
 		return -UNW_ENOINFO;
-	info.start_ip = module->low;
-	info.end_ip = module->high;
-	info.u.rti.segbase = fde.base + module->bias;
-	info.u.rti.table_data = fde.table + module->bias;
+	info.start_ip = code->low;
+	info.end_ip = code->high;
+	info.u.rti.segbase = code->fde.base + code->bias;
+	info.u.rti.table_data = code->fde.table + code->bias;
 	info.u.rti.table_len = 1;
 	return dwarf_search_unwind_table(as, ip, &info, out, need_unwind_info,
 					 context);
@@ -294,6 +309,7 @@ uint64_t unwind_edition(struct unwind *unwind, uint32_t generation)
 	    generation == unwind->space.generation)
 		return unwind->edition;
 	unwind->files_edition = files_edition;
+	memset(unwind->code, 0, sizeof(unwind->code));
 	unwind_space_reset(&unwind->space, generation);
 	return ++unwind->edition;
 }
@@ -409,15 +425,16 @@ static enum step step_guessed(struct unwind *unwind)
 static enum step step(struct unwind *unwind)
 {
 	uint64_t ip = unwind->ip - (unwind->kind == FRAME_RETURN);
-	struct unwind_fde fde;
+	const struct known_code *code = find_code(unwind, ip);
+	bool is_signal;
 
-	find_fde(unwind, ip, &fde);
-	if (fde.verdict == CFI_BAD)
+	if (!code || code->fde.verdict == CFI_BAD)
 		return step_guessed(unwind);
+	is_signal = code->fde.verdict == CFI_SIGNAL;
 	/* What a handler returns to was never called: it is where it is. */
-	if (fde.verdict == CFI_SIGNAL)
+	if (is_signal)
 		unwind->out->frame[unwind->out->count - 1].kind = FRAME_PC;
-	return step_described(unwind, fde.verdict == CFI_SIGNAL);
+	return step_described(unwind, is_signal);
 }
 
 static void add_frame(struct unwind *unwind)
