@@ -390,7 +390,10 @@ static int print_leaks(const struct table *table, FILE *out)
 	if (shown == LEAKS_SHOWN && shown < stacks.count)
 		fputs("\n  (more: --stacks)\n", out);
 	if (!shown)
-		fputs("\n  Everything was freed at the end.\n", out);
+		fprintf(out, "\n  %s at the end.\n",
+			table->pprof->period > 1
+				? "No block that was sampled was in use"
+				: "Everything was freed");
 	pprof_rows_free(&stacks);
 	return 0;
 }
