@@ -374,7 +374,7 @@ void cpu_timer_switch(const ucontext_t *context)
 	const struct timespec at_once = { 0, 0 };
 	const uint64_t mask = 1ULL << (SIGPROF - 1);
 	int32_t timer;
-	siginfo_t info;
+	siginfo_t info = { .si_code = 0 };
 
 	if (!t_cpu.timer || is_on_own_stack() ||
 	    (context && sigismember(&context->uc_sigmask, SIGPROF)))
