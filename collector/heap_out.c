@@ -14,6 +14,7 @@
 
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
+#include "collector/heap_dump.h"
 #include "collector/log.h"
 #include "collector/modules.h"
 #include "collector/order.h"
@@ -315,6 +316,7 @@ void heap_out_finish(struct process_heap *heap)
 	add_sums(heap, &recording->totals.heap);
 	pthread_mutex_unlock(&recording->lock);
 	add_functions(heap);
+	heap_dump_write(heap);
 	/* What finds no room is counted there. */
 	if (recording->heap_profile)
 		(void)heap_out_add(heap, HEAP_NOW, recording->heap_profile);

@@ -391,7 +391,6 @@ static void merge(struct order *order, uint64_t limit)
 		order->consume(order->context, item, count);
 		stream->read += count;
 		done += count;
-		item += count;
 		if (!next_chunk(order, stream)) {
 			drop_first(order);
 		} else {

@@ -48,6 +48,8 @@ uint32_t cct_stack(const struct cct *cct, struct cct_node *node,
 	struct cct_node *few[PATH_NODES], **path = few, *up;
 	size_t count = 0, i;
 
+	if (node->stack)
+		return node->stack;
 	for (up = node; up && !up->stack; up = up->parent)
 		count++;
 	if (count > PATH_NODES)

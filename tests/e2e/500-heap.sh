@@ -164,7 +164,9 @@ protoc --decode=perfetto.protos.Trace -I "$TOP/proto" \
 	"$TOP/proto/perfetto_trace.proto" <data/trace.pftrace >trace ||
 	fail "protoc cannot decode the trace"
 expect_match trace '"heap: bytes in use"' '"heap: blocks"' \
-	'"heap: allocated"' 'counter_value: '
+	'"heap: allocated"' 'counter_value: ' 'self_allocated: 10000000' \
+	'heap_name: "malloc"'
+"$O/tests/tools/trace_check" data/trace.pftrace || fail "a rule is broken"
 
 # --- a block that is freed twice, by a program that goes on -------------------
 cat >twice.c <<'SOURCE'
