@@ -60,6 +60,7 @@ help:
 	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
+	@echo 'make check-torture  each system call of the shim fails in turn'
 	@echo 'make check-arm64  the shim and the rings for arm64, in an emulator'
 	@echo 'make check-loop   unit, shim and stress tests until one fails'
 	@echo 'make check-unit, check-shim, check-e2e, check-stress   parts of the tests'
@@ -80,7 +81,7 @@ check:
 	$(Q)$(MAKE) --no-print-directory check-all
 
 .PHONY: check-all check-unit check-e2e
-check-all: check-unit check-shim check-fuzz check-e2e
+check-all: check-unit check-shim check-fuzz check-e2e check-torture
 check-unit: all $(UNIT) $(TOOLS)
 	$(Q)O=$(O) sh scripts/run-suites.sh $(UNIT)
 check-e2e: all
