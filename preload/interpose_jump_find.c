@@ -203,13 +203,23 @@ static void find_anywhere(const struct jump_wanted *wanted,
 	dl_iterate_phdr(look_at, &search);
 }
 
+/* By the list that debuggers read, not by dl_iterate_phdr(): that may be a
+ * sanitizer's, which allocates before it is ready to be called. */
 void *interpose_find_next(const char *name)
 {
-	const struct jump_wanted wanted = { NULL, { name, NULL } };
-	void *functions[JUMP_FIND_MAX] = { NULL };
+	const struct link_map *map = _r_debug.r_map;
+	void *function = NULL;
 
-	find_anywhere(&wanted, functions);
-	return functions[0];
+	for (; map && !function; map = map->l_next) {
+		struct dynamic dynamic;
+
+		if (map->l_ld == _DYNAMIC)
+			continue;
+		dynamic = read_dynamic(map->l_ld, map->l_addr);
+		if (dynamic.symbols)
+			function = find_definition(&dynamic, name);
+	}
+	return function;
 }
 
 /* The library to which @module has bound the function beside. */

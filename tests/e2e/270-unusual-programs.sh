@@ -54,6 +54,33 @@ else
 	echo 'no AddressSanitizer here'
 fi
 
+# ThreadSanitizer's allocates before it is ready for calls of others.
+if gcc -fsanitize=thread -o probe probe.c 2>/dev/null && ./probe; then
+	build tsan -fsanitize=thread -pthread <<-'SOURCE'
+	#include <stdio.h>
+	#include <stdlib.h>
+	__attribute__((noinline)) static void leaf(void)
+	{
+		free(malloc(100));
+	}
+	int main(void)
+	{
+		for (int i = 0; i < 1000; i++)
+			leaf();
+		puts("done");
+		return 3;
+	}
+	SOURCE
+	run "$PERFREC" record -q --cpu=off -o data ./tsan
+	expect_status 3
+	expect_eq 'output of a TSan program' "$(cat out)" 'done'
+	expect_eq 'spans of a TSan program' \
+		"$(json data/summary.json .totals.spans)" 1001
+	check
+else
+	echo 'no ThreadSanitizer here'
+fi
+
 cat >throws.cc <<'SOURCE'
 #include <cstdio>
 #include <stdexcept>
