@@ -97,13 +97,13 @@ peers()
 	for mode in hot live hot2; do
 		case $mode in live) count=$blocks ;; *) count=$pairs ;; esac
 		if command -v heaptrack >/dev/null; then
-			with $mode heaptrack $count \
+			with "$mode" heaptrack "$count" \
 				heaptrack -o "$work/heaptrack"
 			rm -f "$work"/heaptrack*
 		fi
 		[ "$tcmalloc" ] || continue
-		with $mode tcmalloc $count env LD_PRELOAD="$tcmalloc"
-		with $mode tcmalloc-profile $slow env LD_PRELOAD="$tcmalloc" \
+		with "$mode" tcmalloc "$count" env LD_PRELOAD="$tcmalloc"
+		with "$mode" tcmalloc-profile $slow env LD_PRELOAD="$tcmalloc" \
 			HEAPPROFILE="$work/tcmalloc"
 		rm -f "$work"/tcmalloc*.heap
 	done
@@ -112,19 +112,19 @@ peers()
 tcmalloc=$(ldconfig -p | sed -n 's/.*libtcmalloc\.so\.[0-9]* .*=> //p' |
 	head -n 1)
 round=0
-while [ $round -lt $rounds ]; do
+while [ "$round" -lt "$rounds" ]; do
 	round=$((round + 1))
 	echo "bench: allocations, round $round of $rounds" >&2
 	for mode in hot burst live hot2; do
 		case $mode in live) count=$blocks ;; *) count=$pairs ;; esac
-		with $mode base $count env
-		with $mode wrapper $count \
+		with "$mode" base "$count" env
+		with "$mode" wrapper "$count" \
 			env LD_PRELOAD="$bin/liballoc_wrapper.so"
-		with $mode floor $count env LD_PRELOAD="$bin/liballoc_floor.so"
-		perfrec $mode exact $count --alloc=exact --on-full block
-		perfrec $mode exact-drop $count --alloc=exact --on-full drop
-		perfrec $mode sampled $count --alloc=sampled
-		perfrec $mode off $count --alloc=off
+		with "$mode" floor "$count" env LD_PRELOAD="$bin/liballoc_floor.so"
+		perfrec "$mode" exact "$count" --alloc=exact --on-full block
+		perfrec "$mode" exact-drop "$count" --alloc=exact --on-full drop
+		perfrec "$mode" sampled "$count" --alloc=sampled
+		perfrec "$mode" off "$count" --alloc=off
 	done
 	peers
 done

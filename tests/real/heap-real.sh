@@ -64,7 +64,9 @@ told '^ *900000B .* churn$' -top -unit=b -alloc_space $heap
 told ' main$' -peek 'keep|churn' $heap
 told '<svg ' -svg $heap
 set -- data/heap.*T*.pb.gz
-[ $# -ge 2 ] && [ -e "$1" ] || fail "no two snapshots: $(ls data)"
+if [ $# -lt 2 ]; then
+	fail "no two snapshots: $(ls data)"
+fi
 told '^Type: inuse_space' -top -unit=b -base "$1" "$2"
 # What came between the first snapshot and the end is less than all.
 told '^ *[12][0-9]{5}B .* keep$' -top -unit=b -base "$1" $heap

@@ -14,7 +14,8 @@ counted()
 			if (lost)
 				print "the counter lost", lost
 			else
-				printf "%d %d %d %d\n", a, b, a - f, b - g
+				printf "%.0f %.0f %.0f %.0f\n", a, b,
+					a - f, b - g
 		}'
 }
 
