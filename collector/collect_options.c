@@ -58,7 +58,7 @@ static const char g_help[] =
 	"                        500ms)\n"
 	"      --categories LIST which annotations (perfrec.h) to record:\n"
 	"                        globs and -globs, the last that matches\n"
-	"                        decides (default: all)\n"
+	"                        decides (default: all but debug and slow)\n"
 	"      --workers N       threads that drain rings, 1 to 8 (default:\n"
 	"                        one for two CPUs)\n"
 	"      --allow-uid USER  also serve this user; root only\n"
