@@ -28,7 +28,8 @@ void mini_collector_start(struct mini_collector *mini);
 /* From now on programs without hooks say hello as well. */
 void mini_collector_want_all(const struct mini_collector *mini);
 /* Waits for one hello and answers it with @settings (status, clock, on_full,
- * depth, alloc, alloc_period, stack_bytes). The arena's control is set to @control first. */
+ * depth, alloc, alloc_period, stack_bytes). The arena's control is set to
+ * @control first. */
 void mini_collector_accept(struct mini_collector *mini,
 			   struct wire_reply settings, uint32_t control);
 void mini_collector_stop(struct mini_collector *mini);

@@ -32,11 +32,7 @@ try()
 	# Not a program that cannot do without.
 	[ $plain = 0 ] || return 0
 	runs=$((runs + 1))
-	case $error in
-	1)	set -- -- "$O/tests/torture/deny" "$id" "$error" "$@" ;;
-	*)	set -- --cpu=99,signal -- \
-			"$O/tests/torture/deny" "$id" "$error" "$@" ;;
-	esac
+	set -- -- "$O/tests/torture/deny" "$id" "$error" "$@"
 	case $error in
 	12)	set -- --alloc=sampled:4096 "$@" ;;
 	*)	set -- --alloc=exact "$@" ;;
@@ -55,7 +51,7 @@ seq 20000 | sed 's/\(.*\)\(.\)/\2\1/' >numbers
 for call in memfd_create ftruncate fcntl socket connect getsockopt sendmsg \
 	recvmsg ppoll fstat mmap madvise munmap prlimit64 faccessat getuid \
 	geteuid futex futex_waitv process_vm_readv rt_sigprocmask prctl \
-	nanosleep close gettid timer_create timer_settime timer_delete; do
+	nanosleep close gettid; do
 	for error in 1 12 38; do # EPERM, ENOMEM, ENOSYS
 		try $call $error sort sort --parallel=2 -S 1M numbers
 	done
