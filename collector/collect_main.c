@@ -349,6 +349,8 @@ static int start_threads(struct daemon *daemon)
 	int err = jobs_new(&collector->jobs);
 
 	if (!err)
+		err = jobs_new(&collector->endings);
+	if (!err)
 		err = heap_ticks_new(collector, &daemon->ticks);
 	if (!err && wants_samples(collector->options))
 		err = sampler_new(&collector->sampler);
@@ -454,6 +456,7 @@ static int stop(struct daemon *daemon, int err)
 	heap_ticks_free(&daemon->ticks);
 	if (collector->sampler)
 		sampler_free(&collector->sampler);
+	jobs_free(&collector->endings);
 	if (collector->recording && !err)
 		err = recording_finish(collector->recording);
 	if (collector->recording)

@@ -34,6 +34,7 @@ struct collector {
 	struct symbol_cache *symbols;
 	struct liveness *liveness;
 	struct jobs *jobs;
+	struct jobs *endings; /* of recordings: see recording_put() */
 	struct drain *drain;
 	struct sampler *sampler; /* NULL: no stacks are unwound */
 	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */

@@ -208,6 +208,7 @@ int recording_new(const struct collector *collector, const char *path,
 	*recording = (struct recording){
 		.refs = 1,
 		.options = collector->options,
+		.endings = collector->endings,
 		.dir_fd = -1,
 		.path = strdup(path),
 		.budget = { BUDGET_BYTES },
@@ -262,6 +263,18 @@ bool recording_get_if(struct recording *recording)
 	return true;
 }
 
+static void end(struct job *job)
+{
+	/* The first member. */
+	struct recording *recording = (struct recording *)job;
+
+	if (recording->trace)
+		recording_finish(recording);
+	if (recording->ended)
+		recording->ended(recording);
+	recording_free(recording);
+}
+
 void recording_put(struct recording **recording)
 {
 	struct recording *old = *recording;
@@ -270,11 +283,11 @@ void recording_put(struct recording **recording)
 	/* order: sc, REFS: all uses of it come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	if (old->trace)
-		recording_finish(old);
-	if (old->ended)
-		old->ended(old);
-	recording_free(old);
+	old->end_job.run = end;
+	if (old->trace && old->endings)
+		jobs_post(old->endings, &old->end_job);
+	else
+		end(&old->end_job);
 }
 
 /* All marks in one packet: readers take the last count they find for that of

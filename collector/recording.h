@@ -13,6 +13,7 @@
 
 #include "collector/cct.h"
 #include "collector/function_table.h"
+#include "collector/jobs.h"
 
 struct collect_options;
 struct collector;
@@ -112,6 +113,8 @@ struct command_end {
 };
 
 struct recording {
+	struct job end_job; /* the first */
+	struct jobs *endings; /* where it goes; NULL: run at once */
 	uint32_t refs;
 	const struct collect_options *options;
 	int dir_fd;
@@ -169,7 +172,9 @@ struct recording *recording_get(struct recording *recording);
 /* The same for one that may have none any more: false then. It must be known to
  * be there still. */
 bool recording_get_if(struct recording *recording);
-/* The last reference ends the recording as recording_finish() does. */
+/* The last reference ends the recording as recording_finish() does, on the
+ * thread of collector->endings: its profiles may have to wait for debug
+ * information for long, which is no other recording's business. Any thread. */
 void recording_put(struct recording **recording);
 
 /*
