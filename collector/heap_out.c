@@ -14,7 +14,7 @@
 
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
-#include "collector/heap_dump.h"
+#include "collector/out_heap.h"
 #include "collector/log.h"
 #include "collector/modules.h"
 #include "collector/order.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_dump - two ProfilePacket dumps on a sequence with the process' stacks.
+ * out_heap - two ProfilePacket dumps on a sequence with the process' stacks.
  * Their values are cumulative: what was allocated and freed up to then, so none
  * may be lower in the second than in the first. The importer takes their times
  * for CLOCK_MONOTONIC_COARSE, whatever the packet's clock is; of which the
  * trace has a snapshot in its preamble. Packets are numbered without a gap, and
  * all but the last of a dump say that it is continued.
  */
-#include "collector/heap_dump.h"
+#include "collector/out_heap.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_dump - a process' heap in the trace, by stack, as Perfetto's heap view
+ * out_heap - a process' heap in the trace, by stack, as Perfetto's heap view
  * has it: at its peak and at its end.
  */
-#ifndef PERFREC_COLLECTOR_HEAP_DUMP_H
-#define PERFREC_COLLECTOR_HEAP_DUMP_H
+#ifndef PERFREC_COLLECTOR_OUT_HEAP_H
+#define PERFREC_COLLECTOR_OUT_HEAP_H
 
 struct process_heap;
 
