@@ -318,9 +318,8 @@ static int start_parts(struct daemon *daemon)
 
 	collector->options = &daemon->options;
 	if (daemon->options.categories)
-		snprintf(collector->categories,
-			 sizeof(collector->categories), "%s",
-			 daemon->options.categories);
+		snprintf(collector->categories, sizeof(collector->categories),
+			 "%s", daemon->options.categories);
 	collector->ticks = clock_ticks_usable();
 	collector->span_ns = calibrate_span_ns(collector->ticks);
 	pthread_mutex_init(&collector->lock, NULL);

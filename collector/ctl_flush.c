@@ -52,8 +52,8 @@ static void flush_item(struct collector *collector, struct flushed *item)
 	    snapshot_write(&item->snapshot, item->profile) < 0)
 		item->profile[0] = '\0';
 	snapshot_make_name("heap", item->heap);
-	if (heap_out_snapshot(item->recording, collector->symbols,
-			      item->heap) < 0)
+	if (heap_out_snapshot(item->recording, collector->symbols, item->heap) <
+	    0)
 		item->heap[0] = '\0';
 	recording_put(&item->recording);
 }

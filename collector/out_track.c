@@ -119,8 +119,7 @@ size_t out_track_value(uint8_t *buffer, size_t size, uint32_t sequence,
 	Perfetto__Protos__TrackEvent event =
 		PERFETTO__PROTOS__TRACK_EVENT__INIT;
 
-	SET(&event, type,
-	    PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER);
+	SET(&event, type, PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER);
 	SET(&event, track_uuid, uuid);
 	SET(&event, counter_value, value);
 	return pack_event(buffer, size, sequence, ns, &event);
@@ -132,8 +131,7 @@ size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
 	Perfetto__Protos__TrackEvent event =
 		PERFETTO__PROTOS__TRACK_EVENT__INIT;
 
-	SET(&event, type,
-	    PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT);
+	SET(&event, type, PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT);
 	SET(&event, track_uuid, uuid);
 	event.name = text(name);
 	return pack_event(buffer, size, sequence, ns, &event);

@@ -244,10 +244,9 @@ static void start_samples(struct process *process)
 	struct collector *collector = process->collector;
 
 	if (collector->sampler)
-		(void)samples_new(collector->sampler,
-				  process->arena->recording, process->modules,
-				  process->pid, process->entry->name,
-				  &process->samples);
+		(void)samples_new(collector->sampler, process->arena->recording,
+				  process->modules, process->pid,
+				  process->entry->name, &process->samples);
 }
 
 /* Make it known. The arena's lock is held. */

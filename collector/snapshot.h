@@ -29,8 +29,8 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
  */
 int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES]);
 
-/* What a snapshot of now is called: "KIND.20261121T100500.123.pb.gz", in UTC, so
- * names sort by time. */
+/* What a snapshot of now is called: "KIND.20261121T100500.123.pb.gz", in UTC,
+ * so names sort by time. */
 void snapshot_make_name(const char *kind, char name[SNAPSHOT_NAME_BYTES]);
 
 /* Copy what @thread did, if a snapshot wants it. For the drain worker, once in
