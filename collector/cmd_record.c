@@ -31,6 +31,8 @@
 
 #define RING_BYTES_MIN (RING_CELLS_MIN * sizeof(struct record))
 #define RING_BYTES_MAX (RING_CELLS_MAX * sizeof(struct record))
+/* Where perf_event is not permitted, only the summary says so. */
+#define CPU_DEFAULT "99"
 #define DEPTH_MAX 65535
 #define WORKERS_MAX DOORBELLS /* each sleeps on one of its own */
 
@@ -87,7 +89,7 @@ static const char usage[] =
 struct record_options {
 	const char *dir;
 	const char *on_full;
-	const char *alloc, *cpu; /* as given */
+	const char *alloc, *cpu; /* as given; cpu NULL: it was not */
 	uint64_t ring_bytes; /* 0: default */
 	bool json, quiet;
 	char **command;
@@ -328,7 +330,9 @@ static const char **collector_command(const struct record_options *options,
 	*to++ = "--alloc";
 	*to++ = options->alloc;
 	*to++ = "--cpu";
-	*to++ = options->cpu;
+	*to++ = options->cpu ? options->cpu : CPU_DEFAULT;
+	if (!options->cpu)
+		*to++ = "--quiet-notes";
 	for (size_t i = 0; i < options->forward_count; i++)
 		*to++ = options->forward[i];
 	*to++ = "--";
@@ -414,7 +418,6 @@ int cmd_record(int argc, char **argv)
 		.dir = RECORD_DIR,
 		.on_full = "block",
 		.alloc = "auto",
-		.cpu = "99",
 		.forward = calloc(room, sizeof(*options.forward)),
 	};
 	int result;

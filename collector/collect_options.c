@@ -64,6 +64,8 @@ static const char g_help[] =
 	"      --allow-uid USER  also serve this user; root only\n"
 	"      --log LEVEL       error, warning, info or debug\n"
 	"      --recording FD    one recording, for perfrec record\n"
+	"      --quiet-notes     say in the summary only what could not be "
+	"had\n"
 	"      --help, --version\n";
 
 enum option_id {
@@ -84,6 +86,7 @@ enum option_id {
 	OPTION_ALLOW_UID,
 	OPTION_LOG,
 	OPTION_RECORDING,
+	OPTION_QUIET_NOTES,
 	OPTION_HELP,
 	OPTION_VERSION,
 };
@@ -108,6 +111,7 @@ static const struct option g_options[] = {
 	{ "allow-uid", required_argument, NULL, OPTION_ALLOW_UID },
 	{ "log", required_argument, NULL, OPTION_LOG },
 	{ "recording", required_argument, NULL, OPTION_RECORDING },
+	{ "quiet-notes", no_argument, NULL, OPTION_QUIET_NOTES },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ 0 },
@@ -286,6 +290,9 @@ static int set_option(struct collect_options *out, int option, char *value,
 		status = set_number("--recording", value, 0, INT32_MAX, &fd);
 		out->control_fd = (int)fd;
 		return status;
+	case OPTION_QUIET_NOTES:
+		out->quiet_notes = true;
+		return -1;
 	case OPTION_HELP:
 		fputs(g_help, stdout);
 		return 0;

@@ -53,6 +53,7 @@ struct collect_options {
 	const uid_t *allowed;
 	size_t allowed_count;
 	enum log_level log_level;
+	bool quiet_notes; /* see recording_note() */
 	char *const *command; /* of the recording, NULL-terminated; or NULL */
 };
 

@@ -484,7 +484,9 @@ void recording_note(struct recording *recording, const char *text)
 		recording->note[i] = strdup(text);
 		if (recording->note[i]) {
 			recording->notes++;
-			log_warn("%s", text);
+			log_at(recording->options->quiet_notes ? LOG_DBG
+							       : LOG_WARN,
+			       "%s", text);
 		}
 	}
 	pthread_mutex_unlock(&recording->lock);

@@ -196,7 +196,8 @@ void recording_list_thread(struct recording *recording,
 /* Remember that @sequence is not complete. Under lock. */
 void recording_list_loss(struct recording *recording, uint32_t sequence);
 
-/* Have @text, a sentence, in the summary and in the log; once, however often it
+/* Have @text, a sentence, in the summary and (not with --quiet-notes: what was
+ * not asked for is no warning) in the log; once, however often it
  * is said. Any thread; takes the lock. */
 void recording_note(struct recording *recording, const char *text);
 
