@@ -145,10 +145,11 @@ struct comments {
 static void add_comment(struct comments *comments, const char *format,
 			uint64_t number)
 {
-	char *text = comments->text[comments->count];
+	char *text;
 
 	if (!number || comments->count == COMMENTS_MAX)
 		return;
+	text = comments->text[comments->count];
 	snprintf(text, COMMENT_BYTES, format, (unsigned long long)number);
 	comments->list[comments->count++] = text;
 }
