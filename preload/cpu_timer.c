@@ -58,6 +58,8 @@ static int (*g_real_sigaction)(int, const struct sigaction *,
 /* Kernel's ids of timers plus 1; 0: free, -1: being made. */
 static int32_t g_timer[TIMERS_MAX];
 static bool g_has_signal;
+/* A timer could be neither deleted nor disarmed (a seccomp filter). */
+static int32_t g_timer_left;
 
 static __thread struct {
 	uint32_t timer; /* index in g_timer plus 1; 0: none */
@@ -180,6 +182,16 @@ static uint32_t claim_index(void)
 	return 0;
 }
 
+static void end_timer(int32_t timer)
+{
+	const struct itimerspec never = { { 0, 0 }, { 0, 0 } };
+
+	if (sys(SYS_timer_delete, timer) < 0 &&
+	    sys(SYS_timer_settime, timer, 0, &never, 0) < 0)
+		/* order: sc, TIMER: who lets go of SIGPROF sees it */
+		atom_xchg_sc(&g_timer_left, 1);
+}
+
 /* Gives @index back; its timer, if it has one, fires no more. */
 static void delete_timer(uint32_t index)
 {
@@ -188,7 +200,7 @@ static void delete_timer(uint32_t index)
 
 	/* In a child that nobody told us of it may be another timer. */
 	if (timer > 0 && sys(SYS_getpid) == g_cpu.pid)
-		sys(SYS_timer_delete, timer - 1);
+		end_timer(timer - 1);
 }
 
 static uint64_t random_part(uint64_t period_ns)
@@ -332,18 +344,22 @@ bool cpu_timer_has_signal(void)
 	return atom_load_rlx(&g_has_signal);
 }
 
-void cpu_timer_give_up_signal(void)
+bool cpu_timer_give_up_signal(bool for_default)
 {
 	struct sigaction action = { .sa_handler = SIG_IGN };
 
 	cpu_timer_stop();
+	/* order: sc, TIMER: a timer that is left would kill the program */
+	if (for_default && atom_load_sc(&g_timer_left))
+		return false;
 	/* order: sc, TIMER: one thread takes it away */
 	if (!atom_xchg_sc(&g_has_signal, false))
-		return;
+		return true;
 	/* What is on its way to any thread is thrown away by that. */
 	g_real_sigaction(SIGPROF, &action, NULL);
 	action.sa_handler = SIG_DFL;
 	g_real_sigaction(SIGPROF, &action, NULL);
+	return true;
 }
 
 static bool take_signal(void)

@@ -43,8 +43,10 @@ void cpu_timer_thread_ends(void);
 /* No timer fires from now on, in any thread, for good. Any context. */
 void cpu_timer_stop(void);
 /* The program is about to say what SIGPROF does: the same, and SIGPROF does
- * again what it did before us. */
-void cpu_timer_give_up_signal(void);
+ * again what it did before us. @for_default: that will be SIG_DFL. False: a timer
+ * of ours could not be ended, so our handler, which does nothing then, must
+ * stay: the program must not set SIG_DFL, which would kill it. */
+bool cpu_timer_give_up_signal(bool for_default);
 /* Whether SIGPROF is ours, and the program takes it for SIG_DFL. */
 bool cpu_timer_has_signal(void);
 /* A context that is being made may have a stack too small for us. */

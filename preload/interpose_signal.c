@@ -87,6 +87,12 @@ static int set_action(int signal, const struct sigaction *action,
 	return 0;
 }
 
+static bool is_default(const struct sigaction *action)
+{
+	return !(action->sa_flags & SA_SIGINFO) &&
+	       action->sa_handler == SIG_DFL;
+}
+
 ATTR_EXPORT int sigaction(int signal, const struct sigaction *action,
 			  struct sigaction *old)
 {
@@ -94,8 +100,8 @@ ATTR_EXPORT int sigaction(int signal, const struct sigaction *action,
 
 	if (!is_ours(signal))
 		return set_action(signal, action, old);
-	if (action)
-		cpu_timer_give_up_signal();
+	if (action && !cpu_timer_give_up_signal(is_default(action)))
+		action = NULL;
 	result = set_action(signal, action, old);
 	if (!result && !action && old)
 		*old = (struct sigaction){ .sa_handler = SIG_DFL };
@@ -121,8 +127,9 @@ ATTR_EXPORT int __sigaction(int signal, const struct sigaction *action,
 		if (!real)                                                \
 			real = (sighandler_t(*)(int, sighandler_t))dlsym( \
 				RTLD_NEXT, #name);                        \
-		if (is_ours(signal))                                      \
-			cpu_timer_give_up_signal();                       \
+		if (is_ours(signal) &&                                    \
+		    !cpu_timer_give_up_signal(action == SIG_DFL))         \
+			return SIG_DFL;                                   \
 		set_masked(signal, false);                                \
 		return real(signal, action);                              \
 	}
@@ -141,7 +148,7 @@ ATTR_EXPORT int sigignore(int signal)
 	if (!real)
 		real = (int (*)(int))dlsym(RTLD_NEXT, "sigignore");
 	if (is_ours(signal))
-		cpu_timer_give_up_signal();
+		cpu_timer_give_up_signal(false);
 	set_masked(signal, false);
 	return real(signal);
 }
