@@ -57,5 +57,14 @@ for call in memfd_create ftruncate fcntl socket connect getsockopt sendmsg \
 	done
 	try $call 38 cxx "$O/tests/shim/alloc_cxx_victim" "$work/log"
 done
+# A timer that cannot be deleted must not kill who sets SIGPROF to SIG_DFL.
+id=$(number timer_delete)
+runs=$((runs + 1))
+timeout 60 "$O/perfrec" record -q --cpu=1000,signal -o data -- \
+	"$O/tests/torture/deny" "$id" 1 \
+	"$O/tests/shim/cpu_victim" default 1000 >timer.out 2>timer.err || {
+	echo "timer_delete fails with 1: status $?"
+	bad=$((bad + 1))
+}
 echo "torture: $runs runs, $bad bad"
 [ $bad = 0 ]
