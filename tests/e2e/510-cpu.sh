@@ -5,8 +5,9 @@
 # perf_event is denied.
 #
 # Limits hold on a slow machine: what the program spends is measured by its own
-# CPU clock, and its turns are long beside the tick of the slowest kernel; 5 %
-# are seven standard deviations.
+# CPU clock, and its turns are long beside the tick of the slowest kernel. They
+# are wide, as ticks may miss a thread that has to share its CPU, and as a virtual
+# machine may be stopped in any turn: tests/real/cpu-real.sh has the strict ones.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
@@ -40,13 +41,13 @@ check_recording()
 	seven=$(function_ns seven_tenths total)
 	# On a virtual machine the clock of perf_event counts what was stolen,
 	# too: there may be more, but not less.
-	[ "$3" = perf ] && most=130 || most=103
-	expect_share "$2 $3: all" "$sum" "$took" 97 $most
-	expect_share "$2 $3: seven tenths" "$seven" $((three + seven)) 65 75
+	[ "$3" = perf ] && most=200 || most=110
+	expect_share "$2 $3: all" "$sum" "$took" 85 $most
+	expect_share "$2 $3: seven tenths" "$seven" $((three + seven)) 60 80
 	kernel=$(function_ns in_kernel total)
 	[ "$kernel" -gt $((sum / 4)) ] ||
 		kernel=$(function_ns '[kernel]' self)
-	expect_share "$2 $3: kernel" "$kernel" "$sum" 42 55
+	expect_share "$2 $3: kernel" "$kernel" "$sum" 35 62
 	[ "$(function_ns idle total)" -lt 50000000 ] ||
 		fail "$2 $3: the idle thread was not"
 	three=$(jq '.functions[] | select(.name == "three_tenths") | .cpu_ns' \
@@ -54,7 +55,7 @@ check_recording()
 	seven=$(jq '.functions[] | select(.name == "seven_tenths") | .cpu_ns' \
 		"$1/summary.json")
 	expect_share "$2 $3: seven tenths by span" "$seven" \
-		$((three + seven)) 65 75
+		$((three + seven)) 60 80
 }
 
 # is_denied DIR: perf_event is, here; said once, with the way out.
