@@ -45,6 +45,7 @@
 /* As many marks as fit into one block of the trace. */
 #define LOSSY_MAX ((TRACE_BLOCK_BYTES - 64) / 32)
 #define PACKET_BYTES 8192
+#define ROOM_BYTES (256 << 10)
 
 uint64_t random_u64(void)
 {
@@ -123,6 +124,29 @@ static int open_folder(const char *path, bool exclusive, int *out)
 	return -errno;
 }
 
+/*
+ * A trace may fill the disk. What comes after it, the summary most of all, then
+ * has the room that this nameless file gives back. Not where that cannot be
+ * had.
+ */
+static int set_room_aside(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && fallocate(fd, 0, 0, ROOM_BYTES) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void give_room_back(struct recording *recording)
+{
+	if (recording->room_fd >= 0)
+		close(recording->room_fd);
+	recording->room_fd = -1;
+}
+
 static int open_trace(struct recording *recording)
 {
 	const struct collect_options *options = recording->options;
@@ -166,6 +190,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->heap_profile);
 	stack_profile_free(&recording->heap_peak);
 	stack_profile_free(&recording->span_profile);
+	give_room_back(recording);
 	if (recording->dir_fd >= 0)
 		close(recording->dir_fd);
 	pthread_mutex_destroy(&recording->lock);
@@ -210,6 +235,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.options = collector->options,
 		.endings = collector->endings,
 		.dir_fd = -1,
+		.room_fd = -1,
 		.path = strdup(path),
 		.budget = { BUDGET_BYTES },
 		.span_ns = collector->span_ns,
@@ -231,6 +257,8 @@ int recording_new(const struct collector *collector, const char *path,
 		err = new_stack_profiles(collector, recording);
 	if (!err)
 		err = open_folder(path, exclusive, &recording->dir_fd);
+	if (!err)
+		recording->room_fd = set_room_aside(recording->dir_fd);
 	if (!err)
 		err = open_trace(recording);
 	if (err) {
@@ -406,6 +434,7 @@ int recording_finish(struct recording *recording)
 		log_err("the trace '%s/%s' is not complete: %s",
 			recording->path, TRACE_NAME,
 			strerror(-files.trace_stopped));
+	give_room_back(recording);
 	profile_err = write_profiles(recording, &files);
 	err = summary_write(recording, &files);
 	if (err)

@@ -118,6 +118,7 @@ struct recording {
 	uint32_t refs;
 	const struct collect_options *options;
 	int dir_fd;
+	int room_fd; /* set aside for what is written last; -1: none */
 	char *path;
 	struct trace_file *trace;
 	uint64_t max_bytes;
