@@ -55,10 +55,11 @@ struct cpu_engine g_cpu;
 
 static int (*g_real_sigaction)(int, const struct sigaction *,
 			       struct sigaction *);
-/* Kernel's ids of timers plus 1; 0: free, -1: being made. */
+/* Kernel's ids of timers plus 1; 0: free, -1: being made or ended. */
 static int32_t g_timer[TIMERS_MAX];
 static bool g_has_signal;
-/* A timer could be neither deleted nor disarmed (a seccomp filter). */
+/* A timer could not be deleted (a seccomp filter). That it was disarmed does
+ * not count: a thread that is just setting it arms it again. */
 static int32_t g_timer_left;
 
 static __thread struct {
@@ -158,6 +159,9 @@ static void handler(int signal, siginfo_t *info, void *context)
 	/* Not one of ours: kill(), or setitimer() without a handler. */
 	if (info->si_code != SI_TIMER || t_cpu.deaf)
 		return;
+	/* relaxed: a late one counts, or does not */
+	if (!atom_load_rlx(&g_cpu.on))
+		return; /* of a timer that could not be ended */
 	if (gate & GATE_OFF) {
 		cpu_timer_thread_ends();
 		return;
@@ -186,21 +190,32 @@ static void end_timer(int32_t timer)
 {
 	const struct itimerspec never = { { 0, 0 }, { 0, 0 } };
 
-	if (sys(SYS_timer_delete, timer) < 0 &&
-	    sys(SYS_timer_settime, timer, 0, &never, 0) < 0)
-		/* order: sc, TIMER: who lets go of SIGPROF sees it */
-		atom_xchg_sc(&g_timer_left, 1);
+	if (sys(SYS_timer_delete, timer) == 0)
+		return;
+	sys(SYS_timer_settime, timer, 0, &never, 0);
+	/* order: sc, TIMER: who lets go of SIGPROF sees it */
+	atom_xchg_sc(&g_timer_left, 1);
+}
+
+static void free_index(uint32_t index)
+{
+	/* order: sc, TIMER: who finds 0 finds no timer, or one that is left */
+	atom_xchg_sc(&g_timer[index - 1], 0);
 }
 
 /* Gives @index back; its timer, if it has one, fires no more. */
 static void delete_timer(uint32_t index)
 {
-	/* order: sc, TIMER: one thread deletes it */
-	int32_t timer = atom_xchg_sc(&g_timer[index - 1], 0);
+	/* relaxed: the swap decides */
+	int32_t timer = atom_load_rlx(&g_timer[index - 1]);
 
+	/* order: sc, TIMER: one thread deletes it */
+	if (timer <= 0 || !atom_cas_sc(&g_timer[index - 1], timer, -1))
+		return;
 	/* In a child that nobody told us of it may be another timer. */
-	if (timer > 0 && sys(SYS_getpid) == g_cpu.pid)
+	if (sys(SYS_getpid) == g_cpu.pid)
 		end_timer(timer - 1);
+	free_index(index);
 }
 
 static uint64_t random_part(uint64_t period_ns)
@@ -253,7 +268,7 @@ static void arm(void)
 
 	if (!timer) {
 		if (index)
-			delete_timer(index);
+			free_index(index);
 		count_unsampled();
 		return;
 	}
@@ -344,37 +359,66 @@ bool cpu_timer_has_signal(void)
 	return atom_load_rlx(&g_has_signal);
 }
 
+/* A timer of ours may fire yet; or another thread is just ending one. */
+static bool may_fire(void)
+{
+	uint32_t i;
+
+	/* order: sc, TIMER: after the table said that nobody ends it any more
+	 */
+	for (i = 0; i < TIMERS_MAX; i++)
+		if (atom_load_sc(&g_timer[i]))
+			return true;
+	/* order: sc, TIMER: as above */
+	return atom_load_sc(&g_timer_left);
+}
+
 bool cpu_timer_give_up_signal(bool for_default)
 {
-	struct sigaction action = { .sa_handler = SIG_IGN };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	cpu_timer_stop();
-	/* order: sc, TIMER: a timer that is left would kill the program */
-	if (for_default && atom_load_sc(&g_timer_left))
+	if (for_default && may_fire())
 		return false;
 	/* order: sc, TIMER: one thread takes it away */
 	if (!atom_xchg_sc(&g_has_signal, false))
 		return true;
-	/* What is on its way to any thread is thrown away by that. */
-	g_real_sigaction(SIGPROF, &action, NULL);
-	action.sa_handler = SIG_DFL;
-	g_real_sigaction(SIGPROF, &action, NULL);
+	/* What is on its way to any thread is thrown away by that. It is not
+	 * SIG_DFL even for a moment. */
+	g_real_sigaction(SIGPROF, &ignore, NULL);
+	return true;
+}
+
+static int set_handler(struct sigaction *old)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handler;
+	action.sa_flags = SA_RESTART | SA_SIGINFO;
+	return g_real_sigaction(SIGPROF, &action, old);
+}
+
+bool cpu_timer_stand_in(struct sigaction *old)
+{
+	/* Without a process of ours there never was a timer. */
+	if (!g_cpu.pid || !g_real_sigaction || !may_fire() || set_handler(old))
+		return false;
+	/* order: sc, TIMER: one thread takes it away again */
+	(void)atom_xchg_sc(&g_has_signal, true);
 	return true;
 }
 
 static bool take_signal(void)
 {
-	struct sigaction action, old;
+	struct sigaction old;
 
 	if (!cpu_timer_sigaction())
 		return false;
 	if (g_real_sigaction(SIGPROF, NULL, &old) < 0 ||
 	    old.sa_flags & SA_SIGINFO || old.sa_handler != SIG_DFL)
 		return false;
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = handler;
-	action.sa_flags = SA_RESTART | SA_SIGINFO;
-	g_has_signal = g_real_sigaction(SIGPROF, &action, NULL) == 0;
+	g_has_signal = set_handler(NULL) == 0;
 	return g_has_signal;
 }
 

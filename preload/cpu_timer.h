@@ -42,11 +42,15 @@ void cpu_timer_thread_ends(void);
 
 /* No timer fires from now on, in any thread, for good. Any context. */
 void cpu_timer_stop(void);
-/* The program is about to say what SIGPROF does: the same, and SIGPROF does
- * again what it did before us. @for_default: that will be SIG_DFL. False: a timer
- * of ours could not be ended, so our handler, which does nothing then, must
- * stay: the program must not set SIG_DFL, which would kill it. */
+/* The program is about to say what SIGPROF does: the same, and SIGPROF is
+ * ignored until it has. @for_default: that will be SIG_DFL. False: a timer of
+ * ours may fire yet, so our handler, which does nothing then, must stay: the
+ * program must not set SIG_DFL, which would kill it. */
 bool cpu_timer_give_up_signal(bool for_default);
+/* The program, whose SIGPROF is, wants SIG_DFL for it. True: a timer of ours
+ * may fire yet, so our handler is set instead, and *@old what was; SIGPROF is
+ * ours again. Not in a vfork child. */
+bool cpu_timer_stand_in(struct sigaction *old);
 /* Whether SIGPROF is ours, and the program takes it for SIG_DFL. */
 bool cpu_timer_has_signal(void);
 /* A context that is being made may have a stack too small for us. */

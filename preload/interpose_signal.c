@@ -89,21 +89,34 @@ static int set_action(int signal, const struct sigaction *action,
 
 static bool is_default(const struct sigaction *action)
 {
-	return !(action->sa_flags & SA_SIGINFO) &&
-	       action->sa_handler == SIG_DFL;
+	return action->sa_handler == SIG_DFL; /* with SA_SIGINFO, too */
+}
+
+/* True: a handler of ours is there for the SIG_DFL that the program wants. */
+static bool is_stood_in(int signal, struct sigaction *old)
+{
+	return signal == SIGPROF && !t_thread.in_vfork &&
+	       cpu_timer_stand_in(old);
 }
 
 ATTR_EXPORT int sigaction(int signal, const struct sigaction *action,
 			  struct sigaction *old)
 {
+	struct sigaction before;
 	int result;
 
-	if (!is_ours(signal))
-		return set_action(signal, action, old);
+	if (!is_ours(signal)) {
+		if (!action || !is_default(action) ||
+		    !is_stood_in(signal, &before))
+			return set_action(signal, action, old);
+		if (old)
+			*old = before;
+		return 0;
+	}
 	if (action && !cpu_timer_give_up_signal(is_default(action)))
 		action = NULL;
 	result = set_action(signal, action, old);
-	if (!result && !action && old)
+	if (!result && old)
 		*old = (struct sigaction){ .sa_handler = SIG_DFL };
 	return result;
 }
@@ -117,21 +130,43 @@ ATTR_EXPORT int __sigaction(int signal, const struct sigaction *action,
 	return sigaction(signal, action, old);
 }
 
-/* The others only set. */
+/* True: *@old is the answer, and nothing else must be done. */
+static bool is_settled(int signal, sighandler_t action, bool was_ours,
+		       sighandler_t *old)
+{
+	struct sigaction before;
+
+	*old = SIG_DFL;
+	/* These set no action. */
+	if (action == SIG_ERR || action == SIG_HOLD)
+		return false;
+	if (was_ours)
+		return !cpu_timer_give_up_signal(action == SIG_DFL);
+	if (action != SIG_DFL || !is_stood_in(signal, &before))
+		return false;
+	*old = before.sa_handler;
+	return true;
+}
+
+/* The others only set. What was before is SIG_DFL, if it was ours. */
 #define SETTER(name)                                                      \
 	sighandler_t name(int signal, sighandler_t action);               \
 	ATTR_EXPORT sighandler_t name(int signal, sighandler_t action)    \
 	{                                                                 \
 		static sighandler_t (*real)(int, sighandler_t);           \
+		bool was_ours = is_ours(signal);                          \
+		sighandler_t old;                                         \
                                                                           \
 		if (!real)                                                \
 			real = (sighandler_t(*)(int, sighandler_t))dlsym( \
 				RTLD_NEXT, #name);                        \
-		if (is_ours(signal) &&                                    \
-		    !cpu_timer_give_up_signal(action == SIG_DFL))         \
-			return SIG_DFL;                                   \
+		if (is_settled(signal, action, was_ours, &old))           \
+			return old;                                       \
 		set_masked(signal, false);                                \
-		return real(signal, action);                              \
+		old = real(signal, action);                               \
+		if (old == SIG_ERR || old == SIG_HOLD)                    \
+			return old;                                       \
+		return was_ours ? SIG_DFL : old;                          \
 	}
 
 SETTER(signal)

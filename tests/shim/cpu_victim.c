@@ -5,11 +5,16 @@
  * Exits with the number of the line that found something wrong, modulo 256, or
  * 0. Into FILE go ranges of addresses that no sampled stack pointer may be in.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -182,6 +187,47 @@ static void take_default(void)
 	CHECK(signal(SIGPROF, count_signal) == SIG_IGN);
 }
 
+/* From now on nobody can end a timer. */
+static void deny_timers(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timer_delete, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timer_settime, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {
+		.len = sizeof(filter) / sizeof(*filter),
+		.filter = filter,
+	};
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+/* A timer that nobody can end fires on, whatever SIGPROF is set to. */
+static void denied(void)
+{
+	struct sigaction action = { .sa_handler = count_signal }, old;
+
+	burn(0.02);
+	deny_timers();
+	CHECK(!sigaction(SIGPROF, &action, &old));
+	CHECK(old.sa_handler == SIG_DFL);
+	burn(0.05);
+	CHECK(signal(SIGPROF, SIG_DFL) == count_signal);
+	burn(0.05);
+	CHECK(!sigaction(SIGPROF, NULL, &old) && old.sa_handler == SIG_DFL);
+	CHECK(signal(SIGPROF, SIG_IGN) == SIG_DFL);
+	burn(0.05);
+	memset(&action, 0, sizeof(action));
+	action.sa_flags = SA_SIGINFO;
+	CHECK(!sigaction(SIGPROF, &action, &old) && old.sa_handler == SIG_IGN);
+	burn(0.05);
+}
+
 static void small_stack(void)
 {
 	double seconds = 0.1;
@@ -312,7 +358,7 @@ int main(int argc, char **argv)
 		{ "default", take_default }, { "small", small_stack },
 		{ "fiber", fiber },	     { "own_stack", own_stack },
 		{ "fork", children },	     { "vfork", child_of_vfork },
-		{ "none", no_timers },
+		{ "none", no_timers },	     { "denied", denied },
 	};
 
 	if (argc != 3)

@@ -216,6 +216,14 @@ START_TEST(program_takes_signal)
 }
 END_TEST
 
+START_TEST(timers_that_cannot_be_ended)
+{
+	struct seen seen = run_until("denied", (struct seen){ .samples = 1 });
+
+	ck_assert_uint_ge(seen.samples, 1);
+}
+END_TEST
+
 /* As nohup(1) does with another. */
 START_TEST(signal_in_use)
 {
@@ -290,6 +298,7 @@ int main(void)
 	tcase_add_test(tcase, short_threads);
 	tcase_add_test(tcase, threads_that_leave);
 	tcase_add_test(tcase, program_takes_signal);
+	tcase_add_test(tcase, timers_that_cannot_be_ended);
 	tcase_add_test(tcase, signal_in_use);
 	tcase_add_test(tcase, small_stacks);
 	tcase_add_test(tcase, contexts);
