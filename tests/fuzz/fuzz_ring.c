@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_ring FILE... - takes each file for what a hostile program puts into a
- * ring: records of 16 bytes. One of kind 15 is not put in, but moves the
- * head by its clock; one of kind 14 pauses the recording at its clock, or lets
- * it go on. Ring and replay must stay within their memory, and what they write
- * must be a well-formed trace, whatever comes.
+ * ring: records of 16 bytes. One of kind 15 is not put in: if its payload is
+ * odd, it pauses the recording at its clock, or lets it go on; else it moves
+ * the head by its clock. Ring and replay must stay within their memory, and
+ * what they write must be a well-formed trace, whatever comes.
  *
  * fuzz_ring -r SEED COUNT does that for COUNT inputs made up from SEED, and
  * leaves the one that fails in fuzz_ring.crash.
@@ -21,15 +21,15 @@
 #include "collector/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
+#include "shared/record_ext.h"
 
 #define CELLS RING_CELLS_MIN
 #define BUDGET (8 << 20)
 #define INPUT_RECORDS 65536
 #define START_NS 1000000
 #define NOW_NS (START_NS + (1ULL << 40))
-/* The kinds of an input that are no records. */
-#define KIND_PAUSE 14
-#define KIND_HEAD 15
+/* The kind of an input that is no record: what to do instead. */
+#define KIND_ORDER 15
 /* The thread's sequence; that of context N is N more. */
 #define SEQUENCE 2
 
@@ -56,6 +56,8 @@ struct checkers {
 	struct checker track[FIBERS_MAX + 1];
 	uint32_t count;
 	uint32_t blocks; /* taken and not given back */
+	/* What fibers_run() gave to the sink. */
+	uint64_t heap_records, extended_cells;
 };
 
 static void check_event(struct checker *checker,
@@ -151,26 +153,60 @@ static bool excludes(void *context, uint64_t function)
 static void block(void *context, struct replay *replay, uint64_t word,
 		  uint64_t clock)
 {
-	(void)context;
+	struct checkers *checkers = context;
+
 	(void)replay;
-	(void)word;
 	(void)clock;
+	must(record_kind(word) == RECORD_ALLOC ||
+		     record_kind(word) == RECORD_FREE,
+	     "no block's record");
+	checkers->heap_records++;
 }
 
 static int extended(void *context, struct replay *replay,
 		    const struct record *cells, size_t count)
 {
-	(void)context;
+	struct checkers *checkers = context;
+
 	(void)replay;
 	must(count == 1 + record_ext_cells(cells[0].word), "cells");
+	checkers->extended_cells += count;
 	return 0;
 }
 
 /* --- the ring
  * ------------------------------------------------------------------- */
 
+/*
+ * The @count cells that were taken are whole records, and the sink got those
+ * that are its.
+ */
+static void check_taken(const struct record *cells, size_t count,
+			const struct checkers *checkers,
+			const struct checkers *before)
+{
+	uint64_t heap_records = before->heap_records;
+	uint64_t extended_cells = before->extended_cells;
+	size_t at = 0, size;
+
+	for (; at < count; at += size) {
+		uint64_t word = cells[at].word;
+		enum record_kind kind = record_kind(word);
+
+		size = kind == RECORD_EXT ? 1 + record_ext_cells(word) : 1;
+		if (kind == RECORD_EXT && record_ext(word) != EXT_PAD)
+			extended_cells += size;
+		heap_records += kind == RECORD_ALLOC || kind == RECORD_FREE;
+	}
+	must(at == count, "part of a record was taken");
+	must(heap_records == checkers->heap_records, "heap records differ");
+	must(extended_cells == checkers->extended_cells,
+	     "cells of extended records differ");
+}
+
 /* What thread_drain() does. */
-static int drain(struct ring_get *ring, struct fibers *fibers)
+static int drain(struct ring_get *ring, struct fibers *fibers,
+		 const struct checkers *checkers)
 {
 	const struct record *cells;
 	size_t count;
@@ -179,7 +215,13 @@ static int drain(struct ring_get *ring, struct fibers *fibers)
 	if (ring_get_look(ring) < 0)
 		return -1;
 	while (!err && (count = ring_get_run(ring, CELLS / 8, &cells))) {
+		struct checkers before = *checkers;
+		size_t most = count;
+
 		err = fibers_run(fibers, cells, count, NOW_NS, &count);
+		must(count <= most, "more cells were taken than there are");
+		if (!err)
+			check_taken(cells, count, checkers, &before);
 		if (!err && !count)
 			err = -1;
 		ring_get_consume(ring, count);
@@ -219,6 +261,27 @@ static void pause_or_go_on(struct pause_list *pauses, uint64_t ns,
 		pause_begin(pauses, *last_ns);
 }
 
+/*
+ * Puts @record in; before an extended one, mostly, what the shim pads the end
+ * of the ring with. Returns how many cells are to follow.
+ */
+static uint32_t put(struct record *cells, struct slot_shm *slot,
+		    const struct record *record)
+{
+	uint32_t more = record_kind(record->word) == RECORD_EXT
+				? record_ext_cells(record->word)
+				: 0;
+	uint32_t left = CELLS - (uint32_t)(slot->head % CELLS);
+
+	if (more >= left && record_ext_value(record->word) % 8 != 7) {
+		cells[slot->head % CELLS].word =
+			record_ext_word(EXT_PAD, left - 1, 0, 0);
+		slot->head += left;
+	}
+	cells[slot->head++ % CELLS] = *record;
+	return more;
+}
+
 static void try_input(const struct record *input, size_t count)
 {
 	struct checkers checkers = { .track[0].ns = START_NS, .count = 1 };
@@ -233,6 +296,8 @@ static void try_input(const struct record *input, size_t count)
 	struct replay replay;
 	struct fibers fibers;
 	uint64_t pause_ns = 0;
+	uint32_t more = 0; /* cells of data */
+	size_t undrained = 0;
 	bool good = true;
 
 	must(cells &&
@@ -242,16 +307,25 @@ static void try_input(const struct record *input, size_t count)
 	     "cannot start");
 	ring_get_init(&ring, &slot, cells, CELLS);
 	for (size_t i = 0; i < count && good; i++) {
-		enum record_kind kind = record_kind(input[i].word);
+		bool order =
+			!more && (int)record_kind(input[i].word) == KIND_ORDER;
+		uint32_t data = 0;
+		bool moves = order && !(record_payload(input[i].word) & 1);
 
-		if ((int)kind == KIND_HEAD)
+		if (moves)
 			slot.head += input[i].clock;
-		else if ((int)kind == KIND_PAUSE)
+		else if (order)
 			pause_or_go_on(&pauses, input[i].clock, &pause_ns);
-		else
+		else if (more)
 			cells[slot.head++ % CELLS] = input[i];
-		if (i % 512 == 511 || i + 1 == count || (int)kind == KIND_HEAD)
-			good = drain(&ring, &fibers) == 0;
+		else
+			data = put(cells, &slot, &input[i]);
+		more = more ? more - 1 : data;
+		/* The head of a ring moves by whole records. */
+		if ((++undrained >= 512 && !more) || i + 1 == count || moves) {
+			good = drain(&ring, &fibers, &checkers) == 0;
+			undrained = 0;
+		}
 	}
 	fibers_finish(&fibers, 0);
 	fibers_flush(&fibers);
@@ -297,6 +371,16 @@ static uint64_t make_up_payload(struct maker *maker, enum record_kind kind,
 	case RECORD_MAP:
 		maker->generation += r >> 24 & 1;
 		return r >> 58 ? maker->generation : r >> 16;
+	case RECORD_ALLOC:
+	case RECORD_FREE:
+		return r >> 16;
+	case RECORD_EXT: /* of any sort; seldom longer than may be */
+		return record_payload(record_ext_word(
+			(enum record_ext)(r >> 24 & 63),
+			(uint32_t)(r >> 30 & (r & 0x700	   ? 3
+					      : r & 0xf800 ? 0xff
+							   : EXT_CELLS_MAX)),
+			(uint32_t)(r >> 58), 0));
 	default:
 		return r >> 8 & 0xfff;
 	}
@@ -313,16 +397,18 @@ static struct record make_up(struct maker *maker)
 	maker->clock += r >> 20 & 0xff;
 	record.clock = START_NS + maker->clock;
 	if ((r >> 32 & 0xff) < maker->odd) {
-		kind = RECORD_BEGIN + (int)((r >> 40) % RECORD_PAUSED);
+		kind = RECORD_BEGIN + (int)((r >> 40) % RECORD_FREE);
 		payload = make_up_payload(maker, (enum record_kind)kind, r);
 	}
 	if ((r >> 52 & 0x3ff) == 0)
 		record.clock = next_random(&maker->state);
 	if ((r >> 48) % 4096 == 0) {
-		kind = KIND_HEAD;
+		kind = KIND_ORDER;
+		payload = 0;
 		record.clock = next_random(&maker->state) % 3 ? 0 : CELLS + 1;
 	} else if ((r >> 48) % 1024 == 1) {
-		kind = KIND_PAUSE;
+		kind = KIND_ORDER;
+		payload = 1;
 	}
 	record.word =
 		record_word((enum record_kind)kind, payload, r >> 44 & 0x3f0);
