@@ -7,7 +7,7 @@
 # Limits hold on a slow machine: what the program spends is measured by its own
 # CPU clock, and its turns are long beside the tick of the slowest kernel. They
 # are wide, as ticks may miss a thread that has to share its CPU, and as a virtual
-# machine may be stopped in any turn: tests/real/cpu-real.sh has the strict ones.
+# machine may be stopped in any turn.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
