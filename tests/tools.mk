@@ -56,6 +56,7 @@ check-e2e: $(E2E_TOOLS)
 REAL_DIR ?= $(O)/real
 .PHONY: check-real
 check-real: all $(E2E_TOOLS)
+	$(Q)CPU_STRICT=1 O=$(O) sh scripts/run-e2e.sh tests/e2e/510-cpu.sh
 	$(Q)sh tests/real/record-real.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/rebuild.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/annotate.sh $(O) $(REAL_DIR)

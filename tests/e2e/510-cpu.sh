@@ -7,12 +7,17 @@
 # Limits hold on a slow machine: what the program spends is measured by its own
 # CPU clock, and its turns are long beside the tick of the slowest kernel. They
 # are wide, as ticks may miss a thread that has to share its CPU, and as a virtual
-# machine may be stopped in any turn.
+# machine may be stopped in any turn. CPU_STRICT=1 (make check-real) wants 3 % of
+# ten seconds.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
 prog=$O/tests/progs/cpu_split
-seconds=2
+if [ "${CPU_STRICT:-}" ]; then
+	seconds=10 all_least=97 all_most=103 seven='67 73' kernel='47 53'
+else
+	seconds=2 all_least=85 all_most=110 seven='60 80' kernel='35 62'
+fi
 
 # function NAME FIELD: CPU time of a function in the profile, in ns.
 function_ns()
@@ -38,24 +43,25 @@ check_recording()
 		fail "no view of $2's $3 samples"
 	sum=$(jq .sum.cpu view.json)
 	three=$(function_ns three_tenths total)
-	seven=$(function_ns seven_tenths total)
+	in_seven=$(function_ns seven_tenths total)
 	# On a virtual machine the clock of perf_event counts what was stolen,
 	# too: there may be more, but not less.
-	[ "$3" = perf ] && most=200 || most=110
-	expect_share "$2 $3: all" "$sum" "$took" 85 $most
-	expect_share "$2 $3: seven tenths" "$seven" $((three + seven)) 60 80
-	kernel=$(function_ns in_kernel total)
-	[ "$kernel" -gt $((sum / 4)) ] ||
-		kernel=$(function_ns '[kernel]' self)
-	expect_share "$2 $3: kernel" "$kernel" "$sum" 35 62
+	[ "$3" = perf ] && most=200 || most=$all_most
+	expect_share "$2 $3: all" "$sum" "$took" $all_least $most
+	expect_share "$2 $3: seven tenths" "$in_seven" \
+		$((three + in_seven)) $seven
+	in_kernel=$(function_ns in_kernel total)
+	[ "$in_kernel" -gt $((sum / 4)) ] ||
+		in_kernel=$(function_ns '[kernel]' self)
+	expect_share "$2 $3: kernel" "$in_kernel" "$sum" $kernel
 	[ "$(function_ns idle total)" -lt 50000000 ] ||
 		fail "$2 $3: the idle thread was not"
 	three=$(jq '.functions[] | select(.name == "three_tenths") | .cpu_ns' \
 		"$1/summary.json")
-	seven=$(jq '.functions[] | select(.name == "seven_tenths") | .cpu_ns' \
+	in_seven=$(jq '.functions[] | select(.name == "seven_tenths") | .cpu_ns' \
 		"$1/summary.json")
-	expect_share "$2 $3: seven tenths by span" "$seven" \
-		$((three + seven)) 60 80
+	expect_share "$2 $3: seven tenths by span" "$in_seven" \
+		$((three + in_seven)) $seven
 }
 
 # is_denied DIR: perf_event is, here; said once, with the way out.
