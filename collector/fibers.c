@@ -72,8 +72,7 @@ struct point {
 	uint64_t used; /* fibers->uses when it was set */
 	uint64_t word; /* of the record that set it: its stack pointer */
 	struct replay_mark mark;
-	uint64_t
-		link; /* of one that was made, whose end is not told: uc_link */
+	uint64_t link; /* uc_link of one that was made and tells no end */
 	uint32_t fiber, life; /* whose frame; or who runs what was made */
 	bool made; /* starts from its beginning */
 };

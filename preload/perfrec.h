@@ -6,8 +6,7 @@
  *
  *	static void serve(struct request *request)
  *	{
- *		PERFREC_SCOPE("serve", "bytes", request->bytes, "url",
- *request->url);
+ *		PERFREC_SCOPE("serve", "bytes", request->bytes);
  *		...
  *	}
  *
