@@ -310,6 +310,7 @@ static int parse_options(int argc, char **argv, struct record_options *options)
 /* The collector's command line: its options, then the program's words, which
  * go into the trace. The caller frees it, not what it points to. */
 static const char **collector_command(const struct record_options *options,
+				      const char *dir,
 				      const struct spawn_parts *parts,
 				      size_t room)
 {
@@ -324,7 +325,7 @@ static const char **collector_command(const struct record_options *options,
 	*to++ = "--recording";
 	*to++ = control_fd;
 	*to++ = "-o";
-	*to++ = options->dir;
+	*to++ = dir;
 	*to++ = "--on-full";
 	*to++ = options->on_full;
 	*to++ = "--alloc";
@@ -396,7 +397,7 @@ static int record(const struct record_options *options, size_t room)
 		return USAGE_FAILED;
 	if (output_dir_prepare(options->dir, &output))
 		return USAGE_FAILED;
-	collector_argv = collector_command(options, &parts, room);
+	collector_argv = collector_command(options, output.dir, &parts, room);
 	plan.collector_argv = (char *const *)collector_argv;
 	error = collector_argv ? supervise_start(&plan, &supervise) : -ENOMEM;
 	free(collector_argv);

@@ -373,6 +373,17 @@ static uint64_t half_of_free_space(const char *path)
 	return free_space.f_bavail * free_space.f_frsize / 2;
 }
 
+/* If not, errno says why. */
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(status.st_mode);
+}
+
 /* One recording for all, or the folder that each one's will be in. */
 static int start_output(struct daemon *daemon)
 {
@@ -388,11 +399,14 @@ static int start_output(struct daemon *daemon)
 			path);
 		return err;
 	}
-	if (access(path, W_OK | X_OK) < 0) {
+	/* Of a file, access() may say that it could be executed. */
+	if (!is_folder(path) || access(path, W_OK | X_OK) < 0) {
+		int err = -errno;
+
 		log_err("cannot write to folder '%s': %m (choose another with "
 			"-o)",
 			path);
-		return -EACCES;
+		return err;
 	}
 	daemon->collector.limits.max_total = daemon->options.max_total
 						     ? daemon->options.max_total

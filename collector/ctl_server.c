@@ -444,15 +444,50 @@ int ctl_server_new(struct collector *collector, const char *socket_path,
 	return 0;
 }
 
+/* Where the symbolic link @link leads to, as a string. */
+static bool read_link(const char *link, char to[SOCKET_PATH_BYTES])
+{
+	ssize_t length = readlink(link, to, SOCKET_PATH_BYTES);
+
+	if (length < 0 || length >= (ssize_t)SOCKET_PATH_BYTES)
+		return false;
+	to[length] = '\0';
+	return true;
+}
+
+/* Of a collector that was killed. The folder may be anybody's: what is no link
+ * to a socket for `perfrec ctl` stays, and errno is EEXIST. */
+static bool remove_left_link(const char *link)
+{
+	char to[SOCKET_PATH_BYTES];
+	size_t suffix = strlen(SOCKET_PATH_CTL), length;
+
+	length = read_link(link, to) ? strlen(to) : 0;
+	if (length > suffix &&
+	    strcmp(to + length - suffix, SOCKET_PATH_CTL) == 0)
+		return unlink(link) == 0;
+	errno = EEXIST;
+	return false;
+}
+
+/* Unless another collector has made it its own. */
+static void remove_own_link(const struct ctl_server *server)
+{
+	char to[SOCKET_PATH_BYTES];
+
+	if (read_link(server->link, to) &&
+	    strcmp(to, server->listener.path) == 0)
+		unlink(server->link);
+}
+
 void ctl_server_link(struct ctl_server *server, const char *dir)
 {
 	if (asprintf(&server->link, "%s/" SOCKET_PATH_LINK, dir) < 0) {
 		server->link = NULL;
 		return;
 	}
-	/* One that is there is left from a collector that was killed. */
 	if (symlink(server->listener.path, server->link) == 0 ||
-	    (errno == EEXIST && unlink(server->link) == 0 &&
+	    (errno == EEXIST && remove_left_link(server->link) &&
 	     symlink(server->listener.path, server->link) == 0))
 		return;
 	log_warn("cannot make '%s': %m (perfrec ctl -o will not find us)",
@@ -466,9 +501,9 @@ void ctl_server_close(struct ctl_server *server)
 	if (!server || server->listener.fd < 0)
 		return;
 	loop_remove(server->collector->loop, &server->watch);
-	listener_close(&server->listener);
 	if (server->link)
-		unlink(server->link);
+		remove_own_link(server);
+	listener_close(&server->listener);
 }
 
 void ctl_server_free(struct ctl_server **server)

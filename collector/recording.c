@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -28,6 +29,7 @@
 #include "collector/heap_out.h"
 #include "collector/log.h"
 #include "collector/out_perfetto.h"
+#include "collector/own_files.h"
 #include "collector/profile.h"
 #include "collector/span_out.h"
 #include "collector/stack_profile.h"
@@ -36,8 +38,6 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-#define TRACE_NAME "trace.pftrace"
-#define PROFILE_NAME "wall.pb.gz"
 #define MAX_BYTES_DEFAULT (4ULL << 30)
 /* For all trees and stacks of a recording, which a program could make grow. */
 #define BUDGET_BYTES (1ULL << 30)
@@ -117,9 +117,13 @@ static int open_folder(const char *path, bool exclusive, int *out)
 			path);
 		return -errno;
 	}
-	*out = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	if (*out >= 0)
+	*out = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (*out >= 0) {
+		/* Nobody removes it while it is made: see output_dir.c. Some
+		 * file systems have no locks, which costs only that. */
+		(void)!flock(*out, LOCK_SH | LOCK_NB);
 		return 0;
+	}
 	log_err("cannot open folder '%s': %m (choose another with -o)", path);
 	return -errno;
 }
@@ -396,7 +400,7 @@ static int write_profiles(struct recording *recording,
 	if (end->known)
 		header.duration_ns = end->end_ns - end->start_ns;
 	err = profile_write(recording->profile, &header, recording->dir_fd,
-			    PROFILE_NAME);
+			    WALL_PROFILE_NAME);
 	cpu_err = cpu_profile_write(recording, header.start_ns,
 				    header.duration_ns,
 				    &files->cpu_profile_bytes);
@@ -404,11 +408,11 @@ static int write_profiles(struct recording *recording,
 	span_err = write_spans(recording, &header, files);
 	if (err) {
 		log_err("cannot write '%s/%s': %s", recording->path,
-			PROFILE_NAME, strerror(-err));
+			WALL_PROFILE_NAME, strerror(-err));
 		return err;
 	}
-	files->profile_name = PROFILE_NAME;
-	if (fstatat(recording->dir_fd, PROFILE_NAME, &status, 0) == 0)
+	files->profile_name = WALL_PROFILE_NAME;
+	if (fstatat(recording->dir_fd, WALL_PROFILE_NAME, &status, 0) == 0)
 		files->profile_bytes = (uint64_t)status.st_size;
 	if (cpu_err || heap_err)
 		return cpu_err ? cpu_err : heap_err;

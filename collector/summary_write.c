@@ -23,12 +23,11 @@
 #include "collector/collect_options.h"
 #include "collector/heap_out.h"
 #include "collector/metric_options.h"
+#include "collector/own_files.h"
 #include "collector/recording.h"
 #include "collector/span_out.h"
 #include "shared/compiler.h"
 
-#define SUMMARY_NAME "summary.json"
-#define SUMMARY_TEMPORARY ".summary.json.new"
 #define TEXT_MAX 4096
 
 /* @text as JSON; bytes that are no UTF-8 become '?'. */

@@ -40,8 +40,8 @@ complain 'the checker of tests/ shares no code with what it checks' \
 complain 'protobuf-c enters through out_*.c and pprof_read.c' \
 	"$(includes collector '(proto/|protobuf-c)' \
 		'collector/(out_perfetto\.[ch]|out_[a-z]+\.c|pprof_read\.c)')"
-complain 'zlib enters through gz_file.c, pprof_read.c and debug_file.c' \
-	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|debug_file)\.c')"
+complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_file.c' \
+	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|own_files|debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
 		'collector/(elf_read\.[ch]|symbols\.c|unwind_file\.c)')"

@@ -76,8 +76,8 @@ refused 1 "cannot run './broken': Exec format error" record -o new ./broken
 refused 1 "/no/such/folder/x'.*No such file" record -o /no/such/folder/x true
 mkdir foreign
 echo precious >foreign/notes
-refused 1 "'foreign' exists and is no recording" record -o foreign true
-refused 1 "'plain' exists and is no recording" record -o plain true
+refused 1 "'foreign' holds 'notes', which perfrec did not write" record -o foreign true
+refused 1 "'plain' exists and is no folder" record -o plain true
 expect_eq 'the foreign file' "$(cat foreign/notes)" precious
 
 # What is no recording.
