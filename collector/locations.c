@@ -234,6 +234,8 @@ struct writing {
 	const struct locations *locations;
 	struct out_pprof *out;
 	struct source *source; /* of each location */
+	size_t *first; /* see sort_by_place() */
+	uint32_t *order;
 	struct pool functions; /* struct function */
 	struct budget budget; /* its */
 };
@@ -243,40 +245,61 @@ struct function {
 	uint64_t start_line;
 };
 
+/* The locations of each place together: writing->order, of which those of place
+ * i begin at writing->first[i]. 0 or -ENOMEM. */
+static int sort_by_place(struct writing *writing)
+{
+	const struct locations *locations = writing->locations;
+	size_t places = locations->places.count, all = locations->items.count;
+	size_t i;
+
+	writing->first = calloc(places + 2, sizeof(*writing->first));
+	writing->order = calloc(all + 1, sizeof(*writing->order));
+	if (!writing->first || !writing->order)
+		return -ENOMEM;
+	/* first[i + 2] counts those of place i, then says where the next go */
+	for (i = 0; i < all; i++)
+		if (location_at(locations, i)->place)
+			writing->first[location_at(locations, i)->place + 1]++;
+	for (i = 2; i < places + 2; i++)
+		writing->first[i] += writing->first[i - 1];
+	for (i = 0; i < all; i++) {
+		uint32_t place = location_at(locations, i)->place;
+
+		if (place)
+			writing->order[writing->first[place]++] = (uint32_t)i;
+	}
+	return 0;
+}
+
 /* Where the functions of @place come from. 0 or -ENOMEM. */
 static int find_sources(struct writing *writing, size_t place)
 {
 	const struct locations *locations = writing->locations;
-	size_t all = locations->items.count, found = 0, i;
-	uint64_t *vaddr = calloc(all, sizeof(*vaddr));
-	struct source *source = calloc(all, sizeof(*source));
+	const uint32_t *order = writing->order + writing->first[place];
+	size_t count = writing->first[place + 1] - writing->first[place], i;
+	uint64_t *vaddr = calloc(count + 1, sizeof(*vaddr));
+	struct source *source = calloc(count + 1, sizeof(*source));
+	int err = vaddr && source ? 0 : -ENOMEM;
 
-	if (!vaddr || !source) {
-		free(vaddr);
-		free(source);
-		return -ENOMEM;
-	}
-	for (i = 0; i < all; i++)
-		if (location_at(locations, i)->place == place + 1)
-			vaddr[found++] = location_at(locations, i)->vaddr;
-	symbol_file_sources(place_at(locations, place)->file, vaddr, found,
-			    source);
-	for (i = 0, found = 0; i < all; i++)
-		if (location_at(locations, i)->place == place + 1)
-			writing->source[i] = source[found++];
+	for (i = 0; i < count && !err; i++)
+		vaddr[i] = location_at(locations, order[i])->vaddr;
+	if (!err)
+		symbol_file_sources(place_at(locations, place)->file, vaddr,
+				    count, source);
+	for (i = 0; i < count && !err; i++)
+		writing->source[order[i]] = source[i];
 	free(vaddr);
 	free(source);
-	return 0;
+	return err;
 }
 
 static bool has_lines(const struct writing *writing, size_t place)
 {
-	const struct locations *locations = writing->locations;
 	size_t i;
 
-	for (i = 0; i < locations->items.count; i++)
-		if (location_at(locations, i)->place == place + 1 &&
-		    writing->source[i].count)
+	for (i = writing->first[place]; i < writing->first[place + 1]; i++)
+		if (writing->source[writing->order[i]].count)
 			return true;
 	return false;
 }
@@ -443,16 +466,17 @@ int locations_write(const struct locations *locations, const char *program,
 				 sizeof(*writing.source)),
 		.budget = { INT64_MAX },
 	};
-	int err;
+	int err = writing.source ? sort_by_place(&writing) : -ENOMEM;
 
-	if (!writing.source)
-		return -ENOMEM;
 	pool_init(&writing.functions, &writing.budget, sizeof(struct function),
 		  sizeof(struct function));
-	err = write_places(&writing, program);
+	if (!err)
+		err = write_places(&writing, program);
 	if (!err)
 		err = write_items(&writing);
 	pool_release(&writing.functions);
 	free(writing.source);
+	free(writing.first);
+	free(writing.order);
 	return err;
 }

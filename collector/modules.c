@@ -152,6 +152,23 @@ static bool is_covered(struct modules *modules, const struct maps_line *line)
 	return is_covered;
 }
 
+/* True when @error is that there is no descriptor left. */
+static bool is_lack(int error)
+{
+	return error == EMFILE || error == ENFILE;
+}
+
+/* The file behind @fd, which the process finds at @path below @root_fd. */
+static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
+					int fd, const char *path)
+{
+	struct symbol_file *file = symbol_cache_file(modules->cache, fd, path);
+
+	if (file && root_fd >= 0)
+		symbol_file_set_root(file, root_fd);
+	return file;
+}
+
 /* Appends what is behind a mapping that was not known. */
 static int identify(struct modules *modules, int root_fd,
 		    struct maps_line *line, struct reading *reading)
@@ -180,8 +197,10 @@ static int identify(struct modules *modules, int root_fd,
 		fd = mapped_file_open(modules->proc_fd, root_fd, line);
 	else if (!strcmp(line->path, "[vdso]"))
 		fd = vdso_open(line->end - line->start);
+	if (line->inode && fd < 0 && is_lack(errno))
+		symbol_cache_note_lack(modules->cache);
 	if (fd >= 0) {
-		place.file = symbol_cache_file(modules->cache, fd, line->path);
+		place.file = open_symbols(modules, root_fd, fd, line->path);
 		close(fd);
 	}
 	symbol_name_clean(line->path);
@@ -278,14 +297,16 @@ static struct symbol_file *file_at(struct modules *modules, const char *path,
 
 	if (root_fd < 0 && has_build_id)
 		root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd >= 0) {
+	if (root_fd >= 0)
 		fd = mapped_file_at(root_fd, path);
-		close(root_fd);
-	}
+	if (fd < 0 && is_lack(errno))
+		symbol_cache_note_lack(modules->cache);
 	if (fd >= 0) {
-		file = symbol_cache_file(modules->cache, fd, path);
+		file = open_symbols(modules, root_fd, fd, path);
 		close(fd);
 	}
+	if (root_fd >= 0)
+		close(root_fd);
 	return file;
 }
 
@@ -306,7 +327,7 @@ static struct symbol_file *mapped_there(struct modules *modules,
 		    line.start >= place->start && line.end <= place->end)
 			fd = mapped_file_open(modules->proc_fd, root_fd, &line);
 	if (fd >= 0) {
-		file = symbol_cache_file(modules->cache, fd, line.path);
+		file = open_symbols(modules, root_fd, fd, line.path);
 		close(fd);
 		symbol_name_clean(line.path);
 		if (!place->path[0])
@@ -609,6 +630,8 @@ void modules_put(struct modules **modules_ptr)
 /* Says why the functions of @place have no names. */
 static void tell(const struct modules *modules, const struct place *place)
 {
+	if (symbol_cache_tell_lack(modules->cache))
+		return;
 	if (place->found_id)
 		log_warn("%s was replaced since process %d loaded it: build-id "
 			 "%s then, %s now; its functions have no names (leave "

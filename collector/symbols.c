@@ -15,9 +15,14 @@
  * tables take too much. That, and a limit on each kind of memory, is what
  * bounds a daemon that runs for months; what does not fit has no name.
  *
- * Source lines take a process that reads debug information (symbolize.h) and
- * a descriptor, which is therefore kept as long as there are few of them and
- * somebody uses the file. What it said is kept with the file.
+ * Descriptors are half of those that the system allows, at most. While there
+ * are more files than that, tables are read at once and descriptors closed;
+ * source lines and unwinding, which come later, have a file opened again where
+ * it was found, if it is still there and still the same. A deleted file
+ * therefore keeps its descriptor longer than others.
+ *
+ * Source lines take a process that reads debug information (symbolize.h).
+ * What it said is kept with the file.
  *
  * Locks: cache.lock guards the hash tables, the byte count, and of each file
  * refs, fd and what is beside them; it is never held while a file is read.
@@ -36,18 +41,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/debug_file.h"
 #include "collector/elf_read.h"
 #include "collector/log.h"
+#include "collector/mapped_file.h"
 #include "collector/symbol_name.h"
 #include "collector/symbol_sources.h"
 #include "shared/compiler.h"
 
-#define DESCRIPTORS_MAX 256
-#define DESCRIPTORS_READ_MAX 192 /* with files whose tables were read */
+/* Descriptors kept: half of what the system allows, within these bounds. */
+#define DESCRIPTORS_LEAST 32
+#define DESCRIPTORS_MOST 32768
 #define STRING_BYTES_MAX (512ull << 20)
 #define TABLE_BYTES_MAX (1024ull << 20) /* of all files */
 #define IDLE_BYTES_MAX (128ull << 20) /* of those that nobody uses */
@@ -66,6 +74,15 @@ struct file_key {
 	struct timespec mtime;
 };
 
+/* A folder that paths begin in, which is not our own root. */
+struct root {
+	struct root *next;
+	dev_t device;
+	ino_t inode;
+	int fd;
+	size_t refs; /* files */
+};
+
 struct symbol_file {
 	struct symbol_cache *cache;
 	struct file_key key;
@@ -75,7 +92,8 @@ struct symbol_file {
 	TAILQ_ENTRY(symbol_file) idle; /* while refs is 0 */
 	unsigned int refs;
 	int fd; /* -1: none now */
-	int root_fd; /* -1: paths begin in our own root */
+	char *where; /* its path below root; NULL: it has none */
+	struct root *root; /* NULL: paths begin in our own root */
 	bool is_wanted; /* the tables were not read yet */
 	bool was_read;
 	uint64_t bytes; /* what was read takes */
@@ -106,12 +124,26 @@ struct symbol_cache {
 	uint64_t string_bytes;
 	uint64_t table_bytes; /* idle files' included */
 	uint64_t idle_bytes;
-	unsigned int descriptors;
+	unsigned int descriptors; /* of files, and of roots */
+	unsigned int descriptors_max;
+	struct root *roots;
 	bool told_of_missing; /* that there is no perfrec-symbolize */
+	bool lacks_descriptors; /* once it did */
+	bool told_of_descriptors;
 	TAILQ_HEAD(, symbol_file) idle; /* the longest idle first */
 	struct symbol_file *files[FILE_BUCKETS];
 	struct cached_bytes *strings[STRING_BUCKETS];
 };
+
+static unsigned int half_of_all_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return DESCRIPTORS_LEAST;
+	return (unsigned int)MAX(MIN(limit.rlim_cur / 2, DESCRIPTORS_MOST),
+				 DESCRIPTORS_LEAST);
+}
 
 int symbol_cache_new(struct symbol_cache **out)
 {
@@ -119,6 +151,7 @@ int symbol_cache_new(struct symbol_cache **out)
 
 	if (!cache)
 		return -ENOMEM;
+	cache->descriptors_max = half_of_all_descriptors();
 	elf_version(EV_CURRENT);
 	pthread_mutex_init(&cache->lock, NULL);
 	TAILQ_INIT(&cache->idle);
@@ -133,10 +166,26 @@ static void close_descriptor(int *fd)
 	*fd = -1;
 }
 
+/* cache.lock held, or nobody else uses the cache. */
+static void put_root(struct symbol_file *file)
+{
+	struct root **link = &file->cache->roots, *root = file->root;
+
+	file->root = NULL;
+	if (!root || --root->refs)
+		return;
+	while (*link != root)
+		link = &(*link)->next;
+	*link = root->next;
+	close(root->fd);
+	file->cache->descriptors--;
+	free(root);
+}
+
 static void file_free(struct symbol_file *file)
 {
 	close_descriptor(&file->fd);
-	close_descriptor(&file->root_fd);
+	put_root(file);
 	pthread_mutex_destroy(&file->lock);
 	pthread_mutex_destroy(&file->sources_lock);
 	symbol_sources_release(&file->sources);
@@ -146,6 +195,7 @@ static void file_free(struct symbol_file *file)
 	free(file->names);
 	free(file->error);
 	free(file->path);
+	free(file->where);
 	free(file);
 }
 
@@ -269,6 +319,29 @@ const char *symbol_cache_string(struct symbol_cache *cache, const char *text)
 	return symbol_cache_copy(cache, text, strlen(text) + 1);
 }
 
+void symbol_cache_note_lack(struct symbol_cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->lacks_descriptors = true;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+bool symbol_cache_tell_lack(struct symbol_cache *cache)
+{
+	bool lacks, is_news;
+
+	pthread_mutex_lock(&cache->lock);
+	lacks = cache->lacks_descriptors;
+	is_news = lacks && !cache->told_of_descriptors;
+	cache->told_of_descriptors |= lacks;
+	pthread_mutex_unlock(&cache->lock);
+	if (is_news)
+		log_warn("too many files are open: functions of some libraries "
+			 "have no names or lines (raise the hard limit: ulimit "
+			 "-Hn)");
+	return lacks;
+}
+
 uint64_t symbol_cache_bytes(struct symbol_cache *cache)
 {
 	uint64_t bytes;
@@ -318,6 +391,10 @@ static void keep_descriptor(struct symbol_file *file, int fd,
 		file->cache->descriptors++;
 		return;
 	}
+	if (copy == -EMFILE || copy == -ENFILE) {
+		file->cache->lacks_descriptors = true;
+		return; /* when it is read there may be one */
+	}
 	if (!file->was_read)
 		set_error(file, copy == -EINVAL ? "not a regular file"
 						: strerror(-copy));
@@ -330,6 +407,62 @@ static bool same_file(const struct file_key *key, const struct stat *status)
 	       key->size == status->st_size &&
 	       key->mtime.tv_sec == status->st_mtim.tv_sec &&
 	       key->mtime.tv_nsec == status->st_mtim.tv_nsec;
+}
+
+/* cache.lock held; nobody refers to @file. Where it can be opened again. */
+static void set_where(struct symbol_file *file, const char *path)
+{
+	free(file->where);
+	file->where = path[0] == '/' ? strdup(path) : NULL;
+}
+
+/* The root of @file's paths, the caller's own; -1: our own root. */
+static int copy_root(struct symbol_file *file)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&file->cache->lock);
+	if (file->root)
+		fd = fcntl(file->root->fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&file->cache->lock);
+	return fd;
+}
+
+/* A descriptor of @file, if what lies at its path below @root_fd is still that
+ * file; -1. */
+static int open_below(const struct symbol_file *file, int root_fd)
+{
+	int place = mapped_file_at(root_fd, file->where);
+	struct stat status;
+	int fd = -1;
+
+	if (place < 0)
+		return -1;
+	if (!fstat(place, &status) && same_file(&file->key, &status))
+		fd = reopen(place, &status);
+	close(place);
+	return fd;
+}
+
+/* The same in its own root, and in ours: where a process has called chroot()
+ * since, the map shows paths as we see them. */
+static int open_again(struct symbol_file *file)
+{
+	int root_fd, fd = -1;
+
+	if (!file->where)
+		return -1;
+	root_fd = copy_root(file);
+	if (root_fd >= 0)
+		fd = open_below(file, root_fd);
+	close_descriptor(&root_fd);
+	if (fd >= 0)
+		return fd;
+	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd >= 0)
+		fd = open_below(file, root_fd);
+	close_descriptor(&root_fd);
+	return fd;
 }
 
 static struct symbol_file *file_new(struct symbol_cache *cache,
@@ -349,7 +482,6 @@ static struct symbol_file *file_new(struct symbol_cache *cache,
 	file->key = (struct file_key){ status->st_dev, status->st_ino,
 				       status->st_size, status->st_mtim };
 	file->fd = -1;
-	file->root_fd = -1;
 	file->is_wanted = true;
 	file->build_id = "";
 	file->bytes = sizeof(*file) + strlen(path);
@@ -381,8 +513,10 @@ static struct symbol_file *find_file(struct symbol_cache *cache, int fd,
 		*bucket = file;
 		cache->table_bytes += file->bytes;
 	}
+	if (!file->refs)
+		set_where(file, path);
 	if (file->fd < 0 && !file->refs &&
-	    (file->is_wanted || cache->descriptors < DESCRIPTORS_READ_MAX))
+	    (file->is_wanted || cache->descriptors < cache->descriptors_max))
 		keep_descriptor(file, fd, status);
 	file->refs++;
 	return file;
@@ -401,32 +535,60 @@ struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
 		memset(&status, 0, sizeof(status));
 	pthread_mutex_lock(&cache->lock);
 	file = find_file(cache, fd, &status, path);
-	read_now = cache->descriptors > DESCRIPTORS_MAX;
+	read_now = cache->descriptors > cache->descriptors_max;
 	pthread_mutex_unlock(&cache->lock);
 	if (file && read_now)
 		read_to(file, STEP_TABLES);
 	return file;
 }
 
-/* True when @root_fd is our own root folder, or cannot be told from it. */
-static bool is_own_root(int root_fd)
+/* True when @root is that of our own paths, or cannot be told from it. */
+static bool is_own_root(int root_fd, struct stat *root)
 {
-	struct stat theirs, ours;
+	struct stat ours;
 
-	return fstat(root_fd, &theirs) || stat("/", &ours) ||
-	       (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
+	return fstat(root_fd, root) || stat("/", &ours) ||
+	       (root->st_dev == ours.st_dev && root->st_ino == ours.st_ino);
+}
+
+/* cache.lock held. NULL: there is no memory, or no descriptor. */
+static struct root *find_root(struct symbol_cache *cache, int root_fd,
+			      const struct stat *status)
+{
+	struct root *root;
+
+	for (root = cache->roots; root; root = root->next)
+		if (root->inode == status->st_ino &&
+		    root->device == status->st_dev)
+			return root;
+	root = calloc(1, sizeof(*root));
+	if (!root)
+		return NULL;
+	root->fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+	if (root->fd < 0) {
+		free(root);
+		return NULL;
+	}
+	root->device = status->st_dev;
+	root->inode = status->st_ino;
+	root->next = cache->roots;
+	cache->roots = root;
+	cache->descriptors++;
+	return root;
 }
 
 void symbol_file_set_root(struct symbol_file *file, int root_fd)
 {
 	struct symbol_cache *cache = file->cache;
+	struct stat status;
 
-	if (is_own_root(root_fd))
+	if (is_own_root(root_fd, &status))
 		return;
 	pthread_mutex_lock(&cache->lock);
-	if (file->root_fd < 0 && cache->descriptors < DESCRIPTORS_READ_MAX) {
-		file->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
-		cache->descriptors += file->root_fd >= 0;
+	if (!file->root) {
+		file->root = find_root(cache, root_fd, &status);
+		if (file->root)
+			file->root->refs++;
 	}
 	pthread_mutex_unlock(&cache->lock);
 }
@@ -453,10 +615,8 @@ static void retire(struct symbol_file *file)
 
 	if (file->fd >= 0)
 		cache->descriptors--;
-	if (file->root_fd >= 0)
-		cache->descriptors--;
 	close_descriptor(&file->fd);
-	close_descriptor(&file->root_fd);
+	put_root(file);
 	if (!file->was_read) {
 		forget(file);
 		return;
@@ -481,28 +641,53 @@ void symbol_file_put(struct symbol_file **file_ptr)
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* The descriptor to read from, the caller's until give_descriptor(). */
+/* The descriptor to read from, the caller's until give_descriptor(); -1. */
 static int take_descriptor(struct symbol_file *file)
 {
+	bool is_wanted;
 	int fd;
 
 	pthread_mutex_lock(&file->cache->lock);
 	fd = file->fd;
+	is_wanted = file->is_wanted;
 	file->fd = -1;
 	file->was_read = true;
+	pthread_mutex_unlock(&file->cache->lock);
+	if (fd >= 0 || !is_wanted)
+		return fd;
+	fd = open_again(file);
+	pthread_mutex_lock(&file->cache->lock);
+	file->cache->descriptors += fd >= 0;
 	pthread_mutex_unlock(&file->cache->lock);
 	return fd;
 }
 
-/* Keeps @fd for the next step, and after the last one for debug information
- * as long as there are few. */
+/* True when @fd can be had again. */
+static bool can_reopen(struct symbol_file *file)
+{
+	int fd = open_again(file);
+	bool can = fd >= 0;
+
+	close_descriptor(&fd);
+	return can;
+}
+
+/* Keeps @fd for what comes next: the next step, then debug information and
+ * unwinding, for which it may be opened again where there are too many. */
 static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 {
 	struct symbol_cache *cache = file->cache;
+	bool is_kept = is_wanted;
 
 	pthread_mutex_lock(&cache->lock);
 	file->is_wanted = is_wanted;
-	if (is_wanted || cache->descriptors <= DESCRIPTORS_READ_MAX) {
+	is_kept |= cache->descriptors <= cache->descriptors_max / 4 * 3;
+	pthread_mutex_unlock(&cache->lock);
+	if (!is_kept)
+		is_kept = !can_reopen(file);
+	pthread_mutex_lock(&cache->lock);
+	if (is_wanted ||
+	    (is_kept && cache->descriptors <= cache->descriptors_max)) {
 		file->fd = fd;
 	} else {
 		cache->descriptors--;
@@ -530,18 +715,6 @@ static bool read_headers(struct symbol_file *file, int fd)
 	if (build_id)
 		file->build_id = build_id;
 	return true;
-}
-
-/* The root of @file's paths, the caller's own; -1: our own root. */
-static int copy_root(struct symbol_file *file)
-{
-	int fd = -1;
-
-	pthread_mutex_lock(&file->cache->lock);
-	if (file->root_fd >= 0)
-		fd = fcntl(file->root_fd, F_DUPFD_CLOEXEC, 0);
-	pthread_mutex_unlock(&file->cache->lock);
-	return fd;
 }
 
 /* file.lock held. The functions of @file, by the help of its debug file when it
@@ -606,7 +779,9 @@ static void read_to_locked(struct symbol_file *file, enum step step)
 	if (file->step >= step)
 		return;
 	fd = take_descriptor(file);
-	if (fd < 0) { /* keep_descriptor() has set the error */
+	if (fd < 0) { /* keep_descriptor() has set the error, mostly */
+		set_error(file, "too many files are open");
+		file->error_told |= symbol_cache_tell_lack(file->cache);
 		file->step = STEP_TABLES;
 		return;
 	}
@@ -771,16 +946,29 @@ int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
 	return stop;
 }
 
-int symbol_file_descriptor(struct symbol_file *file)
+/* A copy of the descriptor that is kept, if there is one; -1. */
+static int copy_descriptor(struct symbol_file *file)
 {
 	int fd = -1;
 
-	/* file.lock: whoever reads has the descriptor */
-	pthread_mutex_lock(&file->lock);
 	pthread_mutex_lock(&file->cache->lock);
 	if (file->fd >= 0)
 		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	pthread_mutex_unlock(&file->cache->lock);
+	return fd;
+}
+
+int symbol_file_descriptor(struct symbol_file *file)
+{
+	int fd = copy_descriptor(file);
+
+	if (fd < 0)
+		fd = open_again(file);
+	if (fd >= 0)
+		return fd;
+	/* file.lock: it was deleted, and who reads it has the descriptor */
+	pthread_mutex_lock(&file->lock);
+	fd = copy_descriptor(file);
 	pthread_mutex_unlock(&file->lock);
 	return fd;
 }
@@ -816,9 +1004,9 @@ static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 {
 	struct debug_search search = begin_search(file);
 	struct debug_lines lines = { -1, -1 };
-	int error = search.fd < 0 ? -EMFILE : 0;
+	int error = search.fd < 0 ? -ESTALE : 0;
 
-	snprintf(why, SYMBOLIZE_WHY_BYTES, "too many files are in use");
+	snprintf(why, SYMBOLIZE_WHY_BYTES, "it was deleted or replaced since");
 	if (!error)
 		error = debug_file_lines(&search, &lines, why);
 	if (!error) {
@@ -852,12 +1040,14 @@ static bool was_told_of_missing(struct symbol_cache *cache)
 }
 
 /* Files that were built without -g are too common to speak of each; that
- * perfrec-symbolize is missing is said once for all. */
+ * perfrec-symbolize is missing, or descriptors are, is said once for all. */
 static enum log_level level_of(struct symbol_file *file, int error)
 {
 	if (error == -ENODATA)
 		return LOG_DBG;
 	if (error == -ENOENT && was_told_of_missing(file->cache))
+		return LOG_DBG;
+	if (error == -ESTALE && symbol_cache_tell_lack(file->cache))
 		return LOG_DBG;
 	return LOG_WARN;
 }

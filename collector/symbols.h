@@ -24,14 +24,17 @@ void symbol_cache_free(struct symbol_cache **cache);
  * closed after), called @path in messages. Never fails for a bad file: it
  * then has no symbols, and symbol_file_error() says why. NULL only when out
  * of memory. Reading happens on first use, from a descriptor the cache keeps
- * (at most 256 of them; more are read at once). The caller holds one
- * reference; who needs the file as long as the cache may keep it for good.
+ * (half of RLIMIT_NOFILE as it was when the cache was made; what is beyond is
+ * read at once, and opened again by @path when it is needed again). The caller
+ * holds one reference; who needs the file as long as the cache may keep it for
+ * good.
  */
 struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
 				      const char *path);
 /*
  * Where paths of @file begin: in the root folder @root_fd of a process that
- * maps it. Only there and in our own root are debug files looked for. @root_fd
+ * maps it. Only there and in our own root are debug files looked for, and
+ * @file itself when it has to be opened again. @root_fd
  * stays the caller's. Optional; the first call counts.
  */
 void symbol_file_set_root(struct symbol_file *file, int root_fd);
@@ -43,6 +46,13 @@ struct symbol_file *symbol_file_get(struct symbol_file *file);
  * stay valid as long as the cache.
  */
 void symbol_file_put(struct symbol_file **file);
+
+/* Somebody found no descriptor for a file: the limit is too low. */
+void symbol_cache_note_lack(struct symbol_cache *cache);
+/* True when there was no descriptor for some file. The first call then says
+ * so, and what to do: whoever misses a file asks before it complains of that
+ * file. */
+bool symbol_cache_tell_lack(struct symbol_cache *cache);
 
 /* The one that @file belongs to. */
 struct symbol_cache *symbol_file_cache(struct symbol_file *file);

@@ -26,7 +26,8 @@
 #define PAGE_BYTES 16384u
 #define PAGES_MAX 4096u /* of all files: 64 MiB */
 #define FILE_BYTES_MAX (16ULL << 30)
-#define FILES_MAX 256
+#define FILES_MAX 8192
+#define PAGE_NUMBERS_MAX (16u << 20) /* of all files: pointers to pages */
 #define SEGMENTS_MAX 64
 #define FDES_MAX_BYTES (16u << 20) /* what is known of FDEs, of all files */
 
@@ -43,7 +44,7 @@ struct unwind_file {
 	struct unwind_file *next;
 	struct unwind_files *files;
 	struct symbol_file *symbols; /* a reference */
-	int fd; /* -1: it cannot be read */
+	bool is_good; /* it can be read */
 	struct page **pages; /* by number; NULL: not read */
 	uint64_t page_count;
 	struct segment segment[SEGMENTS_MAX];
@@ -64,6 +65,7 @@ struct known_fde {
 struct unwind_files {
 	struct unwind_file *list;
 	size_t count, pages;
+	uint64_t page_numbers;
 	uint64_t edition;
 	struct budget budget; /* of all fdes */
 };
@@ -94,6 +96,21 @@ static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
 	return done;
 }
 
+/* Keeps no descriptor: there may be thousands of files, and reading a page
+ * takes longer than opening one. Reads up to a page from where page @number
+ * begins. */
+static ssize_t read_page(struct unwind_file *file, uint64_t number, void *out)
+{
+	int fd = symbol_file_descriptor(file->symbols);
+	ssize_t bytes;
+
+	if (fd < 0)
+		return fd;
+	bytes = read_at(fd, out, PAGE_BYTES, number * PAGE_BYTES);
+	close(fd);
+	return bytes;
+}
+
 static struct page *page_of(struct unwind_file *file, uint64_t number)
 {
 	struct page *page;
@@ -108,7 +125,7 @@ static struct page *page_of(struct unwind_file *file, uint64_t number)
 	page = malloc(sizeof(*page));
 	if (!page)
 		return NULL;
-	bytes = read_at(file->fd, page->data, PAGE_BYTES, number * PAGE_BYTES);
+	bytes = read_page(file, number, page->data);
 	page->bytes = (uint32_t)MAX(bytes, 0);
 	file->pages[number] = page;
 	file->files->pages++;
@@ -269,8 +286,6 @@ static void file_free(struct unwind_file *file)
 	free(file->pages);
 	pool_release(&file->fdes);
 	symbol_file_put(&file->symbols);
-	if (file->fd >= 0)
-		close(file->fd);
 	free(file);
 }
 
@@ -284,6 +299,7 @@ static void forget_all(struct unwind_files *files)
 		file_free(file);
 	}
 	files->count = 0;
+	files->page_numbers = 0;
 	files->edition++;
 }
 
@@ -301,27 +317,37 @@ void unwind_files_free(struct unwind_files **files)
 uint64_t unwind_files_edition(struct unwind_files *files)
 {
 	if (files->pages >= PAGES_MAX || files->count >= FILES_MAX ||
+	    files->page_numbers >= PAGE_NUMBERS_MAX ||
 	    files->budget.left < FDES_MAX_BYTES / 4)
 		forget_all(files);
 	return files->edition;
 }
 
-static bool open_file(struct unwind_file *file)
+/* Makes room for the pages of the file behind @fd. */
+static bool make_pages(struct unwind_file *file, int fd)
 {
+	struct unwind_files *files = file->files;
 	struct stat status;
 
-	file->fd = symbol_file_descriptor(file->symbols);
-	if (file->fd < 0 || fstat(file->fd, &status) ||
-	    status.st_size > (off_t)FILE_BYTES_MAX)
+	if (fstat(fd, &status) || status.st_size > (off_t)FILE_BYTES_MAX)
 		return false;
 	file->page_count =
 		((uint64_t)status.st_size + PAGE_BYTES - 1) / PAGE_BYTES;
 	file->pages = calloc(file->page_count + 1, sizeof(*file->pages));
-	if (!file->pages) {
+	if (!file->pages)
 		file->page_count = 0;
-		return false;
-	}
-	return read_headers(file);
+	files->page_numbers += file->page_count;
+	return file->page_count;
+}
+
+static bool open_file(struct unwind_file *file)
+{
+	int fd = symbol_file_descriptor(file->symbols);
+	bool has_pages = fd >= 0 && make_pages(file, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return has_pages && read_headers(file);
 }
 
 static struct unwind_file *add_file(struct unwind_files *files,
@@ -335,10 +361,7 @@ static struct unwind_file *add_file(struct unwind_files *files,
 	file->symbols = symbol_file_get(symbols);
 	pool_init(&file->fdes, &files->budget, sizeof(struct known_fde),
 		  offsetof(struct known_fde, range));
-	if (!open_file(file) && file->fd >= 0) {
-		close(file->fd);
-		file->fd = -1;
-	}
+	file->is_good = open_file(file);
 	file->next = files->list;
 	files->list = file;
 	files->count++;
@@ -353,9 +376,10 @@ struct unwind_file *unwind_files_get(struct unwind_files *files,
 	for (file = files->list; file; file = file->next)
 		if (file->symbols == symbols)
 			break;
-	if (!file && files->count < FILES_MAX)
+	if (!file && files->count < FILES_MAX &&
+	    files->page_numbers < PAGE_NUMBERS_MAX)
 		file = add_file(files, symbols);
-	return file && file->fd >= 0 ? file : NULL;
+	return file && file->is_good ? file : NULL;
 }
 
 /* --- frame descriptions -----------------------------------------------------

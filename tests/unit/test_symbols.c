@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "collector/symbol_name.h"
 #include "tests/unit/scratch.h"
@@ -435,22 +437,95 @@ START_TEST(symbol_cache_names_outlive_the_file)
 }
 END_TEST
 
+/* A cache for which 200 files may be open. */
+static struct symbol_cache *small_cache(void)
+{
+	const struct rlimit limit = { 400, 400 };
+	struct symbol_cache *cache;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(symbol_cache_new(&cache), 0);
+	return cache;
+}
+
+/* Opens 300 files in @cache by their whole paths. */
+static void open_many(struct symbol_cache *cache, struct symbol_file **files)
+{
+	char path[2 * PATH_MAX];
+	int fd;
+
+	scratch_run("for i in $(seq 0 299); do echo $i > many.$i; done");
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "%s/many.%d", g_scratch, i);
+		fd = open(path, O_PATH | O_CLOEXEC);
+		files[i] = symbol_cache_file(cache, fd, path);
+		ck_assert_ptr_nonnull(files[i]);
+		close(fd);
+	}
+}
+
 START_TEST(symbol_cache_descriptors_are_few_and_given_back)
 {
+	struct symbol_cache *cache = small_cache();
 	int before = count_descriptors();
 	struct symbol_file *files[300];
-	char path[32];
 
-	for (int i = 0; i < 300; i++) {
-		snprintf(path, sizeof(path), "many.%d", i);
-		scratch_write(path, path, strlen(path));
-		files[i] = open_file(path);
-	}
-	ck_assert_int_gt(count_descriptors(), before + 200);
-	ck_assert_int_le(count_descriptors(), before + 256);
+	open_many(cache, files);
+	ck_assert_int_gt(count_descriptors(), before + 100);
+	ck_assert_int_le(count_descriptors(), before + 200);
 	for (int i = 0; i < 300; i++)
 		symbol_file_put(&files[i]);
 	ck_assert_int_eq(count_descriptors(), before);
+	symbol_cache_free(&cache);
+}
+END_TEST
+
+/* Of a file that has no descriptor any more there is one, unless another file
+ * has its name. */
+START_TEST(symbol_cache_files_are_opened_again)
+{
+	struct symbol_cache *cache = small_cache();
+	struct symbol_file *files[300];
+	struct stat status;
+	int fd;
+
+	open_many(cache, files);
+	for (int i = 0; i < 300; i++) {
+		fd = symbol_file_descriptor(files[i]);
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_eq(fstat(fd, &status), 0);
+		ck_assert_int_eq(status.st_size, i < 10 ? 2 : i < 100 ? 3 : 4);
+		close(fd);
+	}
+	scratch_run("rm many.298; cp many.299 other; mv other many.299");
+	ck_assert_int_eq(symbol_file_descriptor(files[298]), -1);
+	ck_assert_int_eq(symbol_file_descriptor(files[299]), -1);
+	ck_assert(!symbol_cache_tell_lack(cache));
+	for (int i = 0; i < 300; i++)
+		symbol_file_put(&files[i]);
+	symbol_cache_free(&cache);
+}
+END_TEST
+
+/* What is read when no descriptor is left may be read when there is one. */
+START_TEST(symbol_cache_without_any_descriptor_waits_for_one)
+{
+	int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	struct rlimit limit = { 0, 0 };
+	struct symbol_file *file;
+	char path[PATH_MAX] = "";
+
+	ck_assert_int_gt(readlink("/proc/self/exe", path, PATH_MAX - 1), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)self + 1;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	file = symbol_cache_file(g_cache, self, path);
+	ck_assert(symbol_cache_tell_lack(g_cache));
+	limit.rlim_cur = limit.rlim_max;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(count_names(file, "main"), 1);
+	symbol_file_put(&file);
+	close(self);
 }
 END_TEST
 
@@ -682,6 +757,9 @@ static Suite *make_suite(void)
 	tcase_add_test(cache, symbol_cache_deleted_file_is_read_later);
 	tcase_add_test(cache, symbol_cache_names_outlive_the_file);
 	tcase_add_test(cache, symbol_cache_descriptors_are_few_and_given_back);
+	tcase_add_test(cache, symbol_cache_files_are_opened_again);
+	tcase_add_test(cache,
+		       symbol_cache_without_any_descriptor_waits_for_one);
 	tcase_add_test(cache, symbol_cache_threads_get_the_same_names);
 	tcase_add_test(cache, symbol_cache_equal_strings_are_one);
 	tcase_add_test(hostile, symbols_of_no_elf_file_say_what_it_is);
