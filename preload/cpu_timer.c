@@ -25,14 +25,13 @@
  */
 #include "preload/cpu_timer.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "preload/clock.h"
+#include "preload/find_next.h"
 #include "preload/put.h"
 #include "preload/say.h"
 #include "preload/slot.h"
@@ -72,17 +71,9 @@ int (*cpu_timer_sigaction(void))(int, const struct sigaction *,
 				 struct sigaction *)
 {
 	if (!g_real_sigaction)
-		cpu_timer_find();
+		g_real_sigaction =
+			(__typeof__(g_real_sigaction))find_next("sigaction");
 	return g_real_sigaction;
-}
-
-void cpu_timer_find(void)
-{
-	int saved_errno = errno;
-
-	g_real_sigaction =
-		(__typeof__(g_real_sigaction))dlsym(RTLD_NEXT, "sigaction");
-	errno = saved_errno;
 }
 
 /* --- the handler ------------------------------------------------------------

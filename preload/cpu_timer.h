@@ -28,8 +28,6 @@ struct cpu_engine {
 
 extern struct cpu_engine g_cpu;
 
-/* Before threads: find what is to be called later. */
-void cpu_timer_find(void);
 /* Once, when recording has started, with all signals blocked. */
 void cpu_timer_start(const struct wire_reply *reply, bool quiet);
 

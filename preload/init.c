@@ -279,9 +279,6 @@ void alloc_begin(void)
 	if (begun || !environ)
 		return;
 	begun = true;
-	/* Not for the first time in a signal handler: dlsym() takes a lock. */
-	interpose_real_syscall();
-	cpu_timer_find();
 	/* relaxed: there are no threads yet to race with */
 	if (!atom_load_rlx(&g_gate.word) && wants_recording())
 		init_gate();

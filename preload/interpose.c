@@ -6,7 +6,6 @@
  * returns what it returns. vfork() and syscall() are assembly
  * (interpose_x86_64.S): they must not be returned through.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -19,19 +18,19 @@
 #include <unistd.h>
 
 #include "preload/cpu_timer.h"
+#include "preload/find_next.h"
 #include "preload/interpose.h"
 #include "preload/slot.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
 
 /* The next definition of a function of this file, looked up once. */
-#define REAL(function)                                                    \
-	({                                                                \
-		static __typeof__(function) *real_;                       \
-		if (!real_)                                               \
-			real_ = (__typeof__(function) *)dlsym(RTLD_NEXT,  \
-							      #function); \
-		real_;                                                    \
+#define REAL(function)                                                        \
+	({                                                                    \
+		static __typeof__(function) *real_;                           \
+		if (!real_)                                                   \
+			real_ = (__typeof__(function) *)find_next(#function); \
+		real_;                                                        \
 	})
 
 static void forbid_syscalls(void)

@@ -16,7 +16,7 @@
 
 #include "preload/alloc.h"
 #include "preload/alloc_wrap.h"
-#include "preload/interpose_jump_find.h"
+#include "preload/find_next.h"
 #include "preload/thread.h"
 
 /* X(name, result, parameters) */
@@ -42,16 +42,13 @@ struct alloc g_alloc = { .mode = ALLOC_UNDECIDED };
 
 void alloc_find_real(void)
 {
-	int saved_errno = errno;
-
 	if (g_real.free)
 		return;
 
 #define FIND(function, result, parameters) \
-	g_real.function = (result(*) parameters)interpose_find_next(#function);
+	g_real.function = (result(*) parameters)find_next(#function);
 	FUNCTIONS(FIND)
 #undef FIND
-	errno = saved_errno;
 }
 
 uint32_t alloc_first_mode(void)

@@ -8,14 +8,13 @@
  * This file is compiled with unwind tables: the real operator new throws
  * std::bad_alloc through these functions.
  */
-#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "preload/alloc.h"
 #include "preload/alloc_wrap.h"
-#include "preload/interpose_jump_find.h"
+#include "preload/find_next.h"
 
 /* The real one that @name names, found when first called. A library that the
  * program opens may bring the first C++ runtime. Where there is none at all,
@@ -24,15 +23,13 @@ static void *find(void **real, const char *name, void *otherwise)
 {
 	/* relaxed: whoever finds it finds the same */
 	void *function = atom_load_rlx(real);
-	int saved_errno = errno;
 
 	if (unlikely(!function)) {
-		function = interpose_find_next(name);
+		function = find_next(name);
 		if (!function)
 			function = otherwise;
 		/* relaxed: as above */
 		atom_store_rlx(real, function);
-		errno = saved_errno;
 	}
 	return function;
 }

@@ -8,8 +8,7 @@
  */
 #include "preload/interpose_dl.h"
 
-#include <dlfcn.h>
-
+#include "preload/find_next.h"
 #include "preload/map_log.h"
 #include "shared/compiler.h"
 
@@ -18,16 +17,9 @@ static int (*g_dlclose)(void *);
 
 static void find_real(void)
 {
-	g_dlopen = dlsym(RTLD_NEXT, "dlopen");
-	g_dlmopen = dlsym(RTLD_NEXT, "dlmopen");
-	g_dlclose = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
-}
-
-/* Before the program could be between a dlopen() that failed and its
- * dlerror(), which dlsym() would clear. */
-__attribute__((constructor)) static void constructor(void)
-{
-	find_real();
+	g_dlopen = find_next("dlopen");
+	g_dlmopen = find_next("dlmopen");
+	g_dlclose = (int (*)(void *))find_next("dlclose");
 }
 
 /* As late as can be: short-lived programs have told no one of their plugins. */

@@ -17,13 +17,12 @@
  */
 #include "preload/interpose_jump.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <setjmp.h>
 #include <stdbool.h>
 
 #include "preload/context_end.h"
 #include "preload/cpu_timer.h"
+#include "preload/find_next.h"
 #include "preload/interpose_jump_find.h"
 #include "preload/put.h"
 #include "preload/thread.h"
@@ -35,12 +34,9 @@
 
 void interpose_jump_find(void)
 {
-	int saved_errno = errno;
-
-#define FIND(function, record) g_real_##function = dlsym(RTLD_NEXT, #function);
+#define FIND(function, record) g_real_##function = find_next(#function);
 	JUMP_FUNCTIONS(FIND)
 #undef FIND
-	errno = saved_errno;
 }
 
 __attribute__((constructor)) static void constructor(void)

@@ -44,9 +44,4 @@ struct jump_cache {
 void jump_find(struct jump_cache *cache, const struct jump_wanted *wanted,
 	       const void *return_address, void *functions[JUMP_FIND_MAX]);
 
-/* The first definition of @name in any library but this one, also in those
- * that dlsym() cannot see from here; NULL if there is none. Allocates nothing
- * and leaves dlerror() alone; takes the lock of dl_iterate_phdr(). */
-void *interpose_find_next(const char *name);
-
 #endif

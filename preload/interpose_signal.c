@@ -7,13 +7,13 @@
  * A handler that runs on a stack of its own, which may be small, gets SIGPROF
  * blocked while it runs; when its action is asked for, that is hidden.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "preload/cpu_timer.h"
+#include "preload/find_next.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -149,24 +149,24 @@ static bool is_settled(int signal, sighandler_t action, bool was_ours,
 }
 
 /* The others only set. What was before is SIG_DFL, if it was ours. */
-#define SETTER(name)                                                      \
-	sighandler_t name(int signal, sighandler_t action);               \
-	ATTR_EXPORT sighandler_t name(int signal, sighandler_t action)    \
-	{                                                                 \
-		static sighandler_t (*real)(int, sighandler_t);           \
-		bool was_ours = is_ours(signal);                          \
-		sighandler_t old;                                         \
-                                                                          \
-		if (!real)                                                \
-			real = (sighandler_t(*)(int, sighandler_t))dlsym( \
-				RTLD_NEXT, #name);                        \
-		if (is_settled(signal, action, was_ours, &old))           \
-			return old;                                       \
-		set_masked(signal, false);                                \
-		old = real(signal, action);                               \
-		if (old == SIG_ERR || old == SIG_HOLD)                    \
-			return old;                                       \
-		return was_ours ? SIG_DFL : old;                          \
+#define SETTER(name)                                                          \
+	sighandler_t name(int signal, sighandler_t action);                   \
+	ATTR_EXPORT sighandler_t name(int signal, sighandler_t action)        \
+	{                                                                     \
+		static sighandler_t (*real)(int, sighandler_t);               \
+		bool was_ours = is_ours(signal);                              \
+		sighandler_t old;                                             \
+                                                                              \
+		if (!real)                                                    \
+			real = (sighandler_t(*)(int, sighandler_t))find_next( \
+				#name);                                       \
+		if (is_settled(signal, action, was_ours, &old))               \
+			return old;                                           \
+		set_masked(signal, false);                                    \
+		old = real(signal, action);                                   \
+		if (old == SIG_ERR || old == SIG_HOLD)                        \
+			return old;                                           \
+		return was_ours ? SIG_DFL : old;                              \
 	}
 
 SETTER(signal)
@@ -181,7 +181,7 @@ ATTR_EXPORT int sigignore(int signal)
 	static int (*real)(int);
 
 	if (!real)
-		real = (int (*)(int))dlsym(RTLD_NEXT, "sigignore");
+		real = (int (*)(int))find_next("sigignore");
 	if (is_ours(signal))
 		cpu_timer_give_up_signal(false);
 	set_masked(signal, false);

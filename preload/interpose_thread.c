@@ -9,7 +9,6 @@
  * trampoline (interpose_thread_*.S) jumps there and leaves nothing on the
  * stack: exceptions, cancellation and debuggers see what they would without.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include <threads.h>
 
 #include "preload/cpu_timer.h"
+#include "preload/find_next.h"
 #include "preload/interpose_thread.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
@@ -101,7 +101,7 @@ ATTR_EXPORT int pthread_create(pthread_t *thread,
 	int error;
 
 	if (!real)
-		real = (create *)dlsym(RTLD_NEXT, "pthread_create");
+		real = (create *)find_next("pthread_create");
 	/* relaxed: a thread that misses its end stops itself */
 	if (!atom_load_rlx(&g_cpu.on))
 		return real(thread, attributes, function, argument);
@@ -124,7 +124,7 @@ ATTR_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function,
 	int result;
 
 	if (!real)
-		real = (create_c11 *)dlsym(RTLD_NEXT, "thrd_create");
+		real = (create_c11 *)find_next("thrd_create");
 	/* relaxed: as above */
 	if (!atom_load_rlx(&g_cpu.on))
 		return real(thread, function, argument);

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs and libraries that define functions which the shim interposes, and
+# find the next by dlsym(RTLD_NEXT): the shim is the next, and must go on
+# behind itself, not at the head of the list, which would be an endless
+# recursion. Recorded, without a collector and disabled, they do what they do
+# without the shim, and each block is counted once.
+. "$TOP/tests/e2e/lib.sh"
+need jq g++
+shim=$O/libperfrec_preload.so
+
+# as_without NAME COMMAND...: with the shim, unrecorded and disabled, with
+# $front preloaded in front of it and $behind behind it, the same output.
+front='' behind=''
+as_without()
+{
+	name=$1
+	shift
+	plain=0
+	LD_PRELOAD=$front:$behind "$@" >plain.out 2>plain.err || plain=$?
+	for disabled in 0 1; do
+		PERFREC_QUIET=1 PERFREC_DISABLE=$disabled \
+			LD_PRELOAD=$front:$shim:$behind run "$@"
+		expect_status "$plain"
+		cmp plain.out out || fail "$name: another output"
+		cmp plain.err err || fail "$name: another stderr"
+	done
+}
+
+# blocks NAME COMMAND...: allocations of an exact recording, in $blocks. What
+# is not in front is behind: perfrec puts its own in front of LD_PRELOAD.
+blocks()
+{
+	name=$1
+	shift
+	rm -rf data
+	LD_PRELOAD=$behind run "$PERFREC" record -q --alloc=exact --cpu=off \
+		-o data -- "$@"
+	expect_status 0
+	cmp plain.out out || fail "$name: another output when recorded"
+	blocks=$(json data/summary.json '.totals.allocs')
+	live=$(json data/summary.json '.totals.live_blocks')
+}
+
+# A malloc() that serves what comes before it knows the next by itself.
+cat >own.h <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+static void *(*next)(size_t);
+static char early[65536];
+static size_t used;
+void *malloc(size_t size)
+{
+	if (next)
+		return next(size);
+	used += (size + 15) & ~15ul;
+	return early + used - ((size + 15) & ~15ul);
+}
+void free(void *block)
+{
+	static void (*next_free)(void *);
+	if ((char *)block >= early && (char *)block < early + sizeof(early))
+		return;
+	if (!next_free)
+		*(void **)&next_free = dlsym(RTLD_NEXT, "free");
+	next_free(block);
+}
+static void find(void)
+{
+	*(void **)&next = dlsym(RTLD_NEXT, "malloc");
+}
+SOURCE
+cat >work.h <<'SOURCE'
+#include <stdio.h>
+#include <stdlib.h>
+static void *volatile kept;
+static int work(void)
+{
+	static char buffer[64];
+	setvbuf(stdout, buffer, _IOLBF, sizeof(buffer));
+	for (int i = 0; i < 100; i++) {
+		kept = malloc(10);
+		free(kept);
+	}
+	kept = calloc(3, 3);
+	kept = realloc(kept, 1000);
+	free(kept);
+	printf("done\n");
+	return 0;
+}
+SOURCE
+cat >plain.c <<'SOURCE'
+#include "work.h"
+int main(void) { return work(); }
+SOURCE
+cat >late.c <<'SOURCE'
+#include "own.h"
+#include "work.h"
+int main(void) { find(); return work(); }
+SOURCE
+cat >preinit.c <<'SOURCE'
+#include "own.h"
+#include "work.h"
+__attribute__((section(".preinit_array"), used)) static void (*at)(void) = find;
+int main(void) { return work(); }
+SOURCE
+cat >constructor.c <<'SOURCE'
+#include "own.h"
+#include "work.h"
+__attribute__((constructor)) static void at(void) { find(); }
+int main(void) { return work(); }
+SOURCE
+for program in plain late preinit constructor; do
+	for hooks in '' -finstrument-functions; do
+		# shellcheck disable=SC2086 # an option or none
+		gcc -O1 -fno-builtin $hooks -o $program $program.c ||
+			fail "gcc $program"
+		as_without $program ./$program
+		blocks $program ./$program
+		expect_eq "$program $hooks: blocks, live" "$blocks $live" '102 0'
+	done
+done
+
+# The same in a library, in front of the shim and behind it; one of them has
+# the old kind of hash table only.
+cat >wrap.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+void *malloc(size_t size)
+{
+	static void *(*next)(size_t);
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "malloc");
+	return next(size);
+}
+void free(void *block)
+{
+	static void (*next)(void *);
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "free");
+	next(block);
+}
+SOURCE
+for hash in gnu sysv; do
+	gcc -O1 -fno-builtin -shared -fPIC -Wl,--hash-style=$hash \
+		-o wrap_$hash.so wrap.c || fail "gcc wrap_$hash.so"
+	front=./wrap_$hash.so as_without "front $hash" ./plain
+	behind=./wrap_$hash.so as_without "behind $hash" ./plain
+	behind=./wrap_$hash.so blocks "behind $hash" ./plain
+	expect_eq "behind $hash: blocks, live" "$blocks $live" '102 0'
+done
+front=./wrap_gnu.so behind=./wrap_sysv.so as_without both ./plain
+# A library in front that is the program's own has its blocks counted once.
+gcc -O1 -fno-builtin -o needs plain.c -Wl,--no-as-needed ./wrap_gnu.so ||
+	fail 'gcc needs'
+as_without needs ./needs
+blocks needs ./needs
+expect_eq 'needs: blocks, live' "$blocks $live" '102 0'
+
+# operator new and delete, with a C++ runtime that is shared and one that is
+# the program's own: then there is no next, and what the program does without
+# one is not for us to judge.
+cat >new.cc <<'SOURCE'
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <new>
+#include <stdexcept>
+static long news;
+void *operator new(size_t size)
+{
+	static auto next = (void *(*)(size_t))dlsym(RTLD_NEXT, "_Znwm");
+	news++;
+	return next ? next(size) : malloc(size);
+}
+void operator delete(void *block) noexcept
+{
+	static auto next = (void (*)(void *))dlsym(RTLD_NEXT, "_ZdlPv");
+	next ? next(block) : free(block);
+}
+void operator delete(void *block, size_t) noexcept
+{
+	operator delete(block);
+}
+extern "C" void *__cxa_begin_catch(void *exception) noexcept
+{
+	static auto next = (void *(*)(void *))dlsym(RTLD_NEXT,
+						    "__cxa_begin_catch");
+	return next(exception);
+}
+int main()
+{
+	static char buffer[64];
+	int caught = 0;
+	setvbuf(stdout, buffer, _IOLBF, sizeof(buffer));
+	for (int i = 0; i < 10; i++) {
+		int *volatile p = new int(i);
+		delete p;
+#ifdef THROW
+		try {
+			throw i;
+		} catch (int i) {
+			caught++;
+		}
+#endif
+	}
+	printf("%ld %d\n", news, caught);
+}
+SOURCE
+for flags in '-DTHROW' '-DTHROW -rdynamic' '-DTHROW -no-pie' \
+	'-static-libstdc++ -static-libgcc -Wl,--allow-multiple-definition'; do
+	# shellcheck disable=SC2086 # a list
+	g++ -O1 $flags -o new new.cc || fail "g++ $flags"
+	as_without "new $flags" ./new
+	blocks "new $flags" ./new
+	# The runtime keeps one, for exceptions when there is no memory.
+	expect_eq "new $flags: blocks, live" "$blocks $live" \
+		"$([ "$flags" = "${flags#-DTHROW}" ] && echo 11 || echo 21) 1"
+done
+
+# What else the shim interposes, each defined by the program.
+cat >others.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <unistd.h>
+static int calls;
+#define NEXT(result, name, parameters, arguments)                     \
+	result name parameters                                        \
+	{                                                             \
+		static result(*next) parameters;                      \
+		if (!next)                                            \
+			*(void **)&next = dlsym(RTLD_NEXT, #name);    \
+		calls++;                                              \
+		return next arguments;                                \
+	}
+NEXT(int, sigaction, (int s, const struct sigaction *a, struct sigaction *o), (s, a, o))
+NEXT(sighandler_t, signal, (int s, sighandler_t a), (s, a))
+NEXT(sighandler_t, sigset, (int s, sighandler_t a), (s, a))
+NEXT(int, sigignore, (int s), (s))
+NEXT(int, pthread_create, (pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x), (t, a, f, x))
+NEXT(int, thrd_create, (thrd_t *t, thrd_start_t f, void *x), (t, f, x))
+NEXT(int, pthread_setname_np, (pthread_t t, const char *n), (t, n))
+NEXT(int, setrlimit, (__rlimit_resource_t r, const struct rlimit *l), (r, l))
+NEXT(int, prlimit, (pid_t p, enum __rlimit_resource r, const struct rlimit *l, struct rlimit *o), (p, r, l, o))
+NEXT(int, mlockall, (int f), (f))
+NEXT(void *, dlopen, (const char *f, int m), (f, m))
+NEXT(int, dlclose, (void *h), (h))
+NEXT(int, prctl, (int o, ...), (o, 0, 0, 0, 0))
+NEXT(long, syscall, (long n, ...), (n))
+NEXT(void, __cyg_profile_func_enter, (void *f, void *c), (f, c))
+NEXT(void, __cyg_profile_func_exit, (void *f, void *c), (f, c))
+static void *thread(void *argument) { return argument; }
+static int thread11(void *argument) { return argument != NULL; }
+int main(void)
+{
+	struct sigaction action = { .sa_handler = SIG_IGN }, old;
+	struct rlimit limit;
+	pthread_t posix;
+	thrd_t c11;
+	int bad = 0, result;
+	void *libm;
+	bad |= sigaction(SIGUSR1, &action, &old) || old.sa_handler != SIG_DFL;
+	bad |= signal(SIGUSR1, SIG_DFL) != SIG_IGN;
+	bad |= (sigset(SIGUSR1, SIG_DFL) != SIG_DFL) << 1;
+	bad |= sigignore(SIGUSR1) << 2;
+	bad |= (pthread_create(&posix, NULL, thread, NULL) ||
+		pthread_join(posix, NULL)) << 3;
+	bad |= (thrd_create(&c11, thread11, NULL) != thrd_success ||
+		thrd_join(c11, &result) != thrd_success || result) << 4;
+	bad |= pthread_setname_np(pthread_self(), "others") << 5;
+	bad |= getrlimit(RLIMIT_CORE, &limit) << 6;
+	bad |= setrlimit(RLIMIT_CORE, &limit) << 6;
+	bad |= prlimit(0, RLIMIT_CORE, NULL, &limit) << 7;
+	bad |= (mlockall(0) != -1) << 8;
+	libm = dlopen("libm.so.6", RTLD_NOW);
+	bad |= (!libm || dlclose(libm)) << 9;
+	bad |= (prctl(PR_GET_DUMPABLE) < 0) << 10;
+	bad |= (syscall(SYS_getpid) != getpid()) << 11;
+	__cyg_profile_func_enter(NULL, NULL);
+	__cyg_profile_func_exit(NULL, NULL);
+	printf("%#x of %d\n", bad, calls);
+	return 0;
+}
+SOURCE
+gcc -O1 -o others others.c || fail 'gcc others'
+as_without others ./others
+expect_match out '^0 of 16$'
+for cpu in off '99,signal'; do
+	run "$PERFREC" record -q --cpu=$cpu -o others.data -- ./others
+	expect_status 0
+	cmp plain.out out || fail "others, --cpu=$cpu: another output"
+done
+exit 0
