@@ -7,6 +7,14 @@
  * size), and the layout is our own arithmetic on two checked numbers. Once it
  * is mapped no word of it decides where we read or write.
  *
+ * Who has the memory mapped is known by the way the kernel counts references.
+ * The descriptor that came with the hello is the program's own open file: it
+ * is closed when the last mapping of it goes, of the program and of all that it
+ * forked. We put a lock on that open file (flock(2): the lock is the open
+ * file's, and goes with it), close our descriptor, and map another open file of
+ * the same memory, which can ask whether the lock is still there. That costs a
+ * system call, needs no word of the program's, and nothing of ours in it.
+ *
  * References: the main thread's list, each drain worker's copy of the list, and
  * each process have one. The last one ends the arena on the jobs thread, since
  * it may end a recording too, which writes files.
@@ -17,7 +25,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,6 +36,7 @@
 
 #include "collector/log.h"
 #include "collector/map_log.h"
+#include "collector/maps.h"
 #include "collector/modules.h"
 #include "collector/process.h"
 #include "collector/recording.h"
@@ -85,6 +96,51 @@ static const char *check_page(const struct page_shm *page,
 	return NULL;
 }
 
+/* Another open file of what is behind @fd, which holds the lock: or -1. */
+static int open_again(int fd)
+{
+	char path[32];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDWR | O_CLOEXEC);
+	if (again >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return again;
+	if (again >= 0)
+		close(again);
+	return -1;
+}
+
+int arena_is_held(const struct arena *arena)
+{
+	if (arena->held_fd < 0)
+		return -EAGAIN;
+	if (flock(arena->held_fd, LOCK_EX | LOCK_NB) == 0) {
+		flock(arena->held_fd, LOCK_UN);
+		return 0;
+	}
+	return errno == EWOULDBLOCK ? 1 : -EAGAIN;
+}
+
+bool arena_is_mapped_by(const struct arena *arena, pid_t pid)
+{
+	struct maps_line map;
+	char path[64], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	file = fopen(path, "re");
+	while (file && !found && getline(&line, &size, file) > 0)
+		found = maps_parse(line, &map) && map.inode == arena->inode &&
+			map.device == arena->device;
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
 int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	      const char **why)
 {
@@ -108,8 +164,10 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	pthread_mutex_init(&arena->lock, NULL);
 	orders_init(&arena->orders);
 	arena->slot = calloc(arena->slot_count, sizeof(*arena->slot));
+	arena->held_fd = open_again(fd);
 	address = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_NORESERVE, fd, 0);
+		       MAP_SHARED | MAP_NORESERVE,
+		       arena->held_fd >= 0 ? arena->held_fd : fd, 0);
 	if (address != MAP_FAILED)
 		arena->page = address;
 	if (!arena->slot || !arena->page ||
@@ -171,6 +229,7 @@ static void close_map_log(struct arena *arena)
 
 static void arena_free(struct arena *arena)
 {
+	family_release(&arena->family);
 	if (arena->map_log)
 		close_map_log(arena);
 	if (arena->sites)
@@ -182,6 +241,8 @@ static void arena_free(struct arena *arena)
 	}
 	if (arena->page)
 		munmap(arena->page, arena->bytes);
+	if (arena->held_fd >= 0)
+		close(arena->held_fd);
 	orders_destroy(&arena->orders);
 	pthread_mutex_destroy(&arena->lock);
 	free(arena->slot);

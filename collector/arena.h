@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/drain.h"
+#include "collector/family.h"
 #include "collector/jobs.h"
 #include "collector/order.h"
 #include "collector/pause.h"
@@ -39,6 +41,7 @@ struct arena {
 	struct recording *recording; /* a reference */
 	uint64_t start_flow; /* link from the image before; 0: none */
 	uint32_t broken; /* any thread: it is read no more */
+	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
 	uint32_t forked; /* its program has called fork() */
 	uint32_t off; /* control is CONTROL_OFF, for good */
 	uint64_t session; /* its number */
@@ -52,7 +55,10 @@ struct arena {
 	struct cpu_group *cpu; /* set when it is attached; NULL: none */
 	size_t map_events; /* of it that its drain worker knows of */
 	size_t map_opened; /* and that the jobs thread has dealt with */
-	uint64_t idle_since_ns; /* main thread: no process left since */
+	/* Main thread: is_unused() in process.c. */
+	uint64_t idle_since_ns; /* no process left since */
+	bool leaving; /* a last look at its slots is under way */
+	struct drain_passes last_look;
 
 	/* Each belongs to the drain worker of its slot. */
 	struct arena_slot {
@@ -66,6 +72,8 @@ struct arena {
 
 	pthread_mutex_t lock;
 	struct process *processes; /* under lock */
+	struct family family; /* under lock: those that have ended */
+	bool cut; /* under lock: one went on when its recording ended */
 	bool map_posted; /* under lock: map_job is on its way */
 	bool held, paused; /* under lock: see session.c */
 	struct arena *next; /* main thread's list */
@@ -84,6 +92,15 @@ struct arena *arena_get(struct arena *arena);
 /* Any thread. The last one leaves the end to arena->jobs: it may be that of a
  * recording, too. */
 void arena_put(struct arena **arena);
+
+/*
+ * Whether some process has the memory of @arena mapped, which every child has
+ * that its program forked, until it execs or ends. -EAGAIN: the kernel does not
+ * tell. Any thread.
+ */
+int arena_is_held(const struct arena *arena);
+/* Whether process @pid has. Reads /proc. Any thread. */
+bool arena_is_mapped_by(const struct arena *arena, pid_t pid);
 
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);
 /* The reader of slot @index, made when it is first asked for. Its worker. */

@@ -23,20 +23,27 @@
 #define NAMED_MAX 8 /* of several that a target could mean */
 
 /* What a person calls a session: that of the process which said hello, or of
- * the oldest one that is left. */
+ * the oldest one that is left, or of one that has ended, whose child may still
+ * come. */
 struct face {
 	pid_t pid; /* 0: all its processes are gone */
 	const char *name;
 	uint64_t start_ns;
-	bool ending;
+	bool ending, waiting;
 };
 
 /* Under the arena's lock. */
 static struct face face_of(const struct arena *arena)
 {
 	const struct process *process;
+	const struct kin *kin = family_any(&arena->family);
 	struct face face = { .name = "", .ending = true };
 
+	if (!arena->processes && kin)
+		face = (struct face){ .pid = kin->pid,
+				      .name = kin->name,
+				      .start_ns = arena->recording->start_ns,
+				      .waiting = true };
 	/* New ones come in at the front. */
 	for (process = arena->processes; process; process = process->next) {
 		face.pid = process->pid;
@@ -73,6 +80,9 @@ static bool is_named(const struct collector *collector, struct arena *arena,
 	     process = process->next)
 		named = process->pid == pid ||
 			!strcmp(process->entry->name, target);
+	if (!arena->processes && !named)
+		named = face_of(arena).pid == pid ||
+			!strcmp(face_of(arena).name, target);
 	pthread_mutex_unlock(&arena->lock);
 	return named;
 }
@@ -84,7 +94,7 @@ static bool is_there(struct arena *arena)
 	pthread_mutex_lock(&arena->lock);
 	there = arena->processes;
 	pthread_mutex_unlock(&arena->lock);
-	return there;
+	return there || (!arena_is_off(arena) && arena_is_held(arena) > 0);
 }
 
 static json_t *no_such(const char *target)
@@ -203,6 +213,8 @@ static const char *state_of(const struct arena *arena, const struct face *face)
 {
 	if (face->ending || arena_is_off(arena))
 		return "ending";
+	if (face->waiting)
+		return "waiting";
 	if (arena->held)
 		return "starting";
 	return arena->paused ? "paused" : "recording";

@@ -92,6 +92,7 @@ struct drain {
 	struct collector *collector;
 	uint32_t workers, started;
 	bool closing; /* relaxed; kicks tell */
+	uint32_t awaited; /* the main thread wants to know of passes */
 	pthread_mutex_t lock; /* of arenas */
 	struct arena_list arenas;
 	uint32_t generation; /* changes with arenas */
@@ -193,6 +194,8 @@ void drain_note_passes(struct drain *drain, struct drain_passes *out)
 {
 	uint32_t i;
 
+	/* order: sc, PASS: before the kick */
+	atom_store_sc(&drain->awaited, 1);
 	for (i = 0; i < drain->workers; i++)
 		/* relaxed: the kick orders it */
 		out->ended[i] = atom_load_rlx(&drain->worker[i].passes);
@@ -209,6 +212,8 @@ bool drain_has_passed(struct drain *drain, const struct drain_passes *since)
 
 		/* The first one may have been under way already. */
 		if (ended - since->ended[i] < 2) {
+			/* order: sc, PASS: before the kick */
+			atom_store_sc(&drain->awaited, 1);
 			drain_kick(drain);
 			return false;
 		}
@@ -266,14 +271,19 @@ static void break_arena(struct arena *arena, const struct thread *thread,
 }
 
 /* The thread that has claimed slot @index, which nobody knew yet. */
-static struct thread *meet_thread(struct arena *arena, uint32_t index,
-				  uint32_t worker)
+static struct thread *meet_thread(const struct worker *worker,
+				  struct arena *arena, uint32_t index)
 {
 	struct slot_shm *shm = arena_slot_shm(arena, index);
 	struct thread *thread = NULL;
 	struct process *process;
-	int err = process_of_slot(arena, index, worker, &process);
+	int err;
 
+	/* Of one that wrote nonsense no more is believed. */
+	if (arena_is_broken(arena))
+		return NULL;
+	err = process_of_slot(worker->drain->collector, arena, index,
+			      worker->index, &process);
 	/* What comes after its end, as we told it, is not recorded. */
 	if (err == -EALREADY)
 		return NULL;
@@ -281,9 +291,6 @@ static struct thread *meet_thread(struct arena *arena, uint32_t index,
 	if (err == -EAGAIN)
 		return NULL;
 	if (err) {
-		/* A child that nobody knew of, after the end of all others. */
-		if (arena_is_off(arena))
-			return NULL;
 		break_arena(arena, NULL, "a slot names a process not its own");
 		return NULL;
 	}
@@ -326,7 +333,7 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 		/* relaxed: it is only ever counted up, by claimers */
 		return state != SLOT_FREE || atom_load_rlx(&shm->claims);
 	if (!slot->thread && !slot->abandoned)
-		slot->thread = meet_thread(arena, index, worker->index);
+		slot->thread = meet_thread(worker, arena, index);
 	if (!slot->thread)
 		return true;
 	ring = arena_ring(arena, index);
@@ -435,6 +442,20 @@ static void release_orders(struct worker *worker)
 		orders_release(&arena->orders,
 			       arena->clock == WIRE_CLOCK_TSC ? ticks : ns);
 	}
+}
+
+/* Whoever waits for passes looks again after each. */
+static void tell_pass(struct worker *worker)
+{
+	struct drain *drain = worker->drain;
+	uint64_t one = 1;
+
+	/* order: rel, PASS: what it took in comes before it */
+	atom_store_rel(&worker->passes, worker->passes + 1);
+	/* order: sc, PASS: the pass first */
+	if (atom_xchg_sc(&drain->awaited, 0) &&
+	    write(drain->collector->done_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake the main thread: %m");
 }
 
 /* --- sleep ------------------------------------------------------------------
@@ -568,8 +589,7 @@ static void *run(void *context)
 			break;
 		drain_pass(worker);
 		release_orders(worker);
-		/* order: rel, PASS: what it took in comes before it */
-		atom_store_rel(&worker->passes, worker->passes + 1);
+		tell_pass(worker);
 		drain_sleep(worker, kicks);
 	}
 	list_clear(&worker->arenas);

@@ -15,8 +15,13 @@
  *   process_reap()     main thread   frees it, as events may still be on the
  *                                    way to its watch before
  *
- * A silent child of a program that has forked is known to nobody. So the arena
- * of such a program is kept for FORK_GRACE_NS after its last process.
+ * A child that has not recorded yet is known to nobody, and may outlive all who
+ * are known: a service that has put itself into the background. So an arena is
+ * kept as long as anybody has it mapped (arena_is_held()), and what such a
+ * child starts with is kept of those that have ended (family.c). Where the
+ * kernel does not tell who has it mapped, the arena of a program that has
+ * forked is kept for FORK_GRACE_NS. Before it goes, the workers look at all its
+ * slots once more: a child may have come and gone since they did.
  *
  * What a slot says are ids of the program's own pid namespace (inner_pid); what
  * we say are ids of ours (pid). They are the same unless the program is in a
@@ -48,8 +53,8 @@
 #include "collector/collector.h"
 #include "collector/cpu_samples.h"
 #include "collector/drain.h"
+#include "collector/family.h"
 #include "collector/log.h"
-#include "collector/maps.h"
 #include "collector/modules.h"
 #include "collector/out_perfetto.h"
 #include "collector/outer_ids.h"
@@ -298,27 +303,6 @@ int process_new(struct collector *collector, struct arena *arena, pid_t pid,
 	return 0;
 }
 
-/* Whether process @pid has @arena mapped, as every child that was forked by
- * its program has until it execs. */
-static bool shares_arena(const struct arena *arena, pid_t pid)
-{
-	struct maps_line map;
-	char path[64], *line = NULL;
-	size_t size = 0;
-	bool found = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	file = fopen(path, "re");
-	while (file && !found && getline(&line, &size, file) > 0)
-		found = maps_parse(line, &map) && map.inode == arena->inode &&
-			map.device == arena->device;
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
-}
-
 /* A pidfd of @pid; -ESRCH when it is gone, -ENOEXEC when it is another image
  * now, or never was one of @arena's, -EPERM when it is no child that @arena's
  * program could have forked. */
@@ -342,7 +326,7 @@ static int open_child(const struct arena *arena, pid_t pid)
 		close(fd);
 		return -EPERM;
 	}
-	if (!shares_arena(arena, pid)) {
+	if (!arena_is_mapped_by(arena, pid)) {
 		close(fd);
 		return -ENOEXEC;
 	}
@@ -351,11 +335,11 @@ static int open_child(const struct arena *arena, pid_t pid)
 
 static bool is_child(const void *context, pid_t pid)
 {
-	return shares_arena(context, pid);
+	return arena_is_mapped_by(context, pid);
 }
 
 /* Whether a child of @parent's may have another id than it says. */
-static bool may_be_elsewhere(const struct process *parent, pid_t inner_pid)
+static bool may_be_elsewhere(const struct kin *parent, pid_t inner_pid)
 {
 	char own[64], children[64], path[64];
 	ssize_t a, b;
@@ -373,9 +357,8 @@ static bool may_be_elsewhere(const struct process *parent, pid_t inner_pid)
 /* Our id for the child in another pid namespace that calls itself @inner_pid:
  * 0 when it is gone, -EAGAIN when looking everywhere would take too much of
  * the time. */
-static pid_t find_elsewhere(struct process *parent, pid_t inner_pid)
+static pid_t find_elsewhere(struct arena *arena, pid_t inner_pid)
 {
-	struct arena *arena = parent->arena;
 	uint64_t start = clock_boottime_ns();
 	const struct process *process;
 	pid_t pid = 0;
@@ -397,21 +380,22 @@ static pid_t find_elsewhere(struct process *parent, pid_t inner_pid)
 
 /* As open_child(), for the child that calls itself @inner_pid. *@pid is what
  * we call it; 0: nobody knows any more. */
-static int find_child(struct process *parent, pid_t inner_pid, pid_t *pid)
+static int find_child(struct arena *arena, const struct kin *parent,
+		      pid_t inner_pid, pid_t *pid)
 {
 	pid_t found;
 	int fd = -ESRCH;
 
 	*pid = inner_pid;
 	if (!parent->foreign)
-		fd = open_child(parent->arena, inner_pid);
+		fd = open_child(arena, inner_pid);
 	if (fd >= 0 || inner_pid <= 0 || !may_be_elsewhere(parent, inner_pid))
 		return fd;
-	found = find_elsewhere(parent, inner_pid);
+	found = find_elsewhere(arena, inner_pid);
 	if (found < 0)
 		return found;
 	*pid = found;
-	return found ? open_child(parent->arena, found) : -ESRCH;
+	return found ? open_child(arena, found) : -ESRCH;
 }
 
 /* Who has forked the owner of slot @index, as its first record says; 0: it has
@@ -432,20 +416,21 @@ static pid_t forked_by(struct arena *arena, uint32_t index)
 
 /* A child that @parent, or a child of it, has forked, and that first claimed
  * a slot when the load map was in generation @claimed. Arena's lock held. */
-static struct process *process_fork(struct process *parent, pid_t inner_pid,
+static struct process *process_fork(struct collector *collector,
+				    struct arena *arena,
+				    const struct kin *parent, pid_t inner_pid,
 				    uint32_t claimed, int *why)
 {
-	struct arena *arena = parent->arena;
 	struct process *process;
 	pid_t pid;
-	int fd = find_child(parent, inner_pid, &pid);
+	int fd = find_child(arena, parent, inner_pid, &pid);
 
 	if (fd < 0 && fd != -ESRCH && fd != -ENOEXEC) {
 		*why = fd;
 		return NULL;
 	}
-	process = process_alloc(parent->collector, arena, pid, inner_pid,
-				parent->tracks);
+	process =
+		process_alloc(collector, arena, pid, inner_pid, parent->tracks);
 	if (!process) {
 		if (fd >= 0)
 			close(fd);
@@ -457,12 +442,12 @@ static struct process *process_fork(struct process *parent, pid_t inner_pid,
 	process->watch.fd = fd >= 0 ? fd : -1;
 	if (modules_fork(parent->modules, pid, inner_pid, claimed,
 			 &process->modules) < 0 ||
-	    (fd >= 0 && loop_add(process->collector->loop, &process->watch))) {
+	    (fd >= 0 && loop_add(collector->loop, &process->watch))) {
 		process_free(process);
 		return NULL;
 	}
 	if (!process->entry->name[0])
-		memcpy(process->entry->name, parent->entry->name,
+		memcpy(process->entry->name, parent->name,
 		       sizeof(process->entry->name));
 	process_publish(process);
 	/* Gone already: it ends with what is in its slots now. */
@@ -481,19 +466,34 @@ static struct process *find_inner(struct arena *arena, pid_t inner_pid)
 	return process;
 }
 
-/* The process of @arena that has forked the owner of slot @index, or at least
- * one that is related to it. NULL: there is none. */
-static struct process *find_parent(struct arena *arena, uint32_t index)
+/* The oldest one that runs, or else one that ends. */
+static struct process *any_process(struct arena *arena)
 {
-	struct process *parent = find_inner(arena, forked_by(arena, index));
-	struct process *process;
+	struct process *process, *any = NULL;
 
-	if (parent)
-		return parent;
 	for (process = arena->processes; process; process = process->next)
-		if (!process_is_ending(process) || !parent)
-			parent = process;
-	return parent;
+		if (!process_is_ending(process) || !any)
+			any = process;
+	return any;
+}
+
+/* The process of @arena that has forked the owner of slot @index, or at least
+ * one that is related to it. False: there is none. */
+static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
+{
+	pid_t forker = forked_by(arena, index);
+	struct process *parent = find_inner(arena, forker);
+	const struct kin *kin =
+		parent ? NULL : family_find(&arena->family, forker);
+
+	if (!parent && !kin)
+		parent = any_process(arena);
+	if (!parent && !kin)
+		kin = family_any(&arena->family);
+	if (!parent && !kin)
+		return false;
+	*out = parent ? family_kin(parent) : *kin;
+	return true;
 }
 
 pid_t process_outer_pid(struct arena *arena, pid_t inner_pid)
@@ -508,21 +508,25 @@ pid_t process_outer_pid(struct arena *arena, pid_t inner_pid)
 	return pid;
 }
 
-int process_of_slot(struct arena *arena, uint32_t index, uint32_t worker,
-		    struct process **out)
+int process_of_slot(struct collector *collector, struct arena *arena,
+		    uint32_t index, uint32_t worker, struct process **out)
 {
 	const struct slot_shm *slot = arena_slot_shm(arena, index);
 	/* relaxed, both: STATE orders them */
 	pid_t inner_pid = atom_load_rlx(&slot->pid);
 	uint32_t claimed = atom_load_rlx(&slot->claim_map);
-	struct process *process, *parent;
+	struct process *process;
+	struct kin parent;
 	int err = -ESRCH;
 
 	pthread_mutex_lock(&arena->lock);
 	process = find_inner(arena, inner_pid);
-	parent = process ? NULL : find_parent(arena, index);
-	if (parent)
-		process = process_fork(parent, inner_pid, claimed, &err);
+	/* Once it is cut off, whatever comes is of one that went on. */
+	if (!process && arena->cut)
+		err = -EALREADY;
+	else if (!process && find_parent(arena, index, &parent))
+		process = process_fork(collector, arena, &parent, inner_pid,
+				       claimed, &err);
 	/* Asked under the lock: once all workers have drained it, nothing but
 	 * the lock keeps the main thread from freeing it. */
 	if (process)
@@ -603,6 +607,10 @@ static void unlink_from_arena(struct process *process)
 	while (*link != process)
 		link = &(*link)->next;
 	*link = process->next;
+	family_keep(&arena->family, process);
+	/* All workers have looked at all slots since it ended. */
+	if (process->ended == PROCESS_RUNNING)
+		arena->cut = true;
 	if (!arena->processes)
 		arena->idle_since_ns = clock_boottime_ns();
 	pthread_mutex_unlock(&arena->lock);
@@ -639,17 +647,47 @@ static void free_done(struct collector *collector)
 	}
 }
 
-static bool is_unused(struct collector *collector, struct arena *arena)
+/* Whether somebody may still come whose records are wanted. */
+static bool is_awaited(const struct collector *collector, struct arena *arena)
 {
-	bool unused;
+	int held;
+
+	if (collector->closing || arena_is_off(arena))
+		return false;
+	held = arena_is_held(arena);
+	if (held >= 0)
+		return held;
+	/* relaxed: a hint, set long before the last process ended */
+	return atom_load_rlx(&arena->forked) &&
+	       clock_boottime_ns() - arena->idle_since_ns < FORK_GRACE_NS;
+}
+
+static bool has_processes(struct arena *arena)
+{
+	bool some;
 
 	pthread_mutex_lock(&arena->lock);
-	/* relaxed: a hint, set long before the last process ended */
-	unused = !arena->processes &&
-		 (collector->closing || !atom_load_rlx(&arena->forked) ||
-		  clock_boottime_ns() - arena->idle_since_ns >= FORK_GRACE_NS);
+	some = arena->processes;
 	pthread_mutex_unlock(&arena->lock);
-	return unused;
+	return some;
+}
+
+static bool is_unused(struct collector *collector, struct arena *arena)
+{
+	struct drain *drain = collector->drain;
+
+	if (has_processes(arena) || is_awaited(collector, arena)) {
+		arena->leaving = false;
+		return false;
+	}
+	if (!arena->leaving) {
+		drain_note_passes(drain, &arena->last_look);
+		arena->leaving = true;
+		return false;
+	}
+	/* What the last look has found is in the list by then. */
+	return drain_has_passed(drain, &arena->last_look) &&
+	       !has_processes(arena);
 }
 
 void process_reap(struct collector *collector)

@@ -42,6 +42,7 @@ struct process {
 	struct process_entry *entry; /* fields change under recording's lock */
 	bool entry_listed;
 	bool forked; /* it did not say hello */
+	uint32_t has_forked; /* it called fork(): any worker sets it */
 	bool foreign; /* its pid namespace is not ours */
 	struct outer_threads threads; /* then, their ids */
 
@@ -70,8 +71,8 @@ int process_new(struct collector *collector, struct arena *arena, pid_t pid,
  * 0, -ESRCH when it cannot be one (the program lies), -EALREADY when that
  * worker has drained it, or -EAGAIN: ask again in the next pass.
  */
-int process_of_slot(struct arena *arena, uint32_t index, uint32_t worker,
-		    struct process **out);
+int process_of_slot(struct collector *collector, struct arena *arena,
+		    uint32_t index, uint32_t worker, struct process **out);
 
 /* Our id for the process of @arena that calls itself @inner_pid, or 0. Any
  * thread. */
@@ -94,8 +95,8 @@ bool process_is_drained(const struct process *process, uint32_t worker);
 bool process_has_exited(const struct process *process);
 /* The live image of @pid, or NULL. Main thread. */
 struct process *process_find(struct collector *collector, pid_t pid);
-/* Frees the processes that are done and drops arenas that nobody uses, those
- * of a program that forked only after a while. Main thread. */
+/* Frees the processes that are done and drops the arenas that nobody has mapped
+ * any more. Main thread. */
 void process_reap(struct collector *collector);
 
 #endif

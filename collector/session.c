@@ -80,7 +80,8 @@ const char *session_refuse(struct collector *collector, uint64_t arena_bytes)
 	programs = collector->process_count;
 	recordings = collector->recording_count;
 	pthread_mutex_unlock(&collector->lock);
-	if (programs >= PROGRAMS_MAX || recordings >= RECORDINGS_MAX)
+	if (programs >= PROGRAMS_MAX || limits->sessions >= PROGRAMS_MAX ||
+	    recordings >= RECORDINGS_MAX)
 		return "too many programs at once";
 	if (arena_bytes > ARENA_BYTES_MAX - limits->arena_bytes)
 		return "the rings of all programs are too large already";
@@ -154,6 +155,7 @@ void session_begin(struct collector *collector, struct arena *arena, bool own)
 
 	arena->session = ++collector->last_session;
 	arena->held = true;
+	collector->limits.sessions++;
 	collector->limits.arena_bytes += arena->bytes;
 	collector->limits.begun_ns += PROGRAM_NS;
 	if (!own)
@@ -170,6 +172,7 @@ void session_begin(struct collector *collector, struct arena *arena, bool own)
 
 void session_unlist(struct collector *collector, struct arena *arena)
 {
+	collector->limits.sessions--;
 	collector->limits.arena_bytes -= arena->bytes;
 }
 

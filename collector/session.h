@@ -20,6 +20,7 @@ struct recording;
 /* The limits of a collector on all sessions together; zero at first. */
 struct session_limits {
 	uint64_t arena_bytes; /* of what is mapped now */
+	uint32_t sessions; /* that are listed now */
 	uint64_t begun_ns; /* rate of hellos, as a bucket that leaks */
 	uint64_t finished_bytes; /* on disk; under the collector's lock */
 	/* Each reason has its own limit of lines, but the last is for all that

@@ -372,9 +372,12 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	thread_heap_flush(thread);
 	fibers_flush(&thread->fibers);
 	follow_name(thread);
-	if (thread->fibers.forking)
+	if (thread->fibers.forking) {
 		/* relaxed: a hint for is_unused() */
 		atom_store_rlx(&thread->process->arena->forked, 1);
+		/* relaxed: family_keep() comes after all of the drain */
+		atom_store_rlx(&thread->process->has_forked, 1);
+	}
 	if (thread->fibers.fork_parent)
 		note_fork(thread);
 	tell_progress(thread);
