@@ -79,6 +79,9 @@ static const char usage[] =
 	"  --compress          write a compressed trace\n"
 	"  --workers N         threads that drain rings (default: one for two "
 	"CPUs)\n"
+	"  --follow            record until the last descendant of COMMAND has "
+	"ended,\n"
+	"                      not only COMMAND (Ctrl-C ends it then)\n"
 	"  --json              print the summary as JSON\n"
 	"  -q, --quiet         print no progress and no summary, only losses\n"
 	"  --help, --version   print this, or the version\n"
@@ -91,7 +94,7 @@ struct record_options {
 	const char *on_full;
 	const char *alloc, *cpu; /* as given; cpu NULL: it was not */
 	uint64_t ring_bytes; /* 0: default */
-	bool json, quiet;
+	bool json, quiet, follow;
 	char **command;
 	const char **forward; /* the collector's, as given */
 	size_t forward_count;
@@ -111,6 +114,7 @@ enum {
 	OPT_MAX_SIZE,
 	OPT_COMPRESS,
 	OPT_WORKERS,
+	OPT_FOLLOW,
 	OPT_JSON,
 	OPT_QUIET,
 	OPT_HELP,
@@ -131,6 +135,7 @@ static const struct option option_table[] = {
 	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "compress", no_argument, NULL, OPT_COMPRESS },
 	{ "workers", required_argument, NULL, OPT_WORKERS },
+	{ "follow", no_argument, NULL, OPT_FOLLOW },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -271,6 +276,9 @@ static int take_option(int c, char **argv, struct record_options *options)
 		return forward_max_size(options);
 	case OPT_COMPRESS:
 		return forward(options, "--compress", NULL);
+	case OPT_FOLLOW:
+		options->follow = true;
+		return USAGE_GO_ON;
 	case OPT_JSON:
 		options->json = true;
 		return USAGE_GO_ON;
@@ -354,10 +362,12 @@ static void show_summary(const struct record_options *options)
 		return;
 	if (options->json)
 		summary_write_json(summary, 0, stderr);
-	else if (options->quiet)
-		summary_print_losses(summary, "perfrec: lost ", stderr);
-	else
+	else if (!options->quiet)
 		summary_print(summary, &print, stderr);
+	if (options->quiet && !options->json) {
+		summary_print_losses(summary, "perfrec: lost ", stderr);
+		summary_print_went_on(summary, "perfrec: ", stderr);
+	}
 	summary_free(&summary);
 }
 
@@ -388,6 +398,7 @@ static int record(const struct record_options *options, size_t room)
 		.program = &program,
 		.ring_kb = options->ring_bytes / 1024,
 		.progress = !options->quiet,
+		.follow = options->follow,
 	};
 	const char **collector_argv;
 	int error;

@@ -50,6 +50,7 @@
 #include "collector/server.h"
 #include "collector/symbols.h"
 #include "collector/trace_file.h"
+#include "collector/went_on.h"
 #include "shared/atomic.h"
 
 #define HEARTBEAT_NS 25000000
@@ -67,6 +68,7 @@ struct daemon {
 	uint32_t beats;
 	bool beating;
 	bool hung_up; /* perfrec is gone */
+	bool ending; /* went_on_list() has been called */
 };
 
 static struct daemon g_daemon = {
@@ -423,6 +425,9 @@ static void end_processes(struct daemon *daemon)
 	struct process *process;
 	struct arena *arena;
 
+	if (!daemon->ending)
+		went_on_list(collector);
+	daemon->ending = true;
 	for (arena = collector->arenas; arena; arena = arena->next)
 		arena_control(arena, CONTROL_OFF);
 	pthread_mutex_lock(&collector->lock);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -178,6 +179,7 @@ static void recording_free(struct recording *recording)
 {
 	struct process_entry *process, *next_process;
 	struct thread_entry *thread, *next_thread;
+	struct went_on_entry *went_on;
 
 	for (process = recording->processes; process; process = next_process) {
 		next_process = process->next;
@@ -187,6 +189,10 @@ static void recording_free(struct recording *recording)
 		}
 		free(process->cmdline);
 		free(process);
+	}
+	while ((went_on = recording->went_on)) {
+		recording->went_on = went_on->next;
+		free(went_on);
 	}
 	function_table_release(&recording->functions);
 	profile_free(&recording->profile);
@@ -486,6 +492,25 @@ void recording_list_thread(struct recording *recording,
 	recording->listed++;
 	*process->last_thread = copy;
 	process->last_thread = &copy->next;
+}
+
+void recording_list_went_on(struct recording *recording, pid_t pid,
+			    const char *name)
+{
+	struct went_on_entry *entry = NULL;
+
+	pthread_mutex_lock(&recording->lock);
+	recording->totals.went_on++;
+	if (recording->listed < LISTED_MAX)
+		entry = malloc(sizeof(*entry));
+	if (entry) {
+		recording->listed++;
+		entry->pid = pid;
+		snprintf(entry->name, sizeof(entry->name), "%s", name);
+		entry->next = recording->went_on;
+		recording->went_on = entry;
+	}
+	pthread_mutex_unlock(&recording->lock);
 }
 
 void recording_list_loss(struct recording *recording, uint32_t sequence)

@@ -53,6 +53,13 @@ struct process_entry {
 	struct thread_entry *threads, **last_thread;
 };
 
+/* A process that went on when the recording ended. */
+struct went_on_entry {
+	struct went_on_entry *next;
+	pid_t pid;
+	char name[16];
+};
+
 struct totals {
 	uint64_t processes, threads, spans;
 	uint64_t dropped_spans, truncated_spans;
@@ -91,6 +98,7 @@ struct totals {
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t trace_events;
 	uint64_t refused_programs; /* in perfrec record */
+	uint64_t went_on; /* processes, when perfrec record ended */
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
 };
 
@@ -153,7 +161,8 @@ struct recording {
 	struct sample_totals sampled;
 	struct function_table functions;
 	struct process_entry *processes, **last_process;
-	uint32_t listed; /* entries of processes and threads */
+	struct went_on_entry *went_on; /* the last that was listed first */
+	uint32_t listed; /* entries of all these lists */
 	uint32_t *lossy; /* sequences that lost something */
 	uint32_t lossy_count, lossy_room;
 	uint32_t ring_cells;
@@ -194,6 +203,9 @@ bool recording_list_process(struct recording *recording,
 void recording_list_thread(struct recording *recording,
 			   struct process_entry *process,
 			   const struct thread_entry *entry);
+/* Process @pid goes on, unrecorded. Takes the lock. */
+void recording_list_went_on(struct recording *recording, pid_t pid,
+			    const char *name);
 /* Remember that @sequence is not complete. Under lock. */
 void recording_list_loss(struct recording *recording, uint32_t sequence);
 

@@ -20,6 +20,9 @@
 #define COST_SHARE_GOAL 0.2
 #define ADVICE_MAX 8
 #define ADVICE_COLUMNS 80
+/* Of processes that went on. */
+#define NAMES_MAX 8
+#define NAMES_SEEN_MAX 1024
 /* Fewer calls than this part of all are not worth an option. */
 #define ADVICE_CALLS_MIN 0.01
 
@@ -250,6 +253,55 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 		text_out(totals->trace_stopped, out);
 		fputs(" (calls and times are of the whole run)\n", out);
 	}
+}
+
+/* How often name @i of @names is there; 0 if it was before. */
+static size_t count_name(const char **names, size_t i)
+{
+	size_t count = 0;
+
+	for (size_t k = 0; names[k] && k < NAMES_SEEN_MAX; k++) {
+		if (strcmp(names[k], names[i]) != 0)
+			continue;
+		if (k < i)
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+static void print_names(const char **names, FILE *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; names[i] && i < NAMES_SEEN_MAX; i++) {
+		size_t count = count_name(names, i);
+
+		if (!count)
+			continue;
+		fputs(shown ? ", " : ": ", out);
+		if (shown++ == NAMES_MAX) {
+			fputs("...", out);
+			break;
+		}
+		text_out(names[i], out);
+		if (count > 1)
+			fprintf(out, " (%zu)", count);
+	}
+}
+
+void summary_print_went_on(const struct summary *summary, const char *prefix,
+			   FILE *out)
+{
+	uint64_t count = summary->totals.went_on;
+	char text[SIZE_TEXT];
+
+	if (!count)
+		return;
+	fprintf(out, "%s%s process%s went on unrecorded when the command ended",
+		prefix, size_format_count(count, text), count == 1 ? "" : "es");
+	print_names(summary->went_on, out);
+	fputs(" (see --follow)\n", out);
 }
 
 static bool is_complete(const struct summary *summary)
@@ -540,6 +592,7 @@ int summary_print(struct summary *summary,
 		text_out(*note, out);
 		fputc('\n', out);
 	}
+	summary_print_went_on(summary, "  note       ", out);
 	print_oddities(summary, out);
 	print_cost(summary, out);
 	print_functions(summary, options, out);

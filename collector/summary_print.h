@@ -29,5 +29,9 @@ int summary_print(struct summary *summary,
  * @prefix; nothing if all is there. */
 void summary_print_losses(const struct summary *summary, const char *prefix,
 			  FILE *out);
+/* Who went on unrecorded when the recording ended: a line that starts with
+ * @prefix, or nothing. */
+void summary_print_went_on(const struct summary *summary, const char *prefix,
+			   FILE *out);
 
 #endif

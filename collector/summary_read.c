@@ -65,6 +65,7 @@ static const struct number_field number_fields[] = {
 	TOTAL(double_frees),
 	TOTAL(broken_rings),
 	TOTAL(refused_programs),
+	TOTAL(went_on),
 	{ "cost", "total_ns", offsetof(struct summary, cost_ns) },
 };
 
@@ -138,6 +139,26 @@ static int read_strings(const json_t *document, const char *name,
 		if (!json_is_string(word))
 			return -EBADMSG;
 		(*out)[i] = json_string_value(word);
+	}
+	return 0;
+}
+
+/* The member @name of each object in the list @list_name. */
+static int read_names(const json_t *document, const char *list_name,
+		      const char *name, const char ***out)
+{
+	const json_t *list = json_object_get(document, list_name);
+	const json_t *object;
+	size_t i;
+
+	*out = calloc(json_array_size(list) + 1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	json_array_foreach(list, i, object)
+	{
+		(*out)[i] = "";
+		if (read_string(object, name, &(*out)[i]))
+			return -EBADMSG;
 	}
 	return 0;
 }
@@ -276,6 +297,9 @@ static int read_document(json_t *document, struct summary *summary)
 	if (!error)
 		error = read_strings(document, "notes", &summary->notes);
 	if (!error)
+		error = read_names(document, "went_on", "name",
+				   &summary->went_on);
+	if (!error)
 		error = read_functions(document, summary);
 	if (!error)
 		error = read_files(document, summary);
@@ -357,6 +381,7 @@ void summary_free(struct summary **summary)
 	json_decref(dead->document);
 	free(dead->command);
 	free(dead->notes);
+	free(dead->went_on);
 	free(dead->functions);
 	free(dead->files);
 	free(dead);

@@ -45,6 +45,7 @@ struct summary_totals {
 	uint64_t double_frees;
 	uint64_t broken_rings;
 	uint64_t refused_programs; /* not recorded; the log says why */
+	uint64_t went_on; /* processes, unrecorded, when the recording ended */
 	const char *trace_stopped; /* NULL, or why */
 };
 
@@ -62,6 +63,7 @@ struct summary {
 	bool filtered; /* by --filter or --exclude */
 	struct summary_totals totals;
 	const char **notes; /* sentences; ends with a NULL */
+	const char **went_on; /* names of those; ends with a NULL */
 	double span_ns; /* perfrec's cost of one span */
 	double heap_record_ns, sample_ns; /* and of others; 0: none were made */
 	uint64_t cost_ns; /* of all of them */

@@ -249,6 +249,7 @@ static json_t *totals(const struct recording *recording,
 		{ "wait_ns", sum->wait_ns },
 		{ "broken_rings", sum->broken_rings },
 		{ "refused_programs", sum->refused_programs },
+		{ "went_on", sum->went_on },
 		{ "cpu_samples", recording->sampled.count },
 		{ "cpu_ns", recording->sampled.ns },
 		{ "lost_cpu_samples", sum->lost_cpu_samples },
@@ -362,6 +363,20 @@ static json_t *processes(const struct recording *recording)
 	return list;
 }
 
+/* Those that went on when the recording ended. */
+static json_t *went_on(const struct recording *recording)
+{
+	const struct went_on_entry *entry;
+	json_t *list = json_array();
+
+	for (entry = recording->went_on; entry; entry = entry->next)
+		json_array_insert_new(list, 0,
+				      json_pack("{s:i, s:o}", "pid",
+						(int)entry->pid, "name",
+						text(entry->name)));
+	return list;
+}
+
 static json_t *function(const struct function_total *one)
 {
 	json_t *object = json_pack(
@@ -470,6 +485,7 @@ static json_t *summary(struct recording *recording,
 	json_object_set_new(root, "totals", totals(recording, files));
 	json_object_set_new(root, "cost", cost(recording, wall));
 	json_object_set_new(root, "processes", processes(recording));
+	json_object_set_new(root, "went_on", went_on(recording));
 	json_object_set_new(root, "functions", functions(recording));
 	json_object_set_new(root, "files", files_list(files));
 	json_object_set_new(root, "notes", notes(recording));

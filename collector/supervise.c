@@ -12,6 +12,9 @@
  * Once the program has ended, a signal ends the waiting for the collector,
  * which finishes on its own when it sees the end of file.
  *
+ * While descendants are followed, their command is gone, and a signal that ends
+ * programs ends the following: the recording is finished as it is.
+ *
  * SIGPIPE is blocked too, and nobody reads it: a closed stderr or control
  * socket is an error of write(2).
  */
@@ -32,6 +35,7 @@
 #include <unistd.h>
 
 #include "collector/control_wire.h"
+#include "collector/descendants.h"
 #include "collector/log.h"
 #include "collector/size.h"
 #include "collector/spawn.h"
@@ -56,6 +60,7 @@ struct supervise {
 	int stop_signal; /* perfrec was told to end before or after */
 
 	pid_t program; /* 0: not started, or ended */
+	bool following; /* it has ended, and left descendants */
 	int wait_status;
 	struct rusage usage;
 	uint64_t start_ns, end_ns;
@@ -230,13 +235,64 @@ static bool is_fatal(uint32_t signal)
 	       signal == SIGTERM;
 }
 
-static void reap_program(struct supervise *s)
+static void add_time(struct timeval *sum, const struct timeval *time)
 {
-	if (!s->program || wait4(s->program, &s->wait_status, WNOHANG,
-				 &s->usage) != s->program)
-		return;
+	sum->tv_sec += time->tv_sec;
+	sum->tv_usec += time->tv_usec;
+	sum->tv_sec += sum->tv_usec / 1000000;
+	sum->tv_usec %= 1000000;
+}
+
+/* One child that has ended, any that may be ours; false: there is none. */
+static bool reap_one(struct supervise *s)
+{
+	pid_t whom = s->plan->follow ? -1 : s->program;
+	struct rusage usage;
+	int wait_status;
+	pid_t pid = wait4(whom, &wait_status, WNOHANG, &usage);
+
+	if (pid <= 0)
+		return false;
+	if (pid == s->collector) {
+		s->collector = 0;
+		return true;
+	}
+	add_time(&s->usage.ru_utime, &usage.ru_utime);
+	add_time(&s->usage.ru_stime, &usage.ru_stime);
 	s->end_ns = boottime_ns();
-	s->program = 0;
+	if (pid == s->program) {
+		s->wait_status = wait_status;
+		s->program = 0;
+	}
+	return true;
+}
+
+static void tell_following(struct supervise *s, size_t count)
+{
+	if (!s->plan->progress)
+		return;
+	clear_progress(s);
+	fprintf(stderr,
+		"perfrec: '%s' has ended; recording goes on until its "
+		"descendants have, too (%zu now; Ctrl-C ends it)\n",
+		s->plan->program->argv[0], count);
+}
+
+static void reap(struct supervise *s)
+{
+	bool running = s->program;
+	size_t left;
+
+	if (!running && !s->following)
+		return;
+	while ((s->program || s->plan->follow) && reap_one(s))
+		;
+	if (s->program || !s->plan->follow)
+		return;
+	left = descendants_count(s->collector);
+	if (running && left)
+		tell_following(s, left);
+	s->following = left;
 }
 
 static void pass_on(struct supervise *s, const struct signalfd_siginfo *info)
@@ -262,9 +318,11 @@ static void take_signal(struct supervise *s)
 	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGCHLD)
-		reap_program(s);
+		reap(s);
 	else if (s->program)
 		pass_on(s, &info);
+	else if (s->following && is_fatal(info.ssi_signo))
+		s->following = false;
 	else if (is_fatal(info.ssi_signo))
 		s->stop_signal = (int)info.ssi_signo;
 }
@@ -366,7 +424,9 @@ int supervise_start(const struct supervise_plan *plan, struct supervise **out)
 		return -ENOMEM;
 	s->plan = plan;
 	s->control = -1;
-	error = block_signals(s);
+	error = plan->follow ? descendants_adopt() : 0;
+	if (!error)
+		error = block_signals(s);
 	if (!error)
 		error = start_collector(s);
 	if (error) {
@@ -406,9 +466,12 @@ int supervise_wait(struct supervise **supervise, bool *complete)
 	struct supervise *s = *supervise;
 	int wait_status;
 
-	/* It may have ended before its SIGCHLD was looked for. */
-	for (reap_program(s); s->program;)
+	/* It may have ended before its SIGCHLD was looked for. Without the
+	 * collector there is nothing to follow for. */
+	for (reap(s); s->program || (s->following && s->control >= 0);)
 		turn(s, -1);
+	if (s->plan->follow)
+		s->end_ns = boottime_ns();
 	send_finish(s);
 	while (!s->done && !s->failed && !s->stop_signal)
 		turn(s, -1);

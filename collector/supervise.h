@@ -20,6 +20,7 @@ struct supervise_plan {
 	char *const *collector_argv; /* with --recording SPAWN_CONTROL_FD */
 	uint64_t ring_kb; /* for the program; 0: as its environment has it */
 	bool progress; /* show a line on stderr if it is a terminal */
+	bool follow; /* not only the program, but all its descendants */
 };
 
 /*
@@ -31,7 +32,8 @@ struct supervise_plan {
 int supervise_start(const struct supervise_plan *plan, struct supervise **out);
 
 /*
- * Wait for the program, then for the collector; frees *@supervise. Returns
+ * Wait for the program (with its descendants, if they are to be followed, or
+ * until a signal ends that), then for the collector; frees *@supervise. Returns
  * the program's wait status; *@complete says whether the recording is whole
  * (if not, why has been logged).
  */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/went_on.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/arena.h"
+#include "collector/collector.h"
+#include "collector/proc.h"
+#include "collector/process.h"
+#include "collector/recording.h"
+
+#define STAT_BYTES 1024
+#define STAT_START_FIELD 22 /* proc(5): in ticks since the machine started */
+#define NS_PER_S 1000000000ULL
+
+static void add_known(struct recording *recording, struct arena *arena)
+{
+	const struct process *process;
+
+	pthread_mutex_lock(&arena->lock);
+	for (process = arena->processes; process; process = process->next)
+		if (!process_is_ending(process) && process->watch.fd >= 0 &&
+		    !process_has_exited(process))
+			recording_list_went_on(recording, process->pid,
+					       process->entry->name);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+static bool is_known(struct collector *collector, pid_t pid)
+{
+	return process_find(collector, pid);
+}
+
+/* Field @number of a line of /proc/PID/stat, or "". A name may have blanks and
+ * brackets, and is the second field. */
+static const char *stat_field(const char *stat, int number)
+{
+	const char *at = strrchr(stat, ')');
+
+	for (int i = 2; at && i < number; i++) {
+		at = strchr(at, ' ');
+		if (at)
+			at++;
+	}
+	return at ? at : "";
+}
+
+/* Descendants of the command are younger than the recording. */
+static bool is_younger(pid_t pid, const struct recording *recording)
+{
+	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	char stat[STAT_BYTES];
+
+	if (!proc_read(pid, "stat", stat, sizeof(stat)))
+		return false;
+	return strtoull(stat_field(stat, STAT_START_FIELD), NULL, 10) >=
+	       recording->start_ns / tick_ns;
+}
+
+static bool has_arena(const struct collector *collector, pid_t pid)
+{
+	const struct arena *arena;
+
+	for (arena = collector->arenas; arena; arena = arena->next)
+		if (arena_is_mapped_by(arena, pid))
+			return true;
+	return false;
+}
+
+static void add_silent(struct collector *collector)
+{
+	struct recording *recording = collector->recording;
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char name[FAMILY_NAME_BYTES + 1];
+		pid_t pid;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid == getpid() || !is_younger(pid, recording) ||
+		    is_known(collector, pid) || !has_arena(collector, pid))
+			continue;
+		proc_read(pid, "comm", name, sizeof(name));
+		name[strcspn(name, "\n")] = '\0';
+		recording_list_went_on(recording, pid, name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void went_on_list(struct collector *collector)
+{
+	struct arena *arena;
+	bool held = false;
+
+	if (!collector->recording)
+		return;
+	for (arena = collector->arenas; arena; arena = arena->next) {
+		add_known(collector->recording, arena);
+		held = held || arena_is_held(arena) > 0;
+	}
+	if (held)
+		add_silent(collector);
+}
