@@ -152,7 +152,8 @@ static struct pprof_key key_of(const struct table *table, size_t i)
 	return (struct pprof_key){ table->value[i], table->column[i]->total };
 }
 
-static void sort_rows(struct table *table)
+/* -EINVAL: the recording does not know what they are to be sorted by. */
+static int sort_rows(struct table *table)
 {
 	struct pprof_key keys[COLUMNS_MAX + 1];
 	size_t count = 0;
@@ -170,9 +171,20 @@ static void sort_rows(struct table *table)
 		if (table->column[i]->key &&
 		    strcmp(table->column[i]->key, key) == 0)
 			keys[count++] = key_of(table, i);
+	if (!count && strcmp(key, "temporary") == 0) {
+		log_err("'%s' does not know which blocks were temporary: %s",
+			table->options->dir,
+			table->options->stacks
+				? "that is known of functions only, so leave "
+				  "out --stacks"
+				: "its allocations were sampled; record with "
+				  "--alloc=exact");
+		return -EINVAL;
+	}
 	for (size_t i = 0; i < table->column_count && count; i++)
 		keys[count++] = key_of(table, i);
 	pprof_rows_sort(&table->rows, keys, count);
+	return 0;
 }
 
 static bool is_unit(const struct table *table, uint32_t value, const char *unit)
@@ -339,7 +351,8 @@ static void print_sums(const struct table *table, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_head(const struct table *table, FILE *out)
+static void print_head(const struct table *table, const struct summary *summary,
+		       FILE *out)
 {
 	const struct report_view *view = table->options->view;
 
@@ -352,6 +365,11 @@ static void print_head(const struct table *table, FILE *out)
 		text_out(table->pprof->comments[i], out);
 		fputc('\n', out);
 	}
+	if (pprof_find_type(table->pprof, "temporary") != PPROF_NONE &&
+	    summary->estimates)
+		fputs("  note       temporary: only of blocks that were "
+		      "recorded exactly\n",
+		      out);
 }
 
 /* --- what is in use at the end -----------------------------------------------
@@ -465,11 +483,18 @@ static void add_peak(struct table *table, uint32_t to)
 	pprof_free(&peak);
 }
 
-static void add_temporary(struct table *table, const struct summary *summary,
-			  uint32_t to)
+/* Of the summary. What no function of it has is of those without a stack. */
+static void add_temporary(struct table *table, const struct summary *summary)
 {
+	struct pprof_row *unknown = find_row(&table->rows, "[unknown]", "");
+	int64_t rest = (int64_t)summary->totals.temporary_allocs;
+	uint32_t to = PPROF_NONE;
+
+	if (summary->knows_temporary)
+		to = add_type(table->pprof, "temporary", "count");
 	if (to == PPROF_NONE)
 		return;
+	table->rows.sum[to] = rest;
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *from = &summary->functions[i];
 		struct pprof_row *row =
@@ -478,8 +503,10 @@ static void add_temporary(struct table *table, const struct summary *summary,
 		if (!row)
 			continue;
 		row->self[to] = (int64_t)from->temporary_objects;
-		table->rows.sum[to] += row->self[to];
+		rest -= row->self[to];
 	}
+	if (unknown && rest > 0)
+		unknown->self[to] += rest;
 }
 
 static void add_columns(struct table *table, const struct summary *summary)
@@ -489,18 +516,18 @@ static void add_columns(struct table *table, const struct summary *summary)
 		return;
 	pprof_rows_sort(&table->rows, NULL, 0);
 	add_peak(table, add_type(table->pprof, "peak_space", "bytes"));
-	add_temporary(table, summary,
-		      add_type(table->pprof, "temporary", "count"));
+	add_temporary(table, summary);
 }
 
 /* --- all of it ---------------------------------------------------------------
  */
 
-static int print_table(struct table *table, FILE *out)
+static int print_table(struct table *table, const struct summary *summary,
+		       FILE *out)
 {
 	int error = 0;
 
-	print_head(table, out);
+	print_head(table, summary, out);
 	print_rows(table, out);
 	if (strcmp(table->options->view->name, "heap") == 0 &&
 	    !table->options->stacks)
@@ -526,10 +553,12 @@ static int print_pprof(struct table *table, const struct summary *summary,
 	add_columns(table, summary);
 	choose_columns(table);
 	drop_empty(table);
-	sort_rows(table);
-	error = options->json ? report_json(options->view->name, table->pprof,
-					    &table->rows, options, out)
-			      : print_table(table, out);
+	error = sort_rows(table);
+	if (!error && options->json)
+		error = report_json(options->view->name, table->pprof,
+				    &table->rows, options, out);
+	else if (!error)
+		error = print_table(table, summary, out);
 	pprof_rows_free(&table->rows);
 	return error;
 }

@@ -54,6 +54,7 @@ static const struct number_field number_fields[] = {
 	TOTAL(lost_cpu_samples),
 	TOTAL(allocs),
 	TOTAL(alloc_bytes),
+	TOTAL(temporary_allocs),
 	TOTAL(peak_bytes),
 	TOTAL(live_blocks),
 	TOTAL(live_bytes),
@@ -293,6 +294,8 @@ static int read_document(json_t *document, struct summary *summary)
 	    read_exit(document, summary))
 		return -EBADMSG;
 	read_flags(document, summary);
+	summary->knows_temporary =
+		json_is_integer(json_object_get(totals, "temporary_allocs"));
 	error = read_strings(document, "command", &summary->command);
 	if (!error)
 		error = read_strings(document, "notes", &summary->notes);

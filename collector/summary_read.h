@@ -38,6 +38,7 @@ struct summary_totals {
 	uint64_t cpu_samples, cpu_ns; /* and the CPU time they stand for */
 	uint64_t lost_cpu_samples; /* no room for them */
 	uint64_t allocs, alloc_bytes, peak_bytes; /* of one process */
+	uint64_t temporary_allocs; /* of blocks that were recorded exactly */
 	uint64_t live_blocks, live_bytes; /* not freed at the end */
 	uint64_t dropped_allocs, dropped_frees; /* the ring was full */
 	uint64_t unslotted_allocs, unslotted_frees; /* no room for a thread */
@@ -59,6 +60,7 @@ struct summary {
 	bool running; /* some process was, when the recording ended */
 	bool instrumented; /* some process was */
 	bool estimates; /* allocations were sampled, or some */
+	bool knows_temporary; /* not all of them were */
 	bool wants_cpu, wants_alloc; /* as --cpu, --alloc */
 	bool filtered; /* by --filter or --exclude */
 	struct summary_totals totals;

@@ -177,6 +177,14 @@ static uint64_t own_cpu_ns(void)
 				    usage.ru_stime.tv_usec);
 }
 
+/* A sample says nothing of what its thread did next. */
+static json_t *temporary(const struct recording *recording, uint64_t blocks)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+
+	return sum->sampled && !sum->exact ? json_null() : number(blocks);
+}
+
 static void add_heap(json_t *object, const struct recording *recording)
 {
 	const struct heap_sums *sum = &recording->totals.heap;
@@ -186,7 +194,6 @@ static void add_heap(json_t *object, const struct recording *recording)
 	} rows[] = {
 		{ "allocs", sum->allocs },
 		{ "alloc_bytes", sum->alloc_bytes },
-		{ "temporary_allocs", sum->temporary },
 		{ "frees", sum->frees },
 		{ "live_blocks", sum->live },
 		{ "live_bytes", sum->live_bytes },
@@ -213,6 +220,8 @@ static void add_heap(json_t *object, const struct recording *recording)
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		json_object_set_new(object, rows[i].name,
 				    number(rows[i].value));
+	json_object_set_new(object, "temporary_allocs",
+			    temporary(recording, sum->temporary));
 }
 
 static json_t *totals(const struct recording *recording,
@@ -377,7 +386,8 @@ static json_t *went_on(const struct recording *recording)
 	return list;
 }
 
-static json_t *function(const struct function_total *one)
+static json_t *function(const struct recording *recording,
+			const struct function_total *one)
 {
 	json_t *object = json_pack(
 		"{s:o, s:o, s:o, s:o, s:o}", "name", text(one->name), "module",
@@ -393,7 +403,7 @@ static json_t *function(const struct function_total *one)
 			    number(one->inuse_objects));
 	json_object_set_new(object, "inuse_bytes", number(one->inuse_bytes));
 	json_object_set_new(object, "temporary_objects",
-			    number(one->temporary_objects));
+			    temporary(recording, one->temporary_objects));
 	return object;
 }
 
@@ -407,7 +417,7 @@ static json_t *functions(struct recording *recording)
 	for (i = 0; i < table->count; i++) {
 		const struct function_total *one = &table->entry[i];
 
-		json_array_append_new(list, function(one));
+		json_array_append_new(list, function(recording, one));
 	}
 	return list;
 }
