@@ -42,6 +42,11 @@ struct arena {
 	uint64_t start_flow; /* link from the image before; 0: none */
 	uint32_t broken; /* any thread: it is read no more */
 	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
+	uint32_t late_slots; /* any thread: slots that were to wait for it to
+			      * be known who their owner is, and have not been
+			      * read since */
+	bool late; /* its program had other threads at hello: of blocks that
+		    * they got just then nothing is known */
 	uint32_t forked; /* its program has called fork() */
 	uint32_t off; /* control is CONTROL_OFF, for good */
 	uint64_t session; /* its number */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/arena.h"
@@ -165,6 +166,17 @@ static enum wire_alloc choose_alloc(const struct collect_options *options,
 	}
 }
 
+/* Whether @pid has more threads than one, or that cannot be seen. */
+static bool has_threads(pid_t pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	/* Two links, and one for each thread (proc_task_getattr()). */
+	return stat(path, &status) < 0 || status.st_nlink > 3;
+}
+
 static int begin(struct collector *collector, struct arena *arena,
 		 const struct wire_hello *hello, struct peer *peer)
 {
@@ -179,6 +191,7 @@ static int begin(struct collector *collector, struct arena *arena,
 			       ? WIRE_CLOCK_TSC
 			       : WIRE_CLOCK_BOOTTIME;
 	arena->alloc = choose_alloc(collector->options, hello->instrumented);
+	arena->late = has_threads(peer->pid);
 	arena->recording->ring_cells = arena->ring_cells;
 	arena->jobs = collector->jobs;
 	categories_write(arena->page, collector->categories);

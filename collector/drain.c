@@ -237,14 +237,6 @@ static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
 		atom_store_rel(&slot->state, SLOT_FREE);
 }
 
-/* All its threads have stopped, other than when we stopped looking. */
-static bool is_gone(const struct process *process)
-{
-	return process_is_ending(process) &&
-	       (process->ended == PROCESS_EXITED ||
-		process->ended == PROCESS_EXECED);
-}
-
 /* The program wrote nonsense: its recording ends with what was good. */
 static void break_arena(struct arena *arena, const struct thread *thread,
 			const char *what)
@@ -270,6 +262,16 @@ static void break_arena(struct arena *arena, const struct thread *thread,
 	arena_control(arena, CONTROL_OFF);
 }
 
+/* Nothing of @slot is older than the last pass and has not been fed. */
+static void slot_was_read(struct arena *arena, struct arena_slot *slot)
+{
+	if (unlikely(slot->later)) {
+		slot->later = false;
+		/* relaxed: what was fed is under the order's lock */
+		atom_add_rlx(&arena->late_slots, -1u);
+	}
+}
+
 /* The thread that has claimed slot @index, which nobody knew yet. */
 static struct thread *meet_thread(const struct worker *worker,
 				  struct arena *arena, uint32_t index)
@@ -285,11 +287,16 @@ static struct thread *meet_thread(const struct worker *worker,
 	err = process_of_slot(worker->drain->collector, arena, index,
 			      worker->index, &process);
 	/* What comes after its end, as we told it, is not recorded. */
-	if (err == -EALREADY)
+	if (err == -EALREADY) {
+		slot_was_read(arena, &arena->slot[index]);
 		return NULL;
-	arena->slot[index].later = err == -EAGAIN;
-	if (err == -EAGAIN)
+	}
+	if (err == -EAGAIN) {
+		/* relaxed: PASS orders it, for knows_all_blocks() */
+		atom_add_rlx(&arena->late_slots, !arena->slot[index].later);
+		arena->slot[index].later = true;
 		return NULL;
+	}
 	if (err) {
 		break_arena(arena, NULL, "a slot names a process not its own");
 		return NULL;
@@ -346,6 +353,7 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 			    "its ring is not what a ring can be");
 		over = true;
 	}
+	slot_was_read(arena, slot);
 	if (unread > 0) {
 		slot->checked_ns = worker->pass_ns;
 		if (atom_load_rlx(&arena->page->flags) & PAGE_NO_SYSCALLS)
@@ -361,7 +369,8 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 		over = over && !arena_is_broken(arena);
 		worker->churn = true;
 		thread_finish(&slot->thread, ending ? process->end_ns : 0);
-		slot_free(arena, index, state, over || is_gone(process));
+		slot_free(arena, index, state,
+			  over || process_is_gone(process));
 	}
 	return true;
 }

@@ -19,6 +19,13 @@
  *     since an earlier free        foreign, too: by the unseen way it may have
  *                                  been allocated again
  *
+ * A double free is an accusation. So it is only called that where the block
+ * before it came and went plainly: after an implied free, or an alloc that came
+ * after its free, the next free without a block is foreign (FREED_UNSURE). It
+ * is taken back when an alloc comes that explains it, and when its place in the
+ * table of the freed is needed before such an alloc can come no more. Whether
+ * every alloc has been recorded is for the caller to know: heap_doubt().
+ *
  * Events mostly come in the order of their clocks (order.h), and then only the
  * plain cases and true mistakes of the program are left. With every order of
  * arrival, allocs = live + matched + implied holds, and what is live in the end
@@ -61,12 +68,16 @@ enum freed_kind {
 	FREED_MATCHED = 1,
 	FREED_FOREIGN = 2,
 	FREED_DOUBLE = 3,
+	FREED_UNSURE = 4, /* matched, but not every event there came in order
+			   * or came at all: another free says nothing */
 };
+
+#define KIND_BITS 3
 
 /* The latest free of an address at which nothing is live. */
 struct freed {
-	uint64_t key; /* address << 16 | 14 bits of the owner << 2 | kind */
-	uint64_t clock;
+	uint64_t key; /* address << 16 | owner */
+	uint64_t clock; /* << KIND_BITS | enum freed_kind */
 };
 
 /* --- sites ------------------------------------------------------------------
@@ -307,72 +318,100 @@ static struct freed *freed_at(const struct heap *heap, uint64_t address)
 
 static enum freed_kind freed_kind(const struct freed *freed, uint64_t address)
 {
-	return freed->key >> 16 == address ? (enum freed_kind)(freed->key & 3)
-					   : FREED_NONE;
+	return freed->key >> 16 == address
+		       ? (enum freed_kind)(freed->clock &
+					   ((1u << KIND_BITS) - 1))
+		       : FREED_NONE;
 }
 
-static uint64_t owner_bits(uint32_t owner)
+static uint64_t freed_clock(const struct freed *freed)
 {
-	return (uint64_t)(owner & 0x3fff) << 2;
+	return freed->clock >> KIND_BITS;
 }
 
-static void set_freed(struct freed *freed, uint64_t address, uint64_t clock,
-		      uint32_t owner, enum freed_kind kind)
+static bool is_of(const struct freed *freed, uint32_t owner)
 {
-	freed->key = address << 16 | owner_bits(owner) | kind;
-	freed->clock = clock;
+	return (freed->key & 0xffff) == (owner & 0xffff);
+}
+
+/* Another address needs the place of @freed, at @clock. */
+static void forget(struct heap *heap, const struct freed *freed, uint64_t clock)
+{
+	uint64_t address = freed->key >> 16;
+
+	if (likely(freed_kind(freed, address) != FREED_DOUBLE) ||
+	    clock > freed_clock(freed) + HEAP_SKEW_DOUBLE)
+		return;
+	heap->totals.double_frees--;
+	heap->totals.foreign_frees++;
+}
+
+static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
+		      uint64_t clock, uint32_t owner, enum freed_kind kind)
+{
+	if (freed->key >> 16 != address)
+		forget(heap, freed, clock);
+	freed->key = address << 16 | (owner & 0xffff);
+	freed->clock = clock << KIND_BITS | kind;
 }
 
 /* Whether a block that came at @clock, of the thread @owner, had come before
- * @freed. Within a thread clocks are right; between two, as right as they can
- * be read, and then a free that found no block tells. */
-static bool is_before(const struct freed *freed, uint64_t clock, uint32_t owner)
+ * @freed, a free of the kind @kind. Within a thread clocks are right; between
+ * two, as right as they can be read, and then a free that found no block tells.
+ */
+static bool is_before(const struct freed *freed, enum freed_kind kind,
+		      uint64_t clock, uint32_t owner)
 {
-	uint64_t kind = freed->key & 3, skew = HEAP_SKEW;
+	uint64_t skew = HEAP_SKEW;
 
-	if (freed->clock > clock)
+	if (freed_clock(freed) > clock)
 		return true;
-	if (kind == FREED_MATCHED ||
-	    (freed->key & owner_bits(UINT32_MAX)) == owner_bits(owner))
+	if (kind == FREED_MATCHED || kind == FREED_UNSURE ||
+	    is_of(freed, owner))
 		return false;
 	if (kind == FREED_DOUBLE)
 		skew = HEAP_SKEW_DOUBLE;
-	return clock - freed->clock <= skew;
+	return clock - freed_clock(freed) <= skew;
 }
 
 static void match_freed(struct heap *heap, struct freed *freed,
-			uint64_t address)
+			enum freed_kind kind)
 {
 	struct heap_totals *totals = &heap->totals;
-	enum freed_kind kind = freed_kind(freed, address);
+	bool had_block = kind == FREED_MATCHED || kind == FREED_UNSURE;
 
 	totals->foreign_frees -= kind == FREED_FOREIGN;
 	totals->double_frees -= kind == FREED_DOUBLE;
-	totals->matched_frees += kind != FREED_MATCHED;
-	totals->implied_frees += kind == FREED_MATCHED;
-	freed->key = (freed->key & ~3ULL) | FREED_MATCHED;
+	totals->matched_frees += !had_block;
+	totals->implied_frees += had_block;
+	freed->clock = freed_clock(freed) << KIND_BITS | FREED_UNSURE;
 }
 
 /* Whether the block that comes is over already; if not, nothing is live at
- * @address any more. */
+ * @address any more. *@unsure: a free was implied. */
 static bool is_over(struct heap *heap, uint64_t clock, uint64_t address,
-		    uint32_t owner)
+		    uint32_t owner, bool *unsure)
 {
 	struct heap_block *live = heap_table_find(&heap->table, address);
 	struct freed *freed;
+	enum freed_kind kind;
 
 	if (live) {
+		*unsure = true;
 		heap->totals.implied_frees++;
-		if (live->clock > clock)
+		if (live->clock > clock) {
+			live->unsure = true;
 			return true;
+		}
 		end_block(heap, live, false);
 		return false;
 	}
 	freed = freed_at(heap, address);
-	if (freed_kind(freed, address) == FREED_NONE)
+	kind = freed_kind(freed, address);
+	if (kind == FREED_NONE)
 		return false;
-	if (is_before(freed, clock, owner)) {
-		match_freed(heap, freed, address);
+	if (is_before(freed, kind, clock, owner)) {
+		match_freed(heap, freed, kind);
 		return true;
 	}
 	*freed = (struct freed){ 0 };
@@ -401,14 +440,18 @@ void heap_alloc_untracked(struct heap *heap, uint64_t size, uint32_t site)
 void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 		uint64_t size, uint32_t number)
 {
+	struct heap_block *block;
 	struct weight weight;
+	bool unsure = false;
 
 	size = MIN(size, HEAP_SIZE_MAX);
 	weight = count_alloc(heap, size, number);
-	if (is_over(heap, clock, address, get_site(heap, number)->owner))
+	if (is_over(heap, clock, address, get_site(heap, number)->owner,
+		    &unsure))
 		return;
-	if (likely(heap_table_add(&heap->table, address, size, clock,
-				  number))) {
+	block = heap_table_add(&heap->table, address, size, clock, number);
+	if (likely(block)) {
+		block->unsure = unsure;
 		add_live(heap, get_site(heap, number), weight, clock);
 		return;
 	}
@@ -423,22 +466,22 @@ static enum heap_free free_unknown(struct heap *heap, uint64_t clock,
 	enum freed_kind kind = freed_kind(freed, address);
 	struct heap_totals *totals = &heap->totals;
 
-	if (kind != FREED_NONE && clock < freed->clock) {
+	if (kind != FREED_NONE && clock < freed_clock(freed)) {
 		totals->late_frees++;
 		return HEAP_LATE;
 	}
-	if (heap->incomplete || kind == FREED_NONE || kind == FREED_FOREIGN) {
+	if (heap->incomplete ||
+	    (kind != FREED_MATCHED && kind != FREED_DOUBLE)) {
 		totals->foreign_frees++;
-		set_freed(freed, address, clock, owner, FREED_FOREIGN);
+		set_freed(heap, freed, address, clock, owner, FREED_FOREIGN);
 		return HEAP_FOREIGN;
 	}
 	totals->double_frees++;
 	/* Two threads at nearly the same time: which of them was early, is not
 	 * known. Nobody's block is then as good as another's. */
-	if (clock - freed->clock <= HEAP_SKEW &&
-	    (freed->key & owner_bits(UINT32_MAX)) != owner_bits(owner))
+	if (clock - freed_clock(freed) <= HEAP_SKEW && !is_of(freed, owner))
 		owner = 0;
-	set_freed(freed, address, clock, owner, FREED_DOUBLE);
+	set_freed(heap, freed, address, clock, owner, FREED_DOUBLE);
 	return HEAP_DOUBLE;
 }
 
@@ -446,6 +489,7 @@ enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
 			 uint32_t owner, bool temporary)
 {
 	struct heap_block *block = heap_table_find(&heap->table, address);
+	enum freed_kind kind = FREED_MATCHED;
 
 	if (!block)
 		return free_unknown(heap, clock, address, owner);
@@ -453,20 +497,34 @@ enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
 		heap->totals.late_frees++;
 		return HEAP_LATE;
 	}
+	if (block->unsure)
+		kind = FREED_UNSURE;
 	end_block(heap, block, temporary);
 	heap->totals.matched_frees++;
-	set_freed(freed_at(heap, address), address, clock, owner,
-		  FREED_MATCHED);
+	set_freed(heap, freed_at(heap, address), address, clock, owner, kind);
 	return HEAP_FREED;
+}
+
+void heap_doubt(struct heap *heap, uint64_t address)
+{
+	struct freed *freed = freed_at(heap, address);
+
+	heap->incomplete = true;
+	if (freed_kind(freed, address) != FREED_DOUBLE)
+		return;
+	heap->totals.double_frees--;
+	heap->totals.foreign_frees++;
+	freed->clock = freed_clock(freed) << KIND_BITS | FREED_FOREIGN;
 }
 
 bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address)
 {
 	const struct freed *freed = freed_at(heap, address);
 
-	/* Another address that fell on its place says nothing against it. */
-	return freed->key >> 16 != address || freed->clock != clock ||
-	       freed_kind(freed, address) == FREED_DOUBLE;
+	/* Of one whose place was needed it is not known any more; one that
+	 * was freed yet again is settled. */
+	return freed_kind(freed, address) == FREED_DOUBLE &&
+	       freed_clock(freed) >= clock;
 }
 
 /* --- life -------------------------------------------------------------------

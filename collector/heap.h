@@ -121,8 +121,12 @@ enum heap_free {
  * its thread since, and that thread has freed it. */
 enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
 			 uint32_t owner, bool temporary);
+/* What heap_free() has just called HEAP_DOUBLE at @address may be none, as
+ * allocations may have gone unrecorded; from now on none is claimed. */
+void heap_doubt(struct heap *heap, uint64_t address);
 /* Whether what was called HEAP_DOUBLE at @clock still is: records with clocks
- * up to HEAP_SKEW_DOUBLE later may show that it was not. */
+ * up to HEAP_SKEW_DOUBLE later may show that it was not. False, too, when that
+ * is forgotten. */
 bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address);
 
 /* All sites, by number, below heap_site_count(). */

@@ -52,14 +52,15 @@ static uint32_t after(const struct heap_segment *segment, uint32_t i)
 }
 
 /* There is room. */
-static void put(struct heap_segment *segment, uint64_t hash,
-		const struct heap_block *block)
+static struct heap_block *put(struct heap_segment *segment, uint64_t hash,
+			      const struct heap_block *block)
 {
 	uint32_t i = home_of(segment, hash);
 
 	while (segment->block[i].key)
 		i = after(segment, i);
 	segment->block[i] = *block;
+	return &segment->block[i];
 }
 
 static bool resize(struct heap_table *table, struct heap_segment *segment,
@@ -80,8 +81,9 @@ static bool resize(struct heap_table *table, struct heap_segment *segment,
 	segment->room = room;
 	for (i = 0; i < old.room; i++)
 		if (old.block[i].key)
-			put(segment, hash_of(table, address_of(&old.block[i])),
-			    &old.block[i]);
+			(void)put(segment,
+				  hash_of(table, address_of(&old.block[i])),
+				  &old.block[i]);
 	budget_give(table->budget, (uint64_t)old.room * sizeof(*old.block));
 	free(old.block);
 	return true;
@@ -115,8 +117,8 @@ struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 	return NULL;
 }
 
-bool heap_table_add(struct heap_table *table, uint64_t address, uint64_t size,
-		    uint64_t clock, uint32_t site)
+struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
+				  uint64_t size, uint64_t clock, uint32_t site)
 {
 	uint64_t hash = hash_of(table, address);
 	struct heap_segment *segment = segment_of(table, hash);
@@ -124,15 +126,14 @@ bool heap_table_add(struct heap_table *table, uint64_t address, uint64_t size,
 		.key = address | size >> 32 << HEAP_ADDRESS_BITS,
 		.clock = clock,
 		.size_low = (uint32_t)size,
-		.site = site,
+		.site = site & INT32_MAX,
 	};
 
 	if (!reserve(table, segment))
-		return false;
-	put(segment, hash, &block);
+		return NULL;
 	segment->count++;
 	table->count++;
-	return true;
+	return put(segment, hash, &block);
 }
 
 /* From @from onwards to @to, around the end. */

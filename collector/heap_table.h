@@ -21,7 +21,8 @@ struct heap_block {
 	uint64_t key; /* address; bits 32 to 47 of the size above it */
 	uint64_t clock;
 	uint32_t size_low;
-	uint32_t site;
+	uint32_t site : 31;
+	uint32_t unsure : 1; /* the heap's; not set by heap_table_add() */
 };
 
 static inline uint64_t heap_block_size(const struct heap_block *block)
@@ -50,9 +51,10 @@ void heap_table_release(struct heap_table *table);
 /* The block at @address (1 to HEAP_ADDRESS_MAX), or NULL. Good until the table
  * changes. */
 struct heap_block *heap_table_find(struct heap_table *table, uint64_t address);
-/* Add one that is not there, of at most HEAP_SIZE_MAX. False: no room. */
-bool heap_table_add(struct heap_table *table, uint64_t address, uint64_t size,
-		    uint64_t clock, uint32_t site);
+/* Add one that is not there, of at most HEAP_SIZE_MAX. NULL: no room. Good
+ * until the table changes. */
+struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
+				  uint64_t size, uint64_t clock, uint32_t site);
 /* Remove what heap_table_find() returned. */
 void heap_table_remove(struct heap_table *table, struct heap_block *block);
 /* Bytes that it takes. */

@@ -205,12 +205,12 @@ static bool release_early(struct order_stream *stream)
 	bool room;
 
 	order_lock(order);
+	atom_add_rlx(&order->early, 1); /* relaxed: a counter; the lock */
 	release(order, UINT64_MAX);
 	pthread_mutex_lock(&order->lock);
 	room = reuse_chunk(stream);
 	pthread_mutex_unlock(&order->lock);
 	order_unlock(order);
-	atom_add_rlx(&order->early, 1); /* relaxed: a counter */
 	return room;
 }
 

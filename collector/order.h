@@ -88,7 +88,8 @@ void order_release_all(struct order *order);
 void order_lock(struct order *order);
 void order_unlock(struct order *order);
 
-/* Times that items were released early. Any thread. */
+/* Times that items were released early, counted before the consumer gets any.
+ * Any thread. */
 uint64_t order_early(struct order *order);
 
 /* --- all orders of the processes of an arena --------------------------------

@@ -559,6 +559,13 @@ bool process_is_ending(const struct process *process)
 	return atom_load_acq(&process->ending);
 }
 
+bool process_is_gone(const struct process *process)
+{
+	return process_is_ending(process) &&
+	       (process->ended == PROCESS_EXITED ||
+		process->ended == PROCESS_EXECED);
+}
+
 void process_drained(struct process *process, uint32_t worker, uint32_t workers)
 {
 	uint64_t bit = 1ULL << worker, all = (1ULL << workers) - 1;

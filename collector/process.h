@@ -82,6 +82,9 @@ pid_t process_outer_pid(struct arena *arena, pid_t inner_pid);
 void process_end(struct process *process, enum process_end why);
 /* When true, ended and end_ns are settled (row ENDING). Any thread. */
 bool process_is_ending(const struct process *process);
+/* Whether it is, because all its threads have stopped, other than when we
+ * stopped looking. Any thread. */
+bool process_is_gone(const struct process *process);
 
 /* Drain worker @worker of @workers has taken in all that @process left in its
  * slots, after it saw it ending. */

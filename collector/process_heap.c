@@ -71,11 +71,34 @@ static void tell_doubles(struct process_heap *heap, uint64_t clock)
 	heap->double_count = kept;
 }
 
+/*
+ * Whether every allocation that @heap's process has made so far is known, or
+ * will be in its order before what a block's new owner does with it. What a
+ * free finds wrong otherwise may be one that was not recorded.
+ *
+ * All that says so is said before the block it is about is handed out, and
+ * the free came after that: whoever has read the free's record sees it, too.
+ */
+static bool knows_all_blocks(const struct process_heap *heap)
+{
+	const struct process *process = heap->process;
+	const struct arena *arena = process->arena;
+
+	/* relaxed, all: the record of the free was read after HEAD */
+	if (atom_load_rlx(&arena->page->flags) & PAGE_BLOCKS_LOST ||
+	    atom_load_rlx(&arena->late_slots) || atom_load_rlx(&heap->unsure))
+		return false;
+	/* Rings may not be read to their ends any more. */
+	if (arena_is_broken(arena) || order_early(heap->order))
+		return false;
+	return !process_is_ending(process) || process_is_gone(process);
+}
+
 static void add_double(struct process_heap *heap, const struct order_item *item)
 {
-	if (heap->double_count == HEAP_DOUBLES)
-		tell_doubles(heap, UINT64_MAX);
-	if (heap->double_count < HEAP_DOUBLES)
+	if (!knows_all_blocks(heap))
+		heap_doubt(&heap->heap, item->a);
+	else if (heap->double_count < HEAP_DOUBLES)
 		heap->doubles[heap->double_count++] = *item;
 }
 
@@ -138,9 +161,11 @@ static void consume(void *context, const struct order_item *items, size_t count)
 	size_t i;
 
 	/* The blocks of a pause are not known, their frees are. */
-	if (unlikely(pause_changes(heap->pauses)))
+	if (unlikely(pause_changes(&heap->process->arena->pauses)))
 		heap->heap.incomplete = true;
 	for (i = 0; i < count; i++) {
+		if (unlikely(heap->double_count))
+			tell_doubles(heap, items[i].clock);
 		if (unlikely(items[i].clock >= track->next_clock) &&
 		    !heap->samples)
 			heap_track_step(track, &heap->heap, items[i].clock);
@@ -149,8 +174,6 @@ static void consume(void *context, const struct order_item *items, size_t count)
 	if (heap->samples || !count)
 		return;
 	track->last_clock = MAX(track->last_clock, items[count - 1].clock);
-	if (unlikely(heap->double_count))
-		tell_doubles(heap, items[count - 1].clock);
 }
 
 /* --- samples ----------------------------------------------------------------
@@ -237,6 +260,7 @@ uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
 	number = find_owner(heap, tid, owner.name);
 	if (number && heap->owner[number].tid != tid) {
 		heap->owner[number].tid = 0;
+		process_heap_unsure(heap);
 	} else if (number) {
 		/* It may be called otherwise by now. */
 		memcpy(heap->owner[number].name, owner.name,
@@ -256,6 +280,12 @@ void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
 	heap->dropped_allocs += allocs;
 	heap->dropped_frees += frees;
 	pthread_mutex_unlock(&heap->lock);
+}
+
+void process_heap_unsure(struct process_heap *heap)
+{
+	/* relaxed: knows_all_blocks() */
+	atom_store_rlx(&heap->unsure, 1);
 }
 
 void process_heap_paused(struct process_heap *heap, uint64_t allocs)
@@ -339,7 +369,8 @@ static struct process_heap *make(struct process *process)
 		.modules = modules_get(process->modules),
 		.pid = process->pid,
 		.forked = process->forked,
-		.pauses = &process->arena->pauses,
+		.process = process,
+		.unsure = process->arena->late,
 	};
 	pthread_mutex_init(&heap->lock, NULL);
 	if (start(heap, process) == 0)

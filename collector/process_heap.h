@@ -20,7 +20,6 @@
 #include "collector/order.h"
 
 struct modules;
-struct pause_list;
 struct process;
 struct recording;
 struct samples;
@@ -46,7 +45,9 @@ struct process_heap {
 	char name[16]; /* of the process, at its end */
 	bool forked; /* it began with blocks of its parent */
 	struct samples *samples; /* a reference; NULL: exact */
-	const struct pause_list *pauses; /* its arena's; until it has ended */
+	const struct process *process; /* until it has ended */
+	uint32_t unsure; /* any thread: blocks may be unknown, or belong to
+			  * threads that cannot be told apart */
 
 	/* Of the consumer, or under order_lock(): */
 	struct heap heap;
@@ -75,6 +76,9 @@ uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
  * them: it has ended. Any thread. */
 void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
 			  uint64_t frees);
+/* Blocks of @heap may not be known, for another reason than those that its
+ * arena tells of: no double free is claimed any more. Any thread. */
+void process_heap_unsure(struct process_heap *heap);
 /* So many allocations of a thread, which has ended, were in a pause. */
 void process_heap_paused(struct process_heap *heap, uint64_t allocs);
 /* A record made no sense. */

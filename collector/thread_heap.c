@@ -159,6 +159,11 @@ static void put_free(struct thread *thread, uint64_t clock, uint64_t address,
 static void lose(struct thread *thread, uint64_t allocs, uint64_t frees)
 {
 	struct recording *recording = thread->process->arena->recording;
+	struct process_heap *heap = thread->heap.heap;
+
+	/* Without a heap no double free is found either. */
+	if (heap)
+		process_heap_unsure(heap);
 
 	pthread_mutex_lock(&recording->lock);
 	recording->totals.heap.dropped_allocs += allocs;

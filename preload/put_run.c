@@ -132,12 +132,25 @@ bool put_run_now(const struct put_run *run, enum put_limit which)
 	return put;
 }
 
+/* What frees a block of which nothing was recorded looks like a double free:
+ * the collector must know, before anybody has the block. */
+static void blocks_are_lost(void)
+{
+	uint32_t *flags = &g_shim.page->flags;
+
+	/* relaxed: a bit that only ever comes */
+	if (unlikely(!(atom_load_rlx(flags) & PAGE_BLOCKS_LOST)))
+		/* order: sc, FLAGS: keeps what another thread sets */
+		atom_or_sc(flags, PAGE_BLOCKS_LOST);
+}
+
 static void count_dropped(enum put_class class)
 {
 	struct slot_shm *slot = t_thread.slot;
 
 	switch (class) {
 	case PUT_ALLOC:
+		blocks_are_lost();
 		count_up(&slot->dropped_allocs);
 		count_up(&t_thread.lost_allocs);
 		break;
@@ -169,6 +182,8 @@ static void count_unslotted(enum put_class class)
 	/* relaxed, all: a count */
 	if (class == PUT_BEGIN)
 		atom_add_rlx(&page->unslotted_spans, 1);
+	if (class == PUT_ALLOC || class == PUT_REALLOC)
+		blocks_are_lost();
 	/* A vfork child has its parent's memory, but is not to be recorded. */
 	if (t_thread.in_vfork)
 		return;
@@ -246,9 +261,11 @@ static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 
 	if (class != PUT_FREE && class != PUT_NOTE_END &&
 	    unlikely(put_is_paused())) {
-		if (is_alloc)
+		if (is_alloc) {
+			blocks_are_lost();
 			/* relaxed: a count */
 			atom_add_rlx(&t_thread.slot->paused_allocs, 1);
+		}
 		put_limits_close();
 		if (class == PUT_REALLOC && run)
 			put_free(run->cells[1].word);

@@ -53,6 +53,10 @@ enum control_shm {
 enum page_flags {
 	PAGE_GAVE_UP = 1 << 0, /* no reply in time: nothing will come */
 	PAGE_NO_SYSCALLS = 1 << 1, /* seccomp: no doorbell will ring; poll */
+	PAGE_BLOCKS_LOST = 1 << 2, /* an allocation was not recorded: for lack
+				    * of room, in a pause, or by a child of
+				    * vfork. Set before its block is handed out
+				    */
 };
 
 struct doorbell_shm {

@@ -173,6 +173,10 @@ START_TEST(heap_matches_a_block_that_comes_late)
 	ck_assert_uint_eq(t->foreign_frees, 0);
 	ck_assert_uint_eq(t->matched_frees, 1);
 	ck_assert_uint_eq(t->now.inuse_bytes, 0);
+	/* What did not come in order accuses nobody. */
+	ck_assert_int_eq(heap_free(&g_heap, 6, A, 0, false), HEAP_FOREIGN);
+	heap_alloc(&g_heap, 7, A, 100, 0);
+	ck_assert_int_eq(heap_free(&g_heap, 7, A, 0, false), HEAP_FREED);
 	/* Now it looks like a double one, until the block comes. */
 	ck_assert_int_eq(heap_free(&g_heap, 9, A, 0, false), HEAP_DOUBLE);
 	heap_alloc(&g_heap, 8, A, 100, 0);
@@ -228,6 +232,69 @@ START_TEST(heap_without_all_records_claims_no_double_free)
 	heap_alloc(&g_heap, 1, A, 1, 0);
 	ck_assert_int_eq(heap_free(&g_heap, 2, A, 0, false), HEAP_FREED);
 	ck_assert_int_eq(heap_free(&g_heap, 3, A, 0, false), HEAP_FOREIGN);
+	end_heap();
+}
+END_TEST
+
+/* Its free came after the next block, by clocks that are nearly equal: that
+ * block is freed too early for us, and once more by its own free. */
+START_TEST(heap_doubts_after_an_implied_free)
+{
+	new_heap(0);
+	heap_alloc(&g_heap, 1000, A, 1, 0);
+	heap_alloc(&g_heap, 2000, A, 2, 0);
+	ck_assert_int_eq(heap_free(&g_heap, 2001, A, 0, false), HEAP_FREED);
+	ck_assert_int_eq(heap_free(&g_heap, 9000, A, 0, false), HEAP_FOREIGN);
+	/* The same where the older block comes late. */
+	heap_alloc(&g_heap, 10000, A, 1, 0);
+	heap_alloc(&g_heap, 9999, A, 1, 0);
+	heap_free(&g_heap, 10001, A, 0, false);
+	ck_assert_int_eq(heap_free(&g_heap, 10002, A, 0, false), HEAP_FOREIGN);
+	ck_assert_uint_eq(g_heap.totals.double_frees, 0);
+	/* After a plain one, it is known again. */
+	heap_alloc(&g_heap, 20000, A, 1, 0);
+	heap_free(&g_heap, 20001, A, 0, false);
+	ck_assert_int_eq(heap_free(&g_heap, 20002, A, 0, false), HEAP_DOUBLE);
+	check_sums();
+	end_heap();
+}
+END_TEST
+
+/* Many addresses, so that each finds its place in the table taken: what could
+ * still turn out to be none is none, what could not stays. */
+START_TEST(heap_forgets_no_double_free_that_is_settled)
+{
+	uint64_t clock = 1, i;
+
+	new_heap(0);
+	heap_alloc(&g_heap, clock++, A, 1, 0);
+	heap_free(&g_heap, clock++, A, 0, false);
+	heap_free(&g_heap, clock++, A, 0, false);
+	ck_assert_uint_eq(g_heap.totals.double_frees, 1);
+	clock += _i ? HEAP_SKEW_DOUBLE : 0;
+	for (i = 1; i <= 100000; i++)
+		heap_free(&g_heap, clock, A + i * 16, 0, false);
+	ck_assert(!heap_is_double(&g_heap, 3, A));
+	ck_assert_uint_eq(g_heap.totals.double_frees, _i ? 1 : 0);
+	ck_assert_uint_eq(g_heap.totals.foreign_frees, _i ? 100000 : 100001);
+	end_heap();
+}
+END_TEST
+
+START_TEST(heap_takes_back_what_is_doubted)
+{
+	new_heap(0);
+	heap_alloc(&g_heap, 1, A, 1, 0);
+	heap_free(&g_heap, 2, A, 0, false);
+	ck_assert_int_eq(heap_free(&g_heap, 3, A, 0, false), HEAP_DOUBLE);
+	heap_doubt(&g_heap, A);
+	ck_assert(!heap_is_double(&g_heap, 3, A));
+	ck_assert_uint_eq(g_heap.totals.double_frees, 0);
+	ck_assert_uint_eq(g_heap.totals.foreign_frees, 1);
+	heap_alloc(&g_heap, 4, A, 1, 0);
+	heap_free(&g_heap, 5, A, 0, false);
+	ck_assert_int_eq(heap_free(&g_heap, 6, A, 0, false), HEAP_FOREIGN);
+	check_sums();
 	end_heap();
 }
 END_TEST
@@ -470,6 +537,10 @@ int main(void)
 	tcase_add_test(tcase, heap_matches_a_block_that_comes_late);
 	tcase_add_test(tcase, heap_bears_clocks_that_are_early);
 	tcase_add_test(tcase, heap_without_all_records_claims_no_double_free);
+	tcase_add_test(tcase, heap_doubts_after_an_implied_free);
+	tcase_add_loop_test(tcase, heap_forgets_no_double_free_that_is_settled,
+			    0, 2);
+	tcase_add_test(tcase, heap_takes_back_what_is_doubted);
 	tcase_add_loop_test(tcase, heap_does_not_depend_on_the_order, 0,
 			    6 * 64);
 	tcase_add_loop_test(tcase, heap_knows_what_sites_had_at_the_peak, 0,
