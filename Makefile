@@ -15,7 +15,7 @@ VERSION	= 0.1.0
 MACHINE	:= $(shell uname -m)
 # No package is asked for while this file is parsed: `make demo` and
 # `make check` start on a machine that has none.
-PKGS	= libprotobuf-c libelf jansson libdeflate
+PKGS	= libprotobuf-c libelf jansson libdeflate liblzma
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 # libunwind has a library for each machine whose stacks it can unwind from
 # outside, beside the one for unwinding oneself. Neither is ever preloaded.

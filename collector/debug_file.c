@@ -28,6 +28,7 @@
 
 #include "collector/elf_read.h"
 #include "collector/log.h"
+#include "collector/mini_debug.h"
 #include "shared/compiler.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
@@ -284,6 +285,9 @@ int debug_file_symbols(struct debug_search *search, int *out)
 	if (elf_read_debug(search->fd, &module, &ignored))
 		return -ENOENT;
 	fd = module.has_symbols ? -1 : find_file(search, &module, path);
+	if (fd < 0 && !module.has_symbols && module.mini_bytes)
+		fd = mini_debug_open(search->fd, module.mini_offset,
+				     module.mini_bytes);
 	if (fd < 0)
 		return -ENOENT;
 	*out = fd;

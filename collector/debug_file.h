@@ -23,8 +23,9 @@ struct debug_search {
 /*
  * The file with the .symtab of a module that has none. Looks, in the root of
  * the process and then in ours, into /usr/lib/debug/.build-id and where
- * .gnu_debuglink says. 0 with a descriptor that is then the caller's in
- * *@out; -ENOENT.
+ * .gnu_debuglink says; if there is none, unpacks what the module brings with
+ * it (mini_debug.h). 0 with a descriptor that is then the caller's in *@out;
+ * -ENOENT.
  */
 int debug_file_symbols(struct debug_search *search, int *out);
 

@@ -370,6 +370,10 @@ static void read_debug_section(Elf *elf, const GElf_Shdr *section,
 		read_link(elf, section, out);
 	else if (!strcmp(name, ".gnu_debugaltlink"))
 		read_alt(elf, section, out);
+	else if (!strcmp(name, ".gnu_debugdata") && is_there) {
+		out->mini_offset = section->sh_offset;
+		out->mini_bytes = section->sh_size;
+	}
 }
 
 int elf_read_debug(int fd, struct elf_debug *out, const char **why)

@@ -52,6 +52,7 @@ struct elf_debug { /* what a file has for debuggers, and where the rest is */
 	uint32_t link_crc; /* its checksum */
 	char alt[1024]; /* .gnu_debugaltlink: the file of dwz, or "" */
 	char alt_build_id[129];
+	uint64_t mini_offset, mini_bytes; /* .gnu_debugdata; 0 bytes: none */
 };
 
 /*

@@ -731,10 +731,14 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 			       "%s", error);
 	}
 	out->found = out->name;
-	if (!out->name)
-		out->name = name_by_number(modules, "%s+0x%llx",
-					   slash ? slash + 1 : out->module,
-					   out->offset);
+	if (out->name)
+		return;
+	/* One name for all addresses of a function whose name is not known. */
+	if (!place->file ||
+	    !symbol_file_bounds(place->file, out->offset, &start))
+		start = out->offset;
+	out->name = name_by_number(modules, "%s+0x%llx",
+				   slash ? slash + 1 : out->module, start);
 }
 
 /* Whatever is loaded and unloaded, a site stays what it is. */

@@ -46,6 +46,7 @@
 #include <unistd.h>
 
 #include "collector/debug_file.h"
+#include "collector/elf_bounds.h"
 #include "collector/elf_read.h"
 #include "collector/log.h"
 #include "collector/mapped_file.h"
@@ -105,6 +106,8 @@ struct symbol_file {
 	struct elf_headers headers;
 	const char *build_id;
 	struct elf_functions functions;
+	bool bounds_read;
+	struct elf_bounds bounds; /* of functions without names */
 	const char **names; /* by function; NULL: not asked for yet */
 	bool debug_told; /* that a debug file does not fit */
 
@@ -192,6 +195,7 @@ static void file_free(struct symbol_file *file)
 	free(file->headers.segments);
 	free(file->functions.list);
 	free(file->functions.strings);
+	free(file->bounds.list);
 	free(file->names);
 	free(file->error);
 	free(file->path);
@@ -971,6 +975,38 @@ int symbol_file_descriptor(struct symbol_file *file)
 	fd = copy_descriptor(file);
 	pthread_mutex_unlock(&file->lock);
 	return fd;
+}
+
+/* file.lock held. */
+static void read_bounds(struct symbol_file *file)
+{
+	struct elf_bounds bounds = { 0 };
+	int fd = copy_descriptor(file);
+
+	file->bounds_read = true;
+	if (fd < 0)
+		fd = open_again(file);
+	if (fd < 0)
+		return;
+	if (!elf_bounds_read(fd, &bounds) &&
+	    charge(file, bounds.count * sizeof(*bounds.list)))
+		file->bounds = bounds;
+	else
+		free(bounds.list);
+	close(fd);
+}
+
+bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
+			uint64_t *start)
+{
+	bool found;
+
+	pthread_mutex_lock(&file->lock);
+	if (!file->bounds_read)
+		read_bounds(file);
+	found = elf_bounds_find(&file->bounds, vaddr, start);
+	pthread_mutex_unlock(&file->lock);
+	return found;
 }
 
 /* @file as debug_file.h wants it, with descriptors of the caller's own; -1:

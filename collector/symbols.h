@@ -96,6 +96,10 @@ bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
  */
 const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
 			       uint64_t *start);
+/* True when the unwind tables of the file know the function that covers @vaddr:
+ * *@start is then where that begins. For those that have no name. */
+bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
+			uint64_t *start);
 /*
  * Where an address comes from, by the file's debug information or that of its
  * separate debug file: one entry for each function inlined there, innermost

@@ -484,22 +484,38 @@ static bool read_range(struct bytes *bytes, uint8_t encoding,
 	return !bytes->failed && range->end >= range->start;
 }
 
+/* Reads the entry at @fde up to its range, with its common part in *@cie. */
+static bool read_entry(struct bytes *bytes, struct cie *cie,
+		       struct cfi_range *range)
+{
+	uint64_t cie_at;
+	uint32_t back;
+
+	enter(bytes);
+	cie_at = bytes->at;
+	back = get_u32(bytes);
+	return !bytes->failed && back && back <= INT32_MAX && back <= cie_at &&
+	       read_cie(bytes->reader, cie_at - back, cie) &&
+	       read_range(bytes, cie->fde_encoding, range);
+}
+
+bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
+		      struct cfi_range *range)
+{
+	struct bytes bytes = { .reader = reader, .at = fde };
+	struct cie cie;
+
+	return read_entry(&bytes, &cie, range);
+}
+
 enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 				  struct cfi_range *range)
 {
 	struct bytes bytes = { .reader = reader, .at = fde };
 	struct program program = { .has_cfa = false };
-	uint64_t cie_at;
-	uint32_t back;
 	struct cie cie;
 
-	enter(&bytes);
-	cie_at = bytes.at;
-	back = get_u32(&bytes);
-	if (bytes.failed || !back || back > INT32_MAX || back > cie_at ||
-	    !read_cie(reader, cie_at - back, &cie))
-		return CFI_BAD;
-	if (!read_range(&bytes, cie.fde_encoding, range))
+	if (!read_entry(&bytes, &cie, range))
 		return CFI_BAD;
 	if (cie.is_sized)
 		skip(&bytes, get_leb(&bytes));

@@ -35,5 +35,8 @@ struct cfi_range {
  * CFI_BAD. */
 enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 				  struct cfi_range *range);
+/* The code alone that the entry at @fde is about; false: it makes no sense. */
+bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
+		      struct cfi_range *range);
 
 #endif

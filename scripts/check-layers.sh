@@ -44,12 +44,14 @@ complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_fil
 	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|own_files|debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(elf_read\.[ch]|symbols\.c|unwind_file\.c)')"
+		'collector/(elf_(read|bounds)\.[ch]|symbols\.c|unwind_file\.c)')"
 complain 'libdw enters through symbolize_dwarf.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
-		'collector/(symbolize_dwarf|unwind_(cfi|file))\.c')"
+		'collector/(symbolize_dwarf|elf_bounds|unwind_(cfi|file))\.c')"
 complain 'libunwind enters through unwind.c' \
 	"$(includes collector 'libunwind' 'collector/unwind\.c')"
+complain 'liblzma enters through mini_debug.c' \
+	"$(includes collector 'lzma' 'collector/mini_debug\.c')"
 complain 'libdeflate enters through trace_file.c' \
 	"$(includes collector 'libdeflate' 'collector/trace_file\.[ch]')"
 complain 'jansson enters through summary_*.c, report_json.c and those of ctl' \

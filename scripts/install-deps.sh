@@ -21,6 +21,7 @@ build libiberty-dev       demangles C++ and Rust names
 build libunwind-dev       unwinds copied stacks
 build libdeflate-dev      --compress
 build zlib1g-dev          unpacks compressed ELF sections
+build liblzma-dev         unpacks symbol tables (.gnu_debugdata)
 build libjansson-dev      reads and writes summary.json
 check check               the unit tests
 check g++                 test programs in C++: exceptions, mangled names
@@ -28,6 +29,7 @@ check dwz                 debug information that is split between two files
 check libdebuginfod1      a debug file from a server, which is a folder
 check binutils            nm and strip, for counts taken independently
 check protobuf-compiler   protoc --decode of recorded traces
+check xz-utils            packs a .gnu_debugdata
 check jq                  reads summary.json in the end-to-end tests
 check procps              ps and pgrep: nothing may be left running
 check dpkg-dev            unpacks the sources of Lua and SQLite

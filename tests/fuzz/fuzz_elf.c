@@ -27,8 +27,10 @@ static void ask_all(struct symbol_file *file)
 	symbol_file_build_id(file);
 	symbol_file_instrumented(file);
 	symbol_file_needs_asan(file, &soname);
-	for (uint64_t offset = 0; offset < 1 << 16; offset += 1 << 10)
+	for (uint64_t offset = 0; offset < 1 << 16; offset += 1 << 10) {
 		symbol_file_vaddr(file, offset, &vaddr);
+		symbol_file_bounds(file, offset, &vaddr);
+	}
 	symbol_file_each(file, look_up, file);
 	symbol_file_error(file);
 }

@@ -665,6 +665,138 @@ START_TEST(symbols_of_cut_files_are_survived)
 }
 END_TEST
 
+/* --- stripped files ------------------------------------------------------ */
+
+/* A library without .symtab, lib.so, and what it was before: whole.so. */
+static void make_stripped(void)
+{
+	scratch_compile("gcc -g -O1 -fPIC -shared", "c",
+			"__attribute__((noinline)) static int twice(int i) {\n"
+			"	for (volatile int k = 0; k < i; k++) ;\n"
+			"	return 2 * i;\n"
+			"}\n"
+			"int shown(int i) { return twice(i) + 1; }\n",
+			"whole.so");
+	scratch_run("strip -o lib.so whole.so");
+}
+
+/* Puts into @to a lib.so that brings its symbols packed by @xz. */
+static void make_mini(const char *xz, const char *to)
+{
+	scratch_run(
+		"objcopy --strip-debug whole.so mini && %s mini -c >mini.xz "
+		"&& objcopy --add-section .gnu_debugdata=mini.xz lib.so %s",
+		xz, to);
+}
+
+/* Where twice() is, as far as whole.so knows. */
+static uint64_t place_of_twice(void)
+{
+	struct symbol_file *whole = open_file("whole.so");
+	uint64_t vaddr = vaddr_of(whole, "twice");
+
+	ck_assert_uint_ne(vaddr, 0);
+	symbol_file_put(&whole);
+	return vaddr;
+}
+
+START_TEST(symbols_of_a_stripped_library_have_bounds)
+{
+	struct symbol_file *file;
+	uint64_t twice, start = 0;
+
+	make_stripped();
+	twice = place_of_twice();
+	file = open_file("lib.so");
+	ck_assert_ptr_null(symbol_file_lookup(file, twice, &start));
+	for (uint64_t into = 0; into < 9; into++) {
+		start = 0;
+		ck_assert(symbol_file_bounds(file, twice + into, &start));
+		ck_assert_uint_eq(start, twice);
+	}
+	ck_assert(!symbol_file_bounds(file, 0, &start));
+	ck_assert(!symbol_file_bounds(file, UINT64_MAX, &start));
+	ck_assert_str_eq(
+		symbol_file_lookup(file, vaddr_of(file, "shown"), &start),
+		"shown");
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbols_of_mini_debug_information_are_told)
+{
+	struct symbol_file *file;
+	uint64_t twice, start = 0;
+
+	make_stripped();
+	make_mini("xz", "lib.mini.so");
+	twice = place_of_twice();
+	file = open_file("lib.mini.so");
+	ck_assert_str_eq(symbol_file_lookup(file, twice + 4, &start), "twice");
+	ck_assert_uint_eq(start, twice);
+	ck_assert_str_eq(
+		symbol_file_lookup(file, vaddr_of(file, "shown"), &start),
+		"shown");
+	symbol_file_put(&file);
+}
+END_TEST
+
+/* Packed symbols that are cut, damaged, or far too many, are as none. */
+START_TEST(symbols_of_bad_mini_debug_information_are_none)
+{
+	static const char *const packers[] = {
+		"head -c 60 mini | xz", /* an ELF file that is cut */
+		"head -c 100000 /dev/urandom",
+		"echo",
+		"xz <mini | head -c 100",
+		"xz <mini | head -c 100; head -c 100 /dev/zero",
+		"head -c 200000000 /dev/zero | xz -0", /* a bomb */
+		"xz --lzma2=dict=256MiB <mini",
+		"xz --format=lzma <mini",
+	};
+	struct symbol_file *file;
+	uint64_t twice, start;
+
+	make_stripped();
+	twice = place_of_twice();
+	scratch_run("objcopy --strip-debug whole.so mini; "
+		    "(%s) >mini.xz; objcopy --add-section "
+		    ".gnu_debugdata=mini.xz lib.so lib.bad.so",
+		    packers[_i]);
+	file = open_file("lib.bad.so");
+	ck_assert_ptr_null(symbol_file_lookup(file, twice, &start));
+	ck_assert(symbol_file_bounds(file, twice + 1, &start));
+	ck_assert_uint_eq(start, twice);
+	symbol_file_put(&file);
+}
+END_TEST
+
+/* Each 4 bytes of the unwind tables in turn say the worst. */
+START_TEST(symbols_bounds_of_lying_tables_are_survived)
+{
+	static uint8_t bytes[1 << 20];
+	struct symbol_file *file;
+	uint64_t start;
+	size_t size;
+
+	make_stripped();
+	size = read_whole("lib.so", bytes, sizeof(bytes));
+	for (size_t at = 0x2000; at < MIN(size, 0x2200u); at += 4) {
+		uint32_t honest;
+
+		memcpy(&honest, bytes + at, 4);
+		memset(bytes + at, _i ? 0xff : 0x7f, 4);
+		scratch_write("lying.so", bytes, size);
+		memcpy(bytes + at, &honest, 4);
+		file = open_file("lying.so");
+		for (uint64_t vaddr = 0x1000; vaddr < 0x1200; vaddr += 16)
+			if (symbol_file_bounds(file, vaddr, &start))
+				ck_assert_uint_le(start, vaddr);
+		symbol_file_put(&file);
+	}
+}
+END_TEST
+
 /* Every field of every header in turn says the worst. */
 START_TEST(symbols_of_lying_headers_are_survived)
 {
@@ -764,6 +896,12 @@ static Suite *make_suite(void)
 	tcase_add_test(cache, symbol_cache_equal_strings_are_one);
 	tcase_add_test(hostile, symbols_of_no_elf_file_say_what_it_is);
 	tcase_add_test(hostile, symbols_of_a_stripped_program_say_so);
+	tcase_add_test(hostile, symbols_of_a_stripped_library_have_bounds);
+	tcase_add_test(hostile, symbols_of_mini_debug_information_are_told);
+	tcase_add_loop_test(
+		hostile, symbols_of_bad_mini_debug_information_are_none, 0, 8);
+	tcase_add_loop_test(hostile,
+			    symbols_bounds_of_lying_tables_are_survived, 0, 2);
 	tcase_add_test(hostile, symbols_of_cut_files_are_survived);
 	tcase_add_test(hostile, symbols_of_lying_headers_are_survived);
 	tcase_add_test(hostile, symbols_of_huge_sections_are_refused);
