@@ -18,8 +18,10 @@
 #define COST_SHARE_HIGH (1.0 / 3)
 /* The advice aims at this, with at most so many functions. */
 #define COST_SHARE_GOAL 0.2
-#define ADVICE_MAX 8
-#define ADVICE_COLUMNS 80
+#define ADVICE_MAX 3
+#define ADVICE_INDENT "             "
+/* For an option, in a line of 80 that may end in " \". */
+#define ADVICE_COLUMNS (80 - sizeof(ADVICE_INDENT " \\") + 1)
 /* Of processes that went on. */
 #define NAMES_MAX 8
 #define NAMES_SEEN_MAX 1024
@@ -410,52 +412,87 @@ static char *exclude_option(const char *name)
 	return option;
 }
 
-/* Each line of the advice can be pasted with the next one. */
-static void put_advice(const char *name, size_t *column, FILE *out)
-{
-	char *option = exclude_option(name);
-	size_t length = option ? strlen(option) : 0;
+/* One option of the advice. */
+struct advice {
+	char *option; /* NULL: what would be said cannot be typed */
+	size_t length;
+};
 
-	if (!option)
-		return;
-	if (*column && *column + length > ADVICE_COLUMNS) {
-		fputs(" \\\n", out);
-		*column = 0;
+/* For a name that a person can type: of characters that keyboards have, in one
+ * line of the terminal with what is around it. */
+static struct advice make_advice(const char *name)
+{
+	struct advice advice = { NULL, 0 };
+
+	for (const char *c = name; *c; c++)
+		if (*c < ' ' || *c > '~')
+			return advice;
+	if (strlen(name) > ADVICE_COLUMNS)
+		return advice;
+	advice.option = exclude_option(name);
+	advice.length = advice.option ? strlen(advice.option) : 0;
+	if (advice.length <= ADVICE_COLUMNS)
+		return advice;
+	free(advice.option);
+	return (struct advice){ NULL, 0 };
+}
+
+static int by_length(const void *left, const void *right)
+{
+	const struct advice *a = left, *b = right;
+
+	return a->length < b->length ? -1 : a->length > b->length;
+}
+
+/* What is worth most comes first among @functions. Returns how many there are
+ * in @advice, whose options the caller frees. */
+static size_t choose_advice(const struct summary *summary,
+			    const struct summary_function *const *functions,
+			    struct advice advice[ADVICE_MAX])
+{
+	double share = summary->cost_share;
+	double spans = (double)summary->totals.spans;
+	size_t chosen = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		double part = (double)functions[i]->calls / spans;
+
+		if (chosen == ADVICE_MAX || share < COST_SHARE_GOAL)
+			break;
+		if (part < ADVICE_CALLS_MIN)
+			continue;
+		advice[chosen] = make_advice(functions[i]->name);
+		if (!advice[chosen].option)
+			continue;
+		chosen++;
+		share -= summary->cost_share * part;
 	}
-	fprintf(out, "%s%s", *column ? " " : "             ", option);
-	*column += length + 1;
-	free(option);
+	return chosen;
 }
 
 static void print_advice(const struct summary *summary, FILE *out)
 {
-	size_t count = summary->function_count, chosen = 0, column = 0;
+	size_t count = summary->function_count, chosen;
 	const struct summary_function **best = calloc(count + 1, sizeof(*best));
-	double share = summary->cost_share;
-	double spans = (double)summary->totals.spans;
+	struct advice advice[ADVICE_MAX];
 
 	if (!best)
 		return;
 	for (size_t i = 0; i < count; i++)
 		best[i] = &summary->functions[i];
 	qsort(best, count, sizeof(*best), by_advice);
-	for (size_t i = 0; i < count && chosen < ADVICE_MAX; i++) {
-		double part = (double)best[i]->calls / spans;
-
-		if (share < COST_SHARE_GOAL)
-			break;
-		if (part < ADVICE_CALLS_MIN)
-			continue;
-		if (!chosen++)
-			fputs("             these are called most and do "
-			      "least; "
-			      "without them times are truer:\n",
-			      out);
-		put_advice(best[i]->name, &column, out);
-		share -= summary->cost_share * part;
-	}
+	chosen = choose_advice(summary, best, advice);
+	qsort(advice, chosen, sizeof(*advice), by_length);
 	if (chosen)
-		fputc('\n', out);
+		fputs(ADVICE_INDENT "these are called most and do least; "
+				    "without them times are truer:\n",
+		      out);
+	for (size_t i = 0; i < chosen; i++) {
+		/* Each line can be pasted with the next one. */
+		fprintf(out, ADVICE_INDENT "%s%s\n", advice[i].option,
+			i + 1 < chosen ? " \\" : "");
+		free(advice[i].option);
+	}
 	free(best);
 }
 
