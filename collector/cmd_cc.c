@@ -41,7 +41,9 @@
 static const char usage[] =
 	"usage: perfrec cc [options] COMPILER [ARGUMENT...]\n"
 	"       perfrec c++ [options] COMPILER [ARGUMENT...]\n"
-	"Run COMPILER, a gcc or clang, so that the program can be recorded.\n"
+	"Run COMPILER, a gcc (also gfortran, gnatmake, gdc), a clang or what "
+	"starts\n"
+	"one (mpicc, ccache gcc), so that the program can be recorded.\n"
 	"\n"
 	"  --only PATH         only sources that are this file, or in this "
 	"folder,\n"
@@ -533,19 +535,76 @@ static void choose_sources(struct cc *cc)
 	}
 }
 
-/* How many words of @argv name the compiler: one, and more behind a launcher
- * such as ccache, as long as they name commands and no inputs. */
-static int count_command(char *const *argv)
+/* Whether @word is the name of one of the programs in @list, which has a blank
+ * around each. */
+static bool is_one_of(const char *word, const char *list)
+{
+	const char *slash = strrchr(word, '/');
+	const char *name = slash ? slash + 1 : word;
+	const char *at = strstr(list, name);
+	size_t length = strlen(name);
+
+	return at && length && at[-1] == ' ' && at[length] == ' ';
+}
+
+static bool is_assignment(const char *word)
+{
+	const char *equals = strchr(word, '=');
+
+	return equals && equals != word && word[0] != '-' &&
+	       !memchr(word, '/', (size_t)(equals - word));
+}
+
+static bool is_command(const char *word)
 {
 	char path[PATH_MAX];
-	int count = 1;
 
-	while (argv[count] && argv[count][0] != '-' && argv[count][0] != '@' &&
-	       !compile_is_input(argv[count]) &&
-	       (strchr(argv[count], '/') || access(argv[count], F_OK) < 0) &&
-	       spawn_find_command(argv[count], path) == 0)
+	return spawn_find_command(word, path) == 0;
+}
+
+/*
+ * How many words stand between the launcher argv[0] and the command that it
+ * starts: assignments, and for those that always start one, options and their
+ * values. 0 if there is no command, or argv[0] is no launcher that takes such
+ * words.
+ */
+static int count_launcher_words(char *const *argv)
+{
+	bool any = is_one_of(argv[0],
+			     " env nice ionice time timeout taskset setarch "
+			     "chrt stdbuf nohup setsid ");
+	int count = 0;
+
+	if (!any && !is_one_of(argv[0], " ccache sccache distcc icecc "))
+		return 0;
+	while (argv[count + 1] && (is_assignment(argv[count + 1]) ||
+				   (any && (argv[count + 1][0] == '-' ||
+					    !is_command(argv[count + 1])))))
 		count++;
-	return count;
+	return argv[count + 1] && is_command(argv[count + 1]) ? count : 0;
+}
+
+/* Whether @word, behind a launcher, is what that one starts. */
+static bool names_next(const char *word)
+{
+	return word && word[0] != '-' && word[0] != '@' &&
+	       !compile_is_input(word) &&
+	       (strchr(word, '/') || access(word, F_OK) < 0) &&
+	       is_command(word);
+}
+
+/* How many words of @argv name the compiler: one, and more behind launchers
+ * such as ccache and env, as long as they name commands and no inputs. */
+static int count_command(char *const *argv)
+{
+	int skipped, count = 1;
+
+	for (;;) {
+		skipped = count_launcher_words(argv + count - 1);
+		if (!skipped && !names_next(argv[count]))
+			return count;
+		count += skipped + 1;
+	}
 }
 
 /* Fills in the compiler and its line from @argv. */
@@ -569,17 +628,48 @@ static int read_command(struct cc *cc, char **argv)
 	return USAGE_GO_ON;
 }
 
+/* Says which sources are of a language that is not known to have hooks. */
+static void warn_of_foreign(const struct compile_line *line)
+{
+	for (size_t i = 0; line->makes_code && i < line->count; i++)
+		if (line->words[i].kind == COMPILE_FOREIGN)
+			log_warn("no hooks in '%s': perfrec cc knows C, C++, "
+				 "Objective-C, Fortran, Ada and D",
+				 line->words[i].text);
+}
+
+/* clang hands these to a gcc, with flags that only clang knows. */
+static void drop_gcc_only(struct compile_line *line)
+{
+	for (size_t i = 0; i < line->count; i++) {
+		struct compile_word *word = &line->words[i];
+
+		if (!word->gcc_only || !word->chosen)
+			continue;
+		word->chosen = false;
+		log_warn("no hooks in '%s', which clang leaves to another "
+			 "compiler: use that one",
+			 word->text);
+	}
+}
+
+static bool wants_flags(const struct compile_line *line)
+{
+	return line->makes_code &&
+	       compile_line_count(line, COMPILE_SOURCE, true) +
+		       compile_line_count(line, COMPILE_HEADER, true);
+}
+
 /* Finds out which flags there are to add. */
 static int find_flags(struct cc *cc)
 {
-	const struct compile_line *line = cc->line;
-	bool wanted = line->makes_code &&
-		      compile_line_count(line, COMPILE_SOURCE, true) +
-			      compile_line_count(line, COMPILE_HEADER, true);
+	struct compile_line *line = cc->line;
+	bool wanted = wants_flags(line);
 	const char *why;
 	int error;
 
-	if (!wanted && !line->links)
+	if (!wanted && !line->links &&
+	    !compile_line_count(line, COMPILE_FOREIGN, false))
 		return USAGE_GO_ON;
 	error = compiler_ask(cc->command, cc->command_count, line, &cc->answer);
 	/* Then it has more to say itself. */
@@ -587,7 +677,10 @@ static int find_flags(struct cc *cc)
 		return USAGE_GO_ON;
 	if (error)
 		return USAGE_FAILED;
-	if (!wanted)
+	if (cc->answer.target.clang)
+		drop_gcc_only(line);
+	warn_of_foreign(line);
+	if (!wants_flags(line))
 		return USAGE_GO_ON;
 	why = compile_flags_refuse(&cc->answer.target, &cc->options.choice);
 	if (why) {

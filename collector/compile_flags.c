@@ -26,7 +26,7 @@
 
 /* Whose value is the next word, if the word is exactly this one. */
 static const char separate[] =
-	"-A -B -D -F -I -L -MF -MJ -MQ -MT -T -U -Xanalyzer -Xassembler "
+	"-A -B -D -F -I -J -L -MF -MJ -MQ -MT -T -U -Xanalyzer -Xassembler "
 	"-Xclang -Xlinker -Xpreprocessor -arch -aux-info -dumpbase "
 	"-dumpbase-ext -dumpdir -e -framework -gcc-toolchain -idirafter "
 	"-iframework -imacros -imultilib -include -include-pch -iprefix "
@@ -39,6 +39,20 @@ static const char selects_target[] =
 	"-stdlib= -target --target --sysroot";
 static const char source_suffixes[] =
 	"c i cc cp cxx cpp CPP c++ C ii m mi mm M mii ccm cppm";
+/* gcc's Fortran, Ada and D. */
+static const char gcc_suffixes[] =
+	"f F for FOR ftn FTN fpp FPP fi f90 F90 f95 F95 f03 F03 f08 F08 f18 "
+	"F18 adb ads d dd";
+/* What compilers take for sources, and nobody here has tried hooks in. */
+static const char foreign_suffixes[] =
+	"go rs cu hip swift zig m2 cob cbl CBL pas pp hs ml";
+static const char c_languages[] =
+	"c c++ cpp-output c++-cpp-output objective-c objective-c++ "
+	"objective-c-cpp-output objective-c++-cpp-output objc-cpp-output "
+	"objc++-cpp-output c++-module c++-system-module";
+static const char gcc_languages[] = "f77 f77-cpp-input f95 f95-cpp-input ada d";
+static const char foreign_languages[] =
+	"go cuda hip rust modula-2 modula-2-cpp-output cobol algol68 cl ir";
 static const char header_suffixes[] = "h hh H hp hxx hpp HPP h++ tcc";
 static const char assembler_suffixes[] = "s S sx";
 static const char linker_suffixes[] = "o a so lo la obj bc";
@@ -96,7 +110,8 @@ bool compile_is_input(const char *text)
 {
 	const char *suffix = suffix_of(text);
 
-	return is_in(suffix, source_suffixes) ||
+	return is_in(suffix, source_suffixes) || is_in(suffix, gcc_suffixes) ||
+	       is_in(suffix, foreign_suffixes) ||
 	       is_in(suffix, header_suffixes) ||
 	       is_in(suffix, assembler_suffixes) ||
 	       is_in(suffix, linker_suffixes) || is_shared_object(text);
@@ -108,9 +123,10 @@ static enum compile_kind kind_by_language(const char *language)
 		return COMPILE_ASSEMBLER;
 	if (strstr(language, "header"))
 		return COMPILE_HEADER;
-	if (strncmp(language, "c", 1) == 0 ||
-	    strncmp(language, "objective-c", 11) == 0)
+	if (is_in(language, c_languages) || is_in(language, gcc_languages))
 		return COMPILE_SOURCE;
+	if (is_in(language, foreign_languages))
+		return COMPILE_FOREIGN;
 	return COMPILE_INPUT;
 }
 
@@ -118,8 +134,10 @@ static enum compile_kind kind_by_suffix(const char *path)
 {
 	const char *suffix = suffix_of(path);
 
-	if (is_in(suffix, source_suffixes))
+	if (is_in(suffix, source_suffixes) || is_in(suffix, gcc_suffixes))
 		return COMPILE_SOURCE;
+	if (is_in(suffix, foreign_suffixes))
+		return COMPILE_FOREIGN;
 	if (is_in(suffix, header_suffixes))
 		return COMPILE_HEADER;
 	if (is_in(suffix, assembler_suffixes))
@@ -180,9 +198,27 @@ static void take_input(struct reader *reader, struct compile_word *word)
 	word->language = reader->language;
 	word->kind = word->language ? kind_by_language(word->language)
 				    : kind_by_suffix(word->text);
+	if (reader->line->gnatmake && word->kind == COMPILE_INPUT &&
+	    !compile_is_input(word->text))
+		word->kind = COMPILE_SOURCE;
+	word->gcc_only = word->language
+				 ? is_in(word->language, gcc_languages)
+				 : is_in(suffix_of(word->text), gcc_suffixes);
 	word->chosen =
 		word->kind == COMPILE_SOURCE || word->kind == COMPILE_HEADER;
 	reader->inputs |= word->kind != COMPILE_HEADER;
+}
+
+bool compile_is_gnatmake(const char *command)
+{
+	static const char name[] = "gnatmake";
+	const char *slash = strrchr(command, '/');
+	const char *base = slash ? slash + 1 : command;
+	const char *at = strstr(base, name);
+	const char *end = at ? at + strlen(name) : "";
+
+	return at && (at == base || at[-1] == '-') &&
+	       (!*end || (*end == '-' && !end[strspn(end, "-.0123456789")]));
 }
 
 static void read_words(struct reader *reader)
@@ -223,6 +259,7 @@ int compile_line_read(char *const *argv, struct compile_line **out)
 	line->expanded = expanded;
 	line->count = (size_t)count - 1;
 	line->makes_code = true;
+	line->gnatmake = compile_is_gnatmake(argv[0]);
 	read_words(&(struct reader){ .line = line });
 	*out = line;
 	return 0;

@@ -15,9 +15,10 @@ enum compile_kind {
 	COMPILE_TARGET, /* an option that may select headers or a libc */
 	COMPILE_LANGUAGE, /* -x and its value */
 	COMPILE_OUTPUT, /* -o and its value */
-	COMPILE_SOURCE, /* C, C++ or Objective-C; "-" is one, too */
+	COMPILE_SOURCE, /* of a language with hooks; "-" is one, too */
 	COMPILE_HEADER, /* to be precompiled */
 	COMPILE_ASSEMBLER,
+	COMPILE_FOREIGN, /* a source of a language without hooks */
 	COMPILE_INPUT, /* for the linker: objects, archives */
 };
 
@@ -25,6 +26,7 @@ struct compile_word {
 	const char *text;
 	enum compile_kind kind;
 	const char *language; /* of an input, where -x says it */
+	bool gcc_only; /* of a source: clang starts another compiler for it */
 	bool chosen; /* of a source: gets hooks; the caller may change it */
 };
 
@@ -34,8 +36,13 @@ struct compile_line {
 	bool makes_code; /* and does not only preprocess */
 	bool links;
 	bool freestanding; /* for a machine that may have no hooks */
+	bool gnatmake; /* whose inputs are units of Ada, without suffix */
 	struct compile_word words[];
 };
+
+/* Whether @command, with or without a path, a machine's name in front and a
+ * version behind, is gnatmake. */
+bool compile_is_gnatmake(const char *command);
 
 /*
  * Read the command line @argv of a compiler, with what is in response files.

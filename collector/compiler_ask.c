@@ -419,15 +419,27 @@ static int complain(int error, const char *command)
 	return error;
 }
 
+/* gnatmake is never asked: it starts gcc, and has no preprocessor. */
+static int answer_for_gnatmake(struct compiler_answer *out)
+{
+	*out = (struct compiler_answer){ .text = strdup("gcc\nglibc\n") };
+	if (out->text && parse_answer(out->text, out))
+		return 0;
+	compiler_answer_release(out);
+	return complain(-ENOMEM, "gnatmake");
+}
+
 int compiler_ask(const char *const *command, size_t count,
 		 const struct compile_line *line, struct compiler_answer *out)
 {
-	char *key = make_key(command, count, line);
-	char path[PATH_MAX];
-	bool keep = cache_path(key, path);
-	char *text = NULL;
-	int error = 0;
+	char path[PATH_MAX], *key, *text = NULL;
+	bool keep;
+	int error;
 
+	if (line->gnatmake)
+		return answer_for_gnatmake(out);
+	key = make_key(command, count, line);
+	keep = cache_path(key, path);
 	if (keep && answer_from_cache(path, key, out)) {
 		free(key);
 		return 0;

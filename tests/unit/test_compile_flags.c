@@ -61,6 +61,21 @@ START_TEST(compile_line_read_finds_sources)
 }
 END_TEST
 
+START_TEST(compile_line_read_knows_the_languages_of_gcc)
+{
+	expect_sources("gfortran a.f90 b.F c.for d.f08 e.mod f.o",
+		       "a.f90 b.F c.for d.f08 ");
+	expect_sources("gfortran -J x.f90 -c y.f90", "y.f90 ");
+	expect_sources("gcc -x f95 - -x ada y -x d z", "- y z ");
+	expect_sources("gdc a.d b.di -of=c", "a.d ");
+	expect_sources("gcc -c a.adb b.ads c.ali", "a.adb b.ads ");
+	expect_sources("gnatmake -q hello -o x -largs y.o", "hello ");
+	expect_sources("/usr/bin/x86_64-linux-gnu-gnatmake-12 hello", "hello ");
+	expect_sources("gnatmake2 hello", "");
+	expect_sources("gcc a.go b.rs -x cuda c.c -x none d.c", "d.c ");
+}
+END_TEST
+
 static void expect_steps(const char *text, bool makes_code, bool links,
 			 bool freestanding)
 {
@@ -230,6 +245,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, compile_line_read_finds_sources);
+	tcase_add_test(tcase, compile_line_read_knows_the_languages_of_gcc);
 	tcase_add_test(tcase, compile_line_read_knows_where_it_stops);
 	tcase_add_test(tcase,
 		       compile_line_read_of_freestanding_code_chooses_nothing);
