@@ -185,6 +185,7 @@ int locations_find(struct locations *locations, struct modules *modules,
 		[FRAME_UNKNOWN] = "[unknown]",
 		[FRAME_CUT] = "[truncated]",
 		[FRAME_OTHER] = "[other stacks]",
+		[FRAME_SHORT] = "[short threads]",
 	};
 	const char *name = NULL;
 

@@ -178,6 +178,18 @@ void profile_tree_lose(struct profile_tree *tree, const int64_t *value)
 	add_all(tree, tree->lost, value);
 }
 
+void profile_tree_scale(struct profile_tree *tree, size_t type, double factor)
+{
+	size_t i;
+
+	for (i = 0; i < tree->nodes.count; i++) {
+		int64_t *value = &node_at(tree, i)->value[type];
+
+		*value = (int64_t)((double)*value * factor);
+	}
+	tree->lost[type] = (int64_t)((double)tree->lost[type] * factor);
+}
+
 /* --- merging ----------------------------------------------------------------
  */
 

@@ -52,6 +52,8 @@ void profile_tree_count(struct profile_tree *tree,
 			const struct tree_place *place, const int64_t *value);
 /* Count what has no place. */
 void profile_tree_lose(struct profile_tree *tree, const int64_t *value);
+/* Multiply value @type of every node by @factor, 0 or more. */
+void profile_tree_scale(struct profile_tree *tree, size_t type, double factor);
 /* Add all of @from, of the same cache and as many values. 0, or -ENOMEM: what
  * finds no room is lost. */
 int profile_tree_merge(struct profile_tree *tree,

@@ -11,6 +11,7 @@
 #include "collector/samples.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,14 @@ struct counted {
 	int64_t count, ns;
 };
 
+/* What a thread had: samples_total(). */
+struct told {
+	uint64_t tid;
+
+	uint64_t told_ns;
+	uint64_t sampled_ns; /* at the end: of its samples */
+};
+
 struct samples {
 	uint32_t refs;
 	struct sampler *sampler;
@@ -46,6 +55,9 @@ struct samples {
 	pid_t pid;
 	char name[16];
 	struct samples_lost lost; /* under the sampler's lock */
+	pthread_mutex_t told_lock; /* of the next two */
+	struct pool told; /* struct told */
+	uint64_t short_ns;
 	struct sample end; /* for the queue */
 	struct stacks *stacks;
 
@@ -90,6 +102,9 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 		  sizeof(struct owner));
 	pool_init(&samples->counts, &recording->budget, sizeof(struct counted),
 		  offsetof(struct counted, count));
+	pthread_mutex_init(&samples->told_lock, NULL);
+	pool_init(&samples->told, &recording->budget, sizeof(struct told),
+		  offsetof(struct told, told_ns));
 	*out = samples;
 	return 0;
 }
@@ -126,6 +141,35 @@ bool samples_post(struct samples *samples, struct sample *sample)
 void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
 {
 	sampler_lose(samples->sampler, count, weight_ns, &samples->lost);
+}
+
+/* Of @tid, new if need be; NULL: there is no memory for it. */
+static struct told *told_of(struct samples *samples, uint64_t tid)
+{
+	const struct told one = { .tid = tid };
+	uint32_t number;
+
+	if (pool_intern(&samples->told, &one, &number) < 0)
+		return NULL;
+	return (struct told *)samples->told.items + number;
+}
+
+void samples_total(struct samples *samples, pid_t tid, uint64_t ns)
+{
+	struct told *told;
+
+	pthread_mutex_lock(&samples->told_lock);
+	told = told_of(samples, (uint32_t)tid);
+	if (told)
+		told->told_ns += ns;
+	pthread_mutex_unlock(&samples->told_lock);
+}
+
+void samples_short(struct samples *samples, uint64_t ns)
+{
+	pthread_mutex_lock(&samples->told_lock);
+	samples->short_ns += ns;
+	pthread_mutex_unlock(&samples->told_lock);
 }
 
 struct stacks *samples_stacks(struct samples *samples)
@@ -339,6 +383,61 @@ static void add_counts(struct samples *samples)
 	free(values);
 }
 
+/* --- samples and what was told ----------------------------------------------
+ */
+
+static struct told *told_by(struct samples *samples,
+			    const struct counted *counted)
+{
+	const struct owner *owner =
+		(struct owner *)samples->owners.items + counted->owner;
+
+	return told_of(samples, owner->tid);
+}
+
+/* What was lost is a part of what was told, but nobody knows of which thread:
+ * it is taken from all. What remains for samples, as a part of 1. */
+static double part_known(const struct samples *samples)
+{
+	const struct told *told = samples->told.items;
+	uint64_t sum = 0, lost = samples->lost.weight_ns;
+	size_t i;
+
+	for (i = 0; i < samples->told.count; i++)
+		sum += told[i].told_ns;
+	return sum > lost ? (double)(sum - lost) / (double)sum : 0;
+}
+
+static void scale_one(struct samples *samples, struct counted *counted,
+		      double part)
+{
+	const struct told *told = told_by(samples, counted);
+	int64_t ns = counted->ns;
+
+	if (!told || !told->told_ns || !told->sampled_ns)
+		return;
+	ns = (int64_t)((double)ns * ((double)told->told_ns * part /
+				     (double)told->sampled_ns));
+	samples->totals.ns += (uint64_t)(ns - counted->ns);
+	counted->ns = ns;
+}
+
+static void scale_counts(struct samples *samples)
+{
+	struct counted *counted = samples->counts.items;
+	double part = part_known(samples);
+	struct told *told;
+	size_t i;
+
+	for (i = 0; i < samples->counts.count; i++) {
+		told = told_by(samples, &counted[i]);
+		if (told)
+			told->sampled_ns += (uint64_t)counted[i].ns;
+	}
+	for (i = 0; i < samples->counts.count && part > 0; i++)
+		scale_one(samples, &counted[i], part);
+}
+
 static void add_totals(struct samples *samples)
 {
 	struct sample_totals *sum = &samples->recording->sampled;
@@ -346,7 +445,7 @@ static void add_totals(struct samples *samples)
 
 	pthread_mutex_lock(&samples->recording->lock);
 	sum->count += mine->count + samples->lost.count;
-	sum->ns += mine->ns + samples->lost.weight_ns;
+	sum->ns += mine->ns + samples->lost.weight_ns + samples->short_ns;
 	sum->unwound += mine->unwound;
 	sum->unknown += mine->unknown;
 	sum->cut += mine->cut;
@@ -359,6 +458,7 @@ static void add_totals(struct samples *samples)
 
 static void end(struct samples *samples)
 {
+	scale_counts(samples);
 	add_totals(samples);
 	trace_stacks_free(&samples->trace);
 	if (samples->recording->cpu_profile) {
@@ -367,11 +467,14 @@ static void end(struct samples *samples)
 			samples->other[1]);
 		add_one(samples, FRAME_UNKNOWN, (int64_t)samples->lost.count,
 			(int64_t)samples->lost.weight_ns);
+		add_one(samples, FRAME_SHORT, 0, (int64_t)samples->short_ns);
 	}
 	unwind_free(&samples->unwind);
 	stack_cache_release(&samples->cache);
 	pool_release(&samples->owners);
 	pool_release(&samples->counts);
+	pool_release(&samples->told);
+	pthread_mutex_destroy(&samples->told_lock);
 	stacks_free(&samples->stacks);
 	modules_put(&samples->modules);
 	recording_put(&samples->recording);

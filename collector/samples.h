@@ -77,6 +77,13 @@ bool samples_post(struct samples *samples, struct sample *sample);
  * it is counted without a stack. Any thread. */
 void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns);
 
+/* Thread @tid had @ns of CPU time more, in all, than was said before: its CPU
+ * samples are scaled to the sum. Not said, they stand for their weights. Any
+ * thread. */
+void samples_total(struct samples *samples, pid_t tid, uint64_t ns);
+/* Threads that have no sample had @ns of CPU time, in all. Any thread. */
+void samples_short(struct samples *samples, uint64_t ns);
+
 /*
  * Where SAMPLE_ALLOC and SAMPLE_FREE go, in the order they were posted: on the
  * sampler's thread, with the number of the stack of an allocation

@@ -234,6 +234,32 @@ int stack_profile_add(struct stack_profile *profile,
 	return err;
 }
 
+int stack_profile_add_mark(struct stack_profile *profile,
+			   const struct profile_owner *owner, const char *name,
+			   const int64_t *value)
+{
+	struct profile_tree *tree = &profile->tree;
+	struct tree_place root, place;
+	uint32_t location;
+	int err = locations_mark(&tree->locations, name, &location);
+
+	if (!err)
+		err = profile_tree_root(tree, owner, &root);
+	if (!err)
+		err = profile_tree_child(tree, &root, location, &place);
+	if (!err)
+		profile_tree_count(tree, &place, value);
+	else
+		profile_tree_lose(tree, value);
+	return err;
+}
+
+void stack_profile_scale(struct stack_profile *profile, size_t type,
+			 double factor)
+{
+	profile_tree_scale(&profile->tree, type, factor);
+}
+
 int stack_profile_merge(struct stack_profile *profile,
 			const struct stack_profile *from)
 {

@@ -67,6 +67,14 @@ int stack_profile_add(struct stack_profile *profile,
 int stack_profile_merge(struct stack_profile *profile,
 			const struct stack_profile *from);
 
+/* Add one value of @owner, which has no stack but is called @name. As above. */
+int stack_profile_add_mark(struct stack_profile *profile,
+			   const struct profile_owner *owner, const char *name,
+			   const int64_t *value);
+/* Multiply the value @type of every stack by @factor, 0 or more. */
+void stack_profile_scale(struct stack_profile *profile, size_t type,
+			 double factor);
+
 struct stack_profile_header {
 	uint64_t start_ns; /* UNIX time */
 	uint64_t duration_ns;

@@ -26,6 +26,7 @@ enum frame_name {
 	FRAME_UNKNOWN = 2, /* "[unknown]": there was no stack to unwind */
 	FRAME_CUT = 3, /* "[truncated]": outermost of one that was cut */
 	FRAME_OTHER = 4, /* "[other stacks]": there was no room for it */
+	FRAME_SHORT = 5, /* "[short threads]": they ended before a sample */
 };
 
 struct stack_frame {

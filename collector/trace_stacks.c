@@ -190,6 +190,7 @@ static const char *name_of(const struct stack_frame *frame)
 		[FRAME_UNKNOWN] = "[unknown]",
 		[FRAME_CUT] = "[truncated]",
 		[FRAME_OTHER] = "[other stacks]",
+		[FRAME_SHORT] = "[short threads]",
 	};
 
 	if (frame->address >= ARRAY_SIZE(names) || !names[frame->address])

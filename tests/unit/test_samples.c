@@ -269,6 +269,34 @@ START_TEST(samples_of_a_million_stacks_keep_the_total)
 }
 END_TEST
 
+/* Of a thread that had more or less than its samples stand for, one of which
+ * nothing was told, and one that has no sample. */
+START_TEST(samples_are_scaled_to_what_their_thread_had)
+{
+	for (uint64_t i = 0; i < 100; i++) {
+		struct sample *sample = chain(i % 4 == 0);
+
+		if (i >= 80) {
+			sample->tid = 9;
+			strcpy(sample->thread, "other");
+		}
+		ck_assert(samples_post(g.samples, sample));
+	}
+	samples_total(g.samples, 8, 400);
+	samples_total(g.samples, 8, 240);
+	samples_total(g.samples, 10, 5000);
+	samples_short(g.samples, 77);
+	finish();
+	ck_assert_int_eq(sum(NULL, 0), 100);
+	ck_assert_int_eq(sum("[short threads]", 1), 77);
+	ck_assert_int_eq(sum(NULL, 1), 640 + 200 + 77);
+	/* A stack's share is that of its samples. */
+	for (size_t i = 0; i < g.read->n_sample; i++)
+		if (g.read->sample[i]->value[0] == 60)
+			ck_assert_int_eq(g.read->sample[i]->value[1], 480);
+}
+END_TEST
+
 START_TEST(sampler_flush_waits_for_what_was_posted)
 {
 	for (uint64_t i = 0; i < 1000; i++)
@@ -294,6 +322,7 @@ int main(void)
 	tcase_add_test(tcase, samples_without_stack_are_unknown);
 	tcase_add_test(tcase, samples_that_find_no_room_keep_the_total);
 	tcase_add_test(tcase, samples_of_a_million_stacks_keep_the_total);
+	tcase_add_test(tcase, samples_are_scaled_to_what_their_thread_had);
 	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
