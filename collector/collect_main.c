@@ -146,6 +146,15 @@ static void note_end(struct daemon *daemon, const struct control_finish *finish)
 	daemon->collector.closing = true;
 }
 
+/* It waits with its exec, so that no process of it is missed. */
+static void watch_child(struct daemon *daemon, pid_t pid)
+{
+	struct control_message message = { .type = CONTROL_WATCHED };
+
+	cpu_tree_start(daemon->collector.cpu, daemon->collector.recording, pid);
+	send_control(daemon, &message);
+}
+
 static void control_ready(struct watch *watch)
 {
 	struct daemon *daemon = &g_daemon;
@@ -164,7 +173,9 @@ static void control_ready(struct watch *watch)
 		daemon->collector.closing = true;
 		return;
 	}
-	if (message.type == CONTROL_FINISH)
+	if (message.type == CONTROL_CHILD)
+		watch_child(daemon, (pid_t)message.child.pid);
+	else if (message.type == CONTROL_FINISH)
 		note_end(daemon, &message.finish);
 }
 

@@ -11,6 +11,7 @@
  *     perfrec-collect                perfrec
  *     READY | FAILED  ------------>          program is started after READY
  *                     <------------  CHILD   its pid, before its first exec
+ *     WATCHED         ------------>          now it may exec
  *     PROGRESS ...    ------------>          about 5 a second
  *                     <------------  FINISH  it has ended
  *     DONE | FAILED   ------------>          files are whole (FAILED: not)
@@ -32,6 +33,7 @@ enum control_type {
 	CONTROL_PROGRESS = 4,
 	CONTROL_FINISH = 5,
 	CONTROL_DONE = 6,
+	CONTROL_WATCHED = 7,
 };
 
 /* For PERFREC_SOCKET of the program. */

@@ -2,10 +2,12 @@
 #include "collector/cpu_profile.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "collector/collect_options.h"
+#include "collector/cpu_account.h"
 #include "collector/log.h"
 #include "collector/recording.h"
 #include "collector/stack_profile.h"
@@ -14,6 +16,8 @@
 #define COMMENTS_MAX 5
 #define COMMAND_BYTES 4096
 #define SECOND_NS 1000000000u
+#define SHORT_PROCESSES "[short processes]"
+#define NOT_SAMPLED "[not sampled]"
 
 struct comments {
 	const char *list[COMMENTS_MAX + 1];
@@ -67,6 +71,66 @@ static void make_comments(const struct recording *recording,
 		    sampled->lost_stacks);
 }
 
+/* Rows of processes without a sample. No process of the program's has pid 0:
+ * they are of many. */
+static void add_rows(struct recording *recording, const struct cpu_sum *sum)
+{
+	struct profile_owner owner = { .pid = 0 };
+	char name[sizeof(sum->row->name) + 24];
+	size_t i;
+
+	for (i = 0; i < sum->rows; i++) {
+		const struct cpu_row *row = &sum->row[i];
+		const int64_t value[] = { (int64_t)row->count,
+					  (int64_t)row->ns };
+
+		memcpy(owner.process, row->name, sizeof(owner.process));
+		snprintf(name, sizeof(name), "%s %s",
+			 row->is_short ? SHORT_PROCESSES : NOT_SAMPLED,
+			 row->name);
+		(void)stack_profile_add_mark(recording->cpu_profile, &owner,
+					     name, value);
+	}
+}
+
+static void add_unknown(struct recording *recording, uint64_t ns)
+{
+	const struct profile_owner owner = { .pid = 0 };
+	const int64_t value[] = { 0, (int64_t)ns };
+
+	if (ns)
+		(void)stack_profile_add_mark(recording->cpu_profile, &owner,
+					     "[unknown]", value);
+}
+
+/* Make the profile whole: what the samples know, and what they do not. */
+static void settle(struct recording *recording)
+{
+	const struct command_end *end = &recording->command_end;
+	struct sample_totals *sampled = &recording->sampled;
+	struct cpu_truth truth = {
+		.sampled_ns = sampled->ns,
+		.known = end->known,
+		.used_ns = end->user_ns + end->sys_ns,
+		.period_ns = SECOND_NS / recording->options->cpu_hz,
+	};
+	struct cpu_sum *sum;
+
+	if (!recording->cpu_account)
+		return;
+	sum = calloc(1, sizeof(*sum));
+	if (!sum)
+		return;
+	truth.steal_ns = cpu_account_steal_ns(recording->cpu_account);
+	cpu_account_close(recording->cpu_account, &truth, sum);
+	stack_profile_scale(recording->cpu_profile, 1, sum->scale);
+	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
+	sampled->ns += sum->ns + sum->unknown_ns;
+	add_rows(recording, sum);
+	add_unknown(recording, sum->unknown_ns);
+	recording->cpu_sum = sum;
+}
+
 int cpu_profile_write(struct recording *recording, uint64_t start_ns,
 		      uint64_t duration_ns, uint64_t *bytes)
 {
@@ -80,6 +144,7 @@ int cpu_profile_write(struct recording *recording, uint64_t start_ns,
 	*bytes = 0;
 	if (!recording->cpu_profile || !recording->options->cpu_hz)
 		return 0;
+	settle(recording);
 	header.period = SECOND_NS / recording->options->cpu_hz;
 	make_comments(recording, &comments);
 	header.comment_count = comments.count;

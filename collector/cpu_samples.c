@@ -7,16 +7,21 @@
  * thread "perfrec-perf" and by drain workers that must not replay a record
  * before they know the samples older than it (thread_cpu.c).
  *
- * The rest: the kernel counts all CPU time of a thread, but a sample stands
- * for a whole period, and where we may not see the kernel, none is taken in
- * it. When a thread has ended the kernel says how long it ran (READ). What is
- * more than its samples was kernel time, as far as that is whole periods and
- * the kernel is hidden; what is left, less than a period, nobody knows. Of the
- * threads that were there at hello only the sum is known, with that of all
- * others: what those did not have was theirs, and is the first thread's.
+ * The kernel counts all CPU time of a thread, but a sample stands for a whole
+ * period, and where we may not see the kernel, none is taken in it. When a
+ * thread has ended the kernel says how long it ran (READ). Whole periods
+ * without a sample were kernel time, where the kernel is hidden; then the
+ * samples are scaled to what the thread had (cpu_threads.c).
  *
  * A forked child counts here until it execs; its addresses mean what its
  * parent's did. The group's lists grow with its threads, not with its samples.
+ *
+ * Of a program that perfrec record starts there is a tree, too: events that
+ * only count, from before its first exec, in every process it makes, whether
+ * that says hello or not (cpu_account.c says why). They are events of their
+ * own, as those that sample must end with the image that said hello: what
+ * another image's addresses mean nobody would know, and its own hello brings
+ * its own.
  */
 #include "collector/cpu_samples.h"
 
@@ -34,6 +39,7 @@
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
 #include "collector/collector.h"
+#include "collector/cpu_account.h"
 #include "collector/cpu_threads.h"
 #include "collector/log.h"
 #include "collector/perf_events.h"
@@ -61,6 +67,9 @@ struct cpu_sampler {
 	uint32_t group_count; /* relaxed: a hint */
 
 	pthread_mutex_t lock; /* of all below, and of the groups' lists */
+	struct perf_events tree;
+	struct cpu_account
+		*account; /* of the tree; its recording outlives us */
 	struct cpu_group *groups;
 	struct event_owner {
 		uint64_t id;
@@ -117,14 +126,51 @@ static void say_throttled(struct cpu_group *group)
 		       "kernel.perf_event_max_sample_rate)");
 }
 
+static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < sampler->tree.count; i++)
+		if (sampler->tree.event[i].id == id)
+			return true;
+	return false;
+}
+
+static void take_tree_record(const struct cpu_sampler *sampler,
+			     const struct perf_record *record)
+{
+	struct cpu_account *account = sampler->account;
+
+	if (!is_of_tree(sampler, record->id))
+		return;
+	switch (record->type) {
+	case PERF_RECORD_FORK:
+		cpu_account_fork(account, record->pid, record->tid,
+				 record->parent_pid);
+		break;
+	case PERF_RECORD_COMM:
+		cpu_account_name(account, record->pid, record->tid,
+				 record->name);
+		break;
+	case PERF_RECORD_READ:
+		cpu_account_count(account, record->pid, record->value);
+		break;
+	case PERF_RECORD_EXIT:
+		cpu_account_exit(account, record->pid);
+		break;
+	}
+}
+
 static void take_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
 	struct cpu_group *group = find_group(sampler, record->id);
 	struct cpu_threads *threads = group ? &group->threads : NULL;
 
-	if (!group)
+	if (!group) {
+		take_tree_record(sampler, record);
 		return;
+	}
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		cpu_threads_sample(threads, record);
@@ -302,6 +348,39 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	return err;
 }
 
+void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
+		    pid_t pid)
+{
+	struct perf_wanted wanted = { .tree = true };
+	struct perf_events events = { 0 };
+
+	if (!sampler || !recording->cpu_account || sampler->account)
+		return;
+	wanted.no_kernel = sampler->wanted.no_kernel;
+	if (perf_events_open(&events, sampler->buffers, &wanted, pid) < 0)
+		return;
+	cpu_account_root(recording->cpu_account, pid, (uint32_t)events.count);
+	pthread_mutex_lock(&sampler->lock);
+	sampler->tree = events;
+	sampler->account = recording->cpu_account;
+	pthread_mutex_unlock(&sampler->lock);
+	perf_events_enable(&events, true);
+	/* relaxed: a hint, and the eventfd orders it */
+	atom_add_rlx(&sampler->group_count, 1);
+	wake(sampler);
+}
+
+/* First stop, then count, then read, as of a group. Nobody else reads. */
+static void end_tree(struct cpu_sampler *sampler)
+{
+	if (!sampler->account)
+		return;
+	perf_events_enable(&sampler->tree, false);
+	cpu_account_total(sampler->account, perf_events_total(&sampler->tree));
+	pull_locked(sampler);
+	perf_events_close(&sampler->tree);
+}
+
 void cpu_sampler_free(struct cpu_sampler **sampler)
 {
 	struct cpu_sampler *old = *sampler;
@@ -315,6 +394,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 		wake(old);
 		pthread_join(old->thread, NULL);
 	}
+	end_tree(old);
 	perf_buffers_free(&old->buffers);
 	if (old->wake_fd >= 0)
 		close(old->wake_fd);
@@ -507,6 +587,9 @@ void cpu_group_free(struct cpu_group **group)
 
 void cpu_group_pause(struct cpu_group *group, bool paused)
 {
-	if (group)
-		perf_events_enable(&group->events, !paused);
+	if (!group)
+		return;
+	perf_events_enable(&group->events, !paused);
+	if (paused && group->recording->cpu_account)
+		cpu_account_paused(group->recording->cpu_account);
 }

@@ -24,7 +24,8 @@ struct recording;
  * such samples. 0 or -errno. */
 int cpu_sampler_new(const struct collector *collector,
 		    struct cpu_sampler **out);
-/* All groups must be gone. Also for NULL. */
+/* All groups must be gone; the account of the tree is whole after that. Also
+ * for NULL. */
 void cpu_sampler_free(struct cpu_sampler **sampler);
 
 /*
@@ -38,6 +39,15 @@ struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 void cpu_group_free(struct cpu_group **group);
 /* Sample it not, or again. Main thread; also for NULL. */
 void cpu_group_pause(struct cpu_group *group, bool paused);
+
+/*
+ * Count the time of process @pid, which has not exec'd yet, and of all that it
+ * makes, across execs, into @recording's account. Once, on the main thread; it
+ * ends with cpu_sampler_free(). What cannot be counted is not: then
+ * getrusage() has to do. NULL as @sampler: nothing.
+ */
+void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
+		    pid_t pid);
 
 /* Put into @recording's notes why there are no samples, and what to do. */
 void cpu_explain(struct recording *recording, int err);

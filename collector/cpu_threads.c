@@ -4,6 +4,20 @@
  * kernel, from its first record until it is settled. Records of one thread may
  * come from the buffers of several CPUs, so its end may be told before its
  * last samples; hence it is settled some passes later.
+ *
+ * How long a thread ran. A sample stands for a whole period; the time of the
+ * thread is what the kernel counted (READ, when it ends), to which its samples
+ * are scaled (samples_total()). Threads of a process that has samples, but none
+ * in them, are its short threads; a process without any sample is not in the
+ * profile at all, but in the account of the recording (cpu_account.h).
+ *
+ * A thread may end without a READ. When two threads with equal events follow
+ * each other on a CPU the kernel swaps their events instead of switching them,
+ * and the one that then has the events we opened, not inherited ones, ends
+ * without a word. The threads that were there at hello begin with such events,
+ * so there are as many silent threads as first ones, though not the same. They
+ * stay until the end, when their time is known: that of all, which the events
+ * we opened have, less what the others told.
  */
 #include "collector/cpu_threads.h"
 
@@ -16,11 +30,13 @@
 #include "collector/clock_sync.h"
 #include "collector/cpu_samples.h"
 #include "collector/collector.h"
+#include "collector/cpu_account.h"
 #include "collector/map_log.h"
 #include "collector/modules.h"
 #include "collector/perf_events.h"
 #include "collector/proc.h"
 #include "collector/process.h"
+#include "collector/recording.h"
 #include "collector/samples.h"
 #include "shared/compiler.h"
 
@@ -29,6 +45,8 @@
  * last one counts as many. */
 #define TICKS_MAX 4096u
 #define TICKS_UNWANTED_MAX 64u
+/* Beyond that records were lost, and what they would have told. */
+#define SILENT_MAX 4096u
 
 struct cpu_process {
 	struct cpu_process *next;
@@ -39,8 +57,11 @@ struct cpu_process {
 	pid_t inner_pid; /* what the log calls it */
 	size_t log_index;
 	uint32_t generation; /* as the log had it when last read */
-	uint32_t threads; /* that have not been settled */
+	uint32_t threads; /* that have not been forgotten */
 	bool execed; /* another image: not ours */
+	bool sampled; /* it has samples */
+	uint64_t posted_ns; /* of threads that have samples */
+	uint64_t short_ns; /* of threads that have none */
 	char name[16];
 };
 
@@ -49,8 +70,10 @@ struct cpu_thread {
 	struct cpu_process *process;
 	pid_t tid;
 	char name[16];
-	bool first; /* was there at hello: no READ will tell of it */
+	bool first; /* was there at hello */
+	bool told; /* by a READ */
 	bool ended, settled, unwanted;
+	bool silent; /* ended, waited for, and has not told */
 	uint32_t passes; /* since it has ended */
 	uint64_t sampled_ns, counted_ns;
 	struct cpu_tick *tick; /* ring */
@@ -204,6 +227,7 @@ static void forget(struct cpu_threads *threads, struct cpu_thread **link)
 
 	*link = thread->next;
 	threads->count--;
+	threads->silent -= thread->silent;
 	forget_process(threads, thread->process);
 	free(thread->tick);
 	free(thread);
@@ -366,6 +390,7 @@ void cpu_threads_sample(struct cpu_threads *threads,
 	if (!sample)
 		return;
 	thread->sampled_ns += threads->period_ns;
+	thread->process->sampled = true;
 	sample->kind = record->in_kernel ? SAMPLE_KERNEL : SAMPLE_CPU;
 	sample->count = 1;
 	sample->weight_ns = threads->period_ns;
@@ -379,9 +404,9 @@ void cpu_threads_sample(struct cpu_threads *threads,
 	samples_post(samples, sample);
 }
 
-/* CPU time of @thread of which only this is known. */
-static void post_time(struct cpu_threads *threads, struct cpu_thread *thread,
-		      enum sample_kind kind, uint64_t ns)
+/* @ns of CPU time that @thread spent in the kernel, which hides it. */
+static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread,
+			uint64_t ns)
 {
 	struct samples *samples = samples_of(threads, thread->process);
 	struct sample *sample;
@@ -391,10 +416,12 @@ static void post_time(struct cpu_threads *threads, struct cpu_thread *thread,
 	sample = make_sample(thread->process, thread, clock_boottime_ns(), 0);
 	if (!sample)
 		return;
-	sample->kind = kind;
+	sample->kind = SAMPLE_KERNEL;
 	sample->flags = SAMPLE_NO_STACK;
 	sample->count = ns / threads->period_ns;
 	sample->weight_ns = ns;
+	thread->sampled_ns += ns;
+	thread->process->sampled = true;
 	samples_post(samples, sample);
 }
 
@@ -429,9 +456,11 @@ void cpu_threads_name(struct cpu_threads *threads,
 
 	if (!thread)
 		return;
-	if (record->exec)
+	if (record->exec) {
 		thread->process->execed = true;
-	else
+		snprintf(thread->process->name, sizeof(thread->process->name),
+			 "%.15s", record->name);
+	} else
 		snprintf(thread->name, sizeof(thread->name), "%.15s",
 			 record->name);
 }
@@ -443,10 +472,10 @@ void cpu_threads_count(struct cpu_threads *threads,
 		thread_at(threads, record->pid, record->tid);
 
 	threads->counted_ns += record->value;
-	if (thread)
-		thread->counted_ns += record->value;
-	else
-		threads->loose_ns += record->value;
+	if (!thread)
+		return;
+	thread->counted_ns += record->value;
+	thread->told = true;
 }
 
 void cpu_threads_exit(struct cpu_threads *threads,
@@ -488,25 +517,66 @@ void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid)
 	thread->tick_count = 0;
 }
 
-/* --- the rest ---------------------------------------------------------------
+/* --- the time of each -------------------------------------------------------
  */
 
-static void post_rest(struct cpu_threads *threads, struct cpu_thread *thread)
+/* All of @process is known. */
+static void tell_process(struct cpu_threads *threads,
+			 struct cpu_process *process)
 {
-	uint64_t rest = thread->counted_ns - thread->sampled_ns;
-	uint64_t known = 0;
+	struct samples *samples = process->sampled ? process->samples : NULL;
+	struct cpu_account *account = threads->recording->cpu_account;
+
+	if (samples)
+		samples_short(samples, process->short_ns);
+	if (account)
+		cpu_account_tell(account, process->pid, process->name,
+				 process->posted_ns + process->short_ns,
+				 samples);
+	process->posted_ns = process->short_ns = 0;
+}
+
+/* Whole periods that no sample stands for were spent in the kernel. */
+static uint64_t hidden_time(const struct cpu_threads *threads,
+			    const struct cpu_thread *thread)
+{
+	uint64_t rest = thread->counted_ns -
+			MIN(thread->counted_ns, thread->sampled_ns);
+
+	/* What comes after an exec may be another recorder's. */
+	if (!threads->no_kernel || thread->process->execed)
+		return 0;
+	return rest - rest % threads->period_ns;
+}
+
+static void settle_thread(struct cpu_threads *threads,
+			  struct cpu_thread *thread)
+{
+	struct cpu_process *process = thread->process;
 
 	thread->settled = true;
-	if (thread->process->execed || thread->counted_ns <= thread->sampled_ns)
-		return;
-	if (threads->no_kernel)
-		known = rest - rest % threads->period_ns;
-	post_time(threads, thread, SAMPLE_KERNEL, known);
-	/* Not worth a profile of its own. */
-	if (!thread->process->samples)
-		threads->loose_ns += rest - known;
-	else
-		post_time(threads, thread, SAMPLE_CPU, rest - known);
+	post_kernel(threads, thread, hidden_time(threads, thread));
+	if (!thread->sampled_ns) {
+		process->short_ns += thread->counted_ns;
+	} else if (!thread->counted_ns || process->execed) {
+		process->posted_ns += thread->sampled_ns;
+	} else {
+		process->posted_ns += thread->counted_ns;
+		samples_total(process->samples, thread->tid,
+			      thread->counted_ns);
+	}
+}
+
+/* Whether to wait for the end with it: it is silent. */
+static bool must_wait(struct cpu_threads *threads, struct cpu_thread *thread)
+{
+	if (thread->told || thread->settled)
+		return false;
+	if (!thread->silent && threads->silent < SILENT_MAX) {
+		thread->silent = true;
+		threads->silent++;
+	}
+	return thread->silent;
 }
 
 void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
@@ -521,18 +591,22 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 			bool wanted = threads->ticks_wanted &&
 				      thread->tick_count && !thread->unwanted;
 
-			/* Those of the start wait for the sum. */
-			if (!thread->ended || thread->first ||
-			    thread->passes++ < passes) {
+			if (!thread->ended || thread->passes++ < passes ||
+			    must_wait(threads, thread)) {
 				link = &thread->next;
 				continue;
 			}
 			if (!thread->settled)
-				post_rest(threads, thread);
-			if (wanted && thread->passes < keep)
+				settle_thread(threads, thread);
+			if (wanted && thread->passes < keep) {
 				link = &thread->next;
-			else
-				forget(threads, link);
+				continue;
+			}
+			/* The first one is told of when all is over. */
+			if (thread->process->threads == 1 &&
+			    thread->process->next)
+				tell_process(threads, thread->process);
+			forget(threads, link);
 		}
 	}
 }
@@ -548,37 +622,79 @@ static uint64_t read_runtime(const struct cpu_thread *thread)
 	return strtoull(text, NULL, 10);
 }
 
-void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
+/* What threads that have not told had, on its way to them. */
+struct sharing {
+	uint64_t left_ns, weight;
+};
+
+/* Calls @visit for all of them. */
+static void visit_silent(struct cpu_threads *threads, struct sharing *sharing,
+			 void (*visit)(struct sharing *sharing,
+				       struct cpu_thread *thread))
 {
-	struct cpu_process *process = first_process(threads);
-	struct cpu_thread *thread, *main_thread;
-	uint64_t sampled = 0, told = 0;
+	struct cpu_thread *thread;
 	uint32_t i;
 
 	for (i = 0; i <= threads->mask; i++)
-		for (thread = threads->table[i]; thread;
-		     thread = thread->next) {
-			if (thread->first) {
-				sampled += thread->sampled_ns;
-				told += thread->counted_ns;
-				continue;
-			}
-			if (!thread->ended && !thread->counted_ns) {
-				thread->counted_ns = read_runtime(thread);
-				threads->counted_ns += thread->counted_ns;
-			}
-			if (!thread->settled)
-				post_rest(threads, thread);
-		}
-	main_thread = thread_at(threads, process->pid, process->pid);
-	if (!main_thread)
+		for (thread = threads->table[i]; thread; thread = thread->next)
+			if (!thread->told && !thread->settled)
+				visit(sharing, thread);
+}
+
+/* One that runs says it itself; not what it had before hello. */
+static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
+{
+	if (thread->ended || thread->first)
 		return;
-	/* The sum less what was told: what the first ones had. Two threads may
-	 * have changed events, so that it was one of these that told, and
-	 * another did not. */
-	main_thread->sampled_ns = sampled;
-	main_thread->counted_ns = told + threads->loose_ns;
-	if (total_ns > threads->counted_ns)
-		main_thread->counted_ns += total_ns - threads->counted_ns;
-	post_rest(threads, main_thread);
+	thread->counted_ns = MIN(read_runtime(thread), sharing->left_ns);
+	thread->told = thread->counted_ns != 0;
+	sharing->left_ns -= thread->counted_ns;
+}
+
+/* One that has no sample may have had some time all the same. */
+static uint64_t weight_of(const struct cpu_thread *thread)
+{
+	return thread->sampled_ns + 1;
+}
+
+static void add_weight(struct sharing *sharing, struct cpu_thread *thread)
+{
+	sharing->weight += weight_of(thread);
+}
+
+static void give_share(struct sharing *sharing, struct cpu_thread *thread)
+{
+	double part = (double)weight_of(thread) / (double)sharing->weight;
+	uint64_t share = (uint64_t)((double)sharing->left_ns * part);
+
+	thread->counted_ns = MIN(share, sharing->left_ns);
+	sharing->left_ns -= thread->counted_ns;
+	sharing->weight -= weight_of(thread);
+}
+
+/* The threads that have not told had @left_ns. If it is one, that is exact. */
+static void share_out(struct cpu_threads *threads, uint64_t left_ns)
+{
+	struct sharing sharing = { left_ns, 0 };
+
+	visit_silent(threads, &sharing, ask_running);
+	visit_silent(threads, &sharing, add_weight);
+	visit_silent(threads, &sharing, give_share);
+	/* All have told, as far as we know of them. */
+	first_process(threads)->short_ns += sharing.left_ns;
+}
+
+void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
+{
+	struct cpu_process *process;
+	struct cpu_thread *thread;
+	uint32_t i;
+
+	share_out(threads, total_ns - MIN(total_ns, threads->counted_ns));
+	for (i = 0; i <= threads->mask; i++)
+		for (thread = threads->table[i]; thread; thread = thread->next)
+			if (!thread->settled)
+				settle_thread(threads, thread);
+	for (process = threads->processes; process; process = process->next)
+		tell_process(threads, process);
 }

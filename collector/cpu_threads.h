@@ -29,7 +29,7 @@ struct cpu_threads {
 	struct cpu_thread **table; /* hash chains by tid */
 	uint32_t count, mask;
 	bool ticks_wanted; /* a drain worker has asked for some */
-	uint64_t loose_ns; /* of threads too short for a sample */
+	uint32_t silent; /* threads that ended and never told their time */
 	uint64_t counted_ns; /* of all threads that told */
 };
 
@@ -61,8 +61,9 @@ void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid);
  * @keep passes after. */
 void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 			uint32_t keep);
-/* It is over, and the kernel has counted @total_ns of all threads: post what
- * is left of everybody. Reads files of threads that still run. */
+/* It is over, and the kernel has counted @total_ns of all threads: post the
+ * time of everybody, and tell the recording's account. Reads files of threads
+ * that still run. */
 void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns);
 
 #endif

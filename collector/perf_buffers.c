@@ -298,7 +298,7 @@ static bool take_other(struct reader *reader, uint16_t misc,
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		record->pid = take_id(reader);
-		take_id(reader);
+		record->parent_pid = take_id(reader);
 		record->tid = take_id(reader);
 		record->parent_tid = take_id(reader);
 		return true;

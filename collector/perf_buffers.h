@@ -11,6 +11,9 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
 	 PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
+/* The same trailer behind all records but samples, of which there are none. */
+#define PERF_TREE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
 /* linux asm/perf_regs.h: all but flags and segments of x86-64, numbers 0 to 8
  * and 16 to 23; all of arm64's, 0 to 32. */
 #if defined(__x86_64__)

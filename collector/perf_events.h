@@ -29,6 +29,7 @@ struct perf_wanted {
 	uint64_t period_ns; /* of CPU time, between two samples of a thread */
 	uint32_t stack_bytes;
 	bool no_kernel; /* not in the kernel: it is counted, not sampled */
+	bool tree; /* take no samples, count across execs */
 };
 
 /* One record out of a buffer, as the kernel wrote it (perf_event_open(2)),
@@ -39,7 +40,7 @@ struct perf_record {
 	pid_t pid, tid; /* whom it is about, in our namespace; of THROTTLE and
 			 * LOST: who ran */
 	uint64_t ns; /* CLOCK_BOOTTIME */
-	pid_t parent_tid; /* FORK */
+	pid_t parent_pid, parent_tid; /* FORK */
 	const char *name; /* COMM: NUL-terminated */
 	bool exec; /* COMM: by exec */
 	uint64_t value; /* READ: ns of CPU time; LOST: how many */
@@ -81,8 +82,8 @@ struct perf_events {
 
 /*
  * Sample thread @tid, and all it makes from now on, threads and processes,
- * until they exec. 0, or -errno with nothing opened: -ESRCH, it is gone;
- * -EACCES, -EPERM: we may not.
+ * until they exec (or not: @wanted says). 0, or -errno with nothing opened:
+ * -ESRCH, it is gone; -EACCES, -EPERM: we may not.
  */
 int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 		     const struct perf_wanted *wanted, pid_t tid);

@@ -26,6 +26,7 @@
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
 #include "collector/collector.h"
+#include "collector/cpu_account.h"
 #include "collector/cpu_profile.h"
 #include "collector/heap_out.h"
 #include "collector/log.h"
@@ -197,6 +198,8 @@ static void recording_free(struct recording *recording)
 	function_table_release(&recording->functions);
 	profile_free(&recording->profile);
 	stack_profile_free(&recording->cpu_profile);
+	cpu_account_free(&recording->cpu_account);
+	free(recording->cpu_sum);
 	stack_profile_free(&recording->heap_profile);
 	stack_profile_free(&recording->heap_peak);
 	stack_profile_free(&recording->span_profile);
@@ -263,6 +266,9 @@ int recording_new(const struct collector *collector, const char *path,
 		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
 					&recording->budget,
 					&recording->cpu_profile);
+	if (!err && collector->options->cpu_hz &&
+	    collector->options->cpu_engine == CPU_PERF)
+		err = cpu_account_new(&recording->cpu_account);
 	if (!err)
 		err = new_stack_profiles(collector, recording);
 	if (!err)

@@ -17,6 +17,7 @@
 
 struct collect_options;
 struct collector;
+struct cpu_account;
 struct process_heap;
 struct profile;
 struct snapshot;
@@ -133,6 +134,8 @@ struct recording {
 	struct budget budget;
 	struct profile *profile; /* the jobs thread's */
 	struct stack_profile *cpu_profile; /* the sampler's; NULL: none */
+	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
+	struct cpu_sum *cpu_sum; /* of it, at the end; NULL: nothing */
 	/* The jobs thread's; NULL: none. */
 	struct stack_profile *heap_profile, *heap_peak, *span_profile;
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */

@@ -87,17 +87,32 @@ static void print_head(const struct summary *summary, FILE *out)
 		totals->processes == 1 ? "" : "es");
 }
 
+/* What of it has no sample. */
+static void print_unsampled(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char time[SIZE_TEXT], count[SIZE_TEXT];
+
+	if (!totals->unsampled_processes)
+		return;
+	fprintf(out, "             %s of it in %s process%s without a sample\n",
+		size_format_ns(totals->unsampled_process_ns, time),
+		size_format_count(totals->unsampled_processes, count),
+		totals->unsampled_processes == 1 ? "" : "es");
+}
+
 static void print_cpu(const struct summary *summary, FILE *out)
 {
 	char time[SIZE_TEXT], samples[SIZE_TEXT];
 
-	if (!summary->totals.cpu_samples)
+	if (!summary->totals.cpu_ns)
 		return;
 	fprintf(out,
 		"  CPU time   %s in %s sample%s (perfrec report --view cpu)\n",
 		size_format_ns(summary->totals.cpu_ns, time),
 		size_format_count(summary->totals.cpu_samples, samples),
 		plural(summary->totals.cpu_samples));
+	print_unsampled(summary, out);
 }
 
 static void print_heap(const struct summary *summary, FILE *out)

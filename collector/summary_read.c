@@ -51,6 +51,8 @@ static const struct number_field number_fields[] = {
 	TOTAL(wait_ns),
 	TOTAL(cpu_samples),
 	TOTAL(cpu_ns),
+	TOTAL(unsampled_processes),
+	TOTAL(unsampled_process_ns),
 	TOTAL(lost_cpu_samples),
 	TOTAL(allocs),
 	TOTAL(alloc_bytes),

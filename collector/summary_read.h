@@ -35,7 +35,9 @@ struct summary_totals {
 	uint64_t mixed_contexts; /* switches that could not be followed */
 	uint64_t skipped_maps; /* changes of the load map likewise */
 	uint64_t waits, wait_ns; /* the program's for the collector */
-	uint64_t cpu_samples, cpu_ns; /* and the CPU time they stand for */
+	uint64_t cpu_samples, cpu_ns; /* and all CPU time that is known */
+	uint64_t unsampled_processes,
+		unsampled_process_ns; /* part of it, unsampled */
 	uint64_t lost_cpu_samples; /* no room for them */
 	uint64_t allocs, alloc_bytes, peak_bytes; /* of one process */
 	uint64_t temporary_allocs; /* of blocks that were recorded exactly */

@@ -21,6 +21,7 @@
 #include "collector/calibrate.h"
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
+#include "collector/cpu_account.h"
 #include "collector/heap_out.h"
 #include "collector/metric_options.h"
 #include "collector/own_files.h"
@@ -262,6 +263,10 @@ static json_t *totals(const struct recording *recording,
 		{ "cpu_samples", recording->sampled.count },
 		{ "cpu_ns", recording->sampled.ns },
 		{ "lost_cpu_samples", sum->lost_cpu_samples },
+		{ "unsampled_processes",
+		  recording->cpu_sum ? recording->cpu_sum->count : 0 },
+		{ "unsampled_process_ns",
+		  recording->cpu_sum ? recording->cpu_sum->ns : 0 },
 		{ "trace_bytes", files->trace_bytes },
 		{ "trace_events", sum->trace_events },
 		{ "collector_cpu_ns", own_cpu_ns() },
@@ -386,6 +391,24 @@ static json_t *went_on(const struct recording *recording)
 	return list;
 }
 
+/* By command: processes in which no sample of CPU time was taken. */
+static json_t *unsampled(const struct cpu_sum *sum)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; sum && i < sum->rows; i++) {
+		const struct cpu_row *row = &sum->row[i];
+
+		json_array_append_new(
+			list, json_pack("{s:o, s:b, s:o, s:o}", "name",
+					text(row->name), "short", row->is_short,
+					"count", number(row->count), "cpu_ns",
+					number(row->ns)));
+	}
+	return list;
+}
+
 static json_t *function(const struct recording *recording,
 			const struct function_total *one)
 {
@@ -496,6 +519,8 @@ static json_t *summary(struct recording *recording,
 	json_object_set_new(root, "cost", cost(recording, wall));
 	json_object_set_new(root, "processes", processes(recording));
 	json_object_set_new(root, "went_on", went_on(recording));
+	json_object_set_new(root, "unsampled_processes",
+			    unsampled(recording->cpu_sum));
 	json_object_set_new(root, "functions", functions(recording));
 	json_object_set_new(root, "files", files_list(files));
 	json_object_set_new(root, "notes", notes(recording));

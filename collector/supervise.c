@@ -55,6 +55,7 @@ struct supervise {
 
 	char socket[CONTROL_TEXT_MAX]; /* "": not ready yet */
 	bool failed; /* the collector said why */
+	bool watched; /* the program may exec */
 	bool done;
 	int collector_exit; /* once done */
 	int stop_signal; /* perfrec was told to end before or after */
@@ -185,6 +186,9 @@ static void take_message(struct supervise *s, struct control_message *message)
 		break;
 	case CONTROL_PROGRESS:
 		show_progress(s, &message->progress);
+		break;
+	case CONTROL_WATCHED:
+		s->watched = true;
 		break;
 	case CONTROL_DONE:
 		s->collector_exit = (int)message->done.exit_code;
@@ -389,6 +393,14 @@ static int cannot_run(const struct supervise *s, int error)
 	return error;
 }
 
+/* The collector may be gone, or late: then the program runs all the same. */
+static void wait_watched(struct supervise *s)
+{
+	while (!s->watched && !s->failed && !s->stop_signal)
+		if (!turn(s, READY_TIMEOUT_MS))
+			return;
+}
+
 static int start_program(struct supervise *s)
 {
 	const struct spawn_recording recording = {
@@ -406,6 +418,7 @@ static int start_program(struct supervise *s)
 		return cannot_run(s, error);
 	message.child.pid = child.pid;
 	send_message(s, &message);
+	wait_watched(s);
 	error = spawn_exec(&child);
 	if (error) {
 		waitpid(child.pid, NULL, 0);

@@ -40,6 +40,10 @@ $(O)/tests/progs/libcount_alloc_preload.so: tests/progs/count_alloc_preload.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden \
 		-shared -Wl,-z,now,-z,defs -o $@ $< -pthread $(LDFLAGS)
+$(O)/tests/progs/cpu_share_static: tests/progs/cpu_share.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) -static -o $@ $< -pthread $(LDFLAGS)
 $(O)/tests/progs/%: tests/progs/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
@@ -48,7 +52,8 @@ $(O)/tests/progs/%: tests/progs/%.c
 # What the end-to-end tests use beside the product.
 E2E_TOOLS = $(addprefix $(O)/tests/,tools/trace_check tools/count_names \
 	  progs/libcount_preload.so progs/libcount_alloc_preload.so \
-	  progs/alloc_torture progs/demo progs/cpu_split progs/cpu_deny)
+	  progs/alloc_torture progs/demo progs/cpu_split progs/cpu_deny \
+	  progs/cpu_share progs/cpu_share_static)
 check-e2e: $(E2E_TOOLS)
 
 # Lua and SQLite at full size, and programs built by `perfrec cc`: fetches and
@@ -57,6 +62,7 @@ REAL_DIR ?= $(O)/real
 .PHONY: check-real
 check-real: all $(E2E_TOOLS)
 	$(Q)CPU_STRICT=1 O=$(O) sh scripts/run-e2e.sh tests/e2e/510-cpu.sh
+	$(Q)CPU_STRICT=1 O=$(O) sh scripts/run-e2e.sh tests/e2e/cpu-counted-once.sh
 	$(Q)sh tests/real/record-real.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/rebuild.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/annotate.sh $(O) $(REAL_DIR)

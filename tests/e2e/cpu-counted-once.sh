@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# CPU time is counted once and whole: of threads and forked children that share
+# a CPU (the kernel swaps their perf events), of threads that are ended or
+# killed while they wait, and of processes that are too short for a sample,
+# which have a row by their command, even those that cannot be preloaded.
+#
+# What is held against what: the profile against getrusage() of the same run,
+# which the summary has. CPU_STRICT=1 (make check-real) wants 2 %.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+prog=$O/tests/progs/cpu_share
+if [ "${CPU_STRICT:-}" ]; then
+	ms=1000 crowd=200 off=2 unknown=2
+else
+	ms=300 crowd=40 off=10 unknown=10
+fi
+
+# expect_share WHAT PART WHOLE LOW HIGH: PART of WHOLE, in percent.
+expect_share()
+{
+	awk -v part="$2" -v whole="$3" -v low="$4" -v high="$5" 'BEGIN {
+		share = whole > 0 ? 100 * part / whole : 0
+		exit !(share >= low && share <= high)
+	}' || fail "$1: $2 of $3 is not $4 % to $5 %"
+}
+
+# row NAME: the CPU time of a row of the view.
+row()
+{
+	jq --arg name "$1" \
+		'[.functions[] | select(.name == $name) | .self.cpu] | add // 0' \
+		view.json
+}
+
+# record NAME COMMAND...: at 997 Hz; the profile's sum is getrusage()'s.
+record()
+{
+	name=$1
+	shift
+	run "$PERFREC" record -q --alloc=off --cpu=997,perf -o "$name.data" "$@"
+	expect_status 0
+	check_sum "$name"
+}
+
+check_sum()
+{
+	if jq -e '.notes | any(test("^no CPU samples"))' \
+		"$1.data/summary.json" >/dev/null; then
+		skip "perf_event is denied here"
+	fi
+	"$PERFREC" report --view cpu --json --limit 0 "$1.data" >view.json ||
+		fail "$1: no view"
+	sum=$(jq .sum.cpu view.json)
+	used=$(jq '.user_ns + .sys_ns' "$1.data/summary.json")
+	expect_share "$1: the profile" "$sum" "$used" $((100 - off)) \
+		$((100 + off))
+	expect_share "$1: the summary" \
+		"$(jq .totals.cpu_ns "$1.data/summary.json")" "$sum" 99.9 100.1
+	expect_share "$1: unknown" "$(row '[unknown]')" "$sum" 0 $unknown
+}
+
+# One CPU, so that they follow each other on it.
+cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' \
+	/proc/self/status)
+pinned()
+{
+	taskset -c "$cpu" "$@"
+}
+command -v taskset >/dev/null || pinned()
+{
+	"$@"
+}
+
+one_cpu()
+{
+	name=$1
+	shift
+	pinned "$PERFREC" record -q --alloc=off --cpu=997,perf \
+		-o "$name.data" "$@" >out 2>err
+	status=$?
+	expect_status 0
+	check_sum "$name"
+}
+
+one_cpu threads "$prog" threads 1 $ms
+one_cpu forks "$prog" forks 1 $ms
+one_cpu both "$prog" both 4 $crowd
+record exit "$prog" exit 20 $crowd
+record kill "$prog" kill 20 $crowd
+# Too short for a sample, one by one, but not in sum.
+run "$PERFREC" record -q --alloc=off --cpu=10,perf -o short.data \
+	"$prog" threads 100 1
+expect_status 0
+check_sum short
+
+# Pipelines of short processes, and one that is linked statically.
+cat >pipes.sh <<'EOF'
+i=0
+while [ $i -lt 60 ]; do
+	echo "line $i" | sed 's/line/row/' | grep -c row
+	"$1" threads 1 1
+	i=$((i + 1))
+done
+EOF
+cp "$O/tests/progs/cpu_share_static" still
+run "$PERFREC" record -q --alloc=off --cpu=10,perf -o pipes.data \
+	sh pipes.sh ./still
+expect_status 0
+expect_eq 'lines of output' "$(grep -c '^1$' out)" 60
+check_sum pipes
+for name in sed grep still; do
+	expect_eq "processes of $name" "$(jq --arg name $name \
+		'.unsampled_processes[] | select(.name == $name) | .count' \
+		pipes.data/summary.json)" 60
+	[ "$(row "[short processes] $name")" -gt 0 ] ||
+		fail "$name has no row: $(jq -c .unsampled_processes \
+			pipes.data/summary.json)"
+done
+expect_share 'short processes by row' \
+	"$(jq '[.unsampled_processes[].cpu_ns] | add' pipes.data/summary.json)" \
+	"$(jq .totals.unsampled_process_ns pipes.data/summary.json)" 99.9 100.1
+"$PERFREC" report --view cpu pipes.data >out
+expect_match out '60  \[short processes\] sed'
+record static "$O/tests/progs/cpu_share_static" threads 1 $crowd
+expect_share 'a static program' "$(row '[not sampled] cpu_share_stati')" \
+	"$sum" 95 101
+
+# Names are the programs' own: any bytes, and never more rows than 256.
+cat >names.sh <<'EOF'
+i=0
+while [ $i -lt 300 ]; do
+	ln still "n$i"
+	./"n$i"
+	i=$((i + 1))
+done
+EOF
+cp "$(command -v cat)" still
+cp still "$(printf 'o\033[31m\n%%s')"
+echo './o*' >>names.sh
+run "$PERFREC" record -q --alloc=off --cpu=10,perf -o names.data \
+	sh names.sh </dev/null
+expect_status 0
+check_sum names
+expect_eq 'rows' "$(jq '.unsampled_processes | length' names.data/summary.json)" 256
+"$PERFREC" report --view cpu --limit 0 names.data >out
+expect_match out '\[short processes\] others'
+! grep -q "$(printf '\033')" out || fail 'a name reached the terminal raw'
