@@ -29,6 +29,11 @@
  * By the rules above it is a "guess": what ended so was over by then, and it
  * is not known since when.
  *
+ * With a limit of depth what lies too deep is on the shadow stack and follows
+ * the rules, but is neither written nor counted. Nothing else decides what is
+ * too deep: the shim leaves out what would be (preload/depth.c), and is never
+ * surer than these rules are.
+ *
  * While recording is paused (pause.h) a begin becomes a phantom, as a dropped
  * one. The clock's segment is cut where a pause begins or ends, so that the
  * fast loop need not ask.
@@ -353,6 +358,7 @@ static bool stack_grow(struct replay *replay)
 		budget_give(replay->cct.budget, more);
 		return false;
 	}
+	memset(stack + replay->capacity, 0, more);
 	replay->stack = stack;
 	replay->capacity = capacity;
 	replay->top = stack + depth;
@@ -369,12 +375,29 @@ static bool is_empty(const struct replay *replay)
 	return replay->top == replay->stack;
 }
 
+/* Neither written nor counted. */
+static bool is_withheld(const struct replay_frame *frame)
+{
+	return is_phantom(frame) || frame->cut;
+}
+
+/* Whether what begins now lies beyond the limit. */
+static bool is_too_deep(const struct replay *replay)
+{
+	return replay->limit && (uint64_t)(replay->top - replay->stack) +
+						replay->over - replay->flat >=
+					replay->limit;
+}
+
 static void pop(struct replay *replay, uint64_t ns, enum replay_cause cause)
 {
 	struct replay_frame *frame = replay->top--;
 
-	if (is_phantom(frame))
+	if (is_withheld(frame)) {
+		replay->flat -= frame->flat;
+		frame->cut = frame->flat = false;
 		return;
+	}
 	cct_count(frame->node, replay->top->node, ns - frame->begin_ns);
 	if (cause != REPLAY_ENDED)
 		replay->counts.repaired_slices++;
@@ -566,6 +589,26 @@ static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 	};
 }
 
+static uint32_t count_same(const struct replay_frame *below, uint64_t word)
+{
+	if (is_phantom(below) || deeper(below->word, word))
+		return 0;
+	return below->same + 1;
+}
+
+static void push_cut(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct replay_frame *below = replay->top;
+
+	*++replay->top = (struct replay_frame){
+		.word = word,
+		.begin_ns = ns,
+		.node = below->node,
+		.same = count_same(below, word),
+		.cut = true,
+	};
+}
+
 static void push(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct cct_node *node = cct_child(&replay->cct, replay->top->node,
@@ -578,16 +621,18 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 		if (node->function->excluded) {
 			replay->counts.filtered_spans++;
 			push_phantom(replay, word, ns);
+			replay->top->flat = true;
+			replay->flat++;
 			return;
 		}
 		node->iid = node->function->iid;
 	}
 	replay->counts.spans++;
-	*++replay->top = (struct replay_frame){ .word = word,
-						.begin_ns = ns,
-						.node = node };
-	if (!is_phantom(below) && !deeper(below->word, word))
-		replay->top->same = below->same + 1;
+	*++replay->top =
+		(struct replay_frame){ .word = word,
+				       .begin_ns = ns,
+				       .node = node,
+				       .same = count_same(below, word) };
 	if (replay->written == REPLAY_SLICES_MAX) {
 		replay->counts.folded_spans++;
 		return;
@@ -638,15 +683,21 @@ static void begin(struct replay *replay, uint64_t word, uint64_t ns)
 		replay->outer_word = word;
 	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay)) {
 		struct cct_node *caller = replay->top->node;
+		bool cut = is_too_deep(replay);
 
 		replay->over++;
+		if (cut)
+			return;
 		replay->counts.spans++;
 		replay->counts.folded_spans++;
 		cct_count(cct_child(&replay->cct, caller, record_payload(word)),
 			  caller, 0);
 		return;
 	}
-	push(replay, word, ns);
+	if (is_too_deep(replay))
+		push_cut(replay, word, ns);
+	else
+		push(replay, word, ns);
 }
 
 static void phantom(struct replay *replay, uint64_t word, uint64_t ns)
@@ -659,8 +710,10 @@ static void phantom(struct replay *replay, uint64_t word, uint64_t ns)
 
 static void begin_paused(struct replay *replay, uint64_t word, uint64_t ns)
 {
-	replay->counts.paused_spans++;
-	replay->untold_paused++;
+	bool counts = !is_too_deep(replay);
+
+	replay->counts.paused_spans += counts;
+	replay->untold_paused += counts;
 	phantom(replay, word, ns);
 }
 
@@ -671,7 +724,7 @@ static struct replay_frame *end_shifted(struct replay *replay, uint64_t word)
 	struct replay_frame *top = replay->top, *exact;
 	struct cct_function *function = top->node->function;
 
-	if (is_phantom(top))
+	if (is_withheld(top))
 		return top;
 	exact = function->shifted ? NULL : find_exact(replay, top - 1, word);
 	/*
@@ -860,6 +913,16 @@ static bool is_block(uint64_t word)
 	       record_kind(word) == RECORD_FREE;
 }
 
+/* What may not be called fast from: at the end of the stack, or the limit. */
+static struct replay_frame *last_fast_frame(const struct replay *replay)
+{
+	uint64_t depth = (uint64_t)replay->limit + replay->flat;
+
+	if (!replay->limit || depth >= replay->capacity)
+		return stack_end(replay) - 1;
+	return replay->stack + depth;
+}
+
 /*
  * The records from @cells on, as far as they are plain begins and ends, and
  * blocks at sites that are known. Returns how many it took; there is room for
@@ -869,7 +932,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 		       size_t count)
 {
 	const struct clock_segment segment = replay->segment;
-	struct replay_frame *const last_frame = stack_end(replay) - 1;
+	struct replay_frame *const last_frame = last_fast_frame(replay);
 	struct replay_frame *top = replay->top;
 	struct encoder encoder = replay->encoder;
 	uint64_t last_ns = replay->last_ns, begins = 0, blocks = 0;
@@ -894,7 +957,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			depth = deeper(top->word, word);
 			if (unlikely(depth < 0 ||
 				     top->same >= SAME_FRAMES_MAX ||
-				     top == last_frame ||
+				     top >= last_frame ||
 				     written == REPLAY_SLICES_MAX))
 				break;
 			node = cct_child(&replay->cct, top->node,
@@ -971,6 +1034,11 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 	}
 	*taken = done;
 	return result;
+}
+
+void replay_limit(struct replay *replay, uint32_t depth)
+{
+	replay->limit = depth;
 }
 
 /* --- flow -------------------------------------------------------------------

@@ -68,6 +68,9 @@ struct replay_frame {
 	struct cct_node *node; /* of a phantom: its caller's */
 	uint32_t same; /* frames below it with the same stack pointer */
 	bool written; /* its begin is in the trace */
+	/* run_fast() leaves these two alone: false beyond the top. */
+	bool cut; /* too deep: see replay_limit(); node as of a phantom */
+	bool flat; /* an excluded function: deepens nothing */
 };
 
 struct replay_counts {
@@ -114,6 +117,8 @@ struct replay {
 	uint32_t written; /* slices open in the trace */
 	uint32_t given; /* as many of them behind the last block given */
 	uint32_t over; /* frames beyond the deepest stack there is room for */
+	uint32_t limit; /* of depth; 0: none */
+	uint32_t flat; /* frames that are */
 	uint64_t outer_word; /* of the first BEGIN; 0: none yet */
 	uint64_t last_ns;
 	uint64_t search_credit;
@@ -131,6 +136,11 @@ int replay_init(struct replay *replay, const struct replay_sink *sink,
 		uint32_t sequence, uint64_t start_ns, struct clock_sync *sync,
 		const struct pause_list *pauses, struct budget *budget);
 void replay_release(struct replay *replay);
+
+/* From now on spans with @depth others around them are withheld and not
+ * counted, but nest as ever; functions that the sink excludes do not count as
+ * around them. 0: no limit. */
+void replay_limit(struct replay *replay, uint32_t depth);
 
 /*
  * Take in @count records, which may lie in shared memory and change while

@@ -267,6 +267,7 @@ static int start_replay(struct thread *thread)
 	/* relaxed: STATE orders it */
 	thread->replay.cct.generation = atom_load_rlx(&thread->slot->claim_map);
 	thread->replay.sites = arena->sites;
+	replay_limit(&thread->replay, process->collector->options->depth);
 	if (fibers_init(&thread->fibers, &fibers_sink, &thread->replay) == 0)
 		return 0;
 	replay_release(&thread->replay);

@@ -13,11 +13,11 @@
 #include "preload/hook.h"
 
 #include "preload/chain.h"
+#include "preload/depth.h"
 #include "preload/init.h"
 #include "preload/map_log.h"
 #include "preload/put.h"
 #include "preload/slot.h"
-#include "preload/span_stack.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
@@ -46,36 +46,6 @@ static bool filter_excludes(uint64_t function)
 			return false;
 	}
 	return false;
-}
-
-/* --depth: whether this span is to be recorded. The stack holds the open
- * spans that were; one above it only counts. */
-bool hook_depth_admits(uint64_t word, uintptr_t sp)
-{
-	struct span_stack *stack = t_thread.shallow;
-	uint64_t function = record_payload(word);
-	bool counted;
-
-	if (!g_shim.depth)
-		return true;
-	if (record_kind(word) == RECORD_END && function < SITES_MAX) {
-		counted = !span_stack_end_note(stack, word);
-		if (counted)
-			span_stack_end_above(stack);
-		return !counted;
-	}
-	if (record_kind(word) == RECORD_END) {
-		counted = stack->above && span_stack_top(stack) &&
-			  span_stack_top(stack)->sp > sp;
-		return span_stack_end(stack, function, sp) && !counted;
-	}
-	/* Annotations of one function lie at one stack pointer, and nest. */
-	span_stack_repair(stack, function < SITES_MAX ? sp : sp + 1);
-	if (stack->count >= g_shim.depth) {
-		stack->above++;
-		return false;
-	}
-	return span_stack_push(stack, function, sp);
 }
 
 /*
@@ -138,7 +108,7 @@ static void hook_general(enum record_kind kind, void *function, uintptr_t sp)
 	if (!may_record(kind, address))
 		return;
 	t_thread.aborts = 0;
-	if (!hook_depth_admits(record_word(kind, address, sp), sp))
+	if (g_shim.depth && !depth_admits(record_word(kind, address, sp), sp))
 		return;
 	/* Not put: a handler forked here, and this is the child. */
 	while (!put_record(kind, address, sp))

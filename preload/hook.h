@@ -23,8 +23,4 @@ enum may_record {
  */
 enum may_record hook_may_record(uint64_t function);
 
-/* --depth: whether the BEGIN or END that @word is is recorded. Attached threads
- * only. */
-bool hook_depth_admits(uint64_t word, uintptr_t sp);
-
 #endif

@@ -126,17 +126,28 @@ static bool find_rseq(void)
 	return true;
 }
 
+/* @bytes for each slot, which a forked child finds empty; or NULL. */
+static void *map_for_slots(size_t bytes)
+{
+	long address;
+
+	bytes *= g_shim.slot_count;
+	address = sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (address < 0 && address > -4096)
+		return NULL;
+	sys(SYS_madvise, address, bytes, MADV_WIPEONFORK);
+	return (void *)address;
+}
+
+/* Without memory for the limit's stacks the collector has all to cut. */
 static bool map_stacks(void)
 {
-	size_t bytes = 2 * (size_t)g_shim.slot_count * sizeof(*g_shim.stacks);
-	long address = sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (address < 0 && address > -4096)
-		return false;
-	sys(SYS_madvise, address, bytes, MADV_WIPEONFORK);
-	g_shim.stacks = (struct span_stack *)address;
-	return true;
+	g_shim.stacks = map_for_slots(sizeof(*g_shim.stacks));
+	if (g_shim.depth)
+		g_shim.depth_stacks =
+			map_for_slots(sizeof(*g_shim.depth_stacks));
+	return g_shim.stacks;
 }
 
 static void use_filter(struct page_shm *page)
@@ -163,7 +174,7 @@ static void adopt(const struct hello_result *result,
 	g_shim.slot_count = result->hello.slot_count;
 	g_shim.ring_cells = result->hello.ring_cells;
 	g_shim.block = result->reply.on_full == WIRE_ON_FULL_BLOCK;
-	g_shim.depth = MIN(result->reply.depth, (uint32_t)SPAN_STACK_MAX);
+	g_shim.depth = result->reply.depth;
 	g_shim.clock = result->reply.clock == WIRE_CLOCK_TSC ? clock_ticks
 							     : clock_boottime;
 	g_shim.general = settings->no_rseq || !find_rseq() || g_shim.depth ||

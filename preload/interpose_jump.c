@@ -22,6 +22,7 @@
 
 #include "preload/context_end.h"
 #include "preload/cpu_timer.h"
+#include "preload/depth.h"
 #include "preload/find_next.h"
 #include "preload/interpose_jump_find.h"
 #include "preload/put.h"
@@ -56,8 +57,15 @@ static bool is_recording(void)
 
 void interpose_jump_put(enum record_flow flow, uintptr_t address, uintptr_t sp)
 {
-	if (is_recording())
-		put_record(RECORD_FLOW, record_flow_payload(flow, address), sp);
+	if (!is_recording())
+		return;
+	if (unlikely(g_shim.depth))
+		depth_tell();
+	put_record(RECORD_FLOW, record_flow_payload(flow, address), sp);
+	if (flow == FLOW_LONGJMP || flow == FLOW_CATCH)
+		put_jumped(sp);
+	if (unlikely(g_shim.depth))
+		depth_follow(flow, address, sp);
 }
 
 /* The stack pointer with which longjmp(@env) comes back, as a hook there

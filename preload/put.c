@@ -316,6 +316,44 @@ enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
 	return end;
 }
 
+/* As span_or_withhold(), but what does not find room is no loss: nobody would
+ * have seen it. */
+static enum put_end late_or_withhold(uint64_t word, uintptr_t span_sp)
+{
+	while (!is_withholding()) {
+		if (append(word, NULL, LIMIT_END))
+			return PUT_RECORDED;
+		if (!put_same_process())
+			return PUT_CHILD;
+		if (!put_make_room(LIMIT_END, 1, true)) {
+			drop(RECORD_BEGIN, record_payload(word), span_sp);
+			return PUT_COUNTED;
+		}
+	}
+	span_stack_push(t_thread.withheld, record_payload(word), span_sp);
+	return PUT_COUNTED;
+}
+
+bool put_begin_late(uint64_t function, uintptr_t span_sp, uintptr_t sp)
+{
+	bool nested = sp < t_thread.put_sp;
+	enum put_end end;
+
+	if (!nested)
+		t_thread.put_sp = sp;
+	end = late_or_withhold(record_word(RECORD_BEGIN, function, span_sp),
+			       span_sp);
+	if (!nested)
+		t_thread.put_sp = 0;
+	return end != PUT_CHILD;
+}
+
+void put_jumped(uintptr_t sp)
+{
+	if (is_withholding() && !t_thread.put_sp)
+		span_stack_repair(t_thread.withheld, sp);
+}
+
 bool put_record(enum record_kind kind, uint64_t payload, uintptr_t sp)
 {
 	return put_span(record_word(kind, payload, sp), NULL, sp) != PUT_CHILD;

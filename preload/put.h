@@ -17,6 +17,18 @@
  */
 bool put_record(enum record_kind kind, uint64_t payload, uintptr_t sp);
 
+/*
+ * The same for the BEGIN of a span that --depth has left out so far, into the
+ * room for ends; not counted when it finds none. @span_sp is where its hook
+ * was, @sp the stack pointer now.
+ */
+bool put_begin_late(uint64_t function, uintptr_t span_sp, uintptr_t sp);
+
+/* Control goes back to where the stack pointer is @sp: begins that were
+ * withheld deeper on the stack will have no end. Attached threads; any
+ * context. */
+void put_jumped(uintptr_t sp);
+
 /* Append a record stamped with @clock if there is room at once, within the
  * limits as they are. Attached threads only; any context. */
 bool put_record_now(enum record_kind kind, uint64_t payload, uintptr_t sp,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "preload/depth.h"
 #include "preload/hook.h"
 #include "preload/init.h"
 #include "preload/put.h"
@@ -320,8 +321,8 @@ static enum put_end put_attached(const struct put_run *run,
 	const struct put_run *longer = run_cells(run) > 1 ? run : NULL;
 
 	t_thread.aborts = 0;
-	if ((class == PUT_BEGIN || class == PUT_END) &&
-	    !hook_depth_admits(word, sp))
+	if ((class == PUT_BEGIN || class == PUT_END) && g_shim.depth &&
+	    !depth_admits(word, sp))
 		return PUT_COUNTED;
 	if (longer && unlikely(g_shim.no_syscalls || too_long(longer)))
 		return put_if_fast(longer, word, class, sp);

@@ -120,13 +120,15 @@ static void adopt(uint32_t i)
 		.mask = g_shim.ring_cells - 1,
 		.index = i,
 		.in_map = t_thread.in_map,
-		.withheld = &g_shim.stacks[2 * (size_t)i],
-		.shallow = &g_shim.stacks[2 * (size_t)i + 1],
+		.withheld = &g_shim.stacks[i],
+		.depth = g_shim.depth_stacks ? &g_shim.depth_stacks[i] : NULL,
 	};
 
 	t_thread = fresh;
 	t_thread.withheld->count = t_thread.withheld->above = 0;
-	t_thread.shallow->count = t_thread.shallow->above = 0;
+	if (t_thread.depth)
+		t_thread.depth->count = t_thread.depth->least =
+			t_thread.depth->over = 0;
 }
 
 static bool attach(uint64_t gate)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * span_stack - open spans that the shim itself must remember: the ones whose
- * begin was withheld, the ones within --depth. Stacks grow down: a frame whose
- * stack pointer lies below the running one's has been left by longjmp.
+ * begin was withheld. Stacks grow down: a frame whose stack pointer lies below
+ * the running one's has been left by longjmp.
  *
  * A signal handler may interrupt any line here and push and pop for itself:
  * so an entry is counted before it is written and cleared before it is given
@@ -105,7 +105,9 @@ static inline bool span_stack_end(struct span_stack *stack, uint64_t function,
 
 	if (!top)
 		return false;
-	if (stack->above && top->sp > sp) {
+	/* What was counted in above ends first. It may be inlined into the top,
+	 * or its exit hook tail-called: then they have one stack pointer. */
+	if (stack->above && top->sp >= sp) {
 		stack->above--;
 		return true;
 	}

@@ -13,7 +13,7 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* A span whose begin was not recorded, or one above the depth limit. */
+/* A span that the shim itself must remember. */
 struct open_span {
 	uint64_t function;
 	uint64_t sp;
@@ -27,6 +27,25 @@ struct span_stack {
 	uint64_t above; /* spans opened while it was full */
 	struct open_span span[SPAN_STACK_MAX];
 };
+
+#define DEPTH_POINTS 64 /* a power of two */
+#define DEPTH_STACK_MAX 4030 /* spans; all of it is 64 KiB, rarely touched */
+
+/* With --depth: the open spans, as far as they are known (depth.c). The same.
+ */
+struct depth_stack {
+	volatile uint64_t count;
+	volatile uint64_t least; /* count since the last FLOW record */
+	volatile uint64_t over; /* opened while it was full, and recorded */
+	uint64_t unused;
+	volatile struct depth_point {
+		uint64_t address; /* of a jmp_buf; 0: none */
+		uint64_t count; /* entries that are as when it was set */
+	} point[DEPTH_POINTS];
+	volatile struct open_span span[DEPTH_STACK_MAX];
+};
+
+_Static_assert(sizeof(struct depth_stack) == 1 << 16, "whole pages");
 
 struct thread_state {
 	uint64_t epoch; /* of the process that claimed the slot */
@@ -43,7 +62,7 @@ struct thread_state {
 	uint64_t epoch_before_vfork;
 	uint64_t touched; /* head up to which this thread's pages are mapped */
 	struct span_stack *withheld; /* begins dropped, or while paused */
-	struct span_stack *shallow; /* spans within the depth limit */
+	struct depth_stack *depth; /* NULL: no limit, or nothing is left out */
 	uintptr_t put_sp; /* of the hook that is putting; 0: none */
 	uint64_t lost_spans; /* since the last LOSS record */
 	uint64_t lost_clock; /* when the first of them began */
@@ -112,8 +131,8 @@ struct shim {
 	struct slot_shm *slots;
 	struct record *rings;
 	const struct liveness_shm *liveness;
-	struct span_stack *stacks; /* two for each slot */
-	uint64_t stacks_bytes;
+	struct span_stack *stacks; /* one for each slot */
+	struct depth_stack *depth_stacks; /* the same; NULL: none */
 	uint32_t slot_count;
 	uint32_t ring_cells;
 	uint64_t (*clock)(void);

@@ -111,6 +111,47 @@ START_TEST(replay_inlined_function_is_nested)
 }
 END_TEST
 
+START_TEST(replay_limit_cuts_what_lies_deeper)
+{
+	replay_limit(&g_text->replay, 2);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x800, 2),
+			     B(4, 0x700, 3), E(4, 0x700, 4), E(3, 0x800, 5),
+			     B(2, 0x700, 6), E(2, 0x700, 7), E(2, 0x800, 8),
+			     B(5, 0x800, 9), E(5, 0x800, 10), E(1, 0x900, 11)),
+			 "(1 (2 ) (5 ) )");
+	ck_assert_uint_eq(COUNTS->spans, 3);
+	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
+	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
+}
+END_TEST
+
+START_TEST(replay_limit_nests_what_it_cuts)
+{
+	/* 3 is too deep, and left without an end, as is 2: the end of 1 is
+	 * what tells. Nothing that was cut counts as repaired. */
+	replay_limit(&g_text->replay, 2);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
+			     B(3, 0x600, 3), B(2, 0x800, 4), B(3, 0x700, 5),
+			     E(1, 0x900, 6), B(4, 0x900, 7), E(4, 0x900, 8)),
+			 "(1 (2 ?) (2 ?) ) (4 )");
+	ck_assert_uint_eq(COUNTS->spans, 4);
+	ck_assert_uint_eq(COUNTS->repaired_slices, 2);
+}
+END_TEST
+
+START_TEST(replay_limit_counts_no_excluded_function)
+{
+	g_text->excluded = 2;
+	replay_limit(&g_text->replay, 2);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
+			     B(4, 0x600, 3), E(4, 0x600, 4), E(3, 0x700, 5),
+			     E(2, 0x800, 6), B(5, 0x800, 7), B(6, 0x700, 8),
+			     E(6, 0x700, 9), E(5, 0x800, 10), E(1, 0x900, 11)),
+			 "(1 (3 ) (5 ) )");
+	ck_assert_uint_eq(COUNTS->spans, 3);
+}
+END_TEST
+
 START_TEST(replay_longjmp_out_of_many_frames_is_repaired)
 {
 	/* 2 calls itself 300 deep, then jumps back into 1; again and again. */
@@ -466,6 +507,9 @@ int main(void)
 	tcase_add_test(tcase, replay_longjmp_in_recursion_ends_by_exact_hint);
 	tcase_add_test(tcase, replay_tail_called_exit_hook_ends_its_own_call);
 	tcase_add_test(tcase, replay_inlined_function_is_nested);
+	tcase_add_test(tcase, replay_limit_cuts_what_lies_deeper);
+	tcase_add_test(tcase, replay_limit_nests_what_it_cuts);
+	tcase_add_test(tcase, replay_limit_counts_no_excluded_function);
 	tcase_add_test(tcase, replay_longjmp_out_of_many_frames_is_repaired);
 	tcase_add_test(tcase, replay_same_frame_without_end_stays_bounded);
 	tcase_add_test(tcase, replay_phantom_withholds_its_end);
