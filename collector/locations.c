@@ -121,8 +121,10 @@ static int find_place(struct locations *locations, struct modules *modules,
 	uint32_t number;
 	int err;
 
-	if (symbol->site ||
-	    !modules_place(modules, address, generation, &where))
+	if (symbol->is_jit)
+		where = (struct module_place){ .bias = 0 };
+	else if (symbol->site ||
+		 !modules_place(modules, address, generation, &where))
 		return 0;
 	place = (struct place){
 		.path = unique(locations, symbol->module),

@@ -35,9 +35,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/jit_files.h"
 #include "collector/load_map.h"
 #include "collector/log.h"
 #include "collector/map_log.h"
@@ -57,7 +59,15 @@
 /* How often the map is read when the log grows meanwhile. */
 #define READ_TRIES 3
 
+/* Ranges of anonymous executable memory that are remembered. */
+#define ANONYMOUS_MAX 4096
+
 static const char g_unknown[] = "[unknown]";
+static const char g_jit[] = "[JIT]";
+
+struct span { /* of addresses */
+	uint64_t start, end;
+};
 
 struct modules {
 	struct symbol_cache *cache;
@@ -66,6 +76,7 @@ struct modules {
 	pid_t pid, inner_pid;
 	int proc_fd; /* O_PATH of /proc/PID; -errno of opening it */
 	int root_fd; /* O_PATH of its root as it was at first; or -1 */
+	struct jit_files *jit; /* or NULL */
 
 	pthread_mutex_t refresh_lock; /* from here on, too */
 	struct modules *parent; /* to inherit from at first use; or NULL */
@@ -74,6 +85,9 @@ struct modules {
 	pthread_mutex_t lock; /* from here on */
 	unsigned int refs;
 	struct load_map map;
+	struct span *anonymous; /* executable memory without a file, as the map
+				 * had it at last, by address */
+	size_t anonymous_count;
 	size_t events; /* of the log that were seen */
 	size_t own_events; /* of these, about this process */
 	uint64_t vdso; /* where it lies; 0: unknown; refresh_lock's */
@@ -109,10 +123,12 @@ static const char *keep_string(struct modules *modules, const char *text)
 
 /* --- reading the map ------------------------------------------------------ */
 
-/* Mappings that were not known. */
+/* Mappings that were not known, and anonymous ones. */
 struct reading {
 	struct place *list; /* each with a reference to its file */
 	size_t count, room;
+	struct span *anonymous;
+	size_t anonymous_count;
 };
 
 static void reading_release(struct reading *reading)
@@ -120,6 +136,7 @@ static void reading_release(struct reading *reading)
 	for (size_t i = 0; i < reading->count; i++)
 		symbol_file_put(&reading->list[i].file);
 	free(reading->list);
+	free(reading->anonymous);
 	*reading = (struct reading){ 0 };
 }
 
@@ -128,6 +145,24 @@ static bool is_interesting(const struct maps_line *line)
 {
 	return line->is_executable &&
 	       (line->inode ? line->path[0] != '\0' : line->path[0] == '[');
+}
+
+/* Code that the program has made, as far as it lies in no file. */
+static void note_anonymous(const struct maps_line *line,
+			   struct reading *reading)
+{
+	bool is_anonymous = !line->inode && (!line->path[0] ||
+					     !strncmp(line->path, "[anon", 5));
+
+	if (!line->is_executable || !is_anonymous ||
+	    reading->anonymous_count == ANONYMOUS_MAX)
+		return;
+	if (!reading->anonymous)
+		reading->anonymous =
+			calloc(ANONYMOUS_MAX, sizeof(*reading->anonymous));
+	if (reading->anonymous)
+		reading->anonymous[reading->anonymous_count++] =
+			(struct span){ line->start, line->end };
 }
 
 /* True when the process has called exec: the vdso never moves otherwise, and
@@ -197,6 +232,8 @@ static int identify(struct modules *modules, int root_fd,
 		fd = mapped_file_open(modules->proc_fd, root_fd, line);
 	else if (!strcmp(line->path, "[vdso]"))
 		fd = vdso_open(line->end - line->start);
+	if (fd >= 0 && modules->jit && jit_files_is_dump(line->path))
+		jit_files_set_dump(modules->jit, fd);
 	if (line->inode && fd < 0 && is_lack(errno))
 		symbol_cache_note_lack(modules->cache);
 	if (fd >= 0) {
@@ -231,7 +268,10 @@ static int read_lines(struct modules *modules, FILE *file, int root_fd,
 	while (getline(&text, &size, file) > 0 &&
 	       count++ < LOAD_MAP_PLACES_MAX) {
 		error = 0;
-		if (!maps_parse(text, &line) || !is_interesting(&line))
+		if (!maps_parse(text, &line))
+			continue;
+		note_anonymous(&line, reading);
+		if (!is_interesting(&line))
 			continue;
 		if (is_new_image(modules, &line))
 			error = -ESRCH;
@@ -504,6 +544,13 @@ int modules_refresh(struct modules *modules)
 	pthread_mutex_lock(&modules->lock);
 	for (size_t i = 0; i < reading.count && !error; i++)
 		error = load_map_add(&modules->map, &reading.list[i]);
+	if (!error) {
+		struct span *old = modules->anonymous;
+
+		modules->anonymous = reading.anonymous;
+		modules->anonymous_count = reading.anonymous_count;
+		reading.anonymous = old;
+	}
 	modules->credit_ns -= (int64_t)(now_ns() - begin_ns);
 	modules->is_gone = error == -ESRCH;
 	modules->was_read |= !error;
@@ -519,6 +566,7 @@ static int make(pid_t pid, pid_t inner_pid, struct map_log *log,
 		struct symbol_cache *cache, struct modules **out)
 {
 	struct modules *modules = calloc(1, sizeof(*modules));
+	struct stat status;
 	char path[32];
 
 	if (!modules)
@@ -531,6 +579,8 @@ static int make(pid_t pid, pid_t inner_pid, struct map_log *log,
 	}
 	modules->root_fd = openat(modules->proc_fd, "root",
 				  O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (modules->proc_fd >= 0 && !fstat(modules->proc_fd, &status))
+		modules->jit = jit_files_new(cache, inner_pid, status.st_uid);
 	modules->pid = pid;
 	modules->inner_pid = inner_pid;
 	modules->log = log ? map_log_get(log) : NULL;
@@ -614,6 +664,8 @@ void modules_put(struct modules **modules_ptr)
 		return;
 	modules_put(&modules->parent);
 	load_map_release(&modules->map);
+	jit_files_free(&modules->jit);
+	free(modules->anonymous);
 	map_log_put(&modules->log);
 	sites_put(&modules->sites);
 	if (modules->proc_fd >= 0)
@@ -755,6 +807,39 @@ static void resolve_site(struct modules *modules, uint32_t id,
 				.site = site };
 }
 
+/* True when the map had executable memory without a file there. */
+static bool is_anonymous(struct modules *modules, uint64_t address)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&modules->lock);
+	for (size_t i = 0; i < modules->anonymous_count && !found; i++)
+		found = address >= modules->anonymous[i].start &&
+			address < modules->anonymous[i].end;
+	pthread_mutex_unlock(&modules->lock);
+	return found;
+}
+
+/* Code that the program has made. False: there is nothing like that. */
+static bool resolve_jit(struct modules *modules, uint64_t address,
+			struct symbol *out)
+{
+	const char *name = NULL;
+
+	if (modules->jit)
+		name = jit_files_find(modules->jit, modules->proc_fd,
+				      modules->root_fd, address);
+	if (!name && !is_anonymous(modules, address))
+		return false;
+	*out = (struct symbol){ .name = name ? name : g_jit,
+				.module = g_jit,
+				.build_id = "",
+				.offset = address,
+				.found = name,
+				.is_jit = true };
+	return true;
+}
+
 /* find_place(), with what is known now. */
 static bool find_now(struct modules *modules, uint64_t address,
 		     uint32_t generation, struct place *out)
@@ -762,10 +847,19 @@ static bool find_now(struct modules *modules, uint64_t address,
 	modules_follow(modules);
 	if (find_place(modules, address, generation, out))
 		return true;
-	if (!may_refresh(modules))
+	if (is_anonymous(modules, address) || !may_refresh(modules))
 		return false;
 	modules_refresh(modules);
 	return find_place(modules, address, generation, out);
+}
+
+/* A place that is called something, but is no file of functions: "[anon:v8]",
+ * or the memory of a JIT that has mapped it twice. */
+static bool is_jit_place(const struct place *place)
+{
+	return !strncmp(place->path, "[anon", 5) ||
+	       (!strncmp(place->path, "/memfd:", 7) &&
+		(!place->file || symbol_file_error(place->file)));
 }
 
 void modules_resolve(struct modules *modules, uint64_t address,
@@ -779,12 +873,15 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	}
 	*out = (struct symbol){ .build_id = "" };
 	if (!find_now(modules, address, generation, &place)) {
+		if (resolve_jit(modules, address, out))
+			return;
 		out->name = name_by_number(modules, "%s0x%llx", "", address);
 		out->module = g_unknown;
 		out->offset = address;
 		return;
 	}
-	resolve_in_place(modules, &place, address, out);
+	if (!is_jit_place(&place) || !resolve_jit(modules, address, out))
+		resolve_in_place(modules, &place, address, out);
 	symbol_file_put(&place.file);
 }
 

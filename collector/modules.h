@@ -64,6 +64,8 @@ struct symbol {
 	uint64_t offset; /* virtual address in the module's file, as nm and
 			  * addr2line have it */
 	bool found; /* a symbol table knew it */
+	bool is_jit; /* it is code that the program has made; module is "[JIT]"
+		      */
 	const struct site *site; /* it is no function, but the site of an
 				  * annotation; as long as @modules; or NULL */
 };
@@ -73,7 +75,9 @@ struct symbol {
  * the map log in shared/ring_shm.h): the function with that entry, as the
  * hooks get it; for a non-PIE program also the address of its PLT entry. An
  * address in no known module makes it re-read the map, as long as that takes
- * less than a tenth of the time; its name is then "0xADDRESS". Logs, once for a
+ * less than a tenth of the time; its name is then "0xADDRESS". Code that the
+ * program has made is called as it says in its perf map or jitdump, or "[JIT]",
+ * which is its module, too. Logs, once for a
  * file, why it has no names. May read files: not for drain threads.
  */
 void modules_resolve(struct modules *modules, uint64_t address,

@@ -266,9 +266,8 @@ static void print_frame(const struct pprof_frame *frame, bool with_line,
 	}
 	if (frame->module[0] &&
 	    strcmp(base_name(frame->module), frame->name) != 0) {
-		fputs("  [", out);
-		text_out(base_name(frame->module), out);
-		fputc(']', out);
+		fputs("  ", out);
+		text_out_module(frame->module, out);
 	}
 	fputc('\n', out);
 }

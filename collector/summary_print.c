@@ -156,7 +156,6 @@ static void print_function(const struct summary_function *function,
 			   uint64_t all_self_ns, bool with_module, FILE *out)
 {
 	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT];
-	const char *slash = strrchr(function->module, '/');
 	double percent = 0;
 
 	if (all_self_ns)
@@ -168,9 +167,8 @@ static void print_function(const struct summary_function *function,
 		size_format_ns(function->total_ns, total));
 	text_out(function->name, out);
 	if (with_module) {
-		fputs("  [", out);
-		text_out(slash ? slash + 1 : function->module, out);
-		fputc(']', out);
+		fputs("  ", out);
+		text_out_module(function->module, out);
 	}
 	fputc('\n', out);
 }

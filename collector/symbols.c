@@ -254,22 +254,36 @@ static void drop_idle(struct symbol_cache *cache, uint64_t bytes_max)
 	}
 }
 
-/* Accounts for @bytes that @file now takes. False: there is no room. */
-static bool charge(struct symbol_file *file, uint64_t bytes)
+bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes)
 {
-	struct symbol_cache *cache = file->cache;
 	bool fits;
 
 	pthread_mutex_lock(&cache->lock);
 	if (cache->table_bytes + bytes > TABLE_BYTES_MAX)
 		drop_idle(cache, 0);
 	fits = cache->table_bytes + bytes <= TABLE_BYTES_MAX;
-	if (fits) {
+	if (fits)
 		cache->table_bytes += bytes;
-		file->bytes += bytes;
-	}
 	pthread_mutex_unlock(&cache->lock);
 	return fits;
+}
+
+void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->table_bytes -= bytes;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+/* Accounts for @bytes that @file now takes. False: there is no room. */
+static bool charge(struct symbol_file *file, uint64_t bytes)
+{
+	if (!symbol_cache_take(file->cache, bytes))
+		return false;
+	pthread_mutex_lock(&file->cache->lock);
+	file->bytes += bytes;
+	pthread_mutex_unlock(&file->cache->lock);
+	return true;
 }
 
 /* FNV-1a */

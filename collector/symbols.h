@@ -64,6 +64,11 @@ const char *symbol_cache_string(struct symbol_cache *cache, const char *text);
 const void *symbol_cache_copy(struct symbol_cache *cache, const void *bytes,
 			      size_t size);
 
+/* Account for @bytes that the caller keeps with the tables of files, whose
+ * limit is one. False: there is no room. */
+bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes);
+void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes);
+
 /* What all strings and copies take. */
 uint64_t symbol_cache_bytes(struct symbol_cache *cache);
 

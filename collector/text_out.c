@@ -25,6 +25,19 @@ void text_out(const char *text, FILE *out)
 	text_out_bytes(text, strlen(text), out);
 }
 
+void text_out_module(const char *path, FILE *out)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (path[0] == '[') {
+		text_out(path, out);
+		return;
+	}
+	fputc('[', out);
+	text_out(slash ? slash + 1 : path, out);
+	fputc(']', out);
+}
+
 void text_out_quoted(const char *word, FILE *out)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"

@@ -11,6 +11,9 @@
 
 void text_out_bytes(const char *text, size_t length, FILE *out);
 void text_out(const char *text, FILE *out);
+/* What @path, that of a module, ends with, in brackets; "[vdso]" and the like
+ * have theirs. */
+void text_out_module(const char *path, FILE *out);
 /* A word as a shell takes it: plain, or between single quotes. */
 void text_out_quoted(const char *word, FILE *out);
 

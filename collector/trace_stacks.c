@@ -214,8 +214,10 @@ static void describe(struct trace_stacks *trace,
 	modules_resolve(trace->modules, address, frame->generation, &symbol);
 	out->function = write_string(trace, OUT_STRING_FUNCTION, symbol.name);
 	out->rel_pc = symbol.offset;
-	if (symbol.site ||
-	    !modules_place(trace->modules, address, frame->generation, &place))
+	if (symbol.is_jit)
+		place = (struct module_place){ .bias = 0 };
+	else if (symbol.site || !modules_place(trace->modules, address,
+					       frame->generation, &place))
 		return;
 	out->mapping = write_mapping(trace, &place, &symbol);
 	symbol_file_put(&place.file);

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Code that a program makes while it runs has the names that the program tells
+# in /tmp/perf-PID.map or in a jitdump; without them, it is one row, [JIT].
+. "$TOP/tests/e2e/lib.sh"
+need jq
+[ "$(uname -m)" = x86_64 ] || skip 'the code that it makes is for x86-64'
+
+# Spins for 0.2 s of CPU time in code that it has made.
+cat >jit.c <<'SOURCE'
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static const unsigned char code[] = {
+	0x55, 0x48, 0x89, 0xe5,	/* push %rbp; mov %rsp,%rbp */
+	0xb9, 0x00, 0x00, 0x10, 0x00, /* mov $0x100000,%ecx */
+	0xff, 0xc9, 0x75, 0xfc, /* dec %ecx; jnz */
+	0x5d, 0xc3, /* pop %rbp; ret */
+};
+static void tell_map(const void *at)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	FILE *map = fopen(path, "w");
+	fprintf(map, "%lx 1000 thrown away\n", (unsigned long)at);
+	fprintf(map, "%lx %zx JS:*spin /a b.js:1\n", (unsigned long)at,
+		sizeof(code));
+	fclose(map);
+	puts(path);
+}
+static void tell_dump(const void *at)
+{
+	struct {
+		uint32_t magic, version, bytes, machine, pad, pid;
+		uint64_t time, flags;
+		uint32_t kind, record_bytes;
+		uint64_t record_time;
+		uint32_t record_pid, tid;
+		uint64_t vma, address, size, index;
+		char name[8];
+	} dump = { 0x4a695444, 1, 40, 62, 0, 0, 0, 0, 0, 64, 0, 0, 0,
+		   (uintptr_t)at, (uintptr_t)at, sizeof(code), 1, "dumped" };
+	char path[64];
+	snprintf(path, sizeof(path), "jit-%d.dump", (int)getpid());
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+	if (write(fd, &dump, sizeof(dump)) != sizeof(dump))
+		return;
+	mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+}
+int main(int argc, char **argv)
+{
+	void *at = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct timespec now;
+	(void)argc;
+	memcpy(at, code, sizeof(code));
+	if (!strcmp(argv[1], "dump"))
+		tell_dump(at);
+	do {
+		((void (*)(void))at)();
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	} while (now.tv_nsec < 200000000 && !now.tv_sec);
+	if (!strcmp(argv[1], "map"))
+		tell_map(at); /* as Java does it: at the end */
+	return 0;
+}
+SOURCE
+${CC:-gcc} -O1 -o jit jit.c || fail 'cannot compile jit.c'
+
+# top KIND: the function of [JIT] with most samples; [JIT] has one row only.
+top()
+{
+	rm -rf data
+	run "$PERFREC" record -q --cpu=999 --alloc=off -o data -- ./jit "$1"
+	expect_status 0
+	[ ! -s out ] || rm -f "$(cat out)"
+	run "$PERFREC" report --view cpu --json data
+	expect_status 0
+	jq -r '.functions[] | select(.module == "[JIT]") | .name' out
+}
+
+expect_eq 'without a file' "$(top none)" '[JIT]'
+expect_eq 'with a perf map' "$(top map)" 'JS:*spin /a b.js:1'
+run "$PERFREC" report --view cpu data
+expect_match out 'JS:[*]spin /a b[.]js:1  \[JIT\]$'
+expect_eq 'with a jitdump' "$(top dump)" dumped
