@@ -36,14 +36,7 @@ static enum wire_status refuse(struct collector *collector,
 			       const struct peer *peer, enum wire_status status,
 			       const char *why)
 {
-	struct recording *recording = collector->recording;
-
 	session_log_refusal(collector, peer->pid, why);
-	if (recording) {
-		pthread_mutex_lock(&recording->lock);
-		recording->totals.refused_programs++;
-		pthread_mutex_unlock(&recording->lock);
-	}
 	return status;
 }
 

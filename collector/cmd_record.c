@@ -340,7 +340,8 @@ static const char **collector_command(const struct record_options *options,
 	*to++ = options->alloc;
 	*to++ = "--cpu";
 	*to++ = options->cpu ? options->cpu : CPU_DEFAULT;
-	if (!options->cpu)
+	/* The summary has them. */
+	if (!options->cpu || !options->quiet)
 		*to++ = "--quiet-notes";
 	for (size_t i = 0; i < options->forward_count; i++)
 		*to++ = options->forward[i];

@@ -406,6 +406,20 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 /* --- groups -----------------------------------------------------------------
  */
 
+/* One process has no samples, where others can have some. */
+static void explain_one(struct recording *recording, int err)
+{
+	if (err == -EACCES || err == -EPERM)
+		recording_note(
+			recording,
+			"some processes have no CPU samples: the kernel "
+			"permits no perf_event_open on them (they run as "
+			"another user, or are not dumpable)");
+	/* Of one that has ended there is nothing left to sample. */
+	else if (err != -ESRCH)
+		cpu_explain(recording, err);
+}
+
 void cpu_explain(struct recording *recording, int err)
 {
 	long paranoid = sysctl_number("perf_event_paranoid", -1);
@@ -549,7 +563,7 @@ struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 			wake(sampler);
 		return group;
 	}
-	cpu_explain(recording, err);
+	explain_one(recording, err);
 	if (group) {
 		perf_events_close(&group->events);
 		cpu_threads_release(&group->threads);

@@ -161,6 +161,20 @@ static bool gave_up(const struct process *process)
 	return atom_load_rlx(&process->arena->page->flags) & PAGE_GAVE_UP;
 }
 
+static void note_gave_up(const struct process *process)
+{
+	static struct log_limit limit;
+
+	if (process->collector->recording)
+		recording_refuse(process->collector->recording, process->pid,
+				 "it could not wait for an answer any longer");
+	else
+		log_limited(&limit, LOG_WARN,
+			    "'%s' (pid %d) was not recorded: it could not wait "
+			    "for an answer any longer",
+			    process->entry->name, (int)process->pid);
+}
+
 /* --cpu=HZ,signal: threads that could not have a timer. */
 static void note_unsampled(const struct process *process)
 {
@@ -184,14 +198,10 @@ static void finish_entry(struct job *job)
 	struct collector *collector = process->collector;
 	struct recording *recording = process->arena->recording;
 	bool instrumented = modules_instrumented(process->modules);
-	static struct log_limit limit;
 	uint64_t one = 1;
 
 	if (gave_up(process))
-		log_limited(&limit, LOG_WARN,
-			    "'%s' (pid %d) was not recorded: it could not wait "
-			    "for an answer any longer",
-			    process->entry->name, (int)process->pid);
+		note_gave_up(process);
 	process_notes_finish(process);
 	process_heap_finish(process);
 	note_unsampled(process);

@@ -31,6 +31,7 @@
 #include "collector/heap_out.h"
 #include "collector/log.h"
 #include "collector/out_perfetto.h"
+#include "collector/proc.h"
 #include "collector/own_files.h"
 #include "collector/profile.h"
 #include "collector/span_out.h"
@@ -516,6 +517,29 @@ void recording_list_went_on(struct recording *recording, pid_t pid,
 		entry->next = recording->went_on;
 		recording->went_on = entry;
 	}
+	pthread_mutex_unlock(&recording->lock);
+}
+
+void recording_refuse(struct recording *recording, pid_t pid, const char *why)
+{
+	struct refused_entry *entry = recording->refused;
+	struct refused_entry *end = entry + RECORDING_REFUSED_MAX - 1;
+	char name[sizeof(entry->name)] = "";
+
+	if (pid > 0)
+		proc_read(pid, "comm", name, sizeof(name));
+	name[strcspn(name, "\n")] = '\0';
+	pthread_mutex_lock(&recording->lock);
+	recording->totals.refused_programs++;
+	/* The last entry is for all reasons that find no room. */
+	while (entry < end && entry->why && entry->why != why)
+		entry++;
+	if (!entry->why) {
+		entry->why = why;
+		memcpy(entry->name, name, sizeof(name));
+		recording->refused_count++;
+	}
+	entry->programs++;
 	pthread_mutex_unlock(&recording->lock);
 }
 

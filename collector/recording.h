@@ -25,6 +25,7 @@ struct stack_profile;
 struct trace_file;
 
 #define RECORDING_NOTES_MAX 16
+#define RECORDING_REFUSED_MAX 16
 
 enum process_end {
 	PROCESS_RUNNING = 0, /* when the recording ended, too */
@@ -59,6 +60,13 @@ struct went_on_entry {
 	struct went_on_entry *next;
 	pid_t pid;
 	char name[16];
+};
+
+/* Programs that are not recorded, for one reason. */
+struct refused_entry {
+	const char *why; /* as recording_refuse() was told */
+	uint64_t programs;
+	char name[16]; /* of the first; "": unknown */
 };
 
 struct totals {
@@ -165,6 +173,8 @@ struct recording {
 	struct function_table functions;
 	struct process_entry *processes, **last_process;
 	struct went_on_entry *went_on; /* the last that was listed first */
+	struct refused_entry refused[RECORDING_REFUSED_MAX];
+	uint32_t refused_count;
 	uint32_t listed; /* entries of all these lists */
 	uint32_t *lossy; /* sequences that lost something */
 	uint32_t lossy_count, lossy_room;
@@ -211,6 +221,10 @@ void recording_list_went_on(struct recording *recording, pid_t pid,
 			    const char *name);
 /* Remember that @sequence is not complete. Under lock. */
 void recording_list_loss(struct recording *recording, uint32_t sequence);
+
+/* Process @pid (0: unknown) is not recorded: @why says it of "it", and outlives
+ * the recording. Any thread; takes the lock. */
+void recording_refuse(struct recording *recording, pid_t pid, const char *why);
 
 /* Have @text, a sentence, in the summary and (not with --quiet-notes: what was
  * not asked for is no warning) in the log; once, however often it

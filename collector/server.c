@@ -75,6 +75,7 @@ static void connection_end(struct connection *connection)
 struct received {
 	union {
 		struct wire_hello hello;
+		struct wire_regret regret;
 		char bytes[sizeof(struct wire_hello) + 1];
 	};
 	size_t length;
@@ -149,7 +150,9 @@ static const char *check_peer(const struct server *server, int socket,
 	for (i = 0; i < options->allowed_count; i++)
 		if (peer->uid == options->allowed[i])
 			return NULL;
-	return "it runs as another user (see --allow-uid)";
+	return options->control_fd >= 0
+		       ? "it runs as another user"
+		       : "it runs as another user (see --allow-uid)";
 }
 
 /*
@@ -191,6 +194,28 @@ static void send_reply(const struct server *server, int socket,
 	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* The program is not recorded, and says why; false: it says something else. */
+static bool take_regret(struct server *server, const struct received *got,
+			pid_t pid)
+{
+	static const char *const why[] = {
+		[WIRE_REGRET_LIMITS] =
+			"its ulimit -v or ulimit -f leaves no room for rings",
+		[WIRE_REGRET_MEMFD] = "it cannot make memory for its rings",
+		[WIRE_REGRET_MAP] = "it cannot map memory for its rings",
+	};
+
+	if (got->length != sizeof(got->regret) ||
+	    got->regret.magic != WIRE_REGRET_MAGIC)
+		return false;
+	session_log_refusal(server->collector, pid,
+			    got->regret.why < ARRAY_SIZE(why) &&
+					    why[got->regret.why]
+				    ? why[got->regret.why]
+				    : "it cannot have rings");
+	return true;
+}
+
 static void answer(struct connection *connection, const struct received *got)
 {
 	struct server *server = connection->server;
@@ -202,6 +227,8 @@ static void answer(struct connection *connection, const struct received *got)
 	struct peer peer;
 	const char *wrong = check_peer(server, socket, &peer);
 
+	if (!wrong && take_regret(server, got, peer.pid))
+		return;
 	if (!wrong)
 		wrong = check_hello(got);
 	if (!wrong)
@@ -249,6 +276,27 @@ static void complain(struct server *server, int socket, const char *why)
 	session_log_refusal(server->collector, pid, why);
 }
 
+/* Whom perfrec record does not serve has nothing to wait for, and takes nobody
+ * else's place. Closes @fd if so. */
+static bool turn_away(struct server *server, int fd)
+{
+	const struct wire_reply reply = { .magic = WIRE_REPLY_MAGIC,
+					  .version = WIRE_VERSION,
+					  .status = WIRE_REFUSED_ARENA };
+	struct peer peer;
+	const char *wrong;
+
+	if (server->collector->options->control_fd < 0)
+		return false;
+	wrong = check_peer(server, fd, &peer);
+	if (!wrong)
+		return false;
+	session_log_refusal(server->collector, peer.pid, wrong);
+	send_reply(server, fd, &reply);
+	close(fd);
+	return true;
+}
+
 static void server_ready(struct watch *watch)
 {
 	/* The watch is the first member. */
@@ -260,7 +308,7 @@ static void server_ready(struct watch *watch)
 	if (fd == -EMFILE || fd == -ENFILE)
 		session_log_refusal(server->collector, 0,
 				    "too many files are open");
-	if (fd < 0)
+	if (fd < 0 || turn_away(server, fd))
 		return;
 	connection = calloc(1, sizeof(*connection));
 	if (!connection || server->count >= CONNECTIONS_MAX) {
@@ -311,15 +359,31 @@ bool server_has_connections(const struct server *server)
 /* --- the socket
  * --------------------------------------------------------------- */
 
+/*
+ * What root records may become another user (su). Such a process is refused,
+ * but it must be able to ask, so that the summary knows of it: where it cannot,
+ * nobody would say that it ran unrecorded.
+ */
+static bool serves_all(const struct collect_options *options)
+{
+	return options->control_fd >= 0 && !options->socket && !geteuid();
+}
+
 static int choose_path(struct server *server, char path[SOCKET_PATH_BYTES])
 {
 	const struct collect_options *options = server->collector->options;
+	bool all = serves_all(options);
+	int err;
 
 	if (options->socket)
 		return socket_path_copy(options->socket, path);
-	return options->control_fd >= 0
-		       ? socket_path_private(server->folder, path)
-		       : socket_path_usual(true, path);
+	if (options->control_fd < 0)
+		return socket_path_usual(true, path);
+	err = socket_path_private(all, server->folder, path);
+	if (!err && all)
+		/* Without it they cannot ask, no more. */
+		(void)!chmod(server->folder, 0711);
+	return err;
 }
 
 static bool wants_all(const struct collect_options *options)
@@ -368,7 +432,8 @@ static int put_marker(struct server *server)
 static int listen_on(struct server *server)
 {
 	/* With others, check_peer() decides. */
-	bool shared = server->collector->options->allowed_count > 0;
+	bool shared = server->collector->options->allowed_count > 0 ||
+		      serves_all(server->collector->options);
 	char path[SOCKET_PATH_BYTES];
 	int err = choose_path(server, path);
 

@@ -100,6 +100,13 @@ void session_log_refusal(struct collector *collector, pid_t pid,
 	struct refusal *last =
 		refusal + ARRAY_SIZE(collector->limits.refusal) - 1;
 
+	/* One line for all at the end, by perfrec: not one for each process. */
+	if (collector->recording) {
+		recording_refuse(collector->recording, pid, why);
+		log_at(LOG_DBG, "refused program with pid %d: %s", (int)pid,
+		       why);
+		return;
+	}
 	while (refusal < last && refusal->why && refusal->why != why)
 		refusal++;
 	refusal->why = why;

@@ -37,8 +37,9 @@ struct session_limits {
 /* Why there may be no other session, with @arena_bytes, now; or NULL. */
 const char *session_refuse(struct collector *collector, uint64_t arena_bytes);
 
-/* One line in the log, if there were not too many of its kind. @why outlives
- * the collector, if it is more than once the same. @pid 0: unknown. */
+/* One line in the log, if there were not too many of its kind; in perfrec
+ * record it is in the summary instead. @why outlives the collector, if it is
+ * more than once the same. @pid 0: unknown. */
 void session_log_refusal(struct collector *collector, pid_t pid,
 			 const char *why);
 

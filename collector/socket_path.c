@@ -16,11 +16,13 @@
 /* A longer folder has no room for it and a socket. */
 #define RUNTIME_BYTES_MAX (SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/sock"))
 
-static bool is_folder(const char *path)
+/* With @all: that everybody may pass through. */
+static bool is_folder(const char *path, bool all)
 {
 	struct stat status;
 
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+	       (!all || status.st_mode & S_IXOTH);
 }
 
 /* Like snprintf into @out, which must have room for the other socket's. */
@@ -96,16 +98,16 @@ int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES])
 		return make_path(out, "%s/perfrec.sock", runtime);
 	snprintf(folder, sizeof(folder), "/run/user/%u",
 		 (unsigned int)geteuid());
-	if (!is_folder(folder))
+	if (!is_folder(folder, false))
 		return temporary_path(make, out);
 	return make_path(out, "%s/perfrec.sock", folder);
 }
 
-int socket_path_private(char folder[SOCKET_PATH_BYTES],
+int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 			char out[SOCKET_PATH_BYTES])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	const char *below = runtime && is_folder(runtime) &&
+	const char *below = runtime && is_folder(runtime, all) &&
 					    strlen(runtime) <= RUNTIME_BYTES_MAX
 				    ? runtime
 				    : temporary_folder();

@@ -31,8 +31,9 @@ int socket_path_copy(const char *path, char out[SOCKET_PATH_BYTES]);
 /* Where programs look when they are told nothing. With @make, a folder of this
  * user's in the temporary folder is made if it comes to that. */
 int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES]);
-/* One that nobody else finds, in a new *@folder: the caller removes it. */
-int socket_path_private(char folder[SOCKET_PATH_BYTES],
+/* One that nobody else finds, in a new *@folder: the caller removes it. With
+ * @all, other users could be let in there. */
+int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 			char out[SOCKET_PATH_BYTES]);
 
 #endif

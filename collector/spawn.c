@@ -321,6 +321,9 @@ static bool child_environment(const struct spawn_program *program,
 	if (!getenv("PERFREC_DEADLINE_MS"))
 		done = done && child_setenv("PERFREC_DEADLINE_MS", "%d",
 					    RECORD_DEADLINE_MS);
+	/* Why a process is not recorded is said once, in the summary. */
+	if (!getenv("PERFREC_QUIET"))
+		done = done && child_setenv("PERFREC_QUIET", "1");
 	if (recording->ring_kb)
 		done = done && child_setenv("PERFREC_RING_KB", "%" PRIu64,
 					    recording->ring_kb);

@@ -222,6 +222,27 @@ static void print_loss(uint64_t count, const char *what, const char *prefix,
 			size_format_count(count, text), what);
 }
 
+/* "2 of the programs (the first was sh): it runs as another user". */
+static void print_refused(const struct summary *summary, const char *prefix,
+			  FILE *out)
+{
+	for (size_t i = 0; i < summary->refused_count; i++) {
+		const struct summary_refused *one = &summary->refused[i];
+		char count[SIZE_TEXT];
+
+		fprintf(out, "%s%s of the programs", prefix,
+			size_format_count(one->programs, count));
+		if (one->name[0]) {
+			fputs(" (the first was ", out);
+			text_out_quoted(one->name, out);
+			fputc(')', out);
+		}
+		fputs(": ", out);
+		text_out(one->why, out);
+		fputc('\n', out);
+	}
+}
+
 void summary_print_losses(const struct summary *summary, const char *prefix,
 			  FILE *out)
 {
@@ -260,9 +281,7 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 		totals->broken_rings,
 		"rings: the program overwrote them; what came before is kept",
 		prefix, out);
-	print_loss(totals->refused_programs,
-		   "of the programs: refused by the collector, which says why",
-		   prefix, out);
+	print_refused(summary, prefix, out);
 	if (totals->trace_stopped) {
 		fprintf(out, "%sthe rest of the trace: ", prefix);
 		text_out(totals->trace_stopped, out);

@@ -166,6 +166,30 @@ static int read_names(const json_t *document, const char *list_name,
 	return 0;
 }
 
+static int read_refused(const json_t *document, struct summary *summary)
+{
+	const json_t *list = json_object_get(document, "refused");
+	const json_t *object;
+	size_t i;
+
+	summary->refused =
+		calloc(json_array_size(list) + 1, sizeof(*summary->refused));
+	if (!summary->refused)
+		return -ENOMEM;
+	json_array_foreach(list, i, object)
+	{
+		struct summary_refused *to = &summary->refused[i];
+
+		to->why = to->name = "";
+		if (read_string(object, "why", &to->why) ||
+		    read_string(object, "name", &to->name) ||
+		    read_number(object, "programs", &to->programs))
+			return -EBADMSG;
+	}
+	summary->refused_count = json_array_size(list);
+	return 0;
+}
+
 static int read_exit(const json_t *document, struct summary *summary)
 {
 	const json_t *object = json_object_get(document, "exit");
@@ -305,6 +329,8 @@ static int read_document(json_t *document, struct summary *summary)
 		error = read_names(document, "went_on", "name",
 				   &summary->went_on);
 	if (!error)
+		error = read_refused(document, summary);
+	if (!error)
 		error = read_functions(document, summary);
 	if (!error)
 		error = read_files(document, summary);
@@ -387,6 +413,7 @@ void summary_free(struct summary **summary)
 	free(dead->command);
 	free(dead->notes);
 	free(dead->went_on);
+	free(dead->refused);
 	free(dead->functions);
 	free(dead->files);
 	free(dead);

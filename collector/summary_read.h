@@ -24,6 +24,12 @@ struct summary_file {
 	uint64_t bytes;
 };
 
+/* Programs that were not recorded, for one reason. */
+struct summary_refused {
+	const char *why, *name; /* said of "it"; of the first, or "" */
+	uint64_t programs;
+};
+
 struct summary_totals {
 	uint64_t processes, threads, spans;
 	uint64_t dropped_spans; /* never recorded */
@@ -47,7 +53,7 @@ struct summary_totals {
 	uint64_t untracked_blocks; /* no memory to follow them */
 	uint64_t double_frees;
 	uint64_t broken_rings;
-	uint64_t refused_programs; /* not recorded; the log says why */
+	uint64_t refused_programs; /* not recorded; see refused */
 	uint64_t went_on; /* processes, unrecorded, when the recording ended */
 	const char *trace_stopped; /* NULL, or why */
 };
@@ -68,6 +74,8 @@ struct summary {
 	struct summary_totals totals;
 	const char **notes; /* sentences; ends with a NULL */
 	const char **went_on; /* names of those; ends with a NULL */
+	size_t refused_count;
+	struct summary_refused *refused;
 	double span_ns; /* perfrec's cost of one span */
 	double heap_record_ns, sample_ns; /* and of others; 0: none were made */
 	uint64_t cost_ns; /* of all of them */

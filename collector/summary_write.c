@@ -377,6 +377,21 @@ static json_t *processes(const struct recording *recording)
 	return list;
 }
 
+static json_t *refused(const struct recording *recording)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < recording->refused_count; i++) {
+		const struct refused_entry *entry = &recording->refused[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o}", "why", entry->why,
+					"programs", number(entry->programs),
+					"name", text(entry->name)));
+	}
+	return list;
+}
+
 /* Those that went on when the recording ended. */
 static json_t *went_on(const struct recording *recording)
 {
@@ -518,6 +533,7 @@ static json_t *summary(struct recording *recording,
 	json_object_set_new(root, "totals", totals(recording, files));
 	json_object_set_new(root, "cost", cost(recording, wall));
 	json_object_set_new(root, "processes", processes(recording));
+	json_object_set_new(root, "refused", refused(recording));
 	json_object_set_new(root, "went_on", went_on(recording));
 	json_object_set_new(root, "unsampled_processes",
 			    unsampled(recording->cpu_sum));

@@ -374,22 +374,42 @@ static void give_up(struct hello_result *result)
 		sys(SYS_munmap, result->liveness, LIVENESS_BYTES);
 }
 
+/* Whoever records wants to know of each program that is not. */
+static const char *regret(long socket, enum wire_regret_why why,
+			  const char *text)
+{
+	const struct wire_regret message = {
+		.magic = WIRE_REGRET_MAGIC,
+		.version = WIRE_VERSION,
+		.why = why,
+	};
+
+	sys(SYS_sendto, socket, &message, sizeof(message), MSG_NOSIGNAL, 0, 0);
+	return text;
+}
+
 static const char *offer_arena(long socket, struct hello_result *result,
 			       uint64_t deadline)
 {
-	const char *why = "cannot map memory for the rings";
+	const char *why;
 	long memfd;
 
 	if (!fit_limits(&result->hello))
-		return "RLIMIT_FSIZE or RLIMIT_AS leaves no room for rings";
+		return regret(socket, WIRE_REGRET_LIMITS,
+			      "RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
+			      "rings");
 	memfd = make_memfd(result->hello.arena_bytes);
 	if (memfd < 0)
-		return "cannot make memory for the rings";
+		return regret(socket, WIRE_REGRET_MEMFD,
+			      "cannot make memory for the rings");
 	result->page = map_arena(memfd, &result->hello);
 	if (result->page) {
 		why = converse(socket, memfd, result, deadline);
 		if (why)
 			give_up(result);
+	} else {
+		why = regret(socket, WIRE_REGRET_MAP,
+			     "cannot map memory for the rings");
 	}
 	close_fd(memfd);
 	return why;
@@ -431,6 +451,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.tsc_allowed = clock_allowed(),
 		.instrumented = instrumented(),
 	};
+	result->connected = true;
 	why = offer_arena(socket, result, deadline);
 	close_fd(socket);
 	return why;

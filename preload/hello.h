@@ -15,6 +15,7 @@ struct hello_result {
 	const struct liveness_shm *liveness;
 	struct wire_hello hello;
 	struct wire_reply reply;
+	bool connected; /* there is a collector, whatever came of it */
 };
 
 /* Whether there is a socket where a collector would have one, or a file beside

@@ -25,6 +25,7 @@
 #include "preload/instrumented.h"
 #include "preload/interpose.h"
 #include "preload/map_log.h"
+#include "preload/parent.h"
 #include "preload/put.h"
 #include "preload/say.h"
 #include "preload/slot.h"
@@ -222,7 +223,9 @@ static uint64_t start(char **environment)
 	why = clock_allowed() ? try_start(&settings, &result, &detail)
 			      : "prctl(PR_SET_TSC) forbids to read the clock";
 	if (why) {
-		if (!settings.quiet)
+		/* Not once for each process of a build. */
+		if (!settings.quiet &&
+		    (result.connected || !parent_was_preloaded()))
 			say("not recording: ", why, detail);
 		init_switch_off();
 		return off_gate();

@@ -3,7 +3,8 @@
  * wire - the hello: all that ever crosses the collector's socket from a
  * traced program. A SOCK_SEQPACKET connection carries exactly one hello
  * (with the arena's memfd) and one reply (with the liveness memfd), and is
- * closed. Host byte order: both ends are one machine.
+ * closed. A program that cannot make an arena sends a regret instead, which has
+ * no answer. Host byte order: both ends are one machine.
  *
  * WIRE_VERSION covers these messages, ring_shm.h and record.def. There is no
  * negotiation: a collector answers another version with WIRE_REFUSED_VERSION
@@ -16,6 +17,7 @@
 
 #define WIRE_VERSION 4u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
+#define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_REPLY_MAGIC 0x796c706572637270ULL /* "prcreply" */
 
 /* The whole of the hello must take less than this, or recording is off; unless
@@ -34,6 +36,19 @@ struct wire_hello {
 	uint64_t arena_bytes;
 	uint32_t tsc_allowed; /* 0: prctl(PR_SET_TSC) forbids rdtsc */
 	uint32_t instrumented; /* 1: something here can call a hook */
+};
+
+/* Why there is no hello. */
+enum wire_regret_why {
+	WIRE_REGRET_LIMITS = 1, /* RLIMIT_AS or RLIMIT_FSIZE */
+	WIRE_REGRET_MEMFD = 2,
+	WIRE_REGRET_MAP = 3,
+};
+
+struct wire_regret {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t why; /* enum wire_regret_why */
 };
 
 enum wire_status {
@@ -75,6 +90,7 @@ struct wire_reply {
 };
 
 _Static_assert(sizeof(struct wire_hello) == 40, "wire");
+_Static_assert(sizeof(struct wire_regret) == 16, "wire");
 _Static_assert(sizeof(struct wire_reply) == 48, "wire");
 
 #endif
