@@ -45,6 +45,7 @@ struct arena {
 	uint32_t late_slots; /* any thread: slots that were to wait for it to
 			      * be known who their owner is, and have not been
 			      * read since */
+	bool stackless; /* no spans say where a block was allocated */
 	bool late; /* its program had other threads at hello: of blocks that
 		    * they got just then nothing is known */
 	uint32_t forked; /* its program has called fork() */

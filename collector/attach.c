@@ -184,6 +184,7 @@ static int begin(struct collector *collector, struct arena *arena,
 			       ? WIRE_CLOCK_TSC
 			       : WIRE_CLOCK_BOOTTIME;
 	arena->alloc = choose_alloc(collector->options, hello->instrumented);
+	arena->stackless = !hello->instrumented;
 	arena->late = has_threads(peer->pid);
 	arena->recording->ring_cells = arena->ring_cells;
 	arena->jobs = collector->jobs;
@@ -251,7 +252,6 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		.version = WIRE_VERSION,
 		.on_full = options->on_full,
 		.depth = options->depth,
-		.alloc_period = options->alloc_period,
 		.cpu_hz =
 			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,
 		.stack_bytes = options->stack_bytes,
@@ -260,6 +260,8 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 	if (*out) {
 		reply->clock = (*out)->clock;
 		reply->alloc = (*out)->alloc;
+		if ((*out)->alloc == WIRE_ALLOC_SAMPLED || (*out)->stackless)
+			reply->alloc_period = options->alloc_period;
 		if (!filter_is_active(&options->filter))
 			session_release(*out);
 	}

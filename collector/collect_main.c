@@ -351,8 +351,7 @@ static int start_parts(struct daemon *daemon)
 /* Whether there will be stacks to unwind. */
 static bool wants_samples(const struct collect_options *options)
 {
-	return options->cpu_hz || options->alloc == ALLOC_SAMPLED ||
-	       options->alloc == ALLOC_AUTO;
+	return options->cpu_hz || options->alloc != ALLOC_OFF;
 }
 
 static int start_threads(struct daemon *daemon)

@@ -62,6 +62,8 @@
 #define SITES_MAX_ALL (HEAP_SITES_FIRST * ((1u << HEAP_SITE_CHUNKS) - 1))
 /* So that a weight times a size fits. */
 #define SAMPLED_SIZE_MAX (1ULL << 44)
+#define LEVEL_SHIFT 45
+#define LEVEL_MAX 7u
 
 enum freed_kind {
 	FREED_NONE = 0,
@@ -205,6 +207,11 @@ const struct heap_site *heap_get_site(const struct heap *heap, uint32_t site)
 	return get_site(heap, site);
 }
 
+struct heap_site *heap_site_at(struct heap *heap, uint32_t site)
+{
+	return get_site(heap, site);
+}
+
 struct heap_values heap_at_peak(const struct heap *heap,
 				const struct heap_site *site)
 {
@@ -221,14 +228,22 @@ struct weight {
 static struct weight weigh(const struct heap *heap, uint64_t size)
 {
 	double one = 1 << HEAP_FRACTION_BITS, scale;
+	uint64_t period;
 
 	if (likely(!heap->period))
 		return (struct weight){ 1, size };
-	size = MIN(size, SAMPLED_SIZE_MAX);
+	period = heap->period >> (size >> LEVEL_SHIFT);
+	size &= (1ULL << LEVEL_SHIFT) - 1;
 	/* The shim picks an empty block as if it had a byte. */
-	scale = -one / expm1(-(double)MAX(size, 1) / (double)heap->period);
+	scale = -one / expm1(-(double)MAX(size, 1) / (double)MAX(period, 1));
 	return (struct weight){ (uint64_t)(scale + 0.5),
 				(uint64_t)(scale * (double)size + 0.5) };
+}
+
+uint64_t heap_sampled_size(uint64_t size, uint32_t level)
+{
+	return (uint64_t)MIN(level, LEVEL_MAX) << LEVEL_SHIFT |
+	       MIN(size, SAMPLED_SIZE_MAX);
 }
 
 uint64_t heap_round(const struct heap *heap, uint64_t value)
@@ -269,7 +284,8 @@ static void add_live(struct heap *heap, struct heap_site *site,
 		site->peak_bytes = site->now.inuse_bytes;
 	totals->now.inuse_objects += weight.objects;
 	totals->now.inuse_bytes += weight.bytes;
-	if (totals->now.inuse_bytes > totals->peak.inuse_bytes) {
+	if (totals->now.inuse_bytes > totals->peak.inuse_bytes &&
+	    !heap->follows) {
 		totals->peak = totals->now;
 		totals->peak_clock = clock;
 		heap->epoch++;
@@ -287,6 +303,10 @@ static void end_block(struct heap *heap, struct heap_block *block,
 	site->now.inuse_bytes -= weight.bytes;
 	heap->totals.now.inuse_objects -= weight.objects;
 	heap->totals.now.inuse_bytes -= weight.bytes;
+	if (unlikely(block->sampled)) {
+		heap->ended = block->key & HEAP_ADDRESS_MAX;
+		heap->ended_temporary = temporary;
+	}
 	if (temporary) {
 		site->temporary += weight.objects;
 		heap->totals.temporary += weight.objects;
@@ -503,6 +523,16 @@ enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
 	heap->totals.matched_frees++;
 	set_freed(heap, freed_at(heap, address), address, clock, owner, kind);
 	return HEAP_FREED;
+}
+
+bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address)
+{
+	struct heap_block *block = heap_table_find(&heap->table, address);
+
+	if (!block || block->clock > clock)
+		return false;
+	block->sampled = 1;
+	return true;
 }
 
 void heap_doubt(struct heap *heap, uint64_t address)

@@ -82,6 +82,13 @@ struct heap {
 	/* Something is not known of each block: what looks like a double free
 	 * may be none. */
 	bool incomplete;
+	/* What it keeps are samples of another heap: epoch is that one's, and
+	 * set before each call. */
+	bool follows;
+	/* The marked block (heap_mark()) that the last call has ended, or 0;
+	 * reset by whoever has seen it. */
+	uint64_t ended;
+	bool ended_temporary;
 	struct freed *freed; /* hash table without chains; see heap.c */
 	struct heap_site *chunk[HEAP_SITE_CHUNKS];
 
@@ -106,6 +113,15 @@ uint32_t heap_site(struct heap *heap, uint32_t owner, uint32_t stack);
  * @clock. */
 void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 		uint64_t size, uint32_t site);
+
+/* The size of a block that was sampled, with the mean distance between samples
+ * divided by 2^level: what heap_alloc() and heap_alloc_untracked() take for
+ * it. */
+uint64_t heap_sampled_size(uint64_t size, uint32_t level);
+
+/* Mark the live block at @address, which came at @clock at the latest. False:
+ * there is none. */
+bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address);
 
 /* The same for one whose free nobody will tell: it is not counted as in use. */
 void heap_alloc_untracked(struct heap *heap, uint64_t size, uint32_t site);
@@ -132,6 +148,8 @@ bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address);
 /* All sites, by number, below heap_site_count(). */
 uint32_t heap_site_count(struct heap *heap);
 const struct heap_site *heap_get_site(const struct heap *heap, uint32_t site);
+/* To change what it says. Whoever consumes. */
+struct heap_site *heap_site_at(struct heap *heap, uint32_t site);
 /* What @site had when the process had most bytes in use. */
 struct heap_values heap_at_peak(const struct heap *heap,
 				const struct heap_site *site);

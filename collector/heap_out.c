@@ -110,22 +110,32 @@ static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
 int heap_out_add(struct process_heap *heap, enum heap_moment moment,
 		 struct stack_profile *profile)
 {
-	uint32_t sites = heap_site_count(&heap->heap), i;
-	struct row *rows = calloc(sites, sizeof(*rows));
+	uint32_t sites, i;
+	struct row *rows;
 	size_t count = 0;
 	int err;
 
-	if (!rows)
-		return -ENOMEM;
 	/* The copy is short; adding it takes long. */
 	order_lock(heap->order);
-	for (i = 0; i < sites; i++) {
+	/* Stacks of samples are not those of spans. */
+	if (moment != HEAP_OF_SPANS)
+		process_heap_spread(heap);
+	sites = heap_site_count(&heap->heap);
+	rows = calloc(sites, sizeof(*rows));
+	for (i = 0; rows && i < sites; i++) {
 		const struct heap_site *site = heap_get_site(&heap->heap, i);
 
+		/* One whose blocks were all given to other stacks may still
+		 * have some at the peak. */
 		fill_row(heap, site, moment, &rows[count]);
-		count += site->now.alloc_objects != 0;
+		count += site->now.alloc_objects ||
+			 heap_at_peak(&heap->heap, site).alloc_objects;
 	}
+	if (moment != HEAP_OF_SPANS)
+		process_heap_unspread(heap);
 	order_unlock(heap->order);
+	if (!rows)
+		return -ENOMEM;
 	err = add_rows(heap, rows, count, profile);
 	free(rows);
 	return err;
@@ -166,6 +176,10 @@ static void make_comments(const struct recording *recording,
 		out->list[out->count++] = out->command;
 	}
 	add_comment(out, "%llu blocks were recorded exactly", sum->exact);
+	add_comment(out,
+		    "stacks of code without spans are those of %llu blocks: "
+		    "sampled, and scaled to the exact totals",
+		    sum->stacks);
 	add_comment(out, "%llu blocks were sampled: their values are estimates",
 		    sum->sampled);
 	add_comment(out,
@@ -272,6 +286,8 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	struct heap *core = &heap->heap;
 	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
 
+	if (heap->known)
+		sum->stacks += heap->known->totals.allocs;
 	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
 	sum->allocs += heap_round(core, from->now.alloc_objects);
 	sum->alloc_bytes += heap_round(core, from->now.alloc_bytes);
@@ -316,15 +332,17 @@ void heap_out_finish(struct process_heap *heap)
 	unlist(recording, heap);
 	add_sums(heap, &recording->totals.heap);
 	pthread_mutex_unlock(&recording->lock);
+	process_heap_spread(heap);
 	add_functions(heap);
 	heap_dump_write(heap);
+	process_heap_unspread(heap);
 	/* What finds no room is counted there. */
 	if (recording->heap_profile)
 		(void)heap_out_add(heap, HEAP_NOW, recording->heap_profile);
 	if (recording->heap_peak)
 		(void)heap_out_add(heap, HEAP_AT_PEAK, recording->heap_peak);
 	/* Stacks of samples are not those of spans. */
-	if (recording->span_profile && !heap->samples)
+	if (recording->span_profile && !heap->sampled)
 		(void)heap_out_add(heap, HEAP_OF_SPANS,
 				   recording->span_profile);
 }

@@ -126,7 +126,7 @@ struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 		.key = address | size >> 32 << HEAP_ADDRESS_BITS,
 		.clock = clock,
 		.size_low = (uint32_t)size,
-		.site = site & INT32_MAX,
+		.site = site & ((1u << 30) - 1),
 	};
 
 	if (!reserve(table, segment))

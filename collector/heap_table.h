@@ -21,8 +21,10 @@ struct heap_block {
 	uint64_t key; /* address; bits 32 to 47 of the size above it */
 	uint64_t clock;
 	uint32_t size_low;
-	uint32_t site : 31;
-	uint32_t unsure : 1; /* the heap's; not set by heap_table_add() */
+	uint32_t site : 30;
+	/* The heap's; not set by heap_table_add(). */
+	uint32_t unsure : 1;
+	uint32_t sampled : 1;
 };
 
 static inline uint64_t heap_block_size(const struct heap_block *block)

@@ -19,6 +19,7 @@
 #include "collector/collector.h"
 #include "collector/heap_feed.h"
 #include "collector/heap_out.h"
+#include "collector/heap_spread.h"
 #include "collector/log.h"
 #include "collector/modules.h"
 #include "collector/order.h"
@@ -107,8 +108,36 @@ static void post(struct process_heap *heap, struct sample *sample)
 	/* It may be freed at once. */
 	bool alloc = sample->kind == SAMPLE_ALLOC;
 
-	if (!samples_post(heap->samples, sample))
+	if (!samples_post(heap->samples, sample) && heap->sampled)
 		process_heap_dropped(heap, alloc, !alloc);
+}
+
+/* The stack of a block that came just before it in its stream. */
+static void post_stack(struct process_heap *heap, struct sample *sample)
+{
+	bool is_live = heap_mark(&heap->heap, sample->clock,
+				 sample->address & HEAP_ADDRESS_MAX);
+
+	sample->flags &= ~(uint32_t)SAMPLE_LIVE;
+	sample->flags |= is_live ? SAMPLE_LIVE : 0;
+	sample->epoch = heap->heap.epoch;
+	post(heap, sample);
+}
+
+/* A block whose stack was told has ended. */
+static void post_ended(struct process_heap *heap, uint64_t clock)
+{
+	struct sample *sample = sample_new(0);
+
+	if (sample) {
+		sample->kind = SAMPLE_FREE;
+		sample->address = heap->heap.ended;
+		sample->clock = clock;
+		sample->temporary = heap->heap.ended_temporary;
+		sample->epoch = heap->heap.epoch;
+		post(heap, sample);
+	}
+	heap->heap.ended = 0;
 }
 
 static void post_free(struct process_heap *heap, const struct order_item *item)
@@ -128,8 +157,13 @@ static void post_free(struct process_heap *heap, const struct order_item *item)
 /* Anything but a plain alloc or free. */
 static void take_other(struct process_heap *heap, const struct order_item *item)
 {
+	struct sample *sample = (struct sample *)(uintptr_t)item->a;
+
 	if (item->c & HEAP_ITEM_SAMPLE) {
-		post(heap, (struct sample *)(uintptr_t)item->a);
+		if (heap->sampled)
+			post(heap, sample);
+		else
+			post_stack(heap, sample);
 		return;
 	}
 	/* A LOSS: from now on what is not known may be that. */
@@ -145,13 +179,15 @@ static inline void take(struct process_heap *heap,
 			   (uint32_t)item->c);
 	else if (unlikely(item->c & (HEAP_ITEM_SAMPLE | HEAP_ITEM_LOSS)))
 		take_other(heap, item);
-	else if (heap->samples)
+	else if (heap->sampled)
 		post_free(heap, item);
 	else if (unlikely(heap_free(&heap->heap, item->clock, item->a,
 				    (uint32_t)item->c,
 				    item->c & HEAP_ITEM_TEMPORARY) ==
 			  HEAP_DOUBLE))
 		add_double(heap, item);
+	if (unlikely(heap->heap.ended))
+		post_ended(heap, item->clock);
 }
 
 static void consume(void *context, const struct order_item *items, size_t count)
@@ -167,11 +203,11 @@ static void consume(void *context, const struct order_item *items, size_t count)
 		if (unlikely(heap->double_count))
 			tell_doubles(heap, items[i].clock);
 		if (unlikely(items[i].clock >= track->next_clock) &&
-		    !heap->samples)
+		    !heap->sampled)
 			heap_track_step(track, &heap->heap, items[i].clock);
 		take(heap, &items[i]);
 	}
-	if (heap->samples || !count)
+	if (heap->sampled || !count)
 		return;
 	track->last_clock = MAX(track->last_clock, items[count - 1].clock);
 }
@@ -179,14 +215,49 @@ static void consume(void *context, const struct order_item *items, size_t count)
 /* --- samples ----------------------------------------------------------------
  */
 
+/* On the sampler's thread, in the order in which the consumer has seen them
+ * come and go: they are numbered, whatever their clocks say. */
+static void take_known(struct process_heap *heap, const struct sample *sample,
+		       uint32_t stack)
+{
+	uint64_t address = sample->address & HEAP_ADDRESS_MAX;
+	uint64_t size = heap_sampled_size(sample->size, sample->level);
+	uint32_t owner, site = 0;
+	uint64_t clock;
+
+	if (!heap->known)
+		return;
+	if (sample->kind == SAMPLE_ALLOC) {
+		owner = process_heap_owner(heap, sample->tid, sample->thread,
+					   0);
+		site = heap_site(heap->known, owner, stack);
+	}
+	order_lock(heap->order);
+	heap->known->epoch = sample->epoch;
+	clock = ++heap->known_clock;
+	if (sample->kind == SAMPLE_FREE)
+		heap_free(heap->known, clock, address, 0, sample->temporary);
+	else if (address && sample->flags & SAMPLE_LIVE)
+		heap_alloc(heap->known, clock, address, size, site);
+	else
+		heap_alloc_untracked(heap->known, size, site);
+	order_unlock(heap->order);
+}
+
 /* On the sampler's thread, in the order of clocks. */
 static void take_sampled(void *context, const struct sample *sample,
 			 uint32_t stack)
 {
 	struct process_heap *heap = context;
 	uint64_t address = sample->address & HEAP_ADDRESS_MAX;
+	uint64_t size = heap_sampled_size(sample->size, 0);
 	bool alloc = sample->kind == SAMPLE_ALLOC;
 	uint32_t owner, site = 0;
+
+	if (!heap->sampled) {
+		take_known(heap, sample, stack);
+		return;
+	}
 
 	if (alloc) {
 		owner = process_heap_owner(heap, sample->tid, sample->thread,
@@ -197,10 +268,9 @@ static void take_sampled(void *context, const struct sample *sample,
 	if (heap->track.next_clock <= sample->clock)
 		heap_track_step(&heap->track, &heap->heap, sample->clock);
 	if (alloc && address && sample->flags & SAMPLE_LIVE)
-		heap_alloc(&heap->heap, sample->clock, address, sample->size,
-			   site);
+		heap_alloc(&heap->heap, sample->clock, address, size, site);
 	else if (alloc)
-		heap_alloc_untracked(&heap->heap, sample->size, site);
+		heap_alloc_untracked(&heap->heap, size, site);
 	else
 		heap_free(&heap->heap, sample->clock, address, 0, false);
 	heap->track.last_clock = MAX(heap->track.last_clock, sample->clock);
@@ -305,8 +375,17 @@ void process_heap_odd(struct process_heap *heap)
 /* --- life -------------------------------------------------------------------
  */
 
+static void forget_known(struct process_heap *heap)
+{
+	if (heap->known)
+		heap_release(heap->known);
+	free(heap->known);
+	heap->known = NULL;
+}
+
 static void release(struct process_heap *heap)
 {
+	forget_known(heap);
 	if (heap->heap.budget)
 		heap_release(&heap->heap);
 	order_put(&heap->order);
@@ -321,24 +400,38 @@ static void release(struct process_heap *heap)
 	free(heap);
 }
 
+/* Without memory for them no stacks are known. */
+static void start_known(struct process_heap *heap, uint64_t period)
+{
+	heap->known = calloc(1, sizeof(*heap->known));
+	if (heap->known && heap_init(heap->known, &heap->recording->budget,
+				     period, random_u64()) < 0) {
+		free(heap->known);
+		heap->known = NULL;
+	}
+	if (heap->known)
+		heap->known->follows = true;
+}
+
 static int start(struct process_heap *heap, struct process *process)
 {
 	struct arena *arena = process->arena;
 	struct budget *budget = &heap->recording->budget;
-	bool sampled = arena->alloc == WIRE_ALLOC_SAMPLED && process->samples;
+	uint64_t period = heap->recording->options->alloc_period;
 	int err = 0;
 
-	if (sampled) {
+	heap->sampled = arena->alloc == WIRE_ALLOC_SAMPLED && process->samples;
+	if (process->samples && (heap->sampled || arena->stackless)) {
 		heap->samples = samples_get(process->samples);
 		heap->stacks = samples_stacks(heap->samples);
 		samples_take_blocks(heap->samples, take_sampled, heap);
+		if (!heap->sampled)
+			start_known(heap, period);
 	} else {
 		err = stacks_new(budget, &heap->stacks);
 	}
 	if (!err)
-		err = heap_init(&heap->heap, budget,
-				sampled ? heap->recording->options->alloc_period
-					: 0,
+		err = heap_init(&heap->heap, budget, heap->sampled ? period : 0,
 				random_u64());
 	if (!err)
 		err = order_new(budget, ORDER_BYTES, consume, heap,
@@ -427,6 +520,26 @@ void process_heap_put(struct process_heap **heap)
 	/* order: sc, REFS: all uses of it come before its end */
 	if (old && atom_add_sc(&old->refs, -1u) == 1)
 		release(old);
+}
+
+static uint32_t unknown_stack(struct process_heap *heap)
+{
+	const struct stack_frame frame = { .address = FRAME_UNKNOWN,
+					   .kind = FRAME_NAMED };
+
+	return stacks_child(heap->stacks, STACKS_ROOT, &frame);
+}
+
+void process_heap_spread(struct process_heap *heap)
+{
+	if (heap->known)
+		heap_spread(&heap->heap, heap->known, unknown_stack(heap));
+}
+
+void process_heap_unspread(struct process_heap *heap)
+{
+	if (heap->known)
+		heap_unspread(&heap->heap, heap->known, unknown_stack(heap));
 }
 
 void process_heap_finish(struct process *process)

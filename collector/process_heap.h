@@ -44,13 +44,18 @@ struct process_heap {
 	pid_t pid;
 	char name[16]; /* of the process, at its end */
 	bool forked; /* it began with blocks of its parent */
-	struct samples *samples; /* a reference; NULL: exact */
+	bool sampled; /* else: exact */
+	struct samples *samples; /* a reference; NULL: no stacks are told */
 	const struct process *process; /* until it has ended */
 	uint32_t unsure; /* any thread: blocks may be unknown, or belong to
 			  * threads that cannot be told apart */
 
 	/* Of the consumer, or under order_lock(): */
 	struct heap heap;
+	/* Exact: its blocks whose stack was told, or NULL; see heap_spread.h.
+	 * Of the sampler, or under order_lock(). */
+	struct heap *known;
+	uint64_t known_clock; /* its events */
 	struct heap_track track;
 	struct order_item doubles[HEAP_DOUBLES]; /* not told yet */
 	uint32_t double_count;
@@ -83,6 +88,12 @@ void process_heap_unsure(struct process_heap *heap);
 void process_heap_paused(struct process_heap *heap, uint64_t allocs);
 /* A record made no sense. */
 void process_heap_odd(struct process_heap *heap);
+
+/* Give the stacks that were told to all blocks that have none (heap_spread.h),
+ * and take them back. Under order_lock(), or when nobody changes the heap any
+ * more. Do nothing where none were told. */
+void process_heap_spread(struct process_heap *heap);
+void process_heap_unspread(struct process_heap *heap);
 
 /* All threads of @process have ended: takes in what they left, and adds it to
  * the recording's sums. The jobs thread, once; does nothing without a heap. */

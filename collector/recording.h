@@ -86,6 +86,7 @@ struct totals {
 	uint64_t unended_async; /* ended with their process */
 	struct heap_sums {
 		uint64_t exact, sampled; /* blocks, by how they are known */
+		uint64_t stacks; /* of exact ones, that were sampled */
 		/* Estimates where blocks are sampled. */
 		uint64_t allocs, alloc_bytes, temporary;
 		uint64_t live, live_bytes; /* at the end */

@@ -42,6 +42,10 @@ struct sample {
 	uint64_t count; /* CPU: how many samples it stands for */
 	uint64_t weight_ns; /* CPU */
 	uint64_t address, size, clock; /* ALLOC, FREE: of the block */
+	/* The same, of a block that was recorded exactly: */
+	uint32_t level; /* heap_sampled_size() */
+	bool temporary;
+	uint64_t epoch; /* of its heap, just before */
 	uint64_t reg[RECORD_REGS];
 	uint32_t stack_bytes;
 	_Alignas(8) uint8_t stack[]; /* what lay at the stack pointer and up */

@@ -195,6 +195,7 @@ static void add_heap(json_t *object, const struct recording *recording)
 	} rows[] = {
 		{ "allocs", sum->allocs },
 		{ "alloc_bytes", sum->alloc_bytes },
+		{ "sampled_alloc_stacks", sum->stacks },
 		{ "frees", sum->frees },
 		{ "live_blocks", sum->live },
 		{ "live_bytes", sum->live_bytes },
@@ -308,7 +309,8 @@ static double heap_cost(const struct recording *recording, double record_ns,
 	if (!is_exact(recording))
 		return sample_ns * (double)sum->alloc_bytes /
 		       (double)MAX(recording->options->alloc_period, 1u);
-	return record_ns * ((double)sum->allocs + frees);
+	return record_ns * ((double)sum->allocs + frees) +
+	       sample_ns * (double)sum->stacks;
 }
 
 /* The share is of the CPU time of the programs, where that is known: hooks
@@ -322,7 +324,7 @@ static json_t *cost(const struct recording *recording, uint64_t wall_ns)
 		(double)(end->known ? end->user_ns + end->sys_ns : wall_ns);
 
 	samples = (double)recording->sampled.count;
-	if (samples > 0 ||
+	if (samples > 0 || recording->totals.heap.stacks ||
 	    (recording->totals.heap.allocs && !is_exact(recording)))
 		sample_ns =
 			calibrate_sample_ns(recording->options->stack_bytes);

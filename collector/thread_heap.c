@@ -93,7 +93,7 @@ static uint32_t site_of(struct thread *thread, struct replay *replay)
 	struct cct_node *node = replay->top->node;
 
 	/* A sampled heap has other stacks; its sites come with the samples. */
-	if (heap->samples)
+	if (heap->sampled)
 		return 0;
 	if (!node->heap_site)
 		node->heap_site =
@@ -188,7 +188,7 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
 		put_free(thread, clock, address, 0);
 	/* From now on replay does it by itself; and what it thinks of the
 	 * clock must be up to date for that. */
-	if (!thread->heap.heap->samples)
+	if (!thread->heap.heap->sampled)
 		replay->feed = &thread->heap.feed;
 	(void)replay_ns(replay, clock, replay->now_ns);
 }
@@ -236,6 +236,14 @@ int thread_heap_extended(struct thread *thread, struct replay *replay,
 	default:
 		return -EBADMSG;
 	}
+}
+
+bool thread_heap_wants(const struct thread *thread, const struct replay *replay)
+{
+	const struct arena *arena = thread->process->arena;
+
+	return arena->alloc == WIRE_ALLOC_SAMPLED ||
+	       (arena->stackless && !replay->top->node->parent);
 }
 
 int thread_heap_sample(struct thread *thread, struct sample *sample)

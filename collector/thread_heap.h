@@ -7,6 +7,7 @@
 #ifndef PERFREC_COLLECTOR_THREAD_HEAP_H
 #define PERFREC_COLLECTOR_THREAD_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,10 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
  * -EBADMSG: nonsense. */
 int thread_heap_extended(struct thread *thread, struct replay *replay,
 			 const struct record *cells, size_t count);
+/* Whether a sampled stack of a block, recorded on the stack of @replay, is of
+ * use: always where all blocks are sampled; else where no span tells it. */
+bool thread_heap_wants(const struct thread *thread,
+		       const struct replay *replay);
 /* A block that was sampled (SAMPLE_ALLOC): it is posted to its process' samples
  * when all that is older has come, and so is its free (a FREE record). 0: it is
  * no more the caller's; or -ENOMEM. */

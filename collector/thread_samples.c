@@ -32,6 +32,8 @@ static struct sample *copy_sample(const struct record_sample *said,
 			(SAMPLE_STACK_CUT | SAMPLE_NO_STACK | SAMPLE_LIVE);
 	sample->address = said->address;
 	sample->size = said->size;
+	if (said->weight)
+		sample->level = (uint32_t)__builtin_ctzll(said->weight);
 	memcpy(sample->reg, said->reg, sizeof(sample->reg));
 	memcpy(sample->stack, cells + 1 + sizeof(*said) / sizeof(*cells),
 	       said->stack_bytes);
@@ -69,7 +71,7 @@ static void lose(struct thread *thread, const struct record_sample *said,
 	if (ext == EXT_CPU_SAMPLE)
 		samples_lose(thread->process->samples, count_of(said),
 			     weight_of(thread, said));
-	else if (thread->heap.heap)
+	else if (thread->heap.heap && thread->heap.heap->sampled)
 		process_heap_dropped(thread->heap.heap, 1, 0);
 }
 
@@ -104,6 +106,8 @@ int thread_sample(struct thread *thread, struct replay *replay,
 		return -EBADMSG;
 	if (!thread->process->samples)
 		return 0; /* nobody wants any */
+	if (ext == EXT_ALLOC_SAMPLE && !thread_heap_wants(thread, replay))
+		return 0;
 	sample = copy_sample(&said, cells);
 	if (!sample) {
 		lose(thread, &said, ext);

@@ -19,7 +19,9 @@ void alloc_start(const struct wire_reply *reply)
 {
 	alloc_find_real();
 	g_alloc.stack_bytes = reply->stack_bytes;
-	g_alloc.period = MAX(reply->alloc_period, (uint64_t)1);
+	g_alloc.period = reply->alloc_period;
+	if (reply->alloc == WIRE_ALLOC_SAMPLED)
+		g_alloc.period = MAX(g_alloc.period, (uint64_t)1);
 	if (reply->alloc == WIRE_ALLOC_SAMPLED)
 		heap_live_init();
 	if (reply->alloc <= WIRE_ALLOC_SAMPLED)

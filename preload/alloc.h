@@ -32,7 +32,9 @@
 struct alloc {
 	uint32_t mode; /* enum wire_alloc, or ALLOC_UNDECIDED */
 	uint32_t stack_bytes; /* to copy for a sample, at most */
-	uint64_t period; /* mean bytes between samples */
+	uint64_t period; /* mean bytes between samples; EXACT: between those
+			  * whose stack is copied, or 0: none */
+	uint32_t stacks; /* EXACT: copied so far */
 };
 
 extern struct alloc g_alloc;
@@ -45,7 +47,8 @@ struct alloc_thread {
 			      * that was called for it is running */
 	uint64_t asked; /* what an aligned operator new that is running was
 			 * asked for, which may round it up; or 0 */
-	int64_t left; /* SAMPLED: bytes up to the next sample point */
+	int64_t left; /* bytes up to the next sample point */
+	uint32_t level; /* it was drawn for 2^level as many points */
 	uint64_t random; /* 0: not seeded yet */
 };
 

@@ -48,6 +48,18 @@ static ALWAYS_INLINE void wrap_sample(const void *block, size_t size,
 	}
 }
 
+/* EXACT, and it was recorded: of some the stack, too. */
+static ALWAYS_INLINE void wrap_stack(const void *block, size_t size,
+				     const void *caller, uintptr_t cfa)
+{
+	struct alloc_caller registers;
+
+	if (heap_sample_passes(size)) {
+		alloc_caller_fill(&registers, caller, cfa);
+		heap_sample_stack(block, size, &registers);
+	}
+}
+
 /* The real function, called when t_alloc.told was @told, returned @block. */
 static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
 					  size_t size, uint64_t told,
@@ -55,10 +67,12 @@ static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
 {
 	if (unlikely(!block) || alloc_told(block, told))
 		return block;
-	if (likely(mode == WIRE_ALLOC_EXACT))
+	if (likely(mode == WIRE_ALLOC_EXACT)) {
 		alloc_exact(block, size, caller);
-	else
+		wrap_stack(block, size, caller, cfa);
+	} else {
 		wrap_sample(block, size, caller, cfa);
+	}
 	return block;
 }
 

@@ -5,6 +5,10 @@
 #include "preload/poisson.h"
 #include "preload/put.h"
 #include "preload/thread.h"
+#include "shared/atomic.h"
+
+#define STACKS_AT_LEVEL 64u
+#define STACKS_LEVEL_TOP 5u
 
 #define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
 
@@ -62,7 +66,8 @@ static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 	return (uint32_t)(bytes & ~(sizeof(struct record) - 1));
 }
 
-static bool put_sample(uint32_t site, struct sample_run *run)
+static bool put_sample(uint32_t site, struct sample_run *run,
+		       enum put_class class)
 {
 	uintptr_t sp = run->sample.reg[RECORD_REG_SP];
 	struct put_run put = {
@@ -82,8 +87,31 @@ static bool put_sample(uint32_t site, struct sample_run *run)
 	run->head.word = record_ext_word(
 		EXT_ALLOC_SAMPLE, (uint32_t)(SAMPLE_CELLS + put.behind_cells),
 		site, sp);
-	/* As an allocation: with --on-full block it waits for room. */
-	return put_run_of(&put, PUT_ALLOC, sp, run->sample.reg[RECORD_REG_IP]);
+	return put_run_of(&put, class, sp, run->sample.reg[RECORD_REG_IP]);
+}
+
+/* The next sample point. Where in a block the last one was does not matter:
+ * nothing is remembered. */
+static void draw(uint32_t level)
+{
+	uint64_t period = MAX(g_alloc.period >> level, (uint64_t)1);
+
+	t_alloc.left = poisson_distance(period, &t_alloc.random);
+	t_alloc.level = level;
+}
+
+/* Whether the sample point that was passed is one: the first of a thread is
+ * not drawn yet. */
+static bool is_drawn(uint32_t level)
+{
+	int64_t left = t_alloc.left;
+
+	if (t_alloc.random)
+		return true;
+	seed();
+	draw(level);
+	t_alloc.left += left;
+	return t_alloc.left < 0;
 }
 
 void heap_sample_take(uint32_t site, const void *block, uint64_t size,
@@ -96,20 +124,56 @@ void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 			    .size = size },
 	};
 
-	if (!t_alloc.random) {
-		seed();
-		t_alloc.left +=
-			poisson_distance(g_alloc.period, &t_alloc.random);
-		if (t_alloc.left >= 0)
-			return;
-	}
-	/* Where in the block it was does not matter: nothing is remembered. */
-	t_alloc.left = poisson_distance(g_alloc.period, &t_alloc.random);
+	if (!is_drawn(0))
+		return;
+	draw(0);
 	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));
 	if (heap_live_add(key))
 		run.sample.flags = SAMPLE_LIVE;
-	if (!put_sample(site, &run) && run.sample.flags & SAMPLE_LIVE)
+	/* With --on-full block it waits for room. */
+	if (!put_sample(site, &run, PUT_ALLOC) &&
+	    run.sample.flags & SAMPLE_LIVE)
 		heap_live_remove(key);
+}
+
+/* A program's first stacks are taken more often, so that a short one has some
+ * hundred: STACKS_AT_LEVEL at each level, from the topmost down. */
+static uint32_t level_now(void)
+{
+	/* relaxed: a count */
+	uint32_t levels = atom_load_rlx(&g_alloc.stacks) / STACKS_AT_LEVEL;
+
+	return levels < STACKS_LEVEL_TOP ? STACKS_LEVEL_TOP - levels : 0;
+}
+
+void heap_sample_stack(const void *block, uint64_t size,
+		       const struct alloc_caller *caller)
+{
+	struct sample_run run = {
+		.sample = { .address = (uintptr_t)block, .size = size },
+	};
+
+	if (!g_alloc.period) {
+		t_alloc.left = INT64_MAX;
+		return;
+	}
+	if (!is_drawn(level_now()))
+		return;
+	run.sample.weight = 1ULL << t_alloc.level;
+	/* relaxed: a count; one of many threads more or less */
+	if (atom_load_rlx(&g_alloc.stacks) < STACKS_AT_LEVEL * STACKS_LEVEL_TOP)
+		atom_add_rlx(&g_alloc.stacks, 1); /* relaxed: the same */
+	draw(level_now());
+	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));
+	(void)put_sample(0, &run, PUT_STACK);
+}
+
+void heap_sample_forked(void)
+{
+	/* relaxed: a count */
+	atom_store_rlx(&g_alloc.stacks, 0);
+	t_alloc.random = 0;
+	t_alloc.left = 0;
 }
 
 void heap_sample_put_free(uint32_t site, const void *block, const void *caller)

@@ -23,10 +23,18 @@ static inline uint64_t heap_sample_key(uint32_t site, const void *block)
 void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 		      const struct alloc_caller *caller);
 
+/* The same where @block was recorded exactly: only its stack is wanted. */
+void heap_sample_stack(const void *block, uint64_t size,
+		       const struct alloc_caller *caller);
+
+/* This is a forked child, which has a heap of its own. */
+void heap_sample_forked(void);
+
 /* @block is about to be freed, or has been by realloc(), and was sampled. */
 void heap_sample_put_free(uint32_t site, const void *block, const void *caller);
 
-/* True when a sample point lies within @size bytes: then heap_sample_take(). */
+/* True when a sample point lies within @size bytes: then heap_sample_take() or
+ * heap_sample_stack(). */
 static inline bool heap_sample_passes(uint64_t size)
 {
 	t_alloc.left -= (int64_t)size;

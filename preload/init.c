@@ -21,6 +21,7 @@
 #include "preload/chain.h"
 #include "preload/clock.h"
 #include "preload/cpu_timer.h"
+#include "preload/heap_sample.h"
 #include "preload/hello.h"
 #include "preload/instrumented.h"
 #include "preload/interpose.h"
@@ -90,6 +91,7 @@ static uint64_t continue_in_child(void)
 	if (g_shim.pid != pid) {
 		g_shim.fork_parent = g_shim.pid;
 		g_shim.pid = pid;
+		heap_sample_forked();
 	}
 	return open_gate();
 }

@@ -175,6 +175,7 @@ static ALWAYS_INLINE void *move_block(uint32_t mode, void *old, size_t size,
 		return block;
 	if (mode == WIRE_ALLOC_EXACT) {
 		alloc_exact_realloc(old, before, block, size, caller);
+		wrap_stack(block, size, caller, cfa);
 	} else {
 		heap_sample_free(0, old, caller);
 		wrap_sample(block, size, caller, cfa);

@@ -44,6 +44,7 @@ enum put_class {
 	PUT_NOTE, /* dropped_notes */
 	PUT_NOTE_END, /* the same; recorded while recording is paused, too */
 	PUT_SAMPLE, /* dropped_samples; never waits for room */
+	PUT_STACK, /* of an allocation that is recorded: not counted */
 	PUT_REALLOC, /* both PUT_ALLOC and PUT_FREE, of the address in the
 		      * second cell */
 };

@@ -82,7 +82,9 @@ enum record_ext {
 			  * call; the new address, and its size. The block
 			  * had gone after the former, and came before the
 			  * record's clock */
-	EXT_ALLOC_SAMPLE = 4, /* struct record_sample, then the stack */
+	EXT_ALLOC_SAMPLE = 4, /* struct record_sample, then the stack. Where
+			       * blocks are recorded exactly: of the one that
+			       * this thread has told last */
 	EXT_CPU_SAMPLE = 5, /* the same */
 	EXT_ALLOC_LOSS = 6, /* one cell: allocations, frees that were dropped
 			     * since the last one */
@@ -163,7 +165,9 @@ enum record_sample_flags {
 };
 
 struct record_sample {
-	uint64_t weight; /* CPU: 1 + overruns of the timer */
+	uint64_t weight; /* CPU: 1 + overruns of the timer; ALLOC: by how much
+			  * the mean distance between samples was divided, a
+			  * power of two */
 	uint64_t address, size; /* ALLOC: the block, bytes asked for */
 	uint32_t stack_bytes; /* that follow, from the stack pointer up */
 	uint32_t flags; /* enum record_sample_flags */

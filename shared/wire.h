@@ -83,7 +83,8 @@ struct wire_reply {
 	uint32_t on_full; /* enum wire_on_full */
 	uint32_t depth; /* record spans nested less deep; 0: all */
 	uint32_t alloc; /* enum wire_alloc */
-	uint64_t alloc_period; /* SAMPLED: mean bytes between samples */
+	uint64_t alloc_period; /* mean bytes between samples; EXACT: between
+				* those whose stack is told, 0: none */
 	uint32_t cpu_hz; /* sample CPU time by signals, in the program, so many
 			  * times a second of each thread; 0: do not */
 	uint32_t stack_bytes; /* the most to copy of a stack for a sample */

@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Exact allocations of a program without hooks have native stacks: those of
+# samples, scaled to totals that stay exact, in use and at the peak, too; the
+# files say so. A forked child has its own. Where spans tell the stack, nothing
+# is scaled.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/stacks.sh"
+need gcc jq protoc
+
+cat >native.c <<'SOURCE'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+static void *kept[20000];
+static int keeps;
+
+/* 4,000,000 bytes in 20,000 blocks, of which 1,000,000 in 5,000 stay. */
+static void NOINLINE mixed(void)
+{
+	for (int i = 0; i < 20000; i++) {
+		void *volatile p = malloc(200);
+
+		if (i % 4)
+			free(p);
+		else
+			kept[keeps++] = p;
+	}
+}
+/* 4,000,000 bytes in 2,000, all of which stay. */
+static void NOINLINE stays(void)
+{
+	for (int i = 0; i < 2000; i++)
+		kept[keeps++] = malloc(2000);
+}
+/* 8,000,000 bytes in 80,000, one at a time. */
+static void NOINLINE goes(void)
+{
+	for (int i = 0; i < 80000; i++) {
+		void *volatile p = malloc(100);
+
+		free(p);
+	}
+}
+static void NOINLINE child(void)
+{
+	for (int i = 0; i < 10000; i++)
+		kept[keeps++] = malloc(100);
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	mixed();
+	stays();
+	goes();
+	if (argc > 1 && fork() == 0) {
+		child();
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+SOURCE
+gcc -O1 -fno-builtin -fno-optimize-sibling-calls -o native native.c &&
+	gcc -O1 -fno-builtin -finstrument-functions -o spans native.c ||
+	fail 'cannot compile native.c'
+
+# near WHAT GOT WANT PERCENT
+near()
+{
+	awk -v got="$2" -v want="$3" -v percent="$4" 'BEGIN {
+		exit !(got >= want * (100 - percent) / 100 &&
+			got <= want * (100 + percent) / 100) }' ||
+		fail "$1: $2, not within $4 % of $3"
+}
+
+# row FILE FUNCTION COLUMN: of all stacks that end with it.
+row()
+{
+	profile_stacks "$1" | awk -v end="$2" -v column="$3" \
+		'{ n = split($NF, stack, ";") }
+		stack[n] == end { sum += $column } END { print sum + 0 }'
+}
+
+run "$PERFREC" record -q --cpu=off --alloc=exact -o data -- ./native
+expect_status 0
+for column in 1:allocs:102000 2:alloc_bytes:16000000 3:live_blocks:7000 \
+	4:live_bytes:5000000; do
+	name=${column#*:}
+	expect_eq "${name%:*}" "$(json data/summary.json ".totals.${name%:*}")" \
+		"${name#*:}"
+	expect_eq "the sum of ${name%:*}" "$(profile_stacks data/heap.pb.gz |
+		awk -v n="${column%%:*}" '{ s += $n } END { print s }')" \
+		"${name#*:}"
+done
+expect_eq 'the sum at the peak' "$(profile_stacks data/heap-peak.pb.gz |
+	awk '{ s += $4 } END { print s }')" \
+	"$(json data/summary.json .totals.peak_bytes)"
+# Some 370 samples; each of these has 40 at least.
+near 'mixed, allocated' "$(row data/heap.pb.gz mixed 2)" 4000000 60
+near 'stays, allocated' "$(row data/heap.pb.gz stays 2)" 4000000 60
+near 'goes, allocated' "$(row data/heap.pb.gz goes 2)" 8000000 60
+near 'stays, in use' "$(row data/heap.pb.gz stays 4)" 4000000 30
+near 'stays, at the peak' "$(row data/heap-peak.pb.gz stays 4)" 4000000 30
+expect_eq 'goes, in use' "$(row data/heap.pb.gz goes 4)" 0
+expect_match data/summary.json '"sampled_alloc_stacks": [1-9]'
+run "$PERFREC" report --view heap data
+expect_match out 'sampled, and scaled to the exact totals' 'stays  \[native\]'
+
+run "$PERFREC" record -q --alloc=exact -o forked -- ./native fork
+expect_status 0
+near "a child's" "$(row forked/heap.pb.gz child 4)" 1000000 10
+expect_eq 'in use, in all' "$(json forked/summary.json .totals.live_bytes)" \
+	"$(profile_stacks forked/heap.pb.gz | awk '{ s += $4 } END { print s }')"
+
+run "$PERFREC" record -q --alloc=exact -o spans.data -- ./spans
+expect_status 0
+expect_eq 'stays, by spans' "$(row spans.data/heap.pb.gz stays 4)" 4000000
+expect_eq 'stacks where spans are' \
+	"$(json spans.data/summary.json .totals.sampled_alloc_stacks)" 0
