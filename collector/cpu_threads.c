@@ -18,6 +18,11 @@
  * so there are as many silent threads as first ones, though not the same. They
  * stay until the end, when their time is known: that of all, which the events
  * we opened have, less what the others told.
+ *
+ * With its events a thread gives away what is left of its period, so the sample
+ * that it would have had is taken in the other one. A thread that ran for a
+ * period and has no sample is one of these: the samples of its process stand
+ * for it.
  */
 #include "collector/cpu_threads.h"
 
@@ -61,7 +66,8 @@ struct cpu_process {
 	bool execed; /* another image: not ours */
 	bool sampled; /* it has samples */
 	uint64_t posted_ns; /* of threads that have samples */
-	uint64_t short_ns; /* of threads that have none */
+	uint64_t short_ns; /* of threads that were too short for one */
+	uint64_t displaced_ns; /* of threads that have none all the same */
 	char name[16];
 };
 
@@ -528,12 +534,14 @@ static void tell_process(struct cpu_threads *threads,
 	struct cpu_account *account = threads->recording->cpu_account;
 
 	if (samples)
-		samples_short(samples, process->short_ns);
+		samples_short(samples, process->short_ns,
+			      process->displaced_ns);
 	if (account)
 		cpu_account_tell(account, process->pid, process->name,
-				 process->posted_ns + process->short_ns,
+				 process->posted_ns + process->short_ns +
+					 process->displaced_ns,
 				 samples);
-	process->posted_ns = process->short_ns = 0;
+	process->posted_ns = process->short_ns = process->displaced_ns = 0;
 }
 
 /* Whole periods that no sample stands for were spent in the kernel. */
@@ -557,7 +565,11 @@ static void settle_thread(struct cpu_threads *threads,
 	thread->settled = true;
 	post_kernel(threads, thread, hidden_time(threads, thread));
 	if (!thread->sampled_ns) {
-		process->short_ns += thread->counted_ns;
+		/* The first sample comes after a period. */
+		if (thread->counted_ns < threads->period_ns)
+			process->short_ns += thread->counted_ns;
+		else
+			process->displaced_ns += thread->counted_ns;
 	} else if (!thread->counted_ns || process->execed) {
 		process->posted_ns += thread->sampled_ns;
 	} else {

@@ -57,7 +57,7 @@ struct samples {
 	struct samples_lost lost; /* under the sampler's lock */
 	pthread_mutex_t told_lock; /* of the next two */
 	struct pool told; /* struct told */
-	uint64_t short_ns;
+	uint64_t short_ns, displaced_ns;
 	struct sample end; /* for the queue */
 	struct stacks *stacks;
 
@@ -165,10 +165,11 @@ void samples_total(struct samples *samples, pid_t tid, uint64_t ns)
 	pthread_mutex_unlock(&samples->told_lock);
 }
 
-void samples_short(struct samples *samples, uint64_t ns)
+void samples_short(struct samples *samples, uint64_t ns, uint64_t displaced_ns)
 {
 	pthread_mutex_lock(&samples->told_lock);
 	samples->short_ns += ns;
+	samples->displaced_ns += displaced_ns;
 	pthread_mutex_unlock(&samples->told_lock);
 }
 
@@ -396,16 +397,20 @@ static struct told *told_by(struct samples *samples,
 }
 
 /* What was lost is a part of what was told, but nobody knows of which thread:
- * it is taken from all. What remains for samples, as a part of 1. */
+ * it is taken from all. What was displaced is added to all. What the samples
+ * stand for then, as a part of what was told. */
 static double part_known(const struct samples *samples)
 {
 	const struct told *told = samples->told.items;
 	uint64_t sum = 0, lost = samples->lost.weight_ns;
+	double more = (double)samples->displaced_ns;
 	size_t i;
 
 	for (i = 0; i < samples->told.count; i++)
 		sum += told[i].told_ns;
-	return sum > lost ? (double)(sum - lost) / (double)sum : 0;
+	if (sum <= lost)
+		return 0;
+	return ((double)(sum - lost) + more) / (double)sum;
 }
 
 static void scale_one(struct samples *samples, struct counted *counted,

@@ -85,8 +85,10 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns);
  * samples are scaled to the sum. Not said, they stand for their weights. Any
  * thread. */
 void samples_total(struct samples *samples, pid_t tid, uint64_t ns);
-/* Threads that have no sample had @ns of CPU time, in all. Any thread. */
-void samples_short(struct samples *samples, uint64_t ns);
+/* Threads that were too short for a sample had @ns of CPU time, in all; others
+ * had @displaced_ns, whose samples were taken in other threads of the process,
+ * so that these stand for them, too. Any thread. */
+void samples_short(struct samples *samples, uint64_t ns, uint64_t displaced_ns);
 
 /*
  * Where SAMPLE_ALLOC and SAMPLE_FREE go, in the order they were posted: on the

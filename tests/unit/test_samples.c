@@ -285,7 +285,7 @@ START_TEST(samples_are_scaled_to_what_their_thread_had)
 	samples_total(g.samples, 8, 400);
 	samples_total(g.samples, 8, 240);
 	samples_total(g.samples, 10, 5000);
-	samples_short(g.samples, 77);
+	samples_short(g.samples, 77, 0);
 	finish();
 	ck_assert_int_eq(sum(NULL, 0), 100);
 	ck_assert_int_eq(sum("[short threads]", 1), 77);
@@ -294,6 +294,19 @@ START_TEST(samples_are_scaled_to_what_their_thread_had)
 	for (size_t i = 0; i < g.read->n_sample; i++)
 		if (g.read->sample[i]->value[0] == 60)
 			ck_assert_int_eq(g.read->sample[i]->value[1], 480);
+}
+END_TEST
+
+/* The kernel has moved their samples to other threads. */
+START_TEST(samples_of_other_threads_stand_for_what_was_displaced)
+{
+	for (uint64_t i = 0; i < 10; i++)
+		ck_assert(samples_post(g.samples, chain(0)));
+	samples_total(g.samples, 8, 80);
+	samples_short(g.samples, 5, 40);
+	finish();
+	ck_assert_int_eq(sum(NULL, 1), 125);
+	ck_assert_int_eq(sum("[short threads]", 1), 5);
 }
 END_TEST
 
@@ -323,6 +336,8 @@ int main(void)
 	tcase_add_test(tcase, samples_that_find_no_room_keep_the_total);
 	tcase_add_test(tcase, samples_of_a_million_stacks_keep_the_total);
 	tcase_add_test(tcase, samples_are_scaled_to_what_their_thread_had);
+	tcase_add_test(tcase,
+		       samples_of_other_threads_stand_for_what_was_displaced);
 	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
