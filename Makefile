@@ -139,7 +139,10 @@ $(O)/preload/%.os: preload/%.S
 SHIM_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	  -fno-stack-protector \
 	  $(if $(findstring clang,$(CC)),,-fno-instrument-functions) \
-	  -fno-exceptions -fno-asynchronous-unwind-tables -fno-sanitize=all
+	  -fno-exceptions -fno-asynchronous-unwind-tables -fno-sanitize=all \
+	  -U_FORTIFY_SOURCE $(SHIM_CFLAGS_$(MACHINE))
+# libgcc's atomics ask the C library for the CPU's abilities.
+SHIM_CFLAGS_aarch64 = -mno-outline-atomics
 # alloc.h, alloc_caller_fill(): these files leave alone what a callee saves,
 # and exceptions pass through them.
 ALLOC_REGS_x86_64 = $(if $(findstring clang,$(CC)),, \
@@ -148,11 +151,17 @@ ALLOC_REGS_aarch64 = $(foreach r,19 20 21 22 23 24 25 26 27 28,-ffixed-x$r)
 $(O)/preload/interpose_alloc.os $(O)/preload/interpose_alloc_cxx.os: \
 	SHIM_CFLAGS += -fno-builtin -fexceptions -fasynchronous-unwind-tables \
 	$(ALLOC_REGS_$(MACHINE))
+# A memcpy() that is made of one is none.
+$(O)/preload/bytes.os: SHIM_CFLAGS += -fno-builtin \
+	$(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
+# Nothing is imported, and nothing that is exported is called by its name: a
+# program may define it. The C library is named for the order of constructors.
 $(SHIM): $(PRELOAD_OBJ) preload/perfrec.map
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) \
-		-Wl,-z,now,-z,relro,-z,defs,--as-needed \
-		-Wl,--version-script=preload/perfrec.map -o $@ $(PRELOAD_OBJ)
+		-nostdlib -Wl,-z,now,-z,relro,-z,defs,-z,nodelete,-Bsymbolic \
+		-Wl,--version-script=preload/perfrec.map -o $@ $(PRELOAD_OBJ) \
+		-Wl,--no-as-needed -lc -lgcc
 
 # What one rule makes for another stays.
 .SECONDARY:

@@ -91,7 +91,7 @@ int note_flush(void)
 void note_name_thread(const char *name)
 {
 	if (name && hook_may_record(0) == MAY_RECORD)
-		slot_set_name((uint64_t)pthread_self(), name);
+		slot_set_name((uint64_t)libc()->self(), name);
 }
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood, 2014): one to one. */

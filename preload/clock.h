@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "preload/libc.h"
 #include "preload/sys.h"
 
 /* The CPU's counter: not serialised, as in the fast path. */
@@ -38,12 +39,12 @@ static inline bool clock_allowed(void)
 	return sys(SYS_prctl, PR_GET_TSC, &state) < 0 || state == PR_TSC_ENABLE;
 }
 
-/* ns; by the vDSO: no system call, errno untouched on success. */
+/* ns; by libc and the vDSO: no system call, errno untouched on success. */
 static inline uint64_t clock_ns(clockid_t id)
 {
 	struct timespec now;
 
-	clock_gettime(id, &now);
+	libc()->clock_gettime(id, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 

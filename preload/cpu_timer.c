@@ -32,6 +32,7 @@
 
 #include "preload/clock.h"
 #include "preload/find_next.h"
+#include "preload/libc.h"
 #include "preload/put.h"
 #include "preload/say.h"
 #include "preload/slot.h"
@@ -428,7 +429,7 @@ void cpu_timer_switch(const ucontext_t *context)
 	siginfo_t info = { .si_code = 0 };
 
 	if (!t_cpu.timer || is_on_own_stack() ||
-	    (context && sigismember(&context->uc_sigmask, SIGPROF)))
+	    (context && sigset_has(&context->uc_sigmask, SIGPROF)))
 		return;
 	/* relaxed: this thread's own, unless all are being deleted */
 	timer = atom_load_rlx(&g_timer[t_cpu.timer - 1]);
@@ -445,7 +446,7 @@ void cpu_timer_spare(ucontext_t *context)
 {
 	/* relaxed: a hint; one that is made before comes to no harm either */
 	if (atom_load_rlx(&g_cpu.on))
-		sigaddset(&context->uc_sigmask, SIGPROF);
+		sigset_add(&context->uc_sigmask, SIGPROF);
 }
 
 /* --- start ------------------------------------------------------------------
@@ -463,7 +464,7 @@ static uint64_t first_stack_bytes(void)
 /* The kernel puts the program's name at the end of the first stack. */
 static void arm_first(void)
 {
-	uintptr_t name = getauxval(AT_EXECFN), here = (uintptr_t)&name;
+	uintptr_t name = libc()->getauxval(AT_EXECFN), here = (uintptr_t)&name;
 
 	if (name <= here || sys(SYS_gettid) != g_shim.pid)
 		return;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "preload/libc.h"
+
 /* Of a symbol's version: it is not the one that dlsym() takes. */
 #define VERSION_HIDDEN 0x8000
 
@@ -171,8 +173,8 @@ static void *resolve(void *resolver)
 #if defined(__aarch64__)
 	struct {
 		unsigned long size, hwcap, hwcap2;
-	} argument = { sizeof(argument), getauxval(AT_HWCAP),
-		       getauxval(AT_HWCAP2) };
+	} argument = { sizeof(argument), libc()->getauxval(AT_HWCAP),
+		       libc()->getauxval(AT_HWCAP2) };
 	const uint64_t has_argument = 1ULL << 62;
 
 	return ((void *(*)(uint64_t, const void *))resolver)(

@@ -9,9 +9,7 @@
  * The dynamic linker's list has modules in the order in which it searches
  * them: the program, what is preloaded, then what these need, level by level;
  * behind those whatever was opened since. It is the list that debuggers read.
- * dl_iterate_phdr() takes a lock, and may be a sanitizer's that allocates
- * before it is ready to be called; dlsym() takes that lock, may allocate, and
- * forgets what dlerror() was to say.
+ * dlsym() takes a lock, may allocate, and forgets what dlerror() was to say.
  *
  * Modules that a program starts with are never unloaded, and what the shim
  * looks for is mostly in one of them, so the walk ends before what comes and
@@ -23,29 +21,13 @@
 #include <string.h>
 
 #include "preload/elf_tables.h"
-
-/* The shim's own module; NULL if the dynamic linker does not list it. */
-static const struct link_map *find_shim(void)
-{
-	static const struct link_map *shim;
-	const struct link_map *map = shim;
-
-	if (map)
-		return map;
-	for (map = _r_debug.r_map; map; map = map->l_next)
-		if (map->l_ld == _DYNAMIC)
-			break;
-	shim = map;
-	return map;
-}
+#include "preload/linker.h"
 
 const struct link_map *find_libc(void)
 {
-	const struct link_map *map = find_shim();
+	const struct link_map *map = linker_first();
 	struct elf_tables tables;
 
-	while (map && map->l_prev)
-		map = map->l_prev;
 	for (; map; map = map->l_next) {
 		elf_tables_of(&tables, map);
 		if (tables.soname && !strcmp(tables.soname, "libc.so.6"))
@@ -56,7 +38,7 @@ const struct link_map *find_libc(void)
 
 void *find_behind(const char *name, const struct link_map **map)
 {
-	const struct link_map *shim = find_shim(), *module;
+	const struct link_map *shim = linker_shim(), *module;
 	struct elf_tables tables;
 	void *found = NULL;
 
@@ -89,7 +71,7 @@ void *find_next(const char *name)
 
 bool find_is_in_front(const struct link_map *map)
 {
-	const struct link_map *shim = find_shim(), *module;
+	const struct link_map *shim = linker_shim(), *module;
 
 	for (module = shim ? shim->l_prev : NULL; module;
 	     module = module->l_prev)

@@ -8,7 +8,6 @@
  */
 #include "preload/init.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/auxv.h>
@@ -25,6 +24,7 @@
 #include "preload/hello.h"
 #include "preload/instrumented.h"
 #include "preload/interpose.h"
+#include "preload/libc.h"
 #include "preload/map_log.h"
 #include "preload/parent.h"
 #include "preload/put.h"
@@ -120,12 +120,12 @@ static void in_forked_child(void)
  */
 static bool find_rseq(void)
 {
-	const char *rseq = (const char *)__builtin_thread_pointer() +
-			   __rseq_offset + offsetof(struct rseq, rseq_cs);
+	const char *thread = __builtin_thread_pointer();
 
-	if (!__rseq_size)
+	if (!libc()->rseq_offset || !libc()->rseq_size || !*libc()->rseq_size)
 		return false;
-	g_rseq_cs = rseq - (const char *)&t_thread;
+	g_rseq_cs = thread + *libc()->rseq_offset +
+		    offsetof(struct rseq, rseq_cs) - (const char *)&t_thread;
 	return true;
 }
 
@@ -200,8 +200,9 @@ static const char *try_start(struct settings *settings,
 	adopt(result, settings);
 	if (!map_stacks())
 		return "cannot map memory for open spans";
-	madvise(&g_gate, sizeof(g_gate), MADV_WIPEONFORK);
-	if (pthread_atfork(before_fork, NULL, in_forked_child))
+	sys(SYS_madvise, &g_gate, sizeof(g_gate), MADV_WIPEONFORK);
+	if (libc()->register_atfork(before_fork, NULL, in_forked_child,
+				    &g_shim))
 		return "cannot watch for fork";
 	slot_init();
 	annotate_start();
@@ -218,7 +219,7 @@ static uint64_t start(char **environment)
 
 	chain_find();
 	settings_read(environment, &settings);
-	if (settings.disabled || getauxval(AT_SECURE)) {
+	if (settings.disabled || libc()->getauxval(AT_SECURE)) {
 		init_switch_off();
 		return off_gate();
 	}
@@ -241,23 +242,24 @@ static uint64_t start(char **environment)
 
 uint64_t init_gate(void)
 {
-	int saved_errno = errno;
 	uint64_t signals;
 	uint64_t gate = 0;
+	int saved_errno;
 
 	if (g_mode == MODE_ON)
 		return continue_in_child();
 	if (g_mode == MODE_OFF)
 		return set_gate(off_gate());
 	/* A hook before libc knows its environment: too early to start. */
-	if (!environ)
+	if (!libc_environ())
 		return 0;
+	saved_errno = *libc()->errno_location();
 	signals = sys_block_signals();
 	/* order: sc, START: one thread; the others do not record yet */
 	if (atom_cas_sc(&g_mode, MODE_NONE, MODE_STARTING))
-		gate = start(environ);
+		gate = start(libc_environ());
 	sys_restore_signals(signals);
-	errno = saved_errno;
+	*libc()->errno_location() = saved_errno;
 	return gate;
 }
 
@@ -280,7 +282,7 @@ static bool wants_recording(void)
 
 	if (instrumented())
 		return true;
-	settings_read(environ, &settings);
+	settings_read(libc_environ(), &settings);
 	if (settings.disabled)
 		return false;
 	return hello_has_socket(&settings, ".all") ||
@@ -292,7 +294,7 @@ void alloc_begin(void)
 	static bool begun;
 
 	/* Too early as long as libc does not know its environment. */
-	if (begun || !environ)
+	if (begun || !libc_environ())
 		return;
 	begun = true;
 	/* relaxed: there are no threads yet to race with */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "preload/elf_tables.h"
+#include "preload/libc.h"
 
 /* Undefined symbols come first: in DT_GNU_HASH, word 1 is the index of the
  * first symbol that is hashed, thus defined; DT_HASH's word 1 counts all. */
@@ -55,5 +56,5 @@ static int look_at(struct dl_phdr_info *module, size_t size, void *unused)
 
 bool instrumented(void)
 {
-	return dl_iterate_phdr(look_at, NULL);
+	return libc()->iterate_phdr(look_at, NULL);
 }

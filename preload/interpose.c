@@ -6,7 +6,6 @@
  * returns what it returns. vfork() and syscall() are assembly
  * (interpose_x86_64.S): they must not be returned through.
  */
-#include <errno.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,6 +19,7 @@
 #include "preload/cpu_timer.h"
 #include "preload/find_next.h"
 #include "preload/interpose.h"
+#include "preload/libc.h"
 #include "preload/slot.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
@@ -70,7 +70,7 @@ ATTR_EXPORT int prctl(int option, ...)
 	interpose_syscall(SYS_prctl, (unsigned long)option, a[0]);
 	result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 	if (!result && option == PR_SET_NAME)
-		slot_set_name((uint64_t)pthread_self(), (const char *)a[0]);
+		slot_set_name((uint64_t)libc()->self(), (const char *)a[0]);
 	return result;
 }
 
@@ -147,6 +147,6 @@ void interpose_vfork_end(void)
 
 int interpose_error(int error)
 {
-	errno = error;
+	*libc()->errno_location() = error;
 	return -1;
 }

@@ -17,6 +17,7 @@
 #include "preload/alloc.h"
 #include "preload/alloc_wrap.h"
 #include "preload/find_next.h"
+#include "preload/libc.h"
 #include "preload/thread.h"
 
 /* X(name, result, parameters) */
@@ -226,7 +227,7 @@ ATTR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(count, size, &bytes)) {
-		errno = ENOMEM;
+		*libc()->errno_location() = ENOMEM;
 		return NULL;
 	}
 	if (likely(!mode))

@@ -26,6 +26,7 @@
 
 #include "preload/elf_tables.h"
 #include "preload/find_next.h"
+#include "preload/libc.h"
 
 static bool find_all(const struct link_map *map,
 		     const struct jump_wanted *wanted,
@@ -69,7 +70,7 @@ static bool find_beside(const struct dl_find_object *module,
 	if (!found->slot)
 		return false;
 	found->bound = *found->slot;
-	if (_dl_find_object(found->bound, &runtime) ||
+	if (libc()->find_object(found->bound, &runtime) ||
 	    find_is_in_front(runtime.dlfo_link_map))
 		return false;
 	return find_all(runtime.dlfo_link_map, wanted, found->functions);
@@ -123,7 +124,7 @@ void jump_find(struct jump_cache *cache, const struct jump_wanted *wanted,
 	struct jump_found found;
 
 	functions[0] = functions[1] = NULL;
-	if (_dl_find_object((void *)return_address, &module)) {
+	if (libc()->find_object((void *)return_address, &module)) {
 		find_anywhere(wanted, functions);
 		return;
 	}

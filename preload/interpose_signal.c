@@ -14,6 +14,8 @@
 
 #include "preload/cpu_timer.h"
 #include "preload/find_next.h"
+#include "preload/libc.h"
+#include "preload/sys.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -53,7 +55,7 @@ static bool must_mask(int signal, const struct sigaction *action)
 	/* relaxed: settled before there are threads, but for its end */
 	return action && bit_of(signal) && atom_load_rlx(&g_cpu.on) &&
 	       action->sa_flags & SA_ONSTACK &&
-	       !sigismember(&action->sa_mask, SIGPROF);
+	       !sigset_has(&action->sa_mask, SIGPROF);
 }
 
 static int set_action(int signal, const struct sigaction *action,
@@ -66,14 +68,14 @@ static int set_action(int signal, const struct sigaction *action,
 	int result;
 
 	if (!real) {
-		errno = ENOSYS;
+		*libc()->errno_location() = ENOSYS;
 		return -1;
 	}
 	/* relaxed: only what this program does at once is unordered */
 	hidden = atom_load_rlx(&g_masked) & bit_of(signal);
 	if (mask) {
 		masked = *action;
-		sigaddset(&masked.sa_mask, SIGPROF);
+		sigset_add(&masked.sa_mask, SIGPROF);
 		result = real(signal, &masked, old);
 	} else {
 		result = real(signal, action, old);
@@ -81,7 +83,7 @@ static int set_action(int signal, const struct sigaction *action,
 	if (result)
 		return result;
 	if (old && hidden)
-		sigdelset(&old->sa_mask, SIGPROF);
+		sigset_remove(&old->sa_mask, SIGPROF);
 	if (action)
 		set_masked(signal, mask);
 	return 0;

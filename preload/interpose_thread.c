@@ -18,6 +18,7 @@
 #include "preload/cpu_timer.h"
 #include "preload/find_next.h"
 #include "preload/interpose_thread.h"
+#include "preload/libc.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
 
@@ -76,10 +77,10 @@ static struct handover *begin(const pthread_attr_t *attributes, void *function,
 	pthread_attr_t usual;
 	size_t bytes = 0;
 
-	if (!attributes && pthread_attr_init(&usual) == 0)
+	if (!attributes && libc()->attr_init(&usual) == 0)
 		attributes = &usual;
 	if (t_thread.in_vfork || !attributes ||
-	    pthread_attr_getstacksize(attributes, &bytes) ||
+	    libc()->attr_getstacksize(attributes, &bytes) ||
 	    bytes < CPU_STACK_MIN)
 		return NULL;
 	handover = take_handover(function, argument, bytes);

@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "preload/init.h"
+#include "preload/libc.h"
 #include "preload/module.h"
 #include "preload/put.h"
 #include "preload/sys.h"
@@ -302,7 +303,7 @@ static void publish(void)
 
 	if (!enter(&signals))
 		return;
-	dl_iterate_phdr(visit, &sweep);
+	libc()->iterate_phdr(visit, &sweep);
 	if (sweep.begun) {
 		while (i < g_map.count)
 			if (g_map.known[i].sweep != g_map.sweep)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "preload/libc.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
@@ -66,7 +67,7 @@ static bool is_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
 bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 		     const char *name, struct module *module)
 {
-	uint64_t page = getauxval(AT_PAGESZ);
+	uint64_t page = libc()->getauxval(AT_PAGESZ);
 	size_t i;
 
 	*module = (struct module){ .start = UINT64_MAX,
@@ -100,7 +101,7 @@ bool module_of(uint64_t function, struct module *module)
 	struct dl_find_object found;
 	const ElfW(Ehdr) * elf;
 
-	if (_dl_find_object((void *)function, &found))
+	if (libc()->find_object((void *)function, &found))
 		return false;
 	elf = found.dlfo_map_start;
 	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) ||

@@ -11,6 +11,7 @@
 #include "preload/clock.h"
 #include "preload/cpu_timer.h"
 #include "preload/interpose_jump.h"
+#include "preload/libc.h"
 #include "preload/map_log.h"
 #include "preload/put.h"
 #include "preload/slot.h"
@@ -31,7 +32,7 @@ static void thread_ends(void *slot)
 	if (!t_thread.destructor_rounds)
 		interpose_jump_thread_left();
 	if (++t_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-		pthread_setspecific(g_key, slot);
+		libc()->setspecific(g_key, slot);
 	} else {
 		cpu_timer_thread_ends();
 		slot_detach();
@@ -41,14 +42,14 @@ static void thread_ends(void *slot)
 bool slot_watch_end(void)
 {
 	/* Any value but NULL will do. */
-	return g_have_key && pthread_setspecific(g_key, &g_key) == 0;
+	return g_have_key && libc()->setspecific(g_key, &g_key) == 0;
 }
 
 void slot_init(void)
 {
-	g_have_key = pthread_key_create(&g_key, thread_ends) == 0;
+	g_have_key = libc()->key_create(&g_key, thread_ends) == 0;
 	if (g_have_key && g_key >= KEYS_WITHOUT_MALLOC) {
-		pthread_key_delete(g_key);
+		libc()->key_delete(g_key);
 		g_have_key = false;
 	}
 }
@@ -93,7 +94,7 @@ static void describe(struct slot_shm *slot)
 	slot->tid = (int32_t)(g_shim.no_syscalls ? 0 : sys(SYS_gettid));
 	slot->claims++;
 	slot->claim_clock = g_shim.clock();
-	slot->pthread = (uint64_t)pthread_self();
+	slot->pthread = (uint64_t)libc()->self();
 	slot->waiting = 0;
 	slot->dropped_spans = 0;
 	slot->truncated_spans = 0;
@@ -161,7 +162,7 @@ static bool attach(uint64_t gate)
 	if (parent)
 		put_record_now(RECORD_FORK, (uint32_t)parent, 0, g_shim.clock);
 	if (g_have_key)
-		pthread_setspecific(g_key, t_thread.slot);
+		libc()->setspecific(g_key, t_thread.slot);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #ifndef PERFREC_PRELOAD_SYS_H
 #define PERFREC_PRELOAD_SYS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -79,6 +80,24 @@ static inline void sys_restore_signals(uint64_t old)
 {
 	sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0,
 	    KERNEL_SIGSET_BYTES);
+}
+
+/* Sets of the C library, which begin with the kernel's. */
+typedef uint64_t __attribute__((may_alias)) sigset_word;
+
+static inline bool sigset_has(const sigset_t *set, int signal)
+{
+	return *(const sigset_word *)set >> (signal - 1) & 1;
+}
+
+static inline void sigset_add(sigset_t *set, int signal)
+{
+	*(sigset_word *)set |= 1ULL << (signal - 1);
+}
+
+static inline void sigset_remove(sigset_t *set, int signal)
+{
+	*(sigset_word *)set &= ~(1ULL << (signal - 1));
 }
 
 #endif

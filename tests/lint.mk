@@ -87,7 +87,7 @@ check-arm64:
 		echo 'skipped check-arm64: no $(CROSS)gcc'; exit 0; }; \
 	$(MAKE) --no-print-directory O=$(ARM) MACHINE=aarch64 CC=$(CROSS)gcc \
 		$(ARM)/libperfrec_preload.so $(ARM)/stress_ring && \
-	NM=$(CROSS)nm OBJDUMP=$(CROSS)objdump sh scripts/check-abi.sh \
+	NM=$(CROSS)nm OBJDUMP=$(CROSS)objdump READELF=$(CROSS)readelf sh scripts/check-abi.sh \
 		$(ARM)/libperfrec_preload.so && \
 	{ command -v qemu-aarch64 >/dev/null || { \
 		echo 'skipped arm64 rings: no qemu-aarch64'; exit 0; }; } && \

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that defines every function of the C library and of the dynamic
+# linker, but for those that it needs itself: the shim calls none of them,
+# whatever it has to do. Who is called says its name and ends the program.
+. "$TOP/tests/e2e/lib.sh"
+need jq nm
+shim=$O/libperfrec_preload.so
+
+# What the program calls, and what starts it. The shim's own are seen by
+# own-malloc.sh.
+cat >needed <<'LIST'
+__libc_start_main
+__cxa_finalize
+fork
+waitpid
+pthread_join
+raise
+write
+LIST
+nm -D --defined-only "$shim" | awk '{ print $NF }' >>needed
+echo 'int main(void) { return 0; }' | gcc -o trivial -x c - || fail gcc
+ldd ./trivial | grep -o '/[^ ]*\(libc\.so\.6\|/ld-linux[^ ]*\)' >libraries
+# A name may have several versions; one definition is all of them.
+xargs nm -D --defined-only <libraries | awk '
+	$2 ~ /^[TWi]$/ && $3 !~ /GLIBC_PRIVATE/ {
+		sub(/@.*/, "", $3)
+		print $3
+	}' | sort -u | grep -vxFf needed >functions
+[ "$(wc -l <functions)" -gt 1500 ] || fail 'libc has too few functions'
+for function in memcpy strcmp clock_gettime getauxval dlsym madvise \
+	dl_iterate_phdr _dl_find_object __errno_location __register_atfork \
+	pthread_key_create pthread_key_delete pthread_setspecific \
+	pthread_self pthread_attr_init pthread_attr_getstacksize sigaddset \
+	sigdelset sigismember strncmp strlen strnlen memset; do
+	grep -qx "$function" functions || fail "$function is not defined"
+done
+
+# Each puts its name where it is printed.
+{
+	echo '	.text'
+	while read -r function; do
+		echo "	.globl $function"
+		echo "	.type $function, @function"
+		echo "$function:"
+		case $(uname -m) in
+		x86_64)	echo "	leaq 9f(%rip), %rdi"
+			echo "	jmp called" ;;
+		aarch64) echo "	adr x0, 9f"
+			echo "	b called" ;;
+		*)	skip 'no assembly for this machine' ;;
+		esac
+		echo "9:	.asciz \"$function\""
+		echo "	.balign 8"
+	done <functions
+	# Variables of the dynamic linker and of libc, all of them 0.
+	echo '	.bss'
+	for variable in _r_debug __rseq_offset __rseq_size; do
+		echo "	.globl $variable"
+		echo "	.type $variable, @object"
+		echo "	.size $variable, 64"
+		echo "$variable:	.zero 64"
+	done
+	echo '	.section .note.GNU-stack, "", @progbits'
+} >own.S
+
+cat >own.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+#define UNSEEN __attribute__((no_instrument_function))
+void called(const char *name);
+UNSEEN void called(const char *name)
+{
+	size_t length = 0;
+	while (name[length])
+		length++;
+	write(2, name, length);
+	write(2, " was called\n", 12);
+	__builtin_trap();
+}
+static volatile int sum;
+static void *volatile block;
+static void leaf(int i) { sum += i; }
+static void work(void)
+{
+	for (int i = 0; i < 1000; i++)
+		leaf(i);
+	block = malloc(10);
+	block = realloc(block, 100000);
+	free(block);
+	for (volatile int i = 0; i < 5000000; i++)
+		;
+}
+static void *thread(void *argument) { work(); return argument; }
+static void handler(int number) { leaf(number); }
+static void context(void) { leaf(1); }
+static jmp_buf jump;
+static ucontext_t here, there;
+static char stack[65536];
+int main(void)
+{
+	struct sigaction action = { .sa_handler = handler,
+				    .sa_flags = SA_ONSTACK }, old;
+	pthread_t other;
+	void *library;
+	int status;
+	pid_t pid;
+
+	work();
+	if (pthread_create(&other, NULL, thread, NULL))
+		return 1;
+	pthread_setname_np(other, "other"); /* it may have ended */
+	if (pthread_join(other, NULL))
+		return 1;
+	pid = fork();
+	if (!pid) {
+		work();
+		return 0;
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 2;
+	if (sigaction(SIGUSR1, &action, &old) || raise(SIGUSR1))
+		return 3;
+	if (!setjmp(jump))
+		longjmp(jump, 1);
+	if (getcontext(&there))
+		return 4;
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	there.uc_link = &here;
+	makecontext(&there, context, 0);
+	if (swapcontext(&here, &there))
+		return 5;
+	library = dlopen("libm.so.6", RTLD_LAZY);
+	if (!library || dlclose(library) || prctl(PR_SET_NAME, "main"))
+		return 6;
+	work();
+	write(1, "done\n", 5);
+	return 0;
+}
+SOURCE
+for flags in '-pie -fPIE' -no-pie; do
+	# shellcheck disable=SC2086 # a list
+	gcc -O1 -g $flags -fno-builtin -finstrument-functions -rdynamic \
+		-o own own.c own.S || fail "gcc $flags"
+	run ./own
+	expect_status 0
+	for disabled in 0 1; do
+		PERFREC_DISABLE=$disabled PERFREC_QUIET=1 LD_PRELOAD=$shim \
+			run ./own
+		expect_status 0
+	done
+	for options in '--cpu=1000,signal --alloc=exact' \
+		'--cpu=off --alloc=sampled:4K --on-full=drop --ring-size 64K' \
+		'--depth 2 --alloc=exact'; do
+		rm -rf data
+		# shellcheck disable=SC2086 # a list
+		run "$PERFREC" record -q $options -o data -- ./own
+		expect_status 0
+		expect_eq "$flags $options: output" "$(cat out err)" 'done'
+	done
+	rm -rf data
+	run "$PERFREC" record -q --cpu=1000,signal --alloc=exact -o data -- ./own
+	# main, thread, a handler and a context with a leaf each, and four times
+	# work with a thousand of them.
+	expect_eq "$flags: spans" "$(json data/summary.json .totals.spans)" 4010
+done
+exit 0
