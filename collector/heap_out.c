@@ -67,6 +67,17 @@ static void fill_row(const struct process_heap *heap,
 			(int64_t)heap_round(&heap->heap, site->peak_bytes);
 }
 
+/* A share of few blocks may be bytes of none, or blocks at the peak only. */
+static bool has_values(const struct row *row)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row->values.value); i++)
+		if (row->values.value[i])
+			return true;
+	return false;
+}
+
 static struct profile_owner owner_of(struct process_heap *heap, uint32_t number)
 {
 	struct profile_owner owner = { .pid = heap->pid };
@@ -125,11 +136,8 @@ int heap_out_add(struct process_heap *heap, enum heap_moment moment,
 	for (i = 0; rows && i < sites; i++) {
 		const struct heap_site *site = heap_get_site(&heap->heap, i);
 
-		/* One whose blocks were all given to other stacks may still
-		 * have some at the peak. */
 		fill_row(heap, site, moment, &rows[count]);
-		count += site->now.alloc_objects ||
-			 heap_at_peak(&heap->heap, site).alloc_objects;
+		count += has_values(&rows[count]);
 	}
 	if (moment != HEAP_OF_SPANS)
 		process_heap_unspread(heap);
@@ -260,7 +268,8 @@ static void add_functions(struct process_heap *heap)
 		struct stack_frame frame;
 		struct symbol symbol;
 
-		if (!now->alloc_objects)
+		if (!now->alloc_objects && !now->alloc_bytes &&
+		    !site->temporary)
 			continue;
 		frame = stacks_frame(heap->stacks, site->stack);
 		if (frame.kind == FRAME_NAMED || !site->stack)

@@ -145,7 +145,7 @@ static void put(struct dump *dump, uint32_t stack,
 		const struct heap_values *values)
 {
 	const struct heap *heap = &dump->heap->heap;
-	uint64_t iid = values->alloc_objects
+	uint64_t iid = values->alloc_objects || values->alloc_bytes
 			       ? trace_stacks_iid(dump->stacks, stack)
 			       : 0;
 	heap_sample *sample = &dump->sample[dump->count];
