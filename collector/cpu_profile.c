@@ -13,7 +13,7 @@
 #include "collector/stack_profile.h"
 
 #define COMMENT_BYTES 160
-#define COMMENTS_MAX 5
+#define COMMENTS_MAX 6
 #define COMMAND_BYTES 4096
 #define SECOND_NS 1000000000u
 #define SHORT_PROCESSES "[short processes]"
@@ -59,9 +59,14 @@ static void make_comments(const struct recording *recording,
 	add_comment(out, "%llu samples had no stack: they are in [unknown]",
 		    sampled->unknown);
 	add_comment(out,
-		    "%llu distinct stacks are not whole: their outermost "
-		    "functions are [truncated] (--stack-size copies more)",
-		    sampled->cut);
+		    "%llu distinct stacks are longer than what is copied: "
+		    "their outermost functions are [truncated] (--stack-size "
+		    "copies more)",
+		    sampled->too_short);
+	add_comment(out,
+		    "%llu distinct stacks could not be unwound to their end: "
+		    "their outermost functions are [truncated]",
+		    sampled->cut - sampled->too_short);
 	add_comment(out,
 		    "%llu distinct stacks go through code without unwind "
 		    "tables: callers there may be missing",

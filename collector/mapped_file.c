@@ -35,8 +35,7 @@ static int check_inode(int fd, const struct maps_line *line, bool strictly)
 	return -1;
 }
 
-/* Removes the kernel's mark from @path; true if there was one. */
-static bool strip_deleted(char *path)
+bool mapped_file_strip_deleted(char *path)
 {
 	static const char mark[] = " (deleted)";
 	size_t length = strlen(path);
@@ -59,7 +58,7 @@ int mapped_file_at(int root_fd, const char *path)
 
 int mapped_file_open(int proc_fd, int root_fd, struct maps_line *line)
 {
-	bool is_deleted = strip_deleted(line->path);
+	bool is_deleted = mapped_file_strip_deleted(line->path);
 	char name[64];
 	int fd;
 

@@ -5,6 +5,8 @@
 #ifndef PERFREC_COLLECTOR_MAPPED_FILE_H
 #define PERFREC_COLLECTOR_MAPPED_FILE_H
 
+#include <stdbool.h>
+
 struct maps_line;
 
 /*
@@ -16,5 +18,8 @@ struct maps_line;
 int mapped_file_open(int proc_fd, int root_fd, struct maps_line *line);
 /* The same for whatever has this @path now, as the process sees it. */
 int mapped_file_at(int root_fd, const char *path);
+/* Removes the kernel's mark of deleted files from @path; true if there was
+ * one. */
+bool mapped_file_strip_deleted(char *path);
 
 #endif

@@ -31,6 +31,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@
 #include "collector/map_log.h"
 #include "collector/mapped_file.h"
 #include "collector/maps.h"
+#include "collector/memory_image.h"
 #include "collector/sites.h"
 #include "collector/symbol_name.h"
 #include "collector/symbols.h"
@@ -350,6 +352,12 @@ static struct symbol_file *file_at(struct modules *modules, const char *path,
 	return file;
 }
 
+/* A path that says nothing: a plugin out of memfd_create() is loaded by one. */
+static bool is_descriptor(const char *path)
+{
+	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/fd/", 8);
+}
+
 /* The file that the process has mapped there now: for what has no path, or is
  * not to be found there any more. */
 static struct symbol_file *mapped_there(struct modules *modules,
@@ -362,17 +370,19 @@ static struct symbol_file *mapped_there(struct modules *modules,
 	char *text = NULL;
 	size_t size = 0;
 
-	while (maps && fd < 0 && getline(&text, &size, maps) > 0)
-		if (maps_parse(text, &line) && line.inode &&
-		    line.start >= place->start && line.end <= place->end)
-			fd = mapped_file_open(modules->proc_fd, root_fd, &line);
-	if (fd >= 0) {
-		file = open_symbols(modules, root_fd, fd, line.path);
-		close(fd);
+	while (maps && fd < 0 && getline(&text, &size, maps) > 0) {
+		if (!maps_parse(text, &line) || !line.inode ||
+		    line.start < place->start || line.end > place->end)
+			continue;
+		fd = mapped_file_open(modules->proc_fd, root_fd, &line);
+		if (fd >= 0)
+			file = open_symbols(modules, root_fd, fd, line.path);
 		symbol_name_clean(line.path);
-		if (!place->path[0])
+		if (!place->path[0] || is_descriptor(place->path))
 			place->path = keep_string(modules, line.path);
 	}
+	if (fd >= 0)
+		close(fd);
 	free(text);
 	if (maps)
 		fclose(maps);
@@ -381,16 +391,67 @@ static struct symbol_file *mapped_there(struct modules *modules,
 	return file;
 }
 
+/* What the process has open as @path says, "/proc/self/fd/7"; the place is then
+ * called as that is, "/memfd:plugin". */
+static struct symbol_file *file_of_descriptor(struct modules *modules,
+					      const char *path,
+					      struct place *place)
+{
+	struct symbol_file *file = NULL;
+	const char *number = strrchr(path, '/') + 1;
+	char name[32], link[PATH_MAX] = "";
+	int fd;
+
+	if (!number[0] || number[strspn(number, "0123456789")])
+		return NULL;
+	snprintf(name, sizeof(name), "fd/%.20s", number);
+	fd = openat(modules->proc_fd, name, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	file = check_told(place,
+			  symbol_cache_file(modules->cache, fd, place->path));
+	close(fd);
+	if (file &&
+	    readlinkat(modules->proc_fd, name, link, sizeof(link) - 1) > 0) {
+		mapped_file_strip_deleted(link);
+		symbol_name_clean(link);
+		place->path = keep_string(modules, link);
+	}
+	return file;
+}
+
+/* What the process has in memory there: of a file that was deleted, and that
+ * we have no right to open by its mapping. */
+static struct symbol_file *in_memory(struct modules *modules,
+				     const struct place *place)
+{
+	struct symbol_file *file;
+	int fd = memory_image_open(modules->proc_fd, place->start, place->end,
+				   place->bias);
+
+	if (fd < 0)
+		return NULL;
+	file = symbol_cache_file(modules->cache, fd, place->path);
+	close(fd);
+	return file;
+}
+
 /* Without a build-id only the path can tell. */
 static void find_told(struct modules *modules, const char *path,
 		      struct place *place)
 {
 	place->file = check_told(place, known_file(modules, place));
+	if (!place->file && is_descriptor(path))
+		place->file = file_of_descriptor(modules, path, place);
 	if (!place->file && path[0])
 		place->file = check_told(
 			place, file_at(modules, path, place->build_id[0]));
 	if (!place->file && place->build_id[0])
 		place->file = check_told(place, mapped_there(modules, place));
+	if (!place->file && place->build_id[0])
+		place->file = check_told(place, in_memory(modules, place));
+	if (place->file)
+		place->found_id = NULL;
 }
 
 static void take_load(struct modules *modules, const struct map_event *event)

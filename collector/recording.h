@@ -119,6 +119,7 @@ struct sample_totals {
 	uint64_t unknown; /* had no stack */
 	uint64_t lost; /* came faster than they could be dealt with */
 	uint64_t cut; /* stacks whose outermost frames are not known */
+	uint64_t too_short; /* of these: more of the stack would tell */
 	uint64_t guessed; /* partly by frame pointers */
 	uint64_t lost_stacks; /* no memory for them */
 };

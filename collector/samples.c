@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "collector/log.h"
+#include "collector/collect_options.h"
 #include "collector/modules.h"
 #include "collector/recording.h"
 #include "collector/sampler.h"
@@ -26,6 +27,9 @@
 #include "collector/trace_stacks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+
+/* Bytes by which a copy may be smaller than what was asked for. */
+#define COPY_SLACK 64
 
 /* Keys come first in both; see pool.h. */
 struct owner {
@@ -214,6 +218,14 @@ static uint32_t stack_of_registers(struct samples *samples,
 	return stacks_child(samples->stacks, stack, &frame);
 }
 
+/* True when more would have been copied, had --stack-size been more. */
+static bool is_copy_full(const struct samples *samples,
+			 const struct unwind_stack *stack)
+{
+	return stack->stack_bytes + COPY_SLACK >=
+	       samples->recording->options->stack_bytes;
+}
+
 static uint32_t unwind(struct samples *samples,
 		       const struct unwind_stack *stack)
 {
@@ -227,6 +239,8 @@ static uint32_t unwind(struct samples *samples,
 				      &result->frame[i - 1]);
 	samples->totals.unwound++;
 	samples->totals.cut += result->cut;
+	samples->totals.too_short +=
+		result->is_short && is_copy_full(samples, stack);
 	samples->totals.guessed += result->guessed;
 	stack_cache_add(&samples->cache, stack, result, number);
 	return number;
@@ -454,6 +468,7 @@ static void add_totals(struct samples *samples)
 	sum->unwound += mine->unwound;
 	sum->unknown += mine->unknown;
 	sum->cut += mine->cut;
+	sum->too_short += mine->too_short;
 	sum->guessed += mine->guessed;
 	sum->lost += samples->lost.samples;
 	sum->cached += samples->cache.hits;

@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/collect_options.h"
 #include "collector/modules.h"
 #include "collector/unwind_space.h"
 #include "shared/compiler.h"
@@ -75,6 +76,7 @@ struct unwind {
 	uint64_t guessed_reg; /* a bit for each of them that was computed */
 	uint64_t asked_reg; /* and that was asked for */
 	uint32_t accesses;
+	bool missed; /* what was read of the stack last was not copied */
 	uint64_t asked[WINDOW_WORDS / 64]; /* words of the stack */
 };
 
@@ -113,6 +115,7 @@ static bool read_stack(struct unwind *unwind, uint64_t address, uint64_t *out)
 	bool failed = offset + bytes > unwind->stack->stack_bytes;
 
 	*out = 0;
+	unwind->missed = failed && offset < STACK_BYTES_MAX;
 	if (!failed)
 		memcpy(out, unwind->stack->stack + offset, bytes);
 	if (is_news(unwind, offset))
@@ -459,9 +462,10 @@ static void begin(struct unwind *unwind, const struct unwind_stack *stack,
 	unwind->guessed_reg = 1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP;
 	unwind->asked_reg = 0;
 	unwind->accesses = 0;
+	unwind->missed = false;
 	memset(unwind->asked, 0, sizeof(unwind->asked));
 	out->count = out->read_count = 0;
-	out->cut = out->guessed = false;
+	out->cut = out->is_short = out->guessed = false;
 	out->repeatable = true;
 }
 
@@ -481,6 +485,7 @@ void unwind_run(struct unwind *unwind, const struct unwind_stack *stack,
 			add_frame(unwind);
 	}
 	out->cut = what == STEP_CUT;
+	out->is_short = out->cut && unwind->missed;
 	if (out->cut)
 		out->frame[out->count++] =
 			(struct stack_frame){ .address = FRAME_CUT,

@@ -50,6 +50,7 @@ struct unwind_result {
 	struct stack_frame frame[UNWIND_FRAMES_MAX]; /* innermost first */
 	size_t count; /* at least 1 */
 	bool cut; /* the last frame is FRAME_CUT */
+	bool is_short; /* since more of the stack was needed than was copied */
 	bool guessed; /* by frame pointers, at least once */
 	/* The same reads will always have these frames, until the next
 	 * edition. */

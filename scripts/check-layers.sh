@@ -44,7 +44,7 @@ complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_fil
 	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|own_files|debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(elf_(read|bounds)\.[ch]|symbols\.c|unwind_file\.c)')"
+		'collector/(elf_(read|bounds)\.[ch]|(symbols|unwind_file|memory_image)\.c)')"
 complain 'libdw enters through symbolize_dwarf.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
 		'collector/(symbolize_dwarf|elf_bounds|unwind_(cfi|file))\.c')"

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Functions of plugins whose file was deleted after dlopen(), or never had a
+# name (memfd_create()), have names: where the mapping may be opened, and where
+# it may not, from the memory of the process.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+for i in 1 2; do
+	printf 'int plugin%d(int i) { return i + %d; }\n' $i $i >plugin$i.c
+	${CC:-gcc} -O1 -g -fPIC -shared -finstrument-functions \
+		-o plugin$i.so plugin$i.c || fail 'cannot compile a plugin'
+done
+
+build host -D_GNU_SOURCE -ldl <<'SOURCE'
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define QUIET __attribute__((no_instrument_function))
+/* A copy of @from: in a file, or in memory with a descriptor that is closed. */
+QUIET static void *load(const char *from, const char *to)
+{
+	static char bytes[1 << 20];
+	char path[64];
+	FILE *file = fopen(from, "rb");
+	size_t size = fread(bytes, 1, sizeof(bytes), file);
+	int fd = to ? open(to, O_RDWR | O_CREAT, 0777)
+		    : memfd_create("in memory", 0);
+	void *plugin;
+
+	fclose(file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (write(fd, bytes, size) != (ssize_t)size)
+		return NULL;
+	plugin = dlopen(to ? to : path, RTLD_NOW);
+	if (to)
+		unlink(to);
+	close(fd);
+	return plugin;
+}
+int main(void)
+{
+	int (*first)(int) = dlsym(load("plugin1.so", "./deleted.so"),
+				  "plugin1");
+	int (*second)(int) = dlsym(load("plugin2.so", NULL), "plugin2");
+	int sum = first(1) + second(2);
+
+	fclose(fopen("did", "w"));
+	while (access("go", F_OK) < 0) /* they stay loaded */
+		usleep(1000);
+	printf("%d\n", sum);
+	return 0;
+}
+SOURCE
+
+# record COMMAND...: by that command; looks at names while the program runs.
+record()
+{
+	rm -rf data did go
+	"$@" "$PERFREC" record -q -o data -- ./host >out 2>err &
+	perfrec=$!
+	wait_for 60 test -e did
+	"$@" "$PERFREC" ctl -o data flush >flush.out 2>&1 ||
+		fail "flush: $(cat flush.out)"
+	touch go
+	wait $perfrec || fail "perfrec record failed: $(cat err)"
+	expect_eq 'what the program prints' "$(cat out)" 6
+	expect_no_match err 'replaced or deleted'
+	json data/summary.json '.functions[] | .name + " " + .module' >names
+	expect_match names '^plugin1 .*deleted[.]so$' '^plugin2 /memfd:in memory$'
+}
+
+record env
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null &&
+	[ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]
+then
+	chmod 777 .
+	record setpriv --reuid 65534 --regid 65534 --clear-groups
+fi

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memory_image: names of a library whose file is gone, out of the memory of
+ * this very process.
+ */
+#include "collector/memory_image.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "collector/symbols.h"
+#include "tests/unit/scratch.h"
+
+static struct symbol_cache *g_cache;
+static int g_proc;
+
+static void setup(void)
+{
+	ck_assert_int_eq(symbol_cache_new(&g_cache), 0);
+	g_proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(g_proc, 0);
+}
+
+static void teardown(void)
+{
+	symbol_cache_free(&g_cache);
+	close(g_proc);
+}
+
+struct extent {
+	uint64_t start, end, bias;
+};
+
+/* Loads gone.so, made with @flags, and deletes it. */
+static void *load(const char *flags, struct extent *out)
+{
+	struct link_map *map;
+	void *handle;
+	char path[2 * PATH_MAX];
+
+	scratch_run("echo '__attribute__((noinline)) static int in(int i)"
+		    "{ return i * 3; } int first(int i) { return in(i) + 1; }"
+		    "int second(int i) { return in(i) + 2; }' >gone.c && "
+		    "gcc -O1 -fPIC -shared -Wl,--build-id %s -o gone.so gone.c",
+		    flags);
+	snprintf(path, sizeof(path), "%s/gone.so", g_scratch);
+	handle = dlopen(path, RTLD_NOW);
+	ck_assert_ptr_nonnull(handle);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(dlinfo(handle, RTLD_DI_LINKMAP, &map), 0);
+	out->bias = out->start = map->l_addr;
+	/* Up to the dynamic section: what is behind it is not needed. */
+	out->end = ((uint64_t)(uintptr_t)map->l_ld | 4095) + 1;
+	return handle;
+}
+
+static struct symbol_file *image_of(const struct extent *at)
+{
+	int fd = memory_image_open(g_proc, at->start, at->end, at->bias);
+	struct symbol_file *file;
+
+	ck_assert_int_ge(fd, 0);
+	file = symbol_cache_file(g_cache, fd, "/gone.so");
+	close(fd);
+	ck_assert_ptr_nonnull(file);
+	return file;
+}
+
+START_TEST(memory_image_has_names_build_id_and_bounds)
+{
+	static const char *const flags[] = { "-Wl,--hash-style=gnu",
+					     "-Wl,--hash-style=sysv",
+					     "-Wl,-z,noseparate-code" };
+	struct symbol_file *file;
+	uint64_t first, start;
+	struct extent at;
+	void *handle = load(flags[_i], &at);
+
+	file = image_of(&at);
+	ck_assert_pstr_eq(symbol_file_error(file), NULL);
+	ck_assert_uint_eq(strlen(symbol_file_build_id(file)), 40);
+	first = (uint64_t)(uintptr_t)dlsym(handle, "first") - at.bias;
+	ck_assert_pstr_eq(symbol_file_lookup(file, first + 1, &start), "first");
+	ck_assert_uint_eq(start, first);
+	ck_assert_pstr_eq(
+		symbol_file_lookup(
+			file,
+			(uint64_t)(uintptr_t)dlsym(handle, "second") - at.bias,
+			&start),
+		"second");
+	ck_assert(symbol_file_bounds(file, first + 1, &start));
+	ck_assert_uint_eq(start, first);
+	symbol_file_put(&file);
+	dlclose(handle);
+}
+END_TEST
+
+START_TEST(memory_image_of_what_is_no_module_is_refused)
+{
+	static uint8_t zeros[4096];
+	uint64_t at = (uint64_t)(uintptr_t)zeros;
+
+	ck_assert_int_eq(memory_image_open(g_proc, at, at + 4096, at),
+			 -ENOEXEC);
+	ck_assert_int_lt(memory_image_open(g_proc, 4096, 8192, 4096), 0);
+	ck_assert_int_lt(memory_image_open(g_proc, at, at, at), 0);
+	ck_assert_int_lt(
+		memory_image_open(g_proc, UINT64_MAX - 4096, UINT64_MAX, 0), 0);
+	ck_assert_int_lt(memory_image_open(-1, at, at + 4096, at), 0);
+}
+END_TEST
+
+/* A module that is cut off at any place, or whose headers lie. */
+START_TEST(memory_image_that_lies_is_survived)
+{
+	static const uint64_t worst[] = { UINT64_MAX, 1ull << 63, 0x10000, 0 };
+	struct symbol_file *file;
+	struct extent at;
+	void *handle = load("", &at);
+	size_t bytes = at.end - at.start;
+	uint8_t *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct extent lying = { (uint64_t)(uintptr_t)copy, 0,
+				(uint64_t)(uintptr_t)copy };
+
+	for (size_t i = 0; i < 4 * 0x400 / 8; i++) {
+		size_t place = i / 4 * 8;
+		int fd;
+
+		memcpy(copy, (void *)(uintptr_t)at.start, 0x1000);
+		memcpy(copy + 0x1000, (void *)(uintptr_t)(at.start + 0x1000),
+		       0x1000);
+		memcpy(copy + place, &worst[i % 4], 8);
+		lying.end = lying.start + (place & 8 ? bytes : place);
+		fd = memory_image_open(g_proc, lying.start, lying.end,
+				       lying.bias);
+		if (fd < 0)
+			continue;
+		close(fd);
+		file = image_of(&lying);
+		symbol_file_error(file);
+		symbol_file_lookup(file, 0x1000, &(uint64_t){ 0 });
+		symbol_file_put(&file);
+	}
+	munmap(copy, bytes);
+	dlclose(handle);
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+	Suite *suite = suite_create("memory_image");
+	TCase *all = tcase_create("all");
+
+	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_set_timeout(all, 60);
+	tcase_add_loop_test(all, memory_image_has_names_build_id_and_bounds, 0,
+			    3);
+	tcase_add_test(all, memory_image_of_what_is_no_module_is_refused);
+	tcase_add_test(all, memory_image_that_lies_is_survived);
+	suite_add_tcase(suite, all);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(make_suite());
+	int failed;
+
+	scratch_enter();
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	scratch_leave();
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
