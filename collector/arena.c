@@ -91,7 +91,8 @@ static const char *check_page(const struct page_shm *page,
 	    atom_load_rlx(&page->slot_count) != hello->slot_count ||
 	    atom_load_rlx(&page->ring_cells) != hello->ring_cells ||
 	    atom_load_rlx(&page->filter_entries) != FILTER_ENTRIES ||
-	    atom_load_rlx(&page->rings_offset) != ARENA_RINGS)
+	    atom_load_rlx(&page->rings_offset) !=
+		    arena_rings(hello->slot_count))
 		return "the arena's page says another layout than the hello";
 	return NULL;
 }
@@ -369,7 +370,8 @@ void arena_follow_map(struct arena *arena)
 static struct record *ring_cells(const struct arena *arena, uint32_t index)
 {
 	struct record *cells =
-		(struct record *)((char *)arena->page + ARENA_RINGS);
+		(struct record *)((char *)arena->page +
+				  arena_rings(arena->slot_count));
 
 	return cells + (size_t)index * arena->ring_cells;
 }

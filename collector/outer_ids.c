@@ -20,7 +20,7 @@
 #define TASKS_MAX 64
 #define CHILDREN_BYTES 16384
 /* More than can have slots at a time, as most have been seen before. */
-#define THREADS_MAX (4 * SLOT_COUNT_MAX)
+#define THREADS_MAX (2 * SLOT_COUNT_DEFAULT)
 
 /* What @pid calls itself, below @dir ("" or "task/123/") of its folder, or 0.
  */

@@ -218,15 +218,20 @@ static long make_memfd(uint64_t bytes)
 	return error;
 }
 
+/* All but the rings may be touched: see slot_memory.h. */
 static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 {
-	long address =
-		sys(SYS_mmap, 0, ask->arena_bytes, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_NORESERVE, fd, 0);
+	uint64_t rings = arena_rings(ask->slot_count);
+	long address = sys(SYS_mmap, 0, ask->arena_bytes, PROT_NONE,
+			   MAP_SHARED | MAP_NORESERVE, fd, 0);
 	struct page_shm *page;
 
 	if ((unsigned long)address > -4096UL)
 		return NULL;
+	if (sys(SYS_mprotect, address, rings, PROT_READ | PROT_WRITE)) {
+		sys(SYS_munmap, address, ask->arena_bytes);
+		return NULL;
+	}
 	page = (struct page_shm *)address;
 	sys(SYS_madvise, address, ask->arena_bytes, MADV_DONTDUMP);
 	page->magic = ARENA_MAGIC;
@@ -234,7 +239,7 @@ static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 	page->slot_count = ask->slot_count;
 	page->ring_cells = ask->ring_cells;
 	page->filter_entries = FILTER_ENTRIES;
-	page->rings_offset = ARENA_RINGS;
+	page->rings_offset = rings;
 	return page;
 }
 
@@ -388,6 +393,26 @@ static const char *regret(long socket, enum wire_regret_why why,
 	return text;
 }
 
+/* The arena's memfd, or -errno; result->page is where it is mapped, NULL if it
+ * cannot be. */
+static long make_arena(struct hello_result *result)
+{
+	long memfd = make_memfd(result->hello.arena_bytes);
+
+	result->page = memfd < 0 ? NULL : map_arena(memfd, &result->hello);
+	return memfd;
+}
+
+/* Make it smaller; false: no slots can be spared. */
+static bool halve(struct wire_hello *ask)
+{
+	if (ask->slot_count <= SLOTS_MIN)
+		return false;
+	ask->slot_count /= 2;
+	ask->arena_bytes = arena_bytes(ask->slot_count, ask->ring_cells);
+	return true;
+}
+
 static const char *offer_arena(long socket, struct hello_result *result,
 			       uint64_t deadline)
 {
@@ -398,11 +423,15 @@ static const char *offer_arena(long socket, struct hello_result *result,
 		return regret(socket, WIRE_REGRET_LIMITS,
 			      "RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
 			      "rings");
-	memfd = make_memfd(result->hello.arena_bytes);
+	memfd = make_arena(result);
+	/* valgrind has 64 GiB for its program, some machines not much more. */
+	while (memfd >= 0 && !result->page && halve(&result->hello)) {
+		close_fd(memfd);
+		memfd = make_arena(result);
+	}
 	if (memfd < 0)
 		return regret(socket, WIRE_REGRET_MEMFD,
 			      "cannot make memory for the rings");
-	result->page = map_arena(memfd, &result->hello);
 	if (result->page) {
 		why = converse(socket, memfd, result, deadline);
 		if (why)

@@ -30,6 +30,7 @@
 #include "preload/put.h"
 #include "preload/say.h"
 #include "preload/slot.h"
+#include "preload/slot_memory.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
@@ -110,6 +111,7 @@ static void in_forked_child(void)
 {
 	set_gate(0);
 	g_gate.map_lock = g_gate.map_closing = g_gate.map_opened = 0;
+	g_gate.slot_lock = 0;
 	cpu_timer_forked();
 }
 
@@ -127,30 +129,6 @@ static bool find_rseq(void)
 	g_rseq_cs = thread + *libc()->rseq_offset +
 		    offsetof(struct rseq, rseq_cs) - (const char *)&t_thread;
 	return true;
-}
-
-/* @bytes for each slot, which a forked child finds empty; or NULL. */
-static void *map_for_slots(size_t bytes)
-{
-	long address;
-
-	bytes *= g_shim.slot_count;
-	address = sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (address < 0 && address > -4096)
-		return NULL;
-	sys(SYS_madvise, address, bytes, MADV_WIPEONFORK);
-	return (void *)address;
-}
-
-/* Without memory for the limit's stacks the collector has all to cut. */
-static bool map_stacks(void)
-{
-	g_shim.stacks = map_for_slots(sizeof(*g_shim.stacks));
-	if (g_shim.depth)
-		g_shim.depth_stacks =
-			map_for_slots(sizeof(*g_shim.depth_stacks));
-	return g_shim.stacks;
 }
 
 static void use_filter(struct page_shm *page)
@@ -172,7 +150,8 @@ static void adopt(const struct hello_result *result,
 
 	g_shim.page = page;
 	g_shim.slots = (struct slot_shm *)((char *)page + ARENA_SLOTS);
-	g_shim.rings = (struct record *)((char *)page + ARENA_RINGS);
+	g_shim.rings = (struct record *)((char *)page +
+					 arena_rings(result->hello.slot_count));
 	g_shim.liveness = result->liveness;
 	g_shim.slot_count = result->hello.slot_count;
 	g_shim.ring_cells = result->hello.ring_cells;
@@ -198,8 +177,10 @@ static const char *try_start(struct settings *settings,
 	if (why)
 		return why;
 	adopt(result, settings);
-	if (!map_stacks())
+	if (!slot_memory_map())
 		return "cannot map memory for open spans";
+	if (g_shim.no_syscalls)
+		slot_memory_open_all();
 	sys(SYS_madvise, &g_gate, sizeof(g_gate), MADV_WIPEONFORK);
 	if (libc()->register_atfork(before_fork, NULL, in_forked_child,
 				    &g_shim))

@@ -21,6 +21,7 @@
 #include "preload/interpose.h"
 #include "preload/libc.h"
 #include "preload/slot.h"
+#include "preload/slot_memory.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
 
@@ -36,6 +37,7 @@
 static void forbid_syscalls(void)
 {
 	cpu_timer_stop();
+	slot_memory_open_all();
 	g_shim.no_syscalls = true;
 	if (g_shim.page)
 		/* order: sc, FLAGS: other threads may set other ones */

@@ -64,7 +64,7 @@ void settings_read(char **environment, struct settings *settings)
 	settings->no_rseq = rseq && !strcmp(rseq, "off");
 	settings->ring_cells = round_down_to_power_of_two(kb * cells_per_kb);
 	settings->slot_count = number(environment, "PERFREC_SLOTS", 1,
-				      SLOT_COUNT_MAX, SLOT_COUNT_MAX);
+				      SLOT_COUNT_MAX, SLOT_COUNT_DEFAULT);
 	settings->deadline_ms = number(environment, "PERFREC_DEADLINE_MS", 1,
 				       WIRE_DEADLINE_MS_MAX, WIRE_DEADLINE_MS);
 	settings->socket = find(environment, "PERFREC_SOCKET");

@@ -15,6 +15,8 @@
 #include "preload/map_log.h"
 #include "preload/put.h"
 #include "preload/slot.h"
+#include "preload/slot_memory.h"
+#include "preload/span_stack.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
@@ -54,20 +56,42 @@ void slot_init(void)
 	}
 }
 
-/* The lowest free slot, whose pages are the likeliest to be warm; -1: none. */
+static bool is_free(uint32_t i)
+{
+	/* relaxed: a glance; who claims it swaps */
+	return atom_load_rlx(&g_shim.slots[i].state) == SLOT_FREE;
+}
+
+/* False if the slot is another's, or the kernel does not let us touch its ring:
+ * then *@refused, and the slot is free again. */
+static bool claim(uint32_t i, bool *refused)
+{
+	struct slot_shm *slot = &g_shim.slots[i];
+
+	/* order: sc, FREE: the collector is done with the slot */
+	if (!atom_cas_sc(&slot->state, SLOT_FREE, SLOT_CLAIMED))
+		return false;
+	if (slot_memory_open(i))
+		return true;
+	/* The collector must not take it for the first that nobody claimed. */
+	slot->claims++;
+	/* order: rel, FREE: another process may claim it, after that count */
+	atom_store_rel(&slot->state, SLOT_FREE);
+	*refused = true;
+	return false;
+}
+
+/* The lowest free slot, whose pages are the likeliest to be warm; -1: none.
+ * Where the kernel gives no more access, one that this process had before. */
 static int claim_lowest(void)
 {
+	bool refused = g_shim.no_syscalls;
 	uint32_t i;
 
-	for (i = 0; i < g_shim.slot_count; i++) {
-		uint32_t *state = &g_shim.slots[i].state;
-
-		/* relaxed: a glance; the swap below decides */
-		if (atom_load_rlx(state) == SLOT_FREE &&
-		    /* order: sc, FREE: the collector is done with the slot */
-		    atom_cas_sc(state, SLOT_FREE, SLOT_CLAIMED))
+	for (i = 0; i < g_shim.slot_count; i++)
+		if (is_free(i) && (!refused || slot_memory_is_open(i)) &&
+		    claim(i, &refused))
 			return (int)i;
-	}
 	return -1;
 }
 
@@ -121,8 +145,8 @@ static void adopt(uint32_t i)
 		.mask = g_shim.ring_cells - 1,
 		.index = i,
 		.in_map = t_thread.in_map,
-		.withheld = &g_shim.stacks[i],
-		.depth = g_shim.depth_stacks ? &g_shim.depth_stacks[i] : NULL,
+		.withheld = slot_memory_stack(i),
+		.depth = slot_memory_depth_stack(i),
 	};
 
 	t_thread = fresh;
@@ -212,32 +236,32 @@ void slot_set_name(uint64_t pthread, const char *name)
 		return;
 	for (i = 0; i < g_shim.slot_count; i++) {
 		struct slot_shm *slot = &g_shim.slots[i];
-
 		/* order: acq, STATE: the owner's fields are whole */
-		if (atom_load_acq(&slot->state) == SLOT_LIVE &&
-		    slot->pid == g_shim.pid && slot->pthread == pthread)
+		uint32_t state = atom_load_acq(&slot->state);
+
+		if (state == SLOT_LIVE && slot->pid == g_shim.pid &&
+		    slot->pthread == pthread)
 			write_name(slot, name);
+		/* relaxed: only ever counted up. The lowest free one is
+		 * claimed: nobody has used those after this one. */
+		if (state == SLOT_FREE && !atom_load_rlx(&slot->claims))
+			break;
 	}
+}
+
+static bool retire(uint32_t i)
+{
+	/* order: sc, FREE: nobody claims what is retired here */
+	return atom_cas_sc(&g_shim.slots[i].state, SLOT_FREE, SLOT_RETIRED);
 }
 
 void slot_retire_unused(void)
 {
-	uint64_t ring_bytes =
-		(uint64_t)g_shim.ring_cells * sizeof(struct record);
-	uint32_t end = g_shim.slot_count, i = end;
-
 	/* relaxed: the page is private; only fork and this process change it */
-	if (atom_load_rlx(&g_gate.word) < GATE_EPOCH_STEP)
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	/* A vfork child's limits are its own, its memory is not. */
+	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork)
 		return;
-	/* order: sc, FREE: nobody claims what is retired here */
-	while (i &&
-	       atom_cas_sc(&g_shim.slots[i - 1].state, SLOT_FREE, SLOT_RETIRED))
-		i--;
-	if (i < end)
-		sys(SYS_munmap, (char *)g_shim.rings + i * ring_bytes,
-		    (end - i) * ring_bytes);
-	/* relaxed: as above */
-	if (!(atom_load_rlx(&g_gate.word) & GATE_FILTER))
-		sys(SYS_munmap, (char *)g_shim.page + ARENA_FILTER,
-		    ARENA_RINGS - ARENA_FILTER);
+	slot_memory_unmap(retire, !(gate & GATE_FILTER));
 }

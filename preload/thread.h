@@ -106,14 +106,23 @@ extern __thread struct thread_state t_thread;
  * with flags. A page of its own, so that nothing is wiped but what a child
  * is to find zero.
  */
-#define GATE_PAGE_BYTES 65536 /* the largest page size there is */
+/* The largest size of a page. Not more than needed: where .bss has a larger
+ * alignment than a page it becomes a segment of its own without bytes in the
+ * file, and valgrind then reads no symbols and no unwind tables of the shim. */
+#if defined(__x86_64__)
+#define GATE_PAGE_BYTES 4096
+#else
+#define GATE_PAGE_BYTES 65536
+#endif
 
 struct gate {
 	uint64_t word;
 	uint32_t map_lock; /* map_log.c: held by a thread of this process */
 	uint32_t map_closing; /* dlclose() running */
 	uint32_t map_opened; /* dlopen() was called */
-	uint8_t pad[GATE_PAGE_BYTES - 20];
+	uint32_t
+		slot_lock; /* slot_memory.c: held by a thread of this process */
+	uint8_t pad[GATE_PAGE_BYTES - 24];
 } __attribute__((aligned(GATE_PAGE_BYTES)));
 
 extern struct gate g_gate;
@@ -131,9 +140,7 @@ struct shim {
 	struct slot_shm *slots;
 	struct record *rings;
 	const struct liveness_shm *liveness;
-	struct span_stack *stacks; /* one for each slot */
-	struct depth_stack *depth_stacks; /* the same; NULL: none */
-	uint32_t slot_count;
+	uint32_t slot_count; /* without those that were retired */
 	uint32_t ring_cells;
 	uint64_t (*clock)(void);
 	bool block; /* on a full ring */

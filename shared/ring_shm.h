@@ -3,12 +3,14 @@
  * ring_shm - the arena: every byte that the program and the collector share.
  *
  *   offset 0           struct page_shm     one per process image
- *   ARENA_SLOTS        struct slot_shm[slot_count]
  *   ARENA_MAP          struct map_entry_shm[MAP_ENTRIES]  the load map's log
  *   ARENA_CATEGORIES   struct categories_shm  which annotations are wanted
  *   ARENA_SITES        uint32_t[SITES_MAX], then the sites (site_shm.h)
  *   ARENA_FILTER       uint64_t[]          hash table of excluded functions
- *   rings_offset       slot_count rings of ring_cells cells each
+ *   ARENA_SLOTS        struct slot_shm[slot_count]
+ *   rings_offset       slot_count rings of ring_cells cells each; a process
+ *                      of the program may only touch those that its threads
+ *                      have claimed (preload/slot_memory.h)
  *
  * The arena is one sealed memfd that the program makes and the collector
  * maps. Either side treats what the other may write as untrusted: it loads a
@@ -34,7 +36,8 @@
 #define SHM_LINE 128
 
 #define DOORBELLS 8 /* slot i rings doorbell i % DOORBELLS */
-#define SLOT_COUNT_MAX 4096
+#define SLOT_COUNT_MAX 65536
+#define SLOT_COUNT_DEFAULT 8192
 #define SLOT_NAME_BYTES 16 /* TASK_COMM_LEN, the NUL included */
 
 #define RING_CELLS_MIN 4096 /*  64 KiB */
@@ -209,26 +212,34 @@ _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
 /* All of the fixed part fits where "ulimit -v" leaves 200 MB (hello.c). */
 #define SITE_BYTES (8u << 20)
 
-#define ARENA_SLOTS 65536
-#define ARENA_MAP \
-	(ARENA_SLOTS + SLOT_COUNT_MAX * (uint64_t)sizeof(struct slot_shm))
+#define ARENA_MAP 65536
 #define ARENA_CATEGORIES (ARENA_MAP + MAP_ENTRIES * (uint64_t)MAP_ENTRY_BYTES)
 #define ARENA_SITES (ARENA_CATEGORIES + CATEGORIES_BYTES)
 #define ARENA_SITE_BYTES (ARENA_SITES + SITES_MAX * (uint64_t)4)
 #define ARENA_FILTER (ARENA_SITE_BYTES + SITE_BYTES)
 #define FILTER_ENTRIES (1u << 20)
-/* Up to a page of the largest size there is. */
-#define ARENA_RINGS                                              \
-	((ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8 + 65535) & \
-	 ~(uint64_t)65535)
+/* The largest size that a page has on any machine. */
+#define PAGE_BYTES_MAX ((uint64_t)65536)
+#define ARENA_SLOTS                                                           \
+	((ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8 + PAGE_BYTES_MAX - 1) & \
+	 ~(PAGE_BYTES_MAX - 1))
 
-_Static_assert(sizeof(struct page_shm) <= ARENA_SLOTS, "layout");
-_Static_assert(ARENA_FILTER % 4096 == 0 && ARENA_RINGS % 65536 == 0,
-	       "rings start on a page of any size");
+_Static_assert(sizeof(struct page_shm) <= ARENA_MAP, "layout");
+_Static_assert(ARENA_FILTER % 4096 == 0 && ARENA_SLOTS % PAGE_BYTES_MAX == 0,
+	       "slots start on a page of any size");
+
+/* Where the rings start: on a page of any size. */
+static inline uint64_t arena_rings(uint32_t slot_count)
+{
+	uint64_t end =
+		ARENA_SLOTS + slot_count * (uint64_t)sizeof(struct slot_shm);
+
+	return (end + PAGE_BYTES_MAX - 1) & ~(PAGE_BYTES_MAX - 1);
+}
 
 static inline uint64_t arena_bytes(uint32_t slot_count, uint32_t ring_cells)
 {
-	return ARENA_RINGS +
+	return arena_rings(slot_count) +
 	       (uint64_t)slot_count * ring_cells * sizeof(struct record);
 }
 

@@ -152,7 +152,7 @@ static char *make_arena(int *memfd)
 	page->slot_count = SLOTS;
 	page->ring_cells = CELLS;
 	page->filter_entries = FILTER_ENTRIES;
-	page->rings_offset = ARENA_RINGS;
+	page->rings_offset = arena_rings(SLOTS);
 	return arena;
 }
 
@@ -181,8 +181,8 @@ static void random_bytes(void *to, size_t size)
 /* Records in good order but for the last. */
 static void write_records(char *arena, struct slot_shm *slot, int index)
 {
-	struct record *cell =
-		(struct record *)(arena + ARENA_RINGS) + (size_t)index * CELLS;
+	struct record *cell = (struct record *)(arena + arena_rings(SLOTS)) +
+			      (size_t)index * CELLS;
 	uint64_t i;
 
 	for (i = 0; i < 64; i++)

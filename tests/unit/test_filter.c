@@ -98,7 +98,7 @@ START_TEST(filter_publish_writes_what_the_shim_finds)
 	struct filter filter = filter_of(NULL, 0, except, 2);
 	struct symbol_cache *cache;
 	struct modules *modules;
-	struct page_shm *page = mmap(NULL, ARENA_RINGS, PROT_READ | PROT_WRITE,
+	struct page_shm *page = mmap(NULL, ARENA_SLOTS, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct expected expected = {
 		.filter = &filter,
@@ -117,7 +117,7 @@ START_TEST(filter_publish_writes_what_the_shim_finds)
 	ck_assert(!in_table(&expected, (uintptr_t)&check_function));
 	modules_put(&modules);
 	symbol_cache_free(&cache);
-	munmap(page, ARENA_RINGS);
+	munmap(page, ARENA_SLOTS);
 }
 END_TEST
 
@@ -127,7 +127,7 @@ START_TEST(filter_publish_never_fills_more_than_a_quarter)
 	struct filter filter = filter_of(NULL, 0, except, 1);
 	struct symbol_cache *cache;
 	struct modules *modules;
-	struct page_shm *page = mmap(NULL, ARENA_RINGS, PROT_READ | PROT_WRITE,
+	struct page_shm *page = mmap(NULL, ARENA_SLOTS, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	const uint64_t *table = (uint64_t *)((char *)page + ARENA_FILTER);
 	uint64_t used = 0;
@@ -143,7 +143,7 @@ START_TEST(filter_publish_never_fills_more_than_a_quarter)
 	ck_assert_uint_eq(table[256], 0);
 	modules_put(&modules);
 	symbol_cache_free(&cache);
-	munmap(page, ARENA_RINGS);
+	munmap(page, ARENA_SLOTS);
 }
 END_TEST
 

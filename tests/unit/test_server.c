@@ -159,7 +159,7 @@ static struct slot_shm *slot_of(struct program *program, int i)
 
 static struct record *ring_of(struct program *program, int i)
 {
-	return (struct record *)((char *)program->page + ARENA_RINGS) +
+	return (struct record *)((char *)program->page + arena_rings(SLOTS)) +
 	       (size_t)i * CELLS;
 }
 
@@ -195,7 +195,7 @@ static void program_prepare(struct program *program)
 	program->page->slot_count = SLOTS;
 	program->page->ring_cells = CELLS;
 	program->page->filter_entries = FILTER_ENTRIES;
-	program->page->rings_offset = ARENA_RINGS;
+	program->page->rings_offset = arena_rings(SLOTS);
 	program->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	PROGRAM_MUST(connect(program->socket, (struct sockaddr *)&address,
 			     sizeof(address)) == 0);
