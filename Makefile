@@ -139,7 +139,7 @@ $(O)/preload/%.os: preload/%.S
 SHIM_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	  -fno-stack-protector \
 	  $(if $(findstring clang,$(CC)),,-fno-instrument-functions) \
-	  -fno-exceptions -fno-asynchronous-unwind-tables -fno-sanitize=all \
+	  -fno-exceptions -fasynchronous-unwind-tables -fno-sanitize=all \
 	  -U_FORTIFY_SOURCE $(SHIM_CFLAGS_$(MACHINE))
 # libgcc's atomics ask the C library for the CPU's abilities.
 SHIM_CFLAGS_aarch64 = -mno-outline-atomics
@@ -149,7 +149,7 @@ ALLOC_REGS_x86_64 = $(if $(findstring clang,$(CC)),, \
 	  -ffixed-rbx -ffixed-rbp -ffixed-r12 -ffixed-r13 -ffixed-r14 -ffixed-r15)
 ALLOC_REGS_aarch64 = $(foreach r,19 20 21 22 23 24 25 26 27 28,-ffixed-x$r)
 $(O)/preload/interpose_alloc.os $(O)/preload/interpose_alloc_cxx.os: \
-	SHIM_CFLAGS += -fno-builtin -fexceptions -fasynchronous-unwind-tables \
+	SHIM_CFLAGS += -fno-builtin -fexceptions \
 	$(ALLOC_REGS_$(MACHINE))
 # A memcpy() that is made of one is none.
 $(O)/preload/bytes.os: SHIM_CFLAGS += -fno-builtin \

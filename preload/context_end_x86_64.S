@@ -45,6 +45,7 @@ makecontext:
 	call	context_end_made
 	leave
 	.cfi_def_cfa %rsp, 8
+	.cfi_restore %rbp
 	ret
 	.cfi_endproc
 	.size	makecontext, . - makecontext

@@ -8,7 +8,7 @@
  * signals inside to the abort handler, which starts over: with a new look at
  * the gate, since the handler may have forked, and a new clock.
  *
- * No stack, no saved registers: all used here are the caller's to lose
+ * No stack (so one unwind rule holds at each instruction), no saved registers: all used here are the caller's to lose
  * (rax rcx rdx rsi rdi r8-r11). rdi (function) and rsi (call site) stay until
  * the commit, for the restart and for hook_general().
  *
@@ -76,6 +76,7 @@
 	.type	\name, @function
 	.balign	64
 \name:
+	.cfi_startproc
 	endbr64
 .Lrestart_\kind:
 	movq	t_thread@gottpoff(%rip), %rcx
@@ -124,6 +125,7 @@
 	jmp	\slow
 
 	abort_handler .Labort_\kind, .Lrestart_\kind, .Lgeneral_\kind
+	.cfi_endproc
 	.size	\name, . - \name
 
 	describe_sequence .Lplain_\kind, .Lplain_start_\kind, \

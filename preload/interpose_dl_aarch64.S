@@ -8,13 +8,19 @@
 	.type	\name, %function
 	.balign	16
 \name:
+	.cfi_startproc
 	stp	x0, x1, [sp, #-32]!
+	.cfi_adjust_cfa_offset 32
 	stp	x2, x30, [sp, #16]
+	.cfi_rel_offset x30, 24
 	bl	interpose_\name
 	mov	x16, x0
 	ldp	x2, x30, [sp, #16]
+	.cfi_restore x30
 	ldp	x0, x1, [sp], #32
+	.cfi_adjust_cfa_offset -32
 	br	x16
+	.cfi_endproc
 	.size	\name, . - \name
 	.endm
 

@@ -9,15 +9,23 @@
 	.type	\name, @function
 	.balign	16
 \name:
+	.cfi_startproc
 	endbr64
 	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
 	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
 	pushq	%rdx
+	.cfi_adjust_cfa_offset 8
 	call	interpose_\name
 	popq	%rdx
+	.cfi_adjust_cfa_offset -8
 	popq	%rsi
+	.cfi_adjust_cfa_offset -8
 	popq	%rdi
+	.cfi_adjust_cfa_offset -8
 	jmp	*%rax
+	.cfi_endproc
 	.size	\name, . - \name
 	.endm
 

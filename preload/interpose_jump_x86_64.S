@@ -13,22 +13,36 @@
 	 * these functions has an argument in one. */
 	.macro save_arguments
 	pushq	%rax
+	.cfi_adjust_cfa_offset 8
 	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
 	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
 	pushq	%rdx
+	.cfi_adjust_cfa_offset 8
 	pushq	%rcx
+	.cfi_adjust_cfa_offset 8
 	pushq	%r8
+	.cfi_adjust_cfa_offset 8
 	pushq	%r9
+	.cfi_adjust_cfa_offset 8
 	.endm
 
 	.macro restore_arguments
 	popq	%r9
+	.cfi_adjust_cfa_offset -8
 	popq	%r8
+	.cfi_adjust_cfa_offset -8
 	popq	%rcx
+	.cfi_adjust_cfa_offset -8
 	popq	%rdx
+	.cfi_adjust_cfa_offset -8
 	popq	%rsi
+	.cfi_adjust_cfa_offset -8
 	popq	%rdi
+	.cfi_adjust_cfa_offset -8
 	popq	%rax
+	.cfi_adjust_cfa_offset -8
 	.endm
 
 	.macro wrap function, record
@@ -36,6 +50,7 @@
 	.type	\function, @function
 	.balign	16
 \function:
+	.cfi_startproc
 	endbr64
 	cmpl	$GATE_EPOCH_STEP, g_gate(%rip)
 	jae	.Lrecord_\function
@@ -48,6 +63,7 @@
 	call	\record
 	restore_arguments
 	jmp	.Lreal_\function
+	.cfi_endproc
 	.size	\function, . - \function
 	.endm
 
@@ -55,11 +71,13 @@
 	.type	find_\function, @function
 	.balign	16
 find_\function:
+	.cfi_startproc
 	endbr64
 	save_arguments
 	call	interpose_jump_find
 	restore_arguments
 	jmp	*g_real_\function(%rip)
+	.cfi_endproc
 	.size	find_\function, . - find_\function
 
 	.pushsection .data.interpose_jump, "aw"
@@ -86,31 +104,43 @@ JUMP_FUNCTIONS(FIND)
 	.type	__cxa_begin_catch, @function
 	.balign	16
 __cxa_begin_catch:
+	.cfi_startproc
 	endbr64
 	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
 	movq	8(%rsp), %rdi
 	leaq	8(%rsp), %rsi
 	call	interpose_jump_begin_catch
 	popq	%rdi
+	.cfi_adjust_cfa_offset -8
 	jmp	*%rax
+	.cfi_endproc
 	.size	__cxa_begin_catch, . - __cxa_begin_catch
 
 	.globl	_Unwind_SetIP
 	.type	_Unwind_SetIP, @function
 	.balign	16
 _Unwind_SetIP:
+	.cfi_startproc
 	endbr64
 	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
 	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
 	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
 	movq	%rdi, %rsi
 	movq	24(%rsp), %rdi
 	leaq	24(%rsp), %rdx
 	call	interpose_jump_set_ip
 	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
 	popq	%rdi
+	.cfi_adjust_cfa_offset -8
 	popq	%rsi
+	.cfi_adjust_cfa_offset -8
 	jmp	*%rax
+	.cfi_endproc
 	.size	_Unwind_SetIP, . - _Unwind_SetIP
 
 	.section .note.GNU-stack, "", @progbits

@@ -6,6 +6,26 @@
  */
 #include <sys/syscall.h>
 
+	.macro push register
+	pushq	\register
+	.cfi_adjust_cfa_offset 8
+	.endm
+
+	.macro pop register
+	popq	\register
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+	.macro lower bytes
+	subq	$\bytes, %rsp
+	.cfi_adjust_cfa_offset \bytes
+	.endm
+
+	.macro raise bytes
+	addq	$\bytes, %rsp
+	.cfi_adjust_cfa_offset -\bytes
+	.endm
+
 	.text
 
 /*
@@ -17,23 +37,26 @@
 	.type	vfork, @function
 	.balign	16
 vfork:
+	.cfi_startproc
 	endbr64
-	subq	$8, %rsp
+	lower	8
 	call	interpose_vfork_begin
-	addq	$8, %rsp
-	popq	%rdi
+	raise	8
+	pop	%rdi
+	.cfi_register %rip, %rdi
 	movl	$SYS_vfork, %eax
 	syscall
-	pushq	%rdi
+	push	%rdi
+	.cfi_rel_offset %rip, 0
 	testq	%rax, %rax
 	jz	.Lchild
-	subq	$8, %rsp
-	pushq	%rax
-	subq	$8, %rsp
+	lower	8
+	push	%rax
+	lower	8
 	call	interpose_vfork_end
-	addq	$8, %rsp
-	popq	%rax
-	addq	$8, %rsp
+	raise	8
+	pop	%rax
+	raise	8
 	cmpq	$-4095, %rax
 	jae	.Lfailed
 .Lchild:
@@ -42,6 +65,7 @@ vfork:
 	movl	%eax, %edi
 	negl	%edi
 	jmp	interpose_error
+	.cfi_endproc
 	.size	vfork, . - vfork
 
 /*
@@ -52,14 +76,15 @@ vfork:
 	.type	syscall, @function
 	.balign	16
 syscall:
+	.cfi_startproc
 	endbr64
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	%r8
-	pushq	%r9
-	subq	$8, %rsp
+	push	%rdi
+	push	%rsi
+	push	%rdx
+	push	%rcx
+	push	%r8
+	push	%r9
+	lower	8
 	cmpq	$SYS_seccomp, %rdi
 	je	.Lmatters
 	cmpq	$SYS_prctl, %rdi
@@ -69,14 +94,15 @@ syscall:
 .Lreal:
 	call	interpose_real_syscall
 	movq	%rax, %r11
-	addq	$8, %rsp
-	popq	%r9
-	popq	%r8
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
+	raise	8
+	pop	%r9
+	pop	%r8
+	pop	%rcx
+	pop	%rdx
+	pop	%rsi
+	pop	%rdi
 	jmp	*%r11
+	.cfi_endproc
 	.size	syscall, . - syscall
 
 	.section .note.GNU-stack, "", @progbits

@@ -34,10 +34,14 @@
 	.endm
 
 	.macro return pushed
+	.cfi_remember_state
 	.rept	\pushed
 	popq	%rbx
+	.cfi_adjust_cfa_offset -8
 	.endr
+	.cfi_restore %rbx
 	ret
+	.cfi_restore_state
 	.endm
 
 	/* r9 is the new head, r8 the slot. */
@@ -74,6 +78,7 @@
 	.type	put_cell, @function
 	.balign	64
 put_cell:
+	.cfi_startproc
 	endbr64
 	begin_sequence cell
 	cmpq	%fs:(%rcx, %rsi), %r9
@@ -87,6 +92,7 @@ put_cell:
 	movq	%rax, 8(%r10)
 	incq	%r9
 	commit_sequence cell
+	.cfi_endproc
 	.size	put_cell, . - put_cell
 
 /* bool put_cells(const struct put_run *run, uint64_t limit)
@@ -96,10 +102,14 @@ put_cell:
 	.type	put_cells, @function
 	.balign	64
 put_cells:
+	.cfi_startproc
 	endbr64
 	movq	%rdi, %r11
 	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rbx, 0
 	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
 	begin_sequence cells
 	movq	(%rsp), %rbx		/* the limit's offset */
 	movq	%fs:(%rcx, %rbx), %rbx
@@ -154,6 +164,7 @@ put_cells:
 	movq	%rax, 8(%rbx)
 	movq	%rax, 8(%rbx, %rcx)
 	commit_sequence cells, 2
+	.cfi_endproc
 	.size	put_cells, . - put_cells
 
 	.section .note.GNU-stack, "", @progbits

@@ -44,6 +44,7 @@ check libxml2-utils       likewise: xmllint
 check libjemalloc2        an allocator beneath perfrec
 check libtcmalloc-minimal4 likewise
 check gdb              backtraces that stacks of samples must agree with
+check valgrind          its leaks, recorded and not
 check musl-tools          perfrec cc for a C library without hooks
 lint  clang-format        the house style
 lint  clang-tidy          static checks
