@@ -8,9 +8,10 @@
  * signals inside to the abort handler, which starts over: with a new look at
  * the gate, since the handler may have forked, and a new clock.
  *
- * No stack (so one unwind rule holds at each instruction), no saved registers: all used here are the caller's to lose
- * (rax rcx rdx rsi rdi r8-r11). rdi (function) and rsi (call site) stay until
- * the commit, for the restart and for hook_general().
+ * No stack, so one unwind rule holds at each instruction. No saved registers:
+ * all used here are the caller's to lose (rax rcx rdx rsi rdi r8-r11). rdi
+ * (function) and rsi (call site) stay until the commit, for the restart and
+ * for hook_general().
  *
  * The two rdtsc are nearly all of a span's cost; everything here fits into
  * their shadow (docs/BENCHMARKS.md).
