@@ -315,8 +315,11 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	sum->paused += heap->paused;
 	sum->odd += heap->odd;
 	sum->disorders += order_early(heap->order);
+	sum->processes += from->allocs != 0;
+	sum->peaks_bytes += peak;
 	if (peak > sum->peak_bytes) {
 		sum->peak_bytes = peak;
+		memcpy(sum->peak_name, heap->name, sizeof(sum->peak_name));
 		sum->peak_blocks = heap_round(core, from->peak.inuse_objects);
 		sum->peak_ns = heap_track_ns(&heap->track, from->peak_clock);
 		sum->peak_pid = heap->pid;

@@ -52,6 +52,7 @@ struct process_entry {
 	uint64_t start_ns, end_ns;
 	enum process_end ended;
 	bool instrumented;
+	bool has_spans;
 	struct thread_entry *threads, **last_thread;
 };
 
@@ -70,7 +71,10 @@ struct refused_entry {
 };
 
 struct totals {
-	uint64_t processes, threads, spans;
+	uint64_t processes, threads, spans; /* that have recorded anything */
+	/* Of those, the ones that have recorded spans: whatever else is
+	 * recorded, they are the same. */
+	uint64_t span_processes, span_threads;
 	uint64_t dropped_spans, truncated_spans;
 	uint64_t unslotted_spans, unslotted_threads;
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
@@ -93,6 +97,9 @@ struct totals {
 		/* Of the process in which most bytes were in use at once. */
 		uint64_t peak_bytes, peak_blocks, peak_ns;
 		pid_t peak_pid;
+		char peak_name[16];
+		/* Of all that allocated, each at its own peak. */
+		uint64_t processes, peaks_bytes;
 		/* Frees by what is known of their block: see heap.h. */
 		uint64_t frees; /* of a live one */
 		uint64_t implied, late, foreign, inherited, doubled;

@@ -79,12 +79,15 @@ static void print_head(const struct summary *summary, FILE *out)
 	print_end(summary, out);
 	fputs("\n\n", out);
 	print_times(summary, out);
-	fprintf(out, "  recorded   %s span%s of %s thread%s in %s process%s\n",
-		size_format_count(totals->spans, spans), plural(totals->spans),
-		size_format_count(totals->threads, threads),
-		plural(totals->threads),
-		size_format_count(totals->processes, processes),
-		totals->processes == 1 ? "" : "es");
+	fprintf(out, "  recorded   %s span%s",
+		size_format_count(totals->spans, spans), plural(totals->spans));
+	if (totals->span_threads)
+		fprintf(out, " of %s thread%s in %s process%s",
+			size_format_count(totals->span_threads, threads),
+			plural(totals->span_threads),
+			size_format_count(totals->span_processes, processes),
+			totals->span_processes == 1 ? "" : "es");
+	fputc('\n', out);
 }
 
 /* What of it has no sample. */
@@ -115,6 +118,23 @@ static void print_cpu(const struct summary *summary, FILE *out)
 	print_unsampled(summary, out);
 }
 
+/* Of several processes. They need not have been at their peaks at one time. */
+static void print_peaks(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char peak[SIZE_TEXT], peaks[SIZE_TEXT];
+
+	fprintf(out,
+		"  at peak    %s, each process at its own; at most %s in one",
+		size_format_bytes(totals->peaks_bytes, peaks),
+		size_format_bytes(totals->peak_bytes, peak));
+	if (totals->peak_program && totals->peak_program[0]) {
+		fputs(": ", out);
+		text_out(totals->peak_program, out);
+	}
+	fputc('\n', out);
+}
+
 static void print_heap(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -123,17 +143,23 @@ static void print_heap(const struct summary *summary, FILE *out)
 
 	if (!totals->allocs)
 		return;
-	fprintf(out,
-		"  allocated  %s%s block%s, %s; at most %s at once; not freed: "
-		"%s block%s, %s\n",
+	fprintf(out, "  allocated  %s%s block%s, %s",
 		summary->estimates ? "about " : "",
 		size_format_count(totals->allocs, blocks),
 		plural(totals->allocs),
-		size_format_bytes(totals->alloc_bytes, bytes),
-		size_format_bytes(totals->peak_bytes, peak),
+		size_format_bytes(totals->alloc_bytes, bytes));
+	if (totals->heap_processes < 2)
+		fprintf(out, "; at most %s at once",
+			size_format_bytes(totals->peak_bytes, peak));
+	else
+		fprintf(out, ", in %s processes",
+			size_format_count(totals->heap_processes, peak));
+	fprintf(out, "; not freed: %s block%s, %s\n",
 		size_format_count(totals->live_blocks, live),
 		plural(totals->live_blocks),
 		size_format_bytes(totals->live_bytes, live_bytes));
+	if (totals->heap_processes > 1)
+		print_peaks(summary, out);
 }
 
 static bool has_many_modules(const struct summary *summary)
@@ -226,6 +252,11 @@ static void print_loss(uint64_t count, const char *what, const char *prefix,
 static void print_refused(const struct summary *summary, const char *prefix,
 			  FILE *out)
 {
+	/* As an older perfrec has it. */
+	if (!summary->refused_count)
+		print_loss(summary->totals.refused_programs,
+			   "of the programs: refused by the collector", prefix,
+			   out);
 	for (size_t i = 0; i < summary->refused_count; i++) {
 		const struct summary_refused *one = &summary->refused[i];
 		char count[SIZE_TEXT];
@@ -563,19 +594,19 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 	const struct summary_totals *totals = &summary->totals;
 	bool recorded = totals->processes &&
 			(summary->wants_cpu || summary->wants_alloc);
+	bool has_cpu = totals->cpu_ns;
 
 	fputs("\n  No function of this program is instrumented, so there ",
 	      out);
-	if (totals->cpu_samples || totals->allocs)
+	if (has_cpu || totals->allocs)
 		fprintf(out,
 			"are no spans: see perfrec report --view %s%s%s.\n",
-			totals->cpu_samples ? "cpu" : "",
-			totals->cpu_samples && totals->allocs ? " and --view "
-							      : "",
+			has_cpu ? "cpu" : "",
+			has_cpu && totals->allocs ? " and --view " : "",
 			totals->allocs ? "heap" : "");
 	else if (recorded)
-		fputs("are no spans,\n  and it ended before there was "
-		      "anything to sample.\n",
+		fputs("are no spans,\n  and what perfrec's library was loaded "
+		      "into ended without a sample.\n",
 		      out);
 	else
 		fputs("is nothing to see.\n", out);
@@ -586,6 +617,10 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 	if (!totals->processes)
 		fputs("  If it is: linked statically or set-user-ID, it does "
 		      "not load perfrec's library.\n",
+		      out);
+	else if (!totals->allocs)
+		fputs("  What is linked statically or set-user-ID does not "
+		      "load it.\n",
 		      out);
 }
 

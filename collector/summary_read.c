@@ -36,6 +36,8 @@ static const struct number_field number_fields[] = {
 	TOP("sys_ns", sys_ns),
 	TOTAL(processes),
 	TOTAL(threads),
+	TOTAL(span_processes),
+	TOTAL(span_threads),
 	TOTAL(spans),
 	TOTAL(dropped_spans),
 	TOTAL(truncated_spans),
@@ -57,7 +59,9 @@ static const struct number_field number_fields[] = {
 	TOTAL(allocs),
 	TOTAL(alloc_bytes),
 	TOTAL(temporary_allocs),
+	TOTAL(heap_processes),
 	TOTAL(peak_bytes),
+	TOTAL(peaks_bytes),
 	TOTAL(live_blocks),
 	TOTAL(live_bytes),
 	TOTAL(dropped_allocs),
@@ -311,6 +315,8 @@ static int read_document(json_t *document, struct summary *summary)
 	summary->document = document;
 	if (!json_is_object(json_object_get(document, "perfrec")) ||
 	    !json_is_object(totals) || read_numbers(document, summary) ||
+	    read_string(totals, "peak_program",
+			&summary->totals.peak_program) ||
 	    read_string(totals, "trace_stopped",
 			&summary->totals.trace_stopped) ||
 	    read_real(cost, "span_ns", &summary->span_ns) ||

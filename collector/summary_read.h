@@ -32,6 +32,7 @@ struct summary_refused {
 
 struct summary_totals {
 	uint64_t processes, threads, spans;
+	uint64_t span_processes, span_threads; /* those with spans */
 	uint64_t dropped_spans; /* never recorded */
 	uint64_t truncated_spans; /* recorded without their end */
 	uint64_t unslotted_spans, unslotted_threads; /* no room for a thread */
@@ -45,7 +46,10 @@ struct summary_totals {
 	uint64_t unsampled_processes,
 		unsampled_process_ns; /* part of it, unsampled */
 	uint64_t lost_cpu_samples; /* no room for them */
-	uint64_t allocs, alloc_bytes, peak_bytes; /* of one process */
+	uint64_t allocs, alloc_bytes, heap_processes;
+	uint64_t peak_bytes; /* the most of any process */
+	uint64_t peaks_bytes; /* of all, each at its own peak */
+	const char *peak_program; /* the name of the one with the most */
 	uint64_t temporary_allocs; /* of blocks that were recorded exactly */
 	uint64_t live_blocks, live_bytes; /* not freed at the end */
 	uint64_t dropped_allocs, dropped_frees; /* the ring was full */

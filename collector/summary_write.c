@@ -199,6 +199,8 @@ static void add_heap(json_t *object, const struct recording *recording)
 		{ "frees", sum->frees },
 		{ "live_blocks", sum->live },
 		{ "live_bytes", sum->live_bytes },
+		{ "heap_processes", sum->processes },
+		{ "peaks_bytes", sum->peaks_bytes },
 		{ "peak_bytes", sum->peak_bytes },
 		{ "peak_blocks", sum->peak_blocks },
 		{ "peak_ns", sum->peak_ns },
@@ -224,6 +226,7 @@ static void add_heap(json_t *object, const struct recording *recording)
 				    number(rows[i].value));
 	json_object_set_new(object, "temporary_allocs",
 			    temporary(recording, sum->temporary));
+	json_object_set_new(object, "peak_program", text(sum->peak_name));
 }
 
 static json_t *totals(const struct recording *recording,
@@ -236,6 +239,8 @@ static json_t *totals(const struct recording *recording,
 	} rows[] = {
 		{ "processes", sum->processes },
 		{ "threads", sum->threads },
+		{ "span_processes", sum->span_processes },
+		{ "span_threads", sum->span_threads },
 		{ "spans", sum->spans },
 		{ "dropped_spans", sum->dropped_spans },
 		{ "truncated_spans", sum->truncated_spans },

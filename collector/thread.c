@@ -449,6 +449,11 @@ static void add_totals(struct thread *thread)
 	const struct replay_counts counts = fibers_counts(&thread->fibers);
 
 	totals->threads++;
+	if (counts.spans || thread->entry.dropped_spans) {
+		totals->span_threads++;
+		totals->span_processes += !thread->process->entry->has_spans;
+		thread->process->entry->has_spans = true;
+	}
 	totals->spans += counts.spans;
 	totals->dropped_spans += thread->entry.dropped_spans;
 	totals->truncated_spans += thread->entry.truncated_spans;

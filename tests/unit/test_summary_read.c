@@ -21,6 +21,7 @@ static const char sample[] =
 	"\"command\":[\"./a b\",\"it's\",\"x=1\"],\"wall_ns\":2000000,"
 	"\"user_ns\":1,\"sys_ns\":2,\"exit\":{\"status\":3},"
 	"\"totals\":{\"processes\":1,\"threads\":2,\"spans\":1000,"
+	"\"span_processes\":1,\"span_threads\":2,"
 	"\"dropped_spans\":0,\"trace_stopped\":null},"
 	"\"cost\":{\"span_ns\":20.5,\"total_ns\":20500,\"share\":0.5},"
 	"\"processes\":[{\"pid\":1,\"instrumented\":true}],"
@@ -204,6 +205,41 @@ START_TEST(summary_print_tells_the_run_and_its_functions)
 }
 END_TEST
 
+START_TEST(summary_print_tells_whose_each_figure_is)
+{
+	static const char several[] =
+		"{\"perfrec\":{},\"totals\":{\"processes\":9,\"threads\":9,"
+		"\"spans\":5,\"span_processes\":1,\"span_threads\":1,"
+		"\"allocs\":10,\"alloc_bytes\":9216,\"heap_processes\":3,"
+		"\"peak_bytes\":1024,\"peaks_bytes\":2048,"
+		"\"peak_program\":\"big\\u001b\",\"live_blocks\":4,"
+		"\"live_bytes\":8192,\"refused_programs\":7,\"went_on\":4},"
+		"\"refused\":[{\"why\":\"it is shy\",\"programs\":6,"
+		"\"name\":\"su\"},{\"why\":\"it is late\",\"programs\":1}],"
+		"\"went_on\":[{\"pid\":4,\"name\":\"nginx\"},{\"pid\":5,"
+		"\"name\":\"sh\"},{\"pid\":6,\"name\":\"nginx\"},{\"pid\":7}],"
+		"\"settings\":{\"alloc\":\"exact\"}}";
+	struct summary *summary;
+	char *text;
+
+	ck_assert_int_eq(read_text(several, &summary), 0);
+	text = print(summary, 0);
+	ck_assert_has(text, "recorded   5 spans of 1 thread in 1 process\n");
+	ck_assert_has(text, "allocated  10 blocks, 9.00 KiB, in 3 processes; "
+			    "not freed: 4 blocks, 8.00 KiB\n");
+	ck_assert_has(text, "at peak    2.00 KiB, each process at its own; at "
+			    "most 1.00 KiB in one: big?\n");
+	ck_assert_has(text, "lost       6 of the programs (the first was su): "
+			    "it is shy\n");
+	ck_assert_has(text, "lost       1 of the programs: it is late\n");
+	ck_assert_has(text,
+		      "note       4 processes went on unrecorded when the "
+		      "command ended: nginx (2), sh, ");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
 START_TEST(summary_print_tells_of_cpu_time_and_memory)
 {
 	static const char metrics[] =
@@ -362,6 +398,7 @@ int main(void)
 	tcase_add_test(read,
 		       summary_write_json_keeps_all_but_the_cut_functions);
 	tcase_add_test(show, summary_print_tells_the_run_and_its_functions);
+	tcase_add_test(show, summary_print_tells_whose_each_figure_is);
 	tcase_add_test(show, summary_print_tells_of_cpu_time_and_memory);
 	tcase_add_test(show, summary_print_of_an_unknown_end_claims_nothing);
 	tcase_add_test(show,
