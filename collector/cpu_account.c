@@ -51,14 +51,16 @@
 #define SLOTS_MIN 64u
 #define NONE UINT32_MAX
 #define SECOND_NS 1000000000ULL
-/* A program whose profile lacks more than this part of its time was not seen
- * whole: what is missing is unknown rather than more of the same. */
-#define SCALE_MOST 1.25
+/* Switches that cost more than half of what was seen (of two threads that only
+ * pass a word to and fro: 0.4) are not likely. More that is missing was not
+ * seen at all, and is unknown rather than more of the same. */
+#define SCALE_MOST 1.5
 
 struct entry {
 	pid_t pid;
 	uint32_t next; /* of its chain */
 	char name[16]; /* "": not told yet */
+	uint64_t named_ns; /* when */
 	uint64_t counted_ns, told_ns;
 	uint64_t tasks, ended, reads;
 	bool forked; /* its beginning was told */
@@ -263,7 +265,7 @@ void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 }
 
 void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
-		      const char *name)
+		      const char *name, uint64_t ns)
 {
 	struct entry *entry;
 
@@ -271,8 +273,10 @@ void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
 		return;
 	pthread_mutex_lock(&account->lock);
 	entry = entry_at(account, pid);
-	if (entry != account->entry)
+	if (entry != account->entry && ns >= entry->named_ns) {
 		set_name(entry, name);
+		entry->named_ns = ns;
+	}
 	pthread_mutex_unlock(&account->lock);
 }
 
@@ -463,7 +467,8 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 		const struct entry *entry = &account->entry[i];
 		uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
 
-		if (entry->sampled || (!i && !ns))
+		/* Sampled, or of no tree and without any time. */
+		if (entry->sampled || (!ns && !entry->forked))
 			continue;
 		row[count].count = i ? 1 : MAX(entry->tasks, 1u);
 		row[count].ns = ns;

@@ -37,9 +37,10 @@ void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events);
 /* Task @tid of process @pid begins, made by process @parent. */
 void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 		      pid_t parent);
-/* Task @tid of process @pid is called @name from now on. */
+/* Task @tid of process @pid is called @name from @ns on, whenever that is told.
+ */
 void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
-		      const char *name);
+		      const char *name, uint64_t ns);
 /* A part of the time of a task of @pid, which has ended. */
 void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns);
 /* A task of @pid has ended. */

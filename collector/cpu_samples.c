@@ -150,7 +150,7 @@ static void take_tree_record(const struct cpu_sampler *sampler,
 		break;
 	case PERF_RECORD_COMM:
 		cpu_account_name(account, record->pid, record->tid,
-				 record->name);
+				 record->name, record->ns);
 		break;
 	case PERF_RECORD_READ:
 		cpu_account_count(account, record->pid, record->value);

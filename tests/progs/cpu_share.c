@@ -5,6 +5,8 @@
  *
  *   threads  one after the other, each joined
  *   forks    one after the other, each waited for
+ *   shell    by the main thread, which forks a child that does nothing in
+ *            between
  *   both     COUNT threads at once, in each of two processes at once
  *   exit     COUNT threads at once, which exit_group() ends while they wait
  *   kill     the same with SIGKILL, of a child
@@ -71,6 +73,16 @@ static void one_fork(void)
 	waitpid(pid, NULL, 0);
 }
 
+static void one_command(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	spend();
+}
+
 /* COUNT at once; if they @stay, until they have spent all. */
 static void crowd(int count, int stay)
 {
@@ -125,5 +137,7 @@ int main(int argc, char **argv)
 		return one_by_one(count, one_thread);
 	if (!strcmp(how, "forks"))
 		return one_by_one(count, one_fork);
+	if (!strcmp(how, "shell"))
+		return one_by_one(count, one_command);
 	return count > THREADS_MAX ? 2 : at_once(count, how);
 }
