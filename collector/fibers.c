@@ -613,6 +613,7 @@ static int take(struct fibers *fibers, uint64_t word, uint64_t clock)
 		return 0;
 	case RECORD_FORK:
 		fibers->fork_parent = record_payload(word);
+		replay_inherit(fibers_current(fibers));
 		replay_instant(fibers_current(fibers), now(fibers, clock),
 			       "forked", 0, false);
 		return 0;

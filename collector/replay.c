@@ -16,7 +16,9 @@
  *                             this hint lies further down, which was left by
  *                             longjmp to a recursive caller
  *   END, function below       ends all above it ("repaired")
- *   END, function nowhere     is withheld and counted
+ *   END, function nowhere     is withheld and counted; in a forked child, where
+ *                             nothing is open, it is of a span of its parent's,
+ *                             and no orphan
  *   BEGIN, not deeper on the  a frame of the same function at the same hint is
  *   stack than the top        dead, and all above it: longjmp came back to its
  *                             caller. Without such a frame nothing follows
@@ -728,11 +730,13 @@ static struct replay_frame *end_shifted(struct replay *replay, uint64_t word)
 		return top;
 	exact = function->shifted ? NULL : find_exact(replay, top - 1, word);
 	/*
-	 * A tail-called exit hook of a recursive function has the hint of the
-	 * caller's begin: one frame below proves nothing, unless this call
-	 * path ended before, and as it began.
+	 * A tail-called exit hook has the hint of the caller's begin, and so
+	 * have all frames that the caller is inlined into. If its own function
+	 * is among them, that proves nothing, unless this call path ended
+	 * before, and as it began.
 	 */
-	if (exact && (exact < top - 1 || top->node->calls))
+	if (exact &&
+	    ((top[-1].word ^ word) & RECORD_SP_MASK || top->node->calls))
 		return exact;
 	function->shifted = true;
 	return top;
@@ -749,7 +753,8 @@ static void end(struct replay *replay, uint64_t word, uint64_t ns)
 	if (is_empty(replay) || !same_function(frame->word, word)) {
 		frame = find_function(replay, word);
 		if (!frame) {
-			replay->counts.orphan_ends++;
+			if (!replay->inherits || !is_empty(replay))
+				replay->counts.orphan_ends++;
 			return;
 		}
 		exact = find_exact(replay, frame, word);
@@ -1049,6 +1054,11 @@ void replay_link(struct replay *replay, bool linked)
 	replay->linked = linked;
 	/* Sends run_fast() the long way for a begin on an empty stack. */
 	replay->stack->same = linked ? SAME_FRAMES_MAX : 0;
+}
+
+void replay_inherit(struct replay *replay)
+{
+	replay->inherits = true;
 }
 
 bool replay_has_left(const struct replay *replay)

@@ -93,6 +93,7 @@ struct replay {
 	uint32_t pause_changes; /* of pauses, when the segment was cut */
 	bool paused; /* in this segment, which ends where that ends */
 	bool linked; /* see replay_link() */
+	bool inherits; /* see replay_inherit() */
 	struct replay_note *note; /* for the next record; NULL: none */
 	struct sites *sites; /* of addresses below SITES_MAX; NULL: none */
 	struct replay_sites {
@@ -156,6 +157,10 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 /* Take in the record after which replay_run() stopped, if it belongs to this
  * stack after all. 0, or -EBADMSG for a kind that does not. */
 int replay_take(struct replay *replay, uint64_t word, uint64_t clock);
+
+/* This is the stack of a forked child: it may return from functions that its
+ * parent has called, whose spans are the parent's. */
+void replay_inherit(struct replay *replay);
 
 /*
  * Whether this is the stack of a context that goes on in another one when its

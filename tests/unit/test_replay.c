@@ -103,6 +103,29 @@ START_TEST(replay_tail_called_exit_hook_ends_its_own_call)
 }
 END_TEST
 
+START_TEST(replay_tail_called_exit_hook_below_inlined_calls_ends_its_own_call)
+{
+	/* 2 is inlined into 1 and calls 1 again, as leveldb's iterators of
+	 * iterators do: its end has the hint of both. */
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x900, 1), B(1, 0x800, 2),
+			     E(1, 0x900, 3), B(3, 0x900, 4), E(3, 0x900, 5),
+			     E(2, 0x900, 6), E(1, 0xa00, 7)),
+			 "(1 (2 (1 ) (3 ) ) )");
+	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
+	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
+}
+END_TEST
+
+START_TEST(replay_inherited_end_is_no_orphan)
+{
+	replay_inherit(&g_text->replay);
+	ck_assert_str_eq(RUN(E(7, 0x800, 0), B(1, 0x900, 1), E(2, 0x800, 2),
+			     E(1, 0x900, 3), E(8, 0xa00, 4)),
+			 "(1 )");
+	ck_assert_uint_eq(COUNTS->orphan_ends, 1);
+}
+END_TEST
+
 START_TEST(replay_inlined_function_is_nested)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x900, 1), B(1, 0x900, 2),
@@ -506,6 +529,10 @@ int main(void)
 		       replay_begin_less_deep_without_match_repairs_nothing);
 	tcase_add_test(tcase, replay_longjmp_in_recursion_ends_by_exact_hint);
 	tcase_add_test(tcase, replay_tail_called_exit_hook_ends_its_own_call);
+	tcase_add_test(
+		tcase,
+		replay_tail_called_exit_hook_below_inlined_calls_ends_its_own_call);
+	tcase_add_test(tcase, replay_inherited_end_is_no_orphan);
 	tcase_add_test(tcase, replay_inlined_function_is_nested);
 	tcase_add_test(tcase, replay_limit_cuts_what_lies_deeper);
 	tcase_add_test(tcase, replay_limit_nests_what_it_cuts);
