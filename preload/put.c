@@ -135,6 +135,7 @@ static void stop_withholding(void)
 	uint64_t paused = count_take(&t_thread.paused_spans);
 	uint64_t i, count = stack->count;
 
+	count_take(&t_thread.late_begins);
 	if (ends)
 		put_record_now(RECORD_TRUNC, ends, 0, g_shim.clock);
 	for (i = 0; i < count; i++)
@@ -153,7 +154,8 @@ static void stop_withholding(void)
 
 static bool is_dropping(void)
 {
-	return t_thread.lost_spans || t_thread.lost_ends;
+	return t_thread.lost_spans || t_thread.lost_ends ||
+	       t_thread.late_begins;
 }
 
 static bool is_withholding(void)
@@ -326,8 +328,9 @@ static enum put_end late_or_withhold(uint64_t word, uintptr_t span_sp)
 		if (!put_same_process())
 			return PUT_CHILD;
 		if (!put_make_room(LIMIT_END, 1, true)) {
-			drop(RECORD_BEGIN, record_payload(word), span_sp);
-			return PUT_COUNTED;
+			t_thread.lost_clock = g_shim.clock();
+			count_up(&t_thread.late_begins);
+			put_limits_close();
 		}
 	}
 	span_stack_push(t_thread.withheld, record_payload(word), span_sp);

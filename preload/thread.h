@@ -69,6 +69,7 @@ struct thread_state {
 	uint64_t paused_spans; /* since the last PAUSED record */
 	uint64_t paused_clock; /* when the first of them began */
 	uint64_t lost_ends; /* since the last TRUNC record */
+	uint64_t late_begins; /* that found no room: put_begin_late() */
 	uint64_t lost_allocs; /* since the last EXT_ALLOC_LOSS */
 	uint64_t lost_frees;
 	uint64_t full_tail; /* the tail when a record of full_cells that is no
