@@ -47,7 +47,7 @@ record()
 	expect_eq 'what the program prints' "$(cat out)" "$MODULES"
 }
 
-for limit in "$(ulimit -Hn)" 80; do
+for limit in "$(ulimit -n)" 80; do
 	record "$limit"
 	expect_eq "stderr with $limit files" "$(cat err)" ''
 	expect_eq "modules with names, of $limit files" "$(json data/summary.json \
