@@ -204,6 +204,8 @@ static void count_unslotted(struct arena *arena)
 		atom_load_rlx(&page->unslotted_threads);
 	recording->totals.unslotted_spans +=
 		atom_load_rlx(&page->unslotted_spans);
+	recording->totals.vfork_spans += atom_load_rlx(&page->vfork_spans);
+	recording->totals.muted_spans += atom_load_rlx(&page->muted_spans);
 	recording->totals.heap.unslotted_allocs +=
 		atom_load_rlx(&page->unslotted_allocs);
 	recording->totals.heap.unslotted_frees +=

@@ -404,7 +404,8 @@ static int write_profiles(struct recording *recording,
 	struct profile_header header = {
 		.start_ns = (uint64_t)recording->started * 1000000000,
 		.duration_ns = clock_boottime_ns() - recording->start_ns,
-		.lost_spans = totals->dropped_spans + totals->unslotted_spans,
+		.lost_spans = totals->dropped_spans + totals->unslotted_spans +
+			      totals->vfork_spans + totals->muted_spans,
 		.command = command ? command[0] : NULL,
 	};
 	struct stat status;

@@ -286,8 +286,20 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 	print_loss(totals->truncated_spans,
 		   "ends of spans: they were closed where the loss began",
 		   prefix, out);
-	print_loss(totals->unslotted_spans,
-		   "spans of threads that found no free slot", prefix, out);
+	print_loss(
+		totals->unslotted_spans,
+		"spans of threads that found no free slot (set PERFREC_SLOTS "
+		"to more threads than there are at once, up to 65536; "
+		"below ulimit -v a smaller --ring-size, too)",
+		prefix, out);
+	print_loss(totals->vfork_spans,
+		   "spans of vfork() children, which have the memory of their "
+		   "parents and are not recorded before they exec",
+		   prefix, out);
+	print_loss(totals->muted_spans,
+		   "spans of threads that may not read the clock (seccomp's "
+		   "strict mode, PR_SET_TSC)",
+		   prefix, out);
 	print_loss(totals->dropped_allocs,
 		   "allocations: the ring was full (record with --on-full "
 		   "block, or a larger --ring-size)",
@@ -297,10 +309,9 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 		   "use that are not",
 		   prefix, out);
 	print_loss(totals->unslotted_allocs,
-		   "allocations of threads that found no free slot", prefix,
-		   out);
+		   "allocations of threads that have no slot", prefix, out);
 	print_loss(totals->unslotted_frees,
-		   "frees of threads that found no free slot", prefix, out);
+		   "frees of threads that have no slot", prefix, out);
 	print_loss(totals->untracked_blocks,
 		   "blocks: too many were in use to follow them all; they are "
 		   "in what was allocated",
@@ -374,7 +385,8 @@ static bool is_complete(const struct summary *summary)
 	const struct summary_totals *totals = &summary->totals;
 
 	return !totals->dropped_spans && !totals->truncated_spans &&
-	       !totals->unslotted_spans && !totals->dropped_allocs &&
+	       !totals->unslotted_spans && !totals->vfork_spans &&
+	       !totals->muted_spans && !totals->dropped_allocs &&
 	       !totals->dropped_frees && !totals->unslotted_allocs &&
 	       !totals->unslotted_frees && !totals->untracked_blocks &&
 	       !totals->lost_cpu_samples && !totals->broken_rings &&

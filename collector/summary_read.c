@@ -43,6 +43,8 @@ static const struct number_field number_fields[] = {
 	TOTAL(truncated_spans),
 	TOTAL(unslotted_spans),
 	TOTAL(unslotted_threads),
+	TOTAL(vfork_spans),
+	TOTAL(muted_spans),
 	TOTAL(repaired_slices),
 	TOTAL(orphan_ends),
 	TOTAL(folded_spans),

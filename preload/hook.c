@@ -96,8 +96,7 @@ static bool may_record(enum record_kind kind, uint64_t address)
 	if (likely(thread_ready(gate, address)))
 		return true;
 	if (kind == RECORD_BEGIN)
-		/* relaxed: a count */
-		atom_add_rlx(&g_shim.page->unslotted_spans, 1);
+		slot_count_span();
 	return false;
 }
 

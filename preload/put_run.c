@@ -15,6 +15,7 @@
 #include "preload/init.h"
 #include "preload/put.h"
 #include "preload/put_inner.h"
+#include "preload/slot.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
 #include "preload/trap_flag.h"
@@ -182,7 +183,7 @@ static void count_unslotted(enum put_class class)
 
 	/* relaxed, all: a count */
 	if (class == PUT_BEGIN)
-		atom_add_rlx(&page->unslotted_spans, 1);
+		slot_count_span();
 	if (class == PUT_ALLOC || class == PUT_REALLOC)
 		blocks_are_lost();
 	/* A vfork child has its parent's memory, but is not to be recorded. */

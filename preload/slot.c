@@ -25,16 +25,25 @@
 /* pthread_setspecific() allocates for keys from here on (glibc). */
 #define KEYS_WITHOUT_MALLOC 32
 
-static pthread_key_t g_key;
-static bool g_have_key;
+/*
+ * Destructors of the program may record, too. They run in the order of their
+ * keys, in up to PTHREAD_DESTRUCTOR_ITERATIONS rounds. So ours are the first of
+ * the first round, which ends what the thread has left open, and the last one
+ * that needs no allocation in the last round, which hands the slot back.
+ */
+static pthread_key_t g_first_key, g_last_key;
+static bool g_have_first, g_have_last;
 
-/* Other destructors may record: ours stays until the last round of them. */
-static void thread_ends(void *slot)
+static void thread_left(void *value)
 {
-	if (!t_thread.destructor_rounds)
-		interpose_jump_thread_left();
+	(void)value;
+	interpose_jump_thread_left();
+}
+
+static void thread_ends(void *value)
+{
 	if (++t_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-		libc()->setspecific(g_key, slot);
+		libc()->setspecific(g_last_key, value);
 	} else {
 		cpu_timer_thread_ends();
 		slot_detach();
@@ -44,16 +53,60 @@ static void thread_ends(void *slot)
 bool slot_watch_end(void)
 {
 	/* Any value but NULL will do. */
-	return g_have_key && libc()->setspecific(g_key, &g_key) == 0;
+	return g_have_last && libc()->setspecific(g_last_key, &g_last_key) == 0;
+}
+
+/* The highest key that needs no allocation, of those that are free. */
+static bool make_last_key(void)
+{
+	pthread_key_t key, spare[KEYS_WITHOUT_MALLOC];
+	uint32_t i, spares = 0;
+	bool found = false;
+
+	while (spares < KEYS_WITHOUT_MALLOC &&
+	       libc()->key_create(&key, thread_ends) == 0) {
+		if (key >= KEYS_WITHOUT_MALLOC) {
+			libc()->key_delete(key);
+			break;
+		}
+		if (found)
+			spare[spares++] = g_last_key;
+		g_last_key = key;
+		found = true;
+	}
+	for (i = 0; i < spares; i++)
+		libc()->key_delete(spare[i]);
+	return found;
 }
 
 void slot_init(void)
 {
-	g_have_key = libc()->key_create(&g_key, thread_ends) == 0;
-	if (g_have_key && g_key >= KEYS_WITHOUT_MALLOC) {
-		libc()->key_delete(g_key);
-		g_have_key = false;
+	g_have_first = libc()->key_create(&g_first_key, thread_left) == 0;
+	if (g_have_first && g_first_key >= KEYS_WITHOUT_MALLOC) {
+		libc()->key_delete(g_first_key);
+		g_have_first = false;
 	}
+	g_have_last = make_last_key();
+}
+
+static void watch_thread(void)
+{
+	if (g_have_first)
+		libc()->setspecific(g_first_key, &g_first_key);
+	slot_watch_end();
+}
+
+void slot_count_span(void)
+{
+	struct page_shm *page = g_shim.page;
+
+	/* relaxed, all: a count */
+	if (t_thread.in_vfork)
+		atom_add_rlx(&page->vfork_spans, 1);
+	else if (t_thread.muted)
+		atom_add_rlx(&page->muted_spans, 1);
+	else
+		atom_add_rlx(&page->unslotted_spans, 1);
 }
 
 static bool is_free(uint32_t i)
@@ -185,8 +238,7 @@ static bool attach(uint64_t gate)
 	parent = g_shim.fork_parent ? atom_xchg_sc(&g_shim.fork_parent, 0) : 0;
 	if (parent)
 		put_record_now(RECORD_FORK, (uint32_t)parent, 0, g_shim.clock);
-	if (g_have_key)
-		libc()->setspecific(g_key, t_thread.slot);
+	watch_thread();
 	return true;
 }
 

@@ -15,6 +15,10 @@ void slot_init(void);
  * (counted). Any context; not while in_vfork. */
 bool slot_attach(uint64_t gate);
 
+/* Count a span that is not recorded, as this thread has no slot: in a vfork
+ * child, after slot_mute(), or as none was free. Any context. */
+void slot_count_span(void);
+
 /* Have cpu_timer_thread_ends() called when this thread ends, though it may
  * have no slot. False: that cannot be. */
 bool slot_watch_end(void);

@@ -92,7 +92,9 @@ struct page_shm {
 	uint64_t unslotted_frees;
 	uint32_t unsampled_threads; /* that got no timer: cpu_timer.h */
 	uint32_t pad_cpu;
-	uint8_t pad1[SHM_LINE - 72];
+	uint64_t vfork_spans; /* of vfork children: never recorded */
+	uint64_t muted_spans; /* of threads that may not read the clock */
+	uint8_t pad1[SHM_LINE - 88];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */

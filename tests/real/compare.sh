@@ -50,7 +50,8 @@ compare_counts() {
 				printf "%d\t%s\n", calls[name], name }' \
 			>"$counts.summary"
 	lost=$(jq '.totals | .dropped_spans + .truncated_spans +
-		.unslotted_spans + .filtered_spans + .folded_spans +
+		.unslotted_spans + .vfork_spans + .muted_spans +
+		.filtered_spans + .folded_spans +
 		.broken_rings' "$data/summary.json")
 	if [ "$lost" != 0 ]; then
 		echo "$name: $lost spans are lost or left out" >&2

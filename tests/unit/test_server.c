@@ -670,6 +670,8 @@ static void run_scribbling(struct program *program)
 		program->page->ring_cells = (uint32_t)x;
 		program->page->rings_offset = x;
 		program->page->unslotted_spans = x;
+		program->page->vfork_spans = x;
+		program->page->muted_spans = x;
 		put_spans(program, 0, 1);
 		if (i % 100 == 0)
 			poll(NULL, 0, 1);

@@ -1,0 +1,216 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Ends of threads, children of vfork() and jumps that nobody can see: calls are
+# right, the trace is well formed, and what is missing has its true reason.
+# Destructors of the last round got a track of their own; calls of vfork
+# children were said to be of threads without a slot.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+# recorded PROGRAM: what it says goes to out.
+recorded()
+{
+	./"$1" >expected 2>&1
+	run timeout 60 "$PERFREC" record -q --alloc=off --cpu=off -o data ./"$1"
+	expect_status 0
+	cmp -s expected out || fail "$1: output has changed"
+	"$O/tests/tools/trace_check" data/trace.pftrace ||
+		fail "$1: a rule is broken"
+}
+
+# expect_calls FUNCTION CALLS
+expect_calls()
+{
+	expect_eq "calls of $1" "$(json data/summary.json ".functions[] |
+		select(.name == \"$1\") | .calls")" "$2"
+}
+
+# Four rounds of destructors, by a key of the program before ours are made and
+# by one after; a thread that leaves by pthread_exit() has spans open.
+build tsd -pthread <<'SOURCE'
+#include <pthread.h>
+#include <stdio.h>
+static pthread_key_t keys[8];
+static volatile int rounds;
+__attribute__((noinline)) static int leaf(int x) { return x; }
+static void destructor(void *value)
+{
+	long round = (long)value & 7, key = (long)value >> 3;
+
+	leaf((int)round);
+	rounds++;
+	if (round < 4)
+		pthread_setspecific(keys[key], (char *)value + 1);
+}
+__attribute__((noinline)) static void leave(void)
+{
+	pthread_exit(NULL);
+}
+static void *thread(void *leaves)
+{
+	for (long key = 0; key < 8; key++)
+		pthread_setspecific(keys[key], (void *)(key << 3 | 1));
+	if (leaves)
+		leave();
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 8; i++)
+		pthread_key_create(&keys[i], destructor);
+	for (long i = 0; i < 4; i++) {
+		pthread_create(&t, NULL, thread, (void *)(i & 1));
+		pthread_join(t, NULL);
+	}
+	printf("%d\n", rounds);
+	return 0;
+}
+SOURCE
+recorded tsd
+expect_eq 'threads' "$(json data/summary.json .totals.threads)" 5
+expect_calls destructor 128
+expect_calls leaf 128
+expect_eq 'slices left by pthread_exit()' \
+	"$(json data/summary.json .totals.repaired_slices)" 4
+
+build vforks <<'SOURCE'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static int leaf(int x) { return x + 1; }
+int main(void)
+{
+	for (int i = 0; i < 5; i++) {
+		if (vfork() == 0) {
+			leaf(i);
+			_exit(3);
+		}
+		wait(NULL);
+		leaf(i);
+	}
+	puts("done");
+	return 0;
+}
+SOURCE
+recorded vforks
+expect_calls leaf 5
+expect_eq 'what is lost' "$(json data/summary.json '.totals |
+	"\(.vfork_spans) \(.unslotted_spans) \(.muted_spans)"')" '5 0 0'
+run "$PERFREC" report data
+expect_match out 'lost +5 spans of vfork\(\) children'
+expect_no_match out 'free slot'
+
+# Inline code of gcc, and a switch of stacks as Boost.Context has it.
+build builtin <<'SOURCE'
+#include <stdio.h>
+static void *buffer[5];
+static volatile int n;
+__attribute__((noinline)) static void thrower(int x)
+{
+	n += x;
+	__builtin_longjmp(buffer, 1);
+}
+__attribute__((noinline)) static void middle(int x) { thrower(x); n++; }
+__attribute__((noinline)) static int leaf(int x) { return x + n; }
+__attribute__((noinline)) static int once(int i)
+{
+	if (__builtin_setjmp(buffer) == 0)
+		middle(i);
+	return leaf(i);
+}
+int main(void)
+{
+	int sum = 0;
+
+	for (int i = 0; i < 5; i++)
+		sum += once(i);
+	printf("%d\n", sum + leaf(1));
+	return 0;
+}
+SOURCE
+recorded builtin
+for function in thrower middle once; do
+	expect_calls $function 5
+done
+expect_calls leaf 6
+expect_eq 'slices that were left' \
+	"$(json data/summary.json .totals.repaired_slices)" 10
+
+[ "$(uname -m)" = x86_64 ] || exit 0
+build switches <<'SOURCE'
+#include <stdio.h>
+#include <stdlib.h>
+void switch_to(void **save, void *to);
+__asm__(".globl switch_to\nswitch_to:\n push %rbp\n push %rbx\n push %r12\n"
+	" push %r13\n push %r14\n push %r15\n mov %rsp,(%rdi)\n"
+	" mov %rsi,%rsp\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n"
+	" pop %rbx\n pop %rbp\n ret\n");
+static void *main_sp, *sp[3];
+static int current, total;
+__attribute__((noinline)) static int leaf(int x) { return x * 2; }
+__attribute__((noinline)) static void yield(void)
+{
+	switch_to(&sp[current], main_sp);
+}
+__attribute__((noinline)) static int step(int i, int k)
+{
+	int r = leaf(i + k);
+
+	yield();
+	return r + leaf(k);
+}
+static void run(void)
+{
+	int me = current;
+
+	for (int k = 0; k < 4; k++)
+		total += step(me, k);
+	for (;;)
+		yield();
+}
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		void **top = (void **)((char *)aligned_alloc(16, 65536) + 65520);
+
+		*--top = NULL;
+		*--top = (void *)run;
+		for (int j = 0; j < 6; j++)
+			*--top = NULL;
+		sp[i] = top;
+	}
+	for (int round = 0; round < 6; round++)
+		for (current = 0; current < 3; current++)
+			switch_to(&main_sp, sp[current]);
+	printf("%d\n", total);
+	return 0;
+}
+SOURCE
+recorded switches
+expect_calls leaf 24
+expect_calls step 12
+
+# A C++ runtime inside the executable: where it lands nobody sees.
+command -v clang++ >/dev/null || exit 0
+cat >throws.cc <<'SOURCE'
+#include <cstdio>
+static volatile int n;
+__attribute__((noinline)) static void foo() { n++; throw 1; }
+__attribute__((noinline)) static void bar() { n++; }
+int main()
+{
+	try { foo(); } catch (int) { }
+	bar();
+	printf("%d\n", n);
+}
+SOURCE
+clang++ -O1 -finstrument-functions -static-libstdc++ -static-libgcc \
+	-o throws throws.cc || fail 'cannot compile throws.cc'
+recorded throws
+expect_calls 'foo()' 1
+expect_calls 'bar()' 1
+expect_eq 'slices that were left' \
+	"$(json data/summary.json .totals.repaired_slices)" 1
