@@ -41,6 +41,7 @@
 #endif
 
 #define CONNECTIONS_MAX 256
+#define FOREIGN_MAX 32
 #define HELLO_NS 2000000000
 /* Room for more descriptors than a hello has, so that all can be closed. */
 #define FDS_MAX 8
@@ -49,7 +50,7 @@ struct connection {
 	struct watch watch;
 	struct server *server;
 	uint64_t deadline_ns;
-	bool ended;
+	bool ended, foreign; /* its user is not served */
 	struct connection *next;
 };
 
@@ -57,7 +58,7 @@ struct server {
 	struct watch watch; /* of the listening socket */
 	struct collector *collector;
 	struct connection *connections;
-	uint32_t count;
+	uint32_t count, foreign; /* of these */
 	struct listener listener;
 	char marker[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
 	char folder[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
@@ -276,24 +277,17 @@ static void complain(struct server *server, int socket, const char *why)
 	session_log_refusal(server->collector, pid, why);
 }
 
-/* Whom perfrec record does not serve has nothing to wait for, and takes nobody
- * else's place. Closes @fd if so. */
-static bool turn_away(struct server *server, int fd)
+/* Those whom we do not serve get an answer, too, but only so many at a time:
+ * they must not take the place of others. */
+static bool is_crowd(struct server *server, int fd, bool *foreign)
 {
-	const struct wire_reply reply = { .magic = WIRE_REPLY_MAGIC,
-					  .version = WIRE_VERSION,
-					  .status = WIRE_REFUSED_ARENA };
 	struct peer peer;
-	const char *wrong;
+	const char *wrong = check_peer(server, fd, &peer);
 
-	if (server->collector->options->control_fd < 0)
-		return false;
-	wrong = check_peer(server, fd, &peer);
-	if (!wrong)
+	*foreign = wrong;
+	if (!wrong || server->foreign < FOREIGN_MAX)
 		return false;
 	session_log_refusal(server->collector, peer.pid, wrong);
-	send_reply(server, fd, &reply);
-	close(fd);
 	return true;
 }
 
@@ -303,13 +297,18 @@ static void server_ready(struct watch *watch)
 	struct server *server = (struct server *)watch;
 	int loop = server->collector->loop;
 	struct connection *connection;
+	bool foreign;
 	int fd = listener_accept(&server->listener);
 
 	if (fd == -EMFILE || fd == -ENFILE)
 		session_log_refusal(server->collector, 0,
 				    "too many files are open");
-	if (fd < 0 || turn_away(server, fd))
+	if (fd < 0)
 		return;
+	if (is_crowd(server, fd, &foreign)) {
+		close(fd);
+		return;
+	}
 	connection = calloc(1, sizeof(*connection));
 	if (!connection || server->count >= CONNECTIONS_MAX) {
 		complain(server, fd, "too many connections are open already");
@@ -321,10 +320,12 @@ static void server_ready(struct watch *watch)
 		.watch = { fd, connection_ready },
 		.server = server,
 		.deadline_ns = clock_boottime_ns() + HELLO_NS,
+		.foreign = foreign,
 		.next = server->connections,
 	};
 	server->connections = connection;
 	server->count++;
+	server->foreign += foreign;
 	if (loop_add(loop, &connection->watch) < 0)
 		connection->ended = true;
 }
@@ -346,6 +347,7 @@ void server_reap(struct server *server)
 		}
 		*link = connection->next;
 		server->count--;
+		server->foreign -= connection->foreign;
 		close(connection->watch.fd);
 		free(connection);
 	}
