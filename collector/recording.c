@@ -45,6 +45,7 @@
 /* For all trees and stacks of a recording, which a program could make grow. */
 #define BUDGET_BYTES (1ULL << 30)
 #define LISTED_MAX 65536
+#define WENT_ON_MAX 4096
 /* As many marks as fit into one block of the trace. */
 #define LOSSY_MAX ((TRACE_BLOCK_BYTES - 64) / 32)
 #define PACKET_BYTES 8192
@@ -502,23 +503,27 @@ void recording_list_thread(struct recording *recording,
 	process->last_thread = &copy->next;
 }
 
-void recording_list_went_on(struct recording *recording, pid_t pid,
+bool recording_list_went_on(struct recording *recording, pid_t pid,
 			    const char *name)
 {
-	struct went_on_entry *entry = NULL;
+	struct went_on_entry *entry;
 
 	pthread_mutex_lock(&recording->lock);
-	recording->totals.went_on++;
-	if (recording->listed < LISTED_MAX)
-		entry = malloc(sizeof(*entry));
-	if (entry) {
-		recording->listed++;
+	for (entry = recording->went_on; entry; entry = entry->next)
+		if (entry->pid == pid)
+			break;
+	if (!entry && recording->totals.went_on < WENT_ON_MAX &&
+	    (entry = malloc(sizeof(*entry)))) {
 		entry->pid = pid;
 		snprintf(entry->name, sizeof(entry->name), "%s", name);
 		entry->next = recording->went_on;
 		recording->went_on = entry;
+		recording->totals.went_on++;
+		pthread_mutex_unlock(&recording->lock);
+		return true;
 	}
 	pthread_mutex_unlock(&recording->lock);
+	return false;
 }
 
 void recording_refuse(struct recording *recording, pid_t pid, const char *why)

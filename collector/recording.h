@@ -185,7 +185,7 @@ struct recording {
 	struct went_on_entry *went_on; /* the last that was listed first */
 	struct refused_entry refused[RECORDING_REFUSED_MAX];
 	uint32_t refused_count;
-	uint32_t listed; /* entries of all these lists */
+	uint32_t listed; /* entries of processes and threads */
 	uint32_t *lossy; /* sequences that lost something */
 	uint32_t lossy_count, lossy_room;
 	uint32_t ring_cells;
@@ -226,8 +226,8 @@ bool recording_list_process(struct recording *recording,
 void recording_list_thread(struct recording *recording,
 			   struct process_entry *process,
 			   const struct thread_entry *entry);
-/* Process @pid goes on, unrecorded. Takes the lock. */
-void recording_list_went_on(struct recording *recording, pid_t pid,
+/* Process @pid goes on, unrecorded. False: that is known. Takes the lock. */
+bool recording_list_went_on(struct recording *recording, pid_t pid,
 			    const char *name);
 /* Remember that @sequence is not complete. Under lock. */
 void recording_list_loss(struct recording *recording, uint32_t sequence);

@@ -19,6 +19,8 @@
 #define STAT_BYTES 1024
 #define STAT_START_FIELD 22 /* proc(5): in ticks since the machine started */
 #define NS_PER_S 1000000000ULL
+#define ROUNDS_MIN 2
+#define ROUNDS_MAX 8
 
 static void add_known(struct recording *recording, struct arena *arena)
 {
@@ -28,8 +30,8 @@ static void add_known(struct recording *recording, struct arena *arena)
 	for (process = arena->processes; process; process = process->next)
 		if (!process_is_ending(process) && process->watch.fd >= 0 &&
 		    !process_has_exited(process))
-			recording_list_went_on(recording, process->pid,
-					       process->entry->name);
+			(void)recording_list_went_on(recording, process->pid,
+						     process->entry->name);
 	pthread_mutex_unlock(&arena->lock);
 }
 
@@ -74,11 +76,13 @@ static bool has_arena(const struct collector *collector, pid_t pid)
 	return false;
 }
 
-static void add_silent(struct collector *collector)
+/* Whether there is one that was not listed yet. */
+static bool add_silent(struct collector *collector)
 {
 	struct recording *recording = collector->recording;
 	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
+	bool found = false;
 
 	while (dir && (entry = readdir(dir))) {
 		char name[FAMILY_NAME_BYTES + 1];
@@ -92,10 +96,23 @@ static void add_silent(struct collector *collector)
 			continue;
 		proc_read(pid, "comm", name, sizeof(name));
 		name[strcspn(name, "\n")] = '\0';
-		recording_list_went_on(recording, pid, name);
+		found |= recording_list_went_on(recording, pid, name);
 	}
 	if (dir)
 		closedir(dir);
+	return found;
+}
+
+/* One that forks and ends while we read /proc is gone when we come to it, and
+ * its child was not there when the folder was read: so we look until nothing
+ * new is found, twice at least. */
+static void add_all_silent(struct collector *collector)
+{
+	int rounds = 0;
+
+	while (rounds++ < ROUNDS_MAX &&
+	       (add_silent(collector) || rounds < ROUNDS_MIN))
+		;
 }
 
 void went_on_list(struct collector *collector)
@@ -110,5 +127,5 @@ void went_on_list(struct collector *collector)
 		held = held || arena_is_held(arena) > 0;
 	}
 	if (held)
-		add_silent(collector);
+		add_all_silent(collector);
 }
