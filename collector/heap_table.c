@@ -102,6 +102,21 @@ static bool reserve(struct heap_table *table, struct heap_segment *segment)
 	return 16ULL * (segment->count + 1) <= 15ULL * segment->room;
 }
 
+void heap_table_fetch(const struct heap_table *table, uint64_t address)
+{
+	uint64_t hash = hash_of(table, address);
+	const struct heap_segment *segment =
+		&table->segment[hash >> (64 - HEAP_SEGMENT_BITS)];
+	const struct heap_block *home;
+
+	if (!segment->room)
+		return;
+	home = segment->block + home_of(segment, hash);
+	/* A few of the next ones are probed, too: 1.5 lines on average. */
+	__builtin_prefetch(home, 1);
+	__builtin_prefetch(home + 3, 1);
+}
+
 struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 {
 	uint64_t hash = hash_of(table, address);

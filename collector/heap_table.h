@@ -50,6 +50,10 @@ void heap_table_init(struct heap_table *table, struct budget *budget,
 		     uint64_t secret);
 void heap_table_release(struct heap_table *table);
 
+/* Have the processor fetch where heap_table_find() will look, and
+ * heap_table_add() write: it may be told of several before the first is asked
+ * for. */
+void heap_table_fetch(const struct heap_table *table, uint64_t address);
 /* The block at @address (1 to HEAP_ADDRESS_MAX), or NULL. Good until the table
  * changes. */
 struct heap_block *heap_table_find(struct heap_table *table, uint64_t address);

@@ -37,6 +37,8 @@
  * for days does not make sites for each. */
 #define OWNERS_APART 4096u
 #define OWNERS_MAX 65536u
+/* With many blocks each event misses every cache: so many misses at once. */
+#define AHEAD 8
 
 /* --- the consumer -----------------------------------------------------------
  */
@@ -199,7 +201,12 @@ static void consume(void *context, const struct order_item *items, size_t count)
 	/* The blocks of a pause are not known, their frees are. */
 	if (unlikely(pause_changes(&heap->process->arena->pauses)))
 		heap->heap.incomplete = true;
+	for (i = 0; i < MIN(count, (size_t)AHEAD); i++)
+		heap_table_fetch(&heap->heap.table, items[i].a);
 	for (i = 0; i < count; i++) {
+		if (i + AHEAD < count)
+			heap_table_fetch(&heap->heap.table,
+					 items[i + AHEAD].a);
 		if (unlikely(heap->double_count))
 			tell_doubles(heap, items[i].clock);
 		if (unlikely(items[i].clock >= track->next_clock) &&
