@@ -295,8 +295,11 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	struct heap *core = &heap->heap;
 	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
 
-	if (heap->known)
+	if (heap->known) {
+		pthread_mutex_lock(&heap->known_lock);
 		sum->stacks += heap->known->totals.allocs;
+		pthread_mutex_unlock(&heap->known_lock);
+	}
 	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
 	sum->allocs += heap_round(core, from->now.alloc_objects);
 	sum->alloc_bytes += heap_round(core, from->now.alloc_bytes);

@@ -205,8 +205,7 @@ static void consume(void *context, const struct order_item *items, size_t count)
 		heap_table_fetch(&heap->heap.table, items[i].a);
 	for (i = 0; i < count; i++) {
 		if (i + AHEAD < count)
-			heap_table_fetch(&heap->heap.table,
-					 items[i + AHEAD].a);
+			heap_table_fetch(&heap->heap.table, items[i + AHEAD].a);
 		if (unlikely(heap->double_count))
 			tell_doubles(heap, items[i].clock);
 		if (unlikely(items[i].clock >= track->next_clock) &&
@@ -239,7 +238,7 @@ static void take_known(struct process_heap *heap, const struct sample *sample,
 					   0);
 		site = heap_site(heap->known, owner, stack);
 	}
-	order_lock(heap->order);
+	pthread_mutex_lock(&heap->known_lock);
 	heap->known->epoch = sample->epoch;
 	clock = ++heap->known_clock;
 	if (sample->kind == SAMPLE_FREE)
@@ -248,7 +247,7 @@ static void take_known(struct process_heap *heap, const struct sample *sample,
 		heap_alloc(heap->known, clock, address, size, site);
 	else
 		heap_alloc_untracked(heap->known, size, site);
-	order_unlock(heap->order);
+	pthread_mutex_unlock(&heap->known_lock);
 }
 
 /* On the sampler's thread, in the order of clocks. */
@@ -402,6 +401,7 @@ static void release(struct process_heap *heap)
 		stacks_free(&heap->stacks);
 	modules_put(&heap->modules);
 	pthread_mutex_destroy(&heap->lock);
+	pthread_mutex_destroy(&heap->known_lock);
 	free(heap->owner);
 	recording_put(&heap->recording);
 	free(heap);
@@ -473,6 +473,7 @@ static struct process_heap *make(struct process *process)
 		.unsure = process->arena->late,
 	};
 	pthread_mutex_init(&heap->lock, NULL);
+	pthread_mutex_init(&heap->known_lock, NULL);
 	if (start(heap, process) == 0)
 		return heap;
 	release(heap);
@@ -539,14 +540,18 @@ static uint32_t unknown_stack(struct process_heap *heap)
 
 void process_heap_spread(struct process_heap *heap)
 {
-	if (heap->known)
-		heap_spread(&heap->heap, heap->known, unknown_stack(heap));
+	if (!heap->known)
+		return;
+	pthread_mutex_lock(&heap->known_lock);
+	heap_spread(&heap->heap, heap->known, unknown_stack(heap));
 }
 
 void process_heap_unspread(struct process_heap *heap)
 {
-	if (heap->known)
-		heap_unspread(&heap->heap, heap->known, unknown_stack(heap));
+	if (!heap->known)
+		return;
+	heap_unspread(&heap->heap, heap->known, unknown_stack(heap));
+	pthread_mutex_unlock(&heap->known_lock);
 }
 
 void process_heap_finish(struct process *process)

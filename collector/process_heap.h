@@ -53,7 +53,9 @@ struct process_heap {
 	/* Of the consumer, or under order_lock(): */
 	struct heap heap;
 	/* Exact: its blocks whose stack was told, or NULL; see heap_spread.h.
-	 * Of the sampler, or under order_lock(). */
+	 * A lock of its own: who waits for the order's holds up the consumer.
+	 * Taken after that one. */
+	pthread_mutex_t known_lock;
 	struct heap *known;
 	uint64_t known_clock; /* its events */
 	struct heap_track track;
@@ -91,7 +93,7 @@ void process_heap_odd(struct process_heap *heap);
 
 /* Give the stacks that were told to all blocks that have none (heap_spread.h),
  * and take them back. Under order_lock(), or when nobody changes the heap any
- * more. Do nothing where none were told. */
+ * more; no stack is taken in between. Do nothing where none were told. */
 void process_heap_spread(struct process_heap *heap);
 void process_heap_unspread(struct process_heap *heap);
 
