@@ -1,0 +1,261 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds every C and C++ program of a folder, as that of another tracer's tests
+# is, with `perfrec cc` before gcc and clang, at -O0 and -O2, records it, and
+# says of each whether
+#
+#     output and exit status are those of the program when it is not recorded;
+#     the calls of each function are those of a counting library in the same
+#     run, in the summary and in the trace, which keeps every rule;
+#     nothing was lost, repaired or an orphan;
+#     every path of calls was taken as often as uftrace says, where it is
+#     installed, of a run of its own.
+#
+# usage: programs-of.sh BUILD FOLDER [NAME...]
+#
+# BUILD is the make's $(O). A source is NAME.c, NAME.cpp or s-NAME.c ...; what
+# has no main() becomes a library that the others are linked with. The folder
+# is only read. Prints a line for each; the exit status is 1 if one is wrong.
+#
+# Where control jumps (longjmp, exceptions, contexts, exit() in a thread),
+# slices may be repaired and uftrace's tree is another: the line says "jumps".
+# Of programs with several processes, trees are not compared.
+set -u
+
+build=$(cd "$1" && pwd) || exit 2
+folder=$(cd "$2" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+shift 2
+# shellcheck source=tests/real/compare.sh
+. "$here/compare.sh"
+
+export PERFREC_DEADLINE_MS=20000
+: "${COMPILERS:=gcc clang}" "${LEVELS:=-O0 -O2}"
+PATH=$build:$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+wrong=0
+jumping='longjmp|throw|setcontext|swapcontext|pthread_exit|pthread_cancel'
+
+# sources main|library: files of the folder.
+sources()
+{
+	for file in "$folder"/*.c "$folder"/*.cpp "$folder"/*.cc; do
+		[ -e "$file" ] || continue
+		if grep -Eq '(^|[^a-z_])main *\(' "$file"; then
+			[ "$1" = main ] && echo "$file"
+		else
+			[ "$1" = library ] && echo "$file"
+		fi
+	done
+}
+
+# name_of FILE: without its folder, suffix, and "s-" in front.
+name_of()
+{
+	name=${1##*/}
+	name=${name%.*}
+	echo "${name#s-}"
+}
+
+# compile FILE FLAG...: as C or C++, with hooks.
+compile()
+{
+	file=$1
+	shift
+	case $file in
+	*.c) command="perfrec cc $compiler" ;;
+	*) command="perfrec c++ $(echo "$compiler" |
+		sed 's/gcc/g++/; s/clang/clang++/')" ;;
+	esac
+	$command -w -fno-builtin $level "$@" "$file" $libraries -pthread -ldl \
+		-lm >>build.log 2>&1
+}
+
+# Libraries may use each other: the second time they are linked with those
+# that are there.
+build_libraries()
+{
+	libraries=
+	for round in 1 2; do
+		made=
+		for file in $(sources library); do
+			name=$(name_of "$file")
+			[ "$name" = lib ] && name=libabc_test_lib
+			compile "$file" -shared -fPIC -Wl,--as-needed \
+				-Wl,-rpath,. -o "lib${name#lib}.so.$round" &&
+				mv "lib${name#lib}.so.$round" \
+					"lib${name#lib}.so" &&
+				made="$made ./lib${name#lib}.so"
+		done
+		libraries=$made
+	done
+}
+
+# output NAME COMMAND...: stdout, stderr and the exit status to NAME.*.
+output()
+{
+	to=$1
+	shift
+	status=0
+	timeout -k 5 60 "$@" </dev/null >"$to.out" 2>"$to.err" || status=$?
+	echo $status >"$to.status"
+}
+
+same_output()
+{
+	for part in out err status; do
+		cmp -s "plain.$part" "recorded.$part" || return 1
+	done
+}
+
+# Some print addresses, times or ids: then all but digits.
+without_digits()
+{
+	for part in plain.out plain.err recorded.out recorded.err; do
+		sed -i 's/0x[0-9a-f]*/N/g; s/[0-9][0-9]*/N/g' $part
+	done
+}
+
+# folded: events B|E<TAB>thread<TAB>name to paths with how often.
+folded()
+{
+	awk -F '\t' '
+	$1 == "B" {
+		path[$2, ++depth[$2]] = path[$2, depth[$2] - 1] ";" $3
+		count[path[$2, depth[$2]]]++
+	}
+	$1 == "E" && depth[$2] > 0 { depth[$2]-- }
+	END { for (one in count) print count[one] "\t" one }' | sort
+}
+
+our_tree()
+{
+	"$build/tests/tools/trace_check" --dump data/trace.pftrace |
+		sed -n 's/^\([BE]\) [0-9]* \([^ ]*\) [0-9]* [0-9]* /\1\t\2\t/p' |
+		folded
+}
+
+their_tree()
+{
+	rm -rf uftrace
+	timeout -k 5 60 uftrace record --no-libcall --no-event --no-pager \
+		-d uftrace "$@" </dev/null >/dev/null 2>&1 || [ -d uftrace ] || return 1
+	uftrace dump -d uftrace --chrome --demangle=no 2>/dev/null |
+		grep -E '"ph":"[BE]"' | tr -d '{}"' | awk -F '[:,]' '{
+			pid = tid = name = kind = ""
+			for (i = 1; i < NF; i++) {
+				if ($i == "ph") kind = $(i + 1)
+				if ($i == "pid") pid = $(i + 1)
+				if ($i == "tid") tid = $(i + 1)
+				if ($i == "name") name = $(i + 1)
+			}
+			print kind "\t" pid "." tid "\t" name
+		}' | c++filt | folded
+}
+
+# The counting library has no names of what was unloaded: all calls together.
+same_sums()
+{
+	grep -Eq ': (0x[0-9a-f]+|frame_dummy): ' said.err || return 1
+	[ "$(awk '{ sum += $1 } END { print sum }' counts)" = \
+		"$(awk '{ sum += $1 } END { print sum }' counts.trace)" ]
+}
+
+number()
+{
+	jq ".totals.$1 // 0" data/summary.json
+}
+
+# check NAME: of what is built; what is wrong goes to ./wrong.
+check()
+{
+	rm -rf data count.* counts* wrong
+	output plain "./$1"
+	COUNT_OUT=$PWD/count LD_PRELOAD=$build/tests/progs/libcount_preload.so \
+		output recorded perfrec record -q --follow --on-full block -o data -- \
+		"./$1"
+	if ! same_output; then
+		output plain "./$1"
+		without_digits
+		same_output || { diff plain.out recorded.out
+			diff plain.err recorded.err
+			diff plain.status recorded.status; } |
+			sed -n 's/^\([<>]\)/output: &/p' >>wrong
+	fi
+	[ -e data/summary.json ] || {
+		echo 'no recording' >>wrong
+		return
+	}
+	jumps=$(grep -Eq "$jumping" "$file" && echo ', jumps')
+	set -- "$1" count.*[0-9]
+	name=$1
+	shift
+	if [ -e "$1" ]; then
+		compare_counts "$name" "$build" data counts "$@" \
+			>said 2>said.err || same_sums || cat said.err >>wrong
+		calls=$(awk '{ sum += $1 } END { print sum + 0 }' counts)
+	else
+		calls=$(number spans)
+		[ "$calls" = 0 ] || echo "$calls spans, counted none" >>wrong
+	fi
+	for total in repaired_slices orphan_ends; do
+		[ "$(number $total)" = 0 ] || [ -n "$jumps" ] ||
+			echo "$(number $total) $total" >>wrong
+	done
+	# Of a forked child, uftrace shows only the calls it made itself; an
+	# environment that the program makes has no perfrec in it.
+	if [ -z "$jumps" ] && [ $# -eq 1 ] && ! grep -q spawn "$file" &&
+		command -v uftrace >/dev/null; then
+		our_tree >ours.tree
+		their_tree "./$name" >theirs.tree
+		[ ! -s theirs.tree ] ||
+			diff theirs.tree ours.tree >tree.diff ||
+			sed 's/^[<>]/tree: &/; /^[0-9-]/d' tree.diff >>wrong
+	fi
+}
+
+# one FILE: build it, check it, and say how it went.
+one()
+{
+	file=$1
+	name=$(name_of "$file")
+	calls=0 jumps=
+	if ! compile "$file" -Wl,--as-needed -Wl,-rpath,. -o "t-$name"; then
+		tail -n 1 build.log | cut -c 1-200 >wrong
+		echo "skip   $name $compiler $level: cannot build it: $(cat wrong)"
+		return
+	fi
+	check "t-$name"
+	name=$(name_of "$file")
+	if [ -s wrong ]; then
+		echo "not ok $name $compiler $level: $calls calls$jumps"
+		head -n 6 wrong | cut -c 1-160 | sed 's/^/       | /'
+		wrong=$((wrong + 1))
+	else
+		echo "ok     $name $compiler $level: $calls calls$jumps"
+	fi
+}
+
+wanted=$*
+for compiler in $COMPILERS; do
+	command -v "$compiler" >/dev/null || continue
+	for level in $LEVELS; do
+		mkdir -p "$work/$compiler$level"
+		cd "$work/$compiler$level" || exit 2
+		build_libraries
+		# All first: some start others.
+		for source in $(sources main); do
+			compile "$source" -Wl,--as-needed -Wl,-rpath,. \
+				-o "t-$(name_of "$source")"
+		done
+		for source in $(sources main); do
+			case " ${wanted:-$(name_of "$source")} " in
+			*" $(name_of "$source") "*) one "$source" ;;
+			esac
+		done
+	done
+done
+echo "$wrong wrong"
+[ "$wrong" -eq 0 ]
