@@ -57,8 +57,9 @@ E2E_TOOLS = $(addprefix $(O)/tests/,tools/trace_check tools/count_names \
 	  progs/cpu_share progs/cpu_share_static)
 check-e2e: $(E2E_TOOLS)
 
-# Lua and SQLite at full size, and programs built by `perfrec cc`: fetches and
-# builds them once, into REAL_DIR.
+# Lua and SQLite at full size, programs built by `perfrec cc`, which are fetched
+# and built once, into REAL_DIR, and programs as Debian ships them. Beside it,
+# tests/real/programs-of.sh records all programs of any folder.
 REAL_DIR ?= $(O)/real
 .PHONY: check-real
 check-real: all $(E2E_TOOLS)
@@ -66,5 +67,6 @@ check-real: all $(E2E_TOOLS)
 	$(Q)CPU_STRICT=1 O=$(O) sh scripts/run-e2e.sh tests/e2e/cpu-counted-once.sh
 	$(Q)sh tests/real/record-real.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/rebuild.sh $(O) $(REAL_DIR)
+	$(Q)sh tests/real/unmodified.sh $(O) $(REAL_DIR) || [ $$? -eq 77 ]
 	$(Q)sh tests/real/annotate.sh $(O) $(REAL_DIR)
 	$(Q)sh tests/real/heap-real.sh $(O) || [ $$? -eq 77 ]

@@ -44,7 +44,7 @@ compare_counts() {
 	"$build/tests/tools/trace_check" --counts "$data/trace.pftrace" \
 		>"$counts.all" || return 1
 	grep -v '	perfrec: ' "$counts.all" >"$counts.trace"
-	jq -r '.functions[] | "\(.calls)\t\(.name)"' "$data/summary.json" |
+	jq -r '.functions[] | select(.calls > 0) | "\(.calls)\t\(.name)"' "$data/summary.json" |
 		awk -F '\t' '{ calls[$2] += $1 }
 			END { for (name in calls)
 				printf "%d\t%s\n", calls[name], name }' \
@@ -167,4 +167,38 @@ compare_profile() {
 		return 1
 	fi
 	echo "$1: profile agrees, and addr2line on $(wc -l <"$3.lines") functions"
+}
+
+# compare_cpu NAME BUILD DATA [UNKNOWN]: the CPU time of the recording DATA is
+# within 2 % of what wait4() says of the program and its children, and at most
+# 2 % of it, or UNKNOWN %, is of functions that nobody knows. Says so, or what
+# is wrong and returns 1. Of less than a second it says that it is too short.
+compare_cpu() {
+	"$2/perfrec" report --view cpu --limit 0 "$3" >"$3/cpu.txt" || return 1
+	unknown=$(awk '$NF == "[unknown]" { print $3; exit }' "$3/cpu.txt")
+	rm "$3/cpu.txt"
+	jq -r '"\(.totals.cpu_ns) \(.user_ns + .sys_ns)"' "$3/summary.json" |
+		awk -v name="$1" -v unknown="${unknown:-0}" -v most="${4:-2}" '{
+		off = $2 ? 100 * ($1 - $2) / $2 : 0
+		printf "%s: CPU %.2f s, wait4() says %.2f (%+.1f %%), ", name,
+			$1 / 1e9, $2 / 1e9, off
+		printf "%.1f %% unknown", unknown
+		bad = off > 2 || off < -2 || unknown > most
+		if ($2 < 1e9)
+			bad = 0
+		print ($2 < 1e9) ? ": too short to judge" : bad ? ": WRONG" : ""
+		exit bad
+	}'
+}
+
+# compare_ends NAME DATA JUMPS: no end is an orphan, and unless JUMPS is "yes",
+# every call ends by itself.
+compare_ends() {
+	jq -r '.totals | "\(.repaired_slices) \(.orphan_ends)"' \
+		"$2/summary.json" | awk -v name="$1" -v jumps="$3" '
+		$2 || ($1 && jumps != "yes") {
+			printf "%s: %d repaired slices, %d orphan ends: WRONG\n",
+				name, $1, $2
+			exit 1
+		}'
 }

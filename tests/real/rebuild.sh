@@ -10,15 +10,24 @@
 #                 through it; CMake
 #     memcached   a server with threads, under load; configure, make
 #     lpeg        a library that Lua opens; make
+#     redis       a server and its client; make
+#     leveldb     C++ with threads and virtual functions; CMake
+#     ninja       C++ that builds itself, and starts children
+#     bash        forks, jumps, signals; configure, make
+#     fasttree    OpenMP
+#     minpack     Fortran
+#     mpi         three processes of Open MPI, in C and in Fortran
 #
 # The calls of every function are the same in a counting library, the summary,
 # the trace and the profile of the same run, nothing is lost, and the output is
-# what the program prints when it is not recorded.
+# what the program prints when it is not recorded. The CPU time is what wait4()
+# says, and where nothing jumps, nothing is repaired and no end is an orphan.
 #
+# Prints lines for each program, and goes on behind one that is wrong.
 # usage: rebuild.sh BUILD DIR [NAME[:clang]...]
 #
-# BUILD is the make's $(O); DIR caches sources and programs. Exits with 77 when
-# sources cannot be fetched.
+# BUILD is the make's $(O); DIR caches sources and programs. Skips what cannot be
+# fetched; exits with 1 when one is wrong, and with 77 when all are skipped.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -26,7 +35,8 @@ mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 shift 2
-[ $# -gt 0 ] || set -- find zstd yaml memcached lpeg find:clang yaml:clang
+[ $# -gt 0 ] || set -- find zstd yaml memcached lpeg find:clang yaml:clang \
+	redis leveldb ninja bash fasttree minpack mpi
 # shellcheck source=tests/real/compare.sh
 . "$here/compare.sh"
 # shellcheck source=tests/real/fetch.sh
@@ -90,6 +100,63 @@ build_lpeg() {
 	make linux CC="perfrec cc $cc" LUADIR="$lua"
 }
 
+build_redis() {
+	make "$jobs" -C src redis-server redis-cli MALLOC=libc \
+		OPTIMIZATION=-O2 CC="perfrec cc $cc"
+}
+
+build_leveldb() {
+	need_package cmake cmake
+	cmake -S . -B . -DCMAKE_BUILD_TYPE=Release \
+		-DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF \
+		-DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
+		-DCMAKE_C_COMPILER_LAUNCHER="perfrec;cc" \
+		-DCMAKE_CXX_COMPILER_LAUNCHER="perfrec;c++"
+	make "$jobs" leveldb
+	libraries=
+	for one in snappy crc32c tcmalloc; do
+		upper=$(echo $one | tr '[:lower:]' '[:upper:]')
+		! grep -q "^HAVE_$upper:INTERNAL=1" CMakeCache.txt ||
+			libraries="$libraries -l$one"
+	done
+	# shellcheck disable=SC2086 # words
+	perfrec c++ "$cxx" -O2 -I include -o load "$here/leveldb_load.cc" \
+		libleveldb.a $libraries -lpthread
+}
+
+build_ninja() {
+	need_package python3 python3
+	CXX="perfrec c++ $cxx" python3 configure.py --bootstrap
+}
+
+build_bash() {
+	generated
+	./configure --without-bash-malloc --disable-nls CC="perfrec cc $cc"
+	# It makes tools of its own first, which are run here.
+	make "$jobs" CC_FOR_BUILD="$cc"
+}
+
+build_fasttree() {
+	perfrec cc "$cc" -O2 -w -fgnu89-inline -fopenmp -DOPENMP -o fasttree fasttree.c -lm
+}
+
+build_minpack() {
+	need_package gfortran gfortran
+	for program in ex/t*.f; do
+		name=$(basename "$program" .f)
+		# They have the functions that they try in their own names.
+		perfrec cc gfortran -std=legacy -O2 -o "$name" "$program" \
+			./[a-z]*.f
+	done
+}
+
+build_mpi() {
+	need_package mpifort libopenmpi-dev openmpi-bin gfortran
+	perfrec cc mpicc -O2 -o ring_c examples/ring_c.c
+	perfrec cc mpicc -O2 -o connectivity examples/connectivity_c.c
+	perfrec cc mpifort -O2 -o ring_f examples/ring_usempi.f90
+}
+
 # made NAME PACKAGE...: the program is in $tree, built with the flags that
 # perfrec cc gives now, from the source of the first package.
 made() {
@@ -127,6 +194,7 @@ output() {
 record() {
 	name="$name with $cc"
 	out=$work/run
+	rm -rf "$out"
 	output "$out/plain" "$@"
 	output "$out/recorded" env COUNT_OUT="$out/count" \
 		LD_PRELOAD="$build/tests/progs/libcount_preload.so" \
@@ -140,6 +208,8 @@ record() {
 	compare_counts "$name" "$build" "$out/data" "$out/counts" \
 		"$out"/count.*[0-9]
 	compare_profile "$name" "$out/data" "$out/counts"
+	compare_cpu "$name" "$build" "$out/data"
+	compare_ends "$name" "$out/data" $jumps
 	rm -rf "$out"
 }
 
@@ -188,9 +258,115 @@ record_lpeg() {
 		"$here/workload.lpeg.lua" 2000
 }
 
+record_redis() {
+	made redis redis
+	for i in 1 2 3 4 5 6 7 8 9; do
+		echo "SET key:$i value$i"
+		echo "LPUSH list a$i b$i c$i"
+		echo "ZADD set $i member$i"
+		echo "HSET hash field$i $i"
+		echo "GET key:$i"
+		echo "ZRANGE set 0 -1 WITHSCORES"
+		echo "EVAL 'local t = 0 for i = 1, 1000 do t = t + i end return t' 0"
+	done >"$work/commands"
+	echo 'DEBUG SET-ACTIVE-EXPIRE 0' >>"$work/commands"
+	printf '%s\n' 'until [ -S "$1" ]; do sleep 0.05; done' \
+		'"$2" -s "$1" <"$3"' >"$work/load"
+	record sh "$here/serve.sh" "$work/socket" \
+		"sh $work/load $work/socket $tree/src/redis-cli $work/commands" \
+		"$tree/src/redis-server" --port 0 --save "" --logfile /dev/null \
+		--dir "$work" --unixsocket "$work/socket"
+}
+
+record_leveldb() {
+	made leveldb leveldb
+	record "$tree/load" "$work/db" 60000
+}
+
+record_ninja() {
+	made ninja ninja-build
+	mkdir -p "$work/ninja"
+	{
+		printf 'rule copy\n  command = cat $in >$out\n'
+		for i in $(seq 100); do
+			echo "build out$i: copy ${last:-build.ninja}"
+			last=out$i
+		done
+	} >"$work/ninja/build.ninja"
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'rm -f "$1"/out* "$1"/.n*; "$0" -v -j1 -C "$1"; "$0" -C "$1"' \
+		"$tree/ninja" "$work/ninja"
+}
+
+record_bash() {
+	made bash bash
+	cat >"$work/script" <<-'SCRIPT'
+		shopt -s extglob
+		declare -A squares
+		square() { local n=$1; squares[$n]=$((n * n)); }
+		for ((i = 0; i < 2000; i++)); do square $i; done
+		for i in {1..20}; do ( exit $((i % 3)) ); echo "child $i: $?"; done
+		trap 'echo caught' USR1; kill -USR1 $$
+		text=$(for i in {1..50}; do echo "line $i"; done | sort -r)
+		[[ $text =~ line\ ([0-9]+) ]] && echo "${BASH_REMATCH[1]}"
+		for i in a1 b22 c333; do echo "${i//+([0-9])/N}"; done | uniq -c
+		( set -e; false; echo never ) || echo "status $?"
+		echo $(( 1 / 0 )) || echo 'after a jump'
+		unset 'squares[3]'; echo ${#squares[@]} ${squares[44]}
+	SCRIPT
+	# An error in an expression is a longjmp.
+	jumps=yes
+	record "$tree/bash" "$work/script"
+}
+
+record_fasttree() {
+	made fasttree fasttree
+	awk 'BEGIN {
+		srand(7)
+		split("A C G T", base, " ")
+		for (i = 1; i <= 400; i++)
+			root[i] = base[int(rand() * 4) + 1]
+		for (n = 1; n <= 200; n++) {
+			printf ">s%d\n", n
+			for (i = 1; i <= 400; i++) {
+				one = root[i]
+				if (rand() < 0.1)
+					one = base[int(rand() * 4) + 1]
+				printf "%s", one
+			}
+			print ""
+		}
+	}' >"$work/alignment"
+	# With more threads, it prints other digits each time.
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'OMP_NUM_THREADS=3 "$0" -quiet -nt -nosupport "$1" |
+		tr -dc "s\n0-9,:()." | tr , "\n" | sed "s/:.*//; s/.*(//" | sort' \
+		"$tree/fasttree" "$work/alignment"
+}
+
+record_minpack() {
+	made minpack minpack
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'cd "$0" && for i in lmdif lmder hybrd chkder; do
+		for f in ex/file0*; do ./t$i <$f; done; done' "$tree"
+}
+
+record_mpi() {
+	made mpi openmpi
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'cd "$0" && for i in ring_c connectivity ring_f; do
+		mpirun --allow-run-as-root --oversubscribe -np 3 ./$i | sort
+		done' "$tree"
+}
+
 need_package go golang-go
 need_package llvm-addr2line llvm
+done=0 wrong=0
 for program; do
+	jumps=no
+	case $program in
+	yaml*) jumps=yes ;; # throws
+	esac
 	cc=gcc
 	cxx=g++
 	if [ "$program" != "${program%:clang}" ]; then
@@ -198,5 +374,17 @@ for program; do
 		cxx=clang++
 		need_package clang clang
 	fi
-	"record_${program%:clang}"
+	# In a shell of its own, where need_package and fetch may exit.
+	set +e
+	(set -e; "record_${program%:clang}")
+	status=$?
+	set -e
+	case $status in
+	0) done=$((done + 1)) ;;
+	77) echo "$program: skipped" ;;
+	*) wrong=$((wrong + 1)) ;;
+	esac
 done
+[ $wrong -eq 0 ] || echo "$wrong programs are wrong" >&2
+[ $wrong -eq 0 ] || exit 1
+[ $done -gt 0 ] || exit 77
