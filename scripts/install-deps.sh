@@ -55,6 +55,7 @@ bench lttng-tools         a peer to measure against: its daemon
 bench liblttng-ust-dev    a peer to measure against: its hooks
 bench babeltrace2         reads what LTTng recorded
 bench heaptrack           a peer to measure against
+bench linux-perf          a peer to measure against
 bench google-perftools    a peer to measure against: libtcmalloc
 '
 
