@@ -80,6 +80,7 @@ struct totals {
 	uint64_t vfork_spans, muted_spans;
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
 	uint64_t paused_spans, mixed_contexts, skipped_maps;
+	uint64_t excluded_hooks, left_out_hooks; /* half a call each */
 	/* Annotations. */
 	uint64_t dropped_notes; /* found no room in a ring */
 	uint64_t withheld_notes; /* nor memory here */

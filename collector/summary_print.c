@@ -571,6 +571,25 @@ static void print_advice(const struct summary *summary, FILE *out)
 	free(best);
 }
 
+/* Returns what separates it from what follows. */
+static const char *print_cost_of_calls(uint64_t calls, double ns,
+				       const char *what, const char *separator,
+				       FILE *out)
+{
+	if (!calls)
+		return separator;
+	fprintf(out, "%s%.1f ns a call that is %s", separator, ns, what);
+	return ", ";
+}
+
+/* Recordings of before it was written say nothing. */
+static const char *cost_base(const struct summary *summary)
+{
+	if (!summary->cost_of)
+		return summary->knows_cpu ? "CPU time" : "run";
+	return strcmp(summary->cost_of, "cpu") == 0 ? "CPU time" : "run";
+}
+
 static void print_cost(const struct summary *summary, FILE *out)
 {
 	const char *separator = "";
@@ -583,6 +602,12 @@ static void print_cost(const struct summary *summary, FILE *out)
 		fprintf(out, "%.1f ns a span", summary->span_ns);
 		separator = ", ";
 	}
+	separator = print_cost_of_calls(summary->left_out_calls,
+					summary->left_out_ns, "too deep",
+					separator, out);
+	separator = print_cost_of_calls(summary->excluded_calls,
+					summary->excluded_ns, "excluded",
+					separator, out);
 	if (summary->heap_record_ns > 0) {
 		fprintf(out, "%s%.1f ns an allocation or free", separator,
 			summary->heap_record_ns);
@@ -593,8 +618,7 @@ static void print_cost(const struct summary *summary, FILE *out)
 			size_format_ns((uint64_t)summary->sample_ns, time));
 	fprintf(out, ", %s in all: %.1f %% of the %s\n",
 		size_format_ns(summary->cost_ns, time),
-		100 * summary->cost_share,
-		summary->knows_cpu ? "CPU time" : "run");
+		100 * summary->cost_share, cost_base(summary));
 	if (summary->cost_share > COST_SHARE_HIGH && summary->totals.spans)
 		print_advice(summary, out);
 }

@@ -76,6 +76,8 @@ static const struct number_field number_fields[] = {
 	TOTAL(refused_programs),
 	TOTAL(went_on),
 	{ "cost", "total_ns", offsetof(struct summary, cost_ns) },
+	{ "cost", "left_out_calls", offsetof(struct summary, left_out_calls) },
+	{ "cost", "excluded_calls", offsetof(struct summary, excluded_calls) },
 };
 
 /* Each reader leaves *@out alone when the field is missing or null. */
@@ -325,6 +327,9 @@ static int read_document(json_t *document, struct summary *summary)
 	    read_real(cost, "heap_record_ns", &summary->heap_record_ns) ||
 	    read_real(cost, "sample_ns", &summary->sample_ns) ||
 	    read_real(cost, "share", &summary->cost_share) ||
+	    read_string(cost, "of", &summary->cost_of) ||
+	    read_real(cost, "left_out_ns", &summary->left_out_ns) ||
+	    read_real(cost, "excluded_ns", &summary->excluded_ns) ||
 	    read_exit(document, summary))
 		return -EBADMSG;
 	read_flags(document, summary);

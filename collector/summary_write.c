@@ -320,15 +320,49 @@ static double heap_cost(const struct recording *recording, double record_ns,
 	       sample_ns * (double)sum->stacks;
 }
 
+/* Hooks that recorded nothing. A span in a pause, or that found no room, takes
+ * the way of those that are left out; so do all spans with --depth, before they
+ * are recorded. */
+static double idle_cost(const struct recording *recording,
+			const struct calibrated_hooks *hooks)
+{
+	const struct totals *sum = &recording->totals;
+	uint64_t spans =
+		sum->paused_spans + sum->dropped_spans + sum->unslotted_spans;
+
+	if (recording->options->depth)
+		spans += sum->spans;
+	return hooks->excluded_ns * (double)sum->excluded_hooks +
+	       hooks->left_out_ns *
+		       ((double)sum->left_out_hooks + 2 * (double)spans);
+}
+
+/* CPU time of what was recorded; 0: not known. What perfrec record has waited
+ * for does not include what goes on in the background, and a daemon waits for
+ * nobody; the CPU samples are of all. */
+static double known_cpu_ns(const struct recording *recording)
+{
+	const struct command_end *end = &recording->command_end;
+	uint64_t waited = end->known ? end->user_ns + end->sys_ns : 0;
+	uint64_t sampled = recording->cpu_sum ? recording->sampled.ns +
+							recording->cpu_sum->ns
+					      : recording->sampled.ns;
+
+	return (double)MAX(waited, sampled);
+}
+
 /* The share is of the CPU time of the programs, where that is known: hooks
  * run on all threads at once. */
 static json_t *cost(const struct recording *recording, uint64_t wall_ns)
 {
-	const struct command_end *end = &recording->command_end;
-	double total = recording->span_ns * (double)recording->totals.spans;
+	const struct calibrated_hooks hooks = calibrate_hooks();
+	double span_ns = recording->options->depth
+				 ? calibrate_general_ns(recording->ticks)
+				 : recording->span_ns;
+	double total = span_ns * (double)recording->totals.spans;
 	double record_ns = 0, sample_ns = 0, samples;
-	double run =
-		(double)(end->known ? end->user_ns + end->sys_ns : wall_ns);
+	double cpu = known_cpu_ns(recording);
+	double run = cpu > 0 ? cpu : (double)wall_ns;
 
 	samples = (double)recording->sampled.count;
 	if (samples > 0 || recording->totals.heap.stacks ||
@@ -338,12 +372,18 @@ static json_t *cost(const struct recording *recording, uint64_t wall_ns)
 	if (recording->totals.heap.allocs && is_exact(recording))
 		record_ns = recording->span_ns / 2;
 	total += samples * sample_ns +
-		 heap_cost(recording, record_ns, sample_ns);
+		 heap_cost(recording, record_ns, sample_ns) +
+		 idle_cost(recording, &hooks);
 	run = MAX(run, total);
 	return json_pack(
-		"{s:f, s:f, s:f, s:o, s:f}", "span_ns", recording->span_ns,
-		"heap_record_ns", record_ns, "sample_ns", sample_ns, "total_ns",
-		number((uint64_t)total), "share", run > 0 ? total / run : 0.0);
+		"{s:f, s:f, s:f, s:o, s:f, s:o, s:f, s:o, s:f, s:s}", "span_ns",
+		span_ns, "heap_record_ns", record_ns, "sample_ns", sample_ns,
+		"total_ns", number((uint64_t)total), "share",
+		run > 0 ? total / run : 0.0, "left_out_calls",
+		number(recording->totals.left_out_hooks / 2), "left_out_ns",
+		2 * hooks.left_out_ns, "excluded_calls",
+		number(recording->totals.excluded_hooks / 2), "excluded_ns",
+		2 * hooks.excluded_ns, "of", cpu > 0 ? "cpu" : "wall");
 }
 
 static json_t *thread(const struct thread_entry *entry)

@@ -458,6 +458,8 @@ static void add_totals(struct thread *thread)
 	totals->dropped_spans += thread->entry.dropped_spans;
 	totals->truncated_spans += thread->entry.truncated_spans;
 	totals->paused_spans += counts.paused_spans;
+	totals->excluded_hooks += thread->excluded_hooks;
+	totals->left_out_hooks += thread->left_out_hooks;
 	totals->filtered_spans += counts.filtered_spans;
 	totals->repaired_slices += counts.repaired_slices;
 	totals->orphan_ends += counts.orphan_ends;
@@ -539,6 +541,9 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	old->entry.dropped_spans = counts.lost_spans;
 	/* relaxed: as in tell_rest() */
 	old->entry.truncated_spans = atom_load_rlx(&old->slot->truncated_spans);
+	/* relaxed, both: as above */
+	old->excluded_hooks = atom_load_rlx(&old->slot->excluded_hooks);
+	old->left_out_hooks = atom_load_rlx(&old->slot->left_out_hooks);
 	/* relaxed: as above */
 	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
 	old->job.run = sum_up;

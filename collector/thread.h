@@ -40,6 +40,7 @@ struct thread {
 	uint64_t told_spans; /* what recording's live counts know of */
 	uint64_t told_dropped;
 	uint64_t dropped_samples; /* of CPU time; set by thread_finish() */
+	uint64_t excluded_hooks, left_out_hooks; /* the same */
 };
 
 /* Every call is for the slot's drain worker. */

@@ -17,6 +17,7 @@
 #include "preload/init.h"
 #include "preload/map_log.h"
 #include "preload/put.h"
+#include "preload/put_inner.h"
 #include "preload/slot.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
@@ -107,8 +108,10 @@ static void hook_general(enum record_kind kind, void *function, uintptr_t sp)
 	if (!may_record(kind, address))
 		return;
 	t_thread.aborts = 0;
-	if (g_shim.depth && !depth_admits(record_word(kind, address, sp), sp))
+	if (g_shim.depth && !depth_admits(record_word(kind, address, sp), sp)) {
+		count_up(&t_thread.slot->left_out_hooks);
 		return;
+	}
 	/* Not put: a handler forked here, and this is the child. */
 	while (!put_record(kind, address, sp))
 		if (!may_record(kind, address))

@@ -106,7 +106,7 @@
 	movq	g_filter_table(%rip), %rdx
 	movq	(%rdx, %rax, 8), %rax
 	cmpq	%rdi, %rax
-	je	.Lreturn_\kind
+	je	.Lexcluded_\kind
 	testq	%rax, %rax
 	jne	.Lgeneral_\kind
 	movq	t_thread@gottpoff(%rip), %rcx
@@ -119,6 +119,15 @@
 	put_record \kind, \limit, .Lgeneral_\kind
 .Lfiltered_commit_\kind:
 .Lreturn_\kind:
+	ret
+
+	/* Its cost is to be known. */
+.Lexcluded_\kind:
+	movq	t_thread@gottpoff(%rip), %rcx
+	movq	%fs:T_EXCLUDED(%rcx), %rax
+	testq	%rax, %rax
+	jz	.Lreturn_\kind
+	incq	(%rax)
 	ret
 
 .Lgeneral_\kind:

@@ -57,6 +57,7 @@ struct thread_state {
 	struct record *cells;
 	uint64_t mask;
 	uint64_t no_rseq; /* stands in for rseq_cs where there is none */
+	uint64_t *excluded; /* in the slot; NULL: there is none */
 
 	/* Slow paths only. */
 	uint64_t epoch_before_vfork;
@@ -98,6 +99,7 @@ _Static_assert(offsetof(struct thread_state, slot) == T_SLOT, "asm");
 _Static_assert(offsetof(struct thread_state, cells) == T_CELLS, "asm");
 _Static_assert(offsetof(struct thread_state, mask) == T_MASK, "asm");
 _Static_assert(offsetof(struct thread_state, no_rseq) == T_NO_RSEQ, "asm");
+_Static_assert(offsetof(struct thread_state, excluded) == T_EXCLUDED, "asm");
 
 extern __thread struct thread_state t_thread;
 

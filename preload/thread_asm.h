@@ -14,6 +14,7 @@
 #define T_CELLS 40
 #define T_MASK 48
 #define T_NO_RSEQ 56
+#define T_EXCLUDED 64
 
 /*
  * The gate word. A thread may take the fast path when gate ^ its epoch is 0,

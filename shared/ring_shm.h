@@ -121,7 +121,11 @@ enum slot_state {
 struct slot_shm {
 	/* The owning thread writes; head on every record. */
 	uint64_t head; /* cells ever written; index = head & mask */
-	uint8_t pad0[SHM_LINE - 8];
+	uint64_t excluded_hooks; /* found their function excluded, since claim;
+				  * those of a forked child without a slot, too
+				  */
+	uint64_t left_out_hooks; /* too deep, since claim */
+	uint8_t pad0[SHM_LINE - 24];
 
 	/* Collector writes. */
 	uint64_t tail; /* cells ever read */

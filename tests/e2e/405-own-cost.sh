@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# What recording cost counts every call that came to a hook: recorded, too deep
+# or excluded; and its share is of the CPU time of what was recorded.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+build program -O2 <<'SOURCE'
+#include <stdlib.h>
+#define NOINLINE __attribute__((noinline))
+static volatile long sum;
+NOINLINE static void leaf(void)
+{
+	sum++;
+}
+NOINLINE static void work(void)
+{
+	leaf();
+	leaf();
+}
+int main(void)
+{
+	for (long i = 0; i < 500000; i++)
+		work();
+	return 0;
+}
+SOURCE
+
+# cost_of OPTION...: to ./cost, "LEFT_OUT EXCLUDED SPANS"; the cost is at least
+# that of the calls, and is what the share is of.
+cost_of()
+{
+	rm -rf data
+	run "$PERFREC" record --alloc=off --cpu=off -q -o data "$@" -- ./program
+	expect_status 0
+	expect_eq "$*: the sum of its parts, and the share" "$(json \
+		data/summary.json '.cost + .totals + {cpu: (.user_ns + .sys_ns)} |
+		(.left_out_calls * .left_out_ns + .excluded_calls * .excluded_ns
+		 + .spans * .span_ns) as $least |
+		"\(.total_ns >= $least * 0.99 and $least > 0) \(.share > 0.1 and
+		.share <= 1) \(.of)"')" 'true true cpu'
+	json data/summary.json '"\(.cost.left_out_calls) \(.cost.excluded_calls
+		) \(.totals.spans)"' >cost
+}
+
+cost_of
+expect_eq 'all' "$(cat cost)" '0 0 1500001'
+cost_of --depth 1
+expect_eq 'depth 1' "$(cat cost)" '1500000 0 1'
+cost_of --depth 2
+expect_eq 'depth 2' "$(cat cost)" '1000000 0 500001'
+cost_of --exclude leaf
+expect_eq 'without leaf' "$(cat cost)" '0 1000000 500001'
+run "$PERFREC" report data
+expect_match out 'own cost .* ns a call that is excluded.* of the CPU time'
