@@ -35,11 +35,6 @@ static void add_known(struct recording *recording, struct arena *arena)
 	pthread_mutex_unlock(&arena->lock);
 }
 
-static bool is_known(struct collector *collector, pid_t pid)
-{
-	return process_find(collector, pid);
-}
-
 /* Field @number of a line of /proc/PID/stat, or "". A name may have blanks and
  * brackets, and is the second field. */
 static const char *stat_field(const char *stat, int number)
@@ -76,7 +71,8 @@ static bool has_arena(const struct collector *collector, pid_t pid)
 	return false;
 }
 
-/* Whether there is one that was not listed yet. */
+/* Whether there is one that was not listed yet. One that became known since
+ * add_known() is found here, too. */
 static bool add_silent(struct collector *collector)
 {
 	struct recording *recording = collector->recording;
@@ -92,7 +88,7 @@ static bool add_silent(struct collector *collector)
 			continue;
 		pid = (pid_t)atoi(entry->d_name);
 		if (pid == getpid() || !is_younger(pid, recording) ||
-		    is_known(collector, pid) || !has_arena(collector, pid))
+		    !has_arena(collector, pid))
 			continue;
 		proc_read(pid, "comm", name, sizeof(name));
 		name[strcspn(name, "\n")] = '\0';

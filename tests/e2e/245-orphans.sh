@@ -9,8 +9,8 @@ trap ': >go; [ -z "$collector" ] || kill -KILL $collector' EXIT
 
 # ./orphan STEPS: a process for each letter, which forks the next one and ends:
 # "f" calls leaf() 10 times first, "s" calls nothing, "d" does as daemon(3).
-# What comes behind the letters is the last one: it waits until ./go is there,
-# calls leaf() 1,000 times, and makes ./done.
+# What comes behind the letters is the last one: it makes ./up when its parent is
+# gone, waits until ./go is there, calls leaf() 1,000 times, and makes ./done.
 build orphan -pthread <<'SOURCE'
 #include <pthread.h>
 #include <stdio.h>
@@ -27,11 +27,13 @@ QUIET static void *calls(void *count)
 QUIET int main(int argc, char **argv)
 {
 	const char *step = argv[1];
+	pid_t parent = 0;
 	pthread_t thread;
 	FILE *file;
 
 	(void)argc;
 	for (; *step; step++) {
+		parent = getpid();
 		if (*step == 'f')
 			calls((void *)10);
 		if (*step == 'd' ? daemon(1, 1) : fork())
@@ -39,6 +41,9 @@ QUIET int main(int argc, char **argv)
 		if (*step == 'S')
 			setsid();
 	}
+	while (getppid() == parent)
+		usleep(1000);
+	fclose(fopen("up", "w"));
 	while (access("go", F_OK) < 0)
 		usleep(1000);
 	/* The parent's thread is not the one that records. */
@@ -99,8 +104,9 @@ expect_no_match collect.log 'warning|error'
 
 # --- perfrec record: says who went on ----------------------------------------
 # They go on until ./go, which comes after the command and its recording.
-rm -f go done
-run "$PERFREC" record -q --cpu off -o record ./orphan dS
+rm -f go done up
+run "$PERFREC" record -q --cpu off -o record \
+	sh -c './orphan dS; while [ ! -e up ]; do sleep 0.01; done'
 expect_status 0
 expect_eq 'lines' "$(wc -l <err)" 1
 expect_match err '^perfrec: 1 process went on unrecorded .*: orphan \(see'
