@@ -126,6 +126,20 @@ static uint64_t paused_clock(void)
 	return t_thread.paused_clock;
 }
 
+/* put_record_now() of what must not be missing, where there is room: also
+ * beyond the next chunk boundary, at which it would stop. */
+static void put_surely(enum record_kind kind, uint64_t payload, uintptr_t sp,
+		       uint64_t (*clock)(void))
+{
+	unsigned int tries;
+
+	/* A handler may take the room up to the boundary after that. */
+	for (tries = 0; tries < PUTS_MAX; tries++)
+		if (put_record_now(kind, payload, sp, clock) ||
+		    !put_same_process() || !put_limits_renew(LIMIT_END, 1))
+			return;
+}
+
 /* Half of the ring is free: say what was withheld, and go on. */
 static void stop_withholding(void)
 {
@@ -137,19 +151,18 @@ static void stop_withholding(void)
 
 	count_take(&t_thread.late_begins);
 	if (ends)
-		put_record_now(RECORD_TRUNC, ends, 0, g_shim.clock);
+		put_surely(RECORD_TRUNC, ends, 0, g_shim.clock);
 	for (i = 0; i < count; i++)
 		if (stack->span[i].sp) /* else: ended already */
-			put_record_now(RECORD_PHANTOM,
-				       stack->span[i].function &
-					       RECORD_PAYLOAD_MAX,
-				       stack->span[i].sp, g_shim.clock);
+			put_surely(RECORD_PHANTOM,
+				   stack->span[i].function & RECORD_PAYLOAD_MAX,
+				   stack->span[i].sp, g_shim.clock);
 	/* Not before: what a handler withholds meanwhile lies above. */
 	stack->count = 0;
 	if (spans)
-		put_record_now(RECORD_LOSS, spans, 0, lost_clock);
+		put_surely(RECORD_LOSS, spans, 0, lost_clock);
 	if (paused)
-		put_record_now(RECORD_PAUSED, paused, 0, paused_clock);
+		put_surely(RECORD_PAUSED, paused, 0, paused_clock);
 }
 
 static bool is_dropping(void)
