@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/line_starts.h"
 #include "shared/compiler.h"
 
 /* Of entries inside entries. */
@@ -46,8 +47,10 @@ struct spans {
 
 struct unit {
 	bool was_read;
+	Dwarf_Die top; /* the first entry; its line table is the unit's */
 	Dwarf_Die die; /* the first entry: not of a skeleton */
 	struct spans functions;
+	struct line_starts starts;
 };
 
 struct dwarf_lines {
@@ -146,7 +149,8 @@ static void add_unit(struct dwarf_lines *lines, Dwarf_Die *die)
 	if (!list)
 		return;
 	lines->units = list;
-	lines->units[lines->unit_count] = (struct unit){ .die = *die };
+	lines->units[lines->unit_count] =
+		(struct unit){ .top = *die, .die = *die };
 	spans_add(&lines->ranges, die, lines->unit_count++);
 }
 
@@ -209,7 +213,17 @@ static void find_functions(struct unit *unit, Dwarf_Die *parent, int depth)
 	} while (next_sibling(&die));
 }
 
-static void read_unit(struct unit *unit)
+static void read_line_starts(Elf *elf, struct unit *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+
+	if (dwarf_attr(&unit->top, DW_AT_stmt_list, &attribute) &&
+	    !dwarf_formudata(&attribute, &offset))
+		line_starts_read(elf, offset, &unit->starts);
+}
+
+static void read_unit(Elf *elf, struct unit *unit)
 {
 	Dwarf_Die split = { 0 };
 	uint8_t type = 0;
@@ -222,6 +236,7 @@ static void read_unit(struct unit *unit)
 		unit->die = split;
 	find_functions(unit, &unit->die, 0);
 	spans_sort(&unit->functions);
+	read_line_starts(elf, unit);
 }
 
 /* --- what is at an address ----------------------------------------------- */
@@ -314,15 +329,39 @@ static void set_file(struct dwarf_frame *frame, const char *file,
 		frame->folder = folder;
 }
 
-/* The line of @vaddr itself, which is that of the innermost function. */
-static void set_own_line(struct dwarf_frame *frame, Dwarf_Die *unit,
+static void set_numbered_file(struct dwarf_frame *frame, Dwarf_Die *unit,
+			      uint32_t index, const char *folder)
+{
+	Dwarf_Files *files;
+	size_t count;
+
+	if (!dwarf_getsrcfiles(unit, &files, &count) && index < count)
+		set_file(frame, dwarf_filesrc(files, index, NULL, NULL),
+			 folder);
+}
+
+/*
+ * The line of @vaddr itself, which is that of the innermost function. Where a
+ * sequence of the table begins, libdw may give the last row of the sequence
+ * that ends there.
+ */
+static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
 			 uint64_t vaddr, const char *folder)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(unit, vaddr);
+	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, vaddr);
+	const struct line_start *start = NULL;
 	int number_there = 0;
+	Dwarf_Addr address;
 
 	if (!line)
 		return;
+	if (!dwarf_lineaddr(line, &address))
+		start = line_starts_find(&unit->starts, address);
+	if (start) {
+		set_numbered_file(frame, &unit->top, start->file, folder);
+		frame->line = start->line;
+		return;
+	}
 	set_file(frame, dwarf_linesrc(line, NULL, NULL), folder);
 	if (!dwarf_lineno(line, &number_there) && number_there > 0)
 		frame->line = (uint32_t)number_there;
@@ -332,13 +371,7 @@ static void set_own_line(struct dwarf_frame *frame, Dwarf_Die *unit,
 static void set_call_line(struct dwarf_frame *frame, Dwarf_Die *unit,
 			  Dwarf_Die *callee, const char *folder)
 {
-	uint32_t index = number(callee, DW_AT_call_file);
-	Dwarf_Files *files;
-	size_t count;
-
-	if (!dwarf_getsrcfiles(unit, &files, &count) && index < count)
-		set_file(frame, dwarf_filesrc(files, index, NULL, NULL),
-			 folder);
+	set_numbered_file(frame, unit, number(callee, DW_AT_call_file), folder);
 	frame->line = number(callee, DW_AT_call_line);
 }
 
@@ -364,7 +397,7 @@ static size_t find_frames(struct unit *unit, uint64_t vaddr, const char *folder,
 		if (i)
 			set_call_line(&out[i], &unit->die, die + 1, folder);
 	}
-	set_own_line(&out[0], &unit->die, vaddr, folder);
+	set_own_line(&out[0], unit, vaddr, folder);
 	return count ? count : out[0].line > 0;
 }
 
@@ -378,7 +411,7 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 		return 0;
 	unit = &lines->units[span->unit];
 	if (!unit->was_read)
-		read_unit(unit);
+		read_unit(lines->elf, unit);
 	return find_frames(unit, vaddr, text(&span->die, DW_AT_comp_dir), out);
 }
 
@@ -427,8 +460,10 @@ void dwarf_lines_free(struct dwarf_lines **lines_ptr)
 	*lines_ptr = NULL;
 	if (!lines)
 		return;
-	for (size_t i = 0; i < lines->unit_count; i++)
+	for (size_t i = 0; i < lines->unit_count; i++) {
 		free(lines->units[i].functions.list);
+		free(lines->units[i].starts.list);
+	}
 	free(lines->units);
 	free(lines->ranges.list);
 	dwarf_end(lines->dwarf);

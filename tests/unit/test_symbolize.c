@@ -269,6 +269,67 @@ START_TEST(sources_name_functions_as_symbol_tables_do)
 }
 END_TEST
 
+/*
+ * Two sequences in one table. That of before() ends with a row of no bytes, at
+ * the address at which entry() begins, and stands behind that of entry().
+ */
+static const char g_sequences[] =
+	"	.file \"sequences.c\"\n"
+	"	.file 1 \"mine.c\"\n"
+	"	.file 2 \"other.h\"\n"
+	"	.globl entry\n"
+	"	.section .text.entry,\"ax\",@progbits\n"
+	"	.type entry, @function\n"
+	"entry:	.loc 1 72\n"
+	"	.loc 1 73\n"
+	"	nop\n"
+	"	nop\n"
+	"	.loc 1 74\n"
+	"	ret\n"
+	"	.size entry, . - entry\n"
+	"	.section .text.before,\"ax\",@progbits\n"
+	"	.globl before\n"
+	"	.type before, @function\n"
+	"before: .loc 2 10\n"
+	"	ret\n"
+	"	.loc 2 104 0 view .LVU1\n"
+	"	.size before, . - before\n"
+	"	.section .note.GNU-stack\n";
+
+static const char g_sequences_order[] =
+	"SECTIONS { .text : { *(.text.before) *(.text.entry) } }\n"
+	"INSERT BEFORE .fini;\n";
+
+START_TEST(sources_at_a_start_are_not_of_what_ends_there)
+{
+	static const char *const flags[] = { "-Wa,-gdwarf-5", "-Wa,-gdwarf-4",
+					     "-Wa,-gdwarf-5 -gz",
+					     "-Wa,-gdwarf-5 -gz=zlib-gnu" };
+	static const uint32_t lines[] = { 73, 73, 74 };
+	struct source sources[ARRAY_SIZE(lines)];
+	uint64_t vaddr[ARRAY_SIZE(lines)];
+	struct symbol_file *file;
+
+	scratch_write("seq.s", g_sequences, strlen(g_sequences));
+	scratch_write("order.ld", g_sequences_order, strlen(g_sequences_order));
+	scratch_run("gcc -shared -o seq.so -g %s seq.s -Wl,-T,order.ld",
+		    flags[_i]);
+	file = open_file("seq.so");
+	vaddr[0] = vaddr_of(file, "entry");
+	ck_assert_uint_eq(vaddr_of(file, "before") + 1, vaddr[0]);
+	for (size_t i = 1; i < ARRAY_SIZE(lines); i++)
+		vaddr[i] = vaddr[0] + i;
+	symbol_file_sources(file, vaddr, ARRAY_SIZE(lines), sources);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		ck_assert_uint_eq(sources[i].count, 1);
+		ck_assert_ptr_nonnull(
+			strstr(sources[i].frames[0].file, "mine.c"));
+		ck_assert_uint_eq(sources[i].frames[0].line, lines[i]);
+	}
+	symbol_file_put(&file);
+}
+END_TEST
+
 static void *ask_for_main(void *context)
 {
 	struct symbol_file *file = context;
@@ -786,6 +847,8 @@ static Suite *make_suite(void)
 		       sources_of_split_debug_information_in_a_root_are_told);
 	tcase_add_test(sources, sources_of_split_debug_information_never_wait);
 	tcase_add_test(sources, sources_of_link_time_optimised_code_are_told);
+	tcase_add_loop_test(
+		sources, sources_at_a_start_are_not_of_what_ends_there, 0, 4);
 	tcase_add_test(sources, sources_are_asked_for_once);
 	tcase_add_test(sources, sources_of_no_function_are_unknown);
 	tcase_add_test(sources, sources_are_the_same_for_every_thread);
