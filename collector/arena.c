@@ -197,6 +197,8 @@ static void count_unslotted(struct arena *arena)
 {
 	struct recording *recording = arena->recording;
 	struct page_shm *page = arena->page;
+	/* relaxed: the program is gone */
+	uint32_t flags = atom_load_rlx(&page->flags);
 
 	pthread_mutex_lock(&recording->lock);
 	/* relaxed: the program is gone; its counts, as good as its word */
@@ -204,6 +206,9 @@ static void count_unslotted(struct arena *arena)
 		atom_load_rlx(&page->unslotted_threads);
 	recording->totals.unslotted_spans +=
 		atom_load_rlx(&page->unslotted_spans);
+	recording->totals.slots_taken += !!(flags & PAGE_SLOTS_TAKEN);
+	recording->totals.slots_retired += !!(flags & PAGE_SLOTS_RETIRED);
+	recording->totals.slots_refused += !!(flags & PAGE_SLOTS_REFUSED);
 	recording->totals.vfork_spans += atom_load_rlx(&page->vfork_spans);
 	recording->totals.muted_spans += atom_load_rlx(&page->muted_spans);
 	recording->totals.heap.unslotted_allocs +=

@@ -77,6 +77,8 @@ struct totals {
 	uint64_t span_processes, span_threads;
 	uint64_t dropped_spans, truncated_spans;
 	uint64_t unslotted_spans, unslotted_threads;
+	/* Programs in which threads found no slot, by why. */
+	uint64_t slots_taken, slots_retired, slots_refused;
 	uint64_t vfork_spans, muted_spans;
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
 	uint64_t paused_spans, mixed_contexts, skipped_maps;

@@ -248,6 +248,44 @@ static void print_loss(uint64_t count, const char *what, const char *prefix,
 			size_format_count(count, text), what);
 }
 
+/* "12 spans of threads that have no slot: why; and why". */
+static void print_unslotted(uint64_t count, const char *what,
+			    const struct summary_totals *totals,
+			    const char *prefix, FILE *out)
+{
+	const struct {
+		bool is_so;
+		const char *text;
+	} whys[] = {
+		/* An older perfrec knew of no other. */
+		{ totals->slots_taken ||
+			  (!totals->slots_retired && !totals->slots_refused),
+		  "there were more threads than slots (set PERFREC_SLOTS "
+		  "to more threads than there are at once, up to 65536; "
+		  "below ulimit -v a smaller --ring-size, too)" },
+		{ totals->slots_retired,
+		  "the program set RLIMIT_AS or called mlockall(), which left "
+		  "room for few (record with a smaller --ring-size)" },
+		{ totals->slots_refused,
+		  "the kernel refused access to more of them (mprotect(): "
+		  "a seccomp filter, or vm.max_map_count)" },
+	};
+	const char *between = ": ";
+	char text[SIZE_TEXT];
+
+	if (!count)
+		return;
+	fprintf(out, "%s%s %s of threads that have no slot", prefix,
+		size_format_count(count, text), what);
+	for (size_t i = 0; i < ARRAY_SIZE(whys); i++) {
+		if (!whys[i].is_so)
+			continue;
+		fprintf(out, "%s%s", between, whys[i].text);
+		between = "; ";
+	}
+	fputc('\n', out);
+}
+
 /* "2 of the programs (the first was sh): it runs as another user". */
 static void print_refused(const struct summary *summary, const char *prefix,
 			  FILE *out)
@@ -286,12 +324,7 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 	print_loss(totals->truncated_spans,
 		   "ends of spans: they were closed where the loss began",
 		   prefix, out);
-	print_loss(
-		totals->unslotted_spans,
-		"spans of threads that found no free slot (set PERFREC_SLOTS "
-		"to more threads than there are at once, up to 65536; "
-		"below ulimit -v a smaller --ring-size, too)",
-		prefix, out);
+	print_unslotted(totals->unslotted_spans, "spans", totals, prefix, out);
 	print_loss(totals->vfork_spans,
 		   "spans of vfork() children, which have the memory of their "
 		   "parents and are not recorded before they exec",
@@ -308,10 +341,9 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 		   "frees: the ring was full; so many blocks may seem to be in "
 		   "use that are not",
 		   prefix, out);
-	print_loss(totals->unslotted_allocs,
-		   "allocations of threads that have no slot", prefix, out);
-	print_loss(totals->unslotted_frees,
-		   "frees of threads that have no slot", prefix, out);
+	print_unslotted(totals->unslotted_allocs, "allocations", totals, prefix,
+			out);
+	print_unslotted(totals->unslotted_frees, "frees", totals, prefix, out);
 	print_loss(totals->untracked_blocks,
 		   "blocks: too many were in use to follow them all; they are "
 		   "in what was allocated",

@@ -36,6 +36,8 @@ struct summary_totals {
 	uint64_t dropped_spans; /* never recorded */
 	uint64_t truncated_spans; /* recorded without their end */
 	uint64_t unslotted_spans, unslotted_threads; /* no room for a thread */
+	uint64_t slots_taken, slots_retired,
+		slots_refused; /* programs of which they were, by why */
 	uint64_t vfork_spans, muted_spans; /* of threads that cannot record */
 	uint64_t repaired_slices, orphan_ends; /* longjmp and the like */
 	uint64_t folded_spans; /* too deep for the trace */

@@ -26,6 +26,7 @@
 
 #include "preload/clock.h"
 #include "preload/instrumented.h"
+#include "preload/slot_memory.h"
 #include "preload/sys.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -33,8 +34,6 @@
 
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000L
-/* Of RLIMIT_AS the arena may take this part. */
-#define ADDRESS_SPACE_SHARE 8
 #define SLOTS_MIN 4
 
 static long remaining_ns(uint64_t deadline)
@@ -168,20 +167,12 @@ static long connect_any(const struct settings *settings, uint64_t deadline)
 	return fd;
 }
 
-static uint64_t limit_of(int resource)
-{
-	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
-
-	sys(SYS_prlimit64, 0, resource, 0, &limit);
-	return limit.rlim_cur;
-}
-
 /* Make the arena small enough for the program's limits; false: it cannot. */
 static bool fit_limits(struct wire_hello *ask)
 {
-	uint64_t as = limit_of(RLIMIT_AS);
+	uint64_t as = sys_limit(RLIMIT_AS);
 	uint64_t room =
-		MIN(limit_of(RLIMIT_FSIZE),
+		MIN(sys_limit(RLIMIT_FSIZE),
 		    as == RLIM_INFINITY ? as : as / ADDRESS_SPACE_SHARE);
 
 	while (arena_bytes(ask->slot_count, ask->ring_cells) > room) {

@@ -22,8 +22,12 @@
 #include "preload/libc.h"
 #include "preload/slot.h"
 #include "preload/slot_memory.h"
+#include "preload/sys.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
+
+/* What slots that nobody uses may have of memory that is to be locked. */
+#define LOCKED_BYTES_MAX (16ULL << 20)
 
 /* The next definition of a function of this file, looked up once. */
 #define REAL(function)                                                        \
@@ -85,48 +89,62 @@ ATTR_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	return error;
 }
 
+/* What the slots may have of the address space, or of the locked memory, that
+ * this process may have. A filter that let mlockall() through may not know of
+ * prlimit64(); setting a limit is that call. */
+static uint64_t room_within(int resource)
+{
+	uint64_t limit;
+
+	if (resource == RLIMIT_MEMLOCK && g_shim.no_syscalls)
+		return 0;
+	limit = sys_limit(resource);
+	if (limit != RLIM_INFINITY)
+		return limit / ADDRESS_SPACE_SHARE;
+	return resource == RLIMIT_AS ? UINT64_MAX : LOCKED_BYTES_MAX;
+}
+
 /* It would fill every ring with memory, or fail for want of it. */
 ATTR_EXPORT int mlockall(int flags)
 {
 	if (flags & MCL_CURRENT)
-		slot_retire_unused();
+		slot_retire_unused(room_within(RLIMIT_MEMLOCK));
 	return REAL(mlockall)(flags);
 }
 
-static void limit_changes(int resource)
+/* Behind the call: the kernel has read what the program points to, and has
+ * said yes. */
+static int limit_changed(int resource, int result)
 {
-	if (resource == RLIMIT_AS)
-		slot_retire_unused();
+	if (!result && resource == RLIMIT_AS)
+		slot_retire_unused(room_within(RLIMIT_AS));
+	return result;
 }
 
 ATTR_EXPORT int setrlimit(__rlimit_resource_t resource,
 			  const struct rlimit *limit)
 {
-	limit_changes((int)resource);
-	return REAL(setrlimit)(resource, limit);
+	return limit_changed((int)resource, REAL(setrlimit)(resource, limit));
 }
 
 ATTR_EXPORT int setrlimit64(__rlimit_resource_t resource,
 			    const struct rlimit64 *limit)
 {
-	limit_changes((int)resource);
-	return REAL(setrlimit64)(resource, limit);
+	return limit_changed((int)resource, REAL(setrlimit64)(resource, limit));
 }
 
 ATTR_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource,
 			const struct rlimit *limit, struct rlimit *old)
 {
-	if (limit)
-		limit_changes((int)resource);
-	return REAL(prlimit)(pid, resource, limit, old);
+	return limit_changed((int)resource,
+			     REAL(prlimit)(pid, resource, limit, old));
 }
 
 ATTR_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
 			  const struct rlimit64 *limit, struct rlimit64 *old)
 {
-	if (limit)
-		limit_changes((int)resource);
-	return REAL(prlimit64)(pid, resource, limit, old);
+	return limit_changed((int)resource,
+			     REAL(prlimit64)(pid, resource, limit, old));
 }
 
 void *interpose_real_syscall(void)

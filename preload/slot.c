@@ -134,17 +134,37 @@ static bool claim(uint32_t i, bool *refused)
 	return false;
 }
 
+/* Tell the collector why a thread found no slot. */
+static void say_why_none(bool refused)
+{
+	struct page_shm *page = g_shim.page;
+	uint32_t why = 0;
+
+	if (refused)
+		why = PAGE_SLOTS_REFUSED;
+	else if (g_shim.slot_count < page->slot_count)
+		why = PAGE_SLOTS_RETIRED;
+	else
+		why = PAGE_SLOTS_TAKEN;
+	/* order: sc, FLAGS: as every flag; it stands for nothing else */
+	atom_or_sc(&page->flags, why);
+}
+
 /* The lowest free slot, whose pages are the likeliest to be warm; -1: none.
  * Where the kernel gives no more access, one that this process had before. */
 static int claim_lowest(void)
 {
-	bool refused = g_shim.no_syscalls;
+	bool refused = g_shim.no_syscalls, closed = false;
 	uint32_t i;
 
-	for (i = 0; i < g_shim.slot_count; i++)
-		if (is_free(i) && (!refused || slot_memory_is_open(i)) &&
-		    claim(i, &refused))
+	for (i = 0; i < g_shim.slot_count; i++) {
+		if (!is_free(i))
+			continue;
+		if ((!refused || slot_memory_is_open(i)) && claim(i, &refused))
 			return (int)i;
+		closed |= refused && !slot_memory_is_open(i);
+	}
+	say_why_none(closed);
 	return -1;
 }
 
@@ -310,13 +330,28 @@ static bool retire(uint32_t i)
 	return atom_cas_sc(&g_shim.slots[i].state, SLOT_FREE, SLOT_RETIRED);
 }
 
-void slot_retire_unused(void)
+/* How many slots to keep where @bytes are there for them. */
+static uint32_t slots_to_keep(uint64_t gate, uint64_t bytes)
+{
+	uint64_t keep = bytes / slot_memory_bytes();
+	uint32_t i = 0;
+
+	if (!thread_has_slot(gate)) {
+		while (i < g_shim.slot_count && !is_free(i))
+			i++;
+		keep = MAX(keep, i + 1);
+	}
+	return (uint32_t)MIN(keep, g_shim.slot_count);
+}
+
+void slot_retire_unused(uint64_t bytes)
 {
 	/* relaxed: the page is private; only fork and this process change it */
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
 	/* A vfork child's limits are its own, its memory is not. */
-	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork)
+	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork || bytes == UINT64_MAX)
 		return;
-	slot_memory_unmap(retire, !(gate & GATE_FILTER));
+	slot_memory_unmap(slots_to_keep(gate, bytes), retire,
+			  !(gate & GATE_FILTER));
 }

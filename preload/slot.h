@@ -33,8 +33,12 @@ void slot_mute(void);
  * Any thread. */
 void slot_set_name(uint64_t pthread, const char *name);
 
-/* Give back the address space of the slots that nobody has used yet; later
- * threads may find none. Any thread. */
-void slot_retire_unused(void);
+/*
+ * Give back the address space of slots that nobody uses, so that what is left
+ * takes no more than @bytes (UINT64_MAX: nothing is given back). This thread
+ * keeps a slot in any case, or one that it can claim; later threads, and forked
+ * children, may find none. Any thread.
+ */
+void slot_retire_unused(uint64_t bytes);
 
 #endif

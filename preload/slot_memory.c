@@ -193,6 +193,12 @@ static void unmap_from(uint32_t from)
 	table_unmap(&g_depth_stacks, from, slots);
 }
 
+uint64_t slot_memory_bytes(void)
+{
+	return ring_bytes() + g_stacks.bytes +
+	       (g_depth_stacks.start ? g_depth_stacks.bytes : 0);
+}
+
 /* Once: what is mapped there next is the program's. */
 static void unmap_filter(void)
 {
@@ -204,14 +210,14 @@ static void unmap_filter(void)
 	unmapped = true;
 }
 
-void slot_memory_unmap(bool (*retire)(uint32_t i), bool filter)
+void slot_memory_unmap(uint32_t keep, bool (*retire)(uint32_t i), bool filter)
 {
 	uint64_t signals = sys_block_signals();
 	uint32_t i;
 
 	lock();
 	i = g_shim.slot_count;
-	while (i && retire(i - 1))
+	while (i > keep && retire(i - 1))
 		i--;
 	unmap_from(i);
 	if (filter)

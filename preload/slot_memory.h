@@ -20,6 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of RLIMIT_AS the arena may take this part. */
+#define ADDRESS_SPACE_SHARE 8
+
 struct depth_stack;
 struct span_stack;
 
@@ -47,11 +50,14 @@ bool slot_memory_open(uint32_t i);
 void slot_memory_open_all(void);
 
 /*
- * Unmap the memory of slots that are not in use, from the last one down to the
- * first that @retire says no for; g_shim has so many fewer. With @filter the
- * filter table goes, too. Any thread.
+ * Unmap the memory of slots that are not in use, from the last one down to slot
+ * @keep or the first that @retire says no for; g_shim has so many fewer. With
+ * @filter the filter table goes, too. Any thread.
  */
-void slot_memory_unmap(bool (*retire)(uint32_t i), bool filter);
+void slot_memory_unmap(uint32_t keep, bool (*retire)(uint32_t i), bool filter);
+
+/* The address space that each slot takes, in bytes. */
+uint64_t slot_memory_bytes(void);
 
 /* The stacks of slot @i. Without --depth, or memory for it, the second is NULL.
  */

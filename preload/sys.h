@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -80,6 +81,15 @@ static inline void sys_restore_signals(uint64_t old)
 {
 	sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0,
 	    KERNEL_SIGSET_BYTES);
+}
+
+/* The soft limit of RLIMIT_x; RLIM_INFINITY if there is none. */
+static inline uint64_t sys_limit(int resource)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	sys(SYS_prlimit64, 0, resource, 0, &limit);
+	return limit.rlim_cur;
 }
 
 /* Sets of the C library, which begin with the kernel's. */

@@ -60,6 +60,10 @@ enum page_flags {
 				    * of room, in a pause, or by a child of
 				    * vfork. Set before its block is handed out
 				    */
+	/* Why threads found no slot: */
+	PAGE_SLOTS_TAKEN = 1 << 3, /* there are more threads than slots */
+	PAGE_SLOTS_RETIRED = 1 << 4, /* RLIMIT_AS, mlockall(): few were kept */
+	PAGE_SLOTS_REFUSED = 1 << 5, /* the kernel gave no access to them */
 };
 
 struct doorbell_shm {

@@ -96,3 +96,7 @@ for mode in '' raw; do
 		[ "$(json data/summary.json .totals.spans)" -ge 11 ] ||
 		fail 'early threads lost spans'
 done
+# Where calls are lost, it says by whom.
+"$PERFREC" report data >report || fail 'no report'
+[ "$(json data/summary.json .totals.unslotted_spans)" -eq 0 ] ||
+	expect_match report 'spans of threads that have no slot: the kernel refused'

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that sets RLIMIT_AS, as su and sudo do through pam_limits, and then
+# forks: its child needs a slot of its own. What room the limit leaves is kept.
+. "$(dirname "$0")/lib.sh"
+
+build limits <<'SOURCE'
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define QUIET __attribute__((no_instrument_function))
+__attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
+QUIET static void *run(void *unused)
+{
+	leaf();
+	return unused;
+}
+/* limits MEGABYTES early|late: -1 is no limit, -2 mlockall(). */
+QUIET int main(int argc, char **argv)
+{
+	struct rlimit limit, none = { RLIM_INFINITY, RLIM_INFINITY };
+	long megabytes = atol(argv[1]);
+	pthread_t thread;
+	int status;
+
+	getrlimit(RLIMIT_AS, &limit);
+	if (megabytes >= 0)
+		limit.rlim_cur = (rlim_t)megabytes << 20;
+	if (argv[2][0] == 'e')
+		leaf();
+	if (megabytes == -2 ? setrlimit(RLIMIT_MEMLOCK, &none) ||
+				      mlockall(MCL_CURRENT)
+			    : setrlimit(RLIMIT_AS, &limit))
+		return 1;
+	if (setrlimit(RLIMIT_AS, (void *)1) != -1 || errno != EFAULT)
+		return 2;
+	if (argv[2][0] != 'e')
+		leaf();
+	if (megabytes && !pthread_create(&thread, NULL, run, NULL))
+		pthread_join(thread, NULL);
+	if (!fork()) {
+		leaf();
+		_exit(0);
+	}
+	wait(&status);
+	return status != 0 || argc != 3;
+}
+SOURCE
+
+./limits -1 late || fail 'no limit can be set'
+for limit in -1 512 -2; do
+	for when in early late; do
+		./limits $limit $when || continue # mlockall() may be forbidden
+		run timeout 60 "$PERFREC" record -o data ./limits $limit $when
+		expect_status 0
+		expect_eq "spans, $limit, $when" "$(json data/summary.json \
+			'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '3 0 '
+	done
+done
+
+# No room at all: the thread that asks keeps its slot, or gets one. The child has
+# none, and the reason is told.
+for when in early late; do
+	run timeout 60 "$PERFREC" record -o data ./limits 0 $when
+	expect_status 0
+	expect_eq "spans, 0, $when" "$(json data/summary.json \
+		'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '
+	expect_match err '1 spans of threads that have no slot: the program set RLIMIT_AS'
+done
