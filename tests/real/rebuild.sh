@@ -280,7 +280,7 @@ record_redis() {
 
 record_leveldb() {
 	made leveldb leveldb
-	record "$tree/load" "$work/db" 10000
+	record "$tree/load" "$work/db" 60000
 }
 
 record_ninja() {
