@@ -342,16 +342,20 @@ static double idle_cost(const struct recording *recording,
 
 /* CPU time of what was recorded; 0: not known. What perfrec record has waited
  * for does not include what goes on in the background, and a daemon waits for
- * nobody; the CPU samples are of all. */
+ * nobody. The CPU profile is of all: processes without a sample, too, as
+ * cpu_profile_write() has left it. */
 static double known_cpu_ns(const struct recording *recording)
 {
 	const struct command_end *end = &recording->command_end;
 	uint64_t waited = end->known ? end->user_ns + end->sys_ns : 0;
-	uint64_t sampled = recording->cpu_sum ? recording->sampled.ns +
-							recording->cpu_sum->ns
-					      : recording->sampled.ns;
 
-	return (double)MAX(waited, sampled);
+	return (double)MAX(waited, recording->sampled.ns);
+}
+
+/* Counts are the program's word: their cost may be more than fits. */
+static json_t *whole_number(double value)
+{
+	return number(value < (double)INT64_MAX ? (uint64_t)value : INT64_MAX);
 }
 
 /* The share is of the CPU time of the programs, where that is known: hooks
@@ -381,7 +385,7 @@ static json_t *cost(const struct recording *recording, uint64_t wall_ns)
 	return json_pack(
 		"{s:f, s:f, s:f, s:o, s:f, s:o, s:f, s:o, s:f, s:s}", "span_ns",
 		span_ns, "heap_record_ns", record_ns, "sample_ns", sample_ns,
-		"total_ns", number((uint64_t)total), "share",
+		"total_ns", whole_number(total), "share",
 		run > 0 ? total / run : 0.0, "left_out_calls",
 		number(recording->totals.left_out_hooks / 2), "left_out_ns",
 		2 * hooks.left_out_ns, "excluded_calls",

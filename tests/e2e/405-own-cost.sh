@@ -44,6 +44,14 @@ cost_of()
 		) \(.totals.spans)"' >cost
 }
 
+# The CPU profile has processes without a sample in its total already: they are
+# counted once, whatever else says how long the program ran.
+run "$PERFREC" record --cpu=1 -q -o sampled -- ./program
+expect_status 0
+expect_eq 'the share of what was sampled' "$(json sampled/summary.json \
+	'([.user_ns + .sys_ns, .totals.cpu_ns, .cost.total_ns] | max) as $cpu |
+	.cost.share * $cpu / .cost.total_ns | . > 0.99 and . < 1.01')" true
+
 cost_of
 expect_eq 'all' "$(cat cost)" '0 0 1500001'
 cost_of --depth 1
