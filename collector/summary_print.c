@@ -406,10 +406,11 @@ void summary_print_went_on(const struct summary *summary, const char *prefix,
 
 	if (!count)
 		return;
-	fprintf(out, "%s%s process%s went on unrecorded when the command ended",
+	fprintf(out,
+		"%s%s process%s went on unrecorded when the recording ended",
 		prefix, size_format_count(count, text), count == 1 ? "" : "es");
 	print_names(summary->went_on, out);
-	fputs(" (see --follow)\n", out);
+	fputs(" (--follow waits for them)\n", out);
 }
 
 static bool is_complete(const struct summary *summary)

@@ -109,7 +109,7 @@ run "$PERFREC" record -q --cpu off -o record \
 	sh -c './orphan dS; while [ ! -e up ]; do sleep 0.01; done'
 expect_status 0
 expect_eq 'lines' "$(wc -l <err)" 1
-expect_match err '^perfrec: 1 process went on unrecorded .*: orphan \(see'
+expect_match err '^perfrec: 1 process went on unrecorded .*: orphan \(--follow'
 expect_eq 'name' "$(json record/summary.json '.went_on[].name')" orphan
 run "$PERFREC" report record
 expect_match out '  note +1 process went on unrecorded'
@@ -143,6 +143,7 @@ kill -INT $perfrec
 wait $perfrec
 expect_eq 'status' $? 0
 expect_eq 'until then' "$(spans record)" 10
-expect_match err 'note +1 process went on unrecorded'
+# It is not the command's end that they have outlived.
+expect_match err 'note +1 process went on unrecorded when the recording ended'
 : >go
 wait_for 60 test -e done

@@ -234,7 +234,7 @@ START_TEST(summary_print_tells_whose_each_figure_is)
 	ck_assert_has(text, "lost       1 of the programs: it is late\n");
 	ck_assert_has(text,
 		      "note       4 processes went on unrecorded when the "
-		      "command ended: nginx (2), sh, ");
+		      "recording ended: nginx (2), sh, ");
 	free(text);
 	summary_free(&summary);
 }
