@@ -740,22 +740,27 @@ void modules_put(struct modules **modules_ptr)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Says why the functions of @place have no names. */
+/* Says why the functions of @place have no names. A program can have as many
+ * such places as it likes. */
 static void tell(const struct modules *modules, const struct place *place)
 {
+	static struct log_limit replaced, missing;
+
 	if (symbol_cache_tell_lack(modules->cache))
 		return;
 	if (place->found_id)
-		log_warn("%s was replaced since process %d loaded it: build-id "
-			 "%s then, %s now; its functions have no names (leave "
-			 "files alone while they are in use)",
-			 place->path, (int)modules->pid,
-			 place->build_id[0] ? place->build_id : "none",
-			 place->found_id[0] ? place->found_id : "none");
+		log_limited(&replaced, LOG_WARN,
+			    "%s was replaced since process %d loaded it: "
+			    "build-id %s then, %s now; its functions have no "
+			    "names (leave files alone while they are in use)",
+			    place->path, (int)modules->pid,
+			    place->build_id[0] ? place->build_id : "none",
+			    place->found_id[0] ? place->found_id : "none");
 	else
-		log_warn("cannot open %s as process %d mapped it: it was "
-			 "replaced or deleted; its functions have no names",
-			 place->path, (int)modules->pid);
+		log_limited(&missing, LOG_WARN,
+			    "cannot open %s as process %d mapped it: it was "
+			    "replaced or deleted; its functions have no names",
+			    place->path, (int)modules->pid);
 }
 
 /* A copy of the place of @address, its file to be put by the caller. Says
