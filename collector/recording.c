@@ -41,7 +41,6 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-#define MAX_BYTES_DEFAULT (4ULL << 30)
 /* For all trees and stacks of a recording, which a program could make grow. */
 #define BUDGET_BYTES (1ULL << 30)
 #define LISTED_MAX 65536

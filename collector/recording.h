@@ -24,6 +24,8 @@ struct snapshot;
 struct stack_profile;
 struct trace_file;
 
+/* Of a trace, in bytes, where nobody says and there is room. */
+#define MAX_BYTES_DEFAULT (4ULL << 30)
 #define RECORDING_NOTES_MAX 16
 #define RECORDING_REFUSED_MAX 16
 

@@ -160,11 +160,23 @@ static json_t *settings(const struct recording *recording)
 	return object;
 }
 
-static json_t *stopped(int error)
+/* What nobody has set is not to be held against them: it says what else it is,
+ * and what would have helped. */
+static const char *why_stopped(const struct recording *recording, int error)
 {
-	if (!error)
-		return json_null();
-	return text(error == -EFBIG ? "--max-size reached" : strerror(-error));
+	if (error != -EFBIG)
+		return strerror(-error);
+	if (recording->options->max_bytes)
+		return "--max-size reached";
+	return recording->max_bytes < MAX_BYTES_DEFAULT
+		       ? "a tenth of the free disk space reached (--max-size "
+			 "may allow more)"
+		       : "4 GiB reached (--max-size may allow more)";
+}
+
+static json_t *stopped(const struct recording *recording, int error)
+{
+	return error ? text(why_stopped(recording, error)) : json_null();
 }
 
 static uint64_t own_cpu_ns(void)
@@ -290,7 +302,7 @@ static json_t *totals(const struct recording *recording,
 				    number(rows[i].value));
 	add_heap(object, recording);
 	json_object_set_new(object, "trace_stopped",
-			    stopped(files->trace_stopped));
+			    stopped(recording, files->trace_stopped));
 	return object;
 }
 

@@ -32,6 +32,12 @@ for compress in '' --compress; do
 	rm -rf disk/data
 done
 
+# A limit that nobody has set is called by what it is.
+run timeout 100 "$PERFREC" record -q -o disk/data ./calls 3000000 7
+expect_status 7
+expect_match err '^perfrec: lost the rest .* a tenth of the free disk space'
+rm -rf disk/data
+
 # Not even room for a summary.
 head -c 2097152 /dev/zero >disk/full
 run timeout 100 "$PERFREC" record -o disk/data ./calls 1000 7
