@@ -52,6 +52,14 @@ ln -s disk/data data
 preload ./calls 3000000 >out || fail "status $?"
 cmp -s expected out || fail 'output has changed'
 wait_for 60 grep -q 'No space left' collect.log
+
+# The summary is the last file of a recording.
+has_ended()
+{
+	ls disk/data/calls-*/summary.json >/dev/null 2>&1 ||
+		grep -q "cannot write '.*summary.json'" collect.log
+}
+wait_for 60 has_ended
 rm -rf disk/data/*
 preload ./calls 1000 >out || fail "status $?"
 stop_daemon
