@@ -25,8 +25,8 @@
 /* Of processes that went on. */
 #define NAMES_MAX 8
 #define NAMES_SEEN_MAX 1024
-/* Fewer calls than this part of all are not worth an option. */
-#define ADVICE_CALLS_MIN 0.01
+/* Spans that are a smaller part of the own cost are not worth an option. */
+#define ADVICE_COST_MIN 0.01
 
 static void put_command(const struct summary *summary, FILE *out)
 {
@@ -559,21 +559,22 @@ static size_t choose_advice(const struct summary *summary,
 			    struct advice advice[ADVICE_MAX])
 {
 	double share = summary->cost_share;
-	double spans = (double)summary->totals.spans;
+	double cost = (double)summary->cost_ns;
 	size_t chosen = 0;
 
 	for (size_t i = 0; i < summary->function_count; i++) {
-		double part = (double)functions[i]->calls / spans;
+		double part = (double)functions[i]->calls * summary->span_ns;
 
 		if (chosen == ADVICE_MAX || share < COST_SHARE_GOAL)
 			break;
-		if (part < ADVICE_CALLS_MIN)
+		/* Calls that are excluded already may cost most. */
+		if (part < ADVICE_COST_MIN * cost)
 			continue;
 		advice[chosen] = make_advice(functions[i]->name);
 		if (!advice[chosen].option)
 			continue;
 		chosen++;
-		share -= summary->cost_share * part;
+		share -= summary->cost_share * part / cost;
 	}
 	return chosen;
 }
