@@ -139,6 +139,20 @@ static int take_function(struct cc_options *options)
 	return USAGE_WRONG;
 }
 
+/* There are no short options: such a one is meant for a compiler. */
+static int bad_option(const struct cc *cc, int c, char **argv,
+		      const char *title)
+{
+	bool plus = !strcmp(cc->name, "c++");
+
+	if (c != '?' || optopt <= ' ' || optopt > '~')
+		return usage_bad_option(c, argv, title);
+	log_err("unknown option '-%c'; the compiler comes before its options: "
+		"%s %s -O2 %s",
+		optopt, title, plus ? "g++" : "gcc", plus ? "a.cc" : "a.c");
+	return USAGE_WRONG;
+}
+
 static int parse_options(int argc, char **argv, struct cc *cc)
 {
 	enum {
@@ -197,7 +211,7 @@ static int parse_options(int argc, char **argv, struct cc *cc)
 			fputs(usage, stdout);
 			return USAGE_OK;
 		default:
-			result = usage_bad_option(c, argv, title);
+			result = bad_option(cc, c, argv, title);
 		}
 	}
 	return result;

@@ -119,6 +119,10 @@ for cc in cc c++; do
 	run "$PERFREC" $cc --no-such-option gcc -c src/a.c
 	expect_error 2 "unknown option '--no-such-option'"
 done
+run "$PERFREC" c++ -O2 src/a.cc
+expect_error 2 "unknown option '-O'; the compiler comes before its options: perfrec c\+\+ g\+\+ -O2 a.cc"
+run "$PERFREC" cc -c src/a.c
+expect_error 2 "unknown option '-c'; the compiler comes before its options: perfrec cc gcc"
 run "$PERFREC" cc --only
 expect_error 2 "option '--only' needs a value"
 run "$PERFREC" cc --only src/none.c gcc -c src/a.c
