@@ -10,6 +10,7 @@
 #include "collector/cpu_account.h"
 #include "collector/log.h"
 #include "collector/recording.h"
+#include "collector/size.h"
 #include "collector/stack_profile.h"
 
 #define COMMENT_BYTES 160
@@ -28,14 +29,16 @@ struct comments {
 };
 
 /* A comment about @number things, if there are any. */
-static void add_comment(struct comments *comments, const char *format,
+static void add_comment(struct comments *comments, const char *form,
 			uint64_t number)
 {
+	char digits[SIZE_TEXT];
 	char *text = comments->text[comments->made];
 
 	if (!number)
 		return;
-	snprintf(text, COMMENT_BYTES, format, (unsigned long long)number);
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_format_text(form, digits, text, COMMENT_BYTES);
 	comments->made++;
 	comments->list[comments->count++] = text;
 }
@@ -53,26 +56,32 @@ static void make_comments(const struct recording *recording,
 		out->list[out->count++] = out->command;
 	}
 	add_comment(out,
-		    "%llu samples came faster than they could be unwound: they "
-		    "are in [unknown]",
+		    "# {sample|samples} came faster than could be unwound: "
+		    "{it is|they are} in [unknown]",
 		    sampled->lost);
-	add_comment(out, "%llu samples had no stack: they are in [unknown]",
+	add_comment(out,
+		    "# {sample had no stack: it is|samples had no stack: they "
+		    "are} in [unknown]",
 		    sampled->unknown);
+	add_comment(
+		out,
+		"# distinct {stack is|stacks are} longer than what is copied: "
+		"{its|their} outermost functions are [truncated] (--stack-size "
+		"copies more)",
+		sampled->too_short);
 	add_comment(out,
-		    "%llu distinct stacks are longer than what is copied: "
-		    "their outermost functions are [truncated] (--stack-size "
-		    "copies more)",
-		    sampled->too_short);
-	add_comment(out,
-		    "%llu distinct stacks could not be unwound to their end: "
-		    "their outermost functions are [truncated]",
+		    "# distinct {stack|stacks} could not be unwound to "
+		    "{its|their} end: "
+		    "{its|their} outermost functions are [truncated]",
 		    sampled->cut - sampled->too_short);
+	add_comment(
+		out,
+		"# distinct {stack goes|stacks go} through code without unwind "
+		"tables: callers there may be missing",
+		sampled->guessed);
 	add_comment(out,
-		    "%llu distinct stacks go through code without unwind "
-		    "tables: callers there may be missing",
-		    sampled->guessed);
-	add_comment(out,
-		    "%llu stacks found no memory: they are in [other stacks]",
+		    "# {stack found no memory: it is|stacks found no memory: "
+		    "they are} in [other stacks]",
 		    sampled->lost_stacks);
 }
 

@@ -253,6 +253,14 @@ uint64_t heap_round(const struct heap *heap, uint64_t value)
 	return (value + (1 << (HEAP_FRACTION_BITS - 1))) >> HEAP_FRACTION_BITS;
 }
 
+uint64_t heap_round_next(const struct heap *heap, uint64_t *sum, uint64_t value)
+{
+	uint64_t before = heap_round(heap, *sum);
+
+	*sum += value;
+	return heap_round(heap, *sum) - before;
+}
+
 /* --- what a site has --------------------------------------------------------
  */
 

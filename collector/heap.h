@@ -155,5 +155,11 @@ struct heap_values heap_at_peak(const struct heap *heap,
 				const struct heap_site *site);
 /* @value of objects or bytes, in whole ones. */
 uint64_t heap_round(const struct heap *heap, uint64_t value);
+/*
+ * The same for one of several parts, of which those before make *@sum, so that
+ * the parts together are heap_round() of the whole; adds it to *@sum.
+ */
+uint64_t heap_round_next(const struct heap *heap, uint64_t *sum,
+			 uint64_t value);
 
 #endif

@@ -20,6 +20,7 @@
 #include "collector/order.h"
 #include "collector/process_heap.h"
 #include "collector/recording.h"
+#include "collector/size.h"
 #include "collector/span_out.h"
 #include "collector/stack_profile.h"
 #include "collector/stacks.h"
@@ -46,9 +47,14 @@ static int by_owner(const void *a, const void *b)
 	return 0;
 }
 
+/* What rows before have, not rounded. */
+struct row_sums {
+	uint64_t of[4];
+};
+
 static void fill_row(const struct process_heap *heap,
 		     const struct heap_site *site, enum heap_moment moment,
-		     struct row *row)
+		     struct row_sums *sums, struct row *row)
 {
 	size_t first = moment == HEAP_OF_SPANS ? SPAN_ALLOC_OBJECTS : 0, i;
 	struct heap_values values = moment == HEAP_AT_PEAK
@@ -60,8 +66,8 @@ static void fill_row(const struct process_heap *heap,
 	*row = (struct row){ .owner = site->owner,
 			     .values.stack = site->stack };
 	for (i = 0; i < ARRAY_SIZE(value); i++)
-		row->values.value[first + i] =
-			(int64_t)heap_round(&heap->heap, value[i]);
+		row->values.value[first + i] = (int64_t)heap_round_next(
+			&heap->heap, &sums->of[i], value[i]);
 	if (moment == HEAP_OF_SPANS)
 		row->values.value[SPAN_PEAK_BYTES] =
 			(int64_t)heap_round(&heap->heap, site->peak_bytes);
@@ -122,6 +128,7 @@ int heap_out_add(struct process_heap *heap, enum heap_moment moment,
 		 struct stack_profile *profile)
 {
 	uint32_t sites, i;
+	struct row_sums sums = { { 0 } };
 	struct row *rows;
 	size_t count = 0;
 	int err;
@@ -136,7 +143,7 @@ int heap_out_add(struct process_heap *heap, enum heap_moment moment,
 	for (i = 0; rows && i < sites; i++) {
 		const struct heap_site *site = heap_get_site(&heap->heap, i);
 
-		fill_row(heap, site, moment, &rows[count]);
+		fill_row(heap, site, moment, &sums, &rows[count]);
 		count += has_values(&rows[count]);
 	}
 	if (moment != HEAP_OF_SPANS)
@@ -160,15 +167,17 @@ struct comments {
 };
 
 /* A comment about @number things, if there are any. */
-static void add_comment(struct comments *comments, const char *format,
+static void add_comment(struct comments *comments, const char *form,
 			uint64_t number)
 {
+	char digits[SIZE_TEXT];
 	char *text;
 
 	if (!number || comments->count == COMMENTS_MAX)
 		return;
 	text = comments->text[comments->count];
-	snprintf(text, COMMENT_BYTES, format, (unsigned long long)number);
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_format_text(form, digits, text, COMMENT_BYTES);
 	comments->list[comments->count++] = text;
 }
 
@@ -183,39 +192,51 @@ static void make_comments(const struct recording *recording,
 			 command[0]);
 		out->list[out->count++] = out->command;
 	}
-	add_comment(out, "%llu blocks were recorded exactly", sum->exact);
+	add_comment(out, "# {block was|blocks were} recorded exactly",
+		    sum->exact);
+	add_comment(
+		out,
+		"stacks of code without spans are those of # {block|blocks}: "
+		"sampled, and scaled to the exact totals",
+		sum->stacks);
 	add_comment(out,
-		    "stacks of code without spans are those of %llu blocks: "
-		    "sampled, and scaled to the exact totals",
-		    sum->stacks);
-	add_comment(out, "%llu blocks were sampled: their values are estimates",
+		    "# {block was sampled: its values|blocks were sampled: "
+		    "their values} are estimates",
 		    sum->sampled);
 	add_comment(out,
-		    "%llu allocations found no room in a ring: they are in no "
+		    "# {allocation found no room in a ring: it is|allocations "
+		    "found no room in a ring: they are} in no "
 		    "figure",
 		    sum->dropped_allocs + sum->unslotted_allocs);
+	add_comment(
+		out,
+		"# {free|frees} found no room in a ring: in-use figures may be "
+		"too high by up to so many blocks",
+		sum->dropped_frees + sum->unslotted_frees);
 	add_comment(out,
-		    "%llu frees found no room in a ring: in-use figures may be "
-		    "too high by up to so many blocks",
-		    sum->dropped_frees + sum->unslotted_frees);
-	add_comment(out,
-		    "%llu allocations were in a pause: they are in no figure",
+		    "# {allocation was in a pause: it is|allocations were in a "
+		    "pause: they are} in no figure",
 		    sum->paused);
 	add_comment(out,
-		    "%llu blocks are not in the in-use figures: no memory to "
-		    "follow them",
+		    "# {block is|blocks are} not in the in-use figures: no "
+		    "memory to "
+		    "follow {it|them}",
 		    sum->untracked);
 	add_comment(out,
-		    "%llu frees were of blocks allocated before recording "
+		    "# {free was of a block|frees were of blocks} allocated "
+		    "before recording "
 		    "began, or by ways unseen",
 		    sum->foreign);
-	add_comment(out, "%llu frees were of blocks of a parent process",
+	add_comment(out,
+		    "# {free was of a block|frees were of blocks} of a parent "
+		    "process",
 		    sum->inherited);
 	add_comment(out,
-		    "%llu blocks were taken for freed, as their address was "
+		    "# {block was taken for freed, as its|blocks were taken "
+		    "for freed, as their} address was "
 		    "allocated again",
 		    sum->implied);
-	add_comment(out, "%llu blocks were freed twice by the program",
+	add_comment(out, "# {block was|blocks were} freed twice by the program",
 		    sum->doubled);
 }
 
@@ -254,16 +275,22 @@ static void add_functions(struct process_heap *heap)
 	uint32_t sites = heap_site_count(&heap->heap), i;
 	struct recording *recording = heap->recording;
 	struct heap *core = &heap->heap;
+	uint64_t sum[5] = { 0 };
 
 	for (i = 0; i < sites; i++) {
 		const struct heap_site *site = heap_get_site(core, i);
 		const struct heap_values *now = &site->now;
 		struct function_total total = {
-			.alloc_objects = heap_round(core, now->alloc_objects),
-			.alloc_bytes = heap_round(core, now->alloc_bytes),
-			.inuse_objects = heap_round(core, now->inuse_objects),
-			.inuse_bytes = heap_round(core, now->inuse_bytes),
-			.temporary_objects = heap_round(core, site->temporary),
+			.alloc_objects = heap_round_next(core, &sum[0],
+							 now->alloc_objects),
+			.alloc_bytes = heap_round_next(core, &sum[1],
+						       now->alloc_bytes),
+			.inuse_objects = heap_round_next(core, &sum[2],
+							 now->inuse_objects),
+			.inuse_bytes = heap_round_next(core, &sum[3],
+						       now->inuse_bytes),
+			.temporary_objects =
+				heap_round_next(core, &sum[4], site->temporary),
 		};
 		struct stack_frame frame;
 		struct symbol symbol;

@@ -18,6 +18,7 @@
 #include "collector/cct_flat.h"
 #include "collector/out_pprof.h"
 #include "collector/profile_tree.h"
+#include "collector/size.h"
 #include "collector/stacks.h"
 #include "shared/compiler.h"
 
@@ -195,14 +196,16 @@ struct comments {
 };
 
 /* A comment about @number things, if there are any. */
-static void add_comment(struct comments *comments, const char *format,
+static void add_comment(struct comments *comments, const char *form,
 			uint64_t number)
 {
+	char digits[SIZE_TEXT];
 	char *text = comments->text[comments->count];
 
 	if (!number)
 		return;
-	snprintf(text, COMMENT_BYTES, format, (unsigned long long)number);
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_format_text(form, digits, text, COMMENT_BYTES);
 	comments->list[comments->count++] = text;
 }
 
@@ -217,19 +220,24 @@ static void make_comments(const struct profile_tree *tree,
 		out->list[out->count++] = out->command;
 	}
 	add_comment(out,
-		    "%llu spans were lost: their calls are not in this "
-		    "profile, their time is their callers'",
+		    "# {span was lost: its call is|spans were lost: their "
+		    "calls are} not in this "
+		    "profile, {its time is its caller's|their time is their "
+		    "callers'}",
 		    header->lost_spans);
 	add_comment(out,
-		    "%llu calls are not in this profile: there was no memory "
-		    "for their stacks",
+		    "# {call is|calls are} not in this profile: there was no "
+		    "memory "
+		    "for {its stack|their stacks}",
 		    (uint64_t)tree->lost[CALLS]);
+	add_comment(
+		out,
+		"# {call is|calls are} not in this profile: it would have been "
+		"too large",
+		(uint64_t)unwritten_calls);
 	add_comment(out,
-		    "%llu calls are not in this profile: it would have been "
-		    "too large",
-		    (uint64_t)unwritten_calls);
-	add_comment(out,
-		    "%llu calls were too deep for their whole stack: functions "
+		    "# {call was|calls were} too deep for {its|their} whole "
+		    "stack: functions "
 		    "are left out at [truncated]",
 		    (uint64_t)tree->truncated);
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,4 +152,29 @@ char *size_format_count(uint64_t count, char *text)
 	}
 	*out = '\0';
 	return text;
+}
+
+void size_format_text(const char *form, const char *number, char *text,
+		      size_t room)
+{
+	bool one = !strcmp(number, "1"), left_out = false;
+	size_t length = 0;
+
+	for (; *form && length + 1 < room; form++) {
+		if (*form == '{')
+			left_out = !one;
+		else if (*form == '|')
+			left_out = one;
+		else if (*form == '}')
+			left_out = false;
+		else if (left_out)
+			continue;
+		else if (*form != '#')
+			text[length++] = *form;
+		else
+			for (const char *digit = number;
+			     *digit && length + 1 < room; digit++)
+				text[length++] = *digit;
+	}
+	text[length] = '\0';
 }

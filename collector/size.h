@@ -5,6 +5,7 @@
 #ifndef PERFREC_COLLECTOR_SIZE_H
 #define PERFREC_COLLECTOR_SIZE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -30,5 +31,12 @@ int size_parse_ns(const char *text, uint64_t *out);
 char *size_format_bytes(uint64_t bytes, char *text); /* "1.50 MiB" */
 char *size_format_ns(uint64_t ns, char *text); /* "1.24 ms", "12 min 05 s" */
 char *size_format_count(uint64_t count, char *text); /* "1,234,567" */
+
+/*
+ * Writes at most @room bytes of @form to @text: "#" becomes @number (of digits
+ * only), and "{block was|blocks were}" its first half if that is "1".
+ */
+void size_format_text(const char *form, const char *number, char *text,
+		      size_t room);
 
 #endif

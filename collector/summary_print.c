@@ -238,14 +238,19 @@ static void print_functions(const struct summary *summary,
 			shown, count, options->dir);
 }
 
+/* Room for what is said of a loss. */
+#define LOSS_BYTES 300
+
 static void print_loss(uint64_t count, const char *what, const char *prefix,
 		       FILE *out)
 {
-	char text[SIZE_TEXT];
+	char number[SIZE_TEXT], text[LOSS_BYTES];
 
-	if (count)
-		fprintf(out, "%s%s %s\n", prefix,
-			size_format_count(count, text), what);
+	if (!count)
+		return;
+	size_format_text(what, size_format_count(count, number), text,
+			 sizeof(text));
+	fprintf(out, "%s%s %s\n", prefix, number, text);
 }
 
 /* "12 spans of threads that have no slot: why; and why". */
@@ -271,12 +276,14 @@ static void print_unslotted(uint64_t count, const char *what,
 		  "a seccomp filter, or vm.max_map_count)" },
 	};
 	const char *between = ": ";
-	char text[SIZE_TEXT];
+	char number[SIZE_TEXT], text[LOSS_BYTES];
 
 	if (!count)
 		return;
-	fprintf(out, "%s%s %s of threads that have no slot", prefix,
-		size_format_count(count, text), what);
+	size_format_text(what, size_format_count(count, number), text,
+			 sizeof(text));
+	fprintf(out, "%s%s %s of threads that have no slot", prefix, number,
+		text);
 	for (size_t i = 0; i < ARRAY_SIZE(whys); i++) {
 		if (!whys[i].is_so)
 			continue;
@@ -317,44 +324,54 @@ void summary_print_losses(const struct summary *summary, const char *prefix,
 {
 	const struct summary_totals *totals = &summary->totals;
 
-	print_loss(totals->dropped_spans,
-		   "spans: the ring was full (record with --on-full block, "
-		   "or a larger --ring-size)",
-		   prefix, out);
+	print_loss(
+		totals->dropped_spans,
+		"{span|spans}: the ring was full (record with --on-full block, "
+		"or a larger --ring-size)",
+		prefix, out);
 	print_loss(totals->truncated_spans,
-		   "ends of spans: they were closed where the loss began",
+		   "{end of a span: it was|ends of spans: they were} closed "
+		   "where the loss began",
 		   prefix, out);
-	print_unslotted(totals->unslotted_spans, "spans", totals, prefix, out);
+	print_unslotted(totals->unslotted_spans, "{span|spans}", totals, prefix,
+			out);
 	print_loss(totals->vfork_spans,
-		   "spans of vfork() children, which have the memory of their "
+		   "{span|spans} of vfork() children, which have the memory of "
+		   "their "
 		   "parents and are not recorded before they exec",
 		   prefix, out);
 	print_loss(totals->muted_spans,
-		   "spans of threads that may not read the clock (seccomp's "
+		   "{span|spans} of threads that may not read the clock "
+		   "(seccomp's "
 		   "strict mode, PR_SET_TSC)",
 		   prefix, out);
 	print_loss(totals->dropped_allocs,
-		   "allocations: the ring was full (record with --on-full "
+		   "{allocation|allocations}: the ring was full (record with "
+		   "--on-full "
 		   "block, or a larger --ring-size)",
 		   prefix, out);
 	print_loss(totals->dropped_frees,
-		   "frees: the ring was full; so many blocks may seem to be in "
+		   "{free|frees}: the ring was full; so many blocks may seem "
+		   "to be in "
 		   "use that are not",
 		   prefix, out);
-	print_unslotted(totals->unslotted_allocs, "allocations", totals, prefix,
+	print_unslotted(totals->unslotted_allocs, "{allocation|allocations}",
+			totals, prefix, out);
+	print_unslotted(totals->unslotted_frees, "{free|frees}", totals, prefix,
 			out);
-	print_unslotted(totals->unslotted_frees, "frees", totals, prefix, out);
 	print_loss(totals->untracked_blocks,
-		   "blocks: too many were in use to follow them all; they are "
+		   "{block|blocks}: too many were in use to follow them all; "
+		   "{it is|they are} "
 		   "in what was allocated",
 		   prefix, out);
-	print_loss(totals->lost_cpu_samples,
-		   "samples of CPU time: there was no room for them", prefix,
-		   out);
 	print_loss(
-		totals->broken_rings,
-		"rings: the program overwrote them; what came before is kept",
+		totals->lost_cpu_samples,
+		"{sample|samples} of CPU time: there was no room for {it|them}",
 		prefix, out);
+	print_loss(totals->broken_rings,
+		   "{ring: the program overwrote it|rings: the program "
+		   "overwrote them}; what came before is kept",
+		   prefix, out);
 	print_refused(summary, prefix, out);
 	if (totals->trace_stopped) {
 		fprintf(out, "%sthe rest of the trace: ", prefix);

@@ -70,5 +70,5 @@ for when in early late; do
 	expect_status 0
 	expect_eq "spans, 0, $when" "$(json data/summary.json \
 		'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '
-	expect_match err '1 spans of threads that have no slot: the program set RLIMIT_AS'
+	expect_match err '1 span of threads that have no slot: the program set RLIMIT_AS'
 done

@@ -497,6 +497,18 @@ END_TEST
 /* Blocks of @size, each picked with the probability that the shim picks it
  * with: the estimate is unbiased, so the error of many is within four sigma of
  * the estimator: n * (1 - p) / p * s^2. */
+START_TEST(heap_rounds_parts_to_their_sum)
+{
+	uint64_t half = 1ULL << (HEAP_FRACTION_BITS - 1), sum = 0, whole = 0;
+
+	new_heap(4096);
+	for (int i = 0; i < 101; i++)
+		whole += heap_round_next(&g_heap, &sum, half);
+	ck_assert_uint_eq(whole, heap_round(&g_heap, 101 * half));
+	end_heap();
+}
+END_TEST
+
 START_TEST(heap_weighs_samples)
 {
 	static const uint64_t sizes[] = { 1, 16, 1000, 4096, 20000, 1 << 20 };
@@ -547,6 +559,7 @@ int main(void)
 			    10);
 	tcase_add_test(tcase, heap_gives_each_stack_of_a_thread_a_site);
 	tcase_add_test(tcase, heap_counts_on_without_memory);
+	tcase_add_test(tcase, heap_rounds_parts_to_their_sum);
 	tcase_add_loop_test(tcase, heap_weighs_samples, 0, 6);
 	tcase_set_timeout(tcase, 180);
 	suite_add_tcase(suite, tcase);

@@ -5,6 +5,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
+START_TEST(size_format_text_agrees_with_the_number)
+{
+	static const char form[] = "# {block was|blocks were} {its|their} x";
+	char text[64];
+
+	size_format_text(form, "1", text, sizeof(text));
+	ck_assert_str_eq(text, "1 block was its x");
+	size_format_text(form, "0", text, sizeof(text));
+	ck_assert_str_eq(text, "0 blocks were their x");
+	size_format_text(form, "1,001", text, sizeof(text));
+	ck_assert_str_eq(text, "1,001 blocks were their x");
+	size_format_text(form, "12", text, 6);
+	ck_assert_str_eq(text, "12 bl");
+	size_format_text(form, "12", text, 2);
+	ck_assert_str_eq(text, "1");
+}
+END_TEST
+
 START_TEST(size_parse_bytes_with_unit_gives_bytes)
 {
 	uint64_t bytes;
@@ -140,6 +158,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_add_test(parse, size_format_text_agrees_with_the_number);
 	tcase_add_test(parse, size_parse_bytes_with_unit_gives_bytes);
 	tcase_add_test(parse, size_parse_bytes_of_nonsense_is_refused);
 	tcase_add_test(parse, size_parse_bytes_beyond_64_bits_is_out_of_range);
