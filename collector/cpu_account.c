@@ -75,7 +75,7 @@ struct cpu_account {
 	uint32_t mask;
 	uint32_t root; /* NONE: there is no tree */
 	uint32_t events;
-	uint64_t total_ns, steal_ns;
+	uint64_t total_ns, steal_ns, lost;
 	bool paused;
 };
 
@@ -298,6 +298,13 @@ void cpu_account_exit(struct cpu_account *account, pid_t pid)
 	pthread_mutex_unlock(&account->lock);
 }
 
+void cpu_account_lose(struct cpu_account *account, uint64_t records)
+{
+	pthread_mutex_lock(&account->lock);
+	account->lost += records;
+	pthread_mutex_unlock(&account->lock);
+}
+
 void cpu_account_paused(struct cpu_account *account)
 {
 	pthread_mutex_lock(&account->lock);
@@ -373,6 +380,16 @@ static struct entry *find_silent(struct cpu_account *account)
 	return best;
 }
 
+/* Whether the kernel had no room for the beginning or the end of @entry's tree
+ * process, which @now_ns of CPU time say still runs. It tells of that with the
+ * next record only, and there may be none. */
+static bool is_cut(const struct entry *entry, uint64_t now_ns)
+{
+	if (!entry->forked)
+		return entry->ended || entry->reads;
+	return entry->tasks > entry->ended && !now_ns;
+}
+
 static void count_rest_of_tree(struct cpu_account *account)
 {
 	uint64_t sum = 0;
@@ -383,9 +400,12 @@ static void count_rest_of_tree(struct cpu_account *account)
 	for (i = 0; i < account->count; i++) {
 		struct entry *entry = &account->entry[i];
 
+		uint64_t now_ns = 0;
+
 		if (i && entry->forked && entry->tasks > entry->ended)
-			entry->counted_ns =
-				MAX(entry->counted_ns, clock_of(entry->pid));
+			now_ns = clock_of(entry->pid);
+		entry->counted_ns = MAX(entry->counted_ns, now_ns);
+		account->lost += i && is_cut(entry, now_ns);
 		sum += entry->counted_ns;
 	}
 	if (account->total_ns > sum)
@@ -468,7 +488,7 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 		uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
 
 		/* Sampled, or of no tree and without any time. */
-		if (entry->sampled || (!ns && !entry->forked))
+		if (entry->sampled || (!ns && !entry->forked && !entry->ended))
 			continue;
 		row[count].count = i ? 1 : MAX(entry->tasks, 1u);
 		row[count].ns = ns;
@@ -558,6 +578,7 @@ void cpu_account_close(struct cpu_account *account,
 	*out = (struct cpu_sum){ .scale = 1 };
 	pthread_mutex_lock(&account->lock);
 	count_rest_of_tree(account);
+	out->lost = account->lost;
 	row = calloc(account->count, sizeof(*row));
 	if (row) {
 		count = make_rows(account, truth->period_ns, row);

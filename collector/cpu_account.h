@@ -45,6 +45,8 @@ void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
 void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns);
 /* A task of @pid has ended. */
 void cpu_account_exit(struct cpu_account *account, pid_t pid);
+/* @records of the tree found no room: what begins, ends or is called what. */
+void cpu_account_lose(struct cpu_account *account, uint64_t records);
 /* Something was not to be recorded: nothing is held against getrusage(). */
 void cpu_account_paused(struct cpu_account *account);
 /* All tasks of the tree together had @ns. */
@@ -84,6 +86,8 @@ struct cpu_sum {
 	uint64_t count, ns; /* the sums of the rows */
 	double scale; /* for every time in the profile; 1: as it is */
 	uint64_t unknown_ns; /* nobody knows whose */
+	uint64_t lost; /* records of the tree; not 0: there were more processes
+			* than these, or some are called as their parents */
 };
 
 /* Sum up. The profile, scaled, with the rows and what is unknown, makes

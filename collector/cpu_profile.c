@@ -117,6 +117,21 @@ static void add_unknown(struct recording *recording, uint64_t ns)
 					     "[unknown]", value);
 }
 
+/* Their time is told in any case, by getrusage(). */
+static void note_lost(struct recording *recording, const struct cpu_sum *sum)
+{
+	char text[192];
+
+	if (!sum->lost)
+		return;
+	snprintf(text, sizeof(text),
+		 "processes began and ended faster than they could be counted "
+		 "(%llu records of the kernel's were lost, at least): there "
+		 "may be more without a sample than it says",
+		 (unsigned long long)sum->lost);
+	recording_note(recording, text);
+}
+
 /* Make the profile whole: what the samples know, and what they do not. */
 static void settle(struct recording *recording)
 {
@@ -143,6 +158,7 @@ static void settle(struct recording *recording)
 	add_rows(recording, sum);
 	add_unknown(recording, sum->unknown_ns);
 	recording->cpu_sum = sum;
+	note_lost(recording, sum);
 }
 
 int cpu_profile_write(struct recording *recording, uint64_t start_ns,

@@ -158,6 +158,9 @@ static void take_tree_record(const struct cpu_sampler *sampler,
 	case PERF_RECORD_EXIT:
 		cpu_account_exit(account, record->pid);
 		break;
+	case PERF_RECORD_LOST:
+		cpu_account_lose(account, record->value);
+		break;
 	}
 }
 

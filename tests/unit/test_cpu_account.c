@@ -202,6 +202,21 @@ START_TEST(account_takes_off_no_more_than_was_stolen)
 }
 END_TEST
 
+START_TEST(account_says_what_was_lost)
+{
+	child(SHELL + 1, "sed", MS);
+	cpu_account_lose(g_account, 3);
+	cpu_account_lose(g_account, 4);
+	/* One without its beginning, one without its end. */
+	cpu_account_exit(g_account, SHELL + 2);
+	cpu_account_fork(g_account, SHELL + 3, SHELL + 3, SHELL);
+	end_shell(MS);
+	close_with(0, 2 * MS, 0);
+	ck_assert_uint_eq(g_sum.lost, 9);
+	ck_assert_uint_eq(g_sum.count, 4);
+}
+END_TEST
+
 START_TEST(account_bounds_its_rows_and_entries)
 {
 	char name[16];
@@ -243,6 +258,7 @@ int main(void)
 	tcase_add_test(all, account_spreads_what_getrusage_has_more);
 	tcase_add_test(all, account_does_not_make_up_what_was_not_seen);
 	tcase_add_test(all, account_takes_off_no_more_than_was_stolen);
+	tcase_add_test(all, account_says_what_was_lost);
 	tcase_add_test(all, account_bounds_its_rows_and_entries);
 	suite_add_tcase(suite, all);
 	runner = srunner_create(suite);
