@@ -14,7 +14,9 @@
 /* Tells zlib to write gzip's header, with the largest window. */
 #define WINDOW_BITS (15 + 16)
 #define MEMORY_LEVEL 8
-#define LEVEL 6
+/* Of the profile of a Lua run, 2.0 MB: 6 takes 21 ms for 175 KB, 3 takes 8 ms
+ * for 201 KB, and 1 no less than 7 ms. From 4 on zlib looks twice. */
+#define LEVEL 3
 
 struct gz_file {
 	int dir_fd, fd;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/encode.h"
 #include "collector/gz_file.h"
 #include "collector/symbol_name.h"
 #include "proto/profile.pb-c.h"
@@ -19,12 +20,11 @@
 #define STRINGS_MIN 1024u
 #define STRINGS_MAX (1u << 30)
 #define LABELS 4
+#define LABEL_BYTES 24 /* a tag, a length, two tags, two varints */
 
 /* protobuf-c prefixes all it generates with the package. */
 typedef Perftools__Profiles__Profile pb_profile;
 typedef Perftools__Profiles__ValueType pb_value_type;
-typedef Perftools__Profiles__Sample pb_sample;
-typedef Perftools__Profiles__Label pb_label;
 typedef Perftools__Profiles__Mapping pb_mapping;
 typedef Perftools__Profiles__Location pb_location;
 typedef Perftools__Profiles__Line pb_line;
@@ -51,6 +51,9 @@ struct out_pprof {
 	struct string *strings; /* hash table */
 	uint32_t string_count, string_mask;
 	size_t value_count;
+	struct out_labels labels; /* of the last sample that had any */
+	size_t label_bytes; /* of them, packed; 0: none had */
+	uint8_t label[LABELS * LABEL_BYTES];
 	pb_line *lines; /* room for those of a location */
 	pb_line **line_pointers;
 	size_t line_room;
@@ -62,25 +65,38 @@ static void fail(struct out_pprof *out, int err)
 		out->err = err;
 }
 
+/* Room for a piece of @size. */
+static bool reserve_buffer(struct out_pprof *out, size_t size)
+{
+	if (out->err)
+		return false;
+	if (size <= out->buffer_bytes)
+		return true;
+	free(out->buffer);
+	out->buffer_bytes = 2 * size;
+	out->buffer = malloc(out->buffer_bytes);
+	if (out->buffer)
+		return true;
+	out->buffer_bytes = 0;
+	fail(out, -ENOMEM);
+	return false;
+}
+
+/* The piece is in the buffer. */
+static void put_buffer(struct out_pprof *out, size_t size)
+{
+	out->bytes += size;
+	fail(out, gz_file_write(out->file, out->buffer, size));
+}
+
 static void put(struct out_pprof *out, const pb_profile *piece)
 {
 	size_t size = perftools__profiles__profile__get_packed_size(piece);
 
-	if (out->err)
+	if (!reserve_buffer(out, size))
 		return;
-	if (size > out->buffer_bytes) {
-		free(out->buffer);
-		out->buffer_bytes = 2 * size;
-		out->buffer = malloc(out->buffer_bytes);
-		if (!out->buffer) {
-			out->buffer_bytes = 0;
-			fail(out, -ENOMEM);
-			return;
-		}
-	}
 	perftools__profiles__profile__pack(piece, out->buffer);
-	out->bytes += size;
-	fail(out, gz_file_write(out->file, out->buffer, size));
+	put_buffer(out, size);
 }
 
 /* --- strings ----------------------------------------------------------------
@@ -296,52 +312,107 @@ void out_pprof_location(struct out_pprof *out, const struct out_location *one)
 	put(out, &piece);
 }
 
-static pb_label text_label(struct out_pprof *out, const char *key,
-			   const char *text)
-{
-	pb_label label = PERFTOOLS__PROFILES__LABEL__INIT;
+/* --- samples: there are most of them, so they are packed by hand ------------
+ */
 
-	SET(&label, key, number_of(out, key));
-	SET(&label, str, number_of(out, text));
-	return label;
+#define TAG_SAMPLE 0x12 /* Profile.sample, bytes */
+#define TAG_LOCATION_ID 0x0a /* Sample.location_id, packed varints */
+#define TAG_VALUE 0x12 /* .value, packed varints */
+#define TAG_LABEL 0x1a /* .label, bytes */
+#define TAG_KEY 0x08 /* Label.key, varint */
+#define TAG_STR 0x10 /* .str, varint */
+#define TAG_NUM 0x18 /* .num, varint */
+#define VARINT_BYTES 10
+
+static size_t varint_bytes(uint64_t value)
+{
+	return (9 * (64 - (size_t)__builtin_clzll(value | 1)) + 64) / 64;
 }
 
-static pb_label number_label(struct out_pprof *out, const char *key,
-			     int64_t number)
+/* How long a field of packed varints is: that of its content to *@content. */
+static size_t packed_bytes(const uint64_t *value, size_t count, size_t *content)
 {
-	pb_label label = PERFTOOLS__PROFILES__LABEL__INIT;
+	size_t bytes = 0, i;
 
-	SET(&label, key, number_of(out, key));
-	SET(&label, num, number);
-	return label;
+	for (i = 0; i < count; i++)
+		bytes += varint_bytes(value[i]);
+	*content = bytes;
+	return bytes ? 1 + varint_bytes(bytes) + bytes : 0;
 }
 
-void out_pprof_sample(struct out_pprof *out, uint64_t *stack, size_t depth,
-		      const int64_t *value, const struct out_labels *labels)
+static uint8_t *put_packed(uint8_t *at, uint8_t tag, const uint64_t *value,
+			   size_t count, size_t content)
 {
-	pb_profile piece = PROFILE_INIT;
-	pb_sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
-	pb_sample *pointer = &sample;
-	int64_t values[OUT_VALUES_MAX];
-	pb_label label[LABELS];
-	pb_label *label_pointers[LABELS] = { &label[0], &label[1], &label[2],
-					     &label[3] };
+	size_t i;
+
+	if (!content)
+		return at;
+	*at++ = tag;
+	at = encode_put_varint(at, content);
+	for (i = 0; i < count; i++)
+		at = encode_put_varint(at, value[i]);
+	return at;
+}
+
+/* @text NULL: it is @number. */
+static void add_label(struct out_pprof *out, const char *key, const char *text,
+		      int64_t number)
+{
+	uint8_t *label = out->label + out->label_bytes, *end = label + 2;
+
+	*end++ = TAG_KEY;
+	end = encode_put_varint(end, (uint64_t)number_of(out, key));
+	*end++ = text ? TAG_STR : TAG_NUM;
+	end = encode_put_varint(
+		end, (uint64_t)(text ? number_of(out, text) : number));
+	label[0] = TAG_LABEL;
+	label[1] = (uint8_t)(end - label - 2);
+	out->label_bytes = (size_t)(end - out->label);
+}
+
+/* Packs @labels, if they are not those of the last sample. */
+static void make_labels(struct out_pprof *out, const struct out_labels *labels)
+{
+	const struct out_labels *last = &out->labels;
+
+	if (out->label_bytes && labels->process == last->process &&
+	    labels->thread == last->thread && labels->pid == last->pid &&
+	    labels->tid == last->tid)
+		return;
+	out->labels = *labels;
+	out->label_bytes = 0;
+	add_label(out, "process", labels->process, 0);
+	add_label(out, "thread", labels->thread, 0);
+	add_label(out, "pid", NULL, labels->pid);
+	if (labels->tid)
+		add_label(out, "tid", NULL, labels->tid);
+}
+
+void out_pprof_sample(struct out_pprof *out, const uint64_t *stack,
+		      size_t depth, const int64_t *value,
+		      const struct out_labels *labels)
+{
+	uint64_t values[OUT_VALUES_MAX];
+	size_t stack_content, value_content, bytes;
+	uint8_t *at;
 
 	memcpy(values, value, out->value_count * sizeof(*values));
-	if (labels) {
-		label[0] = text_label(out, "process", labels->process);
-		label[1] = text_label(out, "thread", labels->thread);
-		label[2] = number_label(out, "pid", labels->pid);
-		label[3] = number_label(out, "tid", labels->tid);
-		sample.n_label = labels->tid ? LABELS : LABELS - 1;
-		sample.label = label_pointers;
-	}
-	sample.n_location_id = depth;
-	sample.location_id = stack;
-	sample.n_value = out->value_count;
-	sample.value = values;
-	ONE(&piece, sample, pointer);
-	put(out, &piece);
+	if (labels)
+		make_labels(out, labels);
+	bytes = packed_bytes(stack, depth, &stack_content) +
+		packed_bytes(values, out->value_count, &value_content) +
+		(labels ? out->label_bytes : 0);
+	if (!reserve_buffer(out, 1 + VARINT_BYTES + bytes))
+		return;
+	at = out->buffer;
+	*at++ = TAG_SAMPLE;
+	at = encode_put_varint(at, bytes);
+	at = put_packed(at, TAG_LOCATION_ID, stack, depth, stack_content);
+	at = put_packed(at, TAG_VALUE, values, out->value_count, value_content);
+	if (labels)
+		memcpy(at, out->label, out->label_bytes);
+	at += labels ? out->label_bytes : 0;
+	put_buffer(out, (size_t)(at - out->buffer));
 }
 
 uint64_t out_pprof_bytes(const struct out_pprof *out)

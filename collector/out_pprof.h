@@ -75,8 +75,9 @@ void out_pprof_function(struct out_pprof *out, const struct out_function *one);
 void out_pprof_location(struct out_pprof *out, const struct out_location *one);
 /* @stack is location ids, leaf first; @value as many as there are types.
  * @labels NULL: there are none. */
-void out_pprof_sample(struct out_pprof *out, uint64_t *stack, size_t depth,
-		      const int64_t *value, const struct out_labels *labels);
+void out_pprof_sample(struct out_pprof *out, const uint64_t *stack,
+		      size_t depth, const int64_t *value,
+		      const struct out_labels *labels);
 
 /* Bytes so far, before they are compressed. */
 uint64_t out_pprof_bytes(const struct out_pprof *out);
