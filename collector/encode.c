@@ -4,6 +4,8 @@
  */
 #include "collector/encode.h"
 
+#include <assert.h>
+
 #define TAG_PACKET 0x0a /* Trace.packet, bytes */
 #define TAG_TIMESTAMP 0x40 /* TracePacket.timestamp, varint */
 #define TAG_SEQUENCE 0x50 /* .trusted_packet_sequence_id, varint */
@@ -131,6 +133,23 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	encoder->out = put_bytes(out, tail.bytes, tail.count);
 	if (!event->absolute)
 		encoder->last_ns = ns;
+}
+
+void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
+		  size_t bytes)
+{
+	uint8_t *out = encoder->out, *end;
+
+	assert(bytes >= 4 && bytes < ENCODE_AGAIN_BYTES &&
+	       packet[0] == TAG_PACKET && packet[2] == TAG_TIMESTAMP &&
+	       !packet[3]);
+	end = encode_put_varint(out + 3, ns - encoder->last_ns);
+	out[0] = packet[0];
+	out[1] = (uint8_t)(packet[1] + (end - (out + 4)));
+	out[2] = packet[2];
+	memcpy(end, packet + 4, bytes - 4);
+	encoder->out = end + bytes - 4;
+	encoder->last_ns = ns;
 }
 
 void ATTR_COLD encode_slow(struct encoder *encoder, uint64_t delta_ns,

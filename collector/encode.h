@@ -94,6 +94,13 @@ static inline size_t encode_event_bytes(const struct encode_event *event)
 void encode_event(struct encoder *encoder, uint64_t ns,
 		  const struct encode_event *event);
 
+/* Write at @ns once more what somebody packed with a time of 0 at its front:
+ * "0a LL 40 00", and less than ENCODE_AGAIN_BYTES in all. There must be room
+ * for 9 bytes more than it has. */
+void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
+		  size_t bytes);
+#define ENCODE_AGAIN_BYTES 112
+
 /* The shortest varint of @value, at most 10 bytes; returns where it ends. */
 uint8_t *encode_put_varint(uint8_t *out, uint64_t value);
 

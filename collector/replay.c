@@ -245,8 +245,8 @@ static void write_noted(struct replay *replay, uint64_t ns,
 	write_encoded(replay, ns, &event);
 }
 
-static void write_end(struct replay *replay, uint64_t ns,
-		      enum replay_cause cause)
+/* An end with the mark of @cause, as if no time had passed. */
+static void make_repair(struct replay *replay, enum replay_cause cause)
 {
 	static const char *const text[] = {
 		[REPLAY_GUESS] = "guess",	  [REPLAY_LONGJMP] = "longjmp",
@@ -256,11 +256,34 @@ static void write_end(struct replay *replay, uint64_t ns,
 	struct out_attribute mark = { .key = "perfrec.repaired",
 				      .text = text[cause] };
 	struct out_event event = { .type = OUT_END,
+				   .sequence = replay->encoder.sequence,
 				   .arguments = &mark,
 				   .argument_count = 1 };
+	struct replay_repair *repair = &replay->repair;
 
+	repair->cause = cause;
+	repair->bytes = (uint32_t)out_perfetto_event(
+		repair->packet, sizeof(repair->packet), &event);
+}
+
+/* Programs that jump have many, and the library takes some 4,000 instructions to
+ * pack one: that is done once for each cause. */
+static void write_repair(struct replay *replay, uint64_t ns,
+			 enum replay_cause cause)
+{
+	output_reserve(replay, PACKET_BYTES);
+	if (replay->repair.cause != cause)
+		make_repair(replay, cause);
+	encode_again(&replay->encoder, ns, replay->repair.packet,
+		     replay->repair.bytes);
+	replay->counts.events++;
+}
+
+static void write_end(struct replay *replay, uint64_t ns,
+		      enum replay_cause cause)
+{
 	if (cause != REPLAY_ENDED) {
-		write_event(replay, ns, &event);
+		write_repair(replay, ns, cause);
 		replay->written--;
 		return;
 	}

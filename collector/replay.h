@@ -108,6 +108,11 @@ struct replay {
 		struct trace_name *names;
 		uint32_t name_count, name_room;
 	} output;
+	struct replay_repair {
+		enum replay_cause cause; /* REPLAY_ENDED: none yet */
+		uint32_t bytes;
+		uint8_t packet[ENCODE_AGAIN_BYTES];
+	} repair; /* the last end with a mark */
 	struct trace_block *block; /* what it lies in; NULL: in stage */
 	struct replay_stage *stage; /* see replay_take_turns() */
 	struct cct cct;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bench_replay - what the collector takes to make packets of records, and a
+ * number that tells whether the packets are still the same.
+ *
+ * usage: bench_replay FILE [ROUNDS]
+ *
+ * FILE is records (shared/record.h) as they lay in the ring of one thread,
+ * whose clocks are taken for ns. Prints for each round CPU ns for a record, and
+ * once bytes, packets and a hash of all bytes and names.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "collector/replay.h"
+#include "collector/trace_file.h"
+#include "shared/compiler.h"
+#include "shared/record.h"
+
+#define PIECE 32768 /* as thread_drain() takes them of a ring of 4 MiB */
+
+struct output {
+	struct trace_block *block;
+	uint64_t bytes, hash;
+	bool hashes;
+};
+
+static void add(struct output *output, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+
+	while (size--)
+		output->hash = (output->hash ^ *at++) * 0x100000001b3ULL;
+}
+
+static struct trace_block *take(void *context)
+{
+	struct output *output = context;
+
+	return output->block;
+}
+
+static void give(void *context, struct trace_block *block)
+{
+	struct output *output = context;
+	uint32_t i;
+
+	output->bytes += block->bytes;
+	if (!output->hashes)
+		return;
+	add(output, block->data, block->bytes);
+	for (i = 0; i < block->name_count; i++)
+		add(output, &block->names[i].function,
+		    sizeof(block->names[i].function));
+}
+
+static bool excludes(void *context, uint64_t function)
+{
+	(void)context;
+	(void)function;
+	return false;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* One replay of all; what is for others is passed over. Returns its ns. */
+static uint64_t replay_all(struct output *output, const struct record *cells,
+			   size_t count)
+{
+	const struct replay_sink sink = { take, give, excludes, output };
+	struct budget budget = { 1ULL << 30 };
+	struct replay replay;
+	uint64_t start, ns;
+	size_t done = 0;
+
+	if (replay_init(&replay, &sink, 5, cells[0].clock, NULL, NULL,
+			&budget) < 0)
+		abort();
+	start = cpu_ns();
+	while (done < count) {
+		size_t taken;
+
+		done += replay_run(&replay, cells + done,
+				   MIN(count - done, PIECE), INT64_MAX,
+				   &taken) != 0;
+		done += taken;
+	}
+	ns = cpu_ns() - start;
+	replay_finish(&replay, 0);
+	replay_flush(&replay);
+	if (output->hashes)
+		printf("%llu bytes, %llu packets, %llu spans, %llu repaired, "
+		       "hash %016llx\n",
+		       (unsigned long long)output->bytes,
+		       (unsigned long long)replay.counts.events,
+		       (unsigned long long)replay.counts.spans,
+		       (unsigned long long)replay.counts.repaired_slices,
+		       (unsigned long long)output->hash);
+	replay_release(&replay);
+	return ns;
+}
+
+static struct record *read_all(const char *name, size_t *count)
+{
+	FILE *file = fopen(name, "r");
+	struct record *cells = NULL;
+	long bytes;
+
+	if (!file)
+		return NULL;
+	fseek(file, 0, SEEK_END);
+	bytes = ftell(file);
+	rewind(file);
+	*count = bytes > 0 ? (size_t)bytes / sizeof(*cells) : 0;
+	if (*count)
+		cells = calloc(*count, sizeof(*cells));
+	if (cells && fread(cells, sizeof(*cells), *count, file) != *count)
+		*count = 0;
+	fclose(file);
+	return cells;
+}
+
+int main(int argc, char **argv)
+{
+	struct output output = { .hash = 0xcbf29ce484222325ULL };
+	int rounds = argc == 3 ? atoi(argv[2]) : 7;
+	struct record *cells = NULL;
+	size_t count = 0;
+
+	if (argc == 2 || argc == 3)
+		cells = read_all(argv[1], &count);
+	output.block = calloc(1, sizeof(*output.block));
+	if (!cells || !count || !output.block) {
+		fprintf(stderr, "usage: bench_replay FILE [ROUNDS]\n");
+		return 2;
+	}
+	while (rounds-- > 0)
+		printf("%.2f\n", (double)replay_all(&output, cells, count) /
+					 (double)count);
+	output.bytes = 0;
+	output.hashes = true;
+	replay_all(&output, cells, count);
+	free(output.block);
+	free(cells);
+	return 0;
+}
