@@ -266,8 +266,8 @@ static void make_repair(struct replay *replay, enum replay_cause cause)
 		repair->packet, sizeof(repair->packet), &event);
 }
 
-/* Programs that jump have many, and the library takes some 4,000 instructions to
- * pack one: that is done once for each cause. */
+/* Programs that jump have many, and the library takes some 4,000 instructions
+ * to pack one: that is done once for each cause. */
 static void write_repair(struct replay *replay, uint64_t ns,
 			 enum replay_cause cause)
 {
