@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "preload/clock.h"
+#include "tests/bench/clock.h"
 
 #define THREADS_MAX 16
 #define WARM_PAIRS 400000

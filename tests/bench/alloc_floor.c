@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "preload/clock.h"
+#include "tests/bench/clock.h"
 #include "shared/compiler.h"
 
 #define BYTES (4u << 20)

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "preload/clock.h"
+#include "tests/bench/clock.h"
 #include "preload/perfrec.h"
 #include "shared/compiler.h"
 

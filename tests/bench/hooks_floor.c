@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "preload/clock.h"
+#include "tests/bench/clock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

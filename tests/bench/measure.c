@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "preload/clock.h"
+#include "tests/bench/clock.h"
 #include "shared/compiler.h"
 
 #define VARIABLES_MAX 8

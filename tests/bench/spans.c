@@ -28,7 +28,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "preload/clock.h"
+#include "tests/bench/clock.h"
 #include "shared/compiler.h"
 
 #define THREADS_MAX 64
