@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_table - many small tables, chosen by the top bits of a hash, so that
- * none is ever long at growing: of ten million blocks one holds ten thousand.
+ * heap_table - many small tables (segments). The program's memory is cut into
+ * regions of 256 KiB, and a hash of the region says which segment its blocks
+ * are in. An allocator hands out neighbours one after the other, so a run of
+ * hundreds of events stays in a few segments, which stay in the CPU's own
+ * caches. In one table, at random places, each event would miss the caches and
+ * the TLB, and take the program's part of the last-level cache.
+ *
+ * There are as many segments as leave each a thousand blocks on average. As
+ * the blocks grow more, one segment at a time is split in two, in turn (W.
+ * Litwin, "Linear hashing: a new tool for file and table addressing", 1980), so
+ * nothing is ever long at growing. A region has 262,144 addresses, which
+ * bounds a segment that a program fills on purpose. Segments are not joined
+ * again: one that has become empty keeps some hundred bytes.
+ *
  * Each is probed linearly and between half and three quarters full, as its
  * size need not be a power of two: a hash is scaled to it by a multiplication
  * (D. Lemire, "Fast random integer generation in an interval", 2019).
@@ -17,28 +29,43 @@
 #include "collector/cct.h"
 #include "shared/compiler.h"
 
-#define ROOM_MIN 4u
+#define ROOM_MIN 16u
 #define ROOM_MAX (1u << 31)
+#define ROOM_SMALL 64u
+#define REGION_BITS 18
+#define SEGMENT_BLOCKS 1024u /* on average, when there are more */
+#define SEGMENTS_FIRST 8u
+#define SEGMENTS_MAX (1u << 30)
 
-static uint64_t hash_of(const struct heap_table *table, uint64_t address)
+static uint64_t hash_of(const struct heap_table *table, uint64_t number)
 {
-	uint64_t x = (address ^ table->secret) * 0x9e3779b97f4a7c15ULL;
+	uint64_t x = (number ^ table->secret) * 0x9e3779b97f4a7c15ULL;
 
 	x ^= x >> 32;
 	return x * 0xd6e8feb86659fd93ULL;
 }
 
-static struct heap_segment *segment_of(struct heap_table *table, uint64_t hash)
+static uint32_t region_hash(const struct heap_table *table, uint64_t address)
 {
-	return &table->segment[hash >> (64 - HEAP_SEGMENT_BITS)];
+	return (uint32_t)(hash_of(table, address >> REGION_BITS) >> 32);
+}
+
+/* There is one at least. */
+static struct heap_segment *segment_of(const struct heap_table *table,
+				       uint64_t address)
+{
+	uint32_t hash = region_hash(table, address), i = hash & table->mask;
+
+	/* Not split yet. */
+	if (i >= table->segments)
+		i = hash & table->mask >> 1;
+	return &table->segment[i];
 }
 
 /* Where in @segment the search for @hash starts. */
 static uint32_t home_of(const struct heap_segment *segment, uint64_t hash)
 {
-	uint32_t part = (uint32_t)(hash << HEAP_SEGMENT_BITS >> 32);
-
-	return (uint32_t)((uint64_t)part * segment->room >> 32);
+	return (uint32_t)((hash >> 32) * segment->room >> 32);
 }
 
 static uint64_t address_of(const struct heap_block *block)
@@ -63,55 +90,178 @@ static struct heap_block *put(struct heap_segment *segment, uint64_t hash,
 	return &segment->block[i];
 }
 
-static bool resize(struct heap_table *table, struct heap_segment *segment,
-		   uint32_t room)
+/* An empty segment with @room places, one at least. */
+static bool make(struct heap_table *table, struct heap_segment *segment,
+		 uint32_t room)
 {
-	struct heap_segment old = *segment;
-	uint64_t bytes = (uint64_t)room * sizeof(*old.block);
-	uint32_t i;
+	uint64_t bytes = (uint64_t)room * sizeof(*segment->block);
 
+	*segment = (struct heap_segment){ .room = room };
 	if (!budget_take(table->budget, bytes))
 		return false;
 	segment->block = calloc(room, sizeof(*segment->block));
-	if (!segment->block) {
-		segment->block = old.block;
+	if (!segment->block)
 		budget_give(table->budget, bytes);
+	return segment->block;
+}
+
+static void discard(struct heap_table *table, struct heap_segment *segment)
+{
+	budget_give(table->budget,
+		    (uint64_t)segment->room * sizeof(*segment->block));
+	free(segment->block);
+	*segment = (struct heap_segment){ 0 };
+}
+
+static bool resize(struct heap_table *table, struct heap_segment *segment,
+		   uint32_t room)
+{
+	struct heap_segment old = *segment, made;
+	uint32_t i;
+
+	if (!make(table, &made, room))
 		return false;
-	}
-	segment->room = room;
+	made.count = old.count;
+	*segment = made;
 	for (i = 0; i < old.room; i++)
 		if (old.block[i].key)
 			(void)put(segment,
 				  hash_of(table, address_of(&old.block[i])),
 				  &old.block[i]);
-	budget_give(table->budget, (uint64_t)old.room * sizeof(*old.block));
-	free(old.block);
+	discard(table, &old);
 	return true;
+}
+
+/* The next size of a segment of @room places. */
+static uint64_t next_room(uint64_t room)
+{
+	if (!room)
+		return ROOM_MIN;
+	return room < ROOM_SMALL ? 2 * room : room + room / 2;
 }
 
 /* Room for one more; one place at least stays empty. */
 static bool reserve(struct heap_table *table, struct heap_segment *segment)
 {
-	uint64_t room = segment->room;
+	uint64_t room = next_room(segment->room);
 
-	if (4ULL * (segment->count + 1) <= 3 * room)
+	if (4ULL * (segment->count + 1) <= 3ULL * segment->room)
 		return true;
-	room = room ? room + room / 2 : ROOM_MIN;
 	if (room <= ROOM_MAX && resize(table, segment, (uint32_t)room))
 		return true;
 	return 16ULL * (segment->count + 1) <= 15ULL * segment->room;
 }
 
+/* --- the number of segments -------------------------------------------------
+ */
+
+static bool reserve_segments(struct heap_table *table)
+{
+	uint32_t room =
+		table->segment_room ? 2 * table->segment_room : SEGMENTS_FIRST;
+	struct heap_segment *longer;
+	uint64_t bytes;
+
+	if (table->segments < table->segment_room)
+		return true;
+	bytes = (uint64_t)(room - table->segment_room) * sizeof(*longer);
+	if (room > SEGMENTS_MAX || !budget_take(table->budget, bytes))
+		return false;
+	longer = realloc(table->segment, room * sizeof(*longer));
+	if (!longer) {
+		budget_give(table->budget, bytes);
+		return false;
+	}
+	table->segment = longer;
+	table->segment_room = room;
+	return true;
+}
+
+/* Blocks of @segment whose region goes to the other one when it is split. */
+static uint32_t count_other(const struct heap_table *table,
+			    const struct heap_segment *segment, uint32_t bit)
+{
+	uint32_t i, count = 0;
+
+	for (i = 0; i < segment->room; i++)
+		if (segment->block[i].key)
+			count +=
+				!!(region_hash(table,
+					       address_of(&segment->block[i])) &
+				   bit);
+	return count;
+}
+
+/* How many places are right for so many blocks. */
+static uint32_t room_for(uint32_t count)
+{
+	return MAX(count + count * 2 / 3, ROOM_MIN);
+}
+
+/* Moves the blocks of @old to @part[0] or [1]. */
+static bool divide(struct heap_table *table, struct heap_segment *old,
+		   uint32_t bit, struct heap_segment *part)
+{
+	uint32_t other = count_other(table, old, bit), i;
+
+	if (!other || other == old->count) {
+		part[!!other] = *old;
+		part[!other] = (struct heap_segment){ 0 };
+		return true;
+	}
+	if (!make(table, &part[0], room_for(old->count - other)))
+		return false;
+	if (!make(table, &part[1], room_for(other))) {
+		discard(table, &part[0]);
+		return false;
+	}
+	for (i = 0; i < old->room; i++) {
+		uint64_t address = address_of(&old->block[i]);
+		struct heap_segment *to;
+
+		if (!old->block[i].key)
+			continue;
+		to = &part[!!(region_hash(table, address) & bit)];
+		(void)put(to, hash_of(table, address), &old->block[i]);
+		to->count++;
+	}
+	discard(table, old);
+	return true;
+}
+
+/* One segment more; none, if there is no room. */
+static void split(struct heap_table *table)
+{
+	uint32_t number = table->segments, bit;
+	struct heap_segment part[2];
+
+	if (!reserve_segments(table))
+		return;
+	if (number == 0) {
+		table->segment[table->segments++] = (struct heap_segment){ 0 };
+		return;
+	}
+	bit = 1u << (31 - __builtin_clz(number));
+	if (!divide(table, &table->segment[number - bit], bit, part))
+		return;
+	table->segment[number - bit] = part[0];
+	table->segment[number] = part[1];
+	table->segments++;
+	table->mask = 2 * bit - 1;
+}
+
+/* --- blocks -----------------------------------------------------------------
+ */
+
 void heap_table_fetch(const struct heap_table *table, uint64_t address)
 {
-	uint64_t hash = hash_of(table, address);
-	const struct heap_segment *segment =
-		&table->segment[hash >> (64 - HEAP_SEGMENT_BITS)];
+	const struct heap_segment *segment;
 	const struct heap_block *home;
 
-	if (!segment->room)
+	if (!table->count)
 		return;
-	home = segment->block + home_of(segment, hash);
+	segment = segment_of(table, address);
+	home = segment->block + home_of(segment, hash_of(table, address));
 	/* A few of the next ones are probed, too: 1.5 lines on average. */
 	__builtin_prefetch(home, 1);
 	__builtin_prefetch(home + 3, 1);
@@ -120,9 +270,12 @@ void heap_table_fetch(const struct heap_table *table, uint64_t address)
 struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 {
 	uint64_t hash = hash_of(table, address);
-	struct heap_segment *segment = segment_of(table, hash);
+	struct heap_segment *segment;
 	uint32_t i;
 
+	if (!table->count)
+		return NULL;
+	segment = segment_of(table, address);
 	if (!segment->room)
 		return NULL;
 	for (i = home_of(segment, hash); segment->block[i].key;
@@ -135,8 +288,7 @@ struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 				  uint64_t size, uint64_t clock, uint32_t site)
 {
-	uint64_t hash = hash_of(table, address);
-	struct heap_segment *segment = segment_of(table, hash);
+	struct heap_segment *segment;
 	const struct heap_block block = {
 		.key = address | size >> 32 << HEAP_ADDRESS_BITS,
 		.clock = clock,
@@ -144,11 +296,16 @@ struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 		.site = site & ((1u << 30) - 1),
 	};
 
+	if (table->count >= (uint64_t)SEGMENT_BLOCKS * table->segments)
+		split(table);
+	if (!table->segments)
+		return NULL;
+	segment = segment_of(table, address);
 	if (!reserve(table, segment))
 		return NULL;
 	segment->count++;
 	table->count++;
-	return put(segment, hash, &block);
+	return put(segment, hash_of(table, address), &block);
 }
 
 /* From @from onwards to @to, around the end. */
@@ -160,8 +317,7 @@ static uint32_t distance(const struct heap_segment *segment, uint32_t from,
 
 void heap_table_remove(struct heap_table *table, struct heap_block *block)
 {
-	uint64_t hash = hash_of(table, address_of(block));
-	struct heap_segment *segment = segment_of(table, hash);
+	struct heap_segment *segment = segment_of(table, address_of(block));
 	uint32_t gap = (uint32_t)(block - segment->block), i, home;
 
 	for (i = after(segment, gap); segment->block[i].key;
@@ -178,17 +334,18 @@ void heap_table_remove(struct heap_table *table, struct heap_block *block)
 	segment->count--;
 	table->count--;
 	/* Should there be no memory for the smaller one, this one is kept. */
-	if (segment->room > 16 * ROOM_MIN &&
+	if (segment->room > 2 * ROOM_MIN &&
 	    8ULL * segment->count < segment->room)
 		(void)resize(table, segment, segment->room / 2);
 }
 
 uint64_t heap_table_bytes(const struct heap_table *table)
 {
-	uint64_t bytes = sizeof(*table);
+	uint64_t bytes = sizeof(*table) + (uint64_t)table->segment_room *
+						  sizeof(*table->segment);
 	uint32_t i;
 
-	for (i = 0; i < HEAP_SEGMENTS; i++)
+	for (i = 0; i < table->segments; i++)
 		bytes += (uint64_t)table->segment[i].room *
 			 sizeof(struct heap_block);
 	return bytes;
@@ -204,11 +361,10 @@ void heap_table_release(struct heap_table *table)
 {
 	uint32_t i;
 
-	for (i = 0; i < HEAP_SEGMENTS; i++) {
-		budget_give(table->budget, (uint64_t)table->segment[i].room *
-						   sizeof(struct heap_block));
-		free(table->segment[i].block);
-		table->segment[i] = (struct heap_segment){ 0 };
-	}
-	table->count = 0;
+	for (i = 0; i < table->segments; i++)
+		discard(table, &table->segment[i]);
+	budget_give(table->budget,
+		    (uint64_t)table->segment_room * sizeof(*table->segment));
+	free(table->segment);
+	heap_table_init(table, table->budget, table->secret);
 }

@@ -3,6 +3,10 @@
  * heap_table - the blocks of a process that are live, by address: 24 bytes
  * each, of 32 to 48 that the table takes. Memory is bounded by a budget.
  *
+ * Blocks that lie side by side in the program lie side by side here, too, so
+ * that a program which allocates or frees them one after the other touches few
+ * cache lines and pages of the table. See heap_table.c.
+ *
  * Addresses come from the traced program. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_TABLE_H
@@ -32,9 +36,6 @@ static inline uint64_t heap_block_size(const struct heap_block *block)
 	return block->key >> HEAP_ADDRESS_BITS << 32 | block->size_low;
 }
 
-#define HEAP_SEGMENT_BITS 10
-#define HEAP_SEGMENTS (1u << HEAP_SEGMENT_BITS)
-
 struct heap_table {
 	struct budget *budget;
 	uint64_t secret; /* so that no program can choose its collisions */
@@ -42,7 +43,9 @@ struct heap_table {
 	struct heap_segment {
 		struct heap_block *block; /* key 0: empty */
 		uint32_t count, room;
-	} segment[HEAP_SEGMENTS];
+	} * segment;
+	uint32_t segments, segment_room;
+	uint32_t mask; /* 2^n - 1, of the least 2^n >= segments */
 };
 
 /* @budget must outlive it. */

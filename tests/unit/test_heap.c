@@ -33,19 +33,25 @@ static void end_heap(void)
 
 #define KEYS 5000
 
+/* Blocks side by side, and as many regions of the table as blocks; between
+ * them a region has a few or some hundred. */
+static const uint64_t g_stride[] = { 16, 48, 1000, 4096, 1 << 16, 3 << 20 };
+
+#define STRIDES ((int)(sizeof(g_stride) / sizeof(*g_stride)))
+
 START_TEST(table_holds_what_was_put_there)
 {
 	static uint64_t size[KEYS];
 	struct heap_table table;
-	uint64_t count = 0;
+	uint64_t count = 0, stride = g_stride[_i % STRIDES];
 	uint32_t i, step;
 
 	g_budget.left = BUDGET;
 	heap_table_init(&table, &g_budget, (uint64_t)_i * 77777);
 	memset(size, 0, sizeof(size));
-	for (step = 0; step < 400000; step++) {
+	for (step = 0; step < 200000; step++) {
 		uint32_t key = (uint32_t)random() % KEYS;
-		uint64_t address = 0x7f0000000000 + key * 16ULL;
+		uint64_t address = 0x700000000000 + key * stride;
 		struct heap_block *block = heap_table_find(&table, address);
 
 		/* Waves: it grows, and shrinks again. */
@@ -68,7 +74,7 @@ START_TEST(table_holds_what_was_put_there)
 	}
 	for (i = 0; i < KEYS; i++)
 		ck_assert_int_eq(
-			!heap_table_find(&table, 0x7f0000000000 + i * 16ULL),
+			!heap_table_find(&table, 0x700000000000 + i * stride),
 			!size[i]);
 	heap_table_release(&table);
 	ck_assert_uint_eq(g_budget.left, BUDGET);
@@ -77,34 +83,45 @@ END_TEST
 
 START_TEST(table_takes_few_bytes_of_a_block)
 {
+	uint64_t i, stride = g_stride[_i];
 	struct heap_table table;
-	uint64_t i;
 
 	g_budget.left = BUDGET;
 	heap_table_init(&table, &g_budget, 1);
-	for (i = 1; i <= 1000000; i++)
-		ck_assert(heap_table_add(&table, i * 48, 32, i, 0));
-	ck_assert_uint_ge(heap_table_bytes(&table), 24 * 1000000);
-	ck_assert_uint_le(heap_table_bytes(&table), 49 * 1000000);
+	for (i = 1; i <= 200000; i++) {
+		ck_assert(heap_table_add(&table, i * stride, 32, i, 0));
+		if (i < 20000 || i % 1000)
+			continue;
+		ck_assert_uint_ge(heap_table_bytes(&table), 24 * i);
+		ck_assert_uint_le(heap_table_bytes(&table), 49 * i);
+		ck_assert_uint_le(BUDGET - g_budget.left,
+				  heap_table_bytes(&table));
+	}
+	for (i = 1; i <= 200000; i++)
+		heap_table_remove(&table, heap_table_find(&table, i * stride));
+	ck_assert_uint_eq(table.count, 0);
+	/* What is left of each thousand blocks at their peak. */
+	ck_assert_uint_le(heap_table_bytes(&table), 2 * 200000);
 	heap_table_release(&table);
+	ck_assert_uint_eq(g_budget.left, BUDGET);
 }
 END_TEST
 
 START_TEST(table_says_when_it_is_full)
 {
+	uint64_t i = 1, n, stride = g_stride[_i];
 	struct heap_table table;
-	uint64_t i = 1, n;
 
 	g_budget.left = 200000;
 	heap_table_init(&table, &g_budget, 1);
-	while (heap_table_add(&table, i * 16, HEAP_SIZE_MAX, i, 0))
+	while (heap_table_add(&table, i * stride, HEAP_SIZE_MAX, i, 0))
 		i++;
 	ck_assert_uint_gt(i, 200);
 	for (n = 1; n < i; n++)
 		ck_assert_uint_eq(
-			heap_block_size(heap_table_find(&table, n * 16)),
+			heap_block_size(heap_table_find(&table, n * stride)),
 			HEAP_SIZE_MAX);
-	ck_assert_ptr_null(heap_table_find(&table, i * 16));
+	ck_assert_ptr_null(heap_table_find(&table, i * stride));
 	heap_table_release(&table);
 	ck_assert_uint_eq(g_budget.left, 200000);
 }
@@ -542,9 +559,11 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
-	tcase_add_loop_test(tcase, table_holds_what_was_put_there, 0, 3);
-	tcase_add_test(tcase, table_takes_few_bytes_of_a_block);
-	tcase_add_test(tcase, table_says_when_it_is_full);
+	tcase_add_loop_test(tcase, table_holds_what_was_put_there, 0,
+			    2 * STRIDES);
+	tcase_add_loop_test(tcase, table_takes_few_bytes_of_a_block, 0,
+			    STRIDES);
+	tcase_add_loop_test(tcase, table_says_when_it_is_full, 0, STRIDES);
 	tcase_add_test(tcase, heap_tells_frees_apart);
 	tcase_add_test(tcase, heap_matches_a_block_that_comes_late);
 	tcase_add_test(tcase, heap_bears_clocks_that_are_early);
