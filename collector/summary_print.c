@@ -385,7 +385,7 @@ static size_t count_name(const char **names, size_t i)
 {
 	size_t count = 0;
 
-	for (size_t k = 0; names[k] && k < NAMES_SEEN_MAX; k++) {
+	for (size_t k = 0; k < NAMES_SEEN_MAX && names[k]; k++) {
 		if (strcmp(names[k], names[i]) != 0)
 			continue;
 		if (k < i)
@@ -399,7 +399,7 @@ static void print_names(const char **names, FILE *out)
 {
 	size_t shown = 0;
 
-	for (size_t i = 0; names[i] && i < NAMES_SEEN_MAX; i++) {
+	for (size_t i = 0; i < NAMES_SEEN_MAX && names[i]; i++) {
 		size_t count = count_name(names, i);
 
 		if (!count)
