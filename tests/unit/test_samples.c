@@ -246,7 +246,7 @@ START_TEST(samples_that_find_no_room_keep_the_total)
 	ck_assert_int_eq(g_taken, BLOCKS);
 	ck_assert_int_eq(sum(NULL, 0), ALL);
 	ck_assert_int_eq(sum(NULL, 1), ALL * 10);
-	ck_assert(has_comment("came faster than they could be unwound"));
+	ck_assert(has_comment("came faster than could be unwound"));
 }
 END_TEST
 
