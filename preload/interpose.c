@@ -113,10 +113,10 @@ ATTR_EXPORT int mlockall(int flags)
 }
 
 /* Behind the call: the kernel has read what the program points to, and has
- * said yes. */
-static int limit_changed(int resource, int result)
+ * said yes. Without @limit the program has only asked. */
+static int limit_changed(int resource, const void *limit, int result)
 {
-	if (!result && resource == RLIMIT_AS)
+	if (!result && limit && resource == RLIMIT_AS)
 		slot_retire_unused(room_within(RLIMIT_AS));
 	return result;
 }
@@ -124,26 +124,28 @@ static int limit_changed(int resource, int result)
 ATTR_EXPORT int setrlimit(__rlimit_resource_t resource,
 			  const struct rlimit *limit)
 {
-	return limit_changed((int)resource, REAL(setrlimit)(resource, limit));
+	return limit_changed((int)resource, limit,
+			     REAL(setrlimit)(resource, limit));
 }
 
 ATTR_EXPORT int setrlimit64(__rlimit_resource_t resource,
 			    const struct rlimit64 *limit)
 {
-	return limit_changed((int)resource, REAL(setrlimit64)(resource, limit));
+	return limit_changed((int)resource, limit,
+			     REAL(setrlimit64)(resource, limit));
 }
 
 ATTR_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource,
 			const struct rlimit *limit, struct rlimit *old)
 {
-	return limit_changed((int)resource,
+	return limit_changed((int)resource, limit,
 			     REAL(prlimit)(pid, resource, limit, old));
 }
 
 ATTR_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
 			  const struct rlimit64 *limit, struct rlimit64 *old)
 {
-	return limit_changed((int)resource,
+	return limit_changed((int)resource, limit,
 			     REAL(prlimit64)(pid, resource, limit, old));
 }
 
