@@ -6,18 +6,25 @@
  * back; block loses nothing; a depth limit drops nothing above it.
  */
 #include <check.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shared/atomic.h"
+#include "shared/futex.h"
 #include "tests/shim/mini_collector.h"
 
 #define THREADS 4
 #define STACK_MAX 4096
+/* Cells; of a ring of 4096. */
+#define MOST_AT_ONCE 4000
+/* Several looks of a waiter at whether the collector is stopped. */
+#define SLOW_US 150000
 
 struct run {
 	enum wire_on_full on_full;
@@ -118,7 +125,10 @@ static void drain(uint32_t i, uint64_t most)
 	/* order: sc, TAIL and ROOM: done with the cells, then who waits */
 	atom_store_sc(&slot->tail, reader->tail);
 	atom_add_sc(&slot->room, 1);
-	/* The shim waits 50 ms at most; no wake is needed to go on. */
+	/* order: sc, ROOM: the writer sees our tail, or we see it waiting.
+	 * Without the wake each wait takes the 50 ms of its timeout. */
+	if (atom_load_sc(&slot->waiting))
+		syscall(SYS_futex, &slot->room, FUTEX_OP_WAKE, INT_MAX);
 }
 
 /* A handler may come when a span no longer counts and its end is still to be
@@ -177,11 +187,12 @@ static void drain_while(pid_t pid, const struct run *run)
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		for (i = 0; i < THREADS && run->drain; i++)
-			drain(i, run->slow ? 4096 : (uint64_t)random() % 4000);
+			drain(i, run->slow ? UINT64_MAX
+					   : (uint64_t)random() % MOST_AT_ONCE);
 		g_mini.liveness->heartbeat += !run->slow;
 		if (run->pause)
 			g_mini.page->control ^= CONTROL_ON ^ CONTROL_PAUSED;
-		usleep(run->slow ? 30000 : 200);
+		usleep(run->slow ? SLOW_US : 200);
 	}
 	ck_assert_msg(status == 0, "nest_victim ended with status %x", status);
 	for (i = 0; i < THREADS; i++)
@@ -194,8 +205,9 @@ START_TEST(full_ring_counts_every_span)
 	struct wire_reply settings = { .on_full = run->on_full,
 				       .depth = run->depth };
 	char result[] = "/tmp/test_full-XXXXXX";
+	/* A slow reader is waited for, some times for each thread. */
 	char *argv[] = { (char *)mini_build_path("tests/shim/nest_victim"), "4",
-			 "100000", result, NULL };
+			 run->slow ? "2000" : "30000", result, NULL };
 	FILE *file = fdopen(mkstemp(result), "r");
 	pid_t pid;
 
