@@ -92,9 +92,10 @@ static bool has_room(void)
 static bool wait_until_room(void)
 {
 	struct slot_shm *slot = t_thread.slot;
+	uint64_t next_look = 0;
 	int stopped = 0;
 
-	for (;;) {
+	while (stopped < LOOKS_STOPPED) {
 		/* relaxed: a change after this makes the futex return */
 		uint32_t room = atom_load_rlx(&slot->room);
 		uint32_t owner = atom_load_rlx(&g_shim.liveness->owner);
@@ -109,17 +110,19 @@ static bool wait_until_room(void)
 			    INT_MAX);
 		if (collector_left())
 			return false;
-		/* Once is not enough: it may be just about to wait. */
-		stopped = collector_stopped() ? stopped + 1 : 0;
-		if (stopped == LOOKS_STOPPED) {
-			t_thread.stopped_heartbeat =
-				/* relaxed: a counter */
-				atom_load_rlx(&g_shim.liveness->heartbeat);
-			t_thread.stopped = true;
-			return false;
+		/* Once is not enough: it may be just about to wait. Nor is it
+		 * to look at each signal that ends the sleep early. */
+		if (clock_ns(CLOCK_MONOTONIC) >= next_look) {
+			next_look = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+			stopped = collector_stopped() ? stopped + 1 : 0;
 		}
-		sleep_on(room, owner);
+		if (stopped < LOOKS_STOPPED)
+			sleep_on(room, owner);
 	}
+	/* relaxed: a counter */
+	t_thread.stopped_heartbeat = atom_load_rlx(&g_shim.liveness->heartbeat);
+	t_thread.stopped = true;
+	return false;
 }
 
 static uint64_t wait_clock(void)

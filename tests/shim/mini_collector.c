@@ -14,14 +14,24 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "shared/atomic.h"
 #include "shared/futex.h"
 
-/* See collector_stopped() in preload/wait.c. Ends with the test. */
+/* See collector_stopped() in preload/wait.c. Ends with the test, or when the
+ * word is 1. */
 static void *park(void *parked)
 {
-	for (;;)
+	/* relaxed: nothing else is read */
+	while (!atom_load_rlx((uint32_t *)parked))
 		syscall(SYS_futex, parked, FUTEX_OP_WAIT, 0, NULL);
 	return NULL;
+}
+
+void mini_collector_freeze(struct mini_collector *mini)
+{
+	/* relaxed: the wake orders it */
+	atom_store_rlx(&mini->liveness->parked, 1);
+	syscall(SYS_futex, &mini->liveness->parked, FUTEX_OP_WAKE, 1);
 }
 
 void mini_collector_start(struct mini_collector *mini)

@@ -32,6 +32,8 @@ void mini_collector_want_all(const struct mini_collector *mini);
  * @control first. */
 void mini_collector_accept(struct mini_collector *mini,
 			   struct wire_reply settings, uint32_t control);
+/* From now on it looks stopped to who waits for room, as by SIGSTOP. */
+void mini_collector_freeze(struct mini_collector *mini);
 void mini_collector_stop(struct mini_collector *mini);
 
 struct slot_shm *mini_slot(const struct mini_collector *mini, uint32_t i);

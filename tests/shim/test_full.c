@@ -227,6 +227,30 @@ START_TEST(full_ring_counts_every_span)
 }
 END_TEST
 
+/* Signals end a wait early; they make no look out of turn. */
+START_TEST(stop_is_believed_after_full_waits)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
+	char *argv[] = { (char *)mini_build_path("tests/shim/stopped_victim"),
+			 NULL };
+	int status;
+	pid_t pid;
+
+	setenv("PERFREC_RSEQ", "on", 1);
+	setenv("PERFREC_RING_KB", "64", 1);
+	mini_collector_start(&g_mini);
+	mini_collector_freeze(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "stopped_victim ended with status %x",
+		      status);
+	ck_assert_uint_gt(mini_slot(&g_mini, 0)->dropped_spans, 0);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("full");
@@ -237,6 +261,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, full_ring_counts_every_span, 0,
 			    sizeof(g_runs) / sizeof(g_runs[0]));
+	tcase_add_test(tcase, stop_is_believed_after_full_waits);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
