@@ -50,10 +50,9 @@ void session_begin(struct collector *collector, struct arena *arena, bool own);
 void session_unlist(struct collector *collector, struct arena *arena);
 /* It may record: its filters are resolved. Any thread. */
 void session_release(struct arena *arena);
-/* Record no span that begins from now on, or go on. */
-/* Which annotations it records, from soon on; categories_valid(). Main thread.
- */
+/* Which annotations it records, from soon on; categories_valid(). */
 void session_categories(struct arena *arena, const char *text);
+/* Record no span that begins from now on, or go on. */
 void session_pause(struct arena *arena, bool paused);
 /* End it in good order; its programs run on. */
 void session_stop(struct arena *arena);
