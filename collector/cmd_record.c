@@ -9,16 +9,19 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "collector/log.h"
 #include "collector/metric_options.h"
 #include "collector/output_dir.h"
+#include "collector/own_files.h"
 #include "collector/size.h"
 #include "collector/spawn.h"
 #include "collector/summary_print.h"
@@ -351,7 +354,9 @@ static const char **collector_command(const struct record_options *options,
 	return argv;
 }
 
-static void show_summary(const struct record_options *options)
+/* @unwritten: the collector has said why the trace is not whole, if it is not
+ * for its limit. */
+static void show_summary(const struct record_options *options, bool unwritten)
 {
 	const struct summary_print_options print = {
 		.dir = options->dir,
@@ -366,25 +371,38 @@ static void show_summary(const struct record_options *options)
 	else if (!options->quiet)
 		summary_print(summary, &print, stderr);
 	if (options->quiet && !options->json) {
+		if (unwritten && !summary->totals.trace_limited)
+			summary->totals.trace_stopped = NULL;
 		summary_print_losses(summary, "perfrec: lost ", stderr);
 		summary_print_went_on(summary, "perfrec: ", stderr);
 	}
 	summary_free(&summary);
 }
 
-/* From here on the program decides how perfrec ends. */
+static bool has_summary(const char *dir)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, dir);
+
+	return length < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
+/* From here on the program decides how perfrec ends, but who has no whole
+ * recording must not take it for one. */
 static _Noreturn void wait_and_exit(const struct record_options *options,
 				    struct supervise *supervise)
 {
-	bool complete;
-	int wait_status = supervise_wait(&supervise, &complete);
+	enum supervise_end end;
+	int wait_status = supervise_wait(&supervise, &end);
 
-	if (complete)
-		show_summary(options);
-	else
+	if (end == SUPERVISE_LOST)
 		log_warn("the recording in '%s' is not complete: its trace "
 			 "holds what came before",
 			 options->dir);
+	else if (end == SUPERVISE_WHOLE || has_summary(options->dir))
+		show_summary(options, end == SUPERVISE_UNWRITTEN);
+	if (end == SUPERVISE_UNWRITTEN && wait_status == 0)
+		wait_status = W_EXITCODE(USAGE_FAILED, 0);
 	supervise_exit(wait_status);
 }
 

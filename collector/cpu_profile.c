@@ -8,7 +8,6 @@
 
 #include "collector/collect_options.h"
 #include "collector/cpu_account.h"
-#include "collector/log.h"
 #include "collector/recording.h"
 #include "collector/size.h"
 #include "collector/stack_profile.h"
@@ -180,10 +179,7 @@ int cpu_profile_write(struct recording *recording, uint64_t start_ns,
 	header.comment_count = comments.count;
 	err = stack_profile_write(recording->cpu_profile, &header,
 				  recording->dir_fd, CPU_PROFILE_NAME);
-	if (err)
-		log_err("cannot write '%s/%s': %s", recording->path,
-			CPU_PROFILE_NAME, strerror(-err));
-	else if (!fstatat(recording->dir_fd, CPU_PROFILE_NAME, &status, 0))
+	if (!err && !fstatat(recording->dir_fd, CPU_PROFILE_NAME, &status, 0))
 		*bytes = (uint64_t)status.st_size;
 	return err;
 }

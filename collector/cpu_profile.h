@@ -16,7 +16,7 @@ struct recording;
  * Write it, if CPU time was to be sampled, once all processes have ended and
  * the sampler has dealt with their samples. @start_ns and @duration_ns as in
  * stack_profile.h; *@bytes is its size, 0: there is none. Reads files. 0 or
- * -errno, which the log tells.
+ * -errno.
  */
 int cpu_profile_write(struct recording *recording, uint64_t start_ns,
 		      uint64_t duration_ns, uint64_t *bytes);

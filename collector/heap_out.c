@@ -24,6 +24,7 @@
 #include "collector/span_out.h"
 #include "collector/stack_profile.h"
 #include "collector/stacks.h"
+#include "collector/unwritten.h"
 #include "shared/compiler.h"
 
 #define COMMENT_BYTES 200
@@ -259,10 +260,7 @@ int heap_out_write(struct recording *recording, struct stack_profile *profile,
 	make_comments(recording, sum, &comments);
 	header.comment_count = comments.count;
 	err = stack_profile_write(profile, &header, recording->dir_fd, name);
-	if (err)
-		log_err("cannot write '%s/%s': %s", recording->path, name,
-			strerror(-err));
-	else if (fstatat(recording->dir_fd, name, &status, 0) == 0)
+	if (!err && fstatat(recording->dir_fd, name, &status, 0) == 0)
 		*bytes = (uint64_t)status.st_size;
 	return err;
 }
@@ -435,10 +433,13 @@ int heap_out_snapshot(struct recording *recording, struct symbol_cache *symbols,
 	}
 	process_heap_put(&heap);
 	err = -ENOENT;
-	if (sum.exact + sum.sampled)
+	if (sum.exact + sum.sampled) {
 		err = heap_out_write(recording, profile, &sum,
 				     clock_boottime_ns() - recording->start_ns,
 				     name, &bytes);
+		unwritten_say(&recording->snapshot_err, recording->path, name,
+			      err);
+	}
 	stack_profile_free(&profile);
 	return err;
 }

@@ -35,7 +35,7 @@ int heap_out_add(struct process_heap *heap, enum heap_moment moment,
 struct heap_sums;
 
 /* Write @profile as @name to the folder of @recording, with comments about
- * @sum. *@bytes is its length. 0 or -errno, which the log has. */
+ * @sum. *@bytes is its length. 0 or -errno. */
 int heap_out_write(struct recording *recording, struct stack_profile *profile,
 		   const struct heap_sums *sum, uint64_t duration_ns,
 		   const char *name, uint64_t *bytes);

@@ -38,6 +38,7 @@
 #include "collector/stack_profile.h"
 #include "collector/summary_write.h"
 #include "collector/trace_file.h"
+#include "collector/unwritten.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -364,38 +365,60 @@ static void write_losses(struct recording *recording)
 }
 
 /* Of recordings in which a block was told of. */
-static int write_heap(struct recording *recording,
-		      const struct profile_header *header,
-		      struct recording_files *files)
+static void write_heap(struct recording *recording,
+		       const struct profile_header *header,
+		       struct recording_files *files,
+		       struct unwritten *unwritten)
 {
 	const struct heap_sums *sum = &recording->totals.heap;
-	int err, peak_err;
 
 	if (!recording->heap_profile || !(sum->exact + sum->sampled))
-		return 0;
-	err = heap_out_write(recording, recording->heap_profile, sum,
-			     header->duration_ns, HEAP_PROFILE_NAME,
-			     &files->heap_profile_bytes);
-	peak_err = heap_out_write(recording, recording->heap_peak, sum,
-				  header->duration_ns, HEAP_PEAK_NAME,
-				  &files->heap_peak_bytes);
-	return err ? err : peak_err;
+		return;
+	unwritten_add(unwritten, HEAP_PROFILE_NAME,
+		      heap_out_write(recording, recording->heap_profile, sum,
+				     header->duration_ns, HEAP_PROFILE_NAME,
+				     &files->heap_profile_bytes));
+	unwritten_add(unwritten, HEAP_PEAK_NAME,
+		      heap_out_write(recording, recording->heap_peak, sum,
+				     header->duration_ns, HEAP_PEAK_NAME,
+				     &files->heap_peak_bytes));
 }
 
 /* What spans cost; without spans it would say nothing. */
-static int write_spans(struct recording *recording,
-		       const struct profile_header *header,
-		       struct recording_files *files)
+static void write_spans(struct recording *recording,
+			const struct profile_header *header,
+			struct recording_files *files,
+			struct unwritten *unwritten)
 {
 	if (!recording->span_profile || !recording->totals.spans)
-		return 0;
-	return heap_out_write(recording, recording->span_profile,
-			      &recording->totals.heap, header->duration_ns,
-			      SPAN_PROFILE_NAME, &files->span_profile_bytes);
+		return;
+	unwritten_add(unwritten, SPAN_PROFILE_NAME,
+		      heap_out_write(recording, recording->span_profile,
+				     &recording->totals.heap,
+				     header->duration_ns, SPAN_PROFILE_NAME,
+				     &files->span_profile_bytes));
 }
 
-static int write_profiles(struct recording *recording,
-			  struct recording_files *files)
+static void write_wall(struct recording *recording,
+		       const struct profile_header *header,
+		       struct recording_files *files,
+		       struct unwritten *unwritten)
+{
+	struct stat status;
+	int err = profile_write(recording->profile, header, recording->dir_fd,
+				WALL_PROFILE_NAME);
+
+	unwritten_add(unwritten, WALL_PROFILE_NAME, err);
+	if (err)
+		return;
+	files->profile_name = WALL_PROFILE_NAME;
+	if (fstatat(recording->dir_fd, WALL_PROFILE_NAME, &status, 0) == 0)
+		files->profile_bytes = (uint64_t)status.st_size;
+}
+
+static void write_profiles(struct recording *recording,
+			   struct recording_files *files,
+			   struct unwritten *unwritten)
 {
 	const struct totals *totals = &recording->totals;
 	const struct command_end *end = &recording->command_end;
@@ -408,35 +431,22 @@ static int write_profiles(struct recording *recording,
 			      totals->vfork_spans + totals->muted_spans,
 		.command = command ? command[0] : NULL,
 	};
-	struct stat status;
-	int cpu_err, heap_err, span_err, err;
 
 	if (end->known)
 		header.duration_ns = end->end_ns - end->start_ns;
-	err = profile_write(recording->profile, &header, recording->dir_fd,
-			    WALL_PROFILE_NAME);
-	cpu_err = cpu_profile_write(recording, header.start_ns,
-				    header.duration_ns,
-				    &files->cpu_profile_bytes);
-	heap_err = write_heap(recording, &header, files);
-	span_err = write_spans(recording, &header, files);
-	if (err) {
-		log_err("cannot write '%s/%s': %s", recording->path,
-			WALL_PROFILE_NAME, strerror(-err));
-		return err;
-	}
-	files->profile_name = WALL_PROFILE_NAME;
-	if (fstatat(recording->dir_fd, WALL_PROFILE_NAME, &status, 0) == 0)
-		files->profile_bytes = (uint64_t)status.st_size;
-	if (cpu_err || heap_err)
-		return cpu_err ? cpu_err : heap_err;
-	return span_err;
+	write_wall(recording, &header, files, unwritten);
+	unwritten_add(unwritten, CPU_PROFILE_NAME,
+		      cpu_profile_write(recording, header.start_ns,
+					header.duration_ns,
+					&files->cpu_profile_bytes));
+	write_heap(recording, &header, files, unwritten);
+	write_spans(recording, &header, files, unwritten);
 }
 
 int recording_finish(struct recording *recording)
 {
 	struct recording_files files = { 0 };
-	int profile_err, err;
+	struct unwritten unwritten = { 0 };
 
 	if (recording->totals.overflowed_stacks)
 		log_warn("too many distinct call stacks: %llu calls are "
@@ -448,17 +458,13 @@ int recording_finish(struct recording *recording)
 	files.trace_name = TRACE_NAME;
 	files.trace_bytes = trace_file_bytes(recording->trace);
 	files.trace_stopped = trace_file_close(&recording->trace);
-	if (files.trace_stopped && files.trace_stopped != -EFBIG)
-		log_err("the trace '%s/%s' is not complete: %s",
-			recording->path, TRACE_NAME,
-			strerror(-files.trace_stopped));
+	if (files.trace_stopped != -EFBIG) /* a limit is no trouble */
+		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);
 	give_room_back(recording);
-	profile_err = write_profiles(recording, &files);
-	err = summary_write(recording, &files);
-	if (err)
-		log_err("cannot write '%s/summary.json': %s", recording->path,
-			strerror(-err));
-	return profile_err ? profile_err : err;
+	write_profiles(recording, &files, &unwritten);
+	unwritten_add(&unwritten, SUMMARY_NAME,
+		      summary_write(recording, &files));
+	return unwritten_log(&unwritten, recording->path);
 }
 
 uint32_t recording_sequence(struct recording *recording)

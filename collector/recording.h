@@ -163,6 +163,7 @@ struct recording {
 	struct stack_profile *heap_profile, *heap_peak, *span_profile;
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
 	uint32_t rss_sequence; /* the jobs thread's; 0: none yet */
+	int snapshot_err; /* the log has it; the jobs thread's; 0: none */
 	uint32_t snapshots; /* begun; main thread */
 	uint32_t snapshot_number; /* of the one under way; 0: none */
 	double span_ns; /* cost of one span */
@@ -217,7 +218,8 @@ void recording_put(struct recording **recording);
 
 /*
  * Write what remains and summary.json, once nobody records into it any more.
- * 0 or -errno of the first file that is not whole; the log says which.
+ * 0 or -errno of the first file that is not whole; the log says which are
+ * not, one line for each cause.
  */
 int recording_finish(struct recording *recording);
 

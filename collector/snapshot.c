@@ -27,12 +27,12 @@
 #include "collector/collect_options.h"
 #include "collector/collector.h"
 #include "collector/jobs.h"
-#include "collector/log.h"
 #include "collector/process.h"
 #include "collector/profile.h"
 #include "collector/recording.h"
 #include "collector/thread.h"
 #include "collector/thread_stacks.h"
+#include "collector/unwritten.h"
 #include "shared/atomic.h"
 
 struct snapshot {
@@ -170,9 +170,7 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 	*snapshot = NULL;
 	snapshot_make_name("wall", name);
 	err = profile_write(old->profile, &header, recording->dir_fd, name);
-	if (err)
-		log_err("cannot write '%s/%s': %s", recording->path, name,
-			strerror(-err));
+	unwritten_say(&recording->snapshot_err, recording->path, name, err);
 	recording->snapshot = NULL;
 	/* relaxed: nothing of it is looked at after it */
 	atom_store_rlx(&recording->snapshot_number, 0);

@@ -243,6 +243,8 @@ static void read_flags(const json_t *document, struct summary *summary)
 	size_t i;
 
 	summary->attached = json_is_true(json_object_get(settings, "attached"));
+	summary->totals.trace_limited = json_is_true(json_object_get(
+		json_object_get(document, "totals"), "trace_limited"));
 	summary->filtered =
 		json_array_size(json_object_get(settings, "filter")) ||
 		json_array_size(json_object_get(settings, "exclude"));

@@ -63,6 +63,7 @@ struct summary_totals {
 	uint64_t refused_programs; /* not recorded; see refused */
 	uint64_t went_on; /* processes, unrecorded, when the recording ended */
 	const char *trace_stopped; /* NULL, or why */
+	bool trace_limited; /* by its limit */
 };
 
 struct summary {

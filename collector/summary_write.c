@@ -303,6 +303,8 @@ static json_t *totals(const struct recording *recording,
 	add_heap(object, recording);
 	json_object_set_new(object, "trace_stopped",
 			    stopped(recording, files->trace_stopped));
+	json_object_set_new(object, "trace_limited",
+			    json_boolean(files->trace_stopped == -EFBIG));
 	return object;
 }
 

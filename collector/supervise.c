@@ -474,7 +474,7 @@ static void send_finish(struct supervise *s)
 	send_message(s, &message);
 }
 
-int supervise_wait(struct supervise **supervise, bool *complete)
+int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 {
 	struct supervise *s = *supervise;
 	int wait_status;
@@ -492,7 +492,9 @@ int supervise_wait(struct supervise **supervise, bool *complete)
 	if (s->stop_signal)
 		log_warn("not waiting for perfrec-collect, which is still "
 			 "writing");
-	*complete = s->done && s->collector_exit == 0;
+	*end = !s->done		   ? SUPERVISE_LOST
+	       : s->collector_exit ? SUPERVISE_UNWRITTEN
+				   : SUPERVISE_WHOLE;
 	wait_status = s->wait_status;
 	close_control(s);
 	close(s->signal_fd);

@@ -10,6 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How the recording ended. */
+enum supervise_end {
+	SUPERVISE_WHOLE,
+	SUPERVISE_UNWRITTEN, /* not all files could be written; logged */
+	SUPERVISE_LOST, /* its collector is gone; logged */
+};
+
 struct spawn_program;
 struct spawn_parts;
 struct supervise;
@@ -34,10 +41,9 @@ int supervise_start(const struct supervise_plan *plan, struct supervise **out);
 /*
  * Wait for the program (with its descendants, if they are to be followed, or
  * until a signal ends that), then for the collector; frees *@supervise. Returns
- * the program's wait status; *@complete says whether the recording is whole
- * (if not, why has been logged).
+ * the program's wait status.
  */
-int supervise_wait(struct supervise **supervise, bool *complete);
+int supervise_wait(struct supervise **supervise, enum supervise_end *end);
 
 /* End this process as @wait_status says its child ended. */
 _Noreturn void supervise_exit(int wait_status);

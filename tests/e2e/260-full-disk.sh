@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A disk that is full: the program ends as it would have, what was written is
-# intact, and the message names the file.
+# intact, and one line, however many files it hits, names them and the way out.
+# Who records a program that succeeds learns it from the exit status, too.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 
@@ -25,7 +26,8 @@ for compress in '' --compress; do
 	"$O/tests/tools/trace_check" --allow-open disk/data/trace.pftrace ||
 		fail "a rule is broken $compress"
 	if [ -z "$compress" ]; then
-		expect_match err 'disk/data/trace.pftrace.*No space left'
+		expect_match err \
+			"cannot write all of trace.pftrace in 'disk/data': No space left"
 		expect_match disk/data/summary.json \
 			'"trace_stopped": "No space left on device"'
 	fi
@@ -38,11 +40,32 @@ expect_status 7
 expect_match err '^perfrec: lost the rest .* a tenth of the free disk space'
 rm -rf disk/data
 
-# Not even room for a summary.
+# The trace alone: one line, and the status is the program's only if that has
+# failed as well.
+for expected in 7 1; do
+	run timeout 100 "$PERFREC" record -q -o disk/data --max-size 1G \
+		./calls 3000000 $((expected == 1 ? 0 : expected))
+	[ "$status" -eq $expected ] || fail "status $status, not $expected"
+	expect_eq 'lines' "$(cat err)" "perfrec-collect: error: cannot write all \
+of trace.pftrace in 'disk/data': No space left on device (make room there, or \
+choose another folder with -o)"
+	expect_eq 'calls' "$(json disk/data/summary.json .totals.spans)" 3000002
+	rm -rf disk/data
+done
+
+# Not even room for a summary: still one line, with all files.
 head -c 2097152 /dev/zero >disk/full
-run timeout 100 "$PERFREC" record -o disk/data ./calls 1000 7
-expect_status 7
-expect_match err "cannot write 'disk/data/summary.json': No space left"
+for expected in 7 1; do
+	run timeout 100 "$PERFREC" record --alloc=exact --cpu 999 -o disk/data \
+		./calls 1000000 $((expected == 1 ? 0 : expected))
+	[ "$status" -eq $expected ] || fail "status $status, not $expected"
+	expect_eq 'lines' "$(wc -l <err)" 1
+	for name in trace.pftrace wall.pb.gz cpu.pb.gz heap.pb.gz \
+		heap-peak.pb.gz span.pb.gz summary.json; do
+		expect_match err "cannot write all of .*$name.* in 'disk/data': No space"
+	done
+	rm -rf disk/data
+done
 rm -rf disk/*
 
 # The daemon's disk fills up; when there is room again, so are recordings.
@@ -57,7 +80,7 @@ wait_for 60 grep -q 'No space left' collect.log
 has_ended()
 {
 	ls disk/data/calls-*/summary.json >/dev/null 2>&1 ||
-		grep -q "cannot write '.*summary.json'" collect.log
+		grep -q 'cannot write all of .*summary.json' collect.log
 }
 wait_for 60 has_ended
 rm -rf disk/data/*

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is logged of files that could not be written: read back from stderr.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/unwritten.h"
+
+static FILE *g_log;
+
+static void catch_log(void)
+{
+	g_log = tmpfile();
+	ck_assert_ptr_nonnull(g_log);
+	ck_assert_int_eq(dup2(fileno(g_log), STDERR_FILENO), STDERR_FILENO);
+}
+
+/* The lines that were logged; good until the next call. */
+static const char *logged(void)
+{
+	static char text[4096];
+	ssize_t length = pread(fileno(g_log), text, sizeof(text) - 1, 0);
+
+	ck_assert_int_ge(length, 0);
+	text[length] = '\0';
+	return text;
+}
+
+START_TEST(nothing_is_no_line)
+{
+	struct unwritten unwritten = { 0 };
+
+	catch_log();
+	unwritten_add(&unwritten, "wall.pb.gz", 0);
+	ck_assert_int_eq(unwritten_log(&unwritten, "data"), 0);
+	ck_assert_str_eq(logged(), "");
+}
+END_TEST
+
+START_TEST(one_line_a_cause)
+{
+	struct unwritten unwritten = { 0 };
+
+	catch_log();
+	unwritten_add(&unwritten, "a", -ENOSPC);
+	unwritten_add(&unwritten, "b", -EACCES);
+	unwritten_add(&unwritten, "c", -ENOSPC);
+	unwritten_add(&unwritten, "d", 0);
+	ck_assert_int_eq(unwritten_log(&unwritten, "data"), -ENOSPC);
+	ck_assert_str_eq(
+		logged(),
+		"perfrec: error: cannot write all of a, c in 'data': No space "
+		"left on device (make room there, or choose another folder "
+		"with -o)\n"
+		"perfrec: error: cannot write all of b in 'data': Permission "
+		"denied (choose another folder with -o)\n");
+	/* They are forgotten. */
+	ck_assert_int_eq(unwritten_log(&unwritten, "data"), 0);
+}
+END_TEST
+
+/* No name is cut: the list is. */
+START_TEST(names_without_room)
+{
+	struct unwritten unwritten = { 0 };
+	const char *names = unwritten.cause[0].names;
+	size_t length;
+
+	for (int i = 0; i < 1000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "file.%03d", i);
+		unwritten_add(&unwritten, name, -EIO);
+	}
+	unwritten_add(&unwritten, "x", -EIO); /* alone it would have room */
+	length = strlen(names);
+	ck_assert_uint_lt(length, UNWRITTEN_NAMES);
+	ck_assert_int_eq(strncmp(names, "file.000, file.001, ", 20), 0);
+	ck_assert_str_eq(names + length - 5, ", ...");
+	ck_assert_uint_eq((length - 5) % 10, 8);
+	ck_assert_ptr_eq(strstr(names, "..."), names + length - 3);
+}
+END_TEST
+
+START_TEST(more_causes_than_room)
+{
+	struct unwritten unwritten = { 0 };
+
+	for (int i = 1; i <= UNWRITTEN_CAUSES + 2; i++)
+		unwritten_add(&unwritten, "x", -i);
+	ck_assert_int_eq(unwritten.cause[UNWRITTEN_CAUSES - 1].err,
+			 -UNWRITTEN_CAUSES);
+	ck_assert_str_eq(unwritten.cause[UNWRITTEN_CAUSES - 1].names,
+			 "x, x, x");
+}
+END_TEST
+
+START_TEST(said_once_until_it_works)
+{
+	int said = 0;
+
+	catch_log();
+	unwritten_say(&said, "data", "1", -ENOSPC);
+	unwritten_say(&said, "data", "2", -ENOSPC);
+	unwritten_say(&said, "data", "3", 0);
+	unwritten_say(&said, "data", "4", -ENOSPC);
+	ck_assert_ptr_nonnull(strstr(logged(), "all of 1 in"));
+	ck_assert_ptr_null(strstr(logged(), "all of 2 in"));
+	ck_assert_ptr_null(strstr(logged(), "all of 3 in"));
+	ck_assert_ptr_nonnull(strstr(logged(), "all of 4 in"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("unwritten");
+	TCase *tests = tcase_create("files");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tests, nothing_is_no_line);
+	tcase_add_test(tests, one_line_a_cause);
+	tcase_add_test(tests, names_without_room);
+	tcase_add_test(tests, more_causes_than_room);
+	tcase_add_test(tests, said_once_until_it_works);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
