@@ -2,12 +2,14 @@
 #include "collector/gz_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "collector/own_files.h"
+#include "shared/compiler.h"
 
 #define BUFFER_BYTES (64 * 1024)
 #define NAME_BYTES 128
@@ -22,21 +24,18 @@ struct gz_file {
 	int dir_fd, fd;
 	int err;
 	z_stream stream;
-	char name[NAME_BYTES], temporary[NAME_BYTES + 8];
+	char name[NAME_BYTES];
 	uint8_t buffer[BUFFER_BYTES]; /* what is compressed */
 };
 
-static int open_temporary(struct gz_file *file, const char *name)
+static int open_file(struct gz_file *file, const char *name)
 {
 	int length = snprintf(file->name, sizeof(file->name), "%s", name);
 
 	if (length < 0 || (size_t)length >= sizeof(file->name))
 		return -ENAMETOOLONG;
-	snprintf(file->temporary, sizeof(file->temporary), ".%s.new", name);
-	file->fd = openat(file->dir_fd, file->temporary,
-			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  0600);
-	return file->fd < 0 ? -errno : 0;
+	file->fd = own_files_create(file->dir_fd, name, 0);
+	return MIN(file->fd, 0);
 }
 
 int gz_file_new(int dir_fd, const char *name, struct gz_file **out)
@@ -52,7 +51,7 @@ int gz_file_new(int dir_fd, const char *name, struct gz_file **out)
 		free(file);
 		return -ENOMEM;
 	}
-	err = open_temporary(file, name);
+	err = open_file(file, name);
 	if (err) {
 		deflateEnd(&file->stream);
 		free(file);
@@ -126,11 +125,10 @@ int gz_file_close(struct gz_file **file, int err)
 	err = err ? err : old->err;
 	if (close(old->fd) < 0 && !err)
 		err = -errno;
-	if (!err &&
-	    renameat(old->dir_fd, old->temporary, old->dir_fd, old->name) < 0)
-		err = -errno;
 	if (err)
-		unlinkat(old->dir_fd, old->temporary, 0);
+		own_files_discard(old->dir_fd, old->name);
+	else
+		err = own_files_keep(old->dir_fd, old->name);
 	deflateEnd(&old->stream);
 	free(old);
 	return err;

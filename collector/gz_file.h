@@ -10,8 +10,8 @@
 
 struct gz_file;
 
-/* To be @name in @dir_fd, which stays the caller's and must stay open. 0 or
- * -errno. */
+/* To be @name (see own_files_create()) in @dir_fd, which stays the caller's and
+ * must stay open. 0 or -errno. */
 int gz_file_new(int dir_fd, const char *name, struct gz_file **out);
 /* 0 or -errno, the same from then on. */
 int gz_file_write(struct gz_file *file, const void *bytes, size_t size);

@@ -74,6 +74,16 @@ static bool is_named(const struct own_file *file, const char *name)
 	       matches(file->name, name + 1, length - 1 - suffix);
 }
 
+/* The regular file of the table that @name is the final name of, or NULL. */
+static const struct own_file *find_file(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].type == S_IFREG &&
+		    matches(table[i].name, name, strlen(name)))
+			return &table[i];
+	return NULL;
+}
+
 static bool is_own(int dir_fd, const char *name)
 {
 	struct stat status;
@@ -253,4 +263,55 @@ void own_files_remove(int dir_fd)
 		if (is_own(dir_fd, name))
 			unlinkat(dir_fd, name, 0);
 	closedir(dir);
+}
+
+/* --- making files --- */
+
+/* What @name of the table is called while it is written. False: the table does
+ * not have it. */
+static bool name_while_written(const char *name, char out[NAME_MAX + 1])
+{
+	const struct own_file *file = find_file(name);
+
+	if (file && file->temporary)
+		snprintf(out, NAME_MAX + 1, ".%s" TEMPORARY_SUFFIX, name);
+	else if (file)
+		snprintf(out, NAME_MAX + 1, "%s", name);
+	return file;
+}
+
+int own_files_create(int dir_fd, const char *name, int flags)
+{
+	char path[NAME_MAX + 1];
+	int fd;
+
+	if (!name_while_written(name, path))
+		return -EINVAL;
+	fd = openat(dir_fd, path,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC |
+			    flags,
+		    0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int own_files_keep(int dir_fd, const char *name)
+{
+	char path[NAME_MAX + 1];
+	int err;
+
+	if (!name_while_written(name, path))
+		return -EINVAL;
+	if (renameat(dir_fd, path, dir_fd, name) == 0)
+		return 0;
+	err = -errno;
+	unlinkat(dir_fd, path, 0);
+	return err;
+}
+
+void own_files_discard(int dir_fd, const char *name)
+{
+	char path[NAME_MAX + 1];
+
+	if (name_while_written(name, path))
+		unlinkat(dir_fd, path, 0);
 }

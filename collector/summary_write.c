@@ -613,17 +613,12 @@ static json_t *summary(struct recording *recording,
 	return root;
 }
 
-static int write_json(const json_t *root, int dir_fd)
+/* Into @fd, which it closes. 0 or -errno. */
+static int write_json(const json_t *root, int fd)
 {
-	int fd = openat(dir_fd, SUMMARY_TEMPORARY,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0600);
-	FILE *file;
+	FILE *file = fdopen(fd, "w");
 	int err = 0;
 
-	if (fd < 0)
-		return -errno;
-	file = fdopen(fd, "w");
 	if (!file) {
 		err = -errno;
 		close(fd);
@@ -641,15 +636,18 @@ static int write_json(const json_t *root, int dir_fd)
 int summary_write(struct recording *recording,
 		  const struct recording_files *files)
 {
-	json_t *root = summary(recording, files);
-	int dir_fd = recording->dir_fd, err;
+	int dir_fd = recording->dir_fd;
+	int fd = own_files_create(dir_fd, SUMMARY_NAME, 0);
+	json_t *root;
+	int err;
 
-	err = write_json(root, dir_fd);
+	if (fd < 0)
+		return fd;
+	root = summary(recording, files);
+	err = write_json(root, fd);
 	json_decref(root);
-	if (!err &&
-	    renameat(dir_fd, SUMMARY_TEMPORARY, dir_fd, SUMMARY_NAME) < 0)
-		err = -errno;
-	if (err && err != -EEXIST)
-		unlinkat(dir_fd, SUMMARY_TEMPORARY, 0);
+	if (!err)
+		return own_files_keep(dir_fd, SUMMARY_NAME);
+	own_files_discard(dir_fd, SUMMARY_NAME);
 	return err;
 }

@@ -49,6 +49,7 @@
 #include "collector/log.h"
 #include "collector/modules.h"
 #include "collector/out_perfetto.h"
+#include "collector/own_files.h"
 #include "collector/sites.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -753,16 +754,13 @@ static int open_file(struct trace_file *file,
 		error = writer_init(&file->writers[i], file, options->compress);
 	if (error)
 		return error;
-	file->fd = openat(options->dir_fd, options->name,
-			  O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW |
-				  O_CLOEXEC,
-			  0600);
+	file->fd = own_files_create(options->dir_fd, options->name, O_APPEND);
 	if (file->fd < 0)
-		return -errno;
+		return file->fd;
 	error = start_writers(file);
 	if (error) {
 		close(file->fd);
-		unlinkat(options->dir_fd, options->name, 0);
+		own_files_discard(options->dir_fd, options->name);
 	}
 	return error;
 }

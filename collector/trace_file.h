@@ -56,7 +56,7 @@ struct trace_block {
 
 struct trace_file_options {
 	int dir_fd; /* of the output folder; stays the caller's */
-	const char *name; /* "trace.pftrace"; opened O_EXCL|O_NOFOLLOW 0600 */
+	const char *name; /* TRACE_NAME: see own_files_create() */
 	bool compress; /* bundles of compressed_packets */
 	unsigned int compress_threads; /* 0: one per CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */

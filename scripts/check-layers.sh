@@ -59,6 +59,9 @@ complain 'jansson enters through summary_*.c, report_json.c and those of ctl' \
 complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 	"$(includes collector '(libiberty/|demangle)' \
 		'collector/(symbol_name|compile_flags)\.c')"
+complain 'files of a recording are made by own_files_create() alone' \
+	"$(grep -nE 'O_CREAT|O_TRUNC|(creat|symlinkat|mkfifo) *\(|fopen\(.*, "[wa]' collector/*.c |
+		grep -vE '^collector/(own_files|server|symbolize_main)\.c:')"
 complain 'check enters through the unit and shim tests' \
 	"$(includes . 'check\.h' '\./tests/(unit|shim)/[a-z_]+\.c')"
 

@@ -25,6 +25,7 @@
 #include "collector/encode.h"
 #include "collector/modules.h"
 #include "collector/out_perfetto.h"
+#include "collector/own_files.h"
 #include "collector/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
@@ -94,7 +95,7 @@ struct bytes {
 
 static struct bytes read_file(void)
 {
-	int fd = openat(g_dir_fd, "t", O_RDONLY | O_NOFOLLOW);
+	int fd = openat(g_dir_fd, TRACE_NAME, O_RDONLY | O_NOFOLLOW);
 	struct bytes file = { NULL, 0 };
 	struct stat status;
 
@@ -228,7 +229,7 @@ static struct trace_file *open_file(bool compress, unsigned int threads,
 {
 	const struct trace_file_options options = {
 		.dir_fd = g_dir_fd,
-		.name = "t",
+		.name = TRACE_NAME,
 		.compress = compress,
 		.compress_threads = threads,
 		.max_bytes = max_bytes,
@@ -410,7 +411,7 @@ START_TEST(trace_file_compressed_says_the_same_as_uncompressed)
 
 	produce_alone(false);
 	plain = read_file();
-	unlinkat(g_dir_fd, "t", 0);
+	unlinkat(g_dir_fd, TRACE_NAME, 0);
 	produce_alone(true);
 	packed = read_file();
 	ck_assert_uint_lt(packed.size, plain.size / 2);
@@ -491,7 +492,7 @@ static size_t fill_until(struct trace_file *file, int error)
 	}
 	trace_file_flush(file);
 	ck_assert_int_eq(trace_file_stopped(file), error);
-	ck_assert_int_eq(fstatat(g_dir_fd, "t", &status, 0), 0);
+	ck_assert_int_eq(fstatat(g_dir_fd, TRACE_NAME, &status, 0), 0);
 	ck_assert_uint_eq(trace_file_bytes(file), (uint64_t)status.st_size);
 	ck_assert_int_eq(trace_file_close(&file), error);
 	tally = tally_file();
@@ -678,7 +679,7 @@ START_TEST(trace_file_at_its_limit_ends_what_is_open)
 		EXPECT(_i || limit - size < 1500 + 18 * slices.open_most);
 		marks += slices.marks;
 		open_most = MAX(open_most, slices.open_most);
-		unlinkat(g_dir_fd, "t", 0);
+		unlinkat(g_dir_fd, TRACE_NAME, 0);
 	}
 	ck_assert_uint_gt(marks, 200);
 	ck_assert_uint_gt(open_most, 300);
@@ -712,10 +713,10 @@ END_TEST
 START_TEST(trace_file_that_exists_is_not_touched)
 {
 	const struct trace_file_options options = { .dir_fd = g_dir_fd,
-						    .name = "t" };
+						    .name = TRACE_NAME };
 	struct trace_file *file = NULL;
 
-	ck_assert_int_eq(symlinkat("elsewhere", g_dir_fd, "t"), 0);
+	ck_assert_int_eq(symlinkat("elsewhere", g_dir_fd, TRACE_NAME), 0);
 	ck_assert_int_eq(trace_file_open(&options, &file), -EEXIST);
 	ck_assert_ptr_null(file);
 	ck_assert_int_eq(faccessat(g_dir_fd, "elsewhere", F_OK, 0), -1);
@@ -816,7 +817,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	unlinkat(g_dir_fd, "t", 0);
+	unlinkat(g_dir_fd, TRACE_NAME, 0);
 	close(g_dir_fd);
 	rmdir(g_dir);
 }
