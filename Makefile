@@ -94,14 +94,14 @@ check-fuzz: $(FUZZ)
 
 .PHONY: install uninstall clean
 MANS	= perfrec.1 perfrec-cc.1 perfrec-collect.1 perfrec-ctl.1 \
-	  perfrec.h.3 libperfrec_preload.7
+	  perfrec.h.3 perfrec-summary.5 libperfrec_preload.7
 UNITDIR	= $(PREFIX)/lib/systemd/user
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec \
 		$(DESTDIR)$(UNITDIR) \
 		$(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig \
-		$(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man3 man7)
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man3 man5 man7)
 	install -m 755 $(O)/perfrec $(O)/perfrec-collect $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/perfrec-symbolize \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec
