@@ -6,6 +6,7 @@
  * returns what it returns. vfork() and syscall() are assembly
  * (interpose_x86_64.S): they must not be returned through.
  */
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -104,11 +105,30 @@ static uint64_t room_within(int resource)
 	return resource == RLIMIT_AS ? UINT64_MAX : LOCKED_BYTES_MAX;
 }
 
-/* It would fill every ring with memory, or fail for want of it. */
+/*
+ * It would fill every ring with memory, or fail for want of it. Whom the limit
+ * does not bind (CAP_IPC_LOCK, in the first user namespace) only the kernel
+ * knows: root's own of 8 MiB would leave no slot for another thread. So the
+ * call is tried with what may stay without a limit. The kernel looks at the
+ * limit before it does anything.
+ */
 ATTR_EXPORT int mlockall(int flags)
 {
-	if (flags & MCL_CURRENT)
-		slot_retire_unused(room_within(RLIMIT_MEMLOCK));
+	int saved_errno = *libc()->errno_location();
+	uint64_t room;
+	int result;
+
+	if (!(flags & MCL_CURRENT))
+		return REAL(mlockall)(flags);
+	room = room_within(RLIMIT_MEMLOCK);
+	if (room < LOCKED_BYTES_MAX && !g_shim.no_syscalls) {
+		slot_retire_unused(LOCKED_BYTES_MAX);
+		result = REAL(mlockall)(flags);
+		if (!result || *libc()->errno_location() != ENOMEM)
+			return result;
+		*libc()->errno_location() = saved_errno;
+	}
+	slot_retire_unused(room);
 	return REAL(mlockall)(flags);
 }
 

@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that sets RLIMIT_AS, as su and sudo do through pam_limits, and then
-# forks: its child needs a slot of its own. What room the limit leaves is kept.
+# A program that sets RLIMIT_AS, as su and sudo do through pam_limits, or locks
+# its memory, and then forks: its child needs a slot of its own. What room the
+# limit leaves is kept. A limit that does not bind, root's own of locked memory,
+# takes none; one that does leaves little, and the summary says why.
 . "$(dirname "$0")/lib.sh"
 
 build limits <<'SOURCE'
@@ -20,10 +22,11 @@ QUIET static void *run(void *unused)
 	leaf();
 	return unused;
 }
-/* limits MEGABYTES early|late: -1 is no limit, -2 mlockall(). */
+/* limits MEGABYTES early|late: -1 is no limit, -2 mlockall(), -3 the same with
+ * 8 MiB for it. */
 QUIET int main(int argc, char **argv)
 {
-	struct rlimit limit, none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit limit, locked = { RLIM_INFINITY, RLIM_INFINITY };
 	long megabytes = atol(argv[1]);
 	pthread_t thread;
 	int status;
@@ -33,8 +36,10 @@ QUIET int main(int argc, char **argv)
 		limit.rlim_cur = (rlim_t)megabytes << 20;
 	if (argv[2][0] == 'e')
 		leaf();
-	if (megabytes == -2 ? setrlimit(RLIMIT_MEMLOCK, &none) ||
-				      mlockall(MCL_CURRENT)
+	if (megabytes == -3)
+		locked.rlim_cur = locked.rlim_max = 8 << 20;
+	if (megabytes <= -2 ? setrlimit(RLIMIT_MEMLOCK, &locked) ||
+				      mlockall(MCL_CURRENT | MCL_FUTURE)
 			    : setrlimit(RLIMIT_AS, &limit))
 		return 1;
 	if (setrlimit(RLIMIT_AS, (void *)1) != -1 || errno != EFAULT)
@@ -53,7 +58,7 @@ QUIET int main(int argc, char **argv)
 SOURCE
 
 ./limits -1 late || fail 'no limit can be set'
-for limit in -1 512 -2; do
+for limit in -1 512 -2 -3; do
 	for when in early late; do
 		./limits $limit $when || continue # mlockall() may be forbidden
 		run timeout 60 "$PERFREC" record -o data ./limits $limit $when
@@ -72,3 +77,43 @@ for when in early late; do
 		'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '
 	expect_match err '1 span of threads that have no slot: the program set RLIMIT_AS'
 done
+
+# Nor may a limit of locked memory that binds be felt as another error than
+# ENOMEM, or take slots silently.
+build locks <<'SOURCE'
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
+__attribute__((no_instrument_function)) int main(void)
+{
+	struct rlimit limit = { 8 << 20, 8 << 20 };
+	int status;
+
+	leaf();
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setresuid(65534, 65534, 65534))
+		return 1;
+	errno = 0;
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		puts(strerror(errno));
+	else
+		printf("locked, errno %d\n", errno);
+	if (!fork()) {
+		leaf();
+		_exit(0);
+	}
+	wait(&status);
+	return status;
+}
+SOURCE
+./locks >expected || exit 0 # only root may become another user
+run timeout 60 "$PERFREC" record -q -o data ./locks
+expect_status 0
+expect_match out '^(locked, errno 0|Cannot allocate memory)$'
+expect_eq 'spans' "$(json data/summary.json \
+	'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '
+expect_match err '1 span of threads that have no slot: .*called mlockall\(\)'
