@@ -165,7 +165,10 @@ for flags in '-pie -fPIE' -no-pie; do
 		# shellcheck disable=SC2086 # a list
 		run "$PERFREC" record -q $options -o data -- ./own
 		expect_status 0
-		expect_eq "$flags $options: output" "$(cat out err)" 'done'
+		# What a busy machine made it drop is said in spite of -q.
+		expect_eq "$flags $options: output" \
+			"$(cat out; grep -v '^perfrec: lost .*: the ring was full' err)" \
+			'done'
 	done
 	rm -rf data
 	run "$PERFREC" record -q --cpu=1000,signal --alloc=exact -o data -- ./own
