@@ -69,6 +69,20 @@ void *find_next(const char *name)
 	return elf_tables_find(&tables, name);
 }
 
+bool find_any_in_front(const char *name)
+{
+	const struct link_map *shim = linker_shim(), *module;
+	struct elf_tables tables;
+
+	for (module = shim ? shim->l_prev : NULL; module;
+	     module = module->l_prev) {
+		elf_tables_of(&tables, module);
+		if (elf_tables_find(&tables, name))
+			return true;
+	}
+	return false;
+}
+
 bool find_is_in_front(const struct link_map *map)
 {
 	const struct link_map *shim = linker_shim(), *module;

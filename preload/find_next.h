@@ -22,6 +22,10 @@ void *find_next(const char *name);
  * if not NULL, is told which module it is in. */
 void *find_behind(const char *name, const struct link_map **map);
 
+/* Whether anything in front of the shim defines @name: the program itself, or a
+ * library that is searched before the shim. Any context. */
+bool find_any_in_front(const char *name);
+
 /* Whether @map is in front of the shim: the program itself, or a library that
  * is searched before the shim. What is there may call us to find the next, and
  * must not get itself. */

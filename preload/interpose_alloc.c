@@ -37,6 +37,8 @@
 #define POINTER(name, result, parameters) result(*name) parameters;
 static struct {
 	FUNCTIONS(POINTER)
+	/* Only where realloc() is not ours for the C library. */
+	POINTER(reallocarray, void *, (void *, size_t, size_t))
 } g_real;
 
 struct alloc g_alloc = { .mode = ALLOC_UNDECIDED };
@@ -49,6 +51,8 @@ void alloc_find_real(void)
 #define FIND(function, result, parameters) \
 	g_real.function = (result(*) parameters)find_next(#function);
 	FUNCTIONS(FIND)
+	if (find_any_in_front("realloc"))
+		FIND(reallocarray, void *, (void *, size_t, size_t));
 #undef FIND
 }
 
@@ -220,12 +224,16 @@ ATTR_EXPORT void *realloc(void *old, size_t size)
 	return any_realloc(mode, old, size, WRAP_CALLER, WRAP_CFA);
 }
 
-/* As glibc's: realloc() but for the product. */
+/* As glibc's: realloc() but for the product. Where the program has a realloc()
+ * of its own, glibc's calls that, as the block is one of that; what it asks us
+ * for is told there. */
 ATTR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 {
 	uint32_t mode = alloc_mode();
 	size_t bytes;
 
+	if (unlikely(g_real.reallocarray))
+		return g_real.reallocarray(old, count, size);
 	if (__builtin_mul_overflow(count, size, &bytes)) {
 		*libc()->errno_location() = ENOMEM;
 		return NULL;

@@ -159,6 +159,93 @@ as_without needs ./needs
 blocks needs ./needs
 expect_eq 'needs: blocks, live' "$blocks $live" '102 0'
 
+# An allocator of the program's own, without a reallocarray(): the C library's
+# calls the program's realloc(), as only that knows the block.
+cat >pool.h <<'SOURCE'
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+static char pool[1 << 20];
+static size_t used;
+void *malloc(size_t size)
+{
+	char *block = pool + used + 16;
+	used += 16 + ((size + 15) & ~15ul);
+	memcpy(block - 8, &size, 8);
+	return block;
+}
+void free(void *block)
+{
+	if (block && ((char *)block < pool || (char *)block >= pool + used))
+		abort();
+}
+void *calloc(size_t count, size_t size)
+{
+	return malloc(count * size);
+}
+void *realloc(void *block, size_t size)
+{
+	void *moved = malloc(size);
+	size_t before = 0;
+	if (block)
+		memcpy(&before, (char *)block - 8, 8);
+	memcpy(moved, block, before < size ? before : size);
+	return moved;
+}
+SOURCE
+cat >array.h <<'SOURCE'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+	char *block = malloc(10), *other = reallocarray(NULL, 3, 4);
+	strcpy(block, "kept");
+	block = reallocarray(block, 100, 20);
+	puts(block);
+	free(block);
+	free(other);
+	puts(reallocarray(NULL, -1, 16) ? "?" : strerror(errno));
+	return 0;
+}
+SOURCE
+cat >array_own.c <<'SOURCE'
+#include "pool.h"
+#include "array.h"
+SOURCE
+cat >array_next.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+void *realloc(void *block, size_t size)
+{
+	static void *(*next)(void *, size_t);
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "realloc");
+	return next(block, size);
+}
+#include "array.h"
+SOURCE
+echo '#include "array.h"' >array_none.c
+echo '#include "pool.h"' >pool.c
+gcc -O1 -fno-builtin -shared -fPIC -o pool.so pool.c || fail 'gcc pool.so'
+for program in own next none; do
+	gcc -O1 -fno-builtin -w -o array_$program array_$program.c ||
+		fail "gcc array_$program"
+	as_without array_$program ./array_$program
+	blocks array_$program ./array_$program
+	case $program in
+	own) expect='0 0' ;;
+	# with the buffer of standard output
+	*) expect='4 1' ;;
+	esac
+	expect_eq "array_$program: blocks, live" "$blocks $live" "$expect"
+done
+front=./pool.so as_without 'pool in front' ./array_none
+behind=./pool.so as_without 'pool behind' ./array_none
+
 # operator new and delete, with a C++ runtime that is shared and one that is
 # the program's own: then there is no next, and what the program does without
 # one is not for us to judge.
