@@ -281,17 +281,25 @@ static void add_allocated(struct heap_values *values, struct weight weight)
 	values->alloc_bytes += weight.bytes;
 }
 
+static void add_inuse(struct heap_values *values, struct weight weight)
+{
+	values->inuse_objects += weight.objects;
+	values->inuse_bytes += weight.bytes;
+}
+
 static void add_live(struct heap *heap, struct heap_site *site,
 		     struct weight weight, uint64_t clock)
 {
 	struct heap_totals *totals = &heap->totals;
 
-	site->now.inuse_objects += weight.objects;
-	site->now.inuse_bytes += weight.bytes;
+	add_inuse(&site->now, weight);
+	if (heap->follows && heap->at_peak) {
+		add_allocated(&site->then, weight);
+		add_inuse(&site->then, weight);
+	}
 	if (site->now.inuse_bytes > site->peak_bytes)
 		site->peak_bytes = site->now.inuse_bytes;
-	totals->now.inuse_objects += weight.objects;
-	totals->now.inuse_bytes += weight.bytes;
+	add_inuse(&totals->now, weight);
 	if (totals->now.inuse_bytes > totals->peak.inuse_bytes &&
 	    !heap->follows) {
 		totals->peak = totals->now;
@@ -533,13 +541,16 @@ enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
 	return HEAP_FREED;
 }
 
-bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address)
+bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address,
+	       bool *at_peak)
 {
 	struct heap_block *block = heap_table_find(&heap->table, address);
 
+	*at_peak = false;
 	if (!block || block->clock > clock)
 		return false;
 	block->sampled = 1;
+	*at_peak = block->clock <= heap->totals.peak_clock;
 	return true;
 }
 

@@ -85,6 +85,9 @@ struct heap {
 	/* What it keeps are samples of another heap: epoch is that one's, and
 	 * set before each call. */
 	bool follows;
+	/* The block that comes next was in use at the other one's peak: it is
+	 * told after that. */
+	bool at_peak;
 	/* The marked block (heap_mark()) that the last call has ended, or 0;
 	 * reset by whoever has seen it. */
 	uint64_t ended;
@@ -120,8 +123,9 @@ void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 uint64_t heap_sampled_size(uint64_t size, uint32_t level);
 
 /* Mark the live block at @address, which came at @clock at the latest. False:
- * there is none. */
-bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address);
+ * there is none. *@at_peak: it was in use at the last peak, too. */
+bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address,
+	       bool *at_peak);
 
 /* The same for one whose free nobody will tell: it is not counted as in use. */
 void heap_alloc_untracked(struct heap *heap, uint64_t size, uint32_t site);

@@ -117,8 +117,9 @@ static void post(struct process_heap *heap, struct sample *sample)
 /* The stack of a block that came just before it in its stream. */
 static void post_stack(struct process_heap *heap, struct sample *sample)
 {
-	bool is_live = heap_mark(&heap->heap, sample->clock,
-				 sample->address & HEAP_ADDRESS_MAX);
+	bool is_live =
+		heap_mark(&heap->heap, sample->clock,
+			  sample->address & HEAP_ADDRESS_MAX, &sample->at_peak);
 
 	sample->flags &= ~(uint32_t)SAMPLE_LIVE;
 	sample->flags |= is_live ? SAMPLE_LIVE : 0;
@@ -240,6 +241,7 @@ static void take_known(struct process_heap *heap, const struct sample *sample,
 	}
 	pthread_mutex_lock(&heap->known_lock);
 	heap->known->epoch = sample->epoch;
+	heap->known->at_peak = sample->at_peak;
 	clock = ++heap->known_clock;
 	if (sample->kind == SAMPLE_FREE)
 		heap_free(heap->known, clock, address, 0, sample->temporary);

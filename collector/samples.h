@@ -45,6 +45,7 @@ struct sample {
 	/* The same, of a block that was recorded exactly: */
 	uint32_t level; /* heap_sampled_size() */
 	bool temporary;
+	bool at_peak; /* see heap_mark() */
 	uint64_t epoch; /* of its heap, just before */
 	uint64_t reg[RECORD_REGS];
 	uint32_t stack_bytes;

@@ -59,7 +59,7 @@ static void put(uint64_t clock, uint64_t address, uint64_t size, uint32_t owner,
 	see_ended();
 	if (!stack)
 		return;
-	live = heap_mark(&g_exact, clock, address);
+	live = heap_mark(&g_exact, clock, address, &g_known.at_peak);
 	g_known.epoch = g_exact.epoch;
 	size = heap_sampled_size(size, 0);
 	if (live)
@@ -197,6 +197,42 @@ START_TEST(spread_weighs_by_the_distance_between_samples)
 }
 END_TEST
 
+/* A stack is told behind its block, when the peak that the block made, or one
+ * that came since, is over. */
+START_TEST(spread_knows_the_block_that_made_the_peak)
+{
+	struct heap_values peak;
+	bool live;
+
+	begin();
+	put(1, 16, 100, 1, 11);
+	heap_alloc(&g_exact, 2, 32, 5000, heap_site(&g_exact, 1, UNKNOWN));
+	/* of another thread, that tells no stack */
+	heap_alloc(&g_exact, 3, 48, 1, heap_site(&g_exact, 2, UNKNOWN));
+	live = heap_mark(&g_exact, 2, 32, &g_known.at_peak);
+	ck_assert(live && g_known.at_peak);
+	g_known.epoch = g_exact.epoch;
+	heap_alloc(&g_known, 2, 32, heap_sampled_size(5000, 0),
+		   heap_site(&g_known, 1, 12));
+	take(4, 32);
+	/* less than the peak: not at it */
+	put(5, 64, 1000, 1, 13);
+	ck_assert(!g_known.at_peak);
+	heap_spread(&g_exact, &g_known, UNKNOWN);
+	peak = heap_at_peak(
+		&g_exact,
+		heap_get_site(&g_exact, heap_site(&g_exact, 1, UNKNOWN)));
+	ck_assert_uint_eq(peak.inuse_bytes, 0);
+	peak = heap_at_peak(
+		&g_exact, heap_get_site(&g_exact, heap_site(&g_exact, 1, 12)));
+	ck_assert_uint_gt(peak.inuse_bytes, 4500);
+	peak = heap_at_peak(
+		&g_exact, heap_get_site(&g_exact, heap_site(&g_exact, 1, 13)));
+	ck_assert_uint_eq(peak.inuse_bytes, 0);
+	finish();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("heap_spread");
@@ -207,6 +243,7 @@ int main(void)
 	tcase_add_loop_test(tcase, spread_keeps_all_sums, 0, 64);
 	tcase_add_test(tcase, spread_gives_each_stack_its_share);
 	tcase_add_test(tcase, spread_weighs_by_the_distance_between_samples);
+	tcase_add_test(tcase, spread_knows_the_block_that_made_the_peak);
 	tcase_set_timeout(tcase, 180);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
