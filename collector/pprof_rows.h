@@ -35,8 +35,8 @@ struct pprof_rows {
 	struct pprof_frame *frames;
 };
 
-/* Of @pprof, which must stay. The caller ends *@out with pprof_rows_free(). 0
- * or -ENOMEM. */
+/* Of @pprof, which must stay. The list has room for one more. The caller ends
+ * *@out with pprof_rows_free(). 0 or -ENOMEM. */
 int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out);
 /* Stacks that differ in labels only are one. */
 int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out);

@@ -508,12 +508,27 @@ static void add_temporary(struct table *table, const struct summary *summary)
 		unknown->self[to] += rest;
 }
 
+/* All that a thread has allocated may have a stack, and what it had at the peak
+ * none: then the first file lacks what the columns need. drop_empty() takes it
+ * away again. */
+static void add_unknown(struct pprof_rows *rows)
+{
+	static const struct pprof_frame unknown = { "[unknown]", "", "", 0 };
+
+	pprof_rows_sort(rows, NULL, 0);
+	if (find_row(rows, unknown.name, unknown.module))
+		return;
+	rows->list[rows->count++] =
+		(struct pprof_row){ .frames = &unknown, .depth = 1 };
+	pprof_rows_sort(rows, NULL, 0);
+}
+
 static void add_columns(struct table *table, const struct summary *summary)
 {
 	if (strcmp(table->options->view->name, "heap") != 0 ||
 	    table->options->stacks)
 		return;
-	pprof_rows_sort(&table->rows, NULL, 0);
+	add_unknown(&table->rows);
 	add_peak(table, add_type(table->pprof, "peak_space", "bytes"));
 	add_temporary(table, summary);
 }

@@ -121,3 +121,47 @@ expect_status 0
 expect_eq 'stays, by spans' "$(row spans.data/heap.pb.gz stays 4)" 4000000
 expect_eq 'stacks where spans are' \
 	"$(json spans.data/summary.json .totals.sampled_alloc_stacks)" 0
+
+# The block that makes the peak has its stack at the peak. Where what was in
+# use then has none, but all that was allocated has, there is a row for it.
+cat >peak.c <<'SOURCE'
+#include <stdlib.h>
+__attribute__((noinline)) static void big(void)
+{
+	void *volatile p = malloc(50000000);
+
+	free(p);
+}
+__attribute__((noinline)) static void small(size_t size)
+{
+	for (int i = 0; i < 1000; i++) {
+		void *volatile p = malloc(size);
+
+		free(p);
+	}
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	small(100);
+	if (argc > 1)
+		big();
+	small(100);
+	return 0;
+}
+SOURCE
+gcc -O1 -fno-builtin -fno-optimize-sibling-calls -o peak peak.c ||
+	fail 'cannot compile peak.c'
+run "$PERFREC" record -q --cpu=off --alloc=exact -o peak.data -- ./peak big
+expect_status 0
+expect_eq 'big, at the peak' "$(row peak.data/heap-peak.pb.gz big 4)" 50000000
+for arguments in big ''; do
+	# shellcheck disable=SC2086 # an argument or none
+	run "$PERFREC" record -q --cpu=off --alloc=exact -o peak.data -- \
+		./peak $arguments
+	"$PERFREC" report --view heap --json peak.data >heap.json
+	expect_eq 'all rows at the peak' \
+		"$(json heap.json '[.functions[].self.peak_space] | add')" \
+		"$(json heap.json .sum.peak_space)"
+done
+exit 0
