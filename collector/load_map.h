@@ -35,7 +35,9 @@ struct place {
 	struct symbol_file *file; /* a reference; NULL: none, or no access */
 	const char *found_id; /* the build-id of what is there instead */
 	bool is_transient; /* may be unloaded without our knowing */
-	bool was_told; /* that there is no access */
+	bool is_partial; /* file was made of what was in memory: it has the
+			  * names of exported functions only */
+	bool was_told; /* that names are missing */
 
 	struct life *lives; /* by generation; load_map's from here on */
 	size_t life_count, life_room;

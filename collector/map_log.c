@@ -22,6 +22,7 @@
 #include "shared/compiler.h"
 
 #define PATH_BYTES_MAX (16u << 20) /* of all paths of a log */
+#define NAMES_BYTES_MAX (64u << 20) /* of all names of a log */
 #define UNFINISHED_NS 1000000000
 /* How many events map_log_unloaded() looks back. */
 #define UNLOADED_LOOK 4096
@@ -40,6 +41,14 @@ struct map_log {
 	struct map_event *events; /* their paths are this list's */
 	size_t count, room;
 	size_t path_bytes;
+	struct kept_names *names; /* those of MAP_LOG_NAMES_MAX modules */
+	size_t name_count, name_bytes;
+};
+
+struct kept_names {
+	char build_id[2 * MAP_BUILD_ID_MAX + 1];
+	uint8_t *bytes; /* of symbols, then of strings */
+	size_t symbol_bytes, string_bytes;
 };
 
 /* --- life ----------------------------------------------------------------- */
@@ -81,6 +90,9 @@ void map_log_put(struct map_log **log_ptr)
 	for (size_t i = 0; i < log->count; i++)
 		if (log->events[i].path[0])
 			free((char *)log->events[i].path);
+	for (size_t i = 0; i < log->name_count; i++)
+		free(log->names[i].bytes);
+	free(log->names);
 	free(log->events);
 	pthread_mutex_destroy(&log->lock);
 	free(log);
@@ -170,6 +182,75 @@ static bool take_in(struct map_log *log, const struct map_entry_shm *entry)
 	return true;
 }
 
+/* --- names ---------------------------------------------------------------- */
+
+static const struct kept_names *find_names(const struct map_log *log,
+					   const char *build_id)
+{
+	for (size_t i = 0; i < log->name_count; i++)
+		if (!strcmp(log->names[i].build_id, build_id))
+			return &log->names[i];
+	return NULL;
+}
+
+/* The bytes that lie in the pieces from entry @n on. NULL: no memory. */
+static uint8_t *copy_pieces(struct map_log *log, uint64_t n, size_t bytes)
+{
+	uint8_t *copy = malloc(bytes);
+
+	for (size_t at = 0; copy && at < bytes; at += MAP_PIECE_BYTES) {
+		const struct map_piece_shm *piece =
+			(const struct map_piece_shm *)entry_of(log, n++);
+
+		memcpy(copy + at, piece->bytes,
+		       MIN(bytes - at, (size_t)MAP_PIECE_BYTES));
+	}
+	return copy;
+}
+
+/* The first that says something of a build-id is believed: programs can only
+ * spoil their own names. What does not fit is no loss of the load map. */
+static void keep_names(struct map_log *log, uint64_t n,
+		       const struct map_entry_shm *entry, size_t bytes)
+{
+	struct kept_names names = {
+		.symbol_bytes = entry->names.symbols,
+		.string_bytes = entry->names.strings,
+	};
+
+	if (!log->names)
+		log->names = calloc(MAP_LOG_NAMES_MAX, sizeof(*log->names));
+	to_hex(entry->build_id, entry->build_id_bytes, names.build_id);
+	if (!log->names || log->name_count == MAP_LOG_NAMES_MAX ||
+	    bytes > NAMES_BYTES_MAX - log->name_bytes ||
+	    find_names(log, names.build_id))
+		return;
+	names.bytes = copy_pieces(log, n + 1, bytes);
+	if (!names.bytes)
+		return;
+	log->name_bytes += bytes;
+	log->names[log->name_count++] = names;
+}
+
+/*
+ * Entry @n of those up to @head tells names: @entry, which is ours. Returns how
+ * many entries they take; 0: it makes no sense. One without a build-id is a
+ * copy that did not work out.
+ */
+static uint64_t take_names(struct map_log *log, uint64_t n, uint64_t head,
+			   const struct map_entry_shm *entry)
+{
+	uint64_t bytes = (uint64_t)entry->names.symbols + entry->names.strings;
+	uint64_t pieces = map_pieces(bytes);
+
+	if (!bytes || pieces > MAP_PIECES_MAX || pieces > head - n - 1 ||
+	    entry->build_id_bytes > MAP_BUILD_ID_MAX)
+		return 0;
+	if (entry->build_id_bytes)
+		keep_names(log, n, entry, bytes);
+	return 1 + pieces;
+}
+
 /* --- reading -------------------------------------------------------------- */
 
 static uint64_t now_ns(void)
@@ -190,9 +271,10 @@ static uint64_t done_bit(uint64_t n)
 	return 1ULL << n % 64;
 }
 
-/* Reads entry @n if it is whole. */
-static void read_entry(struct map_log *log, uint64_t n)
+/* Reads entry @n of those up to @head if it is whole, with its pieces. */
+static void read_entry(struct map_log *log, uint64_t n, uint64_t head)
 {
+	uint64_t entries = 1;
 	struct map_entry_shm *entry = entry_of(log, n);
 	struct map_entry_shm copy;
 
@@ -200,8 +282,13 @@ static void read_entry(struct map_log *log, uint64_t n)
 	if (atom_load_acq(&entry->sequence) != n + 1)
 		return;
 	memcpy(&copy, entry, sizeof(copy));
-	log->lost += !take_in(log, &copy);
-	*done_word(log, n) |= done_bit(n);
+	if (copy.kind == MAP_NAMES)
+		entries = take_names(log, n, head, &copy);
+	else if (!take_in(log, &copy))
+		entries = 0;
+	log->lost += !entries;
+	for (uint64_t end = n + MAX(entries, 1ull); n != end; n++)
+		*done_word(log, n) |= done_bit(n);
 }
 
 static bool is_done(struct map_log *log, uint64_t n)
@@ -236,7 +323,7 @@ static void read_entries(struct map_log *log, uint64_t head, bool at_end)
 {
 	for (uint64_t n = log->next; n != head; n++)
 		if (!is_done(log, n))
-			read_entry(log, n);
+			read_entry(log, n, head);
 	step_on(log, head, at_end);
 	/* order: rel, MAPTAIL: these entries may be written again */
 	atom_store_rel(&log->page->map_tail, log->next);
@@ -290,6 +377,25 @@ bool map_log_event(struct map_log *log, size_t index, struct map_event *out)
 		*out = log->events[index];
 	pthread_mutex_unlock(&log->lock);
 	return is_known;
+}
+
+bool map_log_names(struct map_log *log, const char *build_id,
+		   struct map_names *out)
+{
+	const struct kept_names *names;
+
+	pthread_mutex_lock(&log->lock);
+	read_locked(log, false);
+	names = find_names(log, build_id);
+	if (names)
+		*out = (struct map_names){
+			.symbols = names->bytes,
+			.strings = names->bytes + names->symbol_bytes,
+			.symbol_bytes = names->symbol_bytes,
+			.string_bytes = names->string_bytes,
+		};
+	pthread_mutex_unlock(&log->lock);
+	return names;
 }
 
 bool map_log_next(struct map_log *log, int32_t pid, size_t *index,

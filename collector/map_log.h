@@ -15,6 +15,7 @@
 #include "shared/ring_shm.h"
 
 #define MAP_LOG_EVENTS_MAX 65536 /* of an arena; more are lost, counted */
+#define MAP_LOG_NAMES_MAX 4096 /* modules of an arena; more have no names */
 
 struct map_log; /* reference counted */
 
@@ -25,6 +26,13 @@ struct map_event {
 	uint64_t start, end, bias;
 	char build_id[2 * MAP_BUILD_ID_MAX + 1]; /* lower case hex, or "" */
 	const char *path; /* lives as long as the log; "": unknown */
+};
+
+/* Dynamic symbols of a module, as the program had them in memory: any bytes.
+ * They live as long as the log. */
+struct map_names {
+	const void *symbols, *strings;
+	size_t symbol_bytes, string_bytes;
 };
 
 struct address_range {
@@ -49,6 +57,10 @@ bool map_log_event(struct map_log *log, size_t index, struct map_event *out);
  * one behind it; false: there is none, and *@index is behind the last. */
 bool map_log_next(struct map_log *log, int32_t pid, size_t *index,
 		  struct map_event *out);
+/* What the program told of the names of the module with @build_id, after
+ * taking in what is new. False: nothing. */
+bool map_log_names(struct map_log *log, const char *build_id,
+		   struct map_names *out);
 /* Entries that found no room, there or here: names may be missing. */
 uint64_t map_log_lost(struct map_log *log);
 

@@ -15,11 +15,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/map_log.h"
 #include "shared/compiler.h"
 
 #define SEGMENTS_MAX 64u
@@ -287,6 +290,115 @@ static int write_sections(struct image *image)
 				 elf.e_shoff);
 	}
 	return error ? error : write_at(image->to, &elf, sizeof(elf), 0);
+}
+
+/* A file's ELF header, program headers and note, where nothing else is left of
+ * it. */
+struct names_head {
+	Elf64_Ehdr elf;
+	Elf64_Phdr load, note;
+	Elf64_Nhdr note_head;
+	char note_name[4];
+	uint8_t build_id[MAP_BUILD_ID_MAX];
+};
+
+static uint32_t from_hex(const char *hex, uint8_t *out, size_t max)
+{
+	uint32_t count = 0;
+	unsigned int byte;
+
+	while (count < max && sscanf(hex, "%2x", &byte) == 1) {
+		out[count++] = (uint8_t)byte;
+		hex += 2;
+	}
+	return count;
+}
+
+static void make_names_head(const char *build_id, uint64_t bytes,
+			    struct names_head *out)
+{
+	const Elf64_Ehdr elf = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
+			     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+				     ? ELFDATA2LSB
+				     : ELFDATA2MSB,
+			     EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_phoff = offsetof(struct names_head, load),
+		.e_ehsize = sizeof(elf),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 2,
+	};
+
+	*out = (struct names_head){
+		.elf = elf,
+		.load = { .p_type = PT_LOAD,
+			  .p_flags = PF_R | PF_X,
+			  .p_filesz = bytes,
+			  .p_memsz = bytes },
+		.note = { .p_type = PT_NOTE,
+			  .p_offset = offsetof(struct names_head, note_head),
+			  .p_align = 4 },
+		.note_head = { .n_namesz = 4, .n_type = NT_GNU_BUILD_ID },
+		.note_name = ELF_NOTE_GNU,
+	};
+	out->note_head.n_descsz =
+		from_hex(build_id, out->build_id, sizeof(out->build_id));
+	out->note.p_filesz = sizeof(out->note_head) + sizeof(out->note_name) +
+			     out->note_head.n_descsz;
+}
+
+static int write_names(int fd, const struct map_names *names,
+		       struct names_head *head)
+{
+	const uint64_t symbols = ALIGN_UP(sizeof(*head), 8);
+	const uint64_t strings = symbols + names->symbol_bytes;
+	const uint64_t sections = ALIGN_UP(strings + names->string_bytes, 8);
+	const Elf64_Shdr section[SECTIONS] = {
+		[SECTION_SYMBOLS] = { .sh_type = SHT_DYNSYM,
+				      .sh_offset = symbols,
+				      .sh_size = names->symbol_bytes /
+						 sizeof(Elf64_Sym) *
+						 sizeof(Elf64_Sym),
+				      .sh_link = SECTION_STRINGS,
+				      .sh_entsize = sizeof(Elf64_Sym),
+				      .sh_addralign = 8 },
+		[SECTION_STRINGS] = { .sh_type = SHT_STRTAB,
+				      .sh_offset = strings,
+				      .sh_size = names->string_bytes,
+				      .sh_addralign = 1 },
+	};
+	int error;
+
+	head->elf.e_shoff = sections;
+	head->elf.e_shnum = SECTIONS;
+	head->elf.e_shentsize = sizeof(section[0]);
+	error = write_at(fd, head, sizeof(*head), 0);
+	if (!error)
+		error = write_at(fd, names->symbols, names->symbol_bytes,
+				 symbols);
+	if (!error)
+		error = write_at(fd, names->strings, names->string_bytes,
+				 strings);
+	return error ? error : write_at(fd, section, sizeof(section), sections);
+}
+
+int memory_image_of_names(const struct map_names *names, const char *build_id,
+			  uint64_t bytes)
+{
+	int fd = memfd_create("perfrec-names", MFD_CLOEXEC);
+	struct names_head head;
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	make_names_head(build_id, bytes, &head);
+	error = write_names(fd, names, &head);
+	if (!error)
+		return fd;
+	close(fd);
+	return error;
 }
 
 static int make_image(struct image *image)

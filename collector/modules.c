@@ -436,6 +436,27 @@ static struct symbol_file *in_memory(struct modules *modules,
 	return file;
 }
 
+/* What the program told of its names before they went: of a file that was
+ * deleted, and loaded so shortly that we have not seen it. */
+static struct symbol_file *told_names(struct modules *modules,
+				      const struct place *place)
+{
+	struct symbol_file *file;
+	struct map_names names;
+	int fd;
+
+	if (!modules->log || !place->build_id[0] ||
+	    !map_log_names(modules->log, place->build_id, &names))
+		return NULL;
+	fd = memory_image_of_names(&names, place->build_id,
+				   place->end - place->start);
+	if (fd < 0)
+		return NULL;
+	file = symbol_cache_file(modules->cache, fd, place->path);
+	close(fd);
+	return file;
+}
+
 /* Without a build-id only the path can tell. */
 static void find_told(struct modules *modules, const char *path,
 		      struct place *place)
@@ -448,8 +469,10 @@ static void find_told(struct modules *modules, const char *path,
 			place, file_at(modules, path, place->build_id[0]));
 	if (!place->file && place->build_id[0])
 		place->file = check_told(place, mapped_there(modules, place));
-	if (!place->file && place->build_id[0])
+	if (!place->file && place->build_id[0]) {
 		place->file = check_told(place, in_memory(modules, place));
+		place->is_partial = place->file;
+	}
 	if (place->file)
 		place->found_id = NULL;
 }
@@ -740,15 +763,21 @@ void modules_put(struct modules **modules_ptr)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Says why the functions of @place have no names. A program can have as many
+/* Says why functions of @place have no names. A program can have as many
  * such places as it likes. */
 static void tell(const struct modules *modules, const struct place *place)
 {
-	static struct log_limit replaced, missing;
+	static struct log_limit replaced, missing, partial;
 
 	if (symbol_cache_tell_lack(modules->cache))
 		return;
-	if (place->found_id)
+	if (place->file)
+		log_limited(&partial, LOG_WARN,
+			    "cannot open %s as process %d mapped it: it was "
+			    "replaced or deleted; what it does not export, its "
+			    "static functions, has no names",
+			    place->path, (int)modules->pid);
+	else if (place->found_id)
 		log_limited(&replaced, LOG_WARN,
 			    "%s was replaced since process %d loaded it: "
 			    "build-id %s then, %s now; its functions have no "
@@ -763,13 +792,49 @@ static void tell(const struct modules *modules, const struct place *place)
 			    place->path, (int)modules->pid);
 }
 
+/* True for the first who has to say that names are missing in a place. */
+static bool is_first_to_tell(struct modules *modules, uint64_t address,
+			     uint32_t generation)
+{
+	struct place *place;
+	bool is_first;
+
+	pthread_mutex_lock(&modules->lock);
+	place = load_map_find(&modules->map, address, generation);
+	is_first = place && !place->was_told;
+	if (place)
+		place->was_told = true;
+	pthread_mutex_unlock(&modules->lock);
+	return is_first;
+}
+
+/* @copy of a place that has no file gets one out of what the program told, and
+ * so does the place. False: nothing was told. */
+static bool add_names(struct modules *modules, uint64_t address,
+		      uint32_t generation, struct place *copy)
+{
+	struct place *place;
+
+	copy->file = told_names(modules, copy);
+	if (!copy->file)
+		return false;
+	copy->is_partial = true;
+	pthread_mutex_lock(&modules->lock);
+	place = load_map_find(&modules->map, address, generation);
+	if (place && !place->file) {
+		place->file = symbol_file_get(copy->file);
+		place->is_partial = true;
+	}
+	pthread_mutex_unlock(&modules->lock);
+	return true;
+}
+
 /* A copy of the place of @address, its file to be put by the caller. Says
  * once for each place that its file cannot be had. */
 static bool find_place(struct modules *modules, uint64_t address,
 		       uint32_t generation, struct place *out)
 {
 	struct place *place;
-	bool is_news = false;
 
 	pthread_mutex_lock(&modules->lock);
 	load_map_advance(&modules->map, generation);
@@ -777,12 +842,12 @@ static bool find_place(struct modules *modules, uint64_t address,
 	if (place) {
 		*out = *place;
 		symbol_file_get(out->file);
-		is_news = !place->file && place->path[0] == '/' &&
-			  !place->was_told;
-		place->was_told |= is_news;
 	}
 	pthread_mutex_unlock(&modules->lock);
-	if (is_news)
+	if (place && !out->file &&
+	    !add_names(modules, address, generation, out) &&
+	    out->path[0] == '/' &&
+	    is_first_to_tell(modules, address, generation))
 		tell(modules, out);
 	return place != NULL;
 }
@@ -946,8 +1011,12 @@ void modules_resolve(struct modules *modules, uint64_t address,
 		out->offset = address;
 		return;
 	}
-	if (!is_jit_place(&place) || !resolve_jit(modules, address, out))
+	if (!is_jit_place(&place) || !resolve_jit(modules, address, out)) {
 		resolve_in_place(modules, &place, address, out);
+		if (place.is_partial && !out->found &&
+		    is_first_to_tell(modules, address, generation))
+			tell(modules, &place);
+	}
 	symbol_file_put(&place.file);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 
 #include "preload/libc.h"
+#include "shared/compiler.h"
 
 /* Of a symbol's version: it is not the one that dlsym() takes. */
 #define VERSION_HIDDEN 0x8000
@@ -27,6 +28,9 @@ static void read_entry(struct elf_tables *tables, const ElfW(Dyn) * entry)
 		break;
 	case DT_STRTAB:
 		tables->names = address;
+		break;
+	case DT_STRSZ:
+		tables->name_bytes = entry->d_un.d_val;
 		break;
 	case DT_GNU_HASH:
 		tables->gnu_hash = address;
@@ -70,6 +74,21 @@ void elf_tables_read(struct elf_tables *tables, const ElfW(Dyn) * entry,
 void elf_tables_of(struct elf_tables *tables, const struct link_map *map)
 {
 	elf_tables_read(tables, map->l_ld, map->l_addr);
+}
+
+size_t elf_tables_symbol_bytes(const struct elf_tables *tables)
+{
+	const void *const others[] = {
+		tables->names,	  tables->gnu_hash,	  tables->sysv_hash,
+		tables->versions, tables->relocations[0], tables->relocations[1]
+	};
+	uintptr_t begin = (uintptr_t)tables->symbols, end = UINTPTR_MAX;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		if ((uintptr_t)others[i] > begin)
+			end = MIN(end, (uintptr_t)others[i]);
+	return end == UINTPTR_MAX ? 0 : end - begin;
 }
 
 void *const *elf_tables_slot(const struct elf_tables *tables, const char *name)

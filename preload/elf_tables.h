@@ -16,6 +16,7 @@ struct elf_tables {
 	ElfW(Addr) base;
 	const ElfW(Sym) * symbols;
 	const char *names;
+	size_t name_bytes;
 	const char *soname;
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
@@ -29,6 +30,10 @@ void elf_tables_read(struct elf_tables *tables, const ElfW(Dyn) * entry,
 		     ElfW(Addr) base);
 /* Of a module in the dynamic linker's list. */
 void elf_tables_of(struct elf_tables *tables, const struct link_map *map);
+
+/* How many bytes the symbols take: no tag says so. They end where the next
+ * table begins, whichever the linker has put there; 0: none comes behind. */
+size_t elf_tables_symbol_bytes(const struct elf_tables *tables);
 
 /* Where the module defines @name, in the version that dlsym() takes; NULL: it
  * does not. Of an STT_GNU_IFUNC it is the function that its resolver names. */

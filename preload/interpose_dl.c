@@ -46,7 +46,7 @@ void *interpose_dlmopen(void)
 
 ATTR_EXPORT int dlclose(void *handle)
 {
-	bool recorded = map_close_begin();
+	bool recorded = map_close_begin(handle);
 	int result;
 
 	if (!g_dlclose)

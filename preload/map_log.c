@@ -19,6 +19,14 @@
  * threads do. That look takes no lock of ld.so: a hook may run anywhere, also
  * below a lock of the program's that somebody waits for inside of ld.so.
  *
+ * Names come from the module's file, which the collector opens when it learns
+ * of the module. The file may be gone by then: a program that makes its plugins
+ * while it runs deletes them soon. So the names that a module has in memory,
+ * its dynamic symbols, are saved in the log (save_names()), once for each
+ * module: when it is told and its file is gone already; before dlclose(), as
+ * then its memory goes, too; and at exit if its file is gone by then. The
+ * kernel copies them: if the program has cut the file off, they are not there.
+ *
  * Locks: ld.so's (held while it calls visit()), then g_gate.map_lock, which
  * guards the table and is held for microseconds, with signals blocked; inside
  * of it nothing waits. It lies in the gate's page: a forked child finds it
@@ -28,6 +36,7 @@
 
 #include <link.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "preload/init.h"
 #include "preload/libc.h"
@@ -43,6 +52,10 @@
 /* A holder of map_lock that does not come back has been jumped out of. */
 #define LOCK_STEP_NS 50000
 #define LOCK_TRIES 40000
+/* Modules whose names were saved that are remembered. */
+#define SAVED 256
+/* What the kernel is asked to copy at a time. */
+#define PIECES_AT_ONCE 64
 
 struct known {
 	uint64_t start, end, bias;
@@ -58,6 +71,8 @@ static struct {
 	bool silent; /* before hello: only learn */
 	bool broken; /* the lock is lost: tell nothing any more */
 	char path[MAP_PATH_BYTES]; /* for append(), under the lock */
+	struct iovec pieces[PIECES_AT_ONCE]; /* for copy_names(), likewise */
+	uint64_t saved[SAVED]; /* identities, by their lowest bits */
 	struct known known[KNOWN_MAX];
 } g_map;
 
@@ -111,8 +126,9 @@ static void unlock(void)
 
 /* --- the log -------------------------------------------------------------- */
 
-/* Take the next entry of the log; false when it is full. Any process. */
-static bool reserve(uint64_t *number)
+/* Take the next @count entries of the log; false when @room of it is not
+ * enough. Any process. */
+static bool reserve(uint64_t count, uint64_t room, uint64_t *number)
 {
 	struct page_shm *page = g_shim.page;
 
@@ -120,14 +136,19 @@ static bool reserve(uint64_t *number)
 		/* relaxed: the swap below finds out whether it is old */
 		*number = atom_load_rlx(&page->map_head);
 		/* order: acq, MAPTAIL: what lay there has been read */
-		if (*number - atom_load_acq(&page->map_tail) >= MAP_ENTRIES) {
-			/* relaxed: a count */
-			atom_add_rlx(&page->map_lost, 1);
+		if (*number + count - atom_load_acq(&page->map_tail) > room)
 			return false;
-		}
-		/* order: sc, MAPLOG: one writer takes it */
-	} while (!atom_cas_sc(&page->map_head, *number, *number + 1));
+		/* order: sc, MAPLOG: one writer takes them */
+	} while (!atom_cas_sc(&page->map_head, *number, *number + count));
 	return true;
+}
+
+static struct map_entry_shm *entry_at(uint64_t number)
+{
+	struct map_entry_shm *log =
+		(struct map_entry_shm *)((char *)g_shim.page + ARENA_MAP);
+
+	return &log[number % MAP_ENTRIES];
 }
 
 /* @name as an absolute path in g_map.path; "" when that cannot be told. */
@@ -154,15 +175,18 @@ static void make_absolute(const char *name)
 static void append(enum map_entry_kind kind, const struct module *module,
 		   uint32_t generation)
 {
-	struct map_entry_shm *log =
-		(struct map_entry_shm *)((char *)g_shim.page + ARENA_MAP);
 	struct map_entry_shm *entry;
 	uint64_t number;
 
-	if (g_map.silent || !reserve(&number))
+	if (g_map.silent)
 		return;
+	if (!reserve(1, MAP_ENTRIES, &number)) {
+		/* relaxed: a count */
+		atom_add_rlx(&g_shim.page->map_lost, 1);
+		return;
+	}
 	make_absolute(module->name);
-	entry = &log[number % MAP_ENTRIES];
+	entry = entry_at(number);
 	entry->kind = kind;
 	entry->pid = g_shim.pid;
 	entry->generation = generation;
@@ -173,6 +197,74 @@ static void append(enum map_entry_kind kind, const struct module *module,
 	memcpy(entry->build_id, module->build_id, module->build_id_bytes);
 	memcpy(entry->path, g_map.path, MAP_PATH_BYTES);
 	/* order: rel, MAPLOG: the entry is whole */
+	atom_store_rel(&entry->sequence, number + 1);
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+/* Has the kernel copy @bytes of @from, which may not be there, to the pieces
+ * from entry @number on. */
+static bool copy_names(uint64_t number, const struct iovec from[2],
+		       uint64_t bytes)
+{
+	struct iovec rest[2] = { from[0], from[1] };
+
+	while (bytes) {
+		uint64_t want = 0, part;
+		unsigned int count = 0;
+
+		while (count < PIECES_AT_ONCE && want < bytes) {
+			struct map_piece_shm *piece =
+				(struct map_piece_shm *)entry_at(number++);
+
+			part = MIN(bytes - want, (uint64_t)MAP_PIECE_BYTES);
+			g_map.pieces[count++] =
+				(struct iovec){ piece->bytes, part };
+			want += part;
+		}
+		/* It copies as much as the shorter of both sides takes. */
+		if (sys(SYS_process_vm_readv, g_shim.pid, g_map.pieces, count,
+			rest, 2, 0) != (long)want)
+			return false;
+		bytes -= want;
+		part = MIN(want, rest[0].iov_len);
+		rest[0].iov_base = (char *)rest[0].iov_base + part;
+		rest[0].iov_len -= part;
+		rest[1].iov_base = (char *)rest[1].iov_base + (want - part);
+		rest[1].iov_len -= want - part;
+	}
+	return true;
+}
+
+/* Tells the names of @module, which must stay loaded meanwhile, unless that was
+ * done. Without a build-id nobody could tell whose they are. Holds the lock for
+ * 0.1 ms where there are many. */
+static void save_names(const struct module *module)
+{
+	uint64_t *saved = &g_map.saved[module->identity % SAVED];
+	struct map_entry_shm *entry;
+	struct iovec from[2];
+	uint64_t number, bytes;
+
+	if (g_map.silent || *saved == module->identity ||
+	    !module->build_id_bytes || g_shim.no_syscalls ||
+	    !module_names(module, from))
+		return;
+	bytes = from[0].iov_len + from[1].iov_len;
+	if (map_pieces(bytes) > MAP_PIECES_MAX ||
+	    !reserve(1 + map_pieces(bytes), MAP_NAMES_ENTRIES, &number))
+		return;
+	*saved = module->identity;
+	entry = entry_at(number);
+	entry->kind = MAP_NAMES;
+	entry->pid = g_shim.pid;
+	entry->names.symbols = (uint32_t)from[0].iov_len;
+	entry->names.strings = (uint32_t)from[1].iov_len;
+	entry->build_id_bytes = module->build_id_bytes;
+	memcpy(entry->build_id, module->build_id, module->build_id_bytes);
+	if (!copy_names(number + 1, from, bytes))
+		entry->build_id_bytes = 0; /* of nobody */
+	/* order: rel, MAPLOG: the entry and its pieces are whole */
 	atom_store_rel(&entry->sequence, number + 1);
 }
 
@@ -253,6 +345,9 @@ static uint32_t see(const struct module *module, uint32_t likely)
 			unload(i);
 		else
 			i++;
+	/* First: who reads of the load may look for its names at once. */
+	if (!g_map.silent && module_is_gone(module))
+		save_names(module);
 	append(MAP_LOAD, module, g_map.generation);
 	if (i == KNOWN_MAX)
 		return 0;
@@ -266,6 +361,7 @@ static uint32_t see(const struct module *module, uint32_t likely)
 /* --- a look at all modules ------------------------------------------------ */
 
 struct sweep {
+	bool at_exit;
 	bool begun; /* there was news, and we have the lock */
 	uint32_t likely; /* row of the next module */
 };
@@ -279,7 +375,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!sweep->begun) {
 		if (!lock())
 			return 1;
-		if (info->dlpi_adds == g_map.adds &&
+		if (!sweep->at_exit && info->dlpi_adds == g_map.adds &&
 		    info->dlpi_subs == g_map.subs) {
 			unlock();
 			return 1;
@@ -289,15 +385,18 @@ static int visit(struct dl_phdr_info *info, size_t size, void *argument)
 		g_map.sweep++;
 		sweep->begun = true;
 	}
-	if (module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
-			    info->dlpi_name, &module))
-		sweep->likely = see(&module, sweep->likely) + 1;
+	if (!module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
+			     info->dlpi_name, &module))
+		return 0;
+	sweep->likely = see(&module, sweep->likely) + 1;
+	if (sweep->at_exit && module_is_gone(&module))
+		save_names(&module);
 	return 0;
 }
 
-static void publish(void)
+static void publish(bool at_exit)
 {
-	struct sweep sweep = { false, 0 };
+	struct sweep sweep = { .at_exit = at_exit };
 	uint64_t signals;
 	uint32_t i = 0;
 
@@ -318,7 +417,7 @@ static void publish(void)
 void map_begin(void)
 {
 	g_map.silent = true;
-	publish();
+	publish(false);
 	g_map.silent = false;
 }
 
@@ -333,18 +432,38 @@ void map_open(void)
 {
 	if (!init_is_recording())
 		return;
-	publish();
+	publish(false);
 	/* relaxed: for this thread, and those that it makes */
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
 		look_around();
 }
 
-bool map_close_begin(void)
+/* What @handle is of may be unmapped; until then who closes it keeps it. */
+static void save_names_of(const void *handle)
+{
+	struct module module;
+	uint64_t signals;
+	uint32_t i;
+
+	if (!enter(&signals))
+		return;
+	if (lock()) {
+		for (i = 0; i < g_map.count; i++)
+			if (module_is(g_map.known[i].start, handle) &&
+			    module_of(g_map.known[i].start, &module))
+				save_names(&module);
+		unlock();
+	}
+	leave(signals);
+}
+
+bool map_close_begin(const void *handle)
 {
 	if (!init_is_recording())
 		return false;
-	publish();
+	publish(false);
+	save_names_of(handle);
 	/* order: sc, CLOSING: before anything is unmapped */
 	atom_add_sc(&g_gate.map_closing, 1);
 	spread_news();
@@ -353,7 +472,7 @@ bool map_close_begin(void)
 
 void map_close_end(void)
 {
-	publish();
+	publish(false);
 	/* A child that was forked in between has none: relaxed, it is alone. */
 	if (atom_load_rlx(&g_gate.map_closing))
 		/* order: sc, CLOSING: all that was unloaded has been told */
@@ -364,7 +483,7 @@ void map_exit(void)
 {
 	/* relaxed: hardly ever */
 	if (init_is_recording() && atom_load_rlx(&g_gate.map_opened))
-		publish();
+		publish(true);
 }
 
 /* --- a look at one function ----------------------------------------------- */

@@ -13,13 +13,13 @@
 void map_begin(void);
 
 /*
- * The program calls dlopen(), is about to call dlclose(), or exits: tell what
- * has changed since the last of these. They wait for ld.so's lock, as those
- * functions do. Where nothing is recorded they do nothing, and
+ * The program calls dlopen(), is about to call dlclose(@handle), or exits: tell
+ * what has changed since the last of these. They wait for ld.so's lock, as
+ * those functions do. Where nothing is recorded they do nothing, and
  * map_close_begin() returns false; after true, map_close_end() must follow.
  */
 void map_open(void);
-bool map_close_begin(void);
+bool map_close_begin(const void *handle);
 void map_close_end(void);
 void map_exit(void);
 

@@ -2,15 +2,22 @@
 #include "preload/module.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
+#include "preload/elf_tables.h"
 #include "preload/libc.h"
+#include "preload/sys.h"
+#include "preload/thread.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
 /* Where linkers put the program headers: in the page of the ELF header. */
 #define HEADERS_BYTES_MAX 4096
+/* Entries of a dynamic section that are looked at; linkers make 20 to 30. */
+#define DYNAMIC_MAX 63
 
 static uint64_t hash(uint64_t sum, const void *bytes, size_t count)
 {
@@ -78,7 +85,10 @@ bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 		const ElfW(Phdr) *header = &headers[i];
 		uint64_t address = bias + header->p_vaddr;
 
-		if (header->p_type == PT_LOAD) {
+		if (header->p_type == PT_DYNAMIC) {
+			module->dynamic = (const void *)address;
+			module->dynamic_bytes = header->p_memsz;
+		} else if (header->p_type == PT_LOAD) {
 			module->start = MIN(module->start, address & -page);
 			module->end =
 				MAX(module->end,
@@ -113,4 +123,61 @@ bool module_of(uint64_t function, struct module *module)
 			       (const void *)((const char *)elf + elf->e_phoff),
 			       elf->e_phnum, found.dlfo_link_map->l_name,
 			       module);
+}
+
+bool module_is(uint64_t address, const void *handle)
+{
+	struct dl_find_object found;
+
+	return !libc()->find_object((void *)address, &found) &&
+	       found.dlfo_link_map == handle;
+}
+
+/* The program itself has no name here, and the vDSO has one without a folder:
+ * neither has a file that could go. */
+static bool has_folder(const char *name)
+{
+	while (*name && *name != '/')
+		name++;
+	return *name;
+}
+
+bool module_is_gone(const struct module *module)
+{
+	const char *name = module->name;
+
+	if (!has_folder(name))
+		return false;
+	/* A descriptor, of a memfd mostly: it will be closed soon. */
+	if (!strncmp(name, "/proc/", 6) || !strncmp(name, "/dev/fd/", 8))
+		return true;
+	return sys(SYS_faccessat, AT_FDCWD, name, F_OK) < 0;
+}
+
+static bool is_inside(const struct module *module, const struct iovec *range)
+{
+	uint64_t begin = (uintptr_t)range->iov_base;
+
+	return begin >= module->start && begin < module->end &&
+	       range->iov_len && range->iov_len <= module->end - begin;
+}
+
+bool module_names(const struct module *module, struct iovec out[2])
+{
+	ElfW(Dyn) dynamic[DYNAMIC_MAX + 1] = { 0 };
+	const struct iovec from = { (void *)module->dynamic,
+				    module->dynamic_bytes };
+	const struct iovec to = {
+		dynamic, MIN(from.iov_len, sizeof(dynamic) - sizeof(dynamic[0]))
+	};
+	struct elf_tables tables;
+
+	if (!module->dynamic || sys(SYS_process_vm_readv, g_shim.pid, &to, 1,
+				    &from, 1, 0) != (long)to.iov_len)
+		return false;
+	elf_tables_read(&tables, dynamic, module->bias);
+	out[0] = (struct iovec){ (void *)tables.symbols,
+				 elf_tables_symbol_bytes(&tables) };
+	out[1] = (struct iovec){ (void *)tables.names, tables.name_bytes };
+	return is_inside(module, &out[0]) && is_inside(module, &out[1]);
 }

@@ -177,16 +177,28 @@ _Static_assert(offsetof(struct slot_shm, head) == 0, "the hooks rely on it");
  * takes n by adding one to map_head while n - map_tail < MAP_ENTRIES, fills
  * the entry in, and stores n + 1 to sequence, which makes it whole. A writer
  * may be killed in between: the reader steps over such an entry after a while.
+ *
+ * NAMES saves the dynamic symbols of a module whose file the collector might
+ * not find any more: the bytes of .dynsym, then those of .dynstr. They lie in
+ * the entries behind it, MAP_PIECE_BYTES in each, as many as it takes (pieces).
+ * The writer reserves all of them at once, and leaves their sequences alone:
+ * that of the entry itself says that all is whole. It goes by the build-id, so
+ * it holds for every place and process that has the module. NAMES may fill a
+ * quarter of the log at most; the rest is for loads and unloads.
  */
 enum map_entry_kind {
 	MAP_LOAD = 1,
 	MAP_UNLOAD = 2,
+	MAP_NAMES = 3,
 };
 
 #define MAP_ENTRY_BYTES 512
 #define MAP_ENTRIES 8192
 #define MAP_BUILD_ID_MAX 32
 #define MAP_PATH_BYTES (MAP_ENTRY_BYTES - 80)
+#define MAP_PIECE_BYTES (MAP_ENTRY_BYTES - 8)
+#define MAP_PIECES_MAX 1024
+#define MAP_NAMES_ENTRIES (MAP_ENTRIES / 4)
 
 struct map_entry_shm {
 	uint64_t sequence; /* n + 1 once whole */
@@ -195,13 +207,32 @@ struct map_entry_shm {
 	uint32_t generation; /* LOAD: current; UNLOAD: first without it */
 	uint32_t build_id_bytes; /* 0: it has none */
 	uint64_t start, end; /* of its loaded segments, whole pages */
-	uint64_t bias; /* added to its virtual addresses */
+	union {
+		uint64_t bias; /* added to its virtual addresses */
+		struct { /* of NAMES, in bytes */
+			uint32_t symbols, strings;
+		} names;
+	};
 	uint8_t build_id[MAP_BUILD_ID_MAX];
 	char path[MAP_PATH_BYTES]; /* absolute, NUL-terminated; "": unknown
 				    * or too long */
 };
 
 _Static_assert(sizeof(struct map_entry_shm) == MAP_ENTRY_BYTES, "layout");
+
+/* An entry that holds a part of the bytes of a NAMES before it. */
+struct map_piece_shm {
+	uint64_t sequence; /* nobody writes it */
+	uint8_t bytes[MAP_PIECE_BYTES];
+};
+
+_Static_assert(sizeof(struct map_piece_shm) == MAP_ENTRY_BYTES, "layout");
+
+/* How many pieces @bytes take. */
+static inline uint64_t map_pieces(uint64_t bytes)
+{
+	return (bytes + MAP_PIECE_BYTES - 1) / MAP_PIECE_BYTES;
+}
 
 /*
  * Which categories of annotations are recorded: globs as --categories has

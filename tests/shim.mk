@@ -6,7 +6,7 @@ SHIM_VICTIMS = $(patsubst %.c,$(O)/%,$(wildcard tests/shim/*_victim.c))
 VICTIM_CFLAGS_host = -finstrument-functions -Wl,-z,now
 VICTIM_CFLAGS_map = -rdynamic
 SHIM_PLUGINS = $(addprefix $(O)/tests/shim/plugins/libmap_,\
-	  $(addsuffix .so,plugin_0 plugin_1 plugin_2 plugin_3 opener))
+	  $(addsuffix .so,plugin_0 plugin_1 plugin_2 plugin_3 opener bare))
 
 $(O)/tests/shim/%_victim: tests/shim/%_victim.c
 	$(say) CC $@
@@ -28,6 +28,12 @@ $(O)/tests/shim/plugins/libmap_opener.so: tests/shim/map_opener.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -finstrument-functions -shared -fPIC \
 		-Wl,-rpath,'$$ORIGIN',--enable-new-dtags -o $@ $<
+
+$(O)/tests/shim/plugins/libmap_bare.so: tests/shim/map_bare.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -finstrument-functions -shared -fPIC \
+		-nostartfiles -o $@ $<
 
 .PHONY: check-shim
 check-shim: $(SHIM) $(SHIM_TESTS) $(SHIM_VICTIMS) $(SHIM_PLUGINS)

@@ -221,6 +221,70 @@ static int case_killed(void)
 	return raise(SIGKILL);
 }
 
+/* Opens a library that is a file of its own, whose name is then in @path. */
+static void *open_copy(char path[64])
+{
+	static char bytes[1 << 20];
+	char from[4096];
+	FILE *file;
+	void *handle;
+	size_t size;
+	int fd;
+
+	snprintf(from, sizeof(from), "%s/libmap_bare.so", g_folder);
+	file = fopen(from, "r");
+	if (!file)
+		err(1, "%s", from);
+	size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	strcpy(path, "/tmp/libmap_bare-XXXXXX");
+	fd = mkstemp(path);
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		err(1, "%s", path);
+	close(fd);
+	handle = dlopen(path, RTLD_NOW);
+	if (!handle)
+		errx(1, "%s", dlerror());
+	return handle;
+}
+
+/* Its file is gone when it is first called, and nobody is told of the end. */
+static int case_deleted(void)
+{
+	char path[64];
+	void *handle = open_copy(path);
+
+	unlink(path);
+	if (!call_is_right(function_of(handle), 0))
+		return 1;
+	return raise(SIGKILL);
+}
+
+/* Its file goes after it was called. */
+static int case_deleted_late(void)
+{
+	char path[64];
+	void *handle = open_copy(path);
+	bool is_right = call_is_right(function_of(handle), 0);
+
+	unlink(path);
+	return !is_right;
+}
+
+/* The program cuts the file off while it is mapped: whoever touches what was
+ * behind its first page dies. */
+static int case_cut(void)
+{
+	char path[64];
+	void *handle = open_copy(path);
+
+	if (truncate(path, 4096))
+		return 1;
+	close_plugin(handle);
+	unlink(path);
+	return 0;
+}
+
 /* Never called, so that the end has to tell. */
 static int case_exit(void)
 {
@@ -307,11 +371,13 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } g_cases[] = {
-	{ "reload", case_reload }, { "late", case_late },
-	{ "fork", case_fork },	   { "killed", case_killed },
-	{ "exit", case_exit },	   { "quiet", case_quiet },
-	{ "first", case_first },   { "runpath", case_runpath },
-	{ "errors", case_errors }, { "dlmopen", case_dlmopen },
+	{ "reload", case_reload },   { "late", case_late },
+	{ "fork", case_fork },	     { "killed", case_killed },
+	{ "exit", case_exit },	     { "quiet", case_quiet },
+	{ "first", case_first },     { "runpath", case_runpath },
+	{ "deleted", case_deleted }, { "deleted-late", case_deleted_late },
+	{ "cut", case_cut },	     { "errors", case_errors },
+	{ "dlmopen", case_dlmopen },
 };
 
 int main(int argc, char **argv)

@@ -17,29 +17,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/compiler.h"
 #include "tests/shim/map_victim.h"
 #include "tests/shim/mini_collector.h"
 
 struct map_case {
 	const char *name;
 	int calls; /* of plugins */
-	unsigned int entries; /* in the log */
+	unsigned int entries; /* in the log, of loads and unloads */
+	int names; /* modules whose names were saved */
 	int replaced; /* plugins in the place of other ones, at least */
 	int status; /* of the program, as by waitpid() */
 };
 
 /* A plugin's constructor, destructor and function are two calls each. */
 static const struct map_case g_cases[] = {
-	{ "reload", 2 * (1000 * 6 + 334 * 2), 4000, 500, 0 },
-	{ "late", 10 * 10, 40, 5, 0 },
-	{ "fork", 2 + 20 * 2 + 20 * 8 + 2, 42, 0, 0 },
-	{ "first", 10, 2, 1, 0 },
-	{ "runpath", 12, 3, 0, 0 },
-	{ "errors", 4, 2, 0, 0 },
-	{ "dlmopen", 0, 0, 0, 0 },
-	{ "exit", 0, 1, 0, 0 },
-	{ "quiet", 0, 2, 0, 0 },
-	{ "killed", 4, 1, 0, SIGKILL },
+	{ "reload", 2 * (1000 * 6 + 334 * 2), 4000, 4, 500, 0 },
+	{ "late", 10 * 10, 40, 3, 5, 0 },
+	{ "fork", 2 + 20 * 2 + 20 * 8 + 2, 42, 21, 0, 0 },
+	{ "first", 10, 2, 1, 1, 0 },
+	{ "runpath", 12, 3, 0, 0, 0 },
+	{ "errors", 4, 2, 1, 0, 0 },
+	{ "dlmopen", 0, 0, 0, 0, 0 },
+	{ "exit", 0, 1, 0, 0, 0 },
+	{ "quiet", 0, 2, 1, 0, 0 },
+	{ "killed", 4, 1, 0, 0, SIGKILL },
+	{ "deleted", 0, 1, 1, 0, SIGKILL },
+	{ "deleted-late", 0, 1, 1, 0, 0 },
+	{ "cut", 0, 2, 0, 0, 0 },
 };
 
 static const char *const g_rseq[] = { "on", "off" };
@@ -90,7 +95,7 @@ struct range {
 #define NOTHING -2
 
 static struct range g_ranges[MAP_ENTRIES];
-static int g_range_count;
+static int g_range_count, g_names_count;
 
 static struct map_entry_shm *entry_at(uint64_t n)
 {
@@ -154,22 +159,55 @@ static void add_unload(const struct map_entry_shm *entry)
 	range->to = entry->generation;
 }
 
-static void read_log(void)
+/* Entry @n saves names of a plugin, and one of these is of its function.
+ * Returns how many pieces are behind it. */
+static uint64_t check_names(uint64_t n)
 {
+	static char bytes[1 << 16];
+	const struct map_entry_shm *entry = entry_at(n);
+	size_t count = entry->names.symbols + entry->names.strings;
+	size_t i;
+
+	if (!entry->build_id_bytes) /* it could not be read */
+		return map_pieces(count);
+	g_names_count++;
+	ck_assert_uint_eq(entry->names.symbols % 24, 0);
+	ck_assert_uint_le(count, sizeof(bytes));
+	for (i = 0; i < count; i += MAP_PIECE_BYTES)
+		memcpy(bytes + i,
+		       ((struct map_piece_shm *)entry_at(n + 1 +
+							 i / MAP_PIECE_BYTES))
+			       ->bytes,
+		       MIN(count - i, (size_t)MAP_PIECE_BYTES));
+	ck_assert_ptr_nonnull(memmem(bytes + entry->names.symbols,
+				     entry->names.strings, "\0map_", 5));
+	return map_pieces(count);
+}
+
+/* Returns how many entries are of loads and unloads. */
+static unsigned int read_log(void)
+{
+	unsigned int entries = 0;
 	uint64_t n;
 
-	g_range_count = 0;
+	g_range_count = g_names_count = 0;
 	ck_assert_uint_eq(g_mini.page->map_lost, 0);
 	ck_assert_uint_lt(g_mini.page->map_head, MAP_ENTRIES);
 	for (n = 0; n < g_mini.page->map_head; n++) {
 		const struct map_entry_shm *entry = entry_at(n);
 
 		ck_assert_uint_eq(entry->sequence, n + 1);
+		if (entry->kind == MAP_NAMES) {
+			n += check_names(n);
+			continue;
+		}
+		entries++;
 		if (entry->kind == MAP_LOAD)
 			add_load(entry);
 		else
 			add_unload(entry);
 	}
+	return entries;
 }
 
 /* What lay at @address in process @pid. A child has what its parent had, until
@@ -282,9 +320,9 @@ static void run_case(const struct map_case *map, const char *rseq)
 	pid = start(map->name, true);
 	mini_collector_accept(&g_mini, settings, CONTROL_ON);
 	expect_status(pid, map->status);
-	read_log();
+	ck_assert_uint_eq(read_log(), map->entries);
+	ck_assert_int_eq(g_names_count, map->names);
 	ck_assert_int_eq(check_rings(), map->calls);
-	ck_assert_uint_eq(g_mini.page->map_head, map->entries);
 }
 
 START_TEST(map_every_record_means_what_was_called)

@@ -205,19 +205,165 @@ START_TEST(map_log_nonsense_is_left_out)
 {
 	const struct map_entry_shm bad[] = {
 		{ .kind = 0, .start = 1, .end = 2 },
-		{ .kind = 3, .start = 1, .end = 2 },
+		{ .kind = 4, .start = 1, .end = 2 },
+		{ .kind = MAP_NAMES },
+		{ .kind = MAP_NAMES,
+		  .names = { 1, 0 },
+		  .build_id_bytes = MAP_BUILD_ID_MAX + 1 },
+		/* More than is allowed. */
+		{ .kind = MAP_NAMES,
+		  .names = { MAP_PIECE_BYTES * MAP_ENTRIES, 1 } },
+		{ .kind = MAP_NAMES, .names = { UINT32_MAX, UINT32_MAX } },
 		{ .kind = MAP_LOAD, .start = 2, .end = 2 },
 		{ .kind = MAP_LOAD, .start = 2, .end = 1 },
 		{ .kind = MAP_LOAD,
 		  .start = 1,
 		  .end = 2,
 		  .build_id_bytes = MAP_BUILD_ID_MAX + 1 },
+		/* Nothing lies behind the last one. */
+		{ .kind = MAP_NAMES, .names = { 1, 0 } },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		told(g_page, bad[i], "/a");
 	ck_assert_uint_eq(map_log_read(g_log), 0);
 	ck_assert_uint_eq(map_log_lost(g_log), ARRAY_SIZE(bad));
+}
+END_TEST
+
+/* --- names ---------------------------------------------------------------- */
+
+#define SYMBOL_BYTES (2 * MAP_PIECE_BYTES + 7)
+#define STRING_BYTES 5
+
+static uint8_t byte_at(uint8_t id, size_t i)
+{
+	return (uint8_t)(id + i * i);
+}
+
+/* Tells names with build-id @id; the sequences of the pieces are left as they
+ * were. @whole: not yet, and *@n is what to commit. */
+static struct map_entry_shm *names(uint8_t id, bool whole, uint64_t *n)
+{
+	struct map_entry_shm *entry = told_reserve(g_page, n);
+	size_t bytes = SYMBOL_BYTES + STRING_BYTES;
+	uint64_t number;
+
+	*entry = (struct map_entry_shm){
+		.kind = MAP_NAMES,
+		.sequence = entry->sequence,
+		.names = { SYMBOL_BYTES, STRING_BYTES },
+		.build_id_bytes = 1,
+		.build_id = { id },
+	};
+	for (size_t i = 0; i < bytes; i += MAP_PIECE_BYTES) {
+		struct map_piece_shm *piece =
+			(struct map_piece_shm *)told_reserve(g_page, &number);
+
+		for (size_t k = 0; k < MAP_PIECE_BYTES; k++)
+			piece->bytes[k] = byte_at(id, i + k);
+	}
+	if (whole)
+		told_commit(entry, *n);
+	return entry;
+}
+
+static void check_names(const char *build_id, uint8_t id)
+{
+	const uint8_t *symbols, *strings;
+	struct map_names told;
+
+	ck_assert(map_log_names(g_log, build_id, &told));
+	ck_assert_uint_eq(told.symbol_bytes, SYMBOL_BYTES);
+	ck_assert_uint_eq(told.string_bytes, STRING_BYTES);
+	symbols = told.symbols;
+	strings = told.strings;
+	for (size_t i = 0; i < SYMBOL_BYTES; i++)
+		ck_assert_uint_eq(symbols[i], byte_at(id, i));
+	for (size_t i = 0; i < STRING_BYTES; i++)
+		ck_assert_uint_eq(strings[i], byte_at(id, SYMBOL_BYTES + i));
+}
+
+/* At every place of the log, also where its end is in the middle of one. */
+START_TEST(map_log_names_are_kept_by_build_id)
+{
+	struct map_names told;
+	uint64_t n;
+
+	for (int i = 0; i < _i; i++)
+		load(7, 0, 0x1000);
+	map_log_read(g_log);
+	names(0x1c, true, &n);
+	load(7, 0, 0x1000);
+	names(0xab, true, &n);
+	ck_assert_uint_eq(map_log_read(g_log), _i + 1);
+	check_names("1c", 0x1c);
+	check_names("ab", 0xab);
+	ck_assert(!map_log_names(g_log, "ac", &told));
+	ck_assert_uint_eq(g_page->map_tail, g_page->map_head);
+	ck_assert_uint_eq(map_log_lost(g_log), 0);
+}
+END_TEST
+
+/* Who has not finished holds nobody up, and what he did not write is not
+ * read: what lies in his entries looks like any other. */
+START_TEST(map_log_names_are_read_once_they_are_whole)
+{
+	struct map_entry_shm *entry;
+	struct map_names told;
+	uint64_t n;
+
+	load(7, 0, 0x1000);
+	entry = names(0x1c, false, &n);
+	load(7, 0, 0x2000);
+	ck_assert_uint_eq(map_log_read(g_log), 2);
+	ck_assert(!map_log_names(g_log, "1c", &told));
+	ck_assert_uint_eq(g_page->map_tail, 1);
+	told_commit(entry, n);
+	check_names("1c", 0x1c);
+	ck_assert_uint_eq(map_log_read(g_log), 2);
+	ck_assert_uint_eq(g_page->map_tail, g_page->map_head);
+	ck_assert_uint_eq(map_log_lost(g_log), 0);
+}
+END_TEST
+
+START_TEST(map_log_names_that_were_not_copied_are_of_nobody)
+{
+	struct map_entry_shm *entry;
+	struct map_names told;
+	uint64_t n;
+
+	entry = names(0x1c, false, &n);
+	entry->build_id_bytes = 0;
+	told_commit(entry, n);
+	ck_assert(!map_log_names(g_log, "1c", &told));
+	ck_assert(!map_log_names(g_log, "", &told));
+	ck_assert_uint_eq(g_page->map_tail, g_page->map_head);
+	ck_assert_uint_eq(map_log_lost(g_log), 0);
+}
+END_TEST
+
+START_TEST(map_log_names_are_bounded)
+{
+	struct map_names told;
+	struct map_entry_shm *entry;
+	char build_id[9];
+	uint64_t n;
+
+	for (uint32_t i = 0; i <= MAP_LOG_NAMES_MAX; i++) {
+		entry = names(0, false, &n);
+		entry->build_id_bytes = 4;
+		memcpy(entry->build_id, &i, 4);
+		told_commit(entry, n);
+		map_log_read(g_log);
+	}
+	snprintf(build_id, sizeof(build_id), "%02x%02x0000",
+		 (MAP_LOG_NAMES_MAX - 1) & 255, (MAP_LOG_NAMES_MAX - 1) >> 8);
+	check_names(build_id, 0);
+	snprintf(build_id, sizeof(build_id), "%02x%02x0000",
+		 MAP_LOG_NAMES_MAX & 255, MAP_LOG_NAMES_MAX >> 8);
+	ck_assert(!map_log_names(g_log, build_id, &told));
+	ck_assert_uint_eq(map_log_lost(g_log), 0);
 }
 END_TEST
 
@@ -334,6 +480,11 @@ static Suite *make_suite(void)
 
 	tcase_set_timeout(all, 60);
 	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_add_loop_test(all, map_log_names_are_kept_by_build_id,
+			    MAP_ENTRIES - 9, MAP_ENTRIES + 1);
+	tcase_add_test(all, map_log_names_are_read_once_they_are_whole);
+	tcase_add_test(all, map_log_names_that_were_not_copied_are_of_nobody);
+	tcase_add_test(all, map_log_names_are_bounded);
 	tcase_add_test(all, map_log_entries_are_read_in_order);
 	tcase_add_test(all, map_log_next_gives_those_of_one_process);
 	tcase_add_test(all, map_log_wraps_around);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "collector/map_log.h"
 #include "collector/symbols.h"
 #include "tests/unit/scratch.h"
 
@@ -99,6 +100,81 @@ START_TEST(memory_image_has_names_build_id_and_bounds)
 }
 END_TEST
 
+/* Its .dynsym and .dynstr, where they lie in memory. */
+static struct map_names names_of(void *handle, const struct extent *at)
+{
+	struct map_names names = { 0 };
+	struct link_map *map;
+
+	ck_assert_int_eq(dlinfo(handle, RTLD_DI_LINKMAP, &map), 0);
+	for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag; entry++) {
+		if (entry->d_tag == DT_SYMTAB)
+			names.symbols = (void *)entry->d_un.d_ptr;
+		if (entry->d_tag == DT_STRTAB)
+			names.strings = (void *)entry->d_un.d_ptr;
+		if (entry->d_tag == DT_STRSZ)
+			names.string_bytes = entry->d_un.d_val;
+	}
+	/* bfd puts the one behind the other */
+	names.symbol_bytes = (size_t)((const char *)names.strings -
+				      (const char *)names.symbols);
+	ck_assert_uint_lt(names.symbol_bytes, at->end - at->start);
+	return names;
+}
+
+START_TEST(memory_image_of_names_has_these_and_build_id)
+{
+	static const char build_id[] = "00ff1c0b";
+	struct symbol_file *file;
+	struct map_names names;
+	uint64_t first, start;
+	struct extent at;
+	void *handle = load("", &at);
+	int fd;
+
+	names = names_of(handle, &at);
+	fd = memory_image_of_names(&names, build_id, at.end - at.start);
+	ck_assert_int_ge(fd, 0);
+	file = symbol_cache_file(g_cache, fd, "/gone.so");
+	close(fd);
+	ck_assert_pstr_eq(symbol_file_error(file), NULL);
+	ck_assert_pstr_eq(symbol_file_build_id(file), build_id);
+	first = (uint64_t)(uintptr_t)dlsym(handle, "first") - at.bias;
+	ck_assert_pstr_eq(symbol_file_lookup(file, first + 1, &start), "first");
+	ck_assert_uint_eq(start, first);
+	ck_assert(!symbol_file_bounds(file, first + 1, &start));
+	symbol_file_put(&file);
+	dlclose(handle);
+}
+END_TEST
+
+/* Whatever lies there, it is a file without names, or with odd ones. */
+START_TEST(memory_image_of_names_that_lie_is_survived)
+{
+	static uint8_t bytes[1000];
+	struct symbol_file *file;
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(_i == 1 ? i * i : (size_t)_i);
+	for (size_t i = 0; i < sizeof(bytes); i += 7) {
+		const struct map_names names = {
+			.symbols = bytes,
+			.symbol_bytes = i,
+			.strings = bytes + i,
+			.string_bytes = sizeof(bytes) - i,
+		};
+		int fd = memory_image_of_names(&names, "", UINT64_MAX);
+
+		ck_assert_int_ge(fd, 0);
+		file = symbol_cache_file(g_cache, fd, "/gone.so");
+		close(fd);
+		symbol_file_error(file);
+		symbol_file_lookup(file, 0x1000, &(uint64_t){ 0 });
+		symbol_file_put(&file);
+	}
+}
+END_TEST
+
 START_TEST(memory_image_of_what_is_no_module_is_refused)
 {
 	static uint8_t zeros[4096];
@@ -159,6 +235,9 @@ static Suite *make_suite(void)
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_set_timeout(all, 60);
 	tcase_add_loop_test(all, memory_image_has_names_build_id_and_bounds, 0,
+			    3);
+	tcase_add_test(all, memory_image_of_names_has_these_and_build_id);
+	tcase_add_loop_test(all, memory_image_of_names_that_lie_is_survived, 0,
 			    3);
 	tcase_add_test(all, memory_image_of_what_is_no_module_is_refused);
 	tcase_add_test(all, memory_image_that_lies_is_survived);
