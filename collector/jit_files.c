@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "collector/jit_map.h"
+#include "collector/log.h"
 #include "collector/symbol_name.h"
 #include "collector/symbols.h"
 #include "shared/compiler.h"
@@ -50,6 +51,7 @@ struct jit_files {
 	struct jit_map *map; /* NULL: nothing was read */
 	uint64_t charged; /* bytes that the cache knows of */
 	bool was_over; /* they were read since the process ended */
+	bool was_told; /* that they are too long */
 	int64_t credit_ns;
 	uint64_t credited_ns;
 	uint64_t looked_ns; /* when they were looked at last */
@@ -170,6 +172,19 @@ static int reopen(int fd)
 /* --- reading -------------------------------------------------------------- */
 
 /* lock held. */
+static void tell_cut(struct jit_files *files)
+{
+	static struct log_limit limit;
+
+	if (!files->was_told)
+		log_limited(&limit, LOG_WARN,
+			    "/tmp/perf-%d.map, or the jitdump of that process, "
+			    "is too long: not all of its code has names",
+			    (int)files->pid);
+	files->was_told = true;
+}
+
+/* lock held. */
 static void read_files(struct jit_files *files, int text_fd)
 {
 	int text = files->text.inode ? reopen(text_fd) : -1;
@@ -185,6 +200,8 @@ static void read_files(struct jit_files *files, int text_fd)
 		jit_map_read_dump(files->map, dump);
 	if (!error)
 		error = jit_map_settle(files->map);
+	if (!error && jit_map_is_cut(files->map))
+		tell_cut(files);
 	if (!error) {
 		uint64_t bytes = jit_map_bytes(files->map);
 

@@ -21,6 +21,8 @@
 #define RANGES_MAX (1u << 20)
 #define NAME_BYTES_MAX (64u << 20)
 #define FILE_BYTES_MAX (1ull << 30)
+/* 128 bytes for each range that there may be: 0.4 s of reading. */
+#define TEXT_BYTES_MAX (128ull << 20)
 #define LINE_BYTES 4096u /* longer ones are cut */
 #define TEXT_BYTES (64u << 10)
 #define RECORDS_MAX (4u << 20) /* of a dump */
@@ -48,6 +50,8 @@ struct jit_map {
 	struct piece *pieces;
 	size_t piece_count;
 	uint32_t steps; /* that looking for what was moved may still take */
+	bool is_cut;
+	uint64_t bytes_read;
 };
 
 int jit_map_new(struct jit_map **out)
@@ -76,6 +80,16 @@ uint64_t jit_map_bytes(const struct jit_map *map)
 {
 	return sizeof(*map) + map->room * sizeof(*map->ranges) +
 	       map->name_room + map->piece_count * sizeof(*map->pieces);
+}
+
+bool jit_map_is_cut(const struct jit_map *map)
+{
+	return map->is_cut;
+}
+
+uint64_t jit_map_bytes_read(const struct jit_map *map)
+{
+	return map->bytes_read;
 }
 
 /* --- gathering ------------------------------------------------------------ */
@@ -124,14 +138,29 @@ static int add_range(struct jit_map *map, uint64_t start, uint64_t size,
 	return 0;
 }
 
-static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
+static ssize_t read_at(struct jit_map *map, int fd, void *out, size_t bytes,
+		       uint64_t offset)
 {
 	ssize_t got;
 
 	do
 		got = pread(fd, out, bytes, (off_t)offset);
 	while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
+	if (got < 0)
+		return -errno;
+	map->bytes_read += (uint64_t)got;
+	return got;
+}
+
+/* Where the next bytes from @offset on are that lie in no hole: a file of any
+ * size may have none. UINT64_MAX: there are none. */
+static uint64_t next_data(int fd, uint64_t offset)
+{
+	off_t next = lseek(fd, (off_t)offset, SEEK_DATA);
+
+	if (next >= 0)
+		return (uint64_t)next;
+	return errno == ENXIO ? UINT64_MAX : offset;
 }
 
 /* --- perf maps ------------------------------------------------------------ */
@@ -202,28 +231,51 @@ static int add_lines(struct jit_map *map, char *text, size_t *bytes,
 	return error;
 }
 
-int jit_map_read_text(struct jit_map *map, int fd)
+static int read_text(struct jit_map *map, int fd, char *text)
 {
-	char *text = malloc(TEXT_BYTES);
+	uint64_t offset = 0, next, bytes = 0;
 	size_t left = 0;
-	uint64_t offset = 0;
 	bool is_rest = false;
-	ssize_t got = 1;
-	int error = text ? 0 : -ENOMEM;
+	int error = 0;
 
-	while (!error && got > 0 && offset < FILE_BYTES_MAX) {
-		got = read_at(fd, text + left, TEXT_BYTES - left, offset);
-		if (got < 0)
-			error = (int)got;
+	while (!error && (next = next_data(fd, offset)) != UINT64_MAX) {
+		ssize_t got;
+
+		if (next > offset) { /* zeros: no line goes on behind them */
+			offset = next;
+			left = 0;
+			is_rest = true;
+		}
+		got = read_at(map, fd, text + left, TEXT_BYTES - left, offset);
 		if (got <= 0)
-			break;
+			return (int)got;
+		if (bytes >= TEXT_BYTES_MAX)
+			return -EFBIG;
+		bytes += (uint64_t)got;
 		offset += (uint64_t)got;
 		left += (size_t)got;
 		error = add_lines(map, text, &left, &is_rest);
 	}
 	/* What has no newline yet is not whole: the program writes it now. */
+	return error;
+}
+
+/* What is beyond a limit is left out. */
+static int cut(struct jit_map *map, int error)
+{
+	if (error != -EFBIG)
+		return error;
+	map->is_cut = true;
+	return 0;
+}
+
+int jit_map_read_text(struct jit_map *map, int fd)
+{
+	char *text = malloc(TEXT_BYTES);
+	int error = text ? read_text(map, fd, text) : -ENOMEM;
+
 	free(text);
-	return error == -EFBIG ? 0 : error;
+	return cut(map, error);
 }
 
 /* --- jitdump -------------------------------------------------------------- */
@@ -294,7 +346,7 @@ static int add_move(struct jit_map *map, const char *record, size_t got)
 static int add_record(struct jit_map *map, int fd, uint64_t *offset)
 {
 	char bytes[sizeof(struct load_record) + LINE_BYTES];
-	ssize_t got = read_at(fd, bytes, sizeof(bytes), *offset);
+	ssize_t got = read_at(map, fd, bytes, sizeof(bytes), *offset);
 	struct record_head head;
 	int error = 0;
 
@@ -314,7 +366,7 @@ static int add_record(struct jit_map *map, int fd, uint64_t *offset)
 int jit_map_read_dump(struct jit_map *map, int fd)
 {
 	struct dump_head head;
-	ssize_t got = read_at(fd, &head, sizeof(head), 0);
+	ssize_t got = read_at(map, fd, &head, sizeof(head), 0);
 	uint64_t offset;
 	uint32_t records = 0;
 	int more = 1;
@@ -327,7 +379,7 @@ int jit_map_read_dump(struct jit_map *map, int fd)
 	offset = head.bytes;
 	while (more == 1 && records++ < RECORDS_MAX && offset < FILE_BYTES_MAX)
 		more = add_record(map, fd, &offset);
-	return more == -EFBIG ? 0 : MIN(more, 0);
+	return cut(map, more == 1 ? -EFBIG : more);
 }
 
 /* --- pieces --------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #ifndef PERFREC_COLLECTOR_JIT_MAP_H
 #define PERFREC_COLLECTOR_JIT_MAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct jit_map;
@@ -25,8 +26,9 @@ void jit_map_free(struct jit_map **map);
 
 /*
  * Add what the regular file behind @fd says. What is beyond the limits (2^20
- * ranges, 64 MiB of names, 1 GiB of files) is left out. 0, -ENOMEM or -errno
- * of reading it; -EBADMSG: no jitdump of this machine.
+ * ranges, 64 MiB of names, 128 MiB of a perf map without its holes, 1 GiB of a
+ * jitdump) is left out. 0, -ENOMEM or -errno of reading it; -EBADMSG: no
+ * jitdump of this machine. Moves the offset of @fd.
  */
 int jit_map_read_text(struct jit_map *map, int fd);
 int jit_map_read_dump(struct jit_map *map, int fd);
@@ -36,6 +38,10 @@ int jit_map_settle(struct jit_map *map);
 /* What is at @address, any bytes but newline and NUL; NULL: nothing is known.
  * Valid as long as @map. */
 const char *jit_map_find(const struct jit_map *map, uint64_t address);
+/* True when something was left out, as it was beyond the limits. */
+bool jit_map_is_cut(const struct jit_map *map);
+/* How many bytes of files were read. */
+uint64_t jit_map_bytes_read(const struct jit_map *map);
 /* Of memory that it takes. */
 uint64_t jit_map_bytes(const struct jit_map *map);
 

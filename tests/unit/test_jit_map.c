@@ -168,6 +168,51 @@ START_TEST(jit_map_long_lines_are_cut)
 }
 END_TEST
 
+static void write_at(int fd, const char *text, off_t offset)
+{
+	ck_assert_int_eq(pwrite(fd, text, strlen(text), offset),
+			 (ssize_t)strlen(text));
+}
+
+/* A file may be of any size without a byte in it: nobody reads its holes. */
+START_TEST(jit_map_holes_are_not_read)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	ck_assert_int_eq(ftruncate(fd, 10ll << 30), 0);
+	write_at(fd, "10 10 first\n", 0);
+	write_at(fd, "\n30 10 second\n", 5ll << 30);
+	ck_assert_int_eq(jit_map_read_text(g_map, fd), 0);
+	ck_assert_int_eq(jit_map_settle(g_map), 0);
+	check(0x10, "first");
+	check(0x30, "second");
+	ck_assert_uint_le(jit_map_bytes_read(g_map), 1u << 20);
+	ck_assert(!jit_map_is_cut(g_map));
+	close(fd);
+}
+END_TEST
+
+START_TEST(jit_map_of_a_long_file_is_its_begin)
+{
+	static char lines[1 << 20];
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	memset(lines, '\n', sizeof(lines));
+	for (off_t i = 0; i < 130; i++)
+		ck_assert_int_eq(pwrite(fd, lines, sizeof(lines), i << 20),
+				 (ssize_t)sizeof(lines));
+	write_at(fd, "10 10 first\n", 127 << 20);
+	write_at(fd, "20 10 second\n", 129 << 20);
+	ck_assert_int_eq(jit_map_read_text(g_map, fd), 0);
+	ck_assert_int_eq(jit_map_settle(g_map), 0);
+	check(0x10, "first");
+	check(0x20, NULL);
+	ck_assert_uint_le(jit_map_bytes_read(g_map), 129u << 20);
+	ck_assert(jit_map_is_cut(g_map));
+	close(fd);
+}
+END_TEST
+
 START_TEST(jit_map_of_a_million_nested_ranges_is_settled)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -179,6 +224,7 @@ START_TEST(jit_map_of_a_million_nested_ranges_is_settled)
 	ck_assert_int_eq(jit_map_read_text(g_map, fd), 0);
 	ck_assert_int_eq(jit_map_settle(g_map), 0);
 	check(500000, "n500000");
+	ck_assert(jit_map_is_cut(g_map));
 	ck_assert_uint_le(jit_map_bytes(g_map), 200u << 20);
 	fclose(file);
 }
@@ -427,6 +473,8 @@ static Suite *make_suite(void)
 	tcase_add_test(map, jit_map_overlaps_are_as_by_painting);
 	tcase_add_test(map, jit_map_bad_lines_are_left_out);
 	tcase_add_test(map, jit_map_long_lines_are_cut);
+	tcase_add_test(map, jit_map_holes_are_not_read);
+	tcase_add_test(map, jit_map_of_a_long_file_is_its_begin);
 	tcase_add_test(map, jit_map_of_a_million_nested_ranges_is_settled);
 	tcase_add_test(map, jit_map_dump_has_loads_and_moves);
 	tcase_add_loop_test(map, jit_map_dump_that_is_cut_or_lies_is_survived,
