@@ -2,6 +2,7 @@
 #include "collector/socket_path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,13 @@
 #include "collector/log.h"
 #include "shared/compiler.h"
 
-#define PRIVATE_NAME "/perfrec-XXXXXX"
+#define PRIVATE_PREFIX "/perfrec-"
+#define PRIVATE_RANDOM "XXXXXX"
+#define PRIVATE_NAME PRIVATE_PREFIX PRIVATE_RANDOM
+#define PRIVATE_SOCKET "sock"
 /* A longer folder has no room for it and a socket. */
-#define RUNTIME_BYTES_MAX (SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/sock"))
+#define RUNTIME_BYTES_MAX \
+	(SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/" PRIVATE_SOCKET))
 
 /* With @all: that everybody may pass through. */
 static bool is_folder(const char *path, bool all)
@@ -128,5 +133,49 @@ int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 		folder[0] = '\0';
 		return err;
 	}
-	return make_path(out, "%s/sock", folder);
+	return make_path(out, "%s/" PRIVATE_SOCKET, folder);
+}
+
+/* Whether @folder ends as mkdtemp(3) names it. */
+static bool is_private_name(const char *folder)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"0123456789";
+	const size_t length = sizeof(PRIVATE_PREFIX) - 1;
+	const char *name = strrchr(folder, '/');
+
+	return name && !strncmp(name, PRIVATE_PREFIX, length) &&
+	       strlen(name + length) == sizeof(PRIVATE_RANDOM) - 1 &&
+	       !name[length + strspn(name + length, letters)];
+}
+
+void socket_path_clean_up(const char *socket)
+{
+	static const char *const names[] = {
+		PRIVATE_SOCKET,
+		PRIVATE_SOCKET SOCKET_PATH_CTL,
+		PRIVATE_SOCKET SOCKET_PATH_ALL,
+	};
+	const char *slash = strrchr(socket, '/');
+	char folder[SOCKET_PATH_BYTES];
+	struct stat status;
+	int fd;
+
+	if (!slash || strcmp(slash + 1, PRIVATE_SOCKET) != 0 ||
+	    (size_t)(slash - socket) >= sizeof(folder))
+		return;
+	memcpy(folder, socket, (size_t)(slash - socket));
+	folder[slash - socket] = '\0';
+	if (!is_private_name(folder))
+		return;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &status) && status.st_uid == geteuid()) {
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			unlinkat(fd, names[i], 0);
+		rmdir(folder);
+	}
+	close(fd);
 }

@@ -36,4 +36,9 @@ int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES]);
 int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 			char out[SOCKET_PATH_BYTES]);
 
+/* For a collector that was killed: remove the folder that the call above made
+ * for @socket, with the sockets in it. Nothing is touched that is not ours, has
+ * another name than that call gives, or holds anything else. */
+void socket_path_clean_up(const char *socket);
+
 #endif

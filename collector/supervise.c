@@ -38,6 +38,7 @@
 #include "collector/descendants.h"
 #include "collector/log.h"
 #include "collector/size.h"
+#include "collector/socket_path.h"
 #include "collector/spawn.h"
 #include "shared/compiler.h"
 #include "shared/wire.h"
@@ -160,6 +161,8 @@ static void lose_collector(struct supervise *s, const char *how)
 	close_control(s);
 	if (s->failed || s->done)
 		return;
+	/* It may have been killed. */
+	socket_path_clean_up(s->socket);
 	clear_progress(s);
 	if (s->program)
 		log_err("perfrec-collect %s: the program goes on unrecorded",

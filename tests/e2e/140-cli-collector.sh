@@ -3,6 +3,8 @@
 # perfrec record without its collector, and the collector without perfrec.
 . "$TOP/tests/e2e/lib.sh"
 need pgrep
+# Where the folder of the socket is, whoever records.
+export TMPDIR="$PWD"
 
 # ./waits: records a little, says "up", goes on when ./go appears.
 build waits <<'SOURCE'
@@ -47,6 +49,8 @@ expect_match err 'perfrec-collect has ended unexpectedly: the program goes on' \
 	"the recording in 'data' is not complete"
 run "$PERFREC" report data
 expect_error 1 "'data' is no finished recording"
+# Of the folder of its socket nothing is left.
+expect_none perfrec-??????
 
 # Such a trace counts as a recording: the next run keeps it as the old one.
 start

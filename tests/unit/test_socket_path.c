@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * socket_path: what a collector that was killed has left is removed, and
+ * nothing else.
+ */
+#include "collector/socket_path.h"
+
+#include <check.h>
+
+#include "tests/unit/scratch.h"
+
+static bool exists(const char *path)
+{
+	struct stat status;
+
+	return !lstat(path, &status);
+}
+
+START_TEST(socket_path_private_is_cleaned_up)
+{
+	char folder[SOCKET_PATH_BYTES], socket[SOCKET_PATH_BYTES];
+
+	setenv("TMPDIR", ".", 1);
+	unsetenv("XDG_RUNTIME_DIR");
+	ck_assert_int_eq(socket_path_private(_i, folder, socket), 0);
+	ck_assert(exists(folder));
+	scratch_run("touch %s %s" SOCKET_PATH_ALL, socket, socket);
+	socket_path_clean_up(socket);
+	ck_assert(!exists(folder));
+	socket_path_clean_up(socket);
+}
+END_TEST
+
+/* Each has something that must stay there. */
+START_TEST(socket_path_of_others_is_left_alone)
+{
+	static const struct {
+		const char *make, *socket, *stays;
+	} cases[] = {
+		{ "mkdir perfrec-abcde", "./perfrec-abcde/sock", NULL },
+		{ "mkdir perfrec-abcdef0", "./perfrec-abcdef0/sock", NULL },
+		{ "mkdir perfrec-abc.ef", "./perfrec-abc.ef/sock", NULL },
+		{ "mkdir other-abcdef", "./other-abcdef/sock", NULL },
+		{ "mkdir perfrec-abcdef", "./perfrec-abcdef/socket", NULL },
+		{ "mkdir perfrec-abcdef; touch perfrec-abcdef/mine",
+		  "./perfrec-abcdef/sock", "./perfrec-abcdef/mine" },
+		{ "mkdir perfrec-abcdef; chown 12345 perfrec-abcdef",
+		  "./perfrec-abcdef/sock", NULL },
+		{ "mkdir real; ln -s real perfrec-abcdef",
+		  "./perfrec-abcdef/sock", NULL },
+	};
+	const char *stays = cases[_i].stays;
+
+	if (_i == 6 && geteuid())
+		return; /* only root may give files away */
+	scratch_run("rm -rf ./*; %s; touch %s", cases[_i].make,
+		    cases[_i].socket);
+	socket_path_clean_up(cases[_i].socket);
+	ck_assert(exists(stays ? stays : cases[_i].socket));
+}
+END_TEST
+
+START_TEST(socket_path_that_is_none_is_left_alone)
+{
+	socket_path_clean_up("");
+	socket_path_clean_up("sock");
+	socket_path_clean_up("/sock");
+	socket_path_clean_up("./perfrec-nobody/sock");
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+	Suite *suite = suite_create("socket_path");
+	TCase *all = tcase_create("all");
+
+	tcase_add_loop_test(all, socket_path_private_is_cleaned_up, 0, 2);
+	tcase_add_loop_test(all, socket_path_of_others_is_left_alone, 0, 8);
+	tcase_add_test(all, socket_path_that_is_none_is_left_alone);
+	suite_add_tcase(suite, all);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(make_suite());
+	int failed;
+
+	scratch_enter();
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	scratch_leave();
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
