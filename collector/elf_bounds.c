@@ -10,24 +10,19 @@
  */
 #include "collector/elf_bounds.h"
 
-#include <dwarf.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/elf_segments.h"
 #include "collector/unwind_cfi.h"
 #include "shared/compiler.h"
 
 #define ENTRIES_MAX (4u << 20)
-#define SEGMENTS_MAX 64u
 #define WINDOW_BYTES 16384u
 #define WINDOWS 16u
-
-struct segment {
-	uint64_t vaddr, offset, bytes;
-};
 
 struct window {
 	uint64_t number; /* of the file's windows, from 1 on; 0: none */
@@ -37,14 +32,9 @@ struct window {
 
 struct source { /* the file */
 	int fd;
-	struct segment segment[SEGMENTS_MAX];
-	size_t segment_count;
-	struct segment header; /* .eh_frame_hdr */
+	struct elf_segments segments;
+	struct elf_segment header; /* .eh_frame_hdr */
 	struct window window[WINDOWS];
-};
-
-struct table_head { /* of .eh_frame_hdr */
-	uint8_t version, pointer, count, table;
 };
 
 /* --- reading -------------------------------------------------------------- */
@@ -88,32 +78,23 @@ static bool read_offset(struct source *source, uint64_t offset, uint8_t *out,
 static bool read_vaddr(void *context, uint64_t vaddr, void *out, size_t bytes)
 {
 	struct source *source = context;
+	uint64_t offset;
 
-	for (size_t i = 0; i < source->segment_count; i++) {
-		const struct segment *segment = &source->segment[i];
-		uint64_t into = vaddr - segment->vaddr;
-
-		if (vaddr >= segment->vaddr && into < segment->bytes &&
-		    segment->bytes - into >= bytes)
-			return read_offset(source, segment->offset + into, out,
-					   bytes);
-	}
-	return false;
+	return elf_segments_find(&source->segments, vaddr, bytes, &offset) &&
+	       read_offset(source, offset, out, bytes);
 }
 
 static void take_header(struct source *source, const Elf64_Phdr *header)
 {
-	const struct segment segment = { header->p_vaddr, header->p_offset,
-					 header->p_filesz };
-
 	if (header->p_offset > INT64_MAX / 2 ||
 	    header->p_filesz > INT64_MAX / 2)
 		return;
 	if (header->p_type == PT_GNU_EH_FRAME)
-		source->header = segment;
-	else if (header->p_type == PT_LOAD &&
-		 source->segment_count < SEGMENTS_MAX)
-		source->segment[source->segment_count++] = segment;
+		source->header =
+			(struct elf_segment){ header->p_vaddr, header->p_offset,
+					      header->p_filesz };
+	else if (header->p_type == PT_LOAD)
+		elf_segments_add(&source->segments, header);
 }
 
 /* False: it is no such file, or has no table. */
@@ -123,10 +104,7 @@ static bool read_headers(struct source *source)
 	Elf64_Ehdr elf;
 
 	if (!read_offset(source, 0, (uint8_t *)&elf, sizeof(elf)) ||
-	    memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
-	    elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    elf.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    elf.e_phentsize != sizeof(header) || elf.e_phoff > INT64_MAX / 2)
+	    !elf_segments_header_is_good(&elf) || elf.e_phoff > INT64_MAX / 2)
 		return false;
 	for (size_t i = 0; i < elf.e_phnum; i++)
 		if (read_offset(source, elf.e_phoff + i * sizeof(header),
@@ -137,41 +115,17 @@ static bool read_headers(struct source *source)
 
 /* --- the table ------------------------------------------------------------ */
 
-/* Bytes of a pointer that is encoded so; 0: it is not read. */
-static size_t pointer_bytes(uint8_t encoding)
-{
-	switch (encoding & 0x0f) {
-	case DW_EH_PE_udata4:
-	case DW_EH_PE_sdata4:
-		return 4;
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		return 8;
-	default:
-		return 0;
-	}
-}
-
 /* Where the table is, and how long it says that it is; 0: there is none. */
 static size_t find_table(struct source *source, uint64_t *vaddr)
 {
-	const uint64_t at = source->header.vaddr;
-	struct table_head head;
-	size_t pointer;
-	uint32_t count;
+	const struct cfi_reader reader = { read_vaddr, source };
+	struct cfi_table table;
 
-	if (!read_vaddr(source, at, &head, sizeof(head)) || head.version != 1 ||
-	    head.count != DW_EH_PE_udata4 ||
-	    head.table != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+	if (!unwind_cfi_table(&reader, source->header.vaddr, &table))
 		return 0;
-	pointer = pointer_bytes(head.pointer);
-	if (!pointer || !read_vaddr(source, at + sizeof(head) + pointer, &count,
-				    sizeof(count)))
-		return 0;
-	*vaddr = at + sizeof(head) + pointer + sizeof(count);
+	*vaddr = table.vaddr;
 	/* A count is but a claim: memory is only for what the segment holds. */
-	return MIN(MIN(count, ENTRIES_MAX), source->header.bytes / 8);
+	return MIN(MIN(table.count, ENTRIES_MAX), source->header.bytes / 8);
 }
 
 /* Appends what entry @number of the table at @vaddr is about. False: the table

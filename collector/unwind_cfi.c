@@ -524,3 +524,21 @@ enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 		return CFI_BAD;
 	return cie.is_signal ? CFI_SIGNAL : CFI_GOOD;
 }
+
+bool unwind_cfi_table(const struct cfi_reader *reader, uint64_t header,
+		      struct cfi_table *table)
+{
+	struct bytes bytes = { .reader = reader,
+			       .at = header,
+			       .end = UINT64_MAX };
+	uint8_t version = get_u8(&bytes), pointer = get_u8(&bytes);
+	uint8_t count = get_u8(&bytes), entries = get_u8(&bytes);
+
+	if (version != 1 || count != DW_EH_PE_udata4 ||
+	    entries != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return false;
+	skip_pointer(&bytes, pointer);
+	table->count = get_u32(&bytes);
+	table->vaddr = bytes.at;
+	return !bytes.failed;
+}

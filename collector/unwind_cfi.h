@@ -27,6 +27,13 @@ enum cfi_verdict {
 	CFI_SIGNAL, /* good; what is there returns from a signal handler */
 };
 
+/* The sorted table of .eh_frame_hdr: entries of two int32_t, where a function
+ * begins and where its description lies, relative to the header. */
+struct cfi_table {
+	uint64_t vaddr;
+	uint32_t count; /* as it claims */
+};
+
 struct cfi_range {
 	uint64_t start, end; /* virtual addresses */
 };
@@ -38,5 +45,9 @@ enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 /* The code alone that the entry at @fde is about; false: it makes no sense. */
 bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
 		      struct cfi_range *range);
+/* The table of the .eh_frame_hdr at @header; false: it has none of this kind,
+ * which is the only one that linkers make. */
+bool unwind_cfi_table(const struct cfi_reader *reader, uint64_t header,
+		      struct cfi_table *table);
 
 #endif

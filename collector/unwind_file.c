@@ -10,7 +10,6 @@
  */
 #include "collector/unwind_file.h"
 
-#include <dwarf.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "collector/cct.h"
+#include "collector/elf_segments.h"
 #include "collector/pool.h"
 #include "collector/symbols.h"
 #include "shared/compiler.h"
@@ -28,16 +28,11 @@
 #define FILE_BYTES_MAX (16ULL << 30)
 #define FILES_MAX 8192
 #define PAGE_NUMBERS_MAX (16u << 20) /* of all files: pointers to pages */
-#define SEGMENTS_MAX 64
 #define FDES_MAX_BYTES (16u << 20) /* what is known of FDEs, of all files */
 
 struct page {
 	uint32_t bytes; /* that there are */
 	uint8_t data[PAGE_BYTES];
-};
-
-struct segment {
-	uint64_t vaddr, offset, bytes;
 };
 
 struct unwind_file {
@@ -47,8 +42,7 @@ struct unwind_file {
 	bool is_good; /* it can be read */
 	struct page **pages; /* by number; NULL: not read */
 	uint64_t page_count;
-	struct segment segment[SEGMENTS_MAX];
-	size_t segment_count;
+	struct elf_segments segments;
 	uint64_t low, high;
 	uint64_t header; /* vaddr of .eh_frame_hdr; 0: none that is read */
 	uint64_t table, table_count;
@@ -153,18 +147,16 @@ static bool read_offset(struct unwind_file *file, uint64_t offset, uint8_t *out,
 bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
 		      size_t bytes)
 {
-	size_t i;
+	uint64_t offset;
 
-	for (i = 0; i < file->segment_count; i++) {
-		const struct segment *segment = &file->segment[i];
-		uint64_t into = vaddr - segment->vaddr;
+	return elf_segments_find(&file->segments, vaddr, bytes, &offset) &&
+	       read_offset(file, offset, out, bytes);
+}
 
-		if (vaddr >= segment->vaddr && into < segment->bytes &&
-		    segment->bytes - into >= bytes)
-			return read_offset(file, segment->offset + into, out,
-					   bytes);
-	}
-	return false;
+/* A cfi_reader's. */
+static bool read_bytes(void *context, uint64_t vaddr, void *out, size_t bytes)
+{
+	return unwind_file_read(context, vaddr, out, bytes);
 }
 
 void unwind_file_extent(const struct unwind_file *file, uint64_t *low,
@@ -179,57 +171,28 @@ void unwind_file_extent(const struct unwind_file *file, uint64_t *low,
 
 static void take_segment(struct unwind_file *file, const Elf64_Phdr *header)
 {
-	struct segment *segment = &file->segment[file->segment_count];
+	bool first = !file->segments.count;
 
-	if (file->segment_count == SEGMENTS_MAX ||
-	    header->p_vaddr > UINT64_MAX - header->p_memsz ||
+	if (header->p_vaddr > UINT64_MAX - header->p_memsz ||
 	    header->p_offset > FILE_BYTES_MAX ||
-	    header->p_filesz > FILE_BYTES_MAX)
+	    header->p_filesz > FILE_BYTES_MAX ||
+	    !elf_segments_add(&file->segments, header))
 		return;
-	*segment = (struct segment){ header->p_vaddr, header->p_offset,
-				     header->p_filesz };
-	if (!file->segment_count || segment->vaddr < file->low)
-		file->low = segment->vaddr;
+	if (first || header->p_vaddr < file->low)
+		file->low = header->p_vaddr;
 	file->high = MAX(file->high, header->p_vaddr + header->p_memsz);
-	file->segment_count++;
-}
-
-/* Bytes of a pointer that is encoded so; 0: it is not read. */
-static size_t pointer_bytes(uint8_t encoding)
-{
-	switch (encoding & 0x0f) {
-	case DW_EH_PE_udata4:
-	case DW_EH_PE_sdata4:
-		return 4;
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		return 8;
-	default:
-		return 0;
-	}
 }
 
 static void take_table(struct unwind_file *file, const Elf64_Phdr *header)
 {
-	struct {
-		uint8_t version, pointer, count, table;
-	} head;
-	size_t pointer;
-	uint32_t count;
+	const struct cfi_reader reader = { read_bytes, file };
+	struct cfi_table table;
 
-	if (!unwind_file_read(file, header->p_vaddr, &head, sizeof(head)) ||
-	    head.version != 1 || head.count != DW_EH_PE_udata4 ||
-	    head.table != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
-		return;
-	pointer = pointer_bytes(head.pointer);
-	if (!pointer ||
-	    !unwind_file_read(file, header->p_vaddr + sizeof(head) + pointer,
-			      &count, sizeof(count)))
+	if (!unwind_cfi_table(&reader, header->p_vaddr, &table))
 		return;
 	file->header = header->p_vaddr;
-	file->table = header->p_vaddr + sizeof(head) + pointer + sizeof(count);
-	file->table_count = count;
+	file->table = table.vaddr;
+	file->table_count = table.count;
 }
 
 /* Calls @take for each program header of @type. */
@@ -252,15 +215,11 @@ static bool read_headers(struct unwind_file *file)
 	Elf64_Ehdr elf;
 
 	if (!read_offset(file, 0, (uint8_t *)&elf, sizeof(elf)) ||
-	    memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
-	    elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    elf.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    elf.e_phentsize != sizeof(Elf64_Phdr) ||
-	    elf.e_phoff > FILE_BYTES_MAX)
+	    !elf_segments_header_is_good(&elf) || elf.e_phoff > FILE_BYTES_MAX)
 		return false;
 	each_header(file, &elf, PT_LOAD, take_segment);
 	each_header(file, &elf, PT_GNU_EH_FRAME, take_table);
-	return file->segment_count;
+	return file->segments.count;
 }
 
 /* --- life -------------------------------------------------------------------
@@ -410,11 +369,6 @@ static bool search(struct unwind_file *file, uint64_t vaddr, uint64_t *out)
 	}
 	*out = low - 1;
 	return low > 0;
-}
-
-static bool read_bytes(void *context, uint64_t vaddr, void *out, size_t bytes)
-{
-	return unwind_file_read(context, vaddr, out, bytes);
 }
 
 static struct known_fde judge(struct unwind_file *file, uint64_t fde)

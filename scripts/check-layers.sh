@@ -44,10 +44,10 @@ complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_fil
 	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|own_files|debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(elf_(read|bounds)\.[ch]|line_starts\.[ch]|(symbols|unwind_file|memory_image)\.c)')"
+		'collector/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|(symbols|unwind_file|memory_image)\.c)')"
 complain 'libdw enters through symbolize_dwarf.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
-		'collector/(symbolize_dwarf|line_starts|elf_bounds|unwind_(cfi|file))\.c')"
+		'collector/(symbolize_dwarf|line_starts|unwind_cfi)\.c')"
 complain 'libunwind enters through unwind.c' \
 	"$(includes collector 'libunwind' 'collector/unwind\.c')"
 complain 'liblzma enters through mini_debug.c' \
