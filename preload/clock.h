@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock - the two clocks of a recording, as raw ticks (enum wire_clock).
- * Both may be read in any context.
+ * clock - the kernel's clock of a recording (enum wire_clock), in ns, and
+ * whether the other, the counter (shared/ticks.h), may be read. Any context.
  */
 #ifndef PERFREC_PRELOAD_CLOCK_H
 #define PERFREC_PRELOAD_CLOCK_H
@@ -13,22 +13,6 @@
 
 #include "preload/libc.h"
 #include "preload/sys.h"
-
-/* The CPU's counter: not serialised, as in the fast path. */
-static inline uint64_t clock_ticks(void)
-{
-#if defined(__x86_64__)
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (uint64_t)high << 32 | low;
-#elif defined(__aarch64__)
-	uint64_t ticks;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
-#endif
-}
 
 /* False when prctl(PR_SET_TSC) has made rdtsc a fault in this thread: then the
  * vDSO's clocks, which read it, are faults as well. */

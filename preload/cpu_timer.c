@@ -30,7 +30,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "preload/clock.h"
 #include "preload/find_next.h"
 #include "preload/libc.h"
 #include "preload/put.h"
@@ -41,6 +40,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
+#include "shared/ticks.h"
 #include "shared/wire.h"
 
 /* Threads that have a timer at a time. */
@@ -213,7 +213,7 @@ static void delete_timer(uint32_t index)
 static uint64_t random_part(uint64_t period_ns)
 {
 	uint64_t mixed =
-		(clock_ticks() ^ (uintptr_t)&t_cpu) * 0x9e3779b97f4a7c15ULL;
+		(ticks_now() ^ (uintptr_t)&t_cpu) * 0x9e3779b97f4a7c15ULL;
 
 	return MAX((mixed >> 32) % period_ns, FIRST_MIN_NS);
 }

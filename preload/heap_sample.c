@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/heap_sample.h"
 
-#include "preload/clock.h"
 #include "preload/poisson.h"
 #include "preload/put.h"
+#include "preload/sys.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
+#include "shared/ticks.h"
 
 #define STACKS_AT_LEVEL 64u
 #define STACKS_LEVEL_TOP 5u
@@ -25,7 +26,7 @@ _Static_assert(sizeof(struct sample_run) % sizeof(struct record) == 0,
 static void seed(void)
 {
 	uint64_t mixed =
-		(clock_ticks() ^ (uintptr_t)&t_alloc) * 0x9e3779b97f4a7c15ULL;
+		(ticks_now() ^ (uintptr_t)&t_alloc) * 0x9e3779b97f4a7c15ULL;
 
 	if (!g_shim.no_syscalls)
 		mixed ^= (uint64_t)sys(SYS_gettid) << 32;

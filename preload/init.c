@@ -34,6 +34,7 @@
 #include "preload/sys.h"
 #include "preload/thread.h"
 #include "shared/atomic.h"
+#include "shared/ticks.h"
 
 enum mode { MODE_NONE, MODE_STARTING, MODE_ON, MODE_OFF };
 
@@ -71,9 +72,9 @@ void init_switch_off(void)
 /* An epoch tells a process from every one it was forked from. */
 static uint64_t open_gate(void)
 {
-	uint32_t epoch = (uint32_t)(clock_ticks() ^
-				    (uint64_t)(uint32_t)g_shim.pid << 12) &
-			 -GATE_EPOCH_STEP;
+	uint32_t epoch =
+		(uint32_t)(ticks_now() ^ (uint64_t)(uint32_t)g_shim.pid << 12) &
+		-GATE_EPOCH_STEP;
 	uint32_t flags = 0;
 
 	if (g_filter_table != g_no_filter)
@@ -157,11 +158,11 @@ static void adopt(const struct hello_result *result,
 	g_shim.ring_cells = result->hello.ring_cells;
 	g_shim.block = result->reply.on_full == WIRE_ON_FULL_BLOCK;
 	g_shim.depth = result->reply.depth;
-	g_shim.clock = result->reply.clock == WIRE_CLOCK_TSC ? clock_ticks
+	g_shim.clock = result->reply.clock == WIRE_CLOCK_TSC ? ticks_now
 							     : clock_boottime;
 	g_shim.general = settings->no_rseq || !find_rseq() || g_shim.depth ||
 			 g_chain.enter || g_chain.exit ||
-			 g_shim.clock != clock_ticks;
+			 g_shim.clock != ticks_now;
 	g_shim.pid = result->hello.pid;
 	use_filter(page);
 }

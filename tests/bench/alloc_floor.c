@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "tests/bench/clock.h"
 #include "shared/compiler.h"
+#include "shared/ticks.h"
 
 #define BYTES (4u << 20)
 #define CELLS (BYTES / 32) /* of 24 bytes, and easy to wrap */
@@ -55,7 +55,7 @@ static inline void put(uint64_t address, uint64_t size)
 
 	cell->address = address;
 	cell->size = size;
-	cell->clock = clock_ticks();
+	cell->clock = ticks_now();
 }
 #else
 static inline void put(uint64_t address, uint64_t size)

@@ -18,6 +18,7 @@
 #include "tests/bench/clock.h"
 #include "preload/perfrec.h"
 #include "shared/compiler.h"
+#include "shared/ticks.h"
 
 #define BURSTS 151
 #define EVENTS 4000 /* of at most 7 cells: a span with 3 arguments */
@@ -35,7 +36,7 @@ __attribute__((noipa)) static void floor_hook(void *function)
 	struct floor_record *record = &g_floor[g_floor_head % FLOOR_RECORDS];
 
 	record->what = (uint64_t)(uintptr_t)function << 16 | 1;
-	record->clock = clock_ticks();
+	record->clock = ticks_now();
 	g_floor_head++;
 }
 

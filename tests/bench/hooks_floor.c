@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "tests/bench/clock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "shared/ticks.h"
 
 #define RECORDS (4u << 20 >> 4) /* as many as a ring of perfrec holds */
 
@@ -59,7 +59,7 @@ static inline void put(void *function, uint64_t kind)
 #endif
 	record = &t_buffer->records[head % RECORDS];
 	record->what = (uint64_t)(uintptr_t)function << 16 | kind;
-	record->clock = clock_ticks();
+	record->clock = ticks_now();
 #ifdef FLOOR_SHARED
 	/* order: rel, HEAD: as a real ring would; here nobody reads it */
 	atom_store_rel(&t_buffer->head, head + 1);
