@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_symbolize FILE... - has perfrec-symbolize read each file, and changed
- * copies of it: FUZZ_ROUNDS (20) of them, from FUZZ_SEED (1) on. The process
- * may fail; that this one then knows so and goes on is what is tested, and
- * that it is over in time. FUZZ_KEEP names a file for what crashed last.
+ * copies of it (changed.h). The process may fail; that this one then knows so
+ * and goes on is what is tested, and that it is over in time. FUZZ_KEEP names a
+ * file for what crashed last.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -17,19 +17,12 @@
 #include "collector/elf_read.h"
 #include "collector/symbolize.h"
 #include "collector/symbolize_wire.h"
+#include "tests/fuzz/changed.h"
 
-#define FILE_BYTES_MAX (1 << 20)
 #define ADDRESS_COUNT 96
 #define SECONDS 100 /* more than its limit of CPU time */
 
 static unsigned int g_runs, g_failed, g_crashed;
-
-static unsigned long number_of(const char *variable, unsigned long usual)
-{
-	const char *value = getenv(variable);
-
-	return value ? strtoul(value, NULL, 10) : usual;
-}
 
 static void check_frame(void *context, uint64_t vaddr,
 			const struct symbolize_frame *frame)
@@ -86,44 +79,6 @@ static void ask(const unsigned char *bytes, size_t size)
 	close(fd);
 }
 
-/* Changes a few bytes, of which it has many to choose from: numbers that are
- * special more often than others. */
-static void change(unsigned char *bytes, size_t size, unsigned int *seed)
-{
-	static const unsigned char special[] = { 0, 1, 0x7f, 0x80, 0xff };
-	int count = 1 + rand_r(seed) % 8;
-
-	while (count--) {
-		size_t at = (size_t)rand_r(seed) % size;
-		unsigned int kind = (unsigned int)rand_r(seed) % 8;
-
-		bytes[at] = kind < sizeof(special)
-				    ? special[kind]
-				    : (unsigned char)rand_r(seed);
-	}
-}
-
-static void fuzz(const char *path)
-{
-	static unsigned char bytes[FILE_BYTES_MAX], changed[FILE_BYTES_MAX];
-	unsigned int seed = (unsigned int)number_of("FUZZ_SEED", 1);
-	FILE *file = fopen(path, "r");
-	size_t size;
-
-	if (!file) {
-		perror(path);
-		exit(1);
-	}
-	size = fread(bytes, 1, sizeof(bytes), file);
-	fclose(file);
-	ask(bytes, size);
-	for (unsigned long i = number_of("FUZZ_ROUNDS", 20); size && i; i--) {
-		memcpy(changed, bytes, size);
-		change(changed, size, &seed);
-		ask(changed, size);
-	}
-}
-
 /* Where it is built, two folders up. */
 static void find_program(void)
 {
@@ -139,9 +94,10 @@ static void find_program(void)
 
 int main(int argc, char **argv)
 {
+	const struct changed_plan plan = { .use = ask };
+
 	find_program();
-	for (int i = 1; i < argc; i++)
-		fuzz(argv[i]);
+	changed_files(argc, argv, &plan);
 	printf("fuzz_symbolize: %u runs, %u refused, %u of them crashed\n",
 	       g_runs, g_failed, g_crashed);
 	return 0;
