@@ -3,18 +3,19 @@
 #
 # alloc.sh [--quick] - what recording a pair of malloc() and free() costs,
 # beside floors and peers, all in one run, taking turns. In each round what is
-# compared with the floor runs REPEATS times, A B C A B C; of these the least
-# counts, which is what the machine does when nobody else wants it, and a ratio
-# is taken of two of one round. Of the rounds the median is shown, and of ratios
-# the range (docs/BENCHMARKS.md). O is the build directory.
+# compared with the floor runs REPEATS times, A B C A B C, each time for some
+# milliseconds; of these the least counts, which is what the machine does when
+# nobody else wants it. A cost is the least of all rounds, a ratio that of two
+# such costs; beside it stands the range of the ratios of single rounds
+# (docs/BENCHMARKS.md). O is the build directory.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 O=$(cd "${O:-$top/build}" && pwd)
 bin=$O/tests/bench
-repeats=${BENCH_REPEATS:-3}
-rounds=${BENCH_ROUNDS:-5} pairs=3000000 blocks=1000000 slow=200000
+repeats=${BENCH_REPEATS:-8}
+rounds=${BENCH_ROUNDS:-5} pairs=300000 blocks=1000000 slow=200000
 case ${1:-} in
---quick) rounds=${BENCH_ROUNDS:-3} pairs=1000000 slow=50000 ;;
+--quick) rounds=${BENCH_ROUNDS:-3} slow=50000 ;;
 '')	;;
 *)	echo "usage: $0 [--quick]" >&2
 	exit 2 ;;
@@ -122,6 +123,7 @@ while [ "$round" -lt "$rounds" ]; do
 	for mode in hot burst live hot2; do
 		case $mode in live) count=$blocks ;; *) count=$pairs ;; esac
 		repeat=0
+		[ "$mode" = live ] && repeat=$((repeats / 2))
 		while [ "$repeat" -lt "$repeats" ]; do
 			repeat=$((repeat + 1))
 			with "$mode" base "$count" env
@@ -161,13 +163,23 @@ function base_of(config) {
 function over(mode, config, round) {
 	return value[mode, config, round] - value[mode, base_of(config), round]
 }
-function cost(mode, config,   i, n, list) {
+function least(mode, config,   i, lowest) {
+	lowest = ""
 	for (i = 1; i <= rounds; i++)
-		if ((mode, config, i) in value)
-			list[++n] = over(mode, config, i)
-	return n ? sprintf("%9.1f", median(list, n)) : "        -"
+		if ((mode, config, i) in value &&
+		    (lowest == "" || value[mode, config, i] < lowest))
+			lowest = value[mode, config, i]
+	return lowest
 }
-function ratio(mode, config,   i, n, list, floor, middle) {
+function cost(mode, config) {
+	return least(mode, config) - least(mode, base_of(config))
+}
+function shown(mode, config) {
+	if (least(mode, config) == "")
+		return "        -"
+	return sprintf("%9.1f", cost(mode, config))
+}
+function ratio(mode, config,   i, n, list, floor) {
 	for (i = 1; i <= rounds; i++) {
 		floor = over(mode, "floor", i)
 		if ((mode, config, i) in value && floor > 0)
@@ -175,8 +187,9 @@ function ratio(mode, config,   i, n, list, floor, middle) {
 	}
 	if (!n)
 		return sprintf("%16s", "-")
-	middle = median(list, n)
-	return sprintf("%5.2f %4.2f-%-5.2f", middle, list[1], list[n])
+	sort(list, n)
+	return sprintf("%5.2f %4.2f-%-5.2f",
+		       cost(mode, config) / cost(mode, "floor"), list[1], list[n])
 }
 function plain(mode, config,   i, n, list) {
 	for (i = 1; i <= rounds; i++)
@@ -187,7 +200,7 @@ function plain(mode, config,   i, n, list) {
 function row(config, title,   i) {
 	printf "%-30s", title
 	for (i = 1; i <= modes; i++)
-		printf " %s %s", cost(mode[i], config), ratio(mode[i], config)
+		printf " %s %s", shown(mode[i], config), ratio(mode[i], config)
 	print ""
 }
 function tell(config, title,   i) {
