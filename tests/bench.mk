@@ -2,7 +2,8 @@
 
 BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure annotate \
 	  libhooks_empty.so libhooks_floor.so libhooks_floor_shared.so \
-	  libmeter.so alloc liballoc_wrapper.so liballoc_floor.so)
+	  libmeter.so alloc liballoc_wrapper.so liballoc_floor.so \
+	  liballoc_floor_read.so)
 BENCH_CC = $(Q)mkdir -p $(@D) && $(CC) $(BASE) $(CPPFLAGS) -O2 -g
 
 $(O)/tests/bench/spans: tests/bench/spans.c
@@ -30,6 +31,9 @@ $(O)/tests/bench/liballoc_wrapper.so: tests/bench/alloc_floor.c
 $(O)/tests/bench/liballoc_floor.so: tests/bench/alloc_floor.c
 	$(say) CC $@
 	$(BENCH_CC) $(BENCH_SO) -DFLOOR_RECORD -o $@ $<
+$(O)/tests/bench/liballoc_floor_read.so: tests/bench/alloc_floor.c
+	$(say) CC $@
+	$(BENCH_CC) $(BENCH_SO) -DFLOOR_RECORD -DFLOOR_READ -o $@ $<
 $(O)/tests/bench/lib%_shared.so: tests/bench/%.c
 	$(say) CC $@
 	$(BENCH_CC) $(BENCH_SO) -DFLOOR_SHARED -o $@ $<

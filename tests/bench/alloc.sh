@@ -129,6 +129,8 @@ while [ "$round" -lt "$rounds" ]; do
 			with "$mode" base "$count" env
 			with "$mode" floor "$count" \
 				env LD_PRELOAD="$bin/liballoc_floor.so"
+			with "$mode" read "$count" \
+				env LD_PRELOAD="$bin/liballoc_floor_read.so"
 			perfrec "$mode" exact "$count" --alloc=exact \
 				--on-full block
 			perfrec "$mode" exact-drop "$count" --alloc=exact \
@@ -227,6 +229,7 @@ END {
 	tell("base", "nothing preloaded")
 	row("wrapper", "a wrapper")
 	row("floor", "FLOOR: clock and 24 bytes")
+	row("read", "16 bytes, read by a process")
 	row("off", "perfrec, --alloc=off")
 	row("exact", "perfrec, exact, block")
 	row("exact-drop", "perfrec, exact, drop")
