@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count_preload - counts every call of every instrumented function, so that
- * perfrec's counts can be compared with somebody else's from the same run.
+ * count_preload - counts every call of every instrumented function, and how
+ * often every path of calls was taken, so that perfrec's counts and trees can
+ * be compared with somebody else's from the same run. (Paths are those of
+ * programs in which every call returns: longjmp() and the like make others.)
  * It stands behind perfrec's shim in LD_PRELOAD, which calls its hooks.
  *
  * The counts lie in a file that is mapped shared, $COUNT_OUT.PID: they are
@@ -60,6 +62,7 @@ static size_t g_range_count;
 static __thread struct {
 	struct count_table *table;
 	uint64_t generation;
+	uint64_t path; /* that is open: its place + 1; 0: none */
 } t_own __attribute__((tls_model("initial-exec")));
 
 /* --- files ------------------------------------------------------------------
@@ -334,6 +337,7 @@ static void ATTR_NOINLINE start_thread(void)
 	home = find_home();
 	if (home) {
 		t_own.table = claim_table(home);
+		t_own.path = 0;
 		t_own.generation = home->generation;
 	}
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -343,28 +347,78 @@ static void ATTR_NOINLINE start_thread(void)
 /* --- the hooks
  * ---------------------------------------------------------------- */
 
+/* The entry of @key among the @count at @entries, or NULL if there is no room;
+ * *@is_new: it was free. */
+static struct count_entry *find_entry(struct count_entry *entries,
+				      uint64_t count, uint64_t key,
+				      bool *is_new)
+{
+	uint64_t at = (key >> 4) * 0x9e3779b97f4a7c15ULL >> 32;
+
+	*is_new = false;
+	for (uint64_t i = 0; i < count; i++) {
+		struct count_entry *entry = &entries[(at + i) % count];
+		/* relaxed: only this thread and its handlers write here */
+		uint64_t known = atom_load_rlx(&entry->key);
+
+		if (!known && atom_cas_sc(&entry->key, 0ULL, key)) {
+			*is_new = true;
+			return entry;
+		}
+		if (!known)
+			known = atom_load_rlx(&entry->key);
+		if (known == key)
+			return entry;
+	}
+	return NULL;
+}
+
 static void count_call(struct home *home, uint64_t address)
 {
-	uint64_t at = (address >> 4) * 0x9e3779b97f4a7c15ULL >> 32;
+	bool is_new;
+	struct count_entry *entry = find_entry(t_own.table->entries,
+					       COUNT_ENTRIES, address, &is_new);
 
-	for (uint64_t i = 0; i < COUNT_ENTRIES; i++) {
-		struct count_entry *entry =
-			&t_own.table->entries[(at + i) % COUNT_ENTRIES];
-		/* relaxed: only this thread and its handlers write here */
-		uint64_t known = atom_load_rlx(&entry->address);
+	if (is_new)
+		new_function(home, address);
+	if (entry)
+		atom_add_rlx(&entry->calls, 1);
+	else
+		atom_add_rlx(&home->file->header.overflows, 1);
+}
 
-		if (!known && atom_cas_sc(&entry->address, 0ULL, address)) {
-			new_function(home, address);
-			known = address;
-		} else if (!known) {
-			known = atom_load_rlx(&entry->address);
-		}
-		if (known == address) {
-			atom_add_rlx(&entry->calls, 1);
+/* A handler that interrupts this leaves the open path as it found it. */
+static void path_enter(struct count_table *table, uint64_t address)
+{
+	struct count_entry *entry;
+	bool is_new;
+
+	if (table->paths_overflow)
+		return;
+	entry = find_entry(table->paths, COUNT_PATHS,
+			   t_own.path << COUNT_CALLER_SHIFT | address, &is_new);
+	if (!entry) {
+		table->paths_overflow = 1;
+		return;
+	}
+	atom_add_rlx(&entry->calls, 1);
+	t_own.path = (uint64_t)(entry - table->paths) + 1;
+}
+
+/* Callees that never returned end, too. What is not open was entered by the
+ * parent of a forked child. */
+static void path_exit(const struct count_table *table, uint64_t address)
+{
+	uint64_t path = t_own.path, key;
+
+	while (path) {
+		key = table->paths[path - 1].key;
+		path = key >> COUNT_CALLER_SHIFT;
+		if ((key & COUNT_ADDRESS_MASK) == address) {
+			t_own.path = path;
 			return;
 		}
 	}
-	atom_add_rlx(&home->file->header.overflows, 1);
 }
 
 ATTR_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
@@ -381,12 +435,17 @@ void __cyg_profile_func_enter(void *function, void *call_site)
 		/* relaxed: start_thread has set it up in this thread */
 		home = atom_load_rlx(&g_home);
 	}
-	if (home && t_own.table)
-		count_call(home, (uint64_t)(uintptr_t)function);
+	if (!home || !t_own.table)
+		return;
+	count_call(home, (uint64_t)(uintptr_t)function);
+	path_enter(t_own.table, (uint64_t)(uintptr_t)function);
 }
 
 void __cyg_profile_func_exit(void *function, void *call_site)
 {
-	(void)function;
+	struct home *home = atom_load_rlx(&g_home);
+
 	(void)call_site;
+	if (home && t_own.table && t_own.generation == home->generation)
+		path_exit(t_own.table, (uint64_t)(uintptr_t)function);
 }

@@ -9,18 +9,32 @@
 #     the calls of each function are those of a counting library in the same
 #     run, in the summary and in the trace, which keeps every rule;
 #     nothing was lost, repaired or an orphan;
-#     every path of calls was taken as often as uftrace says, where it is
-#     installed, of a run of its own.
+#     in the trace, every path of calls was taken as often as the counting
+#     library saw it taken.
 #
 # usage: programs-of.sh BUILD FOLDER [NAME...]
 #
 # BUILD is the make's $(O). A source is NAME.c, NAME.cpp or s-NAME.c ...; what
 # has no main() becomes a library that the others are linked with. The folder
-# is only read. Prints a line for each; the exit status is 1 if one is wrong.
+# is only read. COMPILERS and LEVELS may be other ones, a level several flags
+# with commas between them ("-O3,-flto"). Prints a line for each; the exit
+# status is 1 if one is wrong, or if there was nothing to compare.
 #
-# Where control jumps (longjmp, exceptions, contexts, exit() in a thread),
-# slices may be repaired and uftrace's tree is another: the line says "jumps".
-# Of programs with several processes, trees are not compared.
+# The line says why paths are not those of the counting library: "jumps" where
+# control jumps (longjmp, contexts, exit() in a thread, exceptions in clang's
+# code, which calls no hooks as it unwinds; slices may be repaired, too), "no
+# names" where a library was unloaded and the counting library cannot name its
+# functions, "no calls" where no hook was called.
+#
+# uftrace's tests (commit a0e54077 of its repository, 85 sources with a main())
+# are all right, with gcc 12 and clang 14, at -O0, -O1, -O2, -Os and -O3,-flto:
+# 835 runs, and the trees of 788 are the counting library's. Not built are
+# unittest.c (uftrace's own, no program) and, by clang, s-nested.c (functions in
+# functions); s-sdt.c needs <sys/sdt.h>, s-signal2.c the folder in its tree.
+# Without a tree: s-dlopen.c (no names), 2 to 7 that jump, which were read at -O0
+# beside their sources. uftrace 0.13 agreed at -O0 and -O2, but for thread-specific
+# destructors and what a thread calls after them, which it does not see
+# (s-thread-tsd.c, s-malloc-tsd.c): there the counting library does.
 set -u
 
 build=$(cd "$1" && pwd) || exit 2
@@ -35,7 +49,7 @@ export PERFREC_DEADLINE_MS=20000
 PATH=$build:$PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-wrong=0
+wrong=0 right=0 trees=0
 jumping='longjmp|throw|setcontext|swapcontext|pthread_exit|pthread_cancel'
 
 # sources main|library: files of the folder.
@@ -137,28 +151,53 @@ our_tree()
 		folded
 }
 
-their_tree()
+# Names that share an address are one, as in what the counting library says.
+same_names()
 {
-	rm -rf uftrace
-	timeout -k 5 60 uftrace record --no-libcall --no-event --no-pager \
-		-d uftrace "$@" </dev/null >/dev/null 2>&1 || [ -d uftrace ] || return 1
-	uftrace dump -d uftrace --chrome --demangle=no 2>/dev/null |
-		grep -E '"ph":"[BE]"' | tr -d '{}"' | awk -F '[:,]' '{
-			pid = tid = name = kind = ""
-			for (i = 1; i < NF; i++) {
-				if ($i == "ph") kind = $(i + 1)
-				if ($i == "pid") pid = $(i + 1)
-				if ($i == "tid") tid = $(i + 1)
-				if ($i == "name") name = $(i + 1)
-			}
-			print kind "\t" pid "." tid "\t" name
-		}' | c++filt | folded
+	awk -F '\t' '
+	FNR == 1 { file++ }
+	file == 1 {
+		count = split($2, names, "|")
+		for (i = 1; count > 1 && i <= count; i++)
+			if (names[i] != "")
+				joined[names[i]] = $2
+		next
+	}
+	{
+		count = split($2, names, ";")
+		path = ""
+		for (i = 2; i <= count; i++)
+			path = path ";" (names[i] in joined ? \
+				joined[names[i]] : names[i])
+		calls[path] += $1
+	}
+	END { for (path in calls) print calls[path] "\t" path }' counts - | sort
+}
+
+# check_tree COUNTFILE...: the paths of the trace are those of the counter.
+check_tree()
+{
+	[ "$no_tree" = ', no names' ] && return
+	"$build/tests/tools/count_names" --paths "$@" >theirs.paths \
+		2>>wrong || return
+	same_names <theirs.paths >theirs.tree
+	our_tree >ours.paths
+	same_names <ours.paths >ours.tree
+	if [ ! -s theirs.tree ]; then
+		echo 'tree: nothing to compare it with' >>wrong
+	elif diff theirs.tree ours.tree >tree.diff; then
+		trees=$((trees + 1))
+		no_tree=
+	elif [ -z "$no_tree" ]; then
+		sed 's/^[<>]/tree: &/; /^[0-9-]/d' tree.diff >>wrong
+	fi
 }
 
 # The counting library has no names of what was unloaded: all calls together.
 same_sums()
 {
 	grep -Eq ': (0x[0-9a-f]+|frame_dummy): ' said.err || return 1
+	no_tree=', no names'
 	[ "$(awk '{ sum += $1 } END { print sum }' counts)" = \
 		"$(awk '{ sum += $1 } END { print sum }' counts.trace)" ]
 }
@@ -188,32 +227,24 @@ check()
 		echo 'no recording' >>wrong
 		return
 	}
-	jumps=$(grep -Eq "$jumping" "$file" && echo ', jumps')
-	set -- "$1" count.*[0-9]
+	no_tree=$(grep -Eq "$jumping" "$file" && echo ', jumps')
+	jumps=$no_tree
 	name=$1
-	shift
+	set -- count.*[0-9]
 	if [ -e "$1" ]; then
 		compare_counts "$name" "$build" data counts "$@" \
 			>said 2>said.err || same_sums || cat said.err >>wrong
 		calls=$(awk '{ sum += $1 } END { print sum + 0 }' counts)
+		check_tree "$@"
 	else
 		calls=$(number spans)
+		no_tree=', no calls'
 		[ "$calls" = 0 ] || echo "$calls spans, counted none" >>wrong
 	fi
 	for total in repaired_slices orphan_ends; do
 		[ "$(number $total)" = 0 ] || [ -n "$jumps" ] ||
 			echo "$(number $total) $total" >>wrong
 	done
-	# Of a forked child, uftrace shows only the calls it made itself; an
-	# environment that the program makes has no perfrec in it.
-	if [ -z "$jumps" ] && [ $# -eq 1 ] && ! grep -q spawn "$file" &&
-		command -v uftrace >/dev/null; then
-		our_tree >ours.tree
-		their_tree "./$name" >theirs.tree
-		[ ! -s theirs.tree ] ||
-			diff theirs.tree ours.tree >tree.diff ||
-			sed 's/^[<>]/tree: &/; /^[0-9-]/d' tree.diff >>wrong
-	fi
 }
 
 # one FILE: build it, check it, and say how it went.
@@ -221,29 +252,35 @@ one()
 {
 	file=$1
 	name=$(name_of "$file")
-	calls=0 jumps=
+	calls=0 no_tree=
+	: >build.log
 	if ! compile "$file" -Wl,--as-needed -Wl,-rpath,. -o "t-$name"; then
-		tail -n 1 build.log | cut -c 1-200 >wrong
-		echo "skip   $name $compiler $level: cannot build it: $(cat wrong)"
+		echo "skip   $name $compiler $level: cannot build it:" \
+			"$(grep -m 1 error build.log | cut -c 1-200)"
 		return
 	fi
 	check "t-$name"
 	name=$(name_of "$file")
 	if [ -s wrong ]; then
-		echo "not ok $name $compiler $level: $calls calls$jumps"
+		echo "not ok $name $compiler $level: $calls calls$no_tree"
 		head -n 6 wrong | cut -c 1-160 | sed 's/^/       | /'
 		wrong=$((wrong + 1))
 	else
-		echo "ok     $name $compiler $level: $calls calls$jumps"
+		right=$((right + 1))
+		echo "ok     $name $compiler $level: $calls calls$no_tree"
 	fi
 }
 
 wanted=$*
 for compiler in $COMPILERS; do
-	command -v "$compiler" >/dev/null || continue
+	command -v "$compiler" >/dev/null || {
+		echo "skip   $compiler: not installed"
+		continue
+	}
 	for level in $LEVELS; do
 		mkdir -p "$work/$compiler$level"
 		cd "$work/$compiler$level" || exit 2
+		level=$(echo "$level" | tr , ' ')
 		build_libraries
 		# All first: some start others.
 		for source in $(sources main); do
@@ -257,5 +294,5 @@ for compiler in $COMPILERS; do
 		done
 	done
 done
-echo "$wrong wrong"
-[ "$wrong" -eq 0 ]
+echo "$right right, the trees of $trees compared; $wrong wrong"
+[ "$wrong" -eq 0 ] && [ "$right" -gt 0 ]

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * count_file - what progs/count_preload.c writes and tools/count_names.c
- * reads: a header page and one table of functions for each thread. The file
- * is sparse; only tables and entries that are used take room.
+ * reads: a header page, and for each thread a table of functions and one of
+ * paths. The file is sparse; only tables and entries that are used take room.
  */
 #ifndef PERFREC_TESTS_COUNT_FILE_H
 #define PERFREC_TESTS_COUNT_FILE_H
 
 #include <stdint.h>
 
-#define COUNT_MAGIC 0x31746e756f637270ULL /* "prcount1" */
+#define COUNT_MAGIC 0x32746e756f637270ULL /* "prcount2" */
 #define COUNT_TABLES 16384
 #define COUNT_ENTRIES 16384 /* a power of two */
+/* A power of two; a place in it, counted from 1, fits into 16 bits. */
+#define COUNT_PATHS 32768
 
 struct count_header {
 	uint64_t magic;
@@ -22,14 +24,24 @@ struct count_header {
 };
 
 struct count_entry {
-	uint64_t address; /* 0: free */
+	uint64_t key; /* 0: free */
 	uint64_t calls;
 };
 
+/*
+ * A path is a function and the path of its caller: its key has the function's
+ * address, and above it where the caller's path lies in the table, counted from
+ * 1; 0 if no function was open.
+ */
+#define COUNT_CALLER_SHIFT 48
+#define COUNT_ADDRESS_MASK ((1ULL << COUNT_CALLER_SHIFT) - 1)
+
 struct count_table {
 	uint64_t tid;
-	uint8_t padding[4096 - 8];
-	struct count_entry entries[COUNT_ENTRIES];
+	uint64_t paths_overflow; /* there was no room: paths are not known */
+	uint8_t padding[4096 - 16];
+	struct count_entry entries[COUNT_ENTRIES]; /* by address */
+	struct count_entry paths[COUNT_PATHS];
 };
 
 struct count_file {

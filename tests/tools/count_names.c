@@ -3,7 +3,8 @@
  * count_names - prints what progs/count_preload.c counted, with names. Names
  * come from nm(1), so that perfrec's own symbol reading is not checked
  * against itself. One line a function: calls<TAB>name; where several
- * names share the address, calls<TAB>name|name|...
+ * names share the address, calls<TAB>name|name|... With --paths one line for
+ * each way in which functions called each other: calls<TAB>;name;name;...
  */
 #include <elf.h>
 #include <errno.h>
@@ -240,6 +241,7 @@ struct line {
 
 struct lines {
 	bool by_thread; /* else pid and tid are 0, and all threads one */
+	bool paths; /* not functions */
 	struct line *at;
 	size_t count, room;
 };
@@ -256,31 +258,76 @@ static void lines_add(struct lines *lines, struct line line)
 	lines->at[lines->count++] = line;
 }
 
-static void add_table(struct lines *lines, struct names *names,
+/* The path at place @at of the table, from its outermost function on. */
+static uint32_t path_name(struct names *names, const struct mappings *maps,
+			  const struct count_table *table, uint64_t at)
+{
+	char text[NAME_BYTES];
+	size_t begin = sizeof(text) - 1;
+
+	text[begin] = '\0';
+	for (uint64_t path = at + 1; path && path <= COUNT_PATHS;) {
+		uint64_t key = table->paths[path - 1].key;
+		uint32_t number =
+			address_name(names, maps, key & COUNT_ADDRESS_MASK);
+		const char *name = names->texts.texts[number];
+		size_t length = strlen(name);
+
+		if (length + 1 > begin) {
+			fputs("count_names: a path is too long\n", stderr);
+			exit(1);
+		}
+		begin -= length;
+		memcpy(text + begin, name, length);
+		text[--begin] = ';';
+		path = key >> COUNT_CALLER_SHIFT;
+	}
+	return strings_add(&names->texts, text + begin,
+			   sizeof(text) - 1 - begin);
+}
+
+static void add_paths(struct lines *lines, struct names *names,
 		      const struct mappings *maps, uint64_t pid,
 		      const struct count_table *table)
+{
+	if (table->paths_overflow) {
+		fputs("count_names: there were more paths than have room\n",
+		      stderr);
+		exit(1);
+	}
+	for (size_t i = 0; i < COUNT_PATHS; i++)
+		if (table->paths[i].key)
+			lines_add(lines, (struct line){ pid, table->tid,
+							table->paths[i].calls,
+							path_name(names, maps,
+								  table, i) });
+}
+
+static void add_functions(struct lines *lines, struct names *names,
+			  const struct mappings *maps, uint64_t pid,
+			  const struct count_table *table)
 {
 	for (size_t i = 0; i < COUNT_ENTRIES; i++) {
 		const struct count_entry *entry = &table->entries[i];
 
-		if (entry->address)
-			lines_add(
-				lines,
-				(struct line){ pid, table->tid, entry->calls,
-					       address_name(names, maps,
-							    entry->address) });
+		if (entry->key)
+			lines_add(lines,
+				  (struct line){ pid, table->tid, entry->calls,
+						 address_name(names, maps,
+							      entry->key) });
 	}
 }
 
-/* Every function of every thread of the process in @path. */
+/* Everything that was counted of the process in @path. */
 static void add_file(struct lines *lines, struct names *names, const char *path)
 {
 	const struct count_file *file = map_counts(path);
 	struct mappings maps = read_maps(path);
 
 	for (uint64_t i = 0; i < file->header.tables; i++)
-		add_table(lines, names, &maps, file->header.pid,
-			  &file->tables[i]);
+		(lines->paths ? add_paths : add_functions)(lines, names, &maps,
+							   file->header.pid,
+							   &file->tables[i]);
 	munmap((void *)(uintptr_t)file, sizeof(*file));
 	for (size_t i = 0; i < maps.count; i++)
 		free(maps.at[i].path);
@@ -329,10 +376,11 @@ int main(int argc, char **argv)
 	int first;
 
 	lines.by_thread = argc > 1 && !strcmp(argv[1], "--by-thread");
-	first = lines.by_thread ? 2 : 1;
+	lines.paths = argc > 1 && !strcmp(argv[1], "--paths");
+	first = lines.by_thread || lines.paths ? 2 : 1;
 
 	if (argc <= first) {
-		fputs("usage: count_names [--by-thread] COUNTFILE...\n",
+		fputs("usage: count_names [--by-thread|--paths] COUNTFILE...\n",
 		      stderr);
 		return 2;
 	}
