@@ -96,6 +96,25 @@ static bool is_own(int dir_fd, const char *name)
 	return false;
 }
 
+static bool is_plain(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+int own_files_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (is_plain(fd))
+		return fd;
+	close(fd);
+	return -EBADMSG;
+}
+
 /* --- what a trace and a summary say of themselves --- */
 
 /* The first bytes of a plain file: how many, or -1. */
@@ -104,12 +123,11 @@ static ssize_t read_start(int dir_fd, const char *name,
 {
 	int fd = openat(dir_fd, name,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat status;
 	ssize_t count = -1;
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+	if (is_plain(fd))
 		count = read(fd, bytes, LOOK_BYTES);
 	close(fd);
 	return count;

@@ -33,6 +33,10 @@ int own_files_look(int dir_fd, struct own_files *out);
 /* Remove the files of the table, and nothing else. Says nothing of what could
  * not be removed: the folder is then not empty. */
 void own_files_remove(int dir_fd);
+/* Open one to read it, at @path, which a symbolic link may be: a descriptor
+ * that is the caller's, or -errno; -EBADMSG: it is no plain file. Never waits,
+ * as for somebody who opens a pipe's other end. */
+int own_files_open(const char *path);
 
 /*
  * Make the file @name, which must not be there, and open it for writing; @flags

@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "collector/log.h"
+#include "collector/own_files.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 
@@ -163,11 +165,16 @@ static int unpack(gzFile file, struct bytes *bytes)
 
 static int read_file(const char *path, struct bytes *bytes)
 {
-	gzFile file = gzopen(path, "rbe");
-	int error;
+	int fd = own_files_open(path), error;
+	gzFile file;
 
-	if (!file)
-		return errno ? -errno : -ENOMEM;
+	if (fd < 0)
+		return fd;
+	file = gzdopen(fd, "rb");
+	if (!file) {
+		close(fd);
+		return -ENOMEM;
+	}
 	error = unpack(file, bytes);
 	if (gzclose_r(file) != Z_OK && !error)
 		error = -EBADMSG;

@@ -11,8 +11,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/log.h"
+#include "collector/own_files.h"
 #include "shared/compiler.h"
 
 struct number_field {
@@ -356,17 +358,21 @@ static int read_document(json_t *document, struct summary *summary)
 }
 
 /* The one line for a person. */
-static void log_no_recording(const char *dir, const char *path)
+static void log_no_recording(const char *dir, const char *path, int error)
 {
-	switch (errno) {
+	switch (error) {
 	case ENOENT:
 	case ENOTDIR:
 		log_err("'%s' is no finished recording: there is no %s; give "
 			"the folder that perfrec record -o wrote",
 			dir, path);
 		break;
+	case EBADMSG:
+		log_err("'%s' is no recording of perfrec: %s is no plain file",
+			dir, path);
+		break;
 	default:
-		log_err("cannot read '%s': %m", path);
+		log_err("cannot read '%s': %s", path, strerror(error));
 	}
 }
 
@@ -374,23 +380,21 @@ static int load_json(const char *dir, json_t **out)
 {
 	json_error_t why;
 	char *path;
-	FILE *file;
-	int error;
+	int fd;
 
 	if (asprintf(&path, "%s/summary.json", dir) < 0)
 		return -ENOMEM;
-	file = fopen(path, "re");
-	if (!file) {
-		error = -errno;
-		log_no_recording(dir, path);
+	fd = own_files_open(path);
+	if (fd < 0) {
+		log_no_recording(dir, path, -fd);
 		free(path);
-		return error;
+		return fd;
 	}
-	*out = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
+	*out = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
 	if (!*out)
 		log_err("'%s' is no recording of perfrec: %s line %d: %s", dir,
 			path, why.line, why.text);
-	fclose(file);
+	close(fd);
 	free(path);
 	return *out ? 0 : -EBADMSG;
 }

@@ -40,6 +40,13 @@ refused 1 'cpu.pb.gz. is no profile, or is damaged' --view cpu data
 : >data/cpu.pb.gz
 refused 1 'cpu.pb.gz. is no profile|cpu.pb.gz. holds' --view cpu data
 rm data/cpu.pb.gz
+# A pipe at whose other end nobody is.
+mkfifo data/cpu.pb.gz
+refused 1 'cpu.pb.gz. is no profile' --view cpu data
+rm data/cpu.pb.gz
+mkdir pipe
+mkfifo pipe/summary.json
+refused 1 "'pipe' is no recording of perfrec: .*json is no plain file" pipe
 
 # The same numbers as in the summary.
 cp data/wall.pb.gz data/span.pb.gz
