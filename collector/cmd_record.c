@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/filter.h"
 #include "collector/log.h"
 #include "collector/metric_options.h"
 #include "collector/output_dir.h"
@@ -258,9 +259,11 @@ static int take_option(int c, char **argv, struct record_options *options)
 	case 'o':
 		return take_dir(options);
 	case OPT_FILTER:
-		return forward(options, "--filter", optarg);
+		return forward_checked(options, "--filter",
+				       filter_wants(optarg));
 	case OPT_EXCLUDE:
-		return forward(options, "--exclude", optarg);
+		return forward_checked(options, "--exclude",
+				       filter_wants(optarg));
 	case OPT_DEPTH:
 		return forward_count(options, "--depth", DEPTH_MAX);
 	case OPT_WORKERS:

@@ -266,11 +266,11 @@ static int set_option(struct collect_options *out, int option, char *value,
 		return set_size("--max-total", value, &out->max_total);
 	case OPTION_FILTER:
 		append_glob(&out->filter.only, &out->filter.only_count, value);
-		return -1;
+		return taken("--filter", value, filter_wants(value));
 	case OPTION_EXCLUDE:
 		append_glob(&out->filter.except, &out->filter.except_count,
 			    value);
-		return -1;
+		return taken("--exclude", value, filter_wants(value));
 	case OPTION_DEPTH:
 		return set_number("--depth", value, 1, UINT32_MAX, &out->depth);
 	case OPTION_ALLOC:

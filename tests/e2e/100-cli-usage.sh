@@ -22,6 +22,8 @@ refused 2 "unknown option '-z'.*--help" record -z true
 refused 2 "unknown option '--json=1'.*--help" record --json=1 true
 refused 2 "option '-o' needs a value.*--help" record -o
 refused 2 "option '--filter' needs a value.*--help" record --filter
+refused 2 "--filter '': give a name or a shell pattern" record --filter '' ls
+refused 2 "--exclude '@': give a name or a shell pattern" record --exclude @ ls
 refused 2 "-o '': give the name of a folder" record -o '' true
 refused 2 "--depth '0x': give a number" record --depth 0x true
 refused 2 "--depth '0': give a number" record --depth 0 true
