@@ -253,7 +253,8 @@ static void show(const struct words *words, FILE *out)
 /* The exit status that goes with the errno of execvp(). */
 static int cannot_run(const char *name, int error)
 {
-	log_err("cannot run '%s': %s", name, strerror(error));
+	log_err("cannot run '%s': %s%s", name, strerror(error),
+		spawn_way_out(name, error));
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 

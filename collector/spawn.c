@@ -237,6 +237,28 @@ static int inspect(const char *path, struct spawn_program *program)
 	return 0;
 }
 
+const char *spawn_way_out(const char *name, int error)
+{
+	struct stat stat_;
+
+	switch (error) {
+	case ENOENT:
+		return strchr(name, '/') || !*name
+			       ? ""
+			       : " (it is in no folder of PATH)";
+	case EACCES:
+		if (stat(name, &stat_))
+			return "";
+		if (S_ISDIR(stat_.st_mode))
+			return " (it is a folder)";
+		return " (chmod +x it, if it is a program)";
+	case ENOEXEC:
+		return " (it is no program of this machine)";
+	default:
+		return "";
+	}
+}
+
 int spawn_find_program(char **argv, struct spawn_program *out)
 {
 	int error;
@@ -245,7 +267,8 @@ int spawn_find_program(char **argv, struct spawn_program *out)
 	out->argv = argv;
 	error = spawn_find_command(argv[0], out->path);
 	if (error) {
-		log_err("cannot run '%s': %s", argv[0], strerror(-error));
+		log_err("cannot run '%s': %s%s", argv[0], strerror(-error),
+			spawn_way_out(argv[0], -error));
 		return error;
 	}
 	return inspect(out->path, out);

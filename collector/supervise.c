@@ -391,8 +391,10 @@ static int wait_ready(struct supervise *s)
 
 static int cannot_run(const struct supervise *s, int error)
 {
-	log_err("cannot run '%s': %s", s->plan->program->argv[0],
-		strerror(-error));
+	const char *name = s->plan->program->argv[0];
+
+	log_err("cannot run '%s': %s%s", name, strerror(-error),
+		spawn_way_out(name, -error));
 	return error;
 }
 

@@ -59,12 +59,13 @@ refused 2 "--limit '-1': give a number" report --limit -1
 refused 2 "'b': one recording at a time" report a b
 
 # What cannot be run.
-refused 1 "cannot run 'no-such-command': No such file" record no-such-command
+refused 1 "cannot run 'no-such-command': No such file .*no folder of PATH" \
+	record no-such-command
 refused 1 "cannot run './nowhere': No such file" record -- ./nowhere a b
 refused 1 "cannot run '': No such file" record ''
-refused 1 "cannot run '/': Permission denied" record -o new /
+refused 1 "cannot run '/': Permission denied .it is a folder" record -o new /
 echo 'echo hello' >plain
-refused 1 "cannot run './plain': Permission denied" record ./plain
+refused 1 "cannot run './plain': Permission denied .chmod" record ./plain
 printf '#!/no/such/interpreter\n' >script
 chmod +x script
 refused 1 "cannot run './script': its interpreter '/no/such/interpreter'" \
@@ -72,7 +73,8 @@ refused 1 "cannot run './script': its interpreter '/no/such/interpreter'" \
 # Found only when it is tried: what the collector had made is removed.
 printf '\177ELF and nothing more' >broken
 chmod +x broken
-refused 1 "cannot run './broken': Exec format error" record -o new ./broken
+refused 1 "cannot run './broken': Exec format error .it is no program" \
+	record -o new ./broken
 
 # Where nothing can be written.
 refused 1 "/no/such/folder/x'.*No such file" record -o /no/such/folder/x true
