@@ -702,12 +702,13 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 	      "      clang -g -finstrument-functions-after-inlining ...\n",
 	      out);
 	if (!totals->processes)
-		fputs("  If it is: linked statically or set-user-ID, it does "
-		      "not load perfrec's library.\n",
+		fputs("  If it is instrumented: programs that are linked "
+		      "statically or set-user-ID do not\n"
+		      "  load perfrec's library.\n",
 		      out);
 	else if (!totals->allocs)
-		fputs("  What is linked statically or set-user-ID does not "
-		      "load it.\n",
+		fputs("  Programs that are linked statically or set-user-ID "
+		      "are not recorded.\n",
 		      out);
 }
 

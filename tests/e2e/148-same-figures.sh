@@ -55,5 +55,5 @@ echo 'int main(void) { return 0; }' >static.c
 if ${CC:-gcc} -static -o static static.c 2>/dev/null; then
 	run "$PERFREC" record --cpu off -o data sh -c './static; ./static'
 	expect_no_match err 'before there was anything to sample'
-	expect_match err 'linked statically .*does not load it'
+	expect_match err 'linked statically .*are not recorded'
 fi
