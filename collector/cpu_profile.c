@@ -124,11 +124,24 @@ static void note_lost(struct recording *recording, const struct cpu_sum *sum)
 	if (!sum->lost)
 		return;
 	snprintf(text, sizeof(text),
-		 "processes began and ended faster than they could be counted "
-		 "(%llu records of the kernel's were lost, at least): there "
-		 "may be more without a sample than it says",
-		 (unsigned long long)sum->lost);
+		 "processes or threads began and ended faster than they could "
+		 "be counted (the kernel lost %llu record%s, at least): there "
+		 "may be more processes without a sample than it says",
+		 (unsigned long long)sum->lost, sum->lost == 1 ? "" : "s");
 	recording_note(recording, text);
+}
+
+/* The kernel says how many records it had no room for, of any kind: threads'
+ * ends, too. It cannot have been more samples than the time has room for. */
+static void bound_lost(struct recording *recording, uint64_t period_ns)
+{
+	const struct sample_totals *sampled = &recording->sampled;
+	uint64_t due = sampled->ns / period_ns;
+	uint64_t *lost = &recording->totals.lost_cpu_samples;
+
+	pthread_mutex_lock(&recording->lock);
+	*lost = MIN(*lost, due - MIN(due, sampled->count));
+	pthread_mutex_unlock(&recording->lock);
 }
 
 /* Make the profile whole: what the samples know, and what they do not. */
@@ -158,6 +171,8 @@ static void settle(struct recording *recording)
 	add_unknown(recording, sum->unknown_ns);
 	recording->cpu_sum = sum;
 	note_lost(recording, sum);
+	if (truth.known)
+		bound_lost(recording, truth.period_ns);
 }
 
 int cpu_profile_write(struct recording *recording, uint64_t start_ns,
