@@ -127,7 +127,7 @@ static bool try_input(const struct record *cells, size_t count)
 			checker = NULL;
 	rig_end(rig);
 	if (checker) {
-		snprintf(command, sizeof(command), "%s %s/trace", checker,
+		snprintf(command, sizeof(command), "%s %s/" TRACE_NAME, checker,
 			 rig->dir);
 		good = system(command) == 0;
 	}

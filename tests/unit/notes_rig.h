@@ -17,6 +17,7 @@
 #include "collector/clock_sync.h"
 #include "collector/modules.h"
 #include "collector/out_perfetto.h"
+#include "collector/own_files.h"
 #include "collector/process.h"
 #include "collector/recording.h"
 #include "collector/sites.h"
@@ -169,7 +170,7 @@ static inline void rig_begin_trace(struct rig *rig)
 					     .pid = 100,
 					     .name = "paper" };
 	const struct trace_file_options options = { .dir_fd = rig->dir_fd,
-						    .name = "trace" };
+						    .name = TRACE_NAME };
 	static const uint8_t uuid[16] = { 1 };
 	uint8_t packet[4096];
 
@@ -298,7 +299,7 @@ static inline void rig_free(struct rig *rig)
 	rig_must(rig->recording.budget.left == RIG_BUDGET,
 		 "memory is not given back");
 	free(rig->recording.lossy);
-	snprintf(path, sizeof(path), "%s/trace", rig->dir);
+	snprintf(path, sizeof(path), "%s/" TRACE_NAME, rig->dir);
 	unlink(path);
 	rmdir(rig->dir);
 	close(rig->dir_fd);

@@ -102,7 +102,7 @@ static const char *text(void)
 	FILE *pipe;
 
 	rig_end(g_rig);
-	snprintf(command, sizeof(command), "%s --text %s/trace 2>&1",
+	snprintf(command, sizeof(command), "%s --text %s/" TRACE_NAME " 2>&1",
 		 TRACE_CHECK, g_rig->dir);
 	pipe = popen(command, "r");
 	ck_assert_ptr_nonnull(pipe);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/heap_out.h"
 #include "collector/out_pprof.h"
 #include "collector/pprof_rows.h"
 #include "shared/compiler.h"
@@ -65,7 +66,7 @@ static void write_profile(void)
 	struct out_pprof *out;
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(out_pprof_new(fd, "test.pb.gz", &head, &out), 0);
+	ck_assert_int_eq(out_pprof_new(fd, HEAP_PROFILE_NAME, &head, &out), 0);
 	put_stacks(out);
 	ck_assert_int_eq(out_pprof_close(&out, 0, &end), 0);
 	close(fd);
@@ -76,7 +77,7 @@ static struct pprof *read_profile(void)
 	struct pprof *pprof;
 
 	write_profile();
-	ck_assert_int_eq(pprof_read(".", "test.pb.gz", &pprof), 0);
+	ck_assert_int_eq(pprof_read(".", HEAP_PROFILE_NAME, &pprof), 0);
 	return pprof;
 }
 
@@ -156,7 +157,7 @@ END_TEST
 /* What is in the file, unpacked: gzread() takes that, too. */
 static size_t unpacked(uint8_t *bytes, size_t room)
 {
-	gzFile file = gzopen("test.pb.gz", "rb");
+	gzFile file = gzopen(HEAP_PROFILE_NAME, "rb");
 	int size;
 
 	ck_assert_ptr_nonnull(file);
@@ -231,9 +232,9 @@ START_TEST(a_file_that_is_cut_is_refused)
 
 	write_profile();
 	hush();
-	ck_assert_int_eq(stat("test.pb.gz", &status), 0);
-	ck_assert_int_eq(truncate("test.pb.gz", status.st_size - 9), 0);
-	ck_assert_int_eq(pprof_read(".", "test.pb.gz", &pprof), -EBADMSG);
+	ck_assert_int_eq(stat(HEAP_PROFILE_NAME, &status), 0);
+	ck_assert_int_eq(truncate(HEAP_PROFILE_NAME, status.st_size - 9), 0);
+	ck_assert_int_eq(pprof_read(".", HEAP_PROFILE_NAME, &pprof), -EBADMSG);
 	ck_assert_int_eq(pprof_read(".", "none.pb.gz", &pprof), -ENOENT);
 	ck_assert_ptr_null(pprof);
 }
