@@ -429,15 +429,20 @@ static int start_output(struct daemon *daemon)
 /* --- life and end
  * ---------------------------------------------------------------- */
 
+static void list_went_on(struct daemon *daemon)
+{
+	if (!daemon->ending)
+		went_on_list(&daemon->collector, server_path(daemon->server));
+	daemon->ending = true;
+}
+
 static void end_processes(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
 	struct process *process;
 	struct arena *arena;
 
-	if (!daemon->ending)
-		went_on_list(collector);
-	daemon->ending = true;
+	list_went_on(daemon);
 	for (arena = collector->arenas; arena; arena = arena->next)
 		arena_control(arena, CONTROL_OFF);
 	pthread_mutex_lock(&collector->lock);
@@ -467,6 +472,7 @@ static void run(struct daemon *daemon)
 		process_reap(collector);
 		ctl_server_reap(daemon->ctl);
 	}
+	list_went_on(daemon);
 }
 
 static int stop(struct daemon *daemon, int err)

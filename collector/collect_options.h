@@ -57,6 +57,14 @@ struct collect_options {
 	char *const *command; /* of the recording, NULL-terminated; or NULL */
 };
 
+/* Whether every program is to say hello, not only those that can call a hook:
+ * there is something to record in all. */
+static inline bool collect_options_want_all(
+	const struct collect_options *options)
+{
+	return options->alloc != ALLOC_OFF || options->cpu_hz;
+}
+
 /*
  * Parse the command line. Lists in *@out are allocated once and never freed.
  * Returns -1 to go on, else the status to exit with: 0 after --help and

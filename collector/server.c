@@ -388,11 +388,6 @@ static int choose_path(struct server *server, char path[SOCKET_PATH_BYTES])
 	return err;
 }
 
-static bool wants_all(const struct collect_options *options)
-{
-	return options->alloc != ALLOC_OFF || options->cpu_hz;
-}
-
 /* One that is there was left by a collector that was killed: the socket is
  * ours. Anything but such a file is somebody's. */
 static void remove_stale(const char *path)
@@ -414,7 +409,7 @@ static int put_marker(struct server *server)
 	strcpy(path, server->listener.path);
 	strcat(path, SOCKET_PATH_ALL);
 	remove_stale(path);
-	if (!wants_all(server->collector->options)) {
+	if (!collect_options_want_all(server->collector->options)) {
 		path[0] = '\0';
 		return 0;
 	}

@@ -11,9 +11,11 @@ struct collector;
 
 /*
  * List them in the summary of collector->recording: those that have recorded,
- * and those that have not yet and have memory of a program that did. Before the
- * first of them is ended. Main thread; reads /proc if there are any.
+ * those that have not yet and have memory of a program that did, and those that
+ * were started to say hello at @socket and have not come to it. Who is in the
+ * middle of its end is not listed. Before the first of them is ended. Main
+ * thread; reads /proc.
  */
-void went_on_list(struct collector *collector);
+void went_on_list(struct collector *collector, const char *socket);
 
 #endif

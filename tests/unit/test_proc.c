@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -118,6 +120,104 @@ START_TEST(outer_ids_thread_comes_and_goes)
 }
 END_TEST
 
+START_TEST(proc_stat_fields_are_counted_behind_the_name)
+{
+	const char *stat = "7 (a) R (b) S 1 22 333";
+
+	ck_assert_int_eq(proc_stat_field(stat, 3)[0], 'S');
+	ck_assert_int_eq(atoi(proc_stat_field(stat, 5)), 22);
+	ck_assert_str_eq(proc_stat_field(stat, 6), "333");
+	ck_assert_str_eq(proc_stat_field(stat, 7), "");
+	ck_assert_str_eq(proc_stat_field("", 3), "");
+}
+END_TEST
+
+static void *sleep_on(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+/* A child with two threads, of which the first does @run; both are there. */
+static pid_t start(void *run(void *))
+{
+	int tube[2];
+	char byte;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(tube), 0);
+	pid = fork();
+	if (!pid) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, sleep_on, NULL);
+		(void)!write(tube[1], "", 1);
+		run(NULL);
+	}
+	ck_assert_int_eq(read(tube[0], &byte, 1), 1);
+	close(tube[0]);
+	close(tube[1]);
+	return pid;
+}
+
+static void *leave_thread(void *unused)
+{
+	pthread_exit(unused);
+}
+
+/* A process goes on without its first thread, and has ended before anybody has
+ * waited for it. */
+START_TEST(proc_is_dying_once_no_thread_goes_on)
+{
+	pid_t pid = start(_i ? leave_thread : sleep_on);
+	char text[PROC_STAT_BYTES];
+	siginfo_t info;
+
+	while (_i && proc_read(pid, "stat", text, sizeof(text)) &&
+	       proc_stat_field(text, 3)[0] != 'Z')
+		sched_yield();
+	ck_assert(!proc_is_dying(pid));
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert(proc_is_dying(pid));
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	ck_assert(proc_is_dying(pid));
+	waitpid(pid, NULL, 0);
+	ck_assert(proc_is_dying(pid));
+	ck_assert(!proc_is_dying(getpid()));
+}
+END_TEST
+
+START_TEST(proc_has_environment_of_its_start)
+{
+	char *argv[] = { "cat", NULL };
+	char *environment[] = { "A=one", "B=two three", NULL };
+	int tube[2];
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(tube), 0);
+	pid = fork();
+	if (!pid) {
+		/* It reads until the other end is closed. */
+		dup2(tube[0], 0);
+		close(tube[0]);
+		close(tube[1]);
+		execve("/bin/cat", argv, environment);
+		_exit(1);
+	}
+	close(tube[0]);
+	do /* it has ours until it execs */
+		sched_yield();
+	while (!proc_has_environment(pid, "A=one"));
+	ck_assert(proc_has_environment(pid, "B=two three"));
+	ck_assert(!proc_has_environment(pid, "B=two"));
+	ck_assert(!proc_has_environment(pid, "B=two three "));
+	close(tube[1]);
+	waitpid(pid, NULL, 0);
+	ck_assert(!proc_has_environment(pid, "A=one"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("proc");
@@ -132,6 +232,9 @@ int main(void)
 	tcase_add_test(tcase,
 		       proc_status_number_is_found_at_the_start_of_a_line);
 	tcase_add_test(tcase, proc_read_of_nobody_is_empty);
+	tcase_add_test(tcase, proc_stat_fields_are_counted_behind_the_name);
+	tcase_add_loop_test(tcase, proc_is_dying_once_no_thread_goes_on, 0, 2);
+	tcase_add_test(tcase, proc_has_environment_of_its_start);
 	tcase_add_test(tcase, outer_ids_child_is_found_if_it_is_one);
 	tcase_add_test(tcase, outer_ids_thread_comes_and_goes);
 	suite_add_tcase(suite, tcase);
