@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# install-deps.sh [build|check|lint|bench]... - see to it that the Debian
+# install-deps.sh [build|check|real|lint|bench]... - see to it that the Debian
 # packages perfrec needs are there: for building (the default), and for each
 # further purpose named. Root: what is missing is installed. Others: the
 # command that would do it is printed, and the exit status is 1. Nothing
@@ -46,6 +46,18 @@ check libtcmalloc-minimal4 likewise
 check gdb              backtraces that stacks of samples must agree with
 check valgrind          its leaks, recorded and not
 check musl-tools          perfrec cc for a C library without hooks
+real  golang-go           pprof of the profiles of real programs
+real  graphviz            dot, for pictures of those profiles
+real  llvm                llvm-addr2line, for their source lines
+real  python3             builds ninja
+real  libevent-dev        memcached needs it
+real  libopenmpi-dev      a program of three processes, in C and in Fortran
+real  openmpi-bin         starts them
+real  ffmpeg              recorded as Debian ships it
+real  nginx               likewise
+real  apache2-utils       ab, the load on nginx
+real  curl                likewise
+real  postgresql          recorded as Debian ships it, with pgbench
 lint  clang-format        the house style
 lint  clang-tidy          static checks
 lint  cppcheck            static checks
@@ -62,8 +74,8 @@ bench google-perftools    a peer to measure against: libtcmalloc
 [ $# -gt 0 ] || set -- build
 for purpose in "$@"; do
 	case $purpose in
-	build|check|lint|bench) ;;
-	*)	echo "usage: $0 [build|check|lint|bench]..." >&2
+	build|check|real|lint|bench) ;;
+	*)	echo "usage: $0 [build|check|real|lint|bench]..." >&2
 		exit 2 ;;
 	esac
 done

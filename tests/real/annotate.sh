@@ -8,8 +8,9 @@
 #
 # usage: annotate.sh BUILD DIR
 #
-# BUILD is the make's $(O); DIR caches sources and the program. Exits with 77
-# when the sources cannot be fetched.
+# BUILD is the make's $(O); DIR caches sources and the program. Ends with a line
+# "N passed, N failed, N skipped". Exits with 77 when the sources cannot be
+# fetched.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -19,6 +20,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 # shellcheck source=tests/real/fetch.sh
 . "$here/fetch.sh"
+# shellcheck source=tests/real/parts.sh
+. "$here/parts.sh"
+need_tools "$build"
 
 export PERFREC_DEADLINE_MS=20000
 work=$(mktemp -d "$dir/run.XXXXXX")
@@ -65,72 +69,88 @@ build_memcached() {
 		gcc -O2 -o load "$here/memcached_load.c" -lpthread
 }
 
-fetch memcached
-[ -e /usr/include/event.h ] || need_package none libevent-dev
-# Anew, if what it is made of is newer.
-if [ ! -e "$tree/load" ] ||
-	[ "$top/preload/perfrec.h" -nt "$tree/load" ] ||
-	[ "$here/annotate.sh" -nt "$tree/load" ]; then
-	rm -rf "$tree"
-	mkdir -p "$dir/annotated"
-	cp -pr "$dir/src"/memcached-*/ "$tree"
-	if ! (cd "$tree" && build_memcached) >"$work/log" 2>&1; then
-		tail -n 20 "$work/log" >&2
-		echo "memcached: cannot build it" >&2
-		exit 1
+# The program with annotations is in $tree.
+made_annotated() {
+	fetch memcached
+	need_package /usr/include/event.h libevent-dev
+	# Anew, if what it is made of is newer.
+	if [ ! -e "$tree/load" ] ||
+		[ "$top/preload/perfrec.h" -nt "$tree/load" ] ||
+		[ "$here/annotate.sh" -nt "$tree/load" ]; then
+		rm -rf "$tree"
+		mkdir -p "$dir/annotated"
+		cp -pr "$dir/src"/memcached-*/ "$tree"
+		if ! (cd "$tree" && build_memcached) >"$work/log" 2>&1; then
+			tail -n 20 "$work/log" >&2
+			echo "memcached: cannot build it" >&2
+			exit 1
+		fi
 	fi
-fi
-
-"$build/perfrec" record --quiet --on-full block -o "$work/data" -- \
-	sh "$here/serve.sh" "$work/socket" "$tree/load $work/socket 4 20" \
-	"$tree/memcached" -u root -t 4 -s "$work/socket"
-"$build/tests/tools/trace_check" --text "$work/data/trace.pftrace" \
-	>"$work/text"
+}
 
 # Each request's flow starts on the main thread and is taken up on another one,
 # always the same; nothing was lost.
-awk '
-	/^[^ ]/ { track = $0; tracks++ }
-	/^ / && /flow/ {
-		match($0, /#[0-9]+/)
-		id = substr($0, RSTART, RLENGTH)
-		if ($2 == "dispatch") {
-			if (track != "main thread")
-				bad = "a dispatch on " track
-			dispatched[id] = 1
-		} else if ($2 == "request") {
-			requests++
-			if (track == "main thread")
-				bad = "a request on the main thread"
-			if ((id in by) && by[id] != tracks)
-				bad = "requests of one connection on two threads"
-			by[id] = tracks
+linked() {
+	awk '
+		/^[^ ]/ { track = $0; tracks++ }
+		/^ / && /flow/ {
+			match($0, /#[0-9]+/)
+			id = substr($0, RSTART, RLENGTH)
+			if ($2 == "dispatch") {
+				if (track != "main thread")
+					bad = "a dispatch on " track
+				dispatched[id] = 1
+			} else if ($2 == "request") {
+				requests++
+				if (track == "main thread")
+					bad = "a request on the main thread"
+				if ((id in by) && by[id] != tracks)
+					bad = "requests of one connection on two threads"
+				by[id] = tracks
+			}
 		}
-	}
-	END {
-		for (id in by) {
-			connections++
-			if (!(id in dispatched))
-				bad = "flow " id " comes from nowhere"
+		END {
+			for (id in by) {
+				connections++
+				if (!(id in dispatched))
+					bad = "flow " id " comes from nowhere"
+			}
+			for (id in by)
+				threads[by[id]] = 1
+			for (thread in threads)
+				workers++
+			printf "memcached: %d requests on %d connections, ",
+				requests, connections
+			printf "by %d workers, linked to where they came from\n",
+				workers
+			if (requests < 1000 || connections < 4 || workers < 2)
+				bad = "too few"
+			if (bad)
+				print "memcached: " bad
+			exit bad != ""
+		}' "$work/text"
+}
+
+nothing_lost() {
+	for total in dropped_annotations withheld_annotations odd_annotations \
+		dropped_spans; do
+		grep -Eq "\"$total\": 0,?$" "$work/data/summary.json" || {
+			echo "memcached: $total is not 0" >&2
+			exit 1
 		}
-		for (id in by)
-			threads[by[id]] = 1
-		for (thread in threads)
-			workers++
-		printf "memcached: %d requests on %d connections, ",
-			requests, connections
-		printf "by %d workers, linked to where they came from\n",
-			workers
-		if (requests < 1000 || connections < 4 || workers < 2)
-			bad = "too few"
-		if (bad)
-			print "memcached: " bad
-		exit bad != ""
-	}' "$work/text"
-for total in dropped_annotations withheld_annotations odd_annotations \
-	dropped_spans; do
-	grep -Eq "\"$total\": 0,?$" "$work/data/summary.json" || {
-		echo "memcached: $total is not 0" >&2
-		exit 1
-	}
-done
+	done
+}
+
+annotate() {
+	made_annotated
+	"$build/perfrec" record --quiet --on-full block -o "$work/data" -- \
+		sh "$here/serve.sh" "$work/socket" "$tree/load $work/socket 4 20" \
+		"$tree/memcached" -u root -t 4 -s "$work/socket"
+	"$build/tests/tools/trace_check" --text "$work/data/trace.pftrace" \
+		>"$work/text"
+	linked
+	nothing_lost
+}
+
+part "memcached with annotations" annotate
+parts_end

@@ -21,6 +21,8 @@ dir=$(cd "$dir" && pwd)
 
 # shellcheck source=tests/real/fetch.sh
 . "$here/fetch.sh"
+# Its programs are those of the end-to-end tests, too.
+purpose=check
 
 # build_lua OUTPUT FLAG...
 build_lua() {

@@ -13,17 +13,28 @@ private_apt() {
 		-o APT::Sandbox::User=root "$@"
 }
 
-# need_package COMMAND PACKAGE...: when there is no COMMAND, root installs the
-# packages; others are told.
+# Which packages install-deps.sh installs when one is missing. $here is the
+# folder of this file.
+purpose=real
+
+# is_there COMMAND|FILE
+is_there() {
+	case $1 in
+	/*) [ -e "$1" ] ;;
+	*) command -v "$1" >/dev/null ;;
+	esac
+}
+
+# need_package COMMAND|FILE PACKAGE: when it is not there, root installs all
+# packages of the purpose; others are told. Exits with 77 when it is still
+# not there.
 need_package() {
-	command=$1
-	shift
-	command -v "$command" >/dev/null && return
+	is_there "$1" && return
 	if [ "$(id -u)" = 0 ]; then
-		apt-get install -qy --no-install-recommends "$@" >&2 &&
-			return
+		sh "$here/../../scripts/install-deps.sh" "$purpose" >&2 || :
+		is_there "$1" && return
 	fi
-	echo "missing: apt-get install $*" >&2
+	echo "$2 is missing: scripts/install-deps.sh $purpose, as root" >&2
 	exit 77
 }
 

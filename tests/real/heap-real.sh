@@ -3,17 +3,32 @@
 #
 # heap-real.sh BUILD - the memory of real programs at full size: what
 # tests/e2e/520 and 521 do, with ten million pairs of sixteen threads, and what
-# Go's pprof makes of the files, two snapshots of a run among them. Exits with
-# 77 where there is no Go.
+# Go's pprof makes of the files, two snapshots of a run among them. Ends with a
+# line "N passed, N failed, N skipped". Exits with 77 where there is no Go.
 set -eu
 build=$(cd "$1" && pwd)
-top=$(cd "$(dirname "$0")/../.." && pwd)
-command -v go >/dev/null || {
-	echo 'golang-go is not installed'
-	exit 77
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/real/fetch.sh
+. "$here/fetch.sh"
+# shellcheck source=tests/real/parts.sh
+. "$here/parts.sh"
+need_tools "$build"
+need_package go golang-go
+need_package dot graphviz
+
+# end_to_end TEST: of tests/e2e, without the sum of one.
+end_to_end()
+{
+	O=$build ALLOC_PAIRS=${ALLOC_PAIRS:-10000000} \
+		sh "$top/scripts/run-e2e.sh" "$top/tests/e2e/$1.sh" \
+		>"$work/log" || {
+		cat "$work/log"
+		return 1
+	}
+	sed '$d' "$work/log"
+	grep -q '^1 passed' "$work/log" || exit 77
 }
-O=$build ALLOC_PAIRS=${ALLOC_PAIRS:-10000000} sh "$top/scripts/run-e2e.sh" \
-	"$top/tests/e2e/520-heap-real.sh" "$top/tests/e2e/521-heap-allocators.sh"
 
 work=$(mktemp -d "$build/heap-real.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -22,6 +37,18 @@ fail()
 {
 	echo "heap-real: $*" >&2
 	exit 1
+}
+
+# told REGEX ARGUMENT...: pprof, given these, prints such a line.
+told()
+{
+	regex=$1
+	shift
+	go tool pprof "$@" >pprof.out 2>pprof.err ||
+		fail "pprof $*: $(cat pprof.err)"
+	grep -Eq -- "$regex" pprof.out && return
+	cat pprof.out
+	fail "pprof $*: nothing matches '$regex'"
 }
 
 # Keeps half of what it allocates, for three snapshots' time.
@@ -42,32 +69,28 @@ int main(void)
 	return 0;
 }
 SOURCE
-gcc -O1 -g -fno-builtin -finstrument-functions -o grows grows.c
-"$build/perfrec" record -q --alloc=exact --cpu=off --snapshot-interval 500ms \
-	-o data ./grows
-heap=data/heap.pb.gz
 
-# told REGEX ARGUMENT...: pprof, given these, prints such a line.
-told()
+pprof()
 {
-	regex=$1
-	shift
-	go tool pprof "$@" >pprof.out 2>pprof.err ||
-		fail "pprof $*: $(cat pprof.err)"
-	grep -Eq -- "$regex" pprof.out && return
-	cat pprof.out
-	fail "pprof $*: nothing matches '$regex'"
+	gcc -O1 -g -fno-builtin -finstrument-functions -o grows grows.c
+	"$build/perfrec" record -q --alloc=exact --cpu=off --snapshot-interval 500ms \
+		-o data ./grows
+	heap=data/heap.pb.gz
+	told '^ *300000B .* keep$' -top -unit=b -inuse_space $heap
+	told '^ *300 .* churn$' -top -alloc_objects $heap
+	told '^ *900000B .* churn$' -top -unit=b -alloc_space $heap
+	told ' main$' -peek 'keep|churn' $heap
+	told '<svg ' -svg $heap
+	set -- data/heap.*T*.pb.gz
+	if [ $# -lt 2 ]; then
+		fail "no two snapshots: $(ls data)"
+	fi
+	told '^Type: inuse_space' -top -unit=b -base "$1" "$2"
+	# What came between the first snapshot and the end is less than all.
+	told '^ *[12][0-9]{5}B .* keep$' -top -unit=b -base "$1" $heap
 }
-told '^ *300000B .* keep$' -top -unit=b -inuse_space $heap
-told '^ *300 .* churn$' -top -alloc_objects $heap
-told '^ *900000B .* churn$' -top -unit=b -alloc_space $heap
-told ' main$' -peek 'keep|churn' $heap
-told '<svg ' -svg $heap
-set -- data/heap.*T*.pb.gz
-if [ $# -lt 2 ]; then
-	fail "no two snapshots: $(ls data)"
-fi
-told '^Type: inuse_space' -top -unit=b -base "$1" "$2"
-# What came between the first snapshot and the end is less than all.
-told '^ *[12][0-9]{5}B .* keep$' -top -unit=b -base "$1" $heap
-echo 'ok     heap-real'
+
+part 520-heap-real end_to_end 520-heap-real
+part 521-heap-allocators end_to_end 521-heap-allocators
+part pprof pprof
+parts_end

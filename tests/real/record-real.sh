@@ -10,8 +10,9 @@
 # usage: record-real.sh [--quick] BUILD DIR
 #
 # BUILD is the make's $(O); DIR caches the programs. --quick records a few
-# million calls of each program, else it is at least fifty million. Exits with
-# 77 when the programs' sources cannot be fetched.
+# million calls of each program, else it is at least fifty million. Ends with a
+# line "N passed, N failed, N skipped". Exits with 77 when the programs' sources
+# cannot be fetched.
 set -eu
 
 quick=no
@@ -24,7 +25,10 @@ dir=$2
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/real/compare.sh
 . "$here/compare.sh"
+# shellcheck source=tests/real/parts.sh
+. "$here/parts.sh"
 
+need_tools "$build"
 sh "$here/fetch-build.sh" "$dir"
 dir=$(cd "$dir" && pwd)
 work=$(mktemp -d "$dir/run.XXXXXX")
@@ -82,10 +86,13 @@ at_least() {
 	return 1
 }
 
-record lua /dev/null "" "$dir/lua" "$here/workload.lua" $lua
-at_least lua
+part lua record lua /dev/null "" "$dir/lua" "$here/workload.lua" $lua
+part "lua's calls" at_least lua
 sh "$here/workload.sql.sh" $shell >"$work/sql"
-record sqlite_threads /dev/null "" "$dir/sqlite_threads" 4 $threads
-record sqlite3 "$work/sql" "" "$dir/sqlite3"
-at_least sqlite
-record lua_compressed /dev/null --compress "$dir/lua" "$here/workload.lua" 8
+part sqlite_threads record sqlite_threads /dev/null "" \
+	"$dir/sqlite_threads" 4 $threads
+part sqlite3 record sqlite3 "$work/sql" "" "$dir/sqlite3"
+part "sqlite's calls" at_least sqlite
+part lua_compressed record lua_compressed /dev/null --compress "$dir/lua" \
+	"$here/workload.lua" 8
+parts_end

@@ -15,9 +15,10 @@
 # usage: unmodified.sh BUILD DIR [NAME...]
 #
 # BUILD is the make's $(O), DIR a folder to work in. Prints a line or two for
-# each program. Skips what is not installed and cannot be; exits with 1 when one
-# is wrong, and with 77 when all are skipped.
-set -u
+# each program, and at the end "N passed, N failed, N skipped". Skips what is not
+# installed and cannot be; exits with 1 when one is wrong, and with 77 when all
+# are skipped.
+set -eu
 
 build=$(cd "$1" && pwd) || exit 2
 mkdir -p "$2"
@@ -30,6 +31,9 @@ shift 2
 . "$here/compare.sh"
 # shellcheck source=tests/real/fetch.sh
 . "$here/fetch.sh"
+# shellcheck source=tests/real/parts.sh
+. "$here/parts.sh"
+need_tools "$build"
 
 export PERFREC_DEADLINE_MS=20000
 # Where programs that are not root's may come, too.
@@ -71,7 +75,8 @@ record()
 		return 1
 	fi
 	bad=0
-	compare_cpu "$name" "$build" "$out/data" || bad=1
+	compare_cpu "$name" "$build" "$out/data" no || bad=1
+	compare_ends "$name" "$out/data" no || bad=1
 	compare_losses || bad=1
 	return $bad
 }
@@ -106,7 +111,7 @@ record_ffmpeg()
 {
 	need_package ffmpeg ffmpeg
 	record ffmpeg -v error -f lavfi \
-		-i testsrc2=size=640x360:duration=6:rate=25 \
+		-i testsrc2=size=640x360:duration=20:rate=25 \
 		-c:v libx264 -preset fast -threads 2 -flags +bitexact -f md5 -
 }
 
@@ -145,7 +150,7 @@ record_nginx()
 		unset LD_PRELOAD
 		url=http://127.0.0.1:18080/file
 		until curl -s -o /dev/null $url; do sleep 0.05; done
-		ab -q -n 12000 -c 8 -H 'Accept-Encoding: gzip' $url |
+		ab -q -n 20000 -c 8 -H 'Accept-Encoding: gzip' $url |
 			grep -E '^(Complete|Failed) requests'
 		curl -s $url | cksum
 	END
@@ -178,18 +183,10 @@ record_postgres()
 	END
 	record sh "$here/serve.sh" "$work/no-socket" "sh $work/load" \
 		"$bin/postgres" -D "$work/pg/data" -k "$work/pg" -h '' \
-		-c fsync=off -c log_min_messages=fatal
+		-c fsync=off -c log_min_messages=panic
 }
 
-done=0 wrong=0
 for name; do
-	(record_"$name")
-	case $? in
-	0) done=$((done + 1)) ;;
-	77) echo "$name: skipped" ;;
-	*) wrong=$((wrong + 1)) ;;
-	esac
+	part "$name" "record_$name"
 done
-[ $wrong -eq 0 ] || echo "$wrong programs are wrong"
-[ $wrong -eq 0 ] || exit 1
-[ $done -gt 0 ] || exit 77
+parts_end
