@@ -397,7 +397,7 @@ static void path_enter(struct count_table *table, uint64_t address)
 		return;
 	entry = find_entry(table->paths, COUNT_PATHS,
 			   t_own.path << COUNT_CALLER_SHIFT | address, &is_new);
-	if (!entry) {
+	if (!entry || (is_new && ++table->path_count > COUNT_PATHS_MAX)) {
 		table->paths_overflow = 1;
 		return;
 	}

@@ -12,13 +12,14 @@
 #include <err.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "shared/atomic.h"
 
 void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);
@@ -34,7 +35,7 @@ static __thread unsigned int t_seed;
 static __thread int t_depth;
 static FILE *g_result;
 static long g_calls;
-static atomic_int g_alarms;
+static uint32_t g_alarms;
 
 /* One span with spans inside. Returns how many it made. */
 static __attribute__((noinline)) long nest(int levels)
@@ -69,8 +70,7 @@ static void on_alarm(int signal)
 
 	(void)signal;
 	/* relaxed: a count */
-	if (atomic_fetch_add_explicit(&g_alarms, 1, memory_order_relaxed) >=
-	    ALARMS_MAX)
+	if (atom_add_rlx(&g_alarms, 1) >= ALARMS_MAX)
 		return;
 	nest(5);
 	t_seed = seed;

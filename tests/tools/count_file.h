@@ -14,6 +14,8 @@
 #define COUNT_ENTRIES 16384 /* a power of two */
 /* A power of two; a place in it, counted from 1, fits into 16 bits. */
 #define COUNT_PATHS 32768
+/* So many are kept: a fuller table would be slow, and there may be millions. */
+#define COUNT_PATHS_MAX (COUNT_PATHS / 4 * 3)
 
 struct count_header {
 	uint64_t magic;
@@ -38,8 +40,9 @@ struct count_entry {
 
 struct count_table {
 	uint64_t tid;
-	uint64_t paths_overflow; /* there was no room: paths are not known */
-	uint8_t padding[4096 - 16];
+	uint64_t path_count;
+	uint64_t paths_overflow; /* there were more: they are not known */
+	uint8_t padding[4096 - 24];
 	struct count_entry entries[COUNT_ENTRIES]; /* by address */
 	struct count_entry paths[COUNT_PATHS];
 };

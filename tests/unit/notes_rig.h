@@ -268,7 +268,7 @@ static inline int rig_run(struct rig *rig, int i, const struct record *cells,
 	return err;
 }
 
-/* All threads and the process end. Leaves the trace in dir/trace. */
+/* All threads and the process end. Leaves the trace in dir/trace.pftrace. */
 static inline void rig_end(struct rig *rig)
 {
 	for (int i = 0; i < RIG_THREADS; i++) {
