@@ -36,7 +36,9 @@ COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*.c)) \
 	  $(wildcard shared/*.c)
 PROTO	= $(patsubst %.proto,$(O)/%.pb-c,$(wildcard proto/*.proto))
 COLLECTOR_OBJ = $(COLLECTOR_SRC:%.c=$(O)/%.o) $(PROTO:%=%.o)
-PRELOAD_SRC = $(wildcard preload/*.c)
+# In the collector only: it times what the shim does (shared/own_cost.h).
+OWN_COST = $(O)/preload/own_cost.os
+PRELOAD_SRC = $(filter-out preload/own_cost.c,$(wildcard preload/*.c))
 PRELOAD_ASM = $(wildcard preload/*_$(MACHINE).S)
 PRELOAD_OBJ = $(PRELOAD_SRC:%.c=$(O)/%.os) $(PRELOAD_ASM:%.S=$(O)/%.os)
 SHIM	= $(O)/libperfrec_preload.so
@@ -163,6 +165,18 @@ $(SHIM): $(PRELOAD_OBJ) preload/perfrec.map
 		-Wl,--version-script=preload/perfrec.map -o $@ $(PRELOAD_OBJ) \
 		-Wl,--no-as-needed -lc -lgcc
 
+# The collector's copy of it has one name, so that nothing is interposed there,
+# and no constructor, so that nothing starts.
+OBJCOPY	?= objcopy
+$(O)/own_cost.o: $(OWN_COST) $(PRELOAD_OBJ)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -nostdlib -r -o $@.all $^
+	$(Q)$(OBJCOPY) --keep-global-symbol=own_cost_ns \
+		--keep-global-symbol=own_cost_sample_ns \
+		--remove-section=.init_array --remove-section=.rela.init_array \
+		$@.all $@
+	$(Q)rm -f $@.all
+
 # What one rule makes for another stays.
 .SECONDARY:
 
@@ -182,7 +196,7 @@ $(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h &: proto/%.proto
 $(O)/proto/%.o: $(O)/proto/%.c
 	$(say) CC $@
 	$(Q)$(CC) -std=gnu11 -iquote $(O) -I$(O)/proto $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
-$(O)/libcollector.a: $(COLLECTOR_OBJ)
+$(O)/libcollector.a: $(COLLECTOR_OBJ) $(O)/own_cost.o
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(O)/perfrec-collect: $(O)/collector/collect_main.o $(O)/libcollector.a

@@ -4,224 +4,57 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
-#include "shared/atomic.h"
 #include "shared/compiler.h"
-#include "shared/record.h"
-#include "shared/ring_put.h"
-#include "shared/ring_shm.h"
 
-#define CELLS 1024u
-#define SPANS 10000
 #define ROUNDS 10
+#define PAGES 64
+#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE */
 
-/* What the loops below leave out of the general path costs as much again, of a
- * span, and half as much, of a hook that leaves one out: held against the CPU
- * time of programs (docs/BENCHMARKS.md). */
-#define GENERAL_SPAN 2.1
-#define GENERAL_HOOK 1.5
-
-struct target {
-	uint64_t head;
-	uint64_t (*clock)(void);
-	struct record cells[CELLS];
-};
-
-/* What a hook does: a clock, a cell, a head. */
-ATTR_NOINLINE static void put(struct target *target, enum record_kind kind,
-			      uint64_t function)
+/* The shim touches its ring ahead, a piece at a time. */
+static double populate_ns(int fd)
 {
-	uint64_t head = target->head;
-	struct record *cell = &target->cells[head % CELLS];
+	const size_t bytes = PAGES * (size_t)COST_PAGE_BYTES;
+	char *pages =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint64_t begin = clock_boottime_ns(), end;
 
-	cell->word = record_word(kind, function,
-				 (uintptr_t)__builtin_frame_address(0));
-	cell->clock = target->clock ? target->clock() : clock_ticks();
-	/* order: rel, HEAD: as in the hook; nobody reads it here */
-	atom_store_rel(&target->head, head + 1);
+	if (pages == MAP_FAILED)
+		return 0;
+	/* Kernels before 5.14 do not know it: then the pages fault. */
+	if (madvise(pages, bytes, POPULATE_WRITE) < 0)
+		for (size_t i = 0; i < bytes; i += COST_PAGE_BYTES)
+			((volatile char *)pages)[i] = 1;
+	end = clock_boottime_ns();
+	munmap(pages, bytes);
+	return (double)(end - begin) / PAGES;
 }
 
-double calibrate_span_ns(bool ticks)
+struct calibrated_page calibrate_page(void)
 {
-	static struct target target;
-	uint64_t least = UINT64_MAX;
-	int round, i;
+	struct calibrated_page least = { 0 };
 
-	target.clock = ticks ? NULL : clock_boottime_ns;
-	for (round = 0; round < ROUNDS; round++) {
-		uint64_t start = clock_boottime_ns();
+	for (int round = 0; round < 3; round++) {
+		int fd = memfd_create("perfrec-page", MFD_CLOEXEC);
+		double first, again;
 
-		for (i = 0; i < SPANS; i++) {
-			put(&target, RECORD_BEGIN, 1);
-			put(&target, RECORD_END, 1);
+		if (fd < 0 ||
+		    ftruncate(fd, PAGES * (off_t)COST_PAGE_BYTES) < 0) {
+			if (fd >= 0)
+				close(fd);
+			return least;
 		}
-		least = MIN(least, clock_boottime_ns() - start);
+		first = populate_ns(fd);
+		again = populate_ns(fd);
+		close(fd);
+		least.first_ns = round ? MIN(least.first_ns, first) : first;
+		least.again_ns = round ? MIN(least.again_ns, again) : again;
 	}
-	return (double)least / SPANS;
-}
-
-/* put(), as hooks do it that may not take the fast path. */
-ATTR_NOINLINE static void put_carefully(struct slot_shm *slot,
-					struct record *cells,
-					enum record_kind kind,
-					uint64_t (*clock)(void))
-{
-	struct ring_put put;
-	uint64_t word =
-		record_word(kind, 1, (uintptr_t)__builtin_frame_address(0));
-
-	if (ring_put_begin(slot, cells, CELLS - 1, &put))
-		ring_put_commit(slot, cells, CELLS - 1, &put,
-				(struct record){ word, clock() });
-}
-
-double calibrate_general_ns(bool ticks)
-{
-	static struct record cells[CELLS];
-	static struct slot_shm slot;
-	uint64_t (*clock)(void) = ticks ? clock_ticks : clock_boottime_ns;
-	uint64_t least = UINT64_MAX;
-	int round, i;
-
-	for (round = 0; round < ROUNDS; round++) {
-		uint64_t start = clock_boottime_ns();
-
-		for (i = 0; i < SPANS; i++) {
-			put_carefully(&slot, cells, RECORD_BEGIN, clock);
-			put_carefully(&slot, cells, RECORD_END, clock);
-		}
-		least = MIN(least, clock_boottime_ns() - start);
-	}
-	return GENERAL_SPAN * (double)least / SPANS;
-}
-
-/* What hooks do that record nothing, as nearly as this process can. */
-
-#define ENTRIES 64 /* of a table, and of a stack */
-#define HASH 0x9e3779b97f4a7c15ULL
-
-struct unrecorded {
-	volatile uint64_t gate, epoch, in_vfork, aborts;
-	volatile uint64_t count, least, over, hooks;
-	volatile struct {
-		uint64_t function, sp;
-	} open[ENTRIES];
-	volatile uint64_t table[ENTRIES];
-};
-
-/* Found in the filter table: a gate, a probe, a count. */
-ATTR_NOINLINE static void exclude(struct unrecorded *target, uint64_t function)
-{
-	if (target->gate && target->table[function * HASH >> 58] == function)
-		target->hooks++;
-}
-
-ATTR_NOINLINE static bool enter(struct unrecorded *target, uint64_t function,
-				uintptr_t sp)
-{
-	uint64_t at = target->count;
-
-	if (target->over ||
-	    (int16_t)((target->open[at - 1].sp & RECORD_SP_MASK) -
-		      (sp & RECORD_SP_MASK)) < 0)
-		return true;
-	at = target->count;
-	target->count = at + 1;
-	target->open[at].sp = sp;
-	target->open[at].function = function;
-	return at < target->gate;
-}
-
-ATTR_NOINLINE static bool leave(struct unrecorded *target, uint64_t function)
-{
-	uint64_t end = target->count, at = end;
-	bool recorded;
-
-	if (target->over)
-		return true;
-	while (at && (target->open[at - 1].function & INT64_MAX) != function)
-		at--;
-	recorded =
-		at - 1 < target->gate && !(target->open[at - 1].function >> 63);
-	if (target->count > at - 1)
-		target->over = 0;
-	while (target->count > at - 1) {
-		uint64_t left = target->count - 1;
-
-		target->open[left].function = 0;
-		if (target->least > left)
-			target->least = left;
-		target->count = left;
-	}
-	return recorded;
-}
-
-/* As hook_general() and what it calls. */
-ATTR_NOINLINE static bool may_record(struct unrecorded *target)
-{
-	return target->gate && !target->over && target->gate == target->epoch &&
-	       !target->in_vfork;
-}
-
-ATTR_NOINLINE static bool admits(struct unrecorded *target, uint64_t word,
-				 uintptr_t sp)
-{
-	uint64_t function = record_payload(word);
-
-	if (function < target->gate)
-		return true;
-	return record_kind(word) == RECORD_BEGIN ? enter(target, function, sp)
-						 : leave(target, function);
-}
-
-/* Too deep: a gate, the thread's state, a stack, a count. */
-ATTR_NOINLINE static void leave_out(struct unrecorded *target,
-				    enum record_kind kind, uint64_t function)
-{
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-
-	if (!may_record(target))
-		return;
-	target->aborts = 0;
-	if (!admits(target, record_word(kind, function, sp), sp))
-		target->hooks++;
-}
-
-static double least_of(struct unrecorded *target, bool excluded)
-{
-	uint64_t least = UINT64_MAX;
-	int round, i;
-
-	for (round = 0; round < ROUNDS; round++) {
-		uint64_t start = clock_boottime_ns();
-
-		for (i = 0; i < SPANS; i++) {
-			if (excluded) {
-				exclude(target, 1);
-				exclude(target, 1);
-			} else {
-				leave_out(target, RECORD_BEGIN, 2);
-				leave_out(target, RECORD_END, 2);
-			}
-		}
-		least = MIN(least, clock_boottime_ns() - start);
-	}
-	return (double)least / (2.0 * SPANS);
-}
-
-struct calibrated_hooks calibrate_hooks(void)
-{
-	static struct unrecorded target;
-
-	target.gate = target.epoch = target.count = target.least = 1;
-	target.open[0].sp = (uintptr_t)__builtin_frame_address(0);
-	target.table[HASH >> 58] = 1;
-	return (struct calibrated_hooks){
-		.excluded_ns = least_of(&target, true),
-		.left_out_ns = GENERAL_HOOK * least_of(&target, false),
-	};
+	return least;
 }
 
 #define SAMPLES 50

@@ -31,7 +31,6 @@
 #include <unistd.h>
 
 #include "collector/arena.h"
-#include "collector/calibrate.h"
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
 #include "collector/collector.h"
@@ -52,6 +51,7 @@
 #include "collector/trace_file.h"
 #include "collector/went_on.h"
 #include "shared/atomic.h"
+#include "shared/own_cost.h"
 
 #define HEARTBEAT_NS 25000000
 #define MMAP_BYTES (128 * 1024)
@@ -334,7 +334,7 @@ static int start_parts(struct daemon *daemon)
 		snprintf(collector->categories, sizeof(collector->categories),
 			 "%s", daemon->options.categories);
 	collector->ticks = clock_ticks_usable();
-	collector->span_ns = calibrate_span_ns(collector->ticks);
+	collector->span_ns = own_cost_ns(OWN_COST_SPAN, collector->ticks);
 	pthread_mutex_init(&collector->lock, NULL);
 	err = start_events(daemon);
 	if (!err)

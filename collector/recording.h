@@ -85,6 +85,12 @@ struct totals {
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
 	uint64_t paused_spans, mixed_contexts, skipped_maps;
 	uint64_t excluded_hooks, left_out_hooks; /* half a call each */
+	/* What else is part of the own cost. */
+	uint64_t general_spans; /* by PAGE_GENERAL programs */
+	uint64_t pages_first; /* of rings, that nobody had touched */
+	uint64_t pages_again; /* that an earlier owner of the slot had */
+	uint64_t heap_samples, heap_sample_cells; /* with their stacks */
+	uint64_t note_events, note_arguments, note_texts; /* see thread.h */
 	/* Annotations. */
 	uint64_t dropped_notes; /* found no room in a ring */
 	uint64_t withheld_notes; /* nor memory here */

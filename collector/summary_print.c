@@ -633,6 +633,18 @@ static const char *print_cost_of_calls(uint64_t calls, double ns,
 	return ", ";
 }
 
+static const char *print_cost_of_sample(double ns, const char *what,
+					const char *separator, FILE *out)
+{
+	char time[SIZE_TEXT];
+
+	if (ns <= 0)
+		return separator;
+	fprintf(out, "%s%s a %s", separator, size_format_ns((uint64_t)ns, time),
+		what);
+	return ", ";
+}
+
 /* Recordings of before it was written say nothing. */
 static const char *cost_base(const struct summary *summary)
 {
@@ -659,14 +671,20 @@ static void print_cost(const struct summary *summary, FILE *out)
 	separator = print_cost_of_calls(summary->excluded_calls,
 					summary->excluded_ns, "excluded",
 					separator, out);
+	separator = print_cost_of_calls(
+		summary->paused_ns > 0 ? summary->totals.paused_spans : 0,
+		summary->paused_ns, "in a pause", separator, out);
+	separator = print_cost_of_calls(
+		summary->dropped_ns > 0 ? summary->totals.dropped_spans : 0,
+		summary->dropped_ns, "lost", separator, out);
 	if (summary->heap_record_ns > 0) {
 		fprintf(out, "%s%.1f ns an allocation or free", separator,
 			summary->heap_record_ns);
 		separator = ", ";
 	}
-	if (summary->sample_ns > 0)
-		fprintf(out, "%s%s a sample", separator,
-			size_format_ns((uint64_t)summary->sample_ns, time));
+	separator = print_cost_of_sample(summary->heap_sample_ns,
+					 "sampled block", separator, out);
+	print_cost_of_sample(summary->sample_ns, "sample", separator, out);
 	fprintf(out, ", %s in all: %.1f %% of the %s\n",
 		size_format_ns(summary->cost_ns, time),
 		100 * summary->cost_share, cost_base(summary));

@@ -337,6 +337,9 @@ static int read_document(json_t *document, struct summary *summary)
 	    read_string(cost, "of", &summary->cost_of) ||
 	    read_real(cost, "left_out_ns", &summary->left_out_ns) ||
 	    read_real(cost, "excluded_ns", &summary->excluded_ns) ||
+	    read_real(cost, "paused_ns", &summary->paused_ns) ||
+	    read_real(cost, "dropped_ns", &summary->dropped_ns) ||
+	    read_real(cost, "heap_sample_ns", &summary->heap_sample_ns) ||
 	    read_exit(document, summary))
 		return -EBADMSG;
 	read_flags(document, summary);

@@ -85,10 +85,12 @@ struct summary {
 	size_t refused_count;
 	struct summary_refused *refused;
 	double span_ns; /* perfrec's cost of one span */
-	double heap_record_ns, sample_ns; /* and of others; 0: none were made */
+	/* And of others; 0: none were made. */
+	double heap_record_ns, heap_sample_ns, sample_ns;
 	uint64_t cost_ns; /* of all that ran in the program */
 	uint64_t left_out_calls, excluded_calls; /* that recorded nothing */
 	double left_out_ns, excluded_ns; /* cost of one of them */
+	double paused_ns, dropped_ns; /* and of totals.paused_spans ... */
 	const char *cost_of; /* what cost_share is of: "cpu" or "wall" */
 	double cost_share; /* of the run: 0 to 1 */
 	size_t function_count;

@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/calibrate.h"
 #include "collector/clock_sync.h"
 #include "collector/collect_options.h"
 #include "collector/cpu_account.h"
@@ -27,6 +26,7 @@
 #include "collector/own_files.h"
 #include "collector/recording.h"
 #include "collector/span_out.h"
+#include "collector/summary_cost.h"
 #include "shared/compiler.h"
 
 #define TEXT_MAX 4096
@@ -308,105 +308,6 @@ static json_t *totals(const struct recording *recording,
 	return object;
 }
 
-/* --alloc=auto is exact where something is instrumented. */
-static bool is_exact(const struct recording *recording)
-{
-	const struct process_entry *entry;
-
-	if (recording->options->alloc != ALLOC_AUTO)
-		return recording->options->alloc == ALLOC_EXACT;
-	for (entry = recording->processes; entry; entry = entry->next)
-		if (entry->instrumented)
-			return true;
-	return false;
-}
-
-/* What was recorded of the heap costs half a span each: a clock and a cell.
- * Where blocks are sampled only the samples count. */
-static double heap_cost(const struct recording *recording, double record_ns,
-			double sample_ns)
-{
-	const struct heap_sums *sum = &recording->totals.heap;
-	double frees = (double)(sum->frees + sum->foreign + sum->inherited +
-				sum->late + sum->doubled);
-
-	if (!is_exact(recording))
-		return sample_ns * (double)sum->alloc_bytes /
-		       (double)MAX(recording->options->alloc_period, 1u);
-	return record_ns * ((double)sum->allocs + frees) +
-	       sample_ns * (double)sum->stacks;
-}
-
-/* Hooks that recorded nothing. A span in a pause, or that found no room, takes
- * the way of those that are left out; so do all spans with --depth, before they
- * are recorded. */
-static double idle_cost(const struct recording *recording,
-			const struct calibrated_hooks *hooks)
-{
-	const struct totals *sum = &recording->totals;
-	uint64_t spans =
-		sum->paused_spans + sum->dropped_spans + sum->unslotted_spans;
-
-	if (recording->options->depth)
-		spans += sum->spans;
-	return hooks->excluded_ns * (double)sum->excluded_hooks +
-	       hooks->left_out_ns *
-		       ((double)sum->left_out_hooks + 2 * (double)spans);
-}
-
-/* CPU time of what was recorded; 0: not known. What perfrec record has waited
- * for does not include what goes on in the background, and a daemon waits for
- * nobody. The CPU profile is of all: processes without a sample, too, as
- * cpu_profile_write() has left it. */
-static double known_cpu_ns(const struct recording *recording)
-{
-	const struct command_end *end = &recording->command_end;
-	uint64_t waited = end->known ? end->user_ns + end->sys_ns : 0;
-
-	return (double)MAX(waited, recording->sampled.ns);
-}
-
-/* Counts are the program's word: their cost may be more than fits. */
-static json_t *whole_number(double value)
-{
-	return number(value < (double)INT64_MAX ? (uint64_t)value : INT64_MAX);
-}
-
-/* The share is of the CPU time of the programs, where that is known: hooks
- * run on all threads at once. */
-static json_t *cost(const struct recording *recording, uint64_t wall_ns)
-{
-	const struct calibrated_hooks hooks = calibrate_hooks();
-	double span_ns = recording->options->depth
-				 ? calibrate_general_ns(recording->ticks)
-				 : recording->span_ns;
-	double total = span_ns * (double)recording->totals.spans;
-	double record_ns = 0, sample_ns = 0, samples;
-	double cpu = known_cpu_ns(recording);
-	double run = cpu > 0 ? cpu : (double)wall_ns;
-
-	samples = (double)recording->sampled.count;
-	if (samples > 0 || recording->totals.heap.stacks ||
-	    (recording->totals.heap.allocs && !is_exact(recording)))
-		sample_ns =
-			calibrate_sample_ns(recording->options->stack_bytes);
-	if (recording->totals.heap.allocs && is_exact(recording))
-		record_ns = recording->span_ns / 2;
-	total += samples * sample_ns +
-		 heap_cost(recording, record_ns, sample_ns) +
-		 idle_cost(recording, &hooks);
-	run = MAX(run, total);
-	return json_pack(
-		"{s:f, s:f, s:f, s:o, s:f, s:o, s:f, s:o, s:f, s:s}", "span_ns",
-		span_ns, "heap_record_ns", record_ns, "sample_ns", sample_ns,
-		"total_ns", whole_number(total), "share",
-		run > 0 ? total / run : 0.0, "left_out_calls",
-		number(recording->totals.left_out_hooks / 2), "left_out_ns",
-		2 * hooks.left_out_ns, "excluded_calls",
-		number(recording->totals.excluded_hooks / 2), "excluded_ns",
-		2 * hooks.excluded_ns, "of", cpu > 0 ? "cpu" : "wall");
-}
-
 static json_t *thread(const struct thread_entry *entry)
 {
 	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "tid",
@@ -601,7 +502,7 @@ static json_t *summary(struct recording *recording,
 	json_object_set_new(root, "exit", exit_status(end));
 	json_object_set_new(root, "settings", settings(recording));
 	json_object_set_new(root, "totals", totals(recording, files));
-	json_object_set_new(root, "cost", cost(recording, wall));
+	json_object_set_new(root, "cost", summary_cost(recording, wall));
 	json_object_set_new(root, "processes", processes(recording));
 	json_object_set_new(root, "refused", refused(recording));
 	json_object_set_new(root, "went_on", went_on(recording));

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "collector/arena.h"
+#include "collector/calibrate.h"
 #include "collector/collect_options.h"
 #include "collector/collector.h"
 #include "collector/log.h"
@@ -125,11 +126,33 @@ static void sink_block(void *context, struct replay *replay, uint64_t word,
 	thread_heap_block(context, replay, word, clock);
 }
 
+/* The shim makes runs of numbers in another way than all others. */
+static void count_cost(struct thread *thread, const struct record *cells,
+		       size_t count)
+{
+	enum record_ext ext = record_ext(cells[0].word);
+
+	if (ext == EXT_ALLOC_SAMPLE) {
+		thread->heap_samples++;
+		thread->heap_sample_cells += count;
+	}
+	if (ext < EXT_ARGS)
+		return;
+	if (ext >= EXT_INSTANT)
+		thread->note_events++;
+	else if (ext == EXT_ARGS &&
+		 count == 1 + record_ext_value(cells[0].word))
+		thread->note_arguments++;
+	else
+		thread->note_texts++;
+}
+
 static int sink_extended(void *context, struct replay *replay,
 			 const struct record *cells, size_t count)
 {
 	enum record_ext ext = record_ext(cells[0].word);
 
+	count_cost(context, cells, count);
 	if (ext == EXT_CPU_SAMPLE)
 		thread_cpu_own(replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)
@@ -367,6 +390,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 		if (!err && !count)
 			err = -EBADMSG;
 		ring_get_consume(ring, count);
+		thread->cells += count;
 		ring_get_publish(ring);
 	}
 	thread_notes_flush(thread);
@@ -443,6 +467,28 @@ static void add_stack(void *context, struct replay *replay)
 	pthread_mutex_unlock(&recording->lock);
 }
 
+/* What the summary's own cost is made of, beside what was recorded. */
+static void add_costs(const struct thread *thread, uint64_t spans,
+		      struct totals *totals)
+{
+	uint64_t room = thread->process->arena->ring_cells;
+	uint64_t touched = ALIGN_UP(thread->cells + 1, (uint64_t)TOUCH_CELLS);
+	uint64_t pages =
+		MIN(touched, room) * sizeof(struct record) / COST_PAGE_BYTES;
+
+	if (thread->general)
+		totals->general_spans += spans;
+	if (thread->ring_used)
+		totals->pages_again += pages;
+	else
+		totals->pages_first += pages;
+	totals->heap_samples += thread->heap_samples;
+	totals->heap_sample_cells += thread->heap_sample_cells;
+	totals->note_events += thread->note_events;
+	totals->note_arguments += thread->note_arguments;
+	totals->note_texts += thread->note_texts;
+}
+
 static void add_totals(struct thread *thread)
 {
 	struct totals *totals = &recording_of(thread)->totals;
@@ -458,6 +504,7 @@ static void add_totals(struct thread *thread)
 	totals->dropped_spans += thread->entry.dropped_spans;
 	totals->truncated_spans += thread->entry.truncated_spans;
 	totals->paused_spans += counts.paused_spans;
+	add_costs(thread, counts.spans, totals);
 	totals->excluded_hooks += thread->excluded_hooks;
 	totals->left_out_hooks += thread->left_out_hooks;
 	totals->filtered_spans += counts.filtered_spans;
@@ -544,6 +591,10 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	/* relaxed, both: as above */
 	old->excluded_hooks = atom_load_rlx(&old->slot->excluded_hooks);
 	old->left_out_hooks = atom_load_rlx(&old->slot->left_out_hooks);
+	/* relaxed, both: as above */
+	old->ring_used = atom_load_rlx(&old->slot->claims) > 1;
+	old->general =
+		atom_load_rlx(&process->arena->page->flags) & PAGE_GENERAL;
 	/* relaxed: as above */
 	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
 	old->job.run = sum_up;

@@ -41,6 +41,12 @@ struct thread {
 	uint64_t told_dropped;
 	uint64_t dropped_samples; /* of CPU time; set by thread_finish() */
 	uint64_t excluded_hooks, left_out_hooks; /* the same */
+	bool ring_used; /* by another before, and */
+	bool general; /* its program is PAGE_GENERAL: the same */
+	uint64_t cells; /* taken in */
+	uint64_t heap_samples, heap_sample_cells;
+	uint64_t note_events; /* annotations that are no spans */
+	uint64_t note_arguments, note_texts; /* prefixes, with texts or not */
 };
 
 /* Every call is for the slot's drain worker. */

@@ -124,11 +124,15 @@ static void in_forked_child(void)
 static bool find_rseq(void)
 {
 	const char *thread = __builtin_thread_pointer();
+	const char *state = (const char *)&t_thread;
 
+	/* Not one expression: in the collector's copy (own_cost.c) the linker
+	 * cannot make a subtraction from the GOT one without. */
+	__asm__("" : "+r"(state));
 	if (!libc()->rseq_offset || !libc()->rseq_size || !*libc()->rseq_size)
 		return false;
 	g_rseq_cs = thread + *libc()->rseq_offset +
-		    offsetof(struct rseq, rseq_cs) - (const char *)&t_thread;
+		    offsetof(struct rseq, rseq_cs) - state;
 	return true;
 }
 
@@ -163,6 +167,10 @@ static void adopt(const struct hello_result *result,
 	g_shim.general = settings->no_rseq || !find_rseq() || g_shim.depth ||
 			 g_chain.enter || g_chain.exit ||
 			 g_shim.clock != ticks_now;
+	if (g_shim.general)
+		/* order: sc, FLAGS: as every flag; it stands for nothing else
+		 */
+		atom_or_sc(&page->flags, PAGE_GENERAL);
 	g_shim.pid = result->hello.pid;
 	use_filter(page);
 }

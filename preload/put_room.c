@@ -14,8 +14,6 @@
 
 /* Chunks: a writer looks at the tail, and rings, four times a lap. */
 #define CHUNKS 4
-/* On its first lap a thread maps its pages this many cells at a time. */
-#define TOUCH_CELLS 4096
 
 void doorbell_ring(void)
 {

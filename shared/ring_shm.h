@@ -43,6 +43,8 @@
 #define RING_CELLS_MIN 4096 /*  64 KiB */
 #define RING_CELLS_MAX (1u << 24) /* 256 MiB */
 #define RING_CELLS_DEFAULT (1u << 18) /* 4 MiB */
+/* On its first lap a thread maps its pages this many cells at a time. */
+#define TOUCH_CELLS 4096
 
 /* control: what the collector asks of this process (collector writes). */
 enum control_shm {
@@ -64,6 +66,7 @@ enum page_flags {
 	PAGE_SLOTS_TAKEN = 1 << 3, /* there are more threads than slots */
 	PAGE_SLOTS_RETIRED = 1 << 4, /* RLIMIT_AS, mlockall(): few were kept */
 	PAGE_SLOTS_REFUSED = 1 << 5, /* the kernel gave no access to them */
+	PAGE_GENERAL = 1 << 6, /* hooks do without restartable sequences */
 };
 
 struct doorbell_shm {

@@ -52,6 +52,36 @@ expect_eq 'the share of what was sampled' "$(json sampled/summary.json \
 	'([.user_ns + .sys_ns, .totals.cpu_ns, .cost.total_ns] | max) as $cpu |
 	.cost.share * $cpu / .cost.total_ns | . > 0.99 and . < 1.01')" true
 
+# What is not recorded costs, too, as do annotations that are no spans.
+cat >pausing.c <<'SOURCE'
+#include "perfrec.h"
+__attribute__((noinline)) static void leaf(void)
+{
+	__asm__ volatile("");
+}
+int main(void)
+{
+	leaf();
+	perfrec_pause();
+	for (int i = 0; i < 200000; i++)
+		leaf();
+	perfrec_resume();
+	for (int i = 0; i < 100000; i++)
+		PERFREC_INSTANT("instant");
+	return 0;
+}
+SOURCE
+${CC:-gcc} -O2 -finstrument-functions -I"$TOP/preload" -o pausing pausing.c ||
+	fail 'cannot compile'
+run "$PERFREC" record --alloc=off --cpu=off -q -o paused -- ./pausing
+expect_status 0
+expect_eq 'a pause and instants' "$(json paused/summary.json '.cost + .totals |
+	(.paused_spans * .paused_ns + .spans * .span_ns) as $calls |
+	"\(.paused_spans) \(.paused_ns > 0) \(.total_ns - $calls > 100000)"')" \
+	'200000 true true'
+run "$PERFREC" report paused
+expect_match out 'own cost .* ns a call that is in a pause'
+
 cost_of
 expect_eq 'all' "$(cat cost)" '0 0 1500001'
 cost_of --depth 1

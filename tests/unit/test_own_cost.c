@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The collector's copy of the shim's code: each kind can be timed, over and
+ * over, and nothing else of it has come with it.
+ */
+#include <check.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/own_cost.h"
+
+#define SECOND_NS 1e9
+
+START_TEST(own_cost_of_each_kind_is_some_time)
+{
+	bool ticks = _i % 2;
+
+	for (int turn = 0; turn < 3; turn++)
+		for (int kind = 0; kind < OWN_COST_KINDS; kind++) {
+			double ns =
+				own_cost_ns((enum own_cost_kind)kind, ticks);
+
+			ck_assert_msg(ns > 0 && ns < SECOND_NS, "%d: %f ns",
+				      kind, ns);
+		}
+}
+END_TEST
+
+START_TEST(own_cost_of_a_stack_is_more_than_none)
+{
+	double none = own_cost_sample_ns(0);
+	double most = own_cost_sample_ns(UINT32_MAX);
+
+	ck_assert(none > 0 && none < SECOND_NS);
+	ck_assert(most > none && most < SECOND_NS);
+}
+END_TEST
+
+/* Allocations are the C library's, and hooks are nobody's. */
+START_TEST(own_cost_interposes_nothing)
+{
+	void *block;
+	Dl_info from;
+
+	own_cost_ns(OWN_COST_BLOCK, true);
+	block = malloc(100);
+	ck_assert_ptr_nonnull(block);
+	free(block);
+	ck_assert(dladdr((void *)(uintptr_t)malloc, &from) &&
+		  strstr(from.dli_fname, "libc"));
+	ck_assert_ptr_null(dlsym(RTLD_DEFAULT, "perfrec_shim_1"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("own_cost");
+	TCase *tcase = tcase_create("own_cost");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_loop_test(tcase, own_cost_of_each_kind_is_some_time, 0, 2);
+	tcase_add_test(tcase, own_cost_of_a_stack_is_more_than_none);
+	tcase_add_test(tcase, own_cost_interposes_nothing);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
