@@ -3,7 +3,7 @@
 BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure annotate \
 	  libhooks_empty.so libhooks_floor.so libhooks_floor_shared.so \
 	  libmeter.so alloc liballoc_wrapper.so liballoc_floor.so \
-	  liballoc_floor_read.so)
+	  liballoc_floor_read.so own_cost own_cost.plain)
 BENCH_CC = $(Q)mkdir -p $(@D) && $(CC) $(BASE) $(CPPFLAGS) -O2 -g
 
 $(O)/tests/bench/spans: tests/bench/spans.c
@@ -22,6 +22,13 @@ $(O)/tests/bench/measure: tests/bench/measure.c
 $(O)/tests/bench/annotate: tests/bench/annotate.c
 	$(say) CC $@
 	$(BENCH_CC) -o $@ $<
+$(O)/tests/bench/own_cost: tests/bench/own_cost.c
+	$(say) CC $@
+	$(BENCH_CC) -fno-builtin-malloc -fno-builtin-free \
+		-finstrument-functions -o $@ $< -lpthread
+$(O)/tests/bench/own_cost.plain: tests/bench/own_cost.c
+	$(say) CC $@
+	$(BENCH_CC) -fno-builtin-malloc -fno-builtin-free -o $@ $< -lpthread
 $(O)/tests/bench/alloc: tests/bench/alloc.c
 	$(say) CC $@
 	$(BENCH_CC) -fno-builtin-malloc -fno-builtin-free -o $@ $< -lpthread
@@ -51,4 +58,5 @@ bench bench-quick:
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh scripts/bench.sh \
 		$(if $(filter bench-quick,$@),--quick) --json $(O)/bench.json
 	$(Q)O=$(O) sh tests/bench/annotate.sh
+	$(Q)O=$(O) sh tests/bench/own_cost.sh
 	$(Q)O=$(O) sh tests/bench/alloc.sh $(if $(filter bench-quick,$@),--quick)
