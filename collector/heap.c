@@ -60,10 +60,10 @@
 #define FREED_WAYS 4 /* places for one address: a cache line */
 #define INDEX_MIN 64u
 #define SITES_MAX_ALL (HEAP_SITES_FIRST * ((1u << HEAP_SITE_CHUNKS) - 1))
-/* So that a weight times a size fits. */
-#define SAMPLED_SIZE_MAX (1ULL << 44)
-#define LEVEL_SHIFT 45
-#define LEVEL_MAX 7u
+/* So that a weight times a size fits, and a level above it in 48 bits. */
+#define SAMPLED_SIZE_MAX (1ULL << 43)
+#define LEVEL_SHIFT 44
+#define LEVEL_MAX 15u
 
 enum freed_kind {
 	FREED_NONE = 0,

@@ -8,8 +8,14 @@
 #include "shared/atomic.h"
 #include "shared/ticks.h"
 
-#define STACKS_AT_LEVEL 64u
-#define STACKS_LEVEL_TOP 5u
+/* How many stacks are taken at a level, from the topmost down: a distance of
+ * 32 bytes of the usual 512 KiB, twice that, and so on. */
+#define LEVEL_TOP 14u
+#define LEVEL_FULL 5u
+#define STACKS_FIRST 16u /* above LEVEL_FULL */
+#define STACKS_FULL 64u
+#define STACKS_BELOW_TOP ((LEVEL_TOP - LEVEL_FULL) * STACKS_FIRST)
+#define STACKS_MORE_OFTEN (STACKS_BELOW_TOP + LEVEL_FULL * STACKS_FULL)
 
 #define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
 
@@ -137,14 +143,18 @@ void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 		heap_live_remove(key);
 }
 
-/* A program's first stacks are taken more often, so that a short one has some
- * hundred: STACKS_AT_LEVEL at each level, from the topmost down. */
+/* A program's first stacks are taken more often: one with 200 small blocks has
+ * some dozen, one with 10 MiB some hundred. */
 static uint32_t level_now(void)
 {
 	/* relaxed: a count */
-	uint32_t levels = atom_load_rlx(&g_alloc.stacks) / STACKS_AT_LEVEL;
+	uint32_t stacks = atom_load_rlx(&g_alloc.stacks);
 
-	return levels < STACKS_LEVEL_TOP ? STACKS_LEVEL_TOP - levels : 0;
+	if (stacks < STACKS_BELOW_TOP)
+		return LEVEL_TOP - stacks / STACKS_FIRST;
+	if (stacks < STACKS_MORE_OFTEN)
+		return LEVEL_FULL - (stacks - STACKS_BELOW_TOP) / STACKS_FULL;
+	return 0;
 }
 
 void heap_sample_stack(const void *block, uint64_t size,
@@ -162,7 +172,7 @@ void heap_sample_stack(const void *block, uint64_t size,
 		return;
 	run.sample.weight = 1ULL << t_alloc.level;
 	/* relaxed: a count; one of many threads more or less */
-	if (atom_load_rlx(&g_alloc.stacks) < STACKS_AT_LEVEL * STACKS_LEVEL_TOP)
+	if (atom_load_rlx(&g_alloc.stacks) < STACKS_MORE_OFTEN)
 		atom_add_rlx(&g_alloc.stacks, 1); /* relaxed: the same */
 	draw(level_now());
 	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));

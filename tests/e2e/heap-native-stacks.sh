@@ -122,6 +122,33 @@ expect_eq 'stays, by spans' "$(row spans.data/heap.pb.gz stays 4)" 4000000
 expect_eq 'stacks where spans are' \
 	"$(json spans.data/summary.json .totals.sampled_alloc_stacks)" 0
 
+# A program with few blocks has stacks, too: 200 of 24 bytes.
+cat >few.c <<'SOURCE'
+#include <stdlib.h>
+#define LEAK(name)                                     \
+	__attribute__((noinline)) static void name(void) \
+	{                                              \
+		void *volatile p = malloc(24);         \
+		(void)p;                               \
+	}
+LEAK(even)
+LEAK(odd)
+int main(void)
+{
+	for (int i = 0; i < 100; i++) {
+		even();
+		odd();
+	}
+	return 0;
+}
+SOURCE
+gcc -O1 -fno-builtin -o few few.c || fail 'cannot compile few.c'
+run "$PERFREC" record -q --cpu=off --alloc=exact -o few.data -- ./few
+expect_status 0
+# Some 40 stacks of them.
+near 'even' "$(row few.data/heap.pb.gz even 4)" 2400 60
+near 'odd' "$(row few.data/heap.pb.gz odd 4)" 2400 60
+
 # The block that makes the peak has its stack at the peak. Where what was in
 # use then has none, but all that was allocated has, there is a row for it.
 cat >peak.c <<'SOURCE'
