@@ -52,23 +52,24 @@ agree perfrec.1 perfrec record report
 agree perfrec-cc.1 perfrec cc c++
 agree perfrec-collect.1 perfrec-collect
 agree perfrec-ctl.1 perfrec ctl
-# Every name that summary_write.c writes, fields and values alike, is said in bold
-# in the page of the file, and what the page has in front of a paragraph is
+# Every name that is written to summary.json, fields and values alike, is said in
+# bold in the page of the file, and what the page has in front of a paragraph is
 # written there.
 page=docs/man/perfrec-summary.5
-source=collector/summary_write.c
-sed '/^#include/d; s|/\*.*\*/||' $source | grep -oE '"[a-z][a-z0-9_]+"' |
+source='collector/summary_write.c collector/summary_cost.c'
+# shellcheck disable=SC2086 # a list
+cat $source | sed '/^#include/d; s|/\*.*\*/||' | grep -oE '"[a-z][a-z0-9_]+"' |
 	tr -d '"' | sort -u >"$work/fields"
 sed -n 's/^\.BR* //p' "$page" | sed 's/\\-/-/g' |
 	grep -oE '[a-z][a-z0-9_]+' | sort -u >"$work/named"
 sed -n '/^\.TP/{n; s/^\.BR* //p;}' "$page" | grep -oE '[a-z][a-z0-9_]+' |
 	sort -u >"$work/tags"
 for field in $(comm -23 "$work/fields" "$work/named"); do
-	echo "$page: $field of $source is missing"
+	echo "$page: $field is missing, which is written by $source"
 	bad=1
 done
 for field in $(comm -13 "$work/fields" "$work/tags"); do
-	echo "$page: $source does not write $field"
+	echo "$page: $field is not written by $source"
 	bad=1
 done
 [ -s "$work/fields" ] || { echo "$source: no fields found"; bad=1; }
