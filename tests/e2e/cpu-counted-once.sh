@@ -109,6 +109,16 @@ case $(uname -r) in
 	;;
 esac
 
+# missed_of NAME: how many processes may not be counted as short ones. A sample
+# may fall on one, which is none without a sample then; and on a busy machine
+# the kernel may lose a record of one, which is said.
+missed_of()
+{
+	jq '.totals.cpu_samples + ([.notes[] |
+		capture("lost (?<n>[0-9]+) record").n | tonumber] | add // 0)' \
+		"$1.data/summary.json"
+}
+
 # Pipelines of short processes, and one that is linked statically.
 cat >pipes.sh <<'EOF'
 i=0
@@ -126,10 +136,13 @@ run "$PERFREC" record -q --alloc=off --cpu=10,perf -o pipes.data \
 expect_status 0
 expect_eq 'lines of output' "$(grep -c '^1$' out)" 60
 check_sum pipes
+missed=$(missed_of pipes)
 for name in sed grep still; do
-	expect_eq "processes of $name" "$(jq --arg name $name \
+	count=$(jq --arg name $name \
 		'.unsampled_processes[] | select(.name == $name) | .count' \
-		pipes.data/summary.json)" 60
+		pipes.data/summary.json)
+	[ "$count" -le 60 ] && [ $((count + missed)) -ge 60 ] ||
+		fail "processes of $name: $count and at most $missed, not 60"
 	[ "$(row "[short processes] $name")" -gt 0 ] ||
 		fail "$name has no row: $(jq -c .unsampled_processes \
 			pipes.data/summary.json)"
@@ -138,7 +151,7 @@ expect_share 'short processes by row' \
 	"$(jq '[.unsampled_processes[].cpu_ns] | add' pipes.data/summary.json)" \
 	"$(jq .totals.unsampled_process_ns pipes.data/summary.json)" 99.9 100.1
 "$PERFREC" report --view cpu pipes.data >out
-expect_match out '60  \[short processes\] sed'
+expect_match out '[0-9]  \[short processes\] sed'
 if [ "$static" != "$prog" ]; then
 	record static "$static" threads 1 $crowd
 	expect_share 'a static program' \
@@ -161,7 +174,10 @@ run "$PERFREC" record -q --alloc=off --cpu=10,perf -o names.data \
 	sh names.sh </dev/null
 expect_status 0
 check_sum names
-expect_eq 'rows' "$(jq '.unsampled_processes | length' names.data/summary.json)" 256
+rows=$(jq '.unsampled_processes | length' names.data/summary.json)
+missed=$(missed_of names)
+[ "$rows" -le 256 ] && [ $((rows + missed)) -ge 256 ] ||
+	fail "$rows rows and at most $missed, not 256"
 "$PERFREC" report --view cpu --limit 0 names.data >out
-expect_match out '\[short processes\] others'
+[ "$rows" -lt 256 ] || expect_match out '\[short processes\] others'
 ! grep -q "$(printf '\033')" out || fail 'a name reached the terminal raw'
