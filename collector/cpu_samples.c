@@ -42,6 +42,7 @@
 #include "collector/cpu_account.h"
 #include "collector/cpu_threads.h"
 #include "collector/log.h"
+#include "collector/perf_buffers.h"
 #include "collector/perf_events.h"
 #include "collector/process.h"
 #include "collector/recording.h"
@@ -533,9 +534,9 @@ static int begin(struct cpu_group *group, struct process *process)
 	struct cpu_sampler *sampler = group->sampler;
 	int err;
 
-	err = cpu_threads_init(&group->threads, process,
-			       sampler->wanted.period_ns,
-			       sampler->wanted.no_kernel);
+	err = cpu_threads_init(
+		&group->threads, process, sampler->wanted.period_ns,
+		sampler->wanted.no_kernel, sampler->buffers->count);
 	if (!err)
 		err = open_tasks(group, process->pid);
 	if (err)

@@ -17,7 +17,8 @@
  * without a word. The threads that were there at hello begin with such events,
  * so there are as many silent threads as first ones, though not the same. They
  * stay until the end, when their time is known: that of all, which the events
- * we opened have, less what the others told.
+ * we opened have, less what the others told. So do threads of whose READs, one
+ * for each CPU, the kernel lost some for want of room.
  *
  * With its events a thread gives away what is left of its period, so the sample
  * that it would have had is taken in the other one. A thread that ran for a
@@ -77,10 +78,11 @@ struct cpu_thread {
 	pid_t tid;
 	char name[16];
 	bool first; /* was there at hello */
-	bool told; /* by a READ */
+	bool told; /* all its time */
 	bool ended, settled, unwanted;
 	bool silent; /* ended, waited for, and has not told */
 	uint32_t passes; /* since it has ended */
+	uint32_t reads; /* so far */
 	uint64_t sampled_ns, counted_ns;
 	struct cpu_tick *tick; /* ring */
 	uint32_t tick_count, tick_room;
@@ -243,7 +245,7 @@ static void forget(struct cpu_threads *threads, struct cpu_thread **link)
  */
 
 int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
-		     uint64_t period_ns, bool no_kernel)
+		     uint64_t period_ns, bool no_kernel, size_t reads)
 {
 	struct cpu_process *first = calloc(1, sizeof(*first));
 
@@ -252,6 +254,7 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 		.recording = process->arena->recording,
 		.period_ns = period_ns,
 		.no_kernel = no_kernel,
+		.reads = reads,
 		.mask = CHAINS_MIN - 1,
 		.table = calloc(CHAINS_MIN, sizeof(*threads->table)),
 		.processes = first,
@@ -481,7 +484,8 @@ void cpu_threads_count(struct cpu_threads *threads,
 	if (!thread)
 		return;
 	thread->counted_ns += record->value;
-	thread->told = true;
+	thread->reads++;
+	thread->told = thread->reads >= threads->reads;
 }
 
 void cpu_threads_exit(struct cpu_threads *threads,
@@ -656,17 +660,23 @@ static void visit_silent(struct cpu_threads *threads, struct sharing *sharing,
 /* One that runs says it itself; not what it had before hello. */
 static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 {
+	uint64_t ns, more;
+
 	if (thread->ended || thread->first)
 		return;
-	thread->counted_ns = MIN(read_runtime(thread), sharing->left_ns);
-	thread->told = thread->counted_ns != 0;
-	sharing->left_ns -= thread->counted_ns;
+	ns = read_runtime(thread);
+	more = MIN(ns - MIN(ns, thread->counted_ns), sharing->left_ns);
+	thread->counted_ns += more;
+	thread->told = ns != 0;
+	sharing->left_ns -= more;
 }
 
-/* One that has no sample may have had some time all the same. */
+/* By what its samples say beyond what it told; one that has no sample may have
+ * had some time all the same. */
 static uint64_t weight_of(const struct cpu_thread *thread)
 {
-	return thread->sampled_ns + 1;
+	return thread->sampled_ns -
+	       MIN(thread->sampled_ns, thread->counted_ns) + 1;
 }
 
 static void add_weight(struct sharing *sharing, struct cpu_thread *thread)
@@ -679,9 +689,10 @@ static void give_share(struct sharing *sharing, struct cpu_thread *thread)
 	double part = (double)weight_of(thread) / (double)sharing->weight;
 	uint64_t share = (uint64_t)((double)sharing->left_ns * part);
 
-	thread->counted_ns = MIN(share, sharing->left_ns);
-	sharing->left_ns -= thread->counted_ns;
+	share = MIN(share, sharing->left_ns);
 	sharing->weight -= weight_of(thread);
+	thread->counted_ns += share;
+	sharing->left_ns -= share;
 }
 
 /* The threads that have not told had @left_ns. If it is one, that is exact. */

@@ -25,17 +25,19 @@ struct cpu_threads {
 	struct recording *recording; /* outlives it */
 	uint64_t period_ns;
 	bool no_kernel; /* kernel time is counted, but not sampled */
+	size_t reads; /* that a thread tells its time with, when it ends */
 	struct cpu_process *processes; /* the first one last */
 	struct cpu_thread **table; /* hash chains by tid */
 	uint32_t count, mask;
 	bool ticks_wanted; /* a drain worker has asked for some */
-	uint32_t silent; /* threads that ended and never told their time */
-	uint64_t counted_ns; /* of all threads that told */
+	uint32_t silent; /* threads that ended and never told all their time */
+	uint64_t counted_ns; /* that all threads told */
 };
 
-/* For @process, which need not outlive it. 0 or -errno. */
+/* For @process, which need not outlive it. @reads: how many events of a thread
+ * count, one for each CPU. 0 or -errno. */
 int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
-		     uint64_t period_ns, bool no_kernel);
+		     uint64_t period_ns, bool no_kernel, size_t reads);
 void cpu_threads_release(struct cpu_threads *threads);
 /* A thread that was there at hello, and has an event of its own. */
 void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid);
