@@ -50,7 +50,10 @@ static uint64_t touch_ahead(uint64_t head)
 
 	if (g_shim.no_syscalls || t_thread.touched >= g_shim.ring_cells)
 		return UINT64_MAX;
+	if (head < t_thread.touched_head)
+		return t_thread.touched_head;
 	t_thread.touched += ahead - head;
+	t_thread.touched_head = ahead;
 	/* Old kernels do not know MADV_POPULATE_WRITE: then pages fault. */
 	sys(SYS_madvise, chunk, TOUCH_CELLS * sizeof(*chunk),
 	    23 /* MADV_POPULATE_WRITE */);

@@ -61,7 +61,8 @@ struct thread_state {
 
 	/* Slow paths only. */
 	uint64_t epoch_before_vfork;
-	uint64_t touched; /* head up to which this thread's pages are mapped */
+	uint64_t touched; /* cells whose pages this thread has mapped */
+	uint64_t touched_head; /* head up to which they reach */
 	struct span_stack *withheld; /* begins dropped, or while paused */
 	struct depth_stack *depth; /* NULL: no limit, or nothing is left out */
 	uintptr_t put_sp; /* of the hook that is putting; 0: none */

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "shared/futex.h"
 #include "tests/shim/mini_collector.h"
 
@@ -251,6 +253,41 @@ START_TEST(stop_is_believed_after_full_waits)
 }
 END_TEST
 
+/* stopped_victim makes as many records. */
+#define VICTIM_CELLS 20000
+
+/* A ring is touched ahead of its writer for the whole first lap. */
+START_TEST(ring_is_touched_ahead)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
+	char *argv[] = { (char *)mini_build_path("tests/shim/stopped_victim"),
+			 NULL };
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), head;
+	struct record *last;
+	unsigned char resident = 0;
+	pid_t pid;
+
+	setenv("PERFREC_RSEQ", "on", 1);
+	setenv("PERFREC_RING_KB", "512", 1);
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	head = mini_slot(&g_mini, 0)->head;
+	ck_assert_uint_gt(head, g_mini.hello.ring_cells / 2);
+	ck_assert_uint_lt(head, VICTIM_CELLS + 100);
+	/* Of the piece that the head is in. */
+	last = mini_ring(&g_mini, 0) + ALIGN_UP(head, TOUCH_CELLS) - 1;
+	ck_assert_uint_gt((uintptr_t)last & -page,
+			  (uintptr_t)(mini_ring(&g_mini, 0) + head));
+	ck_assert_int_eq(
+		mincore((void *)((uintptr_t)last & -page), 1, &resident), 0);
+	ck_assert_int_eq(resident & 1, 1);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("full");
@@ -262,6 +299,7 @@ int main(void)
 	tcase_add_loop_test(tcase, full_ring_counts_every_span, 0,
 			    sizeof(g_runs) / sizeof(g_runs[0]));
 	tcase_add_test(tcase, stop_is_believed_after_full_waits);
+	tcase_add_test(tcase, ring_is_touched_ahead);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
