@@ -206,6 +206,8 @@ static void count_unslotted(struct arena *arena)
 		atom_load_rlx(&page->unslotted_threads);
 	recording->totals.unslotted_spans +=
 		atom_load_rlx(&page->unslotted_spans);
+	recording->totals.excluded_hooks +=
+		atom_load_rlx(&page->unslotted_excluded_hooks);
 	recording->totals.slots_taken += !!(flags & PAGE_SLOTS_TAKEN);
 	recording->totals.slots_retired += !!(flags & PAGE_SLOTS_RETIRED);
 	recording->totals.slots_refused += !!(flags & PAGE_SLOTS_REFUSED);

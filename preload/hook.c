@@ -29,6 +29,7 @@ struct shim g_shim;
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp);
 void hook_general_exit(void *function, void *call_site, uintptr_t sp);
+void hook_tell_excluded(void);
 
 /* True when the table names @function, which the assembly's first probe has
  * not decided. A table is at most a quarter full: an empty entry comes. */
@@ -47,6 +48,25 @@ static bool filter_excludes(uint64_t function)
 			return false;
 	}
 	return false;
+}
+
+/* A thread without a slot has called the hooks of excluded functions
+ * UNTOLD_ALL times more. */
+void hook_tell_excluded(void)
+{
+	/* relaxed: a count */
+	atom_add_rlx(&g_shim.page->unslotted_excluded_hooks, UNTOLD_ALL);
+}
+
+static void count_excluded(void)
+{
+	if (t_thread.excluded) {
+		count_up(t_thread.excluded);
+		return;
+	}
+	t_thread.untold += UNTOLD_ONE;
+	if (!t_thread.untold)
+		hook_tell_excluded();
 }
 
 /*
@@ -92,8 +112,12 @@ static bool may_record(enum record_kind kind, uint64_t address)
 {
 	uint64_t gate = open_gate();
 
-	if (!gate || (gate & GATE_FILTER && filter_excludes(address)))
+	if (!gate)
 		return false;
+	if (gate & GATE_FILTER && filter_excludes(address)) {
+		count_excluded();
+		return false;
+	}
 	if (likely(thread_ready(gate, address)))
 		return true;
 	if (kind == RECORD_BEGIN)

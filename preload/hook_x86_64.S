@@ -126,8 +126,12 @@
 	movq	t_thread@gottpoff(%rip), %rcx
 	movq	%fs:T_EXCLUDED(%rcx), %rax
 	testq	%rax, %rax
-	jz	.Lreturn_\kind
+	jz	.Luncounted_\kind
 	incq	(%rax)
+	ret
+.Luncounted_\kind:
+	addw	$UNTOLD_ONE, %fs:T_UNTOLD(%rcx)
+	jz	hook_tell_excluded
 	ret
 
 .Lgeneral_\kind:

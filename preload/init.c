@@ -93,6 +93,7 @@ static uint64_t continue_in_child(void)
 	if (g_shim.pid != pid) {
 		g_shim.fork_parent = g_shim.pid;
 		g_shim.pid = pid;
+		t_thread.untold = 0; /* the parent tells them */
 		heap_sample_forked();
 	}
 	return open_gate();

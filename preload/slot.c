@@ -202,7 +202,8 @@ static void describe(struct slot_shm *slot)
 	slot->dropped_frees = 0;
 	slot->dropped_notes = 0;
 	slot->dropped_samples = 0;
-	slot->excluded_hooks = 0;
+	slot->excluded_hooks = t_thread.untold / UNTOLD_ONE;
+	t_thread.untold = 0;
 	slot->left_out_hooks = 0;
 	slot->claim_map = t_thread.generation = map_generation();
 	if (!g_shim.no_syscalls)
@@ -220,6 +221,7 @@ static void adopt(uint32_t i)
 		.mask = g_shim.ring_cells - 1,
 		.index = i,
 		.in_map = t_thread.in_map,
+		.untold = t_thread.untold,
 		.excluded = &g_shim.slots[i].excluded_hooks,
 		.withheld = slot_memory_stack(i),
 		.depth = slot_memory_depth_stack(i),

@@ -58,6 +58,7 @@ struct thread_state {
 	uint64_t mask;
 	uint64_t no_rseq; /* stands in for rseq_cs where there is none */
 	uint64_t *excluded; /* in the slot; NULL: there is none */
+	uint16_t untold; /* UNTOLD_ONE for each hook, where there is none */
 
 	/* Slow paths only. */
 	uint64_t epoch_before_vfork;
@@ -101,6 +102,8 @@ _Static_assert(offsetof(struct thread_state, cells) == T_CELLS, "asm");
 _Static_assert(offsetof(struct thread_state, mask) == T_MASK, "asm");
 _Static_assert(offsetof(struct thread_state, no_rseq) == T_NO_RSEQ, "asm");
 _Static_assert(offsetof(struct thread_state, excluded) == T_EXCLUDED, "asm");
+_Static_assert(offsetof(struct thread_state, untold) == T_UNTOLD, "asm");
+_Static_assert(UNTOLD_ONE * UNTOLD_ALL == UINT16_MAX + 1, "asm");
 
 extern __thread struct thread_state t_thread;
 

@@ -15,6 +15,15 @@
 #define T_MASK 48
 #define T_NO_RSEQ 56
 #define T_EXCLUDED 64
+#define T_UNTOLD 72
+
+/*
+ * Hooks of excluded functions that a thread without a slot calls: it counts
+ * them in the upper 12 bits of a 16-bit word, and tells the arena when that
+ * turns over.
+ */
+#define UNTOLD_ONE 16
+#define UNTOLD_ALL 4096
 
 /*
  * The gate word. A thread may take the fast path when gate ^ its epoch is 0,

@@ -101,7 +101,9 @@ struct page_shm {
 	uint32_t pad_cpu;
 	uint64_t vfork_spans; /* of vfork children: never recorded */
 	uint64_t muted_spans; /* of threads that may not read the clock */
-	uint8_t pad1[SHM_LINE - 88];
+	uint64_t unslotted_excluded_hooks; /* of threads without a slot, but for
+					    * fewer than 4,096 of each */
+	uint8_t pad1[SHM_LINE - 96];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 7u
+#define WIRE_VERSION 8u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_REPLY_MAGIC 0x796c706572637270ULL /* "prcreply" */

@@ -38,7 +38,7 @@ cost_of()
 		data/summary.json '.cost + .totals + {cpu: (.user_ns + .sys_ns)} |
 		(.left_out_calls * .left_out_ns + .excluded_calls * .excluded_ns
 		 + .spans * .span_ns) as $least |
-		"\(.total_ns >= $least * 0.99 and $least > 0) \(.share > 0.1 and
+		"\(.total_ns >= $least * 0.99 and $least > 0) \(.share > 0 and
 		.share <= 1) \(.of)"')" 'true true cpu'
 	json data/summary.json '"\(.cost.left_out_calls) \(.cost.excluded_calls
 		) \(.totals.spans)"' >cost
@@ -88,6 +88,13 @@ cost_of --depth 1
 expect_eq 'depth 1' "$(cat cost)" '1500000 0 1'
 cost_of --depth 2
 expect_eq 'depth 2' "$(cat cost)" '1000000 0 500001'
+# A thread that records nothing tells it when it has called 4,096 more.
+for also in '' --depth=5; do
+	cost_of --exclude '*' $also
+	expect_eq "without all $also" "$(awk '{
+		print ($2 > 1500000 - 2049 && $2 <= 1500001), $1, $3
+	}' cost)" '1 0 0'
+done
 cost_of --exclude leaf
 expect_eq 'without leaf' "$(cat cost)" '0 1000000 500001'
 run "$PERFREC" report data
