@@ -208,6 +208,7 @@ static void count_unslotted(struct arena *arena)
 		atom_load_rlx(&page->unslotted_spans);
 	recording->totals.excluded_hooks +=
 		atom_load_rlx(&page->unslotted_excluded_hooks);
+	recording->totals.start_ns += atom_load_rlx(&page->start_ns);
 	recording->totals.slots_taken += !!(flags & PAGE_SLOTS_TAKEN);
 	recording->totals.slots_retired += !!(flags & PAGE_SLOTS_RETIRED);
 	recording->totals.slots_refused += !!(flags & PAGE_SLOTS_REFUSED);

@@ -85,6 +85,7 @@ struct totals {
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
 	uint64_t paused_spans, mixed_contexts, skipped_maps;
 	uint64_t excluded_hooks, left_out_hooks; /* half a call each */
+	uint64_t start_ns; /* CPU time of programs, until they recorded */
 	/* What else is part of the own cost. */
 	uint64_t general_spans; /* by PAGE_GENERAL programs */
 	uint64_t pages_first; /* of rings, that nobody had touched */

@@ -181,20 +181,21 @@ json_t *summary_cost(const struct recording *recording, uint64_t wall_ns)
 	struct cost_of ns = { 0 };
 	double total = span_cost(recording, &ns) + idle_cost(recording, &ns) +
 		       note_cost(recording) + heap_cost(recording, &ns) +
-		       cpu_cost(recording, &ns) + page_cost(recording);
+		       cpu_cost(recording, &ns) + page_cost(recording) +
+		       (double)sum->start_ns;
 	double cpu = known_cpu_ns(recording);
 	double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
 	bool is_general = sum->general_spans > sum->spans / 2;
 
 	return json_pack(
-		"{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:f, s:o, s:f, s:f, s:f, "
-		"s:s}",
+		"{s:f, s:f, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o, s:f, s:f, "
+		"s:f, s:s}",
 		"span_ns", is_general ? ns.general : ns.span, "heap_record_ns",
 		ns.record, "heap_sample_ns", ns.heap_sample, "sample_ns",
-		ns.cpu_sample, "total_ns", number(total), "share",
-		run > 0 ? total / run : 0.0, "left_out_calls",
-		calls(sum->left_out_hooks), "left_out_ns", ns.too_deep,
-		"excluded_calls", calls(sum->excluded_hooks), "excluded_ns",
-		ns.excluded, "paused_ns", ns.paused, "dropped_ns", ns.dropped,
-		"of", cpu > 0 ? "cpu" : "wall");
+		ns.cpu_sample, "start_ns", number((double)sum->start_ns),
+		"total_ns", number(total), "share", run > 0 ? total / run : 0.0,
+		"left_out_calls", calls(sum->left_out_hooks), "left_out_ns",
+		ns.too_deep, "excluded_calls", calls(sum->excluded_hooks),
+		"excluded_ns", ns.excluded, "paused_ns", ns.paused,
+		"dropped_ns", ns.dropped, "of", cpu > 0 ? "cpu" : "wall");
 }

@@ -103,7 +103,8 @@ struct page_shm {
 	uint64_t muted_spans; /* of threads that may not read the clock */
 	uint64_t unslotted_excluded_hooks; /* of threads without a slot, but for
 					    * fewer than 4,096 of each */
-	uint8_t pad1[SHM_LINE - 96];
+	uint64_t start_ns; /* CPU time that it took to begin recording */
+	uint8_t pad1[SHM_LINE - 104];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */

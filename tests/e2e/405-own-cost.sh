@@ -37,7 +37,7 @@ cost_of()
 	expect_eq "$*: the sum of its parts, and the share" "$(json \
 		data/summary.json '.cost + .totals + {cpu: (.user_ns + .sys_ns)} |
 		(.left_out_calls * .left_out_ns + .excluded_calls * .excluded_ns
-		 + .spans * .span_ns) as $least |
+		 + .spans * .span_ns + .start_ns) as $least |
 		"\(.total_ns >= $least * 0.99 and $least > 0) \(.share > 0 and
 		.share <= 1) \(.of)"')" 'true true cpu'
 	json data/summary.json '"\(.cost.left_out_calls) \(.cost.excluded_calls
@@ -51,6 +51,21 @@ expect_status 0
 expect_eq 'the share of what was sampled' "$(json sampled/summary.json \
 	'([.user_ns + .sys_ns, .totals.cpu_ns, .cost.total_ns] | max) as $cpu |
 	.cost.share * $cpu / .cost.total_ns | . > 0.99 and . < 1.01')" true
+
+# To begin recording takes each program some time, and is a part of it.
+cat >twenty.sh <<'SCRIPT'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	./program
+done
+SCRIPT
+run "$PERFREC" record --alloc=off --cpu=off -q -o one -- ./program
+expect_status 0
+run "$PERFREC" record --alloc=off --cpu=off -q -o many -- sh twenty.sh
+expect_status 0
+one=$(json one/summary.json .cost.start_ns)
+many=$(json many/summary.json .cost.start_ns)
+[ "$one" -gt 0 ] && [ "$many" -gt "$one" ] ||
+	fail "a start takes $one ns, twenty $many"
 
 # What is not recorded costs, too, as do annotations that are no spans.
 cat >pausing.c <<'SOURCE'
