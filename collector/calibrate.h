@@ -16,8 +16,13 @@ struct calibrated_page {
 	double first_ns, again_ns;
 };
 struct calibrated_page calibrate_page(void);
-/* And of a sample of CPU time: a signal, and a copy of so many bytes of stack.
- * One thread at a time; SIGPROF must be nobody's. */
-double calibrate_sample_ns(uint32_t stack_bytes);
+/* ns of a sample of CPU time by the signal engine: a signal, and a copy of
+ * @stack_bytes of stack. One thread at a time; SIGPROF must be nobody's. */
+double calibrate_signal_ns(uint32_t stack_bytes);
+/* ns of a sample by the perf engine, with a copy of @stack_bytes of stack: for
+ * so long the kernel takes the CPU away from this thread. 0: the kernel does
+ * not sample this thread, or has no memory for it. Takes at most 50 ms of CPU
+ * time, usually 4. */
+double calibrate_perf_ns(uint32_t stack_bytes);
 
 #endif

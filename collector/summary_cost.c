@@ -141,11 +141,13 @@ static double heap_cost(const struct recording *recording, struct cost_of *ns)
 
 static double cpu_cost(const struct recording *recording, struct cost_of *ns)
 {
+	const struct collect_options *options = recording->options;
 	uint64_t samples = recording->sampled.count;
 
-	if (samples)
-		ns->cpu_sample =
-			calibrate_sample_ns(recording->options->stack_bytes);
+	if (samples && options->cpu_engine == CPU_PERF)
+		ns->cpu_sample = calibrate_perf_ns(options->stack_bytes);
+	if (samples && !ns->cpu_sample)
+		ns->cpu_sample = calibrate_signal_ns(options->stack_bytes);
 	return ns->cpu_sample * (double)samples;
 }
 

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "collector/calibrate.h"
+#include "collector/collect_options.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
 
@@ -35,6 +37,21 @@ START_TEST(own_cost_of_a_stack_is_more_than_none)
 
 	ck_assert(none > 0 && none < SECOND_NS);
 	ck_assert(most > none && most < SECOND_NS);
+}
+END_TEST
+
+/* Where the kernel samples nobody, a sample by it has no cost. */
+START_TEST(own_cost_of_a_cpu_sample)
+{
+	for (uint32_t bytes = 0; bytes <= STACK_BYTES_MAX;
+	     bytes += STACK_BYTES_MAX) {
+		double ns = calibrate_perf_ns(bytes);
+
+		ck_assert_msg(ns == 0 || (ns > 1000 && ns < SECOND_NS), "%f",
+			      ns);
+		ns = calibrate_signal_ns(bytes);
+		ck_assert_msg(ns > 0 && ns < SECOND_NS, "%f", ns);
+	}
 }
 END_TEST
 
@@ -68,6 +85,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, own_cost_of_each_kind_is_some_time, 0, 2);
 	tcase_add_test(tcase, own_cost_of_a_stack_is_more_than_none);
+	tcase_add_test(tcase, own_cost_of_a_cpu_sample);
 	tcase_add_test(tcase, own_cost_interposes_nothing);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
