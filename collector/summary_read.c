@@ -379,6 +379,12 @@ static void log_no_recording(const char *dir, const char *path, int error)
 	}
 }
 
+/* json_loadfd() makes a system call for each byte. */
+static size_t read_some(void *buffer, size_t bytes, void *fd)
+{
+	return (size_t)read(*(const int *)fd, buffer, bytes);
+}
+
 static int load_json(const char *dir, json_t **out)
 {
 	json_error_t why;
@@ -393,7 +399,7 @@ static int load_json(const char *dir, json_t **out)
 		free(path);
 		return fd;
 	}
-	*out = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
+	*out = json_load_callback(read_some, &fd, JSON_REJECT_DUPLICATES, &why);
 	if (!*out)
 		log_err("'%s' is no recording of perfrec: %s line %d: %s", dir,
 			path, why.line, why.text);
