@@ -60,7 +60,9 @@ uint64_t note_gate(void)
 	/* relaxed: the page is private; only fork and this process change it */
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
-	return likely(gate) || t_thread.in_vfork ? gate : init_gate();
+	if (likely(gate_is_settled(gate)))
+		return gate;
+	return t_thread.in_vfork ? 0 : init_gate();
 }
 
 /* The site's state is not the shim's: decide, and remember it if that can be.

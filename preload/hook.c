@@ -24,7 +24,7 @@
 #include "shared/atomic.h"
 
 __thread struct thread_state t_thread = { .epoch = EPOCH_NONE };
-struct gate g_gate;
+struct gate g_gate = { .word = GATE_UNBEGUN };
 struct shim g_shim;
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp);
@@ -93,8 +93,8 @@ static uint64_t open_gate(void)
 	uint64_t gate = atom_load_acq(&g_gate.word);
 
 	/* Never start in a vfork child: it would be its parent that starts. */
-	if (unlikely(!gate) && !t_thread.in_vfork)
-		gate = init_gate();
+	if (unlikely(!gate_is_settled(gate)))
+		gate = t_thread.in_vfork ? 0 : init_gate();
 	return gate & GATE_OFF ? 0 : gate;
 }
 

@@ -137,6 +137,27 @@ static bool find_rseq(void)
 	return true;
 }
 
+/* The kernel wipes no page of a file, so the gate gets another page. Until its
+ * fields are back it is not settled, as before. */
+static bool wipe_gate_on_fork(void)
+{
+	/* relaxed, all: nothing is recorded yet */
+	uint32_t map_lock = atom_load_rlx(&g_gate.map_lock);
+	uint32_t map_closing = atom_load_rlx(&g_gate.map_closing);
+	uint32_t map_opened = atom_load_rlx(&g_gate.map_opened);
+	long address = sys(SYS_mmap, &g_gate, sizeof(g_gate),
+			   PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (address < 0 && address > -4096)
+		return false;
+	atom_store_rlx(&g_gate.map_lock, map_lock);
+	atom_store_rlx(&g_gate.map_closing, map_closing);
+	atom_store_rlx(&g_gate.map_opened, map_opened);
+	sys(SYS_madvise, &g_gate, sizeof(g_gate), MADV_WIPEONFORK);
+	return true;
+}
+
 static void use_filter(struct page_shm *page)
 {
 	/* relaxed: CONTROL ordered it, in wait_while_held() */
@@ -191,7 +212,8 @@ static const char *try_start(struct settings *settings,
 		return "cannot map memory for open spans";
 	if (g_shim.no_syscalls)
 		slot_memory_open_all();
-	sys(SYS_madvise, &g_gate, sizeof(g_gate), MADV_WIPEONFORK);
+	if (!wipe_gate_on_fork())
+		return "cannot map memory for the gate";
 	if (libc()->register_atfork(before_fork, NULL, in_forked_child,
 				    &g_shim))
 		return "cannot watch for fork";
@@ -269,7 +291,7 @@ bool init_is_recording(void)
 	/* relaxed: the page is private; only fork and this process change it */
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
-	if (!gate && g_mode == MODE_ON)
+	if (!gate_is_settled(gate) && g_mode == MODE_ON)
 		gate = continue_in_child();
 	return gate >= GATE_EPOCH_STEP;
 }
@@ -299,7 +321,7 @@ void alloc_begin(void)
 		return;
 	begun = true;
 	/* relaxed: there are no threads yet to race with */
-	if (!atom_load_rlx(&g_gate.word) && wants_recording())
+	if (!gate_is_settled(atom_load_rlx(&g_gate.word)) && wants_recording())
 		init_gate();
 	/* relaxed: as above */
 	if (atom_load_rlx(&g_alloc.mode) == ALLOC_UNDECIDED)

@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 /*
- * What to do while the gate is zero: start recording (the first hook may run
- * before our constructor), or go on in a forked child. Returns the gate word;
- * 0 when another thread, or the code this handler interrupted, is starting
- * just now. Any context.
+ * What to do while the gate is not settled: start recording (the first hook may
+ * run before our constructor), or go on in a forked child. Returns the gate
+ * word; 0 when another thread, or the code this handler interrupted, is
+ * starting just now. Any context.
  */
 uint64_t init_gate(void);
 

@@ -58,5 +58,6 @@ void libc_find(void)
 		g_libc.rseq_offset = elf_tables_find(&tables, "__rseq_offset");
 		g_libc.rseq_size = elf_tables_find(&tables, "__rseq_size");
 	}
-	g_libc.known = true;
+	/* Else there may be more to see, later. */
+	g_libc.known = map || linker_has_relocated();
 }

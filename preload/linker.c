@@ -9,10 +9,13 @@
  * Where it is mapped is told by a relocation that names no symbol: a TLS
  * descriptor (linker_x86_64.S). The kernel's auxiliary vector tells it, too
  * (AT_BASE), but cannot be reached without the C library or /proc; and a
- * dynamic linker that was started as a program is not in it.
+ * dynamic linker that was started as a program is not in it. It is asked by
+ * whoever calls us before we are relocated: IFUNC resolvers of libraries, which
+ * are relocated first.
  */
 #include "preload/linker.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -25,6 +28,10 @@
 #define PAGES_MAX 4096
 
 const void *linker_text(void);
+
+/* <link.h> lets the compiler look it up by a relocation. */
+extern const ElfW(Dyn) g_dynamic[] __asm__("_DYNAMIC")
+	__attribute__((visibility("hidden")));
 
 #if defined(__aarch64__)
 /* Between segments that are aligned to the largest pages nothing is mapped.
@@ -43,6 +50,32 @@ static bool is_readable(const void *page)
 	return true;
 }
 #endif
+
+/* It does not point to itself before the dynamic linker has relocated us. */
+static const void *const volatile g_self = (const void *)&g_self;
+
+bool linker_has_relocated(void)
+{
+	return g_self == (const void *)&g_self;
+}
+
+/* Where the kernel says that it mapped the dynamic linker; or NULL. */
+static const void *linker_base(void)
+{
+	ElfW(auxv_t) entry = { .a_type = AT_NULL };
+	const void *base = NULL;
+	long fd = sys(SYS_openat, AT_FDCWD, "/proc/self/auxv",
+		      O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	while (!base &&
+	       sys(SYS_read, fd, &entry, sizeof(entry)) == sizeof(entry))
+		if (entry.a_type == AT_BASE)
+			base = (const void *)entry.a_un.a_val;
+	sys(SYS_close, fd);
+	return base;
+}
 
 /* The ELF header in front of @text. */
 static const ElfW(Ehdr) * find_header(const void *text)
@@ -64,7 +97,9 @@ static const ElfW(Ehdr) * find_header(const void *text)
 
 bool linker_tables(struct elf_tables *tables)
 {
-	const ElfW(Ehdr) *header = find_header(linker_text());
+	const void *inside =
+		linker_has_relocated() ? linker_text() : linker_base();
+	const ElfW(Ehdr) *header = inside ? find_header(inside) : NULL;
 	ElfW(Addr) base = (ElfW(Addr))header;
 	const ElfW(Phdr) * segment;
 	size_t i;
@@ -89,7 +124,7 @@ static const struct link_map *find_in(const struct r_debug *space)
 
 	while (space) {
 		for (map = space->r_map; map; map = map->l_next)
-			if (map->l_ld == _DYNAMIC)
+			if (map->l_ld == g_dynamic)
 				return map;
 		if (space->r_version < 2)
 			break;

@@ -2,7 +2,7 @@
  *
  * linker - the dynamic linker, found without asking for any symbol: whoever
  * imports one may get the program's. None of these calls anybody, locks or
- * changes errno. Any context, once the shim is relocated.
+ * changes errno. Any context.
  */
 #ifndef PERFREC_PRELOAD_LINKER_H
 #define PERFREC_PRELOAD_LINKER_H
@@ -11,6 +11,10 @@
 #include <stdbool.h>
 
 struct elf_tables;
+
+/* False while the dynamic linker is still on its way to us: nothing in the
+ * shim that holds an address, and no thread-local variable, is right yet. */
+bool linker_has_relocated(void);
 
 /* The symbols of the dynamic linker itself. False: it cannot be found. */
 bool linker_tables(struct elf_tables *tables);

@@ -38,7 +38,8 @@ bool put_same_process(void)
 	/* relaxed: the page is private; only fork and this process change it */
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
-	return thread_has_slot(gate) || (t_thread.in_vfork && gate);
+	return thread_has_slot(gate) ||
+	       (t_thread.in_vfork && gate_is_settled(gate));
 }
 
 static enum put_result put_try(uint64_t limit, uint64_t word,

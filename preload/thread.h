@@ -108,10 +108,14 @@ _Static_assert(UNTOLD_ONE * UNTOLD_ALL == UINT16_MAX + 1, "asm");
 extern __thread struct thread_state t_thread;
 
 /*
- * The gate: zero until recording starts and again in a forked child, since
+ * The gate: GATE_UNBEGUN until recording starts, zero in a forked child, since
  * its page is MADV_WIPEONFORK; else GATE_OFF bits or this process's epoch
  * with flags. A page of its own, so that nothing is wiped but what a child
  * is to find zero.
+ *
+ * The file says GATE_UNBEGUN, since before the dynamic linker has set up
+ * thread-local storage every epoch is 0: the fast path of a program's IFUNC
+ * resolvers would take a gate of 0 for theirs.
  */
 /* The largest size of a page. Not more than needed: where .bss has a larger
  * alignment than a page it becomes a segment of its own without bytes in the
@@ -133,6 +137,12 @@ struct gate {
 } __attribute__((aligned(GATE_PAGE_BYTES)));
 
 extern struct gate g_gate;
+
+/* Whether @gate says what to do; else init_gate() does. */
+static inline bool gate_is_settled(uint64_t gate)
+{
+	return gate >= GATE_OFF;
+}
 
 /* Whether this thread's slot is of the process whose gate @gate is: not in a
  * vfork child, nor in a forked one that has no slot yet. */

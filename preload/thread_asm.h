@@ -32,10 +32,14 @@
  * slot has EPOCH_NONE. The upper half counts news of the load map
  * (map_log.c); a thread that has not followed them yet has another number
  * there, and takes the general path.
+ *
+ * Below GATE_OFF nothing is settled: GATE_UNBEGUN before recording starts, 0 in
+ * a forked child.
  */
 #define GATE_FILTER 1 /* look the function up first */
 #define GATE_GENERAL 2 /* depth, another clock, no rseq, chained hooks */
 #define GATE_OFF 4 /* nothing is recorded, for good */
+#define GATE_UNBEGUN GATE_GENERAL
 #define EPOCH_NONE 8
 #define GATE_EPOCH_STEP 16
 #define GATE_NEWS_SHIFT 32
