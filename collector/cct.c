@@ -187,7 +187,7 @@ static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 	if (!node)
 		return NULL;
 	*node = (struct cct_node){ .address = function->address,
-				   .iid = function->iid,
+				   .iid = function->begin.name_iid,
 				   .function = function,
 				   .parent = parent,
 				   .last = &g_none,

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/encode.h"
 #include "shared/compiler.h"
 
 /* Bytes that all trees and stacks of a recording may use. */
@@ -34,9 +35,10 @@ void budget_give(struct budget *budget, uint64_t bytes);
 struct cct_function {
 	uint64_t address;
 	uint32_t generation; /* of the load map when it was first called */
-	uint32_t iid; /* its name in the thread's sequence; replay's */
 	bool excluded; /* by --filter or --exclude; replay's */
 	bool shifted; /* its end has another stack pointer; replay's */
+	struct encode_template begin; /* of its slices, with its name in the
+				       * thread's sequence; replay's */
 	uint32_t active; /* for cct_sum() */
 	uint32_t index; /* for cct_flat_copy() */
 	uint64_t calls, self_ns, total_ns, cpu_samples; /* by cct_sum() */

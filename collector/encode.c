@@ -28,19 +28,17 @@ uint8_t *encode_put_varint(uint8_t *out, uint64_t value)
 	return out;
 }
 
-void encoder_init(struct encoder *encoder, uint32_t sequence, uint64_t start_ns)
+/* "0a LL 50 S" of @sequence at @out, LL being what it is when nothing follows.
+ * Returns where it ends. */
+static uint8_t *put_head(uint8_t *out, uint32_t sequence)
 {
-	uint8_t head[8] = { TAG_PACKET, 0, TAG_SEQUENCE };
-	uint8_t *end = encode_put_varint(head + 3, sequence);
-	uint64_t word;
+	uint8_t *end;
 
-	memset(encoder, 0, sizeof(*encoder));
-	encoder->last_ns = start_ns;
-	encoder->sequence = sequence;
-	encoder->head_bytes = (uint32_t)(end - head);
-	head[1] = (uint8_t)(encoder->head_bytes - 2);
-	memcpy(&word, head, sizeof(word));
-	encoder->head = le64toh(word);
+	out[0] = TAG_PACKET;
+	out[2] = TAG_SEQUENCE;
+	end = encode_put_varint(out + 3, sequence);
+	out[1] = (uint8_t)(end - out - 2);
+	return end;
 }
 
 static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
@@ -60,6 +58,54 @@ static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
 		out = encode_put_varint(out, iid);
 	}
 	return out;
+}
+
+static uint8_t *put_event(uint8_t *out, uint32_t name_iid)
+{
+	uint8_t *event = out + 2;
+
+	out[0] = TAG_TRACK_EVENT;
+	event[0] = TAG_TYPE;
+	event[1] = name_iid ? TYPE_SLICE_BEGIN : TYPE_SLICE_END;
+	out = put_name(event + 2, name_iid);
+	event[-1] = (uint8_t)(out - event);
+	return out;
+}
+
+/* The event and the timestamp's tag behind the head, @name_iid 0: an end. */
+static struct encode_template make_template(uint32_t sequence,
+					    uint32_t name_iid)
+{
+	struct encode_template template = { .name_iid = name_iid };
+	uint8_t bytes[ENCODE_EVENT_BYTES] = { 0 }, *event, *out;
+
+	event = put_head(bytes, sequence);
+	out = put_event(event, name_iid);
+	*out++ = TAG_TIMESTAMP;
+	bytes[1] = (uint8_t)(out - bytes - 1);
+	if (name_iid < ENCODE_IID_LIMIT)
+		template.limit = ENCODE_DELTA_LIMIT;
+	else
+		out = event;
+	template.bytes = (uint16_t)(out - bytes);
+	memcpy(&template.low, bytes, sizeof(template.low));
+	memcpy(&template.high, bytes + 8, sizeof(template.high));
+	template.low = le64toh(template.low);
+	template.high = le64toh(template.high);
+	return template;
+}
+
+struct encode_template encode_template(const struct encoder *encoder,
+				       uint32_t name_iid)
+{
+	return make_template(encoder->sequence, name_iid);
+}
+
+void encoder_init(struct encoder *encoder, uint32_t sequence, uint64_t start_ns)
+{
+	*encoder = (struct encoder){ .last_ns = start_ns,
+				     .sequence = sequence,
+				     .end = make_template(sequence, 0) };
 }
 
 static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
@@ -152,23 +198,20 @@ void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 	encoder->last_ns = ns;
 }
 
-void ATTR_COLD encode_slow(struct encoder *encoder, uint64_t delta_ns,
-			   uint32_t name_iid)
+uint8_t *ATTR_COLD encode_slow(uint8_t *out,
+			       const struct encode_template *event,
+			       uint64_t delta_ns)
 {
-	uint8_t *start = encoder->out;
-	uint8_t *out = start, *event;
+	uint8_t *start = out;
 
-	encode_store(out, encoder->head);
-	out += encoder->head_bytes;
-	*out++ = TAG_TRACK_EVENT;
-	event = ++out;
-	*out++ = TAG_TYPE;
-	*out++ = name_iid ? TYPE_SLICE_BEGIN : TYPE_SLICE_END;
-	out = put_name(out, name_iid);
-	event[-1] = (uint8_t)(out - event);
-	*out++ = TAG_TIMESTAMP;
+	encode_store(out, event->low);
+	encode_store(out + 8, event->high);
+	out += event->bytes;
+	if (!event->limit) {
+		out = put_event(out, event->name_iid);
+		*out++ = TAG_TIMESTAMP;
+	}
 	out = encode_put_varint(out, delta_ns);
 	start[1] = (uint8_t)(out - start - 2);
-	encoder->out = out;
-	encoder->last_ns += delta_ns;
+	return out;
 }

@@ -9,18 +9,20 @@
  *
  * S, N (the interned name) and D (ns since the last event) are varints of
  * their shortest form. Protobuf lets fields come in any order: with the
- * timestamp last, a packet is three overlapping stores, each of a constant
- * with values added at fixed places. Nothing branches on the length of a
- * value, because the lengths of deltas cannot be predicted.
+ * timestamp last, all that precedes D is the same for every begin of a
+ * function, and for every end, but for LL, which counts D, too. It is made
+ * once, a template of at most 16 bytes; a packet is a copy of it and a store of
+ * D. Nothing branches on whether D has one byte or two, because that cannot be
+ * predicted.
  *
  * The other form is one 16-byte store with every value padded to its widest.
  * tests/tools/bench_encode.c, on an EPYC, gaps of 20 ns (and around 150 ns):
  *
- *   shortest  5.3 (5.1) ns/span  22.1 (23.4) bytes/span
- *   padded    3.1 (3.1) ns/span  27.0 (27.0) bytes/span
+ *   shortest  2.6 (2.6) ns/span  22.1 (23.4) bytes/span
+ *   padded    2.6 (2.6) ns/span  27.0 (27.0) bytes/span
  *
- * Most of what padding saves goes into copying the longer packets to the page
- * cache (0.25 to 0.4 ns a byte), and a sixth less disk is worth the rest.
+ * Padding saves nothing, and copying longer packets to the page cache takes
+ * 0.2 to 0.4 ns a byte.
  */
 #ifndef PERFREC_COLLECTOR_ENCODE_H
 #define PERFREC_COLLECTOR_ENCODE_H
@@ -36,14 +38,20 @@
 /* The most one event may take, or scribble on, past encoder->out. */
 #define ENCODE_EVENT_BYTES 64
 
+/* All of a packet that precedes D. */
+struct encode_template {
+	uint64_t low, high; /* its bytes, little-endian; LL as if D had one */
+	uint16_t bytes;
+	uint16_t limit; /* larger D are encode_slow()'s; 0: all of them */
+	uint32_t name_iid; /* 0: an end */
+};
+
 /* One sequence. One thread at a time. */
 struct encoder {
 	uint8_t *out; /* next byte to write; the caller may move it */
 	uint64_t last_ns; /* of the last event; the caller may move it */
 	uint32_t sequence;
-	uint32_t head_bytes; /* of "0a LL 50 S" */
-	uint64_t head; /* the same as a little-endian word, LL being what
-			* it is when nothing follows */
+	struct encode_template end; /* of slices */
 };
 
 /*
@@ -53,18 +61,29 @@ struct encoder {
 void encoder_init(struct encoder *encoder, uint32_t sequence,
 		  uint64_t start_ns);
 
+/* The begin of slices with the name @name_iid on the sequence of @encoder.
+ * @name_iid counts from 1, and may have the flags of a site's. */
+struct encode_template encode_template(const struct encoder *encoder,
+				       uint32_t name_iid);
+
 /*
  * Write one event at encoder->out and move it on. There must be room for
  * ENCODE_EVENT_BYTES. @ns must not be less than last_ns (the caller clamps);
- * @name_iid counts from 1, and may have the flags of a site's.
+ * @begin is of the same sequence.
  */
 static inline void encode_begin(struct encoder *encoder, uint64_t ns,
-				uint32_t name_iid);
+				const struct encode_template *begin);
 static inline void encode_end(struct encoder *encoder, uint64_t ns);
 
-/* The same for values beyond the templates; for encode_begin and encode_end
- * only. @name_iid 0: an end. */
-void encode_slow(struct encoder *encoder, uint64_t delta_ns, uint32_t name_iid);
+/* The same at @out, @delta_ns after the event before. Returns where the packet
+ * ends. */
+static inline uint8_t *encode_put(uint8_t *out,
+				  const struct encode_template *event,
+				  uint64_t delta_ns);
+
+/* The same for values beyond the template; for encode_put() only. */
+uint8_t *encode_slow(uint8_t *out, const struct encode_template *event,
+		     uint64_t delta_ns);
 
 /* A name that is a site's: its category or its place in the source has the
  * same number (out_perfetto_names()), and is written with it. */
@@ -76,7 +95,7 @@ void encode_slow(struct encoder *encoder, uint64_t delta_ns, uint32_t name_iid);
 /* Any event, with fields that were encoded before. */
 struct encode_event {
 	uint32_t type; /* TrackEvent.Type */
-	uint32_t name_iid; /* as encode_begin(); 0: none */
+	uint32_t name_iid; /* as encode_template(); 0: none */
 	bool absolute; /* ns is BOOTTIME, not a step: last_ns stays */
 	const uint8_t *fields; /* more of TrackEvent; NULL: none */
 	size_t field_bytes;
@@ -104,8 +123,8 @@ void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 /* The shortest varint of @value, at most 10 bytes; returns where it ends. */
 uint8_t *encode_put_varint(uint8_t *out, uint64_t value);
 
-#define ENCODE_DELTA_LIMIT (1u << 21) /* 2 ms: a varint of 3 bytes */
-#define ENCODE_IID_LIMIT (1u << 14) /* of 2 bytes */
+#define ENCODE_DELTA_LIMIT (1u << 14) /* 16 us: a varint of 2 bytes */
+#define ENCODE_IID_LIMIT (1u << 14) /* the same */
 
 static inline void encode_store(uint8_t *out, uint64_t word)
 {
@@ -113,65 +132,32 @@ static inline void encode_store(uint8_t *out, uint64_t word)
 	memcpy(out, &word, sizeof(word));
 }
 
-/* The varint of @delta, below ENCODE_DELTA_LIMIT, as a little-endian word. */
-static inline uint64_t encode_delta(uint32_t delta, uint32_t *length)
+static inline uint8_t *encode_put(uint8_t *out,
+				  const struct encode_template *event,
+				  uint64_t delta_ns)
 {
-	uint32_t bytes = 1u + (delta >= 1u << 7) + (delta >= 1u << 14);
-	uint32_t more = 0x8080u >> (24 - 8 * bytes);
+	uint64_t two = delta_ns >= 1u << 7;
 
-	*length = bytes;
-	return (delta & 0x7f) | (delta & 0x3f80) << 1 |
-	       (delta & 0x1fc000) << 2 | more;
-}
-
-/* The same for @iid, below ENCODE_IID_LIMIT. */
-static inline uint64_t encode_iid(uint32_t iid, uint32_t *length)
-{
-	*length = 1u + (iid >= 1u << 7);
-	return iid < 1u << 7 ? iid : (iid & 0x7f) | (iid & 0x3f80) << 1 | 0x80;
+	if (unlikely(delta_ns >= event->limit))
+		return encode_slow(out, event, delta_ns);
+	encode_store(out, event->low + (two << 8));
+	encode_store(out + 8, event->high);
+	out += event->bytes;
+	/* Moves the upper seven bits one up, and says that they follow. */
+	encode_store(out, delta_ns + (delta_ns & 0x3f80) + (two << 7));
+	return out + 1 + two;
 }
 
 static inline void encode_begin(struct encoder *encoder, uint64_t ns,
-				uint32_t name_iid)
+				const struct encode_template *begin)
 {
-	uint64_t delta = ns - encoder->last_ns, name, time;
-	uint32_t name_bytes, time_bytes;
-	uint8_t *out = encoder->out;
-
-	if (unlikely(delta >= ENCODE_DELTA_LIMIT ||
-		     name_iid >= ENCODE_IID_LIMIT)) {
-		encode_slow(encoder, delta, name_iid);
-		return;
-	}
-	name = encode_iid(name_iid, &name_bytes);
-	time = encode_delta((uint32_t)delta, &time_bytes);
-
-	encode_store(out, encoder->head + ((6 + name_bytes + time_bytes) << 8));
-	out += encoder->head_bytes;
-	encode_store(out, 0x500148035a + (name_bytes << 8) + (name << 40));
-	out += 5 + name_bytes;
-	encode_store(out, 0x40 + (time << 8));
-	encoder->out = out + 1 + time_bytes;
+	encoder->out = encode_put(encoder->out, begin, ns - encoder->last_ns);
 	encoder->last_ns = ns;
 }
 
 static inline void encode_end(struct encoder *encoder, uint64_t ns)
 {
-	uint64_t delta = ns - encoder->last_ns, time;
-	uint32_t time_bytes;
-	uint8_t *out = encoder->out;
-
-	if (unlikely(delta >= ENCODE_DELTA_LIMIT)) {
-		encode_slow(encoder, delta, 0);
-		return;
-	}
-	time = encode_delta((uint32_t)delta, &time_bytes);
-
-	encode_store(out, encoder->head + ((5 + time_bytes) << 8));
-	out += encoder->head_bytes;
-	encode_store(out, 0x400248025a + (time << 40));
-	encoder->out = out + 5 + time_bytes;
-	encoder->last_ns = ns;
+	encode_begin(encoder, ns, &encoder->end);
 }
 
 #endif

@@ -591,16 +591,20 @@ bool replay_site(struct replay *replay, uint32_t id, uint32_t *iid)
 static void introduce(struct replay *replay, struct cct_function *function)
 {
 	uint64_t address = function->address;
+	uint32_t iid = 0;
 
 	if (replay->sites && address && address < SITES_MAX) {
 		function->excluded =
-			!replay_site(replay, (uint32_t)address, &function->iid);
+			!replay_site(replay, (uint32_t)address, &iid);
 	} else {
 		function->excluded =
 			replay->sink.excludes(replay->sink.context, address);
 	}
-	if (!function->excluded && !function->iid)
-		function->iid = new_name(replay, address, function->generation);
+	if (function->excluded)
+		return;
+	if (!iid)
+		iid = new_name(replay, address, function->generation);
+	function->begin = encode_template(&replay->encoder, iid);
 }
 
 static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
@@ -641,7 +645,8 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 	struct replay_frame *below = replay->top;
 
 	if (!node->iid) {
-		if (!node->function->iid && !node->function->excluded)
+		if (!node->function->begin.name_iid &&
+		    !node->function->excluded)
 			introduce(replay, node->function);
 		if (node->function->excluded) {
 			replay->counts.filtered_spans++;
@@ -650,7 +655,7 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 			replay->flat++;
 			return;
 		}
-		node->iid = node->function->iid;
+		node->iid = node->function->begin.name_iid;
 	}
 	replay->counts.spans++;
 	*++replay->top =
@@ -669,7 +674,7 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 		return;
 	}
 	output_reserve(replay, ENCODE_EVENT_BYTES);
-	encode_begin(&replay->encoder, ns, node->iid);
+	encode_begin(&replay->encoder, ns, &node->function->begin);
 	replay->written++;
 	replay->counts.events++;
 }
@@ -941,20 +946,35 @@ static bool is_block(uint64_t word)
 	       record_kind(word) == RECORD_FREE;
 }
 
-/* What may not be called fast from: at the end of the stack, or the limit. */
+/* What may not be called fast from: at the end of the stack, or the limit, or
+ * when no more may be written. */
 static struct replay_frame *last_fast_frame(const struct replay *replay)
 {
+	struct replay_frame *last = stack_end(replay) - 1;
 	uint64_t depth = (uint64_t)replay->limit + replay->flat;
 
-	if (!replay->limit || depth >= replay->capacity)
-		return stack_end(replay) - 1;
-	return replay->stack + depth;
+	if (replay->limit && depth < replay->capacity)
+		last = replay->stack + depth;
+	return MIN(last, replay->top + (REPLAY_SLICES_MAX - replay->written));
+}
+
+/* @events begins and ends, all written, have led to @top. */
+static void count_fast(struct replay *replay, struct replay_frame *top,
+		       size_t events)
+{
+	/* As many as there were begins more than ends. */
+	int64_t opened = top - replay->top;
+
+	replay->top = top;
+	replay->written += (uint32_t)opened;
+	replay->counts.spans += (events + (uint64_t)opened) / 2;
+	replay->counts.events += events;
 }
 
 /*
  * The records from @cells on, as far as they are plain begins and ends, and
  * blocks at sites that are known. Returns how many it took; there is room for
- * the packets of @count events.
+ * the packets of @count events. All frames that it pushes or pops are written.
  */
 static size_t run_fast(struct replay *replay, const struct record *cells,
 		       size_t count)
@@ -962,17 +982,17 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 	const struct clock_segment segment = replay->segment;
 	struct replay_frame *const last_frame = last_fast_frame(replay);
 	struct replay_frame *top = replay->top;
-	struct encoder encoder = replay->encoder;
-	uint64_t last_ns = replay->last_ns, begins = 0, blocks = 0;
+	uint64_t last_ns = replay->last_ns, put_ns = replay->encoder.last_ns;
 	struct heap_feed *const feed = replay->feed;
-	uint32_t written = replay->written;
-	size_t i;
+	const struct record *cell = cells, *const end = cells + count;
+	uint8_t *out = replay->encoder.out;
+	size_t blocks = 0, taken;
 
-	for (i = 0; i < count; i++) {
+	for (; cell < end; cell++) {
 		/* relaxed: below head, so whole; one load each, as the program
 		 * may scribble on it all the same */
-		uint64_t word = atom_load_rlx(&cells[i].word);
-		uint64_t clock = atom_load_rlx(&cells[i].clock);
+		uint64_t word = atom_load_rlx(&cell->word);
+		uint64_t clock = atom_load_rlx(&cell->clock);
 		uint64_t ns, change = top->word ^ word;
 		struct cct_node *node;
 		int depth;
@@ -985,8 +1005,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			depth = deeper(top->word, word);
 			if (unlikely(depth < 0 ||
 				     top->same >= SAME_FRAMES_MAX ||
-				     top >= last_frame ||
-				     written == REPLAY_SLICES_MAX))
+				     top >= last_frame))
 				break;
 			node = cct_child(&replay->cct, top->node,
 					 record_payload(word));
@@ -998,9 +1017,8 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			top->begin_ns = ns;
 			top->node = node;
 			top->written = true;
-			encode_begin(&encoder, ns, node->iid);
-			written++;
-			begins++;
+			out = encode_put(out, &node->function->begin,
+					 ns - put_ns);
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
 					    BEGIN_XOR_END ||
 				    !top->written)) {
@@ -1017,18 +1035,17 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 				break;
 			cct_count(node, top[-1].node, ns - top->begin_ns);
 			top--;
-			encode_end(&encoder, ns);
-			written--;
+			out = encode_put(out, &replay->encoder.end,
+					 ns - put_ns);
 		}
-		last_ns = ns;
+		last_ns = put_ns = ns;
 	}
-	replay->top = top;
-	replay->encoder = encoder;
+	replay->encoder.out = out;
+	replay->encoder.last_ns = put_ns;
 	replay->last_ns = last_ns;
-	replay->written = written;
-	replay->counts.spans += begins;
-	replay->counts.events += i - blocks;
-	return i;
+	taken = (size_t)(cell - cells);
+	count_fast(replay, top, taken - blocks);
+	return taken;
 }
 
 int replay_run(struct replay *replay, const struct record *cells, size_t count,

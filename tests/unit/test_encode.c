@@ -86,13 +86,15 @@ static bool canary_lives(void)
 
 static void encode_and_check(uint32_t sequence, uint64_t delta, uint32_t iid)
 {
+	struct encode_template begin;
 	struct encoder encoder;
 
 	memset(g_buffer, CANARY, sizeof(g_buffer));
 	encoder_init(&encoder, sequence, START_NS);
 	encoder.out = g_buffer;
+	begin = encode_template(&encoder, iid);
 	if (iid)
-		encode_begin(&encoder, START_NS + delta, iid);
+		encode_begin(&encoder, START_NS + delta, &begin);
 	else
 		encode_end(&encoder, START_NS + delta);
 
@@ -205,7 +207,9 @@ START_TEST(encode_many_events_join_without_gaps)
 	encoder_init(&encoder, 300, ns);
 	encoder.out = buffer;
 	for (uint32_t i = 0; i < EVENTS; i += 2) {
-		encode_begin(&encoder, ns += i * i, i + 1);
+		struct encode_template begin = encode_template(&encoder, i + 1);
+
+		encode_begin(&encoder, ns += i * i, &begin);
 		encode_end(&encoder, ns += i * i * i);
 	}
 	trace = perfetto__protos__trace__unpack(

@@ -591,10 +591,12 @@ static unsigned int submit_slices(struct trace_file *file, uint32_t sequence,
 				  unsigned int open, unsigned int ends_in_8)
 {
 	struct trace_block *block = trace_file_block(file);
+	struct encode_template begin;
 	struct encoder encoder;
 	unsigned int before = open;
 
 	encoder_init(&encoder, sequence, 0);
+	begin = encode_template(&encoder, 1);
 	encoder.out = block->data;
 	while (encoder.out - block->data < SLICE_BLOCK_BYTES) {
 		if (open && ((unsigned int)rand() % 8 < ends_in_8 ||
@@ -602,7 +604,7 @@ static unsigned int submit_slices(struct trace_file *file, uint32_t sequence,
 			encode_end(&encoder, encoder.last_ns + 1);
 			open--;
 		} else {
-			encode_begin(&encoder, encoder.last_ns + 1, 1);
+			encode_begin(&encoder, encoder.last_ns + 1, &begin);
 			open++;
 		}
 	}
