@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -26,6 +27,10 @@ struct gz_file {
 	z_stream stream;
 	char name[NAME_BYTES];
 	uint8_t buffer[BUFFER_BYTES]; /* what is compressed */
+	/* What is not: zlib sums each piece that it gets, and small ones
+	 * slowly. */
+	uint8_t gathered[BUFFER_BYTES];
+	size_t gathered_bytes;
 };
 
 static int open_file(struct gz_file *file, const char *name)
@@ -90,7 +95,7 @@ static void empty_buffer(struct gz_file *file)
 	stream->avail_out = sizeof(file->buffer);
 }
 
-int gz_file_write(struct gz_file *file, const void *bytes, size_t size)
+static void deflate_bytes(struct gz_file *file, const void *bytes, size_t size)
 {
 	z_stream *stream = &file->stream;
 
@@ -102,6 +107,24 @@ int gz_file_write(struct gz_file *file, const void *bytes, size_t size)
 		if (!stream->avail_out)
 			empty_buffer(file);
 	}
+}
+
+static void deflate_gathered(struct gz_file *file)
+{
+	deflate_bytes(file, file->gathered, file->gathered_bytes);
+	file->gathered_bytes = 0;
+}
+
+int gz_file_write(struct gz_file *file, const void *bytes, size_t size)
+{
+	if (size > sizeof(file->gathered) - file->gathered_bytes)
+		deflate_gathered(file);
+	if (size > sizeof(file->gathered)) {
+		deflate_bytes(file, bytes, size);
+	} else if (size) {
+		memcpy(file->gathered + file->gathered_bytes, bytes, size);
+		file->gathered_bytes += size;
+	}
 	return file->err;
 }
 
@@ -109,6 +132,7 @@ static void finish(struct gz_file *file)
 {
 	int state = Z_OK;
 
+	deflate_gathered(file);
 	while (!file->err && state != Z_STREAM_END) {
 		state = deflate(&file->stream, Z_FINISH);
 		empty_buffer(file);
