@@ -22,6 +22,12 @@
  * for that as it will be then. The table has a few bytes for a sequence,
  * which has some hundred in the file.
  *
+ * The file system gets room ready for what will be appended (fallocate(2),
+ * beyond the end: the file's size does not change): then an append takes two
+ * thirds of the time in ext4. As much as the file has, 8 MiB at most; what was
+ * not used goes back when the file is closed. Whoever kills the collector
+ * leaves that with the file.
+ *
  * What belongs to no thread (sequence 1: clocks, processes) must come first,
  * and has one of the writers. So a block knows how much was queued there when
  * it was submitted, and its own writer waits for that. The writer of sequence
@@ -73,6 +79,10 @@ _Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
 #define POOL_BLOCKS_MIN 24
 #define COMPRESSION_LEVEL 1
 
+/* Room that is made ready at a time; none for small files. */
+#define ROOM_BYTES_MIN (1u << 20)
+#define ROOM_BYTES_MAX (8u << 20)
+
 struct sequence {
 	bool known; /* has a block in the file */
 	uint16_t open; /* slices */
@@ -115,6 +125,8 @@ struct trace_file {
 	int fd;
 	uint64_t max_bytes;
 	uint64_t bytes; /* stored under write_lock, read by anyone */
+	uint64_t room_end; /* of what was made ready; 0: nothing yet */
+	bool no_room; /* the file system has none, or cannot do it */
 	int stopped; /* likewise */
 	bool torn; /* half a packet is at the end */
 	struct sequence *sequences; /* by id */
@@ -172,6 +184,32 @@ static void cut_back(struct trace_file *file)
 			 strerror(errno));
 }
 
+/* Makes room ready for @bytes more, if there is not enough. Should that fail,
+ * appending does without. */
+static void make_room(struct trace_file *file, uint64_t bytes)
+{
+	uint64_t from = MAX(file->room_end, file->bytes);
+	uint64_t room = MIN(file->bytes, ROOM_BYTES_MAX);
+
+	if (file->max_bytes)
+		room = MIN(room, file->max_bytes - MIN(from, file->max_bytes));
+	if (file->no_room || room < ROOM_BYTES_MIN ||
+	    file->bytes + bytes <= file->room_end)
+		return;
+	file->no_room = fallocate(file->fd, FALLOC_FL_KEEP_SIZE, (off_t)from,
+				  (off_t)room) < 0;
+	if (!file->no_room)
+		file->room_end = from + room;
+}
+
+/* Gives back what was not used. That the file cannot be cut where it ends
+ * matters to nobody. */
+static void give_room_back(struct trace_file *file)
+{
+	if (file->room_end > file->bytes && !file->torn)
+		(void)!ftruncate(file->fd, (off_t)file->bytes);
+}
+
 /* Puts whole packets at the end, or nothing. 0 or -errno. */
 static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 {
@@ -180,6 +218,7 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 
 	if (file->torn)
 		return -EIO;
+	make_room(file, bytes);
 	error = write_parts(file->fd, parts, count);
 	if (error)
 		cut_back(file);
@@ -791,6 +830,7 @@ int trace_file_close(struct trace_file **file)
 	int stopped, fd = (*file)->fd;
 
 	trace_file_flush(*file);
+	give_room_back(*file);
 	stopped = (*file)->stopped;
 	file_free(*file);
 	*file = NULL;

@@ -36,6 +36,7 @@ typedef Perfetto__Protos__TracePacket pb_packet;
 
 #define SEQUENCES_MAX 64
 #define BUNDLE_MAX (512 * 1024)
+#define ROOM_SLACK_BYTES (256 * 1024) /* what a file system has beside data */
 
 /* For what is asserted millions of times: check's own writes to a pipe. */
 #define EXPECT(condition)                                       \
@@ -712,6 +713,31 @@ START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
 }
 END_TEST
 
+/* Room that was made ready neither counts as the file's nor stays with it. */
+START_TEST(trace_file_gives_back_the_room_that_it_did_not_use)
+{
+	struct producer producer = { .sequence = 1 };
+	struct stat status;
+	uint64_t limit = _i ? (3u << 20) + 77 : 0;
+
+	producer.file = open_file(false, 0, limit);
+	while (trace_file_bytes(producer.file) < 5u << 19) {
+		submit_block(&producer, TRACE_BLOCK_BYTES, 1);
+		trace_file_flush(producer.file);
+		ck_assert_int_eq(fstatat(g_dir_fd, TRACE_NAME, &status, 0), 0);
+		ck_assert_uint_eq(status.st_size,
+				  trace_file_bytes(producer.file));
+		if (limit)
+			ck_assert_uint_lt(status.st_blocks * 512,
+					  limit + ROOM_SLACK_BYTES);
+	}
+	ck_assert_int_eq(trace_file_close(&producer.file), 0);
+	ck_assert_int_eq(fstatat(g_dir_fd, TRACE_NAME, &status, 0), 0);
+	ck_assert_uint_lt(status.st_blocks * 512,
+			  status.st_size + ROOM_SLACK_BYTES);
+}
+END_TEST
+
 START_TEST(trace_file_that_exists_is_not_touched)
 {
 	const struct trace_file_options options = { .dir_fd = g_dir_fd,
@@ -850,6 +876,9 @@ int main(void)
 	tcase_add_loop_test(tcase, trace_file_at_its_limit_ends_what_is_open, 0,
 			    2);
 	tcase_add_test(tcase, trace_file_that_cannot_grow_ends_what_is_open);
+	tcase_add_loop_test(tcase,
+			    trace_file_gives_back_the_room_that_it_did_not_use,
+			    0, 2);
 	tcase_add_test(tcase, trace_file_that_exists_is_not_touched);
 	tcase_add_loop_test(tcase, trace_file_flush_brings_all_to_disk, 0, 2);
 	tcase_add_loop_test(
