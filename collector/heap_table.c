@@ -63,9 +63,10 @@ static struct heap_segment *segment_of(const struct heap_table *table,
 }
 
 /* Where in @segment the search for @hash starts. */
-static uint32_t home_of(const struct heap_segment *segment, uint64_t hash)
+static struct heap_block *home_of(const struct heap_segment *segment,
+				  uint64_t hash)
 {
-	return (uint32_t)((hash >> 32) * segment->room >> 32);
+	return segment->block + ((hash >> 32) * segment->room >> 32);
 }
 
 static uint64_t address_of(const struct heap_block *block)
@@ -73,21 +74,23 @@ static uint64_t address_of(const struct heap_block *block)
 	return block->key & HEAP_ADDRESS_MAX;
 }
 
-static uint32_t after(const struct heap_segment *segment, uint32_t i)
+static struct heap_block *after(const struct heap_segment *segment,
+				struct heap_block *block)
 {
-	return i + 1 == segment->room ? 0 : i + 1;
+	block++;
+	return likely(block < segment->block + segment->room) ? block
+							      : segment->block;
 }
 
-/* There is room. */
-static struct heap_block *put(struct heap_segment *segment, uint64_t hash,
-			      const struct heap_block *block)
+/* The first free place for @hash. There is one. */
+static struct heap_block *find_place(const struct heap_segment *segment,
+				     uint64_t hash)
 {
-	uint32_t i = home_of(segment, hash);
+	struct heap_block *place = home_of(segment, hash);
 
-	while (segment->block[i].key)
-		i = after(segment, i);
-	segment->block[i] = *block;
-	return &segment->block[i];
+	while (place->key)
+		place = after(segment, place);
+	return place;
 }
 
 /* An empty segment with @room places, one at least. */
@@ -125,9 +128,9 @@ static bool resize(struct heap_table *table, struct heap_segment *segment,
 	*segment = made;
 	for (i = 0; i < old.room; i++)
 		if (old.block[i].key)
-			(void)put(segment,
-				  hash_of(table, address_of(&old.block[i])),
-				  &old.block[i]);
+			*find_place(segment,
+				    hash_of(table, address_of(&old.block[i]))) =
+				old.block[i];
 	discard(table, &old);
 	return true;
 }
@@ -140,13 +143,17 @@ static uint64_t next_room(uint64_t room)
 	return room < ROOM_SMALL ? 2 * room : room + room / 2;
 }
 
-/* Room for one more; one place at least stays empty. */
+/* With one more it would be more than three quarters full. */
+static bool is_full(const struct heap_segment *segment)
+{
+	return 4ULL * (segment->count + 1) > 3ULL * segment->room;
+}
+
+/* Makes a full one larger; one place at least stays empty. */
 static bool reserve(struct heap_table *table, struct heap_segment *segment)
 {
 	uint64_t room = next_room(segment->room);
 
-	if (4ULL * (segment->count + 1) <= 3ULL * segment->room)
-		return true;
 	if (room <= ROOM_MAX && resize(table, segment, (uint32_t)room))
 		return true;
 	return 16ULL * (segment->count + 1) <= 15ULL * segment->room;
@@ -222,7 +229,7 @@ static bool divide(struct heap_table *table, struct heap_segment *old,
 		if (!old->block[i].key)
 			continue;
 		to = &part[!!(region_hash(table, address) & bit)];
-		(void)put(to, hash_of(table, address), &old->block[i]);
+		*find_place(to, hash_of(table, address)) = old->block[i];
 		to->count++;
 	}
 	discard(table, old);
@@ -255,13 +262,11 @@ static void split(struct heap_table *table)
 
 void heap_table_fetch(const struct heap_table *table, uint64_t address)
 {
-	const struct heap_segment *segment;
 	const struct heap_block *home;
 
 	if (!table->count)
 		return;
-	segment = segment_of(table, address);
-	home = segment->block + home_of(segment, hash_of(table, address));
+	home = home_of(segment_of(table, address), hash_of(table, address));
 	/* A few of the next ones are probed, too: 1.5 lines on average. */
 	__builtin_prefetch(home, 1);
 	__builtin_prefetch(home + 3, 1);
@@ -269,68 +274,91 @@ void heap_table_fetch(const struct heap_table *table, uint64_t address)
 
 struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 {
-	uint64_t hash = hash_of(table, address);
 	struct heap_segment *segment;
-	uint32_t i;
+	struct heap_block *block;
 
 	if (!table->count)
 		return NULL;
 	segment = segment_of(table, address);
 	if (!segment->room)
 		return NULL;
-	for (i = home_of(segment, hash); segment->block[i].key;
-	     i = after(segment, i))
-		if (address_of(&segment->block[i]) == address)
-			return &segment->block[i];
+	for (block = home_of(segment, hash_of(table, address)); block->key;
+	     block = after(segment, block))
+		if (address_of(block) == address)
+			return block;
+	table->miss = (struct heap_miss){ address, segment, block };
 	return NULL;
+}
+
+/* Where a block at @address, which is not there, may be written; it is counted
+ * already. NULL: no room. */
+static struct heap_block *new_place(struct heap_table *table, uint64_t address)
+{
+	struct heap_miss miss = table->miss;
+
+	table->miss.address = 0;
+	if (table->count >= (uint64_t)SEGMENT_BLOCKS * table->segments) {
+		split(table);
+		miss.address = 0;
+	}
+	if (!table->segments)
+		return NULL;
+	if (miss.address != address)
+		miss = (struct heap_miss){ .segment =
+						   segment_of(table, address) };
+	if (is_full(miss.segment)) {
+		if (!reserve(table, miss.segment))
+			return NULL;
+		miss.address = 0;
+	}
+	miss.segment->count++;
+	table->count++;
+	return miss.address ? miss.place
+			    : find_place(miss.segment, hash_of(table, address));
 }
 
 struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 				  uint64_t size, uint64_t clock, uint32_t site)
 {
-	struct heap_segment *segment;
-	const struct heap_block block = {
-		.key = address | size >> 32 << HEAP_ADDRESS_BITS,
-		.clock = clock,
-		.size_low = (uint32_t)size,
-		.site = site & ((1u << 30) - 1),
-	};
+	struct heap_block *block = new_place(table, address);
 
-	if (table->count >= (uint64_t)SEGMENT_BLOCKS * table->segments)
-		split(table);
-	if (!table->segments)
-		return NULL;
-	segment = segment_of(table, address);
-	if (!reserve(table, segment))
-		return NULL;
-	segment->count++;
-	table->count++;
-	return put(segment, hash_of(table, address), &block);
+	if (block)
+		*block = (struct heap_block){
+			.key = address | size >> 32 << HEAP_ADDRESS_BITS,
+			.clock = clock,
+			.size_low = (uint32_t)size,
+			.site = site & ((1u << 30) - 1),
+		};
+	return block;
 }
 
-/* From @from onwards to @to, around the end. */
-static uint32_t distance(const struct heap_segment *segment, uint32_t from,
-			 uint32_t to)
+/* Whether @home lies behind @gap and not behind @block, around the end: then
+ * what is at @block cannot be found from @home if it moves to @gap. */
+static bool is_between(const struct heap_block *gap,
+		       const struct heap_block *home,
+		       const struct heap_block *block)
 {
-	return to >= from ? to - from : to + segment->room - from;
+	if (gap <= block)
+		return gap < home && home <= block;
+	return gap < home || home <= block;
 }
 
 void heap_table_remove(struct heap_table *table, struct heap_block *block)
 {
 	struct heap_segment *segment = segment_of(table, address_of(block));
-	uint32_t gap = (uint32_t)(block - segment->block), i, home;
+	struct heap_block *gap = block;
 
-	for (i = after(segment, gap); segment->block[i].key;
-	     i = after(segment, i)) {
-		home = home_of(segment,
-			       hash_of(table, address_of(&segment->block[i])));
-		/* It may move if its way from home leads over the gap. */
-		if (distance(segment, home, i) < distance(segment, gap, i))
+	table->miss.address = 0;
+	for (block = after(segment, gap); block->key;
+	     block = after(segment, block)) {
+		uint64_t hash = hash_of(table, address_of(block));
+
+		if (is_between(gap, home_of(segment, hash), block))
 			continue;
-		segment->block[gap] = segment->block[i];
-		gap = i;
+		*gap = *block;
+		gap = block;
 	}
-	segment->block[gap].key = 0;
+	gap->key = 0;
 	segment->count--;
 	table->count--;
 	/* Should there be no memory for the smaller one, this one is kept. */

@@ -46,6 +46,11 @@ struct heap_table {
 	} * segment;
 	uint32_t segments, segment_room;
 	uint32_t mask; /* 2^n - 1, of the least 2^n >= segments */
+	struct heap_miss { /* where heap_table_find() found nothing last */
+		uint64_t address; /* 0: that may have changed */
+		struct heap_segment *segment;
+		struct heap_block *place; /* for it */
+	} miss;
 };
 
 /* @budget must outlive it. */
