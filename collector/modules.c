@@ -916,6 +916,13 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 	out->found = out->name;
 	if (out->name)
 		return;
+	/* Nothing tells functions apart. */
+	if (place->file && symbol_file_is_foreign(place->file)) {
+		out->name = symbol_cache_string(
+			modules->cache, slash ? slash + 1 : out->module);
+		if (out->name)
+			return;
+	}
 	/* One name for all addresses of a function whose name is not known. */
 	if (!place->file ||
 	    !symbol_file_bounds(place->file, out->offset, &start))
@@ -951,16 +958,17 @@ static bool is_anonymous(struct modules *modules, uint64_t address)
 	return found;
 }
 
-/* Code that the program has made. False: there is nothing like that. */
+/* Code that the program has made, @is_known to be that or not. False: there is
+ * nothing like that. */
 static bool resolve_jit(struct modules *modules, uint64_t address,
-			struct symbol *out)
+			bool is_known, struct symbol *out)
 {
 	const char *name = NULL;
 
 	if (modules->jit)
 		name = jit_files_find(modules->jit, modules->proc_fd,
 				      modules->root_fd, address);
-	if (!name && !is_anonymous(modules, address))
+	if (!name && !is_known && !is_anonymous(modules, address))
 		return false;
 	*out = (struct symbol){ .name = name ? name : g_jit,
 				.module = g_jit,
@@ -984,13 +992,19 @@ static bool find_now(struct modules *modules, uint64_t address,
 	return find_place(modules, address, generation, out);
 }
 
+/* The memory of a JIT that has mapped it twice. */
+static bool is_jit_memory(const struct place *place)
+{
+	return !strncmp(place->path, "/memfd:", 7) &&
+	       (!place->file || symbol_file_error(place->file));
+}
+
 /* A place that is called something, but is no file of functions: "[anon:v8]",
- * or the memory of a JIT that has mapped it twice. */
+ * or a file in which only the program that maps it knows functions. */
 static bool is_jit_place(const struct place *place)
 {
-	return !strncmp(place->path, "[anon", 5) ||
-	       (!strncmp(place->path, "/memfd:", 7) &&
-		(!place->file || symbol_file_error(place->file)));
+	return !strncmp(place->path, "[anon", 5) || is_jit_memory(place) ||
+	       (place->file && symbol_file_is_foreign(place->file));
 }
 
 void modules_resolve(struct modules *modules, uint64_t address,
@@ -1004,14 +1018,15 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	}
 	*out = (struct symbol){ .build_id = "" };
 	if (!find_now(modules, address, generation, &place)) {
-		if (resolve_jit(modules, address, out))
+		if (resolve_jit(modules, address, false, out))
 			return;
 		out->name = name_by_number(modules, "%s0x%llx", "", address);
 		out->module = g_unknown;
 		out->offset = address;
 		return;
 	}
-	if (!is_jit_place(&place) || !resolve_jit(modules, address, out)) {
+	if (!is_jit_place(&place) ||
+	    !resolve_jit(modules, address, is_jit_memory(&place), out)) {
 		resolve_in_place(modules, &place, address, out);
 		if (place.is_partial && !out->found &&
 		    is_first_to_tell(modules, address, generation))

@@ -102,6 +102,7 @@ struct symbol_file {
 	pthread_mutex_t lock; /* from here on */
 	enum step step;
 	bool error_told;
+	bool is_foreign;
 	char *error;
 	struct elf_headers headers;
 	const char *build_id;
@@ -718,9 +719,11 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 static bool read_headers(struct symbol_file *file, int fd)
 {
 	const char *why = "", *build_id;
+	int error = elf_read_headers(fd, &file->headers, &why);
 
 	file->step = STEP_HEADERS;
-	if (elf_read_headers(fd, &file->headers, &why)) {
+	if (error) {
+		file->is_foreign = error == -ENOEXEC;
 		set_error(file, why);
 		return false;
 	}
@@ -842,6 +845,12 @@ const char *symbol_file_new_error(struct symbol_file *file)
 	file->error_told = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return error;
+}
+
+bool symbol_file_is_foreign(struct symbol_file *file)
+{
+	read_to(file, STEP_HEADERS);
+	return file->is_foreign;
 }
 
 const char *symbol_file_build_id(struct symbol_file *file)
@@ -1089,11 +1098,12 @@ static bool was_told_of_missing(struct symbol_cache *cache)
 	return was_told;
 }
 
-/* Files that were built without -g are too common to speak of each; that
- * perfrec-symbolize is missing, or descriptors are, is said once for all. */
+/* Files that were built without -g, or in which no compiler of C puts its code
+ * (images of Lisps), are too common to speak of each; that perfrec-symbolize is
+ * missing, or descriptors are, is said once for all. */
 static enum log_level level_of(struct symbol_file *file, int error)
 {
-	if (error == -ENODATA)
+	if (error == -ENODATA || symbol_file_is_foreign(file))
 		return LOG_DBG;
 	if (error == -ENOENT && was_told_of_missing(file->cache))
 		return LOG_DBG;

@@ -78,6 +78,9 @@ uint64_t symbol_cache_bytes(struct symbol_cache *cache);
 const char *symbol_file_error(struct symbol_file *file);
 /* The same, but each error only once: for whoever logs it. */
 const char *symbol_file_new_error(struct symbol_file *file);
+/* True when it is no ELF file of this kind of machine: it may have code all the
+ * same, as images of Lisps, DLLs and what a JIT has written have. */
+bool symbol_file_is_foreign(struct symbol_file *file);
 /* Lower case hex, or ""; lives as long as the cache. */
 const char *symbol_file_build_id(struct symbol_file *file);
 /* True when it has an undefined __cyg_profile_func_enter. */

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Code that a program makes while it runs has the names that the program tells
-# in /tmp/perf-PID.map or in a jitdump; without them, it is one row, [JIT].
+# in /tmp/perf-PID.map or in a jitdump; without them, it is one row, [JIT]. Code
+# in a file that is not ELF (the image of a Lisp) is one row of the file's name.
 . "$TOP/tests/e2e/lib.sh"
 need jq
 [ "$(uname -m)" = x86_64 ] || skip 'the code that it makes is for x86-64'
 
 # Spins for 0.2 s of CPU time in code that it has made.
 cat >jit.c <<'SOURCE'
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,13 +55,32 @@ static void tell_dump(const void *at)
 	mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	close(fd);
 }
-int main(int argc, char **argv)
+/* In a page of a file that is not ELF. */
+static void *in_file(int fd)
+{
+	if (pwrite(fd, code, sizeof(code), 64) != sizeof(code))
+		return 0;
+	return (char *)mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0) +
+	       64;
+}
+static void *in_memory(void)
 {
 	void *at = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct timespec now;
-	(void)argc;
 	memcpy(at, code, sizeof(code));
+	return at;
+}
+int main(int argc, char **argv)
+{
+	struct timespec now;
+	void *at;
+	(void)argc;
+	if (!strcmp(argv[1], "image"))
+		at = in_file(open("an.image", O_RDWR | O_CREAT | O_TRUNC, 0777));
+	else if (!strcmp(argv[1], "memfd"))
+		at = in_file(memfd_create("code", 0));
+	else
+		at = in_memory();
 	if (!strcmp(argv[1], "dump"))
 		tell_dump(at);
 	do {
@@ -73,16 +94,19 @@ int main(int argc, char **argv)
 SOURCE
 ${CC:-gcc} -O1 -o jit jit.c || fail 'cannot compile jit.c'
 
-# top KIND: the function of [JIT] with most samples; [JIT] has one row only.
+# top KIND [MODULE]: the function of [JIT], or of what MODULE ends with, with
+# most samples; [JIT] has one row only. Nothing is said about it.
 top()
 {
 	rm -rf data
 	run "$PERFREC" record -q --cpu=999 --alloc=off -o data -- ./jit "$1"
 	expect_status 0
+	expect_eq "stderr of $1" "$(cat err)" ''
 	[ ! -s out ] || rm -f "$(cat out)"
 	run "$PERFREC" report --view cpu --json data
 	expect_status 0
-	jq -r '.functions[] | select(.module == "[JIT]") | .name' out
+	jq -r --arg file "${2:-[JIT]}" '.functions[] |
+		select(.module // "" | endswith($file)) | .name' out
 }
 
 expect_eq 'without a file' "$(top none)" '[JIT]'
@@ -90,3 +114,5 @@ expect_eq 'with a perf map' "$(top map)" 'JS:*spin /a b.js:1'
 run "$PERFREC" report --view cpu data
 expect_match out 'JS:[*]spin /a b[.]js:1  \[JIT\]$'
 expect_eq 'with a jitdump' "$(top dump)" dumped
+expect_eq 'in memory that has a name' "$(top memfd)" '[JIT]'
+expect_eq 'in a file that is not ELF' "$(top image /an.image)" an.image
