@@ -63,7 +63,7 @@ struct arena {
 	size_t map_opened; /* and that the jobs thread has dealt with */
 	/* Main thread: is_unused() in process.c. */
 	uint64_t idle_since_ns; /* no process left since */
-	bool leaving; /* a last look at its slots is under way */
+	bool leaving; /* a last look at its slots is under way; under lock */
 	struct drain_passes last_look;
 
 	/* Each belongs to the drain worker of its slot. */

@@ -365,8 +365,8 @@ static bool may_be_elsewhere(const struct kin *parent, pid_t inner_pid)
 }
 
 /* Our id for the child in another pid namespace that calls itself @inner_pid:
- * 0 when it is gone, -EAGAIN when looking everywhere would take too much of
- * the time. */
+ * 0 when it is gone, or when the workers look at its slot for the last time;
+ * -EAGAIN when looking everywhere would take too much of the time. */
 static pid_t find_elsewhere(struct arena *arena, pid_t inner_pid)
 {
 	uint64_t start = clock_boottime_ns();
@@ -381,7 +381,7 @@ static pid_t find_elsewhere(struct arena *arena, pid_t inner_pid)
 	if (pid)
 		return pid;
 	if (start < arena->search_after_ns)
-		return -EAGAIN;
+		return arena->leaving ? 0 : -EAGAIN;
 	pid = outer_ids_any(inner_pid, is_child, arena);
 	arena->search_after_ns = clock_boottime_ns() +
 				 SEARCH_PAUSE * (clock_boottime_ns() - start);
@@ -689,17 +689,25 @@ static bool has_processes(struct arena *arena)
 	return some;
 }
 
+/* Who finds a process in a slot is to know. */
+static void set_leaving(struct arena *arena, bool leaving)
+{
+	pthread_mutex_lock(&arena->lock);
+	arena->leaving = leaving;
+	pthread_mutex_unlock(&arena->lock);
+}
+
 static bool is_unused(struct collector *collector, struct arena *arena)
 {
 	struct drain *drain = collector->drain;
 
 	if (has_processes(arena) || is_awaited(collector, arena)) {
-		arena->leaving = false;
+		set_leaving(arena, false);
 		return false;
 	}
 	if (!arena->leaving) {
+		set_leaving(arena, true);
 		drain_note_passes(drain, &arena->last_look);
-		arena->leaving = true;
 		return false;
 	}
 	/* What the last look has found is in the list by then. */
