@@ -35,6 +35,7 @@
 #define STRING_BYTES_MAX (256u << 20)
 #define DYNAMIC_BYTES_MAX (1u << 20)
 #define NOTE_BYTES_MAX (64u << 10)
+#define INTERPRETER_BYTES_MAX 4096
 #define SEGMENTS_MAX 256
 #define NAME_BYTES_MAX (1u << 20) /* of sections */
 
@@ -573,6 +574,39 @@ static bool is_pie(Elf *elf)
 		    entry.d_tag == DT_FLAGS_1)
 			return entry.d_un.d_val & DF_1_PIE;
 	return false;
+}
+
+/* glibc's dynamic linkers are called ld-linux-x86-64.so.2 and the like,
+ * wherever they are; musl's is ld-musl-x86_64.so.1. */
+static bool is_glibc_linker(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, "ld-linux", 8);
+}
+
+bool elf_is_of_other_libc(int fd)
+{
+	char path[INTERPRETER_BYTES_MAX + 1] = "";
+	GElf_Phdr header = { .p_type = PT_NULL };
+	const char *why;
+	Elf *elf = NULL;
+	size_t count = 0, i;
+	bool is_other = false;
+
+	elf_version(EV_CURRENT);
+	if (open_elf(fd, &elf, &why))
+		return false;
+	elf_getphdrnum(elf, &count);
+	for (i = 0; i < MIN(count, SEGMENTS_MAX); i++)
+		if (gelf_getphdr(elf, (int)i, &header) &&
+		    header.p_type == PT_INTERP)
+			break;
+	if (header.p_type == PT_INTERP && header.p_filesz < sizeof(path) &&
+	    pread(fd, path, header.p_filesz, (off_t)header.p_offset) > 0)
+		is_other = !is_glibc_linker(path);
+	elf_end(elf);
+	return is_other;
 }
 
 bool elf_is_static(int fd)

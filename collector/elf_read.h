@@ -69,5 +69,7 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 /* True when @fd is a program that no dynamic linker loads: nothing can be
  * preloaded into it. */
 bool elf_is_static(int fd);
+/* True when @fd is a program of another C library than glibc. */
+bool elf_is_of_other_libc(int fd);
 
 #endif

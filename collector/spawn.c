@@ -190,6 +190,11 @@ static void inspect_elf(int fd, const char *path, struct spawn_program *program)
 			 "be loaded into it, so none of it is recorded (link "
 			 "it without -static and -static-pie)",
 			 path);
+	else if (elf_is_of_other_libc(fd))
+		log_warn("'%s' is of another C library than glibc: perfrec's "
+			 "library does not know that, so none of it is "
+			 "recorded (build it with glibc)",
+			 path);
 }
 
 /* It may well be run, but the kernel shows its memory and its files to nobody

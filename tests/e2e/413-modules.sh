@@ -119,6 +119,18 @@ for flag in -static -static-pie; do
 	expect_eq "output of $flag" "$(cat out)" 45
 done
 
+# What it is loaded into, but cannot record.
+if command -v musl-gcc >/dev/null; then
+	gcc -c -O1 -finstrument-functions calls.c -o calls.o &&
+		printf '%s\n' 'void __cyg_profile_func_enter(void) {}' \
+			'void __cyg_profile_func_exit(void) {}' >empty.c &&
+		musl-gcc -w -o musl calls.o empty.c || fail 'cannot link with musl'
+	run "$PERFREC" record -q -o data ./musl 10
+	expect_eq 'lines about musl' \
+		"$(grep -c 'another C library than glibc' err)" 1
+	expect_eq 'output with musl' "$(cat out)" 45
+fi
+
 # Paths that no message and no file name would like.
 newline='a
 b'
