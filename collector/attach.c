@@ -125,14 +125,17 @@ static int choose_recording(struct collector *collector, pid_t pid,
 }
 
 /* Another image of the process, if there is one, is over; the two are linked
- * in their trace. */
+ * in their trace. Unless it is still there: then this one is inside it (what an
+ * emulator runs, or the library in another namespace of the linker), both go
+ * on, and the CPU time of the process is the other's already. */
 static uint64_t replace_image(struct collector *collector,
-			      const struct peer *peer)
+			      const struct peer *peer, bool *inside)
 {
 	struct process *old = process_find(collector, peer->pid);
 	bool exited;
 
-	if (!old)
+	*inside = old && arena_is_mapped_by(old->arena, peer->pid);
+	if (!old || *inside)
 		return 0;
 	/* Or its pid has been used again. */
 	exited = process_has_exited(old);
@@ -174,8 +177,9 @@ static int begin(struct collector *collector, struct arena *arena,
 		 const struct wire_hello *hello, struct peer *peer)
 {
 	int pidfd = peer->pidfd, err;
+	bool inside;
 
-	arena->start_flow = replace_image(collector, peer);
+	arena->start_flow = replace_image(collector, peer, &inside);
 	err = choose_recording(collector, peer->pid, &arena->recording);
 	if (err)
 		return err;
@@ -199,7 +203,7 @@ static int begin(struct collector *collector, struct arena *arena,
 	err = process_new(collector, arena, peer->pid, hello->pid, pidfd);
 	if (err)
 		return err;
-	if (collector->cpu)
+	if (collector->cpu && !inside)
 		arena->cpu = cpu_group_new(collector->cpu, arena->processes);
 	else if (collector->cpu_err)
 		cpu_explain(arena->recording, collector->cpu_err);

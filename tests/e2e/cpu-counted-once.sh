@@ -119,6 +119,36 @@ missed_of()
 		"$1.data/summary.json"
 }
 
+# The library is there twice, as with an emulator that runs a program which has
+# it preloaded, too: another namespace of the linker has a copy that says hello.
+build twice -ldl <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile long sum;
+__attribute__((noinline)) static void leaf(void)
+{
+	sum++;
+}
+int main(int argc, char **argv)
+{
+	struct timespec now;
+
+	leaf();
+	if (!dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW))
+		return 1;
+	leaf();
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	while (!now.tv_sec && now.tv_nsec < atoi(argv[2]) * 1000000L);
+	return 0;
+}
+SOURCE
+record twice ./twice "$O/libperfrec_preload.so" "$ms"
+expect_eq 'spans after the second hello' \
+	"$(json twice.data/summary.json .totals.spans)" 3
+
 # Pipelines of short processes, and one that is linked statically.
 cat >pipes.sh <<'EOF'
 i=0
