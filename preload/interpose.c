@@ -49,19 +49,38 @@ static void forbid_syscalls(void)
 		atom_or_sc(&g_shim.page->flags, PAGE_NO_SYSCALLS);
 }
 
-void interpose_syscall(long number, unsigned long first, unsigned long second)
+/* What a system call asks of seccomp. libseccomp finds out what the kernel
+ * knows by calls that must fail: those ask for nothing. */
+static unsigned long seccomp_mode(long number, unsigned long first,
+				  unsigned long second, unsigned long third)
 {
-	bool is_prctl = number == SYS_prctl && first == PR_SET_SECCOMP;
-	bool strict = is_prctl ? second == SECCOMP_MODE_STRICT
-			       : number == SYS_seccomp &&
-					 first == SECCOMP_SET_MODE_STRICT;
+	if (number == SYS_prctl) {
+		if (first != PR_SET_SECCOMP)
+			return SECCOMP_MODE_DISABLED;
+		return second == SECCOMP_MODE_FILTER && !third
+			       ? SECCOMP_MODE_DISABLED
+			       : second;
+	}
+	if (first == SECCOMP_SET_MODE_STRICT && !second && !third)
+		return SECCOMP_MODE_STRICT;
+	return first == SECCOMP_SET_MODE_FILTER && third
+		       ? SECCOMP_MODE_FILTER
+		       : SECCOMP_MODE_DISABLED;
+}
 
-	if (strict || (number == SYS_prctl && first == PR_SET_TSC &&
-		       second == PR_TSC_SIGSEGV)) {
+void interpose_syscall(long number, unsigned long first, unsigned long second,
+		       unsigned long third)
+{
+	unsigned long mode = seccomp_mode(number, first, second, third);
+
+	if (mode == SECCOMP_MODE_STRICT ||
+	    (number == SYS_prctl && first == PR_SET_TSC &&
+	     second == PR_TSC_SIGSEGV)) {
 		cpu_timer_thread_ends();
 		slot_mute();
-	} else if (is_prctl || number == SYS_seccomp)
+	} else if (mode == SECCOMP_MODE_FILTER) {
 		forbid_syscalls();
+	}
 }
 
 ATTR_EXPORT int prctl(int option, ...)
@@ -74,7 +93,7 @@ ATTR_EXPORT int prctl(int option, ...)
 	for (i = 0; i < 4; i++)
 		a[i] = va_arg(args, unsigned long);
 	va_end(args);
-	interpose_syscall(SYS_prctl, (unsigned long)option, a[0]);
+	interpose_syscall(SYS_prctl, (unsigned long)option, a[0], a[1]);
 	result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 	if (!result && option == PR_SET_NAME)
 		slot_set_name((uint64_t)libc()->self(), (const char *)a[0]);

@@ -6,11 +6,12 @@
 #define PERFREC_PRELOAD_INTERPOSE_H
 
 /*
- * System call @number is about to be made with @first and @second. Sees what
+ * System call @number is about to be made with these arguments. Sees what
  * forbids the hooks something: a seccomp filter may kill for any system call;
  * seccomp's strict mode and PR_SET_TSC make rdtsc a fault, for this thread.
  */
-void interpose_syscall(long number, unsigned long first, unsigned long second);
+void interpose_syscall(long number, unsigned long first, unsigned long second,
+		       unsigned long third);
 
 /* The next definition of syscall(), for a tail jump. */
 void *interpose_real_syscall(void);
