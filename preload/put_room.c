@@ -15,6 +15,10 @@
 /* Chunks: a writer looks at the tail, and rings, four times a lap. */
 #define CHUNKS 4
 
+/* A wait frees more of a ring than any record takes. A handler may come and
+ * take it before it is used, but not so many times. */
+#define WAITS_MAX 1000
+
 void doorbell_ring(void)
 {
 	struct doorbell_shm *bell =
@@ -116,6 +120,15 @@ bool put_half_is_free(void)
 	return cells_used(head) <= g_shim.ring_cells / 2;
 }
 
+/* Wait until @cells fit; false when it is not worth it (wait.h). */
+static bool wait_and_renew(enum put_limit which, uint64_t cells)
+{
+	for (int waits = 0; waits < WAITS_MAX && wait_for_room(); waits++)
+		if (put_limits_renew(which, cells))
+			return true;
+	return false;
+}
+
 bool put_make_room(enum put_limit which, uint64_t cells, bool wait)
 {
 	bool room = put_limits_renew(which, cells);
@@ -125,6 +138,5 @@ bool put_make_room(enum put_limit which, uint64_t cells, bool wait)
 		init_switch_off();
 		return false;
 	}
-	return room || (wait && g_shim.block && wait_for_room() &&
-			put_limits_renew(which, cells));
+	return room || (wait && g_shim.block && wait_and_renew(which, cells));
 }

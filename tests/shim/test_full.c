@@ -20,6 +20,7 @@
 #include "shared/compiler.h"
 #include "shared/futex.h"
 #include "tests/shim/mini_collector.h"
+#include "tests/shim/room_victim.h"
 
 #define THREADS 4
 #define STACK_MAX 4096
@@ -288,6 +289,64 @@ START_TEST(ring_is_touched_ahead)
 }
 END_TEST
 
+/* Empties the ring of room_victim when it asks for that, or waits. */
+static int serve_room(pid_t pid, struct room_told *told)
+{
+	struct slot_shm *slot = mini_slot(&g_mini, 0);
+	uint32_t asked;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		/* acquire: the head is what the victim left */
+		asked = atom_load_acq(&told->asked);
+		/* order: sc, ROOM: it sees our tail, or we see it waiting */
+		if (asked != told->emptied || atom_load_sc(&slot->waiting))
+			drain(0, UINT64_MAX);
+		/* release: the tail first */
+		atom_store_rel(&told->emptied, asked);
+		usleep(10);
+	}
+	drain(0, UINT64_MAX);
+	return status;
+}
+
+/* A handler that interrupts a hook takes the room for which the hook has just
+ * waited: then the hook waits again. */
+START_TEST(handler_takes_the_room_that_was_waited_for)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
+	char path[] = "/tmp/test_full-XXXXXX";
+	char *argv[] = { (char *)mini_build_path("tests/shim/room_victim"),
+			 path, NULL };
+	int fd = mkstemp(path), status;
+	struct room_told *told;
+	pid_t pid;
+
+	ck_assert_int_eq(ftruncate(fd, sizeof(*told)), 0);
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    0);
+	ck_assert_ptr_ne(told, MAP_FAILED);
+	memset(g_readers, 0, sizeof(g_readers));
+	setenv("PERFREC_RSEQ", _i ? "off" : "on", 1);
+	setenv("PERFREC_RING_KB", "64", 1);
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	status = serve_room(pid, told);
+	ck_assert_msg(status == 0, "room_victim ended with status %x", status);
+	ck_assert_uint_gt(told->handlers, 20);
+	ck_assert_uint_ge(g_readers[0].waits, told->handlers);
+	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_spans, 0);
+	ck_assert_uint_eq(g_readers[0].begins, told->begins);
+	ck_assert_int_eq(g_readers[0].depth, 0);
+	munmap(told, sizeof(*told));
+	close(fd);
+	unlink(path);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("full");
@@ -300,6 +359,8 @@ int main(void)
 			    sizeof(g_runs) / sizeof(g_runs[0]));
 	tcase_add_test(tcase, stop_is_believed_after_full_waits);
 	tcase_add_test(tcase, ring_is_touched_ahead);
+	tcase_add_loop_test(tcase, handler_takes_the_room_that_was_waited_for,
+			    0, 2);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
