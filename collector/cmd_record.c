@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -409,7 +410,8 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 	supervise_exit(wait_status);
 }
 
-static int record(const struct record_options *options, size_t room)
+static int record(const struct record_options *options, size_t room,
+		  const sigset_t *mask)
 {
 	struct spawn_program program;
 	struct spawn_parts parts;
@@ -418,6 +420,7 @@ static int record(const struct record_options *options, size_t room)
 	struct supervise_plan plan = {
 		.parts = &parts,
 		.program = &program,
+		.mask = mask,
 		.ring_kb = options->ring_bytes / 1024,
 		.progress = !options->quiet,
 		.follow = options->follow,
@@ -454,15 +457,20 @@ int cmd_record(int argc, char **argv)
 		.alloc = "auto",
 		.forward = calloc(room, sizeof(*options.forward)),
 	};
+	sigset_t limit, mask;
 	int result;
 
+	/* See supervise.c. */
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &limit, &mask);
 	if (!options.forward) {
 		log_err("out of memory");
 		return USAGE_FAILED;
 	}
 	result = parse_options(argc, argv, &options);
 	if (result == USAGE_GO_ON)
-		result = record(&options, room);
+		result = record(&options, room, &mask);
 	free(options.forward);
 	return result;
 }

@@ -49,6 +49,7 @@
 #include "collector/server.h"
 #include "collector/symbols.h"
 #include "collector/trace_file.h"
+#include "collector/unwritten.h"
 #include "collector/went_on.h"
 #include "shared/atomic.h"
 #include "shared/own_cost.h"
@@ -276,9 +277,6 @@ static int watch_signals(struct daemon *daemon)
 {
 	sigset_t set;
 
-	/* A full disk or a file size limit is an error of write(2) to us. */
-	signal(SIGXFSZ, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -327,6 +325,7 @@ static int start_events(struct daemon *daemon)
 static int start_parts(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
+	char limit[UNWRITTEN_LIMIT_TEXT];
 	int err;
 
 	collector->options = &daemon->options;
@@ -343,7 +342,9 @@ static int start_parts(struct daemon *daemon)
 		err = symbol_cache_new(&collector->symbols);
 	if (!err)
 		err = liveness_new(&collector->liveness);
-	if (err)
+	if (err == -EFBIG && unwritten_file_limit(limit))
+		log_err("cannot start: %s (%s)", strerror(-err), limit);
+	else if (err)
 		log_err("cannot start: %s", strerror(-err));
 	return err;
 }
@@ -508,6 +509,10 @@ int main(int argc, char **argv)
 	struct daemon *daemon = &g_daemon;
 	int status, err;
 
+	/* A full disk, a limit of file sizes (stderr may be a file) and a
+	 * reader that is gone are errors of write(2) to us. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 	log_init("perfrec-collect", LOG_INFO);
 	status = collect_options_parse(argc, argv, &daemon->options);
 	if (status >= 0)

@@ -458,7 +458,7 @@ int recording_finish(struct recording *recording)
 	files.trace_name = TRACE_NAME;
 	files.trace_bytes = trace_file_bytes(recording->trace);
 	files.trace_stopped = trace_file_close(&recording->trace);
-	if (files.trace_stopped != -EFBIG) /* a limit is no trouble */
+	if (files.trace_stopped < 0) /* its limit is no trouble */
 		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);
 	give_room_back(recording);
 	write_profiles(recording, &files, &unwritten);

@@ -27,6 +27,7 @@
 #include "collector/recording.h"
 #include "collector/span_out.h"
 #include "collector/summary_cost.h"
+#include "collector/trace_file.h"
 #include "shared/compiler.h"
 
 #define TEXT_MAX 4096
@@ -164,7 +165,7 @@ static json_t *settings(const struct recording *recording)
  * and what would have helped. */
 static const char *why_stopped(const struct recording *recording, int error)
 {
-	if (error != -EFBIG)
+	if (error != TRACE_AT_LIMIT)
 		return strerror(-error);
 	if (recording->options->max_bytes)
 		return "--max-size reached";
@@ -303,8 +304,9 @@ static json_t *totals(const struct recording *recording,
 	add_heap(object, recording);
 	json_object_set_new(object, "trace_stopped",
 			    stopped(recording, files->trace_stopped));
-	json_object_set_new(object, "trace_limited",
-			    json_boolean(files->trace_stopped == -EFBIG));
+	json_object_set_new(
+		object, "trace_limited",
+		json_boolean(files->trace_stopped == TRACE_AT_LIMIT));
 	return object;
 }
 

@@ -13,7 +13,7 @@ struct recording;
 struct recording_files {
 	const char *trace_name;
 	uint64_t trace_bytes;
-	int trace_stopped; /* 0, or the -errno that ended it */
+	int trace_stopped; /* trace_file_stopped() */
 	const char *profile_name; /* NULL: it could not be written */
 	uint64_t profile_bytes;
 	uint64_t cpu_profile_bytes; /* 0: there is none */

@@ -16,7 +16,8 @@
  * programs ends the following: the recording is finished as it is.
  *
  * SIGPIPE is blocked too, and nobody reads it: a closed stderr or control
- * socket is an error of write(2).
+ * socket is an error of write(2). So is a file that ulimit -f lets grow no
+ * more: cmd_record() has blocked SIGXFSZ before it may write its first line.
  */
 #include "collector/supervise.h"
 
@@ -105,7 +106,8 @@ static int block_signals(struct supervise *s)
 		return -errno;
 	}
 	sigaddset(&set, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &set, &s->signals.mask);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals.mask = *s->plan->mask;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #ifndef PERFREC_COLLECTOR_SUPERVISE_H
 #define PERFREC_COLLECTOR_SUPERVISE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct supervise_plan {
 	const struct spawn_parts *parts;
 	const struct spawn_program *program;
 	char *const *collector_argv; /* with --recording SPAWN_CONTROL_FD */
+	const sigset_t *mask; /* of signals that the program starts with */
 	uint64_t ring_kb; /* for the program; 0: as its environment has it */
 	bool progress; /* show a line on stderr if it is a terminal */
 	bool follow; /* not only the program, but all its descendants */

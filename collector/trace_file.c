@@ -252,7 +252,7 @@ static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
 	       (uint64_t)sequences * STOP_MARK_BYTES + open * END_BYTES;
 }
 
-/* May @bytes of pending be appended? 0 or -errno. */
+/* May @bytes of pending be appended? 0, TRACE_AT_LIMIT or -errno. */
 static int admit(struct writer *writer, uint64_t bytes)
 {
 	struct trace_file *file = writer->file;
@@ -269,8 +269,9 @@ static int admit(struct writer *writer, uint64_t bytes)
 		open += (uint64_t)(int64_t)change->opened;
 	}
 	bytes += bytes_set_aside(known, open);
-	return file->max_bytes && bytes > file->max_bytes - file->bytes ? -EFBIG
-									: 0;
+	return file->max_bytes && bytes > file->max_bytes - file->bytes
+		       ? TRACE_AT_LIMIT
+		       : 0;
 }
 
 /* Pending has been appended. */
@@ -297,7 +298,7 @@ static int end_slices(struct trace_file *file, uint32_t id)
 	struct sequence *sequence = &file->sequences[id];
 	struct out_event mark = { .type = OUT_INSTANT,
 				  .sequence = id,
-				  .name = file->stopped == -EFBIG
+				  .name = file->stopped == TRACE_AT_LIMIT
 						  ? "trace stopped: size limit"
 						  : "trace stopped: no room" };
 	uint8_t packets[STOP_MARK_BYTES + TRACE_OPEN_MAX * END_BYTES +
@@ -350,7 +351,7 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
 			    size_t bytes)
 {
 	struct iovec part = { (void *)packets, bytes };
-	int error = -EFBIG;
+	int error = TRACE_AT_LIMIT;
 
 	pthread_mutex_lock(&file->write_lock);
 	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)

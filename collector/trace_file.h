@@ -95,8 +95,10 @@ bool trace_file_has(struct trace_file *file, uint32_t sequence);
 void trace_file_append_last(struct trace_file *file, const void *packets,
 			    size_t bytes);
 
-/* Why nothing is appended any more: 0, -EFBIG (max_bytes), or the -errno of
- * the write that failed (-ENOSPC). Any thread. */
+/* Why nothing is appended any more: 0, TRACE_AT_LIMIT, or the -errno of the
+ * write that failed (-ENOSPC; -EFBIG: a limit of the process or the file
+ * system). Any thread. */
+#define TRACE_AT_LIMIT 1 /* max_bytes */
 int trace_file_stopped(struct trace_file *file);
 uint64_t trace_file_bytes(struct trace_file *file);
 /* Waits until all that was submitted before the call is in the file. */

@@ -2,11 +2,12 @@
 #include "collector/unwritten.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "collector/log.h"
+#include "collector/size.h"
 #include "shared/compiler.h"
 
 #define MORE ", ..."
@@ -41,23 +42,33 @@ void unwritten_add(struct unwritten *unwritten, const char *name, int err)
 	add_name(cause->names, name);
 }
 
-static const char *way_out(int err)
+bool unwritten_file_limit(char text[UNWRITTEN_LIMIT_TEXT])
 {
-	switch (err) {
-	case -ENOSPC:
-	case -EDQUOT:
-		return "make room there, or choose another folder with -o";
-	case -EFBIG:
-		return "see ulimit -f";
-	default:
-		return "choose another folder with -o";
-	}
+	struct rlimit limit;
+	char size[SIZE_TEXT];
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	snprintf(text, UNWRITTEN_LIMIT_TEXT,
+		 "ulimit -f allows no more than %s: raise it",
+		 size_format_bytes(limit.rlim_cur, size));
+	return true;
 }
 
 static void say(const char *names, const char *dir, int err)
 {
-	log_err("cannot write all of %s in '%s': %s (%s)", names, dir,
-		strerror(-err), way_out(err));
+	char limit[UNWRITTEN_LIMIT_TEXT];
+	const char *way_out = "choose another folder with -o", *more = "";
+
+	if (err == -ENOSPC || err == -EDQUOT) {
+		way_out = "make room there, or choose another folder with -o";
+	} else if (err == -EFBIG && unwritten_file_limit(limit)) {
+		way_out = limit;
+		more = ", or record less, see --max-size";
+	}
+	log_err("cannot write all of %s in '%s': %s (%s%s)", names, dir,
+		strerror(-err), way_out, more);
 }
 
 int unwritten_log(struct unwritten *unwritten, const char *dir)

@@ -7,6 +7,7 @@
 #ifndef PERFREC_COLLECTOR_UNWRITTEN_H
 #define PERFREC_COLLECTOR_UNWRITTEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define UNWRITTEN_CAUSES 4
@@ -34,5 +35,11 @@ int unwritten_log(struct unwritten *unwritten, const char *dir);
 /* The same at once for a file of a recording that goes on: @err 0 is none, and
  * *@said, 0 at first, is the error that the log has: it is not said again. */
 void unwritten_say(int *said, const char *dir, const char *name, int err);
+
+#define UNWRITTEN_LIMIT_TEXT 80 /* bytes */
+
+/* What to do about -EFBIG, to be put into brackets behind what strerror() says.
+ * False: this process has no limit of file sizes. Any thread. */
+bool unwritten_file_limit(char text[UNWRITTEN_LIMIT_TEXT]);
 
 #endif

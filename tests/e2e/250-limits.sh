@@ -69,6 +69,67 @@ expect_eq 'spans of one that lowers its limits' \
 	"$(json data/summary.json '.totals | .spans, .dropped_spans' |
 		tr '\n' ' ')" '3000001 0 '
 
+# perfrec itself is under ulimit -f (of 512 bytes each, in sh): its files are as
+# on a full disk, and its own stderr may be a file that cannot grow. The program
+# lifts the limit for itself, or there would be no room for its rings.
+for expected in 7 1; do
+	run timeout 100 sh -c 'ulimit -S -f 1000; exec "$@"' - \
+		"$PERFREC" record -q -o data \
+		sh -c 'ulimit -S -f unlimited; exec "$@"' - \
+		./calls 300000 $((expected == 1 ? 0 : expected))
+	[ "$status" -eq $expected ] || fail "status $status, not $expected"
+	expect_eq 'line on ulimit -f' "$(grep -v 'the first was' err)" "perfrec-collect: error: \
+cannot write all of trace.pftrace in 'data': File too large (ulimit -f allows \
+no more than 500 KiB: raise it, or record less, see --max-size)"
+	expect_eq 'spans' "$(json data/summary.json .totals.spans)" 300002
+	expect_eq 'not its own limit' \
+		"$(json data/summary.json .totals.trace_limited)" false
+	"$O/tests/tools/trace_check" data/trace.pftrace ||
+		fail 'ulimit -f: a rule is broken'
+done
+# Its own limit is no trouble, with or without the other.
+run timeout 100 sh -c 'ulimit -f 1000000; exec "$@"' - \
+	"$PERFREC" record -q -o data --max-size 100K ./calls 300000
+expect_status 0
+expect_eq 'its own limit' "$(json data/summary.json .totals.trace_limited)" true
+
+(ulimit -f 0; "$PERFREC" record -o none ./calls 10 2>&1 >/dev/null; echo $?) |
+	cat >zero
+expect_eq 'ulimit -f 0' "$(cat zero)" "perfrec-collect: error: cannot start: \
+File too large (ulimit -f allows no more than 0 B: raise it)
+1"
+echo full >full
+run sh -c 'ulimit -f 0; exec "$@" 2>>full' - "$PERFREC" record -o none ./calls
+expect_status 1
+run sh -c 'ulimit -f 0; exec "$@" 2>>full' - "$PERFREC" record --no-such
+expect_status 2
+run sh -c 'ulimit -f 0; exec "$@" 2>>full' - "$PERFREC-collect" --no-such
+expect_status 2
+expect_eq 'a full stderr' "$(cat full)" full
+
+# The signals that perfrec leaves alone or ignores for itself are handed on as
+# perfrec got them, ignored or not, blocked or not.
+build signals <<'SOURCE'
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+
+	while (fgets(line, sizeof(line), status))
+		if (!strncmp(line, "SigBlk", 6) || !strncmp(line, "SigIgn", 6))
+			fputs(line, stdout);
+	return 0;
+}
+SOURCE
+for ignored in '' 'XFSZ' 'PIPE' 'CHLD' 'XFSZ PIPE CHLD HUP INT QUIT TERM'; do
+	(for name in $ignored; do trap '' $name; done; exec ./signals) >alone
+	(for name in $ignored; do trap '' $name; done
+		exec "$PERFREC" record -q -o data ./signals) >recorded
+	expect_eq "signals, '$ignored' ignored" "$(cat recorded)" "$(cat alone)"
+done
+
 # --max-size: the trace ends, the counts go on.
 run timeout 100 "$PERFREC" record -o data --max-size 1M ./calls 3000000 7
 expect_status 7

@@ -507,7 +507,8 @@ START_TEST(trace_file_at_its_limit_stops_below_it)
 {
 	uint64_t limit = _i ? 64 * 1024 : 10 * TRACE_BLOCK_BYTES;
 
-	ck_assert_uint_le(fill_until(open_file(_i, 2, limit), -EFBIG), limit);
+	ck_assert_uint_le(fill_until(open_file(_i, 2, limit), TRACE_AT_LIMIT),
+			  limit);
 }
 END_TEST
 
@@ -560,6 +561,7 @@ static const uint32_t g_sliced[] = { 3, 4 + SEQUENCES_MAX, 5 + (1u << 21) };
 #define SLICE_BLOCK_BYTES 400
 
 struct slices {
+	const char *mark; /* of each thread where the trace stops */
 	unsigned int open[SEQUENCES_MAX], open_most, marks, losses;
 };
 
@@ -580,8 +582,7 @@ static void count_slice(void *context, const pb_packet *packet)
 		EXPECT((*open)-- > 0);
 	} else {
 		EXPECT(*open);
-		EXPECT(!strcmp(packet->track_event->name,
-			       "trace stopped: size limit"));
+		EXPECT(!strcmp(packet->track_event->name, slices->mark));
 		slices->marks++;
 	}
 }
@@ -630,9 +631,10 @@ static void append_losses(struct trace_file *file)
 		out_perfetto_losses(packets, sizeof(packets), there, count, 1));
 }
 
-/* @file has stopped: all that was open must be ended in it, with the losses
- * behind. Returns its size. */
-static size_t check_stopped(struct trace_file *file, struct slices *slices)
+/* @file has stopped for @why: all that was open must be ended in it, with the
+ * losses behind. Returns its size. */
+static size_t check_stopped(struct trace_file *file, int why,
+			    struct slices *slices)
 {
 	unsigned int known = 0;
 	struct bytes bytes;
@@ -640,7 +642,7 @@ static size_t check_stopped(struct trace_file *file, struct slices *slices)
 	for (size_t i = 0; i < ARRAY_SIZE(g_sliced); i++)
 		known += trace_file_has(file, g_sliced[i]);
 	append_losses(file);
-	ck_assert_int_eq(trace_file_close(&file), -EFBIG);
+	ck_assert_int_eq(trace_file_close(&file), why);
 	bytes = read_file();
 	EXPECT(each_packet(bytes, false, count_slice, slices) == bytes.size);
 	free(bytes.data);
@@ -672,11 +674,11 @@ START_TEST(trace_file_at_its_limit_ends_what_is_open)
 	for (unsigned int i = 0; i < 200; i++) {
 		uint64_t limit = 64 + 37 * i * (1 + i / 8);
 		struct trace_file *file = open_file(_i, 2, limit);
-		struct slices slices = { 0 };
+		struct slices slices = { .mark = "trace stopped: size limit" };
 		size_t size;
 
 		fill_with_slices(file, i % 5);
-		size = check_stopped(file, &slices);
+		size = check_stopped(file, TRACE_AT_LIMIT, &slices);
 		EXPECT(size <= limit);
 		/* Not more is set aside than may be needed. */
 		EXPECT(_i || limit - size < 1500 + 18 * slices.open_most);
@@ -693,7 +695,7 @@ END_TEST
 START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
 {
 	struct producer producer = { .sequence = 6 };
-	struct slices slices = { 0 };
+	struct slices slices = { .mark = "trace stopped: no room" };
 	struct rlimit before, tight;
 	struct trace_file *file;
 
@@ -707,7 +709,7 @@ START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
 		submit_slices(file, g_sliced[i], 0, 3);
 	submit_block(&producer, TRACE_BLOCK_BYTES, 0);
 	trace_file_flush(file);
-	check_stopped(file, &slices);
+	check_stopped(file, -EFBIG, &slices);
 	setrlimit(RLIMIT_FSIZE, &before);
 	ck_assert_uint_eq(slices.marks, ARRAY_SIZE(g_sliced));
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collector/unwritten.h"
@@ -116,6 +117,35 @@ START_TEST(said_once_until_it_works)
 }
 END_TEST
 
+/* The limit is named if there is one: else it is the file system's. */
+START_TEST(too_large_names_the_limit)
+{
+	struct unwritten unwritten = { 0 };
+	struct rlimit limit;
+
+	catch_log();
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = RLIM_INFINITY;
+	if (limit.rlim_max == RLIM_INFINITY) {
+		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+		unwritten_say(&(int){ 0 }, "data", "a", -EFBIG);
+		ck_assert_str_eq(logged(),
+				 "perfrec: error: cannot write all of a in "
+				 "'data': File too large (choose another "
+				 "folder with -o)\n");
+	}
+	catch_log();
+	limit.rlim_cur = 65536;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unwritten_add(&unwritten, "b", -EFBIG);
+	ck_assert_int_eq(unwritten_log(&unwritten, "data"), -EFBIG);
+	ck_assert_str_eq(logged(),
+			 "perfrec: error: cannot write all of b in 'data': "
+			 "File too large (ulimit -f allows no more than 64.0 "
+			 "KiB: raise it, or record less, see --max-size)\n");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("unwritten");
@@ -128,6 +158,7 @@ int main(void)
 	tcase_add_test(tests, names_without_room);
 	tcase_add_test(tests, more_causes_than_room);
 	tcase_add_test(tests, said_once_until_it_works);
+	tcase_add_test(tests, too_large_names_the_limit);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
