@@ -79,7 +79,7 @@ static const char usage[] =
 	"  --on-full drop      ... or drop spans, and count them\n"
 	"  --ring-size SIZE    of each thread's ring, 64K to 256M (default: "
 	"4M)\n"
-	"  --max-size SIZE     stop the trace at this size\n"
+	"  --max-size SIZE     stop the trace at this size, 256K or more\n"
 	"                      (default: 4G, or a tenth of the free space)\n"
 	"  --compress          write a compressed trace\n"
 	"  --workers N         threads that drain rings (default: one for two "
@@ -170,16 +170,6 @@ static int forward_count(struct record_options *options, const char *name,
 	return USAGE_WRONG;
 }
 
-static int forward_max_size(struct record_options *options)
-{
-	uint64_t bytes;
-
-	if (!size_parse_bytes(optarg, &bytes) && bytes)
-		return forward(options, "--max-size", optarg);
-	log_err("--max-size '%s': give a size such as 500M or 4G", optarg);
-	return USAGE_WRONG;
-}
-
 /* @want: NULL, or what is wrong with the value. */
 static int checked(const char *name, const char *want)
 {
@@ -219,6 +209,10 @@ static int take_metric(int c, struct record_options *options)
 		return forward_checked(
 			options, "--snapshot-interval",
 			metric_parse_interval(optarg, &try.snapshot_ns));
+	case OPT_MAX_SIZE:
+		return forward_checked(
+			options, "--max-size",
+			metric_parse_max_size(optarg, &try.max_bytes));
 	default:
 		return forward_checked(
 			options, "--categories",
@@ -274,13 +268,12 @@ static int take_option(int c, char **argv, struct record_options *options)
 	case OPT_STACK_SIZE:
 	case OPT_SNAPSHOT_INTERVAL:
 	case OPT_CATEGORIES:
+	case OPT_MAX_SIZE:
 		return take_metric(c, options);
 	case OPT_ON_FULL:
 		return take_on_full(options);
 	case OPT_RING_SIZE:
 		return take_ring_size(options);
-	case OPT_MAX_SIZE:
-		return forward_max_size(options);
 	case OPT_COMPRESS:
 		return forward(options, "--compress", NULL);
 	case OPT_FOLLOW:

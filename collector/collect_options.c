@@ -32,8 +32,8 @@ static const char g_help[] =
 	"      --on-full MODE    when a ring is full: drop spans, counting\n"
 	"                        them, or block the program (default: drop)\n"
 	"      --compress        compress the trace\n"
-	"      --max-size SIZE   stop a trace at this size (default: 4G or a\n"
-	"                        tenth of the free space)\n"
+	"      --max-size SIZE   stop a trace at this size, 256K or more\n"
+	"                        (default: 4G or a tenth of the free space)\n"
 	"      --max-total SIZE  record no more programs when all recordings\n"
 	"                        take this much (default: half of the free\n"
 	"                        space)\n"
@@ -238,6 +238,9 @@ static int set_metric(struct collect_options *out, int option,
 	case OPTION_SNAPSHOT_INTERVAL:
 		return taken("--snapshot-interval", value,
 			     metric_parse_interval(value, &out->snapshot_ns));
+	case OPTION_MAX_SIZE:
+		return taken("--max-size", value,
+			     metric_parse_max_size(value, &out->max_bytes));
 	default:
 		return taken("--categories", value,
 			     metric_parse_categories(value, &out->categories));
@@ -260,8 +263,6 @@ static int set_option(struct collect_options *out, int option, char *value,
 	case OPTION_COMPRESS:
 		out->compress = true;
 		return -1;
-	case OPTION_MAX_SIZE:
-		return set_size("--max-size", value, &out->max_bytes);
 	case OPTION_MAX_TOTAL:
 		return set_size("--max-total", value, &out->max_total);
 	case OPTION_FILTER:
@@ -278,6 +279,7 @@ static int set_option(struct collect_options *out, int option, char *value,
 	case OPTION_STACK_SIZE:
 	case OPTION_SNAPSHOT_INTERVAL:
 	case OPTION_CATEGORIES:
+	case OPTION_MAX_SIZE:
 		return set_metric(out, option, value);
 	case OPTION_WORKERS:
 		return set_number("--workers", value, 1, DRAIN_WORKERS_MAX,

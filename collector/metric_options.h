@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * metric_options - the values of --alloc, --cpu, --stack-size,
- * --snapshot-interval and --categories, which perfrec record checks and
- * perfrec-collect takes.
+ * --snapshot-interval, --categories and --max-size, which perfrec record checks
+ * and perfrec-collect takes.
  *
  * Each parser returns NULL, or what a value must look like ("give ..."), and
  * then leaves its results alone.
@@ -24,6 +24,8 @@ const char *metric_parse_cpu(const char *text, uint32_t *hz,
 const char *metric_parse_stack(const char *text, uint32_t *bytes);
 /* "500ms", "10s", "5m" or "1h". */
 const char *metric_parse_interval(const char *text, uint64_t *ns);
+/* Bytes of a trace. */
+const char *metric_parse_max_size(const char *text, uint64_t *bytes);
 const char *metric_parse_categories(const char *text, const char **out);
 
 /* As --alloc and --cpu take them, for summary.json: "exact", "signal". */

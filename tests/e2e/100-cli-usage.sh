@@ -28,9 +28,13 @@ refused 2 "-o '': give the name of a folder" record -o '' true
 refused 2 "--depth '0x': give a number" record --depth 0x true
 refused 2 "--depth '0': give a number" record --depth 0 true
 refused 2 "--workers '9': give a number from 1 to 8" record --workers 9 true
-refused 2 "--max-size '12Q': give a size such as" record --max-size 12Q true
+refused 2 "--max-size '12Q': give a size of at least 256K, such as" record --max-size 12Q true
 refused 2 "--max-size '99999999999G': give a size" \
 	record --max-size 99999999999G true
+for size in 0 10 262143 255K; do
+	refused 2 "--max-size '$size': give a size of at least 256K" \
+		record --max-size $size true
+done
 refused 2 "--ring-size '63K': give a size from 64K" record --ring-size 63K true
 refused 2 "--on-full 'wait': choose block or drop" record --on-full wait true
 refused 2 "--alloc 'some': choose exact" record --alloc some true

@@ -89,7 +89,7 @@ no more than 500 KiB: raise it, or record less, see --max-size)"
 done
 # Its own limit is no trouble, with or without the other.
 run timeout 100 sh -c 'ulimit -f 1000000; exec "$@"' - \
-	"$PERFREC" record -q -o data --max-size 100K ./calls 300000
+	"$PERFREC" record -q -o data --max-size 256K ./calls 300000
 expect_status 0
 expect_eq 'its own limit' "$(json data/summary.json .totals.trace_limited)" true
 

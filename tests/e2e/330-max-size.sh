@@ -58,8 +58,8 @@ cut()
 }
 
 cuts_open=0
-for limit in 40000 100000 300000 1000000 5000001 \
-	'10000 --compress' '40000 --compress' '200000 --compress'; do
+for limit in 262144 300000 400000 1000000 5000001 \
+	'262144 --compress' '300000 --compress' '350001 --compress'; do
 	cut $limit
 	expect_eq "$limit: calls of leaf" "$(json data/summary.json \
 		'.functions[] | select(.name == "leaf").calls')" \
@@ -74,10 +74,10 @@ done
 
 # Losses before the cut: the statistics that explain them are in the file.
 # However slow the collector is, each thread records a ring full: five rings
-# of 4096 cells are some 200 kB of trace, which no limit here may exceed.
-export PERFREC_RING_KB=64
+# of 16384 cells are some 800 kB of trace, which no limit here may exceed.
+export PERFREC_RING_KB=256
 lost=0
-for size in 50000 100000 150000; do
+for size in 262144 400000 600000; do
 	cut $size --on-full drop
 	lost=$((lost + $(json trace.json .losses)))
 done
