@@ -462,6 +462,9 @@ int cmd_record(int argc, char **argv)
 		return USAGE_FAILED;
 	}
 	result = parse_options(argc, argv, &options);
+	if (result == USAGE_GO_ON &&
+	    spawn_check_environment(options.ring_bytes))
+		result = USAGE_WRONG;
 	if (result == USAGE_GO_ON)
 		result = record(&options, room, &mask);
 	free(options.forward);

@@ -28,6 +28,7 @@
 #include "collector/log.h"
 #include "collector/symbols.h"
 #include "shared/compiler.h"
+#include "shared/environment.h"
 
 /* The kernel follows so many "#!" from one to the next. */
 #define INTERPRETERS_MAX 5
@@ -323,6 +324,38 @@ static bool ATTR_PRINTF(2, 3)
 	return !error;
 }
 
+static int wrong_variable(const char *name, const char *text, const char *want)
+{
+	log_err("the variable %s is '%.63s': give %s, or unset it", name, text,
+		want);
+	return -EINVAL;
+}
+
+int spawn_check_environment(bool ring_is_given)
+{
+	const char *rseq = getenv(ENV_RSEQ);
+	int error = 0;
+	bool on;
+
+	for (size_t i = 0; i < ENV_NUMBERS; i++) {
+		const struct env_range *range = &env_ranges[i];
+		const char *text = getenv(range->name);
+		char want[64];
+		uint32_t number;
+
+		if ((i == ENV_RING_KB && ring_is_given) ||
+		    env_number_parse(range, text, &number))
+			continue;
+		snprintf(want, sizeof(want),
+			 "a number from %" PRIu32 " to %" PRIu32, range->low,
+			 range->high);
+		error = wrong_variable(range->name, text, want);
+	}
+	if (!env_rseq_parse(rseq, &on))
+		error = wrong_variable(ENV_RSEQ, rseq, "on or off");
+	return error;
+}
+
 /* A busy machine may take longer than WIRE_DEADLINE_MS to answer a hello. */
 #define RECORD_DEADLINE_MS 5000
 
@@ -346,11 +379,11 @@ static bool child_environment(const struct spawn_program *program,
 			    options ? options : "", options ? ":" : "") &&
 	       child_setenv("PERFREC_SOCKET", "%s", recording->socket);
 	/* Whoever asks for a recording would rather wait than not have it. */
-	if (!getenv("PERFREC_DEADLINE_MS"))
+	if (env_is_unset(getenv("PERFREC_DEADLINE_MS")))
 		done = done && child_setenv("PERFREC_DEADLINE_MS", "%d",
 					    RECORD_DEADLINE_MS);
 	/* Why a process is not recorded is said once, in the summary. */
-	if (!getenv("PERFREC_QUIET"))
+	if (env_is_unset(getenv("PERFREC_QUIET")))
 		done = done && child_setenv("PERFREC_QUIET", "1");
 	if (recording->ring_kb)
 		done = done && child_setenv("PERFREC_RING_KB", "%" PRIu64,

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -55,6 +56,13 @@ struct spawn_signals {
  */
 int spawn_collector(const char *path, char *const *argv, int control_fd,
 		    const struct spawn_signals *signals, pid_t *out);
+
+/*
+ * Check what the environment asks of the shim, of its rings only if
+ * @ring_is_given is not set: -EINVAL after logging a line for each variable
+ * that is wrong, or 0.
+ */
+int spawn_check_environment(bool ring_is_given);
 
 struct spawn_recording { /* what the program's environment says */
 	const char *shim;

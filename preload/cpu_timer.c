@@ -486,8 +486,10 @@ void cpu_timer_start(const struct wire_reply *reply, bool quiet)
 		/* relaxed: a count */
 		count_unsampled();
 		if (!quiet)
-			say("no CPU samples: ",
-			    "the program was started with SIGPROF in use", "");
+			say((const char *[]){ "no CPU samples: the program was "
+					      "started "
+					      "with SIGPROF in use" },
+			    1);
 		return;
 	}
 	/* relaxed: no other thread knows of it yet */

@@ -250,10 +250,13 @@ static uint64_t start(char **environment)
 		/* Not once for each process of a build. */
 		if (!settings.quiet &&
 		    (result.connected || !parent_was_preloaded()))
-			say("not recording: ", why, detail);
+			say((const char *[]){ "not recording: ", why, detail },
+			    3);
 		init_switch_off();
 		return off_gate();
 	}
+	if (settings.wrong && !settings.quiet && !parent_was_preloaded())
+		settings_say_wrong(environment);
 	g_mode = MODE_ON;
 	gate = open_gate();
 	alloc_start(&result.reply);

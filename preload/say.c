@@ -43,15 +43,35 @@ static void write_quietly(const char *line, size_t length)
 	sys_restore_signals(old);
 }
 
-void say(const char *what, const char *why, const char *detail)
+const char *say_decimal(uint32_t number, char text[SAY_DECIMAL])
+{
+	char *digit = text + SAY_DECIMAL - 1;
+
+	*digit = '\0';
+	do {
+		*--digit = (char)('0' + number % 10);
+	} while (number /= 10);
+	return digit;
+}
+
+const char *say_value(const char *value, char text[SAY_VALUE])
+{
+	size_t length = append(text, 0, SAY_VALUE - 1, value);
+
+	text[length] = '\0';
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return text;
+}
+
+void say(const char *const *parts, size_t count)
 {
 	char line[256];
-	size_t length = 0;
+	size_t length = append(line, 0, sizeof(line) - 1, "perfrec: ");
 
-	length = append(line, length, sizeof(line) - 1, "perfrec: ");
-	length = append(line, length, sizeof(line) - 1, what);
-	length = append(line, length, sizeof(line) - 1, why);
-	length = append(line, length, sizeof(line) - 1, detail);
+	for (size_t i = 0; i < count; i++)
+		length = append(line, length, sizeof(line) - 1, parts[i]);
 	line[length++] = '\n';
 	write_quietly(line, length);
 }

@@ -4,9 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "shared/compiler.h"
-#include "shared/ring_shm.h"
-#include "shared/wire.h"
+#include "preload/say.h"
+#include "shared/environment.h"
 
 /* Not getenv(): a program may have replaced it, and this runs before main. */
 static const char *find(char **environment, const char *name)
@@ -27,22 +26,15 @@ static bool is_set(char **environment, const char *name)
 	return value && value[0] && strcmp(value, "0");
 }
 
-/* A decimal number within @low and @high; @fallback when there is none. */
-static uint32_t number(char **environment, const char *name, uint32_t low,
-		       uint32_t high, uint32_t fallback)
+static uint32_t number(char **environment, enum env_number which,
+		       struct settings *settings)
 {
-	const char *digit = find(environment, name);
-	uint64_t value = 0;
+	const struct env_range *range = &env_ranges[which];
+	uint32_t value;
 
-	if (!digit || !*digit)
-		return fallback;
-	for (; *digit; digit++) {
-		if (*digit < '0' || *digit > '9')
-			return fallback;
-		value = MIN(value * 10 + (uint64_t)(*digit - '0'),
-			    (uint64_t)UINT32_MAX);
-	}
-	return (uint32_t)MAX(MIN(value, (uint64_t)high), (uint64_t)low);
+	if (!env_number_parse(range, find(environment, range->name), &value))
+		settings->wrong = true;
+	return value;
 }
 
 static uint32_t round_down_to_power_of_two(uint32_t x)
@@ -52,21 +44,18 @@ static uint32_t round_down_to_power_of_two(uint32_t x)
 
 void settings_read(char **environment, struct settings *settings)
 {
-	const uint32_t cells_per_kb = 1024 / sizeof(struct record);
-	const char *rseq = find(environment, "PERFREC_RSEQ");
-	uint32_t kb = number(environment, "PERFREC_RING_KB",
-			     RING_CELLS_MIN / cells_per_kb,
-			     RING_CELLS_MAX / cells_per_kb,
-			     RING_CELLS_DEFAULT / cells_per_kb);
+	uint32_t kb;
+	bool rseq;
 
+	settings->wrong = !env_rseq_parse(find(environment, ENV_RSEQ), &rseq);
 	settings->disabled = is_set(environment, "PERFREC_DISABLE");
 	settings->quiet = is_set(environment, "PERFREC_QUIET");
-	settings->no_rseq = rseq && !strcmp(rseq, "off");
-	settings->ring_cells = round_down_to_power_of_two(kb * cells_per_kb);
-	settings->slot_count = number(environment, "PERFREC_SLOTS", 1,
-				      SLOT_COUNT_MAX, SLOT_COUNT_DEFAULT);
-	settings->deadline_ms = number(environment, "PERFREC_DEADLINE_MS", 1,
-				       WIRE_DEADLINE_MS_MAX, WIRE_DEADLINE_MS);
+	settings->no_rseq = !rseq;
+	kb = number(environment, ENV_RING_KB, settings);
+	settings->ring_cells =
+		round_down_to_power_of_two(kb * ENV_CELLS_PER_KB);
+	settings->slot_count = number(environment, ENV_SLOTS, settings);
+	settings->deadline_ms = number(environment, ENV_DEADLINE_MS, settings);
 	settings->socket = find(environment, "PERFREC_SOCKET");
 	if (settings->socket && !settings->socket[0])
 		settings->socket = NULL;
@@ -74,4 +63,47 @@ void settings_read(char **environment, struct settings *settings)
 	settings->temp_dir = find(environment, "TMPDIR");
 	if (!settings->temp_dir || !settings->temp_dir[0])
 		settings->temp_dir = "/tmp";
+}
+
+/* A line for what is wrong with a number. */
+static void say_number(const struct env_range *range, const char *text,
+		       uint32_t used)
+{
+	char low[SAY_DECIMAL], high[SAY_DECIMAL], instead[SAY_DECIMAL];
+	char given[SAY_VALUE];
+	const char *parts[] = { range->name,
+				" '",
+				say_value(text, given),
+				"' should be a number from ",
+				say_decimal(range->low, low),
+				" to ",
+				say_decimal(range->high, high),
+				": it is taken for ",
+				say_decimal(used, instead) };
+
+	say(parts, ARRAY_SIZE(parts));
+}
+
+void settings_say_wrong(char **environment)
+{
+	const char *rseq = find(environment, ENV_RSEQ);
+	char given[SAY_VALUE];
+	bool on;
+
+	for (size_t i = 0; i < ENV_NUMBERS; i++) {
+		const struct env_range *range = &env_ranges[i];
+		const char *text = find(environment, range->name);
+		uint32_t used;
+
+		if (!env_number_parse(range, text, &used))
+			say_number(range, text, used);
+	}
+	if (!env_rseq_parse(rseq, &on)) {
+		const char *parts[] = {
+			ENV_RSEQ " '", say_value(rseq, given),
+			"' should be on or off: it is taken for on"
+		};
+
+		say(parts, ARRAY_SIZE(parts));
+	}
 }

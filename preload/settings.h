@@ -11,6 +11,7 @@
 struct settings {
 	bool disabled; /* PERFREC_DISABLE=1 */
 	bool quiet; /* PERFREC_QUIET=1 */
+	bool wrong; /* see settings_say_wrong() */
 	bool no_rseq; /* PERFREC_RSEQ=off */
 	uint32_t ring_cells; /* PERFREC_RING_KB, a power of two */
 	uint32_t slot_count; /* PERFREC_SLOTS */
@@ -22,5 +23,9 @@ struct settings {
 
 /* Read @environment (as environ). The strings stay the environment's. */
 void settings_read(char **environment, struct settings *settings);
+
+/* Say on stderr, in a line for each, which variables of @environment are wrong,
+ * what would be right, and what is used instead. At start only. */
+void settings_say_wrong(char **environment);
 
 #endif
