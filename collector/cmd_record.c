@@ -436,7 +436,7 @@ static int record(const struct record_options *options, size_t room,
 			supervise_exit(W_EXITCODE(0, error));
 		return USAGE_FAILED;
 	}
-	output_dir_commit(&output);
+	output_dir_commit(&output, options->quiet);
 	wait_and_exit(options, supervise);
 }
 

@@ -214,6 +214,7 @@ static int make_room(struct output_dir *output)
 	if (error || fd < 0)
 		return error;
 	output->found_empty = !files.own;
+	output->unfinished = files.own && !files.summarized;
 	if (files.own)
 		error = move_aside(output, fd);
 	close(fd);
@@ -327,8 +328,13 @@ static void remove_folder(const struct output_dir *output, const char *path,
 		log_warn("'%s' stays, without its recording: %m", path);
 }
 
-void output_dir_commit(struct output_dir *output)
+void output_dir_commit(struct output_dir *output, bool quiet)
 {
+	if (output->unfinished && !quiet)
+		log_warn("'%s' held a recording without a summary, whose "
+			 "perfrec was killed or still goes on: it is kept as "
+			 "'%s', and its trace can be opened",
+			 output->dir, output->old);
 	if (output->older)
 		remove_folder(output, output->older, output->older_fd);
 	release(output);

@@ -17,6 +17,8 @@ struct output_dir {
 	int parent_fd; /* the folder that all three are in */
 	int older_fd; /* -1: there was none */
 	bool moved; /* DIR went to DIR.old */
+	bool unfinished; /* and has no summary: its perfrec was killed, or still
+			  * records */
 	bool found_empty; /* DIR was there, with nothing in it, and stays */
 };
 
@@ -28,8 +30,9 @@ struct output_dir {
  * the caller ends *@out with commit or undo.
  */
 int output_dir_prepare(const char *dir, struct output_dir *out);
-/* The new recording stays: what DIR.old held before is removed. */
-void output_dir_commit(struct output_dir *output);
+/* The new recording stays: what DIR.old held before is removed. Unless @quiet,
+ * says of a recording that was moved if it is unfinished. */
+void output_dir_commit(struct output_dir *output, bool quiet);
 /* Remove what perfrec has made in @dir and put everything back. */
 void output_dir_undo(struct output_dir *output);
 

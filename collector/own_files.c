@@ -207,13 +207,11 @@ static bool is_own_summary(int dir_fd)
 	return true;
 }
 
-static bool is_recorded(int dir_fd)
+static bool has_summary(int dir_fd)
 {
 	struct stat status;
 
-	if (fstatat(dir_fd, SUMMARY_NAME, &status, AT_SYMLINK_NOFOLLOW) == 0)
-		return is_own_summary(dir_fd);
-	return is_own_trace(dir_fd);
+	return fstatat(dir_fd, SUMMARY_NAME, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* --- the folder --- */
@@ -265,7 +263,9 @@ int own_files_look(int dir_fd, struct own_files *out)
 		else
 			note_foreign(&files, name);
 	closedir(dir);
-	files.recorded = is_recorded(dir_fd);
+	files.summarized = has_summary(dir_fd);
+	files.recorded = files.summarized ? is_own_summary(dir_fd)
+					  : is_own_trace(dir_fd);
 	*out = files;
 	return 0;
 }

@@ -24,6 +24,7 @@ struct own_files {
 	/* A trace or a summary that perfrec wrote is among them, and no
 	 * summary that it did not write. */
 	bool recorded;
+	bool summarized; /* a summary is there, the last file of a recording */
 };
 
 /* Any thread. @dir_fd is an open folder, and stays the caller's. */

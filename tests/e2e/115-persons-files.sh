@@ -215,6 +215,59 @@ if [ "$(id -u)" -eq 0 ]; then
 	cmp pristine/summary.json locked/rec/summary.json || fail 'changed'
 fi
 
+# --- a recording whose perfrec and collector were killed is kept, and said
+build waits <<-'SOURCE'
+	#include <stdio.h>
+	#include <unistd.h>
+	__attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
+	int main(void)
+	{
+		leaf();
+		puts("up");
+		fflush(stdout);
+		pause();
+		return 0;
+	}
+SOURCE
+for options in '' --compress; do
+	: >up
+	"$PERFREC" record -q $options -o killed ./waits >up 2>/dev/null &
+	perfrec=$!
+	wait_for 60 grep -q up up
+	read -r children </proc/$perfrec/task/$perfrec/children
+	for child in $children; do
+		case $(cat /proc/$child/comm) in
+		perfrec-collect) collector=$child ;;
+		*) left=$child ;;
+		esac
+	done
+	kill -KILL $perfrec $collector
+	wait $perfrec
+	kill $left
+	# Its lock on the folder goes with its last thread.
+	wait_for 60 flock -n killed true
+	expect_none killed/summary.json
+	cp killed/trace.pftrace before
+	for quiet in '' -q; do
+		run "$PERFREC" record $quiet -o killed -- true
+		expect_status 0
+		if [ -z "$quiet" ]; then
+			expect_match err "'killed' held a recording without \
+a summary, .*: it is kept as 'killed.old'"
+			cmp before killed.old/trace.pftrace ||
+				fail 'not the trace that was there'
+			rm -rf killed
+			mv killed.old killed
+		else
+			[ ! -s err ] || fail "-q: $(cat err)"
+		fi
+	done
+	# The next one finds two that are whole, or nothing to say of.
+	run "$PERFREC" record -o killed -- true
+	expect_no_match err 'without a summary'
+	rm -rf killed killed.old
+done
+
 # --- a recording that is still made is not removed
 cat >nested <<-'SCRIPT'
 	#!/bin/sh
