@@ -65,15 +65,24 @@ enum { OPT_SOCKET = 256, OPT_JSON, OPT_HELP };
 /* --- the command line --------------------------------------------------------
  */
 
+/* An empty one is a variable of a script that was not set. */
+static int take_name(const char *option, const char *what, const char **out)
+{
+	*out = optarg;
+	if (optarg[0])
+		return USAGE_GO_ON;
+	log_err("%s '': give %s", option, what);
+	return USAGE_WRONG;
+}
+
 static int take_option(int c, char **argv, struct ctl_options *options)
 {
 	switch (c) {
 	case OPT_SOCKET:
-		options->socket = optarg;
-		return USAGE_GO_ON;
+		return take_name("--socket", "the path of a socket",
+				 &options->socket);
 	case 'o':
-		options->dir = optarg;
-		return USAGE_GO_ON;
+		return take_name("-o", "the name of a folder", &options->dir);
 	case OPT_JSON:
 		options->json = true;
 		return USAGE_GO_ON;

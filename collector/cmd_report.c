@@ -163,6 +163,10 @@ static int parse_options(int argc, char **argv, struct report_options *options)
 			argv[optind + 1]);
 		return USAGE_WRONG;
 	}
+	if (result == USAGE_GO_ON && optind < argc && !argv[optind][0]) {
+		log_err("'': give the name of a folder");
+		return USAGE_WRONG;
+	}
 	if (optind < argc)
 		options->print.dir = argv[optind];
 	return result == USAGE_GO_ON ? check_sort(options) : result;

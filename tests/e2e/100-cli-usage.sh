@@ -61,6 +61,9 @@ refused 2 "--categories '.*': give globs" \
 refused 2 "--sort 'size': choose self" report --sort size
 refused 2 "--limit '-1': give a number" report --limit -1
 refused 2 "'b': one recording at a time" report a b
+refused 2 "'': give the name of a folder" report ''
+refused 2 "-o '': give the name of a folder" ctl -o '' list
+refused 2 "--socket '': give the path of a socket" ctl --socket= list
 
 # What cannot be run.
 refused 1 "cannot run 'no-such-command': No such file .*no folder of PATH" \
