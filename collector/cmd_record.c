@@ -38,7 +38,6 @@
 #define RING_BYTES_MAX (RING_CELLS_MAX * sizeof(struct record))
 /* Where perf_event is not permitted, only the summary says so. */
 #define CPU_DEFAULT "99"
-#define DEPTH_MAX 65535
 #define WORKERS_MAX DOORBELLS /* each sleeps on one of its own */
 
 static const char usage[] =
@@ -260,7 +259,7 @@ static int take_option(int c, char **argv, struct record_options *options)
 		return forward_checked(options, "--exclude",
 				       filter_wants(optarg));
 	case OPT_DEPTH:
-		return forward_count(options, "--depth", DEPTH_MAX);
+		return forward_count(options, "--depth", SPAN_DEPTH_MAX);
 	case OPT_WORKERS:
 		return forward_count(options, "--workers", WORKERS_MAX);
 	case OPT_ALLOC:

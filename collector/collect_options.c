@@ -273,7 +273,8 @@ static int set_option(struct collect_options *out, int option, char *value,
 			    value);
 		return taken("--exclude", value, filter_wants(value));
 	case OPTION_DEPTH:
-		return set_number("--depth", value, 1, UINT32_MAX, &out->depth);
+		return set_number("--depth", value, 1, SPAN_DEPTH_MAX,
+				  &out->depth);
 	case OPTION_ALLOC:
 	case OPTION_CPU:
 	case OPTION_STACK_SIZE:

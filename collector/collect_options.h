@@ -28,6 +28,7 @@ enum cpu_engine {
 };
 
 #define ALLOC_PERIOD_DEFAULT (512u << 10) /* bytes between samples */
+#define SPAN_DEPTH_MAX 65535 /* --depth */
 #define CPU_HZ_MAX 10000
 #define STACK_BYTES_DEFAULT (16u << 10)
 #define STACK_BYTES_MAX (60u << 10)

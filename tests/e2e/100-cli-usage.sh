@@ -27,6 +27,8 @@ refused 2 "--exclude '@': give a name or a shell pattern" record --exclude @ ls
 refused 2 "-o '': give the name of a folder" record -o '' true
 refused 2 "--depth '0x': give a number" record --depth 0x true
 refused 2 "--depth '0': give a number" record --depth 0 true
+refused 2 "--depth '65536': give a number from 1 to 65535" \
+	record --depth 65536 true
 refused 2 "--workers '9': give a number from 1 to 8" record --workers 9 true
 refused 2 "--max-size '12Q': give a size of at least 256K, such as" record --max-size 12Q true
 refused 2 "--max-size '99999999999G': give a size" \

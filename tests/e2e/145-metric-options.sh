@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What perfrec-collect is told of allocations, CPU time and sizes, and the file
-# by which it tells programs without hooks to say hello.
+# What perfrec-collect is told of what to record, and the file by which it tells
+# programs without hooks to say hello.
 . "$TOP/tests/e2e/lib.sh"
 
 socket=$PWD/perfrec.sock
@@ -61,8 +61,8 @@ expect_none elsewhere
 rm "$marker"
 
 for wrong in --alloc=some --cpu=0 --cpu=99,perfs --stack-size=1 \
-	--snapshot-interval=10 --max-size=255K; do
-	run "$O/perfrec-collect" -o recordings $wrong
+	--snapshot-interval=10 --max-size=255K --depth=65536; do
+	run timeout 20 "$O/perfrec-collect" -o recordings $wrong
 	expect_error 2 "${wrong%%=*} '${wrong#*=}'"
 	expect_none recordings "$socket" "$marker"
 done
