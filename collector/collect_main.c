@@ -513,6 +513,8 @@ int main(int argc, char **argv)
 	 * reader that is gone are errors of write(2) to us. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	/* All that is made has its mode, which no umask is to take from. */
+	umask(077);
 	log_init("perfrec-collect", LOG_INFO);
 	status = collect_options_parse(argc, argv, &daemon->options);
 	if (status >= 0)

@@ -215,6 +215,15 @@ if [ "$(id -u)" -eq 0 ]; then
 	cmp pristine/summary.json locked/rec/summary.json || fail 'changed'
 fi
 
+# --- the folder and its files can be read whatever the umask is
+for mask in 0 0777; do
+	(umask $mask; "$PERFREC" record -q -o masked true) || fail "umask $mask"
+	expect_eq "modes below umask $mask" \
+		"$(stat -c %a masked masked/trace.pftrace masked/summary.json |
+			tr '\n' ' ')" '700 600 600 '
+	rm -rf masked
+done
+
 # --- a recording whose perfrec and collector were killed is kept, and said
 build waits <<-'SOURCE'
 	#include <stdio.h>
