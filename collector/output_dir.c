@@ -26,6 +26,7 @@
 #include "collector/log.h"
 #include "collector/recording.h"
 #include "collector/own_files.h"
+#include "collector/unwritten.h"
 
 #define ANOTHER "choose another folder with -o"
 
@@ -64,7 +65,8 @@ static int cannot_open(const char *path)
 {
 	int error = -errno;
 
-	log_err("cannot open folder '%s': %m; " ANOTHER, path);
+	log_err("cannot open folder '%s': %m; %s", path,
+		unwritten_way_out(error));
 	return error;
 }
 

@@ -128,7 +128,8 @@ static int open_folder(const char *path, bool exclusive, int *out)
 		(void)!flock(*out, LOCK_SH | LOCK_NB);
 		return 0;
 	}
-	log_err("cannot open folder '%s': %m (choose another with -o)", path);
+	log_err("cannot open folder '%s': %m (%s)", path,
+		unwritten_way_out(-errno));
 	return -errno;
 }
 
@@ -172,9 +173,8 @@ static int open_trace(struct recording *recording)
 	trace.max_bytes = recording->max_bytes;
 	err = trace_file_open(&trace, &recording->trace);
 	if (err)
-		log_err("cannot write '%s/%s': %s (choose another folder "
-			"with -o)",
-			recording->path, TRACE_NAME, strerror(-err));
+		log_err("cannot write '%s/%s': %s (%s)", recording->path,
+			TRACE_NAME, strerror(-err), unwritten_way_out(err));
 	return err;
 }
 

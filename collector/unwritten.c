@@ -56,14 +56,27 @@ bool unwritten_file_limit(char text[UNWRITTEN_LIMIT_TEXT])
 	return true;
 }
 
+const char *unwritten_way_out(int err)
+{
+	switch (err) {
+	case -ENOSPC:
+	case -EDQUOT:
+		return "make room there, or choose another folder with -o";
+	case -EMFILE:
+		return "raise ulimit -n";
+	case -ENOMEM:
+		return "free memory, or raise ulimit -v";
+	default:
+		return "choose another folder with -o";
+	}
+}
+
 static void say(const char *names, const char *dir, int err)
 {
 	char limit[UNWRITTEN_LIMIT_TEXT];
-	const char *way_out = "choose another folder with -o", *more = "";
+	const char *way_out = unwritten_way_out(err), *more = "";
 
-	if (err == -ENOSPC || err == -EDQUOT) {
-		way_out = "make room there, or choose another folder with -o";
-	} else if (err == -EFBIG && unwritten_file_limit(limit)) {
+	if (err == -EFBIG && unwritten_file_limit(limit)) {
 		way_out = limit;
 		more = ", or record less, see --max-size";
 	}

@@ -36,6 +36,10 @@ int unwritten_log(struct unwritten *unwritten, const char *dir);
  * *@said, 0 at first, is the error that the log has: it is not said again. */
 void unwritten_say(int *said, const char *dir, const char *name, int err);
 
+/* What to do about a folder or file that cannot be made or opened because of
+ * -errno @err; static. Any thread. */
+const char *unwritten_way_out(int err);
+
 #define UNWRITTEN_LIMIT_TEXT 80 /* bytes */
 
 /* What to do about -EFBIG, to be put into brackets behind what strerror() says.

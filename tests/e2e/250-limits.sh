@@ -107,6 +107,15 @@ run sh -c 'ulimit -f 0; exec "$@" 2>>full' - "$PERFREC-collect" --no-such
 expect_status 2
 expect_eq 'a full stderr' "$(cat full)" full
 
+# Without descriptors another folder is no way out.
+for files in 4 5 6 7 8 9 10 11 12 13 14 15; do
+	run timeout 100 sh -c "ulimit -n $files; exec \"\$@\"" - \
+		"$PERFREC" record -q -o few ./calls 10
+	[ -s err ] || fail "ulimit -n $files: not a word, status $status"
+	expect_no_match err 'open files.*choose another (with|folder)'
+	rm -rf few few.old
+done
+
 # The signals that perfrec leaves alone or ignores for itself are handed on as
 # perfrec got them, ignored or not, blocked or not.
 build signals <<'SOURCE'

@@ -146,6 +146,18 @@ START_TEST(too_large_names_the_limit)
 }
 END_TEST
 
+START_TEST(another_folder_only_where_it_helps)
+{
+	ck_assert_str_eq(unwritten_way_out(-EACCES),
+			 "choose another folder with -o");
+	ck_assert_str_eq(unwritten_way_out(-ENOSPC),
+			 "make room there, or choose another folder with -o");
+	ck_assert_str_eq(unwritten_way_out(-EMFILE), "raise ulimit -n");
+	ck_assert_str_eq(unwritten_way_out(-ENOMEM),
+			 "free memory, or raise ulimit -v");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("unwritten");
@@ -159,6 +171,7 @@ int main(void)
 	tcase_add_test(tests, more_causes_than_room);
 	tcase_add_test(tests, said_once_until_it_works);
 	tcase_add_test(tests, too_large_names_the_limit);
+	tcase_add_test(tests, another_folder_only_where_it_helps);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
