@@ -61,6 +61,14 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
 }
 
+/* What the environment names instead, or NULL. */
+static const char *told_program(void)
+{
+	const char *told = secure_getenv("PERFREC_SYMBOLIZE");
+
+	return told && told[0] ? told : NULL;
+}
+
 /* Beside this executable, or where `make install` puts it. */
 static int find_program(char path[PATH_MAX])
 {
@@ -68,7 +76,7 @@ static int find_program(char path[PATH_MAX])
 		"perfrec-symbolize",
 		"../libexec/perfrec/perfrec-symbolize",
 	};
-	const char *told = secure_getenv("PERFREC_SYMBOLIZE");
+	const char *told = told_program();
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -354,6 +362,20 @@ static void say(char *why, const char *format, ...)
 	va_end(args);
 }
 
+/* It was looked for, and is not there or cannot be run. */
+static void say_no_start(char *why, int error)
+{
+	const char *told = told_program();
+
+	if (told)
+		say(why, "cannot start '%.200s': %s; see PERFREC_SYMBOLIZE",
+		    told, strerror(-error));
+	else
+		say(why,
+		    "cannot start perfrec-symbolize: %s; install perfrec again",
+		    strerror(-error));
+}
+
 /* The process' own complaint, unless there is more to say, or it only
  * complains that its answer, which made no sense, was not read. */
 static void explain(struct input *input, int status)
@@ -401,9 +423,7 @@ static int run(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	if (!error)
 		error = start(argv, run->env, run->fds, run->fd_count, &child);
 	if (error) {
-		say(why,
-		    "cannot start perfrec-symbolize: %s; install perfrec again",
-		    strerror(-error));
+		say_no_start(why, error);
 		free(input);
 		return error;
 	}

@@ -54,6 +54,15 @@ done
 run env PERFREC_RING_KB=foo "$PERFREC" record -q --ring-size 64K -o data ./calls
 expect_status 0
 
+# --- the collector's own: without source lines the recording is as good
+run env PERFREC_SYMBOLIZE=/no/such "$PERFREC" record -q -o data ./calls 10
+expect_status 0
+expect_match err "no source lines .* cannot start '/no/such': No such file or \
+directory; see PERFREC_SYMBOLIZE$"
+expect_no_match err 'install perfrec'
+run env PERFREC_SYMBOLIZE= "$PERFREC" record -q -o data ./calls 10
+[ ! -s err ] || fail "PERFREC_SYMBOLIZE=: $(cat err)"
+
 # --- attached ----------------------------------------------------------------
 start_daemon --alloc=exact
 # attached VARIABLE VALUE LINE: one for all processes.

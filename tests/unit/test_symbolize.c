@@ -724,8 +724,9 @@ START_TEST(symbolize_missing_process_leaves_names)
 				 "main");
 		symbol_file_put(&file);
 	}
-	check_log("no source lines for named: cannot start perfrec-symbolize: "
-		  "No such file or directory; install perfrec again\n");
+	check_log("no source lines for named: cannot start "
+		  "'/nowhere/perfrec-symbolize': "
+		  "No such file or directory; see PERFREC_SYMBOLIZE\n");
 }
 END_TEST
 
