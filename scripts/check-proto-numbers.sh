@@ -20,7 +20,8 @@ trap 'rm -rf "$work"' EXIT
 awk '
 { sub(/\/\/.*/, ""); sub(/ \[packed = true\];/, ";") }
 /^[ \t]*(message|enum)[ \t]/ {
-	path[++depth] = (depth > 1 ? path[depth - 1] "." : "") $2
+	depth++
+	path[depth] = (depth > 1 ? path[depth - 1] "." : "") $2
 	kind[depth] = $1
 	next
 }

@@ -137,8 +137,9 @@ folded()
 {
 	awk -F '\t' '
 	$1 == "B" {
-		path[$2, ++depth[$2]] = path[$2, depth[$2] - 1] ";" $3
-		count[path[$2, depth[$2]]]++
+		at = ++depth[$2]
+		path[$2, at] = path[$2, at - 1] ";" $3
+		count[path[$2, at]]++
 	}
 	$1 == "E" && depth[$2] > 0 { depth[$2]-- }
 	END { for (one in count) print count[one] "\t" one }' | sort
