@@ -8,7 +8,7 @@
 build nest -pthread <<'SOURCE'
 #include <pthread.h>
 #define THREADS 5
-#define ROUNDS 200
+#define ROUNDS 400
 __attribute__((noinline)) static void leaf(void)
 {
 	__asm__ volatile("");
@@ -39,7 +39,7 @@ int main(void)
 }
 SOURCE
 # main, and of each thread: run, and per round 301 times nest with two leaves.
-calls=$((1 + 5 * (1 + 200 * 301 * 3)))
+calls=$((1 + 5 * (1 + 400 * 301 * 3)))
 
 # cut SIZE [OPTION...]: record with this limit; leaves trace.json.
 cut()
@@ -63,7 +63,7 @@ for limit in 262144 300000 400000 1000000 5000001 \
 	cut $limit
 	expect_eq "$limit: calls of leaf" "$(json data/summary.json \
 		'.functions[] | select(.name == "leaf").calls')" \
-		$((5 * 200 * 301 * 2))
+		$((5 * 400 * 301 * 2))
 	marks=$("$O/tests/tools/trace_check" --dump data/trace.pftrace |
 		grep -c 'trace stopped: size limit')
 	echo "$limit: $bytes bytes, $marks threads with open slices"
