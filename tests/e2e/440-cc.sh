@@ -7,8 +7,9 @@
 . "$TOP/tests/e2e/lib.sh"
 need gcc g++ nm readelf jq
 
-export XDG_CACHE_HOME="$PWD/cache"
-mkdir cache src src/sub
+# Nobody else's folders are in this one.
+export XDG_CACHE_HOME="$PWD/cache" TMPDIR="$PWD/tmp"
+mkdir cache tmp src src/sub
 
 cat >src/a.c <<'EOS'
 #include "inner.h"
@@ -210,7 +211,7 @@ for compiler in $compilers; do
 	run "$PERFREC" cc --only src/a.c "$compiler" src/a.c src/sub/b.c -o program
 	expect_status 1
 	expect_match err 'main'
-	expect_none "${TMPDIR:-/tmp}"/perfrec-cc.*
+	expect_none "$TMPDIR"/perfrec-cc.*
 
 	# All of them, in steps.
 	ok "$PERFREC" cc "$compiler" -O1 -c src/a.c src/sub/b.c src/main.c
