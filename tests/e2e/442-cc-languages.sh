@@ -110,6 +110,15 @@ compiler()
 	return 1
 }
 
+# mpi NAME SOURCE: is it here, with the libraries that it links?
+mpi()
+{
+	compiler "$1" || return
+	"$1" -o plain.x "$2" 2>/dev/null && return
+	echo "$1 does not work without perfrec either: left out"
+	return 1
+}
+
 tried=0
 try()
 {
@@ -145,7 +154,11 @@ if compiler gdc; then
 	try "$PERFREC" cc gdc -o out.x d.d
 	recorded out.x 'leaf'
 fi
-for wrapper in mpicc ccache\ gcc "nice -n 1 gcc" "env A=b gcc" \
+if mpi mpicc c.c; then
+	try "$PERFREC" cc mpicc -o out.x c.c
+	recorded out.x leaf
+fi
+for wrapper in ccache\ gcc "nice -n 1 gcc" "env A=b gcc" \
 	"env -u A gcc" "timeout 100 gcc" "ccache env A=b nice gcc" \
 	"$(command -v "$(gcc -dumpmachine)-gcc-$(gcc -dumpversion)" || echo gcc)"; do
 	compiler "${wrapper%% *}" || continue
@@ -153,7 +166,7 @@ for wrapper in mpicc ccache\ gcc "nice -n 1 gcc" "env A=b gcc" \
 	CCACHE_DIR=$PWD/ccache try "$PERFREC" cc $wrapper -o out.x c.c
 	recorded out.x leaf
 done
-if compiler mpifort; then
+if mpi mpifort f.f90; then
 	try "$PERFREC" cc mpifort -o out.x f.f90
 	recorded out.x leaf
 fi
