@@ -99,7 +99,8 @@ double calibrate_signal_ns(uint32_t stack_bytes)
 	return (double)least / SAMPLES;
 }
 
-#define GAPS 21 /* odd: one lies in the middle */
+#define MIDDLE 10
+#define GAPS (2 * MIDDLE + 1)
 #define GAP_MIN_NS 1000 /* nothing but an interrupt takes that long */
 #define GAP_PERIOD_NS 200000 /* between two samples */
 #define GAP_TIME_NS 50000000
@@ -134,7 +135,7 @@ static double median_gap_ns(struct perf_event_mmap_page *page)
 	if (count < GAPS)
 		return 0;
 	qsort(gap, GAPS, sizeof(gap[0]), compare_gaps);
-	return (double)gap[GAPS / 2];
+	return (double)gap[MIDDLE];
 }
 
 /* Samples of this thread, into a buffer of its own, as perf_events.c asks for
