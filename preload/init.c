@@ -145,9 +145,9 @@ static bool wipe_gate_on_fork(void)
 	uint32_t map_lock = atom_load_rlx(&g_gate.map_lock);
 	uint32_t map_closing = atom_load_rlx(&g_gate.map_closing);
 	uint32_t map_opened = atom_load_rlx(&g_gate.map_opened);
-	long address = sys(SYS_mmap, &g_gate, sizeof(g_gate),
-			   PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long address =
+		sys(SYS_mmap, &g_gate, sizeof(g_gate), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	if (address < 0 && address > -4096)
 		return false;

@@ -103,7 +103,7 @@ _Static_assert(offsetof(struct thread_state, mask) == T_MASK, "asm");
 _Static_assert(offsetof(struct thread_state, no_rseq) == T_NO_RSEQ, "asm");
 _Static_assert(offsetof(struct thread_state, excluded) == T_EXCLUDED, "asm");
 _Static_assert(offsetof(struct thread_state, untold) == T_UNTOLD, "asm");
-_Static_assert(UNTOLD_ONE * UNTOLD_ALL == UINT16_MAX + 1, "asm");
+_Static_assert(UNTOLD_ALL == (UINT16_MAX + 1) / UNTOLD_ONE, "asm");
 
 extern __thread struct thread_state t_thread;
 
