@@ -30,16 +30,16 @@ DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"'
 # '=', not ':=': $@ is the object's own name only when a recipe expands it.
 BASE	= -std=gnu11 $(WARN) $(DEFS) -iquote . -iquote $(O) -MMD -MP -MF $@.d
 
-COLLECTOR_MAINS = collector/collect_main.c collector/perfrec_main.c \
-	  collector/symbolize_main.c
-COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*.c)) \
+COLLECTOR_MAINS = collector/serve/collect_main.c \
+	  collector/command/perfrec_main.c collector/names/symbolize_main.c
+COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c)) \
 	  $(wildcard shared/*.c)
 PROTO	= $(patsubst %.proto,$(O)/%.pb-c,$(wildcard proto/*.proto))
 COLLECTOR_OBJ = $(COLLECTOR_SRC:%.c=$(O)/%.o) $(PROTO:%=%.o)
 # In the collector only: it times what the shim does (shared/own_cost.h).
-OWN_COST = $(O)/preload/own_cost.os
-PRELOAD_SRC = $(filter-out preload/own_cost.c,$(wildcard preload/*.c))
-PRELOAD_ASM = $(wildcard preload/*_$(MACHINE).S)
+OWN_COST = $(O)/preload/start/own_cost.os
+PRELOAD_SRC = $(filter-out preload/start/own_cost.c,$(wildcard preload/*/*.c))
+PRELOAD_ASM = $(wildcard preload/*/*_$(MACHINE).S)
 PRELOAD_OBJ = $(PRELOAD_SRC:%.c=$(O)/%.os) $(PRELOAD_ASM:%.S=$(O)/%.os)
 SHIM	= $(O)/libperfrec_preload.so
 UNIT	= $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
@@ -150,11 +150,11 @@ SHIM_CFLAGS_aarch64 = -mno-outline-atomics
 ALLOC_REGS_x86_64 = $(if $(findstring clang,$(CC)),, \
 	  -ffixed-rbx -ffixed-rbp -ffixed-r12 -ffixed-r13 -ffixed-r14 -ffixed-r15)
 ALLOC_REGS_aarch64 = $(foreach r,19 20 21 22 23 24 25 26 27 28,-ffixed-x$r)
-$(O)/preload/interpose_alloc.os $(O)/preload/interpose_alloc_cxx.os: \
+$(O)/preload/alloc/interpose_alloc.os $(O)/preload/alloc/interpose_alloc_cxx.os: \
 	SHIM_CFLAGS += -fno-builtin -fexceptions \
 	$(ALLOC_REGS_$(MACHINE))
 # A memcpy() that is made of one is none.
-$(O)/preload/bytes.os: SHIM_CFLAGS += -fno-builtin \
+$(O)/preload/core/bytes.os: SHIM_CFLAGS += -fno-builtin \
 	$(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 # Nothing is imported, and nothing that is exported is called by its name: a
 # program may define it. The C library is named for the order of constructors.
@@ -199,15 +199,15 @@ $(O)/proto/%.o: $(O)/proto/%.c
 $(O)/libcollector.a: $(COLLECTOR_OBJ) $(O)/own_cost.o
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(O)/perfrec-collect: $(O)/collector/collect_main.o $(O)/libcollector.a
+$(O)/perfrec-collect: $(O)/collector/serve/collect_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
-$(O)/perfrec: $(O)/collector/perfrec_main.o $(O)/libcollector.a
+$(O)/perfrec: $(O)/collector/command/perfrec_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
 # The only one with libdw in it.
-$(O)/perfrec-symbolize: $(O)/collector/symbolize_main.o $(O)/libcollector.a
+$(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
 		$(shell pkg-config --libs libdw libelf)

@@ -37,31 +37,31 @@ complain 'the checker of tests/ shares no code with what it checks' \
 	"$(includes tests/tools/checker '(collector|preload|shared|proto)/' |
 		grep -v '"shared/compiler\.h"')"
 
-complain 'protobuf-c enters through out_*.c and pprof_read.c' \
+complain 'protobuf-c enters through out_*.c, heap_dump.c and pprof_read.c' \
 	"$(includes collector '(proto/|protobuf-c)' \
-		'collector/(out_perfetto\.[ch]|out_[a-z]+\.c|pprof_read\.c)')"
+		'collector/(trace/out_perfetto\.[ch]|[a-z]+/out_[a-z]+\.c|heap/heap_dump\.c|read/pprof_read\.c)')"
 complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_file.c' \
-	"$(includes collector 'zlib' 'collector/(gz_file|pprof_read|own_files|debug_file)\.c')"
+	"$(includes collector 'zlib' 'collector/(output/gz_file|read/pprof_read|output/own_files|names/debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|(symbols|unwind_file|memory_image)\.c)')"
+		'collector/(names/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|(symbols|memory_image)\.c)|stacks/unwind_file\.c)')"
 complain 'libdw enters through symbolize_dwarf.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
-		'collector/(symbolize_dwarf|line_starts|unwind_cfi)\.c')"
+		'collector/names/(symbolize_dwarf|line_starts|unwind_cfi)\.c')"
 complain 'libunwind enters through unwind.c' \
-	"$(includes collector 'libunwind' 'collector/unwind\.c')"
+	"$(includes collector 'libunwind' 'collector/stacks/unwind\.c')"
 complain 'liblzma enters through mini_debug.c' \
-	"$(includes collector 'lzma' 'collector/mini_debug\.c')"
+	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
 complain 'libdeflate enters through trace_file.c' \
-	"$(includes collector 'libdeflate' 'collector/trace_file\.[ch]')"
+	"$(includes collector 'libdeflate' 'collector/trace/trace_file\.[ch]')"
 complain 'jansson enters through summary_*.c, report_json.c and those of ctl' \
-	"$(includes collector 'jansson' 'collector/(summary_[a-z]+|report_json|ctl_[a-z]+|cmd_ctl)\.[ch]')"
+	"$(includes collector 'jansson' 'collector/((files|read|show)/summary_[a-z]+|show/report_json|serve/ctl_[a-z]+|command/cmd_ctl)\.[ch]')"
 complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 	"$(includes collector '(libiberty/|demangle)' \
-		'collector/(symbol_name|compile_flags)\.c')"
+		'collector/(names/symbol_name|command/compile_flags)\.c')"
 complain 'files of a recording are made by own_files_create() alone' \
-	"$(grep -nE 'O_CREAT|O_TRUNC|(creat|symlinkat|mkfifo) *\(|fopen\(.*, "[wa]' collector/*.c |
-		grep -vE '^collector/(own_files|server|symbolize_main)\.c:')"
+	"$(grep -nE 'O_CREAT|O_TRUNC|(creat|symlinkat|mkfifo) *\(|fopen\(.*, "[wa]' collector/*/*.c |
+		grep -vE '^collector/(output/own_files|serve/server|names/symbolize_main)\.c:')"
 complain 'check enters through the unit and shim tests' \
 	"$(includes . 'check\.h' '\./tests/(unit|shim)/[a-z_]+\.c')"
 

@@ -56,7 +56,7 @@ agree perfrec-ctl.1 perfrec ctl
 # bold in the page of the file, and what the page has in front of a paragraph is
 # written there.
 page=docs/man/perfrec-summary.5
-source='collector/summary_write.c collector/summary_cost.c'
+source='collector/files/summary_write.c collector/files/summary_cost.c'
 # shellcheck disable=SC2086 # a list
 cat $source | sed '/^#include/d; s|/\*.*\*/||' | grep -oE '"[a-z][a-z0-9_]+"' |
 	tr -d '"' | sort -u >"$work/fields"

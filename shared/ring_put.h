@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ring_put - producer half of a ring, without rseq. The hooks' fast path is
- * assembly (preload/hook_x86_64.S); this is everything else: slow paths,
+ * assembly (preload/ring/hook_x86_64.S); this is everything else: slow paths,
  * machines and threads without rseq, and the writer that the stress tests
  * race against the reader. Why it survives signals: docs/RING.md.
  */

@@ -10,7 +10,7 @@
  *   ARENA_SLOTS        struct slot_shm[slot_count]
  *   rings_offset       slot_count rings of ring_cells cells each; a process
  *                      of the program may only touch those that its threads
- *                      have claimed (preload/slot_memory.h)
+ *                      have claimed (preload/ring/slot_memory.h)
  *
  * The arena is one sealed memfd that the program makes and the collector
  * maps. Either side treats what the other may write as untrusted: it loads a
@@ -312,7 +312,7 @@ struct liveness_shm {
 	uint32_t closed; /* the collector ended in good order */
 	uint32_t parked; /* futex: a thread of the collector always waits on
 			  * it, except when the kernel has stopped that thread:
-			  * see collector_stopped() in preload/wait.c */
+			  * see collector_stopped() in preload/ring/wait.c */
 };
 
 #define LIVENESS_BYTES 4096

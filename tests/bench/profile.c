@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/cct.h"
-#include "collector/cct_flat.h"
-#include "collector/log.h"
-#include "collector/modules.h"
-#include "collector/profile.h"
-#include "collector/symbols.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_flat.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/profile/profile.h"
+#include "collector/names/symbols.h"
 
 #define FUNCTIONS 200
 #define DEPTH 24

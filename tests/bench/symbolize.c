@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/symbols.h"
+#include "collector/names/symbols.h"
 
 struct list {
 	uint64_t *vaddr;

@@ -201,7 +201,7 @@ expect_no_match err 'Rebuild it'
 
 cat >other.c <<'SOURCE'
 #include <sys/socket.h>
-#include "collector/control_wire.h"
+#include "collector/serve/record_wire.h"
 #include "shared/wire.h"
 int main(void)
 {

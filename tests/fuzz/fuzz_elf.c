@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "collector/symbols.h"
+#include "collector/names/symbols.h"
 
 static int look_up(void *context, uint64_t vaddr, const char *name)
 {

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/cct.h"
-#include "collector/heap.h"
-#include "collector/heap_feed.h"
+#include "collector/replay/cct.h"
+#include "collector/heap/heap.h"
+#include "collector/replay/heap_feed.h"
 
 #define THREADS 4
 #define INPUT_RECORDS 16384

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/memory_image.h"
-#include "collector/symbols.h"
+#include "collector/names/memory_image.h"
+#include "collector/names/symbols.h"
 #include "tests/fuzz/changed.h"
 
 static void use(const unsigned char *bytes, size_t size)

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/jit_map.h"
+#include "collector/names/jit_map.h"
 #include "tests/fuzz/changed.h"
 
 static void use(int fd)

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/fibers.h"
-#include "collector/pause.h"
-#include "collector/ring_get.h"
-#include "collector/trace_file.h"
+#include "collector/replay/fibers.h"
+#include "collector/replay/pause.h"
+#include "collector/replay/ring_get.h"
+#include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"

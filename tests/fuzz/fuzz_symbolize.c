@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/elf_read.h"
-#include "collector/symbolize.h"
-#include "collector/symbolize_wire.h"
+#include "collector/names/elf_read.h"
+#include "collector/names/symbolize.h"
+#include "collector/names/symbolize_wire.h"
 #include "tests/fuzz/changed.h"
 
 #define ADDRESS_COUNT 96

@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/cct.h"
-#include "collector/log.h"
-#include "collector/modules.h"
-#include "collector/stack_cache.h"
-#include "collector/symbols.h"
-#include "collector/unwind.h"
-#include "collector/unwind_file.h"
+#include "collector/replay/cct.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/stacks/stack_cache.h"
+#include "collector/names/symbols.h"
+#include "collector/stacks/unwind.h"
+#include "collector/stacks/unwind_file.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 

@@ -17,8 +17,8 @@
 #include "shared/atomic.h"
 #include "shared/futex.h"
 
-/* See collector_stopped() in preload/wait.c. Ends with the test, or when the
- * word is 1. */
+/* See collector_stopped() in preload/ring/wait.c. Ends with the test, or when
+ * the word is 1. */
 static void *park(void *parked)
 {
 	/* relaxed: nothing else is read */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_cpu - the signal engine (preload/cpu_timer.h): what it samples, where
- * it must not, and that a program which does everything with its signals,
+ * test_cpu - the signal engine (preload/cpu/cpu_timer.h): what it samples,
+ * where it must not, and that a program which does everything with its signals,
  * stacks and threads does not notice. The victim counts its own CPU time: a
  * busy machine makes the test longer, no more.
  */

@@ -3,10 +3,11 @@
  * stress_ring [THREADS [SECONDS [SEED]]] - both halves of rings, as threads.
  *
  * THREADS writers put numbered records into a ring each, by shared/ring_put.h,
- * as preload/put.c does: a look at the tail and the doorbell at each quarter
- * of the ring, and a wait on room when it is full. One reader, as a worker of
- * collector/drain.c, takes all rings in turn by collector/ring_get.h and
- * sleeps on the doorbell that the writers share.
+ * as preload/ring/put.c does: a look at the tail and the doorbell at each
+ * quarter of the ring, and a wait on room when it is full. One reader, as a
+ * worker of collector/drain/drain.c, takes all rings in turn by
+ * collector/replay/ring_get.h and sleeps on the doorbell that the writers
+ * share.
  *
  * Checked: every record arrives once, whole and in order; and no wakeup is
  * lost: a wait of WAIT_SECONDS that times out although there is something to
@@ -30,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/ring_get.h"
+#include "collector/replay/ring_get.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/futex.h"
@@ -126,7 +127,8 @@ static void futex_wake(const uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_OP_WAKE, 1, NULL, NULL, 0);
 }
 
-/* --- a writer, as in preload/put.c and wait.c -------------------------------
+/* --- a writer, as in preload/ring/put.c and wait.c
+ * -------------------------------
  */
 
 static void ring_doorbell(struct slot_shm *slot)
@@ -211,7 +213,8 @@ static void *write_records(void *context)
 	return NULL;
 }
 
-/* --- the reader, as in collector/drain.c ------------------------------------
+/* --- the reader, as in collector/drain/drain.c
+ * ------------------------------------
  */
 
 static void check_cells(const struct record *cells, size_t count,

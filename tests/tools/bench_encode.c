@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * bench_encode - what a begin and an end cost to write, in ns and in bytes:
- * collector/encode.h beside the form with every delta padded to 3 bytes and
- * every name to 2, one 16-byte store. Prints a line for each form and each
+ * collector/trace/encode.h beside the form with every delta padded to 3 bytes
+ * and every name to 2, one 16-byte store. Prints a line for each form and each
  * spread of gaps.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "collector/encode.h"
+#include "collector/trace/encode.h"
 
 #define SPANS (1u << 14)
 #define ROUNDS 400

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collector/replay.h"
-#include "collector/trace_file.h"
+#include "collector/replay/replay.h"
+#include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 #include "shared/record.h"
 

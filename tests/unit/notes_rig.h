@@ -13,19 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/arena.h"
-#include "collector/clock_sync.h"
-#include "collector/modules.h"
-#include "collector/out_perfetto.h"
-#include "collector/own_files.h"
-#include "collector/process.h"
-#include "collector/recording.h"
-#include "collector/sites.h"
-#include "collector/symbols.h"
-#include "collector/thread.h"
-#include "collector/thread_notes.h"
-#include "collector/trace_file.h"
-#include "collector/tracks.h"
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/names/modules.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/output/own_files.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/names/sites.h"
+#include "collector/names/symbols.h"
+#include "collector/drain/thread.h"
+#include "collector/notes/thread_notes.h"
+#include "collector/trace/trace_file.h"
+#include "collector/notes/tracks.h"
 #include "tests/unit/told.h"
 
 #define RIG_THREADS 2

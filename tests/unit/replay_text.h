@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/fibers.h"
-#include "collector/pause.h"
-#include "collector/trace_file.h"
+#include "collector/replay/fibers.h"
+#include "collector/replay/pause.h"
+#include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/ring_shm.h"
 

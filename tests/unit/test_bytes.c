@@ -25,7 +25,7 @@ size_t strlen(const char *text);
 size_t strnlen(const char *text, size_t most);
 int strcmp(const char *a, const char *b);
 int strncmp(const char *a, const char *b, size_t most);
-#include "preload/bytes.c"
+#include "preload/core/bytes.c"
 #undef memcpy
 #undef memmove
 #undef memset

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 
-#include "collector/cct.h"
+#include "collector/replay/cct.h"
 
 static struct budget g_budget;
 static struct cct g_cct;

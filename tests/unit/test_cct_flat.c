@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/cct_flat.h"
+#include "collector/replay/cct_flat.h"
 
 #include <check.h>
 

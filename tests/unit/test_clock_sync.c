@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 
-#include "collector/clock_sync.h"
+#include "collector/replay/clock_sync.h"
 
 #define MS 1000000ULL
 /* A counter of 2.5 GHz, far from the real one's value. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/compile_flags.h"
+#include "collector/command/compile_flags.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/encode.h"
-#include "collector/out_perfetto.h"
+#include "collector/trace/encode.h"
+#include "collector/trace/out_perfetto.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
 

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/filter.h"
-#include "collector/modules.h"
-#include "collector/symbols.h"
+#include "collector/names/filter.h"
+#include "collector/names/modules.h"
+#include "collector/names/symbols.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 

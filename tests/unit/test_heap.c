@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/cct.h"
-#include "collector/heap.h"
+#include "collector/replay/cct.h"
+#include "collector/heap/heap.h"
 #include "shared/compiler.h"
 
 #define BUDGET (1ULL << 28)

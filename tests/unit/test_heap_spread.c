@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/cct.h"
-#include "collector/heap.h"
-#include "collector/heap_spread.h"
+#include "collector/replay/cct.h"
+#include "collector/heap/heap.h"
+#include "collector/heap/heap_spread.h"
 
 #define BUDGET (1ULL << 28)
 #define UNKNOWN 3 /* the number of the stack that says nothing */

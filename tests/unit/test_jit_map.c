@@ -2,7 +2,7 @@
  *
  * jit_map and jit_files: names in perf maps and jitdumps, and files that lie.
  */
-#include "collector/jit_map.h"
+#include "collector/names/jit_map.h"
 
 #include <check.h>
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "collector/jit_files.h"
-#include "collector/symbols.h"
+#include "collector/names/jit_files.h"
+#include "collector/names/symbols.h"
 #include "tests/unit/scratch.h"
 
 static struct jit_map *g_map;

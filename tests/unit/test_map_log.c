@@ -3,7 +3,7 @@
  * map_log: what a program told is read whole, in order and once, and what a
  * broken program wrote hurts nobody.
  */
-#include "collector/map_log.h"
+#include "collector/names/map_log.h"
 
 #include <check.h>
 #include <pthread.h>

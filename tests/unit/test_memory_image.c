@@ -3,7 +3,7 @@
  * memory_image: names of a library whose file is gone, out of the memory of
  * this very process.
  */
-#include "collector/memory_image.h"
+#include "collector/names/memory_image.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "collector/map_log.h"
-#include "collector/symbols.h"
+#include "collector/names/map_log.h"
+#include "collector/names/symbols.h"
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;

@@ -7,7 +7,7 @@
  * for every byte it reads; see g_program. Its map is read after its first
  * line: before, it may be this test still, about to call exec.
  */
-#include "collector/modules.h"
+#include "collector/names/modules.h"
 
 #include <check.h>
 #include <errno.h>
@@ -18,10 +18,10 @@
 #include <sys/prctl.h>
 #include <sys/sysmacros.h>
 
-#include "collector/log.h"
-#include "collector/map_log.h"
-#include "collector/maps.h"
-#include "collector/symbols.h"
+#include "collector/base/log.h"
+#include "collector/names/map_log.h"
+#include "collector/names/maps.h"
+#include "collector/names/symbols.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/told.h"
 

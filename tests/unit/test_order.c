@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/cct.h"
-#include "collector/order.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/order.h"
 #include "shared/atomic.h"
 
 #define ITEMS_MAX 200000

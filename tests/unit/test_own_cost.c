@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "collector/calibrate.h"
-#include "collector/collect_options.h"
+#include "collector/files/calibrate.h"
+#include "collector/options/collect_options.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
 

@@ -2,7 +2,7 @@
  *
  * The one way to make a file in the folder of a recording.
  */
-#include "collector/own_files.h"
+#include "collector/output/own_files.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 
-#include "collector/pause.h"
+#include "collector/replay/pause.h"
 
 static struct pause_list g_list;
 

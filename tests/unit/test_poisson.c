@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "preload/poisson.h"
+#include "preload/alloc/poisson.h"
 
 START_TEST(log2_is_right_to_30_bits)
 {

@@ -3,7 +3,7 @@
  * What `perfrec report` makes of profiles: those that out_pprof writes, and
  * any others.
  */
-#include "collector/pprof_read.h"
+#include "collector/read/pprof_read.h"
 
 #include <check.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/heap_out.h"
-#include "collector/out_pprof.h"
-#include "collector/pprof_rows.h"
+#include "collector/heap/heap_files.h"
+#include "collector/profile/out_pprof.h"
+#include "collector/show/pprof_rows.h"
 #include "shared/compiler.h"
 #include "tests/unit/scratch.h"
 

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/outer_ids.h"
-#include "collector/proc.h"
+#include "collector/names/outer_ids.h"
+#include "collector/base/proc.h"
 
 START_TEST(proc_status_of_same_namespace_has_one_id)
 {

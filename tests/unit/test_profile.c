@@ -3,7 +3,7 @@
  * Trees through profile_add() and profile_write(), then back through gunzip
  * and protobuf. The functions are this program's own.
  */
-#include "collector/profile.h"
+#include "collector/profile/profile.h"
 
 #include <check.h>
 #include <errno.h>
@@ -16,11 +16,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/cct.h"
-#include "collector/cct_flat.h"
-#include "collector/log.h"
-#include "collector/modules.h"
-#include "collector/symbols.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_flat.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/names/symbols.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 

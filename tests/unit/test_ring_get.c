@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/ring_get.h"
+#include "collector/replay/ring_get.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
 #include "shared/ring_put.h"

@@ -4,7 +4,7 @@
  * totals must be right whatever happens. Stacks are made up: frame pointers
  * through addresses that no module has.
  */
-#include "collector/samples.h"
+#include "collector/samples/samples.h"
 
 #include <check.h>
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/collect_options.h"
-#include "collector/collector.h"
-#include "collector/log.h"
-#include "collector/modules.h"
-#include "collector/recording.h"
-#include "collector/stacks.h"
-#include "collector/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/record/recording.h"
+#include "collector/stacks/stacks.h"
+#include "collector/names/symbols.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 

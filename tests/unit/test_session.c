@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/arena.h"
-#include "collector/clock_sync.h"
-#include "collector/collector.h"
-#include "collector/pause.h"
-#include "collector/recording.h"
-#include "collector/session.h"
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/record/collector.h"
+#include "collector/replay/pause.h"
+#include "collector/record/recording.h"
+#include "collector/serve/session.h"
 #include "shared/atomic.h"
 
 static struct collector g_collector;

@@ -3,13 +3,13 @@
  * sites: what a program tells of its annotations is read whole, once, and what
  * a broken program wrote hurts nobody.
  */
-#include "collector/sites.h"
+#include "collector/names/sites.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/symbols.h"
+#include "collector/names/symbols.h"
 #include "shared/compiler.h"
 #include "tests/unit/told.h"
 

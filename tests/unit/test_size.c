@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/size.h"
+#include "collector/base/size.h"
 
 #include <check.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * socket_path: what a collector that was killed has left is removed, and
  * nothing else.
  */
-#include "collector/socket_path.h"
+#include "collector/base/socket_path.h"
 
 #include <check.h>
 

@@ -3,7 +3,7 @@
  * Stacks through stack_profile_add() and stack_profile_write(), then back
  * through gunzip and protobuf. The functions are this program's own.
  */
-#include "collector/stack_profile.h"
+#include "collector/profile/stack_profile.h"
 
 #include <check.h>
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/cct.h"
-#include "collector/log.h"
-#include "collector/modules.h"
-#include "collector/stacks.h"
-#include "collector/symbols.h"
+#include "collector/replay/cct.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/stacks/stacks.h"
+#include "collector/names/symbols.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/stacks.h"
+#include "collector/stacks/stacks.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "collector/cct.h"
+#include "collector/replay/cct.h"
 
 #define THREADS 4
 #define DEPTH 1000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/summary_read.h"
+#include "collector/read/summary_read.h"
 
 #include <check.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/log.h"
-#include "collector/summary_print.h"
+#include "collector/base/log.h"
+#include "collector/show/summary_print.h"
 
 #define DIR_TEMPLATE "/tmp/perfrec-test.XXXXXX"
 

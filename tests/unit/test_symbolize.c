@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "collector/symbolize.h"
-#include "collector/symbolize_wire.h"
-#include "collector/symbols.h"
+#include "collector/names/symbolize.h"
+#include "collector/names/symbolize_wire.h"
+#include "collector/names/symbols.h"
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;

@@ -3,7 +3,7 @@
  * symbols, symbol_name and elf_read: names of real files that are compiled
  * here, and files that lie.
  */
-#include "collector/symbols.h"
+#include "collector/names/symbols.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "collector/symbol_name.h"
+#include "collector/names/symbol_name.h"
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;

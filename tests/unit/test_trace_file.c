@@ -22,11 +22,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/encode.h"
-#include "collector/modules.h"
-#include "collector/out_perfetto.h"
-#include "collector/own_files.h"
-#include "collector/trace_file.h"
+#include "collector/trace/encode.h"
+#include "collector/names/modules.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/output/own_files.h"
+#include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"

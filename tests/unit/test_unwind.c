@@ -4,7 +4,7 @@
  * do, and the cache in front of it. What is right is told by backtrace() or by
  * the functions themselves.
  */
-#include "collector/unwind.h"
+#include "collector/stacks/unwind.h"
 
 #include <check.h>
 #include <execinfo.h>
@@ -17,13 +17,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "collector/cct.h"
-#include "collector/log.h"
-#include "collector/modules.h"
-#include "collector/stack_cache.h"
-#include "collector/stacks.h"
-#include "collector/symbols.h"
-#include "collector/unwind_file.h"
+#include "collector/replay/cct.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/stacks/stack_cache.h"
+#include "collector/stacks/stacks.h"
+#include "collector/names/symbols.h"
+#include "collector/stacks/unwind_file.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "collector/unwritten.h"
+#include "collector/output/unwritten.h"
 
 static FILE *g_log;
 

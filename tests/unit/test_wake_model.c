@@ -4,9 +4,9 @@
  * the two sleeps of docs/RING.md, rows ASLEEP and ROOM, on x86's memory model.
  *
  * Both sides are step machines; a step is one access to shared memory or one
- * futex call, in the order of preload/put.c and wait.c (writer), collector/
- * drain.c and ring_get.c (reader). Each side has a store buffer, a FIFO: a
- * store goes into it, a load looks into it first, and at any moment its
+ * futex call, in the order of preload/ring/put.c and wait.c (writer),
+ * collector/ drain.c and ring_get.c (reader). Each side has a store buffer, a
+ * FIFO: a store goes into it, a load looks into it first, and at any moment its
  * oldest store may reach memory. A read-modify-write, an sc store (xchg) and
  * a system call take place with the buffer empty. That is x86-TSO.
  *

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/jobs.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct jobs {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	struct job *first, **last;
+	bool closing;
+};
+
+/* The next job, or NULL when there will be none. */
+static struct job *next_job(struct jobs *jobs)
+{
+	struct job *job;
+
+	pthread_mutex_lock(&jobs->lock);
+	while (!jobs->first && !jobs->closing)
+		pthread_cond_wait(&jobs->change, &jobs->lock);
+	job = jobs->first;
+	if (job) {
+		jobs->first = job->next;
+		if (!jobs->first)
+			jobs->last = &jobs->first;
+	}
+	pthread_mutex_unlock(&jobs->lock);
+	return job;
+}
+
+static void *run(void *context)
+{
+	struct jobs *jobs = context;
+	struct job *job;
+
+	pthread_setname_np(pthread_self(), "perfrec-jobs");
+	while ((job = next_job(jobs)))
+		job->run(job);
+	return NULL;
+}
+
+int jobs_new(struct jobs **out)
+{
+	struct jobs *jobs = calloc(1, sizeof(*jobs));
+	int err;
+
+	if (!jobs)
+		return -ENOMEM;
+	jobs->last = &jobs->first;
+	pthread_mutex_init(&jobs->lock, NULL);
+	pthread_cond_init(&jobs->change, NULL);
+	err = pthread_create(&jobs->thread, NULL, run, jobs);
+	if (err) {
+		free(jobs);
+		return -err;
+	}
+	*out = jobs;
+	return 0;
+}
+
+void jobs_free(struct jobs **jobs)
+{
+	struct jobs *old = *jobs;
+
+	*jobs = NULL;
+	if (!old)
+		return;
+	pthread_mutex_lock(&old->lock);
+	old->closing = true;
+	pthread_cond_signal(&old->change);
+	pthread_mutex_unlock(&old->lock);
+	pthread_join(old->thread, NULL);
+	pthread_cond_destroy(&old->change);
+	pthread_mutex_destroy(&old->lock);
+	free(old);
+}
+
+void jobs_post(struct jobs *jobs, struct job *job)
+{
+	job->next = NULL;
+	pthread_mutex_lock(&jobs->lock);
+	*jobs->last = job;
+	jobs->last = &job->next;
+	pthread_cond_signal(&jobs->change);
+	pthread_mutex_unlock(&jobs->lock);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIMIT_LINES 10ULL
+#define LIMIT_NS 1000000000ULL
+
+static const char *g_program = "perfrec";
+static enum log_level g_max = LOG_INFO;
+
+void log_init(const char *program, enum log_level max)
+{
+	g_program = program;
+	g_max = max;
+}
+
+/* A program may call itself anything, but must not write lines of ours. */
+static void blank_controls(char *line, int length)
+{
+	for (int i = 0; i < length; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+}
+
+static void write_line(enum log_level level, uint64_t withheld,
+		       const char *format, va_list args)
+{
+	static const char *const prefix[] = { "error: ", "warning: ", "", "" };
+	char line[1024];
+	int saved = errno;
+	int length;
+
+	if (level > g_max)
+		return;
+	length = snprintf(line, sizeof(line), "%s: %s", g_program,
+			  prefix[level]);
+	errno = saved; /* for %m */
+	length += vsnprintf(line + length, sizeof(line) - (size_t)length,
+			    format, args);
+	if (withheld && length < (int)sizeof(line))
+		length += snprintf(line + length, sizeof(line) - (size_t)length,
+				   " (%llu more of these were not logged)",
+				   (unsigned long long)withheld);
+	/* A cut line still ends in a newline. */
+	length = MIN(length, (int)sizeof(line) - 2);
+	blank_controls(line, length);
+	line[length++] = '\n';
+	/* Nothing is left to tell when stderr itself fails. */
+	(void)!write(STDERR_FILENO, line, (size_t)length);
+	errno = saved;
+}
+
+void log_at(enum log_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	write_line(level, 0, format, args);
+	va_end(args);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A bucket that holds LIMIT_LINES lines and gets one more each LIMIT_NS. */
+static bool take_line(struct log_limit *limit, uint64_t *withheld)
+{
+	uint64_t now = monotonic_ns(), room = LIMIT_LINES * LIMIT_NS;
+
+	*withheld = limit->withheld;
+	if (limit->next_ns > now) {
+		limit->withheld++;
+		return false;
+	}
+	if (limit->next_ns + room < now)
+		limit->next_ns = now - room;
+	limit->next_ns += LIMIT_NS;
+	limit->withheld = 0;
+	return true;
+}
+
+void log_limited(struct log_limit *limit, enum log_level level,
+		 const char *format, ...)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	uint64_t withheld;
+	va_list args;
+	bool take;
+
+	pthread_mutex_lock(&lock);
+	take = take_line(limit, &withheld);
+	pthread_mutex_unlock(&lock);
+	if (!take)
+		return;
+	va_start(args, format);
+	write_line(level, withheld, format, args);
+	va_end(args);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAT_FLAGS_FIELD 9 /* proc(5) */
+#define FLAG_EXITING 4u /* PF_EXITING, linux/sched.h */
+
+size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size)
+{
+	char path[64];
+	size_t length = 0;
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && length < size - 1 &&
+	       (got = read(fd, buffer + length, size - 1 - length)) > 0)
+		length += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	buffer[length] = '\0';
+	return length;
+}
+
+/* What comes after "@key" at the start of a line: a process may have put
+ * anything into its name, but no newline that is not escaped. */
+static const char *find_key(const char *status, const char *key)
+{
+	size_t length = strlen(key);
+
+	while (status && strncmp(status, key, length) != 0) {
+		status = strchr(status, '\n');
+		if (status)
+			status++;
+	}
+	return status ? status + length : NULL;
+}
+
+long proc_status_number(const char *status, const char *key)
+{
+	const char *found = find_key(status, key);
+
+	return found ? atol(found) : -1;
+}
+
+bool proc_has_environment(pid_t pid, const char *entry)
+{
+	char path[64], *text = NULL;
+	size_t size = 0;
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	file = fopen(path, "re");
+	while (file && !found && getdelim(&text, &size, '\0', file) > 0)
+		found = !strcmp(text, entry);
+	free(text);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* A name may have blanks and brackets, and is the second field. */
+const char *proc_stat_field(const char *stat, int number)
+{
+	const char *at = strrchr(stat, ')');
+
+	for (int i = 2; at && i < number; i++) {
+		at = strchr(at, ' ');
+		if (at)
+			at++;
+	}
+	return at ? at : "";
+}
+
+/* Thread @tid of @pid. One that is not there any more is, too. */
+static bool is_dying(pid_t pid, int tid)
+{
+	char name[64], text[PROC_STATUS_BYTES];
+	const char *pending;
+
+	snprintf(name, sizeof(name), "task/%d/stat", tid);
+	if (!proc_read(pid, name, text, sizeof(text)) ||
+	    strtoul(proc_stat_field(text, STAT_FLAGS_FIELD), NULL, 10) &
+		    FLAG_EXITING)
+		return true;
+	/* Of a whole process that ends, each thread gets its SIGKILL. */
+	snprintf(name, sizeof(name), "task/%d/status", tid);
+	proc_read(pid, name, text, sizeof(text));
+	pending = find_key(text, "SigPnd:");
+	return pending && strtoull(pending, NULL, 16) & 1ull << (SIGKILL - 1);
+}
+
+bool proc_is_dying(pid_t pid)
+{
+	const struct dirent *entry;
+	bool all = true;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && all && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			all = is_dying(pid, atoi(entry->d_name));
+	if (dir)
+		closedir(dir);
+	return all;
+}
+
+int proc_status_inner(const char *status, pid_t *inner)
+{
+	const char *at = find_key(status, "NSpid:");
+	int count = 0;
+	char *end;
+
+	while (at && *at == '\t') {
+		long number = strtol(at + 1, &end, 10);
+
+		if (end == at + 1)
+			break;
+		*inner = (pid_t)number;
+		count++;
+		at = end;
+	}
+	return count;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/size.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/compiler.h"
+
+/* strtoull(3) takes signs, blanks and hexadecimal; a size has none. */
+static int parse_digits(const char *text, uint64_t *out, const char **rest)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	*rest = end;
+	return -errno;
+}
+
+int size_parse_bytes(const char *text, uint64_t *out)
+{
+	static const char units[] = "KMGT";
+	const char *rest, *unit;
+	uint64_t number;
+	int shift = 0;
+	int error = parse_digits(text, &number, &rest);
+
+	if (error)
+		return error;
+	if (rest[0]) {
+		unit = strchr(units, toupper((unsigned char)rest[0]));
+		if (!unit || rest[1])
+			return -EINVAL;
+		shift = 10 * (int)(unit - units + 1);
+	}
+	if (number > UINT64_MAX >> shift)
+		return -ERANGE;
+	*out = number << shift;
+	return 0;
+}
+
+int size_parse_count(const char *text, uint64_t min, uint64_t max,
+		     uint64_t *out)
+{
+	const char *rest;
+	uint64_t number;
+	int error = parse_digits(text, &number, &rest);
+
+	if (error)
+		return error;
+	if (rest[0])
+		return -EINVAL;
+	if (number < min || number > max)
+		return -ERANGE;
+	*out = number;
+	return 0;
+}
+
+int size_parse_ns(const char *text, uint64_t *out)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+		{ "m", 60000000000 },
+		{ "h", 3600000000000 },
+	};
+	const char *rest;
+	uint64_t number;
+	int error = parse_digits(text, &number, &rest);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strcmp(rest, units[i].name) != 0)
+			continue;
+		if (number > UINT64_MAX / units[i].ns)
+			return -ERANGE;
+		*out = number * units[i].ns;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Three significant digits of @value, which is below 1024. */
+static void format_scaled(double value, const char *unit, char *text)
+{
+	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+	snprintf(text, SIZE_TEXT, "%.*f %s", decimals, value, unit);
+}
+
+char *size_format_bytes(uint64_t bytes, char *text)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB",
+					     "TiB", "PiB", "EiB" };
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, SIZE_TEXT, "%" PRIu64 " B", bytes);
+		return text;
+	}
+	for (; value >= 1023.5; unit++)
+		value /= 1024;
+	format_scaled(value, units[unit], text);
+	return text;
+}
+
+char *size_format_ns(uint64_t ns, char *text)
+{
+	static const char *const units[] = { "us", "ms", "s" };
+	const uint64_t second = 1000000000, minute = 60 * second;
+	double value = (double)ns / 1000;
+	size_t unit = 0;
+
+	if (ns < 1000) {
+		snprintf(text, SIZE_TEXT, "%" PRIu64 " ns", ns);
+	} else if (ns < 10 * minute) {
+		for (; value >= 999.5 && unit + 1 < ARRAY_SIZE(units); unit++)
+			value /= 1000;
+		format_scaled(value, units[unit], text);
+	} else if (ns < 60 * minute) {
+		snprintf(text, SIZE_TEXT, "%" PRIu64 " min %02" PRIu64 " s",
+			 ns / minute, ns / second % 60);
+	} else {
+		snprintf(text, SIZE_TEXT, "%" PRIu64 " h %02" PRIu64 " min",
+			 ns / (60 * minute), ns / minute % 60);
+	}
+	return text;
+}
+
+char *size_format_count(uint64_t count, char *text)
+{
+	char digits[SIZE_TEXT];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	char *out = text;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return text;
+}
+
+void size_format_text(const char *form, const char *number, char *text,
+		      size_t room)
+{
+	bool one = !strcmp(number, "1"), left_out = false;
+	size_t length = 0;
+
+	for (; *form && length + 1 < room; form++) {
+		if (*form == '{')
+			left_out = !one;
+		else if (*form == '|')
+			left_out = one;
+		else if (*form == '}')
+			left_out = false;
+		else if (left_out)
+			continue;
+		else if (*form != '#')
+			text[length++] = *form;
+		else
+			for (const char *digit = number;
+			     *digit && length + 1 < room; digit++)
+				text[length++] = *digit;
+	}
+	text[length] = '\0';
+}

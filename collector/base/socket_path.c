@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/socket_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "shared/compiler.h"
+
+#define PRIVATE_PREFIX "/perfrec-"
+#define PRIVATE_RANDOM "XXXXXX"
+#define PRIVATE_NAME PRIVATE_PREFIX PRIVATE_RANDOM
+#define PRIVATE_SOCKET "sock"
+/* A longer folder has no room for it and a socket. */
+#define RUNTIME_BYTES_MAX \
+	(SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/" PRIVATE_SOCKET))
+
+/* With @all: that everybody may pass through. */
+static bool is_folder(const char *path, bool all)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+	       (!all || status.st_mode & S_IXOTH);
+}
+
+/* Like snprintf into @out, which must have room for the other socket's. */
+ATTR_PRINTF(2, 3)
+static int make_path(char out[SOCKET_PATH_BYTES], const char *format, ...)
+{
+	char text[4096];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (length <= (int)SOCKET_PATH_MAX) {
+		memcpy(out, text, (size_t)length + 1);
+		return 0;
+	}
+	log_err("socket path '%.80s...' is too long: %d bytes, and at most %d "
+		"are possible (choose a shorter one with --socket)",
+		text, length, (int)SOCKET_PATH_MAX);
+	return -ENAMETOOLONG;
+}
+
+int socket_path_copy(const char *path, char out[SOCKET_PATH_BYTES])
+{
+	return make_path(out, "%s", path);
+}
+
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && folder[0] ? folder : "/tmp";
+}
+
+/* In the temp folder anybody could have been there first. */
+static int make_private(const char *folder)
+{
+	struct stat status;
+
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST) {
+		int err = -errno;
+
+		log_err("cannot make folder '%s': %m (see --socket)", folder);
+		return err;
+	}
+	if (lstat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+	    status.st_uid == geteuid() && !(status.st_mode & 077))
+		return 0;
+	log_err("folder '%s' is not a private one of this user (see --socket)",
+		folder);
+	return -EPERM;
+}
+
+static int temporary_path(bool make, char out[SOCKET_PATH_BYTES])
+{
+	char folder[SOCKET_PATH_BYTES];
+	int err = make_path(folder, "%s/perfrec-%u", temporary_folder(),
+			    (unsigned int)geteuid());
+
+	if (!err && make)
+		err = make_private(folder);
+	return err ? err : make_path(out, "%s/perfrec.sock", folder);
+}
+
+/* See candidate() in preload/start/hello.c. */
+int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES])
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char folder[64];
+
+	if (runtime && runtime[0])
+		return make_path(out, "%s/perfrec.sock", runtime);
+	snprintf(folder, sizeof(folder), "/run/user/%u",
+		 (unsigned int)geteuid());
+	if (!is_folder(folder, false))
+		return temporary_path(make, out);
+	return make_path(out, "%s/perfrec.sock", folder);
+}
+
+int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
+			char out[SOCKET_PATH_BYTES])
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *below = runtime && is_folder(runtime, all) &&
+					    strlen(runtime) <= RUNTIME_BYTES_MAX
+				    ? runtime
+				    : temporary_folder();
+	int err;
+
+	if (strlen(below) > RUNTIME_BYTES_MAX) {
+		log_err("the name of folder '%.80s...' is too long for a "
+			"socket in it (set TMPDIR to a shorter one)",
+			below);
+		return -ENAMETOOLONG;
+	}
+	make_path(folder, "%s" PRIVATE_NAME, below);
+	if (!mkdtemp(folder)) {
+		err = -errno;
+		log_err("cannot make a folder in '%s': %m (set TMPDIR to one "
+			"that can be written)",
+			below);
+		folder[0] = '\0';
+		return err;
+	}
+	return make_path(out, "%s/" PRIVATE_SOCKET, folder);
+}
+
+/* Whether @folder ends as mkdtemp(3) names it. */
+static bool is_private_name(const char *folder)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"0123456789";
+	const size_t length = sizeof(PRIVATE_PREFIX) - 1;
+	const char *name = strrchr(folder, '/');
+
+	return name && !strncmp(name, PRIVATE_PREFIX, length) &&
+	       strlen(name + length) == sizeof(PRIVATE_RANDOM) - 1 &&
+	       !name[length + strspn(name + length, letters)];
+}
+
+void socket_path_clean_up(const char *socket)
+{
+	static const char *const names[] = {
+		PRIVATE_SOCKET,
+		PRIVATE_SOCKET SOCKET_PATH_CTL,
+		PRIVATE_SOCKET SOCKET_PATH_ALL,
+	};
+	const char *slash = strrchr(socket, '/');
+	char folder[SOCKET_PATH_BYTES];
+	struct stat status;
+	int fd;
+
+	if (!slash || strcmp(slash + 1, PRIVATE_SOCKET) != 0 ||
+	    (size_t)(slash - socket) >= sizeof(folder))
+		return;
+	memcpy(folder, socket, (size_t)(slash - socket));
+	folder[slash - socket] = '\0';
+	if (!is_private_name(folder))
+		return;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &status) && status.st_uid == geteuid()) {
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			unlinkat(fd, names[i], 0);
+		rmdir(folder);
+	}
+	close(fd);
+}

@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Nearly always perfrec adds flags and becomes the compiler. Two things need
+ * more:
+ *
+ * --only and --exclude may choose some sources of a line and not others, but a
+ * flag holds for all of them. Such a line is run in parts: the chosen sources
+ * first, then the rest; if it links, the chosen ones become objects in a
+ * temporary folder that stand in their place.
+ *
+ * A C library other than glibc has no hooks, so that nothing would link. There
+ * each module that is linked gets a pair that does nothing, as one more source
+ * which is a file in memory. Never with glibc: a definition in the program
+ * would win over the library that is preloaded.
+ */
+#include "collector/command/cmd_cc.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/command/compile_flags.h"
+#include "collector/command/compiler_ask.h"
+#include "collector/base/log.h"
+#include "collector/command/spawn.h"
+#include "collector/options/usage.h"
+
+/* As shells have it. */
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+#define EXIT_SIGNAL 128
+
+static const char usage[] =
+	"usage: perfrec cc [options] COMPILER [ARGUMENT...]\n"
+	"       perfrec c++ [options] COMPILER [ARGUMENT...]\n"
+	"Run COMPILER, a gcc (also gfortran, gnatmake, gdc), a clang or what "
+	"starts\n"
+	"one (mpicc, ccache gcc), so that the program can be recorded.\n"
+	"\n"
+	"  --only PATH         only sources that are this file, or in this "
+	"folder,\n"
+	"                      get hooks; may be repeated\n"
+	"  --exclude PATH      these sources get none; may be repeated\n"
+	"  --exclude-function NAME\n"
+	"                      nor do functions whose name contains NAME "
+	"(gcc);\n"
+	"                      may be repeated\n"
+	"  --before-inlining   hooks in inlined functions, too (gcc always)\n"
+	"  --after-inlining    hooks where a call is left (clang's default)\n"
+	"  --verbose           print what is run, on stderr\n"
+	"  --dry-run           print it on stdout, and do not run it\n"
+	"  --help              print this\n"
+	"\n"
+	"The exit status is that of COMPILER. With most build systems:\n"
+	"\n"
+	"  ./configure CC=\"perfrec cc gcc\" CXX=\"perfrec c++ g++\" && make\n"
+	"  cmake -DCMAKE_C_COMPILER_LAUNCHER=\"perfrec;cc\" \\\n"
+	"        -DCMAKE_CXX_COMPILER_LAUNCHER=\"perfrec;c++\" ...\n";
+
+/* Valid C and C++, whatever warnings are errors. */
+static const char stubs[] =
+	"#ifdef __cplusplus\n"
+	"extern \"C\" {\n"
+	"#endif\n"
+	"#define STUB __attribute__((used, weak, visibility(\"hidden\"), \\\n"
+	"			    no_instrument_function))\n"
+	"STUB void __cyg_profile_func_enter(void *function, void *site);\n"
+	"STUB void __cyg_profile_func_exit(void *function, void *site);\n"
+	"void __cyg_profile_func_enter(void *function, void *site)\n"
+	"{ (void)function; (void)site; }\n"
+	"void __cyg_profile_func_exit(void *function, void *site)\n"
+	"{ (void)function; (void)site; }\n"
+	"#ifdef __cplusplus\n"
+	"}\n"
+	"#endif\n";
+
+struct path_list {
+	char **paths; /* absolute, without links */
+	size_t count;
+};
+
+struct cc_options {
+	struct path_list only, except;
+	struct compile_choice choice;
+	const char **functions; /* of the choice */
+	bool verbose, dry_run;
+};
+
+/* The words of a command that is being put together. */
+struct words {
+	const char **list;
+	size_t count;
+};
+
+struct cc {
+	const char *name; /* "cc" or "c++" */
+	struct cc_options options;
+	const char *const *command; /* the compiler */
+	size_t command_count;
+	const char *const *rest; /* behind it, as given */
+	struct compile_line *line;
+	struct compiler_answer answer;
+	const char *flags[COMPILE_FLAGS_MAX + 1]; /* none: all is left alone */
+	char *lists; /* what some of them are in */
+};
+
+/* --- options ----------------------------------------------------------------
+ */
+
+/* They return USAGE_GO_ON, or the exit status. */
+static int take_path(struct path_list *list, const char *option)
+{
+	char *path = realpath(optarg, NULL);
+
+	if (path) {
+		list->paths[list->count++] = path;
+		return USAGE_GO_ON;
+	}
+	log_err("%s '%s': %s%s", option, optarg, strerror(errno),
+		optarg[0] == '/' ? "" : " here; give an absolute path");
+	return USAGE_WRONG;
+}
+
+static int take_function(struct cc_options *options)
+{
+	if (optarg[0]) {
+		options->functions[options->choice.function_count++] = optarg;
+		return USAGE_GO_ON;
+	}
+	log_err("--exclude-function '': give a part of a name");
+	return USAGE_WRONG;
+}
+
+/* There are no short options: such a one is meant for a compiler. */
+static int bad_option(const struct cc *cc, int c, char **argv,
+		      const char *title)
+{
+	bool plus = !strcmp(cc->name, "c++");
+
+	if (c != '?' || optopt <= ' ' || optopt > '~')
+		return usage_bad_option(c, argv, title);
+	log_err("unknown option '-%c'; the compiler comes before its options: "
+		"%s %s -O2 %s",
+		optopt, title, plus ? "g++" : "gcc", plus ? "a.cc" : "a.c");
+	return USAGE_WRONG;
+}
+
+static int parse_options(int argc, char **argv, struct cc *cc)
+{
+	enum {
+		OPT_ONLY = 256,
+		OPT_EXCLUDE,
+		OPT_FUNCTION,
+		OPT_BEFORE,
+		OPT_AFTER,
+		OPT_VERBOSE,
+		OPT_DRY_RUN,
+		OPT_HELP
+	};
+	static const struct option table[] = {
+		{ "only", required_argument, NULL, OPT_ONLY },
+		{ "exclude", required_argument, NULL, OPT_EXCLUDE },
+		{ "exclude-function", required_argument, NULL, OPT_FUNCTION },
+		{ "before-inlining", no_argument, NULL, OPT_BEFORE },
+		{ "after-inlining", no_argument, NULL, OPT_AFTER },
+		{ "verbose", no_argument, NULL, OPT_VERBOSE },
+		{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct cc_options *options = &cc->options;
+	char title[] = "perfrec c++";
+	int result = USAGE_GO_ON;
+	int c;
+
+	strcpy(strchr(title, ' ') + 1, cc->name);
+	/* '+': what follows the compiler is the compiler's. */
+	while (result == USAGE_GO_ON &&
+	       (c = getopt_long(argc, argv, "+:", table, NULL)) != -1) {
+		switch (c) {
+		case OPT_ONLY:
+			result = take_path(&options->only, "--only");
+			break;
+		case OPT_EXCLUDE:
+			result = take_path(&options->except, "--exclude");
+			break;
+		case OPT_FUNCTION:
+			result = take_function(options);
+			break;
+		case OPT_BEFORE:
+			options->choice.style = COMPILE_BEFORE;
+			break;
+		case OPT_AFTER:
+			options->choice.style = COMPILE_AFTER;
+			break;
+		case OPT_VERBOSE:
+			options->verbose = true;
+			break;
+		case OPT_DRY_RUN:
+			options->dry_run = true;
+			break;
+		case OPT_HELP:
+			fputs(usage, stdout);
+			return USAGE_OK;
+		default:
+			result = bad_option(cc, c, argv, title);
+		}
+	}
+	return result;
+}
+
+/* --- running the compiler ---------------------------------------------------
+ */
+
+static void put_quoted(FILE *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-+=./,:@%";
+
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, out);
+		return;
+	}
+	putc('\'', out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			putc(*word, out);
+	putc('\'', out);
+}
+
+static void show(const struct words *words, FILE *out)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		if (i)
+			putc(' ', out);
+		put_quoted(out, words->list[i]);
+	}
+	putc('\n', out);
+	fflush(out);
+}
+
+/* The exit status that goes with the errno of execvp(). */
+static int cannot_run(const char *name, int error)
+{
+	log_err("cannot run '%s': %s%s", name, strerror(error),
+		spawn_way_out(name, error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* Become what @words say, or only show it. */
+static int become(const struct cc *cc, const struct words *words)
+{
+	if (cc->options.verbose)
+		show(words, stderr);
+	if (cc->options.dry_run) {
+		show(words, stdout);
+		return USAGE_OK;
+	}
+	execvp(cc->command[0], (char *const *)words->list);
+	return cannot_run(cc->command[0], errno);
+}
+
+/* Run it and come back with its exit status. */
+static int run(const struct cc *cc, const struct words *words)
+{
+	pid_t child;
+	int status;
+
+	if (cc->options.dry_run)
+		return become(cc, words);
+	child = fork();
+	if (!child)
+		_exit(become(cc, words));
+	while (child >= 0 && waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			child = -1;
+	if (child < 0) {
+		log_err("cannot start '%s': %s", words->list[0],
+			strerror(errno));
+		return USAGE_FAILED;
+	}
+	return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status)
+				   : WEXITSTATUS(status);
+}
+
+/* --- command lines ----------------------------------------------------------
+ */
+
+static void add(struct words *words, const char *word)
+{
+	words->list[words->count++] = word;
+}
+
+/* The compiler, with the flags if @with_flags. Room for all that may follow;
+ * the caller frees the list. 0 or -ENOMEM. */
+static int start_words(const struct cc *cc, bool with_flags,
+		       struct words *words)
+{
+	/* A source may become "-x LANGUAGE SOURCE". */
+	size_t room = cc->command_count + cc->line->count * 3 +
+		      COMPILE_FLAGS_MAX + 16;
+
+	*words = (struct words){ .list = calloc(room, sizeof(*words->list)) };
+	if (!words->list) {
+		log_err("out of memory");
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < cc->command_count; i++)
+		add(words, cc->command[i]);
+	for (size_t i = 0; with_flags && cc->flags[i]; i++)
+		add(words, cc->flags[i]);
+	return 0;
+}
+
+static bool is_cplusplus(const struct compile_line *line)
+{
+	for (size_t i = 0; i < line->count; i++)
+		if (strncmp(line->words[i].text, "-std=", 5) == 0 &&
+		    strstr(line->words[i].text, "++"))
+			return true;
+	return false;
+}
+
+/* One more source for a line that links, unless the C library has hooks. */
+static void add_stubs(const struct cc *cc, struct words *words)
+{
+	static char path[32];
+	int fd;
+
+	if (!cc->line->links || cc->answer.glibc || !cc->answer.text)
+		return;
+	/* The compiler inherits it. */
+	fd = memfd_create("perfrec-stubs", 0);
+	if (fd < 0 || write(fd, stubs, sizeof(stubs) - 1) < 0) {
+		log_warn("no stubs for the hooks: %s", strerror(errno));
+		return;
+	}
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	add(words, "-x");
+	add(words, is_cplusplus(cc->line) ? "c++" : "c");
+	add(words, path);
+}
+
+static int compile_whole(const struct cc *cc)
+{
+	struct words words;
+	int result;
+
+	if (start_words(cc, true, &words))
+		return USAGE_FAILED;
+	for (size_t i = 0; cc->rest[i]; i++)
+		add(&words, cc->rest[i]);
+	add_stubs(cc, &words);
+	result = become(cc, &words);
+	free(words.list);
+	return result;
+}
+
+/* A line that does not link, with its chosen sources only, or the others. */
+static int compile_some(const struct cc *cc, bool chosen)
+{
+	struct words words;
+	int result;
+
+	if (start_words(cc, chosen, &words))
+		return USAGE_FAILED;
+	for (size_t i = 0; i < cc->line->count; i++) {
+		const struct compile_word *word = &cc->line->words[i];
+		bool is_input = word->kind >= COMPILE_SOURCE;
+
+		if (!is_input || word->chosen == chosen)
+			add(&words, word->text);
+	}
+	result = run(cc, &words);
+	free(words.list);
+	return result;
+}
+
+/* One chosen source of a line that links, to @object. */
+static int compile_one(const struct cc *cc, const struct compile_word *source,
+		       const char *object)
+{
+	struct words words;
+	int result;
+
+	if (start_words(cc, true, &words))
+		return USAGE_FAILED;
+	for (size_t i = 0; i < cc->line->count; i++)
+		if (cc->line->words[i].kind <= COMPILE_TARGET)
+			add(&words, cc->line->words[i].text);
+	if (source->language) {
+		add(&words, "-x");
+		add(&words, source->language);
+	}
+	/* What is for the linker is not used here. */
+	if (cc->answer.target.clang)
+		add(&words, "-Qunused-arguments");
+	add(&words, "-c");
+	add(&words, source->text);
+	add(&words, "-o");
+	add(&words, object);
+	result = run(cc, &words);
+	free(words.list);
+	return result;
+}
+
+static char *object_path(const char *folder, size_t number)
+{
+	char *path = NULL;
+
+	return asprintf(&path, "%s/%zu.o", folder, number) < 0 ? NULL : path;
+}
+
+/* The whole line, with objects in place of the chosen sources. A -x holds until
+ * the next one, and is no good for objects. */
+static int link_objects(const struct cc *cc, char *const *objects)
+{
+	const char *language = NULL;
+	struct words words;
+	int result;
+
+	if (start_words(cc, false, &words))
+		return USAGE_FAILED;
+	for (size_t i = 0; i < cc->line->count; i++) {
+		const struct compile_word *word = &cc->line->words[i];
+		const char *wanted = objects[i] ? NULL : word->language;
+
+		if (word->kind == COMPILE_LANGUAGE)
+			continue;
+		if (word->kind >= COMPILE_SOURCE && wanted != language) {
+			add(&words, "-x");
+			add(&words, wanted ? wanted : "none");
+			language = wanted;
+		}
+		add(&words, objects[i] ? objects[i] : word->text);
+	}
+	add_stubs(cc, &words);
+	result = run(cc, &words);
+	free(words.list);
+	return result;
+}
+
+/* A line that links, in parts, with objects in @folder. */
+static int compile_in(const struct cc *cc, const char *folder)
+{
+	const struct compile_line *line = cc->line;
+	char **objects = calloc(line->count, sizeof(*objects));
+	int result = objects ? USAGE_OK : USAGE_FAILED;
+
+	for (size_t i = 0; i < line->count && result == USAGE_OK; i++) {
+		if (line->words[i].kind != COMPILE_SOURCE ||
+		    !line->words[i].chosen)
+			continue;
+		objects[i] = object_path(folder, i);
+		result = objects[i]
+				 ? compile_one(cc, &line->words[i], objects[i])
+				 : USAGE_FAILED;
+	}
+	if (result == USAGE_OK)
+		result = link_objects(cc, objects);
+	for (size_t i = 0; objects && i < line->count; i++) {
+		if (objects[i])
+			unlink(objects[i]);
+		free(objects[i]);
+	}
+	free(objects);
+	return result;
+}
+
+static int compile_and_link(const struct cc *cc)
+{
+	const char *temporary = getenv("TMPDIR");
+	char folder[PATH_MAX];
+	int result;
+
+	snprintf(folder, sizeof(folder), "%s/perfrec-cc.XXXXXX",
+		 temporary && temporary[0] ? temporary : "/tmp");
+	if (!mkdtemp(folder)) {
+		log_err("cannot make a folder for objects '%s': %s", folder,
+			strerror(errno));
+		return USAGE_FAILED;
+	}
+	/* The compiler dies of them; what it was given must go. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	result = compile_in(cc, folder);
+	rmdir(folder);
+	return result;
+}
+
+static int compile(const struct cc *cc)
+{
+	bool some = compile_line_count(cc->line, COMPILE_SOURCE, true);
+	bool not_all = compile_line_count(cc->line, COMPILE_SOURCE, false);
+	int result;
+
+	if (!cc->flags[0] || !some || !not_all)
+		return compile_whole(cc);
+	if (cc->line->links)
+		return compile_and_link(cc);
+	result = compile_some(cc, true);
+	return result ? result : compile_some(cc, false);
+}
+
+/* --- what to do
+ * ---------------------------------------------------------------
+ */
+
+static bool is_in(const char *path, const struct path_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		size_t length = strlen(list->paths[i]);
+
+		if (strncmp(path, list->paths[i], length) == 0 &&
+		    (!path[length] || path[length] == '/' || length == 1))
+			return true;
+	}
+	return false;
+}
+
+/* Precompiled headers are for all: they must fit the flags of the chosen. */
+static void choose_sources(struct cc *cc)
+{
+	const struct cc_options *options = &cc->options;
+
+	for (size_t i = 0; i < cc->line->count; i++) {
+		struct compile_word *word = &cc->line->words[i];
+		char *path;
+
+		if (word->kind != COMPILE_SOURCE || !word->chosen)
+			continue;
+		/* "-" has none. */
+		path = realpath(word->text, NULL);
+		if (options->only.count)
+			word->chosen = path && is_in(path, &options->only);
+		if (path && is_in(path, &options->except))
+			word->chosen = false;
+		free(path);
+	}
+}
+
+/* Whether @word is the name of one of the programs in @list, which has a blank
+ * around each. */
+static bool is_one_of(const char *word, const char *list)
+{
+	const char *slash = strrchr(word, '/');
+	const char *name = slash ? slash + 1 : word;
+	const char *at = strstr(list, name);
+	size_t length = strlen(name);
+
+	return at && length && at[-1] == ' ' && at[length] == ' ';
+}
+
+static bool is_assignment(const char *word)
+{
+	const char *equals = strchr(word, '=');
+
+	return equals && equals != word && word[0] != '-' &&
+	       !memchr(word, '/', (size_t)(equals - word));
+}
+
+static bool is_command(const char *word)
+{
+	char path[PATH_MAX];
+
+	return spawn_find_command(word, path) == 0;
+}
+
+/*
+ * How many words stand between the launcher argv[0] and the command that it
+ * starts: assignments, and for those that always start one, options and their
+ * values. 0 if there is no command, or argv[0] is no launcher that takes such
+ * words.
+ */
+static int count_launcher_words(char *const *argv)
+{
+	bool any = is_one_of(argv[0],
+			     " env nice ionice time timeout taskset setarch "
+			     "chrt stdbuf nohup setsid ");
+	int count = 0;
+
+	if (!any && !is_one_of(argv[0], " ccache sccache distcc icecc "))
+		return 0;
+	while (argv[count + 1] && (is_assignment(argv[count + 1]) ||
+				   (any && (argv[count + 1][0] == '-' ||
+					    !is_command(argv[count + 1])))))
+		count++;
+	return argv[count + 1] && is_command(argv[count + 1]) ? count : 0;
+}
+
+/* Whether @word, behind a launcher, is what that one starts. */
+static bool names_next(const char *word)
+{
+	return word && word[0] != '-' && word[0] != '@' &&
+	       !compile_is_input(word) &&
+	       (strchr(word, '/') || access(word, F_OK) < 0) &&
+	       is_command(word);
+}
+
+/* How many words of @argv name the compiler: one, and more behind launchers
+ * such as ccache and env, as long as they name commands and no inputs. */
+static int count_command(char *const *argv)
+{
+	int skipped, count = 1;
+
+	for (;;) {
+		skipped = count_launcher_words(argv + count - 1);
+		if (!skipped && !names_next(argv[count]))
+			return count;
+		count += skipped + 1;
+	}
+}
+
+/* Fills in the compiler and its line from @argv. */
+static int read_command(struct cc *cc, char **argv)
+{
+	char path[PATH_MAX];
+	int count, error;
+
+	error = spawn_find_command(argv[0], path);
+	if (error)
+		return cannot_run(argv[0], -error);
+	count = count_command(argv);
+	cc->command = (const char *const *)argv;
+	cc->command_count = (size_t)count;
+	cc->rest = (const char *const *)argv + count;
+	if (compile_line_read(argv + count - 1, &cc->line)) {
+		log_err("out of memory");
+		return USAGE_FAILED;
+	}
+	choose_sources(cc);
+	return USAGE_GO_ON;
+}
+
+/* Says which sources are of a language that is not known to have hooks. */
+static void warn_of_foreign(const struct compile_line *line)
+{
+	for (size_t i = 0; line->makes_code && i < line->count; i++)
+		if (line->words[i].kind == COMPILE_FOREIGN)
+			log_warn("no hooks in '%s': perfrec cc knows C, C++, "
+				 "Objective-C, Fortran, Ada and D",
+				 line->words[i].text);
+}
+
+/* clang hands these to a gcc, with flags that only clang knows. */
+static void drop_gcc_only(struct compile_line *line)
+{
+	for (size_t i = 0; i < line->count; i++) {
+		struct compile_word *word = &line->words[i];
+
+		if (!word->gcc_only || !word->chosen)
+			continue;
+		word->chosen = false;
+		log_warn("no hooks in '%s', which clang leaves to another "
+			 "compiler: use that one",
+			 word->text);
+	}
+}
+
+static bool wants_flags(const struct compile_line *line)
+{
+	return line->makes_code &&
+	       compile_line_count(line, COMPILE_SOURCE, true) +
+		       compile_line_count(line, COMPILE_HEADER, true);
+}
+
+/* Finds out which flags there are to add. */
+static int find_flags(struct cc *cc)
+{
+	struct compile_line *line = cc->line;
+	bool wanted = wants_flags(line);
+	const char *why;
+	int error;
+
+	if (!wanted && !line->links &&
+	    !compile_line_count(line, COMPILE_FOREIGN, false))
+		return USAGE_GO_ON;
+	error = compiler_ask(cc->command, cc->command_count, line, &cc->answer);
+	/* Then it has more to say itself. */
+	if (error == -EIO || (error == -ENOTSUP && !wanted))
+		return USAGE_GO_ON;
+	if (error)
+		return USAGE_FAILED;
+	if (cc->answer.target.clang)
+		drop_gcc_only(line);
+	warn_of_foreign(line);
+	if (!wants_flags(line))
+		return USAGE_GO_ON;
+	why = compile_flags_refuse(&cc->answer.target, &cc->options.choice);
+	if (why) {
+		log_err("%s", why);
+		return USAGE_WRONG;
+	}
+	if (!compile_flags_make(line, &cc->answer.target, &cc->options.choice,
+				cc->flags, &cc->lists))
+		return USAGE_GO_ON;
+	log_err("out of memory");
+	return USAGE_FAILED;
+}
+
+/* Everything but options, which are set up in @cc. */
+static int cc_main(struct cc *cc, int argc, char **argv)
+{
+	int result = parse_options(argc, argv, cc);
+
+	if (result == USAGE_GO_ON && optind >= argc) {
+		log_err("no compiler: perfrec %s [options] COMPILER "
+			"[ARGUMENT...]",
+			cc->name);
+		return USAGE_WRONG;
+	}
+	if (result == USAGE_GO_ON)
+		result = read_command(cc, argv + optind);
+	if (result == USAGE_GO_ON)
+		result = find_flags(cc);
+	if (result == USAGE_GO_ON)
+		result = compile(cc);
+	return result;
+}
+
+static void path_list_release(struct path_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->paths[i]);
+	free(list->paths);
+}
+
+int cmd_cc(int argc, char **argv)
+{
+	const size_t room = (size_t)argc;
+	struct cc cc = { .name = argv[0] };
+	struct cc_options *options = &cc.options;
+	int result = USAGE_FAILED;
+
+	options->only.paths = calloc(room, sizeof(char *));
+	options->except.paths = calloc(room, sizeof(char *));
+	options->functions = calloc(room, sizeof(*options->functions));
+	options->choice.functions = options->functions;
+	if (options->only.paths && options->except.paths && options->functions)
+		result = cc_main(&cc, argc, argv);
+	else
+		log_err("out of memory");
+	path_list_release(&options->only);
+	path_list_release(&options->except);
+	free(options->functions);
+	compiler_answer_release(&cc.answer);
+	free(cc.lists);
+	compile_line_free(&cc.line);
+	return result;
+}

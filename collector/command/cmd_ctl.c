@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/cmd_ctl.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collector/options/categories.h"
+#include "collector/serve/ctl_wire.h"
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+#include "collector/base/socket_path.h"
+#include "collector/options/usage.h"
+
+/* Of a collector that has nothing to wait for. */
+#define ANSWER_TIMEOUT_S 20
+
+static const char usage[] =
+	"usage: perfrec ctl [options] list\n"
+	"       perfrec ctl [options] pause|resume|flush|stop [TARGET]\n"
+	"       perfrec ctl [options] categories [TARGET] LIST\n"
+	"Control a running perfrec-collect.\n"
+	"\n"
+	"  list           what is being recorded\n"
+	"  pause          record no call that begins from now on ...\n"
+	"  resume         ... and go on\n"
+	"  flush          write what has been recorded so far, and a profile "
+	"of\n"
+	"                 it; names the files when they are complete\n"
+	"  stop           end the recording of TARGET, which runs on; without\n"
+	"                 a TARGET: end perfrec-collect\n"
+	"  categories     which annotations (perfrec.h) are recorded from now "
+	"on:\n"
+	"                 LIST as of perfrec record --categories; '*' is all\n"
+	"\n"
+	"TARGET is the pid or the name of a program, or of its folder; "
+	"without\n"
+	"one, all programs are meant, and those that come later.\n"
+	"\n"
+	"  --socket PATH  that perfrec-collect has been given (default: where\n"
+	"                 programs look for it)\n"
+	"  -o DIR         the collector that records into DIR, such as that "
+	"of\n"
+	"                 perfrec record\n"
+	"  --json         print the answer as JSON\n"
+	"  --help         print this\n";
+
+struct ctl_options {
+	const char *socket, *dir;
+	bool json;
+	const char *verb, *target; /* target: NULL for all */
+	const char *list; /* of categories; NULL: another verb */
+};
+
+enum { OPT_SOCKET = 256, OPT_JSON, OPT_HELP };
+
+/* --- the command line --------------------------------------------------------
+ */
+
+/* An empty one is a variable of a script that was not set. */
+static int take_name(const char *option, const char *what, const char **out)
+{
+	*out = optarg;
+	if (optarg[0])
+		return USAGE_GO_ON;
+	log_err("%s '': give %s", option, what);
+	return USAGE_WRONG;
+}
+
+static int take_option(int c, char **argv, struct ctl_options *options)
+{
+	switch (c) {
+	case OPT_SOCKET:
+		return take_name("--socket", "the path of a socket",
+				 &options->socket);
+	case 'o':
+		return take_name("-o", "the name of a folder", &options->dir);
+	case OPT_JSON:
+		options->json = true;
+		return USAGE_GO_ON;
+	case OPT_HELP:
+		fputs(usage, stdout);
+		return USAGE_OK;
+	default:
+		return usage_bad_option(c, argv, "perfrec ctl");
+	}
+}
+
+static bool is_verb(const char *word)
+{
+	static const char *const verbs[] = { "list",  "pause", "resume",
+					     "flush", "stop",  "categories" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(word, verbs[i]))
+			return true;
+	return false;
+}
+
+static int wrong(const char *what, const char *word)
+{
+	log_err("%s%s%s%s; see perfrec ctl --help", word ? "'" : "",
+		word ? word : "", word ? "': " : "", what);
+	return USAGE_WRONG;
+}
+
+/* The list is the last word; it may begin with a '-', and is no option then.
+ * Returns how many words are left. */
+static int take_list(int argc, char **argv, struct ctl_options *options)
+{
+	int i;
+
+	for (i = 1; i < argc - 1; i++) {
+		if (strcmp(argv[i], "categories") != 0)
+			continue;
+		if (!strncmp(argv[argc - 1], "--", 2))
+			break;
+		options->list = argv[argc - 1];
+		return argc - 1;
+	}
+	return argc;
+}
+
+static int check_list(const struct ctl_options *options)
+{
+	if (!options->list)
+		return wrong("give a list, such as 'net*,-net.debug'", NULL);
+	if (categories_valid(options->list))
+		return USAGE_GO_ON;
+	return wrong("such a list there cannot be", "");
+}
+
+static int take_words(int argc, char **argv, struct ctl_options *options)
+{
+	if (argc < 1)
+		return wrong("give a command, such as list", NULL);
+	if (!is_verb(argv[0]))
+		return wrong("unknown command", argv[0]);
+	if (!strcmp(argv[0], "categories") &&
+	    check_list(options) != USAGE_GO_ON)
+		return USAGE_WRONG;
+	if (argc > 2)
+		return wrong("one target at a time", argv[2]);
+	options->verb = argv[0];
+	options->target = argc > 1 ? argv[1] : NULL;
+	if (argc == 2 && (!argv[1][0] || strchr(argv[1], '\n') ||
+			  strlen(argv[1]) > CTL_REQUEST_MAX / 4))
+		return wrong("such a name nobody has", "");
+	if (options->socket && options->dir)
+		return wrong("give --socket or -o, not both", NULL);
+	return USAGE_GO_ON;
+}
+
+static int parse_options(int argc, char **argv, struct ctl_options *options)
+{
+	static const struct option table[] = {
+		{ "socket", required_argument, NULL, OPT_SOCKET },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ NULL, 0, NULL, 0 },
+	};
+	int result = USAGE_GO_ON, c;
+
+	argc = take_list(argc, argv, options);
+	while (result == USAGE_GO_ON &&
+	       (c = getopt_long(argc, argv, ":o:", table, NULL)) != -1)
+		result = take_option(c, argv, options);
+	if (result != USAGE_GO_ON)
+		return result;
+	return take_words(argc - optind, argv + optind, options);
+}
+
+/* --- the collector -----------------------------------------------------------
+ */
+
+static int find_link(const char *dir, char out[SOCKET_PATH_BYTES])
+{
+	char path[PATH_MAX], to[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/" SOCKET_PATH_LINK, dir);
+	length = readlink(path, to, sizeof(to));
+	if (length > 0 && length < (ssize_t)SOCKET_PATH_BYTES) {
+		memcpy(out, to, (size_t)length);
+		out[length] = '\0';
+		return 0;
+	}
+	log_err("nothing is being recorded into '%s'", dir);
+	return -ENOENT;
+}
+
+static int find_socket(const struct ctl_options *options,
+		       char out[SOCKET_PATH_BYTES])
+{
+	int err;
+
+	if (options->dir)
+		return find_link(options->dir, out);
+	err = options->socket ? socket_path_copy(options->socket, out)
+			      : socket_path_usual(false, out);
+	if (!err)
+		strcat(out, SOCKET_PATH_CTL);
+	return err;
+}
+
+static int complain(const char *path, int err)
+{
+	int shown = (int)(strlen(path) - strlen(SOCKET_PATH_CTL));
+
+	if (err == ENOENT || err == ECONNREFUSED)
+		log_err("no perfrec-collect serves '%.*s' (start one: "
+			"perfrec-collect -o DIR; or name its socket: --socket)",
+			shown, path);
+	else
+		log_err("cannot connect to perfrec-collect at '%.*s': %s",
+			shown, path, strerror(err));
+	return -err;
+}
+
+static int open_connection(const struct ctl_options *options, int *out)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
+	bool waits = !strcmp(options->verb, "flush") ||
+		     !strcmp(options->verb, "stop");
+	int fd, err = find_socket(options, address.sun_path);
+
+	if (err)
+		return err;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return complain(address.sun_path, errno);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	if (!waits)
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
+			   sizeof(timeout));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		err = complain(address.sun_path, errno);
+		close(fd);
+		return err;
+	}
+	*out = fd;
+	return 0;
+}
+
+static int no_answer(int err)
+{
+	if (err == EAGAIN)
+		log_err("perfrec-collect does not answer");
+	else
+		log_err("no answer from perfrec-collect: %s",
+			err ? strerror(err)
+			    : "it has ended, or is busy with "
+			      "too many requests");
+	return -EIO;
+}
+
+static int ask(int fd, const struct ctl_options *options, char *answer)
+{
+	char request[CTL_REQUEST_MAX];
+	size_t length = (size_t)snprintf(
+		request, sizeof(request), "%s%s%s%s%s\n", options->verb,
+		options->target ? " " : "",
+		options->target ? options->target : "",
+		options->list ? "\t" : "", options->list ? options->list : "");
+	ssize_t got;
+
+	if (send(fd, request, length, MSG_NOSIGNAL) != (ssize_t)length)
+		return no_answer(errno);
+	for (length = 0; length < CTL_ANSWER_MAX; length += (size_t)got) {
+		got = recv(fd, answer + length, CTL_ANSWER_MAX - length, 0);
+		if (got <= 0)
+			break;
+	}
+	answer[length] = '\0';
+	return length && !got ? 0 : no_answer(got < 0 ? errno : 0);
+}
+
+static int get_answer(const struct ctl_options *options, json_t **out)
+{
+	char *text = malloc(CTL_ANSWER_MAX + 1);
+	const char *why;
+	json_t *answer = NULL;
+	int fd = -1, err = text ? open_connection(options, &fd) : -ENOMEM;
+
+	if (!err)
+		err = ask(fd, options, text);
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		answer = json_loads(text, 0, NULL);
+	free(text);
+	if (err)
+		return err;
+	why = json_string_value(json_object_get(answer, "error"));
+	if (json_is_object(answer) && !why) {
+		*out = answer;
+		return 0;
+	}
+	log_err("%s", why ? why : "perfrec-collect gives no sensible answer");
+	json_decref(answer);
+	return -EPROTO;
+}
+
+/* --- what is printed ---------------------------------------------------------
+ */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+/* A program may call itself anything. */
+static void print_name(const char *name, int width)
+{
+	int printed;
+
+	for (printed = 0; *name; name++, printed++)
+		putchar((unsigned char)*name < ' ' ? '?' : *name);
+	printf("%*s", width > printed ? width - printed : 0, "");
+}
+
+static void print_duration(uint64_t seconds)
+{
+	char text[32];
+
+	if (seconds < 60)
+		snprintf(text, sizeof(text), "%us", (unsigned int)seconds);
+	else if (seconds < 3600)
+		snprintf(text, sizeof(text), "%um%02us",
+			 (unsigned int)(seconds / 60),
+			 (unsigned int)(seconds % 60));
+	else
+		snprintf(text, sizeof(text), "%lluh%02um",
+			 (unsigned long long)(seconds / 3600),
+			 (unsigned int)(seconds / 60 % 60));
+	printf("%9s  ", text);
+}
+
+static void print_row(const json_t *row)
+{
+	char spans[SIZE_TEXT], lost[SIZE_TEXT], bytes[SIZE_TEXT];
+
+	printf("%7llu  ", (unsigned long long)number_of(row, "pid"));
+	print_name(text_of(row, "program"), 15);
+	printf("  %-9s  %7llu  %12s  %8s  ", text_of(row, "state"),
+	       (unsigned long long)number_of(row, "threads"),
+	       size_format_count(number_of(row, "spans"), spans),
+	       size_format_count(number_of(row, "lost"), lost));
+	print_duration(number_of(row, "seconds"));
+	printf("%9s  ", size_format_bytes(number_of(row, "bytes"), bytes));
+	print_name(text_of(row, "folder"), 0);
+	putchar('\n');
+}
+
+static void print_list(const json_t *answer)
+{
+	const json_t *programs = json_object_get(answer, "programs");
+	size_t i;
+
+	printf("%7s  %-15s  %-9s  %7s  %12s  %8s  %9s  %9s  %s\n", "PID",
+	       "PROGRAM", "STATE", "THREADS", "SPANS", "LOST", "FOR", "TRACE",
+	       "FOLDER");
+	for (i = 0; i < json_array_size(programs); i++)
+		print_row(json_array_get(programs, i));
+}
+
+static void print_done(const char *what, const json_t *answer)
+{
+	const json_t *programs = json_object_get(answer, "programs");
+	size_t i;
+
+	for (i = 0; i < json_array_size(programs); i++) {
+		const json_t *row = json_array_get(programs, i);
+
+		printf("%s %llu ", what,
+		       (unsigned long long)number_of(row, "pid"));
+		print_name(text_of(row, "program"), 0);
+		printf(" (");
+		print_name(text_of(row, "folder"), 0);
+		puts(")");
+	}
+}
+
+static void print_files(const json_t *row)
+{
+	const json_t *files = json_object_get(row, "files");
+	size_t i;
+
+	for (i = 0; i < json_array_size(files); i++) {
+		const char *file = json_string_value(json_array_get(files, i));
+
+		print_name(text_of(row, "folder"), 0);
+		putchar('/');
+		print_name(file ? file : "", 0);
+		putchar('\n');
+	}
+}
+
+static void print_flushed(const json_t *answer)
+{
+	const json_t *flushed = json_object_get(answer, "flushed");
+	size_t i;
+
+	for (i = 0; i < json_array_size(flushed); i++)
+		print_files(json_array_get(flushed, i));
+}
+
+static void print_answer(const struct ctl_options *options,
+			 const json_t *answer)
+{
+	if (!strcmp(options->verb, "list"))
+		print_list(answer);
+	else if (!strcmp(options->verb, "flush"))
+		print_flushed(answer);
+	else if (!strcmp(options->verb, "stop") && !options->target)
+		printf("ended perfrec-collect (pid %llu)\n",
+		       (unsigned long long)number_of(
+			       json_object_get(answer, "collector"), "pid"));
+	else if (!strcmp(options->verb, "stop"))
+		print_done("ended", answer);
+	else if (!strcmp(options->verb, "categories"))
+		print_done("told", answer);
+	else
+		print_done(!strcmp(options->verb, "pause") ? "paused"
+							   : "resumed",
+			   answer);
+}
+
+int cmd_ctl(int argc, char **argv)
+{
+	struct ctl_options options = { 0 };
+	int result = parse_options(argc, argv, &options);
+	json_t *answer;
+
+	if (result != USAGE_GO_ON)
+		return result;
+	if (get_answer(&options, &answer))
+		return USAGE_FAILED;
+	if (options.json) {
+		json_dumpf(answer, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		print_answer(&options, answer);
+	}
+	json_decref(answer);
+	if (!fflush(stdout) && !ferror(stdout))
+		return USAGE_OK;
+	log_err("cannot write the answer: %m");
+	return USAGE_FAILED;
+}

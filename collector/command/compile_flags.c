@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gcc and clang read a command line alike: a word is an option, the value of
+ * the option before it, or an input, whose suffix or -x says what it is. Only
+ * options that take their value as a word of its own need to be known, so
+ * that the value is not taken for an input.
+ *
+ * The flags stand in front of the user's: of -g and -g1, of
+ * -fno-omit-frame-pointer and its contrary, the last one counts, and
+ * -fno-instrument-functions switches the hooks off again. So nobody has to
+ * look for what the user has chosen.
+ *
+ * What is left alone: preprocessing (-E, -M), because -g would change its
+ * output; assembler, which has no hooks; linking, because the hooks are in
+ * the objects already, also with LTO; and code for a machine without a libc.
+ */
+#include "collector/command/compile_flags.h"
+
+#include <errno.h>
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lists of words, with a blank between two. */
+
+/* Whose value is the next word, if the word is exactly this one. */
+static const char separate[] =
+	"-A -B -D -F -I -J -L -MF -MJ -MQ -MT -T -U -Xanalyzer -Xassembler "
+	"-Xclang -Xlinker -Xpreprocessor -arch -aux-info -dumpbase "
+	"-dumpbase-ext -dumpdir -e -framework -gcc-toolchain -idirafter "
+	"-iframework -imacros -imultilib -include -include-pch -iprefix "
+	"-iquote -isysroot -isystem -ivfsoverlay -iwithprefix "
+	"-iwithprefixbefore -l -mllvm -o -specs -target -u -wrapper -x -z "
+	"--include --output --param --specs --sysroot --target";
+/* How options start that headers and libraries may depend on. */
+static const char selects_target[] =
+	"-B -m -arch -gcc-toolchain --gcc-toolchain -isysroot -specs --specs "
+	"-stdlib= -target --target --sysroot";
+static const char source_suffixes[] =
+	"c i cc cp cxx cpp CPP c++ C ii m mi mm M mii ccm cppm";
+/* gcc's Fortran, Ada and D. */
+static const char gcc_suffixes[] =
+	"f F for FOR ftn FTN fpp FPP fi f90 F90 f95 F95 f03 F03 f08 F08 f18 "
+	"F18 adb ads d dd";
+/* What compilers take for sources, and nobody here has tried hooks in. */
+static const char foreign_suffixes[] =
+	"go rs cu hip swift zig m2 cob cbl CBL pas pp hs ml";
+static const char c_languages[] =
+	"c c++ cpp-output c++-cpp-output objective-c objective-c++ "
+	"objective-c-cpp-output objective-c++-cpp-output objc-cpp-output "
+	"objc++-cpp-output c++-module c++-system-module";
+static const char gcc_languages[] = "f77 f77-cpp-input f95 f95-cpp-input ada d";
+static const char foreign_languages[] =
+	"go cuda hip rust modula-2 modula-2-cpp-output cobol algol68 cl ir";
+static const char header_suffixes[] = "h hh H hp hxx hpp HPP h++ tcc";
+static const char assembler_suffixes[] = "s S sx";
+static const char linker_suffixes[] = "o a so lo la obj bc";
+static const char no_code[] =
+	"-E -M -MM --preprocess --dependencies --user-dependencies";
+static const char no_link[] =
+	"-c -S --compile --assemble -fsyntax-only --analyze --precompile -r";
+/* Such code may run where no C library is, and the hooks neither. */
+static const char no_hooks[] =
+	"-ffreestanding -fno-hosted -nostdlib -nolibc -nodefaultlibs "
+	"-mcmodel=kernel -mkernel";
+
+/* Whether a word of @list is @text, or with @prefix starts it. */
+static bool find_word(const char *list, const char *text, bool prefix)
+{
+	size_t length;
+
+	for (; *list; list += length, list += *list == ' ') {
+		length = strcspn(list, " ");
+		if (strncmp(text, list, length) == 0 &&
+		    (prefix || !text[length]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in(const char *text, const char *list)
+{
+	return find_word(list, text, false);
+}
+
+static bool starts_with_any(const char *text, const char *list)
+{
+	return find_word(list, text, true);
+}
+
+/* Behind the last dot of the last part of the path; "" without. */
+static const char *suffix_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+
+	return dot ? dot + 1 : "";
+}
+
+/* libx.so.1.2 */
+static bool is_shared_object(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strstr(slash ? slash : path, ".so.") != NULL;
+}
+
+bool compile_is_input(const char *text)
+{
+	const char *suffix = suffix_of(text);
+
+	return is_in(suffix, source_suffixes) || is_in(suffix, gcc_suffixes) ||
+	       is_in(suffix, foreign_suffixes) ||
+	       is_in(suffix, header_suffixes) ||
+	       is_in(suffix, assembler_suffixes) ||
+	       is_in(suffix, linker_suffixes) || is_shared_object(text);
+}
+
+static enum compile_kind kind_by_language(const char *language)
+{
+	if (strncmp(language, "assembler", 9) == 0)
+		return COMPILE_ASSEMBLER;
+	if (strstr(language, "header"))
+		return COMPILE_HEADER;
+	if (is_in(language, c_languages) || is_in(language, gcc_languages))
+		return COMPILE_SOURCE;
+	if (is_in(language, foreign_languages))
+		return COMPILE_FOREIGN;
+	return COMPILE_INPUT;
+}
+
+static enum compile_kind kind_by_suffix(const char *path)
+{
+	const char *suffix = suffix_of(path);
+
+	if (is_in(suffix, source_suffixes) || is_in(suffix, gcc_suffixes))
+		return COMPILE_SOURCE;
+	if (is_in(suffix, foreign_suffixes))
+		return COMPILE_FOREIGN;
+	if (is_in(suffix, header_suffixes))
+		return COMPILE_HEADER;
+	if (is_in(suffix, assembler_suffixes))
+		return COMPILE_ASSEMBLER;
+	return COMPILE_INPUT;
+}
+
+/* What has been read so far. */
+struct reader {
+	struct compile_line *line;
+	const char *language; /* -x; NULL: by suffix */
+	const struct compile_word *option; /* waits for its value */
+	bool inputs; /* that can be linked */
+	bool stops; /* before linking */
+};
+
+static enum compile_kind option_kind(const char *text)
+{
+	if (strncmp(text, "-x", 2) == 0)
+		return COMPILE_LANGUAGE;
+	if (strcmp(text, "--output") == 0 || strncmp(text, "-o", 2) == 0)
+		return COMPILE_OUTPUT;
+	if (starts_with_any(text, selects_target))
+		return COMPILE_TARGET;
+	return COMPILE_OPTION;
+}
+
+static void take_language(struct reader *reader, const char *language)
+{
+	reader->language = strcmp(language, "none") ? language : NULL;
+}
+
+static void take_option(struct reader *reader, struct compile_word *word)
+{
+	word->kind = option_kind(word->text);
+	if (is_in(word->text, no_code))
+		reader->line->makes_code = false;
+	if (is_in(word->text, no_link))
+		reader->stops = true;
+	if (is_in(word->text, no_hooks))
+		reader->line->freestanding = true;
+	if (is_in(word->text, separate))
+		reader->option = word;
+	else if (word->kind == COMPILE_LANGUAGE)
+		take_language(reader, word->text + 2);
+}
+
+static void take_value(struct reader *reader, struct compile_word *word)
+{
+	word->kind = reader->option->kind;
+	reader->option = NULL;
+	if (word->kind == COMPILE_LANGUAGE)
+		take_language(reader, word->text);
+}
+
+static void take_input(struct reader *reader, struct compile_word *word)
+{
+	word->language = reader->language;
+	word->kind = word->language ? kind_by_language(word->language)
+				    : kind_by_suffix(word->text);
+	if (reader->line->gnatmake && word->kind == COMPILE_INPUT &&
+	    !compile_is_input(word->text))
+		word->kind = COMPILE_SOURCE;
+	word->gcc_only = word->language
+				 ? is_in(word->language, gcc_languages)
+				 : is_in(suffix_of(word->text), gcc_suffixes);
+	word->chosen =
+		word->kind == COMPILE_SOURCE || word->kind == COMPILE_HEADER;
+	reader->inputs |= word->kind != COMPILE_HEADER;
+}
+
+bool compile_is_gnatmake(const char *command)
+{
+	static const char name[] = "gnatmake";
+	const char *slash = strrchr(command, '/');
+	const char *base = slash ? slash + 1 : command;
+	const char *at = strstr(base, name);
+	const char *end = at ? at + strlen(name) : "";
+
+	return at && (at == base || at[-1] == '-') &&
+	       (!*end || (*end == '-' && !end[strspn(end, "-.0123456789")]));
+}
+
+static void read_words(struct reader *reader)
+{
+	struct compile_line *line = reader->line;
+
+	for (size_t i = 0; i < line->count; i++) {
+		struct compile_word *word = &line->words[i];
+
+		word->text = line->expanded[i + 1];
+		if (reader->option)
+			take_value(reader, word);
+		else if (word->text[0] == '-' && word->text[1])
+			take_option(reader, word);
+		else
+			take_input(reader, word);
+	}
+	line->links = reader->inputs && line->makes_code && !reader->stops;
+	for (size_t i = 0; i < line->count; i++)
+		line->words[i].chosen &= !line->freestanding;
+}
+
+int compile_line_read(char *const *argv, struct compile_line **out)
+{
+	char **expanded = (char **)argv;
+	int count = countargv(expanded);
+	struct compile_line *line;
+
+	/* It makes a copy if there is something to expand. */
+	expandargv(&count, &expanded);
+	if (expanded == argv)
+		expanded = dupargv(expanded);
+	line = calloc(1, sizeof(*line) + (size_t)count * sizeof(*line->words));
+	if (!line) {
+		freeargv(expanded);
+		return -ENOMEM;
+	}
+	line->expanded = expanded;
+	line->count = (size_t)count - 1;
+	line->makes_code = true;
+	line->gnatmake = compile_is_gnatmake(argv[0]);
+	read_words(&(struct reader){ .line = line });
+	*out = line;
+	return 0;
+}
+
+void compile_line_free(struct compile_line **line)
+{
+	if (*line)
+		freeargv((*line)->expanded);
+	free(*line);
+	*line = NULL;
+}
+
+size_t compile_line_count(const struct compile_line *line,
+			  enum compile_kind kind, bool chosen)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < line->count; i++)
+		count += line->words[i].kind == kind &&
+			 line->words[i].chosen == chosen;
+	return count;
+}
+
+/* A comma would end the item. */
+static void put_item(FILE *out, const char *item, bool first)
+{
+	if (!first)
+		putc(',', out);
+	for (; *item; item++) {
+		if (*item == ',')
+			putc('\\', out);
+		putc(*item, out);
+	}
+}
+
+/* gcc looks for the folder's name anywhere in the path of a file: one that is
+ * in another need not be listed. */
+static bool is_covered(const struct compile_target *target, const char *folder)
+{
+	for (size_t i = 0; i < target->folder_count; i++) {
+		size_t length = strlen(target->folders[i]);
+
+		if (strncmp(folder, target->folders[i], length) == 0 &&
+		    folder[length] == '/')
+			return true;
+	}
+	return false;
+}
+
+/* Two options of gcc, each with a NUL behind it; one without items is not
+ * there. 0 or -ENOMEM. */
+static int make_lists(const struct compile_target *target,
+		      const struct compile_choice *choice, char **lists)
+{
+	size_t size, count = 0;
+	FILE *out = open_memstream(lists, &size);
+
+	if (!out)
+		return -ENOMEM;
+	if (target->folder_count)
+		fputs("-finstrument-functions-exclude-file-list=", out);
+	for (size_t i = 0; i < target->folder_count; i++)
+		if (!is_covered(target, target->folders[i]))
+			put_item(out, target->folders[i], !count++);
+	putc('\0', out);
+	if (choice->function_count)
+		fputs("-finstrument-functions-exclude-function-list=", out);
+	for (size_t i = 0; i < choice->function_count; i++)
+		put_item(out, choice->functions[i], !i);
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+const char *compile_flags_refuse(const struct compile_target *target,
+				 const struct compile_choice *choice)
+{
+	if (!target->clang && choice->style == COMPILE_AFTER)
+		return "gcc puts its hooks in before inlining, and cannot do "
+		       "it after: leave --after-inlining out, or use clang";
+	if (target->clang && choice->function_count)
+		return "clang cannot leave functions out by name: use gcc, "
+		       "__attribute__((no_instrument_function)), or perfrec "
+		       "record --exclude";
+	return NULL;
+}
+
+int compile_flags_make(const struct compile_line *line,
+		       const struct compile_target *target,
+		       const struct compile_choice *choice,
+		       const char *flags[COMPILE_FLAGS_MAX + 1], char **lists)
+{
+	const char *functions;
+
+	*lists = NULL;
+	/* For assembler, -g would add lines to those that may be there. */
+	if (!compile_line_count(line, COMPILE_ASSEMBLER, false))
+		*flags++ = "-g";
+	*flags++ = "-fno-omit-frame-pointer";
+	*flags++ = target->clang && choice->style != COMPILE_BEFORE
+			   ? "-finstrument-functions-after-inlining"
+			   : "-finstrument-functions";
+	*flags = NULL;
+	if (target->clang)
+		return 0;
+	if (make_lists(target, choice, lists))
+		return -ENOMEM;
+	functions = *lists + strlen(*lists) + 1;
+	if (**lists)
+		*flags++ = *lists;
+	if (*functions)
+		*flags++ = functions;
+	*flags = NULL;
+	return 0;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One run of the preprocessor answers everything: its macros say which
+ * compiler it is and, with <features.h>, whose C library; -v prints the
+ * folders where it looks for headers.
+ *
+ * A kept answer is good for the same words, the same files behind the words
+ * that name the compiler, and a day: a wrapper may start another compiler
+ * tomorrow. If one of its folders is gone, so is the compiler that had it.
+ * Whatever goes wrong with the cache, the compiler is asked.
+ */
+#include "collector/command/compiler_ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/command/spawn.h"
+#include "shared/compiler.h"
+
+#define DAY_SECONDS (24 * 60 * 60)
+#define CACHED_BYTES_MAX (1 << 20)
+
+static const char question[] = "#ifdef __has_include\n"
+			       "#if __has_include(<features.h>)\n"
+			       "#include <features.h>\n"
+			       "#endif\n"
+			       "#endif\n";
+
+/* What would change the answer, and is no word of the command. */
+static const char *const asked_variables[] = {
+	"COMPILER_PATH",
+	"GCC_EXEC_PREFIX",
+};
+/* What must not: folders that are the user's own, the language, files. */
+static const char *const dropped_variables[] = {
+	"CPATH",
+	"C_INCLUDE_PATH",
+	"CPLUS_INCLUDE_PATH",
+	"OBJC_INCLUDE_PATH",
+	"DEPENDENCIES_OUTPUT",
+	"SUNPRO_DEPENDENCIES",
+};
+
+/* --- running it -------------------------------------------------------------
+ */
+
+/* All of @fd as text, which the caller frees; NULL when that cannot be. */
+static char *read_text(int fd, size_t *out_size)
+{
+	struct stat status;
+	char *text;
+
+	if (fstat(fd, &status) < 0 || status.st_size > CACHED_BYTES_MAX)
+		return NULL;
+	text = malloc((size_t)status.st_size + 1);
+	if (!text)
+		return NULL;
+	*out_size = (size_t)status.st_size;
+	if (pread(fd, text, *out_size, 0) != status.st_size) {
+		free(text);
+		return NULL;
+	}
+	text[*out_size] = '\0';
+	return text;
+}
+
+static _Noreturn void run_child(char *const *argv, const int fds[3])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(dropped_variables); i++)
+		unsetenv(dropped_variables[i]);
+	setenv("LC_ALL", "C", 1);
+	for (int i = 0; i < 3; i++)
+		if (dup2(fds[i], i) < 0)
+			_exit(127);
+	execvp(argv[0], argv);
+	_exit(127);
+}
+
+/* Whether @argv succeeds, with its streams in @fds. */
+static bool run(char *const *argv, const int fds[3])
+{
+	pid_t child = fork();
+	int status;
+
+	if (child < 0)
+		return false;
+	if (!child)
+		run_child(argv, fds);
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return status == 0;
+}
+
+/* A file in memory, above the standard streams, or -1. */
+static int make_file(const char *text)
+{
+	int low = memfd_create("perfrec-cc", MFD_CLOEXEC);
+	int fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+
+	if (low >= 0)
+		close(low);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	return fd;
+}
+
+/* --- its answer -------------------------------------------------------------
+ *
+ * As text: "clang" or "gcc", "glibc" or "other", and the folders, one a line.
+ */
+
+static void put_folder(FILE *out, const char *folder)
+{
+	char *real = realpath(folder, NULL);
+
+	fprintf(out, "%s\n", folder);
+	/* gcc compares names of headers as it prints them: often these. */
+	if (real && strcmp(real, folder) != 0)
+		fprintf(out, "%s\n", real);
+	free(real);
+}
+
+/* The lines with a blank in front, between two that are known. */
+static void put_folders(FILE *out, char *listing)
+{
+	bool inside = false;
+	char *line;
+
+	while ((line = strsep(&listing, "\n"))) {
+		if (strstr(line, "search starts here:"))
+			inside = true;
+		else if (strcmp(line, "End of search list.") == 0)
+			return;
+		else if (inside && line[0] == ' ')
+			put_folder(out, line + 1);
+	}
+}
+
+/* The answer from @macros and @listing in *@text, or NULL. */
+static int make_answer(const char *macros, char *listing, char **text)
+{
+	size_t size;
+	FILE *out;
+
+	if (!strstr(macros, "#define __GNUC__ ") ||
+	    strstr(macros, "#define __INTEL_COMPILER "))
+		return -ENOTSUP;
+	out = open_memstream(text, &size);
+	if (!out)
+		return -ENOMEM;
+	fputs(strstr(macros, "#define __clang__ ") ? "clang\n" : "gcc\n", out);
+	fputs(strstr(macros, "#define __GLIBC__ ") ? "glibc\n" : "other\n",
+	      out);
+	put_folders(out, listing);
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+static int read_answer(int macros_fd, int listing_fd, char **text)
+{
+	size_t size;
+	char *macros = read_text(macros_fd, &size);
+	char *listing = read_text(listing_fd, &size);
+	int error = macros && listing ? make_answer(macros, listing, text)
+				      : -ENOMEM;
+
+	free(macros);
+	free(listing);
+	return error;
+}
+
+/* Runs @argv, which reads the question. -EIO when it fails. */
+static int ask(char *const *argv, char **text)
+{
+	const int fds[3] = { make_file(question), make_file(""),
+			     make_file("") };
+	int error = -EIO;
+
+	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0 && run(argv, fds))
+		error = read_answer(fds[1], fds[2], text);
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return error;
+}
+
+/* As C++, whose folders include those of C, or if it has no C++ as C. */
+static int ask_compiler(const char *const *command, size_t count,
+			const struct compile_line *line, char **text)
+{
+	static const char *const options[] = { "-E", "-v",  "-dM",
+					       "-x", "c++", "-" };
+	const char **argv = calloc(
+		count + line->count + ARRAY_SIZE(options) + 1, sizeof(*argv));
+	const char **to = argv;
+	int error;
+
+	if (!argv)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		*to++ = command[i];
+	for (size_t i = 0; i < line->count; i++)
+		if (line->words[i].kind == COMPILE_TARGET)
+			*to++ = line->words[i].text;
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		*to++ = options[i];
+	error = ask((char *const *)argv, text);
+	if (error == -EIO) {
+		to[-2] = "c";
+		error = ask((char *const *)argv, text);
+	}
+	free(argv);
+	return error;
+}
+
+/* Takes @text. False when it is no answer, or one of its folders is gone. */
+static bool parse_answer(char *text, struct compiler_answer *out)
+{
+	const char *compiler = strsep(&text, "\n");
+	const char *libc = strsep(&text, "\n");
+	size_t room = 1, count = 0;
+	char *folder;
+
+	if (!libc || !text)
+		return false;
+	for (const char *c = text; *c; c++)
+		room += *c == '\n';
+	out->folders = calloc(room, sizeof(*out->folders));
+	if (!out->folders)
+		return false;
+	while ((folder = strsep(&text, "\n")) && *folder) {
+		out->folders[count++] = folder;
+		if (access(folder, F_OK) < 0)
+			return false;
+	}
+	out->target.clang = strcmp(compiler, "clang") == 0;
+	out->glibc = strcmp(libc, "glibc") == 0;
+	out->target.folders = out->folders;
+	out->target.folder_count = count;
+	return true;
+}
+
+/* --- the cache --------------------------------------------------------------
+ *
+ * A file for each question, named by its hash: the key, a NUL, the answer.
+ */
+
+static void put_file(FILE *key, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	if (spawn_find_command(name, path) || stat(path, &status) < 0)
+		return;
+	fprintf(key, "%s %jx %jx %jd %jd.%09ld\n", path,
+		(uintmax_t)status.st_dev, (uintmax_t)status.st_ino,
+		(intmax_t)status.st_size, (intmax_t)status.st_mtim.tv_sec,
+		status.st_mtim.tv_nsec);
+}
+
+/* All that an answer depends on; the caller frees it. NULL: no memory. */
+static char *make_key(const char *const *command, size_t count,
+		      const struct compile_line *line)
+{
+	bool has_path = false;
+	char *text = NULL;
+	size_t size;
+	FILE *key = open_memstream(&text, &size);
+
+	if (!key)
+		return NULL;
+	fputs(PERFREC_VERSION "\n", key);
+	for (size_t i = 0; i < count; i++)
+		put_file(key, command[i]);
+	for (size_t i = 0; i < line->count; i++) {
+		if (line->words[i].kind != COMPILE_TARGET)
+			continue;
+		fprintf(key, "%s\n", line->words[i].text);
+		has_path |= strchr(line->words[i].text, '/') != NULL;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(asked_variables); i++)
+		fprintf(key, "%s\n", getenv(asked_variables[i]) ?: "");
+	if (has_path) {
+		char folder[PATH_MAX];
+
+		fputs(getcwd(folder, sizeof(folder)) ?: "", key);
+	}
+	if (!fclose(key))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static uint64_t hash(const char *key)
+{
+	uint64_t value = 0xcbf29ce484222325;
+
+	for (; *key; key++)
+		value = (value ^ (unsigned char)*key) * 0x100000001b3;
+	return value;
+}
+
+/* The folder of the cache, made if need be. False: there is none. */
+static bool find_cache(char path[PATH_MAX])
+{
+	const char *base = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	const char *below = "";
+	int size;
+
+	if (!base || base[0] != '/') {
+		base = home;
+		below = "/.cache";
+	}
+	if (!base || base[0] != '/')
+		return false;
+	size = snprintf(path, PATH_MAX, "%s%s", base, below);
+	if (size < 0 || size >= PATH_MAX - 64)
+		return false;
+	mkdir(path, 0700);
+	strcpy(path + size, "/perfrec");
+	return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* Where the answer for @key is kept. */
+static bool cache_path(const char *key, char path[PATH_MAX])
+{
+	if (!key || !find_cache(path))
+		return false;
+	sprintf(path + strlen(path), "/cc-%016" PRIx64, hash(key));
+	return true;
+}
+
+/* The answer in the file @path, if it is for @key and not old; or NULL. */
+static char *cache_read(const char *path, const char *key)
+{
+	const size_t length = strlen(key) + 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat status;
+	char *text = NULL;
+	size_t size;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+	    status.st_uid == geteuid() &&
+	    time(NULL) - status.st_mtime < DAY_SECONDS)
+		text = read_text(fd, &size);
+	close(fd);
+	if (text && size > length && memcmp(text, key, length) == 0) {
+		memmove(text, text + length, size + 1 - length);
+		return text;
+	}
+	free(text);
+	return NULL;
+}
+
+/* Whole or not at all. Failing costs time later, nothing else. */
+static void cache_write(const char *path, const char *key, const char *answer)
+{
+	char draft[PATH_MAX];
+	FILE *file;
+	int fd;
+
+	if (snprintf(draft, sizeof(draft), "%s.XXXXXX", path) >= PATH_MAX)
+		return;
+	fd = mkostemp(draft, O_CLOEXEC);
+	if (fd < 0)
+		return;
+	file = fdopen(fd, "w");
+	if (!file) {
+		close(fd);
+		unlink(draft);
+		return;
+	}
+	fwrite(key, strlen(key) + 1, 1, file);
+	fputs(answer, file);
+	if (fclose(file) || rename(draft, path) < 0)
+		unlink(draft);
+}
+
+/* --- together ----------------------------------------------------------------
+ */
+
+static bool answer_from_cache(const char *path, const char *key,
+			      struct compiler_answer *out)
+{
+	*out = (struct compiler_answer){ .text = cache_read(path, key) };
+	if (out->text && parse_answer(out->text, out))
+		return true;
+	compiler_answer_release(out);
+	return false;
+}
+
+static int complain(int error, const char *command)
+{
+	if (error == -ENOTSUP)
+		log_err("'%s' is neither gcc nor clang: it has no hooks to "
+			"offer",
+			command);
+	else if (error == -EIO)
+		log_warn("'%s' does not say which compiler it is: no hooks",
+			 command);
+	else
+		log_err("out of memory");
+	return error;
+}
+
+/* gnatmake is never asked: it starts gcc, and has no preprocessor. */
+static int answer_for_gnatmake(struct compiler_answer *out)
+{
+	*out = (struct compiler_answer){ .text = strdup("gcc\nglibc\n") };
+	if (out->text && parse_answer(out->text, out))
+		return 0;
+	compiler_answer_release(out);
+	return complain(-ENOMEM, "gnatmake");
+}
+
+int compiler_ask(const char *const *command, size_t count,
+		 const struct compile_line *line, struct compiler_answer *out)
+{
+	char path[PATH_MAX], *key, *text = NULL;
+	bool keep;
+	int error;
+
+	if (line->gnatmake)
+		return answer_for_gnatmake(out);
+	key = make_key(command, count, line);
+	keep = cache_path(key, path);
+	if (keep && answer_from_cache(path, key, out)) {
+		free(key);
+		return 0;
+	}
+	error = ask_compiler(command, count, line, &text);
+	if (!error && keep)
+		cache_write(path, key, text);
+	free(key);
+	if (error)
+		return complain(error, command[count - 1]);
+	*out = (struct compiler_answer){ .text = text };
+	if (parse_answer(text, out))
+		return 0;
+	compiler_answer_release(out);
+	return complain(-ENOMEM, command[count - 1]);
+}
+
+void compiler_answer_release(struct compiler_answer *answer)
+{
+	free(answer->text);
+	free(answer->folders);
+	*answer = (struct compiler_answer){ 0 };
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel's list of our children, /proc/PID/task/PID/children, leaves one
+ * out if others on it are released meanwhile. Only we release ours, by
+ * wait(2), and we have one thread: so what we read is whole.
+ */
+#include "collector/command/descendants.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+
+static FILE *open_children(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+		 (int)getpid());
+	return fopen(path, "re");
+}
+
+int descendants_adopt(void)
+{
+	FILE *children = open_children();
+	int error = children ? 0 : -errno;
+
+	if (children)
+		fclose(children);
+	if (!error && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		error = -errno;
+	if (error)
+		log_err("cannot follow descendants (--follow): this kernel "
+			"does "
+			"not list the children of a process: %m");
+	return error;
+}
+
+size_t descendants_count(pid_t except)
+{
+	FILE *children = open_children();
+	size_t count = 0;
+	int pid;
+
+	while (children && fscanf(children, "%d", &pid) == 1)
+		count += pid != except;
+	if (children)
+		fclose(children);
+	return count;
+}

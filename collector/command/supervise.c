@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One thread, one loop over two descriptors: the control socket of the
+ * collector, and a signalfd, on which the end of either process arrives as
+ * SIGCHLD.
+ *
+ * Signals. perfrec and the program share a process group, so that the
+ * terminal and the shell see one job. What the terminal sends (the kernel is
+ * its sender) reaches both; perfrec lets it pass and waits for what the
+ * program makes of it. What somebody sent to perfrec is meant for the program
+ * and passed on. The stop signals keep their default action: ^Z stops both.
+ * Once the program has ended, a signal ends the waiting for the collector,
+ * which finishes on its own when it sees the end of file.
+ *
+ * While descendants are followed, their command is gone, and a signal that ends
+ * programs ends the following: the recording is finished as it is.
+ *
+ * SIGPIPE is blocked too, and nobody reads it: a closed stderr or control
+ * socket is an error of write(2). So is a file that ulimit -f lets grow no
+ * more: cmd_record() has blocked SIGXFSZ before it may write its first line.
+ */
+#include "collector/command/supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/serve/record_wire.h"
+#include "collector/command/descendants.h"
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+#include "collector/base/socket_path.h"
+#include "collector/command/spawn.h"
+#include "shared/compiler.h"
+#include "shared/wire.h"
+
+#define READY_TIMEOUT_MS 10000
+/* A collector that has nothing to record ends at once, or is stuck. */
+#define STOP_TIMEOUT_S 5
+
+struct supervise {
+	const struct supervise_plan *plan;
+	struct spawn_signals signals; /* as they were before */
+	int signal_fd;
+	int control; /* -1: the collector has ended */
+	pid_t collector;
+
+	char socket[CONTROL_TEXT_MAX]; /* "": not ready yet */
+	bool failed; /* the collector said why */
+	bool watched; /* the program may exec */
+	bool done;
+	int collector_exit; /* once done */
+	int stop_signal; /* perfrec was told to end before or after */
+
+	pid_t program; /* 0: not started, or ended */
+	bool following; /* it has ended, and left descendants */
+	int wait_status;
+	struct rusage usage;
+	uint64_t start_ns, end_ns;
+	bool progress_shown;
+};
+
+static uint64_t boottime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t timeval_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000 +
+	       (uint64_t)time.tv_usec * 1000;
+}
+
+static int block_signals(struct supervise *s)
+{
+	static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+					 SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM,
+					 SIGPROF, SIGIO,   SIGPWR,  SIGWINCH,
+					 SIGURG,  SIGCHLD };
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t set;
+
+	/* Ignored, it would reap our children before we do. */
+	sigaction(SIGCHLD, &action, &s->signals.child);
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		sigaddset(&set, passed_on[i]);
+	for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++)
+		sigaddset(&set, signal);
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
+	if (s->signal_fd < 0) {
+		log_err("cannot watch signals: %m");
+		return -errno;
+	}
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals.mask = *s->plan->mask;
+	return 0;
+}
+
+/* --- the line on the terminal --------------------------------------------- */
+
+/* Not from the background, where writing may stop the job. */
+static bool owns_terminal(void)
+{
+	return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+static void show_progress(struct supervise *s,
+			  const struct control_progress *progress)
+{
+	char spans[SIZE_TEXT], bytes[SIZE_TEXT], lost[SIZE_TEXT] = "nothing";
+
+	if (!s->plan->progress || !owns_terminal())
+		return;
+	if (progress->dropped_spans)
+		size_format_count(progress->dropped_spans, lost);
+	fprintf(stderr, "\r\033[Kperfrec: %s spans, %s, %s lost",
+		size_format_count(progress->spans, spans),
+		size_format_bytes(progress->bytes, bytes), lost);
+	s->progress_shown = true;
+}
+
+static void clear_progress(struct supervise *s)
+{
+	if (s->progress_shown && owns_terminal())
+		fputs("\r\033[K", stderr);
+	s->progress_shown = false;
+}
+
+/* --- the collector -------------------------------------------------------- */
+
+static void close_control(struct supervise *s)
+{
+	if (s->control >= 0)
+		close(s->control);
+	s->control = -1;
+}
+
+static void send_message(struct supervise *s, struct control_message *message)
+{
+	message->version = WIRE_VERSION;
+	/* A collector that is gone shows as end of file. */
+	if (s->control >= 0)
+		send(s->control, message, sizeof(*message), MSG_NOSIGNAL);
+}
+
+static void lose_collector(struct supervise *s, const char *how)
+{
+	close_control(s);
+	if (s->failed || s->done)
+		return;
+	/* It may have been killed. */
+	socket_path_clean_up(s->socket);
+	clear_progress(s);
+	if (s->program)
+		log_err("perfrec-collect %s: the program goes on unrecorded",
+			how);
+	else
+		log_err("perfrec-collect %s", how);
+	s->failed = true;
+}
+
+static void take_message(struct supervise *s, struct control_message *message)
+{
+	switch (message->type) {
+	case CONTROL_READY:
+		message->ready.socket_path[CONTROL_TEXT_MAX - 1] = '\0';
+		strcpy(s->socket, message->ready.socket_path);
+		break;
+	case CONTROL_FAILED:
+		message->failed.text[CONTROL_TEXT_MAX - 1] = '\0';
+		clear_progress(s);
+		/* Empty: the collector has said it on our stderr. */
+		if (message->failed.text[0])
+			log_err("%s", message->failed.text);
+		s->failed = true;
+		break;
+	case CONTROL_PROGRESS:
+		show_progress(s, &message->progress);
+		break;
+	case CONTROL_WATCHED:
+		s->watched = true;
+		break;
+	case CONTROL_DONE:
+		s->collector_exit = (int)message->done.exit_code;
+		s->done = true;
+		break;
+	default:
+		lose_collector(s, "sent something unknown");
+	}
+}
+
+static void read_control(struct supervise *s)
+{
+	struct control_message message;
+	ssize_t size = recv(s->control, &message, sizeof(message), 0);
+
+	if (size < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (size <= 0)
+		lose_collector(s, "has ended unexpectedly");
+	else if (size != sizeof(message) || message.version != WIRE_VERSION)
+		lose_collector(s, "is of another version: install perfrec "
+				  "and perfrec-collect from one build");
+	else
+		take_message(s, &message);
+}
+
+/* Closing the control socket ends it; it must not outlive us either way. */
+static void stop_collector(struct supervise *s)
+{
+	struct timespec timeout = { .tv_sec = STOP_TIMEOUT_S };
+	sigset_t child;
+
+	close_control(s);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	while (waitpid(s->collector, NULL, WNOHANG) == 0) {
+		if (sigtimedwait(&child, NULL, &timeout) < 0 && errno == EAGAIN)
+			kill(s->collector, SIGKILL);
+	}
+}
+
+/* --- signals ---------------------------------------------------------------
+ */
+
+static bool is_fatal(uint32_t signal)
+{
+	return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT ||
+	       signal == SIGTERM;
+}
+
+static void add_time(struct timeval *sum, const struct timeval *time)
+{
+	sum->tv_sec += time->tv_sec;
+	sum->tv_usec += time->tv_usec;
+	sum->tv_sec += sum->tv_usec / 1000000;
+	sum->tv_usec %= 1000000;
+}
+
+/* One child that has ended, any that may be ours; false: there is none. */
+static bool reap_one(struct supervise *s)
+{
+	pid_t whom = s->plan->follow ? -1 : s->program;
+	struct rusage usage;
+	int wait_status;
+	pid_t pid = wait4(whom, &wait_status, WNOHANG, &usage);
+
+	if (pid <= 0)
+		return false;
+	if (pid == s->collector) {
+		s->collector = 0;
+		return true;
+	}
+	add_time(&s->usage.ru_utime, &usage.ru_utime);
+	add_time(&s->usage.ru_stime, &usage.ru_stime);
+	s->end_ns = boottime_ns();
+	if (pid == s->program) {
+		s->wait_status = wait_status;
+		s->program = 0;
+	}
+	return true;
+}
+
+static void tell_following(struct supervise *s, size_t count)
+{
+	if (!s->plan->progress)
+		return;
+	clear_progress(s);
+	fprintf(stderr,
+		"perfrec: '%s' has ended; recording goes on until its "
+		"descendants have, too (%zu now; Ctrl-C ends it)\n",
+		s->plan->program->argv[0], count);
+}
+
+static void reap(struct supervise *s)
+{
+	bool running = s->program;
+	size_t left;
+
+	if (!running && !s->following)
+		return;
+	while ((s->program || s->plan->follow) && reap_one(s))
+		;
+	if (s->program || !s->plan->follow)
+		return;
+	left = descendants_count(s->collector);
+	if (running && left)
+		tell_following(s, left);
+	s->following = left;
+}
+
+static void pass_on(struct supervise *s, const struct signalfd_siginfo *info)
+{
+	int signal = (int)info->ssi_signo;
+
+	/* From the terminal, or from the program to its whole group. */
+	if (info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == s->program)
+		return;
+	if (info->ssi_code == SI_QUEUE)
+		sigqueue(s->program, signal,
+			 (union sigval){
+				 .sival_ptr =
+					 (void *)(uintptr_t)info->ssi_ptr });
+	else
+		kill(s->program, signal);
+}
+
+static void take_signal(struct supervise *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGCHLD)
+		reap(s);
+	else if (s->program)
+		pass_on(s, &info);
+	else if (s->following && is_fatal(info.ssi_signo))
+		s->following = false;
+	else if (is_fatal(info.ssi_signo))
+		s->stop_signal = (int)info.ssi_signo;
+}
+
+/* One round of the loop; false when @timeout_ms passed without anything. */
+static bool turn(struct supervise *s, int timeout_ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->signal_fd, .events = POLLIN },
+		{ .fd = s->control, .events = POLLIN },
+	};
+	int ready = poll(fds, ARRAY_SIZE(fds), timeout_ms);
+
+	if (ready <= 0)
+		return ready < 0;
+	if (fds[1].revents)
+		read_control(s);
+	if (fds[0].revents)
+		take_signal(s);
+	return true;
+}
+
+/* --- from start to end -----------------------------------------------------
+ */
+
+static int start_collector(struct supervise *s)
+{
+	int pair[2];
+	int error;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		log_err("cannot make a socket pair: %m");
+		return -errno;
+	}
+	error = spawn_collector(s->plan->parts->collector,
+				s->plan->collector_argv, pair[1], &s->signals,
+				&s->collector);
+	close(pair[1]);
+	s->control = pair[0];
+	if (error)
+		close_control(s);
+	return error;
+}
+
+static int wait_ready(struct supervise *s)
+{
+	while (!s->socket[0] && !s->failed && !s->stop_signal) {
+		if (!turn(s, READY_TIMEOUT_MS)) {
+			log_err("perfrec-collect does not answer: see what "
+				"process %d does",
+				(int)s->collector);
+			return -ETIMEDOUT;
+		}
+	}
+	if (s->stop_signal)
+		return s->stop_signal;
+	return s->failed ? -ECONNREFUSED : 0;
+}
+
+static int cannot_run(const struct supervise *s, int error)
+{
+	const char *name = s->plan->program->argv[0];
+
+	log_err("cannot run '%s': %s%s", name, strerror(-error),
+		spawn_way_out(name, -error));
+	return error;
+}
+
+/* The collector may be gone, or late: then the program runs all the same. */
+static void wait_watched(struct supervise *s)
+{
+	while (!s->watched && !s->failed && !s->stop_signal)
+		if (!turn(s, READY_TIMEOUT_MS))
+			return;
+}
+
+static int start_program(struct supervise *s)
+{
+	const struct spawn_recording recording = {
+		.shim = s->plan->parts->shim,
+		.socket = s->socket,
+		.ring_kb = s->plan->ring_kb,
+	};
+	struct control_message message = { .type = CONTROL_CHILD };
+	struct spawn_child child;
+	int error;
+
+	s->start_ns = boottime_ns();
+	error = spawn_fork(s->plan->program, &recording, &s->signals, &child);
+	if (error)
+		return cannot_run(s, error);
+	message.child.pid = child.pid;
+	send_message(s, &message);
+	wait_watched(s);
+	error = spawn_exec(&child);
+	if (error) {
+		waitpid(child.pid, NULL, 0);
+		return cannot_run(s, error);
+	}
+	s->program = child.pid;
+	return 0;
+}
+
+int supervise_start(const struct supervise_plan *plan, struct supervise **out)
+{
+	struct supervise *s = calloc(1, sizeof(*s));
+	int error;
+
+	if (!s)
+		return -ENOMEM;
+	s->plan = plan;
+	s->control = -1;
+	error = plan->follow ? descendants_adopt() : 0;
+	if (!error)
+		error = block_signals(s);
+	if (!error)
+		error = start_collector(s);
+	if (error) {
+		free(s);
+		return error;
+	}
+	error = wait_ready(s);
+	if (!error)
+		error = start_program(s);
+	if (error) {
+		stop_collector(s);
+		free(s);
+		return error;
+	}
+	*out = s;
+	return 0;
+}
+
+static void send_finish(struct supervise *s)
+{
+	struct control_message message = {
+		.type = CONTROL_FINISH,
+		.finish = {
+			.wait_status = s->wait_status,
+			.start_ns = s->start_ns,
+			.end_ns = s->end_ns,
+			.user_ns = timeval_ns(s->usage.ru_utime),
+			.sys_ns = timeval_ns(s->usage.ru_stime),
+		},
+	};
+
+	send_message(s, &message);
+}
+
+int supervise_wait(struct supervise **supervise, enum supervise_end *end)
+{
+	struct supervise *s = *supervise;
+	int wait_status;
+
+	/* It may have ended before its SIGCHLD was looked for. Without the
+	 * collector there is nothing to follow for. */
+	for (reap(s); s->program || (s->following && s->control >= 0);)
+		turn(s, -1);
+	if (s->plan->follow)
+		s->end_ns = boottime_ns();
+	send_finish(s);
+	while (!s->done && !s->failed && !s->stop_signal)
+		turn(s, -1);
+	clear_progress(s);
+	if (s->stop_signal)
+		log_warn("not waiting for perfrec-collect, which is still "
+			 "writing");
+	*end = !s->done		   ? SUPERVISE_LOST
+	       : s->collector_exit ? SUPERVISE_UNWRITTEN
+				   : SUPERVISE_WHOLE;
+	wait_status = s->wait_status;
+	close_control(s);
+	close(s->signal_fd);
+	free(s);
+	*supervise = NULL;
+	return wait_status;
+}
+
+_Noreturn void supervise_exit(int wait_status)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t set;
+	int signal;
+
+	if (WIFEXITED(wait_status))
+		exit(WEXITSTATUS(wait_status));
+	signal = WTERMSIG(wait_status);
+	fflush(NULL);
+	/* The core is the program's to leave. */
+	prctl(PR_SET_DUMPABLE, 0);
+	sigaction(signal, &action, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	kill(getpid(), signal);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	_exit(128 + signal);
+}

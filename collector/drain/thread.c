@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread - what one drain worker does for one slot while one thread owns it:
+ * draws its records through replay into blocks of the trace, keeps its name,
+ * and ends it. The jobs thread then sums its tree up, resolves the names of its
+ * functions and frees it; by that time no worker knows it any more.
+ */
+#include "collector/drain/thread.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/record/arena.h"
+#include "collector/files/calibrate.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/record/process.h"
+#include "collector/replay/ring_get.h"
+#include "collector/files/snapshot.h"
+#include "collector/files/span_profile.h"
+#include "collector/samples/thread_cpu.h"
+#include "collector/heap/thread_heap.h"
+#include "collector/notes/thread_notes.h"
+#include "collector/drain/thread_samples.h"
+#include "collector/files/thread_stacks.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+#include "shared/ring_shm.h"
+
+#define PACKET_BYTES 512
+#define NAME_TRIES 4
+/* The writer gets room in pieces of this part of the ring. */
+#define PUBLISH_PARTS 8
+
+static struct recording *recording_of(const struct thread *thread)
+{
+	return thread->process->arena->recording;
+}
+
+/* --- replay's sink ---------------------------------------------------------
+ */
+
+static struct trace_block *sink_take(void *context)
+{
+	struct thread *thread = context;
+	struct trace_block *block =
+		trace_file_block(recording_of(thread)->trace);
+
+	block->modules = NULL;
+	block->name_count = 0;
+	return block;
+}
+
+static void sink_give(void *context, struct trace_block *block)
+{
+	struct thread *thread = context;
+
+	if (block->name_count)
+		block->modules = modules_get(thread->process->modules);
+	trace_file_submit(recording_of(thread)->trace, block);
+}
+
+/*
+ * The program leaves out by itself what was known when it started. What comes
+ * here is from modules it loaded later. That is the one case in which a drain
+ * worker reads a symbol table; without filters it never does.
+ */
+static bool sink_excludes(void *context, uint64_t function)
+{
+	struct thread *thread = context;
+	const struct filter *filter =
+		&thread->process->collector->options->filter;
+	struct symbol symbol;
+
+	if (!filter_is_active(filter))
+		return false;
+	modules_resolve(thread->process->modules, function,
+			thread->replay.cct.generation, &symbol);
+	if (symbol.site)
+		return filter_excludes_site(filter, symbol.name);
+	return filter_excludes(filter, symbol.name, symbol.module);
+}
+
+static size_t sink_unloaded(void *context, uint32_t after, uint32_t upto,
+			    struct address_range *out, size_t room)
+{
+	const struct thread *thread = context;
+	struct map_log *log = thread->process->arena->map_log;
+
+	/* Without all of the log anything may have gone. */
+	if (!log || map_log_lost(log))
+		return SIZE_MAX;
+	return map_log_unloaded(log, thread->process->inner_pid, after, upto,
+				out, room);
+}
+
+static uint32_t sink_open_track(void *context, uint32_t number,
+				uint64_t start_ns)
+{
+	const struct thread *thread = context;
+	uint8_t packet[PACKET_BYTES];
+	char name[sizeof(thread->entry.name) + 32];
+	const struct out_context out = {
+		.uuid = random_u64(),
+		.thread_uuid = thread->uuid,
+		.sequence = recording_sequence(recording_of(thread)),
+		.name = name,
+		.start_ns = start_ns,
+	};
+
+	snprintf(name, sizeof(name), "context %u of %s", number,
+		 thread->entry.name);
+	trace_file_append(recording_of(thread)->trace, out.sequence, packet,
+			  out_perfetto_context(packet, sizeof(packet), &out));
+	return out.sequence;
+}
+
+static void sink_block(void *context, struct replay *replay, uint64_t word,
+		       uint64_t clock)
+{
+	thread_heap_block(context, replay, word, clock);
+}
+
+/* The shim makes runs of numbers in another way than all others. */
+static void count_cost(struct thread *thread, const struct record *cells,
+		       size_t count)
+{
+	enum record_ext ext = record_ext(cells[0].word);
+
+	if (ext == EXT_ALLOC_SAMPLE) {
+		thread->heap_samples++;
+		thread->heap_sample_cells += count;
+	}
+	if (ext < EXT_ARGS)
+		return;
+	if (ext >= EXT_INSTANT)
+		thread->note_events++;
+	else if (ext == EXT_ARGS &&
+		 count == 1 + record_ext_value(cells[0].word))
+		thread->note_arguments++;
+	else
+		thread->note_texts++;
+}
+
+static int sink_extended(void *context, struct replay *replay,
+			 const struct record *cells, size_t count)
+{
+	enum record_ext ext = record_ext(cells[0].word);
+
+	count_cost(context, cells, count);
+	if (ext == EXT_CPU_SAMPLE)
+		thread_cpu_own(replay, cells, count);
+	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)
+		return thread_sample(context, replay, cells, count);
+	if (ext >= EXT_ARGS)
+		return thread_note(context, replay, cells, count);
+	return thread_heap_extended(context, replay, cells, count);
+}
+
+/* --- names ------------------------------------------------------------------
+ */
+
+/* A whole name, or the last one when it is always being written. */
+static void read_name(struct thread *thread)
+{
+	const struct slot_shm *slot = thread->slot;
+	char name[SLOT_NAME_BYTES];
+	int tries, i;
+
+	for (tries = 0; tries < NAME_TRIES; tries++) {
+		/* order: acq, NAME: what it counts comes before the name */
+		uint32_t changes = atom_load_acq(&slot->name_changes);
+
+		for (i = 0; i < SLOT_NAME_BYTES; i++)
+			/* order: acq, NAME: before the second look below */
+			name[i] = (char)atom_load_acq(&slot->name[i]);
+		/* relaxed: the loads before it are acquires */
+		if (changes & 1 ||
+		    changes != atom_load_rlx(&slot->name_changes))
+			continue;
+		name[SLOT_NAME_BYTES - 1] = '\0';
+		memcpy(thread->entry.name, name, sizeof(name));
+		thread->name_changes = changes;
+		return;
+	}
+}
+
+static struct out_thread descriptor(const struct thread *thread)
+{
+	return (struct out_thread){
+		.uuid = thread->uuid,
+		.sequence = thread->sequence,
+		.pid = thread->process->pid,
+		.tid = thread->entry.tid,
+		.name = thread->entry.name,
+		.start_ns = thread->start_ns,
+	};
+}
+
+static void follow_name(struct thread *thread)
+{
+	uint8_t packet[PACKET_BYTES];
+	struct out_thread out;
+
+	/* relaxed: read_name() takes a proper look */
+	if (atom_load_rlx(&thread->slot->name_changes) == thread->name_changes)
+		return;
+	read_name(thread);
+	out = descriptor(thread);
+	trace_file_append(
+		recording_of(thread)->trace, thread->sequence, packet,
+		out_perfetto_thread_name(packet, sizeof(packet), &out));
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+/* When the slot was claimed, within what the program could have meant. */
+static uint64_t claimed_ns(const struct thread *thread,
+			   const struct slot_shm *slot)
+{
+	struct clock_sync *sync = thread->process->collector->clock;
+	/* relaxed: STATE orders it */
+	uint64_t clock = atom_load_rlx(&slot->claim_clock);
+	uint64_t now = clock_boottime_ns(), ns = clock;
+	uint64_t earliest = recording_of(thread)->start_ns;
+	struct clock_segment segment;
+
+	if (thread->process->arena->clock == WIRE_CLOCK_TSC) {
+		clock_sync_segment(sync, clock, &segment);
+		ns = clock_segment_ns(&segment, clock);
+	}
+	return MIN(MAX(ns, earliest), now);
+}
+
+static void identify(struct thread *thread)
+{
+	struct process *process = thread->process;
+	/* relaxed: STATE orders it */
+	pid_t inner = atom_load_rlx(&thread->slot->tid), tid = inner;
+
+	/* Of the main thread we know it, whatever the namespace; and one that
+	 * may make no system call does not know its own. */
+	if (inner == process->inner_pid || inner <= 0)
+		tid = process->pid;
+	else if (process->foreign)
+		tid = outer_ids_thread(&process->threads, process->pid, inner);
+	thread->tid_known = tid > 0;
+	/* One that has ended already is called as it called itself. */
+	thread->entry.tid = tid > 0 ? tid : inner;
+	read_name(thread);
+}
+
+static void write_first(struct thread *thread)
+{
+	struct process *process = thread->process;
+	struct out_thread out = descriptor(thread);
+	uint8_t packet[PACKET_BYTES];
+
+	trace_file_append(recording_of(thread)->trace, thread->sequence, packet,
+			  out_perfetto_thread(packet, sizeof(packet), &out));
+	if (thread->entry.tid == process->pid && process->start_flow) {
+		replay_instant(&thread->replay, thread->start_ns,
+			       "image started by exec", process->start_flow,
+			       true);
+		process->start_flow = 0;
+	}
+}
+
+static int start_replay(struct thread *thread)
+{
+	struct process *process = thread->process;
+	struct arena *arena = process->arena;
+	struct replay_sink sink = { sink_take, sink_give, sink_excludes,
+				    thread };
+	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,
+					   sink_block, sink_extended, thread };
+	bool ticks = arena->clock == WIRE_CLOCK_TSC;
+
+	if (replay_init(&thread->replay, &sink, thread->sequence,
+			thread->start_ns,
+			ticks ? process->collector->clock : NULL,
+			&arena->pauses, &arena->recording->budget) < 0)
+		return -ENOMEM;
+	/* relaxed: STATE orders it */
+	thread->replay.cct.generation = atom_load_rlx(&thread->slot->claim_map);
+	thread->replay.sites = arena->sites;
+	replay_limit(&thread->replay, process->collector->options->depth);
+	if (fibers_init(&thread->fibers, &fibers_sink, &thread->replay) == 0)
+		return 0;
+	replay_release(&thread->replay);
+	return -ENOMEM;
+}
+
+int thread_new(struct process *process, const struct slot_shm *slot,
+	       struct thread **out)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	struct recording *recording = process->arena->recording;
+
+	if (!thread)
+		return -ENOMEM;
+	thread->process = process;
+	thread->slot = slot;
+	thread->uuid = random_u64();
+	thread->sequence = recording_sequence(recording);
+	thread->start_ns = claimed_ns(thread, slot);
+	identify(thread);
+	if (start_replay(thread) < 0) {
+		free(thread);
+		return -ENOMEM;
+	}
+	write_first(thread);
+	/* relaxed: as in tell_progress() */
+	atom_add_rlx(&process->arena->live_threads, 1);
+	*out = thread;
+	return 0;
+}
+
+/* What perfrec record shows while it runs. */
+static void tell_progress(struct thread *thread)
+{
+	struct recording *recording = recording_of(thread);
+	struct arena *arena = thread->process->arena;
+	struct replay_counts counts = fibers_counts(&thread->fibers);
+	uint64_t dropped = counts.lost_spans + counts.truncated_ends;
+
+	/* relaxed: counters for a person */
+	atom_add_rlx(&recording->live_spans, counts.spans - thread->told_spans);
+	atom_add_rlx(&recording->live_dropped, dropped - thread->told_dropped);
+	atom_add_rlx(&arena->live_spans, counts.spans - thread->told_spans);
+	atom_add_rlx(&arena->live_lost, dropped - thread->told_dropped);
+	thread->told_spans = counts.spans;
+	thread->told_dropped = dropped;
+}
+
+static void note_fork(struct thread *thread)
+{
+	struct recording *recording = recording_of(thread);
+	struct process *process = thread->process;
+	pid_t parent = process_outer_pid(process->arena,
+					 (pid_t)thread->fibers.fork_parent);
+
+	pthread_mutex_lock(&recording->lock);
+	if (parent > 0)
+		process->entry->parent = parent;
+	pthread_mutex_unlock(&recording->lock);
+	thread->fibers.fork_parent = 0;
+}
+
+/* By the kernel. */
+static bool is_sampled(const struct thread *thread)
+{
+	return thread->process->arena->cpu && thread->tid_known;
+}
+
+int64_t thread_drain(struct thread *thread, struct ring_get *ring)
+{
+	struct clock_sync *sync = thread->process->collector->clock;
+	bool sampled = is_sampled(thread);
+	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
+	int64_t unread = ring_get_look(ring);
+	const struct record *cells;
+	uint64_t now_ns = 0;
+	size_t count;
+	int err = 0;
+
+	if (sampled && unread >= 0)
+		thread_cpu_fetch(thread);
+	if (sampled && !unread)
+		thread_cpu_count(thread, before_ns);
+	if (unread <= 0)
+		return unread;
+	if (thread->replay.sync)
+		clock_sync_update(sync);
+	else
+		now_ns = clock_boottime_ns();
+	while (!err &&
+	       (count = ring_get_run(ring, ring->cell_count / PUBLISH_PARTS,
+				     &cells))) {
+		if (sampled)
+			count = thread_cpu_split(thread, cells, count);
+		err = fibers_run(&thread->fibers, cells, count, now_ns, &count);
+		/* Records are published whole: there is no part of one. */
+		if (!err && !count)
+			err = -EBADMSG;
+		ring_get_consume(ring, count);
+		thread->cells += count;
+		ring_get_publish(ring);
+	}
+	thread_notes_flush(thread);
+	thread_heap_flush(thread);
+	fibers_flush(&thread->fibers);
+	follow_name(thread);
+	if (thread->fibers.forking) {
+		/* relaxed: a hint for is_unused() */
+		atom_store_rlx(&thread->process->arena->forked, 1);
+		/* relaxed: family_keep() comes after all of the drain */
+		atom_store_rlx(&thread->process->has_forked, 1);
+	}
+	if (thread->fibers.fork_parent)
+		note_fork(thread);
+	tell_progress(thread);
+	return err ? err : unread;
+}
+
+/* --- the end ----------------------------------------------------------------
+ */
+
+/* What a sample stands for. */
+static uint64_t sample_ns(const struct thread *thread)
+{
+	uint32_t hz = thread->process->collector->options->cpu_hz;
+
+	return hz ? 1000000000 / hz : 0;
+}
+
+static void add_function(struct thread *thread,
+			 const struct cct_function *function)
+{
+	struct recording *recording = recording_of(thread);
+	struct function_total total = {
+		.calls = function->calls,
+		.self_ns = function->self_ns,
+		.total_ns = function->total_ns,
+		.cpu_samples = function->cpu_samples,
+		.cpu_ns = function->cpu_samples * sample_ns(thread),
+	};
+	struct symbol symbol;
+
+	modules_resolve(thread->process->modules, function->address,
+			function->generation, &symbol);
+	total.name = symbol.name;
+	total.module = symbol.module;
+	pthread_mutex_lock(&recording->lock);
+	if (function_table_add(&recording->functions, &total) < 0)
+		log_err("out of memory: '%s' is not in the summary",
+			symbol.name);
+	pthread_mutex_unlock(&recording->lock);
+}
+
+/* What one stack of the thread adds to the recording. */
+static void add_stack(void *context, struct replay *replay)
+{
+	struct thread *thread = context;
+	struct recording *recording = recording_of(thread);
+	const struct replay_counts *counts = &replay->counts;
+	const struct cct_function *function;
+	bool lossy = counts->lost_spans || counts->truncated_ends;
+
+	if (replay == &thread->replay && thread->entry.truncated_spans)
+		lossy = true; /* that its records do not tell of */
+	cct_sum(&replay->cct);
+	for (function = replay->cct.functions; function;
+	     function = function->next)
+		if (function->calls)
+			add_function(thread, function);
+	pthread_mutex_lock(&recording->lock);
+	recording->totals.overflowed_stacks += replay->cct.overflowed;
+	if (lossy)
+		recording_list_loss(recording, replay->encoder.sequence);
+	pthread_mutex_unlock(&recording->lock);
+}
+
+/* What the summary's own cost is made of, beside what was recorded. */
+static void add_costs(const struct thread *thread, uint64_t spans,
+		      struct totals *totals)
+{
+	uint64_t room = thread->process->arena->ring_cells;
+	uint64_t touched = ALIGN_UP(thread->cells + 1, (uint64_t)TOUCH_CELLS);
+	uint64_t pages =
+		MIN(touched, room) * sizeof(struct record) / COST_PAGE_BYTES;
+
+	if (thread->general)
+		totals->general_spans += spans;
+	if (thread->ring_used)
+		totals->pages_again += pages;
+	else
+		totals->pages_first += pages;
+	totals->heap_samples += thread->heap_samples;
+	totals->heap_sample_cells += thread->heap_sample_cells;
+	totals->note_events += thread->note_events;
+	totals->note_arguments += thread->note_arguments;
+	totals->note_texts += thread->note_texts;
+}
+
+static void add_totals(struct thread *thread)
+{
+	struct totals *totals = &recording_of(thread)->totals;
+	const struct replay_counts counts = fibers_counts(&thread->fibers);
+
+	totals->threads++;
+	if (counts.spans || thread->entry.dropped_spans) {
+		totals->span_threads++;
+		totals->span_processes += !thread->process->entry->has_spans;
+		thread->process->entry->has_spans = true;
+	}
+	totals->spans += counts.spans;
+	totals->dropped_spans += thread->entry.dropped_spans;
+	totals->truncated_spans += thread->entry.truncated_spans;
+	totals->paused_spans += counts.paused_spans;
+	add_costs(thread, counts.spans, totals);
+	totals->excluded_hooks += thread->excluded_hooks;
+	totals->left_out_hooks += thread->left_out_hooks;
+	totals->filtered_spans += counts.filtered_spans;
+	totals->repaired_slices += counts.repaired_slices;
+	totals->orphan_ends += counts.orphan_ends;
+	totals->folded_spans += counts.folded_spans;
+	totals->mixed_contexts += thread->fibers.mixed_contexts;
+	totals->skipped_maps += thread->fibers.skipped_maps;
+	totals->waits += counts.waits;
+	totals->wait_ns += counts.wait_ns;
+	totals->trace_events += counts.events;
+	totals->lost_cpu_samples += thread->dropped_samples;
+}
+
+static void sum_up(struct job *job)
+{
+	/* The job is the first member. */
+	struct thread *thread = (struct thread *)job;
+	struct recording *recording = recording_of(thread);
+	struct thread_stacks stacks;
+
+	thread_stacks_copy(thread, 0, &stacks);
+	fibers_each(&thread->fibers, add_stack, thread);
+	pthread_mutex_lock(&recording->lock);
+	add_totals(thread);
+	thread_notes_release(thread);
+	recording_list_thread(recording, thread->process->entry,
+			      &thread->entry);
+	pthread_mutex_unlock(&recording->lock);
+	fibers_release(&thread->fibers);
+	replay_release(&thread->replay);
+	/* Now there is room in the recording's budget. */
+	thread_stacks_add(&stacks, recording->profile);
+	if (recording->span_profile)
+		span_profile_add(recording->span_profile, &stacks);
+	snapshot_add_ended(thread, &stacks);
+	thread_stacks_release(&stacks);
+	free(thread);
+}
+
+/* It died before it could say that the last ones were lost, or paused. */
+static void tell_rest(struct thread *thread)
+{
+	const struct replay_counts counts = fibers_counts(&thread->fibers);
+	struct replay *replay = fibers_current(&thread->fibers);
+	/* relaxed: the owner is gone; its counts, as good as its word */
+	uint64_t dropped = atom_load_rlx(&thread->slot->dropped_spans);
+	uint64_t paused = atom_load_rlx(&thread->slot->paused_spans);
+
+	if (dropped > counts.lost_spans)
+		replay_loss(replay, dropped - counts.lost_spans);
+	if (paused > counts.paused_told)
+		replay_paused(replay, paused - counts.paused_told);
+}
+
+void thread_finish(struct thread **thread, uint64_t end_ns)
+{
+	struct thread *old = *thread;
+	struct process *process = old->process;
+	struct replay_counts counts;
+
+	*thread = NULL;
+	if (is_sampled(old))
+		thread_cpu_finish(old);
+	tell_rest(old);
+	thread_notes_finish(old);
+	thread_heap_finish(old);
+	fibers_finish(&old->fibers, end_ns);
+	if (process_is_ending(process) && process->ended == PROCESS_EXECED &&
+	    old->entry.tid == process->pid)
+		replay_instant(&old->replay, process->end_ns, "exec",
+			       process->exec_flow, false);
+	fibers_flush(&old->fibers);
+	tell_progress(old);
+	/* relaxed: as in tell_progress() */
+	atom_add_rlx(&process->arena->live_threads, -1u);
+	counts = fibers_counts(&old->fibers);
+	old->entry.spans = counts.spans;
+	old->entry.wait_ns = counts.wait_ns;
+	/* Not fewer than its records said: those are in the trace. */
+	old->entry.dropped_spans = counts.lost_spans;
+	/* relaxed: as in tell_rest() */
+	old->entry.truncated_spans = atom_load_rlx(&old->slot->truncated_spans);
+	/* relaxed, both: as above */
+	old->excluded_hooks = atom_load_rlx(&old->slot->excluded_hooks);
+	old->left_out_hooks = atom_load_rlx(&old->slot->left_out_hooks);
+	/* relaxed, both: as above */
+	old->ring_used = atom_load_rlx(&old->slot->claims) > 1;
+	old->general =
+		atom_load_rlx(&process->arena->page->flags) & PAGE_GENERAL;
+	/* relaxed: as above */
+	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
+	old->job.run = sum_up;
+	jobs_post(process->collector->jobs, &old->job);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/drain/thread_samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/heap/process_heap.h"
+#include "collector/replay/replay.h"
+#include "collector/samples/samples.h"
+#include "collector/drain/thread.h"
+#include "shared/compiler.h"
+
+#define SECOND_NS 1000000000u
+/* More than any timer overruns between two looks of anybody. */
+#define WEIGHT_MAX 1000000u
+
+/* A copy of what @cells says, or NULL: out of memory. */
+static struct sample *copy_sample(const struct record_sample *said,
+				  const struct record *cells)
+{
+	struct sample *sample = sample_new(said->stack_bytes);
+
+	if (!sample)
+		return NULL;
+	sample->flags = said->flags &
+			(SAMPLE_STACK_CUT | SAMPLE_NO_STACK | SAMPLE_LIVE);
+	sample->address = said->address;
+	sample->size = said->size;
+	if (said->weight)
+		sample->level = (uint32_t)__builtin_ctzll(said->weight);
+	memcpy(sample->reg, said->reg, sizeof(sample->reg));
+	memcpy(sample->stack, cells + 1 + sizeof(*said) / sizeof(*cells),
+	       said->stack_bytes);
+	return sample;
+}
+
+static void describe(struct thread *thread, struct replay *replay,
+		     uint64_t clock, struct sample *sample)
+{
+	sample->tid = thread->entry.tid;
+	memcpy(sample->thread, thread->entry.name, sizeof(sample->thread));
+	sample->clock = clock;
+	sample->ns = replay_ns(replay, clock, clock_boottime_ns());
+	sample->generation = thread->replay.cct.generation;
+}
+
+/* What a CPU sample stands for: how many of them, and ns. */
+static uint64_t count_of(const struct record_sample *said)
+{
+	return MIN(MAX(said->weight, 1u), WEIGHT_MAX);
+}
+
+static uint64_t weight_of(const struct thread *thread,
+			  const struct record_sample *said)
+{
+	uint32_t hz = thread->process->collector->options->cpu_hz;
+
+	return count_of(said) * SECOND_NS / MAX(hz, 1u);
+}
+
+/* There is no memory for it. */
+static void lose(struct thread *thread, const struct record_sample *said,
+		 enum record_ext ext)
+{
+	if (ext == EXT_CPU_SAMPLE)
+		samples_lose(thread->process->samples, count_of(said),
+			     weight_of(thread, said));
+	else if (thread->heap.heap && thread->heap.heap->sampled)
+		process_heap_dropped(thread->heap.heap, 1, 0);
+}
+
+static void post(struct thread *thread, const struct record_sample *said,
+		 enum record_ext ext, struct sample *sample)
+{
+	if (ext == EXT_CPU_SAMPLE) {
+		sample->kind = SAMPLE_CPU;
+		sample->count = count_of(said);
+		sample->weight_ns = weight_of(thread, said);
+		samples_post(thread->process->samples, sample);
+		return;
+	}
+	sample->kind = SAMPLE_ALLOC;
+	if (thread_heap_sample(thread, sample) < 0) {
+		free(sample);
+		lose(thread, said, ext);
+	}
+}
+
+int thread_sample(struct thread *thread, struct replay *replay,
+		  const struct record *cells, size_t count)
+{
+	enum record_ext ext = record_ext(cells[0].word);
+	struct record_sample said;
+	struct sample *sample;
+
+	if ((count - 1) * sizeof(*cells) < sizeof(said))
+		return -EBADMSG;
+	memcpy(&said, cells + 1, sizeof(said));
+	if (said.stack_bytes > (count - 1) * sizeof(*cells) - sizeof(said))
+		return -EBADMSG;
+	if (!thread->process->samples)
+		return 0; /* nobody wants any */
+	if (ext == EXT_ALLOC_SAMPLE && !thread_heap_wants(thread, replay))
+		return 0;
+	sample = copy_sample(&said, cells);
+	if (!sample) {
+		lose(thread, &said, ext);
+		return 0;
+	}
+	describe(thread, replay, cells[0].clock, sample);
+	post(thread, &said, ext, sample);
+	return 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/files/calibrate.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/samples/perf_buffers.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define ROUNDS 10
+#define PAGES 64
+#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE */
+
+/* The shim touches its ring ahead, a piece at a time. */
+static double populate_ns(int fd)
+{
+	const size_t bytes = PAGES * (size_t)COST_PAGE_BYTES;
+	char *pages =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint64_t begin = clock_boottime_ns(), end;
+
+	if (pages == MAP_FAILED)
+		return 0;
+	/* Kernels before 5.14 do not know it: then the pages fault. */
+	if (madvise(pages, bytes, POPULATE_WRITE) < 0)
+		for (size_t i = 0; i < bytes; i += COST_PAGE_BYTES)
+			((volatile char *)pages)[i] = 1;
+	end = clock_boottime_ns();
+	munmap(pages, bytes);
+	return (double)(end - begin) / PAGES;
+}
+
+struct calibrated_page calibrate_page(void)
+{
+	struct calibrated_page least = { 0 };
+
+	for (int round = 0; round < 3; round++) {
+		int fd = memfd_create("perfrec-page", MFD_CLOEXEC);
+		double first, again;
+
+		if (fd < 0 ||
+		    ftruncate(fd, PAGES * (off_t)COST_PAGE_BYTES) < 0) {
+			if (fd >= 0)
+				close(fd);
+			return least;
+		}
+		first = populate_ns(fd);
+		again = populate_ns(fd);
+		close(fd);
+		least.first_ns = round ? MIN(least.first_ns, first) : first;
+		least.again_ns = round ? MIN(least.again_ns, again) : again;
+	}
+	return least;
+}
+
+#define SAMPLES 50
+
+static char g_stack[STACK_BYTES_MAX];
+static volatile uint32_t g_stack_bytes;
+
+static void take_sample(int number)
+{
+	static char copy[STACK_BYTES_MAX];
+
+	(void)number;
+	memcpy(copy, g_stack, MIN(g_stack_bytes, sizeof(copy)));
+	__asm__ volatile("" : : "r"(copy) : "memory");
+}
+
+double calibrate_signal_ns(uint32_t stack_bytes)
+{
+	struct sigaction sample = { .sa_handler = take_sample }, before;
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	uint64_t least = UINT64_MAX;
+	int round, i;
+
+	g_stack_bytes = stack_bytes;
+	if (sigaction(SIGPROF, &sample, &before) < 0)
+		return 0;
+	for (round = 0; round < ROUNDS; round++) {
+		uint64_t start = clock_boottime_ns();
+
+		for (i = 0; i < SAMPLES; i++)
+			raise(SIGPROF);
+		least = MIN(least, clock_boottime_ns() - start);
+	}
+	/* Takes away what is pending, should it have been blocked. */
+	sigaction(SIGPROF, &ignore, NULL);
+	sigaction(SIGPROF, &before, NULL);
+	return (double)least / SAMPLES;
+}
+
+#define MIDDLE 10
+#define GAPS (2 * MIDDLE + 1)
+#define GAP_MIN_NS 1000 /* nothing but an interrupt takes that long */
+#define GAP_PERIOD_NS 200000 /* between two samples */
+#define GAP_TIME_NS 50000000
+#define BUFFER_PAGES 128 /* a power of two; any user may lock as many */
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* The median of the times that something else ran instead of this loop, while
+ * samples are by far the most frequent reason; 0: there were too few. */
+static double median_gap_ns(struct perf_event_mmap_page *page)
+{
+	uint64_t gap[GAPS], now = clock_boottime_ns(), before = now;
+	uint64_t end = now + GAP_TIME_NS;
+	size_t count = 0;
+
+	while (count < GAPS && now < end) {
+		now = clock_boottime_ns();
+		if (now - before > GAP_MIN_NS) {
+			gap[count++] = now - before;
+			/* relaxed, both: nobody reads the samples */
+			atom_store_rlx(&page->data_tail,
+				       atom_load_rlx(&page->data_head));
+			now = clock_boottime_ns();
+		}
+		before = now;
+	}
+	if (count < GAPS)
+		return 0;
+	qsort(gap, GAPS, sizeof(gap[0]), compare_gaps);
+	return (double)gap[MIDDLE];
+}
+
+/* Samples of this thread, into a buffer of its own, as perf_events.c asks for
+ * those of others. A descriptor, or -errno. */
+static int open_samples(uint32_t stack_bytes)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = GAP_PERIOD_NS,
+		.sample_type = PERF_SAMPLE,
+		.disabled = 1,
+		.exclude_kernel = !perf_events_kernel(),
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_BOOTTIME,
+		.sample_regs_user = PERF_REGS,
+		.sample_stack_user = stack_bytes & ~7u,
+	};
+
+	return perf_events_syscall(&attr, 0, -1);
+}
+
+double calibrate_perf_ns(uint32_t stack_bytes)
+{
+	/* A sample copies what lies above the stack pointer: this. */
+	volatile char stack[STACK_BYTES_MAX];
+	const size_t bytes = (BUFFER_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
+	int fd = open_samples(stack_bytes);
+	void *page;
+	double ns;
+
+	if (fd < 0)
+		return 0;
+	page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		close(fd);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = 0;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ns = median_gap_ns(page);
+	munmap(page, bytes);
+	close(fd);
+	return ns;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/files/cpu_profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collector/options/collect_options.h"
+#include "collector/samples/cpu_account.h"
+#include "collector/record/recording.h"
+#include "collector/base/size.h"
+#include "collector/profile/stack_profile.h"
+
+#define COMMENT_BYTES 160
+#define COMMENTS_MAX 6
+#define COMMAND_BYTES 4096
+#define SECOND_NS 1000000000u
+#define SHORT_PROCESSES "[short processes]"
+#define NOT_SAMPLED "[not sampled]"
+
+struct comments {
+	const char *list[COMMENTS_MAX + 1];
+	size_t count;
+	char text[COMMENTS_MAX][COMMENT_BYTES];
+	size_t made;
+	char command[COMMAND_BYTES];
+};
+
+/* A comment about @number things, if there are any. */
+static void add_comment(struct comments *comments, const char *form,
+			uint64_t number)
+{
+	char digits[SIZE_TEXT];
+	char *text = comments->text[comments->made];
+
+	if (!number)
+		return;
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_format_text(form, digits, text, COMMENT_BYTES);
+	comments->made++;
+	comments->list[comments->count++] = text;
+}
+
+static void make_comments(const struct recording *recording,
+			  struct comments *out)
+{
+	const struct sample_totals *sampled = &recording->sampled;
+	const char *const *command =
+		(const char *const *)recording->options->command;
+
+	if (command) {
+		snprintf(out->command, sizeof(out->command), "command: %s",
+			 command[0]);
+		out->list[out->count++] = out->command;
+	}
+	add_comment(out,
+		    "# {sample|samples} came faster than could be unwound: "
+		    "{it is|they are} in [unknown]",
+		    sampled->lost);
+	add_comment(out,
+		    "# {sample had no stack: it is|samples had no stack: they "
+		    "are} in [unknown]",
+		    sampled->unknown);
+	add_comment(
+		out,
+		"# distinct {stack is|stacks are} longer than what is copied: "
+		"{its|their} outermost functions are [truncated] (--stack-size "
+		"copies more)",
+		sampled->too_short);
+	add_comment(out,
+		    "# distinct {stack|stacks} could not be unwound to "
+		    "{its|their} end: "
+		    "{its|their} outermost functions are [truncated]",
+		    sampled->cut - sampled->too_short);
+	add_comment(
+		out,
+		"# distinct {stack goes|stacks go} through code without unwind "
+		"tables: callers there may be missing",
+		sampled->guessed);
+	add_comment(out,
+		    "# {stack found no memory: it is|stacks found no memory: "
+		    "they are} in [other stacks]",
+		    sampled->lost_stacks);
+}
+
+/* Rows of processes without a sample. No process of the program's has pid 0:
+ * they are of many. */
+static void add_rows(struct recording *recording, const struct cpu_sum *sum)
+{
+	struct profile_owner owner = { .pid = 0 };
+	char name[sizeof(sum->row->name) + 24];
+	size_t i;
+
+	for (i = 0; i < sum->rows; i++) {
+		const struct cpu_row *row = &sum->row[i];
+		const int64_t value[] = { (int64_t)row->count,
+					  (int64_t)row->ns };
+
+		memcpy(owner.process, row->name, sizeof(owner.process));
+		snprintf(name, sizeof(name), "%s %s",
+			 row->is_short ? SHORT_PROCESSES : NOT_SAMPLED,
+			 row->name);
+		(void)stack_profile_add_mark(recording->cpu_profile, &owner,
+					     name, value);
+	}
+}
+
+static void add_unknown(struct recording *recording, uint64_t ns)
+{
+	const struct profile_owner owner = { .pid = 0 };
+	const int64_t value[] = { 0, (int64_t)ns };
+
+	if (ns)
+		(void)stack_profile_add_mark(recording->cpu_profile, &owner,
+					     "[unknown]", value);
+}
+
+/* Their time is told in any case, by getrusage(). */
+static void note_lost(struct recording *recording, const struct cpu_sum *sum)
+{
+	char text[192];
+
+	if (!sum->lost)
+		return;
+	snprintf(text, sizeof(text),
+		 "processes or threads began and ended faster than they could "
+		 "be counted (the kernel lost %llu record%s, at least): there "
+		 "may be more processes without a sample than it says",
+		 (unsigned long long)sum->lost, sum->lost == 1 ? "" : "s");
+	recording_note(recording, text);
+}
+
+/* The kernel says how many records it had no room for, of any kind: threads'
+ * ends, too. It cannot have been more samples than the time has room for. */
+static void bound_lost(struct recording *recording, uint64_t period_ns)
+{
+	const struct sample_totals *sampled = &recording->sampled;
+	uint64_t due = sampled->ns / period_ns;
+	uint64_t *lost = &recording->totals.lost_cpu_samples;
+
+	pthread_mutex_lock(&recording->lock);
+	*lost = MIN(*lost, due - MIN(due, sampled->count));
+	pthread_mutex_unlock(&recording->lock);
+}
+
+/* Make the profile whole: what the samples know, and what they do not. */
+static void settle(struct recording *recording)
+{
+	const struct command_end *end = &recording->command_end;
+	struct sample_totals *sampled = &recording->sampled;
+	struct cpu_truth truth = {
+		.sampled_ns = sampled->ns,
+		.known = end->known,
+		.used_ns = end->user_ns + end->sys_ns,
+		.period_ns = SECOND_NS / recording->options->cpu_hz,
+	};
+	struct cpu_sum *sum;
+
+	if (!recording->cpu_account)
+		return;
+	sum = calloc(1, sizeof(*sum));
+	if (!sum)
+		return;
+	truth.steal_ns = cpu_account_steal_ns(recording->cpu_account);
+	cpu_account_close(recording->cpu_account, &truth, sum);
+	stack_profile_scale(recording->cpu_profile, 1, sum->scale);
+	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
+	sampled->ns += sum->ns + sum->unknown_ns;
+	add_rows(recording, sum);
+	add_unknown(recording, sum->unknown_ns);
+	recording->cpu_sum = sum;
+	note_lost(recording, sum);
+	if (truth.known)
+		bound_lost(recording, truth.period_ns);
+}
+
+int cpu_profile_write(struct recording *recording, uint64_t start_ns,
+		      uint64_t duration_ns, uint64_t *bytes)
+{
+	struct comments comments = { .count = 0 };
+	struct stack_profile_header header = { .start_ns = start_ns,
+					       .duration_ns = duration_ns,
+					       .comments = comments.list };
+	struct stat status;
+	int err;
+
+	*bytes = 0;
+	if (!recording->cpu_profile || !recording->options->cpu_hz)
+		return 0;
+	settle(recording);
+	header.period = SECOND_NS / recording->options->cpu_hz;
+	make_comments(recording, &comments);
+	header.comment_count = comments.count;
+	err = stack_profile_write(recording->cpu_profile, &header,
+				  recording->dir_fd, CPU_PROFILE_NAME);
+	if (!err && !fstatat(recording->dir_fd, CPU_PROFILE_NAME, &status, 0))
+		*bytes = (uint64_t)status.st_size;
+	return err;
+}

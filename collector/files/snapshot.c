@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * snapshot - what has ended is in the recording's profile; what has not is in
+ * the trees of drain workers. So there are three steps, each on the thread
+ * that owns what it reads:
+ *
+ *   main     snapshot_begin() posts a job and gives the snapshot its number
+ *   jobs     begin() takes over what ended before, and from then on what ends
+ *            and was not copied (snapshot_add_ended())
+ *   workers  snapshot_visit() copies the tree of each thread once, and posts
+ *            it; that is all a worker ever does for a snapshot
+ *   jobs     add() each copy; after all of them, snapshot_write()
+ *
+ * Jobs run in the order they were posted, so nothing is missed or counted
+ * twice: a thread's copy is always posted before its end.
+ */
+#include "collector/files/snapshot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/base/jobs.h"
+#include "collector/record/process.h"
+#include "collector/profile/profile.h"
+#include "collector/record/recording.h"
+#include "collector/drain/thread.h"
+#include "collector/files/thread_stacks.h"
+#include "collector/output/unwritten.h"
+#include "shared/atomic.h"
+
+struct snapshot {
+	struct job job; /* begin() */
+	struct recording *recording; /* a reference */
+	uint32_t number; /* of this one among the recording's, from 1 */
+	struct profile *profile;
+	uint64_t lost_spans;
+};
+
+static void begin(struct job *job)
+{
+	/* The job is the first member. */
+	struct snapshot *snapshot = (struct snapshot *)job;
+	struct recording *recording = snapshot->recording;
+
+	recording->snapshot = snapshot;
+	/* What finds no room is counted there. */
+	(void)profile_merge(snapshot->profile, recording->profile);
+	pthread_mutex_lock(&recording->lock);
+	snapshot->lost_spans = recording->totals.dropped_spans;
+	pthread_mutex_unlock(&recording->lock);
+}
+
+int snapshot_begin(struct collector *collector, struct recording *recording,
+		   struct snapshot **out)
+{
+	struct snapshot *snapshot;
+
+	/* relaxed: the jobs thread sets it to 0 when all is over */
+	if (atom_load_rlx(&recording->snapshot_number))
+		return -EBUSY;
+	snapshot = calloc(1, sizeof(*snapshot));
+	if (!snapshot)
+		return -ENOMEM;
+	if (profile_new(collector->symbols, &recording->budget,
+			&snapshot->profile) < 0) {
+		free(snapshot);
+		return -ENOMEM;
+	}
+	snapshot->recording = recording_get(recording);
+	snapshot->number = ++recording->snapshots;
+	snapshot->job.run = begin;
+	jobs_post(collector->jobs, &snapshot->job);
+	/* relaxed: the kick that follows orders it */
+	atom_store_rlx(&recording->snapshot_number, snapshot->number);
+	*out = snapshot;
+	return 0;
+}
+
+/* A thread's trees on their way to the jobs thread. */
+struct copy {
+	struct job job;
+	struct recording *recording; /* a reference */
+	uint32_t number; /* of the snapshot */
+	uint64_t lost_spans;
+	struct thread_stacks stacks;
+};
+
+static void add(struct job *job)
+{
+	/* The job is the first member. */
+	struct copy *copy = (struct copy *)job;
+	struct snapshot *snapshot = copy->recording->snapshot;
+
+	/* One that was met after the last pass it needs to be in is late. */
+	if (snapshot && snapshot->number == copy->number) {
+		thread_stacks_add(&copy->stacks, snapshot->profile);
+		snapshot->lost_spans += copy->lost_spans;
+	}
+	thread_stacks_release(&copy->stacks);
+	recording_put(&copy->recording);
+	free(copy);
+}
+
+void snapshot_visit(struct thread *thread)
+{
+	struct process *process = thread->process;
+	struct recording *recording = process->arena->recording;
+	/* relaxed: the kick that follows it orders it */
+	uint32_t number = atom_load_rlx(&recording->snapshot_number);
+	struct copy *copy;
+
+	if (!number || number == thread->snapshot)
+		return;
+	copy = calloc(1, sizeof(*copy));
+	if (!copy) /* then in the next pass */
+		return;
+	thread->snapshot = number;
+	copy->job.run = add;
+	copy->recording = recording_get(recording);
+	copy->number = number;
+	copy->lost_spans = fibers_counts(&thread->fibers).lost_spans;
+	thread_stacks_copy(thread, clock_boottime_ns(), &copy->stacks);
+	jobs_post(process->collector->jobs, &copy->job);
+}
+
+void snapshot_add_ended(const struct thread *thread,
+			const struct thread_stacks *stacks)
+{
+	struct snapshot *snapshot = thread->process->arena->recording->snapshot;
+
+	if (!snapshot || thread->snapshot == snapshot->number)
+		return;
+	thread_stacks_add(stacks, snapshot->profile);
+	snapshot->lost_spans += thread->entry.dropped_spans;
+}
+
+void snapshot_make_name(const char *kind, char name[SNAPSHOT_NAME_BYTES])
+{
+	struct timespec now;
+	char date[32];
+	struct tm utc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(date, sizeof(date), "%Y%m%dT%H%M%S", &utc);
+	snprintf(name, SNAPSHOT_NAME_BYTES, "%.8s.%.20s.%03ld.pb.gz", kind,
+		 date, now.tv_nsec / 1000000 % 1000);
+}
+
+int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
+{
+	struct snapshot *old = *snapshot;
+	struct recording *recording = old->recording;
+	char *const *command = recording->options->command;
+	struct profile_header header = {
+		.start_ns = (uint64_t)recording->started * 1000000000,
+		.duration_ns = clock_boottime_ns() - recording->start_ns,
+		.lost_spans = old->lost_spans,
+		.command = command ? command[0] : NULL,
+	};
+	int err;
+
+	*snapshot = NULL;
+	snapshot_make_name("wall", name);
+	err = profile_write(old->profile, &header, recording->dir_fd, name);
+	unwritten_say(&recording->snapshot_err, recording->path, name, err);
+	recording->snapshot = NULL;
+	/* relaxed: nothing of it is looked at after it */
+	atom_store_rlx(&recording->snapshot_number, 0);
+	profile_free(&old->profile);
+	recording_put(&old->recording);
+	free(old);
+	return err;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/files/span_profile.h"
+
+#include <stdlib.h>
+
+#include "collector/replay/cct.h"
+#include "collector/replay/cct_flat.h"
+#include "collector/profile/profile.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/stacks/stacks.h"
+#include "collector/files/thread_stacks.h"
+
+/* For the stacks of one tree, which is there already. */
+#define STACKS_BYTES (1ULL << 30)
+
+/* The frame of @node, of which @flat says the function. Function 0 are the two
+ * roots: the one that is no function, and the one of what found no room. */
+static struct stack_frame frame_of(const struct cct_flat *flat,
+				   const struct flat_node *node)
+{
+	const struct flat_function *function = &flat->function[node->function];
+
+	if (!node->function)
+		return (struct stack_frame){ .address = FRAME_OTHER,
+					     .kind = FRAME_NAMED };
+	return (struct stack_frame){ .address = function->address,
+				     .generation = function->generation,
+				     .kind = FRAME_ENTRY };
+}
+
+/* Numbers of the stacks of all nodes, in @number; returns how many values there
+ * are in @values. */
+static size_t collect(const struct cct_flat *flat, struct stacks *stacks,
+		      uint32_t *number, struct stack_values *values)
+{
+	size_t count = 0, i;
+
+	number[0] = STACKS_ROOT;
+	for (i = 1; i < flat->node_count; i++) {
+		const struct flat_node *node = &flat->node[i];
+		const struct stack_frame frame = frame_of(flat, node);
+		struct stack_values *one = &values[count];
+
+		number[i] = stacks_child(stacks, number[node->parent], &frame);
+		*one = (struct stack_values){ .stack = number[i] };
+		one->value[SPAN_CALLS] = (int64_t)node->calls;
+		one->value[SPAN_WALL] = node->self_ns;
+		one->value[SPAN_CPU_SAMPLES] = (int64_t)node->cpu_samples;
+		count += node->calls || node->self_ns || node->cpu_samples;
+	}
+	return count;
+}
+
+static void add_tree(struct stack_profile *profile,
+		     const struct thread_stacks *from,
+		     const struct cct_flat *flat)
+{
+	struct budget budget = { STACKS_BYTES };
+	struct stack_values *values = calloc(flat->node_count, sizeof(*values));
+	uint32_t *number = calloc(flat->node_count, sizeof(*number));
+	struct stacks *stacks = NULL;
+	size_t count;
+
+	if (values && number && stacks_new(&budget, &stacks) == 0) {
+		count = collect(flat, stacks, number, values);
+		(void)stack_profile_add(profile, &from->owner, stacks,
+					from->modules, values, count);
+	}
+	stacks_free(&stacks);
+	free(number);
+	free(values);
+}
+
+void span_profile_add(struct stack_profile *profile,
+		      const struct thread_stacks *stacks)
+{
+	size_t i;
+
+	for (i = 0; i < stacks->count; i++)
+		add_tree(profile, stacks, &stacks->flat[i]);
+}

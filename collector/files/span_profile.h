@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * span_profile - the trees of threads on their way into span.pb.gz, whose
+ * stacks have calls, time and samples from here, and blocks from heap_files.h.
+ */
+#ifndef PERFREC_COLLECTOR_FILES_SPAN_PROFILE_H
+#define PERFREC_COLLECTOR_FILES_SPAN_PROFILE_H
+
+struct stack_profile;
+struct thread_stacks;
+
+#define SPAN_PROFILE_NAME "span.pb.gz"
+
+/* Where the values of stack_profile_span are. */
+enum span_value {
+	SPAN_CALLS,
+	SPAN_WALL,
+	SPAN_CPU_SAMPLES,
+	SPAN_ALLOC_OBJECTS,
+	SPAN_ALLOC_BYTES,
+	SPAN_INUSE_OBJECTS,
+	SPAN_INUSE_BYTES,
+	SPAN_PEAK_BYTES,
+};
+
+/* Add @stacks to @profile (of stack_profile_span). What finds no room is
+ * counted there, or in the wall profile, which is made of the same. For the
+ * jobs thread. */
+void span_profile_add(struct stack_profile *profile,
+		      const struct thread_stacks *stacks);
+
+#endif

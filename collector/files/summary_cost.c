@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * summary_cost - each count of what the program did for its recording, times
+ * what one takes. That is measured now, with the shim's own code (own_cost.h):
+ * only of kinds that there are. docs/BENCHMARKS.md holds the sum against CPU
+ * time.
+ */
+#include "collector/files/summary_cost.h"
+
+#include "collector/files/calibrate.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/recording.h"
+#include "shared/compiler.h"
+#include "shared/own_cost.h"
+#include "shared/record.h"
+
+/* ns of one of each. */
+struct cost_of {
+	double span, general; /* as most do, and by PAGE_GENERAL programs */
+	double too_deep, excluded, paused, dropped;
+	double record; /* of a block: its ALLOC or its FREE */
+	double heap_sample, cpu_sample;
+};
+
+static json_t *number(double value)
+{
+	/* Counts are the program's word: their cost may be more than fits. */
+	return json_integer(value < (double)INT64_MAX ? (json_int_t)value
+						      : (json_int_t)INT64_MAX);
+}
+
+/* Of which a call has two. */
+static json_t *calls(uint64_t hooks)
+{
+	return json_integer((json_int_t)(hooks / 2));
+}
+
+/* --alloc=auto is exact where something is instrumented. */
+static bool is_exact(const struct recording *recording)
+{
+	const struct process_entry *entry;
+
+	if (recording->options->alloc != ALLOC_AUTO)
+		return recording->options->alloc == ALLOC_EXACT;
+	for (entry = recording->processes; entry; entry = entry->next)
+		if (entry->instrumented)
+			return true;
+	return false;
+}
+
+static double cost_if(bool wanted, enum own_cost_kind kind,
+		      const struct recording *recording)
+{
+	return wanted ? own_cost_ns(kind, recording->ticks) : 0;
+}
+
+/* Spans that were recorded. */
+static double span_cost(const struct recording *recording, struct cost_of *ns)
+{
+	const struct totals *sum = &recording->totals;
+	double general = (double)sum->general_spans;
+
+	ns->span = recording->span_ns;
+	ns->general = cost_if(sum->general_spans, OWN_COST_GENERAL, recording);
+	if (recording->options->depth)
+		ns->span = ns->general =
+			own_cost_ns(OWN_COST_DEPTH, recording->ticks);
+	return ns->span * ((double)sum->spans - general) +
+	       ns->general * general;
+}
+
+/* Hooks that recorded nothing. */
+static double idle_cost(const struct recording *recording, struct cost_of *ns)
+{
+	const struct totals *sum = &recording->totals;
+	uint64_t paused = sum->paused_spans + sum->paused_notes / 2;
+	uint64_t dropped = sum->dropped_spans + sum->unslotted_spans +
+			   sum->dropped_notes / 2;
+
+	ns->too_deep =
+		cost_if(sum->left_out_hooks, OWN_COST_TOO_DEEP, recording);
+	ns->excluded =
+		cost_if(sum->excluded_hooks, OWN_COST_EXCLUDED, recording);
+	ns->paused = cost_if(paused, OWN_COST_PAUSED, recording);
+	ns->dropped = cost_if(dropped, OWN_COST_DROPPED, recording);
+	return ns->too_deep * (double)sum->left_out_hooks / 2 +
+	       ns->excluded * (double)sum->excluded_hooks / 2 +
+	       ns->paused * (double)paused + ns->dropped * (double)dropped;
+}
+
+/* Annotations; those that are spans have been counted as such. */
+static double note_cost(const struct recording *recording)
+{
+	const struct totals *sum = &recording->totals;
+	double event = cost_if(sum->note_events, OWN_COST_INSTANT, recording);
+	double span = cost_if(sum->note_arguments || sum->note_texts,
+			      OWN_COST_SPAN, recording);
+	double arguments =
+		cost_if(sum->note_arguments, OWN_COST_ARGUMENTS, recording);
+	double texts = cost_if(sum->note_texts, OWN_COST_TEXT, recording);
+
+	return event * (double)sum->note_events +
+	       MAX(arguments - span, 0) * (double)sum->note_arguments +
+	       MAX(texts - span, 0) * (double)sum->note_texts;
+}
+
+/* As many bytes of the stack were copied for a sample, on average. */
+static uint32_t sampled_bytes(const struct totals *sum)
+{
+	uint64_t cells = sum->heap_sample_cells / MAX(sum->heap_samples, 1u);
+
+	return (uint32_t)MIN(cells * sizeof(struct record),
+			     (uint64_t)STACK_BYTES_MAX);
+}
+
+/* Where blocks are sampled, how many there were is an estimate. */
+static double heap_cost(const struct recording *recording, struct cost_of *ns)
+{
+	const struct totals *all = &recording->totals;
+	const struct heap_sums *sum = &all->heap;
+	double frees = (double)(sum->frees + sum->foreign + sum->inherited +
+				sum->late + sum->doubled);
+	double lost = (double)(sum->dropped_allocs + sum->dropped_frees);
+	double recorded, dropped;
+
+	if (is_exact(recording)) {
+		ns->record =
+			cost_if(sum->allocs, OWN_COST_BLOCK, recording) / 2;
+		recorded = ns->record * ((double)sum->allocs + frees);
+	} else {
+		recorded = (double)sum->allocs *
+			   cost_if(sum->allocs, OWN_COST_BLOCK_NOT_SAMPLED,
+				   recording);
+	}
+	dropped = cost_if(lost > 0, OWN_COST_BLOCK_DROPPED, recording) / 2;
+	if (all->heap_samples)
+		ns->heap_sample = own_cost_sample_ns(sampled_bytes(all));
+	return recorded + dropped * lost +
+	       ns->heap_sample * (double)all->heap_samples;
+}
+
+static double cpu_cost(const struct recording *recording, struct cost_of *ns)
+{
+	const struct collect_options *options = recording->options;
+	uint64_t samples = recording->sampled.count;
+
+	if (samples && options->cpu_engine == CPU_PERF)
+		ns->cpu_sample = calibrate_perf_ns(options->stack_bytes);
+	if (samples && !ns->cpu_sample)
+		ns->cpu_sample = calibrate_signal_ns(options->stack_bytes);
+	return ns->cpu_sample * (double)samples;
+}
+
+/* Rings, which a thread touches for the first time. */
+static double page_cost(const struct recording *recording)
+{
+	const struct totals *sum = &recording->totals;
+	struct calibrated_page page = { 0 };
+
+	if (sum->pages_first || sum->pages_again)
+		page = calibrate_page();
+	return page.first_ns * (double)sum->pages_first +
+	       page.again_ns * (double)sum->pages_again;
+}
+
+/* CPU time of what was recorded; 0: not known. What perfrec record has waited
+ * for does not include what goes on in the background, and a daemon waits for
+ * nobody. The CPU profile is of all: processes without a sample, too, as
+ * cpu_profile_write() has left it. */
+static double known_cpu_ns(const struct recording *recording)
+{
+	const struct command_end *end = &recording->command_end;
+	uint64_t waited = end->known ? end->user_ns + end->sys_ns : 0;
+
+	return (double)MAX(waited, recording->sampled.ns);
+}
+
+/* The share is of the CPU time of the programs, where that is known: hooks
+ * run on all threads at once. */
+json_t *summary_cost(const struct recording *recording, uint64_t wall_ns)
+{
+	const struct totals *sum = &recording->totals;
+	struct cost_of ns = { 0 };
+	double total = span_cost(recording, &ns) + idle_cost(recording, &ns) +
+		       note_cost(recording) + heap_cost(recording, &ns) +
+		       cpu_cost(recording, &ns) + page_cost(recording) +
+		       (double)sum->start_ns;
+	double cpu = known_cpu_ns(recording);
+	double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
+	bool is_general = sum->general_spans > sum->spans / 2;
+
+	return json_pack(
+		"{s:f, s:f, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o, s:f, s:f, "
+		"s:f, s:s}",
+		"span_ns", is_general ? ns.general : ns.span, "heap_record_ns",
+		ns.record, "heap_sample_ns", ns.heap_sample, "sample_ns",
+		ns.cpu_sample, "start_ns", number((double)sum->start_ns),
+		"total_ns", number(total), "share", run > 0 ? total / run : 0.0,
+		"left_out_calls", calls(sum->left_out_hooks), "left_out_ns",
+		ns.too_deep, "excluded_calls", calls(sum->excluded_hooks),
+		"excluded_ns", ns.excluded, "paused_ns", ns.paused,
+		"dropped_ns", ns.dropped, "of", cpu > 0 ? "cpu" : "wall");
+}

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * summary_write - one function for each object of the file, in the order of the
+ * file; summary_read.c is the other half. Strings come from programs and file
+ * systems: what is no UTF-8 is written with '?' for the bytes that are not
+ * ASCII.
+ */
+#include "collector/files/summary_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/samples/cpu_account.h"
+#include "collector/heap/heap_files.h"
+#include "collector/options/metric_options.h"
+#include "collector/output/own_files.h"
+#include "collector/record/recording.h"
+#include "collector/files/span_profile.h"
+#include "collector/files/summary_cost.h"
+#include "collector/trace/trace_file.h"
+#include "shared/compiler.h"
+
+#define TEXT_MAX 4096
+
+/* @text as JSON; bytes that are no UTF-8 become '?'. */
+static json_t *text(const char *text)
+{
+	char clean[TEXT_MAX];
+	json_t *json = json_string(text);
+	size_t i;
+
+	if (json)
+		return json;
+	snprintf(clean, sizeof(clean), "%s", text);
+	for (i = 0; clean[i]; i++)
+		if ((unsigned char)clean[i] >= 0x80)
+			clean[i] = '?';
+	return json_string(clean);
+}
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+static json_t *number_if(bool known, uint64_t value)
+{
+	return known ? number(value) : json_null();
+}
+
+static json_t *perfrec(void)
+{
+	return json_pack("{s:s, s:i}", "version", PERFREC_VERSION, "wire",
+			 (int)WIRE_VERSION);
+}
+
+static json_t *arguments(const char *cmdline, size_t bytes)
+{
+	json_t *list = json_array();
+	size_t at = 0;
+
+	while (at + 1 < bytes) {
+		json_array_append_new(list, text(cmdline + at));
+		at += strlen(cmdline + at) + 1;
+	}
+	return list;
+}
+
+static json_t *command(const struct recording *recording)
+{
+	char *const *argument = recording->options->command;
+	const struct process_entry *first = recording->processes;
+	json_t *list;
+
+	if (!argument)
+		return first ? arguments(first->cmdline, first->cmdline_bytes)
+			     : json_array();
+	list = json_array();
+	for (; *argument; argument++)
+		json_array_append_new(list, text(*argument));
+	return list;
+}
+
+static json_t *started(const struct recording *recording)
+{
+	time_t seconds = (time_t)recording->started;
+	char buffer[32];
+	struct tm utc;
+
+	gmtime_r(&seconds, &utc);
+	strftime(buffer, sizeof(buffer), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	return json_string(buffer);
+}
+
+static json_t *exit_status(const struct command_end *end)
+{
+	if (!end->known)
+		return json_null();
+	if (WIFSIGNALED(end->wait_status))
+		return json_pack("{s:i}", "signal", WTERMSIG(end->wait_status));
+	return json_pack("{s:i}", "status", WEXITSTATUS(end->wait_status));
+}
+
+static json_t *globs(const char *const *glob, size_t count)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		json_array_append_new(list, text(glob[i]));
+	return list;
+}
+
+/* The name of the CPU engine is null when there is none. */
+static void add_metrics(json_t *object, const struct collect_options *options)
+{
+	json_object_set_new(object, "alloc",
+			    json_string(metric_alloc_name(options->alloc)));
+	json_object_set_new(object, "alloc_period",
+			    number(options->alloc_period));
+	json_object_set_new(object, "cpu_hz", number(options->cpu_hz));
+	json_object_set_new(object, "cpu_engine",
+			    options->cpu_hz ? json_string(metric_cpu_name(
+						      options->cpu_engine))
+					    : json_null());
+	json_object_set_new(object, "stack_size", number(options->stack_bytes));
+	json_object_set_new(object, "snapshot_interval_ns",
+			    number(options->snapshot_ns));
+	json_object_set_new(object, "categories",
+			    options->categories ? text(options->categories)
+						: json_null());
+}
+
+static json_t *settings(const struct recording *recording)
+{
+	const struct collect_options *options = recording->options;
+	const struct filter *filter = &options->filter;
+	json_t *object;
+
+	object = json_pack(
+		"{s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:b, s:o}", "attached",
+		options->control_fd < 0, "on_full",
+		options->on_full == WIRE_ON_FULL_BLOCK ? "block" : "drop",
+		"ring_cells", number(recording->ring_cells), "clock",
+		recording->ticks ? "tsc" : "boottime", "filter",
+		globs(filter->only, filter->only_count), "exclude",
+		globs(filter->except, filter->except_count), "depth",
+		number(options->depth), "compress", options->compress,
+		"max_size", number(recording->max_bytes));
+	add_metrics(object, options);
+	return object;
+}
+
+/* What nobody has set is not to be held against them: it says what else it is,
+ * and what would have helped. */
+static const char *why_stopped(const struct recording *recording, int error)
+{
+	if (error != TRACE_AT_LIMIT)
+		return strerror(-error);
+	if (recording->options->max_bytes)
+		return "--max-size reached";
+	return recording->max_bytes < MAX_BYTES_DEFAULT
+		       ? "a tenth of the free disk space reached (--max-size "
+			 "may allow more)"
+		       : "4 GiB reached (--max-size may allow more)";
+}
+
+static json_t *stopped(const struct recording *recording, int error)
+{
+	return error ? text(why_stopped(recording, error)) : json_null();
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return 1000000000ULL * (uint64_t)(usage.ru_utime.tv_sec +
+					  usage.ru_stime.tv_sec) +
+	       1000ULL * (uint64_t)(usage.ru_utime.tv_usec +
+				    usage.ru_stime.tv_usec);
+}
+
+/* A sample says nothing of what its thread did next. */
+static json_t *temporary(const struct recording *recording, uint64_t blocks)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+
+	return sum->sampled && !sum->exact ? json_null() : number(blocks);
+}
+
+static void add_heap(json_t *object, const struct recording *recording)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "allocs", sum->allocs },
+		{ "alloc_bytes", sum->alloc_bytes },
+		{ "sampled_alloc_stacks", sum->stacks },
+		{ "frees", sum->frees },
+		{ "live_blocks", sum->live },
+		{ "live_bytes", sum->live_bytes },
+		{ "heap_processes", sum->processes },
+		{ "peaks_bytes", sum->peaks_bytes },
+		{ "peak_bytes", sum->peak_bytes },
+		{ "peak_blocks", sum->peak_blocks },
+		{ "peak_ns", sum->peak_ns },
+		{ "peak_pid", (uint64_t)sum->peak_pid },
+		{ "implied_frees", sum->implied },
+		{ "late_frees", sum->late },
+		{ "foreign_frees", sum->foreign },
+		{ "inherited_frees", sum->inherited },
+		{ "double_frees", sum->doubled },
+		{ "dropped_allocs", sum->dropped_allocs },
+		{ "dropped_frees", sum->dropped_frees },
+		{ "unslotted_allocs", sum->unslotted_allocs },
+		{ "unslotted_frees", sum->unslotted_frees },
+		{ "paused_allocs", sum->paused },
+		{ "untracked_blocks", sum->untracked },
+		{ "odd_heap_records", sum->odd },
+		{ "disordered_heap_records", sum->disorders },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		json_object_set_new(object, rows[i].name,
+				    number(rows[i].value));
+	json_object_set_new(object, "temporary_allocs",
+			    temporary(recording, sum->temporary));
+	json_object_set_new(object, "peak_program", text(sum->peak_name));
+}
+
+static json_t *totals(const struct recording *recording,
+		      const struct recording_files *files)
+{
+	const struct totals *sum = &recording->totals;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "processes", sum->processes },
+		{ "threads", sum->threads },
+		{ "span_processes", sum->span_processes },
+		{ "span_threads", sum->span_threads },
+		{ "spans", sum->spans },
+		{ "dropped_spans", sum->dropped_spans },
+		{ "truncated_spans", sum->truncated_spans },
+		{ "unslotted_spans", sum->unslotted_spans },
+		{ "unslotted_threads", sum->unslotted_threads },
+		{ "slots_taken", sum->slots_taken },
+		{ "slots_retired", sum->slots_retired },
+		{ "slots_refused", sum->slots_refused },
+		{ "vfork_spans", sum->vfork_spans },
+		{ "muted_spans", sum->muted_spans },
+		{ "filtered_spans", sum->filtered_spans },
+		{ "repaired_slices", sum->repaired_slices },
+		{ "orphan_ends", sum->orphan_ends },
+		{ "folded_spans", sum->folded_spans },
+		{ "paused_spans", sum->paused_spans },
+		{ "mixed_contexts", sum->mixed_contexts },
+		{ "skipped_maps", sum->skipped_maps },
+		{ "dropped_annotations", sum->dropped_notes },
+		{ "withheld_annotations", sum->withheld_notes },
+		{ "odd_annotations", sum->odd_notes },
+		{ "cut_annotations", sum->cut_notes },
+		{ "moved_annotations", sum->moved_notes },
+		{ "paused_annotations", sum->paused_notes },
+		{ "orphan_async_ends", sum->orphan_async_ends },
+		{ "unended_async_slices", sum->unended_async },
+		{ "waits", sum->waits },
+		{ "wait_ns", sum->wait_ns },
+		{ "broken_rings", sum->broken_rings },
+		{ "refused_programs", sum->refused_programs },
+		{ "went_on", sum->went_on },
+		{ "cpu_samples", recording->sampled.count },
+		{ "cpu_ns", recording->sampled.ns },
+		{ "lost_cpu_samples", sum->lost_cpu_samples },
+		{ "unsampled_processes",
+		  recording->cpu_sum ? recording->cpu_sum->count : 0 },
+		{ "unsampled_process_ns",
+		  recording->cpu_sum ? recording->cpu_sum->ns : 0 },
+		{ "trace_bytes", files->trace_bytes },
+		{ "trace_events", sum->trace_events },
+		{ "collector_cpu_ns", own_cpu_ns() },
+	};
+	json_t *object = json_object();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		json_object_set_new(object, rows[i].name,
+				    number(rows[i].value));
+	add_heap(object, recording);
+	json_object_set_new(object, "trace_stopped",
+			    stopped(recording, files->trace_stopped));
+	json_object_set_new(
+		object, "trace_limited",
+		json_boolean(files->trace_stopped == TRACE_AT_LIMIT));
+	return object;
+}
+
+static json_t *thread(const struct thread_entry *entry)
+{
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "tid",
+			 (int)entry->tid, "name", text(entry->name), "spans",
+			 number(entry->spans), "dropped_spans",
+			 number(entry->dropped_spans), "truncated_spans",
+			 number(entry->truncated_spans), "wait_ns",
+			 number(entry->wait_ns));
+}
+
+static json_t *process(const struct process_entry *entry, uint64_t now_ns)
+{
+	static const char *const ended[] = { "running", "exit", "exec",
+					     "broken" };
+	const struct thread_entry *one;
+	json_t *threads = json_array();
+
+	for (one = entry->threads; one; one = one->next)
+		json_array_append_new(threads, thread(one));
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "pid",
+			 (int)entry->pid, "parent", (int)entry->parent, "name",
+			 text(entry->name), "cmdline",
+			 arguments(entry->cmdline, entry->cmdline_bytes),
+			 "start_ns", number(entry->start_ns), "end_ns",
+			 number(entry->end_ns ? entry->end_ns : now_ns),
+			 "ended", ended[entry->ended], "instrumented",
+			 entry->instrumented, "threads", threads);
+}
+
+static json_t *processes(const struct recording *recording)
+{
+	const struct process_entry *entry;
+	uint64_t now_ns = clock_boottime_ns();
+	json_t *list = json_array();
+
+	for (entry = recording->processes; entry; entry = entry->next)
+		json_array_append_new(list, process(entry, now_ns));
+	return list;
+}
+
+static json_t *refused(const struct recording *recording)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < recording->refused_count; i++) {
+		const struct refused_entry *entry = &recording->refused[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o}", "why", entry->why,
+					"programs", number(entry->programs),
+					"name", text(entry->name)));
+	}
+	return list;
+}
+
+/* Those that went on when the recording ended. */
+static json_t *went_on(const struct recording *recording)
+{
+	const struct went_on_entry *entry;
+	json_t *list = json_array();
+
+	for (entry = recording->went_on; entry; entry = entry->next)
+		json_array_insert_new(list, 0,
+				      json_pack("{s:i, s:o}", "pid",
+						(int)entry->pid, "name",
+						text(entry->name)));
+	return list;
+}
+
+/* By command: processes in which no sample of CPU time was taken. */
+static json_t *unsampled(const struct cpu_sum *sum)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; sum && i < sum->rows; i++) {
+		const struct cpu_row *row = &sum->row[i];
+
+		json_array_append_new(
+			list, json_pack("{s:o, s:b, s:o, s:o}", "name",
+					text(row->name), "short", row->is_short,
+					"count", number(row->count), "cpu_ns",
+					number(row->ns)));
+	}
+	return list;
+}
+
+static json_t *function(const struct recording *recording,
+			const struct function_total *one)
+{
+	json_t *object = json_pack(
+		"{s:o, s:o, s:o, s:o, s:o}", "name", text(one->name), "module",
+		text(one->module), "calls", number(one->calls), "self_ns",
+		number(one->self_ns), "total_ns", number(one->total_ns));
+
+	json_object_set_new(object, "cpu_samples", number(one->cpu_samples));
+	json_object_set_new(object, "cpu_ns", number(one->cpu_ns));
+	json_object_set_new(object, "alloc_objects",
+			    number(one->alloc_objects));
+	json_object_set_new(object, "alloc_bytes", number(one->alloc_bytes));
+	json_object_set_new(object, "inuse_objects",
+			    number(one->inuse_objects));
+	json_object_set_new(object, "inuse_bytes", number(one->inuse_bytes));
+	json_object_set_new(object, "temporary_objects",
+			    temporary(recording, one->temporary_objects));
+	return object;
+}
+
+static json_t *functions(struct recording *recording)
+{
+	struct function_table *table = &recording->functions;
+	json_t *list = json_array();
+	size_t i;
+
+	function_table_sort(table);
+	for (i = 0; i < table->count; i++) {
+		const struct function_total *one = &table->entry[i];
+
+		json_array_append_new(list, function(recording, one));
+	}
+	return list;
+}
+
+static json_t *notes(const struct recording *recording)
+{
+	json_t *list = json_array();
+	uint32_t i;
+
+	for (i = 0; i < recording->notes; i++)
+		json_array_append_new(list, text(recording->note[i]));
+	return list;
+}
+
+static json_t *file(const char *name, uint64_t bytes)
+{
+	return json_pack("{s:s, s:o}", "name", name, "bytes", number(bytes));
+}
+
+static json_t *files_list(const struct recording_files *files)
+{
+	json_t *list = json_array();
+
+	json_array_append_new(list,
+			      file(files->trace_name, files->trace_bytes));
+	if (files->profile_name)
+		json_array_append_new(
+			list, file(files->profile_name, files->profile_bytes));
+	if (files->cpu_profile_bytes)
+		json_array_append_new(
+			list, file("cpu.pb.gz", files->cpu_profile_bytes));
+	if (files->heap_profile_bytes)
+		json_array_append_new(list, file(HEAP_PROFILE_NAME,
+						 files->heap_profile_bytes));
+	if (files->heap_peak_bytes)
+		json_array_append_new(
+			list, file(HEAP_PEAK_NAME, files->heap_peak_bytes));
+	if (files->span_profile_bytes)
+		json_array_append_new(list, file(SPAN_PROFILE_NAME,
+						 files->span_profile_bytes));
+	return list;
+}
+
+/* Of a program that attached: until the last of its processes had ended. */
+static uint64_t wall_ns(const struct recording *recording)
+{
+	const struct command_end *end = &recording->command_end;
+	const struct process_entry *entry;
+	uint64_t last_ns = 0;
+
+	if (end->known)
+		return end->end_ns - end->start_ns;
+	for (entry = recording->processes; entry; entry = entry->next)
+		last_ns = MAX(last_ns, entry->end_ns ? entry->end_ns
+						     : clock_boottime_ns());
+	return MAX(last_ns, recording->start_ns) - recording->start_ns;
+}
+
+static json_t *summary(struct recording *recording,
+		       const struct recording_files *files)
+{
+	const struct command_end *end = &recording->command_end;
+	uint64_t wall = wall_ns(recording);
+	json_t *root = json_object();
+
+	json_object_set_new(root, "perfrec", perfrec());
+	json_object_set_new(root, "command", command(recording));
+	json_object_set_new(root, "started", started(recording));
+	json_object_set_new(root, "wall_ns", number(wall));
+	json_object_set_new(root, "user_ns",
+			    number_if(end->known, end->user_ns));
+	json_object_set_new(root, "sys_ns", number_if(end->known, end->sys_ns));
+	json_object_set_new(root, "exit", exit_status(end));
+	json_object_set_new(root, "settings", settings(recording));
+	json_object_set_new(root, "totals", totals(recording, files));
+	json_object_set_new(root, "cost", summary_cost(recording, wall));
+	json_object_set_new(root, "processes", processes(recording));
+	json_object_set_new(root, "refused", refused(recording));
+	json_object_set_new(root, "went_on", went_on(recording));
+	json_object_set_new(root, "unsampled_processes",
+			    unsampled(recording->cpu_sum));
+	json_object_set_new(root, "functions", functions(recording));
+	json_object_set_new(root, "files", files_list(files));
+	json_object_set_new(root, "notes", notes(recording));
+	return root;
+}
+
+/* Into @fd, which it closes. 0 or -errno. */
+static int write_json(const json_t *root, int fd)
+{
+	FILE *file = fdopen(fd, "w");
+	int err = 0;
+
+	if (!file) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	errno = EIO;
+	if (json_dumpf(root, file, JSON_INDENT(1)) < 0 ||
+	    fputc('\n', file) == EOF)
+		err = -errno;
+	if (fclose(file) && !err)
+		err = -errno;
+	return err;
+}
+
+int summary_write(struct recording *recording,
+		  const struct recording_files *files)
+{
+	int dir_fd = recording->dir_fd;
+	int fd = own_files_create(dir_fd, SUMMARY_NAME, 0);
+	json_t *root;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	root = summary(recording, files);
+	err = write_json(root, fd);
+	json_decref(root);
+	if (!err)
+		return own_files_keep(dir_fd, SUMMARY_NAME);
+	own_files_discard(dir_fd, SUMMARY_NAME);
+	return err;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/files/thread_stacks.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/cct_flat.h"
+#include "collector/names/modules.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/drain/thread.h"
+
+static struct profile_owner owner_of(const struct thread *thread)
+{
+	const struct process *process = thread->process;
+	struct recording *recording = process->arena->recording;
+	struct profile_owner owner = { .pid = process->pid,
+				       .tid = thread->entry.tid };
+
+	memcpy(owner.thread, thread->entry.name, sizeof(owner.thread));
+	pthread_mutex_lock(&recording->lock);
+	memcpy(owner.process, process->entry->name, sizeof(owner.process));
+	pthread_mutex_unlock(&recording->lock);
+	return owner;
+}
+
+struct copying {
+	struct thread_stacks *stacks;
+	uint64_t now_ns;
+};
+
+static void copy_one(void *context, struct replay *replay)
+{
+	const struct copying *copying = context;
+	struct thread_stacks *stacks = copying->stacks;
+
+	if (stacks->flat && cct_flat_copy(replay, copying->now_ns,
+					  &stacks->flat[stacks->count]) == 0)
+		stacks->count++;
+	else
+		stacks->lost_calls += replay->counts.spans;
+}
+
+void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
+			struct thread_stacks *out)
+{
+	struct copying copying = { out, now_ns };
+
+	*out = (struct thread_stacks){
+		.owner = owner_of(thread),
+		.modules = modules_get(thread->process->modules),
+		.flat = calloc(thread->fibers.count, sizeof(*out->flat)),
+	};
+	fibers_each(&thread->fibers, copy_one, &copying);
+}
+
+void thread_stacks_add(const struct thread_stacks *stacks,
+		       struct profile *profile)
+{
+	size_t i;
+
+	profile_add_lost(profile, stacks->lost_calls);
+	/* What finds no room is counted there. */
+	for (i = 0; i < stacks->count; i++)
+		(void)profile_add(profile, &stacks->owner, &stacks->flat[i],
+				  stacks->modules);
+}
+
+void thread_stacks_release(struct thread_stacks *stacks)
+{
+	size_t i;
+
+	for (i = 0; i < stacks->count; i++)
+		cct_flat_release(&stacks->flat[i]);
+	free(stacks->flat);
+	modules_put(&stacks->modules);
+}

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap - what is live at an address is decided by the latest event there that
+ * is known, whatever the order in which events come:
+ *
+ *   alloc, the address is live     the older of the two blocks was freed: an
+ *     implied free. Its own free was lost, or comes late
+ *   alloc, older than the latest   it is that free's block, if that had found
+ *     free of the address          none; else it had a free of its own, implied
+ *   free, older than what is live  late: that block was taken for freed
+ *   free, older than the latest    late, too
+ *     free of the address
+ *   free, nothing is live there,   foreign: allocated before recording began,
+ *     nothing is known of it       or before a fork, or by a way unseen
+ *   alloc, hardly younger than a   that free's block, too: see HEAP_SKEW
+ *     free, of another thread, that
+ *     had found none
+ *   free, nothing is live there    double. If the first one was foreign, it is
+ *     since an earlier free        foreign, too: by the unseen way it may have
+ *                                  been allocated again
+ *
+ * A double free is an accusation. So it is only called that where the block
+ * before it came and went plainly: after an implied free, or an alloc that came
+ * after its free, the next free without a block is foreign (FREED_UNSURE). It
+ * is taken back when an alloc comes that explains it, and when its place in the
+ * table of the freed is needed before such an alloc can come no more. Whether
+ * every alloc has been recorded is for the caller to know: heap_doubt().
+ *
+ * Events mostly come in the order of their clocks (order.h), and then only the
+ * plain cases and true mistakes of the program are left. With every order of
+ * arrival, allocs = live + matched + implied holds, and what is live in the end
+ * is what is live by the clocks. The latest free of an address is known until
+ * four younger ones fall on its place in the table of the freed.
+ *
+ * The peak: what each site had when most was in use. There may be a new peak
+ * with every event; so each event only changes its own site. A site keeps the
+ * number (epoch) of the peak that was the last one when it changed last; if
+ * there was another peak since, then what it has now is what it had then, and
+ * is put aside before the next change.
+ *
+ * Sampled blocks. Of the bytes that a program allocates each is picked with the
+ * probability 1/T (a Poisson process of mean T bytes), so a block of s bytes is
+ * with p = 1 - exp(-s / T). A block that was stands for 1/p of its size: then
+ * the expected sums are the true ones (Horvitz and Thompson, 1952; Go's
+ * runtime/pprof scaleHeapSample() and heapprofd scale by the same factor). The
+ * weight follows from the size alone, so what a free takes away is exactly what
+ * its alloc has added.
+ */
+#include "collector/heap/heap.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "collector/replay/cct.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define FREED_BITS 12
+#define FREED_WAYS 4 /* places for one address: a cache line */
+#define INDEX_MIN 64u
+#define SITES_MAX_ALL (HEAP_SITES_FIRST * ((1u << HEAP_SITE_CHUNKS) - 1))
+/* So that a weight times a size fits, and a level above it in 48 bits. */
+#define SAMPLED_SIZE_MAX (1ULL << 43)
+#define LEVEL_SHIFT 44
+#define LEVEL_MAX 15u
+
+enum freed_kind {
+	FREED_NONE = 0,
+	FREED_MATCHED = 1,
+	FREED_FOREIGN = 2,
+	FREED_DOUBLE = 3,
+	FREED_UNSURE = 4, /* matched, but not every event there came in order
+			   * or came at all: another free says nothing */
+};
+
+#define KIND_BITS 3
+
+/* The latest free of an address at which nothing is live. */
+struct freed {
+	uint64_t key; /* address << 16 | owner */
+	uint64_t clock; /* << KIND_BITS | enum freed_kind */
+};
+
+/* --- sites ------------------------------------------------------------------
+ */
+
+static uint64_t site_hash(uint32_t owner, uint32_t stack)
+{
+	uint64_t x = ((uint64_t)owner << 32 | stack) * 0x9e3779b97f4a7c15ULL;
+
+	return x ^ x >> 32;
+}
+
+static uint32_t chunk_of(uint32_t number)
+{
+	return 31 - (uint32_t)__builtin_clz(number / HEAP_SITES_FIRST + 1);
+}
+
+static size_t chunk_sites(uint32_t chunk)
+{
+	return (size_t)HEAP_SITES_FIRST << chunk;
+}
+
+static struct heap_site *get_site(const struct heap *heap, uint32_t number)
+{
+	uint32_t chunk = chunk_of(number);
+
+	return heap->chunk[chunk] +
+	       (number + HEAP_SITES_FIRST - chunk_sites(chunk));
+}
+
+static void index_put(struct heap *heap, uint32_t number)
+{
+	const struct heap_site *site = get_site(heap, number);
+	uint64_t i = site_hash(site->owner, site->stack) & heap->index_mask;
+
+	while (heap->index[i])
+		i = (i + 1) & heap->index_mask;
+	heap->index[i] = number + 1;
+}
+
+/* Makes sure that one more site leaves the index at most half full. */
+static bool reserve_index(struct heap *heap)
+{
+	uint32_t *old = heap->index, mask = heap->index_mask, i;
+	uint64_t room = old ? 2 * (mask + 1ULL) : INDEX_MIN;
+
+	if (old && 2ULL * (heap->site_count + 1) <= mask)
+		return true;
+	if (!budget_take(heap->budget, room * sizeof(*old)))
+		return false;
+	heap->index = calloc(room, sizeof(*old));
+	if (!heap->index) {
+		heap->index = old;
+		budget_give(heap->budget, room * sizeof(*old));
+		return false;
+	}
+	heap->index_mask = (uint32_t)(room - 1);
+	for (i = 0; i < heap->site_count; i++)
+		index_put(heap, i);
+	if (old)
+		budget_give(heap->budget, (mask + 1ULL) * sizeof(*old));
+	free(old);
+	return true;
+}
+
+static bool reserve_site(struct heap *heap)
+{
+	uint32_t chunk = chunk_of(heap->site_count);
+	size_t sites = chunk_sites(chunk);
+
+	if (heap->site_count == SITES_MAX_ALL || !reserve_index(heap))
+		return false;
+	if (heap->chunk[chunk])
+		return true;
+	if (!budget_take(heap->budget, sites * sizeof(struct heap_site)))
+		return false;
+	heap->chunk[chunk] = calloc(sites, sizeof(struct heap_site));
+	if (!heap->chunk[chunk])
+		budget_give(heap->budget, sites * sizeof(struct heap_site));
+	return heap->chunk[chunk];
+}
+
+static uint32_t find_or_add(struct heap *heap, uint32_t owner, uint32_t stack)
+{
+	uint64_t i = site_hash(owner, stack) & heap->index_mask;
+	struct heap_site *site;
+
+	for (; heap->index[i]; i = (i + 1) & heap->index_mask) {
+		site = get_site(heap, heap->index[i] - 1);
+		if (site->owner == owner && site->stack == stack)
+			return heap->index[i] - 1;
+	}
+	if (!reserve_site(heap)) {
+		heap->totals.lost_sites++;
+		return 0;
+	}
+	site = get_site(heap, heap->site_count);
+	*site = (struct heap_site){ .stack = stack, .owner = owner };
+	index_put(heap, heap->site_count);
+	return heap->site_count++;
+}
+
+uint32_t heap_site(struct heap *heap, uint32_t owner, uint32_t stack)
+{
+	uint32_t site;
+
+	pthread_mutex_lock(&heap->lock);
+	site = find_or_add(heap, owner, stack);
+	pthread_mutex_unlock(&heap->lock);
+	return site;
+}
+
+uint32_t heap_site_count(struct heap *heap)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&heap->lock);
+	count = heap->site_count;
+	pthread_mutex_unlock(&heap->lock);
+	return count;
+}
+
+const struct heap_site *heap_get_site(const struct heap *heap, uint32_t site)
+{
+	return get_site(heap, site);
+}
+
+struct heap_site *heap_site_at(struct heap *heap, uint32_t site)
+{
+	return get_site(heap, site);
+}
+
+struct heap_values heap_at_peak(const struct heap *heap,
+				const struct heap_site *site)
+{
+	return site->epoch == heap->epoch ? site->then : site->now;
+}
+
+/* --- weights ----------------------------------------------------------------
+ */
+
+struct weight {
+	uint64_t objects, bytes;
+};
+
+static struct weight weigh(const struct heap *heap, uint64_t size)
+{
+	double one = 1 << HEAP_FRACTION_BITS, scale;
+	uint64_t period;
+
+	if (likely(!heap->period))
+		return (struct weight){ 1, size };
+	period = heap->period >> (size >> LEVEL_SHIFT);
+	size &= (1ULL << LEVEL_SHIFT) - 1;
+	/* The shim picks an empty block as if it had a byte. */
+	scale = -one / expm1(-(double)MAX(size, 1) / (double)MAX(period, 1));
+	return (struct weight){ (uint64_t)(scale + 0.5),
+				(uint64_t)(scale * (double)size + 0.5) };
+}
+
+uint64_t heap_sampled_size(uint64_t size, uint32_t level)
+{
+	return (uint64_t)MIN(level, LEVEL_MAX) << LEVEL_SHIFT |
+	       MIN(size, SAMPLED_SIZE_MAX);
+}
+
+uint64_t heap_round(const struct heap *heap, uint64_t value)
+{
+	if (!heap->period)
+		return value;
+	return (value + (1 << (HEAP_FRACTION_BITS - 1))) >> HEAP_FRACTION_BITS;
+}
+
+uint64_t heap_round_next(const struct heap *heap, uint64_t *sum, uint64_t value)
+{
+	uint64_t before = heap_round(heap, *sum);
+
+	*sum += value;
+	return heap_round(heap, *sum) - before;
+}
+
+/* --- what a site has --------------------------------------------------------
+ */
+
+static struct heap_site *change(struct heap *heap, uint32_t number)
+{
+	struct heap_site *site = get_site(heap, number);
+
+	if (site->epoch != heap->epoch) {
+		site->then = site->now;
+		site->epoch = heap->epoch;
+	}
+	return site;
+}
+
+static void add_allocated(struct heap_values *values, struct weight weight)
+{
+	values->alloc_objects += weight.objects;
+	values->alloc_bytes += weight.bytes;
+}
+
+static void add_inuse(struct heap_values *values, struct weight weight)
+{
+	values->inuse_objects += weight.objects;
+	values->inuse_bytes += weight.bytes;
+}
+
+static void add_live(struct heap *heap, struct heap_site *site,
+		     struct weight weight, uint64_t clock)
+{
+	struct heap_totals *totals = &heap->totals;
+
+	add_inuse(&site->now, weight);
+	if (heap->follows && heap->at_peak) {
+		add_allocated(&site->then, weight);
+		add_inuse(&site->then, weight);
+	}
+	if (site->now.inuse_bytes > site->peak_bytes)
+		site->peak_bytes = site->now.inuse_bytes;
+	add_inuse(&totals->now, weight);
+	if (totals->now.inuse_bytes > totals->peak.inuse_bytes &&
+	    !heap->follows) {
+		totals->peak = totals->now;
+		totals->peak_clock = clock;
+		heap->epoch++;
+	}
+}
+
+/* Takes @block off the table and off its site. */
+static void end_block(struct heap *heap, struct heap_block *block,
+		      bool temporary)
+{
+	struct weight weight = weigh(heap, heap_block_size(block));
+	struct heap_site *site = change(heap, block->site);
+
+	site->now.inuse_objects -= weight.objects;
+	site->now.inuse_bytes -= weight.bytes;
+	heap->totals.now.inuse_objects -= weight.objects;
+	heap->totals.now.inuse_bytes -= weight.bytes;
+	if (unlikely(block->sampled)) {
+		heap->ended = block->key & HEAP_ADDRESS_MAX;
+		heap->ended_temporary = temporary;
+	}
+	if (temporary) {
+		site->temporary += weight.objects;
+		heap->totals.temporary += weight.objects;
+	}
+	heap_table_remove(&heap->table, block);
+}
+
+/* --- events -----------------------------------------------------------------
+ */
+
+/* What is known of @address, or else the place for it: an empty one of its set,
+ * or that of the oldest free. */
+static struct freed *freed_at(const struct heap *heap, uint64_t address)
+{
+	struct freed *set = heap->freed + (address * 0x9e3779b97f4a7c15ULL >>
+					   (64 - FREED_BITS)) /
+						  FREED_WAYS * FREED_WAYS;
+	struct freed *oldest = set;
+	int i;
+
+	for (i = 0; i < FREED_WAYS; i++) {
+		if (set[i].key >> 16 == address)
+			return &set[i];
+		if (set[i].clock < oldest->clock)
+			oldest = &set[i];
+	}
+	return oldest;
+}
+
+static enum freed_kind freed_kind(const struct freed *freed, uint64_t address)
+{
+	return freed->key >> 16 == address
+		       ? (enum freed_kind)(freed->clock &
+					   ((1u << KIND_BITS) - 1))
+		       : FREED_NONE;
+}
+
+static uint64_t freed_clock(const struct freed *freed)
+{
+	return freed->clock >> KIND_BITS;
+}
+
+static bool is_of(const struct freed *freed, uint32_t owner)
+{
+	return (freed->key & 0xffff) == (owner & 0xffff);
+}
+
+/* Another address needs the place of @freed, at @clock. */
+static void forget(struct heap *heap, const struct freed *freed, uint64_t clock)
+{
+	uint64_t address = freed->key >> 16;
+
+	if (likely(freed_kind(freed, address) != FREED_DOUBLE) ||
+	    clock > freed_clock(freed) + HEAP_SKEW_DOUBLE)
+		return;
+	heap->totals.double_frees--;
+	heap->totals.foreign_frees++;
+}
+
+static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
+		      uint64_t clock, uint32_t owner, enum freed_kind kind)
+{
+	if (freed->key >> 16 != address)
+		forget(heap, freed, clock);
+	freed->key = address << 16 | (owner & 0xffff);
+	freed->clock = clock << KIND_BITS | kind;
+}
+
+/* Whether a block that came at @clock, of the thread @owner, had come before
+ * @freed, a free of the kind @kind. Within a thread clocks are right; between
+ * two, as right as they can be read, and then a free that found no block tells.
+ */
+static bool is_before(const struct freed *freed, enum freed_kind kind,
+		      uint64_t clock, uint32_t owner)
+{
+	uint64_t skew = HEAP_SKEW;
+
+	if (freed_clock(freed) > clock)
+		return true;
+	if (kind == FREED_MATCHED || kind == FREED_UNSURE ||
+	    is_of(freed, owner))
+		return false;
+	if (kind == FREED_DOUBLE)
+		skew = HEAP_SKEW_DOUBLE;
+	return clock - freed_clock(freed) <= skew;
+}
+
+static void match_freed(struct heap *heap, struct freed *freed,
+			enum freed_kind kind)
+{
+	struct heap_totals *totals = &heap->totals;
+	bool had_block = kind == FREED_MATCHED || kind == FREED_UNSURE;
+
+	totals->foreign_frees -= kind == FREED_FOREIGN;
+	totals->double_frees -= kind == FREED_DOUBLE;
+	totals->matched_frees += !had_block;
+	totals->implied_frees += had_block;
+	freed->clock = freed_clock(freed) << KIND_BITS | FREED_UNSURE;
+}
+
+/* Whether the block that comes is over already; if not, nothing is live at
+ * @address any more. *@unsure: a free was implied. */
+static bool is_over(struct heap *heap, uint64_t clock, uint64_t address,
+		    uint32_t owner, bool *unsure)
+{
+	struct heap_block *live = heap_table_find(&heap->table, address);
+	struct freed *freed;
+	enum freed_kind kind;
+
+	if (live) {
+		*unsure = true;
+		heap->totals.implied_frees++;
+		if (live->clock > clock) {
+			live->unsure = true;
+			return true;
+		}
+		end_block(heap, live, false);
+		return false;
+	}
+	freed = freed_at(heap, address);
+	kind = freed_kind(freed, address);
+	if (kind == FREED_NONE)
+		return false;
+	if (is_before(freed, kind, clock, owner)) {
+		match_freed(heap, freed, kind);
+		return true;
+	}
+	*freed = (struct freed){ 0 };
+	return false;
+}
+
+/* Counts it as allocated, at @number. */
+static struct weight count_alloc(struct heap *heap, uint64_t size,
+				 uint32_t number)
+{
+	struct weight weight = weigh(heap, size);
+
+	heap->totals.allocs++;
+	add_allocated(&change(heap, number)->now, weight);
+	add_allocated(&heap->totals.now, weight);
+	return weight;
+}
+
+void heap_alloc_untracked(struct heap *heap, uint64_t size, uint32_t site)
+{
+	(void)count_alloc(heap, MIN(size, HEAP_SIZE_MAX), site);
+	heap->totals.untracked++;
+	heap->incomplete = true;
+}
+
+void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
+		uint64_t size, uint32_t number)
+{
+	struct heap_block *block;
+	struct weight weight;
+	bool unsure = false;
+
+	size = MIN(size, HEAP_SIZE_MAX);
+	weight = count_alloc(heap, size, number);
+	if (is_over(heap, clock, address, get_site(heap, number)->owner,
+		    &unsure))
+		return;
+	block = heap_table_add(&heap->table, address, size, clock, number);
+	if (likely(block)) {
+		block->unsure = unsure;
+		add_live(heap, get_site(heap, number), weight, clock);
+		return;
+	}
+	heap->totals.untracked++;
+	heap->incomplete = true;
+}
+
+static enum heap_free free_unknown(struct heap *heap, uint64_t clock,
+				   uint64_t address, uint32_t owner)
+{
+	struct freed *freed = freed_at(heap, address);
+	enum freed_kind kind = freed_kind(freed, address);
+	struct heap_totals *totals = &heap->totals;
+
+	if (kind != FREED_NONE && clock < freed_clock(freed)) {
+		totals->late_frees++;
+		return HEAP_LATE;
+	}
+	if (heap->incomplete ||
+	    (kind != FREED_MATCHED && kind != FREED_DOUBLE)) {
+		totals->foreign_frees++;
+		set_freed(heap, freed, address, clock, owner, FREED_FOREIGN);
+		return HEAP_FOREIGN;
+	}
+	totals->double_frees++;
+	/* Two threads at nearly the same time: which of them was early, is not
+	 * known. Nobody's block is then as good as another's. */
+	if (clock - freed_clock(freed) <= HEAP_SKEW && !is_of(freed, owner))
+		owner = 0;
+	set_freed(heap, freed, address, clock, owner, FREED_DOUBLE);
+	return HEAP_DOUBLE;
+}
+
+enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
+			 uint32_t owner, bool temporary)
+{
+	struct heap_block *block = heap_table_find(&heap->table, address);
+	enum freed_kind kind = FREED_MATCHED;
+
+	if (!block)
+		return free_unknown(heap, clock, address, owner);
+	if (clock < block->clock) {
+		heap->totals.late_frees++;
+		return HEAP_LATE;
+	}
+	if (block->unsure)
+		kind = FREED_UNSURE;
+	end_block(heap, block, temporary);
+	heap->totals.matched_frees++;
+	set_freed(heap, freed_at(heap, address), address, clock, owner, kind);
+	return HEAP_FREED;
+}
+
+bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address,
+	       bool *at_peak)
+{
+	struct heap_block *block = heap_table_find(&heap->table, address);
+
+	*at_peak = false;
+	if (!block || block->clock > clock)
+		return false;
+	block->sampled = 1;
+	*at_peak = block->clock <= heap->totals.peak_clock;
+	return true;
+}
+
+void heap_doubt(struct heap *heap, uint64_t address)
+{
+	struct freed *freed = freed_at(heap, address);
+
+	heap->incomplete = true;
+	if (freed_kind(freed, address) != FREED_DOUBLE)
+		return;
+	heap->totals.double_frees--;
+	heap->totals.foreign_frees++;
+	freed->clock = freed_clock(freed) << KIND_BITS | FREED_FOREIGN;
+}
+
+bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address)
+{
+	const struct freed *freed = freed_at(heap, address);
+
+	/* Of one whose place was needed it is not known any more; one that
+	 * was freed yet again is settled. */
+	return freed_kind(freed, address) == FREED_DOUBLE &&
+	       freed_clock(freed) >= clock;
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+#define FREED_BYTES (sizeof(struct freed) << FREED_BITS)
+
+int heap_init(struct heap *heap, struct budget *budget, uint64_t period,
+	      uint64_t secret)
+{
+	*heap = (struct heap){ .budget = budget, .period = period };
+	/* Of most blocks nothing is known then. */
+	heap->incomplete = period;
+	heap->epoch = 1;
+	if (!budget_take(budget, FREED_BYTES))
+		return -ENOMEM;
+	pthread_mutex_init(&heap->lock, NULL);
+	heap_table_init(&heap->table, budget, secret);
+	heap->freed = calloc(1u << FREED_BITS, sizeof(*heap->freed));
+	if (heap->freed && reserve_site(heap)) {
+		index_put(heap, heap->site_count++);
+		return 0;
+	}
+	heap_release(heap);
+	return -ENOMEM;
+}
+
+void heap_release(struct heap *heap)
+{
+	uint32_t i;
+
+	heap_table_release(&heap->table);
+	for (i = 0; i < HEAP_SITE_CHUNKS && heap->chunk[i]; i++) {
+		budget_give(heap->budget,
+			    chunk_sites(i) * sizeof(struct heap_site));
+		free(heap->chunk[i]);
+	}
+	if (heap->index)
+		budget_give(heap->budget,
+			    (heap->index_mask + 1ULL) * sizeof(*heap->index));
+	budget_give(heap->budget, FREED_BYTES);
+	free(heap->index);
+	free(heap->freed);
+	pthread_mutex_destroy(&heap->lock);
+	*heap = (struct heap){ 0 };
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_dump - two ProfilePacket dumps on a sequence with the process' stacks.
+ * Their values are cumulative: what was allocated and freed up to then, so none
+ * may be lower in the second than in the first. The importer takes their times
+ * for CLOCK_MONOTONIC_COARSE, whatever the packet's clock is; of which the
+ * trace has a snapshot in its preamble. Packets are numbered without a gap, and
+ * all but the last of a dump say that it is continued.
+ */
+#include "collector/heap/heap_dump.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/trace/encode.h"
+#include "collector/heap/process_heap.h"
+#include "collector/record/recording.h"
+#include "collector/samples/trace_stacks.h"
+#include "proto/perfetto_trace.pb-c.h"
+#include "shared/compiler.h"
+
+#define TAG_TRACE_PACKET 0x0a
+/* At most 60 bytes each; a packet stays below TRACE_STACKS_BYTES. */
+#define SAMPLES_MAX 400
+
+#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
+
+typedef Perfetto__Protos__ProfilePacket__HeapSample heap_sample;
+
+struct dump {
+	struct process_heap *heap;
+	struct trace_stacks *stacks;
+	uint64_t index; /* of the next packet */
+	heap_sample sample[SAMPLES_MAX];
+	heap_sample *pointer[SAMPLES_MAX];
+	size_t count;
+	uint64_t ns; /* BOOTTIME, of this dump */
+};
+
+/* What all threads did in one stack. */
+struct sum {
+	uint32_t stack;
+	struct heap_values peak, end;
+};
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static void add(struct heap_values *to, const struct heap_values *from)
+{
+	to->alloc_objects += from->alloc_objects;
+	to->alloc_bytes += from->alloc_bytes;
+	to->inuse_objects += from->inuse_objects;
+	to->inuse_bytes += from->inuse_bytes;
+}
+
+/* One row for each stack; returns how many, 0 without memory. */
+static size_t sum_up(struct process_heap *heap, struct sum **out)
+{
+	uint32_t sites = heap_site_count(&heap->heap), i;
+	struct sum *sum = calloc(sites, sizeof(*sum));
+	size_t count = 0;
+
+	*out = sum;
+	if (!sum)
+		return 0;
+	for (i = 0; i < sites; i++) {
+		const struct heap_site *site = heap_get_site(&heap->heap, i);
+
+		sum[i] = (struct sum){ site->stack,
+				       heap_at_peak(&heap->heap, site),
+				       site->now };
+	}
+	qsort(sum, sites, sizeof(*sum), by_stack);
+	for (i = 1; i < sites; i++) {
+		if (sum[i].stack != sum[count].stack) {
+			sum[++count] = sum[i];
+			continue;
+		}
+		add(&sum[count].peak, &sum[i].peak);
+		add(&sum[count].end, &sum[i].end);
+	}
+	return sites ? count + 1 : 0;
+}
+
+static uint64_t monotonic_of(uint64_t boottime_ns)
+{
+	uint64_t boottime = clock_boottime_ns();
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return boottime_ns + (uint64_t)now.tv_sec * 1000000000 +
+	       (uint64_t)now.tv_nsec - boottime;
+}
+
+static void write_packet(struct dump *dump, bool last)
+{
+	Perfetto__Protos__TracePacket packet =
+		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	Perfetto__Protos__ProfilePacket profile =
+		PERFETTO__PROTOS__PROFILE_PACKET__INIT;
+	Perfetto__Protos__ProfilePacket__ProcessHeapSamples process =
+		PERFETTO__PROTOS__PROFILE_PACKET__PROCESS_HEAP_SAMPLES__INIT;
+	Perfetto__Protos__ProfilePacket__ProcessHeapSamples *processes[] = {
+		&process
+	};
+	uint8_t bytes[TRACE_STACKS_BYTES], *at;
+	uint64_t period = dump->heap->heap.period;
+	size_t size;
+
+	SET(&process, pid, (uint64_t)dump->heap->pid);
+	SET(&process, timestamp, monotonic_of(dump->ns));
+	SET(&process, sampling_interval_bytes, period ? period : 1);
+	process.heap_name = (char *)"malloc";
+	process.samples = dump->pointer;
+	process.n_samples = dump->count;
+	profile.process_dumps = processes;
+	profile.n_process_dumps = ARRAY_SIZE(processes);
+	SET(&profile, index, dump->index++);
+	if (!last)
+		SET(&profile, continued, 1);
+	packet.profile_packet = &profile;
+	SET(&packet, timestamp, dump->ns);
+	SET(&packet, trusted_packet_sequence_id,
+	    trace_stacks_sequence(dump->stacks));
+	size = perfetto__protos__trace_packet__get_packed_size(&packet);
+	dump->count = 0;
+	if (size + 11 > sizeof(bytes))
+		return;
+	bytes[0] = TAG_TRACE_PACKET;
+	at = encode_put_varint(bytes + 1, size);
+	at += perfetto__protos__trace_packet__pack(&packet, at);
+	trace_stacks_append(dump->stacks, bytes, (size_t)(at - bytes));
+}
+
+static void put(struct dump *dump, uint32_t stack,
+		const struct heap_values *values)
+{
+	const struct heap *heap = &dump->heap->heap;
+	uint64_t iid = values->alloc_objects || values->alloc_bytes
+			       ? trace_stacks_iid(dump->stacks, stack)
+			       : 0;
+	heap_sample *sample = &dump->sample[dump->count];
+	uint64_t objects, bytes;
+
+	if (!iid)
+		return;
+	objects = values->alloc_objects - values->inuse_objects;
+	bytes = values->alloc_bytes - values->inuse_bytes;
+	perfetto__protos__profile_packet__heap_sample__init(sample);
+	SET(sample, callstack_id, iid);
+	SET(sample, self_allocated, heap_round(heap, values->alloc_bytes));
+	SET(sample, self_freed, heap_round(heap, bytes));
+	SET(sample, alloc_count, heap_round(heap, values->alloc_objects));
+	SET(sample, free_count, heap_round(heap, objects));
+	dump->pointer[dump->count++] = sample;
+	if (dump->count == SAMPLES_MAX)
+		write_packet(dump, false);
+}
+
+static void write_dumps(struct dump *dump, const struct sum *sum, size_t count)
+{
+	struct heap_track *track = &dump->heap->track;
+	uint64_t peak = dump->heap->heap.totals.peak_clock;
+	size_t i;
+
+	dump->ns = heap_track_ns(track, peak);
+	for (i = 0; i < count; i++)
+		put(dump, sum[i].stack, &sum[i].peak);
+	write_packet(dump, true);
+	dump->ns = MAX(track->last_ns, dump->ns + 1);
+	for (i = 0; i < count; i++)
+		put(dump, sum[i].stack, &sum[i].end);
+	write_packet(dump, true);
+}
+
+void heap_dump_write(struct process_heap *heap)
+{
+	struct dump *dump = calloc(1, sizeof(*dump));
+	struct sum *sum = NULL;
+	size_t count = dump ? sum_up(heap, &sum) : 0;
+
+	if (count && heap->heap.totals.peak.inuse_bytes &&
+	    trace_stacks_new(heap->recording, heap->modules, heap->stacks,
+			     heap->pid, &dump->stacks) == 0) {
+		dump->heap = heap;
+		write_dumps(dump, sum, count);
+		trace_stacks_free(&dump->stacks);
+	}
+	free(sum);
+	free(dump);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_files - sites are sorted by thread, so that each thread's are added to a
+ * profile at once.
+ */
+#include "collector/heap/heap_files.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/heap/heap_dump.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/replay/order.h"
+#include "collector/heap/process_heap.h"
+#include "collector/record/recording.h"
+#include "collector/base/size.h"
+#include "collector/files/span_profile.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/stacks/stacks.h"
+#include "collector/output/unwritten.h"
+#include "shared/compiler.h"
+
+#define COMMENT_BYTES 200
+#define COMMENTS_MAX 12
+#define COMMAND_BYTES 4096
+
+/* --- a profile --------------------------------------------------------------
+ */
+
+struct row {
+	uint32_t owner;
+	struct stack_values values;
+};
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return 0;
+}
+
+/* What rows before have, not rounded. */
+struct row_sums {
+	uint64_t of[4];
+};
+
+static void fill_row(const struct process_heap *heap,
+		     const struct heap_site *site, enum heap_moment moment,
+		     struct row_sums *sums, struct row *row)
+{
+	size_t first = moment == HEAP_OF_SPANS ? SPAN_ALLOC_OBJECTS : 0, i;
+	struct heap_values values = moment == HEAP_AT_PEAK
+					    ? heap_at_peak(&heap->heap, site)
+					    : site->now;
+	const uint64_t value[] = { values.alloc_objects, values.alloc_bytes,
+				   values.inuse_objects, values.inuse_bytes };
+
+	*row = (struct row){ .owner = site->owner,
+			     .values.stack = site->stack };
+	for (i = 0; i < ARRAY_SIZE(value); i++)
+		row->values.value[first + i] = (int64_t)heap_round_next(
+			&heap->heap, &sums->of[i], value[i]);
+	if (moment == HEAP_OF_SPANS)
+		row->values.value[SPAN_PEAK_BYTES] =
+			(int64_t)heap_round(&heap->heap, site->peak_bytes);
+}
+
+/* A share of few blocks may be bytes of none, or blocks at the peak only. */
+static bool has_values(const struct row *row)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row->values.value); i++)
+		if (row->values.value[i])
+			return true;
+	return false;
+}
+
+static struct profile_owner owner_of(struct process_heap *heap, uint32_t number)
+{
+	struct profile_owner owner = { .pid = heap->pid };
+
+	memcpy(owner.process, heap->name, sizeof(owner.process));
+	pthread_mutex_lock(&heap->lock);
+	if (number < heap->owner_count) {
+		owner.tid = heap->owner[number].tid;
+		memcpy(owner.thread, heap->owner[number].name,
+		       sizeof(owner.thread));
+	}
+	pthread_mutex_unlock(&heap->lock);
+	return owner;
+}
+
+static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
+		    struct stack_profile *profile)
+{
+	struct stack_values *values = calloc(count + 1, sizeof(*values));
+	size_t first, i;
+	int err = values ? 0 : -ENOMEM;
+
+	qsort(rows, count, sizeof(*rows), by_owner);
+	for (first = 0; values && first < count;) {
+		struct profile_owner owner = owner_of(heap, rows[first].owner);
+		size_t n = 0;
+		int one;
+
+		for (i = first; i < count && rows[i].owner == rows[first].owner;
+		     i++)
+			values[n++] = rows[i].values;
+		one = stack_profile_add(profile, &owner, heap->stacks,
+					heap->modules, values, n);
+		err = err ? err : one;
+		first += n;
+	}
+	free(values);
+	return err;
+}
+
+int heap_files_add(struct process_heap *heap, enum heap_moment moment,
+		   struct stack_profile *profile)
+{
+	uint32_t sites, i;
+	struct row_sums sums = { { 0 } };
+	struct row *rows;
+	size_t count = 0;
+	int err;
+
+	/* The copy is short; adding it takes long. */
+	order_lock(heap->order);
+	/* Stacks of samples are not those of spans. */
+	if (moment != HEAP_OF_SPANS)
+		process_heap_spread(heap);
+	sites = heap_site_count(&heap->heap);
+	rows = calloc(sites, sizeof(*rows));
+	for (i = 0; rows && i < sites; i++) {
+		const struct heap_site *site = heap_get_site(&heap->heap, i);
+
+		fill_row(heap, site, moment, &sums, &rows[count]);
+		count += has_values(&rows[count]);
+	}
+	if (moment != HEAP_OF_SPANS)
+		process_heap_unspread(heap);
+	order_unlock(heap->order);
+	if (!rows)
+		return -ENOMEM;
+	err = add_rows(heap, rows, count, profile);
+	free(rows);
+	return err;
+}
+
+/* --- a file -----------------------------------------------------------------
+ */
+
+struct comments {
+	const char *list[COMMENTS_MAX];
+	size_t count;
+	char text[COMMENTS_MAX][COMMENT_BYTES];
+	char command[COMMAND_BYTES];
+};
+
+/* A comment about @number things, if there are any. */
+static void add_comment(struct comments *comments, const char *form,
+			uint64_t number)
+{
+	char digits[SIZE_TEXT];
+	char *text;
+
+	if (!number || comments->count == COMMENTS_MAX)
+		return;
+	text = comments->text[comments->count];
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_format_text(form, digits, text, COMMENT_BYTES);
+	comments->list[comments->count++] = text;
+}
+
+static void make_comments(const struct recording *recording,
+			  const struct heap_sums *sum, struct comments *out)
+{
+	const char *const *command =
+		(const char *const *)recording->options->command;
+
+	if (command) {
+		snprintf(out->command, sizeof(out->command), "command: %s",
+			 command[0]);
+		out->list[out->count++] = out->command;
+	}
+	add_comment(out, "# {block was|blocks were} recorded exactly",
+		    sum->exact);
+	add_comment(
+		out,
+		"stacks of code without spans are those of # {block|blocks}: "
+		"sampled, and scaled to the exact totals",
+		sum->stacks);
+	add_comment(out,
+		    "# {block was sampled: its values|blocks were sampled: "
+		    "their values} are estimates",
+		    sum->sampled);
+	add_comment(out,
+		    "# {allocation found no room in a ring: it is|allocations "
+		    "found no room in a ring: they are} in no "
+		    "figure",
+		    sum->dropped_allocs + sum->unslotted_allocs);
+	add_comment(
+		out,
+		"# {free|frees} found no room in a ring: in-use figures may be "
+		"too high by up to so many blocks",
+		sum->dropped_frees + sum->unslotted_frees);
+	add_comment(out,
+		    "# {allocation was in a pause: it is|allocations were in a "
+		    "pause: they are} in no figure",
+		    sum->paused);
+	add_comment(out,
+		    "# {block is|blocks are} not in the in-use figures: no "
+		    "memory to "
+		    "follow {it|them}",
+		    sum->untracked);
+	add_comment(out,
+		    "# {free was of a block|frees were of blocks} allocated "
+		    "before recording "
+		    "began, or by ways unseen",
+		    sum->foreign);
+	add_comment(out,
+		    "# {free was of a block|frees were of blocks} of a parent "
+		    "process",
+		    sum->inherited);
+	add_comment(out,
+		    "# {block was taken for freed, as its|blocks were taken "
+		    "for freed, as their} address was "
+		    "allocated again",
+		    sum->implied);
+	add_comment(out, "# {block was|blocks were} freed twice by the program",
+		    sum->doubled);
+}
+
+int heap_files_write(struct recording *recording, struct stack_profile *profile,
+		     const struct heap_sums *sum, uint64_t duration_ns,
+		     const char *name, uint64_t *bytes)
+{
+	const struct collect_options *options = recording->options;
+	struct comments comments = { .count = 0 };
+	struct stack_profile_header header = {
+		.start_ns = (uint64_t)recording->started * 1000000000,
+		.duration_ns = duration_ns,
+		.comments = comments.list,
+		.period = sum->sampled ? options->alloc_period : 1,
+	};
+	struct stat status;
+	int err;
+
+	*bytes = 0;
+	make_comments(recording, sum, &comments);
+	header.comment_count = comments.count;
+	err = stack_profile_write(profile, &header, recording->dir_fd, name);
+	if (!err && fstatat(recording->dir_fd, name, &status, 0) == 0)
+		*bytes = (uint64_t)status.st_size;
+	return err;
+}
+
+/* --- the end of a process ---------------------------------------------------
+ */
+
+static void add_functions(struct process_heap *heap)
+{
+	uint32_t sites = heap_site_count(&heap->heap), i;
+	struct recording *recording = heap->recording;
+	struct heap *core = &heap->heap;
+	uint64_t sum[5] = { 0 };
+
+	for (i = 0; i < sites; i++) {
+		const struct heap_site *site = heap_get_site(core, i);
+		const struct heap_values *now = &site->now;
+		struct function_total total = {
+			.alloc_objects = heap_round_next(core, &sum[0],
+							 now->alloc_objects),
+			.alloc_bytes = heap_round_next(core, &sum[1],
+						       now->alloc_bytes),
+			.inuse_objects = heap_round_next(core, &sum[2],
+							 now->inuse_objects),
+			.inuse_bytes = heap_round_next(core, &sum[3],
+						       now->inuse_bytes),
+			.temporary_objects =
+				heap_round_next(core, &sum[4], site->temporary),
+		};
+		struct stack_frame frame;
+		struct symbol symbol;
+
+		if (!now->alloc_objects && !now->alloc_bytes &&
+		    !site->temporary)
+			continue;
+		frame = stacks_frame(heap->stacks, site->stack);
+		if (frame.kind == FRAME_NAMED || !site->stack)
+			continue;
+		/* A return address may be that of the next function. */
+		modules_resolve(heap->modules,
+				frame.address - (frame.kind == FRAME_RETURN),
+				frame.generation, &symbol);
+		total.name = symbol.name;
+		total.module = symbol.module;
+		pthread_mutex_lock(&recording->lock);
+		if (function_table_add(&recording->functions, &total) < 0)
+			log_err("out of memory: '%s' is not in the summary",
+				symbol.name);
+		pthread_mutex_unlock(&recording->lock);
+	}
+}
+
+/* Under order_lock(), or when nobody changes the heap any more. */
+static void add_sums(struct process_heap *heap, struct heap_sums *sum)
+{
+	const struct heap_totals *from = &heap->heap.totals;
+	struct heap *core = &heap->heap;
+	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
+
+	if (heap->known) {
+		pthread_mutex_lock(&heap->known_lock);
+		sum->stacks += heap->known->totals.allocs;
+		pthread_mutex_unlock(&heap->known_lock);
+	}
+	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
+	sum->allocs += heap_round(core, from->now.alloc_objects);
+	sum->alloc_bytes += heap_round(core, from->now.alloc_bytes);
+	sum->live += heap_round(core, from->now.inuse_objects);
+	sum->live_bytes += heap_round(core, from->now.inuse_bytes);
+	sum->temporary += heap_round(core, from->temporary);
+	sum->frees += from->matched_frees;
+	sum->implied += from->implied_frees;
+	sum->late += from->late_frees;
+	*(heap->forked ? &sum->inherited : &sum->foreign) +=
+		from->foreign_frees;
+	sum->doubled += from->double_frees;
+	sum->untracked += from->untracked;
+	sum->dropped_allocs += heap->dropped_allocs;
+	sum->dropped_frees += heap->dropped_frees;
+	sum->paused += heap->paused;
+	sum->odd += heap->odd;
+	sum->disorders += order_early(heap->order);
+	sum->processes += from->allocs != 0;
+	sum->peaks_bytes += peak;
+	if (peak > sum->peak_bytes) {
+		sum->peak_bytes = peak;
+		memcpy(sum->peak_name, heap->name, sizeof(sum->peak_name));
+		sum->peak_blocks = heap_round(core, from->peak.inuse_objects);
+		sum->peak_ns = heap_track_ns(&heap->track, from->peak_clock);
+		sum->peak_pid = heap->pid;
+	}
+}
+
+static void unlist(struct recording *recording, struct process_heap *heap)
+{
+	struct process_heap **link = &recording->heaps;
+
+	while (*link && *link != heap)
+		link = &(*link)->next;
+	if (*link)
+		*link = heap->next;
+}
+
+void heap_files_finish(struct process_heap *heap)
+{
+	struct recording *recording = heap->recording;
+
+	pthread_mutex_lock(&recording->lock);
+	unlist(recording, heap);
+	add_sums(heap, &recording->totals.heap);
+	pthread_mutex_unlock(&recording->lock);
+	process_heap_spread(heap);
+	add_functions(heap);
+	heap_dump_write(heap);
+	process_heap_unspread(heap);
+	/* What finds no room is counted there. */
+	if (recording->heap_profile)
+		(void)heap_files_add(heap, HEAP_NOW, recording->heap_profile);
+	if (recording->heap_peak)
+		(void)heap_files_add(heap, HEAP_AT_PEAK, recording->heap_peak);
+	/* Stacks of samples are not those of spans. */
+	if (recording->span_profile && !heap->sampled)
+		(void)heap_files_add(heap, HEAP_OF_SPANS,
+				     recording->span_profile);
+}
+
+/* --- snapshots --------------------------------------------------------------
+ */
+
+/* Any that goes on, with a reference, after @last; NULL: there is none. */
+static struct process_heap *next_heap(struct recording *recording,
+				      struct process_heap *last)
+{
+	struct process_heap *heap;
+
+	pthread_mutex_lock(&recording->lock);
+	heap = last ? last->next : recording->heaps;
+	if (heap)
+		process_heap_get(heap);
+	pthread_mutex_unlock(&recording->lock);
+	return heap;
+}
+
+int heap_files_snapshot(struct recording *recording,
+			struct symbol_cache *symbols, const char *name)
+{
+	struct stack_profile *profile = NULL;
+	struct process_heap *heap = NULL, *next;
+	struct heap_sums sum;
+	uint64_t bytes;
+	int err;
+
+	if (!recording->heap_profile)
+		return -ENOENT;
+	err = stack_profile_new(&stack_profile_heap, symbols,
+				&recording->budget, &profile);
+	if (err)
+		return err;
+	(void)stack_profile_merge(profile, recording->heap_profile);
+	pthread_mutex_lock(&recording->lock);
+	sum = recording->totals.heap;
+	pthread_mutex_unlock(&recording->lock);
+	/* Only this thread takes any out of the list. */
+	for (; (next = next_heap(recording, heap)); heap = next) {
+		process_heap_put(&heap);
+		order_lock(next->order);
+		add_sums(next, &sum);
+		order_unlock(next->order);
+		(void)heap_files_add(next, HEAP_NOW, profile);
+	}
+	process_heap_put(&heap);
+	err = -ENOENT;
+	if (sum.exact + sum.sampled) {
+		err = heap_files_write(recording, profile, &sum,
+				       clock_boottime_ns() -
+					       recording->start_ns,
+				       name, &bytes);
+		unwritten_say(&recording->snapshot_err, recording->path, name,
+			      err);
+	}
+	stack_profile_free(&profile);
+	return err;
+}

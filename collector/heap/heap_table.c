@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_table - many small tables (segments). The program's memory is cut into
+ * regions of 256 KiB, and a hash of the region says which segment its blocks
+ * are in. An allocator hands out neighbours one after the other, so a run of
+ * hundreds of events stays in a few segments, which stay in the CPU's own
+ * caches. In one table, at random places, each event would miss the caches and
+ * the TLB, and take the program's part of the last-level cache.
+ *
+ * There are as many segments as leave each a thousand blocks on average. As
+ * the blocks grow more, one segment at a time is split in two, in turn (W.
+ * Litwin, "Linear hashing: a new tool for file and table addressing", 1980), so
+ * nothing is ever long at growing. A region has 262,144 addresses, which
+ * bounds a segment that a program fills on purpose. Segments are not joined
+ * again: one that has become empty keeps some hundred bytes.
+ *
+ * Each is probed linearly and between half and three quarters full, as its
+ * size need not be a power of two: a hash is scaled to it by a multiplication
+ * (D. Lemire, "Fast random integer generation in an interval", 2019).
+ *
+ * Removing moves what follows up (Knuth, TAOCP vol. 3, 6.4, algorithm R): no
+ * marks of the removed are left, which a program that allocates for days would
+ * pile up.
+ */
+#include "collector/heap/heap_table.h"
+
+#include <stdlib.h>
+
+#include "collector/replay/cct.h"
+#include "shared/compiler.h"
+
+#define ROOM_MIN 16u
+#define ROOM_MAX (1u << 31)
+#define ROOM_SMALL 64u
+#define REGION_BITS 18
+#define SEGMENT_BLOCKS 1024u /* on average, when there are more */
+#define SEGMENTS_FIRST 8u
+#define SEGMENTS_MAX (1u << 30)
+
+static uint64_t hash_of(const struct heap_table *table, uint64_t number)
+{
+	uint64_t x = (number ^ table->secret) * 0x9e3779b97f4a7c15ULL;
+
+	x ^= x >> 32;
+	return x * 0xd6e8feb86659fd93ULL;
+}
+
+static uint32_t region_hash(const struct heap_table *table, uint64_t address)
+{
+	return (uint32_t)(hash_of(table, address >> REGION_BITS) >> 32);
+}
+
+/* There is one at least. */
+static struct heap_segment *segment_of(const struct heap_table *table,
+				       uint64_t address)
+{
+	uint32_t hash = region_hash(table, address), i = hash & table->mask;
+
+	/* Not split yet. */
+	if (i >= table->segments)
+		i = hash & table->mask >> 1;
+	return &table->segment[i];
+}
+
+/* Where in @segment the search for @hash starts. */
+static struct heap_block *home_of(const struct heap_segment *segment,
+				  uint64_t hash)
+{
+	return segment->block + ((hash >> 32) * segment->room >> 32);
+}
+
+static uint64_t address_of(const struct heap_block *block)
+{
+	return block->key & HEAP_ADDRESS_MAX;
+}
+
+static struct heap_block *after(const struct heap_segment *segment,
+				struct heap_block *block)
+{
+	block++;
+	return likely(block < segment->block + segment->room) ? block
+							      : segment->block;
+}
+
+/* The first free place for @hash. There is one. */
+static struct heap_block *find_place(const struct heap_segment *segment,
+				     uint64_t hash)
+{
+	struct heap_block *place = home_of(segment, hash);
+
+	while (place->key)
+		place = after(segment, place);
+	return place;
+}
+
+/* An empty segment with @room places, one at least. */
+static bool make(struct heap_table *table, struct heap_segment *segment,
+		 uint32_t room)
+{
+	uint64_t bytes = (uint64_t)room * sizeof(*segment->block);
+
+	*segment = (struct heap_segment){ .room = room };
+	if (!budget_take(table->budget, bytes))
+		return false;
+	segment->block = calloc(room, sizeof(*segment->block));
+	if (!segment->block)
+		budget_give(table->budget, bytes);
+	return segment->block;
+}
+
+static void discard(struct heap_table *table, struct heap_segment *segment)
+{
+	budget_give(table->budget,
+		    (uint64_t)segment->room * sizeof(*segment->block));
+	free(segment->block);
+	*segment = (struct heap_segment){ 0 };
+}
+
+static bool resize(struct heap_table *table, struct heap_segment *segment,
+		   uint32_t room)
+{
+	struct heap_segment old = *segment, made;
+	uint32_t i;
+
+	if (!make(table, &made, room))
+		return false;
+	made.count = old.count;
+	*segment = made;
+	for (i = 0; i < old.room; i++)
+		if (old.block[i].key)
+			*find_place(segment,
+				    hash_of(table, address_of(&old.block[i]))) =
+				old.block[i];
+	discard(table, &old);
+	return true;
+}
+
+/* The next size of a segment of @room places. */
+static uint64_t next_room(uint64_t room)
+{
+	if (!room)
+		return ROOM_MIN;
+	return room < ROOM_SMALL ? 2 * room : room + room / 2;
+}
+
+/* With one more it would be more than three quarters full. */
+static bool is_full(const struct heap_segment *segment)
+{
+	return 4ULL * (segment->count + 1) > 3ULL * segment->room;
+}
+
+/* Makes a full one larger; one place at least stays empty. */
+static bool reserve(struct heap_table *table, struct heap_segment *segment)
+{
+	uint64_t room = next_room(segment->room);
+
+	if (room <= ROOM_MAX && resize(table, segment, (uint32_t)room))
+		return true;
+	return 16ULL * (segment->count + 1) <= 15ULL * segment->room;
+}
+
+/* --- the number of segments -------------------------------------------------
+ */
+
+static bool reserve_segments(struct heap_table *table)
+{
+	uint32_t room =
+		table->segment_room ? 2 * table->segment_room : SEGMENTS_FIRST;
+	struct heap_segment *longer;
+	uint64_t bytes;
+
+	if (table->segments < table->segment_room)
+		return true;
+	bytes = (uint64_t)(room - table->segment_room) * sizeof(*longer);
+	if (room > SEGMENTS_MAX || !budget_take(table->budget, bytes))
+		return false;
+	longer = realloc(table->segment, room * sizeof(*longer));
+	if (!longer) {
+		budget_give(table->budget, bytes);
+		return false;
+	}
+	table->segment = longer;
+	table->segment_room = room;
+	return true;
+}
+
+/* Blocks of @segment whose region goes to the other one when it is split. */
+static uint32_t count_other(const struct heap_table *table,
+			    const struct heap_segment *segment, uint32_t bit)
+{
+	uint32_t i, count = 0;
+
+	for (i = 0; i < segment->room; i++)
+		if (segment->block[i].key)
+			count +=
+				!!(region_hash(table,
+					       address_of(&segment->block[i])) &
+				   bit);
+	return count;
+}
+
+/* How many places are right for so many blocks. */
+static uint32_t room_for(uint32_t count)
+{
+	return MAX(count + count * 2 / 3, ROOM_MIN);
+}
+
+/* Moves the blocks of @old to @part[0] or [1]. */
+static bool divide(struct heap_table *table, struct heap_segment *old,
+		   uint32_t bit, struct heap_segment *part)
+{
+	uint32_t other = count_other(table, old, bit), i;
+
+	if (!other || other == old->count) {
+		part[!!other] = *old;
+		part[!other] = (struct heap_segment){ 0 };
+		return true;
+	}
+	if (!make(table, &part[0], room_for(old->count - other)))
+		return false;
+	if (!make(table, &part[1], room_for(other))) {
+		discard(table, &part[0]);
+		return false;
+	}
+	for (i = 0; i < old->room; i++) {
+		uint64_t address = address_of(&old->block[i]);
+		struct heap_segment *to;
+
+		if (!old->block[i].key)
+			continue;
+		to = &part[!!(region_hash(table, address) & bit)];
+		*find_place(to, hash_of(table, address)) = old->block[i];
+		to->count++;
+	}
+	discard(table, old);
+	return true;
+}
+
+/* One segment more; none, if there is no room. */
+static void split(struct heap_table *table)
+{
+	uint32_t number = table->segments, bit;
+	struct heap_segment part[2];
+
+	if (!reserve_segments(table))
+		return;
+	if (number == 0) {
+		table->segment[table->segments++] = (struct heap_segment){ 0 };
+		return;
+	}
+	bit = 1u << (31 - __builtin_clz(number));
+	if (!divide(table, &table->segment[number - bit], bit, part))
+		return;
+	table->segment[number - bit] = part[0];
+	table->segment[number] = part[1];
+	table->segments++;
+	table->mask = 2 * bit - 1;
+}
+
+/* --- blocks -----------------------------------------------------------------
+ */
+
+void heap_table_fetch(const struct heap_table *table, uint64_t address)
+{
+	const struct heap_block *home;
+
+	if (!table->count)
+		return;
+	home = home_of(segment_of(table, address), hash_of(table, address));
+	/* A few of the next ones are probed, too: 1.5 lines on average. */
+	__builtin_prefetch(home, 1);
+	__builtin_prefetch(home + 3, 1);
+}
+
+struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
+{
+	struct heap_segment *segment;
+	struct heap_block *block;
+
+	if (!table->count)
+		return NULL;
+	segment = segment_of(table, address);
+	if (!segment->room)
+		return NULL;
+	for (block = home_of(segment, hash_of(table, address)); block->key;
+	     block = after(segment, block))
+		if (address_of(block) == address)
+			return block;
+	table->miss = (struct heap_miss){ address, segment, block };
+	return NULL;
+}
+
+/* Where a block at @address, which is not there, may be written; it is counted
+ * already. NULL: no room. */
+static struct heap_block *new_place(struct heap_table *table, uint64_t address)
+{
+	struct heap_miss miss = table->miss;
+
+	table->miss.address = 0;
+	if (table->count >= (uint64_t)SEGMENT_BLOCKS * table->segments) {
+		split(table);
+		miss.address = 0;
+	}
+	if (!table->segments)
+		return NULL;
+	if (miss.address != address)
+		miss = (struct heap_miss){ .segment =
+						   segment_of(table, address) };
+	if (is_full(miss.segment)) {
+		if (!reserve(table, miss.segment))
+			return NULL;
+		miss.address = 0;
+	}
+	miss.segment->count++;
+	table->count++;
+	return miss.address ? miss.place
+			    : find_place(miss.segment, hash_of(table, address));
+}
+
+struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
+				  uint64_t size, uint64_t clock, uint32_t site)
+{
+	struct heap_block *block = new_place(table, address);
+
+	if (block)
+		*block = (struct heap_block){
+			.key = address | size >> 32 << HEAP_ADDRESS_BITS,
+			.clock = clock,
+			.size_low = (uint32_t)size,
+			.site = site & ((1u << 30) - 1),
+		};
+	return block;
+}
+
+/* Whether @home lies behind @gap and not behind @block, around the end: then
+ * what is at @block cannot be found from @home if it moves to @gap. */
+static bool is_between(const struct heap_block *gap,
+		       const struct heap_block *home,
+		       const struct heap_block *block)
+{
+	if (gap <= block)
+		return gap < home && home <= block;
+	return gap < home || home <= block;
+}
+
+void heap_table_remove(struct heap_table *table, struct heap_block *block)
+{
+	struct heap_segment *segment = segment_of(table, address_of(block));
+	struct heap_block *gap = block;
+
+	table->miss.address = 0;
+	for (block = after(segment, gap); block->key;
+	     block = after(segment, block)) {
+		uint64_t hash = hash_of(table, address_of(block));
+
+		if (is_between(gap, home_of(segment, hash), block))
+			continue;
+		*gap = *block;
+		gap = block;
+	}
+	gap->key = 0;
+	segment->count--;
+	table->count--;
+	/* Should there be no memory for the smaller one, this one is kept. */
+	if (segment->room > 2 * ROOM_MIN &&
+	    8ULL * segment->count < segment->room)
+		(void)resize(table, segment, segment->room / 2);
+}
+
+uint64_t heap_table_bytes(const struct heap_table *table)
+{
+	uint64_t bytes = sizeof(*table) + (uint64_t)table->segment_room *
+						  sizeof(*table->segment);
+	uint32_t i;
+
+	for (i = 0; i < table->segments; i++)
+		bytes += (uint64_t)table->segment[i].room *
+			 sizeof(struct heap_block);
+	return bytes;
+}
+
+void heap_table_init(struct heap_table *table, struct budget *budget,
+		     uint64_t secret)
+{
+	*table = (struct heap_table){ .budget = budget, .secret = secret };
+}
+
+void heap_table_release(struct heap_table *table)
+{
+	uint32_t i;
+
+	for (i = 0; i < table->segments; i++)
+		discard(table, &table->segment[i]);
+	budget_give(table->budget,
+		    (uint64_t)table->segment_room * sizeof(*table->segment));
+	free(table->segment);
+	heap_table_init(table, table->budget, table->secret);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_track - a process' heap in the trace: counters of bytes in use, blocks
+ * and bytes allocated, now and then and at the end, and an instant for each
+ * double free.
+ */
+#ifndef PERFREC_COLLECTOR_HEAP_HEAP_TRACK_H
+#define PERFREC_COLLECTOR_HEAP_HEAP_TRACK_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/replay/clock_sync.h"
+
+struct heap;
+struct trace_file;
+
+enum heap_counter {
+	HEAP_COUNTER_BYTES,
+	HEAP_COUNTER_BLOCKS,
+	HEAP_COUNTER_ALLOCATED,
+	HEAP_COUNTERS,
+};
+
+struct heap_track {
+	struct trace_file *trace;
+	uint64_t process_uuid;
+	uint32_t sequence;
+	uint64_t uuid[HEAP_COUNTERS];
+	struct clock_sync *sync; /* NULL: clocks are ns */
+	struct clock_segment segment;
+	uint64_t last_ns; /* of what was written last */
+	uint64_t last_clock; /* of the last record taken in; the consumer's */
+	uint64_t next_clock; /* counters are not written again before */
+	uint64_t doubles; /* double frees told */
+};
+
+/* Writes the descriptors. @sequence is its own. May wait for the disk, as all
+ * of these. */
+void heap_track_init(struct heap_track *track, struct trace_file *trace,
+		     struct clock_sync *sync, uint64_t process_uuid,
+		     uint32_t sequence);
+/* Before @heap takes in a record of @clock, not before track->next_clock. */
+void heap_track_step(struct heap_track *track, struct heap *heap,
+		     uint64_t clock);
+/* The values as they are at last. */
+void heap_track_end(struct heap_track *track, struct heap *heap);
+/* "double free of @address", on the thread's track. */
+void heap_track_double_free(struct heap_track *track, uint64_t clock,
+			    uint64_t thread_uuid, uint64_t address);
+/* What @clock is in ns. */
+uint64_t heap_track_ns(struct heap_track *track, uint64_t clock);
+
+#endif

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_heap - who does what, on which thread:
+ *
+ *   drain workers  feed their threads' streams (thread_heap.c), and between
+ *                  passes one of them at a time is the consumer
+ *   consumer       heap, track; in a sampled heap it only posts samples
+ *   sampler        the heap of a sampled process, under order_lock()
+ *   jobs           process_heap_finish(); snapshots, under order_lock()
+ */
+#include "collector/heap/process_heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/record/arena.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/replay/heap_feed.h"
+#include "collector/heap/heap_files.h"
+#include "collector/heap/heap_spread.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/replay/order.h"
+#include "collector/replay/pause.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/samples/samples.h"
+#include "collector/stacks/stacks.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* What waits to be put into order, of one process. */
+#define ORDER_BYTES (64u << 20)
+/* Threads beyond share numbers by name, so that a program which makes threads
+ * for days does not make sites for each. */
+#define OWNERS_APART 4096u
+#define OWNERS_MAX 65536u
+/* With many blocks each event misses every cache: so many misses at once. */
+#define AHEAD 8
+
+/* --- the consumer -----------------------------------------------------------
+ */
+
+static void tell_double(struct process_heap *heap,
+			const struct order_item *item)
+{
+	uint32_t owner = (uint32_t)item->c;
+	uint64_t uuid;
+
+	if (!heap_is_double(&heap->heap, item->clock, item->a))
+		return;
+	pthread_mutex_lock(&heap->lock);
+	uuid = owner < heap->owner_count ? heap->owner[owner].uuid : 0;
+	pthread_mutex_unlock(&heap->lock);
+	heap_track_double_free(&heap->track, item->clock,
+			       uuid ? uuid : heap->track.process_uuid, item->b);
+}
+
+/* Tells of those that all records up to @clock could not explain. */
+static void tell_doubles(struct process_heap *heap, uint64_t clock)
+{
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < heap->double_count; i++) {
+		const struct order_item item = heap->doubles[i];
+
+		if (clock > item.clock && clock - item.clock > HEAP_SKEW_DOUBLE)
+			tell_double(heap, &item);
+		else
+			heap->doubles[kept++] = item;
+	}
+	heap->double_count = kept;
+}
+
+/*
+ * Whether every allocation that @heap's process has made so far is known, or
+ * will be in its order before what a block's new owner does with it. What a
+ * free finds wrong otherwise may be one that was not recorded.
+ *
+ * All that says so is said before the block it is about is handed out, and
+ * the free came after that: whoever has read the free's record sees it, too.
+ */
+static bool knows_all_blocks(const struct process_heap *heap)
+{
+	const struct process *process = heap->process;
+	const struct arena *arena = process->arena;
+
+	/* relaxed, all: the record of the free was read after HEAD */
+	if (atom_load_rlx(&arena->page->flags) & PAGE_BLOCKS_LOST ||
+	    atom_load_rlx(&arena->late_slots) || atom_load_rlx(&heap->unsure))
+		return false;
+	/* Rings may not be read to their ends any more. */
+	if (arena_is_broken(arena) || order_early(heap->order))
+		return false;
+	return !process_is_ending(process) || process_is_gone(process);
+}
+
+static void add_double(struct process_heap *heap, const struct order_item *item)
+{
+	if (!knows_all_blocks(heap))
+		heap_doubt(&heap->heap, item->a);
+	else if (heap->double_count < HEAP_DOUBLES)
+		heap->doubles[heap->double_count++] = *item;
+}
+
+static void post(struct process_heap *heap, struct sample *sample)
+{
+	/* It may be freed at once. */
+	bool alloc = sample->kind == SAMPLE_ALLOC;
+
+	if (!samples_post(heap->samples, sample) && heap->sampled)
+		process_heap_dropped(heap, alloc, !alloc);
+}
+
+/* The stack of a block that came just before it in its stream. */
+static void post_stack(struct process_heap *heap, struct sample *sample)
+{
+	bool is_live =
+		heap_mark(&heap->heap, sample->clock,
+			  sample->address & HEAP_ADDRESS_MAX, &sample->at_peak);
+
+	sample->flags &= ~(uint32_t)SAMPLE_LIVE;
+	sample->flags |= is_live ? SAMPLE_LIVE : 0;
+	sample->epoch = heap->heap.epoch;
+	post(heap, sample);
+}
+
+/* A block whose stack was told has ended. */
+static void post_ended(struct process_heap *heap, uint64_t clock)
+{
+	struct sample *sample = sample_new(0);
+
+	if (sample) {
+		sample->kind = SAMPLE_FREE;
+		sample->address = heap->heap.ended;
+		sample->clock = clock;
+		sample->temporary = heap->heap.ended_temporary;
+		sample->epoch = heap->heap.epoch;
+		post(heap, sample);
+	}
+	heap->heap.ended = 0;
+}
+
+static void post_free(struct process_heap *heap, const struct order_item *item)
+{
+	struct sample *sample = sample_new(0);
+
+	if (!sample) {
+		process_heap_dropped(heap, 0, 1);
+		return;
+	}
+	sample->kind = SAMPLE_FREE;
+	sample->address = item->a;
+	sample->clock = item->clock;
+	post(heap, sample);
+}
+
+/* Anything but a plain alloc or free. */
+static void take_other(struct process_heap *heap, const struct order_item *item)
+{
+	struct sample *sample = (struct sample *)(uintptr_t)item->a;
+
+	if (item->c & HEAP_ITEM_SAMPLE) {
+		if (heap->sampled)
+			post(heap, sample);
+		else
+			post_stack(heap, sample);
+		return;
+	}
+	/* A LOSS: from now on what is not known may be that. */
+	heap->heap.incomplete = true;
+	process_heap_dropped(heap, item->a, item->b);
+}
+
+static inline void take(struct process_heap *heap,
+			const struct order_item *item)
+{
+	if (item->c & HEAP_ITEM_ALLOC)
+		heap_alloc(&heap->heap, item->clock, item->a, item->b,
+			   (uint32_t)item->c);
+	else if (unlikely(item->c & (HEAP_ITEM_SAMPLE | HEAP_ITEM_LOSS)))
+		take_other(heap, item);
+	else if (heap->sampled)
+		post_free(heap, item);
+	else if (unlikely(heap_free(&heap->heap, item->clock, item->a,
+				    (uint32_t)item->c,
+				    item->c & HEAP_ITEM_TEMPORARY) ==
+			  HEAP_DOUBLE))
+		add_double(heap, item);
+	if (unlikely(heap->heap.ended))
+		post_ended(heap, item->clock);
+}
+
+static void consume(void *context, const struct order_item *items, size_t count)
+{
+	struct process_heap *heap = context;
+	struct heap_track *track = &heap->track;
+	size_t i;
+
+	/* The blocks of a pause are not known, their frees are. */
+	if (unlikely(pause_changes(&heap->process->arena->pauses)))
+		heap->heap.incomplete = true;
+	for (i = 0; i < MIN(count, (size_t)AHEAD); i++)
+		heap_table_fetch(&heap->heap.table, items[i].a);
+	for (i = 0; i < count; i++) {
+		if (i + AHEAD < count)
+			heap_table_fetch(&heap->heap.table, items[i + AHEAD].a);
+		if (unlikely(heap->double_count))
+			tell_doubles(heap, items[i].clock);
+		if (unlikely(items[i].clock >= track->next_clock) &&
+		    !heap->sampled)
+			heap_track_step(track, &heap->heap, items[i].clock);
+		take(heap, &items[i]);
+	}
+	if (heap->sampled || !count)
+		return;
+	track->last_clock = MAX(track->last_clock, items[count - 1].clock);
+}
+
+/* --- samples ----------------------------------------------------------------
+ */
+
+/* On the sampler's thread, in the order in which the consumer has seen them
+ * come and go: they are numbered, whatever their clocks say. */
+static void take_known(struct process_heap *heap, const struct sample *sample,
+		       uint32_t stack)
+{
+	uint64_t address = sample->address & HEAP_ADDRESS_MAX;
+	uint64_t size = heap_sampled_size(sample->size, sample->level);
+	uint32_t owner, site = 0;
+	uint64_t clock;
+
+	if (!heap->known)
+		return;
+	if (sample->kind == SAMPLE_ALLOC) {
+		owner = process_heap_owner(heap, sample->tid, sample->thread,
+					   0);
+		site = heap_site(heap->known, owner, stack);
+	}
+	pthread_mutex_lock(&heap->known_lock);
+	heap->known->epoch = sample->epoch;
+	heap->known->at_peak = sample->at_peak;
+	clock = ++heap->known_clock;
+	if (sample->kind == SAMPLE_FREE)
+		heap_free(heap->known, clock, address, 0, sample->temporary);
+	else if (address && sample->flags & SAMPLE_LIVE)
+		heap_alloc(heap->known, clock, address, size, site);
+	else
+		heap_alloc_untracked(heap->known, size, site);
+	pthread_mutex_unlock(&heap->known_lock);
+}
+
+/* On the sampler's thread, in the order of clocks. */
+static void take_sampled(void *context, const struct sample *sample,
+			 uint32_t stack)
+{
+	struct process_heap *heap = context;
+	uint64_t address = sample->address & HEAP_ADDRESS_MAX;
+	uint64_t size = heap_sampled_size(sample->size, 0);
+	bool alloc = sample->kind == SAMPLE_ALLOC;
+	uint32_t owner, site = 0;
+
+	if (!heap->sampled) {
+		take_known(heap, sample, stack);
+		return;
+	}
+
+	if (alloc) {
+		owner = process_heap_owner(heap, sample->tid, sample->thread,
+					   0);
+		site = heap_site(&heap->heap, owner, stack);
+	}
+	order_lock(heap->order);
+	if (heap->track.next_clock <= sample->clock)
+		heap_track_step(&heap->track, &heap->heap, sample->clock);
+	if (alloc && address && sample->flags & SAMPLE_LIVE)
+		heap_alloc(&heap->heap, sample->clock, address, size, site);
+	else if (alloc)
+		heap_alloc_untracked(&heap->heap, size, site);
+	else
+		heap_free(&heap->heap, sample->clock, address, 0, false);
+	heap->track.last_clock = MAX(heap->track.last_clock, sample->clock);
+	order_unlock(heap->order);
+}
+
+/* --- threads ----------------------------------------------------------------
+ */
+
+/* Of the same thread; or when there are many, of any that is called so. */
+static bool is_owner(const struct process_heap *heap,
+		     const struct heap_owner *owner, pid_t tid,
+		     const char *name)
+{
+	if (owner->tid == tid)
+		return true;
+	return heap->owner_count >= OWNERS_APART &&
+	       !strncmp(owner->name, name, sizeof(owner->name));
+}
+
+static uint32_t find_owner(struct process_heap *heap, pid_t tid,
+			   const char *name)
+{
+	uint32_t i;
+
+	for (i = heap->owner_count; i-- > 1;)
+		if (is_owner(heap, &heap->owner[i], tid, name))
+			return i;
+	return 0;
+}
+
+static bool reserve_owner(struct process_heap *heap)
+{
+	uint32_t room = heap->owner_room ? 2 * heap->owner_room : 8;
+	struct heap_owner *longer;
+
+	if (heap->owner_count < heap->owner_room)
+		return true;
+	if (room > OWNERS_MAX)
+		return false;
+	longer = realloc(heap->owner, room * sizeof(*longer));
+	if (!longer)
+		return false;
+	heap->owner = longer;
+	heap->owner_room = room;
+	return true;
+}
+
+uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
+			    const char *name, uint64_t uuid)
+{
+	struct heap_owner owner = { .tid = tid, .uuid = uuid };
+	uint32_t number;
+
+	memcpy(owner.name, name, strnlen(name, sizeof(owner.name) - 1));
+	pthread_mutex_lock(&heap->lock);
+	number = find_owner(heap, tid, owner.name);
+	if (number && heap->owner[number].tid != tid) {
+		heap->owner[number].tid = 0;
+		process_heap_unsure(heap);
+	} else if (number) {
+		/* It may be called otherwise by now. */
+		memcpy(heap->owner[number].name, owner.name,
+		       sizeof(owner.name));
+	} else if (reserve_owner(heap)) {
+		number = heap->owner_count++;
+		heap->owner[number] = owner;
+	}
+	pthread_mutex_unlock(&heap->lock);
+	return number;
+}
+
+void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
+			  uint64_t frees)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->dropped_allocs += allocs;
+	heap->dropped_frees += frees;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+void process_heap_unsure(struct process_heap *heap)
+{
+	/* relaxed: knows_all_blocks() */
+	atom_store_rlx(&heap->unsure, 1);
+}
+
+void process_heap_paused(struct process_heap *heap, uint64_t allocs)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->paused += allocs;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+void process_heap_odd(struct process_heap *heap)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->odd++;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+static void forget_known(struct process_heap *heap)
+{
+	if (heap->known)
+		heap_release(heap->known);
+	free(heap->known);
+	heap->known = NULL;
+}
+
+static void release(struct process_heap *heap)
+{
+	forget_known(heap);
+	if (heap->heap.budget)
+		heap_release(&heap->heap);
+	order_put(&heap->order);
+	if (heap->samples)
+		samples_put(&heap->samples);
+	else
+		stacks_free(&heap->stacks);
+	modules_put(&heap->modules);
+	pthread_mutex_destroy(&heap->lock);
+	pthread_mutex_destroy(&heap->known_lock);
+	free(heap->owner);
+	recording_put(&heap->recording);
+	free(heap);
+}
+
+/* Without memory for them no stacks are known. */
+static void start_known(struct process_heap *heap, uint64_t period)
+{
+	heap->known = calloc(1, sizeof(*heap->known));
+	if (heap->known && heap_init(heap->known, &heap->recording->budget,
+				     period, random_u64()) < 0) {
+		free(heap->known);
+		heap->known = NULL;
+	}
+	if (heap->known)
+		heap->known->follows = true;
+}
+
+static int start(struct process_heap *heap, struct process *process)
+{
+	struct arena *arena = process->arena;
+	struct budget *budget = &heap->recording->budget;
+	uint64_t period = heap->recording->options->alloc_period;
+	int err = 0;
+
+	heap->sampled = arena->alloc == WIRE_ALLOC_SAMPLED && process->samples;
+	if (process->samples && (heap->sampled || arena->stackless)) {
+		heap->samples = samples_get(process->samples);
+		heap->stacks = samples_stacks(heap->samples);
+		samples_take_blocks(heap->samples, take_sampled, heap);
+		if (!heap->sampled)
+			start_known(heap, period);
+	} else {
+		err = stacks_new(budget, &heap->stacks);
+	}
+	if (!err)
+		err = heap_init(&heap->heap, budget, heap->sampled ? period : 0,
+				random_u64());
+	if (!err)
+		err = order_new(budget, ORDER_BYTES, consume, heap,
+				&heap->order);
+	/* [0] is nobody. */
+	if (!err && !reserve_owner(heap))
+		err = -ENOMEM;
+	if (err)
+		return err;
+	heap->owner[heap->owner_count++] = (struct heap_owner){ 0 };
+	heap_track_init(&heap->track, heap->recording->trace,
+			arena->clock == WIRE_CLOCK_TSC
+				? process->collector->clock
+				: NULL,
+			process->uuid, recording_sequence(heap->recording));
+	return orders_add(&arena->orders, heap->order);
+}
+
+static struct process_heap *make(struct process *process)
+{
+	struct process_heap *heap = calloc(1, sizeof(*heap));
+
+	if (!heap)
+		return NULL;
+	*heap = (struct process_heap){
+		.refs = 1,
+		.recording = recording_get(process->arena->recording),
+		.modules = modules_get(process->modules),
+		.pid = process->pid,
+		.forked = process->forked,
+		.process = process,
+		.unsure = process->arena->late,
+	};
+	pthread_mutex_init(&heap->lock, NULL);
+	pthread_mutex_init(&heap->known_lock, NULL);
+	if (start(heap, process) == 0)
+		return heap;
+	release(heap);
+	return NULL;
+}
+
+/* For snapshots; heap_files_finish() takes it off. */
+static void list(struct process_heap *heap, const struct process *process)
+{
+	struct recording *recording = heap->recording;
+
+	pthread_mutex_lock(&recording->lock);
+	memcpy(heap->name, process->entry->name, sizeof(heap->name));
+	heap->next = recording->heaps;
+	recording->heaps = heap;
+	pthread_mutex_unlock(&recording->lock);
+}
+
+struct process_heap *process_heap_of(struct process *process)
+{
+	static struct log_limit limit;
+	struct process_heap *heap;
+
+	pthread_mutex_lock(&process->arena->lock);
+	if (!process->heap) {
+		process->heap = make(process);
+		if (process->heap)
+			list(process->heap, process);
+	}
+	heap = process->heap;
+	pthread_mutex_unlock(&process->arena->lock);
+	if (!heap)
+		log_limited(&limit, LOG_ERR,
+			    "out of memory: allocations of '%s' (pid %d) are "
+			    "not followed",
+			    process->entry->name, (int)process->pid);
+	return heap;
+}
+
+struct process_heap *process_heap_get(struct process_heap *heap)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&heap->refs, 1);
+	return heap;
+}
+
+void process_heap_put(struct process_heap **heap)
+{
+	struct process_heap *old = *heap;
+
+	*heap = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (old && atom_add_sc(&old->refs, -1u) == 1)
+		release(old);
+}
+
+static uint32_t unknown_stack(struct process_heap *heap)
+{
+	const struct stack_frame frame = { .address = FRAME_UNKNOWN,
+					   .kind = FRAME_NAMED };
+
+	return stacks_child(heap->stacks, STACKS_ROOT, &frame);
+}
+
+void process_heap_spread(struct process_heap *heap)
+{
+	if (!heap->known)
+		return;
+	pthread_mutex_lock(&heap->known_lock);
+	heap_spread(&heap->heap, heap->known, unknown_stack(heap));
+}
+
+void process_heap_unspread(struct process_heap *heap)
+{
+	if (!heap->known)
+		return;
+	heap_unspread(&heap->heap, heap->known, unknown_stack(heap));
+	pthread_mutex_unlock(&heap->known_lock);
+}
+
+void process_heap_finish(struct process *process)
+{
+	struct process_heap *heap = process->heap;
+
+	if (!heap)
+		return;
+	orders_remove(&process->arena->orders, heap->order);
+	order_release_all(heap->order);
+	if (heap->samples)
+		sampler_flush(process->collector->sampler);
+	pthread_mutex_lock(&heap->recording->lock);
+	memcpy(heap->name, process->entry->name, sizeof(heap->name));
+	pthread_mutex_unlock(&heap->recording->lock);
+	order_lock(heap->order);
+	tell_doubles(heap, UINT64_MAX);
+	heap_track_end(&heap->track, &heap->heap);
+	order_unlock(heap->order);
+	heap_files_finish(heap);
+}

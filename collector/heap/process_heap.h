@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_heap - the heap of one process as its threads tell of it: what they
+ * say goes through an order (order.h), whose consumer keeps the heap (heap.h)
+ * and the counters in the trace.
+ *
+ * It is there from the first record of a block until its profile is written,
+ * and outlives the process: it is reference counted.
+ */
+#ifndef PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
+#define PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/heap/heap.h"
+#include "collector/heap/heap_track.h"
+#include "collector/replay/order.h"
+
+struct modules;
+struct process;
+struct recording;
+struct samples;
+struct stacks;
+
+#define HEAP_DOUBLES 16
+
+/* A thread, as the profile's labels name it. */
+struct heap_owner {
+	pid_t tid; /* 0: several of one name */
+	char name[16];
+	uint64_t uuid; /* of its track */
+};
+
+struct process_heap {
+	uint32_t refs;
+	struct process_heap *next; /* under the recording's lock */
+	struct recording *recording; /* a reference */
+	struct modules *modules; /* a reference */
+	struct order *order;
+	struct stacks *stacks; /* what its sites are numbered by */
+	pid_t pid;
+	char name[16]; /* of the process, at its end */
+	bool forked; /* it began with blocks of its parent */
+	bool sampled; /* else: exact */
+	struct samples *samples; /* a reference; NULL: no stacks are told */
+	const struct process *process; /* until it has ended */
+	uint32_t unsure; /* any thread: blocks may be unknown, or belong to
+			  * threads that cannot be told apart */
+
+	/* Of the consumer, or under order_lock(): */
+	struct heap heap;
+	/* Exact: its blocks whose stack was told, or NULL; see heap_spread.h.
+	 * A lock of its own: who waits for the order's holds up the consumer.
+	 * Taken after that one. */
+	pthread_mutex_t known_lock;
+	struct heap *known;
+	uint64_t known_clock; /* its events */
+	struct heap_track track;
+	struct order_item doubles[HEAP_DOUBLES]; /* not told yet */
+	uint32_t double_count;
+
+	pthread_mutex_t lock; /* of what follows */
+	struct heap_owner *owner; /* [0]: nobody */
+	uint32_t owner_count, owner_room;
+	uint64_t dropped_allocs, dropped_frees;
+	uint64_t paused; /* allocations in pauses */
+	uint64_t odd; /* records that made no sense */
+};
+
+/* That of @process, made when it is first asked for. NULL: out of memory. The
+ * process keeps the reference. A drain worker. */
+struct process_heap *process_heap_of(struct process *process);
+struct process_heap *process_heap_get(struct process_heap *heap);
+void process_heap_put(struct process_heap **heap);
+
+/* The number of a thread; 0 when there is no room. Any thread. */
+uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
+			    const char *name, uint64_t uuid);
+/* So many of a thread found no room in its ring, and nothing will come of
+ * them: it has ended. Any thread. */
+void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
+			  uint64_t frees);
+/* Blocks of @heap may not be known, for another reason than those that its
+ * arena tells of: no double free is claimed any more. Any thread. */
+void process_heap_unsure(struct process_heap *heap);
+/* So many allocations of a thread, which has ended, were in a pause. */
+void process_heap_paused(struct process_heap *heap, uint64_t allocs);
+/* A record made no sense. */
+void process_heap_odd(struct process_heap *heap);
+
+/* Give the stacks that were told to all blocks that have none (heap_spread.h),
+ * and take them back. Under order_lock(), or when nobody changes the heap any
+ * more; no stack is taken in between. Do nothing where none were told. */
+void process_heap_spread(struct process_heap *heap);
+void process_heap_unspread(struct process_heap *heap);
+
+/* All threads of @process have ended: takes in what they left, and adds it to
+ * the recording's sums. The jobs thread, once; does nothing without a heap. */
+void process_heap_finish(struct process *process);
+
+#endif

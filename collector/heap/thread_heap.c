@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/heap/thread_heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/record/arena.h"
+#include "collector/record/process.h"
+#include "collector/heap/process_heap.h"
+#include "collector/replay/replay.h"
+#include "collector/samples/samples.h"
+#include "collector/stacks/stacks.h"
+#include "collector/drain/thread.h"
+#include "shared/atomic.h"
+#include "shared/ring_shm.h"
+
+#define PATH_NODES 64
+
+/* --- stacks -----------------------------------------------------------------
+ */
+
+/* The callers of @node have theirs. */
+static void set_stack(const struct cct *cct, struct cct_node *node,
+		      struct stacks *stacks)
+{
+	const struct cct_node *parent = node->parent;
+	struct stack_frame frame = {
+		.address = node->function->address,
+		.generation = node->function->generation,
+		.kind = FRAME_ENTRY,
+	};
+	uint32_t below = STACKS_ROOT;
+
+	if (!parent)
+		frame = (struct stack_frame){
+			.address = node == cct->overflow ? FRAME_OTHER
+							 : FRAME_UNKNOWN,
+			.kind = FRAME_NAMED,
+		};
+	else if (parent != cct->root)
+		below = parent->stack;
+	node->stack = stacks_child(stacks, below, &frame);
+}
+
+uint32_t cct_stack(const struct cct *cct, struct cct_node *node,
+		   struct stacks *stacks)
+{
+	struct cct_node *few[PATH_NODES], **path = few, *up;
+	size_t count = 0, i;
+
+	if (node->stack)
+		return node->stack;
+	for (up = node; up && !up->stack; up = up->parent)
+		count++;
+	if (count > PATH_NODES)
+		path = malloc(count * sizeof(*path));
+	if (!path) {
+		/* Not kept: there may be memory the next time. */
+		const struct stack_frame other = { .address = FRAME_OTHER,
+						   .kind = FRAME_NAMED };
+
+		return stacks_child(stacks, STACKS_ROOT, &other);
+	}
+	for (up = node, i = 0; i < count; up = up->parent)
+		path[i++] = up;
+	while (i > 0)
+		set_stack(cct, path[--i], stacks);
+	if (path != few)
+		free(path);
+	return node->stack;
+}
+
+/* --- blocks -----------------------------------------------------------------
+ */
+
+int thread_heap_start(struct thread *thread)
+{
+	struct thread_heap *own = &thread->heap;
+
+	if (own->feed.stream)
+		return 0;
+	own->heap = process_heap_of(thread->process);
+	if (!own->heap || order_open(own->heap->order, &own->feed.stream) < 0)
+		return -ENOMEM;
+	own->feed.owner = process_heap_owner(own->heap, thread->entry.tid,
+					     thread->entry.name, thread->uuid);
+	return 0;
+}
+
+static uint32_t site_of(struct thread *thread, struct replay *replay)
+{
+	struct process_heap *heap = thread->heap.heap;
+	struct cct_node *node = replay->top->node;
+
+	/* A sampled heap has other stacks; its sites come with the samples. */
+	if (heap->sampled)
+		return 0;
+	if (!node->heap_site)
+		node->heap_site =
+			heap_site(&heap->heap, thread->heap.feed.owner,
+				  cct_stack(&replay->cct, node, heap->stacks));
+	return node->heap_site;
+}
+
+/* The block of a heap of the program's own. What that is carved out of may be
+ * a block, too, at the same address; so it has a number of its own, where no
+ * address is. */
+static uint64_t key_of(uint64_t address, uint32_t heap)
+{
+	uint64_t x;
+
+	if (!heap)
+		return address <= HEAP_ADDRESS_MAX ? address : 0;
+	x = (address ^ (uint64_t)heap << 48) * 0x9e3779b97f4a7c15ULL;
+	return (x ^ x >> 32) >> 17 | 1ULL << (HEAP_ADDRESS_BITS - 1);
+}
+
+static void put_alloc(struct thread *thread, struct replay *replay,
+		      uint64_t clock, uint64_t address, uint64_t size,
+		      uint32_t heap)
+{
+	struct heap_feed *feed = &thread->heap.feed;
+	uint32_t site = site_of(thread, replay);
+	uint64_t key = key_of(address, heap);
+
+	if (!key) {
+		process_heap_odd(thread->heap.heap);
+		return;
+	}
+	if (heap) {
+		const struct stack_frame top = { .address = heap,
+						 .kind = FRAME_ENTRY };
+		struct stacks *stacks = thread->heap.heap->stacks;
+
+		site = heap_site(
+			&thread->heap.heap->heap, feed->owner,
+			stacks_child(stacks,
+				     cct_stack(&replay->cct, replay->top->node,
+					       stacks),
+				     &top));
+	}
+	order_feed(feed->stream, heap_feed_alloc(feed, clock, key, size, site));
+}
+
+static void put_free(struct thread *thread, uint64_t clock, uint64_t address,
+		     uint32_t heap)
+{
+	struct heap_feed *feed = &thread->heap.feed;
+	uint64_t key = key_of(address, heap);
+
+	if (key)
+		order_feed(feed->stream,
+			   heap_feed_free(feed, clock, key, address));
+	else
+		process_heap_odd(thread->heap.heap);
+}
+
+/* There is no memory for a heap. */
+static void lose(struct thread *thread, uint64_t allocs, uint64_t frees)
+{
+	struct recording *recording = thread->process->arena->recording;
+	struct process_heap *heap = thread->heap.heap;
+
+	/* Without a heap no double free is found either. */
+	if (heap)
+		process_heap_unsure(heap);
+
+	pthread_mutex_lock(&recording->lock);
+	recording->totals.heap.dropped_allocs += allocs;
+	recording->totals.heap.dropped_frees += frees;
+	pthread_mutex_unlock(&recording->lock);
+}
+
+void thread_heap_block(struct thread *thread, struct replay *replay,
+		       uint64_t word, uint64_t clock)
+{
+	uint64_t address = record_alloc_address(word);
+
+	if (thread_heap_start(thread) < 0) {
+		lose(thread, record_kind(word) == RECORD_ALLOC,
+		     record_kind(word) == RECORD_FREE);
+		return;
+	}
+	if (record_kind(word) == RECORD_ALLOC)
+		put_alloc(thread, replay, clock, address,
+			  record_alloc_size(word), 0);
+	else
+		put_free(thread, clock, address, 0);
+	/* From now on replay does it by itself; and what it thinks of the
+	 * clock must be up to date for that. */
+	if (!thread->heap.heap->sampled)
+		replay->feed = &thread->heap.feed;
+	(void)replay_ns(replay, clock, replay->now_ns);
+}
+
+int thread_heap_extended(struct thread *thread, struct replay *replay,
+			 const struct record *cells, size_t count)
+{
+	enum record_ext ext = record_ext(cells[0].word);
+	uint32_t heap = record_ext_value(cells[0].word);
+	uint64_t clock = cells[0].clock;
+	struct thread_heap *own = &thread->heap;
+
+	if (count != (ext == EXT_REALLOC ? 3 : 2) || heap >= SITES_MAX)
+		return -EBADMSG;
+	if (thread_heap_start(thread) < 0) {
+		lose(thread, ext == EXT_ALLOC || ext == EXT_REALLOC,
+		     ext == EXT_FREE || ext == EXT_REALLOC);
+		return 0;
+	}
+	switch (ext) {
+	case EXT_ALLOC:
+		put_alloc(thread, replay, clock, cells[1].word, cells[1].clock,
+			  heap);
+		return 0;
+	case EXT_FREE:
+		put_free(thread, clock, cells[1].word, heap);
+		return 0;
+	case EXT_REALLOC:
+		/* The block cannot have gone after the new one came. */
+		if (cells[1].word)
+			put_free(thread, MIN(cells[1].clock, clock),
+				 cells[1].word, heap);
+		if (cells[2].word)
+			put_alloc(thread, replay, clock, cells[2].word,
+				  cells[2].clock, heap);
+		return 0;
+	case EXT_ALLOC_LOSS:
+		own->told_allocs += cells[1].word;
+		own->told_frees += cells[1].clock;
+		order_feed(own->feed.stream,
+			   (struct order_item){ clock, cells[1].word,
+						cells[1].clock,
+						HEAP_ITEM_LOSS });
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+bool thread_heap_wants(const struct thread *thread, const struct replay *replay)
+{
+	const struct arena *arena = thread->process->arena;
+
+	return arena->alloc == WIRE_ALLOC_SAMPLED ||
+	       (arena->stackless && !replay->top->node->parent);
+}
+
+int thread_heap_sample(struct thread *thread, struct sample *sample)
+{
+	if (thread_heap_start(thread) < 0 || !thread->heap.heap->samples)
+		return -ENOMEM;
+	order_feed(thread->heap.feed.stream,
+		   (struct order_item){ sample->clock,
+					(uint64_t)(uintptr_t)sample, 0,
+					HEAP_ITEM_SAMPLE });
+	return 0;
+}
+
+void thread_heap_flush(struct thread *thread)
+{
+	if (thread->heap.feed.stream)
+		order_flush(thread->heap.feed.stream);
+}
+
+void thread_heap_finish(struct thread *thread)
+{
+	struct thread_heap *own = &thread->heap;
+	const struct slot_shm *slot = thread->slot;
+	/* relaxed, both: the owner is gone; its counts, as good as its word */
+	uint64_t allocs = atom_load_rlx(&slot->dropped_allocs);
+	uint64_t frees = atom_load_rlx(&slot->dropped_frees);
+	/* relaxed: the same */
+	uint32_t paused = atom_load_rlx(&slot->paused_allocs);
+
+	allocs -= MIN(allocs, own->told_allocs);
+	frees -= MIN(frees, own->told_frees);
+	if (own->feed.stream) {
+		/* Its name may have changed since it began. */
+		process_heap_owner(own->heap, thread->entry.tid,
+				   thread->entry.name, thread->uuid);
+		order_close(&own->feed.stream);
+	}
+	if ((allocs || frees || paused) && thread_heap_start(thread) == 0) {
+		process_heap_dropped(own->heap, allocs, frees);
+		process_heap_paused(own->heap, paused);
+		order_close(&own->feed.stream);
+	}
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elf_bounds - .eh_frame_hdr has a table of the functions with a description
+ * in .eh_frame, by address: LSB 5.0 core, 10.6.2. Every linker makes it with
+ * entries of two 32-bit numbers, relative to its own address; another is not
+ * read. How long a function is, its description says.
+ *
+ * A few windows of the file are kept while it is read: descriptions lie beside
+ * each other, and what many of them have in common (CIEs) elsewhere.
+ */
+#include "collector/names/elf_bounds.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/names/elf_segments.h"
+#include "collector/names/unwind_cfi.h"
+#include "shared/compiler.h"
+
+#define ENTRIES_MAX (4u << 20)
+#define WINDOW_BYTES 16384u
+#define WINDOWS 16u
+
+struct window {
+	uint64_t number; /* of the file's windows, from 1 on; 0: none */
+	size_t bytes;
+	uint8_t data[WINDOW_BYTES];
+};
+
+struct source { /* the file */
+	int fd;
+	struct elf_segments segments;
+	struct elf_segment header; /* .eh_frame_hdr */
+	struct window window[WINDOWS];
+};
+
+/* --- reading -------------------------------------------------------------- */
+
+static const struct window *window_at(struct source *source, uint64_t offset)
+{
+	uint64_t number = offset / WINDOW_BYTES + 1;
+	struct window *window = &source->window[number % WINDOWS];
+	ssize_t got;
+
+	if (window->number == number)
+		return window;
+	do
+		got = pread(source->fd, window->data, WINDOW_BYTES,
+			    (off_t)((number - 1) * WINDOW_BYTES));
+	while (got < 0 && errno == EINTR);
+	window->number = number;
+	window->bytes = (size_t)MAX(got, 0);
+	return window;
+}
+
+static bool read_offset(struct source *source, uint64_t offset, uint8_t *out,
+			size_t bytes)
+{
+	while (bytes) {
+		const struct window *window = window_at(source, offset);
+		size_t at = offset % WINDOW_BYTES;
+		size_t part = MIN(bytes, WINDOW_BYTES - at);
+
+		if (at + part > window->bytes)
+			return false;
+		memcpy(out, window->data + at, part);
+		out += part;
+		offset += part;
+		bytes -= part;
+	}
+	return true;
+}
+
+/* A cfi_reader's. */
+static bool read_vaddr(void *context, uint64_t vaddr, void *out, size_t bytes)
+{
+	struct source *source = context;
+	uint64_t offset;
+
+	return elf_segments_find(&source->segments, vaddr, bytes, &offset) &&
+	       read_offset(source, offset, out, bytes);
+}
+
+static void take_header(struct source *source, const Elf64_Phdr *header)
+{
+	if (header->p_offset > INT64_MAX / 2 ||
+	    header->p_filesz > INT64_MAX / 2)
+		return;
+	if (header->p_type == PT_GNU_EH_FRAME)
+		source->header =
+			(struct elf_segment){ header->p_vaddr, header->p_offset,
+					      header->p_filesz };
+	else if (header->p_type == PT_LOAD)
+		elf_segments_add(&source->segments, header);
+}
+
+/* False: it is no such file, or has no table. */
+static bool read_headers(struct source *source)
+{
+	Elf64_Phdr header;
+	Elf64_Ehdr elf;
+
+	if (!read_offset(source, 0, (uint8_t *)&elf, sizeof(elf)) ||
+	    !elf_segments_header_is_good(&elf) || elf.e_phoff > INT64_MAX / 2)
+		return false;
+	for (size_t i = 0; i < elf.e_phnum; i++)
+		if (read_offset(source, elf.e_phoff + i * sizeof(header),
+				(uint8_t *)&header, sizeof(header)))
+			take_header(source, &header);
+	return source->header.bytes;
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+/* Where the table is, and how long it says that it is; 0: there is none. */
+static size_t find_table(struct source *source, uint64_t *vaddr)
+{
+	const struct cfi_reader reader = { read_vaddr, source };
+	struct cfi_table table;
+
+	if (!unwind_cfi_table(&reader, source->header.vaddr, &table))
+		return 0;
+	*vaddr = table.vaddr;
+	/* A count is but a claim: memory is only for what the segment holds. */
+	return MIN(MIN(table.count, ENTRIES_MAX), source->header.bytes / 8);
+}
+
+/* Appends what entry @number of the table at @vaddr is about. False: the table
+ * ends here. */
+static bool add_entry(struct source *source, uint64_t vaddr, size_t number,
+		      struct elf_bounds *out)
+{
+	const struct cfi_reader reader = { read_vaddr, source };
+	struct cfi_range range;
+	int32_t entry[2];
+
+	if (!read_vaddr(source, vaddr + number * 8, entry, sizeof(entry)))
+		return false;
+	if (!unwind_cfi_range(
+		    &reader, source->header.vaddr + (uint64_t)(int64_t)entry[1],
+		    &range) ||
+	    range.end == range.start || range.end - range.start > UINT32_MAX)
+		return true;
+	out->list[out->count++] = (struct elf_bound){
+		.start = range.start,
+		.bytes = (uint32_t)(range.end - range.start),
+	};
+	return true;
+}
+
+static int compare_bounds(const void *left, const void *right)
+{
+	const struct elf_bound *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static bool is_sorted(const struct elf_bounds *bounds)
+{
+	for (size_t i = 1; i < bounds->count; i++)
+		if (bounds->list[i].start < bounds->list[i - 1].start)
+			return false;
+	return true;
+}
+
+static int read_table(struct source *source, struct elf_bounds *out)
+{
+	uint64_t vaddr = 0;
+	size_t count, i;
+
+	count = read_headers(source) ? find_table(source, &vaddr) : 0;
+	if (!count)
+		return -ENODATA;
+	out->list = calloc(count, sizeof(*out->list));
+	if (!out->list)
+		return -ENOMEM;
+	for (i = 0; i < count; i++)
+		if (!add_entry(source, vaddr, i, out))
+			break;
+	if (!is_sorted(out))
+		qsort(out->list, out->count, sizeof(*out->list),
+		      compare_bounds);
+	return out->count ? 0 : -ENODATA;
+}
+
+int elf_bounds_read(int fd, struct elf_bounds *out)
+{
+	struct source *source = calloc(1, sizeof(*source));
+	struct elf_bounds bounds = { 0 };
+	int error = -ENOMEM;
+
+	*out = bounds;
+	if (source) {
+		source->fd = fd;
+		error = read_table(source, &bounds);
+	}
+	free(source);
+	if (error)
+		free(bounds.list);
+	else
+		*out = bounds;
+	return error;
+}
+
+bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,
+		     uint64_t *start)
+{
+	size_t low = 0, high = bounds->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (bounds->list[middle].start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low ||
+	    vaddr - bounds->list[low - 1].start >= bounds->list[low - 1].bytes)
+		return false;
+	*start = bounds->list[low - 1].start;
+	return true;
+}

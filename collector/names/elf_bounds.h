@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elf_bounds - where the functions of an ELF file begin and end, as its unwind
+ * tables say (.eh_frame): what is left of them in a stripped file. The file is
+ * hostile, as in elf_read.h. Pure apart from reading; any thread.
+ */
+#ifndef PERFREC_COLLECTOR_NAMES_ELF_BOUNDS_H
+#define PERFREC_COLLECTOR_NAMES_ELF_BOUNDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_bound {
+	uint64_t start; /* virtual address */
+	uint32_t bytes; /* at least 1 */
+};
+
+struct elf_bounds {
+	struct elf_bound *list; /* by start; the caller frees it; may be NULL */
+	size_t count;
+};
+
+/* Of the ELF file behind @fd, a regular file. 0, -ENODATA (it has none that
+ * make sense) or -ENOMEM; *@out is then empty. */
+int elf_bounds_read(int fd, struct elf_bounds *out);
+/* True when @vaddr lies in one: *@start is then where that begins. */
+bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,
+		     uint64_t *start);
+
+#endif

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elf_read - see the header for what it refuses to trust.
+ *
+ * Functions come from .symtab and .dynsym together: .dynsym alone is left in
+ * a stripped library, and some tools strip only parts of .symtab. Where
+ * several names share an address the one of the lowest rank stays:
+ *
+ *  1. one with a size, since a label without one is often a mere marker;
+ *  2. one that is defined here, before an import (see below);
+ *  3. a global or weak one, before a local one;
+ *  4. the one with fewer leading underscores: people know write, which is
+ *     weak in the C library, and not its global alias __write;
+ *  5. a global one, before a weak one; then the first in the table.
+ *
+ * An undefined symbol that has a value is a function of another module whose
+ * address a program at a fixed address took: the value is its entry in the
+ * PLT, and this entry is what every module, even the one that defines the
+ * function, then takes for the function's address.
+ */
+#include "collector/names/elf_read.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+
+/* Far beyond the largest browser's, and small enough to hold in memory. */
+#define SYMBOLS_MAX (4u << 20)
+#define STRING_BYTES_MAX (256u << 20)
+#define DYNAMIC_BYTES_MAX (1u << 20)
+#define NOTE_BYTES_MAX (64u << 10)
+#define INTERPRETER_BYTES_MAX 4096
+#define SEGMENTS_MAX 256
+#define NAME_BYTES_MAX (1u << 20) /* of sections */
+
+#define PLT_ENTRY_BYTES 16
+#define FUNCTION_BYTES_MAX ((1u << 26) - 1)
+
+enum rank { /* the bits of elf_function.rank, worst first */
+	    RANK_NO_SIZE = 1 << 5,
+	    RANK_IMPORT = 1 << 4,
+	    RANK_LOCAL = 1 << 3,
+	    RANK_UNDERSCORE = 1 << 1, /* times 0 to 3 */
+	    RANK_WEAK = 1 << 0,
+};
+
+static int fail(int error, const char *text, const char **why)
+{
+	*why = text;
+	return error;
+}
+
+static int fail_libelf(const char **why)
+{
+	const char *text = elf_errmsg(-1);
+
+	return fail(-EBADMSG, text ? text : "damaged", why);
+}
+
+/*
+ * libelf takes a section or segment count beyond 65,535 from the file and
+ * makes a table of it at once; a program that is loaded has no use for that.
+ */
+static int check_header(int fd, const char **why)
+{
+	Elf64_Ehdr header;
+	ssize_t got = pread(fd, &header, sizeof(header), 0);
+	int native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+							       : ELFDATA2MSB;
+
+	if (got < 0)
+		return fail(-errno, strerror(errno), why);
+	if (got < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG))
+		return fail(-ENOEXEC, "not an ELF file", why);
+	if ((size_t)got < sizeof(header))
+		return fail(-EBADMSG, "it ends within its ELF header", why);
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_ident[EI_DATA] != native)
+		return fail(-ENOEXEC, "not an ELF file for this machine", why);
+	if ((header.e_shoff && !header.e_shnum) || header.e_phnum == PN_XNUM)
+		return fail(-EFBIG, "too many sections", why);
+	return 0;
+}
+
+static int open_elf(int fd, Elf **out, const char **why)
+{
+	int error = check_header(fd, why);
+
+	if (error)
+		return error;
+	*out = elf_begin(fd, ELF_C_READ, NULL);
+	if (!*out)
+		return fail_libelf(why);
+	return 0;
+}
+
+/* The first section of type @type; NULL: none. */
+static Elf_Scn *find_section(Elf *elf, GElf_Word type)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == type)
+			return section;
+	return NULL;
+}
+
+/* The bytes of @section and its linked string table; NULL when it is of
+ * another type, larger than @max, or not all in the file. */
+static Elf_Data *section_data(Elf_Scn *section, GElf_Word type, uint64_t max,
+			      size_t *strings)
+{
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	if (!section || !gelf_getshdr(section, &header) ||
+	    header.sh_type != type || header.sh_size > max)
+		return NULL;
+	*strings = header.sh_link;
+	data = elf_getdata(section, NULL);
+	return data && data->d_buf ? data : NULL;
+}
+
+struct table { /* a section of fixed entries, and the strings it uses */
+	Elf_Data *entries;
+	const char *strings;
+	size_t string_bytes; /* up to the last NUL */
+	size_t count;
+};
+
+/* The string table in section @index. */
+static bool read_strings(Elf *elf, size_t index, uint64_t max,
+			 struct table *out)
+{
+	size_t unused;
+	Elf_Data *data =
+		section_data(elf_getscn(elf, index), SHT_STRTAB, max, &unused);
+	const char *end =
+		data ? memrchr(data->d_buf, '\0', data->d_size) : NULL;
+
+	if (!end)
+		return false;
+	out->strings = data->d_buf;
+	out->string_bytes = (size_t)(end + 1 - out->strings);
+	return true;
+}
+
+/* False when the file has no such table, or not one that can be used. */
+static bool read_table(Elf *elf, GElf_Word type, size_t entry_bytes,
+		       uint64_t max, struct table *out)
+{
+	size_t link;
+
+	out->entries = section_data(find_section(elf, type), type, max, &link);
+	if (!out->entries)
+		return false;
+	out->count = out->entries->d_size / entry_bytes;
+	return read_strings(elf, link, STRING_BYTES_MAX, out);
+}
+
+/* The string at @offset; NULL when it is not all in the table. */
+static const char *table_string(const struct table *table, uint64_t offset)
+{
+	return offset < table->string_bytes ? table->strings + offset : NULL;
+}
+
+static bool read_symbols(Elf *elf, GElf_Word type, struct table *out)
+{
+	return read_table(elf, type, sizeof(Elf64_Sym),
+			  SYMBOLS_MAX * sizeof(Elf64_Sym), out);
+}
+
+static void put_hex(const uint8_t *bytes, size_t count, char *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		*out++ = "0123456789abcdef"[bytes[i] >> 4];
+		*out++ = "0123456789abcdef"[bytes[i] & 15];
+	}
+	*out = '\0';
+}
+
+static void read_build_id(Elf *elf, uint64_t offset, uint64_t bytes,
+			  uint64_t align, char *out, size_t out_bytes)
+{
+	Elf_Type type = align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
+	size_t name, desc, at = 0, next;
+	GElf_Nhdr note;
+	Elf_Data *data;
+
+	if (bytes > NOTE_BYTES_MAX)
+		return;
+	data = elf_getdata_rawchunk(elf, (int64_t)offset, bytes, type);
+	while (data && (next = gelf_getnote(data, at, &note, &name, &desc))) {
+		at = next;
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp((char *)data->d_buf + name, "GNU", 4) ||
+		    note.n_descsz > (out_bytes - 1) / 2)
+			continue;
+		put_hex((const uint8_t *)data->d_buf + desc, note.n_descsz,
+			out);
+		return;
+	}
+}
+
+static void add_segment(const GElf_Phdr *header, struct elf_headers *out)
+{
+	if (header->p_type != PT_LOAD)
+		return;
+	out->segments[out->segment_count++] = (struct elf_segment){
+		.offset = header->p_offset,
+		.vaddr = header->p_vaddr,
+		.bytes = header->p_filesz,
+		.is_executable = header->p_flags & PF_X,
+	};
+}
+
+static int read_segments(Elf *elf, struct elf_headers *out, const char **why)
+{
+	size_t count = 0;
+	GElf_Phdr header;
+
+	if (elf_getphdrnum(elf, &count))
+		return fail_libelf(why);
+	count = MIN(count, SEGMENTS_MAX);
+	out->segments = calloc(count + 1, sizeof(*out->segments));
+	if (!out->segments)
+		return fail(-ENOMEM, "not enough memory", why);
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header))
+			continue;
+		if (header.p_type == PT_NOTE && !out->build_id[0])
+			read_build_id(elf, header.p_offset, header.p_filesz,
+				      header.p_align, out->build_id,
+				      sizeof(out->build_id));
+		add_segment(&header, out);
+	}
+	if (!out->segment_count)
+		return fail(-EBADMSG, "it has no loadable segment", why);
+	return 0;
+}
+
+static void read_needed(Elf *elf, struct elf_headers *out)
+{
+	static const char prefix[] = "libasan.so.";
+	struct table dynamic;
+	GElf_Dyn entry;
+
+	if (!read_table(elf, SHT_DYNAMIC, sizeof(Elf64_Dyn), DYNAMIC_BYTES_MAX,
+			&dynamic))
+		return;
+	/* out keeps it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	for (size_t i = 0; i < dynamic.count; i++) {
+		const char *name;
+
+		if (!gelf_getdyn(dynamic.entries, (int)i, &entry) ||
+		    entry.d_tag == DT_NULL)
+			return;
+		if (entry.d_tag != DT_NEEDED)
+			continue;
+		name = table_string(&dynamic, entry.d_un.d_val);
+		if (name && !strncmp(name, prefix, sizeof(prefix) - 1) &&
+		    strlen(name) < sizeof(out->asan))
+			strcpy(out->asan, name);
+	}
+}
+
+static bool has_hooks(Elf *elf)
+{
+	struct table symbols;
+	GElf_Sym symbol;
+
+	if (!read_symbols(elf, SHT_DYNSYM, &symbols))
+		return false;
+	for (size_t i = 0; i < symbols.count; i++) {
+		const char *name;
+
+		if (!gelf_getsym(symbols.entries, (int)i, &symbol) ||
+		    symbol.st_shndx != SHN_UNDEF)
+			continue;
+		name = table_string(&symbols, symbol.st_name);
+		if (name && !strcmp(name, "__cyg_profile_func_enter"))
+			return true;
+	}
+	return false;
+}
+
+int elf_read_headers(int fd, struct elf_headers *out, const char **why)
+{
+	struct elf_headers headers = { 0 };
+	Elf *elf = NULL;
+	int error = open_elf(fd, &elf, why);
+
+	if (error)
+		return error;
+	error = read_segments(elf, &headers, why);
+	if (!error) {
+		read_needed(elf, &headers);
+		headers.is_instrumented = has_hooks(elf);
+	}
+	elf_end(elf);
+	if (error)
+		free(headers.segments);
+	else
+		*out = headers;
+	return error;
+}
+
+/* Up to @max bytes of @section as they are in the file, copied to @out. */
+static size_t copy_section(Elf *elf, const GElf_Shdr *section, char *out,
+			   size_t max)
+{
+	Elf_Data *data;
+
+	if (section->sh_type != SHT_PROGBITS || section->sh_size > max)
+		return 0;
+	data = elf_getdata_rawchunk(elf, (int64_t)section->sh_offset,
+				    section->sh_size, ELF_T_BYTE);
+	if (!data)
+		return 0;
+	memcpy(out, data->d_buf, data->d_size);
+	return data->d_size;
+}
+
+/* A name, zeros up to a multiple of four, a checksum. */
+static void read_link(Elf *elf, const GElf_Shdr *section, struct elf_debug *out)
+{
+	char bytes[sizeof(out->link) + sizeof(out->link_crc)];
+	size_t got = copy_section(elf, section, bytes, sizeof(bytes));
+	size_t end = ALIGN_UP(strnlen(bytes, got) + 1, 4);
+
+	if (got < 8 || end > got - sizeof(out->link_crc))
+		return;
+	memcpy(out->link, bytes, end);
+	memcpy(&out->link_crc, bytes + end, sizeof(out->link_crc));
+}
+
+/* A name and its NUL, then a build-id to the end. */
+static void read_alt(Elf *elf, const GElf_Shdr *section, struct elf_debug *out)
+{
+	char bytes[sizeof(out->alt) + 64];
+	size_t got = copy_section(elf, section, bytes, sizeof(bytes));
+	size_t end = strnlen(bytes, got) + 1;
+
+	if (end >= got || end > sizeof(out->alt) || got - end > 64)
+		return;
+	memcpy(out->alt, bytes, end);
+	put_hex((const uint8_t *)bytes + end, got - end, out->alt_build_id);
+}
+
+static void read_debug_section(Elf *elf, const GElf_Shdr *section,
+			       const char *name, struct elf_debug *out)
+{
+	bool is_there = section->sh_type != SHT_NOBITS && section->sh_size;
+
+	if (section->sh_type == SHT_NOTE && !out->build_id[0])
+		read_build_id(elf, section->sh_offset, section->sh_size,
+			      section->sh_addralign, out->build_id,
+			      sizeof(out->build_id));
+	else if (section->sh_type == SHT_SYMTAB)
+		out->has_symbols = is_there;
+	else if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))
+		out->has_lines = is_there;
+	else if (!strcmp(name, ".gnu_debuglink"))
+		read_link(elf, section, out);
+	else if (!strcmp(name, ".gnu_debugaltlink"))
+		read_alt(elf, section, out);
+	else if (!strcmp(name, ".gnu_debugdata") && is_there) {
+		out->mini_offset = section->sh_offset;
+		out->mini_bytes = section->sh_size;
+	}
+}
+
+int elf_read_debug(int fd, struct elf_debug *out, const char **why)
+{
+	struct table names = { 0 };
+	Elf *elf = NULL;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t index = 0;
+	int error = open_elf(fd, &elf, why);
+
+	if (error)
+		return error;
+	*out = (struct elf_debug){ 0 };
+	if (elf_getshdrstrndx(elf, &index) ||
+	    !read_strings(elf, index, NAME_BYTES_MAX, &names))
+		index = 0;
+	while (index && (section = elf_nextscn(elf, section))) {
+		const char *name;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		name = table_string(&names, header.sh_name);
+		read_debug_section(elf, &header, name ? name : "", out);
+	}
+	elf_end(elf);
+	return 0;
+}
+
+/* How far a symbol without a size may reach: to the end of its section. */
+static uint64_t bytes_to_section_end(Elf *elf, const GElf_Sym *symbol)
+{
+	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
+	GElf_Shdr header;
+
+	if (!section || !gelf_getshdr(section, &header) ||
+	    symbol->st_value < header.sh_addr ||
+	    symbol->st_value - header.sh_addr >= header.sh_size)
+		return 1;
+	return header.sh_size - (symbol->st_value - header.sh_addr);
+}
+
+static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
+{
+	uint32_t underscores = 0;
+	uint32_t rank;
+
+	while (underscores < 3 && name[underscores] == '_')
+		underscores++;
+	rank = underscores * RANK_UNDERSCORE;
+	if (symbol->st_shndx == SHN_UNDEF)
+		rank |= RANK_IMPORT;
+	else if (!symbol->st_size)
+		rank |= RANK_NO_SIZE;
+	if (GELF_ST_BIND(symbol->st_info) == STB_LOCAL)
+		rank |= RANK_LOCAL;
+	if (GELF_ST_BIND(symbol->st_info) == STB_WEAK)
+		rank |= RANK_WEAK;
+	return rank;
+}
+
+/* Appends @symbol to @out if it is a function with a name. */
+static void add_symbol(Elf *elf, const struct table *table,
+		       const GElf_Sym *symbol, struct elf_functions *out)
+{
+	const char *name = table_string(table, symbol->st_name);
+	int type = GELF_ST_TYPE(symbol->st_info);
+	bool is_import = symbol->st_shndx == SHN_UNDEF;
+	uint64_t size = symbol->st_size;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !name || !*name ||
+	    (is_import && !symbol->st_value))
+		return;
+	if (is_import)
+		size = PLT_ENTRY_BYTES;
+	else if (!size)
+		size = bytes_to_section_end(elf, symbol);
+	out->list[out->count++] = (struct elf_function){
+		.start = symbol->st_value,
+		.size = MIN(size, FUNCTION_BYTES_MAX),
+		.rank = rank_of(symbol, name),
+		.name = (uint32_t)(out->string_bytes + symbol->st_name),
+	};
+}
+
+static int add_table(Elf *elf, GElf_Word type, struct elf_functions *out)
+{
+	struct table table;
+	GElf_Sym symbol;
+	void *grown;
+
+	if (!read_symbols(elf, type, &table))
+		return 0;
+	grown = realloc(out->list,
+			(out->count + table.count + 1) * sizeof(*out->list));
+	if (!grown)
+		return -ENOMEM;
+	out->list = grown;
+	grown = realloc(out->strings, out->string_bytes + table.string_bytes);
+	if (!grown)
+		return -ENOMEM;
+	out->strings = grown;
+	memcpy(out->strings + out->string_bytes, table.strings,
+	       table.string_bytes);
+	for (size_t i = 0; i < table.count; i++)
+		if (gelf_getsym(table.entries, (int)i, &symbol))
+			add_symbol(elf, &table, &symbol, out);
+	out->string_bytes += table.string_bytes;
+	return 0;
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+	const struct elf_function *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* Sorts the list, leaves one name per address, and ends functions of unknown
+ * size where the next one starts. */
+static void settle(struct elf_functions *functions)
+{
+	struct elf_function *list = functions->list;
+	size_t kept = 0;
+
+	if (!functions->count)
+		return;
+	qsort(list, functions->count, sizeof(*list), compare_functions);
+	for (size_t i = 1; i < functions->count; i++)
+		if (list[i].start != list[kept].start)
+			list[++kept] = list[i];
+	functions->count = kept + 1;
+	for (size_t i = 0; i < kept; i++)
+		if (list[i].rank & RANK_NO_SIZE)
+			list[i].size = MIN(list[i].size,
+					   list[i + 1].start - list[i].start);
+	list = realloc(list, functions->count * sizeof(*list));
+	if (list)
+		functions->list = list;
+}
+
+/* As add_table(), from a file of its own; one that is bad adds nothing. */
+static int add_debug_table(int fd, struct elf_functions *out)
+{
+	const char *ignored;
+	Elf *elf = NULL;
+	int error;
+
+	if (open_elf(fd, &elf, &ignored))
+		return 0;
+	error = add_table(elf, SHT_SYMTAB, out);
+	elf_end(elf);
+	return error;
+}
+
+int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
+		       const char **why)
+{
+	struct elf_functions functions = { 0 };
+	Elf *elf = NULL;
+	int error = open_elf(fd, &elf, why);
+
+	if (error)
+		return error;
+	if (debug_fd >= 0)
+		error = add_debug_table(debug_fd, &functions);
+	else
+		error = add_table(elf, SHT_SYMTAB, &functions);
+	if (!error)
+		error = add_table(elf, SHT_DYNSYM, &functions);
+	elf_end(elf);
+	if (error) {
+		free(functions.list);
+		free(functions.strings);
+		return fail(error, "not enough memory", why);
+	}
+	settle(&functions);
+	*out = functions;
+	return 0;
+}
+
+/* ld.so is no program of its own, but has no interpreter either. */
+static bool is_pie(Elf *elf)
+{
+	struct table dynamic;
+	GElf_Dyn entry;
+
+	if (!read_table(elf, SHT_DYNAMIC, sizeof(Elf64_Dyn), DYNAMIC_BYTES_MAX,
+			&dynamic))
+		return false;
+	for (size_t i = 0; i < dynamic.count; i++)
+		if (gelf_getdyn(dynamic.entries, (int)i, &entry) &&
+		    entry.d_tag == DT_FLAGS_1)
+			return entry.d_un.d_val & DF_1_PIE;
+	return false;
+}
+
+/* glibc's dynamic linkers are called ld-linux-x86-64.so.2 and the like,
+ * wherever they are; musl's is ld-musl-x86_64.so.1. */
+static bool is_glibc_linker(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, "ld-linux", 8);
+}
+
+bool elf_is_of_other_libc(int fd)
+{
+	char path[INTERPRETER_BYTES_MAX + 1] = "";
+	GElf_Phdr header = { .p_type = PT_NULL };
+	const char *why;
+	Elf *elf = NULL;
+	size_t count = 0, i;
+	bool is_other = false;
+
+	elf_version(EV_CURRENT);
+	if (open_elf(fd, &elf, &why))
+		return false;
+	elf_getphdrnum(elf, &count);
+	for (i = 0; i < MIN(count, SEGMENTS_MAX); i++)
+		if (gelf_getphdr(elf, (int)i, &header) &&
+		    header.p_type == PT_INTERP)
+			break;
+	if (header.p_type == PT_INTERP && header.p_filesz < sizeof(path) &&
+	    pread(fd, path, header.p_filesz, (off_t)header.p_offset) > 0)
+		is_other = !is_glibc_linker(path);
+	elf_end(elf);
+	return is_other;
+}
+
+bool elf_is_static(int fd)
+{
+	const char *why;
+	Elf *elf = NULL;
+	bool is_static = false;
+	size_t count = 0;
+	GElf_Phdr header;
+	GElf_Ehdr file;
+
+	elf_version(EV_CURRENT);
+	if (open_elf(fd, &elf, &why))
+		return false;
+	if (gelf_getehdr(elf, &file) && !elf_getphdrnum(elf, &count))
+		is_static = file.e_type == ET_EXEC || is_pie(elf);
+	for (size_t i = 0; i < MIN(count, SEGMENTS_MAX); i++)
+		if (gelf_getphdr(elf, (int)i, &header) &&
+		    header.p_type == PT_INTERP)
+			is_static = false;
+	elf_end(elf);
+	return is_static;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elf_segments - where in an ELF file its virtual addresses lie. The file is
+ * hostile, as in elf_read.h. Pure; any thread.
+ */
+#ifndef PERFREC_COLLECTOR_NAMES_ELF_SEGMENTS_H
+#define PERFREC_COLLECTOR_NAMES_ELF_SEGMENTS_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELF_SEGMENTS_MAX 64
+
+/* All zero at first. */
+struct elf_segments {
+	struct elf_segment {
+		uint64_t vaddr, offset, bytes;
+	} list[ELF_SEGMENTS_MAX];
+	size_t count;
+};
+
+/* A 64-bit, little-endian file, whose program headers are of the usual size. */
+bool elf_segments_header_is_good(const Elf64_Ehdr *header);
+/* Adds what @header loads from the file, unless there are too many. */
+bool elf_segments_add(struct elf_segments *segments, const Elf64_Phdr *header);
+/* True when the @bytes at @vaddr lie in one: *@offset is where in the file. */
+bool elf_segments_find(const struct elf_segments *segments, uint64_t vaddr,
+		       size_t bytes, uint64_t *offset);
+
+#endif

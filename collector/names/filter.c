@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/filter.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/names/modules.h"
+#include "collector/names/sites.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+/* The shim probes linearly and must soon meet an empty entry. */
+#define ENTRIES_PER_FUNCTION 4
+/* Functions that share an entry take the slow path of the hooks: three times
+ * as dear. So where there is room the table is sparse. */
+#define ENTRIES_WANTED 32
+#define ENTRIES_MIN 64
+
+const char *filter_wants(const char *glob)
+{
+	if (glob[*glob == '@'])
+		return NULL;
+	return "give a name or a shell pattern, such as 'parse_*' or "
+	       "'@libfoo.so*'";
+}
+
+bool filter_is_active(const struct filter *filter)
+{
+	return filter->only_count || filter->except_count;
+}
+
+static bool glob(const char *pattern, const char *text)
+{
+	return fnmatch(pattern, text, 0) == 0;
+}
+
+/* "ns::f(int)" is found by "ns::f" too. */
+static bool matches_name(const char *pattern, const char *name)
+{
+	size_t plain = strcspn(name, "(");
+	char buffer[512];
+
+	if (glob(pattern, name))
+		return true;
+	if (!name[plain] || plain == 0 || plain >= sizeof(buffer))
+		return false;
+	memcpy(buffer, name, plain);
+	buffer[plain] = '\0';
+	return glob(pattern, buffer);
+}
+
+static bool matches_module(const char *pattern, const char *module)
+{
+	const char *slash = strrchr(module, '/');
+
+	return glob(pattern, module) || (slash && glob(pattern, slash + 1));
+}
+
+static bool matches_any(const char *const *patterns, size_t count,
+			const char *name, const char *module)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (patterns[i][0] == '@'
+			    ? matches_module(patterns[i] + 1, module)
+			    : matches_name(patterns[i], name))
+			return true;
+	return false;
+}
+
+bool filter_excludes(const struct filter *filter, const char *name,
+		     const char *module)
+{
+	if (filter->only_count &&
+	    !matches_any(filter->only, filter->only_count, name, module))
+		return true;
+	return matches_any(filter->except, filter->except_count, name, module);
+}
+
+bool filter_excludes_site(const struct filter *filter, const char *name)
+{
+	return matches_any(filter->except, filter->except_count, name,
+			   SITE_MODULE);
+}
+
+struct excluded {
+	const struct filter *filter;
+	uint64_t *address;
+	size_t count, room;
+	uint64_t all;
+};
+
+static int visit(void *context, uint64_t address, const char *name,
+		 const char *module)
+{
+	struct excluded *excluded = context;
+
+	if (!address || !filter_excludes(excluded->filter, name, module))
+		return 0;
+	excluded->all++;
+	if (excluded->count < excluded->room)
+		excluded->address[excluded->count++] = address;
+	return 0;
+}
+
+/* The table is shared memory: never read back, so built here and copied. */
+static void write_table(struct page_shm *page, const struct excluded *excluded,
+			uint32_t room)
+{
+	uint64_t *shared = (uint64_t *)((char *)page + ARENA_FILTER);
+	uint64_t entries = ENTRIES_MIN, i, at;
+	uint64_t *table;
+	uint32_t shift;
+
+	while (entries < ENTRIES_WANTED * excluded->count && entries < room)
+		entries *= 2;
+	table = calloc(entries, sizeof(*table));
+	if (!table)
+		return;
+	shift = 64 - (uint32_t)__builtin_ctzll(entries);
+	for (i = 0; i < excluded->count; i++) {
+		at = filter_index(excluded->address[i], shift);
+		while (table[at] && table[at] != excluded->address[i])
+			at = (at + 1) & (entries - 1);
+		table[at] = excluded->address[i];
+	}
+	memcpy(shared, table, entries * sizeof(*table));
+	free(table);
+	/* relaxed: CONTROL, which comes after, releases it */
+	atom_store_rlx(&page->filter_shift, shift);
+}
+
+uint64_t filter_publish(const struct filter *filter, struct modules *modules,
+			struct page_shm *page, uint32_t room)
+{
+	struct excluded excluded = {
+		.filter = filter,
+		.room = room / ENTRIES_PER_FUNCTION,
+	};
+
+	excluded.address =
+		malloc(MAX(excluded.room, 1) * sizeof(*excluded.address));
+	if (excluded.address) {
+		modules_each_function(modules, visit, &excluded);
+		if (excluded.count)
+			write_table(page, &excluded, room);
+	}
+	free(excluded.address);
+	return excluded.all;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jit_files - files grow while the program runs, and Java writes its map when
+ * it ends. So each time an address is asked for, it is looked whether they are
+ * what they were when they were read.
+ *
+ * Both are read anew then, from their beginning: what was thrown away and
+ * written over is known only by the whole order. Time that was not spent on
+ * that may be saved up; when the process has ended, they are read once more in
+ * any case.
+ */
+#include "collector/names/jit_files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/names/jit_map.h"
+#include "collector/base/log.h"
+#include "collector/names/symbol_name.h"
+#include "collector/names/symbols.h"
+#include "shared/compiler.h"
+
+#define CREDIT_SHARE 10
+#define CREDIT_NS 1000000000
+#define LOOK_NS 1000000 /* not more often: a profile asks for many at once */
+
+struct edition { /* of a file; zeros: there is none */
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec mtime;
+};
+
+struct jit_files {
+	struct symbol_cache *cache;
+	pid_t pid;
+	uid_t uid;
+	pthread_mutex_t lock; /* from here on */
+	int dump_fd; /* O_PATH; -1: none */
+	struct edition text, dump; /* as they were read */
+	struct jit_map *map; /* NULL: nothing was read */
+	uint64_t charged; /* bytes that the cache knows of */
+	bool was_over; /* they were read since the process ended */
+	bool was_told; /* that they are too long */
+	int64_t credit_ns;
+	uint64_t credited_ns;
+	uint64_t looked_ns; /* when they were looked at last */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct jit_files *jit_files_new(struct symbol_cache *cache, pid_t inner_pid,
+				uid_t uid)
+{
+	struct jit_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return NULL;
+	files->cache = cache;
+	files->pid = inner_pid;
+	files->uid = uid;
+	files->dump_fd = -1;
+	files->credit_ns = CREDIT_NS;
+	files->credited_ns = now_ns();
+	pthread_mutex_init(&files->lock, NULL);
+	return files;
+}
+
+static void drop_map(struct jit_files *files)
+{
+	jit_map_free(&files->map);
+	symbol_cache_give_back(files->cache, files->charged);
+	files->charged = 0;
+}
+
+void jit_files_free(struct jit_files **files_ptr)
+{
+	struct jit_files *files = *files_ptr;
+
+	*files_ptr = NULL;
+	if (!files)
+		return;
+	drop_map(files);
+	if (files->dump_fd >= 0)
+		close(files->dump_fd);
+	pthread_mutex_destroy(&files->lock);
+	free(files);
+}
+
+bool jit_files_is_dump(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	size_t digits;
+
+	if (strncmp(name, "jit-", 4) != 0)
+		return false;
+	digits = strspn(name + 4, "0123456789");
+	return digits && !strcmp(name + 4 + digits, ".dump");
+}
+
+void jit_files_set_dump(struct jit_files *files, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return;
+	pthread_mutex_lock(&files->lock);
+	if (files->dump_fd >= 0)
+		close(files->dump_fd);
+	files->dump_fd = copy;
+	pthread_mutex_unlock(&files->lock);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+/* O_PATH of the map of the process; -1. */
+static int find_text(const struct jit_files *files, int root_fd)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT |
+					   RESOLVE_NO_MAGICLINKS };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)files->pid);
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+/* What is behind @fd; zeros when it may not be used. */
+static struct edition edition_of(const struct jit_files *files, int fd)
+{
+	struct edition edition;
+	struct stat status;
+
+	memset(&edition, 0, sizeof(edition)); /* its padding, too */
+	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) ||
+	    status.st_uid != files->uid)
+		return edition;
+	edition.device = status.st_dev;
+	edition.inode = status.st_ino;
+	edition.size = status.st_size;
+	edition.mtime.tv_sec = status.st_mtim.tv_sec;
+	edition.mtime.tv_nsec = status.st_mtim.tv_nsec;
+	return edition;
+}
+
+/* To read from what O_PATH @fd is; -1. */
+static int reopen(int fd)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+/* lock held. */
+static void tell_cut(struct jit_files *files)
+{
+	static struct log_limit limit;
+
+	if (!files->was_told)
+		log_limited(&limit, LOG_WARN,
+			    "/tmp/perf-%d.map, or the jitdump of that process, "
+			    "is too long: not all of its code has names",
+			    (int)files->pid);
+	files->was_told = true;
+}
+
+/* lock held. */
+static void read_files(struct jit_files *files, int text_fd)
+{
+	int text = files->text.inode ? reopen(text_fd) : -1;
+	int dump = files->dump.inode ? reopen(files->dump_fd) : -1;
+	int error = 0;
+
+	drop_map(files);
+	if (jit_map_new(&files->map))
+		error = -ENOMEM;
+	if (!error && text >= 0)
+		jit_map_read_text(files->map, text);
+	if (!error && dump >= 0)
+		jit_map_read_dump(files->map, dump);
+	if (!error)
+		error = jit_map_settle(files->map);
+	if (!error && jit_map_is_cut(files->map))
+		tell_cut(files);
+	if (!error) {
+		uint64_t bytes = jit_map_bytes(files->map);
+
+		if (symbol_cache_take(files->cache, bytes))
+			files->charged = bytes;
+		else
+			error = -ENOMEM;
+	}
+	if (error)
+		drop_map(files);
+	if (text >= 0)
+		close(text);
+	if (dump >= 0)
+		close(dump);
+}
+
+/* lock held. True when reading them again may take time now. */
+static bool may_read(struct jit_files *files, bool is_over)
+{
+	uint64_t now = now_ns();
+	int64_t earned = (int64_t)((now - files->credited_ns) / CREDIT_SHARE);
+	bool may;
+
+	files->credit_ns = MIN(files->credit_ns + earned, CREDIT_NS);
+	files->credited_ns = now;
+	may = files->credit_ns > 0 || (is_over && !files->was_over);
+	files->was_over |= is_over && may;
+	return may;
+}
+
+/* True when files have hardly changed since they were looked at. */
+static bool was_just_looked_at(struct jit_files *files)
+{
+	uint64_t now = now_ns();
+	bool was = files->looked_ns && now - files->looked_ns < LOOK_NS;
+
+	if (!was)
+		files->looked_ns = now;
+	return was;
+}
+
+/* The root of a process that runs, or as it was: the caller closes it. -1. */
+static int open_root(int proc_fd, int root_fd)
+{
+	int fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* True when the process behind @proc_fd has ended: nothing changes any more. */
+static bool is_over(int proc_fd)
+{
+	int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC);
+	bool has_memory;
+	char byte;
+
+	if (fd < 0)
+		return true;
+	has_memory = read(fd, &byte, 1) == 1;
+	close(fd);
+	return !has_memory;
+}
+
+/* lock held. */
+static void follow(struct jit_files *files, int proc_fd, int root_fd)
+{
+	int text_fd = root_fd >= 0 ? find_text(files, root_fd) : -1;
+	struct edition text = edition_of(files, text_fd);
+	struct edition dump = edition_of(files, files->dump_fd);
+
+	/* What is gone stays known: some delete their map when they end. */
+	if (!text.inode)
+		text = files->text;
+	if ((memcmp(&text, &files->text, sizeof(text)) != 0 ||
+	     memcmp(&dump, &files->dump, sizeof(dump)) != 0) &&
+	    may_read(files, is_over(proc_fd))) {
+		uint64_t begin_ns = now_ns();
+
+		files->text = text;
+		files->dump = dump;
+		read_files(files, text_fd);
+		files->credit_ns -= (int64_t)(now_ns() - begin_ns);
+	}
+	if (text_fd >= 0)
+		close(text_fd);
+}
+
+/* The cache's copy of @raw. */
+static const char *keep_name(struct jit_files *files, const char *raw)
+{
+	char name[SYMBOL_NAME_BYTES];
+
+	snprintf(name, sizeof(name), "%s", raw);
+	symbol_name_clean(name);
+	return symbol_cache_string(files->cache, name);
+}
+
+const char *jit_files_find(struct jit_files *files, int proc_fd, int root_fd,
+			   uint64_t address)
+{
+	const char *name = NULL, *raw;
+
+	pthread_mutex_lock(&files->lock);
+	if (!was_just_looked_at(files)) {
+		root_fd = open_root(proc_fd, root_fd);
+		follow(files, proc_fd, root_fd);
+		if (root_fd >= 0)
+			close(root_fd);
+	}
+	raw = files->map ? jit_map_find(files->map, address) : NULL;
+	if (raw)
+		name = keep_name(files, raw);
+	pthread_mutex_unlock(&files->lock);
+	return name;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jit_map - ranges are gathered as they come. jit_map_settle() cuts them into
+ * pieces that do not overlap: it goes through all starts and ends by address,
+ * with those ranges that are open there in a heap, the last one read on top.
+ * So a million of ranges inside each other take no longer than a million
+ * beside each other.
+ *
+ * jitdump: tools/perf/Documentation/jitdump-specification.txt of Linux.
+ */
+#include "collector/names/jit_map.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+
+#define RANGES_MAX (1u << 20)
+#define NAME_BYTES_MAX (64u << 20)
+#define FILE_BYTES_MAX (1ull << 30)
+/* 128 bytes for each range that there may be: 0.4 s of reading. */
+#define TEXT_BYTES_MAX (128ull << 20)
+#define LINE_BYTES 4096u /* longer ones are cut */
+#define TEXT_BYTES (64u << 10)
+#define RECORDS_MAX (4u << 20) /* of a dump */
+#define STEPS_MAX (64u << 20)
+#define NOTHING UINT32_MAX
+
+#define DUMP_MAGIC 0x4a695444u
+enum dump_record { DUMP_LOAD = 0, DUMP_MOVE = 1, DUMP_CLOSE = 3 };
+
+struct range {
+	uint64_t start, end;
+	uint32_t name; /* offset in names */
+};
+
+struct piece { /* up to the next one */
+	uint64_t start;
+	uint32_t range; /* or NOTHING */
+};
+
+struct jit_map {
+	struct range *ranges; /* as read */
+	size_t count, room;
+	char *names;
+	size_t name_bytes, name_room;
+	struct piece *pieces;
+	size_t piece_count;
+	uint32_t steps; /* that looking for what was moved may still take */
+	bool is_cut;
+	uint64_t bytes_read;
+};
+
+int jit_map_new(struct jit_map **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->steps = STEPS_MAX;
+	return 0;
+}
+
+void jit_map_free(struct jit_map **map_ptr)
+{
+	struct jit_map *map = *map_ptr;
+
+	*map_ptr = NULL;
+	if (!map)
+		return;
+	free(map->ranges);
+	free(map->names);
+	free(map->pieces);
+	free(map);
+}
+
+uint64_t jit_map_bytes(const struct jit_map *map)
+{
+	return sizeof(*map) + map->room * sizeof(*map->ranges) +
+	       map->name_room + map->piece_count * sizeof(*map->pieces);
+}
+
+bool jit_map_is_cut(const struct jit_map *map)
+{
+	return map->is_cut;
+}
+
+uint64_t jit_map_bytes_read(const struct jit_map *map)
+{
+	return map->bytes_read;
+}
+
+/* --- gathering ------------------------------------------------------------ */
+
+/* Makes room for @more elements of @size behind @count, up to @max in all.
+ * 0, -ENOMEM or -EFBIG. */
+static int reserve(void **list, size_t count, size_t more, size_t max,
+		   size_t *room, size_t size)
+{
+	size_t wanted = count + more;
+	void *longer;
+
+	if (wanted > max)
+		return -EFBIG;
+	if (wanted <= *room)
+		return 0;
+	wanted = MIN(MAX(2 * wanted, 64u), max);
+	longer = realloc(*list, wanted * size);
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	*room = wanted;
+	return 0;
+}
+
+/* Appends a range with the name @name, @bytes long. 0, -ENOMEM or -EFBIG. */
+static int add_range(struct jit_map *map, uint64_t start, uint64_t size,
+		     const char *name, size_t bytes)
+{
+	int error;
+
+	if (!size || start > UINT64_MAX - size || !bytes)
+		return 0;
+	error = reserve((void **)&map->ranges, map->count, 1, RANGES_MAX,
+			&map->room, sizeof(*map->ranges));
+	if (!error)
+		error = reserve((void **)&map->names, map->name_bytes,
+				bytes + 1, NAME_BYTES_MAX, &map->name_room, 1);
+	if (error)
+		return error;
+	map->ranges[map->count++] = (struct range){ start, start + size,
+						    (uint32_t)map->name_bytes };
+	memcpy(map->names + map->name_bytes, name, bytes);
+	map->name_bytes += bytes;
+	map->names[map->name_bytes++] = '\0';
+	return 0;
+}
+
+static ssize_t read_at(struct jit_map *map, int fd, void *out, size_t bytes,
+		       uint64_t offset)
+{
+	ssize_t got;
+
+	do
+		got = pread(fd, out, bytes, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	map->bytes_read += (uint64_t)got;
+	return got;
+}
+
+/* Where the next bytes from @offset on are that lie in no hole: a file of any
+ * size may have none. UINT64_MAX: there are none. */
+static uint64_t next_data(int fd, uint64_t offset)
+{
+	off_t next = lseek(fd, (off_t)offset, SEEK_DATA);
+
+	if (next >= 0)
+		return (uint64_t)next;
+	return errno == ENXIO ? UINT64_MAX : offset;
+}
+
+/* --- perf maps ------------------------------------------------------------ */
+
+/* A number in hex, with or without 0x, of the line up to @end, and the blanks
+ * behind it. False: there is none. */
+static bool parse_hex(const char **at, const char *end, uint64_t *out)
+{
+	const char *next = *at;
+	uint64_t value = 0;
+	int digits = 0;
+
+	if (end - next > 2 && next[0] == '0' && (next[1] | 32) == 'x')
+		next += 2;
+	for (; next < end; next++, digits++) {
+		char byte = (char)(*next | 32);
+
+		if (*next >= '0' && *next <= '9')
+			value = value << 4 | (uint64_t)(*next - '0');
+		else if (byte >= 'a' && byte <= 'f')
+			value = value << 4 | (uint64_t)(byte - 'a' + 10);
+		else
+			break;
+	}
+	if (!digits || digits > 16 || next == end || *next != ' ')
+		return false;
+	while (next < end && *next == ' ')
+		next++;
+	*at = next;
+	*out = value;
+	return true;
+}
+
+static int add_line(struct jit_map *map, const char *line, size_t bytes)
+{
+	const char *end = line + bytes;
+	uint64_t start, size;
+
+	if (!parse_hex(&line, end, &start) || !parse_hex(&line, end, &size))
+		return 0;
+	return add_range(map, start, size, line,
+			 strnlen(line, (size_t)(end - line)));
+}
+
+/* The lines of @text; *@bytes is then what is left of one that is not whole.
+ * A line that is too long is cut, and the rest of it is no line. */
+static int add_lines(struct jit_map *map, char *text, size_t *bytes,
+		     bool *is_rest)
+{
+	size_t at = 0;
+	int error = 0;
+
+	while (!error) {
+		size_t left = *bytes - at;
+		char *newline = memchr(text + at, '\n', left);
+		size_t length = newline ? (size_t)(newline - text) - at : left;
+
+		if (!newline && left < LINE_BYTES)
+			break;
+		if (!*is_rest)
+			error = add_line(map, text + at,
+					 MIN(length, LINE_BYTES));
+		*is_rest = !newline;
+		at += length + (newline != NULL);
+	}
+	*bytes -= at;
+	memmove(text, text + at, *bytes);
+	return error;
+}
+
+static int read_text(struct jit_map *map, int fd, char *text)
+{
+	uint64_t offset = 0, next, bytes = 0;
+	size_t left = 0;
+	bool is_rest = false;
+	int error = 0;
+
+	while (!error && (next = next_data(fd, offset)) != UINT64_MAX) {
+		ssize_t got;
+
+		if (next > offset) { /* zeros: no line goes on behind them */
+			offset = next;
+			left = 0;
+			is_rest = true;
+		}
+		got = read_at(map, fd, text + left, TEXT_BYTES - left, offset);
+		if (got <= 0)
+			return (int)got;
+		if (bytes >= TEXT_BYTES_MAX)
+			return -EFBIG;
+		bytes += (uint64_t)got;
+		offset += (uint64_t)got;
+		left += (size_t)got;
+		error = add_lines(map, text, &left, &is_rest);
+	}
+	/* What has no newline yet is not whole: the program writes it now. */
+	return error;
+}
+
+/* What is beyond a limit is left out. */
+static int cut(struct jit_map *map, int error)
+{
+	if (error != -EFBIG)
+		return error;
+	map->is_cut = true;
+	return 0;
+}
+
+int jit_map_read_text(struct jit_map *map, int fd)
+{
+	char *text = malloc(TEXT_BYTES);
+	int error = text ? read_text(map, fd, text) : -ENOMEM;
+
+	free(text);
+	return cut(map, error);
+}
+
+/* --- jitdump -------------------------------------------------------------- */
+
+struct dump_head {
+	uint32_t magic, version, bytes, machine, pad, pid;
+	uint64_t time, flags;
+};
+
+struct record_head {
+	uint32_t kind, bytes;
+	uint64_t time;
+};
+
+struct load_record {
+	struct record_head head;
+	uint32_t pid, tid;
+	uint64_t vma, address, size, index;
+};
+
+struct move_record {
+	struct record_head head;
+	uint32_t pid, tid;
+	uint64_t vma, from, to, size, index;
+};
+
+/* @record: @got bytes of it, and what comes behind. */
+static int add_load(struct jit_map *map, const char *record, size_t got)
+{
+	const size_t fixed = sizeof(struct load_record);
+	struct load_record load;
+
+	if (got <= fixed)
+		return 0;
+	memcpy(&load, record, fixed);
+	if (load.head.bytes < fixed)
+		return 0;
+	got = MIN(got, load.head.bytes) - fixed;
+	return add_range(map, load.address, load.size, record + fixed,
+			 strnlen(record + fixed, got));
+}
+
+/* The code that was loaded or moved last to where it comes from. */
+static int add_move(struct jit_map *map, const char *record, size_t got)
+{
+	struct move_record move;
+	size_t i = map->count;
+	char name[LINE_BYTES];
+	size_t bytes;
+
+	if (got < sizeof(move))
+		return 0;
+	memcpy(&move, record, sizeof(move));
+	while (i && map->ranges[i - 1].start != move.from && map->steps) {
+		map->steps--;
+		i--;
+	}
+	if (!i || map->ranges[i - 1].start != move.from)
+		return 0;
+	/* a copy: names may move when one is added */
+	bytes = strnlen(map->names + map->ranges[i - 1].name, sizeof(name));
+	memcpy(name, map->names + map->ranges[i - 1].name, bytes);
+	return add_range(map, move.to, move.size, name, bytes);
+}
+
+/* Reads the record at *@offset, and sets that to the next. 1; 0: there is none;
+ * -errno. */
+static int add_record(struct jit_map *map, int fd, uint64_t *offset)
+{
+	char bytes[sizeof(struct load_record) + LINE_BYTES];
+	ssize_t got = read_at(map, fd, bytes, sizeof(bytes), *offset);
+	struct record_head head;
+	int error = 0;
+
+	if (got < (ssize_t)sizeof(head))
+		return got < 0 ? (int)got : 0;
+	memcpy(&head, bytes, sizeof(head));
+	if (head.bytes < sizeof(head) || head.kind == DUMP_CLOSE)
+		return 0;
+	if (head.kind == DUMP_LOAD)
+		error = add_load(map, bytes, (size_t)got);
+	else if (head.kind == DUMP_MOVE)
+		error = add_move(map, bytes, (size_t)got);
+	*offset += head.bytes;
+	return error ? error : 1;
+}
+
+int jit_map_read_dump(struct jit_map *map, int fd)
+{
+	struct dump_head head;
+	ssize_t got = read_at(map, fd, &head, sizeof(head), 0);
+	uint64_t offset;
+	uint32_t records = 0;
+	int more = 1;
+
+	if (got < 0)
+		return (int)got;
+	if (got < (ssize_t)sizeof(head) || head.magic != DUMP_MAGIC ||
+	    head.bytes < sizeof(head))
+		return -EBADMSG;
+	offset = head.bytes;
+	while (more == 1 && records++ < RECORDS_MAX && offset < FILE_BYTES_MAX)
+		more = add_record(map, fd, &offset);
+	return cut(map, more == 1 ? -EFBIG : more);
+}
+
+/* --- pieces --------------------------------------------------------------- */
+
+struct sweep {
+	const struct jit_map *map;
+	uint32_t *by_start; /* ranges */
+	uint64_t *edges; /* all starts and ends, ascending */
+	uint32_t *heap; /* open ranges, the last one read first */
+	size_t heap_count, next; /* of by_start */
+};
+
+static int compare_edges(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static int compare_starts(const void *left, const void *right, void *context)
+{
+	const struct range *ranges = context;
+	const uint32_t *a = left, *b = right;
+
+	return (ranges[*a].start > ranges[*b].start) -
+	       (ranges[*a].start < ranges[*b].start);
+}
+
+static void heap_put(struct sweep *sweep, uint32_t range)
+{
+	uint32_t *heap = sweep->heap;
+	size_t at = sweep->heap_count++;
+
+	while (at && heap[(at - 1) / 2] < range) {
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = range;
+}
+
+static void heap_drop_first(struct sweep *sweep)
+{
+	uint32_t *heap = sweep->heap;
+	uint32_t last = heap[--sweep->heap_count];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < sweep->heap_count) {
+		if (child + 1 < sweep->heap_count &&
+		    heap[child + 1] > heap[child])
+			child++;
+		if (heap[child] <= last)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = last;
+}
+
+/* The range that counts from @edge on. */
+static uint32_t range_at(struct sweep *sweep, uint64_t edge)
+{
+	const struct range *ranges = sweep->map->ranges;
+
+	while (sweep->next < sweep->map->count &&
+	       ranges[sweep->by_start[sweep->next]].start <= edge)
+		heap_put(sweep, sweep->by_start[sweep->next++]);
+	while (sweep->heap_count && ranges[sweep->heap[0]].end <= edge)
+		heap_drop_first(sweep);
+	return sweep->heap_count ? sweep->heap[0] : NOTHING;
+}
+
+static int sweep_all(struct jit_map *map, struct sweep *sweep)
+{
+	size_t count = map->count, i;
+	uint32_t last = NOTHING;
+
+	map->pieces = calloc(2 * count + 1, sizeof(*map->pieces));
+	if (!sweep->by_start || !sweep->edges || !sweep->heap || !map->pieces)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		sweep->by_start[i] = (uint32_t)i;
+		sweep->edges[2 * i] = map->ranges[i].start;
+		sweep->edges[2 * i + 1] = map->ranges[i].end;
+	}
+	qsort_r(sweep->by_start, count, sizeof(*sweep->by_start),
+		compare_starts, map->ranges);
+	qsort(sweep->edges, 2 * count, sizeof(*sweep->edges), compare_edges);
+	for (i = 0; i < 2 * count; i++) {
+		uint32_t range = range_at(sweep, sweep->edges[i]);
+
+		if (range != last)
+			map->pieces[map->piece_count++] =
+				(struct piece){ sweep->edges[i], range };
+		last = range;
+	}
+	return 0;
+}
+
+int jit_map_settle(struct jit_map *map)
+{
+	size_t count = map->count + 1;
+	struct sweep sweep = {
+		.map = map,
+		.by_start = calloc(count, sizeof(*sweep.by_start)),
+		.edges = calloc(2 * count, sizeof(*sweep.edges)),
+		.heap = calloc(count, sizeof(*sweep.heap)),
+	};
+	int error;
+
+	free(map->pieces);
+	map->piece_count = 0;
+	error = sweep_all(map, &sweep);
+	free(sweep.by_start);
+	free(sweep.edges);
+	free(sweep.heap);
+	return error;
+}
+
+const char *jit_map_find(const struct jit_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->piece_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->pieces[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || map->pieces[low - 1].range == NOTHING)
+		return NULL;
+	return map->names + map->ranges[map->pieces[low - 1].range].name;
+}

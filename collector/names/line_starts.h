@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * line_starts - where the sequences of a line table begin, and with which row.
+ * libdw sorts all rows of a table by address and no longer knows which came
+ * together: where one sequence ends and another begins, the last row of the
+ * first may stand behind the first row of the second. Used by
+ * perfrec-symbolize only, as symbolize_dwarf is. One thread.
+ */
+#ifndef PERFREC_COLLECTOR_NAMES_LINE_STARTS_H
+#define PERFREC_COLLECTOR_NAMES_LINE_STARTS_H
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct line_start { /* of a sequence that covers at least one byte */
+	uint64_t address;
+	uint32_t file; /* as the table numbers its files */
+	uint32_t line; /* of the last row at the address: the one that counts */
+};
+
+struct line_starts {
+	struct line_start *list; /* by address */
+	size_t count, room;
+};
+
+/*
+ * Reads the line table at @offset of the section .debug_line of @elf, which is
+ * not compressed (libdw has unpacked it), into @out, which is empty. A table
+ * that is broken, or too new, is read as far as it can be understood; without
+ * memory some are missing. The list is the caller's to free().
+ */
+void line_starts_read(Elf *elf, uint64_t offset, struct line_starts *out);
+
+/* The sequence that begins at @address; NULL: none. */
+const struct line_start *line_starts_find(const struct line_starts *starts,
+					  uint64_t address);
+
+#endif

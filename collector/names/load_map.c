@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * load_map - a plugin that is loaded a thousand times is one place with a
+ * thousand lives, so the list of places stays as short as a process' map. It
+ * is sorted by start; reach says how far back a place can begin and still
+ * hold an address.
+ *
+ * What is not known is left out: no name is better than one of another file.
+ * Two rules follow from what the map log promises (a load is told before its
+ * unload, an unload is told):
+ *  - Something that is met lies there since what lay there before has ended,
+ *    however late it was met.
+ *  - Where a generation passed without a word, entries were lost. Whatever
+ *    can be unloaded may have been, so it is over, and what is met later lies
+ *    there since then at most.
+ */
+#include "collector/names/load_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/names/symbols.h"
+#include "shared/compiler.h"
+
+static void place_free(struct place *place)
+{
+	symbol_file_put(&place->file);
+	free(place->lives);
+	free(place);
+}
+
+void load_map_release(struct load_map *map)
+{
+	for (size_t i = 0; i < map->count; i++)
+		place_free(map->list[i].place);
+	free(map->list);
+	free(map->transient);
+	*map = (struct load_map){ 0 };
+}
+
+/* Makes sure that one more element of @size fits behind @count. */
+static int reserve(void **list, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 4;
+	void *longer;
+
+	if (count < *room)
+		return 0;
+	longer = realloc(*list, more * size);
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	*room = more;
+	return 0;
+}
+
+/* --- finding -------------------------------------------------------------- */
+
+/* How many places start below @end. */
+static size_t count_below(const struct load_map *map, uint64_t end)
+{
+	size_t low = 0, high = map->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->list[middle].place->start < end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * The places that overlap @start to @end - 1, from the last to the first:
+ * *@i begins as count_below(@end) and ends as 0.
+ */
+static struct place *next_overlap(const struct load_map *map, uint64_t start,
+				  size_t *i)
+{
+	while (*i && map->list[*i - 1].reach > start) {
+		struct place *place = map->list[--*i].place;
+
+		if (place->end > start)
+			return place;
+	}
+	return NULL;
+}
+
+/* The life that is open, or NULL: only the last can be. */
+static struct life *open_life(const struct place *place)
+{
+	struct life *last;
+
+	if (!place->life_count)
+		return NULL;
+	last = &place->lives[place->life_count - 1];
+	return last->to == LIFE_OPEN ? last : NULL;
+}
+
+static const struct life *life_in(const struct place *place,
+				  uint32_t generation)
+{
+	size_t low = 0, high = place->life_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (place->lives[middle].from <= generation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && generation < place->lives[low - 1].to
+		       ? &place->lives[low - 1]
+		       : NULL;
+}
+
+struct place *load_map_find(const struct load_map *map, uint64_t address,
+			    uint32_t generation)
+{
+	size_t i = count_below(map, address + 1);
+	struct place *place, *found = NULL;
+	uint32_t newest = 0;
+
+	while ((place = next_overlap(map, address, &i))) {
+		const struct life *life = life_in(place, generation);
+
+		if (life && (!found || life->from > newest)) {
+			found = place;
+			newest = life->from;
+		}
+	}
+	return found;
+}
+
+struct place *load_map_open(const struct load_map *map, uint64_t start,
+			    uint64_t end)
+{
+	size_t i = count_below(map, end);
+	struct place *place;
+
+	while ((place = next_overlap(map, start, &i)))
+		if (open_life(place))
+			return place;
+	return NULL;
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+	return a->start == b->start && a->end == b->end &&
+	       a->has_bias == b->has_bias && a->bias == b->bias &&
+	       a->map_offset == b->map_offset && a->inode == b->inode &&
+	       a->path == b->path && a->build_id == b->build_id;
+}
+
+struct place *load_map_known(const struct load_map *map,
+			     const struct place *what)
+{
+	size_t i = count_below(map, what->end);
+	struct place *place;
+
+	while ((place = next_overlap(map, what->start, &i)))
+		if (same_place(place, what))
+			return place;
+	return NULL;
+}
+
+/* --- changing ------------------------------------------------------------- */
+
+/* Since when nothing lies in @start to @end - 1 for all that is known. */
+static uint32_t free_since(const struct load_map *map, uint64_t start,
+			   uint64_t end)
+{
+	size_t i = count_below(map, end);
+	uint32_t since = map->gap;
+	struct place *place;
+
+	while ((place = next_overlap(map, start, &i)))
+		since = MAX(since, place->ended);
+	return since;
+}
+
+static void end_place(struct place *place, uint32_t generation)
+{
+	open_life(place)->to = generation;
+	place->ended = MAX(place->ended, generation);
+}
+
+/* Ends what is open there. Returns whether anything was. */
+static bool end_all(struct load_map *map, uint64_t start, uint64_t end,
+		    uint32_t generation)
+{
+	size_t i = count_below(map, end);
+	struct place *place;
+	bool any = false;
+
+	while ((place = next_overlap(map, start, &i))) {
+		if (!open_life(place))
+			continue;
+		end_place(place, generation);
+		any = true;
+	}
+	return any;
+}
+
+/* A place without lives, for a copy of @what. NULL: no memory. */
+static struct place *insert(struct load_map *map, const struct place *what)
+{
+	size_t at = count_below(map, what->start + 1), i;
+	struct place *place;
+	uint64_t reach;
+
+	if (map->count == LOAD_MAP_PLACES_MAX ||
+	    reserve((void **)&map->list, map->count, &map->room,
+		    sizeof(*map->list)))
+		return NULL;
+	place = malloc(sizeof(*place));
+	if (!place)
+		return NULL;
+	*place = *what;
+	symbol_file_get(place->file);
+	place->lives = NULL;
+	place->life_count = place->life_room = 0;
+	place->ended = 0;
+	memmove(&map->list[at + 1], &map->list[at],
+		(map->count++ - at) * sizeof(*map->list));
+	map->list[at].place = place;
+	reach = at ? map->list[at - 1].reach : 0;
+	for (i = at; i < map->count; i++) {
+		reach = MAX(reach, map->list[i].place->end);
+		map->list[i].reach = reach;
+	}
+	return place;
+}
+
+static int begin_life(struct load_map *map, struct place *place, uint32_t from)
+{
+	if (reserve((void **)&place->lives, place->life_count,
+		    &place->life_room, sizeof(*place->lives)) ||
+	    reserve((void **)&map->transient, map->transient_count,
+		    &map->transient_room, sizeof(struct place *)))
+		return -ENOMEM;
+	place->lives[place->life_count++] = (struct life){ from, LIFE_OPEN };
+	if (place->is_transient)
+		map->transient[map->transient_count++] = place;
+	return 0;
+}
+
+int load_map_add(struct load_map *map, const struct place *what)
+{
+	struct place *place = load_map_known(map, what);
+	uint32_t from = free_since(map, what->start, what->end);
+
+	if (!place)
+		place = insert(map, what);
+	if (!place)
+		return -ENOMEM;
+	end_all(map, what->start, what->end, from);
+	return begin_life(map, place, from);
+}
+
+/* Each is in the list once for each time it came: what takes long here has
+ * been paid for there. */
+static void lose_history(struct load_map *map, uint32_t generation)
+{
+	while (map->transient_count) {
+		struct place *place = map->transient[--map->transient_count];
+
+		if (open_life(place))
+			end_place(place, map->generation + 1);
+	}
+	map->gap = generation;
+}
+
+void load_map_advance(struct load_map *map, uint32_t generation)
+{
+	if (generation <= map->generation)
+		return;
+	lose_history(map, generation);
+	map->generation = generation;
+}
+
+int load_map_end(struct load_map *map, uint64_t start, uint64_t end,
+		 uint32_t generation)
+{
+	struct place unknown = {
+		.start = start, .end = end, .path = "", .build_id = ""
+	};
+	struct place *place;
+
+	if (generation == map->generation + 1)
+		map->generation = generation;
+	load_map_advance(map, generation);
+	if (end_all(map, start, end, generation))
+		return 0;
+	/* Nothing that we know, but what comes there comes after it. */
+	place = load_map_known(map, &unknown);
+	if (!place)
+		place = insert(map, &unknown);
+	if (!place)
+		return -ENOMEM;
+	place->ended = MAX(place->ended, generation);
+	return 0;
+}
+
+/* --- fork ----------------------------------------------------------------- */
+
+int load_map_fork(const struct load_map *parent, uint32_t generation,
+		  struct load_map *out)
+{
+	struct load_map child = { .generation = generation };
+	int error = 0;
+
+	for (size_t i = 0; i < parent->count && !error; i++) {
+		const struct place *known = parent->list[i].place;
+		struct place *place;
+
+		if (!life_in(known, generation))
+			continue;
+		place = insert(&child, known);
+		error = place ? begin_life(&child, place, 0) : -ENOMEM;
+	}
+	if (error)
+		load_map_release(&child);
+	else
+		*out = child;
+	return error;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * map_log - entries are read each once, into a list that only grows. Drain
+ * workers, the writers and the jobs thread all read, under one lock that is
+ * held for moments.
+ *
+ * An entry may be unfinished while whole ones lie behind it: several processes
+ * write. Those are read already, since what they tell is needed; the order of
+ * what one process tells is kept, as it writes one entry at a time. But the
+ * room is not given back before the first unfinished one is done. If that
+ * takes a second, its writer was killed, or is stopped: it is given up.
+ */
+#include "collector/names/map_log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define PATH_BYTES_MAX (16u << 20) /* of all paths of a log */
+#define NAMES_BYTES_MAX (64u << 20) /* of all names of a log */
+#define UNFINISHED_NS 1000000000
+/* How many events map_log_unloaded() looks back. */
+#define UNLOADED_LOOK 4096
+
+struct map_log {
+	pthread_mutex_t lock; /* of everything below */
+	unsigned int refs;
+	struct page_shm *page; /* NULL: closed */
+	uint64_t next; /* the first entry that is not done with */
+	uint64_t done[MAP_ENTRIES / 64]; /* bits, of those from next on */
+	uint64_t
+		unfinished_ns; /* since when next is unfinished; 0: it is not */
+	uint64_t unfinished_head; /* what was reserved by then */
+	uint64_t lost; /* entries that were not taken in */
+	uint64_t page_lost; /* that the program could not even write */
+	struct map_event *events; /* their paths are this list's */
+	size_t count, room;
+	size_t path_bytes;
+	struct kept_names *names; /* those of MAP_LOG_NAMES_MAX modules */
+	size_t name_count, name_bytes;
+};
+
+struct kept_names {
+	char build_id[2 * MAP_BUILD_ID_MAX + 1];
+	uint8_t *bytes; /* of symbols, then of strings */
+	size_t symbol_bytes, string_bytes;
+};
+
+/* --- life ----------------------------------------------------------------- */
+
+int map_log_new(struct page_shm *page, struct map_log **out)
+{
+	struct map_log *log = calloc(1, sizeof(*log));
+
+	if (!log)
+		return -ENOMEM;
+	pthread_mutex_init(&log->lock, NULL);
+	log->refs = 1;
+	log->page = page;
+	*out = log;
+	return 0;
+}
+
+struct map_log *map_log_get(struct map_log *log)
+{
+	pthread_mutex_lock(&log->lock);
+	log->refs++;
+	pthread_mutex_unlock(&log->lock);
+	return log;
+}
+
+void map_log_put(struct map_log **log_ptr)
+{
+	struct map_log *log = *log_ptr;
+	unsigned int refs;
+
+	*log_ptr = NULL;
+	if (!log)
+		return;
+	pthread_mutex_lock(&log->lock);
+	refs = --log->refs;
+	pthread_mutex_unlock(&log->lock);
+	if (refs)
+		return;
+	for (size_t i = 0; i < log->count; i++)
+		if (log->events[i].path[0])
+			free((char *)log->events[i].path);
+	for (size_t i = 0; i < log->name_count; i++)
+		free(log->names[i].bytes);
+	free(log->names);
+	free(log->events);
+	pthread_mutex_destroy(&log->lock);
+	free(log);
+}
+
+/* --- one entry ------------------------------------------------------------ */
+
+static struct map_entry_shm *entry_of(const struct map_log *log, uint64_t n)
+{
+	char *page = (char *)log->page;
+
+	return (struct map_entry_shm *)(page + ARENA_MAP) + n % MAP_ENTRIES;
+}
+
+static void to_hex(const uint8_t *bytes, size_t count, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < count; i++) {
+		*out++ = digits[bytes[i] >> 4];
+		*out++ = digits[bytes[i] & 15];
+	}
+	*out = '\0';
+}
+
+static bool makes_sense(const struct map_entry_shm *entry)
+{
+	return (entry->kind == MAP_LOAD || entry->kind == MAP_UNLOAD) &&
+	       entry->start < entry->end &&
+	       entry->build_id_bytes <= MAP_BUILD_ID_MAX;
+}
+
+/* A copy of @path, which is whatever the program wrote there; NULL: there is
+ * no room for it. */
+static const char *keep_path(struct map_log *log, const char *path)
+{
+	size_t bytes = strnlen(path, MAP_PATH_BYTES) + 1;
+	char *copy;
+
+	if (path[0] != '/' || bytes > MAP_PATH_BYTES)
+		return "";
+	if (bytes > PATH_BYTES_MAX - log->path_bytes)
+		return NULL;
+	copy = malloc(bytes);
+	if (!copy)
+		return NULL;
+	log->path_bytes += bytes;
+	return memcpy(copy, path, bytes);
+}
+
+static bool has_room(struct map_log *log)
+{
+	size_t room = log->room ? 2 * log->room : 64;
+	struct map_event *longer;
+
+	if (log->count == MAP_LOG_EVENTS_MAX)
+		return false;
+	if (log->count < log->room)
+		return true;
+	longer = realloc(log->events, room * sizeof(*longer));
+	if (!longer)
+		return false;
+	log->events = longer;
+	log->room = room;
+	return true;
+}
+
+/* @entry is ours: nobody else can change it. */
+static bool take_in(struct map_log *log, const struct map_entry_shm *entry)
+{
+	struct map_event event = {
+		.kind = (enum map_entry_kind)entry->kind,
+		.pid = entry->pid,
+		.generation = entry->generation,
+		.start = entry->start,
+		.end = entry->end,
+		.bias = entry->bias,
+	};
+
+	if (!makes_sense(entry) || !has_room(log))
+		return false;
+	event.path = keep_path(log, entry->path);
+	if (!event.path)
+		return false;
+	to_hex(entry->build_id, entry->build_id_bytes, event.build_id);
+	log->events[log->count++] = event;
+	return true;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+static const struct kept_names *find_names(const struct map_log *log,
+					   const char *build_id)
+{
+	for (size_t i = 0; i < log->name_count; i++)
+		if (!strcmp(log->names[i].build_id, build_id))
+			return &log->names[i];
+	return NULL;
+}
+
+/* The bytes that lie in the pieces from entry @n on. NULL: no memory. */
+static uint8_t *copy_pieces(struct map_log *log, uint64_t n, size_t bytes)
+{
+	uint8_t *copy = malloc(bytes);
+
+	for (size_t at = 0; copy && at < bytes; at += MAP_PIECE_BYTES) {
+		const struct map_piece_shm *piece =
+			(const struct map_piece_shm *)entry_of(log, n++);
+
+		memcpy(copy + at, piece->bytes,
+		       MIN(bytes - at, (size_t)MAP_PIECE_BYTES));
+	}
+	return copy;
+}
+
+/* The first that says something of a build-id is believed: programs can only
+ * spoil their own names. What does not fit is no loss of the load map. */
+static void keep_names(struct map_log *log, uint64_t n,
+		       const struct map_entry_shm *entry, size_t bytes)
+{
+	struct kept_names names = {
+		.symbol_bytes = entry->names.symbols,
+		.string_bytes = entry->names.strings,
+	};
+
+	if (!log->names)
+		log->names = calloc(MAP_LOG_NAMES_MAX, sizeof(*log->names));
+	to_hex(entry->build_id, entry->build_id_bytes, names.build_id);
+	if (!log->names || log->name_count == MAP_LOG_NAMES_MAX ||
+	    bytes > NAMES_BYTES_MAX - log->name_bytes ||
+	    find_names(log, names.build_id))
+		return;
+	names.bytes = copy_pieces(log, n + 1, bytes);
+	if (!names.bytes)
+		return;
+	log->name_bytes += bytes;
+	log->names[log->name_count++] = names;
+}
+
+/*
+ * Entry @n of those up to @head tells names: @entry, which is ours. Returns how
+ * many entries they take; 0: it makes no sense. One without a build-id is a
+ * copy that did not work out.
+ */
+static uint64_t take_names(struct map_log *log, uint64_t n, uint64_t head,
+			   const struct map_entry_shm *entry)
+{
+	uint64_t bytes = (uint64_t)entry->names.symbols + entry->names.strings;
+	uint64_t pieces = map_pieces(bytes);
+
+	if (!bytes || pieces > MAP_PIECES_MAX || pieces > head - n - 1 ||
+	    entry->build_id_bytes > MAP_BUILD_ID_MAX)
+		return 0;
+	if (entry->build_id_bytes)
+		keep_names(log, n, entry, bytes);
+	return 1 + pieces;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t *done_word(struct map_log *log, uint64_t n)
+{
+	return &log->done[n % MAP_ENTRIES / 64];
+}
+
+static uint64_t done_bit(uint64_t n)
+{
+	return 1ULL << n % 64;
+}
+
+/* Reads entry @n of those up to @head if it is whole, with its pieces. */
+static void read_entry(struct map_log *log, uint64_t n, uint64_t head)
+{
+	uint64_t entries = 1;
+	struct map_entry_shm *entry = entry_of(log, n);
+	struct map_entry_shm copy;
+
+	/* order: acq, MAPLOG: the rest of it is whole */
+	if (atom_load_acq(&entry->sequence) != n + 1)
+		return;
+	memcpy(&copy, entry, sizeof(copy));
+	if (copy.kind == MAP_NAMES)
+		entries = take_names(log, n, head, &copy);
+	else if (!take_in(log, &copy))
+		entries = 0;
+	log->lost += !entries;
+	for (uint64_t end = n + MAX(entries, 1ull); n != end; n++)
+		*done_word(log, n) |= done_bit(n);
+}
+
+static bool is_done(struct map_log *log, uint64_t n)
+{
+	return *done_word(log, n) & done_bit(n);
+}
+
+/* Moves next on, over entries that nobody will finish, too. */
+static void step_on(struct map_log *log, uint64_t head, bool at_end)
+{
+	uint64_t now = now_ns(), give_up = log->next;
+
+	if (at_end)
+		give_up = head;
+	else if (log->unfinished_ns &&
+		 now - log->unfinished_ns >= UNFINISHED_NS)
+		give_up = log->unfinished_head;
+	while (log->next != head &&
+	       (is_done(log, log->next) || log->next < give_up)) {
+		log->lost += !is_done(log, log->next);
+		*done_word(log, log->next) &= ~done_bit(log->next);
+		log->next++;
+		log->unfinished_ns = 0;
+	}
+	if (log->next != head && !log->unfinished_ns) {
+		log->unfinished_ns = now;
+		log->unfinished_head = head;
+	}
+}
+
+static void read_entries(struct map_log *log, uint64_t head, bool at_end)
+{
+	for (uint64_t n = log->next; n != head; n++)
+		if (!is_done(log, n))
+			read_entry(log, n, head);
+	step_on(log, head, at_end);
+	/* order: rel, MAPTAIL: these entries may be written again */
+	atom_store_rel(&log->page->map_tail, log->next);
+}
+
+/* log->lock held. */
+static void read_locked(struct map_log *log, bool at_end)
+{
+	uint64_t head, lost;
+
+	if (!log->page)
+		return;
+	/* relaxed, both: MAPLOG orders entries; a count */
+	head = atom_load_rlx(&log->page->map_head);
+	lost = atom_load_rlx(&log->page->map_lost);
+	log->page_lost = MAX(log->page_lost, lost);
+	if (head - log->next > MAP_ENTRIES) { /* nonsense: read no more */
+		log->page = NULL;
+		log->lost++;
+	} else if (head != log->next) {
+		read_entries(log, head, at_end);
+	}
+}
+
+size_t map_log_read(struct map_log *log)
+{
+	size_t count;
+
+	pthread_mutex_lock(&log->lock);
+	read_locked(log, false);
+	count = log->count;
+	pthread_mutex_unlock(&log->lock);
+	return count;
+}
+
+void map_log_close(struct map_log *log)
+{
+	pthread_mutex_lock(&log->lock);
+	read_locked(log, true);
+	log->page = NULL;
+	pthread_mutex_unlock(&log->lock);
+}
+
+bool map_log_event(struct map_log *log, size_t index, struct map_event *out)
+{
+	bool is_known;
+
+	pthread_mutex_lock(&log->lock);
+	is_known = index < log->count;
+	if (is_known)
+		*out = log->events[index];
+	pthread_mutex_unlock(&log->lock);
+	return is_known;
+}
+
+bool map_log_names(struct map_log *log, const char *build_id,
+		   struct map_names *out)
+{
+	const struct kept_names *names;
+
+	pthread_mutex_lock(&log->lock);
+	read_locked(log, false);
+	names = find_names(log, build_id);
+	if (names)
+		*out = (struct map_names){
+			.symbols = names->bytes,
+			.strings = names->bytes + names->symbol_bytes,
+			.symbol_bytes = names->symbol_bytes,
+			.string_bytes = names->string_bytes,
+		};
+	pthread_mutex_unlock(&log->lock);
+	return names;
+}
+
+bool map_log_next(struct map_log *log, int32_t pid, size_t *index,
+		  struct map_event *out)
+{
+	bool is_found = false;
+
+	pthread_mutex_lock(&log->lock);
+	while (!is_found && *index < log->count) {
+		*out = log->events[(*index)++];
+		is_found = out->pid == pid;
+	}
+	pthread_mutex_unlock(&log->lock);
+	return is_found;
+}
+
+uint64_t map_log_lost(struct map_log *log)
+{
+	uint64_t lost;
+
+	pthread_mutex_lock(&log->lock);
+	lost = log->lost + log->page_lost;
+	pthread_mutex_unlock(&log->lock);
+	return lost;
+}
+
+/* log->lock held. From the newest back, as a process' generations only
+ * grow, and who asks is rarely far behind. */
+static size_t find_unloaded(const struct map_log *log, int32_t pid,
+			    uint32_t after, uint32_t upto,
+			    struct address_range *out, size_t room)
+{
+	uint32_t oldest = upto + 1, generations = 0;
+	size_t found = 0;
+
+	for (size_t i = log->count; i-- > 0;) {
+		const struct map_event *event = &log->events[i];
+
+		/* A drain worker waits, and hostile records may ask often. */
+		if (log->count - i > UNLOADED_LOOK)
+			return SIZE_MAX;
+		if (event->pid != pid || event->kind != MAP_UNLOAD ||
+		    event->generation > upto)
+			continue;
+		if (event->generation <= after)
+			break;
+		generations += event->generation < oldest;
+		oldest = MIN(oldest, event->generation);
+		if (found < room)
+			out[found] = (struct address_range){ event->start,
+							     event->end };
+		found++;
+	}
+	return generations == upto - after ? found : SIZE_MAX;
+}
+
+size_t map_log_unloaded(struct map_log *log, int32_t pid, uint32_t after,
+			uint32_t upto, struct address_range *out, size_t room)
+{
+	size_t found;
+
+	if (upto <= after)
+		return 0;
+	pthread_mutex_lock(&log->lock);
+	read_locked(log, false);
+	found = find_unloaded(log, pid, after, upto, out, room);
+	pthread_mutex_unlock(&log->lock);
+	return found;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* Reads a number and the one character that must follow it. */
+static bool number(char **at, int base, char after, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(*at, &end, base);
+	if (end == *at || errno || *end != after)
+		return false;
+	*at = end + 1;
+	return true;
+}
+
+/* The kernel writes a newline in a path as \012, and nothing else so. */
+static void unescape(char *path)
+{
+	static const char newline[] = "\\012";
+	char *out = path;
+
+	while (*path) {
+		if (!strncmp(path, newline, sizeof(newline) - 1)) {
+			*out++ = '\n';
+			path += sizeof(newline) - 1;
+		} else {
+			*out++ = *path++;
+		}
+	}
+	*out = '\0';
+}
+
+bool maps_parse(char *line, struct maps_line *out)
+{
+	uint64_t major, minor, inode;
+	char *at = line;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!number(&at, 16, '-', &out->start) ||
+	    !number(&at, 16, ' ', &out->end) || out->end <= out->start ||
+	    strnlen(at, 5) < 5 || at[4] != ' ')
+		return false;
+	out->is_executable = at[2] == 'x';
+	at += 5;
+	if (!number(&at, 16, ' ', &out->offset) ||
+	    !number(&at, 16, ':', &major) || !number(&at, 16, ' ', &minor))
+		return false;
+	/* without a path the line may end right behind the inode */
+	if (!number(&at, 10, ' ', &inode)) {
+		if (!number(&at, 10, '\0', &inode))
+			return false;
+		at--;
+	}
+	out->device = makedev((unsigned int)major, (unsigned int)minor);
+	out->inode = (ino_t)inode;
+	out->path = at + strspn(at, " ");
+	unescape(out->path);
+	return true;
+}

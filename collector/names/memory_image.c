@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memory_image - what is read is the program's word, and may change while it
+ * is read: headers are copied once, every size has a limit, and nothing is
+ * read outside of where the module is said to lie. Who reads the image trusts
+ * it no more than any file.
+ *
+ * Section headers are not in memory, and readers want them for .dynsym: those
+ * of .dynsym and .dynstr are made out of the dynamic section. How many symbols
+ * there are, their hash table knows.
+ */
+#include "collector/names/memory_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/names/map_log.h"
+#include "shared/compiler.h"
+
+#define SEGMENTS_MAX 64u
+#define DYNAMIC_MAX 512u /* entries */
+#define IMAGE_BYTES_MAX (256u << 20)
+#define BUCKETS_MAX (1u << 20)
+#define SYMBOLS_MAX (1u << 20)
+#define STEP_BYTES (64u << 10)
+
+enum { SECTION_NONE, SECTION_SYMBOLS, SECTION_STRINGS, SECTIONS };
+
+struct image {
+	int mem; /* of the process */
+	int to;
+	uint64_t start, end, bias;
+	Elf64_Ehdr elf;
+	Elf64_Phdr segment[SEGMENTS_MAX];
+	size_t segment_count;
+	uint64_t bytes; /* of the image, so far */
+	uint64_t symbols, strings, string_bytes, hash, gnu_hash; /* vaddrs */
+	uint8_t step[STEP_BYTES];
+};
+
+/* --- the process ---------------------------------------------------------- */
+
+/* Copies @bytes at virtual address @vaddr; false: not all is there. */
+static bool read_vaddr(const struct image *image, uint64_t vaddr, void *out,
+		       size_t bytes)
+{
+	uint64_t address = vaddr + image->bias;
+	ssize_t got;
+
+	if (address < image->start || address >= image->end ||
+	    image->end - address < bytes)
+		return false;
+	do
+		got = pread(image->mem, out, bytes, (off_t)address);
+	while (got < 0 && errno == EINTR);
+	return got == (ssize_t)bytes;
+}
+
+static int read_headers(struct image *image)
+{
+	const Elf64_Ehdr *elf = &image->elf;
+	uint64_t vaddr = image->start - image->bias;
+
+	if (!read_vaddr(image, vaddr, &image->elf, sizeof(*elf)))
+		return errno == EACCES || errno == EPERM ? -errno : -EIO;
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    elf->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    elf->e_phentsize != sizeof(Elf64_Phdr) || !elf->e_phnum ||
+	    elf->e_phnum > SEGMENTS_MAX || elf->e_phoff > STEP_BYTES)
+		return -ENOEXEC;
+	image->segment_count = elf->e_phnum;
+	if (!read_vaddr(image, vaddr + elf->e_phoff, image->segment,
+			elf->e_phnum * sizeof(image->segment[0])))
+		return -ENOEXEC;
+	return 0;
+}
+
+/* --- the dynamic section -------------------------------------------------- */
+
+/* ld.so adds the bias to pointers in the dynamic section, mostly. */
+static uint64_t vaddr_of(const struct image *image, uint64_t pointer)
+{
+	return pointer >= image->start && pointer < image->end
+		       ? pointer - image->bias
+		       : pointer;
+}
+
+static void take_entry(struct image *image, const Elf64_Dyn *entry)
+{
+	uint64_t value = entry->d_un.d_val;
+
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		image->symbols = vaddr_of(image, value);
+		break;
+	case DT_STRTAB:
+		image->strings = vaddr_of(image, value);
+		break;
+	case DT_HASH:
+		image->hash = vaddr_of(image, value);
+		break;
+	case DT_GNU_HASH:
+		image->gnu_hash = vaddr_of(image, value);
+		break;
+	case DT_STRSZ:
+		image->string_bytes = value;
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_dynamic(struct image *image, const Elf64_Phdr *dynamic)
+{
+	size_t count = MIN(dynamic->p_memsz / sizeof(Elf64_Dyn), DYNAMIC_MAX);
+	Elf64_Dyn entry;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!read_vaddr(image, dynamic->p_vaddr + i * sizeof(entry),
+				&entry, sizeof(entry)) ||
+		    entry.d_tag == DT_NULL)
+			return;
+		take_entry(image, &entry);
+	}
+}
+
+/* The highest symbol that any bucket of the GNU hash table begins with, which
+ * has @head: buckets, first symbol, words of the filter. 0: there is none. */
+static uint32_t highest_bucket(const struct image *image,
+			       const uint32_t head[4], uint64_t buckets)
+{
+	uint32_t highest = 0, bucket;
+
+	for (uint32_t i = 0; i < head[0] && i < BUCKETS_MAX; i++) {
+		if (!read_vaddr(image, buckets + i * 4ull, &bucket, 4))
+			return 0;
+		highest = MAX(highest, bucket);
+	}
+	return highest;
+}
+
+/* By the GNU hash table: the end of the last chain is the last symbol. */
+static uint64_t count_by_gnu_hash(const struct image *image)
+{
+	uint32_t head[4], symbol, hash = 0;
+	uint64_t buckets, chains;
+
+	if (!image->gnu_hash ||
+	    !read_vaddr(image, image->gnu_hash, head, sizeof(head)))
+		return 0;
+	buckets = image->gnu_hash + sizeof(head) + head[2] * 8ull;
+	chains = buckets + head[0] * 4ull;
+	symbol = highest_bucket(image, head, buckets);
+	if (symbol < head[1])
+		return head[1]; /* imports only */
+	for (; symbol < SYMBOLS_MAX; symbol++) {
+		if (!read_vaddr(image, chains + (symbol - head[1]) * 4ull,
+				&hash, 4))
+			return 0;
+		if (hash & 1)
+			return symbol + 1ull;
+	}
+	return 0;
+}
+
+static uint64_t count_symbols(const struct image *image)
+{
+	uint32_t head[2];
+
+	if (image->hash && read_vaddr(image, image->hash, head, sizeof(head)))
+		return MIN(head[1], SYMBOLS_MAX);
+	return MIN(count_by_gnu_hash(image), SYMBOLS_MAX);
+}
+
+/* --- the image ------------------------------------------------------------ */
+
+static int write_at(int fd, const void *bytes, size_t count, uint64_t offset)
+{
+	while (count) {
+		ssize_t put = pwrite(fd, bytes, count, (off_t)offset);
+
+		if (put < 0 && errno != EINTR)
+			return -errno;
+		if (put <= 0)
+			continue;
+		bytes = (const char *)bytes + put;
+		count -= (size_t)put;
+		offset += (uint64_t)put;
+	}
+	return 0;
+}
+
+/* Copies a segment to where it is in the file, as far as it is there. */
+static int copy_segment(struct image *image, const Elf64_Phdr *segment)
+{
+	uint64_t done = 0;
+	int error = 0;
+
+	if (segment->p_offset > IMAGE_BYTES_MAX ||
+	    segment->p_filesz > IMAGE_BYTES_MAX - segment->p_offset)
+		return -EFBIG;
+	while (done < segment->p_filesz && !error) {
+		size_t part = MIN(segment->p_filesz - done, STEP_BYTES);
+
+		if (!read_vaddr(image, segment->p_vaddr + done, image->step,
+				part))
+			break;
+		error = write_at(image->to, image->step, part,
+				 segment->p_offset + done);
+		done += part;
+	}
+	image->bytes = MAX(image->bytes, segment->p_offset + done);
+	return error;
+}
+
+static int copy_segments(struct image *image)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < image->segment_count && !error; i++) {
+		const Elf64_Phdr *segment = &image->segment[i];
+
+		if (segment->p_type == PT_DYNAMIC)
+			read_dynamic(image, segment);
+		if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_W))
+			error = copy_segment(image, segment);
+	}
+	return error;
+}
+
+/* Where @bytes at @vaddr are in the image; 0: nowhere. */
+static uint64_t offset_of(const struct image *image, uint64_t vaddr,
+			  uint64_t bytes)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const Elf64_Phdr *segment = &image->segment[i];
+		uint64_t into = vaddr - segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_W) &&
+		    vaddr >= segment->p_vaddr && into < segment->p_filesz &&
+		    segment->p_filesz - into >= bytes)
+			return segment->p_offset + into;
+	}
+	return 0;
+}
+
+/* The last of it: headers that readers find .dynsym by, if there is one. */
+static int write_sections(struct image *image)
+{
+	uint64_t symbol_bytes = count_symbols(image) * sizeof(Elf64_Sym);
+	Elf64_Shdr sections[SECTIONS] = {
+		[SECTION_SYMBOLS] = {
+			.sh_type = SHT_DYNSYM,
+			.sh_addr = image->symbols,
+			.sh_offset =
+				offset_of(image, image->symbols, symbol_bytes),
+			.sh_size = symbol_bytes,
+			.sh_link = SECTION_STRINGS,
+			.sh_entsize = sizeof(Elf64_Sym),
+			.sh_addralign = 8,
+		},
+		[SECTION_STRINGS] = {
+			.sh_type = SHT_STRTAB,
+			.sh_addr = image->strings,
+			.sh_offset = offset_of(image, image->strings,
+					       image->string_bytes),
+			.sh_size = image->string_bytes,
+			.sh_addralign = 1,
+		},
+	};
+	Elf64_Ehdr elf = image->elf;
+	int error = 0;
+
+	elf.e_shoff = 0;
+	elf.e_shnum = elf.e_shstrndx = 0;
+	if (sections[SECTION_SYMBOLS].sh_offset &&
+	    sections[SECTION_STRINGS].sh_offset) {
+		elf.e_shoff = ALIGN_UP(image->bytes, 8);
+		elf.e_shnum = SECTIONS;
+		elf.e_shentsize = sizeof(sections[0]);
+		error = write_at(image->to, sections, sizeof(sections),
+				 elf.e_shoff);
+	}
+	return error ? error : write_at(image->to, &elf, sizeof(elf), 0);
+}
+
+/* A file's ELF header, program headers and note, where nothing else is left of
+ * it. */
+struct names_head {
+	Elf64_Ehdr elf;
+	Elf64_Phdr load, note;
+	Elf64_Nhdr note_head;
+	char note_name[4];
+	uint8_t build_id[MAP_BUILD_ID_MAX];
+};
+
+static uint32_t from_hex(const char *hex, uint8_t *out, size_t max)
+{
+	uint32_t count = 0;
+	unsigned int byte;
+
+	while (count < max && sscanf(hex, "%2x", &byte) == 1) {
+		out[count++] = (uint8_t)byte;
+		hex += 2;
+	}
+	return count;
+}
+
+static void make_names_head(const char *build_id, uint64_t bytes,
+			    struct names_head *out)
+{
+	const Elf64_Ehdr elf = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
+			     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+				     ? ELFDATA2LSB
+				     : ELFDATA2MSB,
+			     EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_phoff = offsetof(struct names_head, load),
+		.e_ehsize = sizeof(elf),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 2,
+	};
+
+	*out = (struct names_head){
+		.elf = elf,
+		.load = { .p_type = PT_LOAD,
+			  .p_flags = PF_R | PF_X,
+			  .p_filesz = bytes,
+			  .p_memsz = bytes },
+		.note = { .p_type = PT_NOTE,
+			  .p_offset = offsetof(struct names_head, note_head),
+			  .p_align = 4 },
+		.note_head = { .n_namesz = 4, .n_type = NT_GNU_BUILD_ID },
+		.note_name = ELF_NOTE_GNU,
+	};
+	out->note_head.n_descsz =
+		from_hex(build_id, out->build_id, sizeof(out->build_id));
+	out->note.p_filesz = sizeof(out->note_head) + sizeof(out->note_name) +
+			     out->note_head.n_descsz;
+}
+
+static int write_names(int fd, const struct map_names *names,
+		       struct names_head *head)
+{
+	const uint64_t symbols = ALIGN_UP(sizeof(*head), 8);
+	const uint64_t strings = symbols + names->symbol_bytes;
+	const uint64_t sections = ALIGN_UP(strings + names->string_bytes, 8);
+	const Elf64_Shdr section[SECTIONS] = {
+		[SECTION_SYMBOLS] = { .sh_type = SHT_DYNSYM,
+				      .sh_offset = symbols,
+				      .sh_size = names->symbol_bytes /
+						 sizeof(Elf64_Sym) *
+						 sizeof(Elf64_Sym),
+				      .sh_link = SECTION_STRINGS,
+				      .sh_entsize = sizeof(Elf64_Sym),
+				      .sh_addralign = 8 },
+		[SECTION_STRINGS] = { .sh_type = SHT_STRTAB,
+				      .sh_offset = strings,
+				      .sh_size = names->string_bytes,
+				      .sh_addralign = 1 },
+	};
+	int error;
+
+	head->elf.e_shoff = sections;
+	head->elf.e_shnum = SECTIONS;
+	head->elf.e_shentsize = sizeof(section[0]);
+	error = write_at(fd, head, sizeof(*head), 0);
+	if (!error)
+		error = write_at(fd, names->symbols, names->symbol_bytes,
+				 symbols);
+	if (!error)
+		error = write_at(fd, names->strings, names->string_bytes,
+				 strings);
+	return error ? error : write_at(fd, section, sizeof(section), sections);
+}
+
+int memory_image_of_names(const struct map_names *names, const char *build_id,
+			  uint64_t bytes)
+{
+	int fd = memfd_create("perfrec-names", MFD_CLOEXEC);
+	struct names_head head;
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	make_names_head(build_id, bytes, &head);
+	error = write_names(fd, names, &head);
+	if (!error)
+		return fd;
+	close(fd);
+	return error;
+}
+
+static int make_image(struct image *image)
+{
+	int error = read_headers(image);
+
+	if (!error)
+		error = copy_segments(image);
+	return error ? error : write_sections(image);
+}
+
+int memory_image_open(int proc_fd, uint64_t start, uint64_t end, uint64_t bias)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	int error, fd;
+
+	if (!image)
+		return -ENOMEM;
+	image->start = start;
+	image->end = end;
+	image->bias = bias;
+	image->mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	error = image->mem < 0 ? -errno : 0;
+	image->to = error ? -1 : memfd_create("perfrec-image", MFD_CLOEXEC);
+	if (!error && image->to < 0)
+		error = -errno;
+	if (!error)
+		error = make_image(image);
+	if (image->mem >= 0)
+		close(image->mem);
+	fd = image->to;
+	free(image);
+	if (!error)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return error;
+}

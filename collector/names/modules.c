@@ -1,0 +1,1146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * modules - who knows what lies where, and when:
+ *
+ *   /proc/PID/maps at hello    all that is mapped then: from generation 0
+ *   the map log                what is loaded and unloaded later
+ *   /proc/PID/maps later       when an address is asked for that neither
+ *                              knows: a library that was not told yet
+ *
+ * The log comes first. The map is read between two looks at the log, and is
+ * only believed when nothing of this process came in meanwhile; and of it
+ * only what lies where nothing is known to lie, since an unload is told, and
+ * the map may be ahead of that. load_map.c keeps it all.
+ *
+ * What the log says was loaded is opened by its path and must have the
+ * build-id that it had in memory. What the map says is opened as
+ * mapped_file.c does. The process' directory and its root are kept open from
+ * the start: a reused pid can never be taken for the old one, and files of a
+ * program that is gone can still be opened.
+ *
+ * A forked child starts with what its parent had in the generation in which
+ * it was forked; what is told with its own pid comes on top. (Pids in the log
+ * are the program's word; when one comes round again among the children of a
+ * program, the second child inherits what the first has loaded.)
+ *
+ * Any thread may call. refresh_lock lets one thread at a time read the log
+ * and the map and open files, lock guards what is known and is only held for
+ * moments.
+ */
+#include "collector/names/modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/names/jit_files.h"
+#include "collector/names/load_map.h"
+#include "collector/base/log.h"
+#include "collector/names/map_log.h"
+#include "collector/names/mapped_file.h"
+#include "collector/names/maps.h"
+#include "collector/names/memory_image.h"
+#include "collector/names/sites.h"
+#include "collector/names/symbol_name.h"
+#include "collector/names/symbols.h"
+#include "collector/names/vdso.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+/* Unknown addresses may make us spend a tenth of the time on the map, in CPU
+ * time: on a busy machine a reading waits for its turn, too. What was not spent
+ * may be saved up to this. */
+#define CREDIT_SHARE 10
+#define CREDIT_NS 100000000
+/* How often the map is read when the log grows meanwhile. */
+#define READ_TRIES 3
+
+/* Ranges of anonymous executable memory that are remembered. */
+#define ANONYMOUS_MAX 4096
+
+static const char g_unknown[] = "[unknown]";
+static const char g_jit[] = "[JIT]";
+
+struct span { /* of addresses */
+	uint64_t start, end;
+};
+
+struct modules {
+	struct symbol_cache *cache;
+	struct map_log *log; /* a reference; NULL: nothing is told */
+	struct sites *sites; /* a reference; NULL: there are none */
+	pid_t pid, inner_pid;
+	int proc_fd; /* O_PATH of /proc/PID; -errno of opening it */
+	int root_fd; /* O_PATH of its root as it was at first; or -1 */
+	struct jit_files *jit; /* or NULL */
+
+	pthread_mutex_t refresh_lock; /* from here on, too */
+	struct modules *parent; /* to inherit from at first use; or NULL */
+	uint32_t claimed; /* see modules_fork() */
+
+	pthread_mutex_t lock; /* from here on */
+	unsigned int refs;
+	struct load_map map;
+	struct span *anonymous; /* executable memory without a file, as the map
+				 * had it at last, by address */
+	size_t anonymous_count;
+	size_t events; /* of the log that were seen */
+	size_t own_events; /* of these, about this process */
+	uint64_t vdso; /* where it lies; 0: unknown; refresh_lock's */
+	bool was_read; /* the map, once */
+	int64_t credit_ns; /* for refreshes because of unknown addresses */
+	uint64_t credited_ns; /* when credit_ns was last added to */
+	bool is_gone; /* the process; its map can't be read any more */
+};
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+/* CPU time of this thread. */
+static uint64_t spent_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* The root of its paths now, or as it was: the caller closes it. -1: none. */
+static int open_root(const struct modules *modules)
+{
+	int fd = openat(modules->proc_fd, "root",
+			O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : fcntl(modules->root_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static const char *keep_string(struct modules *modules, const char *text)
+{
+	const char *kept = symbol_cache_string(modules->cache, text);
+
+	return kept ? kept : "";
+}
+
+/* --- reading the map ------------------------------------------------------ */
+
+/* Mappings that were not known, and anonymous ones. */
+struct reading {
+	struct place *list; /* each with a reference to its file */
+	size_t count, room;
+	struct span *anonymous;
+	size_t anonymous_count;
+};
+
+static void reading_release(struct reading *reading)
+{
+	for (size_t i = 0; i < reading->count; i++)
+		symbol_file_put(&reading->list[i].file);
+	free(reading->list);
+	free(reading->anonymous);
+	*reading = (struct reading){ 0 };
+}
+
+/* A mapping that functions may lie in, and that has a name. */
+static bool is_interesting(const struct maps_line *line)
+{
+	return line->is_executable &&
+	       (line->inode ? line->path[0] != '\0' : line->path[0] == '[');
+}
+
+/* Code that the program has made, as far as it lies in no file. */
+static void note_anonymous(const struct maps_line *line,
+			   struct reading *reading)
+{
+	bool is_anonymous = !line->inode && (!line->path[0] ||
+					     !strncmp(line->path, "[anon", 5));
+
+	if (!line->is_executable || !is_anonymous ||
+	    reading->anonymous_count == ANONYMOUS_MAX)
+		return;
+	if (!reading->anonymous)
+		reading->anonymous =
+			calloc(ANONYMOUS_MAX, sizeof(*reading->anonymous));
+	if (reading->anonymous)
+		reading->anonymous[reading->anonymous_count++] =
+			(struct span){ line->start, line->end };
+}
+
+/* True when the process has called exec: the vdso never moves otherwise, and
+ * hardly ever stays then unless randomisation is off. The new map says
+ * nothing about the addresses of this one. */
+static bool is_new_image(struct modules *modules, const struct maps_line *line)
+{
+	if (strcmp(line->path, "[vdso]") != 0)
+		return false;
+	if (!modules->vdso)
+		modules->vdso = line->start;
+	return modules->vdso != line->start;
+}
+
+static bool is_covered(struct modules *modules, const struct maps_line *line)
+{
+	bool is_covered;
+
+	pthread_mutex_lock(&modules->lock);
+	is_covered = load_map_open(&modules->map, line->start, line->end);
+	pthread_mutex_unlock(&modules->lock);
+	return is_covered;
+}
+
+/* True when @error is that there is no descriptor left. */
+static bool is_lack(int error)
+{
+	return error == EMFILE || error == ENFILE;
+}
+
+/* The file behind @fd, which the process finds at @path below @root_fd. */
+static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
+					int fd, const char *path)
+{
+	struct symbol_file *file = symbol_cache_file(modules->cache, fd, path);
+
+	if (file && root_fd >= 0)
+		symbol_file_set_root(file, root_fd);
+	return file;
+}
+
+/* Appends what is behind a mapping that was not known. */
+static int identify(struct modules *modules, int root_fd,
+		    struct maps_line *line, struct reading *reading)
+{
+	struct place place = {
+		.start = line->start,
+		.end = line->end,
+		.map_offset = line->offset,
+		.inode = line->inode,
+		.build_id = "",
+		.is_transient = modules->was_read,
+	};
+	int fd = -1;
+
+	if (reading->count == reading->room) {
+		size_t room = MAX(2 * reading->room, 64u);
+		void *longer =
+			realloc(reading->list, room * sizeof(*reading->list));
+
+		if (!longer)
+			return -ENOMEM;
+		reading->list = longer;
+		reading->room = room;
+	}
+	if (line->inode)
+		fd = mapped_file_open(modules->proc_fd, root_fd, line);
+	else if (!strcmp(line->path, "[vdso]"))
+		fd = vdso_open(line->end - line->start);
+	if (fd >= 0 && modules->jit && jit_files_is_dump(line->path))
+		jit_files_set_dump(modules->jit, fd);
+	if (line->inode && fd < 0 && is_lack(errno))
+		symbol_cache_note_lack(modules->cache);
+	if (fd >= 0) {
+		place.file = open_symbols(modules, root_fd, fd, line->path);
+		close(fd);
+	}
+	symbol_name_clean(line->path);
+	place.path = keep_string(modules, line->path);
+	reading->list[reading->count++] = place;
+	return 0;
+}
+
+/* The map of the process, or NULL with errno. */
+static FILE *open_maps(const struct modules *modules)
+{
+	int fd = openat(modules->proc_fd, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+static int read_lines(struct modules *modules, FILE *file, int root_fd,
+		      struct reading *reading)
+{
+	struct maps_line line;
+	char *text = NULL;
+	size_t size = 0, count = 0;
+	int error = -ESRCH; /* what an exited process has is an empty map */
+
+	while (getline(&text, &size, file) > 0 &&
+	       count++ < LOAD_MAP_PLACES_MAX) {
+		error = 0;
+		if (!maps_parse(text, &line))
+			continue;
+		note_anonymous(&line, reading);
+		if (!is_interesting(&line))
+			continue;
+		if (is_new_image(modules, &line))
+			error = -ESRCH;
+		else if (!is_covered(modules, &line))
+			error = identify(modules, root_fd, &line, reading);
+		if (error)
+			break;
+	}
+	free(text);
+	return error;
+}
+
+static int read_map(struct modules *modules, struct reading *reading)
+{
+	FILE *file = open_maps(modules);
+	int root_fd, error;
+
+	if (!file)
+		return -errno;
+	root_fd = open_root(modules);
+	error = read_lines(modules, file, root_fd, reading);
+	if (root_fd >= 0)
+		close(root_fd);
+	fclose(file);
+	return error;
+}
+
+/* --- reading the log ------------------------------------------------------ */
+
+/* Takes over @file: gives it back, or puts it when it is not @place's. */
+static struct symbol_file *check_told(struct place *place,
+				      struct symbol_file *file)
+{
+	const char *build_id = file ? symbol_file_build_id(file) : NULL;
+
+	if (file && strcmp(build_id, place->build_id) != 0) {
+		place->found_id = build_id;
+		symbol_file_put(&file);
+	}
+	return file;
+}
+
+static struct symbol_file *known_file(struct modules *modules,
+				      const struct place *place)
+{
+	struct symbol_file *file = NULL;
+	const struct place *there;
+
+	pthread_mutex_lock(&modules->lock);
+	there = load_map_open(&modules->map, place->start, place->end);
+	if (there)
+		file = symbol_file_get(there->file);
+	pthread_mutex_unlock(&modules->lock);
+	return file;
+}
+
+/* Where we may not look at its root, ours will do: the build-id tells. */
+static struct symbol_file *file_at(struct modules *modules, const char *path,
+				   bool has_build_id)
+{
+	struct symbol_file *file = NULL;
+	int root_fd = open_root(modules), fd = -1;
+
+	if (root_fd < 0 && has_build_id)
+		root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd >= 0)
+		fd = mapped_file_at(root_fd, path);
+	if (fd < 0 && is_lack(errno))
+		symbol_cache_note_lack(modules->cache);
+	if (fd >= 0) {
+		file = open_symbols(modules, root_fd, fd, path);
+		close(fd);
+	}
+	if (root_fd >= 0)
+		close(root_fd);
+	return file;
+}
+
+/* A path that says nothing: a plugin out of memfd_create() is loaded by one. */
+static bool is_descriptor(const char *path)
+{
+	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/fd/", 8);
+}
+
+/* The file that the process has mapped there now: for what has no path, or is
+ * not to be found there any more. */
+static struct symbol_file *mapped_there(struct modules *modules,
+					struct place *place)
+{
+	struct symbol_file *file = NULL;
+	FILE *maps = open_maps(modules);
+	int root_fd = open_root(modules), fd = -1;
+	struct maps_line line;
+	char *text = NULL;
+	size_t size = 0;
+
+	while (maps && fd < 0 && getline(&text, &size, maps) > 0) {
+		if (!maps_parse(text, &line) || !line.inode ||
+		    line.start < place->start || line.end > place->end)
+			continue;
+		fd = mapped_file_open(modules->proc_fd, root_fd, &line);
+		if (fd >= 0)
+			file = open_symbols(modules, root_fd, fd, line.path);
+		symbol_name_clean(line.path);
+		if (!place->path[0] || is_descriptor(place->path))
+			place->path = keep_string(modules, line.path);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	if (maps)
+		fclose(maps);
+	if (root_fd >= 0)
+		close(root_fd);
+	return file;
+}
+
+/* What the process has open as @path says, "/proc/self/fd/7"; the place is then
+ * called as that is, "/memfd:plugin". */
+static struct symbol_file *file_of_descriptor(struct modules *modules,
+					      const char *path,
+					      struct place *place)
+{
+	struct symbol_file *file = NULL;
+	const char *number = strrchr(path, '/') + 1;
+	char name[32], link[PATH_MAX] = "";
+	int fd;
+
+	if (!number[0] || number[strspn(number, "0123456789")])
+		return NULL;
+	snprintf(name, sizeof(name), "fd/%.20s", number);
+	fd = openat(modules->proc_fd, name, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	file = check_told(place,
+			  symbol_cache_file(modules->cache, fd, place->path));
+	close(fd);
+	if (file &&
+	    readlinkat(modules->proc_fd, name, link, sizeof(link) - 1) > 0) {
+		mapped_file_strip_deleted(link);
+		symbol_name_clean(link);
+		place->path = keep_string(modules, link);
+	}
+	return file;
+}
+
+/* What the process has in memory there: of a file that was deleted, and that
+ * we have no right to open by its mapping. */
+static struct symbol_file *in_memory(struct modules *modules,
+				     const struct place *place)
+{
+	struct symbol_file *file;
+	int fd = memory_image_open(modules->proc_fd, place->start, place->end,
+				   place->bias);
+
+	if (fd < 0)
+		return NULL;
+	file = symbol_cache_file(modules->cache, fd, place->path);
+	close(fd);
+	return file;
+}
+
+/* What the program told of its names before they went: of a file that was
+ * deleted, and loaded so shortly that we have not seen it. */
+static struct symbol_file *told_names(struct modules *modules,
+				      const struct place *place)
+{
+	struct symbol_file *file;
+	struct map_names names;
+	int fd;
+
+	if (!modules->log || !place->build_id[0] ||
+	    !map_log_names(modules->log, place->build_id, &names))
+		return NULL;
+	fd = memory_image_of_names(&names, place->build_id,
+				   place->end - place->start);
+	if (fd < 0)
+		return NULL;
+	file = symbol_cache_file(modules->cache, fd, place->path);
+	close(fd);
+	return file;
+}
+
+/* Without a build-id only the path can tell. */
+static void find_told(struct modules *modules, const char *path,
+		      struct place *place)
+{
+	place->file = check_told(place, known_file(modules, place));
+	if (!place->file && is_descriptor(path))
+		place->file = file_of_descriptor(modules, path, place);
+	if (!place->file && path[0])
+		place->file = check_told(
+			place, file_at(modules, path, place->build_id[0]));
+	if (!place->file && place->build_id[0])
+		place->file = check_told(place, mapped_there(modules, place));
+	if (!place->file && place->build_id[0]) {
+		place->file = check_told(place, in_memory(modules, place));
+		place->is_partial = place->file;
+	}
+	if (place->file)
+		place->found_id = NULL;
+}
+
+static void take_load(struct modules *modules, const struct map_event *event)
+{
+	struct place place = {
+		.start = event->start,
+		.end = event->end,
+		.bias = event->bias,
+		.has_bias = true,
+		.build_id = keep_string(modules, event->build_id),
+		.is_transient = true,
+	};
+	char path[MAP_PATH_BYTES + 1];
+	bool is_known;
+	int error;
+
+	snprintf(path, sizeof(path), "%s", event->path);
+	symbol_name_clean(path);
+	place.path = keep_string(modules, path);
+	pthread_mutex_lock(&modules->lock);
+	is_known = place.build_id[0] && load_map_known(&modules->map, &place);
+	pthread_mutex_unlock(&modules->lock);
+	if (!is_known)
+		find_told(modules, event->path, &place);
+	pthread_mutex_lock(&modules->lock);
+	load_map_advance(&modules->map, event->generation);
+	error = load_map_add(&modules->map, &place);
+	pthread_mutex_unlock(&modules->lock);
+	symbol_file_put(&place.file);
+	if (error)
+		log_err("out of memory: functions of '%s' have no names",
+			place.path);
+}
+
+static void take_unload(struct modules *modules, const struct map_event *event)
+{
+	pthread_mutex_lock(&modules->lock);
+	if (load_map_end(&modules->map, event->start, event->end,
+			 event->generation))
+		/* Then the generations before it are not known in full. */
+		load_map_advance(&modules->map, event->generation);
+	pthread_mutex_unlock(&modules->lock);
+}
+
+/* The generation in which the child @modules was forked: what it had unloaded
+ * before it claimed its first slot was still there. */
+static uint32_t forked_in(const struct modules *modules)
+{
+	struct map_event event;
+	size_t next = 0;
+
+	while (modules->log &&
+	       map_log_next(modules->log, modules->inner_pid, &next, &event))
+		if (event.kind == MAP_UNLOAD && event.generation &&
+		    event.generation <= modules->claimed)
+			return event.generation - 1;
+	return modules->claimed;
+}
+
+/* refresh_lock held; that of the parent is taken inside. */
+static void inherit(struct modules *modules)
+{
+	struct modules *parent = modules->parent;
+	struct load_map map = { 0 };
+	int error;
+
+	modules_follow(parent);
+	pthread_mutex_lock(&parent->lock);
+	error = load_map_fork(&parent->map, forked_in(modules), &map);
+	pthread_mutex_unlock(&parent->lock);
+	if (error)
+		log_err("out of memory: functions of process %d have no names",
+			(int)modules->pid);
+	pthread_mutex_lock(&modules->lock);
+	modules->map = map;
+	modules->vdso = parent->vdso;
+	modules->parent = NULL;
+	pthread_mutex_unlock(&modules->lock);
+	modules_put(&parent);
+}
+
+/* refresh_lock held: takes in what the log says. */
+static void read_log(struct modules *modules)
+{
+	size_t next = modules->events;
+	struct map_event event;
+
+	if (modules->parent)
+		inherit(modules);
+	if (!modules->log)
+		return;
+	map_log_read(modules->log);
+	while (map_log_next(modules->log, modules->inner_pid, &next, &event)) {
+		if (event.kind == MAP_LOAD)
+			take_load(modules, &event);
+		else
+			take_unload(modules, &event);
+		modules->own_events++;
+	}
+	pthread_mutex_lock(&modules->lock);
+	modules->events = next;
+	pthread_mutex_unlock(&modules->lock);
+}
+
+void modules_follow(struct modules *modules)
+{
+	bool is_new;
+
+	pthread_mutex_lock(&modules->lock);
+	is_new = modules->parent ||
+		 (modules->log && map_log_read(modules->log) > modules->events);
+	pthread_mutex_unlock(&modules->lock);
+	if (!is_new)
+		return;
+	pthread_mutex_lock(&modules->refresh_lock);
+	read_log(modules);
+	pthread_mutex_unlock(&modules->refresh_lock);
+}
+
+/* --- both ----------------------------------------------------------------- */
+
+/* refresh_lock held. Reads the map in a moment when nothing changes. */
+static int read_both(struct modules *modules, struct reading *reading)
+{
+	int error = -EAGAIN;
+
+	for (int i = 0; i < READ_TRIES && error == -EAGAIN; i++) {
+		size_t own_events;
+
+		reading_release(reading);
+		read_log(modules);
+		own_events = modules->own_events;
+		error = read_map(modules, reading);
+		read_log(modules);
+		if (!error && modules->own_events != own_events)
+			error = -EAGAIN;
+	}
+	return error;
+}
+
+int modules_refresh(struct modules *modules)
+{
+	struct reading reading = { 0 };
+	uint64_t begin_ns = spent_ns();
+	int error;
+
+	if (modules->proc_fd < 0)
+		return modules->proc_fd;
+	pthread_mutex_lock(&modules->refresh_lock);
+	error = read_both(modules, &reading);
+	pthread_mutex_lock(&modules->lock);
+	for (size_t i = 0; i < reading.count && !error; i++)
+		error = load_map_add(&modules->map, &reading.list[i]);
+	if (!error) {
+		struct span *old = modules->anonymous;
+
+		modules->anonymous = reading.anonymous;
+		modules->anonymous_count = reading.anonymous_count;
+		reading.anonymous = old;
+	}
+	modules->credit_ns -= (int64_t)(spent_ns() - begin_ns);
+	modules->is_gone = error == -ESRCH;
+	modules->was_read |= !error;
+	pthread_mutex_unlock(&modules->lock);
+	pthread_mutex_unlock(&modules->refresh_lock);
+	reading_release(&reading);
+	return error;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static int make(pid_t pid, pid_t inner_pid, struct map_log *log,
+		struct symbol_cache *cache, struct modules **out)
+{
+	struct modules *modules = calloc(1, sizeof(*modules));
+	struct stat status;
+	char path[32];
+
+	if (!modules)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	modules->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (modules->proc_fd < 0) {
+		modules->proc_fd = -errno;
+		modules->is_gone = true;
+	}
+	modules->root_fd = openat(modules->proc_fd, "root",
+				  O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (modules->proc_fd >= 0 && !fstat(modules->proc_fd, &status))
+		modules->jit = jit_files_new(cache, inner_pid, status.st_uid);
+	modules->pid = pid;
+	modules->inner_pid = inner_pid;
+	modules->log = log ? map_log_get(log) : NULL;
+	modules->cache = cache;
+	modules->refs = 1;
+	modules->credit_ns = CREDIT_NS;
+	modules->credited_ns = now_ns();
+	pthread_mutex_init(&modules->lock, NULL);
+	pthread_mutex_init(&modules->refresh_lock, NULL);
+	*out = modules;
+	return 0;
+}
+
+int modules_new(pid_t pid, pid_t inner_pid, struct map_log *log,
+		struct symbol_cache *cache, struct modules **out)
+{
+	struct modules *modules = NULL;
+	int error = make(pid, inner_pid, log, cache, &modules);
+
+	if (error)
+		return error;
+	error = modules_refresh(modules);
+	if (error == -EACCES || error == -EPERM) {
+		log_warn("cannot read /proc/%d/maps: %s; functions of that "
+			 "program have no names (make its executable readable, "
+			 "or record as root)",
+			 (int)pid, strerror(-error));
+		error = 0;
+	}
+	if (error)
+		modules_put(&modules);
+	else
+		*out = modules;
+	return error;
+}
+
+int modules_fork(struct modules *parent, pid_t pid, pid_t inner_pid,
+		 uint32_t claimed, struct modules **out)
+{
+	struct modules *modules = NULL;
+	int error = make(pid, inner_pid, parent->log, parent->cache, &modules);
+
+	if (error)
+		return error;
+	if (modules->root_fd < 0)
+		modules->root_fd = fcntl(parent->root_fd, F_DUPFD_CLOEXEC, 0);
+	modules->was_read = true;
+	if (parent->sites)
+		modules->sites = sites_get(parent->sites);
+	modules->claimed = claimed;
+	modules->parent = modules_get(parent);
+	*out = modules;
+	return 0;
+}
+
+void modules_set_sites(struct modules *modules, struct sites *sites)
+{
+	modules->sites = sites_get(sites);
+}
+
+struct modules *modules_get(struct modules *modules)
+{
+	pthread_mutex_lock(&modules->lock);
+	modules->refs++;
+	pthread_mutex_unlock(&modules->lock);
+	return modules;
+}
+
+void modules_put(struct modules **modules_ptr)
+{
+	struct modules *modules = *modules_ptr;
+	unsigned int refs;
+
+	*modules_ptr = NULL;
+	if (!modules)
+		return;
+	pthread_mutex_lock(&modules->lock);
+	refs = --modules->refs;
+	pthread_mutex_unlock(&modules->lock);
+	if (refs)
+		return;
+	modules_put(&modules->parent);
+	load_map_release(&modules->map);
+	jit_files_free(&modules->jit);
+	free(modules->anonymous);
+	map_log_put(&modules->log);
+	sites_put(&modules->sites);
+	if (modules->proc_fd >= 0)
+		close(modules->proc_fd);
+	if (modules->root_fd >= 0)
+		close(modules->root_fd);
+	pthread_mutex_destroy(&modules->lock);
+	pthread_mutex_destroy(&modules->refresh_lock);
+	free(modules);
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+/* Says why functions of @place have no names. A program can have as many
+ * such places as it likes. */
+static void tell(const struct modules *modules, const struct place *place)
+{
+	static struct log_limit replaced, missing, partial;
+
+	if (symbol_cache_tell_lack(modules->cache))
+		return;
+	if (place->file)
+		log_limited(&partial, LOG_WARN,
+			    "cannot open %s as process %d mapped it: it was "
+			    "replaced or deleted; what it does not export, its "
+			    "static functions, has no names",
+			    place->path, (int)modules->pid);
+	else if (place->found_id)
+		log_limited(&replaced, LOG_WARN,
+			    "%s was replaced since process %d loaded it: "
+			    "build-id %s then, %s now; its functions have no "
+			    "names (leave files alone while they are in use)",
+			    place->path, (int)modules->pid,
+			    place->build_id[0] ? place->build_id : "none",
+			    place->found_id[0] ? place->found_id : "none");
+	else
+		log_limited(&missing, LOG_WARN,
+			    "cannot open %s as process %d mapped it: it was "
+			    "replaced or deleted; its functions have no names",
+			    place->path, (int)modules->pid);
+}
+
+/* True for the first who has to say that names are missing in a place. */
+static bool is_first_to_tell(struct modules *modules, uint64_t address,
+			     uint32_t generation)
+{
+	struct place *place;
+	bool is_first;
+
+	pthread_mutex_lock(&modules->lock);
+	place = load_map_find(&modules->map, address, generation);
+	is_first = place && !place->was_told;
+	if (place)
+		place->was_told = true;
+	pthread_mutex_unlock(&modules->lock);
+	return is_first;
+}
+
+/* @copy of a place that has no file gets one out of what the program told, and
+ * so does the place. False: nothing was told. */
+static bool add_names(struct modules *modules, uint64_t address,
+		      uint32_t generation, struct place *copy)
+{
+	struct place *place;
+
+	copy->file = told_names(modules, copy);
+	if (!copy->file)
+		return false;
+	copy->is_partial = true;
+	pthread_mutex_lock(&modules->lock);
+	place = load_map_find(&modules->map, address, generation);
+	if (place && !place->file) {
+		place->file = symbol_file_get(copy->file);
+		place->is_partial = true;
+	}
+	pthread_mutex_unlock(&modules->lock);
+	return true;
+}
+
+/* A copy of the place of @address, its file to be put by the caller. Says
+ * once for each place that its file cannot be had. */
+static bool find_place(struct modules *modules, uint64_t address,
+		       uint32_t generation, struct place *out)
+{
+	struct place *place;
+
+	pthread_mutex_lock(&modules->lock);
+	load_map_advance(&modules->map, generation);
+	place = load_map_find(&modules->map, address, generation);
+	if (place) {
+		*out = *place;
+		symbol_file_get(out->file);
+	}
+	pthread_mutex_unlock(&modules->lock);
+	if (place && !out->file &&
+	    !add_names(modules, address, generation, out) &&
+	    out->path[0] == '/' &&
+	    is_first_to_tell(modules, address, generation))
+		tell(modules, out);
+	return place != NULL;
+}
+
+/* True when an unknown address is reason enough to read the map again. */
+static bool may_refresh(struct modules *modules)
+{
+	uint64_t now = now_ns();
+	int64_t earned;
+	bool may;
+
+	pthread_mutex_lock(&modules->lock);
+	earned = (int64_t)((now - modules->credited_ns) / CREDIT_SHARE);
+	modules->credit_ns = MIN(modules->credit_ns + earned, CREDIT_NS);
+	modules->credited_ns = now;
+	may = !modules->is_gone && modules->credit_ns > 0;
+	pthread_mutex_unlock(&modules->lock);
+	return may;
+}
+
+static const char *name_by_number(struct modules *modules, const char *format,
+				  const char *base, uint64_t number)
+{
+	char text[SYMBOL_NAME_BYTES];
+	const char *name;
+
+	snprintf(text, sizeof(text), format, base, (unsigned long long)number);
+	name = symbol_cache_string(modules->cache, text);
+	return name ? name : g_unknown;
+}
+
+/* What to add to a virtual address of the file to get one of the process. */
+static uint64_t bias_of(const struct place *place)
+{
+	uint64_t vaddr;
+
+	if (place->has_bias)
+		return place->bias;
+	if (!place->file ||
+	    !symbol_file_vaddr(place->file, place->map_offset, &vaddr))
+		vaddr = place->map_offset;
+	return place->start - vaddr;
+}
+
+static void resolve_in_place(struct modules *modules, const struct place *place,
+			     uint64_t address, struct symbol *out)
+{
+	const char *slash = strrchr(place->path, '/');
+	const char *error;
+	uint64_t start;
+
+	out->module = place->path[0] ? place->path : g_unknown;
+	out->offset = address - bias_of(place);
+	out->build_id = place->build_id;
+	if (place->file) {
+		out->build_id = symbol_file_build_id(place->file);
+		out->name =
+			symbol_file_lookup(place->file, out->offset, &start);
+		error = symbol_file_new_error(place->file);
+		/* Samples come from all files, and most have no symbols. */
+		if (error)
+			log_at(symbol_file_instrumented(place->file) ? LOG_WARN
+								     : LOG_DBG,
+			       "%s", error);
+	}
+	out->found = out->name;
+	if (out->name)
+		return;
+	/* Nothing tells functions apart. */
+	if (place->file && symbol_file_is_foreign(place->file)) {
+		out->name = symbol_cache_string(
+			modules->cache, slash ? slash + 1 : out->module);
+		if (out->name)
+			return;
+	}
+	/* One name for all addresses of a function whose name is not known. */
+	if (!place->file ||
+	    !symbol_file_bounds(place->file, out->offset, &start))
+		start = out->offset;
+	out->name = name_by_number(modules, "%s+0x%llx",
+				   slash ? slash + 1 : out->module, start);
+}
+
+/* Whatever is loaded and unloaded, a site stays what it is. */
+static void resolve_site(struct modules *modules, uint32_t id,
+			 struct symbol *out)
+{
+	const struct site *site = sites_find(modules->sites, id);
+
+	*out = (struct symbol){ .name = site->name,
+				.module = SITE_MODULE,
+				.build_id = "",
+				.offset = id,
+				.found = site->known,
+				.site = site };
+}
+
+/* True when the map had executable memory without a file there. */
+static bool is_anonymous(struct modules *modules, uint64_t address)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&modules->lock);
+	for (size_t i = 0; i < modules->anonymous_count && !found; i++)
+		found = address >= modules->anonymous[i].start &&
+			address < modules->anonymous[i].end;
+	pthread_mutex_unlock(&modules->lock);
+	return found;
+}
+
+/* Code that the program has made, @is_known to be that or not. False: there is
+ * nothing like that. */
+static bool resolve_jit(struct modules *modules, uint64_t address,
+			bool is_known, struct symbol *out)
+{
+	const char *name = NULL;
+
+	if (modules->jit)
+		name = jit_files_find(modules->jit, modules->proc_fd,
+				      modules->root_fd, address);
+	if (!name && !is_known && !is_anonymous(modules, address))
+		return false;
+	*out = (struct symbol){ .name = name ? name : g_jit,
+				.module = g_jit,
+				.build_id = "",
+				.offset = address,
+				.found = name,
+				.is_jit = true };
+	return true;
+}
+
+/* find_place(), with what is known now. */
+static bool find_now(struct modules *modules, uint64_t address,
+		     uint32_t generation, struct place *out)
+{
+	modules_follow(modules);
+	if (find_place(modules, address, generation, out))
+		return true;
+	if (is_anonymous(modules, address) || !may_refresh(modules))
+		return false;
+	modules_refresh(modules);
+	return find_place(modules, address, generation, out);
+}
+
+/* The memory of a JIT that has mapped it twice. */
+static bool is_jit_memory(const struct place *place)
+{
+	return !strncmp(place->path, "/memfd:", 7) &&
+	       (!place->file || symbol_file_error(place->file));
+}
+
+/* A place that is called something, but is no file of functions: "[anon:v8]",
+ * or a file in which only the program that maps it knows functions. */
+static bool is_jit_place(const struct place *place)
+{
+	return !strncmp(place->path, "[anon", 5) || is_jit_memory(place) ||
+	       (place->file && symbol_file_is_foreign(place->file));
+}
+
+void modules_resolve(struct modules *modules, uint64_t address,
+		     uint32_t generation, struct symbol *out)
+{
+	struct place place;
+
+	if (modules->sites && address < SITES_MAX) {
+		resolve_site(modules, (uint32_t)address, out);
+		return;
+	}
+	*out = (struct symbol){ .build_id = "" };
+	if (!find_now(modules, address, generation, &place)) {
+		if (resolve_jit(modules, address, false, out))
+			return;
+		out->name = name_by_number(modules, "%s0x%llx", "", address);
+		out->module = g_unknown;
+		out->offset = address;
+		return;
+	}
+	if (!is_jit_place(&place) ||
+	    !resolve_jit(modules, address, is_jit_memory(&place), out)) {
+		resolve_in_place(modules, &place, address, out);
+		if (place.is_partial && !out->found &&
+		    is_first_to_tell(modules, address, generation))
+			tell(modules, &place);
+	}
+	symbol_file_put(&place.file);
+}
+
+bool modules_place(struct modules *modules, uint64_t address,
+		   uint32_t generation, struct module_place *out)
+{
+	struct place place;
+
+	if (!find_now(modules, address, generation, &place))
+		return false;
+	*out = (struct module_place){ .start = place.start,
+				      .end = place.end,
+				      .file_offset = place.map_offset,
+				      .bias = bias_of(&place),
+				      .file = place.file };
+	return true;
+}
+
+/* --- all files ------------------------------------------------------------ */
+
+/* Copies of all places that have a file, each with a reference to it. */
+static int copy_places(struct modules *modules, struct reading *out)
+{
+	const struct load_map *map = &modules->map;
+
+	pthread_mutex_lock(&modules->lock);
+	out->list = calloc(map->count + 1, sizeof(*out->list));
+	for (size_t i = 0; out->list && i < map->count; i++) {
+		const struct place *place = map->list[i].place;
+
+		if (!place->file)
+			continue;
+		out->list[out->count++] = *place;
+		symbol_file_get(place->file);
+	}
+	pthread_mutex_unlock(&modules->lock);
+	return out->list ? 0 : -ENOMEM;
+}
+
+struct visitor {
+	const struct place *place;
+	uint64_t bias;
+	modules_visit *visit;
+	void *context;
+};
+
+static int visit_function(void *context, uint64_t vaddr, const char *name)
+{
+	struct visitor *visitor = context;
+	const struct place *place = visitor->place;
+	uint64_t address = vaddr + visitor->bias;
+
+	if (address < place->start || address >= place->end)
+		return 0;
+	return visitor->visit(visitor->context, address, name, place->path);
+}
+
+int modules_each_function(struct modules *modules, modules_visit *visit,
+			  void *context)
+{
+	struct reading places = { 0 };
+	int stop = copy_places(modules, &places);
+
+	for (size_t i = 0; i < places.count && !stop; i++) {
+		struct visitor visitor = { .place = &places.list[i],
+					   .bias = bias_of(&places.list[i]),
+					   .visit = visit,
+					   .context = context };
+
+		stop = symbol_file_each(visitor.place->file, visit_function,
+					&visitor);
+	}
+	reading_release(&places);
+	return stop;
+}
+
+/* The two that may speak of the hooks without calling them. */
+static bool is_provider(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+
+	return !strncmp(base, "libperfrec_preload.", 19) ||
+	       !strncmp(base, "libc.so.", 8);
+}
+
+bool modules_instrumented(struct modules *modules)
+{
+	struct reading places = { 0 };
+	bool found = false;
+
+	modules_follow(modules);
+	if (copy_places(modules, &places))
+		return false;
+	for (size_t i = 0; i < places.count && !found; i++)
+		found = !is_provider(places.list[i].path) &&
+			symbol_file_instrumented(places.list[i].file);
+	reading_release(&places);
+	return found;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outer_ids - there is no system call for it: one looks at NSpid in the status
+ * of whatever may be meant. Of threads, each is looked at once: a process with
+ * a thousand of them must not cost a million reads.
+ */
+#include "collector/names/outer_ids.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/proc.h"
+#include "shared/ring_shm.h"
+
+/* Of a process that forks in all its threads. */
+#define TASKS_MAX 64
+#define CHILDREN_BYTES 16384
+/* More than can have slots at a time, as most have been seen before. */
+#define THREADS_MAX (2 * SLOT_COUNT_DEFAULT)
+
+/* What @pid calls itself, below @dir ("" or "task/123/") of its folder, or 0.
+ */
+static pid_t inner_of(pid_t pid, const char *dir)
+{
+	char status[PROC_STATUS_BYTES], name[48];
+	pid_t inner = 0;
+
+	snprintf(name, sizeof(name), "%sstatus", dir);
+	proc_read(pid, name, status, sizeof(status));
+	return proc_status_inner(status, &inner) ? inner : 0;
+}
+
+static bool is_it(pid_t pid, pid_t inner, outer_ids_check *check,
+		  const void *context)
+{
+	return inner_of(pid, "") == inner && check(context, pid);
+}
+
+/* @pid/task, or all of /proc. */
+static DIR *open_folder(pid_t pid)
+{
+	char path[64] = "/proc";
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	return opendir(path);
+}
+
+/* The next entry that is a number, or 0. */
+static pid_t next_id(DIR *dir)
+{
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			return (pid_t)atoi(entry->d_name);
+	return 0;
+}
+
+/* Among those that thread @tid of @parent has forked. */
+static pid_t child_of_thread(pid_t parent, pid_t tid, pid_t inner,
+			     outer_ids_check *check, const void *context)
+{
+	char name[48], children[CHILDREN_BYTES], *at = children, *end;
+	pid_t pid;
+
+	snprintf(name, sizeof(name), "task/%d/children", (int)tid);
+	proc_read(parent, name, children, sizeof(children));
+	for (; (pid = (pid_t)strtol(at, &end, 10)) > 0; at = end)
+		if (is_it(pid, inner, check, context))
+			return pid;
+	return 0;
+}
+
+pid_t outer_ids_child(pid_t parent, pid_t inner, outer_ids_check *check,
+		      const void *context)
+{
+	DIR *dir = open_folder(parent);
+	pid_t tid, found = 0;
+	int tasks = 0;
+
+	while (!found && tasks++ < TASKS_MAX && (tid = next_id(dir)))
+		found = child_of_thread(parent, tid, inner, check, context);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+pid_t outer_ids_any(pid_t inner, outer_ids_check *check, const void *context)
+{
+	DIR *dir = open_folder(0);
+	pid_t pid;
+
+	while ((pid = next_id(dir)))
+		if (is_it(pid, inner, check, context))
+			break;
+	if (dir)
+		closedir(dir);
+	return pid;
+}
+
+/* --- threads ----------------------------------------------------------------
+ */
+
+static int compare_outer(const void *a, const void *b)
+{
+	const struct outer_thread *left = a, *right = b;
+
+	return (left->outer > right->outer) - (left->outer < right->outer);
+}
+
+static void add_thread(struct outer_threads *threads, pid_t outer, pid_t inner)
+{
+	size_t room = threads->room ? 2 * threads->room : 16;
+	struct outer_thread *longer;
+
+	if (threads->count == threads->room) {
+		longer = realloc(threads->thread, room * sizeof(*longer));
+		if (!longer)
+			return;
+		threads->thread = longer;
+		threads->room = room;
+	}
+	threads->thread[threads->count++] =
+		(struct outer_thread){ outer, inner };
+}
+
+/* Ids are used again: what is not there any more is forgotten. */
+static void read_threads(struct outer_threads *threads, pid_t pid)
+{
+	struct outer_threads now = { .count = 0 };
+	DIR *dir = open_folder(pid);
+	pid_t outer;
+
+	while (now.count < THREADS_MAX && (outer = next_id(dir))) {
+		struct outer_thread key = { outer, 0 }, *known;
+		char name[32];
+
+		known = threads->count
+				? bsearch(&key, threads->thread, threads->count,
+					  sizeof(key), compare_outer)
+				: NULL;
+		snprintf(name, sizeof(name), "task/%d/", (int)outer);
+		add_thread(&now, outer,
+			   known ? known->inner : inner_of(pid, name));
+	}
+	if (dir)
+		closedir(dir);
+	if (now.count)
+		qsort(now.thread, now.count, sizeof(*now.thread),
+		      compare_outer);
+	free(threads->thread);
+	threads->thread = now.thread;
+	threads->count = now.count;
+	threads->room = now.room;
+}
+
+static pid_t find_thread(const struct outer_threads *threads, pid_t inner)
+{
+	size_t i;
+
+	for (i = 0; i < threads->count; i++)
+		if (threads->thread[i].inner == inner)
+			return threads->thread[i].outer;
+	return 0;
+}
+
+pid_t outer_ids_thread(struct outer_threads *threads, pid_t pid, pid_t inner)
+{
+	pid_t outer;
+
+	pthread_mutex_lock(&threads->lock);
+	read_threads(threads, pid);
+	outer = find_thread(threads, inner);
+	pthread_mutex_unlock(&threads->lock);
+	return outer;
+}
+
+void outer_ids_release(struct outer_threads *threads)
+{
+	free(threads->thread);
+	pthread_mutex_destroy(&threads->lock);
+}

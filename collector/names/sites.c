@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sites - one table of pointers by id, filled in as ids are asked for. An
+ * entry is copied out of the arena as a whole, into memory of our own, and
+ * only the copy is looked at: the program may write to the arena all the time.
+ *
+ * The lock is held while an entry is copied, cleaned and interned: at most
+ * SITE_TEXT_MAX bytes, once for each id.
+ */
+#include "collector/names/sites.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/names/symbol_name.h"
+#include "collector/names/symbols.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+/* Of one entry: its head, six texts of 64 KiB at most, and keys. */
+#define SITE_TEXT_MAX (512u << 10)
+#define TEXTS 6
+/* What one arena may make us keep, as the symbol cache never forgets. */
+#define SITES_BYTES_MAX SITE_BYTES
+
+struct sites {
+	uint32_t refs;
+	struct symbol_cache *cache;
+	pthread_mutex_t lock; /* of everything below */
+	struct page_shm *page; /* NULL: unmapped */
+	struct site **site; /* by id */
+	struct site **track; /* hash table of those of kind SITE_TRACK, by
+			      * their number; NULL: there is none */
+	uint32_t looked; /* ids below it were looked at for tracks */
+	uint64_t kept; /* bytes of texts */
+};
+
+#define TRACK_ENTRIES (2 * SITES_MAX) /* so that it is never full */
+
+/* What a site is when there is no memory to say more. */
+static const struct site g_nobody = {
+	.name = "site",
+	.category = "",
+	.file = "",
+	.function = "",
+	.unit_name = "",
+	.description = "",
+	.multiplier = 1,
+};
+
+/* --- the arena --------------------------------------------------------------
+ */
+
+/* Copies @bytes of shared memory, which others may write to. */
+static void copy_out(void *to, const void *from, size_t bytes)
+{
+	const uint64_t *words = from;
+	uint64_t word;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(word); i++) {
+		/* relaxed: SITE orders it; one load each */
+		word = atom_load_rlx(&words[i]);
+		memcpy((uint8_t *)to + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
+/* A copy of entry @id that its own lengths fit into, or NULL. To be freed. */
+static struct site_shm *copy_entry(const struct sites *sites, uint32_t id)
+{
+	const uint8_t *base = (const uint8_t *)sites->page;
+	const uint32_t *offsets = (const uint32_t *)(base + ARENA_SITES);
+	/* order: acq, SITE: an entry that is seen is seen whole */
+	uint32_t offset = atom_load_acq(&offsets[id]) - 1;
+	struct site_shm *entry;
+	uint32_t bytes;
+
+	if (offset >= SITE_BYTES - sizeof(*entry) || offset % 16)
+		return NULL;
+	base += ARENA_SITE_BYTES + offset;
+	/* relaxed: SITE orders it; one load, as the program may change it */
+	bytes = atom_load_rlx(&((const struct site_shm *)base)->bytes);
+	if (bytes % 16 || bytes < sizeof(*entry) || bytes > SITE_TEXT_MAX ||
+	    bytes > SITE_BYTES - offset)
+		return NULL;
+	entry = malloc(bytes);
+	if (!entry)
+		return NULL;
+	copy_out(entry, base, bytes);
+	entry->bytes = bytes;
+	return entry;
+}
+
+/* --- texts ------------------------------------------------------------------
+ */
+
+/* What is left of an entry's texts. */
+struct texts {
+	const char *at, *end;
+};
+
+/* The next text, of @bytes, in memory of the cache; "" if it is not whole. */
+static const char *take_text(struct sites *sites, struct texts *texts,
+			     size_t bytes)
+{
+	char text[SITE_TEXT_BYTES + 1];
+	size_t left = (size_t)(texts->end - texts->at);
+	size_t kept = MIN(bytes, (size_t)SITE_TEXT_BYTES);
+	const char *unique;
+
+	if (bytes >= left || texts->at[bytes]) {
+		texts->at = texts->end;
+		return "";
+	}
+	memcpy(text, texts->at, kept);
+	text[kept] = '\0';
+	texts->at += bytes + 1;
+	if (!text[0] || sites->kept + kept > SITES_BYTES_MAX)
+		return "";
+	sites->kept += kept;
+	symbol_name_clean(text);
+	unique = symbol_cache_string(sites->cache, text);
+	return unique ? unique : "";
+}
+
+/* Keys follow, each ended by its NUL. */
+static void take_keys(struct sites *sites, struct texts *texts, uint32_t keys,
+		      struct site *out)
+{
+	const char **key = calloc(keys + 1, sizeof(*key));
+	uint32_t i;
+
+	if (!key)
+		return;
+	for (i = 0; i < keys; i++) {
+		size_t left = (size_t)(texts->end - texts->at);
+
+		key[i] = take_text(sites, texts, strnlen(texts->at, left));
+	}
+	out->keys = keys;
+	out->key = key;
+}
+
+static void number_name(struct sites *sites, struct site *site)
+{
+	char text[32];
+	const char *name;
+
+	snprintf(text, sizeof(text), "site %u", site->id);
+	name = symbol_cache_string(sites->cache, text);
+	site->name = name ? name : g_nobody.name;
+}
+
+/* --- one site ---------------------------------------------------------------
+ */
+
+static bool is_sane(const struct site_shm *entry)
+{
+	return entry->kind >= SITE_SPAN && entry->kind <= SITE_STATE &&
+	       entry->keys <= SITE_KEYS_MAX;
+}
+
+static void take_entry(struct sites *sites, const struct site_shm *entry,
+		       struct site *out)
+{
+	struct texts texts = { (const char *)(entry + 1),
+			       (const char *)entry + entry->bytes };
+	const char **text[TEXTS] = { &out->name,      &out->category,
+				     &out->file,      &out->function,
+				     &out->unit_name, &out->description };
+	int i;
+
+	out->known = true;
+	out->kind = (enum site_kind)entry->kind;
+	out->unit = entry->unit <= UNIT_CUSTOM ? (enum site_unit)entry->unit
+					       : UNIT_UNSPECIFIED;
+	out->flags = entry->flags;
+	out->line = entry->line;
+	out->multiplier = entry->multiplier ? entry->multiplier : 1;
+	out->track = entry->track;
+	out->parent = entry->parent;
+	out->order = entry->order <= ORDER_EXPLICIT
+			     ? (enum track_order)entry->order
+			     : ORDER_UNSPECIFIED;
+	out->merge = entry->merge == MERGE_NONE ? MERGE_NONE : MERGE_BY_NAME;
+	out->track_kind =
+		entry->track_kind == TRACK_STATES ? TRACK_STATES : TRACK_SLICES;
+	out->rank = entry->rank;
+	for (i = 0; i < TEXTS; i++)
+		*text[i] = take_text(sites, &texts, entry->text_bytes[i]);
+	take_keys(sites, &texts, entry->keys, out);
+}
+
+static struct site *read_site(struct sites *sites, uint32_t id)
+{
+	struct site *site = malloc(sizeof(*site));
+	struct site_shm *entry;
+
+	if (!site)
+		return NULL;
+	*site = g_nobody;
+	site->id = id;
+	entry = sites->page ? copy_entry(sites, id) : NULL;
+	if (entry && is_sane(entry))
+		take_entry(sites, entry, site);
+	free(entry);
+	if (!site->known || !site->name[0])
+		number_name(sites, site);
+	return site;
+}
+
+/* Where the table has, or would have, track @number. */
+static struct site **track_entry(struct sites *sites, uint64_t number)
+{
+	uint64_t at = number * 0x9e3779b97f4a7c15ULL >> 47;
+
+	_Static_assert(TRACK_ENTRIES == 1 << 17, "what is left of the hash");
+	while (sites->track[at] && sites->track[at]->track != number)
+		at = (at + 1) % TRACK_ENTRIES;
+	return &sites->track[at];
+}
+
+/* Of two with the same number the first one counts. */
+static void add_track(struct sites *sites, struct site *site)
+{
+	struct site **entry;
+
+	if (!sites->track)
+		sites->track = calloc(TRACK_ENTRIES, sizeof(*sites->track));
+	if (!sites->track)
+		return;
+	entry = track_entry(sites, site->track);
+	if (!*entry)
+		*entry = site;
+}
+
+/* Under lock. The program has made it whole before it used its id: what is
+ * not there now is nonsense, and stays so. */
+static const struct site *find(struct sites *sites, uint32_t id)
+{
+	struct site **slot = &sites->site[id];
+
+	if (!*slot) {
+		*slot = read_site(sites, id);
+		if (*slot && (*slot)->kind == SITE_TRACK)
+			add_track(sites, *slot);
+	}
+	return *slot ? *slot : &g_nobody;
+}
+
+const struct site *sites_find(struct sites *sites, uint32_t id)
+{
+	const struct site *site = &g_nobody;
+
+	if (!id || id >= SITES_MAX)
+		return site;
+	pthread_mutex_lock(&sites->lock);
+	site = find(sites, id);
+	pthread_mutex_unlock(&sites->lock);
+	return site;
+}
+
+/* --- tracks -----------------------------------------------------------------
+ */
+
+/* Under lock: looks at the sites that came since the last time. An id is
+ * given out before its entry is whole, and that may take a while. */
+static void look_for_tracks(struct sites *sites)
+{
+	bool whole = true;
+	const uint32_t *offsets;
+	uint32_t count, id;
+
+	if (!sites->page)
+		return;
+	offsets =
+		(const uint32_t *)((const uint8_t *)sites->page + ARENA_SITES);
+	/* relaxed: what is missed now is found the next time */
+	count = MIN(atom_load_rlx(&sites->page->site_count), SITES_MAX - 1);
+	for (id = sites->looked; id <= count; id++) {
+		/* relaxed: copy_entry() takes a proper look */
+		bool there = atom_load_rlx(&offsets[id]);
+
+		if (there)
+			find(sites, id);
+		whole &= there;
+		sites->looked = whole ? id + 1 : sites->looked;
+	}
+}
+
+const struct site *sites_track(struct sites *sites, uint64_t track)
+{
+	const struct site *found;
+
+	pthread_mutex_lock(&sites->lock);
+	look_for_tracks(sites);
+	found = sites->track ? *track_entry(sites, track) : NULL;
+	pthread_mutex_unlock(&sites->lock);
+	return found;
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+int sites_new(struct page_shm *page, struct symbol_cache *cache,
+	      struct sites **out)
+{
+	struct sites *sites = calloc(1, sizeof(*sites));
+
+	if (!sites)
+		return -ENOMEM;
+	sites->site = calloc(SITES_MAX, sizeof(*sites->site));
+	if (!sites->site) {
+		free(sites);
+		return -ENOMEM;
+	}
+	sites->refs = 1;
+	sites->page = page;
+	sites->cache = cache;
+	sites->looked = 1;
+	pthread_mutex_init(&sites->lock, NULL);
+	*out = sites;
+	return 0;
+}
+
+struct sites *sites_get(struct sites *sites)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&sites->refs, 1);
+	return sites;
+}
+
+void sites_put(struct sites **sites)
+{
+	struct sites *old = *sites;
+	uint32_t id;
+
+	*sites = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (!old || atom_add_sc(&old->refs, -1u) != 1)
+		return;
+	for (id = 1; id < SITES_MAX; id++) {
+		if (!old->site[id])
+			continue;
+		free((void *)old->site[id]->key);
+		free(old->site[id]);
+	}
+	pthread_mutex_destroy(&old->lock);
+	free(old->site);
+	free(old->track);
+	free(old);
+}
+
+void sites_close(struct sites *sites)
+{
+	pthread_mutex_lock(&sites->lock);
+	sites->page = NULL;
+	pthread_mutex_unlock(&sites->lock);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sites - the collector's copy of what the programs of one arena tell about
+ * the places in them that record annotations (shared/site_shm.h). Read from
+ * shared memory, which is hostile: an entry is looked at once, when its id is
+ * first asked for, every length in it checked, every text cleaned; and the
+ * copy is what counts from then on. Any thread; nothing here opens a file or
+ * waits.
+ */
+#ifndef PERFREC_COLLECTOR_NAMES_SITES_H
+#define PERFREC_COLLECTOR_NAMES_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/site_shm.h"
+
+struct page_shm;
+struct sites; /* reference counted */
+struct symbol_cache;
+
+/* What a site is in a summary, a profile or a filter: its "module". */
+#define SITE_MODULE "annotation"
+
+#define SITE_TEXT_BYTES 4000 /* more of a text is cut off */
+
+/* Texts are valid UTF-8 and live as long as the symbol cache; "": none. */
+struct site {
+	uint32_t id;
+	enum site_kind kind;
+	enum site_unit unit;
+	uint32_t flags; /* enum site_flags */
+	uint32_t line;
+	int64_t multiplier; /* never 0 */
+	uint64_t track, parent;
+	enum track_order order;
+	enum track_merge merge;
+	enum track_kind track_kind;
+	int32_t rank;
+	const char *name; /* never empty: "site N" if it has none */
+	const char *category, *file, *function, *unit_name, *description;
+	uint32_t keys;
+	const char *const *key; /* lives as long as the sites */
+	bool known; /* false: there was no such entry, or nonsense */
+};
+
+/* The sites of the arena that @page starts, which must stay mapped until
+ * sites_close(). 0 or -ENOMEM. The caller holds one reference. */
+int sites_new(struct page_shm *page, struct symbol_cache *cache,
+	      struct sites **out);
+struct sites *sites_get(struct sites *sites);
+void sites_put(struct sites **sites);
+/* The arena is about to be unmapped: what was never asked for has no name. */
+void sites_close(struct sites *sites);
+
+/* Site @id, 1 to SITES_MAX - 1; lives as long as the sites. Never NULL: one
+ * that cannot be read, or that memory has no room for, is not known. */
+const struct site *sites_find(struct sites *sites, uint32_t id);
+/* The SITE_TRACK with number @track, or NULL. */
+const struct site *sites_track(struct sites *sites, uint64_t track);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/symbol_name.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * libiberty refuses mangled names of more than 1,024 bytes unless its limit
+ * on recursion is lifted; names of templates are often longer. Without the
+ * limit the stack grows with the length, so there has to be another one.
+ */
+#define MANGLED_BYTES_SAFE 1024
+#define MANGLED_BYTES_MAX 4096
+
+struct sink {
+	char *out;
+	size_t used;
+	bool is_full;
+	jmp_buf full;
+};
+
+/*
+ * A name of 500 bytes can stand for gigabytes, since each part may refer to
+ * an earlier one twice. The demangler cannot be told to stop, so this jumps
+ * out of it; in callback form it holds next to nothing on the heap.
+ */
+static void sink_write(const char *text, size_t length, void *context)
+{
+	struct sink *sink = context;
+	size_t room = SYMBOL_NAME_BYTES - 1 - sink->used;
+
+	if (length > room) {
+		length = room;
+		sink->is_full = true;
+	}
+	memcpy(sink->out + sink->used, text, length);
+	sink->used += length;
+	if (sink->is_full)
+		longjmp(sink->full, 1);
+}
+
+static bool is_mangled(const char *raw)
+{
+	return raw[0] == '_' && raw[1] && strchr("ZRG", raw[1]);
+}
+
+/* Marks a name that did not fit, without leaving half a character. */
+static size_t cut(char *out)
+{
+	size_t end = SYMBOL_NAME_BYTES - 4;
+
+	while (end && ((unsigned char)out[end] & 0xc0) == 0x80)
+		end--;
+	memcpy(out + end, "...", 4);
+	return end + 3;
+}
+
+/* Fills @sink; false when @raw is no mangled name after all. */
+static bool expand(const char *raw, int limit, struct sink *sink)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+
+	if (setjmp(sink->full))
+		return true;
+	/* Rust first: its older scheme looks like C++ with a hash at the end */
+	if (rust_demangle_callback(raw, options, sink_write, sink))
+		return true;
+	sink->used = 0;
+	return cplus_demangle_v3_callback(raw, options | limit, sink_write,
+					  sink);
+}
+
+/* Returns the length of what it wrote to @out, 0 for no mangled name. */
+static size_t demangle(const char *raw, char *out)
+{
+	struct sink sink = { .out = out };
+	size_t length = strnlen(raw, MANGLED_BYTES_MAX + 1);
+	int limit = length > MANGLED_BYTES_SAFE ? DMGL_NO_RECURSE_LIMIT : 0;
+
+	if (!is_mangled(raw) || length > MANGLED_BYTES_MAX ||
+	    !expand(raw, limit, &sink))
+		return 0;
+	if (sink.is_full)
+		return cut(out);
+	out[sink.used] = '\0';
+	return strlen(out);
+}
+
+/* Length of the valid, printable UTF-8 character at @text; 0: none. */
+static size_t character_length(const unsigned char *text)
+{
+	static const uint32_t least[] = { 0, 0, 0xa0, 0x800, 0x10000 };
+	size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+	uint32_t code = text[0] & (0x7fu >> length);
+
+	if (text[0] < 0x80)
+		return text[0] >= 0x20 && text[0] != 0x7f;
+	if (text[0] < 0xc2 || text[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	/* U+0080 to U+009F are control characters, as good as ESC [ */
+	if (code < least[length] || code > 0x10ffff ||
+	    (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	return length;
+}
+
+size_t symbol_name_clean(char *text)
+{
+	size_t replaced = 0;
+
+	while (*text) {
+		size_t length = character_length((unsigned char *)text);
+
+		if (!length) {
+			*text = '?';
+			replaced++;
+			length = 1;
+		}
+		text += length;
+	}
+	return replaced;
+}
+
+static size_t copy(const char *raw, char *out)
+{
+	size_t length = strnlen(raw, SYMBOL_NAME_BYTES);
+	char *version;
+
+	if (length == SYMBOL_NAME_BYTES) {
+		memcpy(out, raw, SYMBOL_NAME_BYTES - 1);
+		return cut(out);
+	}
+	memcpy(out, raw, length + 1);
+	version = length ? strchr(out + 1, '@') : NULL;
+	if (version) {
+		*version = '\0';
+		length = (size_t)(version - out);
+	}
+	return length;
+}
+
+size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
+{
+	size_t length = demangle(raw, out);
+
+	if (!length)
+		length = copy(raw, out);
+	if (!length) {
+		memcpy(out, "?", 2);
+		return 1;
+	}
+	symbol_name_clean(out);
+	return length;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/symbol_sources.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/names/symbol_name.h"
+#include "collector/names/symbolize_wire.h"
+
+/*
+ * The cache belongs to all files. One whose debug information is made of
+ * absurd names may not fill it.
+ */
+#define SOURCES_BYTES_MAX (64ull << 20)
+
+/* An answer while it comes in. */
+struct answer {
+	struct symbol_sources *sources;
+	struct symbol_file *file;
+	struct symbol_cache *cache;
+	const uint64_t *vaddr; /* what was asked for */
+	struct known_source *known; /* one for each */
+	size_t at; /* the address that frames are of */
+	size_t frame_count;
+	struct source_frame frames[SYMBOLIZE_FRAMES_MAX];
+};
+
+void symbol_sources_release(struct symbol_sources *sources)
+{
+	free(sources->list);
+	*sources = (struct symbol_sources){ 0 };
+}
+
+static int compare_known(const void *left, const void *right)
+{
+	const struct known_source *a = left, *b = right;
+
+	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+static int compare_vaddr(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+const struct source *symbol_sources_find(const struct symbol_sources *sources,
+					 uint64_t vaddr)
+{
+	struct known_source key = { .vaddr = vaddr };
+	const struct known_source *known;
+
+	if (!sources->count)
+		return NULL;
+	known = bsearch(&key, sources->list, sources->count, sizeof(key),
+			compare_known);
+	return known ? &known->source : NULL;
+}
+
+ssize_t symbol_sources_unknown(const struct symbol_sources *sources,
+			       const uint64_t *vaddr, size_t count,
+			       uint64_t **out)
+{
+	uint64_t *list = calloc(count + 1, sizeof(*list));
+	size_t found = 0, kept = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (!symbol_sources_find(sources, vaddr[i]))
+			list[found++] = vaddr[i];
+	qsort(list, found, sizeof(*list), compare_vaddr);
+	for (size_t i = 0; i < found; i++)
+		if (!kept || list[kept - 1] != list[i])
+			list[kept++] = list[i];
+	*out = list;
+	return (ssize_t)kept;
+}
+
+/*
+ * Keeps the frames of one address. When the cache is full it has none. A trace
+ * and a profile should call a function the same, and debug information has
+ * but the short name of a static one.
+ */
+static void finish_address(struct answer *answer)
+{
+	struct known_source *known = &answer->known[answer->at];
+	struct source_frame *frames = answer->frames;
+	size_t count = answer->frame_count;
+	const char *name;
+	uint64_t start;
+
+	name = symbol_file_lookup(answer->file, known->vaddr, &start);
+	if (name)
+		frames[count - 1].function = name;
+	known->source.frames = symbol_cache_copy(answer->cache, frames,
+						 count * sizeof(*frames));
+	known->source.count = known->source.frames ? count : 0;
+	answer->frame_count = 0;
+}
+
+static const char *clean_string(struct symbol_cache *cache, const char *raw)
+{
+	char text[SYMBOLIZE_TEXT_MAX + 1];
+	const char *kept;
+
+	snprintf(text, sizeof(text), "%s", raw);
+	symbol_name_clean(text);
+	kept = symbol_cache_string(cache, text);
+	return kept ? kept : "";
+}
+
+static void add_frame(void *context, uint64_t vaddr,
+		      const struct symbolize_frame *frame)
+{
+	struct answer *answer = context;
+	char name[SYMBOL_NAME_BYTES];
+	const char *function;
+	uint64_t before;
+
+	if (answer->vaddr[answer->at] != vaddr) {
+		if (answer->frame_count)
+			finish_address(answer);
+		while (answer->vaddr[answer->at] != vaddr)
+			answer->at++;
+	}
+	if (answer->sources->bytes > SOURCES_BYTES_MAX) {
+		answer->frame_count = 0;
+		return;
+	}
+	before = symbol_cache_bytes(answer->cache);
+	symbol_name_make(frame->function, name);
+	function = symbol_cache_string(answer->cache, name);
+	answer->frames[answer->frame_count++] = (struct source_frame){
+		.function = function ? function : "?",
+		.file = clean_string(answer->cache, frame->file),
+		.line = frame->line,
+		.start_line = frame->start_line,
+	};
+	/* other files may add something, too: never mind */
+	answer->sources->bytes += symbol_cache_bytes(answer->cache) - before;
+}
+
+/* Puts what came in to what was known. */
+static int merge(struct symbol_sources *sources,
+		 const struct known_source *known, size_t count)
+{
+	struct known_source *grown = reallocarray(
+		sources->list, sources->count + count, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + sources->count, known, count * sizeof(*known));
+	sources->list = grown;
+	sources->count += count;
+	qsort(grown, sources->count, sizeof(*grown), compare_known);
+	return 0;
+}
+
+int symbol_sources_ask(struct symbol_sources *sources, struct symbol_file *file,
+		       const struct symbolize_request *request,
+		       char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct answer *answer = calloc(1, sizeof(*answer));
+	int error = -ENOMEM;
+
+	if (answer)
+		answer->known = calloc(request->count, sizeof(*answer->known));
+	snprintf(why, SYMBOLIZE_WHY_BYTES, "not enough memory");
+	if (answer && answer->known) {
+		answer->sources = sources;
+		answer->file = file;
+		answer->cache = symbol_file_cache(file);
+		answer->vaddr = request->vaddr;
+		for (size_t i = 0; i < request->count; i++)
+			answer->known[i].vaddr = request->vaddr[i];
+		error = symbolize_lines(request, add_frame, answer, why);
+		if (answer->frame_count)
+			finish_address(answer);
+		if (merge(sources, answer->known, request->count))
+			error = -ENOMEM;
+		if (!error && sources->bytes > SOURCES_BYTES_MAX) {
+			snprintf(why, SYMBOLIZE_WHY_BYTES,
+				 "its debug information has too many names");
+			error = -EFBIG;
+		}
+	}
+	if (answer)
+		free(answer->known);
+	free(answer);
+	return error;
+}

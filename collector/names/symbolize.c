@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symbolize - the collector's half of symbolize_wire.h.
+ *
+ * Addresses go to the process as a file in memory, so that it never waits
+ * for us to write; its answer comes through a socket and its complaint through
+ * a pipe, both read as they come until they are closed or time is up. Either
+ * way it is killed and waited for: when the call returns nothing of it is left.
+ */
+#include "collector/names/symbolize.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/names/symbol_name.h"
+#include "collector/names/symbolize_wire.h"
+#include "shared/compiler.h"
+
+#define LINE_BYTES 96u
+
+struct child {
+	pid_t pid;
+	int answer; /* what it writes to stdout */
+	int complaint; /* and to stderr */
+	int64_t deadline_ms; /* CLOCK_MONOTONIC */
+};
+
+/* What came and was not looked at yet. */
+struct input {
+	struct child *child;
+	char bytes[64 << 10];
+	size_t at, end;
+	char *why; /* of SYMBOLIZE_WHY_BYTES */
+	size_t why_bytes;
+	bool is_late;
+	bool is_over; /* it has nothing more to say */
+};
+
+/* --- the process --------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+/* What the environment names instead, or NULL. */
+static const char *told_program(void)
+{
+	const char *told = secure_getenv("PERFREC_SYMBOLIZE");
+
+	return told && told[0] ? told : NULL;
+}
+
+/* Beside this executable, or where `make install` puts it. */
+static int find_program(char path[PATH_MAX])
+{
+	static const char *const places[] = {
+		"perfrec-symbolize",
+		"../libexec/perfrec/perfrec-symbolize",
+	};
+	const char *told = told_program();
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (told) {
+		snprintf(path, PATH_MAX, "%s", told);
+		return access(path, X_OK) ? -errno : 0;
+	}
+	if (length < 0)
+		return -errno;
+	self[length] = '\0';
+	slash = strrchr(self, '/');
+	slash[1] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (snprintf(path, PATH_MAX, "%s%s", self, places[i]) <
+			    PATH_MAX &&
+		    !access(path, X_OK))
+			return 0;
+	return -ENOENT;
+}
+
+/* @fds[i] becomes descriptor i of the process; nothing else is open there. */
+static int spawn_with(char *const *argv, char *const *env, const int *fds,
+		      int count, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int error;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
+						      POSIX_SPAWN_SETSIGDEF);
+	for (int i = 0; i < count; i++)
+		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+	posix_spawn_file_actions_addclosefrom_np(&actions, count);
+	error = posix_spawn(pid, argv[0], &actions, &attributes, argv, env);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -error;
+}
+
+static void close_all(int *fds, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* As spawn_with(), for descriptors of any number: copies of them are made
+ * above those that they are to become. @fds of -1 become /dev/null. */
+static int spawn_above(char *const *argv, char *const *env, const int *fds,
+		       int count, pid_t *pid)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int copies[SYMBOLIZE_ROOT_FD + 1];
+	int error = null < 0 ? -errno : 0;
+
+	for (int i = 0; i < count; i++) {
+		copies[i] = fcntl(fds[i] < 0 ? null : fds[i], F_DUPFD_CLOEXEC,
+				  SYMBOLIZE_ROOT_FD + 1);
+		if (copies[i] < 0 && !error)
+			error = -errno;
+	}
+	if (!error)
+		error = spawn_with(argv, env, copies, count, pid);
+	close_all(copies, count);
+	close_all(&null, 1);
+	return error;
+}
+
+/*
+ * Starts perfrec-symbolize with @count descriptors @fds, of which it sets
+ * that of stdout to a socket, which serves as a pipe, too, and that of stderr
+ * to a pipe.
+ */
+static int start(char *const *argv, char *const *env, int *fds, int count,
+		 struct child *out)
+{
+	int answer[2] = { -1, -1 }, complaint[2] = { -1, -1 };
+	int error = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, answer) ||
+	    pipe2(complaint, O_CLOEXEC))
+		error = -errno;
+	fds[STDOUT_FILENO] = answer[1];
+	fds[STDERR_FILENO] = complaint[1];
+	if (!error)
+		error = spawn_above(argv, env, fds, count, &out->pid);
+	close_all(&answer[1], 1);
+	close_all(&complaint[1], 1);
+	if (error) {
+		close_all(&answer[0], 1);
+		close_all(&complaint[0], 1);
+		return error;
+	}
+	out->answer = answer[0];
+	out->complaint = complaint[0];
+	return 0;
+}
+
+/* Returns its wait status. */
+static int end(struct child *child)
+{
+	int status = 0;
+
+	close_all(&child->answer, 1);
+	close_all(&child->complaint, 1);
+	kill(child->pid, SIGKILL);
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* --- its answer ---------------------------------------------------------- */
+
+static void read_complaint(struct input *input)
+{
+	char drain[512];
+	ssize_t got = read(input->child->complaint, drain, sizeof(drain));
+	size_t room = SYMBOLIZE_WHY_BYTES - 1 - input->why_bytes;
+
+	if (got <= 0) {
+		close_all(&input->child->complaint, 1);
+		input->child->complaint = -1;
+		return;
+	}
+	room = MIN(room, (size_t)got);
+	memcpy(input->why + input->why_bytes, drain, room);
+	input->why_bytes += room;
+	input->why[input->why_bytes] = '\0';
+}
+
+/* Waits until there is something to read from @fd, or it is closed, and
+ * meanwhile takes complaints. False: not in time. */
+static bool wait_for(struct input *input, int fd)
+{
+	struct child *child = input->child;
+
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = fd, .events = POLLIN },
+			{ .fd = child->complaint, .events = POLLIN },
+		};
+		int64_t left_ms = child->deadline_ms - now_ms();
+
+		input->is_late = left_ms <= 0;
+		if (input->is_late)
+			return false;
+		if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
+			return false;
+		if (fds[1].revents)
+			read_complaint(input);
+		if (fds[0].revents)
+			return true;
+	}
+}
+
+/* False: there is no more of the answer, or not in time. */
+static bool read_answer(struct input *input)
+{
+	size_t left = input->end - input->at;
+	ssize_t got;
+
+	memmove(input->bytes, input->bytes + input->at, left);
+	input->at = 0;
+	input->end = left;
+	if (!wait_for(input, input->child->answer))
+		return false;
+	got = read(input->child->answer, input->bytes + left,
+		   sizeof(input->bytes) - left);
+	input->is_over = got <= 0;
+	if (input->is_over)
+		return false;
+	input->end += (size_t)got;
+	return true;
+}
+
+/* The next line, without its newline; NULL: none, or a very long one. */
+static const char *next_line(struct input *input)
+{
+	for (;;) {
+		char *start = input->bytes + input->at;
+		size_t length = input->end - input->at;
+		char *newline = memchr(start, '\n', MIN(length, LINE_BYTES));
+
+		if (newline) {
+			*newline = '\0';
+			input->at += (size_t)(newline + 1 - start);
+			return start;
+		}
+		if (length >= LINE_BYTES || !read_answer(input))
+			return NULL;
+	}
+}
+
+/* Takes @bytes and a newline into @out, and ends them. */
+static bool next_text(struct input *input, size_t bytes, char *out)
+{
+	if (bytes > SYMBOLIZE_TEXT_MAX)
+		return false;
+	while (input->end - input->at <= bytes)
+		if (!read_answer(input))
+			return false;
+	memcpy(out, input->bytes + input->at, bytes);
+	out[bytes] = '\0';
+	input->at += bytes + 1;
+	return input->bytes[input->at - 1] == '\n';
+}
+
+static bool next_frame(struct input *input, uint64_t vaddr,
+		       symbolize_visit *visit, void *context)
+{
+	char function[SYMBOLIZE_TEXT_MAX + 1], file[SYMBOLIZE_TEXT_MAX + 1];
+	struct symbolize_frame frame = { .function = function, .file = file };
+	const char *line = next_line(input);
+	size_t function_bytes, file_bytes;
+
+	if (!line ||
+	    sscanf(line, "f %" SCNu32 " %" SCNu32 " %zu %zu", &frame.line,
+		   &frame.start_line, &function_bytes, &file_bytes) != 4 ||
+	    !next_text(input, function_bytes, function) ||
+	    !next_text(input, file_bytes, file))
+		return false;
+	visit(context, vaddr, &frame);
+	return true;
+}
+
+static bool next_address(struct input *input, uint64_t vaddr,
+			 symbolize_visit *visit, void *context)
+{
+	const char *line = next_line(input);
+	size_t frames;
+	uint64_t got;
+
+	if (!line || sscanf(line, "a %" SCNx64 " %zu", &got, &frames) != 2 ||
+	    got != vaddr || frames > SYMBOLIZE_FRAMES_MAX)
+		return false;
+	while (frames--)
+		if (!next_frame(input, vaddr, visit, context))
+			return false;
+	return true;
+}
+
+/* --- requests ------------------------------------------------------------ */
+
+/* The addresses as a file in memory; -errno. */
+static int write_addresses(const struct symbolize_request *request)
+{
+	int fd = memfd_create("perfrec-addresses", MFD_CLOEXEC);
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+	int error = file ? 0 : -errno;
+
+	if (file) {
+		for (size_t i = 0; i < request->count; i++)
+			fprintf(file, "%" PRIx64 "\n", request->vaddr[i]);
+		if (ferror(file))
+			error = -ENOSPC;
+		if (fclose(file) || lseek(fd, 0, SEEK_SET) < 0)
+			error = -errno;
+	} else {
+		close_all(&copy, 1);
+	}
+	if (!error)
+		return fd;
+	close_all(&fd, 1);
+	return error;
+}
+
+static void say(char *why, const char *format, ...) ATTR_PRINTF(2, 3);
+static void say(char *why, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, SYMBOLIZE_WHY_BYTES, format, args);
+	va_end(args);
+}
+
+/* It was looked for, and is not there or cannot be run. */
+static void say_no_start(char *why, int error)
+{
+	const char *told = told_program();
+
+	if (told)
+		say(why, "cannot start '%.200s': %s; see PERFREC_SYMBOLIZE",
+		    told, strerror(-error));
+	else
+		say(why,
+		    "cannot start perfrec-symbolize: %s; install perfrec again",
+		    strerror(-error));
+}
+
+/* The process' own complaint, unless there is more to say, or it only
+ * complains that its answer, which made no sense, was not read. */
+static void explain(struct input *input, int status)
+{
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	char *why = input->why;
+
+	why[strcspn(why, "\n")] = '\0';
+	symbol_name_clean(why);
+	if (input->is_late)
+		say(why, "perfrec-symbolize took too long");
+	else if (signal == SIGXCPU)
+		say(why, "perfrec-symbolize reached its limit of CPU time");
+	else if (signal && signal != SIGKILL && signal != SIGPIPE)
+		say(why, "perfrec-symbolize crashed (signal %d)", signal);
+	else if (!why[0] || !input->is_over)
+		say(why, "perfrec-symbolize gave no whole answer");
+}
+
+/* What to do with the answer: true when it was as it should be. */
+typedef bool answer_reader(struct input *input, void *context);
+
+struct run { /* one of perfrec-symbolize, from start to end */
+	const char *arguments[2];
+	char *const *env;
+	int *fds;
+	int fd_count;
+	unsigned int seconds;
+	answer_reader *reader;
+	void *context;
+};
+
+static int run(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
+{
+	char path[PATH_MAX];
+	char *argv[] = { path, (char *)run->arguments[0],
+			 (char *)run->arguments[1], NULL };
+	struct child child = { .deadline_ms =
+				       now_ms() + run->seconds * 1000ll };
+	struct input *input = calloc(1, sizeof(*input));
+	int error = input ? find_program(path) : -ENOMEM;
+	bool is_whole;
+	int status;
+
+	if (!error)
+		error = start(argv, run->env, run->fds, run->fd_count, &child);
+	if (error) {
+		say_no_start(why, error);
+		free(input);
+		return error;
+	}
+	input->child = &child;
+	input->why = why;
+	why[0] = '\0';
+	is_whole = run->reader(input, run->context);
+	close_all(&child.answer, 1); /* so that it does not wait for us */
+	child.answer = -1;
+	while (!is_whole && child.complaint >= 0 &&
+	       wait_for(input, child.complaint))
+		;
+	status = end(&child);
+	if (!is_whole)
+		explain(input, status);
+	free(input);
+	return is_whole ? 0 : -EBADMSG;
+}
+
+struct lines {
+	const struct symbolize_request *request;
+	symbolize_visit *visit;
+	void *context;
+};
+
+static bool read_lines(struct input *input, void *context)
+{
+	const struct lines *lines = context;
+	const char *line;
+
+	for (size_t i = 0; i < lines->request->count; i++)
+		if (!next_address(input, lines->request->vaddr[i], lines->visit,
+				  lines->context))
+			return false;
+	line = next_line(input);
+	return line && !strcmp(line, SYMBOLIZE_END);
+}
+
+int symbolize_lines(const struct symbolize_request *request,
+		    symbolize_visit *visit, void *context,
+		    char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct lines lines = { request, visit, context };
+	char *env[] = { NULL };
+	int addresses = write_addresses(request);
+	int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fds[] = {
+		[STDIN_FILENO] = addresses,
+		[SYMBOLIZE_ELF_FD] = request->elf_fd,
+		[SYMBOLIZE_ALT_FD] = request->alt_fd,
+		[SYMBOLIZE_ROOT_FD] =
+			request->root_fd < 0 ? own_root : request->root_fd,
+	};
+	const struct run lines_run = {
+		.arguments = { "lines" },
+		.env = env,
+		.fds = fds,
+		.fd_count = ARRAY_SIZE(fds),
+		.seconds = request->seconds,
+		.reader = read_lines,
+		.context = &lines,
+	};
+	int error = addresses < 0 ? addresses : 0;
+
+	if (error)
+		say(why, "cannot store addresses: %s", strerror(-error));
+	else
+		error = run(&lines_run, why);
+	close_all(&addresses, 1);
+	close_all(&own_root, 1);
+	return error;
+}
+
+/* The environment without what would load something into the process. */
+static char **fetch_environment(void)
+{
+	size_t count = 0, kept = 0;
+	char **env;
+
+	while (environ[count])
+		count++;
+	env = calloc(count + 1, sizeof(*env));
+	for (size_t i = 0; env && i < count; i++)
+		if (strncmp(environ[i], "LD_", 3) != 0)
+			env[kept++] = environ[i];
+	return env;
+}
+
+static bool read_descriptor(struct input *input, void *context)
+{
+	int *out = context;
+	char byte;
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header;
+
+	if (!wait_for(input, input->child->answer))
+		return false;
+	input->is_over =
+		recvmsg(input->child->answer, &message, MSG_CMSG_CLOEXEC) != 1;
+	if (input->is_over)
+		return false;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_level != SOL_SOCKET ||
+	    header->cmsg_type != SCM_RIGHTS ||
+	    header->cmsg_len != CMSG_LEN(sizeof(int)))
+		return false;
+	memcpy(out, CMSG_DATA(header), sizeof(int));
+	return true;
+}
+
+int symbolize_fetch(const char *build_id, unsigned int seconds, int *out,
+		    char why[SYMBOLIZE_WHY_BYTES])
+{
+	int fds[] = { [STDIN_FILENO] = -1, [STDERR_FILENO] = -1 };
+	char **env = fetch_environment();
+	const struct run fetch_run = {
+		.arguments = { "fetch", build_id },
+		.env = env,
+		.fds = fds,
+		.fd_count = ARRAY_SIZE(fds),
+		.seconds = seconds,
+		.reader = read_descriptor,
+		.context = out,
+	};
+	int error;
+
+	if (!env) {
+		say(why, "not enough memory");
+		return -ENOMEM;
+	}
+	error = run(&fetch_run, why);
+	free(env);
+	return error;
+}

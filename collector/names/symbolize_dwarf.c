@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symbolize_dwarf - see the header for who may call it.
+ *
+ * Three levels, each read on first need, so that a few addresses of a file
+ * with gigabytes of debug information cost little:
+ *
+ *  1. which addresses belong to which compile unit: from the first entry of
+ *     each unit. Not from .debug_aranges: clang writes none, and a file that
+ *     was linked of both kinds has them for some units only;
+ *  2. which addresses belong to which function: one walk through a unit;
+ *  3. what is inlined at an address: a walk through its function.
+ *
+ * The linker leaves the descriptions of functions that it threw away, at
+ * address 0: these are passed over.
+ *
+ * Entries are only ever walked forward. A file whose siblings lead back is
+ * cut there; how long a walk can take otherwise, and how much memory it can
+ * ask for, is for the limits of the process.
+ */
+#include "collector/names/symbolize_dwarf.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/names/line_starts.h"
+#include "shared/compiler.h"
+
+/* Of entries inside entries. */
+#define DEPTH_MAX 128
+
+struct span { /* addresses low to high - 1 */
+	uint64_t low, high;
+	uint64_t reach; /* the greatest high up to here */
+	Dwarf_Die die; /* a function's, or a unit's first */
+	size_t unit; /* a unit's: index in dwarf_lines.units */
+};
+
+struct spans {
+	struct span *list; /* by low, once sorted */
+	size_t count, room;
+};
+
+struct unit {
+	bool was_read;
+	Dwarf_Die top; /* the first entry; its line table is the unit's */
+	Dwarf_Die die; /* the first entry: not of a skeleton */
+	struct spans functions;
+	struct line_starts starts;
+};
+
+struct dwarf_lines {
+	Elf *elf, *alt_elf;
+	Dwarf *dwarf, *alt;
+	struct unit *units;
+	size_t unit_count, unit_room;
+	struct spans ranges;
+};
+
+/* --- spans of addresses -------------------------------------------------- */
+
+/* @list with room for one more entry of @size bytes; NULL: no memory. */
+static void *with_room(void *list, size_t count, size_t *room, size_t size)
+{
+	size_t wanted = *room ? *room * 2 : 64;
+
+	if (count < *room)
+		return list;
+	list = reallocarray(list, wanted, size);
+	if (list)
+		*room = wanted;
+	return list;
+}
+
+/* Adds what @die covers. */
+static void spans_add(struct spans *spans, Dwarf_Die *die, size_t unit)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+	void *list;
+
+	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+		if (!low || low >= high)
+			continue;
+		list = with_room(spans->list, spans->count, &spans->room,
+				 sizeof(*spans->list));
+		if (!list)
+			return;
+		spans->list = list;
+		spans->list[spans->count++] = (struct span){
+			.low = low, .high = high, .die = *die, .unit = unit
+		};
+	}
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct span *a = left, *b = right;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	/* the smaller one last: it is found first */
+	return (a->high < b->high) - (a->high > b->high);
+}
+
+static void spans_sort(struct spans *spans)
+{
+	uint64_t reach = 0;
+
+	if (spans->count)
+		qsort(spans->list, spans->count, sizeof(*spans->list),
+		      compare_spans);
+	for (size_t i = 0; i < spans->count; i++) {
+		reach = MAX(reach, spans->list[i].high);
+		spans->list[i].reach = reach;
+	}
+}
+
+/* The span that holds @vaddr; of several the one that begins last. */
+static struct span *spans_find(const struct spans *spans, uint64_t vaddr)
+{
+	size_t low = 0, high = spans->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (spans->list[middle].low <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- && spans->list[low].reach > vaddr)
+		if (spans->list[low].high > vaddr)
+			return &spans->list[low];
+	return NULL;
+}
+
+/* --- units and their functions ------------------------------------------- */
+
+static void add_unit(struct dwarf_lines *lines, Dwarf_Die *die)
+{
+	void *list = with_room(lines->units, lines->unit_count,
+			       &lines->unit_room, sizeof(*lines->units));
+
+	if (!list)
+		return;
+	lines->units = list;
+	lines->units[lines->unit_count] =
+		(struct unit){ .top = *die, .die = *die };
+	spans_add(&lines->ranges, die, lines->unit_count++);
+}
+
+static void find_units(struct dwarf_lines *lines)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+
+	while (!dwarf_get_units(lines->dwarf, unit, &unit, NULL, NULL, &die,
+				NULL))
+		if (dwarf_tag(&die) == DW_TAG_compile_unit ||
+		    dwarf_tag(&die) == DW_TAG_skeleton_unit)
+			add_unit(lines, &die);
+	spans_sort(&lines->ranges);
+}
+
+/* Turns @die into the one after it. False when there is none. */
+static bool next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Die next;
+
+	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
+		return false;
+	*die = next;
+	return true;
+}
+
+/* Functions have functions inside, in GNU C their own, and in C++ those of
+ * lambdas and local types, of which the outer one may be but declared. */
+static bool may_hold_functions(int tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type: /* Rust's */
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void find_functions(struct unit *unit, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_subprogram)
+			spans_add(&unit->functions, &die, 0);
+		if (may_hold_functions(tag))
+			find_functions(unit, &die, depth + 1);
+	} while (next_sibling(&die));
+}
+
+static void read_line_starts(Elf *elf, struct unit *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+
+	if (dwarf_attr(&unit->top, DW_AT_stmt_list, &attribute) &&
+	    !dwarf_formudata(&attribute, &offset))
+		line_starts_read(elf, offset, &unit->starts);
+}
+
+static void read_unit(Elf *elf, struct unit *unit)
+{
+	Dwarf_Die split = { 0 };
+	uint8_t type = 0;
+
+	unit->was_read = true;
+	/* -gsplit-dwarf: this is but a skeleton, the rest is in a .dwo file */
+	if (!dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL,
+			   NULL) &&
+	    type == DW_UT_skeleton && split.addr)
+		unit->die = split;
+	find_functions(unit, &unit->die, 0);
+	spans_sort(&unit->functions);
+	read_line_starts(elf, unit);
+}
+
+/* --- what is at an address ----------------------------------------------- */
+
+/*
+ * The function that is inlined right into @parent at @vaddr. gcc describes
+ * blocks that overlap, so one without it does not say that there is none.
+ */
+static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
+			 Dwarf_Die *out)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag != DW_TAG_inlined_subroutine &&
+		    tag != DW_TAG_lexical_block)
+			continue;
+		if (dwarf_haspc(&die, vaddr) != 1)
+			continue;
+		if (tag == DW_TAG_inlined_subroutine) {
+			*out = die;
+			return true;
+		}
+		if (find_inlined(&die, vaddr, depth + 1, out))
+			return true;
+	} while (next_sibling(&die));
+	return false;
+}
+
+/* Fills @chain with @function and what is inlined at @vaddr, the innermost
+ * last; of a chain that is too long its middle is lost. Returns how many. */
+static size_t find_chain(const Dwarf_Die *function, uint64_t vaddr,
+			 Dwarf_Die chain[SYMBOLIZE_FRAMES_MAX])
+{
+	Dwarf_Die at = *function, inlined;
+	size_t count = 1;
+
+	chain[0] = at;
+	for (int depth = 0; depth < 4 * SYMBOLIZE_FRAMES_MAX; depth++) {
+		if (!find_inlined(&at, vaddr, 0, &inlined))
+			break;
+		at = inlined;
+		if (count == SYMBOLIZE_FRAMES_MAX)
+			count--;
+		chain[count++] = at;
+	}
+	return count;
+}
+
+static uint32_t number(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (!dwarf_attr_integrate(die, name, &attribute) ||
+	    dwarf_formudata(&attribute, &value) || value > UINT32_MAX)
+		return 0;
+	return (uint32_t)value;
+}
+
+static const char *text(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
+static const char *function_name(Dwarf_Die *die)
+{
+	const char *name = text(die, DW_AT_linkage_name);
+
+	if (!name)
+		name = text(die, DW_AT_MIPS_linkage_name);
+	if (!name)
+		name = text(die, DW_AT_name);
+	return name ? name : "";
+}
+
+static void set_file(struct dwarf_frame *frame, const char *file,
+		     const char *folder)
+{
+	if (!file)
+		return;
+	frame->file = file;
+	if (file[0] != '/' && folder)
+		frame->folder = folder;
+}
+
+static void set_numbered_file(struct dwarf_frame *frame, Dwarf_Die *unit,
+			      uint32_t index, const char *folder)
+{
+	Dwarf_Files *files;
+	size_t count;
+
+	if (!dwarf_getsrcfiles(unit, &files, &count) && index < count)
+		set_file(frame, dwarf_filesrc(files, index, NULL, NULL),
+			 folder);
+}
+
+/*
+ * The line of @vaddr itself, which is that of the innermost function. Where a
+ * sequence of the table begins, libdw may give the last row of the sequence
+ * that ends there.
+ */
+static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
+			 uint64_t vaddr, const char *folder)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, vaddr);
+	const struct line_start *start = NULL;
+	int number_there = 0;
+	Dwarf_Addr address;
+
+	if (!line)
+		return;
+	if (!dwarf_lineaddr(line, &address))
+		start = line_starts_find(&unit->starts, address);
+	if (start) {
+		set_numbered_file(frame, &unit->top, start->file, folder);
+		frame->line = start->line;
+		return;
+	}
+	set_file(frame, dwarf_linesrc(line, NULL, NULL), folder);
+	if (!dwarf_lineno(line, &number_there) && number_there > 0)
+		frame->line = (uint32_t)number_there;
+}
+
+/* The line of a function that called the inlined @callee. */
+static void set_call_line(struct dwarf_frame *frame, Dwarf_Die *unit,
+			  Dwarf_Die *callee, const char *folder)
+{
+	set_numbered_file(frame, unit, number(callee, DW_AT_call_file), folder);
+	frame->line = number(callee, DW_AT_call_line);
+}
+
+/* What is at @vaddr of @unit. Code that was written in assembly language has
+ * a line, but no function. */
+static size_t find_frames(struct unit *unit, uint64_t vaddr, const char *folder,
+			  struct dwarf_frame *out)
+{
+	struct span *function = spans_find(&unit->functions, vaddr);
+	Dwarf_Die chain[SYMBOLIZE_FRAMES_MAX];
+	size_t count = function ? find_chain(&function->die, vaddr, chain) : 0;
+
+	out[0] = (struct dwarf_frame){ "", "", "", 0, 0 };
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Die *die = &chain[count - 1 - i];
+
+		out[i] = (struct dwarf_frame){
+			.function = function_name(die),
+			.folder = "",
+			.file = "",
+			.start_line = number(die, DW_AT_decl_line),
+		};
+		if (i)
+			set_call_line(&out[i], &unit->die, die + 1, folder);
+	}
+	set_own_line(&out[0], unit, vaddr, folder);
+	return count ? count : out[0].line > 0;
+}
+
+size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
+			struct dwarf_frame out[SYMBOLIZE_FRAMES_MAX])
+{
+	struct span *span = spans_find(&lines->ranges, vaddr);
+	struct unit *unit;
+
+	if (!span)
+		return 0;
+	unit = &lines->units[span->unit];
+	if (!unit->was_read)
+		read_unit(lines->elf, unit);
+	return find_frames(unit, vaddr, text(&span->die, DW_AT_comp_dir), out);
+}
+
+/* --- opening ------------------------------------------------------------- */
+
+static Dwarf *open_dwarf(int fd, Elf **elf, const char **why)
+{
+	Dwarf *dwarf;
+
+	*elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	dwarf = *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+	if (!dwarf)
+		*why = *elf ? dwarf_errmsg(-1) : elf_errmsg(-1);
+	return dwarf;
+}
+
+int dwarf_lines_new(int fd, int alt_fd, struct dwarf_lines **out,
+		    const char **why)
+{
+	struct dwarf_lines *lines = calloc(1, sizeof(*lines));
+	const char *ignored;
+
+	if (!lines) {
+		*why = "not enough memory";
+		return -ENOMEM;
+	}
+	elf_version(EV_CURRENT);
+	lines->dwarf = open_dwarf(fd, &lines->elf, why);
+	if (!lines->dwarf) {
+		dwarf_lines_free(&lines);
+		return -EBADMSG;
+	}
+	if (alt_fd >= 0)
+		lines->alt = open_dwarf(alt_fd, &lines->alt_elf, &ignored);
+	if (lines->alt)
+		dwarf_setalt(lines->dwarf, lines->alt);
+	find_units(lines);
+	*out = lines;
+	return 0;
+}
+
+void dwarf_lines_free(struct dwarf_lines **lines_ptr)
+{
+	struct dwarf_lines *lines = *lines_ptr;
+
+	*lines_ptr = NULL;
+	if (!lines)
+		return;
+	for (size_t i = 0; i < lines->unit_count; i++) {
+		free(lines->units[i].functions.list);
+		free(lines->units[i].starts.list);
+	}
+	free(lines->units);
+	free(lines->ranges.list);
+	dwarf_end(lines->dwarf);
+	dwarf_end(lines->alt);
+	elf_end(lines->elf);
+	elf_end(lines->alt_elf);
+	free(lines);
+}

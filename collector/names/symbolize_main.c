@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * perfrec-symbolize - reads debug information for perfrec-collect, which
+ * starts it (symbolize.h) and gives it nothing but open descriptors
+ * (symbolize_wire.h).
+ *
+ * Why a program of its own: debug information is huge, comes from whoever
+ * made the program, and libdw was not written to withstand that. What breaks
+ * here breaks this process, and costs some lines of a profile.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/names/symbolize_dwarf.h"
+#include "collector/names/symbolize_wire.h"
+#include "shared/compiler.h"
+
+#define CPU_SECONDS 60
+/* Files are mapped, so of address space there must be enough for the largest;
+ * of memory there need not. */
+#define ADDRESS_BYTES (64ull << 30)
+#define DATA_BYTES (2ull << 30)
+#define NICE 10
+
+static void set_limit(int resource, rlim_t value)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit))
+		return;
+	limit.rlim_cur = MIN(limit.rlim_cur, value);
+	limit.rlim_max = MIN(limit.rlim_max, value);
+	setrlimit(resource, &limit);
+}
+
+static void set_limits(void)
+{
+	set_limit(RLIMIT_CPU, CPU_SECONDS);
+	set_limit(RLIMIT_CORE, 0);
+/* A sanitizer takes terabytes of addresses. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	set_limit(RLIMIT_AS, ADDRESS_BYTES);
+	set_limit(RLIMIT_DATA, DATA_BYTES);
+#endif
+	setpriority(PRIO_PROCESS, 0, NICE);
+}
+
+/*
+ * What no reader of debug information needs, and whoever takes one over
+ * would: from now on it ends the process.
+ */
+static void forbid_network_and_programs(void)
+{
+	static const uint32_t forbidden[] = {
+		SYS_socket,
+		SYS_connect,
+		SYS_execve,
+		SYS_execveat,
+	};
+	struct sock_filter filter[2 * ARRAY_SIZE(forbidden) + 2];
+	struct sock_fprog program = { .filter = filter };
+	size_t at = 0;
+
+	filter[at++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++) {
+		filter[at++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, forbidden[i], 0, 1);
+		filter[at++] = (struct sock_filter)BPF_STMT(
+			BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	}
+	filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						    SECCOMP_RET_ALLOW);
+	program.len = (unsigned short)at;
+	/* A kernel without filters is no reason to have no lines. */
+	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int fail(const char *why)
+{
+	fprintf(stderr, "%s\n", why);
+	return 1;
+}
+
+static void put_frame(const struct dwarf_frame *frame)
+{
+	const char *slash = frame->folder[0] ? "/" : "";
+	char file[SYMBOLIZE_TEXT_MAX + 1];
+	size_t function_bytes = strnlen(frame->function, SYMBOLIZE_TEXT_MAX);
+	size_t file_bytes;
+
+	snprintf(file, sizeof(file), "%s%s%s", frame->folder, slash,
+		 frame->file);
+	file_bytes = strlen(file);
+	printf("f %" PRIu32 " %" PRIu32 " %zu %zu\n", frame->line,
+	       frame->start_line, function_bytes, file_bytes);
+	fwrite(frame->function, 1, function_bytes, stdout);
+	putchar('\n');
+	fwrite(file, 1, file_bytes, stdout);
+	putchar('\n');
+}
+
+/* From now on open() is for paths below SYMBOLIZE_ROOT_FD. */
+static bool g_is_confined;
+
+static int open_confined(const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	struct stat status;
+	int fd = (int)syscall(SYS_openat2, SYMBOLIZE_ROOT_FD, path, &how,
+			      sizeof(how));
+
+	if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
+		close(fd);
+		errno = EACCES;
+		return -1;
+	}
+	return fd;
+}
+
+/*
+ * libdw opens .dwo files by names that it finds in debug information. It gets
+ * this function, not that of the C library: such names are of the program's
+ * root, which they must not leave, and nothing but regular files will do.
+ */
+int open(const char *path, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+
+	if (g_is_confined)
+		return open_confined(path);
+	va_start(args, flags);
+	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static int put_lines(void)
+{
+	static struct dwarf_frame frames[SYMBOLIZE_FRAMES_MAX];
+	struct dwarf_lines *lines = NULL;
+	const char *why = "";
+	uint64_t vaddr;
+
+	set_limits();
+	set_limit(RLIMIT_FSIZE, 0); /* it has nothing to write but its answer */
+	g_is_confined = true;
+	forbid_network_and_programs();
+	if (dwarf_lines_new(SYMBOLIZE_ELF_FD, SYMBOLIZE_ALT_FD, &lines, &why))
+		return fail(why);
+	while (scanf("%" SCNx64, &vaddr) == 1) {
+		size_t count = dwarf_lines_find(lines, vaddr, frames);
+
+		printf("a %" PRIx64 " %zu\n", vaddr, count);
+		for (size_t i = 0; i < count; i++)
+			put_frame(&frames[i]);
+	}
+	puts(SYMBOLIZE_END);
+	if (fflush(stdout) || ferror(stdout))
+		return fail(strerror(errno));
+	dwarf_lines_free(&lines);
+	return 0;
+}
+
+/* --- debuginfod ---------------------------------------------------------- */
+
+static int send_descriptor(int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { "f", 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	return sendmsg(STDOUT_FILENO, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+/* Loaded by hand: few machines have it, and it draws in a web client. */
+static int fetch(const char *build_id)
+{
+	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW);
+	struct debuginfod_client *(*begin)(void);
+	int (*find)(struct debuginfod_client * client, const unsigned char *id,
+		    int id_bytes, char **path);
+	struct debuginfod_client *client;
+	int fd;
+
+	set_limits();
+	if (!library)
+		return fail("DEBUGINFOD_URLS is set, but there is no "
+			    "libdebuginfod.so.1");
+	*(void **)&begin = dlsym(library, "debuginfod_begin");
+	*(void **)&find = dlsym(library, "debuginfod_find_debuginfo");
+	client = begin && find ? begin() : NULL;
+	if (!client)
+		return fail("libdebuginfod.so.1 does not work");
+	fd = find(client, (const unsigned char *)build_id, 0, NULL);
+	if (fd < 0) {
+		fprintf(stderr, "debuginfod: %s\n", strerror(-fd));
+		return 1;
+	}
+	return send_descriptor(fd) ? fail("cannot pass the file on") : 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "lines"))
+		return put_lines();
+	if (argc == 3 && !strcmp(argv[1], "fetch"))
+		return fetch(argv[2]);
+	fprintf(stderr, "usage: perfrec-symbolize lines | fetch BUILD_ID\n"
+			"perfrec-collect starts it; it is of no use alone\n");
+	return 2;
+}

@@ -1,0 +1,1151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symbols - one cache serves all processes of a collector, so that the
+ * hundredth compiler of a parallel make costs an fstat() and a look into a
+ * hash table.
+ *
+ * A file is read in two steps, each on first need: headers (is it
+ * instrumented? what is its build-id?) and symbol tables. Until the second
+ * step a descriptor is kept, since the file may be deleted or out of reach
+ * later. Names are demangled when asked for.
+ *
+ * Names are promised to live as long as the cache, so they are copied into
+ * its table of strings, where equal ones are one. Files are not: those that
+ * no process uses any more queue up, and the oldest are dropped when their
+ * tables take too much. That, and a limit on each kind of memory, is what
+ * bounds a daemon that runs for months; what does not fit has no name.
+ *
+ * Descriptors are half of those that the system allows, at most. While there
+ * are more files than that, tables are read at once and descriptors closed;
+ * source lines and unwinding, which come later, have a file opened again where
+ * it was found, if it is still there and still the same. A deleted file
+ * therefore keeps its descriptor longer than others.
+ *
+ * Source lines take a process that reads debug information (symbolize.h).
+ * What it said is kept with the file.
+ *
+ * Locks: cache.lock guards the hash tables, the byte count, and of each file
+ * refs, fd and what is beside them; it is never held while a file is read.
+ * file.lock guards reading and demangling; once a step is done its results
+ * are constant. file.sources_lock guards source lines, and is held while the
+ * process runs, so that names can be had meanwhile. Each may be taken inside
+ * the next: cache.lock, file.lock, file.sources_lock.
+ */
+#include "collector/names/symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/names/debug_file.h"
+#include "collector/names/elf_bounds.h"
+#include "collector/names/elf_read.h"
+#include "collector/base/log.h"
+#include "collector/names/mapped_file.h"
+#include "collector/names/symbol_name.h"
+#include "collector/names/symbol_sources.h"
+#include "shared/compiler.h"
+
+/* Descriptors kept: half of what the system allows, within these bounds. */
+#define DESCRIPTORS_LEAST 32
+#define DESCRIPTORS_MOST 32768
+#define STRING_BYTES_MAX (512ull << 20)
+#define TABLE_BYTES_MAX (1024ull << 20) /* of all files */
+#define IDLE_BYTES_MAX (128ull << 20) /* of those that nobody uses */
+#define FILE_BUCKETS 1024
+#define STRING_BUCKETS 65536
+
+/* For the lines of one file: a browser's take ten. */
+#define SYMBOLIZE_SECONDS 90
+
+enum step { STEP_NONE, STEP_HEADERS, STEP_TABLES };
+
+struct file_key {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec mtime;
+};
+
+/* A folder that paths begin in, which is not our own root. */
+struct root {
+	struct root *next;
+	dev_t device;
+	ino_t inode;
+	int fd;
+	size_t refs; /* files */
+};
+
+struct symbol_file {
+	struct symbol_cache *cache;
+	struct file_key key;
+	char *path; /* for messages */
+
+	struct symbol_file *next; /* cache.lock from here on */
+	TAILQ_ENTRY(symbol_file) idle; /* while refs is 0 */
+	unsigned int refs;
+	int fd; /* -1: none now */
+	char *where; /* its path below root; NULL: it has none */
+	struct root *root; /* NULL: paths begin in our own root */
+	bool is_wanted; /* the tables were not read yet */
+	bool was_read;
+	uint64_t bytes; /* what was read takes */
+
+	pthread_mutex_t lock; /* from here on */
+	enum step step;
+	bool error_told;
+	bool is_foreign;
+	char *error;
+	struct elf_headers headers;
+	const char *build_id;
+	struct elf_functions functions;
+	bool bounds_read;
+	struct elf_bounds bounds; /* of functions without names */
+	const char **names; /* by function; NULL: not asked for yet */
+	bool debug_told; /* that a debug file does not fit */
+
+	pthread_mutex_t sources_lock; /* from here on */
+	bool no_sources; /* it is of no use to ask (again) */
+	struct symbol_sources sources;
+};
+
+struct cached_bytes {
+	struct cached_bytes *next;
+	size_t size;
+	_Alignas(max_align_t) unsigned char bytes[];
+};
+
+struct symbol_cache {
+	pthread_mutex_t lock;
+	uint64_t string_bytes;
+	uint64_t table_bytes; /* idle files' included */
+	uint64_t idle_bytes;
+	unsigned int descriptors; /* of files, and of roots */
+	unsigned int descriptors_max;
+	struct root *roots;
+	bool told_of_missing; /* that there is no perfrec-symbolize */
+	bool lacks_descriptors; /* once it did */
+	bool told_of_descriptors;
+	TAILQ_HEAD(, symbol_file) idle; /* the longest idle first */
+	struct symbol_file *files[FILE_BUCKETS];
+	struct cached_bytes *strings[STRING_BUCKETS];
+};
+
+static unsigned int half_of_all_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return DESCRIPTORS_LEAST;
+	return (unsigned int)MAX(MIN(limit.rlim_cur / 2, DESCRIPTORS_MOST),
+				 DESCRIPTORS_LEAST);
+}
+
+int symbol_cache_new(struct symbol_cache **out)
+{
+	struct symbol_cache *cache = calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return -ENOMEM;
+	cache->descriptors_max = half_of_all_descriptors();
+	elf_version(EV_CURRENT);
+	pthread_mutex_init(&cache->lock, NULL);
+	TAILQ_INIT(&cache->idle);
+	*out = cache;
+	return 0;
+}
+
+static void close_descriptor(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* cache.lock held, or nobody else uses the cache. */
+static void put_root(struct symbol_file *file)
+{
+	struct root **link = &file->cache->roots, *root = file->root;
+
+	file->root = NULL;
+	if (!root || --root->refs)
+		return;
+	while (*link != root)
+		link = &(*link)->next;
+	*link = root->next;
+	close(root->fd);
+	file->cache->descriptors--;
+	free(root);
+}
+
+static void file_free(struct symbol_file *file)
+{
+	close_descriptor(&file->fd);
+	put_root(file);
+	pthread_mutex_destroy(&file->lock);
+	pthread_mutex_destroy(&file->sources_lock);
+	symbol_sources_release(&file->sources);
+	free(file->headers.segments);
+	free(file->functions.list);
+	free(file->functions.strings);
+	free(file->bounds.list);
+	free(file->names);
+	free(file->error);
+	free(file->path);
+	free(file->where);
+	free(file);
+}
+
+void symbol_cache_free(struct symbol_cache **cache_ptr)
+{
+	struct symbol_cache *cache = *cache_ptr;
+
+	*cache_ptr = NULL;
+	if (!cache)
+		return;
+	for (size_t i = 0; i < FILE_BUCKETS; i++)
+		while (cache->files[i]) {
+			struct symbol_file *file = cache->files[i];
+
+			cache->files[i] = file->next;
+			file_free(file);
+		}
+	for (size_t i = 0; i < STRING_BUCKETS; i++)
+		while (cache->strings[i]) {
+			struct cached_bytes *string = cache->strings[i];
+
+			cache->strings[i] = string->next;
+			free(string);
+		}
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
+}
+
+/* cache.lock held; nobody refers to @file. */
+static void forget(struct symbol_file *file)
+{
+	struct symbol_cache *cache = file->cache;
+	struct symbol_file **link =
+		&cache->files[file->key.inode % FILE_BUCKETS];
+
+	while (*link != file)
+		link = &(*link)->next;
+	*link = file->next;
+	cache->table_bytes -= file->bytes;
+	file_free(file);
+}
+
+/* cache.lock held. */
+static void drop_idle(struct symbol_cache *cache, uint64_t bytes_max)
+{
+	while (cache->idle_bytes > bytes_max) {
+		struct symbol_file *file = TAILQ_FIRST(&cache->idle);
+
+		TAILQ_REMOVE(&cache->idle, file, idle);
+		cache->idle_bytes -= file->bytes;
+		forget(file);
+	}
+}
+
+bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes)
+{
+	bool fits;
+
+	pthread_mutex_lock(&cache->lock);
+	if (cache->table_bytes + bytes > TABLE_BYTES_MAX)
+		drop_idle(cache, 0);
+	fits = cache->table_bytes + bytes <= TABLE_BYTES_MAX;
+	if (fits)
+		cache->table_bytes += bytes;
+	pthread_mutex_unlock(&cache->lock);
+	return fits;
+}
+
+void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->table_bytes -= bytes;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+/* Accounts for @bytes that @file now takes. False: there is no room. */
+static bool charge(struct symbol_file *file, uint64_t bytes)
+{
+	if (!symbol_cache_take(file->cache, bytes))
+		return false;
+	pthread_mutex_lock(&file->cache->lock);
+	file->bytes += bytes;
+	pthread_mutex_unlock(&file->cache->lock);
+	return true;
+}
+
+/* FNV-1a */
+static size_t hash_bytes(const unsigned char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	while (size--)
+		hash = (hash ^ *bytes++) * 0x100000001b3;
+	return (size_t)(hash ^ hash >> 32);
+}
+
+static const void *add_bytes(struct symbol_cache *cache,
+			     struct cached_bytes **bucket, const void *bytes,
+			     size_t size)
+{
+	struct cached_bytes *added;
+
+	if (sizeof(*added) + size > STRING_BYTES_MAX - cache->string_bytes)
+		return NULL;
+	added = malloc(sizeof(*added) + size);
+	if (!added)
+		return NULL;
+	cache->string_bytes += sizeof(*added) + size;
+	memcpy(added->bytes, bytes, size);
+	added->size = size;
+	added->next = *bucket;
+	*bucket = added;
+	return added->bytes;
+}
+
+const void *symbol_cache_copy(struct symbol_cache *cache, const void *bytes,
+			      size_t size)
+{
+	struct cached_bytes **bucket =
+		&cache->strings[hash_bytes(bytes, size) % STRING_BUCKETS];
+	struct cached_bytes *known;
+	const void *found;
+
+	pthread_mutex_lock(&cache->lock);
+	for (known = *bucket; known; known = known->next)
+		if (known->size == size && !memcmp(known->bytes, bytes, size))
+			break;
+	found = known ? known->bytes : add_bytes(cache, bucket, bytes, size);
+	pthread_mutex_unlock(&cache->lock);
+	return found;
+}
+
+const char *symbol_cache_string(struct symbol_cache *cache, const char *text)
+{
+	return symbol_cache_copy(cache, text, strlen(text) + 1);
+}
+
+void symbol_cache_note_lack(struct symbol_cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->lacks_descriptors = true;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+bool symbol_cache_tell_lack(struct symbol_cache *cache)
+{
+	bool lacks, is_news;
+
+	pthread_mutex_lock(&cache->lock);
+	lacks = cache->lacks_descriptors;
+	is_news = lacks && !cache->told_of_descriptors;
+	cache->told_of_descriptors |= lacks;
+	pthread_mutex_unlock(&cache->lock);
+	if (is_news)
+		log_warn("too many files are open: functions of some libraries "
+			 "have no names or lines (raise the hard limit: ulimit "
+			 "-Hn)");
+	return lacks;
+}
+
+uint64_t symbol_cache_bytes(struct symbol_cache *cache)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&cache->lock);
+	bytes = cache->string_bytes;
+	pthread_mutex_unlock(&cache->lock);
+	return bytes;
+}
+
+/* file.lock held, or nobody else knows @file yet. The first error stays. */
+static void set_error(struct symbol_file *file, const char *what)
+{
+	if (!file->error &&
+	    asprintf(&file->error, "cannot read the symbols of %s: %s",
+		     file->path, what) < 0)
+		file->error = NULL;
+}
+
+/*
+ * A descriptor of our own for what @fd refers to. Opening it anew gets one
+ * that can be read even if @fd is O_PATH; only regular files, since opening
+ * others may wait or have effects.
+ */
+static int reopen(int fd, const struct stat *status)
+{
+	char link[32];
+	int copy;
+
+	if (S_ISDIR(status->st_mode))
+		return -EISDIR;
+	if (!S_ISREG(status->st_mode))
+		return -EINVAL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return copy < 0 ? -errno : copy;
+}
+
+/* cache.lock held. */
+static void keep_descriptor(struct symbol_file *file, int fd,
+			    const struct stat *status)
+{
+	int copy = reopen(fd, status);
+
+	if (copy >= 0) {
+		file->fd = copy;
+		file->cache->descriptors++;
+		return;
+	}
+	if (copy == -EMFILE || copy == -ENFILE) {
+		file->cache->lacks_descriptors = true;
+		return; /* when it is read there may be one */
+	}
+	if (!file->was_read)
+		set_error(file, copy == -EINVAL ? "not a regular file"
+						: strerror(-copy));
+	file->is_wanted = false;
+}
+
+static bool same_file(const struct file_key *key, const struct stat *status)
+{
+	return key->inode == status->st_ino && key->device == status->st_dev &&
+	       key->size == status->st_size &&
+	       key->mtime.tv_sec == status->st_mtim.tv_sec &&
+	       key->mtime.tv_nsec == status->st_mtim.tv_nsec;
+}
+
+/* cache.lock held; nobody refers to @file. Where it can be opened again. */
+static void set_where(struct symbol_file *file, const char *path)
+{
+	free(file->where);
+	file->where = path[0] == '/' ? strdup(path) : NULL;
+}
+
+/* The root of @file's paths, the caller's own; -1: our own root. */
+static int copy_root(struct symbol_file *file)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&file->cache->lock);
+	if (file->root)
+		fd = fcntl(file->root->fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&file->cache->lock);
+	return fd;
+}
+
+/* A descriptor of @file, if what lies at its path below @root_fd is still that
+ * file; -1. */
+static int open_below(const struct symbol_file *file, int root_fd)
+{
+	int place = mapped_file_at(root_fd, file->where);
+	struct stat status;
+	int fd = -1;
+
+	if (place < 0)
+		return -1;
+	if (!fstat(place, &status) && same_file(&file->key, &status))
+		fd = reopen(place, &status);
+	close(place);
+	return fd;
+}
+
+/* The same in its own root, and in ours: where a process has called chroot()
+ * since, the map shows paths as we see them. */
+static int open_again(struct symbol_file *file)
+{
+	int root_fd, fd = -1;
+
+	if (!file->where)
+		return -1;
+	root_fd = copy_root(file);
+	if (root_fd >= 0)
+		fd = open_below(file, root_fd);
+	close_descriptor(&root_fd);
+	if (fd >= 0)
+		return fd;
+	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd >= 0)
+		fd = open_below(file, root_fd);
+	close_descriptor(&root_fd);
+	return fd;
+}
+
+static struct symbol_file *file_new(struct symbol_cache *cache,
+				    const struct stat *status, const char *path)
+{
+	struct symbol_file *file = calloc(1, sizeof(*file));
+	char *copy = strdup(path);
+
+	if (!file || !copy) {
+		free(file);
+		free(copy);
+		return NULL;
+	}
+	symbol_name_clean(copy);
+	file->cache = cache;
+	file->path = copy;
+	file->key = (struct file_key){ status->st_dev, status->st_ino,
+				       status->st_size, status->st_mtim };
+	file->fd = -1;
+	file->is_wanted = true;
+	file->build_id = "";
+	file->bytes = sizeof(*file) + strlen(path);
+	pthread_mutex_init(&file->lock, NULL);
+	pthread_mutex_init(&file->sources_lock, NULL);
+	return file;
+}
+
+/* cache.lock held. Finds or makes the file and takes a reference. */
+static struct symbol_file *find_file(struct symbol_cache *cache, int fd,
+				     const struct stat *status,
+				     const char *path)
+{
+	struct symbol_file **bucket =
+		&cache->files[status->st_ino % FILE_BUCKETS];
+	struct symbol_file *file;
+
+	for (file = *bucket; file; file = file->next)
+		if (same_file(&file->key, status))
+			break;
+	if (file && !file->refs) {
+		TAILQ_REMOVE(&cache->idle, file, idle);
+		cache->idle_bytes -= file->bytes;
+	} else if (!file) {
+		file = file_new(cache, status, path);
+		if (!file)
+			return NULL;
+		file->next = *bucket;
+		*bucket = file;
+		cache->table_bytes += file->bytes;
+	}
+	if (!file->refs)
+		set_where(file, path);
+	if (file->fd < 0 && !file->refs &&
+	    (file->is_wanted || cache->descriptors < cache->descriptors_max))
+		keep_descriptor(file, fd, status);
+	file->refs++;
+	return file;
+}
+
+static void read_to(struct symbol_file *file, enum step step);
+
+struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
+				      const char *path)
+{
+	struct symbol_file *file;
+	struct stat status;
+	bool read_now;
+
+	if (fstat(fd, &status))
+		memset(&status, 0, sizeof(status));
+	pthread_mutex_lock(&cache->lock);
+	file = find_file(cache, fd, &status, path);
+	read_now = cache->descriptors > cache->descriptors_max;
+	pthread_mutex_unlock(&cache->lock);
+	if (file && read_now)
+		read_to(file, STEP_TABLES);
+	return file;
+}
+
+/* True when @root is that of our own paths, or cannot be told from it. */
+static bool is_own_root(int root_fd, struct stat *root)
+{
+	struct stat ours;
+
+	return fstat(root_fd, root) || stat("/", &ours) ||
+	       (root->st_dev == ours.st_dev && root->st_ino == ours.st_ino);
+}
+
+/* cache.lock held. NULL: there is no memory, or no descriptor. */
+static struct root *find_root(struct symbol_cache *cache, int root_fd,
+			      const struct stat *status)
+{
+	struct root *root;
+
+	for (root = cache->roots; root; root = root->next)
+		if (root->inode == status->st_ino &&
+		    root->device == status->st_dev)
+			return root;
+	root = calloc(1, sizeof(*root));
+	if (!root)
+		return NULL;
+	root->fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+	if (root->fd < 0) {
+		free(root);
+		return NULL;
+	}
+	root->device = status->st_dev;
+	root->inode = status->st_ino;
+	root->next = cache->roots;
+	cache->roots = root;
+	cache->descriptors++;
+	return root;
+}
+
+void symbol_file_set_root(struct symbol_file *file, int root_fd)
+{
+	struct symbol_cache *cache = file->cache;
+	struct stat status;
+
+	if (is_own_root(root_fd, &status))
+		return;
+	pthread_mutex_lock(&cache->lock);
+	if (!file->root) {
+		file->root = find_root(cache, root_fd, &status);
+		if (file->root)
+			file->root->refs++;
+	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
+struct symbol_cache *symbol_file_cache(struct symbol_file *file)
+{
+	return file->cache;
+}
+
+struct symbol_file *symbol_file_get(struct symbol_file *file)
+{
+	if (!file)
+		return NULL;
+	pthread_mutex_lock(&file->cache->lock);
+	file->refs++;
+	pthread_mutex_unlock(&file->cache->lock);
+	return file;
+}
+
+/* cache.lock held; the last reference is gone. */
+static void retire(struct symbol_file *file)
+{
+	struct symbol_cache *cache = file->cache;
+
+	if (file->fd >= 0)
+		cache->descriptors--;
+	close_descriptor(&file->fd);
+	put_root(file);
+	if (!file->was_read) {
+		forget(file);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&cache->idle, file, idle);
+	cache->idle_bytes += file->bytes;
+	drop_idle(cache, IDLE_BYTES_MAX);
+}
+
+void symbol_file_put(struct symbol_file **file_ptr)
+{
+	struct symbol_file *file = *file_ptr;
+	struct symbol_cache *cache;
+
+	*file_ptr = NULL;
+	if (!file)
+		return;
+	cache = file->cache;
+	pthread_mutex_lock(&cache->lock);
+	if (!--file->refs)
+		retire(file);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+/* The descriptor to read from, the caller's until give_descriptor(); -1. */
+static int take_descriptor(struct symbol_file *file)
+{
+	bool is_wanted;
+	int fd;
+
+	pthread_mutex_lock(&file->cache->lock);
+	fd = file->fd;
+	is_wanted = file->is_wanted;
+	file->fd = -1;
+	file->was_read = true;
+	pthread_mutex_unlock(&file->cache->lock);
+	if (fd >= 0 || !is_wanted)
+		return fd;
+	fd = open_again(file);
+	pthread_mutex_lock(&file->cache->lock);
+	file->cache->descriptors += fd >= 0;
+	pthread_mutex_unlock(&file->cache->lock);
+	return fd;
+}
+
+/* True when @fd can be had again. */
+static bool can_reopen(struct symbol_file *file)
+{
+	int fd = open_again(file);
+	bool can = fd >= 0;
+
+	close_descriptor(&fd);
+	return can;
+}
+
+/* Keeps @fd for what comes next: the next step, then debug information and
+ * unwinding, for which it may be opened again where there are too many. */
+static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
+{
+	struct symbol_cache *cache = file->cache;
+	bool is_kept = is_wanted;
+
+	pthread_mutex_lock(&cache->lock);
+	file->is_wanted = is_wanted;
+	is_kept |= cache->descriptors <= cache->descriptors_max / 4 * 3;
+	pthread_mutex_unlock(&cache->lock);
+	if (!is_kept)
+		is_kept = !can_reopen(file);
+	pthread_mutex_lock(&cache->lock);
+	if (is_wanted ||
+	    (is_kept && cache->descriptors <= cache->descriptors_max)) {
+		file->fd = fd;
+	} else {
+		cache->descriptors--;
+		close(fd);
+	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
+/* file.lock held. False: there are no tables to read. */
+static bool read_headers(struct symbol_file *file, int fd)
+{
+	const char *why = "", *build_id;
+	int error = elf_read_headers(fd, &file->headers, &why);
+
+	file->step = STEP_HEADERS;
+	if (error) {
+		file->is_foreign = error == -ENOEXEC;
+		set_error(file, why);
+		return false;
+	}
+	if (!charge(file, file->headers.segment_count *
+				  sizeof(*file->headers.segments))) {
+		set_error(file, "the symbol cache is full");
+		return false;
+	}
+	build_id = symbol_cache_string(file->cache, file->headers.build_id);
+	if (build_id)
+		file->build_id = build_id;
+	return true;
+}
+
+/* file.lock held. The functions of @file, by the help of its debug file when it
+ * was stripped. 0, or -errno with *@why. */
+static int read_functions(struct symbol_file *file, int fd,
+			  struct elf_functions *out, const char **why)
+{
+	struct debug_search search = {
+		.fd = fd,
+		.path = file->path,
+		.root_fd = copy_root(file),
+		.was_told = file->debug_told,
+	};
+	int debug_fd = -1;
+	int error;
+
+	if (debug_file_symbols(&search, &debug_fd))
+		debug_fd = -1;
+	file->debug_told = search.was_told;
+	error = elf_read_functions(fd, debug_fd, out, why);
+	close_descriptor(&debug_fd);
+	close_descriptor(&search.root_fd);
+	return error;
+}
+
+/* file.lock held. */
+static void read_tables(struct symbol_file *file, int fd)
+{
+	struct elf_functions functions = { 0 };
+	const char *why = "";
+
+	if (read_functions(file, fd, &functions, &why)) {
+		set_error(file, why);
+		return;
+	}
+	if (!functions.count) {
+		why = "it has none; build it without strip or -s";
+	} else if (!charge(file,
+			   functions.string_bytes +
+				   functions.count * (sizeof(*functions.list) +
+						      sizeof(*file->names)))) {
+		why = "the symbol cache is full";
+	} else {
+		file->names = calloc(functions.count, sizeof(*file->names));
+		why = file->names ? NULL : "not enough memory";
+	}
+	if (why) {
+		set_error(file, why);
+		free(functions.list);
+		free(functions.strings);
+		return;
+	}
+	file->functions = functions;
+}
+
+/* file.lock held. */
+static void read_to_locked(struct symbol_file *file, enum step step)
+{
+	bool is_wanted = true;
+	int fd;
+
+	if (file->step >= step)
+		return;
+	fd = take_descriptor(file);
+	if (fd < 0) { /* keep_descriptor() has set the error, mostly */
+		set_error(file, "too many files are open");
+		file->error_told |= symbol_cache_tell_lack(file->cache);
+		file->step = STEP_TABLES;
+		return;
+	}
+	if (file->step < STEP_HEADERS)
+		is_wanted = read_headers(file, fd);
+	if (is_wanted && step == STEP_TABLES) {
+		read_tables(file, fd);
+		is_wanted = false;
+	}
+	if (!is_wanted)
+		file->step = STEP_TABLES;
+	give_descriptor(file, fd, is_wanted);
+}
+
+static void read_to(struct symbol_file *file, enum step step)
+{
+	pthread_mutex_lock(&file->lock);
+	read_to_locked(file, step);
+	pthread_mutex_unlock(&file->lock);
+}
+
+const char *symbol_file_error(struct symbol_file *file)
+{
+	const char *error;
+
+	pthread_mutex_lock(&file->lock);
+	read_to_locked(file, STEP_HEADERS);
+	error = file->error;
+	pthread_mutex_unlock(&file->lock);
+	return error;
+}
+
+const char *symbol_file_new_error(struct symbol_file *file)
+{
+	const char *error;
+
+	pthread_mutex_lock(&file->lock);
+	read_to_locked(file, STEP_HEADERS);
+	error = file->error_told ? NULL : file->error;
+	file->error_told = file->error;
+	pthread_mutex_unlock(&file->lock);
+	return error;
+}
+
+bool symbol_file_is_foreign(struct symbol_file *file)
+{
+	read_to(file, STEP_HEADERS);
+	return file->is_foreign;
+}
+
+const char *symbol_file_build_id(struct symbol_file *file)
+{
+	read_to(file, STEP_HEADERS);
+	return file->build_id;
+}
+
+bool symbol_file_instrumented(struct symbol_file *file)
+{
+	read_to(file, STEP_HEADERS);
+	return file->headers.is_instrumented;
+}
+
+bool symbol_file_needs_asan(struct symbol_file *file, const char **soname)
+{
+	read_to(file, STEP_HEADERS);
+	if (!file->headers.asan[0])
+		return false;
+	*soname = file->headers.asan;
+	return true;
+}
+
+/* A mapping starts at a page, its segment anywhere in it. */
+static bool segment_vaddr(const struct elf_segment *segment,
+			  uint64_t file_offset, uint64_t *vaddr)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t slack = segment->offset % page;
+	uint64_t into = file_offset - (segment->offset - slack);
+
+	if (file_offset < segment->offset - slack ||
+	    (into >= slack && into - slack >= segment->bytes))
+		return false;
+	*vaddr = segment->vaddr - slack + into;
+	return true;
+}
+
+bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
+		       uint64_t *vaddr)
+{
+	const struct elf_headers *headers = &file->headers;
+
+	read_to(file, STEP_HEADERS);
+	for (int executable = 1; executable >= 0; executable--)
+		for (size_t i = 0; i < headers->segment_count; i++)
+			if (headers->segments[i].is_executable == executable &&
+			    segment_vaddr(&headers->segments[i], file_offset,
+					  vaddr))
+				return true;
+	return false;
+}
+
+/* The last function that starts at or below @vaddr, if it reaches it. */
+static const struct elf_function *find_function(
+	const struct elf_functions *functions, uint64_t vaddr)
+{
+	size_t low = 0, high = functions->count;
+	const struct elf_function *found;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions->list[middle].start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	found = &functions->list[low - 1];
+	return vaddr - found->start < found->size ? found : NULL;
+}
+
+/* file.lock held. NULL when a new name would not fit into the cache. */
+static const char *name_of(struct symbol_file *file,
+			   const struct elf_function *function)
+{
+	const char **slot = &file->names[function - file->functions.list];
+	char name[SYMBOL_NAME_BYTES];
+
+	if (!*slot) {
+		symbol_name_make(file->functions.strings + function->name,
+				 name);
+		*slot = symbol_cache_string(file->cache, name);
+	}
+	return *slot;
+}
+
+const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
+			       uint64_t *start)
+{
+	const struct elf_function *function;
+	const char *name = NULL;
+
+	pthread_mutex_lock(&file->lock);
+	read_to_locked(file, STEP_TABLES);
+	function = find_function(&file->functions, vaddr);
+	if (function)
+		name = name_of(file, function);
+	pthread_mutex_unlock(&file->lock);
+	if (name)
+		*start = function->start;
+	return name;
+}
+
+int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
+		     void *context)
+{
+	const struct elf_functions *functions = &file->functions;
+	char name[SYMBOL_NAME_BYTES];
+	int stop = 0;
+
+	read_to(file, STEP_TABLES);
+	for (size_t i = 0; i < functions->count && !stop; i++) {
+		symbol_name_make(functions->strings + functions->list[i].name,
+				 name);
+		stop = visit(context, functions->list[i].start, name);
+	}
+	return stop;
+}
+
+/* A copy of the descriptor that is kept, if there is one; -1. */
+static int copy_descriptor(struct symbol_file *file)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&file->cache->lock);
+	if (file->fd >= 0)
+		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&file->cache->lock);
+	return fd;
+}
+
+int symbol_file_descriptor(struct symbol_file *file)
+{
+	int fd = copy_descriptor(file);
+
+	if (fd < 0)
+		fd = open_again(file);
+	if (fd >= 0)
+		return fd;
+	/* file.lock: it was deleted, and who reads it has the descriptor */
+	pthread_mutex_lock(&file->lock);
+	fd = copy_descriptor(file);
+	pthread_mutex_unlock(&file->lock);
+	return fd;
+}
+
+/* file.lock held. */
+static void read_bounds(struct symbol_file *file)
+{
+	struct elf_bounds bounds = { 0 };
+	int fd = copy_descriptor(file);
+
+	file->bounds_read = true;
+	if (fd < 0)
+		fd = open_again(file);
+	if (fd < 0)
+		return;
+	if (!elf_bounds_read(fd, &bounds) &&
+	    charge(file, bounds.count * sizeof(*bounds.list)))
+		file->bounds = bounds;
+	else
+		free(bounds.list);
+	close(fd);
+}
+
+bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
+			uint64_t *start)
+{
+	bool found;
+
+	pthread_mutex_lock(&file->lock);
+	if (!file->bounds_read)
+		read_bounds(file);
+	found = elf_bounds_find(&file->bounds, vaddr, start);
+	pthread_mutex_unlock(&file->lock);
+	return found;
+}
+
+/* @file as debug_file.h wants it, with descriptors of the caller's own; -1:
+ * there is none (any more). */
+static struct debug_search begin_search(struct symbol_file *file)
+{
+	struct debug_search search = {
+		.fd = symbol_file_descriptor(file),
+		.path = file->path,
+		.root_fd = copy_root(file),
+	};
+
+	pthread_mutex_lock(&file->lock);
+	search.was_told = file->debug_told;
+	pthread_mutex_unlock(&file->lock);
+	return search;
+}
+
+static void end_search(struct symbol_file *file, struct debug_search *search)
+{
+	close_descriptor(&search->fd);
+	close_descriptor(&search->root_fd);
+	pthread_mutex_lock(&file->lock);
+	file->debug_told = search->was_told;
+	pthread_mutex_unlock(&file->lock);
+}
+
+/* sources_lock held. 0, or -errno with @why. */
+static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
+		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct debug_search search = begin_search(file);
+	struct debug_lines lines = { -1, -1 };
+	int error = search.fd < 0 ? -ESTALE : 0;
+
+	snprintf(why, SYMBOLIZE_WHY_BYTES, "it was deleted or replaced since");
+	if (!error)
+		error = debug_file_lines(&search, &lines, why);
+	if (!error) {
+		const struct symbolize_request request = {
+			.elf_fd = lines.fd,
+			.alt_fd = lines.alt_fd,
+			.root_fd = search.root_fd,
+			.vaddr = vaddr,
+			.count = count,
+			.seconds = SYMBOLIZE_SECONDS,
+		};
+
+		error = symbol_sources_ask(&file->sources, file, &request, why);
+	}
+	close_descriptor(&lines.fd);
+	close_descriptor(&lines.alt_fd);
+	end_search(file, &search);
+	return error;
+}
+
+/* True but for the first call. */
+static bool was_told_of_missing(struct symbol_cache *cache)
+{
+	bool was_told;
+
+	pthread_mutex_lock(&cache->lock);
+	was_told = cache->told_of_missing;
+	cache->told_of_missing = true;
+	pthread_mutex_unlock(&cache->lock);
+	return was_told;
+}
+
+/* Files that were built without -g, or in which no compiler of C puts its code
+ * (images of Lisps), are too common to speak of each; that perfrec-symbolize is
+ * missing, or descriptors are, is said once for all. */
+static enum log_level level_of(struct symbol_file *file, int error)
+{
+	if (error == -ENODATA || symbol_file_is_foreign(file))
+		return LOG_DBG;
+	if (error == -ENOENT && was_told_of_missing(file->cache))
+		return LOG_DBG;
+	if (error == -ESTALE && symbol_cache_tell_lack(file->cache))
+		return LOG_DBG;
+	return LOG_WARN;
+}
+
+/* sources_lock held. */
+static void find_sources(struct symbol_file *file, const uint64_t *vaddr,
+			 size_t count)
+{
+	char why[SYMBOLIZE_WHY_BYTES];
+	int error = -ENOMEM;
+
+	snprintf(why, sizeof(why), "the symbol cache is full");
+	if (charge(file, count * sizeof(*file->sources.list)))
+		error = ask_sources(file, vaddr, count, why);
+	if (!error)
+		return;
+	file->no_sources = true;
+	log_at(level_of(file, error), "no source lines for %s: %s", file->path,
+	       why);
+}
+
+void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
+			 size_t count, struct source *out)
+{
+	uint64_t *unknown = NULL;
+	ssize_t unknown_count;
+
+	pthread_mutex_lock(&file->sources_lock);
+	unknown_count =
+		symbol_sources_unknown(&file->sources, vaddr, count, &unknown);
+	if (unknown_count > 0 && !file->no_sources)
+		find_sources(file, unknown, (size_t)unknown_count);
+	for (size_t i = 0; i < count; i++) {
+		const struct source *known =
+			symbol_sources_find(&file->sources, vaddr[i]);
+
+		out[i] = known ? *known : (struct source){ 0 };
+	}
+	pthread_mutex_unlock(&file->sources_lock);
+	free(unknown);
+}

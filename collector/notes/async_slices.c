@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * async_slices - slices that overlap cannot lie on one track, which is a
+ * stack. So a track of the program's becomes as many lanes as there are slices
+ * open on it at a time; they have one name, and a viewer draws them as one
+ * track. The first lane is the track itself.
+ *
+ *   BEGIN   takes the first lane that is free; or, if a slice with its handle
+ *           is open, lies inside that
+ *   END     ends the innermost slice with its handle; one without a begin is
+ *           withheld
+ *
+ * A lane's packets are kept until nothing is open on it, and are then written
+ * together: a trace that stops, at its size limit or because we are killed,
+ * has no slice without an end. Only a lane that keeps more than KEPT_BYTES
+ * writes while it is open. So a slice is in the file once it has ended; what
+ * is open when the process ends is ended there.
+ *
+ * The sequence of these packets is the process' own. Their times are those of
+ * the trace's clock, since they are not in their order.
+ */
+#include "collector/notes/async_slices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/replay/cct.h"
+#include "collector/trace/encode.h"
+#include "collector/replay/order.h"
+#include "collector/trace/out_track.h"
+#include "collector/record/recording.h"
+#include "collector/notes/seq_names.h"
+#include "collector/names/sites.h"
+#include "collector/trace/trace_file.h"
+#include "collector/notes/tracks.h"
+#include "shared/atomic.h"
+
+#define ORDER_BYTES (64ULL << 20)
+#define KEPT_BYTES (32u << 10) /* of a lane */
+#define FLUSH_BYTES (64u << 10)
+#define LANES_MAX 4096 /* of a track */
+#define DEPTH_MAX 500 /* of slices on a lane; readers take 512 */
+#define BUCKETS 4096u
+
+/* Fields of TrackEvent and of TracePacket. */
+enum tag {
+	TAG_TRACK_UUID = 11 << 3,
+	TAG_COUNTER = 30 << 3,
+	TAG_DOUBLE_COUNTER = 44 << 3 | 1,
+	TAG_PACKET = 1 << 3 | 2,
+	TAG_SEQUENCE = 10 << 3,
+	TAG_INTERNED = 12 << 3 | 2,
+};
+
+enum event_type { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_COUNTER = 4 };
+
+struct lane {
+	uint64_t uuid;
+	uint32_t number;
+	uint32_t depth; /* 0: free */
+	struct bytes kept;
+};
+
+/* A track of the program's, by its uuid. */
+struct shared_track {
+	struct shared_track *next;
+	uint64_t uuid;
+	struct lane **lane;
+	uint32_t count, room;
+	uint32_t first_free; /* lanes below it are taken */
+	uint64_t sum; /* of a counter: bits of an int64_t or a double */
+};
+
+struct open_slice {
+	struct open_slice *next; /* the latest first */
+	uint64_t key, handle;
+	struct shared_track *track;
+	struct lane *lane;
+};
+
+struct async_slices {
+	struct recording *recording;
+	struct tracks *tracks;
+	struct order *order;
+	uint64_t withheld; /* by feeders; relaxed */
+
+	/* The consumer's. */
+	struct encoder encoder;
+	uint32_t last_iid;
+	struct seq_names names;
+	bool started; /* the sequence has its first packet */
+	struct bytes out, fields, interned;
+	uint64_t last_ns;
+	uint32_t open_count;
+	struct open_slice *open[BUCKETS];
+	struct shared_track *track[BUCKETS];
+	struct async_counts counts;
+};
+
+static uint32_t bucket(uint64_t a, uint64_t b)
+{
+	return (uint32_t)((a ^ b * 0x9e3779b97f4a7c15ULL) *
+				  0xff51afd7ed558ccdULL >>
+			  52);
+}
+
+_Static_assert(BUCKETS == 1u << 12, "what bucket() leaves");
+
+/* --- memory -----------------------------------------------------------------
+ */
+
+static void *take(struct async_slices *slices, size_t bytes)
+{
+	void *memory;
+
+	if (!budget_take(&slices->recording->budget, bytes))
+		return NULL;
+	memory = calloc(1, bytes);
+	if (!memory)
+		budget_give(&slices->recording->budget, bytes);
+	return memory;
+}
+
+static void give(struct async_slices *slices, void *memory, size_t bytes)
+{
+	if (memory)
+		budget_give(&slices->recording->budget, bytes);
+	free(memory);
+}
+
+static size_t event_bytes(const struct async_event *event)
+{
+	return sizeof(*event) +
+	       (event->note ? sizeof(*event->note) + event->note->args.room +
+				      event->note->name.room
+			    : 0);
+}
+
+static void event_free(struct async_slices *slices, struct async_event *event)
+{
+	budget_give(&slices->recording->budget, event_bytes(event));
+	if (event->note)
+		note_release(event->note);
+	free(event->note);
+	free(event);
+}
+
+/* --- output -----------------------------------------------------------------
+ */
+
+static void flush(struct async_slices *slices)
+{
+	if (slices->out.count && !slices->out.failed)
+		trace_file_append(slices->recording->trace,
+				  slices->encoder.sequence, slices->out.at,
+				  slices->out.count);
+	bytes_clear(&slices->out);
+}
+
+static void put_out(struct async_slices *slices, const uint8_t *packets,
+		    size_t bytes)
+{
+	if (slices->out.count + bytes > FLUSH_BYTES)
+		flush(slices);
+	bytes_put(&slices->out, packets, bytes);
+}
+
+static void start(struct async_slices *slices)
+{
+	uint8_t packet[256];
+	uint32_t sequence;
+
+	if (slices->started)
+		return;
+	slices->started = true;
+	sequence = recording_sequence(slices->recording);
+	encoder_init(&slices->encoder, sequence, 0);
+	put_out(slices, packet,
+		out_track_sequence(packet, sizeof(packet), sequence));
+}
+
+/* In a packet of its own, at once: others will rely on it. */
+static void put_interned(struct async_slices *slices)
+{
+	const struct bytes *interned = &slices->interned;
+	struct bytes packet = { 0 };
+	uint32_t sequence = slices->encoder.sequence;
+
+	if (!interned->count)
+		return;
+	bytes_field(&packet, TAG_PACKET,
+		    bytes_field_size(TAG_SEQUENCE, sequence) +
+			    bytes_field_size(TAG_INTERNED, interned->count) +
+			    interned->count);
+	bytes_field(&packet, TAG_SEQUENCE, sequence);
+	bytes_field(&packet, TAG_INTERNED, interned->count);
+	bytes_put(&packet, interned->at, interned->count);
+	if (!packet.failed && !interned->failed)
+		put_out(slices, packet.at, packet.count);
+	bytes_release(&packet);
+}
+
+/* An event whose fields are in slices->fields, to @to. */
+static bool put_event(struct async_slices *slices, struct bytes *to,
+		      enum event_type type, uint64_t ns, uint32_t name_iid)
+{
+	const struct encode_event event = { .type = type,
+					    .name_iid = name_iid,
+					    .absolute = true,
+					    .fields = slices->fields.at,
+					    .field_bytes =
+						    slices->fields.count };
+	size_t most = encode_event_bytes(&event), before = to->count;
+	uint8_t *at = slices->fields.failed ? NULL : bytes_add(to, most);
+
+	if (!at)
+		return false;
+	slices->encoder.out = at;
+	encode_event(&slices->encoder, ns, &event);
+	to->count = before + (size_t)(slices->encoder.out - at);
+	slices->counts.written++;
+	return true;
+}
+
+/* What @event says, into slices->fields; what it interns is written. Returns
+ * the iid of the name. */
+static uint32_t describe(struct async_slices *slices,
+			 const struct async_event *event, uint64_t track)
+{
+	const struct site *site = event->site;
+	uint32_t iid = 0;
+
+	start(slices);
+	bytes_clear(&slices->fields);
+	bytes_clear(&slices->interned);
+	bytes_field(&slices->fields, TAG_TRACK_UUID, track);
+	if (event->type == ASYNC_BEGIN) {
+		iid = seq_names_site(&slices->names, site, &slices->interned);
+		if (event->note &&
+		    note_name(event->note, &slices->names, &slices->fields,
+			      &slices->interned))
+			iid |= ENCODE_NAMELESS;
+		else if (!iid)
+			bytes_text(&slices->fields, 23 << 3 | 2, site->name,
+				   strlen(site->name));
+	}
+	if (event->note)
+		note_encode(event->note, site, &slices->names, &slices->fields,
+			    &slices->interned, &slices->counts.notes);
+	put_interned(slices);
+	return iid;
+}
+
+/* --- lanes ------------------------------------------------------------------
+ */
+
+static struct shared_track *find_track(struct async_slices *slices,
+				       uint64_t uuid)
+{
+	struct shared_track **head = &slices->track[bucket(uuid, 0)];
+	struct shared_track *track = *head;
+
+	while (track && track->uuid != uuid)
+		track = track->next;
+	if (track)
+		return track;
+	track = take(slices, sizeof(*track));
+	if (!track)
+		return NULL;
+	track->uuid = uuid;
+	track->next = *head;
+	*head = track;
+	return track;
+}
+
+static struct lane *new_lane(struct async_slices *slices,
+			     struct shared_track *track)
+{
+	uint32_t room = track->room ? 2 * track->room : 4;
+	struct lane **longer, *lane;
+
+	if (track->count == LANES_MAX)
+		return NULL;
+	if (track->count == track->room) {
+		longer = realloc(track->lane, room * sizeof(*longer));
+		if (!longer)
+			return NULL;
+		track->lane = longer;
+		track->room = room;
+	}
+	lane = take(slices, sizeof(*lane));
+	if (!lane)
+		return NULL;
+	lane->number = track->count;
+	lane->uuid = track->count ? tracks_lane(slices->tracks, track->uuid,
+						track->count)
+				  : track->uuid;
+	track->lane[track->count++] = lane;
+	return lane;
+}
+
+/* The first one that is free. */
+static struct lane *free_lane(struct async_slices *slices,
+			      struct shared_track *track)
+{
+	while (track->first_free < track->count) {
+		struct lane *lane = track->lane[track->first_free];
+
+		if (!lane->depth)
+			return lane;
+		track->first_free++;
+	}
+	return new_lane(slices, track);
+}
+
+/* --- slices -----------------------------------------------------------------
+ */
+
+static struct open_slice **find_open(struct async_slices *slices, uint64_t key,
+				     uint64_t handle)
+{
+	struct open_slice **link = &slices->open[bucket(key, handle)];
+
+	while (*link && ((*link)->key != key || (*link)->handle != handle))
+		link = &(*link)->next;
+	return link;
+}
+
+static void write_kept(struct async_slices *slices, struct lane *lane)
+{
+	put_out(slices, lane->kept.at, lane->kept.count);
+	bytes_clear(&lane->kept);
+}
+
+static void begin(struct async_slices *slices, const struct async_event *event)
+{
+	struct open_slice *outer =
+		*find_open(slices, event->key, event->handle);
+	struct open_slice *slice = take(slices, sizeof(*slice)), **head;
+	struct shared_track *track =
+		outer ? outer->track : find_track(slices, event->track);
+	struct lane *lane = !track  ? NULL
+			    : outer ? outer->lane
+				    : free_lane(slices, track);
+	uint32_t iid;
+
+	if (!slice || !lane || lane->depth == DEPTH_MAX) {
+		give(slices, slice, sizeof(*slice));
+		slices->counts.withheld++;
+		return;
+	}
+	iid = describe(slices, event, lane->uuid);
+	if (!put_event(slices, &lane->kept, TYPE_BEGIN, event->ns, iid)) {
+		give(slices, slice, sizeof(*slice));
+		slices->counts.withheld++;
+		return;
+	}
+	lane->depth++;
+	slice->key = event->key;
+	slice->handle = event->handle;
+	slice->track = track;
+	slice->lane = lane;
+	head = &slices->open[bucket(slice->key, slice->handle)];
+	slice->next = *head;
+	*head = slice;
+	slices->open_count++;
+	if (lane->kept.count > KEPT_BYTES)
+		write_kept(slices, lane);
+}
+
+static void close_slice(struct async_slices *slices, struct open_slice **link,
+			const struct async_event *event)
+{
+	struct open_slice *slice = *link;
+	struct lane *lane = slice->lane;
+
+	*link = slice->next;
+	describe(slices, event, lane->uuid);
+	put_event(slices, &lane->kept, TYPE_END, event->ns, 0);
+	lane->depth--;
+	if (!lane->depth) {
+		slice->track->first_free =
+			MIN(slice->track->first_free, lane->number);
+		write_kept(slices, lane);
+	}
+	give(slices, slice, sizeof(*slice));
+	slices->open_count--;
+}
+
+static void end(struct async_slices *slices, const struct async_event *event)
+{
+	struct open_slice **link = find_open(slices, event->key, event->handle);
+
+	if (*link)
+		close_slice(slices, link, event);
+	else
+		slices->counts.orphan_ends++;
+}
+
+static uint64_t add(const struct site *site, uint64_t sum, uint64_t step)
+{
+	double a, b;
+
+	if (!(site->flags & SITE_DOUBLE))
+		return sum + step;
+	memcpy(&a, &sum, sizeof(a));
+	memcpy(&b, &step, sizeof(b));
+	a += b;
+	memcpy(&sum, &a, sizeof(sum));
+	return sum;
+}
+
+static void step(struct async_slices *slices, const struct async_event *event)
+{
+	struct shared_track *track = find_track(slices, event->track);
+	struct bytes *fields = &slices->fields;
+
+	if (!track) {
+		slices->counts.withheld++;
+		return;
+	}
+	start(slices);
+	track->sum = add(event->site, track->sum, event->step);
+	bytes_clear(fields);
+	bytes_field(fields, TAG_TRACK_UUID, event->track);
+	if (event->site->flags & SITE_DOUBLE)
+		bytes_fixed64(fields, TAG_DOUBLE_COUNTER, track->sum);
+	else
+		bytes_field(fields, TAG_COUNTER, track->sum);
+	if (slices->out.count > FLUSH_BYTES)
+		flush(slices);
+	put_event(slices, &slices->out, TYPE_COUNTER,
+		  event->at_ns ? event->at_ns : event->ns, 0);
+}
+
+/* --- the order --------------------------------------------------------------
+ */
+
+static void consume(void *context, const struct order_item *items, size_t count)
+{
+	struct async_slices *slices = context;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct async_event *event =
+			(struct async_event *)(uintptr_t)items[i].a;
+
+		event->ns = slices->last_ns = MAX(slices->last_ns, event->ns);
+		if (event->type == ASYNC_BEGIN)
+			begin(slices, event);
+		else if (event->type == ASYNC_END)
+			end(slices, event);
+		else
+			step(slices, event);
+		event_free(slices, event);
+	}
+	flush(slices);
+}
+
+struct order_stream *async_slices_open(struct async_slices *slices)
+{
+	struct order_stream *stream;
+
+	return order_open(slices->order, &stream) == 0 ? stream : NULL;
+}
+
+void async_slices_feed(struct async_slices *slices, struct order_stream *stream,
+		       uint64_t clock, const struct async_event *event)
+{
+	struct budget *budget = &slices->recording->budget;
+	size_t bytes = event_bytes(event);
+	struct async_event *copy =
+		budget_take(budget, bytes) ? malloc(sizeof(*copy)) : NULL;
+
+	if (copy) {
+		*copy = *event;
+		order_feed(stream, (struct order_item){ .clock = clock,
+							.a = (uintptr_t)copy,
+							.c = event->type });
+		return;
+	}
+	/* relaxed: a counter */
+	atom_add_rlx(&slices->withheld, 1);
+	if (event->note)
+		note_release(event->note);
+	free(event->note);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+int async_slices_new(struct recording *recording, struct tracks *tracks,
+		     struct async_slices **out)
+{
+	struct async_slices *slices = calloc(1, sizeof(*slices));
+
+	if (!slices)
+		return -ENOMEM;
+	slices->recording = recording;
+	slices->tracks = tracks;
+	seq_names_init(&slices->names, &recording->budget, &slices->last_iid);
+	if (order_new(&recording->budget, ORDER_BYTES, consume, slices,
+		      &slices->order) < 0) {
+		free(slices);
+		return -ENOMEM;
+	}
+	*out = slices;
+	return 0;
+}
+
+struct order *async_slices_order(struct async_slices *slices)
+{
+	return slices->order;
+}
+
+void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
+{
+	struct async_event event = { .type = ASYNC_END };
+	uint32_t i;
+
+	order_release_all(slices->order);
+	event.ns = slices->last_ns = MAX(slices->last_ns, end_ns);
+	for (i = 0; i < BUCKETS; i++) {
+		while (slices->open[i]) {
+			close_slice(slices, &slices->open[i], &event);
+			slices->counts.unended++;
+		}
+	}
+	flush(slices);
+	/* relaxed: feeders are done */
+	slices->counts.withheld += atom_load_rlx(&slices->withheld);
+	slices->counts.early = order_early(slices->order);
+}
+
+struct async_counts async_slices_counts(struct async_slices *slices)
+{
+	return slices->counts;
+}
+
+static void track_free(struct async_slices *slices, struct shared_track *track)
+{
+	uint32_t i;
+
+	for (i = 0; i < track->count; i++) {
+		bytes_release(&track->lane[i]->kept);
+		give(slices, track->lane[i], sizeof(*track->lane[i]));
+	}
+	free(track->lane);
+	give(slices, track, sizeof(*track));
+}
+
+void async_slices_free(struct async_slices **slices)
+{
+	struct async_slices *old = *slices;
+	struct shared_track *track;
+	uint32_t i;
+
+	*slices = NULL;
+	if (!old)
+		return;
+	order_release_all(old->order);
+	order_put(&old->order);
+	for (i = 0; i < BUCKETS; i++) {
+		struct open_slice *slice;
+
+		while ((slice = old->open[i])) {
+			old->open[i] = slice->next;
+			give(old, slice, sizeof(*slice));
+		}
+		while ((track = old->track[i])) {
+			old->track[i] = track->next;
+			track_free(old, track);
+		}
+	}
+	seq_names_release(&old->names);
+	bytes_release(&old->out);
+	bytes_release(&old->fields);
+	bytes_release(&old->interned);
+	free(old);
+}

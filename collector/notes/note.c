@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/notes/note.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/notes/seq_names.h"
+#include "collector/names/sites.h"
+#include "shared/compiler.h"
+
+/* Fields of TrackEvent: number << 3 | type. */
+enum event_tag {
+	TAG_ANNOTATIONS = 4 << 3 | 2,
+	TAG_NAME_IID_OF_EVENT = 10 << 3,
+	TAG_EVENT_NAME = 23 << 3 | 2,
+	TAG_FLOWS = 47 << 3 | 1,
+	TAG_TERMINATING_FLOWS = 48 << 3 | 1,
+	TAG_CORRELATION = 52 << 3,
+};
+
+/* Fields of DebugAnnotation. */
+enum annotation_tag {
+	TAG_NAME_IID = 1 << 3,
+	TAG_BOOL = 2 << 3,
+	TAG_UINT = 3 << 3,
+	TAG_INT = 4 << 3,
+	TAG_DOUBLE = 5 << 3 | 1,
+	TAG_STRING = 6 << 3 | 2,
+	TAG_POINTER = 7 << 3,
+	TAG_NAME = 10 << 3 | 2,
+};
+
+/* --- cells ------------------------------------------------------------------
+ */
+
+void note_clear(struct note *note)
+{
+	bytes_clear(&note->args);
+	bytes_clear(&note->name);
+	note->arg_count = note->flow_count = 0;
+	note->has_args = note->has_name = note->has_flows =
+		note->has_correlation = note->has_at = false;
+}
+
+void note_release(struct note *note)
+{
+	bytes_release(&note->args);
+	bytes_release(&note->name);
+}
+
+bool note_is_empty(const struct note *note)
+{
+	return !note->has_args && !note->has_name && !note->has_flows &&
+	       !note->has_correlation && !note->has_at;
+}
+
+static void take_flows(struct note *note, const struct record *cells,
+		       size_t count, struct note_counts *counts)
+{
+	uint32_t told = record_ext_value(cells[0].word), i;
+
+	for (i = 0; i < told && i + 1 < count && i < NOTE_FLOWS_MAX; i++)
+		note->flow[i] = (struct note_flow){ cells[i + 1].word,
+						    cells[i + 1].clock & 1 };
+	note->flow_count = i;
+	counts->cut_flows += told - i;
+}
+
+static void take_name(struct note *note, const struct record *cells,
+		      size_t count)
+{
+	size_t bytes = MIN(record_ext_value(cells[0].word), NOTE_STRING_MAX);
+
+	bytes_put(&note->name, cells + 1,
+		  MIN(bytes, (count - 1) * sizeof(*cells)));
+}
+
+void note_take(struct note *note, const struct record *cells, size_t count,
+	       struct note_counts *counts)
+{
+	bool *const seen[] = {
+		[EXT_ARGS - EXT_ARGS] = &note->has_args,
+		[EXT_NAME - EXT_ARGS] = &note->has_name,
+		[EXT_FLOWS - EXT_ARGS] = &note->has_flows,
+		[EXT_CORRELATION - EXT_ARGS] = &note->has_correlation,
+		[EXT_AT - EXT_ARGS] = &note->has_at,
+	};
+	enum record_ext ext = record_ext(cells[0].word);
+
+	if (*seen[ext - EXT_ARGS] || (ext >= EXT_CORRELATION && count < 2)) {
+		counts->odd_prefixes++;
+		return;
+	}
+	*seen[ext - EXT_ARGS] = true;
+	if (ext == EXT_ARGS) {
+		note->arg_count = record_ext_value(cells[0].word);
+		bytes_put(&note->args, cells + 1, (count - 1) * sizeof(*cells));
+	} else if (ext == EXT_NAME) {
+		take_name(note, cells, count);
+	} else if (ext == EXT_FLOWS) {
+		take_flows(note, cells, count, counts);
+	} else if (ext == EXT_CORRELATION) {
+		note->correlation = cells[1].word;
+	} else {
+		note->at_ns = cells[1].word;
+	}
+}
+
+struct note *note_copy(const struct note *note)
+{
+	struct note *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *note;
+	copy->args = copy->name = (struct bytes){ 0 };
+	bytes_put(&copy->args, note->args.at, note->args.count);
+	bytes_put(&copy->name, note->name.at, note->name.count);
+	return copy;
+}
+
+/* --- arguments --------------------------------------------------------------
+ */
+
+/* One argument, and its texts where they lie. */
+struct arg {
+	struct note_arg head;
+	const char *key, *text;
+};
+
+static size_t cells_of(size_t bytes)
+{
+	return ALIGN_UP(bytes, sizeof(struct record));
+}
+
+/* The argument at *@at, which is moved on; false: there is not all of it. */
+static bool next_arg(const struct bytes *args, size_t *at, struct arg *out)
+{
+	size_t left = args->count - *at, key, text;
+
+	if (left < sizeof(out->head))
+		return false;
+	memcpy(&out->head, args->at + *at, sizeof(out->head));
+	*at += sizeof(out->head);
+	left -= sizeof(out->head);
+	key = cells_of(out->head.key_bytes);
+	text = cells_of(out->head.text_bytes);
+	if (key > left || text > left - key)
+		return false;
+	out->key = (const char *)args->at + *at;
+	out->text = out->key + key;
+	*at += key + text;
+	return true;
+}
+
+struct key {
+	const char *text;
+	size_t bytes;
+	char buffer[NOTE_KEY_MAX + 16];
+};
+
+static void name_arg(const struct arg *arg, const struct site *site,
+		     uint32_t index, struct key *out)
+{
+	out->text = arg->key;
+	out->bytes = MIN(arg->head.key_bytes, NOTE_KEY_MAX);
+	if (!out->bytes && site && index < site->keys) {
+		out->text = site->key[index];
+		out->bytes = strnlen(out->text, NOTE_KEY_MAX);
+	}
+	if (!out->bytes) {
+		out->text = out->buffer;
+		out->bytes = (size_t)snprintf(out->buffer, sizeof(out->buffer),
+					      "arg %u", index + 1);
+	}
+}
+
+/* Where annotations go. */
+struct target {
+	struct seq_names *names;
+	struct bytes *fields, *interned;
+};
+
+static void put_annotation(const struct target *target, const struct key *key,
+			   const struct bytes *value)
+{
+	uint32_t iid = seq_names_key(target->names, key->text, key->bytes,
+				     target->interned);
+	size_t name = iid ? bytes_field_size(TAG_NAME_IID, iid)
+			  : bytes_field_size(TAG_NAME, key->bytes) + key->bytes;
+
+	bytes_field(target->fields, TAG_ANNOTATIONS, name + value->count);
+	if (iid)
+		bytes_field(target->fields, TAG_NAME_IID, iid);
+	else
+		bytes_text(target->fields, TAG_NAME, key->text, key->bytes);
+	bytes_put(target->fields, value->at, value->count);
+}
+
+/* How long a string really was, when that is not all here. */
+static void put_length(const struct target *target, const struct key *key,
+		       uint64_t bytes)
+{
+	struct key length;
+	struct bytes value = { 0 };
+	int count = snprintf(length.buffer, sizeof(length.buffer), "%.*s bytes",
+			     (int)key->bytes, key->text);
+
+	length.text = length.buffer;
+	length.bytes = (size_t)count;
+	bytes_field(&value, TAG_UINT, bytes);
+	put_annotation(target, &length, &value);
+	bytes_release(&value);
+}
+
+/* Without the part of a character that was cut off at the end. */
+static size_t whole_characters(const char *text, size_t bytes)
+{
+	size_t tail = bytes, needed;
+	unsigned char lead;
+
+	while (tail && bytes - tail < 3 &&
+	       (unsigned char)text[tail - 1] >> 6 == 2)
+		tail--;
+	lead = tail ? (unsigned char)text[tail - 1] : 0;
+	needed = lead >> 5 == 6	   ? 2
+		 : lead >> 4 == 14 ? 3
+		 : lead >> 3 == 30 ? 4
+				   : 0;
+	return needed > bytes - tail + 1 ? tail - 1 : bytes;
+}
+
+static bool put_value(const struct arg *arg, size_t kept, struct bytes *out)
+{
+	uint64_t value = arg->head.value;
+
+	switch (arg->head.type) {
+	case NOTE_BOOL:
+		bytes_field(out, TAG_BOOL, value != 0);
+		return true;
+	case NOTE_INT:
+		bytes_field(out, TAG_INT, value);
+		return true;
+	case NOTE_UINT:
+		bytes_field(out, TAG_UINT, value);
+		return true;
+	case NOTE_DOUBLE:
+		bytes_fixed64(out, TAG_DOUBLE, value);
+		return true;
+	case NOTE_POINTER:
+		bytes_field(out, TAG_POINTER, value);
+		return true;
+	case NOTE_STRING:
+		bytes_text(out, TAG_STRING, arg->text, kept);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool put_arg(const struct target *target, const struct arg *arg,
+		    const struct site *site, uint32_t index)
+{
+	size_t kept = MIN(arg->head.text_bytes, NOTE_STRING_MAX);
+	bool cut = arg->head.type == NOTE_STRING &&
+		   (arg->head.cut || arg->head.text_bytes > NOTE_STRING_MAX);
+	struct bytes value = { 0 };
+	struct key key;
+	bool good;
+
+	if (cut)
+		kept = whole_characters(arg->text, kept);
+	good = put_value(arg, kept, &value);
+	if (good) {
+		name_arg(arg, site, index, &key);
+		put_annotation(target, &key, &value);
+		if (cut)
+			put_length(target, &key,
+				   MAX(arg->head.value, arg->head.text_bytes));
+	}
+	bytes_release(&value);
+	return good;
+}
+
+static void put_args(const struct note *note, const struct site *site,
+		     const struct target *target, struct note_counts *counts)
+{
+	uint32_t most = MIN(note->arg_count, NOTE_ARGS_MAX), i;
+	size_t at = 0;
+	struct arg arg;
+
+	for (i = 0; i < most && next_arg(&note->args, &at, &arg); i++)
+		counts->cut_args += !put_arg(target, &arg, site, i);
+	counts->cut_args += note->arg_count - i;
+}
+
+/* --- fields -----------------------------------------------------------------
+ */
+
+void note_encode(const struct note *note, const struct site *site,
+		 struct seq_names *names, struct bytes *fields,
+		 struct bytes *interned, struct note_counts *counts)
+{
+	const struct target target = { names, fields, interned };
+	uint32_t i;
+
+	put_args(note, site, &target, counts);
+	for (i = 0; i < note->flow_count; i++)
+		bytes_fixed64(fields,
+			      note->flow[i].ends ? TAG_TERMINATING_FLOWS
+						 : TAG_FLOWS,
+			      note->flow[i].id);
+	if (note->has_correlation)
+		bytes_field(fields, TAG_CORRELATION, note->correlation);
+}
+
+bool note_name(const struct note *note, struct seq_names *names,
+	       struct bytes *fields, struct bytes *interned)
+{
+	const char *text = (const char *)note->name.at;
+	size_t bytes = whole_characters(text, note->name.count);
+	uint32_t iid;
+
+	if (!note->has_name || !bytes)
+		return false;
+	iid = seq_names_event(names, text, bytes, interned);
+	if (iid)
+		bytes_field(fields, TAG_NAME_IID_OF_EVENT, iid);
+	else
+		bytes_text(fields, TAG_EVENT_NAME, text, bytes);
+	return true;
+}

@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread_notes - prefixes are kept until the record that they belong to comes.
+ * That is the next one: a begin or end, which replay writes with them if it
+ * writes it at all, or another extended record.
+ *
+ *   instants, values of counters,    are written on the thread's sequence, with
+ *   states, marks                    the uuid of their track; the reader sorts
+ *                                    them by time
+ *   asynchronous slices, steps of    need all threads' records in order: they
+ *   a counter of the process         go to async_slices.c
+ *
+ * Steps (SITE_INCREMENTAL) are added up here, and values are written: a reader
+ * would add up the steps of one sequence only.
+ *
+ * What makes no sense is left out and counted; nothing here ends a recording
+ * but a record of no known kind.
+ */
+#include "collector/notes/thread_notes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/record/arena.h"
+#include "collector/notes/async_slices.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/record/collector.h"
+#include "collector/trace/encode.h"
+#include "collector/names/modules.h"
+#include "collector/notes/note.h"
+#include "collector/replay/order.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/notes/seq_names.h"
+#include "collector/names/sites.h"
+#include "collector/names/symbol_name.h"
+#include "collector/drain/thread.h"
+#include "collector/notes/tracks.h"
+#include "shared/atomic.h"
+
+/* Fields of TrackEvent. */
+enum tag {
+	TAG_TRACK_UUID = 11 << 3,
+	TAG_EVENT_NAME = 23 << 3 | 2,
+	TAG_COUNTER = 30 << 3,
+	TAG_DOUBLE_COUNTER = 44 << 3 | 1,
+};
+
+enum event_type { TYPE_INSTANT = 3, TYPE_COUNTER = 4, TYPE_STATE = 5 };
+
+#define COUNTERS_MIN 16u
+#define TRACK_TEXT_BYTES 1024 /* of a name or description */
+
+/* A counter, as this thread uses it. */
+struct counter {
+	const struct site *site; /* NULL: free */
+	uint64_t track; /* uuid; 0: there is no room for it */
+	uint64_t sum; /* of the thread's own steps */
+};
+
+/* What is interned on one of the thread's sequences. */
+struct sequence_names {
+	const struct replay *replay;
+	struct seq_names names;
+};
+
+struct thread_notes {
+	struct replay_note hook; /* first: see describe() */
+	struct thread *thread;
+	struct replay *pending; /* whose next record note is for, or NULL */
+	struct note note;
+	struct bytes fields, interned; /* of the event at hand */
+	struct sequence_names *sequences;
+	uint32_t sequence_count, last; /* last: used just now */
+	struct counter *counter; /* hash table by site */
+	uint32_t counter_count, counter_mask;
+	struct order_stream *stream; /* NULL: none yet */
+	uint64_t told_dropped; /* of slot->dropped_notes */
+	struct note_counts counts;
+	uint64_t odd_events; /* whose site or track makes no sense */
+	uint64_t moved_times; /* outside of the recording */
+	uint64_t paused; /* events left out */
+	uint64_t withheld; /* for want of memory */
+};
+
+static struct recording *recording_of(const struct thread *thread)
+{
+	return thread->process->arena->recording;
+}
+
+/* --- names ------------------------------------------------------------------
+ */
+
+/* What is interned on the sequence of @replay; NULL: no memory. */
+static struct seq_names *names_of(struct thread_notes *notes,
+				  struct replay *replay)
+{
+	struct sequence_names *more;
+	uint32_t i;
+
+	if (notes->last < notes->sequence_count &&
+	    notes->sequences[notes->last].replay == replay)
+		return &notes->sequences[notes->last].names;
+	for (i = 0; i < notes->sequence_count; i++)
+		if (notes->sequences[i].replay == replay)
+			break;
+	if (i == notes->sequence_count) {
+		more = realloc(notes->sequences, (i + 1) * sizeof(*more));
+		if (!more)
+			return NULL;
+		notes->sequences = more;
+		more[i].replay = replay;
+		seq_names_init(&more[i].names, replay->cct.budget,
+			       &replay->next_iid);
+		notes->sequence_count++;
+	}
+	notes->last = i;
+	return &notes->sequences[i].names;
+}
+
+/* Puts what the note says into fields; true: a name, too. */
+static bool put_note(struct thread_notes *notes, struct replay *replay,
+		     const struct site *site)
+{
+	struct seq_names *names = names_of(notes, replay);
+	bool named = false;
+
+	if (!names || note_is_empty(&notes->note))
+		return false;
+	named = note_name(&notes->note, names, &notes->fields,
+			  &notes->interned);
+	note_encode(&notes->note, site, names, &notes->fields, &notes->interned,
+		    &notes->counts);
+	return named;
+}
+
+static void take_fields(const struct thread_notes *notes,
+			struct encode_event *event)
+{
+	if (notes->fields.failed || notes->interned.failed)
+		return;
+	event->fields = notes->fields.at;
+	event->field_bytes = notes->fields.count;
+	event->interned = notes->interned.at;
+	event->interned_bytes = notes->interned.count;
+}
+
+/* As struct replay_note says. */
+static void describe(struct replay_note *note, struct replay *replay,
+		     uint64_t function, struct encode_event *event)
+{
+	/* The hook is the first member. */
+	struct thread_notes *notes = (struct thread_notes *)note;
+	const struct site *site =
+		function && function < SITES_MAX && replay->sites
+			? sites_find(replay->sites, (uint32_t)function)
+			: NULL;
+	bool is_end = !event->name_iid;
+
+	if (!site || notes->note.has_at || (is_end && notes->note.has_name))
+		notes->counts.odd_prefixes++;
+	if (!site)
+		return;
+	if (is_end)
+		notes->note.has_name = false;
+	bytes_clear(&notes->fields);
+	bytes_clear(&notes->interned);
+	if (put_note(notes, replay, site))
+		event->name_iid |= ENCODE_NAMELESS;
+	take_fields(notes, event);
+}
+
+/* --- one event --------------------------------------------------------------
+ */
+
+/* What an extended record is about. */
+struct event {
+	struct thread_notes *notes;
+	struct replay *replay;
+	const struct record *cells;
+	const struct site *site;
+	uint32_t iid; /* of its name, on the replay's sequence */
+	uint64_t ns;
+};
+
+/* When it was, as the program says or else as its clock does; true: it says.
+ * It cannot have been outside of the recording. */
+static bool event_time(const struct event *event, uint64_t *out)
+{
+	struct thread_notes *notes = event->notes;
+	uint64_t first = recording_of(notes->thread)->start_ns;
+	uint64_t ns = notes->note.at_ns, last;
+
+	*out = event->ns;
+	if (!notes->note.has_at)
+		return false;
+	last = clock_boottime_ns();
+	/* A negative one is before everything. */
+	*out = (int64_t)ns < 0 || ns < first ? first : MIN(ns, last);
+	notes->moved_times += *out != ns;
+	return true;
+}
+
+/* Writes it on its thread's sequence, with what fields has, and its note. */
+static void write(const struct event *event, enum event_type type,
+		  bool nameless)
+{
+	struct thread_notes *notes = event->notes;
+	struct encode_event out = { .type = type, .name_iid = event->iid };
+	uint64_t ns;
+
+	out.absolute = event_time(event, &ns);
+	if (nameless) {
+		notes->note.has_name = false;
+		out.name_iid = 0;
+	}
+	if (put_note(notes, event->replay, event->site) && !nameless)
+		out.name_iid |= ENCODE_NAMELESS;
+	else if (!out.name_iid && !nameless)
+		bytes_text(&notes->fields, TAG_EVENT_NAME, event->site->name,
+			   strlen(event->site->name));
+	take_fields(notes, &out);
+	if (out.field_bytes || !notes->fields.count)
+		replay_event(event->replay, ns, &out);
+	else
+		notes->withheld++;
+}
+
+/* The same on track @uuid. */
+static void write_on(const struct event *event, enum event_type type,
+		     uint64_t uuid, bool nameless)
+{
+	bytes_field(&event->notes->fields, TAG_TRACK_UUID, uuid);
+	write(event, type, nameless);
+}
+
+/* --- counters ---------------------------------------------------------------
+ */
+
+static struct counter *counter_slot(const struct thread_notes *notes,
+				    const struct site *site)
+{
+	uint32_t at = site->id * 0x9e3779b9u >> 8;
+
+	while (notes->counter[at & notes->counter_mask].site &&
+	       notes->counter[at & notes->counter_mask].site != site)
+		at++;
+	return &notes->counter[at & notes->counter_mask];
+}
+
+static bool counters_reserve(struct thread_notes *notes)
+{
+	struct thread_notes old = *notes;
+	uint32_t entries = old.counter ? 2 * (old.counter_mask + 1)
+				       : COUNTERS_MIN,
+		 i;
+	struct counter *more;
+
+	if (old.counter && 2 * old.counter_count <= old.counter_mask)
+		return true;
+	more = calloc(entries, sizeof(*more));
+	if (!more)
+		return false;
+	notes->counter = more;
+	notes->counter_mask = entries - 1;
+	for (i = 0; old.counter && i <= old.counter_mask; i++)
+		if (old.counter[i].site)
+			*counter_slot(notes, old.counter[i].site) =
+				old.counter[i];
+	free(old.counter);
+	return true;
+}
+
+static struct counter *counter_of(const struct event *event)
+{
+	struct thread_notes *notes = event->notes;
+	struct thread *thread = notes->thread;
+	struct counter *counter;
+
+	if (!counters_reserve(notes))
+		return NULL;
+	counter = counter_slot(notes, event->site);
+	if (!counter->site) {
+		counter->site = event->site;
+		counter->track = tracks_counter(thread->process->tracks,
+						thread->uuid, event->site);
+		notes->counter_count++;
+	}
+	return counter->track ? counter : NULL;
+}
+
+/* --- asynchronous -----------------------------------------------------------
+ */
+
+/* The slices of the process, which its first thread makes; NULL: no memory. */
+static struct async_slices *slices_of(struct thread *thread)
+{
+	struct process *process = thread->process;
+	struct arena *arena = process->arena;
+	struct async_slices *slices;
+
+	pthread_mutex_lock(&arena->lock);
+	if (!process->slices &&
+	    async_slices_new(arena->recording, process->tracks,
+			     &process->slices) == 0)
+		/* Without memory for that, all is released at the end. */
+		(void)orders_add(&arena->orders,
+				 async_slices_order(process->slices));
+	slices = process->slices;
+	pthread_mutex_unlock(&arena->lock);
+	return slices;
+}
+
+/* Takes the note along, unless it has none. */
+static void feed(const struct event *event, struct async_event *async)
+{
+	struct thread_notes *notes = event->notes;
+	struct async_slices *slices = slices_of(notes->thread);
+
+	if (slices && !notes->stream)
+		notes->stream = async_slices_open(slices);
+	if (!notes->stream) {
+		notes->withheld++;
+		return;
+	}
+	async->ns = event->ns;
+	async->site = event->site;
+	if (!note_is_empty(&notes->note))
+		async->note = note_copy(&notes->note);
+	async_slices_feed(slices, notes->stream, event->cells[0].clock, async);
+}
+
+/* A value has nothing else beside it. */
+static void keep_time(struct thread_notes *notes)
+{
+	bool has_at = notes->note.has_at;
+
+	notes->note.has_at = false;
+	notes->counts.odd_prefixes += !note_is_empty(&notes->note);
+	note_clear(&notes->note);
+	notes->note.has_at = has_at;
+}
+
+static void value(const struct event *event)
+{
+	struct thread_notes *notes = event->notes;
+	const struct site *site = event->site;
+	uint64_t bits = event->cells[1].word, ns;
+	struct async_event async = { .type = ASYNC_STEP, .step = bits };
+	struct counter *counter;
+	double sum, step;
+
+	if (site->kind != SITE_COUNTER || !(counter = counter_of(event))) {
+		notes->odd_events++;
+		return;
+	}
+	keep_time(notes);
+	if ((site->flags & SITE_INCREMENTAL) &&
+	    !(site->flags & SITE_OF_THREAD)) {
+		async.track = counter->track;
+		if (event_time(event, &ns))
+			async.at_ns = ns;
+		note_clear(&notes->note);
+		feed(event, &async);
+		return;
+	}
+	if ((site->flags & SITE_INCREMENTAL) && (site->flags & SITE_DOUBLE)) {
+		memcpy(&sum, &counter->sum, sizeof(sum));
+		memcpy(&step, &bits, sizeof(step));
+		sum += step;
+		memcpy(&counter->sum, &sum, sizeof(sum));
+		bits = counter->sum;
+	} else if (site->flags & SITE_INCREMENTAL) {
+		bits = counter->sum += bits;
+	}
+	if (site->flags & SITE_DOUBLE)
+		bytes_fixed64(&notes->fields, TAG_DOUBLE_COUNTER, bits);
+	else
+		bytes_field(&notes->fields, TAG_COUNTER, bits);
+	write_on(event, TYPE_COUNTER, counter->track, true);
+}
+
+/* 0: of another kind. */
+static uint64_t track_of(const struct event *event, enum track_kind kind)
+{
+	struct thread *thread = event->notes->thread;
+
+	return tracks_find(thread->process->tracks, thread->uuid,
+			   event->cells[1].word, event->site, kind);
+}
+
+static void slice(const struct event *event, bool is_end)
+{
+	struct thread_notes *notes = event->notes;
+	uint64_t number = event->cells[1].word;
+	struct async_event async = {
+		.type = is_end ? ASYNC_END : ASYNC_BEGIN,
+		/* Not the uuid: an end may be of another name. */
+		.key = number == TRACK_THREAD ? notes->thread->uuid : number,
+		.handle = event->cells[1].clock,
+	};
+
+	if (notes->note.has_at || (is_end && notes->note.has_name))
+		notes->counts.odd_prefixes++;
+	if (!is_end)
+		async.track = track_of(event, TRACK_SLICES);
+	if (is_end || async.track)
+		feed(event, &async);
+}
+
+static void moment(const struct event *event)
+{
+	uint64_t track = track_of(event, TRACK_SLICES);
+
+	if (track)
+		write_on(event, TYPE_INSTANT, track, false);
+}
+
+static void state(const struct event *event)
+{
+	uint64_t track = track_of(event, TRACK_STATES);
+
+	if (track)
+		write_on(event, TYPE_STATE, track, event->cells[1].clock & 1);
+}
+
+static void mark(const struct event *event)
+{
+	struct thread *thread = event->notes->thread;
+
+	write_on(event, TYPE_INSTANT, tracks_marks(thread->process->tracks),
+		 false);
+}
+
+/* --- tracks -----------------------------------------------------------------
+ */
+
+static const char *copy_text(const uint8_t *at, size_t bytes,
+			     char out[TRACK_TEXT_BYTES + 1])
+{
+	bytes = MIN(bytes, (size_t)TRACK_TEXT_BYTES);
+	memcpy(out, at, bytes);
+	out[bytes] = '\0';
+	symbol_name_clean(out);
+	return out;
+}
+
+static void define(struct thread_notes *notes, const struct record *cells,
+		   size_t count)
+{
+	const uint8_t *at = (const uint8_t *)(cells + 1);
+	size_t left = (count - 1) * sizeof(*cells), name;
+	char text[2][TRACK_TEXT_BYTES + 1];
+	struct note_track told;
+
+	if (left < sizeof(told)) {
+		notes->odd_events++;
+		return;
+	}
+	memcpy(&told, at, sizeof(told));
+	at += sizeof(told);
+	left -= sizeof(told);
+	name = ALIGN_UP((size_t)told.name_bytes, sizeof(*cells));
+	if (name > left || told.description_bytes > left - name ||
+	    told.track == TRACK_PROCESS || told.track >= TRACK_THREAD) {
+		notes->odd_events++;
+		return;
+	}
+	tracks_define(notes->thread->process->tracks, notes->thread->uuid,
+		      &told, copy_text(at, told.name_bytes, text[0]),
+		      copy_text(at + name, told.description_bytes, text[1]));
+}
+
+/* --- records ----------------------------------------------------------------
+ */
+
+static struct thread_notes *notes_of(struct thread *thread)
+{
+	struct thread_notes *notes = thread->notes;
+
+	if (notes)
+		return notes;
+	notes = calloc(1, sizeof(*notes));
+	if (notes) {
+		notes->hook.describe = describe;
+		notes->thread = thread;
+		thread->notes = notes;
+	}
+	return notes;
+}
+
+/* A record has come: what was told for the last one is done with. */
+static void settle(struct thread_notes *notes)
+{
+	if (!notes->pending)
+		return;
+	/* Otherwise it was taken, or left out with its record. */
+	notes->counts.odd_prefixes += notes->pending->note != NULL;
+	notes->pending->note = NULL;
+	notes->pending = NULL;
+	note_clear(&notes->note);
+}
+
+static void prefix(struct thread_notes *notes, struct replay *replay,
+		   const struct record *cells, size_t count)
+{
+	if (!replay->note || notes->pending != replay)
+		settle(notes);
+	note_take(&notes->note, cells, count, &notes->counts);
+	notes->pending = replay;
+	replay->note = &notes->hook;
+}
+
+static void dispatch(const struct event *event, enum record_ext ext)
+{
+	switch (ext) {
+	case EXT_INSTANT:
+		write(event, TYPE_INSTANT, false);
+		break;
+	case EXT_COUNTER:
+		value(event);
+		break;
+	case EXT_ASYNC_BEGIN:
+	case EXT_ASYNC_END:
+		slice(event, ext == EXT_ASYNC_END);
+		break;
+	case EXT_ASYNC_INSTANT:
+		moment(event);
+		break;
+	case EXT_STATE:
+		state(event);
+		break;
+	default:
+		mark(event);
+		break;
+	}
+}
+
+/* An event, behind its prefixes. */
+static void take_event(struct thread_notes *notes, struct replay *replay,
+		       const struct record *cells, size_t count)
+{
+	enum record_ext ext = record_ext(cells[0].word);
+	uint32_t id = record_ext_value(cells[0].word);
+	bool has_data = ext != EXT_INSTANT && ext != EXT_MARK;
+	struct event event = {
+		.notes = notes,
+		.replay = replay,
+		.cells = cells,
+		.site = sites_find(notes->thread->process->arena->sites, id),
+		.ns = replay_ns(replay, cells[0].clock,
+				notes->thread->fibers.now_ns),
+	};
+
+	bytes_clear(&notes->fields);
+	bytes_clear(&notes->interned);
+	if ((has_data && count < 2) || !id || id >= SITES_MAX)
+		notes->odd_events++;
+	else if (replay->paused && ext != EXT_ASYNC_END)
+		notes->paused++;
+	else if (replay_site(replay, id, &event.iid))
+		dispatch(&event, ext);
+}
+
+int thread_note(struct thread *thread, struct replay *replay,
+		const struct record *cells, size_t count)
+{
+	struct thread_notes *notes = notes_of(thread);
+	enum record_ext ext = record_ext(cells[0].word);
+
+	if (!notes)
+		return 0;
+	if (ext >= EXT_ARGS && ext <= EXT_AT) {
+		prefix(notes, replay, cells, count);
+		return 0;
+	}
+	if (ext < EXT_INSTANT || ext > EXT_MARK) {
+		settle(notes);
+		return -EBADMSG;
+	}
+	/* What was told is for this one, if it is for any. */
+	if (notes->pending && (!replay->note || notes->pending != replay))
+		settle(notes);
+	replay->note = NULL;
+	notes->pending = NULL;
+	if (ext == EXT_TRACK)
+		define(notes, cells, count);
+	else
+		take_event(notes, replay, cells, count);
+	note_clear(&notes->note);
+	return 0;
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+/* Where values were dropped, the trace says so. */
+static void tell_dropped(struct thread *thread)
+{
+	/* relaxed: the program's word, told a visit later at worst */
+	uint64_t dropped = atom_load_rlx(&thread->slot->dropped_notes);
+	struct thread_notes *notes;
+	char text[64];
+
+	if (!dropped)
+		return;
+	notes = notes_of(thread);
+	if (!notes || dropped <= notes->told_dropped)
+		return;
+	snprintf(text, sizeof(text), "%llu annotations lost",
+		 (unsigned long long)(dropped - notes->told_dropped));
+	replay_instant(fibers_current(&thread->fibers), 0, text, 0, false);
+	notes->told_dropped = dropped;
+}
+
+void thread_notes_flush(struct thread *thread)
+{
+	tell_dropped(thread);
+	if (thread->notes && thread->notes->stream)
+		order_flush(thread->notes->stream);
+}
+
+void thread_notes_finish(struct thread *thread)
+{
+	struct thread_notes *notes;
+
+	tell_dropped(thread);
+	notes = thread->notes;
+	if (!notes)
+		return;
+	settle(notes);
+	if (notes->stream)
+		order_close(&notes->stream);
+}
+
+void thread_notes_release(struct thread *thread)
+{
+	struct thread_notes *notes = thread->notes;
+	struct totals *totals = &recording_of(thread)->totals;
+	uint32_t i;
+
+	if (!notes)
+		return;
+	totals->dropped_notes += notes->told_dropped;
+	totals->odd_notes += notes->odd_events + notes->counts.odd_prefixes;
+	totals->cut_notes += notes->counts.cut_args + notes->counts.cut_flows;
+	totals->moved_notes += notes->moved_times;
+	totals->paused_notes += notes->paused;
+	totals->withheld_notes += notes->withheld;
+	if (notes->told_dropped)
+		recording_list_loss(recording_of(thread), thread->sequence);
+	for (i = 0; i < notes->sequence_count; i++)
+		seq_names_release(&notes->sequences[i].names);
+	free(notes->sequences);
+	free(notes->counter);
+	note_release(&notes->note);
+	bytes_release(&notes->fields);
+	bytes_release(&notes->interned);
+	free(notes);
+	thread->notes = NULL;
+}
+
+void process_notes_finish(struct process *process)
+{
+	struct recording *recording = process->arena->recording;
+	struct totals *totals = &recording->totals;
+	struct async_counts counts = { 0 };
+	struct tracks_counts tracks;
+
+	if (process->slices) {
+		orders_remove(&process->arena->orders,
+			      async_slices_order(process->slices));
+		async_slices_finish(process->slices, process->end_ns);
+		counts = async_slices_counts(process->slices);
+		async_slices_free(&process->slices);
+	}
+	tracks_finish(process->tracks);
+	tracks = tracks_counts(process->tracks);
+	pthread_mutex_lock(&recording->lock);
+	totals->trace_events += counts.written;
+	totals->orphan_async_ends += counts.orphan_ends;
+	totals->unended_async += counts.unended;
+	totals->withheld_notes += counts.withheld + tracks.overflowed;
+	totals->odd_notes += counts.notes.odd_prefixes + tracks.odd_tracks +
+			     tracks.unknown_tracks;
+	totals->cut_notes += counts.notes.cut_args + counts.notes.cut_flows;
+	pthread_mutex_unlock(&recording->lock);
+}

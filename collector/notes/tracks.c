@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tracks - a uuid is made from the uuid of what the track is in (the process,
+ * or a thread) and what it is called there. So whoever uses it knows it without
+ * asking whether it was described, two processes never have the same, and one
+ * hash table by uuid is all there is.
+ *
+ *   number, told by EXT_TRACK     one for the process
+ *   number, of a SITE_TRACK       one for the process; or for each thread, if
+ *                                 it or a track above it is the thread's
+ *   number, unknown               as the first; "track N" if it stays so
+ *   TRACK_PROCESS and the like    one for each name of a slice
+ *   a counter                     one for the process or each thread
+ *
+ * A track that would be below itself, or too deep, is below the process.
+ *
+ * Descriptors go to sequence 1, which lies in the file before whatever is
+ * submitted later: so before the events, if it was told before.
+ */
+#include "collector/notes/tracks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/replay/cct.h"
+#include "collector/trace/out_track.h"
+#include "collector/names/sites.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+
+#define DEPTH_MAX 32
+#define ENTRIES_MIN 64u
+#define TEXT_BYTES 1024 /* of a name or description told at run time */
+
+/* What is hashed into a uuid, so that they differ. */
+enum sort {
+	SORT_NUMBER = 1,
+	SORT_NAMED_PROCESS,
+	SORT_NAMED_GLOBAL,
+	SORT_NAMED_THREAD,
+	SORT_COUNTER,
+	SORT_LANE,
+	SORT_MARKS,
+	SORT_OVERFLOW,
+};
+
+struct track {
+	uint64_t uuid; /* 0: free */
+	uint64_t parent; /* uuid; 0: none */
+	uint64_t number;
+	uint64_t above; /* number of its parent, of one told at run time */
+	bool of_thread; /* one for each thread */
+	bool told; /* by EXT_TRACK or a site, or needs not be */
+	bool used; /* before it was told: what for is its kind */
+	uint8_t order, merge, kind;
+	int32_t rank;
+	bool ranked;
+	char *own_name; /* of one told at run time */
+	const char *name, *description;
+};
+
+struct tracks {
+	uint32_t refs;
+	uint64_t process;
+	struct tracks *parent; /* a reference, or NULL */
+	struct sites *sites;
+	struct trace_file *trace;
+	struct budget *budget;
+	pthread_mutex_t lock; /* of what follows; before that of parent */
+	struct track **entry; /* hash table by uuid */
+	uint32_t count, mask;
+	bool has_overflow; /* described */
+	struct tracks_counts counts;
+};
+
+static uint64_t mix(uint64_t x)
+{
+	/* The finaliser of MurmurHash3, which keeps all 64 bits apart. */
+	x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
+	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	return x ^ x >> 33;
+}
+
+static uint64_t make_uuid(uint64_t scope, enum sort sort, uint64_t what)
+{
+	uint64_t uuid = mix(mix(scope + sort) ^ mix(what));
+
+	return uuid ? uuid : 1;
+}
+
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
+	return hash;
+}
+
+/* --- the table --------------------------------------------------------------
+ */
+
+static struct track **slot_of(const struct tracks *tracks, uint64_t uuid)
+{
+	uint64_t at = uuid;
+
+	while (tracks->entry[at & tracks->mask] &&
+	       tracks->entry[at & tracks->mask]->uuid != uuid)
+		at++;
+	return &tracks->entry[at & tracks->mask];
+}
+
+static struct track *find(const struct tracks *tracks, uint64_t uuid)
+{
+	return tracks->entry ? *slot_of(tracks, uuid) : NULL;
+}
+
+static bool reserve(struct tracks *tracks)
+{
+	struct tracks old = *tracks;
+	uint32_t entries = old.entry ? 2 * (old.mask + 1) : ENTRIES_MIN, i;
+
+	if (old.entry && 2 * old.count <= old.mask)
+		return true;
+	if (!budget_take(tracks->budget, entries * sizeof(*tracks->entry)))
+		return false;
+	tracks->entry = calloc(entries, sizeof(*tracks->entry));
+	if (!tracks->entry) {
+		tracks->entry = old.entry;
+		budget_give(tracks->budget, entries * sizeof(*tracks->entry));
+		return false;
+	}
+	tracks->mask = entries - 1;
+	for (i = 0; old.entry && i <= old.mask; i++)
+		if (old.entry[i])
+			*slot_of(tracks, old.entry[i]->uuid) = old.entry[i];
+	if (old.entry)
+		budget_give(tracks->budget,
+			    (old.mask + 1ULL) * sizeof(*old.entry));
+	free(old.entry);
+	return true;
+}
+
+/* A new one, which must not be there; NULL: there is no room. */
+static struct track *add(struct tracks *tracks, uint64_t uuid)
+{
+	struct track *track;
+
+	if (tracks->count == TRACKS_MAX || !reserve(tracks) ||
+	    !budget_take(tracks->budget, sizeof(*track)))
+		return NULL;
+	track = calloc(1, sizeof(*track));
+	if (!track) {
+		budget_give(tracks->budget, sizeof(*track));
+		return NULL;
+	}
+	track->uuid = uuid;
+	track->name = track->description = "";
+	*slot_of(tracks, uuid) = track;
+	tracks->count++;
+	return track;
+}
+
+/* --- descriptors ------------------------------------------------------------
+ */
+
+static void describe(struct tracks *tracks, const struct track *track,
+		     uint64_t uuid)
+{
+	char number[40];
+	const struct out_track out = {
+		.uuid = uuid,
+		.parent = track->parent,
+		.name = track->name[0] ? track->name : number,
+		.description = track->description,
+		.order = (enum track_order)track->order,
+		.ranked = track->ranked,
+		.rank = track->rank,
+		/* Merged with its own lanes only. */
+		.merge_key = track->merge == MERGE_NONE ? track->uuid : 0,
+		.states = track->kind == TRACK_STATES,
+	};
+	uint8_t packet[OUT_TRACK_BYTES];
+
+	snprintf(number, sizeof(number), "track %llu",
+		 (unsigned long long)track->number);
+	trace_file_append(tracks->trace, 1, packet,
+			  out_track_track(packet, sizeof(packet), &out));
+}
+
+/* Where events go that find no room for a track of their own. */
+static uint64_t overflow(struct tracks *tracks, enum track_kind kind)
+{
+	const struct track track = { .parent = tracks->process,
+				     .name = "other tracks",
+				     .description = "" };
+	uint64_t uuid = make_uuid(tracks->process, SORT_OVERFLOW, 0);
+
+	tracks->counts.overflowed++;
+	if (kind == TRACK_STATES)
+		return 0;
+	if (!tracks->has_overflow)
+		describe(tracks, &track, uuid);
+	tracks->has_overflow = true;
+	return uuid;
+}
+
+/* --- by number --------------------------------------------------------------
+ */
+
+static bool is_below(const struct tracks *tracks, uint64_t uuid, uint64_t above)
+{
+	const struct track *track;
+	int depth;
+
+	for (depth = 0; depth < DEPTH_MAX && uuid; depth++) {
+		if (uuid == above)
+			return true;
+		track = find(tracks, uuid);
+		uuid = track ? track->parent : 0;
+	}
+	return uuid != 0;
+}
+
+static struct track *resolve(struct tracks *tracks, uint64_t thread,
+			     uint64_t number, int depth);
+
+/* The uuid of what a track with parent @number is below; sets *@of_thread if
+ * that is a thread, or one of its tracks. */
+static uint64_t resolve_parent(struct tracks *tracks, uint64_t thread,
+			       uint64_t number, int depth, bool *of_thread)
+{
+	struct track *track;
+
+	*of_thread = number == TRACK_THREAD;
+	if (number == TRACK_THREAD)
+		return thread;
+	if (number == TRACK_GLOBAL)
+		return 0;
+	if (number == TRACK_PROCESS)
+		return tracks->process;
+	track = depth < DEPTH_MAX ? resolve(tracks, thread, number, depth + 1)
+				  : NULL;
+	if (!track) {
+		tracks->counts.odd_tracks++;
+		return tracks->process;
+	}
+	*of_thread = track->of_thread;
+	return track->uuid;
+}
+
+static struct track *resolve_site(struct tracks *tracks, uint64_t thread,
+				  const struct site *site, int depth)
+{
+	bool of_thread;
+	uint64_t parent =
+		resolve_parent(tracks, thread, site->parent, depth, &of_thread);
+	uint64_t uuid = make_uuid(of_thread ? thread : tracks->process,
+				  SORT_NUMBER, site->track);
+	struct track *track = find(tracks, uuid);
+
+	if (track && track->told)
+		return track;
+	if (!track)
+		track = add(tracks, uuid);
+	if (!track)
+		return NULL;
+	track->number = site->track;
+	track->told = true;
+	track->of_thread = of_thread;
+	track->parent = parent;
+	track->order = (uint8_t)site->order;
+	track->merge = (uint8_t)site->merge;
+	track->kind = (uint8_t)site->track_kind;
+	track->rank = site->rank;
+	track->ranked = site->rank != 0;
+	track->name = site->name;
+	track->description = site->description;
+	describe(tracks, track, uuid);
+	return track;
+}
+
+static void take_texts(struct tracks *tracks, struct track *track,
+		       const char *name, const char *description)
+{
+	size_t name_bytes = strnlen(name, TEXT_BYTES);
+	size_t description_bytes = strnlen(description, TEXT_BYTES);
+	size_t bytes = name_bytes + description_bytes + 2;
+	char *texts;
+
+	if (!budget_take(tracks->budget, bytes))
+		return;
+	texts = calloc(1, bytes);
+	if (!texts) {
+		budget_give(tracks->budget, bytes);
+		return;
+	}
+	memcpy(texts, name, name_bytes);
+	memcpy(texts + name_bytes + 1, description, description_bytes);
+	track->own_name = texts;
+	track->name = texts;
+	track->description = texts + name_bytes + 1;
+}
+
+/* What the process that forked this one knows of it. */
+static bool inherit(struct tracks *tracks, struct track *track)
+{
+	struct tracks *from = tracks->parent;
+	const struct track *there;
+	bool found = false;
+
+	if (!from)
+		return false;
+	pthread_mutex_lock(&from->lock);
+	there = find(from,
+		     make_uuid(from->process, SORT_NUMBER, track->number));
+	if (there && there->told) {
+		found = true;
+		track->order = there->order;
+		track->merge = there->merge;
+		track->kind = there->kind;
+		track->rank = there->rank;
+		track->ranked = there->ranked;
+		/* Its parent's thread is none of this process. */
+		track->above = there->above == TRACK_THREAD ? TRACK_PROCESS
+							    : there->above;
+		take_texts(tracks, track, there->name, there->description);
+	}
+	pthread_mutex_unlock(&from->lock);
+	return found;
+}
+
+static struct track *resolve(struct tracks *tracks, uint64_t thread,
+			     uint64_t number, int depth)
+{
+	uint64_t uuid = make_uuid(tracks->process, SORT_NUMBER, number);
+	struct track *track = find(tracks, uuid);
+	const struct site *site;
+	bool of_thread;
+
+	if (track)
+		return track;
+	site = sites_track(tracks->sites, number);
+	if (site)
+		return resolve_site(tracks, thread, site, depth);
+	track = add(tracks, uuid);
+	if (!track)
+		return NULL;
+	track->number = number;
+	track->parent = tracks->process;
+	track->told = inherit(tracks, track);
+	if (track->told) {
+		track->parent = resolve_parent(tracks, thread, track->above,
+					       depth, &of_thread);
+		describe(tracks, track, uuid);
+	}
+	return track;
+}
+
+void tracks_define(struct tracks *tracks, uint64_t thread,
+		   const struct note_track *told, const char *name,
+		   const char *description)
+{
+	uint64_t uuid = make_uuid(tracks->process, SORT_NUMBER, told->track);
+	struct track *track;
+	bool of_thread;
+
+	pthread_mutex_lock(&tracks->lock);
+	track = find(tracks, uuid);
+	if (track && track->told) {
+		tracks->counts.odd_tracks += strcmp(track->name, name) != 0;
+		track = NULL;
+	} else if (!track) {
+		track = add(tracks, uuid);
+	}
+	if (track) {
+		track->number = told->track;
+		track->told = true;
+		track->order = told->order <= ORDER_EXPLICIT ? told->order : 0;
+		track->merge = told->merge == MERGE_NONE;
+		/* What lies on it already, it cannot get rid of. */
+		if (!track->used)
+			track->kind = told->kind == TRACK_STATES;
+		track->rank = told->rank;
+		track->ranked = told->rank != 0;
+		track->above = told->parent;
+		take_texts(tracks, track, name, description);
+		track->parent = resolve_parent(tracks, thread, told->parent, 0,
+					       &of_thread);
+		if (is_below(tracks, track->parent, uuid)) {
+			tracks->counts.odd_tracks++;
+			track->parent = tracks->process;
+		}
+		describe(tracks, track, uuid);
+	}
+	pthread_mutex_unlock(&tracks->lock);
+}
+
+/* --- all others -------------------------------------------------------------
+ */
+
+/* One that is called @name, below @parent. Under lock. */
+static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
+			   uint64_t parent, const char *name,
+			   enum track_kind kind)
+{
+	struct track *track = find(tracks, uuid);
+
+	if (track)
+		return uuid;
+	track = add(tracks, uuid);
+	if (!track)
+		return overflow(tracks, kind);
+	track->told = true;
+	track->parent = parent;
+	track->name = name;
+	track->kind = (uint8_t)kind;
+	describe(tracks, track, uuid);
+	return uuid;
+}
+
+/* The same, if @kind can lie on it. */
+static uint64_t use(struct tracks *tracks, struct track *track,
+		    enum track_kind kind)
+{
+	if (!track)
+		return overflow(tracks, kind);
+	if (!track->told && !track->used) {
+		track->used = true;
+		track->kind = (uint8_t)kind;
+	}
+	if (track->kind == kind)
+		return track->uuid;
+	tracks->counts.odd_tracks++;
+	return 0;
+}
+
+uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
+		     const struct site *site, enum track_kind kind)
+{
+	uint64_t scope = number == TRACK_THREAD ? thread : tracks->process;
+	enum sort sort = number == TRACK_THREAD	  ? SORT_NAMED_THREAD
+			 : number == TRACK_GLOBAL ? SORT_NAMED_GLOBAL
+						  : SORT_NAMED_PROCESS;
+	uint64_t uuid;
+
+	pthread_mutex_lock(&tracks->lock);
+	if (number == TRACK_PROCESS || number == TRACK_GLOBAL ||
+	    number == TRACK_THREAD) {
+		uuid = make_uuid(scope, sort, hash_name(site->name) + kind);
+		uuid = find_named(tracks, uuid,
+				  number == TRACK_GLOBAL ? 0 : scope,
+				  site->name, kind);
+	} else {
+		uuid = use(tracks, resolve(tracks, thread, number, 0), kind);
+	}
+	pthread_mutex_unlock(&tracks->lock);
+	return uuid;
+}
+
+uint64_t tracks_lane(struct tracks *tracks, uint64_t uuid, uint32_t lane)
+{
+	uint64_t own = make_uuid(uuid, SORT_LANE, lane);
+	struct track *track, unknown = { .uuid = uuid,
+					 .parent = tracks->process,
+					 .name = "other tracks",
+					 .description = "" };
+
+	pthread_mutex_lock(&tracks->lock);
+	track = find(tracks, uuid);
+	describe(tracks, track ? track : &unknown, own);
+	pthread_mutex_unlock(&tracks->lock);
+	return own;
+}
+
+uint64_t tracks_counter(struct tracks *tracks, uint64_t thread,
+			const struct site *site)
+{
+	struct out_counter out = {
+		.parent =
+			site->flags & SITE_OF_THREAD ? thread : tracks->process,
+		.name = site->name,
+		.description = site->description,
+		.unit = site->unit,
+		.unit_name = site->unit_name,
+		.multiplier = site->multiplier,
+	};
+	uint8_t packet[OUT_TRACK_BYTES];
+	struct track *track;
+
+	out.uuid = make_uuid(out.parent, SORT_COUNTER, site->id);
+	pthread_mutex_lock(&tracks->lock);
+	track = find(tracks, out.uuid);
+	if (!track) {
+		track = add(tracks, out.uuid);
+		tracks->counts.overflowed += !track;
+		if (track) {
+			track->told = true;
+			trace_file_append(tracks->trace, 1, packet,
+					  out_track_counter(packet,
+							    sizeof(packet),
+							    &out));
+		}
+	}
+	pthread_mutex_unlock(&tracks->lock);
+	return track ? out.uuid : 0;
+}
+
+uint64_t tracks_marks(struct tracks *tracks)
+{
+	uint64_t uuid = make_uuid(tracks->process, SORT_MARKS, 0);
+
+	pthread_mutex_lock(&tracks->lock);
+	uuid = find_named(tracks, uuid, tracks->process,
+			  "interesting intervals", TRACK_SLICES);
+	pthread_mutex_unlock(&tracks->lock);
+	return uuid;
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+void tracks_finish(struct tracks *tracks)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&tracks->lock);
+	for (i = 0; tracks->entry && i <= tracks->mask; i++) {
+		struct track *track = tracks->entry[i];
+
+		if (!track || track->told)
+			continue;
+		describe(tracks, track, track->uuid);
+		track->told = true;
+		tracks->counts.unknown_tracks++;
+	}
+	pthread_mutex_unlock(&tracks->lock);
+}
+
+struct tracks_counts tracks_counts(struct tracks *tracks)
+{
+	struct tracks_counts counts;
+
+	pthread_mutex_lock(&tracks->lock);
+	counts = tracks->counts;
+	pthread_mutex_unlock(&tracks->lock);
+	return counts;
+}
+
+int tracks_new(uint64_t process, struct tracks *parent, struct sites *sites,
+	       struct trace_file *trace, struct budget *budget,
+	       struct tracks **out)
+{
+	struct tracks *tracks = calloc(1, sizeof(*tracks));
+
+	if (!tracks)
+		return -ENOMEM;
+	tracks->refs = 1;
+	tracks->process = process;
+	tracks->parent = parent ? tracks_get(parent) : NULL;
+	tracks->sites = sites;
+	tracks->trace = trace;
+	tracks->budget = budget;
+	pthread_mutex_init(&tracks->lock, NULL);
+	*out = tracks;
+	return 0;
+}
+
+struct tracks *tracks_get(struct tracks *tracks)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&tracks->refs, 1);
+	return tracks;
+}
+
+static void track_free(struct tracks *tracks, struct track *track)
+{
+	if (track->own_name)
+		budget_give(tracks->budget, strlen(track->name) +
+						    strlen(track->description) +
+						    2);
+	free(track->own_name);
+	free(track);
+	budget_give(tracks->budget, sizeof(*track));
+}
+
+void tracks_put(struct tracks **tracks)
+{
+	struct tracks *old = *tracks;
+	uint32_t i;
+
+	*tracks = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (!old || atom_add_sc(&old->refs, -1u) != 1)
+		return;
+	for (i = 0; old->entry && i <= old->mask; i++)
+		if (old->entry[i])
+			track_free(old, old->entry[i]);
+	if (old->entry)
+		budget_give(old->budget,
+			    (old->mask + 1ULL) * sizeof(*old->entry));
+	pthread_mutex_destroy(&old->lock);
+	tracks_put(&old->parent);
+	free(old->entry);
+	free(old);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * categories - the writer of a text that is read while it changes (row
+ * CATEGORIES in docs/RING.md). The program's own writes to it hurt nobody but
+ * itself: nothing of it is read back here, but for the count of changes.
+ */
+#include "collector/options/categories.h"
+
+#include <string.h>
+
+#include "shared/atomic.h"
+
+bool categories_valid(const char *text)
+{
+	size_t i;
+
+	for (i = 0; text[i]; i++)
+		if ((unsigned char)text[i] < ' ')
+			return false;
+	return i < sizeof(((struct categories_shm *)0)->text);
+}
+
+void categories_write(struct page_shm *page, const char *text)
+{
+	struct categories_shm *shared =
+		(struct categories_shm *)((char *)page + ARENA_CATEGORIES);
+	/* relaxed: nobody else writes it who means well */
+	uint32_t changes = atom_load_rlx(&shared->changes) | 1;
+	size_t length = strlen(text), i;
+
+	/* order: sc, CATEGORIES: odd before any byte is written */
+	(void)atom_xchg_sc(&shared->changes, changes);
+	for (i = 0; i <= length; i++)
+		/* order: rel, CATEGORIES: after odd, before even */
+		atom_store_rel(&shared->text[i], text[i]);
+	/* order: rel, CATEGORIES: the text is whole */
+	atom_store_rel(&shared->changes, changes + 1);
+}

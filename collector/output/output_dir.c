@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * output_dir - a folder named with -o may be anybody's, and so may be the one
+ * that is called DIR.old. Both are looked at in full before anything is
+ * changed (own_files.h says what is perfrec's). Then folders are only
+ * renamed; files are removed from one folder, whose descriptor is held since it
+ * was looked at, one by one and by name.
+ *
+ * A symbolic link as DIR stands for the folder it leads to: that one is
+ * recorded into, and DIR.old is made beside that one. perfrec never makes a
+ * link, so one that is called DIR.old is somebody else's.
+ */
+#include "collector/output/output_dir.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/record/recording.h"
+#include "collector/output/own_files.h"
+#include "collector/output/unwritten.h"
+
+#define ANOTHER "choose another folder with -o"
+
+/* The last part of a path that does not end in a slash. */
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return path;
+	return slash[1] ? slash + 1 : "."; /* of "/" */
+}
+
+/* --- what is in the way --- */
+
+static int refuse(const char *path, const char *what)
+{
+	log_err("'%s' %s: " ANOTHER ", or move it away", path, what);
+	return -EEXIST;
+}
+
+static int refuse_foreign(const char *path, const struct own_files *files)
+{
+	char more[32] = "";
+
+	if (files->foreign > 1)
+		snprintf(more, sizeof(more), " (and %u more)",
+			 files->foreign - 1);
+	log_err("'%s' holds '%s'%s, which perfrec did not write: " ANOTHER
+		", or move it away",
+		path, files->first_foreign, more);
+	return -EEXIST;
+}
+
+static int cannot_open(const char *path)
+{
+	int error = -errno;
+
+	log_err("cannot open folder '%s': %m; %s", path,
+		unwritten_way_out(error));
+	return error;
+}
+
+/* What is there, if it cannot be opened as a folder. */
+static int refuse_other(const struct output_dir *output, const char *path)
+{
+	int saved = errno;
+	struct stat status;
+
+	if (fstatat(output->parent_fd, name_of(path), &status,
+		    AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISLNK(status.st_mode))
+			return refuse(path, "is a symbolic link");
+		if (!S_ISDIR(status.st_mode))
+			return refuse(path, "exists and is no folder");
+	}
+	errno = saved;
+	return cannot_open(path);
+}
+
+/*
+ * Open the folder @path and see whether it is empty or holds a recording and
+ * nothing else. *@fd is then the caller's, or -1: there is nothing. 0 or
+ * -errno, after logging why.
+ */
+static int look(const struct output_dir *output, const char *path, int *fd,
+		struct own_files *files)
+{
+	int error;
+
+	*fd = openat(output->parent_fd, name_of(path),
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*fd < 0)
+		return errno == ENOENT ? 0 : refuse_other(output, path);
+	error = own_files_look(*fd, files);
+	if (error) {
+		errno = -error;
+		error = cannot_open(path);
+	} else if (files->foreign) {
+		error = refuse_foreign(path, files);
+	} else if (files->own && !files->recorded) {
+		error = refuse(path, "exists and is no recording of perfrec");
+	}
+	if (error)
+		close(*fd);
+	return error;
+}
+
+/* --- moving --- */
+
+static int move(const struct output_dir *output, const char *from,
+		const char *to)
+{
+	return renameat(output->parent_fd, name_of(from), output->parent_fd,
+			name_of(to));
+}
+
+static int cannot_move(const char *from, const char *to)
+{
+	int error = -errno;
+
+	log_err("cannot move '%s' to '%s': %m; " ANOTHER, from, to);
+	return error;
+}
+
+/* A folder may be renamed onto an empty one: so the new name is surely free. */
+static int move_old_aside(struct output_dir *output)
+{
+	char *older;
+	int error;
+
+	if (asprintf(&older, "%s.%08" PRIx32, output->old,
+		     (uint32_t)random_u64()) < 0)
+		return -ENOMEM;
+	if (mkdirat(output->parent_fd, name_of(older), 0700) < 0) {
+		error = cannot_move(output->old, older);
+		free(older);
+		return error;
+	}
+	if (move(output, output->old, older) < 0) {
+		error = cannot_move(output->old, older);
+		unlinkat(output->parent_fd, name_of(older), AT_REMOVEDIR);
+		free(older);
+		return error;
+	}
+	output->older = older;
+	return 0;
+}
+
+/* The one in DIR.old will be removed: nobody may still write to it. */
+static int prepare_old(struct output_dir *output)
+{
+	struct own_files files;
+	int error = look(output, output->old, &output->older_fd, &files);
+
+	if (error)
+		output->older_fd = -1;
+	if (error || output->older_fd < 0)
+		return error;
+	if (flock(output->older_fd, LOCK_EX | LOCK_NB) < 0 &&
+	    errno == EWOULDBLOCK) {
+		log_err("'%s' is still being recorded: " ANOTHER
+			", or wait for its end",
+			output->old);
+		return -EBUSY;
+	}
+	return move_old_aside(output);
+}
+
+/* A program that runs in there would find itself elsewhere. */
+static bool is_current(int fd)
+{
+	struct stat folder, current;
+
+	return fstat(fd, &folder) == 0 && stat(".", &current) == 0 &&
+	       folder.st_dev == current.st_dev &&
+	       folder.st_ino == current.st_ino;
+}
+
+static int move_aside(struct output_dir *output, int fd)
+{
+	int error;
+
+	if (is_current(fd)) {
+		log_err("'%s' holds a recording and is the current folder, "
+			"which cannot move to '%s': " ANOTHER,
+			output->dir, output->old);
+		return -EBUSY;
+	}
+	error = prepare_old(output);
+	if (error)
+		return error;
+	output->moved = move(output, output->dir, output->old) == 0;
+	if (output->moved)
+		return 0;
+	error = cannot_move(output->dir, output->old);
+	if (output->older)
+		move(output, output->older, output->old);
+	return error;
+}
+
+static int make_room(struct output_dir *output)
+{
+	struct own_files files;
+	int fd, error = look(output, output->dir, &fd, &files);
+
+	if (error || fd < 0)
+		return error;
+	output->found_empty = !files.own;
+	output->unfinished = files.own && !files.summarized;
+	if (files.own)
+		error = move_aside(output, fd);
+	close(fd);
+	return error;
+}
+
+/* --- the names --- */
+
+/*
+ * @dir without slashes at its end; where it leads to, if it is a symbolic link,
+ * or "." or "..", or if it goes through a "..", which may go through the folder
+ * that is about to move. The caller frees it. NULL: errno says why.
+ */
+static char *resolve(const char *dir)
+{
+	char *path = strdup(dir), *real = NULL;
+	size_t length = strlen(dir);
+	struct stat status;
+	const char *name;
+	bool link;
+	int saved;
+
+	if (!path)
+		return NULL;
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+	name = name_of(path);
+	link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+	if (!link && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	    (!strstr(path, "/..") || access(path, F_OK) < 0))
+		return path;
+	real = realpath(path, NULL);
+	saved = errno;
+	free(path);
+	errno = saved;
+	return real;
+}
+
+/* The folder that @path is in, as a descriptor. */
+static int open_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	int fd;
+
+	if (!parent)
+		return -1;
+	fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(parent);
+	return fd;
+}
+
+static int init(const char *dir, struct output_dir *output)
+{
+	int error;
+
+	*output = (struct output_dir){ .parent_fd = -1, .older_fd = -1 };
+	output->dir = resolve(dir);
+	if (!output->dir && errno == ENOENT)
+		return refuse(dir, "is a symbolic link that leads nowhere");
+	if (output->dir)
+		output->parent_fd = open_parent(output->dir);
+	if (output->parent_fd < 0) {
+		error = -errno;
+		assert(error);
+		log_err("cannot make folder '%s': %m (choose another with -o)",
+			dir);
+		return error;
+	}
+	if (asprintf(&output->old, "%s.old", output->dir) >= 0)
+		return 0;
+	/* release() has it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	output->old = NULL;
+	log_err("out of memory");
+	return -ENOMEM;
+}
+
+static void release(struct output_dir *output)
+{
+	if (output->parent_fd >= 0)
+		close(output->parent_fd);
+	if (output->older_fd >= 0)
+		close(output->older_fd);
+	free(output->dir);
+	free(output->old);
+	free(output->older);
+	*output = (struct output_dir){ .parent_fd = -1, .older_fd = -1 };
+}
+
+int output_dir_prepare(const char *dir, struct output_dir *out)
+{
+	struct output_dir output;
+	int error = init(dir, &output);
+
+	if (!error)
+		error = make_room(&output);
+	if (error) {
+		release(&output);
+		return error;
+	}
+	*out = output;
+	return 0;
+}
+
+static void remove_folder(const struct output_dir *output, const char *path,
+			  int fd)
+{
+	own_files_remove(fd);
+	if (unlinkat(output->parent_fd, name_of(path), AT_REMOVEDIR) < 0)
+		log_warn("'%s' stays, without its recording: %m", path);
+}
+
+void output_dir_commit(struct output_dir *output, bool quiet)
+{
+	if (output->unfinished && !quiet)
+		log_warn("'%s' held a recording without a summary, whose "
+			 "perfrec was killed or still goes on: it is kept as "
+			 "'%s', and its trace can be opened",
+			 output->dir, output->old);
+	if (output->older)
+		remove_folder(output, output->older, output->older_fd);
+	release(output);
+}
+
+/* What the collector may have made before the program could not be run. */
+static void remove_new(const struct output_dir *output)
+{
+	int fd = openat(output->parent_fd, name_of(output->dir),
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (output->found_empty)
+		own_files_remove(fd);
+	else
+		remove_folder(output, output->dir, fd);
+	close(fd);
+}
+
+void output_dir_undo(struct output_dir *output)
+{
+	remove_new(output);
+	if (output->moved)
+		move(output, output->old, output->dir);
+	if (output->older)
+		move(output, output->older, output->old);
+	release(output);
+}

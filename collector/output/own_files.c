@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * own_files - a name alone does not make a file perfrec's: other tools
+ * write a summary.json or a trace.pftrace, too. So a folder counts as a
+ * recording only if one of these two says inside that perfrec wrote it. Files
+ * are opened below the descriptor of the folder, never through a symbolic link.
+ */
+#include "collector/output/own_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "collector/files/cpu_profile.h"
+#include "collector/heap/heap_files.h"
+#include "collector/base/socket_path.h"
+#include "collector/files/span_profile.h"
+#include "shared/compiler.h"
+
+#define LOOK_BYTES 4096 /* of a file, where perfrec's mark must be */
+#define TRACE_MARK "perfrec.version" /* recording.c: write_preamble() */
+#define TEMPORARY_SUFFIX ".new"
+/* TracePacket in a Trace, compressed_packets in a TracePacket. */
+#define PACKET_TAG 0x0a
+#define COMPRESSED_TAG (50 << 3 | 2)
+
+/* '#' stands for a digit. What is written under another name first has a dot in
+ * front of it and TEMPORARY_SUFFIX behind it. */
+static const struct own_file {
+	const char *name;
+	mode_t type;
+	bool temporary; /* written under another name first */
+} table[] = {
+	{ TRACE_NAME, S_IFREG, false },
+	{ SUMMARY_NAME, S_IFREG, true },
+	{ WALL_PROFILE_NAME, S_IFREG, true },
+	{ CPU_PROFILE_NAME, S_IFREG, true },
+	{ HEAP_PROFILE_NAME, S_IFREG, true },
+	{ HEAP_PEAK_NAME, S_IFREG, true },
+	{ SPAN_PROFILE_NAME, S_IFREG, true },
+	/* snapshot_make_name() */
+	{ "wall.########T######.###.pb.gz", S_IFREG, true },
+	{ "heap.########T######.###.pb.gz", S_IFREG, true },
+	/* A collector that was killed leaves it behind. */
+	{ SOCKET_PATH_LINK, S_IFLNK, false },
+};
+
+/* Whether the @length bytes at @name are as @pattern says. */
+static bool matches(const char *pattern, const char *name, size_t length)
+{
+	if (strlen(pattern) != length)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (pattern[i] == '#' ? name[i] < '0' || name[i] > '9'
+				      : name[i] != pattern[i])
+			return false;
+	return true;
+}
+
+static bool is_named(const struct own_file *file, const char *name)
+{
+	size_t length = strlen(name), suffix = strlen(TEMPORARY_SUFFIX);
+
+	if (matches(file->name, name, length))
+		return true;
+	return file->temporary && name[0] == '.' && length > 1 + suffix &&
+	       strcmp(name + length - suffix, TEMPORARY_SUFFIX) == 0 &&
+	       matches(file->name, name + 1, length - 1 - suffix);
+}
+
+/* The regular file of the table that @name is the final name of, or NULL. */
+static const struct own_file *find_file(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].type == S_IFREG &&
+		    matches(table[i].name, name, strlen(name)))
+			return &table[i];
+	return NULL;
+}
+
+static bool is_own(int dir_fd, const char *name)
+{
+	struct stat status;
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (is_named(&table[i], name))
+			return fstatat(dir_fd, name, &status,
+				       AT_SYMLINK_NOFOLLOW) == 0 &&
+			       (status.st_mode & S_IFMT) == table[i].type;
+	return false;
+}
+
+static bool is_plain(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+int own_files_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (is_plain(fd))
+		return fd;
+	close(fd);
+	return -EBADMSG;
+}
+
+/* --- what a trace and a summary say of themselves --- */
+
+/* The first bytes of a plain file: how many, or -1. */
+static ssize_t read_start(int dir_fd, const char *name,
+			  uint8_t bytes[LOOK_BYTES])
+{
+	int fd = openat(dir_fd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t count = -1;
+
+	if (fd < 0)
+		return -1;
+	if (is_plain(fd))
+		count = read(fd, bytes, LOOK_BYTES);
+	close(fd);
+	return count;
+}
+
+/* A varint of at most 32 bits at *@at: false if there is none. */
+static bool take_varint(const uint8_t **at, const uint8_t *end, uint32_t *out)
+{
+	uint32_t value = 0;
+
+	for (unsigned int shift = 0; shift < 32 && *at < end; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		value |= (uint32_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*out = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Unpacks the start of what --compress wrote: how many bytes. */
+static size_t unpack(const uint8_t *bytes, size_t count,
+		     uint8_t unpacked[LOOK_BYTES])
+{
+	const uint8_t *at = bytes, *end = bytes + count;
+	uint32_t packet, length, tag, inner;
+	z_stream stream = { .next_out = unpacked, .avail_out = LOOK_BYTES };
+
+	if (!take_varint(&at, end, &packet) || packet != PACKET_TAG ||
+	    !take_varint(&at, end, &length) || !take_varint(&at, end, &tag) ||
+	    tag != COMPRESSED_TAG || !take_varint(&at, end, &inner))
+		return 0;
+	/* zlib does not write there, but its type says so. */
+	stream.next_in = (Bytef *)(uintptr_t)at;
+	stream.avail_in = (uInt)(end - at);
+	if (inflateInit(&stream) != Z_OK)
+		return 0;
+	/* The rest may be missing: what came out of it counts. */
+	inflate(&stream, Z_SYNC_FLUSH);
+	inflateEnd(&stream);
+	return LOOK_BYTES - stream.avail_out;
+}
+
+/* An empty one is of a collector that was killed early; nothing is lost. */
+static bool is_own_trace(int dir_fd)
+{
+	uint8_t bytes[LOOK_BYTES], unpacked[LOOK_BYTES];
+	ssize_t count = read_start(dir_fd, TRACE_NAME, bytes);
+	size_t mark = strlen(TRACE_MARK);
+
+	if (count <= 0)
+		return count == 0;
+	return memmem(bytes, (size_t)count, TRACE_MARK, mark) ||
+	       memmem(unpacked, unpack(bytes, (size_t)count, unpacked),
+		      TRACE_MARK, mark);
+}
+
+/* "perfrec" is the first key of the object. */
+static bool is_own_summary(int dir_fd)
+{
+	static const char *const tokens[] = { "{", "\"perfrec\"", ":" };
+	uint8_t bytes[LOOK_BYTES + 1];
+	ssize_t count = read_start(dir_fd, SUMMARY_NAME, bytes);
+	const char *at = (const char *)bytes;
+
+	if (count < 0)
+		return false;
+	bytes[count] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(tokens); i++) {
+		at += strspn(at, " \t\r\n");
+		if (strncmp(at, tokens[i], strlen(tokens[i])) != 0)
+			return false;
+		at += strlen(tokens[i]);
+	}
+	return true;
+}
+
+static bool has_summary(int dir_fd)
+{
+	struct stat status;
+
+	return fstatat(dir_fd, SUMMARY_NAME, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* --- the folder --- */
+
+/* A stream of its own over @dir_fd, from the start; NULL: errno says why. */
+static DIR *open_stream(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int saved = errno;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	errno = saved;
+	return dir;
+}
+
+/* The name of the next entry but "." and "..", or NULL. */
+static const char *next_name(DIR *dir)
+{
+	struct dirent *entry;
+
+	do
+		entry = readdir(dir);
+	while (entry && (strcmp(entry->d_name, ".") == 0 ||
+			 strcmp(entry->d_name, "..") == 0));
+	return entry ? entry->d_name : NULL;
+}
+
+static void note_foreign(struct own_files *files, const char *name)
+{
+	char *first = files->first_foreign;
+
+	if (!files->foreign++ || strcmp(name, first) < 0)
+		snprintf(first, sizeof(files->first_foreign), "%s", name);
+}
+
+int own_files_look(int dir_fd, struct own_files *out)
+{
+	struct own_files files = { 0 };
+	DIR *dir = open_stream(dir_fd);
+	const char *name;
+
+	if (!dir)
+		return -errno;
+	while ((name = next_name(dir)))
+		if (is_own(dir_fd, name))
+			files.own++;
+		else
+			note_foreign(&files, name);
+	closedir(dir);
+	files.summarized = has_summary(dir_fd);
+	files.recorded = files.summarized ? is_own_summary(dir_fd)
+					  : is_own_trace(dir_fd);
+	*out = files;
+	return 0;
+}
+
+void own_files_remove(int dir_fd)
+{
+	DIR *dir = open_stream(dir_fd);
+	const char *name;
+
+	if (!dir)
+		return;
+	while ((name = next_name(dir)))
+		if (is_own(dir_fd, name))
+			unlinkat(dir_fd, name, 0);
+	closedir(dir);
+}
+
+/* --- making files --- */
+
+/* What @name of the table is called while it is written. False: the table does
+ * not have it. */
+static bool name_while_written(const char *name, char out[NAME_MAX + 1])
+{
+	const struct own_file *file = find_file(name);
+
+	if (file && file->temporary)
+		snprintf(out, NAME_MAX + 1, ".%s" TEMPORARY_SUFFIX, name);
+	else if (file)
+		snprintf(out, NAME_MAX + 1, "%s", name);
+	return file;
+}
+
+int own_files_create(int dir_fd, const char *name, int flags)
+{
+	char path[NAME_MAX + 1];
+	int fd;
+
+	if (!name_while_written(name, path))
+		return -EINVAL;
+	fd = openat(dir_fd, path,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC |
+			    flags,
+		    0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int own_files_keep(int dir_fd, const char *name)
+{
+	char path[NAME_MAX + 1];
+	int err;
+
+	if (!name_while_written(name, path))
+		return -EINVAL;
+	if (renameat(dir_fd, path, dir_fd, name) == 0)
+		return 0;
+	err = -errno;
+	unlinkat(dir_fd, path, 0);
+	return err;
+}
+
+void own_files_discard(int dir_fd, const char *name)
+{
+	char path[NAME_MAX + 1];
+
+	if (name_while_written(name, path))
+		unlinkat(dir_fd, path, 0);
+}

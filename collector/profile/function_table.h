@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * function_table - what each function of a recording cost, over all threads
+ * and processes, by name and module.
+ */
+#ifndef PERFREC_COLLECTOR_PROFILE_FUNCTION_TABLE_H
+#define PERFREC_COLLECTOR_PROFILE_FUNCTION_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct function_total {
+	const char *name, *module;
+	uint64_t calls, self_ns, total_ns;
+	/* What was sampled or allocated in the function itself; in use: at the
+	 * end. */
+	uint64_t cpu_samples, cpu_ns;
+	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
+	uint64_t temporary_objects;
+};
+
+/* All zero is an empty table. One thread at a time. */
+struct function_table {
+	struct function_total *entry; /* open addressing; name NULL: empty */
+	size_t count, mask;
+};
+
+/* Add to the totals of @one's function. The strings must outlive the table.
+ * 0 or -ENOMEM (nothing is added then). */
+int function_table_add(struct function_table *table,
+		       const struct function_total *one);
+/* Puts all entries to the front, by self time, the greatest first; the table
+ * is good for reading and releasing only from then on. */
+void function_table_sort(struct function_table *table);
+void function_table_release(struct function_table *table);
+
+#endif

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * locations - two pools: modules, told apart by path and build-id, and
+ * addresses in them.
+ *
+ * Addresses are those of the process that was first seen with a module: pprof
+ * has one address space, and where it lay elsewhere it is the same function.
+ * Two modules of different processes may overlap; a location says which is
+ * meant.
+ */
+#include "collector/profile/locations.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/replay/cct.h"
+#include "collector/names/modules.h"
+#include "collector/profile/out_pprof.h"
+#include "collector/names/sites.h"
+#include "collector/stacks/stacks.h"
+#include "collector/names/symbolize_wire.h"
+#include "collector/names/symbols.h"
+#include "shared/compiler.h"
+
+/* Of a thread's name, without its end. */
+#define COMM_BYTES 15
+
+/* Keys come first in both; see pool.h. */
+struct place {
+	const char *path, *build_id;
+	uint64_t file_offset;
+	const struct symbol_file *unnamed; /* without a build-id: the file */
+
+	uint64_t start, end;
+	uint64_t bias; /* from virtual addresses of the file to ours */
+	struct symbol_file *file; /* a reference; NULL: none */
+	bool has_functions; /* any of them has a name */
+};
+
+enum location_kind {
+	LOCATION_ENTRY, /* of a function */
+	LOCATION_CODE, /* an instruction, or one that a call belongs to */
+	LOCATION_MARK, /* vaddr 0 */
+	LOCATION_SITE, /* of an annotation; vaddr 0 */
+};
+
+struct location {
+	uint64_t vaddr;
+	const char *name;
+	uint32_t place; /* number + 1; 0: none */
+	uint32_t kind; /* enum location_kind */
+	const char *file; /* of a site; NULL: as its place's symbols say */
+	uint64_t line;
+};
+
+static struct place *place_at(const struct locations *locations, size_t number)
+{
+	return (struct place *)locations->places.items + number;
+}
+
+static struct location *location_at(const struct locations *locations,
+				    size_t number)
+{
+	return (struct location *)locations->items.items + number;
+}
+
+void locations_init(struct locations *locations, struct symbol_cache *cache,
+		    struct budget *budget)
+{
+	locations->cache = cache;
+	pool_init(&locations->places, budget, sizeof(struct place),
+		  offsetof(struct place, start));
+	pool_init(&locations->items, budget, sizeof(struct location),
+		  sizeof(struct location));
+}
+
+void locations_release(struct locations *locations)
+{
+	size_t i;
+
+	for (i = 0; i < locations->places.count; i++)
+		symbol_file_put(&place_at(locations, i)->file);
+	pool_release(&locations->places);
+	pool_release(&locations->items);
+}
+
+/* --- adding -----------------------------------------------------------------
+ */
+
+/* The one of all strings with this text, so that it may be part of a key. */
+static const char *unique(const struct locations *locations, const char *text)
+{
+	const char *one = symbol_cache_string(locations->cache, text);
+
+	return one ? one : text;
+}
+
+/* Takes a reference to its file if it was not known. 0 or -ENOMEM. */
+static int intern_place(struct locations *locations, const struct place *place,
+			uint32_t *out)
+{
+	int added = pool_intern(&locations->places, place, out);
+
+	if (added < 0)
+		return added;
+	if (added)
+		symbol_file_get(place->file);
+	place_at(locations, *out)->has_functions |= place->has_functions;
+	return 0;
+}
+
+/* Sets location->place of what @symbol is about, which is at @address. */
+static int find_place(struct locations *locations, struct modules *modules,
+		      uint64_t address, uint32_t generation,
+		      const struct symbol *symbol, struct location *location)
+{
+	struct module_place where;
+	struct place place;
+	uint32_t number;
+	int err;
+
+	if (symbol->is_jit)
+		where = (struct module_place){ .bias = 0 };
+	else if (symbol->site ||
+		 !modules_place(modules, address, generation, &where))
+		return 0;
+	place = (struct place){
+		.path = unique(locations, symbol->module),
+		.build_id = unique(locations, symbol->build_id),
+		.file_offset = where.file_offset,
+		.unnamed = *symbol->build_id ? NULL : where.file,
+		.start = where.start,
+		.end = where.end,
+		.bias = address - symbol->offset,
+		.file = where.file,
+		.has_functions = symbol->found,
+	};
+	err = intern_place(locations, &place, &number);
+	symbol_file_put(&where.file);
+	if (!err)
+		location->place = number + 1;
+	return err;
+}
+
+static int find_address(struct locations *locations, struct modules *modules,
+			const struct stack_frame *frame, uint32_t *out)
+{
+	struct location location = { .kind = frame->kind == FRAME_ENTRY
+						     ? LOCATION_ENTRY
+						     : LOCATION_CODE };
+	/* The call is what is on the stack, not where it will return to. */
+	uint64_t address = frame->address - (frame->kind == FRAME_RETURN);
+	struct symbol symbol;
+	int err;
+
+	modules_resolve(modules, address, frame->generation, &symbol);
+	location.name = unique(locations, symbol.name);
+	if (symbol.site) {
+		location.kind = LOCATION_SITE;
+		location.file = unique(locations, symbol.site->file);
+		location.line = symbol.site->line;
+		return MIN(pool_intern(&locations->items, &location, out), 0);
+	}
+	location.vaddr = symbol.offset;
+	err = find_place(locations, modules, address, frame->generation,
+			 &symbol, &location);
+	if (err)
+		return err;
+	return MIN(pool_intern(&locations->items, &location, out), 0);
+}
+
+int locations_mark(struct locations *locations, const char *name, uint32_t *out)
+{
+	const struct location location = { .name = unique(locations, name),
+					   .kind = LOCATION_MARK };
+
+	return MIN(pool_intern(&locations->items, &location, out), 0);
+}
+
+int locations_find(struct locations *locations, struct modules *modules,
+		   const struct stack_frame *frame, uint32_t *out)
+{
+	static const char *const names[] = {
+		[FRAME_KERNEL] = "[kernel]",
+		[FRAME_UNKNOWN] = "[unknown]",
+		[FRAME_CUT] = "[truncated]",
+		[FRAME_OTHER] = "[other stacks]",
+		[FRAME_SHORT] = "[short threads]",
+	};
+	const char *name = NULL;
+
+	if (frame->kind != FRAME_NAMED)
+		return find_address(locations, modules, frame, out);
+	if (frame->address < ARRAY_SIZE(names))
+		name = names[frame->address];
+	return locations_mark(locations, name ? name : "[unknown]", out);
+}
+
+static int merge_items(struct locations *locations,
+		       const struct locations *from, const uint32_t *place,
+		       uint32_t *out)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < from->items.count && err >= 0; i++) {
+		struct location location = *location_at(from, i);
+
+		if (location.place)
+			location.place = place[location.place - 1] + 1;
+		err = pool_intern(&locations->items, &location, &out[i]);
+	}
+	return MIN(err, 0);
+}
+
+int locations_merge(struct locations *locations, const struct locations *from,
+		    uint32_t *out)
+{
+	uint32_t *place = calloc(from->places.count + 1, sizeof(*place));
+	int err = place ? 0 : -ENOMEM;
+	size_t i;
+
+	for (i = 0; i < from->places.count && !err; i++)
+		err = intern_place(locations, place_at(from, i), &place[i]);
+	if (!err)
+		err = merge_items(locations, from, place, out);
+	free(place);
+	return err;
+}
+
+/* --- writing ----------------------------------------------------------------
+ */
+
+struct writing {
+	const struct locations *locations;
+	struct out_pprof *out;
+	struct source *source; /* of each location */
+	size_t *first; /* see sort_by_place() */
+	uint32_t *order;
+	struct pool functions; /* struct function */
+	struct budget budget; /* its */
+};
+
+struct function {
+	const char *name, *file;
+	uint64_t start_line;
+};
+
+/* The locations of each place together: writing->order, of which those of place
+ * i begin at writing->first[i]. 0 or -ENOMEM. */
+static int sort_by_place(struct writing *writing)
+{
+	const struct locations *locations = writing->locations;
+	size_t places = locations->places.count, all = locations->items.count;
+	size_t i;
+
+	writing->first = calloc(places + 2, sizeof(*writing->first));
+	writing->order = calloc(all + 1, sizeof(*writing->order));
+	if (!writing->first || !writing->order)
+		return -ENOMEM;
+	/* first[i + 2] counts those of place i, then says where the next go */
+	for (i = 0; i < all; i++)
+		if (location_at(locations, i)->place)
+			writing->first[location_at(locations, i)->place + 1]++;
+	for (i = 2; i < places + 2; i++)
+		writing->first[i] += writing->first[i - 1];
+	for (i = 0; i < all; i++) {
+		uint32_t place = location_at(locations, i)->place;
+
+		if (place)
+			writing->order[writing->first[place]++] = (uint32_t)i;
+	}
+	return 0;
+}
+
+/* Where the functions of @place come from. 0 or -ENOMEM. */
+static int find_sources(struct writing *writing, size_t place)
+{
+	const struct locations *locations = writing->locations;
+	const uint32_t *order = writing->order + writing->first[place];
+	size_t count = writing->first[place + 1] - writing->first[place], i;
+	uint64_t *vaddr = calloc(count + 1, sizeof(*vaddr));
+	struct source *source = calloc(count + 1, sizeof(*source));
+	int err = vaddr && source ? 0 : -ENOMEM;
+
+	for (i = 0; i < count && !err; i++)
+		vaddr[i] = location_at(locations, order[i])->vaddr;
+	if (!err)
+		symbol_file_sources(place_at(locations, place)->file, vaddr,
+				    count, source);
+	for (i = 0; i < count && !err; i++)
+		writing->source[order[i]] = source[i];
+	free(vaddr);
+	free(source);
+	return err;
+}
+
+static bool has_lines(const struct writing *writing, size_t place)
+{
+	size_t i;
+
+	for (i = writing->first[place]; i < writing->first[place + 1]; i++)
+		if (writing->source[writing->order[i]].count)
+			return true;
+	return false;
+}
+
+static int write_place(struct writing *writing, size_t number)
+{
+	const struct place *place = place_at(writing->locations, number);
+	struct out_mapping mapping = {
+		.id = number + 1,
+		.start = place->start,
+		.end = place->end,
+		.file_offset = place->file_offset,
+		.path = place->path,
+		.build_id = place->build_id,
+		.has_functions = place->has_functions,
+	};
+	int err = place->file ? find_sources(writing, number) : 0;
+
+	if (err)
+		return err;
+	mapping.has_lines = has_lines(writing, number);
+	out_pprof_mapping(writing->out, &mapping);
+	return 0;
+}
+
+/* Whether @path is that of a program whose main thread is called @name. */
+static bool is_program(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && name && name[0] &&
+	       !strncmp(slash + 1, name, COMM_BYTES);
+}
+
+/* What comes first in a file is what readers take for the program. */
+static int write_places(struct writing *writing, const char *program)
+{
+	const struct locations *locations = writing->locations;
+	size_t count = locations->places.count, first = 0, i;
+	int err = 0;
+
+	for (i = count; i > 0; i--)
+		if (is_program(place_at(locations, i - 1)->path, program))
+			first = i - 1;
+	if (count)
+		err = write_place(writing, first);
+	for (i = 0; i < count && !err; i++)
+		if (i != first)
+			err = write_place(writing, i);
+	return err;
+}
+
+/* The id of @function, which is written if it is new; 0 when there is no
+ * memory. */
+static uint64_t write_function(struct writing *writing,
+			       const struct function *function)
+{
+	struct out_function out = { .name = function->name,
+				    .file = function->file,
+				    .start_line =
+					    (uint32_t)function->start_line };
+	uint32_t number;
+	int added = pool_intern(&writing->functions, function, &number);
+
+	if (added < 0)
+		return 0;
+	out.id = number + 1ULL;
+	if (added)
+		out_pprof_function(writing->out, &out);
+	return out.id;
+}
+
+/* The line of @frame (NULL: nothing is known of it), which is of a function
+ * that is called @name unless the frame says so. False: no memory. */
+static bool make_line(struct writing *writing, const struct source_frame *frame,
+		      const char *name, struct out_line *out)
+{
+	struct function function = { .name = name, .file = "" };
+
+	*out = (struct out_line){ 0 };
+	if (frame) {
+		function.file = frame->file;
+		function.start_line = frame->start_line;
+		out->line = frame->line;
+	}
+	out->function = write_function(writing, &function);
+	return out->function;
+}
+
+/* Returns how many lines it made of location @index; 0: no memory. */
+static size_t make_lines(struct writing *writing, size_t index,
+			 struct out_line out[SYMBOLIZE_FRAMES_MAX])
+{
+	const struct location *location =
+		location_at(writing->locations, index);
+	const struct source *source = &writing->source[index];
+	size_t last = source->count ? source->count - 1 : 0, i, made = 0;
+
+	if (location->kind == LOCATION_SITE) {
+		const struct source_frame site = {
+			.file = location->file,
+			.line = (uint32_t)location->line,
+			.start_line = (uint32_t)location->line,
+		};
+
+		return make_line(writing, &site, location->name, &out[0]);
+	}
+	/* Where a function begins, what was inlined there has not begun. */
+	i = location->kind == LOCATION_ENTRY ? last : 0;
+	/* The innermost ones are left out of a list that is too long. */
+	if (last - i >= SYMBOLIZE_FRAMES_MAX)
+		i = last - (SYMBOLIZE_FRAMES_MAX - 1);
+	for (; i <= last; i++) {
+		const struct source_frame *frame =
+			source->count ? &source->frames[i] : NULL;
+		const char *name = location->name;
+
+		if (i < last && frame->function[0])
+			name = frame->function;
+		if (!make_line(writing, frame, name, &out[made++]))
+			return 0;
+	}
+	return made;
+}
+
+static uint64_t address_of(const struct locations *locations,
+			   const struct location *location)
+{
+	if (!location->place)
+		return location->vaddr;
+	return location->vaddr + place_at(locations, location->place - 1)->bias;
+}
+
+static int write_items(struct writing *writing)
+{
+	const struct locations *locations = writing->locations;
+	struct out_line lines[SYMBOLIZE_FRAMES_MAX];
+	size_t i;
+
+	for (i = 0; i < locations->items.count; i++) {
+		const struct location *location = location_at(locations, i);
+		struct out_location out = {
+			.id = i + 1,
+			.mapping = location->place,
+			.address = address_of(locations, location),
+			.lines = lines,
+			.line_count = make_lines(writing, i, lines),
+		};
+
+		if (!out.line_count)
+			return -ENOMEM;
+		out_pprof_location(writing->out, &out);
+	}
+	return 0;
+}
+
+int locations_write(const struct locations *locations, const char *program,
+		    struct out_pprof *out)
+{
+	struct writing writing = {
+		.locations = locations,
+		.out = out,
+		.source = calloc(locations->items.count + 1,
+				 sizeof(*writing.source)),
+		.budget = { INT64_MAX },
+	};
+	int err = writing.source ? sort_by_place(&writing) : -ENOMEM;
+
+	pool_init(&writing.functions, &writing.budget, sizeof(struct function),
+		  sizeof(struct function));
+	if (!err)
+		err = write_places(&writing, program);
+	if (!err)
+		err = write_items(&writing);
+	pool_release(&writing.functions);
+	free(writing.source);
+	free(writing.first);
+	free(writing.order);
+	return err;
+}

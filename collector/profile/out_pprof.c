@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * out_pprof - a message of protobuf may be written as many that follow each
+ * other, so every piece here is a Profile with one thing in it: packed,
+ * compressed and forgotten. What stays in memory is the strings' numbers; a
+ * string is written when it is first referred to, in the order of its number.
+ */
+#include "collector/profile/out_pprof.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/trace/encode.h"
+#include "collector/output/gz_file.h"
+#include "collector/names/symbol_name.h"
+#include "proto/profile.pb-c.h"
+#include "shared/compiler.h"
+
+#define STRINGS_MIN 1024u
+#define STRINGS_MAX (1u << 30)
+#define LABELS 4
+#define LABEL_BYTES 24 /* a tag, a length, two tags, two varints */
+
+/* protobuf-c prefixes all it generates with the package. */
+typedef Perftools__Profiles__Profile pb_profile;
+typedef Perftools__Profiles__ValueType pb_value_type;
+typedef Perftools__Profiles__Mapping pb_mapping;
+typedef Perftools__Profiles__Location pb_location;
+typedef Perftools__Profiles__Line pb_line;
+typedef Perftools__Profiles__Function pb_function;
+
+#define PROFILE_INIT PERFTOOLS__PROFILES__PROFILE__INIT
+
+/* Sets optional scalar @field of message @m. */
+#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
+/* Makes message @one the only one of repeated @field of @m. */
+#define ONE(m, field, one) ((m)->n_##field = 1, (m)->field = &(one))
+
+struct string {
+	const char *text; /* NULL: an empty place */
+	int64_t number;
+};
+
+struct out_pprof {
+	struct gz_file *file;
+	int err; /* the first */
+	uint64_t bytes;
+	uint8_t *buffer; /* where a piece is packed */
+	size_t buffer_bytes;
+	struct string *strings; /* hash table */
+	uint32_t string_count, string_mask;
+	size_t value_count;
+	struct out_labels labels; /* of the last sample that had any */
+	size_t label_bytes; /* of them, packed; 0: none had */
+	uint8_t label[LABELS * LABEL_BYTES];
+	pb_line *lines; /* room for those of a location */
+	pb_line **line_pointers;
+	size_t line_room;
+};
+
+static void fail(struct out_pprof *out, int err)
+{
+	if (!out->err)
+		out->err = err;
+}
+
+/* Room for a piece of @size. */
+static bool reserve_buffer(struct out_pprof *out, size_t size)
+{
+	if (out->err)
+		return false;
+	if (size <= out->buffer_bytes)
+		return true;
+	free(out->buffer);
+	out->buffer_bytes = 2 * size;
+	out->buffer = malloc(out->buffer_bytes);
+	if (out->buffer)
+		return true;
+	out->buffer_bytes = 0;
+	fail(out, -ENOMEM);
+	return false;
+}
+
+/* The piece is in the buffer. */
+static void put_buffer(struct out_pprof *out, size_t size)
+{
+	out->bytes += size;
+	fail(out, gz_file_write(out->file, out->buffer, size));
+}
+
+static void put(struct out_pprof *out, const pb_profile *piece)
+{
+	size_t size = perftools__profiles__profile__get_packed_size(piece);
+
+	if (!reserve_buffer(out, size))
+		return;
+	perftools__profiles__profile__pack(piece, out->buffer);
+	put_buffer(out, size);
+}
+
+/* --- strings ----------------------------------------------------------------
+ */
+
+static void put_string(struct out_pprof *out, const char *text)
+{
+	pb_profile piece = PROFILE_INIT;
+	char *clean = strdup(text);
+
+	if (!clean) {
+		fail(out, -ENOMEM);
+		return;
+	}
+	symbol_name_clean(clean);
+	ONE(&piece, string_table, clean);
+	put(out, &piece);
+	free(clean);
+}
+
+/* FNV-1a, 64 bit. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
+	return hash ^ hash >> 32;
+}
+
+static struct string *find_string(struct out_pprof *out, const char *text)
+{
+	uint64_t i = hash_text(text);
+	struct string *string;
+
+	for (;; i++) {
+		string = &out->strings[i & out->string_mask];
+		if (!string->text || !strcmp(string->text, text))
+			return string;
+	}
+}
+
+/* Makes sure that one more string leaves the table at most half full. */
+static bool reserve_string(struct out_pprof *out)
+{
+	struct string *old = out->strings;
+	uint32_t old_mask = out->string_mask, i;
+	uint32_t size = old ? 2 * (old_mask + 1) : STRINGS_MIN;
+
+	if (old && 2 * (out->string_count + 1) <= old_mask)
+		return true;
+	if (size > STRINGS_MAX)
+		return false;
+	out->strings = calloc(size, sizeof(*out->strings));
+	if (!out->strings) {
+		out->strings = old;
+		return false;
+	}
+	out->string_mask = size - 1;
+	for (i = 0; old && i <= old_mask; i++)
+		if (old[i].text)
+			*find_string(out, old[i].text) = old[i];
+	free(old);
+	return true;
+}
+
+static int64_t number_of(struct out_pprof *out, const char *text)
+{
+	struct string *string;
+
+	if (!reserve_string(out)) {
+		fail(out, -ENOMEM);
+		return 0;
+	}
+	string = find_string(out, text);
+	if (!string->text) {
+		*string = (struct string){ text, out->string_count++ };
+		put_string(out, text);
+	}
+	return string->number;
+}
+
+/* --- pieces -----------------------------------------------------------------
+ */
+
+static pb_value_type value_type(struct out_pprof *out,
+				const struct out_value_type *one)
+{
+	pb_value_type value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+
+	SET(&value, type, number_of(out, one->type));
+	SET(&value, unit, number_of(out, one->unit));
+	return value;
+}
+
+static void put_head(struct out_pprof *out, const struct out_head *head)
+{
+	pb_value_type types[OUT_VALUES_MAX], *pointers[OUT_VALUES_MAX];
+	pb_profile piece = PROFILE_INIT;
+	pb_value_type period;
+	size_t i;
+
+	number_of(out, ""); /* is 0 */
+	for (i = 0; i < head->count; i++) {
+		types[i] = value_type(out, &head->types[i]);
+		pointers[i] = &types[i];
+	}
+	period = value_type(out, &head->period_type);
+	piece.n_sample_type = head->count;
+	piece.sample_type = pointers;
+	piece.period_type = &period;
+	SET(&piece, period, (int64_t)MIN(head->period, INT64_MAX));
+	SET(&piece, default_sample_type,
+	    number_of(out, head->types[head->default_type].type));
+	put(out, &piece);
+}
+
+int out_pprof_new(int dir_fd, const char *name, const struct out_head *head,
+		  struct out_pprof **out)
+{
+	struct out_pprof *pprof = calloc(1, sizeof(*pprof));
+	int err;
+
+	if (!pprof)
+		return -ENOMEM;
+	err = gz_file_new(dir_fd, name, &pprof->file);
+	if (err) {
+		free(pprof);
+		return err;
+	}
+	pprof->value_count = head->count;
+	put_head(pprof, head);
+	*out = pprof;
+	return 0;
+}
+
+void out_pprof_mapping(struct out_pprof *out, const struct out_mapping *one)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
+	pb_mapping *pointer = &mapping;
+
+	SET(&mapping, id, one->id);
+	SET(&mapping, memory_start, one->start);
+	SET(&mapping, memory_limit, one->end);
+	SET(&mapping, file_offset, one->file_offset);
+	SET(&mapping, filename, number_of(out, one->path));
+	SET(&mapping, build_id, number_of(out, one->build_id));
+	SET(&mapping, has_functions, one->has_functions);
+	SET(&mapping, has_filenames, one->has_lines);
+	SET(&mapping, has_line_numbers, one->has_lines);
+	/* An inlined function that is instrumented has calls of its own. */
+	SET(&mapping, has_inline_frames, one->has_functions);
+	ONE(&piece, mapping, pointer);
+	put(out, &piece);
+}
+
+void out_pprof_function(struct out_pprof *out, const struct out_function *one)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_function function = PERFTOOLS__PROFILES__FUNCTION__INIT;
+	pb_function *pointer = &function;
+
+	SET(&function, id, one->id);
+	SET(&function, name, number_of(out, one->name));
+	SET(&function, system_name, function.name);
+	SET(&function, filename, number_of(out, one->file));
+	SET(&function, start_line, one->start_line);
+	ONE(&piece, function, pointer);
+	put(out, &piece);
+}
+
+static bool reserve_lines(struct out_pprof *out, size_t count)
+{
+	if (count <= out->line_room)
+		return true;
+	free(out->lines);
+	free(out->line_pointers);
+	out->lines = calloc(2 * count, sizeof(*out->lines));
+	out->line_pointers = calloc(2 * count, sizeof(pb_line *));
+	out->line_room = 2 * count;
+	if (out->lines && out->line_pointers)
+		return true;
+	out->line_room = 0;
+	return false;
+}
+
+void out_pprof_location(struct out_pprof *out, const struct out_location *one)
+{
+	pb_profile piece = PROFILE_INIT;
+	pb_location location = PERFTOOLS__PROFILES__LOCATION__INIT;
+	pb_location *pointer = &location;
+	size_t i;
+
+	if (!reserve_lines(out, one->line_count)) {
+		fail(out, -ENOMEM);
+		return;
+	}
+	for (i = 0; i < one->line_count; i++) {
+		pb_line *line = &out->lines[i];
+
+		perftools__profiles__line__init(line);
+		SET(line, function_id, one->lines[i].function);
+		SET(line, line, one->lines[i].line);
+		out->line_pointers[i] = line;
+	}
+	SET(&location, id, one->id);
+	SET(&location, mapping_id, one->mapping);
+	SET(&location, address, one->address);
+	location.n_line = one->line_count;
+	location.line = out->line_pointers;
+	ONE(&piece, location, pointer);
+	put(out, &piece);
+}
+
+/* --- samples: there are most of them, so they are packed by hand ------------
+ */
+
+#define TAG_SAMPLE 0x12 /* Profile.sample, bytes */
+#define TAG_LOCATION_ID 0x0a /* Sample.location_id, packed varints */
+#define TAG_VALUE 0x12 /* .value, packed varints */
+#define TAG_LABEL 0x1a /* .label, bytes */
+#define TAG_KEY 0x08 /* Label.key, varint */
+#define TAG_STR 0x10 /* .str, varint */
+#define TAG_NUM 0x18 /* .num, varint */
+#define VARINT_BYTES 10
+
+static size_t varint_bytes(uint64_t value)
+{
+	return (9 * (64 - (size_t)__builtin_clzll(value | 1)) + 64) / 64;
+}
+
+/* How long a field of packed varints is: that of its content to *@content. */
+static size_t packed_bytes(const uint64_t *value, size_t count, size_t *content)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < count; i++)
+		bytes += varint_bytes(value[i]);
+	*content = bytes;
+	return bytes ? 1 + varint_bytes(bytes) + bytes : 0;
+}
+
+static uint8_t *put_packed(uint8_t *at, uint8_t tag, const uint64_t *value,
+			   size_t count, size_t content)
+{
+	size_t i;
+
+	if (!content)
+		return at;
+	*at++ = tag;
+	at = encode_put_varint(at, content);
+	for (i = 0; i < count; i++)
+		at = encode_put_varint(at, value[i]);
+	return at;
+}
+
+/* @text NULL: it is @number. */
+static void add_label(struct out_pprof *out, const char *key, const char *text,
+		      int64_t number)
+{
+	uint8_t *label = out->label + out->label_bytes, *end = label + 2;
+
+	*end++ = TAG_KEY;
+	end = encode_put_varint(end, (uint64_t)number_of(out, key));
+	*end++ = text ? TAG_STR : TAG_NUM;
+	end = encode_put_varint(
+		end, (uint64_t)(text ? number_of(out, text) : number));
+	label[0] = TAG_LABEL;
+	label[1] = (uint8_t)(end - label - 2);
+	out->label_bytes = (size_t)(end - out->label);
+}
+
+/* Packs @labels, if they are not those of the last sample. */
+static void make_labels(struct out_pprof *out, const struct out_labels *labels)
+{
+	const struct out_labels *last = &out->labels;
+
+	if (out->label_bytes && labels->process == last->process &&
+	    labels->thread == last->thread && labels->pid == last->pid &&
+	    labels->tid == last->tid)
+		return;
+	out->labels = *labels;
+	out->label_bytes = 0;
+	add_label(out, "process", labels->process, 0);
+	add_label(out, "thread", labels->thread, 0);
+	add_label(out, "pid", NULL, labels->pid);
+	if (labels->tid)
+		add_label(out, "tid", NULL, labels->tid);
+}
+
+void out_pprof_sample(struct out_pprof *out, const uint64_t *stack,
+		      size_t depth, const int64_t *value,
+		      const struct out_labels *labels)
+{
+	uint64_t values[OUT_VALUES_MAX];
+	size_t stack_content, value_content, bytes;
+	uint8_t *at;
+
+	memcpy(values, value, out->value_count * sizeof(*values));
+	if (labels)
+		make_labels(out, labels);
+	bytes = packed_bytes(stack, depth, &stack_content) +
+		packed_bytes(values, out->value_count, &value_content) +
+		(labels ? out->label_bytes : 0);
+	if (!reserve_buffer(out, 1 + VARINT_BYTES + bytes))
+		return;
+	at = out->buffer;
+	*at++ = TAG_SAMPLE;
+	at = encode_put_varint(at, bytes);
+	at = put_packed(at, TAG_LOCATION_ID, stack, depth, stack_content);
+	at = put_packed(at, TAG_VALUE, values, out->value_count, value_content);
+	if (labels)
+		memcpy(at, out->label, out->label_bytes);
+	at += labels ? out->label_bytes : 0;
+	put_buffer(out, (size_t)(at - out->buffer));
+}
+
+uint64_t out_pprof_bytes(const struct out_pprof *out)
+{
+	return out->bytes;
+}
+
+static void put_end(struct out_pprof *out, const struct out_profile_end *end)
+{
+	pb_profile piece = PROFILE_INIT;
+	int64_t *comments = calloc(end->comment_count + 1, sizeof(*comments));
+	size_t i;
+
+	if (!comments) {
+		fail(out, -ENOMEM);
+		return;
+	}
+	for (i = 0; i < end->comment_count; i++)
+		comments[i] = number_of(out, end->comments[i]);
+	piece.n_comment = end->comment_count;
+	piece.comment = comments;
+	SET(&piece, time_nanos, (int64_t)MIN(end->time_ns, INT64_MAX));
+	SET(&piece, duration_nanos, (int64_t)MIN(end->duration_ns, INT64_MAX));
+	put(out, &piece);
+	free(comments);
+}
+
+int out_pprof_close(struct out_pprof **out, int err,
+		    const struct out_profile_end *end)
+{
+	struct out_pprof *old = *out;
+
+	*out = NULL;
+	fail(old, err);
+	put_end(old, end);
+	err = gz_file_close(&old->file, old->err);
+	free(old->buffer);
+	free(old->lines);
+	free(old->line_pointers);
+	free(old->strings);
+	free(old);
+	return err;
+}

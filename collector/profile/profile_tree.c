@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * profile_tree - two pools beside those of locations: owners, and nodes, which
+ * are told apart by their parent and their location.
+ *
+ * Recursion 100,000 deep would make a file of the square of it; so deep stacks
+ * are cut in the middle. Values by function stay exact. Memory that runs out,
+ * and a file too large for any reader, lose stacks, whose values are summed
+ * up.
+ */
+#include "collector/profile/profile_tree.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/compiler.h"
+
+/* pprof itself reads no file that is larger than 2 GiB when unpacked. */
+#define BYTES_MAX (1ULL << 30)
+
+#define NOT_THERE UINT32_MAX
+
+/* Keys come first in both; see pool.h. */
+struct owner {
+	char process[16], thread[16];
+	uint64_t pid;
+
+	int64_t tid; /* 0: of several threads */
+};
+
+/* A root is an owner's: parent 0, what is the owner's number. */
+struct node {
+	uint32_t parent; /* number + 1 */
+	uint32_t what; /* location */
+
+	int64_t value[]; /* as many as the tree has */
+};
+
+static struct owner *owner_at(const struct profile_tree *tree, size_t number)
+{
+	return (struct owner *)tree->owners.items + number;
+}
+
+static struct node *node_at(const struct profile_tree *tree, size_t number)
+{
+	return (struct node *)((uint8_t *)tree->nodes.items +
+			       number * tree->nodes.item_bytes);
+}
+
+void profile_tree_init(struct profile_tree *tree, struct symbol_cache *cache,
+		       struct budget *budget, size_t value_count)
+{
+	*tree = (struct profile_tree){ .value_count = value_count };
+	locations_init(&tree->locations, cache, budget);
+	pool_init(&tree->owners, budget, sizeof(struct owner),
+		  offsetof(struct owner, tid));
+	pool_init(&tree->nodes, budget,
+		  sizeof(struct node) + value_count * sizeof(int64_t),
+		  sizeof(struct node));
+}
+
+void profile_tree_release(struct profile_tree *tree)
+{
+	locations_release(&tree->locations);
+	pool_release(&tree->owners);
+	pool_release(&tree->nodes);
+}
+
+/* --- adding -----------------------------------------------------------------
+ */
+
+static int add_owner(struct profile_tree *tree, const struct owner *owner,
+		     uint32_t *out)
+{
+	int err = pool_intern(&tree->owners, owner, out);
+
+	if (!err && owner_at(tree, *out)->tid != owner->tid)
+		owner_at(tree, *out)->tid = 0;
+	return MIN(err, 0);
+}
+
+static int intern_node(struct profile_tree *tree, uint32_t parent,
+		       uint32_t what, uint32_t *out)
+{
+	union {
+		struct node node;
+		int64_t room[1 + OUT_VALUES_MAX];
+	} one = { .room = { 0 } };
+
+	one.node.parent = parent;
+	one.node.what = what;
+	return MIN(pool_intern(&tree->nodes, &one, out), 0);
+}
+
+int profile_tree_root(struct profile_tree *tree,
+		      const struct profile_owner *owner, struct tree_place *out)
+{
+	struct owner one = { .pid = (uint32_t)owner->pid, .tid = owner->tid };
+	uint32_t number, node;
+	int err;
+
+	snprintf(one.process, sizeof(one.process), "%s", owner->process);
+	snprintf(one.thread, sizeof(one.thread), "%s", owner->thread);
+	err = add_owner(tree, &one, &number);
+	if (!err)
+		err = intern_node(tree, 0, number, &node);
+	if (!err)
+		*out = (struct tree_place){ .node = node };
+	return err;
+}
+
+/* Sets *@out to the parent (as in struct node) that the node below @above will
+ * have, which is @depth deep. */
+static int find_parent(struct profile_tree *tree,
+		       const struct tree_place *above, uint32_t depth,
+		       uint32_t *out)
+{
+	uint32_t location, mark;
+	int err;
+
+	*out = above->node + 1;
+	if (depth <= PROFILE_DEPTH_MAX)
+		return 0;
+	/* In the place of the one above; or that was done for that one. */
+	*out = node_at(tree, above->node)->parent;
+	if (depth > PROFILE_DEPTH_MAX + 1)
+		return 0;
+	err = locations_mark(&tree->locations, "[truncated]", &location);
+	if (!err)
+		err = intern_node(tree, *out, location, &mark);
+	if (!err)
+		*out = mark + 1;
+	return err;
+}
+
+int profile_tree_child(struct profile_tree *tree,
+		       const struct tree_place *parent, uint32_t location,
+		       struct tree_place *out)
+{
+	uint32_t depth = parent->depth + 1, above;
+	int err = find_parent(tree, parent, depth, &above);
+
+	if (!err)
+		err = intern_node(tree, above, location, &out->node);
+	if (!err)
+		out->depth = MIN(depth, PROFILE_DEPTH_MAX + 1);
+	return err;
+}
+
+static void add(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static void add_all(const struct profile_tree *tree, int64_t *sum,
+		    const int64_t *value)
+{
+	size_t i;
+
+	for (i = 0; i < tree->value_count; i++)
+		add(&sum[i], value[i]);
+}
+
+void profile_tree_count(struct profile_tree *tree,
+			const struct tree_place *place, const int64_t *value)
+{
+	if (place->depth > PROFILE_DEPTH_MAX)
+		add(&tree->truncated, value[0]);
+	add_all(tree, node_at(tree, place->node)->value, value);
+}
+
+void profile_tree_lose(struct profile_tree *tree, const int64_t *value)
+{
+	add_all(tree, tree->lost, value);
+}
+
+void profile_tree_scale(struct profile_tree *tree, size_t type, double factor)
+{
+	size_t i;
+
+	for (i = 0; i < tree->nodes.count; i++) {
+		int64_t *value = &node_at(tree, i)->value[type];
+
+		*value = (int64_t)((double)*value * factor);
+	}
+	tree->lost[type] = (int64_t)((double)tree->lost[type] * factor);
+}
+
+/* --- merging ----------------------------------------------------------------
+ */
+
+/* What each of @from's is called in the other. */
+struct renamed {
+	uint32_t *location, *owner, *node;
+};
+
+static int merge_node(struct profile_tree *tree, const struct node *node,
+		      const struct renamed *renamed, uint32_t *out)
+{
+	uint32_t parent;
+	int err;
+
+	if (!node->parent)
+		return intern_node(tree, 0, renamed->owner[node->what], out);
+	parent = renamed->node[node->parent - 1];
+	if (parent == NOT_THERE)
+		return -ENOMEM;
+	err = intern_node(tree, parent + 1, renamed->location[node->what], out);
+	if (!err)
+		add_all(tree, node_at(tree, *out)->value, node->value);
+	return err;
+}
+
+static int merge_nodes(struct profile_tree *tree,
+		       const struct profile_tree *from,
+		       const struct renamed *renamed)
+{
+	int first_err = 0, err;
+	size_t i;
+
+	for (i = 0; i < from->nodes.count; i++) {
+		err = merge_node(tree, node_at(from, i), renamed,
+				 &renamed->node[i]);
+		if (!err)
+			continue;
+		first_err = first_err ? first_err : err;
+		renamed->node[i] = NOT_THERE;
+		profile_tree_lose(tree, node_at(from, i)->value);
+	}
+	return first_err;
+}
+
+static int merge_rest(struct profile_tree *tree,
+		      const struct profile_tree *from,
+		      const struct renamed *renamed)
+{
+	int err;
+	size_t i;
+
+	if (!renamed->location || !renamed->owner || !renamed->node)
+		return -ENOMEM;
+	err = locations_merge(&tree->locations, &from->locations,
+			      renamed->location);
+	for (i = 0; i < from->owners.count && !err; i++)
+		err = add_owner(tree, owner_at(from, i), &renamed->owner[i]);
+	return err;
+}
+
+int profile_tree_merge(struct profile_tree *tree,
+		       const struct profile_tree *from)
+{
+	const struct renamed renamed = {
+		calloc(from->locations.items.count + 1, sizeof(uint32_t)),
+		calloc(from->owners.count + 1, sizeof(uint32_t)),
+		calloc(from->nodes.count + 1, sizeof(uint32_t)),
+	};
+	int err = merge_rest(tree, from, &renamed);
+	size_t i;
+
+	profile_tree_lose(tree, from->lost);
+	add(&tree->truncated, from->truncated);
+	if (!err)
+		err = merge_nodes(tree, from, &renamed);
+	else
+		for (i = 0; i < from->nodes.count; i++)
+			profile_tree_lose(tree, node_at(from, i)->value);
+	free(renamed.location);
+	free(renamed.owner);
+	free(renamed.node);
+	return err;
+}
+
+/* --- writing ----------------------------------------------------------------
+ */
+
+/* What may be written: clocks that were repaired may leave less than nothing.
+ * False: that is all nothing. */
+static bool clean_values(const struct profile_tree *tree, const int64_t *value,
+			 int64_t out[OUT_VALUES_MAX])
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < tree->value_count; i++) {
+		out[i] = MAX(value[i], 0);
+		any |= out[i] > 0;
+	}
+	return any;
+}
+
+static void write_sample(const struct profile_tree *tree, struct out_pprof *out,
+			 const struct node *node, const int64_t *values)
+{
+	uint64_t stack[PROFILE_DEPTH_MAX + 1]; /* and a mark */
+	const struct owner *owner;
+	struct out_labels labels;
+	size_t depth = 0;
+
+	for (; node->parent; node = node_at(tree, node->parent - 1))
+		stack[depth++] = node->what + 1ULL;
+	owner = owner_at(tree, node->what);
+	labels = (struct out_labels){ .process = owner->process,
+				      .thread = owner->thread,
+				      .pid = (pid_t)owner->pid,
+				      .tid = owner->tid };
+	out_pprof_sample(out, stack, depth, values, &labels);
+}
+
+int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
+		       int64_t unwritten[OUT_VALUES_MAX])
+{
+	int64_t values[OUT_VALUES_MAX];
+	const char *program =
+		tree->owners.count ? owner_at(tree, 0)->process : NULL;
+	int err = locations_write(&tree->locations, program, out);
+	size_t i;
+
+	memset(unwritten, 0, OUT_VALUES_MAX * sizeof(*unwritten));
+	for (i = 0; i < tree->nodes.count && !err; i++) {
+		const struct node *node = node_at(tree, i);
+
+		if (!node->parent || !clean_values(tree, node->value, values))
+			continue;
+		if (out_pprof_bytes(out) < BYTES_MAX)
+			write_sample(tree, out, node, values);
+		else
+			add_all(tree, unwritten, values);
+	}
+	return err;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stack_profile - values by stack, of all processes of a recording, merged and
+ * written as pprof: cpu.pb.gz, heap.pb.gz, span.pb.gz. Frames become locations
+ * with functions, lines and inlined functions.
+ *
+ * As in profile.h, functions and locations are told apart by module, build-id
+ * and address in the module, stacks by process and thread name as well.
+ */
+#ifndef PERFREC_COLLECTOR_PROFILE_STACK_PROFILE_H
+#define PERFREC_COLLECTOR_PROFILE_STACK_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/profile/out_pprof.h"
+#include "collector/profile/profile.h"
+
+struct budget;
+struct modules;
+struct stack_profile;
+struct stacks;
+struct symbol_cache;
+
+#define STACK_VALUES_MAX OUT_VALUES_MAX
+
+struct stack_profile_kind {
+	const struct out_value_type *types; /* as pprof has them */
+	size_t count; /* at most STACK_VALUES_MAX */
+	size_t default_type; /* index: what viewers show first */
+	struct out_value_type period_type;
+};
+
+/* cpu.pb.gz: samples/count, cpu/nanoseconds. */
+extern const struct stack_profile_kind stack_profile_cpu;
+/* heap.pb.gz: alloc_objects/count, alloc_space/bytes, inuse_objects/count,
+ * inuse_space/bytes. */
+extern const struct stack_profile_kind stack_profile_heap;
+/* span.pb.gz: calls/count, wall/nanoseconds (self), cpu_samples/count, then
+ * the four of heap.pb.gz, then peak_space/bytes. */
+extern const struct stack_profile_kind stack_profile_span;
+
+struct stack_values {
+	uint32_t stack; /* of the stacks it is added with */
+	int64_t value[STACK_VALUES_MAX];
+};
+
+/* @budget bounds its memory; it, @cache and @kind must outlive it. 0 or
+ * -ENOMEM. */
+int stack_profile_new(const struct stack_profile_kind *kind,
+		      struct symbol_cache *cache, struct budget *budget,
+		      struct stack_profile **out);
+/* Also for NULL. */
+void stack_profile_free(struct stack_profile **profile);
+
+/* Of these one at a time; they read files: the jobs thread, or another that
+ * may wait. */
+
+/* Add @count values of @owner, whose frames mean what @modules says. 0, or
+ * -ENOMEM: those that find no room keep their values, below "[other stacks]".
+ */
+int stack_profile_add(struct stack_profile *profile,
+		      const struct profile_owner *owner, struct stacks *stacks,
+		      struct modules *modules,
+		      const struct stack_values *values, size_t count);
+/* Add all that is in @from, of the same kind and cache. As above. */
+int stack_profile_merge(struct stack_profile *profile,
+			const struct stack_profile *from);
+
+/* Add one value of @owner, which has no stack but is called @name. As above. */
+int stack_profile_add_mark(struct stack_profile *profile,
+			   const struct profile_owner *owner, const char *name,
+			   const int64_t *value);
+/* Multiply the value @type of every stack by @factor, 0 or more. */
+void stack_profile_scale(struct stack_profile *profile, size_t type,
+			 double factor);
+
+struct stack_profile_header {
+	uint64_t start_ns; /* UNIX time */
+	uint64_t duration_ns;
+	uint64_t period; /* of the kind's period_type */
+	const char *const *comments;
+	size_t comment_count;
+};
+
+/* Write it, gzipped, to @name in @dir_fd, there whole or not at all. 0 or
+ * -errno. */
+int stack_profile_write(struct stack_profile *profile,
+			const struct stack_profile_header *header, int dir_fd,
+			const char *name);
+
+#endif

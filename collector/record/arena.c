@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * arena - mapping what a program offers, and letting go of it.
+ *
+ * Nothing of the hello is believed: the file must be what the kernel says it is
+ * (a memfd on ordinary pages that can neither shrink nor be swapped for another
+ * size), and the layout is our own arithmetic on two checked numbers. Once it
+ * is mapped no word of it decides where we read or write.
+ *
+ * Who has the memory mapped is known by the way the kernel counts references.
+ * The descriptor that came with the hello is the program's own open file: it
+ * is closed when the last mapping of it goes, of the program and of all that it
+ * forked. We put a lock on that open file (flock(2): the lock is the open
+ * file's, and goes with it), close our descriptor, and map another open file of
+ * the same memory, which can ask whether the lock is still there. That costs a
+ * system call, needs no word of the program's, and nothing of ours in it.
+ *
+ * References: the main thread's list, each drain worker's copy of the list, and
+ * each process have one. The last one ends the arena on the jobs thread, since
+ * it may end a recording too, which writes files.
+ */
+#include "collector/record/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/names/map_log.h"
+#include "collector/names/maps.h"
+#include "collector/names/modules.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/names/sites.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/futex.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+/* What is kept warm: never more than 2 MiB of a program. */
+#define WARM_CELLS 4096 /* 64 KiB */
+#define WARM_SLOTS 32
+
+/* What is behind @fd. A file that can shrink, or one on huge pages that may
+ * not exist, would kill us when we read it. */
+static const char *check_file(int fd, const struct wire_hello *hello,
+			      struct stat *status)
+{
+	struct statfs filesystem;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (hello->slot_count < 1 || hello->slot_count > SLOT_COUNT_MAX)
+		return "the number of slots is out of range";
+	if (!is_power_of_two(hello->ring_cells) ||
+	    hello->ring_cells < RING_CELLS_MIN ||
+	    hello->ring_cells > RING_CELLS_MAX)
+		return "the size of a ring is out of range";
+	if (seals < 0)
+		return "the arena is no memfd";
+	if ((seals & SEALS_NEEDED) != SEALS_NEEDED)
+		return "the arena is not sealed";
+	if (fstatfs(fd, &filesystem) < 0 || filesystem.f_type != TMPFS_MAGIC)
+		return "the arena is no plain memory";
+	if (fstat(fd, status) < 0 ||
+	    (uint64_t)status->st_size != hello->arena_bytes ||
+	    hello->arena_bytes !=
+		    arena_bytes(hello->slot_count, hello->ring_cells))
+		return "the arena has another size than it should";
+	return NULL;
+}
+
+static const char *check_page(const struct page_shm *page,
+			      const struct wire_hello *hello)
+{
+	/* relaxed: written before the hello, and once looked at here */
+	if (atom_load_rlx(&page->magic) != ARENA_MAGIC ||
+	    atom_load_rlx(&page->version) != WIRE_VERSION ||
+	    atom_load_rlx(&page->slot_count) != hello->slot_count ||
+	    atom_load_rlx(&page->ring_cells) != hello->ring_cells ||
+	    atom_load_rlx(&page->filter_entries) != FILTER_ENTRIES ||
+	    atom_load_rlx(&page->rings_offset) !=
+		    arena_rings(hello->slot_count))
+		return "the arena's page says another layout than the hello";
+	return NULL;
+}
+
+/* Another open file of what is behind @fd, which holds the lock: or -1. */
+static int open_again(int fd)
+{
+	char path[32];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDWR | O_CLOEXEC);
+	if (again >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return again;
+	if (again >= 0)
+		close(again);
+	return -1;
+}
+
+int arena_is_held(const struct arena *arena)
+{
+	if (arena->held_fd < 0)
+		return -EAGAIN;
+	if (flock(arena->held_fd, LOCK_EX | LOCK_NB) == 0) {
+		flock(arena->held_fd, LOCK_UN);
+		return 0;
+	}
+	return errno == EWOULDBLOCK ? 1 : -EAGAIN;
+}
+
+bool arena_is_mapped_by(const struct arena *arena, pid_t pid)
+{
+	struct maps_line map;
+	char path[64], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	file = fopen(path, "re");
+	while (file && !found && getline(&line, &size, file) > 0)
+		found = maps_parse(line, &map) && map.inode == arena->inode &&
+			map.device == arena->device;
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
+	      const char **why)
+{
+	struct stat status;
+	struct arena *arena;
+	void *address;
+
+	*why = check_file(fd, hello, &status);
+	if (*why)
+		return -EPROTO;
+	*why = "out of memory";
+	arena = calloc(1, sizeof(*arena));
+	if (!arena)
+		return -ENOMEM;
+	arena->refs = 1;
+	arena->device = status.st_dev;
+	arena->inode = status.st_ino;
+	arena->bytes = hello->arena_bytes;
+	arena->slot_count = hello->slot_count;
+	arena->ring_cells = hello->ring_cells;
+	pthread_mutex_init(&arena->lock, NULL);
+	orders_init(&arena->orders);
+	arena->slot = calloc(arena->slot_count, sizeof(*arena->slot));
+	arena->held_fd = open_again(fd);
+	address = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_NORESERVE,
+		       arena->held_fd >= 0 ? arena->held_fd : fd, 0);
+	if (address != MAP_FAILED)
+		arena->page = address;
+	if (!arena->slot || !arena->page ||
+	    map_log_new(arena->page, &arena->map_log) < 0) {
+		arena_put(&arena);
+		return -ENOMEM;
+	}
+	madvise(address, arena->bytes, MADV_DONTDUMP);
+	*why = check_page(arena->page, hello);
+	if (*why) {
+		arena_put(&arena);
+		return -EPROTO;
+	}
+	*out = arena;
+	return 0;
+}
+
+struct arena *arena_get(struct arena *arena)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&arena->refs, 1);
+	return arena;
+}
+
+static void count_unslotted(struct arena *arena)
+{
+	struct recording *recording = arena->recording;
+	struct page_shm *page = arena->page;
+	/* relaxed: the program is gone */
+	uint32_t flags = atom_load_rlx(&page->flags);
+
+	pthread_mutex_lock(&recording->lock);
+	/* relaxed: the program is gone; its counts, as good as its word */
+	recording->totals.unslotted_threads +=
+		atom_load_rlx(&page->unslotted_threads);
+	recording->totals.unslotted_spans +=
+		atom_load_rlx(&page->unslotted_spans);
+	recording->totals.excluded_hooks +=
+		atom_load_rlx(&page->unslotted_excluded_hooks);
+	recording->totals.start_ns += atom_load_rlx(&page->start_ns);
+	recording->totals.slots_taken += !!(flags & PAGE_SLOTS_TAKEN);
+	recording->totals.slots_retired += !!(flags & PAGE_SLOTS_RETIRED);
+	recording->totals.slots_refused += !!(flags & PAGE_SLOTS_REFUSED);
+	recording->totals.vfork_spans += atom_load_rlx(&page->vfork_spans);
+	recording->totals.muted_spans += atom_load_rlx(&page->muted_spans);
+	recording->totals.heap.unslotted_allocs +=
+		atom_load_rlx(&page->unslotted_allocs);
+	recording->totals.heap.unslotted_frees +=
+		atom_load_rlx(&page->unslotted_frees);
+	pthread_mutex_unlock(&recording->lock);
+}
+
+/* Modules may hold the log for longer than there are pages under it. */
+static void close_map_log(struct arena *arena)
+{
+	static struct log_limit limit;
+	uint64_t lost;
+
+	map_log_close(arena->map_log);
+	lost = map_log_lost(arena->map_log);
+	if (lost && arena->recording)
+		log_limited(&limit, LOG_WARN,
+			    "recording '%s' was not told of %llu loads and "
+			    "unloads of libraries: functions of some that came "
+			    "and went may have no names",
+			    arena->recording->path, (unsigned long long)lost);
+	map_log_put(&arena->map_log);
+}
+
+static void arena_free(struct arena *arena)
+{
+	family_release(&arena->family);
+	if (arena->map_log)
+		close_map_log(arena);
+	if (arena->sites)
+		sites_close(arena->sites);
+	sites_put(&arena->sites);
+	if (arena->recording) {
+		count_unslotted(arena);
+		recording_put(&arena->recording);
+	}
+	if (arena->page)
+		munmap(arena->page, arena->bytes);
+	if (arena->held_fd >= 0)
+		close(arena->held_fd);
+	orders_destroy(&arena->orders);
+	pthread_mutex_destroy(&arena->lock);
+	free(arena->slot);
+	free(arena);
+}
+
+static void free_later(struct job *job)
+{
+	arena_free((struct arena *)((char *)job -
+				    offsetof(struct arena, free_job)));
+}
+
+void arena_put(struct arena **arena)
+{
+	struct arena *old = *arena;
+
+	*arena = NULL;
+	/* order: sc, REFS: all uses of the arena come before its end */
+	if (!old || atom_add_sc(&old->refs, -1u) != 1)
+		return;
+	old->free_job.run = free_later;
+	if (old->jobs)
+		jobs_post(old->jobs, &old->free_job);
+	else
+		arena_free(old);
+}
+
+struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index)
+{
+	return (struct slot_shm *)((char *)arena->page + ARENA_SLOTS) + index;
+}
+
+void arena_control(struct arena *arena, enum control_shm control)
+{
+	if (control == CONTROL_OFF)
+		/* order: sc, OFF: before the look below of one that says ON */
+		atom_store_sc(&arena->off, 1);
+	/* order: rel, CONTROL: the filter table is whole when it is on. The
+	 * sc is OFF's: an ON still in a store buffer would be the last word */
+	atom_store_sc(&arena->page->control, control);
+	/* order: sc, OFF: whoever said so meanwhile is not overruled */
+	if (atom_load_sc(&arena->off))
+		atom_store_sc(&arena->page->control, CONTROL_OFF);
+	syscall(SYS_futex, &arena->page->control, FUTEX_OP_WAKE, INT_MAX, NULL,
+		NULL, 0);
+}
+
+bool arena_is_off(const struct arena *arena)
+{
+	/* relaxed: whoever sees it late does more than needed */
+	return atom_load_rlx(&arena->off);
+}
+
+bool arena_break(struct arena *arena)
+{
+	/* order: sc, BROKEN: one thread is the first */
+	return atom_xchg_sc(&arena->broken, 1) == 0;
+}
+
+bool arena_is_broken(const struct arena *arena)
+{
+	/* relaxed: whoever sees it late reads a little more of what is
+	 * checked in any case */
+	return atom_load_rlx(&arena->broken);
+}
+
+/* --- the load map -----------------------------------------------------------
+ */
+
+static void open_files(struct arena *arena, pid_t inner_pid)
+{
+	struct modules *modules = NULL;
+	struct process *process;
+
+	pthread_mutex_lock(&arena->lock);
+	for (process = arena->processes; process && !modules;
+	     process = process->next)
+		if (process->inner_pid == inner_pid)
+			modules = modules_get(process->modules);
+	pthread_mutex_unlock(&arena->lock);
+	if (modules)
+		modules_follow(modules);
+	modules_put(&modules);
+}
+
+static void open_told(struct job *job)
+{
+	struct arena *arena =
+		(struct arena *)((char *)job - offsetof(struct arena, map_job));
+	struct map_event event;
+
+	pthread_mutex_lock(&arena->lock);
+	arena->map_posted = false;
+	pthread_mutex_unlock(&arena->lock);
+	while (map_log_event(arena->map_log, arena->map_opened, &event)) {
+		arena->map_opened++;
+		open_files(arena, event.pid);
+	}
+	arena_put(&arena);
+}
+
+void arena_follow_map(struct arena *arena)
+{
+	size_t events = map_log_read(arena->map_log);
+	bool post;
+
+	if (events == arena->map_events)
+		return;
+	arena->map_events = events;
+	pthread_mutex_lock(&arena->lock);
+	post = !arena->map_posted;
+	arena->map_posted = true;
+	pthread_mutex_unlock(&arena->lock);
+	if (!post)
+		return;
+	arena_get(arena);
+	arena->map_job.run = open_told;
+	jobs_post(arena->jobs, &arena->map_job);
+}
+
+/* --- rings ------------------------------------------------------------------
+ */
+
+static struct record *ring_cells(const struct arena *arena, uint32_t index)
+{
+	struct record *cells =
+		(struct record *)((char *)arena->page +
+				  arena_rings(arena->slot_count));
+
+	return cells + (size_t)index * arena->ring_cells;
+}
+
+struct ring_get *arena_ring(struct arena *arena, uint32_t index)
+{
+	struct ring_get *ring = &arena->slot[index].ring;
+
+	if (!ring->cells)
+		ring_get_init(ring, arena_slot_shm(arena, index),
+			      ring_cells(arena, index), arena->ring_cells);
+	return ring;
+}
+
+void arena_warm(struct arena *arena, uint32_t index)
+{
+	uint64_t cells = MIN(arena->ring_cells, WARM_CELLS);
+
+	if (index >= MIN(arena->slot_count, WARM_SLOTS))
+		return;
+	/* relaxed: two workers may both warm it, which is harmless */
+	if (atom_load_rlx(&arena->slot[index].warm))
+		return;
+	atom_store_rlx(&arena->slot[index].warm, 1);
+	madvise(ring_cells(arena, index), cells * sizeof(struct record),
+		MADV_POPULATE_WRITE);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * collector - what all parts of perfrec-collect share. Made by main before
+ * other threads exist, and only read by them but for what has a lock.
+ */
+#ifndef PERFREC_COLLECTOR_RECORD_COLLECTOR_H
+#define PERFREC_COLLECTOR_RECORD_COLLECTOR_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/serve/session.h"
+#include "shared/ring_shm.h"
+
+struct arena;
+struct clock_sync;
+struct cpu_sampler;
+struct collect_options;
+struct drain;
+struct jobs;
+struct liveness;
+struct process;
+struct recording;
+struct sampler;
+struct symbol_cache;
+
+struct collector {
+	const struct collect_options *options;
+	int loop;
+	struct clock_sync *clock;
+	bool ticks; /* programs may use the counter as their clock */
+	double span_ns; /* cost of one span */
+	struct symbol_cache *symbols;
+	struct liveness *liveness;
+	struct jobs *jobs;
+	struct jobs *endings; /* of recordings: see recording_put() */
+	struct drain *drain;
+	struct sampler *sampler; /* NULL: no stacks are unwound */
+	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */
+	int cpu_err; /* -errno: why it does not, though it should */
+	struct recording *recording; /* of perfrec record; NULL: daemon */
+
+	/* Main thread only. */
+	struct arena *arenas;
+	bool closing; /* no program is accepted any more */
+	bool paused; /* new sessions are, too */
+	char categories[CATEGORIES_BYTES]; /* of new sessions; "": all */
+	uint64_t last_session;
+	struct session_limits limits;
+
+	pthread_mutex_t lock; /* of everything below */
+	struct process *processes; /* all that are not done */
+	uint32_t process_count;
+	struct process *done; /* for the main thread to free */
+	struct recording *recordings; /* of one session each, not finished */
+	uint32_t recording_count;
+	int done_fd; /* eventfd: there are some */
+};
+
+#endif

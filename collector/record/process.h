@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process - one program that is recorded: an image that said hello, or a
+ * child that one forked. See process.c for its life.
+ */
+#ifndef PERFREC_COLLECTOR_RECORD_PROCESS_H
+#define PERFREC_COLLECTOR_RECORD_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/base/jobs.h"
+#include "collector/base/loop.h"
+#include "collector/names/outer_ids.h"
+#include "collector/record/recording.h"
+
+struct arena;
+struct async_slices;
+struct collector;
+struct modules;
+struct process_heap;
+struct samples;
+struct tracks;
+
+struct process {
+	struct watch watch; /* of its pidfd; fd -1: none */
+	struct collector *collector;
+	struct arena *arena; /* a reference */
+	struct modules *modules; /* a reference */
+	struct process_heap *heap; /* a reference; under the arena's lock until
+				    * set; NULL: no block was told of */
+	struct samples *samples; /* a reference; NULL: none are taken */
+	struct tracks *tracks; /* a reference */
+	struct async_slices *slices; /* under the arena's lock until set; NULL:
+				      * there were none */
+	pid_t pid; /* in our namespace */
+	pid_t inner_pid; /* as it sees itself */
+	uint64_t uuid;
+	uint64_t rss_uuid; /* under the collector's lock: a track; 0: none */
+	uint64_t start_flow, exec_flow; /* links to the image before, after */
+	struct process_entry *entry; /* fields change under recording's lock */
+	bool entry_listed;
+	bool forked; /* it did not say hello */
+	uint32_t has_forked; /* it called fork(): any worker sets it */
+	bool foreign; /* its pid namespace is not ours */
+	struct outer_threads threads; /* then, their ids */
+
+	uint32_t ending; /* set once by process_end() */
+	enum process_end ended; /* settled before ending is set */
+	uint64_t end_ns;
+	uint64_t drained; /* a bit for each drain worker */
+	struct job done_job;
+	struct process *next; /* of its arena */
+	struct process *next_all; /* of the collector */
+	struct process *done_next;
+};
+
+/*
+ * The process @pid, whose pidfd becomes the process', has said hello with
+ * @arena, of which it takes a reference. @inner_pid is what it calls itself.
+ * Main thread. 0 or -errno, the pidfd is then closed.
+ */
+int process_new(struct collector *collector, struct arena *arena, pid_t pid,
+		pid_t inner_pid, int pidfd);
+
+/*
+ * The process of @arena that has claimed slot @index: a known one, or a child
+ * whose first slot it is. For drain worker @worker, which will read the slot:
+ * it may use *@out until it has called process_drained() for it.
+ * 0, -ESRCH when it cannot be one (the program lies), -EALREADY when that
+ * worker has drained it, or -EAGAIN: ask again in the next pass.
+ */
+int process_of_slot(struct collector *collector, struct arena *arena,
+		    uint32_t index, uint32_t worker, struct process **out);
+
+/* Our id for the process of @arena that calls itself @inner_pid, or 0. Any
+ * thread. */
+pid_t process_outer_pid(struct arena *arena, pid_t inner_pid);
+
+/* It is over, for this reason unless there was one before. Any thread. */
+void process_end(struct process *process, enum process_end why);
+/* When true, ended and end_ns are settled (row ENDING). Any thread. */
+bool process_is_ending(const struct process *process);
+/* Whether it is, because all its threads have stopped, other than when we
+ * stopped looking. Any thread. */
+bool process_is_gone(const struct process *process);
+
+/* Drain worker @worker of @workers has taken in all that @process left in its
+ * slots, after it saw it ending. */
+void process_drained(struct process *process, uint32_t worker,
+		     uint32_t workers);
+
+/* Whether that worker has said so. */
+bool process_is_drained(const struct process *process, uint32_t worker);
+
+/* True when a process with a pidfd has exited. */
+bool process_has_exited(const struct process *process);
+/* The live image of @pid, or NULL. Main thread. */
+struct process *process_find(struct collector *collector, pid_t pid);
+/* Frees the processes that are done and drops the arenas that nobody has mapped
+ * any more. Main thread. */
+void process_reap(struct collector *collector);
+
+#endif

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recording - begun by the main thread; workers and the jobs thread add to it
+ * under its lock, which none holds for long; ended by whoever gives the last
+ * reference back: the main thread in perfrec record, the jobs thread in the
+ * daemon.
+ *
+ * A trace is written as it comes and is valid at any moment. Everything else is
+ * summed up in memory, bounded by the number of functions and by LISTED_MAX,
+ * and written when the recording ends.
+ */
+#include "collector/record/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/samples/cpu_account.h"
+#include "collector/files/cpu_profile.h"
+#include "collector/heap/heap_files.h"
+#include "collector/base/log.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/base/proc.h"
+#include "collector/output/own_files.h"
+#include "collector/profile/profile.h"
+#include "collector/files/span_profile.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/files/summary_write.h"
+#include "collector/trace/trace_file.h"
+#include "collector/output/unwritten.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* For all trees and stacks of a recording, which a program could make grow. */
+#define BUDGET_BYTES (1ULL << 30)
+#define LISTED_MAX 65536
+#define WENT_ON_MAX 4096
+/* As many marks as fit into one block of the trace. */
+#define LOSSY_MAX ((TRACE_BLOCK_BYTES - 64) / 32)
+#define PACKET_BYTES 8192
+#define ROOM_BYTES (256 << 10)
+
+uint64_t random_u64(void)
+{
+	uint64_t number;
+
+	/* Of these few bytes it never fails or gives less. */
+	while (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		;
+	return number;
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t default_max_bytes(int dir_fd)
+{
+	struct statvfs free_space;
+
+	if (fstatvfs(dir_fd, &free_space) < 0)
+		return MAX_BYTES_DEFAULT;
+	return MIN(MAX_BYTES_DEFAULT,
+		   free_space.f_bavail * free_space.f_frsize / 10);
+}
+
+static void write_preamble(struct recording *recording)
+{
+	const struct out_clocks clocks = {
+		.boottime = now_ns(CLOCK_BOOTTIME),
+		.monotonic = now_ns(CLOCK_MONOTONIC),
+		.realtime = now_ns(CLOCK_REALTIME),
+		.monotonic_coarse = now_ns(CLOCK_MONOTONIC_COARSE),
+		.monotonic_raw = now_ns(CLOCK_MONOTONIC_RAW),
+	};
+	const struct collect_options *options = recording->options;
+	const struct out_attribute attributes[] = {
+		{ "perfrec.version", PERFREC_VERSION, 0 },
+		{ "perfrec.command",
+		  options->command ? options->command[0] : "", 0 },
+		{ "perfrec.clock", recording->ticks ? "tsc" : "boottime", 0 },
+		{ "perfrec.on_full",
+		  options->on_full == WIRE_ON_FULL_BLOCK ? "block" : "drop",
+		  0 },
+		{ "perfrec.span_cost_ps", NULL,
+		  (int64_t)(recording->span_ns * 1000) },
+	};
+	uint8_t packet[PACKET_BYTES], uuid[16];
+	uint64_t half[2] = { random_u64(), random_u64() };
+
+	memcpy(uuid, half, sizeof(uuid));
+	trace_file_append(recording->trace, 1, packet,
+			  out_perfetto_preamble(packet, sizeof(packet), &clocks,
+						uuid, attributes,
+						ARRAY_SIZE(attributes)));
+}
+
+static int open_folder(const char *path, bool exclusive, int *out)
+{
+	int made = mkdir(path, 0700);
+
+	if (made < 0 && errno == EEXIST && exclusive)
+		return -EEXIST;
+	if (made < 0 && errno != EEXIST) {
+		log_err("cannot make folder '%s': %m (choose another with -o)",
+			path);
+		return -errno;
+	}
+	*out = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (*out >= 0) {
+		/* Nobody removes it while it is made: see output_dir.c. Some
+		 * file systems have no locks, which costs only that. */
+		(void)!flock(*out, LOCK_SH | LOCK_NB);
+		return 0;
+	}
+	log_err("cannot open folder '%s': %m (%s)", path,
+		unwritten_way_out(-errno));
+	return -errno;
+}
+
+/*
+ * A trace may fill the disk. What comes after it, the summary most of all, then
+ * has the room that this nameless file gives back. Not where that cannot be
+ * had.
+ */
+static int set_room_aside(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && fallocate(fd, 0, 0, ROOM_BYTES) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void give_room_back(struct recording *recording)
+{
+	if (recording->room_fd >= 0)
+		close(recording->room_fd);
+	recording->room_fd = -1;
+}
+
+static int open_trace(struct recording *recording)
+{
+	const struct collect_options *options = recording->options;
+	struct trace_file_options trace = {
+		.dir_fd = recording->dir_fd,
+		.name = TRACE_NAME,
+		.compress = options->compress,
+		.producers = options->workers,
+	};
+	int err;
+
+	recording->max_bytes = options->max_bytes;
+	if (!recording->max_bytes)
+		recording->max_bytes = default_max_bytes(recording->dir_fd);
+	trace.max_bytes = recording->max_bytes;
+	err = trace_file_open(&trace, &recording->trace);
+	if (err)
+		log_err("cannot write '%s/%s': %s (%s)", recording->path,
+			TRACE_NAME, strerror(-err), unwritten_way_out(err));
+	return err;
+}
+
+static void recording_free(struct recording *recording)
+{
+	struct process_entry *process, *next_process;
+	struct thread_entry *thread, *next_thread;
+	struct went_on_entry *went_on;
+
+	for (process = recording->processes; process; process = next_process) {
+		next_process = process->next;
+		for (thread = process->threads; thread; thread = next_thread) {
+			next_thread = thread->next;
+			free(thread);
+		}
+		free(process->cmdline);
+		free(process);
+	}
+	while ((went_on = recording->went_on)) {
+		recording->went_on = went_on->next;
+		free(went_on);
+	}
+	function_table_release(&recording->functions);
+	profile_free(&recording->profile);
+	stack_profile_free(&recording->cpu_profile);
+	cpu_account_free(&recording->cpu_account);
+	free(recording->cpu_sum);
+	stack_profile_free(&recording->heap_profile);
+	stack_profile_free(&recording->heap_peak);
+	stack_profile_free(&recording->span_profile);
+	give_room_back(recording);
+	if (recording->dir_fd >= 0)
+		close(recording->dir_fd);
+	pthread_mutex_destroy(&recording->lock);
+	while (recording->notes)
+		free(recording->note[--recording->notes]);
+	free(recording->lossy);
+	free(recording->path);
+	free(recording);
+}
+
+/* Those that the options ask for. */
+static int new_stack_profiles(const struct collector *collector,
+			      struct recording *recording)
+{
+	const struct collect_options *options = collector->options;
+	struct budget *budget = &recording->budget;
+	bool heap = options->alloc != ALLOC_OFF;
+	int err = 0;
+
+	if (heap)
+		err = stack_profile_new(&stack_profile_heap, collector->symbols,
+					budget, &recording->heap_profile);
+	if (heap && !err)
+		err = stack_profile_new(&stack_profile_heap, collector->symbols,
+					budget, &recording->heap_peak);
+	if ((heap || options->cpu_hz) && !err)
+		err = stack_profile_new(&stack_profile_span, collector->symbols,
+					budget, &recording->span_profile);
+	return err;
+}
+
+int recording_new(const struct collector *collector, const char *path,
+		  bool exclusive, struct recording **out)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	int err = -ENOMEM;
+
+	if (!recording)
+		return err;
+	*recording = (struct recording){
+		.refs = 1,
+		.options = collector->options,
+		.endings = collector->endings,
+		.dir_fd = -1,
+		.room_fd = -1,
+		.path = strdup(path),
+		.budget = { BUDGET_BYTES },
+		.span_ns = collector->span_ns,
+		.ticks = collector->ticks,
+		.last_sequence = 1, /* of packets that belong to no thread */
+		.start_ns = clock_boottime_ns(),
+		.started = time(NULL),
+		.last_process = &recording->processes,
+	};
+	pthread_mutex_init(&recording->lock, NULL);
+	if (recording->path)
+		err = profile_new(collector->symbols, &recording->budget,
+				  &recording->profile);
+	if (!err && collector->options->cpu_hz)
+		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
+					&recording->budget,
+					&recording->cpu_profile);
+	if (!err && collector->options->cpu_hz &&
+	    collector->options->cpu_engine == CPU_PERF)
+		err = cpu_account_new(&recording->cpu_account);
+	if (!err)
+		err = new_stack_profiles(collector, recording);
+	if (!err)
+		err = open_folder(path, exclusive, &recording->dir_fd);
+	if (!err)
+		recording->room_fd = set_room_aside(recording->dir_fd);
+	if (!err)
+		err = open_trace(recording);
+	if (err) {
+		recording_free(recording);
+		return err;
+	}
+	write_preamble(recording);
+	*out = recording;
+	return 0;
+}
+
+struct recording *recording_get(struct recording *recording)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&recording->refs, 1);
+	return recording;
+}
+
+bool recording_get_if(struct recording *recording)
+{
+	uint32_t refs;
+
+	do {
+		/* relaxed: compared again below */
+		refs = atom_load_rlx(&recording->refs);
+		if (!refs)
+			return false;
+		/* order: sc, REFS: it is not one that ends */
+	} while (!atom_cas_sc(&recording->refs, refs, refs + 1));
+	return true;
+}
+
+static void end(struct job *job)
+{
+	/* The first member. */
+	struct recording *recording = (struct recording *)job;
+
+	if (recording->trace)
+		recording_finish(recording);
+	if (recording->ended)
+		recording->ended(recording);
+	recording_free(recording);
+}
+
+void recording_put(struct recording **recording)
+{
+	struct recording *old = *recording;
+
+	*recording = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (!old || atom_add_sc(&old->refs, -1u) != 1)
+		return;
+	old->end_job.run = end;
+	if (old->trace && old->endings)
+		jobs_post(old->endings, &old->end_job);
+	else
+		end(&old->end_job);
+}
+
+/* All marks in one packet: readers take the last count they find for that of
+ * the whole trace. */
+static void write_losses(struct recording *recording)
+{
+	uint32_t *lossy = recording->lossy;
+	size_t count = 0;
+	uint8_t *packet;
+
+	/* A mark must come after all of its sequence, and only if there is
+	 * anything of it: the trace may have stopped before. */
+	trace_file_flush(recording->trace);
+	for (uint32_t i = 0; i < recording->lossy_count; i++)
+		if (trace_file_has(recording->trace, lossy[i]))
+			lossy[count++] = lossy[i];
+	if (!count)
+		return;
+	packet = malloc(OUT_LOSSES_BYTES(count));
+	if (!packet)
+		return;
+	trace_file_append_last(
+		recording->trace, packet,
+		out_perfetto_losses(packet, OUT_LOSSES_BYTES(count), lossy,
+				    count,
+				    recording->totals.dropped_spans +
+					    recording->totals.truncated_spans));
+	free(packet);
+}
+
+/* Of recordings in which a block was told of. */
+static void write_heap(struct recording *recording,
+		       const struct profile_header *header,
+		       struct recording_files *files,
+		       struct unwritten *unwritten)
+{
+	const struct heap_sums *sum = &recording->totals.heap;
+
+	if (!recording->heap_profile || !(sum->exact + sum->sampled))
+		return;
+	unwritten_add(unwritten, HEAP_PROFILE_NAME,
+		      heap_files_write(recording, recording->heap_profile, sum,
+				       header->duration_ns, HEAP_PROFILE_NAME,
+				       &files->heap_profile_bytes));
+	unwritten_add(unwritten, HEAP_PEAK_NAME,
+		      heap_files_write(recording, recording->heap_peak, sum,
+				       header->duration_ns, HEAP_PEAK_NAME,
+				       &files->heap_peak_bytes));
+}
+
+/* What spans cost; without spans it would say nothing. */
+static void write_spans(struct recording *recording,
+			const struct profile_header *header,
+			struct recording_files *files,
+			struct unwritten *unwritten)
+{
+	if (!recording->span_profile || !recording->totals.spans)
+		return;
+	unwritten_add(unwritten, SPAN_PROFILE_NAME,
+		      heap_files_write(recording, recording->span_profile,
+				       &recording->totals.heap,
+				       header->duration_ns, SPAN_PROFILE_NAME,
+				       &files->span_profile_bytes));
+}
+
+static void write_wall(struct recording *recording,
+		       const struct profile_header *header,
+		       struct recording_files *files,
+		       struct unwritten *unwritten)
+{
+	struct stat status;
+	int err = profile_write(recording->profile, header, recording->dir_fd,
+				WALL_PROFILE_NAME);
+
+	unwritten_add(unwritten, WALL_PROFILE_NAME, err);
+	if (err)
+		return;
+	files->profile_name = WALL_PROFILE_NAME;
+	if (fstatat(recording->dir_fd, WALL_PROFILE_NAME, &status, 0) == 0)
+		files->profile_bytes = (uint64_t)status.st_size;
+}
+
+static void write_profiles(struct recording *recording,
+			   struct recording_files *files,
+			   struct unwritten *unwritten)
+{
+	const struct totals *totals = &recording->totals;
+	const struct command_end *end = &recording->command_end;
+	const char *const *command =
+		(const char *const *)recording->options->command;
+	struct profile_header header = {
+		.start_ns = (uint64_t)recording->started * 1000000000,
+		.duration_ns = clock_boottime_ns() - recording->start_ns,
+		.lost_spans = totals->dropped_spans + totals->unslotted_spans +
+			      totals->vfork_spans + totals->muted_spans,
+		.command = command ? command[0] : NULL,
+	};
+
+	if (end->known)
+		header.duration_ns = end->end_ns - end->start_ns;
+	write_wall(recording, &header, files, unwritten);
+	unwritten_add(unwritten, CPU_PROFILE_NAME,
+		      cpu_profile_write(recording, header.start_ns,
+					header.duration_ns,
+					&files->cpu_profile_bytes));
+	write_heap(recording, &header, files, unwritten);
+	write_spans(recording, &header, files, unwritten);
+}
+
+int recording_finish(struct recording *recording)
+{
+	struct recording_files files = { 0 };
+	struct unwritten unwritten = { 0 };
+
+	if (recording->totals.overflowed_stacks)
+		log_warn("too many distinct call stacks: %llu calls are "
+			 "counted without their callers",
+			 (unsigned long long)
+				 recording->totals.overflowed_stacks);
+	write_losses(recording);
+	trace_file_flush(recording->trace);
+	files.trace_name = TRACE_NAME;
+	files.trace_bytes = trace_file_bytes(recording->trace);
+	files.trace_stopped = trace_file_close(&recording->trace);
+	if (files.trace_stopped < 0) /* its limit is no trouble */
+		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);
+	give_room_back(recording);
+	write_profiles(recording, &files, &unwritten);
+	unwritten_add(&unwritten, SUMMARY_NAME,
+		      summary_write(recording, &files));
+	return unwritten_log(&unwritten, recording->path);
+}
+
+uint32_t recording_sequence(struct recording *recording)
+{
+	/* relaxed: only that it is never given twice matters */
+	return atom_add_rlx(&recording->last_sequence, 1) + 1;
+}
+
+bool recording_list_process(struct recording *recording,
+			    struct process_entry *entry)
+{
+	bool room;
+
+	pthread_mutex_lock(&recording->lock);
+	recording->totals.processes++;
+	room = recording->listed < LISTED_MAX;
+	if (room) {
+		recording->listed++;
+		*recording->last_process = entry;
+		recording->last_process = &entry->next;
+	}
+	pthread_mutex_unlock(&recording->lock);
+	return room;
+}
+
+void recording_list_thread(struct recording *recording,
+			   struct process_entry *process,
+			   const struct thread_entry *entry)
+{
+	struct thread_entry *copy;
+
+	if (recording->listed >= LISTED_MAX)
+		return;
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return;
+	*copy = *entry;
+	copy->next = NULL;
+	recording->listed++;
+	*process->last_thread = copy;
+	process->last_thread = &copy->next;
+}
+
+bool recording_list_went_on(struct recording *recording, pid_t pid,
+			    const char *name)
+{
+	struct went_on_entry *entry;
+
+	pthread_mutex_lock(&recording->lock);
+	for (entry = recording->went_on; entry; entry = entry->next)
+		if (entry->pid == pid)
+			break;
+	if (!entry && recording->totals.went_on < WENT_ON_MAX &&
+	    (entry = malloc(sizeof(*entry)))) {
+		entry->pid = pid;
+		snprintf(entry->name, sizeof(entry->name), "%s", name);
+		entry->next = recording->went_on;
+		recording->went_on = entry;
+		recording->totals.went_on++;
+		pthread_mutex_unlock(&recording->lock);
+		return true;
+	}
+	pthread_mutex_unlock(&recording->lock);
+	return false;
+}
+
+void recording_refuse(struct recording *recording, pid_t pid, const char *why)
+{
+	struct refused_entry *entry = recording->refused;
+	struct refused_entry *end = entry + RECORDING_REFUSED_MAX - 1;
+	char name[sizeof(entry->name)] = "";
+
+	if (pid > 0)
+		proc_read(pid, "comm", name, sizeof(name));
+	name[strcspn(name, "\n")] = '\0';
+	pthread_mutex_lock(&recording->lock);
+	recording->totals.refused_programs++;
+	/* The last entry is for all reasons that find no room. */
+	while (entry < end && entry->why && entry->why != why)
+		entry++;
+	if (!entry->why) {
+		entry->why = why;
+		memcpy(entry->name, name, sizeof(name));
+		recording->refused_count++;
+	}
+	entry->programs++;
+	pthread_mutex_unlock(&recording->lock);
+}
+
+void recording_list_loss(struct recording *recording, uint32_t sequence)
+{
+	uint32_t room = recording->lossy_room ? 2 * recording->lossy_room : 64;
+	uint32_t *longer;
+
+	if (recording->lossy_count == LOSSY_MAX)
+		return;
+	if (recording->lossy_count == recording->lossy_room) {
+		longer = realloc(recording->lossy, room * sizeof(*longer));
+		if (!longer)
+			return;
+		recording->lossy = longer;
+		recording->lossy_room = room;
+	}
+	recording->lossy[recording->lossy_count++] = sequence;
+}
+
+void recording_note(struct recording *recording, const char *text)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&recording->lock);
+	for (i = 0; i < recording->notes; i++)
+		if (!strcmp(recording->note[i], text))
+			break;
+	if (i == recording->notes && i < RECORDING_NOTES_MAX) {
+		recording->note[i] = strdup(text);
+		if (recording->note[i]) {
+			recording->notes++;
+			log_at(recording->options->quiet_notes ? LOG_DBG
+							       : LOG_WARN,
+			       "%s", text);
+		}
+	}
+	pthread_mutex_unlock(&recording->lock);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recording - one output folder: the trace as it grows, and what will be
+ * summed up in summary.json when the last program in it has ended.
+ */
+#ifndef PERFREC_COLLECTOR_RECORD_RECORDING_H
+#define PERFREC_COLLECTOR_RECORD_RECORDING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/replay/cct.h"
+#include "collector/profile/function_table.h"
+#include "collector/base/jobs.h"
+
+struct collect_options;
+struct collector;
+struct cpu_account;
+struct process_heap;
+struct profile;
+struct snapshot;
+struct stack_profile;
+struct trace_file;
+
+/* Of a trace, in bytes, where nobody says and there is room. */
+#define MAX_BYTES_DEFAULT (4ULL << 30)
+#define RECORDING_NOTES_MAX 16
+#define RECORDING_REFUSED_MAX 16
+
+enum process_end {
+	PROCESS_RUNNING = 0, /* when the recording ended, too */
+	PROCESS_EXITED,
+	PROCESS_EXECED,
+	PROCESS_BROKE, /* wrote nonsense */
+};
+
+/* What summary.json says about a thread. */
+struct thread_entry {
+	struct thread_entry *next;
+	pid_t tid;
+	char name[16];
+	uint64_t spans, dropped_spans, truncated_spans, wait_ns;
+};
+
+/* And about a process. */
+struct process_entry {
+	struct process_entry *next;
+	pid_t pid, parent;
+	char name[16];
+	char *cmdline; /* arguments, a NUL after each; NULL: unknown */
+	size_t cmdline_bytes;
+	uint64_t start_ns, end_ns;
+	enum process_end ended;
+	bool instrumented;
+	bool has_spans;
+	struct thread_entry *threads, **last_thread;
+};
+
+/* A process that went on when the recording ended. */
+struct went_on_entry {
+	struct went_on_entry *next;
+	pid_t pid;
+	char name[16];
+};
+
+/* Programs that are not recorded, for one reason. */
+struct refused_entry {
+	const char *why; /* as recording_refuse() was told */
+	uint64_t programs;
+	char name[16]; /* of the first; "": unknown */
+};
+
+struct totals {
+	uint64_t processes, threads, spans; /* that have recorded anything */
+	/* Of those, the ones that have recorded spans: whatever else is
+	 * recorded, they are the same. */
+	uint64_t span_processes, span_threads;
+	uint64_t dropped_spans, truncated_spans;
+	uint64_t unslotted_spans, unslotted_threads;
+	/* Programs in which threads found no slot, by why. */
+	uint64_t slots_taken, slots_retired, slots_refused;
+	uint64_t vfork_spans, muted_spans;
+	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
+	uint64_t paused_spans, mixed_contexts, skipped_maps;
+	uint64_t excluded_hooks, left_out_hooks; /* half a call each */
+	uint64_t start_ns; /* CPU time of programs, until they recorded */
+	/* What else is part of the own cost. */
+	uint64_t general_spans; /* by PAGE_GENERAL programs */
+	uint64_t pages_first; /* of rings, that nobody had touched */
+	uint64_t pages_again; /* that an earlier owner of the slot had */
+	uint64_t heap_samples, heap_sample_cells; /* with their stacks */
+	uint64_t note_events, note_arguments, note_texts; /* see thread.h */
+	/* Annotations. */
+	uint64_t dropped_notes; /* found no room in a ring */
+	uint64_t withheld_notes; /* nor memory here */
+	uint64_t odd_notes; /* made no sense */
+	uint64_t cut_notes; /* arguments and flows beyond what one may have */
+	uint64_t moved_notes; /* told a time outside of the recording */
+	uint64_t paused_notes;
+	uint64_t orphan_async_ends; /* of slices that never began */
+	uint64_t unended_async; /* ended with their process */
+	struct heap_sums {
+		uint64_t exact, sampled; /* blocks, by how they are known */
+		uint64_t stacks; /* of exact ones, that were sampled */
+		/* Estimates where blocks are sampled. */
+		uint64_t allocs, alloc_bytes, temporary;
+		uint64_t live, live_bytes; /* at the end */
+		/* Of the process in which most bytes were in use at once. */
+		uint64_t peak_bytes, peak_blocks, peak_ns;
+		pid_t peak_pid;
+		char peak_name[16];
+		/* Of all that allocated, each at its own peak. */
+		uint64_t processes, peaks_bytes;
+		/* Frees by what is known of their block: see heap.h. */
+		uint64_t frees; /* of a live one */
+		uint64_t implied, late, foreign, inherited, doubled;
+		/* Not recorded for want of room. */
+		uint64_t dropped_allocs, dropped_frees;
+		uint64_t unslotted_allocs, unslotted_frees;
+		uint64_t paused; /* allocations while recording was paused */
+		uint64_t untracked; /* recorded, but not followed */
+		uint64_t odd; /* records that made no sense */
+		uint64_t disorders; /* records taken in out of order */
+	} heap;
+	uint64_t waits, wait_ns;
+	uint64_t broken_rings, overflowed_stacks;
+	uint64_t trace_events;
+	uint64_t refused_programs; /* in perfrec record */
+	uint64_t went_on; /* processes, when perfrec record ended */
+	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
+};
+
+/* Of samples, all processes. */
+struct sample_totals {
+	uint64_t count, ns; /* CPU samples, and the time they stand for */
+	uint64_t unwound, cached; /* stacks; all kinds of samples */
+	uint64_t unknown; /* had no stack */
+	uint64_t lost; /* came faster than they could be dealt with */
+	uint64_t cut; /* stacks whose outermost frames are not known */
+	uint64_t too_short; /* of these: more of the stack would tell */
+	uint64_t guessed; /* partly by frame pointers */
+	uint64_t lost_stacks; /* no memory for them */
+};
+
+/* How the command that was recorded ended, as perfrec record tells. */
+struct command_end {
+	bool known;
+	int wait_status;
+	uint64_t start_ns, end_ns, user_ns, sys_ns;
+};
+
+struct recording {
+	struct job end_job; /* the first */
+	struct jobs *endings; /* where it goes; NULL: run at once */
+	uint32_t refs;
+	const struct collect_options *options;
+	int dir_fd;
+	int room_fd; /* set aside for what is written last; -1: none */
+	char *path;
+	struct trace_file *trace;
+	uint64_t max_bytes;
+	struct budget budget;
+	struct profile *profile; /* the jobs thread's */
+	struct stack_profile *cpu_profile; /* the sampler's; NULL: none */
+	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
+	struct cpu_sum *cpu_sum; /* of it, at the end; NULL: nothing */
+	/* The jobs thread's; NULL: none. */
+	struct stack_profile *heap_profile, *heap_peak, *span_profile;
+	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
+	uint32_t rss_sequence; /* the jobs thread's; 0: none yet */
+	int snapshot_err; /* the log has it; the jobs thread's; 0: none */
+	uint32_t snapshots; /* begun; main thread */
+	uint32_t snapshot_number; /* of the one under way; 0: none */
+	double span_ns; /* cost of one span */
+	bool ticks; /* the clock is the counter */
+	uint32_t last_sequence;
+	uint64_t start_ns; /* BOOTTIME */
+	int64_t started; /* seconds of the epoch */
+	struct command_end command_end;
+
+	/* For progress; any thread. */
+	uint64_t live_spans, live_dropped;
+
+	/* Of a recording of one session: see session.c. */
+	uint64_t session;
+	struct recording *next_open; /* under the collector's lock */
+	void (*ended)(struct recording *recording); /* NULL: nobody asks */
+	void *ended_context;
+
+	pthread_mutex_t lock; /* of everything below */
+	struct process_heap *heaps; /* list: of processes that go on */
+	struct totals totals;
+	struct sample_totals sampled;
+	struct function_table functions;
+	struct process_entry *processes, **last_process;
+	struct went_on_entry *went_on; /* the last that was listed first */
+	struct refused_entry refused[RECORDING_REFUSED_MAX];
+	uint32_t refused_count;
+	uint32_t listed; /* entries of processes and threads */
+	uint32_t *lossy; /* sequences that lost something */
+	uint32_t lossy_count, lossy_room;
+	uint32_t ring_cells;
+	char *note[RECORDING_NOTES_MAX]; /* what its reader must know */
+	uint32_t notes;
+};
+
+/*
+ * Start a recording in the folder @path, which is made; it may be there if
+ * not @exclusive, but must hold no recording. 0 or -errno; the log says what
+ * is wrong, but for -EEXIST of an exclusive folder. @collector must outlive
+ * it. The caller holds one reference.
+ */
+int recording_new(const struct collector *collector, const char *path,
+		  bool exclusive, struct recording **out);
+struct recording *recording_get(struct recording *recording);
+/* The same for one that may have none any more: false then. It must be known to
+ * be there still. */
+bool recording_get_if(struct recording *recording);
+/* The last reference ends the recording as recording_finish() does, on the
+ * thread of collector->endings: its profiles may have to wait for debug
+ * information for long, which is no other recording's business. Any thread. */
+void recording_put(struct recording **recording);
+
+/*
+ * Write what remains and summary.json, once nobody records into it any more.
+ * 0 or -errno of the first file that is not whole; the log says which are
+ * not, one line for each cause.
+ */
+int recording_finish(struct recording *recording);
+
+/* A number for one more thread, from 2 up, never used again. Any thread. */
+uint32_t recording_sequence(struct recording *recording);
+/* Keep @entry for the summary, whose owner goes on to fill it in under lock;
+ * false when there are too many: it stays the caller's. */
+bool recording_list_process(struct recording *recording,
+			    struct process_entry *entry);
+/* Copies @entry to @process's list, unless there are too many. Under lock. */
+void recording_list_thread(struct recording *recording,
+			   struct process_entry *process,
+			   const struct thread_entry *entry);
+/* Process @pid goes on, unrecorded. False: that is known. Takes the lock. */
+bool recording_list_went_on(struct recording *recording, pid_t pid,
+			    const char *name);
+/* Remember that @sequence is not complete. Under lock. */
+void recording_list_loss(struct recording *recording, uint32_t sequence);
+
+/* Process @pid (0: unknown) is not recorded: @why says it of "it", and outlives
+ * the recording. Any thread; takes the lock. */
+void recording_refuse(struct recording *recording, pid_t pid, const char *why);
+
+/* Have @text, a sentence, in the summary and (not with --quiet-notes: what was
+ * not asked for is no warning) in the log; once, however often it
+ * is said. Any thread; takes the lock. */
+void recording_note(struct recording *recording, const char *text);
+
+uint64_t random_u64(void);
+
+#endif

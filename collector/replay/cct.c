@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cct - nodes come out of chunks that grow with the tree, so a thread of a few
+ * calls costs a page and a busy one few allocations; all go at once, with the
+ * tree. Children are found by two guesses (cct_child()), then by one hash table
+ * of all nodes, keyed by parent and address.
+ *
+ * Every function gets a node below "overflow" when it is first seen. That node
+ * costs little and makes sure that its calls can still be counted when there is
+ * no memory left for new stacks.
+ *
+ * A retired function and its nodes stay in the tree, where their sums are, but
+ * leave the tables, and their nodes lose the address by which a guess could
+ * find them.
+ */
+#include "collector/replay/cct.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shared/atomic.h"
+
+#define CHUNK_BYTES_MIN 4096u
+#define CHUNK_BYTES_MAX (1u << 20)
+#define TABLE_MIN 64u
+
+struct cct_chunk {
+	struct cct_chunk *next;
+	size_t bytes;
+	uint8_t data[] __attribute__((aligned(16)));
+};
+
+/* Ends every chain of last and follow, so that nobody asks for NULL. */
+static struct cct_node g_none = { .address = CCT_RETIRED, .follow = &g_none };
+
+bool budget_take(struct budget *budget, uint64_t bytes)
+{
+	/* relaxed: a counter that guards no other memory */
+	uint64_t before = atom_add_rlx(&budget->left, -bytes);
+
+	if (before >= bytes && before <= INT64_MAX)
+		return true;
+	budget_give(budget, bytes);
+	return false;
+}
+
+void budget_give(struct budget *budget, uint64_t bytes)
+{
+	/* relaxed: as in budget_take() */
+	atom_add_rlx(&budget->left, bytes);
+}
+
+static bool add_chunk(struct cct *cct, size_t at_least)
+{
+	size_t bytes = cct->chunks
+			       ? MIN(cct->chunks->bytes * 2, CHUNK_BYTES_MAX)
+			       : CHUNK_BYTES_MIN;
+	struct cct_chunk *chunk;
+
+	bytes = MAX(bytes, at_least + sizeof(*chunk));
+	if (!budget_take(cct->budget, bytes))
+		return false;
+	chunk = malloc(bytes);
+	if (!chunk) {
+		budget_give(cct->budget, bytes);
+		return false;
+	}
+	chunk->next = cct->chunks;
+	chunk->bytes = bytes;
+	cct->chunks = chunk;
+	cct->chunk_left = bytes - sizeof(*chunk);
+	return true;
+}
+
+static void *take(struct cct *cct, size_t bytes)
+{
+	bytes = ALIGN_UP(bytes, 16);
+	if (cct->chunk_left < bytes && !add_chunk(cct, bytes))
+		return NULL;
+	cct->chunk_left -= bytes;
+	return cct->chunks->data + cct->chunk_left;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x *= 0x9e3779b97f4a7c15ULL;
+	return x ^ x >> 32;
+}
+
+static uint64_t function_hash(uint64_t address)
+{
+	return mix(address);
+}
+
+static uint64_t node_hash(const struct cct_node *parent, uint64_t address)
+{
+	return mix(address ^ mix((uintptr_t)parent));
+}
+
+static uint64_t entry_hash(const struct cct *cct, const struct cct_table *table,
+			   const void *entry)
+{
+	const struct cct_node *node = entry;
+
+	if (table == &cct->function_table)
+		return function_hash(
+			((const struct cct_function *)entry)->address);
+	return node_hash(node->parent, node->address);
+}
+
+static void table_put(struct cct *cct, struct cct_table *table, void *entry)
+{
+	uint64_t i = entry_hash(cct, table, entry) & table->mask;
+
+	while (table->entry[i])
+		i = (i + 1) & table->mask;
+	table->entry[i] = entry;
+	table->count++;
+}
+
+/* Takes @entry, if it is there, out of its probe chain and closes the gap. */
+static void table_remove(struct cct *cct, struct cct_table *table, void *entry)
+{
+	uint64_t gap = entry_hash(cct, table, entry) & table->mask, i, home;
+
+	while (table->entry[gap] != entry) {
+		if (!table->entry[gap])
+			return;
+		gap = (gap + 1) & table->mask;
+	}
+	for (i = (gap + 1) & table->mask; table->entry[i];
+	     i = (i + 1) & table->mask) {
+		home = entry_hash(cct, table, table->entry[i]);
+		/* It may move if its way from home leads over the gap. */
+		if (((i - home) & table->mask) < ((i - gap) & table->mask))
+			continue;
+		table->entry[gap] = table->entry[i];
+		gap = i;
+	}
+	table->entry[gap] = NULL;
+	table->count--;
+}
+
+/* Makes sure that one more entry leaves the table at most half full. */
+static bool table_reserve(struct cct *cct, struct cct_table *table)
+{
+	struct cct_table old = *table;
+	uint64_t size = old.entry ? 2 * (old.mask + 1ULL) : TABLE_MIN, i;
+
+	if (old.entry && 2 * (old.count + 1) <= old.mask)
+		return true;
+	if (size > 1u << 31 || !budget_take(cct->budget, size * sizeof(void *)))
+		return false;
+	table->entry = calloc(size, sizeof(void *));
+	if (!table->entry) {
+		*table = old;
+		budget_give(cct->budget, size * sizeof(void *));
+		return false;
+	}
+	table->mask = (uint32_t)(size - 1);
+	table->count = 0;
+	for (i = 0; old.entry && i <= old.mask; i++)
+		if (old.entry[i])
+			table_put(cct, table, old.entry[i]);
+	if (old.entry)
+		budget_give(cct->budget, (old.mask + 1ULL) * sizeof(void *));
+	free(old.entry);
+	return true;
+}
+
+static void table_release(struct cct *cct, struct cct_table *table)
+{
+	if (table->entry)
+		budget_give(cct->budget, (table->mask + 1ULL) * sizeof(void *));
+	free(table->entry);
+}
+
+/* @parent NULL: it is a root. NULL when there is no room. */
+static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
+				 struct cct_function *function)
+{
+	struct cct_node *node;
+
+	if (!table_reserve(cct, &cct->node_table))
+		return NULL;
+	node = take(cct, sizeof(*node));
+	if (!node)
+		return NULL;
+	*node = (struct cct_node){ .address = function->address,
+				   .iid = function->begin.name_iid,
+				   .function = function,
+				   .parent = parent,
+				   .last = &g_none,
+				   .follow = &g_none,
+				   .of_function = function->nodes };
+	function->nodes = node;
+	if (parent) {
+		node->sibling = parent->child;
+		parent->child = node;
+		table_put(cct, &cct->node_table, node);
+	}
+	return node;
+}
+
+static struct cct_function *add_function(struct cct *cct, uint64_t address)
+{
+	struct cct_function *function;
+
+	if (!table_reserve(cct, &cct->function_table))
+		return NULL;
+	function = take(cct, sizeof(*function));
+	if (!function)
+		return NULL;
+	*function = (struct cct_function){ .address = address,
+					   .generation = cct->generation };
+	/* Room to count it, should there be none for its stacks some day. */
+	if (cct->overflow && !add_node(cct, cct->overflow, function))
+		return NULL;
+	function->next = cct->functions;
+	cct->functions = function;
+	function->next_live = cct->live;
+	cct->live = function;
+	cct->live_count++;
+	table_put(cct, &cct->function_table, function);
+	return function;
+}
+
+/* The function at @address, or NULL when it is new and there is no room. */
+static struct cct_function *get_function(struct cct *cct, uint64_t address)
+{
+	struct cct_table *table = &cct->function_table;
+	uint64_t i = function_hash(address) & table->mask;
+	struct cct_function *function;
+
+	for (; (function = table->entry[i]); i = (i + 1) & table->mask)
+		if (function->address == address)
+			return function;
+	return add_function(cct, address);
+}
+
+static struct cct_node *find_or_add(struct cct *cct, struct cct_node *parent,
+				    uint64_t address)
+{
+	struct cct_table *table = &cct->node_table;
+	uint64_t i = node_hash(parent, address) & table->mask;
+	struct cct_function *function;
+	struct cct_node *node;
+
+	for (; (node = table->entry[i]); i = (i + 1) & table->mask)
+		if (node->address == address && node->parent == parent)
+			return node;
+	function = get_function(cct, address);
+	if (!function)
+		return NULL;
+	if (parent != cct->overflow)
+		return add_node(cct, parent, function);
+	/* add_function() has just made it; but for address 0, the roots'. */
+	return parent->child && parent->child->address == address
+		       ? parent->child
+		       : NULL;
+}
+
+struct cct_node *cct_child_slow(struct cct *cct, struct cct_node *parent,
+				uint64_t address)
+{
+	struct cct_node *node = find_or_add(cct, parent, address);
+
+	if (unlikely(!node)) {
+		cct->overflowed++;
+		node = find_or_add(cct, cct->overflow, address);
+		return node ? node : cct->overflow;
+	}
+	if (parent->last != &g_none)
+		parent->last->follow = node;
+	parent->last = node;
+	return node;
+}
+
+static void retire(struct cct *cct, struct cct_function *function)
+{
+	struct cct_node *node;
+
+	table_remove(cct, &cct->function_table, function);
+	for (node = function->nodes; node; node = node->of_function) {
+		table_remove(cct, &cct->node_table, node);
+		node->address = CCT_RETIRED;
+	}
+	cct->live_count--;
+}
+
+void cct_retire(struct cct *cct, uint64_t start, uint64_t end)
+{
+	struct cct_function **link = &cct->live, *function;
+
+	while ((function = *link)) {
+		/* The root's function is none that a module could hold. */
+		if (function == cct->root->function ||
+		    function->address < start || function->address >= end) {
+			link = &function->next_live;
+			continue;
+		}
+		*link = function->next_live;
+		retire(cct, function);
+	}
+}
+
+int cct_init(struct cct *cct, struct budget *budget)
+{
+	struct cct_function *function;
+
+	*cct = (struct cct){ .budget = budget };
+	if (table_reserve(cct, &cct->node_table) &&
+	    table_reserve(cct, &cct->function_table)) {
+		function = add_function(cct, 0);
+		cct->root = function ? add_node(cct, NULL, function) : NULL;
+		cct->overflow =
+			cct->root ? add_node(cct, NULL, function) : NULL;
+	}
+	if (cct->overflow)
+		return 0;
+	cct_release(cct);
+	return -ENOMEM;
+}
+
+void cct_release(struct cct *cct)
+{
+	struct cct_chunk *chunk, *next;
+
+	if (!cct->budget)
+		return;
+	table_release(cct, &cct->node_table);
+	table_release(cct, &cct->function_table);
+	for (chunk = cct->chunks; chunk; chunk = next) {
+		next = chunk->next;
+		budget_give(cct->budget, chunk->bytes);
+		free(chunk);
+	}
+	*cct = (struct cct){ 0 };
+}
+
+static void enter(struct cct_node *node)
+{
+	struct cct_function *function = node->function;
+
+	function->calls += node->calls;
+	function->cpu_samples += node->cpu_samples;
+	function->self_ns += node->total_ns - node->stray_ns;
+	if (node->parent->parent) /* the root is no function */
+		node->parent->function->self_ns -= node->total_ns;
+	if (function->active++ == 0)
+		function->total_ns += node->total_ns;
+}
+
+/* Depth first without recursion: a stack may be a million deep. */
+static void sum_below(struct cct_node *root)
+{
+	struct cct_node *node = root->child;
+
+	while (node) {
+		enter(node);
+		if (node->child) {
+			node = node->child;
+			continue;
+		}
+		while (node != root && !node->sibling) {
+			node->function->active--;
+			node = node->parent;
+		}
+		if (node == root)
+			return;
+		node->function->active--;
+		node = node->sibling;
+	}
+}
+
+void cct_sum(struct cct *cct)
+{
+	struct cct_node *overflow = cct->overflow;
+
+	sum_below(cct->root);
+	sum_below(overflow);
+	overflow->function->calls += overflow->calls;
+	overflow->function->cpu_samples += overflow->cpu_samples;
+	overflow->function->self_ns += overflow->total_ns;
+	overflow->function->total_ns += overflow->total_ns;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/replay/cct_flat.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collector/replay/replay.h"
+#include "shared/compiler.h"
+
+#define NODES_MIN 64u
+
+struct copy {
+	const struct cct *cct;
+	struct cct_flat *out;
+	size_t room; /* for nodes */
+};
+
+static int copy_functions(struct copy *copy)
+{
+	struct cct_flat *out = copy->out;
+	struct cct_function *function;
+	size_t count = 1;
+
+	for (function = copy->cct->functions; function;
+	     function = function->next)
+		count++;
+	out->function = calloc(count, sizeof(*out->function));
+	if (!out->function)
+		return -ENOMEM;
+	out->function_count = count;
+	/* The list has the latest first. */
+	for (function = copy->cct->functions; function;
+	     function = function->next) {
+		function->index = (uint32_t)--count;
+		out->function[function->index] =
+			(struct flat_function){ function->address,
+						function->generation };
+	}
+	return 0;
+}
+
+/* The roots are no functions: nobody's time is taken off theirs. */
+static bool is_root(const struct cct_node *node)
+{
+	return !node->parent;
+}
+
+static int copy_node(struct copy *copy, struct cct_node *node)
+{
+	struct cct_flat *out = copy->out;
+	const struct cct_node *parent = node->parent;
+	struct flat_node *flat;
+
+	if (out->node_count == copy->room) {
+		size_t room = MAX(2 * copy->room, NODES_MIN);
+
+		flat = realloc(out->node, room * sizeof(*flat));
+		if (!flat)
+			return -ENOMEM;
+		out->node = flat;
+		copy->room = room;
+	}
+	node->index = (uint32_t)out->node_count++;
+	flat = &out->node[node->index];
+	*flat = (struct flat_node){ .calls = node->calls,
+				    .cpu_samples = node->cpu_samples };
+	flat->self_ns = (int64_t)node->total_ns;
+	if (is_root(node))
+		return 0;
+	flat->self_ns -= (int64_t)node->stray_ns;
+	flat->function = node->function->index;
+	flat->parent = parent->index;
+	if (!is_root(parent))
+		out->node[flat->parent].self_ns -= (int64_t)node->total_ns;
+	return 0;
+}
+
+/* Below overflow there is a node for every function, mostly never called;
+ * those of open calls have an index. */
+static bool is_unused(const struct cct_node *node)
+{
+	return !node->calls && !node->child && !node->index;
+}
+
+/* Depth first without recursion: a stack may be a million deep. */
+static int copy_below(struct copy *copy, struct cct_node *root)
+{
+	struct cct_node *node = root;
+	int err = copy_node(copy, root);
+
+	for (;;) {
+		if (!err && node->child) {
+			node = node->child;
+		} else {
+			while (node != root && !node->sibling)
+				node = node->parent;
+			if (err || node == root)
+				return err;
+			node = node->sibling;
+		}
+		if (!is_unused(node))
+			err = copy_node(copy, node);
+	}
+}
+
+static bool is_phantom(const struct replay_frame *frame)
+{
+	return record_kind(frame->word) == RECORD_PHANTOM;
+}
+
+static void mark_open(struct replay *replay)
+{
+	for (struct replay_frame *frame = replay->stack + 1;
+	     frame <= replay->top; frame++)
+		frame->node->index = UINT32_MAX;
+}
+
+/* As when they end at @now_ns; see cct_count(). */
+static void count_open(struct replay *replay, uint64_t now_ns,
+		       struct cct_flat *out)
+{
+	for (struct replay_frame *frame = replay->stack + 1;
+	     frame <= replay->top; frame++) {
+		const struct cct_node *node = frame->node;
+		const struct cct_node *caller = frame[-1].node;
+		int64_t ns = (int64_t)(now_ns - frame->begin_ns);
+
+		if (is_phantom(frame))
+			continue;
+		out->node[node->index].calls++;
+		out->node[node->index].self_ns += ns;
+		if (!is_root(node) && !is_root(node->parent))
+			out->node[node->parent->index].self_ns -= ns;
+		if (node->parent != caller && !is_root(caller))
+			out->node[caller->index].self_ns -= ns;
+	}
+}
+
+int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out)
+{
+	const struct cct *cct = &replay->cct;
+	struct cct_flat flat = { 0 };
+	struct copy copy = { .cct = cct, .out = &flat };
+	int err = copy_functions(&copy);
+
+	if (!err) {
+		mark_open(replay);
+		err = copy_below(&copy, cct->root);
+	}
+	if (!err)
+		err = copy_below(&copy, cct->overflow);
+	if (err) {
+		cct_flat_release(&flat);
+		return err;
+	}
+	count_open(replay, MAX(now_ns, replay->last_ns), &flat);
+	*out = flat;
+	return 0;
+}
+
+void cct_flat_release(struct cct_flat *flat)
+{
+	free(flat->function);
+	free(flat->node);
+	*flat = (struct cct_flat){ 0 };
+}

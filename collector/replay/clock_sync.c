@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * clock_sync - one list of (tick, CLOCK_BOOTTIME) pairs for the whole daemon,
+ * shared by all drain workers under a lock.
+ *
+ * Between two pairs time is a straight line through both, so it has no steps
+ * and needs no guess of the counter's frequency. Beyond the last pair the
+ * line goes on for EXTRAPOLATE_NS: a worker takes a pair after it has read the
+ * heads, so what it reads is never much younger than the last pair; a tick
+ * that claims to be, a hostile one, counts as the end of the line.
+ *
+ * A suspend moves BOOTTIME and not always the counter, and a migrated virtual
+ * machine may change the counter's pace. An interval whose slope is off the
+ * usual by more than SLOPE_PPM is not stretched over: it runs at the usual
+ * pace and time jumps at its end.
+ *
+ * Pairs are thinned when the list is full, the older half to every second:
+ * interpolation over a longer stretch is no worse, and nobody needs much of
+ * the past, since every ring is drained many times a second.
+ */
+#include "collector/replay/clock_sync.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include "shared/compiler.h"
+
+#define PAIRS_MAX 4096
+#define PAIR_AGE_NS 1000000
+#define EXTRAPOLATE_NS (20 * PAIR_AGE_NS)
+#define SLOPE_PPM 50
+/* A pair is read to within this, however short the interval. */
+#define PAIR_ERROR_NS 2000
+#define READINGS 3
+
+struct clock_pair {
+	uint64_t tick;
+	uint64_t ns;
+	uint64_t ns_per_tick; /* of the interval that starts here */
+};
+
+struct clock_sync {
+	pthread_mutex_t lock;
+	uint64_t usual; /* ns_per_tick of the last interval that was sane */
+	uint32_t count;
+	struct clock_pair pair[PAIRS_MAX];
+};
+
+uint64_t clock_boottime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+	return __rdtsc();
+#elif defined(__aarch64__)
+	uint64_t ticks;
+
+	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#else
+	return clock_boottime_ns();
+#endif
+}
+
+static bool counter_invariant(void)
+{
+#if defined(__x86_64__)
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
+#elif defined(__aarch64__)
+	return true; /* by architecture */
+#else
+	return false;
+#endif
+}
+
+bool clock_ticks_usable(void)
+{
+	char source[32] = "";
+	FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/"
+			   "current_clocksource",
+			   "re");
+
+	if (!file)
+		return false;
+	if (!fgets(source, sizeof(source), file))
+		source[0] = '\0';
+	fclose(file);
+	source[strcspn(source, "\n")] = '\0';
+	return counter_invariant() &&
+	       (!strcmp(source, "tsc") || !strcmp(source, "arch_sys_counter"));
+}
+
+/* The best of a few readings: the one that took the least time. */
+static void read_pair(uint64_t *tick, uint64_t *ns)
+{
+	uint64_t least = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < READINGS; i++) {
+		uint64_t before = clock_ticks();
+		uint64_t middle = clock_boottime_ns();
+		uint64_t took = clock_ticks() - before;
+
+		if (took < least) {
+			least = took;
+			*tick = before + took / 2;
+			*ns = middle;
+		}
+	}
+}
+
+/* ns per tick between two pairs, times 2^32. */
+static uint64_t slope(const struct clock_pair *from,
+		      const struct clock_pair *to)
+{
+	unsigned __int128 ns = to->ns - from->ns;
+
+	return (uint64_t)((ns << 32) / (to->tick - from->tick));
+}
+
+/* Whether @to lies where the usual pace leads from @from. */
+static bool is_usual(const struct clock_sync *sync,
+		     const struct clock_pair *from, const struct clock_pair *to)
+{
+	unsigned __int128 ticks = to->tick - from->tick;
+	uint64_t expected = (uint64_t)(ticks * sync->usual >> 32);
+	uint64_t ns = to->ns - from->ns;
+	uint64_t off = ns > expected ? ns - expected : expected - ns;
+
+	return !sync->usual ||
+	       off <= PAIR_ERROR_NS + expected / 1000000 * SLOPE_PPM;
+}
+
+static void thin_out(struct clock_sync *sync)
+{
+	uint32_t half = PAIRS_MAX / 2, kept = 0, i;
+
+	for (i = 0; i < half; i += 2) {
+		struct clock_pair *next = &sync->pair[i + 2];
+
+		sync->pair[kept] = sync->pair[i];
+		if (is_usual(sync, &sync->pair[kept], next))
+			sync->pair[kept].ns_per_tick =
+				slope(&sync->pair[kept], next);
+		kept++;
+	}
+	memmove(&sync->pair[kept], &sync->pair[half],
+		(PAIRS_MAX - half) * sizeof(sync->pair[0]));
+	sync->count = kept + PAIRS_MAX - half;
+}
+
+static void append(struct clock_sync *sync, uint64_t tick, uint64_t ns)
+{
+	struct clock_pair *last, *new;
+
+	if (sync->count == PAIRS_MAX)
+		thin_out(sync);
+	new = &sync->pair[sync->count];
+	*new = (struct clock_pair){ tick, ns, sync->usual };
+	if (sync->count) {
+		last = new - 1;
+		/* A counter that stands or runs backward tells nothing. */
+		if (tick <= last->tick || ns < last->ns)
+			return;
+		if (is_usual(sync, last, new)) {
+			last->ns_per_tick = slope(last, new);
+			sync->usual = last->ns_per_tick;
+		} else {
+			last->ns_per_tick = MIN(sync->usual, slope(last, new));
+			/* Two in a row: that is the pace now. */
+			sync->usual = slope(last, new);
+		}
+		new->ns_per_tick = sync->usual;
+	}
+	sync->count++;
+}
+
+void clock_sync_append(struct clock_sync *sync, uint64_t tick, uint64_t ns)
+{
+	pthread_mutex_lock(&sync->lock);
+	append(sync, tick, ns);
+	pthread_mutex_unlock(&sync->lock);
+}
+
+void clock_sync_update(struct clock_sync *sync)
+{
+	uint64_t tick = 0, ns;
+
+	pthread_mutex_lock(&sync->lock);
+	ns = clock_boottime_ns();
+	if (!sync->count ||
+	    ns - sync->pair[sync->count - 1].ns >= PAIR_AGE_NS) {
+		read_pair(&tick, &ns);
+		append(sync, tick, ns);
+	}
+	pthread_mutex_unlock(&sync->lock);
+}
+
+/* The last pair not after @tick; pair 0 if there is none. */
+static uint32_t find(const struct clock_sync *sync, uint64_t tick)
+{
+	uint32_t low = 0, high = sync->count;
+
+	while (high - low > 1) {
+		uint32_t middle = (low + high) / 2;
+
+		if (sync->pair[middle].tick <= tick)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct clock_segment frozen(uint64_t tick, uint64_t ticks, uint64_t ns)
+{
+	return (struct clock_segment){ tick, ticks, ns, ns, 0 };
+}
+
+/* What lies beyond the last pair. */
+static struct clock_segment last_segment(const struct clock_pair *last,
+					 uint64_t tick)
+{
+	uint64_t ticks = UINT64_MAX - last->tick, ns = EXTRAPOLATE_NS;
+
+	if (last->ns_per_tick)
+		ticks = MIN(ticks, (ns << 32) / last->ns_per_tick);
+	if (tick - last->tick >= ticks)
+		return frozen(last->tick + ticks,
+			      UINT64_MAX - last->tick - ticks + 1,
+			      last->ns + ns);
+	return (struct clock_segment){ last->tick, ticks, last->ns,
+				       last->ns + ns, last->ns_per_tick };
+}
+
+void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
+			struct clock_segment *out)
+{
+	const struct clock_pair *pair;
+
+	pthread_mutex_lock(&sync->lock);
+	pair = &sync->pair[find(sync, tick)];
+	if (tick < pair->tick)
+		*out = frozen(0, pair->tick, pair->ns);
+	else if (pair == &sync->pair[sync->count - 1])
+		*out = last_segment(pair, tick);
+	else
+		*out = (struct clock_segment){ pair->tick,
+					       pair[1].tick - pair->tick,
+					       pair->ns, pair[1].ns,
+					       pair->ns_per_tick };
+	pthread_mutex_unlock(&sync->lock);
+}
+
+struct clock_segment clock_segment_identity(uint64_t now_ns)
+{
+	return (struct clock_segment){ 0, UINT64_MAX, 0, now_ns, 1ULL << 32 };
+}
+
+int clock_sync_new(struct clock_sync **out)
+{
+	struct clock_sync *sync = calloc(1, sizeof(*sync));
+	struct timespec pause = { 0, PAIR_AGE_NS };
+
+	if (!sync)
+		return -ENOMEM;
+	pthread_mutex_init(&sync->lock, NULL);
+	clock_sync_update(sync);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	clock_sync_update(sync);
+	*out = sync;
+	return 0;
+}
+
+void clock_sync_free(struct clock_sync **sync)
+{
+	if (*sync)
+		pthread_mutex_destroy(&(*sync)->lock);
+	free(*sync);
+	*sync = NULL;
+}

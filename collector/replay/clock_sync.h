@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * clock_sync - from raw ticks to nanoseconds of CLOCK_BOOTTIME, the clock of
+ * the trace. See clock_sync.c for how.
+ */
+#ifndef PERFREC_COLLECTOR_REPLAY_CLOCK_SYNC_H
+#define PERFREC_COLLECTOR_REPLAY_CLOCK_SYNC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock_sync;
+
+/* A stretch of time in which ticks and nanoseconds run in step. */
+struct clock_segment {
+	uint64_t tick; /* where it starts */
+	uint64_t ticks; /* how far it reaches */
+	uint64_t ns; /* what @tick is */
+	uint64_t ns_end; /* no tick in it is later than this */
+	uint64_t ns_per_tick; /* times 2^32 */
+};
+
+/* Now, in ns. Any thread. */
+uint64_t clock_boottime_ns(void);
+/* Now, in the ticks that programs write (rdtsc, cntvct_el0). */
+uint64_t clock_ticks(void);
+/* Whether ticks may be used at all: an invariant counter that the kernel
+ * itself trusts as its clocksource. */
+bool clock_ticks_usable(void);
+
+/* Takes two first pairs, about a millisecond apart. 0 or -ENOMEM. */
+int clock_sync_new(struct clock_sync **out);
+void clock_sync_free(struct clock_sync **sync);
+
+/* Take a pair of both clocks unless the last is younger than a millisecond.
+ * Call it after the ring's head was read, so that nearly every tick lies
+ * between two pairs. Any thread. */
+void clock_sync_update(struct clock_sync *sync);
+
+/* Take over one pair, as clock_sync_update() does: for tests. */
+void clock_sync_append(struct clock_sync *sync, uint64_t tick, uint64_t ns);
+
+/* The segment that holds @tick. Every tick has one: those before the first
+ * pair, and those that claim to be of the future, get one of length 0 ns.
+ * Any thread. */
+void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
+			struct clock_segment *out);
+
+/* The one segment of a program whose ticks are nanoseconds already; none of
+ * its clocks is later than @now_ns. */
+struct clock_segment clock_segment_identity(uint64_t now_ns);
+
+static inline bool clock_segment_has(const struct clock_segment *segment,
+				     uint64_t tick)
+{
+	return tick - segment->tick < segment->ticks;
+}
+
+/* @tick lies in @segment. */
+static inline uint64_t clock_segment_ns(const struct clock_segment *segment,
+					uint64_t tick)
+{
+	unsigned __int128 wide = tick - segment->tick;
+	uint64_t ns =
+		segment->ns + (uint64_t)(wide * segment->ns_per_tick >> 32);
+
+	return ns < segment->ns_end ? ns : segment->ns_end;
+}
+
+#endif

@@ -1,0 +1,778 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fibers - a thread runs on one stack until it makes contexts of its own. From
+ * then on its records are those of several stacks, dealt in turn, and only the
+ * FLOW records say which. One replay for all would take every switch for a
+ * longjmp; so each stack has one, and "current" is the one that records go to.
+ *
+ * A point is an address, of a jmp_buf or a ucontext_t, by which control can
+ * come back: to a frame of a fiber, or to a context that was made and has not
+ * run. Addresses are names here and never followed.
+ *
+ *   setjmp, getcontext,     the point is the frame on top of the current
+ *   swapcontext's first     fiber
+ *   makecontext             the point is a context that is yet to start
+ *   longjmp, setcontext,    back to the point: its fiber becomes the current
+ *   swapcontext's second    one, and what lies above the frame ends. A context
+ *                           that was made starts, on an idle fiber or a new
+ *                           one; from its beginning, also when it ran before
+ *   longjmp, no such point  (a copied jmp_buf) the innermost frame with the
+ *                           stack pointer that it goes to stays: a guess
+ *   setcontext, no point    counted as mixed; starts as one that was made: it
+ *                           was, most likely, before the thread was recorded
+ *   landing pad             what lies deeper than its function ends. How far
+ *                           up the stack it is tells the frames apart that have
+ *                           its stack pointer. If none has, the function is not
+ *                           instrumented, and it is a guess which lie deeper
+ *                           (near it) or nothing is known (further away)
+ *   thread's function left  nothing is open: thread-specific destructors run
+ *
+ * A point of a frame that has returned is stale: nothing ends by it.
+ *
+ *   context's end           its fiber is over, and its uc_link runs, as if
+ *                           switched to
+ *
+ * Of a context that was made with a LINK no end will be told: control goes to
+ * its uc_link without a record. So when such a stack was used and is empty, the
+ * next record decides: it is the linked context's if it ends the function on
+ * top there, or lies nearer below the stack pointer with which that context was
+ * left than to where this one began. That is a guess, by hints: stacks that lie
+ * alike modulo 64 KiB are taken for one another.
+ *
+ * A fiber is over when its function has returned, or when the point by
+ * which it was left is given to another; it is used again for the next
+ * context. What a fiber has open while another one runs goes on: the time is
+ * the span's, as if it waited.
+ *
+ * Switching by other means (Boost.Context, a library's own assembly) is not
+ * seen here, and replay's rules do what they can.
+ *
+ * Input is hostile: fibers, points, and the work for a record are bounded.
+ */
+#include "collector/replay/fibers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define POINT_WAYS 4 /* points in a set */
+#define POINT_SETS_MIN 4u
+#define POINT_SETS_MAX 1024u
+#define UNLOADED_ROOM 64
+/* Functions that MAP records may make us look at: credit at the start, which
+ * is its limit too, and for each record. */
+#define RETIRE_CREDIT (1u << 26)
+#define RETIRE_CREDIT_PER_RECORD 64
+
+struct point {
+	uint64_t address; /* 0: free */
+	uint64_t used; /* fibers->uses when it was set */
+	uint64_t word; /* of the record that set it: its stack pointer */
+	struct replay_mark mark;
+	uint64_t link; /* uc_link of one that was made and tells no end */
+	uint32_t fiber, life; /* whose frame; or who runs what was made */
+	bool made; /* starts from its beginning */
+};
+
+/* --- points -----------------------------------------------------------------
+ */
+
+static struct budget *budget_of(const struct fibers *fibers)
+{
+	return fibers->fiber[0].replay->cct.budget;
+}
+
+static uint64_t points_bytes(uint32_t sets)
+{
+	return (uint64_t)sets * POINT_WAYS * sizeof(struct point);
+}
+
+static struct point *set_of(const struct fibers *fibers, uint64_t address)
+{
+	uint64_t hash = address * 0x9e3779b97f4a7c15ULL >> 48;
+
+	return fibers->points + (hash & (fibers->sets - 1)) * POINT_WAYS;
+}
+
+static struct point *point_find(const struct fibers *fibers, uint64_t address)
+{
+	struct point *set;
+	int i;
+
+	if (!fibers->sets || !address)
+		return NULL;
+	set = set_of(fibers, address);
+	for (i = 0; i < POINT_WAYS; i++)
+		if (set[i].address == address)
+			return &set[i];
+	return NULL;
+}
+
+/* Twice as many sets; each set's points still fit, as they go to two. */
+static bool points_grow(struct fibers *fibers)
+{
+	struct point *old = fibers->points, *to;
+	uint32_t old_sets = fibers->sets, i;
+	uint32_t sets = MAX(2 * old_sets, POINT_SETS_MIN);
+
+	if (sets > POINT_SETS_MAX ||
+	    !budget_take(budget_of(fibers), points_bytes(sets)))
+		return false;
+	fibers->points = calloc(sets, POINT_WAYS * sizeof(*to));
+	if (!fibers->points) {
+		fibers->points = old;
+		budget_give(budget_of(fibers), points_bytes(sets));
+		return false;
+	}
+	fibers->sets = sets;
+	for (i = 0; i < old_sets * POINT_WAYS; i++) {
+		if (!old[i].address)
+			continue;
+		for (to = set_of(fibers, old[i].address); to->address; to++)
+			;
+		*to = old[i];
+	}
+	budget_give(budget_of(fibers), points_bytes(old_sets));
+	free(old);
+	return true;
+}
+
+static struct point *free_way(struct fibers *fibers, uint64_t address)
+{
+	struct point *set = set_of(fibers, address), *oldest = set, *way;
+
+	for (way = set; way < set + POINT_WAYS; way++) {
+		if (!way->address)
+			return way;
+		if (way->used < oldest->used)
+			oldest = way;
+	}
+	if (points_grow(fibers))
+		return free_way(fibers, address);
+	return oldest;
+}
+
+/* The point at @address, all zero if it is new; NULL for address 0, which is
+ * none, and without memory. */
+static struct point *point_at(struct fibers *fibers, uint64_t address)
+{
+	struct point *point = point_find(fibers, address);
+
+	if (!point) {
+		if (!address || (!fibers->sets && !points_grow(fibers)))
+			return NULL;
+		point = free_way(fibers, address);
+		*point = (struct point){ .address = address };
+	}
+	point->used = ++fibers->uses;
+	return point;
+}
+
+/* --- fibers -----------------------------------------------------------------
+ */
+
+struct replay *fibers_current(const struct fibers *fibers)
+{
+	return fibers->fiber[fibers->current].replay;
+}
+
+static bool is_alive(const struct fibers *fibers, const struct point *point)
+{
+	return fibers->fiber[point->fiber].life == point->life;
+}
+
+/* What runs on fiber @index never will again. */
+static void end_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
+{
+	struct fiber *fiber = &fibers->fiber[index];
+
+	replay_clear(fiber->replay,
+		     replay_ns(fiber->replay, clock, fibers->now_ns),
+		     REPLAY_CONTEXT);
+	replay_link(fiber->replay, false);
+	fiber->life++;
+	fiber->idle = true;
+	fiber->link = fiber->resume = 0;
+	fiber->guests = 0;
+}
+
+static bool fibers_grow(struct fibers *fibers)
+{
+	uint32_t room = MAX(2 * fibers->room, 1u);
+	uint64_t more = (room - fibers->room) * sizeof(struct fiber);
+	struct fiber *longer;
+
+	if (fibers->count < fibers->room)
+		return true;
+	longer = realloc(fibers->fiber, room * sizeof(*longer));
+	if (!longer)
+		return false;
+	memset(longer + fibers->room, 0, more);
+	fibers->fiber = longer;
+	fibers->room = room;
+	return true;
+}
+
+static int init_replay(struct fibers *fibers, struct replay *replay,
+		       uint64_t ns)
+{
+	const struct replay *main = fibers->fiber[0].replay;
+	uint32_t sequence = fibers->sink.open_track(fibers->sink.context,
+						    fibers->count, ns);
+	int err = replay_init(replay, &main->sink, sequence, ns, main->sync,
+			      main->pauses, budget_of(fibers));
+
+	if (err)
+		return err;
+	replay->cct.generation = main->cct.generation;
+	replay->sites = main->sites;
+	replay_limit(replay, main->limit);
+	err = replay_take_turns(replay);
+	if (err)
+		replay_release(replay);
+	return err;
+}
+
+/* One more replay like the thread's own; NULL without memory. */
+static struct replay *new_replay(struct fibers *fibers, uint64_t ns)
+{
+	struct replay *main = fibers->fiber[0].replay, *replay;
+
+	if (!main->stage && replay_take_turns(main) < 0)
+		return NULL;
+	if (!budget_take(budget_of(fibers), sizeof(*replay)))
+		return NULL;
+	replay = malloc(sizeof(*replay));
+	if (replay && init_replay(fibers, replay, ns) == 0)
+		return replay;
+	free(replay);
+	budget_give(budget_of(fibers), sizeof(*replay));
+	return NULL;
+}
+
+/* A fiber on which nothing runs, or 0. */
+static uint32_t idle_fiber(struct fibers *fibers, uint64_t ns)
+{
+	struct replay *replay;
+	uint32_t i;
+
+	for (i = 1; i < fibers->count; i++)
+		if (fibers->fiber[i].idle)
+			return i;
+	if (fibers->full)
+		return 0;
+	fibers->full = fibers->count > FIBERS_MAX || !fibers_grow(fibers);
+	replay = fibers->full ? NULL : new_replay(fibers, ns);
+	if (!replay) {
+		fibers->full = true;
+		return 0;
+	}
+	fibers->fiber[fibers->count].replay = replay;
+	return fibers->count++;
+}
+
+/* --- flow -------------------------------------------------------------------
+ */
+
+static uint64_t now(struct fibers *fibers, uint64_t clock)
+{
+	return replay_ns(fibers_current(fibers), clock, fibers->now_ns);
+}
+
+/* @point is to mean something else: if a fiber waits for it, and it is not
+ * the one that runs, nothing can wake it any more. */
+static void forget_point(struct fibers *fibers, const struct point *point,
+			 uint64_t clock)
+{
+	if (point->fiber && point->fiber != fibers->current &&
+	    is_alive(fibers, point) &&
+	    fibers->fiber[point->fiber].resume == point->address)
+		end_fiber(fibers, point->fiber, clock);
+}
+
+/* setjmp(), or that a context is saved. */
+static void save(struct fibers *fibers, uint64_t address, uint64_t word,
+		 uint64_t clock)
+{
+	struct point *point = point_at(fibers, address);
+	struct fiber *fiber = &fibers->fiber[fibers->current];
+
+	fiber->resume = address;
+	if (!point)
+		return;
+	forget_point(fibers, point, clock);
+	point->word = word;
+	point->mark = replay_mark(fiber->replay);
+	point->fiber = fibers->current;
+	point->life = fiber->life;
+	point->made = false;
+}
+
+static void make(struct fibers *fibers, uint64_t address, uint64_t clock)
+{
+	struct point *point = point_at(fibers, address);
+
+	fibers->made = address;
+	if (!point)
+		return;
+	forget_point(fibers, point, clock);
+	point->fiber = point->life = 0;
+	point->made = true;
+	point->link = 0;
+}
+
+static void set_link(struct fibers *fibers, uint64_t link)
+{
+	struct point *point = point_find(fibers, fibers->made);
+
+	if (point && point->made)
+		point->link = link;
+}
+
+/* Control goes on where @point was set. */
+static void go_to(struct fibers *fibers, const struct point *point,
+		  uint64_t clock, enum replay_cause cause)
+{
+	fibers->current = point->fiber;
+	replay_unwind(fibers_current(fibers), &point->mark, now(fibers, clock),
+		      cause);
+}
+
+/* Says that the context which runs now is not known as it should be. */
+static void mix(struct fibers *fibers, uint64_t clock, const char *what)
+{
+	fibers->mixed_contexts++;
+	replay_instant(fibers_current(fibers), now(fibers, clock), what, 0,
+		       false);
+}
+
+/* The context that was made at @point starts. */
+static void start(struct fibers *fibers, struct point *point, uint64_t clock)
+{
+	uint32_t index;
+
+	/* It has run before: its stack is overwritten now. */
+	if (point->fiber && is_alive(fibers, point))
+		end_fiber(fibers, point->fiber, clock);
+	index = idle_fiber(fibers, now(fibers, clock));
+	if (!index) {
+		fibers->fiber[fibers->current].guests++;
+		mix(fibers, clock,
+		    "perfrec: too many contexts: stacks are mixed from here "
+		    "on");
+		return;
+	}
+	fibers->current = index;
+	point->fiber = index;
+	point->life = fibers->fiber[index].life;
+	fibers->fiber[index].idle = false;
+	fibers->fiber[index].link = point->link;
+	replay_link(fibers_current(fibers), point->link != 0);
+}
+
+/*
+ * A context that nobody saw being made or saved: mostly it was made before the
+ * thread recorded anything. It starts, and unless ends are told here, is taken
+ * to go back to where it was switched to from.
+ */
+static void start_unknown(struct fibers *fibers, uint64_t address,
+			  uint64_t clock)
+{
+	uint64_t link =
+		fibers->ends_told ? 0 : fibers->fiber[fibers->current].resume;
+	struct point *point = point_at(fibers, address);
+	uint32_t before = fibers->current;
+
+	if (point) {
+		point->fiber = point->life = 0;
+		point->made = true;
+		point->link = link;
+		start(fibers, point, clock);
+	}
+	if (!point || fibers->current != before)
+		mix(fibers, clock,
+		    "perfrec: a context of unknown origin: spans may be "
+		    "missing "
+		    "their begins or ends");
+}
+
+static void switch_to(struct fibers *fibers, uint64_t address, uint64_t clock)
+{
+	struct point *point = point_find(fibers, address);
+
+	if (point && point->made)
+		start(fibers, point, clock);
+	else if (point && is_alive(fibers, point))
+		go_to(fibers, point, clock, REPLAY_CONTEXT);
+	else
+		start_unknown(fibers, address, clock);
+}
+
+/* The function of the context that runs has returned; @link runs next. */
+static void leave_context(struct fibers *fibers, uint64_t link, uint64_t clock)
+{
+	struct fiber *fiber = &fibers->fiber[fibers->current];
+
+	fibers->ends_told = true;
+	if (!link)
+		return; /* exit() runs here */
+	if (fiber->guests)
+		fiber->guests--;
+	else if (fibers->current)
+		end_fiber(fibers, fibers->current, clock);
+	else if (!point_find(fibers, link))
+		return; /* the thread's first record was this context's */
+	switch_to(fibers, link, clock);
+}
+
+static void jump(struct fibers *fibers, uint64_t address, uint64_t word,
+		 uint64_t clock)
+{
+	struct point *point = point_find(fibers, address);
+
+	if (point && !point->made && is_alive(fibers, point))
+		go_to(fibers, point, clock, REPLAY_LONGJMP);
+	else
+		replay_unwind_hint(fibers_current(fibers), word,
+				   now(fibers, clock), REPLAY_GUESS);
+}
+
+/* Unwinding goes on @bytes above where the unwinder runs; 0: not known. */
+static void land(struct fibers *fibers, uint64_t bytes, uint64_t word,
+		 uint64_t clock)
+{
+	struct replay *replay = fibers_current(fibers);
+
+	if (bytes)
+		replay_land(replay, word, bytes, now(fibers, clock));
+	else
+		replay_unwind_hint(replay, word, now(fibers, clock),
+				   REPLAY_EXCEPTION);
+}
+
+static void flow(struct fibers *fibers, uint64_t word, uint64_t clock)
+{
+	uint64_t address = record_flow_address(record_payload(word));
+
+	switch (record_flow(record_payload(word))) {
+	case FLOW_SETJMP:
+	case FLOW_CONTEXT_SAVE:
+		save(fibers, address, word, clock);
+		break;
+	case FLOW_LONGJMP:
+		jump(fibers, address, word, clock);
+		break;
+	case FLOW_CATCH:
+		land(fibers, address, word, clock);
+		break;
+	case FLOW_CONTEXT_MAKE:
+		make(fibers, address, clock);
+		break;
+	case FLOW_CONTEXT_LINK:
+		set_link(fibers, address);
+		break;
+	case FLOW_CONTEXT_SWITCH:
+		switch_to(fibers, address, clock);
+		break;
+	case FLOW_CONTEXT_END:
+		leave_context(fibers, address, clock);
+		break;
+	case FLOW_THREAD_LEFT:
+		replay_clear(fibers_current(fibers), now(fibers, clock),
+			     REPLAY_EXIT);
+		break;
+	}
+}
+
+/* --- uc_link, by guess ------------------------------------------------------
+ */
+
+/* How far below the stack pointer of @above that of @word is, in bytes;
+ * negative: above it. */
+static int below(uint64_t above, uint64_t word)
+{
+	return (int16_t)((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK));
+}
+
+/* Whether the hint of @word is the stack pointer where it was recorded. */
+static bool has_stack_pointer(uint64_t word)
+{
+	switch (record_kind(word)) {
+	case RECORD_BEGIN:
+	case RECORD_PHANTOM:
+		return true;
+	case RECORD_FLOW:
+		switch (record_flow(record_payload(word))) {
+		case FLOW_SETJMP:
+		case FLOW_CATCH:
+		case FLOW_CONTEXT_SAVE:
+			return true;
+		default:
+			return false;
+		}
+	default:
+		return false;
+	}
+}
+
+/* The stack of the current fiber is empty: whether @word is a record of
+ * @linked, where control goes when its function returns. */
+static bool is_of_link(const struct fibers *fibers, const struct point *linked,
+		       uint64_t word)
+{
+	const struct replay *to = fibers->fiber[linked->fiber].replay;
+	int down = below(linked->word, word);
+	int away = below(fibers_current(fibers)->outer_word, word);
+
+	if (record_kind(word) == RECORD_END)
+		return record_payload(to->top->word) == record_payload(word);
+	return has_stack_pointer(word) && down >= 0 && down < abs(away);
+}
+
+static void look_for_return(struct fibers *fibers, uint64_t word,
+			    uint64_t clock)
+{
+	uint32_t index = fibers->current;
+	const struct point *linked =
+		point_find(fibers, fibers->fiber[index].link);
+
+	if (!linked || linked->made || !is_alive(fibers, linked) ||
+	    linked->fiber == index || !is_of_link(fibers, linked, word))
+		return;
+	go_to(fibers, linked, clock, REPLAY_CONTEXT);
+	end_fiber(fibers, index, clock);
+}
+
+/* --- the load map -----------------------------------------------------------
+ */
+
+static uint64_t live_functions(const struct fibers *fibers)
+{
+	uint64_t count = 0;
+	uint32_t i;
+
+	for (i = 0; i < fibers->count; i++)
+		count += fibers->fiber[i].replay->cct.live_count;
+	return count;
+}
+
+/* What lay in @range is gone. */
+static void retire(struct fibers *fibers, struct address_range range)
+{
+	uint64_t cost = live_functions(fibers);
+	uint32_t i;
+
+	if (cost > fibers->retire_credit) {
+		fibers->skipped_maps++;
+		return;
+	}
+	fibers->retire_credit -= cost;
+	for (i = 0; i < fibers->count; i++)
+		cct_retire(&fibers->fiber[i].replay->cct, range.start,
+			   range.end);
+}
+
+static void new_map(struct fibers *fibers, uint64_t generation)
+{
+	struct address_range range[UNLOADED_ROOM];
+	uint32_t known = fibers->fiber[0].replay->cct.generation, i;
+	size_t count, n;
+
+	if (generation <= known || generation > UINT32_MAX)
+		return;
+	count = fibers->sink.unloaded(fibers->sink.context, known,
+				      (uint32_t)generation, range,
+				      UNLOADED_ROOM);
+	if (count > UNLOADED_ROOM) {
+		range[0] = (struct address_range){ 0, UINT64_MAX };
+		count = 1;
+	}
+	for (n = 0; n < count; n++)
+		retire(fibers, range[n]);
+	for (i = 0; i < fibers->count; i++)
+		fibers->fiber[i].replay->cct.generation = (uint32_t)generation;
+}
+
+/* --- records ----------------------------------------------------------------
+ */
+
+/* One that replay_run() would not take. */
+static int take(struct fibers *fibers, uint64_t word, uint64_t clock)
+{
+	if (replay_has_left(fibers_current(fibers)))
+		look_for_return(fibers, word, clock);
+	switch (record_kind(word)) {
+	case RECORD_FLOW:
+		flow(fibers, word, clock);
+		return 0;
+	case RECORD_MAP:
+		new_map(fibers, record_payload(word));
+		return 0;
+	case RECORD_FORK:
+		fibers->fork_parent = record_payload(word);
+		replay_inherit(fibers_current(fibers));
+		replay_instant(fibers_current(fibers), now(fibers, clock),
+			       "forked", 0, false);
+		return 0;
+	case RECORD_FORKING:
+		fibers->forking = true;
+		return 0;
+	case RECORD_ALLOC:
+	case RECORD_FREE:
+		fibers->sink.block(fibers->sink.context, fibers_current(fibers),
+				   word, clock);
+		return 0;
+	default:
+		return replay_take(fibers_current(fibers), word, clock);
+	}
+}
+
+/*
+ * An extended record at @cells, of which @count are there. Its data goes to
+ * the sink as a copy, which nobody changes any more. Returns how many cells it
+ * takes, 0 when they are not all there, or -EBADMSG.
+ */
+static ssize_t take_extended(struct fibers *fibers, uint64_t word,
+			     const struct record *cells, size_t count)
+{
+	size_t size = 1 + (size_t)record_ext_cells(word), i;
+	int result;
+
+	if (size > count)
+		return 0;
+	if (record_ext(word) == EXT_PAD)
+		return (ssize_t)size;
+	if (!fibers->extended)
+		fibers->extended =
+			malloc((EXT_CELLS_MAX + 1) * sizeof(*fibers->extended));
+	if (!fibers->extended)
+		return -ENOMEM;
+	fibers->extended[0].word = word;
+	/* relaxed, all: below head, so whole; one load each */
+	fibers->extended[0].clock = atom_load_rlx(&cells[0].clock);
+	for (i = 1; i < size; i++) {
+		fibers->extended[i].word = atom_load_rlx(&cells[i].word);
+		fibers->extended[i].clock = atom_load_rlx(&cells[i].clock);
+	}
+	result = fibers->sink.extended(fibers->sink.context,
+				       fibers_current(fibers), fibers->extended,
+				       size);
+	return result < 0 ? result : (ssize_t)size;
+}
+
+int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
+	       uint64_t now_ns, size_t *done)
+{
+	const struct record *first = cells;
+	ssize_t result;
+
+	*done = 0;
+	fibers->now_ns = now_ns;
+	fibers->retire_credit =
+		MIN(fibers->retire_credit + count * RETIRE_CREDIT_PER_RECORD,
+		    RETIRE_CREDIT);
+	for (;;) {
+		uint64_t word;
+		size_t taken;
+
+		result = replay_run(fibers_current(fibers), cells, count,
+				    now_ns, &taken);
+		cells += taken;
+		count -= taken;
+		*done = (size_t)(cells - first);
+		if (result <= 0)
+			return (int)result;
+		/* relaxed: as in replay_run(); should it be another record
+		 * now, that is as good */
+		word = atom_load_rlx(&cells->word);
+		if (record_kind(word) == RECORD_EXT)
+			result = take_extended(fibers, word, cells, count);
+		else
+			result = take(fibers, word,
+				      /* relaxed: the same */
+				      atom_load_rlx(&cells->clock))
+					 ?: 1;
+		if (result <= 0)
+			return (int)result;
+		cells += result;
+		count -= (size_t)result;
+	}
+}
+
+/* --- all of them ------------------------------------------------------------
+ */
+
+void fibers_flush(struct fibers *fibers)
+{
+	uint32_t i;
+
+	for (i = 0; i < fibers->count; i++)
+		replay_flush(fibers->fiber[i].replay);
+}
+
+void fibers_finish(struct fibers *fibers, uint64_t ns)
+{
+	uint32_t i;
+
+	fibers->current = 0;
+	for (i = 0; i < fibers->count; i++)
+		replay_finish(fibers->fiber[i].replay, ns);
+}
+
+void fibers_each(struct fibers *fibers, fibers_visit *visit, void *context)
+{
+	uint32_t i;
+
+	for (i = 0; i < fibers->count; i++)
+		visit(context, fibers->fiber[i].replay);
+}
+
+struct replay_counts fibers_counts(const struct fibers *fibers)
+{
+	struct replay_counts sum = { 0 };
+	uint32_t i;
+	size_t n;
+
+	_Static_assert(sizeof(sum) % sizeof(uint64_t) == 0, "all are uint64_t");
+	for (i = 0; i < fibers->count; i++) {
+		const struct replay_counts *one =
+			&fibers->fiber[i].replay->counts;
+
+		for (n = 0; n < sizeof(sum) / sizeof(uint64_t); n++)
+			((uint64_t *)&sum)[n] += ((const uint64_t *)one)[n];
+	}
+	return sum;
+}
+
+int fibers_init(struct fibers *fibers, const struct fibers_sink *sink,
+		struct replay *main)
+{
+	*fibers = (struct fibers){ .sink = *sink,
+				   .retire_credit = RETIRE_CREDIT };
+	if (!fibers_grow(fibers))
+		return -ENOMEM;
+	fibers->fiber[0].replay = main;
+	fibers->count = 1;
+	return 0;
+}
+
+void fibers_release(struct fibers *fibers)
+{
+	uint32_t i;
+
+	if (!fibers->count)
+		return;
+	for (i = 1; i < fibers->count; i++) {
+		replay_release(fibers->fiber[i].replay);
+		free(fibers->fiber[i].replay);
+		budget_give(budget_of(fibers), sizeof(struct replay));
+	}
+	budget_give(budget_of(fibers), points_bytes(fibers->sets));
+	free(fibers->extended);
+	free(fibers->points);
+	free(fibers->fiber);
+	*fibers = (struct fibers){ 0 };
+}

@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * order - a stream is a list of chunks; its feeder appends to the last one
+ * without a lock, and under the order's lock (for a few instructions) says how
+ * far it has come. Whoever holds the consumer's lock notes these marks once,
+ * then merges the streams up to them without any lock of the feeders: the
+ * heads of all streams in a binary heap, and from the least one a run of as
+ * many items as are before all other heads. With one stream that is a chunk
+ * at a time; no item is ever copied.
+ *
+ * Chunks that were read go to a list of free ones. When there is none, and no
+ * more may be made, a feeder has all that was flushed consumed early, and then
+ * uses its own chunk again.
+ */
+#include "collector/replay/order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/replay/cct.h"
+#include "shared/atomic.h"
+
+#define CHUNK_ITEMS 255 /* with the header 8 KiB */
+/* So many items may pass before one who waits for the consumer's lock. */
+#define TURN_ITEMS 4096
+
+struct order_chunk {
+	struct order_chunk *next;
+	uint32_t flushed; /* items that the consumer may see */
+	struct order_item item[CHUNK_ITEMS];
+};
+
+/* The head of a stream, in the heap of a merge. */
+struct head {
+	uint64_t clock, c;
+	struct order_stream *stream;
+};
+
+struct order {
+	uint32_t refs;
+	struct budget *budget;
+	order_consume *consume;
+	void *context;
+	uint64_t pending; /* items flushed and not consumed; relaxed */
+	uint64_t early; /* relaxed */
+	uint32_t wanted; /* threads that wait for consuming; relaxed */
+
+	pthread_mutex_t consuming; /* before lock */
+	struct head *heap; /* room for one of each stream */
+	uint32_t heap_count, heap_room;
+
+	pthread_mutex_t lock; /* of what follows */
+	struct order_stream **stream;
+	uint32_t count, room;
+	struct order_chunk *free;
+	uint64_t chunks_left; /* that may still be made */
+};
+
+/* --- chunks -----------------------------------------------------------------
+ */
+
+/* A free chunk, or NULL. Under lock. */
+static struct order_chunk *take_chunk(struct order *order)
+{
+	struct order_chunk *chunk = order->free;
+
+	if (chunk) {
+		order->free = chunk->next;
+	} else {
+		if (!order->chunks_left ||
+		    !budget_take(order->budget, sizeof(*chunk)))
+			return NULL;
+		chunk = malloc(sizeof(*chunk));
+		if (!chunk) {
+			budget_give(order->budget, sizeof(*chunk));
+			return NULL;
+		}
+		order->chunks_left--;
+	}
+	chunk->next = NULL;
+	chunk->flushed = 0;
+	return chunk;
+}
+
+/* Under lock. */
+static void give_chunk(struct order *order, struct order_chunk *chunk)
+{
+	chunk->next = order->free;
+	order->free = chunk;
+}
+
+/* --- the feeder -------------------------------------------------------------
+ */
+
+/* Under lock. */
+static void flush(struct order_stream *stream)
+{
+	struct order_chunk *chunk = stream->last;
+	uint32_t count;
+
+	if (!chunk)
+		return;
+	count = (uint32_t)(stream->next - chunk->item);
+	/* relaxed: a hint whether there is anything to do */
+	atom_add_rlx(&stream->order->pending, count - chunk->flushed);
+	chunk->flushed = count;
+}
+
+static void append_chunk(struct order_stream *stream, struct order_chunk *chunk)
+{
+	if (stream->last)
+		stream->last->next = chunk;
+	else
+		stream->first = chunk;
+	stream->last = chunk;
+	stream->next = chunk->item;
+	stream->end = chunk->item + CHUNK_ITEMS;
+}
+
+int order_open(struct order *order, struct order_stream **out)
+{
+	struct order_stream *stream = calloc(1, sizeof(*stream)), **longer;
+	struct order_chunk *chunk = NULL;
+	uint32_t room;
+
+	if (!stream)
+		return -ENOMEM;
+	stream->order = order;
+	pthread_mutex_lock(&order->lock);
+	if (order->count == order->room) {
+		room = order->room ? 2 * order->room : 8;
+		longer = realloc(order->stream, room * sizeof(*longer));
+		if (longer) {
+			order->stream = longer;
+			order->room = room;
+		}
+	}
+	if (order->count < order->room) {
+		/* A stream's first chunk is not among those that are counted.
+		 */
+		order->chunks_left += !order->free;
+		chunk = take_chunk(order);
+	}
+	if (chunk) {
+		append_chunk(stream, chunk);
+		order->stream[order->count++] = stream;
+	}
+	pthread_mutex_unlock(&order->lock);
+	if (!chunk) {
+		free(stream);
+		return -ENOMEM;
+	}
+	*out = stream;
+	return 0;
+}
+
+void order_close(struct order_stream **stream)
+{
+	struct order_stream *old = *stream;
+	struct order *order;
+
+	*stream = NULL;
+	if (!old)
+		return;
+	order = old->order;
+	pthread_mutex_lock(&order->lock);
+	flush(old);
+	old->closed = true;
+	/* So that somebody comes to free it. */
+	atom_add_rlx(&order->pending, 1); /* relaxed: as in flush() */
+	pthread_mutex_unlock(&order->lock);
+}
+
+void order_flush(struct order_stream *stream)
+{
+	struct order *order = stream->order;
+
+	/* What is flushed of its last chunk is the feeder's to read. */
+	if (stream->next == stream->last->item + stream->last->flushed)
+		return;
+	pthread_mutex_lock(&order->lock);
+	flush(stream);
+	pthread_mutex_unlock(&order->lock);
+}
+
+static void release(struct order *order, uint64_t limit);
+
+/* All of its only chunk was read: start it anew. Under both locks. */
+static bool reuse_chunk(struct order_stream *stream)
+{
+	struct order_chunk *chunk = stream->last;
+
+	if (stream->first != chunk || stream->read < CHUNK_ITEMS)
+		return false;
+	chunk->flushed = stream->read = stream->stop_count = 0;
+	stream->next = chunk->item;
+	return true;
+}
+
+/* Gives all that was flushed to the consumer, in whatever order that is.
+ * Returns whether that has made room in @stream. */
+static bool release_early(struct order_stream *stream)
+{
+	struct order *order = stream->order;
+	bool room;
+
+	order_lock(order);
+	atom_add_rlx(&order->early, 1); /* relaxed: a counter; the lock */
+	release(order, UINT64_MAX);
+	pthread_mutex_lock(&order->lock);
+	room = reuse_chunk(stream);
+	pthread_mutex_unlock(&order->lock);
+	order_unlock(order);
+	return room;
+}
+
+void order_more(struct order_stream *stream)
+{
+	struct order *order = stream->order;
+	struct order_chunk *chunk;
+
+	do {
+		pthread_mutex_lock(&order->lock);
+		flush(stream);
+		chunk = take_chunk(order);
+		if (chunk)
+			append_chunk(stream, chunk);
+		pthread_mutex_unlock(&order->lock);
+	} while (!chunk && !release_early(stream));
+}
+
+/* --- the consumer -----------------------------------------------------------
+ */
+
+static bool before(const struct head *a, const struct head *b)
+{
+	return a->clock != b->clock ? a->clock < b->clock : a->c < b->c;
+}
+
+static void sift_down(struct order *order, uint32_t i)
+{
+	struct head *heap = order->heap, moved = heap[i];
+	uint32_t count = order->heap_count, child;
+
+	while ((child = 2 * i + 1) < count) {
+		if (child + 1 < count && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &moved))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = moved;
+}
+
+/* How many items of the chunk that @stream reads may be read. */
+static uint32_t readable(const struct order_stream *stream)
+{
+	return stream->first == stream->stop ? stream->stop_count : CHUNK_ITEMS;
+}
+
+/* Steps over chunks that were read to their end, as long as more is to come.
+ * Returns whether there is anything to read. */
+static bool next_chunk(struct order *order, struct order_stream *stream)
+{
+	struct order_chunk *old = stream->first;
+
+	if (stream->read < readable(stream))
+		return true;
+	if (old == stream->stop)
+		return false;
+	stream->first = old->next;
+	stream->read = 0;
+	pthread_mutex_lock(&order->lock);
+	give_chunk(order, old);
+	pthread_mutex_unlock(&order->lock);
+	return stream->read < readable(stream);
+}
+
+static void free_stream(struct order *order, uint32_t index)
+{
+	struct order_stream *stream = order->stream[index];
+
+	if (stream->first)
+		give_chunk(order, stream->first);
+	order->stream[index] = order->stream[--order->count];
+	/* relaxed: what order_close() added */
+	atom_add_rlx(&order->pending, -1ULL);
+	free(stream);
+}
+
+/* Notes how far each stream may be read, and puts its head into the heap. False
+ * when there is no room. */
+static bool look(struct order *order, uint64_t limit)
+{
+	uint32_t i;
+
+	order->heap_count = 0;
+	pthread_mutex_lock(&order->lock);
+	if (order->heap_room < order->count) {
+		free(order->heap);
+		order->heap = calloc(order->room, sizeof(*order->heap));
+		order->heap_room = order->heap ? order->room : 0;
+		if (!order->heap) {
+			pthread_mutex_unlock(&order->lock);
+			return false;
+		}
+	}
+	for (i = order->count; i-- > 0;) {
+		struct order_stream *stream = order->stream[i];
+		const struct order_item *item;
+
+		stream->stop = stream->last;
+		stream->stop_count = stream->last ? stream->last->flushed : 0;
+		if (!stream->first)
+			continue;
+		if (stream->read == CHUNK_ITEMS && stream->first->next) {
+			struct order_chunk *old = stream->first;
+
+			stream->first = old->next;
+			stream->read = 0;
+			give_chunk(order, old);
+		}
+		if (stream->read == readable(stream)) {
+			if (stream->closed)
+				free_stream(order, i);
+			continue;
+		}
+		item = &stream->first->item[stream->read];
+		if (item->clock <= limit)
+			order->heap[order->heap_count++] =
+				(struct head){ item->clock, item->c, stream };
+	}
+	pthread_mutex_unlock(&order->lock);
+	return true;
+}
+
+/* The stream of the first head gave all that it may: take it out. */
+static void drop_first(struct order *order)
+{
+	order->heap[0] = order->heap[--order->heap_count];
+	sift_down(order, 0);
+}
+
+/* The items of @stream that come before @other (NULL: there is none) and are
+ * no later than @limit, as far as they lie side by side. */
+static uint32_t run_of(const struct order_stream *stream,
+		       const struct head *other, uint64_t limit)
+{
+	const struct order_item *first = &stream->first->item[stream->read];
+	const struct order_item *item = first;
+	const struct order_item *stop = stream->first->item + readable(stream);
+
+	if (!other) {
+		while (item < stop && item->clock <= limit)
+			item++;
+		return (uint32_t)(item - first);
+	}
+	/* The head itself is before all others. */
+	for (item++; item < stop && item->clock <= limit; item++)
+		if (item->clock > other->clock ||
+		    (item->clock == other->clock && item->c > other->c))
+			break;
+	return (uint32_t)(item - first);
+}
+
+static const struct head *second(const struct order *order)
+{
+	const struct head *heap = order->heap;
+
+	if (order->heap_count < 2)
+		return NULL;
+	if (order->heap_count == 2 || before(&heap[1], &heap[2]))
+		return &heap[1];
+	return &heap[2];
+}
+
+/* Merges what look() has noted. */
+static void merge(struct order *order, uint64_t limit)
+{
+	uint64_t done = 0, i;
+
+	for (i = order->heap_count / 2; i-- > 0;)
+		sift_down(order, (uint32_t)i);
+	while (order->heap_count) {
+		struct order_stream *stream = order->heap[0].stream;
+		const struct order_item *item =
+			&stream->first->item[stream->read];
+		uint32_t count = run_of(stream, second(order), limit);
+
+		order->consume(order->context, item, count);
+		stream->read += count;
+		done += count;
+		if (!next_chunk(order, stream)) {
+			drop_first(order);
+		} else {
+			item = &stream->first->item[stream->read];
+			if (item->clock > limit) {
+				drop_first(order);
+			} else {
+				order->heap[0].clock = item->clock;
+				order->heap[0].c = item->c;
+				sift_down(order, 0);
+			}
+		}
+		/* relaxed: a hint */
+		if (done >= TURN_ITEMS && atom_load_rlx(&order->wanted))
+			break;
+	}
+	/* relaxed: as in flush() */
+	atom_add_rlx(&order->pending, -done);
+}
+
+/* Under consuming. */
+static void release(struct order *order, uint64_t limit)
+{
+	if (look(order, limit))
+		merge(order, limit);
+}
+
+void order_release(struct order *order, uint64_t watermark)
+{
+	/* relaxed: what is missed is seen after the next pass */
+	if (!watermark || !atom_load_rlx(&order->pending) ||
+	    pthread_mutex_trylock(&order->consuming) != 0)
+		return;
+	release(order, watermark - 1);
+	pthread_mutex_unlock(&order->consuming);
+}
+
+void order_release_all(struct order *order)
+{
+	order_lock(order);
+	do
+		release(order, UINT64_MAX);
+	while (order->heap_count);
+	look(order, 0); /* frees what is closed */
+	order->heap_count = 0;
+	order_unlock(order);
+}
+
+void order_lock(struct order *order)
+{
+	/* relaxed, both: a hint */
+	atom_add_rlx(&order->wanted, 1);
+	pthread_mutex_lock(&order->consuming);
+	atom_add_rlx(&order->wanted, -1u);
+}
+
+void order_unlock(struct order *order)
+{
+	pthread_mutex_unlock(&order->consuming);
+}
+
+uint64_t order_early(struct order *order)
+{
+	/* relaxed: a counter */
+	return atom_load_rlx(&order->early);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+int order_new(struct budget *budget, uint64_t bytes, order_consume *consume,
+	      void *context, struct order **out)
+{
+	struct order *order = calloc(1, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	*order = (struct order){
+		.refs = 1,
+		.budget = budget,
+		.consume = consume,
+		.context = context,
+		.chunks_left = bytes / sizeof(struct order_chunk),
+	};
+	pthread_mutex_init(&order->consuming, NULL);
+	pthread_mutex_init(&order->lock, NULL);
+	*out = order;
+	return 0;
+}
+
+struct order *order_get(struct order *order)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&order->refs, 1);
+	return order;
+}
+
+static void free_chunks(struct order *order, struct order_chunk *chunk)
+{
+	struct order_chunk *next;
+
+	for (; chunk; chunk = next) {
+		next = chunk->next;
+		budget_give(order->budget, sizeof(*chunk));
+		free(chunk);
+	}
+}
+
+void order_put(struct order **order)
+{
+	struct order *old = *order;
+	uint32_t i;
+
+	*order = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (!old || atom_add_sc(&old->refs, -1u) != 1)
+		return;
+	for (i = 0; i < old->count; i++) {
+		free_chunks(old, old->stream[i]->first);
+		free(old->stream[i]);
+	}
+	free_chunks(old, old->free);
+	pthread_mutex_destroy(&old->consuming);
+	pthread_mutex_destroy(&old->lock);
+	free(old->heap);
+	free(old->stream);
+	free(old);
+}
+
+/* --- orders -----------------------------------------------------------------
+ */
+
+void orders_init(struct orders *orders)
+{
+	*orders = (struct orders){ 0 };
+	pthread_mutex_init(&orders->lock, NULL);
+}
+
+void orders_destroy(struct orders *orders)
+{
+	while (orders->count)
+		order_put(&orders->order[--orders->count]);
+	free(orders->order);
+	pthread_mutex_destroy(&orders->lock);
+}
+
+int orders_add(struct orders *orders, struct order *order)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&orders->lock);
+	if (orders->count == orders->room) {
+		uint32_t room = orders->room ? 2 * orders->room : 4;
+		struct order **longer =
+			realloc(orders->order, room * sizeof(struct order *));
+
+		if (longer) {
+			orders->order = longer;
+			orders->room = room;
+		} else {
+			err = -ENOMEM;
+		}
+	}
+	if (!err) {
+		orders->order[orders->count] = order_get(order);
+		/* relaxed: see orders_release() */
+		atom_store_rlx(&orders->count, orders->count + 1);
+	}
+	pthread_mutex_unlock(&orders->lock);
+	return err;
+}
+
+void orders_remove(struct orders *orders, struct order *order)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&orders->lock);
+	for (i = 0; i < orders->count && orders->order[i] != order; i++)
+		;
+	if (i == orders->count)
+		order = NULL;
+	if (order) {
+		/* relaxed: see orders_release() */
+		atom_store_rlx(&orders->count, orders->count - 1);
+		orders->order[i] = orders->order[orders->count];
+	}
+	if (!orders->count) {
+		free(orders->order);
+		orders->order = NULL;
+		orders->room = 0;
+	}
+	pthread_mutex_unlock(&orders->lock);
+	order_put(&order);
+}
+
+void orders_release(struct orders *orders, uint64_t limit)
+{
+	struct order *order;
+	uint32_t i;
+
+	/* relaxed: one that is missed now is released after the next pass; one
+	 * that moves as another is removed, too */
+	for (i = 0; i < atom_load_rlx(&orders->count); i++) {
+		pthread_mutex_lock(&orders->lock);
+		order = i < orders->count ? order_get(orders->order[i]) : NULL;
+		pthread_mutex_unlock(&orders->lock);
+		if (!order)
+			break;
+		order_release(order, limit);
+		order_put(&order);
+	}
+}

@@ -1,0 +1,1264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay - begins and ends as a thread recorded them are not a tree: longjmp
+ * and some exceptions leave functions without an end, dropped spans, filters
+ * and pauses leave ends without a begin. A trace must be a tree. So each stack
+ * of a thread (one, without makecontext(); see fibers.c) has a shadow here,
+ * and every rule below keeps the two promises: a slice that was begun is
+ * ended, once, inside its parent; a span that was begun is counted, once.
+ *
+ * An end that belongs to the top of the stack is the normal case. The stack
+ * pointer of the hook (12 bits of it, record.h) tells calls of one function
+ * apart, but is only a hint: a function whose exit hook is a tail call, or
+ * which calls alloca, ends with another one than it began with ("shifted").
+ *
+ *   END, function on top      ends it; unless the same function with exactly
+ *                             this hint lies further down, which was left by
+ *                             longjmp to a recursive caller
+ *   END, function below       ends all above it ("repaired")
+ *   END, function nowhere     is withheld and counted; in a forked child, where
+ *                             nothing is open, it is of a span of its parent's,
+ *                             and no orphan
+ *   BEGIN, not deeper on the  a frame of the same function at the same hint is
+ *   stack than the top        dead, and all above it: longjmp came back to its
+ *                             caller. Without such a frame nothing follows
+ *                             from the hint: frames over 32 KiB, other stacks
+ *   BEGIN, exactly as deep    is an inlined function; only when that happens
+ *                             too often in a row to be true, see above
+ *
+ * Where a record tells of a jump (fibers.c), the end of what it left is known
+ * and marked as such: perfrec.repaired is "longjmp", "exception" or "context".
+ * By the rules above it is a "guess": what ended so was over by then, and it
+ * is not known since when.
+ *
+ * With a limit of depth what lies too deep is on the shadow stack and follows
+ * the rules, but is neither written nor counted. Nothing else decides what is
+ * too deep: the shim leaves out what would be (preload/ring/depth.c), and is
+ * never surer than these rules are.
+ *
+ * While recording is paused (pause.h) a begin becomes a phantom, as a dropped
+ * one. The clock's segment is cut where a pause begins or ends, so that the
+ * fast loop need not ask.
+ *
+ * Two loops: run_fast() handles begins and ends that need none of these rules
+ * with its state in registers; run_one() handles every record.
+ *
+ * No I/O, no locks; bytes come in and packets go out, so it can be fuzzed.
+ * All input is hostile: depth and memory are bounded, and so is the work for
+ * one record, on average, by search_credit.
+ */
+#include "collector/replay/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/replay/heap_feed.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/replay/pause.h"
+#include "collector/names/sites.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+#include "shared/ring_shm.h"
+
+#define FRAMES_MIN 64u
+#define FRAMES_MAX (1u << 20)
+/* How far a rule that may find nothing looks down the stack at any time; and
+ * further, on credit that records bring. */
+#define SEARCH_FRAMES 64
+#define SEARCH_CREDIT_PER_RECORD 4
+#define SEARCH_CREDIT_MAX (1u << 20)
+/* gcc inlines a recursive function at most 8 deep into itself. */
+#define SAME_FRAMES_MAX 64
+/* Less than this between a landing pad and the unwinder leaves no doubt which
+ * of the places 64 KiB apart it is. */
+#define LANDING_BYTES_SURE 32768
+/* Room for any one packet with a name and an argument. */
+#define PACKET_BYTES 512
+/* What replays that take turns collect before they need a block. */
+#define STAGE_BYTES 16384
+#define STAGE_NAMES 64
+
+_Static_assert(REPLAY_SLICES_MAX <= TRACE_OPEN_MAX, "can all be ended");
+
+#define SITES_MIN 16u /* entries; a power of two */
+
+struct replay_site {
+	uint32_t id; /* 0: free */
+	uint32_t iid; /* with its flags; 0 when it is excluded */
+	bool excluded;
+};
+
+struct replay_stage {
+	uint8_t data[STAGE_BYTES];
+	struct trace_name names[STAGE_NAMES];
+};
+
+#define BEGIN_XOR_END ((uint64_t)(RECORD_BEGIN ^ RECORD_END))
+
+/* How much deeper on the stack @word was recorded than @above, a multiple of
+ * 16, negative for less deep; kinds must be the same. */
+static inline int deeper(uint64_t above, uint64_t word)
+{
+	return (int16_t)((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK));
+}
+
+static inline bool same_function(uint64_t a, uint64_t b)
+{
+	return record_payload(a) == record_payload(b);
+}
+
+/* --- output ----------------------------------------------------------------
+ */
+
+static void output_take(struct replay *replay)
+{
+	struct replay_stage *stage = replay->stage;
+	struct trace_block *block;
+
+	if (stage) {
+		replay->output = (struct replay_output){
+			.start = stage->data,
+			.end = stage->data + STAGE_BYTES,
+			.names = stage->names,
+			.name_room = STAGE_NAMES,
+		};
+	} else {
+		block = replay->sink.take(replay->sink.context);
+		replay->block = block;
+		replay->output = (struct replay_output){
+			.start = block->data,
+			.end = block->data + TRACE_BLOCK_BYTES,
+			.names = block->names,
+			.name_room = TRACE_BLOCK_NAMES,
+		};
+	}
+	replay->encoder.out = replay->output.start;
+}
+
+void replay_flush(struct replay *replay)
+{
+	const struct replay_output *output = &replay->output;
+	size_t bytes = (size_t)(replay->encoder.out - output->start);
+	struct trace_block *block = replay->block;
+
+	if (!output->start)
+		return;
+	if (!block) {
+		block = replay->sink.take(replay->sink.context);
+		memcpy(block->data, output->start, bytes);
+		memcpy(block->names, output->names,
+		       output->name_count * sizeof(*block->names));
+	}
+	block->sequence = replay->encoder.sequence;
+	block->name_count = output->name_count;
+	block->bytes = (uint32_t)bytes;
+	block->opened = (int32_t)(replay->written - replay->given);
+	replay->given = replay->written;
+	replay->block = NULL;
+	replay->output.start = NULL;
+	replay->sink.give(replay->sink.context, block);
+}
+
+int replay_take_turns(struct replay *replay)
+{
+	struct budget *budget = replay->cct.budget;
+
+	if (!budget_take(budget, sizeof(*replay->stage)))
+		return -ENOMEM;
+	replay_flush(replay);
+	replay->stage = malloc(sizeof(*replay->stage));
+	if (replay->stage)
+		return 0;
+	budget_give(budget, sizeof(*replay->stage));
+	return -ENOMEM;
+}
+
+static size_t output_room(const struct replay *replay)
+{
+	return (size_t)(replay->output.end - replay->encoder.out);
+}
+
+/* Makes sure that @bytes of packets fit; see output_large(). */
+static void output_reserve(struct replay *replay, size_t bytes)
+{
+	if (replay->output.start && output_room(replay) < bytes)
+		replay_flush(replay);
+	if (!replay->output.start)
+		output_take(replay);
+}
+
+/* The same for an event that may not fit into a stage: true when what it is
+ * written to must be flushed after it. */
+static bool output_large(struct replay *replay, size_t bytes)
+{
+	struct replay_stage *stage = replay->stage;
+
+	if (!stage || bytes <= STAGE_BYTES) {
+		output_reserve(replay, bytes);
+		return false;
+	}
+	replay_flush(replay);
+	replay->stage = NULL;
+	output_take(replay);
+	replay->stage = stage;
+	return true;
+}
+
+static void write_event(struct replay *replay, uint64_t ns,
+			struct out_event *event)
+{
+	struct encoder *encoder = &replay->encoder;
+
+	output_reserve(replay, PACKET_BYTES);
+	event->sequence = encoder->sequence;
+	event->delta_ns = ns - encoder->last_ns;
+	encoder->out += out_perfetto_event(encoder->out, PACKET_BYTES, event);
+	encoder->last_ns = ns;
+	replay->counts.events++;
+}
+
+static void write_encoded(struct replay *replay, uint64_t ns,
+			  const struct encode_event *event)
+{
+	bool flush = output_large(replay, encode_event_bytes(event));
+
+	encode_event(&replay->encoder, ns, event);
+	replay->counts.events++;
+	/* Before the block goes, and not before the event is in it. */
+	replay->written += event->type == OUT_BEGIN;
+	replay->written -= event->type == OUT_END;
+	if (flush)
+		replay_flush(replay);
+}
+
+/* The begin or end of @function with what the program tells of it. */
+static void write_noted(struct replay *replay, uint64_t ns,
+			enum out_event_type type, uint64_t function,
+			uint32_t name_iid)
+{
+	struct encode_event event = { .type = type, .name_iid = name_iid };
+	struct replay_note *note = replay->note;
+
+	note->describe(note, replay, function, &event);
+	write_encoded(replay, ns, &event);
+}
+
+/* An end with the mark of @cause, as if no time had passed. */
+static void make_repair(struct replay *replay, enum replay_cause cause)
+{
+	static const char *const text[] = {
+		[REPLAY_GUESS] = "guess",	  [REPLAY_LONGJMP] = "longjmp",
+		[REPLAY_EXCEPTION] = "exception", [REPLAY_CONTEXT] = "context",
+		[REPLAY_EXIT] = "exit",
+	};
+	struct out_attribute mark = { .key = "perfrec.repaired",
+				      .text = text[cause] };
+	struct out_event event = { .type = OUT_END,
+				   .sequence = replay->encoder.sequence,
+				   .arguments = &mark,
+				   .argument_count = 1 };
+	struct replay_repair *repair = &replay->repair;
+
+	repair->cause = cause;
+	repair->bytes = (uint32_t)out_perfetto_event(
+		repair->packet, sizeof(repair->packet), &event);
+}
+
+/* Programs that jump have many, and the library takes some 4,000 instructions
+ * to pack one: that is done once for each cause. */
+static void write_repair(struct replay *replay, uint64_t ns,
+			 enum replay_cause cause)
+{
+	output_reserve(replay, PACKET_BYTES);
+	if (replay->repair.cause != cause)
+		make_repair(replay, cause);
+	encode_again(&replay->encoder, ns, replay->repair.packet,
+		     replay->repair.bytes);
+	replay->counts.events++;
+}
+
+static void write_end(struct replay *replay, uint64_t ns,
+		      enum replay_cause cause)
+{
+	if (cause != REPLAY_ENDED) {
+		write_repair(replay, ns, cause);
+		replay->written--;
+		return;
+	}
+	if (replay->note) {
+		write_noted(replay, ns, OUT_END,
+			    record_payload(replay->top[1].word), 0);
+		return;
+	}
+	output_reserve(replay, ENCODE_EVENT_BYTES);
+	encode_end(&replay->encoder, ns);
+	replay->counts.events++;
+	replay->written--;
+}
+
+static uint64_t not_before_last(struct replay *replay, uint64_t ns)
+{
+	replay->last_ns = MAX(replay->last_ns, ns);
+	return replay->last_ns;
+}
+
+void replay_event(struct replay *replay, uint64_t ns,
+		  const struct encode_event *event)
+{
+	if (!event->absolute)
+		ns = not_before_last(replay, ns);
+	write_encoded(replay, ns, event);
+}
+
+void replay_instant(struct replay *replay, uint64_t ns, const char *name,
+		    uint64_t flow, bool flow_ends)
+{
+	struct out_event event = { .type = OUT_INSTANT,
+				   .name = name,
+				   .flow = flow,
+				   .flow_ends = flow_ends };
+
+	write_event(replay, not_before_last(replay, ns), &event);
+}
+
+/* An instant that says how many of @what there were. */
+static void write_count(struct replay *replay, const char *key,
+			const char *format, uint64_t spans)
+{
+	struct out_attribute count = { .key = key, .number = (int64_t)spans };
+	char name[80];
+	struct out_event event = { .type = OUT_INSTANT,
+				   .name = name,
+				   .arguments = &count,
+				   .argument_count = 1 };
+
+	snprintf(name, sizeof(name), format, (unsigned long long)spans);
+	write_event(replay, replay->last_ns, &event);
+}
+
+void replay_loss(struct replay *replay, uint64_t spans)
+{
+	write_count(replay, "perfrec.lost_spans", "%llu spans lost", spans);
+	replay->counts.lost_spans += spans;
+}
+
+static void tell_pause(struct replay *replay)
+{
+	write_count(replay, "perfrec.paused_spans",
+		    "recording paused: %llu spans not recorded",
+		    replay->untold_paused);
+	replay->untold_paused = 0;
+}
+
+void replay_paused(struct replay *replay, uint64_t spans)
+{
+	replay->counts.paused_spans += spans;
+	replay->counts.paused_told += spans;
+	replay->untold_paused += spans;
+	if (!replay->paused)
+		tell_pause(replay);
+}
+
+/* --- the stack --------------------------------------------------------------
+ */
+
+static struct replay_frame *stack_end(const struct replay *replay)
+{
+	return replay->stack + replay->capacity;
+}
+
+static bool stack_grow(struct replay *replay)
+{
+	uint32_t capacity = 2 * replay->capacity;
+	uint64_t more = replay->capacity * sizeof(*replay->stack);
+	size_t depth = (size_t)(replay->top - replay->stack);
+	struct replay_frame *stack;
+
+	if (capacity > FRAMES_MAX || !budget_take(replay->cct.budget, more))
+		return false;
+	stack = realloc(replay->stack, capacity * sizeof(*stack));
+	if (!stack) {
+		budget_give(replay->cct.budget, more);
+		return false;
+	}
+	memset(stack + replay->capacity, 0, more);
+	replay->stack = stack;
+	replay->capacity = capacity;
+	replay->top = stack + depth;
+	return true;
+}
+
+static bool is_phantom(const struct replay_frame *frame)
+{
+	return record_kind(frame->word) == RECORD_PHANTOM;
+}
+
+static bool is_empty(const struct replay *replay)
+{
+	return replay->top == replay->stack;
+}
+
+/* Neither written nor counted. */
+static bool is_withheld(const struct replay_frame *frame)
+{
+	return is_phantom(frame) || frame->cut;
+}
+
+/* Whether what begins now lies beyond the limit. */
+static bool is_too_deep(const struct replay *replay)
+{
+	return replay->limit && (uint64_t)(replay->top - replay->stack) +
+						replay->over - replay->flat >=
+					replay->limit;
+}
+
+static void pop(struct replay *replay, uint64_t ns, enum replay_cause cause)
+{
+	struct replay_frame *frame = replay->top--;
+
+	if (is_withheld(frame)) {
+		replay->flat -= frame->flat;
+		frame->cut = frame->flat = false;
+		return;
+	}
+	cct_count(frame->node, replay->top->node, ns - frame->begin_ns);
+	if (cause != REPLAY_ENDED)
+		replay->counts.repaired_slices++;
+	if (frame->written)
+		write_end(replay, ns, cause);
+}
+
+static void pop_above(struct replay *replay, struct replay_frame *frame,
+		      uint64_t ns, enum replay_cause cause)
+{
+	while (replay->top > frame)
+		pop(replay, ns, cause);
+}
+
+static void search_earn(struct replay *replay, size_t records)
+{
+	replay->search_credit =
+		MIN(replay->search_credit + SEARCH_CREDIT_PER_RECORD * records,
+		    SEARCH_CREDIT_MAX);
+}
+
+/* How many frames below @frame may be looked at; what is looked at in vain is
+ * to be paid for with search_pay(). */
+static size_t search_range(const struct replay *replay,
+			   const struct replay_frame *frame)
+{
+	return MIN((uint64_t)(frame - replay->stack),
+		   SEARCH_FRAMES + replay->search_credit);
+}
+
+static void search_pay(struct replay *replay, size_t looked)
+{
+	replay->search_credit -= MIN(looked, replay->search_credit);
+}
+
+/* The frame of exactly the same function and hint as @word, from @from down,
+ * or NULL. */
+static struct replay_frame *find_exact(struct replay *replay,
+				       struct replay_frame *from, uint64_t word)
+{
+	struct replay_frame *frame = from;
+	struct replay_frame *stop = from - search_range(replay, from);
+
+	while (frame > stop && (frame->word ^ word) & ~RECORD_KIND_MASK)
+		frame--;
+	search_pay(replay, (size_t)(from - frame));
+	return frame > stop ? frame : NULL;
+}
+
+/* The innermost frame of the function of @word, or NULL. */
+static struct replay_frame *find_function(struct replay *replay, uint64_t word)
+{
+	struct replay_frame *frame = replay->top;
+	struct replay_frame *stop = frame - search_range(replay, frame);
+
+	while (frame > stop && !same_function(frame->word, word))
+		frame--;
+	search_pay(replay, (size_t)(replay->top - frame));
+	return frame > stop ? frame : NULL;
+}
+
+/* The innermost frame with the stack pointer of @word, or NULL. */
+static struct replay_frame *find_hint(struct replay *replay, uint64_t word)
+{
+	struct replay_frame *frame = replay->top;
+	struct replay_frame *stop = frame - search_range(replay, frame);
+
+	while (frame > stop && (frame->word ^ word) & RECORD_SP_MASK)
+		frame--;
+	search_pay(replay, (size_t)(replay->top - frame));
+	return frame > stop ? frame : NULL;
+}
+
+/* --- records ----------------------------------------------------------------
+ */
+
+/* A new iid, for what is at @address. */
+static uint32_t new_name(struct replay *replay, uint64_t address,
+			 uint32_t generation)
+{
+	struct replay_output *output = &replay->output;
+
+	if (output->start && output->name_count == output->name_room)
+		replay_flush(replay);
+	output_reserve(replay, ENCODE_EVENT_BYTES);
+	output->names[output->name_count++] =
+		(struct trace_name){ ++replay->next_iid, generation, address };
+	return replay->next_iid;
+}
+
+static uint32_t site_flags(const struct replay *replay, uint32_t id)
+{
+	const struct site *site =
+		replay->sites ? sites_find(replay->sites, id) : NULL;
+
+	return (site && site->category[0] ? ENCODE_CATEGORY : 0) |
+	       (site && site->file[0] ? ENCODE_LOCATION : 0);
+}
+
+static uint64_t sites_bytes(uint32_t entries)
+{
+	return (uint64_t)entries * sizeof(struct replay_site);
+}
+
+/* Where the table has, or would have, site @id. */
+static struct replay_site *site_entry(const struct replay_sites *sites,
+				      uint32_t id)
+{
+	uint32_t at = id * 0x9e3779b9u >> 8;
+
+	while (sites->entry[at & sites->mask].id &&
+	       sites->entry[at & sites->mask].id != id)
+		at++;
+	return &sites->entry[at & sites->mask];
+}
+
+/* Room for one more. */
+static bool sites_reserve(struct replay *replay)
+{
+	struct replay_sites *old = &replay->named;
+	uint32_t entries = old->entry ? 2 * (old->mask + 1) : SITES_MIN, i;
+	struct replay_sites more = { .mask = entries - 1, .count = old->count };
+
+	if (old->entry && 2 * old->count <= old->mask)
+		return true;
+	if (!budget_take(replay->cct.budget, sites_bytes(entries)))
+		return false;
+	more.entry = calloc(entries, sizeof(*more.entry));
+	if (!more.entry) {
+		budget_give(replay->cct.budget, sites_bytes(entries));
+		return false;
+	}
+	for (i = 0; old->entry && i <= old->mask; i++)
+		if (old->entry[i].id)
+			*site_entry(&more, old->entry[i].id) = old->entry[i];
+	if (old->entry)
+		budget_give(replay->cct.budget, sites_bytes(old->mask + 1));
+	free(old->entry);
+	*old = more;
+	return true;
+}
+
+bool replay_site(struct replay *replay, uint32_t id, uint32_t *iid)
+{
+	struct replay_site *entry;
+
+	*iid = 0;
+	if (!sites_reserve(replay))
+		return !replay->sink.excludes(replay->sink.context, id);
+	entry = site_entry(&replay->named, id);
+	if (!entry->id) {
+		entry->id = id;
+		replay->named.count++;
+		entry->excluded =
+			replay->sink.excludes(replay->sink.context, id);
+		if (!entry->excluded)
+			entry->iid =
+				new_name(replay, id, replay->cct.generation) |
+				site_flags(replay, id);
+	}
+	*iid = entry->iid;
+	return !entry->excluded;
+}
+
+/* A function that was never seen on this thread. */
+static void introduce(struct replay *replay, struct cct_function *function)
+{
+	uint64_t address = function->address;
+	uint32_t iid = 0;
+
+	if (replay->sites && address && address < SITES_MAX) {
+		function->excluded =
+			!replay_site(replay, (uint32_t)address, &iid);
+	} else {
+		function->excluded =
+			replay->sink.excludes(replay->sink.context, address);
+	}
+	if (function->excluded)
+		return;
+	if (!iid)
+		iid = new_name(replay, address, function->generation);
+	function->begin = encode_template(&replay->encoder, iid);
+}
+
+static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct cct_node *node = replay->top->node;
+
+	*++replay->top = (struct replay_frame){
+		.word = (word & ~RECORD_KIND_MASK) | RECORD_PHANTOM,
+		.begin_ns = ns,
+		.node = node,
+	};
+}
+
+static uint32_t count_same(const struct replay_frame *below, uint64_t word)
+{
+	if (is_phantom(below) || deeper(below->word, word))
+		return 0;
+	return below->same + 1;
+}
+
+static void push_cut(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct replay_frame *below = replay->top;
+
+	*++replay->top = (struct replay_frame){
+		.word = word,
+		.begin_ns = ns,
+		.node = below->node,
+		.same = count_same(below, word),
+		.cut = true,
+	};
+}
+
+static void push(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct cct_node *node = cct_child(&replay->cct, replay->top->node,
+					  record_payload(word));
+	struct replay_frame *below = replay->top;
+
+	if (!node->iid) {
+		if (!node->function->begin.name_iid &&
+		    !node->function->excluded)
+			introduce(replay, node->function);
+		if (node->function->excluded) {
+			replay->counts.filtered_spans++;
+			push_phantom(replay, word, ns);
+			replay->top->flat = true;
+			replay->flat++;
+			return;
+		}
+		node->iid = node->function->begin.name_iid;
+	}
+	replay->counts.spans++;
+	*++replay->top =
+		(struct replay_frame){ .word = word,
+				       .begin_ns = ns,
+				       .node = node,
+				       .same = count_same(below, word) };
+	if (replay->written == REPLAY_SLICES_MAX) {
+		replay->counts.folded_spans++;
+		return;
+	}
+	replay->top->written = true;
+	if (replay->note) {
+		write_noted(replay, ns, OUT_BEGIN, record_payload(word),
+			    node->iid);
+		return;
+	}
+	output_reserve(replay, ENCODE_EVENT_BYTES);
+	encode_begin(&replay->encoder, ns, &node->function->begin);
+	replay->written++;
+	replay->counts.events++;
+}
+
+/* The word of stack[0]: whatever is called next to @word lies deeper. */
+static uint64_t outermost_word(uint64_t word)
+{
+	return ((word & RECORD_SP_MASK) + 0x1000) & RECORD_SP_MASK;
+}
+
+/* Ends what a longjmp has left behind, seen from the begin that follows. */
+static void repair_begin(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct replay_frame *top = replay->top, *dead = NULL;
+	int depth = deeper(top->word, word);
+
+	if (depth < 0) {
+		dead = find_exact(replay, top, word);
+	} else if (depth == 0 && top->same >= SAME_FRAMES_MAX) {
+		for (dead = top - top->same; dead < top; dead++)
+			if (same_function(dead->word, word))
+				break;
+	}
+	if (dead && !is_phantom(dead))
+		pop_above(replay, dead - 1, ns, REPLAY_GUESS);
+}
+
+static void begin(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	/* What is beyond the deepest frame hides where it would be. */
+	if (!is_empty(replay) && !replay->over)
+		repair_begin(replay, word, ns);
+	if (is_empty(replay))
+		replay->top->word = outermost_word(word);
+	if (!replay->outer_word)
+		replay->outer_word = word;
+	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay)) {
+		struct cct_node *caller = replay->top->node;
+		bool cut = is_too_deep(replay);
+
+		replay->over++;
+		if (cut)
+			return;
+		replay->counts.spans++;
+		replay->counts.folded_spans++;
+		cct_count(cct_child(&replay->cct, caller, record_payload(word)),
+			  caller, 0);
+		return;
+	}
+	if (is_too_deep(replay))
+		push_cut(replay, word, ns);
+	else
+		push(replay, word, ns);
+}
+
+static void phantom(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay))
+		replay->over++;
+	else
+		push_phantom(replay, word, ns);
+}
+
+static void begin_paused(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	bool counts = !is_too_deep(replay);
+
+	replay->counts.paused_spans += counts;
+	replay->untold_paused += counts;
+	phantom(replay, word, ns);
+}
+
+/* The end @word is of the function on top, with another hint. Returns the
+ * frame that it ends. */
+static struct replay_frame *end_shifted(struct replay *replay, uint64_t word)
+{
+	struct replay_frame *top = replay->top, *exact;
+	struct cct_function *function = top->node->function;
+
+	if (is_withheld(top))
+		return top;
+	exact = function->shifted ? NULL : find_exact(replay, top - 1, word);
+	/*
+	 * A tail-called exit hook has the hint of the caller's begin, and so
+	 * have all frames that the caller is inlined into. If its own function
+	 * is among them, that proves nothing, unless this call path ended
+	 * before, and as it began.
+	 */
+	if (exact &&
+	    ((top[-1].word ^ word) & RECORD_SP_MASK || top->node->calls))
+		return exact;
+	function->shifted = true;
+	return top;
+}
+
+static void end(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct replay_frame *frame = replay->top, *exact;
+
+	if (replay->over) {
+		replay->over--;
+		return;
+	}
+	if (is_empty(replay) || !same_function(frame->word, word)) {
+		frame = find_function(replay, word);
+		if (!frame) {
+			if (!replay->inherits || !is_empty(replay))
+				replay->counts.orphan_ends++;
+			return;
+		}
+		exact = find_exact(replay, frame, word);
+		frame = exact ? exact : frame;
+	} else if ((frame->word ^ word) & RECORD_SP_MASK) {
+		frame = end_shifted(replay, word);
+	}
+	pop_above(replay, frame, ns, REPLAY_GUESS);
+	pop(replay, ns, REPLAY_ENDED);
+}
+
+static void truncate_open(struct replay *replay, uint64_t count, uint64_t ns)
+{
+	uint64_t gone = MIN(count, replay->over);
+
+	replay->counts.truncated_ends += count;
+	replay->over -= (uint32_t)gone;
+	for (count -= gone; count && !is_empty(replay); count--)
+		pop(replay, ns, REPLAY_ENDED);
+}
+
+/* --- time -------------------------------------------------------------------
+ */
+
+/* Ends the segment, which holds @clock, where paused changes. */
+static void cut_segment(struct replay *replay, uint64_t clock)
+{
+	struct clock_segment *segment = &replay->segment;
+	uint64_t from_ns, to_ns, scale = segment->ns_per_tick;
+	unsigned __int128 ticks;
+
+	replay->paused =
+		pause_at(replay->pauses, clock_segment_ns(segment, clock),
+			 &from_ns, &to_ns);
+	if (to_ns > segment->ns_end || !scale)
+		return;
+	ticks = (unsigned __int128)(to_ns - segment->ns) << 32;
+	ticks = (ticks + scale - 1) / scale;
+	segment->ticks = (uint64_t)MIN(ticks, segment->ticks);
+}
+
+static uint64_t to_ns(struct replay *replay, uint64_t clock)
+{
+	if (!clock_segment_has(&replay->segment, clock)) {
+		if (replay->sync)
+			clock_sync_segment(replay->sync, clock,
+					   &replay->segment);
+		else
+			replay->segment =
+				clock_segment_identity(replay->now_ns);
+		cut_segment(replay, clock);
+	}
+	return clock_segment_ns(&replay->segment, clock);
+}
+
+/* What is kept of an earlier visit may be true no more. */
+static void look_at_clock(struct replay *replay, uint64_t now_ns)
+{
+	uint32_t changes = pause_changes(replay->pauses);
+
+	if (changes == replay->pause_changes && now_ns == replay->now_ns)
+		return;
+	replay->pause_changes = changes;
+	replay->now_ns = now_ns;
+	replay->segment.ticks = 0;
+}
+
+uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns)
+{
+	look_at_clock(replay, now_ns);
+	return not_before_last(replay, to_ns(replay, clock));
+}
+
+/* --- every record -----------------------------------------------------------
+ */
+
+static void wait_slice(struct replay *replay, uint64_t ns, uint64_t end_ns)
+{
+	struct out_event event = { .type = OUT_BEGIN,
+				   .name = "perfrec: waiting for collector" };
+
+	end_ns = MAX(ns, end_ns);
+	replay->counts.waits++;
+	replay->counts.wait_ns += end_ns - ns;
+	if (replay->written == REPLAY_SLICES_MAX)
+		return;
+	write_event(replay, ns, &event);
+	replay->written++;
+	write_end(replay, not_before_last(replay, end_ns), REPLAY_ENDED);
+}
+
+static int take(struct replay *replay, uint64_t word, uint64_t clock)
+{
+	uint64_t ns = not_before_last(replay, to_ns(replay, clock));
+
+	if (replay->untold_paused && !replay->paused)
+		tell_pause(replay);
+	switch (record_kind(word)) {
+	case RECORD_BEGIN:
+		if (replay->paused)
+			begin_paused(replay, word, ns);
+		else
+			begin(replay, word, ns);
+		return 0;
+	case RECORD_END:
+		end(replay, word, ns);
+		return 0;
+	case RECORD_PHANTOM:
+		phantom(replay, word, ns);
+		return 0;
+	case RECORD_LOSS:
+		replay_loss(replay, record_payload(word));
+		return 0;
+	case RECORD_TRUNC:
+		truncate_open(replay, record_payload(word), ns);
+		return 0;
+	case RECORD_WAIT:
+		wait_slice(replay, ns,
+			   to_ns(replay, clock + record_payload(word)));
+		return 0;
+	case RECORD_PAUSED:
+		replay_paused(replay, record_payload(word));
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+int replay_take(struct replay *replay, uint64_t word, uint64_t clock)
+{
+	int err;
+
+	if (record_kind(word) != RECORD_BEGIN &&
+	    record_kind(word) != RECORD_END)
+		replay->note = NULL;
+	err = take(replay, word, clock);
+	replay->note = NULL;
+	return err;
+}
+
+/* Whether the caller is to look at the next record, which is @word. */
+static bool is_for_caller(const struct replay *replay, uint64_t word)
+{
+	switch (record_kind(word)) {
+	case RECORD_FLOW:
+	case RECORD_MAP:
+	case RECORD_FORK:
+	case RECORD_FORKING:
+	case RECORD_EXT:
+	case RECORD_ALLOC:
+	case RECORD_FREE:
+		return true;
+	default:
+		return unlikely(replay_has_left(replay));
+	}
+}
+
+static bool is_block(uint64_t word)
+{
+	return record_kind(word) == RECORD_ALLOC ||
+	       record_kind(word) == RECORD_FREE;
+}
+
+/* What may not be called fast from: at the end of the stack, or the limit, or
+ * when no more may be written. */
+static struct replay_frame *last_fast_frame(const struct replay *replay)
+{
+	struct replay_frame *last = stack_end(replay) - 1;
+	uint64_t depth = (uint64_t)replay->limit + replay->flat;
+
+	if (replay->limit && depth < replay->capacity)
+		last = replay->stack + depth;
+	return MIN(last, replay->top + (REPLAY_SLICES_MAX - replay->written));
+}
+
+/* @events begins and ends, all written, have led to @top. */
+static void count_fast(struct replay *replay, struct replay_frame *top,
+		       size_t events)
+{
+	/* As many as there were begins more than ends. */
+	int64_t opened = top - replay->top;
+
+	replay->top = top;
+	replay->written += (uint32_t)opened;
+	replay->counts.spans += (events + (uint64_t)opened) / 2;
+	replay->counts.events += events;
+}
+
+/*
+ * The records from @cells on, as far as they are plain begins and ends, and
+ * blocks at sites that are known. Returns how many it took; there is room for
+ * the packets of @count events. All frames that it pushes or pops are written.
+ */
+static size_t run_fast(struct replay *replay, const struct record *cells,
+		       size_t count)
+{
+	const struct clock_segment segment = replay->segment;
+	struct replay_frame *const last_frame = last_fast_frame(replay);
+	struct replay_frame *top = replay->top;
+	uint64_t last_ns = replay->last_ns, put_ns = replay->encoder.last_ns;
+	struct heap_feed *const feed = replay->feed;
+	const struct record *cell = cells, *const end = cells + count;
+	uint8_t *out = replay->encoder.out;
+	size_t blocks = 0, taken;
+
+	for (; cell < end; cell++) {
+		/* relaxed: below head, so whole; one load each, as the program
+		 * may scribble on it all the same */
+		uint64_t word = atom_load_rlx(&cell->word);
+		uint64_t clock = atom_load_rlx(&cell->clock);
+		uint64_t ns, change = top->word ^ word;
+		struct cct_node *node;
+		int depth;
+
+		if (unlikely(!clock_segment_has(&segment, clock)))
+			break;
+		ns = clock_segment_ns(&segment, clock);
+		ns = MAX(ns, last_ns);
+		if (record_kind(word) == RECORD_BEGIN) {
+			depth = deeper(top->word, word);
+			if (unlikely(depth < 0 ||
+				     top->same >= SAME_FRAMES_MAX ||
+				     top >= last_frame))
+				break;
+			node = cct_child(&replay->cct, top->node,
+					 record_payload(word));
+			if (unlikely(!node->iid))
+				break;
+			top[1].same = depth ? 0 : top->same + 1;
+			top++;
+			top->word = word;
+			top->begin_ns = ns;
+			top->node = node;
+			top->written = true;
+			out = encode_put(out, &node->function->begin,
+					 ns - put_ns);
+		} else if (unlikely((change & ~RECORD_SP_MASK) !=
+					    BEGIN_XOR_END ||
+				    !top->written)) {
+			if (!feed || !is_block(word) ||
+			    !heap_feed_block(feed, word, clock,
+					     top->node->heap_site))
+				break;
+			blocks++;
+			continue;
+		} else {
+			node = top->node;
+			if (unlikely(change & RECORD_SP_MASK &&
+				     !node->function->shifted))
+				break;
+			cct_count(node, top[-1].node, ns - top->begin_ns);
+			top--;
+			out = encode_put(out, &replay->encoder.end,
+					 ns - put_ns);
+		}
+		last_ns = put_ns = ns;
+	}
+	replay->encoder.out = out;
+	replay->encoder.last_ns = put_ns;
+	replay->last_ns = last_ns;
+	taken = (size_t)(cell - cells);
+	count_fast(replay, top, taken - blocks);
+	return taken;
+}
+
+int replay_run(struct replay *replay, const struct record *cells, size_t count,
+	       uint64_t now_ns, size_t *taken)
+{
+	size_t done = 0;
+	int result = 0;
+
+	look_at_clock(replay, now_ns);
+	while (done < count && !result) {
+		size_t piece, fast = 0;
+		uint64_t word;
+
+		output_reserve(replay, 16 * ENCODE_EVENT_BYTES);
+		piece = MIN(count - done,
+			    output_room(replay) / ENCODE_EVENT_BYTES);
+		if (likely(!replay->over && !replay->paused && !replay->note))
+			fast = run_fast(replay, cells + done, piece);
+		done += fast;
+		search_earn(replay, fast + 1);
+		if (fast == piece)
+			continue;
+		/* relaxed: as in run_fast() */
+		word = atom_load_rlx(&cells[done].word);
+		result = is_for_caller(replay, word);
+		if (!result)
+			/* relaxed: as in run_fast() */
+			result = replay_take(replay, word,
+					     atom_load_rlx(&cells[done].clock));
+		done += !result;
+	}
+	*taken = done;
+	return result;
+}
+
+void replay_limit(struct replay *replay, uint32_t depth)
+{
+	replay->limit = depth;
+}
+
+/* --- flow -------------------------------------------------------------------
+ */
+
+void replay_link(struct replay *replay, bool linked)
+{
+	replay->linked = linked;
+	/* Sends run_fast() the long way for a begin on an empty stack. */
+	replay->stack->same = linked ? SAME_FRAMES_MAX : 0;
+}
+
+void replay_inherit(struct replay *replay)
+{
+	replay->inherits = true;
+}
+
+bool replay_has_left(const struct replay *replay)
+{
+	return replay->linked && is_empty(replay) && replay->outer_word;
+}
+
+struct replay_mark replay_mark(const struct replay *replay)
+{
+	return (struct replay_mark){
+		.word = replay->top->word,
+		.begin_ns = replay->top->begin_ns,
+		.depth = (uint32_t)(replay->top - replay->stack),
+		.over = replay->over,
+	};
+}
+
+bool replay_unwind(struct replay *replay, const struct replay_mark *mark,
+		   uint64_t ns, enum replay_cause cause)
+{
+	struct replay_frame *frame = replay->stack + mark->depth;
+
+	if (frame > replay->top || mark->over > replay->over)
+		return false;
+	if (frame > replay->stack &&
+	    (frame->word != mark->word || frame->begin_ns != mark->begin_ns))
+		return false;
+	replay->over = mark->over;
+	pop_above(replay, frame, ns, cause);
+	return true;
+}
+
+bool replay_unwind_hint(struct replay *replay, uint64_t word, uint64_t ns,
+			enum replay_cause cause)
+{
+	struct replay_frame *frame =
+		replay->over ? NULL : find_hint(replay, word);
+
+	if (frame)
+		pop_above(replay, frame, ns, cause);
+	return frame;
+}
+
+/* How far the stack pointer of @above is above that of @word, modulo 64 KiB. */
+static uint64_t gap(uint64_t above, uint64_t word)
+{
+	return ((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK)) &
+	       RECORD_SP_MASK;
+}
+
+/* The frame with the stack pointer of @word that lies furthest above the one
+ * on top, but at most @bytes; of inlined ones the innermost. Or NULL. */
+static struct replay_frame *find_above(struct replay *replay, uint64_t word,
+				       uint64_t bytes)
+{
+	struct replay_frame *frame = replay->top, *found = NULL;
+	struct replay_frame *stop = frame - search_range(replay, frame);
+	uint64_t up = 0, found_up = 0;
+
+	while (frame > stop && up <= bytes) {
+		if (!gap(frame->word, word) && (!found || up > found_up)) {
+			found = frame;
+			found_up = up;
+		}
+		frame--;
+		up += gap(frame->word, frame[1].word);
+	}
+	search_pay(replay, (size_t)(replay->top - frame));
+	return found;
+}
+
+/* Ends what lies deeper than the stack pointer of @word, if that is at most
+ * @bytes above the frame on top. */
+static void pop_deeper(struct replay *replay, uint64_t word, uint64_t bytes,
+		       uint64_t ns)
+{
+	int64_t left = (int64_t)gap(word, replay->top->word);
+
+	if (left > (int64_t)bytes)
+		return;
+	while (left > 0 && !is_empty(replay)) {
+		uint64_t ended = replay->top->word;
+
+		pop(replay, ns, REPLAY_GUESS);
+		left -= (int64_t)gap(replay->top->word, ended);
+	}
+}
+
+void replay_land(struct replay *replay, uint64_t word, uint64_t bytes,
+		 uint64_t ns)
+{
+	struct replay_frame *frame;
+
+	if (replay->over || is_empty(replay))
+		return;
+	frame = find_above(replay, word, bytes);
+	if (frame)
+		pop_above(replay, frame, ns, REPLAY_EXCEPTION);
+	else if (bytes <= LANDING_BYTES_SURE)
+		pop_deeper(replay, word, bytes, ns);
+}
+
+void replay_clear(struct replay *replay, uint64_t ns, enum replay_cause cause)
+{
+	replay->over = 0;
+	pop_above(replay, replay->stack, ns, cause);
+	replay->outer_word = 0;
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+void replay_finish(struct replay *replay, uint64_t ns)
+{
+	ns = not_before_last(replay, ns);
+	if (replay->untold_paused)
+		tell_pause(replay);
+	replay_clear(replay, ns, REPLAY_ENDED);
+}
+
+int replay_init(struct replay *replay, const struct replay_sink *sink,
+		uint32_t sequence, uint64_t start_ns, struct clock_sync *sync,
+		const struct pause_list *pauses, struct budget *budget)
+{
+	static const struct pause_list never_paused;
+
+	*replay = (struct replay){
+		.sink = *sink,
+		.sync = sync,
+		.pauses = pauses ? pauses : &never_paused,
+		.capacity = FRAMES_MIN,
+		.last_ns = start_ns,
+	};
+	replay->stack = calloc(FRAMES_MIN, sizeof(*replay->stack));
+	if (!replay->stack)
+		return -ENOMEM;
+	if (cct_init(&replay->cct, budget) < 0) {
+		free(replay->stack);
+		return -ENOMEM;
+	}
+	encoder_init(&replay->encoder, sequence, start_ns);
+	replay->top = replay->stack;
+	replay->top->node = replay->cct.root;
+	return 0;
+}
+
+void replay_release(struct replay *replay)
+{
+	if (replay->stack)
+		budget_give(replay->cct.budget,
+			    (replay->capacity - FRAMES_MIN) *
+				    sizeof(*replay->stack));
+	if (replay->stage)
+		budget_give(replay->cct.budget, sizeof(*replay->stage));
+	if (replay->named.entry)
+		budget_give(replay->cct.budget,
+			    sites_bytes(replay->named.mask + 1));
+	free(replay->named.entry);
+	free(replay->stage);
+	free(replay->stack);
+	cct_release(&replay->cct);
+	*replay = (struct replay){ 0 };
+}

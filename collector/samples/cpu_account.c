@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cpu_account - one entry for each process, found by its pid.
+ *
+ * Where the numbers come from. No single source is right, so three are used:
+ *
+ * 1. The kernel's task clock events, inherited by every process of the tree
+ *    (cpu_samples.c: the tree). Each task tells when it ends how long it ran
+ *    (READ). This is the only source that an ordinary user has for a process
+ *    that lives for a millisecond, is linked statically or is killed: it needs
+ *    nothing in the program, and no race with whoever waits for the process.
+ *    What it cannot see: the switch to and from a task, what the kernel does
+ *    at the end of a process after the events are gone (about 0.15 ms), and
+ *    whatever runs after an exec of a set-user-ID file. It counts time that a
+ *    hypervisor took away.
+ * 2. getrusage() of all that was waited for, which `perfrec record` gets with
+ *    the end of its program. It is exact, but only a sum. What it has more
+ *    than 1. is spread: over unsampled processes by their number, because the
+ * end of a process costs about the same each time, and over the profile.
+ * 3. The clock of a process that still runs when the recording ends.
+ *
+ * What was not taken: procfs or the CPU clock of another process tell the
+ * exact time of a process until it is reaped, but its parent may reap it
+ * before we look, and a shell does. Taskstats and the process connector need
+ * CAP_NET_ADMIN. The shim could store the thread's clock at its end, but not
+ * when the process is killed or calls exit_group(), nor in a static one.
+ *
+ * Kernels swap the inherited events of two tasks that have equal ones instead
+ * of switching them. The counts are swapped back (inherit_stat), so each task
+ * tells its own time. But one task then ends with the events that were opened
+ * first, for which the kernel writes no READ. Its time is what all had less
+ * what the others told.
+ *
+ * Commands are named by programs: any bytes, and as many names as there are
+ * processes. So the rows are bounded, and so are the entries: beyond them
+ * processes are counted as "others".
+ */
+#include "collector/samples/cpu_account.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+
+#define ENTRIES_MAX (1u << 17)
+#define SLOTS_MIN 64u
+#define NONE UINT32_MAX
+#define SECOND_NS 1000000000ULL
+/* Switches that cost more than half of what was seen (of two threads that only
+ * pass a word to and fro: 0.4) are not likely. More that is missing was not
+ * seen at all, and is unknown rather than more of the same. */
+#define SCALE_MOST 1.5
+
+struct entry {
+	pid_t pid;
+	uint32_t next; /* of its chain */
+	char name[16]; /* "": not told yet */
+	uint64_t named_ns; /* when */
+	uint64_t counted_ns, told_ns;
+	uint64_t tasks, ended, reads;
+	bool forked; /* its beginning was told */
+	bool sampled;
+};
+
+struct cpu_account {
+	pthread_mutex_t lock;
+	struct entry *entry; /* the first one: all that found no room */
+	uint32_t count, room;
+	uint32_t *chain; /* by pid; the newest of a pid comes first */
+	uint32_t mask;
+	uint32_t root; /* NONE: there is no tree */
+	uint32_t events;
+	uint64_t total_ns, steal_ns, lost;
+	bool paused;
+};
+
+/* --- entries ----------------------------------------------------------------
+ */
+
+static uint32_t *chain_of(const struct cpu_account *account, pid_t pid)
+{
+	return &account->chain[(uint32_t)pid & account->mask];
+}
+
+static struct entry *find(const struct cpu_account *account, pid_t pid)
+{
+	uint32_t i = *chain_of(account, pid);
+
+	while (i != NONE && account->entry[i].pid != pid)
+		i = account->entry[i].next;
+	return i == NONE ? NULL : &account->entry[i];
+}
+
+/* Twice the entries and chains. False: no memory, or there are enough. */
+static bool grow(struct cpu_account *account)
+{
+	uint32_t room = 2 * account->room, i;
+	struct entry *longer;
+	uint32_t *chain;
+
+	if (room > ENTRIES_MAX)
+		return false;
+	longer = realloc(account->entry, room * sizeof(*longer));
+	if (!longer)
+		return false;
+	account->entry = longer;
+	chain = malloc(room * sizeof(*chain));
+	if (!chain)
+		return false;
+	free(account->chain);
+	account->chain = chain;
+	account->mask = room - 1;
+	account->room = room;
+	for (i = 0; i < room; i++)
+		chain[i] = NONE;
+	/* In the order they came, so that the newest comes first again. */
+	for (i = 1; i < account->count; i++) {
+		uint32_t *link = chain_of(account, account->entry[i].pid);
+
+		account->entry[i].next = *link;
+		*link = i;
+	}
+	return true;
+}
+
+static struct entry *add(struct cpu_account *account, pid_t pid)
+{
+	struct entry *entry;
+	uint32_t *link;
+
+	if (account->count == account->room && !grow(account))
+		return &account->entry[0];
+	link = chain_of(account, pid);
+	entry = &account->entry[account->count];
+	*entry = (struct entry){ .pid = pid, .next = *link };
+	*link = account->count++;
+	return entry;
+}
+
+static struct entry *entry_at(struct cpu_account *account, pid_t pid)
+{
+	struct entry *entry = find(account, pid);
+
+	return entry ? entry : add(account, pid);
+}
+
+static void set_name(struct entry *entry, const char *name)
+{
+	snprintf(entry->name, sizeof(entry->name), "%s", name);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+/* The eighth number of the first line of /proc/stat, in ns. */
+static uint64_t read_steal(void)
+{
+	unsigned long long ticks = 0;
+	long per_second = sysconf(_SC_CLK_TCK);
+	FILE *file = fopen("/proc/stat", "re");
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks) != 1)
+		ticks = 0;
+	fclose(file);
+	return per_second > 0 ? ticks * (SECOND_NS / (uint64_t)per_second) : 0;
+}
+
+int cpu_account_new(struct cpu_account **out)
+{
+	struct cpu_account *account = calloc(1, sizeof(*account));
+	uint32_t i;
+
+	if (!account)
+		return -ENOMEM;
+	account->entry = malloc(SLOTS_MIN * sizeof(*account->entry));
+	account->chain = malloc(SLOTS_MIN * sizeof(*account->chain));
+	if (!account->entry || !account->chain) {
+		free(account->entry);
+		free(account->chain);
+		free(account);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&account->lock, NULL);
+	account->room = SLOTS_MIN;
+	account->mask = SLOTS_MIN - 1;
+	account->root = NONE;
+	for (i = 0; i < SLOTS_MIN; i++)
+		account->chain[i] = NONE;
+	account->entry[0] = (struct entry){ .name = CPU_OTHERS };
+	account->count = 1;
+	account->steal_ns = read_steal();
+	*out = account;
+	return 0;
+}
+
+void cpu_account_free(struct cpu_account **account)
+{
+	struct cpu_account *old = *account;
+
+	*account = NULL;
+	if (!old)
+		return;
+	pthread_mutex_destroy(&old->lock);
+	free(old->entry);
+	free(old->chain);
+	free(old);
+}
+
+uint64_t cpu_account_steal_ns(const struct cpu_account *account)
+{
+	uint64_t now = read_steal();
+
+	return now > account->steal_ns ? now - account->steal_ns : 0;
+}
+
+/* --- the tree ---------------------------------------------------------------
+ */
+
+void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&account->lock);
+	entry = entry_at(account, pid);
+	entry->forked = true;
+	entry->tasks++;
+	account->root = (uint32_t)(entry - account->entry);
+	account->events = events;
+	pthread_mutex_unlock(&account->lock);
+}
+
+/* Records of one process come from the buffers of several CPUs: its name, even
+ * its end, may be read before its beginning. One that has begun already is
+ * another one, of which this is the pid now. */
+static struct entry *new_process(struct cpu_account *account, pid_t pid)
+{
+	struct entry *entry = find(account, pid);
+
+	if (!entry || entry->forked)
+		entry = add(account, pid);
+	entry->forked = true;
+	return entry;
+}
+
+void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
+		      pid_t parent)
+{
+	const struct entry *maker;
+	struct entry *entry;
+
+	pthread_mutex_lock(&account->lock);
+	entry = pid == tid ? new_process(account, pid) : entry_at(account, pid);
+	entry->tasks++;
+	maker = find(account, parent);
+	if (!entry->name[0] && maker)
+		memcpy(entry->name, maker->name, sizeof(entry->name));
+	pthread_mutex_unlock(&account->lock);
+}
+
+void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
+		      const char *name, uint64_t ns)
+{
+	struct entry *entry;
+
+	if (pid != tid)
+		return;
+	pthread_mutex_lock(&account->lock);
+	entry = entry_at(account, pid);
+	if (entry != account->entry && ns >= entry->named_ns) {
+		set_name(entry, name);
+		entry->named_ns = ns;
+	}
+	pthread_mutex_unlock(&account->lock);
+}
+
+void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&account->lock);
+	entry = entry_at(account, pid);
+	entry->counted_ns += ns;
+	entry->reads++;
+	pthread_mutex_unlock(&account->lock);
+}
+
+void cpu_account_exit(struct cpu_account *account, pid_t pid)
+{
+	pthread_mutex_lock(&account->lock);
+	entry_at(account, pid)->ended++;
+	pthread_mutex_unlock(&account->lock);
+}
+
+void cpu_account_lose(struct cpu_account *account, uint64_t records)
+{
+	pthread_mutex_lock(&account->lock);
+	account->lost += records;
+	pthread_mutex_unlock(&account->lock);
+}
+
+void cpu_account_paused(struct cpu_account *account)
+{
+	pthread_mutex_lock(&account->lock);
+	account->paused = true;
+	pthread_mutex_unlock(&account->lock);
+}
+
+void cpu_account_total(struct cpu_account *account, uint64_t ns)
+{
+	pthread_mutex_lock(&account->lock);
+	account->total_ns = ns;
+	pthread_mutex_unlock(&account->lock);
+}
+
+/* --- the profile ------------------------------------------------------------
+ */
+
+void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
+		      uint64_t ns, bool sampled)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&account->lock);
+	entry = entry_at(account, pid);
+	if (!entry->name[0])
+		set_name(entry, name);
+	entry->told_ns += ns;
+	entry->sampled |= sampled;
+	pthread_mutex_unlock(&account->lock);
+}
+
+/* --- the end ----------------------------------------------------------------
+ */
+
+/* What process @pid has had of the CPU; 0: it is gone. */
+static uint64_t clock_of(pid_t pid)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time) < 0)
+		return 0;
+	return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
+}
+
+static bool lacks_a_read(const struct cpu_account *account,
+			 const struct entry *entry)
+{
+	return entry->forked && entry->reads < account->events * entry->tasks;
+}
+
+/* Whose time nobody told: of those that lack a READ, the one whose samples say
+ * most that it does; see the head of this file. */
+static struct entry *find_silent(struct cpu_account *account)
+{
+	struct entry *best = &account->entry[account->root];
+	uint64_t most = 0, lack;
+	bool found = lacks_a_read(account, best);
+	uint32_t i;
+
+	for (i = 0; i < account->count; i++) {
+		struct entry *entry = &account->entry[i];
+
+		if (!lacks_a_read(account, entry))
+			continue;
+		lack = entry->told_ns - MIN(entry->told_ns, entry->counted_ns);
+		if (!found || lack > most) {
+			best = entry;
+			most = lack;
+			found = true;
+		}
+	}
+	return best;
+}
+
+/* Whether the kernel had no room for the beginning or the end of @entry's tree
+ * process, which @now_ns of CPU time say still runs. It tells of that with the
+ * next record only, and there may be none. */
+static bool is_cut(const struct entry *entry, uint64_t now_ns)
+{
+	if (!entry->forked)
+		return entry->ended || entry->reads;
+	return entry->tasks > entry->ended && !now_ns;
+}
+
+static void count_rest_of_tree(struct cpu_account *account)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	if (account->root == NONE)
+		return;
+	for (i = 0; i < account->count; i++) {
+		struct entry *entry = &account->entry[i];
+
+		uint64_t now_ns = 0;
+
+		if (i && entry->forked && entry->tasks > entry->ended)
+			now_ns = clock_of(entry->pid);
+		entry->counted_ns = MAX(entry->counted_ns, now_ns);
+		account->lost += i && is_cut(entry, now_ns);
+		sum += entry->counted_ns;
+	}
+	if (account->total_ns > sum)
+		find_silent(account)->counted_ns += account->total_ns - sum;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct cpu_row *a = left, *b = right;
+
+	if (a->is_short != b->is_short)
+		return a->is_short - b->is_short;
+	return strcmp(a->name, b->name);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct cpu_row *a = left, *b = right;
+	bool last_a = !strcmp(a->name, CPU_OTHERS);
+	bool last_b = !strcmp(b->name, CPU_OTHERS);
+
+	if (last_a != last_b)
+		return last_a - last_b;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return by_name(a, b);
+}
+
+static void add_row(struct cpu_row *to, const struct cpu_row *from)
+{
+	to->count += from->count;
+	to->ns += from->ns;
+}
+
+/* Equal names become one, in place. Returns how many are left. */
+static size_t merge_rows(struct cpu_row *row, size_t count)
+{
+	size_t kept = 0, i;
+
+	if (!count)
+		return 0;
+	qsort(row, count, sizeof(*row), by_name);
+	for (i = 1; i < count; i++) {
+		if (!by_name(&row[kept], &row[i]))
+			add_row(&row[kept], &row[i]);
+		else
+			row[++kept] = row[i];
+	}
+	qsort(row, kept + 1, sizeof(*row), by_time);
+	return kept + 1;
+}
+
+/* The first ones as they are, the others in the last one. */
+static void keep_rows(const struct cpu_row *row, size_t count,
+		      struct cpu_sum *out)
+{
+	struct cpu_row *last = &out->row[CPU_ROWS_MAX - 1];
+	size_t i;
+
+	out->rows = MIN(count, (size_t)CPU_ROWS_MAX);
+	memcpy(out->row, row, out->rows * sizeof(*row));
+	if (count <= CPU_ROWS_MAX)
+		return;
+	snprintf(last->name, sizeof(last->name), "%s", CPU_OTHERS);
+	last->is_short = true;
+	for (i = CPU_ROWS_MAX; i < count; i++)
+		add_row(last, &row[i]);
+}
+
+/* A row for each process that has no sample. Its first sample comes after a
+ * period; one that had two was not short. */
+static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
+			struct cpu_row *row)
+{
+	size_t count = 0;
+	uint32_t i;
+
+	for (i = 0; i < account->count; i++) {
+		const struct entry *entry = &account->entry[i];
+		uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
+
+		/* Sampled, or of no tree and without any time. */
+		if (entry->sampled || (!ns && !entry->forked && !entry->ended))
+			continue;
+		row[count].count = i ? 1 : MAX(entry->tasks, 1u);
+		row[count].ns = ns;
+		row[count].is_short = !i || ns < 2 * period_ns;
+		memcpy(row[count].name, entry->name, sizeof(entry->name));
+		count++;
+	}
+	return count;
+}
+
+/* Spread @more over the rows by their processes. */
+static void spread(struct cpu_sum *out, uint64_t more)
+{
+	uint64_t left = more, count = out->count;
+	size_t i;
+
+	for (i = 0; i < out->rows; i++) {
+		double share = (double)out->row[i].count / (double)count;
+		uint64_t part = (uint64_t)((double)left * share);
+
+		part = MIN(part, left);
+		out->row[i].ns += part;
+		left -= part;
+		count -= out->row[i].count;
+	}
+	out->ns += more - left;
+	out->unknown_ns += left;
+}
+
+/* @more than what is known is the tree's, says getrusage(). */
+static void add_missing(const struct cpu_account *account, uint64_t sampled_ns,
+			uint64_t more, struct cpu_sum *out)
+{
+	double share = (double)out->count / (double)(account->count - 1);
+	uint64_t to_rows = (uint64_t)((double)more * MIN(share, 1.0));
+	uint64_t most = (uint64_t)((double)sampled_ns * (SCALE_MOST - 1));
+	uint64_t to_profile;
+
+	to_rows = MIN(to_rows, out->ns);
+	to_profile = MIN(more - to_rows, most);
+	if (sampled_ns)
+		out->scale = 1 + (double)to_profile / (double)sampled_ns;
+	out->unknown_ns = more - to_rows - to_profile;
+	spread(out, to_rows);
+}
+
+/* @less: what the kernel's task clock counted while a hypervisor had the CPU.
+ * As far as that is not why, there are processes that nobody waited for, whose
+ * time getrusage() does not have. */
+static void take_stolen(const struct cpu_truth *truth, uint64_t less,
+			struct cpu_sum *out)
+{
+	double all = (double)truth->sampled_ns + (double)out->ns;
+	double stolen = (double)MIN(less, truth->steal_ns);
+	size_t i;
+
+	out->scale = 1 - stolen / all;
+	out->ns = 0;
+	for (i = 0; i < out->rows; i++) {
+		out->row[i].ns =
+			(uint64_t)((double)out->row[i].ns * out->scale);
+		out->ns += out->row[i].ns;
+	}
+}
+
+static void hold_against_truth(const struct cpu_account *account,
+			       const struct cpu_truth *truth,
+			       struct cpu_sum *out)
+{
+	uint64_t known = truth->sampled_ns + out->ns;
+
+	if (!truth->known || !known || account->count < 2 || account->paused)
+		return;
+	if (truth->used_ns > known)
+		add_missing(account, truth->sampled_ns, truth->used_ns - known,
+			    out);
+	else
+		take_stolen(truth, known - truth->used_ns, out);
+}
+
+void cpu_account_close(struct cpu_account *account,
+		       const struct cpu_truth *truth, struct cpu_sum *out)
+{
+	struct cpu_row *row;
+	size_t count, i;
+
+	*out = (struct cpu_sum){ .scale = 1 };
+	pthread_mutex_lock(&account->lock);
+	count_rest_of_tree(account);
+	out->lost = account->lost;
+	row = calloc(account->count, sizeof(*row));
+	if (row) {
+		count = make_rows(account, truth->period_ns, row);
+		keep_rows(row, merge_rows(row, count), out);
+		free(row);
+	}
+	for (i = 0; i < out->rows; i++) {
+		out->count += out->row[i].count;
+		out->ns += out->row[i].ns;
+	}
+	hold_against_truth(account, truth, out);
+	pthread_mutex_unlock(&account->lock);
+}

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cpu_samples - the records of the kernel become samples of a process, ticks
+ * for its spans, and a rest.
+ *
+ * The buffers are read under one lock that is held for microseconds, by the
+ * thread "perfrec-perf" and by drain workers that must not replay a record
+ * before they know the samples older than it (thread_cpu.c).
+ *
+ * The kernel counts all CPU time of a thread, but a sample stands for a whole
+ * period, and where we may not see the kernel, none is taken in it. When a
+ * thread has ended the kernel says how long it ran (READ). Whole periods
+ * without a sample were kernel time, where the kernel is hidden; then the
+ * samples are scaled to what the thread had (cpu_threads.c).
+ *
+ * A forked child counts here until it execs; its addresses mean what its
+ * parent's did. The group's lists grow with its threads, not with its samples.
+ *
+ * Of a program that perfrec record starts there is a tree, too: events that
+ * only count, from before its first exec, in every process it makes, whether
+ * that says hello or not (cpu_account.c says why). They are events of their
+ * own, as those that sample must end with the image that said hello: what
+ * another image's addresses mean nobody would know, and its own hello brings
+ * its own.
+ */
+#include "collector/samples/cpu_samples.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/samples/cpu_account.h"
+#include "collector/samples/cpu_threads.h"
+#include "collector/base/log.h"
+#include "collector/samples/perf_buffers.h"
+#include "collector/samples/perf_events.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define PASS_MS 50
+/* Passes after its end until a thread's counts are taken for whole: they come
+ * out of other buffers than the news of its end. */
+#define SETTLE_PASSES 3
+/* And until its ticks are thrown away, which a drain worker should take. */
+#define KEEP_PASSES 400
+#define TASKS_MAX 65536
+
+struct cpu_sampler {
+	const struct collector *collector;
+	struct perf_wanted wanted;
+	struct perf_buffers *buffers;
+	int wake_fd;
+	pthread_t thread;
+	bool started;
+	bool closing; /* relaxed: wake_fd tells */
+	uint32_t group_count; /* relaxed: a hint */
+
+	pthread_mutex_t lock; /* of all below, and of the groups' lists */
+	struct perf_events tree;
+	struct cpu_account
+		*account; /* of the tree; its recording outlives us */
+	struct cpu_group *groups;
+	struct event_owner {
+		uint64_t id;
+		struct cpu_group *group;
+	} * owner; /* by id */
+	size_t owners, owner_room;
+};
+
+struct cpu_group {
+	struct cpu_sampler *sampler;
+	struct cpu_group *next;
+	struct recording *recording; /* a reference */
+	struct perf_events events;
+	struct cpu_threads threads;
+	bool throttled; /* that is said */
+};
+
+/* --- records ----------------------------------------------------------------
+ */
+
+static struct cpu_group *find_group(const struct cpu_sampler *sampler,
+				    uint64_t id)
+{
+	size_t low = 0, high = sampler->owners;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (sampler->owner[middle].id == id)
+			return sampler->owner[middle].group;
+		if (sampler->owner[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static void count_lost(struct cpu_group *group, uint64_t lost)
+{
+	pthread_mutex_lock(&group->recording->lock);
+	group->recording->totals.lost_cpu_samples += lost;
+	pthread_mutex_unlock(&group->recording->lock);
+}
+
+static void say_throttled(struct cpu_group *group)
+{
+	if (group->throttled)
+		return;
+	group->throttled = true;
+	recording_note(group->recording,
+		       "the kernel held CPU samples back for a while: they "
+		       "came too often (lower --cpu, or raise sysctl "
+		       "kernel.perf_event_max_sample_rate)");
+}
+
+static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < sampler->tree.count; i++)
+		if (sampler->tree.event[i].id == id)
+			return true;
+	return false;
+}
+
+static void take_tree_record(const struct cpu_sampler *sampler,
+			     const struct perf_record *record)
+{
+	struct cpu_account *account = sampler->account;
+
+	if (!is_of_tree(sampler, record->id))
+		return;
+	switch (record->type) {
+	case PERF_RECORD_FORK:
+		cpu_account_fork(account, record->pid, record->tid,
+				 record->parent_pid);
+		break;
+	case PERF_RECORD_COMM:
+		cpu_account_name(account, record->pid, record->tid,
+				 record->name, record->ns);
+		break;
+	case PERF_RECORD_READ:
+		cpu_account_count(account, record->pid, record->value);
+		break;
+	case PERF_RECORD_EXIT:
+		cpu_account_exit(account, record->pid);
+		break;
+	case PERF_RECORD_LOST:
+		cpu_account_lose(account, record->value);
+		break;
+	}
+}
+
+static void take_record(void *context, const struct perf_record *record)
+{
+	const struct cpu_sampler *sampler = context;
+	struct cpu_group *group = find_group(sampler, record->id);
+	struct cpu_threads *threads = group ? &group->threads : NULL;
+
+	if (!group) {
+		take_tree_record(sampler, record);
+		return;
+	}
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+		cpu_threads_sample(threads, record);
+		break;
+	case PERF_RECORD_FORK:
+		cpu_threads_fork(threads, record);
+		break;
+	case PERF_RECORD_COMM:
+		cpu_threads_name(threads, record);
+		break;
+	case PERF_RECORD_READ:
+		cpu_threads_count(threads, record);
+		break;
+	case PERF_RECORD_EXIT:
+		cpu_threads_exit(threads, record);
+		break;
+	case PERF_RECORD_LOST:
+		count_lost(group, record->value);
+		break;
+	case PERF_RECORD_THROTTLE:
+		say_throttled(group);
+		break;
+	}
+}
+
+static void pull_locked(struct cpu_sampler *sampler)
+{
+	perf_buffers_read(sampler->buffers, take_record, sampler);
+}
+
+void cpu_pull(struct cpu_group *group)
+{
+	struct cpu_sampler *sampler = group->sampler;
+
+	if (!perf_buffers_ready(sampler->buffers))
+		return;
+	pthread_mutex_lock(&sampler->lock);
+	pull_locked(sampler);
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+size_t cpu_take(struct cpu_group *group, pid_t tid, struct cpu_tick *out,
+		size_t room)
+{
+	size_t count;
+
+	pthread_mutex_lock(&group->sampler->lock);
+	count = cpu_threads_take(&group->threads, tid, out, room);
+	pthread_mutex_unlock(&group->sampler->lock);
+	return count;
+}
+
+void cpu_take_no_more(struct cpu_group *group, pid_t tid)
+{
+	pthread_mutex_lock(&group->sampler->lock);
+	cpu_threads_take_no_more(&group->threads, tid);
+	pthread_mutex_unlock(&group->sampler->lock);
+}
+
+/* --- the thread -------------------------------------------------------------
+ */
+
+static void pass(struct cpu_sampler *sampler)
+{
+	struct cpu_group *group;
+
+	pthread_mutex_lock(&sampler->lock);
+	pull_locked(sampler);
+	for (group = sampler->groups; group; group = group->next)
+		cpu_threads_settle(&group->threads, SETTLE_PASSES, KEEP_PASSES);
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+static void *run(void *context)
+{
+	struct cpu_sampler *sampler = context;
+	struct pollfd wait[2] = {
+		{ .fd = perf_buffers_fd(sampler->buffers), .events = POLLIN },
+		{ .fd = sampler->wake_fd, .events = POLLIN },
+	};
+	uint64_t count;
+
+	pthread_setname_np(pthread_self(), "perfrec-perf");
+	/* relaxed: wake_fd orders it */
+	while (!atom_load_rlx(&sampler->closing)) {
+		/* relaxed: who changes it wakes us */
+		bool idle = !atom_load_rlx(&sampler->group_count);
+
+		poll(wait, 2, idle ? -1 : PASS_MS);
+		if (wait[1].revents & POLLIN)
+			(void)!read(sampler->wake_fd, &count, sizeof(count));
+		pass(sampler);
+	}
+	return NULL;
+}
+
+static void wake(struct cpu_sampler *sampler)
+{
+	uint64_t one = 1;
+
+	(void)!write(sampler->wake_fd, &one, sizeof(one));
+}
+
+/* --- start and end ----------------------------------------------------------
+ */
+
+/* What the kernel says about itself; @otherwise when it does not. */
+static long sysctl_number(const char *name, long otherwise)
+{
+	char path[96];
+	long value = otherwise;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	file = fopen(path, "re");
+	if (file) {
+		if (fscanf(file, "%ld", &value) != 1)
+			value = otherwise;
+		fclose(file);
+	}
+	return value;
+}
+
+static uint32_t choose_hz(const struct collect_options *options)
+{
+	long most = sysctl_number("perf_event_max_sample_rate", CPU_HZ_MAX);
+	uint32_t hz = options->cpu_hz;
+
+	if (most > 0 && hz > (uint64_t)most) {
+		log_warn("the kernel allows %ld samples a second, not %u "
+			 "(sysctl kernel.perf_event_max_sample_rate)",
+			 most, hz);
+		hz = (uint32_t)most;
+	}
+	return hz;
+}
+
+static int start(struct cpu_sampler *sampler)
+{
+	int err;
+
+	sampler->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (sampler->wake_fd < 0)
+		return -errno;
+	sampler->wanted.no_kernel = !perf_events_kernel();
+	err = perf_buffers_new(&sampler->wanted, &sampler->buffers);
+	if (err)
+		return err;
+	err = -pthread_create(&sampler->thread, NULL, run, sampler);
+	sampler->started = !err;
+	return err;
+}
+
+int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
+{
+	const struct collect_options *options = collector->options;
+	struct cpu_sampler *sampler;
+	int err;
+
+	*out = NULL;
+	if (!options->cpu_hz || options->cpu_engine != CPU_PERF)
+		return 0;
+	sampler = calloc(1, sizeof(*sampler));
+	if (!sampler)
+		return -ENOMEM;
+	sampler->collector = collector;
+	sampler->wanted.period_ns = 1000000000 / choose_hz(options);
+	sampler->wanted.stack_bytes = options->stack_bytes;
+	sampler->wake_fd = -1;
+	pthread_mutex_init(&sampler->lock, NULL);
+	err = start(sampler);
+	if (err)
+		cpu_sampler_free(&sampler);
+	*out = sampler;
+	return err;
+}
+
+void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
+		    pid_t pid)
+{
+	struct perf_wanted wanted = { .tree = true };
+	struct perf_events events = { 0 };
+
+	if (!sampler || !recording->cpu_account || sampler->account)
+		return;
+	wanted.no_kernel = sampler->wanted.no_kernel;
+	if (perf_events_open(&events, sampler->buffers, &wanted, pid) < 0)
+		return;
+	cpu_account_root(recording->cpu_account, pid, (uint32_t)events.count);
+	pthread_mutex_lock(&sampler->lock);
+	sampler->tree = events;
+	sampler->account = recording->cpu_account;
+	pthread_mutex_unlock(&sampler->lock);
+	perf_events_enable(&events, true);
+	/* relaxed: a hint, and the eventfd orders it */
+	atom_add_rlx(&sampler->group_count, 1);
+	wake(sampler);
+}
+
+/* First stop, then count, then read, as of a group. Nobody else reads. */
+static void end_tree(struct cpu_sampler *sampler)
+{
+	if (!sampler->account)
+		return;
+	perf_events_enable(&sampler->tree, false);
+	cpu_account_total(sampler->account, perf_events_total(&sampler->tree));
+	pull_locked(sampler);
+	perf_events_close(&sampler->tree);
+}
+
+void cpu_sampler_free(struct cpu_sampler **sampler)
+{
+	struct cpu_sampler *old = *sampler;
+
+	*sampler = NULL;
+	if (!old)
+		return;
+	if (old->started) {
+		/* relaxed: wake_fd orders it */
+		atom_store_rlx(&old->closing, true);
+		wake(old);
+		pthread_join(old->thread, NULL);
+	}
+	end_tree(old);
+	perf_buffers_free(&old->buffers);
+	if (old->wake_fd >= 0)
+		close(old->wake_fd);
+	pthread_mutex_destroy(&old->lock);
+	free(old->owner);
+	free(old);
+}
+
+/* --- groups -----------------------------------------------------------------
+ */
+
+/* One process has no samples, where others can have some. */
+static void explain_one(struct recording *recording, int err)
+{
+	if (err == -EACCES || err == -EPERM)
+		recording_note(
+			recording,
+			"some processes have no CPU samples: the kernel "
+			"permits no perf_event_open on them (they run as "
+			"another user, or are not dumpable)");
+	/* Of one that has ended there is nothing left to sample. */
+	else if (err != -ESRCH)
+		cpu_explain(recording, err);
+}
+
+void cpu_explain(struct recording *recording, int err)
+{
+	long paranoid = sysctl_number("perf_event_paranoid", -1);
+	char text[256];
+
+	if ((err == -EACCES || err == -EPERM) && paranoid > 2)
+		snprintf(text, sizeof(text),
+			 "no CPU samples: perf_event_open is not permitted "
+			 "(kernel.perf_event_paranoid is %ld): use "
+			 "--cpu=99,signal, or sysctl "
+			 "kernel.perf_event_paranoid=2",
+			 paranoid);
+	else if (err == -EACCES || err == -EPERM)
+		snprintf(text, sizeof(text),
+			 "no CPU samples: perf_event_open is not permitted "
+			 "here (a container's filter, or not our program): "
+			 "use --cpu=99,signal");
+	else if (err == -ENOSYS || err == -ENOENT || err == -EOPNOTSUPP)
+		snprintf(text, sizeof(text),
+			 "no CPU samples: the kernel has no perf_event_open: "
+			 "use --cpu=99,signal");
+	else if (err == -EMFILE || err == -ENFILE)
+		snprintf(text, sizeof(text),
+			 "no CPU samples of all programs: too many files are "
+			 "open (see ulimit -n), or use --cpu=99,signal");
+	else
+		snprintf(text, sizeof(text),
+			 "no CPU samples: perf_event_open: %s (or use "
+			 "--cpu=99,signal)",
+			 strerror(-err));
+	recording_note(recording, text);
+}
+
+/* Every thread that is there; what they make later, they give their events
+ * to. A thread that one of them makes while we look has them already. */
+static int open_tasks(struct cpu_group *group, pid_t pid)
+{
+	struct cpu_sampler *sampler = group->sampler;
+	pid_t *tid = NULL;
+	size_t count = 0, i;
+	struct dirent *entry;
+	char path[64];
+	int err = 0, any = -ESRCH;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	tid = calloc(TASKS_MAX, sizeof(*tid));
+	while (dir && tid && count < TASKS_MAX && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			tid[count++] = atoi(entry->d_name);
+	if (dir)
+		closedir(dir);
+	for (i = 0; i < count && (!err || err == -ESRCH); i++) {
+		err = perf_events_open(&group->events, sampler->buffers,
+				       &sampler->wanted, tid[i]);
+		if (!err) {
+			cpu_threads_add_first(&group->threads, pid, tid[i]);
+			any = 0;
+		}
+	}
+	free(tid);
+	return err && err != -ESRCH ? err : any;
+}
+
+static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
+{
+	size_t room = sampler->owners + group->events.count, i;
+	struct event_owner *owner = sampler->owner;
+
+	if (room > sampler->owner_room) {
+		room = 2 * room;
+		owner = realloc(owner, room * sizeof(*owner));
+		if (!owner)
+			return -ENOMEM;
+		sampler->owner = owner;
+		sampler->owner_room = room;
+	}
+	/* The kernel's ids only grow: they stay in order. */
+	for (i = 0; i < group->events.count; i++)
+		sampler->owner[sampler->owners++] =
+			(struct event_owner){ group->events.event[i].id,
+					      group };
+	group->next = sampler->groups;
+	sampler->groups = group;
+	return 0;
+}
+
+static void remove_owners(struct cpu_sampler *sampler,
+			  const struct cpu_group *group)
+{
+	struct cpu_group **link = &sampler->groups;
+	size_t i, kept = 0;
+
+	for (i = 0; i < sampler->owners; i++)
+		if (sampler->owner[i].group != group)
+			sampler->owner[kept++] = sampler->owner[i];
+	sampler->owners = kept;
+	while (*link && *link != group)
+		link = &(*link)->next;
+	if (*link)
+		*link = group->next;
+}
+
+/* Nothing counts before all know whose events these are. */
+static int begin(struct cpu_group *group, struct process *process)
+{
+	struct cpu_sampler *sampler = group->sampler;
+	int err;
+
+	err = cpu_threads_init(
+		&group->threads, process, sampler->wanted.period_ns,
+		sampler->wanted.no_kernel, sampler->buffers->count);
+	if (!err)
+		err = open_tasks(group, process->pid);
+	if (err)
+		return err;
+	pthread_mutex_lock(&sampler->lock);
+	err = add_owners(sampler, group);
+	pthread_mutex_unlock(&sampler->lock);
+	if (!err)
+		perf_events_enable(&group->events, true);
+	return err;
+}
+
+struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
+				struct process *process)
+{
+	struct recording *recording = process->arena->recording;
+	struct cpu_group *group = calloc(1, sizeof(*group));
+	int err = -ENOMEM;
+
+	if (group) {
+		group->sampler = sampler;
+		group->recording = recording_get(recording);
+		err = begin(group, process);
+	}
+	if (!err) {
+		/* relaxed: a hint, and the eventfd orders it */
+		if (!atom_add_rlx(&sampler->group_count, 1))
+			wake(sampler);
+		return group;
+	}
+	explain_one(recording, err);
+	if (group) {
+		perf_events_close(&group->events);
+		cpu_threads_release(&group->threads);
+		recording_put(&group->recording);
+		free(group);
+	}
+	return NULL;
+}
+
+void cpu_group_free(struct cpu_group **group)
+{
+	struct cpu_group *old = *group;
+	struct cpu_sampler *sampler;
+	uint64_t total;
+
+	*group = NULL;
+	if (!old)
+		return;
+	sampler = old->sampler;
+	/* First stop, then count, then read: what is in the buffers is less. */
+	perf_events_enable(&old->events, false);
+	total = perf_events_total(&old->events);
+	pthread_mutex_lock(&sampler->lock);
+	pull_locked(sampler);
+	remove_owners(sampler, old);
+	pthread_mutex_unlock(&sampler->lock);
+	/* relaxed: a hint */
+	atom_add_rlx(&sampler->group_count, -1u);
+	perf_events_close(&old->events);
+	cpu_threads_finish(&old->threads, total);
+	cpu_threads_release(&old->threads);
+	recording_put(&old->recording);
+	free(old);
+}
+
+void cpu_group_pause(struct cpu_group *group, bool paused)
+{
+	if (!group)
+		return;
+	perf_events_enable(&group->events, !paused);
+	if (paused && group->recording->cpu_account)
+		cpu_account_paused(group->recording->cpu_account);
+}

@@ -1,0 +1,723 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cpu_threads - every thread that was sampled, or forked or counted by the
+ * kernel, from its first record until it is settled. Records of one thread may
+ * come from the buffers of several CPUs, so its end may be told before its
+ * last samples; hence it is settled some passes later.
+ *
+ * How long a thread ran. A sample stands for a whole period; the time of the
+ * thread is what the kernel counted (READ, when it ends), to which its samples
+ * are scaled (samples_total()). Threads of a process that has samples, but none
+ * in them, are its short threads; a process without any sample is not in the
+ * profile at all, but in the account of the recording (cpu_account.h).
+ *
+ * A thread may end without a READ. When two threads with equal events follow
+ * each other on a CPU the kernel swaps their events instead of switching them,
+ * and the one that then has the events we opened, not inherited ones, ends
+ * without a word. The threads that were there at hello begin with such events,
+ * so there are as many silent threads as first ones, though not the same. They
+ * stay until the end, when their time is known: that of all, which the events
+ * we opened have, less what the others told. So do threads of whose READs, one
+ * for each CPU, the kernel lost some for want of room.
+ *
+ * With its events a thread gives away what is left of its period, so the sample
+ * that it would have had is taken in the other one. A thread that ran for a
+ * period and has no sample is one of these: the samples of its process stand
+ * for it.
+ */
+#include "collector/samples/cpu_threads.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/record/collector.h"
+#include "collector/samples/cpu_account.h"
+#include "collector/names/map_log.h"
+#include "collector/names/modules.h"
+#include "collector/samples/perf_events.h"
+#include "collector/base/proc.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/samples/samples.h"
+#include "shared/compiler.h"
+
+#define CHAINS_MIN 64u
+/* Ticks that wait for a drain worker: 41 s of a thread at 99 Hz. Of more the
+ * last one counts as many. */
+#define TICKS_MAX 4096u
+#define TICKS_UNWANTED_MAX 64u
+/* Beyond that records were lost, and what they would have told. */
+#define SILENT_MAX 4096u
+
+struct cpu_process {
+	struct cpu_process *next;
+	pid_t pid;
+	struct modules *modules; /* a reference; NULL: none needed yet */
+	struct samples *samples; /* a reference; NULL: no sample yet */
+	struct map_log *log; /* a reference, or NULL */
+	pid_t inner_pid; /* what the log calls it */
+	size_t log_index;
+	uint32_t generation; /* as the log had it when last read */
+	uint32_t threads; /* that have not been forgotten */
+	bool execed; /* another image: not ours */
+	bool sampled; /* it has samples */
+	uint64_t posted_ns; /* of threads that have samples */
+	uint64_t short_ns; /* of threads that were too short for one */
+	uint64_t displaced_ns; /* of threads that have none all the same */
+	char name[16];
+};
+
+struct cpu_thread {
+	struct cpu_thread *next; /* of its chain */
+	struct cpu_process *process;
+	pid_t tid;
+	char name[16];
+	bool first; /* was there at hello */
+	bool told; /* all its time */
+	bool ended, settled, unwanted;
+	bool silent; /* ended, waited for, and has not told */
+	uint32_t passes; /* since it has ended */
+	uint32_t reads; /* so far */
+	uint64_t sampled_ns, counted_ns;
+	struct cpu_tick *tick; /* ring */
+	uint32_t tick_count, tick_room;
+};
+
+/* --- lists ------------------------------------------------------------------
+ */
+
+static struct cpu_process *first_process(const struct cpu_threads *threads)
+{
+	struct cpu_process *process = threads->processes;
+
+	while (process->next)
+		process = process->next;
+	return process;
+}
+
+static struct cpu_process *find_process(const struct cpu_threads *threads,
+					pid_t pid)
+{
+	struct cpu_process *process = threads->processes;
+
+	while (process && process->pid != pid)
+		process = process->next;
+	return process;
+}
+
+/* The one @pid is called, new if need be; NULL without memory. */
+static struct cpu_process *process_at(struct cpu_threads *threads, pid_t pid)
+{
+	struct cpu_process *process = find_process(threads, pid), *first;
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	first = first_process(threads);
+	process->pid = process->inner_pid = pid;
+	process->generation = first->generation;
+	memcpy(process->name, first->name, sizeof(process->name));
+	process->next = threads->processes;
+	threads->processes = process;
+	return process;
+}
+
+static void process_release(struct cpu_process *process)
+{
+	if (process->samples)
+		samples_put(&process->samples);
+	if (process->modules)
+		modules_put(&process->modules);
+	if (process->log)
+		map_log_put(&process->log);
+	free(process);
+}
+
+static struct cpu_thread **chain_of(const struct cpu_threads *threads,
+				    pid_t tid)
+{
+	return &threads->table[(uint32_t)tid & threads->mask];
+}
+
+static struct cpu_thread *find_thread(const struct cpu_threads *threads,
+				      pid_t tid)
+{
+	struct cpu_thread *thread = *chain_of(threads, tid), *old = NULL;
+
+	/* One that has ended may have left its id to another. */
+	for (; thread; thread = thread->next) {
+		if (thread->tid == tid && !thread->ended)
+			return thread;
+		if (thread->tid == tid && !old)
+			old = thread;
+	}
+	return old;
+}
+
+static void grow(struct cpu_threads *threads)
+{
+	struct cpu_threads bigger = { .mask = 2 * threads->mask + 1 };
+	struct cpu_thread *thread, *next;
+	uint32_t i;
+
+	bigger.table = calloc(bigger.mask + 1, sizeof(*bigger.table));
+	if (!bigger.table)
+		return;
+	for (i = 0; i <= threads->mask; i++)
+		for (thread = threads->table[i]; thread; thread = next) {
+			struct cpu_thread **to = chain_of(&bigger, thread->tid);
+
+			next = thread->next;
+			thread->next = *to;
+			*to = thread;
+		}
+	free(threads->table);
+	threads->table = bigger.table;
+	threads->mask = bigger.mask;
+}
+
+static struct cpu_thread *new_thread(struct cpu_threads *threads, pid_t pid,
+				     pid_t tid)
+{
+	struct cpu_process *process = process_at(threads, pid);
+	struct cpu_thread *thread = process ? calloc(1, sizeof(*thread)) : NULL;
+	struct cpu_thread **chain;
+
+	if (!thread)
+		return NULL;
+	if (threads->count++ > threads->mask)
+		grow(threads);
+	chain = chain_of(threads, tid);
+	thread->tid = tid;
+	thread->process = process;
+	memcpy(thread->name, process->name, sizeof(thread->name));
+	process->threads++;
+	thread->next = *chain;
+	*chain = thread;
+	return thread;
+}
+
+static struct cpu_thread *thread_at(struct cpu_threads *threads, pid_t pid,
+				    pid_t tid)
+{
+	struct cpu_thread *thread = find_thread(threads, tid);
+
+	if (thread && thread->process->pid == pid)
+		return thread;
+	return new_thread(threads, pid, tid);
+}
+
+static void forget_process(struct cpu_threads *threads,
+			   struct cpu_process *process)
+{
+	struct cpu_process **link = &threads->processes;
+
+	/* The first one stays. */
+	if (--process->threads || !process->next)
+		return;
+	while (*link != process)
+		link = &(*link)->next;
+	*link = process->next;
+	process_release(process);
+}
+
+/* *@link is in a chain. */
+static void forget(struct cpu_threads *threads, struct cpu_thread **link)
+{
+	struct cpu_thread *thread = *link;
+
+	*link = thread->next;
+	threads->count--;
+	threads->silent -= thread->silent;
+	forget_process(threads, thread->process);
+	free(thread->tick);
+	free(thread);
+}
+
+/* --- start and end ----------------------------------------------------------
+ */
+
+int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
+		     uint64_t period_ns, bool no_kernel, size_t reads)
+{
+	struct cpu_process *first = calloc(1, sizeof(*first));
+
+	*threads = (struct cpu_threads){
+		.sampler = process->collector->sampler,
+		.recording = process->arena->recording,
+		.period_ns = period_ns,
+		.no_kernel = no_kernel,
+		.reads = reads,
+		.mask = CHAINS_MIN - 1,
+		.table = calloc(CHAINS_MIN, sizeof(*threads->table)),
+		.processes = first,
+	};
+	if (!first || !threads->table)
+		return -ENOMEM;
+	first->pid = process->pid;
+	first->inner_pid = process->inner_pid;
+	first->modules = modules_get(process->modules);
+	if (process->samples)
+		first->samples = samples_get(process->samples);
+	if (process->arena->map_log)
+		first->log = map_log_get(process->arena->map_log);
+	memcpy(first->name, process->entry->name, sizeof(first->name));
+	return 0;
+}
+
+void cpu_threads_release(struct cpu_threads *threads)
+{
+	struct cpu_process *process, *next;
+	uint32_t i;
+
+	for (i = 0; threads->table && i <= threads->mask; i++)
+		while (threads->table[i])
+			forget(threads, &threads->table[i]);
+	for (process = threads->processes; process; process = next) {
+		next = process->next;
+		process_release(process);
+	}
+	free(threads->table);
+	*threads = (struct cpu_threads){ 0 };
+}
+
+void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
+{
+	struct cpu_thread *thread = thread_at(threads, pid, tid);
+	char name[32], file[48];
+
+	if (!thread)
+		return;
+	thread->first = true;
+	snprintf(file, sizeof(file), "task/%d/comm", (int)tid);
+	if (!proc_read(pid, file, name, sizeof(name)))
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	snprintf(thread->name, sizeof(thread->name), "%.15s", name);
+}
+
+/* --- samples ----------------------------------------------------------------
+ */
+
+/* A child that is sampled for the first time. */
+static struct samples *samples_of(struct cpu_threads *threads,
+				  struct cpu_process *process)
+{
+	struct cpu_process *first = first_process(threads);
+
+	if (process->samples || !first->samples)
+		return process->samples;
+	if (!process->modules &&
+	    modules_fork(first->modules, process->pid, process->inner_pid,
+			 process->generation, &process->modules) < 0)
+		return NULL;
+	if (first->log)
+		process->log = map_log_get(first->log);
+	if (samples_new(threads->sampler, threads->recording, process->modules,
+			process->pid, process->name, &process->samples) < 0)
+		return NULL;
+	return process->samples;
+}
+
+/* In which the process is now: near enough to when the sample was taken. */
+static uint32_t generation_of(struct cpu_process *process)
+{
+	struct map_event event;
+
+	if (!process->log)
+		return process->generation;
+	map_log_read(process->log);
+	while (map_log_next(process->log, process->inner_pid,
+			    &process->log_index, &event))
+		if (event.kind == MAP_UNLOAD)
+			process->generation = event.generation;
+	return process->generation;
+}
+
+static struct sample *make_sample(struct cpu_process *process,
+				  const struct cpu_thread *thread, uint64_t ns,
+				  uint32_t stack_bytes)
+{
+	struct sample *sample = sample_new(stack_bytes);
+
+	if (!sample)
+		return NULL;
+	sample->tid = thread->tid;
+	memcpy(sample->thread, thread->name, sizeof(sample->thread));
+	sample->ns = ns;
+	sample->generation = generation_of(process);
+	sample->stack_bytes = stack_bytes;
+	return sample;
+}
+
+static void add_tick(const struct cpu_threads *threads,
+		     struct cpu_thread *thread, uint64_t ns)
+{
+	uint32_t most = threads->ticks_wanted ? TICKS_MAX : TICKS_UNWANTED_MAX;
+	uint32_t room = MAX(2 * thread->tick_room, 8u);
+	struct cpu_tick *longer;
+
+	if (thread->unwanted)
+		return;
+	if (thread->tick_count == thread->tick_room && room <= most) {
+		longer = realloc(thread->tick, room * sizeof(*longer));
+		if (longer) {
+			thread->tick = longer;
+			thread->tick_room = room;
+		}
+	}
+	if (thread->tick_count < thread->tick_room)
+		thread->tick[thread->tick_count++] = (struct cpu_tick){ ns, 1 };
+	else if (thread->tick_count)
+		thread->tick[thread->tick_count - 1].count++;
+}
+
+void cpu_threads_sample(struct cpu_threads *threads,
+			const struct perf_record *record)
+{
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+	uint32_t bytes = record->has_user ? record->stack_bytes : 0;
+	struct samples *samples;
+	struct sample *sample;
+
+	if (!thread || thread->process->execed)
+		return;
+	add_tick(threads, thread, record->ns);
+	samples = samples_of(threads, thread->process);
+	sample = samples ? make_sample(thread->process, thread, record->ns,
+				       bytes)
+			 : NULL;
+	/* If not posted, it stays in the rest. */
+	if (!sample)
+		return;
+	thread->sampled_ns += threads->period_ns;
+	thread->process->sampled = true;
+	sample->kind = record->in_kernel ? SAMPLE_KERNEL : SAMPLE_CPU;
+	sample->count = 1;
+	sample->weight_ns = threads->period_ns;
+	if (!record->has_user)
+		sample->flags = SAMPLE_NO_STACK;
+	else if (bytes && bytes >= record->stack_asked)
+		sample->flags = SAMPLE_STACK_CUT;
+	memcpy(sample->reg, record->reg, sizeof(sample->reg));
+	if (bytes)
+		memcpy(sample->stack, record->stack, bytes);
+	samples_post(samples, sample);
+}
+
+/* @ns of CPU time that @thread spent in the kernel, which hides it. */
+static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread,
+			uint64_t ns)
+{
+	struct samples *samples = samples_of(threads, thread->process);
+	struct sample *sample;
+
+	if (!ns || !samples)
+		return;
+	sample = make_sample(thread->process, thread, clock_boottime_ns(), 0);
+	if (!sample)
+		return;
+	sample->kind = SAMPLE_KERNEL;
+	sample->flags = SAMPLE_NO_STACK;
+	sample->count = ns / threads->period_ns;
+	sample->weight_ns = ns;
+	thread->sampled_ns += ns;
+	thread->process->sampled = true;
+	samples_post(samples, sample);
+}
+
+/* --- what else is told ------------------------------------------------------
+ */
+
+void cpu_threads_fork(struct cpu_threads *threads,
+		      const struct perf_record *record)
+{
+	const struct cpu_thread *parent =
+		find_thread(threads, record->parent_tid);
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+
+	if (!thread)
+		return;
+	if (thread->ended)
+		thread = new_thread(threads, record->pid, record->tid);
+	if (!thread || !parent)
+		return;
+	memcpy(thread->name, parent->name, sizeof(thread->name));
+	if (record->pid == record->tid)
+		memcpy(thread->process->name, parent->process->name,
+		       sizeof(thread->process->name));
+}
+
+void cpu_threads_name(struct cpu_threads *threads,
+		      const struct perf_record *record)
+{
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+
+	if (!thread)
+		return;
+	if (record->exec) {
+		thread->process->execed = true;
+		snprintf(thread->process->name, sizeof(thread->process->name),
+			 "%.15s", record->name);
+	} else
+		snprintf(thread->name, sizeof(thread->name), "%.15s",
+			 record->name);
+}
+
+void cpu_threads_count(struct cpu_threads *threads,
+		       const struct perf_record *record)
+{
+	struct cpu_thread *thread =
+		thread_at(threads, record->pid, record->tid);
+
+	threads->counted_ns += record->value;
+	if (!thread)
+		return;
+	thread->counted_ns += record->value;
+	thread->reads++;
+	thread->told = thread->reads >= threads->reads;
+}
+
+void cpu_threads_exit(struct cpu_threads *threads,
+		      const struct perf_record *record)
+{
+	struct cpu_thread *thread = find_thread(threads, record->tid);
+
+	if (thread && thread->process->pid == record->pid)
+		thread->ended = true;
+}
+
+/* --- ticks ------------------------------------------------------------------
+ */
+
+size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
+			struct cpu_tick *out, size_t room)
+{
+	struct cpu_thread *thread = find_thread(threads, tid);
+	size_t count;
+
+	threads->ticks_wanted = true;
+	if (!thread || !thread->tick_count)
+		return 0;
+	count = MIN((size_t)thread->tick_count, room);
+	memcpy(out, thread->tick, count * sizeof(*out));
+	thread->tick_count -= (uint32_t)count;
+	memmove(thread->tick, thread->tick + count,
+		thread->tick_count * sizeof(*out));
+	return count;
+}
+
+void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid)
+{
+	struct cpu_thread *thread = find_thread(threads, tid);
+
+	if (!thread)
+		return;
+	thread->unwanted = true;
+	thread->tick_count = 0;
+}
+
+/* --- the time of each -------------------------------------------------------
+ */
+
+/* All of @process is known. */
+static void tell_process(struct cpu_threads *threads,
+			 struct cpu_process *process)
+{
+	struct samples *samples = process->sampled ? process->samples : NULL;
+	struct cpu_account *account = threads->recording->cpu_account;
+
+	if (samples)
+		samples_short(samples, process->short_ns,
+			      process->displaced_ns);
+	if (account)
+		cpu_account_tell(account, process->pid, process->name,
+				 process->posted_ns + process->short_ns +
+					 process->displaced_ns,
+				 samples);
+	process->posted_ns = process->short_ns = process->displaced_ns = 0;
+}
+
+/* Whole periods that no sample stands for were spent in the kernel. */
+static uint64_t hidden_time(const struct cpu_threads *threads,
+			    const struct cpu_thread *thread)
+{
+	uint64_t rest = thread->counted_ns -
+			MIN(thread->counted_ns, thread->sampled_ns);
+
+	/* What comes after an exec may be another recorder's. */
+	if (!threads->no_kernel || thread->process->execed)
+		return 0;
+	return rest - rest % threads->period_ns;
+}
+
+static void settle_thread(struct cpu_threads *threads,
+			  struct cpu_thread *thread)
+{
+	struct cpu_process *process = thread->process;
+
+	thread->settled = true;
+	post_kernel(threads, thread, hidden_time(threads, thread));
+	if (!thread->sampled_ns) {
+		/* The first sample comes after a period. */
+		if (thread->counted_ns < threads->period_ns)
+			process->short_ns += thread->counted_ns;
+		else
+			process->displaced_ns += thread->counted_ns;
+	} else if (!thread->counted_ns || process->execed) {
+		process->posted_ns += thread->sampled_ns;
+	} else {
+		process->posted_ns += thread->counted_ns;
+		samples_total(process->samples, thread->tid,
+			      thread->counted_ns);
+	}
+}
+
+/* Whether to wait for the end with it: it is silent. */
+static bool must_wait(struct cpu_threads *threads, struct cpu_thread *thread)
+{
+	if (thread->told || thread->settled)
+		return false;
+	if (!thread->silent && threads->silent < SILENT_MAX) {
+		thread->silent = true;
+		threads->silent++;
+	}
+	return thread->silent;
+}
+
+void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
+			uint32_t keep)
+{
+	struct cpu_thread **link, *thread;
+	uint32_t i;
+
+	for (i = 0; i <= threads->mask; i++) {
+		link = &threads->table[i];
+		while ((thread = *link)) {
+			bool wanted = threads->ticks_wanted &&
+				      thread->tick_count && !thread->unwanted;
+
+			if (!thread->ended || thread->passes++ < passes ||
+			    must_wait(threads, thread)) {
+				link = &thread->next;
+				continue;
+			}
+			if (!thread->settled)
+				settle_thread(threads, thread);
+			if (wanted && thread->passes < keep) {
+				link = &thread->next;
+				continue;
+			}
+			/* The first one is told of when all is over. */
+			if (thread->process->threads == 1 &&
+			    thread->process->next)
+				tell_process(threads, thread->process);
+			forget(threads, link);
+		}
+	}
+}
+
+/* What a thread that goes on has had of the CPU since it began. */
+static uint64_t read_runtime(const struct cpu_thread *thread)
+{
+	char file[48], text[128];
+
+	snprintf(file, sizeof(file), "task/%d/schedstat", (int)thread->tid);
+	if (!proc_read(thread->process->pid, file, text, sizeof(text)))
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* What threads that have not told had, on its way to them. */
+struct sharing {
+	uint64_t left_ns, weight;
+};
+
+/* Calls @visit for all of them. */
+static void visit_silent(struct cpu_threads *threads, struct sharing *sharing,
+			 void (*visit)(struct sharing *sharing,
+				       struct cpu_thread *thread))
+{
+	struct cpu_thread *thread;
+	uint32_t i;
+
+	for (i = 0; i <= threads->mask; i++)
+		for (thread = threads->table[i]; thread; thread = thread->next)
+			if (!thread->told && !thread->settled)
+				visit(sharing, thread);
+}
+
+/* One that runs says it itself; not what it had before hello. */
+static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
+{
+	uint64_t ns, more;
+
+	if (thread->ended || thread->first)
+		return;
+	ns = read_runtime(thread);
+	more = MIN(ns - MIN(ns, thread->counted_ns), sharing->left_ns);
+	thread->counted_ns += more;
+	thread->told = ns != 0;
+	sharing->left_ns -= more;
+}
+
+/* By what its samples say beyond what it told; one that has no sample may have
+ * had some time all the same. */
+static uint64_t weight_of(const struct cpu_thread *thread)
+{
+	return thread->sampled_ns -
+	       MIN(thread->sampled_ns, thread->counted_ns) + 1;
+}
+
+static void add_weight(struct sharing *sharing, struct cpu_thread *thread)
+{
+	sharing->weight += weight_of(thread);
+}
+
+static void give_share(struct sharing *sharing, struct cpu_thread *thread)
+{
+	double part = (double)weight_of(thread) / (double)sharing->weight;
+	uint64_t share = (uint64_t)((double)sharing->left_ns * part);
+
+	share = MIN(share, sharing->left_ns);
+	sharing->weight -= weight_of(thread);
+	thread->counted_ns += share;
+	sharing->left_ns -= share;
+}
+
+/* The threads that have not told had @left_ns. If it is one, that is exact. */
+static void share_out(struct cpu_threads *threads, uint64_t left_ns)
+{
+	struct sharing sharing = { left_ns, 0 };
+
+	visit_silent(threads, &sharing, ask_running);
+	visit_silent(threads, &sharing, add_weight);
+	visit_silent(threads, &sharing, give_share);
+	/* All have told, as far as we know of them. */
+	first_process(threads)->short_ns += sharing.left_ns;
+}
+
+void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
+{
+	struct cpu_process *process;
+	struct cpu_thread *thread;
+	uint32_t i;
+
+	share_out(threads, total_ns - MIN(total_ns, threads->counted_ns));
+	for (i = 0; i <= threads->mask; i++)
+		for (thread = threads->table[i]; thread; thread = thread->next)
+			if (!thread->settled)
+				settle_thread(threads, thread);
+	for (process = threads->processes; process; process = process->next)
+		tell_process(threads, process);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sampler - a queue and the thread that works it off. The queue is bounded in
+ * bytes: whoever posts never waits, so what comes faster than it can be
+ * unwound is counted without its stack.
+ */
+#include "collector/samples/sampler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "collector/stacks/unwind_file.h"
+
+#define QUEUE_BYTES_MAX (32u << 20)
+/* A block that was allocated must not be missed: without stacks they are
+ * small, so there may be some more. */
+#define QUEUE_BYTES_HARD (48u << 20)
+#define CACHE_BYTES_MAX (64u << 20)
+
+struct sampler {
+	pthread_mutex_t lock; /* of the queue */
+	pthread_cond_t more, dealt;
+	struct sample *first, **last;
+	uint64_t bytes; /* of what waits */
+	uint64_t posted_count, dealt_count;
+	bool stopping;
+	pthread_t thread;
+	struct sampler_tools tools; /* the thread's */
+};
+
+struct sample *sample_new(uint32_t stack_bytes)
+{
+	struct sample *sample = calloc(1, sizeof(*sample) + stack_bytes);
+
+	if (sample)
+		sample->stack_bytes = stack_bytes;
+	return sample;
+}
+
+static uint64_t bytes_of(const struct sample *sample)
+{
+	return sizeof(*sample) + sample->stack_bytes;
+}
+
+/* Under lock. */
+static void append(struct sampler *sampler, struct sample *sample)
+{
+	sample->next = NULL;
+	*sampler->last = sample;
+	sampler->last = &sample->next;
+	sampler->bytes += bytes_of(sample);
+	sampler->posted_count++;
+	pthread_cond_signal(&sampler->more);
+}
+
+/* The same sample without its stack. */
+static struct sample *strip(struct sample *sample)
+{
+	struct sample *shorter;
+
+	sample->stack_bytes = 0;
+	sample->flags |= SAMPLE_NO_STACK;
+	shorter = realloc(sample, sizeof(*sample));
+	if (shorter)
+		sample = shorter;
+	return sample;
+}
+
+static bool must_stay(const struct sample *sample)
+{
+	return sample->kind == SAMPLE_ALLOC || sample->kind == SAMPLE_FREE;
+}
+
+/* Under lock. */
+static void add_lost(struct samples_lost *lost, uint64_t count,
+		     uint64_t weight_ns)
+{
+	lost->samples++;
+	lost->count += count;
+	lost->weight_ns += weight_ns;
+}
+
+bool sampler_post(struct sampler *sampler, struct sample *sample,
+		  struct samples_lost *lost)
+{
+	uint64_t max = QUEUE_BYTES_MAX;
+	bool fits;
+
+	pthread_mutex_lock(&sampler->lock);
+	if (must_stay(sample) && sampler->bytes + bytes_of(sample) > max) {
+		sample = strip(sample);
+		max = QUEUE_BYTES_HARD;
+	}
+	fits = sampler->bytes + bytes_of(sample) <= max;
+	if (fits)
+		append(sampler, sample);
+	else
+		add_lost(lost, sample->count, sample->weight_ns);
+	pthread_mutex_unlock(&sampler->lock);
+	if (!fits)
+		free(sample);
+	return fits;
+}
+
+void sampler_lose(struct sampler *sampler, uint64_t count, uint64_t weight_ns,
+		  struct samples_lost *lost)
+{
+	pthread_mutex_lock(&sampler->lock);
+	add_lost(lost, count, weight_ns);
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+void sampler_post_end(struct sampler *sampler, struct sample *end)
+{
+	pthread_mutex_lock(&sampler->lock);
+	append(sampler, end);
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+/* All that waits; NULL: it is to stop. Under lock. */
+static struct sample *take(struct sampler *sampler)
+{
+	struct sample *first;
+
+	while (!sampler->first && !sampler->stopping)
+		pthread_cond_wait(&sampler->more, &sampler->lock);
+	first = sampler->first;
+	if (!first)
+		return NULL;
+	sampler->first = first->next;
+	if (!sampler->first)
+		sampler->last = &sampler->first;
+	sampler->bytes -= bytes_of(first);
+	return first;
+}
+
+static void *run(void *context)
+{
+	struct sampler *sampler = context;
+	struct sample *sample;
+
+	pthread_mutex_lock(&sampler->lock);
+	while ((sample = take(sampler))) {
+		pthread_mutex_unlock(&sampler->lock);
+		samples_deal(sample);
+		pthread_mutex_lock(&sampler->lock);
+		sampler->dealt_count++;
+		pthread_cond_broadcast(&sampler->dealt);
+	}
+	pthread_mutex_unlock(&sampler->lock);
+	return NULL;
+}
+
+int sampler_new(struct sampler **out)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	int err;
+
+	if (!sampler)
+		return -ENOMEM;
+	sampler->last = &sampler->first;
+	sampler->tools.cache_budget.left = CACHE_BYTES_MAX;
+	pthread_mutex_init(&sampler->lock, NULL);
+	pthread_cond_init(&sampler->more, NULL);
+	pthread_cond_init(&sampler->dealt, NULL);
+	err = unwind_files_new(&sampler->tools.files);
+	if (!err)
+		err = -pthread_create(&sampler->thread, NULL, run, sampler);
+	if (err) {
+		unwind_files_free(&sampler->tools.files);
+		free(sampler);
+		return err;
+	}
+	*out = sampler;
+	return 0;
+}
+
+void sampler_free(struct sampler **sampler)
+{
+	struct sampler *old = *sampler;
+
+	*sampler = NULL;
+	if (!old)
+		return;
+	pthread_mutex_lock(&old->lock);
+	old->stopping = true;
+	pthread_cond_signal(&old->more);
+	pthread_mutex_unlock(&old->lock);
+	pthread_join(old->thread, NULL);
+	unwind_files_free(&old->tools.files);
+	pthread_mutex_destroy(&old->lock);
+	pthread_cond_destroy(&old->more);
+	pthread_cond_destroy(&old->dealt);
+	free(old);
+}
+
+void sampler_flush(struct sampler *sampler)
+{
+	uint64_t posted;
+
+	pthread_mutex_lock(&sampler->lock);
+	posted = sampler->posted_count;
+	while (sampler->dealt_count < posted)
+		pthread_cond_wait(&sampler->dealt, &sampler->lock);
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+struct sampler_tools *sampler_tools(struct sampler *sampler)
+{
+	return &sampler->tools;
+}

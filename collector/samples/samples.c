@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * samples - stacks of one process, counted: on the sampler's thread, but for
+ * the references. Each sample that waits holds one. With the last one an end
+ * goes into the queue, behind all samples, and what was counted into the
+ * recording's profile; so no total ever misses one that waited.
+ *
+ * What has no stack is counted below FRAME_UNKNOWN, what found no room below
+ * FRAME_OTHER: the time of a profile is right whatever happens.
+ */
+#include "collector/samples/samples.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "collector/options/collect_options.h"
+#include "collector/names/modules.h"
+#include "collector/record/recording.h"
+#include "collector/samples/sampler.h"
+#include "collector/stacks/stack_cache.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/stacks/stacks.h"
+#include "collector/samples/trace_stacks.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* Bytes by which a copy may be smaller than what was asked for. */
+#define COPY_SLACK 64
+
+/* Keys come first in both; see pool.h. */
+struct owner {
+	char thread[16];
+	uint64_t tid;
+};
+
+struct counted {
+	uint32_t owner, stack;
+
+	int64_t count, ns;
+};
+
+/* What a thread had: samples_total(). */
+struct told {
+	uint64_t tid;
+
+	uint64_t told_ns;
+	uint64_t sampled_ns; /* at the end: of its samples */
+};
+
+struct samples {
+	uint32_t refs;
+	struct sampler *sampler;
+	struct recording *recording; /* a reference */
+	struct modules *modules; /* a reference */
+	pid_t pid;
+	char name[16];
+	struct samples_lost lost; /* under the sampler's lock */
+	pthread_mutex_t told_lock; /* of the next two */
+	struct pool told; /* struct told */
+	uint64_t short_ns, displaced_ns;
+	struct sample end; /* for the queue */
+	struct stacks *stacks;
+
+	/* The sampler's thread from here on. */
+	struct unwind *unwind; /* NULL: no stack was unwound yet */
+	struct stack_cache cache;
+	struct trace_stacks *trace; /* NULL: nothing of it is in the trace */
+	struct pool owners; /* struct owner */
+	struct pool counts; /* struct counted */
+	int64_t other[2]; /* no room: count and ns */
+	struct sample_totals totals;
+	samples_take_block *take_block; /* set before there are any */
+	void *take_context;
+};
+
+/* --- life -------------------------------------------------------------------
+ */
+
+int samples_new(struct sampler *sampler, struct recording *recording,
+		struct modules *modules, pid_t pid, const char *name,
+		struct samples **out)
+{
+	struct samples *samples = calloc(1, sizeof(*samples));
+
+	if (!samples)
+		return -ENOMEM;
+	if (stacks_new(&recording->budget, &samples->stacks) < 0) {
+		free(samples);
+		return -ENOMEM;
+	}
+	samples->refs = 1;
+	samples->sampler = sampler;
+	samples->recording = recording_get(recording);
+	samples->modules = modules_get(modules);
+	samples->pid = pid;
+	samples->end.of = samples;
+	samples->end.kind = SAMPLE_END;
+	snprintf(samples->name, sizeof(samples->name), "%s", name);
+	stack_cache_init(&samples->cache,
+			 &sampler_tools(sampler)->cache_budget);
+	pool_init(&samples->owners, &recording->budget, sizeof(struct owner),
+		  sizeof(struct owner));
+	pool_init(&samples->counts, &recording->budget, sizeof(struct counted),
+		  offsetof(struct counted, count));
+	pthread_mutex_init(&samples->told_lock, NULL);
+	pool_init(&samples->told, &recording->budget, sizeof(struct told),
+		  offsetof(struct told, told_ns));
+	*out = samples;
+	return 0;
+}
+
+struct samples *samples_get(struct samples *samples)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&samples->refs, 1);
+	return samples;
+}
+
+void samples_put(struct samples **samples)
+{
+	struct samples *old = *samples;
+
+	*samples = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (old && atom_add_sc(&old->refs, -1u) == 1)
+		sampler_post_end(old->sampler, &old->end);
+}
+
+bool samples_post(struct samples *samples, struct sample *sample)
+{
+	struct samples *of = samples_get(samples);
+	bool fits;
+
+	sample->of = of;
+	fits = sampler_post(samples->sampler, sample, &samples->lost);
+	if (!fits)
+		samples_put(&of);
+	return fits;
+}
+
+void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
+{
+	sampler_lose(samples->sampler, count, weight_ns, &samples->lost);
+}
+
+/* Of @tid, new if need be; NULL: there is no memory for it. */
+static struct told *told_of(struct samples *samples, uint64_t tid)
+{
+	const struct told one = { .tid = tid };
+	uint32_t number;
+
+	if (pool_intern(&samples->told, &one, &number) < 0)
+		return NULL;
+	return (struct told *)samples->told.items + number;
+}
+
+void samples_total(struct samples *samples, pid_t tid, uint64_t ns)
+{
+	struct told *told;
+
+	pthread_mutex_lock(&samples->told_lock);
+	told = told_of(samples, (uint32_t)tid);
+	if (told)
+		told->told_ns += ns;
+	pthread_mutex_unlock(&samples->told_lock);
+}
+
+void samples_short(struct samples *samples, uint64_t ns, uint64_t displaced_ns)
+{
+	pthread_mutex_lock(&samples->told_lock);
+	samples->short_ns += ns;
+	samples->displaced_ns += displaced_ns;
+	pthread_mutex_unlock(&samples->told_lock);
+}
+
+struct stacks *samples_stacks(struct samples *samples)
+{
+	return samples->stacks;
+}
+
+void samples_take_blocks(struct samples *samples, samples_take_block *take,
+			 void *context)
+{
+	samples->take_block = take;
+	samples->take_context = context;
+}
+
+/* --- counting ---------------------------------------------------------------
+ */
+
+static uint32_t named(struct samples *samples, uint32_t parent,
+		      enum frame_name name)
+{
+	const struct stack_frame frame = { .address = name,
+					   .kind = FRAME_NAMED };
+
+	return stacks_child(samples->stacks, parent, &frame);
+}
+
+/* All that is known are the registers, if they are. */
+static uint32_t stack_of_registers(struct samples *samples,
+				   const struct sample *sample)
+{
+	const struct stack_frame frame = {
+		.address = sample->reg[RECORD_REG_IP],
+		.generation = sample->generation,
+		.kind = FRAME_PC,
+	};
+	uint32_t stack = named(samples, STACKS_ROOT, FRAME_UNKNOWN);
+
+	samples->totals.unknown++;
+	if (!frame.address)
+		return stack;
+	return stacks_child(samples->stacks, stack, &frame);
+}
+
+/* True when more would have been copied, had --stack-size been more. */
+static bool is_copy_full(const struct samples *samples,
+			 const struct unwind_stack *stack)
+{
+	return stack->stack_bytes + COPY_SLACK >=
+	       samples->recording->options->stack_bytes;
+}
+
+static uint32_t unwind(struct samples *samples,
+		       const struct unwind_stack *stack)
+{
+	struct unwind_result *result = &sampler_tools(samples->sampler)->result;
+	uint32_t number = STACKS_ROOT;
+	size_t i;
+
+	unwind_run(samples->unwind, stack, result);
+	for (i = result->count; i > 0; i--)
+		number = stacks_child(samples->stacks, number,
+				      &result->frame[i - 1]);
+	samples->totals.unwound++;
+	samples->totals.cut += result->cut;
+	samples->totals.too_short +=
+		result->is_short && is_copy_full(samples, stack);
+	samples->totals.guessed += result->guessed;
+	stack_cache_add(&samples->cache, stack, result, number);
+	return number;
+}
+
+static uint32_t stack_of(struct samples *samples, const struct sample *sample)
+{
+	const struct unwind_stack stack = {
+		.reg = sample->reg,
+		.stack = sample->stack,
+		.stack_bytes = MIN(sample->stack_bytes, UNWIND_WINDOW),
+		.generation = sample->generation,
+	};
+	struct unwind_files *files = sampler_tools(samples->sampler)->files;
+	uint64_t edition;
+	uint32_t number;
+
+	if (!stack.stack_bytes || sample->flags & SAMPLE_NO_STACK)
+		return stack_of_registers(samples, sample);
+	if (!samples->unwind &&
+	    unwind_new(samples->modules, files, &samples->unwind) < 0)
+		return stack_of_registers(samples, sample);
+	edition = unwind_edition(samples->unwind, stack.generation);
+	if (stack_cache_find(&samples->cache, edition, &stack, &number))
+		return number;
+	return unwind(samples, &stack);
+}
+
+static void count(struct samples *samples, const struct sample *sample,
+		  uint32_t stack)
+{
+	struct owner owner = { .tid = (uint32_t)sample->tid };
+	struct counted one = { .stack = stack }, *found;
+	uint32_t number;
+
+	memcpy(owner.thread, sample->thread, sizeof(owner.thread));
+	if (pool_intern(&samples->owners, &owner, &one.owner) < 0 ||
+	    pool_intern(&samples->counts, &one, &number) < 0) {
+		samples->other[0] += (int64_t)sample->count;
+		samples->other[1] += (int64_t)sample->weight_ns;
+		return;
+	}
+	found = (struct counted *)samples->counts.items + number;
+	found->count += (int64_t)sample->count;
+	found->ns += (int64_t)sample->weight_ns;
+}
+
+static void put_in_trace(struct samples *samples, const struct sample *sample,
+			 uint32_t stack)
+{
+	if (!samples->trace &&
+	    trace_stacks_new(samples->recording, samples->modules,
+			     samples->stacks, samples->pid,
+			     &samples->trace) < 0)
+		return;
+	trace_stacks_sample(samples->trace, sample->ns, sample->tid, stack,
+			    sample->kind == SAMPLE_KERNEL);
+}
+
+static void deal_cpu(struct samples *samples, const struct sample *sample)
+{
+	bool is_kernel = sample->kind == SAMPLE_KERNEL;
+	uint32_t stack = STACKS_ROOT;
+
+	if (sample->stack_bytes || sample->reg[RECORD_REG_IP] || !is_kernel)
+		stack = stack_of(samples, sample);
+	if (is_kernel)
+		stack = named(samples, stack, FRAME_KERNEL);
+	samples->totals.count += sample->count;
+	samples->totals.ns += sample->weight_ns;
+	count(samples, sample, stack);
+	put_in_trace(samples, sample, stack);
+}
+
+static void deal_block(struct samples *samples, const struct sample *sample)
+{
+	uint32_t stack = STACKS_ROOT;
+
+	if (!samples->take_block)
+		return;
+	if (sample->kind == SAMPLE_ALLOC)
+		stack = stack_of(samples, sample);
+	samples->take_block(samples->take_context, sample, stack);
+}
+
+/* --- the end ----------------------------------------------------------------
+ */
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct counted *left = a, *right = b;
+
+	if (left->owner != right->owner)
+		return left->owner < right->owner ? -1 : 1;
+	return left->stack < right->stack ? -1 : left->stack > right->stack;
+}
+
+static void add_values(struct samples *samples, const struct owner *thread,
+		       const struct stack_values *values, size_t count)
+{
+	struct profile_owner owner = { .pid = samples->pid };
+
+	memcpy(owner.process, samples->name, sizeof(owner.process));
+	if (thread) {
+		owner.tid = (pid_t)thread->tid;
+		memcpy(owner.thread, thread->thread, sizeof(owner.thread));
+		owner.thread[sizeof(owner.thread) - 1] = '\0';
+	}
+	(void)stack_profile_add(samples->recording->cpu_profile, &owner,
+				samples->stacks, samples->modules, values,
+				count);
+}
+
+static void add_one(struct samples *samples, enum frame_name name,
+		    int64_t count, int64_t ns)
+{
+	const struct stack_values values = {
+		.stack = named(samples, STACKS_ROOT, name),
+		.value = { count, ns },
+	};
+
+	if (count || ns)
+		add_values(samples, NULL, &values, 1);
+}
+
+static void add_counts(struct samples *samples)
+{
+	struct counted *counted = samples->counts.items;
+	size_t all = samples->counts.count, begin, i;
+	struct stack_values *values = calloc(all + 1, sizeof(*values));
+
+	/* The pool is of no use after this. */
+	if (all)
+		qsort(counted, all, sizeof(*counted), by_owner);
+	for (i = 0; i < all; i++) {
+		if (!values) {
+			samples->other[0] += counted[i].count;
+			samples->other[1] += counted[i].ns;
+			continue;
+		}
+		values[i] = (struct stack_values){
+			.stack = counted[i].stack,
+			.value = { counted[i].count, counted[i].ns },
+		};
+	}
+	for (begin = 0; values && begin < all; begin = i) {
+		uint32_t owner = counted[begin].owner;
+
+		for (i = begin; i < all && counted[i].owner == owner;)
+			i++;
+		add_values(samples,
+			   (struct owner *)samples->owners.items + owner,
+			   &values[begin], i - begin);
+	}
+	free(values);
+}
+
+/* --- samples and what was told ----------------------------------------------
+ */
+
+static struct told *told_by(struct samples *samples,
+			    const struct counted *counted)
+{
+	const struct owner *owner =
+		(struct owner *)samples->owners.items + counted->owner;
+
+	return told_of(samples, owner->tid);
+}
+
+/* What was lost is a part of what was told, but nobody knows of which thread:
+ * it is taken from all. What was displaced is added to all. What the samples
+ * stand for then, as a part of what was told. */
+static double part_known(const struct samples *samples)
+{
+	const struct told *told = samples->told.items;
+	uint64_t sum = 0, lost = samples->lost.weight_ns;
+	double more = (double)samples->displaced_ns;
+	size_t i;
+
+	for (i = 0; i < samples->told.count; i++)
+		sum += told[i].told_ns;
+	if (sum <= lost)
+		return 0;
+	return ((double)(sum - lost) + more) / (double)sum;
+}
+
+static void scale_one(struct samples *samples, struct counted *counted,
+		      double part)
+{
+	const struct told *told = told_by(samples, counted);
+	int64_t ns = counted->ns;
+
+	if (!told || !told->told_ns || !told->sampled_ns)
+		return;
+	ns = (int64_t)((double)ns * ((double)told->told_ns * part /
+				     (double)told->sampled_ns));
+	samples->totals.ns += (uint64_t)(ns - counted->ns);
+	counted->ns = ns;
+}
+
+static void scale_counts(struct samples *samples)
+{
+	struct counted *counted = samples->counts.items;
+	double part = part_known(samples);
+	struct told *told;
+	size_t i;
+
+	for (i = 0; i < samples->counts.count; i++) {
+		told = told_by(samples, &counted[i]);
+		if (told)
+			told->sampled_ns += (uint64_t)counted[i].ns;
+	}
+	for (i = 0; i < samples->counts.count && part > 0; i++)
+		scale_one(samples, &counted[i], part);
+}
+
+static void add_totals(struct samples *samples)
+{
+	struct sample_totals *sum = &samples->recording->sampled;
+	const struct sample_totals *mine = &samples->totals;
+
+	pthread_mutex_lock(&samples->recording->lock);
+	sum->count += mine->count + samples->lost.count;
+	sum->ns += mine->ns + samples->lost.weight_ns + samples->short_ns;
+	sum->unwound += mine->unwound;
+	sum->unknown += mine->unknown;
+	sum->cut += mine->cut;
+	sum->too_short += mine->too_short;
+	sum->guessed += mine->guessed;
+	sum->lost += samples->lost.samples;
+	sum->cached += samples->cache.hits;
+	sum->lost_stacks += stacks_lost(samples->stacks);
+	pthread_mutex_unlock(&samples->recording->lock);
+}
+
+static void end(struct samples *samples)
+{
+	scale_counts(samples);
+	add_totals(samples);
+	trace_stacks_free(&samples->trace);
+	if (samples->recording->cpu_profile) {
+		add_counts(samples);
+		add_one(samples, FRAME_OTHER, samples->other[0],
+			samples->other[1]);
+		add_one(samples, FRAME_UNKNOWN, (int64_t)samples->lost.count,
+			(int64_t)samples->lost.weight_ns);
+		add_one(samples, FRAME_SHORT, 0, (int64_t)samples->short_ns);
+	}
+	unwind_free(&samples->unwind);
+	stack_cache_release(&samples->cache);
+	pool_release(&samples->owners);
+	pool_release(&samples->counts);
+	pool_release(&samples->told);
+	pthread_mutex_destroy(&samples->told_lock);
+	stacks_free(&samples->stacks);
+	modules_put(&samples->modules);
+	recording_put(&samples->recording);
+	free(samples);
+}
+
+void samples_deal(struct sample *sample)
+{
+	struct samples *samples = sample->of;
+
+	if (sample->kind == SAMPLE_END) {
+		end(samples);
+		return;
+	}
+	if (sample->kind == SAMPLE_CPU || sample->kind == SAMPLE_KERNEL)
+		deal_cpu(samples, sample);
+	else
+		deal_block(samples, sample);
+	free(sample);
+	samples_put(&samples);
+}

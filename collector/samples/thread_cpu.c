@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread_cpu - a sample belongs to the innermost span at its time. The kernel
+ * writes it while the thread stands still, so whoever has read the ring's head
+ * and looks into the kernel's buffers after that knows all samples older than
+ * any record below that head. Replay is then stopped where the clock of the
+ * records passes a sample's time, which is found by halving: replay itself
+ * pays nothing.
+ *
+ * Data cells of an extended record have no clock of their own (record_ext.h).
+ * What is not between the clocks around it is taken for one, and stepped over.
+ * Should data look like a clock, a sample may be counted a few records off;
+ * and a cut may fall into a record, which fibers_run() then leaves whole.
+ */
+#include "collector/samples/thread_cpu.h"
+
+#include <string.h>
+
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/drain/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+
+/* Of a timer, that are believed: its thread may have stood still long. */
+#define OVERRUNS_MAX (1ULL << 20)
+
+static struct cpu_group *group_of(const struct thread *thread)
+{
+	return thread->process->arena->cpu;
+}
+
+void thread_cpu_own(struct replay *replay, const struct record *cells,
+		    size_t count)
+{
+	struct record_sample sample;
+
+	if ((count - 1) * sizeof(*cells) < sizeof(sample))
+		return;
+	memcpy(&sample, cells + 1, sizeof(sample));
+	replay->top->node->cpu_samples += MIN(sample.weight, OVERRUNS_MAX);
+}
+
+static void count_first(struct thread *thread)
+{
+	struct thread_cpu *cpu = &thread->cpu;
+
+	fibers_current(&thread->fibers)->top->node->cpu_samples +=
+		cpu->tick[cpu->first].count;
+	cpu->first++;
+	cpu->count--;
+}
+
+/* When all that were known are counted, there may be more. */
+static void take_more(struct thread *thread)
+{
+	struct thread_cpu *cpu = &thread->cpu;
+
+	if (cpu->count)
+		return;
+	cpu->first = 0;
+	cpu->count = (uint32_t)cpu_take(group_of(thread), thread->entry.tid,
+					cpu->tick, THREAD_TICKS);
+}
+
+void thread_cpu_fetch(struct thread *thread)
+{
+	cpu_pull(group_of(thread));
+	take_more(thread);
+}
+
+/* Those up to @ns. */
+static void count_upto(struct thread *thread, uint64_t ns)
+{
+	struct thread_cpu *cpu = &thread->cpu;
+
+	while (cpu->count && cpu->tick[cpu->first].ns <= ns) {
+		count_first(thread);
+		take_more(thread);
+	}
+}
+
+static uint64_t ns_of(struct thread *thread, uint64_t clock)
+{
+	struct thread_cpu *cpu = &thread->cpu;
+
+	if (thread->process->arena->clock != WIRE_CLOCK_TSC)
+		return clock;
+	if (!clock_segment_has(&cpu->segment, clock))
+		clock_sync_segment(thread->process->collector->clock, clock,
+				   &cpu->segment);
+	return clock_segment_ns(&cpu->segment, clock);
+}
+
+static uint64_t clock_at(const struct record *cells, size_t i)
+{
+	/* relaxed: HEAD orders it; whatever it is now, it only tells where to
+	 * cut */
+	return atom_load_rlx(&cells[i].clock);
+}
+
+/* The first of @count records that is not older than @ns. */
+static size_t find(struct thread *thread, const struct record *cells,
+		   size_t count, uint64_t ns)
+{
+	size_t low = 0, high = count; /* low is older, high is not */
+	uint64_t low_clock = clock_at(cells, 0), high_clock = UINT64_MAX;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2, at = middle;
+		uint64_t clock = clock_at(cells, at);
+
+		while (at + 1 < high &&
+		       (clock < low_clock || clock > high_clock))
+			clock = clock_at(cells, ++at);
+		if (clock < low_clock || clock > high_clock) {
+			/* All data up to high. */
+			high = middle;
+		} else if (ns_of(thread, clock) < ns) {
+			low = at;
+			low_clock = clock;
+		} else {
+			high = middle;
+			high_clock = clock;
+		}
+	}
+	return high;
+}
+
+size_t thread_cpu_split(struct thread *thread, const struct record *cells,
+			size_t count)
+{
+	struct thread_cpu *cpu = &thread->cpu;
+	/* relaxed: as in clock_at() */
+	uint64_t word = atom_load_rlx(&cells->word);
+	size_t least = 1, upto = count;
+
+	count_upto(thread, ns_of(thread, clock_at(cells, 0)));
+	if (cpu->count)
+		upto = find(thread, cells, count, cpu->tick[cpu->first].ns);
+	if (record_kind(word) == RECORD_EXT)
+		least += record_ext_cells(word);
+	return MIN(MAX(upto, least), count);
+}
+
+void thread_cpu_count(struct thread *thread, uint64_t ns)
+{
+	thread_cpu_fetch(thread);
+	count_upto(thread, ns);
+}
+
+void thread_cpu_finish(struct thread *thread)
+{
+	thread_cpu_count(thread, UINT64_MAX);
+	cpu_take_no_more(group_of(thread), thread->entry.tid);
+}

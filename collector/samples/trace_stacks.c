@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_stacks - the iid of a stack is its number; what was written is
+ * remembered in a bitmap. Frames, mappings and strings are told apart by
+ * pools, whose numbers are their iids less one.
+ *
+ * A deep stack, of spans, is written as its innermost frames: viewers draw no
+ * more, and each costs bytes.
+ *
+ * Packets are gathered, and go to the trace when there are many of them, or
+ * some for a while.
+ */
+#include "collector/samples/trace_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/options/collect_options.h"
+#include "collector/names/modules.h"
+#include "collector/trace/out_stacks.h"
+#include "collector/base/pool.h"
+#include "collector/record/recording.h"
+#include "collector/stacks/stacks.h"
+#include "collector/names/symbols.h"
+#include "collector/trace/trace_file.h"
+#include "shared/compiler.h"
+
+#define DEPTH_MAX 512u
+#define FLUSH_NS 1000000000u
+/* Room for one packet: a name is at most SYMBOL_NAME_BYTES, a callstack
+ * DEPTH_MAX numbers. */
+#define PACKET_BYTES 8192u
+
+/* Keys come first in all of these; see pool.h. */
+struct string {
+	const char *text; /* the symbol cache's: each once */
+	uint64_t kind;
+};
+
+struct mapping {
+	uint64_t start, end, file_offset, bias;
+	const char *path, *build_id;
+};
+
+struct frame {
+	uint64_t address;
+	uint32_t generation, kind;
+};
+
+struct trace_stacks {
+	struct trace_file *file;
+	struct modules *modules;
+	struct stacks *stacks;
+	pid_t pid;
+	uint32_t sequence;
+	struct pool strings, mappings, frames;
+	uint8_t *written; /* a bit for each stack */
+	uint32_t written_bytes;
+	uint64_t flushed_ns; /* when it was last flushed */
+	size_t used;
+	uint8_t buffer[TRACE_STACKS_BYTES + PACKET_BYTES];
+};
+
+int trace_stacks_new(struct recording *recording, struct modules *modules,
+		     struct stacks *stacks, pid_t pid,
+		     struct trace_stacks **out)
+{
+	struct trace_stacks *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		return -ENOMEM;
+	trace->file = recording->trace;
+	trace->modules = modules;
+	trace->stacks = stacks;
+	trace->pid = pid;
+	trace->sequence = recording_sequence(recording);
+	pool_init(&trace->strings, &recording->budget, sizeof(struct string),
+		  sizeof(struct string));
+	pool_init(&trace->mappings, &recording->budget, sizeof(struct mapping),
+		  sizeof(struct mapping));
+	pool_init(&trace->frames, &recording->budget, sizeof(struct frame),
+		  sizeof(struct frame));
+	trace->used =
+		out_stacks_first(trace->buffer, sizeof(trace->buffer),
+				 trace->sequence, recording->options->cpu_hz);
+	*out = trace;
+	return 0;
+}
+
+void trace_stacks_free(struct trace_stacks **trace)
+{
+	struct trace_stacks *old = *trace;
+
+	*trace = NULL;
+	if (!old)
+		return;
+	trace_stacks_flush(old);
+	pool_release(&old->strings);
+	pool_release(&old->mappings);
+	pool_release(&old->frames);
+	free(old->written);
+	free(old);
+}
+
+uint32_t trace_stacks_sequence(const struct trace_stacks *trace)
+{
+	return trace->sequence;
+}
+
+/* --- packets ---------------------------------------------------------------
+ */
+
+void trace_stacks_flush(struct trace_stacks *trace)
+{
+	if (trace->used)
+		trace_file_append(trace->file, trace->sequence, trace->buffer,
+				  trace->used);
+	trace->used = 0;
+}
+
+/* Where the next packet goes: there are PACKET_BYTES. */
+static uint8_t *room(struct trace_stacks *trace)
+{
+	if (trace->used >= TRACE_STACKS_BYTES)
+		trace_stacks_flush(trace);
+	return trace->buffer + trace->used;
+}
+
+void trace_stacks_append(struct trace_stacks *trace, const void *packets,
+			 size_t bytes)
+{
+	trace_stacks_flush(trace);
+	memcpy(trace->buffer, packets, MIN(bytes, TRACE_STACKS_BYTES));
+	trace->used = MIN(bytes, TRACE_STACKS_BYTES);
+}
+
+/* --- what stacks are made of -----------------------------------------------
+ */
+
+/* Each returns an iid, 0 when there is no memory. */
+
+static uint64_t write_string(struct trace_stacks *trace,
+			     enum out_string_kind kind, const char *text)
+{
+	const struct string string = { .text = text, .kind = (uint64_t)kind };
+	uint32_t number;
+	int added = pool_intern(&trace->strings, &string, &number);
+
+	if (added < 0 || !text[0])
+		return 0;
+	if (added)
+		trace->used += out_stacks_string(room(trace), PACKET_BYTES,
+						 trace->sequence, kind,
+						 number + 1ULL, text);
+	return number + 1ULL;
+}
+
+static uint64_t write_mapping(struct trace_stacks *trace,
+			      const struct module_place *place,
+			      const struct symbol *symbol)
+{
+	const struct mapping mapping = { .start = place->start,
+					 .end = place->end,
+					 .file_offset = place->file_offset,
+					 .bias = place->bias,
+					 .path = symbol->module,
+					 .build_id = symbol->build_id };
+	struct out_stack_mapping out = { .start = place->start,
+					 .end = place->end,
+					 .file_offset = place->file_offset };
+	uint32_t number;
+	int added = pool_intern(&trace->mappings, &mapping, &number);
+
+	if (added <= 0)
+		return added < 0 ? 0 : number + 1ULL;
+	out.iid = number + 1ULL;
+	out.path = write_string(trace, OUT_STRING_PATH, symbol->module);
+	out.build_id =
+		write_string(trace, OUT_STRING_BUILD_ID, symbol->build_id);
+	trace->used += out_stacks_mapping(room(trace), PACKET_BYTES,
+					  trace->sequence, &out);
+	return out.iid;
+}
+
+static const char *name_of(const struct stack_frame *frame)
+{
+	static const char *const names[] = {
+		[FRAME_KERNEL] = "[kernel]",
+		[FRAME_UNKNOWN] = "[unknown]",
+		[FRAME_CUT] = "[truncated]",
+		[FRAME_OTHER] = "[other stacks]",
+		[FRAME_SHORT] = "[short threads]",
+	};
+
+	if (frame->address >= ARRAY_SIZE(names) || !names[frame->address])
+		return "[unknown]";
+	return names[frame->address];
+}
+
+static void describe(struct trace_stacks *trace,
+		     const struct stack_frame *frame,
+		     struct out_stack_frame *out)
+{
+	uint64_t address = frame->address - (frame->kind == FRAME_RETURN);
+	struct module_place place;
+	struct symbol symbol;
+
+	if (frame->kind == FRAME_NAMED) {
+		out->function = write_string(trace, OUT_STRING_FUNCTION,
+					     name_of(frame));
+		return;
+	}
+	modules_resolve(trace->modules, address, frame->generation, &symbol);
+	out->function = write_string(trace, OUT_STRING_FUNCTION, symbol.name);
+	out->rel_pc = symbol.offset;
+	if (symbol.is_jit)
+		place = (struct module_place){ .bias = 0 };
+	else if (symbol.site || !modules_place(trace->modules, address,
+					       frame->generation, &place))
+		return;
+	out->mapping = write_mapping(trace, &place, &symbol);
+	symbol_file_put(&place.file);
+}
+
+static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
+{
+	const struct stack_frame frame = stacks_frame(trace->stacks, stack);
+	const struct frame key = { .address = frame.address,
+				   .generation = frame.generation,
+				   .kind = frame.kind };
+	struct out_stack_frame out = { 0 };
+	uint32_t number;
+	int added = pool_intern(&trace->frames, &key, &number);
+
+	if (added <= 0)
+		return added < 0 ? 0 : number + 1ULL;
+	out.iid = number + 1ULL;
+	describe(trace, &frame, &out);
+	trace->used += out_stacks_frame(room(trace), PACKET_BYTES,
+					trace->sequence, &out);
+	return out.iid;
+}
+
+/* --- stacks ----------------------------------------------------------------
+ */
+
+/* True when it was not there before. */
+static bool mark_written(struct trace_stacks *trace, uint32_t stack)
+{
+	uint8_t bit = (uint8_t)(1u << stack % 8);
+	uint32_t bytes = MAX(2 * trace->written_bytes, stack / 8 + 256);
+	uint8_t *longer;
+	bool is_new;
+
+	if (stack / 8 >= trace->written_bytes) {
+		longer = realloc(trace->written, bytes);
+		if (!longer)
+			return true; /* once more is no harm */
+		memset(longer + trace->written_bytes, 0,
+		       bytes - trace->written_bytes);
+		trace->written = longer;
+		trace->written_bytes = bytes;
+	}
+	is_new = !(trace->written[stack / 8] & bit);
+	trace->written[stack / 8] |= bit;
+	return is_new;
+}
+
+static void write_stack(struct trace_stacks *trace, uint32_t stack)
+{
+	uint64_t frame[DEPTH_MAX];
+	uint32_t at = stack, first = DEPTH_MAX;
+
+	while (at != STACKS_ROOT && first) {
+		frame[--first] = write_frame(trace, at);
+		/* It would not be told apart from others. */
+		if (!frame[first])
+			first++;
+		at = stacks_parent(trace->stacks, at);
+	}
+	trace->used +=
+		out_stacks_callstack(room(trace), PACKET_BYTES, trace->sequence,
+				     stack, frame + first, DEPTH_MAX - first);
+}
+
+uint64_t trace_stacks_iid(struct trace_stacks *trace, uint32_t stack)
+{
+	if (stack != STACKS_ROOT && mark_written(trace, stack))
+		write_stack(trace, stack);
+	return stack;
+}
+
+void trace_stacks_sample(struct trace_stacks *trace, uint64_t ns, pid_t tid,
+			 uint32_t stack, bool is_kernel)
+{
+	const struct out_sample sample = {
+		.ns = ns,
+		.pid = trace->pid,
+		.tid = tid,
+		.callstack = trace_stacks_iid(trace, stack),
+		.is_kernel = is_kernel,
+	};
+
+	trace->used += out_stacks_sample(room(trace), PACKET_BYTES,
+					 trace->sequence, &sample);
+	if (ns - trace->flushed_ns < FLUSH_NS)
+		return;
+	trace->flushed_ns = ns;
+	trace_stacks_flush(trace);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * attach - all on the main thread, between a hello and its reply, which the
+ * program waits for: nothing here may take longer than a few milliseconds. The
+ * program's files are opened now, as a short one is gone soon; symbol tables
+ * are read later. With --filter or --exclude the reply still goes out at once,
+ * and control stays at HOLD until the jobs thread has written the filter table.
+ */
+#include "collector/serve/attach.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/options/categories.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/drain/drain.h"
+#include "collector/base/log.h"
+#include "collector/names/modules.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/serve/session.h"
+#include "collector/names/sites.h"
+
+#define FOLDER_TRIES 100
+
+static enum wire_status refuse(struct collector *collector,
+			       const struct peer *peer, enum wire_status status,
+			       const char *why)
+{
+	session_log_refusal(collector, peer->pid, why);
+	return status;
+}
+
+/* Why begin() failed, for a person. */
+static const char *explain(const struct peer *peer, int err)
+{
+	bool there = kill(peer->pid, 0) == 0 || errno == EPERM;
+
+	switch (err) {
+	case -EACCES:
+	case -EPERM:
+		/* The kernel shows such a program to nobody but root. */
+		return "its executable cannot be read, or it has made itself "
+		       "undumpable (chmod +r it, or record as root)";
+	case -ENOENT:
+	case -ESRCH:
+		return there ? "/proc does not show it (is that mounted with "
+			       "hidepid?)"
+			     : "it is gone";
+	case -EEXIST:
+		return "there are too many folders of its name already";
+	case -EMFILE:
+	case -ENFILE:
+		return "too many files are open (see ulimit -n)";
+	default:
+		return strerror(-err);
+	}
+}
+
+static enum wire_status refuse_begin(struct collector *collector,
+				     const struct peer *peer, int err)
+{
+	return refuse(collector, peer,
+		      err == -EACCES || err == -EPERM ? WIRE_REFUSED_ARENA
+						      : WIRE_REFUSED_LIMIT,
+		      explain(peer, err));
+}
+
+/* A file name out of what a program calls itself. */
+static void sanitise(char *name)
+{
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && !strchr("_-+", *name))
+			*name = '_';
+}
+
+/* The daemon's folder for one program: name-PID, never one that is there. */
+static int new_folder(struct collector *collector, pid_t pid,
+		      struct recording **out)
+{
+	char path[4096], comm[64], name[32] = "";
+	FILE *file;
+	int try, err = -EEXIST;
+
+	snprintf(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
+	file = fopen(comm, "re");
+	if (file && fgets(name, sizeof(name), file))
+		name[strcspn(name, "\n")] = '\0';
+	if (file)
+		fclose(file);
+	sanitise(name);
+	for (try = 0; try < FOLDER_TRIES && err == -EEXIST; try++) {
+		char suffix[16] = "";
+
+		if (try)
+			snprintf(suffix, sizeof(suffix), ".%d", try);
+		if (snprintf(path, sizeof(path), "%s/%s-%d%s",
+			     collector->options->output,
+			     name[0] ? name : "program", (int)pid,
+			     suffix) >= (int)sizeof(path))
+			return -ENAMETOOLONG;
+		err = recording_new(collector, path, true, out);
+	}
+	if (!err)
+		log_info("recording '%s'", path);
+	return err;
+}
+
+static int choose_recording(struct collector *collector, pid_t pid,
+			    struct recording **out)
+{
+	if (!collector->recording)
+		return new_folder(collector, pid, out);
+	*out = recording_get(collector->recording);
+	return 0;
+}
+
+/* Another image of the process, if there is one, is over; the two are linked
+ * in their trace. Unless it is still there: then this one is inside it (what an
+ * emulator runs, or the library in another namespace of the linker), both go
+ * on, and the CPU time of the process is the other's already. */
+static uint64_t replace_image(struct collector *collector,
+			      const struct peer *peer, bool *inside)
+{
+	struct process *old = process_find(collector, peer->pid);
+	bool exited;
+
+	*inside = old && arena_is_mapped_by(old->arena, peer->pid);
+	if (!old || *inside)
+		return 0;
+	/* Or its pid has been used again. */
+	exited = process_has_exited(old);
+	if (!exited && collector->recording)
+		old->exec_flow = random_u64();
+	process_end(old, exited ? PROCESS_EXITED : PROCESS_EXECED);
+	return exited ? 0 : old->exec_flow;
+}
+
+/* What is asked of a program: --alloc=auto is exact where spans say whose the
+ * blocks are, and stacks are needed elsewhere. */
+static enum wire_alloc choose_alloc(const struct collect_options *options,
+				    bool instrumented)
+{
+	switch (options->alloc) {
+	case ALLOC_AUTO:
+		return instrumented ? WIRE_ALLOC_EXACT : WIRE_ALLOC_SAMPLED;
+	case ALLOC_EXACT:
+		return WIRE_ALLOC_EXACT;
+	case ALLOC_SAMPLED:
+		return WIRE_ALLOC_SAMPLED;
+	default:
+		return WIRE_ALLOC_OFF;
+	}
+}
+
+/* Whether @pid has more threads than one, or that cannot be seen. */
+static bool has_threads(pid_t pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	/* Two links, and one for each thread (proc_task_getattr()). */
+	return stat(path, &status) < 0 || status.st_nlink > 3;
+}
+
+static int begin(struct collector *collector, struct arena *arena,
+		 const struct wire_hello *hello, struct peer *peer)
+{
+	int pidfd = peer->pidfd, err;
+	bool inside;
+
+	arena->start_flow = replace_image(collector, peer, &inside);
+	err = choose_recording(collector, peer->pid, &arena->recording);
+	if (err)
+		return err;
+	arena->uid = peer->uid;
+	arena->clock = collector->ticks && hello->tsc_allowed
+			       ? WIRE_CLOCK_TSC
+			       : WIRE_CLOCK_BOOTTIME;
+	arena->alloc = choose_alloc(collector->options, hello->instrumented);
+	arena->stackless = !hello->instrumented;
+	arena->late = has_threads(peer->pid);
+	arena->recording->ring_cells = arena->ring_cells;
+	arena->jobs = collector->jobs;
+	categories_write(arena->page, collector->categories);
+	err = sites_new(arena->page, collector->symbols, &arena->sites);
+	if (err)
+		return err;
+	err = drain_add(collector->drain, arena);
+	if (err)
+		return err;
+	peer->pidfd = -1;
+	err = process_new(collector, arena, peer->pid, hello->pid, pidfd);
+	if (err)
+		return err;
+	if (collector->cpu && !inside)
+		arena->cpu = cpu_group_new(collector->cpu, arena->processes);
+	else if (collector->cpu_err)
+		cpu_explain(arena->recording, collector->cpu_err);
+	session_begin(collector, arena, !collector->recording);
+	arena->next = collector->arenas;
+	collector->arenas = arena;
+	if (collector->paused)
+		session_pause(arena, true);
+	return 0;
+}
+
+static enum wire_status accept_program(struct collector *collector,
+				       const struct wire_hello *hello,
+				       int memfd, struct peer *peer,
+				       struct arena **out)
+{
+	struct arena *arena;
+	const char *why;
+	int err;
+
+	if (hello->version != WIRE_VERSION)
+		return refuse(collector, peer, WIRE_REFUSED_VERSION,
+			      "it has another version of perfrec preloaded");
+	if (collector->closing)
+		return WIRE_REFUSED_CLOSING;
+	why = session_refuse(collector, hello->arena_bytes);
+	if (why)
+		return refuse(collector, peer, WIRE_REFUSED_LIMIT, why);
+	if (arena_map(memfd, hello, &arena, &why) < 0)
+		return refuse(collector, peer, WIRE_REFUSED_ARENA, why);
+	err = begin(collector, arena, hello, peer);
+	if (err) {
+		drain_remove(collector->drain, arena);
+		arena_put(&arena);
+		return refuse_begin(collector, peer, err);
+	}
+	*out = arena;
+	return WIRE_ACCEPTED;
+}
+
+void attach_hello(struct collector *collector, const struct wire_hello *hello,
+		  int memfd, struct peer *peer, struct wire_reply *reply,
+		  struct arena **out)
+{
+	const struct collect_options *options = collector->options;
+
+	*out = NULL;
+	*reply = (struct wire_reply){
+		.magic = WIRE_REPLY_MAGIC,
+		.version = WIRE_VERSION,
+		.on_full = options->on_full,
+		.depth = options->depth,
+		.cpu_hz =
+			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,
+		.stack_bytes = options->stack_bytes,
+	};
+	reply->status = accept_program(collector, hello, memfd, peer, out);
+	if (*out) {
+		reply->clock = (*out)->clock;
+		reply->alloc = (*out)->alloc;
+		if ((*out)->alloc == WIRE_ALLOC_SAMPLED || (*out)->stackless)
+			reply->alloc_period = options->alloc_period;
+		if (!filter_is_active(&options->filter))
+			session_release(*out);
+	}
+}
+
+/* --- filters -----------------------------------------------------------------
+ */
+
+struct filter_job {
+	struct job job;
+	const struct filter *filter;
+	struct arena *arena;
+	struct modules *modules;
+};
+
+static void resolve_filter(struct job *job)
+{
+	/* The job is the first member. */
+	struct filter_job *resolve = (struct filter_job *)job;
+
+	filter_publish(resolve->filter, resolve->modules, resolve->arena->page,
+		       FILTER_ENTRIES);
+	session_release(resolve->arena);
+	modules_put(&resolve->modules);
+	arena_put(&resolve->arena);
+	free(resolve);
+}
+
+/* The program waits, with control at HOLD, until its table is written. */
+static void post_filter(struct collector *collector, struct arena *arena)
+{
+	struct filter_job *resolve = calloc(1, sizeof(*resolve));
+
+	if (!resolve) {
+		/* Replay withholds what the table would have. */
+		session_release(arena);
+		return;
+	}
+	resolve->job.run = resolve_filter;
+	resolve->filter = &collector->options->filter;
+	resolve->arena = arena_get(arena);
+	resolve->modules = modules_get(arena->processes->modules);
+	jobs_post(collector->jobs, &resolve->job);
+}
+
+void attach_complete(struct collector *collector, struct arena *arena)
+{
+	if (filter_is_active(&collector->options->filter))
+		post_filter(collector, arena);
+}

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * perfrec-collect: drains the rings of all programs that say hello and writes
+ * their traces.
+ *
+ * Threads: this one (events: hellos, ends of processes, signals, the control
+ * connection to perfrec record, a 25 ms timer for the heartbeat), the drain
+ * workers (drain.c), one for jobs that take their time (jobs.c), and those of
+ * trace_file.c that write. None of them ever waits for a program.
+ *
+ * The end, asked for by a signal or by perfrec record: no more hellos; every
+ * process ends (process.c); when the last one is done the recordings are
+ * closed, and so are we.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/serve/record_wire.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/serve/ctl_server.h"
+#include "collector/drain/drain.h"
+#include "collector/serve/heap_ticks.h"
+#include "collector/base/jobs.h"
+#include "collector/record/liveness.h"
+#include "collector/base/log.h"
+#include "collector/base/loop.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/samples/samples.h"
+#include "collector/serve/server.h"
+#include "collector/names/symbols.h"
+#include "collector/trace/trace_file.h"
+#include "collector/output/unwritten.h"
+#include "collector/serve/went_on.h"
+#include "shared/atomic.h"
+#include "shared/own_cost.h"
+
+#define HEARTBEAT_NS 25000000
+#define MMAP_BYTES (128 * 1024)
+/* Heartbeats from one progress message to the next. */
+#define PROGRESS_BEATS 8
+
+struct daemon {
+	struct collector collector; /* first: see of_collector() */
+	struct collect_options options;
+	struct server *server;
+	struct ctl_server *ctl;
+	struct watch signals, timer, done, control;
+	struct heap_ticks *ticks;
+	uint32_t beats;
+	bool beating;
+	bool hung_up; /* perfrec is gone */
+	bool ending; /* went_on_list() has been called */
+};
+
+static struct daemon g_daemon = {
+	.signals.fd = -1,
+	.timer.fd = -1,
+	.done.fd = -1,
+	.control.fd = -1,
+};
+
+/* --- perfrec record, at the other end of the control connection --------------
+ */
+
+static void send_control(struct daemon *daemon, struct control_message *message)
+{
+	if (daemon->control.fd < 0 || daemon->hung_up)
+		return;
+	message->version = WIRE_VERSION;
+	/* A perfrec that is gone is noticed by its end of file. */
+	(void)!send(daemon->control.fd, message, sizeof(*message),
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void send_ready(struct daemon *daemon)
+{
+	struct control_message message = { .type = CONTROL_READY };
+
+	snprintf(message.ready.socket_path, sizeof(message.ready.socket_path),
+		 "%s", server_path(daemon->server));
+	send_control(daemon, &message);
+}
+
+static void send_progress(struct daemon *daemon)
+{
+	struct recording *recording = daemon->collector.recording;
+	struct control_message message = { .type = CONTROL_PROGRESS };
+
+	if (!recording)
+		return;
+	/* relaxed: counters for a person */
+	message.progress.spans = atom_load_rlx(&recording->live_spans);
+	message.progress.dropped_spans =
+		atom_load_rlx(&recording->live_dropped);
+	message.progress.bytes = trace_file_bytes(recording->trace);
+	send_control(daemon, &message);
+}
+
+/* What is wrong stands in the log already, hence no text. */
+static void send_failed(struct daemon *daemon)
+{
+	struct control_message message = { .type = CONTROL_FAILED };
+
+	send_control(daemon, &message);
+}
+
+static void send_done(struct daemon *daemon, int exit_code)
+{
+	struct control_message message = { .type = CONTROL_DONE,
+					   .done = { exit_code } };
+
+	send_control(daemon, &message);
+}
+
+static void note_end(struct daemon *daemon, const struct control_finish *finish)
+{
+	struct recording *recording = daemon->collector.recording;
+
+	recording->command_end = (struct command_end){
+		.known = true,
+		.wait_status = (int)finish->wait_status,
+		.start_ns = finish->start_ns,
+		.end_ns = finish->end_ns,
+		.user_ns = finish->user_ns,
+		.sys_ns = finish->sys_ns,
+	};
+	daemon->collector.closing = true;
+}
+
+/* It waits with its exec, so that no process of it is missed. */
+static void watch_child(struct daemon *daemon, pid_t pid)
+{
+	struct control_message message = { .type = CONTROL_WATCHED };
+
+	cpu_tree_start(daemon->collector.cpu, daemon->collector.recording, pid);
+	send_control(daemon, &message);
+}
+
+static void control_ready(struct watch *watch)
+{
+	struct daemon *daemon = &g_daemon;
+	struct control_message message;
+	ssize_t bytes =
+		recv(watch->fd, &message, sizeof(message), MSG_DONTWAIT);
+
+	if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (bytes != sizeof(message) || message.version != WIRE_VERSION) {
+		if (bytes > 0)
+			log_err("perfrec is of another version than "
+				"perfrec-collect: the recording ends");
+		loop_remove(daemon->collector.loop, watch);
+		daemon->hung_up = true;
+		daemon->collector.closing = true;
+		return;
+	}
+	if (message.type == CONTROL_CHILD)
+		watch_child(daemon, (pid_t)message.child.pid);
+	else if (message.type == CONTROL_FINISH)
+		note_end(daemon, &message.finish);
+}
+
+/* --- other events
+ * -------------------------------------------------------------- */
+
+static void signals_ready(struct watch *watch)
+{
+	struct signalfd_siginfo info;
+
+	if (read(watch->fd, &info, sizeof(info)) == sizeof(info))
+		g_daemon.collector.closing = true;
+}
+
+static void beat(struct daemon *daemon)
+{
+	liveness_beat(daemon->collector.liveness);
+	heap_ticks_beat(daemon->ticks);
+	if (++daemon->beats % PROGRESS_BEATS == 0)
+		send_progress(daemon);
+}
+
+static void timer_ready(struct watch *watch)
+{
+	uint64_t ticks;
+
+	(void)!read(watch->fd, &ticks, sizeof(ticks));
+	beat(&g_daemon);
+}
+
+static void done_ready(struct watch *watch)
+{
+	uint64_t count;
+
+	/* process_reap() comes after every round of the loop. */
+	(void)!read(watch->fd, &count, sizeof(count));
+}
+
+/*
+ * Tells whoever started us, by the protocol of sd_notify(3), how we are: one
+ * datagram to the socket that NOTIFY_SOCKET names, if any does.
+ */
+static void notify(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = path ? strlen(path) : 0;
+	int fd;
+
+	if (!length || length >= sizeof(address.sun_path))
+		return;
+	memcpy(address.sun_path, path, length);
+	/* Of the abstract ones, '@' stands for the NUL. */
+	if (path[0] == '@')
+		address.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	(void)!sendto(
+		fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
+		(const struct sockaddr *)&address,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+	close(fd);
+}
+
+/* The heart need not beat while nobody listens, nor keeps us waiting: an idle
+ * daemon sleeps. */
+static void set_timer(struct daemon *daemon, bool beating)
+{
+	const struct itimerspec period = {
+		.it_interval = { 0, HEARTBEAT_NS },
+		.it_value = { 0, HEARTBEAT_NS },
+	};
+	const struct itimerspec off = { 0 };
+
+	if (beating == daemon->beating)
+		return;
+	daemon->beating = beating;
+	timerfd_settime(daemon->timer.fd, 0, beating ? &period : &off, NULL);
+	/* What fifty programs at once took is not needed for none. */
+	if (!beating)
+		malloc_trim(0);
+}
+
+/* --- start
+ * ---------------------------------------------------------------------- */
+
+static int add_watch(struct daemon *daemon, struct watch *watch, int fd,
+		     void (*ready)(struct watch *watch))
+{
+	if (fd < 0)
+		return -errno;
+	*watch = (struct watch){ fd, ready };
+	return loop_add(daemon->collector.loop, watch);
+}
+
+static int watch_signals(struct daemon *daemon)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return add_watch(daemon, &daemon->signals,
+			 signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+			 signals_ready);
+}
+
+/* Each program takes a few descriptors. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int start_events(struct daemon *daemon)
+{
+	struct collector *collector = &daemon->collector;
+	int err;
+
+	collector->loop = loop_new();
+	if (collector->loop < 0)
+		return collector->loop;
+	err = watch_signals(daemon);
+	if (!err)
+		err = add_watch(daemon, &daemon->timer,
+				timerfd_create(CLOCK_MONOTONIC,
+					       TFD_CLOEXEC | TFD_NONBLOCK),
+				timer_ready);
+	if (!err)
+		err = add_watch(daemon, &daemon->done,
+				eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+				done_ready);
+	collector->done_fd = daemon->done.fd;
+	if (!err && daemon->options.control_fd >= 0)
+		err = add_watch(daemon, &daemon->control,
+				daemon->options.control_fd, control_ready);
+	return err;
+}
+
+static int start_parts(struct daemon *daemon)
+{
+	struct collector *collector = &daemon->collector;
+	char limit[UNWRITTEN_LIMIT_TEXT];
+	int err;
+
+	collector->options = &daemon->options;
+	if (daemon->options.categories)
+		snprintf(collector->categories, sizeof(collector->categories),
+			 "%s", daemon->options.categories);
+	collector->ticks = clock_ticks_usable();
+	collector->span_ns = own_cost_ns(OWN_COST_SPAN, collector->ticks);
+	pthread_mutex_init(&collector->lock, NULL);
+	err = start_events(daemon);
+	if (!err)
+		err = clock_sync_new(&collector->clock);
+	if (!err)
+		err = symbol_cache_new(&collector->symbols);
+	if (!err)
+		err = liveness_new(&collector->liveness);
+	if (err == -EFBIG && unwritten_file_limit(limit))
+		log_err("cannot start: %s (%s)", strerror(-err), limit);
+	else if (err)
+		log_err("cannot start: %s", strerror(-err));
+	return err;
+}
+
+/* Whether there will be stacks to unwind. */
+static bool wants_samples(const struct collect_options *options)
+{
+	return options->cpu_hz || options->alloc != ALLOC_OFF;
+}
+
+static int start_threads(struct daemon *daemon)
+{
+	struct collector *collector = &daemon->collector;
+	int err = jobs_new(&collector->jobs);
+
+	if (!err)
+		err = jobs_new(&collector->endings);
+	if (!err)
+		err = heap_ticks_new(collector, &daemon->ticks);
+	if (!err && wants_samples(collector->options))
+		err = sampler_new(&collector->sampler);
+	if (!err)
+		collector->cpu_err =
+			cpu_sampler_new(collector, &collector->cpu);
+	if (!err)
+		err = drain_new(collector, daemon->options.workers,
+				&collector->drain);
+	if (err)
+		log_err("cannot start a thread: %s", strerror(-err));
+	return err;
+}
+
+static uint64_t half_of_free_space(const char *path)
+{
+	struct statvfs free_space;
+
+	if (statvfs(path, &free_space) < 0)
+		return 0;
+	return free_space.f_bavail * free_space.f_frsize / 2;
+}
+
+/* If not, errno says why. */
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(status.st_mode);
+}
+
+/* One recording for all, or the folder that each one's will be in. */
+static int start_output(struct daemon *daemon)
+{
+	const char *path = daemon->options.output;
+
+	if (daemon->options.control_fd >= 0)
+		return recording_new(&daemon->collector, path, false,
+				     &daemon->collector.recording);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+		int err = -errno;
+
+		log_err("cannot make folder '%s': %m (choose another with -o)",
+			path);
+		return err;
+	}
+	/* Of a file, access() may say that it could be executed. */
+	if (!is_folder(path) || access(path, W_OK | X_OK) < 0) {
+		int err = -errno;
+
+		log_err("cannot write to folder '%s': %m (choose another with "
+			"-o)",
+			path);
+		return err;
+	}
+	daemon->collector.limits.max_total = daemon->options.max_total
+						     ? daemon->options.max_total
+						     : half_of_free_space(path);
+	return 0;
+}
+
+/* --- life and end
+ * ---------------------------------------------------------------- */
+
+static void list_went_on(struct daemon *daemon)
+{
+	if (!daemon->ending)
+		went_on_list(&daemon->collector, server_path(daemon->server));
+	daemon->ending = true;
+}
+
+static void end_processes(struct daemon *daemon)
+{
+	struct collector *collector = &daemon->collector;
+	struct process *process;
+	struct arena *arena;
+
+	list_went_on(daemon);
+	for (arena = collector->arenas; arena; arena = arena->next)
+		arena_control(arena, CONTROL_OFF);
+	pthread_mutex_lock(&collector->lock);
+	process = collector->processes;
+	pthread_mutex_unlock(&collector->lock);
+	/* Only this thread takes any out; new ones come in at the front. */
+	for (; process; process = process->next_all)
+		process_end(process, process_has_exited(process)
+					     ? PROCESS_EXITED
+					     : PROCESS_RUNNING);
+}
+
+static void run(struct daemon *daemon)
+{
+	struct collector *collector = &daemon->collector;
+
+	while (!collector->closing || collector->arenas ||
+	       ctl_server_is_busy(daemon->ctl)) {
+		set_timer(daemon,
+			  collector->arenas || collector->recording ||
+				  server_has_connections(daemon->server) ||
+				  ctl_server_has_connections(daemon->ctl));
+		if (collector->closing)
+			end_processes(daemon);
+		loop_run_once(collector->loop, -1);
+		server_reap(daemon->server);
+		process_reap(collector);
+		ctl_server_reap(daemon->ctl);
+	}
+	list_went_on(daemon);
+}
+
+static int stop(struct daemon *daemon, int err)
+{
+	struct collector *collector = &daemon->collector;
+
+	/* Its socket is in the other one's folder. */
+	ctl_server_close(daemon->ctl);
+	if (daemon->server)
+		server_free(&daemon->server);
+	if (collector->drain)
+		drain_free(&collector->drain);
+	cpu_sampler_free(&collector->cpu);
+	jobs_free(&collector->jobs);
+	heap_ticks_free(&daemon->ticks);
+	if (collector->sampler)
+		sampler_free(&collector->sampler);
+	jobs_free(&collector->endings);
+	if (collector->recording && !err)
+		err = recording_finish(collector->recording);
+	if (collector->recording)
+		recording_put(&collector->recording);
+	ctl_server_free(&daemon->ctl);
+	liveness_free(&collector->liveness);
+	if (collector->symbols)
+		symbol_cache_free(&collector->symbols);
+	clock_sync_free(&collector->clock);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon *daemon = &g_daemon;
+	int status, err;
+
+	/* A full disk, a limit of file sizes (stderr may be a file) and a
+	 * reader that is gone are errors of write(2) to us. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	/* All that is made has its mode, which no umask is to take from. */
+	umask(077);
+	log_init("perfrec-collect", LOG_INFO);
+	status = collect_options_parse(argc, argv, &daemon->options);
+	if (status >= 0)
+		return status;
+	log_init("perfrec-collect", daemon->options.log_level);
+	if (!daemon->options.workers)
+		daemon->options.workers = drain_default_workers();
+	raise_file_limit();
+	/* Buffers of a recording go back to the system with it: left to
+	 * itself, the limit grows with the largest that was freed. */
+	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+	err = start_parts(daemon);
+	/* The socket first: one that is in use leaves no folder behind. */
+	if (!err)
+		err = server_new(&daemon->collector, &daemon->server);
+	if (!err)
+		err = ctl_server_new(&daemon->collector,
+				     server_path(daemon->server), &daemon->ctl);
+	if (!err)
+		err = start_output(daemon);
+	if (!err)
+		err = start_threads(daemon);
+	if (err) {
+		send_failed(daemon);
+		stop(daemon, err);
+		return 1;
+	}
+	if (daemon->options.control_fd < 0)
+		log_info("listening on '%s', recording to '%s'",
+			 server_path(daemon->server), daemon->options.output);
+	ctl_server_link(daemon->ctl, daemon->options.output);
+	send_ready(daemon);
+	notify("READY=1");
+	run(daemon);
+	notify("STOPPING=1");
+	err = stop(daemon, 0);
+	send_done(daemon, err ? 1 : 0);
+	return err ? 1 : 0;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/serve/ctl_answer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+
+#define ERROR_BYTES 1024
+#define NAMED_MAX 8 /* of several that a target could mean */
+
+/* What a person calls a session: that of the process which said hello, or of
+ * the oldest one that is left, or of one that has ended, whose child may still
+ * come. */
+struct face {
+	pid_t pid; /* 0: all its processes are gone */
+	const char *name;
+	uint64_t start_ns;
+	bool ending, waiting;
+};
+
+/* Under the arena's lock. */
+static struct face face_of(const struct arena *arena)
+{
+	const struct process *process;
+	const struct kin *kin = family_any(&arena->family);
+	struct face face = { .name = "", .ending = true };
+
+	if (!arena->processes && kin)
+		face = (struct face){ .pid = kin->pid,
+				      .name = kin->name,
+				      .start_ns = arena->recording->start_ns,
+				      .waiting = true };
+	/* New ones come in at the front. */
+	for (process = arena->processes; process; process = process->next) {
+		face.pid = process->pid;
+		face.name = process->entry->name;
+		face.start_ns = process->entry->start_ns;
+		face.ending = face.ending && process_is_ending(process);
+	}
+	return face;
+}
+
+static const char *folder_name(const struct recording *recording)
+{
+	const char *slash = strrchr(recording->path, '/');
+
+	return slash ? slash + 1 : recording->path;
+}
+
+/* --- which -------------------------------------------------------------------
+ */
+
+static bool is_named(const struct collector *collector, struct arena *arena,
+		     const char *target)
+{
+	const struct process *process;
+	bool named = !collector->recording &&
+		     !strcmp(folder_name(arena->recording), target);
+	char *end;
+	long pid = strtol(target, &end, 10);
+
+	if (*end || !isdigit((unsigned char)*target))
+		pid = -1;
+	pthread_mutex_lock(&arena->lock);
+	for (process = arena->processes; process && !named;
+	     process = process->next)
+		named = process->pid == pid ||
+			!strcmp(process->entry->name, target);
+	if (!arena->processes && !named)
+		named = face_of(arena).pid == pid ||
+			!strcmp(face_of(arena).name, target);
+	pthread_mutex_unlock(&arena->lock);
+	return named;
+}
+
+static bool is_there(struct arena *arena)
+{
+	bool there;
+
+	pthread_mutex_lock(&arena->lock);
+	there = arena->processes;
+	pthread_mutex_unlock(&arena->lock);
+	return there || (!arena_is_off(arena) && arena_is_held(arena) > 0);
+}
+
+static json_t *no_such(const char *target)
+{
+	char text[ERROR_BYTES];
+
+	snprintf(text, sizeof(text),
+		 "no program '%s' is being recorded (see perfrec ctl list)",
+		 target);
+	return ctl_answer_error(text);
+}
+
+static json_t *ambiguous(const char *target, struct arena *const *arena,
+			 size_t count)
+{
+	char text[ERROR_BYTES];
+	size_t i;
+	int length =
+		snprintf(text, sizeof(text), "'%s' is more than one:", target);
+
+	for (i = 0; i < count && i < NAMED_MAX; i++) {
+		pthread_mutex_lock(&arena[i]->lock);
+		length += snprintf(text + length, sizeof(text) - (size_t)length,
+				   "%s %d", i ? "," : "",
+				   (int)face_of(arena[i]).pid);
+		pthread_mutex_unlock(&arena[i]->lock);
+	}
+	snprintf(text + length, sizeof(text) - (size_t)length,
+		 "%s (give the pid of one)", i < count ? ", ..." : "");
+	return ctl_answer_error(text);
+}
+
+int ctl_answer_select(struct collector *collector, const char *target,
+		      struct arena ***out, size_t *count, json_t **error)
+{
+	struct arena *arena, **found;
+	size_t room = 1, n = 0;
+
+	for (arena = collector->arenas; arena; arena = arena->next)
+		room++;
+	found = calloc(room, sizeof(struct arena *));
+	if (!found)
+		return -ENOMEM;
+	for (arena = collector->arenas; arena; arena = arena->next)
+		if (target[0] ? is_named(collector, arena, target)
+			      : is_there(arena))
+			found[n++] = arena;
+	*error = NULL;
+	if (target[0] && !n)
+		*error = no_such(target);
+	if (target[0] && n > 1)
+		*error = ambiguous(target, found, n);
+	if (*error) {
+		free(found);
+		return n ? -EINVAL : -ENOENT;
+	}
+	*out = found;
+	*count = n;
+	return 0;
+}
+
+/* --- how they are ------------------------------------------------------------
+ */
+
+static void set_string(json_t *object, const char *key, const char *text)
+{
+	json_t *string = json_string(text);
+	char *ascii, *at;
+
+	/* A program may call itself anything; JSON is UTF-8. */
+	if (!string && (ascii = strdup(text))) {
+		for (at = ascii; *at; at++)
+			if (!isascii((unsigned char)*at))
+				*at = '?';
+		string = json_string(ascii);
+		free(ascii);
+	}
+	json_object_set_new(object, key, string);
+}
+
+void ctl_answer_set_path(json_t *object, const char *key, const char *path)
+{
+	char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *absolute;
+
+	/* Whoever asks may be in another folder. */
+	if (folder && asprintf(&absolute, "%s/%s", folder, path) >= 0) {
+		set_string(object, key, absolute);
+		free(absolute);
+	} else {
+		set_string(object, key, path);
+	}
+	free(folder);
+}
+
+static void set_number(json_t *object, const char *key, uint64_t number)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)number));
+}
+
+/* @start_ns, of BOOTTIME, on the wall. */
+static void set_since(json_t *object, uint64_t start_ns)
+{
+	time_t since = time(NULL) -
+		       (time_t)((clock_boottime_ns() - start_ns) / 1000000000);
+	char text[32];
+	struct tm utc;
+
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ",
+		 gmtime_r(&since, &utc));
+	set_string(object, "since", text);
+	set_number(object, "seconds",
+		   (clock_boottime_ns() - start_ns) / 1000000000);
+}
+
+static const char *state_of(const struct arena *arena, const struct face *face)
+{
+	if (face->ending || arena_is_off(arena))
+		return "ending";
+	if (face->waiting)
+		return "waiting";
+	if (arena->held)
+		return "starting";
+	return arena->paused ? "paused" : "recording";
+}
+
+static json_t *pids_of(const struct arena *arena)
+{
+	const struct process *process;
+	json_t *pids = json_array();
+
+	for (process = arena->processes; process; process = process->next)
+		json_array_insert_new(pids, 0, json_integer(process->pid));
+	return pids;
+}
+
+static json_t *row_of(struct arena *arena)
+{
+	json_t *row = json_object();
+	struct face face;
+
+	pthread_mutex_lock(&arena->lock);
+	face = face_of(arena);
+	set_number(row, "pid", (uint64_t)face.pid);
+	json_object_set_new(row, "pids", pids_of(arena));
+	set_string(row, "program", face.name);
+	set_string(row, "state", state_of(arena, &face));
+	pthread_mutex_unlock(&arena->lock);
+	/* relaxed: counters for a person */
+	set_number(row, "threads", atom_load_rlx(&arena->live_threads));
+	set_number(row, "spans", atom_load_rlx(&arena->live_spans));
+	set_number(row, "lost", atom_load_rlx(&arena->live_lost));
+	set_since(row, face.start_ns);
+	set_number(row, "bytes", trace_file_bytes(arena->recording->trace));
+	ctl_answer_set_path(row, "folder", arena->recording->path);
+	return row;
+}
+
+static json_t *collector_row(const struct collector *collector)
+{
+	json_t *row = json_object();
+
+	set_number(row, "pid", (uint64_t)getpid());
+	set_string(row, "version", PERFREC_VERSION);
+	ctl_answer_set_path(row, "output", collector->options->output);
+	json_object_set_new(row, "daemon", json_boolean(!collector->recording));
+	json_object_set_new(row, "paused", json_boolean(collector->paused));
+	return row;
+}
+
+json_t *ctl_answer_error(const char *text)
+{
+	json_t *answer = json_object();
+
+	set_string(answer, "error", text);
+	return answer;
+}
+
+json_t *ctl_answer_new(struct collector *collector, struct arena *const *arena,
+		       size_t count)
+{
+	json_t *answer = json_object(), *programs = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		json_array_append_new(programs, row_of(arena[i]));
+	json_object_set_new(answer, "collector", collector_row(collector));
+	json_object_set_new(answer, "programs", programs);
+	return answer;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ctl_flush - first the drain workers take in what is in the rings now, and
+ * copy their trees; then the jobs thread waits until it is in the trace, and
+ * writes the profile. The sessions of one recording are flushed together.
+ */
+#include "collector/serve/ctl_flush.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/serve/ctl_answer.h"
+#include "collector/drain/drain.h"
+#include "collector/heap/heap_files.h"
+#include "collector/base/jobs.h"
+#include "collector/base/log.h"
+#include "collector/record/recording.h"
+#include "collector/files/snapshot.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+
+struct ctl_flush {
+	struct job job;
+	struct collector *collector;
+	struct drain_passes since;
+	bool posted;
+	uint32_t done; /* the jobs thread sets it */
+	size_t count;
+	struct flushed {
+		struct recording *recording; /* a reference, until done */
+		struct snapshot *snapshot; /* until done; NULL: none */
+		char profile[SNAPSHOT_NAME_BYTES]; /* "": none */
+		char heap[SNAPSHOT_NAME_BYTES]; /* the same */
+		char *path;
+		uint64_t bytes;
+	} item[];
+};
+
+/* Gives the reference back, too, here: it may be the last. */
+static void flush_item(struct collector *collector, struct flushed *item)
+{
+	struct trace_file *trace = item->recording->trace;
+
+	trace_file_flush(trace);
+	item->bytes = trace_file_bytes(trace);
+	if (item->snapshot &&
+	    snapshot_write(&item->snapshot, item->profile) < 0)
+		item->profile[0] = '\0';
+	snapshot_make_name("heap", item->heap);
+	if (heap_files_snapshot(item->recording, collector->symbols,
+				item->heap) < 0)
+		item->heap[0] = '\0';
+	recording_put(&item->recording);
+}
+
+static void flush_files(struct job *job)
+{
+	/* The job is the first member. */
+	struct ctl_flush *flush = (struct ctl_flush *)job;
+	int done_fd = flush->collector->done_fd;
+	uint64_t one = 1;
+	size_t i;
+
+	for (i = 0; i < flush->count; i++)
+		flush_item(flush->collector, &flush->item[i]);
+	/* order: rel, FLUSH: the files are written */
+	atom_store_rel(&flush->done, 1);
+	if (write(done_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake the main thread: %m");
+}
+
+static void add_recording(struct ctl_flush *flush, struct recording *recording)
+{
+	struct flushed *item;
+
+	for (item = flush->item; item < flush->item + flush->count; item++)
+		if (item->recording == recording)
+			return;
+	item->recording = recording_get(recording);
+	item->path = strdup(recording->path);
+	/* While one is under way there is no other. */
+	if (snapshot_begin(flush->collector, recording, &item->snapshot) < 0)
+		item->snapshot = NULL;
+	flush->count++;
+}
+
+int ctl_flush_start(struct collector *collector, struct arena *const *arena,
+		    size_t count, struct ctl_flush **out)
+{
+	struct ctl_flush *flush = calloc(
+		1, sizeof(*flush) + (count + 1) * sizeof(flush->item[0]));
+	size_t i;
+
+	if (!flush)
+		return -ENOMEM;
+	flush->job.run = flush_files;
+	flush->collector = collector;
+	for (i = 0; i < count; i++)
+		add_recording(flush, arena[i]->recording);
+	/* One recording for all is there before and after its programs. */
+	if (collector->recording)
+		add_recording(flush, collector->recording);
+	drain_note_passes(collector->drain, &flush->since);
+	*out = flush;
+	return 0;
+}
+
+bool ctl_flush_is_done(struct ctl_flush *flush)
+{
+	if (!flush->posted &&
+	    drain_has_passed(flush->collector->drain, &flush->since)) {
+		flush->posted = true;
+		jobs_post(flush->collector->jobs, &flush->job);
+	}
+	/* order: acq, FLUSH: the files are written */
+	return atom_load_acq(&flush->done);
+}
+
+static json_t *files_of(const struct flushed *item)
+{
+	json_t *row = json_object();
+
+	ctl_answer_set_path(row, "folder", item->path ? item->path : "");
+	json_object_set_new(row, "files",
+			    json_pack("[s, s*, s*]", "trace.pftrace",
+				      *item->profile ? item->profile : NULL,
+				      *item->heap ? item->heap : NULL));
+	json_object_set_new(row, "bytes",
+			    json_integer((json_int_t)item->bytes));
+	return row;
+}
+
+void ctl_flush_end(struct ctl_flush **flush, json_t *answer)
+{
+	struct ctl_flush *old = *flush;
+	json_t *rows = json_array();
+	size_t i;
+
+	*flush = NULL;
+	for (i = 0; i < old->count; i++) {
+		json_array_append_new(rows, files_of(&old->item[i]));
+		free(old->item[i].path);
+	}
+	json_object_set_new(answer, "flushed", rows);
+	free(old);
+}

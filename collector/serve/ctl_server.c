@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ctl_server - all on the main thread, never blocking. A connection goes
+ * through
+ *
+ *   READING   its request, for READ_NS at most
+ *   WAITING   for what it asked: files to be flushed or finished, or our end
+ *   WRITING   its answer, as fast as it takes it, WRITE_NS for each piece
+ *   ENDED     freed by the next ctl_server_reap()
+ *
+ * A client that hangs up while it waits is forgotten when its wish has been
+ * fulfilled, as jobs under way point to its connection. There are at most
+ * CONNECTIONS_MAX; a request is at most CTL_REQUEST_MAX bytes.
+ *
+ * Only our own user and root are listened to: the socket's mode says so, and
+ * SO_PEERCRED again.
+ */
+#include "collector/serve/ctl_server.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/options/categories.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/record/collector.h"
+#include "collector/serve/ctl_answer.h"
+#include "collector/serve/ctl_flush.h"
+#include "collector/serve/ctl_wire.h"
+#include "collector/base/listener.h"
+#include "collector/base/log.h"
+#include "collector/base/loop.h"
+#include "collector/serve/session.h"
+
+#define CONNECTIONS_MAX 16
+#define READ_NS 2000000000
+#define WRITE_NS 5000000000
+
+enum state { READING, WAITING, WRITING, ENDED };
+
+struct connection {
+	struct watch watch;
+	struct ctl_server *server;
+	enum state state;
+	bool hung_up; /* while it waited */
+	uint64_t deadline_ns;
+	char request[CTL_REQUEST_MAX];
+	size_t request_bytes;
+
+	json_t *json; /* the answer, while it waits */
+	struct ctl_flush *flush; /* waits for it; NULL: for none */
+	uint64_t *sessions; /* waits for their end */
+	size_t session_count;
+	bool wants_end; /* waits for ours */
+
+	char *answer;
+	size_t answer_bytes, sent_bytes;
+	struct connection *next;
+};
+
+struct ctl_server {
+	struct watch watch; /* of the listening socket */
+	struct collector *collector;
+	struct listener listener;
+	char *link; /* path of DIR/control; NULL: none */
+	struct connection *connections;
+	uint32_t count;
+};
+
+/* --- the answer --------------------------------------------------------------
+ */
+
+static void set_state(struct connection *connection, enum state state)
+{
+	struct collector *collector = connection->server->collector;
+
+	connection->state = state;
+	if (state == ENDED || connection->hung_up)
+		loop_remove(collector->loop, &connection->watch);
+}
+
+static void send_answer(struct connection *connection)
+{
+	size_t rest = connection->answer_bytes - connection->sent_bytes;
+	ssize_t sent = send(connection->watch.fd,
+			    connection->answer + connection->sent_bytes, rest,
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (sent > 0) {
+		connection->sent_bytes += (size_t)sent;
+		connection->deadline_ns = clock_boottime_ns() + WRITE_NS;
+	}
+	if (sent < 0 || (size_t)sent == rest)
+		set_state(connection, ENDED);
+}
+
+/* Takes @json over. */
+static void answer(struct connection *connection, json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT);
+
+	json_decref(json);
+	connection->answer = text;
+	connection->answer_bytes = text ? strlen(text) : 0;
+	if (!text || connection->hung_up) {
+		set_state(connection, ENDED);
+		return;
+	}
+	set_state(connection, WRITING);
+	connection->deadline_ns = clock_boottime_ns() + WRITE_NS;
+	loop_write(connection->server->collector->loop, &connection->watch);
+	send_answer(connection);
+}
+
+/* --- the requests ------------------------------------------------------------
+ */
+
+/* The sessions that a request is about. */
+struct choice {
+	struct arena **arena;
+	size_t count;
+	bool all; /* no target was named */
+	const char *list; /* of categories; NULL: none was given */
+};
+
+typedef void verb_run(struct connection *connection,
+		      const struct choice *choice);
+
+static json_t *tell(struct connection *connection, const struct choice *choice)
+{
+	return ctl_answer_new(connection->server->collector, choice->arena,
+			      choice->count);
+}
+
+static void run_list(struct connection *connection, const struct choice *choice)
+{
+	answer(connection, tell(connection, choice));
+}
+
+static void set_paused(struct connection *connection,
+		       const struct choice *choice, bool paused)
+{
+	size_t i;
+
+	for (i = 0; i < choice->count; i++)
+		session_pause(choice->arena[i], paused);
+	if (choice->all)
+		connection->server->collector->paused = paused;
+	answer(connection, tell(connection, choice));
+}
+
+static void run_pause(struct connection *connection,
+		      const struct choice *choice)
+{
+	set_paused(connection, choice, true);
+}
+
+static void run_resume(struct connection *connection,
+		       const struct choice *choice)
+{
+	set_paused(connection, choice, false);
+}
+
+static void run_categories(struct connection *connection,
+			   const struct choice *choice)
+{
+	struct collector *collector = connection->server->collector;
+	size_t i;
+
+	if (!choice->list || !categories_valid(choice->list)) {
+		answer(connection,
+		       ctl_answer_error("such a list there cannot be"));
+		return;
+	}
+	for (i = 0; i < choice->count; i++)
+		session_categories(choice->arena[i], choice->list);
+	if (choice->all)
+		strcpy(collector->categories, choice->list);
+	answer(connection, tell(connection, choice));
+}
+
+/* Takes @json, the answer, over. */
+static void wait_for(struct connection *connection, json_t *json)
+{
+	connection->json = json;
+	set_state(connection, WAITING);
+}
+
+static void run_flush(struct connection *connection,
+		      const struct choice *choice)
+{
+	int err = ctl_flush_start(connection->server->collector, choice->arena,
+				  choice->count, &connection->flush);
+
+	if (err)
+		answer(connection, ctl_answer_error(strerror(-err)));
+	else
+		wait_for(connection, tell(connection, choice));
+}
+
+static void run_stop(struct connection *connection, const struct choice *choice)
+{
+	size_t i;
+
+	connection->sessions = calloc(choice->count + 1, sizeof(uint64_t));
+	if (!connection->sessions) {
+		answer(connection, ctl_answer_error("out of memory"));
+		return;
+	}
+	wait_for(connection, tell(connection, choice));
+	for (i = 0; i < choice->count && !choice->all; i++) {
+		session_stop(choice->arena[i]);
+		connection->sessions[connection->session_count++] =
+			choice->arena[i]->session;
+	}
+	connection->wants_end = choice->all;
+	if (choice->all)
+		connection->server->collector->closing = true;
+}
+
+static void obey(struct connection *connection, verb_run *run,
+		 const char *target, const char *list)
+{
+	struct choice choice = { .all = !target[0], .list = list };
+	json_t *error = NULL;
+	int err = ctl_answer_select(connection->server->collector, target,
+				    &choice.arena, &choice.count, &error);
+
+	if (err) {
+		answer(connection,
+		       error ? error : ctl_answer_error(strerror(-err)));
+		return;
+	}
+	run(connection, &choice);
+	free(choice.arena);
+}
+
+/* @line is "VERB", "VERB TARGET", or with a TAB and a LIST behind it. */
+static void take_request(struct connection *connection, char *line)
+{
+	static const struct {
+		const char *name;
+		verb_run *run;
+	} verbs[] = {
+		{ "list", run_list },	  { "pause", run_pause },
+		{ "resume", run_resume }, { "flush", run_flush },
+		{ "stop", run_stop },	  { "categories", run_categories },
+	};
+	char *tab = strchr(line, '\t'), *space;
+	const char *target;
+	size_t i;
+
+	if (tab)
+		*tab = '\0';
+	space = strchr(line, ' ');
+	target = space ? space + 1 : "";
+	if (space)
+		*space = '\0';
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcmp(line, verbs[i].name))
+			continue;
+		obey(connection, verbs[i].run, target, tab ? tab + 1 : NULL);
+		return;
+	}
+	answer(connection, ctl_answer_error("unknown request"));
+}
+
+/* --- the connections ---------------------------------------------------------
+ */
+
+static void read_request(struct connection *connection)
+{
+	size_t room = sizeof(connection->request) - connection->request_bytes;
+	char *end, *from = connection->request + connection->request_bytes;
+	ssize_t got = recv(connection->watch.fd, from, room, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		set_state(connection, ENDED);
+		return;
+	}
+	connection->request_bytes += (size_t)got;
+	end = memchr(from, '\n', (size_t)got);
+	if (!end && (size_t)got == room)
+		answer(connection, ctl_answer_error("the request is too long"));
+	if (!end)
+		return;
+	*end = '\0';
+	take_request(connection, connection->request);
+}
+
+static void connection_ready(struct watch *watch)
+{
+	/* The watch is the first member. */
+	struct connection *connection = (struct connection *)watch;
+
+	if (connection->state == READING) {
+		read_request(connection);
+	} else if (connection->state == WRITING) {
+		send_answer(connection);
+	} else {
+		/* Nothing is to be said while one waits. */
+		connection->hung_up = true;
+		set_state(connection, connection->state);
+	}
+}
+
+static void server_ready(struct watch *watch)
+{
+	/* The watch is the first member. */
+	struct ctl_server *server = (struct ctl_server *)watch;
+	int fd = listener_accept(&server->listener);
+	struct connection *connection;
+	pid_t pid;
+	uid_t uid;
+
+	if (fd < 0)
+		return;
+	connection = calloc(1, sizeof(*connection));
+	if (!connection || server->count >= CONNECTIONS_MAX ||
+	    listener_peer(fd, &pid, &uid) < 0 ||
+	    (uid != geteuid() && uid != 0)) {
+		free(connection);
+		close(fd);
+		return;
+	}
+	*connection = (struct connection){
+		.watch = { fd, connection_ready },
+		.server = server,
+		.deadline_ns = clock_boottime_ns() + READ_NS,
+		.next = server->connections,
+	};
+	server->connections = connection;
+	server->count++;
+	if (loop_add(server->collector->loop, &connection->watch) < 0)
+		connection->state = ENDED;
+}
+
+static bool is_fulfilled(struct connection *connection)
+{
+	struct collector *collector = connection->server->collector;
+	size_t i;
+
+	for (i = 0; i < connection->session_count; i++)
+		if (!session_is_over(collector, connection->sessions[i]))
+			return false;
+	return !connection->wants_end &&
+	       (!connection->flush || ctl_flush_is_done(connection->flush));
+}
+
+static void answer_waiting(struct connection *connection)
+{
+	json_t *json = connection->json;
+
+	connection->json = NULL;
+	if (connection->flush)
+		ctl_flush_end(&connection->flush, json);
+	answer(connection, json);
+}
+
+static void connection_free(struct connection *connection)
+{
+	close(connection->watch.fd);
+	free(connection->sessions);
+	free(connection->answer);
+	free(connection);
+}
+
+void ctl_server_reap(struct ctl_server *server)
+{
+	struct connection **link = &server->connections, *connection;
+	uint64_t now = server->count ? clock_boottime_ns() : 0;
+
+	while ((connection = *link)) {
+		if (connection->state == WAITING && is_fulfilled(connection))
+			answer_waiting(connection);
+		if ((connection->state == READING ||
+		     connection->state == WRITING) &&
+		    now >= connection->deadline_ns)
+			set_state(connection, ENDED);
+		if (connection->state != ENDED) {
+			link = &connection->next;
+			continue;
+		}
+		*link = connection->next;
+		server->count--;
+		connection_free(connection);
+	}
+}
+
+bool ctl_server_is_busy(const struct ctl_server *server)
+{
+	const struct connection *connection;
+
+	for (connection = server->connections; connection;
+	     connection = connection->next)
+		if (connection->flush)
+			return true;
+	return false;
+}
+
+bool ctl_server_has_connections(const struct ctl_server *server)
+{
+	return server->count > 0;
+}
+
+/* --- the socket --------------------------------------------------------------
+ */
+
+int ctl_server_new(struct collector *collector, const char *socket_path,
+		   struct ctl_server **out)
+{
+	struct ctl_server *server = calloc(1, sizeof(*server));
+	char path[SOCKET_PATH_BYTES];
+	int err;
+
+	if (!server)
+		return -ENOMEM;
+	/* socket_path.h has left room for it. */
+	snprintf(path, sizeof(path), "%.*s" SOCKET_PATH_CTL,
+		 (int)SOCKET_PATH_MAX, socket_path);
+	server->collector = collector;
+	err = listener_open(path, SOCK_STREAM, false, &server->listener);
+	if (!err) {
+		server->watch =
+			(struct watch){ server->listener.fd, server_ready };
+		err = loop_add(collector->loop, &server->watch);
+	}
+	if (err) {
+		listener_close(&server->listener);
+		free(server);
+		return err;
+	}
+	*out = server;
+	return 0;
+}
+
+/* Where the symbolic link @link leads to, as a string. */
+static bool read_link(const char *link, char to[SOCKET_PATH_BYTES])
+{
+	ssize_t length = readlink(link, to, SOCKET_PATH_BYTES);
+
+	if (length < 0 || length >= (ssize_t)SOCKET_PATH_BYTES)
+		return false;
+	to[length] = '\0';
+	return true;
+}
+
+/* Of a collector that was killed. The folder may be anybody's: what is no link
+ * to a socket for `perfrec ctl` stays, and errno is EEXIST. */
+static bool remove_left_link(const char *link)
+{
+	char to[SOCKET_PATH_BYTES];
+	size_t suffix = strlen(SOCKET_PATH_CTL), length;
+
+	length = read_link(link, to) ? strlen(to) : 0;
+	if (length > suffix &&
+	    strcmp(to + length - suffix, SOCKET_PATH_CTL) == 0)
+		return unlink(link) == 0;
+	errno = EEXIST;
+	return false;
+}
+
+/* Unless another collector has made it its own. */
+static void remove_own_link(const struct ctl_server *server)
+{
+	char to[SOCKET_PATH_BYTES];
+
+	if (read_link(server->link, to) &&
+	    strcmp(to, server->listener.path) == 0)
+		unlink(server->link);
+}
+
+void ctl_server_link(struct ctl_server *server, const char *dir)
+{
+	if (asprintf(&server->link, "%s/" SOCKET_PATH_LINK, dir) < 0) {
+		server->link = NULL;
+		return;
+	}
+	if (symlink(server->listener.path, server->link) == 0 ||
+	    (errno == EEXIST && remove_left_link(server->link) &&
+	     symlink(server->listener.path, server->link) == 0))
+		return;
+	log_warn("cannot make '%s': %m (perfrec ctl -o will not find us)",
+		 server->link);
+	free(server->link);
+	server->link = NULL;
+}
+
+void ctl_server_close(struct ctl_server *server)
+{
+	if (!server || server->listener.fd < 0)
+		return;
+	loop_remove(server->collector->loop, &server->watch);
+	if (server->link)
+		remove_own_link(server);
+	listener_close(&server->listener);
+}
+
+void ctl_server_free(struct ctl_server **server)
+{
+	struct ctl_server *old = *server;
+	struct connection *connection;
+
+	*server = NULL;
+	if (!old)
+		return;
+	for (connection = old->connections; connection;
+	     connection = connection->next) {
+		if (connection->state == WAITING)
+			answer_waiting(connection);
+		if (connection->state != ENDED)
+			set_state(connection, ENDED);
+	}
+	ctl_server_reap(old);
+	ctl_server_close(old);
+	free(old->link);
+	free(old);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ctl_wire - what `perfrec ctl` and a collector say to each other, on the
+ * SOCK_STREAM socket beside the one for programs. A connection carries one
+ * request and one answer.
+ *
+ * The request is a line: a verb and, after a space, a target:
+ *
+ *     list | pause [TARGET] | resume [TARGET] | flush [TARGET] | stop [TARGET]
+ *     categories [TARGET] TAB LIST
+ *
+ * A target is the process id of a program, its name, or its folder's name; none
+ * means all of them. The answer is one JSON object, up to the end of file:
+ *
+ *     {"error": "why not"}
+ *     {"collector": {...}, "programs": [those that it was about], ...}
+ *
+ * It comes when the thing is done: files that were flushed or finished are
+ * whole. Only the user of the collector, and root, may connect.
+ */
+#ifndef PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
+#define PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
+
+#define CTL_REQUEST_MAX 8192 /* bytes, the newline included */
+#define CTL_ANSWER_MAX (16u << 20)
+
+#endif

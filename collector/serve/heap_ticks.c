@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_ticks - the main thread looks at the clock and posts one job at most;
+ * while that waits or runs, it posts no other. So when the jobs thread is busy,
+ * ticks are left out, and nothing piles up.
+ */
+#include "collector/serve/heap_ticks.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/heap/heap_files.h"
+#include "collector/base/jobs.h"
+#include "collector/base/log.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_track.h"
+#include "collector/base/proc.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/files/snapshot.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define RSS_NS 100000000
+#define PACKET_BYTES 512
+/* Processes in one tick; of more, some are left out of some. */
+#define PROCESSES_MAX 1024
+
+struct heap_ticks {
+	struct job job;
+	struct collector *collector;
+	uint32_t posted; /* the jobs thread clears it */
+	uint64_t rss_ns, snapshot_ns; /* when they are due */
+	bool snapshot; /* of this job */
+};
+
+/* A process to look at. */
+struct seen {
+	struct recording *recording; /* a reference */
+	pid_t pid;
+	uint64_t uuid, rss_uuid;
+	bool first; /* its track is not there yet */
+};
+
+/* --- resident size ----------------------------------------------------------
+ */
+
+static size_t look_around(struct collector *collector, struct seen *seen)
+{
+	struct process *process;
+	size_t count = 0;
+
+	pthread_mutex_lock(&collector->lock);
+	for (process = collector->processes; process && count < PROCESSES_MAX;
+	     process = process->next_all) {
+		if (process_is_ending(process))
+			continue;
+		seen[count++] = (struct seen){
+			.recording = recording_get(process->arena->recording),
+			.pid = process->pid,
+			.uuid = process->uuid,
+			.rss_uuid = process->rss_uuid,
+			.first = !process->rss_uuid,
+		};
+		if (process->rss_uuid)
+			continue;
+		process->rss_uuid = random_u64();
+		seen[count - 1].rss_uuid = process->rss_uuid;
+	}
+	pthread_mutex_unlock(&collector->lock);
+	return count;
+}
+
+/* In bytes; 0: it is gone. */
+static uint64_t resident(pid_t pid)
+{
+	unsigned long long pages;
+	char text[128];
+
+	if (!proc_read(pid, "statm", text, sizeof(text)) ||
+	    sscanf(text, "%*u %llu", &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint32_t sequence_of(struct recording *recording)
+{
+	uint8_t packet[PACKET_BYTES];
+	uint32_t sequence = recording->rss_sequence;
+
+	if (sequence)
+		return sequence;
+	sequence = recording_sequence(recording);
+	recording->rss_sequence = sequence;
+	trace_file_append(recording->trace, sequence, packet,
+			  out_track_sequence(packet, sizeof(packet), sequence));
+	return sequence;
+}
+
+static void write_resident(const struct seen *seen)
+{
+	struct trace_file *trace = seen->recording->trace;
+	uint32_t sequence = sequence_of(seen->recording);
+	const struct out_counter counter = { .uuid = seen->rss_uuid,
+					     .parent = seen->uuid,
+					     .name = "RSS",
+					     .description = "resident memory",
+					     .unit = UNIT_BYTES,
+					     .multiplier = 1 };
+	uint64_t bytes = resident(seen->pid);
+	uint8_t packet[PACKET_BYTES];
+
+	if (seen->first)
+		trace_file_append(
+			trace, OUT_SEQUENCE_GLOBAL, packet,
+			out_track_counter(packet, sizeof(packet), &counter));
+	if (bytes)
+		trace_file_append(trace, sequence, packet,
+				  out_track_value(packet, sizeof(packet),
+						  sequence, seen->rss_uuid,
+						  clock_boottime_ns(),
+						  (int64_t)bytes));
+}
+
+static void write_all_resident(struct collector *collector)
+{
+	struct seen *seen = calloc(PROCESSES_MAX, sizeof(*seen));
+	size_t count, i;
+
+	if (!seen)
+		return;
+	count = look_around(collector, seen);
+	for (i = 0; i < count; i++) {
+		write_resident(&seen[i]);
+		recording_put(&seen[i].recording);
+	}
+	free(seen);
+}
+
+/* --- snapshots --------------------------------------------------------------
+ */
+
+static void snapshot_one(struct collector *collector,
+			 struct recording *recording)
+{
+	char name[SNAPSHOT_NAME_BYTES];
+
+	snapshot_make_name("heap", name);
+	/* What is wrong, the log has. */
+	(void)heap_files_snapshot(recording, collector->symbols, name);
+}
+
+/* Any open one of a session after @last, with a reference; NULL: none. */
+static struct recording *next_open(struct collector *collector, size_t index)
+{
+	struct recording *recording;
+
+	pthread_mutex_lock(&collector->lock);
+	recording = collector->recordings;
+	while (recording && index-- > 0)
+		recording = recording->next_open;
+	if (recording && !recording_get_if(recording))
+		recording = NULL;
+	pthread_mutex_unlock(&collector->lock);
+	return recording;
+}
+
+static void snapshot_all(struct collector *collector)
+{
+	struct recording *recording;
+	size_t i;
+
+	if (collector->recording)
+		snapshot_one(collector, collector->recording);
+	for (i = 0; (recording = next_open(collector, i)); i++) {
+		snapshot_one(collector, recording);
+		recording_put(&recording);
+	}
+}
+
+/* --- ticks ------------------------------------------------------------------
+ */
+
+static void tick(struct job *job)
+{
+	/* The job is the first member. */
+	struct heap_ticks *ticks = (struct heap_ticks *)job;
+
+	write_all_resident(ticks->collector);
+	if (ticks->snapshot)
+		snapshot_all(ticks->collector);
+	/* order: rel, TICK: the job is done with it */
+	atom_store_rel(&ticks->posted, 0);
+}
+
+void heap_ticks_beat(struct heap_ticks *ticks)
+{
+	uint64_t now = clock_boottime_ns(), every;
+
+	/* order: acq, TICK: the last job is done */
+	if (!ticks || atom_load_acq(&ticks->posted) || now < ticks->rss_ns)
+		return;
+	every = ticks->collector->options->snapshot_ns;
+	ticks->rss_ns = now + RSS_NS;
+	ticks->snapshot = every && now >= ticks->snapshot_ns;
+	if (ticks->snapshot)
+		ticks->snapshot_ns = now + every;
+	ticks->posted = 1;
+	jobs_post(ticks->collector->jobs, &ticks->job);
+}
+
+int heap_ticks_new(struct collector *collector, struct heap_ticks **out)
+{
+	const struct collect_options *options = collector->options;
+	struct heap_ticks *ticks;
+
+	*out = NULL;
+	if (options->alloc == ALLOC_OFF)
+		return 0;
+	ticks = calloc(1, sizeof(*ticks));
+	if (!ticks)
+		return -ENOMEM;
+	ticks->job.run = tick;
+	ticks->collector = collector;
+	ticks->snapshot_ns = clock_boottime_ns() + options->snapshot_ns;
+	*out = ticks;
+	return 0;
+}
+
+void heap_ticks_free(struct heap_ticks **ticks)
+{
+	free(*ticks);
+	*ticks = NULL;
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * server - the listening socket and its connections.
+ *
+ * All on the main thread, never blocking: a connection has HELLO_NS to say one
+ * thing, gets one answer and is closed. Who is at the other end is the kernel's
+ * word (SO_PEERCRED, SO_PEERPIDFD), not the hello's. Every refusal is one line
+ * in the log that names the process and the reason, and an answer, so that the
+ * program need not wait for its deadline.
+ *
+ * Unless --socket says otherwise the socket lies in a folder of this user that
+ * nobody else can enter.
+ */
+#include "collector/serve/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/serve/attach.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/base/listener.h"
+#include "collector/record/liveness.h"
+#include "collector/base/log.h"
+#include "collector/base/loop.h"
+#include "collector/serve/session.h"
+#include "collector/base/socket_path.h"
+#include "shared/compiler.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+#define CONNECTIONS_MAX 256
+#define FOREIGN_MAX 32
+#define HELLO_NS 2000000000
+/* Room for more descriptors than a hello has, so that all can be closed. */
+#define FDS_MAX 8
+
+struct connection {
+	struct watch watch;
+	struct server *server;
+	uint64_t deadline_ns;
+	bool ended, foreign; /* its user is not served */
+	struct connection *next;
+};
+
+struct server {
+	struct watch watch; /* of the listening socket */
+	struct collector *collector;
+	struct connection *connections;
+	uint32_t count, foreign; /* of these */
+	struct listener listener;
+	char marker[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
+	char folder[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
+};
+
+/* --- one connection ----------------------------------------------------------
+ */
+
+static void connection_end(struct connection *connection)
+{
+	loop_remove(connection->server->collector->loop, &connection->watch);
+	connection->ended = true;
+}
+
+struct received {
+	union {
+		struct wire_hello hello;
+		struct wire_regret regret;
+		char bytes[sizeof(struct wire_hello) + 1];
+	};
+	size_t length;
+	int fd[FDS_MAX];
+	size_t fd_count;
+};
+
+/* Descriptors come with FD_CLOEXEC and are all the caller's. */
+static ssize_t receive(int socket, struct received *got)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	} control;
+	struct iovec data = { got->bytes, sizeof(got->bytes) };
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *part;
+
+	got->fd_count = 0;
+	if (length < 0)
+		return -errno;
+	got->length = (size_t)length;
+	for (part = CMSG_FIRSTHDR(&message); part;
+	     part = CMSG_NXTHDR(&message, part)) {
+		size_t bytes = part->cmsg_len - CMSG_LEN(0);
+
+		if (part->cmsg_level != SOL_SOCKET ||
+		    part->cmsg_type != SCM_RIGHTS)
+			continue;
+		memcpy(got->fd + got->fd_count, CMSG_DATA(part), bytes);
+		got->fd_count += bytes / sizeof(int);
+	}
+	return length;
+}
+
+/* What is wrong with the form of a hello, or NULL. */
+static const char *check_hello(const struct received *got)
+{
+	if (got->length < offsetof(struct wire_hello, pid) ||
+	    got->hello.magic != WIRE_HELLO_MAGIC)
+		return "it does not speak as perfrec's shim does";
+	/* Another version may have another size. */
+	if (got->hello.version != WIRE_VERSION)
+		return NULL;
+	if (got->length != sizeof(got->hello))
+		return "its hello has the wrong size";
+	if (got->fd_count != 1)
+		return "its hello must carry one descriptor";
+	return NULL;
+}
+
+/* Who has connected, and whether it is whom we serve. */
+static const char *check_peer(const struct server *server, int socket,
+			      struct peer *peer)
+{
+	const struct collect_options *options = server->collector->options;
+	size_t i;
+
+	*peer = (struct peer){ .pidfd = -1 };
+	if (listener_peer(socket, &peer->pid, &peer->uid) < 0)
+		return "the kernel does not say who it is";
+	if (peer->pid <= 0)
+		return "it is in a pid namespace that cannot be seen from here";
+	if (peer->uid == geteuid())
+		return NULL;
+	for (i = 0; i < options->allowed_count; i++)
+		if (peer->uid == options->allowed[i])
+			return NULL;
+	return options->control_fd >= 0
+		       ? "it runs as another user"
+		       : "it runs as another user (see --allow-uid)";
+}
+
+/*
+ * A pidfd of the peer. Before Linux 6.5 its pid may have been used again since
+ * it connected, which the open connection rules out: the peer still waits.
+ */
+static const char *open_peer(int socket, struct peer *peer)
+{
+	struct pollfd hangup = { .fd = socket };
+	socklen_t size = sizeof(peer->pidfd);
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &peer->pidfd, &size) ==
+	    0)
+		return NULL;
+	peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
+	if (peer->pidfd >= 0 && poll(&hangup, 1, 0) == 0)
+		return NULL;
+	return "it is gone";
+}
+
+static void send_reply(const struct server *server, int socket,
+		       const struct wire_reply *reply)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET,
+				  SCM_RIGHTS } };
+	struct iovec data = { (void *)reply, sizeof(*reply) };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	int fd = liveness_fd(server->collector->liveness);
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	if (reply->status == WIRE_ACCEPTED) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control);
+	}
+	/* A peer that is gone is noticed by its pidfd. */
+	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The program is not recorded, and says why; false: it says something else. */
+static bool take_regret(struct server *server, const struct received *got,
+			pid_t pid)
+{
+	static const char *const why[] = {
+		[WIRE_REGRET_LIMITS] =
+			"its ulimit -v or ulimit -f leaves no room for rings",
+		[WIRE_REGRET_MEMFD] = "it cannot make memory for its rings",
+		[WIRE_REGRET_MAP] = "it cannot map memory for its rings",
+	};
+
+	if (got->length != sizeof(got->regret) ||
+	    got->regret.magic != WIRE_REGRET_MAGIC)
+		return false;
+	session_log_refusal(server->collector, pid,
+			    got->regret.why < ARRAY_SIZE(why) &&
+					    why[got->regret.why]
+				    ? why[got->regret.why]
+				    : "it cannot have rings");
+	return true;
+}
+
+static void answer(struct connection *connection, const struct received *got)
+{
+	struct server *server = connection->server;
+	struct collector *collector = server->collector;
+	int socket = connection->watch.fd;
+	int memfd = got->fd_count ? got->fd[0] : -1;
+	struct arena *arena = NULL;
+	struct wire_reply reply;
+	struct peer peer;
+	const char *wrong = check_peer(server, socket, &peer);
+
+	if (!wrong && take_regret(server, got, peer.pid))
+		return;
+	if (!wrong)
+		wrong = check_hello(got);
+	if (!wrong)
+		wrong = open_peer(socket, &peer);
+	if (wrong) {
+		session_log_refusal(collector, peer.pid, wrong);
+		reply = (struct wire_reply){ .magic = WIRE_REPLY_MAGIC,
+					     .version = WIRE_VERSION,
+					     .status = WIRE_REFUSED_ARENA };
+	} else {
+		attach_hello(collector, &got->hello, memfd, &peer, &reply,
+			     &arena);
+	}
+	send_reply(server, socket, &reply);
+	if (arena)
+		attach_complete(collector, arena);
+	if (peer.pidfd >= 0)
+		close(peer.pidfd);
+}
+
+static void connection_ready(struct watch *watch)
+{
+	/* The watch is the first member. */
+	struct connection *connection = (struct connection *)watch;
+	struct received got;
+	ssize_t length = receive(watch->fd, &got);
+	size_t i;
+
+	if (length == -EAGAIN || length == -EINTR)
+		return;
+	if (length > 0)
+		answer(connection, &got);
+	for (i = 0; i < got.fd_count; i++)
+		close(got.fd[i]);
+	connection_end(connection);
+}
+
+/* One line about a peer that never got as far as a hello. */
+static void complain(struct server *server, int socket, const char *why)
+{
+	pid_t pid = 0;
+	uid_t uid;
+
+	listener_peer(socket, &pid, &uid);
+	session_log_refusal(server->collector, pid, why);
+}
+
+/* Those whom we do not serve get an answer, too, but only so many at a time:
+ * they must not take the place of others. */
+static bool is_crowd(struct server *server, int fd, bool *foreign)
+{
+	struct peer peer;
+	const char *wrong = check_peer(server, fd, &peer);
+
+	*foreign = wrong;
+	if (!wrong || server->foreign < FOREIGN_MAX)
+		return false;
+	session_log_refusal(server->collector, peer.pid, wrong);
+	return true;
+}
+
+static void server_ready(struct watch *watch)
+{
+	/* The watch is the first member. */
+	struct server *server = (struct server *)watch;
+	int loop = server->collector->loop;
+	struct connection *connection;
+	bool foreign;
+	int fd = listener_accept(&server->listener);
+
+	if (fd == -EMFILE || fd == -ENFILE)
+		session_log_refusal(server->collector, 0,
+				    "too many files are open");
+	if (fd < 0)
+		return;
+	if (is_crowd(server, fd, &foreign)) {
+		close(fd);
+		return;
+	}
+	connection = calloc(1, sizeof(*connection));
+	if (!connection || server->count >= CONNECTIONS_MAX) {
+		complain(server, fd, "too many connections are open already");
+		free(connection);
+		close(fd);
+		return;
+	}
+	*connection = (struct connection){
+		.watch = { fd, connection_ready },
+		.server = server,
+		.deadline_ns = clock_boottime_ns() + HELLO_NS,
+		.foreign = foreign,
+		.next = server->connections,
+	};
+	server->connections = connection;
+	server->count++;
+	server->foreign += foreign;
+	if (loop_add(loop, &connection->watch) < 0)
+		connection->ended = true;
+}
+
+void server_reap(struct server *server)
+{
+	struct connection **link = &server->connections, *connection;
+	uint64_t now = server->count ? clock_boottime_ns() : 0;
+
+	while ((connection = *link)) {
+		if (!connection->ended && now >= connection->deadline_ns) {
+			complain(server, connection->watch.fd,
+				 "it connected and said nothing");
+			connection_end(connection);
+		}
+		if (!connection->ended) {
+			link = &connection->next;
+			continue;
+		}
+		*link = connection->next;
+		server->count--;
+		server->foreign -= connection->foreign;
+		close(connection->watch.fd);
+		free(connection);
+	}
+}
+
+bool server_has_connections(const struct server *server)
+{
+	return server->count > 0;
+}
+
+/* --- the socket
+ * --------------------------------------------------------------- */
+
+/*
+ * What root records may become another user (su). Such a process is refused,
+ * but it must be able to ask, so that the summary knows of it: where it cannot,
+ * nobody would say that it ran unrecorded.
+ */
+static bool serves_all(const struct collect_options *options)
+{
+	return options->control_fd >= 0 && !options->socket && !geteuid();
+}
+
+static int choose_path(struct server *server, char path[SOCKET_PATH_BYTES])
+{
+	const struct collect_options *options = server->collector->options;
+	bool all = serves_all(options);
+	int err;
+
+	if (options->socket)
+		return socket_path_copy(options->socket, path);
+	if (options->control_fd < 0)
+		return socket_path_usual(true, path);
+	err = socket_path_private(all, server->folder, path);
+	if (!err && all)
+		/* Without it they cannot ask, no more. */
+		(void)!chmod(server->folder, 0711);
+	return err;
+}
+
+/* One that is there was left by a collector that was killed: the socket is
+ * ours. Anything but such a file is somebody's. */
+static void remove_stale(const char *path)
+{
+	struct stat status;
+
+	if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	    !status.st_size && status.st_uid == geteuid())
+		unlink(path);
+}
+
+/* After the socket, and away before it: a program that finds the marker finds
+ * who has put it there. */
+static int put_marker(struct server *server)
+{
+	char *path = server->marker;
+	int fd, err;
+
+	strcpy(path, server->listener.path);
+	strcat(path, SOCKET_PATH_ALL);
+	remove_stale(path);
+	if (!collect_options_want_all(server->collector->options)) {
+		path[0] = '\0';
+		return 0;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		  0600);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	err = -errno;
+	log_err("cannot make '%s': %m (choose another socket with --socket)",
+		path);
+	path[0] = '\0';
+	return err;
+}
+
+static int listen_on(struct server *server)
+{
+	/* With others, check_peer() decides. */
+	bool shared = server->collector->options->allowed_count > 0 ||
+		      serves_all(server->collector->options);
+	char path[SOCKET_PATH_BYTES];
+	int err = choose_path(server, path);
+
+	if (!err)
+		err = listener_open(path, SOCK_SEQPACKET, shared,
+				    &server->listener);
+	if (!err)
+		err = put_marker(server);
+	if (err)
+		return err;
+	server->watch.fd = server->listener.fd;
+	return loop_add(server->collector->loop, &server->watch);
+}
+
+int server_new(struct collector *collector, struct server **out)
+{
+	struct server *server = calloc(1, sizeof(*server));
+	int err;
+
+	if (!server)
+		return -ENOMEM;
+	server->collector = collector;
+	server->listener = LISTENER_NONE;
+	server->watch = (struct watch){ -1, server_ready };
+	err = listen_on(server);
+	if (err) {
+		server_free(&server);
+		return err;
+	}
+	*out = server;
+	return 0;
+}
+
+void server_free(struct server **server)
+{
+	struct server *old = *server;
+	struct connection *connection;
+
+	*server = NULL;
+	if (!old)
+		return;
+	for (connection = old->connections; connection;
+	     connection = connection->next)
+		if (!connection->ended)
+			connection_end(connection);
+	server_reap(old);
+	if (old->marker[0])
+		unlink(old->marker);
+	listener_close(&old->listener);
+	if (old->folder[0])
+		rmdir(old->folder);
+	free(old);
+}
+
+const char *server_path(const struct server *server)
+{
+	return server->listener.path;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session - limits, and a program's control word.
+ *
+ * A collector must not be brought down by what all programs together ask for,
+ * however modest each is. So there are bounds on sessions, on the address space
+ * of their arenas, on how fast new ones may come, and on the disk space of all
+ * recordings. Beyond one of them a program is refused, which one line of the
+ * log says, and runs unrecorded. What runs already is never cut short for it.
+ *
+ * The control word is ON, PAUSED or, until filters are resolved, HOLD; the jobs
+ * thread ends the HOLD while the main thread may pause. So what it should be is
+ * kept under the arena's lock, and the word is written there.
+ */
+#include "collector/serve/session.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/options/categories.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/record/collector.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/base/log.h"
+#include "collector/replay/pause.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/trace/trace_file.h"
+
+#define PROGRAMS_MAX 1024 /* processes, when another program comes */
+#define RECORDINGS_MAX 1024 /* that are not finished */
+/* Of 128 TiB that a process can map. */
+#define ARENA_BYTES_MAX (32ULL << 40)
+/* Programs: 100 a second, and 1,000 at once. */
+#define PROGRAM_NS 10000000
+#define BURST_NS (1000ULL * PROGRAM_NS)
+
+/* --- limits -----------------------------------------------------------------
+ */
+
+static bool is_too_fast(struct session_limits *limits)
+{
+	uint64_t now = clock_boottime_ns();
+
+	if (limits->begun_ns + BURST_NS < now)
+		limits->begun_ns = now - BURST_NS;
+	return limits->begun_ns > now;
+}
+
+static uint64_t bytes_on_disk(struct collector *collector)
+{
+	const struct arena *arena;
+	uint64_t bytes;
+
+	pthread_mutex_lock(&collector->lock);
+	bytes = collector->limits.finished_bytes;
+	pthread_mutex_unlock(&collector->lock);
+	for (arena = collector->arenas; arena; arena = arena->next)
+		bytes += trace_file_bytes(arena->recording->trace);
+	return bytes;
+}
+
+static bool is_full(struct collector *collector)
+{
+	uint64_t most = collector->limits.max_total;
+
+	return most && bytes_on_disk(collector) >= most;
+}
+
+const char *session_refuse(struct collector *collector, uint64_t arena_bytes)
+{
+	struct session_limits *limits = &collector->limits;
+	uint32_t programs, recordings;
+
+	pthread_mutex_lock(&collector->lock);
+	programs = collector->process_count;
+	recordings = collector->recording_count;
+	pthread_mutex_unlock(&collector->lock);
+	if (programs >= PROGRAMS_MAX || limits->sessions >= PROGRAMS_MAX ||
+	    recordings >= RECORDINGS_MAX)
+		return "too many programs at once";
+	if (arena_bytes > ARENA_BYTES_MAX - limits->arena_bytes)
+		return "the rings of all programs are too large already";
+	if (is_too_fast(limits))
+		return "too many programs in a second";
+	if (is_full(collector))
+		return "the recordings have reached --max-total (remove or "
+		       "move them, and start perfrec-collect again)";
+	return NULL;
+}
+
+void session_log_refusal(struct collector *collector, pid_t pid,
+			 const char *why)
+{
+	struct refusal *refusal = collector->limits.refusal;
+	struct refusal *last =
+		refusal + ARRAY_SIZE(collector->limits.refusal) - 1;
+
+	/* One line for all at the end, by perfrec: not one for each process. */
+	if (collector->recording) {
+		recording_refuse(collector->recording, pid, why);
+		log_at(LOG_DBG, "refused program with pid %d: %s", (int)pid,
+		       why);
+		return;
+	}
+	while (refusal < last && refusal->why && refusal->why != why)
+		refusal++;
+	refusal->why = why;
+	log_limited(&refusal->limit, LOG_WARN,
+		    "refused program with pid %d: %s", (int)pid, why);
+}
+
+static uint64_t folder_bytes(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	struct stat status;
+	uint64_t bytes = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (!fstatat(dir_fd, entry->d_name, &status,
+			     AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(status.st_mode))
+			bytes += (uint64_t)status.st_size;
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return bytes;
+}
+
+/* A recording of one session is finished. Any thread. */
+static void recording_ended(struct recording *recording)
+{
+	struct collector *collector = recording->ended_context;
+	uint64_t bytes = folder_bytes(recording->dir_fd), one = 1;
+	struct recording **link = &collector->recordings;
+
+	pthread_mutex_lock(&collector->lock);
+	while (*link != recording)
+		link = &(*link)->next_open;
+	*link = recording->next_open;
+	collector->recording_count--;
+	collector->limits.finished_bytes += bytes;
+	pthread_mutex_unlock(&collector->lock);
+	/* Somebody may wait for it: ctl_server.c. */
+	if (write(collector->done_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake the main thread: %m");
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+void session_begin(struct collector *collector, struct arena *arena, bool own)
+{
+	struct recording *recording = arena->recording;
+
+	arena->session = ++collector->last_session;
+	arena->held = true;
+	collector->limits.sessions++;
+	collector->limits.arena_bytes += arena->bytes;
+	collector->limits.begun_ns += PROGRAM_NS;
+	if (!own)
+		return;
+	recording->session = arena->session;
+	recording->ended_context = collector;
+	recording->ended = recording_ended;
+	pthread_mutex_lock(&collector->lock);
+	recording->next_open = collector->recordings;
+	collector->recordings = recording;
+	collector->recording_count++;
+	pthread_mutex_unlock(&collector->lock);
+}
+
+void session_unlist(struct collector *collector, struct arena *arena)
+{
+	collector->limits.sessions--;
+	collector->limits.arena_bytes -= arena->bytes;
+}
+
+/* Under the arena's lock. */
+static void set_control(struct arena *arena)
+{
+	if (!arena->held)
+		arena_control(arena,
+			      arena->paused ? CONTROL_PAUSED : CONTROL_ON);
+}
+
+void session_release(struct arena *arena)
+{
+	pthread_mutex_lock(&arena->lock);
+	arena->held = false;
+	set_control(arena);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+void session_pause(struct arena *arena, bool paused)
+{
+	uint64_t now = clock_boottime_ns();
+
+	pthread_mutex_lock(&arena->lock);
+	arena->paused = paused;
+	/* A program looks at the word now and then: what it records until it
+	 * has seen it is left out by time. */
+	if (paused)
+		pause_begin(&arena->pauses, now);
+	else
+		pause_end(&arena->pauses, now);
+	set_control(arena);
+	pthread_mutex_unlock(&arena->lock);
+	cpu_group_pause(arena->cpu, paused);
+}
+
+void session_categories(struct arena *arena, const char *text)
+{
+	pthread_mutex_lock(&arena->lock);
+	categories_write(arena->page, text);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+void session_stop(struct arena *arena)
+{
+	struct process *process;
+
+	arena_control(arena, CONTROL_OFF);
+	cpu_group_pause(arena->cpu, true);
+	pthread_mutex_lock(&arena->lock);
+	for (process = arena->processes; process; process = process->next)
+		process_end(process, process_has_exited(process)
+					     ? PROCESS_EXITED
+					     : PROCESS_RUNNING);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+bool session_is_over(struct collector *collector, uint64_t number)
+{
+	const struct recording *recording;
+	const struct arena *arena;
+	bool over;
+
+	for (arena = collector->arenas; arena; arena = arena->next)
+		if (arena->session == number)
+			return false;
+	pthread_mutex_lock(&collector->lock);
+	for (recording = collector->recordings; recording;
+	     recording = recording->next_open)
+		if (recording->session == number)
+			break;
+	over = !recording;
+	pthread_mutex_unlock(&collector->lock);
+	return over;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/serve/went_on.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/base/proc.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/base/socket_path.h"
+#include "collector/names/symbols.h"
+
+#define STAT_START_FIELD 22 /* proc(5): in ticks since the machine started */
+#define NS_PER_S 1000000000ULL
+#define ROUNDS_MIN 2
+#define ROUNDS_MAX 8
+
+static void add_known(struct recording *recording, struct arena *arena)
+{
+	const struct process *process;
+
+	pthread_mutex_lock(&arena->lock);
+	for (process = arena->processes; process; process = process->next)
+		if (!process_is_ending(process) && process->watch.fd >= 0 &&
+		    !process_has_exited(process) &&
+		    !proc_is_dying(process->pid))
+			(void)recording_list_went_on(recording, process->pid,
+						     process->entry->name);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+/* Descendants of the command are younger than the recording. */
+static bool is_younger(pid_t pid, const struct recording *recording)
+{
+	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	char stat[PROC_STAT_BYTES];
+
+	if (!proc_read(pid, "stat", stat, sizeof(stat)))
+		return false;
+	return strtoull(proc_stat_field(stat, STAT_START_FIELD), NULL, 10) >=
+	       recording->start_ns / tick_ns;
+}
+
+static bool has_arena(const struct collector *collector, pid_t pid)
+{
+	const struct arena *arena;
+
+	for (arena = collector->arenas; arena; arena = arena->next)
+		if (arena_is_mapped_by(arena, pid))
+			return true;
+	return false;
+}
+
+/*
+ * Whether it was on its way to say hello: it has our socket in its environment.
+ * Where all programs are asked to say hello, all do; else those that have
+ * hooks, and of such a one we know only that its executable has.
+ */
+static bool is_before_hello(const struct collector *collector, pid_t pid,
+			    const char *socket)
+{
+	struct symbol_file *file;
+	bool is_instrumented;
+	char exe[64];
+	int fd;
+
+	if (!proc_has_environment(pid, socket))
+		return false;
+	if (collect_options_want_all(collector->options))
+		return true;
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
+	fd = open(exe, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	file = symbol_cache_file(collector->symbols, fd, exe);
+	close(fd);
+	is_instrumented = file && symbol_file_instrumented(file);
+	symbol_file_put(&file);
+	return is_instrumented;
+}
+
+/* Whether there is one that was not listed yet. One that became known since
+ * add_known() is found here, too. */
+static bool add_silent(struct collector *collector, const char *socket)
+{
+	struct recording *recording = collector->recording;
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	bool found = false;
+
+	while (dir && (entry = readdir(dir))) {
+		char name[FAMILY_NAME_BYTES + 1];
+		pid_t pid;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid == getpid() || !is_younger(pid, recording) ||
+		    (!has_arena(collector, pid) &&
+		     !is_before_hello(collector, pid, socket)) ||
+		    proc_is_dying(pid))
+			continue;
+		proc_read(pid, "comm", name, sizeof(name));
+		name[strcspn(name, "\n")] = '\0';
+		found |= recording_list_went_on(recording, pid, name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* One that forks and ends while we read /proc is gone when we come to it, and
+ * its child was not there when the folder was read: so we look until nothing
+ * new is found, twice at least. */
+static void add_all_silent(struct collector *collector, const char *socket)
+{
+	int rounds = 0;
+
+	while (rounds++ < ROUNDS_MAX &&
+	       (add_silent(collector, socket) || rounds < ROUNDS_MIN))
+		;
+}
+
+void went_on_list(struct collector *collector, const char *socket)
+{
+	char entry[sizeof("PERFREC_SOCKET=") + SOCKET_PATH_BYTES];
+	struct arena *arena;
+
+	if (!collector->recording)
+		return;
+	for (arena = collector->arenas; arena; arena = arena->next)
+		add_known(collector->recording, arena);
+	snprintf(entry, sizeof(entry), "PERFREC_SOCKET=%s", socket);
+	add_all_silent(collector, entry);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each line of each location is an entry, with the function that it is of;
+ * sorting the entries by name and module says which are one. A sample is then
+ * a run of numbers.
+ *
+ * Values of a file of unknown origin may add up to anything: sums stop at the
+ * ends of what they can hold.
+ */
+#include "collector/show/pprof_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/compiler.h"
+
+static void add(int64_t *to, int64_t value)
+{
+	if (__builtin_add_overflow(*to, value, to))
+		*to = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static void add_values(const struct pprof *pprof, int64_t *to,
+		       const int64_t *value)
+{
+	for (size_t i = 0; i < pprof->type_count; i++)
+		add(&to[i], value[i]);
+}
+
+static int compare_names(const struct pprof_frame *a,
+			 const struct pprof_frame *b)
+{
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : strcmp(a->module, b->module);
+}
+
+/* --- frames ------------------------------------------------------------------
+ */
+
+/* A location without lines is one frame, of its module. */
+static size_t frames_of(const struct pprof_location *location)
+{
+	return MAX(location->line_count, 1u);
+}
+
+static struct pprof_frame make_frame(const struct pprof *pprof,
+				     const struct pprof_location *location,
+				     size_t i)
+{
+	struct pprof_frame frame = { .module = location->module, .file = "" };
+	const char *slash = strrchr(location->module, '/');
+
+	if (i < location->line_count) {
+		const struct pprof_line *line = &location->lines[i];
+
+		frame.name = pprof->functions[line->function].name;
+		frame.file = pprof->functions[line->function].file;
+		frame.line = line->line;
+	} else {
+		frame.name = slash ? slash + 1 : location->module;
+	}
+	if (!frame.name[0])
+		frame.name = "[unknown]";
+	return frame;
+}
+
+struct frames {
+	struct pprof_frame *list; /* of all locations, one behind another */
+	size_t count;
+	size_t *first; /* of each location */
+};
+
+static void free_frames(struct frames *frames)
+{
+	free(frames->list);
+	free(frames->first);
+	*frames = (struct frames){ 0 };
+}
+
+static int make_frames(const struct pprof *pprof, struct frames *out)
+{
+	size_t at = 0;
+
+	*out = (struct frames){ 0 };
+	for (size_t i = 0; i < pprof->location_count; i++)
+		out->count += frames_of(&pprof->locations[i]);
+	out->list = calloc(out->count + 1, sizeof(*out->list));
+	out->first = calloc(pprof->location_count + 1, sizeof(*out->first));
+	if (!out->list || !out->first) {
+		free_frames(out);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < pprof->location_count; i++) {
+		out->first[i] = at;
+		for (size_t k = 0; k < frames_of(&pprof->locations[i]); k++)
+			out->list[at++] =
+				make_frame(pprof, &pprof->locations[i], k);
+	}
+	return 0;
+}
+
+/* --- by function -------------------------------------------------------------
+ */
+
+struct by_function {
+	const struct pprof *pprof;
+	struct frames frames;
+	uint32_t *row; /* of each of frames */
+	size_t *seen; /* of each row: the last sample that had it, + 1 */
+	struct pprof_rows *rows;
+};
+
+static int by_frame_name(const void *left, const void *right)
+{
+	const struct pprof_frame *const *a = left, *const *b = right;
+	int order = compare_names(*a, *b);
+
+	/* The lowest line first: it speaks for the function. */
+	return order			 ? order
+	       : (*a)->line < (*b)->line ? -1
+					 : (*a)->line > (*b)->line;
+}
+
+/* Gives equal functions one row. */
+static int make_rows(struct by_function *by)
+{
+	size_t count = by->frames.count;
+	const struct pprof_frame **sorted = calloc(count + 1, sizeof(*sorted));
+	struct pprof_rows *rows = by->rows;
+
+	by->row = calloc(count + 1, sizeof(*by->row));
+	by->seen = calloc(count + 1, sizeof(*by->seen));
+	rows->list = calloc(count + 1, sizeof(*rows->list));
+	if (!sorted || !by->row || !by->seen || !rows->list) {
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &by->frames.list[i];
+	qsort(sorted, count, sizeof(*sorted), by_frame_name);
+	for (size_t i = 0; i < count; i++) {
+		if (!i || compare_names(sorted[i - 1], sorted[i]) != 0) {
+			rows->list[rows->count].frames = sorted[i];
+			rows->list[rows->count++].depth = 1;
+		}
+		by->row[sorted[i] - by->frames.list] =
+			(uint32_t)(rows->count - 1);
+	}
+	free(sorted);
+	return 0;
+}
+
+static void count_sample(struct by_function *by, size_t number)
+{
+	const struct pprof_sample *sample = &by->pprof->samples[number];
+	bool leaf = true;
+
+	add_values(by->pprof, by->rows->sum, sample->value);
+	for (uint32_t i = 0; i < sample->depth; i++) {
+		size_t at = by->frames.first[sample->stack[i]];
+		size_t end =
+			at + frames_of(&by->pprof->locations[sample->stack[i]]);
+
+		for (; at < end; at++) {
+			uint32_t index = by->row[at];
+			struct pprof_row *row = &by->rows->list[index];
+
+			if (leaf)
+				add_values(by->pprof, row->self, sample->value);
+			leaf = false;
+			if (by->seen[index] == number + 1)
+				continue;
+			by->seen[index] = number + 1;
+			add_values(by->pprof, row->total, sample->value);
+		}
+	}
+}
+
+int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out)
+{
+	struct by_function by = { .pprof = pprof, .rows = out };
+	int error = make_frames(pprof, &by.frames);
+
+	*out = (struct pprof_rows){ 0 };
+	if (!error)
+		error = make_rows(&by);
+	out->frames = by.frames.list;
+	for (size_t i = 0; i < pprof->sample_count && !error; i++)
+		count_sample(&by, i);
+	free(by.frames.first);
+	free(by.row);
+	free(by.seen);
+	if (error)
+		pprof_rows_free(out);
+	return error;
+}
+
+/* --- by stack ----------------------------------------------------------------
+ */
+
+static int by_stack(const void *left, const void *right)
+{
+	const struct pprof_sample *const *a = left, *const *b = right;
+	uint32_t depth = MIN((*a)->depth, (*b)->depth);
+	int order = depth ? memcmp((*a)->stack, (*b)->stack,
+				   depth * sizeof(*(*a)->stack))
+			  : 0;
+
+	if (order)
+		return order;
+	return (*a)->depth < (*b)->depth ? -1 : (*a)->depth > (*b)->depth;
+}
+
+static size_t frames_of_sample(const struct pprof *pprof,
+			       const struct pprof_sample *sample)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < sample->depth; i++)
+		count += frames_of(&pprof->locations[sample->stack[i]]);
+	return count;
+}
+
+/* The row of a stack that was not there yet, with its frames at @at. */
+static struct pprof_row *start_row(const struct pprof *pprof,
+				   const struct pprof_sample *sample,
+				   struct pprof_rows *out,
+				   struct pprof_frame *at)
+{
+	struct pprof_row *row = &out->list[out->count++];
+
+	row->frames = at;
+	for (uint32_t i = 0; i < sample->depth; i++) {
+		const struct pprof_location *location =
+			&pprof->locations[sample->stack[i]];
+
+		for (size_t k = 0; k < frames_of(location); k++)
+			*at++ = make_frame(pprof, location, k);
+	}
+	row->depth = (size_t)(at - row->frames);
+	return row;
+}
+
+static void fill_stacks(const struct pprof *pprof,
+			const struct pprof_sample **sorted,
+			struct pprof_rows *out)
+{
+	struct pprof_frame *at = out->frames;
+	struct pprof_row *row = NULL;
+
+	for (size_t i = 0; i < pprof->sample_count; i++) {
+		if (!i || by_stack(&sorted[i - 1], &sorted[i]) != 0) {
+			row = start_row(pprof, sorted[i], out, at);
+			at += row->depth;
+		}
+		add_values(pprof, row->self, sorted[i]->value);
+		add_values(pprof, row->total, sorted[i]->value);
+		add_values(pprof, out->sum, sorted[i]->value);
+	}
+}
+
+int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out)
+{
+	size_t count = pprof->sample_count, frames = 0;
+	const struct pprof_sample **sorted = calloc(count + 1, sizeof(*sorted));
+
+	*out = (struct pprof_rows){ 0 };
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &pprof->samples[i];
+	qsort(sorted, count, sizeof(*sorted), by_stack);
+	for (size_t i = 0; i < count; i++)
+		if (!i || by_stack(&sorted[i - 1], &sorted[i]) != 0)
+			frames += frames_of_sample(pprof, sorted[i]);
+	out->list = calloc(count + 1, sizeof(*out->list));
+	out->frames = calloc(frames + 1, sizeof(*out->frames));
+	if (!out->list || !out->frames) {
+		free(sorted);
+		pprof_rows_free(out);
+		return -ENOMEM;
+	}
+	fill_stacks(pprof, sorted, out);
+	free(sorted);
+	return 0;
+}
+
+void pprof_rows_free(struct pprof_rows *rows)
+{
+	free(rows->list);
+	free(rows->frames);
+	*rows = (struct pprof_rows){ 0 };
+}
+
+/* --- order -------------------------------------------------------------------
+ */
+
+struct order {
+	const struct pprof_key *keys;
+	size_t count;
+};
+
+static int compare_frames(const struct pprof_row *a, const struct pprof_row *b)
+{
+	for (size_t i = 0; i < MIN(a->depth, b->depth); i++) {
+		int names = compare_names(&a->frames[i], &b->frames[i]);
+
+		if (names)
+			return names;
+	}
+	return a->depth < b->depth ? -1 : a->depth > b->depth;
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct pprof_row *a = left, *b = right;
+	const struct order *order = context;
+
+	for (size_t i = 0; i < order->count; i++) {
+		uint32_t value = order->keys[i].value;
+		bool total = order->keys[i].total;
+		int64_t one = (total ? a->total : a->self)[value];
+		int64_t two = (total ? b->total : b->self)[value];
+
+		if (one != two)
+			return one < two ? 1 : -1;
+	}
+	return compare_frames(a, b);
+}
+
+void pprof_rows_sort(struct pprof_rows *rows, const struct pprof_key *keys,
+		     size_t count)
+{
+	struct order order = { keys, count };
+
+	qsort_r(rows->list, rows->count, sizeof(*rows->list), compare_rows,
+		&order);
+}

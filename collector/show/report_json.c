@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * report_json - a view for programs: values by the names that their types have
+ * in the file, names in full. Bytes that are no UTF-8 become '?'.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/show/report_view.h"
+#include "shared/compiler.h"
+
+static json_t *text(const char *text)
+{
+	json_t *json = json_string(text);
+	char *clean = json ? NULL : strdup(text);
+
+	if (!clean)
+		return json;
+	for (char *at = clean; *at; at++)
+		if ((unsigned char)*at >= 0x80)
+			*at = '?';
+	json = json_string(clean);
+	free(clean);
+	return json;
+}
+
+static json_t *types(const struct pprof *pprof)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < pprof->type_count; i++)
+		json_array_append_new(
+			list, json_pack("{s:o, s:o}", "type",
+					text(pprof->type[i].type), "unit",
+					text(pprof->type[i].unit)));
+	return list;
+}
+
+static json_t *values(const struct pprof *pprof, const int64_t *value)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < pprof->type_count; i++)
+		json_object_set_new(object, pprof->type[i].type,
+				    json_integer(value[i]));
+	return object;
+}
+
+static json_t *frame(const struct pprof_frame *frame)
+{
+	return json_pack("{s:o, s:o, s:o, s:i}", "name", text(frame->name),
+			 "module", text(frame->module), "file",
+			 text(frame->file), "line", (int)frame->line);
+}
+
+static json_t *stack(const struct pprof *pprof, const struct pprof_row *row)
+{
+	json_t *frames = json_array();
+
+	for (size_t i = 0; i < row->depth; i++)
+		json_array_append_new(frames, frame(&row->frames[i]));
+	return json_pack("{s:o, s:o}", "stack", frames, "value",
+			 values(pprof, row->self));
+}
+
+static json_t *function(const struct pprof *pprof, const struct pprof_row *row)
+{
+	json_t *object = frame(row->frames);
+
+	json_object_set_new(object, "self", values(pprof, row->self));
+	json_object_set_new(object, "total", values(pprof, row->total));
+	return object;
+}
+
+static json_t *comments(const struct pprof *pprof)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < pprof->comment_count; i++)
+		json_array_append_new(list, text(pprof->comments[i]));
+	return list;
+}
+
+int report_json(const char *view, const struct pprof *pprof,
+		const struct pprof_rows *rows,
+		const struct report_view_options *options, FILE *out)
+{
+	size_t count = rows->count;
+	json_t *list = json_array(), *root;
+	int error = 0;
+
+	if (options->limit)
+		count = MIN(count, options->limit);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(
+			list, options->stacks
+				      ? stack(pprof, &rows->list[i])
+				      : function(pprof, &rows->list[i]));
+	root = json_pack("{s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "view", view,
+			 "types", types(pprof), "period",
+			 (json_int_t)pprof->period, "duration_ns",
+			 (json_int_t)pprof->duration_ns, "comments",
+			 comments(pprof), "sum", values(pprof, rows->sum),
+			 options->stacks ? "stacks" : "functions", list);
+	if (!root)
+		return -ENOMEM;
+	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
+	    fputc('\n', out) == EOF || fflush(out))
+		error = -EIO;
+	json_decref(root);
+	return error;
+}

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A view is a table: of which file, with which columns, by which keys it can
+ * be sorted. What a file lacks (an older or newer perfrec's) has no column.
+ */
+#include "collector/show/report_view.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+#include "collector/read/summary_read.h"
+#include "collector/base/text_out.h"
+#include "shared/compiler.h"
+
+#define LEAKS_SHOWN 5 /* stacks that show what is in use, if not asked for */
+#define COLUMNS_MAX 10
+
+struct column {
+	const char *title;
+	const char *key; /* --sort; NULL: not by this one */
+	const char *type; /* of the value */
+	bool total; /* with callees */
+	bool percent; /* of all, behind it */
+};
+
+struct report_view {
+	const char *name, *file;
+	const char *what; /* that the recording may have none of */
+	const char *option; /* that it would have been recorded with */
+	const char *keys; /* for a person */
+	struct column columns[COLUMNS_MAX]; /* up to one without a title */
+};
+
+static const struct report_view views[] = {
+	{
+		"cpu",
+		"cpu.pb.gz",
+		"samples of CPU time",
+		"--cpu",
+		"self, total, samples or name",
+		{
+			{ "self", "self", "cpu", false, true },
+			{ "total", "total", "cpu", true, true },
+			{ "samples", "samples", "samples", false, false },
+		},
+	},
+	{
+		"heap",
+		"heap.pb.gz",
+		"allocations",
+		"--alloc",
+		"inuse, allocated, total, blocks, peak, temporary or name",
+		{
+			{ "in use", "inuse", "inuse_space", false, true },
+			{ "total", NULL, "inuse_space", true, false },
+			{ "blocks", NULL, "inuse_objects", false, false },
+			{ "at peak", "peak", "peak_space", false, false },
+			{ "allocated", "allocated", "alloc_space", false,
+			  false },
+			{ "total", "total", "alloc_space", true, false },
+			{ "blocks", "blocks", "alloc_objects", false, false },
+			{ "temporary", "temporary", "temporary", false, false },
+		},
+	},
+	{
+		"span",
+		"span.pb.gz",
+		"spans with CPU time and allocations",
+		"--cpu or --alloc",
+		"self, total, calls, cpu, allocated, inuse, peak or name",
+		{
+			{ "calls", "calls", "calls", false, false },
+			{ "self time", "self", "wall", false, true },
+			{ "total", "total", "wall", true, false },
+			{ "samples", "cpu", "cpu_samples", false, false },
+			{ "allocated", "allocated", "alloc_space", false,
+			  false },
+			{ "blocks", NULL, "alloc_objects", false, false },
+			{ "in use", "inuse", "inuse_space", false, false },
+			{ "at peak", "peak", "peak_space", false, false },
+		},
+	},
+};
+
+/* The first key of @keys is the default. */
+static bool is_key(const char *keys, const char *key)
+{
+	size_t length = strlen(key);
+
+	while (*keys) {
+		size_t word = strcspn(keys, ", ");
+
+		if (word == length && strncmp(keys, key, word) == 0 &&
+		    strcmp(key, "or") != 0)
+			return true;
+		keys += word;
+		keys += strspn(keys, ", ");
+	}
+	return false;
+}
+
+const struct report_view *report_view_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (strcmp(views[i].name, name) == 0)
+			return &views[i];
+	return NULL;
+}
+
+bool report_view_has_key(const struct report_view *view, const char *key,
+			 const char **keys)
+{
+	*keys = view->keys;
+	return is_key(view->keys, key);
+}
+
+/* --- the table ---------------------------------------------------------------
+ */
+
+struct table {
+	const struct report_view_options *options;
+	struct pprof *pprof;
+	struct pprof_rows rows;
+	/* The columns that the file has values for. */
+	const struct column *column[COLUMNS_MAX];
+	uint32_t value[COLUMNS_MAX];
+	size_t column_count;
+};
+
+static void choose_columns(struct table *table)
+{
+	const struct column *column = table->options->view->columns;
+
+	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
+		uint32_t value = pprof_find_type(table->pprof, column[i].type);
+
+		/* Of a stack, totals are what self is. */
+		if (value == PPROF_NONE ||
+		    (column[i].total && table->options->stacks))
+			continue;
+		table->value[table->column_count] = value;
+		table->column[table->column_count++] = &column[i];
+	}
+}
+
+static struct pprof_key key_of(const struct table *table, size_t i)
+{
+	return (struct pprof_key){ table->value[i], table->column[i]->total };
+}
+
+/* -EINVAL: the recording does not know what they are to be sorted by. */
+static int sort_rows(struct table *table)
+{
+	struct pprof_key keys[COLUMNS_MAX + 1];
+	size_t count = 0;
+	const struct report_view *view = table->options->view;
+	const char *key = table->options->sort;
+	char first[16];
+
+	if (!key) {
+		snprintf(first, sizeof(first), "%.*s",
+			 (int)strcspn(view->keys, ","), view->keys);
+		key = first;
+	}
+	/* By the one that was asked for, then by all as they stand. */
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table->column[i]->key &&
+		    strcmp(table->column[i]->key, key) == 0)
+			keys[count++] = key_of(table, i);
+	if (!count && strcmp(key, "temporary") == 0) {
+		log_err("'%s' does not know which blocks were temporary: %s",
+			table->options->dir,
+			table->options->stacks
+				? "that is known of functions only, so leave "
+				  "out --stacks"
+				: "its allocations were sampled; record with "
+				  "--alloc=exact");
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < table->column_count && count; i++)
+		keys[count++] = key_of(table, i);
+	pprof_rows_sort(&table->rows, keys, count);
+	return 0;
+}
+
+static bool is_unit(const struct table *table, uint32_t value, const char *unit)
+{
+	return strcmp(table->pprof->type[value].unit, unit) == 0;
+}
+
+static const char *format(const struct table *table, uint32_t value,
+			  int64_t number, char text[SIZE_TEXT])
+{
+	/* What lost records have made negative is shown as what it is. */
+	uint64_t size = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	char *to = text;
+
+	if (number < 0)
+		*to++ = '-';
+	if (is_unit(table, value, "nanoseconds"))
+		size_format_ns(size, to);
+	else if (is_unit(table, value, "bytes"))
+		size_format_bytes(size, to);
+	else
+		size_format_count(size, to);
+	return text;
+}
+
+static int width_of(const struct table *table, size_t i)
+{
+	int width = is_unit(table, table->value[i], "count") ? 11 : 9;
+
+	return MAX(width, (int)strlen(table->column[i]->title));
+}
+
+static void print_titles(const struct table *table, FILE *out)
+{
+	fputc('\n', out);
+	for (size_t i = 0; i < table->column_count; i++)
+		fprintf(out, "  %*s%s", width_of(table, i),
+			table->column[i]->title,
+			table->column[i]->percent ? "      %" : "");
+	fprintf(out, "  %s\n", table->options->stacks ? "stack" : "function");
+}
+
+static void print_values(const struct table *table, const struct pprof_row *row,
+			 FILE *out)
+{
+	char text[SIZE_TEXT + 1];
+
+	for (size_t i = 0; i < table->column_count; i++) {
+		const struct column *column = table->column[i];
+		uint32_t value = table->value[i];
+		int64_t number =
+			(column->total ? row->total : row->self)[value];
+		double sum = (double)table->rows.sum[value];
+
+		fprintf(out, "  %*s", width_of(table, i),
+			format(table, value, number, text));
+		if (column->percent)
+			fprintf(out, "  %5.1f",
+				sum != 0 ? 100 * (double)number / sum : 0);
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void print_frame(const struct pprof_frame *frame, bool with_line,
+			FILE *out)
+{
+	text_out(frame->name, out);
+	if (with_line && frame->file[0]) {
+		fputs("  ", out);
+		text_out(frame->file, out);
+		if (frame->line)
+			fprintf(out, ":%u", frame->line);
+	}
+	if (frame->module[0] &&
+	    strcmp(base_name(frame->module), frame->name) != 0) {
+		fputs("  ", out);
+		text_out_module(frame->module, out);
+	}
+	fputc('\n', out);
+}
+
+static void print_stack(const struct pprof_row *row, const char *indent,
+			FILE *out)
+{
+	for (size_t i = 0; i < row->depth; i++) {
+		fputs(indent, out);
+		print_frame(&row->frames[i], true, out);
+	}
+	if (!row->depth)
+		fprintf(out, "%s[no stack]\n", indent);
+}
+
+static bool is_empty(const struct table *table, const struct pprof_row *row)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		if (row->total[table->value[i]] || row->self[table->value[i]])
+			return false;
+	return true;
+}
+
+/* Functions that have nothing to show, only callees that were inlined, say. */
+static void drop_empty(struct table *table)
+{
+	struct pprof_rows *rows = &table->rows;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (!is_empty(table, &rows->list[i]))
+			rows->list[kept++] = rows->list[i];
+	rows->count = kept;
+}
+
+static void print_row(const struct table *table, const struct pprof_row *row,
+		      FILE *out)
+{
+	print_values(table, row, out);
+	if (table->options->stacks) {
+		fputc('\n', out);
+		print_stack(row, "      ", out);
+	} else {
+		fputs("  ", out);
+		print_frame(row->frames, false, out);
+	}
+}
+
+static void print_rows(const struct table *table, FILE *out)
+{
+	const struct report_view_options *options = table->options;
+	size_t count = table->rows.count;
+	size_t shown = options->limit ? MIN(count, options->limit) : count;
+
+	if (!count) {
+		fprintf(out, "\n  There is nothing in it.\n");
+		return;
+	}
+	print_titles(table, out);
+	for (size_t i = 0; i < shown; i++)
+		print_row(table, &table->rows.list[i], out);
+	if (shown < count)
+		fprintf(out, "  (%zu of %zu %s; all: --limit 0)\n", shown,
+			count, options->stacks ? "stacks" : "functions");
+}
+
+static void print_sums(const struct table *table, FILE *out)
+{
+	char text[SIZE_TEXT + 1];
+
+	fputs("\n  in all     ", out);
+	for (size_t i = 0; i < table->column_count; i++) {
+		/* Some columns are of the same value. */
+		if (table->column[i]->total)
+			continue;
+		fprintf(out, "%s%s %s", i ? ", " : "", table->column[i]->title,
+			format(table, table->value[i],
+			       table->rows.sum[table->value[i]], text));
+	}
+	fputc('\n', out);
+}
+
+static void print_head(const struct table *table, const struct summary *summary,
+		       FILE *out)
+{
+	const struct report_view *view = table->options->view;
+
+	fputs("\nperfrec: ", out);
+	text_out(table->options->dir, out);
+	fprintf(out, "/%s\n", view->file);
+	print_sums(table, out);
+	for (size_t i = 0; i < table->pprof->comment_count; i++) {
+		fputs("  note       ", out);
+		text_out(table->pprof->comments[i], out);
+		fputc('\n', out);
+	}
+	if (pprof_find_type(table->pprof, "temporary") != PPROF_NONE &&
+	    summary->estimates)
+		fputs("  note       temporary: only of blocks that were "
+		      "recorded exactly\n",
+		      out);
+}
+
+/* --- what is in use at the end -----------------------------------------------
+ */
+
+static int print_leaks(const struct table *table, FILE *out)
+{
+	uint32_t space = pprof_find_type(table->pprof, "inuse_space");
+	uint32_t objects = pprof_find_type(table->pprof, "inuse_objects");
+	char bytes[SIZE_TEXT + 1], blocks[SIZE_TEXT + 1];
+	struct pprof_rows stacks;
+	size_t shown = 0;
+	int error;
+
+	if (space == PPROF_NONE || objects == PPROF_NONE)
+		return 0;
+	error = pprof_rows_by_stack(table->pprof, &stacks);
+	if (error)
+		return error;
+	pprof_rows_sort(&stacks, &(struct pprof_key){ space, false }, 1);
+	for (; shown < MIN(stacks.count, LEAKS_SHOWN); shown++) {
+		const struct pprof_row *row = &stacks.list[shown];
+
+		if (row->self[space] <= 0)
+			break;
+		if (!shown)
+			fputs("\n  not freed at the end, by where it was "
+			      "allocated:\n",
+			      out);
+		fprintf(out, "\n  %s in %s block%s\n",
+			format(table, space, row->self[space], bytes),
+			format(table, objects, row->self[objects], blocks),
+			row->self[objects] == 1 ? "" : "s");
+		print_stack(row, "      ", out);
+	}
+	if (shown == LEAKS_SHOWN && shown < stacks.count)
+		fputs("\n  (more: --stacks)\n", out);
+	if (!shown)
+		fprintf(out, "\n  %s at the end.\n",
+			table->pprof->period > 1
+				? "No block that was sampled was in use"
+				: "Everything was freed");
+	pprof_rows_free(&stacks);
+	return 0;
+}
+
+/* --- values from elsewhere ---------------------------------------------------
+ */
+
+/* One more type, of which no sample has any; PPROF_NONE: no room. */
+static uint32_t add_type(struct pprof *pprof, const char *type,
+			 const char *unit)
+{
+	if (pprof->type_count >= PPROF_VALUES_MAX)
+		return PPROF_NONE;
+	pprof->type[pprof->type_count] = (struct pprof_type){ type, unit };
+	return (uint32_t)pprof->type_count++;
+}
+
+static int by_name(const struct pprof_frame *a, const char *name,
+		   const char *module)
+{
+	int order = strcmp(a->name, name);
+
+	return order ? order : strcmp(a->module, module);
+}
+
+/* In @rows, which are sorted by name. */
+static struct pprof_row *find_row(struct pprof_rows *rows, const char *name,
+				  const char *module)
+{
+	size_t low = 0, high = rows->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = by_name(rows->list[middle].frames, name, module);
+
+		if (!order)
+			return &rows->list[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* What was in use when most was, of another file of the same run. */
+static void add_peak(struct table *table, uint32_t to)
+{
+	struct pprof *peak = NULL;
+	struct pprof_rows rows;
+	uint32_t from;
+
+	if (to == PPROF_NONE ||
+	    pprof_read(table->options->dir, "heap-peak.pb.gz", &peak))
+		return;
+	from = pprof_find_type(peak, "inuse_space");
+	if (from != PPROF_NONE && !pprof_rows_by_function(peak, &rows)) {
+		table->rows.sum[to] = rows.sum[from];
+		for (size_t i = 0; i < rows.count; i++) {
+			const struct pprof_frame *frame = rows.list[i].frames;
+			struct pprof_row *row = find_row(
+				&table->rows, frame->name, frame->module);
+
+			if (row)
+				row->self[to] = rows.list[i].self[from];
+		}
+		pprof_rows_free(&rows);
+	}
+	pprof_free(&peak);
+}
+
+/* Of the summary. What no function of it has is of those without a stack. */
+static void add_temporary(struct table *table, const struct summary *summary)
+{
+	struct pprof_row *unknown = find_row(&table->rows, "[unknown]", "");
+	int64_t rest = (int64_t)summary->totals.temporary_allocs;
+	uint32_t to = PPROF_NONE;
+
+	if (summary->knows_temporary)
+		to = add_type(table->pprof, "temporary", "count");
+	if (to == PPROF_NONE)
+		return;
+	table->rows.sum[to] = rest;
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *from = &summary->functions[i];
+		struct pprof_row *row =
+			find_row(&table->rows, from->name, from->module);
+
+		if (!row)
+			continue;
+		row->self[to] = (int64_t)from->temporary_objects;
+		rest -= row->self[to];
+	}
+	if (unknown && rest > 0)
+		unknown->self[to] += rest;
+}
+
+/* All that a thread has allocated may have a stack, and what it had at the peak
+ * none: then the first file lacks what the columns need. drop_empty() takes it
+ * away again. */
+static void add_unknown(struct pprof_rows *rows)
+{
+	static const struct pprof_frame unknown = { "[unknown]", "", "", 0 };
+
+	pprof_rows_sort(rows, NULL, 0);
+	if (find_row(rows, unknown.name, unknown.module))
+		return;
+	rows->list[rows->count++] =
+		(struct pprof_row){ .frames = &unknown, .depth = 1 };
+	pprof_rows_sort(rows, NULL, 0);
+}
+
+static void add_columns(struct table *table, const struct summary *summary)
+{
+	if (strcmp(table->options->view->name, "heap") != 0 ||
+	    table->options->stacks)
+		return;
+	add_unknown(&table->rows);
+	add_peak(table, add_type(table->pprof, "peak_space", "bytes"));
+	add_temporary(table, summary);
+}
+
+/* --- all of it ---------------------------------------------------------------
+ */
+
+static int print_table(struct table *table, const struct summary *summary,
+		       FILE *out)
+{
+	int error = 0;
+
+	print_head(table, summary, out);
+	print_rows(table, out);
+	if (strcmp(table->options->view->name, "heap") == 0 &&
+	    !table->options->stacks)
+		error = print_leaks(table, out);
+	if (!error && (fflush(out) || ferror(out)))
+		error = -EIO;
+	return error;
+}
+
+static int print_pprof(struct table *table, const struct summary *summary,
+		       FILE *out)
+{
+	const struct report_view_options *options = table->options;
+	int error =
+		options->stacks
+			? pprof_rows_by_stack(table->pprof, &table->rows)
+			: pprof_rows_by_function(table->pprof, &table->rows);
+
+	if (error) {
+		log_err("out of memory");
+		return error;
+	}
+	add_columns(table, summary);
+	choose_columns(table);
+	drop_empty(table);
+	error = sort_rows(table);
+	if (!error && options->json)
+		error = report_json(options->view->name, table->pprof,
+				    &table->rows, options, out);
+	else if (!error)
+		error = print_table(table, summary, out);
+	pprof_rows_free(&table->rows);
+	return error;
+}
+
+int report_view_print(const struct summary *summary,
+		      const struct report_view_options *options, FILE *out)
+{
+	struct table table = { .options = options };
+	int error = pprof_read(options->dir, options->view->file, &table.pprof);
+
+	if (error == -ENOENT)
+		log_err("'%s' has no %s: there is no %s in it (see perfrec "
+			"record %s)",
+			options->dir, options->view->what, options->view->file,
+			options->view->option);
+	if (error)
+		return error;
+	if (pprof_find_type(table.pprof, options->view->columns[0].type) ==
+	    PPROF_NONE) {
+		log_err("'%s/%s' holds something else than %s", options->dir,
+			options->view->file, options->view->what);
+		error = -EBADMSG;
+	} else {
+		error = print_pprof(&table, summary, out);
+	}
+	pprof_free(&table.pprof);
+	return error;
+}

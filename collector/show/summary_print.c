@@ -1,0 +1,812 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From top to bottom in the order of the page: head, table of functions,
+ * losses, cost and advice, notes, files. Each part is one function that
+ * writes nothing when there is nothing to say.
+ */
+#include "collector/show/summary_print.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "shared/compiler.h"
+
+/* The hooks taking more of the run than this is worth advice. */
+#define COST_SHARE_HIGH (1.0 / 3)
+/* The advice aims at this, with at most so many functions. */
+#define COST_SHARE_GOAL 0.2
+#define ADVICE_MAX 3
+#define ADVICE_INDENT "             "
+/* For an option, in a line of 80 that may end in " \". */
+#define ADVICE_COLUMNS (80 - sizeof(ADVICE_INDENT " \\") + 1)
+/* Of processes that went on. */
+#define NAMES_MAX 8
+#define NAMES_SEEN_MAX 1024
+/* Spans that are a smaller part of the own cost are not worth an option. */
+#define ADVICE_COST_MIN 0.01
+
+static void put_command(const struct summary *summary, FILE *out)
+{
+	for (const char **word = summary->command; *word; word++) {
+		if (word != summary->command)
+			fputc(' ', out);
+		text_out_quoted(*word, out);
+	}
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void print_end(const struct summary *summary, FILE *out)
+{
+	if (summary->exited)
+		fprintf(out, "  (exit status %d)", summary->exit_status);
+	else if (summary->exit_signal)
+		fprintf(out, "  (killed by signal %d: %s)",
+			summary->exit_signal, strsignal(summary->exit_signal));
+	else if (summary->running)
+		fputs("  (recording ended before the program did)", out);
+	else if (summary->attached)
+		fputs("  (attached: exit status unknown)", out);
+	else
+		fputs("  (exit status unknown)", out);
+}
+
+static void print_times(const struct summary *summary, FILE *out)
+{
+	char wall[SIZE_TEXT], user[SIZE_TEXT], sys[SIZE_TEXT];
+
+	fprintf(out, "  wall time  %s", size_format_ns(summary->wall_ns, wall));
+	if (summary->knows_cpu)
+		fprintf(out, "  (user %s, system %s)",
+			size_format_ns(summary->user_ns, user),
+			size_format_ns(summary->sys_ns, sys));
+	fputc('\n', out);
+}
+
+static void print_head(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char spans[SIZE_TEXT], threads[SIZE_TEXT], processes[SIZE_TEXT];
+
+	fputs("\nperfrec: ", out);
+	put_command(summary, out);
+	print_end(summary, out);
+	fputs("\n\n", out);
+	print_times(summary, out);
+	fprintf(out, "  recorded   %s span%s",
+		size_format_count(totals->spans, spans), plural(totals->spans));
+	if (totals->span_threads)
+		fprintf(out, " of %s thread%s in %s process%s",
+			size_format_count(totals->span_threads, threads),
+			plural(totals->span_threads),
+			size_format_count(totals->span_processes, processes),
+			totals->span_processes == 1 ? "" : "es");
+	fputc('\n', out);
+}
+
+/* What of it has no sample. */
+static void print_unsampled(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char time[SIZE_TEXT], count[SIZE_TEXT];
+
+	if (!totals->unsampled_processes)
+		return;
+	fprintf(out, "             %s of it in %s process%s without a sample\n",
+		size_format_ns(totals->unsampled_process_ns, time),
+		size_format_count(totals->unsampled_processes, count),
+		totals->unsampled_processes == 1 ? "" : "es");
+}
+
+static void print_cpu(const struct summary *summary, FILE *out)
+{
+	char time[SIZE_TEXT], samples[SIZE_TEXT];
+
+	if (!summary->totals.cpu_ns)
+		return;
+	fprintf(out,
+		"  CPU time   %s in %s sample%s (perfrec report --view cpu)\n",
+		size_format_ns(summary->totals.cpu_ns, time),
+		size_format_count(summary->totals.cpu_samples, samples),
+		plural(summary->totals.cpu_samples));
+	print_unsampled(summary, out);
+}
+
+/* Of several processes. They need not have been at their peaks at one time. */
+static void print_peaks(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char peak[SIZE_TEXT], peaks[SIZE_TEXT];
+
+	fprintf(out,
+		"  at peak    %s, each process at its own; at most %s in one",
+		size_format_bytes(totals->peaks_bytes, peaks),
+		size_format_bytes(totals->peak_bytes, peak));
+	if (totals->peak_program && totals->peak_program[0]) {
+		fputs(": ", out);
+		text_out(totals->peak_program, out);
+	}
+	fputc('\n', out);
+}
+
+static void print_heap(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char blocks[SIZE_TEXT], bytes[SIZE_TEXT], peak[SIZE_TEXT];
+	char live[SIZE_TEXT], live_bytes[SIZE_TEXT];
+
+	if (!totals->allocs)
+		return;
+	fprintf(out, "  allocated  %s%s block%s, %s",
+		summary->estimates ? "about " : "",
+		size_format_count(totals->allocs, blocks),
+		plural(totals->allocs),
+		size_format_bytes(totals->alloc_bytes, bytes));
+	if (totals->heap_processes < 2)
+		fprintf(out, "; at most %s at once",
+			size_format_bytes(totals->peak_bytes, peak));
+	else
+		fprintf(out, ", in %s processes",
+			size_format_count(totals->heap_processes, peak));
+	fprintf(out, "; not freed: %s block%s, %s\n",
+		size_format_count(totals->live_blocks, live),
+		plural(totals->live_blocks),
+		size_format_bytes(totals->live_bytes, live_bytes));
+	if (totals->heap_processes > 1)
+		print_peaks(summary, out);
+}
+
+static bool has_many_modules(const struct summary *summary)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *one = &summary->functions[i];
+
+		if (!one->calls)
+			continue;
+		if (first && strcmp(one->module, first) != 0)
+			return true;
+		first = one->module;
+	}
+	return false;
+}
+
+static void print_function(const struct summary_function *function,
+			   uint64_t all_self_ns, bool with_module, FILE *out)
+{
+	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT];
+	double percent = 0;
+
+	if (all_self_ns)
+		percent =
+			100.0 * (double)function->self_ns / (double)all_self_ns;
+	fprintf(out, "  %15s  %9s  %5.1f  %9s  ",
+		size_format_count(function->calls, calls),
+		size_format_ns(function->self_ns, self), percent,
+		size_format_ns(function->total_ns, total));
+	text_out(function->name, out);
+	if (with_module) {
+		fputs("  ", out);
+		text_out_module(function->module, out);
+	}
+	fputc('\n', out);
+}
+
+/* Others are there for the memory that they allocated. */
+static size_t called(const struct summary *summary)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++)
+		count += summary->functions[i].calls != 0;
+	return count;
+}
+
+static void print_functions(const struct summary *summary,
+			    const struct summary_print_options *options,
+			    FILE *out)
+{
+	size_t count = called(summary);
+	size_t shown = options->limit ? MIN(count, options->limit) : count;
+	bool with_module = has_many_modules(summary);
+	uint64_t all_self_ns = 0;
+
+	if (!count)
+		return;
+	for (size_t i = 0; i < summary->function_count; i++)
+		all_self_ns += summary->functions[i].self_ns;
+	fprintf(out, "\n  %15s  %9s  %5s  %9s  %s\n", "calls", "self time", "%",
+		"total", "function");
+	for (size_t i = 0, rest = shown; rest; i++) {
+		if (!summary->functions[i].calls)
+			continue;
+		print_function(&summary->functions[i], all_self_ns, with_module,
+			       out);
+		rest--;
+	}
+	if (shown < count)
+		fprintf(out,
+			"  (%zu of %zu functions; all: perfrec report "
+			"--limit 0 %s)\n",
+			shown, count, options->dir);
+}
+
+/* Room for what is said of a loss. */
+#define LOSS_BYTES 300
+
+static void print_loss(uint64_t count, const char *what, const char *prefix,
+		       FILE *out)
+{
+	char number[SIZE_TEXT], text[LOSS_BYTES];
+
+	if (!count)
+		return;
+	size_format_text(what, size_format_count(count, number), text,
+			 sizeof(text));
+	fprintf(out, "%s%s %s\n", prefix, number, text);
+}
+
+/* "12 spans of threads that have no slot: why; and why". */
+static void print_unslotted(uint64_t count, const char *what,
+			    const struct summary_totals *totals,
+			    const char *prefix, FILE *out)
+{
+	const struct {
+		bool is_so;
+		const char *text;
+	} whys[] = {
+		/* An older perfrec knew of no other. */
+		{ totals->slots_taken ||
+			  (!totals->slots_retired && !totals->slots_refused),
+		  "there were more threads than slots (set PERFREC_SLOTS "
+		  "to more threads than there are at once, up to 65536; "
+		  "below ulimit -v a smaller --ring-size, too)" },
+		{ totals->slots_retired,
+		  "the program set RLIMIT_AS or called mlockall(), which left "
+		  "room for few (record with a smaller --ring-size)" },
+		{ totals->slots_refused,
+		  "the kernel refused access to more of them (mprotect(): "
+		  "a seccomp filter, or vm.max_map_count)" },
+	};
+	const char *between = ": ";
+	char number[SIZE_TEXT], text[LOSS_BYTES];
+
+	if (!count)
+		return;
+	size_format_text(what, size_format_count(count, number), text,
+			 sizeof(text));
+	fprintf(out, "%s%s %s of threads that have no slot", prefix, number,
+		text);
+	for (size_t i = 0; i < ARRAY_SIZE(whys); i++) {
+		if (!whys[i].is_so)
+			continue;
+		fprintf(out, "%s%s", between, whys[i].text);
+		between = "; ";
+	}
+	fputc('\n', out);
+}
+
+/* "2 of the programs (the first was sh): it runs as another user". */
+static void print_refused(const struct summary *summary, const char *prefix,
+			  FILE *out)
+{
+	/* As an older perfrec has it. */
+	if (!summary->refused_count)
+		print_loss(summary->totals.refused_programs,
+			   "of the programs: refused by the collector", prefix,
+			   out);
+	for (size_t i = 0; i < summary->refused_count; i++) {
+		const struct summary_refused *one = &summary->refused[i];
+		char count[SIZE_TEXT];
+
+		fprintf(out, "%s%s of the programs", prefix,
+			size_format_count(one->programs, count));
+		if (one->name[0]) {
+			fputs(" (the first was ", out);
+			text_out_quoted(one->name, out);
+			fputc(')', out);
+		}
+		fputs(": ", out);
+		text_out(one->why, out);
+		fputc('\n', out);
+	}
+}
+
+void summary_print_losses(const struct summary *summary, const char *prefix,
+			  FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+
+	print_loss(
+		totals->dropped_spans,
+		"{span|spans}: the ring was full (record with --on-full block, "
+		"or a larger --ring-size)",
+		prefix, out);
+	print_loss(totals->truncated_spans,
+		   "{end of a span: it was|ends of spans: they were} closed "
+		   "where the loss began",
+		   prefix, out);
+	print_unslotted(totals->unslotted_spans, "{span|spans}", totals, prefix,
+			out);
+	print_loss(totals->vfork_spans,
+		   "{span|spans} of vfork() children, which have the memory of "
+		   "their "
+		   "parents and are not recorded before they exec",
+		   prefix, out);
+	print_loss(totals->muted_spans,
+		   "{span|spans} of threads that may not read the clock "
+		   "(seccomp's "
+		   "strict mode, PR_SET_TSC)",
+		   prefix, out);
+	print_loss(totals->dropped_allocs,
+		   "{allocation|allocations}: the ring was full (record with "
+		   "--on-full "
+		   "block, or a larger --ring-size)",
+		   prefix, out);
+	print_loss(totals->dropped_frees,
+		   "{free|frees}: the ring was full; so many blocks may seem "
+		   "to be in "
+		   "use that are not",
+		   prefix, out);
+	print_unslotted(totals->unslotted_allocs, "{allocation|allocations}",
+			totals, prefix, out);
+	print_unslotted(totals->unslotted_frees, "{free|frees}", totals, prefix,
+			out);
+	print_loss(totals->untracked_blocks,
+		   "{block|blocks}: too many were in use to follow them all; "
+		   "{it is|they are} "
+		   "in what was allocated",
+		   prefix, out);
+	print_loss(
+		totals->lost_cpu_samples,
+		"{sample|samples} of CPU time: there was no room for {it|them}",
+		prefix, out);
+	print_loss(totals->broken_rings,
+		   "{ring: the program overwrote it|rings: the program "
+		   "overwrote them}; what came before is kept",
+		   prefix, out);
+	print_refused(summary, prefix, out);
+	if (totals->trace_stopped) {
+		fprintf(out, "%sthe rest of the trace: ", prefix);
+		text_out(totals->trace_stopped, out);
+		fputs(" (calls and times are of the whole run)\n", out);
+	}
+}
+
+/* How often name @i of @names is there; 0 if it was before. */
+static size_t count_name(const char **names, size_t i)
+{
+	size_t count = 0;
+
+	for (size_t k = 0; k < NAMES_SEEN_MAX && names[k]; k++) {
+		if (strcmp(names[k], names[i]) != 0)
+			continue;
+		if (k < i)
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+static void print_names(const char **names, FILE *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < NAMES_SEEN_MAX && names[i]; i++) {
+		size_t count = count_name(names, i);
+
+		if (!count)
+			continue;
+		fputs(shown ? ", " : ": ", out);
+		if (shown++ == NAMES_MAX) {
+			fputs("...", out);
+			break;
+		}
+		text_out(names[i], out);
+		if (count > 1)
+			fprintf(out, " (%zu)", count);
+	}
+}
+
+void summary_print_went_on(const struct summary *summary, const char *prefix,
+			   FILE *out)
+{
+	uint64_t count = summary->totals.went_on;
+	char text[SIZE_TEXT];
+
+	if (!count)
+		return;
+	fprintf(out,
+		"%s%s process%s went on unrecorded when the recording ended",
+		prefix, size_format_count(count, text), count == 1 ? "" : "es");
+	print_names(summary->went_on, out);
+	fputs(" (--follow waits for them)\n", out);
+}
+
+static bool is_complete(const struct summary *summary)
+{
+	const struct summary_totals *totals = &summary->totals;
+
+	return !totals->dropped_spans && !totals->truncated_spans &&
+	       !totals->unslotted_spans && !totals->vfork_spans &&
+	       !totals->muted_spans && !totals->dropped_allocs &&
+	       !totals->dropped_frees && !totals->unslotted_allocs &&
+	       !totals->unslotted_frees && !totals->untracked_blocks &&
+	       !totals->lost_cpu_samples && !totals->broken_rings &&
+	       !totals->refused_programs && !totals->trace_stopped;
+}
+
+static void print_oddities(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char count[SIZE_TEXT], time[SIZE_TEXT];
+
+	if (totals->waits)
+		fprintf(out,
+			"  waited     %s in all, %s time%s, for the collector "
+			"(a full ring; see --on-full)\n",
+			size_format_ns(totals->wait_ns, time),
+			size_format_count(totals->waits, count),
+			plural(totals->waits));
+	if (totals->repaired_slices)
+		fprintf(out,
+			"  repaired   %s slice%s that ended without an exit "
+			"hook (longjmp, C++ exceptions)\n",
+			size_format_count(totals->repaired_slices, count),
+			plural(totals->repaired_slices));
+	if (totals->folded_spans)
+		fprintf(out,
+			"  folded     %s span%s deeper than 512: counted, but "
+			"not drawn in the trace\n",
+			size_format_count(totals->folded_spans, count),
+			plural(totals->folded_spans));
+	if (totals->paused_spans)
+		fprintf(out,
+			"  paused     %s span%s begun while recording was "
+			"paused: not recorded\n",
+			size_format_count(totals->paused_spans, count),
+			plural(totals->paused_spans));
+	if (totals->mixed_contexts)
+		fprintf(out,
+			"  mixed      %s switch%s to contexts of unknown "
+			"origin: their spans may be incomplete\n",
+			size_format_count(totals->mixed_contexts, count),
+			totals->mixed_contexts == 1 ? "" : "es");
+	if (totals->double_frees)
+		fprintf(out,
+			"  freed      %s block%s more than once: see \"double "
+			"free\" in the trace\n",
+			size_format_count(totals->double_frees, count),
+			plural(totals->double_frees));
+	if (totals->skipped_maps)
+		fprintf(out,
+			"  names      may be wrong where libraries took each "
+			"other's place: too fast, %s time%s\n",
+			size_format_count(totals->skipped_maps, count),
+			plural(totals->skipped_maps));
+}
+
+/* A function is the better to exclude the more often it is called and the
+ * less it does itself: calls squared over self time. */
+static double advice_score(const struct summary_function *function)
+{
+	double calls = (double)function->calls;
+
+	return calls * calls / ((double)function->self_ns + 1);
+}
+
+static int by_advice(const void *left, const void *right)
+{
+	const struct summary_function *const *a = left, *const *b = right;
+	double one = advice_score(*a), other = advice_score(*b);
+
+	return one < other ? 1 : one > other ? -1 : 0;
+}
+
+/* "--exclude" with the name as a glob that matches only itself, as a shell
+ * takes it; NULL when out of memory. The caller frees it. */
+static char *exclude_option(const char *name)
+{
+	char *glob = malloc(2 * strlen(name) + 1);
+	char *to = glob;
+	char *option = NULL;
+	size_t size;
+	FILE *out = glob ? open_memstream(&option, &size) : NULL;
+
+	if (!out) {
+		free(glob);
+		return NULL;
+	}
+	for (; *name; name++) {
+		if (strchr("*?[]\\", *name) || (*name == '@' && to == glob))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	*to = '\0';
+	fputs("--exclude ", out);
+	text_out_quoted(glob, out);
+	free(glob);
+	fclose(out);
+	return option;
+}
+
+/* One option of the advice. */
+struct advice {
+	char *option; /* NULL: what would be said cannot be typed */
+	size_t length;
+};
+
+/* For a name that a person can type: of characters that keyboards have, in one
+ * line of the terminal with what is around it. */
+static struct advice make_advice(const char *name)
+{
+	struct advice advice = { NULL, 0 };
+
+	for (const char *c = name; *c; c++)
+		if (*c < ' ' || *c > '~')
+			return advice;
+	if (strlen(name) > ADVICE_COLUMNS)
+		return advice;
+	advice.option = exclude_option(name);
+	advice.length = advice.option ? strlen(advice.option) : 0;
+	if (advice.length <= ADVICE_COLUMNS)
+		return advice;
+	free(advice.option);
+	return (struct advice){ NULL, 0 };
+}
+
+static int by_length(const void *left, const void *right)
+{
+	const struct advice *a = left, *b = right;
+
+	return a->length < b->length ? -1 : a->length > b->length;
+}
+
+/* What is worth most comes first among @functions. Returns how many there are
+ * in @advice, whose options the caller frees. */
+static size_t choose_advice(const struct summary *summary,
+			    const struct summary_function *const *functions,
+			    struct advice advice[ADVICE_MAX])
+{
+	double share = summary->cost_share;
+	double cost = (double)summary->cost_ns;
+	size_t chosen = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		double part = (double)functions[i]->calls * summary->span_ns;
+
+		if (chosen == ADVICE_MAX || share < COST_SHARE_GOAL)
+			break;
+		/* Calls that are excluded already may cost most. */
+		if (part < ADVICE_COST_MIN * cost)
+			continue;
+		advice[chosen] = make_advice(functions[i]->name);
+		if (!advice[chosen].option)
+			continue;
+		chosen++;
+		share -= summary->cost_share * part / cost;
+	}
+	return chosen;
+}
+
+static void print_advice(const struct summary *summary, FILE *out)
+{
+	size_t count = summary->function_count, chosen;
+	const struct summary_function **best = calloc(count + 1, sizeof(*best));
+	struct advice advice[ADVICE_MAX];
+
+	if (!best)
+		return;
+	for (size_t i = 0; i < count; i++)
+		best[i] = &summary->functions[i];
+	qsort(best, count, sizeof(*best), by_advice);
+	chosen = choose_advice(summary, best, advice);
+	qsort(advice, chosen, sizeof(*advice), by_length);
+	if (chosen)
+		fputs(ADVICE_INDENT "these are called most and do least; "
+				    "without them times are truer:\n",
+		      out);
+	for (size_t i = 0; i < chosen; i++) {
+		/* Each line can be pasted with the next one. */
+		fprintf(out, ADVICE_INDENT "%s%s\n", advice[i].option,
+			i + 1 < chosen ? " \\" : "");
+		free(advice[i].option);
+	}
+	free(best);
+}
+
+/* Returns what separates it from what follows. */
+static const char *print_cost_of_calls(uint64_t calls, double ns,
+				       const char *what, const char *separator,
+				       FILE *out)
+{
+	if (!calls)
+		return separator;
+	fprintf(out, "%s%.1f ns a call that is %s", separator, ns, what);
+	return ", ";
+}
+
+static const char *print_cost_of_sample(double ns, const char *what,
+					const char *separator, FILE *out)
+{
+	char time[SIZE_TEXT];
+
+	if (ns <= 0)
+		return separator;
+	fprintf(out, "%s%s a %s", separator, size_format_ns((uint64_t)ns, time),
+		what);
+	return ", ";
+}
+
+/* Recordings of before it was written say nothing. */
+static const char *cost_base(const struct summary *summary)
+{
+	if (!summary->cost_of)
+		return summary->knows_cpu ? "CPU time" : "run";
+	return strcmp(summary->cost_of, "cpu") == 0 ? "CPU time" : "run";
+}
+
+static void print_cost(const struct summary *summary, FILE *out)
+{
+	const char *separator = "";
+	char time[SIZE_TEXT];
+
+	if (!summary->cost_ns && !summary->totals.spans)
+		return;
+	fputs("  own cost   ", out);
+	if (summary->totals.spans) {
+		fprintf(out, "%.1f ns a span", summary->span_ns);
+		separator = ", ";
+	}
+	separator = print_cost_of_calls(summary->left_out_calls,
+					summary->left_out_ns, "too deep",
+					separator, out);
+	separator = print_cost_of_calls(summary->excluded_calls,
+					summary->excluded_ns, "excluded",
+					separator, out);
+	separator = print_cost_of_calls(
+		summary->paused_ns > 0 ? summary->totals.paused_spans : 0,
+		summary->paused_ns, "in a pause", separator, out);
+	separator = print_cost_of_calls(
+		summary->dropped_ns > 0 ? summary->totals.dropped_spans : 0,
+		summary->dropped_ns, "lost", separator, out);
+	if (summary->heap_record_ns > 0) {
+		fprintf(out, "%s%.1f ns an allocation or free", separator,
+			summary->heap_record_ns);
+		separator = ", ";
+	}
+	separator = print_cost_of_sample(summary->heap_sample_ns,
+					 "sampled block", separator, out);
+	print_cost_of_sample(summary->sample_ns, "sample", separator, out);
+	fprintf(out, ", %s in all: %.1f %% of the %s\n",
+		size_format_ns(summary->cost_ns, time),
+		100 * summary->cost_share, cost_base(summary));
+	if (summary->cost_share > COST_SHARE_HIGH && summary->totals.spans)
+		print_advice(summary, out);
+}
+
+/* A program that has said no hello looks as one that has no use for
+ * LD_PRELOAD. */
+static void print_no_hooks(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	bool recorded = totals->processes &&
+			(summary->wants_cpu || summary->wants_alloc);
+	bool has_cpu = totals->cpu_ns;
+
+	fputs("\n  No function of this program is instrumented, so there ",
+	      out);
+	if (has_cpu || totals->allocs)
+		fprintf(out,
+			"are no spans: see perfrec report --view %s%s%s.\n",
+			has_cpu ? "cpu" : "",
+			has_cpu && totals->allocs ? " and --view " : "",
+			totals->allocs ? "heap" : "");
+	else if (recorded)
+		fputs("are no spans,\n  and what perfrec's library was loaded "
+		      "into ended without a sample.\n",
+		      out);
+	else
+		fputs("is nothing to see.\n", out);
+	fputs("  For spans rebuild it with\n", out);
+	fputs("      gcc -g -finstrument-functions ...\n"
+	      "      clang -g -finstrument-functions-after-inlining ...\n",
+	      out);
+	if (!totals->processes)
+		fputs("  If it is instrumented: programs that are linked "
+		      "statically or set-user-ID do not\n"
+		      "  load perfrec's library.\n",
+		      out);
+	else if (!totals->allocs)
+		fputs("  Programs that are linked statically or set-user-ID "
+		      "are not recorded.\n",
+		      out);
+}
+
+/* Why there may be no spans, and what to do about it. */
+static void print_notes(const struct summary *summary, FILE *out)
+{
+	if (summary->totals.spans || summary->totals.refused_programs)
+		return;
+	if (!summary->instrumented)
+		print_no_hooks(summary, out);
+	else if (summary->filtered)
+		fputs("\n  Nothing is left of this program by --filter and "
+		      "--exclude.\n",
+		      out);
+}
+
+/* What to do with it. */
+static const char *file_hint(const char *name)
+{
+	static const struct {
+		const char *name, *hint;
+	} hints[] = {
+		{ "trace.pftrace", "open it in https://ui.perfetto.dev" },
+		{ "wall.pb.gz", "go tool pprof -http :0, or "
+				"https://www.speedscope.app" },
+		{ "cpu.pb.gz", "the same; perfrec report --view cpu" },
+		{ "heap.pb.gz", "the same; perfrec report --view heap" },
+		{ "span.pb.gz", "the same; perfrec report --view span" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
+		if (strcmp(hints[i].name, name) == 0)
+			return hints[i].hint;
+	return NULL;
+}
+
+static void print_files(const struct summary *summary, const char *dir,
+			FILE *out)
+{
+	char bytes[SIZE_TEXT];
+
+	fputs("\n  files in ", out);
+	text_out(dir, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < summary->file_count; i++) {
+		const struct summary_file *file = &summary->files[i];
+
+		fprintf(out, "  %9s  ", size_format_bytes(file->bytes, bytes));
+		text_out(file->name, out);
+		if (file_hint(file->name))
+			fprintf(out, "  %s", file_hint(file->name));
+		fputc('\n', out);
+	}
+	fputs("             summary.json   perfrec report ", out);
+	text_out_quoted(dir, out);
+	fputc('\n', out);
+}
+
+int summary_print(struct summary *summary,
+		  const struct summary_print_options *options, FILE *out)
+{
+	summary_sort(summary, options->order);
+	print_head(summary, out);
+	print_cpu(summary, out);
+	print_heap(summary, out);
+	if (!is_complete(summary))
+		summary_print_losses(summary, "  lost       ", out);
+	else if (summary->totals.spans || summary->totals.allocs ||
+		 summary->totals.cpu_samples)
+		fputs("  lost       nothing\n", out);
+	for (const char **note = summary->notes; *note; note++) {
+		fputs("  note       ", out);
+		text_out(*note, out);
+		fputc('\n', out);
+	}
+	summary_print_went_on(summary, "  note       ", out);
+	print_oddities(summary, out);
+	print_cost(summary, out);
+	print_functions(summary, options, out);
+	print_notes(summary, out);
+	print_files(summary, options->dir, out);
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stack_cache - unwinding is a function of what it reads: some registers, some
+ * words of the stack, and files, which are the same as long as the edition is.
+ * What it reads next depends on nothing but what it has read before. So all
+ * stacks that were unwound make a tree: a node says which register or word is
+ * read next, its children are the values that were found there, and a leaf
+ * says which stack it was. To look a stack up is to walk down from its
+ * instruction pointer, reading what unwinding would read, and nothing else: a
+ * word or two for each frame. It finds exactly what unwinding would find, and
+ * falls off the tree where that has not been seen.
+ *
+ * The same call is made at many depths and on many stacks, so values that
+ * point into the stack (less than UNWIND_WINDOW above the stack pointer) are
+ * taken relative to the stack pointer. That is the same stack moved: what
+ * unwinding does with such values is to add constants, to read there, and to
+ * compare them with the stack pointer. Descriptions of functions that align
+ * their frame may mask low bits, too; so stack pointers that differ in their
+ * lowest six are told apart.
+ */
+#include "collector/stacks/stack_cache.h"
+
+#include <string.h>
+
+#include "collector/replay/cct.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+
+#define ALIGNMENT 64u
+#define ROOT UINT32_MAX
+
+/* What a value is that leads to a node. */
+enum tag {
+	TAG_ABSOLUTE,
+	TAG_RELATIVE, /* to the stack pointer */
+	TAG_FAILED, /* it is beyond the copy */
+	TAG_START, /* the instruction pointer; and the lowest bits of sp */
+};
+
+enum next {
+	NEXT_REGISTER = UNWIND_REGISTER,
+	NEXT_WORD = UNWIND_WORD,
+	NEXT_STACK, /* where: its number */
+};
+
+struct node {
+	uint64_t value;
+	uint32_t parent, tag;
+
+	uint32_t next, where;
+};
+
+void stack_cache_init(struct stack_cache *cache, struct budget *budget)
+{
+	*cache = (struct stack_cache){ .edition = 0 };
+	pool_init(&cache->nodes, budget, sizeof(struct node),
+		  offsetof(struct node, next));
+}
+
+void stack_cache_release(struct stack_cache *cache)
+{
+	pool_release(&cache->nodes);
+}
+
+static void forget(struct stack_cache *cache)
+{
+	struct budget *budget = cache->nodes.budget;
+
+	pool_release(&cache->nodes);
+	pool_init(&cache->nodes, budget, sizeof(struct node),
+		  offsetof(struct node, next));
+}
+
+static uint64_t sp_of(const struct unwind_stack *stack)
+{
+	return stack->reg[RECORD_REG_SP];
+}
+
+static struct node first_key(const struct unwind_stack *stack)
+{
+	return (struct node){ .value = stack->reg[RECORD_REG_IP],
+			      .parent = ROOT,
+			      .tag = TAG_START +
+				     (uint32_t)(sp_of(stack) % ALIGNMENT) };
+}
+
+static struct node key_of(const struct unwind_stack *stack, uint32_t parent,
+			  uint64_t value, bool failed)
+{
+	struct node key = { .value = value, .parent = parent };
+
+	if (failed) {
+		key.value = 0;
+		key.tag = TAG_FAILED;
+	} else if (value - sp_of(stack) < UNWIND_WINDOW) {
+		key.value = value - sp_of(stack);
+		key.tag = TAG_RELATIVE;
+	}
+	return key;
+}
+
+/* What @node asks for, as the key of the node below it. */
+static struct node ask(const struct unwind_stack *stack, uint32_t number,
+		       const struct node *node)
+{
+	uint64_t value = 0;
+
+	if (node->next == NEXT_REGISTER)
+		return key_of(stack, number, stack->reg[node->where], false);
+	if ((uint64_t)node->where + sizeof(value) > stack->stack_bytes)
+		return key_of(stack, number, 0, true);
+	memcpy(&value, stack->stack + node->where, sizeof(value));
+	return key_of(stack, number, value, false);
+}
+
+bool stack_cache_find(struct stack_cache *cache, uint64_t edition,
+		      const struct unwind_stack *stack, uint32_t *out)
+{
+	struct node key = first_key(stack);
+	const struct node *node;
+	uint32_t number;
+
+	if (edition != cache->edition)
+		forget(cache);
+	cache->edition = edition;
+	while (pool_find(&cache->nodes, &key, &number)) {
+		node = (struct node *)cache->nodes.items + number;
+		if (node->next == NEXT_STACK) {
+			*out = node->where;
+			cache->hits++;
+			return true;
+		}
+		key = ask(stack, number, node);
+	}
+	cache->misses++;
+	return false;
+}
+
+void stack_cache_add(struct stack_cache *cache,
+		     const struct unwind_stack *stack,
+		     const struct unwind_result *result, uint32_t number)
+{
+	struct node key = first_key(stack);
+	uint32_t node;
+	size_t i;
+
+	if (!result->repeatable)
+		return;
+	for (i = 0; i <= result->read_count; i++) {
+		const struct unwind_read *read = &result->read[i];
+
+		if (i == result->read_count) {
+			key.next = NEXT_STACK;
+			key.where = number;
+		} else {
+			key.next = (uint32_t)read->query;
+			key.where = read->where;
+		}
+		if (pool_intern(&cache->nodes, &key, &node) < 0) {
+			/* What is hot comes again at once. */
+			forget(cache);
+			return;
+		}
+		if (i < result->read_count)
+			key = key_of(stack, node, read->value, read->failed);
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stacks - a pool of nodes, each the key of itself: a frame and the number of
+ * the stack that called it. Two stacks are in no pool, so that they are there
+ * without any memory: the empty one, and FRAME_OTHER alone.
+ *
+ * One lock. Whoever counts samples or blocks asks once for each frame of a
+ * stack; threads that ask all the time keep what they were told.
+ */
+#include "collector/stacks/stacks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collector/base/pool.h"
+#include "shared/compiler.h"
+
+/* Numbers: the root, FRAME_OTHER, then those of the pool. */
+#define OTHER 1u
+#define FIRST 2u
+
+struct node {
+	uint64_t address;
+	uint32_t generation, kind;
+	uint32_t parent;
+	uint32_t zero; /* all of it is the key: no padding */
+};
+
+struct stacks {
+	pthread_mutex_t lock;
+	struct pool nodes;
+	uint64_t lost;
+};
+
+int stacks_new(struct budget *budget, struct stacks **out)
+{
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return -ENOMEM;
+	pthread_mutex_init(&stacks->lock, NULL);
+	pool_init(&stacks->nodes, budget, sizeof(struct node),
+		  sizeof(struct node));
+	*out = stacks;
+	return 0;
+}
+
+void stacks_free(struct stacks **stacks)
+{
+	struct stacks *old = *stacks;
+
+	*stacks = NULL;
+	if (!old)
+		return;
+	pool_release(&old->nodes);
+	pthread_mutex_destroy(&old->lock);
+	free(old);
+}
+
+static bool is_other(uint32_t parent, const struct stack_frame *frame)
+{
+	return parent == OTHER ||
+	       (parent == STACKS_ROOT && frame->kind == FRAME_NAMED &&
+		frame->address == FRAME_OTHER);
+}
+
+uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
+		      const struct stack_frame *frame)
+{
+	const struct node node = { .address = frame->address,
+				   .generation = frame->generation,
+				   .kind = frame->kind,
+				   .parent = parent };
+	uint32_t number;
+
+	/* Nothing is known of what one of the others called. */
+	if (is_other(parent, frame))
+		return OTHER;
+	pthread_mutex_lock(&stacks->lock);
+	if (pool_intern(&stacks->nodes, &node, &number) < 0) {
+		stacks->lost++;
+		number = OTHER - FIRST;
+	}
+	pthread_mutex_unlock(&stacks->lock);
+	return number + FIRST;
+}
+
+static struct node node_of(struct stacks *stacks, uint32_t stack)
+{
+	struct node node = { 0 };
+
+	if (stack == OTHER)
+		return (struct node){ .address = FRAME_OTHER,
+				      .kind = FRAME_NAMED };
+	if (stack < FIRST)
+		return node;
+	pthread_mutex_lock(&stacks->lock);
+	if (stack - FIRST < stacks->nodes.count)
+		node = ((struct node *)stacks->nodes.items)[stack - FIRST];
+	pthread_mutex_unlock(&stacks->lock);
+	return node;
+}
+
+uint32_t stacks_parent(struct stacks *stacks, uint32_t stack)
+{
+	return node_of(stacks, stack).parent;
+}
+
+struct stack_frame stacks_frame(struct stacks *stacks, uint32_t stack)
+{
+	const struct node node = node_of(stacks, stack);
+
+	return (struct stack_frame){ .address = node.address,
+				     .generation = node.generation,
+				     .kind = node.kind };
+}
+
+uint32_t stacks_count(struct stacks *stacks)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&stacks->lock);
+	count = stacks->nodes.count + FIRST;
+	pthread_mutex_unlock(&stacks->lock);
+	return count;
+}
+
+uint64_t stacks_lost(struct stacks *stacks)
+{
+	uint64_t lost;
+
+	pthread_mutex_lock(&stacks->lock);
+	lost = stacks->lost;
+	pthread_mutex_unlock(&stacks->lock);
+	return lost;
+}

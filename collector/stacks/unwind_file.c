@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * unwind_file - the files that are open, by their symbol_file, and the pages
+ * that were read of them.
+ *
+ * .eh_frame_hdr has a table of functions, sorted by address, with the frame
+ * description entry (FDE) of each: LSB 5.0 core, 10.6.2. Every linker makes
+ * it with entries of two 32-bit numbers, relative to its own address; another
+ * is not read, and its functions are unwound by frame pointers.
+ */
+#include "collector/stacks/unwind_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/replay/cct.h"
+#include "collector/names/elf_segments.h"
+#include "collector/base/pool.h"
+#include "collector/names/symbols.h"
+#include "shared/compiler.h"
+
+#define PAGE_BYTES 16384u
+#define PAGES_MAX 4096u /* of all files: 64 MiB */
+#define FILE_BYTES_MAX (16ULL << 30)
+#define FILES_MAX 8192
+#define PAGE_NUMBERS_MAX (16u << 20) /* of all files: pointers to pages */
+#define FDES_MAX_BYTES (16u << 20) /* what is known of FDEs, of all files */
+
+struct page {
+	uint32_t bytes; /* that there are */
+	uint8_t data[PAGE_BYTES];
+};
+
+struct unwind_file {
+	struct unwind_file *next;
+	struct unwind_files *files;
+	struct symbol_file *symbols; /* a reference */
+	bool is_good; /* it can be read */
+	struct page **pages; /* by number; NULL: not read */
+	uint64_t page_count;
+	struct elf_segments segments;
+	uint64_t low, high;
+	uint64_t header; /* vaddr of .eh_frame_hdr; 0: none that is read */
+	uint64_t table, table_count;
+	struct pool fdes; /* struct known_fde */
+};
+
+struct known_fde {
+	uint64_t vaddr;
+
+	struct cfi_range range;
+	enum cfi_verdict verdict;
+};
+
+struct unwind_files {
+	struct unwind_file *list;
+	size_t count, pages;
+	uint64_t page_numbers;
+	uint64_t edition;
+	struct budget budget; /* of all fdes */
+};
+
+/* --- reading ----------------------------------------------------------------
+ */
+
+static void drop_pages(struct unwind_files *files)
+{
+	struct unwind_file *file;
+	uint64_t i;
+
+	for (file = files->list; file; file = file->next)
+		for (i = 0; i < file->page_count; i++) {
+			free(file->pages[i]);
+			file->pages[i] = NULL;
+		}
+	files->pages = 0;
+}
+
+static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
+{
+	ssize_t done;
+
+	do
+		done = pread(fd, out, bytes, (off_t)offset);
+	while (done < 0 && errno == EINTR);
+	return done;
+}
+
+/* Keeps no descriptor: there may be thousands of files, and reading a page
+ * takes longer than opening one. Reads up to a page from where page @number
+ * begins. */
+static ssize_t read_page(struct unwind_file *file, uint64_t number, void *out)
+{
+	int fd = symbol_file_descriptor(file->symbols);
+	ssize_t bytes;
+
+	if (fd < 0)
+		return fd;
+	bytes = read_at(fd, out, PAGE_BYTES, number * PAGE_BYTES);
+	close(fd);
+	return bytes;
+}
+
+static struct page *page_of(struct unwind_file *file, uint64_t number)
+{
+	struct page *page;
+	ssize_t bytes;
+
+	if (number >= file->page_count)
+		return NULL;
+	if (file->pages[number])
+		return file->pages[number];
+	if (file->files->pages >= PAGES_MAX)
+		return NULL;
+	page = malloc(sizeof(*page));
+	if (!page)
+		return NULL;
+	bytes = read_page(file, number, page->data);
+	page->bytes = (uint32_t)MAX(bytes, 0);
+	file->pages[number] = page;
+	file->files->pages++;
+	return page;
+}
+
+static bool read_offset(struct unwind_file *file, uint64_t offset, uint8_t *out,
+			size_t bytes)
+{
+	while (bytes) {
+		struct page *page = page_of(file, offset / PAGE_BYTES);
+		size_t at = offset % PAGE_BYTES;
+		size_t part = MIN(bytes, PAGE_BYTES - at);
+
+		if (!page || at + part > page->bytes)
+			return false;
+		memcpy(out, page->data + at, part);
+		out += part;
+		offset += part;
+		bytes -= part;
+	}
+	return true;
+}
+
+bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
+		      size_t bytes)
+{
+	uint64_t offset;
+
+	return elf_segments_find(&file->segments, vaddr, bytes, &offset) &&
+	       read_offset(file, offset, out, bytes);
+}
+
+/* A cfi_reader's. */
+static bool read_bytes(void *context, uint64_t vaddr, void *out, size_t bytes)
+{
+	return unwind_file_read(context, vaddr, out, bytes);
+}
+
+void unwind_file_extent(const struct unwind_file *file, uint64_t *low,
+			uint64_t *high)
+{
+	*low = file->low;
+	*high = file->high;
+}
+
+/* --- headers ----------------------------------------------------------------
+ */
+
+static void take_segment(struct unwind_file *file, const Elf64_Phdr *header)
+{
+	bool first = !file->segments.count;
+
+	if (header->p_vaddr > UINT64_MAX - header->p_memsz ||
+	    header->p_offset > FILE_BYTES_MAX ||
+	    header->p_filesz > FILE_BYTES_MAX ||
+	    !elf_segments_add(&file->segments, header))
+		return;
+	if (first || header->p_vaddr < file->low)
+		file->low = header->p_vaddr;
+	file->high = MAX(file->high, header->p_vaddr + header->p_memsz);
+}
+
+static void take_table(struct unwind_file *file, const Elf64_Phdr *header)
+{
+	const struct cfi_reader reader = { read_bytes, file };
+	struct cfi_table table;
+
+	if (!unwind_cfi_table(&reader, header->p_vaddr, &table))
+		return;
+	file->header = header->p_vaddr;
+	file->table = table.vaddr;
+	file->table_count = table.count;
+}
+
+/* Calls @take for each program header of @type. */
+static void each_header(struct unwind_file *file, const Elf64_Ehdr *elf,
+			uint32_t type,
+			void (*take)(struct unwind_file *, const Elf64_Phdr *))
+{
+	Elf64_Phdr header;
+	size_t i;
+
+	for (i = 0; i < elf->e_phnum; i++)
+		if (read_offset(file, elf->e_phoff + i * sizeof(header),
+				(uint8_t *)&header, sizeof(header)) &&
+		    header.p_type == type)
+			take(file, &header);
+}
+
+static bool read_headers(struct unwind_file *file)
+{
+	Elf64_Ehdr elf;
+
+	if (!read_offset(file, 0, (uint8_t *)&elf, sizeof(elf)) ||
+	    !elf_segments_header_is_good(&elf) || elf.e_phoff > FILE_BYTES_MAX)
+		return false;
+	each_header(file, &elf, PT_LOAD, take_segment);
+	each_header(file, &elf, PT_GNU_EH_FRAME, take_table);
+	return file->segments.count;
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+int unwind_files_new(struct unwind_files **out)
+{
+	struct unwind_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	files->budget.left = FDES_MAX_BYTES;
+	*out = files;
+	return 0;
+}
+
+static void file_free(struct unwind_file *file)
+{
+	uint64_t i;
+
+	for (i = 0; i < file->page_count; i++)
+		free(file->pages[i]);
+	free(file->pages);
+	pool_release(&file->fdes);
+	symbol_file_put(&file->symbols);
+	free(file);
+}
+
+static void forget_all(struct unwind_files *files)
+{
+	drop_pages(files);
+	while (files->list) {
+		struct unwind_file *file = files->list;
+
+		files->list = file->next;
+		file_free(file);
+	}
+	files->count = 0;
+	files->page_numbers = 0;
+	files->edition++;
+}
+
+void unwind_files_free(struct unwind_files **files)
+{
+	struct unwind_files *old = *files;
+
+	*files = NULL;
+	if (!old)
+		return;
+	forget_all(old);
+	free(old);
+}
+
+uint64_t unwind_files_edition(struct unwind_files *files)
+{
+	if (files->pages >= PAGES_MAX || files->count >= FILES_MAX ||
+	    files->page_numbers >= PAGE_NUMBERS_MAX ||
+	    files->budget.left < FDES_MAX_BYTES / 4)
+		forget_all(files);
+	return files->edition;
+}
+
+/* Makes room for the pages of the file behind @fd. */
+static bool make_pages(struct unwind_file *file, int fd)
+{
+	struct unwind_files *files = file->files;
+	struct stat status;
+
+	if (fstat(fd, &status) || status.st_size > (off_t)FILE_BYTES_MAX)
+		return false;
+	file->page_count =
+		((uint64_t)status.st_size + PAGE_BYTES - 1) / PAGE_BYTES;
+	file->pages = calloc(file->page_count + 1, sizeof(*file->pages));
+	if (!file->pages)
+		file->page_count = 0;
+	files->page_numbers += file->page_count;
+	return file->page_count;
+}
+
+static bool open_file(struct unwind_file *file)
+{
+	int fd = symbol_file_descriptor(file->symbols);
+	bool has_pages = fd >= 0 && make_pages(file, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return has_pages && read_headers(file);
+}
+
+static struct unwind_file *add_file(struct unwind_files *files,
+				    struct symbol_file *symbols)
+{
+	struct unwind_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->files = files;
+	file->symbols = symbol_file_get(symbols);
+	pool_init(&file->fdes, &files->budget, sizeof(struct known_fde),
+		  offsetof(struct known_fde, range));
+	file->is_good = open_file(file);
+	file->next = files->list;
+	files->list = file;
+	files->count++;
+	return file;
+}
+
+struct unwind_file *unwind_files_get(struct unwind_files *files,
+				     struct symbol_file *symbols)
+{
+	struct unwind_file *file;
+
+	for (file = files->list; file; file = file->next)
+		if (file->symbols == symbols)
+			break;
+	if (!file && files->count < FILES_MAX &&
+	    files->page_numbers < PAGE_NUMBERS_MAX)
+		file = add_file(files, symbols);
+	return file && file->is_good ? file : NULL;
+}
+
+/* --- frame descriptions -----------------------------------------------------
+ */
+
+static bool read_entry(struct unwind_file *file, uint64_t number,
+		       int32_t entry[2])
+{
+	return unwind_file_read(file, file->table + number * 8, entry, 8);
+}
+
+/* The number of the last entry that begins at or before @vaddr. */
+static bool search(struct unwind_file *file, uint64_t vaddr, uint64_t *out)
+{
+	uint64_t low = 0, high = file->table_count;
+	int64_t wanted = (int64_t)(vaddr - file->header);
+	int32_t entry[2];
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!read_entry(file, middle, entry))
+			return false;
+		if (entry[0] <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*out = low - 1;
+	return low > 0;
+}
+
+static struct known_fde judge(struct unwind_file *file, uint64_t fde)
+{
+	const struct cfi_reader reader = { read_bytes, file };
+	struct known_fde known = { .vaddr = fde }, *found;
+	uint32_t number;
+
+	if (pool_find(&file->fdes, &known, &number)) {
+		found = (struct known_fde *)file->fdes.items + number;
+		return *found;
+	}
+	known.verdict = unwind_cfi_check(&reader, fde, &known.range);
+	(void)pool_intern(&file->fdes, &known, &number);
+	return known;
+}
+
+void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
+		     struct unwind_fde *out)
+{
+	struct known_fde known;
+	uint64_t number;
+	int32_t entry[2];
+
+	*out = (struct unwind_fde){ .verdict = CFI_BAD };
+	if (!file->header || !search(file, vaddr, &number) ||
+	    !read_entry(file, number, entry))
+		return;
+	out->table = file->table + number * 8;
+	out->base = file->header;
+	known = judge(file, file->header + (uint64_t)(int64_t)entry[1]);
+	if (vaddr >= known.range.start && vaddr < known.range.end)
+		out->verdict = known.verdict;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/stacks/unwind_space.h"
+
+#include <stdlib.h>
+
+#include "collector/names/modules.h"
+#include "collector/names/symbols.h"
+#include "shared/compiler.h"
+
+#define MODULES_MAX 4096
+
+void unwind_space_release(struct unwind_space *space)
+{
+	free(space->list);
+	space->list = NULL;
+	space->count = space->room = 0;
+}
+
+void unwind_space_reset(struct unwind_space *space, uint32_t generation)
+{
+	space->count = space->last = 0;
+	space->generation = generation;
+}
+
+static struct unwind_module *add_module(struct unwind_space *space)
+{
+	size_t room = MAX(2 * space->room, 16u);
+	void *longer;
+
+	if (space->count == MODULES_MAX)
+		space->count = 0; /* begin anew */
+	if (space->count == space->room) {
+		longer = realloc(space->list, room * sizeof(*space->list));
+		if (!longer)
+			return NULL;
+		space->list = longer;
+		space->room = room;
+	}
+	space->last = space->count++;
+	return &space->list[space->last];
+}
+
+static const struct unwind_module *ask(struct unwind_space *space,
+				       uint64_t address)
+{
+	struct module_place place;
+	struct unwind_module *module;
+
+	if (!modules_place(space->modules, address, space->generation, &place))
+		return NULL;
+	module = add_module(space);
+	if (module) {
+		*module = (struct unwind_module){ .start = place.start,
+						  .end = place.end,
+						  .low = place.start,
+						  .high = place.end,
+						  .bias = place.bias };
+		if (place.file)
+			module->file =
+				unwind_files_get(space->files, place.file);
+		if (module->file) {
+			unwind_file_extent(module->file, &module->low,
+					   &module->high);
+			module->low += place.bias;
+			module->high += place.bias;
+		}
+	}
+	symbol_file_put(&place.file);
+	return module;
+}
+
+const struct unwind_module *unwind_space_find(struct unwind_space *space,
+					      uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < space->count; i++) {
+		size_t at = (space->last + i) % space->count;
+		const struct unwind_module *module = &space->list[at];
+
+		if (address >= module->start && address < module->end) {
+			space->last = at;
+			return module;
+		}
+	}
+	return ask(space, address);
+}
+
+bool unwind_space_read(struct unwind_space *space, uint64_t address, void *out,
+		       size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < space->count; i++) {
+		size_t at = (space->last + i) % space->count;
+		const struct unwind_module *module = &space->list[at];
+
+		if (!module->file || address < module->low ||
+		    address >= module->high)
+			continue;
+		return unwind_file_read(module->file, address - module->bias,
+					out, bytes);
+	}
+	return false;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * encode - the rare half: starting a sequence, and values of any size.
+ */
+#include "collector/trace/encode.h"
+
+#include <assert.h>
+
+#define TAG_PACKET 0x0a /* Trace.packet, bytes */
+#define TAG_TIMESTAMP 0x40 /* TracePacket.timestamp, varint */
+#define TAG_SEQUENCE 0x50 /* .trusted_packet_sequence_id, varint */
+#define TAG_TRACK_EVENT 0x5a /* .track_event, bytes */
+#define TAG_TYPE 0x48 /* TrackEvent.type, varint */
+#define TAG_NAME_IID 0x50 /* .name_iid, varint */
+#define TAG_CATEGORY_IID 0x18 /* .category_iids, varint */
+#define TAG_SOURCE_LOCATION_IID 0x110 /* .source_location_iid (34), varint */
+#define TAG_INTERNED_DATA 0x62 /* TracePacket.interned_data, bytes */
+#define TAG_CLOCK_ID 0x1d0 /* .timestamp_clock_id (58), varint */
+#define CLOCK_ID_BOOTTIME 6
+#define TYPE_SLICE_BEGIN 1
+#define TYPE_SLICE_END 2
+
+uint8_t *encode_put_varint(uint8_t *out, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*out++ = (uint8_t)(value | 0x80);
+	*out++ = (uint8_t)value;
+	return out;
+}
+
+/* "0a LL 50 S" of @sequence at @out, LL being what it is when nothing follows.
+ * Returns where it ends. */
+static uint8_t *put_head(uint8_t *out, uint32_t sequence)
+{
+	uint8_t *end;
+
+	out[0] = TAG_PACKET;
+	out[2] = TAG_SEQUENCE;
+	end = encode_put_varint(out + 3, sequence);
+	out[1] = (uint8_t)(end - out - 2);
+	return end;
+}
+
+static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
+{
+	uint32_t iid = name_iid & ENCODE_IID_MASK;
+
+	if (name_iid & ENCODE_CATEGORY) {
+		*out++ = TAG_CATEGORY_IID;
+		out = encode_put_varint(out, iid);
+	}
+	if (iid && !(name_iid & ENCODE_NAMELESS)) {
+		*out++ = TAG_NAME_IID;
+		out = encode_put_varint(out, iid);
+	}
+	if (name_iid & ENCODE_LOCATION) {
+		out = encode_put_varint(out, TAG_SOURCE_LOCATION_IID);
+		out = encode_put_varint(out, iid);
+	}
+	return out;
+}
+
+static uint8_t *put_event(uint8_t *out, uint32_t name_iid)
+{
+	uint8_t *event = out + 2;
+
+	out[0] = TAG_TRACK_EVENT;
+	event[0] = TAG_TYPE;
+	event[1] = name_iid ? TYPE_SLICE_BEGIN : TYPE_SLICE_END;
+	out = put_name(event + 2, name_iid);
+	event[-1] = (uint8_t)(out - event);
+	return out;
+}
+
+/* The event and the timestamp's tag behind the head, @name_iid 0: an end. */
+static struct encode_template make_template(uint32_t sequence,
+					    uint32_t name_iid)
+{
+	struct encode_template template = { .name_iid = name_iid };
+	uint8_t bytes[ENCODE_EVENT_BYTES] = { 0 }, *event, *out;
+
+	event = put_head(bytes, sequence);
+	out = put_event(event, name_iid);
+	*out++ = TAG_TIMESTAMP;
+	bytes[1] = (uint8_t)(out - bytes - 1);
+	if (name_iid < ENCODE_IID_LIMIT)
+		template.limit = ENCODE_DELTA_LIMIT;
+	else
+		out = event;
+	template.bytes = (uint16_t)(out - bytes);
+	memcpy(&template.low, bytes, sizeof(template.low));
+	memcpy(&template.high, bytes + 8, sizeof(template.high));
+	template.low = le64toh(template.low);
+	template.high = le64toh(template.high);
+	return template;
+}
+
+struct encode_template encode_template(const struct encoder *encoder,
+				       uint32_t name_iid)
+{
+	return make_template(encoder->sequence, name_iid);
+}
+
+void encoder_init(struct encoder *encoder, uint32_t sequence, uint64_t start_ns)
+{
+	*encoder = (struct encoder){ .last_ns = start_ns,
+				     .sequence = sequence,
+				     .end = make_template(sequence, 0) };
+}
+
+static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
+{
+	if (count)
+		memcpy(out, bytes, count);
+	return out + count;
+}
+
+/* A few fields, before it is known where they go. */
+struct piece {
+	uint8_t bytes[32];
+	size_t count;
+};
+
+static void piece_varint(struct piece *piece, uint64_t value)
+{
+	uint8_t *at = piece->bytes + piece->count;
+
+	piece->count = (size_t)(encode_put_varint(at, value) - piece->bytes);
+}
+
+static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
+{
+	piece_varint(piece, tag);
+	piece_varint(piece, value);
+}
+
+/* What lies in front of the event, in its packet; of its length. */
+static void make_head(const struct encoder *encoder,
+		      const struct encode_event *event, struct piece *out)
+{
+	piece_field(out, TAG_SEQUENCE, encoder->sequence);
+	if (event->interned_bytes)
+		piece_field(out, TAG_INTERNED_DATA, event->interned_bytes);
+}
+
+static void make_tail(const struct encoder *encoder, uint64_t ns,
+		      const struct encode_event *event, struct piece *out)
+{
+	piece_field(out, TAG_TIMESTAMP,
+		    event->absolute ? ns : ns - encoder->last_ns);
+	if (event->absolute)
+		piece_field(out, TAG_CLOCK_ID, CLOCK_ID_BOOTTIME);
+}
+
+void encode_event(struct encoder *encoder, uint64_t ns,
+		  const struct encode_event *event)
+{
+	struct piece head = { .count = 0 }, own = head, middle = head,
+		     tail = head;
+	uint8_t *out = encoder->out;
+	uint64_t bytes;
+
+	make_head(encoder, event, &head);
+	make_tail(encoder, ns, event, &tail);
+	piece_field(&own, TAG_TYPE, event->type);
+	own.count = (size_t)(put_name(own.bytes + own.count, event->name_iid) -
+			     own.bytes);
+	bytes = own.count + event->field_bytes;
+	piece_field(&middle, TAG_TRACK_EVENT, bytes);
+	bytes += head.count + event->interned_bytes + middle.count + tail.count;
+
+	*out++ = TAG_PACKET;
+	out = encode_put_varint(out, bytes);
+	out = put_bytes(out, head.bytes, head.count);
+	out = put_bytes(out, event->interned, event->interned_bytes);
+	out = put_bytes(out, middle.bytes, middle.count);
+	out = put_bytes(out, own.bytes, own.count);
+	out = put_bytes(out, event->fields, event->field_bytes);
+	encoder->out = put_bytes(out, tail.bytes, tail.count);
+	if (!event->absolute)
+		encoder->last_ns = ns;
+}
+
+void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
+		  size_t bytes)
+{
+	uint8_t *out = encoder->out, *end;
+
+	assert(bytes >= 4 && bytes < ENCODE_AGAIN_BYTES &&
+	       packet[0] == TAG_PACKET && packet[2] == TAG_TIMESTAMP &&
+	       !packet[3]);
+	end = encode_put_varint(out + 3, ns - encoder->last_ns);
+	out[0] = packet[0];
+	out[1] = (uint8_t)(packet[1] + (end - (out + 4)));
+	out[2] = packet[2];
+	memcpy(end, packet + 4, bytes - 4);
+	encoder->out = end + bytes - 4;
+	encoder->last_ns = ns;
+}
+
+uint8_t *ATTR_COLD encode_slow(uint8_t *out,
+			       const struct encode_template *event,
+			       uint64_t delta_ns)
+{
+	uint8_t *start = out;
+
+	encode_store(out, event->low);
+	encode_store(out + 8, event->high);
+	out += event->bytes;
+	if (!event->limit) {
+		out = put_event(out, event->name_iid);
+		*out++ = TAG_TIMESTAMP;
+	}
+	out = encode_put_varint(out, delta_ns);
+	start[1] = (uint8_t)(out - start - 2);
+	return out;
+}

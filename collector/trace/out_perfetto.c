@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * out_perfetto - the cold packets of a trace.
+ *
+ * Every packet is a protobuf-c message on the stack, filled in and packed
+ * straight into the caller's buffer behind its Trace.packet tag. A cursor
+ * remembers whether something did not fit, so that a function of several
+ * packets checks once, at its end; a buffer that is too small is the
+ * caller's to throw away.
+ *
+ * Strings come from programs. Decoders other than trace_processor refuse a
+ * file for one bad string, so each goes through text(), which hands back the
+ * string itself when it is clean (it nearly always is) and a repaired copy
+ * otherwise; the cursor owns the copies.
+ */
+#include "collector/trace/out_perfetto.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "collector/trace/encode.h"
+#include "proto/perfetto_trace.pb-c.h"
+#include "shared/compiler.h"
+
+#define TAG_TRACE_PACKET 0x0a
+#define CLOCK_SEQUENCE 64 /* the first id that is local to a sequence */
+#define NAMES_PER_PACKET 64
+#define CMDLINE_ARGUMENTS 256
+
+/* protobuf-c prefixes all it generates with the package. */
+typedef Perfetto__Protos__TracePacket pb_packet;
+typedef Perfetto__Protos__ClockSnapshot pb_snapshot;
+typedef Perfetto__Protos__ClockSnapshot__Clock pb_clock;
+typedef Perfetto__Protos__TrackDescriptor pb_track;
+typedef Perfetto__Protos__TrackEvent pb_event;
+typedef Perfetto__Protos__DebugAnnotation pb_annotation;
+typedef Perfetto__Protos__TraceAttributes__Attribute pb_attribute;
+typedef Perfetto__Protos__EventName pb_event_name;
+typedef Perfetto__Protos__TraceStats__WriterStats pb_writer_stats;
+
+#define PACKET_INIT PERFETTO__PROTOS__TRACE_PACKET__INIT
+#define TRACK_INIT PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT
+
+/* Sets optional scalar @field of message @m. */
+#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
+
+struct copy { /* a repaired string */
+	struct copy *next;
+	char text[];
+};
+
+struct cursor {
+	uint8_t *start, *out, *end;
+	bool full;
+	struct copy *copies;
+};
+
+static struct cursor cursor_init(uint8_t *buffer, size_t size)
+{
+	return (struct cursor){ buffer, buffer, buffer + size, false, NULL };
+}
+
+/* Ends the call: what it returns. */
+static size_t cursor_finish(struct cursor *cursor)
+{
+	for (struct copy *copy = cursor->copies, *next; copy; copy = next) {
+		next = copy->next;
+		free(copy);
+	}
+	return cursor->full ? 0 : (size_t)(cursor->out - cursor->start);
+}
+
+static void put_packet(struct cursor *cursor, const pb_packet *packet)
+{
+	size_t bytes = perfetto__protos__trace_packet__get_packed_size(packet);
+	uint8_t head[11] = { TAG_TRACE_PACKET };
+	size_t head_bytes = (size_t)(encode_put_varint(head + 1, bytes) - head);
+
+	if (cursor->full ||
+	    head_bytes + bytes > (size_t)(cursor->end - cursor->out)) {
+		cursor->full = true;
+		return;
+	}
+	memcpy(cursor->out, head, head_bytes);
+	perfetto__protos__trace_packet__pack(packet, cursor->out + head_bytes);
+	cursor->out += head_bytes + bytes;
+}
+
+/* Bytes of the UTF-8 character at @s, 0 if it is none. Never reads beyond a
+ * NUL. Overlong forms, surrogates and what is above U+10FFFF are none. */
+static size_t utf8_length(const unsigned char *s)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	size_t length;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	for (size_t i = 1; i < length; i++) {
+		if (s[i] < low || s[i] > high)
+			return 0;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return length;
+}
+
+/* How much of @s is clean and within OUT_TEXT_BYTES. */
+static size_t clean_bytes(const char *s)
+{
+	size_t at = 0, length;
+
+	while (s[at]) {
+		length = utf8_length((const unsigned char *)s + at);
+		if (!length || at + length > OUT_TEXT_BYTES)
+			break;
+		at += length;
+	}
+	return at;
+}
+
+static void repair(char *to, const char *from)
+{
+	size_t at = 0, length;
+
+	while (from[at]) {
+		length = utf8_length((const unsigned char *)from + at);
+		if (at + MAX(length, 1u) > OUT_TEXT_BYTES)
+			break;
+		if (length)
+			memcpy(to + at, from + at, length);
+		else
+			to[at] = '?';
+		at += MAX(length, 1u);
+	}
+	to[at] = '\0';
+}
+
+/* @s, or a repaired copy that lives until cursor_finish(). protobuf-c wants
+ * char *, and does not write to it. */
+static char *text(struct cursor *cursor, const char *s)
+{
+	struct copy *copy;
+
+	if (!s[clean_bytes(s)])
+		return (char *)s;
+	copy = malloc(sizeof(*copy) + OUT_TEXT_BYTES + 1);
+	if (!copy)
+		return "?"; /* out of memory: better than no name */
+	repair(copy->text, s);
+	copy->next = cursor->copies;
+	cursor->copies = copy;
+	return copy->text;
+}
+
+/* --- the start of a file --- */
+
+static void put_snapshot(struct cursor *cursor, pb_packet *packet,
+			 pb_clock *clocks, size_t count, int primary)
+{
+	pb_snapshot snapshot = PERFETTO__PROTOS__CLOCK_SNAPSHOT__INIT;
+	pb_clock *pointers[8];
+
+	assert(count <= ARRAY_SIZE(pointers));
+	for (size_t i = 0; i < count; i++)
+		pointers[i] = &clocks[i];
+	snapshot.clocks = pointers;
+	snapshot.n_clocks = count;
+	if (primary)
+		SET(&snapshot, primary_trace_clock,
+		    (Perfetto__Protos__BuiltinClock)primary);
+	packet->clock_snapshot = &snapshot;
+	put_packet(cursor, packet);
+	packet->clock_snapshot = NULL;
+}
+
+static pb_clock make_clock(uint32_t id, uint64_t ns)
+{
+	pb_clock clock = PERFETTO__PROTOS__CLOCK_SNAPSHOT__CLOCK__INIT;
+
+	SET(&clock, clock_id, id);
+	SET(&clock, timestamp, ns);
+	return clock;
+}
+
+#define BUILTIN(clock) PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_##clock
+
+static void put_clocks(struct cursor *cursor, const struct out_clocks *clocks)
+{
+	pb_packet packet = PACKET_INIT;
+	pb_clock all[] = {
+		make_clock(BUILTIN(BOOTTIME), clocks->boottime),
+		make_clock(BUILTIN(MONOTONIC), clocks->monotonic),
+		make_clock(BUILTIN(REALTIME), clocks->realtime),
+		make_clock(BUILTIN(MONOTONIC_COARSE), clocks->monotonic_coarse),
+		make_clock(BUILTIN(MONOTONIC_RAW), clocks->monotonic_raw),
+	};
+
+	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
+	put_snapshot(cursor, &packet, all, ARRAY_SIZE(all), BUILTIN(BOOTTIME));
+}
+
+static void put_uuid(struct cursor *cursor, const uint8_t uuid[16])
+{
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__TraceUuid message =
+		PERFETTO__PROTOS__TRACE_UUID__INIT;
+	uint64_t half[2];
+
+	memcpy(half, uuid, sizeof(half));
+	SET(&message, msb, (int64_t)be64toh(half[0]));
+	SET(&message, lsb, (int64_t)be64toh(half[1]));
+	packet.trace_uuid = &message;
+	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
+	put_packet(cursor, &packet);
+}
+
+static void put_system(struct cursor *cursor)
+{
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__SystemInfo system =
+		PERFETTO__PROTOS__SYSTEM_INFO__INIT;
+	Perfetto__Protos__Utsname message = PERFETTO__PROTOS__UTSNAME__INIT;
+	struct utsname names;
+
+	if (uname(&names) == 0) {
+		message.sysname = text(cursor, names.sysname);
+		message.version = text(cursor, names.version);
+		message.release = text(cursor, names.release);
+		message.machine = text(cursor, names.machine);
+		system.utsname = &message;
+	}
+	SET(&system, page_size, (uint32_t)sysconf(_SC_PAGESIZE));
+	SET(&system, num_cpus, (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
+	packet.system_info = &system;
+	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
+	put_packet(cursor, &packet);
+}
+
+static void put_attributes(struct cursor *cursor,
+			   const struct out_attribute *attributes, size_t count)
+{
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__TraceAttributes message =
+		PERFETTO__PROTOS__TRACE_ATTRIBUTES__INIT;
+	pb_attribute all[OUT_ATTRIBUTES], *pointers[OUT_ATTRIBUTES];
+
+	assert(count <= OUT_ATTRIBUTES);
+	for (size_t i = 0; i < count; i++) {
+		perfetto__protos__trace_attributes__attribute__init(&all[i]);
+		all[i].key = text(cursor, attributes[i].key);
+		if (attributes[i].text)
+			all[i].string_value = text(cursor, attributes[i].text);
+		else
+			SET(&all[i], long_value, attributes[i].number);
+		pointers[i] = &all[i];
+	}
+	message.attribute = pointers;
+	message.n_attribute = count;
+	packet.trace_attributes = &message;
+	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
+	put_packet(cursor, &packet);
+}
+
+size_t out_perfetto_preamble(uint8_t *buffer, size_t size,
+			     const struct out_clocks *clocks,
+			     const uint8_t uuid[16],
+			     const struct out_attribute *attributes,
+			     size_t attribute_count)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+
+	put_clocks(&cursor, clocks);
+	put_uuid(&cursor, uuid);
+	put_system(&cursor);
+	put_attributes(&cursor, attributes, attribute_count);
+	return cursor_finish(&cursor);
+}
+
+/* --- processes and threads --- */
+
+/* Fills @out with as much of @cmdline as fits in @room; returns how many. */
+static size_t cut_cmdline(struct cursor *cursor, char *const *cmdline,
+			  char **out, size_t room)
+{
+	size_t count = 0;
+
+	for (; count < CMDLINE_ARGUMENTS - 1 && cmdline[count]; count++) {
+		size_t bytes = strlen(cmdline[count]) + 4; /* tag, length */
+
+		if (bytes > room)
+			break;
+		room -= bytes;
+		out[count] = text(cursor, cmdline[count]);
+	}
+	if (cmdline[count])
+		out[count++] = "...";
+	return count;
+}
+
+size_t out_perfetto_process(uint8_t *buffer, size_t size,
+			    const struct out_process *process)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+	pb_packet packet = PACKET_INIT;
+	pb_track track = TRACK_INIT;
+	Perfetto__Protos__ProcessDescriptor message =
+		PERFETTO__PROTOS__PROCESS_DESCRIPTOR__INIT;
+	char *cmdline[CMDLINE_ARGUMENTS];
+
+	SET(&message, pid, process->pid);
+	message.process_name = text(&cursor, process->name);
+	if (process->cmdline) {
+		message.cmdline = cmdline;
+		message.n_cmdline = cut_cmdline(&cursor, process->cmdline,
+						cmdline, size / 2);
+	}
+	if (process->start_ns)
+		SET(&message, start_timestamp_ns, (int64_t)process->start_ns);
+	SET(&track, uuid, process->uuid);
+	track.process = &message;
+	packet.track_descriptor = &track;
+	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
+	put_packet(&cursor, &packet);
+	return cursor_finish(&cursor);
+}
+
+static void put_thread(struct cursor *cursor, const struct out_thread *thread)
+{
+	pb_packet packet = PACKET_INIT;
+	pb_track track = TRACK_INIT;
+	Perfetto__Protos__ThreadDescriptor message =
+		PERFETTO__PROTOS__THREAD_DESCRIPTOR__INIT;
+
+	SET(&message, pid, thread->pid);
+	SET(&message, tid, thread->tid);
+	if (thread->name && *thread->name)
+		message.thread_name = text(cursor, thread->name);
+	SET(&track, uuid, thread->uuid);
+	track.thread = &message;
+	packet.track_descriptor = &track;
+	SET(&packet, trusted_packet_sequence_id, thread->sequence);
+	put_packet(cursor, &packet);
+}
+
+#define MERGE_NONE \
+	PERFETTO__PROTOS__TRACK_DESCRIPTOR__SIBLING_MERGE_BEHAVIOR__SIBLING_MERGE_BEHAVIOR_NONE
+
+#define SEQUENCE_FLAG(flag) \
+	PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_##flag
+
+static void put_context(struct cursor *cursor,
+			const struct out_context *context)
+{
+	pb_packet packet = PACKET_INIT;
+	pb_track track = TRACK_INIT;
+
+	SET(&track, uuid, context->uuid);
+	SET(&track, parent_uuid, context->thread_uuid);
+	track.name = text(cursor, context->name);
+	/* The importer makes the contexts of all threads siblings. */
+	SET(&track, sibling_merge_behavior, MERGE_NONE);
+	packet.track_descriptor = &track;
+	SET(&packet, trusted_packet_sequence_id, context->sequence);
+	put_packet(cursor, &packet);
+}
+
+/* From here on a timestamp of @sequence is a step of its own clock, and its
+ * events lie on track @uuid. */
+static void put_sequence_start(struct cursor *cursor, uint32_t sequence,
+			       uint64_t uuid, uint64_t start_ns)
+{
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__TracePacketDefaults defaults =
+		PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
+	Perfetto__Protos__TrackEventDefaults event_defaults =
+		PERFETTO__PROTOS__TRACK_EVENT_DEFAULTS__INIT;
+	pb_clock clocks[] = {
+		make_clock(CLOCK_SEQUENCE, start_ns),
+		make_clock(BUILTIN(BOOTTIME), start_ns),
+	};
+
+	SET(&clocks[0], is_incremental, 1);
+	SET(&event_defaults, track_uuid, uuid);
+	defaults.track_event_defaults = &event_defaults;
+	SET(&defaults, timestamp_clock_id, CLOCK_SEQUENCE);
+	packet.trace_packet_defaults = &defaults;
+	SET(&packet, sequence_flags,
+	    SEQUENCE_FLAG(INCREMENTAL_STATE_CLEARED) |
+		    SEQUENCE_FLAG(NEEDS_INCREMENTAL_STATE));
+	SET(&packet, first_packet_on_sequence, 1);
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	put_snapshot(cursor, &packet, clocks, ARRAY_SIZE(clocks), 0);
+}
+
+size_t out_perfetto_thread(uint8_t *buffer, size_t size,
+			   const struct out_thread *thread)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+
+	put_thread(&cursor, thread);
+	put_sequence_start(&cursor, thread->sequence, thread->uuid,
+			   thread->start_ns);
+	return cursor_finish(&cursor);
+}
+
+size_t out_perfetto_context(uint8_t *buffer, size_t size,
+			    const struct out_context *context)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+
+	put_context(&cursor, context);
+	put_sequence_start(&cursor, context->sequence, context->uuid,
+			   context->start_ns);
+	return cursor_finish(&cursor);
+}
+
+size_t out_perfetto_thread_name(uint8_t *buffer, size_t size,
+				const struct out_thread *thread)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+
+	put_thread(&cursor, thread);
+	return cursor_finish(&cursor);
+}
+
+/* --- names, events, losses --- */
+
+static void put_names(struct cursor *cursor, uint32_t sequence,
+		      const struct out_name *names, size_t count)
+{
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__InternedData interned =
+		PERFETTO__PROTOS__INTERNED_DATA__INIT;
+	pb_event_name all[NAMES_PER_PACKET], *pointers[NAMES_PER_PACKET];
+
+	for (size_t i = 0; i < count; i++) {
+		perfetto__protos__event_name__init(&all[i]);
+		SET(&all[i], iid, names[i].iid);
+		all[i].name = text(cursor, names[i].name);
+		pointers[i] = &all[i];
+	}
+	interned.event_names = pointers;
+	interned.n_event_names = count;
+	packet.interned_data = &interned;
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	put_packet(cursor, &packet);
+}
+
+size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
+			  const struct out_name *names, size_t count)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+
+	while (count && !cursor.full) {
+		size_t part = MIN(count, (size_t)NAMES_PER_PACKET);
+
+		put_names(&cursor, sequence, names, part);
+		names += part;
+		count -= part;
+	}
+	return cursor_finish(&cursor);
+}
+
+size_t out_perfetto_site(uint8_t *buffer, size_t size, uint32_t sequence,
+			 const struct out_site *site)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__InternedData interned =
+		PERFETTO__PROTOS__INTERNED_DATA__INIT;
+	Perfetto__Protos__EventCategory category =
+		PERFETTO__PROTOS__EVENT_CATEGORY__INIT;
+	Perfetto__Protos__EventCategory *categories = &category;
+	Perfetto__Protos__SourceLocation location =
+		PERFETTO__PROTOS__SOURCE_LOCATION__INIT;
+	Perfetto__Protos__SourceLocation *locations = &location;
+
+	SET(&category, iid, site->iid);
+	category.name = text(&cursor, site->category);
+	interned.event_categories = &categories;
+	interned.n_event_categories = *site->category != '\0';
+	SET(&location, iid, site->iid);
+	location.file_name = text(&cursor, site->file);
+	if (*site->function)
+		location.function_name = text(&cursor, site->function);
+	SET(&location, line_number, site->line);
+	interned.source_locations = &locations;
+	interned.n_source_locations = *site->file != '\0';
+	packet.interned_data = &interned;
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	put_packet(&cursor, &packet);
+	return cursor_finish(&cursor);
+}
+
+static void put_event(struct cursor *cursor, const struct out_event *event,
+		      pb_event *message)
+{
+	pb_packet packet = PACKET_INIT;
+	pb_annotation all[OUT_ATTRIBUTES], *pointers[OUT_ATTRIBUTES];
+	const struct out_attribute *argument = event->arguments;
+
+	assert(event->argument_count <= OUT_ATTRIBUTES);
+	for (size_t i = 0; i < event->argument_count; i++, argument++) {
+		perfetto__protos__debug_annotation__init(&all[i]);
+		all[i].name = text(cursor, argument->key);
+		if (argument->text)
+			all[i].string_value = text(cursor, argument->text);
+		else
+			SET(&all[i], int_value, argument->number);
+		pointers[i] = &all[i];
+	}
+	message->debug_annotations = pointers;
+	message->n_debug_annotations = event->argument_count;
+	packet.track_event = message;
+	SET(&packet, timestamp, event->delta_ns);
+	SET(&packet, trusted_packet_sequence_id, event->sequence);
+	put_packet(cursor, &packet);
+}
+
+size_t out_perfetto_event(uint8_t *buffer, size_t size,
+			  const struct out_event *event)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+	pb_event message = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	uint64_t flow = event->flow;
+
+	/* enum out_event_type has the numbers of TrackEvent.Type. */
+	SET(&message, type, (Perfetto__Protos__TrackEvent__Type)event->type);
+	if (event->name)
+		message.name = text(&cursor, event->name);
+	if (flow && event->flow_ends) {
+		message.terminating_flow_ids = &flow;
+		message.n_terminating_flow_ids = 1;
+	} else if (flow) {
+		message.flow_ids = &flow;
+		message.n_flow_ids = 1;
+	}
+	put_event(&cursor, event, &message);
+	return cursor_finish(&cursor);
+}
+
+static void put_stats(struct cursor *cursor, const uint32_t *sequences,
+		      size_t count, uint64_t packets_lost)
+{
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__TraceStats stats =
+		PERFETTO__PROTOS__TRACE_STATS__INIT;
+	Perfetto__Protos__TraceStats__BufferStats buffer =
+		PERFETTO__PROTOS__TRACE_STATS__BUFFER_STATS__INIT;
+	Perfetto__Protos__TraceStats__BufferStats *buffers = &buffer;
+	pb_writer_stats *writers = calloc(count, sizeof(*writers));
+	pb_writer_stats **pointers = calloc(count, sizeof(*pointers));
+
+	if (count && (!writers || !pointers)) {
+		cursor->full = true;
+		goto out;
+	}
+	for (size_t i = 0; i < count; i++) {
+		perfetto__protos__trace_stats__writer_stats__init(&writers[i]);
+		SET(&writers[i], sequence_id, sequences[i]);
+		SET(&writers[i], buffer, 0);
+		pointers[i] = &writers[i];
+	}
+	SET(&buffer, trace_writer_packet_loss, packets_lost);
+	stats.buffer_stats = &buffers;
+	stats.n_buffer_stats = 1;
+	stats.writer_stats = pointers;
+	stats.n_writer_stats = count;
+	packet.trace_stats = &stats;
+	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
+	put_packet(cursor, &packet);
+out:
+	free(pointers);
+	free(writers);
+}
+
+size_t out_perfetto_losses(uint8_t *buffer, size_t size,
+			   const uint32_t *sequences, size_t count,
+			   uint64_t packets_lost)
+{
+	struct cursor cursor = cursor_init(buffer, size);
+
+	for (size_t i = 0; i < count; i++) {
+		pb_packet mark = PACKET_INIT;
+
+		SET(&mark, previous_packet_dropped, 1);
+		SET(&mark, trusted_packet_sequence_id, sequences[i]);
+		put_packet(&cursor, &mark);
+	}
+	put_stats(&cursor, sequences, count, packets_lost);
+	return cursor_finish(&cursor);
+}

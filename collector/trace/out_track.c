@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/trace/out_track.h"
+
+#include <string.h>
+
+#include "collector/trace/encode.h"
+#include "collector/trace/out_perfetto.h"
+#include "proto/perfetto_trace.pb-c.h"
+
+#define TAG_TRACE_PACKET 0x0a
+#define CLOCK_BOOTTIME PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME
+#define SEQUENCE_FLAG(flag) \
+	PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_##flag
+#define MERGE_BY_KEY \
+	PERFETTO__PROTOS__TRACK_DESCRIPTOR__SIBLING_MERGE_BEHAVIOR__SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY
+
+/* Sets optional scalar @field of message @m. */
+#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
+
+static size_t pack(uint8_t *buffer, size_t size,
+		   const Perfetto__Protos__TracePacket *packet)
+{
+	size_t bytes = perfetto__protos__trace_packet__get_packed_size(packet);
+	uint8_t head[11] = { TAG_TRACE_PACKET };
+	size_t head_bytes = (size_t)(encode_put_varint(head + 1, bytes) - head);
+
+	if (head_bytes + bytes > size)
+		return 0;
+	memcpy(buffer, head, head_bytes);
+	perfetto__protos__trace_packet__pack(packet, buffer + head_bytes);
+	return head_bytes + bytes;
+}
+
+static size_t pack_track(uint8_t *buffer, size_t size,
+			 Perfetto__Protos__TrackDescriptor *track)
+{
+	Perfetto__Protos__TracePacket packet =
+		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+
+	packet.track_descriptor = track;
+	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
+	return pack(buffer, size, &packet);
+}
+
+/* protobuf-c wants char *, and does not write to it. */
+static char *text(const char *s)
+{
+	return s && *s ? (char *)s : NULL;
+}
+
+size_t out_track_counter(uint8_t *buffer, size_t size,
+			 const struct out_counter *counter)
+{
+	Perfetto__Protos__TrackDescriptor track =
+		PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+	Perfetto__Protos__CounterDescriptor message =
+		PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
+
+	if (counter->unit == UNIT_CUSTOM)
+		message.unit_name = text(counter->unit_name);
+	else if (counter->unit != UNIT_UNSPECIFIED)
+		/* enum site_unit has the numbers of the format. */
+		SET(&message, unit,
+		    (Perfetto__Protos__CounterDescriptor__Unit)counter->unit);
+	if (counter->multiplier != 1)
+		SET(&message, unit_multiplier, counter->multiplier);
+	SET(&track, uuid, counter->uuid);
+	SET(&track, parent_uuid, counter->parent);
+	track.name = text(counter->name);
+	track.description = text(counter->description);
+	track.counter = &message;
+	return pack_track(buffer, size, &track);
+}
+
+size_t out_track_track(uint8_t *buffer, size_t size,
+		       const struct out_track *track)
+{
+	Perfetto__Protos__TrackDescriptor message =
+		PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+	Perfetto__Protos__StateDescriptor state =
+		PERFETTO__PROTOS__STATE_DESCRIPTOR__INIT;
+
+	SET(&message, uuid, track->uuid);
+	if (track->parent)
+		SET(&message, parent_uuid, track->parent);
+	message.name = text(track->name);
+	message.description = text(track->description);
+	if (track->order)
+		/* enum track_order has the numbers of the format. */
+		SET(&message, child_ordering,
+		    (Perfetto__Protos__TrackDescriptor__ChildTracksOrdering)
+			    track->order);
+	if (track->ranked)
+		SET(&message, sibling_order_rank, track->rank);
+	if (track->merge_key) {
+		SET(&message, sibling_merge_behavior, MERGE_BY_KEY);
+		SET(&message, sibling_merge_key_int, track->merge_key);
+	}
+	if (track->states)
+		message.state = &state;
+	return pack_track(buffer, size, &message);
+}
+
+static size_t pack_event(uint8_t *buffer, size_t size, uint32_t sequence,
+			 uint64_t ns, Perfetto__Protos__TrackEvent *event)
+{
+	Perfetto__Protos__TracePacket packet =
+		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+
+	SET(&packet, timestamp, ns);
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	packet.track_event = event;
+	return pack(buffer, size, &packet);
+}
+
+size_t out_track_value(uint8_t *buffer, size_t size, uint32_t sequence,
+		       uint64_t uuid, uint64_t ns, int64_t value)
+{
+	Perfetto__Protos__TrackEvent event =
+		PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+	SET(&event, type, PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER);
+	SET(&event, track_uuid, uuid);
+	SET(&event, counter_value, value);
+	return pack_event(buffer, size, sequence, ns, &event);
+}
+
+size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
+			 uint64_t uuid, uint64_t ns, const char *name)
+{
+	Perfetto__Protos__TrackEvent event =
+		PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+	SET(&event, type, PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT);
+	SET(&event, track_uuid, uuid);
+	event.name = text(name);
+	return pack_event(buffer, size, sequence, ns, &event);
+}
+
+size_t out_track_sequence(uint8_t *buffer, size_t size, uint32_t sequence)
+{
+	Perfetto__Protos__TracePacket packet =
+		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	Perfetto__Protos__TracePacketDefaults defaults =
+		PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
+
+	SET(&defaults, timestamp_clock_id, CLOCK_BOOTTIME);
+	packet.trace_packet_defaults = &defaults;
+	SET(&packet, sequence_flags,
+	    SEQUENCE_FLAG(INCREMENTAL_STATE_CLEARED) |
+		    SEQUENCE_FLAG(NEEDS_INCREMENTAL_STATE));
+	SET(&packet, first_packet_on_sequence, 1);
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	return pack(buffer, size, &packet);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * alloc - what the shim records of blocks of memory, whoever allocates them.
+ *
+ * The wrappers (interpose_alloc*.c) call the real function between these. The
+ * word mode says what is to be done, and is all that a wrapper reads when
+ * nothing is.
+ *
+ * A real function may call another that we interpose (operator new malloc(),
+ * operator delete free(), reallocarray() realloc()), or none. An allocation
+ * is recorded by the innermost that returns the block: alloc_told() tells the
+ * outer ones. (What was asked for t_alloc.asked tells the inner one.) Of frees
+ * it is the outermost, as only then the stamp is early
+ * enough for all: t_alloc.freeing tells the inner ones.
+ */
+#ifndef PERFREC_PRELOAD_ALLOC_ALLOC_H
+#define PERFREC_PRELOAD_ALLOC_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/ring/put.h"
+#include "preload/core/thread_asm.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+#include "shared/wire.h"
+
+/* Nobody has looked yet: not even the real functions are known. */
+#define ALLOC_UNDECIDED 3u
+
+struct alloc {
+	uint32_t mode; /* enum wire_alloc, or ALLOC_UNDECIDED */
+	uint32_t stack_bytes; /* to copy for a sample, at most */
+	uint64_t period; /* mean bytes between samples; EXACT: between those
+			  * whose stack is copied, or 0: none */
+	uint32_t stacks; /* EXACT: copied so far */
+};
+
+extern struct alloc g_alloc;
+
+/* One thread's. */
+struct alloc_thread {
+	uint64_t told; /* allocations recorded, or counted, so far */
+	const void *last; /* the block of the last of them */
+	const void *freeing; /* whose FREE is in the ring; the real function
+			      * that was called for it is running */
+	uint64_t asked; /* what an aligned operator new that is running was
+			 * asked for, which may round it up; or 0 */
+	int64_t left; /* bytes up to the next sample point */
+	uint32_t level; /* it was drawn for 2^level as many points */
+	uint64_t random; /* 0: not seeded yet */
+};
+
+extern __thread struct alloc_thread t_alloc;
+
+/* The caller of a wrapper, as it will find its registers after the call. */
+struct alloc_caller {
+	uint64_t reg[RECORD_REGS];
+};
+
+/*
+ * What a wrapper's caller has in its registers. Inlined into the wrapper, in
+ * a file that is compiled without a use for the registers that a callee has to
+ * save (Makefile, ALLOC_CFLAGS); so they still are what the caller left there.
+ */
+static inline __attribute__((always_inline)) void alloc_caller_fill(
+	struct alloc_caller *caller, const void *return_address, uintptr_t cfa)
+{
+	uint64_t *reg = caller->reg;
+
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%rbx, 24(%0)\n\t"
+			 "movq %%rbp, 48(%0)\n\t"
+			 "movq %%r12, 96(%0)\n\t"
+			 "movq %%r13, 104(%0)\n\t"
+			 "movq %%r14, 112(%0)\n\t"
+			 "movq %%r15, 120(%0)"
+			 :
+			 : "r"(reg)
+			 : "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("stp x19, x20, [%0, #152]\n\t"
+			 "stp x21, x22, [%0, #168]\n\t"
+			 "stp x23, x24, [%0, #184]\n\t"
+			 "stp x25, x26, [%0, #200]\n\t"
+			 "stp x27, x28, [%0, #216]"
+			 :
+			 : "r"(reg)
+			 : "memory");
+	reg[RECORD_REG_FP] = *(const uint64_t *)__builtin_frame_address(0);
+	reg[30] = (uintptr_t)return_address;
+#endif
+	reg[RECORD_REG_SP] = cfa;
+	reg[RECORD_REG_IP] = (uintptr_t)return_address;
+}
+
+/*
+ * The first allocation of all, or the constructor: start recording, if this
+ * program is to be recorded and libc is ready. May leave mode as it is: too
+ * early. Main thread, before there are others.
+ */
+void alloc_begin(void);
+/* Look up the real functions of C, which must be known before mode is. */
+void alloc_find_real(void);
+/* Recording is on; @reply is what the collector wants. */
+void alloc_start(const struct wire_reply *reply);
+/* Recording is off, for good, or for now. */
+void alloc_stop(void);
+
+/* --- for wrappers; any context in which a hook may run ----------------------
+ */
+
+/* The slow halves of those below. */
+void alloc_put(const void *block, uint64_t size, const void *caller);
+void alloc_put_free(const void *block, const void *caller);
+bool alloc_told_late(const void *block);
+/* Of a heap of the program's own. */
+void alloc_put_report(uint32_t site, const void *block, uint64_t size,
+		      const void *caller);
+void alloc_put_report_free(uint32_t site, const void *block,
+			   const void *caller);
+
+/* Whether a wrapper inside the real function, which was called when
+ * t_alloc.told was @told, has done what is to be done about @block. */
+static inline bool alloc_told(const void *block, uint64_t told)
+{
+	return unlikely(t_alloc.told != told) && alloc_told_late(block);
+}
+
+/* EXACT: record that @block, not NULL, was allocated. @caller is an address in
+ * the program. */
+static inline void alloc_exact(const void *block, uint64_t size,
+			       const void *caller)
+{
+	uint64_t address = (uintptr_t)block;
+
+	t_alloc.last = block;
+	t_alloc.told++;
+	if (likely(record_alloc_fits(address, size)) &&
+	    likely(put_cell(record_alloc_word(RECORD_ALLOC, address, size),
+			    T_LIMIT_BEGIN)))
+		return;
+	alloc_put(block, size, caller);
+}
+
+/* EXACT: record that @block, not NULL, is about to be freed. */
+static inline void alloc_exact_free(const void *block, const void *caller)
+{
+	uint64_t address = (uintptr_t)block;
+
+	if (likely(record_alloc_fits(address, 0)) &&
+	    likely(put_cell(record_alloc_word(RECORD_FREE, address, 0),
+			    T_LIMIT_BEGIN)))
+		return;
+	alloc_put_free(block, caller);
+}
+
+/* EXACT: record that realloc() has made @block, @size out of @old; @before is
+ * the clock before the call. Neither is NULL. */
+void alloc_exact_realloc(const void *old, uint64_t before, const void *block,
+			 uint64_t size, const void *caller);
+
+/* --- heaps of the program's own ----------------------------------------------
+ */
+
+/*
+ * The program's own allocator, which @heap_site names (site_shm.h), has handed
+ * out @block, or takes it back: recorded as allocations are. @block may be
+ * NULL: nothing. To be called last by what the program calls, so that the
+ * stack is the program's. Any context in which a hook may run.
+ */
+void alloc_report(uint32_t heap_site, const void *block, uint64_t size);
+void alloc_report_free(uint32_t heap_site, const void *block);
+
+#endif

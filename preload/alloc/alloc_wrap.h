@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * alloc_wrap - what every wrapper of an allocating or freeing function does,
+ * inlined into it: only there are the caller's registers what they were.
+ *
+ * A wrapper calls the real function first and records after it, or records
+ * first and then frees (design: alloc is stamped after, free before). Where an
+ * exception leaves the real function nothing was allocated.
+ */
+#ifndef PERFREC_PRELOAD_ALLOC_ALLOC_WRAP_H
+#define PERFREC_PRELOAD_ALLOC_ALLOC_WRAP_H
+
+#include "preload/alloc/alloc.h"
+#include "preload/alloc/heap_sample.h"
+#include "shared/atomic.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Finds the real functions of C; when nothing is known yet, begins. */
+uint32_t alloc_first_mode(void);
+
+/* enum wire_alloc. */
+static ALWAYS_INLINE uint32_t alloc_mode(void)
+{
+	/* relaxed: who does not see it yet records nothing yet */
+	uint32_t mode = atom_load_rlx(&g_alloc.mode);
+
+	return unlikely(mode == ALLOC_UNDECIDED) ? alloc_first_mode() : mode;
+}
+
+/* t_alloc.asked: of 0 bytes is not nothing. */
+#define ASKED (1ULL << 63)
+
+/* Of the wrapper it is written in. */
+#define WRAP_CALLER __builtin_return_address(0)
+#define WRAP_CFA ((uintptr_t)__builtin_dwarf_cfa())
+
+static ALWAYS_INLINE void wrap_sample(const void *block, size_t size,
+				      const void *caller, uintptr_t cfa)
+{
+	struct alloc_caller registers;
+
+	t_alloc.last = block;
+	t_alloc.told++;
+	if (heap_sample_passes(size)) {
+		alloc_caller_fill(&registers, caller, cfa);
+		heap_sample_take(0, block, size, &registers);
+	}
+}
+
+/* EXACT, and it was recorded: of some the stack, too. */
+static ALWAYS_INLINE void wrap_stack(const void *block, size_t size,
+				     const void *caller, uintptr_t cfa)
+{
+	struct alloc_caller registers;
+
+	if (heap_sample_passes(size)) {
+		alloc_caller_fill(&registers, caller, cfa);
+		heap_sample_stack(block, size, &registers);
+	}
+}
+
+/* The real function, called when t_alloc.told was @told, returned @block. */
+static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
+					  size_t size, uint64_t told,
+					  const void *caller, uintptr_t cfa)
+{
+	if (unlikely(!block) || alloc_told(block, told))
+		return block;
+	if (likely(mode == WIRE_ALLOC_EXACT)) {
+		alloc_exact(block, size, caller);
+		wrap_stack(block, size, caller, cfa);
+	} else {
+		wrap_sample(block, size, caller, cfa);
+	}
+	return block;
+}
+
+/* @block is about to be freed, by a function that may call free(). Returns
+ * what wrap_freed() gives back after the call. */
+static ALWAYS_INLINE const void *wrap_freeing(uint32_t mode, const void *block,
+					      const void *caller)
+{
+	const void *outer = t_alloc.freeing;
+
+	if (mode == WIRE_ALLOC_EXACT) {
+		if (outer != block)
+			alloc_exact_free(block, caller);
+		t_alloc.freeing = block;
+	} else {
+		heap_sample_free(0, block, caller);
+	}
+	return outer;
+}
+
+static ALWAYS_INLINE void wrap_freed(const void *outer)
+{
+	t_alloc.freeing = outer;
+}
+
+/* @block is about to be freed, by a function that calls no other. */
+static ALWAYS_INLINE void wrap_free(uint32_t mode, const void *block,
+				    const void *caller)
+{
+	if (likely(mode == WIRE_ALLOC_EXACT)) {
+		if (likely(t_alloc.freeing != block))
+			alloc_exact_free(block, caller);
+		else /* an outer one has recorded it */
+			t_alloc.freeing = NULL;
+	} else {
+		heap_sample_free(0, block, caller);
+	}
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap_sample - some allocations, with the stack they were made on. Which ones
+ * is explained in poisson.h. Any context in which a hook may run.
+ */
+#ifndef PERFREC_PRELOAD_ALLOC_HEAP_SAMPLE_H
+#define PERFREC_PRELOAD_ALLOC_HEAP_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/alloc/alloc.h"
+#include "preload/alloc/heap_live.h"
+
+/* The key of a block in the set of those that live: a heap of the program's
+ * own may have its blocks inside of malloc's. */
+static inline uint64_t heap_sample_key(uint32_t site, const void *block)
+{
+	return (uint64_t)site << 48 ^ (uintptr_t)block;
+}
+
+/* A sample point was passed by @block: records it, and draws the next. */
+void heap_sample_take(uint32_t site, const void *block, uint64_t size,
+		      const struct alloc_caller *caller);
+
+/* The same where @block was recorded exactly: only its stack is wanted. */
+void heap_sample_stack(const void *block, uint64_t size,
+		       const struct alloc_caller *caller);
+
+/* This is a forked child, which has a heap of its own. */
+void heap_sample_forked(void);
+
+/* @block is about to be freed, or has been by realloc(), and was sampled. */
+void heap_sample_put_free(uint32_t site, const void *block, const void *caller);
+
+/* True when a sample point lies within @size bytes: then heap_sample_take() or
+ * heap_sample_stack(). */
+static inline bool heap_sample_passes(uint64_t size)
+{
+	t_alloc.left -= (int64_t)size;
+	return unlikely(t_alloc.left < 0);
+}
+
+static inline void heap_sample_free(uint32_t site, const void *block,
+				    const void *caller)
+{
+	if (unlikely(heap_live_remove(heap_sample_key(site, block))))
+		heap_sample_put_free(site, block, caller);
+}
+
+#endif

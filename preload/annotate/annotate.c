@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * annotate - what perfrec.h finds, and slices of a thread.
+ *
+ * A program's check of a site is its own state against the word that
+ * perfrec_shim_1.state points to: in the arena, the collector's count of
+ * changes of the categories; else one of the words here. So a change takes
+ * effect at once in all threads and children, and a site is decided once for
+ * each.
+ *
+ * A begin or end of a slice is a plain BEGIN or END whose function is the
+ * site's id: the rings, replay and everything after treat it as a call.
+ */
+#include "preload/annotate/annotate.h"
+
+#include "preload/alloc/alloc.h"
+#include "preload/annotate/annotate_run.h"
+#include "preload/start/init.h"
+#include "preload/ring/put.h"
+#include "preload/annotate/sites.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+
+/* Nothing has tried to start yet: a program without hooks. */
+static const uint32_t g_may_start = SITES_MAY_START;
+static const uint32_t g_off = SITES_ARE_OFF;
+
+/* The stack pointer of a hook in the place of the call. */
+#if defined(__x86_64__)
+#define CALL_SP ((uintptr_t)__builtin_dwarf_cfa() - 8)
+#else
+#define CALL_SP ((uintptr_t)__builtin_dwarf_cfa())
+#endif
+
+/* struct perfrec_span: never 0, as no stack lies at 0. */
+#define SPAN_ID_BITS 16
+
+static uint64_t span_bits(uint64_t id, uintptr_t sp)
+{
+	return (uint64_t)sp << SPAN_ID_BITS | id;
+}
+
+static uint64_t span_id(uint64_t span)
+{
+	return span & (SITES_MAX - 1);
+}
+
+static uintptr_t span_sp(uint64_t span)
+{
+	return (uintptr_t)(span >> SPAN_ID_BITS);
+}
+
+/* --- whether ----------------------------------------------------------------
+ */
+
+uint64_t note_gate(void)
+{
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	if (likely(gate_is_settled(gate)))
+		return gate;
+	return t_thread.in_vfork ? 0 : init_gate();
+}
+
+/* The site's state is not the shim's: decide, and remember it if that can be.
+ * In between, and while the list is being written, what it was last. */
+static int decide(struct perfrec_site *site)
+{
+	uint64_t gate = note_gate();
+	const char *category = site->category ? site->category : "";
+	uint32_t changes;
+	bool wanted;
+
+	if (!gate || t_thread.in_vfork)
+		return 0;
+	if (gate & GATE_OFF) {
+		/* relaxed: what it says, it says alone */
+		atom_store_rlx(&site->state, SITE_UNDECIDED);
+		return 0;
+	}
+	if (!sites_wanted(category, &wanted, &changes))
+		return site->id && !(site->state & SITE_OFF);
+	if (wanted)
+		sites_register(site);
+	/* order: rel, SITE: the id comes before the state that admits it */
+	atom_store_rel(&site->state, wanted ? changes : changes | SITE_OFF);
+	return wanted;
+}
+
+/* --- slices of a thread -----------------------------------------------------
+ */
+
+static ATTR_COLD void put_slowly(uint64_t word, enum put_class class,
+				 uintptr_t sp)
+{
+	struct record cell = { word, 0 };
+
+	put_run(&cell, 1, 0, class, sp);
+}
+
+static uint64_t begin(uint64_t id)
+{
+	uintptr_t sp = CALL_SP;
+	uint64_t word = record_word(RECORD_BEGIN, id, sp);
+
+	if (unlikely(!put_cell(word, T_LIMIT_BEGIN)))
+		put_slowly(word, PUT_BEGIN, sp);
+	return span_bits(id, sp);
+}
+
+/* The hint is the begin's, so that it is known by it in a callee, too. */
+static void end(uint64_t span)
+{
+	uint64_t word = record_word(RECORD_END, span_id(span), span_sp(span));
+
+	if (unlikely(!put_cell(word, T_LIMIT_END)))
+		put_slowly(word, PUT_END, CALL_SP);
+}
+
+static uint64_t begin_args(struct perfrec_site *site, struct perfrec_arg *args,
+			   size_t count)
+{
+	uintptr_t sp = CALL_SP;
+	struct note note = {
+		.args = args,
+		.keys = site->keys,
+		.count = count,
+		.special = site->special,
+		.event = { { record_word(RECORD_BEGIN, site->id, sp), 0 } },
+		.cells = 1,
+		.class = PUT_BEGIN,
+		.sp = sp,
+	};
+
+	note_put(&note);
+	return span_bits(site->id, sp);
+}
+
+static void end_args(uint64_t span, const char *const *keys,
+		     struct perfrec_arg *args, size_t count)
+{
+	struct note note = {
+		.args = args,
+		.keys = keys,
+		.count = count,
+		.special = true,
+		.key_texts = true,
+		.event = { { record_word(RECORD_END, span_id(span),
+					 span_sp(span)),
+			     0 } },
+		.cells = 1,
+		.class = PUT_END,
+		.sp = CALL_SP,
+	};
+
+	note_put(&note);
+}
+
+/* --- heaps ------------------------------------------------------------------
+ */
+
+/* Tail calls, both: alloc_report() looks at its caller's stack. */
+static void heap_alloc(struct perfrec_heap *heap, const void *block,
+		       size_t bytes)
+{
+	alloc_report(heap->site.id, block, bytes);
+}
+
+static void heap_free(struct perfrec_heap *heap, const void *block)
+{
+	alloc_report_free(heap->site.id, block);
+}
+
+/* --- the object -------------------------------------------------------------
+ */
+
+ATTR_EXPORT struct perfrec_shim_1 perfrec_shim_1 = {
+	.state = &g_may_start,
+	.bytes = sizeof(perfrec_shim_1),
+	.decide = decide,
+	.begin = begin,
+	.end = end,
+	.begin_args = begin_args,
+	.end_args = end_args,
+	.instant = note_instant,
+	.mark = note_mark,
+	.count = note_count,
+	.async_begin = note_async_begin,
+	.async_end = note_async_end,
+	.async_instant = note_async_instant,
+	.state_set = note_state,
+	.track = note_track_number,
+	.track_new = note_track_new,
+	.heap_alloc = heap_alloc,
+	.heap_free = heap_free,
+	.is_recording = note_is_recording,
+	.pause = note_pause,
+	.flush = note_flush,
+	.name_thread = note_name_thread,
+	.local_id = note_local_id,
+};
+
+static void set_state(const uint32_t *state)
+{
+	/* relaxed: a pointer to a word that is always there */
+	atom_store_rlx(&perfrec_shim_1.state, state);
+}
+
+void annotate_start(void)
+{
+	set_state(sites_changes());
+}
+
+void annotate_off(void)
+{
+	set_state(&g_off);
+}

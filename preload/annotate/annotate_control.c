@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * annotate_control - what perfrec.h asks of the shim itself.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "preload/annotate/annotate.h"
+#include "preload/core/clock.h"
+#include "preload/ring/hook.h"
+#include "preload/ring/put.h"
+#include "preload/ring/put_inner.h"
+#include "preload/ring/slot.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "preload/ring/wait.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define FLUSH_NS 1000000000ULL
+#define FLUSH_STEP_NS 500000
+
+int note_is_recording(void)
+{
+	return note_gate() >= GATE_EPOCH_STEP && !put_is_paused();
+}
+
+/*
+ * While paused every hook takes the general path, which looks at g_shim.paused:
+ * so the pause begins, and ends, with the next event of each thread.
+ */
+void note_pause(int paused)
+{
+	uint64_t gate = note_gate(), next;
+
+	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork)
+		return;
+	/* relaxed: the swap orders it */
+	atom_store_rlx(&g_shim.paused, paused != 0);
+	for (;;) {
+		/* relaxed, both: the swap decides */
+		gate = atom_load_rlx(&g_gate.word);
+		next = gate & ~(uint64_t)GATE_GENERAL;
+		if (g_shim.general || atom_load_rlx(&g_shim.paused))
+			next |= GATE_GENERAL;
+		/* Off, or wiped, meanwhile; or as it should be, also if another
+		 * thread has changed its mind in between. */
+		if (gate < GATE_EPOCH_STEP || next == gate)
+			return;
+		/* order: sc, MAP: it may get news of the load map meanwhile */
+		(void)atom_cas_sc(&g_gate.word, gate, next);
+	}
+}
+
+static bool is_drained(uint64_t head)
+{
+	/* order: acq, TAIL: cells below the tail have been read */
+	uint64_t tail = atom_load_acq(&t_thread.slot->tail);
+
+	return (int64_t)(tail - head) >= 0;
+}
+
+static bool wait_until_drained(uint64_t head)
+{
+	const struct timespec step = { 0, FLUSH_STEP_NS };
+	uint64_t deadline = clock_ns(CLOCK_MONOTONIC) + FLUSH_NS;
+
+	while (!is_drained(head)) {
+		doorbell_ring();
+		if (g_shim.no_syscalls || collector_left() ||
+		    clock_ns(CLOCK_MONOTONIC) >= deadline)
+			return false;
+		sys(SYS_nanosleep, &step, 0);
+	}
+	return true;
+}
+
+int note_flush(void)
+{
+	uint64_t gate = note_gate();
+
+	if (gate < GATE_EPOCH_STEP)
+		return 0;
+	/* A thread without a slot has recorded nothing. */
+	if (t_thread.in_vfork || !thread_has_slot(gate))
+		return 1;
+	/* relaxed: this thread's own */
+	return wait_until_drained(atom_load_rlx(&t_thread.slot->head));
+}
+
+void note_name_thread(const char *name)
+{
+	if (name && hook_may_record(0) == MAY_RECORD)
+		slot_set_name((uint64_t)libc()->self(), name);
+}
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood, 2014): one to one. */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+/* The epoch is of this process alone, and stays. */
+uint64_t note_local_id(uint64_t id)
+{
+	uint64_t gate = note_gate();
+	uint64_t epoch = (uint32_t)gate & -GATE_EPOCH_STEP;
+
+	if (gate < GATE_EPOCH_STEP)
+		return id;
+	return mix(id ^ mix(epoch | (uint64_t)(uint32_t)g_shim.pid << 32));
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sites_wanted - the list of categories (--categories 'net*,-net.debug').
+ *
+ * Items are separated by commas. '-' in front excludes; '*' stands for any
+ * characters, '?' for one. An item without these beats one with, a later one
+ * an earlier. What no item matches is recorded if all items exclude, or there
+ * are none. A category whose first word (up to a '.') is "debug" or "slow" is
+ * recorded only by an item that begins with that word.
+ *
+ * The list is read where it is, in shared memory that the collector may be
+ * writing to (row CATEGORIES of docs/RING.md), and every loop ends whatever is
+ * there.
+ */
+#include "preload/annotate/sites.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define READS_MAX 64
+#define TEXT_BYTES (CATEGORIES_BYTES - sizeof(uint32_t))
+
+/* An item of the list: bytes @at to @end of its text. */
+struct item {
+	const char *text;
+	size_t at, end;
+};
+
+static const struct categories_shm *categories(void)
+{
+	return (const struct categories_shm *)((const char *)g_shim.page +
+					       ARENA_CATEGORIES);
+}
+
+const uint32_t *sites_changes(void)
+{
+	return &categories()->changes;
+}
+
+static char byte_at(const char *text, size_t at)
+{
+	/* order: acq, CATEGORIES: before the second look at changes */
+	return at < TEXT_BYTES ? atom_load_acq(&text[at]) : '\0';
+}
+
+/* As fnmatch() without brackets. One star is tried again at a time. */
+static bool matches(const struct item *item, const char *name)
+{
+	size_t at = item->at, star = SIZE_MAX;
+	const char *retry = name;
+
+	while (*name) {
+		char c = at < item->end ? byte_at(item->text, at) : '\0';
+
+		if (c == '*') {
+			star = at++;
+			retry = name;
+		} else if (c && (c == *name || c == '?')) {
+			at++;
+			name++;
+		} else if (star != SIZE_MAX) {
+			at = star + 1;
+			name = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (at < item->end && byte_at(item->text, at) == '*')
+		at++;
+	return at >= item->end;
+}
+
+static bool is_glob(const struct item *item)
+{
+	size_t i;
+
+	for (i = item->at; i < item->end; i++) {
+		char c = byte_at(item->text, i);
+
+		if (c == '*' || c == '?')
+			return true;
+	}
+	return false;
+}
+
+/* How many bytes of @category are a word that only its like asks for. */
+static size_t tag_bytes(const char *category)
+{
+	static const char tag[][6] = { "debug", "slow" };
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(tag); i++) {
+		for (j = 0; tag[i][j] && category[j] == tag[i][j]; j++)
+			;
+		if (!tag[i][j] && (!category[j] || category[j] == '.'))
+			return j;
+	}
+	return 0;
+}
+
+static bool begins_with(const struct item *item, const char *word, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		if (item->at + i >= item->end ||
+		    byte_at(item->text, item->at + i) != word[i])
+			return false;
+	return true;
+}
+
+/* The next item from @at on; false: there is none. */
+static bool next_item(const char *text, size_t *at, struct item *item)
+{
+	while (byte_at(text, *at) == ',' || byte_at(text, *at) == ' ')
+		++*at;
+	if (!byte_at(text, *at))
+		return false;
+	item->text = text;
+	item->at = *at;
+	while (byte_at(text, *at) && byte_at(text, *at) != ',')
+		++*at;
+	item->end = *at;
+	while (item->end > item->at && byte_at(text, item->end - 1) == ' ')
+		item->end--;
+	return true;
+}
+
+static bool wanted_by(const char *text, const char *category)
+{
+	size_t tag = tag_bytes(category), at = 0;
+	bool verdict = !tag, exact = false, matched = false;
+	struct item item;
+
+	while (next_item(text, &at, &item)) {
+		bool excludes = byte_at(text, item.at) == '-';
+		bool glob;
+
+		item.at += excludes;
+		if (!excludes && !matched)
+			verdict = false; /* until one matches */
+		if (!matches(&item, category) ||
+		    (!excludes && !begins_with(&item, category, tag)))
+			continue;
+		glob = is_glob(&item);
+		if (exact && glob)
+			continue;
+		exact = !glob;
+		matched = true;
+		verdict = !excludes;
+	}
+	return verdict;
+}
+
+bool sites_wanted(const char *category, bool *wanted, uint32_t *changes)
+{
+	const struct categories_shm *shared = categories();
+	unsigned int reads;
+
+	for (reads = 0; reads < READS_MAX; reads++) {
+		/* order: acq, CATEGORIES: the text is not older */
+		uint32_t before = atom_load_acq(&shared->changes);
+
+		*changes = before;
+		*wanted = wanted_by(shared->text, category);
+		/* relaxed: the bytes' loads keep it behind them */
+		if (!(before & 1) && before == atom_load_rlx(&shared->changes))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/core/chain.h"
+
+#include <stddef.h>
+
+#include "preload/core/find_next.h"
+
+struct chain g_chain;
+
+/* @symbol as the next library defines it; NULL when that is the C library:
+ * its stubs are empty. */
+static chain_hook *find_hook(const char *symbol)
+{
+	const struct link_map *map;
+	void *next = find_behind(symbol, &map);
+
+	return map == find_libc() ? NULL : (chain_hook *)next;
+}
+
+bool chain_find(void)
+{
+	g_chain.enter = find_hook("__cyg_profile_func_enter");
+	g_chain.exit = find_hook("__cyg_profile_func_exit");
+	return g_chain.enter || g_chain.exit;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/core/elf_tables.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "preload/core/libc.h"
+#include "shared/compiler.h"
+
+/* Of a symbol's version: it is not the one that dlsym() takes. */
+#define VERSION_HIDDEN 0x8000
+
+/* The dynamic linker has made most pointers of the dynamic section absolute,
+ * but not those of the vDSO or of modules whose section is read-only. */
+static const void *absolute(ElfW(Addr) pointer, ElfW(Addr) base)
+{
+	return (const void *)(pointer < base ? pointer + base : pointer);
+}
+
+static void read_entry(struct elf_tables *tables, const ElfW(Dyn) * entry)
+{
+	const void *address = absolute(entry->d_un.d_ptr, tables->base);
+
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		tables->symbols = address;
+		break;
+	case DT_STRTAB:
+		tables->names = address;
+		break;
+	case DT_STRSZ:
+		tables->name_bytes = entry->d_un.d_val;
+		break;
+	case DT_GNU_HASH:
+		tables->gnu_hash = address;
+		break;
+	case DT_HASH:
+		tables->sysv_hash = address;
+		break;
+	case DT_VERSYM:
+		tables->versions = address;
+		break;
+	case DT_RELA:
+		tables->relocations[0] = address;
+		break;
+	case DT_RELASZ:
+		tables->bytes[0] = entry->d_un.d_val;
+		break;
+	case DT_JMPREL:
+		tables->relocations[1] = address;
+		break;
+	case DT_PLTRELSZ:
+		tables->bytes[1] = entry->d_un.d_val;
+		break;
+	}
+}
+
+void elf_tables_read(struct elf_tables *tables, const ElfW(Dyn) * entry,
+		     ElfW(Addr) base)
+{
+	const ElfW(Dyn) *soname = NULL;
+
+	*tables = (struct elf_tables){ .base = base };
+	for (; entry->d_tag != DT_NULL; entry++) {
+		read_entry(tables, entry);
+		if (entry->d_tag == DT_SONAME)
+			soname = entry;
+	}
+	if (soname && tables->names)
+		tables->soname = tables->names + soname->d_un.d_val;
+}
+
+void elf_tables_of(struct elf_tables *tables, const struct link_map *map)
+{
+	elf_tables_read(tables, map->l_ld, map->l_addr);
+}
+
+size_t elf_tables_symbol_bytes(const struct elf_tables *tables)
+{
+	const void *const others[] = {
+		tables->names,	  tables->gnu_hash,	  tables->sysv_hash,
+		tables->versions, tables->relocations[0], tables->relocations[1]
+	};
+	uintptr_t begin = (uintptr_t)tables->symbols, end = UINTPTR_MAX;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		if ((uintptr_t)others[i] > begin)
+			end = MIN(end, (uintptr_t)others[i]);
+	return end == UINTPTR_MAX ? 0 : end - begin;
+}
+
+void *const *elf_tables_slot(const struct elf_tables *tables, const char *name)
+{
+	size_t table;
+
+	for (table = 0; table < 2; table++) {
+		const ElfW(Rela) *rela = tables->relocations[table];
+		size_t i,
+			count = rela ? tables->bytes[table] / sizeof(*rela) : 0;
+
+		for (i = 0; i < count; i++) {
+			uint64_t symbol = ELF64_R_SYM(rela[i].r_info);
+
+			if (symbol &&
+			    !strcmp(tables->names +
+					    tables->symbols[symbol].st_name,
+				    name))
+				return (void *const *)(tables->base +
+						       rela[i].r_offset);
+		}
+	}
+	return NULL;
+}
+
+/* --- definitions ---------------------------------------------------------- */
+
+static uint32_t hash_gnu(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+static uint32_t hash_sysv(const char *name)
+{
+	uint32_t hash = 0;
+
+	for (; *name; name++) {
+		hash = (hash << 4) + (unsigned char)*name;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	return hash;
+}
+
+/* Whether symbol @i defines @name for who asks for no version. */
+static bool defines(const struct elf_tables *tables, uint32_t i,
+		    const char *name)
+{
+	const ElfW(Sym) *symbol = &tables->symbols[i];
+
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
+	       ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
+	       !(tables->versions && tables->versions[i] & VERSION_HIDDEN) &&
+	       !strcmp(tables->names + symbol->st_name, name);
+}
+
+/* DT_GNU_HASH: four words, a Bloom filter of words the size of an address,
+ * buckets, and for each hashed symbol its hash, whose lowest bit ends a
+ * bucket. Returns the symbol's index, or 0. */
+static uint32_t find_gnu(const struct elf_tables *tables, const char *name)
+{
+	const uint32_t *table = tables->gnu_hash, *buckets, *hashes;
+	uint32_t hash = hash_gnu(name), i;
+
+	if (!table[0])
+		return 0;
+	buckets = table + 4 + table[2] * (sizeof(ElfW(Addr)) / 4);
+	hashes = buckets + table[0] - table[1];
+	for (i = buckets[hash % table[0]]; i; i++) {
+		if ((hashes[i] | 1) == (hash | 1) && defines(tables, i, name))
+			return i;
+		if (hashes[i] & 1)
+			break;
+	}
+	return 0;
+}
+
+/* DT_HASH: the numbers of buckets and of symbols, the buckets, and for each
+ * symbol the next one of its bucket. */
+static uint32_t find_sysv(const struct elf_tables *tables, const char *name)
+{
+	const uint32_t *table = tables->sysv_hash, *buckets, *next;
+	uint32_t i;
+
+	if (!table[0])
+		return 0;
+	buckets = table + 2;
+	next = buckets + table[0];
+	for (i = buckets[hash_sysv(name) % table[0]]; i; i = next[i])
+		if (defines(tables, i, name))
+			return i;
+	return 0;
+}
+
+/* As the dynamic linker calls it. */
+static void *resolve(void *resolver)
+{
+#if defined(__aarch64__)
+	struct {
+		unsigned long size, hwcap, hwcap2;
+	} argument = { sizeof(argument), libc()->getauxval(AT_HWCAP),
+		       libc()->getauxval(AT_HWCAP2) };
+	const uint64_t has_argument = 1ULL << 62;
+
+	return ((void *(*)(uint64_t, const void *))resolver)(
+		argument.hwcap | has_argument, &argument);
+#else
+	return ((void *(*)(void))resolver)();
+#endif
+}
+
+void *elf_tables_find(const struct elf_tables *tables, const char *name)
+{
+	const ElfW(Sym) * symbol;
+	uint32_t i = 0;
+	void *address;
+
+	if (!tables->symbols || !tables->names)
+		return NULL;
+	if (tables->gnu_hash)
+		i = find_gnu(tables, name);
+	else if (tables->sysv_hash)
+		i = find_sysv(tables, name);
+	if (!i)
+		return NULL;
+	symbol = &tables->symbols[i];
+	address = (void *)(tables->base + symbol->st_value);
+	return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC
+		       ? resolve(address)
+		       : address;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * find_next - a program, or a library preloaded in front of the shim, may
+ * define a function that the shim interposes, and find the next one by
+ * dlsym(RTLD_NEXT): that is the shim's. The shim has to go on from its own
+ * place in the order of search; from the head of the list it would come back
+ * to who has just called it, and so on without end.
+ *
+ * The dynamic linker's list has modules in the order in which it searches
+ * them: the program, what is preloaded, then what these need, level by level;
+ * behind those whatever was opened since. It is the list that debuggers read.
+ * dlsym() takes a lock, may allocate, and forgets what dlerror() was to say.
+ *
+ * Modules that a program starts with are never unloaded, and what the shim
+ * looks for is mostly in one of them, so the walk ends before what comes and
+ * goes.
+ */
+#include "preload/core/find_next.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "preload/core/elf_tables.h"
+#include "preload/core/linker.h"
+
+const struct link_map *find_libc(void)
+{
+	const struct link_map *map = linker_first();
+	struct elf_tables tables;
+
+	for (; map; map = map->l_next) {
+		elf_tables_of(&tables, map);
+		if (tables.soname && !strcmp(tables.soname, "libc.so.6"))
+			return map;
+	}
+	return NULL;
+}
+
+void *find_behind(const char *name, const struct link_map **map)
+{
+	const struct link_map *shim = linker_shim(), *module;
+	struct elf_tables tables;
+	void *found = NULL;
+
+	for (module = shim ? shim->l_next : NULL; module;
+	     module = module->l_next) {
+		elf_tables_of(&tables, module);
+		found = elf_tables_find(&tables, name);
+		if (found)
+			break;
+	}
+	if (map)
+		*map = module;
+	return found;
+}
+
+void *find_next(const char *name)
+{
+	void *found = find_behind(name, NULL);
+	const struct link_map *libc;
+	struct elf_tables tables;
+
+	if (found)
+		return found;
+	libc = find_libc();
+	if (!libc)
+		return NULL;
+	elf_tables_of(&tables, libc);
+	return elf_tables_find(&tables, name);
+}
+
+bool find_any_in_front(const char *name)
+{
+	const struct link_map *shim = linker_shim(), *module;
+	struct elf_tables tables;
+
+	for (module = shim ? shim->l_prev : NULL; module;
+	     module = module->l_prev) {
+		elf_tables_of(&tables, module);
+		if (elf_tables_find(&tables, name))
+			return true;
+	}
+	return false;
+}
+
+bool find_is_in_front(const struct link_map *map)
+{
+	const struct link_map *shim = linker_shim(), *module;
+
+	for (module = shim ? shim->l_prev : NULL; module;
+	     module = module->l_prev)
+		if (module == map)
+			return true;
+	return false;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/core/libc.h"
+
+#include "preload/core/elf_tables.h"
+#include "preload/core/find_next.h"
+#include "preload/core/linker.h"
+
+struct libc g_libc;
+
+/* Instead of a function that there is not. Where the C library is not glibc,
+ * all of them are missing, and the environment is never known: then nothing is
+ * ever recorded, and what the shim interposes goes through. */
+static int missing(void)
+{
+	return -1;
+}
+
+static void *find_in(const struct elf_tables *tables, const char *name)
+{
+	void *function = elf_tables_find(tables, name);
+
+	return function ? function : (void *)missing;
+}
+
+/* An executable that is not position independent has a copy of its own, which
+ * the C library uses as well; a program's own variable of the same name it
+ * does not. So its own reference tells. */
+static char ***find_environ(const struct elf_tables *tables)
+{
+	void *const *slot = elf_tables_slot(tables, "__environ");
+
+	return slot ? *slot : elf_tables_find(tables, "__environ");
+}
+
+static int *missing_errno(void)
+{
+	static int error;
+
+	return &error;
+}
+
+void libc_find(void)
+{
+	const struct link_map *map = find_libc();
+	struct elf_tables tables = { .base = 0 };
+
+	if (map)
+		elf_tables_of(&tables, map);
+#define FIND(name, symbol, result, parameters) \
+	g_libc.name = (result(*) parameters)find_in(&tables, symbol);
+	LIBC_FUNCTIONS(FIND)
+#undef FIND
+	if (map)
+		g_libc.environ = find_environ(&tables);
+	else
+		g_libc.errno_location = missing_errno;
+	if (linker_tables(&tables)) {
+		g_libc.rseq_offset = elf_tables_find(&tables, "__rseq_offset");
+		g_libc.rseq_size = elf_tables_find(&tables, "__rseq_size");
+	}
+	/* Else there may be more to see, later. */
+	g_libc.known = map || linker_has_relocated();
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/core/settings.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "preload/core/say.h"
+#include "shared/environment.h"
+
+/* Not getenv(): a program may have replaced it, and this runs before main. */
+static const char *find(char **environment, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, length) &&
+		    (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+static bool is_set(char **environment, const char *name)
+{
+	const char *value = find(environment, name);
+
+	return value && value[0] && strcmp(value, "0");
+}
+
+static uint32_t number(char **environment, enum env_number which,
+		       struct settings *settings)
+{
+	const struct env_range *range = &env_ranges[which];
+	uint32_t value;
+
+	if (!env_number_parse(range, find(environment, range->name), &value))
+		settings->wrong = true;
+	return value;
+}
+
+static uint32_t round_down_to_power_of_two(uint32_t x)
+{
+	return 1u << (31 - __builtin_clz(x));
+}
+
+void settings_read(char **environment, struct settings *settings)
+{
+	uint32_t kb;
+	bool rseq;
+
+	settings->wrong = !env_rseq_parse(find(environment, ENV_RSEQ), &rseq);
+	settings->disabled = is_set(environment, "PERFREC_DISABLE");
+	settings->quiet = is_set(environment, "PERFREC_QUIET");
+	settings->no_rseq = !rseq;
+	kb = number(environment, ENV_RING_KB, settings);
+	settings->ring_cells =
+		round_down_to_power_of_two(kb * ENV_CELLS_PER_KB);
+	settings->slot_count = number(environment, ENV_SLOTS, settings);
+	settings->deadline_ms = number(environment, ENV_DEADLINE_MS, settings);
+	settings->socket = find(environment, "PERFREC_SOCKET");
+	if (settings->socket && !settings->socket[0])
+		settings->socket = NULL;
+	settings->runtime_dir = find(environment, "XDG_RUNTIME_DIR");
+	settings->temp_dir = find(environment, "TMPDIR");
+	if (!settings->temp_dir || !settings->temp_dir[0])
+		settings->temp_dir = "/tmp";
+}
+
+/* A line for what is wrong with a number. */
+static void say_number(const struct env_range *range, const char *text,
+		       uint32_t used)
+{
+	char low[SAY_DECIMAL], high[SAY_DECIMAL], instead[SAY_DECIMAL];
+	char given[SAY_VALUE];
+	const char *parts[] = { range->name,
+				" '",
+				say_value(text, given),
+				"' should be a number from ",
+				say_decimal(range->low, low),
+				" to ",
+				say_decimal(range->high, high),
+				": it is taken for ",
+				say_decimal(used, instead) };
+
+	say(parts, ARRAY_SIZE(parts));
+}
+
+void settings_say_wrong(char **environment)
+{
+	const char *rseq = find(environment, ENV_RSEQ);
+	char given[SAY_VALUE];
+	bool on;
+
+	for (size_t i = 0; i < ENV_NUMBERS; i++) {
+		const struct env_range *range = &env_ranges[i];
+		const char *text = find(environment, range->name);
+		uint32_t used;
+
+		if (!env_number_parse(range, text, &used))
+			say_number(range, text, used);
+	}
+	if (!env_rseq_parse(rseq, &on)) {
+		const char *parts[] = {
+			ENV_RSEQ " '", say_value(rseq, given),
+			"' should be on or off: it is taken for on"
+		};
+
+		say(parts, ARRAY_SIZE(parts));
+	}
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread - what the shim keeps: one word for the process, one struct for each
+ * thread. Everything the hooks' fast path reads lies here.
+ */
+#ifndef PERFREC_PRELOAD_CORE_THREAD_H
+#define PERFREC_PRELOAD_CORE_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/core/thread_asm.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+/* A span that the shim itself must remember. */
+struct open_span {
+	uint64_t function;
+	uint64_t sp;
+};
+
+#define SPAN_STACK_MAX 255
+
+/* Private to one thread, in memory a forked child finds empty. */
+struct span_stack {
+	uint64_t count;
+	uint64_t above; /* spans opened while it was full */
+	struct open_span span[SPAN_STACK_MAX];
+};
+
+#define DEPTH_POINTS 64 /* a power of two */
+#define DEPTH_STACK_MAX 4030 /* spans; all of it is 64 KiB, rarely touched */
+
+/* With --depth: the open spans, as far as they are known (depth.c). The same.
+ */
+struct depth_stack {
+	volatile uint64_t count;
+	volatile uint64_t least; /* count since the last FLOW record */
+	volatile uint64_t over; /* opened while it was full, and recorded */
+	uint64_t unused;
+	volatile struct depth_point {
+		uint64_t address; /* of a jmp_buf; 0: none */
+		uint64_t count; /* entries that are as when it was set */
+	} point[DEPTH_POINTS];
+	volatile struct open_span span[DEPTH_STACK_MAX];
+};
+
+_Static_assert(sizeof(struct depth_stack) == 1 << 16, "whole pages");
+
+struct thread_state {
+	uint64_t epoch; /* of the process that claimed the slot */
+	uint32_t aborts; /* restarts of the fast path since the last look */
+	uint32_t index; /* of the slot */
+	uint64_t limit_begin; /* a head not below it takes the slow path */
+	uint64_t limit_end;
+	struct slot_shm *slot;
+	struct record *cells;
+	uint64_t mask;
+	uint64_t no_rseq; /* stands in for rseq_cs where there is none */
+	uint64_t *excluded; /* in the slot; NULL: there is none */
+	uint16_t untold; /* UNTOLD_ONE for each hook, where there is none */
+
+	/* Slow paths only. */
+	uint64_t epoch_before_vfork;
+	uint64_t touched; /* cells whose pages this thread has mapped */
+	uint64_t touched_head; /* head up to which they reach */
+	struct span_stack *withheld; /* begins dropped, or while paused */
+	struct depth_stack *depth; /* NULL: no limit, or nothing is left out */
+	uintptr_t put_sp; /* of the hook that is putting; 0: none */
+	uint64_t lost_spans; /* since the last LOSS record */
+	uint64_t lost_clock; /* when the first of them began */
+	uint64_t paused_spans; /* since the last PAUSED record */
+	uint64_t paused_clock; /* when the first of them began */
+	uint64_t lost_ends; /* since the last TRUNC record */
+	uint64_t late_begins; /* that found no room: put_begin_late() */
+	uint64_t lost_allocs; /* since the last EXT_ALLOC_LOSS */
+	uint64_t lost_frees;
+	uint64_t full_tail; /* the tail when a record of full_cells that is no
+			     * span was dropped; full_drops have been since */
+	uint64_t full_cells;
+	uint64_t full_drops;
+	uint64_t wait_clock; /* when it last began to wait for room */
+	uint32_t stopped_heartbeat; /* the collector was stopped here */
+	uint32_t generation; /* of the load map, as this thread's ring says */
+	uint16_t looks; /* map_log.c: functions yet to look at */
+	bool in_map; /* map_log.c: it may hold map_lock */
+	bool stopped;
+	bool in_vfork; /* set until the parent is back from vfork() */
+	bool unslotted; /* no slot was free */
+	bool muted; /* it may not read the clock: slot_mute() */
+	uint8_t destructor_rounds;
+	uint16_t retry; /* events until the next try for a slot */
+};
+
+_Static_assert(offsetof(struct thread_state, epoch) == T_EPOCH, "asm");
+_Static_assert(offsetof(struct thread_state, aborts) == T_ABORTS, "asm");
+_Static_assert(offsetof(struct thread_state, limit_begin) == T_LIMIT_BEGIN,
+	       "asm");
+_Static_assert(offsetof(struct thread_state, limit_end) == T_LIMIT_END, "asm");
+_Static_assert(offsetof(struct thread_state, slot) == T_SLOT, "asm");
+_Static_assert(offsetof(struct thread_state, cells) == T_CELLS, "asm");
+_Static_assert(offsetof(struct thread_state, mask) == T_MASK, "asm");
+_Static_assert(offsetof(struct thread_state, no_rseq) == T_NO_RSEQ, "asm");
+_Static_assert(offsetof(struct thread_state, excluded) == T_EXCLUDED, "asm");
+_Static_assert(offsetof(struct thread_state, untold) == T_UNTOLD, "asm");
+_Static_assert(UNTOLD_ALL == (UINT16_MAX + 1) / UNTOLD_ONE, "asm");
+
+extern __thread struct thread_state t_thread;
+
+/*
+ * The gate: GATE_UNBEGUN until recording starts, zero in a forked child, since
+ * its page is MADV_WIPEONFORK; else GATE_OFF bits or this process's epoch
+ * with flags. A page of its own, so that nothing is wiped but what a child
+ * is to find zero.
+ *
+ * The file says GATE_UNBEGUN, since before the dynamic linker has set up
+ * thread-local storage every epoch is 0: the fast path of a program's IFUNC
+ * resolvers would take a gate of 0 for theirs.
+ */
+/* The largest size of a page. Not more than needed: where .bss has a larger
+ * alignment than a page it becomes a segment of its own without bytes in the
+ * file, and valgrind then reads no symbols and no unwind tables of the shim. */
+#if defined(__x86_64__)
+#define GATE_PAGE_BYTES 4096
+#else
+#define GATE_PAGE_BYTES 65536
+#endif
+
+struct gate {
+	uint64_t word;
+	uint32_t map_lock; /* map_log.c: held by a thread of this process */
+	uint32_t map_closing; /* dlclose() running */
+	uint32_t map_opened; /* dlopen() was called */
+	uint32_t
+		slot_lock; /* slot_memory.c: held by a thread of this process */
+	uint8_t pad[GATE_PAGE_BYTES - 24];
+} __attribute__((aligned(GATE_PAGE_BYTES)));
+
+extern struct gate g_gate;
+
+/* Whether @gate says what to do; else init_gate() does. */
+static inline bool gate_is_settled(uint64_t gate)
+{
+	return gate >= GATE_OFF;
+}
+
+/* Whether this thread's slot is of the process whose gate @gate is: not in a
+ * vfork child, nor in a forked one that has no slot yet. */
+static inline bool thread_has_slot(uint64_t gate)
+{
+	return (uint32_t)t_thread.epoch == (uint32_t)(gate & -GATE_EPOCH_STEP);
+}
+
+/* Settled when recording starts; a forked child inherits them. */
+struct shim {
+	struct page_shm *page; /* the arena */
+	struct slot_shm *slots;
+	struct record *rings;
+	const struct liveness_shm *liveness;
+	uint32_t slot_count; /* without those that were retired */
+	uint32_t ring_cells;
+	uint64_t (*clock)(void);
+	bool block; /* on a full ring */
+	bool general; /* rseq, rdtsc and nothing special will not do */
+	uint32_t depth; /* 0: all */
+	uint32_t paused; /* by the program: perfrec_pause() */
+	bool no_syscalls; /* a seccomp filter may kill for them */
+	int32_t pid;
+	int32_t fork_parent; /* a forked child that has not said so yet */
+};
+
+extern struct shim g_shim;
+
+/* The filter table, for the assembly: entries and 64 - log2(entries). */
+extern const uint64_t *g_filter_table;
+extern uint64_t g_filter_shift;
+/* Offset of a thread's rseq_cs word from its t_thread. */
+extern long g_rseq_cs;
+
+#endif

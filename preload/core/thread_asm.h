@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread_asm - offsets and constants that C and assembly share. thread.h
+ * asserts that they are what the compiler makes of the structs.
+ */
+#ifndef PERFREC_PRELOAD_CORE_THREAD_ASM_H
+#define PERFREC_PRELOAD_CORE_THREAD_ASM_H
+
+#define T_EPOCH 0
+#define T_ABORTS 8
+#define T_LIMIT_BEGIN 16
+#define T_LIMIT_END 24
+#define T_SLOT 32
+#define T_CELLS 40
+#define T_MASK 48
+#define T_NO_RSEQ 56
+#define T_EXCLUDED 64
+#define T_UNTOLD 72
+
+/*
+ * Hooks of excluded functions that a thread without a slot calls: it counts
+ * them in the upper 12 bits of a 16-bit word, and tells the arena when that
+ * turns over.
+ */
+#define UNTOLD_ONE 16
+#define UNTOLD_ALL 4096
+
+/*
+ * The gate word. A thread may take the fast path when gate ^ its epoch is 0,
+ * or GATE_FILTER after a look at the filter table. The lower half of an epoch
+ * is the process's: a multiple of GATE_EPOCH_STEP, never 0; a thread without a
+ * slot has EPOCH_NONE. The upper half counts news of the load map
+ * (map_log.c); a thread that has not followed them yet has another number
+ * there, and takes the general path.
+ *
+ * Below GATE_OFF nothing is settled: GATE_UNBEGUN before recording starts, 0 in
+ * a forked child.
+ */
+#define GATE_FILTER 1 /* look the function up first */
+#define GATE_GENERAL 2 /* depth, another clock, no rseq, chained hooks */
+#define GATE_OFF 4 /* nothing is recorded, for good */
+#define GATE_UNBEGUN GATE_GENERAL
+#define EPOCH_NONE 8
+#define GATE_EPOCH_STEP 16
+#define GATE_NEWS_SHIFT 32
+
+/* struct put_run (put.h), and the word of an EXT_PAD (record_ext.h). */
+#define RUN_CELLS 0
+#define RUN_COUNT 8
+#define RUN_BEHIND 16
+#define RUN_BEHIND_CELLS 24
+#define RUN_STAMP 32
+#define RECORD_KIND_EXT 12
+#define EXT_CELLS_SHIFT 22
+
+/* Restarts before the fast path is left for one record. */
+#define ABORTS_MAX 8
+
+/* What glibc registers rseq with (sys/rseq.h). */
+#define RSEQ_SIGNATURE 0x53053053
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cpu_timer - see cpu_timer.h. What it must never do is hurt the program:
+ *
+ * - The handler copies registers and a piece of the stack into the ring, and
+ *   nothing else; it copies between the stack pointer and the end of the stack
+ *   that is known of its thread. On any other stack (sigaltstack) it copies
+ *   registers only.
+ * - On a context's stack it does not run at all: SIGPROF is blocked there
+ *   (cpu_timer_spare()), nor on stacks of less than CPU_STACK_MIN. A handler of
+ *   the program's that has a stack of its own blocks it, too
+ *   (interpose_signal.c). Switching back unblocks it before the stack is
+ *   another: what is on its way by then is taken before, and counted as time
+ *   of which no more is known; and the timer is set not to fire at once.
+ * - When the program wants SIGPROF, all timers are deleted, and what is on its
+ *   way is thrown away, before its own action is set.
+ *
+ * A timer of CPU time goes by the tick of the kernel: at 250 ticks a second
+ * and 1000 samples, three of four come as overruns of the fourth, which a
+ * sample's weight counts. The first period is drawn at random, so that threads
+ * shorter than one are not left out, in sum.
+ *
+ * The kernel deletes timers in a forked child and at exec, but not with their
+ * thread.
+ */
+#include "preload/cpu/cpu_timer.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "preload/core/find_next.h"
+#include "preload/core/libc.h"
+#include "preload/ring/put.h"
+#include "preload/core/say.h"
+#include "preload/ring/slot.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+#include "shared/ticks.h"
+#include "shared/wire.h"
+
+/* Threads that have a timer at a time. */
+#define TIMERS_MAX 4096
+#define NS_PER_S 1000000000ULL
+/* No timer fires sooner than that after it was set. */
+#define FIRST_MIN_NS 50000ULL
+#define FIRST_STACK_BYTES (128ULL << 20)
+#define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
+
+struct cpu_engine g_cpu;
+
+static int (*g_real_sigaction)(int, const struct sigaction *,
+			       struct sigaction *);
+/* Kernel's ids of timers plus 1; 0: free, -1: being made or ended. */
+static int32_t g_timer[TIMERS_MAX];
+static bool g_has_signal;
+/* A timer could not be deleted (a seccomp filter). That it was disarmed does
+ * not count: a thread that is just setting it arms it again. */
+static int32_t g_timer_left;
+
+static __thread struct {
+	uint32_t timer; /* index in g_timer plus 1; 0: none */
+	bool deaf; /* the handler returns at once */
+	uintptr_t stack_start, stack_end; /* 0: not known */
+} t_cpu;
+
+int (*cpu_timer_sigaction(void))(int, const struct sigaction *,
+				 struct sigaction *)
+{
+	if (!g_real_sigaction)
+		g_real_sigaction =
+			(__typeof__(g_real_sigaction))find_next("sigaction");
+	return g_real_sigaction;
+}
+
+/* --- the handler ------------------------------------------------------------
+ */
+
+struct sample_run {
+	struct record head;
+	struct record_sample sample;
+};
+
+_Static_assert(sizeof(struct sample_run) % sizeof(struct record) == 0,
+	       "whole cells");
+
+static void copy_registers(const mcontext_t *from, uint64_t reg[RECORD_REGS])
+{
+#if defined(__x86_64__)
+	static const uint8_t number[RECORD_REGS] = {
+		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+		REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+		REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+	};
+	int i;
+
+	for (i = 0; i < RECORD_REGS; i++)
+		reg[i] = (uint64_t)from->gregs[number[i]];
+#else
+	memcpy(reg, from->regs, 31 * sizeof(*reg));
+	reg[RECORD_REG_SP] = from->sp;
+	reg[RECORD_REG_IP] = from->pc;
+#endif
+}
+
+/* How much to copy, in whole cells. */
+static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
+{
+	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
+			sizeof(struct record);
+	uint64_t most = MIN((uint64_t)g_cpu.stack_bytes, room), bytes;
+
+	*flags = SAMPLE_NO_STACK;
+	if (sp % 8 || sp < t_cpu.stack_start || sp >= t_cpu.stack_end)
+		return 0;
+	bytes = t_cpu.stack_end - sp;
+	*flags = bytes > most ? SAMPLE_STACK_CUT : 0;
+	return (uint32_t)(MIN(bytes, most) & ~(sizeof(struct record) - 1));
+}
+
+/* @registers NULL: not known. */
+static void put_sample(const mcontext_t *registers, uint64_t weight)
+{
+	struct sample_run run = { .sample.weight = weight };
+	struct put_run put = { .cells = &run.head, .count = 1 + SAMPLE_CELLS };
+	uintptr_t sp;
+
+	if (registers)
+		copy_registers(registers, run.sample.reg);
+	sp = run.sample.reg[RECORD_REG_SP];
+	run.sample.stack_bytes = stack_bytes(sp, &run.sample.flags);
+	put.behind = (const void *)sp;
+	put.behind_cells = run.sample.stack_bytes / sizeof(struct record);
+	run.head.word = record_ext_word(
+		EXT_CPU_SAMPLE, (uint32_t)(SAMPLE_CELLS + put.behind_cells), 0,
+		sp);
+	put_run_of(&put, PUT_SAMPLE, sp, run.sample.reg[RECORD_REG_IP]);
+}
+
+static void handler(int signal, siginfo_t *info, void *context)
+{
+	const ucontext_t *interrupted = context;
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	(void)signal;
+	/* Not one of ours: kill(), or setitimer() without a handler. */
+	if (info->si_code != SI_TIMER || t_cpu.deaf)
+		return;
+	/* relaxed: a late one counts, or does not */
+	if (!atom_load_rlx(&g_cpu.on))
+		return; /* of a timer that could not be ended */
+	if (gate & GATE_OFF) {
+		cpu_timer_thread_ends();
+		return;
+	}
+	put_sample(&interrupted->uc_mcontext,
+		   1 + (uint64_t)MAX(info->si_overrun, 0));
+}
+
+/* --- timers -----------------------------------------------------------------
+ */
+
+static uint32_t claim_index(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < TIMERS_MAX; i++)
+		/* relaxed: a glance; the swap decides */
+		if (!atom_load_rlx(&g_timer[i]) &&
+		    /* order: sc, TIMER: one thread has it */
+		    atom_cas_sc(&g_timer[i], 0, -1))
+			return i + 1;
+	return 0;
+}
+
+static void end_timer(int32_t timer)
+{
+	const struct itimerspec never = { { 0, 0 }, { 0, 0 } };
+
+	if (sys(SYS_timer_delete, timer) == 0)
+		return;
+	sys(SYS_timer_settime, timer, 0, &never, 0);
+	/* order: sc, TIMER: who lets go of SIGPROF sees it */
+	atom_xchg_sc(&g_timer_left, 1);
+}
+
+static void free_index(uint32_t index)
+{
+	/* order: sc, TIMER: who finds 0 finds no timer, or one that is left */
+	atom_xchg_sc(&g_timer[index - 1], 0);
+}
+
+/* Gives @index back; its timer, if it has one, fires no more. */
+static void delete_timer(uint32_t index)
+{
+	/* relaxed: the swap decides */
+	int32_t timer = atom_load_rlx(&g_timer[index - 1]);
+
+	/* order: sc, TIMER: one thread deletes it */
+	if (timer <= 0 || !atom_cas_sc(&g_timer[index - 1], timer, -1))
+		return;
+	/* In a child that nobody told us of it may be another timer. */
+	if (sys(SYS_getpid) == g_cpu.pid)
+		end_timer(timer - 1);
+	free_index(index);
+}
+
+static uint64_t random_part(uint64_t period_ns)
+{
+	uint64_t mixed =
+		(ticks_now() ^ (uintptr_t)&t_cpu) * 0x9e3779b97f4a7c15ULL;
+
+	return MAX((mixed >> 32) % period_ns, FIRST_MIN_NS);
+}
+
+/* The id plus 1, or 0. */
+static int32_t make_timer(void)
+{
+	struct sigevent event;
+	int32_t id = 0;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_signo = SIGPROF;
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event._sigev_un._tid = (int32_t)sys(SYS_gettid);
+	if (sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) < 0)
+		return 0;
+	return id + 1;
+}
+
+static void set_timer(int32_t timer)
+{
+	uint64_t period = g_cpu.period_ns, first = random_part(period);
+	const struct itimerspec when = {
+		.it_interval = { (time_t)(period / NS_PER_S),
+				 (long)(period % NS_PER_S) },
+		.it_value = { (time_t)(first / NS_PER_S),
+			      (long)(first % NS_PER_S) },
+	};
+
+	sys(SYS_timer_settime, timer - 1, 0, &when, 0);
+}
+
+static void count_unsampled(void)
+{
+	/* relaxed: a count */
+	atom_add_rlx(&g_shim.page->unsampled_threads, 1);
+}
+
+/* With SIGPROF blocked, so that no handler sees it half done. */
+static void arm(void)
+{
+	uint32_t index = claim_index();
+	int32_t timer = index ? make_timer() : 0;
+
+	if (!timer) {
+		if (index)
+			free_index(index);
+		count_unsampled();
+		return;
+	}
+	t_cpu.timer = index;
+	t_cpu.deaf = false;
+	/* order: sc, TIMER: who stops the engine finds it, or we see that */
+	atom_xchg_sc(&g_timer[index - 1], timer);
+	/* order: sc, TIMER: as above */
+	if (atom_load_sc(&g_cpu.on))
+		set_timer(timer);
+	else
+		delete_timer(index);
+}
+
+static void arm_blocked(void)
+{
+	uint64_t signals = sys_block_signals();
+
+	arm();
+	sys_restore_signals(signals);
+}
+
+void cpu_timer_thread_begins(size_t stack_bytes)
+{
+	/* A thread's own data lies above its stack. */
+	uintptr_t end = (uintptr_t)__builtin_thread_pointer();
+
+	/* relaxed: a thread that begins meanwhile stops itself in arm() */
+	if (!atom_load_rlx(&g_cpu.on) || g_shim.no_syscalls || t_cpu.timer)
+		return;
+	if (end <= stack_bytes || !slot_watch_end()) {
+		count_unsampled();
+		return;
+	}
+	t_cpu.stack_start = end - stack_bytes;
+	t_cpu.stack_end = end;
+	arm_blocked();
+}
+
+void cpu_timer_thread_ends(void)
+{
+	uint32_t index = t_cpu.timer;
+
+	if (!index)
+		return;
+	/* One that is on its way does nothing. */
+	t_cpu.deaf = true;
+	t_cpu.timer = 0;
+	delete_timer(index);
+}
+
+/* Only the thread that forked is here; its timer is not, nor are the others'.
+ */
+void cpu_timer_forked(void)
+{
+	/* relaxed: no other thread is there */
+	if (!atom_load_rlx(&g_cpu.on))
+		return;
+	memset(g_timer, 0, sizeof(g_timer));
+	g_cpu.pid = (int32_t)sys(SYS_getpid);
+	if (!t_cpu.timer)
+		return;
+	t_cpu.timer = 0;
+	arm_blocked();
+}
+
+void cpu_timer_stop(void)
+{
+	uint32_t i;
+
+	/* order: sc, TIMER: a thread that arms itself sees it, or we see its
+	 * timer */
+	if (!atom_xchg_sc(&g_cpu.on, false))
+		return;
+	for (i = 0; i < TIMERS_MAX; i++) {
+		/* relaxed: a glance; delete_timer() decides */
+		if (atom_load_rlx(&g_timer[i]) > 0)
+			delete_timer(i + 1);
+	}
+}
+
+/* --- SIGPROF ----------------------------------------------------------------
+ */
+
+bool cpu_timer_has_signal(void)
+{
+	/* relaxed: changes once, and then stays */
+	return atom_load_rlx(&g_has_signal);
+}
+
+/* A timer of ours may fire yet; or another thread is just ending one. */
+static bool may_fire(void)
+{
+	uint32_t i;
+
+	/* order: sc, TIMER: after the table said that nobody ends it any more
+	 */
+	for (i = 0; i < TIMERS_MAX; i++)
+		if (atom_load_sc(&g_timer[i]))
+			return true;
+	/* order: sc, TIMER: as above */
+	return atom_load_sc(&g_timer_left);
+}
+
+bool cpu_timer_give_up_signal(bool for_default)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	cpu_timer_stop();
+	if (for_default && may_fire())
+		return false;
+	/* order: sc, TIMER: one thread takes it away */
+	if (!atom_xchg_sc(&g_has_signal, false))
+		return true;
+	/* What is on its way to any thread is thrown away by that. It is not
+	 * SIG_DFL even for a moment. */
+	g_real_sigaction(SIGPROF, &ignore, NULL);
+	return true;
+}
+
+static int set_handler(struct sigaction *old)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handler;
+	action.sa_flags = SA_RESTART | SA_SIGINFO;
+	return g_real_sigaction(SIGPROF, &action, old);
+}
+
+bool cpu_timer_stand_in(struct sigaction *old)
+{
+	/* Without a process of ours there never was a timer. */
+	if (!g_cpu.pid || !g_real_sigaction || !may_fire() || set_handler(old))
+		return false;
+	/* order: sc, TIMER: one thread takes it away again */
+	(void)atom_xchg_sc(&g_has_signal, true);
+	return true;
+}
+
+static bool take_signal(void)
+{
+	struct sigaction old;
+
+	if (!cpu_timer_sigaction())
+		return false;
+	if (g_real_sigaction(SIGPROF, NULL, &old) < 0 ||
+	    old.sa_flags & SA_SIGINFO || old.sa_handler != SIG_DFL)
+		return false;
+	g_has_signal = set_handler(NULL) == 0;
+	return g_has_signal;
+}
+
+static bool is_on_own_stack(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	return here >= t_cpu.stack_start && here < t_cpu.stack_end;
+}
+
+void cpu_timer_switch(const ucontext_t *context)
+{
+	const struct timespec at_once = { 0, 0 };
+	const uint64_t mask = 1ULL << (SIGPROF - 1);
+	int32_t timer;
+	siginfo_t info = { .si_code = 0 };
+
+	if (!t_cpu.timer || is_on_own_stack() ||
+	    (context && sigset_has(&context->uc_sigmask, SIGPROF)))
+		return;
+	/* relaxed: this thread's own, unless all are being deleted */
+	timer = atom_load_rlx(&g_timer[t_cpu.timer - 1]);
+	if (timer <= 0)
+		return;
+	if (sys(SYS_rt_sigtimedwait, &mask, &info, &at_once,
+		KERNEL_SIGSET_BYTES) == SIGPROF &&
+	    info.si_code == SI_TIMER)
+		put_sample(NULL, 1 + (uint64_t)MAX(info.si_overrun, 0));
+	set_timer(timer);
+}
+
+void cpu_timer_spare(ucontext_t *context)
+{
+	/* relaxed: a hint; one that is made before comes to no harm either */
+	if (atom_load_rlx(&g_cpu.on))
+		sigset_add(&context->uc_sigmask, SIGPROF);
+}
+
+/* --- start ------------------------------------------------------------------
+ */
+
+/* The kernel keeps that much free for it, and at least FIRST_STACK_BYTES. */
+static uint64_t first_stack_bytes(void)
+{
+	struct rlimit limit = { 0, 0 };
+
+	sys(SYS_prlimit64, 0, RLIMIT_STACK, 0, &limit);
+	return MIN((uint64_t)limit.rlim_cur, FIRST_STACK_BYTES);
+}
+
+/* The kernel puts the program's name at the end of the first stack. */
+static void arm_first(void)
+{
+	uintptr_t name = libc()->getauxval(AT_EXECFN), here = (uintptr_t)&name;
+
+	if (name <= here || sys(SYS_gettid) != g_shim.pid)
+		return;
+	t_cpu.stack_end = name & -sizeof(struct record);
+	t_cpu.stack_start = t_cpu.stack_end - first_stack_bytes();
+	arm();
+}
+
+void cpu_timer_start(const struct wire_reply *reply, bool quiet)
+{
+	if (!reply->cpu_hz || g_shim.no_syscalls)
+		return;
+	g_cpu.period_ns = NS_PER_S / reply->cpu_hz;
+	g_cpu.stack_bytes = reply->stack_bytes;
+	g_cpu.pid = g_shim.pid;
+	if (!g_cpu.period_ns)
+		return;
+	if (!take_signal()) {
+		/* relaxed: a count */
+		count_unsampled();
+		if (!quiet)
+			say((const char *[]){ "no CPU samples: the program was "
+					      "started "
+					      "with SIGPROF in use" },
+			    1);
+		return;
+	}
+	/* relaxed: no other thread knows of it yet */
+	atom_store_rlx(&g_cpu.on, true);
+	arm_first();
+}

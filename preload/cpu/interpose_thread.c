@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_thread - a new thread makes its timer before it does anything else
+ * (cpu_timer.h). While that engine is off, its functions are jumps to the real
+ * ones.
+ *
+ * What the thread is to run is handed over in a table, as nothing may be
+ * allocated; when that is full, a thread starts without a timer, counted. The
+ * trampoline (interpose_thread_*.S) jumps there and leaves nothing on the
+ * stack: exceptions, cancellation and debuggers see what they would without.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <threads.h>
+
+#include "preload/cpu/cpu_timer.h"
+#include "preload/core/find_next.h"
+#include "preload/cpu/interpose_thread.h"
+#include "preload/core/libc.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+
+/* Threads on their way. */
+#define HANDOVERS_MAX 1024
+
+static struct handover {
+	uint32_t taken; /* order TIMER */
+	struct thread_start start;
+	size_t stack_bytes;
+} g_handover[HANDOVERS_MAX];
+
+static struct handover *take_handover(void *function, void *argument,
+				      size_t stack_bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < HANDOVERS_MAX; i++) {
+		struct handover *to = &g_handover[i];
+
+		/* relaxed: a glance; the swap decides */
+		if (atom_load_rlx(&to->taken) ||
+		    /* order: sc, TIMER: one thread has it */
+		    !atom_cas_sc(&to->taken, 0, 1))
+			continue;
+		to->start = (struct thread_start){ function, argument };
+		to->stack_bytes = stack_bytes;
+		return to;
+	}
+	return NULL;
+}
+
+static void give_back(struct handover *handover)
+{
+	/* order: rel, TIMER: read before another is written */
+	atom_store_rel(&handover->taken, 0);
+}
+
+struct thread_start interpose_thread_begins(void *handover)
+{
+	struct handover *from = handover;
+	struct thread_start start = from->start;
+	size_t stack_bytes = from->stack_bytes;
+
+	give_back(from);
+	cpu_timer_thread_begins(stack_bytes);
+	return start;
+}
+
+/* Whether the new thread is to have a timer. A small stack is left alone, and
+ * so is what a vfork child does. */
+static struct handover *begin(const pthread_attr_t *attributes, void *function,
+			      void *argument)
+{
+	struct handover *handover;
+	pthread_attr_t usual;
+	size_t bytes = 0;
+
+	if (!attributes && libc()->attr_init(&usual) == 0)
+		attributes = &usual;
+	if (t_thread.in_vfork || !attributes ||
+	    libc()->attr_getstacksize(attributes, &bytes) ||
+	    bytes < CPU_STACK_MIN)
+		return NULL;
+	handover = take_handover(function, argument, bytes);
+	if (!handover)
+		/* relaxed: a count */
+		atom_add_rlx(&g_shim.page->unsampled_threads, 1);
+	return handover;
+}
+
+typedef int create(pthread_t *thread, const pthread_attr_t *attributes,
+		   void *(*function)(void *), void *argument);
+
+ATTR_EXPORT int pthread_create(pthread_t *thread,
+			       const pthread_attr_t *attributes,
+			       void *(*function)(void *), void *argument)
+{
+	static create *real;
+	struct handover *handover;
+	int error;
+
+	if (!real)
+		real = (create *)find_next("pthread_create");
+	/* relaxed: a thread that misses its end stops itself */
+	if (!atom_load_rlx(&g_cpu.on))
+		return real(thread, attributes, function, argument);
+	handover = begin(attributes, (void *)function, argument);
+	if (!handover)
+		return real(thread, attributes, function, argument);
+	error = real(thread, attributes, interpose_thread_start, handover);
+	if (error)
+		give_back(handover);
+	return error;
+}
+
+typedef int create_c11(thrd_t *thread, thrd_start_t function, void *argument);
+
+ATTR_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function,
+			    void *argument)
+{
+	static create_c11 *real;
+	struct handover *handover;
+	int result;
+
+	if (!real)
+		real = (create_c11 *)find_next("thrd_create");
+	/* relaxed: as above */
+	if (!atom_load_rlx(&g_cpu.on))
+		return real(thread, function, argument);
+	handover = begin(NULL, (void *)function, argument);
+	if (!handover)
+		return real(thread, function, argument);
+	result = real(thread, (thrd_start_t)(void *)interpose_thread_start,
+		      handover);
+	if (result != thrd_success)
+		give_back(handover);
+	return result;
+}

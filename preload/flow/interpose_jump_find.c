@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_jump_find - the function that a module would have called, had we
+ * not been in front of it.
+ *
+ * dlsym(RTLD_NEXT) sees what the program itself was linked with. A plugin that
+ * was loaded with RTLD_LOCAL may bring a C++ runtime which only it and what it
+ * needs can see, and two plugins may bring two. Taking the wrong one corrupts
+ * an exception. What the dynamic linker would have chosen can be read off the
+ * caller's own relocations: it is in the library to which it has bound the
+ * caller's reference to another function of the same runtime, which we do not
+ * interpose and which the caller has needed before it could call ours. Where
+ * there is no such reference (an executable that is not position independent
+ * refers to functions by addresses in itself), it is the first library behind
+ * us that defines the function: only the program and what it was linked with
+ * do without, and what they were linked with comes first (find_next.c).
+ */
+#include "preload/flow/interpose_jump_find.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "preload/core/elf_tables.h"
+#include "preload/core/find_next.h"
+#include "preload/core/libc.h"
+
+static bool find_all(const struct link_map *map,
+		     const struct jump_wanted *wanted,
+		     void *functions[JUMP_FIND_MAX])
+{
+	struct elf_tables tables;
+	size_t i;
+
+	elf_tables_of(&tables, map);
+	for (i = 0; i < JUMP_FIND_MAX; i++)
+		functions[i] =
+			wanted->names[i]
+				? elf_tables_find(&tables, wanted->names[i])
+				: NULL;
+	return functions[0];
+}
+
+/* The first library behind us that has them. */
+static void find_anywhere(const struct jump_wanted *wanted,
+			  void *functions[JUMP_FIND_MAX])
+{
+	const struct link_map *map;
+
+	if (find_behind(wanted->names[0], &map))
+		find_all(map, wanted, functions);
+}
+
+/* The library to which @module has bound the function beside. One in front of
+ * us is not it: whatever is called there calls us to find the next. */
+static bool find_beside(const struct dl_find_object *module,
+			const struct jump_wanted *wanted,
+			struct jump_found *found)
+{
+	struct dl_find_object runtime;
+	struct elf_tables tables;
+
+	found->end = module->dlfo_map_end;
+	found->eh_frame = module->dlfo_eh_frame;
+	elf_tables_of(&tables, module->dlfo_link_map);
+	found->slot = elf_tables_slot(&tables, wanted->beside);
+	if (!found->slot)
+		return false;
+	found->bound = *found->slot;
+	if (libc()->find_object(found->bound, &runtime) ||
+	    find_is_in_front(runtime.dlfo_link_map))
+		return false;
+	return find_all(runtime.dlfo_link_map, wanted, found->functions);
+}
+
+/*
+ * Where a module was unloaded there may be another one; if it looks the same
+ * in all this and is bound to the same runtime, it is as good.
+ */
+static bool is_for(const struct jump_cache_entry *entry,
+		   const struct dl_find_object *module)
+{
+	return entry->map == module->dlfo_link_map &&
+	       entry->start == module->dlfo_map_start &&
+	       entry->found.end == module->dlfo_map_end &&
+	       entry->found.eh_frame == module->dlfo_eh_frame &&
+	       *entry->found.slot == entry->found.bound;
+}
+
+static bool load(const struct jump_cache_entry *entry,
+		 const struct dl_find_object *module, struct jump_found *found)
+{
+	if (!is_for(entry, module))
+		return false;
+	*found = entry->found;
+	/* A signal handler may have stored another module's meanwhile. */
+	__asm__ volatile("" ::: "memory");
+	return is_for(entry, module);
+}
+
+/* Of a handler that stores another module's in between, start or map stay:
+ * the entry is nobody's then. */
+static void store(struct jump_cache_entry *entry,
+		  const struct dl_find_object *module,
+		  const struct jump_found *found)
+{
+	entry->map = NULL;
+	__asm__ volatile("" ::: "memory");
+	entry->start = module->dlfo_map_start;
+	__asm__ volatile("" ::: "memory");
+	entry->found = *found;
+	__asm__ volatile("" ::: "memory");
+	entry->map = module->dlfo_link_map;
+}
+
+void jump_find(struct jump_cache *cache, const struct jump_wanted *wanted,
+	       const void *return_address, void *functions[JUMP_FIND_MAX])
+{
+	struct jump_cache_entry *entry;
+	struct dl_find_object module;
+	struct jump_found found;
+
+	functions[0] = functions[1] = NULL;
+	if (libc()->find_object((void *)return_address, &module)) {
+		find_anywhere(wanted, functions);
+		return;
+	}
+	entry = &cache->entries[(uintptr_t)module.dlfo_link_map / 64 %
+				JUMP_CACHE_ENTRIES];
+	if (!load(entry, &module, &found)) {
+		if (!find_beside(&module, wanted, &found)) {
+			find_anywhere(wanted, functions);
+			return;
+		}
+		store(entry, &module, &found);
+	}
+	memcpy(functions, found.functions, sizeof(found.functions));
+}

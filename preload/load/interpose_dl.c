@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_dl - dlopen(), dlmopen() and dlclose(): after them an address may
+ * mean something else (map_log.c). The first two know by their return address
+ * which module calls them, and look where its RUNPATH says; so they are tail
+ * jumps in assembly (interpose_dl_*.S). In a namespace of dlmopen()'s own
+ * there is no preload: what is loaded there is not recorded.
+ */
+#include "preload/load/interpose_dl.h"
+
+#include "preload/core/find_next.h"
+#include "preload/load/map_log.h"
+#include "shared/compiler.h"
+
+static void *g_dlopen, *g_dlmopen;
+static int (*g_dlclose)(void *);
+
+static void find_real(void)
+{
+	g_dlopen = find_next("dlopen");
+	g_dlmopen = find_next("dlmopen");
+	g_dlclose = (int (*)(void *))find_next("dlclose");
+}
+
+/* As late as can be: short-lived programs have told no one of their plugins. */
+__attribute__((destructor)) static void destructor(void)
+{
+	map_exit();
+}
+
+void *interpose_dlopen(void)
+{
+	map_open();
+	if (!g_dlopen)
+		find_real();
+	return g_dlopen;
+}
+
+void *interpose_dlmopen(void)
+{
+	map_open();
+	if (!g_dlmopen)
+		find_real();
+	return g_dlmopen;
+}
+
+ATTR_EXPORT int dlclose(void *handle)
+{
+	bool recorded = map_close_begin(handle);
+	int result;
+
+	if (!g_dlclose)
+		find_real();
+	result = g_dlclose(handle);
+	if (recorded)
+		map_close_end();
+	return result;
+}

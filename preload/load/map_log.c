@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * map_log - tells the collector what is loaded and unloaded after hello, so
+ * that an address in a record means what it meant when it was recorded,
+ * whatever has been loaded there since: shared/ring_shm.h, "The map log".
+ *
+ * The shim keeps a table of the modules that have been told. dlopen(),
+ * dlclose() and exit hold it against ld.so's list (publish()); an unload that
+ * this finds begins a new generation, and every thread puts a MAP record
+ * before its next one: the gate's upper half changes, which makes each of them
+ * take the general path once and follow (map_follow()).
+ *
+ * Two things happen where nobody is called in time. A plugin's functions run
+ * before dlopen() returns and soon after, and their names should not be lost
+ * if the program dies. And between the moment when dlclose() unmaps a module
+ * and the one when we can say so, another thread may load something in its
+ * place and call it. So a thread that has just called dlopen() looks at the
+ * module of each function for a while, and while there is a dlclose() all
+ * threads do. That look takes no lock of ld.so: a hook may run anywhere, also
+ * below a lock of the program's that somebody waits for inside of ld.so.
+ *
+ * Names come from the module's file, which the collector opens when it learns
+ * of the module. The file may be gone by then: a program that makes its plugins
+ * while it runs deletes them soon. So the names that a module has in memory,
+ * its dynamic symbols, are saved in the log (save_names()), once for each
+ * module: when it is told and its file is gone already; before dlclose(), as
+ * then its memory goes, too; and at exit if its file is gone by then. The
+ * kernel copies them: if the program has cut the file off, they are not there.
+ *
+ * Locks: ld.so's (held while it calls visit()), then g_gate.map_lock, which
+ * guards the table and is held for microseconds, with signals blocked; inside
+ * of it nothing waits. It lies in the gate's page: a forked child finds it
+ * free, and at worst tells twice what its parent was about to.
+ */
+#include "preload/load/map_log.h"
+
+#include <link.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "preload/start/init.h"
+#include "preload/core/libc.h"
+#include "preload/load/module.h"
+#include "preload/ring/put.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+
+#define KNOWN_MAX 4096
+/* Calls whose functions' modules a thread looks at after a dlopen(). */
+#define LOOKS 256
+/* A holder of map_lock that does not come back has been jumped out of. */
+#define LOCK_STEP_NS 50000
+#define LOCK_TRIES 40000
+/* Modules whose names were saved that are remembered. */
+#define SAVED 256
+/* What the kernel is asked to copy at a time. */
+#define PIECES_AT_ONCE 64
+
+struct known {
+	uint64_t start, end, bias;
+	uint64_t identity; /* struct module */
+	uint64_t sweep; /* the last one that saw it */
+};
+
+static struct {
+	uint32_t generation;
+	uint32_t count;
+	uint64_t sweep;
+	uint64_t adds, subs; /* ld.so's counters at the last sweep */
+	bool silent; /* before hello: only learn */
+	bool broken; /* the lock is lost: tell nothing any more */
+	char path[MAP_PATH_BYTES]; /* for append(), under the lock */
+	struct iovec pieces[PIECES_AT_ONCE]; /* for copy_names(), likewise */
+	uint64_t saved[SAVED]; /* identities, by their lowest bits */
+	struct known known[KNOWN_MAX];
+} g_map;
+
+uint32_t map_generation(void)
+{
+	/* order: acq, MAP: a thread that sees it has seen why */
+	return atom_load_acq(&g_map.generation);
+}
+
+/* --- the lock ------------------------------------------------------------- */
+
+/* False in a handler that interrupts a holder of the lock. */
+static bool enter(uint64_t *signals)
+{
+	if (t_thread.in_map || g_map.broken)
+		return false;
+	*signals = g_shim.no_syscalls ? 0 : sys_block_signals();
+	t_thread.in_map = true;
+	return true;
+}
+
+static void leave(uint64_t signals)
+{
+	t_thread.in_map = false;
+	if (!g_shim.no_syscalls)
+		sys_restore_signals(signals);
+}
+
+static bool lock(void)
+{
+	const struct timespec step = { 0, LOCK_STEP_NS };
+	unsigned int tries;
+
+	for (tries = 0; tries < LOCK_TRIES; tries++) {
+		/* order: sc, MAPLOCK: what the last holder wrote */
+		if (atom_cas_sc(&g_gate.map_lock, 0, 1))
+			return true;
+		if (g_shim.no_syscalls)
+			return false;
+		sys(SYS_nanosleep, &step, 0);
+	}
+	g_map.broken = true;
+	return false;
+}
+
+static void unlock(void)
+{
+	/* order: rel, MAPLOCK: for the next holder */
+	atom_store_rel(&g_gate.map_lock, 0);
+}
+
+/* --- the log -------------------------------------------------------------- */
+
+/* Take the next @count entries of the log; false when @room of it is not
+ * enough. Any process. */
+static bool reserve(uint64_t count, uint64_t room, uint64_t *number)
+{
+	struct page_shm *page = g_shim.page;
+
+	do {
+		/* relaxed: the swap below finds out whether it is old */
+		*number = atom_load_rlx(&page->map_head);
+		/* order: acq, MAPTAIL: what lay there has been read */
+		if (*number + count - atom_load_acq(&page->map_tail) > room)
+			return false;
+		/* order: sc, MAPLOG: one writer takes them */
+	} while (!atom_cas_sc(&page->map_head, *number, *number + count));
+	return true;
+}
+
+static struct map_entry_shm *entry_at(uint64_t number)
+{
+	struct map_entry_shm *log =
+		(struct map_entry_shm *)((char *)g_shim.page + ARENA_MAP);
+
+	return &log[number % MAP_ENTRIES];
+}
+
+/* @name as an absolute path in g_map.path; "" when that cannot be told. */
+static void make_absolute(const char *name)
+{
+	char *path = g_map.path;
+	size_t used = 0, bytes = strlen(name) + 1;
+
+	path[0] = '\0';
+	if (name[0] && name[0] != '/') {
+		if (!g_shim.no_syscalls)
+			sys(SYS_getcwd, path, MAP_PATH_BYTES);
+		/* Not in a folder that cannot be reached from the root. */
+		used = path[0] == '/' ? strnlen(path, MAP_PATH_BYTES - 1)
+				      : MAP_PATH_BYTES - 1;
+		path[used++] = '/';
+	}
+	if (used + bytes <= MAP_PATH_BYTES)
+		memcpy(path + used, name, bytes);
+	else
+		path[0] = '\0';
+}
+
+static void append(enum map_entry_kind kind, const struct module *module,
+		   uint32_t generation)
+{
+	struct map_entry_shm *entry;
+	uint64_t number;
+
+	if (g_map.silent)
+		return;
+	if (!reserve(1, MAP_ENTRIES, &number)) {
+		/* relaxed: a count */
+		atom_add_rlx(&g_shim.page->map_lost, 1);
+		return;
+	}
+	make_absolute(module->name);
+	entry = entry_at(number);
+	entry->kind = kind;
+	entry->pid = g_shim.pid;
+	entry->generation = generation;
+	entry->build_id_bytes = module->build_id_bytes;
+	entry->start = module->start;
+	entry->end = module->end;
+	entry->bias = module->bias;
+	memcpy(entry->build_id, module->build_id, module->build_id_bytes);
+	memcpy(entry->path, g_map.path, MAP_PATH_BYTES);
+	/* order: rel, MAPLOG: the entry is whole */
+	atom_store_rel(&entry->sequence, number + 1);
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+/* Has the kernel copy @bytes of @from, which may not be there, to the pieces
+ * from entry @number on. */
+static bool copy_names(uint64_t number, const struct iovec from[2],
+		       uint64_t bytes)
+{
+	struct iovec rest[2] = { from[0], from[1] };
+
+	while (bytes) {
+		uint64_t want = 0, part;
+		unsigned int count = 0;
+
+		while (count < PIECES_AT_ONCE && want < bytes) {
+			struct map_piece_shm *piece =
+				(struct map_piece_shm *)entry_at(number++);
+
+			part = MIN(bytes - want, (uint64_t)MAP_PIECE_BYTES);
+			g_map.pieces[count++] =
+				(struct iovec){ piece->bytes, part };
+			want += part;
+		}
+		/* It copies as much as the shorter of both sides takes. */
+		if (sys(SYS_process_vm_readv, g_shim.pid, g_map.pieces, count,
+			rest, 2, 0) != (long)want)
+			return false;
+		bytes -= want;
+		part = MIN(want, rest[0].iov_len);
+		rest[0].iov_base = (char *)rest[0].iov_base + part;
+		rest[0].iov_len -= part;
+		rest[1].iov_base = (char *)rest[1].iov_base + (want - part);
+		rest[1].iov_len -= want - part;
+	}
+	return true;
+}
+
+/* Tells the names of @module, which must stay loaded meanwhile, unless that was
+ * done. Without a build-id nobody could tell whose they are. Holds the lock for
+ * 0.1 ms where there are many. */
+static void save_names(const struct module *module)
+{
+	uint64_t *saved = &g_map.saved[module->identity % SAVED];
+	struct map_entry_shm *entry;
+	struct iovec from[2];
+	uint64_t number, bytes;
+
+	if (g_map.silent || *saved == module->identity ||
+	    !module->build_id_bytes || g_shim.no_syscalls ||
+	    !module_names(module, from))
+		return;
+	bytes = from[0].iov_len + from[1].iov_len;
+	if (map_pieces(bytes) > MAP_PIECES_MAX ||
+	    !reserve(1 + map_pieces(bytes), MAP_NAMES_ENTRIES, &number))
+		return;
+	*saved = module->identity;
+	entry = entry_at(number);
+	entry->kind = MAP_NAMES;
+	entry->pid = g_shim.pid;
+	entry->names.symbols = (uint32_t)from[0].iov_len;
+	entry->names.strings = (uint32_t)from[1].iov_len;
+	entry->build_id_bytes = module->build_id_bytes;
+	memcpy(entry->build_id, module->build_id, module->build_id_bytes);
+	if (!copy_names(number + 1, from, bytes))
+		entry->build_id_bytes = 0; /* of nobody */
+	/* order: rel, MAPLOG: the entry and its pieces are whole */
+	atom_store_rel(&entry->sequence, number + 1);
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+/* Every thread's next hook shall take the general path. */
+static void spread_news(void)
+{
+	uint64_t gate;
+
+	do {
+		/* relaxed: the swap below finds out whether it is old */
+		gate = atom_load_rlx(&g_gate.word);
+		if (gate < GATE_EPOCH_STEP)
+			return;
+		/* order: sc, MAP: who sees it sees what the news are */
+	} while (!atom_cas_sc(&g_gate.word, gate,
+			      gate + (1ULL << GATE_NEWS_SHIFT)));
+}
+
+static void unload(uint32_t i)
+{
+	struct known *known = &g_map.known[i];
+	uint32_t generation = g_map.generation + 1;
+
+	append(MAP_UNLOAD,
+	       &(struct module){ .start = known->start,
+				 .end = known->end,
+				 .bias = known->bias,
+				 .name = "",
+				 .build_id = (const uint8_t *)"" },
+	       generation);
+	/* order: rel, MAP: the entry first */
+	atom_store_rel(&g_map.generation, generation);
+	*known = g_map.known[--g_map.count];
+	spread_news();
+}
+
+/* The row of the module that starts at @start, of which row @likely is the
+ * likeliest; NULL when there is none. Without the lock, a row that is being
+ * moved may not be found. */
+static struct known *find(uint64_t start, uint32_t likely)
+{
+	/* relaxed, all: see above */
+	uint32_t i, count = atom_load_rlx(&g_map.count);
+
+	if (likely < count &&
+	    atom_load_rlx(&g_map.known[likely].start) == start)
+		return &g_map.known[likely];
+	for (i = 0; i < count; i++)
+		if (atom_load_rlx(&g_map.known[i].start) == start)
+			return &g_map.known[i];
+	return NULL;
+}
+
+static bool is_known(const struct module *module)
+{
+	const struct known *known = find(module->start, 0);
+
+	/* relaxed: the module is running, its own row does not change */
+	return known && atom_load_rlx(&known->identity) == module->identity;
+}
+
+/* @module is loaded now: whatever else was where it is has gone. Row @likely
+ * may be its. Returns its row. */
+static uint32_t see(const struct module *module, uint32_t likely)
+{
+	struct known *known = find(module->start, likely);
+	uint32_t i = 0;
+
+	if (known && known->identity == module->identity) {
+		known->sweep = g_map.sweep;
+		return (uint32_t)(known - g_map.known);
+	}
+	while (i < g_map.count)
+		if (g_map.known[i].start < module->end &&
+		    module->start < g_map.known[i].end)
+			unload(i);
+		else
+			i++;
+	/* First: who reads of the load may look for its names at once. */
+	if (!g_map.silent && module_is_gone(module))
+		save_names(module);
+	append(MAP_LOAD, module, g_map.generation);
+	if (i == KNOWN_MAX)
+		return 0;
+	g_map.known[i] =
+		(struct known){ module->start, module->end, module->bias,
+				module->identity, g_map.sweep };
+	g_map.count++;
+	return i;
+}
+
+/* --- a look at all modules ------------------------------------------------ */
+
+struct sweep {
+	bool at_exit;
+	bool begun; /* there was news, and we have the lock */
+	uint32_t likely; /* row of the next module */
+};
+
+static int visit(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct sweep *sweep = argument;
+	struct module module;
+
+	(void)size;
+	if (!sweep->begun) {
+		if (!lock())
+			return 1;
+		if (!sweep->at_exit && info->dlpi_adds == g_map.adds &&
+		    info->dlpi_subs == g_map.subs) {
+			unlock();
+			return 1;
+		}
+		g_map.adds = info->dlpi_adds;
+		g_map.subs = info->dlpi_subs;
+		g_map.sweep++;
+		sweep->begun = true;
+	}
+	if (!module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
+			     info->dlpi_name, &module))
+		return 0;
+	sweep->likely = see(&module, sweep->likely) + 1;
+	if (sweep->at_exit && module_is_gone(&module))
+		save_names(&module);
+	return 0;
+}
+
+static void publish(bool at_exit)
+{
+	struct sweep sweep = { .at_exit = at_exit };
+	uint64_t signals;
+	uint32_t i = 0;
+
+	if (!enter(&signals))
+		return;
+	libc()->iterate_phdr(visit, &sweep);
+	if (sweep.begun) {
+		while (i < g_map.count)
+			if (g_map.known[i].sweep != g_map.sweep)
+				unload(i);
+			else
+				i++;
+		unlock();
+	}
+	leave(signals);
+}
+
+void map_begin(void)
+{
+	g_map.silent = true;
+	publish(false);
+	g_map.silent = false;
+}
+
+/* Let this thread look at what it calls, on the general path. */
+static void look_around(void)
+{
+	t_thread.looks = LOOKS;
+	t_thread.epoch = (uint32_t)t_thread.epoch;
+}
+
+void map_open(void)
+{
+	if (!init_is_recording())
+		return;
+	publish(false);
+	/* relaxed: for this thread, and those that it makes */
+	atom_store_rlx(&g_gate.map_opened, 1);
+	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
+		look_around();
+}
+
+/* What @handle is of may be unmapped; until then who closes it keeps it. */
+static void save_names_of(const void *handle)
+{
+	struct module module;
+	uint64_t signals;
+	uint32_t i;
+
+	if (!enter(&signals))
+		return;
+	if (lock()) {
+		for (i = 0; i < g_map.count; i++)
+			if (module_is(g_map.known[i].start, handle) &&
+			    module_of(g_map.known[i].start, &module))
+				save_names(&module);
+		unlock();
+	}
+	leave(signals);
+}
+
+bool map_close_begin(const void *handle)
+{
+	if (!init_is_recording())
+		return false;
+	publish(false);
+	save_names_of(handle);
+	/* order: sc, CLOSING: before anything is unmapped */
+	atom_add_sc(&g_gate.map_closing, 1);
+	spread_news();
+	return true;
+}
+
+void map_close_end(void)
+{
+	publish(false);
+	/* A child that was forked in between has none: relaxed, it is alone. */
+	if (atom_load_rlx(&g_gate.map_closing))
+		/* order: sc, CLOSING: all that was unloaded has been told */
+		atom_add_sc(&g_gate.map_closing, -1U);
+}
+
+void map_exit(void)
+{
+	/* relaxed: hardly ever */
+	if (init_is_recording() && atom_load_rlx(&g_gate.map_opened))
+		publish(true);
+}
+
+/* --- a look at one function ----------------------------------------------- */
+
+static void look(uint64_t function)
+{
+	struct module module;
+	uint64_t signals;
+
+	if (!module_of(function, &module) || is_known(&module) ||
+	    !enter(&signals))
+		return;
+	if (lock()) {
+		see(&module, 0);
+		unlock();
+	}
+	leave(signals);
+}
+
+void map_attached(void)
+{
+	/* relaxed: whoever made this thread or process wrote it */
+	if (atom_load_rlx(&g_gate.map_opened) || g_shim.fork_parent)
+		look_around();
+}
+
+void map_follow(uint64_t gate, uint64_t function)
+{
+	/* order: acq, CLOSING: if a module took another's place meanwhile,
+	 * its functions see that */
+	bool closing = atom_load_acq(&g_gate.map_closing);
+
+	if (closing || t_thread.looks) {
+		t_thread.epoch = (uint32_t)t_thread.epoch;
+		t_thread.looks -= t_thread.looks != 0;
+		look(function);
+	} else if (put_map()) {
+		t_thread.epoch = gate & -GATE_EPOCH_STEP;
+	}
+}

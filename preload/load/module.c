@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/load/module.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "preload/core/elf_tables.h"
+#include "preload/core/libc.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+/* Where linkers put the program headers: in the page of the ELF header. */
+#define HEADERS_BYTES_MAX 4096
+/* Entries of a dynamic section that are looked at; linkers make 20 to 30. */
+#define DYNAMIC_MAX 63
+
+static uint64_t hash(uint64_t sum, const void *bytes, size_t count)
+{
+	const uint8_t *byte = bytes;
+
+	/* FNV-1a */
+	while (count--)
+		sum = (sum ^ *byte++) * 0x100000001b3ULL;
+	return sum;
+}
+
+static void read_notes(const uint8_t *notes, uint64_t bytes,
+		       struct module *module)
+{
+	while (bytes >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)notes;
+		const uint8_t *name = notes + sizeof(*note);
+		uint64_t name_bytes = ALIGN_UP(note->n_namesz, 4);
+		uint64_t size = sizeof(*note) + name_bytes +
+				ALIGN_UP(note->n_descsz, 4);
+
+		if (size > bytes)
+			return;
+		if (note->n_type == NT_GNU_BUILD_ID && name_bytes == 4 &&
+		    !memcmp(name, ELF_NOTE_GNU, 4)) {
+			module->build_id = name + name_bytes;
+			module->build_id_bytes =
+				MIN(note->n_descsz, (uint32_t)MAP_BUILD_ID_MAX);
+			return;
+		}
+		notes += size;
+		bytes -= size;
+	}
+}
+
+/* Notes may lie outside of what is loaded. */
+static bool is_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
+		      size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const ElfW(Phdr) *load = &headers[i];
+
+		if (load->p_type == PT_LOAD && load->p_flags & PF_R &&
+		    note->p_vaddr >= load->p_vaddr &&
+		    note->p_vaddr + note->p_filesz <=
+			    load->p_vaddr + load->p_filesz)
+			return true;
+	}
+	return false;
+}
+
+bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
+		     const char *name, struct module *module)
+{
+	uint64_t page = libc()->getauxval(AT_PAGESZ);
+	size_t i;
+
+	*module = (struct module){ .start = UINT64_MAX,
+				   .bias = bias,
+				   .name = name,
+				   .build_id = (const uint8_t *)"" };
+	for (i = 0; i < count; i++) {
+		const ElfW(Phdr) *header = &headers[i];
+		uint64_t address = bias + header->p_vaddr;
+
+		if (header->p_type == PT_DYNAMIC) {
+			module->dynamic = (const void *)address;
+			module->dynamic_bytes = header->p_memsz;
+		} else if (header->p_type == PT_LOAD) {
+			module->start = MIN(module->start, address & -page);
+			module->end =
+				MAX(module->end,
+				    ALIGN_UP(address + header->p_memsz, page));
+		} else if (header->p_type == PT_NOTE &&
+			   !module->build_id_bytes &&
+			   is_loaded(header, headers, count)) {
+			read_notes((const uint8_t *)address, header->p_filesz,
+				   module);
+		}
+	}
+	module->identity = hash(0xcbf29ce484222325ULL, module->build_id,
+				module->build_id_bytes);
+	module->identity = hash(module->identity, name, strlen(name));
+	return module->end;
+}
+
+bool module_of(uint64_t function, struct module *module)
+{
+	struct dl_find_object found;
+	const ElfW(Ehdr) * elf;
+
+	if (libc()->find_object((void *)function, &found))
+		return false;
+	elf = found.dlfo_map_start;
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	    elf->e_phoff > HEADERS_BYTES_MAX ||
+	    elf->e_phoff + elf->e_phnum * sizeof(ElfW(Phdr)) >
+		    HEADERS_BYTES_MAX)
+		return false;
+	return module_describe(found.dlfo_link_map->l_addr,
+			       (const void *)((const char *)elf + elf->e_phoff),
+			       elf->e_phnum, found.dlfo_link_map->l_name,
+			       module);
+}
+
+bool module_is(uint64_t address, const void *handle)
+{
+	struct dl_find_object found;
+
+	return !libc()->find_object((void *)address, &found) &&
+	       found.dlfo_link_map == handle;
+}
+
+/* The program itself has no name here, and the vDSO has one without a folder:
+ * neither has a file that could go. */
+static bool has_folder(const char *name)
+{
+	while (*name && *name != '/')
+		name++;
+	return *name;
+}
+
+bool module_is_gone(const struct module *module)
+{
+	const char *name = module->name;
+
+	if (!has_folder(name))
+		return false;
+	/* A descriptor, of a memfd mostly: it will be closed soon. */
+	if (!strncmp(name, "/proc/", 6) || !strncmp(name, "/dev/fd/", 8))
+		return true;
+	return sys(SYS_faccessat, AT_FDCWD, name, F_OK) < 0;
+}
+
+static bool is_inside(const struct module *module, const struct iovec *range)
+{
+	uint64_t begin = (uintptr_t)range->iov_base;
+
+	return begin >= module->start && begin < module->end &&
+	       range->iov_len && range->iov_len <= module->end - begin;
+}
+
+bool module_names(const struct module *module, struct iovec out[2])
+{
+	ElfW(Dyn) dynamic[DYNAMIC_MAX + 1] = { 0 };
+	const struct iovec from = { (void *)module->dynamic,
+				    module->dynamic_bytes };
+	const struct iovec to = {
+		dynamic, MIN(from.iov_len, sizeof(dynamic) - sizeof(dynamic[0]))
+	};
+	struct elf_tables tables;
+
+	if (!module->dynamic || sys(SYS_process_vm_readv, g_shim.pid, &to, 1,
+				    &from, 1, 0) != (long)to.iov_len)
+		return false;
+	elf_tables_read(&tables, dynamic, module->bias);
+	out[0] = (struct iovec){ (void *)tables.symbols,
+				 elf_tables_symbol_bytes(&tables) };
+	out[1] = (struct iovec){ (void *)tables.names, tables.name_bytes };
+	return is_inside(module, &out[0]) && is_inside(module, &out[1]);
+}

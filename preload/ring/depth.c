@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * depth - leaves out the spans that --depth would cut anyway.
+ *
+ * How deep a span lies is decided in one place, by replay, which has the rules
+ * for jumps, exceptions and contexts. The shim must not decide otherwise, so it
+ * leaves out only what is certain, and its stack of open spans has two
+ * properties:
+ *
+ *   - It never holds more than what is open for replay, in the same order. A
+ *     span with N others on this stack lies at least N deep. Where the shim
+ *     does not know it forgets, and records more than it needs to.
+ *   - Every open span that was left out is on it, above all others. So the end
+ *     of such a span is known as one, by its function, as replay would have
+ *     matched it. The stack pointer decides nothing here: functions that are
+ *     inlined into each other share it, and an exit hook that is tail-called
+ *     has that of the caller.
+ *
+ * Where control goes by other means than call and return (a FLOW record: also
+ * setjmp(), which a jump comes back to), the begins that were left out are
+ * recorded late, just before. Replay then has the whole stack and applies
+ * its rules; it cuts those spans itself. The shim forgets what the jump may
+ * have ended. The same when the stack is full.
+ *
+ * Signal handlers may interrupt any line and push and pop for themselves. So
+ * an entry is counted before its function is stored, and cleared before it is
+ * given back; one without a function is nobody's.
+ */
+#include "preload/ring/depth.h"
+
+#include <stddef.h>
+
+#include "preload/ring/put.h"
+#include "preload/core/thread.h"
+
+/* In open_span.function: its begin was recorded after all. */
+#define TOLD (1ULL << 63)
+/* replay.c: so many in a row at one stack pointer, and one of them is dead. */
+#define SAME_MAX 64
+
+/* How much deeper than @above @sp is; as replay, which has 16 bits of it. */
+static int deeper(uintptr_t above, uintptr_t sp)
+{
+	return (int16_t)((above & RECORD_SP_MASK) - (sp & RECORD_SP_MASK));
+}
+
+static uint64_t function_at(const struct depth_stack *stack, uint64_t i)
+{
+	return stack->span[i].function & ~TOLD;
+}
+
+static bool is_left_out(const struct depth_stack *stack, uint64_t i)
+{
+	return i >= g_shim.depth && !(stack->span[i].function & TOLD);
+}
+
+/* Forget all but the outermost @count. */
+static void forget(struct depth_stack *stack, uint64_t count)
+{
+	if (stack->count > count)
+		stack->over = 0;
+	while (stack->count > count) {
+		uint64_t left = stack->count - 1;
+
+		stack->span[left].function = 0;
+		if (stack->least > left)
+			stack->least = left;
+		stack->count = left;
+	}
+}
+
+/* One more than the innermost entry of @function below @end; 0: none. */
+static uint64_t find(const struct depth_stack *stack, uint64_t function,
+		     uint64_t end)
+{
+	while (end && function_at(stack, end - 1) != function)
+		end--;
+	return end;
+}
+
+/* The same, of an entry that has the stack pointer hint of @sp, too. */
+static uint64_t find_exact(const struct depth_stack *stack, uint64_t function,
+			   uintptr_t sp, uint64_t end)
+{
+	while (end && (function_at(stack, end - 1) != function ||
+		       deeper(stack->span[end - 1].sp, sp)))
+		end--;
+	return end;
+}
+
+/* One more than the first dead entry of those at the stack pointer of the top,
+ * if there are too many to be inlined into each other; 0 if not. */
+static uint64_t find_crowded(const struct depth_stack *stack, uint64_t function)
+{
+	uint64_t top = stack->count - 1, first = top, i;
+
+	while (first && !deeper(stack->span[first - 1].sp, stack->span[top].sp))
+		first--;
+	if (top - first < SAME_MAX)
+		return 0;
+	for (i = first; i < top && function_at(stack, i) != function; i++)
+		;
+	return i + 1;
+}
+
+/* Forget what an unseen jump has left, as replay will see it by this begin. */
+static void forget_dead(struct depth_stack *stack, uint64_t function,
+			uintptr_t sp)
+{
+	uint64_t count = stack->count, dead = 0;
+	int down;
+
+	/* What lies next to @sp must be known. */
+	if (!count || stack->over)
+		return;
+	down = deeper(stack->span[count - 1].sp, sp);
+	if (down < 0)
+		dead = find_exact(stack, function, sp, count);
+	else if (down == 0 && count > SAME_MAX &&
+		 !deeper(stack->span[count - 1 - SAME_MAX].sp, sp))
+		dead = find_crowded(stack, function);
+	if (dead)
+		forget(stack, dead - 1);
+}
+
+/* The stack is full: it nests for replay only. If it certainly lies too deep,
+ * it is no loss when the ring is full as well. */
+static bool begin_untracked(struct depth_stack *stack, uint64_t function,
+			    uintptr_t sp)
+{
+	depth_tell();
+	stack->over++;
+	if (DEPTH_STACK_MAX < g_shim.depth)
+		return true;
+	put_begin_late(function, sp, (uintptr_t)__builtin_frame_address(0));
+	return false;
+}
+
+static bool begin(struct depth_stack *stack, uint64_t function, uintptr_t sp)
+{
+	uint64_t at;
+
+	forget_dead(stack, function, sp);
+	at = stack->count;
+	if (at == DEPTH_STACK_MAX)
+		return begin_untracked(stack, function, sp);
+	stack->count = at + 1;
+	stack->span[at].sp = sp;
+	stack->span[at].function = function;
+	return at < g_shim.depth;
+}
+
+static bool end(struct depth_stack *stack, uint64_t function, uintptr_t sp)
+{
+	uint64_t count = stack->count, at, exact;
+	bool recorded;
+
+	if (!count)
+		return true;
+	if (stack->over) {
+		stack->over--;
+		return true;
+	}
+	at = find(stack, function, count);
+	if (!at) {
+		/* Of a span that was forgotten; or of none. If it was one, what
+		 * was left out since is over. */
+		if (is_left_out(stack, count - 1)) {
+			depth_tell();
+			forget(stack, 0);
+		}
+		return true;
+	}
+	if (at < count) {
+		exact = find_exact(stack, function, sp, at);
+		at = exact ? exact : at;
+	}
+	recorded = !is_left_out(stack, at - 1);
+	forget(stack, at - 1);
+	return recorded;
+}
+
+bool depth_admits(uint64_t word, uintptr_t sp)
+{
+	struct depth_stack *stack = t_thread.depth;
+	uint64_t function = record_payload(word);
+
+	if (!stack)
+		return true;
+	/* The end of an annotation has the hint of its begin. */
+	if (function < SITES_MAX)
+		sp = (sp & ~RECORD_SP_MASK) | (word & RECORD_SP_MASK);
+	return record_kind(word) == RECORD_BEGIN ? begin(stack, function, sp)
+						 : end(stack, function, sp);
+}
+
+void depth_tell(void)
+{
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+	struct depth_stack *stack = t_thread.depth;
+	uint64_t i, function;
+
+	if (!stack)
+		return;
+	i = stack->count;
+	while (i && is_left_out(stack, i - 1))
+		i--;
+	/* A handler may tell some meanwhile. */
+	for (; i < stack->count; i++) {
+		function = stack->span[i].function;
+		if (!function || !is_left_out(stack, i))
+			continue;
+		stack->span[i].function = function | TOLD;
+		if (!put_begin_late(function, stack->span[i].sp, sp))
+			return;
+	}
+}
+
+/* --- jumps ------------------------------------------------------------------
+ */
+
+/* How many of the outermost are open where the stack pointer is @sp or more:
+ * those that lie there, on the same stack. */
+static uint64_t still_open(const struct depth_stack *stack, uintptr_t sp)
+{
+	uint64_t i, last = UINT64_MAX;
+
+	for (i = 0; i < stack->count; i++) {
+		uint64_t here = stack->span[i].sp;
+
+		if (here < sp || here > last)
+			break;
+		last = here;
+	}
+	return i;
+}
+
+static volatile struct depth_point *point_of(struct depth_stack *stack,
+					     uint64_t address)
+{
+	uint64_t hash = address * 0x9e3779b97f4a7c15ULL >> 32;
+
+	return &stack->point[hash % DEPTH_POINTS];
+}
+
+/* An entry that was forgotten since is of no point any more. */
+static void look_at_points(struct depth_stack *stack)
+{
+	uint64_t least = stack->least;
+	int i;
+
+	for (i = 0; i < DEPTH_POINTS; i++)
+		if (stack->point[i].count > least)
+			stack->point[i].count = least;
+	stack->least = stack->count;
+}
+
+static void set_point(struct depth_stack *stack, uint64_t address)
+{
+	volatile struct depth_point *point = point_of(stack, address);
+
+	/* A handler in between finds a point of nothing. */
+	point->count = 0;
+	point->address = address;
+	point->count = stack->count;
+}
+
+/* What was open at the setjmp() is. When that is not known any more: what lies
+ * at the stack pointer may have been inlined there, and is over. */
+static void jump(struct depth_stack *stack, uint64_t address, uintptr_t sp)
+{
+	const volatile struct depth_point *point = point_of(stack, address);
+
+	if (point->address == address && point->count <= stack->count)
+		forget(stack, point->count);
+	else
+		forget(stack, still_open(stack, sp + 1));
+}
+
+void depth_follow(enum record_flow flow, uint64_t address, uintptr_t sp)
+{
+	struct depth_stack *stack = t_thread.depth;
+
+	if (!stack)
+		return;
+	look_at_points(stack);
+	switch (flow) {
+	case FLOW_SETJMP:
+		set_point(stack, address);
+		break;
+	case FLOW_LONGJMP:
+		jump(stack, address, sp);
+		break;
+	case FLOW_CATCH:
+		/* As replay, which lets live what lies there. */
+		forget(stack, still_open(stack, sp));
+		break;
+	case FLOW_CONTEXT_SWITCH:
+	case FLOW_CONTEXT_END:
+	case FLOW_THREAD_LEFT:
+		forget(stack, 0);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hook - what the hooks do when the fast path (hook_x86_64.S) will not do:
+ * the first record of a thread, a chunk boundary, a full ring, news of the
+ * load map, --depth, a clock other than rdtsc, no rseq, hooks of another
+ * library behind ours. On machines without assembly it is the whole hook.
+ *
+ * Runs in any context a function can run in: signal handlers, on tiny stacks,
+ * before constructors, after destructors, in forked children. Nothing here
+ * allocates, changes errno or keeps a file descriptor; nor waits, but for the
+ * shim's own lock of the load map after a dlopen() or dlclose() (map_log.c).
+ */
+#include "preload/ring/hook.h"
+
+#include "preload/core/chain.h"
+#include "preload/ring/depth.h"
+#include "preload/start/init.h"
+#include "preload/load/map_log.h"
+#include "preload/ring/put.h"
+#include "preload/ring/put_inner.h"
+#include "preload/ring/slot.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+
+__thread struct thread_state t_thread = { .epoch = EPOCH_NONE };
+struct gate g_gate = { .word = GATE_UNBEGUN };
+struct shim g_shim;
+
+void hook_general_enter(void *function, void *call_site, uintptr_t sp);
+void hook_general_exit(void *function, void *call_site, uintptr_t sp);
+void hook_tell_excluded(void);
+
+/* True when the table names @function, which the assembly's first probe has
+ * not decided. A table is at most a quarter full: an empty entry comes. */
+static bool filter_excludes(uint64_t function)
+{
+	uint64_t entries = 1ULL << (64 - g_filter_shift);
+	uint64_t i = filter_index(function, (uint32_t)g_filter_shift);
+	uint64_t probes;
+
+	for (probes = 0; probes < entries; probes++) {
+		uint64_t entry = g_filter_table[(i + probes) & (entries - 1)];
+
+		if (entry == function)
+			return true;
+		if (!entry)
+			return false;
+	}
+	return false;
+}
+
+/* A thread without a slot has called the hooks of excluded functions
+ * UNTOLD_ALL times more. */
+void hook_tell_excluded(void)
+{
+	/* relaxed: a count */
+	atom_add_rlx(&g_shim.page->unslotted_excluded_hooks, UNTOLD_ALL);
+}
+
+static void count_excluded(void)
+{
+	if (t_thread.excluded) {
+		count_up(t_thread.excluded);
+		return;
+	}
+	t_thread.untold += UNTOLD_ONE;
+	if (!t_thread.untold)
+		hook_tell_excluded();
+}
+
+/*
+ * Whether this thread may record now, attaching it if it must be. In a vfork
+ * child the thread's memory is its parent's: it never may.
+ */
+static bool thread_ready(uint64_t gate, uint64_t function)
+{
+	if (unlikely(t_thread.in_vfork))
+		return sys(SYS_getpid) == g_shim.pid && t_thread.slot;
+	if (likely(t_thread.epoch == (gate & -GATE_EPOCH_STEP)))
+		return true;
+	if (!thread_has_slot(gate) && !slot_attach(gate))
+		return false;
+	if (t_thread.epoch != (gate & -GATE_EPOCH_STEP))
+		map_follow(gate, function);
+	return true;
+}
+
+/* The gate; 0 if nothing may be recorded. */
+static uint64_t open_gate(void)
+{
+	/* order: acq, MAP: the load map as it is while the caller runs */
+	uint64_t gate = atom_load_acq(&g_gate.word);
+
+	/* Never start in a vfork child: it would be its parent that starts. */
+	if (unlikely(!gate_is_settled(gate)))
+		gate = t_thread.in_vfork ? 0 : init_gate();
+	return gate & GATE_OFF ? 0 : gate;
+}
+
+enum may_record hook_may_record(uint64_t function)
+{
+	uint64_t gate = open_gate();
+
+	if (!gate)
+		return MAY_NOT;
+	return thread_ready(gate, function) ? MAY_RECORD : MAY_COUNT;
+}
+
+/* Whether to record this call; attaches the thread on the way. */
+static bool may_record(enum record_kind kind, uint64_t address)
+{
+	uint64_t gate = open_gate();
+
+	if (!gate)
+		return false;
+	if (gate & GATE_FILTER && filter_excludes(address)) {
+		count_excluded();
+		return false;
+	}
+	if (likely(thread_ready(gate, address)))
+		return true;
+	if (kind == RECORD_BEGIN)
+		slot_count_span();
+	return false;
+}
+
+static void hook_general(enum record_kind kind, void *function, uintptr_t sp)
+{
+	uint64_t address = (uintptr_t)function & RECORD_PAYLOAD_MAX;
+
+	if (!may_record(kind, address))
+		return;
+	t_thread.aborts = 0;
+	if (g_shim.depth && !depth_admits(record_word(kind, address, sp), sp)) {
+		count_up(&t_thread.slot->left_out_hooks);
+		return;
+	}
+	/* Not put: a handler forked here, and this is the child. */
+	while (!put_record(kind, address, sp))
+		if (!may_record(kind, address))
+			return;
+}
+
+void hook_general_enter(void *function, void *call_site, uintptr_t sp)
+{
+	hook_general(RECORD_BEGIN, function, sp);
+	if (unlikely(g_chain.enter))
+		g_chain.enter(function, call_site);
+}
+
+void hook_general_exit(void *function, void *call_site, uintptr_t sp)
+{
+	if (unlikely(g_chain.exit))
+		g_chain.exit(function, call_site);
+	hook_general(RECORD_END, function, sp);
+}
+
+#if !defined(__x86_64__)
+ATTR_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
+ATTR_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
+
+void __cyg_profile_func_enter(void *function, void *call_site)
+{
+	hook_general_enter(function, call_site,
+			   (uintptr_t)__builtin_dwarf_cfa());
+}
+
+void __cyg_profile_func_exit(void *function, void *call_site)
+{
+	hook_general_exit(function, call_site,
+			  (uintptr_t)__builtin_dwarf_cfa());
+}
+#endif

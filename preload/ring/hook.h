@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hook - whether the running thread may record.
+ */
+#ifndef PERFREC_PRELOAD_RING_HOOK_H
+#define PERFREC_PRELOAD_RING_HOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/record.h"
+
+enum may_record {
+	MAY_NOT, /* recording is off, or starting just now */
+	MAY_RECORD,
+	MAY_COUNT, /* on, but this thread has no slot, or is a vfork child */
+};
+
+/*
+ * Whether this thread may record something now; starts recording, goes on in
+ * a forked child and attaches the thread on the way. @function is an address
+ * in what it runs, whose module is looked at if need be; or 0. Any context.
+ */
+enum may_record hook_may_record(uint64_t function);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * put - append one record when the fast path could not: at a chunk boundary,
+ * on a full ring, without rseq. docs/RING.md has the rules.
+ *
+ * A thread is recording or withholding: dropping, when its ring was full and
+ * it did not or could not wait, or pausing, when the collector asks for it.
+ * While withholding, every begin is counted (as lost, or as paused) and
+ * remembered on a private stack and its end goes with it; ends of spans that
+ * were recorded still go into the last quarter of the ring. Signal handlers
+ * may run all of this in the middle of itself.
+ */
+#include "preload/ring/put.h"
+
+#include "preload/core/clock.h"
+#include "preload/start/init.h"
+#include "preload/load/map_log.h"
+#include "preload/ring/put_inner.h"
+#include "preload/ring/put_room.h"
+#include "preload/core/span_stack.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "preload/core/trap_flag.h"
+#include "preload/ring/wait.h"
+#include "shared/ring_put.h"
+
+#define PUTS_BEFORE_BLOCKING_SIGNALS 16
+#define PUTS_MAX 4096
+/* While withholding, look this often whether there is a collector at all. */
+#define WITHHELD_PER_LOOK 1024
+
+/*
+ * Whether this is still the process that claimed the slot: a handler that
+ * interrupts a put may fork, and its child comes back to the middle of it.
+ */
+bool put_same_process(void)
+{
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	return thread_has_slot(gate) ||
+	       (t_thread.in_vfork && gate_is_settled(gate));
+}
+
+static enum put_result put_try(uint64_t limit, uint64_t word,
+			       uint64_t (*clock)(void))
+{
+	struct ring_put put;
+
+	if (!ring_put_begin(t_thread.slot, t_thread.cells, t_thread.mask, &put))
+		return PUT_AGAIN;
+	/* A fork after this look makes the commit fail: before_fork(). And a
+	 * handler that loses an end has recorded its begin: it fails, too. As
+	 * does a generation that a handler has told a later one of. */
+	if (put.head >= limit || !put_same_process() ||
+	    (record_kind(word) == RECORD_END && t_thread.lost_ends) ||
+	    (record_kind(word) == RECORD_MAP &&
+	     record_payload(word) != map_generation()))
+		return PUT_NOT;
+	return ring_put_commit(t_thread.slot, t_thread.cells, t_thread.mask,
+			       &put, (struct record){ word, clock() })
+		       ? PUT_DONE
+		       : PUT_AGAIN;
+}
+
+/* A handler records at every instruction of ours: make it wait. */
+static enum put_result put_undisturbed(uint64_t limit, uint64_t word,
+				       uint64_t (*clock)(void))
+{
+	uint64_t signals = g_shim.no_syscalls ? 0 : sys_block_signals();
+	uint64_t trap = trap_flag_clear();
+	enum put_result result = put_try(limit, word, clock);
+
+	trap_flag_set(trap);
+	if (!g_shim.no_syscalls)
+		sys_restore_signals(signals);
+	return result;
+}
+
+/* put_record_now(), of a word that is made. */
+static bool put_word_now(uint64_t word, enum put_limit which,
+			 uint64_t (*clock)(void))
+{
+	enum put_result result = PUT_AGAIN;
+	unsigned int tries;
+
+	for (tries = 0; result == PUT_AGAIN && tries < PUTS_MAX; tries++) {
+		uint64_t limit = put_limit(which);
+
+		result = tries < PUTS_BEFORE_BLOCKING_SIGNALS
+				 ? put_try(limit, word, clock)
+				 : put_undisturbed(limit, word, clock);
+	}
+	return result == PUT_DONE;
+}
+
+bool put_record_now(enum record_kind kind, uint64_t payload, uintptr_t sp,
+		    uint64_t (*clock)(void))
+{
+	return put_word_now(record_word(kind, payload, sp),
+			    kind == RECORD_BEGIN ? LIMIT_BEGIN : LIMIT_END,
+			    clock);
+}
+
+bool put_map(void)
+{
+	uint32_t generation;
+
+	/* Again if it changes meanwhile, by another thread or by a handler. */
+	while (t_thread.generation != (generation = map_generation())) {
+		if (put_record_now(RECORD_MAP, generation, 0, g_shim.clock))
+			t_thread.generation = generation;
+		else if (generation == map_generation())
+			return false;
+	}
+	return true;
+}
+
+/* LOSS and PAUSED carry the clock of the first span they count. */
+static uint64_t lost_clock(void)
+{
+	return t_thread.lost_clock;
+}
+
+static uint64_t paused_clock(void)
+{
+	return t_thread.paused_clock;
+}
+
+/* put_record_now() of what must not be missing, where there is room: also
+ * beyond the next chunk boundary, at which it would stop. */
+static void put_surely(enum record_kind kind, uint64_t payload, uintptr_t sp,
+		       uint64_t (*clock)(void))
+{
+	unsigned int tries;
+
+	/* A handler may take the room up to the boundary after that. */
+	for (tries = 0; tries < PUTS_MAX; tries++)
+		if (put_record_now(kind, payload, sp, clock) ||
+		    !put_same_process() || !put_limits_renew(LIMIT_END, 1))
+			return;
+}
+
+/* Half of the ring is free: say what was withheld, and go on. */
+static void stop_withholding(void)
+{
+	struct span_stack *stack = t_thread.withheld;
+	uint64_t spans = count_take(&t_thread.lost_spans);
+	uint64_t ends = count_take(&t_thread.lost_ends);
+	uint64_t paused = count_take(&t_thread.paused_spans);
+	uint64_t i, count = stack->count;
+
+	count_take(&t_thread.late_begins);
+	if (ends)
+		put_surely(RECORD_TRUNC, ends, 0, g_shim.clock);
+	for (i = 0; i < count; i++)
+		if (stack->span[i].sp) /* else: ended already */
+			put_surely(RECORD_PHANTOM,
+				   stack->span[i].function & RECORD_PAYLOAD_MAX,
+				   stack->span[i].sp, g_shim.clock);
+	/* Not before: what a handler withholds meanwhile lies above. */
+	stack->count = 0;
+	if (spans)
+		put_surely(RECORD_LOSS, spans, 0, lost_clock);
+	if (paused)
+		put_surely(RECORD_PAUSED, paused, 0, paused_clock);
+}
+
+static bool is_dropping(void)
+{
+	return t_thread.lost_spans || t_thread.lost_ends ||
+	       t_thread.late_begins;
+}
+
+static bool is_withholding(void)
+{
+	return is_dropping() || t_thread.paused_spans;
+}
+
+bool put_is_paused(void)
+{
+	/* relaxed, both: a wish, which orders nothing */
+	return atom_load_rlx(&g_shim.page->control) == CONTROL_PAUSED ||
+	       atom_load_rlx(&g_shim.paused);
+}
+
+bool put_must_see_all(void)
+{
+	return is_withholding() || put_is_paused();
+}
+
+/* Count a span that is not to be recorded. */
+static void pause_span(uint64_t function, uintptr_t sp)
+{
+	count_up(&t_thread.slot->paused_spans);
+	if (!t_thread.paused_spans)
+		t_thread.paused_clock = g_shim.clock();
+	count_up(&t_thread.paused_spans);
+	span_stack_push(t_thread.withheld, function, sp);
+	put_limits_close();
+}
+
+/* Count what cannot be recorded. */
+static void drop(enum record_kind kind, uint64_t function, uintptr_t sp)
+{
+	if (kind == RECORD_BEGIN) {
+		count_up(&t_thread.slot->dropped_spans);
+		if (!is_dropping())
+			t_thread.lost_clock = g_shim.clock();
+		count_up(&t_thread.lost_spans);
+		span_stack_push(t_thread.withheld, function, sp);
+	} else if (kind == RECORD_END) {
+		count_up(&t_thread.slot->truncated_spans);
+		count_up(&t_thread.lost_ends);
+	}
+	put_limits_close();
+}
+
+/* Whether the begin of the END @word was withheld; it is no longer open. */
+static bool end_withheld(uint64_t word, uintptr_t sp)
+{
+	struct span_stack *stack = t_thread.withheld;
+
+	if (record_payload(word) < SITES_MAX)
+		return span_stack_end_note(stack, word) ||
+		       span_stack_end_above(stack);
+	return span_stack_end(stack, record_payload(word), sp);
+}
+
+/*
+ * The thread is withholding: true when this event goes the same way. The end
+ * of a span that was recorded, and everything once half of the ring is free
+ * and the collector wants it, does not. A handler that interrupted a put
+ * (@nested) leaves the stack of withheld spans as it is.
+ */
+static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
+{
+	enum record_kind kind = record_kind(word);
+	uint64_t function = record_payload(word);
+	bool paused = put_is_paused(), room;
+
+	if (kind == RECORD_END && end_withheld(word, sp))
+		return true;
+	/* After a pause, nothing is lost that would not have been without. */
+	room = put_half_is_free() ||
+	       (!paused && !is_dropping() && g_shim.block && wait_for_room());
+	if (!paused && room && !nested && t_thread.withheld->above == 0) {
+		put_limits_renew(LIMIT_END, 1);
+		stop_withholding();
+		return false;
+	}
+	if (kind != RECORD_BEGIN)
+		return false;
+	if (paused || (room && t_thread.paused_spans))
+		pause_span(function, sp);
+	else
+		drop(kind, function, sp);
+	if ((t_thread.lost_spans + t_thread.paused_spans) % WITHHELD_PER_LOOK ==
+		    0 &&
+	    collector_left())
+		init_switch_off();
+	return true;
+}
+
+/* Ends that were lost are told before the next end that is not: a TRUNC is
+ * about the innermost open spans. False when there is no room for it. */
+static bool put_lost_ends(void)
+{
+	uint64_t ends;
+
+	if (likely(!t_thread.lost_ends))
+		return true;
+	ends = count_take(&t_thread.lost_ends);
+	if (!ends || put_record_now(RECORD_TRUNC, ends, 0, g_shim.clock))
+		return true;
+	/* relaxed: a count */
+	atom_add_rlx(&t_thread.lost_ends, ends);
+	return false;
+}
+
+/* What is appended: a word of its own, or the last record of a run. */
+static bool append(uint64_t word, const struct put_run *run,
+		   enum put_limit which)
+{
+	if (!put_map())
+		return false;
+	return run ? put_run_now(run, which)
+		   : put_word_now(word, which, g_shim.clock);
+}
+
+/* A BEGIN or END. */
+static enum put_end span_or_withhold(uint64_t word, const struct put_run *run,
+				     uintptr_t sp, bool nested)
+{
+	enum record_kind kind = record_kind(word);
+	uint64_t payload = record_payload(word);
+	enum put_limit which = kind == RECORD_BEGIN ? LIMIT_BEGIN : LIMIT_END;
+	enum put_end end = PUT_RECORDED;
+
+	if (unlikely(is_withholding()) && still_withheld(word, sp, nested))
+		return PUT_COUNTED;
+	if (kind == RECORD_BEGIN && unlikely(put_is_paused())) {
+		pause_span(payload, sp);
+		return PUT_COUNTED;
+	}
+	while ((kind == RECORD_END && !put_lost_ends()) ||
+	       !append(word, run, which)) {
+		if (!put_same_process())
+			return PUT_CHILD;
+		if (!put_make_room(which, run_cells(run), true)) {
+			drop(kind, payload, sp);
+			end = PUT_COUNTED;
+			break;
+		}
+	}
+	if (unlikely(put_must_see_all()))
+		put_limits_close();
+	return end;
+}
+
+enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
+{
+	/* A put further up the stack is one that was left by longjmp. */
+	bool nested = sp < t_thread.put_sp;
+	enum put_end end;
+
+	if (!nested)
+		t_thread.put_sp = sp;
+	end = span_or_withhold(word, run, sp, nested);
+	if (!nested)
+		t_thread.put_sp = 0;
+	return end;
+}
+
+/* As span_or_withhold(), but what does not find room is no loss: nobody would
+ * have seen it. */
+static enum put_end late_or_withhold(uint64_t word, uintptr_t span_sp)
+{
+	while (!is_withholding()) {
+		if (append(word, NULL, LIMIT_END))
+			return PUT_RECORDED;
+		if (!put_same_process())
+			return PUT_CHILD;
+		if (!put_make_room(LIMIT_END, 1, true)) {
+			t_thread.lost_clock = g_shim.clock();
+			count_up(&t_thread.late_begins);
+			put_limits_close();
+		}
+	}
+	span_stack_push(t_thread.withheld, record_payload(word), span_sp);
+	return PUT_COUNTED;
+}
+
+bool put_begin_late(uint64_t function, uintptr_t span_sp, uintptr_t sp)
+{
+	bool nested = sp < t_thread.put_sp;
+	enum put_end end;
+
+	if (!nested)
+		t_thread.put_sp = sp;
+	end = late_or_withhold(record_word(RECORD_BEGIN, function, span_sp),
+			       span_sp);
+	if (!nested)
+		t_thread.put_sp = 0;
+	return end != PUT_CHILD;
+}
+
+void put_jumped(uintptr_t sp)
+{
+	if (is_withholding() && !t_thread.put_sp)
+		span_stack_repair(t_thread.withheld, sp);
+}
+
+bool put_record(enum record_kind kind, uint64_t payload, uintptr_t sp)
+{
+	return put_span(record_word(kind, payload, sp), NULL, sp) != PUT_CHILD;
+}
+
+enum put_end put_other(uint64_t word, const struct put_run *run, bool wait)
+{
+	enum put_end end = PUT_RECORDED;
+
+	while (!append(word, run, LIMIT_BEGIN)) {
+		if (!put_same_process())
+			return PUT_CHILD;
+		if (!put_make_room(LIMIT_BEGIN, run_cells(run), wait)) {
+			end = PUT_COUNTED;
+			break;
+		}
+	}
+	if (unlikely(put_must_see_all()))
+		put_limits_close();
+	return end;
+}
+
+void put_renew_limits(void)
+{
+	put_limits_renew(LIMIT_END, 1);
+}
+
+void put_detach(void)
+{
+	if (is_withholding()) {
+		put_limits_renew(LIMIT_END, 1);
+		stop_withholding();
+	}
+}

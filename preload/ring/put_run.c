@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * put_run - records of more than one cell, and of one that are no spans.
+ *
+ * A run is copied and committed in one restartable sequence (ring_*.S), or
+ * with signals blocked. Where that cannot be done, as a seccomp filter may kill
+ * for a system call, and the sequence will not do, a run is dropped and
+ * counted; records of one cell are not. docs/RING.md has the rules.
+ */
+#include <string.h>
+#include <sys/uio.h>
+
+#include "preload/ring/depth.h"
+#include "preload/ring/hook.h"
+#include "preload/start/init.h"
+#include "preload/ring/put.h"
+#include "preload/ring/put_inner.h"
+#include "preload/ring/slot.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "preload/core/trap_flag.h"
+#include "shared/record_ext.h"
+#include "shared/ring_put.h"
+
+_Static_assert(offsetof(struct put_run, cells) == RUN_CELLS, "asm");
+_Static_assert(offsetof(struct put_run, count) == RUN_COUNT, "asm");
+_Static_assert(offsetof(struct put_run, behind) == RUN_BEHIND, "asm");
+_Static_assert(offsetof(struct put_run, behind_cells) == RUN_BEHIND_CELLS,
+	       "asm");
+_Static_assert(offsetof(struct put_run, stamp) == RUN_STAMP, "asm");
+_Static_assert(RECORD_EXT == RECORD_KIND_EXT && EXT_PAD == 0, "asm");
+
+#if defined(__x86_64__)
+/* ring_x86_64.S; as put_cell(). */
+bool put_cells(const struct put_run *run, uint64_t limit);
+#else
+bool put_cell(uint64_t word, uint64_t limit)
+{
+	(void)word;
+	(void)limit;
+	return false;
+}
+
+static bool put_cells(const struct put_run *run, uint64_t limit)
+{
+	(void)run;
+	(void)limit;
+	return false;
+}
+#endif
+
+#define READ_PAGE 4096
+#define READ_PAGES (EXT_CELLS_MAX * sizeof(struct record) / READ_PAGE + 2)
+
+/* Have the kernel copy from memory of ours that may not be there, up to where
+ * it is not; how many whole cells. */
+static uint64_t read_self(void *to, const void *from, uint64_t cells)
+{
+	struct iovec local = { to, cells * sizeof(struct record) };
+	struct iovec remote[READ_PAGES];
+	uintptr_t at = (uintptr_t)from, end = at + local.iov_len;
+	unsigned int count = 0;
+	long bytes;
+
+	/* It stops before the element that it cannot read. */
+	while (at < end && count < READ_PAGES) {
+		uintptr_t next = MIN(ALIGN_UP(at + 1, READ_PAGE), end);
+
+		remote[count++] = (struct iovec){ (void *)at, next - at };
+		at = next;
+	}
+	bytes = sys(SYS_process_vm_readv, g_shim.pid, &local, 1, remote, count,
+		    0);
+	return bytes > 0 ? (uint64_t)bytes / sizeof(struct record) : 0;
+}
+
+static uint64_t read_behind(const struct put_run *run, struct record *to)
+{
+	uint64_t cells = g_shim.no_syscalls
+				 ? 0
+				 : read_self(to + run->count, run->behind,
+					     run->behind_cells);
+
+	run->cut(to, cells);
+	return cells;
+}
+
+/* Nothing of this thread may interrupt it. */
+static bool put_copy(const struct put_run *run, enum put_limit which)
+{
+	struct slot_shm *slot = t_thread.slot;
+	/* relaxed: this thread's own */
+	uint64_t head = atom_load_rlx(&slot->head);
+	uint64_t cells = run_cells(run);
+	uint64_t pad = put_cells_at(head, cells) - cells;
+	struct record *to = &t_thread.cells[(head + pad) & t_thread.mask];
+	uint64_t clock;
+
+	if (head + pad + cells > put_limit_now(which) || !put_same_process())
+		return false;
+	memcpy(to, run->cells, run->count * sizeof(*to));
+	if (run->cut)
+		cells = run->count + read_behind(run, to);
+	else if (run->behind_cells)
+		memcpy(to + run->count, run->behind,
+		       run->behind_cells * sizeof(*to));
+	clock = g_shim.clock();
+	if (pad)
+		t_thread.cells[head & t_thread.mask] = (struct record){
+			record_ext_word(EXT_PAD, (uint32_t)pad - 1, 0, 0), clock
+		};
+	to[0].clock = to[run->stamp].clock = clock;
+	/* order: rel, HEAD: the cells are whole below the new head */
+	atom_store_rel(&slot->head, head + pad + cells);
+	return true;
+}
+
+bool put_run_now(const struct put_run *run, enum put_limit which)
+{
+	uint64_t signals, trap;
+	bool put;
+
+	if (!run->cut &&
+	    put_cells(run, which == LIMIT_BEGIN ? T_LIMIT_BEGIN : T_LIMIT_END))
+		return true;
+	/* relaxed: this thread's own */
+	if (atom_load_rlx(&t_thread.slot->head) >= put_limit(which))
+		return false;
+	signals = sys_block_signals();
+	trap = trap_flag_clear();
+	put = put_copy(run, which);
+	trap_flag_set(trap);
+	sys_restore_signals(signals);
+	return put;
+}
+
+/* What frees a block of which nothing was recorded looks like a double free:
+ * the collector must know, before anybody has the block. */
+static void blocks_are_lost(void)
+{
+	uint32_t *flags = &g_shim.page->flags;
+
+	/* relaxed: a bit that only ever comes */
+	if (unlikely(!(atom_load_rlx(flags) & PAGE_BLOCKS_LOST)))
+		/* order: sc, FLAGS: keeps what another thread sets */
+		atom_or_sc(flags, PAGE_BLOCKS_LOST);
+}
+
+static void count_dropped(enum put_class class)
+{
+	struct slot_shm *slot = t_thread.slot;
+
+	switch (class) {
+	case PUT_ALLOC:
+		blocks_are_lost();
+		count_up(&slot->dropped_allocs);
+		count_up(&t_thread.lost_allocs);
+		break;
+	case PUT_FREE:
+		count_up(&slot->dropped_frees);
+		count_up(&t_thread.lost_frees);
+		break;
+	case PUT_REALLOC:
+		count_dropped(PUT_ALLOC);
+		count_dropped(PUT_FREE);
+		break;
+	case PUT_NOTE:
+	case PUT_NOTE_END:
+		count_up(&slot->dropped_notes);
+		break;
+	case PUT_SAMPLE:
+		count_up(&slot->dropped_samples);
+		break;
+	default:
+		break;
+	}
+}
+
+/* A record of a thread that has no slot. */
+static void count_unslotted(enum put_class class)
+{
+	struct page_shm *page = g_shim.page;
+
+	/* relaxed, all: a count */
+	if (class == PUT_BEGIN)
+		slot_count_span();
+	if (class == PUT_ALLOC || class == PUT_REALLOC)
+		blocks_are_lost();
+	/* A vfork child has its parent's memory, but is not to be recorded. */
+	if (t_thread.in_vfork)
+		return;
+	if (class == PUT_ALLOC || class == PUT_REALLOC)
+		atom_add_rlx(&page->unslotted_allocs, 1);
+	if (class == PUT_FREE || class == PUT_REALLOC)
+		atom_add_rlx(&page->unslotted_frees, 1);
+}
+
+/* Tell what was dropped before the next that is not. */
+static void tell_alloc_loss(void)
+{
+	struct record cells[2] = {
+		{ record_ext_word(EXT_ALLOC_LOSS, 1, 0, 0), 0 },
+		{ count_take(&t_thread.lost_allocs),
+		  count_take(&t_thread.lost_frees) },
+	};
+	const struct put_run loss = { .cells = cells, .count = 2 };
+
+	if ((cells[1].word || cells[1].clock) &&
+	    put_other(0, &loss, false) != PUT_RECORDED) {
+		/* relaxed, both: counts */
+		atom_add_rlx(&t_thread.lost_allocs, cells[1].word);
+		atom_add_rlx(&t_thread.lost_frees, cells[1].clock);
+	}
+}
+
+/* The half of a realloc() that is recorded in a pause. */
+static void put_free(uint64_t address)
+{
+	struct record cells[2] = {
+		{ record_ext_word(EXT_FREE, 1, 0, 0), 0 },
+		{ address, 0 },
+	};
+	const struct put_run run = { .cells = cells, .count = 2 };
+
+	if (put_other(cells[0].word, &run, true) == PUT_COUNTED)
+		count_dropped(PUT_FREE);
+}
+
+/* Drops in a row between two full looks at the ring and the collector. */
+#define DROPS_PER_LOOK 1024
+
+/* Whether the ring is as full as when the last small record was dropped. */
+static bool still_full(uint64_t cells)
+{
+	/* order: acq, TAIL: as in put_room.c, if it is not */
+	return t_thread.full_drops && cells >= t_thread.full_cells &&
+	       atom_load_acq(&t_thread.slot->tail) == t_thread.full_tail &&
+	       ++t_thread.full_drops % DROPS_PER_LOOK;
+}
+
+/* put_other(), and remember how full the ring was. */
+static enum put_end put_and_look(uint64_t word, const struct put_run *run,
+				 bool wait)
+{
+	uint64_t cells = run_cells(run);
+	enum put_end end;
+	uint64_t tail;
+
+	/* order: acq, TAIL: before the look that may find no room */
+	tail = atom_load_acq(&t_thread.slot->tail);
+	end = put_other(word, run, wait);
+	t_thread.full_tail = tail;
+	t_thread.full_cells = cells;
+	t_thread.full_drops = end == PUT_COUNTED && !g_shim.block;
+	return end;
+}
+
+static enum put_end put_no_span(const struct put_run *run, uint64_t word,
+				enum put_class class)
+{
+	bool is_alloc = class == PUT_ALLOC || class == PUT_REALLOC;
+	enum put_end end;
+
+	if (class != PUT_FREE && class != PUT_NOTE_END &&
+	    unlikely(put_is_paused())) {
+		if (is_alloc) {
+			blocks_are_lost();
+			/* relaxed: a count */
+			atom_add_rlx(&t_thread.slot->paused_allocs, 1);
+		}
+		put_limits_close();
+		if (class == PUT_REALLOC && run)
+			put_free(run->cells[1].word);
+		return PUT_COUNTED;
+	}
+	if (unlikely(t_thread.full_drops) && still_full(run_cells(run))) {
+		count_dropped(class);
+		return PUT_COUNTED;
+	}
+	if (unlikely(t_thread.lost_allocs || t_thread.lost_frees) &&
+	    (is_alloc || class == PUT_FREE))
+		tell_alloc_loss();
+	end = put_and_look(word, run, class != PUT_SAMPLE);
+	if (end == PUT_COUNTED)
+		count_dropped(class);
+	return end;
+}
+
+/* True, too, while there is no ring. */
+static bool too_long(const struct put_run *run)
+{
+	return run_cells(run) > record_run_max((uint32_t)t_thread.mask + 1);
+}
+
+/* A run that is too long, or that only the fast path can put. */
+static enum put_end put_if_fast(const struct put_run *run, uint64_t word,
+				enum put_class class, uintptr_t sp)
+{
+	bool put;
+
+	if (class == PUT_BEGIN || class == PUT_END) {
+		/* The span itself fits, and needs no system call. */
+		count_dropped(PUT_NOTE);
+		return put_span(word, NULL, sp);
+	}
+	put = !too_long(run) &&
+	      put_make_room(LIMIT_BEGIN, run_cells(run), false) && put_map() &&
+	      !run->cut && put_cells(run, T_LIMIT_BEGIN);
+	if (put_must_see_all())
+		put_limits_close();
+	if (put)
+		return PUT_RECORDED;
+	count_dropped(class);
+	return PUT_COUNTED;
+}
+
+/* Of a thread that may record. */
+static enum put_end put_attached(const struct put_run *run,
+				 enum put_class class, uintptr_t sp)
+{
+	uint64_t word = run->cells[run->stamp].word;
+	const struct put_run *longer = run_cells(run) > 1 ? run : NULL;
+
+	t_thread.aborts = 0;
+	if ((class == PUT_BEGIN || class == PUT_END) && g_shim.depth &&
+	    !depth_admits(word, sp))
+		return PUT_COUNTED;
+	if (longer && unlikely(g_shim.no_syscalls || too_long(longer)))
+		return put_if_fast(longer, word, class, sp);
+	if (class == PUT_BEGIN || class == PUT_END)
+		return put_span(word, longer, sp);
+	return put_no_span(longer, word, class);
+}
+
+bool put_run_of(const struct put_run *run, enum put_class class, uintptr_t sp,
+		uintptr_t function)
+{
+	uint64_t limit = class == PUT_END ? T_LIMIT_END : T_LIMIT_BEGIN;
+	enum put_end end;
+
+	if (run_cells(run) == 1
+		    ? put_cell(run->cells->word, limit)
+		    : !run->cut && !too_long(run) && put_cells(run, limit))
+		return true;
+	do {
+		switch (hook_may_record(function)) {
+		case MAY_RECORD:
+			break;
+		case MAY_COUNT:
+			count_unslotted(class);
+			return false;
+		default:
+			return false;
+		}
+		end = put_attached(run, class, sp);
+	} while (end == PUT_CHILD);
+	return end == PUT_RECORDED;
+}
+
+bool put_run(struct record *cells, uint32_t count, uint32_t stamp,
+	     enum put_class class, uintptr_t sp)
+{
+	const struct put_run run = { .cells = cells,
+				     .count = count,
+				     .stamp = stamp };
+
+	return put_run_of(&run, class, sp, 0);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * slot - a thread's place in the arena: claimed at its first record, handed
+ * back by a thread-specific destructor. A thread that ends without running
+ * it (raw exit, kill) is found by the collector.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "preload/core/clock.h"
+#include "preload/cpu/cpu_timer.h"
+#include "preload/flow/interpose_jump.h"
+#include "preload/core/libc.h"
+#include "preload/load/map_log.h"
+#include "preload/ring/put.h"
+#include "preload/ring/slot.h"
+#include "preload/ring/slot_memory.h"
+#include "preload/core/span_stack.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+
+#define PR_GET_NAME_OPTION 16
+/* pthread_setspecific() allocates for keys from here on (glibc). */
+#define KEYS_WITHOUT_MALLOC 32
+
+/*
+ * Destructors of the program may record, too. They run in the order of their
+ * keys, in up to PTHREAD_DESTRUCTOR_ITERATIONS rounds. So ours are the first of
+ * the first round, which ends what the thread has left open, and the last one
+ * that needs no allocation in the last round, which hands the slot back.
+ */
+static pthread_key_t g_first_key, g_last_key;
+static bool g_have_first, g_have_last;
+
+static void thread_left(void *value)
+{
+	(void)value;
+	interpose_jump_thread_left();
+}
+
+static void thread_ends(void *value)
+{
+	if (++t_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		libc()->setspecific(g_last_key, value);
+	} else {
+		cpu_timer_thread_ends();
+		slot_detach();
+	}
+}
+
+bool slot_watch_end(void)
+{
+	/* Any value but NULL will do. */
+	return g_have_last && libc()->setspecific(g_last_key, &g_last_key) == 0;
+}
+
+/* The highest key that needs no allocation, of those that are free. */
+static bool make_last_key(void)
+{
+	pthread_key_t key, spare[KEYS_WITHOUT_MALLOC];
+	uint32_t i, spares = 0;
+	bool found = false;
+
+	while (spares < KEYS_WITHOUT_MALLOC &&
+	       libc()->key_create(&key, thread_ends) == 0) {
+		if (key >= KEYS_WITHOUT_MALLOC) {
+			libc()->key_delete(key);
+			break;
+		}
+		if (found)
+			spare[spares++] = g_last_key;
+		g_last_key = key;
+		found = true;
+	}
+	for (i = 0; i < spares; i++)
+		libc()->key_delete(spare[i]);
+	return found;
+}
+
+void slot_init(void)
+{
+	g_have_first = libc()->key_create(&g_first_key, thread_left) == 0;
+	if (g_have_first && g_first_key >= KEYS_WITHOUT_MALLOC) {
+		libc()->key_delete(g_first_key);
+		g_have_first = false;
+	}
+	g_have_last = make_last_key();
+}
+
+static void watch_thread(void)
+{
+	if (g_have_first)
+		libc()->setspecific(g_first_key, &g_first_key);
+	slot_watch_end();
+}
+
+void slot_count_span(void)
+{
+	struct page_shm *page = g_shim.page;
+
+	/* relaxed, all: a count */
+	if (t_thread.in_vfork)
+		atom_add_rlx(&page->vfork_spans, 1);
+	else if (t_thread.muted)
+		atom_add_rlx(&page->muted_spans, 1);
+	else
+		atom_add_rlx(&page->unslotted_spans, 1);
+}
+
+static bool is_free(uint32_t i)
+{
+	/* relaxed: a glance; who claims it swaps */
+	return atom_load_rlx(&g_shim.slots[i].state) == SLOT_FREE;
+}
+
+/* False if the slot is another's, or the kernel does not let us touch its ring:
+ * then *@refused, and the slot is free again. */
+static bool claim(uint32_t i, bool *refused)
+{
+	struct slot_shm *slot = &g_shim.slots[i];
+
+	/* order: sc, FREE: the collector is done with the slot */
+	if (!atom_cas_sc(&slot->state, SLOT_FREE, SLOT_CLAIMED))
+		return false;
+	if (slot_memory_open(i))
+		return true;
+	/* The collector must not take it for the first that nobody claimed. */
+	slot->claims++;
+	/* order: rel, FREE: another process may claim it, after that count */
+	atom_store_rel(&slot->state, SLOT_FREE);
+	*refused = true;
+	return false;
+}
+
+/* Tell the collector why a thread found no slot. */
+static void say_why_none(bool refused)
+{
+	struct page_shm *page = g_shim.page;
+	uint32_t why = 0;
+
+	if (refused)
+		why = PAGE_SLOTS_REFUSED;
+	else if (g_shim.slot_count < page->slot_count)
+		why = PAGE_SLOTS_RETIRED;
+	else
+		why = PAGE_SLOTS_TAKEN;
+	/* order: sc, FLAGS: as every flag; it stands for nothing else */
+	atom_or_sc(&page->flags, why);
+}
+
+/* The lowest free slot, whose pages are the likeliest to be warm; -1: none.
+ * Where the kernel gives no more access, one that this process had before. */
+static int claim_lowest(void)
+{
+	bool refused = g_shim.no_syscalls, closed = false;
+	uint32_t i;
+
+	for (i = 0; i < g_shim.slot_count; i++) {
+		if (!is_free(i))
+			continue;
+		if ((!refused || slot_memory_is_open(i)) && claim(i, &refused))
+			return (int)i;
+		closed |= refused && !slot_memory_is_open(i);
+	}
+	say_why_none(closed);
+	return -1;
+}
+
+/* name_changes is odd meanwhile: the collector reads again (row NAME). */
+static void write_name(struct slot_shm *slot, const char *name)
+{
+	uint32_t changes = slot->name_changes | 1;
+	size_t i, length = strnlen(name, sizeof(slot->name) - 1);
+
+	/* order: rel, NAME: odd after what the last name left */
+	atom_store_rel(&slot->name_changes, changes);
+	for (i = 0; i < sizeof(slot->name); i++)
+		/* order: rel, NAME: no byte before the odd count */
+		atom_store_rel(&slot->name[i], i < length ? name[i] : '\0');
+	/* order: rel, NAME: even after the last byte */
+	atom_store_rel(&slot->name_changes, changes + 1);
+}
+
+static void describe(struct slot_shm *slot)
+{
+	char name[SLOT_NAME_BYTES] = "";
+
+	slot->pid = g_shim.pid;
+	slot->tid = (int32_t)(g_shim.no_syscalls ? 0 : sys(SYS_gettid));
+	slot->claims++;
+	slot->claim_clock = g_shim.clock();
+	slot->pthread = (uint64_t)libc()->self();
+	slot->waiting = 0;
+	slot->dropped_spans = 0;
+	slot->truncated_spans = 0;
+	slot->wait_ticks = 0;
+	slot->paused_spans = 0;
+	slot->paused_allocs = 0;
+	slot->dropped_allocs = 0;
+	slot->dropped_frees = 0;
+	slot->dropped_notes = 0;
+	slot->dropped_samples = 0;
+	slot->excluded_hooks = t_thread.untold / UNTOLD_ONE;
+	t_thread.untold = 0;
+	slot->left_out_hooks = 0;
+	slot->claim_map = t_thread.generation = map_generation();
+	if (!g_shim.no_syscalls)
+		sys(SYS_prctl, PR_GET_NAME_OPTION, name);
+	write_name(slot, name);
+}
+
+/* Point the thread's state at slot @i, whose pages it has not touched. */
+static void adopt(uint32_t i)
+{
+	struct thread_state fresh = {
+		.epoch = EPOCH_NONE,
+		.slot = &g_shim.slots[i],
+		.cells = g_shim.rings + (uint64_t)i * g_shim.ring_cells,
+		.mask = g_shim.ring_cells - 1,
+		.index = i,
+		.in_map = t_thread.in_map,
+		.untold = t_thread.untold,
+		.excluded = &g_shim.slots[i].excluded_hooks,
+		.withheld = slot_memory_stack(i),
+		.depth = slot_memory_depth_stack(i),
+	};
+
+	t_thread = fresh;
+	t_thread.withheld->count = t_thread.withheld->above = 0;
+	if (t_thread.depth)
+		t_thread.depth->count = t_thread.depth->least =
+			t_thread.depth->over = 0;
+}
+
+static bool attach(uint64_t gate)
+{
+	int32_t parent;
+	int i;
+
+	/* A new thread inherits from the one that made it. */
+	if (!g_shim.no_syscalls && !clock_allowed()) {
+		t_thread.muted = true;
+		return false;
+	}
+	i = claim_lowest();
+	if (i < 0) {
+		if (!t_thread.unslotted)
+			/* relaxed: a count */
+			atom_add_rlx(&g_shim.page->unslotted_threads, 1);
+		t_thread.unslotted = true;
+		return false;
+	}
+	adopt((uint32_t)i);
+	describe(t_thread.slot);
+	/* order: rel, STATE: who owns it first, then that it is owned */
+	atom_store_rel(&t_thread.slot->state, SLOT_LIVE);
+	put_renew_limits();
+	t_thread.epoch = gate & -GATE_EPOCH_STEP;
+	map_attached();
+	/* order: sc, CHILD: one thread of the child takes it */
+	parent = g_shim.fork_parent ? atom_xchg_sc(&g_shim.fork_parent, 0) : 0;
+	if (parent)
+		put_record_now(RECORD_FORK, (uint32_t)parent, 0, g_shim.clock);
+	watch_thread();
+	return true;
+}
+
+bool slot_attach(uint64_t gate)
+{
+	uint64_t signals;
+	bool attached;
+
+	/* With no slot free look again now and then: threads end. */
+	if (t_thread.muted || (t_thread.unslotted && t_thread.retry--))
+		return false;
+	if (g_shim.no_syscalls)
+		return attach(gate);
+	signals = sys_block_signals();
+	attached = attach(gate);
+	sys_restore_signals(signals);
+	return attached;
+}
+
+void slot_detach(void)
+{
+	struct slot_shm *slot = t_thread.slot;
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	if (!slot || t_thread.in_vfork || !thread_has_slot(gate))
+		return;
+	put_detach();
+	t_thread = (struct thread_state){ .epoch = EPOCH_NONE };
+	/* order: rel, STATE: head is final before DEAD */
+	atom_store_rel(&slot->state, SLOT_DEAD);
+}
+
+void slot_mute(void)
+{
+	slot_detach();
+	t_thread.epoch = EPOCH_NONE;
+	t_thread.muted = true;
+}
+
+void slot_set_name(uint64_t pthread, const char *name)
+{
+	uint32_t i;
+
+	/* relaxed: the page is private; only fork and this process change it */
+	if (atom_load_rlx(&g_gate.word) < GATE_EPOCH_STEP)
+		return;
+	for (i = 0; i < g_shim.slot_count; i++) {
+		struct slot_shm *slot = &g_shim.slots[i];
+		/* order: acq, STATE: the owner's fields are whole */
+		uint32_t state = atom_load_acq(&slot->state);
+
+		if (state == SLOT_LIVE && slot->pid == g_shim.pid &&
+		    slot->pthread == pthread)
+			write_name(slot, name);
+		/* relaxed: only ever counted up. The lowest free one is
+		 * claimed: nobody has used those after this one. */
+		if (state == SLOT_FREE && !atom_load_rlx(&slot->claims))
+			break;
+	}
+}
+
+static bool retire(uint32_t i)
+{
+	/* order: sc, FREE: nobody claims what is retired here */
+	return atom_cas_sc(&g_shim.slots[i].state, SLOT_FREE, SLOT_RETIRED);
+}
+
+/* How many slots to keep where @bytes are there for them. */
+static uint32_t slots_to_keep(uint64_t gate, uint64_t bytes)
+{
+	uint64_t keep = bytes / slot_memory_bytes();
+	uint32_t i = 0;
+
+	if (!thread_has_slot(gate)) {
+		while (i < g_shim.slot_count && !is_free(i))
+			i++;
+		keep = MAX(keep, i + 1);
+	}
+	return (uint32_t)MIN(keep, g_shim.slot_count);
+}
+
+void slot_retire_unused(uint64_t bytes)
+{
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	/* A vfork child's limits are its own, its memory is not. */
+	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork || bytes == UINT64_MAX)
+		return;
+	slot_memory_unmap(slots_to_keep(gate, bytes), retire,
+			  !(gate & GATE_FILTER));
+}

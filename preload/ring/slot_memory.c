@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * slot_memory - which rings this process may touch (slot_memory.h).
+ */
+#include "preload/ring/slot_memory.h"
+
+#include <sys/mman.h>
+
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* Slots that get access in one go. */
+#define GROUP_SLOTS_MAX 32u
+
+/* A bit for each slot that this process may touch. A bit is set after access
+ * was given, so a fork in between costs its child one more system call. */
+static uint8_t g_open[SLOT_COUNT_MAX / 8];
+
+/* Private memory, of which each slot has @bytes. */
+struct table {
+	char *start; /* NULL: not needed */
+	uint64_t bytes;
+};
+
+static struct table g_stacks = { .bytes = sizeof(struct span_stack) };
+static struct table g_depth_stacks = { .bytes = sizeof(struct depth_stack) };
+
+static uint64_t ring_bytes(void)
+{
+	return (uint64_t)g_shim.ring_cells * sizeof(struct record);
+}
+
+static char *ring_of(uint32_t i)
+{
+	return (char *)g_shim.rings + i * ring_bytes();
+}
+
+/* What the first @slots slots have of it, in whole pages of any size. */
+static uint64_t table_bytes(const struct table *table, uint32_t slots)
+{
+	return (slots * table->bytes + PAGE_BYTES_MAX - 1) &
+	       ~(PAGE_BYTES_MAX - 1);
+}
+
+static bool table_map(struct table *table)
+{
+	uint64_t bytes = table_bytes(table, g_shim.slot_count);
+	long address = sys(SYS_mmap, 0, bytes, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (address < 0 && address > -4096)
+		return false;
+	sys(SYS_madvise, address, bytes, MADV_WIPEONFORK);
+	/* gcore would write all of it, zeros. */
+	sys(SYS_madvise, address, bytes, MADV_DONTDUMP);
+	table->start = (char *)address;
+	return true;
+}
+
+bool slot_memory_map(void)
+{
+	/* Without memory for the limit's stacks the collector has all to cut.
+	 */
+	if (g_shim.depth)
+		table_map(&g_depth_stacks);
+	return table_map(&g_stacks);
+}
+
+struct span_stack *slot_memory_stack(uint32_t i)
+{
+	return (struct span_stack *)g_stacks.start + i;
+}
+
+struct depth_stack *slot_memory_depth_stack(uint32_t i)
+{
+	return g_depth_stacks.start
+		       ? (struct depth_stack *)g_depth_stacks.start + i
+		       : NULL;
+}
+
+static bool give_access(void *memory, uint64_t bytes)
+{
+	return sys(SYS_mprotect, memory, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool slot_memory_is_open(uint32_t i)
+{
+	/* relaxed: what a set bit stands for, the kernel has done for all */
+	return atom_load_rlx(&g_open[i / 8]) >> i % 8 & 1;
+}
+
+/* The slots that get access with slot @i: 0, 1, 2 and 3, 4 to 7 and so on. */
+static void group_of(uint32_t i, uint32_t *from, uint32_t *to)
+{
+	uint32_t slots = i ? 1u << (31 - __builtin_clz(i)) : 1;
+
+	slots = MIN(slots, GROUP_SLOTS_MAX);
+	*from = i & -slots;
+	*to = MIN(*from + slots, g_shim.slot_count);
+}
+
+static bool table_open(const struct table *table, uint32_t from, uint32_t to)
+{
+	uint64_t start = from * table->bytes & ~(PAGE_BYTES_MAX - 1);
+
+	return !table->start || give_access(table->start + start,
+					    table_bytes(table, to) - start);
+}
+
+static bool open_range(uint32_t from, uint32_t to)
+{
+	uint32_t i;
+
+	if (!table_open(&g_stacks, from, to) ||
+	    !table_open(&g_depth_stacks, from, to) ||
+	    !give_access(ring_of(from), (to - from) * ring_bytes()))
+		return false;
+	for (i = from; i < to; i++)
+		/* order: sc, OPEN: another thread may set another bit */
+		atom_or_sc(&g_open[i / 8], (uint8_t)(1u << i % 8));
+	return true;
+}
+
+/* Keeps the slots that nobody has claimed from being unmapped. */
+static bool try_lock(void)
+{
+	/* order: sc, SLOTLOCK: it sees what the last holder has unmapped */
+	return atom_cas_sc(&g_gate.slot_lock, 0, 1);
+}
+
+static void unlock(void)
+{
+	/* order: rel, SLOTLOCK: all is done before the next holder */
+	atom_store_rel(&g_gate.slot_lock, 0);
+}
+
+/* With signals blocked, as holders have them: they go on. */
+static void lock(void)
+{
+	while (!try_lock())
+		sys(SYS_sched_yield);
+}
+
+bool slot_memory_open(uint32_t i)
+{
+	uint32_t from, to;
+	bool opened;
+
+	if (slot_memory_is_open(i))
+		return true;
+	if (!try_lock())
+		return open_range(i, i + 1);
+	group_of(i, &from, &to);
+	opened = open_range(from, to);
+	unlock();
+	return opened;
+}
+
+void slot_memory_open_all(void)
+{
+	uint64_t signals;
+
+	if (!g_stacks.start)
+		return;
+	signals = sys_block_signals();
+	lock();
+	if (g_shim.slot_count)
+		open_range(0, g_shim.slot_count);
+	unlock();
+	sys_restore_signals(signals);
+}
+
+static void table_unmap(const struct table *table, uint32_t from, uint32_t to)
+{
+	uint64_t kept = table_bytes(table, from);
+	uint64_t bytes = table_bytes(table, to) - kept;
+
+	if (table->start && bytes)
+		sys(SYS_munmap, table->start + kept, bytes);
+}
+
+static void unmap_from(uint32_t from)
+{
+	uint32_t slots = g_shim.slot_count;
+
+	if (from == slots)
+		return;
+	g_shim.slot_count = from;
+	sys(SYS_munmap, ring_of(from), (slots - from) * ring_bytes());
+	table_unmap(&g_stacks, from, slots);
+	table_unmap(&g_depth_stacks, from, slots);
+}
+
+uint64_t slot_memory_bytes(void)
+{
+	return ring_bytes() + g_stacks.bytes +
+	       (g_depth_stacks.start ? g_depth_stacks.bytes : 0);
+}
+
+/* Once: what is mapped there next is the program's. */
+static void unmap_filter(void)
+{
+	static bool unmapped;
+
+	if (!unmapped)
+		sys(SYS_munmap, (char *)g_shim.page + ARENA_FILTER,
+		    ARENA_SLOTS - ARENA_FILTER);
+	unmapped = true;
+}
+
+void slot_memory_unmap(uint32_t keep, bool (*retire)(uint32_t i), bool filter)
+{
+	uint64_t signals = sys_block_signals();
+	uint32_t i;
+
+	lock();
+	i = g_shim.slot_count;
+	while (i > keep && retire(i - 1))
+		i--;
+	unmap_from(i);
+	if (filter)
+		unmap_filter();
+	unlock();
+	sys_restore_signals(signals);
+}

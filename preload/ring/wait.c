@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * wait - the only place where the shim lets a program wait. It waits on two
+ * futexes at once, room in its ring and the collector's life, for 50 ms at a
+ * time; so a collector that is killed frees every waiter at once, and one
+ * that is stopped does after LOOKS_STOPPED of them.
+ */
+#include "preload/ring/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "preload/core/clock.h"
+#include "preload/start/init.h"
+#include "preload/ring/put.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+#include "shared/futex.h"
+
+#define WAIT_NS 50000000ULL
+/* Looks, one a wait, that find the collector stopped before it is believed. */
+#define LOOKS_STOPPED 3
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+static bool owner_died(uint32_t owner)
+{
+	return owner & LIVENESS_OWNER_DIED;
+}
+
+bool collector_left(void)
+{
+	const struct liveness_shm *liveness = g_shim.liveness;
+
+	/* order: acq, CONTROL: OFF needs nothing else of the page */
+	if (atom_load_acq(&g_shim.page->control) == CONTROL_OFF)
+		return true;
+	/* relaxed: one word each, and nothing is read through them */
+	return atom_load_rlx(&liveness->closed) ||
+	       owner_died(atom_load_rlx(&liveness->owner));
+}
+
+/*
+ * Whether the collector has been stopped (SIGSTOP, a debugger). One thread of
+ * it does nothing but wait on a futex; to stop it the kernel takes it off that
+ * futex's queue. Being out of processor time does not. So: move at most one
+ * waiter from the queue to the same queue, and see whether there was one.
+ */
+static bool collector_stopped(void)
+{
+	const uint32_t *parked = &g_shim.liveness->parked;
+
+	return sys(SYS_futex, parked, FUTEX_OP_REQUEUE, 0, 1, parked) == 0;
+}
+
+static void sleep_on(uint32_t room, uint32_t owner)
+{
+	struct futex_word words[2] = {
+		futex_word(&t_thread.slot->room, room),
+		futex_word(&g_shim.liveness->owner, owner),
+	};
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+	struct timespec deadline = { (time_t)(until / 1000000000),
+				     (long)(until % 1000000000) };
+	struct timespec timeout = { 0, WAIT_NS };
+
+	long error =
+		sys(SYS_futex_waitv, words, 2, 0, &deadline, CLOCK_MONOTONIC);
+
+	/* Unknown to the kernel, or forbidden in a container: one word then. */
+	if (error < 0 && error != -EAGAIN && error != -EINTR &&
+	    error != -ETIMEDOUT)
+		sys(SYS_futex, &t_thread.slot->room, FUTEX_OP_WAIT, room,
+		    &timeout);
+}
+
+/* Half a ring at once, so that the two sides do not take turns cell by cell. */
+static bool has_room(void)
+{
+	/* order: sc, ROOM: after waiting = 1, or we could sleep through it */
+	uint64_t tail = atom_load_sc(&t_thread.slot->tail);
+
+	/* relaxed: this thread's own head */
+	return atom_load_rlx(&t_thread.slot->head) - tail <=
+	       g_shim.ring_cells / 2;
+}
+
+/* True when there is room, false when the collector left or is stopped. */
+static bool wait_until_room(void)
+{
+	struct slot_shm *slot = t_thread.slot;
+	uint64_t next_look = 0;
+	int stopped = 0;
+
+	while (stopped < LOOKS_STOPPED) {
+		/* relaxed: a change after this makes the futex return */
+		uint32_t room = atom_load_rlx(&slot->room);
+		uint32_t owner = atom_load_rlx(&g_shim.liveness->owner);
+
+		/* order: sc, ROOM: the collector sees us, or we its tail */
+		atom_store_sc(&slot->waiting, 1);
+		if (has_room())
+			return true;
+		if (owner_died(owner))
+			/* The kernel wakes one waiter; wake the others. */
+			sys(SYS_futex, &g_shim.liveness->owner, FUTEX_OP_WAKE,
+			    INT_MAX);
+		if (collector_left())
+			return false;
+		/* Once is not enough: it may be just about to wait. Nor is it
+		 * to look at each signal that ends the sleep early. */
+		if (clock_ns(CLOCK_MONOTONIC) >= next_look) {
+			next_look = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+			stopped = collector_stopped() ? stopped + 1 : 0;
+		}
+		if (stopped < LOOKS_STOPPED)
+			sleep_on(room, owner);
+	}
+	/* relaxed: a counter */
+	t_thread.stopped_heartbeat = atom_load_rlx(&g_shim.liveness->heartbeat);
+	t_thread.stopped = true;
+	return false;
+}
+
+static uint64_t wait_clock(void)
+{
+	return t_thread.wait_clock;
+}
+
+bool wait_for_room(void)
+{
+	uint64_t begin, ticks;
+	bool room;
+
+	if (g_shim.no_syscalls)
+		return false;
+	/* relaxed: a counter; once it moves the collector is back */
+	if (t_thread.stopped &&
+	    t_thread.stopped_heartbeat ==
+		    atom_load_rlx(&g_shim.liveness->heartbeat))
+		return false;
+	t_thread.stopped = false;
+	begin = g_shim.clock();
+	room = wait_until_room();
+	/* relaxed: a wake too many is harmless */
+	atom_store_rlx(&t_thread.slot->waiting, 0);
+	ticks = g_shim.clock() - begin;
+	t_thread.slot->wait_ticks += ticks;
+	if (room) {
+		put_renew_limits(); /* new limits, for the record of the wait */
+		t_thread.wait_clock = begin;
+		put_record_now(RECORD_WAIT, ticks & RECORD_PAYLOAD_MAX, 0,
+			       wait_clock);
+	} else if (collector_left()) {
+		init_switch_off();
+	}
+	return room;
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hello - find the collector, give it the arena, take its settings.
+ *
+ * Nothing here may hurt the program: every call is non-blocking with one
+ * deadline for all, limits are looked at before they can bite (an ftruncate
+ * beyond RLIMIT_FSIZE raises SIGXFSZ, memory beyond RLIMIT_AS is the
+ * program's), and on any trouble everything is closed and unmapped again.
+ * The memfd is made only after a collector has answered the connect, so a
+ * program without one pays for a failed connect() and no more.
+ */
+#include "preload/start/hello.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "preload/core/clock.h"
+#include "preload/start/instrumented.h"
+#include "preload/ring/slot_memory.h"
+#include "preload/core/sys.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/futex.h"
+
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000L
+#define SLOTS_MIN 4
+
+static long remaining_ns(uint64_t deadline)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	return now < deadline ? (long)(deadline - now) : 0;
+}
+
+static void close_fd(long fd)
+{
+	if (fd >= 0)
+		sys(SYS_close, fd);
+}
+
+/* Append @text to @path; false when it does not fit. */
+static bool add(char *path, size_t size, const char *text)
+{
+	size_t length = strlen(path), more = strlen(text);
+
+	if (length + more >= size)
+		return false;
+	memcpy(path + length, text, more + 1);
+	return true;
+}
+
+static bool add_number(char *path, size_t size, unsigned long number)
+{
+	char digits[24];
+	char *digit = digits + sizeof(digits) - 1;
+
+	*digit = '\0';
+	do {
+		*--digit = (char)('0' + number % 10);
+	} while (number /= 10);
+	return add(path, size, digit);
+}
+
+/* The collector is root's or this user's: nobody else gets our memory. */
+static bool trust_peer(long fd)
+{
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	if (sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return false;
+	return peer.uid == 0 || (long)peer.uid == sys(SYS_geteuid);
+}
+
+/* A connection to @address, or -errno. A full backlog is waited for. */
+static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
+{
+	struct timespec pause = { 0, (long)NS_PER_MS };
+	long fd = sys(SYS_socket, AF_UNIX,
+		      SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	long error;
+
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		error = sys(SYS_connect, fd, address, sizeof(*address));
+		if (error != -EAGAIN || !remaining_ns(deadline))
+			break;
+		sys(SYS_nanosleep, &pause, 0);
+	}
+	if (!error && !trust_peer(fd))
+		error = -EPERM;
+	if (!error)
+		return fd;
+	close_fd(fd);
+	return error;
+}
+
+/* The @i-th place to look for the socket: false when there are no more. */
+static bool candidate(const struct settings *settings, int i, char *path,
+		      size_t size)
+{
+	unsigned long uid = (unsigned long)sys(SYS_getuid);
+	const char *directory = settings->runtime_dir;
+
+	path[0] = '\0';
+	if (settings->socket)
+		return i == 0 && add(path, size, settings->socket);
+	switch (i) {
+	case 0:
+		if (directory && directory[0])
+			return add(path, size, directory) &&
+			       add(path, size, "/perfrec.sock");
+		__attribute__((fallthrough));
+	case 1:
+		return add(path, size, "/run/user/") &&
+		       add_number(path, size, uid) &&
+		       add(path, size, "/perfrec.sock");
+	case 2:
+		return add(path, size, settings->temp_dir) &&
+		       add(path, size, "/perfrec-") &&
+		       add_number(path, size, uid) &&
+		       add(path, size, "/perfrec.sock");
+	default:
+		return false;
+	}
+}
+
+bool hello_has_socket(const struct settings *settings, const char *suffix)
+{
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8];
+	int i;
+
+	for (i = 0; candidate(settings, i, path, sizeof(path) - 8); i++)
+		if (add(path, sizeof(path), suffix) &&
+		    !sys(SYS_faccessat, AT_FDCWD, path, F_OK))
+			return true;
+	return false;
+}
+
+static long connect_any(const struct settings *settings, uint64_t deadline)
+{
+	/* Not on the stack: it may be a tiny one. One start at a time. */
+	static struct sockaddr_un address;
+	long fd = -ENAMETOOLONG;
+	int i;
+
+	address.sun_family = AF_UNIX;
+	for (i = 0;
+	     candidate(settings, i, address.sun_path, sizeof(address.sun_path));
+	     i++) {
+		fd = connect_to(&address, deadline);
+		if (fd >= 0)
+			break;
+	}
+	return fd;
+}
+
+/* Make the arena small enough for the program's limits; false: it cannot. */
+static bool fit_limits(struct wire_hello *ask)
+{
+	uint64_t as = sys_limit(RLIMIT_AS);
+	uint64_t room =
+		MIN(sys_limit(RLIMIT_FSIZE),
+		    as == RLIM_INFINITY ? as : as / ADDRESS_SPACE_SHARE);
+
+	while (arena_bytes(ask->slot_count, ask->ring_cells) > room) {
+		if (ask->slot_count > SLOTS_MIN)
+			ask->slot_count /= 2;
+		else if (ask->ring_cells > RING_CELLS_MIN)
+			ask->ring_cells /= 2;
+		else
+			return false;
+	}
+	ask->arena_bytes = arena_bytes(ask->slot_count, ask->ring_cells);
+	return true;
+}
+
+/* The memfd of the arena, sized and sealed, or -errno. */
+static long make_memfd(uint64_t bytes)
+{
+	const unsigned int no_exec_seal = 8; /* MFD_NOEXEC_SEAL, Linux 6.3 */
+	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	long fd = sys(SYS_memfd_create, "perfrec", flags | no_exec_seal);
+	long error;
+
+	if (fd == -EINVAL)
+		fd = sys(SYS_memfd_create, "perfrec", flags);
+	if (fd < 0)
+		return fd;
+	error = sys(SYS_ftruncate, fd, bytes);
+	if (!error)
+		error = sys(SYS_fcntl, fd, F_ADD_SEALS,
+			    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	if (!error)
+		return fd;
+	close_fd(fd);
+	return error;
+}
+
+/* All but the rings may be touched: see slot_memory.h. */
+static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
+{
+	uint64_t rings = arena_rings(ask->slot_count);
+	long address = sys(SYS_mmap, 0, ask->arena_bytes, PROT_NONE,
+			   MAP_SHARED | MAP_NORESERVE, fd, 0);
+	struct page_shm *page;
+
+	if ((unsigned long)address > -4096UL)
+		return NULL;
+	if (sys(SYS_mprotect, address, rings, PROT_READ | PROT_WRITE)) {
+		sys(SYS_munmap, address, ask->arena_bytes);
+		return NULL;
+	}
+	page = (struct page_shm *)address;
+	sys(SYS_madvise, address, ask->arena_bytes, MADV_DONTDUMP);
+	page->magic = ARENA_MAGIC;
+	page->version = WIRE_VERSION;
+	page->slot_count = ask->slot_count;
+	page->ring_cells = ask->ring_cells;
+	page->filter_entries = FILTER_ENTRIES;
+	page->rings_offset = rings;
+	return page;
+}
+
+/* Room for one descriptor beside a message, aligned as cmsghdr wants it. */
+union fd_message {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static long send_hello(long socket, const struct wire_hello *ask, long memfd)
+{
+	union fd_message control = {
+		.header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS },
+	};
+	struct iovec data = { (void *)ask, sizeof(*ask) };
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	int fd = (int)memfd;
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	return sys(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+}
+
+/* The reply within the deadline; its descriptor or -1 in *@fd. */
+static long receive_reply(long socket, struct wire_reply *reply, int *fd,
+			  uint64_t deadline)
+{
+	union fd_message control = { .bytes = "" };
+	struct iovec data = { reply, sizeof(*reply) };
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct pollfd wait = { (int)socket, POLLIN, 0 };
+	long left = remaining_ns(deadline);
+	struct timespec timeout = { left / NS_PER_S, left % NS_PER_S };
+	long bytes;
+
+	if (sys(SYS_ppoll, &wait, 1, &timeout, 0, 0) <= 0)
+		return -ETIMEDOUT;
+	bytes = sys(SYS_recvmsg, socket, &message,
+		    MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (bytes > 0 && message.msg_controllen >= sizeof(control.header) &&
+	    control.header.cmsg_type == SCM_RIGHTS &&
+	    control.header.cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(&control.header), sizeof(*fd));
+	return bytes;
+}
+
+static const struct liveness_shm *map_liveness(int fd)
+{
+	struct stat status;
+	long address;
+
+	status.st_size = 0;
+	if (fd < 0 || sys(SYS_fstat, fd, &status) < 0 ||
+	    status.st_size < LIVENESS_BYTES)
+		return NULL;
+	address =
+		sys(SYS_mmap, 0, LIVENESS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	if (address < 0 && address > -4096)
+		return NULL;
+	return (const struct liveness_shm *)address;
+}
+
+/* While the collector looks up what is excluded, nothing may be recorded. */
+static void wait_while_held(struct page_shm *page,
+			    const struct liveness_shm *liveness)
+{
+	struct timespec step = { 0, 50 * (long)NS_PER_MS };
+	uint64_t deadline =
+		clock_ns(CLOCK_MONOTONIC) + WIRE_HOLD_DEADLINE_MS * NS_PER_MS;
+
+	/* order: acq, CONTROL: a filter that is on is whole */
+	while (atom_load_acq(&page->control) == CONTROL_HOLD &&
+	       /* relaxed: one word, nothing is read through it */
+	       !(atom_load_rlx(&liveness->owner) & LIVENESS_OWNER_DIED) &&
+	       remaining_ns(deadline))
+		sys(SYS_futex, &page->control, FUTEX_OP_WAIT, CONTROL_HOLD,
+		    &step);
+}
+
+static const char *refusal(uint32_t status)
+{
+	switch (status) {
+	case WIRE_REFUSED_VERSION:
+		return "the collector is another version of perfrec (stop it "
+		       "and start the one that belongs to this library)";
+	case WIRE_REFUSED_LIMIT:
+		return "the collector has too many programs already";
+	case WIRE_REFUSED_CLOSING:
+		return "the collector is closing";
+	default:
+		return "the collector refused this program";
+	}
+}
+
+/* Talk over @socket; result->page is mapped. Returns as hello() does. */
+static const char *converse(long socket, long memfd,
+			    struct hello_result *result, uint64_t deadline)
+{
+	int liveness_fd = -1;
+	long bytes = send_hello(socket, &result->hello, memfd);
+
+	if (bytes >= 0)
+		bytes = receive_reply(socket, &result->reply, &liveness_fd,
+				      deadline);
+	result->liveness = map_liveness(liveness_fd);
+	close_fd(liveness_fd);
+	if (bytes < 0)
+		return "the collector does not answer";
+	if (bytes != sizeof(result->reply) ||
+	    result->reply.magic != WIRE_REPLY_MAGIC)
+		return "the collector does not speak as one";
+	if (result->reply.status != WIRE_ACCEPTED)
+		return refusal(result->reply.status);
+	if (result->reply.version != WIRE_VERSION)
+		return refusal(WIRE_REFUSED_VERSION);
+	if (!result->liveness)
+		return "the collector sent no liveness page";
+	wait_while_held(result->page, result->liveness);
+	return NULL;
+}
+
+static void give_up(struct hello_result *result)
+{
+	/* order: sc, FLAGS: the collector may have accepted meanwhile */
+	atom_or_sc(&result->page->flags, PAGE_GAVE_UP);
+	sys(SYS_munmap, result->page, result->hello.arena_bytes);
+	if (result->liveness)
+		sys(SYS_munmap, result->liveness, LIVENESS_BYTES);
+}
+
+/* Whoever records wants to know of each program that is not. */
+static const char *regret(long socket, enum wire_regret_why why,
+			  const char *text)
+{
+	const struct wire_regret message = {
+		.magic = WIRE_REGRET_MAGIC,
+		.version = WIRE_VERSION,
+		.why = why,
+	};
+
+	sys(SYS_sendto, socket, &message, sizeof(message), MSG_NOSIGNAL, 0, 0);
+	return text;
+}
+
+/* The arena's memfd, or -errno; result->page is where it is mapped, NULL if it
+ * cannot be. */
+static long make_arena(struct hello_result *result)
+{
+	long memfd = make_memfd(result->hello.arena_bytes);
+
+	result->page = memfd < 0 ? NULL : map_arena(memfd, &result->hello);
+	return memfd;
+}
+
+/* Make it smaller; false: no slots can be spared. */
+static bool halve(struct wire_hello *ask)
+{
+	if (ask->slot_count <= SLOTS_MIN)
+		return false;
+	ask->slot_count /= 2;
+	ask->arena_bytes = arena_bytes(ask->slot_count, ask->ring_cells);
+	return true;
+}
+
+static const char *offer_arena(long socket, struct hello_result *result,
+			       uint64_t deadline)
+{
+	const char *why;
+	long memfd;
+
+	if (!fit_limits(&result->hello))
+		return regret(socket, WIRE_REGRET_LIMITS,
+			      "RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
+			      "rings");
+	memfd = make_arena(result);
+	/* valgrind has 64 GiB for its program, some machines not much more. */
+	while (memfd >= 0 && !result->page && halve(&result->hello)) {
+		close_fd(memfd);
+		memfd = make_arena(result);
+	}
+	if (memfd < 0)
+		return regret(socket, WIRE_REGRET_MEMFD,
+			      "cannot make memory for the rings");
+	if (result->page) {
+		why = converse(socket, memfd, result, deadline);
+		if (why)
+			give_up(result);
+	} else {
+		why = regret(socket, WIRE_REGRET_MAP,
+			     "cannot map memory for the rings");
+	}
+	close_fd(memfd);
+	return why;
+}
+
+const char *hello(const struct settings *settings, struct hello_result *result,
+		  const char **detail)
+{
+	uint64_t deadline =
+		clock_ns(CLOCK_MONOTONIC) + settings->deadline_ms * NS_PER_MS;
+	long socket = connect_any(settings, deadline);
+	const char *why;
+
+	*detail = "";
+	if (socket == -EPERM || socket == -EACCES)
+		return "the collector's socket belongs to another user";
+	if (socket == -EAGAIN)
+		return "the collector does not answer";
+	if (socket == -ENAMETOOLONG) {
+		*detail = settings->socket ? settings->socket
+					   : settings->runtime_dir;
+		return "a socket's path has 107 bytes at most (set "
+		       "PERFREC_SOCKET to a shorter one): ";
+	}
+	if (socket < 0 && settings->socket) {
+		*detail = settings->socket;
+		return "no collector is listening at PERFREC_SOCKET: ";
+	}
+	if (socket < 0) {
+		*detail = " (start perfrec-collect, or use perfrec record)";
+		return "no collector is listening";
+	}
+	result->hello = (struct wire_hello){
+		.magic = WIRE_HELLO_MAGIC,
+		.version = WIRE_VERSION,
+		.pid = (int32_t)sys(SYS_getpid),
+		.slot_count = settings->slot_count,
+		.ring_cells = settings->ring_cells,
+		.tsc_allowed = clock_allowed(),
+		.instrumented = instrumented(),
+	};
+	result->connected = true;
+	why = offer_arena(socket, result, deadline);
+	close_fd(socket);
+	return why;
+}

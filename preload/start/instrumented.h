@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * instrumented - whether anything in this process can call our hooks yet.
+ */
+#ifndef PERFREC_PRELOAD_START_INSTRUMENTED_H
+#define PERFREC_PRELOAD_START_INSTRUMENTED_H
+
+#include <stdbool.h>
+
+/* True when a loaded module refers to __cyg_profile_func_enter. Takes the
+ * dynamic linker's lock; a constructor may call it. */
+bool instrumented(void);
+
+#endif

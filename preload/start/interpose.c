@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose - the libc functions the shim must know of: thread names, seccomp
+ * (system calls may then kill), and limits under which the arena's address
+ * space would be in the program's way. Each does what the real one does and
+ * returns what it returns. vfork() and syscall() are assembly
+ * (interpose_x86_64.S): they must not be returned through.
+ */
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/cpu/cpu_timer.h"
+#include "preload/core/find_next.h"
+#include "preload/start/interpose.h"
+#include "preload/core/libc.h"
+#include "preload/ring/slot.h"
+#include "preload/ring/slot_memory.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+
+/* What slots that nobody uses may have of memory that is to be locked. */
+#define LOCKED_BYTES_MAX (16ULL << 20)
+
+/* The next definition of a function of this file, looked up once. */
+#define REAL(function)                                                        \
+	({                                                                    \
+		static __typeof__(function) *real_;                           \
+		if (!real_)                                                   \
+			real_ = (__typeof__(function) *)find_next(#function); \
+		real_;                                                        \
+	})
+
+static void forbid_syscalls(void)
+{
+	cpu_timer_stop();
+	slot_memory_open_all();
+	g_shim.no_syscalls = true;
+	if (g_shim.page)
+		/* order: sc, FLAGS: other threads may set other ones */
+		atom_or_sc(&g_shim.page->flags, PAGE_NO_SYSCALLS);
+}
+
+/* What a system call asks of seccomp. libseccomp finds out what the kernel
+ * knows by calls that must fail: those ask for nothing. */
+static unsigned long seccomp_mode(long number, unsigned long first,
+				  unsigned long second, unsigned long third)
+{
+	if (number == SYS_prctl) {
+		if (first != PR_SET_SECCOMP)
+			return SECCOMP_MODE_DISABLED;
+		return second == SECCOMP_MODE_FILTER && !third
+			       ? SECCOMP_MODE_DISABLED
+			       : second;
+	}
+	if (first == SECCOMP_SET_MODE_STRICT && !second && !third)
+		return SECCOMP_MODE_STRICT;
+	return first == SECCOMP_SET_MODE_FILTER && third
+		       ? SECCOMP_MODE_FILTER
+		       : SECCOMP_MODE_DISABLED;
+}
+
+void interpose_syscall(long number, unsigned long first, unsigned long second,
+		       unsigned long third)
+{
+	unsigned long mode = seccomp_mode(number, first, second, third);
+
+	if (mode == SECCOMP_MODE_STRICT ||
+	    (number == SYS_prctl && first == PR_SET_TSC &&
+	     second == PR_TSC_SIGSEGV)) {
+		cpu_timer_thread_ends();
+		slot_mute();
+	} else if (mode == SECCOMP_MODE_FILTER) {
+		forbid_syscalls();
+	}
+}
+
+ATTR_EXPORT int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list args;
+	int result, i;
+
+	va_start(args, option);
+	for (i = 0; i < 4; i++)
+		a[i] = va_arg(args, unsigned long);
+	va_end(args);
+	interpose_syscall(SYS_prctl, (unsigned long)option, a[0], a[1]);
+	result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+	if (!result && option == PR_SET_NAME)
+		slot_set_name((uint64_t)libc()->self(), (const char *)a[0]);
+	return result;
+}
+
+ATTR_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int error = REAL(pthread_setname_np)(thread, name);
+
+	if (!error)
+		slot_set_name((uint64_t)thread, name);
+	return error;
+}
+
+/* What the slots may have of the address space, or of the locked memory, that
+ * this process may have. A filter that let mlockall() through may not know of
+ * prlimit64(); setting a limit is that call. */
+static uint64_t room_within(int resource)
+{
+	uint64_t limit;
+
+	if (resource == RLIMIT_MEMLOCK && g_shim.no_syscalls)
+		return 0;
+	limit = sys_limit(resource);
+	if (limit != RLIM_INFINITY)
+		return limit / ADDRESS_SPACE_SHARE;
+	return resource == RLIMIT_AS ? UINT64_MAX : LOCKED_BYTES_MAX;
+}
+
+/*
+ * It would fill every ring with memory, or fail for want of it. Whom the limit
+ * does not bind (CAP_IPC_LOCK, in the first user namespace) only the kernel
+ * knows: root's own of 8 MiB would leave no slot for another thread. So the
+ * call is tried with what may stay without a limit. The kernel looks at the
+ * limit before it does anything.
+ */
+ATTR_EXPORT int mlockall(int flags)
+{
+	int saved_errno = *libc()->errno_location();
+	uint64_t room;
+	int result;
+
+	if (!(flags & MCL_CURRENT))
+		return REAL(mlockall)(flags);
+	room = room_within(RLIMIT_MEMLOCK);
+	if (room < LOCKED_BYTES_MAX && !g_shim.no_syscalls) {
+		slot_retire_unused(LOCKED_BYTES_MAX);
+		result = REAL(mlockall)(flags);
+		if (!result || *libc()->errno_location() != ENOMEM)
+			return result;
+		*libc()->errno_location() = saved_errno;
+	}
+	slot_retire_unused(room);
+	return REAL(mlockall)(flags);
+}
+
+/* Behind the call: the kernel has read what the program points to, and has
+ * said yes. Without @limit the program has only asked. */
+static int limit_changed(int resource, const void *limit, int result)
+{
+	if (!result && limit && resource == RLIMIT_AS)
+		slot_retire_unused(room_within(RLIMIT_AS));
+	return result;
+}
+
+ATTR_EXPORT int setrlimit(__rlimit_resource_t resource,
+			  const struct rlimit *limit)
+{
+	return limit_changed((int)resource, limit,
+			     REAL(setrlimit)(resource, limit));
+}
+
+ATTR_EXPORT int setrlimit64(__rlimit_resource_t resource,
+			    const struct rlimit64 *limit)
+{
+	return limit_changed((int)resource, limit,
+			     REAL(setrlimit64)(resource, limit));
+}
+
+ATTR_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource,
+			const struct rlimit *limit, struct rlimit *old)
+{
+	return limit_changed((int)resource, limit,
+			     REAL(prlimit)(pid, resource, limit, old));
+}
+
+ATTR_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
+			  const struct rlimit64 *limit, struct rlimit64 *old)
+{
+	return limit_changed((int)resource, limit,
+			     REAL(prlimit64)(pid, resource, limit, old));
+}
+
+void *interpose_real_syscall(void)
+{
+	return (void *)REAL(syscall);
+}
+
+void interpose_vfork_begin(void)
+{
+	t_thread.epoch_before_vfork = t_thread.epoch;
+	t_thread.in_vfork = true;
+	t_thread.epoch = EPOCH_NONE;
+}
+
+void interpose_vfork_end(void)
+{
+	t_thread.epoch = t_thread.epoch_before_vfork;
+	t_thread.in_vfork = false;
+}
+
+int interpose_error(int error)
+{
+	*libc()->errno_location() = error;
+	return -1;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose - what the assembly of interposed functions calls in C.
+ */
+#ifndef PERFREC_PRELOAD_START_INTERPOSE_H
+#define PERFREC_PRELOAD_START_INTERPOSE_H
+
+/*
+ * System call @number is about to be made with these arguments. Sees what
+ * forbids the hooks something: a seccomp filter may kill for any system call;
+ * seccomp's strict mode and PR_SET_TSC make rdtsc a fault, for this thread.
+ */
+void interpose_syscall(long number, unsigned long first, unsigned long second,
+		       unsigned long third);
+
+/* The next definition of syscall(), for a tail jump. */
+void *interpose_real_syscall(void);
+
+/* Around vfork(): the child shares our memory and must not record. */
+void interpose_vfork_begin(void);
+void interpose_vfork_end(void);
+/* Sets errno to @error and returns -1. */
+int interpose_error(int error);
+
+#endif

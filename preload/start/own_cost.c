@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * own_cost - times the hooks and wrappers. Not in the shim: in a copy of its
+ * code that the collector has (Makefile), where nothing has started. So there
+ * is no gate but the one that is set here, no slot but g_slot, and libc may be
+ * called as anybody calls it.
+ *
+ * The reader is ourselves: a round makes fewer records than the ring has room
+ * for, and then all of it is read.
+ */
+#include "shared/own_cost.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/rseq.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/alloc/alloc_wrap.h"
+#include "preload/annotate/annotate.h"
+#include "preload/core/clock.h"
+#include "preload/core/thread.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/ticks.h"
+
+#define CELLS 16384u
+#define PAIRS 402 /* a multiple of 3 */
+#define ROUNDS 60
+#define EPOCH ((1ULL << GATE_NEWS_SHIFT) + GATE_EPOCH_STEP)
+/* No function lies so low, and no annotation either. */
+#define OUTER ((void *)0x200000)
+#define INNER ((void *)0x300000)
+#define TABLE 2u /* entries */
+#define TABLE_SHIFT 63u
+/* What comes before the first sample, of blocks of 64 bytes. */
+#define NEVER INT64_MAX
+
+typedef void hook(void *function, void *call_site);
+
+hook __cyg_profile_func_enter, __cyg_profile_func_exit;
+
+/* What a loop calls: the shim's, or what would be called without it. */
+struct hooks {
+	void *outer;
+	hook *enter, *exit;
+	void *(*malloc)(size_t size);
+	void (*free)(void *block);
+};
+
+typedef void loop_fn(const struct hooks *hooks);
+
+static struct page_shm g_page;
+static struct slot_shm g_slot;
+static struct liveness_shm g_liveness;
+static struct record g_cells[CELLS];
+static struct span_stack g_withheld;
+static struct depth_stack g_depth;
+static uint64_t g_table[TABLE];
+static const char *const g_keys[] = { "a", "b", "c" };
+static struct perfrec_site g_site = { .id = 1, .keys = g_keys };
+static char g_stack[1 << 16];
+static volatile uint64_t g_sum;
+static struct block {
+	struct block *next;
+	char bytes[56];
+} g_block;
+static struct block *volatile g_free;
+static volatile uint64_t g_free_count;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool find_rseq(void)
+{
+	const char *thread = __builtin_thread_pointer();
+	const char *state = (const char *)&t_thread;
+
+	__asm__("" : "+r"(state)); /* as in init.c */
+	g_rseq_cs = T_NO_RSEQ;
+	if (!__rseq_size)
+		return false;
+	g_rseq_cs =
+		thread + __rseq_offset + offsetof(struct rseq, rseq_cs) - state;
+	return true;
+}
+
+static uint32_t depth_of(enum own_cost_kind kind)
+{
+	if (kind == OWN_COST_TOO_DEEP)
+		return 1;
+	return kind == OWN_COST_DEPTH ? UINT32_MAX : 0;
+}
+
+/* As recording starts, and a thread gets a slot. */
+static void start(enum own_cost_kind kind, bool counter)
+{
+	bool general = !find_rseq() || kind == OWN_COST_GENERAL || !counter ||
+		       depth_of(kind);
+
+	if (kind == OWN_COST_GENERAL)
+		g_rseq_cs = T_NO_RSEQ;
+	g_shim = (struct shim){
+		.page = &g_page,
+		.slots = &g_slot,
+		.rings = g_cells,
+		.liveness = &g_liveness,
+		.slot_count = 1,
+		.ring_cells = CELLS,
+		.clock = counter ? ticks_now : now_ns,
+		.general = general,
+		.depth = depth_of(kind),
+		.pid = getpid(),
+	};
+	g_withheld.count = g_withheld.above = 0;
+	g_depth.count = g_depth.least = g_depth.over = 0;
+	t_thread = (struct thread_state){
+		.epoch = EPOCH,
+		.slot = &g_slot,
+		.cells = g_cells,
+		.mask = CELLS - 1,
+		.touched = CELLS,
+		.excluded = &g_slot.excluded_hooks,
+		.withheld = &g_withheld,
+		.depth = g_shim.depth ? &g_depth : NULL,
+	};
+	/* relaxed: nobody else reads it */
+	atom_store_rlx(&g_alloc.mode, kind == OWN_COST_BLOCK_NOT_SAMPLED
+					      ? WIRE_ALLOC_SAMPLED
+					      : WIRE_ALLOC_EXACT);
+	g_block.next = NULL;
+	g_free = &g_block;
+	g_free_count = 1;
+	t_alloc = (struct alloc_thread){ .left = NEVER, .random = 1 };
+	g_filter_table = g_table;
+	g_filter_shift = TABLE_SHIFT;
+	g_table[(uintptr_t)INNER * 0x9e3779b97f4a7c15ULL >> TABLE_SHIFT] =
+		(uintptr_t)INNER;
+	/* relaxed, all: nobody else reads them */
+	atom_store_rlx(&g_page.control,
+		       kind == OWN_COST_PAUSED ? CONTROL_PAUSED : CONTROL_ON);
+	atom_store_rlx(&g_gate.word,
+		       EPOCH | (kind == OWN_COST_EXCLUDED ? GATE_FILTER : 0) |
+			       (general ? GATE_GENERAL : 0));
+}
+
+/* Everything is read, or for ever nothing of a full ring. */
+static void read_ring(bool full)
+{
+	/* relaxed, all: nobody else reads them */
+	uint64_t head = atom_load_rlx(&g_slot.head);
+
+	atom_store_rlx(&g_slot.tail, full ? head - CELLS : head);
+	put_renew_limits();
+}
+
+/* What calls and allocations are among: clocks are read while the CPU does
+ * something else, too. */
+static void work(void)
+{
+	for (int i = 0; i < 2; i++)
+		g_sum++;
+}
+
+/* As those of the C library. */
+ATTR_NOINLINE static void empty_hook(void *function, void *call_site)
+{
+	__asm__ volatile("" : : "r"(function), "r"(call_site));
+}
+
+ATTR_NOINLINE static void call(const struct hooks *hooks, void *function)
+{
+	hooks->enter(function, OUTER);
+	work();
+	hooks->exit(function, OUTER);
+}
+
+/* Two in one, as calls lie; all of INNER where that is excluded. */
+static void spans(const struct hooks *hooks)
+{
+	for (int i = 0; i < PAIRS; i += 3) {
+		hooks->enter(hooks->outer, OUTER);
+		call(hooks, INNER);
+		call(hooks, INNER);
+		hooks->exit(hooks->outer, OUTER);
+	}
+}
+
+/* The allocator behind ours has a list of free blocks, as others have. */
+ATTR_NOINLINE static void *get_block(size_t size)
+{
+	struct block *block = g_free;
+
+	if (!block || size > sizeof(*block) || !g_free_count)
+		return NULL;
+	g_free = block->next;
+	g_free_count--;
+	return block;
+}
+
+ATTR_NOINLINE static void free_block(void *at)
+{
+	struct block *block = at;
+
+	if (!block)
+		return;
+	block->next = g_free;
+	g_free = block;
+	g_free_count++;
+}
+
+static void *(*volatile g_get_block)(size_t size) = get_block;
+static void (*volatile g_free_block)(void *block) = free_block;
+
+/* Wrappers as those of malloc() and free() (interpose_alloc.c). */
+ATTR_NOINLINE static void *wrapped_malloc(size_t size)
+{
+	uint32_t mode = alloc_mode();
+	uint64_t told = t_alloc.told;
+
+	return wrap_allocated(mode, g_get_block(size), size, told, WRAP_CALLER,
+			      WRAP_CFA);
+}
+
+ATTR_NOINLINE static void wrapped_free(void *block)
+{
+	uint32_t mode = alloc_mode();
+
+	wrap_free(mode, block, WRAP_CALLER);
+	g_free_block(block);
+}
+
+static void blocks(const struct hooks *hooks)
+{
+	for (int i = 0; i < PAIRS; i++)
+		hooks->free(hooks->malloc(sizeof(g_block)));
+}
+
+static void instants(const struct hooks *hooks)
+{
+	(void)hooks;
+	for (int i = 0; i < PAIRS; i++)
+		perfrec_shim_1.instant(&g_site, NULL, 0);
+}
+
+/* As perfrec.h makes them: a cell in front, two behind. */
+static void arguments(const struct hooks *hooks)
+{
+	struct perfrec_arg args[6];
+
+	(void)hooks;
+	for (int i = 0; i < PAIRS; i++) {
+		for (int k = 1; k <= 3; k++)
+			args[k] = (struct perfrec_arg){ NOTE_INT, (uint64_t)i };
+		perfrec_shim_1.end(perfrec_shim_1.begin_args(&g_site, args, 3));
+	}
+}
+
+static void texts(const struct hooks *hooks)
+{
+	static const char text[] = "twenty characters ..";
+	struct perfrec_arg args[4];
+
+	(void)hooks;
+	for (int i = 0; i < PAIRS; i++) {
+		args[1] = (struct perfrec_arg){ NOTE_STRING | (sizeof(text) - 1)
+								      << 8,
+						(uintptr_t)text };
+		perfrec_shim_1.end(perfrec_shim_1.begin_args(&g_site, args, 1));
+	}
+}
+
+static loop_fn *loop_of(enum own_cost_kind kind)
+{
+	switch (kind) {
+	case OWN_COST_BLOCK:
+	case OWN_COST_BLOCK_DROPPED:
+	case OWN_COST_BLOCK_NOT_SAMPLED:
+		return blocks;
+	case OWN_COST_INSTANT:
+		return instants;
+	case OWN_COST_ARGUMENTS:
+		return arguments;
+	case OWN_COST_TEXT:
+		return texts;
+	default:
+		return spans;
+	}
+}
+
+static uint64_t time_round(loop_fn *loop, const struct hooks *hooks)
+{
+	uint64_t begin = now_ns();
+
+	loop(hooks);
+	return now_ns() - begin;
+}
+
+/* ns of a round over one with @none, if that is not NULL; of each the least of
+ * some, in turn. */
+static uint64_t time_rounds(loop_fn *loop, const struct hooks *hooks,
+			    const struct hooks *none, bool full)
+{
+	uint64_t with = UINT64_MAX, without = none ? UINT64_MAX : 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		read_ring(full);
+		with = MIN(with, time_round(loop, hooks));
+		if (none)
+			without = MIN(without, time_round(loop, none));
+	}
+	return with > without ? with - without : 1;
+}
+
+static void stop(void)
+{
+	/* relaxed: as below */
+	atom_store_rlx(&g_alloc.mode, WIRE_ALLOC_OFF);
+	/* relaxed: no hook of this copy records any more */
+	atom_store_rlx(&g_gate.word, GATE_OFF);
+}
+
+double own_cost_ns(enum own_cost_kind kind, bool counter)
+{
+	bool full = kind == OWN_COST_DROPPED || kind == OWN_COST_BLOCK_DROPPED;
+	struct hooks hooks = {
+		.outer = kind == OWN_COST_EXCLUDED ? INNER : OUTER,
+		.enter = __cyg_profile_func_enter,
+		.exit = __cyg_profile_func_exit,
+		.malloc = wrapped_malloc,
+		.free = wrapped_free,
+	};
+	const struct hooks none = {
+		.outer = hooks.outer,
+		.enter = empty_hook,
+		.exit = empty_hook,
+		.malloc = get_block,
+		.free = free_block,
+	};
+	loop_fn *loop = loop_of(kind);
+	uint64_t ns;
+
+	start(kind, counter);
+	read_ring(false);
+	/* It is open, and what is left out lies in it. */
+	__cyg_profile_func_enter(OUTER, OUTER);
+	/* Annotations call nothing where there is no shim. */
+	ns = time_rounds(loop, &hooks,
+			 loop == spans || loop == blocks ? &none : NULL, full);
+	stop();
+	return (double)ns / PAIRS;
+}
+
+static void take_sample(const struct hooks *hooks)
+{
+	struct alloc_caller caller = { 0 };
+
+	(void)hooks;
+	caller.reg[RECORD_REG_SP] = (uintptr_t)g_stack;
+	heap_sample_take(0, &g_block, sizeof(g_block), &caller);
+}
+
+double own_cost_sample_ns(uint32_t stack_bytes)
+{
+	uint64_t least;
+
+	start(OWN_COST_SPAN, true);
+	g_alloc.stack_bytes = MIN(stack_bytes, (uint32_t)sizeof(g_stack));
+	g_alloc.period = 1;
+	least = time_rounds(take_sample, NULL, NULL, false);
+	stop();
+	return (double)least;
+}
