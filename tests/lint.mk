@@ -29,6 +29,8 @@ lint-fast: all
 	$(Q)sh scripts/check-abi.sh $(SHIM)
 	$(say) LINT man
 	$(Q)sh scripts/check-man.sh $(O) $(MANS)
+	$(say) LINT docs
+	$(Q)sh scripts/check-docs.sh
 	$(say) LINT format
 	$(Q)sh scripts/check-format.sh
 lint-cppcheck:
