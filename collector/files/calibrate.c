@@ -12,7 +12,8 @@
 
 #include "collector/replay/clock_sync.h"
 #include "collector/options/collect_options.h"
-#include "collector/samples/perf_buffers.h"
+#include "collector/samples/perf_events.h"
+#include "collector/samples/perf_open.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -138,34 +139,17 @@ static double median_gap_ns(struct perf_event_mmap_page *page)
 	return (double)gap[MIDDLE];
 }
 
-/* Samples of this thread, into a buffer of its own, as perf_events.c asks for
- * those of others. A descriptor, or -errno. */
-static int open_samples(uint32_t stack_bytes)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = GAP_PERIOD_NS,
-		.sample_type = PERF_SAMPLE,
-		.disabled = 1,
-		.exclude_kernel = !perf_events_kernel(),
-		.exclude_hv = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_BOOTTIME,
-		.sample_regs_user = PERF_REGS,
-		.sample_stack_user = stack_bytes & ~7u,
-	};
-
-	return perf_events_syscall(&attr, 0, -1);
-}
-
 double calibrate_perf_ns(uint32_t stack_bytes)
 {
 	/* A sample copies what lies above the stack pointer: this. */
 	volatile char stack[STACK_BYTES_MAX];
 	const size_t bytes = (BUFFER_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
-	int fd = open_samples(stack_bytes);
+	const struct perf_wanted wanted = {
+		.period_ns = GAP_PERIOD_NS,
+		.stack_bytes = stack_bytes,
+		.no_kernel = !perf_events_kernel(),
+	};
+	int fd = perf_open_self(&wanted);
 	void *page;
 	double ns;
 

@@ -44,6 +44,7 @@
 #include "collector/base/log.h"
 #include "collector/samples/perf_buffers.h"
 #include "collector/samples/perf_events.h"
+#include "collector/samples/perf_open.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "shared/atomic.h"

@@ -39,7 +39,7 @@
 #include "collector/samples/cpu_account.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
-#include "collector/samples/perf_events.h"
+#include "collector/samples/perf_buffers.h"
 #include "collector/base/proc.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"

@@ -7,6 +7,7 @@
 #include "collector/samples/perf_buffers.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/samples/perf_open.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -46,7 +48,7 @@ static int open_owner(int cpu, size_t bytes)
 		.wakeup_watermark = (uint32_t)(bytes / 2),
 	};
 
-	return perf_events_syscall(&attr, 0, cpu);
+	return perf_open(&attr, 0, cpu);
 }
 
 static size_t page_bytes(void)

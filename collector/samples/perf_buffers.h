@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perf_buffers - what perf_events.c and perf_buffers.c have of each other.
+ * perf_buffers - one buffer for each CPU, into which the kernel writes what
+ * happens to the threads that it samples, and the records in it.
+ *
+ * Buffers are locked memory, of which a user may have little. So all programs
+ * share those of the collector, and each buffer belongs to an event of its own
+ * that counts nothing. Events of threads (perf_events.h) write there, too.
+ *
+ * Open and close on one thread; read under a lock of the caller's.
  */
 #ifndef PERFREC_COLLECTOR_SAMPLES_PERF_BUFFERS_H
 #define PERFREC_COLLECTOR_SAMPLES_PERF_BUFFERS_H
 
-#include "collector/samples/perf_events.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
-#define PERF_SAMPLE                                                  \
-	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
-	 PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#include "shared/record_ext.h"
 
-/* The same trailer behind all records but samples, of which there are none. */
-#define PERF_TREE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
-
-/* linux asm/perf_regs.h: all but flags and segments of x86-64, numbers 0 to 8
- * and 16 to 23; all of arm64's, 0 to 32. */
-#if defined(__x86_64__)
-#define PERF_REGS 0xff01ffULL
-#else
-#define PERF_REGS 0x1ffffffffULL
-#endif
+struct perf_event_mmap_page;
+struct perf_wanted;
 
 struct perf_buffers {
 	struct perf_buffer {
@@ -32,7 +32,45 @@ struct perf_buffers {
 	uint8_t *scratch; /* a record that lies around the end */
 };
 
-/* A descriptor, or -errno. */
-int perf_events_syscall(struct perf_event_attr *attr, pid_t tid, int cpu);
+/* One record out of a buffer, as the kernel wrote it (perf_event_open(2)),
+ * taken apart. */
+struct perf_record {
+	uint32_t type; /* enum perf_event_type; others are not passed on */
+	uint64_t id; /* of the event: perf_events_open() */
+	pid_t pid, tid; /* whom it is about, in our namespace; of THROTTLE and
+			 * LOST: who ran */
+	uint64_t ns; /* CLOCK_BOOTTIME */
+	pid_t parent_pid, parent_tid; /* FORK */
+	const char *name; /* COMM: NUL-terminated */
+	bool exec; /* COMM: by exec */
+	uint64_t value; /* READ: ns of CPU time; LOST: how many */
+	/* SAMPLE */
+	bool in_kernel;
+	bool has_user; /* reg and stack are set */
+	uint64_t reg[RECORD_REGS];
+	const uint8_t *stack; /* until the call back returns */
+	uint32_t stack_bytes, stack_asked;
+};
+
+typedef void perf_visit(void *context, const struct perf_record *record);
+
+/* Make a buffer for each CPU, large enough for the samples that @wanted asks
+ * for, or as large as this user may lock. The caller ends *@out with
+ * perf_buffers_free(). 0 or -errno: -EACCES or -EPERM when the kernel does not
+ * allow it. */
+int perf_buffers_new(const struct perf_wanted *wanted,
+		     struct perf_buffers **out);
+void perf_buffers_free(struct perf_buffers **buffers);
+/* An epoll descriptor that is ready when a buffer is half full. */
+int perf_buffers_fd(const struct perf_buffers *buffers);
+/* Whether there may be something unread. A hint, without a system call. Any
+ * thread. */
+bool perf_buffers_ready(const struct perf_buffers *buffers);
+/* Call @visit for every record that lies in the buffers. The records of one CPU
+ * come in the order in which they were written, those of all CPUs nearly so. */
+void perf_buffers_read(struct perf_buffers *buffers, perf_visit *visit,
+		       void *context);
+/* The bytes of data that one buffer holds. */
+size_t perf_buffers_bytes(const struct perf_buffers *buffers);
 
 #endif

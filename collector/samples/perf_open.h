@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * perf_open - the attributes of the kernel's events that sample CPU time, and
+ * the system call that opens one: perf_event_open(2).
+ */
+#ifndef PERFREC_COLLECTOR_SAMPLES_PERF_OPEN_H
+#define PERFREC_COLLECTOR_SAMPLES_PERF_OPEN_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PERF_SAMPLE                                                  \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
+	 PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+
+/* The same trailer behind all records but samples, of which there are none. */
+#define PERF_TREE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
+/* linux asm/perf_regs.h: all but flags and segments of x86-64, numbers 0 to 8
+ * and 16 to 23; all of arm64's, 0 to 32. */
+#if defined(__x86_64__)
+#define PERF_REGS 0xff01ffULL
+#else
+#define PERF_REGS 0x1ffffffffULL
+#endif
+
+/* What an event is to do. */
+struct perf_wanted {
+	uint64_t period_ns; /* of CPU time, between two samples of a thread */
+	uint32_t stack_bytes; /* that a sample copies */
+	bool no_kernel; /* time in the kernel is counted, but not sampled */
+	bool tree; /* take no samples, count across execs */
+};
+
+/* The attributes of an event that does what @wanted says, in the thread that
+ * opens it and in whatever that thread makes. Any thread. */
+struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted);
+
+/* Open an event of thread @tid (0: the caller) on @cpu (-1: on any). Returns a
+ * descriptor, which is the caller's, or -errno. Any thread. */
+int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);
+
+/* Open an event of the calling thread only, which does what @wanted says, with
+ * no part in a buffer of others: the caller may map one. Returns as
+ * perf_open(). */
+int perf_open_self(const struct perf_wanted *wanted);
+
+#endif
