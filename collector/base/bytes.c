@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/trace/encode.h"
+#include "collector/base/varint.h"
 #include "shared/compiler.h"
 
 #define ROOM_MIN 256u
@@ -56,8 +56,7 @@ void bytes_varint(struct bytes *bytes, uint64_t value)
 {
 	uint8_t varint[10];
 
-	bytes_put(bytes, varint,
-		  (size_t)(encode_put_varint(varint, value) - varint));
+	bytes_put(bytes, varint, (size_t)(varint_put(varint, value) - varint));
 }
 
 void bytes_field(struct bytes *bytes, uint32_t tag, uint64_t value)
@@ -77,9 +76,7 @@ size_t bytes_field_size(uint32_t tag, uint64_t value)
 {
 	uint8_t varints[20];
 
-	return (size_t)(encode_put_varint(encode_put_varint(varints, tag),
-					  value) -
-			varints);
+	return (size_t)(varint_put(varint_put(varints, tag), value) - varints);
 }
 
 /* Bytes of the UTF-8 character at @s, of which @left are there; 0: it is none

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "collector/base/clock.h"
 
 #define LIMIT_LINES 10ULL
 #define LIMIT_NS 1000000000ULL
@@ -67,18 +68,10 @@ void log_at(enum log_level level, const char *format, ...)
 	va_end(args);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* A bucket that holds LIMIT_LINES lines and gets one more each LIMIT_NS. */
 static bool take_line(struct log_limit *limit, uint64_t *withheld)
 {
-	uint64_t now = monotonic_ns(), room = LIMIT_LINES * LIMIT_NS;
+	uint64_t now = clock_monotonic_ns(), room = LIMIT_LINES * LIMIT_NS;
 
 	*withheld = limit->withheld;
 	if (limit->next_ns > now) {

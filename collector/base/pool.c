@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "shared/compiler.h"
 
 #define ROOM_MIN 64u

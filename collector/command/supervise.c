@@ -35,6 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/serve/record_wire.h"
 #include "collector/command/descendants.h"
 #include "collector/base/log.h"
@@ -69,14 +70,6 @@ struct supervise {
 	uint64_t start_ns, end_ns;
 	bool progress_shown;
 };
-
-static uint64_t boottime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t timeval_ns(struct timeval time)
 {
@@ -268,7 +261,7 @@ static bool reap_one(struct supervise *s)
 	}
 	add_time(&s->usage.ru_utime, &usage.ru_utime);
 	add_time(&s->usage.ru_stime, &usage.ru_stime);
-	s->end_ns = boottime_ns();
+	s->end_ns = clock_boottime_ns();
 	if (pid == s->program) {
 		s->wait_status = wait_status;
 		s->program = 0;
@@ -419,7 +412,7 @@ static int start_program(struct supervise *s)
 	struct spawn_child child;
 	int error;
 
-	s->start_ns = boottime_ns();
+	s->start_ns = clock_boottime_ns();
 	error = spawn_fork(s->plan->program, &recording, &s->signals, &child);
 	if (error)
 		return cannot_run(s, error);
@@ -491,7 +484,7 @@ int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 	for (reap(s); s->program || (s->following && s->control >= 0);)
 		turn(s, -1);
 	if (s->plan->follow)
-		s->end_ns = boottime_ns();
+		s->end_ns = clock_boottime_ns();
 	send_finish(s);
 	while (!s->done && !s->failed && !s->stop_signal)
 		turn(s, -1);

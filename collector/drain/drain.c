@@ -40,7 +40,7 @@
 #include <unistd.h>
 
 #include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/record/liveness.h"
@@ -48,6 +48,7 @@
 #include "collector/record/process.h"
 #include "collector/files/snapshot.h"
 #include "collector/drain/thread.h"
+#include "collector/replay/clock_sync.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
 

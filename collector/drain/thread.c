@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/random.h"
+#include "collector/base/clock.h"
 #include "collector/record/arena.h"
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"

@@ -9,6 +9,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/samples/cpu_account.h"
 #include "collector/record/recording.h"
+#include "collector/output/own_files.h"
 #include "collector/base/size.h"
 #include "collector/profile/stack_profile.h"
 

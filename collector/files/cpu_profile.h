@@ -10,8 +10,6 @@
 
 struct recording;
 
-#define CPU_PROFILE_NAME "cpu.pb.gz"
-
 /*
  * Write it, if CPU time was to be sampled, once all processes have ended and
  * the sampler has dealt with their samples. @start_ns and @duration_ns as in

@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/base/jobs.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/replay/cct_flat.h"
 #include "collector/profile/profile.h"
 #include "collector/profile/stack_profile.h"

@@ -9,8 +9,6 @@
 struct stack_profile;
 struct thread_stacks;
 
-#define SPAN_PROFILE_NAME "span.pb.gz"
-
 /* Where the values of stack_profile_span are. */
 enum span_value {
 	SPAN_CALLS,

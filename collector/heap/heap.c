@@ -52,7 +52,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
-#include "collector/trace/encode.h"
+#include "collector/base/varint.h"
 #include "collector/heap/process_heap.h"
 #include "collector/record/recording.h"
 #include "collector/samples/trace_stacks.h"
@@ -94,11 +94,8 @@ static size_t sum_up(struct process_heap *heap, struct sum **out)
 static uint64_t monotonic_of(uint64_t boottime_ns)
 {
 	uint64_t boottime = clock_boottime_ns();
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return boottime_ns + (uint64_t)now.tv_sec * 1000000000 +
-	       (uint64_t)now.tv_nsec - boottime;
+	return boottime_ns + clock_read_ns(CLOCK_MONOTONIC_COARSE) - boottime;
 }
 
 static void write_packet(struct dump *dump, bool last)
@@ -136,7 +133,7 @@ static void write_packet(struct dump *dump, bool last)
 	if (size + 11 > sizeof(bytes))
 		return;
 	bytes[0] = TAG_TRACE_PACKET;
-	at = encode_put_varint(bytes + 1, size);
+	at = varint_put(bytes + 1, size);
 	at += perfetto__protos__trace_packet__pack(&packet, at);
 	trace_stacks_append(dump->stacks, bytes, (size_t)(at - bytes));
 }

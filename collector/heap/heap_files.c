@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/heap/heap_dump.h"
 #include "collector/base/log.h"

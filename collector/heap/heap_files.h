@@ -13,9 +13,6 @@ struct recording;
 struct stack_profile;
 struct symbol_cache;
 
-#define HEAP_PROFILE_NAME "heap.pb.gz"
-#define HEAP_PEAK_NAME "heap-peak.pb.gz"
-
 /* All of @heap is known, and nobody changes it any more: add it to its
  * recording. The jobs thread. */
 void heap_files_finish(struct process_heap *heap);

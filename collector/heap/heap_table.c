@@ -26,7 +26,7 @@
 
 #include <stdlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "shared/compiler.h"
 
 #define ROOM_MIN 16u

@@ -8,10 +8,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "collector/base/clock.h"
 #include "collector/heap/heap.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
-#include "collector/record/recording.h"
+#include "collector/base/random.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 

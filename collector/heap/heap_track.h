@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #include "collector/replay/clock_sync.h"
-
 struct heap;
 struct trace_file;
 

@@ -26,6 +26,7 @@
 #include "collector/replay/pause.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/base/random.h"
 #include "collector/samples/samples.h"
 #include "collector/stacks/stacks.h"
 #include "shared/atomic.h"

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/names/jit_map.h"
 #include "collector/base/log.h"
 #include "collector/names/symbol_name.h"
@@ -57,14 +58,6 @@ struct jit_files {
 	uint64_t looked_ns; /* when they were looked at last */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 struct jit_files *jit_files_new(struct symbol_cache *cache, pid_t inner_pid,
 				uid_t uid)
 {
@@ -77,7 +70,7 @@ struct jit_files *jit_files_new(struct symbol_cache *cache, pid_t inner_pid,
 	files->uid = uid;
 	files->dump_fd = -1;
 	files->credit_ns = CREDIT_NS;
-	files->credited_ns = now_ns();
+	files->credited_ns = clock_monotonic_ns();
 	pthread_mutex_init(&files->lock, NULL);
 	return files;
 }
@@ -221,7 +214,7 @@ static void read_files(struct jit_files *files, int text_fd)
 /* lock held. True when reading them again may take time now. */
 static bool may_read(struct jit_files *files, bool is_over)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	int64_t earned = (int64_t)((now - files->credited_ns) / CREDIT_SHARE);
 	bool may;
 
@@ -235,7 +228,7 @@ static bool may_read(struct jit_files *files, bool is_over)
 /* True when files have hardly changed since they were looked at. */
 static bool was_just_looked_at(struct jit_files *files)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	bool was = files->looked_ns && now - files->looked_ns < LOOK_NS;
 
 	if (!was)
@@ -278,12 +271,12 @@ static void follow(struct jit_files *files, int proc_fd, int root_fd)
 	if ((memcmp(&text, &files->text, sizeof(text)) != 0 ||
 	     memcmp(&dump, &files->dump, sizeof(dump)) != 0) &&
 	    may_read(files, is_over(proc_fd))) {
-		uint64_t begin_ns = now_ns();
+		uint64_t begin_ns = clock_monotonic_ns();
 
 		files->text = text;
 		files->dump = dump;
 		read_files(files, text_fd);
-		files->credit_ns -= (int64_t)(now_ns() - begin_ns);
+		files->credit_ns -= (int64_t)(clock_monotonic_ns() - begin_ns);
 	}
 	if (text_fd >= 0)
 		close(text_fd);

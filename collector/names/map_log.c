@@ -16,8 +16,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "collector/base/clock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -253,14 +253,6 @@ static uint64_t take_names(struct map_log *log, uint64_t n, uint64_t head,
 
 /* --- reading -------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t *done_word(struct map_log *log, uint64_t n)
 {
 	return &log->done[n % MAP_ENTRIES / 64];
@@ -299,7 +291,7 @@ static bool is_done(struct map_log *log, uint64_t n)
 /* Moves next on, over entries that nobody will finish, too. */
 static void step_on(struct map_log *log, uint64_t head, bool at_end)
 {
-	uint64_t now = now_ns(), give_up = log->next;
+	uint64_t now = clock_monotonic_ns(), give_up = log->next;
 
 	if (at_end)
 		give_up = head;

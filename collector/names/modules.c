@@ -37,9 +37,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/names/jit_files.h"
 #include "collector/names/load_map.h"
 #include "collector/base/log.h"
@@ -100,23 +100,10 @@ struct modules {
 	bool is_gone; /* the process; its map can't be read any more */
 };
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
-
 /* CPU time of this thread. */
 static uint64_t spent_ns(void)
 {
-	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* The root of its paths now, or as it was: the caller closes it. -1: none. */
@@ -683,7 +670,7 @@ static int make(pid_t pid, pid_t inner_pid, struct map_log *log,
 	modules->cache = cache;
 	modules->refs = 1;
 	modules->credit_ns = CREDIT_NS;
-	modules->credited_ns = now_ns();
+	modules->credited_ns = clock_monotonic_ns();
 	pthread_mutex_init(&modules->lock, NULL);
 	pthread_mutex_init(&modules->refresh_lock, NULL);
 	*out = modules;
@@ -867,7 +854,7 @@ static bool find_place(struct modules *modules, uint64_t address,
 /* True when an unknown address is reason enough to read the map again. */
 static bool may_refresh(struct modules *modules)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	int64_t earned;
 	bool may;
 

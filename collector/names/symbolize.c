@@ -24,9 +24,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbolize_wire.h"
 #include "shared/compiler.h"
@@ -55,10 +55,7 @@ struct input {
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+	return (int64_t)(clock_monotonic_ns() / 1000000);
 }
 
 /* What the environment names instead, or NULL. */

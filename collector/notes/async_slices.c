@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/trace/encode.h"
 #include "collector/replay/order.h"
 #include "collector/trace/out_track.h"

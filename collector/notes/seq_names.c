@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collector/base/bytes.h"
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/trace/encode.h"
 #include "collector/names/sites.h"
 

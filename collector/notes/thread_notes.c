@@ -25,8 +25,7 @@
 
 #include "collector/record/arena.h"
 #include "collector/notes/async_slices.h"
-#include "collector/replay/cct.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/record/collector.h"
 #include "collector/trace/encode.h"
 #include "collector/names/modules.h"

@@ -5,7 +5,6 @@
 
 #include "collector/options/categories.h"
 #include "collector/base/size.h"
-#include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 #include "shared/record.h"
 
@@ -14,12 +13,8 @@
 #define INTERVAL_MAX_NS (24 * 3600 * 1000 * NS_PER_MS)
 #define ALLOC_PERIOD_MAX (1ULL << 30)
 #define STACK_BYTES_MIN 512
-/* A busy thread's events are written TRACE_BLOCK_BYTES at a time: a trace that
- * has no room for the first block, and for what ends it, shows nothing. */
-#define MAX_SIZE_MIN (256u << 10)
 #define HZ_DIGITS 7 /* and the NUL: more are out of range */
 
-_Static_assert(MAX_SIZE_MIN >= TRACE_BLOCK_BYTES * 5 / 4, "and some room");
 _Static_assert(CPU_HZ_MAX == 10000, "the text of --cpu says so");
 _Static_assert(STACK_BYTES_MAX == 60 << 10, "that of --stack-size, too");
 
@@ -123,7 +118,7 @@ const char *metric_parse_max_size(const char *text, uint64_t *bytes)
 {
 	uint64_t value;
 
-	if (size_parse_bytes(text, &value) || value < MAX_SIZE_MIN)
+	if (size_parse_bytes(text, &value) || value < METRIC_MAX_SIZE_MIN)
 		return "give a size of at least 256K, such as 500M or 4G";
 	*bytes = value;
 	return NULL;

@@ -14,6 +14,10 @@
 
 #include "collector/options/collect_options.h"
 
+/* The least that --max-size takes, in bytes: room for the first block of a
+ * trace, and for what ends the trace (trace_file.c asserts it). */
+#define METRIC_MAX_SIZE_MIN (256u << 10)
+
 /* "off", "auto", "exact", "sampled" or "sampled:BYTES". */
 const char *metric_parse_alloc(const char *text, enum alloc_mode *mode,
 			       uint64_t *period);

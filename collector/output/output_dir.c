@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
-#include "collector/record/recording.h"
+#include "collector/base/random.h"
 #include "collector/output/own_files.h"
 #include "collector/output/unwritten.h"
 

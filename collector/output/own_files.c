@@ -17,10 +17,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/files/cpu_profile.h"
-#include "collector/heap/heap_files.h"
 #include "collector/base/socket_path.h"
-#include "collector/files/span_profile.h"
 #include "shared/compiler.h"
 
 #define LOOK_BYTES 4096 /* of a file, where perfrec's mark must be */

@@ -15,6 +15,10 @@
 #define TRACE_NAME "trace.pftrace"
 #define SUMMARY_NAME "summary.json"
 #define WALL_PROFILE_NAME "wall.pb.gz"
+#define CPU_PROFILE_NAME "cpu.pb.gz"
+#define SPAN_PROFILE_NAME "span.pb.gz"
+#define HEAP_PROFILE_NAME "heap.pb.gz"
+#define HEAP_PEAK_NAME "heap-peak.pb.gz"
 
 /* What is in a folder. */
 struct own_files {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/names/modules.h"
 #include "collector/profile/out_pprof.h"
 #include "collector/names/sites.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/trace/encode.h"
+#include "collector/base/varint.h"
 #include "collector/output/gz_file.h"
 #include "collector/names/symbol_name.h"
 #include "proto/profile.pb-c.h"
@@ -348,9 +348,9 @@ static uint8_t *put_packed(uint8_t *at, uint8_t tag, const uint64_t *value,
 	if (!content)
 		return at;
 	*at++ = tag;
-	at = encode_put_varint(at, content);
+	at = varint_put(at, content);
 	for (i = 0; i < count; i++)
-		at = encode_put_varint(at, value[i]);
+		at = varint_put(at, value[i]);
 	return at;
 }
 
@@ -361,10 +361,9 @@ static void add_label(struct out_pprof *out, const char *key, const char *text,
 	uint8_t *label = out->label + out->label_bytes, *end = label + 2;
 
 	*end++ = TAG_KEY;
-	end = encode_put_varint(end, (uint64_t)number_of(out, key));
+	end = varint_put(end, (uint64_t)number_of(out, key));
 	*end++ = text ? TAG_STR : TAG_NUM;
-	end = encode_put_varint(
-		end, (uint64_t)(text ? number_of(out, text) : number));
+	end = varint_put(end, (uint64_t)(text ? number_of(out, text) : number));
 	label[0] = TAG_LABEL;
 	label[1] = (uint8_t)(end - label - 2);
 	out->label_bytes = (size_t)(end - out->label);
@@ -406,7 +405,7 @@ void out_pprof_sample(struct out_pprof *out, const uint64_t *stack,
 		return;
 	at = out->buffer;
 	*at++ = TAG_SAMPLE;
-	at = encode_put_varint(at, bytes);
+	at = varint_put(at, bytes);
 	at = put_packed(at, TAG_LOCATION_ID, stack, depth, stack_content);
 	at = put_packed(at, TAG_VALUE, values, out->value_count, value_content);
 	if (labels)

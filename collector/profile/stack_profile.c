@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/profile/profile_tree.h"
 #include "collector/stacks/stacks.h"
 #include "shared/compiler.h"

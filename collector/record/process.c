@@ -46,9 +46,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/base/random.h"
 #include "collector/record/arena.h"
 #include "collector/notes/async_slices.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_samples.h"

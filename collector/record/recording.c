@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
+#include "collector/base/random.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_account.h"
@@ -51,24 +51,6 @@
 #define PACKET_BYTES 8192
 #define ROOM_BYTES (256 << 10)
 
-uint64_t random_u64(void)
-{
-	uint64_t number;
-
-	/* Of these few bytes it never fails or gives less. */
-	while (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		;
-	return number;
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t default_max_bytes(int dir_fd)
 {
 	struct statvfs free_space;
@@ -82,11 +64,11 @@ static uint64_t default_max_bytes(int dir_fd)
 static void write_preamble(struct recording *recording)
 {
 	const struct out_clocks clocks = {
-		.boottime = now_ns(CLOCK_BOOTTIME),
-		.monotonic = now_ns(CLOCK_MONOTONIC),
-		.realtime = now_ns(CLOCK_REALTIME),
-		.monotonic_coarse = now_ns(CLOCK_MONOTONIC_COARSE),
-		.monotonic_raw = now_ns(CLOCK_MONOTONIC_RAW),
+		.boottime = clock_read_ns(CLOCK_BOOTTIME),
+		.monotonic = clock_read_ns(CLOCK_MONOTONIC),
+		.realtime = clock_read_ns(CLOCK_REALTIME),
+		.monotonic_coarse = clock_read_ns(CLOCK_MONOTONIC_COARSE),
+		.monotonic_raw = clock_read_ns(CLOCK_MONOTONIC_RAW),
 	};
 	const struct collect_options *options = recording->options;
 	const struct out_attribute attributes[] = {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/profile/function_table.h"
 #include "collector/base/jobs.h"
 
@@ -254,7 +254,5 @@ void recording_refuse(struct recording *recording, pid_t pid, const char *why);
  * not asked for is no warning) in the log; once, however often it
  * is said. Any thread; takes the lock. */
 void recording_note(struct recording *recording, const char *text);
-
-uint64_t random_u64(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/budget.h"
 #include "shared/atomic.h"
 
 #define CHUNK_BYTES_MIN 4096u
@@ -32,23 +33,6 @@ struct cct_chunk {
 
 /* Ends every chain of last and follow, so that nobody asks for NULL. */
 static struct cct_node g_none = { .address = CCT_RETIRED, .follow = &g_none };
-
-bool budget_take(struct budget *budget, uint64_t bytes)
-{
-	/* relaxed: a counter that guards no other memory */
-	uint64_t before = atom_add_rlx(&budget->left, -bytes);
-
-	if (before >= bytes && before <= INT64_MAX)
-		return true;
-	budget_give(budget, bytes);
-	return false;
-}
-
-void budget_give(struct budget *budget, uint64_t bytes)
-{
-	/* relaxed: as in budget_take() */
-	atom_add_rlx(&budget->left, bytes);
-}
 
 static bool add_chunk(struct cct *cct, size_t at_least)
 {

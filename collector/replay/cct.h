@@ -22,14 +22,7 @@
 #include "collector/trace/encode.h"
 #include "shared/compiler.h"
 
-/* Bytes that all trees and stacks of a recording may use. */
-struct budget {
-	uint64_t left;
-};
-
-/* Takes @bytes; false if so much is not left. Any thread. */
-bool budget_take(struct budget *budget, uint64_t bytes);
-void budget_give(struct budget *budget, uint64_t bytes);
+struct budget;
 
 /* A function, in all its stacks of one tree. */
 struct cct_function {

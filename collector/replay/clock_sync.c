@@ -25,12 +25,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <x86intrin.h>
 #endif
 
+#include "collector/base/clock.h"
 #include "shared/compiler.h"
 
 #define PAIRS_MAX 4096
@@ -53,14 +53,6 @@ struct clock_sync {
 	uint32_t count;
 	struct clock_pair pair[PAIRS_MAX];
 };
-
-uint64_t clock_boottime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 uint64_t clock_ticks(void)
 {

@@ -20,8 +20,6 @@ struct clock_segment {
 	uint64_t ns_per_tick; /* times 2^32 */
 };
 
-/* Now, in ns. Any thread. */
-uint64_t clock_boottime_ns(void);
 /* Now, in the ticks that programs write (rdtsc, cntvct_el0). */
 uint64_t clock_ticks(void);
 /* Whether ticks may be used at all: an invariant counter that the kernel

@@ -55,6 +55,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/budget.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "shared/atomic.h"
 
 #define CHUNK_ITEMS 255 /* with the header 8 KiB */

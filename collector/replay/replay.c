@@ -54,6 +54,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/budget.h"
 #include "collector/replay/heap_feed.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/replay/pause.h"

@@ -13,6 +13,7 @@
 
 #include "collector/replay/cct.h"
 #include "collector/replay/clock_sync.h"
+#include "collector/base/budget.h"
 #include "collector/trace/encode.h"
 #include "shared/record.h"
 

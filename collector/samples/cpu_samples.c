@@ -36,7 +36,6 @@
 #include <unistd.h>
 
 #include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_account.h"

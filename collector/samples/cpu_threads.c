@@ -33,7 +33,7 @@
 #include <string.h>
 
 #include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_account.h"

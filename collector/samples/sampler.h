@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/samples/samples.h"
 #include "collector/stacks/unwind.h"
 

@@ -27,6 +27,7 @@
 #include "collector/names/modules.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/base/random.h"
 #include "collector/serve/session.h"
 #include "collector/names/sites.h"
 

@@ -28,7 +28,7 @@
 
 #include "collector/record/arena.h"
 #include "collector/options/categories.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/record/collector.h"
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"

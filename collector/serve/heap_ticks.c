@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/heap/heap_files.h"
@@ -24,6 +24,7 @@
 #include "collector/base/proc.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/base/random.h"
 #include "collector/files/snapshot.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "collector/serve/attach.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/base/listener.h"

@@ -22,7 +22,7 @@
 
 #include "collector/record/arena.h"
 #include "collector/options/categories.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/base/log.h"

@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 

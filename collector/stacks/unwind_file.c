@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/names/elf_segments.h"
 #include "collector/base/pool.h"
 #include "collector/names/symbols.h"

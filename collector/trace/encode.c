@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "collector/base/varint.h"
+
 #define TAG_PACKET 0x0a /* Trace.packet, bytes */
 #define TAG_TIMESTAMP 0x40 /* TracePacket.timestamp, varint */
 #define TAG_SEQUENCE 0x50 /* .trusted_packet_sequence_id, varint */
@@ -20,14 +22,6 @@
 #define TYPE_SLICE_BEGIN 1
 #define TYPE_SLICE_END 2
 
-uint8_t *encode_put_varint(uint8_t *out, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		*out++ = (uint8_t)(value | 0x80);
-	*out++ = (uint8_t)value;
-	return out;
-}
-
 /* "0a LL 50 S" of @sequence at @out, LL being what it is when nothing follows.
  * Returns where it ends. */
 static uint8_t *put_head(uint8_t *out, uint32_t sequence)
@@ -36,7 +30,7 @@ static uint8_t *put_head(uint8_t *out, uint32_t sequence)
 
 	out[0] = TAG_PACKET;
 	out[2] = TAG_SEQUENCE;
-	end = encode_put_varint(out + 3, sequence);
+	end = varint_put(out + 3, sequence);
 	out[1] = (uint8_t)(end - out - 2);
 	return end;
 }
@@ -47,15 +41,15 @@ static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
 
 	if (name_iid & ENCODE_CATEGORY) {
 		*out++ = TAG_CATEGORY_IID;
-		out = encode_put_varint(out, iid);
+		out = varint_put(out, iid);
 	}
 	if (iid && !(name_iid & ENCODE_NAMELESS)) {
 		*out++ = TAG_NAME_IID;
-		out = encode_put_varint(out, iid);
+		out = varint_put(out, iid);
 	}
 	if (name_iid & ENCODE_LOCATION) {
-		out = encode_put_varint(out, TAG_SOURCE_LOCATION_IID);
-		out = encode_put_varint(out, iid);
+		out = varint_put(out, TAG_SOURCE_LOCATION_IID);
+		out = varint_put(out, iid);
 	}
 	return out;
 }
@@ -125,7 +119,7 @@ static void piece_varint(struct piece *piece, uint64_t value)
 {
 	uint8_t *at = piece->bytes + piece->count;
 
-	piece->count = (size_t)(encode_put_varint(at, value) - piece->bytes);
+	piece->count = (size_t)(varint_put(at, value) - piece->bytes);
 }
 
 static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
@@ -170,7 +164,7 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	bytes += head.count + event->interned_bytes + middle.count + tail.count;
 
 	*out++ = TAG_PACKET;
-	out = encode_put_varint(out, bytes);
+	out = varint_put(out, bytes);
 	out = put_bytes(out, head.bytes, head.count);
 	out = put_bytes(out, event->interned, event->interned_bytes);
 	out = put_bytes(out, middle.bytes, middle.count);
@@ -189,7 +183,7 @@ void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 	assert(bytes >= 4 && bytes < ENCODE_AGAIN_BYTES &&
 	       packet[0] == TAG_PACKET && packet[2] == TAG_TIMESTAMP &&
 	       !packet[3]);
-	end = encode_put_varint(out + 3, ns - encoder->last_ns);
+	end = varint_put(out + 3, ns - encoder->last_ns);
 	out[0] = packet[0];
 	out[1] = (uint8_t)(packet[1] + (end - (out + 4)));
 	out[2] = packet[2];
@@ -211,7 +205,7 @@ uint8_t *ATTR_COLD encode_slow(uint8_t *out,
 		out = put_event(out, event->name_iid);
 		*out++ = TAG_TIMESTAMP;
 	}
-	out = encode_put_varint(out, delta_ns);
+	out = varint_put(out, delta_ns);
 	start[1] = (uint8_t)(out - start - 2);
 	return out;
 }

@@ -120,9 +120,6 @@ void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 		  size_t bytes);
 #define ENCODE_AGAIN_BYTES 112
 
-/* The shortest varint of @value, at most 10 bytes; returns where it ends. */
-uint8_t *encode_put_varint(uint8_t *out, uint64_t value);
-
 #define ENCODE_DELTA_LIMIT (1u << 14) /* 16 us: a varint of 2 bytes */
 #define ENCODE_IID_LIMIT (1u << 14) /* the same */
 

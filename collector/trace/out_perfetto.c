@@ -22,7 +22,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collector/trace/encode.h"
+#include "collector/base/varint.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
 
@@ -78,7 +78,7 @@ static void put_packet(struct cursor *cursor, const pb_packet *packet)
 {
 	size_t bytes = perfetto__protos__trace_packet__get_packed_size(packet);
 	uint8_t head[11] = { TAG_TRACE_PACKET };
-	size_t head_bytes = (size_t)(encode_put_varint(head + 1, bytes) - head);
+	size_t head_bytes = (size_t)(varint_put(head + 1, bytes) - head);
 
 	if (cursor->full ||
 	    head_bytes + bytes > (size_t)(cursor->end - cursor->out)) {

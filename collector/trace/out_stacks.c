@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "collector/trace/encode.h"
+#include "collector/base/varint.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
 
@@ -31,7 +31,7 @@ static size_t pack(uint8_t *buffer, size_t size, const pb_packet *packet)
 {
 	size_t bytes = perfetto__protos__trace_packet__get_packed_size(packet);
 	uint8_t head[11] = { TAG_TRACE_PACKET };
-	size_t head_bytes = (size_t)(encode_put_varint(head + 1, bytes) - head);
+	size_t head_bytes = (size_t)(varint_put(head + 1, bytes) - head);
 
 	if (head_bytes + bytes > size)
 		return 0;

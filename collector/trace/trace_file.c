@@ -52,8 +52,10 @@
 #include <unistd.h>
 
 #include "collector/trace/encode.h"
+#include "collector/base/varint.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
+#include "collector/options/metric_options.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/output/own_files.h"
 #include "collector/names/sites.h"
@@ -67,6 +69,11 @@
 _Static_assert(NAMES_AT_ONCE *OUT_NAME_BYTES <= PENDING_BYTES,
 	       "names fit into an empty bundle");
 _Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
+/* A busy thread's events are written TRACE_BLOCK_BYTES at a time: a trace that
+ * has no room for the first block, and for what ends the trace, shows nothing.
+ */
+_Static_assert(METRIC_MAX_SIZE_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
+	       "the smallest trace has room for a block");
 
 /* Sequences in pending at a time; none if it has no bytes. */
 #define CHANGES_MAX 256
@@ -403,11 +410,11 @@ static void append_bundle(struct writer *writer)
 					 writer->pending_bytes, writer->packed,
 					 writer->packed_size);
 	assert(bytes); /* packed_size is the bound that libdeflate gave */
-	inner_end = encode_put_varint(inner, TAG_COMPRESSED_PACKETS);
-	inner_end = encode_put_varint(inner_end, bytes);
+	inner_end = varint_put(inner, TAG_COMPRESSED_PACKETS);
+	inner_end = varint_put(inner_end, bytes);
 	inner_bytes = (size_t)(inner_end - inner);
-	outer_end = encode_put_varint(outer, TAG_PACKET);
-	outer_end = encode_put_varint(outer_end, inner_bytes + bytes);
+	outer_end = varint_put(outer, TAG_PACKET);
+	outer_end = varint_put(outer_end, inner_bytes + bytes);
 
 	struct iovec parts[] = { { outer, (size_t)(outer_end - outer) },
 				 { inner, inner_bytes },

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/replay/cct_flat.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/heap/heap.h"
 #include "collector/replay/heap_feed.h"
 

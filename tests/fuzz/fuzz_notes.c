@@ -11,6 +11,7 @@
  */
 #include <sys/stat.h>
 
+#include "collector/base/clock.h"
 #include "shared/record_ext.h"
 #include "tests/unit/notes_rig.h"
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/stacks/stack_cache.h"

@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 #include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/names/modules.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/output/own_files.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/base/random.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbols.h"
 #include "collector/drain/thread.h"

@@ -2,6 +2,7 @@
 #include <check.h>
 
 #include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 
 static struct budget g_budget;
 static struct cct g_cct;

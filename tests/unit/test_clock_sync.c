@@ -2,6 +2,7 @@
 #include <check.h>
 
 #include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 
 #define MS 1000000ULL
 /* A counter of 2.5 GHz, far from the real one's value. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/heap/heap.h"
 #include "collector/heap/heap_spread.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/heap/heap_files.h"
+#include "collector/output/own_files.h"
 #include "collector/profile/out_pprof.h"
 #include "collector/show/pprof_rows.h"
 #include "shared/compiler.h"

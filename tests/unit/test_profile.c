@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/replay/cct_flat.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"

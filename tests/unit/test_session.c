@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collector/record/arena.h"
-#include "collector/replay/clock_sync.h"
+#include "collector/base/clock.h"
 #include "collector/record/collector.h"
 #include "collector/replay/pause.h"
 #include "collector/record/recording.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/stacks/stacks.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "collector/replay/cct.h"
+#include "collector/base/budget.h"
 
 #define THREADS 4
 #define DEPTH 1000

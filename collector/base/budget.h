@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * budget - a number of bytes that many structures share, so that a program
+ * under recording cannot make the collector use all memory. A structure takes
+ * bytes from the budget before it allocates them, and gives them back when it
+ * has freed them.
+ */
+#ifndef PERFREC_COLLECTOR_BASE_BUDGET_H
+#define PERFREC_COLLECTOR_BASE_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct budget {
+	uint64_t left; /* bytes that nobody has taken */
+};
+
+/* Takes @bytes from the budget. Returns false, and takes nothing, if fewer are
+ * left. Any thread. */
+bool budget_take(struct budget *budget, uint64_t bytes);
+/* Gives back @bytes that budget_take() took. Any thread. */
+void budget_give(struct budget *budget, uint64_t bytes);
+
+#endif
