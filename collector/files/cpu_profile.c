@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "collector/options/collect_options.h"
-#include "collector/samples/cpu_account.h"
+#include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
 #include "collector/output/own_files.h"
 #include "collector/base/size.h"

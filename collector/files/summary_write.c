@@ -20,7 +20,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
-#include "collector/samples/cpu_account.h"
+#include "collector/record/cpu_account.h"
 #include "collector/heap/heap_files.h"
 #include "collector/options/metric_options.h"
 #include "collector/output/own_files.h"

@@ -33,7 +33,7 @@
 #include "collector/notes/seq_names.h"
 #include "collector/names/sites.h"
 #include "collector/trace/trace_file.h"
-#include "collector/notes/tracks.h"
+#include "collector/record/tracks.h"
 #include "shared/atomic.h"
 
 #define ORDER_BYTES (64ULL << 20)

@@ -37,7 +37,7 @@
 #include "collector/names/sites.h"
 #include "collector/names/symbol_name.h"
 #include "collector/drain/thread.h"
-#include "collector/notes/tracks.h"
+#include "collector/record/tracks.h"
 #include "shared/atomic.h"
 
 /* Fields of TrackEvent. */

@@ -5,7 +5,7 @@
 
 #include "collector/names/modules.h"
 #include "collector/record/process.h"
-#include "collector/notes/tracks.h"
+#include "collector/record/tracks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

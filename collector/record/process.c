@@ -65,7 +65,7 @@
 #include "collector/serve/session.h"
 #include "collector/notes/thread_notes.h"
 #include "collector/trace/trace_file.h"
-#include "collector/notes/tracks.h"
+#include "collector/record/tracks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

@@ -26,7 +26,7 @@
 #include "collector/base/random.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
-#include "collector/samples/cpu_account.h"
+#include "collector/record/cpu_account.h"
 #include "collector/files/cpu_profile.h"
 #include "collector/heap/heap_files.h"
 #include "collector/base/log.h"

@@ -38,7 +38,7 @@
 #include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
-#include "collector/samples/cpu_account.h"
+#include "collector/record/cpu_account.h"
 #include "collector/samples/cpu_threads.h"
 #include "collector/base/log.h"
 #include "collector/samples/perf_buffers.h"

@@ -36,7 +36,7 @@
 #include "collector/base/clock.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/record/collector.h"
-#include "collector/samples/cpu_account.h"
+#include "collector/record/cpu_account.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
 #include "collector/samples/perf_buffers.h"

@@ -26,7 +26,7 @@
 #include "collector/drain/thread.h"
 #include "collector/notes/thread_notes.h"
 #include "collector/trace/trace_file.h"
-#include "collector/notes/tracks.h"
+#include "collector/record/tracks.h"
 #include "tests/unit/told.h"
 
 #define RIG_THREADS 2

@@ -2,7 +2,7 @@
  *
  * The account of CPU time, told what kernels tell, in the orders they do.
  */
-#include "collector/samples/cpu_account.h"
+#include "collector/record/cpu_account.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * called in the program (a number, or a name), what they are in the trace (a
  * uuid), and that each is described there once. See tracks.c.
  */
-#ifndef PERFREC_COLLECTOR_NOTES_TRACKS_H
-#define PERFREC_COLLECTOR_NOTES_TRACKS_H
+#ifndef PERFREC_COLLECTOR_RECORD_TRACKS_H
+#define PERFREC_COLLECTOR_RECORD_TRACKS_H
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  *
  * Any thread; it has a lock of its own. Memory is bounded.
  */
-#ifndef PERFREC_COLLECTOR_SAMPLES_CPU_ACCOUNT_H
-#define PERFREC_COLLECTOR_SAMPLES_CPU_ACCOUNT_H
+#ifndef PERFREC_COLLECTOR_RECORD_CPU_ACCOUNT_H
+#define PERFREC_COLLECTOR_RECORD_CPU_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -35,7 +35,7 @@
  * processes. So the rows are bounded, and so are the entries: beyond them
  * processes are counted as "others".
  */
-#include "collector/samples/cpu_account.h"
+#include "collector/record/cpu_account.h"
 
 #include <errno.h>
 #include <pthread.h>

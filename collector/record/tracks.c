@@ -17,7 +17,7 @@
  * Descriptors go to sequence 1, which lies in the file before whatever is
  * submitted later: so before the events, if it was told before.
  */
-#include "collector/notes/tracks.h"
+#include "collector/record/tracks.h"
 
 #include <errno.h>
 #include <pthread.h>
