@@ -42,10 +42,6 @@ PRELOAD_SRC = $(filter-out preload/start/own_cost.c,$(wildcard preload/*/*.c))
 PRELOAD_ASM = $(wildcard preload/*/*_$(MACHINE).S)
 PRELOAD_OBJ = $(PRELOAD_SRC:%.c=$(O)/%.os) $(PRELOAD_ASM:%.S=$(O)/%.os)
 SHIM	= $(O)/libperfrec_preload.so
-UNIT	= $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
-STRESS	= $(patsubst tests/stress/%.c,$(O)/tests/stress/%,$(wildcard tests/stress/stress_*.c))
-TOOLS	= $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(wildcard tests/tools/*.c))
-FUZZ	= $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all
 all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize
@@ -82,17 +78,8 @@ check:
 	$(Q)sh scripts/install-deps.sh build check
 	$(Q)$(MAKE) --no-print-directory check-all
 
-.PHONY: check-all check-unit check-e2e
+.PHONY: check-all
 check-all: check-unit check-shim check-fuzz check-e2e check-torture
-check-unit: all $(UNIT) $(TOOLS)
-	$(Q)O=$(O) sh scripts/run-suites.sh $(UNIT)
-check-e2e: all
-	$(Q)O=$(O) sh scripts/run-e2e.sh
-# Replays what the fuzzers have found, and their seeds.
-.PHONY: check-fuzz
-check-fuzz: $(FUZZ)
-	$(Q)set -e; for f in $(FUZZ); do \
-		$$f tests/fuzz/corpus/$${f##*/fuzz_}/*; done
 
 .PHONY: install uninstall clean
 MANS	= perfrec.1 perfrec-cc.1 perfrec-collect.1 perfrec-ctl.1 \
@@ -212,28 +199,12 @@ $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
 		$(shell pkg-config --libs libdw libelf)
 
-# --- tests ------------------------------------------------------------------
-$(O)/tests/unit/%: tests/unit/%.c $(O)/libcollector.a
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
-		$(UNIT_EXTRA_$*) $(O)/libcollector.a $(CHECK_LIBS) $(PKG_LIBS) $(LDFLAGS)
-$(O)/tests/stress/%: tests/stress/%.c $(O)/libcollector.a
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
-		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
-$(O)/tests/tools/%: tests/tools/%.c $(O)/libcollector.a
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
-		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
-$(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/libcollector.a
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
-		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
-include $(wildcard tests/*.mk)
+# --- tests, and what else is no part of the product --------------------------
+TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
+# In this order: some use the names of others.
+include $(patsubst %,tests/%/rules.mk,tools progs unit shim e2e fuzz stress \
+	  torture real bench)
+include scripts/lint.mk scripts/sanitize.mk
 
 # Not what real programs (make check-real) leave in theirs.
 -include $(shell find $(O) -path $(O)/real -prune -o -name '*.d' -type f -print 2>/dev/null)

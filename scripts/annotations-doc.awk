@@ -6,7 +6,7 @@
 #
 # Between "<!-- example NAME -->" and "<!-- end -->" goes what docs/examples
 # has, without its first comment, and the trace of it that
-# tests/e2e/620-annotations.sh compares with a recording.
+# tests/e2e/annotate/golden.sh compares with a recording.
 
 function copy(file, code,   line, body, status) {
 	body = !code

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# run-e2e.sh [-j N] [TEST...] - run end-to-end tests (default: all of
-# tests/e2e/*.sh), N at a time (default 2), each in a fresh folder of its own.
+# run-e2e.sh [-j N] [TEST...] - run end-to-end tests (default: all), N at a time
+# (default 2), each in a fresh folder of its own. TEST is a theme (cpu), a test
+# (cpu/engines), or the path of one (tests/e2e/cpu/engines.sh).
 #
 # A test is a shell script. It fails by a non-zero status, skips by status 77
 # with the reason as its last line of output, and gets 180 seconds unless a
@@ -24,7 +25,8 @@ export TOP O
 run_one()
 {
 	results=$1 test=$2
-	name=$(basename "$test" .sh)
+	theme=${test%/*}
+	name=${theme##*/}/$(basename "$test" .sh)
 	dir=$(mktemp -d "${TMPDIR:-/tmp}/perfrec-e2e.XXXXXX") || exit 1
 	log=$dir.log
 	limit=$(sed -n 's/^# timeout: *\([0-9]*\)$/\1/p' "$test")
@@ -68,16 +70,26 @@ if [ "${1:-}" = -j ]; then
 	jobs=$2
 	shift 2
 fi
-if [ $# -eq 0 ]; then
-	set -- "$TOP"/tests/e2e/*.sh
-fi
+# The paths of the tests that $1 names, one in each line.
+tests_of()
+{
+	for base in "$TOP/tests/e2e/$1" "$1"; do
+		for file in "$base" "$base.sh" "$base"/*.sh; do
+			[ -f "$file" ] && readlink -e "$file"
+		done
+	done | grep . || echo "not ok $1: no such test" |
+		tee -a "$results" >&2
+}
 
 results=$(mktemp "${TMPDIR:-/tmp}/perfrec-e2e.XXXXXX") || exit 1
 trap 'rm -f "$results"' EXIT
+if [ $# -eq 0 ]; then
+	for theme in "$TOP"/tests/e2e/*/; do
+		[ "$theme" = "$TOP/tests/e2e/lib/" ] || set -- "$@" "$theme"
+	done
+fi
 for test in "$@"; do
-	[ "$(basename "$test")" = lib.sh ] && continue
-	readlink -e "$test" || echo "not ok $test: no such test" |
-		tee -a "$results" >&2
+	tests_of "$test"
 done | xargs -r -d '\n' -n 1 -P "$jobs" "$0" --one "$results"
 
 count()

@@ -43,8 +43,7 @@ run()
 }
 
 export CPU_STRICT=1 O="$build"
-run cpu sh "$top/scripts/run-e2e.sh" -j 1 "$top/tests/e2e/510-cpu.sh" \
-	"$top/tests/e2e/cpu-counted-once.sh"
+run cpu sh "$top/scripts/run-e2e.sh" -j 1 cpu/engines cpu/counted-once
 for one in record-real rebuild unmodified annotate heap-real; do
 	run $one sh "$here/$one.sh" "$build" "$dir"
 done

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # heap-real.sh BUILD - the memory of real programs at full size: what
-# tests/e2e/520 and 521 do, with ten million pairs of sixteen threads, and what
-# Go's pprof makes of the files, two snapshots of a run among them. Ends with a
-# line "N passed, N failed, N skipped". Exits with 77 where there is no Go.
+# tests/e2e/heap/real.sh and allocators.sh do, with ten million pairs of sixteen
+# threads, and what Go's pprof makes of the files, two snapshots of a run among
+# them. Ends with a line "N passed, N failed, N skipped". Exits with 77 where
+# there is no Go.
 set -eu
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +22,7 @@ need_package dot graphviz
 end_to_end()
 {
 	O=$build ALLOC_PAIRS=${ALLOC_PAIRS:-10000000} \
-		sh "$top/scripts/run-e2e.sh" "$top/tests/e2e/$1.sh" \
+		sh "$top/scripts/run-e2e.sh" "$1" \
 		>"$work/log" || {
 		cat "$work/log"
 		return 1
@@ -90,7 +91,7 @@ pprof()
 	told '^ *[12][0-9]{5}B .* keep$' -top -unit=b -base "$1" $heap
 }
 
-part 520-heap-real end_to_end 520-heap-real
-part 521-heap-allocators end_to_end 521-heap-allocators
+part heap/real end_to_end heap/real
+part heap/allocators end_to_end heap/allocators
 part pprof pprof
 parts_end

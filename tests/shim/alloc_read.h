@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "shared/record_ext.h"
-#include "tests/shim/alloc_log.h"
+#include "tests/shim/victims/alloc_log.h"
 #include "tests/shim/mini_collector.h"
 
 static inline void must(bool holds)

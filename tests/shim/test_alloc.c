@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "shared/record_ext.h"
-#include "tests/shim/alloc_log.h"
+#include "tests/shim/victims/alloc_log.h"
 #include "tests/shim/alloc_read.h"
 #include "tests/shim/mini_collector.h"
 
@@ -138,14 +138,16 @@ static void clean(void)
 #define EXACT ((struct wire_reply){ .alloc = WIRE_ALLOC_EXACT })
 
 static const struct run g_exact[] = {
-	{ "tests/shim/alloc_victim", "family", NULL, "on", 0, NULL },
-	{ "tests/shim/alloc_victim", "family", NULL, "off", 0, NULL },
-	{ "tests/shim/alloc_victim", "threads", "10000", "on", 0, NULL },
-	{ "tests/shim/alloc_victim", "threads", "2000", "off", 0, NULL },
-	{ "tests/shim/alloc_victim", "fork", NULL, "on", 0, NULL },
-	{ "tests/shim/alloc_victim", "outlive", NULL, "on", 0, NULL },
-	{ "tests/shim/alloc_cxx_victim", NULL, NULL, "on", 0, NULL },
-	{ "tests/shim/alloc_cxx_victim", NULL, NULL, "off", 0, NULL },
+	{ "tests/shim/victims/alloc_victim", "family", NULL, "on", 0, NULL },
+	{ "tests/shim/victims/alloc_victim", "family", NULL, "off", 0, NULL },
+	{ "tests/shim/victims/alloc_victim", "threads", "10000", "on", 0,
+	  NULL },
+	{ "tests/shim/victims/alloc_victim", "threads", "2000", "off", 0,
+	  NULL },
+	{ "tests/shim/victims/alloc_victim", "fork", NULL, "on", 0, NULL },
+	{ "tests/shim/victims/alloc_victim", "outlive", NULL, "on", 0, NULL },
+	{ "tests/shim/victims/alloc_cxx_victim", NULL, NULL, "on", 0, NULL },
+	{ "tests/shim/victims/alloc_cxx_victim", NULL, NULL, "off", 0, NULL },
 };
 
 START_TEST(exact_is_what_was_done)
@@ -182,10 +184,12 @@ END_TEST
 /* Every allocation and free is in a ring or counted. */
 START_TEST(drop_counts_what_is_lost)
 {
-	const struct run busy = {
-		"tests/shim/alloc_victim", "busy", "40000", _i ? "off" : "on",
-		WIRE_ON_FULL_DROP,	   "64"
-	};
+	const struct run busy = { "tests/shim/victims/alloc_victim",
+				  "busy",
+				  "40000",
+				  _i ? "off" : "on",
+				  WIRE_ON_FULL_DROP,
+				  "64" };
 	struct reader reader;
 	struct log_event event;
 	uint64_t allocs = 0, frees = 0;
@@ -212,10 +216,12 @@ END_TEST
 /* In a pause frees are recorded, allocations counted. */
 START_TEST(pause_keeps_frees)
 {
-	const struct run busy = {
-		"tests/shim/alloc_victim", "busy", "200000", _i ? "off" : "on",
-		WIRE_ON_FULL_DROP,	   NULL
-	};
+	const struct run busy = { "tests/shim/victims/alloc_victim",
+				  "busy",
+				  "200000",
+				  _i ? "off" : "on",
+				  WIRE_ON_FULL_DROP,
+				  NULL };
 	struct reader reader;
 	struct log_event event;
 	uint64_t allocs = 0, frees = 0;
@@ -287,10 +293,12 @@ START_TEST(samples_are_as_many_as_they_should)
 	struct wire_reply settings = { .alloc = WIRE_ALLOC_SAMPLED,
 				       .alloc_period = 15631,
 				       .stack_bytes = 1024 };
-	const struct run busy = {
-		"tests/shim/alloc_victim", "busy", "60000", _i ? "off" : "on",
-		WIRE_ON_FULL_DROP,	   NULL
-	};
+	const struct run busy = { "tests/shim/victims/alloc_victim",
+				  "busy",
+				  "60000",
+				  _i ? "off" : "on",
+				  WIRE_ON_FULL_DROP,
+				  NULL };
 	struct samples seen;
 
 	run(&busy, "", settings);

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/shim/alloc_log.h"
+#include "tests/shim/victims/alloc_log.h"
 #include "tests/shim/alloc_read.h"
 #include "tests/shim/mini_collector.h"
 
@@ -40,7 +40,7 @@ static void run_victim(const struct run *run)
 {
 	char path[] = "/tmp/test_alloc_step-XXXXXX", libraries[1024];
 	char *argv[] = { (char *)mini_build_path(
-				 "tests/shim/alloc_step_victim"),
+				 "tests/shim/victims/alloc_step_victim"),
 			 (char *)run->action,
 			 (char *)run->pad,
 			 (char *)run->stride,
@@ -55,7 +55,7 @@ static void run_victim(const struct run *run)
 	g_log = log_map(path);
 	snprintf(libraries, sizeof(libraries), "%s %s",
 		 mini_build_path("libperfrec_preload.so"),
-		 mini_build_path("tests/shim/libbump_allocator.so"));
+		 mini_build_path("tests/shim/victims/libbump_allocator.so"));
 	setenv("PERFREC_RSEQ", run->rseq, 1);
 	setenv("PERFREC_RING_KB", "16384", 1);
 	mini_collector_start(&g_mini);

@@ -265,7 +265,8 @@ static void say_ring(uint32_t slot)
 
 static pid_t begin_victim(const char *name)
 {
-	char *argv[] = { (char *)mini_build_path("tests/shim/annotate_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/annotate_victim"),
 			 (char *)name, NULL };
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
 	pid_t pid;
@@ -621,7 +622,8 @@ static struct categories_shm *categories(void)
  */
 static void expect_categories(const char *list, const char *expected)
 {
-	char *argv[] = { (char *)mini_build_path("tests/shim/annotate_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/annotate_victim"),
 			 "categories", NULL };
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
 	pid_t pid;
@@ -691,7 +693,8 @@ END_TEST
 /* What finds no id is "more sites", and is counted. */
 START_TEST(annotate_without_ids)
 {
-	char *argv[] = { (char *)mini_build_path("tests/shim/annotate_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/annotate_victim"),
 			 "spans", NULL };
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
 	pid_t pid;

@@ -125,7 +125,8 @@ static struct seen run_at(const char *mode, uint32_t hz)
 	const struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP,
 					     .cpu_hz = hz,
 					     .stack_bytes = STACK_BYTES };
-	char *argv[] = { (char *)mini_build_path("tests/shim/cpu_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/cpu_victim"),
 			 (char *)mode, g_file, NULL };
 	pid_t pid;
 	int status;

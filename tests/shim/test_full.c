@@ -20,7 +20,7 @@
 #include "shared/compiler.h"
 #include "shared/futex.h"
 #include "tests/shim/mini_collector.h"
-#include "tests/shim/room_victim.h"
+#include "tests/shim/victims/room_victim.h"
 
 #define THREADS 4
 #define STACK_MAX 4096
@@ -209,8 +209,9 @@ START_TEST(full_ring_counts_every_span)
 				       .depth = run->depth };
 	char result[] = "/tmp/test_full-XXXXXX";
 	/* A slow reader is waited for, some times for each thread. */
-	char *argv[] = { (char *)mini_build_path("tests/shim/nest_victim"), "4",
-			 run->slow ? "2000" : "30000", result, NULL };
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/nest_victim"),
+			 "4", run->slow ? "2000" : "30000", result, NULL };
 	FILE *file = fdopen(mkstemp(result), "r");
 	pid_t pid;
 
@@ -234,7 +235,8 @@ END_TEST
 START_TEST(stop_is_believed_after_full_waits)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
-	char *argv[] = { (char *)mini_build_path("tests/shim/stopped_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/stopped_victim"),
 			 NULL };
 	int status;
 	pid_t pid;
@@ -261,7 +263,8 @@ END_TEST
 START_TEST(ring_is_touched_ahead)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
-	char *argv[] = { (char *)mini_build_path("tests/shim/stopped_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/stopped_victim"),
 			 NULL };
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), head;
 	struct record *last;
@@ -316,7 +319,8 @@ START_TEST(handler_takes_the_room_that_was_waited_for)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
 	char path[] = "/tmp/test_full-XXXXXX";
-	char *argv[] = { (char *)mini_build_path("tests/shim/room_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/room_victim"),
 			 path, NULL };
 	int fd = mkstemp(path), status;
 	struct room_told *told;

@@ -63,7 +63,7 @@ static pid_t start(const struct host_case *host)
 	snprintf(shim, sizeof(shim), "%s/libperfrec_preload.so", out);
 	/* Only the victim is preloaded, not the shell that limits it. */
 	snprintf(command, sizeof(command),
-		 "%s LD_PRELOAD=%s exec %s/tests/shim/host_victim %s",
+		 "%s LD_PRELOAD=%s exec %s/tests/shim/victims/host_victim %s",
 		 host->limit, shim, out, host->name);
 	return mini_spawn(&g_mini, "", argv);
 }
@@ -146,7 +146,8 @@ START_TEST(host_whose_vfork_child_calls_first_starts_itself)
 	pid_t pid;
 
 	snprintf(shim, sizeof(shim), "%s/libperfrec_preload.so", out);
-	snprintf(victim, sizeof(victim), "%s/tests/shim/late_victim", out);
+	snprintf(victim, sizeof(victim), "%s/tests/shim/victims/late_victim",
+		 out);
 	mini_collector_start(&g_mini);
 	pid = mini_spawn(&g_mini, shim, argv);
 	mini_collector_accept(&g_mini, settings, CONTROL_ON);

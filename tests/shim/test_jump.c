@@ -147,7 +147,7 @@ START_TEST(jump_recorded_is_told_exactly)
 {
 	char *arguments[] = { (char *)g_cases[_i], NULL };
 
-	run("tests/shim/jump_victim", arguments, true);
+	run("tests/shim/victims/jump_victim", arguments, true);
 	compare_all();
 }
 END_TEST
@@ -157,7 +157,7 @@ START_TEST(jump_without_collector_runs_as_always)
 	char *arguments[] = { (char *)g_cases[_i], NULL };
 
 	unlink(g_mini.socket_path);
-	run("tests/shim/jump_victim", arguments, false);
+	run("tests/shim/victims/jump_victim", arguments, false);
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(jump_often_is_told_each_time)
 	char *arguments[] = { "many", NULL };
 	uint64_t i;
 
-	run("tests/shim/jump_victim", arguments, true);
+	run("tests/shim/victims/jump_victim", arguments, true);
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->head, 2 * JUMPS_MANY + 2);
 	for (i = 0; i < JUMPS_MANY; i++) {
 		ck_assert(is_flow(2 * i + 1, FLOW_SETJMP));
@@ -184,7 +184,7 @@ START_TEST(jump_interrupted_anywhere_is_told_once)
 	uint64_t flows = 0, begins = 0, ends = 0, last = 0, i;
 	unsigned long rounds, signals;
 
-	run("tests/shim/jump_victim", arguments, true);
+	run("tests/shim/victims/jump_victim", arguments, true);
 	ck_assert_int_eq(fscanf(g_result, "%lu %lu", &rounds, &signals), 2);
 	ck_assert_uint_gt(signals, 500);
 	for (i = 0; i < mini_slot(&g_mini, 0)->head; i++) {
@@ -222,7 +222,8 @@ static char *plugin_path(const char *name)
 	static unsigned int turn;
 	char *path = paths[turn++ % 16], file[64];
 
-	snprintf(file, sizeof(file), "tests/shim/jump_plugin_%s.so", name);
+	snprintf(file, sizeof(file), "tests/shim/victims/jump_plugin_%s.so",
+		 name);
 	snprintf(path, sizeof(paths[0]), "%s", mini_build_path(file));
 	return path;
 }
@@ -234,7 +235,7 @@ START_TEST(jump_in_a_plugin_uses_its_own_runtime)
 
 	if (!is_built(arguments[1]))
 		return;
-	run("tests/shim/jump_victim", arguments, true);
+	run("tests/shim/victims/jump_victim", arguments, true);
 	compare_all();
 }
 END_TEST
@@ -249,7 +250,7 @@ START_TEST(jump_in_plugins_uses_the_runtime_of_each)
 		count += is_built(arguments[count]);
 	}
 	arguments[count] = NULL;
-	run("tests/shim/jump_victim", arguments, true);
+	run("tests/shim/victims/jump_victim", arguments, true);
 	compare_all();
 }
 END_TEST
@@ -262,7 +263,7 @@ START_TEST(jump_in_a_program_uses_its_runtime)
 	char name[64], path[512];
 	char *arguments[] = { NULL };
 
-	snprintf(name, sizeof(name), "tests/shim/jump_program_%s",
+	snprintf(name, sizeof(name), "tests/shim/victims/jump_program_%s",
 		 g_programs[_i]);
 	snprintf(path, sizeof(path), "%s", mini_build_path(name));
 	if (!is_built(path))

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tests/shim/map_victim.h"
+#include "tests/shim/victims/map_victim.h"
 #include "tests/shim/mini_collector.h"
 
 struct map_case {
@@ -59,9 +59,9 @@ static pid_t start(const char *name, bool recorded)
 	int fd;
 
 	snprintf(folder, sizeof(folder), "%s",
-		 mini_build_path("tests/shim/plugins"));
+		 mini_build_path("tests/shim/victims"));
 	snprintf(victim, sizeof(victim), "%s",
-		 mini_build_path("tests/shim/map_victim"));
+		 mini_build_path("tests/shim/victims/map_victim"));
 	strcpy(result, "/tmp/test_map-XXXXXX");
 	fd = mkstemp(result);
 	ck_assert_int_eq(ftruncate(fd, sizeof(*g_notes)), 0);

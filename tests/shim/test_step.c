@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tests/shim/mini_collector.h"
-#include "tests/shim/step_victim.h"
+#include "tests/shim/victims/step_victim.h"
 
 struct run {
 	const char *action;
@@ -83,7 +83,8 @@ static void run_victim(const struct run *run)
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
 	struct mini_collector mini;
 	char result[] = "/tmp/test_step-XXXXXX";
-	char *argv[] = { (char *)mini_build_path("tests/shim/step_victim"),
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/step_victim"),
 			 (char *)run->action,
 			 (char *)run->pad,
 			 result,
@@ -99,7 +100,7 @@ static void run_victim(const struct run *run)
 	setenv("PERFREC_RING_KB", "65536", 1);
 	if (run->reload)
 		argv[4] = (char *)mini_build_path(
-			"tests/shim/plugins/libmap_opener.so");
+			"tests/shim/victims/libmap_opener.so");
 	mini_collector_start(&mini);
 	pid = mini_spawn(&mini, mini_build_path("libperfrec_preload.so"), argv);
 	mini_collector_accept(&mini, settings, CONTROL_ON);

@@ -55,14 +55,14 @@ for call in memfd_create ftruncate fcntl socket connect getsockopt sendmsg \
 	for error in 1 12 38; do # EPERM, ENOMEM, ENOSYS
 		try $call $error sort sort --parallel=2 -S 1M numbers
 	done
-	try $call 38 cxx "$O/tests/shim/alloc_cxx_victim" "$work/log"
+	try $call 38 cxx "$O/tests/shim/victims/alloc_cxx_victim" "$work/log"
 done
 # A timer that cannot be deleted must not kill who sets SIGPROF to SIG_DFL.
 id=$(number timer_delete)
 runs=$((runs + 1))
 timeout 60 "$O/perfrec" record -q --cpu=1000,signal -o data -- \
 	"$O/tests/torture/deny" "$id" 1 \
-	"$O/tests/shim/cpu_victim" default 1000 >timer.out 2>timer.err || {
+	"$O/tests/shim/victims/cpu_victim" default 1000 >timer.out 2>timer.err || {
 	echo "timer_delete fails with 1: status $?"
 	bad=$((bad + 1))
 }

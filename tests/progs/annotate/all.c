@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * all - every macro and function of perfrec.h once, in the C that is also C++:
- * 600-annotate-builds.sh compiles it in every way there is. Prints what
+ * tests/e2e/annotate/builds.sh compiles it in every way there is. Prints what
  * perfrec_is_recording() says. With -DABORTS it must not be recorded.
  */
 #define PERFREC_CATEGORY "all"

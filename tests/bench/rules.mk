@@ -60,3 +60,13 @@ bench bench-quick:
 	$(Q)O=$(O) sh tests/bench/annotate.sh
 	$(Q)O=$(O) sh tests/bench/own_cost.sh
 	$(Q)O=$(O) sh tests/bench/alloc.sh $(if $(filter bench-quick,$@),--quick)
+
+# --- of the collector: a profile of 100,000 distinct stacks, and 100 MB of debug
+# information, both made for the purpose ------------------------------------------
+BENCH	+= $(O)/tests/bench/profile $(O)/tests/bench/symbolize
+$(O)/tests/bench/profile $(O)/tests/bench/symbolize: $(O)/tests/bench/%: \
+		tests/bench/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)

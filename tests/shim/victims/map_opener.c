@@ -3,7 +3,7 @@
  * map_opener - a library that looks for plugins where its RUNPATH says: in its
  * own folder.
  */
-#include "tests/shim/map_victim.h"
+#include "tests/shim/victims/map_victim.h"
 
 #include <dlfcn.h>
 

@@ -15,7 +15,7 @@
  * them apart: OUTER + k by the interrupted hook, INNER + k by the handler,
  * AFTER + k by a plain call once step k is over.
  */
-#include "tests/shim/step_victim.h"
+#include "tests/shim/victims/step_victim.h"
 
 #include <dlfcn.h>
 #include <err.h>

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "tests/shim/jump_victim.h"
+#include "tests/shim/victims/jump_victim.h"
 
 #define NOINLINE __attribute__((noinline))
 

@@ -5,7 +5,7 @@
 # its memory, and then forks: its child needs a slot of its own. What room the
 # limit leaves is kept. A limit that does not bind, root's own of locked memory,
 # takes none; one that does leaves little, and the summary says why.
-. "$(dirname "$0")/lib.sh"
+. "$TOP/tests/e2e/lib.sh"
 
 build limits <<'SOURCE'
 #include <errno.h>

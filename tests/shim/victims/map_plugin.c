@@ -3,7 +3,7 @@
  * map_plugin - a library of map_victim's, in several copies that differ by ID.
  * Every function tells the victim who it is, so that the test can compare.
  */
-#include "tests/shim/map_victim.h"
+#include "tests/shim/victims/map_victim.h"
 
 /* Not there in a namespace of dlmopen()'s. */
 #pragma weak map_note

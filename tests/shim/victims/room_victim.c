@@ -9,7 +9,7 @@
  *
  * TOLD: a file that holds a struct room_told.
  */
-#include "tests/shim/room_victim.h"
+#include "tests/shim/victims/room_victim.h"
 
 #include <err.h>
 #include <fcntl.h>

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-#include "tests/shim/alloc_log.h"
+#include "tests/shim/victims/alloc_log.h"
 
 #define INNER_BYTES 777
 #define FIRST_STEPS 64

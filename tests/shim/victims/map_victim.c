@@ -9,7 +9,7 @@
  * FOLDER is where the plugins are; RESULT gets the notes. It exits 0 when
  * everything was as always.
  */
-#include "tests/shim/map_victim.h"
+#include "tests/shim/victims/map_victim.h"
 
 #include <dlfcn.h>
 #include <err.h>

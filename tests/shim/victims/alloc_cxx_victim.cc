@@ -7,7 +7,7 @@
 #include <new>
 #include <sys/syscall.h>
 
-#include "tests/shim/alloc_log.h"
+#include "tests/shim/victims/alloc_log.h"
 
 static struct log_thread *g_log;
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "shared/atomic.h"
-#include "tests/shim/alloc_log.h"
+#include "tests/shim/victims/alloc_log.h"
 
 #define THREADS 16
 #define HANDED 64

@@ -5,7 +5,7 @@
  *
  *   jump_victim RESULT CASE [PLUGIN...]
  */
-#include "tests/shim/jump_victim.h"
+#include "tests/shim/victims/jump_victim.h"
 
 #include <dlfcn.h>
 #include <err.h>

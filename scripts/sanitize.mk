@@ -1,0 +1,44 @@
+# Tests in builds of another kind: by sanitizers, for another machine. Each has
+# a build directory of its own.
+
+# --- sanitizers: the collector, never the shim --------------------------------
+# ThreadSanitizer wants its addresses where they were before the kernel
+# randomised more of them: setarch -R. (check forks before there are threads,
+# which it can follow; without forks some tests would be in each other's way.)
+ASAN_ENV = ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 CK_TIMEOUT_MULTIPLIER=10
+TSAN_ENV = TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:history_size=7 \
+	  CK_TIMEOUT_MULTIPLIER=30
+.PHONY: check-asan check-tsan record-demo
+check-asan:
+	$(Q)$(ASAN_ENV) $(MAKE) --no-print-directory O=$(O)/asan \
+		SAN=address,undefined check-unit check-fuzz record-demo
+check-tsan:
+	$(Q)$(TSAN_ENV) setarch -R $(MAKE) --no-print-directory O=$(O)/tsan \
+		SAN=thread check-unit check-stress record-demo
+# Threads, losses and the ways to write, by a collector with a sanitizer.
+record-demo: all $(O)/tests/progs/demo $(O)/tests/progs/alloc_torture \
+		$(O)/tests/tools/trace_check
+	$(Q)O=$(O) sh tests/stress/record-demo.sh
+
+# --- arm64, as far as a machine without it can tell ----------------------------
+# Compiles the shim and holds it against its lists; runs both halves of rings,
+# with arm64's swaps, in an emulator. Needs gcc-aarch64-linux-gnu, qemu-user.
+CROSS	= aarch64-linux-gnu-
+ARM	= $(O)/arm64
+.PHONY: check-arm64
+check-arm64:
+	$(Q)command -v $(CROSS)gcc >/dev/null || { \
+		echo 'skipped check-arm64: no $(CROSS)gcc'; exit 0; }; \
+	$(MAKE) --no-print-directory O=$(ARM) MACHINE=aarch64 CC=$(CROSS)gcc \
+		$(ARM)/libperfrec_preload.so $(ARM)/stress_ring && \
+	NM=$(CROSS)nm OBJDUMP=$(CROSS)objdump READELF=$(CROSS)readelf sh scripts/check-abi.sh \
+		$(ARM)/libperfrec_preload.so && \
+	{ command -v qemu-aarch64 >/dev/null || { \
+		echo 'skipped arm64 rings: no qemu-aarch64'; exit 0; }; } && \
+	qemu-aarch64 -L /usr/aarch64-linux-gnu $(ARM)/stress_ring 2 3 $(SEED)
+$(O)/stress_ring: tests/stress/stress_ring.c collector/replay/ring_get.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ tests/stress/stress_ring.c \
+		collector/replay/ring_get.c -lpthread

@@ -1,0 +1,14 @@
+# Fuzzers, as programs that replay inputs: what fuzzing has found, and seeds.
+
+FUZZ	= $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: check-fuzz
+check-fuzz: all $(FUZZ)
+	$(Q)set -e; for f in $(FUZZ); do \
+		$$f tests/fuzz/corpus/$${f##*/fuzz_}/*; done
+
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(O)/libcollector.a $(CHECK_LIBS) $(PKG_LIBS) $(LDFLAGS)

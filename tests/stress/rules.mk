@@ -1,0 +1,31 @@
+# What runs for long, or again and again.
+
+STRESS	= $(patsubst tests/stress/%.c,$(O)/tests/stress/%,$(wildcard tests/stress/stress_*.c))
+STRESS_SECONDS ?= 5
+SEED	?= $(shell date +%s)
+
+# Both halves of rings.
+.PHONY: check-stress
+check-stress: $(STRESS)
+	$(Q)set -e; for s in $(STRESS); do for threads in 1 2 8; do \
+		$$s $$threads $(STRESS_SECONDS) $(SEED); done; done
+
+# Until something fails.
+.PHONY: check-loop
+check-loop:
+	$(Q)while $(MAKE) --no-print-directory check-unit check-shim \
+		check-stress SEED=$$(date +%s); do :; done
+
+# A daemon under many short programs, for longer than `make check` has time.
+SOAK_SECONDS ?= 600
+.PHONY: check-soak
+check-soak: all
+	$(Q)dir=$$(mktemp -d) && script=$$PWD/scripts/soak.sh && \
+		o=$$(cd $(O) && pwd) && cd $$dir && \
+		O=$$o sh $$script $(SOAK_SECONDS) && cd / && rm -rf $$dir
+
+$(O)/tests/stress/%: tests/stress/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)

@@ -1,0 +1,26 @@
+# Unit tests: one program for each test_*.c, linked with the whole collector.
+
+UNIT	= $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+
+.PHONY: check-unit
+check-unit: all $(UNIT) $(TOOLS)
+	$(Q)O=$(O) sh scripts/run-suites.sh $(UNIT)
+
+$(O)/tests/unit/%: tests/unit/%.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
+		$(O)/libcollector.a $(CHECK_LIBS) $(PKG_LIBS) $(LDFLAGS)
+
+# Tests of the checker, which is no part of the collector.
+$(O)/tests/unit/test_trace_check: tests/unit/test_trace_check.c \
+		$(O)/tests/tools/trace_check
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) $(SANFLAGS) \
+		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"' \
+		-o $@ $< $(CHECK_LIBS) -lz $(LDFLAGS)
+# Looks at what the collector writes with other eyes.
+$(O)/tests/unit/test_notes: $(O)/tests/tools/trace_check
+$(O)/tests/unit/test_notes: CPPFLAGS += \
+		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"'
