@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/serve/session.h"
 #include "shared/ring_shm.h"
 
 struct arena;
@@ -23,6 +22,7 @@ struct liveness;
 struct process;
 struct recording;
 struct sampler;
+struct session_limits;
 struct symbol_cache;
 
 struct collector {
@@ -35,6 +35,9 @@ struct collector {
 	struct liveness *liveness;
 	struct jobs *jobs;
 	struct jobs *endings; /* of recordings: see recording_put() */
+	/* The last job of each recording: recording_finish(). 0 or -errno, the
+	 * log has why; NULL: nothing but the trace is written. */
+	int (*finish_recording)(struct recording *recording);
 	struct drain *drain;
 	struct sampler *sampler; /* NULL: no stacks are unwound */
 	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */
@@ -47,7 +50,7 @@ struct collector {
 	bool paused; /* new sessions are, too */
 	char categories[CATEGORIES_BYTES]; /* of new sessions; "": all */
 	uint64_t last_session;
-	struct session_limits limits;
+	struct session_limits *limits; /* on all sessions: session.c */
 
 	pthread_mutex_t lock; /* of everything below */
 	struct process *processes; /* all that are not done */

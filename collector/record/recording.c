@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recording - begun by the main thread; workers and the jobs thread add to it
- * under its lock, which none holds for long; ended by whoever gives the last
- * reference back: the main thread in perfrec record, the jobs thread in the
- * daemon.
+ * recording - begins on the main thread. Drain workers and the jobs thread add
+ * to it under its lock, which none of them holds for long. When the last
+ * reference is given back, the recording ends: on the main thread in `perfrec
+ * record`, and on the thread of collector->endings in the daemon.
  *
- * A trace is written as it comes and is valid at any moment. Everything else is
- * summed up in memory, bounded by the number of functions and by LISTED_MAX,
- * and written when the recording ends.
+ * The trace is written as it comes and is valid at any moment. Everything else
+ * is summed up in memory, bounded by the number of functions and by LISTED_MAX.
+ * It is written when the recording ends, by recording->finish: the rooms that
+ * know the files are above this one (files/recording_finish.c).
  */
 #include "collector/record/recording.h"
 
@@ -27,16 +28,12 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
-#include "collector/files/cpu_profile.h"
-#include "collector/heap/heap_files.h"
 #include "collector/base/log.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/base/proc.h"
 #include "collector/output/own_files.h"
 #include "collector/profile/profile.h"
-#include "collector/files/span_profile.h"
 #include "collector/profile/stack_profile.h"
-#include "collector/files/summary_write.h"
 #include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
 #include "shared/atomic.h"
@@ -131,7 +128,7 @@ static int set_room_aside(int dir_fd)
 	return -1;
 }
 
-static void give_room_back(struct recording *recording)
+void recording_give_room_back(struct recording *recording)
 {
 	if (recording->room_fd >= 0)
 		close(recording->room_fd);
@@ -187,7 +184,10 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->heap_profile);
 	stack_profile_free(&recording->heap_peak);
 	stack_profile_free(&recording->span_profile);
-	give_room_back(recording);
+	recording_give_room_back(recording);
+	/* Open still if nobody has finished it. */
+	if (recording->trace)
+		(void)trace_file_close(&recording->trace);
 	if (recording->dir_fd >= 0)
 		close(recording->dir_fd);
 	pthread_mutex_destroy(&recording->lock);
@@ -231,6 +231,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.refs = 1,
 		.options = collector->options,
 		.endings = collector->endings,
+		.finish = collector->finish_recording,
 		.dir_fd = -1,
 		.room_fd = -1,
 		.path = strdup(path),
@@ -296,8 +297,8 @@ static void end(struct job *job)
 	/* The first member. */
 	struct recording *recording = (struct recording *)job;
 
-	if (recording->trace)
-		recording_finish(recording);
+	if (recording->trace && recording->finish)
+		(void)recording->finish(recording);
 	if (recording->ended)
 		recording->ended(recording);
 	recording_free(recording);
@@ -316,137 +317,6 @@ void recording_put(struct recording **recording)
 		jobs_post(old->endings, &old->end_job);
 	else
 		end(&old->end_job);
-}
-
-/* All marks in one packet: readers take the last count they find for that of
- * the whole trace. */
-static void write_losses(struct recording *recording)
-{
-	uint32_t *lossy = recording->lossy;
-	size_t count = 0;
-	uint8_t *packet;
-
-	/* A mark must come after all of its sequence, and only if there is
-	 * anything of it: the trace may have stopped before. */
-	trace_file_flush(recording->trace);
-	for (uint32_t i = 0; i < recording->lossy_count; i++)
-		if (trace_file_has(recording->trace, lossy[i]))
-			lossy[count++] = lossy[i];
-	if (!count)
-		return;
-	packet = malloc(OUT_LOSSES_BYTES(count));
-	if (!packet)
-		return;
-	trace_file_append_last(
-		recording->trace, packet,
-		out_perfetto_losses(packet, OUT_LOSSES_BYTES(count), lossy,
-				    count,
-				    recording->totals.dropped_spans +
-					    recording->totals.truncated_spans));
-	free(packet);
-}
-
-/* Of recordings in which a block was told of. */
-static void write_heap(struct recording *recording,
-		       const struct profile_header *header,
-		       struct recording_files *files,
-		       struct unwritten *unwritten)
-{
-	const struct heap_sums *sum = &recording->totals.heap;
-
-	if (!recording->heap_profile || !(sum->exact + sum->sampled))
-		return;
-	unwritten_add(unwritten, HEAP_PROFILE_NAME,
-		      heap_files_write(recording, recording->heap_profile, sum,
-				       header->duration_ns, HEAP_PROFILE_NAME,
-				       &files->heap_profile_bytes));
-	unwritten_add(unwritten, HEAP_PEAK_NAME,
-		      heap_files_write(recording, recording->heap_peak, sum,
-				       header->duration_ns, HEAP_PEAK_NAME,
-				       &files->heap_peak_bytes));
-}
-
-/* What spans cost; without spans it would say nothing. */
-static void write_spans(struct recording *recording,
-			const struct profile_header *header,
-			struct recording_files *files,
-			struct unwritten *unwritten)
-{
-	if (!recording->span_profile || !recording->totals.spans)
-		return;
-	unwritten_add(unwritten, SPAN_PROFILE_NAME,
-		      heap_files_write(recording, recording->span_profile,
-				       &recording->totals.heap,
-				       header->duration_ns, SPAN_PROFILE_NAME,
-				       &files->span_profile_bytes));
-}
-
-static void write_wall(struct recording *recording,
-		       const struct profile_header *header,
-		       struct recording_files *files,
-		       struct unwritten *unwritten)
-{
-	struct stat status;
-	int err = profile_write(recording->profile, header, recording->dir_fd,
-				WALL_PROFILE_NAME);
-
-	unwritten_add(unwritten, WALL_PROFILE_NAME, err);
-	if (err)
-		return;
-	files->profile_name = WALL_PROFILE_NAME;
-	if (fstatat(recording->dir_fd, WALL_PROFILE_NAME, &status, 0) == 0)
-		files->profile_bytes = (uint64_t)status.st_size;
-}
-
-static void write_profiles(struct recording *recording,
-			   struct recording_files *files,
-			   struct unwritten *unwritten)
-{
-	const struct totals *totals = &recording->totals;
-	const struct command_end *end = &recording->command_end;
-	const char *const *command =
-		(const char *const *)recording->options->command;
-	struct profile_header header = {
-		.start_ns = (uint64_t)recording->started * 1000000000,
-		.duration_ns = clock_boottime_ns() - recording->start_ns,
-		.lost_spans = totals->dropped_spans + totals->unslotted_spans +
-			      totals->vfork_spans + totals->muted_spans,
-		.command = command ? command[0] : NULL,
-	};
-
-	if (end->known)
-		header.duration_ns = end->end_ns - end->start_ns;
-	write_wall(recording, &header, files, unwritten);
-	unwritten_add(unwritten, CPU_PROFILE_NAME,
-		      cpu_profile_write(recording, header.start_ns,
-					header.duration_ns,
-					&files->cpu_profile_bytes));
-	write_heap(recording, &header, files, unwritten);
-	write_spans(recording, &header, files, unwritten);
-}
-
-int recording_finish(struct recording *recording)
-{
-	struct recording_files files = { 0 };
-	struct unwritten unwritten = { 0 };
-
-	if (recording->totals.overflowed_stacks)
-		log_warn("too many distinct call stacks: %llu calls are "
-			 "counted without their callers",
-			 (unsigned long long)
-				 recording->totals.overflowed_stacks);
-	write_losses(recording);
-	trace_file_flush(recording->trace);
-	files.trace_name = TRACE_NAME;
-	files.trace_bytes = trace_file_bytes(recording->trace);
-	files.trace_stopped = trace_file_close(&recording->trace);
-	if (files.trace_stopped < 0) /* its limit is no trouble */
-		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);
-	give_room_back(recording);
-	write_profiles(recording, &files, &unwritten);
-	unwritten_add(&unwritten, SUMMARY_NAME,
-		      summary_write(recording, &files));
-	return unwritten_log(&unwritten, recording->path);
 }
 
 uint32_t recording_sequence(struct recording *recording)

@@ -154,6 +154,8 @@ struct command_end {
 struct recording {
 	struct job end_job; /* the first */
 	struct jobs *endings; /* where it goes; NULL: run at once */
+	int (*finish)(struct recording *recording); /* its last job, see
+						     * struct collector */
 	uint32_t refs;
 	const struct collect_options *options;
 	int dir_fd;
@@ -218,17 +220,11 @@ struct recording *recording_get(struct recording *recording);
 /* The same for one that may have none any more: false then. It must be known to
  * be there still. */
 bool recording_get_if(struct recording *recording);
-/* The last reference ends the recording as recording_finish() does, on the
- * thread of collector->endings: its profiles may have to wait for debug
- * information for long, which is no other recording's business. Any thread. */
+/* The last reference ends the recording: collector->finish_recording writes its
+ * files, on the thread of collector->endings. Its profiles may have to wait
+ * long for debug information, and no other recording is to wait for that. Any
+ * thread; also for NULL. */
 void recording_put(struct recording **recording);
-
-/*
- * Write what remains and summary.json, once nobody records into it any more.
- * 0 or -errno of the first file that is not whole; the log says which are
- * not, one line for each cause.
- */
-int recording_finish(struct recording *recording);
 
 /* A number for one more thread, from 2 up, never used again. Any thread. */
 uint32_t recording_sequence(struct recording *recording);
@@ -245,6 +241,10 @@ bool recording_list_went_on(struct recording *recording, pid_t pid,
 			    const char *name);
 /* Remember that @sequence is not complete. Under lock. */
 void recording_list_loss(struct recording *recording, uint32_t sequence);
+
+/* Free the disk space that was set aside for what is written last. Whoever
+ * finishes the recording. */
+void recording_give_room_back(struct recording *recording);
 
 /* Process @pid (0: unknown) is not recorded: @why says it of "it", and outlives
  * the recording. Any thread; takes the lock. */

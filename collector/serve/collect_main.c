@@ -44,9 +44,11 @@
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
 #include "collector/record/process.h"
+#include "collector/files/recording_finish.h"
 #include "collector/record/recording.h"
 #include "collector/samples/samples.h"
 #include "collector/serve/server.h"
+#include "collector/serve/session.h"
 #include "collector/names/symbols.h"
 #include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
@@ -62,6 +64,7 @@
 struct daemon {
 	struct collector collector; /* first: see of_collector() */
 	struct collect_options options;
+	struct session_limits limits;
 	struct server *server;
 	struct ctl_server *ctl;
 	struct watch signals, timer, done, control;
@@ -329,6 +332,8 @@ static int start_parts(struct daemon *daemon)
 	int err;
 
 	collector->options = &daemon->options;
+	collector->limits = &daemon->limits;
+	collector->finish_recording = recording_finish;
 	if (daemon->options.categories)
 		snprintf(collector->categories, sizeof(collector->categories),
 			 "%s", daemon->options.categories);
@@ -421,9 +426,9 @@ static int start_output(struct daemon *daemon)
 			path);
 		return err;
 	}
-	daemon->collector.limits.max_total = daemon->options.max_total
-						     ? daemon->options.max_total
-						     : half_of_free_space(path);
+	daemon->limits.max_total = daemon->options.max_total
+					   ? daemon->options.max_total
+					   : half_of_free_space(path);
 	return 0;
 }
 

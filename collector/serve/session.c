@@ -57,7 +57,7 @@ static uint64_t bytes_on_disk(struct collector *collector)
 	uint64_t bytes;
 
 	pthread_mutex_lock(&collector->lock);
-	bytes = collector->limits.finished_bytes;
+	bytes = collector->limits->finished_bytes;
 	pthread_mutex_unlock(&collector->lock);
 	for (arena = collector->arenas; arena; arena = arena->next)
 		bytes += trace_file_bytes(arena->recording->trace);
@@ -66,14 +66,14 @@ static uint64_t bytes_on_disk(struct collector *collector)
 
 static bool is_full(struct collector *collector)
 {
-	uint64_t most = collector->limits.max_total;
+	uint64_t most = collector->limits->max_total;
 
 	return most && bytes_on_disk(collector) >= most;
 }
 
 const char *session_refuse(struct collector *collector, uint64_t arena_bytes)
 {
-	struct session_limits *limits = &collector->limits;
+	struct session_limits *limits = collector->limits;
 	uint32_t programs, recordings;
 
 	pthread_mutex_lock(&collector->lock);
@@ -96,9 +96,9 @@ const char *session_refuse(struct collector *collector, uint64_t arena_bytes)
 void session_log_refusal(struct collector *collector, pid_t pid,
 			 const char *why)
 {
-	struct refusal *refusal = collector->limits.refusal;
+	struct refusal *refusal = collector->limits->refusal;
 	struct refusal *last =
-		refusal + ARRAY_SIZE(collector->limits.refusal) - 1;
+		refusal + ARRAY_SIZE(collector->limits->refusal) - 1;
 
 	/* One line for all at the end, by perfrec: not one for each process. */
 	if (collector->recording) {
@@ -146,7 +146,7 @@ static void recording_ended(struct recording *recording)
 		link = &(*link)->next_open;
 	*link = recording->next_open;
 	collector->recording_count--;
-	collector->limits.finished_bytes += bytes;
+	collector->limits->finished_bytes += bytes;
 	pthread_mutex_unlock(&collector->lock);
 	/* Somebody may wait for it: ctl_server.c. */
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
@@ -162,9 +162,9 @@ void session_begin(struct collector *collector, struct arena *arena, bool own)
 
 	arena->session = ++collector->last_session;
 	arena->held = true;
-	collector->limits.sessions++;
-	collector->limits.arena_bytes += arena->bytes;
-	collector->limits.begun_ns += PROGRAM_NS;
+	collector->limits->sessions++;
+	collector->limits->arena_bytes += arena->bytes;
+	collector->limits->begun_ns += PROGRAM_NS;
 	if (!own)
 		return;
 	recording->session = arena->session;
@@ -179,8 +179,8 @@ void session_begin(struct collector *collector, struct arena *arena, bool own)
 
 void session_unlist(struct collector *collector, struct arena *arena)
 {
-	collector->limits.sessions--;
-	collector->limits.arena_bytes -= arena->bytes;
+	collector->limits->sessions--;
+	collector->limits->arena_bytes -= arena->bytes;
 }
 
 /* Under the arena's lock. */

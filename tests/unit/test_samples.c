@@ -21,6 +21,7 @@
 #include "collector/record/collector.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
+#include "collector/files/recording_finish.h"
 #include "collector/record/recording.h"
 #include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"

@@ -27,8 +27,10 @@
 #include "collector/record/liveness.h"
 #include "collector/base/loop.h"
 #include "collector/record/process.h"
+#include "collector/files/recording_finish.h"
 #include "collector/record/recording.h"
 #include "collector/serve/server.h"
+#include "collector/serve/session.h"
 #include "collector/names/symbols.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
@@ -42,6 +44,7 @@
 /* --- the collector, on a thread of its own ----------------------------------
  */
 
+static struct session_limits g_limits;
 static struct collector g_collector;
 static struct collect_options g_options;
 static struct server *g_server;
@@ -96,7 +99,12 @@ static void collector_start(void)
 		.control_fd = 0,
 		.workers = workers,
 	};
-	g_collector = (struct collector){ .options = &g_options };
+	g_limits = (struct session_limits){ 0 };
+	g_collector = (struct collector){
+		.options = &g_options,
+		.finish_recording = recording_finish,
+		.limits = &g_limits,
+	};
 	pthread_mutex_init(&g_collector.lock, NULL);
 	g_collector.loop = loop_new();
 	g_done = (struct watch){ eventfd(0, EFD_CLOEXEC), done_ready };

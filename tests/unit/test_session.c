@@ -11,6 +11,7 @@
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
 
+static struct session_limits g_limits;
 static struct collector g_collector;
 static struct page_shm g_page;
 static struct recording g_recording;
@@ -19,7 +20,8 @@ static struct arena g_arena;
 static void setup(void)
 {
 	memset(&g_page, 0, sizeof(g_page));
-	g_collector = (struct collector){ .done_fd = -1 };
+	g_limits = (struct session_limits){ 0 };
+	g_collector = (struct collector){ .done_fd = -1, .limits = &g_limits };
 	g_recording = (struct recording){ .dir_fd = -1 };
 	g_arena = (struct arena){ .page = &g_page,
 				  .bytes = 1 << 20,
@@ -81,17 +83,17 @@ START_TEST(session_burst_is_let_in_and_no_more)
 	ck_assert_int_lt(i, 100000);
 	assert_refused("in a second");
 	/* As if some time had passed. */
-	g_collector.limits.begun_ns -= 1000000000;
+	g_limits.begun_ns -= 1000000000;
 	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
 }
 END_TEST
 
 START_TEST(session_beyond_max_total_is_refused)
 {
-	g_collector.limits.max_total = 1000;
-	g_collector.limits.finished_bytes = 999;
+	g_limits.max_total = 1000;
+	g_limits.finished_bytes = 999;
 	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
-	g_collector.limits.finished_bytes = 1000;
+	g_limits.finished_bytes = 1000;
 	assert_refused("--max-total");
 }
 END_TEST
