@@ -16,18 +16,14 @@
 
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
-#include "collector/base/varint.h"
+#include "collector/trace/packet.h"
 #include "collector/heap/process_heap.h"
 #include "collector/record/recording.h"
 #include "collector/samples/trace_stacks.h"
-#include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
 
-#define TAG_TRACE_PACKET 0x0a
 /* At most 60 bytes each; a packet stays below TRACE_STACKS_BYTES. */
 #define SAMPLES_MAX 400
-
-#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
 
 typedef Perfetto__Protos__ProfilePacket__HeapSample heap_sample;
 
@@ -100,8 +96,7 @@ static uint64_t monotonic_of(uint64_t boottime_ns)
 
 static void write_packet(struct dump *dump, bool last)
 {
-	Perfetto__Protos__TracePacket packet =
-		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	pb_packet packet = PACKET_INIT;
 	Perfetto__Protos__ProfilePacket profile =
 		PERFETTO__PROTOS__PROFILE_PACKET__INIT;
 	Perfetto__Protos__ProfilePacket__ProcessHeapSamples process =
@@ -109,7 +104,7 @@ static void write_packet(struct dump *dump, bool last)
 	Perfetto__Protos__ProfilePacket__ProcessHeapSamples *processes[] = {
 		&process
 	};
-	uint8_t bytes[TRACE_STACKS_BYTES], *at;
+	uint8_t bytes[TRACE_STACKS_BYTES];
 	uint64_t period = dump->heap->heap.period;
 	size_t size;
 
@@ -128,14 +123,10 @@ static void write_packet(struct dump *dump, bool last)
 	SET(&packet, timestamp, dump->ns);
 	SET(&packet, trusted_packet_sequence_id,
 	    trace_stacks_sequence(dump->stacks));
-	size = perfetto__protos__trace_packet__get_packed_size(&packet);
+	size = packet_pack(bytes, sizeof(bytes), &packet);
 	dump->count = 0;
-	if (size + 11 > sizeof(bytes))
-		return;
-	bytes[0] = TAG_TRACE_PACKET;
-	at = varint_put(bytes + 1, size);
-	at += perfetto__protos__trace_packet__pack(&packet, at);
-	trace_stacks_append(dump->stacks, bytes, (size_t)(at - bytes));
+	if (size)
+		trace_stacks_append(dump->stacks, bytes, size);
 }
 
 static void put(struct dump *dump, uint32_t stack,

@@ -34,6 +34,7 @@
 #include "collector/names/sites.h"
 #include "collector/trace/trace_file.h"
 #include "collector/record/tracks.h"
+#include "collector/trace/fields.h"
 #include "shared/atomic.h"
 
 #define ORDER_BYTES (64ULL << 20)
@@ -42,18 +43,6 @@
 #define LANES_MAX 4096 /* of a track */
 #define DEPTH_MAX 500 /* of slices on a lane; readers take 512 */
 #define BUCKETS 4096u
-
-/* Fields of TrackEvent and of TracePacket. */
-enum tag {
-	TAG_TRACK_UUID = 11 << 3,
-	TAG_COUNTER = 30 << 3,
-	TAG_DOUBLE_COUNTER = 44 << 3 | 1,
-	TAG_PACKET = 1 << 3 | 2,
-	TAG_SEQUENCE = 10 << 3,
-	TAG_INTERNED = 12 << 3 | 2,
-};
-
-enum event_type { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_COUNTER = 4 };
 
 struct lane {
 	uint64_t uuid;
@@ -189,12 +178,16 @@ static void put_interned(struct async_slices *slices)
 
 	if (!interned->count)
 		return;
-	bytes_field(&packet, TAG_PACKET,
-		    bytes_field_size(TAG_SEQUENCE, sequence) +
-			    bytes_field_size(TAG_INTERNED, interned->count) +
-			    interned->count);
-	bytes_field(&packet, TAG_SEQUENCE, sequence);
-	bytes_field(&packet, TAG_INTERNED, interned->count);
+	bytes_field(
+		&packet, TAG_TRACE_PACKET,
+		bytes_field_size(TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+				 sequence) +
+			bytes_field_size(TAG_TRACE_PACKET_INTERNED_DATA,
+					 interned->count) +
+			interned->count);
+	bytes_field(&packet, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+		    sequence);
+	bytes_field(&packet, TAG_TRACE_PACKET_INTERNED_DATA, interned->count);
 	bytes_put(&packet, interned->at, interned->count);
 	if (!packet.failed && !interned->failed)
 		put_out(slices, packet.at, packet.count);
@@ -203,7 +196,8 @@ static void put_interned(struct async_slices *slices)
 
 /* An event whose fields are in slices->fields, to @to. */
 static bool put_event(struct async_slices *slices, struct bytes *to,
-		      enum event_type type, uint64_t ns, uint32_t name_iid)
+		      enum trace_event_type type, uint64_t ns,
+		      uint32_t name_iid)
 {
 	const struct encode_event event = { .type = type,
 					    .name_iid = name_iid,
@@ -234,7 +228,7 @@ static uint32_t describe(struct async_slices *slices,
 	start(slices);
 	bytes_clear(&slices->fields);
 	bytes_clear(&slices->interned);
-	bytes_field(&slices->fields, TAG_TRACK_UUID, track);
+	bytes_field(&slices->fields, TAG_TRACK_EVENT_TRACK_UUID, track);
 	if (event->type == ASYNC_BEGIN) {
 		iid = seq_names_site(&slices->names, site, &slices->interned);
 		if (event->note &&
@@ -351,7 +345,7 @@ static void begin(struct async_slices *slices, const struct async_event *event)
 		return;
 	}
 	iid = describe(slices, event, lane->uuid);
-	if (!put_event(slices, &lane->kept, TYPE_BEGIN, event->ns, iid)) {
+	if (!put_event(slices, &lane->kept, TYPE_SLICE_BEGIN, event->ns, iid)) {
 		give(slices, slice, sizeof(*slice));
 		slices->counts.withheld++;
 		return;
@@ -377,7 +371,7 @@ static void close_slice(struct async_slices *slices, struct open_slice **link,
 
 	*link = slice->next;
 	describe(slices, event, lane->uuid);
-	put_event(slices, &lane->kept, TYPE_END, event->ns, 0);
+	put_event(slices, &lane->kept, TYPE_SLICE_END, event->ns, 0);
 	lane->depth--;
 	if (!lane->depth) {
 		slice->track->first_free =
@@ -423,11 +417,12 @@ static void step(struct async_slices *slices, const struct async_event *event)
 	start(slices);
 	track->sum = add(event->site, track->sum, event->step);
 	bytes_clear(fields);
-	bytes_field(fields, TAG_TRACK_UUID, event->track);
+	bytes_field(fields, TAG_TRACK_EVENT_TRACK_UUID, event->track);
 	if (event->site->flags & SITE_DOUBLE)
-		bytes_fixed64(fields, TAG_DOUBLE_COUNTER, track->sum);
+		bytes_fixed64(fields, TAG_TRACK_EVENT_DOUBLE_COUNTER_VALUE,
+			      track->sum);
 	else
-		bytes_field(fields, TAG_COUNTER, track->sum);
+		bytes_field(fields, TAG_TRACK_EVENT_COUNTER_VALUE, track->sum);
 	if (slices->out.count > FLUSH_BYTES)
 		flush(slices);
 	put_event(slices, &slices->out, TYPE_COUNTER,

@@ -7,29 +7,8 @@
 
 #include "collector/notes/seq_names.h"
 #include "collector/names/sites.h"
+#include "collector/trace/fields.h"
 #include "shared/compiler.h"
-
-/* Fields of TrackEvent: number << 3 | type. */
-enum event_tag {
-	TAG_ANNOTATIONS = 4 << 3 | 2,
-	TAG_NAME_IID_OF_EVENT = 10 << 3,
-	TAG_EVENT_NAME = 23 << 3 | 2,
-	TAG_FLOWS = 47 << 3 | 1,
-	TAG_TERMINATING_FLOWS = 48 << 3 | 1,
-	TAG_CORRELATION = 52 << 3,
-};
-
-/* Fields of DebugAnnotation. */
-enum annotation_tag {
-	TAG_NAME_IID = 1 << 3,
-	TAG_BOOL = 2 << 3,
-	TAG_UINT = 3 << 3,
-	TAG_INT = 4 << 3,
-	TAG_DOUBLE = 5 << 3 | 1,
-	TAG_STRING = 6 << 3 | 2,
-	TAG_POINTER = 7 << 3,
-	TAG_NAME = 10 << 3 | 2,
-};
 
 /* --- cells ------------------------------------------------------------------
  */
@@ -187,14 +166,18 @@ static void put_annotation(const struct target *target, const struct key *key,
 {
 	uint32_t iid = seq_names_key(target->names, key->text, key->bytes,
 				     target->interned);
-	size_t name = iid ? bytes_field_size(TAG_NAME_IID, iid)
-			  : bytes_field_size(TAG_NAME, key->bytes) + key->bytes;
+	size_t name =
+		iid ? bytes_field_size(TAG_DEBUG_ANNOTATION_NAME_IID, iid)
+		    : bytes_field_size(TAG_DEBUG_ANNOTATION_NAME, key->bytes) +
+				key->bytes;
 
-	bytes_field(target->fields, TAG_ANNOTATIONS, name + value->count);
+	bytes_field(target->fields, TAG_TRACK_EVENT_DEBUG_ANNOTATIONS,
+		    name + value->count);
 	if (iid)
-		bytes_field(target->fields, TAG_NAME_IID, iid);
+		bytes_field(target->fields, TAG_DEBUG_ANNOTATION_NAME_IID, iid);
 	else
-		bytes_text(target->fields, TAG_NAME, key->text, key->bytes);
+		bytes_text(target->fields, TAG_DEBUG_ANNOTATION_NAME, key->text,
+			   key->bytes);
 	bytes_put(target->fields, value->at, value->count);
 }
 
@@ -209,7 +192,7 @@ static void put_length(const struct target *target, const struct key *key,
 
 	length.text = length.buffer;
 	length.bytes = (size_t)count;
-	bytes_field(&value, TAG_UINT, bytes);
+	bytes_field(&value, TAG_DEBUG_ANNOTATION_UINT_VALUE, bytes);
 	put_annotation(target, &length, &value);
 	bytes_release(&value);
 }
@@ -237,22 +220,23 @@ static bool put_value(const struct arg *arg, size_t kept, struct bytes *out)
 
 	switch (arg->head.type) {
 	case NOTE_BOOL:
-		bytes_field(out, TAG_BOOL, value != 0);
+		bytes_field(out, TAG_DEBUG_ANNOTATION_BOOL_VALUE, value != 0);
 		return true;
 	case NOTE_INT:
-		bytes_field(out, TAG_INT, value);
+		bytes_field(out, TAG_DEBUG_ANNOTATION_INT_VALUE, value);
 		return true;
 	case NOTE_UINT:
-		bytes_field(out, TAG_UINT, value);
+		bytes_field(out, TAG_DEBUG_ANNOTATION_UINT_VALUE, value);
 		return true;
 	case NOTE_DOUBLE:
-		bytes_fixed64(out, TAG_DOUBLE, value);
+		bytes_fixed64(out, TAG_DEBUG_ANNOTATION_DOUBLE_VALUE, value);
 		return true;
 	case NOTE_POINTER:
-		bytes_field(out, TAG_POINTER, value);
+		bytes_field(out, TAG_DEBUG_ANNOTATION_POINTER_VALUE, value);
 		return true;
 	case NOTE_STRING:
-		bytes_text(out, TAG_STRING, arg->text, kept);
+		bytes_text(out, TAG_DEBUG_ANNOTATION_STRING_VALUE, arg->text,
+			   kept);
 		return true;
 	default:
 		return false;
@@ -308,11 +292,13 @@ void note_encode(const struct note *note, const struct site *site,
 	put_args(note, site, &target, counts);
 	for (i = 0; i < note->flow_count; i++)
 		bytes_fixed64(fields,
-			      note->flow[i].ends ? TAG_TERMINATING_FLOWS
-						 : TAG_FLOWS,
+			      note->flow[i].ends
+				      ? TAG_TRACK_EVENT_TERMINATING_FLOW_IDS
+				      : TAG_TRACK_EVENT_FLOW_IDS,
 			      note->flow[i].id);
 	if (note->has_correlation)
-		bytes_field(fields, TAG_CORRELATION, note->correlation);
+		bytes_field(fields, TAG_TRACK_EVENT_CORRELATION_ID,
+			    note->correlation);
 }
 
 bool note_name(const struct note *note, struct seq_names *names,
@@ -326,8 +312,8 @@ bool note_name(const struct note *note, struct seq_names *names,
 		return false;
 	iid = seq_names_event(names, text, bytes, interned);
 	if (iid)
-		bytes_field(fields, TAG_NAME_IID_OF_EVENT, iid);
+		bytes_field(fields, TAG_TRACK_EVENT_NAME_IID, iid);
 	else
-		bytes_text(fields, TAG_EVENT_NAME, text, bytes);
+		bytes_text(fields, TAG_TRACK_EVENT_NAME, text, bytes);
 	return true;
 }

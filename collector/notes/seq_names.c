@@ -7,22 +7,19 @@
 #include "collector/base/bytes.h"
 #include "collector/base/budget.h"
 #include "collector/trace/encode.h"
+#include "collector/trace/fields.h"
 #include "collector/names/sites.h"
 
 #define ENTRIES_MIN 64u
 
-/* Fields of InternedData, and of their entries; all of type bytes but iid and
- * line. */
-enum tag {
-	TAG_CATEGORIES = 0x0a,
-	TAG_EVENT_NAMES = 0x12,
-	TAG_ANNOTATION_NAMES = 0x1a,
-	TAG_LOCATIONS = 0x22,
-	TAG_IID = 0x08,
-	TAG_NAME = 0x12, /* of a location: its file */
-	TAG_FUNCTION = 0x1a,
-	TAG_LINE = 0x20,
-};
+/* A category, the name of an event and that of an argument are messages of the
+ * same fields. */
+#define TAG_IID TAG_EVENT_NAME_IID
+#define TAG_NAME TAG_EVENT_NAME_NAME
+_Static_assert(TAG_IID == (int)TAG_EVENT_CATEGORY_IID &&
+		       TAG_NAME == (int)TAG_EVENT_CATEGORY_NAME &&
+		       TAG_NAME == (int)TAG_DEBUG_ANNOTATION_NAME_NAME,
+	       "say_name() writes all three");
 
 enum kind { KIND_KEY, KIND_EVENT, KIND_SITE };
 
@@ -134,8 +131,8 @@ static struct seq_name *intern(struct seq_names *names, enum kind kind,
 }
 
 /* Says that @iid of some kind is @text. */
-static void say(struct bytes *out, enum tag tag, uint32_t iid, const char *text,
-		size_t bytes)
+static void say_name(struct bytes *out, enum trace_tag tag, uint32_t iid,
+		     const char *text, size_t bytes)
 {
 	bytes_field(out, tag,
 		    bytes_field_size(TAG_IID, iid) +
@@ -151,7 +148,8 @@ uint32_t seq_names_key(struct seq_names *names, const char *text, size_t bytes,
 
 	if (entry && !entry->iid) {
 		entry->iid = ++names->last_key;
-		say(interned, TAG_ANNOTATION_NAMES, entry->iid, text, bytes);
+		say_name(interned, TAG_INTERNED_DATA_DEBUG_ANNOTATION_NAMES,
+			 entry->iid, text, bytes);
 	}
 	return entry ? entry->iid : 0;
 }
@@ -163,7 +161,8 @@ uint32_t seq_names_event(struct seq_names *names, const char *text,
 
 	if (entry && !entry->iid) {
 		entry->iid = ++*names->last_iid;
-		say(interned, TAG_EVENT_NAMES, entry->iid, text, bytes);
+		say_name(interned, TAG_INTERNED_DATA_EVENT_NAMES, entry->iid,
+			 text, bytes);
 	}
 	return entry ? entry->iid : 0;
 }
@@ -173,15 +172,21 @@ static void say_location(struct bytes *out, uint32_t iid,
 {
 	size_t file = strlen(site->file), function = strlen(site->function);
 
-	bytes_field(out, TAG_LOCATIONS,
-		    bytes_field_size(TAG_IID, iid) +
-			    bytes_field_size(TAG_NAME, file) + file +
-			    bytes_field_size(TAG_FUNCTION, function) +
-			    function + bytes_field_size(TAG_LINE, site->line));
-	bytes_field(out, TAG_IID, iid);
-	bytes_text(out, TAG_NAME, site->file, file);
-	bytes_text(out, TAG_FUNCTION, site->function, function);
-	bytes_field(out, TAG_LINE, site->line);
+	bytes_field(
+		out, TAG_INTERNED_DATA_SOURCE_LOCATIONS,
+		bytes_field_size(TAG_SOURCE_LOCATION_IID, iid) +
+			bytes_field_size(TAG_SOURCE_LOCATION_FILE_NAME, file) +
+			file +
+			bytes_field_size(TAG_SOURCE_LOCATION_FUNCTION_NAME,
+					 function) +
+			function +
+			bytes_field_size(TAG_SOURCE_LOCATION_LINE_NUMBER,
+					 site->line));
+	bytes_field(out, TAG_SOURCE_LOCATION_IID, iid);
+	bytes_text(out, TAG_SOURCE_LOCATION_FILE_NAME, site->file, file);
+	bytes_text(out, TAG_SOURCE_LOCATION_FUNCTION_NAME, site->function,
+		   function);
+	bytes_field(out, TAG_SOURCE_LOCATION_LINE_NUMBER, site->line);
 }
 
 uint32_t seq_names_site(struct seq_names *names, const struct site *site,
@@ -197,11 +202,12 @@ uint32_t seq_names_site(struct seq_names *names, const struct site *site,
 	if (entry->iid)
 		return entry->iid;
 	entry->iid = ++*names->last_iid | flags;
-	say(interned, TAG_EVENT_NAMES, *names->last_iid, site->name,
-	    strlen(site->name));
+	say_name(interned, TAG_INTERNED_DATA_EVENT_NAMES, *names->last_iid,
+		 site->name, strlen(site->name));
 	if (flags & ENCODE_CATEGORY)
-		say(interned, TAG_CATEGORIES, *names->last_iid, site->category,
-		    strlen(site->category));
+		say_name(interned, TAG_INTERNED_DATA_EVENT_CATEGORIES,
+			 *names->last_iid, site->category,
+			 strlen(site->category));
 	if (flags & ENCODE_LOCATION)
 		say_location(interned, *names->last_iid, site);
 	return entry->iid;

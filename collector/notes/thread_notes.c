@@ -38,17 +38,8 @@
 #include "collector/names/symbol_name.h"
 #include "collector/drain/thread.h"
 #include "collector/record/tracks.h"
+#include "collector/trace/fields.h"
 #include "shared/atomic.h"
-
-/* Fields of TrackEvent. */
-enum tag {
-	TAG_TRACK_UUID = 11 << 3,
-	TAG_EVENT_NAME = 23 << 3 | 2,
-	TAG_COUNTER = 30 << 3,
-	TAG_DOUBLE_COUNTER = 44 << 3 | 1,
-};
-
-enum event_type { TYPE_INSTANT = 3, TYPE_COUNTER = 4, TYPE_STATE = 5 };
 
 #define COUNTERS_MIN 16u
 #define TRACK_TEXT_BYTES 1024 /* of a name or description */
@@ -204,7 +195,7 @@ static bool event_time(const struct event *event, uint64_t *out)
 }
 
 /* Writes it on its thread's sequence, with what fields has, and its note. */
-static void write(const struct event *event, enum event_type type,
+static void write(const struct event *event, enum trace_event_type type,
 		  bool nameless)
 {
 	struct thread_notes *notes = event->notes;
@@ -219,8 +210,8 @@ static void write(const struct event *event, enum event_type type,
 	if (put_note(notes, event->replay, event->site) && !nameless)
 		out.name_iid |= ENCODE_NAMELESS;
 	else if (!out.name_iid && !nameless)
-		bytes_text(&notes->fields, TAG_EVENT_NAME, event->site->name,
-			   strlen(event->site->name));
+		bytes_text(&notes->fields, TAG_TRACK_EVENT_NAME,
+			   event->site->name, strlen(event->site->name));
 	take_fields(notes, &out);
 	if (out.field_bytes || !notes->fields.count)
 		replay_event(event->replay, ns, &out);
@@ -229,10 +220,10 @@ static void write(const struct event *event, enum event_type type,
 }
 
 /* The same on track @uuid. */
-static void write_on(const struct event *event, enum event_type type,
+static void write_on(const struct event *event, enum trace_event_type type,
 		     uint64_t uuid, bool nameless)
 {
-	bytes_field(&event->notes->fields, TAG_TRACK_UUID, uuid);
+	bytes_field(&event->notes->fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
 	write(event, type, nameless);
 }
 
@@ -376,9 +367,11 @@ static void value(const struct event *event)
 		bits = counter->sum += bits;
 	}
 	if (site->flags & SITE_DOUBLE)
-		bytes_fixed64(&notes->fields, TAG_DOUBLE_COUNTER, bits);
+		bytes_fixed64(&notes->fields,
+			      TAG_TRACK_EVENT_DOUBLE_COUNTER_VALUE, bits);
 	else
-		bytes_field(&notes->fields, TAG_COUNTER, bits);
+		bytes_field(&notes->fields, TAG_TRACK_EVENT_COUNTER_VALUE,
+			    bits);
 	write_on(event, TYPE_COUNTER, counter->track, true);
 }
 

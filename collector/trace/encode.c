@@ -7,20 +7,9 @@
 #include <assert.h>
 
 #include "collector/base/varint.h"
+#include "collector/trace/fields.h"
 
-#define TAG_PACKET 0x0a /* Trace.packet, bytes */
-#define TAG_TIMESTAMP 0x40 /* TracePacket.timestamp, varint */
-#define TAG_SEQUENCE 0x50 /* .trusted_packet_sequence_id, varint */
-#define TAG_TRACK_EVENT 0x5a /* .track_event, bytes */
-#define TAG_TYPE 0x48 /* TrackEvent.type, varint */
-#define TAG_NAME_IID 0x50 /* .name_iid, varint */
-#define TAG_CATEGORY_IID 0x18 /* .category_iids, varint */
-#define TAG_SOURCE_LOCATION_IID 0x110 /* .source_location_iid (34), varint */
-#define TAG_INTERNED_DATA 0x62 /* TracePacket.interned_data, bytes */
-#define TAG_CLOCK_ID 0x1d0 /* .timestamp_clock_id (58), varint */
 #define CLOCK_ID_BOOTTIME 6
-#define TYPE_SLICE_BEGIN 1
-#define TYPE_SLICE_END 2
 
 /* "0a LL 50 S" of @sequence at @out, LL being what it is when nothing follows.
  * Returns where it ends. */
@@ -28,8 +17,8 @@ static uint8_t *put_head(uint8_t *out, uint32_t sequence)
 {
 	uint8_t *end;
 
-	out[0] = TAG_PACKET;
-	out[2] = TAG_SEQUENCE;
+	out[0] = TAG_TRACE_PACKET;
+	out[2] = TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID;
 	end = varint_put(out + 3, sequence);
 	out[1] = (uint8_t)(end - out - 2);
 	return end;
@@ -40,15 +29,15 @@ static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
 	uint32_t iid = name_iid & ENCODE_IID_MASK;
 
 	if (name_iid & ENCODE_CATEGORY) {
-		*out++ = TAG_CATEGORY_IID;
+		*out++ = TAG_TRACK_EVENT_CATEGORY_IIDS;
 		out = varint_put(out, iid);
 	}
 	if (iid && !(name_iid & ENCODE_NAMELESS)) {
-		*out++ = TAG_NAME_IID;
+		*out++ = TAG_TRACK_EVENT_NAME_IID;
 		out = varint_put(out, iid);
 	}
 	if (name_iid & ENCODE_LOCATION) {
-		out = varint_put(out, TAG_SOURCE_LOCATION_IID);
+		out = varint_put(out, TAG_TRACK_EVENT_SOURCE_LOCATION_IID);
 		out = varint_put(out, iid);
 	}
 	return out;
@@ -58,8 +47,8 @@ static uint8_t *put_event(uint8_t *out, uint32_t name_iid)
 {
 	uint8_t *event = out + 2;
 
-	out[0] = TAG_TRACK_EVENT;
-	event[0] = TAG_TYPE;
+	out[0] = TAG_TRACE_PACKET_TRACK_EVENT;
+	event[0] = TAG_TRACK_EVENT_TYPE;
 	event[1] = name_iid ? TYPE_SLICE_BEGIN : TYPE_SLICE_END;
 	out = put_name(event + 2, name_iid);
 	event[-1] = (uint8_t)(out - event);
@@ -75,7 +64,7 @@ static struct encode_template make_template(uint32_t sequence,
 
 	event = put_head(bytes, sequence);
 	out = put_event(event, name_iid);
-	*out++ = TAG_TIMESTAMP;
+	*out++ = TAG_TRACE_PACKET_TIMESTAMP;
 	bytes[1] = (uint8_t)(out - bytes - 1);
 	if (name_iid < ENCODE_IID_LIMIT)
 		template.limit = ENCODE_DELTA_LIMIT;
@@ -132,18 +121,21 @@ static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
 static void make_head(const struct encoder *encoder,
 		      const struct encode_event *event, struct piece *out)
 {
-	piece_field(out, TAG_SEQUENCE, encoder->sequence);
+	piece_field(out, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+		    encoder->sequence);
 	if (event->interned_bytes)
-		piece_field(out, TAG_INTERNED_DATA, event->interned_bytes);
+		piece_field(out, TAG_TRACE_PACKET_INTERNED_DATA,
+			    event->interned_bytes);
 }
 
 static void make_tail(const struct encoder *encoder, uint64_t ns,
 		      const struct encode_event *event, struct piece *out)
 {
-	piece_field(out, TAG_TIMESTAMP,
+	piece_field(out, TAG_TRACE_PACKET_TIMESTAMP,
 		    event->absolute ? ns : ns - encoder->last_ns);
 	if (event->absolute)
-		piece_field(out, TAG_CLOCK_ID, CLOCK_ID_BOOTTIME);
+		piece_field(out, TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
+			    CLOCK_ID_BOOTTIME);
 }
 
 void encode_event(struct encoder *encoder, uint64_t ns,
@@ -156,14 +148,14 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 
 	make_head(encoder, event, &head);
 	make_tail(encoder, ns, event, &tail);
-	piece_field(&own, TAG_TYPE, event->type);
+	piece_field(&own, TAG_TRACK_EVENT_TYPE, event->type);
 	own.count = (size_t)(put_name(own.bytes + own.count, event->name_iid) -
 			     own.bytes);
 	bytes = own.count + event->field_bytes;
-	piece_field(&middle, TAG_TRACK_EVENT, bytes);
+	piece_field(&middle, TAG_TRACE_PACKET_TRACK_EVENT, bytes);
 	bytes += head.count + event->interned_bytes + middle.count + tail.count;
 
-	*out++ = TAG_PACKET;
+	*out++ = TAG_TRACE_PACKET;
 	out = varint_put(out, bytes);
 	out = put_bytes(out, head.bytes, head.count);
 	out = put_bytes(out, event->interned, event->interned_bytes);
@@ -181,8 +173,8 @@ void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 	uint8_t *out = encoder->out, *end;
 
 	assert(bytes >= 4 && bytes < ENCODE_AGAIN_BYTES &&
-	       packet[0] == TAG_PACKET && packet[2] == TAG_TIMESTAMP &&
-	       !packet[3]);
+	       packet[0] == TAG_TRACE_PACKET &&
+	       packet[2] == TAG_TRACE_PACKET_TIMESTAMP && !packet[3]);
 	end = varint_put(out + 3, ns - encoder->last_ns);
 	out[0] = packet[0];
 	out[1] = (uint8_t)(packet[1] + (end - (out + 4)));
@@ -203,7 +195,7 @@ uint8_t *ATTR_COLD encode_slow(uint8_t *out,
 	out += event->bytes;
 	if (!event->limit) {
 		out = put_event(out, event->name_iid);
-		*out++ = TAG_TIMESTAMP;
+		*out++ = TAG_TRACE_PACKET_TIMESTAMP;
 	}
 	out = varint_put(out, delta_ns);
 	start[1] = (uint8_t)(out - start - 2);

@@ -22,17 +22,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collector/base/varint.h"
-#include "proto/perfetto_trace.pb-c.h"
+#include "collector/trace/packet.h"
 #include "shared/compiler.h"
 
-#define TAG_TRACE_PACKET 0x0a
 #define CLOCK_SEQUENCE 64 /* the first id that is local to a sequence */
 #define NAMES_PER_PACKET 64
 #define CMDLINE_ARGUMENTS 256
 
 /* protobuf-c prefixes all it generates with the package. */
-typedef Perfetto__Protos__TracePacket pb_packet;
 typedef Perfetto__Protos__ClockSnapshot pb_snapshot;
 typedef Perfetto__Protos__ClockSnapshot__Clock pb_clock;
 typedef Perfetto__Protos__TrackDescriptor pb_track;
@@ -42,11 +39,7 @@ typedef Perfetto__Protos__TraceAttributes__Attribute pb_attribute;
 typedef Perfetto__Protos__EventName pb_event_name;
 typedef Perfetto__Protos__TraceStats__WriterStats pb_writer_stats;
 
-#define PACKET_INIT PERFETTO__PROTOS__TRACE_PACKET__INIT
 #define TRACK_INIT PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT
-
-/* Sets optional scalar @field of message @m. */
-#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
 
 struct copy { /* a repaired string */
 	struct copy *next;
@@ -76,18 +69,14 @@ static size_t cursor_finish(struct cursor *cursor)
 
 static void put_packet(struct cursor *cursor, const pb_packet *packet)
 {
-	size_t bytes = perfetto__protos__trace_packet__get_packed_size(packet);
-	uint8_t head[11] = { TAG_TRACE_PACKET };
-	size_t head_bytes = (size_t)(varint_put(head + 1, bytes) - head);
+	size_t bytes = 0;
 
-	if (cursor->full ||
-	    head_bytes + bytes > (size_t)(cursor->end - cursor->out)) {
-		cursor->full = true;
-		return;
-	}
-	memcpy(cursor->out, head, head_bytes);
-	perfetto__protos__trace_packet__pack(packet, cursor->out + head_bytes);
-	cursor->out += head_bytes + bytes;
+	if (!cursor->full)
+		bytes = packet_pack(cursor->out,
+				    (size_t)(cursor->end - cursor->out),
+				    packet);
+	cursor->full |= !bytes;
+	cursor->out += bytes;
 }
 
 /* Bytes of the UTF-8 character at @s, 0 if it is none. Never reads beyond a
@@ -197,21 +186,21 @@ static pb_clock make_clock(uint32_t id, uint64_t ns)
 	return clock;
 }
 
-#define BUILTIN(clock) PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_##clock
-
 static void put_clocks(struct cursor *cursor, const struct out_clocks *clocks)
 {
 	pb_packet packet = PACKET_INIT;
 	pb_clock all[] = {
-		make_clock(BUILTIN(BOOTTIME), clocks->boottime),
-		make_clock(BUILTIN(MONOTONIC), clocks->monotonic),
-		make_clock(BUILTIN(REALTIME), clocks->realtime),
-		make_clock(BUILTIN(MONOTONIC_COARSE), clocks->monotonic_coarse),
-		make_clock(BUILTIN(MONOTONIC_RAW), clocks->monotonic_raw),
+		make_clock(BUILTIN_CLOCK(BOOTTIME), clocks->boottime),
+		make_clock(BUILTIN_CLOCK(MONOTONIC), clocks->monotonic),
+		make_clock(BUILTIN_CLOCK(REALTIME), clocks->realtime),
+		make_clock(BUILTIN_CLOCK(MONOTONIC_COARSE),
+			   clocks->monotonic_coarse),
+		make_clock(BUILTIN_CLOCK(MONOTONIC_RAW), clocks->monotonic_raw),
 	};
 
 	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
-	put_snapshot(cursor, &packet, all, ARRAY_SIZE(all), BUILTIN(BOOTTIME));
+	put_snapshot(cursor, &packet, all, ARRAY_SIZE(all),
+		     BUILTIN_CLOCK(BOOTTIME));
 }
 
 static void put_uuid(struct cursor *cursor, const uint8_t uuid[16])
@@ -360,9 +349,6 @@ static void put_thread(struct cursor *cursor, const struct out_thread *thread)
 #define MERGE_NONE \
 	PERFETTO__PROTOS__TRACK_DESCRIPTOR__SIBLING_MERGE_BEHAVIOR__SIBLING_MERGE_BEHAVIOR_NONE
 
-#define SEQUENCE_FLAG(flag) \
-	PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_##flag
-
 static void put_context(struct cursor *cursor,
 			const struct out_context *context)
 {
@@ -391,7 +377,7 @@ static void put_sequence_start(struct cursor *cursor, uint32_t sequence,
 		PERFETTO__PROTOS__TRACK_EVENT_DEFAULTS__INIT;
 	pb_clock clocks[] = {
 		make_clock(CLOCK_SEQUENCE, start_ns),
-		make_clock(BUILTIN(BOOTTIME), start_ns),
+		make_clock(BUILTIN_CLOCK(BOOTTIME), start_ns),
 	};
 
 	SET(&clocks[0], is_incremental, 1);

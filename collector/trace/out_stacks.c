@@ -3,42 +3,17 @@
 
 #include <string.h>
 
-#include "collector/base/varint.h"
-#include "proto/perfetto_trace.pb-c.h"
+#include "collector/trace/packet.h"
 #include "shared/compiler.h"
 
-#define TAG_TRACE_PACKET 0x0a
-#define CLOCK_BOOTTIME PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME
-#define SEQUENCE_FLAG(flag) \
-	PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_##flag
 #define COUNTER(name) PERFETTO__PROTOS__PERF_EVENTS__COUNTER__##name
 #define CPU_MODE(name) PERFETTO__PROTOS__PROFILING__CPU_MODE__MODE_##name
 #define BUILD_ID_BYTES 64
 
-/* Sets optional scalar @field of message @m. */
-#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
-/* Makes message @one the only one of repeated @field of @m. */
-#define ONE(m, field, one) ((m)->n_##field = 1, (m)->field = &(one))
-
-typedef Perfetto__Protos__TracePacket pb_packet;
 typedef Perfetto__Protos__InternedData pb_interned;
 typedef Perfetto__Protos__InternedString pb_string;
 
-#define PACKET_INIT PERFETTO__PROTOS__TRACE_PACKET__INIT
 #define INTERNED_INIT PERFETTO__PROTOS__INTERNED_DATA__INIT
-
-static size_t pack(uint8_t *buffer, size_t size, const pb_packet *packet)
-{
-	size_t bytes = perfetto__protos__trace_packet__get_packed_size(packet);
-	uint8_t head[11] = { TAG_TRACE_PACKET };
-	size_t head_bytes = (size_t)(varint_put(head + 1, bytes) - head);
-
-	if (head_bytes + bytes > size)
-		return 0;
-	memcpy(buffer, head, head_bytes);
-	perfetto__protos__trace_packet__pack(packet, buffer + head_bytes);
-	return head_bytes + bytes;
-}
 
 size_t out_stacks_first(uint8_t *buffer, size_t size, uint32_t sequence,
 			uint32_t hz)
@@ -54,14 +29,14 @@ size_t out_stacks_first(uint8_t *buffer, size_t size, uint32_t sequence,
 	SET(&timebase, frequency, hz);
 	SET(&timebase, counter, COUNTER(SW_TASK_CLOCK));
 	samples.timebase = &timebase;
-	SET(&defaults, timestamp_clock_id, CLOCK_BOOTTIME);
+	SET(&defaults, timestamp_clock_id, BUILTIN_CLOCK(BOOTTIME));
 	if (hz)
 		defaults.perf_sample_defaults = &samples;
 	packet.trace_packet_defaults = &defaults;
 	SET(&packet, trusted_packet_sequence_id, sequence);
 	SET(&packet, sequence_flags, SEQUENCE_FLAG(INCREMENTAL_STATE_CLEARED));
 	SET(&packet, first_packet_on_sequence, 1);
-	return pack(buffer, size, &packet);
+	return packet_pack(buffer, size, &packet);
 }
 
 static size_t pack_interned(uint8_t *buffer, size_t size, uint32_t sequence,
@@ -72,7 +47,7 @@ static size_t pack_interned(uint8_t *buffer, size_t size, uint32_t sequence,
 	packet.interned_data = data;
 	SET(&packet, trusted_packet_sequence_id, sequence);
 	SET(&packet, sequence_flags, SEQUENCE_FLAG(NEEDS_INCREMENTAL_STATE));
-	return pack(buffer, size, &packet);
+	return packet_pack(buffer, size, &packet);
 }
 
 /* --- what is interned ------------------------------------------------------
@@ -198,5 +173,5 @@ size_t out_stacks_sample(uint8_t *buffer, size_t size, uint32_t sequence,
 	SET(&packet, timestamp, sample->ns);
 	SET(&packet, trusted_packet_sequence_id, sequence);
 	SET(&packet, sequence_flags, SEQUENCE_FLAG(NEEDS_INCREMENTAL_STATE));
-	return pack(buffer, size, &packet);
+	return packet_pack(buffer, size, &packet);
 }

@@ -3,43 +3,20 @@
 
 #include <string.h>
 
-#include "collector/base/varint.h"
 #include "collector/trace/out_perfetto.h"
-#include "proto/perfetto_trace.pb-c.h"
+#include "collector/trace/packet.h"
 
-#define TAG_TRACE_PACKET 0x0a
-#define CLOCK_BOOTTIME PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME
-#define SEQUENCE_FLAG(flag) \
-	PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_##flag
 #define MERGE_BY_KEY \
 	PERFETTO__PROTOS__TRACK_DESCRIPTOR__SIBLING_MERGE_BEHAVIOR__SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY
-
-/* Sets optional scalar @field of message @m. */
-#define SET(m, field, value) ((m)->has_##field = 1, (m)->field = (value))
-
-static size_t pack(uint8_t *buffer, size_t size,
-		   const Perfetto__Protos__TracePacket *packet)
-{
-	size_t bytes = perfetto__protos__trace_packet__get_packed_size(packet);
-	uint8_t head[11] = { TAG_TRACE_PACKET };
-	size_t head_bytes = (size_t)(varint_put(head + 1, bytes) - head);
-
-	if (head_bytes + bytes > size)
-		return 0;
-	memcpy(buffer, head, head_bytes);
-	perfetto__protos__trace_packet__pack(packet, buffer + head_bytes);
-	return head_bytes + bytes;
-}
 
 static size_t pack_track(uint8_t *buffer, size_t size,
 			 Perfetto__Protos__TrackDescriptor *track)
 {
-	Perfetto__Protos__TracePacket packet =
-		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	pb_packet packet = PACKET_INIT;
 
 	packet.track_descriptor = track;
 	SET(&packet, trusted_packet_sequence_id, OUT_SEQUENCE_GLOBAL);
-	return pack(buffer, size, &packet);
+	return packet_pack(buffer, size, &packet);
 }
 
 /* protobuf-c wants char *, and does not write to it. */
@@ -104,13 +81,12 @@ size_t out_track_track(uint8_t *buffer, size_t size,
 static size_t pack_event(uint8_t *buffer, size_t size, uint32_t sequence,
 			 uint64_t ns, Perfetto__Protos__TrackEvent *event)
 {
-	Perfetto__Protos__TracePacket packet =
-		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	pb_packet packet = PACKET_INIT;
 
 	SET(&packet, timestamp, ns);
 	SET(&packet, trusted_packet_sequence_id, sequence);
 	packet.track_event = event;
-	return pack(buffer, size, &packet);
+	return packet_pack(buffer, size, &packet);
 }
 
 size_t out_track_value(uint8_t *buffer, size_t size, uint32_t sequence,
@@ -139,17 +115,16 @@ size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
 
 size_t out_track_sequence(uint8_t *buffer, size_t size, uint32_t sequence)
 {
-	Perfetto__Protos__TracePacket packet =
-		PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	pb_packet packet = PACKET_INIT;
 	Perfetto__Protos__TracePacketDefaults defaults =
 		PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
 
-	SET(&defaults, timestamp_clock_id, CLOCK_BOOTTIME);
+	SET(&defaults, timestamp_clock_id, BUILTIN_CLOCK(BOOTTIME));
 	packet.trace_packet_defaults = &defaults;
 	SET(&packet, sequence_flags,
 	    SEQUENCE_FLAG(INCREMENTAL_STATE_CLEARED) |
 		    SEQUENCE_FLAG(NEEDS_INCREMENTAL_STATE));
 	SET(&packet, first_packet_on_sequence, 1);
 	SET(&packet, trusted_packet_sequence_id, sequence);
-	return pack(buffer, size, &packet);
+	return packet_pack(buffer, size, &packet);
 }

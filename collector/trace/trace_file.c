@@ -53,6 +53,7 @@
 
 #include "collector/trace/encode.h"
 #include "collector/base/varint.h"
+#include "collector/trace/fields.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/options/metric_options.h"
@@ -397,9 +398,6 @@ static struct writer *writer_of(struct trace_file *file, uint32_t sequence)
 	return &file->writers[sequence % file->writer_count];
 }
 
-#define TAG_PACKET 0x0a /* Trace.packet, bytes */
-#define TAG_COMPRESSED_PACKETS 402 /* field 50 of TracePacket, bytes */
-
 /* Pending becomes one packet that holds a zlib stream of all its packets. */
 static void append_bundle(struct writer *writer)
 {
@@ -410,10 +408,10 @@ static void append_bundle(struct writer *writer)
 					 writer->pending_bytes, writer->packed,
 					 writer->packed_size);
 	assert(bytes); /* packed_size is the bound that libdeflate gave */
-	inner_end = varint_put(inner, TAG_COMPRESSED_PACKETS);
+	inner_end = varint_put(inner, TAG_TRACE_PACKET_COMPRESSED_PACKETS);
 	inner_end = varint_put(inner_end, bytes);
 	inner_bytes = (size_t)(inner_end - inner);
-	outer_end = varint_put(outer, TAG_PACKET);
+	outer_end = varint_put(outer, TAG_TRACE_PACKET);
 	outer_end = varint_put(outer_end, inner_bytes + bytes);
 
 	struct iovec parts[] = { { outer, (size_t)(outer_end - outer) },
