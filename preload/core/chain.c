@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "preload/core/find_next.h"
+#include "preload/core/linker.h"
 
 struct chain g_chain;
 
@@ -14,7 +15,7 @@ static chain_hook *find_hook(const char *symbol)
 	const struct link_map *map;
 	void *next = find_behind(symbol, &map);
 
-	return map == find_libc() ? NULL : (chain_hook *)next;
+	return map == linker_libc() ? NULL : (chain_hook *)next;
 }
 
 bool chain_find(void)

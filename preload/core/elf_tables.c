@@ -3,9 +3,7 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-#include "preload/core/libc.h"
 #include "shared/compiler.h"
 
 /* Of a symbol's version: it is not the one that dlsym() takes. */
@@ -186,22 +184,34 @@ static uint32_t find_sysv(const struct elf_tables *tables, const char *name)
 	return 0;
 }
 
-/* As the dynamic linker calls it. */
-static void *resolve(void *resolver)
-{
 #if defined(__aarch64__)
-	struct {
-		unsigned long size, hwcap, hwcap2;
-	} argument = { sizeof(argument), libc()->getauxval(AT_HWCAP),
-		       libc()->getauxval(AT_HWCAP2) };
+/* What the CPU can do, in the form in which a resolver is told. All zero, as
+ * long as nobody knows: then a resolver names a function for any CPU. */
+static struct {
+	unsigned long size, hwcap, hwcap2;
+} g_cpu = { .size = sizeof(g_cpu) };
+
+void elf_tables_set_cpu(unsigned long hwcap, unsigned long hwcap2)
+{
+	g_cpu.hwcap = hwcap;
+	g_cpu.hwcap2 = hwcap2;
+}
+
+/* Calls @resolver as the dynamic linker does. */
+static void *resolve_ifunc(void *resolver)
+{
 	const uint64_t has_argument = 1ULL << 62;
 
 	return ((void *(*)(uint64_t, const void *))resolver)(
-		argument.hwcap | has_argument, &argument);
-#else
-	return ((void *(*)(void))resolver)();
-#endif
+		g_cpu.hwcap | has_argument, &g_cpu);
 }
+#else
+/* Calls @resolver as the dynamic linker does. */
+static void *resolve_ifunc(void *resolver)
+{
+	return ((void *(*)(void))resolver)();
+}
+#endif
 
 void *elf_tables_find(const struct elf_tables *tables, const char *name)
 {
@@ -220,6 +230,6 @@ void *elf_tables_find(const struct elf_tables *tables, const char *name)
 	symbol = &tables->symbols[i];
 	address = (void *)(tables->base + symbol->st_value);
 	return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC
-		       ? resolve(address)
+		       ? resolve_ifunc(address)
 		       : address;
 }

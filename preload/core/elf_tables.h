@@ -39,6 +39,13 @@ size_t elf_tables_symbol_bytes(const struct elf_tables *tables);
  * does not. Of an STT_GNU_IFUNC it is the function that its resolver names. */
 void *elf_tables_find(const struct elf_tables *tables, const char *name);
 
+#if defined(__aarch64__)
+/* From now on resolvers of an STT_GNU_IFUNC are told that the CPU has @hwcap
+ * and
+ * @hwcap2 (AT_HWCAP, AT_HWCAP2). Any thread; all of them say the same. */
+void elf_tables_set_cpu(unsigned long hwcap, unsigned long hwcap2);
+#endif
+
 /* The slot in which a reference of the module to @name was resolved; NULL: it
  * has none. */
 void *const *elf_tables_slot(const struct elf_tables *tables, const char *name);

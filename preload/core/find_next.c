@@ -18,23 +18,9 @@
 #include "preload/core/find_next.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "preload/core/elf_tables.h"
 #include "preload/core/linker.h"
-
-const struct link_map *find_libc(void)
-{
-	const struct link_map *map = linker_first();
-	struct elf_tables tables;
-
-	for (; map; map = map->l_next) {
-		elf_tables_of(&tables, map);
-		if (tables.soname && !strcmp(tables.soname, "libc.so.6"))
-			return map;
-	}
-	return NULL;
-}
 
 void *find_behind(const char *name, const struct link_map **map)
 {
@@ -62,7 +48,7 @@ void *find_next(const char *name)
 
 	if (found)
 		return found;
-	libc = find_libc();
+	libc = linker_libc();
 	if (!libc)
 		return NULL;
 	elf_tables_of(&tables, libc);

@@ -31,7 +31,4 @@ bool find_any_in_front(const char *name);
  * must not get itself. */
 bool find_is_in_front(const struct link_map *map);
 
-/* The C library; NULL: not loaded beside the shim. */
-const struct link_map *find_libc(void);
-
 #endif

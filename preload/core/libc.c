@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/core/libc.h"
 
+#include <sys/auxv.h>
+
 #include "preload/core/elf_tables.h"
-#include "preload/core/find_next.h"
 #include "preload/core/linker.h"
 
 struct libc g_libc;
@@ -41,7 +42,7 @@ static int *missing_errno(void)
 
 void libc_find(void)
 {
-	const struct link_map *map = find_libc();
+	const struct link_map *map = linker_libc();
 	struct elf_tables tables = { .base = 0 };
 
 	if (map)
@@ -50,6 +51,11 @@ void libc_find(void)
 	g_libc.name = (result(*) parameters)find_in(&tables, symbol);
 	LIBC_FUNCTIONS(FIND)
 #undef FIND
+#if defined(__aarch64__)
+	if (map)
+		elf_tables_set_cpu(g_libc.getauxval(AT_HWCAP),
+				   g_libc.getauxval(AT_HWCAP2));
+#endif
 	if (map)
 		g_libc.environ = find_environ(&tables);
 	else

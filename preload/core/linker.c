@@ -168,3 +168,16 @@ const struct link_map *linker_first(void)
 		map = map->l_prev;
 	return map;
 }
+
+const struct link_map *linker_libc(void)
+{
+	const struct link_map *map = linker_first();
+	struct elf_tables tables;
+
+	for (; map; map = map->l_next) {
+		elf_tables_of(&tables, map);
+		if (tables.soname && !strcmp(tables.soname, "libc.so.6"))
+			return map;
+	}
+	return NULL;
+}

@@ -25,4 +25,7 @@ const struct link_map *linker_shim(void);
 /* The first module of the list that the shim is in; NULL likewise. */
 const struct link_map *linker_first(void);
 
+/* The C library; NULL: not loaded beside the shim. */
+const struct link_map *linker_libc(void);
+
 #endif
