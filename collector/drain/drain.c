@@ -47,6 +47,7 @@
 #include "collector/base/log.h"
 #include "collector/record/process.h"
 #include "collector/files/snapshot.h"
+#include "collector/record/thread_state.h"
 #include "collector/drain/thread.h"
 #include "collector/replay/clock_sync.h"
 #include "shared/atomic.h"

@@ -22,6 +22,7 @@
 #include "collector/names/modules.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/record/process.h"
+#include "collector/record/thread_state.h"
 #include "collector/replay/ring_get.h"
 #include "collector/files/snapshot.h"
 #include "collector/files/span_profile.h"
@@ -355,16 +356,10 @@ static void note_fork(struct thread *thread)
 	thread->fibers.fork_parent = 0;
 }
 
-/* By the kernel. */
-static bool is_sampled(const struct thread *thread)
-{
-	return thread->process->arena->cpu && thread->tid_known;
-}
-
 int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 {
 	struct clock_sync *sync = thread->process->collector->clock;
-	bool sampled = is_sampled(thread);
+	bool sampled = thread_cpu_begin(thread);
 	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
 	int64_t unread = ring_get_look(ring);
 	const struct record *cells;
@@ -544,6 +539,7 @@ static void sum_up(struct job *job)
 		span_profile_add(recording->span_profile, &stacks);
 	snapshot_add_ended(thread, &stacks);
 	thread_stacks_release(&stacks);
+	thread_heap_release(thread);
 	free(thread);
 }
 
@@ -569,7 +565,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	struct replay_counts counts;
 
 	*thread = NULL;
-	if (is_sampled(old))
+	if (thread_cpu_begin(old))
 		thread_cpu_finish(old);
 	tell_rest(old);
 	thread_notes_finish(old);

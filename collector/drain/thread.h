@@ -1,53 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread - one recorded thread, from the claim of a slot until it is drained:
- * what its worker keeps of it.
+ * thread - the life of one recorded thread (record/thread_state.h): its begin,
+ * every visit of its ring, and its end.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_THREAD_H
 #define PERFREC_COLLECTOR_DRAIN_THREAD_H
 
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "collector/replay/fibers.h"
-#include "collector/base/jobs.h"
-#include "collector/record/recording.h"
-#include "collector/replay/replay.h"
-#include "collector/heap/thread_heap.h"
-#include "collector/samples/thread_cpu.h"
 
 struct process;
 struct ring_get;
 struct slot_shm;
-struct thread_notes;
-
-struct thread {
-	struct job job; /* for thread_finish() */
-	struct process *process;
-	const struct slot_shm *slot;
-	struct replay replay; /* of its own stack */
-	struct fibers fibers; /* that one, and its contexts' */
-	struct thread_notes *notes; /* NULL: none yet */
-	struct thread_cpu cpu; /* of the kernel's samples */
-	struct thread_entry entry;
-	bool tid_known; /* entry.tid is its id in our namespace */
-	uint64_t uuid;
-	uint64_t start_ns;
-	uint32_t snapshot; /* number of the last one it is in */
-	uint32_t sequence;
-	uint32_t name_changes; /* as of entry.name */
-	struct thread_heap heap;
-	uint64_t told_spans; /* what recording's live counts know of */
-	uint64_t told_dropped;
-	uint64_t dropped_samples; /* of CPU time; set by thread_finish() */
-	uint64_t excluded_hooks, left_out_hooks; /* the same */
-	bool ring_used; /* by another before, and */
-	bool general; /* its program is PAGE_GENERAL: the same */
-	uint64_t cells; /* taken in */
-	uint64_t heap_samples, heap_sample_cells;
-	uint64_t note_events; /* annotations that are no spans */
-	uint64_t note_arguments, note_texts; /* prefixes, with texts or not */
-};
+struct thread;
 
 /* Every call is for the slot's drain worker. */
 

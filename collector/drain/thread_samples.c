@@ -10,10 +10,10 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
-#include "collector/heap/process_heap.h"
+#include "collector/heap/thread_heap.h"
 #include "collector/replay/replay.h"
 #include "collector/samples/samples.h"
-#include "collector/drain/thread.h"
+#include "collector/record/thread_state.h"
 #include "shared/compiler.h"
 
 #define SECOND_NS 1000000000u
@@ -71,8 +71,8 @@ static void lose(struct thread *thread, const struct record_sample *said,
 	if (ext == EXT_CPU_SAMPLE)
 		samples_lose(thread->process->samples, count_of(said),
 			     weight_of(thread, said));
-	else if (thread->heap.heap && thread->heap.heap->sampled)
-		process_heap_dropped(thread->heap.heap, 1, 0);
+	else
+		thread_heap_lose_sample(thread);
 }
 
 static void post(struct thread *thread, const struct record_sample *said,

@@ -30,7 +30,7 @@
 #include "collector/record/process.h"
 #include "collector/profile/profile.h"
 #include "collector/record/recording.h"
-#include "collector/drain/thread.h"
+#include "collector/record/thread_state.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/output/unwritten.h"
 #include "shared/atomic.h"

@@ -10,7 +10,7 @@
 #include "collector/names/modules.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
-#include "collector/drain/thread.h"
+#include "collector/record/thread_state.h"
 
 static struct profile_owner owner_of(const struct thread *thread)
 {

@@ -7,14 +7,21 @@
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/heap/process_heap.h"
+#include "collector/replay/heap_feed.h"
 #include "collector/replay/replay.h"
 #include "collector/samples/samples.h"
 #include "collector/stacks/stacks.h"
-#include "collector/drain/thread.h"
+#include "collector/record/thread_state.h"
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
 
 #define PATH_NODES 64
+
+struct thread_heap {
+	struct process_heap *heap; /* its process', which outlives it */
+	struct heap_feed feed; /* of replay, once a block was told of */
+	uint64_t told_allocs, told_frees; /* losses that records told of */
+};
 
 /* --- stacks -----------------------------------------------------------------
  */
@@ -73,10 +80,15 @@ uint32_t cct_stack(const struct cct *cct, struct cct_node *node,
 /* --- blocks -----------------------------------------------------------------
  */
 
-int thread_heap_start(struct thread *thread)
+/* Make sure that there is a heap and a stream. 0 or -ENOMEM. */
+static int start_heap(struct thread *thread)
 {
-	struct thread_heap *own = &thread->heap;
+	struct thread_heap *own = thread->heap;
 
+	if (!own)
+		own = thread->heap = calloc(1, sizeof(*own));
+	if (!own)
+		return -ENOMEM;
 	if (own->feed.stream)
 		return 0;
 	own->heap = process_heap_of(thread->process);
@@ -89,7 +101,7 @@ int thread_heap_start(struct thread *thread)
 
 static uint32_t site_of(struct thread *thread, struct replay *replay)
 {
-	struct process_heap *heap = thread->heap.heap;
+	struct process_heap *heap = thread->heap->heap;
 	struct cct_node *node = replay->top->node;
 
 	/* A sampled heap has other stacks; its sites come with the samples. */
@@ -97,7 +109,7 @@ static uint32_t site_of(struct thread *thread, struct replay *replay)
 		return 0;
 	if (!node->heap_site)
 		node->heap_site =
-			heap_site(&heap->heap, thread->heap.feed.owner,
+			heap_site(&heap->heap, thread->heap->feed.owner,
 				  cct_stack(&replay->cct, node, heap->stacks));
 	return node->heap_site;
 }
@@ -119,21 +131,21 @@ static void put_alloc(struct thread *thread, struct replay *replay,
 		      uint64_t clock, uint64_t address, uint64_t size,
 		      uint32_t heap)
 {
-	struct heap_feed *feed = &thread->heap.feed;
+	struct heap_feed *feed = &thread->heap->feed;
 	uint32_t site = site_of(thread, replay);
 	uint64_t key = key_of(address, heap);
 
 	if (!key) {
-		process_heap_odd(thread->heap.heap);
+		process_heap_odd(thread->heap->heap);
 		return;
 	}
 	if (heap) {
 		const struct stack_frame top = { .address = heap,
 						 .kind = FRAME_ENTRY };
-		struct stacks *stacks = thread->heap.heap->stacks;
+		struct stacks *stacks = thread->heap->heap->stacks;
 
 		site = heap_site(
-			&thread->heap.heap->heap, feed->owner,
+			&thread->heap->heap->heap, feed->owner,
 			stacks_child(stacks,
 				     cct_stack(&replay->cct, replay->top->node,
 					       stacks),
@@ -145,21 +157,21 @@ static void put_alloc(struct thread *thread, struct replay *replay,
 static void put_free(struct thread *thread, uint64_t clock, uint64_t address,
 		     uint32_t heap)
 {
-	struct heap_feed *feed = &thread->heap.feed;
+	struct heap_feed *feed = &thread->heap->feed;
 	uint64_t key = key_of(address, heap);
 
 	if (key)
 		order_feed(feed->stream,
 			   heap_feed_free(feed, clock, key, address));
 	else
-		process_heap_odd(thread->heap.heap);
+		process_heap_odd(thread->heap->heap);
 }
 
 /* There is no memory for a heap. */
 static void lose(struct thread *thread, uint64_t allocs, uint64_t frees)
 {
 	struct recording *recording = thread->process->arena->recording;
-	struct process_heap *heap = thread->heap.heap;
+	struct process_heap *heap = thread->heap ? thread->heap->heap : NULL;
 
 	/* Without a heap no double free is found either. */
 	if (heap)
@@ -176,7 +188,7 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
 {
 	uint64_t address = record_alloc_address(word);
 
-	if (thread_heap_start(thread) < 0) {
+	if (start_heap(thread) < 0) {
 		lose(thread, record_kind(word) == RECORD_ALLOC,
 		     record_kind(word) == RECORD_FREE);
 		return;
@@ -188,8 +200,8 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
 		put_free(thread, clock, address, 0);
 	/* From now on replay does it by itself; and what it thinks of the
 	 * clock must be up to date for that. */
-	if (!thread->heap.heap->sampled)
-		replay->feed = &thread->heap.feed;
+	if (!thread->heap->heap->sampled)
+		replay->feed = &thread->heap->feed;
 	(void)replay_ns(replay, clock, replay->now_ns);
 }
 
@@ -199,11 +211,10 @@ int thread_heap_extended(struct thread *thread, struct replay *replay,
 	enum record_ext ext = record_ext(cells[0].word);
 	uint32_t heap = record_ext_value(cells[0].word);
 	uint64_t clock = cells[0].clock;
-	struct thread_heap *own = &thread->heap;
 
 	if (count != (ext == EXT_REALLOC ? 3 : 2) || heap >= SITES_MAX)
 		return -EBADMSG;
-	if (thread_heap_start(thread) < 0) {
+	if (start_heap(thread) < 0) {
 		lose(thread, ext == EXT_ALLOC || ext == EXT_REALLOC,
 		     ext == EXT_FREE || ext == EXT_REALLOC);
 		return 0;
@@ -226,9 +237,9 @@ int thread_heap_extended(struct thread *thread, struct replay *replay,
 				  cells[2].clock, heap);
 		return 0;
 	case EXT_ALLOC_LOSS:
-		own->told_allocs += cells[1].word;
-		own->told_frees += cells[1].clock;
-		order_feed(own->feed.stream,
+		thread->heap->told_allocs += cells[1].word;
+		thread->heap->told_frees += cells[1].clock;
+		order_feed(thread->heap->feed.stream,
 			   (struct order_item){ clock, cells[1].word,
 						cells[1].clock,
 						HEAP_ITEM_LOSS });
@@ -248,42 +259,66 @@ bool thread_heap_wants(const struct thread *thread, const struct replay *replay)
 
 int thread_heap_sample(struct thread *thread, struct sample *sample)
 {
-	if (thread_heap_start(thread) < 0 || !thread->heap.heap->samples)
+	if (start_heap(thread) < 0 || !thread->heap->heap->samples)
 		return -ENOMEM;
-	order_feed(thread->heap.feed.stream,
+	order_feed(thread->heap->feed.stream,
 		   (struct order_item){ sample->clock,
 					(uint64_t)(uintptr_t)sample, 0,
 					HEAP_ITEM_SAMPLE });
 	return 0;
 }
 
-void thread_heap_flush(struct thread *thread)
+void thread_heap_lose_sample(struct thread *thread)
 {
-	if (thread->heap.feed.stream)
-		order_flush(thread->heap.feed.stream);
+	struct thread_heap *own = thread->heap;
+
+	if (own && own->heap && own->heap->sampled)
+		process_heap_dropped(own->heap, 1, 0);
 }
 
-void thread_heap_finish(struct thread *thread)
+void thread_heap_flush(struct thread *thread)
 {
-	struct thread_heap *own = &thread->heap;
+	if (thread->heap && thread->heap->feed.stream)
+		order_flush(thread->heap->feed.stream);
+}
+
+/* Its last losses, which no record told of. */
+static void tell_rest(struct thread *thread)
+{
 	const struct slot_shm *slot = thread->slot;
+	struct thread_heap *own = thread->heap;
 	/* relaxed, both: the owner is gone; its counts, as good as its word */
 	uint64_t allocs = atom_load_rlx(&slot->dropped_allocs);
 	uint64_t frees = atom_load_rlx(&slot->dropped_frees);
 	/* relaxed: the same */
 	uint32_t paused = atom_load_rlx(&slot->paused_allocs);
 
-	allocs -= MIN(allocs, own->told_allocs);
-	frees -= MIN(frees, own->told_frees);
-	if (own->feed.stream) {
+	if (own) {
+		allocs -= MIN(allocs, own->told_allocs);
+		frees -= MIN(frees, own->told_frees);
+	}
+	if (!(allocs || frees || paused) || start_heap(thread) < 0)
+		return;
+	process_heap_dropped(thread->heap->heap, allocs, frees);
+	process_heap_paused(thread->heap->heap, paused);
+	order_close(&thread->heap->feed.stream);
+}
+
+void thread_heap_finish(struct thread *thread)
+{
+	struct thread_heap *own = thread->heap;
+
+	if (own && own->feed.stream) {
 		/* Its name may have changed since it began. */
 		process_heap_owner(own->heap, thread->entry.tid,
 				   thread->entry.name, thread->uuid);
 		order_close(&own->feed.stream);
 	}
-	if ((allocs || frees || paused) && thread_heap_start(thread) == 0) {
-		process_heap_dropped(own->heap, allocs, frees);
-		process_heap_paused(own->heap, paused);
-		order_close(&own->feed.stream);
-	}
+	tell_rest(thread);
+}
+
+void thread_heap_release(struct thread *thread)
+{
+	free(thread->heap);
+	thread->heap = NULL;
 }

@@ -11,28 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/replay/heap_feed.h"
 #include "shared/record_ext.h"
 
 struct cct;
 struct cct_node;
-struct process_heap;
 struct replay;
 struct sample;
 struct stacks;
 struct thread;
 
-struct thread_heap {
-	struct process_heap *heap; /* its process', which outlives it; NULL: it
-				    * has said nothing yet */
-	struct heap_feed feed;
-	uint64_t told_allocs, told_frees; /* losses that records told of */
-};
+/* All for the thread's drain worker, unless said otherwise. */
 
-/* All for the thread's drain worker. */
-
-/* Make sure that there is a heap and a stream. 0 or -ENOMEM. */
-int thread_heap_start(struct thread *thread);
 /* An ALLOC or FREE of @thread, on the stack of @replay. */
 void thread_heap_block(struct thread *thread, struct replay *replay,
 		       uint64_t word, uint64_t clock);
@@ -48,10 +37,16 @@ bool thread_heap_wants(const struct thread *thread,
  * when all that is older has come, and so is its free (a FREE record). 0: it is
  * no more the caller's; or -ENOMEM. */
 int thread_heap_sample(struct thread *thread, struct sample *sample);
+/* There was no memory for the sampled stack of a block: it is counted, if it
+ * was all that tells of the block. */
+void thread_heap_lose_sample(struct thread *thread);
 /* After each visit of its ring. */
 void thread_heap_flush(struct thread *thread);
 /* It has ended; so has what its slot says of losses. */
 void thread_heap_finish(struct thread *thread);
+/* Frees thread->heap, once no replay of the thread runs any more. Any thread.
+ */
+void thread_heap_release(struct thread *thread);
 
 /* The number in @stacks of the stack that @node of @cct stands for: of its
  * functions, as they were when they were first called; of no function

@@ -36,7 +36,7 @@
 #include "collector/notes/seq_names.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbol_name.h"
-#include "collector/drain/thread.h"
+#include "collector/record/thread_state.h"
 #include "collector/record/tracks.h"
 #include "collector/trace/fields.h"
 #include "shared/atomic.h"

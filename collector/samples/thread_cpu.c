@@ -14,12 +14,15 @@
  */
 #include "collector/samples/thread_cpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/record/arena.h"
+#include "collector/replay/clock_sync.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
-#include "collector/drain/thread.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/record/thread_state.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
@@ -27,9 +30,24 @@
 /* Of a timer, that are believed: its thread may have stood still long. */
 #define OVERRUNS_MAX (1ULL << 20)
 
+#define THREAD_TICKS 256
+
+struct thread_cpu {
+	struct clock_segment segment; /* of the clock, as last asked for */
+	uint32_t first, count; /* of tick */
+	struct cpu_tick tick[THREAD_TICKS]; /* not counted yet */
+};
+
 static struct cpu_group *group_of(const struct thread *thread)
 {
 	return thread->process->arena->cpu;
+}
+
+bool thread_cpu_begin(struct thread *thread)
+{
+	if (!thread->cpu && group_of(thread) && thread->tid_known)
+		thread->cpu = calloc(1, sizeof(*thread->cpu));
+	return thread->cpu;
 }
 
 void thread_cpu_own(struct replay *replay, const struct record *cells,
@@ -45,7 +63,7 @@ void thread_cpu_own(struct replay *replay, const struct record *cells,
 
 static void count_first(struct thread *thread)
 {
-	struct thread_cpu *cpu = &thread->cpu;
+	struct thread_cpu *cpu = thread->cpu;
 
 	fibers_current(&thread->fibers)->top->node->cpu_samples +=
 		cpu->tick[cpu->first].count;
@@ -56,7 +74,7 @@ static void count_first(struct thread *thread)
 /* When all that were known are counted, there may be more. */
 static void take_more(struct thread *thread)
 {
-	struct thread_cpu *cpu = &thread->cpu;
+	struct thread_cpu *cpu = thread->cpu;
 
 	if (cpu->count)
 		return;
@@ -74,7 +92,7 @@ void thread_cpu_fetch(struct thread *thread)
 /* Those up to @ns. */
 static void count_upto(struct thread *thread, uint64_t ns)
 {
-	struct thread_cpu *cpu = &thread->cpu;
+	struct thread_cpu *cpu = thread->cpu;
 
 	while (cpu->count && cpu->tick[cpu->first].ns <= ns) {
 		count_first(thread);
@@ -84,7 +102,7 @@ static void count_upto(struct thread *thread, uint64_t ns)
 
 static uint64_t ns_of(struct thread *thread, uint64_t clock)
 {
-	struct thread_cpu *cpu = &thread->cpu;
+	struct thread_cpu *cpu = thread->cpu;
 
 	if (thread->process->arena->clock != WIRE_CLOCK_TSC)
 		return clock;
@@ -132,7 +150,7 @@ static size_t find(struct thread *thread, const struct record *cells,
 size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 			size_t count)
 {
-	struct thread_cpu *cpu = &thread->cpu;
+	struct thread_cpu *cpu = thread->cpu;
 	/* relaxed: as in clock_at() */
 	uint64_t word = atom_load_rlx(&cells->word);
 	size_t least = 1, upto = count;
@@ -155,4 +173,6 @@ void thread_cpu_finish(struct thread *thread)
 {
 	thread_cpu_count(thread, UINT64_MAX);
 	cpu_take_no_more(group_of(thread), thread->entry.tid);
+	free(thread->cpu);
+	thread->cpu = NULL;
 }

@@ -6,26 +6,21 @@
 #ifndef PERFREC_COLLECTOR_SAMPLES_THREAD_CPU_H
 #define PERFREC_COLLECTOR_SAMPLES_THREAD_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/replay/clock_sync.h"
-#include "collector/samples/cpu_samples.h"
 #include "shared/record.h"
 
 struct replay;
 struct thread;
 
-#define THREAD_TICKS 256
-
-/* Part of struct thread; all zero is valid. */
-struct thread_cpu {
-	struct clock_segment segment;
-	uint32_t first, count; /* of tick */
-	struct cpu_tick tick[THREAD_TICKS]; /* not counted yet */
-};
-
 /* Every call is for the slot's drain worker. */
+
+/* Whether the kernel samples @thread. True: thread->cpu is there, which this
+ * makes when it is first asked. False also when there is no memory for it: then
+ * the thread's samples are in the profile, but in no span. */
+bool thread_cpu_begin(struct thread *thread);
 
 /* Learn of the samples that are older than what lies in the ring, whose head
  * was read before this. */
@@ -40,7 +35,8 @@ size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 /* There is no record older than @ns that was not replayed: count the samples
  * that are. */
 void thread_cpu_count(struct thread *thread, uint64_t ns);
-/* The thread has ended, and all of its records are replayed. */
+/* The thread has ended, and all of its records are replayed. Frees
+ * thread->cpu. */
 void thread_cpu_finish(struct thread *thread);
 /* EXT_CPU_SAMPLE: a sample that @replay's thread took of itself. */
 void thread_cpu_own(struct replay *replay, const struct record *cells,

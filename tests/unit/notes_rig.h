@@ -23,7 +23,7 @@
 #include "collector/base/random.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbols.h"
-#include "collector/drain/thread.h"
+#include "collector/record/thread_state.h"
 #include "collector/notes/thread_notes.h"
 #include "collector/trace/trace_file.h"
 #include "collector/record/tracks.h"

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread_state - one recorded thread, from the claim of a slot until it is
+ * drained: what its drain worker keeps of it. It begins and ends in
+ * drain/thread.c. Rooms above this one have parts of their own in it, which
+ * only they know.
+ */
+#ifndef PERFREC_COLLECTOR_RECORD_THREAD_STATE_H
+#define PERFREC_COLLECTOR_RECORD_THREAD_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/base/jobs.h"
+#include "collector/record/recording.h"
+#include "collector/replay/fibers.h"
+#include "collector/replay/replay.h"
+
+struct process;
+struct slot_shm;
+struct thread_cpu;
+struct thread_heap;
+struct thread_notes;
+
+/* Its drain worker's, until thread_finish() hands it to the jobs thread. */
+struct thread {
+	struct job job; /* for thread_finish() */
+	struct process *process; /* outlives it */
+	const struct slot_shm *slot;
+	/* Visible, since they run for every record: */
+	struct replay replay; /* of its own stack */
+	struct fibers fibers; /* that one, and its contexts' */
+	/* Parts of other rooms; each NULL until there is something to keep. */
+	struct thread_notes *notes; /* notes/thread_notes.c */
+	struct thread_cpu *cpu; /* samples/thread_cpu.c */
+	struct thread_heap *heap; /* heap/thread_heap.c */
+	struct thread_entry entry;
+	bool tid_known; /* entry.tid is its id in our namespace */
+	uint64_t uuid; /* of its track in the trace */
+	uint64_t start_ns; /* BOOTTIME */
+	uint32_t snapshot; /* number of the last one it is in */
+	uint32_t sequence; /* of its packets in the trace */
+	uint32_t name_changes; /* as of entry.name */
+	uint64_t told_spans; /* what recording's live counts know of */
+	uint64_t told_dropped;
+	uint64_t dropped_samples; /* of CPU time; set by thread_finish() */
+	uint64_t excluded_hooks, left_out_hooks; /* the same */
+	bool ring_used; /* the same: by another before it, in this slot */
+	bool general; /* the same: its program is PAGE_GENERAL */
+	uint64_t cells; /* taken in */
+	uint64_t heap_samples, heap_sample_cells;
+	uint64_t note_events; /* annotations that are no spans */
+	uint64_t note_arguments, note_texts; /* prefixes, with texts or not */
+};
+
+#endif
