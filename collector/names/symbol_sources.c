@@ -8,18 +8,18 @@
 
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbolize_wire.h"
+#include "collector/names/text_store.h"
 
 /*
- * The cache belongs to all files. One whose debug information is made of
- * absurd names may not fill it.
+ * The text store belongs to all files. A file whose debug information is made
+ * of absurd names may not fill it.
  */
 #define SOURCES_BYTES_MAX (64ull << 20)
 
 /* An answer while it comes in. */
 struct answer {
 	struct symbol_sources *sources;
-	struct symbol_file *file;
-	struct symbol_cache *cache;
+	const struct symbol_sources_asker *asker;
 	const uint64_t *vaddr; /* what was asked for */
 	struct known_source *known; /* one for each */
 	size_t at; /* the address that frames are of */
@@ -80,43 +80,39 @@ ssize_t symbol_sources_unknown(const struct symbol_sources *sources,
 	return (ssize_t)kept;
 }
 
-/*
- * Keeps the frames of one address. When the cache is full it has none. A trace
- * and a profile should call a function the same, and debug information has
- * but the short name of a static one.
- */
+/* Keeps the frames of one address. It has none when the text store is full. */
 static void finish_address(struct answer *answer)
 {
 	struct known_source *known = &answer->known[answer->at];
 	struct source_frame *frames = answer->frames;
 	size_t count = answer->frame_count;
-	const char *name;
-	uint64_t start;
+	const char *name =
+		answer->asker->name_at(answer->asker->context, known->vaddr);
 
-	name = symbol_file_lookup(answer->file, known->vaddr, &start);
 	if (name)
 		frames[count - 1].function = name;
-	known->source.frames = symbol_cache_copy(answer->cache, frames,
-						 count * sizeof(*frames));
+	known->source.frames = text_store_copy(answer->asker->texts, frames,
+					       count * sizeof(*frames));
 	known->source.count = known->source.frames ? count : 0;
 	answer->frame_count = 0;
 }
 
-static const char *clean_string(struct symbol_cache *cache, const char *raw)
+static const char *keep_clean_text(struct text_store *texts, const char *raw)
 {
 	char text[SYMBOLIZE_TEXT_MAX + 1];
 	const char *kept;
 
 	snprintf(text, sizeof(text), "%s", raw);
 	symbol_name_clean(text);
-	kept = symbol_cache_string(cache, text);
+	kept = text_store_text(texts, text);
 	return kept ? kept : "";
 }
 
-static void add_frame(void *context, uint64_t vaddr,
-		      const struct symbolize_frame *frame)
+static void add_source_frame(void *context, uint64_t vaddr,
+			     const struct symbolize_frame *frame)
 {
 	struct answer *answer = context;
+	struct text_store *texts = answer->asker->texts;
 	char name[SYMBOL_NAME_BYTES];
 	const char *function;
 	uint64_t before;
@@ -131,22 +127,22 @@ static void add_frame(void *context, uint64_t vaddr,
 		answer->frame_count = 0;
 		return;
 	}
-	before = symbol_cache_bytes(answer->cache);
+	before = text_store_bytes(texts);
 	symbol_name_make(frame->function, name);
-	function = symbol_cache_string(answer->cache, name);
+	function = text_store_text(texts, name);
 	answer->frames[answer->frame_count++] = (struct source_frame){
 		.function = function ? function : "?",
-		.file = clean_string(answer->cache, frame->file),
+		.file = keep_clean_text(texts, frame->file),
 		.line = frame->line,
 		.start_line = frame->start_line,
 	};
 	/* other files may add something, too: never mind */
-	answer->sources->bytes += symbol_cache_bytes(answer->cache) - before;
+	answer->sources->bytes += text_store_bytes(texts) - before;
 }
 
-/* Puts what came in to what was known. */
-static int merge(struct symbol_sources *sources,
-		 const struct known_source *known, size_t count)
+/* Adds the @count sources @known to the table. 0 or -ENOMEM. */
+static int add_known_sources(struct symbol_sources *sources,
+			     const struct known_source *known, size_t count)
 {
 	struct known_source *grown = reallocarray(
 		sources->list, sources->count + count, sizeof(*grown));
@@ -160,36 +156,46 @@ static int merge(struct symbol_sources *sources,
 	return 0;
 }
 
-int symbol_sources_ask(struct symbol_sources *sources, struct symbol_file *file,
+/* 0, or -errno with @why. */
+static int ask_into(struct answer *answer,
+		    const struct symbolize_request *request,
+		    char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct symbol_sources *sources = answer->sources;
+	int err;
+
+	for (size_t i = 0; i < request->count; i++)
+		answer->known[i].vaddr = request->vaddr[i];
+	err = symbolize_lines(request, add_source_frame, answer, why);
+	if (answer->frame_count)
+		finish_address(answer);
+	if (add_known_sources(sources, answer->known, request->count))
+		return -ENOMEM;
+	if (err || sources->bytes <= SOURCES_BYTES_MAX)
+		return err;
+	snprintf(why, SYMBOLIZE_WHY_BYTES,
+		 "its debug information has too many names");
+	return -EFBIG;
+}
+
+int symbol_sources_ask(struct symbol_sources *sources,
+		       const struct symbol_sources_asker *asker,
 		       const struct symbolize_request *request,
 		       char why[SYMBOLIZE_WHY_BYTES])
 {
 	struct answer *answer = calloc(1, sizeof(*answer));
-	int error = -ENOMEM;
+	struct known_source *known = calloc(request->count, sizeof(*known));
+	int err = -ENOMEM;
 
-	if (answer)
-		answer->known = calloc(request->count, sizeof(*answer->known));
 	snprintf(why, SYMBOLIZE_WHY_BYTES, "not enough memory");
-	if (answer && answer->known) {
+	if (answer && known) {
 		answer->sources = sources;
-		answer->file = file;
-		answer->cache = symbol_file_cache(file);
+		answer->asker = asker;
 		answer->vaddr = request->vaddr;
-		for (size_t i = 0; i < request->count; i++)
-			answer->known[i].vaddr = request->vaddr[i];
-		error = symbolize_lines(request, add_frame, answer, why);
-		if (answer->frame_count)
-			finish_address(answer);
-		if (merge(sources, answer->known, request->count))
-			error = -ENOMEM;
-		if (!error && sources->bytes > SOURCES_BYTES_MAX) {
-			snprintf(why, SYMBOLIZE_WHY_BYTES,
-				 "its debug information has too many names");
-			error = -EFBIG;
-		}
+		answer->known = known;
+		err = ask_into(answer, request, why);
 	}
-	if (answer)
-		free(answer->known);
+	free(known);
 	free(answer);
-	return error;
+	return err;
 }

@@ -10,10 +10,10 @@
  * later. Names are demangled when asked for.
  *
  * Names are promised to live as long as the cache, so they are copied into
- * its table of strings, where equal ones are one. Files are not: those that
- * no process uses any more queue up, and the oldest are dropped when their
- * tables take too much. That, and a limit on each kind of memory, is what
- * bounds a daemon that runs for months; what does not fit has no name.
+ * its text_store. Files do not live as long: those that no process uses any
+ * more wait in a queue, and the oldest are dropped when their tables take too
+ * much. That, and a limit on each kind of memory, bounds a daemon that runs for
+ * months; what does not fit has no name.
  *
  * Descriptors are half of those that the system allows, at most. While there
  * are more files than that, tables are read at once and descriptors closed;
@@ -52,16 +52,15 @@
 #include "collector/names/mapped_file.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbol_sources.h"
+#include "collector/names/text_store.h"
 #include "shared/compiler.h"
 
 /* Descriptors kept: half of what the system allows, within these bounds. */
 #define DESCRIPTORS_LEAST 32
 #define DESCRIPTORS_MOST 32768
-#define STRING_BYTES_MAX (512ull << 20)
 #define TABLE_BYTES_MAX (1024ull << 20) /* of all files */
 #define IDLE_BYTES_MAX (128ull << 20) /* of those that nobody uses */
 #define FILE_BUCKETS 1024
-#define STRING_BUCKETS 65536
 
 /* For the lines of one file: a browser's take ten. */
 #define SYMBOLIZE_SECONDS 90
@@ -117,15 +116,9 @@ struct symbol_file {
 	struct symbol_sources sources;
 };
 
-struct cached_bytes {
-	struct cached_bytes *next;
-	size_t size;
-	_Alignas(max_align_t) unsigned char bytes[];
-};
-
 struct symbol_cache {
-	pthread_mutex_t lock;
-	uint64_t string_bytes;
+	struct text_store *texts; /* every name that was given out */
+	pthread_mutex_t lock; /* from here on */
 	uint64_t table_bytes; /* idle files' included */
 	uint64_t idle_bytes;
 	unsigned int descriptors; /* of files, and of roots */
@@ -136,7 +129,6 @@ struct symbol_cache {
 	bool told_of_descriptors;
 	TAILQ_HEAD(, symbol_file) idle; /* the longest idle first */
 	struct symbol_file *files[FILE_BUCKETS];
-	struct cached_bytes *strings[STRING_BUCKETS];
 };
 
 static unsigned int half_of_all_descriptors(void)
@@ -153,8 +145,10 @@ int symbol_cache_new(struct symbol_cache **out)
 {
 	struct symbol_cache *cache = calloc(1, sizeof(*cache));
 
-	if (!cache)
+	if (!cache || text_store_new(&cache->texts)) {
+		free(cache);
 		return -ENOMEM;
+	}
 	cache->descriptors_max = half_of_all_descriptors();
 	elf_version(EV_CURRENT);
 	pthread_mutex_init(&cache->lock, NULL);
@@ -218,13 +212,7 @@ void symbol_cache_free(struct symbol_cache **cache_ptr)
 			cache->files[i] = file->next;
 			file_free(file);
 		}
-	for (size_t i = 0; i < STRING_BUCKETS; i++)
-		while (cache->strings[i]) {
-			struct cached_bytes *string = cache->strings[i];
-
-			cache->strings[i] = string->next;
-			free(string);
-		}
+	text_store_free(&cache->texts);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
@@ -287,55 +275,9 @@ static bool charge(struct symbol_file *file, uint64_t bytes)
 	return true;
 }
 
-/* FNV-1a */
-static size_t hash_bytes(const unsigned char *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	while (size--)
-		hash = (hash ^ *bytes++) * 0x100000001b3;
-	return (size_t)(hash ^ hash >> 32);
-}
-
-static const void *add_bytes(struct symbol_cache *cache,
-			     struct cached_bytes **bucket, const void *bytes,
-			     size_t size)
-{
-	struct cached_bytes *added;
-
-	if (sizeof(*added) + size > STRING_BYTES_MAX - cache->string_bytes)
-		return NULL;
-	added = malloc(sizeof(*added) + size);
-	if (!added)
-		return NULL;
-	cache->string_bytes += sizeof(*added) + size;
-	memcpy(added->bytes, bytes, size);
-	added->size = size;
-	added->next = *bucket;
-	*bucket = added;
-	return added->bytes;
-}
-
-const void *symbol_cache_copy(struct symbol_cache *cache, const void *bytes,
-			      size_t size)
-{
-	struct cached_bytes **bucket =
-		&cache->strings[hash_bytes(bytes, size) % STRING_BUCKETS];
-	struct cached_bytes *known;
-	const void *found;
-
-	pthread_mutex_lock(&cache->lock);
-	for (known = *bucket; known; known = known->next)
-		if (known->size == size && !memcmp(known->bytes, bytes, size))
-			break;
-	found = known ? known->bytes : add_bytes(cache, bucket, bytes, size);
-	pthread_mutex_unlock(&cache->lock);
-	return found;
-}
-
 const char *symbol_cache_string(struct symbol_cache *cache, const char *text)
 {
-	return symbol_cache_copy(cache, text, strlen(text) + 1);
+	return text_store_text(cache->texts, text);
 }
 
 void symbol_cache_note_lack(struct symbol_cache *cache)
@@ -363,12 +305,7 @@ bool symbol_cache_tell_lack(struct symbol_cache *cache)
 
 uint64_t symbol_cache_bytes(struct symbol_cache *cache)
 {
-	uint64_t bytes;
-
-	pthread_mutex_lock(&cache->lock);
-	bytes = cache->string_bytes;
-	pthread_mutex_unlock(&cache->lock);
-	return bytes;
+	return text_store_bytes(cache->texts);
 }
 
 /* file.lock held, or nobody else knows @file yet. The first error stays. */
@@ -610,11 +547,6 @@ void symbol_file_set_root(struct symbol_file *file, int root_fd)
 			file->root->refs++;
 	}
 	pthread_mutex_unlock(&cache->lock);
-}
-
-struct symbol_cache *symbol_file_cache(struct symbol_file *file)
-{
-	return file->cache;
 }
 
 struct symbol_file *symbol_file_get(struct symbol_file *file)
@@ -1057,6 +989,14 @@ static void end_search(struct symbol_file *file, struct debug_search *search)
 	pthread_mutex_unlock(&file->lock);
 }
 
+/* What the symbol tables of the file @context call the function at @vaddr. */
+static const char *name_at(void *context, uint64_t vaddr)
+{
+	uint64_t start;
+
+	return symbol_file_lookup(context, vaddr, &start);
+}
+
 /* sources_lock held. 0, or -errno with @why. */
 static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
@@ -1077,8 +1017,14 @@ static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 			.count = count,
 			.seconds = SYMBOLIZE_SECONDS,
 		};
+		const struct symbol_sources_asker asker = {
+			.texts = file->cache->texts,
+			.name_at = name_at,
+			.context = file,
+		};
 
-		error = symbol_sources_ask(&file->sources, file, &request, why);
+		error = symbol_sources_ask(&file->sources, &asker, &request,
+					   why);
 	}
 	close_descriptor(&lines.fd);
 	close_descriptor(&lines.alt_fd);

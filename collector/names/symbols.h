@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/names/source.h"
+
 struct symbol_cache; /* owns files and every name given out */
 struct symbol_file; /* one ELF file, by device, inode, size and mtime */
 
@@ -54,22 +56,16 @@ void symbol_cache_note_lack(struct symbol_cache *cache);
  * file. */
 bool symbol_cache_tell_lack(struct symbol_cache *cache);
 
-/* The one that @file belongs to. */
-struct symbol_cache *symbol_file_cache(struct symbol_file *file);
-
 /* A copy of @text that lives as long as the cache, the same one for the same
  * text. NULL when the cache is full. */
 const char *symbol_cache_string(struct symbol_cache *cache, const char *text);
-/* The same for @size bytes of anything, aligned for anything. */
-const void *symbol_cache_copy(struct symbol_cache *cache, const void *bytes,
-			      size_t size);
 
 /* Account for @bytes that the caller keeps with the tables of files, whose
  * limit is one. False: there is no room. */
 bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes);
 void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes);
 
-/* What all strings and copies take. */
+/* How many bytes all names and source lines take. */
 uint64_t symbol_cache_bytes(struct symbol_cache *cache);
 
 /* Each of these may read the file's headers. */
@@ -109,28 +105,12 @@ const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
 bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 			uint64_t *start);
 /*
- * Where an address comes from, by the file's debug information or that of its
- * separate debug file: one entry for each function inlined there, innermost
- * first, the last is the function that has code of its own.
- */
-struct source_frame {
-	const char *function; /* demangled; lives as long as the cache */
-	const char *file; /* as the compiler was told, made absolute by its
-			   * folder; lives as long as the cache */
-	uint32_t line; /* 0: unknown */
-	uint32_t start_line; /* where the function begins; 0: unknown */
-};
-
-struct source {
-	const struct source_frame *frames; /* live as long as the cache */
-	size_t count; /* 0: not known */
-};
-
-/*
- * Look all of @vaddr up at once, in any order: *out[i] for vaddr[i]. Runs a
- * process of its own for what is not known yet, as debug information is huge
- * and hostile, and waits for it: for the jobs thread. Never fails: what
- * cannot be found has count 0, and the log says once why.
+ * Where each of the @count addresses @vaddr comes from, into @out, in the same
+ * order; by the debug information of the file, or that of its separate debug
+ * file. @vaddr may be in any order. Starts a process for what is not known yet,
+ * as debug information is huge and hostile, and waits for it: call it on the
+ * jobs thread. Never fails: what cannot be found has count 0, and the log says
+ * why, once a file.
  */
 void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
 			 size_t count, struct source *out);

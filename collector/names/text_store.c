@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/text_store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORE_BYTES_MAX (512ull << 20)
+#define BUCKETS 65536
+
+struct kept_bytes {
+	struct kept_bytes *next; /* of its bucket */
+	size_t size;
+	_Alignas(max_align_t) unsigned char bytes[];
+};
+
+struct text_store {
+	pthread_mutex_t lock;
+	uint64_t bytes; /* of all kept_bytes */
+	struct kept_bytes *buckets[BUCKETS];
+};
+
+int text_store_new(struct text_store **out)
+{
+	struct text_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return -ENOMEM;
+	pthread_mutex_init(&store->lock, NULL);
+	*out = store;
+	return 0;
+}
+
+void text_store_free(struct text_store **store_ptr)
+{
+	struct text_store *store = *store_ptr;
+
+	*store_ptr = NULL;
+	if (!store)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (store->buckets[i]) {
+			struct kept_bytes *kept = store->buckets[i];
+
+			store->buckets[i] = kept->next;
+			free(kept);
+		}
+	pthread_mutex_destroy(&store->lock);
+	free(store);
+}
+
+/* FNV-1a */
+static size_t hash_bytes(const unsigned char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	while (size--)
+		hash = (hash ^ *bytes++) * 0x100000001b3;
+	return (size_t)(hash ^ hash >> 32);
+}
+
+/* store.lock held. The new copy, in @bucket; NULL: there is no room. */
+static const struct kept_bytes *keep_bytes(struct text_store *store,
+					   struct kept_bytes **bucket,
+					   const void *bytes, size_t size)
+{
+	struct kept_bytes *kept;
+
+	if (sizeof(*kept) + size > STORE_BYTES_MAX - store->bytes)
+		return NULL;
+	kept = malloc(sizeof(*kept) + size);
+	if (!kept)
+		return NULL;
+	store->bytes += sizeof(*kept) + size;
+	memcpy(kept->bytes, bytes, size);
+	kept->size = size;
+	kept->next = *bucket;
+	*bucket = kept;
+	return kept;
+}
+
+const void *text_store_copy(struct text_store *store, const void *bytes,
+			    size_t size)
+{
+	struct kept_bytes **bucket =
+		&store->buckets[hash_bytes(bytes, size) % BUCKETS];
+	const struct kept_bytes *kept;
+
+	pthread_mutex_lock(&store->lock);
+	for (kept = *bucket; kept; kept = kept->next)
+		if (kept->size == size && !memcmp(kept->bytes, bytes, size))
+			break;
+	if (!kept)
+		kept = keep_bytes(store, bucket, bytes, size);
+	pthread_mutex_unlock(&store->lock);
+	return kept ? kept->bytes : NULL;
+}
+
+const char *text_store_text(struct text_store *store, const char *text)
+{
+	return text_store_copy(store, text, strlen(text) + 1);
+}
+
+uint64_t text_store_bytes(struct text_store *store)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&store->lock);
+	bytes = store->bytes;
+	pthread_mutex_unlock(&store->lock);
+	return bytes;
+}
