@@ -3,7 +3,7 @@
 #
 # check-man.sh BUILD_DIR PAGE... - groff has nothing to say about the manual
 # pages, an option that a command's --help names is in its page, and the other
-# way round; and so are the fields of summary.json.
+# way round. The page of summary.json: check-counters.sh.
 set -u
 O=$1
 shift
@@ -52,25 +52,4 @@ agree perfrec.1 perfrec record report
 agree perfrec-cc.1 perfrec cc c++
 agree perfrec-collect.1 perfrec-collect
 agree perfrec-ctl.1 perfrec ctl
-# Every name that is written to summary.json, fields and values alike, is said in
-# bold in the page of the file, and what the page has in front of a paragraph is
-# written there.
-page=docs/man/perfrec-summary.5
-source='collector/files/summary_write.c collector/files/summary_cost.c'
-# shellcheck disable=SC2086 # a list
-cat $source | sed '/^#include/d; s|/\*.*\*/||' | grep -oE '"[a-z][a-z0-9_]+"' |
-	tr -d '"' | sort -u >"$work/fields"
-sed -n 's/^\.BR* //p' "$page" | sed 's/\\-/-/g' |
-	grep -oE '[a-z][a-z0-9_]+' | sort -u >"$work/named"
-sed -n '/^\.TP/{n; s/^\.BR* //p;}' "$page" | grep -oE '[a-z][a-z0-9_]+' |
-	sort -u >"$work/tags"
-for field in $(comm -23 "$work/fields" "$work/named"); do
-	echo "$page: $field is missing, which is written by $source"
-	bad=1
-done
-for field in $(comm -13 "$work/fields" "$work/tags"); do
-	echo "$page: $field is not written by $source"
-	bad=1
-done
-[ -s "$work/fields" ] || { echo "$source: no fields found"; bad=1; }
 exit $bad

@@ -28,6 +28,8 @@ lint-fast: all
 	$(Q)sh scripts/check-abi.sh $(SHIM)
 	$(say) LINT man
 	$(Q)sh scripts/check-man.sh $(O) $(MANS)
+	$(say) LINT counters
+	$(Q)CC='$(CC)' sh scripts/check-counters.sh
 	$(say) LINT docs
 	$(Q)sh scripts/check-docs.sh
 	$(say) LINT format

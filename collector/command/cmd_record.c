@@ -26,6 +26,7 @@
 #include "collector/output/own_files.h"
 #include "collector/base/size.h"
 #include "collector/command/spawn.h"
+#include "collector/show/summary_losses.h"
 #include "collector/show/summary_print.h"
 #include "collector/read/summary_read.h"
 #include "collector/command/supervise.h"
@@ -369,8 +370,8 @@ static void show_summary(const struct record_options *options, bool unwritten)
 	if (options->quiet && !options->json) {
 		if (unwritten && !summary->totals.trace_limited)
 			summary->totals.trace_stopped = NULL;
-		summary_print_losses(summary, "perfrec: lost ", stderr);
-		summary_print_went_on(summary, "perfrec: ", stderr);
+		summary_losses_print(summary, "perfrec: lost ", stderr);
+		summary_losses_print_went_on(summary, "perfrec: ", stderr);
 	}
 	summary_free(&summary);
 }

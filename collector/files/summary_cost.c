@@ -9,6 +9,7 @@
 
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"
+#include "collector/output/counters.h"
 #include "collector/record/recording.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
@@ -22,17 +23,10 @@ struct cost_of {
 	double heap_sample, cpu_sample;
 };
 
-static json_t *number(double value)
+/* Counts are the program's word: their cost may be more than fits. */
+static uint64_t whole(double ns)
 {
-	/* Counts are the program's word: their cost may be more than fits. */
-	return json_integer(value < (double)INT64_MAX ? (json_int_t)value
-						      : (json_int_t)INT64_MAX);
-}
-
-/* Of which a call has two. */
-static json_t *calls(uint64_t hooks)
-{
-	return json_integer((json_int_t)(hooks / 2));
+	return ns < (double)INT64_MAX ? (uint64_t)ns : (uint64_t)INT64_MAX;
 }
 
 /* --alloc=auto is exact where something is instrumented. */
@@ -189,15 +183,12 @@ json_t *summary_cost(const struct recording *recording, uint64_t wall_ns)
 	double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
 	bool is_general = sum->general_spans > sum->spans / 2;
 
-	return json_pack(
-		"{s:f, s:f, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o, s:f, s:f, "
-		"s:f, s:s}",
-		"span_ns", is_general ? ns.general : ns.span, "heap_record_ns",
-		ns.record, "heap_sample_ns", ns.heap_sample, "sample_ns",
-		ns.cpu_sample, "start_ns", number((double)sum->start_ns),
-		"total_ns", number(total), "share", run > 0 ? total / run : 0.0,
-		"left_out_calls", calls(sum->left_out_hooks), "left_out_ns",
-		ns.too_deep, "excluded_calls", calls(sum->excluded_hooks),
-		"excluded_ns", ns.excluded, "paused_ns", ns.paused,
-		"dropped_ns", ns.dropped, "of", cpu > 0 ? "cpu" : "wall");
+	/* The column value of the rows COST() of counters.def uses the
+	 * names above. */
+	const struct summary_cost cost = {
+#define COST(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+	};
+
+	return counters_to_json(COUNTERS_COST, &cost);
 }

@@ -23,6 +23,7 @@
 #include "collector/record/cpu_account.h"
 #include "collector/heap/heap_files.h"
 #include "collector/options/metric_options.h"
+#include "collector/output/counters.h"
 #include "collector/output/own_files.h"
 #include "collector/record/recording.h"
 #include "collector/files/span_profile.h"
@@ -175,9 +176,13 @@ static const char *why_stopped(const struct recording *recording, int error)
 		       : "4 GiB reached (--max-size may allow more)";
 }
 
-static json_t *stopped(const struct recording *recording, int error)
+/* NULL: the trace is whole. */
+static const char *stopped(const struct recording *recording,
+			   const struct recording_files *files)
 {
-	return error ? text(why_stopped(recording, error)) : json_null();
+	int err = files->trace_stopped;
+
+	return err ? why_stopped(recording, err) : NULL;
 }
 
 static uint64_t own_cpu_ns(void)
@@ -191,123 +196,34 @@ static uint64_t own_cpu_ns(void)
 				    usage.ru_stime.tv_usec);
 }
 
-/* A sample says nothing of what its thread did next. */
-static json_t *temporary(const struct recording *recording, uint64_t blocks)
+/* Blocks that were freed before their thread allocated another: a sample of a
+ * block does not say what its thread did next. */
+static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 {
-	const struct heap_sums *sum = &recording->totals.heap;
+	const struct heap_sums *heap = &recording->totals.heap;
 
-	return sum->sampled && !sum->exact ? json_null() : number(blocks);
+	return heap->sampled && !heap->exact ? COUNTER_UNKNOWN : blocks;
 }
 
-static void add_heap(json_t *object, const struct recording *recording)
+/* The column value of the rows TOTAL() of counters.def uses these names. */
+static struct summary_totals totals_of(const struct recording *recording,
+				       const struct recording_files *files)
 {
-	const struct heap_sums *sum = &recording->totals.heap;
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{ "allocs", sum->allocs },
-		{ "alloc_bytes", sum->alloc_bytes },
-		{ "sampled_alloc_stacks", sum->stacks },
-		{ "frees", sum->frees },
-		{ "live_blocks", sum->live },
-		{ "live_bytes", sum->live_bytes },
-		{ "heap_processes", sum->processes },
-		{ "peaks_bytes", sum->peaks_bytes },
-		{ "peak_bytes", sum->peak_bytes },
-		{ "peak_blocks", sum->peak_blocks },
-		{ "peak_ns", sum->peak_ns },
-		{ "peak_pid", (uint64_t)sum->peak_pid },
-		{ "implied_frees", sum->implied },
-		{ "late_frees", sum->late },
-		{ "foreign_frees", sum->foreign },
-		{ "inherited_frees", sum->inherited },
-		{ "double_frees", sum->doubled },
-		{ "dropped_allocs", sum->dropped_allocs },
-		{ "dropped_frees", sum->dropped_frees },
-		{ "unslotted_allocs", sum->unslotted_allocs },
-		{ "unslotted_frees", sum->unslotted_frees },
-		{ "paused_allocs", sum->paused },
-		{ "untracked_blocks", sum->untracked },
-		{ "odd_heap_records", sum->odd },
-		{ "disordered_heap_records", sum->disorders },
-	};
-	size_t i;
+	const struct totals *sum = &recording->totals;
+	const struct heap_sums *heap = &sum->heap;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		json_object_set_new(object, rows[i].name,
-				    number(rows[i].value));
-	json_object_set_new(object, "temporary_allocs",
-			    temporary(recording, sum->temporary));
-	json_object_set_new(object, "peak_program", text(sum->peak_name));
+	return (struct summary_totals){
+#define TOTAL(section, kind, name, value, said, text) .name = value,
+#include "collector/output/counters.def"
+	};
 }
 
 static json_t *totals(const struct recording *recording,
 		      const struct recording_files *files)
 {
-	const struct totals *sum = &recording->totals;
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{ "processes", sum->processes },
-		{ "threads", sum->threads },
-		{ "span_processes", sum->span_processes },
-		{ "span_threads", sum->span_threads },
-		{ "spans", sum->spans },
-		{ "dropped_spans", sum->dropped_spans },
-		{ "truncated_spans", sum->truncated_spans },
-		{ "unslotted_spans", sum->unslotted_spans },
-		{ "unslotted_threads", sum->unslotted_threads },
-		{ "slots_taken", sum->slots_taken },
-		{ "slots_retired", sum->slots_retired },
-		{ "slots_refused", sum->slots_refused },
-		{ "vfork_spans", sum->vfork_spans },
-		{ "muted_spans", sum->muted_spans },
-		{ "filtered_spans", sum->filtered_spans },
-		{ "repaired_slices", sum->repaired_slices },
-		{ "orphan_ends", sum->orphan_ends },
-		{ "folded_spans", sum->folded_spans },
-		{ "paused_spans", sum->paused_spans },
-		{ "mixed_contexts", sum->mixed_contexts },
-		{ "skipped_maps", sum->skipped_maps },
-		{ "dropped_annotations", sum->dropped_notes },
-		{ "withheld_annotations", sum->withheld_notes },
-		{ "odd_annotations", sum->odd_notes },
-		{ "cut_annotations", sum->cut_notes },
-		{ "moved_annotations", sum->moved_notes },
-		{ "paused_annotations", sum->paused_notes },
-		{ "orphan_async_ends", sum->orphan_async_ends },
-		{ "unended_async_slices", sum->unended_async },
-		{ "waits", sum->waits },
-		{ "wait_ns", sum->wait_ns },
-		{ "broken_rings", sum->broken_rings },
-		{ "refused_programs", sum->refused_programs },
-		{ "went_on", sum->went_on },
-		{ "cpu_samples", recording->sampled.count },
-		{ "cpu_ns", recording->sampled.ns },
-		{ "lost_cpu_samples", sum->lost_cpu_samples },
-		{ "unsampled_processes",
-		  recording->cpu_sum ? recording->cpu_sum->count : 0 },
-		{ "unsampled_process_ns",
-		  recording->cpu_sum ? recording->cpu_sum->ns : 0 },
-		{ "trace_bytes", files->trace_bytes },
-		{ "trace_events", sum->trace_events },
-		{ "collector_cpu_ns", own_cpu_ns() },
-	};
-	json_t *object = json_object();
-	size_t i;
+	const struct summary_totals totals = totals_of(recording, files);
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		json_object_set_new(object, rows[i].name,
-				    number(rows[i].value));
-	add_heap(object, recording);
-	json_object_set_new(object, "trace_stopped",
-			    stopped(recording, files->trace_stopped));
-	json_object_set_new(
-		object, "trace_limited",
-		json_boolean(files->trace_stopped == TRACE_AT_LIMIT));
-	return object;
+	return counters_to_json(COUNTERS_TOTALS, &totals);
 }
 
 static json_t *thread(const struct thread_entry *entry)
@@ -397,25 +313,15 @@ static json_t *unsampled(const struct cpu_sum *sum)
 	return list;
 }
 
-static json_t *function(const struct recording *recording,
-			const struct function_total *one)
+/* The column value of the rows FUNCTION() of counters.def uses these names.
+ */
+static struct summary_function function_of(const struct recording *recording,
+					   const struct function_total *one)
 {
-	json_t *object = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o}", "name", text(one->name), "module",
-		text(one->module), "calls", number(one->calls), "self_ns",
-		number(one->self_ns), "total_ns", number(one->total_ns));
-
-	json_object_set_new(object, "cpu_samples", number(one->cpu_samples));
-	json_object_set_new(object, "cpu_ns", number(one->cpu_ns));
-	json_object_set_new(object, "alloc_objects",
-			    number(one->alloc_objects));
-	json_object_set_new(object, "alloc_bytes", number(one->alloc_bytes));
-	json_object_set_new(object, "inuse_objects",
-			    number(one->inuse_objects));
-	json_object_set_new(object, "inuse_bytes", number(one->inuse_bytes));
-	json_object_set_new(object, "temporary_objects",
-			    temporary(recording, one->temporary_objects));
-	return object;
+	return (struct summary_function){
+#define FUNCTION(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+	};
 }
 
 static json_t *functions(struct recording *recording)
@@ -426,9 +332,11 @@ static json_t *functions(struct recording *recording)
 
 	function_table_sort(table);
 	for (i = 0; i < table->count; i++) {
-		const struct function_total *one = &table->entry[i];
+		const struct summary_function function =
+			function_of(recording, &table->entry[i]);
 
-		json_array_append_new(list, function(recording, one));
+		json_array_append_new(
+			list, counters_to_json(COUNTERS_FUNCTION, &function));
 	}
 	return list;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How it is read: one table says where each number is. A document with a
- * text where a number should be is refused as a whole, since whatever wrote
- * it was not perfrec; one with fields missing is an older or newer perfrec's
- * and is shown as far as it goes.
+ * The figures are read by counters.h; this file reads what else there is. A
+ * document with a text where a number should be is refused as a whole: perfrec
+ * did not write it. A document without some of the fields was written by an
+ * older or newer perfrec, and is shown as far as it goes.
  */
 #include "collector/read/summary_read.h"
 
@@ -17,74 +17,6 @@
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
-struct number_field {
-	const char *object; /* member of the document; NULL: itself */
-	const char *name;
-	size_t offset; /* of a uint64_t in struct summary */
-};
-
-#define TOP(field, member)                                    \
-	{                                                     \
-		NULL, field, offsetof(struct summary, member) \
-	}
-#define TOTAL(member)                                                      \
-	{                                                                  \
-		"totals", #member, offsetof(struct summary, totals.member) \
-	}
-
-static const struct number_field number_fields[] = {
-	TOP("wall_ns", wall_ns),
-	TOP("user_ns", user_ns),
-	TOP("sys_ns", sys_ns),
-	TOTAL(processes),
-	TOTAL(threads),
-	TOTAL(span_processes),
-	TOTAL(span_threads),
-	TOTAL(spans),
-	TOTAL(dropped_spans),
-	TOTAL(truncated_spans),
-	TOTAL(unslotted_spans),
-	TOTAL(unslotted_threads),
-	TOTAL(slots_taken),
-	TOTAL(slots_retired),
-	TOTAL(slots_refused),
-	TOTAL(vfork_spans),
-	TOTAL(muted_spans),
-	TOTAL(repaired_slices),
-	TOTAL(orphan_ends),
-	TOTAL(folded_spans),
-	TOTAL(paused_spans),
-	TOTAL(mixed_contexts),
-	TOTAL(skipped_maps),
-	TOTAL(waits),
-	TOTAL(wait_ns),
-	TOTAL(cpu_samples),
-	TOTAL(cpu_ns),
-	TOTAL(unsampled_processes),
-	TOTAL(unsampled_process_ns),
-	TOTAL(lost_cpu_samples),
-	TOTAL(allocs),
-	TOTAL(alloc_bytes),
-	TOTAL(temporary_allocs),
-	TOTAL(heap_processes),
-	TOTAL(peak_bytes),
-	TOTAL(peaks_bytes),
-	TOTAL(live_blocks),
-	TOTAL(live_bytes),
-	TOTAL(dropped_allocs),
-	TOTAL(dropped_frees),
-	TOTAL(unslotted_allocs),
-	TOTAL(unslotted_frees),
-	TOTAL(untracked_blocks),
-	TOTAL(double_frees),
-	TOTAL(broken_rings),
-	TOTAL(refused_programs),
-	TOTAL(went_on),
-	{ "cost", "total_ns", offsetof(struct summary, cost_ns) },
-	{ "cost", "left_out_calls", offsetof(struct summary, left_out_calls) },
-	{ "cost", "excluded_calls", offsetof(struct summary, excluded_calls) },
-};
-
 /* Each reader leaves *@out alone when the field is missing or null. */
 static int read_number(const json_t *object, const char *name, uint64_t *out)
 {
@@ -95,18 +27,6 @@ static int read_number(const json_t *object, const char *name, uint64_t *out)
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
 		return -EBADMSG;
 	*out = (uint64_t)json_integer_value(value);
-	return 0;
-}
-
-static int read_real(const json_t *object, const char *name, double *out)
-{
-	const json_t *value = json_object_get(object, name);
-
-	if (!value || json_is_null(value))
-		return 0;
-	if (!json_is_number(value) || json_number_value(value) < 0)
-		return -EBADMSG;
-	*out = json_number_value(value);
 	return 0;
 }
 
@@ -122,21 +42,18 @@ static int read_string(const json_t *object, const char *name, const char **out)
 	return 0;
 }
 
-static int read_numbers(const json_t *document, struct summary *summary)
+/* The figures that counters.def lists, and the times of the run. */
+static int read_counters(const json_t *document, struct summary *summary)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(number_fields); i++) {
-		const struct number_field *field = &number_fields[i];
-		const json_t *object = document;
-		int error;
-
-		if (field->object)
-			object = json_object_get(document, field->object);
-		error = read_number(
-			object, field->name,
-			(uint64_t *)((char *)summary + field->offset));
-		if (error)
-			return error;
-	}
+	if (counters_from_json(COUNTERS_TOTALS,
+			       json_object_get(document, "totals"),
+			       &summary->totals) ||
+	    counters_from_json(COUNTERS_COST, json_object_get(document, "cost"),
+			       &summary->cost) ||
+	    read_number(document, "wall_ns", &summary->wall_ns) ||
+	    read_number(document, "user_ns", &summary->user_ns) ||
+	    read_number(document, "sys_ns", &summary->sys_ns))
+		return -EBADMSG;
 	return 0;
 }
 
@@ -245,8 +162,6 @@ static void read_flags(const json_t *document, struct summary *summary)
 	size_t i;
 
 	summary->attached = json_is_true(json_object_get(settings, "attached"));
-	summary->totals.trace_limited = json_is_true(json_object_get(
-		json_object_get(document, "totals"), "trace_limited"));
 	summary->filtered =
 		json_array_size(json_object_get(settings, "filter")) ||
 		json_array_size(json_object_get(settings, "exclude"));
@@ -281,13 +196,7 @@ static int read_functions(const json_t *document, struct summary *summary)
 
 		to->name = to->module = "";
 		to->document = function;
-		if (read_string(function, "name", &to->name) ||
-		    read_string(function, "module", &to->module) ||
-		    read_number(function, "calls", &to->calls) ||
-		    read_number(function, "self_ns", &to->self_ns) ||
-		    read_number(function, "total_ns", &to->total_ns) ||
-		    read_number(function, "temporary_objects",
-				&to->temporary_objects))
+		if (counters_from_json(COUNTERS_FUNCTION, function, to))
 			return -EBADMSG;
 	}
 	summary->function_count = json_array_size(functions);
@@ -320,26 +229,11 @@ static int read_files(const json_t *document, struct summary *summary)
 static int read_document(json_t *document, struct summary *summary)
 {
 	const json_t *totals = json_object_get(document, "totals");
-	const json_t *cost = json_object_get(document, "cost");
 	int error;
 
 	summary->document = document;
 	if (!json_is_object(json_object_get(document, "perfrec")) ||
-	    !json_is_object(totals) || read_numbers(document, summary) ||
-	    read_string(totals, "peak_program",
-			&summary->totals.peak_program) ||
-	    read_string(totals, "trace_stopped",
-			&summary->totals.trace_stopped) ||
-	    read_real(cost, "span_ns", &summary->span_ns) ||
-	    read_real(cost, "heap_record_ns", &summary->heap_record_ns) ||
-	    read_real(cost, "sample_ns", &summary->sample_ns) ||
-	    read_real(cost, "share", &summary->cost_share) ||
-	    read_string(cost, "of", &summary->cost_of) ||
-	    read_real(cost, "left_out_ns", &summary->left_out_ns) ||
-	    read_real(cost, "excluded_ns", &summary->excluded_ns) ||
-	    read_real(cost, "paused_ns", &summary->paused_ns) ||
-	    read_real(cost, "dropped_ns", &summary->dropped_ns) ||
-	    read_real(cost, "heap_sample_ns", &summary->heap_sample_ns) ||
+	    !json_is_object(totals) || read_counters(document, summary) ||
 	    read_exit(document, summary))
 		return -EBADMSG;
 	read_flags(document, summary);

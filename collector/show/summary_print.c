@@ -12,6 +12,7 @@
 
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
+#include "collector/show/summary_losses.h"
 #include "shared/compiler.h"
 
 /* The hooks taking more of the run than this is worth advice. */
@@ -22,9 +23,6 @@
 #define ADVICE_INDENT "             "
 /* For an option, in a line of 80 that may end in " \". */
 #define ADVICE_COLUMNS (80 - sizeof(ADVICE_INDENT " \\") + 1)
-/* Of processes that went on. */
-#define NAMES_MAX 8
-#define NAMES_SEEN_MAX 1024
 /* Spans that are a smaller part of the own cost are not worth an option. */
 #define ADVICE_COST_MIN 0.01
 
@@ -238,261 +236,6 @@ static void print_functions(const struct summary *summary,
 			shown, count, options->dir);
 }
 
-/* Room for what is said of a loss. */
-#define LOSS_BYTES 300
-
-static void print_loss(uint64_t count, const char *what, const char *prefix,
-		       FILE *out)
-{
-	char number[SIZE_TEXT], text[LOSS_BYTES];
-
-	if (!count)
-		return;
-	size_format_text(what, size_format_count(count, number), text,
-			 sizeof(text));
-	fprintf(out, "%s%s %s\n", prefix, number, text);
-}
-
-/* "12 spans of threads that have no slot: why; and why". */
-static void print_unslotted(uint64_t count, const char *what,
-			    const struct summary_totals *totals,
-			    const char *prefix, FILE *out)
-{
-	const struct {
-		bool is_so;
-		const char *text;
-	} whys[] = {
-		/* An older perfrec knew of no other. */
-		{ totals->slots_taken ||
-			  (!totals->slots_retired && !totals->slots_refused),
-		  "there were more threads than slots (set PERFREC_SLOTS "
-		  "to more threads than there are at once, up to 65536; "
-		  "below ulimit -v a smaller --ring-size, too)" },
-		{ totals->slots_retired,
-		  "the program set RLIMIT_AS or called mlockall(), which left "
-		  "room for few (record with a smaller --ring-size)" },
-		{ totals->slots_refused,
-		  "the kernel refused access to more of them (mprotect(): "
-		  "a seccomp filter, or vm.max_map_count)" },
-	};
-	const char *between = ": ";
-	char number[SIZE_TEXT], text[LOSS_BYTES];
-
-	if (!count)
-		return;
-	size_format_text(what, size_format_count(count, number), text,
-			 sizeof(text));
-	fprintf(out, "%s%s %s of threads that have no slot", prefix, number,
-		text);
-	for (size_t i = 0; i < ARRAY_SIZE(whys); i++) {
-		if (!whys[i].is_so)
-			continue;
-		fprintf(out, "%s%s", between, whys[i].text);
-		between = "; ";
-	}
-	fputc('\n', out);
-}
-
-/* "2 of the programs (the first was sh): it runs as another user". */
-static void print_refused(const struct summary *summary, const char *prefix,
-			  FILE *out)
-{
-	/* As an older perfrec has it. */
-	if (!summary->refused_count)
-		print_loss(summary->totals.refused_programs,
-			   "of the programs: refused by the collector", prefix,
-			   out);
-	for (size_t i = 0; i < summary->refused_count; i++) {
-		const struct summary_refused *one = &summary->refused[i];
-		char count[SIZE_TEXT];
-
-		fprintf(out, "%s%s of the programs", prefix,
-			size_format_count(one->programs, count));
-		if (one->name[0]) {
-			fputs(" (the first was ", out);
-			text_out_quoted(one->name, out);
-			fputc(')', out);
-		}
-		fputs(": ", out);
-		text_out(one->why, out);
-		fputc('\n', out);
-	}
-}
-
-void summary_print_losses(const struct summary *summary, const char *prefix,
-			  FILE *out)
-{
-	const struct summary_totals *totals = &summary->totals;
-
-	print_loss(
-		totals->dropped_spans,
-		"{span|spans}: the ring was full (record with --on-full block, "
-		"or a larger --ring-size)",
-		prefix, out);
-	print_loss(totals->truncated_spans,
-		   "{end of a span: it was|ends of spans: they were} closed "
-		   "where the loss began",
-		   prefix, out);
-	print_unslotted(totals->unslotted_spans, "{span|spans}", totals, prefix,
-			out);
-	print_loss(totals->vfork_spans,
-		   "{span|spans} of vfork() children, which have the memory of "
-		   "their "
-		   "parents and are not recorded before they exec",
-		   prefix, out);
-	print_loss(totals->muted_spans,
-		   "{span|spans} of threads that may not read the clock "
-		   "(seccomp's "
-		   "strict mode, PR_SET_TSC)",
-		   prefix, out);
-	print_loss(totals->dropped_allocs,
-		   "{allocation|allocations}: the ring was full (record with "
-		   "--on-full "
-		   "block, or a larger --ring-size)",
-		   prefix, out);
-	print_loss(totals->dropped_frees,
-		   "{free|frees}: the ring was full; so many blocks may seem "
-		   "to be in "
-		   "use that are not",
-		   prefix, out);
-	print_unslotted(totals->unslotted_allocs, "{allocation|allocations}",
-			totals, prefix, out);
-	print_unslotted(totals->unslotted_frees, "{free|frees}", totals, prefix,
-			out);
-	print_loss(totals->untracked_blocks,
-		   "{block|blocks}: too many were in use to follow them all; "
-		   "{it is|they are} "
-		   "in what was allocated",
-		   prefix, out);
-	print_loss(
-		totals->lost_cpu_samples,
-		"{sample|samples} of CPU time: there was no room for {it|them}",
-		prefix, out);
-	print_loss(totals->broken_rings,
-		   "{ring: the program overwrote it|rings: the program "
-		   "overwrote them}; what came before is kept",
-		   prefix, out);
-	print_refused(summary, prefix, out);
-	if (totals->trace_stopped) {
-		fprintf(out, "%sthe rest of the trace: ", prefix);
-		text_out(totals->trace_stopped, out);
-		fputs(" (calls and times are of the whole run)\n", out);
-	}
-}
-
-/* How often name @i of @names is there; 0 if it was before. */
-static size_t count_name(const char **names, size_t i)
-{
-	size_t count = 0;
-
-	for (size_t k = 0; k < NAMES_SEEN_MAX && names[k]; k++) {
-		if (strcmp(names[k], names[i]) != 0)
-			continue;
-		if (k < i)
-			return 0;
-		count++;
-	}
-	return count;
-}
-
-static void print_names(const char **names, FILE *out)
-{
-	size_t shown = 0;
-
-	for (size_t i = 0; i < NAMES_SEEN_MAX && names[i]; i++) {
-		size_t count = count_name(names, i);
-
-		if (!count)
-			continue;
-		fputs(shown ? ", " : ": ", out);
-		if (shown++ == NAMES_MAX) {
-			fputs("...", out);
-			break;
-		}
-		text_out(names[i], out);
-		if (count > 1)
-			fprintf(out, " (%zu)", count);
-	}
-}
-
-void summary_print_went_on(const struct summary *summary, const char *prefix,
-			   FILE *out)
-{
-	uint64_t count = summary->totals.went_on;
-	char text[SIZE_TEXT];
-
-	if (!count)
-		return;
-	fprintf(out,
-		"%s%s process%s went on unrecorded when the recording ended",
-		prefix, size_format_count(count, text), count == 1 ? "" : "es");
-	print_names(summary->went_on, out);
-	fputs(" (--follow waits for them)\n", out);
-}
-
-static bool is_complete(const struct summary *summary)
-{
-	const struct summary_totals *totals = &summary->totals;
-
-	return !totals->dropped_spans && !totals->truncated_spans &&
-	       !totals->unslotted_spans && !totals->vfork_spans &&
-	       !totals->muted_spans && !totals->dropped_allocs &&
-	       !totals->dropped_frees && !totals->unslotted_allocs &&
-	       !totals->unslotted_frees && !totals->untracked_blocks &&
-	       !totals->lost_cpu_samples && !totals->broken_rings &&
-	       !totals->refused_programs && !totals->trace_stopped;
-}
-
-static void print_oddities(const struct summary *summary, FILE *out)
-{
-	const struct summary_totals *totals = &summary->totals;
-	char count[SIZE_TEXT], time[SIZE_TEXT];
-
-	if (totals->waits)
-		fprintf(out,
-			"  waited     %s in all, %s time%s, for the collector "
-			"(a full ring; see --on-full)\n",
-			size_format_ns(totals->wait_ns, time),
-			size_format_count(totals->waits, count),
-			plural(totals->waits));
-	if (totals->repaired_slices)
-		fprintf(out,
-			"  repaired   %s slice%s that ended without an exit "
-			"hook (longjmp, C++ exceptions)\n",
-			size_format_count(totals->repaired_slices, count),
-			plural(totals->repaired_slices));
-	if (totals->folded_spans)
-		fprintf(out,
-			"  folded     %s span%s deeper than 512: counted, but "
-			"not drawn in the trace\n",
-			size_format_count(totals->folded_spans, count),
-			plural(totals->folded_spans));
-	if (totals->paused_spans)
-		fprintf(out,
-			"  paused     %s span%s begun while recording was "
-			"paused: not recorded\n",
-			size_format_count(totals->paused_spans, count),
-			plural(totals->paused_spans));
-	if (totals->mixed_contexts)
-		fprintf(out,
-			"  mixed      %s switch%s to contexts of unknown "
-			"origin: their spans may be incomplete\n",
-			size_format_count(totals->mixed_contexts, count),
-			totals->mixed_contexts == 1 ? "" : "es");
-	if (totals->double_frees)
-		fprintf(out,
-			"  freed      %s block%s more than once: see \"double "
-			"free\" in the trace\n",
-			size_format_count(totals->double_frees, count),
-			plural(totals->double_frees));
-	if (totals->skipped_maps)
-		fprintf(out,
-			"  names      may be wrong where libraries took each "
-			"other's place: too fast, %s time%s\n",
-			size_format_count(totals->skipped_maps, count),
-			plural(totals->skipped_maps));
-}
-
 /* A function is the better to exclude the more often it is called and the
  * less it does itself: calls squared over self time. */
 static double advice_score(const struct summary_function *function)
@@ -575,12 +318,13 @@ static size_t choose_advice(const struct summary *summary,
 			    const struct summary_function *const *functions,
 			    struct advice advice[ADVICE_MAX])
 {
-	double share = summary->cost_share;
-	double cost = (double)summary->cost_ns;
+	double share = summary->cost.share;
+	double cost = (double)summary->cost.total_ns;
 	size_t chosen = 0;
 
 	for (size_t i = 0; i < summary->function_count; i++) {
-		double part = (double)functions[i]->calls * summary->span_ns;
+		double part =
+			(double)functions[i]->calls * summary->cost.span_ns;
 
 		if (chosen == ADVICE_MAX || share < COST_SHARE_GOAL)
 			break;
@@ -591,7 +335,7 @@ static size_t choose_advice(const struct summary *summary,
 		if (!advice[chosen].option)
 			continue;
 		chosen++;
-		share -= summary->cost_share * part / cost;
+		share -= summary->cost.share * part / cost;
 	}
 	return chosen;
 }
@@ -648,9 +392,9 @@ static const char *print_cost_of_sample(double ns, const char *what,
 /* Recordings of before it was written say nothing. */
 static const char *cost_base(const struct summary *summary)
 {
-	if (!summary->cost_of)
+	if (!summary->cost.of)
 		return summary->knows_cpu ? "CPU time" : "run";
-	return strcmp(summary->cost_of, "cpu") == 0 ? "CPU time" : "run";
+	return strcmp(summary->cost.of, "cpu") == 0 ? "CPU time" : "run";
 }
 
 static void print_cost(const struct summary *summary, FILE *out)
@@ -658,37 +402,38 @@ static void print_cost(const struct summary *summary, FILE *out)
 	const char *separator = "";
 	char time[SIZE_TEXT];
 
-	if (!summary->cost_ns && !summary->totals.spans)
+	if (!summary->cost.total_ns && !summary->totals.spans)
 		return;
 	fputs("  own cost   ", out);
 	if (summary->totals.spans) {
-		fprintf(out, "%.1f ns a span", summary->span_ns);
+		fprintf(out, "%.1f ns a span", summary->cost.span_ns);
 		separator = ", ";
 	}
-	separator = print_cost_of_calls(summary->left_out_calls,
-					summary->left_out_ns, "too deep",
+	separator = print_cost_of_calls(summary->cost.left_out_calls,
+					summary->cost.left_out_ns, "too deep",
 					separator, out);
-	separator = print_cost_of_calls(summary->excluded_calls,
-					summary->excluded_ns, "excluded",
+	separator = print_cost_of_calls(summary->cost.excluded_calls,
+					summary->cost.excluded_ns, "excluded",
 					separator, out);
 	separator = print_cost_of_calls(
-		summary->paused_ns > 0 ? summary->totals.paused_spans : 0,
-		summary->paused_ns, "in a pause", separator, out);
+		summary->cost.paused_ns > 0 ? summary->totals.paused_spans : 0,
+		summary->cost.paused_ns, "in a pause", separator, out);
 	separator = print_cost_of_calls(
-		summary->dropped_ns > 0 ? summary->totals.dropped_spans : 0,
-		summary->dropped_ns, "lost", separator, out);
-	if (summary->heap_record_ns > 0) {
+		summary->cost.dropped_ns > 0 ? summary->totals.dropped_spans
+					     : 0,
+		summary->cost.dropped_ns, "lost", separator, out);
+	if (summary->cost.heap_record_ns > 0) {
 		fprintf(out, "%s%.1f ns an allocation or free", separator,
-			summary->heap_record_ns);
+			summary->cost.heap_record_ns);
 		separator = ", ";
 	}
-	separator = print_cost_of_sample(summary->heap_sample_ns,
+	separator = print_cost_of_sample(summary->cost.heap_sample_ns,
 					 "sampled block", separator, out);
-	print_cost_of_sample(summary->sample_ns, "sample", separator, out);
+	print_cost_of_sample(summary->cost.sample_ns, "sample", separator, out);
 	fprintf(out, ", %s in all: %.1f %% of the %s\n",
-		size_format_ns(summary->cost_ns, time),
-		100 * summary->cost_share, cost_base(summary));
-	if (summary->cost_share > COST_SHARE_HIGH && summary->totals.spans)
+		size_format_ns(summary->cost.total_ns, time),
+		100 * summary->cost.share, cost_base(summary));
+	if (summary->cost.share > COST_SHARE_HIGH && summary->totals.spans)
 		print_advice(summary, out);
 }
 
@@ -792,8 +537,8 @@ int summary_print(struct summary *summary,
 	print_head(summary, out);
 	print_cpu(summary, out);
 	print_heap(summary, out);
-	if (!is_complete(summary))
-		summary_print_losses(summary, "  lost       ", out);
+	if (!summary_losses_none(summary))
+		summary_losses_print(summary, "  lost       ", out);
 	else if (summary->totals.spans || summary->totals.allocs ||
 		 summary->totals.cpu_samples)
 		fputs("  lost       nothing\n", out);
@@ -802,8 +547,8 @@ int summary_print(struct summary *summary,
 		text_out(*note, out);
 		fputc('\n', out);
 	}
-	summary_print_went_on(summary, "  note       ", out);
-	print_oddities(summary, out);
+	summary_losses_print_went_on(summary, "  note       ", out);
+	summary_losses_print_odd(summary, out);
 	print_cost(summary, out);
 	print_functions(summary, options, out);
 	print_notes(summary, out);

@@ -25,13 +25,4 @@ struct summary_print_options {
 int summary_print(struct summary *summary,
 		  const struct summary_print_options *options, FILE *out);
 
-/* Only what is missing from the recording, a line each that starts with
- * @prefix; nothing if all is there. */
-void summary_print_losses(const struct summary *summary, const char *prefix,
-			  FILE *out);
-/* Who went on unrecorded when the recording ended: a line that starts with
- * @prefix, or nothing. */
-void summary_print_went_on(const struct summary *summary, const char *prefix,
-			   FILE *out);
-
 #endif

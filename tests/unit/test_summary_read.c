@@ -100,8 +100,8 @@ START_TEST(summary_read_of_a_whole_file_has_every_field)
 	ck_assert_uint_eq(summary->totals.spans, 1000);
 	ck_assert_ptr_null(summary->totals.trace_stopped);
 	ck_assert(summary->instrumented);
-	ck_assert_double_eq(summary->span_ns, 20.5);
-	ck_assert_uint_eq(summary->cost_ns, 20500);
+	ck_assert_double_eq(summary->cost.span_ns, 20.5);
+	ck_assert_uint_eq(summary->cost.total_ns, 20500);
 	ck_assert_uint_eq(summary->function_count, 3);
 	ck_assert_uint_eq(summary->functions[0].total_ns, 1000);
 	ck_assert_uint_eq(summary->files[0].bytes, 2048);
@@ -328,7 +328,7 @@ START_TEST(summary_print_when_hooks_cost_much_says_what_to_exclude)
 	ck_assert_has(text, "--exclude 'op\\[\\](char\\*)'\n");
 	ck_assert_has_not(text, "--exclude beta");
 	free(text);
-	summary->cost_share = 0.3;
+	summary->cost.share = 0.3;
 	text = print(summary, 0);
 	ck_assert_has_not(text, "--exclude");
 	free(text);

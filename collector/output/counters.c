@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/output/counters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/compiler.h"
+
+/* One row of the table. */
+struct counter_field {
+	const char *name;
+	enum counter_kind kind;
+	size_t offset; /* of the member in the structure of the group */
+};
+
+static const struct counter_field totals_fields[] = {
+#define TOTAL(section, kind, name, ...) \
+	{ #name, COUNTER_##kind, offsetof(struct summary_totals, name) },
+#include "collector/output/counters.def"
+};
+
+static const struct counter_field cost_fields[] = {
+#define COST(kind, name, ...) \
+	{ #name, COUNTER_##kind, offsetof(struct summary_cost, name) },
+#include "collector/output/counters.def"
+};
+
+static const struct counter_field function_fields[] = {
+#define FUNCTION(kind, name, ...) \
+	{ #name, COUNTER_##kind, offsetof(struct summary_function, name) },
+#include "collector/output/counters.def"
+};
+
+static const struct {
+	const struct counter_field *field;
+	size_t count;
+} groups[] = {
+	[COUNTERS_TOTALS] = { totals_fields, ARRAY_SIZE(totals_fields) },
+	[COUNTERS_COST] = { cost_fields, ARRAY_SIZE(cost_fields) },
+	[COUNTERS_FUNCTION] = { function_fields, ARRAY_SIZE(function_fields) },
+};
+
+/* @text as JSON, or null for NULL. Bytes that are no UTF-8 become '?'. */
+static json_t *text_to_json(const char *text)
+{
+	json_t *json = text ? json_string(text) : json_null();
+	char *clean = json ? NULL : strdup(text);
+
+	if (!clean)
+		return json;
+	for (char *at = clean; *at; at++)
+		if ((unsigned char)*at >= 0x80)
+			*at = '?';
+	json = json_string(clean);
+	free(clean);
+	return json;
+}
+
+static json_t *count_to_json(uint64_t count)
+{
+	return json_integer((json_int_t)MIN(count, (uint64_t)INT64_MAX));
+}
+
+static json_t *field_to_json(enum counter_kind kind, const void *value)
+{
+	uint64_t count;
+
+	switch (kind) {
+	case COUNTER_NS_EACH:
+	case COUNTER_SHARE:
+		return json_real(*(const double *)value);
+	case COUNTER_TEXT:
+		return text_to_json(*(const char *const *)value);
+	case COUNTER_FLAG:
+		return json_boolean(*(const bool *)value);
+	case COUNTER_COUNT_OR_NULL:
+		count = *(const uint64_t *)value;
+		return count == COUNTER_UNKNOWN ? json_null()
+						: count_to_json(count);
+	case COUNTER_COUNT:
+	case COUNTER_BYTES:
+	case COUNTER_NS:
+	case COUNTER_ID:
+		break;
+	}
+	return count_to_json(*(const uint64_t *)value);
+}
+
+json_t *counters_to_json(enum counter_group group, const void *values)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < groups[group].count; i++) {
+		const struct counter_field *field = &groups[group].field[i];
+
+		json_object_set_new(
+			object, field->name,
+			field_to_json(field->kind,
+				      (const char *)values + field->offset));
+	}
+	return object;
+}
+
+static int real_from_json(const json_t *json, double *value)
+{
+	if (!json_is_number(json) || json_number_value(json) < 0)
+		return -EBADMSG;
+	*value = json_number_value(json);
+	return 0;
+}
+
+static int text_from_json(const json_t *json, const char **value)
+{
+	if (!json_is_string(json))
+		return -EBADMSG;
+	*value = json_string_value(json);
+	return 0;
+}
+
+static int flag_from_json(const json_t *json, bool *value)
+{
+	if (!json_is_boolean(json))
+		return -EBADMSG;
+	*value = json_is_true(json);
+	return 0;
+}
+
+static int count_from_json(const json_t *json, uint64_t *value)
+{
+	if (!json_is_integer(json) || json_integer_value(json) < 0)
+		return -EBADMSG;
+	*value = (uint64_t)json_integer_value(json);
+	return 0;
+}
+
+static int field_from_json(enum counter_kind kind, const json_t *json,
+			   void *value)
+{
+	switch (kind) {
+	case COUNTER_NS_EACH:
+	case COUNTER_SHARE:
+		return real_from_json(json, value);
+	case COUNTER_TEXT:
+		return text_from_json(json, value);
+	case COUNTER_FLAG:
+		return flag_from_json(json, value);
+	case COUNTER_COUNT:
+	case COUNTER_COUNT_OR_NULL:
+	case COUNTER_BYTES:
+	case COUNTER_NS:
+	case COUNTER_ID:
+		break;
+	}
+	return count_from_json(json, value);
+}
+
+int counters_from_json(enum counter_group group, const json_t *object,
+		       void *values)
+{
+	for (size_t i = 0; i < groups[group].count; i++) {
+		const struct counter_field *field = &groups[group].field[i];
+		const json_t *json = json_object_get(object, field->name);
+		int err;
+
+		if (!json || json_is_null(json))
+			continue;
+		err = field_from_json(field->kind, json,
+				      (char *)values + field->offset);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * counters - the figures of summary.json, as structures and as JSON. The table
+ * counters.def has one row for each figure; the structures below have one
+ * member for each row.
+ *
+ * The collector fills a structure in and calls counters_to_json(). perfrec
+ * report calls counters_from_json() and prints the structure.
+ */
+#ifndef PERFREC_COLLECTOR_OUTPUT_COUNTERS_H
+#define PERFREC_COLLECTOR_OUTPUT_COUNTERS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a value is. For each kind there is a COUNTER_TYPE_ below. */
+enum counter_kind {
+	COUNTER_COUNT, /* a number of things */
+	COUNTER_COUNT_OR_NULL, /* the same; COUNTER_UNKNOWN is null */
+	COUNTER_BYTES,
+	COUNTER_NS, /* a duration, or a time of CLOCK_BOOTTIME */
+	COUNTER_ID, /* of a process */
+	COUNTER_NS_EACH, /* what one of many costs: less than a ns counts */
+	COUNTER_SHARE, /* from 0 to 1 */
+	COUNTER_TEXT, /* NULL is null */
+	COUNTER_FLAG,
+};
+
+#define COUNTER_TYPE_COUNT uint64_t
+#define COUNTER_TYPE_COUNT_OR_NULL uint64_t
+#define COUNTER_TYPE_BYTES uint64_t
+#define COUNTER_TYPE_NS uint64_t
+#define COUNTER_TYPE_ID uint64_t
+#define COUNTER_TYPE_NS_EACH double
+#define COUNTER_TYPE_SHARE double
+#define COUNTER_TYPE_TEXT const char *
+#define COUNTER_TYPE_FLAG bool
+
+#define COUNTER_UNKNOWN UINT64_MAX
+
+/* What was recorded and what was lost, over all programs. */
+struct summary_totals {
+#define TOTAL(section, kind, name, ...) COUNTER_TYPE_##kind name;
+#include "collector/output/counters.def"
+};
+
+/* What recording cost the programs. */
+struct summary_cost {
+#define COST(kind, name, ...) COUNTER_TYPE_##kind name;
+#include "collector/output/counters.def"
+};
+
+/* What is known of one function. */
+struct summary_function {
+#define FUNCTION(kind, name, ...) COUNTER_TYPE_##kind name;
+#include "collector/output/counters.def"
+	/* The JSON object that it was read from; the writer has none. */
+	json_t *document;
+};
+
+/* The structures above, as the functions below take them. */
+enum counter_group {
+	COUNTERS_TOTALS, /* struct summary_totals */
+	COUNTERS_COST, /* struct summary_cost */
+	COUNTERS_FUNCTION, /* struct summary_function */
+};
+
+/*
+ * A new JSON object with one member for each row of @group, in the order of the
+ * table. @values is the structure of the group. The caller owns the object. A
+ * count beyond INT64_MAX, which JSON cannot have, is written as INT64_MAX; a
+ * member for which there is no memory is left out. NULL: no memory. Any thread.
+ */
+json_t *counters_to_json(enum counter_group group, const void *values);
+
+/*
+ * Set the members of @values, the structure of @group, from @object, which may
+ * be NULL. A member that @object does not have, or that is null there, stays as
+ * it is. Texts live in @object. 0, or -EBADMSG: a value is of another type than
+ * the table says, or negative. Any thread.
+ */
+int counters_from_json(enum counter_group group, const json_t *object,
+		       void *values);
+
+#endif

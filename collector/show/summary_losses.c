@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/summary_losses.h"
+
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "shared/compiler.h"
+
+/* Room for a sentence with its number. */
+#define SENTENCE_BYTES 300
+/* Of processes that went on. */
+#define NAMES_MAX 8
+#define NAMES_SEEN_MAX 1024
+
+/* The order of the lines: that of the rows SECTION() of counters.def. */
+enum section {
+#define SECTION(section, title, text) SECTION_##section,
+#include "collector/output/counters.def"
+	SECTION_COUNT,
+};
+
+/* What is printed of a total that is neither 0 nor null. */
+enum said {
+	SAID_NOTHING,
+	SAID_LOSS,
+	SAID_NO_SLOT, /* a loss; with why there was no slot */
+	SAID_REFUSED, /* a loss; with why for each program */
+	SAID_STOPPED, /* a loss; with why it stopped */
+	SAID_ODD, /* no loss */
+};
+
+/* The column SAID of counters.def. */
+#define NOTHING SAID_NOTHING, NULL, NULL
+#define LOSS(sentence) SAID_LOSS, NULL, sentence
+#define NO_SLOT(things) SAID_NO_SLOT, NULL, things
+#define REFUSED SAID_REFUSED, NULL, NULL
+#define STOPPED SAID_STOPPED, NULL, NULL
+#define ODD(word, sentence) SAID_ODD, word, sentence
+
+struct said_total {
+	size_t offset; /* in struct summary_totals */
+	enum counter_kind kind;
+	enum section section;
+	enum said said;
+	const char *word, *sentence;
+};
+
+static const struct said_total said_totals[] = {
+#define TOTAL(section, kind, name, value, said, text)            \
+	{ offsetof(struct summary_totals, name), COUNTER_##kind, \
+	  SECTION_##section, said },
+#include "collector/output/counters.def"
+};
+
+/* How many there are; 1 for a text. */
+static uint64_t count_of(const struct summary *summary,
+			 const struct said_total *row)
+{
+	const char *value = (const char *)&summary->totals + row->offset;
+
+	switch (row->kind) {
+	case COUNTER_TEXT:
+		return *(const char *const *)value != NULL;
+	case COUNTER_FLAG:
+		return *(const bool *)value;
+	case COUNTER_NS_EACH:
+	case COUNTER_SHARE:
+		return *(const double *)value > 0;
+	case COUNTER_COUNT:
+	case COUNTER_COUNT_OR_NULL:
+	case COUNTER_BYTES:
+	case COUNTER_NS:
+	case COUNTER_ID:
+		break;
+	}
+	return *(const uint64_t *)value;
+}
+
+static bool is_loss(const struct said_total *row)
+{
+	return row->said != SAID_NOTHING && row->said != SAID_ODD;
+}
+
+bool summary_losses_none(const struct summary *summary)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++)
+		if (is_loss(&said_totals[i]) &&
+		    count_of(summary, &said_totals[i]))
+			return false;
+	return true;
+}
+
+/* "12 spans ...", without the end of the line. */
+static void print_sentence(uint64_t count, const char *sentence,
+			   const char *prefix, FILE *out)
+{
+	char number[SIZE_TEXT], text[SENTENCE_BYTES];
+
+	size_format_text(sentence, size_format_count(count, number), text,
+			 sizeof(text));
+	fprintf(out, "%s%s %s", prefix, number, text);
+}
+
+/* ": why; and why" */
+static void print_why_no_slot(const struct summary_totals *totals, FILE *out)
+{
+	const struct {
+		bool is_so;
+		const char *text;
+	} whys[] = {
+		/* An older perfrec knew of no other. */
+		{ totals->slots_taken ||
+			  (!totals->slots_retired && !totals->slots_refused),
+		  "there were more threads than slots (set PERFREC_SLOTS "
+		  "to more threads than there are at once, up to 65536; "
+		  "below ulimit -v a smaller --ring-size, too)" },
+		{ totals->slots_retired,
+		  "the program set RLIMIT_AS or called mlockall(), which left "
+		  "room for few (record with a smaller --ring-size)" },
+		{ totals->slots_refused,
+		  "the kernel refused access to more of them (mprotect(): "
+		  "a seccomp filter, or vm.max_map_count)" },
+	};
+	const char *between = ": ";
+
+	for (size_t i = 0; i < ARRAY_SIZE(whys); i++) {
+		if (!whys[i].is_so)
+			continue;
+		fprintf(out, "%s%s", between, whys[i].text);
+		between = "; ";
+	}
+}
+
+/* "2 of the programs (the first was sh): it runs as another user". */
+static void print_refused(const struct summary *summary, const char *prefix,
+			  FILE *out)
+{
+	/* As an older perfrec has it. */
+	if (!summary->refused_count) {
+		print_sentence(summary->totals.refused_programs,
+			       "of the programs: refused by the collector",
+			       prefix, out);
+		fputc('\n', out);
+	}
+	for (size_t i = 0; i < summary->refused_count; i++) {
+		const struct summary_refused *one = &summary->refused[i];
+		char count[SIZE_TEXT];
+
+		fprintf(out, "%s%s of the programs", prefix,
+			size_format_count(one->programs, count));
+		if (one->name[0]) {
+			fputs(" (the first was ", out);
+			text_out_quoted(one->name, out);
+			fputc(')', out);
+		}
+		fputs(": ", out);
+		text_out(one->why, out);
+		fputc('\n', out);
+	}
+}
+
+static void print_stopped(const struct summary *summary, const char *prefix,
+			  FILE *out)
+{
+	fprintf(out, "%sthe rest of the trace: ", prefix);
+	text_out(summary->totals.trace_stopped, out);
+	fputs(" (calls and times are of the whole run)\n", out);
+}
+
+static void print_loss(const struct summary *summary,
+		       const struct said_total *row, const char *prefix,
+		       FILE *out)
+{
+	uint64_t count = count_of(summary, row);
+
+	switch (row->said) {
+	case SAID_LOSS:
+		print_sentence(count, row->sentence, prefix, out);
+		fputc('\n', out);
+		break;
+	case SAID_NO_SLOT:
+		print_sentence(count, row->sentence, prefix, out);
+		fputs(" of threads that have no slot", out);
+		print_why_no_slot(&summary->totals, out);
+		fputc('\n', out);
+		break;
+	case SAID_REFUSED:
+		print_refused(summary, prefix, out);
+		break;
+	case SAID_STOPPED:
+		print_stopped(summary, prefix, out);
+		break;
+	case SAID_NOTHING:
+	case SAID_ODD:
+		break;
+	}
+}
+
+void summary_losses_print(const struct summary *summary, const char *prefix,
+			  FILE *out)
+{
+	for (int section = 0; section < SECTION_COUNT; section++)
+		for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++)
+			if ((int)said_totals[i].section == section &&
+			    count_of(summary, &said_totals[i]))
+				print_loss(summary, &said_totals[i], prefix,
+					   out);
+}
+
+/* How often name @i of @names is there; 0 if it was before. */
+static size_t count_name(const char **names, size_t i)
+{
+	size_t count = 0;
+
+	for (size_t k = 0; k < NAMES_SEEN_MAX && names[k]; k++) {
+		if (strcmp(names[k], names[i]) != 0)
+			continue;
+		if (k < i)
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+static void print_names(const char **names, FILE *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < NAMES_SEEN_MAX && names[i]; i++) {
+		size_t count = count_name(names, i);
+
+		if (!count)
+			continue;
+		fputs(shown ? ", " : ": ", out);
+		if (shown++ == NAMES_MAX) {
+			fputs("...", out);
+			break;
+		}
+		text_out(names[i], out);
+		if (count > 1)
+			fprintf(out, " (%zu)", count);
+	}
+}
+
+void summary_losses_print_went_on(const struct summary *summary,
+				  const char *prefix, FILE *out)
+{
+	uint64_t count = summary->totals.went_on;
+	char text[SIZE_TEXT];
+
+	if (!count)
+		return;
+	fprintf(out,
+		"%s%s process%s went on unrecorded when the recording ended",
+		prefix, size_format_count(count, text), count == 1 ? "" : "es");
+	print_names(summary->went_on, out);
+	fputs(" (--follow waits for them)\n", out);
+}
+
+static void print_waits(const struct summary_totals *totals, FILE *out)
+{
+	char count[SIZE_TEXT], time[SIZE_TEXT];
+
+	if (totals->waits)
+		fprintf(out,
+			"  waited     %s in all, %s time%s, for the collector "
+			"(a full ring; see --on-full)\n",
+			size_format_ns(totals->wait_ns, time),
+			size_format_count(totals->waits, count),
+			totals->waits == 1 ? "" : "s");
+}
+
+static void print_skipped_maps(const struct summary_totals *totals, FILE *out)
+{
+	char count[SIZE_TEXT];
+
+	if (totals->skipped_maps)
+		fprintf(out,
+			"  names      may be wrong where libraries took each "
+			"other's place: too fast, %s time%s\n",
+			size_format_count(totals->skipped_maps, count),
+			totals->skipped_maps == 1 ? "" : "s");
+}
+
+void summary_losses_print_odd(const struct summary *summary, FILE *out)
+{
+	print_waits(&summary->totals, out);
+	for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++) {
+		const struct said_total *row = &said_totals[i];
+		uint64_t count = count_of(summary, row);
+
+		if (row->said != SAID_ODD || !count)
+			continue;
+		fprintf(out, "  %-10s ", row->word);
+		print_sentence(count, row->sentence, "", out);
+		fputc('\n', out);
+	}
+	print_skipped_maps(&summary->totals, out);
+}
