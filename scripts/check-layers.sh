@@ -62,8 +62,8 @@ complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 complain 'files of a recording are made by own_files_create() alone' \
 	"$(grep -nE 'O_CREAT|O_TRUNC|(creat|symlinkat|mkfifo) *\(|fopen\(.*, "[wa]' collector/*/*.c |
 		grep -vE '^collector/(output/own_files|serve/server|names/symbolize_main)\.c:')"
-complain 'check enters through the unit and shim tests' \
-	"$(includes . 'check\.h' '\./tests/(unit|shim)/[a-z_]+\.c')"
+complain 'check enters through tests/suite.h' \
+	"$(includes . 'check\.h' '\./tests/suite\.h')"
 
 complain 'atomics: through shared/atomic.h only' \
 	"$(grep -rnE '__ATOMIC_|memory_order_|__sync_|_Atomic|stdatomic' \

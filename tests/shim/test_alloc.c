@@ -4,7 +4,6 @@
  * call by call, in order, thread by thread; with the C library's allocator and
  * with others beside it, if they are installed.
  */
-#include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "tests/shim/victims/alloc_log.h"
 #include "tests/shim/alloc_read.h"
 #include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
 
 struct run {
 	const char *victim;
@@ -319,9 +319,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("alloc");
-	TCase *tcase = tcase_create("alloc");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "alloc");
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, exact_is_what_was_done, 0,
@@ -331,9 +329,5 @@ int main(void)
 	tcase_add_loop_test(tcase, drop_counts_what_is_lost, 0, 2);
 	tcase_add_loop_test(tcase, pause_keeps_frees, 0, 2);
 	tcase_add_loop_test(tcase, samples_are_as_many_as_they_should, 0, 2);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -6,7 +6,6 @@
  * interrupted calls did is in the ring once each, nothing is torn, and a forked
  * child writes nothing there.
  */
-#include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "tests/shim/victims/alloc_log.h"
 #include "tests/shim/alloc_read.h"
 #include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
 
 struct run {
 	const char *action;
@@ -147,16 +147,10 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("alloc_step");
-	TCase *tcase = tcase_create("alloc_step");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "alloc_step");
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, step_every_instruction_loses_no_block, 0,
 			    sizeof(g_runs) / sizeof(g_runs[0]));
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

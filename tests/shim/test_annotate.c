@@ -4,7 +4,6 @@
  * sites are read here without any code of the shim or the collector, and
  * written out as text, a line for each record.
  */
-#include <check.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "shared/record_ext.h"
 #include "shared/site_shm.h"
 #include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
 
 static struct mini_collector g_mini;
 static char g_out[1 << 16];
@@ -759,14 +759,9 @@ static TCase *all_tests(const char *name, SFun setup)
 int main(void)
 {
 	Suite *suite = suite_create("annotate");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	setenv("PERFREC_QUIET", "1", 1);
 	suite_add_tcase(suite, all_tests("rseq", with_rseq));
 	suite_add_tcase(suite, all_tests("no rseq", without_rseq));
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

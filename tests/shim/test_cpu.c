@@ -5,7 +5,6 @@
  * stacks and threads does not notice. The victim counts its own CPU time: a
  * busy machine makes the test longer, no more.
  */
-#include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #include "shared/record_ext.h"
 #include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
 
 #define HZ 500
 #define STACK_BYTES 1024
@@ -288,9 +288,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("cpu");
-	TCase *tcase = tcase_create("signal engine");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "signal engine");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 120);
@@ -306,10 +304,5 @@ int main(void)
 	tcase_add_test(tcase, stacks_of_handlers);
 	tcase_add_test(tcase, forked_children);
 	tcase_add_test(tcase, vfork_child);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

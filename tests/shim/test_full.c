@@ -5,7 +5,6 @@
  * itself, every end matches the innermost open begin, and clocks never step
  * back; block loses nothing; a depth limit drops nothing above it.
  */
-#include <check.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "shared/futex.h"
 #include "tests/shim/mini_collector.h"
 #include "tests/shim/victims/room_victim.h"
+#include "tests/suite.h"
 
 #define THREADS 4
 #define STACK_MAX 4096
@@ -354,9 +354,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("full");
-	TCase *tcase = tcase_create("full");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "full");
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, full_ring_counts_every_span, 0,
@@ -365,9 +363,5 @@ int main(void)
 	tcase_add_test(tcase, ring_is_touched_ahead);
 	tcase_add_loop_test(tcase, handler_takes_the_room_that_was_waited_for,
 			    0, 2);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -4,7 +4,6 @@
  * the same is recorded. Every case makes 1,000 spans unless the table says
  * otherwise; without a collector every case must run as well.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
 
 struct host_case {
 	const char *name;
@@ -171,11 +171,9 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("host");
-	TCase *tcase = tcase_create("host");
-	SRunner *runner = srunner_create(suite);
+	TCase *tcase = suite_case(suite, "host");
 	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
 	int declined = sizeof(g_declined) / sizeof(g_declined[0]);
-	int failed;
 
 	setenv("PERFREC_QUIET", "1", 1);
 	tcase_set_timeout(tcase, 20);
@@ -186,9 +184,5 @@ int main(void)
 			    declined);
 	tcase_add_test(tcase, host_with_silent_collector_runs_unrecorded);
 	tcase_add_test(tcase, host_whose_vfork_child_calls_first_starts_itself);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -3,7 +3,6 @@
  * test_jump - a program that jumps (jump_victim, jump_plugin) runs as always,
  * and what is recorded of its jumps is what it wrote down itself.
  */
-#include <check.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
 
 #define JUMPS_MANY 100000
 #define NEAR_BYTES 16384
@@ -282,9 +282,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("jump");
-	TCase *tcase = tcase_create("jump");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "jump");
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
@@ -297,9 +295,5 @@ int main(void)
 	ADD_LOOP(tcase, jump_in_a_plugin_uses_its_own_runtime, g_plugins);
 	tcase_add_test(tcase, jump_in_plugins_uses_the_runtime_of_each);
 	ADD_LOOP(tcase, jump_in_a_program_uses_its_runtime, g_programs);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

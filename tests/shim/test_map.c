@@ -6,7 +6,6 @@
  * generation that the ring has told before it; and nothing about dlopen() may
  * look different to the program.
  */
-#include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +19,7 @@
 #include "shared/compiler.h"
 #include "tests/shim/victims/map_victim.h"
 #include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
 
 struct map_case {
 	const char *name;
@@ -356,10 +356,8 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("map");
-	TCase *tcase = tcase_create("map");
-	SRunner *runner = srunner_create(suite);
+	TCase *tcase = suite_case(suite, "map");
 	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
-	int failed;
 
 	setenv("PERFREC_QUIET", "1", 1);
 	tcase_set_timeout(tcase, 60);
@@ -367,9 +365,5 @@ int main(void)
 			    2 * cases);
 	tcase_add_loop_test(tcase, map_unrecorded_runs_as_always, 0, cases);
 	tcase_add_loop_test(tcase, map_without_shim_runs_as_always, 0, cases);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -6,7 +6,6 @@
  * is torn, clocks never step back, and a forked child never touches its
  * parent's ring.
  */
-#include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 
 #include "tests/shim/mini_collector.h"
 #include "tests/shim/victims/step_victim.h"
+#include "tests/suite.h"
 
 struct run {
 	const char *action;
@@ -181,16 +181,10 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("step");
-	TCase *tcase = tcase_create("step");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "step");
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, step_every_instruction_loses_nothing, 0,
 			    sizeof(g_runs) / sizeof(g_runs[0]));
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -2,7 +2,6 @@
  *
  * The shim's own memcpy() and its likes, under names beside the C library's.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -26,6 +25,7 @@ size_t strnlen(const char *text, size_t most);
 int strcmp(const char *a, const char *b);
 int strncmp(const char *a, const char *b, size_t most);
 #include "preload/core/bytes.c"
+#include "tests/suite.h"
 #undef memcpy
 #undef memmove
 #undef memset
@@ -114,17 +114,10 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("bytes");
-	TCase *tcase = tcase_create("bytes");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "bytes");
 
 	tcase_add_test(tcase, bytes_move_set_and_copy_as_libc_does);
 	tcase_add_test(tcase, bytes_compare_as_libc_does);
 	tcase_add_test(tcase, bytes_lengths_end_at_zero_or_the_most);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 
 #include "collector/replay/cct.h"
 #include "collector/base/budget.h"
+#include "tests/suite.h"
 
 static struct budget g_budget;
 static struct cct g_cct;
@@ -225,9 +225,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("cct");
-	TCase *tcase = tcase_create("cct");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "cct");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, cct_same_stack_is_same_node);
@@ -241,9 +239,5 @@ int main(void)
 	tcase_add_test(tcase, cct_retire_all_keeps_the_root);
 	tcase_add_test(tcase, cct_reload_all_the_time_stays_fast);
 	tcase_add_test(tcase, cct_budget_is_never_overdrawn);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/replay/cct_flat.h"
 
-#include <check.h>
-
 #include "replay_text.h"
+#include "tests/suite.h"
 
 static struct replay_text *g_text;
 static struct cct_flat g_flat;
@@ -146,9 +145,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("cct_flat");
-	TCase *tcase = tcase_create("cct_flat");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "cct_flat");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase,
@@ -157,10 +154,5 @@ int main(void)
 		       cct_flat_copy_of_ended_calls_is_what_cct_sum_says);
 	tcase_add_test(tcase, cct_flat_copy_leaves_out_what_was_never_called);
 	tcase_add_test(tcase, cct_flat_copy_without_room_says_overflow);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

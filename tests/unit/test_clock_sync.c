@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 
 #include "collector/replay/clock_sync.h"
 #include "collector/base/clock.h"
+#include "tests/suite.h"
 
 #define MS 1000000ULL
 /* A counter of 2.5 GHz, far from the real one's value. */
@@ -149,9 +149,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("clock_sync");
-	TCase *tcase = tcase_create("clock_sync");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "clock_sync");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, clock_sync_between_pairs_is_a_line);
@@ -163,9 +161,5 @@ int main(void)
 	tcase_add_test(tcase, clock_sync_days_of_pairs_stay_exact);
 	tcase_add_test(tcase, clock_sync_backward_pair_is_ignored);
 	tcase_add_test(tcase, clock_segment_identity_is_limited_to_now);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

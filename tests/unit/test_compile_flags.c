@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/command/compile_flags.h"
+#include "tests/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -240,9 +240,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("compile_flags");
-	TCase *tcase = tcase_create("compile_flags");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "compile_flags");
 
 	tcase_add_test(tcase, compile_line_read_finds_sources);
 	tcase_add_test(tcase, compile_line_read_knows_the_languages_of_gcc);
@@ -257,9 +255,5 @@ int main(void)
 		tcase,
 		compile_flags_make_for_clang_puts_hooks_in_after_inlining);
 	tcase_add_test(tcase, compile_flags_refuse_what_the_compiler_cannot);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -3,8 +3,8 @@
  * The account of CPU time, told what kernels tell, in the orders they do.
  */
 #include "collector/record/cpu_account.h"
+#include "tests/suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,9 +241,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("cpu_account");
-	TCase *all = tcase_create("all");
-	SRunner *runner;
-	int failed;
+	TCase *all = suite_case(suite, "all");
 
 	tcase_add_checked_fixture(all, set_up, tear_down);
 	tcase_add_test(all,
@@ -260,10 +258,5 @@ int main(void)
 	tcase_add_test(all, account_takes_off_no_more_than_was_stolen);
 	tcase_add_test(all, account_says_what_was_lost);
 	tcase_add_test(all, account_bounds_its_rows_and_entries);
-	suite_add_tcase(suite, all);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

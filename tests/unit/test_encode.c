@@ -4,7 +4,6 @@
  * values, unpacks to what it should say and takes no byte more than the
  * generated code would need for the same message.
  */
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "collector/trace/out_perfetto.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 #define BEGIN PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN
 #define END PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END
@@ -261,9 +261,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("encode");
-	TCase *tcase = tcase_create("encode");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "encode");
 
 	tcase_add_test(tcase, encode_begin_of_any_length_equals_protobuf);
 	tcase_add_test(tcase,
@@ -274,10 +272,5 @@ int main(void)
 	tcase_add_test(tcase, encode_again_equals_packing_anew);
 	tcase_add_test(tcase, encode_many_events_join_without_gaps);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 
+#include "tests/suite.h"
 #include "tests/unit/replay_text.h"
 
 static struct replay_text *g_text;
@@ -1001,18 +1001,12 @@ static void add_rest(TCase *tcase)
 int main(void)
 {
 	Suite *suite = suite_create("fibers");
-	TCase *tcase = tcase_create("fibers");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "fibers");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
 	add_jumps(tcase);
 	add_contexts(tcase);
 	add_rest(tcase);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

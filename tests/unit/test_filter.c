@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
+#include "tests/suite.h"
 
 static struct filter filter_of(const char *const *only, size_t only_count,
 			       const char *const *except, size_t except_count)
@@ -150,9 +150,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("filter");
-	TCase *tcase = tcase_create("filter");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "filter");
 
 	tcase_add_test(tcase, filter_none_excludes_nothing);
 	tcase_add_test(tcase, filter_only_leaves_out_the_rest);
@@ -160,9 +158,5 @@ int main(void)
 	tcase_add_test(tcase, filter_name_without_parameters_matches_cpp);
 	tcase_add_test(tcase, filter_publish_writes_what_the_shim_finds);
 	tcase_add_test(tcase, filter_publish_never_fills_more_than_a_quarter);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

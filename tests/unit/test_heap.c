@@ -2,7 +2,6 @@
  *
  * heap and heap_table: against models that look at everything each time.
  */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "collector/base/budget.h"
 #include "collector/heap/heap.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 #define BUDGET (1ULL << 28)
 
@@ -563,9 +563,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("heap");
-	TCase *tcase = tcase_create("heap");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "heap");
 
 	tcase_add_loop_test(tcase, table_holds_what_was_put_there, 0,
 			    2 * STRIDES);
@@ -589,10 +587,5 @@ int main(void)
 	tcase_add_test(tcase, heap_rounds_parts_to_their_sum);
 	tcase_add_loop_test(tcase, heap_weighs_samples, 0, 6);
 	tcase_set_timeout(tcase, 180);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

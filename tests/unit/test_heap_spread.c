@@ -3,13 +3,13 @@
  * heap_spread: whatever the samples say, sums stay what they are, at every
  * moment, and undoing it leaves what was there.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/heap/heap.h"
 #include "collector/heap/heap_spread.h"
+#include "tests/suite.h"
 
 #define BUDGET (1ULL << 28)
 #define UNKNOWN 3 /* the number of the stack that says nothing */
@@ -236,19 +236,12 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("heap_spread");
-	TCase *tcase = tcase_create("heap_spread");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "heap_spread");
 
 	tcase_add_loop_test(tcase, spread_keeps_all_sums, 0, 64);
 	tcase_add_test(tcase, spread_gives_each_stack_its_share);
 	tcase_add_test(tcase, spread_weighs_by_the_distance_between_samples);
 	tcase_add_test(tcase, spread_knows_the_block_that_made_the_peak);
 	tcase_set_timeout(tcase, 180);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -4,7 +4,6 @@
  */
 #include "collector/names/jit_map.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 
 #include "collector/names/jit_files.h"
 #include "collector/names/symbols.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static struct jit_map *g_map;
@@ -462,8 +462,8 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("jit_map");
-	TCase *map = tcase_create("map");
-	TCase *files = tcase_create("files");
+	TCase *map = suite_case(suite, "map");
+	TCase *files = suite_case(suite, "files");
 
 	tcase_add_checked_fixture(map, setup, teardown);
 	tcase_set_timeout(map, 60);
@@ -479,7 +479,6 @@ static Suite *make_suite(void)
 	tcase_add_test(map, jit_map_dump_has_loads_and_moves);
 	tcase_add_loop_test(map, jit_map_dump_that_is_cut_or_lies_is_survived,
 			    0, 2);
-	suite_add_tcase(suite, map);
 
 	tcase_add_checked_fixture(files, setup_files, teardown_files);
 	tcase_add_test(files, jit_files_map_is_read_as_it_grows);
@@ -487,19 +486,15 @@ static Suite *make_suite(void)
 		files, jit_files_of_others_and_what_is_no_file_are_not_read, 0,
 		5);
 	tcase_add_test(files, jit_files_dump_is_known_by_its_name);
-	suite_add_tcase(suite, files);
 	return suite;
 }
 
 int main(void)
 {
-	SRunner *runner = srunner_create(make_suite());
 	int failed;
 
 	scratch_enter();
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(make_suite());
 	scratch_leave();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

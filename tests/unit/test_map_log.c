@@ -5,12 +5,12 @@
  */
 #include "collector/names/map_log.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
+#include "tests/suite.h"
 #include "tests/unit/told.h"
 
 static struct page_shm *g_page;
@@ -476,7 +476,7 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("map_log");
-	TCase *all = tcase_create("all");
+	TCase *all = suite_case(suite, "all");
 
 	tcase_set_timeout(all, 60);
 	tcase_add_checked_fixture(all, setup, teardown);
@@ -500,17 +500,10 @@ static Suite *make_suite(void)
 	tcase_add_test(all, map_log_unloaded_is_between_two_generations);
 	tcase_add_test(all, map_log_unloaded_says_when_it_does_not_know);
 	tcase_add_test(all, map_log_read_while_it_is_written_is_whole);
-	suite_add_tcase(suite, all);
 	return suite;
 }
 
 int main(void)
 {
-	SRunner *runner = srunner_create(make_suite());
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(make_suite());
 }

@@ -5,7 +5,6 @@
  */
 #include "collector/names/memory_image.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -14,6 +13,7 @@
 
 #include "collector/names/map_log.h"
 #include "collector/names/symbols.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;
@@ -230,7 +230,7 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("memory_image");
-	TCase *all = tcase_create("all");
+	TCase *all = suite_case(suite, "all");
 
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_set_timeout(all, 60);
@@ -241,19 +241,15 @@ static Suite *make_suite(void)
 			    3);
 	tcase_add_test(all, memory_image_of_what_is_no_module_is_refused);
 	tcase_add_test(all, memory_image_that_lies_is_survived);
-	suite_add_tcase(suite, all);
 	return suite;
 }
 
 int main(void)
 {
-	SRunner *runner = srunner_create(make_suite());
 	int failed;
 
 	scratch_enter();
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(make_suite());
 	scratch_leave();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

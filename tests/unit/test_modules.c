@@ -9,7 +9,6 @@
  */
 #include "collector/names/modules.h"
 
-#include <check.h>
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include "collector/names/map_log.h"
 #include "collector/names/maps.h"
 #include "collector/names/symbols.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/told.h"
 
@@ -892,7 +892,7 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("modules");
-	TCase *all = tcase_create("all");
+	TCase *all = suite_case(suite, "all");
 
 	tcase_set_timeout(all, 60);
 	tcase_add_checked_fixture(all, setup, teardown);
@@ -925,21 +925,17 @@ static Suite *make_suite(void)
 		       modules_map_is_not_believed_before_the_unload_is_told);
 	tcase_add_test(all, modules_each_function_gives_entry_addresses);
 	tcase_add_test(all, modules_instrumented_looks_at_every_file);
-	suite_add_tcase(suite, all);
 	return suite;
 }
 
 int main(void)
 {
-	SRunner *runner = srunner_create(make_suite());
 	int failed;
 
 	log_init("test_modules", LOG_ERR);
 	scratch_enter();
 	compile_all();
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(make_suite());
 	scratch_leave();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

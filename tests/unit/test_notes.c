@@ -4,11 +4,11 @@
  * program that uses perfrec.h cannot say, and one that does not wish us well
  * can. What it can say is in tests/golden/annotations.
  */
-#include <check.h>
 #include <errno.h>
 
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
+#include "tests/suite.h"
 #include "tests/unit/notes_rig.h"
 
 static struct rig *g_rig;
@@ -499,9 +499,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("notes");
-	TCase *tcase = tcase_create("notes");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "notes");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, notes_argument_belongs_to_the_next_begin_alone);
@@ -527,9 +525,5 @@ int main(void)
 	tcase_add_test(tcase, notes_track_with_lengths_that_lie_is_none);
 	tcase_add_test(tcase, notes_many_lanes_have_a_limit);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -3,7 +3,6 @@
  * order: against sorting all items, with streams of random length fed in
  * random steps; when memory is used up; with threads.
  */
-#include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "collector/base/budget.h"
 #include "collector/replay/order.h"
 #include "shared/atomic.h"
+#include "tests/suite.h"
 
 #define ITEMS_MAX 200000
 #define STREAMS_MAX 9
@@ -288,9 +288,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("order");
-	TCase *tcase = tcase_create("order");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "order");
 
 	tcase_add_test(tcase, order_keeps_back_what_is_not_older);
 	tcase_add_test(tcase, order_ends_with_the_last_clock_there_is);
@@ -300,10 +298,5 @@ int main(void)
 	tcase_add_loop_test(tcase, order_of_threads_is_whole, 0, 3);
 	tcase_add_test(tcase, orders_are_released_together);
 	tcase_set_timeout(tcase, 120);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

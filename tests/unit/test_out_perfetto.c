@@ -4,7 +4,6 @@
  * are made whole, and a buffer that is too small stays untouched beyond its
  * end.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "collector/trace/out_perfetto.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 typedef Perfetto__Protos__Trace pb_trace;
 typedef Perfetto__Protos__TracePacket pb_packet;
@@ -389,9 +389,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("out_perfetto");
-	TCase *tcase = tcase_create("out_perfetto");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "out_perfetto");
 
 	tcase_add_checked_fixture(tcase, NULL, free_trace);
 	tcase_add_test(tcase, out_perfetto_preamble_starts_with_the_clocks);
@@ -409,10 +407,5 @@ int main(void)
 	tcase_add_test(tcase,
 		       out_perfetto_text_too_long_is_cut_between_characters);
 	tcase_add_test(tcase, out_perfetto_buffer_too_small_gets_nothing);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

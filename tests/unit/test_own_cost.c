@@ -3,7 +3,6 @@
  * The collector's copy of the shim's code: each kind can be timed, over and
  * over, and nothing else of it has come with it.
  */
-#include <check.h>
 #include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "collector/options/collect_options.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
+#include "tests/suite.h"
 
 #define SECOND_NS 1e9
 
@@ -79,17 +79,11 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("own_cost");
-	TCase *tcase = tcase_create("own_cost");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "own_cost");
 
 	tcase_add_loop_test(tcase, own_cost_of_each_kind_is_some_time, 0, 2);
 	tcase_add_test(tcase, own_cost_of_a_stack_is_more_than_none);
 	tcase_add_test(tcase, own_cost_of_a_cpu_sample);
 	tcase_add_test(tcase, own_cost_interposes_nothing);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

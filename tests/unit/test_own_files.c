@@ -4,7 +4,6 @@
  */
 #include "collector/output/own_files.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static int g_dir_fd;
@@ -118,8 +118,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("own_files");
-	TCase *tests = tcase_create("files");
-	SRunner *runner;
+	TCase *tests = suite_case(suite, "files");
 	int failed;
 
 	scratch_enter();
@@ -127,11 +126,7 @@ int main(void)
 	tcase_add_test(tests, only_what_the_table_has);
 	tcase_add_test(tests, what_is_made_is_own);
 	tcase_add_test(tests, discarded_is_gone);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(suite);
 	scratch_leave();
-	return failed != 0;
+	return failed;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 
 #include "collector/replay/pause.h"
+#include "tests/suite.h"
 
 static struct pause_list g_list;
 
@@ -87,9 +87,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("pause");
-	TCase *tcase = tcase_create("pause");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "pause");
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, pause_never_is_one_stretch);
@@ -97,9 +95,5 @@ int main(void)
 	tcase_add_test(tcase, pause_twice_is_once);
 	tcase_add_test(tcase, pause_between_two_is_none);
 	tcase_add_test(tcase, pause_many_keeps_the_last);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

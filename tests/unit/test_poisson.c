@@ -4,12 +4,12 @@
  * and estimates against what was allocated, within 3 standard deviations of
  * what the theory says, with fixed seeds.
  */
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "preload/alloc/poisson.h"
+#include "tests/suite.h"
 
 START_TEST(log2_is_right_to_30_bits)
 {
@@ -108,18 +108,12 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("poisson");
-	TCase *tcase = tcase_create("poisson");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "poisson");
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, log2_is_right_to_30_bits);
 	tcase_add_test(tcase, mean_and_spread_are_those_of_an_exponential);
 	tcase_add_test(tcase, estimates_are_unbiased);
 	tcase_add_test(tcase, extremes_do_not_overflow);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -5,7 +5,6 @@
  */
 #include "collector/read/pprof_read.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "collector/profile/out_pprof.h"
 #include "collector/show/pprof_rows.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static const struct out_value_type types[] = { { "alloc_space", "bytes" },
@@ -262,8 +262,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("pprof_read");
-	TCase *tests = tcase_create("pprof_read");
-	SRunner *runner = srunner_create(suite);
+	TCase *tests = suite_case(suite, "pprof_read");
 	int failed;
 
 	scratch_enter();
@@ -274,10 +273,7 @@ int main(void)
 	tcase_add_test(tests, any_byte_may_be_wrong);
 	tcase_add_test(tests, a_file_that_is_cut_is_refused);
 	tcase_add_test(tests, what_asks_for_too_much_is_refused);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(suite);
 	scratch_leave();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -10,6 +9,7 @@
 
 #include "collector/names/outer_ids.h"
 #include "collector/base/proc.h"
+#include "tests/suite.h"
 
 START_TEST(proc_status_of_same_namespace_has_one_id)
 {
@@ -223,9 +223,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("proc");
-	TCase *tcase = tcase_create("proc");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "proc");
 
 	tcase_add_test(tcase, proc_status_of_same_namespace_has_one_id);
 	tcase_add_test(tcase,
@@ -239,9 +237,5 @@ int main(void)
 	tcase_add_test(tcase, proc_has_environment_of_its_start);
 	tcase_add_test(tcase, outer_ids_child_is_found_if_it_is_one);
 	tcase_add_test(tcase, outer_ids_thread_comes_and_goes);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

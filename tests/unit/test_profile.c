@@ -5,7 +5,6 @@
  */
 #include "collector/profile/profile.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,6 +22,7 @@
 #include "collector/names/symbols.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 #define FILE_BYTES (64 << 20)
 #define NAME "wall.pb.gz"
@@ -370,9 +370,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("profile");
-	TCase *tcase = tcase_create("profile");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "profile");
 
 	log_init("test_profile", LOG_ERR); /* of lines that are not found */
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -387,10 +385,5 @@ int main(void)
 	tcase_add_test(tcase, profile_merged_is_as_added_twice);
 	tcase_add_test(tcase, profile_write_fails_leaves_no_file);
 	tcase_add_test(tcase, profile_empty_is_a_profile);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 
+#include "tests/suite.h"
 #include "tests/unit/replay_text.h"
 
 static struct replay_text *g_text;
@@ -514,9 +514,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("replay");
-	TCase *tcase = tcase_create("replay");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "replay");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
@@ -562,9 +560,5 @@ int main(void)
 	tcase_add_test(tcase, replay_recursion_of_100000_is_whole);
 	tcase_add_test(tcase, replay_thread_that_ends_100000_deep_is_whole);
 	tcase_add_test(tcase, replay_memory_stays_within_the_budget);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

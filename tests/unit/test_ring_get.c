@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,6 +11,7 @@
 #include "shared/atomic.h"
 #include "shared/futex.h"
 #include "shared/ring_put.h"
+#include "tests/suite.h"
 
 #define CELLS RING_CELLS_MIN
 
@@ -154,9 +154,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("ring_get");
-	TCase *tcase = tcase_create("ring_get");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "ring_get");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, ring_get_empty_has_nothing);
@@ -166,9 +164,5 @@ int main(void)
 	tcase_add_test(tcase, ring_get_head_backward_is_broken);
 	tcase_add_test(tcase, ring_get_shared_tail_is_never_believed);
 	tcase_add_test(tcase, ring_get_publish_wakes_who_waits);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

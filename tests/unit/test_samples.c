@@ -6,7 +6,6 @@
  */
 #include "collector/samples/samples.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,6 +26,7 @@
 #include "collector/names/symbols.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 #define FRAMES 6
 #define STACK_TOP 0x7ffd00000000
@@ -325,9 +325,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("samples");
-	TCase *tcase = tcase_create("samples");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "samples");
 
 	log_init("test_samples", LOG_ERR);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -340,10 +338,5 @@ int main(void)
 	tcase_add_test(tcase,
 		       samples_of_other_threads_stand_for_what_was_displaced);
 	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

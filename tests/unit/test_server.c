@@ -5,7 +5,6 @@
  * "program" is this test itself, with an arena it fills by hand. After
  * whatever it does, a good program must be served as if nothing had been.
  */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -35,6 +34,7 @@
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/wire.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 #define SLOTS 4
@@ -771,18 +771,14 @@ static void add_tests(TCase *tcase)
 int main(void)
 {
 	Suite *suite = suite_create("server");
-	TCase *tcase = tcase_create("server");
-	SRunner *runner = srunner_create(suite);
+	TCase *tcase = suite_case(suite, "server");
 	int failed;
 
 	scratch_enter();
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_set_timeout(tcase, 30);
 	add_tests(tcase);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(suite);
 	scratch_leave();
-	return failed != 0;
+	return failed;
 }

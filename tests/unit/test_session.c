@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "collector/record/recording.h"
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
+#include "tests/suite.h"
 
 static struct session_limits g_limits;
 static struct collector g_collector;
@@ -176,9 +176,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("session");
-	TCase *tcase = tcase_create("session");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "session");
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, session_within_all_limits_is_let_in);
@@ -194,9 +192,5 @@ int main(void)
 	tcase_add_test(tcase, session_paused_while_held_starts_paused);
 	tcase_add_test(tcase, session_pause_is_known_by_time);
 	tcase_add_test(tcase, session_stopped_stays_off);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -5,12 +5,12 @@
  */
 #include "collector/names/sites.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 #include "tests/unit/told.h"
 
 static struct page_shm *g_page;
@@ -324,9 +324,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("sites");
-	TCase *tcase = tcase_create("sites");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "sites");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, sites_entry_is_read_whole);
@@ -344,9 +342,5 @@ int main(void)
 	tcase_add_test(tcase, sites_closed_keep_what_was_asked_for);
 	tcase_add_test(tcase, sites_noise_hurts_nobody);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/size.h"
+#include "tests/suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -153,10 +153,8 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("size");
-	TCase *parse = tcase_create("parse");
-	TCase *format = tcase_create("format");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *parse = suite_case(suite, "parse");
+	TCase *format = suite_case(suite, "format");
 
 	tcase_add_test(parse, size_format_text_agrees_with_the_number);
 	tcase_add_test(parse, size_parse_bytes_with_unit_gives_bytes);
@@ -167,10 +165,5 @@ int main(void)
 	tcase_add_test(format, size_format_bytes_has_three_digits);
 	tcase_add_test(format, size_format_ns_picks_the_unit);
 	tcase_add_test(format, size_format_count_groups_by_thousands);
-	suite_add_tcase(suite, parse);
-	suite_add_tcase(suite, format);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -5,8 +5,7 @@
  */
 #include "collector/base/socket_path.h"
 
-#include <check.h>
-
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static bool exists(const char *path)
@@ -72,24 +71,20 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("socket_path");
-	TCase *all = tcase_create("all");
+	TCase *all = suite_case(suite, "all");
 
 	tcase_add_loop_test(all, socket_path_private_is_cleaned_up, 0, 2);
 	tcase_add_loop_test(all, socket_path_of_others_is_left_alone, 0, 8);
 	tcase_add_test(all, socket_path_that_is_none_is_left_alone);
-	suite_add_tcase(suite, all);
 	return suite;
 }
 
 int main(void)
 {
-	SRunner *runner = srunner_create(make_suite());
 	int failed;
 
 	scratch_enter();
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(make_suite());
 	scratch_leave();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

@@ -5,7 +5,6 @@
  */
 #include "collector/profile/stack_profile.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -22,6 +21,7 @@
 #include "collector/names/symbols.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 #define FILE_BYTES (64 << 20)
 #define NAME "cpu.pb.gz"
@@ -326,9 +326,7 @@ static void find_symbolize(void)
 int main(void)
 {
 	Suite *suite = suite_create("stack_profile");
-	TCase *tcase = tcase_create("stack_profile");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "stack_profile");
 
 	log_init("test_stack_profile", LOG_ERR);
 	find_symbolize();
@@ -341,10 +339,5 @@ int main(void)
 	tcase_add_test(tcase, stack_profile_deep_stack_is_cut_in_the_middle);
 	tcase_add_test(tcase, stack_profile_merged_is_as_added_twice);
 	tcase_add_test(tcase, stack_profile_of_no_stack_keeps_the_total);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

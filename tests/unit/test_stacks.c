@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/stacks/stacks.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "collector/base/budget.h"
+#include "tests/suite.h"
 
 #define THREADS 4
 #define DEPTH 1000
@@ -136,9 +136,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("stacks");
-	TCase *tcase = tcase_create("stacks");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "stacks");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, stacks_child_of_equal_frames_is_one);
@@ -148,9 +146,5 @@ int main(void)
 	tcase_add_test(tcase, stacks_without_any_memory_has_other);
 	tcase_add_test(tcase, stacks_frame_of_no_stack_is_nothing);
 	tcase_add_test(tcase, stacks_made_by_threads_are_the_same);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/read/summary_read.h"
 
-#include <check.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "collector/base/log.h"
 #include "collector/show/summary_print.h"
+#include "tests/suite.h"
 
 #define DIR_TEMPLATE "/tmp/perfrec-test.XXXXXX"
 
@@ -384,10 +384,8 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("summary_read");
-	TCase *read = tcase_create("read");
-	TCase *show = tcase_create("print");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *read = suite_case(suite, "read");
+	TCase *show = suite_case(suite, "print");
 
 	tcase_add_checked_fixture(read, set_up, tear_down);
 	tcase_add_checked_fixture(show, set_up, tear_down);
@@ -410,10 +408,5 @@ int main(void)
 		summary_print_when_nothing_is_instrumented_says_how_to_rebuild);
 	tcase_add_test(
 		show, summary_print_of_hostile_names_has_no_control_characters);
-	suite_add_tcase(suite, read);
-	suite_add_tcase(suite, show);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

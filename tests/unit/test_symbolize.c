@@ -3,7 +3,6 @@
  * Source lines: symbol_file_sources(), perfrec-symbolize and what is between
  * them, with programs that are compiled here.
  */
-#include <check.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include "collector/names/symbolize.h"
 #include "collector/names/symbolize_wire.h"
 #include "collector/names/symbols.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;
@@ -837,9 +837,9 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("symbolize");
-	TCase *sources = tcase_create("sources");
-	TCase *debug_files = tcase_create("debug files");
-	TCase *process = tcase_create("process");
+	TCase *sources = suite_case(suite, "sources");
+	TCase *debug_files = suite_case(suite, "debug files");
+	TCase *process = suite_case(suite, "process");
 
 	tcase_add_loop_test(sources, sources_inlined_functions_are_told, 0, 5);
 	tcase_add_loop_test(sources,
@@ -877,7 +877,6 @@ static Suite *make_suite(void)
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		tcase_set_timeout(all[i], 60);
 		tcase_add_checked_fixture(all[i], setup, teardown);
-		suite_add_tcase(suite, all[i]);
 	}
 	return suite;
 }
@@ -898,14 +897,11 @@ static void find_program(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(make_suite());
 	int failed;
 
 	find_program();
 	scratch_enter();
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(make_suite());
 	scratch_leave();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

@@ -5,7 +5,6 @@
  */
 #include "collector/names/symbols.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "collector/names/symbol_name.h"
+#include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;
@@ -865,10 +865,10 @@ END_TEST
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("symbols");
-	TCase *names = tcase_create("names");
-	TCase *tables = tcase_create("tables");
-	TCase *cache = tcase_create("cache");
-	TCase *hostile = tcase_create("hostile");
+	TCase *names = suite_case(suite, "names");
+	TCase *tables = suite_case(suite, "tables");
+	TCase *cache = suite_case(suite, "cache");
+	TCase *hostile = suite_case(suite, "hostile");
 
 	tcase_add_test(names, symbol_name_of_c_stays);
 	tcase_add_test(names, symbol_name_mangled_is_demangled);
@@ -909,20 +909,16 @@ static Suite *make_suite(void)
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		tcase_set_timeout(all[i], 60);
 		tcase_add_checked_fixture(all[i], setup, teardown);
-		suite_add_tcase(suite, all[i]);
 	}
 	return suite;
 }
 
 int main(void)
 {
-	SRunner *runner = srunner_create(make_suite());
 	int failed;
 
 	scratch_enter();
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(make_suite());
 	scratch_leave();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

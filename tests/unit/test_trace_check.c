@@ -5,7 +5,6 @@
  * and is rejected under its name. Traces are written byte by byte with the
  * helpers below, which know nothing of the collector's encoder.
  */
-#include <check.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <zlib.h>
 
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 /* --- writing protobuf ------------------------------------------------------
  */
@@ -1400,10 +1400,8 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("trace_check");
-	TCase *accepted = tcase_create("accepted");
-	TCase *rejected = tcase_create("rejected");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *accepted = suite_case(suite, "accepted");
+	TCase *rejected = suite_case(suite, "rejected");
 
 	tcase_add_test(accepted, trace_check_valid_is_accepted);
 	tcase_add_test(accepted, trace_check_own_tracks_are_accepted);
@@ -1423,10 +1421,5 @@ int main(void)
 			    trace_check_mutated_is_rejected_by_that_rule_alone,
 			    0, ARRAY_SIZE(g_mutations));
 	tcase_add_test(rejected, trace_check_every_rule_has_a_mutation);
-	suite_add_tcase(suite, accepted);
-	suite_add_tcase(suite, rejected);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -8,7 +8,6 @@
  * number they have, so that a reader can tell what is missing or misplaced.
  * modules_resolve() is this file's own: a function's name is its address.
  */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,6 +29,7 @@
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 typedef Perfetto__Protos__Trace pb_trace;
 typedef Perfetto__Protos__TracePacket pb_packet;
@@ -855,9 +855,7 @@ static void teardown(void)
 int main(void)
 {
 	Suite *suite = suite_create("trace_file");
-	TCase *tcase = tcase_create("trace_file");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "trace_file");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, trace_file_what_belongs_to_no_thread_comes_first);
@@ -887,10 +885,5 @@ int main(void)
 		tcase, trace_file_flush_under_load_brings_own_packets_to_disk,
 		0, 2);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

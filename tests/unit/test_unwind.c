@@ -6,7 +6,6 @@
  */
 #include "collector/stacks/unwind.h"
 
-#include <check.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,6 +25,7 @@
 #include "collector/stacks/unwind_file.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
+#include "tests/suite.h"
 
 #define COPY_BYTES (32u << 10)
 #define CALLERS_MAX 256
@@ -653,9 +653,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("unwind");
-	TCase *tcase = tcase_create("unwind");
-	SRunner *runner;
-	int failed;
+	TCase *tcase = suite_case(suite, "unwind");
 
 	g_stack_end = (uintptr_t)__builtin_frame_address(0) + 256;
 	log_init("test_unwind", LOG_ERR);
@@ -685,10 +683,5 @@ int main(void)
 	tcase_add_test(tcase, stack_cache_of_another_edition_is_empty);
 	tcase_add_test(tcase, stack_cache_without_memory_still_works);
 	tcase_add_test(tcase, unwind_measured);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

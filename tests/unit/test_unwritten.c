@@ -2,7 +2,6 @@
  *
  * What is logged of files that could not be written: read back from stderr.
  */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/output/unwritten.h"
+#include "tests/suite.h"
 
 static FILE *g_log;
 
@@ -161,9 +161,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("unwritten");
-	TCase *tests = tcase_create("files");
-	SRunner *runner;
-	int failed;
+	TCase *tests = suite_case(suite, "files");
 
 	tcase_add_test(tests, nothing_is_no_line);
 	tcase_add_test(tests, one_line_a_cause);
@@ -172,10 +170,5 @@ int main(void)
 	tcase_add_test(tests, said_once_until_it_works);
 	tcase_add_test(tests, too_large_names_the_limit);
 	tcase_add_test(tests, another_folder_only_where_it_helps);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -20,7 +20,6 @@
  * To show that a lost wakeup would be found, each ingredient of the contract
  * is taken out once, and then one must be reached.
  */
-#include <check.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@
 #include <string.h>
 
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 #define RING 4
 #define CELLS 6
@@ -481,19 +481,12 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("wake_model");
-	TCase *wakes = tcase_create("wakes");
-	SRunner *runner;
-	int failed;
+	TCase *wakes = suite_case(suite, "wakes");
 
 	tcase_add_loop_test(wakes, wake_model_as_written_loses_no_wakeup, 0,
 			    ARRAY_SIZE(sound));
 	tcase_add_loop_test(wakes, wake_model_with_a_flaw_loses_wakeups, 0,
 			    ARRAY_SIZE(unsound));
 	tcase_set_timeout(wakes, 120);
-	suite_add_tcase(suite, wakes);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

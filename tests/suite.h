@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * suite - what the main function of a test program made with check does:
+ *
+ *	int main(void)
+ *	{
+ *		Suite *suite = suite_create("bytes");
+ *		TCase *tcase = suite_case(suite, "bytes");
+ *
+ *		tcase_add_test(tcase, bytes_compare_as_libc_does);
+ *		return suite_run(suite);
+ *	}
+ */
+#ifndef PERFREC_TESTS_SUITE_H
+#define PERFREC_TESTS_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* A new test case of @suite, which owns it. Tests may be added to it later. */
+static inline TCase *suite_case(Suite *suite, const char *name)
+{
+	TCase *tcase = tcase_create(name);
+
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+/* Runs all tests of @suite, prints what failed and the sum that
+ * scripts/run-suites.sh reads, and frees @suite. CK_VERBOSITY, CK_FORK,
+ * CK_RUN_CASE and the like are obeyed. Returns the program's exit status.
+ */
+static inline int suite_run(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
