@@ -8,7 +8,6 @@
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/files/cpu_profile.h"
-#include "collector/files/span_profile.h"
 #include "collector/files/summary_write.h"
 #include "collector/heap/heap_files.h"
 #include "collector/options/collect_options.h"

@@ -9,18 +9,6 @@
 struct stack_profile;
 struct thread_stacks;
 
-/* Where the values of stack_profile_span are. */
-enum span_value {
-	SPAN_CALLS,
-	SPAN_WALL,
-	SPAN_CPU_SAMPLES,
-	SPAN_ALLOC_OBJECTS,
-	SPAN_ALLOC_BYTES,
-	SPAN_INUSE_OBJECTS,
-	SPAN_INUSE_BYTES,
-	SPAN_PEAK_BYTES,
-};
-
 /* Add @stacks to @profile (of stack_profile_span). What finds no room is
  * counted there, or in the wall profile, which is made of the same. For the
  * jobs thread. */

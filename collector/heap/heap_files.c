@@ -21,7 +21,6 @@
 #include "collector/heap/process_heap.h"
 #include "collector/record/recording.h"
 #include "collector/base/size.h"
-#include "collector/files/span_profile.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/stacks/stacks.h"
 #include "collector/output/unwritten.h"

@@ -39,6 +39,17 @@ extern const struct stack_profile_kind stack_profile_heap;
 /* span.pb.gz: calls/count, wall/nanoseconds (self), cpu_samples/count, then
  * the four of heap.pb.gz, then peak_space/bytes. */
 extern const struct stack_profile_kind stack_profile_span;
+/* Where each of these values of stack_profile_span is. */
+enum span_value {
+	SPAN_CALLS,
+	SPAN_WALL,
+	SPAN_CPU_SAMPLES,
+	SPAN_ALLOC_OBJECTS,
+	SPAN_ALLOC_BYTES,
+	SPAN_INUSE_OBJECTS,
+	SPAN_INUSE_BYTES,
+	SPAN_PEAK_BYTES,
+};
 
 struct stack_values {
 	uint32_t stack; /* of the stacks it is added with */
