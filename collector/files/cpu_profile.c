@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/base/size.h"
 #include "collector/options/collect_options.h"
+#include "collector/output/own_files.h"
+#include "collector/profile/stack_profile.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
-#include "collector/output/own_files.h"
-#include "collector/base/size.h"
-#include "collector/profile/stack_profile.h"
 
 #define COMMENT_BYTES 160
 #define COMMENTS_MAX 6

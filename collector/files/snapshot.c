@@ -22,17 +22,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/record/arena.h"
 #include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
 #include "collector/base/jobs.h"
-#include "collector/record/process.h"
+#include "collector/files/thread_stacks.h"
+#include "collector/options/collect_options.h"
+#include "collector/output/unwritten.h"
 #include "collector/profile/profile.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
-#include "collector/files/thread_stacks.h"
-#include "collector/output/unwritten.h"
 #include "shared/atomic.h"
 
 struct snapshot {

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "collector/base/budget.h"
-#include "collector/replay/cct_flat.h"
+#include "collector/files/thread_stacks.h"
 #include "collector/profile/profile.h"
 #include "collector/profile/stack_profile.h"
+#include "collector/replay/cct_flat.h"
 #include "collector/stacks/stacks.h"
-#include "collector/files/thread_stacks.h"
 
 /* For the stacks of one tree, which is there already. */
 #define STACKS_BYTES (1ULL << 30)

@@ -19,15 +19,14 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/cpu_account.h"
+#include "collector/files/summary_cost.h"
 #include "collector/heap/heap_files.h"
+#include "collector/options/collect_options.h"
 #include "collector/options/metric_options.h"
 #include "collector/output/counters.h"
 #include "collector/output/own_files.h"
+#include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
-#include "collector/files/span_profile.h"
-#include "collector/files/summary_cost.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 
@@ -367,7 +366,7 @@ static json_t *files_list(const struct recording_files *files)
 			list, file(files->profile_name, files->profile_bytes));
 	if (files->cpu_profile_bytes)
 		json_array_append_new(
-			list, file("cpu.pb.gz", files->cpu_profile_bytes));
+			list, file(CPU_PROFILE_NAME, files->cpu_profile_bytes));
 	if (files->heap_profile_bytes)
 		json_array_append_new(list, file(HEAP_PROFILE_NAME,
 						 files->heap_profile_bytes));

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/record/arena.h"
-#include "collector/replay/cct_flat.h"
 #include "collector/names/modules.h"
+#include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
+#include "collector/replay/cct_flat.h"
 
 static struct profile_owner owner_of(const struct thread *thread)
 {

@@ -285,7 +285,7 @@ static int load_json(const char *dir, json_t **out)
 	char *path;
 	int fd;
 
-	if (asprintf(&path, "%s/summary.json", dir) < 0)
+	if (asprintf(&path, "%s/" SUMMARY_NAME, dir) < 0)
 		return -ENOMEM;
 	fd = own_files_open(path);
 	if (fd < 0) {
@@ -317,7 +317,7 @@ int summary_read(const char *dir, struct summary **out)
 	}
 	error = read_document(document, summary);
 	if (error) {
-		log_err("'%s' is no recording of perfrec: its summary.json "
+		log_err("'%s' is no recording of perfrec: its " SUMMARY_NAME " "
 			"holds something else",
 			dir);
 		summary_free(&summary);

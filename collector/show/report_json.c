@@ -1,14 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * report_json - a view for programs: values by the names that their types have
- * in the file, names in full. Bytes that are no UTF-8 become '?'.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/report_json.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/show/report_view.h"
 #include "shared/compiler.h"
 
 static json_t *text(const char *text)
@@ -55,7 +52,7 @@ static json_t *frame(const struct pprof_frame *frame)
 			 text(frame->file), "line", (int)frame->line);
 }
 
-static json_t *stack(const struct pprof *pprof, const struct pprof_row *row)
+static json_t *stack_row(const struct pprof *pprof, const struct pprof_row *row)
 {
 	json_t *frames = json_array();
 
@@ -65,7 +62,8 @@ static json_t *stack(const struct pprof *pprof, const struct pprof_row *row)
 			 values(pprof, row->self));
 }
 
-static json_t *function(const struct pprof *pprof, const struct pprof_row *row)
+static json_t *function_row(const struct pprof *pprof,
+			    const struct pprof_row *row)
 {
 	json_t *object = frame(row->frames);
 
@@ -83,32 +81,32 @@ static json_t *comments(const struct pprof *pprof)
 	return list;
 }
 
-int report_json(const char *view, const struct pprof *pprof,
-		const struct pprof_rows *rows,
-		const struct report_view_options *options, FILE *out)
+int report_json_write(const struct report_json *report,
+		      const struct pprof *pprof, const struct pprof_rows *rows,
+		      FILE *out)
 {
 	size_t count = rows->count;
 	json_t *list = json_array(), *root;
-	int error = 0;
+	int err = 0;
 
-	if (options->limit)
-		count = MIN(count, options->limit);
+	if (report->limit)
+		count = MIN(count, report->limit);
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(
-			list, options->stacks
-				      ? stack(pprof, &rows->list[i])
-				      : function(pprof, &rows->list[i]));
-	root = json_pack("{s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "view", view,
-			 "types", types(pprof), "period",
+			list, report->stacks
+				      ? stack_row(pprof, &rows->list[i])
+				      : function_row(pprof, &rows->list[i]));
+	root = json_pack("{s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "view",
+			 report->view, "types", types(pprof), "period",
 			 (json_int_t)pprof->period, "duration_ns",
 			 (json_int_t)pprof->duration_ns, "comments",
 			 comments(pprof), "sum", values(pprof, rows->sum),
-			 options->stacks ? "stacks" : "functions", list);
+			 report->stacks ? "stacks" : "functions", list);
 	if (!root)
 		return -ENOMEM;
 	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
 	    fputc('\n', out) == EOF || fflush(out))
-		error = -EIO;
+		err = -EIO;
 	json_decref(root);
-	return error;
+	return err;
 }

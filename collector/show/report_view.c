@@ -12,8 +12,11 @@
 
 #include "collector/base/log.h"
 #include "collector/base/size.h"
-#include "collector/read/summary_read.h"
 #include "collector/base/text_out.h"
+#include "collector/output/own_files.h"
+#include "collector/read/summary_read.h"
+#include "collector/show/pprof_rows.h"
+#include "collector/show/report_json.h"
 #include "shared/compiler.h"
 
 #define LEAKS_SHOWN 5 /* stacks that show what is in use, if not asked for */
@@ -38,7 +41,7 @@ struct report_view {
 static const struct report_view views[] = {
 	{
 		"cpu",
-		"cpu.pb.gz",
+		CPU_PROFILE_NAME,
 		"samples of CPU time",
 		"--cpu",
 		"self, total, samples or name",
@@ -50,7 +53,7 @@ static const struct report_view views[] = {
 	},
 	{
 		"heap",
-		"heap.pb.gz",
+		HEAP_PROFILE_NAME,
 		"allocations",
 		"--alloc",
 		"inuse, allocated, total, blocks, peak, temporary or name",
@@ -68,7 +71,7 @@ static const struct report_view views[] = {
 	},
 	{
 		"span",
-		"span.pb.gz",
+		SPAN_PROFILE_NAME,
 		"spans with CPU time and allocations",
 		"--cpu or --alloc",
 		"self, total, calls, cpu, allocated, inuse, peak or name",
@@ -464,7 +467,7 @@ static void add_peak(struct table *table, uint32_t to)
 	uint32_t from;
 
 	if (to == PPROF_NONE ||
-	    pprof_read(table->options->dir, "heap-peak.pb.gz", &peak))
+	    pprof_read(table->options->dir, HEAP_PEAK_NAME, &peak))
 		return;
 	from = pprof_find_type(peak, "inuse_space");
 	if (from != PPROF_NONE && !pprof_rows_by_function(peak, &rows)) {
@@ -555,6 +558,9 @@ static int print_pprof(struct table *table, const struct summary *summary,
 		       FILE *out)
 {
 	const struct report_view_options *options = table->options;
+	const struct report_json json = { .view = options->view->name,
+					  .stacks = options->stacks,
+					  .limit = options->limit };
 	int error =
 		options->stacks
 			? pprof_rows_by_stack(table->pprof, &table->rows)
@@ -569,8 +575,8 @@ static int print_pprof(struct table *table, const struct summary *summary,
 	drop_empty(table);
 	error = sort_rows(table);
 	if (!error && options->json)
-		error = report_json(options->view->name, table->pprof,
-				    &table->rows, options, out);
+		error = report_json_write(&json, table->pprof, &table->rows,
+					  out);
 	else if (!error)
 		error = print_table(table, summary, out);
 	pprof_rows_free(&table->rows);

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "collector/show/pprof_rows.h"
-
 struct report_view;
 struct summary;
 
@@ -37,13 +35,5 @@ bool report_view_has_key(const struct report_view *view, const char *key,
  */
 int report_view_print(const struct summary *summary,
 		      const struct report_view_options *options, FILE *out);
-
-/* --- for report_json.c -------------------------------------------------------
- */
-
-/* Write @rows, no more than @limit of them (0: all). 0, -ENOMEM or -EIO. */
-int report_json(const char *view, const struct pprof *pprof,
-		const struct pprof_rows *rows,
-		const struct report_view_options *options, FILE *out);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
+#include "collector/output/own_files.h"
 #include "collector/show/summary_losses.h"
 #include "shared/compiler.h"
 
@@ -494,12 +495,12 @@ static const char *file_hint(const char *name)
 	static const struct {
 		const char *name, *hint;
 	} hints[] = {
-		{ "trace.pftrace", "open it in https://ui.perfetto.dev" },
-		{ "wall.pb.gz", "go tool pprof -http :0, or "
-				"https://www.speedscope.app" },
-		{ "cpu.pb.gz", "the same; perfrec report --view cpu" },
-		{ "heap.pb.gz", "the same; perfrec report --view heap" },
-		{ "span.pb.gz", "the same; perfrec report --view span" },
+		{ TRACE_NAME, "open it in https://ui.perfetto.dev" },
+		{ WALL_PROFILE_NAME, "go tool pprof -http :0, or "
+				     "https://www.speedscope.app" },
+		{ CPU_PROFILE_NAME, "the same; perfrec report --view cpu" },
+		{ HEAP_PROFILE_NAME, "the same; perfrec report --view heap" },
+		{ SPAN_PROFILE_NAME, "the same; perfrec report --view span" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
@@ -525,7 +526,7 @@ static void print_files(const struct summary *summary, const char *dir,
 			fprintf(out, "  %s", file_hint(file->name));
 		fputc('\n', out);
 	}
-	fputs("             summary.json   perfrec report ", out);
+	fputs("             " SUMMARY_NAME "   perfrec report ", out);
 	text_out_quoted(dir, out);
 	fputc('\n', out);
 }
