@@ -947,16 +947,18 @@ static bool is_block(uint64_t word)
 	       record_kind(word) == RECORD_FREE;
 }
 
-/* What may not be called fast from: at the end of the stack, or the limit, or
- * when no more may be written. */
+/* The last frame that a call may be written fast from. Beyond it lies the end
+ * of the stack, or the limit of the depth, or no more slice may be written. */
 static struct replay_frame *last_fast_frame(const struct replay *replay)
 {
-	struct replay_frame *last = stack_end(replay) - 1;
 	uint64_t depth = (uint64_t)replay->limit + replay->flat;
+	uint64_t most = (uint64_t)replay->capacity - 1;
+	uint64_t slices = (uint64_t)(replay->top - replay->stack) +
+			  (REPLAY_SLICES_MAX - replay->written);
 
 	if (replay->limit && depth < replay->capacity)
-		last = replay->stack + depth;
-	return MIN(last, replay->top + (REPLAY_SLICES_MAX - replay->written));
+		most = depth;
+	return replay->stack + MIN(most, slices);
 }
 
 /* @events begins and ends, all written, have led to @top. */
