@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/utf8.h"
 #include "collector/base/varint.h"
-#include "shared/compiler.h"
 
 #define ROOM_MIN 256u
 
@@ -79,48 +79,13 @@ size_t bytes_field_size(uint32_t tag, uint64_t value)
 	return (size_t)(varint_put(varint_put(varints, tag), value) - varints);
 }
 
-/* Bytes of the UTF-8 character at @s, of which @left are there; 0: it is none
- * (RFC 3629: no overlong form, surrogate, or more than U+10FFFF). */
-static size_t character(const unsigned char *s, size_t left)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t length = s[0] < 0x80	    ? 1
-			: s[0] >> 5 == 6    ? 2
-			: s[0] >> 4 == 0xe  ? 3
-			: s[0] >> 3 == 0x1e ? 4
-					    : 0;
-	uint32_t point;
-	size_t i;
-
-	if (length < 2 || length > left)
-		return length == 1;
-	point = s[0] & (0x7fu >> length);
-	for (i = 1; i < length; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		point = point << 6 | (s[i] & 0x3f);
-	}
-	if (point < least[length] || point > 0x10ffff ||
-	    (point >= 0xd800 && point <= 0xdfff))
-		return 0;
-	return length;
-}
-
 void bytes_text(struct bytes *bytes, uint32_t tag, const char *text,
 		size_t count)
 {
-	const unsigned char *from = (const unsigned char *)text;
-	size_t at = 0, length;
 	uint8_t *to;
 
 	bytes_field(bytes, tag, count);
 	to = bytes_add(bytes, count);
-	while (to && at < count) {
-		length = character(from + at, count - at);
-		if (length)
-			memcpy(to + at, from + at, length);
-		else
-			to[at] = '?';
-		at += MAX(length, (size_t)1);
-	}
+	if (to)
+		utf8_copy((char *)to, text, count);
 }

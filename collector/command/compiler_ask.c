@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/hash.h"
 #include "collector/base/log.h"
 #include "collector/command/spawn.h"
 #include "shared/compiler.h"
@@ -304,15 +305,6 @@ static char *make_key(const char *const *command, size_t count,
 	return NULL;
 }
 
-static uint64_t hash(const char *key)
-{
-	uint64_t value = 0xcbf29ce484222325;
-
-	for (; *key; key++)
-		value = (value ^ (unsigned char)*key) * 0x100000001b3;
-	return value;
-}
-
 /* The folder of the cache, made if need be. False: there is none. */
 static bool find_cache(char path[PATH_MAX])
 {
@@ -340,7 +332,8 @@ static bool cache_path(const char *key, char path[PATH_MAX])
 {
 	if (!key || !find_cache(path))
 		return false;
-	sprintf(path + strlen(path), "/cc-%016" PRIx64, hash(key));
+	sprintf(path + strlen(path), "/cc-%016" PRIx64,
+		hash_text(HASH_START, key));
 	return true;
 }
 

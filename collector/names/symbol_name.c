@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "collector/base/utf8.h"
+
 /*
  * libiberty refuses mangled names of more than 1,024 bytes unless its limit
  * on recursion is lifted; names of templates are often longer. Without the
@@ -89,42 +91,30 @@ static size_t demangle(const char *raw, char *out)
 	return strlen(out);
 }
 
-/* Length of the valid, printable UTF-8 character at @text; 0: none. */
-static size_t character_length(const unsigned char *text)
+/* Whether a terminal takes the character at @text for a command: U+0080 to
+ * U+009F are as good as ESC [. */
+static bool is_control(const char *text)
 {
-	static const uint32_t least[] = { 0, 0, 0xa0, 0x800, 0x10000 };
-	size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-	uint32_t code = text[0] & (0x7fu >> length);
+	unsigned char first = (unsigned char)text[0];
 
-	if (text[0] < 0x80)
-		return text[0] >= 0x20 && text[0] != 0x7f;
-	if (text[0] < 0xc2 || text[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	/* U+0080 to U+009F are control characters, as good as ESC [ */
-	if (code < least[length] || code > 0x10ffff ||
-	    (code >= 0xd800 && code <= 0xdfff))
-		return 0;
-	return length;
+	return first < 0x20 || first == 0x7f ||
+	       (first == 0xc2 && (unsigned char)text[1] < 0xa0);
 }
 
 size_t symbol_name_clean(char *text)
 {
-	size_t replaced = 0;
+	size_t left = strlen(text), replaced = 0;
 
-	while (*text) {
-		size_t length = character_length((unsigned char *)text);
+	while (left) {
+		size_t length = utf8_length(text, left);
 
-		if (!length) {
+		if (!length || is_control(text)) {
 			*text = '?';
 			replaced++;
 			length = 1;
 		}
 		text += length;
+		left -= length;
 	}
 	return replaced;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/hash.h"
+
 #define STORE_BYTES_MAX (512ull << 20)
 #define BUCKETS 65536
 
@@ -50,16 +52,6 @@ void text_store_free(struct text_store **store_ptr)
 	free(store);
 }
 
-/* FNV-1a */
-static size_t hash_bytes(const unsigned char *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	while (size--)
-		hash = (hash ^ *bytes++) * 0x100000001b3;
-	return (size_t)(hash ^ hash >> 32);
-}
-
 /* store.lock held. The new copy, in @bucket; NULL: there is no room. */
 static const struct kept_bytes *keep_bytes(struct text_store *store,
 					   struct kept_bytes **bucket,
@@ -83,8 +75,8 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 const void *text_store_copy(struct text_store *store, const void *bytes,
 			    size_t size)
 {
-	struct kept_bytes **bucket =
-		&store->buckets[hash_bytes(bytes, size) % BUCKETS];
+	uint64_t hash = hash_fold(hash_bytes(HASH_START, bytes, size));
+	struct kept_bytes **bucket = &store->buckets[hash % BUCKETS];
 	const struct kept_bytes *kept;
 
 	pthread_mutex_lock(&store->lock);

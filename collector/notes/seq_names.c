@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/hash.h"
 #include "collector/base/bytes.h"
 #include "collector/base/budget.h"
 #include "collector/trace/encode.h"
@@ -52,20 +53,10 @@ void seq_names_release(struct seq_names *names)
 	*names = (struct seq_names){ 0 };
 }
 
-static uint32_t hash(enum kind kind, const char *text, size_t bytes)
-{
-	uint64_t sum = 0xcbf29ce484222325ULL + kind; /* FNV-1a */
-	size_t i;
-
-	for (i = 0; i < bytes; i++)
-		sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3ULL;
-	return (uint32_t)(sum ^ sum >> 32);
-}
-
 static struct seq_name *find(const struct seq_names *names, enum kind kind,
 			     const char *text, size_t bytes)
 {
-	uint32_t at = hash(kind, text, bytes);
+	uint64_t at = hash_fold(hash_bytes(HASH_START + kind, text, bytes));
 
 	for (;; at++) {
 		struct seq_name *entry = &names->entry[at & names->mask];

@@ -5,20 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_MIN 256
+#include "collector/base/hash.h"
 
-/* FNV-1a, 64 bit. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return hash;
-}
+#define TABLE_MIN 256
 
 static struct function_total *find(struct function_table *table,
 				   const struct function_total *one)
 {
-	uint64_t hash = hash_text(0xcbf29ce484222325ULL, one->name);
+	uint64_t hash = hash_text(HASH_START, one->name);
 	struct function_total *entry;
 	size_t i;
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/hash.h"
 #include "collector/base/varint.h"
 #include "collector/output/gz_file.h"
 #include "collector/names/symbol_name.h"
@@ -117,19 +118,9 @@ static void put_string(struct out_pprof *out, const char *text)
 	free(clean);
 }
 
-/* FNV-1a, 64 bit. */
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return hash ^ hash >> 32;
-}
-
 static struct string *find_string(struct out_pprof *out, const char *text)
 {
-	uint64_t i = hash_text(text);
+	uint64_t i = hash_fold(hash_text(HASH_START, text));
 	struct string *string;
 
 	for (;; i++) {

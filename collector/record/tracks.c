@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/hash.h"
 #include "collector/base/budget.h"
 #include "collector/trace/out_track.h"
 #include "collector/names/sites.h"
@@ -89,15 +90,6 @@ static uint64_t make_uuid(uint64_t scope, enum sort sort, uint64_t what)
 	uint64_t uuid = mix(mix(scope + sort) ^ mix(what));
 
 	return uuid ? uuid : 1;
-}
-
-static uint64_t hash_name(const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
-	return hash;
 }
 
 /* --- the table --------------------------------------------------------------
@@ -450,7 +442,8 @@ uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
 	pthread_mutex_lock(&tracks->lock);
 	if (number == TRACK_PROCESS || number == TRACK_GLOBAL ||
 	    number == TRACK_THREAD) {
-		uuid = make_uuid(scope, sort, hash_name(site->name) + kind);
+		uuid = make_uuid(scope, sort,
+				 hash_text(HASH_START, site->name) + kind);
 		uuid = find_named(tracks, uuid,
 				  number == TRACK_GLOBAL ? 0 : scope,
 				  site->name, kind);

@@ -22,6 +22,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "collector/base/utf8.h"
 #include "collector/trace/packet.h"
 #include "shared/compiler.h"
 
@@ -79,63 +80,29 @@ static void put_packet(struct cursor *cursor, const pb_packet *packet)
 	cursor->out += bytes;
 }
 
-/* Bytes of the UTF-8 character at @s, 0 if it is none. Never reads beyond a
- * NUL. Overlong forms, surrogates and what is above U+10FFFF are none. */
-static size_t utf8_length(const unsigned char *s)
+/* Whether all of @s is UTF-8, and fits into OUT_TEXT_BYTES. */
+static bool is_clean(const char *s)
 {
-	unsigned char low = 0x80, high = 0xbf;
-	size_t length;
+	size_t count = strnlen(s, OUT_TEXT_BYTES + 1);
 
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	for (size_t i = 1; i < length; i++) {
-		if (s[i] < low || s[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return length;
+	return count <= OUT_TEXT_BYTES && utf8_valid_bytes(s, count) == count;
 }
 
-/* How much of @s is clean and within OUT_TEXT_BYTES. */
-static size_t clean_bytes(const char *s)
-{
-	size_t at = 0, length;
-
-	while (s[at]) {
-		length = utf8_length((const unsigned char *)s + at);
-		if (!length || at + length > OUT_TEXT_BYTES)
-			break;
-		at += length;
-	}
-	return at;
-}
-
+/* Copies @from with '?' for bytes that are no UTF-8, and cuts it to
+ * OUT_TEXT_BYTES, but not within a character. */
 static void repair(char *to, const char *from)
 {
+	size_t left = strnlen(from, OUT_TEXT_BYTES + UTF8_BYTES_MAX);
 	size_t at = 0, length;
 
-	while (from[at]) {
-		length = utf8_length((const unsigned char *)from + at);
-		if (at + MAX(length, 1u) > OUT_TEXT_BYTES)
+	for (; at < left; at += length) {
+		length = utf8_length(from + at, left - at);
+		if (!length)
+			length = 1; /* a byte that becomes '?' */
+		if (at + length > OUT_TEXT_BYTES)
 			break;
-		if (length)
-			memcpy(to + at, from + at, length);
-		else
-			to[at] = '?';
-		at += MAX(length, 1u);
 	}
+	utf8_copy(to, from, at);
 	to[at] = '\0';
 }
 
@@ -145,7 +112,7 @@ static char *text(struct cursor *cursor, const char *s)
 {
 	struct copy *copy;
 
-	if (!s[clean_bytes(s)])
+	if (is_clean(s))
 		return (char *)s;
 	copy = malloc(sizeof(*copy) + OUT_TEXT_BYTES + 1);
 	if (!copy)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hash - FNV-1a of 64 bits, for tables of texts. The texts may be chosen by
+ * whoever wants a table to be slow: a table that such texts can fill must bound
+ * how many it takes.
+ */
+#ifndef PERFREC_COLLECTOR_BASE_HASH_H
+#define PERFREC_COLLECTOR_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The hash of nothing. */
+#define HASH_START 0xcbf29ce484222325ULL
+
+/* The hash of what @hash is the hash of, and @count bytes more. */
+static inline uint64_t hash_bytes(uint64_t hash, const void *bytes,
+				  size_t count)
+{
+	const unsigned char *byte = bytes;
+
+	for (size_t i = 0; i < count; i++)
+		hash = (hash ^ byte[i]) * 0x100000001b3ULL;
+	return hash;
+}
+
+/* The same with the characters of @text, without its NUL. */
+static inline uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
+	return hash;
+}
+
+/* For a table that takes the low bits of @hash as its index: mixes the high
+ * ones in. */
+static inline uint64_t hash_fold(uint64_t hash)
+{
+	return hash ^ hash >> 32;
+}
+
+#endif

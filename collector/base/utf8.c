@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/utf8.h"
+
+#include <stdint.h>
+
+/* How many bytes a character has that begins with @first; 0: none does. */
+static size_t length_of(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+size_t utf8_length(const char *text, size_t left)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *byte = (const unsigned char *)text;
+	size_t length = length_of(byte[0]);
+	uint32_t point;
+
+	if (length < 2)
+		return length;
+	if (length > left)
+		return 0;
+	point = byte[0] & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if (byte[i] >> 6 != 2)
+			return 0;
+		point = point << 6 | (byte[i] & 0x3f);
+	}
+	if (point < least[length] || point > 0x10ffff ||
+	    (point >= 0xd800 && point <= 0xdfff))
+		return 0;
+	return length;
+}
+
+size_t utf8_valid_bytes(const char *text, size_t count)
+{
+	size_t at = 0;
+
+	while (at < count) {
+		size_t length = utf8_length(text + at, count - at);
+
+		if (!length)
+			break;
+		at += length;
+	}
+	return at;
+}
+
+size_t utf8_copy(char *to, const char *from, size_t count)
+{
+	size_t replaced = 0;
+
+	for (size_t at = 0; at < count;) {
+		size_t length = utf8_length(from + at, count - at);
+
+		if (!length) {
+			to[at++] = '?';
+			replaced++;
+			continue;
+		}
+		for (size_t end = at + length; at < end; at++)
+			to[at] = from[at];
+	}
+	return replaced;
+}

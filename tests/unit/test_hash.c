@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/hash.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Vectors of the authors of FNV. */
+START_TEST(hash_is_fnv_1a_of_64_bits)
+{
+	ck_assert_uint_eq(hash_text(HASH_START, ""), 0xcbf29ce484222325);
+	ck_assert_uint_eq(hash_text(HASH_START, "a"), 0xaf63dc4c8601ec8c);
+	ck_assert_uint_eq(hash_text(HASH_START, "foobar"), 0x85944171f73967e8);
+	ck_assert_uint_eq(hash_bytes(HASH_START, "a\0", 2), 0x089be207b544f1e4);
+}
+END_TEST
+
+START_TEST(hash_of_two_parts_is_that_of_the_whole)
+{
+	ck_assert_uint_eq(hash_bytes(hash_text(HASH_START, "foo"), "bar", 3),
+			  hash_text(HASH_START, "foobar"));
+}
+END_TEST
+
+START_TEST(hash_fold_mixes_high_bits_into_low_ones)
+{
+	ck_assert_uint_eq(hash_fold(0x1234567800000000) & 0xffffffff,
+			  0x12345678);
+	ck_assert_uint_eq(hash_fold(7), 7);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hash");
+	TCase *tcase = tcase_create("hash");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, hash_is_fnv_1a_of_64_bits);
+	tcase_add_test(tcase, hash_of_two_parts_is_that_of_the_whole);
+	tcase_add_test(tcase, hash_fold_mixes_high_bits_into_low_ones);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * utf8: what is a character, and what becomes of bytes that are none.
+ */
+#include "collector/base/utf8.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/compiler.h"
+
+#define LENGTH(text) utf8_length(text, sizeof(text) - 1)
+
+START_TEST(utf8_length_counts_the_bytes_of_a_character)
+{
+	ck_assert_uint_eq(LENGTH("a"), 1);
+	ck_assert_uint_eq(utf8_length("", 1), 1);
+	ck_assert_uint_eq(LENGTH("\xc2\x80"), 2);
+	ck_assert_uint_eq(LENGTH("\xdf\xbf"), 2);
+	ck_assert_uint_eq(LENGTH("\xe0\xa0\x80"), 3);
+	ck_assert_uint_eq(LENGTH("\xed\x9f\xbf"), 3);
+	ck_assert_uint_eq(LENGTH("\xee\x80\x80"), 3);
+	ck_assert_uint_eq(LENGTH("\xf0\x90\x80\x80"), 4);
+	ck_assert_uint_eq(LENGTH("\xf4\x8f\xbf\xbf"), 4);
+}
+END_TEST
+
+START_TEST(utf8_length_of_what_is_no_character_is_0)
+{
+	static const char *const bad[] = {
+		"\x80", /* in the middle of one */
+		"\xbf",
+		"\xc0\x80", /* overlong */
+		"\xc1\xbf",
+		"\xe0\x9f\xbf",
+		"\xf0\x8f\xbf\xbf",
+		"\xed\xa0\x80", /* surrogates */
+		"\xed\xbf\xbf",
+		"\xf4\x90\x80\x80", /* above U+10FFFF */
+		"\xf5\x80\x80\x80",
+		"\xff",
+		"\xc3(", /* broken off */
+		"\xe2\x82(",
+		"\xf0\x9f\x98(",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		ck_assert_msg(utf8_length(bad[i], strlen(bad[i])) == 0,
+			      "text %zu", i);
+}
+END_TEST
+
+/* The bytes behind @left are those that would make it whole. */
+START_TEST(utf8_length_reads_no_more_than_is_left)
+{
+	for (size_t left = 1; left < 4; left++)
+		ck_assert_uint_eq(utf8_length("\xf0\x9f\x98\x80", left), 0);
+	ck_assert_uint_eq(utf8_length("\xe2\x82\xac", 2), 0);
+	ck_assert_uint_eq(utf8_length("\xc3\xa4", 1), 0);
+}
+END_TEST
+
+START_TEST(utf8_valid_bytes_end_in_front_of_the_first_bad_one)
+{
+	ck_assert_uint_eq(utf8_valid_bytes("", 0), 0);
+	ck_assert_uint_eq(utf8_valid_bytes("a\xc3\xa4", 3), 3);
+	ck_assert_uint_eq(utf8_valid_bytes("a\xc3\xa4", 2), 1);
+	ck_assert_uint_eq(utf8_valid_bytes("a\xff\xc3\xa4", 4), 1);
+}
+END_TEST
+
+START_TEST(utf8_copy_replaces_only_bytes_of_no_character)
+{
+	char to[16] = "";
+
+	ck_assert_uint_eq(utf8_copy(to, "a\xff\xc3\xa4\xe2\x82", 6), 3);
+	ck_assert_str_eq(to, "a?\xc3\xa4??");
+	memset(to, 0, sizeof(to));
+	ck_assert_uint_eq(utf8_copy(to, "\xe2\x82\xac\0b", 5), 0);
+	ck_assert_mem_eq(to, "\xe2\x82\xac\0b", 6);
+}
+END_TEST
+
+START_TEST(utf8_copy_onto_itself_repairs_in_place)
+{
+	char text[] = "x\xf0\x9f\x98\x80\x80";
+
+	ck_assert_uint_eq(utf8_copy(text, text, strlen(text)), 1);
+	ck_assert_str_eq(text, "x\xf0\x9f\x98\x80?");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("utf8");
+	TCase *tcase = tcase_create("utf8");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, utf8_length_counts_the_bytes_of_a_character);
+	tcase_add_test(tcase, utf8_length_of_what_is_no_character_is_0);
+	tcase_add_test(tcase, utf8_length_reads_no_more_than_is_left);
+	tcase_add_test(tcase,
+		       utf8_valid_bytes_end_in_front_of_the_first_bad_one);
+	tcase_add_test(tcase, utf8_copy_replaces_only_bytes_of_no_character);
+	tcase_add_test(tcase, utf8_copy_onto_itself_repairs_in_place);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
