@@ -2,7 +2,8 @@
 #include "collector/base/hash.h"
 
 #include <check.h>
-#include <stdlib.h>
+
+#include "tests/suite.h"
 
 /* Vectors of the authors of FNV. */
 START_TEST(hash_is_fnv_1a_of_64_bits)
@@ -32,16 +33,10 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("hash");
-	TCase *tcase = tcase_create("hash");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "hash");
 
 	tcase_add_test(tcase, hash_is_fnv_1a_of_64_bits);
 	tcase_add_test(tcase, hash_of_two_parts_is_that_of_the_whole);
 	tcase_add_test(tcase, hash_fold_mixes_high_bits_into_low_ones);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

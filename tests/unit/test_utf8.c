@@ -5,10 +5,10 @@
 #include "collector/base/utf8.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "shared/compiler.h"
+#include "tests/suite.h"
 
 #define LENGTH(text) utf8_length(text, sizeof(text) - 1)
 
@@ -94,9 +94,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("utf8");
-	TCase *tcase = tcase_create("utf8");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	TCase *tcase = suite_case(suite, "utf8");
 
 	tcase_add_test(tcase, utf8_length_counts_the_bytes_of_a_character);
 	tcase_add_test(tcase, utf8_length_of_what_is_no_character_is_0);
@@ -105,9 +103,5 @@ int main(void)
 		       utf8_valid_bytes_end_in_front_of_the_first_bad_one);
 	tcase_add_test(tcase, utf8_copy_replaces_only_bytes_of_no_character);
 	tcase_add_test(tcase, utf8_copy_onto_itself_repairs_in_place);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }
