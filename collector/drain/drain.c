@@ -1,110 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * drain - a pool of workers, each with its share of the slots of every arena
- * (slot % workers), so that a program with many busy threads is drained by
- * many. Whatever belongs to a slot, its ring and its struct thread, is touched
- * by that one worker only: no locks on the way of a record.
- *
- * A worker makes a pass over all its slots, then sleeps until
- *  - a program rings one of its doorbells: a ring has filled by a quarter, or
- *  - drain_kick(): a process has ended, or an arena has come or gone, or
- *  - SLEEP_NS are over: what quiet programs recorded should not be old.
- * Before it sleeps it says so (asleep = 1) and looks at the heads again (row
- * ASLEEP in docs/RING.md). With more arenas than one futex_waitv(2) can watch,
- * on kernels before 5.16, and for programs that may not make system calls it
- * polls.
- *
- * The number of workers is a power of two and at most DOORBELLS: then every
- * doorbell belongs to one worker, the one of all slots that ring it.
- *
- * A pass sees the processes that were ending when it began; after it, all that
- * they left behind is taken in, and process_drained() may be said.
- *
- * The list of arenas belongs to all; a worker takes a copy, with references,
- * whenever its generation has changed.
+ * drain - the list of arenas belongs to all threads, under a lock; a worker
+ * takes a copy, with references, whenever the generation of the list has
+ * changed. All else are words that are changed one at a time (rows KICK and
+ * PASS in docs/RING.md).
  */
 #include "collector/drain/drain.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "collector/record/arena.h"
-#include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
-#include "collector/record/collector.h"
-#include "collector/record/liveness.h"
 #include "collector/base/log.h"
-#include "collector/record/process.h"
-#include "collector/files/snapshot.h"
-#include "collector/record/thread_state.h"
-#include "collector/drain/thread.h"
-#include "collector/replay/clock_sync.h"
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "shared/futex.h"
 
-#ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449
-#endif
+#define CACHE_LINE_BYTES 64
 
-#define SLEEP_NS 50000000
-#define POLL_NS 10000000 /* more arenas than can be watched */
-#define BUSY_POLL_NS 1000000 /* nobody will ring */
-#define CHURN_NS 5000000 /* threads come and go, and want their slots */
-#define BUSY_NS 1000000000 /* a program was active within this: busy */
-/* A quiet thread is looked for this often, in case it is gone. */
-#define ALIVE_CHECK_NS 250000000
-#define ENDING_MAX 64 /* in one pass; more wait for the next */
-#define NICE (-5)
-
-_Static_assert(DRAIN_WORKERS_MAX <= DOORBELLS, "a doorbell has one worker");
-
-struct arena_list {
-	struct arena **arena;
-	uint32_t count, room;
-};
-
-struct worker {
-	struct drain *drain;
-	uint32_t index;
-	pthread_t thread;
+struct worker_words {
 	uint32_t kicks; /* futex: somebody wants a pass */
 	uint32_t passes; /* ended */
-	uint32_t generation; /* of the list that arenas is a copy of */
-	struct arena_list arenas;
-	uint64_t pass_ns, pass_ticks; /* when this pass began */
-	uint64_t ended_ns, ended_ticks; /* the same of the last that ended */
-	uint64_t busy_ns; /* when one that cannot ring was last active */
-	bool churn; /* a thread ended in this pass */
-	struct futex_word word[FUTEX_WAITV_MAX_WORDS];
-	uint32_t words;
+	struct pass_begin ended; /* the begin of the last pass that ended */
+	/* No two workers write to one cache line. */
+	char pad[CACHE_LINE_BYTES - 24];
 };
 
 struct drain {
-	struct collector *collector;
-	uint32_t workers, started;
+	uint32_t workers;
+	int done_fd;
 	bool closing; /* relaxed; kicks tell */
 	uint32_t awaited; /* the main thread wants to know of passes */
 	pthread_mutex_t lock; /* of arenas */
 	struct arena_list arenas;
 	uint32_t generation; /* changes with arenas */
-	struct worker worker[DRAIN_WORKERS_MAX];
+	struct worker_words worker[DOORBELLS];
 };
 
 /* --- the list of arenas -----------------------------------------------------
  */
 
-static int list_add(struct arena_list *list, struct arena *arena)
+static int arena_list_add(struct arena_list *list, struct arena *arena)
 {
 	uint32_t room = list->room ? 2 * list->room : 16;
 	struct arena **longer;
@@ -120,30 +59,35 @@ static int list_add(struct arena_list *list, struct arena *arena)
 	return 0;
 }
 
-static void list_clear(struct arena_list *list)
+static void arena_list_clear(struct arena_list *list)
 {
 	while (list->count)
 		arena_put(&list->arena[--list->count]);
 }
 
-static void refresh_arenas(struct worker *worker)
+void arena_list_release(struct arena_list *list)
 {
-	struct drain *drain = worker->drain;
-	struct arena_list old = worker->arenas;
-	uint32_t i;
+	arena_list_clear(list);
+	free(list->arena);
+	*list = (struct arena_list){ 0 };
+}
+
+void drain_refresh(struct drain *drain, struct arena_list *list,
+		   uint32_t *generation)
+{
+	struct arena_list old = *list;
 
 	/* relaxed: a kick follows every change, and comes with order */
-	if (atom_load_rlx(&drain->generation) == worker->generation)
+	if (atom_load_rlx(&drain->generation) == *generation)
 		return;
-	worker->arenas = (struct arena_list){ 0 };
+	*list = (struct arena_list){ 0 };
 	pthread_mutex_lock(&drain->lock);
-	worker->generation = drain->generation;
-	for (i = 0; i < drain->arenas.count; i++)
-		if (list_add(&worker->arenas, drain->arenas.arena[i]) < 0)
+	*generation = drain->generation;
+	for (uint32_t i = 0; i < drain->arenas.count; i++)
+		if (arena_list_add(list, drain->arenas.arena[i]) < 0)
 			log_err("out of memory: a program is not drained");
 	pthread_mutex_unlock(&drain->lock);
-	list_clear(&old);
-	free(old.arena);
+	arena_list_release(&old);
 }
 
 int drain_add(struct drain *drain, struct arena *arena)
@@ -151,8 +95,8 @@ int drain_add(struct drain *drain, struct arena *arena)
 	int err;
 
 	pthread_mutex_lock(&drain->lock);
-	err = list_add(&drain->arenas, arena);
-	/* relaxed: as in refresh_arenas() */
+	err = arena_list_add(&drain->arenas, arena);
+	/* relaxed: as in drain_refresh() */
 	atom_add_rlx(&drain->generation, 1);
 	pthread_mutex_unlock(&drain->lock);
 	drain_kick(drain);
@@ -172,10 +116,23 @@ void drain_remove(struct drain *drain, struct arena *arena)
 		list->arena[i] = list->arena[--list->count];
 		break;
 	}
-	/* relaxed: as in refresh_arenas() */
+	/* relaxed: as in drain_refresh() */
 	atom_add_rlx(&drain->generation, 1);
 	pthread_mutex_unlock(&drain->lock);
 	drain_kick(drain);
+}
+
+/* --- kicks and passes -------------------------------------------------------
+ */
+
+uint32_t drain_workers(const struct drain *drain)
+{
+	return drain->workers;
+}
+
+uint32_t *drain_kicks(struct drain *drain, uint32_t index)
+{
+	return &drain->worker[index].kicks;
 }
 
 void drain_kick(struct drain *drain)
@@ -183,7 +140,7 @@ void drain_kick(struct drain *drain)
 	uint32_t i;
 
 	for (i = 0; i < drain->workers; i++) {
-		struct worker *worker = &drain->worker[i];
+		struct worker_words *worker = &drain->worker[i];
 
 		/* order: sc, KICK: what changed comes before it */
 		atom_add_sc(&worker->kicks, 1);
@@ -223,449 +180,78 @@ bool drain_has_passed(struct drain *drain, const struct drain_passes *since)
 	return true;
 }
 
-/* --- a slot -----------------------------------------------------------------
- */
-
-/* The owner of slot @index, which was in @state, is finished with. */
-static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
-		      bool gone)
+struct pass_begin drain_end_pass(struct drain *drain, uint32_t index,
+				 struct pass_begin begin)
 {
-	struct slot_shm *slot = arena_slot_shm(arena, index);
-
-	if (!gone)
-		arena->slot[index].abandoned = true;
-	else if (state == SLOT_LIVE || state == SLOT_DEAD)
-		/* order: rel, FREE: our last look at it is done */
-		atom_store_rel(&slot->state, SLOT_FREE);
-}
-
-/* The program wrote nonsense: its recording ends with what was good. */
-static void break_arena(struct arena *arena, const struct thread *thread,
-			const char *what)
-{
-	static struct log_limit limit;
-	struct process *process;
-
-	if (!arena_break(arena))
-		return;
-	pthread_mutex_lock(&arena->lock);
-	process = thread ? thread->process : arena->processes;
-	log_limited(&limit, LOG_WARN,
-		    "recording of '%s' (pid %d, thread %d) ends: %s",
-		    process ? process->entry->name : "?",
-		    process ? (int)process->pid : 0,
-		    thread ? (int)thread->entry.tid : 0, what);
-	for (process = arena->processes; process; process = process->next)
-		process_end(process, PROCESS_BROKE);
-	pthread_mutex_unlock(&arena->lock);
-	pthread_mutex_lock(&arena->recording->lock);
-	arena->recording->totals.broken_rings++;
-	pthread_mutex_unlock(&arena->recording->lock);
-	arena_control(arena, CONTROL_OFF);
-}
-
-/* Nothing of @slot is older than the last pass and has not been fed. */
-static void slot_was_read(struct arena *arena, struct arena_slot *slot)
-{
-	if (unlikely(slot->later)) {
-		slot->later = false;
-		/* relaxed: what was fed is under the order's lock */
-		atom_add_rlx(&arena->late_slots, -1u);
-	}
-}
-
-/* The thread that has claimed slot @index, which nobody knew yet. */
-static struct thread *meet_thread(const struct worker *worker,
-				  struct arena *arena, uint32_t index)
-{
-	struct slot_shm *shm = arena_slot_shm(arena, index);
-	struct thread *thread = NULL;
-	struct process *process;
-	int err;
-
-	/* Of one that wrote nonsense no more is believed. */
-	if (arena_is_broken(arena))
-		return NULL;
-	err = process_of_slot(worker->drain->collector, arena, index,
-			      worker->index, &process);
-	/* What comes after its end, as we told it, is not recorded. */
-	if (err == -EALREADY) {
-		slot_was_read(arena, &arena->slot[index]);
-		return NULL;
-	}
-	if (err == -EAGAIN) {
-		/* relaxed: PASS orders it, for knows_all_blocks() */
-		atom_add_rlx(&arena->late_slots, !arena->slot[index].later);
-		arena->slot[index].later = true;
-		return NULL;
-	}
-	if (err) {
-		break_arena(arena, NULL, "a slot names a process not its own");
-		return NULL;
-	}
-	if (thread_new(process, shm, &thread) < 0)
-		break_arena(arena, NULL, "out of memory");
-	else
-		arena_warm(arena, index + 1);
-	return thread;
-}
-
-/* Whether the owner of a quiet slot is gone without a word. */
-static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
-{
-	const struct thread *thread = slot->thread;
-
-	if (!thread->tid_known ||
-	    worker->pass_ns - slot->checked_ns < ALIVE_CHECK_NS)
-		return false;
-	slot->checked_ns = worker->pass_ns;
-	return syscall(SYS_tgkill, thread->process->pid, thread->entry.tid, 0) <
-		       0 &&
-	       errno == ESRCH;
-}
-
-/* One slot in one pass. Returns false when it and all after it were never
- * claimed: the program takes the lowest free one. */
-static bool drain_slot(struct worker *worker, struct arena *arena,
-		       uint32_t index)
-{
-	struct slot_shm *shm = arena_slot_shm(arena, index);
-	struct arena_slot *slot = &arena->slot[index];
-	/* order: acq, STATE: a LIVE owner is whole, a DEAD one's head final */
-	uint32_t state = atom_load_acq(&shm->state);
-	bool ending, over = state == SLOT_DEAD || state == SLOT_RETIRED;
-	struct ring_get *ring;
-	struct process *process;
-	int64_t unread = 0;
-
-	if (!slot->thread && state != SLOT_LIVE && state != SLOT_DEAD)
-		/* relaxed: it is only ever counted up, by claimers */
-		return state != SLOT_FREE || atom_load_rlx(&shm->claims);
-	if (!slot->thread && !slot->abandoned)
-		slot->thread = meet_thread(worker, arena, index);
-	if (!slot->thread)
-		return true;
-	ring = arena_ring(arena, index);
-	process = slot->thread->process;
-	ending = process_is_ending(process);
-	if (!arena_is_broken(arena))
-		unread = thread_drain(slot->thread, ring);
-	if (unread < 0) {
-		break_arena(arena, slot->thread,
-			    "its ring is not what a ring can be");
-		over = true;
-	}
-	slot_was_read(arena, slot);
-	if (unread > 0) {
-		slot->checked_ns = worker->pass_ns;
-		if (atom_load_rlx(&arena->page->flags) & PAGE_NO_SYSCALLS)
-			worker->busy_ns = worker->pass_ns;
-	}
-	if (!over && !ending && !unread && owner_is_gone(worker, slot)) {
-		/* It may have recorded since we looked, and died since. */
-		thread_drain(slot->thread, ring);
-		over = true;
-	}
-	snapshot_visit(slot->thread);
-	if (over || ending || arena_is_broken(arena)) {
-		over = over && !arena_is_broken(arena);
-		worker->churn = true;
-		thread_finish(&slot->thread, ending ? process->end_ns : 0);
-		slot_free(arena, index, state,
-			  over || process_is_gone(process));
-	}
-	return true;
-}
-
-/* --- a pass -----------------------------------------------------------------
- */
-
-/* The processes of @arena that end with this pass, as far as this worker is
- * concerned. */
-static uint32_t ending_processes(struct arena *arena, uint32_t worker,
-				 struct process *ending[ENDING_MAX])
-{
-	struct process *process;
-	uint32_t count = 0;
-
-	pthread_mutex_lock(&arena->lock);
-	for (process = arena->processes; process && count < ENDING_MAX;
-	     process = process->next)
-		if (process_is_ending(process) &&
-		    !process_is_drained(process, worker))
-			ending[count++] = process;
-	pthread_mutex_unlock(&arena->lock);
-	return count;
-}
-
-static void drain_arena(struct worker *worker, struct arena *arena)
-{
-	uint32_t workers = worker->drain->workers;
-	struct process *ending[ENDING_MAX];
-	uint32_t count = ending_processes(arena, worker->index, ending), i;
-
-	if (worker->index == 0)
-		arena_follow_map(arena);
-	for (i = worker->index; i < arena->slot_count; i += workers)
-		if (!drain_slot(worker, arena, i))
-			break;
-	for (i = 0; i < count; i++)
-		process_drained(ending[i], worker->index, workers);
-}
-
-static void drain_pass(struct worker *worker)
-{
-	uint32_t i;
-
-	worker->pass_ns = clock_boottime_ns();
-	worker->pass_ticks = clock_ticks();
-	worker->churn = false;
-	liveness_beat(worker->drain->collector->liveness);
-	for (i = 0; i < worker->arenas.count; i++)
-		drain_arena(worker, worker->arenas.arena[i]);
-}
-
-/*
- * All that was recorded before the earliest of the last passes of all workers
- * began has been taken in: consumers may have it. Nobody waits here but for a
- * consumer that writes to a trace.
- */
-static void release_orders(struct worker *worker)
-{
-	struct drain *drain = worker->drain;
-	uint64_t ns = worker->pass_ns, ticks = worker->pass_ticks;
-	uint32_t i;
+	struct pass_begin *ended = &drain->worker[index].ended;
 
 	/* order: rel, PASS: what it has fed comes before it */
-	atom_store_rel(&worker->ended_ns, ns);
+	atom_store_rel(&ended->ns, begin.ns);
 	/* order: rel, PASS: the same */
-	atom_store_rel(&worker->ended_ticks, ticks);
-	for (i = 0; i < drain->workers; i++) {
+	atom_store_rel(&ended->ticks, begin.ticks);
+	for (uint32_t i = 0; i < drain->workers; i++) {
+		ended = &drain->worker[i].ended;
 		/* order: acq, PASS: what it has fed can be seen */
-		ns = MIN(ns, atom_load_acq(&drain->worker[i].ended_ns));
+		begin.ns = MIN(begin.ns, atom_load_acq(&ended->ns));
 		/* order: acq, PASS: the same */
-		ticks = MIN(ticks,
-			    atom_load_acq(&drain->worker[i].ended_ticks));
+		begin.ticks = MIN(begin.ticks, atom_load_acq(&ended->ticks));
 	}
-	for (i = 0; i < worker->arenas.count; i++) {
-		struct arena *arena = worker->arenas.arena[i];
-
-		orders_release(&arena->orders,
-			       arena->clock == WIRE_CLOCK_TSC ? ticks : ns);
-	}
+	return begin;
 }
 
-/* Whoever waits for passes looks again after each. */
-static void tell_pass(struct worker *worker)
+void drain_tell_pass(struct drain *drain, uint32_t index)
 {
-	struct drain *drain = worker->drain;
+	struct worker_words *worker = &drain->worker[index];
 	uint64_t one = 1;
 
 	/* order: rel, PASS: what it took in comes before it */
 	atom_store_rel(&worker->passes, worker->passes + 1);
 	/* order: sc, PASS: the pass first */
 	if (atom_xchg_sc(&drain->awaited, 0) &&
-	    write(drain->collector->done_fd, &one, sizeof(one)) < 0)
+	    write(drain->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
 }
 
-/* --- sleep ------------------------------------------------------------------
+/* --- begin and end ----------------------------------------------------------
  */
 
-/* Whether a ring of this worker has filled by a quarter, so that its program
- * may have rung before it could see us asleep. */
-static bool has_work(struct worker *worker, struct arena *arena)
-{
-	uint32_t workers = worker->drain->workers, i;
-
-	for (i = worker->index; i < arena->slot_count; i += workers) {
-		struct arena_slot *slot = &arena->slot[i];
-		struct slot_shm *shm = arena_slot_shm(arena, i);
-
-		if (slot->thread) {
-			int64_t unread = ring_get_look(&slot->ring);
-
-			if (unread < 0 || unread >= arena->ring_cells / 4)
-				return true;
-			continue;
-		}
-		if (slot->abandoned || slot->later)
-			continue;
-		/* relaxed: hints; a slot that is missed is seen next time */
-		if (atom_load_rlx(&shm->state) == SLOT_LIVE)
-			return true;
-		if (!atom_load_rlx(&shm->claims))
-			break;
-	}
-	return false;
-}
-
-/* Say on each of the worker's doorbells whether it is asleep. */
-static void set_asleep(struct worker *worker, uint32_t asleep)
-{
-	uint32_t i, bell;
-
-	for (i = 0; i < worker->arenas.count; i++) {
-		struct page_shm *page = worker->arenas.arena[i]->page;
-
-		for (bell = worker->index; bell < DOORBELLS;
-		     bell += worker->drain->workers)
-			/* order: sc, ASLEEP: then we look at the heads */
-			atom_store_sc(&page->doorbell[bell].asleep, asleep);
-	}
-}
-
-/* The words to wait on, with what they hold before the last look. False when
- * they are too many. */
-static bool gather_words(struct worker *worker, uint32_t kicks)
-{
-	uint32_t workers = worker->drain->workers, i, bell;
-
-	worker->words = 1;
-	worker->word[0] = futex_word(&worker->kicks, kicks);
-	for (i = 0; i < worker->arenas.count; i++) {
-		struct page_shm *page = worker->arenas.arena[i]->page;
-
-		for (bell = worker->index; bell < DOORBELLS; bell += workers) {
-			uint32_t *rings = &page->doorbell[bell].rings;
-
-			if (worker->words == FUTEX_WAITV_MAX_WORDS)
-				return false;
-			/* relaxed: a ring after this ends the wait */
-			worker->word[worker->words++] =
-				futex_word(rings, atom_load_rlx(rings));
-		}
-	}
-	return true;
-}
-
-static void wait_on_words(struct worker *worker, uint64_t timeout_ns)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now.tv_nsec += (long)timeout_ns;
-	now.tv_sec += now.tv_nsec / 1000000000;
-	now.tv_nsec %= 1000000000;
-	if (syscall(SYS_futex_waitv, worker->word, worker->words, 0,
-		    timeout_ns ? &now : NULL, CLOCK_MONOTONIC) == 0 ||
-	    errno != ENOSYS)
-		return;
-	now = (struct timespec){ 0, BUSY_POLL_NS };
-	syscall(SYS_futex, &worker->kicks, FUTEX_OP_WAIT,
-		(uint32_t)worker->word[0].expected, &now, NULL, 0);
-}
-
-static void drain_sleep(struct worker *worker, uint32_t kicks)
-{
-	uint64_t timeout = SLEEP_NS;
-	bool work = false;
-	uint32_t i;
-
-	if (worker->churn)
-		timeout = CHURN_NS;
-	if (!worker->arenas.count)
-		timeout = 0;
-	if (!gather_words(worker, kicks)) {
-		worker->words = 1;
-		timeout = MIN(timeout, POLL_NS);
-	}
-	if (worker->busy_ns && worker->pass_ns - worker->busy_ns < BUSY_NS)
-		timeout = BUSY_POLL_NS;
-	set_asleep(worker, 1);
-	for (i = 0; i < worker->arenas.count && !work; i++)
-		work = has_work(worker, worker->arenas.arena[i]);
-	if (!work)
-		wait_on_words(worker, timeout);
-	set_asleep(worker, 0);
-}
-
-static void *run(void *context)
-{
-	struct worker *worker = context;
-	char name[16];
-
-	snprintf(name, sizeof(name), "perfrec-drain%u",
-		 worker->index % DRAIN_WORKERS_MAX);
-	pthread_setname_np(pthread_self(), name);
-	/* Programs wait for us; without the right to it we do as we are. */
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
-	for (;;) {
-		/* order: acq, KICK: what drain_kick() was about */
-		uint32_t kicks = atom_load_acq(&worker->kicks);
-
-		refresh_arenas(worker);
-		/* relaxed: a kick follows, and comes with order */
-		if (atom_load_rlx(&worker->drain->closing))
-			break;
-		drain_pass(worker);
-		release_orders(worker);
-		tell_pass(worker);
-		drain_sleep(worker, kicks);
-	}
-	list_clear(&worker->arenas);
-	free(worker->arenas.arena);
-	return NULL;
-}
-
-/* --- start and end ----------------------------------------------------------
- */
-
-uint32_t drain_default_workers(void)
-{
-	cpu_set_t cpus;
-	uint32_t count = 2;
-
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
-		count = (uint32_t)CPU_COUNT(&cpus);
-	return MIN(MAX(count / 2, 1), DRAIN_WORKERS_MAX);
-}
-
-int drain_new(struct collector *collector, uint32_t workers, struct drain **out)
+int drain_new(uint32_t workers, int done_fd, struct drain **out)
 {
 	struct drain *drain = calloc(1, sizeof(*drain));
 	uint32_t power = 1;
-	int err = 0;
 
 	if (!drain)
 		return -ENOMEM;
-	while (2 * power <= workers)
+	while (2 * power <= MIN(workers, (uint32_t)DOORBELLS))
 		power *= 2;
-	drain->collector = collector;
-	pthread_mutex_init(&drain->lock, NULL);
 	drain->workers = power;
-	for (drain->started = 0; drain->started < power && !err;
-	     drain->started++) {
-		struct worker *worker = &drain->worker[drain->started];
-
-		worker->drain = drain;
-		worker->index = drain->started;
-		err = pthread_create(&worker->thread, NULL, run, worker);
-	}
-	if (err) {
-		drain->started--;
-		drain_free(&drain);
-		return -err;
-	}
+	drain->done_fd = done_fd;
+	pthread_mutex_init(&drain->lock, NULL);
 	*out = drain;
 	return 0;
+}
+
+void drain_close(struct drain *drain)
+{
+	/* relaxed: the kick orders it */
+	atom_store_rlx(&drain->closing, true);
+	drain_kick(drain);
+}
+
+bool drain_is_closing(const struct drain *drain)
+{
+	/* relaxed: a kick follows, and comes with order */
+	return atom_load_rlx(&drain->closing);
 }
 
 void drain_free(struct drain **drain)
 {
 	struct drain *old = *drain;
-	uint32_t i;
 
 	*drain = NULL;
 	if (!old)
 		return;
-	/* relaxed: the kick orders it */
-	atom_store_rlx(&old->closing, true);
-	drain_kick(old);
-	for (i = 0; i < old->started; i++)
-		pthread_join(old->worker[i].thread, NULL);
-	list_clear(&old->arenas);
-	free(old->arenas.arena);
+	arena_list_release(&old->arenas);
 	pthread_mutex_destroy(&old->lock);
 	free(old);
 }

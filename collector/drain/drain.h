@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * drain - the workers that empty the rings of all programs. See drain.c.
+ * drain - what all threads of the collector share with the drain workers
+ * (worker.h): the list of arenas that are drained, kicks that wake workers, and
+ * how many passes each of them has made.
  */
 #ifndef PERFREC_COLLECTOR_DRAIN_DRAIN_H
 #define PERFREC_COLLECTOR_DRAIN_DRAIN_H
@@ -8,23 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shared/ring_shm.h"
+#include "collector/record/arena.h"
 
-struct arena;
-struct collector;
 struct drain;
 
-/* Workers for this machine: one for two CPUs, a power of two. */
-uint32_t drain_default_workers(void);
-
 /*
- * Start @workers threads (rounded down to a power of two, as slots and
- * doorbells are shared out evenly). @collector must outlive them. 0 or
- * -errno.
+ * For @workers drain workers (rounded down to a power of two, as slots and
+ * doorbells are shared out evenly), which are started by workers_start().
+ * @done_fd, an eventfd that stays the caller's, is written to after a pass that
+ * somebody waits for: drain_note_passes(). The caller ends *@out with
+ * drain_free(). 0 or -ENOMEM.
  */
-int drain_new(struct collector *collector, uint32_t workers,
-	      struct drain **out);
-/* Ends the threads. All arenas must have been removed. */
+int drain_new(uint32_t workers, int done_fd, struct drain **out);
+/* All workers must have ended. Also for NULL. */
 void drain_free(struct drain **drain);
 
 /* Drain @arena from now on; takes a reference. 0 or -ENOMEM. Any thread. */
@@ -34,14 +32,51 @@ void drain_remove(struct drain *drain, struct arena *arena);
 /* Make all workers look at all processes again. Any thread. */
 void drain_kick(struct drain *drain);
 
-/* How often each worker has looked at everything. */
-struct drain_passes {
-	uint32_t ended[DOORBELLS]; /* as many workers at most */
-};
-/* As of now, and kicks them. Any thread. */
+/* Fill in how many passes each worker has made up to now, and kick all of
+ * them. Any thread. */
 void drain_note_passes(struct drain *drain, struct drain_passes *out);
 /* Whether all that was in a ring at drain_note_passes() has been taken in;
- * kicks if not. Any thread. */
+ * kicks the workers if not. Any thread. */
 bool drain_has_passed(struct drain *drain, const struct drain_passes *since);
+
+/* --- for the workers -------------------------------------------------------
+ */
+
+/* All zero is an empty one. */
+struct arena_list {
+	struct arena **arena; /* a reference to each */
+	uint32_t count, room;
+};
+
+/* Gives all references back. */
+void arena_list_release(struct arena_list *list);
+
+/* How many there are: a power of two, at most DOORBELLS. */
+uint32_t drain_workers(const struct drain *drain);
+/* The futex word of worker @index, which each kick changes and wakes. */
+uint32_t *drain_kicks(struct drain *drain, uint32_t index);
+/* Make *@list, a worker's copy of the list of arenas, up to date. *@generation
+ * is that of the copy, 0 at first. */
+void drain_refresh(struct drain *drain, struct arena_list *list,
+		   uint32_t *generation);
+/* Ask all workers to end, and whether they are to. */
+void drain_close(struct drain *drain);
+bool drain_is_closing(const struct drain *drain);
+
+/* When a pass began, by both clocks. */
+struct pass_begin {
+	uint64_t ns; /* BOOTTIME */
+	uint64_t ticks; /* clock_ticks() */
+};
+
+/*
+ * A pass of worker @index, which began at @begin, has ended. Returns the
+ * earliest begin of the last passes of all workers: all that was recorded
+ * before it has been taken in.
+ */
+struct pass_begin drain_end_pass(struct drain *drain, uint32_t index,
+				 struct pass_begin begin);
+/* Wake whoever waits for passes: after drain_end_pass(). */
+void drain_tell_pass(struct drain *drain, uint32_t index);
 
 #endif

@@ -6,7 +6,7 @@
  *                  passes one of them at a time is the consumer
  *   consumer       heap, track; in a sampled heap it only posts samples
  *   sampler        the heap of a sampled process, under order_lock()
- *   jobs           process_heap_finish(); snapshots, under order_lock()
+ *   jobs           process_heap_end(); snapshots, under order_lock()
  */
 #include "collector/heap/process_heap.h"
 
@@ -18,7 +18,6 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/replay/heap_feed.h"
-#include "collector/heap/heap_files.h"
 #include "collector/heap/heap_spread.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
@@ -557,12 +556,12 @@ void process_heap_unspread(struct process_heap *heap)
 	pthread_mutex_unlock(&heap->known_lock);
 }
 
-void process_heap_finish(struct process *process)
+struct process_heap *process_heap_end(struct process *process)
 {
 	struct process_heap *heap = process->heap;
 
 	if (!heap)
-		return;
+		return NULL;
 	orders_remove(&process->arena->orders, heap->order);
 	order_release_all(heap->order);
 	if (heap->samples)
@@ -574,5 +573,5 @@ void process_heap_finish(struct process *process)
 	tell_doubles(heap, UINT64_MAX);
 	heap_track_end(&heap->track, &heap->heap);
 	order_unlock(heap->order);
-	heap_files_finish(heap);
+	return heap;
 }

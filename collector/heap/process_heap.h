@@ -97,8 +97,9 @@ void process_heap_odd(struct process_heap *heap);
 void process_heap_spread(struct process_heap *heap);
 void process_heap_unspread(struct process_heap *heap);
 
-/* All threads of @process have ended: takes in what they left, and adds it to
- * the recording's sums. The jobs thread, once; does nothing without a heap. */
-void process_heap_finish(struct process *process);
+/* All threads of @process have ended: take in what they left. Returns its heap,
+ * which nobody changes any more, for heap_files_finish(); NULL: no block was
+ * told of. The process keeps the reference. The jobs thread, once. */
+struct process_heap *process_heap_end(struct process *process);
 
 #endif

@@ -37,8 +37,6 @@
 #include "collector/base/log.h"
 #include "collector/names/map_log.h"
 #include "collector/names/maps.h"
-#include "collector/names/modules.h"
-#include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/names/sites.h"
 #include "shared/atomic.h"
@@ -318,60 +316,6 @@ bool arena_is_broken(const struct arena *arena)
 	/* relaxed: whoever sees it late reads a little more of what is
 	 * checked in any case */
 	return atom_load_rlx(&arena->broken);
-}
-
-/* --- the load map -----------------------------------------------------------
- */
-
-static void open_files(struct arena *arena, pid_t inner_pid)
-{
-	struct modules *modules = NULL;
-	struct process *process;
-
-	pthread_mutex_lock(&arena->lock);
-	for (process = arena->processes; process && !modules;
-	     process = process->next)
-		if (process->inner_pid == inner_pid)
-			modules = modules_get(process->modules);
-	pthread_mutex_unlock(&arena->lock);
-	if (modules)
-		modules_follow(modules);
-	modules_put(&modules);
-}
-
-static void open_told(struct job *job)
-{
-	struct arena *arena =
-		(struct arena *)((char *)job - offsetof(struct arena, map_job));
-	struct map_event event;
-
-	pthread_mutex_lock(&arena->lock);
-	arena->map_posted = false;
-	pthread_mutex_unlock(&arena->lock);
-	while (map_log_event(arena->map_log, arena->map_opened, &event)) {
-		arena->map_opened++;
-		open_files(arena, event.pid);
-	}
-	arena_put(&arena);
-}
-
-void arena_follow_map(struct arena *arena)
-{
-	size_t events = map_log_read(arena->map_log);
-	bool post;
-
-	if (events == arena->map_events)
-		return;
-	arena->map_events = events;
-	pthread_mutex_lock(&arena->lock);
-	post = !arena->map_posted;
-	arena->map_posted = true;
-	pthread_mutex_unlock(&arena->lock);
-	if (!post)
-		return;
-	arena_get(arena);
-	arena->map_job.run = open_told;
-	jobs_post(arena->jobs, &arena->map_job);
 }
 
 /* --- rings ------------------------------------------------------------------

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/drain/drain.h"
 #include "collector/record/family.h"
 #include "collector/base/jobs.h"
 #include "collector/replay/order.h"
@@ -27,6 +26,11 @@ struct recording;
 struct sites;
 struct thread;
 
+/* How often each drain worker has looked at everything: drain/drain.h. */
+struct drain_passes {
+	uint32_t ended[DOORBELLS]; /* as many workers at most */
+};
+
 struct arena {
 	uint32_t refs;
 	struct page_shm *page; /* the mapping */
@@ -37,7 +41,7 @@ struct arena {
 	dev_t device; /* of the memfd, as /proc/PID/maps has it */
 	ino_t inode;
 	uid_t uid; /* of the program that said hello */
-	uint64_t search_after_ns; /* under lock: see process.c */
+	uint64_t search_after_ns; /* under lock: see process_meet.c */
 	struct recording *recording; /* a reference */
 	uint64_t start_flow; /* link from the image before; 0: none */
 	uint32_t broken; /* any thread: it is read no more */
@@ -61,7 +65,7 @@ struct arena {
 	struct cpu_group *cpu; /* set when it is attached; NULL: none */
 	size_t map_events; /* of it that its drain worker knows of */
 	size_t map_opened; /* and that the jobs thread has dealt with */
-	/* Main thread: is_unused() in process.c. */
+	/* Main thread: is_unused() in process_reap.c. */
 	uint64_t idle_since_ns; /* no process left since */
 	bool leaving; /* a last look at its slots is under way; under lock */
 	struct drain_passes last_look;
@@ -117,10 +121,6 @@ bool arena_is_off(const struct arena *arena);
 /* True for the first caller only: the program wrote nonsense. Any thread. */
 bool arena_break(struct arena *arena);
 bool arena_is_broken(const struct arena *arena);
-
-/* Have the files opened that the program says it has loaded, if there are any
- * new ones. The drain worker of slot 0. */
-void arena_follow_map(struct arena *arena);
 
 /*
  * Make the pages at the start of ring @index exist, once, so that a thread that

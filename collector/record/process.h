@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * process - one program that is recorded: an image that said hello, or a
- * child that one forked. See process.c for its life.
+ * child that such an image forked. See process.c for its life.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_PROCESS_H
 #define PERFREC_COLLECTOR_RECORD_PROCESS_H
@@ -46,7 +46,7 @@ struct process {
 	bool foreign; /* its pid namespace is not ours */
 	struct outer_threads threads; /* then, their ids */
 
-	uint32_t ending; /* set once by process_end() */
+	uint32_t ending; /* set once, by process_end() */
 	enum process_end ended; /* settled before ending is set */
 	uint64_t end_ns;
 	uint64_t drained; /* a bit for each drain worker */
@@ -56,29 +56,16 @@ struct process {
 	struct process *done_next;
 };
 
-/*
- * The process @pid, whose pidfd becomes the process', has said hello with
- * @arena, of which it takes a reference. @inner_pid is what it calls itself.
- * Main thread. 0 or -errno, the pidfd is then closed.
- */
-int process_new(struct collector *collector, struct arena *arena, pid_t pid,
-		pid_t inner_pid, int pidfd);
-
-/*
- * The process of @arena that has claimed slot @index: a known one, or a child
- * whose first slot it is. For drain worker @worker, which will read the slot:
- * it may use *@out until it has called process_drained() for it.
- * 0, -ESRCH when it cannot be one (the program lies), -EALREADY when that
- * worker has drained it, or -EAGAIN: ask again in the next pass.
- */
-int process_of_slot(struct collector *collector, struct arena *arena,
-		    uint32_t index, uint32_t worker, struct process **out);
-
+/* The process of @arena that calls itself @inner_pid, and has not been freed;
+ * or NULL. Under the arena's lock. */
+struct process *process_find_inner(struct arena *arena, pid_t inner_pid);
 /* Our id for the process of @arena that calls itself @inner_pid, or 0. Any
  * thread. */
 pid_t process_outer_pid(struct arena *arena, pid_t inner_pid);
 
-/* It is over, for this reason unless there was one before. Any thread. */
+/* Mark @process as ending, for the reason @why unless there was one before.
+ * Drain workers notice when they next look at it: call drain_kick() after it.
+ * Any thread. */
 void process_end(struct process *process, enum process_end why);
 /* When true, ended and end_ns are settled (row ENDING). Any thread. */
 bool process_is_ending(const struct process *process);
@@ -98,8 +85,5 @@ bool process_is_drained(const struct process *process, uint32_t worker);
 bool process_has_exited(const struct process *process);
 /* The live image of @pid, or NULL. Main thread. */
 struct process *process_find(struct collector *collector, pid_t pid);
-/* Frees the processes that are done and drops the arenas that nobody has mapped
- * any more. Main thread. */
-void process_reap(struct collector *collector);
 
 #endif

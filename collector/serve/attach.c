@@ -23,6 +23,7 @@
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/process_meet.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/record/process.h"
@@ -143,6 +144,7 @@ static uint64_t replace_image(struct collector *collector,
 	if (!exited && collector->recording)
 		old->exec_flow = random_u64();
 	process_end(old, exited ? PROCESS_EXITED : PROCESS_EXECED);
+	drain_kick(collector->drain);
 	return exited ? 0 : old->exec_flow;
 }
 
@@ -201,7 +203,8 @@ static int begin(struct collector *collector, struct arena *arena,
 	if (err)
 		return err;
 	peer->pidfd = -1;
-	err = process_new(collector, arena, peer->pid, hello->pid, pidfd);
+	err = process_meet_hello(collector, arena, peer->pid, hello->pid,
+				 pidfd);
 	if (err)
 		return err;
 	if (collector->cpu && !inside)

@@ -38,6 +38,8 @@
 #include "collector/samples/cpu_samples.h"
 #include "collector/serve/ctl_server.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/process_reap.h"
+#include "collector/drain/worker.h"
 #include "collector/serve/heap_ticks.h"
 #include "collector/base/jobs.h"
 #include "collector/record/liveness.h"
@@ -68,6 +70,7 @@ struct daemon {
 	struct server *server;
 	struct ctl_server *ctl;
 	struct watch signals, timer, done, control;
+	struct workers *workers;
 	struct heap_ticks *ticks;
 	uint32_t beats;
 	bool beating;
@@ -375,8 +378,10 @@ static int start_threads(struct daemon *daemon)
 		collector->cpu_err =
 			cpu_sampler_new(collector, &collector->cpu);
 	if (!err)
-		err = drain_new(collector, daemon->options.workers,
+		err = drain_new(daemon->options.workers, collector->done_fd,
 				&collector->drain);
+	if (!err)
+		err = workers_start(collector, &daemon->workers);
 	if (err)
 		log_err("cannot start a thread: %s", strerror(-err));
 	return err;
@@ -447,6 +452,7 @@ static void end_processes(struct daemon *daemon)
 	struct collector *collector = &daemon->collector;
 	struct process *process;
 	struct arena *arena;
+	bool ending;
 
 	list_went_on(daemon);
 	for (arena = collector->arenas; arena; arena = arena->next)
@@ -454,11 +460,14 @@ static void end_processes(struct daemon *daemon)
 	pthread_mutex_lock(&collector->lock);
 	process = collector->processes;
 	pthread_mutex_unlock(&collector->lock);
+	ending = process;
 	/* Only this thread takes any out; new ones come in at the front. */
 	for (; process; process = process->next_all)
 		process_end(process, process_has_exited(process)
 					     ? PROCESS_EXITED
 					     : PROCESS_RUNNING);
+	if (ending)
+		drain_kick(collector->drain);
 }
 
 static void run(struct daemon *daemon)
@@ -475,7 +484,7 @@ static void run(struct daemon *daemon)
 			end_processes(daemon);
 		loop_run_once(collector->loop, -1);
 		server_reap(daemon->server);
-		process_reap(collector);
+		process_reap(collector, session_unlist);
 		ctl_server_reap(daemon->ctl);
 	}
 	list_went_on(daemon);
@@ -489,8 +498,8 @@ static int stop(struct daemon *daemon, int err)
 	ctl_server_close(daemon->ctl);
 	if (daemon->server)
 		server_free(&daemon->server);
-	if (collector->drain)
-		drain_free(&collector->drain);
+	workers_stop(&daemon->workers);
+	drain_free(&collector->drain);
 	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);
 	heap_ticks_free(&daemon->ticks);
@@ -526,7 +535,7 @@ int main(int argc, char **argv)
 		return status;
 	log_init("perfrec-collect", daemon->options.log_level);
 	if (!daemon->options.workers)
-		daemon->options.workers = drain_default_workers();
+		daemon->options.workers = workers_default();
 	raise_file_limit();
 	/* Buffers of a recording go back to the system with it: left to
 	 * itself, the limit grows with the largest that was freed. */

@@ -27,6 +27,7 @@
 #include "collector/samples/cpu_samples.h"
 #include "collector/base/log.h"
 #include "collector/replay/pause.h"
+#include "collector/drain/drain.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/trace/trace_file.h"
@@ -225,16 +226,21 @@ void session_categories(struct arena *arena, const char *text)
 
 void session_stop(struct arena *arena)
 {
+	struct drain *drain = NULL;
 	struct process *process;
 
 	arena_control(arena, CONTROL_OFF);
 	cpu_group_pause(arena->cpu, true);
 	pthread_mutex_lock(&arena->lock);
-	for (process = arena->processes; process; process = process->next)
+	for (process = arena->processes; process; process = process->next) {
+		drain = process->collector->drain;
 		process_end(process, process_has_exited(process)
 					     ? PROCESS_EXITED
 					     : PROCESS_RUNNING);
+	}
 	pthread_mutex_unlock(&arena->lock);
+	if (drain)
+		drain_kick(drain);
 }
 
 bool session_is_over(struct collector *collector, uint64_t number)

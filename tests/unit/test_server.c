@@ -22,6 +22,8 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/process_reap.h"
+#include "collector/drain/worker.h"
 #include "collector/base/jobs.h"
 #include "collector/record/liveness.h"
 #include "collector/base/loop.h"
@@ -46,6 +48,7 @@
 
 static struct session_limits g_limits;
 static struct collector g_collector;
+static struct workers *g_workers;
 static struct collect_options g_options;
 static struct server *g_server;
 static struct watch g_done;
@@ -81,7 +84,7 @@ static void *loop_thread(void *context)
 			end_all();
 		loop_run_once(g_collector.loop, -1);
 		server_reap(g_server);
-		process_reap(&g_collector);
+		process_reap(&g_collector, session_unlist);
 	}
 	return NULL;
 }
@@ -117,8 +120,9 @@ static void collector_start(void)
 	scratch_must(!recording_new(&g_collector, "recording", true,
 				    &g_collector.recording),
 		     "recording");
-	scratch_must(!drain_new(&g_collector, workers, &g_collector.drain),
+	scratch_must(!drain_new(workers, g_done.fd, &g_collector.drain),
 		     "drain");
+	scratch_must(!workers_start(&g_collector, &g_workers), "workers");
 	scratch_must(!server_new(&g_collector, &g_server), "server");
 	scratch_must(!pthread_create(&g_loop, NULL, loop_thread, NULL), "loop");
 }
@@ -134,6 +138,7 @@ static void collector_stop(void)
 		     "eventfd");
 	pthread_join(g_loop, NULL);
 	server_free(&g_server);
+	workers_stop(&g_workers);
 	drain_free(&g_collector.drain);
 	jobs_free(&g_collector.jobs);
 }

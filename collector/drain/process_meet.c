@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_meet - a process is met on the main thread, with its hello, or on a
+ * drain worker that finds a slot claimed by a process id it does not know: a
+ * forked child, which shares its parent's arena.
+ *
+ * A child that has not recorded yet is known to nobody, and may outlive all who
+ * are known: a service that has put itself into the background. What such a
+ * child starts with is kept of those that have ended (family.c).
+ *
+ * A slot holds ids of the program's own pid namespace (inner_pid); the trace
+ * has ids of the collector's namespace (pid). They are the same unless the
+ * program is in a container. Then a child is looked for in /proc by what it
+ * calls itself, and it must have the arena mapped. Two children of one arena
+ * that call themselves the same, in two namespaces, are taken for one.
+ *
+ * Process ids in slots are the program's word. They are checked only for what a
+ * lie could reach: a process of another user is refused. A process of the same
+ * user gives the recording a wrong label, which the liar could have had anyway;
+ * but the recording does not wait for the end of a process that has no part in
+ * it.
+ */
+#include "collector/drain/process_meet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/proc.h"
+#include "collector/base/random.h"
+#include "collector/drain/drain.h"
+#include "collector/drain/process_reap.h"
+#include "collector/names/map_log.h"
+#include "collector/names/modules.h"
+#include "collector/names/outer_ids.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/family.h"
+#include "collector/record/process.h"
+#include "collector/record/tracks.h"
+#include "collector/samples/samples.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define CMDLINE_BYTES_MAX 4096
+#define ARGUMENTS_MAX 256
+#define PACKET_BYTES (CMDLINE_BYTES_MAX + 4 * ARGUMENTS_MAX + 512)
+/* Between two searches, as many times as long as one takes. */
+#define SEARCH_PAUSE 3
+
+static void describe(struct process *process, pid_t pid)
+{
+	struct process_entry *entry = process->entry;
+	char text[CMDLINE_BYTES_MAX + 1];
+	pid_t inner;
+	size_t length =
+		proc_read(pid, "comm", entry->name, sizeof(entry->name));
+
+	if (length && entry->name[length - 1] == '\n')
+		entry->name[length - 1] = '\0';
+	length = proc_read(pid, "cmdline", text, sizeof(text));
+	if (length) {
+		entry->cmdline = malloc(length + 1);
+		if (entry->cmdline)
+			memcpy(entry->cmdline, text, length + 1);
+		entry->cmdline_bytes = entry->cmdline ? length + 1 : 0;
+	}
+	process->foreign = process->inner_pid != pid;
+	if (proc_read(pid, "status", text, sizeof(text))) {
+		process->foreign = proc_status_inner(text, &inner) > 1;
+		entry->parent = (pid_t)proc_status_number(text, "PPid:");
+	}
+	entry->pid = pid;
+	entry->start_ns = clock_boottime_ns();
+	entry->last_thread = &entry->threads;
+}
+
+static void write_descriptor(const struct process *process)
+{
+	const struct process_entry *entry = process->entry;
+	char *arguments[ARGUMENTS_MAX + 1] = { NULL };
+	uint8_t packet[PACKET_BYTES];
+	size_t offset = 0, count = 0;
+	struct out_process out = {
+		.uuid = process->uuid,
+		.pid = process->pid,
+		.name = entry->name,
+		.cmdline = arguments,
+		.start_ns = entry->start_ns,
+	};
+
+	while (offset + 1 < entry->cmdline_bytes && count < ARGUMENTS_MAX) {
+		arguments[count] = entry->cmdline + offset;
+		offset += strlen(arguments[count++]) + 1;
+	}
+	trace_file_append(process->arena->recording->trace, 1, packet,
+			  out_perfetto_process(packet, sizeof(packet), &out));
+}
+
+static void end_process(struct process *process, enum process_end why)
+{
+	process_end(process, why);
+	drain_kick(process->collector->drain);
+}
+
+static void exited(struct watch *watch)
+{
+	/* The watch is the first member. */
+	struct process *process = (struct process *)watch;
+
+	loop_remove(process->collector->loop, watch);
+	end_process(process, PROCESS_EXITED);
+}
+
+/* A process without modules and watch. Any thread. */
+static struct process *process_alloc(struct collector *collector,
+				     struct arena *arena, pid_t pid,
+				     pid_t inner_pid, struct tracks *above)
+{
+	struct process *process = calloc(1, sizeof(*process));
+	struct process_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!process || !entry) {
+		free(process);
+		free(entry);
+		return NULL;
+	}
+	*process = (struct process){
+		.watch = { .fd = -1, .ready = exited },
+		.collector = collector,
+		.arena = arena_get(arena),
+		.pid = pid,
+		.inner_pid = inner_pid,
+		.uuid = random_u64(),
+		.entry = entry,
+		.done_job = { .run = process_reap_finish },
+	};
+	pthread_mutex_init(&process->threads.lock, NULL);
+	if (tracks_new(process->uuid, above, arena->sites,
+		       arena->recording->trace, &arena->recording->budget,
+		       &process->tracks) < 0) {
+		process_reap_free(process);
+		return NULL;
+	}
+	describe(process, pid);
+	return process;
+}
+
+/* Without memory for it, or where nobody wants any, it has no samples. */
+static void start_samples(struct process *process)
+{
+	struct collector *collector = process->collector;
+
+	if (collector->sampler)
+		(void)samples_new(collector->sampler, process->arena->recording,
+				  process->modules, process->pid,
+				  process->entry->name, &process->samples);
+}
+
+/* Make it known. The arena's lock is held. */
+static void process_publish(struct process *process)
+{
+	struct collector *collector = process->collector;
+	struct recording *recording = process->arena->recording;
+
+	write_descriptor(process);
+	start_samples(process);
+	process->entry_listed =
+		recording_list_process(recording, process->entry);
+	process->next = process->arena->processes;
+	process->arena->processes = process;
+
+	pthread_mutex_lock(&collector->lock);
+	process->next_all = collector->processes;
+	collector->processes = process;
+	collector->process_count++;
+	pthread_mutex_unlock(&collector->lock);
+}
+
+int process_meet_hello(struct collector *collector, struct arena *arena,
+		       pid_t pid, pid_t inner_pid, int pidfd)
+{
+	struct process *process =
+		process_alloc(collector, arena, pid, inner_pid, NULL);
+	int err;
+
+	if (!process) {
+		close(pidfd);
+		return -ENOMEM;
+	}
+	process->watch.fd = pidfd;
+	process->start_flow = arena->start_flow;
+	err = modules_new(pid, inner_pid, arena->map_log, collector->symbols,
+			  &process->modules);
+	if (!err) {
+		modules_set_sites(process->modules, arena->sites);
+		err = loop_add(collector->loop, &process->watch);
+	}
+	if (err) {
+		process_reap_free(process);
+		return err;
+	}
+	pthread_mutex_lock(&arena->lock);
+	process_publish(process);
+	pthread_mutex_unlock(&arena->lock);
+	return 0;
+}
+
+/* A pidfd of @pid; -ESRCH when it is gone, -ENOEXEC when it is another image
+ * now, or never was one of @arena's, -EPERM when it is no child that @arena's
+ * program could have forked. */
+static int open_child(const struct arena *arena, pid_t pid)
+{
+	char status[PROC_STATUS_BYTES];
+	long uid;
+	int fd;
+
+	if (pid <= 0)
+		return -EPERM;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return -errno;
+	if (!proc_read(pid, "status", status, sizeof(status))) {
+		close(fd);
+		return -ESRCH;
+	}
+	uid = proc_status_number(status, "Uid:");
+	if (arena->uid != 0 && (uid_t)uid != arena->uid) {
+		close(fd);
+		return -EPERM;
+	}
+	if (!arena_is_mapped_by(arena, pid)) {
+		close(fd);
+		return -ENOEXEC;
+	}
+	return fd;
+}
+
+static bool is_child(const void *context, pid_t pid)
+{
+	return arena_is_mapped_by(context, pid);
+}
+
+/* Whether a child of @parent's may have another id than it says. */
+static bool may_be_elsewhere(const struct kin *parent, pid_t inner_pid)
+{
+	char own[64], children[64], path[64];
+	ssize_t a, b;
+
+	if (parent->foreign || inner_pid == 1)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)parent->pid);
+	a = readlink(path, own, sizeof(own));
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid_for_children",
+		 (int)parent->pid);
+	b = readlink(path, children, sizeof(children));
+	return a > 0 && b > 0 && (a != b || memcmp(own, children, (size_t)a));
+}
+
+/* Our id for the child in another pid namespace that calls itself @inner_pid:
+ * 0 when it is gone, or when the workers look at its slot for the last time;
+ * -EAGAIN when looking everywhere would take too much of the time. */
+static pid_t find_elsewhere(struct arena *arena, pid_t inner_pid)
+{
+	uint64_t start = clock_boottime_ns();
+	const struct process *process;
+	pid_t pid = 0;
+
+	for (process = arena->processes; process && !pid;
+	     process = process->next)
+		if (!process_is_ending(process))
+			pid = outer_ids_child(process->pid, inner_pid, is_child,
+					      arena);
+	if (pid)
+		return pid;
+	if (start < arena->search_after_ns)
+		return arena->leaving ? 0 : -EAGAIN;
+	pid = outer_ids_any(inner_pid, is_child, arena);
+	arena->search_after_ns = clock_boottime_ns() +
+				 SEARCH_PAUSE * (clock_boottime_ns() - start);
+	return pid;
+}
+
+/* As open_child(), for the child that calls itself @inner_pid. *@pid is what
+ * we call it; 0: nobody knows any more. */
+static int find_child(struct arena *arena, const struct kin *parent,
+		      pid_t inner_pid, pid_t *pid)
+{
+	pid_t found;
+	int fd = -ESRCH;
+
+	*pid = inner_pid;
+	if (!parent->foreign)
+		fd = open_child(arena, inner_pid);
+	if (fd >= 0 || inner_pid <= 0 || !may_be_elsewhere(parent, inner_pid))
+		return fd;
+	found = find_elsewhere(arena, inner_pid);
+	if (found < 0)
+		return found;
+	*pid = found;
+	return found ? open_child(arena, found) : -ESRCH;
+}
+
+/* Who has forked the owner of slot @index, as its first record says; 0: it has
+ * none yet, or is not the child's first thread. */
+static pid_t forked_by(struct arena *arena, uint32_t index)
+{
+	struct ring_get *ring = arena_ring(arena, index);
+	const struct record *first;
+	uint64_t word;
+
+	if (ring_get_look(ring) <= 0 || !ring_get_run(ring, 1, &first))
+		return 0;
+	/* relaxed: HEAD orders it */
+	word = atom_load_rlx(&first->word);
+	return record_kind(word) == RECORD_FORK ? (pid_t)record_payload(word)
+						: 0;
+}
+
+/* A child that @parent, or a child of it, has forked, and that first claimed
+ * a slot when the load map was in generation @claimed. Arena's lock held. */
+static struct process *process_fork(struct collector *collector,
+				    struct arena *arena,
+				    const struct kin *parent, pid_t inner_pid,
+				    uint32_t claimed, int *why)
+{
+	struct process *process;
+	pid_t pid;
+	int fd = find_child(arena, parent, inner_pid, &pid);
+
+	if (fd < 0 && fd != -ESRCH && fd != -ENOEXEC) {
+		*why = fd;
+		return NULL;
+	}
+	process =
+		process_alloc(collector, arena, pid, inner_pid, parent->tracks);
+	if (!process) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	if (!pid)
+		process->pid = process->entry->pid = inner_pid;
+	process->forked = true;
+	process->watch.fd = fd >= 0 ? fd : -1;
+	if (modules_fork(parent->modules, pid, inner_pid, claimed,
+			 &process->modules) < 0 ||
+	    (fd >= 0 && loop_add(collector->loop, &process->watch))) {
+		process_reap_free(process);
+		return NULL;
+	}
+	if (!process->entry->name[0])
+		memcpy(process->entry->name, parent->name,
+		       sizeof(process->entry->name));
+	process_publish(process);
+	/* Gone already: it ends with what is in its slots now. */
+	if (fd < 0)
+		end_process(process,
+			    fd == -ENOEXEC ? PROCESS_EXECED : PROCESS_EXITED);
+	return process;
+}
+
+/* The oldest one that runs, or else one that ends. */
+static struct process *any_process(struct arena *arena)
+{
+	struct process *process, *any = NULL;
+
+	for (process = arena->processes; process; process = process->next)
+		if (!process_is_ending(process) || !any)
+			any = process;
+	return any;
+}
+
+/* The process of @arena that has forked the owner of slot @index, or at least
+ * one that is related to it. False: there is none. */
+static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
+{
+	pid_t forker = forked_by(arena, index);
+	struct process *parent = process_find_inner(arena, forker);
+	const struct kin *kin =
+		parent ? NULL : family_find(&arena->family, forker);
+
+	if (!parent && !kin)
+		parent = any_process(arena);
+	if (!parent && !kin)
+		kin = family_any(&arena->family);
+	if (!parent && !kin)
+		return false;
+	*out = parent ? family_kin(parent) : *kin;
+	return true;
+}
+
+int process_meet_slot(struct collector *collector, struct arena *arena,
+		      uint32_t index, uint32_t worker, struct process **out)
+{
+	const struct slot_shm *slot = arena_slot_shm(arena, index);
+	/* relaxed, both: STATE orders them */
+	pid_t inner_pid = atom_load_rlx(&slot->pid);
+	uint32_t claimed = atom_load_rlx(&slot->claim_map);
+	struct process *process;
+	struct kin parent;
+	int err = -ESRCH;
+
+	pthread_mutex_lock(&arena->lock);
+	process = process_find_inner(arena, inner_pid);
+	/* Once it is cut off, whatever comes is of one that went on. */
+	if (!process && arena->cut)
+		err = -EALREADY;
+	else if (!process && find_parent(arena, index, &parent))
+		process = process_fork(collector, arena, &parent, inner_pid,
+				       claimed, &err);
+	/* Asked under the lock: once all workers have drained it, nothing but
+	 * the lock keeps the main thread from freeing it. */
+	if (process)
+		err = process_is_drained(process, worker) ? -EALREADY : 0;
+	pthread_mutex_unlock(&arena->lock);
+	if (!err)
+		*out = process;
+	return err;
+}
+
+/* --- the load map -----------------------------------------------------------
+ */
+
+static void open_files(struct arena *arena, pid_t inner_pid)
+{
+	struct modules *modules = NULL;
+	struct process *process;
+
+	pthread_mutex_lock(&arena->lock);
+	for (process = arena->processes; process && !modules;
+	     process = process->next)
+		if (process->inner_pid == inner_pid)
+			modules = modules_get(process->modules);
+	pthread_mutex_unlock(&arena->lock);
+	if (modules)
+		modules_follow(modules);
+	modules_put(&modules);
+}
+
+static void open_told(struct job *job)
+{
+	struct arena *arena =
+		(struct arena *)((char *)job - offsetof(struct arena, map_job));
+	struct map_event event;
+
+	pthread_mutex_lock(&arena->lock);
+	arena->map_posted = false;
+	pthread_mutex_unlock(&arena->lock);
+	while (map_log_event(arena->map_log, arena->map_opened, &event)) {
+		arena->map_opened++;
+		open_files(arena, event.pid);
+	}
+	arena_put(&arena);
+}
+
+void process_meet_modules(struct arena *arena)
+{
+	size_t events = map_log_read(arena->map_log);
+	bool post;
+
+	if (events == arena->map_events)
+		return;
+	arena->map_events = events;
+	pthread_mutex_lock(&arena->lock);
+	post = !arena->map_posted;
+	arena->map_posted = true;
+	pthread_mutex_unlock(&arena->lock);
+	if (!post)
+		return;
+	arena_get(arena);
+	arena->map_job.run = open_told;
+	jobs_post(arena->jobs, &arena->map_job);
+}

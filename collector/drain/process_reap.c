@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_reap - the end of a process, and that of its arena.
+ *
+ * An arena is kept as long as anybody has it mapped (arena_is_held()): a child
+ * that has not recorded yet may outlive all processes that are known. Where the
+ * kernel does not tell who has it mapped, the arena of a program that has
+ * forked is kept for FORK_GRACE_NS. Before it goes, the workers look at all its
+ * slots once more: a child may have come and gone since they did.
+ */
+#include "collector/drain/process_reap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/log.h"
+#include "collector/base/loop.h"
+#include "collector/drain/drain.h"
+#include "collector/heap/heap_files.h"
+#include "collector/heap/process_heap.h"
+#include "collector/names/modules.h"
+#include "collector/notes/async_slices.h"
+#include "collector/notes/thread_notes.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/tracks.h"
+#include "collector/samples/cpu_samples.h"
+#include "collector/samples/samples.h"
+#include "shared/atomic.h"
+
+#define FORK_GRACE_NS 300000000
+
+void process_reap_free(struct process *process)
+{
+	if (process->entry && !process->entry_listed) {
+		free(process->entry->cmdline);
+		free(process->entry);
+	}
+	process_heap_put(&process->heap);
+	if (process->samples)
+		samples_put(&process->samples);
+	if (process->modules)
+		modules_put(&process->modules);
+	async_slices_free(&process->slices);
+	tracks_put(&process->tracks);
+	if (process->watch.fd >= 0)
+		close(process->watch.fd);
+	if (process->arena)
+		arena_put(&process->arena);
+	outer_ids_release(&process->threads);
+	free(process);
+}
+
+/* It waited for our reply for as long as it may, and runs unrecorded. */
+static bool gave_up(const struct process *process)
+{
+	/* relaxed: a flag that is set once, and the program is gone */
+	return atom_load_rlx(&process->arena->page->flags) & PAGE_GAVE_UP;
+}
+
+static void note_gave_up(const struct process *process)
+{
+	static struct log_limit limit;
+
+	if (process->collector->recording)
+		recording_refuse(process->collector->recording, process->pid,
+				 "it could not wait for an answer any longer");
+	else
+		log_limited(&limit, LOG_WARN,
+			    "'%s' (pid %d) was not recorded: it could not wait "
+			    "for an answer any longer",
+			    process->entry->name, (int)process->pid);
+}
+
+/* --cpu=HZ,signal: threads that could not have a timer. */
+static void note_unsampled(const struct process *process)
+{
+	const struct collect_options *options = process->collector->options;
+
+	if (!options->cpu_hz || options->cpu_engine != CPU_SIGNAL)
+		return;
+	/* relaxed: a count, and the program's word */
+	if (atom_load_rlx(&process->arena->page->unsampled_threads))
+		recording_note(process->arena->recording,
+			       "not all threads have CPU samples: there was no "
+			       "timer for them, or the program uses SIGPROF");
+}
+
+void process_reap_finish(struct job *job)
+{
+	struct process *process =
+		(struct process *)((char *)job -
+				   offsetof(struct process, done_job));
+	struct collector *collector = process->collector;
+	struct recording *recording = process->arena->recording;
+	struct process_heap *heap;
+	bool instrumented = modules_instrumented(process->modules);
+	uint64_t one = 1;
+
+	if (gave_up(process))
+		note_gave_up(process);
+	process_notes_finish(process);
+	heap = process_heap_end(process);
+	if (heap)
+		heap_files_finish(heap);
+	note_unsampled(process);
+	pthread_mutex_lock(&recording->lock);
+	process->entry->instrumented = instrumented;
+	process->entry->ended = process->ended;
+	process->entry->end_ns = process->end_ns;
+	pthread_mutex_unlock(&recording->lock);
+
+	pthread_mutex_lock(&collector->lock);
+	process->done_next = collector->done;
+	collector->done = process;
+	pthread_mutex_unlock(&collector->lock);
+	if (write(collector->done_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake the main thread: %m");
+}
+
+static void unlink_from_arena(struct process *process)
+{
+	struct arena *arena = process->arena;
+	struct process **link = &arena->processes;
+
+	pthread_mutex_lock(&arena->lock);
+	while (*link != process)
+		link = &(*link)->next;
+	*link = process->next;
+	family_keep(&arena->family, process);
+	/* All workers have looked at all slots since it ended. */
+	if (process->ended == PROCESS_RUNNING)
+		arena->cut = true;
+	if (!arena->processes)
+		arena->idle_since_ns = clock_boottime_ns();
+	pthread_mutex_unlock(&arena->lock);
+}
+
+static void unlink_from_collector(struct process *process)
+{
+	struct collector *collector = process->collector;
+	struct process **link = &collector->processes;
+
+	pthread_mutex_lock(&collector->lock);
+	while (*link != process)
+		link = &(*link)->next_all;
+	*link = process->next_all;
+	collector->process_count--;
+	pthread_mutex_unlock(&collector->lock);
+}
+
+static void free_done(struct collector *collector)
+{
+	struct process *process, *next;
+
+	pthread_mutex_lock(&collector->lock);
+	process = collector->done;
+	collector->done = NULL;
+	pthread_mutex_unlock(&collector->lock);
+	for (; process; process = next) {
+		next = process->done_next;
+		if (process->watch.fd >= 0 && process->watch.ready)
+			loop_remove(collector->loop, &process->watch);
+		unlink_from_collector(process);
+		unlink_from_arena(process);
+		process_reap_free(process);
+	}
+}
+
+/* Whether somebody may still come whose records are wanted. */
+static bool is_awaited(const struct collector *collector, struct arena *arena)
+{
+	int held;
+
+	if (collector->closing || arena_is_off(arena))
+		return false;
+	held = arena_is_held(arena);
+	if (held >= 0)
+		return held;
+	/* relaxed: a hint, set long before the last process ended */
+	return atom_load_rlx(&arena->forked) &&
+	       clock_boottime_ns() - arena->idle_since_ns < FORK_GRACE_NS;
+}
+
+static bool has_processes(struct arena *arena)
+{
+	bool some;
+
+	pthread_mutex_lock(&arena->lock);
+	some = arena->processes;
+	pthread_mutex_unlock(&arena->lock);
+	return some;
+}
+
+/* Who finds a process in a slot is to know. */
+static void set_leaving(struct arena *arena, bool leaving)
+{
+	pthread_mutex_lock(&arena->lock);
+	arena->leaving = leaving;
+	pthread_mutex_unlock(&arena->lock);
+}
+
+static bool is_unused(struct collector *collector, struct arena *arena)
+{
+	struct drain *drain = collector->drain;
+
+	if (has_processes(arena) || is_awaited(collector, arena)) {
+		set_leaving(arena, false);
+		return false;
+	}
+	if (!arena->leaving) {
+		set_leaving(arena, true);
+		drain_note_passes(drain, &arena->last_look);
+		return false;
+	}
+	/* What the last look has found is in the list by then. */
+	return drain_has_passed(drain, &arena->last_look) &&
+	       !has_processes(arena);
+}
+
+void process_reap(struct collector *collector, arena_left *left)
+{
+	struct arena **link = &collector->arenas, *arena;
+
+	free_done(collector);
+	while ((arena = *link)) {
+		if (!is_unused(collector, arena)) {
+			link = &arena->next;
+			continue;
+		}
+		*link = arena->next;
+		left(collector, arena);
+		cpu_group_free(&arena->cpu);
+		arena_control(arena, CONTROL_OFF);
+		drain_remove(collector->drain, arena);
+		arena_put(&arena);
+	}
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * worker - a pool of drain workers. Each has its share of the slots of every
+ * arena (slot % workers), so that a program with many busy threads is drained
+ * by many. Whatever belongs to a slot, its ring and its struct thread, is
+ * touched by that one worker only: there is no lock on the way of a record.
+ *
+ * A worker makes a pass over all its slots, then sleeps until
+ *  - a program rings one of its doorbells: a ring has filled by a quarter, or
+ *  - drain_kick(): a process has ended, or an arena has come or gone, or
+ *  - SLEEP_NS are over: what quiet programs recorded should not be old.
+ * Before it sleeps it says so (asleep = 1) and looks at the heads again (row
+ * ASLEEP in docs/RING.md). With more arenas than one futex_waitv(2) can watch,
+ * on kernels before 5.16, and for programs that may not make system calls it
+ * polls.
+ *
+ * The number of workers is a power of two and at most DOORBELLS: then every
+ * doorbell belongs to one worker, the one of all slots that ring it.
+ *
+ * A pass sees the processes that were ending when it began; after it, all that
+ * they left behind is taken in, and process_drained() may be said.
+ */
+#include "collector/drain/worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/record/arena.h"
+#include "collector/base/clock.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "collector/record/liveness.h"
+#include "collector/base/log.h"
+#include "collector/record/process.h"
+#include "collector/files/snapshot.h"
+#include "collector/record/thread_state.h"
+#include "collector/drain/drain.h"
+#include "collector/drain/process_meet.h"
+#include "collector/drain/thread.h"
+#include "collector/replay/clock_sync.h"
+#include "shared/atomic.h"
+#include "shared/futex.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+#define SLEEP_NS 50000000
+#define POLL_NS 10000000 /* more arenas than can be watched */
+#define BUSY_POLL_NS 1000000 /* nobody will ring */
+#define CHURN_NS 5000000 /* threads come and go, and want their slots */
+#define BUSY_NS 1000000000 /* a program was active within this: busy */
+/* A quiet thread is looked for this often, in case it is gone. */
+#define ALIVE_CHECK_NS 250000000
+#define ENDING_MAX 64 /* in one pass; more wait for the next */
+#define NICE (-5)
+
+_Static_assert(DRAIN_WORKERS_MAX <= DOORBELLS, "a doorbell has one worker");
+
+struct worker {
+	struct collector *collector;
+	struct drain *drain; /* the collector's */
+	uint32_t index;
+	pthread_t thread;
+	uint32_t generation; /* of the list that arenas is a copy of */
+	struct arena_list arenas;
+	struct pass_begin pass; /* when this pass began */
+	uint64_t busy_ns; /* when one that cannot ring was last active */
+	bool churn; /* a thread ended in this pass */
+	struct futex_word word[FUTEX_WAITV_MAX_WORDS];
+	uint32_t words;
+};
+
+struct workers {
+	struct drain *drain;
+	uint32_t started;
+	struct worker worker[DRAIN_WORKERS_MAX];
+};
+
+/* --- a slot -----------------------------------------------------------------
+ */
+
+/* The owner of slot @index, which was in @state, is finished with. */
+static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
+		      bool gone)
+{
+	struct slot_shm *slot = arena_slot_shm(arena, index);
+
+	if (!gone)
+		arena->slot[index].abandoned = true;
+	else if (state == SLOT_LIVE || state == SLOT_DEAD)
+		/* order: rel, FREE: our last look at it is done */
+		atom_store_rel(&slot->state, SLOT_FREE);
+}
+
+/* The program wrote nonsense: its recording ends with what was good. */
+static void break_arena(struct worker *worker, struct arena *arena,
+			const struct thread *thread, const char *what)
+{
+	static struct log_limit limit;
+	struct process *process;
+
+	if (!arena_break(arena))
+		return;
+	pthread_mutex_lock(&arena->lock);
+	process = thread ? thread->process : arena->processes;
+	log_limited(&limit, LOG_WARN,
+		    "recording of '%s' (pid %d, thread %d) ends: %s",
+		    process ? process->entry->name : "?",
+		    process ? (int)process->pid : 0,
+		    thread ? (int)thread->entry.tid : 0, what);
+	for (process = arena->processes; process; process = process->next)
+		process_end(process, PROCESS_BROKE);
+	pthread_mutex_unlock(&arena->lock);
+	drain_kick(worker->drain);
+	pthread_mutex_lock(&arena->recording->lock);
+	arena->recording->totals.broken_rings++;
+	pthread_mutex_unlock(&arena->recording->lock);
+	arena_control(arena, CONTROL_OFF);
+}
+
+/* Nothing of @slot is older than the last pass and has not been fed. */
+static void slot_was_read(struct arena *arena, struct arena_slot *slot)
+{
+	if (unlikely(slot->later)) {
+		slot->later = false;
+		/* relaxed: what was fed is under the order's lock */
+		atom_add_rlx(&arena->late_slots, -1u);
+	}
+}
+
+/* The thread that has claimed slot @index, which nobody knew yet. */
+static struct thread *meet_thread(struct worker *worker, struct arena *arena,
+				  uint32_t index)
+{
+	struct slot_shm *shm = arena_slot_shm(arena, index);
+	struct thread *thread = NULL;
+	struct process *process;
+	int err;
+
+	/* Of one that wrote nonsense no more is believed. */
+	if (arena_is_broken(arena))
+		return NULL;
+	err = process_meet_slot(worker->collector, arena, index, worker->index,
+				&process);
+	/* What comes after its end, as we told it, is not recorded. */
+	if (err == -EALREADY) {
+		slot_was_read(arena, &arena->slot[index]);
+		return NULL;
+	}
+	if (err == -EAGAIN) {
+		/* relaxed: PASS orders it, for knows_all_blocks() */
+		atom_add_rlx(&arena->late_slots, !arena->slot[index].later);
+		arena->slot[index].later = true;
+		return NULL;
+	}
+	if (err) {
+		break_arena(worker, arena, NULL,
+			    "a slot names a process not its own");
+		return NULL;
+	}
+	if (thread_new(process, shm, &thread) < 0)
+		break_arena(worker, arena, NULL, "out of memory");
+	else
+		arena_warm(arena, index + 1);
+	return thread;
+}
+
+/* Whether the owner of a quiet slot is gone without a word. */
+static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
+{
+	const struct thread *thread = slot->thread;
+
+	if (!thread->tid_known ||
+	    worker->pass.ns - slot->checked_ns < ALIVE_CHECK_NS)
+		return false;
+	slot->checked_ns = worker->pass.ns;
+	return syscall(SYS_tgkill, thread->process->pid, thread->entry.tid, 0) <
+		       0 &&
+	       errno == ESRCH;
+}
+
+/* One slot in one pass. Returns false when it and all after it were never
+ * claimed: the program takes the lowest free one. */
+static bool drain_slot(struct worker *worker, struct arena *arena,
+		       uint32_t index)
+{
+	struct slot_shm *shm = arena_slot_shm(arena, index);
+	struct arena_slot *slot = &arena->slot[index];
+	/* order: acq, STATE: a LIVE owner is whole, a DEAD one's head final */
+	uint32_t state = atom_load_acq(&shm->state);
+	bool ending, over = state == SLOT_DEAD || state == SLOT_RETIRED;
+	struct ring_get *ring;
+	struct process *process;
+	int64_t unread = 0;
+
+	if (!slot->thread && state != SLOT_LIVE && state != SLOT_DEAD)
+		/* relaxed: it is only ever counted up, by claimers */
+		return state != SLOT_FREE || atom_load_rlx(&shm->claims);
+	if (!slot->thread && !slot->abandoned)
+		slot->thread = meet_thread(worker, arena, index);
+	if (!slot->thread)
+		return true;
+	ring = arena_ring(arena, index);
+	process = slot->thread->process;
+	ending = process_is_ending(process);
+	if (!arena_is_broken(arena))
+		unread = thread_drain(slot->thread, ring);
+	if (unread < 0) {
+		break_arena(worker, arena, slot->thread,
+			    "its ring is not what a ring can be");
+		over = true;
+	}
+	slot_was_read(arena, slot);
+	if (unread > 0) {
+		slot->checked_ns = worker->pass.ns;
+		if (atom_load_rlx(&arena->page->flags) & PAGE_NO_SYSCALLS)
+			worker->busy_ns = worker->pass.ns;
+	}
+	if (!over && !ending && !unread && owner_is_gone(worker, slot)) {
+		/* It may have recorded since we looked, and died since. */
+		thread_drain(slot->thread, ring);
+		over = true;
+	}
+	snapshot_visit(slot->thread);
+	if (over || ending || arena_is_broken(arena)) {
+		over = over && !arena_is_broken(arena);
+		worker->churn = true;
+		thread_finish(&slot->thread, ending ? process->end_ns : 0);
+		slot_free(arena, index, state,
+			  over || process_is_gone(process));
+	}
+	return true;
+}
+
+/* --- a pass -----------------------------------------------------------------
+ */
+
+/* The processes of @arena that end with this pass, as far as this worker is
+ * concerned. */
+static uint32_t ending_processes(struct arena *arena, uint32_t worker,
+				 struct process *ending[ENDING_MAX])
+{
+	struct process *process;
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&arena->lock);
+	for (process = arena->processes; process && count < ENDING_MAX;
+	     process = process->next)
+		if (process_is_ending(process) &&
+		    !process_is_drained(process, worker))
+			ending[count++] = process;
+	pthread_mutex_unlock(&arena->lock);
+	return count;
+}
+
+static void drain_arena(struct worker *worker, struct arena *arena)
+{
+	uint32_t workers = drain_workers(worker->drain);
+	struct process *ending[ENDING_MAX];
+	uint32_t count = ending_processes(arena, worker->index, ending), i;
+
+	if (worker->index == 0)
+		process_meet_modules(arena);
+	for (i = worker->index; i < arena->slot_count; i += workers)
+		if (!drain_slot(worker, arena, i))
+			break;
+	for (i = 0; i < count; i++)
+		process_drained(ending[i], worker->index, workers);
+}
+
+static void drain_pass(struct worker *worker)
+{
+	uint32_t i;
+
+	worker->pass.ns = clock_boottime_ns();
+	worker->pass.ticks = clock_ticks();
+	worker->churn = false;
+	liveness_beat(worker->collector->liveness);
+	for (i = 0; i < worker->arenas.count; i++)
+		drain_arena(worker, worker->arenas.arena[i]);
+}
+
+/*
+ * All that was recorded before the earliest of the last passes of all workers
+ * began has been taken in: consumers may have it. Nobody waits here but for a
+ * consumer that writes to a trace.
+ */
+static void release_orders(struct worker *worker)
+{
+	struct pass_begin begin =
+		drain_end_pass(worker->drain, worker->index, worker->pass);
+
+	for (uint32_t i = 0; i < worker->arenas.count; i++) {
+		struct arena *arena = worker->arenas.arena[i];
+
+		orders_release(&arena->orders, arena->clock == WIRE_CLOCK_TSC
+						       ? begin.ticks
+						       : begin.ns);
+	}
+}
+
+/* --- sleep ------------------------------------------------------------------
+ */
+
+/* Whether a ring of this worker has filled by a quarter, so that its program
+ * may have rung before it could see us asleep. */
+static bool has_work(struct worker *worker, struct arena *arena)
+{
+	uint32_t workers = drain_workers(worker->drain), i;
+
+	for (i = worker->index; i < arena->slot_count; i += workers) {
+		struct arena_slot *slot = &arena->slot[i];
+		struct slot_shm *shm = arena_slot_shm(arena, i);
+
+		if (slot->thread) {
+			int64_t unread = ring_get_look(&slot->ring);
+
+			if (unread < 0 || unread >= arena->ring_cells / 4)
+				return true;
+			continue;
+		}
+		if (slot->abandoned || slot->later)
+			continue;
+		/* relaxed: hints; a slot that is missed is seen next time */
+		if (atom_load_rlx(&shm->state) == SLOT_LIVE)
+			return true;
+		if (!atom_load_rlx(&shm->claims))
+			break;
+	}
+	return false;
+}
+
+/* Say on each of the worker's doorbells whether it is asleep. */
+static void set_asleep(struct worker *worker, uint32_t asleep)
+{
+	uint32_t i, bell;
+
+	for (i = 0; i < worker->arenas.count; i++) {
+		struct page_shm *page = worker->arenas.arena[i]->page;
+
+		for (bell = worker->index; bell < DOORBELLS;
+		     bell += drain_workers(worker->drain))
+			/* order: sc, ASLEEP: then we look at the heads */
+			atom_store_sc(&page->doorbell[bell].asleep, asleep);
+	}
+}
+
+/* The words to wait on, with what they hold before the last look. False when
+ * they are too many. */
+static bool gather_words(struct worker *worker, uint32_t kicks)
+{
+	uint32_t workers = drain_workers(worker->drain), i, bell;
+
+	worker->words = 1;
+	worker->word[0] =
+		futex_word(drain_kicks(worker->drain, worker->index), kicks);
+	for (i = 0; i < worker->arenas.count; i++) {
+		struct page_shm *page = worker->arenas.arena[i]->page;
+
+		for (bell = worker->index; bell < DOORBELLS; bell += workers) {
+			uint32_t *rings = &page->doorbell[bell].rings;
+
+			if (worker->words == FUTEX_WAITV_MAX_WORDS)
+				return false;
+			/* relaxed: a ring after this ends the wait */
+			worker->word[worker->words++] =
+				futex_word(rings, atom_load_rlx(rings));
+		}
+	}
+	return true;
+}
+
+static void wait_on_words(struct worker *worker, uint64_t timeout_ns)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now.tv_nsec += (long)timeout_ns;
+	now.tv_sec += now.tv_nsec / 1000000000;
+	now.tv_nsec %= 1000000000;
+	if (syscall(SYS_futex_waitv, worker->word, worker->words, 0,
+		    timeout_ns ? &now : NULL, CLOCK_MONOTONIC) == 0 ||
+	    errno != ENOSYS)
+		return;
+	now = (struct timespec){ 0, BUSY_POLL_NS };
+	syscall(SYS_futex, drain_kicks(worker->drain, worker->index),
+		FUTEX_OP_WAIT, (uint32_t)worker->word[0].expected, &now, NULL,
+		0);
+}
+
+static void drain_sleep(struct worker *worker, uint32_t kicks)
+{
+	uint64_t timeout = SLEEP_NS;
+	bool work = false;
+	uint32_t i;
+
+	if (worker->churn)
+		timeout = CHURN_NS;
+	if (!worker->arenas.count)
+		timeout = 0;
+	if (!gather_words(worker, kicks)) {
+		worker->words = 1;
+		timeout = MIN(timeout, POLL_NS);
+	}
+	if (worker->busy_ns && worker->pass.ns - worker->busy_ns < BUSY_NS)
+		timeout = BUSY_POLL_NS;
+	set_asleep(worker, 1);
+	for (i = 0; i < worker->arenas.count && !work; i++)
+		work = has_work(worker, worker->arenas.arena[i]);
+	if (!work)
+		wait_on_words(worker, timeout);
+	set_asleep(worker, 0);
+}
+
+static void *worker_run(void *context)
+{
+	struct worker *worker = context;
+	char name[16];
+
+	snprintf(name, sizeof(name), "perfrec-drain%u",
+		 worker->index % DRAIN_WORKERS_MAX);
+	pthread_setname_np(pthread_self(), name);
+	/* Programs wait for us; without the right to it we do as we are. */
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	for (;;) {
+		/* order: acq, KICK: what drain_kick() was about */
+		uint32_t kicks = atom_load_acq(
+			drain_kicks(worker->drain, worker->index));
+
+		drain_refresh(worker->drain, &worker->arenas,
+			      &worker->generation);
+		if (drain_is_closing(worker->drain))
+			break;
+		drain_pass(worker);
+		release_orders(worker);
+		drain_tell_pass(worker->drain, worker->index);
+		drain_sleep(worker, kicks);
+	}
+	arena_list_release(&worker->arenas);
+	return NULL;
+}
+
+/* --- start and end ----------------------------------------------------------
+ */
+
+uint32_t workers_default(void)
+{
+	cpu_set_t cpus;
+	uint32_t count = 2;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+		count = (uint32_t)CPU_COUNT(&cpus);
+	return MIN(MAX(count / 2, 1), DRAIN_WORKERS_MAX);
+}
+
+int workers_start(struct collector *collector, struct workers **out)
+{
+	struct workers *workers = calloc(1, sizeof(*workers));
+	uint32_t count = drain_workers(collector->drain);
+	int err = 0;
+
+	if (!workers)
+		return -ENOMEM;
+	workers->drain = collector->drain;
+	while (workers->started < count && !err) {
+		struct worker *worker = &workers->worker[workers->started];
+
+		worker->collector = collector;
+		worker->drain = collector->drain;
+		worker->index = workers->started;
+		err = pthread_create(&worker->thread, NULL, worker_run, worker);
+		workers->started += !err;
+	}
+	if (err) {
+		workers_stop(&workers);
+		return -err;
+	}
+	*out = workers;
+	return 0;
+}
+
+void workers_stop(struct workers **workers)
+{
+	struct workers *old = *workers;
+
+	*workers = NULL;
+	if (!old)
+		return;
+	drain_close(old->drain);
+	for (uint32_t i = 0; i < old->started; i++)
+		pthread_join(old->worker[i].thread, NULL);
+	free(old);
+}
