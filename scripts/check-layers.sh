@@ -54,8 +54,8 @@ complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
 complain 'libdeflate enters through trace_file.c' \
 	"$(includes collector 'libdeflate' 'collector/trace/trace_file\.[ch]')"
-complain 'jansson enters through counters.[ch], summary_*.c, report_json.c and those of ctl' \
-	"$(includes collector 'jansson' 'collector/(output/counters|(files|read)/summary_[a-z]+|show/report_json|serve/ctl_[a-z]+|command/cmd_ctl)\.[ch]')"
+complain 'jansson enters through json_text, counters, summary_*.c, report_json.c and those of ctl' \
+	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|(files|read)/summary_[a-z]+|show/report_json|serve/ctl_[a-z]+|command/cmd_ctl)\.[ch]')"
 complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 	"$(includes collector '(libiberty/|demangle)' \
 		'collector/(names/symbol_name|command/compile_flags)\.c')"

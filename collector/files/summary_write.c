@@ -2,8 +2,7 @@
  *
  * summary_write - one function for each object of the file, in the order of the
  * file; summary_read.c is the other half. Strings come from programs and file
- * systems: what is no UTF-8 is written with '?' for the bytes that are not
- * ASCII.
+ * systems, and go through json_text().
  */
 #include "collector/files/summary_write.h"
 
@@ -18,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/json_text.h"
 #include "collector/base/clock.h"
 #include "collector/files/summary_cost.h"
 #include "collector/heap/heap_files.h"
@@ -29,24 +29,6 @@
 #include "collector/record/recording.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
-
-#define TEXT_MAX 4096
-
-/* @text as JSON; bytes that are no UTF-8 become '?'. */
-static json_t *text(const char *text)
-{
-	char clean[TEXT_MAX];
-	json_t *json = json_string(text);
-	size_t i;
-
-	if (json)
-		return json;
-	snprintf(clean, sizeof(clean), "%s", text);
-	for (i = 0; clean[i]; i++)
-		if ((unsigned char)clean[i] >= 0x80)
-			clean[i] = '?';
-	return json_string(clean);
-}
 
 static json_t *number(uint64_t value)
 {
@@ -70,7 +52,7 @@ static json_t *arguments(const char *cmdline, size_t bytes)
 	size_t at = 0;
 
 	while (at + 1 < bytes) {
-		json_array_append_new(list, text(cmdline + at));
+		json_array_append_new(list, json_text(cmdline + at));
 		at += strlen(cmdline + at) + 1;
 	}
 	return list;
@@ -87,7 +69,7 @@ static json_t *command(const struct recording *recording)
 			     : json_array();
 	list = json_array();
 	for (; *argument; argument++)
-		json_array_append_new(list, text(*argument));
+		json_array_append_new(list, json_text(*argument));
 	return list;
 }
 
@@ -117,7 +99,7 @@ static json_t *globs(const char *const *glob, size_t count)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		json_array_append_new(list, text(glob[i]));
+		json_array_append_new(list, json_text(glob[i]));
 	return list;
 }
 
@@ -137,7 +119,7 @@ static void add_metrics(json_t *object, const struct collect_options *options)
 	json_object_set_new(object, "snapshot_interval_ns",
 			    number(options->snapshot_ns));
 	json_object_set_new(object, "categories",
-			    options->categories ? text(options->categories)
+			    options->categories ? json_text(options->categories)
 						: json_null());
 }
 
@@ -228,8 +210,8 @@ static json_t *totals(const struct recording *recording,
 static json_t *thread(const struct thread_entry *entry)
 {
 	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "tid",
-			 (int)entry->tid, "name", text(entry->name), "spans",
-			 number(entry->spans), "dropped_spans",
+			 (int)entry->tid, "name", json_text(entry->name),
+			 "spans", number(entry->spans), "dropped_spans",
 			 number(entry->dropped_spans), "truncated_spans",
 			 number(entry->truncated_spans), "wait_ns",
 			 number(entry->wait_ns));
@@ -246,7 +228,7 @@ static json_t *process(const struct process_entry *entry, uint64_t now_ns)
 		json_array_append_new(threads, thread(one));
 	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "pid",
 			 (int)entry->pid, "parent", (int)entry->parent, "name",
-			 text(entry->name), "cmdline",
+			 json_text(entry->name), "cmdline",
 			 arguments(entry->cmdline, entry->cmdline_bytes),
 			 "start_ns", number(entry->start_ns), "end_ns",
 			 number(entry->end_ns ? entry->end_ns : now_ns),
@@ -275,7 +257,7 @@ static json_t *refused(const struct recording *recording)
 		json_array_append_new(
 			list, json_pack("{s:s, s:o, s:o}", "why", entry->why,
 					"programs", number(entry->programs),
-					"name", text(entry->name)));
+					"name", json_text(entry->name)));
 	}
 	return list;
 }
@@ -290,7 +272,7 @@ static json_t *went_on(const struct recording *recording)
 		json_array_insert_new(list, 0,
 				      json_pack("{s:i, s:o}", "pid",
 						(int)entry->pid, "name",
-						text(entry->name)));
+						json_text(entry->name)));
 	return list;
 }
 
@@ -303,11 +285,12 @@ static json_t *unsampled(const struct cpu_sum *sum)
 	for (i = 0; sum && i < sum->rows; i++) {
 		const struct cpu_row *row = &sum->row[i];
 
-		json_array_append_new(
-			list, json_pack("{s:o, s:b, s:o, s:o}", "name",
-					text(row->name), "short", row->is_short,
-					"count", number(row->count), "cpu_ns",
-					number(row->ns)));
+		json_array_append_new(list,
+				      json_pack("{s:o, s:b, s:o, s:o}", "name",
+						json_text(row->name), "short",
+						row->is_short, "count",
+						number(row->count), "cpu_ns",
+						number(row->ns)));
 	}
 	return list;
 }
@@ -346,7 +329,7 @@ static json_t *notes(const struct recording *recording)
 	uint32_t i;
 
 	for (i = 0; i < recording->notes; i++)
-		json_array_append_new(list, text(recording->note[i]));
+		json_array_append_new(list, json_text(recording->note[i]));
 	return list;
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/json_text.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
@@ -161,18 +162,7 @@ int ctl_answer_select(struct collector *collector, const char *target,
 
 static void set_string(json_t *object, const char *key, const char *text)
 {
-	json_t *string = json_string(text);
-	char *ascii, *at;
-
-	/* A program may call itself anything; JSON is UTF-8. */
-	if (!string && (ascii = strdup(text))) {
-		for (at = ascii; *at; at++)
-			if (!isascii((unsigned char)*at))
-				*at = '?';
-		string = json_string(ascii);
-		free(ascii);
-	}
-	json_object_set_new(object, key, string);
+	json_object_set_new(object, key, json_text(text));
 }
 
 void ctl_answer_set_path(json_t *object, const char *key, const char *path)

@@ -6,22 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/json_text.h"
 #include "shared/compiler.h"
-
-static json_t *text(const char *text)
-{
-	json_t *json = json_string(text);
-	char *clean = json ? NULL : strdup(text);
-
-	if (!clean)
-		return json;
-	for (char *at = clean; *at; at++)
-		if ((unsigned char)*at >= 0x80)
-			*at = '?';
-	json = json_string(clean);
-	free(clean);
-	return json;
-}
 
 static json_t *types(const struct pprof *pprof)
 {
@@ -30,8 +16,8 @@ static json_t *types(const struct pprof *pprof)
 	for (size_t i = 0; i < pprof->type_count; i++)
 		json_array_append_new(
 			list, json_pack("{s:o, s:o}", "type",
-					text(pprof->type[i].type), "unit",
-					text(pprof->type[i].unit)));
+					json_text(pprof->type[i].type), "unit",
+					json_text(pprof->type[i].unit)));
 	return list;
 }
 
@@ -47,9 +33,9 @@ static json_t *values(const struct pprof *pprof, const int64_t *value)
 
 static json_t *frame(const struct pprof_frame *frame)
 {
-	return json_pack("{s:o, s:o, s:o, s:i}", "name", text(frame->name),
-			 "module", text(frame->module), "file",
-			 text(frame->file), "line", (int)frame->line);
+	return json_pack("{s:o, s:o, s:o, s:i}", "name", json_text(frame->name),
+			 "module", json_text(frame->module), "file",
+			 json_text(frame->file), "line", (int)frame->line);
 }
 
 static json_t *stack_row(const struct pprof *pprof, const struct pprof_row *row)
@@ -77,7 +63,7 @@ static json_t *comments(const struct pprof *pprof)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < pprof->comment_count; i++)
-		json_array_append_new(list, text(pprof->comments[i]));
+		json_array_append_new(list, json_text(pprof->comments[i]));
 	return list;
 }
 
