@@ -393,7 +393,7 @@ static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
 		kin = family_any(&arena->family);
 	if (!parent && !kin)
 		return false;
-	*out = parent ? family_kin(parent) : *kin;
+	*out = parent ? process_kin(parent) : *kin;
 	return true;
 }
 

@@ -26,6 +26,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/family.h"
 #include "collector/record/process.h"
 #include "collector/record/tracks.h"
 #include "collector/samples/cpu_samples.h"
@@ -122,6 +123,19 @@ void process_reap_finish(struct job *job)
 		log_err("cannot wake the main thread: %m");
 }
 
+/* Children of @process may still come. Under the arena's lock. */
+static void keep_kin(const struct process *process)
+{
+	struct family *family = &process->arena->family;
+	const struct kin kin = process_kin(process);
+
+	if (!process->forked)
+		family_keep_root(family, &kin);
+	/* relaxed: its threads have been drained, and finished since */
+	else if (atom_load_rlx(&process->has_forked))
+		family_keep(family, &kin);
+}
+
 static void unlink_from_arena(struct process *process)
 {
 	struct arena *arena = process->arena;
@@ -131,7 +145,7 @@ static void unlink_from_arena(struct process *process)
 	while (*link != process)
 		link = &(*link)->next;
 	*link = process->next;
-	family_keep(&arena->family, process);
+	keep_kin(process);
 	/* All workers have looked at all slots since it ended. */
 	if (process->ended == PROCESS_RUNNING)
 		arena->cut = true;

@@ -397,7 +397,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	if (thread->fibers.forking) {
 		/* relaxed: a hint for is_unused() */
 		atom_store_rlx(&thread->process->arena->forked, 1);
-		/* relaxed: family_keep() comes after all of the drain */
+		/* relaxed: keep_kin() comes after all of the drain */
 		atom_store_rlx(&thread->process->has_forked, 1);
 	}
 	if (thread->fibers.fork_parent)

@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/record/family.h"
 
-#include <string.h>
-
 #include "collector/names/modules.h"
-#include "collector/record/process.h"
 #include "collector/record/tracks.h"
-#include "shared/atomic.h"
 #include "shared/compiler.h"
-
-_Static_assert(sizeof(((struct process_entry *)NULL)->name) ==
-		       FAMILY_NAME_BYTES,
-	       "a name fits");
-
-struct kin family_kin(const struct process *process)
-{
-	struct kin kin = {
-		.pid = process->pid,
-		.inner_pid = process->inner_pid,
-		.foreign = process->foreign,
-		.modules = process->modules,
-		.tracks = process->tracks,
-	};
-
-	memcpy(kin.name, process->entry->name, sizeof(kin.name));
-	return kin;
-}
 
 static void kin_release(struct kin *kin)
 {
@@ -35,21 +13,22 @@ static void kin_release(struct kin *kin)
 	*kin = (struct kin){ 0 };
 }
 
-void family_keep(struct family *family, const struct process *process)
+static void kin_replace(struct kin *to, const struct kin *from)
 {
-	struct kin *to;
-
-	if (!process->forked)
-		to = &family->root;
-	/* relaxed: its threads have been drained, and finished since */
-	else if (atom_load_rlx(&process->has_forked))
-		to = &family->ended[family->count++ % FAMILY_MAX];
-	else
-		return;
 	kin_release(to);
-	*to = family_kin(process);
+	*to = *from;
 	modules_get(to->modules);
 	tracks_get(to->tracks);
+}
+
+void family_keep_root(struct family *family, const struct kin *root)
+{
+	kin_replace(&family->root, root);
+}
+
+void family_keep(struct family *family, const struct kin *ended)
+{
+	kin_replace(&family->ended[family->count++ % FAMILY_MAX], ended);
 }
 
 const struct kin *family_find(const struct family *family, pid_t inner_pid)
@@ -76,9 +55,7 @@ const struct kin *family_any(const struct family *family)
 
 void family_release(struct family *family)
 {
-	size_t i;
-
 	kin_release(&family->root);
-	for (i = 0; i < FAMILY_MAX; i++)
+	for (size_t i = 0; i < FAMILY_MAX; i++)
 		kin_release(&family->ended[i]);
 }

@@ -18,7 +18,6 @@
 #define FAMILY_NAME_BYTES 16
 
 struct modules;
-struct process;
 struct tracks;
 
 /* A process whose child one may be: it runs, or has ended. */
@@ -38,12 +37,11 @@ struct family {
 	size_t count; /* ever put into ended */
 };
 
-/* What a child of @process starts with. References stay the process'. */
-struct kin family_kin(const struct process *process);
-
-/* Keep what children of @process, which has ended, start with; nothing if it
- * cannot have any. Takes references of its own. */
-void family_keep(struct family *family, const struct process *process);
+/* Keep what children of the program that said hello, which has ended, start
+ * with. Takes references of its own. */
+void family_keep_root(struct family *family, const struct kin *root);
+/* The same for a child that had called fork(), and has ended. */
+void family_keep(struct family *family, const struct kin *ended);
 
 /* The last that ended of those that called themselves @inner_pid, or NULL. */
 const struct kin *family_find(const struct family *family, pid_t inner_pid);

@@ -20,11 +20,31 @@
 #include "collector/record/process.h"
 
 #include <poll.h>
+#include <string.h>
 
 #include "collector/base/clock.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/family.h"
 #include "shared/atomic.h"
+
+_Static_assert(sizeof(((struct process_entry *)NULL)->name) ==
+		       FAMILY_NAME_BYTES,
+	       "a name fits");
+
+struct kin process_kin(const struct process *process)
+{
+	struct kin kin = {
+		.pid = process->pid,
+		.inner_pid = process->inner_pid,
+		.foreign = process->foreign,
+		.modules = process->modules,
+		.tracks = process->tracks,
+	};
+
+	memcpy(kin.name, process->entry->name, sizeof(kin.name));
+	return kin;
+}
 
 struct process *process_find_inner(struct arena *arena, pid_t inner_pid)
 {

@@ -18,6 +18,7 @@
 struct arena;
 struct async_slices;
 struct collector;
+struct kin;
 struct modules;
 struct process_heap;
 struct samples;
@@ -62,6 +63,10 @@ struct process *process_find_inner(struct arena *arena, pid_t inner_pid);
 /* Our id for the process of @arena that calls itself @inner_pid, or 0. Any
  * thread. */
 pid_t process_outer_pid(struct arena *arena, pid_t inner_pid);
+
+/* What a child of @process starts with. References stay the process'. Under the
+ * arena's lock, for the name. */
+struct kin process_kin(const struct process *process);
 
 /* Mark @process as ending, for the reason @why unless there was one before.
  * Drain workers notice when they next look at it: call drain_kick() after it.

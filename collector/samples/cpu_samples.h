@@ -17,6 +17,7 @@
 struct collector;
 struct cpu_group;
 struct cpu_sampler;
+struct cpu_tick;
 struct process;
 struct recording;
 
@@ -53,12 +54,6 @@ void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 void cpu_explain(struct recording *recording, int err);
 
 /* --- for drain workers --- */
-
-/* @count samples were taken at @ns. */
-struct cpu_tick {
-	uint64_t ns; /* BOOTTIME */
-	uint32_t count;
-};
 
 /* Take in what the kernel has written up to now: then all samples are known
  * that are older than a record which was seen before. Short. Any thread. */

@@ -34,7 +34,6 @@
 
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
-#include "collector/samples/cpu_samples.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
 #include "collector/names/map_log.h"

@@ -14,11 +14,16 @@
 
 struct cpu_process;
 struct cpu_thread;
-struct cpu_tick;
 struct perf_record;
 struct process;
 struct recording;
 struct sampler;
+
+/* @count samples were taken at @ns. */
+struct cpu_tick {
+	uint64_t ns; /* BOOTTIME */
+	uint32_t count;
+};
 
 struct cpu_threads {
 	struct sampler *sampler;

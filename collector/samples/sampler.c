@@ -4,7 +4,7 @@
  * bytes: whoever posts never waits, so what comes faster than it can be
  * unwound is counted without its stack.
  */
-#include "collector/samples/sampler.h"
+#include "collector/samples/samples_inner.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -20,7 +20,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/names/modules.h"
 #include "collector/record/recording.h"
-#include "collector/samples/sampler.h"
+#include "collector/samples/samples_inner.h"
 #include "collector/stacks/stack_cache.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/stacks/stacks.h"

@@ -22,6 +22,7 @@
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/samples/cpu_samples.h"
+#include "collector/samples/cpu_threads.h"
 #include "collector/record/thread_state.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"

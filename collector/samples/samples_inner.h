@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sampler - what the thread that unwinds (sampler.c) and what was sampled of a
- * process (samples.c) know of each other. For all others: samples.h.
+ * samples_inner - what the thread that unwinds (sampler.c) and what was sampled
+ * of a process (samples.c) know of each other. For all others: samples.h.
  */
-#ifndef PERFREC_COLLECTOR_SAMPLES_SAMPLER_H
-#define PERFREC_COLLECTOR_SAMPLES_SAMPLER_H
+#ifndef PERFREC_COLLECTOR_SAMPLES_SAMPLES_INNER_H
+#define PERFREC_COLLECTOR_SAMPLES_SAMPLES_INNER_H
 
 #include <stdint.h>
 
