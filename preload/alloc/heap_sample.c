@@ -4,7 +4,7 @@
 #include "preload/alloc/poisson.h"
 #include "preload/ring/put.h"
 #include "preload/core/sys.h"
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/ticks.h"
 

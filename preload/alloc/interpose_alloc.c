@@ -18,7 +18,7 @@
 #include "preload/alloc/alloc_wrap.h"
 #include "preload/core/find_next.h"
 #include "preload/core/libc.h"
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 
 /* X(name, result, parameters) */
 #define FUNCTIONS(X)                                      \
@@ -54,6 +54,16 @@ void alloc_find_real(void)
 	if (find_any_in_front("realloc"))
 		FIND(reallocarray, void *, (void *, size_t, size_t));
 #undef FIND
+}
+
+/* Global, so that malloc() stays as short as it is: nothing of this is inlined
+ * into it. */
+ATTR_NOINLINE void alloc_begin(void)
+{
+	/* relaxed: there are no threads yet to race with */
+	if (gate_begin_if_wanted() &&
+	    atom_load_rlx(&g_alloc.mode) == ALLOC_UNDECIDED)
+		alloc_stop();
 }
 
 uint32_t alloc_first_mode(void)

@@ -15,9 +15,9 @@
 
 #include "preload/alloc/alloc.h"
 #include "preload/annotate/annotate_run.h"
-#include "preload/start/init.h"
 #include "preload/ring/put.h"
 #include "preload/annotate/sites.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -55,21 +55,11 @@ static uintptr_t span_sp(uint64_t span)
 /* --- whether ----------------------------------------------------------------
  */
 
-uint64_t note_gate(void)
-{
-	/* relaxed: the page is private; only fork and this process change it */
-	uint64_t gate = atom_load_rlx(&g_gate.word);
-
-	if (likely(gate_is_settled(gate)))
-		return gate;
-	return t_thread.in_vfork ? 0 : init_gate();
-}
-
 /* The site's state is not the shim's: decide, and remember it if that can be.
  * In between, and while the list is being written, what it was last. */
 static int decide(struct perfrec_site *site)
 {
-	uint64_t gate = note_gate();
+	uint64_t gate = gate_look();
 	const char *category = site->category ? site->category : "";
 	uint32_t changes;
 	bool wanted;

@@ -45,8 +45,4 @@ int note_flush(void);
 void note_name_thread(const char *name);
 uint64_t note_local_id(uint64_t id);
 
-/* The gate, after recording has started if it can be; 0: it is starting, or
- * this is a vfork child. */
-uint64_t note_gate(void);
-
 #endif

@@ -12,6 +12,7 @@
 #include "preload/ring/put_inner.h"
 #include "preload/ring/slot.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "preload/ring/wait.h"
 #include "shared/atomic.h"
@@ -22,7 +23,7 @@
 
 int note_is_recording(void)
 {
-	return note_gate() >= GATE_EPOCH_STEP && !put_is_paused();
+	return gate_look() >= GATE_EPOCH_STEP && !put_is_paused();
 }
 
 /*
@@ -31,7 +32,7 @@ int note_is_recording(void)
  */
 void note_pause(int paused)
 {
-	uint64_t gate = note_gate(), next;
+	uint64_t gate = gate_look(), next;
 
 	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork)
 		return;
@@ -77,7 +78,7 @@ static bool wait_until_drained(uint64_t head)
 
 int note_flush(void)
 {
-	uint64_t gate = note_gate();
+	uint64_t gate = gate_look();
 
 	if (gate < GATE_EPOCH_STEP)
 		return 0;
@@ -105,7 +106,7 @@ static uint64_t mix(uint64_t x)
 /* The epoch is of this process alone, and stays. */
 uint64_t note_local_id(uint64_t id)
 {
-	uint64_t gate = note_gate();
+	uint64_t gate = gate_look();
 	uint64_t epoch = (uint32_t)gate & -GATE_EPOCH_STEP;
 
 	if (gate < GATE_EPOCH_STEP)

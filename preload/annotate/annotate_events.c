@@ -10,6 +10,7 @@
 #include "preload/ring/hook.h"
 #include "preload/ring/put.h"
 #include "preload/annotate/sites.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -210,7 +211,7 @@ uint64_t note_track_new(uint64_t parent, const char *name, uint32_t flags,
 	};
 	uint32_t name_cells, all;
 
-	if (note_gate() < GATE_EPOCH_STEP)
+	if (gate_look() < GATE_EPOCH_STEP)
 		return TRACK_PROCESS;
 	if (parent == TRACK_PROCESS && flags & PERFREC_GLOBAL)
 		track.parent = TRACK_GLOBAL;

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"

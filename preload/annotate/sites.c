@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"

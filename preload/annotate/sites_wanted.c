@@ -13,7 +13,7 @@
  * there.
  */
 #include "preload/annotate/sites.h"
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

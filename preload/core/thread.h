@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread - what the shim keeps: one word for the process, one struct for each
- * thread. Everything the hooks' fast path reads lies here.
+ * thread - what the shim keeps for each thread: t_thread, and the stacks of
+ * open spans that it points to. What it keeps for the process is in gate.h.
  */
 #ifndef PERFREC_PRELOAD_CORE_THREAD_H
 #define PERFREC_PRELOAD_CORE_THREAD_H
@@ -106,75 +106,5 @@ _Static_assert(offsetof(struct thread_state, untold) == T_UNTOLD, "asm");
 _Static_assert(UNTOLD_ALL == (UINT16_MAX + 1) / UNTOLD_ONE, "asm");
 
 extern __thread struct thread_state t_thread;
-
-/*
- * The gate: GATE_UNBEGUN until recording starts, zero in a forked child, since
- * its page is MADV_WIPEONFORK; else GATE_OFF bits or this process's epoch
- * with flags. A page of its own, so that nothing is wiped but what a child
- * is to find zero.
- *
- * The file says GATE_UNBEGUN, since before the dynamic linker has set up
- * thread-local storage every epoch is 0: the fast path of a program's IFUNC
- * resolvers would take a gate of 0 for theirs.
- */
-/* The largest size of a page. Not more than needed: where .bss has a larger
- * alignment than a page it becomes a segment of its own without bytes in the
- * file, and valgrind then reads no symbols and no unwind tables of the shim. */
-#if defined(__x86_64__)
-#define GATE_PAGE_BYTES 4096
-#else
-#define GATE_PAGE_BYTES 65536
-#endif
-
-struct gate {
-	uint64_t word;
-	uint32_t map_lock; /* map_log.c: held by a thread of this process */
-	uint32_t map_closing; /* dlclose() running */
-	uint32_t map_opened; /* dlopen() was called */
-	uint32_t
-		slot_lock; /* slot_memory.c: held by a thread of this process */
-	uint8_t pad[GATE_PAGE_BYTES - 24];
-} __attribute__((aligned(GATE_PAGE_BYTES)));
-
-extern struct gate g_gate;
-
-/* Whether @gate says what to do; else init_gate() does. */
-static inline bool gate_is_settled(uint64_t gate)
-{
-	return gate >= GATE_OFF;
-}
-
-/* Whether this thread's slot is of the process whose gate @gate is: not in a
- * vfork child, nor in a forked one that has no slot yet. */
-static inline bool thread_has_slot(uint64_t gate)
-{
-	return (uint32_t)t_thread.epoch == (uint32_t)(gate & -GATE_EPOCH_STEP);
-}
-
-/* Settled when recording starts; a forked child inherits them. */
-struct shim {
-	struct page_shm *page; /* the arena */
-	struct slot_shm *slots;
-	struct record *rings;
-	const struct liveness_shm *liveness;
-	uint32_t slot_count; /* without those that were retired */
-	uint32_t ring_cells;
-	uint64_t (*clock)(void);
-	bool block; /* on a full ring */
-	bool general; /* rseq, rdtsc and nothing special will not do */
-	uint32_t depth; /* 0: all */
-	uint32_t paused; /* by the program: perfrec_pause() */
-	bool no_syscalls; /* a seccomp filter may kill for them */
-	int32_t pid;
-	int32_t fork_parent; /* a forked child that has not said so yet */
-};
-
-extern struct shim g_shim;
-
-/* The filter table, for the assembly: entries and 64 - log2(entries). */
-extern const uint64_t *g_filter_table;
-extern uint64_t g_filter_shift;
-/* Offset of a thread's rseq_cs word from its t_thread. */
-extern long g_rseq_cs;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_asm - offsets and constants that C and assembly share. thread.h
- * asserts that they are what the compiler makes of the structs.
+ * thread_asm - offsets and constants that C and assembly share. The headers
+ * of the structs assert that they are what the compiler makes of them.
  */
 #ifndef PERFREC_PRELOAD_CORE_THREAD_ASM_H
 #define PERFREC_PRELOAD_CORE_THREAD_ASM_H
@@ -43,6 +43,10 @@
 #define EPOCH_NONE 8
 #define GATE_EPOCH_STEP 16
 #define GATE_NEWS_SHIFT 32
+
+/* struct gate_filter (gate.h) */
+#define FILTER_TABLE 0
+#define FILTER_SHIFT 8
 
 /* struct put_run (put.h), and the word of an EXT_PAD (record_ext.h). */
 #define RUN_CELLS 0

@@ -36,7 +36,7 @@
 #include "preload/core/say.h"
 #include "preload/ring/slot.h"
 #include "preload/core/sys.h"
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"

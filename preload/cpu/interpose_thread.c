@@ -19,6 +19,7 @@
 #include "preload/core/find_next.h"
 #include "preload/cpu/interpose_thread.h"
 #include "preload/core/libc.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 

@@ -26,7 +26,7 @@
 #include "preload/core/find_next.h"
 #include "preload/flow/interpose_jump_find.h"
 #include "preload/ring/put.h"
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

@@ -38,11 +38,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "preload/start/init.h"
 #include "preload/core/libc.h"
 #include "preload/load/module.h"
 #include "preload/ring/put.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 
@@ -72,7 +72,8 @@ static struct {
 	bool broken; /* the lock is lost: tell nothing any more */
 	char path[MAP_PATH_BYTES]; /* for append(), under the lock */
 	struct iovec pieces[PIECES_AT_ONCE]; /* for copy_names(), likewise */
-	uint64_t saved[SAVED]; /* identities, by their lowest bits */
+	uint64_t saved[SAVED]; /* identities; the oldest is overwritten */
+	uint32_t saves; /* ever written there */
 	struct known known[KNOWN_MAX];
 } g_map;
 
@@ -236,25 +237,31 @@ static bool copy_names(uint64_t number, const struct iovec from[2],
 	return true;
 }
 
+static bool is_saved(const struct module *module)
+{
+	for (size_t i = 0; i < SAVED; i++)
+		if (g_map.saved[i] == module->identity)
+			return true;
+	return false;
+}
+
 /* Tells the names of @module, which must stay loaded meanwhile, unless that was
  * done. Without a build-id nobody could tell whose they are. Holds the lock for
  * 0.1 ms where there are many. */
 static void save_names(const struct module *module)
 {
-	uint64_t *saved = &g_map.saved[module->identity % SAVED];
 	struct map_entry_shm *entry;
 	struct iovec from[2];
 	uint64_t number, bytes;
 
-	if (g_map.silent || *saved == module->identity ||
-	    !module->build_id_bytes || g_shim.no_syscalls ||
-	    !module_names(module, from))
+	if (g_map.silent || !module->build_id_bytes || is_saved(module) ||
+	    g_shim.no_syscalls || !module_names(module, from))
 		return;
 	bytes = from[0].iov_len + from[1].iov_len;
 	if (map_pieces(bytes) > MAP_PIECES_MAX ||
 	    !reserve(1 + map_pieces(bytes), MAP_NAMES_ENTRIES, &number))
 		return;
-	*saved = module->identity;
+	g_map.saved[g_map.saves++ % SAVED] = module->identity;
 	entry = entry_at(number);
 	entry->kind = MAP_NAMES;
 	entry->pid = g_shim.pid;
@@ -430,7 +437,7 @@ static void look_around(void)
 
 void map_open(void)
 {
-	if (!init_is_recording())
+	if (!gate_is_recording())
 		return;
 	publish(false);
 	/* relaxed: for this thread, and those that it makes */
@@ -460,7 +467,7 @@ static void save_names_of(const void *handle)
 
 bool map_close_begin(const void *handle)
 {
-	if (!init_is_recording())
+	if (!gate_is_recording())
 		return false;
 	publish(false);
 	save_names_of(handle);
@@ -482,7 +489,7 @@ void map_close_end(void)
 void map_exit(void)
 {
 	/* relaxed: hardly ever */
-	if (init_is_recording() && atom_load_rlx(&g_gate.map_opened))
+	if (gate_is_recording() && atom_load_rlx(&g_gate.map_opened))
 		publish(true);
 }
 

@@ -10,7 +10,7 @@
 #include "preload/core/elf_tables.h"
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 

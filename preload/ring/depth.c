@@ -31,6 +31,7 @@
 #include <stddef.h>
 
 #include "preload/ring/put.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 
 /* In open_span.function: its begin was recorded after all. */

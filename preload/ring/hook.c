@@ -14,18 +14,14 @@
 
 #include "preload/core/chain.h"
 #include "preload/ring/depth.h"
-#include "preload/start/init.h"
 #include "preload/load/map_log.h"
 #include "preload/ring/put.h"
 #include "preload/ring/put_inner.h"
 #include "preload/ring/slot.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
-
-__thread struct thread_state t_thread = { .epoch = EPOCH_NONE };
-struct gate g_gate = { .word = GATE_UNBEGUN };
-struct shim g_shim;
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp);
 void hook_general_exit(void *function, void *call_site, uintptr_t sp);
@@ -35,12 +31,12 @@ void hook_tell_excluded(void);
  * not decided. A table is at most a quarter full: an empty entry comes. */
 static bool filter_excludes(uint64_t function)
 {
-	uint64_t entries = 1ULL << (64 - g_filter_shift);
-	uint64_t i = filter_index(function, (uint32_t)g_filter_shift);
+	uint64_t entries = 1ULL << (64 - g_filter.shift);
+	uint64_t i = filter_index(function, (uint32_t)g_filter.shift);
 	uint64_t probes;
 
 	for (probes = 0; probes < entries; probes++) {
-		uint64_t entry = g_filter_table[(i + probes) & (entries - 1)];
+		uint64_t entry = g_filter.table[(i + probes) & (entries - 1)];
 
 		if (entry == function)
 			return true;
@@ -92,9 +88,8 @@ static uint64_t open_gate(void)
 	/* order: acq, MAP: the load map as it is while the caller runs */
 	uint64_t gate = atom_load_acq(&g_gate.word);
 
-	/* Never start in a vfork child: it would be its parent that starts. */
 	if (unlikely(!gate_is_settled(gate)))
-		gate = t_thread.in_vfork ? 0 : init_gate();
+		gate = gate_settle();
 	return gate & GATE_OFF ? 0 : gate;
 }
 

@@ -101,9 +101,9 @@
 	 * searches on. */
 	movabsq	$FILTER_MULTIPLIER, %rax
 	imulq	%rdi, %rax
-	movl	g_filter_shift(%rip), %ecx
+	movl	g_filter+FILTER_SHIFT(%rip), %ecx
 	shrq	%cl, %rax
-	movq	g_filter_table(%rip), %rdx
+	movq	g_filter+FILTER_TABLE(%rip), %rdx
 	movq	(%rdx, %rax, 8), %rax
 	cmpq	%rdi, %rax
 	je	.Lexcluded_\kind

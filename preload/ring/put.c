@@ -13,12 +13,12 @@
 #include "preload/ring/put.h"
 
 #include "preload/core/clock.h"
-#include "preload/start/init.h"
 #include "preload/load/map_log.h"
 #include "preload/ring/put_inner.h"
 #include "preload/ring/put_room.h"
 #include "preload/core/span_stack.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "preload/core/trap_flag.h"
 #include "preload/ring/wait.h"
@@ -258,7 +258,7 @@ static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 	if ((t_thread.lost_spans + t_thread.paused_spans) % WITHHELD_PER_LOOK ==
 		    0 &&
 	    collector_left())
-		init_switch_off();
+		gate_switch_off();
 	return true;
 }
 

@@ -4,9 +4,9 @@
  */
 #include "preload/ring/put_room.h"
 
-#include "preload/start/init.h"
 #include "preload/ring/put.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "preload/ring/wait.h"
 #include "shared/atomic.h"
@@ -135,7 +135,7 @@ bool put_make_room(enum put_limit which, uint64_t cells, bool wait)
 
 	doorbell_ring();
 	if (collector_left()) {
-		init_switch_off();
+		gate_switch_off();
 		return false;
 	}
 	return room || (wait && g_shim.block && wait_and_renew(which, cells));

@@ -12,11 +12,11 @@
 
 #include "preload/ring/depth.h"
 #include "preload/ring/hook.h"
-#include "preload/start/init.h"
 #include "preload/ring/put.h"
 #include "preload/ring/put_inner.h"
 #include "preload/ring/slot.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "preload/core/trap_flag.h"
 #include "shared/record_ext.h"

@@ -18,6 +18,7 @@
 #include "preload/ring/slot_memory.h"
 #include "preload/core/span_stack.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "preload/core/sys.h"
-#include "preload/core/thread.h"
+#include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

@@ -11,9 +11,9 @@
 #include <limits.h>
 
 #include "preload/core/clock.h"
-#include "preload/start/init.h"
 #include "preload/ring/put.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
@@ -155,7 +155,7 @@ bool wait_for_room(void)
 		put_record_now(RECORD_WAIT, ticks & RECORD_PAYLOAD_MAX, 0,
 			       wait_clock);
 	} else if (collector_left()) {
-		init_switch_off();
+		gate_switch_off();
 	}
 	return room;
 }

@@ -24,6 +24,7 @@
 #include "preload/ring/slot.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/core/sys.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 

@@ -19,6 +19,7 @@
 #include "preload/alloc/alloc_wrap.h"
 #include "preload/annotate/annotate.h"
 #include "preload/core/clock.h"
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -137,8 +138,7 @@ static void start(enum own_cost_kind kind, bool counter)
 	g_free = &g_block;
 	g_free_count = 1;
 	t_alloc = (struct alloc_thread){ .left = NEVER, .random = 1 };
-	g_filter_table = g_table;
-	g_filter_shift = TABLE_SHIFT;
+	g_filter = (struct gate_filter){ g_table, TABLE_SHIFT };
 	g_table[(uintptr_t)INNER * 0x9e3779b97f4a7c15ULL >> TABLE_SHIFT] =
 		(uintptr_t)INNER;
 	/* relaxed, all: nobody else reads them */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gate - recording starts when somebody first asks (a hook, an annotation, the
+ * constructor), goes on in a forked child when that first records, and ends
+ * when the collector leaves.
+ *
+ * The three change the gate's word here. What else belongs to them stands
+ * higher in the shim, and is called through struct gate_actions. That is a
+ * table in the file, and not one that a constructor fills in, as hooks run
+ * before any constructor of ours. Until the dynamic linker has relocated the
+ * table nobody looks at it.
+ */
+#include "preload/core/gate.h"
+
+#include <sys/mman.h>
+
+#include "preload/core/chain.h"
+#include "preload/core/libc.h"
+#include "preload/core/linker.h"
+#include "preload/core/sys.h"
+#include "shared/ticks.h"
+
+enum mode { MODE_NONE, MODE_STARTING, MODE_ON, MODE_OFF };
+
+static enum mode g_mode;
+
+struct gate g_gate = { .word = GATE_UNBEGUN };
+struct shim g_shim;
+long g_rseq_cs = T_NO_RSEQ;
+
+/* One empty entry, never looked at. */
+static const uint64_t g_no_filter[2];
+struct gate_filter g_filter = { g_no_filter, 63 };
+
+/* The linker makes this name for the start of the section. */
+extern const struct gate_actions __start_gate_actions[]
+	__attribute__((visibility("hidden")));
+
+static uint64_t set_word(uint64_t word)
+{
+	/* relaxed: readers need only this word; the rest was settled before
+	 * any other thread could see g_mode on */
+	atom_store_rlx(&g_gate.word, word);
+	return word;
+}
+
+static uint64_t off_word(void)
+{
+	/* Chained hooks are called by hook_general(), recording or not. */
+	return g_chain.enter || g_chain.exit ? GATE_OFF | GATE_GENERAL
+					     : GATE_OFF;
+}
+
+void gate_switch_off(void)
+{
+	g_mode = MODE_OFF;
+	set_word(off_word());
+	__start_gate_actions->off();
+}
+
+/* An epoch tells a process from every one it was forked from. */
+static uint64_t open_word(void)
+{
+	uint32_t epoch =
+		(uint32_t)(ticks_now() ^ (uint64_t)(uint32_t)g_shim.pid << 12) &
+		-GATE_EPOCH_STEP;
+	uint32_t flags = 0;
+
+	if (g_filter.table != g_no_filter)
+		flags |= GATE_FILTER;
+	if (g_shim.general || g_shim.paused)
+		flags |= GATE_GENERAL;
+	return 1ULL << GATE_NEWS_SHIFT | /* 0: see map_is_followed() */
+	       (epoch ? epoch : GATE_EPOCH_STEP) | flags;
+}
+
+void gate_open(void)
+{
+	g_mode = MODE_ON;
+	set_word(open_word());
+}
+
+/* The gate's page was wiped: this is a forked child, in its parent's arena. */
+static uint64_t continue_in_child(void)
+{
+	int32_t pid = (int32_t)sys(SYS_getpid);
+
+	if (g_shim.pid != pid) {
+		g_shim.fork_parent = g_shim.pid;
+		g_shim.pid = pid;
+		t_thread.untold = 0; /* the parent tells them */
+		__start_gate_actions->forked();
+	}
+	return set_word(open_word());
+}
+
+/* True when begin() was called: by one thread only. */
+static bool begin_once(void)
+{
+	/* order: sc, START: one thread; the others do not record yet */
+	if (!atom_cas_sc(&g_mode, MODE_NONE, MODE_STARTING))
+		return false;
+	__start_gate_actions->begin();
+	return true;
+}
+
+uint64_t gate_settle(void)
+{
+	uint64_t signals;
+	int saved_errno;
+	bool begun;
+
+	/* It would be the parent that starts. */
+	if (t_thread.in_vfork)
+		return 0;
+	if (g_mode == MODE_ON)
+		return continue_in_child();
+	if (g_mode == MODE_OFF)
+		return set_word(off_word());
+	/* Too early to start. */
+	if (!linker_has_relocated() || !libc_environ())
+		return 0;
+	saved_errno = *libc()->errno_location();
+	signals = sys_block_signals();
+	begun = begin_once();
+	sys_restore_signals(signals);
+	*libc()->errno_location() = saved_errno;
+	/* relaxed: this thread has written it */
+	return begun ? atom_load_rlx(&g_gate.word) : 0;
+}
+
+bool gate_is_recording(void)
+{
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
+	if (!gate_is_settled(gate) && g_mode == MODE_ON)
+		gate = continue_in_child();
+	return gate >= GATE_EPOCH_STEP;
+}
+
+bool gate_begin_if_wanted(void)
+{
+	static bool begun;
+
+	/* Too early as long as libc does not know its environment. */
+	if (begun || !linker_has_relocated() || !libc_environ())
+		return false;
+	begun = true;
+	/* relaxed: there are no threads yet to race with */
+	if (!gate_is_settled(atom_load_rlx(&g_gate.word)) &&
+	    __start_gate_actions->wants_recording())
+		gate_settle();
+	return true;
+}
+
+/* The kernel wipes no page of a file, so the gate gets another page. Until its
+ * fields are back it is not settled, as before. */
+bool gate_wipe_on_fork(void)
+{
+	/* relaxed, all: nothing is recorded yet */
+	uint32_t map_lock = atom_load_rlx(&g_gate.map_lock);
+	uint32_t map_closing = atom_load_rlx(&g_gate.map_closing);
+	uint32_t map_opened = atom_load_rlx(&g_gate.map_opened);
+	long address =
+		sys(SYS_mmap, &g_gate, sizeof(g_gate), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (address < 0 && address > -4096)
+		return false;
+	atom_store_rlx(&g_gate.map_lock, map_lock);
+	atom_store_rlx(&g_gate.map_closing, map_closing);
+	atom_store_rlx(&g_gate.map_opened, map_opened);
+	sys(SYS_madvise, &g_gate, sizeof(g_gate), MADV_WIPEONFORK);
+	return true;
+}
+
+void gate_wipe(void)
+{
+	set_word(0);
+	g_gate.map_lock = g_gate.map_closing = g_gate.map_opened = 0;
+	g_gate.slot_lock = 0;
+}
