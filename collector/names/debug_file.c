@@ -46,7 +46,7 @@ struct finder { /* one search in one root */
 
 /* --- opening ------------------------------------------------------------- */
 
-static int open_below(int root_fd, const char *path, uint64_t flags)
+static int open_below_root(int root_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC,
@@ -57,9 +57,9 @@ static int open_below(int root_fd, const char *path, uint64_t flags)
 }
 
 /* -1 unless @path is a regular file that can be read. */
-static int open_regular(int root_fd, const char *path)
+static int open_regular_file(int root_fd, const char *path)
 {
-	int place = open_below(root_fd, path, O_PATH);
+	int place = open_below_root(root_fd, path, O_PATH);
 	char link[32];
 	struct stat status;
 	int fd = -1;
@@ -111,7 +111,7 @@ static void tell_mismatch(const struct finder *finder)
 }
 
 /* What is behind @fd is what is wanted. */
-static bool fits(struct finder *finder, int fd)
+static bool fits_search(struct finder *finder, int fd)
 {
 	const struct elf_debug *wanted = finder->wanted;
 	const char *ignored;
@@ -142,10 +142,10 @@ static int ATTR_PRINTF(2, 3)
 	va_end(args);
 	if (length < 0 || (size_t)length >= sizeof(finder->path))
 		return -1;
-	fd = open_regular(finder->root_fd, finder->path);
+	fd = open_regular_file(finder->root_fd, finder->path);
 	if (fd < 0)
 		return -1;
-	if (fits(finder, fd))
+	if (fits_search(finder, fd))
 		return fd;
 	close(fd);
 	return -1;
@@ -171,7 +171,7 @@ static int folder_length(const char *path)
 	return slash ? (int)(slash - path) : 0;
 }
 
-static int try_link(struct finder *finder)
+static int try_debug_link(struct finder *finder)
 {
 	const char *path = finder->search->path;
 	const char *name = finder->wanted->link;
@@ -190,7 +190,8 @@ static int try_link(struct finder *finder)
 }
 
 /* What dwz has moved out of the file at @path, which calls it @name. */
-static int try_alt(struct finder *finder, const char *path, const char *name)
+static int try_alt_link(struct finder *finder, const char *path,
+			const char *name)
 {
 	const char *base = strrchr(name, '/');
 	int fd = try_build_id(finder);
@@ -229,8 +230,8 @@ static void close_roots(const struct debug_search *search, const int *roots,
 }
 
 /* The debug file of @wanted, into *@path what it is called. -1: none. */
-static int find_file(struct debug_search *search,
-		     const struct elf_debug *wanted, char path[PATH_MAX])
+static int find_debug_file(struct debug_search *search,
+			   const struct elf_debug *wanted, char path[PATH_MAX])
 {
 	struct finder finder = { .search = search, .wanted = wanted };
 	int roots[2];
@@ -241,7 +242,7 @@ static int find_file(struct debug_search *search,
 		finder.root_fd = roots[i];
 		fd = try_build_id(&finder);
 		if (fd < 0)
-			fd = try_link(&finder);
+			fd = try_debug_link(&finder);
 	}
 	close_roots(search, roots, count);
 	memcpy(path, finder.path, sizeof(finder.path));
@@ -249,8 +250,8 @@ static int find_file(struct debug_search *search,
 }
 
 /* The file that @debug, which was found at @path, says dwz made. */
-static int find_alt(struct debug_search *search, const struct elf_debug *debug,
-		    const char *path)
+static int find_alt_file(struct debug_search *search,
+			 const struct elf_debug *debug, const char *path)
 {
 	struct elf_debug wanted = { 0 };
 	struct finder finder = {
@@ -267,7 +268,7 @@ static int find_alt(struct debug_search *search, const struct elf_debug *debug,
 	count = open_roots(search, roots);
 	for (int i = 0; i < count && fd < 0; i++) {
 		finder.root_fd = roots[i];
-		fd = try_alt(&finder, path, debug->alt);
+		fd = try_alt_link(&finder, path, debug->alt);
 	}
 	close_roots(search, roots, count);
 	return fd;
@@ -284,7 +285,7 @@ int debug_file_symbols(struct debug_search *search, int *out)
 
 	if (elf_read_debug(search->fd, &module, &ignored))
 		return -ENOENT;
-	fd = module.has_symbols ? -1 : find_file(search, &module, path);
+	fd = module.has_symbols ? -1 : find_debug_file(search, &module, path);
 	if (fd < 0 && !module.has_symbols && module.mini_bytes)
 		fd = mini_debug_open(search->fd, module.mini_offset,
 				     module.mini_bytes);
@@ -295,8 +296,9 @@ int debug_file_symbols(struct debug_search *search, int *out)
 }
 
 /* Asks debuginfod, if the user wants that. -1 with a reason in @why. */
-static int fetch(struct debug_search *search, const struct elf_debug *wanted,
-		 char why[SYMBOLIZE_WHY_BYTES])
+static int fetch_debug_file(struct debug_search *search,
+			    const struct elf_debug *wanted,
+			    char why[SYMBOLIZE_WHY_BYTES])
 {
 	struct finder finder = { .search = search, .wanted = wanted };
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -308,7 +310,7 @@ static int fetch(struct debug_search *search, const struct elf_debug *wanted,
 	    symbolize_fetch(wanted->build_id, FETCH_SECONDS, &fd, why))
 		return -1;
 	snprintf(finder.path, sizeof(finder.path), "from debuginfod");
-	if (fits(&finder, fd))
+	if (fits_search(&finder, fd))
 		return fd;
 	close(fd);
 	return -1;
@@ -330,14 +332,14 @@ int debug_file_lines(struct debug_search *search, struct debug_lines *out,
 		fd = fcntl(search->fd, F_DUPFD_CLOEXEC, 0);
 		snprintf(path, sizeof(path), "%s", search->path);
 	} else {
-		fd = find_file(search, &debug, path);
+		fd = find_debug_file(search, &debug, path);
 		if (fd < 0)
-			fd = fetch(search, &debug, why);
+			fd = fetch_debug_file(search, &debug, why);
 	}
 	if (fd < 0)
 		return -ENODATA;
 	elf_read_debug(fd, &debug, &reason);
 	out->fd = fd;
-	out->alt_fd = find_alt(search, &debug, path);
+	out->alt_fd = find_alt_file(search, &debug, path);
 	return 0;
 }

@@ -56,8 +56,8 @@ static const struct window *window_at(struct source *source, uint64_t offset)
 	return window;
 }
 
-static bool read_offset(struct source *source, uint64_t offset, uint8_t *out,
-			size_t bytes)
+static bool read_source_offset(struct source *source, uint64_t offset,
+			       uint8_t *out, size_t bytes)
 {
 	while (bytes) {
 		const struct window *window = window_at(source, offset);
@@ -75,16 +75,17 @@ static bool read_offset(struct source *source, uint64_t offset, uint8_t *out,
 }
 
 /* A cfi_reader's. */
-static bool read_vaddr(void *context, uint64_t vaddr, void *out, size_t bytes)
+static bool read_source_vaddr(void *context, uint64_t vaddr, void *out,
+			      size_t bytes)
 {
 	struct source *source = context;
 	uint64_t offset;
 
 	return elf_segments_find(&source->segments, vaddr, bytes, &offset) &&
-	       read_offset(source, offset, out, bytes);
+	       read_source_offset(source, offset, out, bytes);
 }
 
-static void take_header(struct source *source, const Elf64_Phdr *header)
+static void take_program_header(struct source *source, const Elf64_Phdr *header)
 {
 	if (header->p_offset > INT64_MAX / 2 ||
 	    header->p_filesz > INT64_MAX / 2)
@@ -98,27 +99,27 @@ static void take_header(struct source *source, const Elf64_Phdr *header)
 }
 
 /* False: it is no such file, or has no table. */
-static bool read_headers(struct source *source)
+static bool read_program_headers(struct source *source)
 {
 	Elf64_Phdr header;
 	Elf64_Ehdr elf;
 
-	if (!read_offset(source, 0, (uint8_t *)&elf, sizeof(elf)) ||
+	if (!read_source_offset(source, 0, (uint8_t *)&elf, sizeof(elf)) ||
 	    !elf_segments_header_is_good(&elf) || elf.e_phoff > INT64_MAX / 2)
 		return false;
 	for (size_t i = 0; i < elf.e_phnum; i++)
-		if (read_offset(source, elf.e_phoff + i * sizeof(header),
-				(uint8_t *)&header, sizeof(header)))
-			take_header(source, &header);
+		if (read_source_offset(source, elf.e_phoff + i * sizeof(header),
+				       (uint8_t *)&header, sizeof(header)))
+			take_program_header(source, &header);
 	return source->header.bytes;
 }
 
 /* --- the table ------------------------------------------------------------ */
 
 /* Where the table is, and how long it says that it is; 0: there is none. */
-static size_t find_table(struct source *source, uint64_t *vaddr)
+static size_t find_search_table(struct source *source, uint64_t *vaddr)
 {
-	const struct cfi_reader reader = { read_vaddr, source };
+	const struct cfi_reader reader = { read_source_vaddr, source };
 	struct cfi_table table;
 
 	if (!unwind_cfi_table(&reader, source->header.vaddr, &table))
@@ -130,14 +131,15 @@ static size_t find_table(struct source *source, uint64_t *vaddr)
 
 /* Appends what entry @number of the table at @vaddr is about. False: the table
  * ends here. */
-static bool add_entry(struct source *source, uint64_t vaddr, size_t number,
-		      struct elf_bounds *out)
+static bool add_table_entry(struct source *source, uint64_t vaddr,
+			    size_t number, struct elf_bounds *out)
 {
-	const struct cfi_reader reader = { read_vaddr, source };
+	const struct cfi_reader reader = { read_source_vaddr, source };
 	struct cfi_range range;
 	int32_t entry[2];
 
-	if (!read_vaddr(source, vaddr + number * 8, entry, sizeof(entry)))
+	if (!read_source_vaddr(source, vaddr + number * 8, entry,
+			       sizeof(entry)))
 		return false;
 	if (!unwind_cfi_range(
 		    &reader, source->header.vaddr + (uint64_t)(int64_t)entry[1],
@@ -158,7 +160,7 @@ static int compare_bounds(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static bool is_sorted(const struct elf_bounds *bounds)
+static bool are_bounds_sorted(const struct elf_bounds *bounds)
 {
 	for (size_t i = 1; i < bounds->count; i++)
 		if (bounds->list[i].start < bounds->list[i - 1].start)
@@ -166,21 +168,22 @@ static bool is_sorted(const struct elf_bounds *bounds)
 	return true;
 }
 
-static int read_table(struct source *source, struct elf_bounds *out)
+static int read_search_table(struct source *source, struct elf_bounds *out)
 {
 	uint64_t vaddr = 0;
 	size_t count, i;
 
-	count = read_headers(source) ? find_table(source, &vaddr) : 0;
+	count = read_program_headers(source) ? find_search_table(source, &vaddr)
+					     : 0;
 	if (!count)
 		return -ENODATA;
 	out->list = calloc(count, sizeof(*out->list));
 	if (!out->list)
 		return -ENOMEM;
 	for (i = 0; i < count; i++)
-		if (!add_entry(source, vaddr, i, out))
+		if (!add_table_entry(source, vaddr, i, out))
 			break;
-	if (!is_sorted(out))
+	if (!are_bounds_sorted(out))
 		qsort(out->list, out->count, sizeof(*out->list),
 		      compare_bounds);
 	return out->count ? 0 : -ENODATA;
@@ -195,7 +198,7 @@ int elf_bounds_read(int fd, struct elf_bounds *out)
 	*out = bounds;
 	if (source) {
 		source->fd = fd;
-		error = read_table(source, &bounds);
+		error = read_search_table(source, &bounds);
 	}
 	free(source);
 	if (error)

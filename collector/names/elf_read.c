@@ -50,7 +50,7 @@ enum rank { /* the bits of elf_function.rank, worst first */
 	    RANK_WEAK = 1 << 0,
 };
 
-static int fail(int error, const char *text, const char **why)
+static int fail_with(int error, const char *text, const char **why)
 {
 	*why = text;
 	return error;
@@ -60,7 +60,7 @@ static int fail_libelf(const char **why)
 {
 	const char *text = elf_errmsg(-1);
 
-	return fail(-EBADMSG, text ? text : "damaged", why);
+	return fail_with(-EBADMSG, text ? text : "damaged", why);
 }
 
 /*
@@ -75,16 +75,18 @@ static int check_header(int fd, const char **why)
 							       : ELFDATA2MSB;
 
 	if (got < 0)
-		return fail(-errno, strerror(errno), why);
+		return fail_with(-errno, strerror(errno), why);
 	if (got < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG))
-		return fail(-ENOEXEC, "not an ELF file", why);
+		return fail_with(-ENOEXEC, "not an ELF file", why);
 	if ((size_t)got < sizeof(header))
-		return fail(-EBADMSG, "it ends within its ELF header", why);
+		return fail_with(-EBADMSG, "it ends within its ELF header",
+				 why);
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_ident[EI_DATA] != native)
-		return fail(-ENOEXEC, "not an ELF file for this machine", why);
+		return fail_with(-ENOEXEC, "not an ELF file for this machine",
+				 why);
 	if ((header.e_shoff && !header.e_shnum) || header.e_phnum == PN_XNUM)
-		return fail(-EFBIG, "too many sections", why);
+		return fail_with(-EFBIG, "too many sections", why);
 	return 0;
 }
 
@@ -101,7 +103,7 @@ static int open_elf(int fd, Elf **out, const char **why)
 }
 
 /* The first section of type @type; NULL: none. */
-static Elf_Scn *find_section(Elf *elf, GElf_Word type)
+static Elf_Scn *find_section_of_type(Elf *elf, GElf_Word type)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -136,8 +138,8 @@ struct table { /* a section of fixed entries, and the strings it uses */
 };
 
 /* The string table in section @index. */
-static bool read_strings(Elf *elf, size_t index, uint64_t max,
-			 struct table *out)
+static bool read_string_table(Elf *elf, size_t index, uint64_t max,
+			      struct table *out)
 {
 	size_t unused;
 	Elf_Data *data =
@@ -153,16 +155,17 @@ static bool read_strings(Elf *elf, size_t index, uint64_t max,
 }
 
 /* False when the file has no such table, or not one that can be used. */
-static bool read_table(Elf *elf, GElf_Word type, size_t entry_bytes,
-		       uint64_t max, struct table *out)
+static bool read_section_table(Elf *elf, GElf_Word type, size_t entry_bytes,
+			       uint64_t max, struct table *out)
 {
 	size_t link;
 
-	out->entries = section_data(find_section(elf, type), type, max, &link);
+	out->entries =
+		section_data(find_section_of_type(elf, type), type, max, &link);
 	if (!out->entries)
 		return false;
 	out->count = out->entries->d_size / entry_bytes;
-	return read_strings(elf, link, STRING_BYTES_MAX, out);
+	return read_string_table(elf, link, STRING_BYTES_MAX, out);
 }
 
 /* The string at @offset; NULL when it is not all in the table. */
@@ -173,8 +176,8 @@ static const char *table_string(const struct table *table, uint64_t offset)
 
 static bool read_symbols(Elf *elf, GElf_Word type, struct table *out)
 {
-	return read_table(elf, type, sizeof(Elf64_Sym),
-			  SYMBOLS_MAX * sizeof(Elf64_Sym), out);
+	return read_section_table(elf, type, sizeof(Elf64_Sym),
+				  SYMBOLS_MAX * sizeof(Elf64_Sym), out);
 }
 
 static void put_hex(const uint8_t *bytes, size_t count, char *out)
@@ -231,7 +234,7 @@ static int read_segments(Elf *elf, struct elf_headers *out, const char **why)
 	count = MIN(count, SEGMENTS_MAX);
 	out->segments = calloc(count + 1, sizeof(*out->segments));
 	if (!out->segments)
-		return fail(-ENOMEM, "not enough memory", why);
+		return fail_with(-ENOMEM, "not enough memory", why);
 	for (size_t i = 0; i < count; i++) {
 		if (!gelf_getphdr(elf, (int)i, &header))
 			continue;
@@ -242,7 +245,7 @@ static int read_segments(Elf *elf, struct elf_headers *out, const char **why)
 		add_segment(&header, out);
 	}
 	if (!out->segment_count)
-		return fail(-EBADMSG, "it has no loadable segment", why);
+		return fail_with(-EBADMSG, "it has no loadable segment", why);
 	return 0;
 }
 
@@ -252,8 +255,8 @@ static void read_needed(Elf *elf, struct elf_headers *out)
 	struct table dynamic;
 	GElf_Dyn entry;
 
-	if (!read_table(elf, SHT_DYNAMIC, sizeof(Elf64_Dyn), DYNAMIC_BYTES_MAX,
-			&dynamic))
+	if (!read_section_table(elf, SHT_DYNAMIC, sizeof(Elf64_Dyn),
+				DYNAMIC_BYTES_MAX, &dynamic))
 		return;
 	/* out keeps it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	for (size_t i = 0; i < dynamic.count; i++) {
@@ -329,7 +332,8 @@ static size_t copy_section(Elf *elf, const GElf_Shdr *section, char *out,
 }
 
 /* A name, zeros up to a multiple of four, a checksum. */
-static void read_link(Elf *elf, const GElf_Shdr *section, struct elf_debug *out)
+static void read_debug_link(Elf *elf, const GElf_Shdr *section,
+			    struct elf_debug *out)
 {
 	char bytes[sizeof(out->link) + sizeof(out->link_crc)];
 	size_t got = copy_section(elf, section, bytes, sizeof(bytes));
@@ -342,7 +346,8 @@ static void read_link(Elf *elf, const GElf_Shdr *section, struct elf_debug *out)
 }
 
 /* A name and its NUL, then a build-id to the end. */
-static void read_alt(Elf *elf, const GElf_Shdr *section, struct elf_debug *out)
+static void read_alt_link(Elf *elf, const GElf_Shdr *section,
+			  struct elf_debug *out)
 {
 	char bytes[sizeof(out->alt) + 64];
 	size_t got = copy_section(elf, section, bytes, sizeof(bytes));
@@ -368,9 +373,9 @@ static void read_debug_section(Elf *elf, const GElf_Shdr *section,
 	else if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))
 		out->has_lines = is_there;
 	else if (!strcmp(name, ".gnu_debuglink"))
-		read_link(elf, section, out);
+		read_debug_link(elf, section, out);
 	else if (!strcmp(name, ".gnu_debugaltlink"))
-		read_alt(elf, section, out);
+		read_alt_link(elf, section, out);
 	else if (!strcmp(name, ".gnu_debugdata") && is_there) {
 		out->mini_offset = section->sh_offset;
 		out->mini_bytes = section->sh_size;
@@ -390,7 +395,7 @@ int elf_read_debug(int fd, struct elf_debug *out, const char **why)
 		return error;
 	*out = (struct elf_debug){ 0 };
 	if (elf_getshdrstrndx(elf, &index) ||
-	    !read_strings(elf, index, NAME_BYTES_MAX, &names))
+	    !read_string_table(elf, index, NAME_BYTES_MAX, &names))
 		index = 0;
 	while (index && (section = elf_nextscn(elf, section))) {
 		const char *name;
@@ -417,7 +422,7 @@ static uint64_t bytes_to_section_end(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_size - (symbol->st_value - header.sh_addr);
 }
 
-static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
+static uint32_t rank_of_symbol(const GElf_Sym *symbol, const char *name)
 {
 	uint32_t underscores = 0;
 	uint32_t rank;
@@ -455,12 +460,12 @@ static void add_symbol(Elf *elf, const struct table *table,
 	out->list[out->count++] = (struct elf_function){
 		.start = symbol->st_value,
 		.size = MIN(size, FUNCTION_BYTES_MAX),
-		.rank = rank_of(symbol, name),
+		.rank = rank_of_symbol(symbol, name),
 		.name = (uint32_t)(out->string_bytes + symbol->st_name),
 	};
 }
 
-static int add_table(Elf *elf, GElf_Word type, struct elf_functions *out)
+static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 {
 	struct table table;
 	GElf_Sym symbol;
@@ -499,7 +504,7 @@ static int compare_functions(const void *left, const void *right)
 
 /* Sorts the list, leaves one name per address, and ends functions of unknown
  * size where the next one starts. */
-static void settle(struct elf_functions *functions)
+static void settle_functions(struct elf_functions *functions)
 {
 	struct elf_function *list = functions->list;
 	size_t kept = 0;
@@ -520,7 +525,8 @@ static void settle(struct elf_functions *functions)
 		functions->list = list;
 }
 
-/* As add_table(), from a file of its own; one that is bad adds nothing. */
+/* As add_symbol_table(), from a file of its own; one that is bad adds nothing.
+ */
 static int add_debug_table(int fd, struct elf_functions *out)
 {
 	const char *ignored;
@@ -529,7 +535,7 @@ static int add_debug_table(int fd, struct elf_functions *out)
 
 	if (open_elf(fd, &elf, &ignored))
 		return 0;
-	error = add_table(elf, SHT_SYMTAB, out);
+	error = add_symbol_table(elf, SHT_SYMTAB, out);
 	elf_end(elf);
 	return error;
 }
@@ -546,16 +552,16 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 	if (debug_fd >= 0)
 		error = add_debug_table(debug_fd, &functions);
 	else
-		error = add_table(elf, SHT_SYMTAB, &functions);
+		error = add_symbol_table(elf, SHT_SYMTAB, &functions);
 	if (!error)
-		error = add_table(elf, SHT_DYNSYM, &functions);
+		error = add_symbol_table(elf, SHT_DYNSYM, &functions);
 	elf_end(elf);
 	if (error) {
 		free(functions.list);
 		free(functions.strings);
-		return fail(error, "not enough memory", why);
+		return fail_with(error, "not enough memory", why);
 	}
-	settle(&functions);
+	settle_functions(&functions);
 	*out = functions;
 	return 0;
 }
@@ -566,8 +572,8 @@ static bool is_pie(Elf *elf)
 	struct table dynamic;
 	GElf_Dyn entry;
 
-	if (!read_table(elf, SHT_DYNAMIC, sizeof(Elf64_Dyn), DYNAMIC_BYTES_MAX,
-			&dynamic))
+	if (!read_section_table(elf, SHT_DYNAMIC, sizeof(Elf64_Dyn),
+				DYNAMIC_BYTES_MAX, &dynamic))
 		return false;
 	for (size_t i = 0; i < dynamic.count; i++)
 		if (gelf_getdyn(dynamic.entries, (int)i, &entry) &&

@@ -31,7 +31,7 @@ bool filter_is_active(const struct filter *filter)
 	return filter->only_count || filter->except_count;
 }
 
-static bool glob(const char *pattern, const char *text)
+static bool matches_glob(const char *pattern, const char *text)
 {
 	return fnmatch(pattern, text, 0) == 0;
 }
@@ -42,20 +42,21 @@ static bool matches_name(const char *pattern, const char *name)
 	size_t plain = strcspn(name, "(");
 	char buffer[512];
 
-	if (glob(pattern, name))
+	if (matches_glob(pattern, name))
 		return true;
 	if (!name[plain] || plain == 0 || plain >= sizeof(buffer))
 		return false;
 	memcpy(buffer, name, plain);
 	buffer[plain] = '\0';
-	return glob(pattern, buffer);
+	return matches_glob(pattern, buffer);
 }
 
 static bool matches_module(const char *pattern, const char *module)
 {
 	const char *slash = strrchr(module, '/');
 
-	return glob(pattern, module) || (slash && glob(pattern, slash + 1));
+	return matches_glob(pattern, module) ||
+	       (slash && matches_glob(pattern, slash + 1));
 }
 
 static bool matches_any(const char *const *patterns, size_t count,
@@ -93,8 +94,8 @@ struct excluded {
 	uint64_t all;
 };
 
-static int visit(void *context, uint64_t address, const char *name,
-		 const char *module)
+static int visit_function(void *context, uint64_t address, const char *name,
+			  const char *module)
 {
 	struct excluded *excluded = context;
 
@@ -144,7 +145,7 @@ uint64_t filter_publish(const struct filter *filter, struct modules *modules,
 	excluded.address =
 		malloc(MAX(excluded.room, 1) * sizeof(*excluded.address));
 	if (excluded.address) {
-		modules_each_function(modules, visit, &excluded);
+		modules_each_function(modules, visit_function, &excluded);
 		if (excluded.count)
 			write_table(page, &excluded, room);
 	}

@@ -75,7 +75,7 @@ struct jit_files *jit_files_new(struct symbol_cache *cache, pid_t inner_pid,
 	return files;
 }
 
-static void drop_map(struct jit_files *files)
+static void drop_text_map(struct jit_files *files)
 {
 	jit_map_free(&files->map);
 	symbol_cache_give_back(files->cache, files->charged);
@@ -89,7 +89,7 @@ void jit_files_free(struct jit_files **files_ptr)
 	*files_ptr = NULL;
 	if (!files)
 		return;
-	drop_map(files);
+	drop_text_map(files);
 	if (files->dump_fd >= 0)
 		close(files->dump_fd);
 	pthread_mutex_destroy(&files->lock);
@@ -124,7 +124,7 @@ void jit_files_set_dump(struct jit_files *files, int fd)
 /* --- opening -------------------------------------------------------------- */
 
 /* O_PATH of the map of the process; -1. */
-static int find_text(const struct jit_files *files, int root_fd)
+static int find_text_map(const struct jit_files *files, int root_fd)
 {
 	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 				.resolve = RESOLVE_IN_ROOT |
@@ -154,7 +154,7 @@ static struct edition edition_of(const struct jit_files *files, int fd)
 }
 
 /* To read from what O_PATH @fd is; -1. */
-static int reopen(int fd)
+static int reopen_for_reading(int fd)
 {
 	char link[32];
 
@@ -165,7 +165,7 @@ static int reopen(int fd)
 /* --- reading -------------------------------------------------------------- */
 
 /* lock held. */
-static void tell_cut(struct jit_files *files)
+static void tell_cut_map(struct jit_files *files)
 {
 	static struct log_limit limit;
 
@@ -178,13 +178,13 @@ static void tell_cut(struct jit_files *files)
 }
 
 /* lock held. */
-static void read_files(struct jit_files *files, int text_fd)
+static void read_jit_files(struct jit_files *files, int text_fd)
 {
-	int text = files->text.inode ? reopen(text_fd) : -1;
-	int dump = files->dump.inode ? reopen(files->dump_fd) : -1;
+	int text = files->text.inode ? reopen_for_reading(text_fd) : -1;
+	int dump = files->dump.inode ? reopen_for_reading(files->dump_fd) : -1;
 	int error = 0;
 
-	drop_map(files);
+	drop_text_map(files);
 	if (jit_map_new(&files->map))
 		error = -ENOMEM;
 	if (!error && text >= 0)
@@ -194,7 +194,7 @@ static void read_files(struct jit_files *files, int text_fd)
 	if (!error)
 		error = jit_map_settle(files->map);
 	if (!error && jit_map_is_cut(files->map))
-		tell_cut(files);
+		tell_cut_map(files);
 	if (!error) {
 		uint64_t bytes = jit_map_bytes(files->map);
 
@@ -204,7 +204,7 @@ static void read_files(struct jit_files *files, int text_fd)
 			error = -ENOMEM;
 	}
 	if (error)
-		drop_map(files);
+		drop_text_map(files);
 	if (text >= 0)
 		close(text);
 	if (dump >= 0)
@@ -212,7 +212,7 @@ static void read_files(struct jit_files *files, int text_fd)
 }
 
 /* lock held. True when reading them again may take time now. */
-static bool may_read(struct jit_files *files, bool is_over)
+static bool may_read_again(struct jit_files *files, bool is_over)
 {
 	uint64_t now = clock_monotonic_ns();
 	int64_t earned = (int64_t)((now - files->credited_ns) / CREDIT_SHARE);
@@ -237,7 +237,7 @@ static bool was_just_looked_at(struct jit_files *files)
 }
 
 /* The root of a process that runs, or as it was: the caller closes it. -1. */
-static int open_root(int proc_fd, int root_fd)
+static int open_process_root(int proc_fd, int root_fd)
 {
 	int fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -245,7 +245,7 @@ static int open_root(int proc_fd, int root_fd)
 }
 
 /* True when the process behind @proc_fd has ended: nothing changes any more. */
-static bool is_over(int proc_fd)
+static bool has_process_ended(int proc_fd)
 {
 	int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC);
 	bool has_memory;
@@ -259,9 +259,9 @@ static bool is_over(int proc_fd)
 }
 
 /* lock held. */
-static void follow(struct jit_files *files, int proc_fd, int root_fd)
+static void follow_files(struct jit_files *files, int proc_fd, int root_fd)
 {
-	int text_fd = root_fd >= 0 ? find_text(files, root_fd) : -1;
+	int text_fd = root_fd >= 0 ? find_text_map(files, root_fd) : -1;
 	struct edition text = edition_of(files, text_fd);
 	struct edition dump = edition_of(files, files->dump_fd);
 
@@ -270,12 +270,12 @@ static void follow(struct jit_files *files, int proc_fd, int root_fd)
 		text = files->text;
 	if ((memcmp(&text, &files->text, sizeof(text)) != 0 ||
 	     memcmp(&dump, &files->dump, sizeof(dump)) != 0) &&
-	    may_read(files, is_over(proc_fd))) {
+	    may_read_again(files, has_process_ended(proc_fd))) {
 		uint64_t begin_ns = clock_monotonic_ns();
 
 		files->text = text;
 		files->dump = dump;
-		read_files(files, text_fd);
+		read_jit_files(files, text_fd);
 		files->credit_ns -= (int64_t)(clock_monotonic_ns() - begin_ns);
 	}
 	if (text_fd >= 0)
@@ -283,7 +283,7 @@ static void follow(struct jit_files *files, int proc_fd, int root_fd)
 }
 
 /* The cache's copy of @raw. */
-static const char *keep_name(struct jit_files *files, const char *raw)
+static const char *keep_clean_name(struct jit_files *files, const char *raw)
 {
 	char name[SYMBOL_NAME_BYTES];
 
@@ -299,14 +299,14 @@ const char *jit_files_find(struct jit_files *files, int proc_fd, int root_fd,
 
 	pthread_mutex_lock(&files->lock);
 	if (!was_just_looked_at(files)) {
-		root_fd = open_root(proc_fd, root_fd);
-		follow(files, proc_fd, root_fd);
+		root_fd = open_process_root(proc_fd, root_fd);
+		follow_files(files, proc_fd, root_fd);
 		if (root_fd >= 0)
 			close(root_fd);
 	}
 	raw = files->map ? jit_map_find(files->map, address) : NULL;
 	if (raw)
-		name = keep_name(files, raw);
+		name = keep_clean_name(files, raw);
 	pthread_mutex_unlock(&files->lock);
 	return name;
 }

@@ -96,8 +96,8 @@ uint64_t jit_map_bytes_read(const struct jit_map *map)
 
 /* Makes room for @more elements of @size behind @count, up to @max in all.
  * 0, -ENOMEM or -EFBIG. */
-static int reserve(void **list, size_t count, size_t more, size_t max,
-		   size_t *room, size_t size)
+static int reserve_elements(void **list, size_t count, size_t more, size_t max,
+			    size_t *room, size_t size)
 {
 	size_t wanted = count + more;
 	void *longer;
@@ -123,11 +123,12 @@ static int add_range(struct jit_map *map, uint64_t start, uint64_t size,
 
 	if (!size || start > UINT64_MAX - size || !bytes)
 		return 0;
-	error = reserve((void **)&map->ranges, map->count, 1, RANGES_MAX,
-			&map->room, sizeof(*map->ranges));
+	error = reserve_elements((void **)&map->ranges, map->count, 1,
+				 RANGES_MAX, &map->room, sizeof(*map->ranges));
 	if (!error)
-		error = reserve((void **)&map->names, map->name_bytes,
-				bytes + 1, NAME_BYTES_MAX, &map->name_room, 1);
+		error = reserve_elements((void **)&map->names, map->name_bytes,
+					 bytes + 1, NAME_BYTES_MAX,
+					 &map->name_room, 1);
 	if (error)
 		return error;
 	map->ranges[map->count++] = (struct range){ start, start + size,
@@ -138,8 +139,8 @@ static int add_range(struct jit_map *map, uint64_t start, uint64_t size,
 	return 0;
 }
 
-static ssize_t read_at(struct jit_map *map, int fd, void *out, size_t bytes,
-		       uint64_t offset)
+static ssize_t read_dump_at(struct jit_map *map, int fd, void *out,
+			    size_t bytes, uint64_t offset)
 {
 	ssize_t got;
 
@@ -154,7 +155,7 @@ static ssize_t read_at(struct jit_map *map, int fd, void *out, size_t bytes,
 
 /* Where the next bytes from @offset on are that lie in no hole: a file of any
  * size may have none. UINT64_MAX: there are none. */
-static uint64_t next_data(int fd, uint64_t offset)
+static uint64_t next_dump_data(int fd, uint64_t offset)
 {
 	off_t next = lseek(fd, (off_t)offset, SEEK_DATA);
 
@@ -194,7 +195,7 @@ static bool parse_hex(const char **at, const char *end, uint64_t *out)
 	return true;
 }
 
-static int add_line(struct jit_map *map, const char *line, size_t bytes)
+static int add_text_line(struct jit_map *map, const char *line, size_t bytes)
 {
 	const char *end = line + bytes;
 	uint64_t start, size;
@@ -207,8 +208,8 @@ static int add_line(struct jit_map *map, const char *line, size_t bytes)
 
 /* The lines of @text; *@bytes is then what is left of one that is not whole.
  * A line that is too long is cut, and the rest of it is no line. */
-static int add_lines(struct jit_map *map, char *text, size_t *bytes,
-		     bool *is_rest)
+static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
+			  bool *is_rest)
 {
 	size_t at = 0;
 	int error = 0;
@@ -221,8 +222,8 @@ static int add_lines(struct jit_map *map, char *text, size_t *bytes,
 		if (!newline && left < LINE_BYTES)
 			break;
 		if (!*is_rest)
-			error = add_line(map, text + at,
-					 MIN(length, LINE_BYTES));
+			error = add_text_line(map, text + at,
+					      MIN(length, LINE_BYTES));
 		*is_rest = !newline;
 		at += length + (newline != NULL);
 	}
@@ -231,14 +232,14 @@ static int add_lines(struct jit_map *map, char *text, size_t *bytes,
 	return error;
 }
 
-static int read_text(struct jit_map *map, int fd, char *text)
+static int read_text_map(struct jit_map *map, int fd, char *text)
 {
 	uint64_t offset = 0, next, bytes = 0;
 	size_t left = 0;
 	bool is_rest = false;
 	int error = 0;
 
-	while (!error && (next = next_data(fd, offset)) != UINT64_MAX) {
+	while (!error && (next = next_dump_data(fd, offset)) != UINT64_MAX) {
 		ssize_t got;
 
 		if (next > offset) { /* zeros: no line goes on behind them */
@@ -246,7 +247,8 @@ static int read_text(struct jit_map *map, int fd, char *text)
 			left = 0;
 			is_rest = true;
 		}
-		got = read_at(map, fd, text + left, TEXT_BYTES - left, offset);
+		got = read_dump_at(map, fd, text + left, TEXT_BYTES - left,
+				   offset);
 		if (got <= 0)
 			return (int)got;
 		if (bytes >= TEXT_BYTES_MAX)
@@ -254,14 +256,14 @@ static int read_text(struct jit_map *map, int fd, char *text)
 		bytes += (uint64_t)got;
 		offset += (uint64_t)got;
 		left += (size_t)got;
-		error = add_lines(map, text, &left, &is_rest);
+		error = add_text_lines(map, text, &left, &is_rest);
 	}
 	/* What has no newline yet is not whole: the program writes it now. */
 	return error;
 }
 
 /* What is beyond a limit is left out. */
-static int cut(struct jit_map *map, int error)
+static int cut_at_limit(struct jit_map *map, int error)
 {
 	if (error != -EFBIG)
 		return error;
@@ -272,10 +274,10 @@ static int cut(struct jit_map *map, int error)
 int jit_map_read_text(struct jit_map *map, int fd)
 {
 	char *text = malloc(TEXT_BYTES);
-	int error = text ? read_text(map, fd, text) : -ENOMEM;
+	int error = text ? read_text_map(map, fd, text) : -ENOMEM;
 
 	free(text);
-	return cut(map, error);
+	return cut_at_limit(map, error);
 }
 
 /* --- jitdump -------------------------------------------------------------- */
@@ -303,7 +305,7 @@ struct move_record {
 };
 
 /* @record: @got bytes of it, and what comes behind. */
-static int add_load(struct jit_map *map, const char *record, size_t got)
+static int add_code_load(struct jit_map *map, const char *record, size_t got)
 {
 	const size_t fixed = sizeof(struct load_record);
 	struct load_record load;
@@ -319,7 +321,7 @@ static int add_load(struct jit_map *map, const char *record, size_t got)
 }
 
 /* The code that was loaded or moved last to where it comes from. */
-static int add_move(struct jit_map *map, const char *record, size_t got)
+static int add_code_move(struct jit_map *map, const char *record, size_t got)
 {
 	struct move_record move;
 	size_t i = map->count;
@@ -343,10 +345,10 @@ static int add_move(struct jit_map *map, const char *record, size_t got)
 
 /* Reads the record at *@offset, and sets that to the next. 1; 0: there is none;
  * -errno. */
-static int add_record(struct jit_map *map, int fd, uint64_t *offset)
+static int add_dump_record(struct jit_map *map, int fd, uint64_t *offset)
 {
 	char bytes[sizeof(struct load_record) + LINE_BYTES];
-	ssize_t got = read_at(map, fd, bytes, sizeof(bytes), *offset);
+	ssize_t got = read_dump_at(map, fd, bytes, sizeof(bytes), *offset);
 	struct record_head head;
 	int error = 0;
 
@@ -356,9 +358,9 @@ static int add_record(struct jit_map *map, int fd, uint64_t *offset)
 	if (head.bytes < sizeof(head) || head.kind == DUMP_CLOSE)
 		return 0;
 	if (head.kind == DUMP_LOAD)
-		error = add_load(map, bytes, (size_t)got);
+		error = add_code_load(map, bytes, (size_t)got);
 	else if (head.kind == DUMP_MOVE)
-		error = add_move(map, bytes, (size_t)got);
+		error = add_code_move(map, bytes, (size_t)got);
 	*offset += head.bytes;
 	return error ? error : 1;
 }
@@ -366,7 +368,7 @@ static int add_record(struct jit_map *map, int fd, uint64_t *offset)
 int jit_map_read_dump(struct jit_map *map, int fd)
 {
 	struct dump_head head;
-	ssize_t got = read_at(map, fd, &head, sizeof(head), 0);
+	ssize_t got = read_dump_at(map, fd, &head, sizeof(head), 0);
 	uint64_t offset;
 	uint32_t records = 0;
 	int more = 1;
@@ -378,8 +380,8 @@ int jit_map_read_dump(struct jit_map *map, int fd)
 		return -EBADMSG;
 	offset = head.bytes;
 	while (more == 1 && records++ < RECORDS_MAX && offset < FILE_BYTES_MAX)
-		more = add_record(map, fd, &offset);
-	return cut(map, more == 1 ? -EFBIG : more);
+		more = add_dump_record(map, fd, &offset);
+	return cut_at_limit(map, more == 1 ? -EFBIG : more);
 }
 
 /* --- pieces --------------------------------------------------------------- */
@@ -392,14 +394,15 @@ struct sweep {
 	size_t heap_count, next; /* of by_start */
 };
 
-static int compare_edges(const void *left, const void *right)
+static int compare_range_edges(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
 
 	return (*a > *b) - (*a < *b);
 }
 
-static int compare_starts(const void *left, const void *right, void *context)
+static int compare_range_starts(const void *left, const void *right,
+				void *context)
 {
 	const struct range *ranges = context;
 	const uint32_t *a = left, *b = right;
@@ -408,7 +411,7 @@ static int compare_starts(const void *left, const void *right, void *context)
 	       (ranges[*a].start < ranges[*b].start);
 }
 
-static void heap_put(struct sweep *sweep, uint32_t range)
+static void heap_put_range(struct sweep *sweep, uint32_t range)
 {
 	uint32_t *heap = sweep->heap;
 	size_t at = sweep->heap_count++;
@@ -420,7 +423,7 @@ static void heap_put(struct sweep *sweep, uint32_t range)
 	heap[at] = range;
 }
 
-static void heap_drop_first(struct sweep *sweep)
+static void heap_drop_first_range(struct sweep *sweep)
 {
 	uint32_t *heap = sweep->heap;
 	uint32_t last = heap[--sweep->heap_count];
@@ -445,13 +448,13 @@ static uint32_t range_at(struct sweep *sweep, uint64_t edge)
 
 	while (sweep->next < sweep->map->count &&
 	       ranges[sweep->by_start[sweep->next]].start <= edge)
-		heap_put(sweep, sweep->by_start[sweep->next++]);
+		heap_put_range(sweep, sweep->by_start[sweep->next++]);
 	while (sweep->heap_count && ranges[sweep->heap[0]].end <= edge)
-		heap_drop_first(sweep);
+		heap_drop_first_range(sweep);
 	return sweep->heap_count ? sweep->heap[0] : NOTHING;
 }
 
-static int sweep_all(struct jit_map *map, struct sweep *sweep)
+static int sweep_ranges(struct jit_map *map, struct sweep *sweep)
 {
 	size_t count = map->count, i;
 	uint32_t last = NOTHING;
@@ -465,8 +468,9 @@ static int sweep_all(struct jit_map *map, struct sweep *sweep)
 		sweep->edges[2 * i + 1] = map->ranges[i].end;
 	}
 	qsort_r(sweep->by_start, count, sizeof(*sweep->by_start),
-		compare_starts, map->ranges);
-	qsort(sweep->edges, 2 * count, sizeof(*sweep->edges), compare_edges);
+		compare_range_starts, map->ranges);
+	qsort(sweep->edges, 2 * count, sizeof(*sweep->edges),
+	      compare_range_edges);
 	for (i = 0; i < 2 * count; i++) {
 		uint32_t range = range_at(sweep, sweep->edges[i]);
 
@@ -491,7 +495,7 @@ int jit_map_settle(struct jit_map *map)
 
 	free(map->pieces);
 	map->piece_count = 0;
-	error = sweep_all(map, &sweep);
+	error = sweep_ranges(map, &sweep);
 	free(sweep.by_start);
 	free(sweep.edges);
 	free(sweep.heap);

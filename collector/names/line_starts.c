@@ -39,7 +39,7 @@ static size_t bytes_left(const struct bytes *bytes)
 	return (size_t)(bytes->end - bytes->at);
 }
 
-static void skip(struct bytes *bytes, uint64_t count)
+static void skip_bytes(struct bytes *bytes, uint64_t count)
 {
 	if (count > bytes_left(bytes)) {
 		bytes->broken = true;
@@ -49,30 +49,30 @@ static void skip(struct bytes *bytes, uint64_t count)
 }
 
 /* A number of @size bytes, at most 8; the machine is a little-endian one. */
-static uint64_t fixed(struct bytes *bytes, size_t size)
+static uint64_t take_fixed(struct bytes *bytes, size_t size)
 {
 	const uint8_t *from = bytes->at;
 	uint64_t value = 0;
 
-	skip(bytes, size);
+	skip_bytes(bytes, size);
 	if (!bytes->broken)
 		memcpy(&value, from, size);
 	return value;
 }
 
-static uint8_t byte(struct bytes *bytes)
+static uint8_t take_byte(struct bytes *bytes)
 {
-	return (uint8_t)fixed(bytes, 1);
+	return (uint8_t)take_fixed(bytes, 1);
 }
 
-static uint64_t leb(struct bytes *bytes, bool is_signed)
+static uint64_t take_leb(struct bytes *bytes, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
 	uint8_t next;
 
 	do {
-		next = byte(bytes);
+		next = take_byte(bytes);
 		if (shift < 64)
 			value |= (uint64_t)(next & 0x7f) << shift;
 		shift += 7;
@@ -86,7 +86,7 @@ static uint64_t leb(struct bytes *bytes, bool is_signed)
 
 /* Finds the section's bytes. Its name is another where GNU's old way of
  * compression was used. */
-static bool find_section(Elf *elf, struct bytes *out)
+static bool find_line_section(Elf *elf, struct bytes *out)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -118,35 +118,36 @@ static bool find_section(Elf *elf, struct bytes *out)
 }
 
 /* Reads the header at the start of @table, up to its lists of files. */
-static bool read_header(struct bytes table, struct program *out)
+static bool read_program_header(struct bytes table, struct program *out)
 {
-	uint64_t length = fixed(&table, 4), header_length;
+	uint64_t length = take_fixed(&table, 4), header_length;
 	size_t size = length == UINT32_MAX ? 8 : 4;
 	unsigned int version;
 	struct bytes rest;
 
 	if (size == 8)
-		length = fixed(&table, 8);
+		length = take_fixed(&table, 8);
 	if (table.broken || length > bytes_left(&table))
 		return false;
 	table.end = table.at + length;
-	version = (unsigned int)fixed(&table, 2);
+	version = (unsigned int)take_fixed(&table, 2);
 	if (version < 2 || version > 5)
 		return false;
 	if (version == 5)
-		skip(&table, 2); /* sizes of an address and of a segment */
-	header_length = fixed(&table, size);
+		skip_bytes(&table,
+			   2); /* sizes of an address and of a segment */
+	header_length = take_fixed(&table, size);
 	rest = out->code = table;
-	skip(&out->code, header_length);
-	out->code_unit = byte(&rest);
+	skip_bytes(&out->code, header_length);
+	out->code_unit = take_byte(&rest);
 	if (version >= 4)
-		skip(&rest, 1); /* of VLIW machines */
-	skip(&rest, 1); /* whether a row is a statement at first */
-	out->line_base = (int8_t)byte(&rest);
-	out->line_range = byte(&rest);
-	out->opcode_base = byte(&rest);
+		skip_bytes(&rest, 1); /* of VLIW machines */
+	skip_bytes(&rest, 1); /* whether a row is a statement at first */
+	out->line_base = (int8_t)take_byte(&rest);
+	out->line_range = take_byte(&rest);
+	out->opcode_base = take_byte(&rest);
 	for (unsigned int i = 1; i < out->opcode_base; i++)
-		out->operands[i] = byte(&rest);
+		out->operands[i] = take_byte(&rest);
 	return !rest.broken && !out->code.broken && out->line_range &&
 	       out->opcode_base;
 }
@@ -158,7 +159,7 @@ static void state_reset(struct state *state)
 	*state = (struct state){ .file = 1, .line = 1 };
 }
 
-static void add_row(struct state *state)
+static void add_line_row(struct state *state)
 {
 	if (state->has_start && state->start.address != state->address)
 		return;
@@ -186,59 +187,59 @@ static void end_sequence(struct state *state, struct line_starts *out)
 	out->list[out->count++] = state->start;
 }
 
-static void run_extended(struct program *program, struct state *state,
-			 struct line_starts *out)
+static void run_extended_opcode(struct program *program, struct state *state,
+				struct line_starts *out)
 {
-	uint64_t length = leb(&program->code, false);
+	uint64_t length = take_leb(&program->code, false);
 	struct bytes operands = program->code;
 	uint8_t opcode;
 
-	skip(&program->code, length);
+	skip_bytes(&program->code, length);
 	if (program->code.broken || !length)
 		return;
 	operands.end = program->code.at;
-	opcode = byte(&operands);
+	opcode = take_byte(&operands);
 	if (opcode == DW_LNE_set_address && length - 1 <= 8) {
-		state->address = fixed(&operands, length - 1);
+		state->address = take_fixed(&operands, length - 1);
 	} else if (opcode == DW_LNE_end_sequence) {
 		end_sequence(state, out);
 		state_reset(state);
 	}
 }
 
-static void run_standard(struct program *program, struct state *state,
-			 uint8_t opcode)
+static void run_standard_opcode(struct program *program, struct state *state,
+				uint8_t opcode)
 {
 	struct bytes *code = &program->code;
 
 	switch (opcode) {
 	case DW_LNS_copy:
-		add_row(state);
+		add_line_row(state);
 		break;
 	case DW_LNS_advance_pc:
-		state->address += leb(code, false) * program->code_unit;
+		state->address += take_leb(code, false) * program->code_unit;
 		break;
 	case DW_LNS_advance_line:
-		state->line += (uint32_t)leb(code, true);
+		state->line += (uint32_t)take_leb(code, true);
 		break;
 	case DW_LNS_set_file:
-		state->file = (uint32_t)leb(code, false);
+		state->file = (uint32_t)take_leb(code, false);
 		break;
 	case DW_LNS_const_add_pc:
 		state->address += (255u - program->opcode_base) /
 				  program->line_range * program->code_unit;
 		break;
 	case DW_LNS_fixed_advance_pc:
-		state->address += fixed(code, 2);
+		state->address += take_fixed(code, 2);
 		break;
 	default:
 		for (unsigned int i = 0; i < program->operands[opcode]; i++)
-			leb(code, false);
+			take_leb(code, false);
 	}
 }
 
-static void run_special(const struct program *program, struct state *state,
-			uint8_t opcode)
+static void run_special_opcode(const struct program *program,
+			       struct state *state, uint8_t opcode)
 {
 	unsigned int step = opcode - program->opcode_base;
 
@@ -246,10 +247,10 @@ static void run_special(const struct program *program, struct state *state,
 		(uint64_t)(step / program->line_range) * program->code_unit;
 	state->line += (uint32_t)(program->line_base +
 				  (int)(step % program->line_range));
-	add_row(state);
+	add_line_row(state);
 }
 
-static int compare_starts(const void *left, const void *right)
+static int compare_line_starts(const void *left, const void *right)
 {
 	const struct line_start *a = left, *b = right;
 
@@ -263,25 +264,25 @@ void line_starts_read(Elf *elf, uint64_t offset, struct line_starts *out)
 	struct state state;
 	struct bytes table;
 
-	if (!find_section(elf, &table) || offset > bytes_left(&table))
+	if (!find_line_section(elf, &table) || offset > bytes_left(&table))
 		return;
 	table.at += offset;
-	if (!read_header(table, &program))
+	if (!read_program_header(table, &program))
 		return;
 	state_reset(&state);
 	while (!code->broken && bytes_left(code)) {
-		uint8_t opcode = byte(code);
+		uint8_t opcode = take_byte(code);
 
 		if (opcode >= program.opcode_base)
-			run_special(&program, &state, opcode);
+			run_special_opcode(&program, &state, opcode);
 		else if (opcode)
-			run_standard(&program, &state, opcode);
+			run_standard_opcode(&program, &state, opcode);
 		else
-			run_extended(&program, &state, out);
+			run_extended_opcode(&program, &state, out);
 	}
 	if (out->count)
 		qsort(out->list, out->count, sizeof(*out->list),
-		      compare_starts);
+		      compare_line_starts);
 }
 
 const struct line_start *line_starts_find(const struct line_starts *starts,
@@ -290,6 +291,6 @@ const struct line_start *line_starts_find(const struct line_starts *starts,
 	struct line_start key = { .address = address };
 
 	return starts->count ? bsearch(&key, starts->list, starts->count,
-				       sizeof(key), compare_starts)
+				       sizeof(key), compare_line_starts)
 			     : NULL;
 }

@@ -40,7 +40,7 @@ void load_map_release(struct load_map *map)
 }
 
 /* Makes sure that one more element of @size fits behind @count. */
-static int reserve(void **list, size_t count, size_t *room, size_t size)
+static int reserve_element(void **list, size_t count, size_t *room, size_t size)
 {
 	size_t more = *room ? 2 * *room : 4;
 	void *longer;
@@ -58,7 +58,7 @@ static int reserve(void **list, size_t count, size_t *room, size_t size)
 /* --- finding -------------------------------------------------------------- */
 
 /* How many places start below @end. */
-static size_t count_below(const struct load_map *map, uint64_t end)
+static size_t count_places_below(const struct load_map *map, uint64_t end)
 {
 	size_t low = 0, high = map->count;
 
@@ -75,7 +75,7 @@ static size_t count_below(const struct load_map *map, uint64_t end)
 
 /*
  * The places that overlap @start to @end - 1, from the last to the first:
- * *@i begins as count_below(@end) and ends as 0.
+ * *@i begins as count_places_below(@end) and ends as 0.
  */
 static struct place *next_overlap(const struct load_map *map, uint64_t start,
 				  size_t *i)
@@ -100,8 +100,8 @@ static struct life *open_life(const struct place *place)
 	return last->to == LIFE_OPEN ? last : NULL;
 }
 
-static const struct life *life_in(const struct place *place,
-				  uint32_t generation)
+static const struct life *life_in_generation(const struct place *place,
+					     uint32_t generation)
 {
 	size_t low = 0, high = place->life_count;
 
@@ -121,12 +121,12 @@ static const struct life *life_in(const struct place *place,
 struct place *load_map_find(const struct load_map *map, uint64_t address,
 			    uint32_t generation)
 {
-	size_t i = count_below(map, address + 1);
+	size_t i = count_places_below(map, address + 1);
 	struct place *place, *found = NULL;
 	uint32_t newest = 0;
 
 	while ((place = next_overlap(map, address, &i))) {
-		const struct life *life = life_in(place, generation);
+		const struct life *life = life_in_generation(place, generation);
 
 		if (life && (!found || life->from > newest)) {
 			found = place;
@@ -139,7 +139,7 @@ struct place *load_map_find(const struct load_map *map, uint64_t address,
 struct place *load_map_open(const struct load_map *map, uint64_t start,
 			    uint64_t end)
 {
-	size_t i = count_below(map, end);
+	size_t i = count_places_below(map, end);
 	struct place *place;
 
 	while ((place = next_overlap(map, start, &i)))
@@ -159,7 +159,7 @@ static bool same_place(const struct place *a, const struct place *b)
 struct place *load_map_known(const struct load_map *map,
 			     const struct place *what)
 {
-	size_t i = count_below(map, what->end);
+	size_t i = count_places_below(map, what->end);
 	struct place *place;
 
 	while ((place = next_overlap(map, what->start, &i)))
@@ -171,10 +171,10 @@ struct place *load_map_known(const struct load_map *map,
 /* --- changing ------------------------------------------------------------- */
 
 /* Since when nothing lies in @start to @end - 1 for all that is known. */
-static uint32_t free_since(const struct load_map *map, uint64_t start,
-			   uint64_t end)
+static uint32_t free_since_generation(const struct load_map *map,
+				      uint64_t start, uint64_t end)
 {
-	size_t i = count_below(map, end);
+	size_t i = count_places_below(map, end);
 	uint32_t since = map->gap;
 	struct place *place;
 
@@ -190,10 +190,10 @@ static void end_place(struct place *place, uint32_t generation)
 }
 
 /* Ends what is open there. Returns whether anything was. */
-static bool end_all(struct load_map *map, uint64_t start, uint64_t end,
-		    uint32_t generation)
+static bool end_lives_between(struct load_map *map, uint64_t start,
+			      uint64_t end, uint32_t generation)
 {
-	size_t i = count_below(map, end);
+	size_t i = count_places_below(map, end);
 	struct place *place;
 	bool any = false;
 
@@ -207,15 +207,16 @@ static bool end_all(struct load_map *map, uint64_t start, uint64_t end,
 }
 
 /* A place without lives, for a copy of @what. NULL: no memory. */
-static struct place *insert(struct load_map *map, const struct place *what)
+static struct place *insert_place(struct load_map *map,
+				  const struct place *what)
 {
-	size_t at = count_below(map, what->start + 1), i;
+	size_t at = count_places_below(map, what->start + 1), i;
 	struct place *place;
 	uint64_t reach;
 
 	if (map->count == LOAD_MAP_PLACES_MAX ||
-	    reserve((void **)&map->list, map->count, &map->room,
-		    sizeof(*map->list)))
+	    reserve_element((void **)&map->list, map->count, &map->room,
+			    sizeof(*map->list)))
 		return NULL;
 	place = malloc(sizeof(*place));
 	if (!place)
@@ -238,10 +239,10 @@ static struct place *insert(struct load_map *map, const struct place *what)
 
 static int begin_life(struct load_map *map, struct place *place, uint32_t from)
 {
-	if (reserve((void **)&place->lives, place->life_count,
-		    &place->life_room, sizeof(*place->lives)) ||
-	    reserve((void **)&map->transient, map->transient_count,
-		    &map->transient_room, sizeof(struct place *)))
+	if (reserve_element((void **)&place->lives, place->life_count,
+			    &place->life_room, sizeof(*place->lives)) ||
+	    reserve_element((void **)&map->transient, map->transient_count,
+			    &map->transient_room, sizeof(struct place *)))
 		return -ENOMEM;
 	place->lives[place->life_count++] = (struct life){ from, LIFE_OPEN };
 	if (place->is_transient)
@@ -252,13 +253,13 @@ static int begin_life(struct load_map *map, struct place *place, uint32_t from)
 int load_map_add(struct load_map *map, const struct place *what)
 {
 	struct place *place = load_map_known(map, what);
-	uint32_t from = free_since(map, what->start, what->end);
+	uint32_t from = free_since_generation(map, what->start, what->end);
 
 	if (!place)
-		place = insert(map, what);
+		place = insert_place(map, what);
 	if (!place)
 		return -ENOMEM;
-	end_all(map, what->start, what->end, from);
+	end_lives_between(map, what->start, what->end, from);
 	return begin_life(map, place, from);
 }
 
@@ -294,12 +295,12 @@ int load_map_end(struct load_map *map, uint64_t start, uint64_t end,
 	if (generation == map->generation + 1)
 		map->generation = generation;
 	load_map_advance(map, generation);
-	if (end_all(map, start, end, generation))
+	if (end_lives_between(map, start, end, generation))
 		return 0;
 	/* Nothing that we know, but what comes there comes after it. */
 	place = load_map_known(map, &unknown);
 	if (!place)
-		place = insert(map, &unknown);
+		place = insert_place(map, &unknown);
 	if (!place)
 		return -ENOMEM;
 	place->ended = MAX(place->ended, generation);
@@ -318,9 +319,9 @@ int load_map_fork(const struct load_map *parent, uint32_t generation,
 		const struct place *known = parent->list[i].place;
 		struct place *place;
 
-		if (!life_in(known, generation))
+		if (!life_in_generation(known, generation))
 			continue;
-		place = insert(&child, known);
+		place = insert_place(&child, known);
 		error = place ? begin_life(&child, place, 0) : -ENOMEM;
 	}
 	if (error)

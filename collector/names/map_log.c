@@ -100,14 +100,14 @@ void map_log_put(struct map_log **log_ptr)
 
 /* --- one entry ------------------------------------------------------------ */
 
-static struct map_entry_shm *entry_of(const struct map_log *log, uint64_t n)
+static struct map_entry_shm *log_entry_at(const struct map_log *log, uint64_t n)
 {
 	char *page = (char *)log->page;
 
 	return (struct map_entry_shm *)(page + ARENA_MAP) + n % MAP_ENTRIES;
 }
 
-static void to_hex(const uint8_t *bytes, size_t count, char *out)
+static void build_id_to_hex(const uint8_t *bytes, size_t count, char *out)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -118,7 +118,7 @@ static void to_hex(const uint8_t *bytes, size_t count, char *out)
 	*out = '\0';
 }
 
-static bool makes_sense(const struct map_entry_shm *entry)
+static bool is_sane_entry(const struct map_entry_shm *entry)
 {
 	return (entry->kind == MAP_LOAD || entry->kind == MAP_UNLOAD) &&
 	       entry->start < entry->end &&
@@ -143,7 +143,7 @@ static const char *keep_path(struct map_log *log, const char *path)
 	return memcpy(copy, path, bytes);
 }
 
-static bool has_room(struct map_log *log)
+static bool has_log_room(struct map_log *log)
 {
 	size_t room = log->room ? 2 * log->room : 64;
 	struct map_event *longer;
@@ -161,7 +161,8 @@ static bool has_room(struct map_log *log)
 }
 
 /* @entry is ours: nobody else can change it. */
-static bool take_in(struct map_log *log, const struct map_entry_shm *entry)
+static bool take_in_entry(struct map_log *log,
+			  const struct map_entry_shm *entry)
 {
 	struct map_event event = {
 		.kind = (enum map_entry_kind)entry->kind,
@@ -172,20 +173,20 @@ static bool take_in(struct map_log *log, const struct map_entry_shm *entry)
 		.bias = entry->bias,
 	};
 
-	if (!makes_sense(entry) || !has_room(log))
+	if (!is_sane_entry(entry) || !has_log_room(log))
 		return false;
 	event.path = keep_path(log, entry->path);
 	if (!event.path)
 		return false;
-	to_hex(entry->build_id, entry->build_id_bytes, event.build_id);
+	build_id_to_hex(entry->build_id, entry->build_id_bytes, event.build_id);
 	log->events[log->count++] = event;
 	return true;
 }
 
 /* --- names ---------------------------------------------------------------- */
 
-static const struct kept_names *find_names(const struct map_log *log,
-					   const char *build_id)
+static const struct kept_names *find_kept_names(const struct map_log *log,
+						const char *build_id)
 {
 	for (size_t i = 0; i < log->name_count; i++)
 		if (!strcmp(log->names[i].build_id, build_id))
@@ -200,7 +201,7 @@ static uint8_t *copy_pieces(struct map_log *log, uint64_t n, size_t bytes)
 
 	for (size_t at = 0; copy && at < bytes; at += MAP_PIECE_BYTES) {
 		const struct map_piece_shm *piece =
-			(const struct map_piece_shm *)entry_of(log, n++);
+			(const struct map_piece_shm *)log_entry_at(log, n++);
 
 		memcpy(copy + at, piece->bytes,
 		       MIN(bytes - at, (size_t)MAP_PIECE_BYTES));
@@ -210,8 +211,8 @@ static uint8_t *copy_pieces(struct map_log *log, uint64_t n, size_t bytes)
 
 /* The first that says something of a build-id is believed: programs can only
  * spoil their own names. What does not fit is no loss of the load map. */
-static void keep_names(struct map_log *log, uint64_t n,
-		       const struct map_entry_shm *entry, size_t bytes)
+static void keep_told_names(struct map_log *log, uint64_t n,
+			    const struct map_entry_shm *entry, size_t bytes)
 {
 	struct kept_names names = {
 		.symbol_bytes = entry->names.symbols,
@@ -220,10 +221,10 @@ static void keep_names(struct map_log *log, uint64_t n,
 
 	if (!log->names)
 		log->names = calloc(MAP_LOG_NAMES_MAX, sizeof(*log->names));
-	to_hex(entry->build_id, entry->build_id_bytes, names.build_id);
+	build_id_to_hex(entry->build_id, entry->build_id_bytes, names.build_id);
 	if (!log->names || log->name_count == MAP_LOG_NAMES_MAX ||
 	    bytes > NAMES_BYTES_MAX - log->name_bytes ||
-	    find_names(log, names.build_id))
+	    find_kept_names(log, names.build_id))
 		return;
 	names.bytes = copy_pieces(log, n + 1, bytes);
 	if (!names.bytes)
@@ -237,8 +238,8 @@ static void keep_names(struct map_log *log, uint64_t n,
  * many entries they take; 0: it makes no sense. One without a build-id is a
  * copy that did not work out.
  */
-static uint64_t take_names(struct map_log *log, uint64_t n, uint64_t head,
-			   const struct map_entry_shm *entry)
+static uint64_t take_told_names(struct map_log *log, uint64_t n, uint64_t head,
+				const struct map_entry_shm *entry)
 {
 	uint64_t bytes = (uint64_t)entry->names.symbols + entry->names.strings;
 	uint64_t pieces = map_pieces(bytes);
@@ -247,7 +248,7 @@ static uint64_t take_names(struct map_log *log, uint64_t n, uint64_t head,
 	    entry->build_id_bytes > MAP_BUILD_ID_MAX)
 		return 0;
 	if (entry->build_id_bytes)
-		keep_names(log, n, entry, bytes);
+		keep_told_names(log, n, entry, bytes);
 	return 1 + pieces;
 }
 
@@ -264,10 +265,10 @@ static uint64_t done_bit(uint64_t n)
 }
 
 /* Reads entry @n of those up to @head if it is whole, with its pieces. */
-static void read_entry(struct map_log *log, uint64_t n, uint64_t head)
+static void read_log_entry(struct map_log *log, uint64_t n, uint64_t head)
 {
 	uint64_t entries = 1;
-	struct map_entry_shm *entry = entry_of(log, n);
+	struct map_entry_shm *entry = log_entry_at(log, n);
 	struct map_entry_shm copy;
 
 	/* order: acq, MAPLOG: the rest of it is whole */
@@ -275,21 +276,22 @@ static void read_entry(struct map_log *log, uint64_t n, uint64_t head)
 		return;
 	memcpy(&copy, entry, sizeof(copy));
 	if (copy.kind == MAP_NAMES)
-		entries = take_names(log, n, head, &copy);
-	else if (!take_in(log, &copy))
+		entries = take_told_names(log, n, head, &copy);
+	else if (!take_in_entry(log, &copy))
 		entries = 0;
 	log->lost += !entries;
 	for (uint64_t end = n + MAX(entries, 1ull); n != end; n++)
 		*done_word(log, n) |= done_bit(n);
 }
 
-static bool is_done(struct map_log *log, uint64_t n)
+static bool is_entry_done(struct map_log *log, uint64_t n)
 {
 	return *done_word(log, n) & done_bit(n);
 }
 
 /* Moves next on, over entries that nobody will finish, too. */
-static void step_on(struct map_log *log, uint64_t head, bool at_end)
+static void step_over_done_entries(struct map_log *log, uint64_t head,
+				   bool at_end)
 {
 	uint64_t now = clock_monotonic_ns(), give_up = log->next;
 
@@ -299,8 +301,8 @@ static void step_on(struct map_log *log, uint64_t head, bool at_end)
 		 now - log->unfinished_ns >= UNFINISHED_NS)
 		give_up = log->unfinished_head;
 	while (log->next != head &&
-	       (is_done(log, log->next) || log->next < give_up)) {
-		log->lost += !is_done(log, log->next);
+	       (is_entry_done(log, log->next) || log->next < give_up)) {
+		log->lost += !is_entry_done(log, log->next);
 		*done_word(log, log->next) &= ~done_bit(log->next);
 		log->next++;
 		log->unfinished_ns = 0;
@@ -311,18 +313,18 @@ static void step_on(struct map_log *log, uint64_t head, bool at_end)
 	}
 }
 
-static void read_entries(struct map_log *log, uint64_t head, bool at_end)
+static void read_log_entries(struct map_log *log, uint64_t head, bool at_end)
 {
 	for (uint64_t n = log->next; n != head; n++)
-		if (!is_done(log, n))
-			read_entry(log, n, head);
-	step_on(log, head, at_end);
+		if (!is_entry_done(log, n))
+			read_log_entry(log, n, head);
+	step_over_done_entries(log, head, at_end);
 	/* order: rel, MAPTAIL: these entries may be written again */
 	atom_store_rel(&log->page->map_tail, log->next);
 }
 
 /* log->lock held. */
-static void read_locked(struct map_log *log, bool at_end)
+static void read_log_locked(struct map_log *log, bool at_end)
 {
 	uint64_t head, lost;
 
@@ -336,7 +338,7 @@ static void read_locked(struct map_log *log, bool at_end)
 		log->page = NULL;
 		log->lost++;
 	} else if (head != log->next) {
-		read_entries(log, head, at_end);
+		read_log_entries(log, head, at_end);
 	}
 }
 
@@ -345,7 +347,7 @@ size_t map_log_read(struct map_log *log)
 	size_t count;
 
 	pthread_mutex_lock(&log->lock);
-	read_locked(log, false);
+	read_log_locked(log, false);
 	count = log->count;
 	pthread_mutex_unlock(&log->lock);
 	return count;
@@ -354,7 +356,7 @@ size_t map_log_read(struct map_log *log)
 void map_log_close(struct map_log *log)
 {
 	pthread_mutex_lock(&log->lock);
-	read_locked(log, true);
+	read_log_locked(log, true);
 	log->page = NULL;
 	pthread_mutex_unlock(&log->lock);
 }
@@ -377,8 +379,8 @@ bool map_log_names(struct map_log *log, const char *build_id,
 	const struct kept_names *names;
 
 	pthread_mutex_lock(&log->lock);
-	read_locked(log, false);
-	names = find_names(log, build_id);
+	read_log_locked(log, false);
+	names = find_kept_names(log, build_id);
 	if (names)
 		*out = (struct map_names){
 			.symbols = names->bytes,
@@ -452,7 +454,7 @@ size_t map_log_unloaded(struct map_log *log, int32_t pid, uint32_t after,
 	if (upto <= after)
 		return 0;
 	pthread_mutex_lock(&log->lock);
-	read_locked(log, false);
+	read_log_locked(log, false);
 	found = find_unloaded(log, pid, after, upto, out, room);
 	pthread_mutex_unlock(&log->lock);
 	return found;

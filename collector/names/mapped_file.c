@@ -20,7 +20,8 @@
 #include "collector/names/maps.h"
 
 /* Closes @fd and returns -1 unless it is the mapped inode. */
-static int check_inode(int fd, const struct maps_line *line, bool strictly)
+static int keep_if_mapped_inode(int fd, const struct maps_line *line,
+				bool strictly)
 {
 	struct stat status;
 
@@ -68,13 +69,14 @@ int mapped_file_open(int proc_fd, int root_fd, struct maps_line *line)
 	fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
-	fd = check_inode(mapped_file_at(root_fd, line->path), line, is_deleted);
+	fd = keep_if_mapped_inode(mapped_file_at(root_fd, line->path), line,
+				  is_deleted);
 	if (fd < 0)
-		fd = check_inode(openat(proc_fd, "exe", O_PATH | O_CLOEXEC),
-				 line, true);
+		fd = keep_if_mapped_inode(
+			openat(proc_fd, "exe", O_PATH | O_CLOEXEC), line, true);
 	/* of a program in a chroot the map shows paths as we see them */
 	if (fd < 0)
-		fd = check_inode(open(line->path, O_PATH | O_CLOEXEC), line,
-				 true);
+		fd = keep_if_mapped_inode(open(line->path, O_PATH | O_CLOEXEC),
+					  line, true);
 	return fd;
 }

@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 
 /* Reads a number and the one character that must follow it. */
-static bool number(char **at, int base, char after, uint64_t *out)
+static bool take_number(char **at, int base, char after, uint64_t *out)
 {
 	char *end;
 
@@ -20,7 +20,7 @@ static bool number(char **at, int base, char after, uint64_t *out)
 }
 
 /* The kernel writes a newline in a path as \012, and nothing else so. */
-static void unescape(char *path)
+static void unescape_path(char *path)
 {
 	static const char newline[] = "\\012";
 	char *out = path;
@@ -42,24 +42,25 @@ bool maps_parse(char *line, struct maps_line *out)
 	char *at = line;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (!number(&at, 16, '-', &out->start) ||
-	    !number(&at, 16, ' ', &out->end) || out->end <= out->start ||
+	if (!take_number(&at, 16, '-', &out->start) ||
+	    !take_number(&at, 16, ' ', &out->end) || out->end <= out->start ||
 	    strnlen(at, 5) < 5 || at[4] != ' ')
 		return false;
 	out->is_executable = at[2] == 'x';
 	at += 5;
-	if (!number(&at, 16, ' ', &out->offset) ||
-	    !number(&at, 16, ':', &major) || !number(&at, 16, ' ', &minor))
+	if (!take_number(&at, 16, ' ', &out->offset) ||
+	    !take_number(&at, 16, ':', &major) ||
+	    !take_number(&at, 16, ' ', &minor))
 		return false;
 	/* without a path the line may end right behind the inode */
-	if (!number(&at, 10, ' ', &inode)) {
-		if (!number(&at, 10, '\0', &inode))
+	if (!take_number(&at, 10, ' ', &inode)) {
+		if (!take_number(&at, 10, '\0', &inode))
 			return false;
 		at--;
 	}
 	out->device = makedev((unsigned int)major, (unsigned int)minor);
 	out->inode = (ino_t)inode;
 	out->path = at + strspn(at, " ");
-	unescape(out->path);
+	unescape_path(out->path);
 	return true;
 }

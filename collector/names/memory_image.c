@@ -49,8 +49,8 @@ struct image {
 /* --- the process ---------------------------------------------------------- */
 
 /* Copies @bytes at virtual address @vaddr; false: not all is there. */
-static bool read_vaddr(const struct image *image, uint64_t vaddr, void *out,
-		       size_t bytes)
+static bool read_image_vaddr(const struct image *image, uint64_t vaddr,
+			     void *out, size_t bytes)
 {
 	uint64_t address = vaddr + image->bias;
 	ssize_t got;
@@ -64,12 +64,12 @@ static bool read_vaddr(const struct image *image, uint64_t vaddr, void *out,
 	return got == (ssize_t)bytes;
 }
 
-static int read_headers(struct image *image)
+static int read_image_headers(struct image *image)
 {
 	const Elf64_Ehdr *elf = &image->elf;
 	uint64_t vaddr = image->start - image->bias;
 
-	if (!read_vaddr(image, vaddr, &image->elf, sizeof(*elf)))
+	if (!read_image_vaddr(image, vaddr, &image->elf, sizeof(*elf)))
 		return errno == EACCES || errno == EPERM ? -errno : -EIO;
 	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    elf->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -77,8 +77,8 @@ static int read_headers(struct image *image)
 	    elf->e_phnum > SEGMENTS_MAX || elf->e_phoff > STEP_BYTES)
 		return -ENOEXEC;
 	image->segment_count = elf->e_phnum;
-	if (!read_vaddr(image, vaddr + elf->e_phoff, image->segment,
-			elf->e_phnum * sizeof(image->segment[0])))
+	if (!read_image_vaddr(image, vaddr + elf->e_phoff, image->segment,
+			      elf->e_phnum * sizeof(image->segment[0])))
 		return -ENOEXEC;
 	return 0;
 }
@@ -93,7 +93,7 @@ static uint64_t vaddr_of(const struct image *image, uint64_t pointer)
 		       : pointer;
 }
 
-static void take_entry(struct image *image, const Elf64_Dyn *entry)
+static void take_dynamic_entry(struct image *image, const Elf64_Dyn *entry)
 {
 	uint64_t value = entry->d_un.d_val;
 
@@ -118,17 +118,18 @@ static void take_entry(struct image *image, const Elf64_Dyn *entry)
 	}
 }
 
-static void read_dynamic(struct image *image, const Elf64_Phdr *dynamic)
+static void read_dynamic_entries(struct image *image, const Elf64_Phdr *dynamic)
 {
 	size_t count = MIN(dynamic->p_memsz / sizeof(Elf64_Dyn), DYNAMIC_MAX);
 	Elf64_Dyn entry;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!read_vaddr(image, dynamic->p_vaddr + i * sizeof(entry),
-				&entry, sizeof(entry)) ||
+		if (!read_image_vaddr(image,
+				      dynamic->p_vaddr + i * sizeof(entry),
+				      &entry, sizeof(entry)) ||
 		    entry.d_tag == DT_NULL)
 			return;
-		take_entry(image, &entry);
+		take_dynamic_entry(image, &entry);
 	}
 }
 
@@ -140,7 +141,7 @@ static uint32_t highest_bucket(const struct image *image,
 	uint32_t highest = 0, bucket;
 
 	for (uint32_t i = 0; i < head[0] && i < BUCKETS_MAX; i++) {
-		if (!read_vaddr(image, buckets + i * 4ull, &bucket, 4))
+		if (!read_image_vaddr(image, buckets + i * 4ull, &bucket, 4))
 			return 0;
 		highest = MAX(highest, bucket);
 	}
@@ -154,7 +155,7 @@ static uint64_t count_by_gnu_hash(const struct image *image)
 	uint64_t buckets, chains;
 
 	if (!image->gnu_hash ||
-	    !read_vaddr(image, image->gnu_hash, head, sizeof(head)))
+	    !read_image_vaddr(image, image->gnu_hash, head, sizeof(head)))
 		return 0;
 	buckets = image->gnu_hash + sizeof(head) + head[2] * 8ull;
 	chains = buckets + head[0] * 4ull;
@@ -162,8 +163,8 @@ static uint64_t count_by_gnu_hash(const struct image *image)
 	if (symbol < head[1])
 		return head[1]; /* imports only */
 	for (; symbol < SYMBOLS_MAX; symbol++) {
-		if (!read_vaddr(image, chains + (symbol - head[1]) * 4ull,
-				&hash, 4))
+		if (!read_image_vaddr(image, chains + (symbol - head[1]) * 4ull,
+				      &hash, 4))
 			return 0;
 		if (hash & 1)
 			return symbol + 1ull;
@@ -175,14 +176,16 @@ static uint64_t count_symbols(const struct image *image)
 {
 	uint32_t head[2];
 
-	if (image->hash && read_vaddr(image, image->hash, head, sizeof(head)))
+	if (image->hash &&
+	    read_image_vaddr(image, image->hash, head, sizeof(head)))
 		return MIN(head[1], SYMBOLS_MAX);
 	return MIN(count_by_gnu_hash(image), SYMBOLS_MAX);
 }
 
 /* --- the image ------------------------------------------------------------ */
 
-static int write_at(int fd, const void *bytes, size_t count, uint64_t offset)
+static int write_image_at(int fd, const void *bytes, size_t count,
+			  uint64_t offset)
 {
 	while (count) {
 		ssize_t put = pwrite(fd, bytes, count, (off_t)offset);
@@ -210,11 +213,11 @@ static int copy_segment(struct image *image, const Elf64_Phdr *segment)
 	while (done < segment->p_filesz && !error) {
 		size_t part = MIN(segment->p_filesz - done, STEP_BYTES);
 
-		if (!read_vaddr(image, segment->p_vaddr + done, image->step,
-				part))
+		if (!read_image_vaddr(image, segment->p_vaddr + done,
+				      image->step, part))
 			break;
-		error = write_at(image->to, image->step, part,
-				 segment->p_offset + done);
+		error = write_image_at(image->to, image->step, part,
+				       segment->p_offset + done);
 		done += part;
 	}
 	image->bytes = MAX(image->bytes, segment->p_offset + done);
@@ -229,7 +232,7 @@ static int copy_segments(struct image *image)
 		const Elf64_Phdr *segment = &image->segment[i];
 
 		if (segment->p_type == PT_DYNAMIC)
-			read_dynamic(image, segment);
+			read_dynamic_entries(image, segment);
 		if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_W))
 			error = copy_segment(image, segment);
 	}
@@ -237,8 +240,8 @@ static int copy_segments(struct image *image)
 }
 
 /* Where @bytes at @vaddr are in the image; 0: nowhere. */
-static uint64_t offset_of(const struct image *image, uint64_t vaddr,
-			  uint64_t bytes)
+static uint64_t image_offset_of(const struct image *image, uint64_t vaddr,
+				uint64_t bytes)
 {
 	for (size_t i = 0; i < image->segment_count; i++) {
 		const Elf64_Phdr *segment = &image->segment[i];
@@ -261,7 +264,7 @@ static int write_sections(struct image *image)
 			.sh_type = SHT_DYNSYM,
 			.sh_addr = image->symbols,
 			.sh_offset =
-				offset_of(image, image->symbols, symbol_bytes),
+				image_offset_of(image, image->symbols, symbol_bytes),
 			.sh_size = symbol_bytes,
 			.sh_link = SECTION_STRINGS,
 			.sh_entsize = sizeof(Elf64_Sym),
@@ -270,7 +273,7 @@ static int write_sections(struct image *image)
 		[SECTION_STRINGS] = {
 			.sh_type = SHT_STRTAB,
 			.sh_addr = image->strings,
-			.sh_offset = offset_of(image, image->strings,
+			.sh_offset = image_offset_of(image, image->strings,
 					       image->string_bytes),
 			.sh_size = image->string_bytes,
 			.sh_addralign = 1,
@@ -286,10 +289,10 @@ static int write_sections(struct image *image)
 		elf.e_shoff = ALIGN_UP(image->bytes, 8);
 		elf.e_shnum = SECTIONS;
 		elf.e_shentsize = sizeof(sections[0]);
-		error = write_at(image->to, sections, sizeof(sections),
-				 elf.e_shoff);
+		error = write_image_at(image->to, sections, sizeof(sections),
+				       elf.e_shoff);
 	}
-	return error ? error : write_at(image->to, &elf, sizeof(elf), 0);
+	return error ? error : write_image_at(image->to, &elf, sizeof(elf), 0);
 }
 
 /* A file's ELF header, program headers and note, where nothing else is left of
@@ -302,7 +305,7 @@ struct names_head {
 	uint8_t build_id[MAP_BUILD_ID_MAX];
 };
 
-static uint32_t from_hex(const char *hex, uint8_t *out, size_t max)
+static uint32_t build_id_from_hex(const char *hex, uint8_t *out, size_t max)
 {
 	uint32_t count = 0;
 	unsigned int byte;
@@ -343,8 +346,8 @@ static void make_names_head(const char *build_id, uint64_t bytes,
 		.note_head = { .n_namesz = 4, .n_type = NT_GNU_BUILD_ID },
 		.note_name = ELF_NOTE_GNU,
 	};
-	out->note_head.n_descsz =
-		from_hex(build_id, out->build_id, sizeof(out->build_id));
+	out->note_head.n_descsz = build_id_from_hex(build_id, out->build_id,
+						    sizeof(out->build_id));
 	out->note.p_filesz = sizeof(out->note_head) + sizeof(out->note_name) +
 			     out->note_head.n_descsz;
 }
@@ -374,14 +377,15 @@ static int write_names(int fd, const struct map_names *names,
 	head->elf.e_shoff = sections;
 	head->elf.e_shnum = SECTIONS;
 	head->elf.e_shentsize = sizeof(section[0]);
-	error = write_at(fd, head, sizeof(*head), 0);
+	error = write_image_at(fd, head, sizeof(*head), 0);
 	if (!error)
-		error = write_at(fd, names->symbols, names->symbol_bytes,
-				 symbols);
+		error = write_image_at(fd, names->symbols, names->symbol_bytes,
+				       symbols);
 	if (!error)
-		error = write_at(fd, names->strings, names->string_bytes,
-				 strings);
-	return error ? error : write_at(fd, section, sizeof(section), sections);
+		error = write_image_at(fd, names->strings, names->string_bytes,
+				       strings);
+	return error ? error
+		     : write_image_at(fd, section, sizeof(section), sections);
 }
 
 int memory_image_of_names(const struct map_names *names, const char *build_id,
@@ -403,7 +407,7 @@ int memory_image_of_names(const struct map_names *names, const char *build_id,
 
 static int make_image(struct image *image)
 {
-	int error = read_headers(image);
+	int error = read_image_headers(image);
 
 	if (!error)
 		error = copy_segments(image);

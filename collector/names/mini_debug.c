@@ -25,7 +25,7 @@ struct unpacking {
 };
 
 /* 0 or -errno. */
-static int read_more(struct unpacking *unpacking)
+static int read_packed_bytes(struct unpacking *unpacking)
 {
 	size_t bytes = MIN(unpacking->left, STEP_BYTES);
 	ssize_t got;
@@ -45,7 +45,7 @@ static int read_more(struct unpacking *unpacking)
 	return 0;
 }
 
-static int write_out(struct unpacking *unpacking)
+static int write_unpacked_bytes(struct unpacking *unpacking)
 {
 	size_t bytes = STEP_BYTES - unpacking->stream.avail_out, done = 0;
 
@@ -65,7 +65,7 @@ static int write_out(struct unpacking *unpacking)
 	return 0;
 }
 
-static int error_of(lzma_ret result)
+static int errno_of_lzma(lzma_ret result)
 {
 	switch (result) {
 	case LZMA_OK:
@@ -80,23 +80,23 @@ static int error_of(lzma_ret result)
 	}
 }
 
-static int unpack(struct unpacking *unpacking)
+static int unpack_file(struct unpacking *unpacking)
 {
 	lzma_stream *stream = &unpacking->stream;
 	lzma_ret result = lzma_stream_decoder(stream, MEMORY_BYTES_MAX, 0);
-	int error = error_of(result);
+	int error = errno_of_lzma(result);
 
 	stream->next_out = unpacking->out;
 	stream->avail_out = STEP_BYTES;
 	while (!error && result != LZMA_STREAM_END) {
-		error = read_more(unpacking);
+		error = read_packed_bytes(unpacking);
 		if (error)
 			break;
 		/* no input and no end: LZMA_BUF_ERROR the second time */
 		result = lzma_code(stream, LZMA_RUN);
-		error = error_of(result);
+		error = errno_of_lzma(result);
 		if (!error)
-			error = write_out(unpacking);
+			error = write_unpacked_bytes(unpacking);
 	}
 	lzma_end(stream);
 	return error;
@@ -117,7 +117,7 @@ int mini_debug_open(int fd, uint64_t offset, uint64_t bytes)
 	unpacking->offset = offset;
 	unpacking->left = bytes;
 	unpacking->to = memfd_create("perfrec-symbols", MFD_CLOEXEC);
-	error = unpacking->to < 0 ? -errno : unpack(unpacking);
+	error = unpacking->to < 0 ? -errno : unpack_file(unpacking);
 	fd = unpacking->to;
 	free(unpacking);
 	if (!error)

@@ -101,13 +101,13 @@ struct modules {
 };
 
 /* CPU time of this thread. */
-static uint64_t spent_ns(void)
+static uint64_t thread_cpu_ns(void)
 {
 	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* The root of its paths now, or as it was: the caller closes it. -1: none. */
-static int open_root(const struct modules *modules)
+static int open_process_root(const struct modules *modules)
 {
 	int fd = openat(modules->proc_fd, "root",
 			O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -178,7 +178,8 @@ static bool is_new_image(struct modules *modules, const struct maps_line *line)
 	return modules->vdso != line->start;
 }
 
-static bool is_covered(struct modules *modules, const struct maps_line *line)
+static bool is_line_covered(struct modules *modules,
+			    const struct maps_line *line)
 {
 	bool is_covered;
 
@@ -189,7 +190,7 @@ static bool is_covered(struct modules *modules, const struct maps_line *line)
 }
 
 /* True when @error is that there is no descriptor left. */
-static bool is_lack(int error)
+static bool is_descriptor_lack(int error)
 {
 	return error == EMFILE || error == ENFILE;
 }
@@ -206,8 +207,8 @@ static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
 }
 
 /* Appends what is behind a mapping that was not known. */
-static int identify(struct modules *modules, int root_fd,
-		    struct maps_line *line, struct reading *reading)
+static int identify_mapping(struct modules *modules, int root_fd,
+			    struct maps_line *line, struct reading *reading)
 {
 	struct place place = {
 		.start = line->start,
@@ -235,7 +236,7 @@ static int identify(struct modules *modules, int root_fd,
 		fd = vdso_open(line->end - line->start);
 	if (fd >= 0 && modules->jit && jit_files_is_dump(line->path))
 		jit_files_set_dump(modules->jit, fd);
-	if (line->inode && fd < 0 && is_lack(errno))
+	if (line->inode && fd < 0 && is_descriptor_lack(errno))
 		symbol_cache_note_lack(modules->cache);
 	if (fd >= 0) {
 		place.file = open_symbols(modules, root_fd, fd, line->path);
@@ -258,8 +259,8 @@ static FILE *open_maps(const struct modules *modules)
 	return file;
 }
 
-static int read_lines(struct modules *modules, FILE *file, int root_fd,
-		      struct reading *reading)
+static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
+			  struct reading *reading)
 {
 	struct maps_line line;
 	char *text = NULL;
@@ -276,8 +277,9 @@ static int read_lines(struct modules *modules, FILE *file, int root_fd,
 			continue;
 		if (is_new_image(modules, &line))
 			error = -ESRCH;
-		else if (!is_covered(modules, &line))
-			error = identify(modules, root_fd, &line, reading);
+		else if (!is_line_covered(modules, &line))
+			error = identify_mapping(modules, root_fd, &line,
+						 reading);
 		if (error)
 			break;
 	}
@@ -292,8 +294,8 @@ static int read_map(struct modules *modules, struct reading *reading)
 
 	if (!file)
 		return -errno;
-	root_fd = open_root(modules);
-	error = read_lines(modules, file, root_fd, reading);
+	root_fd = open_process_root(modules);
+	error = read_map_lines(modules, file, root_fd, reading);
 	if (root_fd >= 0)
 		close(root_fd);
 	fclose(file);
@@ -303,8 +305,8 @@ static int read_map(struct modules *modules, struct reading *reading)
 /* --- reading the log ------------------------------------------------------ */
 
 /* Takes over @file: gives it back, or puts it when it is not @place's. */
-static struct symbol_file *check_told(struct place *place,
-				      struct symbol_file *file)
+static struct symbol_file *check_told_file(struct place *place,
+					   struct symbol_file *file)
 {
 	const char *build_id = file ? symbol_file_build_id(file) : NULL;
 
@@ -315,8 +317,8 @@ static struct symbol_file *check_told(struct place *place,
 	return file;
 }
 
-static struct symbol_file *known_file(struct modules *modules,
-				      const struct place *place)
+static struct symbol_file *known_file_of(struct modules *modules,
+					 const struct place *place)
 {
 	struct symbol_file *file = NULL;
 	const struct place *there;
@@ -330,17 +332,17 @@ static struct symbol_file *known_file(struct modules *modules,
 }
 
 /* Where we may not look at its root, ours will do: the build-id tells. */
-static struct symbol_file *file_at(struct modules *modules, const char *path,
-				   bool has_build_id)
+static struct symbol_file *file_at_path(struct modules *modules,
+					const char *path, bool has_build_id)
 {
 	struct symbol_file *file = NULL;
-	int root_fd = open_root(modules), fd = -1;
+	int root_fd = open_process_root(modules), fd = -1;
 
 	if (root_fd < 0 && has_build_id)
 		root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd >= 0)
 		fd = mapped_file_at(root_fd, path);
-	if (fd < 0 && is_lack(errno))
+	if (fd < 0 && is_descriptor_lack(errno))
 		symbol_cache_note_lack(modules->cache);
 	if (fd >= 0) {
 		file = open_symbols(modules, root_fd, fd, path);
@@ -359,12 +361,12 @@ static bool is_descriptor(const char *path)
 
 /* The file that the process has mapped there now: for what has no path, or is
  * not to be found there any more. */
-static struct symbol_file *mapped_there(struct modules *modules,
-					struct place *place)
+static struct symbol_file *file_mapped_there(struct modules *modules,
+					     struct place *place)
 {
 	struct symbol_file *file = NULL;
 	FILE *maps = open_maps(modules);
-	int root_fd = open_root(modules), fd = -1;
+	int root_fd = open_process_root(modules), fd = -1;
 	struct maps_line line;
 	char *text = NULL;
 	size_t size = 0;
@@ -407,8 +409,8 @@ static struct symbol_file *file_of_descriptor(struct modules *modules,
 	fd = openat(modules->proc_fd, name, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	file = check_told(place,
-			  symbol_cache_file(modules->cache, fd, place->path));
+	file = check_told_file(
+		place, symbol_cache_file(modules->cache, fd, place->path));
 	close(fd);
 	if (file &&
 	    readlinkat(modules->proc_fd, name, link, sizeof(link) - 1) > 0) {
@@ -421,8 +423,8 @@ static struct symbol_file *file_of_descriptor(struct modules *modules,
 
 /* What the process has in memory there: of a file that was deleted, and that
  * we have no right to open by its mapping. */
-static struct symbol_file *in_memory(struct modules *modules,
-				     const struct place *place)
+static struct symbol_file *file_in_memory(struct modules *modules,
+					  const struct place *place)
 {
 	struct symbol_file *file;
 	int fd = memory_image_open(modules->proc_fd, place->start, place->end,
@@ -437,8 +439,8 @@ static struct symbol_file *in_memory(struct modules *modules,
 
 /* What the program told of its names before they went: of a file that was
  * deleted, and loaded so shortly that we have not seen it. */
-static struct symbol_file *told_names(struct modules *modules,
-				      const struct place *place)
+static struct symbol_file *file_of_told_names(struct modules *modules,
+					      const struct place *place)
 {
 	struct symbol_file *file;
 	struct map_names names;
@@ -457,19 +459,21 @@ static struct symbol_file *told_names(struct modules *modules,
 }
 
 /* Without a build-id only the path can tell. */
-static void find_told(struct modules *modules, const char *path,
-		      struct place *place)
+static void find_told_file(struct modules *modules, const char *path,
+			   struct place *place)
 {
-	place->file = check_told(place, known_file(modules, place));
+	place->file = check_told_file(place, known_file_of(modules, place));
 	if (!place->file && is_descriptor(path))
 		place->file = file_of_descriptor(modules, path, place);
 	if (!place->file && path[0])
-		place->file = check_told(
-			place, file_at(modules, path, place->build_id[0]));
+		place->file = check_told_file(
+			place, file_at_path(modules, path, place->build_id[0]));
 	if (!place->file && place->build_id[0])
-		place->file = check_told(place, mapped_there(modules, place));
+		place->file = check_told_file(
+			place, file_mapped_there(modules, place));
 	if (!place->file && place->build_id[0]) {
-		place->file = check_told(place, in_memory(modules, place));
+		place->file =
+			check_told_file(place, file_in_memory(modules, place));
 		place->is_partial = place->file;
 	}
 	if (place->file)
@@ -497,7 +501,7 @@ static void take_load(struct modules *modules, const struct map_event *event)
 	is_known = place.build_id[0] && load_map_known(&modules->map, &place);
 	pthread_mutex_unlock(&modules->lock);
 	if (!is_known)
-		find_told(modules, event->path, &place);
+		find_told_file(modules, event->path, &place);
 	pthread_mutex_lock(&modules->lock);
 	load_map_advance(&modules->map, event->generation);
 	error = load_map_add(&modules->map, &place);
@@ -520,7 +524,7 @@ static void take_unload(struct modules *modules, const struct map_event *event)
 
 /* The generation in which the child @modules was forked: what it had unloaded
  * before it claimed its first slot was still there. */
-static uint32_t forked_in(const struct modules *modules)
+static uint32_t generation_of_fork(const struct modules *modules)
 {
 	struct map_event event;
 	size_t next = 0;
@@ -534,7 +538,7 @@ static uint32_t forked_in(const struct modules *modules)
 }
 
 /* refresh_lock held; that of the parent is taken inside. */
-static void inherit(struct modules *modules)
+static void inherit_places(struct modules *modules)
 {
 	struct modules *parent = modules->parent;
 	struct load_map map = { 0 };
@@ -542,7 +546,7 @@ static void inherit(struct modules *modules)
 
 	modules_follow(parent);
 	pthread_mutex_lock(&parent->lock);
-	error = load_map_fork(&parent->map, forked_in(modules), &map);
+	error = load_map_fork(&parent->map, generation_of_fork(modules), &map);
 	pthread_mutex_unlock(&parent->lock);
 	if (error)
 		log_err("out of memory: functions of process %d have no names",
@@ -562,7 +566,7 @@ static void read_log(struct modules *modules)
 	struct map_event event;
 
 	if (modules->parent)
-		inherit(modules);
+		inherit_places(modules);
 	if (!modules->log)
 		return;
 	map_log_read(modules->log);
@@ -596,7 +600,7 @@ void modules_follow(struct modules *modules)
 /* --- both ----------------------------------------------------------------- */
 
 /* refresh_lock held. Reads the map in a moment when nothing changes. */
-static int read_both(struct modules *modules, struct reading *reading)
+static int read_map_and_log(struct modules *modules, struct reading *reading)
 {
 	int error = -EAGAIN;
 
@@ -617,13 +621,13 @@ static int read_both(struct modules *modules, struct reading *reading)
 int modules_refresh(struct modules *modules)
 {
 	struct reading reading = { 0 };
-	uint64_t begin_ns = spent_ns();
+	uint64_t begin_ns = thread_cpu_ns();
 	int error;
 
 	if (modules->proc_fd < 0)
 		return modules->proc_fd;
 	pthread_mutex_lock(&modules->refresh_lock);
-	error = read_both(modules, &reading);
+	error = read_map_and_log(modules, &reading);
 	pthread_mutex_lock(&modules->lock);
 	for (size_t i = 0; i < reading.count && !error; i++)
 		error = load_map_add(&modules->map, &reading.list[i]);
@@ -634,7 +638,7 @@ int modules_refresh(struct modules *modules)
 		modules->anonymous_count = reading.anonymous_count;
 		reading.anonymous = old;
 	}
-	modules->credit_ns -= (int64_t)(spent_ns() - begin_ns);
+	modules->credit_ns -= (int64_t)(thread_cpu_ns() - begin_ns);
 	modules->is_gone = error == -ESRCH;
 	modules->was_read |= !error;
 	pthread_mutex_unlock(&modules->lock);
@@ -645,8 +649,8 @@ int modules_refresh(struct modules *modules)
 
 /* --- life ----------------------------------------------------------------- */
 
-static int make(pid_t pid, pid_t inner_pid, struct map_log *log,
-		struct symbol_cache *cache, struct modules **out)
+static int make_modules(pid_t pid, pid_t inner_pid, struct map_log *log,
+			struct symbol_cache *cache, struct modules **out)
 {
 	struct modules *modules = calloc(1, sizeof(*modules));
 	struct stat status;
@@ -681,7 +685,7 @@ int modules_new(pid_t pid, pid_t inner_pid, struct map_log *log,
 		struct symbol_cache *cache, struct modules **out)
 {
 	struct modules *modules = NULL;
-	int error = make(pid, inner_pid, log, cache, &modules);
+	int error = make_modules(pid, inner_pid, log, cache, &modules);
 
 	if (error)
 		return error;
@@ -704,7 +708,8 @@ int modules_fork(struct modules *parent, pid_t pid, pid_t inner_pid,
 		 uint32_t claimed, struct modules **out)
 {
 	struct modules *modules = NULL;
-	int error = make(pid, inner_pid, parent->log, parent->cache, &modules);
+	int error = make_modules(pid, inner_pid, parent->log, parent->cache,
+				 &modules);
 
 	if (error)
 		return error;
@@ -764,7 +769,8 @@ void modules_put(struct modules **modules_ptr)
 
 /* Says why functions of @place have no names. A program can have as many
  * such places as it likes. */
-static void tell(const struct modules *modules, const struct place *place)
+static void tell_why_nameless(const struct modules *modules,
+			      const struct place *place)
 {
 	static struct log_limit replaced, missing, partial;
 
@@ -809,12 +815,12 @@ static bool is_first_to_tell(struct modules *modules, uint64_t address,
 
 /* @copy of a place that has no file gets one out of what the program told, and
  * so does the place. False: nothing was told. */
-static bool add_names(struct modules *modules, uint64_t address,
-		      uint32_t generation, struct place *copy)
+static bool add_told_names(struct modules *modules, uint64_t address,
+			   uint32_t generation, struct place *copy)
 {
 	struct place *place;
 
-	copy->file = told_names(modules, copy);
+	copy->file = file_of_told_names(modules, copy);
 	if (!copy->file)
 		return false;
 	copy->is_partial = true;
@@ -830,8 +836,8 @@ static bool add_names(struct modules *modules, uint64_t address,
 
 /* A copy of the place of @address, its file to be put by the caller. Says
  * once for each place that its file cannot be had. */
-static bool find_place(struct modules *modules, uint64_t address,
-		       uint32_t generation, struct place *out)
+static bool find_place_copy(struct modules *modules, uint64_t address,
+			    uint32_t generation, struct place *out)
 {
 	struct place *place;
 
@@ -844,15 +850,15 @@ static bool find_place(struct modules *modules, uint64_t address,
 	}
 	pthread_mutex_unlock(&modules->lock);
 	if (place && !out->file &&
-	    !add_names(modules, address, generation, out) &&
+	    !add_told_names(modules, address, generation, out) &&
 	    out->path[0] == '/' &&
 	    is_first_to_tell(modules, address, generation))
-		tell(modules, out);
+		tell_why_nameless(modules, out);
 	return place != NULL;
 }
 
 /* True when an unknown address is reason enough to read the map again. */
-static bool may_refresh(struct modules *modules)
+static bool may_refresh_map(struct modules *modules)
 {
 	uint64_t now = clock_monotonic_ns();
 	int64_t earned;
@@ -879,7 +885,7 @@ static const char *name_by_number(struct modules *modules, const char *format,
 }
 
 /* What to add to a virtual address of the file to get one of the process. */
-static uint64_t bias_of(const struct place *place)
+static uint64_t bias_of_place(const struct place *place)
 {
 	uint64_t vaddr;
 
@@ -899,7 +905,7 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 	uint64_t start;
 
 	out->module = place->path[0] ? place->path : g_unknown;
-	out->offset = address - bias_of(place);
+	out->offset = address - bias_of_place(place);
 	out->build_id = place->build_id;
 	if (place->file) {
 		out->build_id = symbol_file_build_id(place->file);
@@ -978,17 +984,17 @@ static bool resolve_jit(struct modules *modules, uint64_t address,
 	return true;
 }
 
-/* find_place(), with what is known now. */
-static bool find_now(struct modules *modules, uint64_t address,
-		     uint32_t generation, struct place *out)
+/* find_place_copy(), with what is known now. */
+static bool find_place_now(struct modules *modules, uint64_t address,
+			   uint32_t generation, struct place *out)
 {
 	modules_follow(modules);
-	if (find_place(modules, address, generation, out))
+	if (find_place_copy(modules, address, generation, out))
 		return true;
-	if (is_anonymous(modules, address) || !may_refresh(modules))
+	if (is_anonymous(modules, address) || !may_refresh_map(modules))
 		return false;
 	modules_refresh(modules);
-	return find_place(modules, address, generation, out);
+	return find_place_copy(modules, address, generation, out);
 }
 
 /* The memory of a JIT that has mapped it twice. */
@@ -1016,7 +1022,7 @@ void modules_resolve(struct modules *modules, uint64_t address,
 		return;
 	}
 	*out = (struct symbol){ .build_id = "" };
-	if (!find_now(modules, address, generation, &place)) {
+	if (!find_place_now(modules, address, generation, &place)) {
 		if (resolve_jit(modules, address, false, out))
 			return;
 		out->name = name_by_number(modules, "%s0x%llx", "", address);
@@ -1029,7 +1035,7 @@ void modules_resolve(struct modules *modules, uint64_t address,
 		resolve_in_place(modules, &place, address, out);
 		if (place.is_partial && !out->found &&
 		    is_first_to_tell(modules, address, generation))
-			tell(modules, &place);
+			tell_why_nameless(modules, &place);
 	}
 	symbol_file_put(&place.file);
 }
@@ -1039,12 +1045,12 @@ bool modules_place(struct modules *modules, uint64_t address,
 {
 	struct place place;
 
-	if (!find_now(modules, address, generation, &place))
+	if (!find_place_now(modules, address, generation, &place))
 		return false;
 	*out = (struct module_place){ .start = place.start,
 				      .end = place.end,
 				      .file_offset = place.map_offset,
-				      .bias = bias_of(&place),
+				      .bias = bias_of_place(&place),
 				      .file = place.file };
 	return true;
 }
@@ -1096,7 +1102,8 @@ int modules_each_function(struct modules *modules, modules_visit *visit,
 
 	for (size_t i = 0; i < places.count && !stop; i++) {
 		struct visitor visitor = { .place = &places.list[i],
-					   .bias = bias_of(&places.list[i]),
+					   .bias = bias_of_place(
+						   &places.list[i]),
 					   .visit = visit,
 					   .context = context };
 
@@ -1108,7 +1115,7 @@ int modules_each_function(struct modules *modules, modules_visit *visit,
 }
 
 /* The two that may speak of the hooks without calling them. */
-static bool is_provider(const char *path)
+static bool is_hook_provider(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -1126,7 +1133,7 @@ bool modules_instrumented(struct modules *modules)
 	if (copy_places(modules, &places))
 		return false;
 	for (size_t i = 0; i < places.count && !found; i++)
-		found = !is_provider(places.list[i].path) &&
+		found = !is_hook_provider(places.list[i].path) &&
 			symbol_file_instrumented(places.list[i].file);
 	reading_release(&places);
 	return found;

@@ -24,7 +24,7 @@
 
 /* What @pid calls itself, below @dir ("" or "task/123/") of its folder, or 0.
  */
-static pid_t inner_of(pid_t pid, const char *dir)
+static pid_t inner_id_of(pid_t pid, const char *dir)
 {
 	char status[PROC_STATUS_BYTES], name[48];
 	pid_t inner = 0;
@@ -34,14 +34,14 @@ static pid_t inner_of(pid_t pid, const char *dir)
 	return proc_status_inner(status, &inner) ? inner : 0;
 }
 
-static bool is_it(pid_t pid, pid_t inner, outer_ids_check *check,
-		  const void *context)
+static bool is_wanted_process(pid_t pid, pid_t inner, outer_ids_check *check,
+			      const void *context)
 {
-	return inner_of(pid, "") == inner && check(context, pid);
+	return inner_id_of(pid, "") == inner && check(context, pid);
 }
 
 /* @pid/task, or all of /proc. */
-static DIR *open_folder(pid_t pid)
+static DIR *open_task_folder(pid_t pid)
 {
 	char path[64] = "/proc";
 
@@ -51,7 +51,7 @@ static DIR *open_folder(pid_t pid)
 }
 
 /* The next entry that is a number, or 0. */
-static pid_t next_id(DIR *dir)
+static pid_t next_folder_id(DIR *dir)
 {
 	const struct dirent *entry;
 
@@ -71,7 +71,7 @@ static pid_t child_of_thread(pid_t parent, pid_t tid, pid_t inner,
 	snprintf(name, sizeof(name), "task/%d/children", (int)tid);
 	proc_read(parent, name, children, sizeof(children));
 	for (; (pid = (pid_t)strtol(at, &end, 10)) > 0; at = end)
-		if (is_it(pid, inner, check, context))
+		if (is_wanted_process(pid, inner, check, context))
 			return pid;
 	return 0;
 }
@@ -79,11 +79,11 @@ static pid_t child_of_thread(pid_t parent, pid_t tid, pid_t inner,
 pid_t outer_ids_child(pid_t parent, pid_t inner, outer_ids_check *check,
 		      const void *context)
 {
-	DIR *dir = open_folder(parent);
+	DIR *dir = open_task_folder(parent);
 	pid_t tid, found = 0;
 	int tasks = 0;
 
-	while (!found && tasks++ < TASKS_MAX && (tid = next_id(dir)))
+	while (!found && tasks++ < TASKS_MAX && (tid = next_folder_id(dir)))
 		found = child_of_thread(parent, tid, inner, check, context);
 	if (dir)
 		closedir(dir);
@@ -92,11 +92,11 @@ pid_t outer_ids_child(pid_t parent, pid_t inner, outer_ids_check *check,
 
 pid_t outer_ids_any(pid_t inner, outer_ids_check *check, const void *context)
 {
-	DIR *dir = open_folder(0);
+	DIR *dir = open_task_folder(0);
 	pid_t pid;
 
-	while ((pid = next_id(dir)))
-		if (is_it(pid, inner, check, context))
+	while ((pid = next_folder_id(dir)))
+		if (is_wanted_process(pid, inner, check, context))
 			break;
 	if (dir)
 		closedir(dir);
@@ -106,14 +106,15 @@ pid_t outer_ids_any(pid_t inner, outer_ids_check *check, const void *context)
 /* --- threads ----------------------------------------------------------------
  */
 
-static int compare_outer(const void *a, const void *b)
+static int compare_outer_ids(const void *a, const void *b)
 {
 	const struct outer_thread *left = a, *right = b;
 
 	return (left->outer > right->outer) - (left->outer < right->outer);
 }
 
-static void add_thread(struct outer_threads *threads, pid_t outer, pid_t inner)
+static void add_thread_id(struct outer_threads *threads, pid_t outer,
+			  pid_t inner)
 {
 	size_t room = threads->room ? 2 * threads->room : 16;
 	struct outer_thread *longer;
@@ -130,36 +131,36 @@ static void add_thread(struct outer_threads *threads, pid_t outer, pid_t inner)
 }
 
 /* Ids are used again: what is not there any more is forgotten. */
-static void read_threads(struct outer_threads *threads, pid_t pid)
+static void read_thread_ids(struct outer_threads *threads, pid_t pid)
 {
 	struct outer_threads now = { .count = 0 };
-	DIR *dir = open_folder(pid);
+	DIR *dir = open_task_folder(pid);
 	pid_t outer;
 
-	while (now.count < THREADS_MAX && (outer = next_id(dir))) {
+	while (now.count < THREADS_MAX && (outer = next_folder_id(dir))) {
 		struct outer_thread key = { outer, 0 }, *known;
 		char name[32];
 
 		known = threads->count
 				? bsearch(&key, threads->thread, threads->count,
-					  sizeof(key), compare_outer)
+					  sizeof(key), compare_outer_ids)
 				: NULL;
 		snprintf(name, sizeof(name), "task/%d/", (int)outer);
-		add_thread(&now, outer,
-			   known ? known->inner : inner_of(pid, name));
+		add_thread_id(&now, outer,
+			      known ? known->inner : inner_id_of(pid, name));
 	}
 	if (dir)
 		closedir(dir);
 	if (now.count)
 		qsort(now.thread, now.count, sizeof(*now.thread),
-		      compare_outer);
+		      compare_outer_ids);
 	free(threads->thread);
 	threads->thread = now.thread;
 	threads->count = now.count;
 	threads->room = now.room;
 }
 
-static pid_t find_thread(const struct outer_threads *threads, pid_t inner)
+static pid_t find_thread_id(const struct outer_threads *threads, pid_t inner)
 {
 	size_t i;
 
@@ -174,8 +175,8 @@ pid_t outer_ids_thread(struct outer_threads *threads, pid_t pid, pid_t inner)
 	pid_t outer;
 
 	pthread_mutex_lock(&threads->lock);
-	read_threads(threads, pid);
-	outer = find_thread(threads, inner);
+	read_thread_ids(threads, pid);
+	outer = find_thread_id(threads, inner);
 	pthread_mutex_unlock(&threads->lock);
 	return outer;
 }

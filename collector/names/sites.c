@@ -56,7 +56,7 @@ static const struct site g_nobody = {
  */
 
 /* Copies @bytes of shared memory, which others may write to. */
-static void copy_out(void *to, const void *from, size_t bytes)
+static void copy_from_shared(void *to, const void *from, size_t bytes)
 {
 	const uint64_t *words = from;
 	uint64_t word;
@@ -70,7 +70,7 @@ static void copy_out(void *to, const void *from, size_t bytes)
 }
 
 /* A copy of entry @id that its own lengths fit into, or NULL. To be freed. */
-static struct site_shm *copy_entry(const struct sites *sites, uint32_t id)
+static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 {
 	const uint8_t *base = (const uint8_t *)sites->page;
 	const uint32_t *offsets = (const uint32_t *)(base + ARENA_SITES);
@@ -90,7 +90,7 @@ static struct site_shm *copy_entry(const struct sites *sites, uint32_t id)
 	entry = malloc(bytes);
 	if (!entry)
 		return NULL;
-	copy_out(entry, base, bytes);
+	copy_from_shared(entry, base, bytes);
 	entry->bytes = bytes;
 	return entry;
 }
@@ -158,14 +158,14 @@ static void number_name(struct sites *sites, struct site *site)
 /* --- one site ---------------------------------------------------------------
  */
 
-static bool is_sane(const struct site_shm *entry)
+static bool is_sane_site(const struct site_shm *entry)
 {
 	return entry->kind >= SITE_SPAN && entry->kind <= SITE_STATE &&
 	       entry->keys <= SITE_KEYS_MAX;
 }
 
-static void take_entry(struct sites *sites, const struct site_shm *entry,
-		       struct site *out)
+static void take_site_entry(struct sites *sites, const struct site_shm *entry,
+			    struct site *out)
 {
 	struct texts texts = { (const char *)(entry + 1),
 			       (const char *)entry + entry->bytes };
@@ -204,9 +204,9 @@ static struct site *read_site(struct sites *sites, uint32_t id)
 		return NULL;
 	*site = g_nobody;
 	site->id = id;
-	entry = sites->page ? copy_entry(sites, id) : NULL;
-	if (entry && is_sane(entry))
-		take_entry(sites, entry, site);
+	entry = sites->page ? copy_site_entry(sites, id) : NULL;
+	if (entry && is_sane_site(entry))
+		take_site_entry(sites, entry, site);
 	free(entry);
 	if (!site->known || !site->name[0])
 		number_name(sites, site);
@@ -225,7 +225,7 @@ static struct site **track_entry(struct sites *sites, uint64_t number)
 }
 
 /* Of two with the same number the first one counts. */
-static void add_track(struct sites *sites, struct site *site)
+static void add_track_site(struct sites *sites, struct site *site)
 {
 	struct site **entry;
 
@@ -240,14 +240,14 @@ static void add_track(struct sites *sites, struct site *site)
 
 /* Under lock. The program has made it whole before it used its id: what is
  * not there now is nonsense, and stays so. */
-static const struct site *find(struct sites *sites, uint32_t id)
+static const struct site *find_site_locked(struct sites *sites, uint32_t id)
 {
 	struct site **slot = &sites->site[id];
 
 	if (!*slot) {
 		*slot = read_site(sites, id);
 		if (*slot && (*slot)->kind == SITE_TRACK)
-			add_track(sites, *slot);
+			add_track_site(sites, *slot);
 	}
 	return *slot ? *slot : &g_nobody;
 }
@@ -259,7 +259,7 @@ const struct site *sites_find(struct sites *sites, uint32_t id)
 	if (!id || id >= SITES_MAX)
 		return site;
 	pthread_mutex_lock(&sites->lock);
-	site = find(sites, id);
+	site = find_site_locked(sites, id);
 	pthread_mutex_unlock(&sites->lock);
 	return site;
 }
@@ -282,11 +282,11 @@ static void look_for_tracks(struct sites *sites)
 	/* relaxed: what is missed now is found the next time */
 	count = MIN(atom_load_rlx(&sites->page->site_count), SITES_MAX - 1);
 	for (id = sites->looked; id <= count; id++) {
-		/* relaxed: copy_entry() takes a proper look */
+		/* relaxed: copy_site_entry() takes a proper look */
 		bool there = atom_load_rlx(&offsets[id]);
 
 		if (there)
-			find(sites, id);
+			find_site_locked(sites, id);
 		whole &= there;
 		sites->looked = whole ? id + 1 : sites->looked;
 	}

@@ -44,13 +44,13 @@ static void sink_write(const char *text, size_t length, void *context)
 		longjmp(sink->full, 1);
 }
 
-static bool is_mangled(const char *raw)
+static bool is_mangled_name(const char *raw)
 {
 	return raw[0] == '_' && raw[1] && strchr("ZRG", raw[1]);
 }
 
 /* Marks a name that did not fit, without leaving half a character. */
-static size_t cut(char *out)
+static size_t mark_cut_name(char *out)
 {
 	size_t end = SYMBOL_NAME_BYTES - 4;
 
@@ -61,7 +61,7 @@ static size_t cut(char *out)
 }
 
 /* Fills @sink; false when @raw is no mangled name after all. */
-static bool expand(const char *raw, int limit, struct sink *sink)
+static bool expand_mangled(const char *raw, int limit, struct sink *sink)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
 
@@ -82,11 +82,11 @@ static size_t demangle(const char *raw, char *out)
 	size_t length = strnlen(raw, MANGLED_BYTES_MAX + 1);
 	int limit = length > MANGLED_BYTES_SAFE ? DMGL_NO_RECURSE_LIMIT : 0;
 
-	if (!is_mangled(raw) || length > MANGLED_BYTES_MAX ||
-	    !expand(raw, limit, &sink))
+	if (!is_mangled_name(raw) || length > MANGLED_BYTES_MAX ||
+	    !expand_mangled(raw, limit, &sink))
 		return 0;
 	if (sink.is_full)
-		return cut(out);
+		return mark_cut_name(out);
 	out[sink.used] = '\0';
 	return strlen(out);
 }
@@ -119,14 +119,14 @@ size_t symbol_name_clean(char *text)
 	return replaced;
 }
 
-static size_t copy(const char *raw, char *out)
+static size_t copy_clean(const char *raw, char *out)
 {
 	size_t length = strnlen(raw, SYMBOL_NAME_BYTES);
 	char *version;
 
 	if (length == SYMBOL_NAME_BYTES) {
 		memcpy(out, raw, SYMBOL_NAME_BYTES - 1);
-		return cut(out);
+		return mark_cut_name(out);
 	}
 	memcpy(out, raw, length + 1);
 	version = length ? strchr(out + 1, '@') : NULL;
@@ -142,7 +142,7 @@ size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES])
 	size_t length = demangle(raw, out);
 
 	if (!length)
-		length = copy(raw, out);
+		length = copy_clean(raw, out);
 	if (!length) {
 		memcpy(out, "?", 2);
 		return 1;

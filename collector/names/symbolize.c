@@ -59,7 +59,7 @@ static int64_t now_ms(void)
 }
 
 /* What the environment names instead, or NULL. */
-static const char *told_program(void)
+static const char *told_program_path(void)
 {
 	const char *told = secure_getenv("PERFREC_SYMBOLIZE");
 
@@ -67,13 +67,13 @@ static const char *told_program(void)
 }
 
 /* Beside this executable, or where `make install` puts it. */
-static int find_program(char path[PATH_MAX])
+static int find_program_path(char path[PATH_MAX])
 {
 	static const char *const places[] = {
 		"perfrec-symbolize",
 		"../libexec/perfrec/perfrec-symbolize",
 	};
-	const char *told = told_program();
+	const char *told = told_program_path();
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -96,8 +96,8 @@ static int find_program(char path[PATH_MAX])
 }
 
 /* @fds[i] becomes descriptor i of the process; nothing else is open there. */
-static int spawn_with(char *const *argv, char *const *env, const int *fds,
-		      int count, pid_t *pid)
+static int spawn_child_with(char *const *argv, char *const *env, const int *fds,
+			    int count, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -121,17 +121,17 @@ static int spawn_with(char *const *argv, char *const *env, const int *fds,
 	return -error;
 }
 
-static void close_all(int *fds, int count)
+static void close_descriptors(int *fds, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 }
 
-/* As spawn_with(), for descriptors of any number: copies of them are made
+/* As spawn_child_with(), for descriptors of any number: copies of them are made
  * above those that they are to become. @fds of -1 become /dev/null. */
-static int spawn_above(char *const *argv, char *const *env, const int *fds,
-		       int count, pid_t *pid)
+static int spawn_child_above(char *const *argv, char *const *env,
+			     const int *fds, int count, pid_t *pid)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int copies[SYMBOLIZE_ROOT_FD + 1];
@@ -144,9 +144,9 @@ static int spawn_above(char *const *argv, char *const *env, const int *fds,
 			error = -errno;
 	}
 	if (!error)
-		error = spawn_with(argv, env, copies, count, pid);
-	close_all(copies, count);
-	close_all(&null, 1);
+		error = spawn_child_with(argv, env, copies, count, pid);
+	close_descriptors(copies, count);
+	close_descriptors(&null, 1);
 	return error;
 }
 
@@ -155,8 +155,8 @@ static int spawn_above(char *const *argv, char *const *env, const int *fds,
  * that of stdout to a socket, which serves as a pipe, too, and that of stderr
  * to a pipe.
  */
-static int start(char *const *argv, char *const *env, int *fds, int count,
-		 struct child *out)
+static int start_child(char *const *argv, char *const *env, int *fds, int count,
+		       struct child *out)
 {
 	int answer[2] = { -1, -1 }, complaint[2] = { -1, -1 };
 	int error = 0;
@@ -167,12 +167,12 @@ static int start(char *const *argv, char *const *env, int *fds, int count,
 	fds[STDOUT_FILENO] = answer[1];
 	fds[STDERR_FILENO] = complaint[1];
 	if (!error)
-		error = spawn_above(argv, env, fds, count, &out->pid);
-	close_all(&answer[1], 1);
-	close_all(&complaint[1], 1);
+		error = spawn_child_above(argv, env, fds, count, &out->pid);
+	close_descriptors(&answer[1], 1);
+	close_descriptors(&complaint[1], 1);
 	if (error) {
-		close_all(&answer[0], 1);
-		close_all(&complaint[0], 1);
+		close_descriptors(&answer[0], 1);
+		close_descriptors(&complaint[0], 1);
 		return error;
 	}
 	out->answer = answer[0];
@@ -181,12 +181,12 @@ static int start(char *const *argv, char *const *env, int *fds, int count,
 }
 
 /* Returns its wait status. */
-static int end(struct child *child)
+static int end_child(struct child *child)
 {
 	int status = 0;
 
-	close_all(&child->answer, 1);
-	close_all(&child->complaint, 1);
+	close_descriptors(&child->answer, 1);
+	close_descriptors(&child->complaint, 1);
 	kill(child->pid, SIGKILL);
 	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -202,7 +202,7 @@ static void read_complaint(struct input *input)
 	size_t room = SYMBOLIZE_WHY_BYTES - 1 - input->why_bytes;
 
 	if (got <= 0) {
-		close_all(&input->child->complaint, 1);
+		close_descriptors(&input->child->complaint, 1);
 		input->child->complaint = -1;
 		return;
 	}
@@ -214,7 +214,7 @@ static void read_complaint(struct input *input)
 
 /* Waits until there is something to read from @fd, or it is closed, and
  * meanwhile takes complaints. False: not in time. */
-static bool wait_for(struct input *input, int fd)
+static bool wait_for_input(struct input *input, int fd)
 {
 	struct child *child = input->child;
 
@@ -246,7 +246,7 @@ static bool read_answer(struct input *input)
 	memmove(input->bytes, input->bytes + input->at, left);
 	input->at = 0;
 	input->end = left;
-	if (!wait_for(input, input->child->answer))
+	if (!wait_for_input(input, input->child->answer))
 		return false;
 	got = read(input->child->answer, input->bytes + left,
 		   sizeof(input->bytes) - left);
@@ -341,16 +341,16 @@ static int write_addresses(const struct symbolize_request *request)
 		if (fclose(file) || lseek(fd, 0, SEEK_SET) < 0)
 			error = -errno;
 	} else {
-		close_all(&copy, 1);
+		close_descriptors(&copy, 1);
 	}
 	if (!error)
 		return fd;
-	close_all(&fd, 1);
+	close_descriptors(&fd, 1);
 	return error;
 }
 
-static void say(char *why, const char *format, ...) ATTR_PRINTF(2, 3);
-static void say(char *why, const char *format, ...)
+static void say_why(char *why, const char *format, ...) ATTR_PRINTF(2, 3);
+static void say_why(char *why, const char *format, ...)
 {
 	va_list args;
 
@@ -362,20 +362,21 @@ static void say(char *why, const char *format, ...)
 /* It was looked for, and is not there or cannot be run. */
 static void say_no_start(char *why, int error)
 {
-	const char *told = told_program();
+	const char *told = told_program_path();
 
 	if (told)
-		say(why, "cannot start '%.200s': %s; see PERFREC_SYMBOLIZE",
-		    told, strerror(-error));
+		say_why(why, "cannot start '%.200s': %s; see PERFREC_SYMBOLIZE",
+			told, strerror(-error));
 	else
-		say(why,
-		    "cannot start perfrec-symbolize: %s; install perfrec again",
-		    strerror(-error));
+		say_why(why,
+			"cannot start perfrec-symbolize: %s; install perfrec "
+			"again",
+			strerror(-error));
 }
 
 /* The process' own complaint, unless there is more to say, or it only
  * complains that its answer, which made no sense, was not read. */
-static void explain(struct input *input, int status)
+static void explain_failure(struct input *input, int status)
 {
 	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	char *why = input->why;
@@ -383,13 +384,13 @@ static void explain(struct input *input, int status)
 	why[strcspn(why, "\n")] = '\0';
 	symbol_name_clean(why);
 	if (input->is_late)
-		say(why, "perfrec-symbolize took too long");
+		say_why(why, "perfrec-symbolize took too long");
 	else if (signal == SIGXCPU)
-		say(why, "perfrec-symbolize reached its limit of CPU time");
+		say_why(why, "perfrec-symbolize reached its limit of CPU time");
 	else if (signal && signal != SIGKILL && signal != SIGPIPE)
-		say(why, "perfrec-symbolize crashed (signal %d)", signal);
+		say_why(why, "perfrec-symbolize crashed (signal %d)", signal);
 	else if (!why[0] || !input->is_over)
-		say(why, "perfrec-symbolize gave no whole answer");
+		say_why(why, "perfrec-symbolize gave no whole answer");
 }
 
 /* What to do with the answer: true when it was as it should be. */
@@ -405,7 +406,7 @@ struct run { /* one of perfrec-symbolize, from start to end */
 	void *context;
 };
 
-static int run(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
+static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 {
 	char path[PATH_MAX];
 	char *argv[] = { path, (char *)run->arguments[0],
@@ -413,12 +414,13 @@ static int run(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	struct child child = { .deadline_ms =
 				       now_ms() + run->seconds * 1000ll };
 	struct input *input = calloc(1, sizeof(*input));
-	int error = input ? find_program(path) : -ENOMEM;
+	int error = input ? find_program_path(path) : -ENOMEM;
 	bool is_whole;
 	int status;
 
 	if (!error)
-		error = start(argv, run->env, run->fds, run->fd_count, &child);
+		error = start_child(argv, run->env, run->fds, run->fd_count,
+				    &child);
 	if (error) {
 		say_no_start(why, error);
 		free(input);
@@ -428,14 +430,15 @@ static int run(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	input->why = why;
 	why[0] = '\0';
 	is_whole = run->reader(input, run->context);
-	close_all(&child.answer, 1); /* so that it does not wait for us */
+	close_descriptors(&child.answer,
+			  1); /* so that it does not wait for us */
 	child.answer = -1;
 	while (!is_whole && child.complaint >= 0 &&
-	       wait_for(input, child.complaint))
+	       wait_for_input(input, child.complaint))
 		;
-	status = end(&child);
+	status = end_child(&child);
 	if (!is_whole)
-		explain(input, status);
+		explain_failure(input, status);
 	free(input);
 	return is_whole ? 0 : -EBADMSG;
 }
@@ -446,7 +449,7 @@ struct lines {
 	void *context;
 };
 
-static bool read_lines(struct input *input, void *context)
+static bool read_line_frames(struct input *input, void *context)
 {
 	const struct lines *lines = context;
 	const char *line;
@@ -480,17 +483,17 @@ int symbolize_lines(const struct symbolize_request *request,
 		.fds = fds,
 		.fd_count = ARRAY_SIZE(fds),
 		.seconds = request->seconds,
-		.reader = read_lines,
+		.reader = read_line_frames,
 		.context = &lines,
 	};
 	int error = addresses < 0 ? addresses : 0;
 
 	if (error)
-		say(why, "cannot store addresses: %s", strerror(-error));
+		say_why(why, "cannot store addresses: %s", strerror(-error));
 	else
-		error = run(&lines_run, why);
-	close_all(&addresses, 1);
-	close_all(&own_root, 1);
+		error = run_child(&lines_run, why);
+	close_descriptors(&addresses, 1);
+	close_descriptors(&own_root, 1);
 	return error;
 }
 
@@ -526,7 +529,7 @@ static bool read_descriptor(struct input *input, void *context)
 	};
 	struct cmsghdr *header;
 
-	if (!wait_for(input, input->child->answer))
+	if (!wait_for_input(input, input->child->answer))
 		return false;
 	input->is_over =
 		recvmsg(input->child->answer, &message, MSG_CMSG_CLOEXEC) != 1;
@@ -558,10 +561,10 @@ int symbolize_fetch(const char *build_id, unsigned int seconds, int *out,
 	int error;
 
 	if (!env) {
-		say(why, "not enough memory");
+		say_why(why, "not enough memory");
 		return -ENOMEM;
 	}
-	error = run(&fetch_run, why);
+	error = run_child(&fetch_run, why);
 	free(env);
 	return error;
 }

@@ -64,7 +64,7 @@ struct dwarf_lines {
 /* --- spans of addresses -------------------------------------------------- */
 
 /* @list with room for one more entry of @size bytes; NULL: no memory. */
-static void *with_room(void *list, size_t count, size_t *room, size_t size)
+static void *list_with_room(void *list, size_t count, size_t *room, size_t size)
 {
 	size_t wanted = *room ? *room * 2 : 64;
 
@@ -86,8 +86,8 @@ static void spans_add(struct spans *spans, Dwarf_Die *die, size_t unit)
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		if (!low || low >= high)
 			continue;
-		list = with_room(spans->list, spans->count, &spans->room,
-				 sizeof(*spans->list));
+		list = list_with_room(spans->list, spans->count, &spans->room,
+				      sizeof(*spans->list));
 		if (!list)
 			return;
 		spans->list = list;
@@ -143,8 +143,8 @@ static struct span *spans_find(const struct spans *spans, uint64_t vaddr)
 
 static void add_unit(struct dwarf_lines *lines, Dwarf_Die *die)
 {
-	void *list = with_room(lines->units, lines->unit_count,
-			       &lines->unit_room, sizeof(*lines->units));
+	void *list = list_with_room(lines->units, lines->unit_count,
+				    &lines->unit_room, sizeof(*lines->units));
 
 	if (!list)
 		return;
@@ -290,7 +290,7 @@ static size_t find_chain(const Dwarf_Die *function, uint64_t vaddr,
 	return count;
 }
 
-static uint32_t number(Dwarf_Die *die, unsigned int name)
+static uint32_t number_of_attribute(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -301,7 +301,7 @@ static uint32_t number(Dwarf_Die *die, unsigned int name)
 	return (uint32_t)value;
 }
 
-static const char *text(Dwarf_Die *die, unsigned int name)
+static const char *text_of_attribute(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 
@@ -310,12 +310,12 @@ static const char *text(Dwarf_Die *die, unsigned int name)
 
 static const char *function_name(Dwarf_Die *die)
 {
-	const char *name = text(die, DW_AT_linkage_name);
+	const char *name = text_of_attribute(die, DW_AT_linkage_name);
 
 	if (!name)
-		name = text(die, DW_AT_MIPS_linkage_name);
+		name = text_of_attribute(die, DW_AT_MIPS_linkage_name);
 	if (!name)
-		name = text(die, DW_AT_name);
+		name = text_of_attribute(die, DW_AT_name);
 	return name ? name : "";
 }
 
@@ -371,8 +371,9 @@ static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
 static void set_call_line(struct dwarf_frame *frame, Dwarf_Die *unit,
 			  Dwarf_Die *callee, const char *folder)
 {
-	set_numbered_file(frame, unit, number(callee, DW_AT_call_file), folder);
-	frame->line = number(callee, DW_AT_call_line);
+	set_numbered_file(frame, unit,
+			  number_of_attribute(callee, DW_AT_call_file), folder);
+	frame->line = number_of_attribute(callee, DW_AT_call_line);
 }
 
 /* What is at @vaddr of @unit. Code that was written in assembly language has
@@ -392,7 +393,7 @@ static size_t find_frames(struct unit *unit, uint64_t vaddr, const char *folder,
 			.function = function_name(die),
 			.folder = "",
 			.file = "",
-			.start_line = number(die, DW_AT_decl_line),
+			.start_line = number_of_attribute(die, DW_AT_decl_line),
 		};
 		if (i)
 			set_call_line(&out[i], &unit->die, die + 1, folder);
@@ -412,7 +413,8 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 	unit = &lines->units[span->unit];
 	if (!unit->was_read)
 		read_unit(lines->elf, unit);
-	return find_frames(unit, vaddr, text(&span->die, DW_AT_comp_dir), out);
+	return find_frames(unit, vaddr,
+			   text_of_attribute(&span->die, DW_AT_comp_dir), out);
 }
 
 /* --- opening ------------------------------------------------------------- */

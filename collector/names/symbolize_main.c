@@ -94,7 +94,7 @@ static void forbid_network_and_programs(void)
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static int fail(const char *why)
+static int fail_because(const char *why)
 {
 	fprintf(stderr, "%s\n", why);
 	return 1;
@@ -169,7 +169,7 @@ static int put_lines(void)
 	g_is_confined = true;
 	forbid_network_and_programs();
 	if (dwarf_lines_new(SYMBOLIZE_ELF_FD, SYMBOLIZE_ALT_FD, &lines, &why))
-		return fail(why);
+		return fail_because(why);
 	while (scanf("%" SCNx64, &vaddr) == 1) {
 		size_t count = dwarf_lines_find(lines, vaddr, frames);
 
@@ -179,7 +179,7 @@ static int put_lines(void)
 	}
 	puts(SYMBOLIZE_END);
 	if (fflush(stdout) || ferror(stdout))
-		return fail(strerror(errno));
+		return fail_because(strerror(errno));
 	dwarf_lines_free(&lines);
 	return 0;
 }
@@ -208,7 +208,7 @@ static int send_descriptor(int fd)
 }
 
 /* Loaded by hand: few machines have it, and it draws in a web client. */
-static int fetch(const char *build_id)
+static int fetch_debug_file(const char *build_id)
 {
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW);
 	struct debuginfod_client *(*begin)(void);
@@ -219,19 +219,20 @@ static int fetch(const char *build_id)
 
 	set_limits();
 	if (!library)
-		return fail("DEBUGINFOD_URLS is set, but there is no "
-			    "libdebuginfod.so.1");
+		return fail_because("DEBUGINFOD_URLS is set, but there is no "
+				    "libdebuginfod.so.1");
 	*(void **)&begin = dlsym(library, "debuginfod_begin");
 	*(void **)&find = dlsym(library, "debuginfod_find_debuginfo");
 	client = begin && find ? begin() : NULL;
 	if (!client)
-		return fail("libdebuginfod.so.1 does not work");
+		return fail_because("libdebuginfod.so.1 does not work");
 	fd = find(client, (const unsigned char *)build_id, 0, NULL);
 	if (fd < 0) {
 		fprintf(stderr, "debuginfod: %s\n", strerror(-fd));
 		return 1;
 	}
-	return send_descriptor(fd) ? fail("cannot pass the file on") : 0;
+	return send_descriptor(fd) ? fail_because("cannot pass the file on")
+				   : 0;
 }
 
 int main(int argc, char **argv)
@@ -239,7 +240,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "lines"))
 		return put_lines();
 	if (argc == 3 && !strcmp(argv[1], "fetch"))
-		return fetch(argv[2]);
+		return fetch_debug_file(argv[2]);
 	fprintf(stderr, "usage: perfrec-symbolize lines | fetch BUILD_ID\n"
 			"perfrec-collect starts it; it is of no use alone\n");
 	return 2;

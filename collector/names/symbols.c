@@ -165,7 +165,7 @@ static void close_descriptor(int *fd)
 }
 
 /* cache.lock held, or nobody else uses the cache. */
-static void put_root(struct symbol_file *file)
+static void put_root_of_file(struct symbol_file *file)
 {
 	struct root **link = &file->cache->roots, *root = file->root;
 
@@ -180,10 +180,10 @@ static void put_root(struct symbol_file *file)
 	free(root);
 }
 
-static void file_free(struct symbol_file *file)
+static void symbol_file_free(struct symbol_file *file)
 {
 	close_descriptor(&file->fd);
-	put_root(file);
+	put_root_of_file(file);
 	pthread_mutex_destroy(&file->lock);
 	pthread_mutex_destroy(&file->sources_lock);
 	symbol_sources_release(&file->sources);
@@ -210,7 +210,7 @@ void symbol_cache_free(struct symbol_cache **cache_ptr)
 			struct symbol_file *file = cache->files[i];
 
 			cache->files[i] = file->next;
-			file_free(file);
+			symbol_file_free(file);
 		}
 	text_store_free(&cache->texts);
 	pthread_mutex_destroy(&cache->lock);
@@ -218,7 +218,7 @@ void symbol_cache_free(struct symbol_cache **cache_ptr)
 }
 
 /* cache.lock held; nobody refers to @file. */
-static void forget(struct symbol_file *file)
+static void forget_file(struct symbol_file *file)
 {
 	struct symbol_cache *cache = file->cache;
 	struct symbol_file **link =
@@ -228,18 +228,18 @@ static void forget(struct symbol_file *file)
 		link = &(*link)->next;
 	*link = file->next;
 	cache->table_bytes -= file->bytes;
-	file_free(file);
+	symbol_file_free(file);
 }
 
 /* cache.lock held. */
-static void drop_idle(struct symbol_cache *cache, uint64_t bytes_max)
+static void drop_idle_files(struct symbol_cache *cache, uint64_t bytes_max)
 {
 	while (cache->idle_bytes > bytes_max) {
 		struct symbol_file *file = TAILQ_FIRST(&cache->idle);
 
 		TAILQ_REMOVE(&cache->idle, file, idle);
 		cache->idle_bytes -= file->bytes;
-		forget(file);
+		forget_file(file);
 	}
 }
 
@@ -249,7 +249,7 @@ bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes)
 
 	pthread_mutex_lock(&cache->lock);
 	if (cache->table_bytes + bytes > TABLE_BYTES_MAX)
-		drop_idle(cache, 0);
+		drop_idle_files(cache, 0);
 	fits = cache->table_bytes + bytes <= TABLE_BYTES_MAX;
 	if (fits)
 		cache->table_bytes += bytes;
@@ -265,7 +265,7 @@ void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes)
 }
 
 /* Accounts for @bytes that @file now takes. False: there is no room. */
-static bool charge(struct symbol_file *file, uint64_t bytes)
+static bool charge_file(struct symbol_file *file, uint64_t bytes)
 {
 	if (!symbol_cache_take(file->cache, bytes))
 		return false;
@@ -309,7 +309,7 @@ uint64_t symbol_cache_bytes(struct symbol_cache *cache)
 }
 
 /* file.lock held, or nobody else knows @file yet. The first error stays. */
-static void set_error(struct symbol_file *file, const char *what)
+static void set_file_error(struct symbol_file *file, const char *what)
 {
 	if (!file->error &&
 	    asprintf(&file->error, "cannot read the symbols of %s: %s",
@@ -322,7 +322,7 @@ static void set_error(struct symbol_file *file, const char *what)
  * that can be read even if @fd is O_PATH; only regular files, since opening
  * others may wait or have effects.
  */
-static int reopen(int fd, const struct stat *status)
+static int reopen_file(int fd, const struct stat *status)
 {
 	char link[32];
 	int copy;
@@ -340,7 +340,7 @@ static int reopen(int fd, const struct stat *status)
 static void keep_descriptor(struct symbol_file *file, int fd,
 			    const struct stat *status)
 {
-	int copy = reopen(fd, status);
+	int copy = reopen_file(fd, status);
 
 	if (copy >= 0) {
 		file->fd = copy;
@@ -352,12 +352,12 @@ static void keep_descriptor(struct symbol_file *file, int fd,
 		return; /* when it is read there may be one */
 	}
 	if (!file->was_read)
-		set_error(file, copy == -EINVAL ? "not a regular file"
-						: strerror(-copy));
+		set_file_error(file, copy == -EINVAL ? "not a regular file"
+						     : strerror(-copy));
 	file->is_wanted = false;
 }
 
-static bool same_file(const struct file_key *key, const struct stat *status)
+static bool is_same_file(const struct file_key *key, const struct stat *status)
 {
 	return key->inode == status->st_ino && key->device == status->st_dev &&
 	       key->size == status->st_size &&
@@ -366,14 +366,14 @@ static bool same_file(const struct file_key *key, const struct stat *status)
 }
 
 /* cache.lock held; nobody refers to @file. Where it can be opened again. */
-static void set_where(struct symbol_file *file, const char *path)
+static void set_file_path(struct symbol_file *file, const char *path)
 {
 	free(file->where);
 	file->where = path[0] == '/' ? strdup(path) : NULL;
 }
 
 /* The root of @file's paths, the caller's own; -1: our own root. */
-static int copy_root(struct symbol_file *file)
+static int copy_root_descriptor(struct symbol_file *file)
 {
 	int fd = -1;
 
@@ -386,7 +386,7 @@ static int copy_root(struct symbol_file *file)
 
 /* A descriptor of @file, if what lies at its path below @root_fd is still that
  * file; -1. */
-static int open_below(const struct symbol_file *file, int root_fd)
+static int open_file_below(const struct symbol_file *file, int root_fd)
 {
 	int place = mapped_file_at(root_fd, file->where);
 	struct stat status;
@@ -394,35 +394,36 @@ static int open_below(const struct symbol_file *file, int root_fd)
 
 	if (place < 0)
 		return -1;
-	if (!fstat(place, &status) && same_file(&file->key, &status))
-		fd = reopen(place, &status);
+	if (!fstat(place, &status) && is_same_file(&file->key, &status))
+		fd = reopen_file(place, &status);
 	close(place);
 	return fd;
 }
 
 /* The same in its own root, and in ours: where a process has called chroot()
  * since, the map shows paths as we see them. */
-static int open_again(struct symbol_file *file)
+static int open_file_again(struct symbol_file *file)
 {
 	int root_fd, fd = -1;
 
 	if (!file->where)
 		return -1;
-	root_fd = copy_root(file);
+	root_fd = copy_root_descriptor(file);
 	if (root_fd >= 0)
-		fd = open_below(file, root_fd);
+		fd = open_file_below(file, root_fd);
 	close_descriptor(&root_fd);
 	if (fd >= 0)
 		return fd;
 	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd >= 0)
-		fd = open_below(file, root_fd);
+		fd = open_file_below(file, root_fd);
 	close_descriptor(&root_fd);
 	return fd;
 }
 
-static struct symbol_file *file_new(struct symbol_cache *cache,
-				    const struct stat *status, const char *path)
+static struct symbol_file *symbol_file_new(struct symbol_cache *cache,
+					   const struct stat *status,
+					   const char *path)
 {
 	struct symbol_file *file = calloc(1, sizeof(*file));
 	char *copy = strdup(path);
@@ -447,22 +448,22 @@ static struct symbol_file *file_new(struct symbol_cache *cache,
 }
 
 /* cache.lock held. Finds or makes the file and takes a reference. */
-static struct symbol_file *find_file(struct symbol_cache *cache, int fd,
-				     const struct stat *status,
-				     const char *path)
+static struct symbol_file *find_or_add_file(struct symbol_cache *cache, int fd,
+					    const struct stat *status,
+					    const char *path)
 {
 	struct symbol_file **bucket =
 		&cache->files[status->st_ino % FILE_BUCKETS];
 	struct symbol_file *file;
 
 	for (file = *bucket; file; file = file->next)
-		if (same_file(&file->key, status))
+		if (is_same_file(&file->key, status))
 			break;
 	if (file && !file->refs) {
 		TAILQ_REMOVE(&cache->idle, file, idle);
 		cache->idle_bytes -= file->bytes;
 	} else if (!file) {
-		file = file_new(cache, status, path);
+		file = symbol_file_new(cache, status, path);
 		if (!file)
 			return NULL;
 		file->next = *bucket;
@@ -470,7 +471,7 @@ static struct symbol_file *find_file(struct symbol_cache *cache, int fd,
 		cache->table_bytes += file->bytes;
 	}
 	if (!file->refs)
-		set_where(file, path);
+		set_file_path(file, path);
 	if (file->fd < 0 && !file->refs &&
 	    (file->is_wanted || cache->descriptors < cache->descriptors_max))
 		keep_descriptor(file, fd, status);
@@ -478,7 +479,7 @@ static struct symbol_file *find_file(struct symbol_cache *cache, int fd,
 	return file;
 }
 
-static void read_to(struct symbol_file *file, enum step step);
+static void read_file_to(struct symbol_file *file, enum step step);
 
 struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
 				      const char *path)
@@ -490,11 +491,11 @@ struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
 	if (fstat(fd, &status))
 		memset(&status, 0, sizeof(status));
 	pthread_mutex_lock(&cache->lock);
-	file = find_file(cache, fd, &status, path);
+	file = find_or_add_file(cache, fd, &status, path);
 	read_now = cache->descriptors > cache->descriptors_max;
 	pthread_mutex_unlock(&cache->lock);
 	if (file && read_now)
-		read_to(file, STEP_TABLES);
+		read_file_to(file, STEP_TABLES);
 	return file;
 }
 
@@ -508,8 +509,8 @@ static bool is_own_root(int root_fd, struct stat *root)
 }
 
 /* cache.lock held. NULL: there is no memory, or no descriptor. */
-static struct root *find_root(struct symbol_cache *cache, int root_fd,
-			      const struct stat *status)
+static struct root *find_or_add_root(struct symbol_cache *cache, int root_fd,
+				     const struct stat *status)
 {
 	struct root *root;
 
@@ -542,7 +543,7 @@ void symbol_file_set_root(struct symbol_file *file, int root_fd)
 		return;
 	pthread_mutex_lock(&cache->lock);
 	if (!file->root) {
-		file->root = find_root(cache, root_fd, &status);
+		file->root = find_or_add_root(cache, root_fd, &status);
 		if (file->root)
 			file->root->refs++;
 	}
@@ -560,21 +561,21 @@ struct symbol_file *symbol_file_get(struct symbol_file *file)
 }
 
 /* cache.lock held; the last reference is gone. */
-static void retire(struct symbol_file *file)
+static void retire_file(struct symbol_file *file)
 {
 	struct symbol_cache *cache = file->cache;
 
 	if (file->fd >= 0)
 		cache->descriptors--;
 	close_descriptor(&file->fd);
-	put_root(file);
+	put_root_of_file(file);
 	if (!file->was_read) {
-		forget(file);
+		forget_file(file);
 		return;
 	}
 	TAILQ_INSERT_TAIL(&cache->idle, file, idle);
 	cache->idle_bytes += file->bytes;
-	drop_idle(cache, IDLE_BYTES_MAX);
+	drop_idle_files(cache, IDLE_BYTES_MAX);
 }
 
 void symbol_file_put(struct symbol_file **file_ptr)
@@ -588,7 +589,7 @@ void symbol_file_put(struct symbol_file **file_ptr)
 	cache = file->cache;
 	pthread_mutex_lock(&cache->lock);
 	if (!--file->refs)
-		retire(file);
+		retire_file(file);
 	pthread_mutex_unlock(&cache->lock);
 }
 
@@ -606,7 +607,7 @@ static int take_descriptor(struct symbol_file *file)
 	pthread_mutex_unlock(&file->cache->lock);
 	if (fd >= 0 || !is_wanted)
 		return fd;
-	fd = open_again(file);
+	fd = open_file_again(file);
 	pthread_mutex_lock(&file->cache->lock);
 	file->cache->descriptors += fd >= 0;
 	pthread_mutex_unlock(&file->cache->lock);
@@ -614,9 +615,9 @@ static int take_descriptor(struct symbol_file *file)
 }
 
 /* True when @fd can be had again. */
-static bool can_reopen(struct symbol_file *file)
+static bool can_open_file_again(struct symbol_file *file)
 {
-	int fd = open_again(file);
+	int fd = open_file_again(file);
 	bool can = fd >= 0;
 
 	close_descriptor(&fd);
@@ -635,7 +636,7 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 	is_kept |= cache->descriptors <= cache->descriptors_max / 4 * 3;
 	pthread_mutex_unlock(&cache->lock);
 	if (!is_kept)
-		is_kept = !can_reopen(file);
+		is_kept = !can_open_file_again(file);
 	pthread_mutex_lock(&cache->lock);
 	if (is_wanted ||
 	    (is_kept && cache->descriptors <= cache->descriptors_max)) {
@@ -648,7 +649,7 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 }
 
 /* file.lock held. False: there are no tables to read. */
-static bool read_headers(struct symbol_file *file, int fd)
+static bool read_file_headers(struct symbol_file *file, int fd)
 {
 	const char *why = "", *build_id;
 	int error = elf_read_headers(fd, &file->headers, &why);
@@ -656,12 +657,12 @@ static bool read_headers(struct symbol_file *file, int fd)
 	file->step = STEP_HEADERS;
 	if (error) {
 		file->is_foreign = error == -ENOEXEC;
-		set_error(file, why);
+		set_file_error(file, why);
 		return false;
 	}
-	if (!charge(file, file->headers.segment_count *
-				  sizeof(*file->headers.segments))) {
-		set_error(file, "the symbol cache is full");
+	if (!charge_file(file, file->headers.segment_count *
+				       sizeof(*file->headers.segments))) {
+		set_file_error(file, "the symbol cache is full");
 		return false;
 	}
 	build_id = symbol_cache_string(file->cache, file->headers.build_id);
@@ -672,13 +673,13 @@ static bool read_headers(struct symbol_file *file, int fd)
 
 /* file.lock held. The functions of @file, by the help of its debug file when it
  * was stripped. 0, or -errno with *@why. */
-static int read_functions(struct symbol_file *file, int fd,
-			  struct elf_functions *out, const char **why)
+static int read_file_functions(struct symbol_file *file, int fd,
+			       struct elf_functions *out, const char **why)
 {
 	struct debug_search search = {
 		.fd = fd,
 		.path = file->path,
-		.root_fd = copy_root(file),
+		.root_fd = copy_root_descriptor(file),
 		.was_told = file->debug_told,
 	};
 	int debug_fd = -1;
@@ -694,28 +695,28 @@ static int read_functions(struct symbol_file *file, int fd,
 }
 
 /* file.lock held. */
-static void read_tables(struct symbol_file *file, int fd)
+static void read_symbol_tables(struct symbol_file *file, int fd)
 {
 	struct elf_functions functions = { 0 };
 	const char *why = "";
 
-	if (read_functions(file, fd, &functions, &why)) {
-		set_error(file, why);
+	if (read_file_functions(file, fd, &functions, &why)) {
+		set_file_error(file, why);
 		return;
 	}
 	if (!functions.count) {
 		why = "it has none; build it without strip or -s";
-	} else if (!charge(file,
-			   functions.string_bytes +
-				   functions.count * (sizeof(*functions.list) +
-						      sizeof(*file->names)))) {
+	} else if (!charge_file(file, functions.string_bytes +
+					      functions.count *
+						      (sizeof(*functions.list) +
+						       sizeof(*file->names)))) {
 		why = "the symbol cache is full";
 	} else {
 		file->names = calloc(functions.count, sizeof(*file->names));
 		why = file->names ? NULL : "not enough memory";
 	}
 	if (why) {
-		set_error(file, why);
+		set_file_error(file, why);
 		free(functions.list);
 		free(functions.strings);
 		return;
@@ -724,7 +725,7 @@ static void read_tables(struct symbol_file *file, int fd)
 }
 
 /* file.lock held. */
-static void read_to_locked(struct symbol_file *file, enum step step)
+static void read_file_to_locked(struct symbol_file *file, enum step step)
 {
 	bool is_wanted = true;
 	int fd;
@@ -733,15 +734,15 @@ static void read_to_locked(struct symbol_file *file, enum step step)
 		return;
 	fd = take_descriptor(file);
 	if (fd < 0) { /* keep_descriptor() has set the error, mostly */
-		set_error(file, "too many files are open");
+		set_file_error(file, "too many files are open");
 		file->error_told |= symbol_cache_tell_lack(file->cache);
 		file->step = STEP_TABLES;
 		return;
 	}
 	if (file->step < STEP_HEADERS)
-		is_wanted = read_headers(file, fd);
+		is_wanted = read_file_headers(file, fd);
 	if (is_wanted && step == STEP_TABLES) {
-		read_tables(file, fd);
+		read_symbol_tables(file, fd);
 		is_wanted = false;
 	}
 	if (!is_wanted)
@@ -749,10 +750,10 @@ static void read_to_locked(struct symbol_file *file, enum step step)
 	give_descriptor(file, fd, is_wanted);
 }
 
-static void read_to(struct symbol_file *file, enum step step)
+static void read_file_to(struct symbol_file *file, enum step step)
 {
 	pthread_mutex_lock(&file->lock);
-	read_to_locked(file, step);
+	read_file_to_locked(file, step);
 	pthread_mutex_unlock(&file->lock);
 }
 
@@ -761,7 +762,7 @@ const char *symbol_file_error(struct symbol_file *file)
 	const char *error;
 
 	pthread_mutex_lock(&file->lock);
-	read_to_locked(file, STEP_HEADERS);
+	read_file_to_locked(file, STEP_HEADERS);
 	error = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return error;
@@ -772,7 +773,7 @@ const char *symbol_file_new_error(struct symbol_file *file)
 	const char *error;
 
 	pthread_mutex_lock(&file->lock);
-	read_to_locked(file, STEP_HEADERS);
+	read_file_to_locked(file, STEP_HEADERS);
 	error = file->error_told ? NULL : file->error;
 	file->error_told = file->error;
 	pthread_mutex_unlock(&file->lock);
@@ -781,25 +782,25 @@ const char *symbol_file_new_error(struct symbol_file *file)
 
 bool symbol_file_is_foreign(struct symbol_file *file)
 {
-	read_to(file, STEP_HEADERS);
+	read_file_to(file, STEP_HEADERS);
 	return file->is_foreign;
 }
 
 const char *symbol_file_build_id(struct symbol_file *file)
 {
-	read_to(file, STEP_HEADERS);
+	read_file_to(file, STEP_HEADERS);
 	return file->build_id;
 }
 
 bool symbol_file_instrumented(struct symbol_file *file)
 {
-	read_to(file, STEP_HEADERS);
+	read_file_to(file, STEP_HEADERS);
 	return file->headers.is_instrumented;
 }
 
 bool symbol_file_needs_asan(struct symbol_file *file, const char **soname)
 {
-	read_to(file, STEP_HEADERS);
+	read_file_to(file, STEP_HEADERS);
 	if (!file->headers.asan[0])
 		return false;
 	*soname = file->headers.asan;
@@ -826,7 +827,7 @@ bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
 {
 	const struct elf_headers *headers = &file->headers;
 
-	read_to(file, STEP_HEADERS);
+	read_file_to(file, STEP_HEADERS);
 	for (int executable = 1; executable >= 0; executable--)
 		for (size_t i = 0; i < headers->segment_count; i++)
 			if (headers->segments[i].is_executable == executable &&
@@ -837,7 +838,7 @@ bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
 }
 
 /* The last function that starts at or below @vaddr, if it reaches it. */
-static const struct elf_function *find_function(
+static const struct elf_function *find_covering_function(
 	const struct elf_functions *functions, uint64_t vaddr)
 {
 	size_t low = 0, high = functions->count;
@@ -858,8 +859,8 @@ static const struct elf_function *find_function(
 }
 
 /* file.lock held. NULL when a new name would not fit into the cache. */
-static const char *name_of(struct symbol_file *file,
-			   const struct elf_function *function)
+static const char *name_of_function(struct symbol_file *file,
+				    const struct elf_function *function)
 {
 	const char **slot = &file->names[function - file->functions.list];
 	char name[SYMBOL_NAME_BYTES];
@@ -879,10 +880,10 @@ const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
 	const char *name = NULL;
 
 	pthread_mutex_lock(&file->lock);
-	read_to_locked(file, STEP_TABLES);
-	function = find_function(&file->functions, vaddr);
+	read_file_to_locked(file, STEP_TABLES);
+	function = find_covering_function(&file->functions, vaddr);
 	if (function)
-		name = name_of(file, function);
+		name = name_of_function(file, function);
 	pthread_mutex_unlock(&file->lock);
 	if (name)
 		*start = function->start;
@@ -896,7 +897,7 @@ int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
 	char name[SYMBOL_NAME_BYTES];
 	int stop = 0;
 
-	read_to(file, STEP_TABLES);
+	read_file_to(file, STEP_TABLES);
 	for (size_t i = 0; i < functions->count && !stop; i++) {
 		symbol_name_make(functions->strings + functions->list[i].name,
 				 name);
@@ -922,7 +923,7 @@ int symbol_file_descriptor(struct symbol_file *file)
 	int fd = copy_descriptor(file);
 
 	if (fd < 0)
-		fd = open_again(file);
+		fd = open_file_again(file);
 	if (fd >= 0)
 		return fd;
 	/* file.lock: it was deleted, and who reads it has the descriptor */
@@ -933,18 +934,18 @@ int symbol_file_descriptor(struct symbol_file *file)
 }
 
 /* file.lock held. */
-static void read_bounds(struct symbol_file *file)
+static void read_function_bounds(struct symbol_file *file)
 {
 	struct elf_bounds bounds = { 0 };
 	int fd = copy_descriptor(file);
 
 	file->bounds_read = true;
 	if (fd < 0)
-		fd = open_again(file);
+		fd = open_file_again(file);
 	if (fd < 0)
 		return;
 	if (!elf_bounds_read(fd, &bounds) &&
-	    charge(file, bounds.count * sizeof(*bounds.list)))
+	    charge_file(file, bounds.count * sizeof(*bounds.list)))
 		file->bounds = bounds;
 	else
 		free(bounds.list);
@@ -958,7 +959,7 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 
 	pthread_mutex_lock(&file->lock);
 	if (!file->bounds_read)
-		read_bounds(file);
+		read_function_bounds(file);
 	found = elf_bounds_find(&file->bounds, vaddr, start);
 	pthread_mutex_unlock(&file->lock);
 	return found;
@@ -966,12 +967,12 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 
 /* @file as debug_file.h wants it, with descriptors of the caller's own; -1:
  * there is none (any more). */
-static struct debug_search begin_search(struct symbol_file *file)
+static struct debug_search begin_debug_search(struct symbol_file *file)
 {
 	struct debug_search search = {
 		.fd = symbol_file_descriptor(file),
 		.path = file->path,
-		.root_fd = copy_root(file),
+		.root_fd = copy_root_descriptor(file),
 	};
 
 	pthread_mutex_lock(&file->lock);
@@ -980,7 +981,8 @@ static struct debug_search begin_search(struct symbol_file *file)
 	return search;
 }
 
-static void end_search(struct symbol_file *file, struct debug_search *search)
+static void end_debug_search(struct symbol_file *file,
+			     struct debug_search *search)
 {
 	close_descriptor(&search->fd);
 	close_descriptor(&search->root_fd);
@@ -1001,7 +1003,7 @@ static const char *name_at(void *context, uint64_t vaddr)
 static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
 {
-	struct debug_search search = begin_search(file);
+	struct debug_search search = begin_debug_search(file);
 	struct debug_lines lines = { -1, -1 };
 	int error = search.fd < 0 ? -ESTALE : 0;
 
@@ -1028,7 +1030,7 @@ static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 	}
 	close_descriptor(&lines.fd);
 	close_descriptor(&lines.alt_fd);
-	end_search(file, &search);
+	end_debug_search(file, &search);
 	return error;
 }
 
@@ -1059,14 +1061,14 @@ static enum log_level level_of(struct symbol_file *file, int error)
 }
 
 /* sources_lock held. */
-static void find_sources(struct symbol_file *file, const uint64_t *vaddr,
-			 size_t count)
+static void find_unknown_sources(struct symbol_file *file,
+				 const uint64_t *vaddr, size_t count)
 {
 	char why[SYMBOLIZE_WHY_BYTES];
 	int error = -ENOMEM;
 
 	snprintf(why, sizeof(why), "the symbol cache is full");
-	if (charge(file, count * sizeof(*file->sources.list)))
+	if (charge_file(file, count * sizeof(*file->sources.list)))
 		error = ask_sources(file, vaddr, count, why);
 	if (!error)
 		return;
@@ -1085,7 +1087,7 @@ void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
 	unknown_count =
 		symbol_sources_unknown(&file->sources, vaddr, count, &unknown);
 	if (unknown_count > 0 && !file->no_sources)
-		find_sources(file, unknown, (size_t)unknown_count);
+		find_unknown_sources(file, unknown, (size_t)unknown_count);
 	for (size_t i = 0; i < count; i++) {
 		const struct source *known =
 			symbol_sources_find(&file->sources, vaddr[i]);

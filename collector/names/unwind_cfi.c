@@ -42,7 +42,7 @@ struct bytes {
 	bool failed;
 };
 
-static void get(struct bytes *bytes, void *out, size_t size)
+static void get_bytes(struct bytes *bytes, void *out, size_t size)
 {
 	memset(out, 0, size);
 	if (bytes->failed || bytes->end - bytes->at < size ||
@@ -52,7 +52,7 @@ static void get(struct bytes *bytes, void *out, size_t size)
 		bytes->at += size;
 }
 
-static void skip(struct bytes *bytes, uint64_t size)
+static void skip_bytes(struct bytes *bytes, uint64_t size)
 {
 	if (bytes->failed || bytes->end - bytes->at < size)
 		bytes->failed = true;
@@ -64,7 +64,7 @@ static uint8_t get_u8(struct bytes *bytes)
 {
 	uint8_t value;
 
-	get(bytes, &value, sizeof(value));
+	get_bytes(bytes, &value, sizeof(value));
 	return value;
 }
 
@@ -72,7 +72,7 @@ static uint32_t get_u32(struct bytes *bytes)
 {
 	uint32_t value;
 
-	get(bytes, &value, sizeof(value));
+	get_bytes(bytes, &value, sizeof(value));
 	return value;
 }
 
@@ -108,24 +108,24 @@ struct effect {
 	int takes, puts;
 };
 
-static struct effect operands_of(uint8_t op, struct bytes *bytes)
+static struct effect effect_of_operands(uint8_t op, struct bytes *bytes)
 {
 	switch (op) {
 	case DW_OP_const1u:
 	case DW_OP_const1s:
-		skip(bytes, 1);
+		skip_bytes(bytes, 1);
 		return (struct effect){ 0, 1 };
 	case DW_OP_const2u:
 	case DW_OP_const2s:
-		skip(bytes, 2);
+		skip_bytes(bytes, 2);
 		return (struct effect){ 0, 1 };
 	case DW_OP_const4u:
 	case DW_OP_const4s:
-		skip(bytes, 4);
+		skip_bytes(bytes, 4);
 		return (struct effect){ 0, 1 };
 	case DW_OP_const8u:
 	case DW_OP_const8s:
-		skip(bytes, 8);
+		skip_bytes(bytes, 8);
 		return (struct effect){ 0, 1 };
 	case DW_OP_constu:
 	case DW_OP_consts:
@@ -139,7 +139,7 @@ static struct effect operands_of(uint8_t op, struct bytes *bytes)
 	}
 }
 
-static struct effect effect_of(uint8_t op, struct bytes *bytes)
+static struct effect effect_of_instruction(uint8_t op, struct bytes *bytes)
 {
 	if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
 		return (struct effect){ 0, 1 };
@@ -179,7 +179,7 @@ static struct effect effect_of(uint8_t op, struct bytes *bytes)
 	case DW_OP_nop:
 		return (struct effect){ 0, 0 };
 	default:
-		return operands_of(op, bytes);
+		return effect_of_operands(op, bytes);
 	}
 }
 
@@ -191,13 +191,13 @@ static void check_expression(struct bytes *bytes, int depth)
 
 	if (size > EXPRESSION_BYTES_MAX)
 		bytes->failed = true;
-	skip(bytes, size);
+	skip_bytes(bytes, size);
 	if (bytes->failed)
 		return;
 	expression.end = bytes->at;
 	while (expression.at < expression.end && !expression.failed) {
 		struct effect effect =
-			effect_of(get_u8(&expression), &expression);
+			effect_of_instruction(get_u8(&expression), &expression);
 
 		if (effect.takes < 0 || effect.takes > depth)
 			expression.failed = true;
@@ -254,13 +254,13 @@ static void check_extended(struct program *program, uint8_t op)
 	case DW_CFA_nop:
 		break;
 	case DW_CFA_advance_loc1:
-		skip(bytes, 1);
+		skip_bytes(bytes, 1);
 		break;
 	case DW_CFA_advance_loc2:
-		skip(bytes, 2);
+		skip_bytes(bytes, 2);
 		break;
 	case DW_CFA_advance_loc4:
-		skip(bytes, 4);
+		skip_bytes(bytes, 4);
 		break;
 	case DW_CFA_offset_extended:
 	case DW_CFA_offset_extended_sf:
@@ -350,7 +350,7 @@ struct cie {
 };
 
 /* Bounds @bytes to the entry that begins there, after its length. */
-static void enter(struct bytes *bytes)
+static void enter_entry(struct bytes *bytes)
 {
 	uint32_t length;
 
@@ -373,15 +373,15 @@ static void skip_pointer(struct bytes *bytes, uint8_t encoding)
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		skip(bytes, 8);
+		skip_bytes(bytes, 8);
 		break;
 	case DW_EH_PE_udata4:
 	case DW_EH_PE_sdata4:
-		skip(bytes, 4);
+		skip_bytes(bytes, 4);
 		break;
 	case DW_EH_PE_udata2:
 	case DW_EH_PE_sdata2:
-		skip(bytes, 2);
+		skip_bytes(bytes, 2);
 		break;
 	default:
 		bytes->failed = true;
@@ -427,7 +427,7 @@ static bool read_cie(const struct cfi_reader *reader, uint64_t at,
 	size_t i = 0;
 
 	*cie = (struct cie){ .lsda_encoding = DW_EH_PE_omit };
-	enter(&bytes);
+	enter_entry(&bytes);
 	if (get_u32(&bytes) != 0)
 		return false; /* no CIE */
 	version = get_u8(&bytes);
@@ -449,7 +449,7 @@ static bool read_cie(const struct cfi_reader *reader, uint64_t at,
 }
 
 /* A number of the size that @encoding says, signed or not. */
-static uint64_t get_number(struct bytes *bytes, uint8_t encoding)
+static uint64_t get_encoded_number(struct bytes *bytes, uint8_t encoding)
 {
 	int32_t half;
 	uint64_t whole;
@@ -458,12 +458,12 @@ static uint64_t get_number(struct bytes *bytes, uint8_t encoding)
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		get(bytes, &whole, sizeof(whole));
+		get_bytes(bytes, &whole, sizeof(whole));
 		return whole;
 	case DW_EH_PE_udata4:
 		return get_u32(bytes);
 	case DW_EH_PE_sdata4:
-		get(bytes, &half, sizeof(half));
+		get_bytes(bytes, &half, sizeof(half));
 		return (uint64_t)(int64_t)half;
 	default:
 		bytes->failed = true;
@@ -479,19 +479,19 @@ static bool read_range(struct bytes *bytes, uint8_t encoding,
 
 	if (relative != DW_EH_PE_pcrel && relative != DW_EH_PE_absptr)
 		return false;
-	range->start = base + get_number(bytes, encoding);
-	range->end = range->start + get_number(bytes, encoding);
+	range->start = base + get_encoded_number(bytes, encoding);
+	range->end = range->start + get_encoded_number(bytes, encoding);
 	return !bytes->failed && range->end >= range->start;
 }
 
 /* Reads the entry at @fde up to its range, with its common part in *@cie. */
-static bool read_entry(struct bytes *bytes, struct cie *cie,
-		       struct cfi_range *range)
+static bool read_fde_entry(struct bytes *bytes, struct cie *cie,
+			   struct cfi_range *range)
 {
 	uint64_t cie_at;
 	uint32_t back;
 
-	enter(bytes);
+	enter_entry(bytes);
 	cie_at = bytes->at;
 	back = get_u32(bytes);
 	return !bytes->failed && back && back <= INT32_MAX && back <= cie_at &&
@@ -505,7 +505,7 @@ bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
 	struct bytes bytes = { .reader = reader, .at = fde };
 	struct cie cie;
 
-	return read_entry(&bytes, &cie, range);
+	return read_fde_entry(&bytes, &cie, range);
 }
 
 enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
@@ -515,10 +515,10 @@ enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 	struct program program = { .has_cfa = false };
 	struct cie cie;
 
-	if (!read_entry(&bytes, &cie, range))
+	if (!read_fde_entry(&bytes, &cie, range))
 		return CFI_BAD;
 	if (cie.is_sized)
-		skip(&bytes, get_leb(&bytes));
+		skip_bytes(&bytes, get_leb(&bytes));
 	if (!check_program(&program, &cie.program) ||
 	    !check_program(&program, &bytes) || !program.has_cfa)
 		return CFI_BAD;

@@ -15,7 +15,7 @@ static pthread_once_t g_once = PTHREAD_ONCE_INIT;
 static int g_fd = -1;
 static uint64_t g_bytes;
 
-static void copy(uint64_t start, uint64_t bytes)
+static void copy_vdso(uint64_t start, uint64_t bytes)
 {
 	int fd = memfd_create("vdso", MFD_CLOEXEC);
 
@@ -31,7 +31,7 @@ static void copy(uint64_t start, uint64_t bytes)
 	g_bytes = bytes;
 }
 
-static void find(void)
+static void find_vdso(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	struct maps_line line;
@@ -40,7 +40,7 @@ static void find(void)
 
 	while (maps && getline(&text, &size, maps) > 0)
 		if (maps_parse(text, &line) && !strcmp(line.path, "[vdso]"))
-			copy(line.start, line.end - line.start);
+			copy_vdso(line.start, line.end - line.start);
 	free(text);
 	if (maps)
 		fclose(maps);
@@ -48,7 +48,7 @@ static void find(void)
 
 int vdso_open(uint64_t bytes)
 {
-	pthread_once(&g_once, find);
+	pthread_once(&g_once, find_vdso);
 	if (g_fd < 0 || bytes != g_bytes)
 		return -1;
 	return fcntl(g_fd, F_DUPFD_CLOEXEC, 0);

@@ -56,7 +56,7 @@ static bool add_chunk(struct cct *cct, size_t at_least)
 	return true;
 }
 
-static void *take(struct cct *cct, size_t bytes)
+static void *take_memory(struct cct *cct, size_t bytes)
 {
 	bytes = ALIGN_UP(bytes, 16);
 	if (cct->chunk_left < bytes && !add_chunk(cct, bytes))
@@ -65,7 +65,7 @@ static void *take(struct cct *cct, size_t bytes)
 	return cct->chunks->data + cct->chunk_left;
 }
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x *= 0x9e3779b97f4a7c15ULL;
 	return x ^ x >> 32;
@@ -73,12 +73,12 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t function_hash(uint64_t address)
 {
-	return mix(address);
+	return mix_bits(address);
 }
 
 static uint64_t node_hash(const struct cct_node *parent, uint64_t address)
 {
-	return mix(address ^ mix((uintptr_t)parent));
+	return mix_bits(address ^ mix_bits((uintptr_t)parent));
 }
 
 static uint64_t entry_hash(const struct cct *cct, const struct cct_table *table,
@@ -167,7 +167,7 @@ static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 
 	if (!table_reserve(cct, &cct->node_table))
 		return NULL;
-	node = take(cct, sizeof(*node));
+	node = take_memory(cct, sizeof(*node));
 	if (!node)
 		return NULL;
 	*node = (struct cct_node){ .address = function->address,
@@ -192,7 +192,7 @@ static struct cct_function *add_function(struct cct *cct, uint64_t address)
 
 	if (!table_reserve(cct, &cct->function_table))
 		return NULL;
-	function = take(cct, sizeof(*function));
+	function = take_memory(cct, sizeof(*function));
 	if (!function)
 		return NULL;
 	*function = (struct cct_function){ .address = address,
@@ -222,8 +222,9 @@ static struct cct_function *get_function(struct cct *cct, uint64_t address)
 	return add_function(cct, address);
 }
 
-static struct cct_node *find_or_add(struct cct *cct, struct cct_node *parent,
-				    uint64_t address)
+static struct cct_node *find_or_add_node(struct cct *cct,
+					 struct cct_node *parent,
+					 uint64_t address)
 {
 	struct cct_table *table = &cct->node_table;
 	uint64_t i = node_hash(parent, address) & table->mask;
@@ -247,11 +248,11 @@ static struct cct_node *find_or_add(struct cct *cct, struct cct_node *parent,
 struct cct_node *cct_child_slow(struct cct *cct, struct cct_node *parent,
 				uint64_t address)
 {
-	struct cct_node *node = find_or_add(cct, parent, address);
+	struct cct_node *node = find_or_add_node(cct, parent, address);
 
 	if (unlikely(!node)) {
 		cct->overflowed++;
-		node = find_or_add(cct, cct->overflow, address);
+		node = find_or_add_node(cct, cct->overflow, address);
 		return node ? node : cct->overflow;
 	}
 	if (parent->last != &g_none)
@@ -260,7 +261,7 @@ struct cct_node *cct_child_slow(struct cct *cct, struct cct_node *parent,
 	return node;
 }
 
-static void retire(struct cct *cct, struct cct_function *function)
+static void retire_function(struct cct *cct, struct cct_function *function)
 {
 	struct cct_node *node;
 
@@ -284,7 +285,7 @@ void cct_retire(struct cct *cct, uint64_t start, uint64_t end)
 			continue;
 		}
 		*link = function->next_live;
-		retire(cct, function);
+		retire_function(cct, function);
 	}
 }
 
@@ -322,7 +323,7 @@ void cct_release(struct cct *cct)
 	*cct = (struct cct){ 0 };
 }
 
-static void enter(struct cct_node *node)
+static void sum_node(struct cct_node *node)
 {
 	struct cct_function *function = node->function;
 
@@ -341,7 +342,7 @@ static void sum_below(struct cct_node *root)
 	struct cct_node *node = root->child;
 
 	while (node) {
-		enter(node);
+		sum_node(node);
 		if (node->child) {
 			node = node->child;
 			continue;

@@ -41,7 +41,7 @@ static int copy_functions(struct copy *copy)
 }
 
 /* The roots are no functions: nobody's time is taken off theirs. */
-static bool is_root(const struct cct_node *node)
+static bool is_root_node(const struct cct_node *node)
 {
 	return !node->parent;
 }
@@ -66,25 +66,25 @@ static int copy_node(struct copy *copy, struct cct_node *node)
 	*flat = (struct flat_node){ .calls = node->calls,
 				    .cpu_samples = node->cpu_samples };
 	flat->self_ns = (int64_t)node->total_ns;
-	if (is_root(node))
+	if (is_root_node(node))
 		return 0;
 	flat->self_ns -= (int64_t)node->stray_ns;
 	flat->function = node->function->index;
 	flat->parent = parent->index;
-	if (!is_root(parent))
+	if (!is_root_node(parent))
 		out->node[flat->parent].self_ns -= (int64_t)node->total_ns;
 	return 0;
 }
 
 /* Below overflow there is a node for every function, mostly never called;
  * those of open calls have an index. */
-static bool is_unused(const struct cct_node *node)
+static bool is_unused_node(const struct cct_node *node)
 {
 	return !node->calls && !node->child && !node->index;
 }
 
 /* Depth first without recursion: a stack may be a million deep. */
-static int copy_below(struct copy *copy, struct cct_node *root)
+static int copy_nodes_below(struct copy *copy, struct cct_node *root)
 {
 	struct cct_node *node = root;
 	int err = copy_node(copy, root);
@@ -99,17 +99,12 @@ static int copy_below(struct copy *copy, struct cct_node *root)
 				return err;
 			node = node->sibling;
 		}
-		if (!is_unused(node))
+		if (!is_unused_node(node))
 			err = copy_node(copy, node);
 	}
 }
 
-static bool is_phantom(const struct replay_frame *frame)
-{
-	return record_kind(frame->word) == RECORD_PHANTOM;
-}
-
-static void mark_open(struct replay *replay)
+static void mark_open_nodes(struct replay *replay)
 {
 	for (struct replay_frame *frame = replay->stack + 1;
 	     frame <= replay->top; frame++)
@@ -117,8 +112,8 @@ static void mark_open(struct replay *replay)
 }
 
 /* As when they end at @now_ns; see cct_count(). */
-static void count_open(struct replay *replay, uint64_t now_ns,
-		       struct cct_flat *out)
+static void count_open_spans(struct replay *replay, uint64_t now_ns,
+			     struct cct_flat *out)
 {
 	for (struct replay_frame *frame = replay->stack + 1;
 	     frame <= replay->top; frame++) {
@@ -126,13 +121,13 @@ static void count_open(struct replay *replay, uint64_t now_ns,
 		const struct cct_node *caller = frame[-1].node;
 		int64_t ns = (int64_t)(now_ns - frame->begin_ns);
 
-		if (is_phantom(frame))
+		if (replay_is_phantom(frame))
 			continue;
 		out->node[node->index].calls++;
 		out->node[node->index].self_ns += ns;
-		if (!is_root(node) && !is_root(node->parent))
+		if (!is_root_node(node) && !is_root_node(node->parent))
 			out->node[node->parent->index].self_ns -= ns;
-		if (node->parent != caller && !is_root(caller))
+		if (node->parent != caller && !is_root_node(caller))
 			out->node[caller->index].self_ns -= ns;
 	}
 }
@@ -145,16 +140,16 @@ int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out)
 	int err = copy_functions(&copy);
 
 	if (!err) {
-		mark_open(replay);
-		err = copy_below(&copy, cct->root);
+		mark_open_nodes(replay);
+		err = copy_nodes_below(&copy, cct->root);
 	}
 	if (!err)
-		err = copy_below(&copy, cct->overflow);
+		err = copy_nodes_below(&copy, cct->overflow);
 	if (err) {
 		cct_flat_release(&flat);
 		return err;
 	}
-	count_open(replay, MAX(now_ns, replay->last_ns), &flat);
+	count_open_spans(replay, MAX(now_ns, replay->last_ns), &flat);
 	*out = flat;
 	return 0;
 }

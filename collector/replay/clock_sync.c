@@ -118,8 +118,8 @@ static void read_pair(uint64_t *tick, uint64_t *ns)
 }
 
 /* ns per tick between two pairs, times 2^32. */
-static uint64_t slope(const struct clock_pair *from,
-		      const struct clock_pair *to)
+static uint64_t slope_between(const struct clock_pair *from,
+			      const struct clock_pair *to)
 {
 	unsigned __int128 ns = to->ns - from->ns;
 
@@ -127,8 +127,9 @@ static uint64_t slope(const struct clock_pair *from,
 }
 
 /* Whether @to lies where the usual pace leads from @from. */
-static bool is_usual(const struct clock_sync *sync,
-		     const struct clock_pair *from, const struct clock_pair *to)
+static bool is_usual_pace(const struct clock_sync *sync,
+			  const struct clock_pair *from,
+			  const struct clock_pair *to)
 {
 	unsigned __int128 ticks = to->tick - from->tick;
 	uint64_t expected = (uint64_t)(ticks * sync->usual >> 32);
@@ -139,7 +140,7 @@ static bool is_usual(const struct clock_sync *sync,
 	       off <= PAIR_ERROR_NS + expected / 1000000 * SLOPE_PPM;
 }
 
-static void thin_out(struct clock_sync *sync)
+static void thin_out_pairs(struct clock_sync *sync)
 {
 	uint32_t half = PAIRS_MAX / 2, kept = 0, i;
 
@@ -147,9 +148,9 @@ static void thin_out(struct clock_sync *sync)
 		struct clock_pair *next = &sync->pair[i + 2];
 
 		sync->pair[kept] = sync->pair[i];
-		if (is_usual(sync, &sync->pair[kept], next))
+		if (is_usual_pace(sync, &sync->pair[kept], next))
 			sync->pair[kept].ns_per_tick =
-				slope(&sync->pair[kept], next);
+				slope_between(&sync->pair[kept], next);
 		kept++;
 	}
 	memmove(&sync->pair[kept], &sync->pair[half],
@@ -157,12 +158,12 @@ static void thin_out(struct clock_sync *sync)
 	sync->count = kept + PAIRS_MAX - half;
 }
 
-static void append(struct clock_sync *sync, uint64_t tick, uint64_t ns)
+static void append_pair(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 {
 	struct clock_pair *last, *new;
 
 	if (sync->count == PAIRS_MAX)
-		thin_out(sync);
+		thin_out_pairs(sync);
 	new = &sync->pair[sync->count];
 	*new = (struct clock_pair){ tick, ns, sync->usual };
 	if (sync->count) {
@@ -170,13 +171,14 @@ static void append(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 		/* A counter that stands or runs backward tells nothing. */
 		if (tick <= last->tick || ns < last->ns)
 			return;
-		if (is_usual(sync, last, new)) {
-			last->ns_per_tick = slope(last, new);
+		if (is_usual_pace(sync, last, new)) {
+			last->ns_per_tick = slope_between(last, new);
 			sync->usual = last->ns_per_tick;
 		} else {
-			last->ns_per_tick = MIN(sync->usual, slope(last, new));
+			last->ns_per_tick =
+				MIN(sync->usual, slope_between(last, new));
 			/* Two in a row: that is the pace now. */
-			sync->usual = slope(last, new);
+			sync->usual = slope_between(last, new);
 		}
 		new->ns_per_tick = sync->usual;
 	}
@@ -186,7 +188,7 @@ static void append(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 void clock_sync_append(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 {
 	pthread_mutex_lock(&sync->lock);
-	append(sync, tick, ns);
+	append_pair(sync, tick, ns);
 	pthread_mutex_unlock(&sync->lock);
 }
 
@@ -199,13 +201,13 @@ void clock_sync_update(struct clock_sync *sync)
 	if (!sync->count ||
 	    ns - sync->pair[sync->count - 1].ns >= PAIR_AGE_NS) {
 		read_pair(&tick, &ns);
-		append(sync, tick, ns);
+		append_pair(sync, tick, ns);
 	}
 	pthread_mutex_unlock(&sync->lock);
 }
 
 /* The last pair not after @tick; pair 0 if there is none. */
-static uint32_t find(const struct clock_sync *sync, uint64_t tick)
+static uint32_t find_pair(const struct clock_sync *sync, uint64_t tick)
 {
 	uint32_t low = 0, high = sync->count;
 
@@ -220,7 +222,8 @@ static uint32_t find(const struct clock_sync *sync, uint64_t tick)
 	return low;
 }
 
-static struct clock_segment frozen(uint64_t tick, uint64_t ticks, uint64_t ns)
+static struct clock_segment frozen_segment(uint64_t tick, uint64_t ticks,
+					   uint64_t ns)
 {
 	return (struct clock_segment){ tick, ticks, ns, ns, 0 };
 }
@@ -234,9 +237,9 @@ static struct clock_segment last_segment(const struct clock_pair *last,
 	if (last->ns_per_tick)
 		ticks = MIN(ticks, (ns << 32) / last->ns_per_tick);
 	if (tick - last->tick >= ticks)
-		return frozen(last->tick + ticks,
-			      UINT64_MAX - last->tick - ticks + 1,
-			      last->ns + ns);
+		return frozen_segment(last->tick + ticks,
+				      UINT64_MAX - last->tick - ticks + 1,
+				      last->ns + ns);
 	return (struct clock_segment){ last->tick, ticks, last->ns,
 				       last->ns + ns, last->ns_per_tick };
 }
@@ -247,9 +250,9 @@ void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
 	const struct clock_pair *pair;
 
 	pthread_mutex_lock(&sync->lock);
-	pair = &sync->pair[find(sync, tick)];
+	pair = &sync->pair[find_pair(sync, tick)];
 	if (tick < pair->tick)
-		*out = frozen(0, pair->tick, pair->ns);
+		*out = frozen_segment(0, pair->tick, pair->ns);
 	else if (pair == &sync->pair[sync->count - 1])
 		*out = last_segment(pair, tick);
 	else

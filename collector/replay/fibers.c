@@ -91,7 +91,7 @@ static uint64_t points_bytes(uint32_t sets)
 	return (uint64_t)sets * POINT_WAYS * sizeof(struct point);
 }
 
-static struct point *set_of(const struct fibers *fibers, uint64_t address)
+static struct point *set_of_point(const struct fibers *fibers, uint64_t address)
 {
 	uint64_t hash = address * 0x9e3779b97f4a7c15ULL >> 48;
 
@@ -105,7 +105,7 @@ static struct point *point_find(const struct fibers *fibers, uint64_t address)
 
 	if (!fibers->sets || !address)
 		return NULL;
-	set = set_of(fibers, address);
+	set = set_of_point(fibers, address);
 	for (i = 0; i < POINT_WAYS; i++)
 		if (set[i].address == address)
 			return &set[i];
@@ -132,7 +132,8 @@ static bool points_grow(struct fibers *fibers)
 	for (i = 0; i < old_sets * POINT_WAYS; i++) {
 		if (!old[i].address)
 			continue;
-		for (to = set_of(fibers, old[i].address); to->address; to++)
+		for (to = set_of_point(fibers, old[i].address); to->address;
+		     to++)
 			;
 		*to = old[i];
 	}
@@ -141,9 +142,9 @@ static bool points_grow(struct fibers *fibers)
 	return true;
 }
 
-static struct point *free_way(struct fibers *fibers, uint64_t address)
+static struct point *free_way_of_set(struct fibers *fibers, uint64_t address)
 {
-	struct point *set = set_of(fibers, address), *oldest = set, *way;
+	struct point *set = set_of_point(fibers, address), *oldest = set, *way;
 
 	for (way = set; way < set + POINT_WAYS; way++) {
 		if (!way->address)
@@ -152,7 +153,7 @@ static struct point *free_way(struct fibers *fibers, uint64_t address)
 			oldest = way;
 	}
 	if (points_grow(fibers))
-		return free_way(fibers, address);
+		return free_way_of_set(fibers, address);
 	return oldest;
 }
 
@@ -165,7 +166,7 @@ static struct point *point_at(struct fibers *fibers, uint64_t address)
 	if (!point) {
 		if (!address || (!fibers->sets && !points_grow(fibers)))
 			return NULL;
-		point = free_way(fibers, address);
+		point = free_way_of_set(fibers, address);
 		*point = (struct point){ .address = address };
 	}
 	point->used = ++fibers->uses;
@@ -180,7 +181,8 @@ struct replay *fibers_current(const struct fibers *fibers)
 	return fibers->fiber[fibers->current].replay;
 }
 
-static bool is_alive(const struct fibers *fibers, const struct point *point)
+static bool is_point_alive(const struct fibers *fibers,
+			   const struct point *point)
 {
 	return fibers->fiber[point->fiber].life == point->life;
 }
@@ -278,7 +280,7 @@ static uint32_t idle_fiber(struct fibers *fibers, uint64_t ns)
 /* --- flow -------------------------------------------------------------------
  */
 
-static uint64_t now(struct fibers *fibers, uint64_t clock)
+static uint64_t fiber_ns(struct fibers *fibers, uint64_t clock)
 {
 	return replay_ns(fibers_current(fibers), clock, fibers->now_ns);
 }
@@ -289,14 +291,14 @@ static void forget_point(struct fibers *fibers, const struct point *point,
 			 uint64_t clock)
 {
 	if (point->fiber && point->fiber != fibers->current &&
-	    is_alive(fibers, point) &&
+	    is_point_alive(fibers, point) &&
 	    fibers->fiber[point->fiber].resume == point->address)
 		end_fiber(fibers, point->fiber, clock);
 }
 
 /* setjmp(), or that a context is saved. */
-static void save(struct fibers *fibers, uint64_t address, uint64_t word,
-		 uint64_t clock)
+static void save_point(struct fibers *fibers, uint64_t address, uint64_t word,
+		       uint64_t clock)
 {
 	struct point *point = point_at(fibers, address);
 	struct fiber *fiber = &fibers->fiber[fibers->current];
@@ -312,7 +314,8 @@ static void save(struct fibers *fibers, uint64_t address, uint64_t word,
 	point->made = false;
 }
 
-static void make(struct fibers *fibers, uint64_t address, uint64_t clock)
+static void make_context(struct fibers *fibers, uint64_t address,
+			 uint64_t clock)
 {
 	struct point *point = point_at(fibers, address);
 
@@ -325,7 +328,7 @@ static void make(struct fibers *fibers, uint64_t address, uint64_t clock)
 	point->link = 0;
 }
 
-static void set_link(struct fibers *fibers, uint64_t link)
+static void set_context_link(struct fibers *fibers, uint64_t link)
 {
 	struct point *point = point_find(fibers, fibers->made);
 
@@ -334,36 +337,39 @@ static void set_link(struct fibers *fibers, uint64_t link)
 }
 
 /* Control goes on where @point was set. */
-static void go_to(struct fibers *fibers, const struct point *point,
-		  uint64_t clock, enum replay_cause cause)
+static void go_to_point(struct fibers *fibers, const struct point *point,
+			uint64_t clock, enum replay_cause cause)
 {
 	fibers->current = point->fiber;
-	replay_unwind(fibers_current(fibers), &point->mark, now(fibers, clock),
-		      cause);
+	replay_unwind(fibers_current(fibers), &point->mark,
+		      fiber_ns(fibers, clock), cause);
 }
 
 /* Says that the context which runs now is not known as it should be. */
-static void mix(struct fibers *fibers, uint64_t clock, const char *what)
+static void count_mixed_context(struct fibers *fibers, uint64_t clock,
+				const char *what)
 {
 	fibers->mixed_contexts++;
-	replay_instant(fibers_current(fibers), now(fibers, clock), what, 0,
+	replay_instant(fibers_current(fibers), fiber_ns(fibers, clock), what, 0,
 		       false);
 }
 
 /* The context that was made at @point starts. */
-static void start(struct fibers *fibers, struct point *point, uint64_t clock)
+static void start_context(struct fibers *fibers, struct point *point,
+			  uint64_t clock)
 {
 	uint32_t index;
 
 	/* It has run before: its stack is overwritten now. */
-	if (point->fiber && is_alive(fibers, point))
+	if (point->fiber && is_point_alive(fibers, point))
 		end_fiber(fibers, point->fiber, clock);
-	index = idle_fiber(fibers, now(fibers, clock));
+	index = idle_fiber(fibers, fiber_ns(fibers, clock));
 	if (!index) {
 		fibers->fiber[fibers->current].guests++;
-		mix(fibers, clock,
-		    "perfrec: too many contexts: stacks are mixed from here "
-		    "on");
+		count_mixed_context(fibers, clock,
+				    "perfrec: too many contexts: stacks are "
+				    "mixed from here "
+				    "on");
 		return;
 	}
 	fibers->current = index;
@@ -379,8 +385,8 @@ static void start(struct fibers *fibers, struct point *point, uint64_t clock)
  * thread recorded anything. It starts, and unless ends are told here, is taken
  * to go back to where it was switched to from.
  */
-static void start_unknown(struct fibers *fibers, uint64_t address,
-			  uint64_t clock)
+static void start_unknown_context(struct fibers *fibers, uint64_t address,
+				  uint64_t clock)
 {
 	uint64_t link =
 		fibers->ends_told ? 0 : fibers->fiber[fibers->current].resume;
@@ -391,25 +397,27 @@ static void start_unknown(struct fibers *fibers, uint64_t address,
 		point->fiber = point->life = 0;
 		point->made = true;
 		point->link = link;
-		start(fibers, point, clock);
+		start_context(fibers, point, clock);
 	}
 	if (!point || fibers->current != before)
-		mix(fibers, clock,
-		    "perfrec: a context of unknown origin: spans may be "
-		    "missing "
-		    "their begins or ends");
+		count_mixed_context(
+			fibers, clock,
+			"perfrec: a context of unknown origin: spans may be "
+			"missing "
+			"their begins or ends");
 }
 
-static void switch_to(struct fibers *fibers, uint64_t address, uint64_t clock)
+static void switch_to_context(struct fibers *fibers, uint64_t address,
+			      uint64_t clock)
 {
 	struct point *point = point_find(fibers, address);
 
 	if (point && point->made)
-		start(fibers, point, clock);
-	else if (point && is_alive(fibers, point))
-		go_to(fibers, point, clock, REPLAY_CONTEXT);
+		start_context(fibers, point, clock);
+	else if (point && is_point_alive(fibers, point))
+		go_to_point(fibers, point, clock, REPLAY_CONTEXT);
 	else
-		start_unknown(fibers, address, clock);
+		start_unknown_context(fibers, address, clock);
 }
 
 /* The function of the context that runs has returned; @link runs next. */
@@ -426,63 +434,63 @@ static void leave_context(struct fibers *fibers, uint64_t link, uint64_t clock)
 		end_fiber(fibers, fibers->current, clock);
 	else if (!point_find(fibers, link))
 		return; /* the thread's first record was this context's */
-	switch_to(fibers, link, clock);
+	switch_to_context(fibers, link, clock);
 }
 
-static void jump(struct fibers *fibers, uint64_t address, uint64_t word,
-		 uint64_t clock)
+static void jump_to_point(struct fibers *fibers, uint64_t address,
+			  uint64_t word, uint64_t clock)
 {
 	struct point *point = point_find(fibers, address);
 
-	if (point && !point->made && is_alive(fibers, point))
-		go_to(fibers, point, clock, REPLAY_LONGJMP);
+	if (point && !point->made && is_point_alive(fibers, point))
+		go_to_point(fibers, point, clock, REPLAY_LONGJMP);
 	else
 		replay_unwind_hint(fibers_current(fibers), word,
-				   now(fibers, clock), REPLAY_GUESS);
+				   fiber_ns(fibers, clock), REPLAY_GUESS);
 }
 
 /* Unwinding goes on @bytes above where the unwinder runs; 0: not known. */
-static void land(struct fibers *fibers, uint64_t bytes, uint64_t word,
-		 uint64_t clock)
+static void land_at_pad(struct fibers *fibers, uint64_t bytes, uint64_t word,
+			uint64_t clock)
 {
 	struct replay *replay = fibers_current(fibers);
 
 	if (bytes)
-		replay_land(replay, word, bytes, now(fibers, clock));
+		replay_land(replay, word, bytes, fiber_ns(fibers, clock));
 	else
-		replay_unwind_hint(replay, word, now(fibers, clock),
+		replay_unwind_hint(replay, word, fiber_ns(fibers, clock),
 				   REPLAY_EXCEPTION);
 }
 
-static void flow(struct fibers *fibers, uint64_t word, uint64_t clock)
+static void take_flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 {
 	uint64_t address = record_flow_address(record_payload(word));
 
 	switch (record_flow(record_payload(word))) {
 	case FLOW_SETJMP:
 	case FLOW_CONTEXT_SAVE:
-		save(fibers, address, word, clock);
+		save_point(fibers, address, word, clock);
 		break;
 	case FLOW_LONGJMP:
-		jump(fibers, address, word, clock);
+		jump_to_point(fibers, address, word, clock);
 		break;
 	case FLOW_CATCH:
-		land(fibers, address, word, clock);
+		land_at_pad(fibers, address, word, clock);
 		break;
 	case FLOW_CONTEXT_MAKE:
-		make(fibers, address, clock);
+		make_context(fibers, address, clock);
 		break;
 	case FLOW_CONTEXT_LINK:
-		set_link(fibers, address);
+		set_context_link(fibers, address);
 		break;
 	case FLOW_CONTEXT_SWITCH:
-		switch_to(fibers, address, clock);
+		switch_to_context(fibers, address, clock);
 		break;
 	case FLOW_CONTEXT_END:
 		leave_context(fibers, address, clock);
 		break;
 	case FLOW_THREAD_LEFT:
-		replay_clear(fibers_current(fibers), now(fibers, clock),
+		replay_clear(fibers_current(fibers), fiber_ns(fibers, clock),
 			     REPLAY_EXIT);
 		break;
 	}
@@ -490,13 +498,6 @@ static void flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 
 /* --- uc_link, by guess ------------------------------------------------------
  */
-
-/* How far below the stack pointer of @above that of @word is, in bytes;
- * negative: above it. */
-static int below(uint64_t above, uint64_t word)
-{
-	return (int16_t)((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK));
-}
 
 /* Whether the hint of @word is the stack pointer where it was recorded. */
 static bool has_stack_pointer(uint64_t word)
@@ -521,29 +522,30 @@ static bool has_stack_pointer(uint64_t word)
 
 /* The stack of the current fiber is empty: whether @word is a record of
  * @linked, where control goes when its function returns. */
-static bool is_of_link(const struct fibers *fibers, const struct point *linked,
-		       uint64_t word)
+static bool is_of_linked_context(const struct fibers *fibers,
+				 const struct point *linked, uint64_t word)
 {
 	const struct replay *to = fibers->fiber[linked->fiber].replay;
-	int down = below(linked->word, word);
-	int away = below(fibers_current(fibers)->outer_word, word);
+	int down = replay_sp_below(linked->word, word);
+	int away = replay_sp_below(fibers_current(fibers)->outer_word, word);
 
 	if (record_kind(word) == RECORD_END)
 		return record_payload(to->top->word) == record_payload(word);
 	return has_stack_pointer(word) && down >= 0 && down < abs(away);
 }
 
-static void look_for_return(struct fibers *fibers, uint64_t word,
-			    uint64_t clock)
+static void look_for_unrecorded_return(struct fibers *fibers, uint64_t word,
+				       uint64_t clock)
 {
 	uint32_t index = fibers->current;
 	const struct point *linked =
 		point_find(fibers, fibers->fiber[index].link);
 
-	if (!linked || linked->made || !is_alive(fibers, linked) ||
-	    linked->fiber == index || !is_of_link(fibers, linked, word))
+	if (!linked || linked->made || !is_point_alive(fibers, linked) ||
+	    linked->fiber == index ||
+	    !is_of_linked_context(fibers, linked, word))
 		return;
-	go_to(fibers, linked, clock, REPLAY_CONTEXT);
+	go_to_point(fibers, linked, clock, REPLAY_CONTEXT);
 	end_fiber(fibers, index, clock);
 }
 
@@ -561,7 +563,7 @@ static uint64_t live_functions(const struct fibers *fibers)
 }
 
 /* What lay in @range is gone. */
-static void retire(struct fibers *fibers, struct address_range range)
+static void retire_range(struct fibers *fibers, struct address_range range)
 {
 	uint64_t cost = live_functions(fibers);
 	uint32_t i;
@@ -576,7 +578,7 @@ static void retire(struct fibers *fibers, struct address_range range)
 			   range.end);
 }
 
-static void new_map(struct fibers *fibers, uint64_t generation)
+static void take_map(struct fibers *fibers, uint64_t generation)
 {
 	struct address_range range[UNLOADED_ROOM];
 	uint32_t known = fibers->fiber[0].replay->cct.generation, i;
@@ -592,7 +594,7 @@ static void new_map(struct fibers *fibers, uint64_t generation)
 		count = 1;
 	}
 	for (n = 0; n < count; n++)
-		retire(fibers, range[n]);
+		retire_range(fibers, range[n]);
 	for (i = 0; i < fibers->count; i++)
 		fibers->fiber[i].replay->cct.generation = (uint32_t)generation;
 }
@@ -601,21 +603,22 @@ static void new_map(struct fibers *fibers, uint64_t generation)
  */
 
 /* One that replay_run() would not take. */
-static int take(struct fibers *fibers, uint64_t word, uint64_t clock)
+static int take_other_record(struct fibers *fibers, uint64_t word,
+			     uint64_t clock)
 {
 	if (replay_has_left(fibers_current(fibers)))
-		look_for_return(fibers, word, clock);
+		look_for_unrecorded_return(fibers, word, clock);
 	switch (record_kind(word)) {
 	case RECORD_FLOW:
-		flow(fibers, word, clock);
+		take_flow(fibers, word, clock);
 		return 0;
 	case RECORD_MAP:
-		new_map(fibers, record_payload(word));
+		take_map(fibers, record_payload(word));
 		return 0;
 	case RECORD_FORK:
 		fibers->fork_parent = record_payload(word);
 		replay_inherit(fibers_current(fibers));
-		replay_instant(fibers_current(fibers), now(fibers, clock),
+		replay_instant(fibers_current(fibers), fiber_ns(fibers, clock),
 			       "forked", 0, false);
 		return 0;
 	case RECORD_FORKING:
@@ -636,8 +639,8 @@ static int take(struct fibers *fibers, uint64_t word, uint64_t clock)
  * the sink as a copy, which nobody changes any more. Returns how many cells it
  * takes, 0 when they are not all there, or -EBADMSG.
  */
-static ssize_t take_extended(struct fibers *fibers, uint64_t word,
-			     const struct record *cells, size_t count)
+static ssize_t take_extended_record(struct fibers *fibers, uint64_t word,
+				    const struct record *cells, size_t count)
 {
 	size_t size = 1 + (size_t)record_ext_cells(word), i;
 	int result;
@@ -690,11 +693,12 @@ int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
 		 * now, that is as good */
 		word = atom_load_rlx(&cells->word);
 		if (record_kind(word) == RECORD_EXT)
-			result = take_extended(fibers, word, cells, count);
+			result = take_extended_record(fibers, word, cells,
+						      count);
 		else
-			result = take(fibers, word,
-				      /* relaxed: the same */
-				      atom_load_rlx(&cells->clock))
+			result = take_other_record(fibers, word,
+						   /* relaxed: the same */
+						   atom_load_rlx(&cells->clock))
 					 ?: 1;
 		if (result <= 0)
 			return (int)result;

@@ -93,7 +93,7 @@ static void give_chunk(struct order *order, struct order_chunk *chunk)
  */
 
 /* Under lock. */
-static void flush(struct order_stream *stream)
+static void flush_stream(struct order_stream *stream)
 {
 	struct order_chunk *chunk = stream->last;
 	uint32_t count;
@@ -164,10 +164,10 @@ void order_close(struct order_stream **stream)
 		return;
 	order = old->order;
 	pthread_mutex_lock(&order->lock);
-	flush(old);
+	flush_stream(old);
 	old->closed = true;
 	/* So that somebody comes to free it. */
-	atom_add_rlx(&order->pending, 1); /* relaxed: as in flush() */
+	atom_add_rlx(&order->pending, 1); /* relaxed: as in flush_stream() */
 	pthread_mutex_unlock(&order->lock);
 }
 
@@ -179,11 +179,11 @@ void order_flush(struct order_stream *stream)
 	if (stream->next == stream->last->item + stream->last->flushed)
 		return;
 	pthread_mutex_lock(&order->lock);
-	flush(stream);
+	flush_stream(stream);
 	pthread_mutex_unlock(&order->lock);
 }
 
-static void release(struct order *order, uint64_t limit);
+static void release_items(struct order *order, uint64_t limit);
 
 /* All of its only chunk was read: start it anew. Under both locks. */
 static bool reuse_chunk(struct order_stream *stream)
@@ -199,14 +199,14 @@ static bool reuse_chunk(struct order_stream *stream)
 
 /* Gives all that was flushed to the consumer, in whatever order that is.
  * Returns whether that has made room in @stream. */
-static bool release_early(struct order_stream *stream)
+static bool release_items_early(struct order_stream *stream)
 {
 	struct order *order = stream->order;
 	bool room;
 
 	order_lock(order);
 	atom_add_rlx(&order->early, 1); /* relaxed: a counter; the lock */
-	release(order, UINT64_MAX);
+	release_items(order, UINT64_MAX);
 	pthread_mutex_lock(&order->lock);
 	room = reuse_chunk(stream);
 	pthread_mutex_unlock(&order->lock);
@@ -221,31 +221,32 @@ void order_more(struct order_stream *stream)
 
 	do {
 		pthread_mutex_lock(&order->lock);
-		flush(stream);
+		flush_stream(stream);
 		chunk = take_chunk(order);
 		if (chunk)
 			append_chunk(stream, chunk);
 		pthread_mutex_unlock(&order->lock);
-	} while (!chunk && !release_early(stream));
+	} while (!chunk && !release_items_early(stream));
 }
 
 /* --- the consumer -----------------------------------------------------------
  */
 
-static bool before(const struct head *a, const struct head *b)
+static bool is_head_before(const struct head *a, const struct head *b)
 {
 	return a->clock != b->clock ? a->clock < b->clock : a->c < b->c;
 }
 
-static void sift_down(struct order *order, uint32_t i)
+static void sift_head_down(struct order *order, uint32_t i)
 {
 	struct head *heap = order->heap, moved = heap[i];
 	uint32_t count = order->heap_count, child;
 
 	while ((child = 2 * i + 1) < count) {
-		if (child + 1 < count && before(&heap[child + 1], &heap[child]))
+		if (child + 1 < count &&
+		    is_head_before(&heap[child + 1], &heap[child]))
 			child++;
-		if (!before(&heap[child], &moved))
+		if (!is_head_before(&heap[child], &moved))
 			break;
 		heap[i] = heap[child];
 		i = child;
@@ -254,7 +255,7 @@ static void sift_down(struct order *order, uint32_t i)
 }
 
 /* How many items of the chunk that @stream reads may be read. */
-static uint32_t readable(const struct order_stream *stream)
+static uint32_t readable_items(const struct order_stream *stream)
 {
 	return stream->first == stream->stop ? stream->stop_count : CHUNK_ITEMS;
 }
@@ -265,7 +266,7 @@ static bool next_chunk(struct order *order, struct order_stream *stream)
 {
 	struct order_chunk *old = stream->first;
 
-	if (stream->read < readable(stream))
+	if (stream->read < readable_items(stream))
 		return true;
 	if (old == stream->stop)
 		return false;
@@ -274,7 +275,7 @@ static bool next_chunk(struct order *order, struct order_stream *stream)
 	pthread_mutex_lock(&order->lock);
 	give_chunk(order, old);
 	pthread_mutex_unlock(&order->lock);
-	return stream->read < readable(stream);
+	return stream->read < readable_items(stream);
 }
 
 static void free_stream(struct order *order, uint32_t index)
@@ -291,7 +292,7 @@ static void free_stream(struct order *order, uint32_t index)
 
 /* Notes how far each stream may be read, and puts its head into the heap. False
  * when there is no room. */
-static bool look(struct order *order, uint64_t limit)
+static bool note_marks(struct order *order, uint64_t limit)
 {
 	uint32_t i;
 
@@ -321,7 +322,7 @@ static bool look(struct order *order, uint64_t limit)
 			stream->read = 0;
 			give_chunk(order, old);
 		}
-		if (stream->read == readable(stream)) {
+		if (stream->read == readable_items(stream)) {
 			if (stream->closed)
 				free_stream(order, i);
 			continue;
@@ -336,20 +337,21 @@ static bool look(struct order *order, uint64_t limit)
 }
 
 /* The stream of the first head gave all that it may: take it out. */
-static void drop_first(struct order *order)
+static void drop_first_head(struct order *order)
 {
 	order->heap[0] = order->heap[--order->heap_count];
-	sift_down(order, 0);
+	sift_head_down(order, 0);
 }
 
 /* The items of @stream that come before @other (NULL: there is none) and are
  * no later than @limit, as far as they lie side by side. */
-static uint32_t run_of(const struct order_stream *stream,
-		       const struct head *other, uint64_t limit)
+static uint32_t run_before_head(const struct order_stream *stream,
+				const struct head *other, uint64_t limit)
 {
 	const struct order_item *first = &stream->first->item[stream->read];
 	const struct order_item *item = first;
-	const struct order_item *stop = stream->first->item + readable(stream);
+	const struct order_item *stop =
+		stream->first->item + readable_items(stream);
 
 	if (!other) {
 		while (item < stop && item->clock <= limit)
@@ -364,58 +366,59 @@ static uint32_t run_of(const struct order_stream *stream,
 	return (uint32_t)(item - first);
 }
 
-static const struct head *second(const struct order *order)
+static const struct head *second_head(const struct order *order)
 {
 	const struct head *heap = order->heap;
 
 	if (order->heap_count < 2)
 		return NULL;
-	if (order->heap_count == 2 || before(&heap[1], &heap[2]))
+	if (order->heap_count == 2 || is_head_before(&heap[1], &heap[2]))
 		return &heap[1];
 	return &heap[2];
 }
 
-/* Merges what look() has noted. */
-static void merge(struct order *order, uint64_t limit)
+/* Merges what note_marks() has noted. */
+static void merge_streams(struct order *order, uint64_t limit)
 {
 	uint64_t done = 0, i;
 
 	for (i = order->heap_count / 2; i-- > 0;)
-		sift_down(order, (uint32_t)i);
+		sift_head_down(order, (uint32_t)i);
 	while (order->heap_count) {
 		struct order_stream *stream = order->heap[0].stream;
 		const struct order_item *item =
 			&stream->first->item[stream->read];
-		uint32_t count = run_of(stream, second(order), limit);
+		uint32_t count =
+			run_before_head(stream, second_head(order), limit);
 
 		order->consume(order->context, item, count);
 		stream->read += count;
 		done += count;
 		if (!next_chunk(order, stream)) {
-			drop_first(order);
+			drop_first_head(order);
 		} else {
 			item = &stream->first->item[stream->read];
 			if (item->clock > limit) {
-				drop_first(order);
+				drop_first_head(order);
 			} else {
 				order->heap[0].clock = item->clock;
 				order->heap[0].c = item->c;
-				sift_down(order, 0);
+				sift_head_down(order, 0);
 			}
 		}
 		/* relaxed: a hint */
 		if (done >= TURN_ITEMS && atom_load_rlx(&order->wanted))
 			break;
 	}
-	/* relaxed: as in flush() */
+	/* relaxed: as in flush_stream() */
 	atom_add_rlx(&order->pending, -done);
 }
 
 /* Under consuming. */
-static void release(struct order *order, uint64_t limit)
+static void release_items(struct order *order, uint64_t limit)
 {
-	if (look(order, limit))
-		merge(order, limit);
+	if (note_marks(order, limit))
+		merge_streams(order, limit);
 }
 
 void order_release(struct order *order, uint64_t watermark)
@@ -424,7 +427,7 @@ void order_release(struct order *order, uint64_t watermark)
 	if (!watermark || !atom_load_rlx(&order->pending) ||
 	    pthread_mutex_trylock(&order->consuming) != 0)
 		return;
-	release(order, watermark - 1);
+	release_items(order, watermark - 1);
 	pthread_mutex_unlock(&order->consuming);
 }
 
@@ -432,9 +435,9 @@ void order_release_all(struct order *order)
 {
 	order_lock(order);
 	do
-		release(order, UINT64_MAX);
+		release_items(order, UINT64_MAX);
 	while (order->heap_count);
-	look(order, 0); /* frees what is closed */
+	note_marks(order, 0); /* frees what is closed */
 	order->heap_count = 0;
 	order_unlock(order);
 }

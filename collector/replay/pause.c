@@ -4,7 +4,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-static void change(struct pause_list *list)
+static void publish_change(struct pause_list *list)
 {
 	/* order: rel, PAUSE: the pause that has changed comes before it */
 	atom_store_rel(&list->changes, list->changes + 1);
@@ -16,10 +16,10 @@ void pause_begin(struct pause_list *list, uint64_t ns)
 
 	if (list->changes & 1)
 		return;
-	/* relaxed: change() publishes both */
+	/* relaxed: publish_change() publishes both */
 	atom_store_rlx(&pause->from_ns, ns);
 	atom_store_rlx(&pause->to_ns, UINT64_MAX);
-	change(list);
+	publish_change(list);
 }
 
 void pause_end(struct pause_list *list, uint64_t ns)
@@ -28,10 +28,11 @@ void pause_end(struct pause_list *list, uint64_t ns)
 
 	if (!(list->changes & 1))
 		return;
-	/* relaxed: change() publishes it, and who sees it early sees it right
+	/* relaxed: publish_change() publishes it, and who sees it early sees it
+	 * right
 	 */
 	atom_store_rlx(&pause->to_ns, ns);
-	change(list);
+	publish_change(list);
 }
 
 uint32_t pause_changes(const struct pause_list *list)

@@ -98,13 +98,6 @@ struct replay_stage {
 
 #define BEGIN_XOR_END ((uint64_t)(RECORD_BEGIN ^ RECORD_END))
 
-/* How much deeper on the stack @word was recorded than @above, a multiple of
- * 16, negative for less deep; kinds must be the same. */
-static inline int deeper(uint64_t above, uint64_t word)
-{
-	return (int16_t)((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK));
-}
-
 static inline bool same_function(uint64_t a, uint64_t b)
 {
 	return record_payload(a) == record_payload(b);
@@ -247,7 +240,7 @@ static void write_noted(struct replay *replay, uint64_t ns,
 }
 
 /* An end with the mark of @cause, as if no time had passed. */
-static void make_repair(struct replay *replay, enum replay_cause cause)
+static void make_repair_packet(struct replay *replay, enum replay_cause cause)
 {
 	static const char *const text[] = {
 		[REPLAY_GUESS] = "guess",	  [REPLAY_LONGJMP] = "longjmp",
@@ -274,7 +267,7 @@ static void write_repair(struct replay *replay, uint64_t ns,
 {
 	output_reserve(replay, PACKET_BYTES);
 	if (replay->repair.cause != cause)
-		make_repair(replay, cause);
+		make_repair_packet(replay, cause);
 	encode_again(&replay->encoder, ns, replay->repair.packet,
 		     replay->repair.bytes);
 	replay->counts.events++;
@@ -345,7 +338,7 @@ void replay_loss(struct replay *replay, uint64_t spans)
 	replay->counts.lost_spans += spans;
 }
 
-static void tell_pause(struct replay *replay)
+static void write_pause(struct replay *replay)
 {
 	write_count(replay, "perfrec.paused_spans",
 		    "recording paused: %llu spans not recorded",
@@ -359,7 +352,7 @@ void replay_paused(struct replay *replay, uint64_t spans)
 	replay->counts.paused_told += spans;
 	replay->untold_paused += spans;
 	if (!replay->paused)
-		tell_pause(replay);
+		write_pause(replay);
 }
 
 /* --- the stack --------------------------------------------------------------
@@ -391,20 +384,15 @@ static bool stack_grow(struct replay *replay)
 	return true;
 }
 
-static bool is_phantom(const struct replay_frame *frame)
-{
-	return record_kind(frame->word) == RECORD_PHANTOM;
-}
-
-static bool is_empty(const struct replay *replay)
+static bool is_stack_empty(const struct replay *replay)
 {
 	return replay->top == replay->stack;
 }
 
 /* Neither written nor counted. */
-static bool is_withheld(const struct replay_frame *frame)
+static bool is_frame_withheld(const struct replay_frame *frame)
 {
-	return is_phantom(frame) || frame->cut;
+	return replay_is_phantom(frame) || frame->cut;
 }
 
 /* Whether what begins now lies beyond the limit. */
@@ -415,11 +403,12 @@ static bool is_too_deep(const struct replay *replay)
 					replay->limit;
 }
 
-static void pop(struct replay *replay, uint64_t ns, enum replay_cause cause)
+static void pop_frame(struct replay *replay, uint64_t ns,
+		      enum replay_cause cause)
 {
 	struct replay_frame *frame = replay->top--;
 
-	if (is_withheld(frame)) {
+	if (is_frame_withheld(frame)) {
 		replay->flat -= frame->flat;
 		frame->cut = frame->flat = false;
 		return;
@@ -431,11 +420,11 @@ static void pop(struct replay *replay, uint64_t ns, enum replay_cause cause)
 		write_end(replay, ns, cause);
 }
 
-static void pop_above(struct replay *replay, struct replay_frame *frame,
-		      uint64_t ns, enum replay_cause cause)
+static void pop_frames_above(struct replay *replay, struct replay_frame *frame,
+			     uint64_t ns, enum replay_cause cause)
 {
 	while (replay->top > frame)
-		pop(replay, ns, cause);
+		pop_frame(replay, ns, cause);
 }
 
 static void search_earn(struct replay *replay, size_t records)
@@ -461,8 +450,9 @@ static void search_pay(struct replay *replay, size_t looked)
 
 /* The frame of exactly the same function and hint as @word, from @from down,
  * or NULL. */
-static struct replay_frame *find_exact(struct replay *replay,
-				       struct replay_frame *from, uint64_t word)
+static struct replay_frame *find_exact_frame(struct replay *replay,
+					     struct replay_frame *from,
+					     uint64_t word)
 {
 	struct replay_frame *frame = from;
 	struct replay_frame *stop = from - search_range(replay, from);
@@ -474,7 +464,8 @@ static struct replay_frame *find_exact(struct replay *replay,
 }
 
 /* The innermost frame of the function of @word, or NULL. */
-static struct replay_frame *find_function(struct replay *replay, uint64_t word)
+static struct replay_frame *find_function_frame(struct replay *replay,
+						uint64_t word)
 {
 	struct replay_frame *frame = replay->top;
 	struct replay_frame *stop = frame - search_range(replay, frame);
@@ -486,7 +477,8 @@ static struct replay_frame *find_function(struct replay *replay, uint64_t word)
 }
 
 /* The innermost frame with the stack pointer of @word, or NULL. */
-static struct replay_frame *find_hint(struct replay *replay, uint64_t word)
+static struct replay_frame *find_frame_at_sp(struct replay *replay,
+					     uint64_t word)
 {
 	struct replay_frame *frame = replay->top;
 	struct replay_frame *stop = frame - search_range(replay, frame);
@@ -589,7 +581,8 @@ bool replay_site(struct replay *replay, uint32_t id, uint32_t *iid)
 }
 
 /* A function that was never seen on this thread. */
-static void introduce(struct replay *replay, struct cct_function *function)
+static void introduce_function(struct replay *replay,
+			       struct cct_function *function)
 {
 	uint64_t address = function->address;
 	uint32_t iid = 0;
@@ -619,14 +612,14 @@ static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 	};
 }
 
-static uint32_t count_same(const struct replay_frame *below, uint64_t word)
+static uint32_t count_same_sp(const struct replay_frame *below, uint64_t word)
 {
-	if (is_phantom(below) || deeper(below->word, word))
+	if (replay_is_phantom(below) || replay_sp_below(below->word, word))
 		return 0;
 	return below->same + 1;
 }
 
-static void push_cut(struct replay *replay, uint64_t word, uint64_t ns)
+static void push_deep_span(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct replay_frame *below = replay->top;
 
@@ -634,12 +627,12 @@ static void push_cut(struct replay *replay, uint64_t word, uint64_t ns)
 		.word = word,
 		.begin_ns = ns,
 		.node = below->node,
-		.same = count_same(below, word),
+		.same = count_same_sp(below, word),
 		.cut = true,
 	};
 }
 
-static void push(struct replay *replay, uint64_t word, uint64_t ns)
+static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct cct_node *node = cct_child(&replay->cct, replay->top->node,
 					  record_payload(word));
@@ -648,7 +641,7 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 	if (!node->iid) {
 		if (!node->function->begin.name_iid &&
 		    !node->function->excluded)
-			introduce(replay, node->function);
+			introduce_function(replay, node->function);
 		if (node->function->excluded) {
 			replay->counts.filtered_spans++;
 			push_phantom(replay, word, ns);
@@ -663,7 +656,7 @@ static void push(struct replay *replay, uint64_t word, uint64_t ns)
 		(struct replay_frame){ .word = word,
 				       .begin_ns = ns,
 				       .node = node,
-				       .same = count_same(below, word) };
+				       .same = count_same_sp(below, word) };
 	if (replay->written == REPLAY_SLICES_MAX) {
 		replay->counts.folded_spans++;
 		return;
@@ -687,28 +680,29 @@ static uint64_t outermost_word(uint64_t word)
 }
 
 /* Ends what a longjmp has left behind, seen from the begin that follows. */
-static void repair_begin(struct replay *replay, uint64_t word, uint64_t ns)
+static void repair_before_begin(struct replay *replay, uint64_t word,
+				uint64_t ns)
 {
 	struct replay_frame *top = replay->top, *dead = NULL;
-	int depth = deeper(top->word, word);
+	int depth = replay_sp_below(top->word, word);
 
 	if (depth < 0) {
-		dead = find_exact(replay, top, word);
+		dead = find_exact_frame(replay, top, word);
 	} else if (depth == 0 && top->same >= SAME_FRAMES_MAX) {
 		for (dead = top - top->same; dead < top; dead++)
 			if (same_function(dead->word, word))
 				break;
 	}
-	if (dead && !is_phantom(dead))
-		pop_above(replay, dead - 1, ns, REPLAY_GUESS);
+	if (dead && !replay_is_phantom(dead))
+		pop_frames_above(replay, dead - 1, ns, REPLAY_GUESS);
 }
 
-static void begin(struct replay *replay, uint64_t word, uint64_t ns)
+static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	/* What is beyond the deepest frame hides where it would be. */
-	if (!is_empty(replay) && !replay->over)
-		repair_begin(replay, word, ns);
-	if (is_empty(replay))
+	if (!is_stack_empty(replay) && !replay->over)
+		repair_before_begin(replay, word, ns);
+	if (is_stack_empty(replay))
 		replay->top->word = outermost_word(word);
 	if (!replay->outer_word)
 		replay->outer_word = word;
@@ -726,12 +720,12 @@ static void begin(struct replay *replay, uint64_t word, uint64_t ns)
 		return;
 	}
 	if (is_too_deep(replay))
-		push_cut(replay, word, ns);
+		push_deep_span(replay, word, ns);
 	else
-		push(replay, word, ns);
+		push_span(replay, word, ns);
 }
 
-static void phantom(struct replay *replay, uint64_t word, uint64_t ns)
+static void take_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay))
 		replay->over++;
@@ -739,25 +733,27 @@ static void phantom(struct replay *replay, uint64_t word, uint64_t ns)
 		push_phantom(replay, word, ns);
 }
 
-static void begin_paused(struct replay *replay, uint64_t word, uint64_t ns)
+static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	bool counts = !is_too_deep(replay);
 
 	replay->counts.paused_spans += counts;
 	replay->untold_paused += counts;
-	phantom(replay, word, ns);
+	take_phantom(replay, word, ns);
 }
 
 /* The end @word is of the function on top, with another hint. Returns the
  * frame that it ends. */
-static struct replay_frame *end_shifted(struct replay *replay, uint64_t word)
+static struct replay_frame *find_shifted_end(struct replay *replay,
+					     uint64_t word)
 {
 	struct replay_frame *top = replay->top, *exact;
 	struct cct_function *function = top->node->function;
 
-	if (is_withheld(top))
+	if (is_frame_withheld(top))
 		return top;
-	exact = function->shifted ? NULL : find_exact(replay, top - 1, word);
+	exact = function->shifted ? NULL
+				  : find_exact_frame(replay, top - 1, word);
 	/*
 	 * A tail-called exit hook has the hint of the caller's begin, and so
 	 * have all frames that the caller is inlined into. If its own function
@@ -771,7 +767,7 @@ static struct replay_frame *end_shifted(struct replay *replay, uint64_t word)
 	return top;
 }
 
-static void end(struct replay *replay, uint64_t word, uint64_t ns)
+static void take_end(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct replay_frame *frame = replay->top, *exact;
 
@@ -779,37 +775,38 @@ static void end(struct replay *replay, uint64_t word, uint64_t ns)
 		replay->over--;
 		return;
 	}
-	if (is_empty(replay) || !same_function(frame->word, word)) {
-		frame = find_function(replay, word);
+	if (is_stack_empty(replay) || !same_function(frame->word, word)) {
+		frame = find_function_frame(replay, word);
 		if (!frame) {
-			if (!replay->inherits || !is_empty(replay))
+			if (!replay->inherits || !is_stack_empty(replay))
 				replay->counts.orphan_ends++;
 			return;
 		}
-		exact = find_exact(replay, frame, word);
+		exact = find_exact_frame(replay, frame, word);
 		frame = exact ? exact : frame;
 	} else if ((frame->word ^ word) & RECORD_SP_MASK) {
-		frame = end_shifted(replay, word);
+		frame = find_shifted_end(replay, word);
 	}
-	pop_above(replay, frame, ns, REPLAY_GUESS);
-	pop(replay, ns, REPLAY_ENDED);
+	pop_frames_above(replay, frame, ns, REPLAY_GUESS);
+	pop_frame(replay, ns, REPLAY_ENDED);
 }
 
-static void truncate_open(struct replay *replay, uint64_t count, uint64_t ns)
+static void truncate_open_spans(struct replay *replay, uint64_t count,
+				uint64_t ns)
 {
 	uint64_t gone = MIN(count, replay->over);
 
 	replay->counts.truncated_ends += count;
 	replay->over -= (uint32_t)gone;
-	for (count -= gone; count && !is_empty(replay); count--)
-		pop(replay, ns, REPLAY_ENDED);
+	for (count -= gone; count && !is_stack_empty(replay); count--)
+		pop_frame(replay, ns, REPLAY_ENDED);
 }
 
 /* --- time -------------------------------------------------------------------
  */
 
 /* Ends the segment, which holds @clock, where paused changes. */
-static void cut_segment(struct replay *replay, uint64_t clock)
+static void cut_segment_at_pause(struct replay *replay, uint64_t clock)
 {
 	struct clock_segment *segment = &replay->segment;
 	uint64_t from_ns, to_ns, scale = segment->ns_per_tick;
@@ -825,7 +822,7 @@ static void cut_segment(struct replay *replay, uint64_t clock)
 	segment->ticks = (uint64_t)MIN(ticks, segment->ticks);
 }
 
-static uint64_t to_ns(struct replay *replay, uint64_t clock)
+static uint64_t clock_to_ns(struct replay *replay, uint64_t clock)
 {
 	if (!clock_segment_has(&replay->segment, clock)) {
 		if (replay->sync)
@@ -834,7 +831,7 @@ static uint64_t to_ns(struct replay *replay, uint64_t clock)
 		else
 			replay->segment =
 				clock_segment_identity(replay->now_ns);
-		cut_segment(replay, clock);
+		cut_segment_at_pause(replay, clock);
 	}
 	return clock_segment_ns(&replay->segment, clock);
 }
@@ -854,13 +851,13 @@ static void look_at_clock(struct replay *replay, uint64_t now_ns)
 uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns)
 {
 	look_at_clock(replay, now_ns);
-	return not_before_last(replay, to_ns(replay, clock));
+	return not_before_last(replay, clock_to_ns(replay, clock));
 }
 
 /* --- every record -----------------------------------------------------------
  */
 
-static void wait_slice(struct replay *replay, uint64_t ns, uint64_t end_ns)
+static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 {
 	struct out_event event = { .type = OUT_BEGIN,
 				   .name = "perfrec: waiting for collector" };
@@ -875,34 +872,34 @@ static void wait_slice(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	write_end(replay, not_before_last(replay, end_ns), REPLAY_ENDED);
 }
 
-static int take(struct replay *replay, uint64_t word, uint64_t clock)
+static int take_record(struct replay *replay, uint64_t word, uint64_t clock)
 {
-	uint64_t ns = not_before_last(replay, to_ns(replay, clock));
+	uint64_t ns = not_before_last(replay, clock_to_ns(replay, clock));
 
 	if (replay->untold_paused && !replay->paused)
-		tell_pause(replay);
+		write_pause(replay);
 	switch (record_kind(word)) {
 	case RECORD_BEGIN:
 		if (replay->paused)
-			begin_paused(replay, word, ns);
+			take_paused_begin(replay, word, ns);
 		else
-			begin(replay, word, ns);
+			take_begin(replay, word, ns);
 		return 0;
 	case RECORD_END:
-		end(replay, word, ns);
+		take_end(replay, word, ns);
 		return 0;
 	case RECORD_PHANTOM:
-		phantom(replay, word, ns);
+		take_phantom(replay, word, ns);
 		return 0;
 	case RECORD_LOSS:
 		replay_loss(replay, record_payload(word));
 		return 0;
 	case RECORD_TRUNC:
-		truncate_open(replay, record_payload(word), ns);
+		truncate_open_spans(replay, record_payload(word), ns);
 		return 0;
 	case RECORD_WAIT:
-		wait_slice(replay, ns,
-			   to_ns(replay, clock + record_payload(word)));
+		write_wait(replay, ns,
+			   clock_to_ns(replay, clock + record_payload(word)));
 		return 0;
 	case RECORD_PAUSED:
 		replay_paused(replay, record_payload(word));
@@ -919,7 +916,7 @@ int replay_take(struct replay *replay, uint64_t word, uint64_t clock)
 	if (record_kind(word) != RECORD_BEGIN &&
 	    record_kind(word) != RECORD_END)
 		replay->note = NULL;
-	err = take(replay, word, clock);
+	err = take_record(replay, word, clock);
 	replay->note = NULL;
 	return err;
 }
@@ -941,7 +938,7 @@ static bool is_for_caller(const struct replay *replay, uint64_t word)
 	}
 }
 
-static bool is_block(uint64_t word)
+static bool is_block_record(uint64_t word)
 {
 	return record_kind(word) == RECORD_ALLOC ||
 	       record_kind(word) == RECORD_FREE;
@@ -1005,7 +1002,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 		ns = clock_segment_ns(&segment, clock);
 		ns = MAX(ns, last_ns);
 		if (record_kind(word) == RECORD_BEGIN) {
-			depth = deeper(top->word, word);
+			depth = replay_sp_below(top->word, word);
 			if (unlikely(depth < 0 ||
 				     top->same >= SAME_FRAMES_MAX ||
 				     top >= last_frame))
@@ -1025,7 +1022,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 		} else if (unlikely((change & ~RECORD_SP_MASK) !=
 					    BEGIN_XOR_END ||
 				    !top->written)) {
-			if (!feed || !is_block(word) ||
+			if (!feed || !is_block_record(word) ||
 			    !heap_feed_block(feed, word, clock,
 					     top->node->heap_site))
 				break;
@@ -1106,7 +1103,7 @@ void replay_inherit(struct replay *replay)
 
 bool replay_has_left(const struct replay *replay)
 {
-	return replay->linked && is_empty(replay) && replay->outer_word;
+	return replay->linked && is_stack_empty(replay) && replay->outer_word;
 }
 
 struct replay_mark replay_mark(const struct replay *replay)
@@ -1130,7 +1127,7 @@ bool replay_unwind(struct replay *replay, const struct replay_mark *mark,
 	    (frame->word != mark->word || frame->begin_ns != mark->begin_ns))
 		return false;
 	replay->over = mark->over;
-	pop_above(replay, frame, ns, cause);
+	pop_frames_above(replay, frame, ns, cause);
 	return true;
 }
 
@@ -1138,15 +1135,15 @@ bool replay_unwind_hint(struct replay *replay, uint64_t word, uint64_t ns,
 			enum replay_cause cause)
 {
 	struct replay_frame *frame =
-		replay->over ? NULL : find_hint(replay, word);
+		replay->over ? NULL : find_frame_at_sp(replay, word);
 
 	if (frame)
-		pop_above(replay, frame, ns, cause);
+		pop_frames_above(replay, frame, ns, cause);
 	return frame;
 }
 
 /* How far the stack pointer of @above is above that of @word, modulo 64 KiB. */
-static uint64_t gap(uint64_t above, uint64_t word)
+static uint64_t sp_gap(uint64_t above, uint64_t word)
 {
 	return ((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK)) &
 	       RECORD_SP_MASK;
@@ -1154,20 +1151,20 @@ static uint64_t gap(uint64_t above, uint64_t word)
 
 /* The frame with the stack pointer of @word that lies furthest above the one
  * on top, but at most @bytes; of inlined ones the innermost. Or NULL. */
-static struct replay_frame *find_above(struct replay *replay, uint64_t word,
-				       uint64_t bytes)
+static struct replay_frame *find_landing_frame(struct replay *replay,
+					       uint64_t word, uint64_t bytes)
 {
 	struct replay_frame *frame = replay->top, *found = NULL;
 	struct replay_frame *stop = frame - search_range(replay, frame);
 	uint64_t up = 0, found_up = 0;
 
 	while (frame > stop && up <= bytes) {
-		if (!gap(frame->word, word) && (!found || up > found_up)) {
+		if (!sp_gap(frame->word, word) && (!found || up > found_up)) {
 			found = frame;
 			found_up = up;
 		}
 		frame--;
-		up += gap(frame->word, frame[1].word);
+		up += sp_gap(frame->word, frame[1].word);
 	}
 	search_pay(replay, (size_t)(replay->top - frame));
 	return found;
@@ -1175,18 +1172,18 @@ static struct replay_frame *find_above(struct replay *replay, uint64_t word,
 
 /* Ends what lies deeper than the stack pointer of @word, if that is at most
  * @bytes above the frame on top. */
-static void pop_deeper(struct replay *replay, uint64_t word, uint64_t bytes,
-		       uint64_t ns)
+static void pop_frames_below_sp(struct replay *replay, uint64_t word,
+				uint64_t bytes, uint64_t ns)
 {
-	int64_t left = (int64_t)gap(word, replay->top->word);
+	int64_t left = (int64_t)sp_gap(word, replay->top->word);
 
 	if (left > (int64_t)bytes)
 		return;
-	while (left > 0 && !is_empty(replay)) {
+	while (left > 0 && !is_stack_empty(replay)) {
 		uint64_t ended = replay->top->word;
 
-		pop(replay, ns, REPLAY_GUESS);
-		left -= (int64_t)gap(replay->top->word, ended);
+		pop_frame(replay, ns, REPLAY_GUESS);
+		left -= (int64_t)sp_gap(replay->top->word, ended);
 	}
 }
 
@@ -1195,19 +1192,19 @@ void replay_land(struct replay *replay, uint64_t word, uint64_t bytes,
 {
 	struct replay_frame *frame;
 
-	if (replay->over || is_empty(replay))
+	if (replay->over || is_stack_empty(replay))
 		return;
-	frame = find_above(replay, word, bytes);
+	frame = find_landing_frame(replay, word, bytes);
 	if (frame)
-		pop_above(replay, frame, ns, REPLAY_EXCEPTION);
+		pop_frames_above(replay, frame, ns, REPLAY_EXCEPTION);
 	else if (bytes <= LANDING_BYTES_SURE)
-		pop_deeper(replay, word, bytes, ns);
+		pop_frames_below_sp(replay, word, bytes, ns);
 }
 
 void replay_clear(struct replay *replay, uint64_t ns, enum replay_cause cause)
 {
 	replay->over = 0;
-	pop_above(replay, replay->stack, ns, cause);
+	pop_frames_above(replay, replay->stack, ns, cause);
 	replay->outer_word = 0;
 }
 
@@ -1218,7 +1215,7 @@ void replay_finish(struct replay *replay, uint64_t ns)
 {
 	ns = not_before_last(replay, ns);
 	if (replay->untold_paused)
-		tell_pause(replay);
+		write_pause(replay);
 	replay_clear(replay, ns, REPLAY_ENDED);
 }
 

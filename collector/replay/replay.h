@@ -74,6 +74,25 @@ struct replay_frame {
 	bool flat; /* an excluded function: deepens nothing */
 };
 
+/* Whether @frame stands for a span that is not in the trace, as it was dropped,
+ * excluded, or began in a pause. */
+static inline bool replay_is_phantom(const struct replay_frame *frame)
+{
+	return record_kind(frame->word) == RECORD_PHANTOM;
+}
+
+/*
+ * How many bytes the stack pointer that @word was recorded with lies below that
+ * of @above; negative: it lies above it. A record has 12 bits of the stack
+ * pointer, so the result is a multiple of 16 between -32768 and 32752, and
+ * right if the two are no further apart. Of what kind the records are is no
+ * matter.
+ */
+static inline int replay_sp_below(uint64_t above, uint64_t word)
+{
+	return (int16_t)((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK));
+}
+
 struct replay_counts {
 	uint64_t spans; /* begins, withheld or not, filtered ones excepted */
 	uint64_t filtered_spans;

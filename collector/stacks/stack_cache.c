@@ -62,7 +62,7 @@ void stack_cache_release(struct stack_cache *cache)
 	pool_release(&cache->nodes);
 }
 
-static void forget(struct stack_cache *cache)
+static void forget_stacks(struct stack_cache *cache)
 {
 	struct budget *budget = cache->nodes.budget;
 
@@ -71,57 +71,58 @@ static void forget(struct stack_cache *cache)
 		  offsetof(struct node, next));
 }
 
-static uint64_t sp_of(const struct unwind_stack *stack)
+static uint64_t stack_pointer_of(const struct unwind_stack *stack)
 {
 	return stack->reg[RECORD_REG_SP];
 }
 
-static struct node first_key(const struct unwind_stack *stack)
+static struct node first_node_key(const struct unwind_stack *stack)
 {
 	return (struct node){ .value = stack->reg[RECORD_REG_IP],
 			      .parent = ROOT,
 			      .tag = TAG_START +
-				     (uint32_t)(sp_of(stack) % ALIGNMENT) };
+				     (uint32_t)(stack_pointer_of(stack) %
+						ALIGNMENT) };
 }
 
-static struct node key_of(const struct unwind_stack *stack, uint32_t parent,
-			  uint64_t value, bool failed)
+static struct node node_key(const struct unwind_stack *stack, uint32_t parent,
+			    uint64_t value, bool failed)
 {
 	struct node key = { .value = value, .parent = parent };
 
 	if (failed) {
 		key.value = 0;
 		key.tag = TAG_FAILED;
-	} else if (value - sp_of(stack) < UNWIND_WINDOW) {
-		key.value = value - sp_of(stack);
+	} else if (value - stack_pointer_of(stack) < UNWIND_WINDOW) {
+		key.value = value - stack_pointer_of(stack);
 		key.tag = TAG_RELATIVE;
 	}
 	return key;
 }
 
 /* What @node asks for, as the key of the node below it. */
-static struct node ask(const struct unwind_stack *stack, uint32_t number,
-		       const struct node *node)
+static struct node ask_for_next_key(const struct unwind_stack *stack,
+				    uint32_t number, const struct node *node)
 {
 	uint64_t value = 0;
 
 	if (node->next == NEXT_REGISTER)
-		return key_of(stack, number, stack->reg[node->where], false);
+		return node_key(stack, number, stack->reg[node->where], false);
 	if ((uint64_t)node->where + sizeof(value) > stack->stack_bytes)
-		return key_of(stack, number, 0, true);
+		return node_key(stack, number, 0, true);
 	memcpy(&value, stack->stack + node->where, sizeof(value));
-	return key_of(stack, number, value, false);
+	return node_key(stack, number, value, false);
 }
 
 bool stack_cache_find(struct stack_cache *cache, uint64_t edition,
 		      const struct unwind_stack *stack, uint32_t *out)
 {
-	struct node key = first_key(stack);
+	struct node key = first_node_key(stack);
 	const struct node *node;
 	uint32_t number;
 
 	if (edition != cache->edition)
-		forget(cache);
+		forget_stacks(cache);
 	cache->edition = edition;
 	while (pool_find(&cache->nodes, &key, &number)) {
 		node = (struct node *)cache->nodes.items + number;
@@ -130,7 +131,7 @@ bool stack_cache_find(struct stack_cache *cache, uint64_t edition,
 			cache->hits++;
 			return true;
 		}
-		key = ask(stack, number, node);
+		key = ask_for_next_key(stack, number, node);
 	}
 	cache->misses++;
 	return false;
@@ -140,7 +141,7 @@ void stack_cache_add(struct stack_cache *cache,
 		     const struct unwind_stack *stack,
 		     const struct unwind_result *result, uint32_t number)
 {
-	struct node key = first_key(stack);
+	struct node key = first_node_key(stack);
 	uint32_t node;
 	size_t i;
 
@@ -158,10 +159,10 @@ void stack_cache_add(struct stack_cache *cache,
 		}
 		if (pool_intern(&cache->nodes, &key, &node) < 0) {
 			/* What is hot comes again at once. */
-			forget(cache);
+			forget_stacks(cache);
 			return;
 		}
 		if (i < result->read_count)
-			key = key_of(stack, node, read->value, read->failed);
+			key = node_key(stack, node, read->value, read->failed);
 	}
 }

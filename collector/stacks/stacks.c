@@ -59,7 +59,7 @@ void stacks_free(struct stacks **stacks)
 	free(old);
 }
 
-static bool is_other(uint32_t parent, const struct stack_frame *frame)
+static bool is_other_frame(uint32_t parent, const struct stack_frame *frame)
 {
 	return parent == OTHER ||
 	       (parent == STACKS_ROOT && frame->kind == FRAME_NAMED &&
@@ -76,7 +76,7 @@ uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
 	uint32_t number;
 
 	/* Nothing is known of what one of the others called. */
-	if (is_other(parent, frame))
+	if (is_other_frame(parent, frame))
 		return OTHER;
 	pthread_mutex_lock(&stacks->lock);
 	if (pool_intern(&stacks->nodes, &node, &number) < 0) {

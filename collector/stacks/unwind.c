@@ -83,8 +83,8 @@ struct unwind {
 /* --- what is read -----------------------------------------------------------
  */
 
-static void note(struct unwind *unwind, enum unwind_query query, uint32_t where,
-		 uint64_t value, bool failed)
+static void note_read(struct unwind *unwind, enum unwind_query query,
+		      uint32_t where, uint64_t value, bool failed)
 {
 	struct unwind_result *out = unwind->out;
 
@@ -97,7 +97,7 @@ static void note(struct unwind *unwind, enum unwind_query query, uint32_t where,
 }
 
 /* True the first time for each word. */
-static bool is_news(struct unwind *unwind, uint64_t offset)
+static bool is_first_read_of_word(struct unwind *unwind, uint64_t offset)
 {
 	uint64_t word = offset / 8, bit = 1ULL << word % 64;
 	bool is_new = !(unwind->asked[word / 64] & bit);
@@ -118,8 +118,8 @@ static bool read_stack(struct unwind *unwind, uint64_t address, uint64_t *out)
 	unwind->missed = failed && offset < STACK_BYTES_MAX;
 	if (!failed)
 		memcpy(out, unwind->stack->stack + offset, bytes);
-	if (is_news(unwind, offset))
-		note(unwind, UNWIND_WORD, (uint32_t)offset, *out, failed);
+	if (is_first_read_of_word(unwind, offset))
+		note_read(unwind, UNWIND_WORD, (uint32_t)offset, *out, failed);
 	return !failed;
 }
 
@@ -129,7 +129,8 @@ static bool is_in_window(const struct unwind *unwind, uint64_t address)
 }
 
 /* At the end of a segment a word may be there in part. */
-static bool read_file(struct unwind *unwind, uint64_t address, uint64_t *out)
+static bool read_word_of_file(struct unwind *unwind, uint64_t address,
+			      uint64_t *out)
 {
 	uint8_t byte[sizeof(*out)] = { 0 };
 	size_t i;
@@ -154,7 +155,7 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *out,
 		return -UNW_EINVAL;
 	if (is_in_window(unwind, address))
 		return read_stack(unwind, address, out) ? 0 : -UNW_EINVAL;
-	if (read_file(unwind, address, out))
+	if (read_word_of_file(unwind, address, out))
 		return 0;
 	/* With another stack pointer it might be in the window. */
 	unwind->out->repeatable = false;
@@ -173,7 +174,7 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *out,
 	bit = 1ULL << reg;
 	*out = unwind->reg[reg];
 	if (!((unwind->guessed_reg | unwind->asked_reg) & bit))
-		note(unwind, UNWIND_REGISTER, (uint32_t)reg, *out, false);
+		note_read(unwind, UNWIND_REGISTER, (uint32_t)reg, *out, false);
 	unwind->asked_reg |= bit;
 	return 0;
 }
@@ -327,7 +328,7 @@ enum step {
 };
 
 /* The cursor is at a frame whose registers are unwind->reg. */
-static bool start(struct unwind *unwind)
+static bool start_cursor(struct unwind *unwind)
 {
 	return unw_init_remote(&unwind->cursor, unwind->as, unwind) >= 0;
 }
@@ -357,8 +358,8 @@ static enum step step_described(struct unwind *unwind, bool is_signal)
 }
 
 /* Goes on at the call before @ip with that stack and frame pointer. */
-static enum step step_to(struct unwind *unwind, uint64_t ip, uint64_t sp,
-			 uint64_t fp)
+static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp,
+			       uint64_t fp)
 {
 	/* Zero marks the outermost frame (x86-64 psABI 3.4.1). */
 	if (!ip)
@@ -371,7 +372,7 @@ static enum step step_to(struct unwind *unwind, uint64_t ip, uint64_t sp,
 	unwind->reg[RECORD_REG_FP] = fp;
 	unwind->guessed_reg |= 1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP |
 			       1ULL << RECORD_REG_FP;
-	return start(unwind) ? STEP_NEXT : STEP_CUT;
+	return start_cursor(unwind) ? STEP_NEXT : STEP_CUT;
 }
 
 #if defined(__x86_64__)
@@ -383,7 +384,8 @@ static bool is_plt_stub(struct unwind *unwind)
 	uint8_t code[8], *at = code;
 	uint64_t word;
 
-	if (unwind->kind != FRAME_PC || !read_file(unwind, unwind->ip, &word))
+	if (unwind->kind != FRAME_PC ||
+	    !read_word_of_file(unwind, unwind->ip, &word))
 		return false;
 	memcpy(code, &word, sizeof(code));
 	if (!memcmp(at, endbr, sizeof(endbr)))
@@ -412,7 +414,7 @@ static enum step step_guessed(struct unwind *unwind)
 		if (!is_in_window(unwind, unwind->sp) ||
 		    !read_stack(unwind, unwind->sp, &ip))
 			return STEP_CUT;
-		return step_to(unwind, ip, unwind->sp + 8, fp);
+		return step_to_frame(unwind, ip, unwind->sp + 8, fp);
 	}
 	if (!fp)
 		return STEP_END;
@@ -422,10 +424,10 @@ static enum step step_guessed(struct unwind *unwind)
 	if (!read_stack(unwind, fp, &next_fp) ||
 	    !read_stack(unwind, fp + 8, &ip))
 		return STEP_CUT;
-	return step_to(unwind, ip, fp + 16, next_fp);
+	return step_to_frame(unwind, ip, fp + 16, next_fp);
 }
 
-static enum step step(struct unwind *unwind)
+static enum step step_to_caller(struct unwind *unwind)
 {
 	uint64_t ip = unwind->ip - (unwind->kind == FRAME_RETURN);
 	const struct known_code *code = find_code(unwind, ip);
@@ -440,7 +442,7 @@ static enum step step(struct unwind *unwind)
 	return step_described(unwind, is_signal);
 }
 
-static void add_frame(struct unwind *unwind)
+static void add_cursor_frame(struct unwind *unwind)
 {
 	unwind->out->frame[unwind->out->count++] = (struct stack_frame){
 		.address = unwind->ip,
@@ -449,8 +451,8 @@ static void add_frame(struct unwind *unwind)
 	};
 }
 
-static void begin(struct unwind *unwind, const struct unwind_stack *stack,
-		  struct unwind_result *out)
+static void begin_stack(struct unwind *unwind, const struct unwind_stack *stack,
+			struct unwind_result *out)
 {
 	unwind->stack = stack;
 	unwind->out = out;
@@ -474,15 +476,15 @@ void unwind_run(struct unwind *unwind, const struct unwind_stack *stack,
 {
 	enum step what;
 
-	begin(unwind, stack, out);
-	what = start(unwind) ? STEP_NEXT : STEP_CUT;
-	add_frame(unwind);
+	begin_stack(unwind, stack, out);
+	what = start_cursor(unwind) ? STEP_NEXT : STEP_CUT;
+	add_cursor_frame(unwind);
 	while (what == STEP_NEXT) {
-		what = step(unwind);
+		what = step_to_caller(unwind);
 		if (what == STEP_NEXT && out->count == UNWIND_FRAMES_MAX - 1)
 			what = STEP_CUT;
 		if (what == STEP_NEXT)
-			add_frame(unwind);
+			add_cursor_frame(unwind);
 	}
 	out->cut = what == STEP_CUT;
 	out->is_short = out->cut && unwind->missed;

@@ -80,7 +80,7 @@ static void drop_pages(struct unwind_files *files)
 	files->pages = 0;
 }
 
-static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
+static ssize_t read_file_at(int fd, void *out, size_t bytes, uint64_t offset)
 {
 	ssize_t done;
 
@@ -100,12 +100,12 @@ static ssize_t read_page(struct unwind_file *file, uint64_t number, void *out)
 
 	if (fd < 0)
 		return fd;
-	bytes = read_at(fd, out, PAGE_BYTES, number * PAGE_BYTES);
+	bytes = read_file_at(fd, out, PAGE_BYTES, number * PAGE_BYTES);
 	close(fd);
 	return bytes;
 }
 
-static struct page *page_of(struct unwind_file *file, uint64_t number)
+static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 {
 	struct page *page;
 	ssize_t bytes;
@@ -126,11 +126,11 @@ static struct page *page_of(struct unwind_file *file, uint64_t number)
 	return page;
 }
 
-static bool read_offset(struct unwind_file *file, uint64_t offset, uint8_t *out,
-			size_t bytes)
+static bool read_file_offset(struct unwind_file *file, uint64_t offset,
+			     uint8_t *out, size_t bytes)
 {
 	while (bytes) {
-		struct page *page = page_of(file, offset / PAGE_BYTES);
+		struct page *page = page_of_number(file, offset / PAGE_BYTES);
 		size_t at = offset % PAGE_BYTES;
 		size_t part = MIN(bytes, PAGE_BYTES - at);
 
@@ -150,11 +150,12 @@ bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
 	uint64_t offset;
 
 	return elf_segments_find(&file->segments, vaddr, bytes, &offset) &&
-	       read_offset(file, offset, out, bytes);
+	       read_file_offset(file, offset, out, bytes);
 }
 
 /* A cfi_reader's. */
-static bool read_bytes(void *context, uint64_t vaddr, void *out, size_t bytes)
+static bool read_file_bytes(void *context, uint64_t vaddr, void *out,
+			    size_t bytes)
 {
 	return unwind_file_read(context, vaddr, out, bytes);
 }
@@ -169,7 +170,8 @@ void unwind_file_extent(const struct unwind_file *file, uint64_t *low,
 /* --- headers ----------------------------------------------------------------
  */
 
-static void take_segment(struct unwind_file *file, const Elf64_Phdr *header)
+static void take_load_segment(struct unwind_file *file,
+			      const Elf64_Phdr *header)
 {
 	bool first = !file->segments.count;
 
@@ -183,9 +185,10 @@ static void take_segment(struct unwind_file *file, const Elf64_Phdr *header)
 	file->high = MAX(file->high, header->p_vaddr + header->p_memsz);
 }
 
-static void take_table(struct unwind_file *file, const Elf64_Phdr *header)
+static void take_eh_frame_hdr(struct unwind_file *file,
+			      const Elf64_Phdr *header)
 {
-	const struct cfi_reader reader = { read_bytes, file };
+	const struct cfi_reader reader = { read_file_bytes, file };
 	struct cfi_table table;
 
 	if (!unwind_cfi_table(&reader, header->p_vaddr, &table))
@@ -196,29 +199,30 @@ static void take_table(struct unwind_file *file, const Elf64_Phdr *header)
 }
 
 /* Calls @take for each program header of @type. */
-static void each_header(struct unwind_file *file, const Elf64_Ehdr *elf,
-			uint32_t type,
-			void (*take)(struct unwind_file *, const Elf64_Phdr *))
+static void each_program_header(struct unwind_file *file, const Elf64_Ehdr *elf,
+				uint32_t type,
+				void (*take)(struct unwind_file *,
+					     const Elf64_Phdr *))
 {
 	Elf64_Phdr header;
 	size_t i;
 
 	for (i = 0; i < elf->e_phnum; i++)
-		if (read_offset(file, elf->e_phoff + i * sizeof(header),
-				(uint8_t *)&header, sizeof(header)) &&
+		if (read_file_offset(file, elf->e_phoff + i * sizeof(header),
+				     (uint8_t *)&header, sizeof(header)) &&
 		    header.p_type == type)
 			take(file, &header);
 }
 
-static bool read_headers(struct unwind_file *file)
+static bool read_program_headers(struct unwind_file *file)
 {
 	Elf64_Ehdr elf;
 
-	if (!read_offset(file, 0, (uint8_t *)&elf, sizeof(elf)) ||
+	if (!read_file_offset(file, 0, (uint8_t *)&elf, sizeof(elf)) ||
 	    !elf_segments_header_is_good(&elf) || elf.e_phoff > FILE_BYTES_MAX)
 		return false;
-	each_header(file, &elf, PT_LOAD, take_segment);
-	each_header(file, &elf, PT_GNU_EH_FRAME, take_table);
+	each_program_header(file, &elf, PT_LOAD, take_load_segment);
+	each_program_header(file, &elf, PT_GNU_EH_FRAME, take_eh_frame_hdr);
 	return file->segments.count;
 }
 
@@ -236,7 +240,7 @@ int unwind_files_new(struct unwind_files **out)
 	return 0;
 }
 
-static void file_free(struct unwind_file *file)
+static void unwind_file_free(struct unwind_file *file)
 {
 	uint64_t i;
 
@@ -248,14 +252,14 @@ static void file_free(struct unwind_file *file)
 	free(file);
 }
 
-static void forget_all(struct unwind_files *files)
+static void forget_all_files(struct unwind_files *files)
 {
 	drop_pages(files);
 	while (files->list) {
 		struct unwind_file *file = files->list;
 
 		files->list = file->next;
-		file_free(file);
+		unwind_file_free(file);
 	}
 	files->count = 0;
 	files->page_numbers = 0;
@@ -269,7 +273,7 @@ void unwind_files_free(struct unwind_files **files)
 	*files = NULL;
 	if (!old)
 		return;
-	forget_all(old);
+	forget_all_files(old);
 	free(old);
 }
 
@@ -278,7 +282,7 @@ uint64_t unwind_files_edition(struct unwind_files *files)
 	if (files->pages >= PAGES_MAX || files->count >= FILES_MAX ||
 	    files->page_numbers >= PAGE_NUMBERS_MAX ||
 	    files->budget.left < FDES_MAX_BYTES / 4)
-		forget_all(files);
+		forget_all_files(files);
 	return files->edition;
 }
 
@@ -299,18 +303,18 @@ static bool make_pages(struct unwind_file *file, int fd)
 	return file->page_count;
 }
 
-static bool open_file(struct unwind_file *file)
+static bool open_unwind_file(struct unwind_file *file)
 {
 	int fd = symbol_file_descriptor(file->symbols);
 	bool has_pages = fd >= 0 && make_pages(file, fd);
 
 	if (fd >= 0)
 		close(fd);
-	return has_pages && read_headers(file);
+	return has_pages && read_program_headers(file);
 }
 
-static struct unwind_file *add_file(struct unwind_files *files,
-				    struct symbol_file *symbols)
+static struct unwind_file *add_unwind_file(struct unwind_files *files,
+					   struct symbol_file *symbols)
 {
 	struct unwind_file *file = calloc(1, sizeof(*file));
 
@@ -320,7 +324,7 @@ static struct unwind_file *add_file(struct unwind_files *files,
 	file->symbols = symbol_file_get(symbols);
 	pool_init(&file->fdes, &files->budget, sizeof(struct known_fde),
 		  offsetof(struct known_fde, range));
-	file->is_good = open_file(file);
+	file->is_good = open_unwind_file(file);
 	file->next = files->list;
 	files->list = file;
 	files->count++;
@@ -337,21 +341,22 @@ struct unwind_file *unwind_files_get(struct unwind_files *files,
 			break;
 	if (!file && files->count < FILES_MAX &&
 	    files->page_numbers < PAGE_NUMBERS_MAX)
-		file = add_file(files, symbols);
+		file = add_unwind_file(files, symbols);
 	return file && file->is_good ? file : NULL;
 }
 
 /* --- frame descriptions -----------------------------------------------------
  */
 
-static bool read_entry(struct unwind_file *file, uint64_t number,
-		       int32_t entry[2])
+static bool read_table_entry(struct unwind_file *file, uint64_t number,
+			     int32_t entry[2])
 {
 	return unwind_file_read(file, file->table + number * 8, entry, 8);
 }
 
 /* The number of the last entry that begins at or before @vaddr. */
-static bool search(struct unwind_file *file, uint64_t vaddr, uint64_t *out)
+static bool search_table(struct unwind_file *file, uint64_t vaddr,
+			 uint64_t *out)
 {
 	uint64_t low = 0, high = file->table_count;
 	int64_t wanted = (int64_t)(vaddr - file->header);
@@ -360,7 +365,7 @@ static bool search(struct unwind_file *file, uint64_t vaddr, uint64_t *out)
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (!read_entry(file, middle, entry))
+		if (!read_table_entry(file, middle, entry))
 			return false;
 		if (entry[0] <= wanted)
 			low = middle + 1;
@@ -371,9 +376,9 @@ static bool search(struct unwind_file *file, uint64_t vaddr, uint64_t *out)
 	return low > 0;
 }
 
-static struct known_fde judge(struct unwind_file *file, uint64_t fde)
+static struct known_fde judge_fde(struct unwind_file *file, uint64_t fde)
 {
-	const struct cfi_reader reader = { read_bytes, file };
+	const struct cfi_reader reader = { read_file_bytes, file };
 	struct known_fde known = { .vaddr = fde }, *found;
 	uint32_t number;
 
@@ -394,12 +399,12 @@ void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
 	int32_t entry[2];
 
 	*out = (struct unwind_fde){ .verdict = CFI_BAD };
-	if (!file->header || !search(file, vaddr, &number) ||
-	    !read_entry(file, number, entry))
+	if (!file->header || !search_table(file, vaddr, &number) ||
+	    !read_table_entry(file, number, entry))
 		return;
 	out->table = file->table + number * 8;
 	out->base = file->header;
-	known = judge(file, file->header + (uint64_t)(int64_t)entry[1]);
+	known = judge_fde(file, file->header + (uint64_t)(int64_t)entry[1]);
 	if (vaddr >= known.range.start && vaddr < known.range.end)
 		out->verdict = known.verdict;
 }

@@ -40,8 +40,8 @@ static struct unwind_module *add_module(struct unwind_space *space)
 	return &space->list[space->last];
 }
 
-static const struct unwind_module *ask(struct unwind_space *space,
-				       uint64_t address)
+static const struct unwind_module *ask_for_module(struct unwind_space *space,
+						  uint64_t address)
 {
 	struct module_place place;
 	struct unwind_module *module;
@@ -83,7 +83,7 @@ const struct unwind_module *unwind_space_find(struct unwind_space *space,
 			return module;
 		}
 	}
-	return ask(space, address);
+	return ask_for_module(space, address);
 }
 
 bool unwind_space_read(struct unwind_space *space, uint64_t address, void *out,

@@ -13,7 +13,7 @@
 
 /* "0a LL 50 S" of @sequence at @out, LL being what it is when nothing follows.
  * Returns where it ends. */
-static uint8_t *put_head(uint8_t *out, uint32_t sequence)
+static uint8_t *put_packet_head(uint8_t *out, uint32_t sequence)
 {
 	uint8_t *end;
 
@@ -24,7 +24,7 @@ static uint8_t *put_head(uint8_t *out, uint32_t sequence)
 	return end;
 }
 
-static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
+static uint8_t *put_name_iids(uint8_t *out, uint32_t name_iid)
 {
 	uint32_t iid = name_iid & ENCODE_IID_MASK;
 
@@ -43,14 +43,14 @@ static uint8_t *put_name(uint8_t *out, uint32_t name_iid)
 	return out;
 }
 
-static uint8_t *put_event(uint8_t *out, uint32_t name_iid)
+static uint8_t *put_slice_event(uint8_t *out, uint32_t name_iid)
 {
 	uint8_t *event = out + 2;
 
 	out[0] = TAG_TRACE_PACKET_TRACK_EVENT;
 	event[0] = TAG_TRACK_EVENT_TYPE;
 	event[1] = name_iid ? TYPE_SLICE_BEGIN : TYPE_SLICE_END;
-	out = put_name(event + 2, name_iid);
+	out = put_name_iids(event + 2, name_iid);
 	event[-1] = (uint8_t)(out - event);
 	return out;
 }
@@ -62,8 +62,8 @@ static struct encode_template make_template(uint32_t sequence,
 	struct encode_template template = { .name_iid = name_iid };
 	uint8_t bytes[ENCODE_EVENT_BYTES] = { 0 }, *event, *out;
 
-	event = put_head(bytes, sequence);
-	out = put_event(event, name_iid);
+	event = put_packet_head(bytes, sequence);
+	out = put_slice_event(event, name_iid);
 	*out++ = TAG_TRACE_PACKET_TIMESTAMP;
 	bytes[1] = (uint8_t)(out - bytes - 1);
 	if (name_iid < ENCODE_IID_LIMIT)
@@ -118,8 +118,9 @@ static void piece_field(struct piece *piece, uint32_t tag, uint64_t value)
 }
 
 /* What lies in front of the event, in its packet; of its length. */
-static void make_head(const struct encoder *encoder,
-		      const struct encode_event *event, struct piece *out)
+static void make_packet_head(const struct encoder *encoder,
+			     const struct encode_event *event,
+			     struct piece *out)
 {
 	piece_field(out, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
 		    encoder->sequence);
@@ -128,8 +129,9 @@ static void make_head(const struct encoder *encoder,
 			    event->interned_bytes);
 }
 
-static void make_tail(const struct encoder *encoder, uint64_t ns,
-		      const struct encode_event *event, struct piece *out)
+static void make_packet_tail(const struct encoder *encoder, uint64_t ns,
+			     const struct encode_event *event,
+			     struct piece *out)
 {
 	piece_field(out, TAG_TRACE_PACKET_TIMESTAMP,
 		    event->absolute ? ns : ns - encoder->last_ns);
@@ -146,11 +148,12 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	uint8_t *out = encoder->out;
 	uint64_t bytes;
 
-	make_head(encoder, event, &head);
-	make_tail(encoder, ns, event, &tail);
+	make_packet_head(encoder, event, &head);
+	make_packet_tail(encoder, ns, event, &tail);
 	piece_field(&own, TAG_TRACK_EVENT_TYPE, event->type);
-	own.count = (size_t)(put_name(own.bytes + own.count, event->name_iid) -
-			     own.bytes);
+	own.count =
+		(size_t)(put_name_iids(own.bytes + own.count, event->name_iid) -
+			 own.bytes);
 	bytes = own.count + event->field_bytes;
 	piece_field(&middle, TAG_TRACE_PACKET_TRACK_EVENT, bytes);
 	bytes += head.count + event->interned_bytes + middle.count + tail.count;
@@ -194,7 +197,7 @@ uint8_t *ATTR_COLD encode_slow(uint8_t *out,
 	encode_store(out + 8, event->high);
 	out += event->bytes;
 	if (!event->limit) {
-		out = put_event(out, event->name_iid);
+		out = put_slice_event(out, event->name_iid);
 		*out++ = TAG_TRACE_PACKET_TIMESTAMP;
 	}
 	out = varint_put(out, delta_ns);

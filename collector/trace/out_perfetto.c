@@ -9,8 +9,8 @@
  * caller's to throw away.
  *
  * Strings come from programs. Decoders other than trace_processor refuse a
- * file for one bad string, so each goes through text(), which hands back the
- * string itself when it is clean (it nearly always is) and a repaired copy
+ * file for one bad string, so each goes through clean_text(), which hands back
+ * the string itself when it is clean (it nearly always is) and a repaired copy
  * otherwise; the cursor owns the copies.
  */
 #include "collector/trace/out_perfetto.h"
@@ -81,7 +81,7 @@ static void put_packet(struct cursor *cursor, const pb_packet *packet)
 }
 
 /* Whether all of @s is UTF-8, and fits into OUT_TEXT_BYTES. */
-static bool is_clean(const char *s)
+static bool is_clean_text(const char *s)
 {
 	size_t count = strnlen(s, OUT_TEXT_BYTES + 1);
 
@@ -90,7 +90,7 @@ static bool is_clean(const char *s)
 
 /* Copies @from with '?' for bytes that are no UTF-8, and cuts it to
  * OUT_TEXT_BYTES, but not within a character. */
-static void repair(char *to, const char *from)
+static void repair_text(char *to, const char *from)
 {
 	size_t left = strnlen(from, OUT_TEXT_BYTES + UTF8_BYTES_MAX);
 	size_t at = 0, length;
@@ -108,16 +108,16 @@ static void repair(char *to, const char *from)
 
 /* @s, or a repaired copy that lives until cursor_finish(). protobuf-c wants
  * char *, and does not write to it. */
-static char *text(struct cursor *cursor, const char *s)
+static char *clean_text(struct cursor *cursor, const char *s)
 {
 	struct copy *copy;
 
-	if (is_clean(s))
+	if (is_clean_text(s))
 		return (char *)s;
 	copy = malloc(sizeof(*copy) + OUT_TEXT_BYTES + 1);
 	if (!copy)
 		return "?"; /* out of memory: better than no name */
-	repair(copy->text, s);
+	repair_text(copy->text, s);
 	copy->next = cursor->copies;
 	cursor->copies = copy;
 	return copy->text;
@@ -194,10 +194,10 @@ static void put_system(struct cursor *cursor)
 	struct utsname names;
 
 	if (uname(&names) == 0) {
-		message.sysname = text(cursor, names.sysname);
-		message.version = text(cursor, names.version);
-		message.release = text(cursor, names.release);
-		message.machine = text(cursor, names.machine);
+		message.sysname = clean_text(cursor, names.sysname);
+		message.version = clean_text(cursor, names.version);
+		message.release = clean_text(cursor, names.release);
+		message.machine = clean_text(cursor, names.machine);
 		system.utsname = &message;
 	}
 	SET(&system, page_size, (uint32_t)sysconf(_SC_PAGESIZE));
@@ -218,9 +218,10 @@ static void put_attributes(struct cursor *cursor,
 	assert(count <= OUT_ATTRIBUTES);
 	for (size_t i = 0; i < count; i++) {
 		perfetto__protos__trace_attributes__attribute__init(&all[i]);
-		all[i].key = text(cursor, attributes[i].key);
+		all[i].key = clean_text(cursor, attributes[i].key);
 		if (attributes[i].text)
-			all[i].string_value = text(cursor, attributes[i].text);
+			all[i].string_value =
+				clean_text(cursor, attributes[i].text);
 		else
 			SET(&all[i], long_value, attributes[i].number);
 		pointers[i] = &all[i];
@@ -261,7 +262,7 @@ static size_t cut_cmdline(struct cursor *cursor, char *const *cmdline,
 		if (bytes > room)
 			break;
 		room -= bytes;
-		out[count] = text(cursor, cmdline[count]);
+		out[count] = clean_text(cursor, cmdline[count]);
 	}
 	if (cmdline[count])
 		out[count++] = "...";
@@ -279,7 +280,7 @@ size_t out_perfetto_process(uint8_t *buffer, size_t size,
 	char *cmdline[CMDLINE_ARGUMENTS];
 
 	SET(&message, pid, process->pid);
-	message.process_name = text(&cursor, process->name);
+	message.process_name = clean_text(&cursor, process->name);
 	if (process->cmdline) {
 		message.cmdline = cmdline;
 		message.n_cmdline = cut_cmdline(&cursor, process->cmdline,
@@ -305,7 +306,7 @@ static void put_thread(struct cursor *cursor, const struct out_thread *thread)
 	SET(&message, pid, thread->pid);
 	SET(&message, tid, thread->tid);
 	if (thread->name && *thread->name)
-		message.thread_name = text(cursor, thread->name);
+		message.thread_name = clean_text(cursor, thread->name);
 	SET(&track, uuid, thread->uuid);
 	track.thread = &message;
 	packet.track_descriptor = &track;
@@ -324,7 +325,7 @@ static void put_context(struct cursor *cursor,
 
 	SET(&track, uuid, context->uuid);
 	SET(&track, parent_uuid, context->thread_uuid);
-	track.name = text(cursor, context->name);
+	track.name = clean_text(cursor, context->name);
 	/* The importer makes the contexts of all threads siblings. */
 	SET(&track, sibling_merge_behavior, MERGE_NONE);
 	packet.track_descriptor = &track;
@@ -404,7 +405,7 @@ static void put_names(struct cursor *cursor, uint32_t sequence,
 	for (size_t i = 0; i < count; i++) {
 		perfetto__protos__event_name__init(&all[i]);
 		SET(&all[i], iid, names[i].iid);
-		all[i].name = text(cursor, names[i].name);
+		all[i].name = clean_text(cursor, names[i].name);
 		pointers[i] = &all[i];
 	}
 	interned.event_names = pointers;
@@ -444,13 +445,13 @@ size_t out_perfetto_site(uint8_t *buffer, size_t size, uint32_t sequence,
 	Perfetto__Protos__SourceLocation *locations = &location;
 
 	SET(&category, iid, site->iid);
-	category.name = text(&cursor, site->category);
+	category.name = clean_text(&cursor, site->category);
 	interned.event_categories = &categories;
 	interned.n_event_categories = *site->category != '\0';
 	SET(&location, iid, site->iid);
-	location.file_name = text(&cursor, site->file);
+	location.file_name = clean_text(&cursor, site->file);
 	if (*site->function)
-		location.function_name = text(&cursor, site->function);
+		location.function_name = clean_text(&cursor, site->function);
 	SET(&location, line_number, site->line);
 	interned.source_locations = &locations;
 	interned.n_source_locations = *site->file != '\0';
@@ -460,8 +461,8 @@ size_t out_perfetto_site(uint8_t *buffer, size_t size, uint32_t sequence,
 	return cursor_finish(&cursor);
 }
 
-static void put_event(struct cursor *cursor, const struct out_event *event,
-		      pb_event *message)
+static void put_track_event(struct cursor *cursor,
+			    const struct out_event *event, pb_event *message)
 {
 	pb_packet packet = PACKET_INIT;
 	pb_annotation all[OUT_ATTRIBUTES], *pointers[OUT_ATTRIBUTES];
@@ -470,9 +471,10 @@ static void put_event(struct cursor *cursor, const struct out_event *event,
 	assert(event->argument_count <= OUT_ATTRIBUTES);
 	for (size_t i = 0; i < event->argument_count; i++, argument++) {
 		perfetto__protos__debug_annotation__init(&all[i]);
-		all[i].name = text(cursor, argument->key);
+		all[i].name = clean_text(cursor, argument->key);
 		if (argument->text)
-			all[i].string_value = text(cursor, argument->text);
+			all[i].string_value =
+				clean_text(cursor, argument->text);
 		else
 			SET(&all[i], int_value, argument->number);
 		pointers[i] = &all[i];
@@ -495,7 +497,7 @@ size_t out_perfetto_event(uint8_t *buffer, size_t size,
 	/* enum out_event_type has the numbers of TrackEvent.Type. */
 	SET(&message, type, (Perfetto__Protos__TrackEvent__Type)event->type);
 	if (event->name)
-		message.name = text(&cursor, event->name);
+		message.name = clean_text(&cursor, event->name);
 	if (flow && event->flow_ends) {
 		message.terminating_flow_ids = &flow;
 		message.n_terminating_flow_ids = 1;
@@ -503,7 +505,7 @@ size_t out_perfetto_event(uint8_t *buffer, size_t size,
 		message.flow_ids = &flow;
 		message.n_flow_ids = 1;
 	}
-	put_event(&cursor, event, &message);
+	put_track_event(&cursor, event, &message);
 	return cursor_finish(&cursor);
 }
 

@@ -53,7 +53,7 @@ static size_t pack_interned(uint8_t *buffer, size_t size, uint32_t sequence,
 /* --- what is interned ------------------------------------------------------
  */
 
-static int digit(char c)
+static int hex_digit(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -61,13 +61,13 @@ static int digit(char c)
 }
 
 /* Returns how many bytes the hex digits are. */
-static size_t from_hex(const char *text, uint8_t out[BUILD_ID_BYTES])
+static size_t build_id_from_hex(const char *text, uint8_t out[BUILD_ID_BYTES])
 {
 	size_t bytes = MIN(strlen(text) / 2, (size_t)BUILD_ID_BYTES);
 
 	for (size_t i = 0; i < bytes; i++)
-		out[i] = (uint8_t)(digit(text[2 * i]) << 4 |
-				   digit(text[2 * i + 1]));
+		out[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 |
+				   hex_digit(text[2 * i + 1]));
 	return bytes;
 }
 
@@ -87,7 +87,7 @@ size_t out_stacks_string(uint8_t *buffer, size_t size, uint32_t sequence,
 	string.str.len = strlen(text);
 	if (kind == OUT_STRING_BUILD_ID) {
 		string.str.data = build_id;
-		string.str.len = from_hex(text, build_id);
+		string.str.len = build_id_from_hex(text, build_id);
 		ONE(&data, build_ids, pointer);
 	} else if (kind == OUT_STRING_PATH) {
 		ONE(&data, mapping_paths, pointer);

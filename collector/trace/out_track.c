@@ -20,7 +20,7 @@ static size_t pack_track(uint8_t *buffer, size_t size,
 }
 
 /* protobuf-c wants char *, and does not write to it. */
-static char *text(const char *s)
+static char *optional_text(const char *s)
 {
 	return s && *s ? (char *)s : NULL;
 }
@@ -34,7 +34,7 @@ size_t out_track_counter(uint8_t *buffer, size_t size,
 		PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
 
 	if (counter->unit == UNIT_CUSTOM)
-		message.unit_name = text(counter->unit_name);
+		message.unit_name = optional_text(counter->unit_name);
 	else if (counter->unit != UNIT_UNSPECIFIED)
 		/* enum site_unit has the numbers of the format. */
 		SET(&message, unit,
@@ -43,8 +43,8 @@ size_t out_track_counter(uint8_t *buffer, size_t size,
 		SET(&message, unit_multiplier, counter->multiplier);
 	SET(&track, uuid, counter->uuid);
 	SET(&track, parent_uuid, counter->parent);
-	track.name = text(counter->name);
-	track.description = text(counter->description);
+	track.name = optional_text(counter->name);
+	track.description = optional_text(counter->description);
 	track.counter = &message;
 	return pack_track(buffer, size, &track);
 }
@@ -60,8 +60,8 @@ size_t out_track_track(uint8_t *buffer, size_t size,
 	SET(&message, uuid, track->uuid);
 	if (track->parent)
 		SET(&message, parent_uuid, track->parent);
-	message.name = text(track->name);
-	message.description = text(track->description);
+	message.name = optional_text(track->name);
+	message.description = optional_text(track->description);
 	if (track->order)
 		/* enum track_order has the numbers of the format. */
 		SET(&message, child_ordering,
@@ -109,7 +109,7 @@ size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
 
 	SET(&event, type, PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT);
 	SET(&event, track_uuid, uuid);
-	event.name = text(name);
+	event.name = optional_text(name);
 	return pack_event(buffer, size, sequence, ns, &event);
 }
 

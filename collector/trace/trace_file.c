@@ -194,7 +194,7 @@ static void cut_back(struct trace_file *file)
 
 /* Makes room ready for @bytes more, if there is not enough. Should that fail,
  * appending does without. */
-static void make_room(struct trace_file *file, uint64_t bytes)
+static void make_file_room(struct trace_file *file, uint64_t bytes)
 {
 	uint64_t from = MAX(file->room_end, file->bytes);
 	uint64_t room = MIN(file->bytes, ROOM_BYTES_MAX);
@@ -212,7 +212,7 @@ static void make_room(struct trace_file *file, uint64_t bytes)
 
 /* Gives back what was not used. That the file cannot be cut where it ends
  * matters to nobody. */
-static void give_room_back(struct trace_file *file)
+static void give_file_room_back(struct trace_file *file)
 {
 	if (file->room_end > file->bytes && !file->torn)
 		(void)!ftruncate(file->fd, (off_t)file->bytes);
@@ -226,7 +226,7 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 
 	if (file->torn)
 		return -EIO;
-	make_room(file, bytes);
+	make_file_room(file, bytes);
 	error = write_parts(file->fd, parts, count);
 	if (error)
 		cut_back(file);
@@ -261,7 +261,7 @@ static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
 }
 
 /* May @bytes of pending be appended? 0, TRACE_AT_LIMIT or -errno. */
-static int admit(struct writer *writer, uint64_t bytes)
+static int admit_pending(struct writer *writer, uint64_t bytes)
 {
 	struct trace_file *file = writer->file;
 	uint32_t known = file->known;
@@ -283,7 +283,7 @@ static int admit(struct writer *writer, uint64_t bytes)
 }
 
 /* Pending has been appended. */
-static void apply_changes(struct writer *writer)
+static void apply_pending_changes(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
 
@@ -325,7 +325,7 @@ static int end_slices(struct trace_file *file, uint32_t id)
 	return put_parts(file, &part, 1);
 }
 
-static void stop(struct trace_file *file, int error)
+static void stop_trace(struct trace_file *file, int error)
 {
 	/* relaxed: as in put_parts() */
 	atom_store_rlx(&file->stopped, error);
@@ -335,20 +335,21 @@ static void stop(struct trace_file *file, int error)
 }
 
 /* Appends the pending of @writer, which is @parts; or stops the trace. */
-static void file_append(struct writer *writer, struct iovec *parts, int count)
+static void append_pending(struct writer *writer, struct iovec *parts,
+			   int count)
 {
 	struct trace_file *file = writer->file;
 	int error;
 
 	pthread_mutex_lock(&file->write_lock);
 	if (!file->stopped) {
-		error = admit(writer, parts_bytes(parts, count));
+		error = admit_pending(writer, parts_bytes(parts, count));
 		if (!error)
 			error = put_parts(file, parts, count);
 		if (error)
-			stop(file, error);
+			stop_trace(file, error);
 		else
-			apply_changes(writer);
+			apply_pending_changes(writer);
 	}
 	pthread_mutex_unlock(&file->write_lock);
 	writer->pending_bytes = 0;
@@ -365,7 +366,7 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
 	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)
 		error = put_parts(file, &part, 1);
 	if (error && !file->stopped)
-		stop(file, error);
+		stop_trace(file, error);
 	pthread_mutex_unlock(&file->write_lock);
 }
 
@@ -417,7 +418,7 @@ static void append_bundle(struct writer *writer)
 	struct iovec parts[] = { { outer, (size_t)(outer_end - outer) },
 				 { inner, inner_bytes },
 				 { writer->packed, bytes } };
-	file_append(writer, parts, ARRAY_SIZE(parts));
+	append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
 static void report_written(struct writer *writer)
@@ -454,7 +455,7 @@ static void flush_pending(struct writer *writer)
 	if (writer->compressor)
 		append_bundle(writer);
 	else
-		file_append(writer, parts, ARRAY_SIZE(parts));
+		append_pending(writer, parts, ARRAY_SIZE(parts));
 	report_written(writer);
 }
 
@@ -468,7 +469,8 @@ static uint8_t *pending_room(struct writer *writer, size_t bytes)
 }
 
 /* @block is pending. */
-static void note_change(struct writer *writer, const struct trace_block *block)
+static void note_pending_change(struct writer *writer,
+				const struct trace_block *block)
 {
 	struct change *change = writer->changes;
 	struct change *end = change + writer->change_count;
@@ -483,8 +485,9 @@ static void note_change(struct writer *writer, const struct trace_block *block)
 }
 
 /* Site @site has the name @iid. */
-static void put_site(struct writer *writer, const struct trace_block *block,
-		     uint32_t iid, const struct site *site)
+static void put_site_name(struct writer *writer,
+			  const struct trace_block *block, uint32_t iid,
+			  const struct site *site)
 {
 	const struct out_site out = { .iid = iid,
 				      .category = site->category,
@@ -498,8 +501,8 @@ static void put_site(struct writer *writer, const struct trace_block *block,
 			block->sequence, &out);
 }
 
-static void resolve_names(struct writer *writer,
-			  const struct trace_block *block)
+static void resolve_block_names(struct writer *writer,
+				const struct trace_block *block)
 {
 	struct out_name names[NAMES_AT_ONCE];
 	struct symbol symbol;
@@ -513,8 +516,8 @@ static void resolve_names(struct writer *writer,
 					block->names[i].function,
 					block->names[i].generation, &symbol);
 			if (symbol.site)
-				put_site(writer, block, block->names[i].iid,
-					 symbol.site);
+				put_site_name(writer, block,
+					      block->names[i].iid, symbol.site);
 			names[count].iid = block->names[i].iid;
 			names[count++].name = symbol.name;
 		}
@@ -532,20 +535,20 @@ static void write_block(struct writer *writer, struct trace_block *block)
 	if (empty || trace_file_stopped(writer->file))
 		return;
 	writer->after = MAX(writer->after, block->after);
-	resolve_names(writer, block);
+	resolve_block_names(writer, block);
 	if (writer->compressor) {
 		memcpy(pending_room(writer, block->bytes), block->data,
 		       block->bytes);
 		writer->pending_bytes += block->bytes;
-		note_change(writer, block);
+		note_pending_change(writer, block);
 	} else {
 		struct iovec parts[] = {
 			{ writer->pending, writer->pending_bytes },
 			{ block->data, block->bytes },
 		};
 
-		note_change(writer, block);
-		file_append(writer, parts, ARRAY_SIZE(parts));
+		note_pending_change(writer, block);
+		append_pending(writer, parts, ARRAY_SIZE(parts));
 	}
 }
 
@@ -566,7 +569,7 @@ static struct trace_block *take_block(struct writer *writer)
 }
 
 /* Returns true when no other block waits. */
-static bool give_back(struct writer *writer, struct trace_block *block)
+static bool give_block_back(struct writer *writer, struct trace_block *block)
 {
 	struct trace_file *file = writer->file;
 	bool last;
@@ -591,7 +594,7 @@ static void *writer_main(void *context)
 		write_block(writer, block);
 		writer->taken++;
 		/* A bundle grows only while there is more to put into it. */
-		if (give_back(writer, block))
+		if (give_block_back(writer, block))
 			flush_pending(writer);
 		if (!writer->pending_bytes)
 			report_written(writer);
@@ -695,7 +698,7 @@ void trace_file_flush(struct trace_file *file)
 
 /* A producer may hold a block while it waits for another one (for a small
  * packet), so there are more than there are producers. */
-static int make_pool(struct trace_file *file, unsigned int producers)
+static int make_block_pool(struct trace_file *file, unsigned int producers)
 {
 	file->block_count = MAX(POOL_BLOCKS_MIN, 16 + 2 * producers);
 	file->blocks = mmap(NULL, file->block_count * sizeof(*file->blocks),
@@ -761,8 +764,8 @@ static void stop_writers(struct trace_file *file)
 		pthread_join(file->writers[i].thread, NULL);
 }
 
-/* Takes any state that open_file() leaves behind. */
-static void file_free(struct trace_file *file)
+/* Takes any state that open_trace_file() leaves behind. */
+static void trace_file_free(struct trace_file *file)
 {
 	stop_writers(file);
 	for (unsigned int i = 0; file->writers && i < file->writer_count; i++) {
@@ -780,11 +783,11 @@ static void file_free(struct trace_file *file)
 	free(file);
 }
 
-static int open_file(struct trace_file *file,
-		     const struct trace_file_options *options)
+static int open_trace_file(struct trace_file *file,
+			   const struct trace_file_options *options)
 {
 	unsigned int cpus = (unsigned int)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-	int error = make_pool(file, options->producers ?: cpus);
+	int error = make_block_pool(file, options->producers ?: cpus);
 
 	if (error)
 		return error;
@@ -822,9 +825,9 @@ int trace_file_open(const struct trace_file_options *options,
 	pthread_mutex_init(&file->write_lock, NULL);
 	pthread_cond_init(&file->block_free, NULL);
 	pthread_cond_init(&file->progress, NULL);
-	error = open_file(file, options);
+	error = open_trace_file(file, options);
 	if (error) {
-		file_free(file);
+		trace_file_free(file);
 		return error;
 	}
 	*out = file;
@@ -836,9 +839,9 @@ int trace_file_close(struct trace_file **file)
 	int stopped, fd = (*file)->fd;
 
 	trace_file_flush(*file);
-	give_room_back(*file);
+	give_file_room_back(*file);
 	stopped = (*file)->stopped;
-	file_free(*file);
+	trace_file_free(*file);
 	*file = NULL;
 	if (close(fd) < 0 && !stopped)
 		stopped = -errno;
