@@ -68,7 +68,7 @@ struct calibrated_page calibrate_page(void)
 static char g_stack[STACK_BYTES_MAX];
 static volatile uint32_t g_stack_bytes;
 
-static void take_sample(int number)
+static void copy_stack(int number)
 {
 	static char copy[STACK_BYTES_MAX];
 
@@ -79,18 +79,17 @@ static void take_sample(int number)
 
 double calibrate_signal_ns(uint32_t stack_bytes)
 {
-	struct sigaction sample = { .sa_handler = take_sample }, before;
+	struct sigaction sample = { .sa_handler = copy_stack }, before;
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	uint64_t least = UINT64_MAX;
-	int round, i;
 
 	g_stack_bytes = stack_bytes;
 	if (sigaction(SIGPROF, &sample, &before) < 0)
 		return 0;
-	for (round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t start = clock_boottime_ns();
 
-		for (i = 0; i < SAMPLES; i++)
+		for (int i = 0; i < SAMPLES; i++)
 			raise(SIGPROF);
 		least = MIN(least, clock_boottime_ns() - start);
 	}

@@ -87,13 +87,13 @@ static void make_comments(const struct recording *recording,
 
 /* Rows of processes without a sample. No process of the program's has pid 0:
  * they are of many. */
-static void add_rows(struct recording *recording, const struct cpu_sum *sum)
+static void add_unsampled_rows(struct recording *recording,
+			       const struct cpu_sum *sum)
 {
 	struct profile_owner owner = { .pid = 0 };
 	char name[sizeof(sum->row->name) + 24];
-	size_t i;
 
-	for (i = 0; i < sum->rows; i++) {
+	for (size_t i = 0; i < sum->rows; i++) {
 		const struct cpu_row *row = &sum->row[i];
 		const int64_t value[] = { (int64_t)row->count,
 					  (int64_t)row->ns };
@@ -107,7 +107,7 @@ static void add_rows(struct recording *recording, const struct cpu_sum *sum)
 	}
 }
 
-static void add_unknown(struct recording *recording, uint64_t ns)
+static void add_unknown_time(struct recording *recording, uint64_t ns)
 {
 	const struct profile_owner owner = { .pid = 0 };
 	const int64_t value[] = { 0, (int64_t)ns };
@@ -118,7 +118,8 @@ static void add_unknown(struct recording *recording, uint64_t ns)
 }
 
 /* Their time is told in any case, by getrusage(). */
-static void note_lost(struct recording *recording, const struct cpu_sum *sum)
+static void note_lost_records(struct recording *recording,
+			      const struct cpu_sum *sum)
 {
 	char text[192];
 
@@ -134,7 +135,7 @@ static void note_lost(struct recording *recording, const struct cpu_sum *sum)
 
 /* The kernel says how many records it had no room for, of any kind: threads'
  * ends, too. It cannot have been more samples than the time has room for. */
-static void bound_lost(struct recording *recording, uint64_t period_ns)
+static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
 {
 	const struct sample_totals *sampled = &recording->sampled;
 	uint64_t due = sampled->ns / period_ns;
@@ -146,7 +147,7 @@ static void bound_lost(struct recording *recording, uint64_t period_ns)
 }
 
 /* Make the profile whole: what the samples know, and what they do not. */
-static void settle(struct recording *recording)
+static void settle_cpu_time(struct recording *recording)
 {
 	const struct command_end *end = &recording->command_end;
 	struct sample_totals *sampled = &recording->sampled;
@@ -168,12 +169,12 @@ static void settle(struct recording *recording)
 	stack_profile_scale(recording->cpu_profile, 1, sum->scale);
 	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
 	sampled->ns += sum->ns + sum->unknown_ns;
-	add_rows(recording, sum);
-	add_unknown(recording, sum->unknown_ns);
+	add_unsampled_rows(recording, sum);
+	add_unknown_time(recording, sum->unknown_ns);
 	recording->cpu_sum = sum;
-	note_lost(recording, sum);
+	note_lost_records(recording, sum);
 	if (truth.known)
-		bound_lost(recording, truth.period_ns);
+		bound_lost_samples(recording, truth.period_ns);
 }
 
 int cpu_profile_write(struct recording *recording, uint64_t start_ns,
@@ -189,7 +190,7 @@ int cpu_profile_write(struct recording *recording, uint64_t start_ns,
 	*bytes = 0;
 	if (!recording->cpu_profile || !recording->options->cpu_hz)
 		return 0;
-	settle(recording);
+	settle_cpu_time(recording);
 	header.period = SECOND_NS / recording->options->cpu_hz;
 	make_comments(recording, &comments);
 	header.comment_count = comments.count;

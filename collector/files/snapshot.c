@@ -5,11 +5,11 @@
  * that owns what it reads:
  *
  *   main     snapshot_begin() posts a job and gives the snapshot its number
- *   jobs     begin() takes over what ended before, and from then on what ends
- *            and was not copied (snapshot_add_ended())
- *   workers  snapshot_visit() copies the tree of each thread once, and posts
- *            it; that is all a worker ever does for a snapshot
- *   jobs     add() each copy; after all of them, snapshot_write()
+ *   jobs     begin_profile() takes over what ended before, and from then on
+ * what ends and was not copied (snapshot_add_ended()) workers  snapshot_visit()
+ * copies the tree of each thread once, and posts it; that is all a worker ever
+ * does for a snapshot jobs     add_copy() each copy; after all of them,
+ * snapshot_write()
  *
  * Jobs run in the order they were posted, so nothing is missed or counted
  * twice: a thread's copy is always posted before its end.
@@ -36,14 +36,14 @@
 #include "shared/atomic.h"
 
 struct snapshot {
-	struct job job; /* begin() */
+	struct job job; /* begin_profile() */
 	struct recording *recording; /* a reference */
 	uint32_t number; /* of this one among the recording's, from 1 */
 	struct profile *profile;
 	uint64_t lost_spans;
 };
 
-static void begin(struct job *job)
+static void begin_profile(struct job *job)
 {
 	/* The job is the first member. */
 	struct snapshot *snapshot = (struct snapshot *)job;
@@ -75,7 +75,7 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
 	}
 	snapshot->recording = recording_get(recording);
 	snapshot->number = ++recording->snapshots;
-	snapshot->job.run = begin;
+	snapshot->job.run = begin_profile;
 	jobs_post(collector->jobs, &snapshot->job);
 	/* relaxed: the kick that follows orders it */
 	atom_store_rlx(&recording->snapshot_number, snapshot->number);
@@ -92,7 +92,7 @@ struct copy {
 	struct thread_stacks stacks;
 };
 
-static void add(struct job *job)
+static void add_copy(struct job *job)
 {
 	/* The job is the first member. */
 	struct copy *copy = (struct copy *)job;
@@ -122,7 +122,7 @@ void snapshot_visit(struct thread *thread)
 	if (!copy) /* then in the next pass */
 		return;
 	thread->snapshot = number;
-	copy->job.run = add;
+	copy->job.run = add_copy;
 	copy->recording = recording_get(recording);
 	copy->number = number;
 	copy->lost_spans = fibers_counts(&thread->fibers).lost_spans;

@@ -30,13 +30,13 @@ static struct stack_frame frame_of(const struct cct_flat *flat,
 
 /* Numbers of the stacks of all nodes, in @number; returns how many values there
  * are in @values. */
-static size_t collect(const struct cct_flat *flat, struct stacks *stacks,
-		      uint32_t *number, struct stack_values *values)
+static size_t collect_values(const struct cct_flat *flat, struct stacks *stacks,
+			     uint32_t *number, struct stack_values *values)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
 	number[0] = STACKS_ROOT;
-	for (i = 1; i < flat->node_count; i++) {
+	for (size_t i = 1; i < flat->node_count; i++) {
 		const struct flat_node *node = &flat->node[i];
 		const struct stack_frame frame = frame_of(flat, node);
 		struct stack_values *one = &values[count];
@@ -62,7 +62,7 @@ static void add_tree(struct stack_profile *profile,
 	size_t count;
 
 	if (values && number && stacks_new(&budget, &stacks) == 0) {
-		count = collect(flat, stacks, number, values);
+		count = collect_values(flat, stacks, number, values);
 		(void)stack_profile_add(profile, &from->owner, stacks,
 					from->modules, values, count);
 	}
@@ -74,8 +74,6 @@ static void add_tree(struct stack_profile *profile,
 void span_profile_add(struct stack_profile *profile,
 		      const struct thread_stacks *stacks)
 {
-	size_t i;
-
-	for (i = 0; i < stacks->count; i++)
+	for (size_t i = 0; i < stacks->count; i++)
 		add_tree(profile, stacks, &stacks->flat[i]);
 }

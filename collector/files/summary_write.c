@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_write - one function for each object of the file, in the order of the
- * file; summary_read.c is the other half. Strings come from programs and file
- * systems, and go through json_text().
+ * One function for each object of the file, in the order of the file. The
+ * figures in "totals", "cost" and "functions" come from counters.def.
+ * summary_read.c reads what is written here.
  */
 #include "collector/files/summary_write.h"
 
@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/json_text.h"
 #include "collector/base/clock.h"
+#include "collector/base/json_text.h"
 #include "collector/files/summary_cost.h"
 #include "collector/heap/heap_files.h"
 #include "collector/options/collect_options.h"
@@ -30,23 +30,23 @@
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 
-static json_t *number(uint64_t value)
+static json_t *number_json(uint64_t value)
 {
 	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
 }
 
-static json_t *number_if(bool known, uint64_t value)
+static json_t *known_number_json(bool known, uint64_t value)
 {
-	return known ? number(value) : json_null();
+	return known ? number_json(value) : json_null();
 }
 
-static json_t *perfrec(void)
+static json_t *perfrec_json(void)
 {
 	return json_pack("{s:s, s:i}", "version", PERFREC_VERSION, "wire",
 			 (int)WIRE_VERSION);
 }
 
-static json_t *arguments(const char *cmdline, size_t bytes)
+static json_t *arguments_json(const char *cmdline, size_t bytes)
 {
 	json_t *list = json_array();
 	size_t at = 0;
@@ -58,14 +58,15 @@ static json_t *arguments(const char *cmdline, size_t bytes)
 	return list;
 }
 
-static json_t *command(const struct recording *recording)
+static json_t *command_json(const struct recording *recording)
 {
 	char *const *argument = recording->options->command;
 	const struct process_entry *first = recording->processes;
 	json_t *list;
 
 	if (!argument)
-		return first ? arguments(first->cmdline, first->cmdline_bytes)
+		return first ? arguments_json(first->cmdline,
+					      first->cmdline_bytes)
 			     : json_array();
 	list = json_array();
 	for (; *argument; argument++)
@@ -73,7 +74,7 @@ static json_t *command(const struct recording *recording)
 	return list;
 }
 
-static json_t *started(const struct recording *recording)
+static json_t *started_json(const struct recording *recording)
 {
 	time_t seconds = (time_t)recording->started;
 	char buffer[32];
@@ -84,7 +85,7 @@ static json_t *started(const struct recording *recording)
 	return json_string(buffer);
 }
 
-static json_t *exit_status(const struct command_end *end)
+static json_t *exit_status_json(const struct command_end *end)
 {
 	if (!end->known)
 		return json_null();
@@ -93,12 +94,11 @@ static json_t *exit_status(const struct command_end *end)
 	return json_pack("{s:i}", "status", WEXITSTATUS(end->wait_status));
 }
 
-static json_t *globs(const char *const *glob, size_t count)
+static json_t *globs_json(const char *const *glob, size_t count)
 {
 	json_t *list = json_array();
-	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, json_text(glob[i]));
 	return list;
 }
@@ -109,21 +109,22 @@ static void add_metrics(json_t *object, const struct collect_options *options)
 	json_object_set_new(object, "alloc",
 			    json_string(metric_alloc_name(options->alloc)));
 	json_object_set_new(object, "alloc_period",
-			    number(options->alloc_period));
-	json_object_set_new(object, "cpu_hz", number(options->cpu_hz));
+			    number_json(options->alloc_period));
+	json_object_set_new(object, "cpu_hz", number_json(options->cpu_hz));
 	json_object_set_new(object, "cpu_engine",
 			    options->cpu_hz ? json_string(metric_cpu_name(
 						      options->cpu_engine))
 					    : json_null());
-	json_object_set_new(object, "stack_size", number(options->stack_bytes));
+	json_object_set_new(object, "stack_size",
+			    number_json(options->stack_bytes));
 	json_object_set_new(object, "snapshot_interval_ns",
-			    number(options->snapshot_ns));
+			    number_json(options->snapshot_ns));
 	json_object_set_new(object, "categories",
 			    options->categories ? json_text(options->categories)
 						: json_null());
 }
 
-static json_t *settings(const struct recording *recording)
+static json_t *settings_json(const struct recording *recording)
 {
 	const struct collect_options *options = recording->options;
 	const struct filter *filter = &options->filter;
@@ -133,12 +134,12 @@ static json_t *settings(const struct recording *recording)
 		"{s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:b, s:o}", "attached",
 		options->control_fd < 0, "on_full",
 		options->on_full == WIRE_ON_FULL_BLOCK ? "block" : "drop",
-		"ring_cells", number(recording->ring_cells), "clock",
+		"ring_cells", number_json(recording->ring_cells), "clock",
 		recording->ticks ? "tsc" : "boottime", "filter",
-		globs(filter->only, filter->only_count), "exclude",
-		globs(filter->except, filter->except_count), "depth",
-		number(options->depth), "compress", options->compress,
-		"max_size", number(recording->max_bytes));
+		globs_json(filter->only, filter->only_count), "exclude",
+		globs_json(filter->except, filter->except_count), "depth",
+		number_json(options->depth), "compress", options->compress,
+		"max_size", number_json(recording->max_bytes));
 	add_metrics(object, options);
 	return object;
 }
@@ -199,25 +200,25 @@ static struct summary_totals totals_of(const struct recording *recording,
 	};
 }
 
-static json_t *totals(const struct recording *recording,
-		      const struct recording_files *files)
+static json_t *totals_json(const struct recording *recording,
+			   const struct recording_files *files)
 {
 	const struct summary_totals totals = totals_of(recording, files);
 
 	return counters_to_json(COUNTERS_TOTALS, &totals);
 }
 
-static json_t *thread(const struct thread_entry *entry)
+static json_t *thread_json(const struct thread_entry *entry)
 {
 	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "tid",
 			 (int)entry->tid, "name", json_text(entry->name),
-			 "spans", number(entry->spans), "dropped_spans",
-			 number(entry->dropped_spans), "truncated_spans",
-			 number(entry->truncated_spans), "wait_ns",
-			 number(entry->wait_ns));
+			 "spans", number_json(entry->spans), "dropped_spans",
+			 number_json(entry->dropped_spans), "truncated_spans",
+			 number_json(entry->truncated_spans), "wait_ns",
+			 number_json(entry->wait_ns));
 }
 
-static json_t *process(const struct process_entry *entry, uint64_t now_ns)
+static json_t *process_json(const struct process_entry *entry, uint64_t now_ns)
 {
 	static const char *const ended[] = { "running", "exit", "exec",
 					     "broken" };
@@ -225,29 +226,29 @@ static json_t *process(const struct process_entry *entry, uint64_t now_ns)
 	json_t *threads = json_array();
 
 	for (one = entry->threads; one; one = one->next)
-		json_array_append_new(threads, thread(one));
+		json_array_append_new(threads, thread_json(one));
 	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "pid",
 			 (int)entry->pid, "parent", (int)entry->parent, "name",
 			 json_text(entry->name), "cmdline",
-			 arguments(entry->cmdline, entry->cmdline_bytes),
-			 "start_ns", number(entry->start_ns), "end_ns",
-			 number(entry->end_ns ? entry->end_ns : now_ns),
+			 arguments_json(entry->cmdline, entry->cmdline_bytes),
+			 "start_ns", number_json(entry->start_ns), "end_ns",
+			 number_json(entry->end_ns ? entry->end_ns : now_ns),
 			 "ended", ended[entry->ended], "instrumented",
 			 entry->instrumented, "threads", threads);
 }
 
-static json_t *processes(const struct recording *recording)
+static json_t *processes_json(const struct recording *recording)
 {
 	const struct process_entry *entry;
 	uint64_t now_ns = clock_boottime_ns();
 	json_t *list = json_array();
 
 	for (entry = recording->processes; entry; entry = entry->next)
-		json_array_append_new(list, process(entry, now_ns));
+		json_array_append_new(list, process_json(entry, now_ns));
 	return list;
 }
 
-static json_t *refused(const struct recording *recording)
+static json_t *refused_json(const struct recording *recording)
 {
 	json_t *list = json_array();
 
@@ -255,15 +256,16 @@ static json_t *refused(const struct recording *recording)
 		const struct refused_entry *entry = &recording->refused[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o}", "why", entry->why,
-					"programs", number(entry->programs),
-					"name", json_text(entry->name)));
+			list,
+			json_pack("{s:s, s:o, s:o}", "why", entry->why,
+				  "programs", number_json(entry->programs),
+				  "name", json_text(entry->name)));
 	}
 	return list;
 }
 
 /* Those that went on when the recording ended. */
-static json_t *went_on(const struct recording *recording)
+static json_t *went_on_json(const struct recording *recording)
 {
 	const struct went_on_entry *entry;
 	json_t *list = json_array();
@@ -277,20 +279,19 @@ static json_t *went_on(const struct recording *recording)
 }
 
 /* By command: processes in which no sample of CPU time was taken. */
-static json_t *unsampled(const struct cpu_sum *sum)
+static json_t *unsampled_json(const struct cpu_sum *sum)
 {
 	json_t *list = json_array();
-	size_t i;
 
-	for (i = 0; sum && i < sum->rows; i++) {
+	for (size_t i = 0; sum && i < sum->rows; i++) {
 		const struct cpu_row *row = &sum->row[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:o, s:b, s:o, s:o}", "name",
-						json_text(row->name), "short",
-						row->is_short, "count",
-						number(row->count), "cpu_ns",
-						number(row->ns)));
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:b, s:o, s:o}", "name",
+				  json_text(row->name), "short", row->is_short,
+				  "count", number_json(row->count), "cpu_ns",
+				  number_json(row->ns)));
 	}
 	return list;
 }
@@ -306,14 +307,13 @@ static struct summary_function function_of(const struct recording *recording,
 	};
 }
 
-static json_t *functions(struct recording *recording)
+static json_t *functions_json(struct recording *recording)
 {
 	struct function_table *table = &recording->functions;
 	json_t *list = json_array();
-	size_t i;
 
 	function_table_sort(table);
-	for (i = 0; i < table->count; i++) {
+	for (size_t i = 0; i < table->count; i++) {
 		const struct summary_function function =
 			function_of(recording, &table->entry[i]);
 
@@ -323,47 +323,50 @@ static json_t *functions(struct recording *recording)
 	return list;
 }
 
-static json_t *notes(const struct recording *recording)
+static json_t *notes_json(const struct recording *recording)
 {
 	json_t *list = json_array();
-	uint32_t i;
 
-	for (i = 0; i < recording->notes; i++)
+	for (uint32_t i = 0; i < recording->notes; i++)
 		json_array_append_new(list, json_text(recording->note[i]));
 	return list;
 }
 
-static json_t *file(const char *name, uint64_t bytes)
+static json_t *file_json(const char *name, uint64_t bytes)
 {
-	return json_pack("{s:s, s:o}", "name", name, "bytes", number(bytes));
+	return json_pack("{s:s, s:o}", "name", name, "bytes",
+			 number_json(bytes));
 }
 
-static json_t *files_list(const struct recording_files *files)
+static json_t *files_list_json(const struct recording_files *files)
 {
 	json_t *list = json_array();
 
 	json_array_append_new(list,
-			      file(files->trace_name, files->trace_bytes));
+			      file_json(files->trace_name, files->trace_bytes));
 	if (files->profile_name)
-		json_array_append_new(
-			list, file(files->profile_name, files->profile_bytes));
+		json_array_append_new(list, file_json(files->profile_name,
+						      files->profile_bytes));
 	if (files->cpu_profile_bytes)
 		json_array_append_new(
-			list, file(CPU_PROFILE_NAME, files->cpu_profile_bytes));
+			list,
+			file_json(CPU_PROFILE_NAME, files->cpu_profile_bytes));
 	if (files->heap_profile_bytes)
-		json_array_append_new(list, file(HEAP_PROFILE_NAME,
-						 files->heap_profile_bytes));
+		json_array_append_new(list,
+				      file_json(HEAP_PROFILE_NAME,
+						files->heap_profile_bytes));
 	if (files->heap_peak_bytes)
-		json_array_append_new(
-			list, file(HEAP_PEAK_NAME, files->heap_peak_bytes));
+		json_array_append_new(list, file_json(HEAP_PEAK_NAME,
+						      files->heap_peak_bytes));
 	if (files->span_profile_bytes)
-		json_array_append_new(list, file(SPAN_PROFILE_NAME,
-						 files->span_profile_bytes));
+		json_array_append_new(list,
+				      file_json(SPAN_PROFILE_NAME,
+						files->span_profile_bytes));
 	return list;
 }
 
 /* Of a program that attached: until the last of its processes had ended. */
-static uint64_t wall_ns(const struct recording *recording)
+static uint64_t wall_time_ns(const struct recording *recording)
 {
 	const struct command_end *end = &recording->command_end;
 	const struct process_entry *entry;
@@ -377,32 +380,33 @@ static uint64_t wall_ns(const struct recording *recording)
 	return MAX(last_ns, recording->start_ns) - recording->start_ns;
 }
 
-static json_t *summary(struct recording *recording,
-		       const struct recording_files *files)
+static json_t *summary_json(struct recording *recording,
+			    const struct recording_files *files)
 {
 	const struct command_end *end = &recording->command_end;
-	uint64_t wall = wall_ns(recording);
+	uint64_t wall = wall_time_ns(recording);
 	json_t *root = json_object();
 
-	json_object_set_new(root, "perfrec", perfrec());
-	json_object_set_new(root, "command", command(recording));
-	json_object_set_new(root, "started", started(recording));
-	json_object_set_new(root, "wall_ns", number(wall));
+	json_object_set_new(root, "perfrec", perfrec_json());
+	json_object_set_new(root, "command", command_json(recording));
+	json_object_set_new(root, "started", started_json(recording));
+	json_object_set_new(root, "wall_ns", number_json(wall));
 	json_object_set_new(root, "user_ns",
-			    number_if(end->known, end->user_ns));
-	json_object_set_new(root, "sys_ns", number_if(end->known, end->sys_ns));
-	json_object_set_new(root, "exit", exit_status(end));
-	json_object_set_new(root, "settings", settings(recording));
-	json_object_set_new(root, "totals", totals(recording, files));
+			    known_number_json(end->known, end->user_ns));
+	json_object_set_new(root, "sys_ns",
+			    known_number_json(end->known, end->sys_ns));
+	json_object_set_new(root, "exit", exit_status_json(end));
+	json_object_set_new(root, "settings", settings_json(recording));
+	json_object_set_new(root, "totals", totals_json(recording, files));
 	json_object_set_new(root, "cost", summary_cost(recording, wall));
-	json_object_set_new(root, "processes", processes(recording));
-	json_object_set_new(root, "refused", refused(recording));
-	json_object_set_new(root, "went_on", went_on(recording));
+	json_object_set_new(root, "processes", processes_json(recording));
+	json_object_set_new(root, "refused", refused_json(recording));
+	json_object_set_new(root, "went_on", went_on_json(recording));
 	json_object_set_new(root, "unsampled_processes",
-			    unsampled(recording->cpu_sum));
-	json_object_set_new(root, "functions", functions(recording));
-	json_object_set_new(root, "files", files_list(files));
-	json_object_set_new(root, "notes", notes(recording));
+			    unsampled_json(recording->cpu_sum));
+	json_object_set_new(root, "functions", functions_json(recording));
+	json_object_set_new(root, "files", files_list_json(files));
+	json_object_set_new(root, "notes", notes_json(recording));
 	return root;
 }
 
@@ -436,7 +440,7 @@ int summary_write(struct recording *recording,
 
 	if (fd < 0)
 		return fd;
-	root = summary(recording, files);
+	root = summary_json(recording, files);
 	err = write_json(root, fd);
 	json_decref(root);
 	if (!err)

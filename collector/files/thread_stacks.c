@@ -12,7 +12,7 @@
 #include "collector/record/thread_state.h"
 #include "collector/replay/cct_flat.h"
 
-static struct profile_owner owner_of(const struct thread *thread)
+static struct profile_owner thread_owner(const struct thread *thread)
 {
 	const struct process *process = thread->process;
 	struct recording *recording = process->arena->recording;
@@ -31,7 +31,7 @@ struct copying {
 	uint64_t now_ns;
 };
 
-static void copy_one(void *context, struct replay *replay)
+static void copy_stack_tree(void *context, struct replay *replay)
 {
 	const struct copying *copying = context;
 	struct thread_stacks *stacks = copying->stacks;
@@ -49,30 +49,26 @@ void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 	struct copying copying = { out, now_ns };
 
 	*out = (struct thread_stacks){
-		.owner = owner_of(thread),
+		.owner = thread_owner(thread),
 		.modules = modules_get(thread->process->modules),
 		.flat = calloc(thread->fibers.count, sizeof(*out->flat)),
 	};
-	fibers_each(&thread->fibers, copy_one, &copying);
+	fibers_each(&thread->fibers, copy_stack_tree, &copying);
 }
 
 void thread_stacks_add(const struct thread_stacks *stacks,
 		       struct profile *profile)
 {
-	size_t i;
-
 	profile_add_lost(profile, stacks->lost_calls);
 	/* What finds no room is counted there. */
-	for (i = 0; i < stacks->count; i++)
+	for (size_t i = 0; i < stacks->count; i++)
 		(void)profile_add(profile, &stacks->owner, &stacks->flat[i],
 				  stacks->modules);
 }
 
 void thread_stacks_release(struct thread_stacks *stacks)
 {
-	size_t i;
-
-	for (i = 0; i < stacks->count; i++)
+	for (size_t i = 0; i < stacks->count; i++)
 		cct_flat_release(&stacks->flat[i]);
 	free(stacks->flat);
 	modules_put(&stacks->modules);

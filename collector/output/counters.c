@@ -2,9 +2,8 @@
 #include "collector/output/counters.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "collector/base/json_text.h"
 #include "shared/compiler.h"
 
 /* One row of the table. */
@@ -41,22 +40,6 @@ static const struct {
 	[COUNTERS_FUNCTION] = { function_fields, ARRAY_SIZE(function_fields) },
 };
 
-/* @text as JSON, or null for NULL. Bytes that are no UTF-8 become '?'. */
-static json_t *text_to_json(const char *text)
-{
-	json_t *json = text ? json_string(text) : json_null();
-	char *clean = json ? NULL : strdup(text);
-
-	if (!clean)
-		return json;
-	for (char *at = clean; *at; at++)
-		if ((unsigned char)*at >= 0x80)
-			*at = '?';
-	json = json_string(clean);
-	free(clean);
-	return json;
-}
-
 static json_t *count_to_json(uint64_t count)
 {
 	return json_integer((json_int_t)MIN(count, (uint64_t)INT64_MAX));
@@ -64,6 +47,7 @@ static json_t *count_to_json(uint64_t count)
 
 static json_t *field_to_json(enum counter_kind kind, const void *value)
 {
+	const char *text;
 	uint64_t count;
 
 	switch (kind) {
@@ -71,7 +55,8 @@ static json_t *field_to_json(enum counter_kind kind, const void *value)
 	case COUNTER_SHARE:
 		return json_real(*(const double *)value);
 	case COUNTER_TEXT:
-		return text_to_json(*(const char *const *)value);
+		text = *(const char *const *)value;
+		return text ? json_text(text) : json_null();
 	case COUNTER_FLAG:
 		return json_boolean(*(const bool *)value);
 	case COUNTER_COUNT_OR_NULL:

@@ -58,7 +58,7 @@ struct memory {
 	bool refused;
 };
 
-static char *new_block(struct memory *memory, size_t size)
+static char *add_block(struct memory *memory, size_t size)
 {
 	struct block *block = malloc(sizeof(*block) + size);
 
@@ -79,9 +79,9 @@ static void *memory_take(void *context, size_t size)
 		       ~(sizeof(max_align_t) - 1);
 		memory->left -= MIN(size, memory->left);
 		if (size > BLOCK_BYTES / 4)
-			return new_block(memory, size);
+			return add_block(memory, size);
 		if (size > memory->room) {
-			memory->at = new_block(memory, BLOCK_BYTES);
+			memory->at = add_block(memory, BLOCK_BYTES);
 			memory->room = memory->at ? BLOCK_BYTES : 0;
 		}
 		taken = memory->at;
@@ -113,7 +113,7 @@ static void memory_free(struct memory *memory)
 	free(memory);
 }
 
-static void *take_array(struct memory *memory, size_t count, size_t size)
+static void *take_zeroed(struct memory *memory, size_t count, size_t size)
 {
 	void *array;
 
@@ -128,7 +128,7 @@ static void *take_array(struct memory *memory, size_t count, size_t size)
 /* --- the file ----------------------------------------------------------------
  */
 
-static int grow(struct bytes *bytes)
+static int grow_bytes(struct bytes *bytes)
 {
 	size_t room = bytes->room ? 2 * bytes->room : CHUNK_BYTES;
 	uint8_t *longer;
@@ -143,13 +143,14 @@ static int grow(struct bytes *bytes)
 	return 0;
 }
 
-static int unpack(gzFile file, struct bytes *bytes)
+static int inflate_file(gzFile file, struct bytes *bytes)
 {
 	for (;;) {
-		int got, error = bytes->size == bytes->room ? grow(bytes) : 0;
+		int got, err = bytes->size == bytes->room ? grow_bytes(bytes)
+							  : 0;
 
-		if (error)
-			return error;
+		if (err)
+			return err;
 		errno = 0;
 		got = gzread(
 			file, bytes->data + bytes->size,
@@ -163,9 +164,9 @@ static int unpack(gzFile file, struct bytes *bytes)
 	return 0;
 }
 
-static int read_file(const char *path, struct bytes *bytes)
+static int read_gz_file(const char *path, struct bytes *bytes)
 {
-	int fd = own_files_open(path), error;
+	int fd = own_files_open(path), err;
 	gzFile file;
 
 	if (fd < 0)
@@ -175,10 +176,10 @@ static int read_file(const char *path, struct bytes *bytes)
 		close(fd);
 		return -ENOMEM;
 	}
-	error = unpack(file, bytes);
-	if (gzclose_r(file) != Z_OK && !error)
-		error = -EBADMSG;
-	return error;
+	err = inflate_file(file, bytes);
+	if (gzclose_r(file) != Z_OK && !err)
+		err = -EBADMSG;
+	return err;
 }
 
 /* --- ids to indexes ----------------------------------------------------------
@@ -194,7 +195,7 @@ struct ids {
 	size_t count;
 };
 
-static int by_id(const void *left, const void *right)
+static int compare_ids(const void *left, const void *right)
 {
 	const struct id_index *a = left, *b = right;
 
@@ -223,12 +224,12 @@ static int make_ids(struct memory *memory, const Profile *from, size_t count,
 		    id_of *id, struct ids *out)
 {
 	out->count = count;
-	out->list = take_array(memory, count, sizeof(*out->list));
+	out->list = take_zeroed(memory, count, sizeof(*out->list));
 	if (!out->list || count >= PPROF_NONE)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		out->list[i] = (struct id_index){ id(from, i), (uint32_t)i };
-	qsort(out->list, count, sizeof(*out->list), by_id);
+	qsort(out->list, count, sizeof(*out->list), compare_ids);
 	for (size_t i = 0; i < count; i++)
 		if (!out->list[i].id ||
 		    (i && out->list[i].id == out->list[i - 1].id))
@@ -245,7 +246,7 @@ static int find_id(const struct ids *ids, uint64_t id, uint32_t *out)
 		found = &ids->list[id - 1];
 	else
 		found = bsearch(&key, ids->list, ids->count, sizeof(*ids->list),
-				by_id);
+				compare_ids);
 	if (!found)
 		return -EBADMSG;
 	*out = found->index;
@@ -275,95 +276,95 @@ static int convert_head(struct convert *convert)
 {
 	const Profile *from = convert->from;
 	struct pprof *to = convert->to;
-	int error = 0;
+	int err = 0;
 
 	if (!from->n_sample_type || from->n_sample_type > PPROF_VALUES_MAX)
 		return -EBADMSG;
 	to->type_count = from->n_sample_type;
-	for (size_t i = 0; i < to->type_count && !error; i++) {
-		error = get_string(convert, from->sample_type[i]->type,
-				   &to->type[i].type);
-		if (!error)
-			error = get_string(convert, from->sample_type[i]->unit,
-					   &to->type[i].unit);
+	for (size_t i = 0; i < to->type_count && !err; i++) {
+		err = get_string(convert, from->sample_type[i]->type,
+				 &to->type[i].type);
+		if (!err)
+			err = get_string(convert, from->sample_type[i]->unit,
+					 &to->type[i].unit);
 	}
 	to->period = from->period > 0 ? (uint64_t)from->period : 0;
 	to->duration_ns =
 		from->duration_nanos > 0 ? (uint64_t)from->duration_nanos : 0;
-	to->comments = take_array(convert->memory, from->n_comment,
-				  sizeof(*to->comments));
+	to->comments = take_zeroed(convert->memory, from->n_comment,
+				   sizeof(*to->comments));
 	if (!to->comments)
 		return -ENOMEM;
-	for (size_t i = 0; i < from->n_comment && !error; i++)
-		error = get_string(convert, from->comment[i], &to->comments[i]);
+	for (size_t i = 0; i < from->n_comment && !err; i++)
+		err = get_string(convert, from->comment[i], &to->comments[i]);
 	to->comment_count = from->n_comment;
-	return error;
+	return err;
 }
 
 static int convert_functions(struct convert *convert)
 {
 	const Profile *from = convert->from;
 	struct pprof *to = convert->to;
-	int error = make_ids(convert->memory, from, from->n_function,
-			     function_id, &convert->functions);
+	int err = make_ids(convert->memory, from, from->n_function, function_id,
+			   &convert->functions);
 
-	if (error)
-		return error;
-	to->functions = take_array(convert->memory, from->n_function,
-				   sizeof(*to->functions));
+	if (err)
+		return err;
+	to->functions = take_zeroed(convert->memory, from->n_function,
+				    sizeof(*to->functions));
 	if (!to->functions)
 		return -ENOMEM;
 	to->function_count = from->n_function;
-	for (size_t i = 0; i < to->function_count && !error; i++) {
+	for (size_t i = 0; i < to->function_count && !err; i++) {
 		const Function *one = from->function[i];
 
-		error = get_string(convert, one->name, &to->functions[i].name);
-		if (!error)
-			error = get_string(convert, one->filename,
-					   &to->functions[i].file);
+		err = get_string(convert, one->name, &to->functions[i].name);
+		if (!err)
+			err = get_string(convert, one->filename,
+					 &to->functions[i].file);
 	}
-	return error;
+	return err;
 }
 
 static int convert_lines(struct convert *convert, const Location *one,
 			 struct pprof_location *to)
 {
 	struct pprof_line *lines =
-		take_array(convert->memory, one->n_line, sizeof(*lines));
-	int error = 0;
+		take_zeroed(convert->memory, one->n_line, sizeof(*lines));
+	int err = 0;
 
 	if (!lines)
 		return -ENOMEM;
-	for (size_t i = 0; i < one->n_line && !error; i++) {
+	for (size_t i = 0; i < one->n_line && !err; i++) {
 		int64_t line = one->line[i]->line;
 
-		error = find_id(&convert->functions, one->line[i]->function_id,
-				&lines[i].function);
+		err = find_id(&convert->functions, one->line[i]->function_id,
+			      &lines[i].function);
 		if (line > 0 && line <= INT32_MAX)
 			lines[i].line = (uint32_t)line;
 	}
 	to->lines = lines;
 	to->line_count = (uint32_t)one->n_line;
-	return error;
+	return err;
 }
 
 static int convert_location(struct convert *convert, const Location *one,
 			    struct pprof_location *to)
 {
 	uint32_t mapping;
-	int error;
+	int err;
 
 	to->module = "";
 	to->address = one->address;
 	if (one->mapping_id) {
-		error = find_id(&convert->mappings, one->mapping_id, &mapping);
-		if (!error)
-			error = get_string(
+		err = find_id(&convert->mappings, one->mapping_id, &mapping);
+		if (!err)
+			err = get_string(
 				convert,
 				convert->from->mapping[mapping]->filename,
 				&to->module);
-		if (error)
-			return error;
+		if (err)
+			return err;
 	}
 	return convert_lines(convert, one, to);
 }
@@ -372,31 +373,31 @@ static int convert_locations(struct convert *convert)
 {
 	const Profile *from = convert->from;
 	struct pprof *to = convert->to;
-	int error = make_ids(convert->memory, from, from->n_mapping, mapping_id,
-			     &convert->mappings);
+	int err = make_ids(convert->memory, from, from->n_mapping, mapping_id,
+			   &convert->mappings);
 
-	if (!error)
-		error = make_ids(convert->memory, from, from->n_location,
-				 location_id, &convert->locations);
-	if (error)
-		return error;
-	to->locations = take_array(convert->memory, from->n_location,
-				   sizeof(*to->locations));
+	if (!err)
+		err = make_ids(convert->memory, from, from->n_location,
+			       location_id, &convert->locations);
+	if (err)
+		return err;
+	to->locations = take_zeroed(convert->memory, from->n_location,
+				    sizeof(*to->locations));
 	if (!to->locations)
 		return -ENOMEM;
 	to->location_count = from->n_location;
-	for (size_t i = 0; i < to->location_count && !error; i++)
-		error = convert_location(convert, from->location[i],
-					 &to->locations[i]);
-	return error;
+	for (size_t i = 0; i < to->location_count && !err; i++)
+		err = convert_location(convert, from->location[i],
+				       &to->locations[i]);
+	return err;
 }
 
 static int convert_sample(struct convert *convert, const Sample *one,
 			  struct pprof_sample *to)
 {
-	uint32_t *stack =
-		take_array(convert->memory, one->n_location_id, sizeof(*stack));
-	int error = 0;
+	uint32_t *stack = take_zeroed(convert->memory, one->n_location_id,
+				      sizeof(*stack));
+	int err = 0;
 
 	if (!stack)
 		return -ENOMEM;
@@ -404,29 +405,28 @@ static int convert_sample(struct convert *convert, const Sample *one,
 	    one->n_location_id > UINT32_MAX)
 		return -EBADMSG;
 	memcpy(to->value, one->value, one->n_value * sizeof(*one->value));
-	for (size_t i = 0; i < one->n_location_id && !error; i++)
-		error = find_id(&convert->locations, one->location_id[i],
-				&stack[i]);
+	for (size_t i = 0; i < one->n_location_id && !err; i++)
+		err = find_id(&convert->locations, one->location_id[i],
+			      &stack[i]);
 	to->stack = stack;
 	to->depth = (uint32_t)one->n_location_id;
-	return error;
+	return err;
 }
 
 static int convert_samples(struct convert *convert)
 {
 	const Profile *from = convert->from;
 	struct pprof *to = convert->to;
-	int error = 0;
+	int err = 0;
 
-	to->samples = take_array(convert->memory, from->n_sample,
-				 sizeof(*to->samples));
+	to->samples = take_zeroed(convert->memory, from->n_sample,
+				  sizeof(*to->samples));
 	if (!to->samples)
 		return -ENOMEM;
 	to->sample_count = from->n_sample;
-	for (size_t i = 0; i < to->sample_count && !error; i++)
-		error = convert_sample(convert, from->sample[i],
-				       &to->samples[i]);
-	return error;
+	for (size_t i = 0; i < to->sample_count && !err; i++)
+		err = convert_sample(convert, from->sample[i], &to->samples[i]);
+	return err;
 }
 
 static int convert_bytes(const struct bytes *bytes, struct pprof *to)
@@ -438,40 +438,40 @@ static int convert_bytes(const struct bytes *bytes, struct pprof *to)
 		.allocator_data = memory,
 	};
 	struct convert convert = { .memory = memory, .to = to };
-	int error;
+	int err;
 
 	memory->left = MEMORY_BYTES_MIN + MEMORY_PER_BYTE * bytes->size;
 	convert.from = perftools__profiles__profile__unpack(
 		&allocator, bytes->size, bytes->data);
 	if (!convert.from)
 		return memory->refused ? -EFBIG : -EBADMSG;
-	error = convert_head(&convert);
-	if (!error)
-		error = convert_functions(&convert);
-	if (!error)
-		error = convert_locations(&convert);
-	return error ? error : convert_samples(&convert);
+	err = convert_head(&convert);
+	if (!err)
+		err = convert_functions(&convert);
+	if (!err)
+		err = convert_locations(&convert);
+	return err ? err : convert_samples(&convert);
 }
 
 static int read_pprof(const char *path, struct pprof *to)
 {
 	struct bytes bytes = { 0 };
-	int error = read_file(path, &bytes);
+	int err = read_gz_file(path, &bytes);
 
-	if (!error)
-		error = convert_bytes(&bytes, to);
+	if (!err)
+		err = convert_bytes(&bytes, to);
 	free(bytes.data);
-	return error;
+	return err;
 }
 
-static void complain(const char *path, int error)
+static void log_unreadable(const char *path, int err)
 {
-	if (error == -EBADMSG)
+	if (err == -EBADMSG)
 		log_err("'%s' is no profile, or is damaged", path);
-	else if (error == -EFBIG)
+	else if (err == -EFBIG)
 		log_err("'%s' is too large to be a profile of perfrec", path);
 	else
-		log_err("cannot read '%s': %s", path, strerror(-error));
+		log_err("cannot read '%s': %s", path, strerror(-err));
 }
 
 static struct pprof *new_pprof(void)
@@ -490,22 +490,22 @@ static struct pprof *new_pprof(void)
 int pprof_read(const char *dir, const char *name, struct pprof **out)
 {
 	struct pprof *new = new_pprof();
-	int error = -ENOMEM;
+	int err = -ENOMEM;
 	char *path;
 
 	if (!new || asprintf(&path, "%s/%s", dir, name) < 0) {
 		pprof_free(&new);
 		return -ENOMEM;
 	}
-	error = read_pprof(path, new);
-	if (error && error != -ENOENT)
-		complain(path, error);
+	err = read_pprof(path, new);
+	if (err && err != -ENOENT)
+		log_unreadable(path, err);
 	free(path);
-	if (error)
+	if (err)
 		pprof_free(&new);
 	else
 		*out = new;
-	return error;
+	return err;
 }
 
 void pprof_free(struct pprof **pprof)

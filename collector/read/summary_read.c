@@ -124,12 +124,12 @@ static int read_exit(const json_t *document, struct summary *summary)
 {
 	const json_t *object = json_object_get(document, "exit");
 	uint64_t status = UINT64_MAX, signal = 0;
-	int error = read_number(object, "status", &status);
+	int err = read_number(object, "status", &status);
 
-	if (!error)
-		error = read_number(object, "signal", &signal);
-	if (error)
-		return error;
+	if (!err)
+		err = read_number(object, "signal", &signal);
+	if (err)
+		return err;
 	summary->knows_cpu =
 		json_is_integer(json_object_get(document, "user_ns"));
 	summary->exited = status != UINT64_MAX;
@@ -229,7 +229,7 @@ static int read_files(const json_t *document, struct summary *summary)
 static int read_document(json_t *document, struct summary *summary)
 {
 	const json_t *totals = json_object_get(document, "totals");
-	int error;
+	int err;
 
 	summary->document = document;
 	if (!json_is_object(json_object_get(document, "perfrec")) ||
@@ -239,25 +239,25 @@ static int read_document(json_t *document, struct summary *summary)
 	read_flags(document, summary);
 	summary->knows_temporary =
 		json_is_integer(json_object_get(totals, "temporary_allocs"));
-	error = read_strings(document, "command", &summary->command);
-	if (!error)
-		error = read_strings(document, "notes", &summary->notes);
-	if (!error)
-		error = read_names(document, "went_on", "name",
-				   &summary->went_on);
-	if (!error)
-		error = read_refused(document, summary);
-	if (!error)
-		error = read_functions(document, summary);
-	if (!error)
-		error = read_files(document, summary);
-	return error;
+	err = read_strings(document, "command", &summary->command);
+	if (!err)
+		err = read_strings(document, "notes", &summary->notes);
+	if (!err)
+		err = read_names(document, "went_on", "name",
+				 &summary->went_on);
+	if (!err)
+		err = read_refused(document, summary);
+	if (!err)
+		err = read_functions(document, summary);
+	if (!err)
+		err = read_files(document, summary);
+	return err;
 }
 
 /* The one line for a person. */
-static void log_no_recording(const char *dir, const char *path, int error)
+static void log_no_recording(const char *dir, const char *path, int err)
 {
-	switch (error) {
+	switch (-err) {
 	case ENOENT:
 	case ENOTDIR:
 		log_err("'%s' is no finished recording: there is no %s; give "
@@ -269,7 +269,7 @@ static void log_no_recording(const char *dir, const char *path, int error)
 			dir, path);
 		break;
 	default:
-		log_err("cannot read '%s': %s", path, strerror(error));
+		log_err("cannot read '%s': %s", path, strerror(-err));
 	}
 }
 
@@ -289,7 +289,7 @@ static int load_json(const char *dir, json_t **out)
 		return -ENOMEM;
 	fd = own_files_open(path);
 	if (fd < 0) {
-		log_no_recording(dir, path, -fd);
+		log_no_recording(dir, path, fd);
 		free(path);
 		return fd;
 	}
@@ -306,22 +306,22 @@ int summary_read(const char *dir, struct summary **out)
 {
 	struct summary *summary;
 	json_t *document = NULL;
-	int error = load_json(dir, &document);
+	int err = load_json(dir, &document);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	summary = calloc(1, sizeof(*summary));
 	if (!summary) {
 		json_decref(document);
 		return -ENOMEM;
 	}
-	error = read_document(document, summary);
-	if (error) {
+	err = read_document(document, summary);
+	if (err) {
 		log_err("'%s' is no recording of perfrec: its " SUMMARY_NAME " "
 			"holds something else",
 			dir);
 		summary_free(&summary);
-		return error;
+		return err;
 	}
 	summary_sort(summary, SUMMARY_BY_SELF);
 	*out = summary;
@@ -345,7 +345,7 @@ void summary_free(struct summary **summary)
 	*summary = NULL;
 }
 
-static int by_name(const void *left, const void *right)
+static int compare_function_names(const void *left, const void *right)
 {
 	const struct summary_function *a = left, *b = right;
 	int order = strcmp(a->name, b->name);
@@ -353,14 +353,14 @@ static int by_name(const void *left, const void *right)
 	return order ? order : strcmp(a->module, b->module);
 }
 
-#define DEFINE_LARGEST_FIRST(field)                                  \
-	static int by_##field(const void *left, const void *right)   \
-	{                                                            \
-		const struct summary_function *a = left, *b = right; \
-                                                                     \
-		if (a->field != b->field)                            \
-			return a->field < b->field ? 1 : -1;         \
-		return by_name(a, b);                                \
+#define DEFINE_LARGEST_FIRST(field)                                     \
+	static int compare_##field(const void *left, const void *right) \
+	{                                                               \
+		const struct summary_function *a = left, *b = right;    \
+                                                                        \
+		if (a->field != b->field)                               \
+			return a->field < b->field ? 1 : -1;            \
+		return compare_function_names(a, b);                    \
 	}
 DEFINE_LARGEST_FIRST(self_ns)
 DEFINE_LARGEST_FIRST(total_ns)
@@ -369,10 +369,10 @@ DEFINE_LARGEST_FIRST(calls)
 void summary_sort(struct summary *summary, enum summary_order order)
 {
 	static int (*const compare[])(const void *, const void *) = {
-		[SUMMARY_BY_SELF] = by_self_ns,
-		[SUMMARY_BY_TOTAL] = by_total_ns,
-		[SUMMARY_BY_CALLS] = by_calls,
-		[SUMMARY_BY_NAME] = by_name,
+		[SUMMARY_BY_SELF] = compare_self_ns,
+		[SUMMARY_BY_TOTAL] = compare_total_ns,
+		[SUMMARY_BY_CALLS] = compare_calls,
+		[SUMMARY_BY_NAME] = compare_function_names,
 	};
 
 	qsort(summary->functions, summary->function_count,

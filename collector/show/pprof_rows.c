@@ -15,17 +15,17 @@
 
 #include "shared/compiler.h"
 
-static void add(int64_t *to, int64_t value)
+static void add_saturating(int64_t *to, int64_t value)
 {
 	if (__builtin_add_overflow(*to, value, to))
 		*to = value < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static void add_values(const struct pprof *pprof, int64_t *to,
+static void add_sample(const struct pprof *pprof, int64_t *to,
 		       const int64_t *value)
 {
 	for (size_t i = 0; i < pprof->type_count; i++)
-		add(&to[i], value[i]);
+		add_saturating(&to[i], value[i]);
 }
 
 static int compare_names(const struct pprof_frame *a,
@@ -112,7 +112,7 @@ struct by_function {
 	struct pprof_rows *rows;
 };
 
-static int by_frame_name(const void *left, const void *right)
+static int compare_frames_and_lines(const void *left, const void *right)
 {
 	const struct pprof_frame *const *a = left, *const *b = right;
 	int order = compare_names(*a, *b);
@@ -124,7 +124,7 @@ static int by_frame_name(const void *left, const void *right)
 }
 
 /* Gives equal functions one row. */
-static int make_rows(struct by_function *by)
+static int make_function_rows(struct by_function *by)
 {
 	size_t count = by->frames.count;
 	const struct pprof_frame **sorted = calloc(count + 1, sizeof(*sorted));
@@ -139,7 +139,7 @@ static int make_rows(struct by_function *by)
 	}
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &by->frames.list[i];
-	qsort(sorted, count, sizeof(*sorted), by_frame_name);
+	qsort(sorted, count, sizeof(*sorted), compare_frames_and_lines);
 	for (size_t i = 0; i < count; i++) {
 		if (!i || compare_names(sorted[i - 1], sorted[i]) != 0) {
 			rows->list[rows->count].frames = sorted[i];
@@ -157,7 +157,7 @@ static void count_sample(struct by_function *by, size_t number)
 	const struct pprof_sample *sample = &by->pprof->samples[number];
 	bool leaf = true;
 
-	add_values(by->pprof, by->rows->sum, sample->value);
+	add_sample(by->pprof, by->rows->sum, sample->value);
 	for (uint32_t i = 0; i < sample->depth; i++) {
 		size_t at = by->frames.first[sample->stack[i]];
 		size_t end =
@@ -168,12 +168,12 @@ static void count_sample(struct by_function *by, size_t number)
 			struct pprof_row *row = &by->rows->list[index];
 
 			if (leaf)
-				add_values(by->pprof, row->self, sample->value);
+				add_sample(by->pprof, row->self, sample->value);
 			leaf = false;
 			if (by->seen[index] == number + 1)
 				continue;
 			by->seen[index] = number + 1;
-			add_values(by->pprof, row->total, sample->value);
+			add_sample(by->pprof, row->total, sample->value);
 		}
 	}
 }
@@ -181,26 +181,26 @@ static void count_sample(struct by_function *by, size_t number)
 int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out)
 {
 	struct by_function by = { .pprof = pprof, .rows = out };
-	int error = make_frames(pprof, &by.frames);
+	int err = make_frames(pprof, &by.frames);
 
 	*out = (struct pprof_rows){ 0 };
-	if (!error)
-		error = make_rows(&by);
+	if (!err)
+		err = make_function_rows(&by);
 	out->frames = by.frames.list;
-	for (size_t i = 0; i < pprof->sample_count && !error; i++)
+	for (size_t i = 0; i < pprof->sample_count && !err; i++)
 		count_sample(&by, i);
 	free(by.frames.first);
 	free(by.row);
 	free(by.seen);
-	if (error)
+	if (err)
 		pprof_rows_free(out);
-	return error;
+	return err;
 }
 
 /* --- by stack ----------------------------------------------------------------
  */
 
-static int by_stack(const void *left, const void *right)
+static int compare_stacks(const void *left, const void *right)
 {
 	const struct pprof_sample *const *a = left, *const *b = right;
 	uint32_t depth = MIN((*a)->depth, (*b)->depth);
@@ -251,13 +251,13 @@ static void fill_stacks(const struct pprof *pprof,
 	struct pprof_row *row = NULL;
 
 	for (size_t i = 0; i < pprof->sample_count; i++) {
-		if (!i || by_stack(&sorted[i - 1], &sorted[i]) != 0) {
+		if (!i || compare_stacks(&sorted[i - 1], &sorted[i]) != 0) {
 			row = start_row(pprof, sorted[i], out, at);
 			at += row->depth;
 		}
-		add_values(pprof, row->self, sorted[i]->value);
-		add_values(pprof, row->total, sorted[i]->value);
-		add_values(pprof, out->sum, sorted[i]->value);
+		add_sample(pprof, row->self, sorted[i]->value);
+		add_sample(pprof, row->total, sorted[i]->value);
+		add_sample(pprof, out->sum, sorted[i]->value);
 	}
 }
 
@@ -271,9 +271,9 @@ int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &pprof->samples[i];
-	qsort(sorted, count, sizeof(*sorted), by_stack);
+	qsort(sorted, count, sizeof(*sorted), compare_stacks);
 	for (size_t i = 0; i < count; i++)
-		if (!i || by_stack(&sorted[i - 1], &sorted[i]) != 0)
+		if (!i || compare_stacks(&sorted[i - 1], &sorted[i]) != 0)
 			frames += frames_of_sample(pprof, sorted[i]);
 	out->list = calloc(count + 1, sizeof(*out->list));
 	out->frames = calloc(frames + 1, sizeof(*out->frames));

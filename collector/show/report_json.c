@@ -9,7 +9,7 @@
 #include "collector/base/json_text.h"
 #include "shared/compiler.h"
 
-static json_t *types(const struct pprof *pprof)
+static json_t *types_json(const struct pprof *pprof)
 {
 	json_t *list = json_array();
 
@@ -21,7 +21,7 @@ static json_t *types(const struct pprof *pprof)
 	return list;
 }
 
-static json_t *values(const struct pprof *pprof, const int64_t *value)
+static json_t *values_json(const struct pprof *pprof, const int64_t *value)
 {
 	json_t *object = json_object();
 
@@ -31,34 +31,35 @@ static json_t *values(const struct pprof *pprof, const int64_t *value)
 	return object;
 }
 
-static json_t *frame(const struct pprof_frame *frame)
+static json_t *frame_json(const struct pprof_frame *frame)
 {
 	return json_pack("{s:o, s:o, s:o, s:i}", "name", json_text(frame->name),
 			 "module", json_text(frame->module), "file",
 			 json_text(frame->file), "line", (int)frame->line);
 }
 
-static json_t *stack_row(const struct pprof *pprof, const struct pprof_row *row)
+static json_t *stack_json(const struct pprof *pprof,
+			  const struct pprof_row *row)
 {
 	json_t *frames = json_array();
 
 	for (size_t i = 0; i < row->depth; i++)
-		json_array_append_new(frames, frame(&row->frames[i]));
+		json_array_append_new(frames, frame_json(&row->frames[i]));
 	return json_pack("{s:o, s:o}", "stack", frames, "value",
-			 values(pprof, row->self));
+			 values_json(pprof, row->self));
 }
 
-static json_t *function_row(const struct pprof *pprof,
-			    const struct pprof_row *row)
+static json_t *function_json(const struct pprof *pprof,
+			     const struct pprof_row *row)
 {
-	json_t *object = frame(row->frames);
+	json_t *object = frame_json(row->frames);
 
-	json_object_set_new(object, "self", values(pprof, row->self));
-	json_object_set_new(object, "total", values(pprof, row->total));
+	json_object_set_new(object, "self", values_json(pprof, row->self));
+	json_object_set_new(object, "total", values_json(pprof, row->total));
 	return object;
 }
 
-static json_t *comments(const struct pprof *pprof)
+static json_t *comments_json(const struct pprof *pprof)
 {
 	json_t *list = json_array();
 
@@ -80,14 +81,14 @@ int report_json_write(const struct report_json *report,
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(
 			list, report->stacks
-				      ? stack_row(pprof, &rows->list[i])
-				      : function_row(pprof, &rows->list[i]));
-	root = json_pack("{s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "view",
-			 report->view, "types", types(pprof), "period",
-			 (json_int_t)pprof->period, "duration_ns",
-			 (json_int_t)pprof->duration_ns, "comments",
-			 comments(pprof), "sum", values(pprof, rows->sum),
-			 report->stacks ? "stacks" : "functions", list);
+				      ? stack_json(pprof, &rows->list[i])
+				      : function_json(pprof, &rows->list[i]));
+	root = json_pack(
+		"{s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "view", report->view,
+		"types", types_json(pprof), "period", (json_int_t)pprof->period,
+		"duration_ns", (json_int_t)pprof->duration_ns, "comments",
+		comments_json(pprof), "sum", values_json(pprof, rows->sum),
+		report->stacks ? "stacks" : "functions", list);
 	if (!root)
 		return -ENOMEM;
 	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||

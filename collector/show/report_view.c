@@ -90,7 +90,7 @@ static const struct report_view views[] = {
 };
 
 /* The first key of @keys is the default. */
-static bool is_key(const char *keys, const char *key)
+static bool has_word(const char *keys, const char *key)
 {
 	size_t length = strlen(key);
 
@@ -118,7 +118,7 @@ bool report_view_has_key(const struct report_view *view, const char *key,
 			 const char **keys)
 {
 	*keys = view->keys;
-	return is_key(view->keys, key);
+	return has_word(view->keys, key);
 }
 
 /* --- the table ---------------------------------------------------------------
@@ -150,13 +150,13 @@ static void choose_columns(struct table *table)
 	}
 }
 
-static struct pprof_key key_of(const struct table *table, size_t i)
+static struct pprof_key column_key(const struct table *table, size_t i)
 {
 	return (struct pprof_key){ table->value[i], table->column[i]->total };
 }
 
 /* -EINVAL: the recording does not know what they are to be sorted by. */
-static int sort_rows(struct table *table)
+static int sort_view_rows(struct table *table)
 {
 	struct pprof_key keys[COLUMNS_MAX + 1];
 	size_t count = 0;
@@ -173,7 +173,7 @@ static int sort_rows(struct table *table)
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->column[i]->key &&
 		    strcmp(table->column[i]->key, key) == 0)
-			keys[count++] = key_of(table, i);
+			keys[count++] = column_key(table, i);
 	if (!count && strcmp(key, "temporary") == 0) {
 		log_err("'%s' does not know which blocks were temporary: %s",
 			table->options->dir,
@@ -185,18 +185,19 @@ static int sort_rows(struct table *table)
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < table->column_count && count; i++)
-		keys[count++] = key_of(table, i);
+		keys[count++] = column_key(table, i);
 	pprof_rows_sort(&table->rows, keys, count);
 	return 0;
 }
 
-static bool is_unit(const struct table *table, uint32_t value, const char *unit)
+static bool has_unit(const struct table *table, uint32_t value,
+		     const char *unit)
 {
 	return strcmp(table->pprof->type[value].unit, unit) == 0;
 }
 
-static const char *format(const struct table *table, uint32_t value,
-			  int64_t number, char text[SIZE_TEXT])
+static const char *format_value(const struct table *table, uint32_t value,
+				int64_t number, char text[SIZE_TEXT])
 {
 	/* What lost records have made negative is shown as what it is. */
 	uint64_t size = number < 0 ? -(uint64_t)number : (uint64_t)number;
@@ -204,9 +205,9 @@ static const char *format(const struct table *table, uint32_t value,
 
 	if (number < 0)
 		*to++ = '-';
-	if (is_unit(table, value, "nanoseconds"))
+	if (has_unit(table, value, "nanoseconds"))
 		size_format_ns(size, to);
-	else if (is_unit(table, value, "bytes"))
+	else if (has_unit(table, value, "bytes"))
 		size_format_bytes(size, to);
 	else
 		size_format_count(size, to);
@@ -215,7 +216,7 @@ static const char *format(const struct table *table, uint32_t value,
 
 static int width_of(const struct table *table, size_t i)
 {
-	int width = is_unit(table, table->value[i], "count") ? 11 : 9;
+	int width = has_unit(table, table->value[i], "count") ? 11 : 9;
 
 	return MAX(width, (int)strlen(table->column[i]->title));
 }
@@ -230,8 +231,8 @@ static void print_titles(const struct table *table, FILE *out)
 	fprintf(out, "  %s\n", table->options->stacks ? "stack" : "function");
 }
 
-static void print_values(const struct table *table, const struct pprof_row *row,
-			 FILE *out)
+static void print_row_values(const struct table *table,
+			     const struct pprof_row *row, FILE *out)
 {
 	char text[SIZE_TEXT + 1];
 
@@ -243,7 +244,7 @@ static void print_values(const struct table *table, const struct pprof_row *row,
 		double sum = (double)table->rows.sum[value];
 
 		fprintf(out, "  %*s", width_of(table, i),
-			format(table, value, number, text));
+			format_value(table, value, number, text));
 		if (column->percent)
 			fprintf(out, "  %5.1f",
 				sum != 0 ? 100 * (double)number / sum : 0);
@@ -286,7 +287,7 @@ static void print_stack(const struct pprof_row *row, const char *indent,
 		fprintf(out, "%s[no stack]\n", indent);
 }
 
-static bool is_empty(const struct table *table, const struct pprof_row *row)
+static bool is_empty_row(const struct table *table, const struct pprof_row *row)
 {
 	for (size_t i = 0; i < table->column_count; i++)
 		if (row->total[table->value[i]] || row->self[table->value[i]])
@@ -295,21 +296,21 @@ static bool is_empty(const struct table *table, const struct pprof_row *row)
 }
 
 /* Functions that have nothing to show, only callees that were inlined, say. */
-static void drop_empty(struct table *table)
+static void drop_empty_rows(struct table *table)
 {
 	struct pprof_rows *rows = &table->rows;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (!is_empty(table, &rows->list[i]))
+		if (!is_empty_row(table, &rows->list[i]))
 			rows->list[kept++] = rows->list[i];
 	rows->count = kept;
 }
 
-static void print_row(const struct table *table, const struct pprof_row *row,
-		      FILE *out)
+static void print_view_row(const struct table *table,
+			   const struct pprof_row *row, FILE *out)
 {
-	print_values(table, row, out);
+	print_row_values(table, row, out);
 	if (table->options->stacks) {
 		fputc('\n', out);
 		print_stack(row, "      ", out);
@@ -319,7 +320,7 @@ static void print_row(const struct table *table, const struct pprof_row *row,
 	}
 }
 
-static void print_rows(const struct table *table, FILE *out)
+static void print_view_rows(const struct table *table, FILE *out)
 {
 	const struct report_view_options *options = table->options;
 	size_t count = table->rows.count;
@@ -331,7 +332,7 @@ static void print_rows(const struct table *table, FILE *out)
 	}
 	print_titles(table, out);
 	for (size_t i = 0; i < shown; i++)
-		print_row(table, &table->rows.list[i], out);
+		print_view_row(table, &table->rows.list[i], out);
 	if (shown < count)
 		fprintf(out, "  (%zu of %zu %s; all: --limit 0)\n", shown,
 			count, options->stacks ? "stacks" : "functions");
@@ -347,14 +348,14 @@ static void print_sums(const struct table *table, FILE *out)
 		if (table->column[i]->total)
 			continue;
 		fprintf(out, "%s%s %s", i ? ", " : "", table->column[i]->title,
-			format(table, table->value[i],
-			       table->rows.sum[table->value[i]], text));
+			format_value(table, table->value[i],
+				     table->rows.sum[table->value[i]], text));
 	}
 	fputc('\n', out);
 }
 
-static void print_head(const struct table *table, const struct summary *summary,
-		       FILE *out)
+static void print_view_head(const struct table *table,
+			    const struct summary *summary, FILE *out)
 {
 	const struct report_view *view = table->options->view;
 
@@ -384,13 +385,13 @@ static int print_leaks(const struct table *table, FILE *out)
 	char bytes[SIZE_TEXT + 1], blocks[SIZE_TEXT + 1];
 	struct pprof_rows stacks;
 	size_t shown = 0;
-	int error;
+	int err;
 
 	if (space == PPROF_NONE || objects == PPROF_NONE)
 		return 0;
-	error = pprof_rows_by_stack(table->pprof, &stacks);
-	if (error)
-		return error;
+	err = pprof_rows_by_stack(table->pprof, &stacks);
+	if (err)
+		return err;
 	pprof_rows_sort(&stacks, &(struct pprof_key){ space, false }, 1);
 	for (; shown < MIN(stacks.count, LEAKS_SHOWN); shown++) {
 		const struct pprof_row *row = &stacks.list[shown];
@@ -402,8 +403,9 @@ static int print_leaks(const struct table *table, FILE *out)
 			      "allocated:\n",
 			      out);
 		fprintf(out, "\n  %s in %s block%s\n",
-			format(table, space, row->self[space], bytes),
-			format(table, objects, row->self[objects], blocks),
+			format_value(table, space, row->self[space], bytes),
+			format_value(table, objects, row->self[objects],
+				     blocks),
 			row->self[objects] == 1 ? "" : "s");
 		print_stack(row, "      ", out);
 	}
@@ -431,8 +433,8 @@ static uint32_t add_type(struct pprof *pprof, const char *type,
 	return (uint32_t)pprof->type_count++;
 }
 
-static int by_name(const struct pprof_frame *a, const char *name,
-		   const char *module)
+static int compare_frame_name(const struct pprof_frame *a, const char *name,
+			      const char *module)
 {
 	int order = strcmp(a->name, name);
 
@@ -447,7 +449,8 @@ static struct pprof_row *find_row(struct pprof_rows *rows, const char *name,
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = by_name(rows->list[middle].frames, name, module);
+		int order = compare_frame_name(rows->list[middle].frames, name,
+					       module);
 
 		if (!order)
 			return &rows->list[middle];
@@ -512,9 +515,9 @@ static void add_temporary(struct table *table, const struct summary *summary)
 }
 
 /* All that a thread has allocated may have a stack, and what it had at the peak
- * none: then the first file lacks what the columns need. drop_empty() takes it
- * away again. */
-static void add_unknown(struct pprof_rows *rows)
+ * none: then the first file lacks what the columns need. drop_empty_rows()
+ * takes it away again. */
+static void add_unknown_row(struct pprof_rows *rows)
 {
 	static const struct pprof_frame unknown = { "[unknown]", "", "", 0 };
 
@@ -531,7 +534,7 @@ static void add_columns(struct table *table, const struct summary *summary)
 	if (strcmp(table->options->view->name, "heap") != 0 ||
 	    table->options->stacks)
 		return;
-	add_unknown(&table->rows);
+	add_unknown_row(&table->rows);
 	add_peak(table, add_type(table->pprof, "peak_space", "bytes"));
 	add_temporary(table, summary);
 }
@@ -542,16 +545,16 @@ static void add_columns(struct table *table, const struct summary *summary)
 static int print_table(struct table *table, const struct summary *summary,
 		       FILE *out)
 {
-	int error = 0;
+	int err = 0;
 
-	print_head(table, summary, out);
-	print_rows(table, out);
+	print_view_head(table, summary, out);
+	print_view_rows(table, out);
 	if (strcmp(table->options->view->name, "heap") == 0 &&
 	    !table->options->stacks)
-		error = print_leaks(table, out);
-	if (!error && (fflush(out) || ferror(out)))
-		error = -EIO;
-	return error;
+		err = print_leaks(table, out);
+	if (!err && (fflush(out) || ferror(out)))
+		err = -EIO;
+	return err;
 }
 
 static int print_pprof(struct table *table, const struct summary *summary,
@@ -561,49 +564,47 @@ static int print_pprof(struct table *table, const struct summary *summary,
 	const struct report_json json = { .view = options->view->name,
 					  .stacks = options->stacks,
 					  .limit = options->limit };
-	int error =
-		options->stacks
-			? pprof_rows_by_stack(table->pprof, &table->rows)
-			: pprof_rows_by_function(table->pprof, &table->rows);
+	int err = options->stacks
+			  ? pprof_rows_by_stack(table->pprof, &table->rows)
+			  : pprof_rows_by_function(table->pprof, &table->rows);
 
-	if (error) {
+	if (err) {
 		log_err("out of memory");
-		return error;
+		return err;
 	}
 	add_columns(table, summary);
 	choose_columns(table);
-	drop_empty(table);
-	error = sort_rows(table);
-	if (!error && options->json)
-		error = report_json_write(&json, table->pprof, &table->rows,
-					  out);
-	else if (!error)
-		error = print_table(table, summary, out);
+	drop_empty_rows(table);
+	err = sort_view_rows(table);
+	if (!err && options->json)
+		err = report_json_write(&json, table->pprof, &table->rows, out);
+	else if (!err)
+		err = print_table(table, summary, out);
 	pprof_rows_free(&table->rows);
-	return error;
+	return err;
 }
 
 int report_view_print(const struct summary *summary,
 		      const struct report_view_options *options, FILE *out)
 {
 	struct table table = { .options = options };
-	int error = pprof_read(options->dir, options->view->file, &table.pprof);
+	int err = pprof_read(options->dir, options->view->file, &table.pprof);
 
-	if (error == -ENOENT)
+	if (err == -ENOENT)
 		log_err("'%s' has no %s: there is no %s in it (see perfrec "
 			"record %s)",
 			options->dir, options->view->what, options->view->file,
 			options->view->option);
-	if (error)
-		return error;
+	if (err)
+		return err;
 	if (pprof_find_type(table.pprof, options->view->columns[0].type) ==
 	    PPROF_NONE) {
 		log_err("'%s/%s' holds something else than %s", options->dir,
 			options->view->file, options->view->what);
-		error = -EBADMSG;
+		err = -EBADMSG;
 	} else {
-		error = print_pprof(&table, summary, out);
+		err = print_pprof(&table, summary, out);
 	}
 	pprof_free(&table.pprof);
-	return error;
+	return err;
 }

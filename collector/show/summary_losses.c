@@ -54,8 +54,8 @@ static const struct said_total said_totals[] = {
 };
 
 /* How many there are; 1 for a text. */
-static uint64_t count_of(const struct summary *summary,
-			 const struct said_total *row)
+static uint64_t said_count(const struct summary *summary,
+			   const struct said_total *row)
 {
 	const char *value = (const char *)&summary->totals + row->offset;
 
@@ -86,7 +86,7 @@ bool summary_losses_none(const struct summary *summary)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++)
 		if (is_loss(&said_totals[i]) &&
-		    count_of(summary, &said_totals[i]))
+		    said_count(summary, &said_totals[i]))
 			return false;
 	return true;
 }
@@ -172,7 +172,7 @@ static void print_loss(const struct summary *summary,
 		       const struct said_total *row, const char *prefix,
 		       FILE *out)
 {
-	uint64_t count = count_of(summary, row);
+	uint64_t count = said_count(summary, row);
 
 	switch (row->said) {
 	case SAID_LOSS:
@@ -203,7 +203,7 @@ void summary_losses_print(const struct summary *summary, const char *prefix,
 	for (int section = 0; section < SECTION_COUNT; section++)
 		for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++)
 			if ((int)said_totals[i].section == section &&
-			    count_of(summary, &said_totals[i]))
+			    said_count(summary, &said_totals[i]))
 				print_loss(summary, &said_totals[i], prefix,
 					   out);
 }
@@ -288,7 +288,7 @@ void summary_losses_print_odd(const struct summary *summary, FILE *out)
 	print_waits(&summary->totals, out);
 	for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++) {
 		const struct said_total *row = &said_totals[i];
-		uint64_t count = count_of(summary, row);
+		uint64_t count = said_count(summary, row);
 
 		if (row->said != SAID_ODD || !count)
 			continue;

@@ -27,7 +27,7 @@
 /* Spans that are a smaller part of the own cost are not worth an option. */
 #define ADVICE_COST_MIN 0.01
 
-static void put_command(const struct summary *summary, FILE *out)
+static void print_command(const struct summary *summary, FILE *out)
 {
 	for (const char **word = summary->command; *word; word++) {
 		if (word != summary->command)
@@ -41,7 +41,7 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-static void print_end(const struct summary *summary, FILE *out)
+static void print_exit(const struct summary *summary, FILE *out)
 {
 	if (summary->exited)
 		fprintf(out, "  (exit status %d)", summary->exit_status);
@@ -68,14 +68,14 @@ static void print_times(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_head(const struct summary *summary, FILE *out)
+static void print_run(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
 	char spans[SIZE_TEXT], threads[SIZE_TEXT], processes[SIZE_TEXT];
 
 	fputs("\nperfrec: ", out);
-	put_command(summary, out);
-	print_end(summary, out);
+	print_command(summary, out);
+	print_exit(summary, out);
 	fputs("\n\n", out);
 	print_times(summary, out);
 	fprintf(out, "  recorded   %s span%s",
@@ -199,7 +199,7 @@ static void print_function(const struct summary_function *function,
 }
 
 /* Others are there for the memory that they allocated. */
-static size_t called(const struct summary *summary)
+static size_t count_called(const struct summary *summary)
 {
 	size_t count = 0;
 
@@ -212,7 +212,7 @@ static void print_functions(const struct summary *summary,
 			    const struct summary_print_options *options,
 			    FILE *out)
 {
-	size_t count = called(summary);
+	size_t count = count_called(summary);
 	size_t shown = options->limit ? MIN(count, options->limit) : count;
 	bool with_module = has_many_modules(summary);
 	uint64_t all_self_ns = 0;
@@ -246,7 +246,7 @@ static double advice_score(const struct summary_function *function)
 	return calls * calls / ((double)function->self_ns + 1);
 }
 
-static int by_advice(const void *left, const void *right)
+static int compare_advice_scores(const void *left, const void *right)
 {
 	const struct summary_function *const *a = left, *const *b = right;
 	double one = advice_score(*a), other = advice_score(*b);
@@ -306,7 +306,7 @@ static struct advice make_advice(const char *name)
 	return (struct advice){ NULL, 0 };
 }
 
-static int by_length(const void *left, const void *right)
+static int compare_option_lengths(const void *left, const void *right)
 {
 	const struct advice *a = left, *b = right;
 
@@ -351,9 +351,9 @@ static void print_advice(const struct summary *summary, FILE *out)
 		return;
 	for (size_t i = 0; i < count; i++)
 		best[i] = &summary->functions[i];
-	qsort(best, count, sizeof(*best), by_advice);
+	qsort(best, count, sizeof(*best), compare_advice_scores);
 	chosen = choose_advice(summary, best, advice);
-	qsort(advice, chosen, sizeof(*advice), by_length);
+	qsort(advice, chosen, sizeof(*advice), compare_option_lengths);
 	if (chosen)
 		fputs(ADVICE_INDENT "these are called most and do least; "
 				    "without them times are truer:\n",
@@ -509,8 +509,8 @@ static const char *file_hint(const char *name)
 	return NULL;
 }
 
-static void print_files(const struct summary *summary, const char *dir,
-			FILE *out)
+static void print_file_list(const struct summary *summary, const char *dir,
+			    FILE *out)
 {
 	char bytes[SIZE_TEXT];
 
@@ -535,7 +535,7 @@ int summary_print(struct summary *summary,
 		  const struct summary_print_options *options, FILE *out)
 {
 	summary_sort(summary, options->order);
-	print_head(summary, out);
+	print_run(summary, out);
 	print_cpu(summary, out);
 	print_heap(summary, out);
 	if (!summary_losses_none(summary))
@@ -553,6 +553,6 @@ int summary_print(struct summary *summary,
 	print_cost(summary, out);
 	print_functions(summary, options, out);
 	print_notes(summary, out);
-	print_files(summary, options->dir, out);
+	print_file_list(summary, options->dir, out);
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
