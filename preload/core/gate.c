@@ -70,7 +70,7 @@ static uint64_t open_word(void)
 		flags |= GATE_FILTER;
 	if (g_shim.general || g_shim.paused)
 		flags |= GATE_GENERAL;
-	return 1ULL << GATE_NEWS_SHIFT | /* 0: see map_is_followed() */
+	return 1ULL << GATE_NEWS_SHIFT | /* 0: see map_follow() */
 	       (epoch ? epoch : GATE_EPOCH_STEP) | flags;
 }
 

@@ -34,9 +34,9 @@
 #include "preload/core/libc.h"
 #include "preload/ring/put.h"
 #include "preload/core/say.h"
-#include "preload/ring/slot.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
+#include "preload/core/thread_watch.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
@@ -291,7 +291,7 @@ void cpu_timer_thread_begins(size_t stack_bytes)
 	/* relaxed: a thread that begins meanwhile stops itself in arm() */
 	if (!atom_load_rlx(&g_cpu.on) || g_shim.no_syscalls || t_cpu.timer)
 		return;
-	if (end <= stack_bytes || !slot_watch_end()) {
+	if (end <= stack_bytes || !thread_watch_over()) {
 		count_unsampled();
 		return;
 	}

@@ -8,7 +8,7 @@
  * dlclose() and exit hold it against ld.so's list (publish()); an unload that
  * this finds begins a new generation, and every thread puts a MAP record
  * before its next one: the gate's upper half changes, which makes each of them
- * take the general path once and follow (map_follow()).
+ * take the general path once and follow (map_follow(), and hook.c).
  *
  * Two things happen where nobody is called in time. A plugin's functions run
  * before dlopen() returns and soon after, and their names should not be lost
@@ -40,7 +40,6 @@
 
 #include "preload/core/libc.h"
 #include "preload/load/module.h"
-#include "preload/ring/put.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
@@ -64,7 +63,6 @@ struct known {
 };
 
 static struct {
-	uint32_t generation;
 	uint32_t count;
 	uint64_t sweep;
 	uint64_t adds, subs; /* ld.so's counters at the last sweep */
@@ -76,12 +74,6 @@ static struct {
 	uint32_t saves; /* ever written there */
 	struct known known[KNOWN_MAX];
 } g_map;
-
-uint32_t map_generation(void)
-{
-	/* order: acq, MAP: a thread that sees it has seen why */
-	return atom_load_acq(&g_map.generation);
-}
 
 /* --- the lock ------------------------------------------------------------- */
 
@@ -295,7 +287,7 @@ static void spread_news(void)
 static void unload(uint32_t i)
 {
 	struct known *known = &g_map.known[i];
-	uint32_t generation = g_map.generation + 1;
+	uint32_t generation = g_shim.generation + 1;
 
 	append(MAP_UNLOAD,
 	       &(struct module){ .start = known->start,
@@ -305,7 +297,7 @@ static void unload(uint32_t i)
 				 .build_id = (const uint8_t *)"" },
 	       generation);
 	/* order: rel, MAP: the entry first */
-	atom_store_rel(&g_map.generation, generation);
+	atom_store_rel(&g_shim.generation, generation);
 	*known = g_map.known[--g_map.count];
 	spread_news();
 }
@@ -355,7 +347,7 @@ static uint32_t see(const struct module *module, uint32_t likely)
 	/* First: who reads of the load may look for its names at once. */
 	if (!g_map.silent && module_is_gone(module))
 		save_names(module);
-	append(MAP_LOAD, module, g_map.generation);
+	append(MAP_LOAD, module, g_shim.generation);
 	if (i == KNOWN_MAX)
 		return 0;
 	g_map.known[i] =
@@ -517,17 +509,16 @@ void map_attached(void)
 		look_around();
 }
 
-void map_follow(uint64_t gate, uint64_t function)
+bool map_follow(uint64_t function)
 {
 	/* order: acq, CLOSING: if a module took another's place meanwhile,
 	 * its functions see that */
 	bool closing = atom_load_acq(&g_gate.map_closing);
 
-	if (closing || t_thread.looks) {
-		t_thread.epoch = (uint32_t)t_thread.epoch;
-		t_thread.looks -= t_thread.looks != 0;
-		look(function);
-	} else if (put_map()) {
-		t_thread.epoch = gate & -GATE_EPOCH_STEP;
-	}
+	if (!closing && !t_thread.looks)
+		return true;
+	t_thread.epoch = (uint32_t)t_thread.epoch;
+	t_thread.looks -= t_thread.looks != 0;
+	look(function);
+	return false;
 }

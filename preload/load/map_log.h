@@ -23,18 +23,16 @@ bool map_close_begin(const void *handle);
 void map_close_end(void);
 void map_exit(void);
 
-/* What addresses mean that are recorded from here on: how many modules this
- * process has unloaded. Any context. */
-uint32_t map_generation(void);
-
 /* This thread has just got a slot, and the epoch that goes with it. */
 void map_attached(void);
 
 /*
- * This thread, which has not followed the news that @gate tells of, runs
- * @function: tell its module if nobody has; back to the fast path once nothing
- * is doubtful. Attached threads only; any context; no lock of ld.so.
+ * There is news of the load map that this thread has not followed, and it runs
+ * @function. True when nothing is in doubt: the thread may go back to the fast
+ * path once it has put a MAP record. False while it must look at what it runs:
+ * then the module of @function is told, if nobody has told it. Attached threads
+ * only; any context; takes no lock of ld.so.
  */
-void map_follow(uint64_t gate, uint64_t function);
+bool map_follow(uint64_t function);
 
 #endif

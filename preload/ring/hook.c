@@ -77,8 +77,9 @@ static bool thread_ready(uint64_t gate, uint64_t function)
 		return true;
 	if (!thread_has_slot(gate) && !slot_attach(gate))
 		return false;
-	if (t_thread.epoch != (gate & -GATE_EPOCH_STEP))
-		map_follow(gate, function);
+	if (t_thread.epoch != (gate & -GATE_EPOCH_STEP) &&
+	    map_follow(function) && put_map())
+		t_thread.epoch = gate & -GATE_EPOCH_STEP;
 	return true;
 }
 

@@ -13,7 +13,6 @@
 #include "preload/ring/put.h"
 
 #include "preload/core/clock.h"
-#include "preload/load/map_log.h"
 #include "preload/ring/put_inner.h"
 #include "preload/ring/put_room.h"
 #include "preload/core/span_stack.h"
@@ -55,7 +54,7 @@ static enum put_result put_try(uint64_t limit, uint64_t word,
 	if (put.head >= limit || !put_same_process() ||
 	    (record_kind(word) == RECORD_END && t_thread.lost_ends) ||
 	    (record_kind(word) == RECORD_MAP &&
-	     record_payload(word) != map_generation()))
+	     record_payload(word) != gate_generation()))
 		return PUT_NOT;
 	return ring_put_commit(t_thread.slot, t_thread.cells, t_thread.mask,
 			       &put, (struct record){ word, clock() })
@@ -107,10 +106,10 @@ bool put_map(void)
 	uint32_t generation;
 
 	/* Again if it changes meanwhile, by another thread or by a handler. */
-	while (t_thread.generation != (generation = map_generation())) {
+	while (t_thread.generation != (generation = gate_generation())) {
 		if (put_record_now(RECORD_MAP, generation, 0, g_shim.clock))
 			t_thread.generation = generation;
-		else if (generation == map_generation())
+		else if (generation == gate_generation())
 			return false;
 	}
 	return true;

@@ -1,16 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * slot - a thread's place in the arena: claimed at its first record, handed
- * back by a thread-specific destructor. A thread that ends without running
- * it (raw exit, kill) is found by the collector.
- */
-#include <limits.h>
-#include <pthread.h>
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "preload/core/clock.h"
-#include "preload/cpu/cpu_timer.h"
-#include "preload/flow/interpose_jump.h"
 #include "preload/core/libc.h"
 #include "preload/load/map_log.h"
 #include "preload/ring/put.h"
@@ -20,83 +11,10 @@
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
+#include "preload/core/thread_watch.h"
 #include "shared/atomic.h"
 
 #define PR_GET_NAME_OPTION 16
-/* pthread_setspecific() allocates for keys from here on (glibc). */
-#define KEYS_WITHOUT_MALLOC 32
-
-/*
- * Destructors of the program may record, too. They run in the order of their
- * keys, in up to PTHREAD_DESTRUCTOR_ITERATIONS rounds. So ours are the first of
- * the first round, which ends what the thread has left open, and the last one
- * that needs no allocation in the last round, which hands the slot back.
- */
-static pthread_key_t g_first_key, g_last_key;
-static bool g_have_first, g_have_last;
-
-static void thread_left(void *value)
-{
-	(void)value;
-	interpose_jump_thread_left();
-}
-
-static void thread_ends(void *value)
-{
-	if (++t_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-		libc()->setspecific(g_last_key, value);
-	} else {
-		cpu_timer_thread_ends();
-		slot_detach();
-	}
-}
-
-bool slot_watch_end(void)
-{
-	/* Any value but NULL will do. */
-	return g_have_last && libc()->setspecific(g_last_key, &g_last_key) == 0;
-}
-
-/* The highest key that needs no allocation, of those that are free. */
-static bool make_last_key(void)
-{
-	pthread_key_t key, spare[KEYS_WITHOUT_MALLOC];
-	uint32_t i, spares = 0;
-	bool found = false;
-
-	while (spares < KEYS_WITHOUT_MALLOC &&
-	       libc()->key_create(&key, thread_ends) == 0) {
-		if (key >= KEYS_WITHOUT_MALLOC) {
-			libc()->key_delete(key);
-			break;
-		}
-		if (found)
-			spare[spares++] = g_last_key;
-		g_last_key = key;
-		found = true;
-	}
-	for (i = 0; i < spares; i++)
-		libc()->key_delete(spare[i]);
-	return found;
-}
-
-void slot_init(void)
-{
-	g_have_first = libc()->key_create(&g_first_key, thread_left) == 0;
-	if (g_have_first && g_first_key >= KEYS_WITHOUT_MALLOC) {
-		libc()->key_delete(g_first_key);
-		g_have_first = false;
-	}
-	g_have_last = make_last_key();
-}
-
-static void watch_thread(void)
-{
-	if (g_have_first)
-		libc()->setspecific(g_first_key, &g_first_key);
-	slot_watch_end();
-}
-
 void slot_count_span(void)
 {
 	struct page_shm *page = g_shim.page;
@@ -206,7 +124,7 @@ static void describe(struct slot_shm *slot)
 	slot->excluded_hooks = t_thread.untold / UNTOLD_ONE;
 	t_thread.untold = 0;
 	slot->left_out_hooks = 0;
-	slot->claim_map = t_thread.generation = map_generation();
+	slot->claim_map = t_thread.generation = gate_generation();
 	if (!g_shim.no_syscalls)
 		sys(SYS_prctl, PR_GET_NAME_OPTION, name);
 	write_name(slot, name);
@@ -264,7 +182,7 @@ static bool attach(uint64_t gate)
 	parent = g_shim.fork_parent ? atom_xchg_sc(&g_shim.fork_parent, 0) : 0;
 	if (parent)
 		put_record_now(RECORD_FORK, (uint32_t)parent, 0, g_shim.clock);
-	watch_thread();
+	thread_watch();
 	return true;
 }
 

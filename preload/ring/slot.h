@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slot - a thread's place in the arena.
+ * slot - a thread's place in the arena. A thread claims it for its first record
+ * and hands it back when it ends (start/thread_end.c). Where a thread ends
+ * without running destructors (a raw exit, a kill), the collector finds that
+ * out.
  */
 #ifndef PERFREC_PRELOAD_RING_SLOT_H
 #define PERFREC_PRELOAD_RING_SLOT_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Once, while recording starts. */
-void slot_init(void);
 
 /* Claim a slot for this thread under @gate's epoch. False when none is free
  * (counted). Any context; not while in_vfork. */
@@ -18,10 +18,6 @@ bool slot_attach(uint64_t gate);
 /* Count a span that is not recorded, as this thread has no slot: in a vfork
  * child, after slot_mute(), or as none was free. Any context. */
 void slot_count_span(void);
-
-/* Have cpu_timer_thread_ends() called when this thread ends, though it may
- * have no slot. False: that cannot be. */
-bool slot_watch_end(void);
 
 /* The thread ends: hand its slot to the collector. */
 void slot_detach(void);

@@ -26,9 +26,9 @@
 #include "preload/core/libc.h"
 #include "preload/load/map_log.h"
 #include "preload/start/parent.h"
+#include "preload/start/thread_end.h"
 #include "preload/ring/put.h"
 #include "preload/core/say.h"
-#include "preload/ring/slot.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
@@ -131,7 +131,7 @@ static const char *try_start(struct settings *settings,
 	if (libc()->register_atfork(before_fork, NULL, in_forked_child,
 				    &g_shim))
 		return "cannot watch for fork";
-	slot_init();
+	thread_end_init();
 	annotate_start();
 	return NULL;
 }

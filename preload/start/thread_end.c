@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/start/thread_end.h"
+
+#include "preload/core/thread_watch.h"
+#include "preload/cpu/cpu_timer.h"
+#include "preload/flow/interpose_jump.h"
+#include "preload/ring/slot.h"
+
+static void thread_is_over(void)
+{
+	cpu_timer_thread_ends();
+	slot_detach();
+}
+
+void thread_end_init(void)
+{
+	thread_watch_init(interpose_jump_thread_left, thread_is_over);
+}
