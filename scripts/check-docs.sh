@@ -38,12 +38,12 @@ paths()
 }
 
 # "line:file" of each source file that page $1 names in backquotes, by its
-# name alone.
+# name alone. `x.c` is any module's.
 sources()
 {
 	# shellcheck disable=SC2016
 	grep -noE '`[A-Za-z0-9_-]+\.(c|h|S|sh|awk|def|mk|proto)`' "$1" |
-		sed -E 's/`//g'
+		sed -E 's/`//g' | grep -vE ':x(_inner)?\.[ch]$'
 }
 
 # The anchors of the headings of page $1, as GitHub makes them.
