@@ -201,10 +201,10 @@ $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.
 
 # --- tests, and what else is no part of the product --------------------------
 TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
-# In this order: some use the names of others.
-include $(patsubst %,tests/%/rules.mk,tools progs unit shim e2e fuzz stress \
-	  torture real bench)
-include scripts/lint.mk scripts/sanitize.mk
+# In this order: some use the names of others. The product can be built without
+# the folders of tests.
+include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim e2e fuzz \
+	  stress torture real bench) scripts/lint.mk scripts/sanitize.mk)
 
 # Not what real programs (make check-real) leave in theirs.
 -include $(shell find $(O) -path $(O)/real -prune -o -name '*.d' -type f -print 2>/dev/null)

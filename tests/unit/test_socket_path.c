@@ -61,10 +61,14 @@ END_TEST
 
 START_TEST(socket_path_that_is_none_is_left_alone)
 {
+	scratch_run("rm -rf ./*; touch sock; mkdir perfrec-abcdef");
 	socket_path_clean_up("");
 	socket_path_clean_up("sock");
 	socket_path_clean_up("/sock");
 	socket_path_clean_up("./perfrec-nobody/sock");
+	socket_path_clean_up("./perfrec-abcdef/nobody");
+	ck_assert(exists("sock"));
+	ck_assert(exists("perfrec-abcdef"));
 }
 END_TEST
 
