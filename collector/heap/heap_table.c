@@ -37,6 +37,13 @@
 #define SEGMENTS_FIRST 8u
 #define SEGMENTS_MAX (1u << 30)
 
+/*
+ * Mixes all bits of @number into the upper and the lower half, which are used
+ * for two things. The first multiplier is 2^64 divided by the golden ratio
+ * (Knuth, TAOCP vol. 3, 6.4, "Fibonacci hashing"); the second was found by a
+ * search of the database H2 for 64-bit mixers (its CalculateHashConstant.java),
+ * and is known as that of degski64.
+ */
 static uint64_t hash_of(const struct heap_table *table, uint64_t number)
 {
 	uint64_t x = (number ^ table->secret) * 0x9e3779b97f4a7c15ULL;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cct - nodes come out of chunks that grow with the tree, so a thread of a few
- * calls costs a page and a busy one few allocations; all go at once, with the
- * tree. Children are found by two guesses (cct_child()), then by one hash table
- * of all nodes, keyed by parent and address.
+ * cct - nodes and functions are cut from chunks, which grow with the tree: a
+ * thread with few calls costs a page, and a busy thread few allocations. All
+ * chunks are freed at once, with the tree. A child is found by one of two
+ * guesses (cct_child()), or else by a hash table of all nodes; its key is the
+ * parent and the address.
  *
  * Every function gets a node below "overflow" when it is first seen. That node
- * costs little and makes sure that its calls can still be counted when there is
- * no memory left for new stacks.
+ * costs little. With it the calls of the function can be counted even when no
+ * memory is left for new stacks.
  *
- * A retired function and its nodes stay in the tree, where their sums are, but
- * leave the tables, and their nodes lose the address by which a guess could
- * find them.
+ * A retired function and its nodes stay in the tree, as their sums are there.
+ * But they leave the hash tables, and their nodes lose the address, so that no
+ * guess finds them.
  */
 #include "collector/replay/cct.h"
 
@@ -31,7 +32,8 @@ struct cct_chunk {
 	uint8_t data[] __attribute__((aligned(16)));
 };
 
-/* Ends every chain of last and follow, so that nobody asks for NULL. */
+/* Where every chain of last and follow ends: so cct_child() need not test for
+ * NULL. No call has its address. */
 static struct cct_node g_none = { .address = CCT_RETIRED, .follow = &g_none };
 
 static bool add_chunk(struct cct *cct, size_t at_least)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cct - the calling-context tree of one thread: a node for every distinct
- * stack of functions, with the calls and the time of exactly that stack.
- * Everything that is summed up later (the summary, profiles) comes from it.
+ * cct - the calling-context tree of one stack of a thread. It has a node for
+ * every distinct stack of functions, with the calls and the time of exactly
+ * that stack. Everything that is summed up later (the summary, profiles) comes
+ * from these trees.
  *
  * One thread at a time. Addresses come from the traced program and are only
- * compared; memory is bounded by a budget that many trees share. When that is
- * used up, new stacks are counted flat under the node "overflow": calls by
- * function stay exact, their place in the tree is lost.
+ * compared. Many trees share one budget of memory. When it is used up, new
+ * stacks are counted flat, below the node "overflow": the calls of each
+ * function stay exact, but their place in the tree is lost.
  *
- * A function is an address in a stretch of time: when its module is unloaded
- * it is retired, and what is called at that address from then on is another.
+ * A function is an address for a stretch of time. When its module is unloaded
+ * the function is retired; what is called at this address later is another
+ * function.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_CCT_H
 #define PERFREC_COLLECTOR_REPLAY_CCT_H
@@ -79,28 +81,33 @@ struct cct {
 	uint64_t overflowed; /* nodes that found no room */
 };
 
-/* 0 or -ENOMEM. @budget must outlive the tree. */
+/* Makes @cct an empty tree that pays with @budget, which must outlive it. 0 or
+ * -ENOMEM; after 0 the caller ends it by cct_release(). */
 int cct_init(struct cct *cct, struct budget *budget);
+/* Frees all nodes and functions. @cct may be all zero. */
 void cct_release(struct cct *cct);
 
-/* Sums the nodes up by function; a recursive function's total counts its
- * outermost calls only. Once, when all calls have ended. */
+/* Sums the nodes up by function, into calls, self_ns, total_ns and cpu_samples
+ * of each function. The total of a recursive function counts its outermost
+ * calls only. Call it once, when all calls have ended. */
 void cct_sum(struct cct *cct);
 
 /*
- * Retire the functions at @start to @end - 1: their calls stay counted, open
- * ones may go on, and the next call of such an address is of a new function
- * with cct->generation. Looks at live_count functions.
+ * Retires the functions at @start to @end - 1. Their calls stay counted, and
+ * calls that are open may go on. The next call at such an address is of a new
+ * function, with cct->generation. Looks at live_count functions.
  */
 void cct_retire(struct cct *cct, uint64_t start, uint64_t end);
 
+/* What cct_child() does when its two guesses fail. */
 struct cct_node *cct_child_slow(struct cct *cct, struct cct_node *parent,
 				uint64_t address);
 
 /*
- * The node of a call of @address from @parent. Never NULL; when memory is
- * used up it may be a child of overflow, or overflow itself. What was called
- * last is mostly called again, or else what followed it the last time.
+ * The node of a call of @address from @parent. Never NULL. When memory is used
+ * up it may be a child of overflow, or overflow itself. Two guesses come first:
+ * the function that @parent called last is called again; or the function that
+ * followed it the last time is called.
  */
 static inline struct cct_node *cct_child(struct cct *cct,
 					 struct cct_node *parent,
@@ -118,8 +125,8 @@ static inline struct cct_node *cct_child(struct cct *cct,
 	return cct_child_slow(cct, parent, address);
 }
 
-/* A call of @node that took @ns has ended; @caller is the node that was open
- * around it. */
+/* Counts a call of @node, which has ended and took @ns. @caller is the node
+ * that was open around it: not @node's parent if memory was used up between. */
 static inline void cct_count(struct cct_node *node, struct cct_node *caller,
 			     uint64_t ns)
 {

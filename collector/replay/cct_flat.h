@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cct_flat - a calling-context tree as two arrays: a copy that can leave the
- * thread that owns the tree, while that goes on, and what profiles are made
- * from.
+ * cct_flat - a copy of a calling-context tree as two arrays. Another thread may
+ * have the copy while the tree goes on changing. Profiles are made from it.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_CCT_FLAT_H
 #define PERFREC_COLLECTOR_REPLAY_CCT_FLAT_H
@@ -34,13 +33,15 @@ struct cct_flat {
 };
 
 /*
- * Copy the tree of @replay, on the thread that runs it, which may go on after.
- * Spans that are open count as one call each, and with their time up to
- * @now_ns; summed up by function it is what cct_sum() says once none is. What
- * found no room is below the node of function 0 that is not the root. 0 or
- * -ENOMEM. The caller ends *@out with cct_flat_release().
+ * Copies the tree of @replay into *@out. Call it on the thread that runs the
+ * replay, which may go on after the call. A span that is open counts as one
+ * call, with its time up to @now_ns. So the sums by function are what cct_sum()
+ * finds when no span is open. Calls whose stacks found no room are below the
+ * node "overflow": function 0, but not the root. 0 or -ENOMEM; after 0 the
+ * caller ends *@out by cct_flat_release().
  */
 int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out);
+/* Frees both arrays. @flat may be all zero. */
 void cct_flat_release(struct cct_flat *flat);
 
 #endif

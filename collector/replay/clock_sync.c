@@ -3,20 +3,21 @@
  * clock_sync - one list of (tick, CLOCK_BOOTTIME) pairs for the whole daemon,
  * shared by all drain workers under a lock.
  *
- * Between two pairs time is a straight line through both, so it has no steps
- * and needs no guess of the counter's frequency. Beyond the last pair the
- * line goes on for EXTRAPOLATE_NS: a worker takes a pair after it has read the
- * heads, so what it reads is never much younger than the last pair; a tick
- * that claims to be, a hostile one, counts as the end of the line.
+ * Between two pairs time is the straight line through both. So time has no
+ * steps, and nobody has to guess the frequency of the counter. Beyond the last
+ * pair the line goes on for EXTRAPOLATE_NS. That is enough: a worker reads a
+ * pair after it has read the heads of rings, so the ticks in them are hardly
+ * younger than the last pair. A tick that claims to be younger is hostile; it
+ * counts as the end of the line.
  *
- * A suspend moves BOOTTIME and not always the counter, and a migrated virtual
- * machine may change the counter's pace. An interval whose slope is off the
- * usual by more than SLOPE_PPM is not stretched over: it runs at the usual
- * pace and time jumps at its end.
+ * A suspend moves BOOTTIME, but not always the counter; and the counter of a
+ * virtual machine may change its pace when the machine is migrated. If the
+ * slope of an interval is off the usual slope by more than SLOPE_PPM, the
+ * interval runs at the usual pace, and time jumps at its end.
  *
- * Pairs are thinned when the list is full, the older half to every second:
- * interpolation over a longer stretch is no worse, and nobody needs much of
- * the past, since every ring is drained many times a second.
+ * When the list is full, every second pair of its older half is dropped.
+ * Interpolation over a longer stretch is no worse, and nobody needs much of the
+ * past: every ring is drained many times a second.
  */
 #include "collector/replay/clock_sync.h"
 

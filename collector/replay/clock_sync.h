@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock_sync - from raw ticks to nanoseconds of CLOCK_BOOTTIME, the clock of
- * the trace. See clock_sync.c for how.
+ * clock_sync - turns raw ticks into nanoseconds of CLOCK_BOOTTIME, the clock of
+ * the trace. clock_sync.c says how.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_CLOCK_SYNC_H
 #define PERFREC_COLLECTOR_REPLAY_CLOCK_SYNC_H
@@ -26,35 +26,38 @@ uint64_t clock_ticks(void);
  * itself trusts as its clocksource. */
 bool clock_ticks_usable(void);
 
-/* Takes two first pairs, about a millisecond apart. 0 or -ENOMEM. */
+/* Reads the first two pairs, about a millisecond apart, so it sleeps for that
+ * long. 0 or -ENOMEM; the caller ends *@out by clock_sync_free(). */
 int clock_sync_new(struct clock_sync **out);
+/* Also for NULL; clears *@sync. */
 void clock_sync_free(struct clock_sync **sync);
 
-/* Take a pair of both clocks unless the last is younger than a millisecond.
- * Call it after the ring's head was read, so that nearly every tick lies
- * between two pairs. Any thread. */
+/* Reads a pair of both clocks, unless the last pair is younger than a
+ * millisecond. Call it after you have read the head of a ring: then nearly
+ * every tick in the ring lies between two pairs. Any thread. */
 void clock_sync_update(struct clock_sync *sync);
 
-/* Take over one pair, as clock_sync_update() does: for tests. */
+/* Adds the pair (@tick, @ns), as clock_sync_update() does. For tests. */
 void clock_sync_append(struct clock_sync *sync, uint64_t tick, uint64_t ns);
 
-/* The segment that holds @tick. Every tick has one: those before the first
- * pair, and those that claim to be of the future, get one of length 0 ns.
- * Any thread. */
+/* The segment that holds @tick, into *@out. Every tick has one: a tick before
+ * the first pair, or one that claims to be in the future, gets a segment in
+ * which time stands still. Any thread. */
 void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
 			struct clock_segment *out);
 
-/* The one segment of a program whose ticks are nanoseconds already; none of
- * its clocks is later than @now_ns. */
+/* The only segment of a program whose ticks are nanoseconds already. Clocks
+ * that are later than @now_ns count as @now_ns. */
 struct clock_segment clock_segment_identity(uint64_t now_ns);
 
+/* Whether @tick lies in @segment. */
 static inline bool clock_segment_has(const struct clock_segment *segment,
 				     uint64_t tick)
 {
 	return tick - segment->tick < segment->ticks;
 }
 
-/* @tick lies in @segment. */
+/* @tick, which must lie in @segment, in ns of CLOCK_BOOTTIME. */
 static inline uint64_t clock_segment_ns(const struct clock_segment *segment,
 					uint64_t tick)
 {

@@ -1,53 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fibers - a thread runs on one stack until it makes contexts of its own. From
- * then on its records are those of several stacks, dealt in turn, and only the
- * FLOW records say which. One replay for all would take every switch for a
- * longjmp; so each stack has one, and "current" is the one that records go to.
+ * then on its ring holds the records of several stacks, and only the FLOW
+ * records say when it goes from one to another. One replay for all of them
+ * would take each switch for a longjmp. So each stack has its own replay, and
+ * "current" is the fiber whose replay gets the records.
  *
- * A point is an address, of a jmp_buf or a ucontext_t, by which control can
- * come back: to a frame of a fiber, or to a context that was made and has not
- * run. Addresses are names here and never followed.
+ * A point is the address of a jmp_buf or of a ucontext_t. By a point control
+ * can come back: to a frame of a fiber, or to a context that was made and has
+ * not run yet. An address is only a name here; nothing is read at it.
  *
- *   setjmp, getcontext,     the point is the frame on top of the current
+ *   setjmp, getcontext,     the point means the frame on top of the current
  *   swapcontext's first     fiber
- *   makecontext             the point is a context that is yet to start
- *   longjmp, setcontext,    back to the point: its fiber becomes the current
- *   swapcontext's second    one, and what lies above the frame ends. A context
- *                           that was made starts, on an idle fiber or a new
- *                           one; from its beginning, also when it ran before
- *   longjmp, no such point  (a copied jmp_buf) the innermost frame with the
- *                           stack pointer that it goes to stays: a guess
- *   setcontext, no point    counted as mixed; starts as one that was made: it
- *                           was, most likely, before the thread was recorded
- *   landing pad             what lies deeper than its function ends. How far
- *                           up the stack it is tells the frames apart that have
- *                           its stack pointer. If none has, the function is not
- *                           instrumented, and it is a guess which lie deeper
- *                           (near it) or nothing is known (further away)
- *   thread's function left  nothing is open: thread-specific destructors run
+ *   makecontext             the point means a context that is yet to start
+ *   longjmp, setcontext,    control goes to the point. If it means a frame, its
+ *   swapcontext's second    fiber becomes the current one, and what lies above
+ *                           the frame ends. If it means a context that was
+ * made, that starts, on an idle fiber or a new one: from its beginning, even if
+ * it ran before longjmp, no such point  (a copied jmp_buf) the innermost frame
+ * with the stack pointer that control goes to stays, and what lies above it
+ * ends: a guess setcontext, no point    counted as mixed. It is taken for a
+ * context that was made, most likely before the thread was recorded landing pad
+ * what lies deeper than its function ends. Several frames may have its stack
+ * pointer: how far up the stack it lies tells them apart. If no frame has it,
+ *                           the function is not instrumented; near the top of
+ *                           the stack it is guessed what lies deeper, further
+ *                           away nothing is done
+ *   thread's function left  nothing is open any more: only destructors of
+ *                           thread-specific data run
+ *   context's end           its fiber is over, and control goes to its uc_link
  *
- * A point of a frame that has returned is stale: nothing ends by it.
+ * A point that means a frame which has returned is stale: nothing ends by it.
  *
- *   context's end           its fiber is over, and its uc_link runs, as if
- *                           switched to
+ * If a context was made with a LINK record, no record will tell its end:
+ * control goes to its uc_link unseen. So when its stack has been used and is
+ * empty, the next record decides. It belongs to the linked context if it ends
+ * the function on top there; or if it lies below the stack pointer with which
+ * that context was left, and nearer to it than to where this context began.
+ * That is a guess by 12 bits: stacks that lie alike modulo 64 KiB are taken for
+ * one another.
  *
- * Of a context that was made with a LINK no end will be told: control goes to
- * its uc_link without a record. So when such a stack was used and is empty, the
- * next record decides: it is the linked context's if it ends the function on
- * top there, or lies nearer below the stack pointer with which that context was
- * left than to where this one began. That is a guess, by hints: stacks that lie
- * alike modulo 64 KiB are taken for one another.
+ * A fiber is over when its function has returned, or when the point by which
+ * control left it is made to mean something else. Then the next context uses
+ * it. What a fiber has open goes on while another fiber runs: the time is the
+ * span's, as if it waited.
  *
- * A fiber is over when its function has returned, or when the point by
- * which it was left is given to another; it is used again for the next
- * context. What a fiber has open while another one runs goes on: the time is
- * the span's, as if it waited.
+ * Programs may switch stacks by other means (Boost.Context, assembly of a
+ * library). That is not seen here; replay's rules do what they can.
  *
- * Switching by other means (Boost.Context, a library's own assembly) is not
- * seen here, and replay's rules do what they can.
- *
- * Input is hostile: fibers, points, and the work for a record are bounded.
+ * Input is hostile: the number of fibers and points has a limit, and so has the
+ * work for a record.
  */
 #include "collector/replay/fibers.h"
 

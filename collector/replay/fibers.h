@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fibers - all stacks of one thread: its own, and one for each context that it
- * made with makecontext(). Each has a replay, so a track and a tree, of its
- * own; here is decided which of them a record belongs to, and what the records
- * mean that are about the thread as a whole. See fibers.c.
+ * fibers - all stacks of one thread: its own stack, and one for each context
+ * that it made with makecontext(). Each stack has a replay of its own, and so a
+ * track and a calling-context tree. Here is decided which stack a record
+ * belongs to, and what the records do that are about the thread as a whole. The
+ * rules are in fibers.c. One thread at a time, as for replay.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_FIBERS_H
 #define PERFREC_COLLECTOR_REPLAY_FIBERS_H
@@ -16,23 +17,24 @@
 #include "collector/replay/replay.h"
 #include "shared/record_ext.h"
 
-/* Contexts of a thread that can be told apart at a time. */
+/* So many contexts of a thread are told apart at a time. */
 #define FIBERS_MAX 256
 
-/* Where fibers ask; called on the thread that runs them. */
+/* What fibers ask for. Called on the thread that calls fibers_run(). */
 struct fibers_sink {
-	/* A track for context @number (from 1) of the thread, which starts at
-	 * @start_ns; returns its sequence. */
+	/* Makes a track for context @number (1 and up) of the thread, which
+	 * starts at @start_ns. Returns the sequence of the track. */
 	uint32_t (*open_track)(void *context, uint32_t number,
 			       uint64_t start_ns);
-	/* As map_log_unloaded(), of the thread's process. */
+	/* What map_log_unloaded() says of the thread's process. */
 	size_t (*unloaded)(void *context, uint32_t after, uint32_t upto,
 			   struct address_range *out, size_t room);
-	/* An ALLOC or FREE, on the stack of @replay. */
+	/* Takes an ALLOC or FREE, which the stack of @replay recorded. */
 	void (*block)(void *context, struct replay *replay, uint64_t word,
 		      uint64_t clock);
-	/* An extended record (record_ext.h): @cells is a copy of all @count
-	 * cells of it. 0, or -EBADMSG: the program wrote nonsense. */
+	/* Takes an extended record (record_ext.h). @cells is a copy of all its
+	 * @count cells, valid during the call. 0, or -EBADMSG: the program
+	 * wrote nonsense. */
 	int (*extended)(void *context, struct replay *replay,
 			const struct record *cells, size_t count);
 	void *context;
@@ -41,18 +43,19 @@ struct fibers_sink {
 struct fiber {
 	struct replay *replay;
 	uint32_t life; /* counts the contexts that ran here */
-	bool idle; /* none does */
-	uint64_t link; /* uc_link of this one; 0: none, or its end is told */
-	uint64_t resume; /* the point that control left by, last */
-	uint64_t guests; /* contexts that run here for want of a fiber */
+	bool idle; /* no context runs here */
+	uint64_t link; /* uc_link of the context; 0: it has none, or a record
+			* will tell its end */
+	uint64_t resume; /* the point by which control left last */
+	uint64_t guests; /* contexts that run here, as no fiber was free */
 };
 
 struct fibers {
 	struct fibers_sink sink;
 	struct fiber *fiber; /* [0] is the thread's own stack */
 	uint32_t count, room, current;
-	bool full; /* no more can be had */
-	bool ends_told; /* a context's end was: so those of all are */
+	bool full; /* no more fibers can be had */
+	bool ends_told; /* the end of a context was recorded, so all are */
 	struct point *points; /* hash table: sets of a few each */
 	uint32_t sets;
 	uint64_t uses; /* of points: tells which is the oldest */
@@ -66,28 +69,33 @@ struct fibers {
 	uint64_t skipped_maps; /* MAP records that could not be */
 };
 
-/* The fibers of the thread whose own stack is @main, which stays the caller's
- * and must outlive them. 0 or -ENOMEM. */
+/* The fibers of the thread whose own stack is @main. @main stays the caller's,
+ * and must outlive them. @sink is copied. 0 or -ENOMEM; after 0 the caller ends
+ * them by fibers_release(). */
 int fibers_init(struct fibers *fibers, const struct fibers_sink *sink,
 		struct replay *main);
 void fibers_release(struct fibers *fibers);
 
-/* Take in @count cells of the thread's ring; see replay_run(). *@done is how
- * many it was: fewer, when the last record is not whole. 0, or -EBADMSG at one
- * of no known kind: what came before is taken in; or -ENOMEM. */
+/*
+ * Takes in the @count cells at @cells of the thread's ring, as replay_run()
+ * does. *@done is how many cells were taken in: fewer than @count if the last
+ * record is not whole yet. Returns 0; -EBADMSG at a record of no known kind;
+ * -ENOMEM. After an error, what came before has been taken in.
+ */
 int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
 	       uint64_t now_ns, size_t *done);
-/* The stack that the thread runs on. */
+/* The stack that the thread runs on now. Never NULL. */
 struct replay *fibers_current(const struct fibers *fibers);
-/* Give what is written so far to the sink: after every visit of a ring. */
+/* Gives what was written so far to the sink. After every visit of a ring. */
 void fibers_flush(struct fibers *fibers);
-/* The thread has ended; see replay_finish(). It is on its own stack again. */
+/* The thread has ended: does replay_finish() for each stack. The thread's own
+ * stack is the current one after that. */
 void fibers_finish(struct fibers *fibers, uint64_t ns);
 
-/* Call @visit for the replay of each stack, the thread's own first. */
+/* Calls @visit for the replay of each stack, the thread's own stack first. */
 typedef void fibers_visit(void *context, struct replay *replay);
 void fibers_each(struct fibers *fibers, fibers_visit *visit, void *context);
-/* The counts of all of them, added up. */
+/* The counts of all stacks, added up. */
 struct replay_counts fibers_counts(const struct fibers *fibers);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_feed - how what a thread says of blocks gets into the order of its
- * process: what replay does inline for each ALLOC and FREE, and what the
- * consumer (process_heap.c) finds in an item.
+ * heap_feed - puts what a thread records of blocks of memory into the order of
+ * its process: the inline code that replay runs for each ALLOC and FREE, and
+ * the format of the items, which process_heap.c consumes. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_HEAP_FEED_H
 #define PERFREC_COLLECTOR_REPLAY_HEAP_FEED_H
@@ -13,21 +13,23 @@
 #include "collector/replay/order.h"
 #include "shared/record_ext.h"
 
-/* c of an item; its lowest 32 bits are a number. Frees are smaller than
- * allocs, so go first at equal clocks. */
+/* The flags of order_item.c; its lowest 32 bits are a number. A free has a
+ * smaller c than an allocation, so it goes first when their clocks are equal.
+ */
 #define HEAP_ITEM_ALLOC (1ULL << 63) /* a: address, b: size; number: site */
 #define HEAP_ITEM_LOSS (1ULL << 62) /* a, b: allocs, frees that were lost */
 #define HEAP_ITEM_SAMPLE (1ULL << 61) /* a: a struct sample, to be posted */
 #define HEAP_ITEM_TEMPORARY (1ULL << 60) /* of a free */
 /* else a free. a: address, b: the same as the program has it; number: owner */
 
-/* A thread's. */
+/* What a thread feeds with. */
 struct heap_feed {
 	struct order_stream *stream;
 	uint64_t last; /* address of its last block; 0: it was freed */
 	uint32_t owner;
 };
 
+/* The item of an allocation: @size bytes at @address, at @site. */
 static inline struct order_item heap_feed_alloc(struct heap_feed *feed,
 						uint64_t clock,
 						uint64_t address, uint64_t size,
@@ -38,6 +40,9 @@ static inline struct order_item heap_feed_alloc(struct heap_feed *feed,
 				    HEAP_ITEM_ALLOC | site };
 }
 
+/* The item of a free of the block that the heap knows by @address. @told is the
+ * block's address in the program; it is another one only for a block of a heap
+ * that the program keeps itself (thread_heap.c). */
 static inline struct order_item heap_feed_free(struct heap_feed *feed,
 					       uint64_t clock, uint64_t address,
 					       uint64_t told)
@@ -51,8 +56,8 @@ static inline struct order_item heap_feed_free(struct heap_feed *feed,
 					    feed->owner };
 }
 
-/* Take in @word, an ALLOC at @site (0: not known) or a FREE. False: it takes
- * more than this. */
+/* Feeds @word, an ALLOC at @site (0: the site is not known yet) or a FREE.
+ * False: nothing was fed, the caller has to take the long way. */
 static inline bool heap_feed_block(struct heap_feed *feed, uint64_t word,
 				   uint64_t clock, uint32_t site)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * order - a stream is a list of chunks; its feeder appends to the last one
- * without a lock, and under the order's lock (for a few instructions) says how
- * far it has come. Whoever holds the consumer's lock notes these marks once,
- * then merges the streams up to them without any lock of the feeders: the
- * heads of all streams in a binary heap, and from the least one a run of as
- * many items as are before all other heads. With one stream that is a chunk
- * at a time; no item is ever copied.
+ * order - a stream is a list of chunks. Its feeder appends to the last chunk
+ * without a lock; then it says how far it has come, under the order's lock,
+ * which it holds for a few instructions.
  *
- * Chunks that were read go to a list of free ones. When there is none, and no
- * more may be made, a feeder has all that was flushed consumed early, and then
- * uses its own chunk again.
+ * Whoever holds the consumer's lock notes these marks once. Then it merges the
+ * streams up to the marks, without a lock of the feeders: the heads of all
+ * streams are in a binary heap; the stream with the least head gives all items
+ * that come before every other head, in one piece. With one stream such a piece
+ * is a whole chunk. No item is ever copied.
+ *
+ * Chunks that were read go to a list of free chunks. When that list is empty
+ * and no more chunks may be made, the feeder has all flushed items consumed
+ * early, and then uses its own chunk again.
  */
 #include "collector/replay/order.h"
 

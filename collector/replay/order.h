@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * order - what many threads of a program recorded, in the order of their raw
- * clocks. Each thread has a stream, which its drain worker feeds; when all
- * workers have looked at all rings since a moment, what is older than that
- * moment is given to a consumer, oldest first.
+ * order - sorts what the threads of a program recorded by their raw clocks.
+ * Each thread has a stream of items. The drain worker of the thread feeds the
+ * stream. A consumer gets the items of all streams, the oldest first.
  *
- * The order is as good as the clocks, with three exceptions that a consumer
- * must bear: an item of a stream whose clock is before that of the item fed
- * before it follows that one at once; an item that was fed later than the
- * watermark that it is older than comes late; and when the budget is used up,
- * all that was fed goes to the consumer as it is (order_early() counts that).
+ * An item can be handed over when nothing older can come any more. The drain
+ * workers find out when that is: once every worker has looked at all its rings
+ * after some moment, that moment is the watermark, and all items with an older
+ * clock are handed over (order_release()).
  *
- * Nothing is ever lost, and a worker waits for another one only when memory
- * is used up, then for the time of some thousand items.
+ * The order is as good as the clocks. Three exceptions remain, and a consumer
+ * must bear them:
+ *   - The clock of a thread went back: the item with the smaller clock follows
+ *     right behind the item that was fed before it.
+ *   - An item was fed after the watermark had passed its clock: it comes late,
+ *     behind younger items that were handed over already.
+ *   - Memory is used up: all that was fed is handed over at once, sorted only
+ *     among itself (order_early() counts how often).
+ *
+ * No item is ever lost. A worker waits for another worker only when memory is
+ * used up, and then for as long as a few thousand items take.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_ORDER_H
 #define PERFREC_COLLECTOR_REPLAY_ORDER_H
@@ -46,29 +53,35 @@ struct order_stream {
 	bool closed; /* under the order's lock */
 };
 
-/* Takes over @count items; called by one thread at a time, never for two
- * streams at once. May not feed the same order. */
+/* Consumes the @count items at @items, which are valid during the call. Only
+ * one thread at a time calls it for an order. It must not feed this order. */
 typedef void order_consume(void *context, const struct order_item *items,
 			   size_t count);
 
-/* @bytes: the most it uses, of @budget, which must outlive it. 0 or -ENOMEM.
- * The caller has a reference. */
+/* A new order whose items go to @consume, with @context. Its items take at most
+ * @bytes, out of @budget, which must outlive the order. 0 or -ENOMEM. The
+ * caller gets one reference, and gives it back by order_put(). */
 int order_new(struct budget *budget, uint64_t bytes, order_consume *consume,
 	      void *context, struct order **out);
+/* A second reference to @order. Any thread. */
 struct order *order_get(struct order *order);
-/* Any thread. With the last one all streams must be closed and released. */
+/* Gives a reference back and clears *@order, which may be NULL. Any thread.
+ * When the last reference goes, all streams must be closed. */
 void order_put(struct order **order);
 
 /* A new stream. 0 or -ENOMEM. Any thread. */
 int order_open(struct order *order, struct order_stream **out);
-/* The feeder's last call: what it fed is released in its time. */
+/* Ends a stream and clears *@stream, which may be NULL. The feeder calls it;
+ * the items that were fed are still handed over in their turn. */
 void order_close(struct order_stream **stream);
-/* Makes room at stream->next; may call the consumer. The feeder. */
+/* Makes room for at least one more item at stream->next. The feeder calls it;
+ * when memory is used up it calls the consumer and may wait. */
 void order_more(struct order_stream *stream);
-/* Let the consumer see all that was fed: at the end of each visit of a ring.
- * The feeder; cheap when nothing was fed. */
+/* Lets the consumer see all that was fed. The feeder calls it at the end of
+ * each visit of a ring; it is cheap when nothing was fed. */
 void order_flush(struct order_stream *stream);
 
+/* Appends @item to the stream. The feeder; see order_more(). */
 static inline void order_feed(struct order_stream *stream,
 			      struct order_item item)
 {
@@ -77,19 +90,20 @@ static inline void order_feed(struct order_stream *stream,
 	*stream->next++ = item;
 }
 
-/* Give the consumer all that is older than @watermark, a clock such that
- * whatever was recorded before it has been fed. Does nothing while another
- * thread is at it. Any thread. */
+/* Hands all items whose clock is less than @watermark to the consumer:
+ * everything that was recorded before that clock has been fed. Does nothing
+ * while another thread hands over. Any thread; never waits. */
 void order_release(struct order *order, uint64_t watermark);
-/* Give it all that was flushed, and return when it has it. No drain worker. */
+/* Hands all items that were flushed to the consumer, and returns when it has
+ * them. Waits for other threads: not for drain workers. */
 void order_release_all(struct order *order);
-/* Hold up the consumer, so that what it keeps can be read. Any thread that
- * does so for a short time only. */
+/* Between the two calls the consumer is not called, so the caller can read what
+ * the consumer keeps. Any thread, for a short time only. */
 void order_lock(struct order *order);
 void order_unlock(struct order *order);
 
-/* Times that items were released early, counted before the consumer gets any.
- * Any thread. */
+/* How often items were handed over early, for want of memory. It is counted
+ * before the consumer gets them. Any thread. */
 uint64_t order_early(struct order *order);
 
 /* --- all orders of the processes of an arena --------------------------------
@@ -102,11 +116,14 @@ struct orders {
 };
 
 void orders_init(struct orders *orders);
+/* Gives back all references that are left. Nobody may use @orders any more. */
 void orders_destroy(struct orders *orders);
-/* Any thread. 0 or -ENOMEM. */
+/* Adds @order, with a reference of its own. 0 or -ENOMEM. Any thread. */
 int orders_add(struct orders *orders, struct order *order);
+/* Removes @order, if it is there, and gives that reference back. Any thread. */
 void orders_remove(struct orders *orders, struct order *order);
-/* order_release() of all. Nearly free when there are none. */
+/* Calls order_release() for each order. Nearly free when there are none. Any
+ * thread. */
 void orders_release(struct orders *orders, uint64_t watermark);
 
 #endif

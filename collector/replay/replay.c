@@ -1,51 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay - begins and ends as a thread recorded them are not a tree: longjmp
- * and some exceptions leave functions without an end, dropped spans, filters
+ * replay - the begins and ends that a thread recorded are not a tree. longjmp
+ * and some exceptions leave functions without an end; dropped spans, filters
  * and pauses leave ends without a begin. A trace must be a tree. So each stack
- * of a thread (one, without makecontext(); see fibers.c) has a shadow here,
- * and every rule below keeps the two promises: a slice that was begun is
- * ended, once, inside its parent; a span that was begun is counted, once.
+ * of a thread has a shadow stack here (a thread has one stack, unless it calls
+ * makecontext(): fibers.c). Every rule below keeps two promises: a slice that
+ * was begun is ended once, inside its parent; a span that was begun is counted
+ * once.
  *
- * An end that belongs to the top of the stack is the normal case. The stack
- * pointer of the hook (12 bits of it, record.h) tells calls of one function
- * apart, but is only a hint: a function whose exit hook is a tail call, or
- * which calls alloca, ends with another one than it began with ("shifted").
+ * In the normal case an end belongs to the frame on top. Calls of one function
+ * are told apart by the stack pointer of the hook (12 bits of it, record.h). It
+ * is only a hint: a function that calls its exit hook as a tail call, or that
+ * calls alloca, ends with another stack pointer than it began with. Such a
+ * function is called "shifted".
  *
- *   END, function on top      ends it; unless the same function with exactly
- *                             this hint lies further down, which was left by
- *                             longjmp to a recursive caller
+ *   END, function on top      ends the frame on top; unless a frame of the same
+ *                             function with exactly this hint lies further
+ *                             down: then longjmp went to a recursive caller
  *   END, function below       ends all above it ("repaired")
- *   END, function nowhere     is withheld and counted; in a forked child, where
- *                             nothing is open, it is of a span of its parent's,
- *                             and no orphan
- *   BEGIN, not deeper on the  a frame of the same function at the same hint is
- *   stack than the top        dead, and all above it: longjmp came back to its
- *                             caller. Without such a frame nothing follows
- *                             from the hint: frames over 32 KiB, other stacks
- *   BEGIN, exactly as deep    is an inlined function; only when that happens
- *                             too often in a row to be true, see above
+ *   END, function nowhere     is withheld and counted as an orphan; but not in
+ *                             a forked child where nothing is open: there it
+ *                             ends a span that the parent began
+ *   BEGIN, not deeper on the  if there is a frame of the same function with the
+ *   stack than the top        same hint, that frame and all above it are dead:
+ *                             longjmp came back to its caller. Without such a
+ *                             frame the hint says nothing: a frame of more than
+ *                             32 KiB, or another stack, looks the same
+ *   BEGIN, exactly as deep    is an inlined function; when that happens too
+ * often in a row to be true, the rule above holds
  *
- * Where a record tells of a jump (fibers.c), the end of what it left is known
- * and marked as such: perfrec.repaired is "longjmp", "exception" or "context".
- * By the rules above it is a "guess": what ended so was over by then, and it
- * is not known since when.
+ * A slice that is ended by one of these rules has a mark, perfrec.repaired.
+ * Where a record tells of a jump (fibers.c) the time of the end is known, and
+ * the mark says "longjmp", "exception" or "context". Otherwise it says "guess":
+ * the span was over by then, but nobody knows since when.
  *
- * With a limit of depth what lies too deep is on the shadow stack and follows
- * the rules, but is neither written nor counted. Nothing else decides what is
- * too deep: the shim leaves out what would be (preload/ring/depth.c), and is
- * never surer than these rules are.
+ * If depth has a limit, spans that lie too deep are on the shadow stack and
+ * follow the rules, but are neither written nor counted. Only the code here
+ * decides what is too deep. The shim leaves out what certainly is
+ * (preload/ring/depth.c); where it is not certain it records the span.
  *
  * While recording is paused (pause.h) a begin becomes a phantom, as a dropped
- * one. The clock's segment is cut where a pause begins or ends, so that the
- * fast loop need not ask.
+ * span does. The segment of the clock is cut where a pause begins or ends, so
+ * that the fast loop need not ask.
  *
- * Two loops: run_fast() handles begins and ends that need none of these rules
- * with its state in registers; run_one() handles every record.
+ * Two loops: run_fast() handles, with its state in registers, begins and ends
+ * that need none of these rules; replay_take() handles any one record.
  *
- * No I/O, no locks; bytes come in and packets go out, so it can be fuzzed.
- * All input is hostile: depth and memory are bounded, and so is the work for
- * one record, on average, by search_credit.
+ * No I/O, no locks: records come in and packets go out, so this can be fuzzed.
+ * All input is hostile. Depth and memory have limits. The work for one record
+ * has a limit on average: search_credit.
  */
 #include "collector/replay/replay.h"
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay - from the records of one stack to well-formed slices: a shadow
- * stack that supplies the ends that never came, withholds those that have no
- * begin, and feeds the calling-context tree. See replay.c.
+ * replay - turns the records of one stack into well-formed slices. A shadow
+ * stack supplies ends that never came and withholds ends that have no begin;
+ * every call is counted in a calling-context tree. The rules are in replay.c.
+ *
+ * One thread at a time may call the functions for one struct replay: the drain
+ * worker of the program's thread. They take no locks and do no I/O; they may
+ * allocate memory, within the budget, and call the sink.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_REPLAY_H
 #define PERFREC_COLLECTOR_REPLAY_REPLAY_H
@@ -28,21 +32,24 @@ struct trace_block;
 
 struct replay;
 
-/* Where packets go and what replay must ask. Called on the thread that runs
+/* Where packets go, and whom replay asks. Called on the thread that calls
  * replay. */
 struct replay_sink {
-	struct trace_block *(*take)(void *context); /* an empty one */
-	void (*give)(void *context, struct trace_block *block); /* to write */
-	/* Is this function to be withheld? Asked once for each. */
+	/* An empty block, never NULL; replay gives each block back. */
+	struct trace_block *(*take)(void *context);
+	/* Takes over a filled @block, to write it. */
+	void (*give)(void *context, struct trace_block *block);
+	/* Whether @function is withheld. Asked once for each function. */
 	bool (*excludes)(void *context, uint64_t function);
 	void *context;
 };
 
-/* What the program tells of the next begin or end (thread_notes.c), asked for
- * when that is written, or never. */
+/* What the program told about the next begin or end (thread_notes.c). replay
+ * asks for it when it writes that event, or never. */
 struct replay_note {
-	/* Fills in fields and interned of @event, which is about @function; if
-	 * that has a name of its own, takes its name_iid away. */
+	/* Fills in the fields and the interned data of @event, the begin or end
+	 * of @function. If the program gave the slice a name of its own, clears
+	 * event->name_iid. */
 	void (*describe)(struct replay_note *note, struct replay *replay,
 			 uint64_t function, struct encode_event *event);
 };
@@ -57,7 +64,7 @@ enum replay_cause {
 	REPLAY_EXIT, /* by pthread_exit(), or the thread was cancelled */
 };
 
-/* A frame, to be found again as long as it is open. */
+/* Names a frame, so that it is found again as long as it is open. */
 struct replay_mark {
 	uint64_t word, begin_ns;
 	uint32_t depth, over;
@@ -154,78 +161,92 @@ struct replay {
 };
 
 /*
- * A new stack, whose packets go to @sequence from @start_ns on. Clocks are
- * ticks of @sync, or ns if that is NULL; @pauses may be NULL: never. @budget,
- * @sync and @pauses must outlive it. 0 or -ENOMEM.
+ * Makes @replay an empty stack, whose packets go to @sequence from @start_ns
+ * (CLOCK_BOOTTIME) on. The clocks of its records are ticks of @sync, or ns if
+ * @sync is NULL. @pauses NULL: recording is never paused. @budget pays for its
+ * memory. @budget, @sync and @pauses must outlive @replay. Returns 0 or
+ * -ENOMEM; after 0 the caller ends it by replay_release().
  */
 int replay_init(struct replay *replay, const struct replay_sink *sink,
 		uint32_t sequence, uint64_t start_ns, struct clock_sync *sync,
 		const struct pause_list *pauses, struct budget *budget);
+/* Frees what @replay has. Nothing is written any more: see replay_finish(). */
 void replay_release(struct replay *replay);
 
-/* From now on spans with @depth others around them are withheld and not
- * counted, but nest as ever; functions that the sink excludes do not count as
- * around them. 0: no limit. */
+/* From now on a span with @depth spans or more around it is withheld and not
+ * counted, though it nests as before. Functions that the sink excludes do not
+ * count as around it. 0: no limit. */
 void replay_limit(struct replay *replay, uint32_t depth);
 
 /*
- * Take in @count records, which may lie in shared memory and change while
- * they are read; none has a clock later than @now_ns. *@taken is how many it
- * was. Returns 0 when it was all of them, 1 before a record that the caller
- * must look at (see fibers.c): one that is not about a single stack (FLOW,
- * MAP, FORK, FORKING) or no span (ALLOC, FREE, EXT), or the one that
- * replay_link() is about; or -EBADMSG before one of no known kind: the ring is
- * broken.
+ * Takes in the @count records at @cells. They may lie in shared memory and
+ * change while they are read. No clock is later than @now_ns. *@taken is how
+ * many records were taken in. Returns
+ *   0         all of them
+ *   1         it stopped at a record that the caller must look at (fibers.c):
+ *             one that is not about a single stack (FLOW, MAP, FORK, FORKING),
+ *             one that is no span (ALLOC, FREE, EXT), or any record after
+ *             replay_has_left() has become true
+ *   -EBADMSG  it stopped at a record of no known kind: the ring is broken
  */
 int replay_run(struct replay *replay, const struct record *cells, size_t count,
 	       uint64_t now_ns, size_t *taken);
-/* Take in the record after which replay_run() stopped, if it belongs to this
- * stack after all. 0, or -EBADMSG for a kind that does not. */
+/* Takes in one record, after replay_run() has stopped at it and the caller has
+ * found that it belongs to this stack. 0, or -EBADMSG: records of its kind do
+ * not belong to a stack. */
 int replay_take(struct replay *replay, uint64_t word, uint64_t clock);
 
-/* This is the stack of a forked child: it may return from functions that its
- * parent has called, whose spans are the parent's. */
+/* @replay is the stack of a forked child. It may return from functions that its
+ * parent called; such an end is no orphan. */
 void replay_inherit(struct replay *replay);
 
 /*
- * Whether this is the stack of a context that goes on in another one when its
- * function returns, of which no record tells. replay_run() then stops when
- * the stack was used and is empty (replay_has_left()).
+ * @linked: this is the stack of a context whose function returns into another
+ * context, and no record will tell when. replay_run() then stops as soon as the
+ * stack has been used and is empty.
  */
 void replay_link(struct replay *replay, bool linked);
+/* Whether that is so: @replay is linked, was used, and is empty. */
 bool replay_has_left(const struct replay *replay);
 
-/* What @clock is in ns; not before the last event. */
+/* @clock in ns of CLOCK_BOOTTIME, but not before the last event. No clock is
+ * later than @now_ns. */
 uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns);
 
 /* The frame on top. */
 struct replay_mark replay_mark(const struct replay *replay);
-/* Control went back to the frame of @mark at @ns: ends all above it. False
- * when that frame is open no more: nothing is done. */
+/* Control went back to the frame of @mark at @ns: ends all frames above it, for
+ * @cause. False: that frame is not open any more, and nothing was done. */
 bool replay_unwind(struct replay *replay, const struct replay_mark *mark,
 		   uint64_t ns, enum replay_cause cause);
 /* The same for the innermost frame with the stack pointer of @word. */
 bool replay_unwind_hint(struct replay *replay, uint64_t word, uint64_t ns,
 			enum replay_cause cause);
-/* Unwinding goes on in a function with the stack pointer of @word, @bytes above
- * that of the unwinder: ends what lies deeper. That is known if the function
- * is instrumented, a guess if not and it is near; otherwise nothing is. */
+/*
+ * An exception was caught at @ns in a function whose stack pointer is that of
+ * @word; it lies @bytes above the stack pointer of the unwinder. Ends the
+ * frames that lie deeper. They are known if the function is instrumented. If it
+ * is not, but near, they are guessed; if it is further away, nothing is done.
+ */
 void replay_land(struct replay *replay, uint64_t word, uint64_t bytes,
 		 uint64_t ns);
-/* What ran on this stack has gone for good; another may begin on it. */
+/* What ran on this stack will never go on: ends all frames at @ns, for @cause.
+ * Another context may begin on the stack. */
 void replay_clear(struct replay *replay, uint64_t ns, enum replay_cause cause);
 
-/* A mark in the trace at @ns, or at the last event if that was later;
- * @flow, if not 0, starts or @flow_ends. */
+/* Writes an instant called @name at @ns, or at the last event if that was
+ * later. If @flow is not 0, the flow of this number goes through the instant,
+ * and ends there if @flow_ends. */
 void replay_instant(struct replay *replay, uint64_t ns, const char *name,
 		    uint64_t flow, bool flow_ends);
 /*
- * Site @id on this sequence: *@iid is its name's, as encode_event() takes it,
- * or 0 when there is no memory for that. False when it is excluded.
+ * The name of site @id on this sequence. *@iid is the number that
+ * encode_event() takes as name_iid; 0: there is no memory for it. Returns false
+ * if the site is excluded.
  */
 bool replay_site(struct replay *replay, uint32_t id, uint32_t *iid);
-/* Any event; @ns, unless it is absolute, or the last event's time if that was
- * later. It lies on the track of the stack, or where its fields say. */
+/* Writes @event, on the track of the stack, or on that which its fields name.
+ * Its time is @ns; but unless it is absolute, not before the last event. */
 void replay_event(struct replay *replay, uint64_t ns,
 		  const struct encode_event *event);
 
@@ -235,17 +256,17 @@ void replay_loss(struct replay *replay, uint64_t spans);
 /* @spans more were not recorded in a pause, as a PAUSED record says. */
 void replay_paused(struct replay *replay, uint64_t spans);
 
-/* The thread has ended: so has, at @ns or the last event if that was later,
- * all that is open. */
+/* The thread has ended: ends all frames that are open, at @ns, or at the last
+ * event if that was later. */
 void replay_finish(struct replay *replay, uint64_t ns);
 
-/* Give what is written so far to the sink: after every visit of a ring. */
+/* Gives what was written so far to the sink. After every visit of a ring. */
 void replay_flush(struct replay *replay);
 
 /*
- * From now on collect what is written in memory of its own, and have a block
- * of the sink only to give it, so that a thread can take turns with several
- * replays. 0 or -ENOMEM.
+ * From now on packets are collected in memory of @replay's own. It holds a
+ * block of the sink only for the moment in which it gives the packets away. So
+ * one thread can take turns with several replays. 0 or -ENOMEM.
  */
 int replay_take_turns(struct replay *replay);
 

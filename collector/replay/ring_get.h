@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ring_get - consumer half of a ring: one writer, one reader, in memory
- * shared with a process we do not trust. Ordering contract: docs/RING.md.
+ * ring_get - the reader's half of a ring. The ring has one writer and one
+ * reader and lies in memory shared with a process that we do not trust.
+ * docs/RING.md has the rules of ordering. Only the ring's worker may call
+ * these.
  */
 #ifndef PERFREC_COLLECTOR_REPLAY_RING_GET_H
 #define PERFREC_COLLECTOR_REPLAY_RING_GET_H
@@ -20,30 +22,33 @@ struct ring_get {
 	uint32_t room; /* the last value of slot->room */
 };
 
-/* The reader of the ring of @slot, from its first cell on. */
+/* Makes @ring the reader of the ring of @slot, from its first cell on. @cells
+ * are the @cell_count cells of the ring, a power of two. @slot and @cells stay
+ * the caller's, and must stay mapped. */
 void ring_get_init(struct ring_get *ring, struct slot_shm *slot,
 		   const struct record *cells, uint32_t cell_count);
 
 /*
- * See how far the writer is. Returns how many cells are unread, or -EBADMSG
- * when head ran backward or past the ring: nothing in it can be believed.
- * The ring's worker only; never blocks.
+ * Looks how far the writer has come. Returns how many cells are unread, or
+ * -EBADMSG: the head ran backward or past the ring, and nothing in the ring can
+ * be believed. Never blocks.
  */
 int64_t ring_get_look(struct ring_get *ring);
 
 /*
- * The unread cells that lie in one piece, at most @most of them: *@cells
- * points into shared memory, so load each word once. Returns how many, 0
- * when all that ring_get_look() saw is read.
+ * The next unread cells that lie side by side, at most @most of them. *@cells
+ * points into shared memory, so load each word only once. Returns how many they
+ * are; 0: all that ring_get_look() saw has been read.
  */
 size_t ring_get_run(const struct ring_get *ring, size_t most,
 		    const struct record **cells);
 
-/* The first @count cells of the last run are read: the writer may have them
- * again. */
+/* The first @count cells of the last run have been read, and will be given back
+ * to the writer by the next ring_get_publish(). */
 void ring_get_consume(struct ring_get *ring, size_t count);
 
-/* Tell the writer, and wake it if it waits for room. */
+/* Tells the writer how far the ring has been read, and wakes it if it waits for
+ * room. */
 void ring_get_publish(struct ring_get *ring);
 
 #endif
