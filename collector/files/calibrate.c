@@ -21,7 +21,8 @@
 #define PAGES 64
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE */
 
-/* The shim touches its ring ahead, a piece at a time. */
+/* What it takes to touch a page of @fd, in ns. The shim touches pages of its
+ * ring ahead, several at a time; so does this. */
 static double populate_ns(int fd)
 {
 	const size_t bytes = PAGES * (size_t)COST_PAGE_BYTES;
@@ -31,7 +32,7 @@ static double populate_ns(int fd)
 
 	if (pages == MAP_FAILED)
 		return 0;
-	/* Kernels before 5.14 do not know it: then the pages fault. */
+	/* Kernels before 5.14 do not know this: then each page faults. */
 	if (madvise(pages, bytes, POPULATE_WRITE) < 0)
 		for (size_t i = 0; i < bytes; i += COST_PAGE_BYTES)
 			((volatile char *)pages)[i] = 1;
@@ -93,7 +94,7 @@ double calibrate_signal_ns(uint32_t stack_bytes)
 			raise(SIGPROF);
 		least = MIN(least, clock_boottime_ns() - start);
 	}
-	/* Takes away what is pending, should it have been blocked. */
+	/* If SIGPROF was blocked, one is pending: it is taken away. */
 	sigaction(SIGPROF, &ignore, NULL);
 	sigaction(SIGPROF, &before, NULL);
 	return (double)least / SAMPLES;
@@ -113,8 +114,8 @@ static int compare_gaps(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* The median of the times that something else ran instead of this loop, while
- * samples are by far the most frequent reason; 0: there were too few. */
+/* The median of the times for which something else ran instead of this loop, in
+ * ns. Samples are by far the most frequent reason. 0: there were too few. */
 static double median_gap_ns(struct perf_event_mmap_page *page)
 {
 	uint64_t gap[GAPS], now = clock_boottime_ns(), before = now;

@@ -85,8 +85,8 @@ static void make_comments(const struct recording *recording,
 		    sampled->lost_stacks);
 }
 
-/* Rows of processes without a sample. No process of the program's has pid 0:
- * they are of many. */
+/* Rows of processes without a sample: they are of many processes, so that their
+ * pid is 0, which no process has. */
 static void add_unsampled_rows(struct recording *recording,
 			       const struct cpu_sum *sum)
 {
@@ -117,7 +117,8 @@ static void add_unknown_time(struct recording *recording, uint64_t ns)
 					     "[unknown]", value);
 }
 
-/* Their time is told in any case, by getrusage(). */
+/* A note that the kernel lost records. Times are whole in any case: getrusage()
+ * tells them. */
 static void note_lost_records(struct recording *recording,
 			      const struct cpu_sum *sum)
 {
@@ -133,8 +134,8 @@ static void note_lost_records(struct recording *recording,
 	recording_note(recording, text);
 }
 
-/* The kernel says how many records it had no room for, of any kind: threads'
- * ends, too. It cannot have been more samples than the time has room for. */
+/* The kernel says how many records it lost, of samples and of other kinds. No
+ * more samples can be lost than the CPU time has room for. */
 static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
 {
 	const struct sample_totals *sampled = &recording->sampled;
@@ -146,7 +147,7 @@ static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
 	pthread_mutex_unlock(&recording->lock);
 }
 
-/* Make the profile whole: what the samples know, and what they do not. */
+/* Add the CPU time that no sample has to the profile and the totals. */
 static void settle_cpu_time(struct recording *recording)
 {
 	const struct command_end *end = &recording->command_end;

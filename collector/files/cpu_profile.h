@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_profile - cpu.pb.gz: what the sampler has counted of all processes of a
- * recording.
+ * cpu_profile - writes cpu.pb.gz: the CPU time of all processes of a recording,
+ * by stack.
  */
 #ifndef PERFREC_COLLECTOR_FILES_CPU_PROFILE_H
 #define PERFREC_COLLECTOR_FILES_CPU_PROFILE_H
@@ -11,10 +11,11 @@
 struct recording;
 
 /*
- * Write it, if CPU time was to be sampled, once all processes have ended and
- * the sampler has dealt with their samples. @start_ns and @duration_ns as in
- * stack_profile.h; *@bytes is its size, 0: there is none. Reads files. 0 or
- * -errno.
+ * Write the file, if CPU time was to be sampled: once, when all processes have
+ * ended and the sampler has counted their samples. @start_ns and @duration_ns
+ * are those of struct stack_profile_header. Adds the CPU time of processes
+ * without a sample to @recording. Sets *@bytes to the size of the file; 0:
+ * there is none. Waits for files with symbols. 0 or -errno.
  */
 int cpu_profile_write(struct recording *recording, uint64_t start_ns,
 		      uint64_t duration_ns, uint64_t *bytes);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * snapshot - what has ended is in the recording's profile; what has not is in
- * the trees of drain workers. So there are three steps, each on the thread
- * that owns what it reads:
+ * The spans of threads that have ended are in the recording's profile. The
+ * spans of other threads are in trees, which belong to drain workers. So a
+ * snapshot has several steps, each on the thread that owns what the step reads:
  *
  *   main     snapshot_begin() posts a job and gives the snapshot its number
- *   jobs     begin_profile() takes over what ended before, and from then on
- * what ends and was not copied (snapshot_add_ended()) workers  snapshot_visit()
- * copies the tree of each thread once, and posts it; that is all a worker ever
- * does for a snapshot jobs     add_copy() each copy; after all of them,
- * snapshot_write()
+ *   jobs     begin_profile() copies the recording's profile; from then on
+ *            snapshot_add_ended() adds threads that end and were not copied
+ *   workers  snapshot_visit() copies the trees of each thread once, and posts
+ *            a job with the copy; a worker does nothing else for a snapshot
+ *   jobs     add_copy() adds each copy; after all of them, snapshot_write()
  *
- * Jobs run in the order they were posted, so nothing is missed or counted
- * twice: a thread's copy is always posted before its end.
+ * Jobs run in the order in which they were posted, and the copy of a thread is
+ * always posted before its end. So no thread is missed or counted twice.
  */
 #include "collector/files/snapshot.h"
 
@@ -50,7 +50,7 @@ static void begin_profile(struct job *job)
 	struct recording *recording = snapshot->recording;
 
 	recording->snapshot = snapshot;
-	/* What finds no room is counted there. */
+	/* The profile counts what it has no room for. */
 	(void)profile_merge(snapshot->profile, recording->profile);
 	pthread_mutex_lock(&recording->lock);
 	snapshot->lost_spans = recording->totals.dropped_spans;
@@ -98,7 +98,8 @@ static void add_copy(struct job *job)
 	struct copy *copy = (struct copy *)job;
 	struct snapshot *snapshot = copy->recording->snapshot;
 
-	/* One that was met after the last pass it needs to be in is late. */
+	/* A thread may be met after the last pass that counts: its copy comes
+	 * too late, when the snapshot has been written. */
 	if (snapshot && snapshot->number == copy->number) {
 		thread_stacks_add(&copy->stacks, snapshot->profile);
 		snapshot->lost_spans += copy->lost_spans;
@@ -172,7 +173,7 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 	err = profile_write(old->profile, &header, recording->dir_fd, name);
 	unwritten_say(&recording->snapshot_err, recording->path, name, err);
 	recording->snapshot = NULL;
-	/* relaxed: nothing of it is looked at after it */
+	/* relaxed: nobody uses the snapshot after this */
 	atom_store_rlx(&recording->snapshot_number, 0);
 	profile_free(&old->profile);
 	recording_put(&old->recording);

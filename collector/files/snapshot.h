@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * snapshot - the profile of a recording that goes on, as of about now, in a
- * file of its own. See snapshot.c.
+ * snapshot - the wall time profile of a recording that goes on, as it is now,
+ * in a file of its own. See snapshot.c.
  */
 #ifndef PERFREC_COLLECTOR_FILES_SNAPSHOT_H
 #define PERFREC_COLLECTOR_FILES_SNAPSHOT_H
@@ -17,26 +17,30 @@ struct thread;
 struct thread_stacks;
 
 /*
- * Begin a snapshot of @recording, of which it takes a reference: 0, -EBUSY
- * (there is one) or -ENOMEM. Main thread, before drain_note_passes(); the one
- * who began it ends it with snapshot_write() once drain_has_passed().
+ * Begin a snapshot of @recording, of which it takes a reference. Main thread,
+ * before drain_note_passes(). On success the caller owns *@out, and ends it
+ * with snapshot_write() when drain_has_passed(). 0, -EBUSY (another snapshot
+ * has not ended) or -ENOMEM.
  */
 int snapshot_begin(struct collector *collector, struct recording *recording,
 		   struct snapshot **out);
 /*
- * Write it to the recording's folder; @name is that of the file. Clears
- * *@snapshot. 0 or -errno, which the log has. Jobs thread.
+ * Write *@snapshot to the recording's folder, free it and set it to NULL. Sets
+ * @name to the name of the file. Jobs thread. 0 or -errno; the log says so.
  */
 int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES]);
 
-/* What a snapshot of now is called: "KIND.20261121T100500.123.pb.gz", in UTC,
- * so names sort by time. */
+/* Set @name to the name of a snapshot of @kind ("wall") that is made now:
+ * "KIND.20261121T100500.123.pb.gz", in UTC, so that names sort by time. Any
+ * thread.
+ */
 void snapshot_make_name(const char *kind, char name[SNAPSHOT_NAME_BYTES]);
 
-/* Copy what @thread did, if a snapshot wants it. For the drain worker, once in
- * every pass. */
+/* Copy the trees of @thread, if there is a snapshot that does not have them
+ * yet. The drain worker of @thread calls it once in every pass. */
 void snapshot_visit(struct thread *thread);
-/* @thread has ended: what it did was perhaps not copied. Jobs thread. */
+/* @thread has ended with @stacks: add them to the snapshot, if there is one
+ * that does not have them yet. Jobs thread. */
 void snapshot_add_ended(const struct thread *thread,
 			const struct thread_stacks *stacks);
 

@@ -10,11 +10,12 @@
 #include "collector/replay/cct_flat.h"
 #include "collector/stacks/stacks.h"
 
-/* For the stacks of one tree, which is there already. */
+/* Memory for the stacks of one tree; the tree itself has passed a limit
+ * already. */
 #define STACKS_BYTES (1ULL << 30)
 
-/* The frame of @node, of which @flat says the function. Function 0 are the two
- * roots: the one that is no function, and the one of what found no room. */
+/* The frame of @node of @flat. Two nodes have function 0: the root, which is no
+ * function, and the root of stacks for which there was no room. */
 static struct stack_frame frame_of(const struct cct_flat *flat,
 				   const struct flat_node *node)
 {
@@ -28,8 +29,8 @@ static struct stack_frame frame_of(const struct cct_flat *flat,
 				     .kind = FRAME_ENTRY };
 }
 
-/* Numbers of the stacks of all nodes, in @number; returns how many values there
- * are in @values. */
+/* Set @number to the numbers of the stacks of all nodes, and @values to the
+ * values of those that have any. Returns how many values there are. */
 static size_t collect_values(const struct cct_flat *flat, struct stacks *stacks,
 			     uint32_t *number, struct stack_values *values)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * span_profile - the trees of threads on their way into span.pb.gz, whose
- * stacks have calls, time and samples from here, and blocks from heap_files.h.
+ * span_profile - adds the trees of threads to span.pb.gz: calls, wall time and
+ * CPU samples of each stack. heap_files.h adds the blocks of each stack.
  */
 #ifndef PERFREC_COLLECTOR_FILES_SPAN_PROFILE_H
 #define PERFREC_COLLECTOR_FILES_SPAN_PROFILE_H
@@ -9,9 +9,9 @@
 struct stack_profile;
 struct thread_stacks;
 
-/* Add @stacks to @profile (of stack_profile_span). What finds no room is
- * counted there, or in the wall profile, which is made of the same. For the
- * jobs thread. */
+/* Add @stacks, which stay the caller's, to @profile, which is of the kind
+ * stack_profile_span. Stacks that find no room are counted in @profile, or in
+ * the profile of wall time, to which the same stacks are added. Jobs thread. */
 void span_profile_add(struct stack_profile *profile,
 		      const struct thread_stacks *stacks);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_cost - each count of what the program did for its recording, times
- * what one takes. That is measured now, with the shim's own code (own_cost.h):
- * only of kinds that there are. docs/BENCHMARKS.md holds the sum against CPU
- * time.
+ * Each count of what the programs did for their recording is multiplied by what
+ * one takes. The shim's own code (own_cost.h) measures that now, for those
+ * kinds that were recorded. docs/BENCHMARKS.md compares the sum with CPU time.
  */
 #include "collector/files/summary_cost.h"
 
@@ -15,21 +14,25 @@
 #include "shared/own_cost.h"
 #include "shared/record.h"
 
-/* ns of one of each. */
+/* What one of each takes, in ns; 0: there was none. */
 struct cost_of {
-	double span, general; /* as most do, and by PAGE_GENERAL programs */
-	double too_deep, excluded, paused, dropped;
+	double span; /* by the fast path of the hooks */
+	double general; /* by the general path, of PAGE_GENERAL programs */
+	double too_deep, excluded, paused, dropped; /* a call, not recorded */
 	double record; /* of a block: its ALLOC or its FREE */
 	double heap_sample, cpu_sample;
 };
 
-/* Counts are the program's word: their cost may be more than fits. */
+/* @ns as a whole number. Programs write their counts, so that the cost may be
+ * more than fits. */
 static uint64_t whole(double ns)
 {
 	return ns < (double)INT64_MAX ? (uint64_t)ns : (uint64_t)INT64_MAX;
 }
 
-/* --alloc=auto is exact where something is instrumented. */
+/* Whether every block was recorded. --alloc=auto does so in instrumented
+ * programs.
+ */
 static bool is_exact(const struct recording *recording)
 {
 	const struct process_entry *entry;
@@ -48,7 +51,7 @@ static double cost_if(bool wanted, enum own_cost_kind kind,
 	return wanted ? own_cost_ns(kind, recording->ticks) : 0;
 }
 
-/* Spans that were recorded. */
+/* Cost of the spans that were recorded, in ns; sets what one of them takes. */
 static double span_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct totals *sum = &recording->totals;
@@ -63,7 +66,7 @@ static double span_cost(const struct recording *recording, struct cost_of *ns)
 	       ns->general * general;
 }
 
-/* Hooks that recorded nothing. */
+/* Cost of hooks that recorded nothing. */
 static double idle_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct totals *sum = &recording->totals;
@@ -82,7 +85,8 @@ static double idle_cost(const struct recording *recording, struct cost_of *ns)
 	       ns->paused * (double)paused + ns->dropped * (double)dropped;
 }
 
-/* Annotations; those that are spans have been counted as such. */
+/* Cost of annotations. Those that are spans are in span_cost(), but for what
+ * their arguments and texts take. */
 static double note_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording->totals;
@@ -98,7 +102,7 @@ static double note_cost(const struct recording *recording)
 	       MAX(texts - span, 0) * (double)sum->note_texts;
 }
 
-/* As many bytes of the stack were copied for a sample, on average. */
+/* How many bytes of the stack a sample of a block copied, on average. */
 static uint32_t sampled_bytes(const struct totals *sum)
 {
 	uint64_t cells = sum->heap_sample_cells / MAX(sum->heap_samples, 1u);
@@ -107,7 +111,8 @@ static uint32_t sampled_bytes(const struct totals *sum)
 			     (uint64_t)STACK_BYTES_MAX);
 }
 
-/* Where blocks are sampled, how many there were is an estimate. */
+/* Cost of allocations and frees. If blocks were sampled, their number is an
+ * estimate. */
 static double heap_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct totals *all = &recording->totals;
@@ -145,7 +150,7 @@ static double cpu_cost(const struct recording *recording, struct cost_of *ns)
 	return ns->cpu_sample * (double)samples;
 }
 
-/* Rings, which a thread touches for the first time. */
+/* Cost of the pages of rings, which threads touched for the first time. */
 static double page_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording->totals;
@@ -157,10 +162,10 @@ static double page_cost(const struct recording *recording)
 	       page.again_ns * (double)sum->pages_again;
 }
 
-/* CPU time of what was recorded; 0: not known. What perfrec record has waited
- * for does not include what goes on in the background, and a daemon waits for
- * nobody. The CPU profile is of all: processes without a sample, too, as
- * cpu_profile_write() has left it. */
+/* CPU time of the programs that were recorded; 0: not known. perfrec record
+ * knows the time of the processes that it waited for, not of those in the
+ * background; a daemon waits for nobody. The CPU profile has all processes,
+ * also those without a sample: cpu_profile_write() has been called before. */
 static double known_cpu_ns(const struct recording *recording)
 {
 	const struct command_end *end = &recording->command_end;
@@ -169,8 +174,8 @@ static double known_cpu_ns(const struct recording *recording)
 	return (double)MAX(waited, recording->sampled.ns);
 }
 
-/* The share is of the CPU time of the programs, where that is known: hooks
- * run on all threads at once. */
+/* The share is of the CPU time of the programs, if that is known, and not of
+ * wall time: hooks run on all threads at once. */
 json_t *summary_cost(const struct recording *recording, uint64_t wall_ns)
 {
 	const struct totals *sum = &recording->totals;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_cost - "cost" of summary.json: what recording cost the program.
+ * summary_cost - "cost" of summary.json: what recording cost the programs.
  */
 #ifndef PERFREC_COLLECTOR_FILES_SUMMARY_COST_H
 #define PERFREC_COLLECTOR_FILES_SUMMARY_COST_H
@@ -10,9 +10,10 @@
 
 struct recording;
 
-/* What was recorded, and what hooks did that recorded nothing, each by what one
- * of its kind takes here and now; of a @recording that has ended and took
- * @wall_ns. NULL: no memory. Some ms; one thread of the process at a time. */
+/* The cost of @recording, which has ended and took @wall_ns: how many spans,
+ * blocks, samples and so on were recorded, each times what one takes on this
+ * machine. That is measured now, which takes some ms. One thread of the process
+ * at a time. A new JSON object, which the caller owns; NULL: no memory. */
 json_t *summary_cost(const struct recording *recording, uint64_t wall_ns);
 
 #endif

@@ -103,7 +103,8 @@ static json_t *globs_json(const char *const *glob, size_t count)
 	return list;
 }
 
-/* The name of the CPU engine is null when there is none. */
+/* Settings of CPU time and allocations. The CPU engine is null if CPU time was
+ * not sampled. */
 static void add_metrics(json_t *object, const struct collect_options *options)
 {
 	json_object_set_new(object, "alloc",
@@ -144,8 +145,8 @@ static json_t *settings_json(const struct recording *recording)
 	return object;
 }
 
-/* What nobody has set is not to be held against them: it says what else it is,
- * and what would have helped. */
+/* Why the trace stopped. If the user set no limit, the text says what the limit
+ * was, and how to have another. */
 static const char *why_stopped(const struct recording *recording, int error)
 {
 	if (error != TRACE_AT_LIMIT)
@@ -264,7 +265,7 @@ static json_t *refused_json(const struct recording *recording)
 	return list;
 }
 
-/* Those that went on when the recording ended. */
+/* Processes that went on when the recording ended. */
 static json_t *went_on_json(const struct recording *recording)
 {
 	const struct went_on_entry *entry;
@@ -278,7 +279,7 @@ static json_t *went_on_json(const struct recording *recording)
 	return list;
 }
 
-/* By command: processes in which no sample of CPU time was taken. */
+/* Processes without a sample of CPU time, one row for each command. */
 static json_t *unsampled_json(const struct cpu_sum *sum)
 {
 	json_t *list = json_array();
@@ -365,7 +366,8 @@ static json_t *files_list_json(const struct recording_files *files)
 	return list;
 }
 
-/* Of a program that attached: until the last of its processes had ended. */
+/* How long the command ran; or a program that attached, until the last of its
+ * processes ended. */
 static uint64_t wall_time_ns(const struct recording *recording)
 {
 	const struct command_end *end = &recording->command_end;
@@ -410,7 +412,7 @@ static json_t *summary_json(struct recording *recording,
 	return root;
 }
 
-/* Into @fd, which it closes. 0 or -errno. */
+/* Writes @root to @fd, and closes @fd. 0 or -errno. */
 static int write_json(const json_t *root, int fd)
 {
 	FILE *file = fdopen(fd, "w");

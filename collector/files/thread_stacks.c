@@ -60,7 +60,7 @@ void thread_stacks_add(const struct thread_stacks *stacks,
 		       struct profile *profile)
 {
 	profile_add_lost(profile, stacks->lost_calls);
-	/* What finds no room is counted there. */
+	/* The profile counts what it has no room for. */
 	for (size_t i = 0; i < stacks->count; i++)
 		(void)profile_add(profile, &stacks->owner, &stacks->flat[i],
 				  stacks->modules);

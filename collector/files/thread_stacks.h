@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_stacks - all calling-context trees of one thread, copied, on their
- * way into a profile.
+ * thread_stacks - a copy of all calling-context trees of one thread, which the
+ * jobs thread adds to profiles.
  */
 #ifndef PERFREC_COLLECTOR_FILES_THREAD_STACKS_H
 #define PERFREC_COLLECTOR_FILES_THREAD_STACKS_H
@@ -18,19 +18,22 @@ struct thread;
 struct thread_stacks {
 	struct profile_owner owner;
 	struct modules *modules; /* a reference */
-	struct cct_flat *flat; /* one for each stack of the thread */
+	struct cct_flat *flat; /* a tree for each stack of the thread */
 	size_t count;
-	uint64_t lost_calls; /* there was no memory to copy them */
+	uint64_t lost_calls; /* of trees that found no memory for a copy */
 };
 
-/* Those of @thread as of @now_ns (see cct_flat_copy()). For whoever runs its
- * replay. What cannot be copied is counted. */
+/* Copy the trees of @thread, as they are at @now_ns (see cct_flat_copy()). The
+ * caller is the drain worker of @thread, and ends *@out with
+ * thread_stacks_release(). Calls that cannot be copied are counted. */
 void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 			struct thread_stacks *out);
-/* Add them to @profile; what finds no room there is counted there. For the
- * jobs thread. */
+/* Add @stacks to @profile, which counts those that it has no room for. Jobs
+ * thread.
+ */
 void thread_stacks_add(const struct thread_stacks *stacks,
 		       struct profile *profile);
+/* Free what @stacks has, but not @stacks. Any thread. */
 void thread_stacks_release(struct thread_stacks *stacks);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * protobuf-c parses, from an allocator that refuses what is too much: a few
- * bytes of a hostile file can ask for many of memory. Then everything that the
- * views want is copied into arrays, with ids made indexes; what has no place
- * there makes the whole file no profile.
+ * protobuf-c parses the file, with an allocator that has a limit: a few bytes
+ * of a hostile file can ask for a lot of memory. Then everything that the views
+ * need is copied into arrays, and ids become indexes. An id that does not exist
+ * means that the file is no profile.
  */
 #include "collector/read/pprof_read.h"
 
@@ -22,8 +22,8 @@
 #include "shared/compiler.h"
 
 #define FILE_BYTES_MAX (UINT64_C(512) << 20) /* unpacked */
-/* Of memory for an unpacked byte: 5 to 10 are usual, an empty message of two
- * bytes takes 50. */
+/* Bytes of memory for each unpacked byte: 5 to 10 are usual; an empty message
+ * of two bytes takes 50. */
 #define MEMORY_PER_BYTE 16
 #define MEMORY_BYTES_MIN (UINT64_C(16) << 20)
 #define BLOCK_BYTES (256u << 10)
@@ -43,8 +43,8 @@ struct bytes {
 /* --- memory ------------------------------------------------------------------
  */
 
-/* All that is made for one file, freed together: from blocks, or one of its
- * own for what is large. */
+/* Everything that is made of one file is freed together. It is taken from
+ * blocks; something large has a block of its own. */
 struct block {
 	struct block *next;
 	max_align_t data[];
@@ -54,8 +54,9 @@ struct memory {
 	struct block *blocks;
 	char *at; /* in the block that is being filled */
 	size_t room;
-	uint64_t left; /* that may yet be asked for */
-	bool refused;
+	uint64_t left; /* bytes that may still be taken */
+	bool refused; /* something was, for want of memory or beyond the limit
+		       */
 };
 
 static char *add_block(struct memory *memory, size_t size)
@@ -95,7 +96,7 @@ static void *memory_take(void *context, size_t size)
 	return taken;
 }
 
-/* Only all at once: memory_free(). */
+/* protobuf-c frees one by one; memory_free() frees all at once. */
 static void memory_keep(void *context, void *data)
 {
 	(void)context;
@@ -191,7 +192,7 @@ struct id_index {
 };
 
 struct ids {
-	struct id_index *list; /* by id */
+	struct id_index *list; /* sorted by id */
 	size_t count;
 };
 
@@ -202,7 +203,7 @@ static int compare_ids(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The id of entry @i of any of the three kinds. */
+/* The id of function, location or mapping number @i. */
 typedef uint64_t id_of(const Profile *from, size_t i);
 
 static uint64_t function_id(const Profile *from, size_t i)
@@ -241,7 +242,7 @@ static int find_id(const struct ids *ids, uint64_t id, uint32_t *out)
 {
 	const struct id_index key = { .id = id }, *found;
 
-	/* Ours are 1, 2, 3. */
+	/* In profiles of perfrec the ids are 1, 2, 3. */
 	if (id && id <= ids->count && ids->list[id - 1].id == id)
 		found = &ids->list[id - 1];
 	else

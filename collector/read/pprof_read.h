@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pprof_read - a file in pprof's format, as `perfrec report` needs it. It is
- * read as a file of unknown origin: bounded in size and in the memory it may
- * take, and nothing in it refers to anything that is not there.
+ * pprof_read - a file in pprof's format, as `perfrec report` needs it.
+ *
+ * The file may come from anywhere. Its size and the memory that it takes are
+ * bounded, and every index in the structures below is valid.
  */
 #ifndef PERFREC_COLLECTOR_READ_PPROF_READ_H
 #define PERFREC_COLLECTOR_READ_PPROF_READ_H
@@ -22,10 +23,11 @@ struct pprof_function {
 };
 
 struct pprof_line {
-	uint32_t function; /* index */
+	uint32_t function; /* index into pprof.functions */
 	uint32_t line; /* 0: unknown */
 };
 
+/* A frame of a stack, with the functions that are inlined there. */
 struct pprof_location {
 	const char *module; /* path; "": unknown */
 	uint64_t address;
@@ -34,7 +36,8 @@ struct pprof_location {
 };
 
 struct pprof_sample {
-	const uint32_t *stack; /* indexes of locations, leaf first */
+	/* Indexes into pprof.locations, innermost frame first. */
+	const uint32_t *stack;
 	uint32_t depth;
 	int64_t value[PPROF_VALUES_MAX];
 };
@@ -51,19 +54,21 @@ struct pprof {
 	size_t location_count;
 	struct pprof_sample *samples;
 	size_t sample_count;
-	void *memory; /* what all of it lives in */
+	void *memory; /* everything above is in it */
 };
 
 /*
- * Read @dir/@name. On success the caller owns *@out. -ENOENT: there is none,
- * and nothing was logged; else -errno after one line (-EBADMSG: it is no such
- * file, -EFBIG: too large to be one of ours).
+ * Read @dir/@name. On success the caller owns *@out, and frees it with
+ * pprof_free(). Returns 0; -ENOENT: there is no such file, and the log has
+ * nothing about it; -EBADMSG: it is no profile; -EFBIG: it is too large to be
+ * one of perfrec's; or another -errno. Then *@out is as it was, and the log has
+ * one line (but for -ENOENT, and for want of memory).
  */
 int pprof_read(const char *dir, const char *name, struct pprof **out);
-/* Also for NULL. */
+/* Free *@pprof, which may be NULL, and set it to NULL. */
 void pprof_free(struct pprof **pprof);
 
-/* Index of the value of this type, or PPROF_NONE. */
+/* The number of the value that is called @type ("cpu"), or PPROF_NONE. */
 uint32_t pprof_find_type(const struct pprof *pprof, const char *type);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * summary_read - the summary.json of a recording, as structures. It is read
- * as a file of unknown origin: what is missing is 0 or "", what is of the
- * wrong type makes it no recording.
+ * summary_read - the summary.json of a recording, as structures.
+ *
+ * The file may come from anywhere. A field that is missing is 0 or NULL, a list
+ * that is missing is empty; a field of the wrong type means that the file is no
+ * recording.
  */
 #ifndef PERFREC_COLLECTOR_READ_SUMMARY_READ_H
 #define PERFREC_COLLECTOR_READ_SUMMARY_READ_H
@@ -14,14 +16,16 @@
 
 #include "collector/output/counters.h"
 
+/* A file of the recording. */
 struct summary_file {
 	const char *name;
 	uint64_t bytes;
 };
 
-/* Programs that were not recorded, for one reason. */
+/* Programs that were not recorded, all for the same reason. */
 struct summary_refused {
-	const char *why, *name; /* said of "it"; of the first, or "" */
+	const char *why; /* a sentence about "it", the program */
+	const char *name; /* of the first program; "": unknown */
 	uint64_t programs;
 };
 
@@ -29,34 +33,40 @@ struct summary {
 	const char **command; /* its words; ends with a NULL */
 	uint64_t wall_ns, user_ns, sys_ns;
 	bool knows_cpu; /* user_ns and sys_ns were measured */
-	bool exited; /* else: by a signal, if that is not 0, or not known */
+	/* How the command ended: exited, with a status; or not exited, and
+	 * killed by a signal; or neither, if the signal is 0: not known. */
+	bool exited;
 	int exit_status, exit_signal;
 	bool attached; /* to a daemon, which learns no exit status */
-	bool running; /* some process was, when the recording ended */
-	bool instrumented; /* some process was */
-	bool estimates; /* allocations were sampled, or some */
-	bool knows_temporary; /* not all of them were */
-	bool wants_cpu, wants_alloc; /* as --cpu, --alloc */
-	bool filtered; /* by --filter or --exclude */
+	bool running; /* a process still ran when the recording ended */
+	bool instrumented; /* some process has instrumented functions */
+	bool estimates; /* allocations were sampled in some process */
+	bool knows_temporary; /* the counts of temporary blocks are known */
+	bool wants_cpu, wants_alloc; /* --cpu, --alloc are not "off" */
+	bool filtered; /* --filter or --exclude was given */
 	struct summary_totals totals;
 	struct summary_cost cost;
 	const char **notes; /* sentences; ends with a NULL */
-	const char **went_on; /* names of those; ends with a NULL */
+	/* Names of the processes that went on; ends with a NULL. */
+	const char **went_on;
 	size_t refused_count;
 	struct summary_refused *refused;
 	size_t function_count;
-	struct summary_function *functions; /* by self time, longest first */
+	struct summary_function *functions; /* see summary_sort() */
 	size_t file_count;
 	struct summary_file *files;
-	void *document; /* what all strings above live in */
+	void *document; /* all strings above are in it */
 };
 
 /*
- * Read @dir/summary.json. On success the caller owns *@out and ends it with
- * summary_free(). On failure one line that names @dir and the way out is
- * logged. Returns 0 or -errno (-EBADMSG: no recording).
+ * Read @dir/summary.json. On success the caller owns *@out, whose functions are
+ * sorted by their self time, and frees it with summary_free(). Returns 0 or
+ * -errno (-EBADMSG: it is no recording); then *@out is as it was, and the log
+ * has one line for the user, but for -ENOMEM.
  */
 int summary_read(const char *dir, struct summary **out);
+
+/* Free *@summary, which may be NULL, and set it to NULL. */
 void summary_free(struct summary **summary);
 
 enum summary_order {
@@ -66,12 +76,14 @@ enum summary_order {
 	SUMMARY_BY_NAME,
 };
 
-/* Largest first, names from A to Z; equal ones by name, then module. */
+/* Sort the functions of @summary: the largest first, or names from A to Z.
+ * Equal functions are sorted by name, then by module. */
 void summary_sort(struct summary *summary, enum summary_order order);
 
 /*
- * Write summary.json again with the functions in their present order, no
- * more than @limit of them (0: all). 0 or -EIO.
+ * Write summary.json again, to @out, with the functions in their present order,
+ * but not more than @limit of them (0: all). 0, or -EIO if @out cannot be
+ * written.
  */
 int summary_write_json(const struct summary *summary, size_t limit, FILE *out);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each line of each location is an entry, with the function that it is of;
- * sorting the entries by name and module says which are one. A sample is then
- * a run of numbers.
+ * Every line of every location becomes a frame. Sorting the frames by name and
+ * module shows which of them are the same function. From then on a sample is a
+ * list of numbers of functions.
  *
- * Values of a file of unknown origin may add up to anything: sums stop at the
- * ends of what they can hold.
+ * The file may come from anywhere, so its values may add up to anything: a sum
+ * stays at the largest or smallest number that it can hold.
  */
 #include "collector/show/pprof_rows.h"
 
@@ -39,7 +39,8 @@ static int compare_names(const struct pprof_frame *a,
 /* --- frames ------------------------------------------------------------------
  */
 
-/* A location without lines is one frame, of its module. */
+/* How many frames @location is. Without lines it is one, with its module's
+ * name. */
 static size_t frames_of(const struct pprof_location *location)
 {
 	return MAX(location->line_count, 1u);
@@ -67,9 +68,9 @@ static struct pprof_frame make_frame(const struct pprof *pprof,
 }
 
 struct frames {
-	struct pprof_frame *list; /* of all locations, one behind another */
+	struct pprof_frame *list; /* of all locations, one after another */
 	size_t count;
-	size_t *first; /* of each location */
+	size_t *first; /* for each location: its first frame in the list */
 };
 
 static void free_frames(struct frames *frames)
@@ -107,8 +108,8 @@ static int make_frames(const struct pprof *pprof, struct frames *out)
 struct by_function {
 	const struct pprof *pprof;
 	struct frames frames;
-	uint32_t *row; /* of each of frames */
-	size_t *seen; /* of each row: the last sample that had it, + 1 */
+	uint32_t *row; /* for each frame: the row of its function */
+	size_t *seen; /* for each row: 1 + the last sample that had it */
 	struct pprof_rows *rows;
 };
 
@@ -117,13 +118,13 @@ static int compare_frames_and_lines(const void *left, const void *right)
 	const struct pprof_frame *const *a = left, *const *b = right;
 	int order = compare_names(*a, *b);
 
-	/* The lowest line first: it speaks for the function. */
+	/* The lowest line first: the row of the function shows that one. */
 	return order			 ? order
 	       : (*a)->line < (*b)->line ? -1
 					 : (*a)->line > (*b)->line;
 }
 
-/* Gives equal functions one row. */
+/* Make the rows, and find the row of each frame. 0 or -ENOMEM. */
 static int make_function_rows(struct by_function *by)
 {
 	size_t count = by->frames.count;
@@ -223,7 +224,7 @@ static size_t frames_of_sample(const struct pprof *pprof,
 	return count;
 }
 
-/* The row of a stack that was not there yet, with its frames at @at. */
+/* A new row, for the stack of @sample, whose frames are written to @at. */
 static struct pprof_row *start_row(const struct pprof *pprof,
 				   const struct pprof_sample *sample,
 				   struct pprof_rows *out,

@@ -2,9 +2,10 @@
  *
  * pprof_rows - a profile summed up by function or by stack.
  *
- * A function is a name in a module. Its self values are of the samples whose
- * innermost function it is, its totals of those in which it is anywhere, each
- * sample once, however often the function is on its stack.
+ * Functions of the same name and module are one. The self values of a function
+ * are the sum of the samples whose innermost function it is. Its totals are the
+ * sum of the samples that have it anywhere on their stacks; a sample that has
+ * it more than once counts once.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_PPROF_ROWS_H
 #define PERFREC_COLLECTOR_SHOW_PPROF_ROWS_H
@@ -17,38 +18,42 @@
 
 struct pprof_frame {
 	const char *name, *module, *file; /* "": unknown */
-	uint32_t line; /* 0: unknown; of functions, the lowest that was seen */
+	uint32_t line; /* 0: unknown; for a function, its lowest line */
 };
 
 struct pprof_row {
-	const struct pprof_frame
-		*frames; /* innermost first; of a function: 1 */
-	size_t depth;
-	/* Of a stack both are the same. */
+	/* The frames of the stack, innermost first; or one, the function. */
+	const struct pprof_frame *frames;
+	size_t depth; /* how many */
+	/* For a stack both are the same. */
 	int64_t self[PPROF_VALUES_MAX], total[PPROF_VALUES_MAX];
 };
 
 struct pprof_rows {
-	struct pprof_row *list;
+	struct pprof_row *list; /* with room for one row more */
 	size_t count;
 	int64_t sum[PPROF_VALUES_MAX]; /* of all samples */
-	struct pprof_frame *frames;
+	struct pprof_frame *frames; /* of all rows */
 };
 
-/* Of @pprof, which must stay. The list has room for one more. The caller ends
- * *@out with pprof_rows_free(). 0 or -ENOMEM. */
+/* Sum @pprof up, with a row for each function. *@out points into @pprof, which
+ * must not be freed before it. The caller frees *@out with pprof_rows_free(). 0
+ * or -ENOMEM; then *@out is all zero. */
 int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out);
-/* Stacks that differ in labels only are one. */
+/* The same with a row for each stack. Labels of samples do not count: samples
+ * with the same stack are one row. */
 int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out);
+/* Free what @rows has, but not @rows, and set it to all zero. */
 void pprof_rows_free(struct pprof_rows *rows);
 
+/* A value that rows are sorted by. */
 struct pprof_key {
-	uint32_t value; /* index */
-	bool total; /* or of self */
+	uint32_t value; /* its number, in pprof.type */
+	bool total; /* the total of the row, not its self value */
 };
 
-/* Those that have most of the first key first, then of the second, and so on;
- * equal ones by name. */
+/* Sort @rows by the first of @count @keys, the largest value first; equal rows
+ * by the next key, and so on; in the end by the names of their frames. */
 void pprof_rows_sort(struct pprof_rows *rows, const struct pprof_key *keys,
 		     size_t count);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A view is a table: of which file, with which columns, by which keys it can
- * be sorted. What a file lacks (an older or newer perfrec's) has no column.
+ * A view is a table: views[] says which profile it is made of, which columns it
+ * has, and by which keys it can be sorted. If a profile (of an older or newer
+ * perfrec) has no values for a column, the column is left out.
  */
 #include "collector/show/report_view.h"
 
@@ -19,23 +20,23 @@
 #include "collector/show/report_json.h"
 #include "shared/compiler.h"
 
-#define LEAKS_SHOWN 5 /* stacks that show what is in use, if not asked for */
+#define LEAKS_SHOWN 5 /* stacks below the table of --view heap */
 #define COLUMNS_MAX 10
 
 struct column {
 	const char *title;
-	const char *key; /* --sort; NULL: not by this one */
-	const char *type; /* of the value */
-	bool total; /* with callees */
-	bool percent; /* of all, behind it */
+	const char *key; /* for --sort; NULL: the rows are not sorted by it */
+	const char *type; /* of the value, in the profile */
+	bool total; /* of the function and what it called, not of itself */
+	bool percent; /* a second column says how much of all that is */
 };
 
 struct report_view {
 	const char *name, *file;
-	const char *what; /* that the recording may have none of */
-	const char *option; /* that it would have been recorded with */
-	const char *keys; /* for a person */
-	struct column columns[COLUMNS_MAX]; /* up to one without a title */
+	const char *what; /* is in the file; a recording may have none of it */
+	const char *option; /* of perfrec record, to have it recorded */
+	const char *keys; /* the keys for --sort, as text */
+	struct column columns[COLUMNS_MAX]; /* the last has no title */
 };
 
 static const struct report_view views[] = {
@@ -89,7 +90,7 @@ static const struct report_view views[] = {
 	},
 };
 
-/* The first key of @keys is the default. */
+/* Whether @key is one of the words in the text @keys. */
 static bool has_word(const char *keys, const char *key)
 {
 	size_t length = strlen(key);
@@ -128,9 +129,9 @@ struct table {
 	const struct report_view_options *options;
 	struct pprof *pprof;
 	struct pprof_rows rows;
-	/* The columns that the file has values for. */
+	/* The columns for which the profile has values. */
 	const struct column *column[COLUMNS_MAX];
-	uint32_t value[COLUMNS_MAX];
+	uint32_t value[COLUMNS_MAX]; /* number of the value, for each column */
 	size_t column_count;
 };
 
@@ -141,7 +142,7 @@ static void choose_columns(struct table *table)
 	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
 		uint32_t value = pprof_find_type(table->pprof, column[i].type);
 
-		/* Of a stack, totals are what self is. */
+		/* The totals of a stack are the values of itself. */
 		if (value == PPROF_NONE ||
 		    (column[i].total && table->options->stacks))
 			continue;
@@ -155,7 +156,7 @@ static struct pprof_key column_key(const struct table *table, size_t i)
 	return (struct pprof_key){ table->value[i], table->column[i]->total };
 }
 
-/* -EINVAL: the recording does not know what they are to be sorted by. */
+/* 0, or -EINVAL: the recording has no values for the key. */
 static int sort_view_rows(struct table *table)
 {
 	struct pprof_key keys[COLUMNS_MAX + 1];
@@ -169,7 +170,7 @@ static int sort_view_rows(struct table *table)
 			 (int)strcspn(view->keys, ","), view->keys);
 		key = first;
 	}
-	/* By the one that was asked for, then by all as they stand. */
+	/* Rows that are equal by the key are sorted by all columns. */
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->column[i]->key &&
 		    strcmp(table->column[i]->key, key) == 0)
@@ -199,7 +200,7 @@ static bool has_unit(const struct table *table, uint32_t value,
 static const char *format_value(const struct table *table, uint32_t value,
 				int64_t number, char text[SIZE_TEXT])
 {
-	/* What lost records have made negative is shown as what it is. */
+	/* Lost records can make a value negative. */
 	uint64_t size = number < 0 ? -(uint64_t)number : (uint64_t)number;
 	char *to = text;
 
@@ -295,7 +296,8 @@ static bool is_empty_row(const struct table *table, const struct pprof_row *row)
 	return true;
 }
 
-/* Functions that have nothing to show, only callees that were inlined, say. */
+/* Drop functions without a value in any column: others were inlined into them,
+ * say. */
 static void drop_empty_rows(struct table *table)
 {
 	struct pprof_rows *rows = &table->rows;
@@ -344,7 +346,7 @@ static void print_sums(const struct table *table, FILE *out)
 
 	fputs("\n  in all     ", out);
 	for (size_t i = 0; i < table->column_count; i++) {
-		/* Some columns are of the same value. */
+		/* A total has the same sum as the column of itself. */
 		if (table->column[i]->total)
 			continue;
 		fprintf(out, "%s%s %s", i ? ", " : "", table->column[i]->title,
@@ -423,7 +425,8 @@ static int print_leaks(const struct table *table, FILE *out)
 /* --- values from elsewhere ---------------------------------------------------
  */
 
-/* One more type, of which no sample has any; PPROF_NONE: no room. */
+/* Add a type of value, which is 0 in all samples. Returns the number of the
+ * value, or PPROF_NONE: there is no room. */
 static uint32_t add_type(struct pprof *pprof, const char *type,
 			 const char *unit)
 {
@@ -441,7 +444,7 @@ static int compare_frame_name(const struct pprof_frame *a, const char *name,
 	return order ? order : strcmp(a->module, module);
 }
 
-/* In @rows, which are sorted by name. */
+/* The row of a function in @rows, which are sorted by name, or NULL. */
 static struct pprof_row *find_row(struct pprof_rows *rows, const char *name,
 				  const char *module)
 {
@@ -462,7 +465,8 @@ static struct pprof_row *find_row(struct pprof_rows *rows, const char *name,
 	return NULL;
 }
 
-/* What was in use when most was, of another file of the same run. */
+/* Set value @to of each function to the bytes that were in use at the peak.
+ * They are in a file of their own. */
 static void add_peak(struct table *table, uint32_t to)
 {
 	struct pprof *peak = NULL;
@@ -488,7 +492,8 @@ static void add_peak(struct table *table, uint32_t to)
 	pprof_free(&peak);
 }
 
-/* Of the summary. What no function of it has is of those without a stack. */
+/* Add a value for temporary blocks, which the summary has. Blocks that no
+ * function of the summary has had no stack: they are of [unknown]. */
 static void add_temporary(struct table *table, const struct summary *summary)
 {
 	struct pprof_row *unknown = find_row(&table->rows, "[unknown]", "");
@@ -514,9 +519,9 @@ static void add_temporary(struct table *table, const struct summary *summary)
 		unknown->self[to] += rest;
 }
 
-/* All that a thread has allocated may have a stack, and what it had at the peak
- * none: then the first file lacks what the columns need. drop_empty_rows()
- * takes it away again. */
+/* Make sure that there is a row [unknown]: the profile may have a stack for
+ * every block, and the profile of the peak may not. drop_empty_rows() removes
+ * the row if it stays empty. */
 static void add_unknown_row(struct pprof_rows *rows)
 {
 	static const struct pprof_frame unknown = { "[unknown]", "", "", 0 };

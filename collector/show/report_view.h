@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * report_view - what `perfrec report --view` shows of a recording's profiles:
- * cpu.pb.gz, heap.pb.gz (with heap-peak.pb.gz) and span.pb.gz, as a table for
- * a person or as JSON.
+ * cpu.pb.gz, heap.pb.gz (with heap-peak.pb.gz) and span.pb.gz. It is a table
+ * for a person, or JSON for another program.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_REPORT_VIEW_H
 #define PERFREC_COLLECTOR_SHOW_REPORT_VIEW_H
@@ -16,22 +16,24 @@ struct summary;
 
 struct report_view_options {
 	const struct report_view *view;
-	const char *dir; /* of the recording, as the user knows it */
-	const char *sort; /* a key of the view; NULL: its first */
-	size_t limit; /* rows; 0: all */
+	const char *dir; /* of the recording, as the user wrote it */
+	const char *sort; /* a key of the view; NULL: the view's first key */
+	size_t limit; /* how many rows; 0: all */
 	bool stacks; /* rows are stacks, not functions */
 	bool json;
 };
 
-/* By the name that --view takes ("cpu", "heap", "span"), or NULL. */
+/* The view called @name ("cpu", "heap", "span"), or NULL. It is constant. */
 const struct report_view *report_view_find(const char *name);
-/* Whether --sort takes @key; else *@keys is a text that names those it does. */
+/* Whether rows of @view can be sorted by @key. Sets *@keys to a constant text
+ * for a person that names all keys of the view. */
 bool report_view_has_key(const struct report_view *view, const char *key,
 			 const char **keys);
 
 /*
- * Print it. @summary is of the same recording. 0, -EIO if it cannot be
- * written, or another -errno after one line in the log.
+ * Read the profile of the view from the recording and print it to @out.
+ * @summary is of the same recording. 0; -EIO: @out cannot be written; or
+ * another -errno, and the log has one line about it.
  */
 int report_view_print(const struct summary *summary,
 		      const struct report_view_options *options, FILE *out);

@@ -7,9 +7,10 @@
 #include "collector/base/text_out.h"
 #include "shared/compiler.h"
 
-/* Room for a sentence with its number. */
+/* Room for a sentence, with its count. */
 #define SENTENCE_BYTES 300
-/* Of processes that went on. */
+/* Names of processes that went on: how many are printed, and how many are
+ * looked at. */
 #define NAMES_MAX 8
 #define NAMES_SEEN_MAX 1024
 
@@ -53,7 +54,7 @@ static const struct said_total said_totals[] = {
 #include "collector/output/counters.def"
 };
 
-/* How many there are; 1 for a text. */
+/* The total of @row; for a text, 1 if there is one. */
 static uint64_t said_count(const struct summary *summary,
 			   const struct said_total *row)
 {
@@ -109,7 +110,7 @@ static void print_why_no_slot(const struct summary_totals *totals, FILE *out)
 		bool is_so;
 		const char *text;
 	} whys[] = {
-		/* An older perfrec knew of no other. */
+		/* An older perfrec knew no other reason. */
 		{ totals->slots_taken ||
 			  (!totals->slots_retired && !totals->slots_refused),
 		  "there were more threads than slots (set PERFREC_SLOTS "
@@ -136,7 +137,7 @@ static void print_why_no_slot(const struct summary_totals *totals, FILE *out)
 static void print_refused(const struct summary *summary, const char *prefix,
 			  FILE *out)
 {
-	/* As an older perfrec has it. */
+	/* An older perfrec wrote no reasons. */
 	if (!summary->refused_count) {
 		print_sentence(summary->totals.refused_programs,
 			       "of the programs: refused by the collector",
@@ -208,7 +209,7 @@ void summary_losses_print(const struct summary *summary, const char *prefix,
 					   out);
 }
 
-/* How often name @i of @names is there; 0 if it was before. */
+/* How many of @names are the same as name @i; 0 if one before it is. */
 static size_t count_name(const char **names, size_t i)
 {
 	size_t count = 0;

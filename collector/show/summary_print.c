@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From top to bottom in the order of the page: head, table of functions,
- * losses, cost and advice, notes, files. Each part is one function that
- * writes nothing when there is nothing to say.
+ * One function prints one part of the page, or nothing if there is nothing to
+ * say. The functions stand here in the order of the page: the run, CPU time,
+ * memory, functions, cost and advice, hints, files. summary_losses.c prints
+ * what was lost.
  */
 #include "collector/show/summary_print.h"
 
@@ -16,15 +17,15 @@
 #include "collector/show/summary_losses.h"
 #include "shared/compiler.h"
 
-/* The hooks taking more of the run than this is worth advice. */
+/* If recording took more of the run than this, there is advice. */
 #define COST_SHARE_HIGH (1.0 / 3)
-/* The advice aims at this, with at most so many functions. */
+/* The advice names functions until the rest takes no more than this. */
 #define COST_SHARE_GOAL 0.2
-#define ADVICE_MAX 3
+#define ADVICE_MAX 3 /* functions */
 #define ADVICE_INDENT "             "
-/* For an option, in a line of 80 that may end in " \". */
+/* Room for an option, in a line of 80 columns that may end in " \". */
 #define ADVICE_COLUMNS (80 - sizeof(ADVICE_INDENT " \\") + 1)
-/* Spans that are a smaller part of the own cost are not worth an option. */
+/* A function whose spans are a smaller part of the cost is not named. */
 #define ADVICE_COST_MIN 0.01
 
 static void print_command(const struct summary *summary, FILE *out)
@@ -89,7 +90,7 @@ static void print_run(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* What of it has no sample. */
+/* The part of the CPU time that has no samples. */
 static void print_unsampled(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -117,7 +118,8 @@ static void print_cpu(const struct summary *summary, FILE *out)
 	print_unsampled(summary, out);
 }
 
-/* Of several processes. They need not have been at their peaks at one time. */
+/* For several processes, which need not have had their peaks at the same time.
+ */
 static void print_peaks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -198,7 +200,7 @@ static void print_function(const struct summary_function *function,
 	fputc('\n', out);
 }
 
-/* Others are there for the memory that they allocated. */
+/* Functions with calls. The others are in the list because they allocated. */
 static size_t count_called(const struct summary *summary)
 {
 	size_t count = 0;
@@ -237,8 +239,8 @@ static void print_functions(const struct summary *summary,
 			shown, count, options->dir);
 }
 
-/* A function is the better to exclude the more often it is called and the
- * less it does itself: calls squared over self time. */
+/* How much is won by excluding @function: the more, the more often it is called
+ * and the less it does itself. */
 static double advice_score(const struct summary_function *function)
 {
 	double calls = (double)function->calls;
@@ -254,8 +256,8 @@ static int compare_advice_scores(const void *left, const void *right)
 	return one < other ? 1 : one > other ? -1 : 0;
 }
 
-/* "--exclude" with the name as a glob that matches only itself, as a shell
- * takes it; NULL when out of memory. The caller frees it. */
+/* "--exclude" and @name, as a glob that matches nothing else, quoted for a
+ * shell. NULL: no memory. The caller frees it. */
 static char *exclude_option(const char *name)
 {
 	char *glob = malloc(2 * strlen(name) + 1);
@@ -281,14 +283,14 @@ static char *exclude_option(const char *name)
 	return option;
 }
 
-/* One option of the advice. */
+/* One option that is advised. */
 struct advice {
-	char *option; /* NULL: what would be said cannot be typed */
+	char *option; /* NULL: nobody could type it */
 	size_t length;
 };
 
-/* For a name that a person can type: of characters that keyboards have, in one
- * line of the terminal with what is around it. */
+/* The option that excludes function @name, if a person can type it: it has only
+ * characters that keyboards have, and fits into a line. */
 static struct advice make_advice(const char *name)
 {
 	struct advice advice = { NULL, 0 };
@@ -313,8 +315,9 @@ static int compare_option_lengths(const void *left, const void *right)
 	return a->length < b->length ? -1 : a->length > b->length;
 }
 
-/* What is worth most comes first among @functions. Returns how many there are
- * in @advice, whose options the caller frees. */
+/* Fill in @advice for the first of @functions, until what is left of the cost
+ * is small enough; the best function to exclude stands first among @functions.
+ * Returns how many are filled in; the caller frees their options. */
 static size_t choose_advice(const struct summary *summary,
 			    const struct summary_function *const *functions,
 			    struct advice advice[ADVICE_MAX])
@@ -329,7 +332,7 @@ static size_t choose_advice(const struct summary *summary,
 
 		if (chosen == ADVICE_MAX || share < COST_SHARE_GOAL)
 			break;
-		/* Calls that are excluded already may cost most. */
+		/* Most of the cost may be of calls that are excluded. */
 		if (part < ADVICE_COST_MIN * cost)
 			continue;
 		advice[chosen] = make_advice(functions[i]->name);
@@ -367,7 +370,8 @@ static void print_advice(const struct summary *summary, FILE *out)
 	free(best);
 }
 
-/* Returns what separates it from what follows. */
+/* "12.5 ns a call that is WHAT", or nothing without calls. Returns what
+ * separates the part that follows from those before. */
 static const char *print_cost_of_calls(uint64_t calls, double ns,
 				       const char *what, const char *separator,
 				       FILE *out)
@@ -390,7 +394,7 @@ static const char *print_cost_of_sample(double ns, const char *what,
 	return ", ";
 }
 
-/* Recordings of before it was written say nothing. */
+/* What the share of the cost is of. An older perfrec did not write it. */
 static const char *cost_base(const struct summary *summary)
 {
 	if (!summary->cost.of)
@@ -438,8 +442,8 @@ static void print_cost(const struct summary *summary, FILE *out)
 		print_advice(summary, out);
 }
 
-/* A program that has said no hello looks as one that has no use for
- * LD_PRELOAD. */
+/* Nothing tells a program that could not load perfrec's library from one that
+ * was not instrumented. */
 static void print_no_hooks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -489,7 +493,7 @@ static void print_notes(const struct summary *summary, FILE *out)
 		      out);
 }
 
-/* What to do with it. */
+/* What a user can do with the file @name, or NULL. */
 static const char *file_hint(const char *name)
 {
 	static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * summary_print - a summary for a person: what ran, where its time went, what
- * was lost, what recording cost, and what to do about it. Names come from
- * the recorded program; whatever a terminal could take for a command is
+ * was lost, what recording cost, and how to make it cheaper. Names come from
+ * the recorded program: a character that a terminal could take for a command is
  * shown as '?'.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_SUMMARY_PRINT_H
@@ -16,12 +16,14 @@
 #define SUMMARY_LIMIT 20 /* rows that fit on a screen */
 
 struct summary_print_options {
-	const char *dir; /* of the recording, as the user knows it */
-	enum summary_order order; /* of the table of functions */
-	size_t limit; /* its rows; 0: all */
+	const char *dir; /* of the recording, as the user wrote it */
+	enum summary_order order; /* of the rows of the table of functions */
+	size_t limit; /* rows of that table; 0: all */
 };
 
-/* Sorts the functions of @summary by the way. 0, or -EIO. */
+/* Print @summary to @out, and sort its functions as @options says. 0, or -EIO
+ * if
+ * @out cannot be written. */
 int summary_print(struct summary *summary,
 		  const struct summary_print_options *options, FILE *out);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/show/summary_losses.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
