@@ -26,7 +26,9 @@ CHECK_LIBS = $(shell pkg-config --libs check)
 WARN	= -Wall -Wextra -Werror -Wshadow -Wpointer-arith -Wstrict-prototypes \
 	  -Wmissing-prototypes -Wvla -Wformat=2 -Wno-format-nonliteral
 SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"'
+# LOCK_CHECK: collector/base/lock.h.
+DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' \
+	  $(if $(SAN)$(DEBUG),-DLOCK_CHECK)
 # '=', not ':=': $@ is the object's own name only when a recipe expands it.
 BASE	= -std=gnu11 $(WARN) $(DEFS) -iquote . -iquote $(O) -MMD -MP -MF $@.d
 
@@ -65,7 +67,8 @@ help:
 	@echo 'make clean        remove $(O)/'
 	@echo
 	@echo 'O=DIR where objects go; V=1 shows commands; CC, CFLAGS, LDFLAGS, PREFIX,'
-	@echo 'DESTDIR as usual; SAN=address,undefined or SAN=thread for the collector'
+	@echo 'DESTDIR as usual; SAN=address,undefined or SAN=thread for the collector;'
+	@echo 'DEBUG=1: the collector checks the order of its locks'
 
 # The two commands of the README. Each runs make anew, once pkg-config and
 # the libraries are there.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/jobs.h"
+#include "collector/base/lock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +9,7 @@
 
 struct jobs {
 	pthread_t thread;
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t change;
 	struct job *first, **last;
 	bool closing;
@@ -19,16 +20,16 @@ static struct job *next_job(struct jobs *jobs)
 {
 	struct job *job;
 
-	pthread_mutex_lock(&jobs->lock);
+	lock_acquire(&jobs->lock);
 	while (!jobs->first && !jobs->closing)
-		pthread_cond_wait(&jobs->change, &jobs->lock);
+		lock_wait(&jobs->lock, &jobs->change);
 	job = jobs->first;
 	if (job) {
 		jobs->first = job->next;
 		if (!jobs->first)
 			jobs->last = &jobs->first;
 	}
-	pthread_mutex_unlock(&jobs->lock);
+	lock_release(&jobs->lock);
 	return job;
 }
 
@@ -51,7 +52,7 @@ int jobs_new(struct jobs **out)
 	if (!jobs)
 		return -ENOMEM;
 	jobs->last = &jobs->first;
-	pthread_mutex_init(&jobs->lock, NULL);
+	lock_init(&jobs->lock, LOCK_JOBS);
 	pthread_cond_init(&jobs->change, NULL);
 	err = pthread_create(&jobs->thread, NULL, run, jobs);
 	if (err) {
@@ -69,22 +70,22 @@ void jobs_free(struct jobs **jobs)
 	*jobs = NULL;
 	if (!old)
 		return;
-	pthread_mutex_lock(&old->lock);
+	lock_acquire(&old->lock);
 	old->closing = true;
 	pthread_cond_signal(&old->change);
-	pthread_mutex_unlock(&old->lock);
+	lock_release(&old->lock);
 	pthread_join(old->thread, NULL);
 	pthread_cond_destroy(&old->change);
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	free(old);
 }
 
 void jobs_post(struct jobs *jobs, struct job *job)
 {
 	job->next = NULL;
-	pthread_mutex_lock(&jobs->lock);
+	lock_acquire(&jobs->lock);
 	*jobs->last = job;
 	jobs->last = &job->next;
 	pthread_cond_signal(&jobs->change);
-	pthread_mutex_unlock(&jobs->lock);
+	lock_release(&jobs->lock);
 }

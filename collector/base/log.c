@@ -2,13 +2,13 @@
 #include "collector/base/log.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 
 #define LIMIT_LINES 10ULL
@@ -88,14 +88,14 @@ static bool take_line(struct log_limit *limit, uint64_t *withheld)
 void log_limited(struct log_limit *limit, enum log_level level,
 		 const char *format, ...)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct lock lock = LOCK_INITIALIZER(LOG);
 	uint64_t withheld;
 	va_list args;
 	bool take;
 
-	pthread_mutex_lock(&lock);
+	lock_acquire(&lock);
 	take = take_line(limit, &withheld);
-	pthread_mutex_unlock(&lock);
+	lock_release(&lock);
 	if (!take)
 		return;
 	va_start(args, format);

@@ -9,11 +9,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -34,7 +34,7 @@ struct drain {
 	int done_fd;
 	bool closing; /* relaxed; kicks tell */
 	uint32_t awaited; /* the main thread wants to know of passes */
-	pthread_mutex_t lock; /* of arenas */
+	struct lock lock; /* of arenas */
 	struct arena_list arenas;
 	uint32_t generation; /* changes with arenas */
 	struct worker_words worker[DOORBELLS];
@@ -81,12 +81,12 @@ void drain_refresh(struct drain *drain, struct arena_list *list,
 	if (atom_load_rlx(&drain->generation) == *generation)
 		return;
 	*list = (struct arena_list){ 0 };
-	pthread_mutex_lock(&drain->lock);
+	lock_acquire(&drain->lock);
 	*generation = drain->generation;
 	for (uint32_t i = 0; i < drain->arenas.count; i++)
 		if (arena_list_add(list, drain->arenas.arena[i]) < 0)
 			log_err("out of memory: a program is not drained");
-	pthread_mutex_unlock(&drain->lock);
+	lock_release(&drain->lock);
 	arena_list_release(&old);
 }
 
@@ -94,11 +94,11 @@ int drain_add(struct drain *drain, struct arena *arena)
 {
 	int err;
 
-	pthread_mutex_lock(&drain->lock);
+	lock_acquire(&drain->lock);
 	err = arena_list_add(&drain->arenas, arena);
 	/* relaxed: as in drain_refresh() */
 	atom_add_rlx(&drain->generation, 1);
-	pthread_mutex_unlock(&drain->lock);
+	lock_release(&drain->lock);
 	drain_kick(drain);
 	return err;
 }
@@ -108,7 +108,7 @@ void drain_remove(struct drain *drain, struct arena *arena)
 	struct arena_list *list = &drain->arenas;
 	uint32_t i;
 
-	pthread_mutex_lock(&drain->lock);
+	lock_acquire(&drain->lock);
 	for (i = 0; i < list->count; i++) {
 		if (list->arena[i] != arena)
 			continue;
@@ -118,7 +118,7 @@ void drain_remove(struct drain *drain, struct arena *arena)
 	}
 	/* relaxed: as in drain_refresh() */
 	atom_add_rlx(&drain->generation, 1);
-	pthread_mutex_unlock(&drain->lock);
+	lock_release(&drain->lock);
 	drain_kick(drain);
 }
 
@@ -226,7 +226,7 @@ int drain_new(uint32_t workers, int done_fd, struct drain **out)
 		power *= 2;
 	drain->workers = power;
 	drain->done_fd = done_fd;
-	pthread_mutex_init(&drain->lock, NULL);
+	lock_init(&drain->lock, LOCK_DRAIN);
 	*out = drain;
 	return 0;
 }
@@ -252,6 +252,6 @@ void drain_free(struct drain **drain)
 	if (!old)
 		return;
 	arena_list_release(&old->arenas);
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	free(old);
 }

@@ -30,6 +30,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
@@ -142,7 +143,7 @@ static struct process *process_alloc(struct collector *collector,
 		.entry = entry,
 		.done_job = { .run = process_reap_finish },
 	};
-	pthread_mutex_init(&process->threads.lock, NULL);
+	lock_init(&process->threads.lock, LOCK_OUTER_IDS);
 	if (tracks_new(process->uuid, above, arena->sites,
 		       arena->recording->trace, &arena->recording->budget,
 		       &process->tracks) < 0) {
@@ -177,11 +178,11 @@ static void process_publish(struct process *process)
 	process->next = process->arena->processes;
 	process->arena->processes = process;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	process->next_all = collector->processes;
 	collector->processes = process;
 	collector->process_count++;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 }
 
 int process_meet_hello(struct collector *collector, struct arena *arena,
@@ -207,9 +208,9 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 		process_reap_free(process);
 		return err;
 	}
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	process_publish(process);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	return 0;
 }
 
@@ -408,7 +409,7 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 	struct kin parent;
 	int err = -ESRCH;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	process = process_find_inner(arena, inner_pid);
 	/* Once it is cut off, whatever comes is of one that went on. */
 	if (!process && arena->cut)
@@ -420,7 +421,7 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 	 * the lock keeps the main thread from freeing it. */
 	if (process)
 		err = process_is_drained(process, worker) ? -EALREADY : 0;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	if (!err)
 		*out = process;
 	return err;
@@ -434,12 +435,12 @@ static void open_files(struct arena *arena, pid_t inner_pid)
 	struct modules *modules = NULL;
 	struct process *process;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	for (process = arena->processes; process && !modules;
 	     process = process->next)
 		if (process->inner_pid == inner_pid)
 			modules = modules_get(process->modules);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	if (modules)
 		modules_follow(modules);
 	modules_put(&modules);
@@ -451,9 +452,9 @@ static void open_told(struct job *job)
 		(struct arena *)((char *)job - offsetof(struct arena, map_job));
 	struct map_event event;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	arena->map_posted = false;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	while (map_log_event(arena->map_log, arena->map_opened, &event)) {
 		arena->map_opened++;
 		open_files(arena, event.pid);
@@ -469,10 +470,10 @@ void process_meet_modules(struct arena *arena)
 	if (events == arena->map_events)
 		return;
 	arena->map_events = events;
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	post = !arena->map_posted;
 	arena->map_posted = true;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	if (!post)
 		return;
 	arena_get(arena);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
@@ -109,16 +110,16 @@ void process_reap_finish(struct job *job)
 	if (heap)
 		heap_files_finish(heap);
 	note_unsampled(process);
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	process->entry->instrumented = instrumented;
 	process->entry->ended = process->ended;
 	process->entry->end_ns = process->end_ns;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	process->done_next = collector->done;
 	collector->done = process;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
 }
@@ -141,7 +142,7 @@ static void unlink_from_arena(struct process *process)
 	struct arena *arena = process->arena;
 	struct process **link = &arena->processes;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	while (*link != process)
 		link = &(*link)->next;
 	*link = process->next;
@@ -151,7 +152,7 @@ static void unlink_from_arena(struct process *process)
 		arena->cut = true;
 	if (!arena->processes)
 		arena->idle_since_ns = clock_boottime_ns();
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 }
 
 static void unlink_from_collector(struct process *process)
@@ -159,22 +160,22 @@ static void unlink_from_collector(struct process *process)
 	struct collector *collector = process->collector;
 	struct process **link = &collector->processes;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	while (*link != process)
 		link = &(*link)->next_all;
 	*link = process->next_all;
 	collector->process_count--;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 }
 
 static void free_done(struct collector *collector)
 {
 	struct process *process, *next;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	process = collector->done;
 	collector->done = NULL;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	for (; process; process = next) {
 		next = process->done_next;
 		if (process->watch.fd >= 0 && process->watch.ready)
@@ -204,18 +205,18 @@ static bool has_processes(struct arena *arena)
 {
 	bool some;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	some = arena->processes;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	return some;
 }
 
 /* Who finds a process in a slot is to know. */
 static void set_leaving(struct arena *arena, bool leaving)
 {
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	arena->leaving = leaving;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 }
 
 static bool is_unused(struct collector *collector, struct arena *arena)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/random.h"
 #include "collector/base/clock.h"
 #include "collector/record/arena.h"
@@ -349,10 +350,10 @@ static void note_fork(struct thread *thread)
 	pid_t parent = process_outer_pid(process->arena,
 					 (pid_t)thread->fibers.fork_parent);
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	if (parent > 0)
 		process->entry->parent = parent;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	thread->fibers.fork_parent = 0;
 }
 
@@ -434,11 +435,11 @@ static void add_function(struct thread *thread,
 			function->generation, &symbol);
 	total.name = symbol.name;
 	total.module = symbol.module;
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	if (function_table_add(&recording->functions, &total) < 0)
 		log_err("out of memory: '%s' is not in the summary",
 			symbol.name);
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 /* What one stack of the thread adds to the recording. */
@@ -457,11 +458,11 @@ static void add_stack(void *context, struct replay *replay)
 	     function = function->next)
 		if (function->calls)
 			add_function(thread, function);
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	recording->totals.overflowed_stacks += replay->cct.overflowed;
 	if (lossy)
 		recording_list_loss(recording, replay->encoder.sequence);
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 /* What the summary's own cost is made of, beside what was recorded. */
@@ -525,12 +526,12 @@ static void sum_up(struct job *job)
 
 	thread_stacks_copy(thread, 0, &stacks);
 	fibers_each(&thread->fibers, add_stack, thread);
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	add_totals(thread);
 	thread_notes_release(thread);
 	recording_list_thread(recording, thread->process->entry,
 			      &thread->entry);
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	fibers_release(&thread->fibers);
 	replay_release(&thread->replay);
 	/* Now there is room in the recording's budget. */

@@ -36,6 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
@@ -113,7 +114,7 @@ static void break_arena(struct worker *worker, struct arena *arena,
 
 	if (!arena_break(arena))
 		return;
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	process = thread ? thread->process : arena->processes;
 	log_limited(&limit, LOG_WARN,
 		    "recording of '%s' (pid %d, thread %d) ends: %s",
@@ -122,11 +123,11 @@ static void break_arena(struct worker *worker, struct arena *arena,
 		    thread ? (int)thread->entry.tid : 0, what);
 	for (process = arena->processes; process; process = process->next)
 		process_end(process, PROCESS_BROKE);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	drain_kick(worker->drain);
-	pthread_mutex_lock(&arena->recording->lock);
+	lock_acquire(&arena->recording->lock);
 	arena->recording->totals.broken_rings++;
-	pthread_mutex_unlock(&arena->recording->lock);
+	lock_release(&arena->recording->lock);
 	arena_control(arena, CONTROL_OFF);
 }
 
@@ -255,13 +256,13 @@ static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 	struct process *process;
 	uint32_t count = 0;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	for (process = arena->processes; process && count < ENDING_MAX;
 	     process = process->next)
 		if (process_is_ending(process) &&
 		    !process_is_drained(process, worker))
 			ending[count++] = process;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	return count;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/size.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
@@ -142,9 +143,9 @@ static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
 	uint64_t due = sampled->ns / period_ns;
 	uint64_t *lost = &recording->totals.lost_cpu_samples;
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	*lost = MIN(*lost, due - MIN(due, sampled->count));
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 /* Add the CPU time that no sample has to the profile and the totals. */

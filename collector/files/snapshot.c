@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/files/thread_stacks.h"
@@ -52,9 +53,9 @@ static void begin_profile(struct job *job)
 	recording->snapshot = snapshot;
 	/* The profile counts what it has no room for. */
 	(void)profile_merge(snapshot->profile, recording->profile);
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	snapshot->lost_spans = recording->totals.dropped_spans;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 int snapshot_begin(struct collector *collector, struct recording *recording,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/files/thread_stacks.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/names/modules.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
@@ -20,9 +20,9 @@ static struct profile_owner thread_owner(const struct thread *thread)
 				       .tid = thread->entry.tid };
 
 	memcpy(owner.thread, thread->entry.name, sizeof(owner.thread));
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	memcpy(owner.process, process->entry->name, sizeof(owner.process));
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	return owner;
 }
 

@@ -52,6 +52,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/budget.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -186,9 +187,9 @@ uint32_t heap_site(struct heap *heap, uint32_t owner, uint32_t stack)
 {
 	uint32_t site;
 
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	site = find_or_add(heap, owner, stack);
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 	return site;
 }
 
@@ -196,9 +197,9 @@ uint32_t heap_site_count(struct heap *heap)
 {
 	uint32_t count;
 
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	count = heap->site_count;
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 	return count;
 }
 
@@ -590,7 +591,7 @@ int heap_init(struct heap *heap, struct budget *budget, uint64_t period,
 	heap->epoch = 1;
 	if (!budget_take(budget, FREED_BYTES))
 		return -ENOMEM;
-	pthread_mutex_init(&heap->lock, NULL);
+	lock_init(&heap->lock, LOCK_HEAP);
 	heap_table_init(&heap->table, budget, secret);
 	heap->freed = calloc(1u << FREED_BITS, sizeof(*heap->freed));
 	if (heap->freed && reserve_site(heap)) {
@@ -617,6 +618,6 @@ void heap_release(struct heap *heap)
 	budget_give(heap->budget, FREED_BYTES);
 	free(heap->index);
 	free(heap->freed);
-	pthread_mutex_destroy(&heap->lock);
+	lock_destroy(&heap->lock);
 	*heap = (struct heap){ 0 };
 }

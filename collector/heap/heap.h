@@ -11,11 +11,11 @@
 #ifndef PERFREC_COLLECTOR_HEAP_HEAP_H
 #define PERFREC_COLLECTOR_HEAP_HEAP_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/lock.h"
 #include "collector/heap/heap_table.h"
 
 struct budget;
@@ -95,7 +95,7 @@ struct heap {
 	struct freed *freed; /* hash table without chains; see heap.c */
 	struct heap_site *chunk[HEAP_SITE_CHUNKS];
 
-	pthread_mutex_t lock; /* of what follows, and new chunks */
+	struct lock lock; /* of what follows, and new chunks */
 	uint32_t site_count;
 	uint32_t *index; /* hash table of sites; 0: empty, else number + 1 */
 	uint32_t index_mask;

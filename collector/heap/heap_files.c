@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
 #include "collector/heap/heap_dump.h"
@@ -89,13 +90,13 @@ static struct profile_owner owner_of(struct process_heap *heap, uint32_t number)
 	struct profile_owner owner = { .pid = heap->pid };
 
 	memcpy(owner.process, heap->name, sizeof(owner.process));
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	if (number < heap->owner_count) {
 		owner.tid = heap->owner[number].tid;
 		memcpy(owner.thread, heap->owner[number].name,
 		       sizeof(owner.thread));
 	}
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 	return owner;
 }
 
@@ -304,11 +305,11 @@ static void add_functions(struct process_heap *heap)
 				frame.generation, &symbol);
 		total.name = symbol.name;
 		total.module = symbol.module;
-		pthread_mutex_lock(&recording->lock);
+		lock_acquire(&recording->lock);
 		if (function_table_add(&recording->functions, &total) < 0)
 			log_err("out of memory: '%s' is not in the summary",
 				symbol.name);
-		pthread_mutex_unlock(&recording->lock);
+		lock_release(&recording->lock);
 	}
 }
 
@@ -320,9 +321,9 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
 
 	if (heap->known) {
-		pthread_mutex_lock(&heap->known_lock);
+		lock_acquire(&heap->known_lock);
 		sum->stacks += heap->known->totals.allocs;
-		pthread_mutex_unlock(&heap->known_lock);
+		lock_release(&heap->known_lock);
 	}
 	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
 	sum->allocs += heap_round(core, from->now.alloc_objects);
@@ -367,10 +368,10 @@ void heap_files_finish(struct process_heap *heap)
 {
 	struct recording *recording = heap->recording;
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	unlist(recording, heap);
 	add_sums(heap, &recording->totals.heap);
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	process_heap_spread(heap);
 	add_functions(heap);
 	heap_dump_write(heap);
@@ -395,11 +396,11 @@ static struct process_heap *next_heap(struct recording *recording,
 {
 	struct process_heap *heap;
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	heap = last ? last->next : recording->heaps;
 	if (heap)
 		process_heap_get(heap);
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	return heap;
 }
 
@@ -419,9 +420,9 @@ int heap_files_snapshot(struct recording *recording,
 	if (err)
 		return err;
 	(void)stack_profile_merge(profile, recording->heap_profile);
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	sum = recording->totals.heap;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	/* Only this thread takes any out of the list. */
 	for (; (next = next_heap(recording, heap)); heap = next) {
 		process_heap_put(&heap);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -51,9 +52,9 @@ static void tell_double(struct process_heap *heap,
 
 	if (!heap_is_double(&heap->heap, item->clock, item->a))
 		return;
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	uuid = owner < heap->owner_count ? heap->owner[owner].uuid : 0;
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 	heap_track_double_free(&heap->track, item->clock,
 			       uuid ? uuid : heap->track.process_uuid, item->b);
 }
@@ -239,7 +240,7 @@ static void take_known(struct process_heap *heap, const struct sample *sample,
 					   0);
 		site = heap_site(heap->known, owner, stack);
 	}
-	pthread_mutex_lock(&heap->known_lock);
+	lock_acquire(&heap->known_lock);
 	heap->known->epoch = sample->epoch;
 	heap->known->at_peak = sample->at_peak;
 	clock = ++heap->known_clock;
@@ -249,7 +250,7 @@ static void take_known(struct process_heap *heap, const struct sample *sample,
 		heap_alloc(heap->known, clock, address, size, site);
 	else
 		heap_alloc_untracked(heap->known, size, site);
-	pthread_mutex_unlock(&heap->known_lock);
+	lock_release(&heap->known_lock);
 }
 
 /* On the sampler's thread, in the order of clocks. */
@@ -334,7 +335,7 @@ uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
 	uint32_t number;
 
 	memcpy(owner.name, name, strnlen(name, sizeof(owner.name) - 1));
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	number = find_owner(heap, tid, owner.name);
 	if (number && heap->owner[number].tid != tid) {
 		heap->owner[number].tid = 0;
@@ -347,17 +348,17 @@ uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
 		number = heap->owner_count++;
 		heap->owner[number] = owner;
 	}
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 	return number;
 }
 
 void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
 			  uint64_t frees)
 {
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	heap->dropped_allocs += allocs;
 	heap->dropped_frees += frees;
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 }
 
 void process_heap_unsure(struct process_heap *heap)
@@ -368,16 +369,16 @@ void process_heap_unsure(struct process_heap *heap)
 
 void process_heap_paused(struct process_heap *heap, uint64_t allocs)
 {
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	heap->paused += allocs;
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 }
 
 void process_heap_odd(struct process_heap *heap)
 {
-	pthread_mutex_lock(&heap->lock);
+	lock_acquire(&heap->lock);
 	heap->odd++;
-	pthread_mutex_unlock(&heap->lock);
+	lock_release(&heap->lock);
 }
 
 /* --- life -------------------------------------------------------------------
@@ -402,8 +403,8 @@ static void release(struct process_heap *heap)
 	else
 		stacks_free(&heap->stacks);
 	modules_put(&heap->modules);
-	pthread_mutex_destroy(&heap->lock);
-	pthread_mutex_destroy(&heap->known_lock);
+	lock_destroy(&heap->lock);
+	lock_destroy(&heap->known_lock);
 	free(heap->owner);
 	recording_put(&heap->recording);
 	free(heap);
@@ -474,8 +475,8 @@ static struct process_heap *make(struct process *process)
 		.process = process,
 		.unsure = process->arena->late,
 	};
-	pthread_mutex_init(&heap->lock, NULL);
-	pthread_mutex_init(&heap->known_lock, NULL);
+	lock_init(&heap->lock, LOCK_PROCESS_HEAP);
+	lock_init(&heap->known_lock, LOCK_HEAP_KNOWN);
 	if (start(heap, process) == 0)
 		return heap;
 	release(heap);
@@ -487,11 +488,11 @@ static void list(struct process_heap *heap, const struct process *process)
 {
 	struct recording *recording = heap->recording;
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	memcpy(heap->name, process->entry->name, sizeof(heap->name));
 	heap->next = recording->heaps;
 	recording->heaps = heap;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 struct process_heap *process_heap_of(struct process *process)
@@ -499,14 +500,14 @@ struct process_heap *process_heap_of(struct process *process)
 	static struct log_limit limit;
 	struct process_heap *heap;
 
-	pthread_mutex_lock(&process->arena->lock);
+	lock_acquire(&process->arena->lock);
 	if (!process->heap) {
 		process->heap = make(process);
 		if (process->heap)
 			list(process->heap, process);
 	}
 	heap = process->heap;
-	pthread_mutex_unlock(&process->arena->lock);
+	lock_release(&process->arena->lock);
 	if (!heap)
 		log_limited(&limit, LOG_ERR,
 			    "out of memory: allocations of '%s' (pid %d) are "
@@ -544,7 +545,7 @@ void process_heap_spread(struct process_heap *heap)
 {
 	if (!heap->known)
 		return;
-	pthread_mutex_lock(&heap->known_lock);
+	lock_acquire(&heap->known_lock);
 	heap_spread(&heap->heap, heap->known, unknown_stack(heap));
 }
 
@@ -553,7 +554,7 @@ void process_heap_unspread(struct process_heap *heap)
 	if (!heap->known)
 		return;
 	heap_unspread(&heap->heap, heap->known, unknown_stack(heap));
-	pthread_mutex_unlock(&heap->known_lock);
+	lock_release(&heap->known_lock);
 }
 
 struct process_heap *process_heap_end(struct process *process)
@@ -566,9 +567,9 @@ struct process_heap *process_heap_end(struct process *process)
 	order_release_all(heap->order);
 	if (heap->samples)
 		sampler_flush(process->collector->sampler);
-	pthread_mutex_lock(&heap->recording->lock);
+	lock_acquire(&heap->recording->lock);
 	memcpy(heap->name, process->entry->name, sizeof(heap->name));
-	pthread_mutex_unlock(&heap->recording->lock);
+	lock_release(&heap->recording->lock);
 	order_lock(heap->order);
 	tell_doubles(heap, UINT64_MAX);
 	heap_track_end(&heap->track, &heap->heap);

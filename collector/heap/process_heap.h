@@ -10,11 +10,11 @@
 #ifndef PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
 #define PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/base/lock.h"
 #include "collector/heap/heap.h"
 #include "collector/heap/heap_track.h"
 #include "collector/replay/order.h"
@@ -55,14 +55,14 @@ struct process_heap {
 	/* Exact: its blocks whose stack was told, or NULL; see heap_spread.h.
 	 * A lock of its own: who waits for the order's holds up the consumer.
 	 * Taken after that one. */
-	pthread_mutex_t known_lock;
+	struct lock known_lock;
 	struct heap *known;
 	uint64_t known_clock; /* its events */
 	struct heap_track track;
 	struct order_item doubles[HEAP_DOUBLES]; /* not told yet */
 	uint32_t double_count;
 
-	pthread_mutex_t lock; /* of what follows */
+	struct lock lock; /* of what follows */
 	struct heap_owner *owner; /* [0]: nobody */
 	uint32_t owner_count, owner_room;
 	uint64_t dropped_allocs, dropped_frees;

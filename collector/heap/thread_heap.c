@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/heap/process_heap.h"
@@ -177,10 +178,10 @@ static void lose(struct thread *thread, uint64_t allocs, uint64_t frees)
 	if (heap)
 		process_heap_unsure(heap);
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	recording->totals.heap.dropped_allocs += allocs;
 	recording->totals.heap.dropped_frees += frees;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 void thread_heap_block(struct thread *thread, struct replay *replay,

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/names/jit_map.h"
 #include "collector/base/log.h"
@@ -46,7 +46,7 @@ struct jit_files {
 	struct symbol_cache *cache;
 	pid_t pid;
 	uid_t uid;
-	pthread_mutex_t lock; /* from here on */
+	struct lock lock; /* from here on */
 	int dump_fd; /* O_PATH; -1: none */
 	struct edition text, dump; /* as they were read */
 	struct jit_map *map; /* NULL: nothing was read */
@@ -71,7 +71,7 @@ struct jit_files *jit_files_new(struct symbol_cache *cache, pid_t inner_pid,
 	files->dump_fd = -1;
 	files->credit_ns = CREDIT_NS;
 	files->credited_ns = clock_monotonic_ns();
-	pthread_mutex_init(&files->lock, NULL);
+	lock_init(&files->lock, LOCK_JIT_FILES);
 	return files;
 }
 
@@ -92,7 +92,7 @@ void jit_files_free(struct jit_files **files_ptr)
 	drop_text_map(files);
 	if (files->dump_fd >= 0)
 		close(files->dump_fd);
-	pthread_mutex_destroy(&files->lock);
+	lock_destroy(&files->lock);
 	free(files);
 }
 
@@ -114,11 +114,11 @@ void jit_files_set_dump(struct jit_files *files, int fd)
 
 	if (copy < 0)
 		return;
-	pthread_mutex_lock(&files->lock);
+	lock_acquire(&files->lock);
 	if (files->dump_fd >= 0)
 		close(files->dump_fd);
 	files->dump_fd = copy;
-	pthread_mutex_unlock(&files->lock);
+	lock_release(&files->lock);
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -297,7 +297,7 @@ const char *jit_files_find(struct jit_files *files, int proc_fd, int root_fd,
 {
 	const char *name = NULL, *raw;
 
-	pthread_mutex_lock(&files->lock);
+	lock_acquire(&files->lock);
 	if (!was_just_looked_at(files)) {
 		root_fd = open_process_root(proc_fd, root_fd);
 		follow_files(files, proc_fd, root_fd);
@@ -307,6 +307,6 @@ const char *jit_files_find(struct jit_files *files, int proc_fd, int root_fd,
 	raw = files->map ? jit_map_find(files->map, address) : NULL;
 	if (raw)
 		name = keep_clean_name(files, raw);
-	pthread_mutex_unlock(&files->lock);
+	lock_release(&files->lock);
 	return name;
 }

@@ -13,10 +13,10 @@
 #include "collector/names/map_log.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -28,7 +28,7 @@
 #define UNLOADED_LOOK 4096
 
 struct map_log {
-	pthread_mutex_t lock; /* of everything below */
+	struct lock lock; /* of everything below */
 	unsigned int refs;
 	struct page_shm *page; /* NULL: closed */
 	uint64_t next; /* the first entry that is not done with */
@@ -59,7 +59,7 @@ int map_log_new(struct page_shm *page, struct map_log **out)
 
 	if (!log)
 		return -ENOMEM;
-	pthread_mutex_init(&log->lock, NULL);
+	lock_init(&log->lock, LOCK_MAP_LOG);
 	log->refs = 1;
 	log->page = page;
 	*out = log;
@@ -68,9 +68,9 @@ int map_log_new(struct page_shm *page, struct map_log **out)
 
 struct map_log *map_log_get(struct map_log *log)
 {
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	log->refs++;
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	return log;
 }
 
@@ -82,9 +82,9 @@ void map_log_put(struct map_log **log_ptr)
 	*log_ptr = NULL;
 	if (!log)
 		return;
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	refs = --log->refs;
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	if (refs)
 		return;
 	for (size_t i = 0; i < log->count; i++)
@@ -94,7 +94,7 @@ void map_log_put(struct map_log **log_ptr)
 		free(log->names[i].bytes);
 	free(log->names);
 	free(log->events);
-	pthread_mutex_destroy(&log->lock);
+	lock_destroy(&log->lock);
 	free(log);
 }
 
@@ -346,30 +346,30 @@ size_t map_log_read(struct map_log *log)
 {
 	size_t count;
 
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	read_log_locked(log, false);
 	count = log->count;
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	return count;
 }
 
 void map_log_close(struct map_log *log)
 {
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	read_log_locked(log, true);
 	log->page = NULL;
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 }
 
 bool map_log_event(struct map_log *log, size_t index, struct map_event *out)
 {
 	bool is_known;
 
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	is_known = index < log->count;
 	if (is_known)
 		*out = log->events[index];
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	return is_known;
 }
 
@@ -378,7 +378,7 @@ bool map_log_names(struct map_log *log, const char *build_id,
 {
 	const struct kept_names *names;
 
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	read_log_locked(log, false);
 	names = find_kept_names(log, build_id);
 	if (names)
@@ -388,7 +388,7 @@ bool map_log_names(struct map_log *log, const char *build_id,
 			.symbol_bytes = names->symbol_bytes,
 			.string_bytes = names->string_bytes,
 		};
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	return names;
 }
 
@@ -397,12 +397,12 @@ bool map_log_next(struct map_log *log, int32_t pid, size_t *index,
 {
 	bool is_found = false;
 
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	while (!is_found && *index < log->count) {
 		*out = log->events[(*index)++];
 		is_found = out->pid == pid;
 	}
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	return is_found;
 }
 
@@ -410,9 +410,9 @@ uint64_t map_log_lost(struct map_log *log)
 {
 	uint64_t lost;
 
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	lost = log->lost + log->page_lost;
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	return lost;
 }
 
@@ -453,9 +453,9 @@ size_t map_log_unloaded(struct map_log *log, int32_t pid, uint32_t after,
 
 	if (upto <= after)
 		return 0;
-	pthread_mutex_lock(&log->lock);
+	lock_acquire(&log->lock);
 	read_log_locked(log, false);
 	found = find_unloaded(log, pid, after, upto, out, room);
-	pthread_mutex_unlock(&log->lock);
+	lock_release(&log->lock);
 	return found;
 }

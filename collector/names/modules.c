@@ -32,13 +32,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/names/jit_files.h"
 #include "collector/names/load_map.h"
@@ -81,11 +81,11 @@ struct modules {
 	int root_fd; /* O_PATH of its root as it was at first; or -1 */
 	struct jit_files *jit; /* or NULL */
 
-	pthread_mutex_t refresh_lock; /* from here on, too */
+	struct lock refresh_lock; /* from here on, too */
 	struct modules *parent; /* to inherit from at first use; or NULL */
 	uint32_t claimed; /* see modules_fork() */
 
-	pthread_mutex_t lock; /* from here on */
+	struct lock lock; /* from here on */
 	unsigned int refs;
 	struct load_map map;
 	struct span *anonymous; /* executable memory without a file, as the map
@@ -183,9 +183,9 @@ static bool is_line_covered(struct modules *modules,
 {
 	bool is_covered;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	is_covered = load_map_open(&modules->map, line->start, line->end);
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return is_covered;
 }
 
@@ -323,11 +323,11 @@ static struct symbol_file *known_file_of(struct modules *modules,
 	struct symbol_file *file = NULL;
 	const struct place *there;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	there = load_map_open(&modules->map, place->start, place->end);
 	if (there)
 		file = symbol_file_get(there->file);
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return file;
 }
 
@@ -497,15 +497,15 @@ static void take_load(struct modules *modules, const struct map_event *event)
 	snprintf(path, sizeof(path), "%s", event->path);
 	symbol_name_clean(path);
 	place.path = keep_string(modules, path);
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	is_known = place.build_id[0] && load_map_known(&modules->map, &place);
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	if (!is_known)
 		find_told_file(modules, event->path, &place);
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	load_map_advance(&modules->map, event->generation);
 	error = load_map_add(&modules->map, &place);
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	symbol_file_put(&place.file);
 	if (error)
 		log_err("out of memory: functions of '%s' have no names",
@@ -514,12 +514,12 @@ static void take_load(struct modules *modules, const struct map_event *event)
 
 static void take_unload(struct modules *modules, const struct map_event *event)
 {
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	if (load_map_end(&modules->map, event->start, event->end,
 			 event->generation))
 		/* Then the generations before it are not known in full. */
 		load_map_advance(&modules->map, event->generation);
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 }
 
 /* The generation in which the child @modules was forked: what it had unloaded
@@ -545,17 +545,17 @@ static void inherit_places(struct modules *modules)
 	int error;
 
 	modules_follow(parent);
-	pthread_mutex_lock(&parent->lock);
+	lock_acquire(&parent->lock);
 	error = load_map_fork(&parent->map, generation_of_fork(modules), &map);
-	pthread_mutex_unlock(&parent->lock);
+	lock_release(&parent->lock);
 	if (error)
 		log_err("out of memory: functions of process %d have no names",
 			(int)modules->pid);
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	modules->map = map;
 	modules->vdso = parent->vdso;
 	modules->parent = NULL;
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	modules_put(&parent);
 }
 
@@ -577,24 +577,24 @@ static void read_log(struct modules *modules)
 			take_unload(modules, &event);
 		modules->own_events++;
 	}
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	modules->events = next;
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 }
 
 void modules_follow(struct modules *modules)
 {
 	bool is_new;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	is_new = modules->parent ||
 		 (modules->log && map_log_read(modules->log) > modules->events);
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	if (!is_new)
 		return;
-	pthread_mutex_lock(&modules->refresh_lock);
+	lock_acquire(&modules->refresh_lock);
 	read_log(modules);
-	pthread_mutex_unlock(&modules->refresh_lock);
+	lock_release(&modules->refresh_lock);
 }
 
 /* --- both ----------------------------------------------------------------- */
@@ -626,9 +626,9 @@ int modules_refresh(struct modules *modules)
 
 	if (modules->proc_fd < 0)
 		return modules->proc_fd;
-	pthread_mutex_lock(&modules->refresh_lock);
+	lock_acquire(&modules->refresh_lock);
 	error = read_map_and_log(modules, &reading);
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	for (size_t i = 0; i < reading.count && !error; i++)
 		error = load_map_add(&modules->map, &reading.list[i]);
 	if (!error) {
@@ -641,8 +641,8 @@ int modules_refresh(struct modules *modules)
 	modules->credit_ns -= (int64_t)(thread_cpu_ns() - begin_ns);
 	modules->is_gone = error == -ESRCH;
 	modules->was_read |= !error;
-	pthread_mutex_unlock(&modules->lock);
-	pthread_mutex_unlock(&modules->refresh_lock);
+	lock_release(&modules->lock);
+	lock_release(&modules->refresh_lock);
 	reading_release(&reading);
 	return error;
 }
@@ -675,8 +675,8 @@ static int make_modules(pid_t pid, pid_t inner_pid, struct map_log *log,
 	modules->refs = 1;
 	modules->credit_ns = CREDIT_NS;
 	modules->credited_ns = clock_monotonic_ns();
-	pthread_mutex_init(&modules->lock, NULL);
-	pthread_mutex_init(&modules->refresh_lock, NULL);
+	lock_init(&modules->lock, LOCK_MODULES);
+	lock_init(&modules->refresh_lock, LOCK_MODULES_REFRESH);
 	*out = modules;
 	return 0;
 }
@@ -731,9 +731,9 @@ void modules_set_sites(struct modules *modules, struct sites *sites)
 
 struct modules *modules_get(struct modules *modules)
 {
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	modules->refs++;
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return modules;
 }
 
@@ -745,9 +745,9 @@ void modules_put(struct modules **modules_ptr)
 	*modules_ptr = NULL;
 	if (!modules)
 		return;
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	refs = --modules->refs;
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	if (refs)
 		return;
 	modules_put(&modules->parent);
@@ -760,8 +760,8 @@ void modules_put(struct modules **modules_ptr)
 		close(modules->proc_fd);
 	if (modules->root_fd >= 0)
 		close(modules->root_fd);
-	pthread_mutex_destroy(&modules->lock);
-	pthread_mutex_destroy(&modules->refresh_lock);
+	lock_destroy(&modules->lock);
+	lock_destroy(&modules->refresh_lock);
 	free(modules);
 }
 
@@ -804,12 +804,12 @@ static bool is_first_to_tell(struct modules *modules, uint64_t address,
 	struct place *place;
 	bool is_first;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	place = load_map_find(&modules->map, address, generation);
 	is_first = place && !place->was_told;
 	if (place)
 		place->was_told = true;
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return is_first;
 }
 
@@ -824,13 +824,13 @@ static bool add_told_names(struct modules *modules, uint64_t address,
 	if (!copy->file)
 		return false;
 	copy->is_partial = true;
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	place = load_map_find(&modules->map, address, generation);
 	if (place && !place->file) {
 		place->file = symbol_file_get(copy->file);
 		place->is_partial = true;
 	}
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return true;
 }
 
@@ -841,14 +841,14 @@ static bool find_place_copy(struct modules *modules, uint64_t address,
 {
 	struct place *place;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	load_map_advance(&modules->map, generation);
 	place = load_map_find(&modules->map, address, generation);
 	if (place) {
 		*out = *place;
 		symbol_file_get(out->file);
 	}
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	if (place && !out->file &&
 	    !add_told_names(modules, address, generation, out) &&
 	    out->path[0] == '/' &&
@@ -864,12 +864,12 @@ static bool may_refresh_map(struct modules *modules)
 	int64_t earned;
 	bool may;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	earned = (int64_t)((now - modules->credited_ns) / CREDIT_SHARE);
 	modules->credit_ns = MIN(modules->credit_ns + earned, CREDIT_NS);
 	modules->credited_ns = now;
 	may = !modules->is_gone && modules->credit_ns > 0;
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return may;
 }
 
@@ -955,11 +955,11 @@ static bool is_anonymous(struct modules *modules, uint64_t address)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	for (size_t i = 0; i < modules->anonymous_count && !found; i++)
 		found = address >= modules->anonymous[i].start &&
 			address < modules->anonymous[i].end;
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return found;
 }
 
@@ -1062,7 +1062,7 @@ static int copy_places(struct modules *modules, struct reading *out)
 {
 	const struct load_map *map = &modules->map;
 
-	pthread_mutex_lock(&modules->lock);
+	lock_acquire(&modules->lock);
 	out->list = calloc(map->count + 1, sizeof(*out->list));
 	for (size_t i = 0; out->list && i < map->count; i++) {
 		const struct place *place = map->list[i].place;
@@ -1072,7 +1072,7 @@ static int copy_places(struct modules *modules, struct reading *out)
 		out->list[out->count++] = *place;
 		symbol_file_get(place->file);
 	}
-	pthread_mutex_unlock(&modules->lock);
+	lock_release(&modules->lock);
 	return out->list ? 0 : -ENOMEM;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/proc.h"
 #include "shared/ring_shm.h"
 
@@ -174,15 +175,15 @@ pid_t outer_ids_thread(struct outer_threads *threads, pid_t pid, pid_t inner)
 {
 	pid_t outer;
 
-	pthread_mutex_lock(&threads->lock);
+	lock_acquire(&threads->lock);
 	read_thread_ids(threads, pid);
 	outer = find_thread_id(threads, inner);
-	pthread_mutex_unlock(&threads->lock);
+	lock_release(&threads->lock);
 	return outer;
 }
 
 void outer_ids_release(struct outer_threads *threads)
 {
 	free(threads->thread);
-	pthread_mutex_destroy(&threads->lock);
+	lock_destroy(&threads->lock);
 }

@@ -6,10 +6,11 @@
 #ifndef PERFREC_COLLECTOR_NAMES_OUTER_IDS_H
 #define PERFREC_COLLECTOR_NAMES_OUTER_IDS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "collector/base/lock.h"
 
 /* Whether @pid, which calls itself as it should, is the one. */
 typedef bool outer_ids_check(const void *context, pid_t pid);
@@ -23,7 +24,7 @@ pid_t outer_ids_any(pid_t inner, outer_ids_check *check, const void *context);
 /* The threads of one process, as far as they have been seen. All zero is
  * valid, but for the lock. */
 struct outer_threads {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct outer_thread {
 		pid_t outer, inner;
 	} * thread; /* by outer */

@@ -10,11 +10,11 @@
 #include "collector/names/sites.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbols.h"
 #include "shared/atomic.h"
@@ -30,7 +30,7 @@
 struct sites {
 	uint32_t refs;
 	struct symbol_cache *cache;
-	pthread_mutex_t lock; /* of everything below */
+	struct lock lock; /* of everything below */
 	struct page_shm *page; /* NULL: unmapped */
 	struct site **site; /* by id */
 	struct site **track; /* hash table of those of kind SITE_TRACK, by
@@ -258,9 +258,9 @@ const struct site *sites_find(struct sites *sites, uint32_t id)
 
 	if (!id || id >= SITES_MAX)
 		return site;
-	pthread_mutex_lock(&sites->lock);
+	lock_acquire(&sites->lock);
 	site = find_site_locked(sites, id);
-	pthread_mutex_unlock(&sites->lock);
+	lock_release(&sites->lock);
 	return site;
 }
 
@@ -296,10 +296,10 @@ const struct site *sites_track(struct sites *sites, uint64_t track)
 {
 	const struct site *found;
 
-	pthread_mutex_lock(&sites->lock);
+	lock_acquire(&sites->lock);
 	look_for_tracks(sites);
 	found = sites->track ? *track_entry(sites, track) : NULL;
-	pthread_mutex_unlock(&sites->lock);
+	lock_release(&sites->lock);
 	return found;
 }
 
@@ -322,7 +322,7 @@ int sites_new(struct page_shm *page, struct symbol_cache *cache,
 	sites->page = page;
 	sites->cache = cache;
 	sites->looked = 1;
-	pthread_mutex_init(&sites->lock, NULL);
+	lock_init(&sites->lock, LOCK_SITES);
 	*out = sites;
 	return 0;
 }
@@ -349,7 +349,7 @@ void sites_put(struct sites **sites)
 		free((void *)old->site[id]->key);
 		free(old->site[id]);
 	}
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	free(old->site);
 	free(old->track);
 	free(old);
@@ -357,7 +357,7 @@ void sites_put(struct sites **sites)
 
 void sites_close(struct sites *sites)
 {
-	pthread_mutex_lock(&sites->lock);
+	lock_acquire(&sites->lock);
 	sites->page = NULL;
-	pthread_mutex_unlock(&sites->lock);
+	lock_release(&sites->lock);
 }

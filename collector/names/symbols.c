@@ -36,7 +36,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libelf.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +44,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/names/debug_file.h"
 #include "collector/names/elf_bounds.h"
 #include "collector/names/elf_read.h"
@@ -98,7 +98,7 @@ struct symbol_file {
 	bool was_read;
 	uint64_t bytes; /* what was read takes */
 
-	pthread_mutex_t lock; /* from here on */
+	struct lock lock; /* from here on */
 	enum step step;
 	bool error_told;
 	bool is_foreign;
@@ -111,14 +111,14 @@ struct symbol_file {
 	const char **names; /* by function; NULL: not asked for yet */
 	bool debug_told; /* that a debug file does not fit */
 
-	pthread_mutex_t sources_lock; /* from here on */
+	struct lock sources_lock; /* from here on */
 	bool no_sources; /* it is of no use to ask (again) */
 	struct symbol_sources sources;
 };
 
 struct symbol_cache {
 	struct text_store *texts; /* every name that was given out */
-	pthread_mutex_t lock; /* from here on */
+	struct lock lock; /* from here on */
 	uint64_t table_bytes; /* idle files' included */
 	uint64_t idle_bytes;
 	unsigned int descriptors; /* of files, and of roots */
@@ -151,7 +151,7 @@ int symbol_cache_new(struct symbol_cache **out)
 	}
 	cache->descriptors_max = half_of_all_descriptors();
 	elf_version(EV_CURRENT);
-	pthread_mutex_init(&cache->lock, NULL);
+	lock_init(&cache->lock, LOCK_SYMBOL_CACHE);
 	TAILQ_INIT(&cache->idle);
 	*out = cache;
 	return 0;
@@ -184,8 +184,8 @@ static void symbol_file_free(struct symbol_file *file)
 {
 	close_descriptor(&file->fd);
 	put_root_of_file(file);
-	pthread_mutex_destroy(&file->lock);
-	pthread_mutex_destroy(&file->sources_lock);
+	lock_destroy(&file->lock);
+	lock_destroy(&file->sources_lock);
 	symbol_sources_release(&file->sources);
 	free(file->headers.segments);
 	free(file->functions.list);
@@ -213,7 +213,7 @@ void symbol_cache_free(struct symbol_cache **cache_ptr)
 			symbol_file_free(file);
 		}
 	text_store_free(&cache->texts);
-	pthread_mutex_destroy(&cache->lock);
+	lock_destroy(&cache->lock);
 	free(cache);
 }
 
@@ -247,21 +247,21 @@ bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes)
 {
 	bool fits;
 
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	if (cache->table_bytes + bytes > TABLE_BYTES_MAX)
 		drop_idle_files(cache, 0);
 	fits = cache->table_bytes + bytes <= TABLE_BYTES_MAX;
 	if (fits)
 		cache->table_bytes += bytes;
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 	return fits;
 }
 
 void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes)
 {
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	cache->table_bytes -= bytes;
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 }
 
 /* Accounts for @bytes that @file now takes. False: there is no room. */
@@ -269,9 +269,9 @@ static bool charge_file(struct symbol_file *file, uint64_t bytes)
 {
 	if (!symbol_cache_take(file->cache, bytes))
 		return false;
-	pthread_mutex_lock(&file->cache->lock);
+	lock_acquire(&file->cache->lock);
 	file->bytes += bytes;
-	pthread_mutex_unlock(&file->cache->lock);
+	lock_release(&file->cache->lock);
 	return true;
 }
 
@@ -282,20 +282,20 @@ const char *symbol_cache_string(struct symbol_cache *cache, const char *text)
 
 void symbol_cache_note_lack(struct symbol_cache *cache)
 {
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	cache->lacks_descriptors = true;
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 }
 
 bool symbol_cache_tell_lack(struct symbol_cache *cache)
 {
 	bool lacks, is_news;
 
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	lacks = cache->lacks_descriptors;
 	is_news = lacks && !cache->told_of_descriptors;
 	cache->told_of_descriptors |= lacks;
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 	if (is_news)
 		log_warn("too many files are open: functions of some libraries "
 			 "have no names or lines (raise the hard limit: ulimit "
@@ -377,10 +377,10 @@ static int copy_root_descriptor(struct symbol_file *file)
 {
 	int fd = -1;
 
-	pthread_mutex_lock(&file->cache->lock);
+	lock_acquire(&file->cache->lock);
 	if (file->root)
 		fd = fcntl(file->root->fd, F_DUPFD_CLOEXEC, 0);
-	pthread_mutex_unlock(&file->cache->lock);
+	lock_release(&file->cache->lock);
 	return fd;
 }
 
@@ -442,8 +442,8 @@ static struct symbol_file *symbol_file_new(struct symbol_cache *cache,
 	file->is_wanted = true;
 	file->build_id = "";
 	file->bytes = sizeof(*file) + strlen(path);
-	pthread_mutex_init(&file->lock, NULL);
-	pthread_mutex_init(&file->sources_lock, NULL);
+	lock_init(&file->lock, LOCK_SYMBOL_FILE);
+	lock_init(&file->sources_lock, LOCK_SYMBOL_SOURCES);
 	return file;
 }
 
@@ -490,10 +490,10 @@ struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
 
 	if (fstat(fd, &status))
 		memset(&status, 0, sizeof(status));
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	file = find_or_add_file(cache, fd, &status, path);
 	read_now = cache->descriptors > cache->descriptors_max;
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 	if (file && read_now)
 		read_file_to(file, STEP_TABLES);
 	return file;
@@ -541,22 +541,22 @@ void symbol_file_set_root(struct symbol_file *file, int root_fd)
 
 	if (is_own_root(root_fd, &status))
 		return;
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	if (!file->root) {
 		file->root = find_or_add_root(cache, root_fd, &status);
 		if (file->root)
 			file->root->refs++;
 	}
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 }
 
 struct symbol_file *symbol_file_get(struct symbol_file *file)
 {
 	if (!file)
 		return NULL;
-	pthread_mutex_lock(&file->cache->lock);
+	lock_acquire(&file->cache->lock);
 	file->refs++;
-	pthread_mutex_unlock(&file->cache->lock);
+	lock_release(&file->cache->lock);
 	return file;
 }
 
@@ -587,10 +587,10 @@ void symbol_file_put(struct symbol_file **file_ptr)
 	if (!file)
 		return;
 	cache = file->cache;
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	if (!--file->refs)
 		retire_file(file);
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 }
 
 /* The descriptor to read from, the caller's until give_descriptor(); -1. */
@@ -599,18 +599,18 @@ static int take_descriptor(struct symbol_file *file)
 	bool is_wanted;
 	int fd;
 
-	pthread_mutex_lock(&file->cache->lock);
+	lock_acquire(&file->cache->lock);
 	fd = file->fd;
 	is_wanted = file->is_wanted;
 	file->fd = -1;
 	file->was_read = true;
-	pthread_mutex_unlock(&file->cache->lock);
+	lock_release(&file->cache->lock);
 	if (fd >= 0 || !is_wanted)
 		return fd;
 	fd = open_file_again(file);
-	pthread_mutex_lock(&file->cache->lock);
+	lock_acquire(&file->cache->lock);
 	file->cache->descriptors += fd >= 0;
-	pthread_mutex_unlock(&file->cache->lock);
+	lock_release(&file->cache->lock);
 	return fd;
 }
 
@@ -631,13 +631,13 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 	struct symbol_cache *cache = file->cache;
 	bool is_kept = is_wanted;
 
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	file->is_wanted = is_wanted;
 	is_kept |= cache->descriptors <= cache->descriptors_max / 4 * 3;
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 	if (!is_kept)
 		is_kept = !can_open_file_again(file);
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	if (is_wanted ||
 	    (is_kept && cache->descriptors <= cache->descriptors_max)) {
 		file->fd = fd;
@@ -645,7 +645,7 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 		cache->descriptors--;
 		close(fd);
 	}
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 }
 
 /* file.lock held. False: there are no tables to read. */
@@ -752,19 +752,19 @@ static void read_file_to_locked(struct symbol_file *file, enum step step)
 
 static void read_file_to(struct symbol_file *file, enum step step)
 {
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	read_file_to_locked(file, step);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 }
 
 const char *symbol_file_error(struct symbol_file *file)
 {
 	const char *error;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	read_file_to_locked(file, STEP_HEADERS);
 	error = file->error;
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return error;
 }
 
@@ -772,11 +772,11 @@ const char *symbol_file_new_error(struct symbol_file *file)
 {
 	const char *error;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	read_file_to_locked(file, STEP_HEADERS);
 	error = file->error_told ? NULL : file->error;
 	file->error_told = file->error;
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return error;
 }
 
@@ -879,12 +879,12 @@ const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
 	const struct elf_function *function;
 	const char *name = NULL;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	read_file_to_locked(file, STEP_TABLES);
 	function = find_covering_function(&file->functions, vaddr);
 	if (function)
 		name = name_of_function(file, function);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	if (name)
 		*start = function->start;
 	return name;
@@ -911,10 +911,10 @@ static int copy_descriptor(struct symbol_file *file)
 {
 	int fd = -1;
 
-	pthread_mutex_lock(&file->cache->lock);
+	lock_acquire(&file->cache->lock);
 	if (file->fd >= 0)
 		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	pthread_mutex_unlock(&file->cache->lock);
+	lock_release(&file->cache->lock);
 	return fd;
 }
 
@@ -927,9 +927,9 @@ int symbol_file_descriptor(struct symbol_file *file)
 	if (fd >= 0)
 		return fd;
 	/* file.lock: it was deleted, and who reads it has the descriptor */
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	fd = copy_descriptor(file);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return fd;
 }
 
@@ -957,11 +957,11 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 {
 	bool found;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	if (!file->bounds_read)
 		read_function_bounds(file);
 	found = elf_bounds_find(&file->bounds, vaddr, start);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return found;
 }
 
@@ -975,9 +975,9 @@ static struct debug_search begin_debug_search(struct symbol_file *file)
 		.root_fd = copy_root_descriptor(file),
 	};
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	search.was_told = file->debug_told;
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return search;
 }
 
@@ -986,9 +986,9 @@ static void end_debug_search(struct symbol_file *file,
 {
 	close_descriptor(&search->fd);
 	close_descriptor(&search->root_fd);
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	file->debug_told = search->was_told;
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 }
 
 /* What the symbol tables of the file @context call the function at @vaddr. */
@@ -1039,10 +1039,10 @@ static bool was_told_of_missing(struct symbol_cache *cache)
 {
 	bool was_told;
 
-	pthread_mutex_lock(&cache->lock);
+	lock_acquire(&cache->lock);
 	was_told = cache->told_of_missing;
 	cache->told_of_missing = true;
-	pthread_mutex_unlock(&cache->lock);
+	lock_release(&cache->lock);
 	return was_told;
 }
 
@@ -1083,7 +1083,7 @@ void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
 	uint64_t *unknown = NULL;
 	ssize_t unknown_count;
 
-	pthread_mutex_lock(&file->sources_lock);
+	lock_acquire(&file->sources_lock);
 	unknown_count =
 		symbol_sources_unknown(&file->sources, vaddr, count, &unknown);
 	if (unknown_count > 0 && !file->no_sources)
@@ -1094,6 +1094,6 @@ void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
 
 		out[i] = known ? *known : (struct source){ 0 };
 	}
-	pthread_mutex_unlock(&file->sources_lock);
+	lock_release(&file->sources_lock);
 	free(unknown);
 }

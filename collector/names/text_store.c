@@ -2,10 +2,10 @@
 #include "collector/names/text_store.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/hash.h"
 
 #define STORE_BYTES_MAX (512ull << 20)
@@ -18,7 +18,7 @@ struct kept_bytes {
 };
 
 struct text_store {
-	pthread_mutex_t lock;
+	struct lock lock;
 	uint64_t bytes; /* of all kept_bytes */
 	struct kept_bytes *buckets[BUCKETS];
 };
@@ -29,7 +29,7 @@ int text_store_new(struct text_store **out)
 
 	if (!store)
 		return -ENOMEM;
-	pthread_mutex_init(&store->lock, NULL);
+	lock_init(&store->lock, LOCK_TEXTS);
 	*out = store;
 	return 0;
 }
@@ -48,7 +48,7 @@ void text_store_free(struct text_store **store_ptr)
 			store->buckets[i] = kept->next;
 			free(kept);
 		}
-	pthread_mutex_destroy(&store->lock);
+	lock_destroy(&store->lock);
 	free(store);
 }
 
@@ -79,13 +79,13 @@ const void *text_store_copy(struct text_store *store, const void *bytes,
 	struct kept_bytes **bucket = &store->buckets[hash % BUCKETS];
 	const struct kept_bytes *kept;
 
-	pthread_mutex_lock(&store->lock);
+	lock_acquire(&store->lock);
 	for (kept = *bucket; kept; kept = kept->next)
 		if (kept->size == size && !memcmp(kept->bytes, bytes, size))
 			break;
 	if (!kept)
 		kept = keep_bytes(store, bucket, bytes, size);
-	pthread_mutex_unlock(&store->lock);
+	lock_release(&store->lock);
 	return kept ? kept->bytes : NULL;
 }
 
@@ -98,8 +98,8 @@ uint64_t text_store_bytes(struct text_store *store)
 {
 	uint64_t bytes;
 
-	pthread_mutex_lock(&store->lock);
+	lock_acquire(&store->lock);
 	bytes = store->bytes;
-	pthread_mutex_unlock(&store->lock);
+	lock_release(&store->lock);
 	return bytes;
 }

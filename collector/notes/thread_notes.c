@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/notes/async_slices.h"
 #include "collector/base/clock.h"
@@ -292,7 +293,7 @@ static struct async_slices *slices_of(struct thread *thread)
 	struct arena *arena = process->arena;
 	struct async_slices *slices;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	if (!process->slices &&
 	    async_slices_new(arena->recording, process->tracks,
 			     &process->slices) == 0)
@@ -300,7 +301,7 @@ static struct async_slices *slices_of(struct thread *thread)
 		(void)orders_add(&arena->orders,
 				 async_slices_order(process->slices));
 	slices = process->slices;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	return slices;
 }
 
@@ -671,7 +672,7 @@ void process_notes_finish(struct process *process)
 	}
 	tracks_finish(process->tracks);
 	tracks = tracks_counts(process->tracks);
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	totals->trace_events += counts.written;
 	totals->orphan_async_ends += counts.orphan_ends;
 	totals->unended_async += counts.unended;
@@ -679,5 +680,5 @@ void process_notes_finish(struct process *process)
 	totals->odd_notes += counts.notes.odd_prefixes + tracks.odd_tracks +
 			     tracks.unknown_tracks;
 	totals->cut_notes += counts.notes.cut_args + counts.notes.cut_flows;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }

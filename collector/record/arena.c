@@ -34,6 +34,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/names/map_log.h"
 #include "collector/names/maps.h"
@@ -160,7 +161,7 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	arena->bytes = hello->arena_bytes;
 	arena->slot_count = hello->slot_count;
 	arena->ring_cells = hello->ring_cells;
-	pthread_mutex_init(&arena->lock, NULL);
+	lock_init(&arena->lock, LOCK_ARENA);
 	orders_init(&arena->orders);
 	arena->slot = calloc(arena->slot_count, sizeof(*arena->slot));
 	arena->held_fd = open_again(fd);
@@ -198,7 +199,7 @@ static void count_unslotted(struct arena *arena)
 	/* relaxed: the program is gone */
 	uint32_t flags = atom_load_rlx(&page->flags);
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	/* relaxed: the program is gone; its counts, as good as its word */
 	recording->totals.unslotted_threads +=
 		atom_load_rlx(&page->unslotted_threads);
@@ -216,7 +217,7 @@ static void count_unslotted(struct arena *arena)
 		atom_load_rlx(&page->unslotted_allocs);
 	recording->totals.heap.unslotted_frees +=
 		atom_load_rlx(&page->unslotted_frees);
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 /* Modules may hold the log for longer than there are pages under it. */
@@ -253,7 +254,7 @@ static void arena_free(struct arena *arena)
 	if (arena->held_fd >= 0)
 		close(arena->held_fd);
 	orders_destroy(&arena->orders);
-	pthread_mutex_destroy(&arena->lock);
+	lock_destroy(&arena->lock);
 	free(arena->slot);
 	free(arena);
 }

@@ -6,11 +6,11 @@
 #ifndef PERFREC_COLLECTOR_RECORD_ARENA_H
 #define PERFREC_COLLECTOR_RECORD_ARENA_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/family.h"
 #include "collector/base/jobs.h"
 #include "collector/replay/order.h"
@@ -80,7 +80,7 @@ struct arena {
 		uint32_t warm; /* any worker: see arena_warm() */
 	} * slot;
 
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct process *processes; /* under lock */
 	struct family family; /* under lock: those that have ended */
 	bool cut; /* under lock: one went on when its recording ended */

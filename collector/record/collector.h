@@ -6,10 +6,10 @@
 #ifndef PERFREC_COLLECTOR_RECORD_COLLECTOR_H
 #define PERFREC_COLLECTOR_RECORD_COLLECTOR_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/base/lock.h"
 #include "shared/ring_shm.h"
 
 struct arena;
@@ -52,7 +52,7 @@ struct collector {
 	uint64_t last_session;
 	struct session_limits *limits; /* on all sessions: session.c */
 
-	pthread_mutex_t lock; /* of everything below */
+	struct lock lock; /* of everything below */
 	struct process *processes; /* all that are not done */
 	uint32_t process_count;
 	struct process *done; /* for the main thread to free */

@@ -38,13 +38,13 @@
 #include "collector/record/cpu_account.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "shared/compiler.h"
 
 #define ENTRIES_MAX (1u << 17)
@@ -68,7 +68,7 @@ struct entry {
 };
 
 struct cpu_account {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct entry *entry; /* the first one: all that found no room */
 	uint32_t count, room;
 	uint32_t *chain; /* by pid; the newest of a pid comes first */
@@ -187,7 +187,7 @@ int cpu_account_new(struct cpu_account **out)
 		free(account);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&account->lock, NULL);
+	lock_init(&account->lock, LOCK_CPU_ACCOUNT);
 	account->room = SLOTS_MIN;
 	account->mask = SLOTS_MIN - 1;
 	account->root = NONE;
@@ -207,7 +207,7 @@ void cpu_account_free(struct cpu_account **account)
 	*account = NULL;
 	if (!old)
 		return;
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	free(old->entry);
 	free(old->chain);
 	free(old);
@@ -227,13 +227,13 @@ void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events)
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	entry = entry_at(account, pid);
 	entry->forked = true;
 	entry->tasks++;
 	account->root = (uint32_t)(entry - account->entry);
 	account->events = events;
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 /* Records of one process come from the buffers of several CPUs: its name, even
@@ -255,13 +255,13 @@ void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 	const struct entry *maker;
 	struct entry *entry;
 
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	entry = pid == tid ? new_process(account, pid) : entry_at(account, pid);
 	entry->tasks++;
 	maker = find(account, parent);
 	if (!entry->name[0] && maker)
 		memcpy(entry->name, maker->name, sizeof(entry->name));
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
@@ -271,52 +271,52 @@ void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
 
 	if (pid != tid)
 		return;
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	entry = entry_at(account, pid);
 	if (entry != account->entry && ns >= entry->named_ns) {
 		set_name(entry, name);
 		entry->named_ns = ns;
 	}
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns)
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	entry = entry_at(account, pid);
 	entry->counted_ns += ns;
 	entry->reads++;
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 void cpu_account_exit(struct cpu_account *account, pid_t pid)
 {
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	entry_at(account, pid)->ended++;
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 void cpu_account_lose(struct cpu_account *account, uint64_t records)
 {
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	account->lost += records;
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 void cpu_account_paused(struct cpu_account *account)
 {
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	account->paused = true;
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 void cpu_account_total(struct cpu_account *account, uint64_t ns)
 {
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	account->total_ns = ns;
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 /* --- the profile ------------------------------------------------------------
@@ -327,13 +327,13 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	entry = entry_at(account, pid);
 	if (!entry->name[0])
 		set_name(entry, name);
 	entry->told_ns += ns;
 	entry->sampled |= sampled;
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }
 
 /* --- the end ----------------------------------------------------------------
@@ -576,7 +576,7 @@ void cpu_account_close(struct cpu_account *account,
 	size_t count, i;
 
 	*out = (struct cpu_sum){ .scale = 1 };
-	pthread_mutex_lock(&account->lock);
+	lock_acquire(&account->lock);
 	count_rest_of_tree(account);
 	out->lost = account->lost;
 	row = calloc(account->count, sizeof(*row));
@@ -590,5 +590,5 @@ void cpu_account_close(struct cpu_account *account,
 		out->ns += out->row[i].ns;
 	}
 	hold_against_truth(account, truth, out);
-	pthread_mutex_unlock(&account->lock);
+	lock_release(&account->lock);
 }

@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -60,10 +61,10 @@ pid_t process_outer_pid(struct arena *arena, pid_t inner_pid)
 	const struct process *process;
 	pid_t pid;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	process = process_find_inner(arena, inner_pid);
 	pid = process ? process->pid : 0;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	return pid;
 }
 
@@ -71,7 +72,7 @@ void process_end(struct process *process, enum process_end why)
 {
 	struct collector *collector = process->collector;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	/* relaxed: changed under this lock only */
 	if (!atom_load_rlx(&process->ending)) {
 		process->ended = why;
@@ -79,7 +80,7 @@ void process_end(struct process *process, enum process_end why)
 		/* order: rel, ENDING: how it ended, then that it did */
 		atom_store_rel(&process->ending, 1);
 	}
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 }
 
 bool process_is_ending(const struct process *process)
@@ -122,11 +123,11 @@ struct process *process_find(struct collector *collector, pid_t pid)
 {
 	struct process *process;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	for (process = collector->processes; process;
 	     process = process->next_all)
 		if (process->pid == pid && !process_is_ending(process))
 			break;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	return process;
 }

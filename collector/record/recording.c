@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/random.h"
 #include "collector/options/collect_options.h"
@@ -190,7 +191,7 @@ static void recording_free(struct recording *recording)
 		(void)trace_file_close(&recording->trace);
 	if (recording->dir_fd >= 0)
 		close(recording->dir_fd);
-	pthread_mutex_destroy(&recording->lock);
+	lock_destroy(&recording->lock);
 	while (recording->notes)
 		free(recording->note[--recording->notes]);
 	free(recording->lossy);
@@ -243,7 +244,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.started = time(NULL),
 		.last_process = &recording->processes,
 	};
-	pthread_mutex_init(&recording->lock, NULL);
+	lock_init(&recording->lock, LOCK_RECORDING);
 	if (recording->path)
 		err = profile_new(collector->symbols, &recording->budget,
 				  &recording->profile);
@@ -330,7 +331,7 @@ bool recording_list_process(struct recording *recording,
 {
 	bool room;
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	recording->totals.processes++;
 	room = recording->listed < LISTED_MAX;
 	if (room) {
@@ -338,7 +339,7 @@ bool recording_list_process(struct recording *recording,
 		*recording->last_process = entry;
 		recording->last_process = &entry->next;
 	}
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	return room;
 }
 
@@ -365,7 +366,7 @@ bool recording_list_went_on(struct recording *recording, pid_t pid,
 {
 	struct went_on_entry *entry;
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	for (entry = recording->went_on; entry; entry = entry->next)
 		if (entry->pid == pid)
 			break;
@@ -376,10 +377,10 @@ bool recording_list_went_on(struct recording *recording, pid_t pid,
 		entry->next = recording->went_on;
 		recording->went_on = entry;
 		recording->totals.went_on++;
-		pthread_mutex_unlock(&recording->lock);
+		lock_release(&recording->lock);
 		return true;
 	}
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 	return false;
 }
 
@@ -392,7 +393,7 @@ void recording_refuse(struct recording *recording, pid_t pid, const char *why)
 	if (pid > 0)
 		proc_read(pid, "comm", name, sizeof(name));
 	name[strcspn(name, "\n")] = '\0';
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	recording->totals.refused_programs++;
 	/* The last entry is for all reasons that find no room. */
 	while (entry < end && entry->why && entry->why != why)
@@ -403,7 +404,7 @@ void recording_refuse(struct recording *recording, pid_t pid, const char *why)
 		recording->refused_count++;
 	}
 	entry->programs++;
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }
 
 void recording_list_loss(struct recording *recording, uint32_t sequence)
@@ -427,7 +428,7 @@ void recording_note(struct recording *recording, const char *text)
 {
 	uint32_t i;
 
-	pthread_mutex_lock(&recording->lock);
+	lock_acquire(&recording->lock);
 	for (i = 0; i < recording->notes; i++)
 		if (!strcmp(recording->note[i], text))
 			break;
@@ -440,5 +441,5 @@ void recording_note(struct recording *recording, const char *text)
 			       "%s", text);
 		}
 	}
-	pthread_mutex_unlock(&recording->lock);
+	lock_release(&recording->lock);
 }

@@ -6,11 +6,11 @@
 #ifndef PERFREC_COLLECTOR_RECORD_RECORDING_H
 #define PERFREC_COLLECTOR_RECORD_RECORDING_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/budget.h"
 #include "collector/profile/function_table.h"
 #include "collector/base/jobs.h"
@@ -191,7 +191,7 @@ struct recording {
 	void (*ended)(struct recording *recording); /* NULL: nobody asks */
 	void *ended_context;
 
-	pthread_mutex_t lock; /* of everything below */
+	struct lock lock; /* of everything below */
 	struct process_heap *heaps; /* list: of processes that go on */
 	struct totals totals;
 	struct sample_totals sampled;

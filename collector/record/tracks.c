@@ -20,11 +20,11 @@
 #include "collector/record/tracks.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/hash.h"
 #include "collector/base/budget.h"
 #include "collector/trace/out_track.h"
@@ -70,7 +70,7 @@ struct tracks {
 	struct sites *sites;
 	struct trace_file *trace;
 	struct budget *budget;
-	pthread_mutex_t lock; /* of what follows; before that of parent */
+	struct lock lock; /* of what follows; before that of parent */
 	struct track **entry; /* hash table by uuid */
 	uint32_t count, mask;
 	bool has_overflow; /* described */
@@ -306,7 +306,8 @@ static bool inherit(struct tracks *tracks, struct track *track)
 
 	if (!from)
 		return false;
-	pthread_mutex_lock(&from->lock);
+	/* Of a parent, which has no way back to its children. */
+	lock_acquire_chained(&from->lock);
 	there = find(from,
 		     make_uuid(from->process, SORT_NUMBER, track->number));
 	if (there && there->told) {
@@ -321,7 +322,7 @@ static bool inherit(struct tracks *tracks, struct track *track)
 							    : there->above;
 		take_texts(tracks, track, there->name, there->description);
 	}
-	pthread_mutex_unlock(&from->lock);
+	lock_release(&from->lock);
 	return found;
 }
 
@@ -360,7 +361,7 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 	struct track *track;
 	bool of_thread;
 
-	pthread_mutex_lock(&tracks->lock);
+	lock_acquire(&tracks->lock);
 	track = find(tracks, uuid);
 	if (track && track->told) {
 		tracks->counts.odd_tracks += strcmp(track->name, name) != 0;
@@ -388,7 +389,7 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 		}
 		describe(tracks, track, uuid);
 	}
-	pthread_mutex_unlock(&tracks->lock);
+	lock_release(&tracks->lock);
 }
 
 /* --- all others -------------------------------------------------------------
@@ -439,7 +440,7 @@ uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
 						  : SORT_NAMED_PROCESS;
 	uint64_t uuid;
 
-	pthread_mutex_lock(&tracks->lock);
+	lock_acquire(&tracks->lock);
 	if (number == TRACK_PROCESS || number == TRACK_GLOBAL ||
 	    number == TRACK_THREAD) {
 		uuid = make_uuid(scope, sort,
@@ -450,7 +451,7 @@ uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
 	} else {
 		uuid = use(tracks, resolve(tracks, thread, number, 0), kind);
 	}
-	pthread_mutex_unlock(&tracks->lock);
+	lock_release(&tracks->lock);
 	return uuid;
 }
 
@@ -462,10 +463,10 @@ uint64_t tracks_lane(struct tracks *tracks, uint64_t uuid, uint32_t lane)
 					 .name = "other tracks",
 					 .description = "" };
 
-	pthread_mutex_lock(&tracks->lock);
+	lock_acquire(&tracks->lock);
 	track = find(tracks, uuid);
 	describe(tracks, track ? track : &unknown, own);
-	pthread_mutex_unlock(&tracks->lock);
+	lock_release(&tracks->lock);
 	return own;
 }
 
@@ -485,7 +486,7 @@ uint64_t tracks_counter(struct tracks *tracks, uint64_t thread,
 	struct track *track;
 
 	out.uuid = make_uuid(out.parent, SORT_COUNTER, site->id);
-	pthread_mutex_lock(&tracks->lock);
+	lock_acquire(&tracks->lock);
 	track = find(tracks, out.uuid);
 	if (!track) {
 		track = add(tracks, out.uuid);
@@ -498,7 +499,7 @@ uint64_t tracks_counter(struct tracks *tracks, uint64_t thread,
 							    &out));
 		}
 	}
-	pthread_mutex_unlock(&tracks->lock);
+	lock_release(&tracks->lock);
 	return track ? out.uuid : 0;
 }
 
@@ -506,10 +507,10 @@ uint64_t tracks_marks(struct tracks *tracks)
 {
 	uint64_t uuid = make_uuid(tracks->process, SORT_MARKS, 0);
 
-	pthread_mutex_lock(&tracks->lock);
+	lock_acquire(&tracks->lock);
 	uuid = find_named(tracks, uuid, tracks->process,
 			  "interesting intervals", TRACK_SLICES);
-	pthread_mutex_unlock(&tracks->lock);
+	lock_release(&tracks->lock);
 	return uuid;
 }
 
@@ -520,7 +521,7 @@ void tracks_finish(struct tracks *tracks)
 {
 	uint32_t i;
 
-	pthread_mutex_lock(&tracks->lock);
+	lock_acquire(&tracks->lock);
 	for (i = 0; tracks->entry && i <= tracks->mask; i++) {
 		struct track *track = tracks->entry[i];
 
@@ -530,16 +531,16 @@ void tracks_finish(struct tracks *tracks)
 		track->told = true;
 		tracks->counts.unknown_tracks++;
 	}
-	pthread_mutex_unlock(&tracks->lock);
+	lock_release(&tracks->lock);
 }
 
 struct tracks_counts tracks_counts(struct tracks *tracks)
 {
 	struct tracks_counts counts;
 
-	pthread_mutex_lock(&tracks->lock);
+	lock_acquire(&tracks->lock);
 	counts = tracks->counts;
-	pthread_mutex_unlock(&tracks->lock);
+	lock_release(&tracks->lock);
 	return counts;
 }
 
@@ -557,7 +558,7 @@ int tracks_new(uint64_t process, struct tracks *parent, struct sites *sites,
 	tracks->sites = sites;
 	tracks->trace = trace;
 	tracks->budget = budget;
-	pthread_mutex_init(&tracks->lock, NULL);
+	lock_init(&tracks->lock, LOCK_TRACKS);
 	*out = tracks;
 	return 0;
 }
@@ -595,7 +596,7 @@ void tracks_put(struct tracks **tracks)
 	if (old->entry)
 		budget_give(old->budget,
 			    (old->mask + 1ULL) * sizeof(*old->entry));
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	tracks_put(&old->parent);
 	free(old->entry);
 	free(old);

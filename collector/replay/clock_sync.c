@@ -22,7 +22,6 @@
 #include "collector/replay/clock_sync.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "shared/compiler.h"
 
@@ -49,7 +49,7 @@ struct clock_pair {
 };
 
 struct clock_sync {
-	pthread_mutex_t lock;
+	struct lock lock;
 	uint64_t usual; /* ns_per_tick of the last interval that was sane */
 	uint32_t count;
 	struct clock_pair pair[PAIRS_MAX];
@@ -188,23 +188,23 @@ static void append_pair(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 
 void clock_sync_append(struct clock_sync *sync, uint64_t tick, uint64_t ns)
 {
-	pthread_mutex_lock(&sync->lock);
+	lock_acquire(&sync->lock);
 	append_pair(sync, tick, ns);
-	pthread_mutex_unlock(&sync->lock);
+	lock_release(&sync->lock);
 }
 
 void clock_sync_update(struct clock_sync *sync)
 {
 	uint64_t tick = 0, ns;
 
-	pthread_mutex_lock(&sync->lock);
+	lock_acquire(&sync->lock);
 	ns = clock_boottime_ns();
 	if (!sync->count ||
 	    ns - sync->pair[sync->count - 1].ns >= PAIR_AGE_NS) {
 		read_pair(&tick, &ns);
 		append_pair(sync, tick, ns);
 	}
-	pthread_mutex_unlock(&sync->lock);
+	lock_release(&sync->lock);
 }
 
 /* The last pair not after @tick; pair 0 if there is none. */
@@ -250,7 +250,7 @@ void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
 {
 	const struct clock_pair *pair;
 
-	pthread_mutex_lock(&sync->lock);
+	lock_acquire(&sync->lock);
 	pair = &sync->pair[find_pair(sync, tick)];
 	if (tick < pair->tick)
 		*out = frozen_segment(0, pair->tick, pair->ns);
@@ -261,7 +261,7 @@ void clock_sync_segment(struct clock_sync *sync, uint64_t tick,
 					       pair[1].tick - pair->tick,
 					       pair->ns, pair[1].ns,
 					       pair->ns_per_tick };
-	pthread_mutex_unlock(&sync->lock);
+	lock_release(&sync->lock);
 }
 
 struct clock_segment clock_segment_identity(uint64_t now_ns)
@@ -276,7 +276,7 @@ int clock_sync_new(struct clock_sync **out)
 
 	if (!sync)
 		return -ENOMEM;
-	pthread_mutex_init(&sync->lock, NULL);
+	lock_init(&sync->lock, LOCK_CLOCK);
 	clock_sync_update(sync);
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	clock_sync_update(sync);
@@ -287,7 +287,7 @@ int clock_sync_new(struct clock_sync **out)
 void clock_sync_free(struct clock_sync **sync)
 {
 	if (*sync)
-		pthread_mutex_destroy(&(*sync)->lock);
+		lock_destroy(&(*sync)->lock);
 	free(*sync);
 	*sync = NULL;
 }

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/budget.h"
 #include "shared/atomic.h"
 
@@ -47,11 +48,11 @@ struct order {
 	uint64_t early; /* relaxed */
 	uint32_t wanted; /* threads that wait for consuming; relaxed */
 
-	pthread_mutex_t consuming; /* before lock */
+	struct lock consuming; /* before lock */
 	struct head *heap; /* room for one of each stream */
 	uint32_t heap_count, heap_room;
 
-	pthread_mutex_t lock; /* of what follows */
+	struct lock lock; /* of what follows */
 	struct order_stream **stream;
 	uint32_t count, room;
 	struct order_chunk *free;
@@ -128,7 +129,7 @@ int order_open(struct order *order, struct order_stream **out)
 	if (!stream)
 		return -ENOMEM;
 	stream->order = order;
-	pthread_mutex_lock(&order->lock);
+	lock_acquire(&order->lock);
 	if (order->count == order->room) {
 		room = order->room ? 2 * order->room : 8;
 		longer = realloc(order->stream, room * sizeof(*longer));
@@ -147,7 +148,7 @@ int order_open(struct order *order, struct order_stream **out)
 		append_chunk(stream, chunk);
 		order->stream[order->count++] = stream;
 	}
-	pthread_mutex_unlock(&order->lock);
+	lock_release(&order->lock);
 	if (!chunk) {
 		free(stream);
 		return -ENOMEM;
@@ -165,12 +166,12 @@ void order_close(struct order_stream **stream)
 	if (!old)
 		return;
 	order = old->order;
-	pthread_mutex_lock(&order->lock);
+	lock_acquire(&order->lock);
 	flush_stream(old);
 	old->closed = true;
 	/* So that somebody comes to free it. */
 	atom_add_rlx(&order->pending, 1); /* relaxed: as in flush_stream() */
-	pthread_mutex_unlock(&order->lock);
+	lock_release(&order->lock);
 }
 
 void order_flush(struct order_stream *stream)
@@ -180,9 +181,9 @@ void order_flush(struct order_stream *stream)
 	/* What is flushed of its last chunk is the feeder's to read. */
 	if (stream->next == stream->last->item + stream->last->flushed)
 		return;
-	pthread_mutex_lock(&order->lock);
+	lock_acquire(&order->lock);
 	flush_stream(stream);
-	pthread_mutex_unlock(&order->lock);
+	lock_release(&order->lock);
 }
 
 static void release_items(struct order *order, uint64_t limit);
@@ -209,9 +210,9 @@ static bool release_items_early(struct order_stream *stream)
 	order_lock(order);
 	atom_add_rlx(&order->early, 1); /* relaxed: a counter; the lock */
 	release_items(order, UINT64_MAX);
-	pthread_mutex_lock(&order->lock);
+	lock_acquire(&order->lock);
 	room = reuse_chunk(stream);
-	pthread_mutex_unlock(&order->lock);
+	lock_release(&order->lock);
 	order_unlock(order);
 	return room;
 }
@@ -222,12 +223,12 @@ void order_more(struct order_stream *stream)
 	struct order_chunk *chunk;
 
 	do {
-		pthread_mutex_lock(&order->lock);
+		lock_acquire(&order->lock);
 		flush_stream(stream);
 		chunk = take_chunk(order);
 		if (chunk)
 			append_chunk(stream, chunk);
-		pthread_mutex_unlock(&order->lock);
+		lock_release(&order->lock);
 	} while (!chunk && !release_items_early(stream));
 }
 
@@ -274,9 +275,9 @@ static bool next_chunk(struct order *order, struct order_stream *stream)
 		return false;
 	stream->first = old->next;
 	stream->read = 0;
-	pthread_mutex_lock(&order->lock);
+	lock_acquire(&order->lock);
 	give_chunk(order, old);
-	pthread_mutex_unlock(&order->lock);
+	lock_release(&order->lock);
 	return stream->read < readable_items(stream);
 }
 
@@ -299,13 +300,13 @@ static bool note_marks(struct order *order, uint64_t limit)
 	uint32_t i;
 
 	order->heap_count = 0;
-	pthread_mutex_lock(&order->lock);
+	lock_acquire(&order->lock);
 	if (order->heap_room < order->count) {
 		free(order->heap);
 		order->heap = calloc(order->room, sizeof(*order->heap));
 		order->heap_room = order->heap ? order->room : 0;
 		if (!order->heap) {
-			pthread_mutex_unlock(&order->lock);
+			lock_release(&order->lock);
 			return false;
 		}
 	}
@@ -334,7 +335,7 @@ static bool note_marks(struct order *order, uint64_t limit)
 			order->heap[order->heap_count++] =
 				(struct head){ item->clock, item->c, stream };
 	}
-	pthread_mutex_unlock(&order->lock);
+	lock_release(&order->lock);
 	return true;
 }
 
@@ -427,10 +428,10 @@ void order_release(struct order *order, uint64_t watermark)
 {
 	/* relaxed: what is missed is seen after the next pass */
 	if (!watermark || !atom_load_rlx(&order->pending) ||
-	    pthread_mutex_trylock(&order->consuming) != 0)
+	    !lock_try(&order->consuming))
 		return;
 	release_items(order, watermark - 1);
-	pthread_mutex_unlock(&order->consuming);
+	lock_release(&order->consuming);
 }
 
 void order_release_all(struct order *order)
@@ -448,13 +449,13 @@ void order_lock(struct order *order)
 {
 	/* relaxed, both: a hint */
 	atom_add_rlx(&order->wanted, 1);
-	pthread_mutex_lock(&order->consuming);
+	lock_acquire(&order->consuming);
 	atom_add_rlx(&order->wanted, -1u);
 }
 
 void order_unlock(struct order *order)
 {
-	pthread_mutex_unlock(&order->consuming);
+	lock_release(&order->consuming);
 }
 
 uint64_t order_early(struct order *order)
@@ -480,8 +481,8 @@ int order_new(struct budget *budget, uint64_t bytes, order_consume *consume,
 		.context = context,
 		.chunks_left = bytes / sizeof(struct order_chunk),
 	};
-	pthread_mutex_init(&order->consuming, NULL);
-	pthread_mutex_init(&order->lock, NULL);
+	lock_init(&order->consuming, LOCK_ORDER_CONSUMING);
+	lock_init(&order->lock, LOCK_ORDER);
 	*out = order;
 	return 0;
 }
@@ -518,8 +519,8 @@ void order_put(struct order **order)
 		free(old->stream[i]);
 	}
 	free_chunks(old, old->free);
-	pthread_mutex_destroy(&old->consuming);
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->consuming);
+	lock_destroy(&old->lock);
 	free(old->heap);
 	free(old->stream);
 	free(old);
@@ -531,7 +532,7 @@ void order_put(struct order **order)
 void orders_init(struct orders *orders)
 {
 	*orders = (struct orders){ 0 };
-	pthread_mutex_init(&orders->lock, NULL);
+	lock_init(&orders->lock, LOCK_ORDERS);
 }
 
 void orders_destroy(struct orders *orders)
@@ -539,14 +540,14 @@ void orders_destroy(struct orders *orders)
 	while (orders->count)
 		order_put(&orders->order[--orders->count]);
 	free(orders->order);
-	pthread_mutex_destroy(&orders->lock);
+	lock_destroy(&orders->lock);
 }
 
 int orders_add(struct orders *orders, struct order *order)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&orders->lock);
+	lock_acquire(&orders->lock);
 	if (orders->count == orders->room) {
 		uint32_t room = orders->room ? 2 * orders->room : 4;
 		struct order **longer =
@@ -564,7 +565,7 @@ int orders_add(struct orders *orders, struct order *order)
 		/* relaxed: see orders_release() */
 		atom_store_rlx(&orders->count, orders->count + 1);
 	}
-	pthread_mutex_unlock(&orders->lock);
+	lock_release(&orders->lock);
 	return err;
 }
 
@@ -572,7 +573,7 @@ void orders_remove(struct orders *orders, struct order *order)
 {
 	uint32_t i;
 
-	pthread_mutex_lock(&orders->lock);
+	lock_acquire(&orders->lock);
 	for (i = 0; i < orders->count && orders->order[i] != order; i++)
 		;
 	if (i == orders->count)
@@ -587,7 +588,7 @@ void orders_remove(struct orders *orders, struct order *order)
 		orders->order = NULL;
 		orders->room = 0;
 	}
-	pthread_mutex_unlock(&orders->lock);
+	lock_release(&orders->lock);
 	order_put(&order);
 }
 
@@ -599,9 +600,9 @@ void orders_release(struct orders *orders, uint64_t limit)
 	/* relaxed: one that is missed now is released after the next pass; one
 	 * that moves as another is removed, too */
 	for (i = 0; i < atom_load_rlx(&orders->count); i++) {
-		pthread_mutex_lock(&orders->lock);
+		lock_acquire(&orders->lock);
 		order = i < orders->count ? order_get(orders->order[i]) : NULL;
-		pthread_mutex_unlock(&orders->lock);
+		lock_release(&orders->lock);
 		if (!order)
 			break;
 		order_release(order, limit);

@@ -24,11 +24,11 @@
 #ifndef PERFREC_COLLECTOR_REPLAY_ORDER_H
 #define PERFREC_COLLECTOR_REPLAY_ORDER_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/lock.h"
 #include "shared/compiler.h"
 
 struct budget;
@@ -110,7 +110,7 @@ uint64_t order_early(struct order *order);
  */
 
 struct orders {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct order **order; /* references */
 	uint32_t count, room;
 };

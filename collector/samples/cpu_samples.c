@@ -35,6 +35,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -67,7 +68,7 @@ struct cpu_sampler {
 	bool closing; /* relaxed: wake_fd tells */
 	uint32_t group_count; /* relaxed: a hint */
 
-	pthread_mutex_t lock; /* of all below, and of the groups' lists */
+	struct lock lock; /* of all below, and of the groups' lists */
 	struct perf_events tree;
 	struct cpu_account
 		*account; /* of the tree; its recording outlives us */
@@ -111,9 +112,9 @@ static struct cpu_group *find_group(const struct cpu_sampler *sampler,
 
 static void count_lost(struct cpu_group *group, uint64_t lost)
 {
-	pthread_mutex_lock(&group->recording->lock);
+	lock_acquire(&group->recording->lock);
 	group->recording->totals.lost_cpu_samples += lost;
-	pthread_mutex_unlock(&group->recording->lock);
+	lock_release(&group->recording->lock);
 }
 
 static void say_throttled(struct cpu_group *group)
@@ -211,9 +212,9 @@ void cpu_pull(struct cpu_group *group)
 
 	if (!perf_buffers_ready(sampler->buffers))
 		return;
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 }
 
 size_t cpu_take(struct cpu_group *group, pid_t tid, struct cpu_tick *out,
@@ -221,17 +222,17 @@ size_t cpu_take(struct cpu_group *group, pid_t tid, struct cpu_tick *out,
 {
 	size_t count;
 
-	pthread_mutex_lock(&group->sampler->lock);
+	lock_acquire(&group->sampler->lock);
 	count = cpu_threads_take(&group->threads, tid, out, room);
-	pthread_mutex_unlock(&group->sampler->lock);
+	lock_release(&group->sampler->lock);
 	return count;
 }
 
 void cpu_take_no_more(struct cpu_group *group, pid_t tid)
 {
-	pthread_mutex_lock(&group->sampler->lock);
+	lock_acquire(&group->sampler->lock);
 	cpu_threads_take_no_more(&group->threads, tid);
-	pthread_mutex_unlock(&group->sampler->lock);
+	lock_release(&group->sampler->lock);
 }
 
 /* --- the thread -------------------------------------------------------------
@@ -241,11 +242,11 @@ static void pass(struct cpu_sampler *sampler)
 {
 	struct cpu_group *group;
 
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	for (group = sampler->groups; group; group = group->next)
 		cpu_threads_settle(&group->threads, SETTLE_PASSES, KEEP_PASSES);
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 }
 
 static void *run(void *context)
@@ -344,7 +345,7 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	sampler->wanted.period_ns = 1000000000 / choose_hz(options);
 	sampler->wanted.stack_bytes = options->stack_bytes;
 	sampler->wake_fd = -1;
-	pthread_mutex_init(&sampler->lock, NULL);
+	lock_init(&sampler->lock, LOCK_CPU_SAMPLER);
 	err = start(sampler);
 	if (err)
 		cpu_sampler_free(&sampler);
@@ -364,10 +365,10 @@ void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 	if (perf_events_open(&events, sampler->buffers, &wanted, pid) < 0)
 		return;
 	cpu_account_root(recording->cpu_account, pid, (uint32_t)events.count);
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	sampler->tree = events;
 	sampler->account = recording->cpu_account;
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 	perf_events_enable(&events, true);
 	/* relaxed: a hint, and the eventfd orders it */
 	atom_add_rlx(&sampler->group_count, 1);
@@ -402,7 +403,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 	perf_buffers_free(&old->buffers);
 	if (old->wake_fd >= 0)
 		close(old->wake_fd);
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	free(old->owner);
 	free(old);
 }
@@ -541,9 +542,9 @@ static int begin(struct cpu_group *group, struct process *process)
 		err = open_tasks(group, process->pid);
 	if (err)
 		return err;
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	err = add_owners(sampler, group);
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 	if (!err)
 		perf_events_enable(&group->events, true);
 	return err;
@@ -590,10 +591,10 @@ void cpu_group_free(struct cpu_group **group)
 	/* First stop, then count, then read: what is in the buffers is less. */
 	perf_events_enable(&old->events, false);
 	total = perf_events_total(&old->events);
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
 	remove_owners(sampler, old);
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 	/* relaxed: a hint */
 	atom_add_rlx(&sampler->group_count, -1u);
 	perf_events_close(&old->events);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "collector/base/lock.h"
 #include "collector/stacks/unwind_file.h"
 
 #define QUEUE_BYTES_MAX (32u << 20)
@@ -19,7 +20,7 @@
 #define CACHE_BYTES_MAX (64u << 20)
 
 struct sampler {
-	pthread_mutex_t lock; /* of the queue */
+	struct lock lock; /* of the queue */
 	pthread_cond_t more, dealt;
 	struct sample *first, **last;
 	uint64_t bytes; /* of what waits */
@@ -87,7 +88,7 @@ bool sampler_post(struct sampler *sampler, struct sample *sample,
 	uint64_t max = QUEUE_BYTES_MAX;
 	bool fits;
 
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	if (must_stay(sample) && sampler->bytes + bytes_of(sample) > max) {
 		sample = strip(sample);
 		max = QUEUE_BYTES_HARD;
@@ -97,7 +98,7 @@ bool sampler_post(struct sampler *sampler, struct sample *sample,
 		append(sampler, sample);
 	else
 		add_lost(lost, sample->count, sample->weight_ns);
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 	if (!fits)
 		free(sample);
 	return fits;
@@ -106,16 +107,16 @@ bool sampler_post(struct sampler *sampler, struct sample *sample,
 void sampler_lose(struct sampler *sampler, uint64_t count, uint64_t weight_ns,
 		  struct samples_lost *lost)
 {
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	add_lost(lost, count, weight_ns);
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 }
 
 void sampler_post_end(struct sampler *sampler, struct sample *end)
 {
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	append(sampler, end);
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 }
 
 /* All that waits; NULL: it is to stop. Under lock. */
@@ -124,7 +125,7 @@ static struct sample *take(struct sampler *sampler)
 	struct sample *first;
 
 	while (!sampler->first && !sampler->stopping)
-		pthread_cond_wait(&sampler->more, &sampler->lock);
+		lock_wait(&sampler->lock, &sampler->more);
 	first = sampler->first;
 	if (!first)
 		return NULL;
@@ -140,15 +141,15 @@ static void *run(void *context)
 	struct sampler *sampler = context;
 	struct sample *sample;
 
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	while ((sample = take(sampler))) {
-		pthread_mutex_unlock(&sampler->lock);
+		lock_release(&sampler->lock);
 		samples_deal(sample);
-		pthread_mutex_lock(&sampler->lock);
+		lock_acquire(&sampler->lock);
 		sampler->dealt_count++;
 		pthread_cond_broadcast(&sampler->dealt);
 	}
-	pthread_mutex_unlock(&sampler->lock);
+	lock_release(&sampler->lock);
 	return NULL;
 }
 
@@ -161,7 +162,7 @@ int sampler_new(struct sampler **out)
 		return -ENOMEM;
 	sampler->last = &sampler->first;
 	sampler->tools.cache_budget.left = CACHE_BYTES_MAX;
-	pthread_mutex_init(&sampler->lock, NULL);
+	lock_init(&sampler->lock, LOCK_SAMPLER);
 	pthread_cond_init(&sampler->more, NULL);
 	pthread_cond_init(&sampler->dealt, NULL);
 	err = unwind_files_new(&sampler->tools.files);
@@ -183,13 +184,13 @@ void sampler_free(struct sampler **sampler)
 	*sampler = NULL;
 	if (!old)
 		return;
-	pthread_mutex_lock(&old->lock);
+	lock_acquire(&old->lock);
 	old->stopping = true;
 	pthread_cond_signal(&old->more);
-	pthread_mutex_unlock(&old->lock);
+	lock_release(&old->lock);
 	pthread_join(old->thread, NULL);
 	unwind_files_free(&old->tools.files);
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	pthread_cond_destroy(&old->more);
 	pthread_cond_destroy(&old->dealt);
 	free(old);
@@ -199,11 +200,11 @@ void sampler_flush(struct sampler *sampler)
 {
 	uint64_t posted;
 
-	pthread_mutex_lock(&sampler->lock);
+	lock_acquire(&sampler->lock);
 	posted = sampler->posted_count;
 	while (sampler->dealt_count < posted)
-		pthread_cond_wait(&sampler->dealt, &sampler->lock);
-	pthread_mutex_unlock(&sampler->lock);
+		lock_wait(&sampler->lock, &sampler->dealt);
+	lock_release(&sampler->lock);
 }
 
 struct sampler_tools *sampler_tools(struct sampler *sampler)

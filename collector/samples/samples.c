@@ -11,11 +11,11 @@
 #include "collector/samples/samples.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/options/collect_options.h"
 #include "collector/names/modules.h"
@@ -59,7 +59,7 @@ struct samples {
 	pid_t pid;
 	char name[16];
 	struct samples_lost lost; /* under the sampler's lock */
-	pthread_mutex_t told_lock; /* of the next two */
+	struct lock told_lock; /* of the next two */
 	struct pool told; /* struct told */
 	uint64_t short_ns, displaced_ns;
 	struct sample end; /* for the queue */
@@ -106,7 +106,7 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 		  sizeof(struct owner));
 	pool_init(&samples->counts, &recording->budget, sizeof(struct counted),
 		  offsetof(struct counted, count));
-	pthread_mutex_init(&samples->told_lock, NULL);
+	lock_init(&samples->told_lock, LOCK_SAMPLES_TOLD);
 	pool_init(&samples->told, &recording->budget, sizeof(struct told),
 		  offsetof(struct told, told_ns));
 	*out = samples;
@@ -162,19 +162,19 @@ void samples_total(struct samples *samples, pid_t tid, uint64_t ns)
 {
 	struct told *told;
 
-	pthread_mutex_lock(&samples->told_lock);
+	lock_acquire(&samples->told_lock);
 	told = told_of(samples, (uint32_t)tid);
 	if (told)
 		told->told_ns += ns;
-	pthread_mutex_unlock(&samples->told_lock);
+	lock_release(&samples->told_lock);
 }
 
 void samples_short(struct samples *samples, uint64_t ns, uint64_t displaced_ns)
 {
-	pthread_mutex_lock(&samples->told_lock);
+	lock_acquire(&samples->told_lock);
 	samples->short_ns += ns;
 	samples->displaced_ns += displaced_ns;
-	pthread_mutex_unlock(&samples->told_lock);
+	lock_release(&samples->told_lock);
 }
 
 struct stacks *samples_stacks(struct samples *samples)
@@ -462,7 +462,7 @@ static void add_totals(struct samples *samples)
 	struct sample_totals *sum = &samples->recording->sampled;
 	const struct sample_totals *mine = &samples->totals;
 
-	pthread_mutex_lock(&samples->recording->lock);
+	lock_acquire(&samples->recording->lock);
 	sum->count += mine->count + samples->lost.count;
 	sum->ns += mine->ns + samples->lost.weight_ns + samples->short_ns;
 	sum->unwound += mine->unwound;
@@ -473,7 +473,7 @@ static void add_totals(struct samples *samples)
 	sum->lost += samples->lost.samples;
 	sum->cached += samples->cache.hits;
 	sum->lost_stacks += stacks_lost(samples->stacks);
-	pthread_mutex_unlock(&samples->recording->lock);
+	lock_release(&samples->recording->lock);
 }
 
 static void end(struct samples *samples)
@@ -494,7 +494,7 @@ static void end(struct samples *samples)
 	pool_release(&samples->owners);
 	pool_release(&samples->counts);
 	pool_release(&samples->told);
-	pthread_mutex_destroy(&samples->told_lock);
+	lock_destroy(&samples->told_lock);
 	stacks_free(&samples->stacks);
 	modules_put(&samples->modules);
 	recording_put(&samples->recording);

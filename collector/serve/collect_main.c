@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "collector/record/arena.h"
+#include "collector/base/lock.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -342,7 +343,7 @@ static int start_parts(struct daemon *daemon)
 			 "%s", daemon->options.categories);
 	collector->ticks = clock_ticks_usable();
 	collector->span_ns = own_cost_ns(OWN_COST_SPAN, collector->ticks);
-	pthread_mutex_init(&collector->lock, NULL);
+	lock_init(&collector->lock, LOCK_COLLECTOR);
 	err = start_events(daemon);
 	if (!err)
 		err = clock_sync_new(&collector->clock);
@@ -457,9 +458,9 @@ static void end_processes(struct daemon *daemon)
 	list_went_on(daemon);
 	for (arena = collector->arenas; arena; arena = arena->next)
 		arena_control(arena, CONTROL_OFF);
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	process = collector->processes;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	ending = process;
 	/* Only this thread takes any out; new ones come in at the front. */
 	for (; process; process = process->next_all)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/json_text.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
@@ -76,7 +77,7 @@ static bool is_named(const struct collector *collector, struct arena *arena,
 
 	if (*end || !isdigit((unsigned char)*target))
 		pid = -1;
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	for (process = arena->processes; process && !named;
 	     process = process->next)
 		named = process->pid == pid ||
@@ -84,7 +85,7 @@ static bool is_named(const struct collector *collector, struct arena *arena,
 	if (!arena->processes && !named)
 		named = face_of(arena).pid == pid ||
 			!strcmp(face_of(arena).name, target);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	return named;
 }
 
@@ -92,9 +93,9 @@ static bool is_there(struct arena *arena)
 {
 	bool there;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	there = arena->processes;
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	return there || (!arena_is_off(arena) && arena_is_held(arena) > 0);
 }
 
@@ -117,11 +118,11 @@ static json_t *ambiguous(const char *target, struct arena *const *arena,
 		snprintf(text, sizeof(text), "'%s' is more than one:", target);
 
 	for (i = 0; i < count && i < NAMED_MAX; i++) {
-		pthread_mutex_lock(&arena[i]->lock);
+		lock_acquire(&arena[i]->lock);
 		length += snprintf(text + length, sizeof(text) - (size_t)length,
 				   "%s %d", i ? "," : "",
 				   (int)face_of(arena[i]).pid);
-		pthread_mutex_unlock(&arena[i]->lock);
+		lock_release(&arena[i]->lock);
 	}
 	snprintf(text + length, sizeof(text) - (size_t)length,
 		 "%s (give the pid of one)", i < count ? ", ..." : "");
@@ -225,13 +226,13 @@ static json_t *row_of(struct arena *arena)
 	json_t *row = json_object();
 	struct face face;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	face = face_of(arena);
 	set_number(row, "pid", (uint64_t)face.pid);
 	json_object_set_new(row, "pids", pids_of(arena));
 	set_string(row, "program", face.name);
 	set_string(row, "state", state_of(arena, &face));
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	/* relaxed: counters for a person */
 	set_number(row, "threads", atom_load_rlx(&arena->live_threads));
 	set_number(row, "spans", atom_load_rlx(&arena->live_spans));

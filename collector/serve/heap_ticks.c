@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
@@ -59,7 +60,7 @@ static size_t look_around(struct collector *collector, struct seen *seen)
 	struct process *process;
 	size_t count = 0;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	for (process = collector->processes; process && count < PROCESSES_MAX;
 	     process = process->next_all) {
 		if (process_is_ending(process))
@@ -76,7 +77,7 @@ static size_t look_around(struct collector *collector, struct seen *seen)
 		process->rss_uuid = random_u64();
 		seen[count - 1].rss_uuid = process->rss_uuid;
 	}
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	return count;
 }
 
@@ -164,13 +165,13 @@ static struct recording *next_open(struct collector *collector, size_t index)
 {
 	struct recording *recording;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	recording = collector->recordings;
 	while (recording && index-- > 0)
 		recording = recording->next_open;
 	if (recording && !recording_get_if(recording))
 		recording = NULL;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	return recording;
 }
 

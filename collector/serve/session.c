@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/options/categories.h"
 #include "collector/base/clock.h"
@@ -57,9 +58,9 @@ static uint64_t bytes_on_disk(struct collector *collector)
 	const struct arena *arena;
 	uint64_t bytes;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	bytes = collector->limits->finished_bytes;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	for (arena = collector->arenas; arena; arena = arena->next)
 		bytes += trace_file_bytes(arena->recording->trace);
 	return bytes;
@@ -77,10 +78,10 @@ const char *session_refuse(struct collector *collector, uint64_t arena_bytes)
 	struct session_limits *limits = collector->limits;
 	uint32_t programs, recordings;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	programs = collector->process_count;
 	recordings = collector->recording_count;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	if (programs >= PROGRAMS_MAX || limits->sessions >= PROGRAMS_MAX ||
 	    recordings >= RECORDINGS_MAX)
 		return "too many programs at once";
@@ -142,13 +143,13 @@ static void recording_ended(struct recording *recording)
 	uint64_t bytes = folder_bytes(recording->dir_fd), one = 1;
 	struct recording **link = &collector->recordings;
 
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	while (*link != recording)
 		link = &(*link)->next_open;
 	*link = recording->next_open;
 	collector->recording_count--;
 	collector->limits->finished_bytes += bytes;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	/* Somebody may wait for it: ctl_server.c. */
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
@@ -171,11 +172,11 @@ void session_begin(struct collector *collector, struct arena *arena, bool own)
 	recording->session = arena->session;
 	recording->ended_context = collector;
 	recording->ended = recording_ended;
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	recording->next_open = collector->recordings;
 	collector->recordings = recording;
 	collector->recording_count++;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 }
 
 void session_unlist(struct collector *collector, struct arena *arena)
@@ -194,17 +195,17 @@ static void set_control(struct arena *arena)
 
 void session_release(struct arena *arena)
 {
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	arena->held = false;
 	set_control(arena);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 }
 
 void session_pause(struct arena *arena, bool paused)
 {
 	uint64_t now = clock_boottime_ns();
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	arena->paused = paused;
 	/* A program looks at the word now and then: what it records until it
 	 * has seen it is left out by time. */
@@ -213,15 +214,15 @@ void session_pause(struct arena *arena, bool paused)
 	else
 		pause_end(&arena->pauses, now);
 	set_control(arena);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	cpu_group_pause(arena->cpu, paused);
 }
 
 void session_categories(struct arena *arena, const char *text)
 {
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	categories_write(arena->page, text);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 }
 
 void session_stop(struct arena *arena)
@@ -231,14 +232,14 @@ void session_stop(struct arena *arena)
 
 	arena_control(arena, CONTROL_OFF);
 	cpu_group_pause(arena->cpu, true);
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	for (process = arena->processes; process; process = process->next) {
 		drain = process->collector->drain;
 		process_end(process, process_has_exited(process)
 					     ? PROCESS_EXITED
 					     : PROCESS_RUNNING);
 	}
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 	if (drain)
 		drain_kick(drain);
 }
@@ -252,12 +253,12 @@ bool session_is_over(struct collector *collector, uint64_t number)
 	for (arena = collector->arenas; arena; arena = arena->next)
 		if (arena->session == number)
 			return false;
-	pthread_mutex_lock(&collector->lock);
+	lock_acquire(&collector->lock);
 	for (recording = collector->recordings; recording;
 	     recording = recording->next_open)
 		if (recording->session == number)
 			break;
 	over = !recording;
-	pthread_mutex_unlock(&collector->lock);
+	lock_release(&collector->lock);
 	return over;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -29,14 +30,14 @@ static void add_known(struct recording *recording, struct arena *arena)
 {
 	const struct process *process;
 
-	pthread_mutex_lock(&arena->lock);
+	lock_acquire(&arena->lock);
 	for (process = arena->processes; process; process = process->next)
 		if (!process_is_ending(process) && process->watch.fd >= 0 &&
 		    !process_has_exited(process) &&
 		    !proc_is_dying(process->pid))
 			(void)recording_list_went_on(recording, process->pid,
 						     process->entry->name);
-	pthread_mutex_unlock(&arena->lock);
+	lock_release(&arena->lock);
 }
 
 /* Descendants of the command are younger than the recording. */

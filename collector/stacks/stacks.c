@@ -10,10 +10,10 @@
 #include "collector/stacks/stacks.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "collector/base/lock.h"
 #include "collector/base/pool.h"
 #include "shared/compiler.h"
 
@@ -29,7 +29,7 @@ struct node {
 };
 
 struct stacks {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct pool nodes;
 	uint64_t lost;
 };
@@ -40,7 +40,7 @@ int stacks_new(struct budget *budget, struct stacks **out)
 
 	if (!stacks)
 		return -ENOMEM;
-	pthread_mutex_init(&stacks->lock, NULL);
+	lock_init(&stacks->lock, LOCK_STACKS);
 	pool_init(&stacks->nodes, budget, sizeof(struct node),
 		  sizeof(struct node));
 	*out = stacks;
@@ -55,7 +55,7 @@ void stacks_free(struct stacks **stacks)
 	if (!old)
 		return;
 	pool_release(&old->nodes);
-	pthread_mutex_destroy(&old->lock);
+	lock_destroy(&old->lock);
 	free(old);
 }
 
@@ -78,12 +78,12 @@ uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
 	/* Nothing is known of what one of the others called. */
 	if (is_other_frame(parent, frame))
 		return OTHER;
-	pthread_mutex_lock(&stacks->lock);
+	lock_acquire(&stacks->lock);
 	if (pool_intern(&stacks->nodes, &node, &number) < 0) {
 		stacks->lost++;
 		number = OTHER - FIRST;
 	}
-	pthread_mutex_unlock(&stacks->lock);
+	lock_release(&stacks->lock);
 	return number + FIRST;
 }
 
@@ -96,10 +96,10 @@ static struct node node_of(struct stacks *stacks, uint32_t stack)
 				      .kind = FRAME_NAMED };
 	if (stack < FIRST)
 		return node;
-	pthread_mutex_lock(&stacks->lock);
+	lock_acquire(&stacks->lock);
 	if (stack - FIRST < stacks->nodes.count)
 		node = ((struct node *)stacks->nodes.items)[stack - FIRST];
-	pthread_mutex_unlock(&stacks->lock);
+	lock_release(&stacks->lock);
 	return node;
 }
 
@@ -121,9 +121,9 @@ uint32_t stacks_count(struct stacks *stacks)
 {
 	uint32_t count;
 
-	pthread_mutex_lock(&stacks->lock);
+	lock_acquire(&stacks->lock);
 	count = stacks->nodes.count + FIRST;
-	pthread_mutex_unlock(&stacks->lock);
+	lock_release(&stacks->lock);
 	return count;
 }
 
@@ -131,8 +131,8 @@ uint64_t stacks_lost(struct stacks *stacks)
 {
 	uint64_t lost;
 
-	pthread_mutex_lock(&stacks->lock);
+	lock_acquire(&stacks->lock);
 	lost = stacks->lost;
-	pthread_mutex_unlock(&stacks->lock);
+	lock_release(&stacks->lock);
 	return lost;
 }

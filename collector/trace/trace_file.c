@@ -51,6 +51,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/trace/encode.h"
 #include "collector/base/varint.h"
 #include "collector/trace/fields.h"
@@ -124,12 +125,12 @@ struct writer {
 };
 
 struct trace_file {
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t block_free, progress;
 	struct trace_block *free; /* last in, first out: warm in the cache */
 	bool closing;
 
-	pthread_mutex_t write_lock;
+	struct lock write_lock;
 	int fd;
 	uint64_t max_bytes;
 	uint64_t bytes; /* stored under write_lock, read by anyone */
@@ -341,7 +342,7 @@ static void append_pending(struct writer *writer, struct iovec *parts,
 	struct trace_file *file = writer->file;
 	int error;
 
-	pthread_mutex_lock(&file->write_lock);
+	lock_acquire(&file->write_lock);
 	if (!file->stopped) {
 		error = admit_pending(writer, parts_bytes(parts, count));
 		if (!error)
@@ -351,7 +352,7 @@ static void append_pending(struct writer *writer, struct iovec *parts,
 		else
 			apply_pending_changes(writer);
 	}
-	pthread_mutex_unlock(&file->write_lock);
+	lock_release(&file->write_lock);
 	writer->pending_bytes = 0;
 	writer->change_count = 0;
 }
@@ -362,21 +363,21 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
 	struct iovec part = { (void *)packets, bytes };
 	int error = TRACE_AT_LIMIT;
 
-	pthread_mutex_lock(&file->write_lock);
+	lock_acquire(&file->write_lock);
 	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)
 		error = put_parts(file, &part, 1);
 	if (error && !file->stopped)
 		stop_trace(file, error);
-	pthread_mutex_unlock(&file->write_lock);
+	lock_release(&file->write_lock);
 }
 
 bool trace_file_has(struct trace_file *file, uint32_t sequence)
 {
 	bool has;
 
-	pthread_mutex_lock(&file->write_lock);
+	lock_acquire(&file->write_lock);
 	has = sequence < file->sequence_room && file->sequences[sequence].known;
-	pthread_mutex_unlock(&file->write_lock);
+	lock_release(&file->write_lock);
 	return has;
 }
 
@@ -425,10 +426,10 @@ static void report_written(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	writer->written = writer->taken;
 	pthread_cond_broadcast(&file->progress);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 }
 
 /* What must lie before pending is in the file then, unless that stopped. */
@@ -439,10 +440,10 @@ static void wait_for_globals(struct writer *writer)
 
 	if (writer == globals)
 		return;
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	while (globals->written < writer->after)
-		pthread_cond_wait(&file->progress, &file->lock);
-	pthread_mutex_unlock(&file->lock);
+		lock_wait(&file->lock, &file->progress);
+	lock_release(&file->lock);
 }
 
 static void flush_pending(struct writer *writer)
@@ -558,13 +559,13 @@ static struct trace_block *take_block(struct writer *writer)
 	struct trace_file *file = writer->file;
 	struct trace_block *block;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	while (!writer->head && !file->closing)
-		pthread_cond_wait(&writer->wake, &file->lock);
+		lock_wait(&file->lock, &writer->wake);
 	block = writer->head;
 	if (block)
 		writer->head = block->next;
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return block;
 }
 
@@ -576,12 +577,12 @@ static bool give_block_back(struct writer *writer, struct trace_block *block)
 
 	if (block->modules)
 		modules_put(&block->modules);
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	block->next = file->free;
 	file->free = block;
 	last = !writer->head;
 	pthread_cond_signal(&file->block_free);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return last;
 }
 
@@ -608,12 +609,12 @@ struct trace_block *trace_file_block(struct trace_file *file)
 {
 	struct trace_block *block;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	while (!file->free)
-		pthread_cond_wait(&file->block_free, &file->lock);
+		lock_wait(&file->lock, &file->block_free);
 	block = file->free;
 	file->free = block->next;
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 
 	block->next = NULL;
 	block->sequence = 0;
@@ -629,7 +630,7 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 	struct writer *writer = writer_of(file, block->sequence);
 
 	block->next = NULL;
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	block->after = writer_of(file, 1)->queued;
 	if (writer->head)
 		writer->tail->next = block;
@@ -638,7 +639,7 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 	writer->tail = block;
 	writer->queued++;
 	pthread_cond_signal(&writer->wake);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 }
 
 /* Adds @packet to a block that waits anyway, if one has room. It may be of
@@ -649,7 +650,7 @@ static bool append_to_queue(struct trace_file *file, struct writer *writer,
 	struct trace_block *last;
 	bool done = false;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	last = writer->head ? writer->tail : NULL;
 	if (last && TRACE_BLOCK_BYTES - last->bytes >= bytes) {
 		memcpy(last->data + last->bytes, packet, bytes);
@@ -657,7 +658,7 @@ static bool append_to_queue(struct trace_file *file, struct writer *writer,
 		last->after = writer_of(file, 1)->queued;
 		done = true;
 	}
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	return done;
 }
 
@@ -681,11 +682,11 @@ static void wait_for_writer(struct writer *writer)
 	struct trace_file *file = writer->file;
 	uint64_t queued;
 
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	queued = writer->queued;
 	while (writer->written < queued)
-		pthread_cond_wait(&file->progress, &file->lock);
-	pthread_mutex_unlock(&file->lock);
+		lock_wait(&file->lock, &file->progress);
+	lock_release(&file->lock);
 }
 
 void trace_file_flush(struct trace_file *file)
@@ -755,11 +756,11 @@ static int start_writers(struct trace_file *file)
 
 static void stop_writers(struct trace_file *file)
 {
-	pthread_mutex_lock(&file->lock);
+	lock_acquire(&file->lock);
 	file->closing = true;
 	for (unsigned int i = 0; i < file->writers_running; i++)
 		pthread_cond_signal(&file->writers[i].wake);
-	pthread_mutex_unlock(&file->lock);
+	lock_release(&file->lock);
 	for (unsigned int i = 0; i < file->writers_running; i++)
 		pthread_join(file->writers[i].thread, NULL);
 }
@@ -821,8 +822,8 @@ int trace_file_open(const struct trace_file_options *options,
 
 	if (!file)
 		return -ENOMEM;
-	pthread_mutex_init(&file->lock, NULL);
-	pthread_mutex_init(&file->write_lock, NULL);
+	lock_init(&file->lock, LOCK_TRACE);
+	lock_init(&file->write_lock, LOCK_TRACE_WRITE);
 	pthread_cond_init(&file->block_free, NULL);
 	pthread_cond_init(&file->progress, NULL);
 	error = open_trace_file(file, options);

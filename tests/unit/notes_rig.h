@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/names/modules.h"
@@ -193,14 +194,14 @@ static inline struct rig *rig_new(void)
 	rig_must(mkdtemp(rig->dir), "folder");
 	rig->dir_fd = open(rig->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	rig->start_ns = clock_boottime_ns() - 1000000000;
-	pthread_mutex_init(&rig->recording.lock, NULL);
+	lock_init(&rig->recording.lock, LOCK_RECORDING);
 	rig->recording.budget.left = RIG_BUDGET;
 	rig->recording.last_sequence = 1;
 	rig->recording.start_ns = rig->start_ns;
 	rig->process.uuid = random_u64();
 	rig_begin_trace(rig);
 	rig_must(!symbol_cache_new(&rig->cache), "cache");
-	pthread_mutex_init(&rig->arena.lock, NULL);
+	lock_init(&rig->arena.lock, LOCK_ARENA);
 	orders_init(&rig->arena.orders);
 	rig->arena.page = told_new();
 	rig->arena.recording = &rig->recording;

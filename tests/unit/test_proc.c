@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/names/outer_ids.h"
 #include "collector/base/proc.h"
 #include "tests/suite.h"
@@ -101,7 +102,7 @@ static void *tell_tid(void *out)
 
 START_TEST(outer_ids_thread_comes_and_goes)
 {
-	struct outer_threads threads = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct outer_threads threads = { .lock = LOCK_INITIALIZER(OUTER_IDS) };
 	pid_t self = getpid(), tid;
 	pthread_t thread;
 

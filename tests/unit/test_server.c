@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/options/collect_options.h"
@@ -69,9 +70,9 @@ static void end_all(void)
 {
 	struct process *process;
 
-	pthread_mutex_lock(&g_collector.lock);
+	lock_acquire(&g_collector.lock);
 	process = g_collector.processes;
-	pthread_mutex_unlock(&g_collector.lock);
+	lock_release(&g_collector.lock);
 	for (; process; process = process->next_all)
 		process_end(process, PROCESS_RUNNING);
 }
@@ -108,7 +109,7 @@ static void collector_start(void)
 		.finish_recording = recording_finish,
 		.limits = &g_limits,
 	};
-	pthread_mutex_init(&g_collector.lock, NULL);
+	lock_init(&g_collector.lock, LOCK_COLLECTOR);
 	g_collector.loop = loop_new();
 	g_done = (struct watch){ eventfd(0, EFD_CLOEXEC), done_ready };
 	g_collector.done_fd = g_done.fd;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/record/collector.h"
@@ -26,8 +27,8 @@ static void setup(void)
 	g_arena = (struct arena){ .page = &g_page,
 				  .bytes = 1 << 20,
 				  .recording = &g_recording };
-	pthread_mutex_init(&g_collector.lock, NULL);
-	pthread_mutex_init(&g_arena.lock, NULL);
+	lock_init(&g_collector.lock, LOCK_COLLECTOR);
+	lock_init(&g_arena.lock, LOCK_ARENA);
 }
 
 static void assert_refused(const char *why)
