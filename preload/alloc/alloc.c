@@ -1,12 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * alloc - records of allocations: what the wrappers do not do themselves.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/alloc/alloc.h"
 
-#include "preload/alloc/heap_live.h"
-#include "preload/alloc/heap_sample.h"
-#include "preload/ring/put.h"
+#include "preload/ring/put_run.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 
@@ -14,27 +9,6 @@
 #define TOLD_CELLS 64
 
 __thread struct alloc_thread t_alloc;
-
-void alloc_start(const struct wire_reply *reply)
-{
-	alloc_find_real();
-	g_alloc.stack_bytes = reply->stack_bytes;
-	g_alloc.period = reply->alloc_period;
-	if (reply->alloc == WIRE_ALLOC_SAMPLED)
-		g_alloc.period = MAX(g_alloc.period, (uint64_t)1);
-	if (reply->alloc == WIRE_ALLOC_SAMPLED)
-		heap_live_init();
-	if (reply->alloc <= WIRE_ALLOC_SAMPLED)
-		/* relaxed: who does not see it yet records nothing yet */
-		atom_store_rlx(&g_alloc.mode, reply->alloc);
-}
-
-void alloc_stop(void)
-{
-	alloc_find_real();
-	/* relaxed: that it comes is enough */
-	atom_store_rlx(&g_alloc.mode, WIRE_ALLOC_OFF);
-}
 
 /* Whether @cell, which lies in front of @next (one or two cells), tells that
  * @address was allocated. */

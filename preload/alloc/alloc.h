@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc - what the shim records of blocks of memory, whoever allocates them.
+ * alloc - the records of blocks of memory, whoever allocates them.
  *
- * The wrappers (interpose_alloc*.c) call the real function between these. The
- * word mode says what is to be done, and is all that a wrapper reads when
- * nothing is.
+ * The wrappers (interpose_alloc*.c) call the real function, and these functions
+ * before or behind it. A real function may call another one that the shim
+ * interposes: operator new calls malloc(), operator delete free(). Or it calls
+ * none. Only one of the wrappers may record the block:
  *
- * A real function may call another that we interpose (operator new malloc(),
- * operator delete free(), reallocarray() realloc()), or none. An allocation
- * is recorded by the innermost that returns the block: alloc_told() tells the
- * outer ones. (What was asked for t_alloc.asked tells the inner one.) Of frees
- * it is the outermost, as only then the stamp is early
- * enough for all: t_alloc.freeing tells the inner ones.
+ *   - An allocation is recorded by the innermost wrapper that returns the
+ * block. The outer ones learn that from alloc_told(). The inner one learns from
+ *     t_alloc.asked how many bytes the outer one was asked for.
+ *   - A free is recorded by the outermost wrapper: only its clock is early
+ * enough for all of them. The inner ones learn that from t_alloc.freeing.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_ALLOC_H
 #define PERFREC_PRELOAD_ALLOC_ALLOC_H
@@ -20,24 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/ring/put.h"
 #include "preload/core/thread_asm.h"
+#include "preload/ring/put.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
-#include "shared/wire.h"
-
-/* Nobody has looked yet: not even the real functions are known. */
-#define ALLOC_UNDECIDED 3u
-
-struct alloc {
-	uint32_t mode; /* enum wire_alloc, or ALLOC_UNDECIDED */
-	uint32_t stack_bytes; /* to copy for a sample, at most */
-	uint64_t period; /* mean bytes between samples; EXACT: between those
-			  * whose stack is copied, or 0: none */
-	uint32_t stacks; /* EXACT: copied so far */
-};
-
-extern struct alloc g_alloc;
 
 /* One thread's. */
 struct alloc_thread {
@@ -60,9 +46,11 @@ struct alloc_caller {
 };
 
 /*
- * What a wrapper's caller has in its registers. Inlined into the wrapper, in
- * a file that is compiled without a use for the registers that a callee has to
- * save (Makefile, ALLOC_CFLAGS); so they still are what the caller left there.
+ * Fill @caller with what a wrapper's caller has in its registers:
+ * @return_address is where the wrapper returns to, @cfa the stack pointer
+ * there. This is inlined into the wrapper. The file of the wrapper is compiled
+ * so that it does not use the registers that a function has to preserve
+ * (Makefile, ALLOC_REGS_*): they still hold what the caller left there.
  */
 static inline __attribute__((always_inline)) void alloc_caller_fill(
 	struct alloc_caller *caller, const void *return_address, uintptr_t cfa)
@@ -95,27 +83,14 @@ static inline __attribute__((always_inline)) void alloc_caller_fill(
 	reg[RECORD_REG_IP] = (uintptr_t)return_address;
 }
 
-/*
- * The first allocation of all, or the constructor: start recording, if this
- * program is to be recorded and libc is ready. May leave mode as it is: too
- * early. Main thread, before there are others.
- */
-void alloc_begin(void);
-/* Look up the real functions of C, which must be known before mode is. */
-void alloc_find_real(void);
-/* Recording is on; @reply is what the collector wants. */
-void alloc_start(const struct wire_reply *reply);
-/* Recording is off, for good, or for now. */
-void alloc_stop(void);
-
-/* --- for wrappers; any context in which a hook may run ----------------------
+/* --- for wrappers, in any context in which a hook may run -------------------
  */
 
-/* The slow halves of those below. */
+/* The slow halves of the inline functions below. */
 void alloc_put(const void *block, uint64_t size, const void *caller);
 void alloc_put_free(const void *block, const void *caller);
 bool alloc_told_late(const void *block);
-/* Of a heap of the program's own. */
+/* EXACT, of a heap of the program's own that @site names. */
 void alloc_put_report(uint32_t site, const void *block, uint64_t size,
 		      const void *caller);
 void alloc_put_report_free(uint32_t site, const void *block,
@@ -160,17 +135,5 @@ static inline void alloc_exact_free(const void *block, const void *caller)
  * the clock before the call. Neither is NULL. */
 void alloc_exact_realloc(const void *old, uint64_t before, const void *block,
 			 uint64_t size, const void *caller);
-
-/* --- heaps of the program's own ----------------------------------------------
- */
-
-/*
- * The program's own allocator, which @heap_site names (site_shm.h), has handed
- * out @block, or takes it back: recorded as allocations are. @block may be
- * NULL: nothing. To be called last by what the program calls, so that the
- * stack is the program's. Any context in which a hook may run.
- */
-void alloc_report(uint32_t heap_site, const void *block, uint64_t size);
-void alloc_report_free(uint32_t heap_site, const void *block);
 
 #endif

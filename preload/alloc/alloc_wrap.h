@@ -13,17 +13,26 @@
 #include "preload/alloc/alloc.h"
 #include "preload/alloc/heap_sample.h"
 #include "shared/atomic.h"
+#include "shared/wire.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Finds the real functions of C; when nothing is known yet, begins. */
+/* Nobody has looked yet: not even the real functions are known. */
+#define ALLOC_UNDECIDED 3u
+
+/* enum wire_alloc, or ALLOC_UNDECIDED. All that a wrapper reads when nothing is
+ * to be recorded. */
+extern uint32_t g_alloc_mode;
+
+/* The mode of a process that is undecided: finds the real functions of C, and
+ * starts recording if it can. */
 uint32_t alloc_first_mode(void);
 
-/* enum wire_alloc. */
+/* What the wrapper that calls this is to do: enum wire_alloc. */
 static ALWAYS_INLINE uint32_t alloc_mode(void)
 {
 	/* relaxed: who does not see it yet records nothing yet */
-	uint32_t mode = atom_load_rlx(&g_alloc.mode);
+	uint32_t mode = atom_load_rlx(&g_alloc_mode);
 
 	return unlikely(mode == ALLOC_UNDECIDED) ? alloc_first_mode() : mode;
 }

@@ -2,7 +2,7 @@
 #include "preload/alloc/heap_sample.h"
 
 #include "preload/alloc/poisson.h"
-#include "preload/ring/put.h"
+#include "preload/ring/put_run.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
 #include "shared/atomic.h"
@@ -27,6 +27,20 @@ struct sample_run {
 
 _Static_assert(sizeof(struct sample_run) % sizeof(struct record) == 0,
 	       "whole cells");
+
+static struct {
+	uint64_t period; /* mean bytes between samples; 0: there are none */
+	uint32_t stack_bytes; /* to copy of a stack, at most */
+	uint32_t stacks; /* EXACT: copied so far */
+} g_heap_sample;
+
+void heap_sample_start(uint64_t period, uint32_t stack_bytes, bool is_sampled)
+{
+	g_heap_sample.stack_bytes = stack_bytes;
+	g_heap_sample.period = is_sampled ? MAX(period, (uint64_t)1) : period;
+	if (is_sampled)
+		heap_live_init();
+}
 
 /* Each thread draws its own distances. */
 static void seed(void)
@@ -61,7 +75,7 @@ static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 {
 	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
 			sizeof(struct record);
-	uint64_t bytes = MIN((uint64_t)g_alloc.stack_bytes, room);
+	uint64_t bytes = MIN((uint64_t)g_heap_sample.stack_bytes, room);
 	uintptr_t top = (uintptr_t)__builtin_thread_pointer();
 
 	*flags = SAMPLE_STACK_CUT;
@@ -101,7 +115,7 @@ static bool put_sample(uint32_t site, struct sample_run *run,
  * nothing is remembered. */
 static void draw(uint32_t level)
 {
-	uint64_t period = MAX(g_alloc.period >> level, (uint64_t)1);
+	uint64_t period = MAX(g_heap_sample.period >> level, (uint64_t)1);
 
 	t_alloc.left = poisson_distance(period, &t_alloc.random);
 	t_alloc.level = level;
@@ -148,7 +162,7 @@ void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 static uint32_t level_now(void)
 {
 	/* relaxed: a count */
-	uint32_t stacks = atom_load_rlx(&g_alloc.stacks);
+	uint32_t stacks = atom_load_rlx(&g_heap_sample.stacks);
 
 	if (stacks < STACKS_BELOW_TOP)
 		return LEVEL_TOP - stacks / STACKS_FIRST;
@@ -164,7 +178,7 @@ void heap_sample_stack(const void *block, uint64_t size,
 		.sample = { .address = (uintptr_t)block, .size = size },
 	};
 
-	if (!g_alloc.period) {
+	if (!g_heap_sample.period) {
 		t_alloc.left = INT64_MAX;
 		return;
 	}
@@ -172,8 +186,8 @@ void heap_sample_stack(const void *block, uint64_t size,
 		return;
 	run.sample.weight = 1ULL << t_alloc.level;
 	/* relaxed: a count; one of many threads more or less */
-	if (atom_load_rlx(&g_alloc.stacks) < STACKS_MORE_OFTEN)
-		atom_add_rlx(&g_alloc.stacks, 1); /* relaxed: the same */
+	if (atom_load_rlx(&g_heap_sample.stacks) < STACKS_MORE_OFTEN)
+		atom_add_rlx(&g_heap_sample.stacks, 1); /* relaxed: the same */
 	draw(level_now());
 	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));
 	(void)put_sample(0, &run, PUT_STACK);
@@ -182,7 +196,7 @@ void heap_sample_stack(const void *block, uint64_t size,
 void heap_sample_forked(void)
 {
 	/* relaxed: a count */
-	atom_store_rlx(&g_alloc.stacks, 0);
+	atom_store_rlx(&g_heap_sample.stacks, 0);
 	t_alloc.random = 0;
 	t_alloc.left = 0;
 }

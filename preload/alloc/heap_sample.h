@@ -19,6 +19,12 @@ static inline uint64_t heap_sample_key(uint32_t site, const void *block)
 	return (uint64_t)site << 48 ^ (uintptr_t)block;
 }
 
+/* Once, when recording has started: the mean distance between samples is
+ * @period bytes, and @stack_bytes of a stack are copied at most. Where blocks
+ * are recorded exactly (not @is_sampled), @period is that between those whose
+ * stack is copied, or 0: none is. */
+void heap_sample_start(uint64_t period, uint32_t stack_bytes, bool is_sampled);
+
 /* A sample point was passed by @block: records it, and draws the next. */
 void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 		      const struct alloc_caller *caller);

@@ -8,13 +8,14 @@
  * through unrecorded; the first one after that starts recording, which may be
  * before our constructor: those of other libraries run first.
  */
+#include "preload/alloc/interpose_alloc.h"
+
 #include <errno.h>
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "preload/alloc/alloc.h"
 #include "preload/alloc/alloc_wrap.h"
 #include "preload/core/find_next.h"
 #include "preload/core/libc.h"
@@ -41,9 +42,10 @@ static struct {
 	POINTER(reallocarray, void *, (void *, size_t, size_t))
 } g_real;
 
-struct alloc g_alloc = { .mode = ALLOC_UNDECIDED };
+uint32_t g_alloc_mode = ALLOC_UNDECIDED;
 
-void alloc_find_real(void)
+/* Look up the real functions, which must be known before the mode is. */
+static void find_allocator(void)
 {
 	if (g_real.free)
 		return;
@@ -56,13 +58,30 @@ void alloc_find_real(void)
 #undef FIND
 }
 
-/* Global, so that malloc() stays as short as it is: nothing of this is inlined
- * into it. */
+void alloc_start(const struct wire_reply *reply)
+{
+	bool is_sampled = reply->alloc == WIRE_ALLOC_SAMPLED;
+
+	find_allocator();
+	heap_sample_start(reply->alloc_period, reply->stack_bytes, is_sampled);
+	if (reply->alloc <= WIRE_ALLOC_SAMPLED)
+		/* relaxed: who does not see it yet records nothing yet */
+		atom_store_rlx(&g_alloc_mode, reply->alloc);
+}
+
+void alloc_stop(void)
+{
+	find_allocator();
+	/* relaxed: that it comes is enough */
+	atom_store_rlx(&g_alloc_mode, WIRE_ALLOC_OFF);
+}
+
+/* Not inlined: malloc() stays short. */
 ATTR_NOINLINE void alloc_begin(void)
 {
 	/* relaxed: there are no threads yet to race with */
 	if (gate_begin_if_wanted() &&
-	    atom_load_rlx(&g_alloc.mode) == ALLOC_UNDECIDED)
+	    atom_load_rlx(&g_alloc_mode) == ALLOC_UNDECIDED)
 		alloc_stop();
 }
 
@@ -70,10 +89,10 @@ uint32_t alloc_first_mode(void)
 {
 	uint32_t mode;
 
-	alloc_find_real();
+	find_allocator();
 	alloc_begin();
 	/* relaxed: this thread is the only one yet */
-	mode = atom_load_rlx(&g_alloc.mode);
+	mode = atom_load_rlx(&g_alloc_mode);
 	return mode == ALLOC_UNDECIDED ? WIRE_ALLOC_OFF : mode;
 }
 

@@ -13,10 +13,12 @@
  */
 #include "preload/annotate/annotate.h"
 
-#include "preload/alloc/alloc.h"
+#include "preload/alloc/interpose_alloc.h"
+#include "preload/annotate/annotate_inner.h"
 #include "preload/annotate/annotate_run.h"
-#include "preload/ring/put.h"
+#include "preload/ring/put_run.h"
 #include "preload/annotate/sites.h"
+#include "preload/annotate/sites_wanted.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"

@@ -15,34 +15,4 @@ void annotate_start(void);
 /* It is off, for good: every site is. */
 void annotate_off(void);
 
-/* --- annotate_events.c, annotate_control.c: what the functions of
- * struct perfrec_shim_1 do. Any context in which a hook may run. ------------
- */
-
-void note_instant(struct perfrec_site *site, struct perfrec_arg *args,
-		  size_t count);
-void note_mark(struct perfrec_site *site, struct perfrec_arg *args,
-	       size_t count);
-void note_count(struct perfrec_counter *counter, struct perfrec_arg value,
-		const int64_t *at);
-uint64_t note_async_begin(struct perfrec_site *site, uint64_t track,
-			  uint64_t handle, struct perfrec_arg *args,
-			  size_t count);
-void note_async_end(struct perfrec_site *site, uint64_t track, uint64_t handle,
-		    struct perfrec_arg *args, size_t count);
-void note_async_instant(struct perfrec_site *site, uint64_t track,
-			uint64_t unused, struct perfrec_arg *args,
-			size_t count);
-void note_state(struct perfrec_site *site, uint64_t track, uint64_t over,
-		struct perfrec_arg *args, size_t count);
-uint64_t note_track_number(struct perfrec_track *track);
-uint64_t note_track_new(uint64_t parent, const char *name, uint32_t flags,
-			int32_t rank, const char *description);
-
-int note_is_recording(void);
-void note_pause(int paused);
-int note_flush(void);
-void note_name_thread(const char *name);
-uint64_t note_local_id(uint64_t id);
-
 #endif

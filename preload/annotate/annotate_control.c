@@ -5,16 +5,16 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "preload/annotate/annotate.h"
+#include "preload/annotate/annotate_inner.h"
 #include "preload/core/clock.h"
 #include "preload/ring/hook.h"
 #include "preload/ring/put.h"
-#include "preload/ring/put_inner.h"
 #include "preload/ring/slot.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
-#include "preload/ring/wait.h"
+#include "preload/core/libc.h"
+#include "preload/core/liveness.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 

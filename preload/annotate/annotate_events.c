@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "preload/annotate/annotate.h"
+#include "preload/annotate/annotate_inner.h"
 #include "preload/annotate/annotate_run.h"
 #include "preload/ring/hook.h"
-#include "preload/ring/put.h"
+#include "preload/ring/put_run.h"
 #include "preload/annotate/sites.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"

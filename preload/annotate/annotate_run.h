@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "preload/perfrec.h"
-#include "preload/ring/put.h"
+#include "preload/ring/put_run.h"
 
 /* An event and what it is said with. */
 struct note {

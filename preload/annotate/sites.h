@@ -33,11 +33,4 @@ void sites_register(struct perfrec_site *site);
 /* What @flags say about the order of the tracks below one. */
 enum track_order sites_order(uint32_t flags);
 
-/* Whether @category is to be recorded, and of which changes of the list that
- * is true. False when the list is being written all the time. */
-bool sites_wanted(const char *category, bool *wanted, uint32_t *changes);
-
-/* The list's count of changes, in the arena. */
-const uint32_t *sites_changes(void);
-
 #endif

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites_wanted - the list of categories (--categories 'net*,-net.debug').
- *
- * Items are separated by commas. '-' in front excludes; '*' stands for any
- * characters, '?' for one. An item without these beats one with, a later one
- * an earlier. What no item matches is recorded if all items exclude, or there
- * are none. A category whose first word (up to a '.') is "debug" or "slow" is
- * recorded only by an item that begins with that word.
+ * sites_wanted - the categories in the arena.
  *
  * The list is read where it is, in shared memory that the collector may be
  * writing to (row CATEGORIES of docs/RING.md), and every loop ends whatever is
  * there.
  */
-#include "preload/annotate/sites.h"
+#include "preload/annotate/sites_wanted.h"
+
+#include <stddef.h>
+
 #include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"

@@ -32,7 +32,7 @@
 
 #include "preload/core/find_next.h"
 #include "preload/core/libc.h"
-#include "preload/ring/put.h"
+#include "preload/ring/put_run.h"
 #include "preload/core/say.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"

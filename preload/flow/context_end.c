@@ -119,7 +119,9 @@ static void never_runs(void)
 {
 }
 
-void context_end_learn(void)
+/* Finds out where libc lets a context's function return to, by a context that
+ * never runs. When the real functions are found. */
+static void learn_return(void)
 {
 	void (*make)(ucontext_t *, void (*)(void), int, ...) = (void (*)(
 		ucontext_t *, void (*)(void), int, ...))g_real_makecontext;
@@ -136,4 +138,10 @@ void context_end_learn(void)
 	address = return_address(&context);
 	if (address)
 		g_context_end = *address;
+}
+
+__attribute__((constructor)) static void constructor(void)
+{
+	interpose_jump_find();
+	learn_return();
 }

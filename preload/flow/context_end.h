@@ -12,10 +12,6 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* Finds out where libc lets a context's function return to, by a context that
- * never runs. The constructor, when the real functions are found. */
-void context_end_learn(void);
-
 /*
  * makecontext(@context) has been called where a hook would have had the stack
  * pointer @sp, and has filled it in: replaces the return address if it can,

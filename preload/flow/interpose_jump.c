@@ -20,7 +20,6 @@
 #include <setjmp.h>
 #include <stdbool.h>
 
-#include "preload/flow/context_end.h"
 #include "preload/cpu/cpu_timer.h"
 #include "preload/ring/depth.h"
 #include "preload/core/find_next.h"
@@ -38,12 +37,6 @@ void interpose_jump_find(void)
 #define FIND(function, record) g_real_##function = find_next(#function);
 	JUMP_FUNCTIONS(FIND)
 #undef FIND
-}
-
-__attribute__((constructor)) static void constructor(void)
-{
-	interpose_jump_find();
-	context_end_learn();
 }
 
 /* In a vfork child, and in a forked one that has no slot yet: false. */

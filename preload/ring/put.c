@@ -14,13 +14,13 @@
 
 #include "preload/core/clock.h"
 #include "preload/ring/put_inner.h"
-#include "preload/ring/put_room.h"
 #include "preload/core/span_stack.h"
 #include "preload/core/sys.h"
+#include "preload/core/count.h"
 #include "preload/core/gate.h"
+#include "preload/core/liveness.h"
 #include "preload/core/thread.h"
 #include "preload/core/trap_flag.h"
-#include "preload/ring/wait.h"
 #include "shared/ring_put.h"
 
 #define PUTS_BEFORE_BLOCKING_SIGNALS 16
@@ -28,10 +28,6 @@
 /* While withholding, look this often whether there is a collector at all. */
 #define WITHHELD_PER_LOOK 1024
 
-/*
- * Whether this is still the process that claimed the slot: a handler that
- * interrupts a put may fork, and its child comes back to the middle of it.
- */
 bool put_same_process(void)
 {
 	/* relaxed: the page is private; only fork and this process change it */
@@ -40,6 +36,12 @@ bool put_same_process(void)
 	return thread_has_slot(gate) ||
 	       (t_thread.in_vfork && gate_is_settled(gate));
 }
+
+enum put_result {
+	PUT_DONE,
+	PUT_AGAIN, /* a handler recorded meanwhile */
+	PUT_NOT, /* no room, or no longer the same process */
+};
 
 static enum put_result put_try(uint64_t limit, uint64_t word,
 			       uint64_t (*clock)(void))

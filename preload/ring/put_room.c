@@ -2,13 +2,11 @@
  *
  * put_room - room in this thread's ring, and waking the reader that makes it.
  */
-#include "preload/ring/put_room.h"
-
-#include "preload/ring/put.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
-#include "preload/ring/wait.h"
+#include "preload/core/liveness.h"
+#include "preload/ring/put_inner.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
 

@@ -5,16 +5,15 @@
  * time; so a collector that is killed frees every waiter at once, and one
  * that is stopped does after LOOKS_STOPPED of them.
  */
-#include "preload/ring/wait.h"
-
 #include <errno.h>
 #include <limits.h>
 
 #include "preload/core/clock.h"
-#include "preload/ring/put.h"
+#include "preload/core/liveness.h"
 #include "preload/core/sys.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
+#include "preload/ring/put_inner.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
 
@@ -25,23 +24,6 @@
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
-
-static bool owner_died(uint32_t owner)
-{
-	return owner & LIVENESS_OWNER_DIED;
-}
-
-bool collector_left(void)
-{
-	const struct liveness_shm *liveness = g_shim.liveness;
-
-	/* order: acq, CONTROL: OFF needs nothing else of the page */
-	if (atom_load_acq(&g_shim.page->control) == CONTROL_OFF)
-		return true;
-	/* relaxed: one word each, and nothing is read through them */
-	return atom_load_rlx(&liveness->closed) ||
-	       owner_died(atom_load_rlx(&liveness->owner));
-}
 
 /*
  * Whether the collector has been stopped (SIGSTOP, a debugger). One thread of
@@ -104,7 +86,7 @@ static bool wait_until_room(void)
 		atom_store_sc(&slot->waiting, 1);
 		if (has_room())
 			return true;
-		if (owner_died(owner))
+		if (liveness_owner_died(owner))
 			/* The kernel wakes one waiter; wake the others. */
 			sys(SYS_futex, &g_shim.liveness->owner, FUTEX_OP_WAKE,
 			    INT_MAX);

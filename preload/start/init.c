@@ -15,12 +15,12 @@
 #include <sys/rseq.h>
 #include <unistd.h>
 
-#include "preload/alloc/alloc.h"
 #include "preload/annotate/annotate.h"
 #include "preload/core/chain.h"
 #include "preload/core/clock.h"
 #include "preload/cpu/cpu_timer.h"
 #include "preload/alloc/heap_sample.h"
+#include "preload/alloc/interpose_alloc.h"
 #include "preload/start/hello.h"
 #include "preload/start/instrumented.h"
 #include "preload/core/libc.h"

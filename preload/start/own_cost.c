@@ -131,7 +131,7 @@ static void start(enum own_cost_kind kind, bool counter)
 		.depth = g_shim.depth ? &g_depth : NULL,
 	};
 	/* relaxed: nobody else reads it */
-	atom_store_rlx(&g_alloc.mode, kind == OWN_COST_BLOCK_NOT_SAMPLED
+	atom_store_rlx(&g_alloc_mode, kind == OWN_COST_BLOCK_NOT_SAMPLED
 					      ? WIRE_ALLOC_SAMPLED
 					      : WIRE_ALLOC_EXACT);
 	g_block.next = NULL;
@@ -320,7 +320,7 @@ static uint64_t time_rounds(loop_fn *loop, const struct hooks *hooks,
 static void stop(void)
 {
 	/* relaxed: as below */
-	atom_store_rlx(&g_alloc.mode, WIRE_ALLOC_OFF);
+	atom_store_rlx(&g_alloc_mode, WIRE_ALLOC_OFF);
 	/* relaxed: no hook of this copy records any more */
 	atom_store_rlx(&g_gate.word, GATE_OFF);
 }
@@ -370,8 +370,8 @@ double own_cost_sample_ns(uint32_t stack_bytes)
 	uint64_t least;
 
 	start(OWN_COST_SPAN, true);
-	g_alloc.stack_bytes = MIN(stack_bytes, (uint32_t)sizeof(g_stack));
-	g_alloc.period = 1;
+	heap_sample_start(1, MIN(stack_bytes, (uint32_t)sizeof(g_stack)),
+			  false);
 	least = time_rounds(take_sample, NULL, NULL, false);
 	stop();
 	return (double)least;
