@@ -31,39 +31,12 @@
 #include "collector/command/compiler_ask.h"
 #include "collector/base/log.h"
 #include "collector/command/spawn.h"
-#include "collector/options/usage.h"
+#include "collector/options/opts.h"
 
 /* As shells have it. */
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
 #define EXIT_SIGNAL 128
-
-static const char usage[] =
-	"usage: perfrec cc [options] COMPILER [ARGUMENT...]\n"
-	"       perfrec c++ [options] COMPILER [ARGUMENT...]\n"
-	"Run COMPILER, a gcc (also gfortran, gnatmake, gdc), a clang or what "
-	"starts\n"
-	"one (mpicc, ccache gcc), so that the program can be recorded.\n"
-	"\n"
-	"  --only PATH         only sources that are this file, or in this "
-	"folder,\n"
-	"                      get hooks; may be repeated\n"
-	"  --exclude PATH      these sources get none; may be repeated\n"
-	"  --exclude-function NAME\n"
-	"                      nor do functions whose name contains NAME "
-	"(gcc);\n"
-	"                      may be repeated\n"
-	"  --before-inlining   hooks in inlined functions, too (gcc always)\n"
-	"  --after-inlining    hooks where a call is left (clang's default)\n"
-	"  --verbose           print what is run, on stderr\n"
-	"  --dry-run           print it on stdout, and do not run it\n"
-	"  --help              print this\n"
-	"\n"
-	"The exit status is that of COMPILER. With most build systems:\n"
-	"\n"
-	"  ./configure CC=\"perfrec cc gcc\" CXX=\"perfrec c++ g++\" && make\n"
-	"  cmake -DCMAKE_C_COMPILER_LAUNCHER=\"perfrec;cc\" \\\n"
-	"        -DCMAKE_CXX_COMPILER_LAUNCHER=\"perfrec;c++\" ...\n";
 
 /* Valid C and C++, whatever warnings are errors. */
 static const char stubs[] =
@@ -115,106 +88,47 @@ struct cc {
 /* --- options ----------------------------------------------------------------
  */
 
-/* They return USAGE_GO_ON, or the exit status. */
-static int take_path(struct path_list *list, const char *option)
+/* These return OPTS_GO_ON, or the exit status. */
+static int take_path(struct path_list *list, const struct opts_value *value)
 {
-	char *path = realpath(optarg, NULL);
+	char *path = realpath(value->text, NULL);
+	char why[128];
 
 	if (path) {
 		list->paths[list->count++] = path;
-		return USAGE_GO_ON;
+		return OPTS_GO_ON;
 	}
-	log_err("%s '%s': %s%s", option, optarg, strerror(errno),
-		optarg[0] == '/' ? "" : " here; give an absolute path");
-	return USAGE_WRONG;
+	snprintf(why, sizeof(why), "%s%s", strerror(errno),
+		 value->text[0] == '/' ? "" : " here; give an absolute path");
+	return opts_refuse(value, why);
 }
 
-static int take_function(struct cc_options *options)
+static int take_option(void *to, const struct opts_value *value)
 {
-	if (optarg[0]) {
-		options->functions[options->choice.function_count++] = optarg;
-		return USAGE_GO_ON;
+	struct cc_options *options = to;
+
+	switch (value->id) {
+	case OPT_CC_ONLY:
+		return take_path(&options->only, value);
+	case OPT_CC_EXCLUDE:
+		return take_path(&options->except, value);
+	case OPT_CC_EXCLUDE_FUNCTION:
+		options->functions[options->choice.function_count++] =
+			value->text;
+		return OPTS_GO_ON;
+	case OPT_CC_BEFORE_INLINING:
+		options->choice.style = COMPILE_BEFORE;
+		return OPTS_GO_ON;
+	case OPT_CC_AFTER_INLINING:
+		options->choice.style = COMPILE_AFTER;
+		return OPTS_GO_ON;
+	case OPT_CC_VERBOSE:
+		options->verbose = true;
+		return OPTS_GO_ON;
+	default:
+		options->dry_run = true;
+		return OPTS_GO_ON;
 	}
-	log_err("--exclude-function '': give a part of a name");
-	return USAGE_WRONG;
-}
-
-/* There are no short options: such a one is meant for a compiler. */
-static int bad_option(const struct cc *cc, int c, char **argv,
-		      const char *title)
-{
-	bool plus = !strcmp(cc->name, "c++");
-
-	if (c != '?' || optopt <= ' ' || optopt > '~')
-		return usage_bad_option(c, argv, title);
-	log_err("unknown option '-%c'; the compiler comes before its options: "
-		"%s %s -O2 %s",
-		optopt, title, plus ? "g++" : "gcc", plus ? "a.cc" : "a.c");
-	return USAGE_WRONG;
-}
-
-static int parse_options(int argc, char **argv, struct cc *cc)
-{
-	enum {
-		OPT_ONLY = 256,
-		OPT_EXCLUDE,
-		OPT_FUNCTION,
-		OPT_BEFORE,
-		OPT_AFTER,
-		OPT_VERBOSE,
-		OPT_DRY_RUN,
-		OPT_HELP
-	};
-	static const struct option table[] = {
-		{ "only", required_argument, NULL, OPT_ONLY },
-		{ "exclude", required_argument, NULL, OPT_EXCLUDE },
-		{ "exclude-function", required_argument, NULL, OPT_FUNCTION },
-		{ "before-inlining", no_argument, NULL, OPT_BEFORE },
-		{ "after-inlining", no_argument, NULL, OPT_AFTER },
-		{ "verbose", no_argument, NULL, OPT_VERBOSE },
-		{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct cc_options *options = &cc->options;
-	char title[] = "perfrec c++";
-	int result = USAGE_GO_ON;
-	int c;
-
-	strcpy(strchr(title, ' ') + 1, cc->name);
-	/* '+': what follows the compiler is the compiler's. */
-	while (result == USAGE_GO_ON &&
-	       (c = getopt_long(argc, argv, "+:", table, NULL)) != -1) {
-		switch (c) {
-		case OPT_ONLY:
-			result = take_path(&options->only, "--only");
-			break;
-		case OPT_EXCLUDE:
-			result = take_path(&options->except, "--exclude");
-			break;
-		case OPT_FUNCTION:
-			result = take_function(options);
-			break;
-		case OPT_BEFORE:
-			options->choice.style = COMPILE_BEFORE;
-			break;
-		case OPT_AFTER:
-			options->choice.style = COMPILE_AFTER;
-			break;
-		case OPT_VERBOSE:
-			options->verbose = true;
-			break;
-		case OPT_DRY_RUN:
-			options->dry_run = true;
-			break;
-		case OPT_HELP:
-			fputs(usage, stdout);
-			return USAGE_OK;
-		default:
-			result = bad_option(cc, c, argv, title);
-		}
-	}
-	return result;
 }
 
 /* --- running the compiler ---------------------------------------------------
@@ -265,7 +179,7 @@ static int become(const struct cc *cc, const struct words *words)
 		show(words, stderr);
 	if (cc->options.dry_run) {
 		show(words, stdout);
-		return USAGE_OK;
+		return OPTS_OK;
 	}
 	execvp(cc->command[0], (char *const *)words->list);
 	return cannot_run(cc->command[0], errno);
@@ -288,7 +202,7 @@ static int run(const struct cc *cc, const struct words *words)
 	if (child < 0) {
 		log_err("cannot start '%s': %s", words->list[0],
 			strerror(errno));
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	}
 	return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status)
 				   : WEXITSTATUS(status);
@@ -358,7 +272,7 @@ static int compile_whole(const struct cc *cc)
 	int result;
 
 	if (start_words(cc, true, &words))
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	for (size_t i = 0; cc->rest[i]; i++)
 		add(&words, cc->rest[i]);
 	add_stubs(cc, &words);
@@ -374,7 +288,7 @@ static int compile_some(const struct cc *cc, bool chosen)
 	int result;
 
 	if (start_words(cc, chosen, &words))
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	for (size_t i = 0; i < cc->line->count; i++) {
 		const struct compile_word *word = &cc->line->words[i];
 		bool is_input = word->kind >= COMPILE_SOURCE;
@@ -395,7 +309,7 @@ static int compile_one(const struct cc *cc, const struct compile_word *source,
 	int result;
 
 	if (start_words(cc, true, &words))
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	for (size_t i = 0; i < cc->line->count; i++)
 		if (cc->line->words[i].kind <= COMPILE_TARGET)
 			add(&words, cc->line->words[i].text);
@@ -431,7 +345,7 @@ static int link_objects(const struct cc *cc, char *const *objects)
 	int result;
 
 	if (start_words(cc, false, &words))
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	for (size_t i = 0; i < cc->line->count; i++) {
 		const struct compile_word *word = &cc->line->words[i];
 		const char *wanted = objects[i] ? NULL : word->language;
@@ -456,18 +370,18 @@ static int compile_in(const struct cc *cc, const char *folder)
 {
 	const struct compile_line *line = cc->line;
 	char **objects = calloc(line->count, sizeof(*objects));
-	int result = objects ? USAGE_OK : USAGE_FAILED;
+	int result = objects ? OPTS_OK : OPTS_FAILED;
 
-	for (size_t i = 0; i < line->count && result == USAGE_OK; i++) {
+	for (size_t i = 0; i < line->count && result == OPTS_OK; i++) {
 		if (line->words[i].kind != COMPILE_SOURCE ||
 		    !line->words[i].chosen)
 			continue;
 		objects[i] = object_path(folder, i);
 		result = objects[i]
 				 ? compile_one(cc, &line->words[i], objects[i])
-				 : USAGE_FAILED;
+				 : OPTS_FAILED;
 	}
-	if (result == USAGE_OK)
+	if (result == OPTS_OK)
 		result = link_objects(cc, objects);
 	for (size_t i = 0; objects && i < line->count; i++) {
 		if (objects[i])
@@ -489,7 +403,7 @@ static int compile_and_link(const struct cc *cc)
 	if (!mkdtemp(folder)) {
 		log_err("cannot make a folder for objects '%s': %s", folder,
 			strerror(errno));
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	}
 	/* The compiler dies of them; what it was given must go. */
 	signal(SIGINT, SIG_IGN);
@@ -637,10 +551,10 @@ static int read_command(struct cc *cc, char **argv)
 	cc->rest = (const char *const *)argv + count;
 	if (compile_line_read(argv + count - 1, &cc->line)) {
 		log_err("out of memory");
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	}
 	choose_sources(cc);
-	return USAGE_GO_ON;
+	return OPTS_GO_ON;
 }
 
 /* Says which sources are of a language that is not known to have hooks. */
@@ -685,46 +599,47 @@ static int find_flags(struct cc *cc)
 
 	if (!wanted && !line->links &&
 	    !compile_line_count(line, COMPILE_FOREIGN, false))
-		return USAGE_GO_ON;
+		return OPTS_GO_ON;
 	error = compiler_ask(cc->command, cc->command_count, line, &cc->answer);
 	/* Then it has more to say itself. */
 	if (error == -EIO || (error == -ENOTSUP && !wanted))
-		return USAGE_GO_ON;
+		return OPTS_GO_ON;
 	if (error)
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	if (cc->answer.target.clang)
 		drop_gcc_only(line);
 	warn_of_foreign(line);
 	if (!wants_flags(line))
-		return USAGE_GO_ON;
+		return OPTS_GO_ON;
 	why = compile_flags_refuse(&cc->answer.target, &cc->options.choice);
 	if (why) {
 		log_err("%s", why);
-		return USAGE_WRONG;
+		return OPTS_WRONG;
 	}
 	if (!compile_flags_make(line, &cc->answer.target, &cc->options.choice,
 				cc->flags, &cc->lists))
-		return USAGE_GO_ON;
+		return OPTS_GO_ON;
 	log_err("out of memory");
-	return USAGE_FAILED;
+	return OPTS_FAILED;
 }
 
 /* Everything but options, which are set up in @cc. */
 static int cc_main(struct cc *cc, int argc, char **argv)
 {
-	int result = parse_options(argc, argv, cc);
+	enum opts_command command = opts_find_command(cc->name);
+	int result = opts_parse(command, argc, argv, take_option, &cc->options);
 
-	if (result == USAGE_GO_ON && optind >= argc) {
+	if (result == OPTS_GO_ON && optind >= argc) {
 		log_err("no compiler: perfrec %s [options] COMPILER "
 			"[ARGUMENT...]",
 			cc->name);
-		return USAGE_WRONG;
+		return OPTS_WRONG;
 	}
-	if (result == USAGE_GO_ON)
+	if (result == OPTS_GO_ON)
 		result = read_command(cc, argv + optind);
-	if (result == USAGE_GO_ON)
+	if (result == OPTS_GO_ON)
 		result = find_flags(cc);
-	if (result == USAGE_GO_ON)
+	if (result == OPTS_GO_ON)
 		result = compile(cc);
 	return result;
 }
@@ -741,7 +656,7 @@ int cmd_cc(int argc, char **argv)
 	const size_t room = (size_t)argc;
 	struct cc cc = { .name = argv[0] };
 	struct cc_options *options = &cc.options;
-	int result = USAGE_FAILED;
+	int result = OPTS_FAILED;
 
 	options->only.paths = calloc(room, sizeof(char *));
 	options->except.paths = calloc(room, sizeof(char *));

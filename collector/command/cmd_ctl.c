@@ -13,45 +13,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "collector/options/categories.h"
 #include "collector/serve/ctl_wire.h"
 #include "collector/base/log.h"
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
-#include "collector/options/usage.h"
+#include "collector/options/opts.h"
 
 /* Of a collector that has nothing to wait for. */
 #define ANSWER_TIMEOUT_S 20
-
-static const char usage[] =
-	"usage: perfrec ctl [options] list\n"
-	"       perfrec ctl [options] pause|resume|flush|stop [TARGET]\n"
-	"       perfrec ctl [options] categories [TARGET] LIST\n"
-	"Control a running perfrec-collect.\n"
-	"\n"
-	"  list           what is being recorded\n"
-	"  pause          record no call that begins from now on ...\n"
-	"  resume         ... and go on\n"
-	"  flush          write what has been recorded so far, and a profile "
-	"of\n"
-	"                 it; names the files when they are complete\n"
-	"  stop           end the recording of TARGET, which runs on; without\n"
-	"                 a TARGET: end perfrec-collect\n"
-	"  categories     which annotations (perfrec.h) are recorded from now "
-	"on:\n"
-	"                 LIST as of perfrec record --categories; '*' is all\n"
-	"\n"
-	"TARGET is the pid or the name of a program, or of its folder; "
-	"without\n"
-	"one, all programs are meant, and those that come later.\n"
-	"\n"
-	"  --socket PATH  that perfrec-collect has been given (default: where\n"
-	"                 programs look for it)\n"
-	"  -o DIR         the collector that records into DIR, such as that "
-	"of\n"
-	"                 perfrec record\n"
-	"  --json         print the answer as JSON\n"
-	"  --help         print this\n";
 
 struct ctl_options {
 	const char *socket, *dir;
@@ -60,56 +29,48 @@ struct ctl_options {
 	const char *list; /* of categories; NULL: another verb */
 };
 
-enum { OPT_SOCKET = 256, OPT_JSON, OPT_HELP };
-
 /* --- the command line --------------------------------------------------------
  */
 
-/* An empty one is a variable of a script that was not set. */
-static int take_name(const char *option, const char *what, const char **out)
+static int take_option(void *to, const struct opts_value *value)
 {
-	*out = optarg;
-	if (optarg[0])
-		return USAGE_GO_ON;
-	log_err("%s '': give %s", option, what);
-	return USAGE_WRONG;
-}
+	struct ctl_options *options = to;
 
-static int take_option(int c, char **argv, struct ctl_options *options)
-{
-	switch (c) {
-	case OPT_SOCKET:
-		return take_name("--socket", "the path of a socket",
-				 &options->socket);
-	case 'o':
-		return take_name("-o", "the name of a folder", &options->dir);
+	switch (value->id) {
+	case OPT_CTL_SOCKET:
+		options->socket = value->text;
+		break;
+	case OPT_CTL_DIR:
+		options->dir = value->text;
+		break;
 	case OPT_JSON:
 		options->json = true;
-		return USAGE_GO_ON;
-	case OPT_HELP:
-		fputs(usage, stdout);
-		return USAGE_OK;
+		break;
 	default:
-		return usage_bad_option(c, argv, "perfrec ctl");
+		break;
 	}
+	return OPTS_GO_ON;
 }
 
-static bool is_verb(const char *word)
+static int refuse_word(const char *word, const char *why)
 {
-	static const char *const verbs[] = { "list",  "pause", "resume",
-					     "flush", "stop",  "categories" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (!strcmp(word, verbs[i]))
-			return true;
-	return false;
+	log_err("'%.200s': %s; see perfrec ctl --help", word, why);
+	return OPTS_WRONG;
 }
 
-static int wrong(const char *what, const char *word)
+static int refuse_verb(const char *verb)
 {
-	log_err("%s%s%s%s; see perfrec ctl --help", word ? "'" : "",
-		word ? word : "", word ? "': " : "", what);
-	return USAGE_WRONG;
+	char verbs[96];
+
+	opts_list_operands(CMD_CTL, verbs, sizeof(verbs));
+	if (verb)
+		log_err("unknown command '%.200s': choose %s; see perfrec ctl "
+			"--help",
+			verb, verbs);
+	else
+		log_err("give a command: choose %s; see perfrec ctl --help",
+			verbs);
+	return OPTS_WRONG;
 }
 
 /* The list is the last word; it may begin with a '-', and is no option then.
@@ -131,49 +92,43 @@ static int take_list(int argc, char **argv, struct ctl_options *options)
 
 static int check_list(const struct ctl_options *options)
 {
-	if (!options->list)
-		return wrong("give a list, such as 'net*,-net.debug'", NULL);
-	if (categories_valid(options->list))
-		return USAGE_GO_ON;
-	return wrong("such a list there cannot be", "");
+	if (options->list)
+		return opts_check(OPT_CATEGORIES, "categories", options->list);
+	log_err("give a list of categories, such as 'net*,-net.debug'; see "
+		"perfrec ctl --help");
+	return OPTS_WRONG;
 }
 
 static int take_words(int argc, char **argv, struct ctl_options *options)
 {
 	if (argc < 1)
-		return wrong("give a command, such as list", NULL);
-	if (!is_verb(argv[0]))
-		return wrong("unknown command", argv[0]);
-	if (!strcmp(argv[0], "categories") &&
-	    check_list(options) != USAGE_GO_ON)
-		return USAGE_WRONG;
+		return refuse_verb(NULL);
+	if (opts_find_operand(CMD_CTL, argv[0]) < 0)
+		return refuse_verb(argv[0]);
+	if (!strcmp(argv[0], "categories") && check_list(options) != OPTS_GO_ON)
+		return OPTS_WRONG;
 	if (argc > 2)
-		return wrong("one target at a time", argv[2]);
+		return refuse_word(argv[2], "one target at a time");
 	options->verb = argv[0];
 	options->target = argc > 1 ? argv[1] : NULL;
 	if (argc == 2 && (!argv[1][0] || strchr(argv[1], '\n') ||
 			  strlen(argv[1]) > CTL_REQUEST_MAX / 4))
-		return wrong("such a name nobody has", "");
-	if (options->socket && options->dir)
-		return wrong("give --socket or -o, not both", NULL);
-	return USAGE_GO_ON;
+		return refuse_word(argv[1], "such a name nobody has");
+	if (options->socket && options->dir) {
+		log_err("give --socket or -o, not both; see perfrec ctl "
+			"--help");
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
 }
 
 static int parse_options(int argc, char **argv, struct ctl_options *options)
 {
-	static const struct option table[] = {
-		{ "socket", required_argument, NULL, OPT_SOCKET },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ NULL, 0, NULL, 0 },
-	};
-	int result = USAGE_GO_ON, c;
+	int result;
 
 	argc = take_list(argc, argv, options);
-	while (result == USAGE_GO_ON &&
-	       (c = getopt_long(argc, argv, ":o:", table, NULL)) != -1)
-		result = take_option(c, argv, options);
-	if (result != USAGE_GO_ON)
+	result = opts_parse(CMD_CTL, argc, argv, take_option, options);
+	if (result != OPTS_GO_ON)
 		return result;
 	return take_words(argc - optind, argv + optind, options);
 }
@@ -448,10 +403,10 @@ int cmd_ctl(int argc, char **argv)
 	int result = parse_options(argc, argv, &options);
 	json_t *answer;
 
-	if (result != USAGE_GO_ON)
+	if (result != OPTS_GO_ON)
 		return result;
 	if (get_answer(&options, &answer))
-		return USAGE_FAILED;
+		return OPTS_FAILED;
 	if (options.json) {
 		json_dumpf(answer, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -460,7 +415,7 @@ int cmd_ctl(int argc, char **argv)
 	}
 	json_decref(answer);
 	if (!fflush(stdout) && !ferror(stdout))
-		return USAGE_OK;
+		return OPTS_OK;
 	log_err("cannot write the answer: %m");
-	return USAGE_FAILED;
+	return OPTS_FAILED;
 }

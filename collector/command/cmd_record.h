@@ -5,9 +5,6 @@
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_RECORD_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_RECORD_H
 
-#define RECORD_DIR \
-	"perfrec.data" /* where a recording goes, and is looked for */
-
 /* @argv[0] is "record". Returns the exit status, which is the program's if
  * that could be started; ends by the signal that the program ended by. */
 int cmd_record(int argc, char **argv);

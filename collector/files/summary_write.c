@@ -22,7 +22,6 @@
 #include "collector/files/summary_cost.h"
 #include "collector/heap/heap_files.h"
 #include "collector/options/collect_options.h"
-#include "collector/options/metric_options.h"
 #include "collector/output/counters.h"
 #include "collector/output/own_files.h"
 #include "collector/record/cpu_account.h"
@@ -107,15 +106,17 @@ static json_t *globs_json(const char *const *glob, size_t count)
  * not sampled. */
 static void add_metrics(json_t *object, const struct collect_options *options)
 {
-	json_object_set_new(object, "alloc",
-			    json_string(metric_alloc_name(options->alloc)));
+	json_object_set_new(
+		object, "alloc",
+		json_string(collect_options_alloc_name(options->alloc)));
 	json_object_set_new(object, "alloc_period",
 			    number_json(options->alloc_period));
 	json_object_set_new(object, "cpu_hz", number_json(options->cpu_hz));
 	json_object_set_new(object, "cpu_engine",
-			    options->cpu_hz ? json_string(metric_cpu_name(
-						      options->cpu_engine))
-					    : json_null());
+			    options->cpu_hz
+				    ? json_string(collect_options_cpu_name(
+					      options->cpu_engine))
+				    : json_null());
 	json_object_set_new(object, "stack_size",
 			    number_json(options->stack_bytes));
 	json_object_set_new(object, "snapshot_interval_ns",

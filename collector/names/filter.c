@@ -18,14 +18,6 @@
 #define ENTRIES_WANTED 32
 #define ENTRIES_MIN 64
 
-const char *filter_wants(const char *glob)
-{
-	if (glob[*glob == '@'])
-		return NULL;
-	return "give a name or a shell pattern, such as 'parse_*' or "
-	       "'@libfoo.so*'";
-}
-
 bool filter_is_active(const struct filter *filter)
 {
 	return filter->only_count || filter->except_count;

@@ -22,8 +22,6 @@ struct filter {
 	size_t except_count;
 };
 
-/* NULL, or what @glob lacks to match anything. */
-const char *filter_wants(const char *glob);
 bool filter_is_active(const struct filter *filter);
 /* Whether the annotation called @name is left out. Pure. --filter is about
  * functions and leaves out none; --exclude does, by name or "@annotation". */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * collect_options - the command line of perfrec-collect.
+ * collect_options - what the command line of perfrec-collect says. The man page
+ * is docs/man/perfrec-collect.1.
  */
 #ifndef PERFREC_COLLECTOR_OPTIONS_COLLECT_OPTIONS_H
 #define PERFREC_COLLECTOR_OPTIONS_COLLECT_OPTIONS_H
@@ -9,12 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/names/filter.h"
 #include "collector/base/log.h"
+#include "collector/names/filter.h"
+#include "collector/options/limits.h"
 #include "shared/wire.h"
 
-#define DRAIN_WORKERS_MAX 8 /* as many as an arena has doorbells */
-
+/* --alloc, in the order of opts.def */
 enum alloc_mode {
 	ALLOC_OFF,
 	ALLOC_AUTO, /* EXACT in instrumented programs, else SAMPLED */
@@ -22,16 +23,11 @@ enum alloc_mode {
 	ALLOC_SAMPLED,
 };
 
+/* of --cpu, in the order of opts.def */
 enum cpu_engine {
 	CPU_PERF, /* perf_event: nothing in the program */
 	CPU_SIGNAL, /* timers and SIGPROF in the program: only if asked for */
 };
-
-#define ALLOC_PERIOD_DEFAULT (512u << 10) /* bytes between samples */
-#define SPAN_DEPTH_MAX 65535 /* --depth */
-#define CPU_HZ_MAX 10000
-#define STACK_BYTES_DEFAULT (16u << 10)
-#define STACK_BYTES_MAX (60u << 10)
 
 struct collect_options {
 	const char *output; /* folder */
@@ -49,7 +45,7 @@ struct collect_options {
 	enum cpu_engine cpu_engine;
 	uint32_t stack_bytes; /* --stack-size: the most to copy for a sample */
 	uint64_t snapshot_ns; /* --snapshot-interval; 0: none */
-	const char *categories; /* --categories; NULL: all */
+	const char *categories; /* --categories; NULL: the usual ones */
 	int control_fd; /* --recording; -1: daemon */
 	const uid_t *allowed;
 	size_t allowed_count;
@@ -59,7 +55,7 @@ struct collect_options {
 };
 
 /* Whether every program is to say hello, not only those that can call a hook:
- * there is something to record in all. */
+ * there is something to record in all. Pure. */
 static inline bool collect_options_want_all(
 	const struct collect_options *options)
 {
@@ -67,10 +63,17 @@ static inline bool collect_options_want_all(
 }
 
 /*
- * Parse the command line. Lists in *@out are allocated once and never freed.
- * Returns -1 to go on, else the status to exit with: 0 after --help and
- * --version, 2 after a message about wrong usage.
+ * Parses the command line of perfrec-collect. What *@out points to are words of
+ * @argv, and lists that are allocated once and never freed. Once in the life of
+ * a process, in its only thread. Returns OPTS_GO_ON, or the status to exit
+ * with: OPTS_OK after --help and --version, OPTS_WRONG after one line in the
+ * log.
  */
 int collect_options_parse(int argc, char **argv, struct collect_options *out);
+
+/* As --alloc and --cpu take them, for summary.json: "exact", "signal".
+ * Constants. */
+const char *collect_options_alloc_name(enum alloc_mode mode);
+const char *collect_options_cpu_name(enum cpu_engine engine);
 
 #endif

@@ -57,7 +57,7 @@
 #include "collector/trace/fields.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
-#include "collector/options/metric_options.h"
+#include "collector/options/limits.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/output/own_files.h"
 #include "collector/names/sites.h"
@@ -74,7 +74,7 @@ _Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
 /* A busy thread's events are written TRACE_BLOCK_BYTES at a time: a trace that
  * has no room for the first block, and for what ends the trace, shows nothing.
  */
-_Static_assert(METRIC_MAX_SIZE_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
+_Static_assert(TRACE_BYTES_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
 	       "the smallest trace has room for a block");
 
 /* Sequences in pending at a time; none if it has no bytes. */

@@ -24,8 +24,8 @@ refused()
 refused 2 "unknown option '--frob'; see perfrec-collect --help" \
 	"$O/perfrec-collect" --frob
 refused 2 "option '-o' needs a value" "$O/perfrec-collect" -o
-refused 2 "-o '': want a name" "$O/perfrec-collect" -o ''
-refused 2 "--socket '': want a name" "$O/perfrec-collect" --socket ''
+refused 2 "-o '': give the name of a folder" "$O/perfrec-collect" -o ''
+refused 2 "--socket '': give the path of a socket" "$O/perfrec-collect" --socket ''
 refused 2 "'./app': no argument is expected .*perfrec record -- ./app" \
 	"$O/perfrec-collect" ./app
 

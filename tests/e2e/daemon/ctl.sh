@@ -91,7 +91,7 @@ expect_error 1 "nothing is being recorded into 'data'"
 run ctl
 expect_error 2 'give a command'
 run ctl halt
-expect_error 2 "'halt': unknown command"
+expect_error 2 "unknown command 'halt': choose list, pause"
 run ctl stop one two
 expect_error 2 "'two': one target at a time"
 

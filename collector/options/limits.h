@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * limits - how large and how small the values of options may be, and what is
+ * taken where none is given. opts.def says which option has which limit.
+ */
+#ifndef PERFREC_COLLECTOR_OPTIONS_LIMITS_H
+#define PERFREC_COLLECTOR_OPTIONS_LIMITS_H
+
+#include "shared/record.h"
+#include "shared/ring_shm.h"
+
+/* Where a recording goes, and where it is looked for. */
+#define RECORDING_DIR "perfrec.data"
+
+/* --workers: as many threads as an arena has doorbells. */
+#define DRAIN_WORKERS_MAX 8
+
+#define SPAN_DEPTH_MAX 65535 /* --depth */
+#define CPU_HZ_MAX 10000 /* --cpu: samples a second */
+
+/* --alloc sampled:BYTES: bytes between two samples */
+#define ALLOC_PERIOD_DEFAULT (512u << 10)
+#define ALLOC_PERIOD_MAX (1u << 30)
+
+/* --stack-size, in bytes */
+#define STACK_BYTES_DEFAULT (16u << 10)
+#define STACK_BYTES_MIN 512
+#define STACK_BYTES_MAX (60u << 10)
+
+/* --snapshot-interval, in ns */
+#define INTERVAL_NS_MIN (100 * UINT64_C(1000000))
+#define INTERVAL_NS_MAX (24 * 3600 * UINT64_C(1000000000))
+
+/* --ring-size, in bytes */
+#define RING_BYTES_MIN (RING_CELLS_MIN * sizeof(struct record))
+#define RING_BYTES_MAX (RING_CELLS_MAX * sizeof(struct record))
+
+/* --max-size, in bytes: a trace that has no room for one block of events and
+ * for its own end shows nothing. trace_file.c checks that this is enough. */
+#define TRACE_BYTES_MIN (256u << 10)
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Command lines, by getopt_long(3), whose rules for abbreviations hold: a part
+ * of a long name will do if only one name begins with it. What getopt_long()
+ * calls '?' is looked at again here, so that the message can say which of
+ * four mistakes it was.
+ */
+#include "collector/options/opts.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "collector/options/opts_inner.h"
+#include "collector/options/spelling.h"
+
+/* What getopt_long() returns for a long name; letters lie below. */
+#define LONG_BASE 256
+
+/* A command line while it is parsed. */
+struct opts_line {
+	enum opts_command command;
+	const char *title; /* "perfrec record" */
+	char **argv;
+	opts_take *take;
+	void *to;
+};
+
+/* --- getopt's tables ---------------------------------------------------------
+ */
+
+static void make_longs(enum opts_command command,
+		       struct option longs[OPT_COUNT + 1])
+{
+	struct option *to = longs;
+
+	for (int i = 0; i < OPT_COUNT; i++) {
+		const struct opts_row *row = &opts_rows[i];
+
+		if (row->name && opts_has(command, (size_t)i))
+			*to++ = (struct option){
+				.name = row->name + strlen("--"),
+				.has_arg = row->argument ? required_argument
+							 : no_argument,
+				.val = LONG_BASE + i,
+			};
+	}
+	*to = (struct option){ 0 };
+}
+
+/* '+': options end at the first word that is none. ':': getopt_long() tells a
+ * missing value from an unknown option, and prints nothing. */
+static void make_letters(enum opts_command command,
+			 char letters[2 * OPT_COUNT + 3])
+{
+	enum opts_operands operands = opts_commands[command].operands;
+	char *to = letters;
+
+	if (operands != OPTS_DIRECTORY && operands != OPTS_WORDS)
+		*to++ = '+';
+	*to++ = ':';
+	for (size_t i = 0; i < OPT_COUNT; i++) {
+		const struct opts_row *row = &opts_rows[i];
+
+		if (!row->letter || !opts_has(command, i))
+			continue;
+		*to++ = row->letter[1];
+		if (row->argument)
+			*to++ = ':';
+	}
+	*to = '\0';
+}
+
+/* The option that getopt_long() means by @c, and the name it was given by. */
+static struct opts_value find_option(enum opts_command command, int c)
+{
+	size_t id = 0;
+
+	if (c >= LONG_BASE)
+		return (struct opts_value){
+			.id = (enum opts_id)(c - LONG_BASE),
+			.name = opts_rows[c - LONG_BASE].name,
+		};
+	while (!opts_has(command, id) || !opts_rows[id].letter ||
+	       opts_rows[id].letter[1] != c)
+		id++;
+	return (struct opts_value){ .id = (enum opts_id)id,
+				    .name = opts_rows[id].letter };
+}
+
+/* --- what is wrong -----------------------------------------------------------
+ */
+
+int opts_refuse(const struct opts_value *value, const char *why)
+{
+	log_err("%s '%.200s': %s", value->name, value->text, why);
+	return OPTS_WRONG;
+}
+
+static int say_missing_value(const struct opts_line *line,
+			     const struct opts_value *value)
+{
+	char want[OPTS_TEXT_BYTES];
+
+	log_err("option '%s' needs a value: %s; see %s --help", value->name,
+		opts_value_want(value->id, want, sizeof(want)), line->title);
+	return OPTS_WRONG;
+}
+
+static int say_unwanted_value(const struct opts_line *line,
+			      const struct opts_value *value, const char *word)
+{
+	log_err("option '%s' takes no value, and '%.200s' was given; see %s "
+		"--help",
+		value->name, strchr(word, '=') + 1, line->title);
+	return OPTS_WRONG;
+}
+
+static int say_unknown_letter(const struct opts_line *line, char letter)
+{
+	const char *stray = opts_commands[line->command].stray;
+
+	if (stray && letter > ' ' && letter <= '~')
+		log_err("unknown option '-%c'; %s", letter, stray);
+	else
+		log_err("unknown option '-%c'; see %s --help", letter,
+			line->title);
+	return OPTS_WRONG;
+}
+
+/* The long names of @command that begin with the first @length bytes of @word.
+ * Returns how many there are. */
+static size_t find_names(enum opts_command command, const char *word,
+			 size_t length, const char *names[OPT_COUNT])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < OPT_COUNT; i++)
+		if (opts_has(command, i) && opts_rows[i].name &&
+		    !strncmp(opts_rows[i].name, word, length))
+			names[count++] = opts_rows[i].name;
+	return count;
+}
+
+/* @word is no long name and no abbreviation of one. */
+static int say_unknown_name(const struct opts_line *line, const char *word)
+{
+	size_t length = strcspn(word, "=");
+	const char *names[OPT_COUNT], *meant;
+	size_t count = find_names(line->command, word, length, names);
+	char list[OPTS_TEXT_BYTES];
+
+	if (count) {
+		log_err("option '%.200s' is ambiguous: choose %s; see %s "
+			"--help",
+			word, opts_list(names, count, list, sizeof(list)),
+			line->title);
+		return OPTS_WRONG;
+	}
+	count = find_names(line->command, "", 0, names);
+	meant = spelling_nearest(word, length, names, count);
+	if (meant)
+		log_err("unknown option '%.200s' (did you mean '%s'?); see %s "
+			"--help",
+			word, meant, line->title);
+	else
+		log_err("unknown option '%.200s'; see %s --help", word,
+			line->title);
+	return OPTS_WRONG;
+}
+
+/* getopt_long() has returned @c, ':' or '?'. It has put the option into optopt,
+ * or 0 if that is a long name which it does not know. */
+static int say_wrong(const struct opts_line *line, int c)
+{
+	const char *word = line->argv[optind - 1];
+	struct opts_value value;
+
+	if (c == '?' && !optopt)
+		return say_unknown_name(line, word);
+	if (c == '?' && optopt < LONG_BASE)
+		return say_unknown_letter(line, (char)optopt);
+	value = find_option(line->command, optopt);
+	if (c == '?')
+		return say_unwanted_value(line, &value, word);
+	return say_missing_value(line, &value);
+}
+
+int opts_unknown_command(const char *name)
+{
+	const char *names[CMD_COUNT] = { NULL };
+	const char *meant;
+
+	for (int i = 0; i < CMD_COUNT; i++) {
+		const char *blank = strchr(opts_commands[i].title, ' ');
+
+		names[i] = blank ? blank + 1 : NULL;
+	}
+	meant = spelling_nearest(name, strlen(name), names, CMD_COUNT);
+	if (meant)
+		log_err("unknown command '%.200s' (did you mean '%s'?); see "
+			"perfrec --help",
+			name, meant);
+	else
+		log_err("unknown command '%.200s'; see perfrec --help", name);
+	return OPTS_WRONG;
+}
+
+/* --- what is given -----------------------------------------------------------
+ */
+
+static int read_value(struct opts_value *value)
+{
+	char want[OPTS_TEXT_BYTES];
+
+	if (!value->text || opts_value_read(value))
+		return OPTS_GO_ON;
+	return opts_refuse(value,
+			   opts_value_want(value->id, want, sizeof(want)));
+}
+
+int opts_check(enum opts_id id, const char *name, const char *text)
+{
+	struct opts_value value = { .id = id, .name = name, .text = text };
+
+	return read_value(&value);
+}
+
+static int take_value(const struct opts_line *line, struct opts_value *value)
+{
+	int result = read_value(value);
+
+	return result == OPTS_GO_ON ? line->take(line->to, value) : result;
+}
+
+static int take_defaults(const struct opts_line *line)
+{
+	int result = OPTS_GO_ON;
+
+	for (size_t i = 0; i < OPT_COUNT && result == OPTS_GO_ON; i++) {
+		const struct opts_row *row = &opts_rows[i];
+		struct opts_value value = {
+			.id = (enum opts_id)i,
+			.name = row->name ? row->name : row->letter,
+			.text = opts_usual(line->command, i),
+			.usual = true,
+		};
+
+		if (opts_has(line->command, i) && value.text)
+			result = take_value(line, &value);
+	}
+	return result;
+}
+
+static int take_option(const struct opts_line *line, int c)
+{
+	struct opts_value value;
+
+	if (c == '?' || c == ':')
+		return say_wrong(line, c);
+	value = find_option(line->command, c);
+	value.text = opts_rows[value.id].argument ? optarg : NULL;
+	switch (value.id) {
+	case OPT_HELP:
+		opts_print_help(line->command, stdout);
+		return OPTS_OK;
+	case OPT_VERSION:
+		printf("%.*s " PERFREC_VERSION "\n",
+		       (int)strcspn(line->title, " "), line->title);
+		return OPTS_OK;
+	default:
+		return take_value(line, &value);
+	}
+}
+
+int opts_parse(enum opts_command command, int argc, char **argv,
+	       opts_take *take, void *to)
+{
+	const struct opts_line line = {
+		.command = command,
+		.title = opts_commands[command].title,
+		.argv = argv,
+		.take = take,
+		.to = to,
+	};
+	struct option longs[OPT_COUNT + 1];
+	char letters[2 * OPT_COUNT + 3];
+	int result = take_defaults(&line), c;
+
+	make_longs(command, longs);
+	make_letters(command, letters);
+	optind = 0; /* glibc: forget the line before, perfrec's own */
+	while (result == OPTS_GO_ON &&
+	       (c = getopt_long(argc, argv, letters, longs, NULL)) != -1)
+		result = take_option(&line, c);
+	return result;
+}

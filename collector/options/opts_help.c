@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * --help. What stands in opts.def is set in two columns here: names on the
+ * left, and on the right what they mean, with the range and the default.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/options/opts.h"
+#include "collector/options/opts_inner.h"
+
+#define LINE_BYTES 79
+#define COLUMN 24 /* where the texts begin */
+#define HEAD_BYTES 64
+
+/* Ends the line and goes to the column of the texts. */
+static void break_line(FILE *out)
+{
+	fprintf(out, "\n%*s", COLUMN, "");
+}
+
+/* Writes @text from column @at on, which is COLUMN for a new line; a "\n" in it
+ * begins a line, too. Returns the column it ends in. */
+static int print_wrapped(const char *text, int at, FILE *out)
+{
+	while (*text) {
+		int word = (int)strcspn(text, " \n");
+		bool first = at == COLUMN;
+
+		if (!first && at + 1 + word > LINE_BYTES) {
+			break_line(out);
+			at = COLUMN;
+			first = true;
+		}
+		at += fprintf(out, "%s%.*s", first ? "" : " ", word, text);
+		text += word;
+		if (*text == '\n') {
+			break_line(out);
+			at = COLUMN;
+		}
+		text += strspn(text, " \n");
+	}
+	return at;
+}
+
+/* "(from 1 to 8; default: 4)": what is known of the values of option @id. */
+static void format_facts(enum opts_command command, enum opts_id id, char *text,
+			 size_t room)
+{
+	const struct opts_row *row = &opts_rows[id];
+	const char *usual =
+		row->usually ? row->usually : opts_usual(command, id);
+	char range[64];
+	bool limited = false;
+
+	/* Those of words are of a part of the value. */
+	range[0] = '\0';
+	if (row->kind != OPTS_ALLOC)
+		limited = opts_value_range(id, range, sizeof(range))[0];
+	snprintf(text, room, "(%s%s%s%s%s%s", range,
+		 limited && (usual || row->repeated) ? "; " : "",
+		 usual ? "default: " : "", usual ? usual : "",
+		 usual && row->repeated ? "; " : "",
+		 row->repeated ? "may be repeated" : "");
+	if (text[1])
+		strcat(text, ")");
+	else
+		text[0] = '\0';
+}
+
+/* "  -q, --quiet", "  -o DIR" or "      --depth N". */
+static void format_head(const struct opts_row *row, char text[HEAD_BYTES])
+{
+	snprintf(text, HEAD_BYTES, "  %s%s%s%s%s",
+		 row->letter ? row->letter : "    ",
+		 row->letter && row->name ? ", " : "",
+		 row->name ? row->name : "", row->argument ? " " : "",
+		 row->argument ? row->argument : "");
+}
+
+static void print_option(enum opts_command command, enum opts_id id, FILE *out)
+{
+	char head[HEAD_BYTES], facts[OPTS_TEXT_BYTES];
+	int at;
+
+	format_head(&opts_rows[id], head);
+	fprintf(out, "%-*s", COLUMN, head);
+	if (strlen(head) >= COLUMN)
+		break_line(out);
+	format_facts(command, id, facts, sizeof(facts) - 1);
+	at = print_wrapped(opts_rows[id].help, COLUMN, out);
+	print_wrapped(facts, at, out);
+	putc('\n', out);
+}
+
+/* "usage: perfrec ctl [options] list", and a line for each other way. */
+static void print_synopsis(const struct opts_command_row *row, FILE *out)
+{
+	const char *line = row->synopsis;
+
+	for (bool first = true; line; first = false) {
+		int length = (int)strcspn(line, "\n");
+
+		fprintf(out, "%s%s %.*s\n", first ? "usage: " : "       ",
+			row->title, length, line);
+		line = line[length] ? line + length + 1 : NULL;
+	}
+}
+
+static void print_commands(FILE *out)
+{
+	for (size_t i = 0; i < CMD_COUNT; i++) {
+		const struct opts_command_row *row = &opts_commands[i];
+
+		if (row->brief)
+			fprintf(out, "  %-*s%s\n", COLUMN - 2, row->title,
+				row->brief);
+	}
+}
+
+void opts_print_help(enum opts_command command, FILE *out)
+{
+	const struct opts_command_row *row = &opts_commands[command];
+
+	print_synopsis(row, out);
+	if (row->about)
+		fputs(row->about, out);
+	putc('\n', out);
+	if (row->operands == OPTS_COMMANDS) {
+		print_commands(out);
+		putc('\n', out);
+	}
+	for (size_t i = 0; i < OPT_COUNT; i++)
+		if (opts_has(command, i))
+			print_option(command, (enum opts_id)i, out);
+	if (row->notes)
+		fprintf(out, "\n%s", row->notes);
+}

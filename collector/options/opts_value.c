@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The values of options: each kind has one function that reads the text of a
+ * value, and one sentence that says what is allowed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "collector/options/categories.h"
+#include "collector/options/opts_inner.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+#define HZ_DIGITS 7 /* and the NUL: more are out of range */
+#define NUMBER_BYTES 24
+
+/* --- reading -----------------------------------------------------------------
+ */
+
+static bool is_in_range(const struct opts_row *row, uint64_t number)
+{
+	return number >= row->least && (!row->most || number <= row->most);
+}
+
+static bool read_count(const struct opts_row *row, const char *text,
+		       struct opts_value *out)
+{
+	return !size_parse_count(text, row->least,
+				 row->most ? row->most : UINT64_MAX,
+				 &out->number);
+}
+
+static bool read_size(const struct opts_row *row, const char *text,
+		      struct opts_value *out)
+{
+	return !size_parse_bytes(text, &out->number) &&
+	       is_in_range(row, out->number);
+}
+
+static bool read_time(const struct opts_row *row, const char *text,
+		      struct opts_value *out)
+{
+	return !size_parse_ns(text, &out->number) &&
+	       is_in_range(row, out->number);
+}
+
+static bool read_word(const struct opts_row *row, const char *text,
+		      struct opts_value *out)
+{
+	int word = opts_find_choice(row->choices, text, strlen(text));
+
+	out->word = (size_t)word;
+	return word >= 0;
+}
+
+/* "exact", or with a size behind it "sampled:64K". */
+static bool read_alloc(const struct opts_row *row, const char *text,
+		       struct opts_value *out)
+{
+	static const char sampled[] = "sampled:";
+
+	if (!strncmp(text, sampled, strlen(sampled)))
+		return read_word(row, "sampled", out) &&
+		       read_size(row, text + strlen(sampled), out);
+	return read_word(row, text, out) &&
+	       !size_parse_bytes(row->usual_bytes, &out->number);
+}
+
+/* "off", "99", or with an engine behind it "99,signal". */
+static bool read_cpu(const struct opts_row *row, const char *text,
+		     struct opts_value *out)
+{
+	size_t digits = strcspn(text, ",");
+	char number[HZ_DIGITS];
+
+	if (!strcmp(text, "off"))
+		return true;
+	snprintf(number, sizeof(number), "%.*s", (int)MIN(digits, HZ_DIGITS),
+		 text);
+	if (!read_count(row, number, out))
+		return false;
+	return !text[digits] || read_word(row, text + digits + 1, out);
+}
+
+/* One that matches nothing is a variable of a script that was not set. */
+static bool read_glob(const struct opts_row *row, const char *text,
+		      struct opts_value *out)
+{
+	(void)row;
+	(void)out;
+	return text[text[0] == '@'];
+}
+
+static bool read_categories(const struct opts_row *row, const char *text,
+			    struct opts_value *out)
+{
+	(void)row;
+	(void)out;
+	return categories_valid(text) && text[strspn(text, " ,-")];
+}
+
+/* Which of the words are allowed, the command knows. */
+static bool read_key(const struct opts_row *row, const char *text,
+		     struct opts_value *out)
+{
+	(void)row;
+	(void)text;
+	(void)out;
+	return true;
+}
+
+static bool read_text(const struct opts_row *row, const char *text,
+		      struct opts_value *out)
+{
+	(void)row;
+	(void)out;
+	return text[0];
+}
+
+bool opts_value_read(struct opts_value *value)
+{
+	typedef bool reader(const struct opts_row *row, const char *text,
+			    struct opts_value *out);
+	static reader *const readers[] = {
+		[OPTS_NUMBER] = read_count, [OPTS_SIZE] = read_size,
+		[OPTS_TIME] = read_time,    [OPTS_WORD] = read_word,
+		[OPTS_KEY] = read_key,	    [OPTS_FOLDER] = read_text,
+		[OPTS_FILE] = read_text,    [OPTS_TEXT] = read_text,
+		[OPTS_GLOB] = read_glob,    [OPTS_CATEGORIES] = read_categories,
+		[OPTS_ALLOC] = read_alloc,  [OPTS_CPU] = read_cpu,
+		[OPTS_USER] = read_text,
+	};
+	const struct opts_row *row = &opts_rows[value->id];
+
+	return row->kind == OPTS_FLAG ||
+	       readers[row->kind](row, value->text, value);
+}
+
+/* --- what is allowed ---------------------------------------------------------
+ */
+
+/* "64K": @number in the largest unit of @units that divides it. */
+static const char *format_whole(uint64_t number, const char *const *names,
+				const uint64_t *units, size_t count, char *text)
+{
+	size_t unit = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (number && number % units[i] == 0)
+			unit = i;
+	snprintf(text, NUMBER_BYTES, "%" PRIu64 "%s", number / units[unit],
+		 names[unit]);
+	return text;
+}
+
+static const char *format_limit(const struct opts_row *row, uint64_t number,
+				char *text)
+{
+	static const char *const sizes[] = { "", "K", "M", "G" };
+	static const uint64_t bytes[] = { 1, 1 << 10, 1 << 20, 1 << 30 };
+	static const char *const times[] = { "ms", "s", "m", "h" };
+	static const uint64_t ns[] = { 1000000, 1000000000, 60000000000,
+				       3600000000000 };
+
+	if (row->kind == OPTS_SIZE || row->kind == OPTS_ALLOC)
+		return format_whole(number, sizes, bytes, ARRAY_SIZE(sizes),
+				    text);
+	if (row->kind == OPTS_TIME)
+		return format_whole(number, times, ns, ARRAY_SIZE(times), text);
+	snprintf(text, NUMBER_BYTES, "%" PRIu64, number);
+	return text;
+}
+
+static const char *format_range(const struct opts_row *row, char *text,
+				size_t room)
+{
+	char least[NUMBER_BYTES], most[NUMBER_BYTES];
+
+	format_limit(row, row->least, least);
+	if (row->most)
+		snprintf(text, room, "from %s to %s", least,
+			 format_limit(row, row->most, most));
+	else
+		snprintf(text, room, "at least %s", least);
+	return text;
+}
+
+const char *opts_value_range(enum opts_id id, char *text, size_t room)
+{
+	const struct opts_row *row = &opts_rows[id];
+	bool endless = !row->most || row->most >= INT32_MAX;
+
+	text[0] = '\0';
+	if (row->least <= 1 && endless)
+		return text;
+	return format_range(row, text, room);
+}
+
+const char *opts_list(const char *const *words, size_t count, char *text,
+		      size_t room)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < count && length < room; i++)
+		length += (size_t)snprintf(text + length, room - length, "%s%s",
+					   !i		    ? ""
+					   : i + 1 == count ? " or "
+							    : ", ",
+					   words[i]);
+	return text;
+}
+
+const char *opts_value_want(enum opts_id id, char *text, size_t room)
+{
+	const struct opts_row *row = &opts_rows[id];
+	char words[OPTS_TEXT_BYTES], range[64];
+
+	opts_list(row->choices, opts_count_choices(row->choices), words,
+		  sizeof(words));
+	format_range(row, range, sizeof(range));
+	if (row->want)
+		snprintf(text, room, "give %s", row->want);
+	else if (row->kind == OPTS_NUMBER)
+		snprintf(text, room, "give a number %s", range);
+	else if (row->kind == OPTS_SIZE)
+		snprintf(text, room, "give a size %s%s%s",
+			 row->most ? "" : "of ", range,
+			 row->most ? "" : ", such as 500M or 4G");
+	else if (row->kind == OPTS_TIME)
+		snprintf(text, room, "give a time %s, such as 10s or 5m",
+			 range);
+	else if (row->kind == OPTS_WORD || row->kind == OPTS_KEY)
+		snprintf(text, room, "choose %s", words);
+	else if (row->kind == OPTS_ALLOC)
+		snprintf(text, room,
+			 "choose %s, or sampled:BYTES with a size %s", words,
+			 range);
+	else if (row->kind == OPTS_CPU)
+		snprintf(text, room,
+			 "give samples a second %s, with ,perf or ,signal "
+			 "behind them if you like, or off",
+			 range);
+	else if (row->kind == OPTS_GLOB)
+		snprintf(text, room,
+			 "give a name or a shell pattern, such as 'parse_*' "
+			 "or '@libfoo.so*'");
+	else if (row->kind == OPTS_CATEGORIES)
+		snprintf(text, room,
+			 "give globs with commas between them, such as "
+			 "'net*,-net.debug', at most %zu characters, no "
+			 "control characters",
+			 sizeof(((struct categories_shm *)0)->text) - 1);
+	else
+		snprintf(text, room, "give the name or the number of a user");
+	return text;
+}
