@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/utf8.h"
 #include "collector/base/varint.h"
-
-#define ROOM_MIN 256u
 
 void bytes_clear(struct bytes *bytes)
 {
@@ -24,31 +23,21 @@ void bytes_release(struct bytes *bytes)
 
 uint8_t *bytes_add(struct bytes *bytes, size_t count)
 {
-	size_t room = bytes->room ? bytes->room : ROOM_MIN;
-	uint8_t *longer;
-
 	if (bytes->failed)
 		return NULL;
-	while (room - bytes->count < count)
-		room *= 2;
-	if (room != bytes->room) {
-		longer = realloc(bytes->at, room);
-		if (!longer) {
-			bytes->failed = true;
-			return NULL;
-		}
-		bytes->at = longer;
-		bytes->room = room;
-	}
+	bytes->failed =
+		grow_array(bytes->at, bytes->room, bytes->count + count);
+	if (bytes->failed)
+		return NULL;
 	bytes->count += count;
 	return bytes->at + bytes->count - count;
 }
 
 void bytes_put(struct bytes *bytes, const void *from, size_t count)
 {
-	uint8_t *to = bytes_add(bytes, count);
+	uint8_t *to = count ? bytes_add(bytes, count) : NULL;
 
-	if (to && count)
+	if (to)
 		memcpy(to, from, count);
 }
 
@@ -85,7 +74,7 @@ void bytes_text(struct bytes *bytes, uint32_t tag, const char *text,
 	uint8_t *to;
 
 	bytes_field(bytes, tag, count);
-	to = bytes_add(bytes, count);
+	to = count ? bytes_add(bytes, count) : NULL;
 	if (to)
 		utf8_copy((char *)to, text, count);
 }

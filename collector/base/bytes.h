@@ -20,7 +20,8 @@ struct bytes {
 
 void bytes_clear(struct bytes *bytes);
 void bytes_release(struct bytes *bytes);
-/* Room for @count more, which the caller fills in; NULL: it has failed. */
+/* Room for @count (> 0) bytes more, which the caller fills in; NULL: it has
+ * failed. */
 uint8_t *bytes_add(struct bytes *bytes, size_t count);
 void bytes_put(struct bytes *bytes, const void *from, size_t count);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -45,16 +46,8 @@ struct drain {
 
 static int arena_list_add(struct arena_list *list, struct arena *arena)
 {
-	uint32_t room = list->room ? 2 * list->room : 16;
-	struct arena **longer;
-
-	if (list->count == list->room) {
-		longer = realloc(list->arena, room * sizeof(*longer));
-		if (!longer)
-			return -ENOMEM;
-		list->arena = longer;
-		list->room = room;
-	}
+	if (grow_array(list->arena, list->room, list->count + 1))
+		return -ENOMEM;
 	list->arena[list->count++] = arena_get(arena);
 	return 0;
 }

@@ -26,6 +26,7 @@
 
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/budget.h"
 #include "shared/compiler.h"
 
@@ -34,7 +35,6 @@
 #define ROOM_SMALL 64u
 #define REGION_BITS 18
 #define SEGMENT_BLOCKS 1024u /* on average, when there are more */
-#define SEGMENTS_FIRST 8u
 #define SEGMENTS_MAX (1u << 30)
 
 /*
@@ -171,24 +171,9 @@ static bool reserve(struct heap_table *table, struct heap_segment *segment)
 
 static bool reserve_segments(struct heap_table *table)
 {
-	uint32_t room =
-		table->segment_room ? 2 * table->segment_room : SEGMENTS_FIRST;
-	struct heap_segment *longer;
-	uint64_t bytes;
-
-	if (table->segments < table->segment_room)
-		return true;
-	bytes = (uint64_t)(room - table->segment_room) * sizeof(*longer);
-	if (room > SEGMENTS_MAX || !budget_take(table->budget, bytes))
-		return false;
-	longer = realloc(table->segment, room * sizeof(*longer));
-	if (!longer) {
-		budget_give(table->budget, bytes);
-		return false;
-	}
-	table->segment = longer;
-	table->segment_room = room;
-	return true;
+	return table->segments < SEGMENTS_MAX &&
+	       !grow_array_from(table->budget, table->segment,
+				table->segment_room, table->segments + 1);
 }
 
 /* Blocks of @segment whose region goes to the other one when it is split. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -313,19 +314,9 @@ static uint32_t find_owner(struct process_heap *heap, pid_t tid,
 
 static bool reserve_owner(struct process_heap *heap)
 {
-	uint32_t room = heap->owner_room ? 2 * heap->owner_room : 8;
-	struct heap_owner *longer;
-
-	if (heap->owner_count < heap->owner_room)
-		return true;
-	if (room > OWNERS_MAX)
-		return false;
-	longer = realloc(heap->owner, room * sizeof(*longer));
-	if (!longer)
-		return false;
-	heap->owner = longer;
-	heap->owner_room = room;
-	return true;
+	return heap->owner_count < OWNERS_MAX &&
+	       !grow_array(heap->owner, heap->owner_room,
+			   heap->owner_count + 1);
 }
 
 uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "shared/compiler.h"
 
 #define RANGES_MAX (1u << 20)
@@ -94,43 +95,18 @@ uint64_t jit_map_bytes_read(const struct jit_map *map)
 
 /* --- gathering ------------------------------------------------------------ */
 
-/* Makes room for @more elements of @size behind @count, up to @max in all.
- * 0, -ENOMEM or -EFBIG. */
-static int reserve_elements(void **list, size_t count, size_t more, size_t max,
-			    size_t *room, size_t size)
-{
-	size_t wanted = count + more;
-	void *longer;
-
-	if (wanted > max)
-		return -EFBIG;
-	if (wanted <= *room)
-		return 0;
-	wanted = MIN(MAX(2 * wanted, 64u), max);
-	longer = realloc(*list, wanted * size);
-	if (!longer)
-		return -ENOMEM;
-	*list = longer;
-	*room = wanted;
-	return 0;
-}
-
 /* Appends a range with the name @name, @bytes long. 0, -ENOMEM or -EFBIG. */
 static int add_range(struct jit_map *map, uint64_t start, uint64_t size,
 		     const char *name, size_t bytes)
 {
-	int error;
-
 	if (!size || start > UINT64_MAX - size || !bytes)
 		return 0;
-	error = reserve_elements((void **)&map->ranges, map->count, 1,
-				 RANGES_MAX, &map->room, sizeof(*map->ranges));
-	if (!error)
-		error = reserve_elements((void **)&map->names, map->name_bytes,
-					 bytes + 1, NAME_BYTES_MAX,
-					 &map->name_room, 1);
-	if (error)
-		return error;
+	if (map->count == RANGES_MAX ||
+	    bytes >= NAME_BYTES_MAX - map->name_bytes)
+		return -EFBIG;
+	if (grow_array(map->ranges, map->room, map->count + 1) ||
+	    grow_array(map->names, map->name_room, map->name_bytes + bytes + 1))
+		return -ENOMEM;
 	map->ranges[map->count++] = (struct range){ start, start + size,
 						    (uint32_t)map->name_bytes };
 	memcpy(map->names + map->name_bytes, name, bytes);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/compiler.h"
+#include "collector/base/grow.h"
 
 struct bytes {
 	const uint8_t *at, *end;
@@ -170,20 +170,12 @@ static void add_line_row(struct state *state)
 
 static void end_sequence(struct state *state, struct line_starts *out)
 {
-	size_t room = out->room ? out->room * 2 : 64;
-
 	/* one of no bytes, or one that the linker threw away, at 0 */
 	if (!state->has_start || !state->start.address ||
 	    state->start.address >= state->address)
 		return;
-	if (out->count == out->room) {
-		void *list = reallocarray(out->list, room, sizeof(*out->list));
-
-		if (!list)
-			return;
-		out->list = list;
-		out->room = room;
-	}
+	if (grow_array(out->list, out->room, out->count + 1))
+		return;
 	out->list[out->count++] = state->start;
 }
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
 
@@ -37,22 +38,6 @@ void load_map_release(struct load_map *map)
 	free(map->list);
 	free(map->transient);
 	*map = (struct load_map){ 0 };
-}
-
-/* Makes sure that one more element of @size fits behind @count. */
-static int reserve_element(void **list, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 4;
-	void *longer;
-
-	if (count < *room)
-		return 0;
-	longer = realloc(*list, more * size);
-	if (!longer)
-		return -ENOMEM;
-	*list = longer;
-	*room = more;
-	return 0;
 }
 
 /* --- finding -------------------------------------------------------------- */
@@ -215,8 +200,7 @@ static struct place *insert_place(struct load_map *map,
 	uint64_t reach;
 
 	if (map->count == LOAD_MAP_PLACES_MAX ||
-	    reserve_element((void **)&map->list, map->count, &map->room,
-			    sizeof(*map->list)))
+	    grow_array(map->list, map->room, map->count + 1))
 		return NULL;
 	place = malloc(sizeof(*place));
 	if (!place)
@@ -239,10 +223,9 @@ static struct place *insert_place(struct load_map *map,
 
 static int begin_life(struct load_map *map, struct place *place, uint32_t from)
 {
-	if (reserve_element((void **)&place->lives, place->life_count,
-			    &place->life_room, sizeof(*place->lives)) ||
-	    reserve_element((void **)&map->transient, map->transient_count,
-			    &map->transient_room, sizeof(struct place *)))
+	if (grow_array(place->lives, place->life_room, place->life_count + 1) ||
+	    grow_array(map->transient, map->transient_room,
+		       map->transient_count + 1))
 		return -ENOMEM;
 	place->lives[place->life_count++] = (struct life){ from, LIFE_OPEN };
 	if (place->is_transient)

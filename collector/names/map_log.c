@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/base/clock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -145,19 +146,8 @@ static const char *keep_path(struct map_log *log, const char *path)
 
 static bool has_log_room(struct map_log *log)
 {
-	size_t room = log->room ? 2 * log->room : 64;
-	struct map_event *longer;
-
-	if (log->count == MAP_LOG_EVENTS_MAX)
-		return false;
-	if (log->count < log->room)
-		return true;
-	longer = realloc(log->events, room * sizeof(*longer));
-	if (!longer)
-		return false;
-	log->events = longer;
-	log->room = room;
-	return true;
+	return log->count < MAP_LOG_EVENTS_MAX &&
+	       !grow_array(log->events, log->room, log->count + 1);
 }
 
 /* @entry is ours: nobody else can change it. */

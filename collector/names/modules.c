@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/base/clock.h"
 #include "collector/names/jit_files.h"
 #include "collector/names/load_map.h"
@@ -220,16 +221,8 @@ static int identify_mapping(struct modules *modules, int root_fd,
 	};
 	int fd = -1;
 
-	if (reading->count == reading->room) {
-		size_t room = MAX(2 * reading->room, 64u);
-		void *longer =
-			realloc(reading->list, room * sizeof(*reading->list));
-
-		if (!longer)
-			return -ENOMEM;
-		reading->list = longer;
-		reading->room = room;
-	}
+	if (grow_array(reading->list, reading->room, reading->count + 1))
+		return -ENOMEM;
 	if (line->inode)
 		fd = mapped_file_open(modules->proc_fd, root_fd, line);
 	else if (!strcmp(line->path, "[vdso]"))

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/base/proc.h"
 #include "shared/ring_shm.h"
 
@@ -117,16 +118,8 @@ static int compare_outer_ids(const void *a, const void *b)
 static void add_thread_id(struct outer_threads *threads, pid_t outer,
 			  pid_t inner)
 {
-	size_t room = threads->room ? 2 * threads->room : 16;
-	struct outer_thread *longer;
-
-	if (threads->count == threads->room) {
-		longer = realloc(threads->thread, room * sizeof(*longer));
-		if (!longer)
-			return;
-		threads->thread = longer;
-		threads->room = room;
-	}
+	if (grow_array(threads->thread, threads->room, threads->count + 1))
+		return;
 	threads->thread[threads->count++] =
 		(struct outer_thread){ outer, inner };
 }

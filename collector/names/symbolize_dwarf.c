@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/names/line_starts.h"
 #include "shared/compiler.h"
 
@@ -63,34 +64,17 @@ struct dwarf_lines {
 
 /* --- spans of addresses -------------------------------------------------- */
 
-/* @list with room for one more entry of @size bytes; NULL: no memory. */
-static void *list_with_room(void *list, size_t count, size_t *room, size_t size)
-{
-	size_t wanted = *room ? *room * 2 : 64;
-
-	if (count < *room)
-		return list;
-	list = reallocarray(list, wanted, size);
-	if (list)
-		*room = wanted;
-	return list;
-}
-
 /* Adds what @die covers. */
 static void spans_add(struct spans *spans, Dwarf_Die *die, size_t unit)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
-	void *list;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		if (!low || low >= high)
 			continue;
-		list = list_with_room(spans->list, spans->count, &spans->room,
-				      sizeof(*spans->list));
-		if (!list)
+		if (grow_array(spans->list, spans->room, spans->count + 1))
 			return;
-		spans->list = list;
 		spans->list[spans->count++] = (struct span){
 			.low = low, .high = high, .die = *die, .unit = unit
 		};
@@ -143,12 +127,8 @@ static struct span *spans_find(const struct spans *spans, uint64_t vaddr)
 
 static void add_unit(struct dwarf_lines *lines, Dwarf_Die *die)
 {
-	void *list = list_with_room(lines->units, lines->unit_count,
-				    &lines->unit_room, sizeof(*lines->units));
-
-	if (!list)
+	if (grow_array(lines->units, lines->unit_room, lines->unit_count + 1))
 		return;
-	lines->units = list;
 	lines->units[lines->unit_count] =
 		(struct unit){ .top = *die, .die = *die };
 	spans_add(&lines->ranges, die, lines->unit_count++);

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/budget.h"
 #include "collector/trace/encode.h"
 #include "collector/replay/order.h"
@@ -271,18 +272,11 @@ static struct shared_track *find_track(struct async_slices *slices,
 static struct lane *new_lane(struct async_slices *slices,
 			     struct shared_track *track)
 {
-	uint32_t room = track->room ? 2 * track->room : 4;
-	struct lane **longer, *lane;
+	struct lane *lane;
 
-	if (track->count == LANES_MAX)
+	if (track->count == LANES_MAX ||
+	    grow_array(track->lane, track->room, track->count + 1))
 		return NULL;
-	if (track->count == track->room) {
-		longer = realloc(track->lane, room * sizeof(*longer));
-		if (!longer)
-			return NULL;
-		track->lane = longer;
-		track->room = room;
-	}
 	lane = take(slices, sizeof(*lane));
 	if (!lane)
 		return NULL;

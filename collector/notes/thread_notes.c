@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/record/arena.h"
 #include "collector/notes/async_slices.h"
 #include "collector/base/clock.h"
@@ -65,7 +66,8 @@ struct thread_notes {
 	struct note note;
 	struct bytes fields, interned; /* of the event at hand */
 	struct sequence_names *sequences;
-	uint32_t sequence_count, last; /* last: used just now */
+	uint32_t sequence_count, sequence_room;
+	uint32_t last; /* of sequences, used just now */
 	struct counter *counter; /* hash table by site */
 	uint32_t counter_count, counter_mask;
 	struct order_stream *stream; /* NULL: none yet */
@@ -89,7 +91,6 @@ static struct recording *recording_of(const struct thread *thread)
 static struct seq_names *names_of(struct thread_notes *notes,
 				  struct replay *replay)
 {
-	struct sequence_names *more;
 	uint32_t i;
 
 	if (notes->last < notes->sequence_count &&
@@ -99,12 +100,10 @@ static struct seq_names *names_of(struct thread_notes *notes,
 		if (notes->sequences[i].replay == replay)
 			break;
 	if (i == notes->sequence_count) {
-		more = realloc(notes->sequences, (i + 1) * sizeof(*more));
-		if (!more)
+		if (grow_array(notes->sequences, notes->sequence_room, i + 1))
 			return NULL;
-		notes->sequences = more;
-		more[i].replay = replay;
-		seq_names_init(&more[i].names, replay->cct.budget,
+		notes->sequences[i].replay = replay;
+		seq_names_init(&notes->sequences[i].names, replay->cct.budget,
 			       &replay->next_iid);
 		notes->sequence_count++;
 	}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
 #include "proto/profile.pb-c.h"
@@ -131,17 +132,10 @@ static void *take_zeroed(struct memory *memory, size_t count, size_t size)
 
 static int grow_bytes(struct bytes *bytes)
 {
-	size_t room = bytes->room ? 2 * bytes->room : CHUNK_BYTES;
-	uint8_t *longer;
-
 	if (bytes->room >= FILE_BYTES_MAX)
 		return -EFBIG;
-	longer = realloc(bytes->data, room);
-	if (!longer)
-		return -ENOMEM;
-	bytes->data = longer;
-	bytes->room = room;
-	return 0;
+	return grow_array(bytes->data, bytes->room,
+			  MAX(bytes->room + 1, CHUNK_BYTES));
 }
 
 static int inflate_file(gzFile file, struct bytes *bytes)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/base/clock.h"
 #include "collector/base/random.h"
 #include "collector/options/collect_options.h"
@@ -409,18 +410,10 @@ void recording_refuse(struct recording *recording, pid_t pid, const char *why)
 
 void recording_list_loss(struct recording *recording, uint32_t sequence)
 {
-	uint32_t room = recording->lossy_room ? 2 * recording->lossy_room : 64;
-	uint32_t *longer;
-
-	if (recording->lossy_count == LOSSY_MAX)
+	if (recording->lossy_count == LOSSY_MAX ||
+	    grow_array(recording->lossy, recording->lossy_room,
+		       recording->lossy_count + 1))
 		return;
-	if (recording->lossy_count == recording->lossy_room) {
-		longer = realloc(recording->lossy, room * sizeof(*longer));
-		if (!longer)
-			return;
-		recording->lossy = longer;
-		recording->lossy_room = room;
-	}
 	recording->lossy[recording->lossy_count++] = sequence;
 }
 

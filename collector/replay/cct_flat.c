@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "collector/replay/replay.h"
 #include "shared/compiler.h"
-
-#define NODES_MIN 64u
 
 struct copy {
 	const struct cct *cct;
@@ -52,15 +51,8 @@ static int copy_node(struct copy *copy, struct cct_node *node)
 	const struct cct_node *parent = node->parent;
 	struct flat_node *flat;
 
-	if (out->node_count == copy->room) {
-		size_t room = MAX(2 * copy->room, NODES_MIN);
-
-		flat = realloc(out->node, room * sizeof(*flat));
-		if (!flat)
-			return -ENOMEM;
-		out->node = flat;
-		copy->room = room;
-	}
+	if (grow_array(out->node, copy->room, out->node_count + 1))
+		return -ENOMEM;
 	node->index = (uint32_t)out->node_count++;
 	flat = &out->node[node->index];
 	*flat = (struct flat_node){ .calls = node->calls,

@@ -57,6 +57,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/budget.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -206,18 +207,12 @@ static void end_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 
 static bool fibers_grow(struct fibers *fibers)
 {
-	uint32_t room = MAX(2 * fibers->room, 1u);
-	uint64_t more = (room - fibers->room) * sizeof(struct fiber);
-	struct fiber *longer;
+	uint32_t before = fibers->room;
 
-	if (fibers->count < fibers->room)
-		return true;
-	longer = realloc(fibers->fiber, room * sizeof(*longer));
-	if (!longer)
+	if (grow_array(fibers->fiber, fibers->room, fibers->count + 1))
 		return false;
-	memset(longer + fibers->room, 0, more);
-	fibers->fiber = longer;
-	fibers->room = room;
+	memset(fibers->fiber + before, 0,
+	       (fibers->room - before) * sizeof(struct fiber));
 	return true;
 }
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/base/budget.h"
 #include "shared/atomic.h"
 
@@ -122,23 +123,14 @@ static void append_chunk(struct order_stream *stream, struct order_chunk *chunk)
 
 int order_open(struct order *order, struct order_stream **out)
 {
-	struct order_stream *stream = calloc(1, sizeof(*stream)), **longer;
+	struct order_stream *stream = calloc(1, sizeof(*stream));
 	struct order_chunk *chunk = NULL;
-	uint32_t room;
 
 	if (!stream)
 		return -ENOMEM;
 	stream->order = order;
 	lock_acquire(&order->lock);
-	if (order->count == order->room) {
-		room = order->room ? 2 * order->room : 8;
-		longer = realloc(order->stream, room * sizeof(*longer));
-		if (longer) {
-			order->stream = longer;
-			order->room = room;
-		}
-	}
-	if (order->count < order->room) {
+	if (!grow_array(order->stream, order->room, order->count + 1)) {
 		/* A stream's first chunk is not among those that are counted.
 		 */
 		order->chunks_left += !order->free;
@@ -545,21 +537,10 @@ void orders_destroy(struct orders *orders)
 
 int orders_add(struct orders *orders, struct order *order)
 {
-	int err = 0;
+	int err;
 
 	lock_acquire(&orders->lock);
-	if (orders->count == orders->room) {
-		uint32_t room = orders->room ? 2 * orders->room : 4;
-		struct order **longer =
-			realloc(orders->order, room * sizeof(struct order *));
-
-		if (longer) {
-			orders->order = longer;
-			orders->room = room;
-		} else {
-			err = -ENOMEM;
-		}
-	}
+	err = grow_array(orders->order, orders->room, orders->count + 1);
 	if (!err) {
 		orders->order[orders->count] = order_get(order);
 		/* relaxed: see orders_release() */

@@ -57,6 +57,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/budget.h"
 #include "collector/replay/heap_feed.h"
 #include "collector/trace/out_perfetto.h"
@@ -368,22 +369,15 @@ static struct replay_frame *stack_end(const struct replay *replay)
 
 static bool stack_grow(struct replay *replay)
 {
-	uint32_t capacity = 2 * replay->capacity;
-	uint64_t more = replay->capacity * sizeof(*replay->stack);
+	uint32_t before = replay->capacity;
 	size_t depth = (size_t)(replay->top - replay->stack);
-	struct replay_frame *stack;
 
-	if (capacity > FRAMES_MAX || !budget_take(replay->cct.budget, more))
+	if (2 * before > FRAMES_MAX ||
+	    grow_array_from(replay->cct.budget, replay->stack, replay->capacity,
+			    2 * before))
 		return false;
-	stack = realloc(replay->stack, capacity * sizeof(*stack));
-	if (!stack) {
-		budget_give(replay->cct.budget, more);
-		return false;
-	}
-	memset(stack + replay->capacity, 0, more);
-	replay->stack = stack;
-	replay->capacity = capacity;
-	replay->top = stack + depth;
+	memset(replay->stack + before, 0, before * sizeof(*replay->stack));
+	replay->top = replay->stack + depth;
 	return true;
 }
 

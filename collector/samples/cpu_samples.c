@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -48,7 +49,6 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "shared/atomic.h"
-#include "shared/compiler.h"
 
 #define PASS_MS 50
 /* Passes after its end until a thread's counts are taken for whole: they come
@@ -492,17 +492,11 @@ static int open_tasks(struct cpu_group *group, pid_t pid)
 
 static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 {
-	size_t room = sampler->owners + group->events.count, i;
-	struct event_owner *owner = sampler->owner;
+	size_t i;
 
-	if (room > sampler->owner_room) {
-		room = 2 * room;
-		owner = realloc(owner, room * sizeof(*owner));
-		if (!owner)
-			return -ENOMEM;
-		sampler->owner = owner;
-		sampler->owner_room = room;
-	}
+	if (grow_array(sampler->owner, sampler->owner_room,
+		       sampler->owners + group->events.count))
+		return -ENOMEM;
 	/* The kernel's ids only grow: they stay in order. */
 	for (i = 0; i < group->events.count; i++)
 		sampler->owner[sampler->owners++] =

@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/record/collector.h"
@@ -360,19 +361,12 @@ static void add_tick(const struct cpu_threads *threads,
 		     struct cpu_thread *thread, uint64_t ns)
 {
 	uint32_t most = threads->ticks_wanted ? TICKS_MAX : TICKS_UNWANTED_MAX;
-	uint32_t room = MAX(2 * thread->tick_room, 8u);
-	struct cpu_tick *longer;
 
 	if (thread->unwanted)
 		return;
-	if (thread->tick_count == thread->tick_room && room <= most) {
-		longer = realloc(thread->tick, room * sizeof(*longer));
-		if (longer) {
-			thread->tick = longer;
-			thread->tick_room = room;
-		}
-	}
-	if (thread->tick_count < thread->tick_room)
+	if (thread->tick_count < most &&
+	    !grow_array(thread->tick, thread->tick_room,
+			thread->tick_count + 1))
 		thread->tick[thread->tick_count++] = (struct cpu_tick){ ns, 1 };
 	else if (thread->tick_count)
 		thread->tick[thread->tick_count - 1].count++;

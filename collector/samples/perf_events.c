@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/samples/perf_buffers.h"
 #include "collector/samples/perf_open.h"
 
@@ -33,21 +34,6 @@ static int open_one(const struct perf_wanted *wanted, pid_t tid, int cpu)
 		fd = perf_open(&attr, tid, cpu);
 	}
 	return fd;
-}
-
-static int make_room(struct perf_events *events, size_t more)
-{
-	size_t room = events->count + more;
-	struct perf_event *longer;
-
-	if (room <= events->room)
-		return 0;
-	longer = realloc(events->event, room * sizeof(*longer));
-	if (!longer)
-		return -ENOMEM;
-	events->event = longer;
-	events->room = room;
-	return 0;
 }
 
 static int add_event(struct perf_events *events,
@@ -99,7 +85,8 @@ int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 		     const struct perf_wanted *wanted, pid_t tid)
 {
 	size_t before = events->count, i;
-	int err = make_room(events, buffers->count + 1);
+	int err = grow_array(events->event, events->room,
+			     events->count + buffers->count + 1);
 
 	/* First, for its place in the list. */
 	if (!err && !wanted->tree)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/options/collect_options.h"
 #include "collector/names/modules.h"
 #include "collector/trace/out_stacks.h"
@@ -249,19 +250,12 @@ static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
 static bool mark_written(struct trace_stacks *trace, uint32_t stack)
 {
 	uint8_t bit = (uint8_t)(1u << stack % 8);
-	uint32_t bytes = MAX(2 * trace->written_bytes, stack / 8 + 256);
-	uint8_t *longer;
+	uint32_t before = trace->written_bytes;
 	bool is_new;
 
-	if (stack / 8 >= trace->written_bytes) {
-		longer = realloc(trace->written, bytes);
-		if (!longer)
-			return true; /* once more is no harm */
-		memset(longer + trace->written_bytes, 0,
-		       bytes - trace->written_bytes);
-		trace->written = longer;
-		trace->written_bytes = bytes;
-	}
+	if (grow_array(trace->written, trace->written_bytes, stack / 8 + 1))
+		return true; /* once more is no harm */
+	memset(trace->written + before, 0, trace->written_bytes - before);
 	is_new = !(trace->written[stack / 8] & bit);
 	trace->written[stack / 8] |= bit;
 	return is_new;

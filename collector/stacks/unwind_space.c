@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
-#include "shared/compiler.h"
 
 #define MODULES_MAX 4096
 
@@ -24,18 +24,10 @@ void unwind_space_reset(struct unwind_space *space, uint32_t generation)
 
 static struct unwind_module *add_module(struct unwind_space *space)
 {
-	size_t room = MAX(2 * space->room, 16u);
-	void *longer;
-
 	if (space->count == MODULES_MAX)
 		space->count = 0; /* begin anew */
-	if (space->count == space->room) {
-		longer = realloc(space->list, room * sizeof(*space->list));
-		if (!longer)
-			return NULL;
-		space->list = longer;
-		space->room = room;
-	}
+	if (grow_array(space->list, space->room, space->count + 1))
+		return NULL;
 	space->last = space->count++;
 	return &space->list[space->last];
 }

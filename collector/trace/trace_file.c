@@ -52,6 +52,7 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/grow.h"
 #include "collector/trace/encode.h"
 #include "collector/base/varint.h"
 #include "collector/trace/fields.h"
@@ -242,16 +243,12 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 
 static int sequences_grow(struct trace_file *file, uint32_t id)
 {
-	uint32_t room = MAX(2 * file->sequence_room, id + 1);
-	struct sequence *sequences =
-		realloc(file->sequences, room * sizeof(*sequences));
+	uint32_t before = file->sequence_room;
 
-	if (!sequences)
+	if (grow_array(file->sequences, file->sequence_room, (size_t)id + 1))
 		return -ENOMEM;
-	memset(sequences + file->sequence_room, 0,
-	       (room - file->sequence_room) * sizeof(*sequences));
-	file->sequences = sequences;
-	file->sequence_room = room;
+	memset(file->sequences + before, 0,
+	       (file->sequence_room - before) * sizeof(*file->sequences));
 	return 0;
 }
 
