@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * debug_file - finds the file that the debug information of a module was
- * moved to, when the module was stripped. What is found must have the
- * module's build-id, or if one of the two has none, the checksum that the
- * module names. Any thread; opens and may read files, and debuginfod may
- * take seconds: not for drain threads.
+ * debug_file - finds the file with the debug information of a module that was
+ * stripped. The file must have the build-id of the module; if one of the two
+ * has no build-id, it must have the checksum that the module names. Any thread.
+ * Opens files and may read them, and debuginfod may take seconds: not for drain
+ * threads.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_DEBUG_FILE_H
 #define PERFREC_COLLECTOR_NAMES_DEBUG_FILE_H
@@ -17,15 +17,16 @@ struct debug_search {
 	int fd; /* the module */
 	const char *path; /* of the module, below the root of its process */
 	int root_fd; /* that root, if it is not ours; -1: it is */
-	bool was_told; /* that a file does not fit: said but once, set then */
+	bool was_told; /* that a file does not fit: it is said only once. Set by
+			* these functions; the caller keeps it */
 };
 
 /*
- * The file with the .symtab of a module that has none. Looks, in the root of
- * the process and then in ours, into /usr/lib/debug/.build-id and where
- * .gnu_debuglink says; if there is none, unpacks what the module brings with
- * it (mini_debug.h). 0 with a descriptor that is then the caller's in *@out;
- * -ENOENT.
+ * Finds a file with the .symtab of a module that has none. Looks into
+ * /usr/lib/debug/.build-id and where .gnu_debuglink says, first in the root of
+ * the process and then in ours. If it finds none, it unpacks the table that the
+ * module itself may have (mini_debug.h). Returns 0 with a descriptor in *@out,
+ * which the caller closes; or -ENOENT.
  */
 int debug_file_symbols(struct debug_search *search, int *out);
 
@@ -35,9 +36,10 @@ struct debug_lines { /* descriptors; the caller's */
 };
 
 /*
- * The debug information of a module: in itself, or in a file as above, or,
- * if the user has set DEBUGINFOD_URLS, from such a server. 0, -ENODATA (there
- * is none) or another -errno, with a reason in @why.
+ * Finds the debug information of a module: in the module itself; or in a file,
+ * as above; or, if the user has set DEBUGINFOD_URLS, from one of these servers.
+ * Returns 0, with descriptors in *@out; -ENODATA: there is none; or another
+ * -errno. A reason for a person is then in @why.
  */
 int debug_file_lines(struct debug_search *search, struct debug_lines *out,
 		     char why[SYMBOLIZE_WHY_BYTES]);

@@ -21,10 +21,11 @@ struct elf_bounds {
 	size_t count;
 };
 
-/* Of the ELF file behind @fd, a regular file. 0, -ENODATA (it has none that
- * make sense) or -ENOMEM; *@out is then empty. */
+/* Reads the bounds of the functions in the ELF file behind @fd, a regular file,
+ * which stays the caller's. 0; -ENODATA: the file has no table that makes
+ * sense; -ENOMEM. After an error *@out is empty. */
 int elf_bounds_read(int fd, struct elf_bounds *out);
-/* True when @vaddr lies in one: *@start is then where that begins. */
+/* Whether @vaddr lies in a function. *@start is then its first address. */
 bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,
 		     uint64_t *start);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * line_starts - where the sequences of a line table begin, and with which row.
- * libdw sorts all rows of a table by address and no longer knows which came
- * together: where one sequence ends and another begins, the last row of the
- * first may stand behind the first row of the second. Used by
- * perfrec-symbolize only, as symbolize_dwarf is. One thread.
+ * line_starts - at which address each sequence of a line table begins, and with
+ * which row. libdw sorts all rows of a table by address, and forgets which rows
+ * belong to one sequence. So where one sequence ends and another one begins,
+ * the last row of the first may come behind the first row of the second. Only
+ * perfrec-symbolize uses this, as symbolize_dwarf. One thread.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_LINE_STARTS_H
 #define PERFREC_COLLECTOR_NAMES_LINE_STARTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * load_map - which file lay where in a process, and in which generations of
- * its load map (shared/ring_shm.h). Bookkeeping only: nothing is opened or
- * read here. One thread at a time.
+ * load_map - which file lay at which addresses of a process, and in which
+ * generations of its load map (shared/ring_shm.h). This only keeps books: no
+ * file is opened or read here. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_LOAD_MAP_H
 #define PERFREC_COLLECTOR_NAMES_LOAD_MAP_H
@@ -60,32 +60,35 @@ struct load_map {
 void load_map_release(struct load_map *map);
 
 /*
- * @what lies there from now on, and has since the last that lay there ended.
- * Whatever is still open in its range is over. Takes a reference of its own
- * to the file; lives and ended of @what are not looked at. 0 or -ENOMEM, also
- * when there are too many places.
+ * A file lies at the place that @what describes. It has lain there since the
+ * last file that overlapped it ended. Files that are still open in its range
+ * end. Takes a reference of its own to what->file; what->lives and what->ended
+ * are not looked at. 0, or -ENOMEM: no memory, or too many places.
  */
 int load_map_add(struct load_map *map, const struct place *what);
-/* What lies in @start to @end - 1 is gone in @generation. 0 or -ENOMEM. */
+/* What lies at @start to @end - 1 was unloaded in @generation. 0 or -ENOMEM. */
 int load_map_end(struct load_map *map, uint64_t start, uint64_t end,
 		 uint32_t generation);
 /*
- * There is a @generation. If there was no load_map_end() for it, then what
- * was unloaded is not known, and whatever may have been is over.
+ * The process has reached @generation. Each generation unloads something. If no
+ * load_map_end() said what, everything that can be unloaded ends.
  */
 void load_map_advance(struct load_map *map, uint32_t generation);
 
-/* What was at @address in @generation; NULL: nothing is known of it. */
+/* The file that lay at @address in @generation; NULL: none is known. Valid
+ * until the map changes; so are the next two. */
 struct place *load_map_find(const struct load_map *map, uint64_t address,
 			    uint32_t generation);
-/* Something that lies between @start and @end - 1 now, or NULL. */
+/* A file that lies now at any of the addresses @start to @end - 1; or NULL. */
 struct place *load_map_open(const struct load_map *map, uint64_t start,
 			    uint64_t end);
-/* The same file at the same place, whether it lies there now or not. */
+/* The place with the same file at the same addresses as @what, whether the file
+ * lies there now or not; NULL: there never was such a place. */
 struct place *load_map_known(const struct load_map *map,
 			     const struct place *what);
 
-/* What a child has that was forked in @generation. 0 or -ENOMEM. */
+/* Makes *@out, which is empty, the map of a child that was forked from the
+ * process of @parent in @generation. 0 or -ENOMEM. */
 int load_map_fork(const struct load_map *parent, uint32_t generation,
 		  struct load_map *out);
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory_image - an ELF file made anew of what a process has loaded of it: for
- * plugins whose file was deleted, or never had a name. Any thread.
+ * memory_image - makes an ELF file again from what a process has loaded of it.
+ * For plugins whose file was deleted, or never had a name. Any thread.
+ *
+ * The file has .dynsym, and, if made by memory_image_open(), the segments that
+ * are not written to, with unwind tables and build-id. It has no .symtab and no
+ * debug information: those are not in memory.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_MEMORY_IMAGE_H
 #define PERFREC_COLLECTOR_NAMES_MEMORY_IMAGE_H
@@ -11,20 +15,18 @@
 struct map_names;
 
 /*
- * Of the segments that are not written to, with unwind tables and build-id, and
- * .dynsym; no .symtab and no debug information, which are not in memory.
- *
- * Of what lies at @start to @end - 1 of the process behind @proc_fd (O_PATH of
- * /proc/PID), @bias above its virtual addresses. A descriptor of a file in
- * memory, the caller's; or -errno: its memory may not be read (it is another
- * user's, or Yama forbids it), or there is no such thing there.
+ * The file of the module that lies at @start to @end - 1 of the process behind
+ * @proc_fd (O_PATH of /proc/PID), @bias above the virtual addresses of the
+ * file. Returns a descriptor of a file in memory, which the caller closes; or
+ * -errno: the memory of the process may not be read (it is another user's, or
+ * Yama forbids it), or there is no module there.
  */
 int memory_image_open(int proc_fd, uint64_t start, uint64_t end, uint64_t bias);
 
 /*
- * Of .dynsym alone, as the program told it: @names of a module that is no more
- * loaded, @build_id in hex, whose loaded segments take @bytes. A descriptor as
- * above, or -errno.
+ * A file with .dynsym alone, from the @names that the program has told of a
+ * module that is not loaded any more. @build_id is the module's, in hex; its
+ * loaded segments took @bytes. Returns a descriptor as above, or -errno.
  */
 int memory_image_of_names(const struct map_names *names, const char *build_id,
 			  uint64_t bytes);

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * modules - who knows what lies where, and when:
+ * modules - three sources say what lies where, and when:
  *
  *   /proc/PID/maps at hello    all that is mapped then: from generation 0
  *   the map log                what is loaded and unloaded later
- *   /proc/PID/maps later       when an address is asked for that neither
- *                              knows: a library that was not told yet
+ *   /proc/PID/maps later       when an address is asked for that neither of the
+ *                              two knows: a library that was not told yet
  *
- * The log comes first. The map is read between two looks at the log, and is
- * only believed when nothing of this process came in meanwhile; and of it
- * only what lies where nothing is known to lie, since an unload is told, and
- * the map may be ahead of that. load_map.c keeps it all.
+ * The log counts more than the map. The map is read between two readings of the
+ * log. It is believed only if the log got no entry of this process meanwhile.
+ * And a line of the map is believed only if nothing is known to lie there: the
+ * log tells each unload, and the map may be ahead of the log. load_map.c keeps
+ * what is known.
  *
- * What the log says was loaded is opened by its path and must have the
- * build-id that it had in memory. What the map says is opened as
- * mapped_file.c does. The process' directory and its root are kept open from
- * the start: a reused pid can never be taken for the old one, and files of a
- * program that is gone can still be opened.
+ * A file that the log tells is opened by its path, and must have the build-id
+ * that it had in memory. A file that the map tells is opened as mapped_file.c
+ * does. The process' folder in /proc and its root are kept open from the start.
+ * So a process that gets the same pid later is never taken for this one, and
+ * files of a program that has ended can still be opened.
  *
- * A forked child starts with what its parent had in the generation in which
- * it was forked; what is told with its own pid comes on top. (Pids in the log
- * are the program's word; when one comes round again among the children of a
- * program, the second child inherits what the first has loaded.)
+ * A forked child starts with the files that its parent had in the generation of
+ * the fork; the files that the log tells with the child's own pid come on top.
+ * (The pids in the log are what the program says. If two children of a program
+ * have the same pid, one after the other, the second inherits what the first
+ * has loaded.)
  *
- * Any thread may call. refresh_lock lets one thread at a time read the log
- * and the map and open files, lock guards what is known and is only held for
- * moments.
+ * Any thread may call. refresh_lock lets one thread at a time read the log and
+ * the map and open files. lock guards what is known, and is held for moments
+ * only.
  */
 #include "collector/names/modules.h"
 
@@ -168,8 +170,8 @@ static void note_anonymous(const struct maps_line *line,
 }
 
 /* True when the process has called exec: the vdso never moves otherwise, and
- * hardly ever stays then unless randomisation is off. The new map says
- * nothing about the addresses of this one. */
+ * hardly ever stays then unless randomisation is off. The new map says nothing
+ * about the addresses of this one. */
 static bool is_new_image(struct modules *modules, const struct maps_line *line)
 {
 	if (strcmp(line->path, "[vdso]") != 0)
@@ -414,8 +416,8 @@ static struct symbol_file *file_of_descriptor(struct modules *modules,
 	return file;
 }
 
-/* What the process has in memory there: of a file that was deleted, and that
- * we have no right to open by its mapping. */
+/* What the process has in memory there: of a file that was deleted, and that we
+ * have no right to open by its mapping. */
 static struct symbol_file *file_in_memory(struct modules *modules,
 					  const struct place *place)
 {
@@ -760,8 +762,8 @@ void modules_put(struct modules **modules_ptr)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Says why functions of @place have no names. A program can have as many
- * such places as it likes. */
+/* Says why functions of @place have no names. A program can have as many such
+ * places as it likes. */
 static void tell_why_nameless(const struct modules *modules,
 			      const struct place *place)
 {
@@ -827,8 +829,8 @@ static bool add_told_names(struct modules *modules, uint64_t address,
 	return true;
 }
 
-/* A copy of the place of @address, its file to be put by the caller. Says
- * once for each place that its file cannot be had. */
+/* A copy of the place of @address, its file to be put by the caller. Says once
+ * for each place that its file cannot be had. */
 static bool find_place_copy(struct modules *modules, uint64_t address,
 			    uint32_t generation, struct place *out)
 {

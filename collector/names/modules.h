@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * modules - the load map of one process: which file lies where, and so what
- * the address of a function is called. Files are opened when they are first
- * seen, since a short program is gone before anybody asks for a name.
+ * modules - the load map of one process: which file lies at which address, and
+ * so how the function at an address is called. Files are opened when they are
+ * first seen, since a short program has ended before anybody asks for a name.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_MODULES_H
 #define PERFREC_COLLECTOR_NAMES_MODULES_H
@@ -19,14 +19,13 @@ struct symbol_file;
 struct symbol_cache; /* symbols.h: shared by all processes of a collector */
 
 /*
- * The load map of process @pid as /proc/@pid/maps has it now, and as @log
- * (NULL: there is none) will tell of @inner_pid, which is what the process
- * calls itself. Every file is opened at once (through /proc/PID/root or
- * map_files, so that containers and deleted files work); symbol tables are
- * read when first needed. When the map may not be read, which is said, there
- * are no names but those that the log tells. @cache must outlive the result.
- * Returns 0, or -errno: there is no such process. On success the caller holds
- * one reference.
+ * The load map of process @pid: what /proc/@pid/maps says now, and what @log
+ * (NULL: there is none) will say later of @inner_pid, the inner id of the
+ * process. Every file is opened at once, through /proc/PID/root or map_files,
+ * so that containers and deleted files work. Symbol tables are read when they
+ * are first needed. If the map may not be read, a message says so, and only the
+ * log gives names. @cache must outlive the result. Returns 0, or -errno: there
+ * is no such process. After 0 the caller holds one reference.
  */
 int modules_new(pid_t pid, pid_t inner_pid, struct map_log *log,
 		struct symbol_cache *cache, struct modules **out);
@@ -35,23 +34,25 @@ struct modules *modules_get(struct modules *modules);
 /* Gives one reference back and clears *@modules. */
 void modules_put(struct modules **modules);
 /*
- * What a child @pid has that was forked by @parent's process. @claimed is the
- * generation of the load map in which it claimed its first slot. Opens
- * nothing.
+ * The load map of process @pid, which the process of @parent has forked.
+ * @claimed is the generation of the load map in which the child claimed its
+ * first slot. Opens no file. Returns 0 or -errno; after 0 the caller holds one
+ * reference.
  */
 int modules_fork(struct modules *parent, pid_t pid, pid_t inner_pid,
 		 uint32_t claimed, struct modules **out);
-/* What addresses below SITES_MAX are: takes a reference. Once, before
- * another thread asks for one; the children that fork have the same. */
+/* From now on addresses below SITES_MAX mean these @sites, to which it takes a
+ * reference. Call it once, before another thread asks for an address. Children
+ * that the process forks have the same sites. */
 void modules_set_sites(struct modules *modules, struct sites *sites);
-/* Take in what the map log says, and open the files at once. Cheap when that
- * is nothing new; else it reads files. */
+/* Takes in what the map log says, and opens the files at once. Cheap when the
+ * log says nothing new. */
 void modules_follow(struct modules *modules);
 /*
- * Read the log, and the map again for what is not told there. 0 or -errno
- * (-ENOENT, -ESRCH: the process is gone, or runs another program since an
- * exec; -EAGAIN: it loads and unloads all the time): what was known stays.
- * A file that is known is not opened again.
+ * Reads the log, and then the map again, for files that the log does not tell.
+ * A file that is known is not opened again. Returns 0, or -errno, and then what
+ * was known stays. -ENOENT, -ESRCH: the process has ended, or runs another
+ * program since an exec. -EAGAIN: it loads and unloads all the time.
  */
 int modules_refresh(struct modules *modules);
 
@@ -71,14 +72,17 @@ struct symbol {
 };
 
 /*
- * Resolve what was at @address in @generation of the process' load map (see
- * the map log in shared/ring_shm.h): the function with that entry, as the
- * hooks get it; for a non-PIE program also the address of its PLT entry. An
- * address in no known module makes it re-read the map, as long as that takes
- * less than a tenth of the time; its name is then "0xADDRESS". Code that the
- * program has made is called as it says in its perf map or jitdump, or "[JIT]",
- * which is its module, too. Logs, once for a
- * file, why it has no names. May read files: not for drain threads.
+ * Says in *@out what was at @address in @generation of the process' load map
+ * (the map log in shared/ring_shm.h). @address is the entry of a function, as
+ * hooks get it; in a program that is not PIE it may be the function's PLT
+ * entry.
+ *   - If @address is in no module that is known, the map is read again, as
+ *     long as that takes less than a tenth of the time. If it still is in none,
+ *     its name is "0xADDRESS".
+ *   - Code that the program has made has the name that its perf map or jitdump
+ *     says, or else "[JIT]". Its module is "[JIT]".
+ * Logs why a file has no names, once for each file. May read files: not for
+ * drain threads.
  */
 void modules_resolve(struct modules *modules, uint64_t address,
 		     uint32_t generation, struct symbol *out);
@@ -91,18 +95,18 @@ struct module_place {
 	struct symbol_file *file; /* a reference; NULL: there is no access */
 };
 
-/* Where the module lies that @address was in, in @generation; false when none
- * is known, though the map was read again as for a name. The caller puts the
- * file. */
+/* Where the module lies that @address was in, in @generation, into *@out.
+ * False: none is known, though the map was read again as modules_resolve()
+ * does. The caller gives out->file back by symbol_file_put(). */
 bool modules_place(struct modules *modules, uint64_t address,
 		   uint32_t generation, struct module_place *out);
 
 /*
- * Call @visit for the entry address of every function of every module, with
- * its demangled name and its module path; stops at the first non-zero
- * return, which it returns, or -ENOMEM. @name is only valid during the call,
- * @module as long as the symbol cache. May read files. For resolving --filter
- * and --exclude.
+ * Calls @visit for the entry address of every function of every module, with
+ * its demangled name and the path of its module. Stops when @visit returns
+ * non-zero, and returns that. Returns 0 after the last function, or -ENOMEM.
+ * @name is valid during the call only, @module as long as the symbol cache. For
+ * --filter and --exclude. May read files.
  */
 typedef int modules_visit(void *context, uint64_t address, const char *name,
 			  const char *module);

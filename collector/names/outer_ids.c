@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outer_ids - there is no system call for it: one looks at NSpid in the status
- * of whatever may be meant. Of threads, each is looked at once: a process with
- * a thousand of them must not cost a million reads.
+ * outer_ids - no system call translates ids. So we read the line NSpid in the
+ * status of every process or thread that may be meant. The status of a thread
+ * is read only once: a process with a thousand threads must not cost a million
+ * reads.
  */
 #include "collector/names/outer_ids.h"
 

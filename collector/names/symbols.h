@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbols - function names of one ELF file, read once and kept for every
- * process that maps it. Input is hostile: a file is whatever its path says.
- * Every call is safe from any thread; those that read a file say so.
+ * symbols - the names of the functions of ELF files. A file is read once, and
+ * kept for every process that maps it. Input is hostile: a file may be
+ * anything. Any thread may call these functions; those that read a file say so.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_SYMBOLS_H
 #define PERFREC_COLLECTOR_NAMES_SYMBOLS_H
@@ -22,47 +22,52 @@ int symbol_cache_new(struct symbol_cache **out);
 void symbol_cache_free(struct symbol_cache **cache);
 
 /*
- * The file behind @fd (which may be O_PATH, stays the caller's and may be
- * closed after), called @path in messages. Never fails for a bad file: it
- * then has no symbols, and symbol_file_error() says why. NULL only when out
- * of memory. Reading happens on first use, from a descriptor the cache keeps
- * (half of RLIMIT_NOFILE as it was when the cache was made; what is beyond is
- * read at once, and opened again by @path when it is needed again). The caller
- * holds one reference; who needs the file as long as the cache may keep it for
- * good.
+ * The file behind @fd, which messages call @path. @fd may be O_PATH; it stays
+ * the caller's, and may be closed after the call. Returns NULL only when there
+ * is no memory. A bad file has no symbols, and symbol_file_error() says why.
+ *
+ * A file is read when something of it is first needed, from a descriptor that
+ * the cache keeps. The cache keeps as many descriptors as half of RLIMIT_NOFILE
+ * was when it was made. Files beyond that are read at once, and opened again by
+ * @path when they are needed again.
+ *
+ * The caller holds one reference. Whoever needs the file for as long as the
+ * cache lives may keep the reference for good.
  */
 struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
 				      const char *path);
 /*
- * Where paths of @file begin: in the root folder @root_fd of a process that
- * maps it. Only there and in our own root are debug files looked for, and
- * @file itself when it has to be opened again. @root_fd
- * stays the caller's. Optional; the first call counts.
+ * The paths of @file begin at @root_fd: the root folder of a process that maps
+ * it. Debug files are looked for there and in our own root, and nowhere else;
+ * so is @file itself when it has to be opened again. @root_fd stays the
+ * caller's. The call is optional; only the first one for a file counts.
  */
 void symbol_file_set_root(struct symbol_file *file, int root_fd);
 /* A second reference to @file, which it returns; NULL is passed on. */
 struct symbol_file *symbol_file_get(struct symbol_file *file);
 /*
- * Gives one reference back and clears *@file. What was read of a file stays
- * for the next process until the cache needs the room; names it gave out
- * stay valid as long as the cache.
+ * Gives one reference back and clears *@file, which may be NULL. What was read
+ * of the file stays for the next process, until the cache needs the room. Names
+ * that were given out live as long as the cache.
  */
 void symbol_file_put(struct symbol_file **file);
 
-/* Somebody found no descriptor for a file: the limit is too low. */
+/* Says that the caller got no descriptor for a file: the limit is too low. */
 void symbol_cache_note_lack(struct symbol_cache *cache);
-/* True when there was no descriptor for some file. The first call then says
- * so, and what to do: whoever misses a file asks before it complains of that
- * file. */
+/* Whether there was no descriptor for some file. The first time that this is
+ * true, it logs so, and what to do about it. Call it before you complain that a
+ * file is missing. */
 bool symbol_cache_tell_lack(struct symbol_cache *cache);
 
 /* A copy of @text that lives as long as the cache, the same one for the same
  * text. NULL when the cache is full. */
 const char *symbol_cache_string(struct symbol_cache *cache, const char *text);
 
-/* Account for @bytes that the caller keeps with the tables of files, whose
- * limit is one. False: there is no room. */
+/* Counts @bytes of memory of the caller's to those that the tables of all files
+ * take, which have one limit. False: there is no room, and nothing was counted.
+ */
 bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes);
+/* Takes @bytes off again. */
 void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes);
 
 /* How many bytes all names and source lines take. */
@@ -84,9 +89,10 @@ bool symbol_file_instrumented(struct symbol_file *file);
 /* True when DT_NEEDED names libasan.so.N: *@soname is then that name, valid as
  * long as the caller's reference. */
 bool symbol_file_needs_asan(struct symbol_file *file, const char **soname);
-/* Translate a file offset, rounded down to a page as mappings have it, to a
- * virtual address by the program headers; executable segments go first.
- * False when no segment holds it. */
+/* The virtual address of the byte at @file_offset, by the program headers, into
+ * *@vaddr. @file_offset may be rounded down to a page, as it is in mappings. If
+ * two segments hold it, the executable one counts. False: no segment holds it.
+ */
 bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
 		       uint64_t *vaddr);
 
@@ -100,8 +106,8 @@ bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
  */
 const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
 			       uint64_t *start);
-/* True when the unwind tables of the file know the function that covers @vaddr:
- * *@start is then where that begins. For those that have no name. */
+/* Whether the unwind tables of the file know a function that covers @vaddr.
+ * *@start is then its first address. For functions that have no name. */
 bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 			uint64_t *start);
 /*
@@ -119,8 +125,9 @@ void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
  * any more, or it cannot be read. Reads nothing. */
 int symbol_file_descriptor(struct symbol_file *file);
 
-/* Call @visit for every function, by address, until it returns non-zero,
- * which is then returned. @name is only valid during the call. */
+/* Calls @visit for every function, by address, until it returns non-zero.
+ * Returns what @visit returned last, or 0. @name is valid during the call only.
+ */
 typedef int symbol_visit(void *context, uint64_t vaddr, const char *name);
 int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
 		     void *context);

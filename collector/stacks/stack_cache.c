@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stack_cache - unwinding is a function of what it reads: some registers, some
- * words of the stack, and files, which are the same as long as the edition is.
- * What it reads next depends on nothing but what it has read before. So all
- * stacks that were unwound make a tree: a node says which register or word is
- * read next, its children are the values that were found there, and a leaf
- * says which stack it was. To look a stack up is to walk down from its
- * instruction pointer, reading what unwinding would read, and nothing else: a
- * word or two for each frame. It finds exactly what unwinding would find, and
- * falls off the tree where that has not been seen.
+ * stack_cache - the result of unwinding depends only on what unwinding reads:
+ * some registers, some words of the stack, and files. Files stay the same as
+ * long as the edition does. And what unwinding reads next depends only on what
+ * it has read before. So all stacks that were unwound form a tree. A node says
+ * which register or word is read next; its children are the values that were
+ * found there; a leaf says which stack it was. A look-up walks down the tree
+ * from the instruction pointer, and reads what unwinding would read, and
+ * nothing else: a word or two for each frame. It finds exactly what unwinding
+ * would find. Where it meets a value that has not been seen yet, the stack is
+ * not known.
  *
- * The same call is made at many depths and on many stacks, so values that
- * point into the stack (less than UNWIND_WINDOW above the stack pointer) are
- * taken relative to the stack pointer. That is the same stack moved: what
- * unwinding does with such values is to add constants, to read there, and to
- * compare them with the stack pointer. Descriptions of functions that align
- * their frame may mask low bits, too; so stack pointers that differ in their
- * lowest six are told apart.
+ * The same call is made at many depths and on many stacks. So a value that
+ * points into the stack (less than UNWIND_WINDOW above the stack pointer) is
+ * kept relative to the stack pointer: the same stack, moved, has the same key.
+ * That is right because unwinding only adds constants to such values, reads
+ * there, and compares them with the stack pointer. Functions that align their
+ * frame may mask low bits, too; so stack pointers that differ in their lowest
+ * six bits have different keys.
  */
 #include "collector/stacks/stack_cache.h"
 

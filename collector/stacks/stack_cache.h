@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stack_cache - stacks that were unwound before, found again by what their
- * frames depended on. See stack_cache.c for why that is right. One thread.
+ * stack_cache - finds stacks again that were unwound before, without unwinding:
+ * by the registers and words that their frames depended on. stack_cache.c says
+ * why that is right. One thread: the sampler.
  */
 #ifndef PERFREC_COLLECTOR_STACKS_STACK_CACHE_H
 #define PERFREC_COLLECTOR_STACKS_STACK_CACHE_H
@@ -20,16 +21,20 @@ struct stack_cache {
 	uint64_t hits, misses;
 };
 
-/* @budget must outlive it. */
+/* Makes @cache empty. It pays with @budget, which must outlive it. */
 void stack_cache_init(struct stack_cache *cache, struct budget *budget);
+/* Frees what @cache has. */
 void stack_cache_release(struct stack_cache *cache);
 
-/* True: @stack has the number *@out, as stack_cache_add() was told in the same
- * @edition (unwind_edition()). */
+/* Whether @stack is known: *@out is then the number that stack_cache_add() was
+ * given for an equal stack. @edition is what unwind_edition() says now; when it
+ * has changed, all stacks are forgotten. */
 bool stack_cache_find(struct stack_cache *cache, uint64_t edition,
 		      const struct unwind_stack *stack, uint32_t *out);
-/* @stack, which was not found and has just been unwound with @result, has
- * @number. */
+/* Remembers that @stack has @number. @stack was not found a moment ago and has
+ * just been unwound, with @result. Does nothing if @result is not repeatable.
+ * If there is no room, all stacks are forgotten: those that are asked for often
+ * come back at once. */
 void stack_cache_add(struct stack_cache *cache,
 		     const struct unwind_stack *stack,
 		     const struct unwind_result *result, uint32_t number);

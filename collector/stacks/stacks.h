@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stacks - distinct stacks of frames, each once, with a number: a tree whose
- * nodes are frames and whose paths from the root are stacks. What blocks and
- * samples are counted by. Any thread; memory is bounded by a budget.
+ * stacks - gives each distinct stack of frames a number. The stacks of a
+ * process form a tree: a node is a frame, and a path from the root is a stack.
+ * Samples and blocks of memory are counted by these numbers. Any thread may
+ * call these functions; a budget bounds the memory.
  */
 #ifndef PERFREC_COLLECTOR_STACKS_STACKS_H
 #define PERFREC_COLLECTOR_STACKS_STACKS_H
@@ -38,24 +39,27 @@ struct stack_frame {
 /* The empty stack. */
 #define STACKS_ROOT 0u
 
-/* 0 or -ENOMEM. @budget must outlive it. */
+/* 0 or -ENOMEM. @budget must outlive *@out, which the caller ends by
+ * stacks_free(). */
 int stacks_new(struct budget *budget, struct stacks **out);
-/* Also for NULL. */
+/* Frees *@stacks, which may be NULL, and clears it. Nobody may use it then. */
 void stacks_free(struct stacks **stacks);
 
 /*
- * The number of the stack that is @frame, called from the stack @parent. When
- * the budget is used up, that of the one-frame stack FRAME_OTHER, which is
- * always there. Equal frames below equal parents have equal numbers.
+ * The number of the stack whose innermost frame is @frame, called from the
+ * stack @parent. Equal frames called from equal stacks have equal numbers. When
+ * the budget is used up, a new stack gets the number of the stack of one frame
+ * FRAME_OTHER, which is always there.
  */
 uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
 		      const struct stack_frame *frame);
-/* Of any number that stacks_child() returned. */
+/* The caller of @stack, and its innermost frame. @stack must be a number that
+ * stacks_child() has returned. */
 uint32_t stacks_parent(struct stacks *stacks, uint32_t stack);
 struct stack_frame stacks_frame(struct stacks *stacks, uint32_t stack);
-/* Numbers are below this; it grows. */
+/* All numbers so far are smaller than this. */
 uint32_t stacks_count(struct stacks *stacks);
-/* Stacks that found no room, so far. */
+/* How many stacks found no room so far. */
 uint64_t stacks_lost(struct stacks *stacks);
 
 #endif

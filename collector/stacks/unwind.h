@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwind - from a copied stack to its frames: registers and the bytes from the
- * stack pointer up, of a thread of one process, by the frame descriptions of
- * its files. Where there is none, by frame pointers. One thread: the sampler.
+ * unwind - finds the frames of a copied stack: the registers of a thread, and
+ * the bytes from its stack pointer up. It uses the frame descriptions in the
+ * files of the process; a function that has none is left by its frame pointer.
+ * One thread: the sampler.
  */
 #ifndef PERFREC_COLLECTOR_STACKS_UNWIND_H
 #define PERFREC_COLLECTOR_STACKS_UNWIND_H
@@ -23,8 +24,8 @@ struct unwind_files;
 /* More than any copy of a stack; see stack_cache.c. */
 #define UNWIND_WINDOW (128u << 10)
 
-/* What the frames of a stack were found out from: see stack_cache.h. Each is
- * asked for once, in an order that what was asked before decides. */
+/* What unwinding has read (stack_cache.c says what for). Each register and word
+ * is there once. What was read before decides what is read next. */
 enum unwind_query {
 	UNWIND_REGISTER, /* where: its number */
 	UNWIND_WORD, /* where: bytes above the stack pointer */
@@ -50,24 +51,27 @@ struct unwind_result {
 	struct stack_frame frame[UNWIND_FRAMES_MAX]; /* innermost first */
 	size_t count; /* at least 1 */
 	bool cut; /* the last frame is FRAME_CUT */
-	bool is_short; /* since more of the stack was needed than was copied */
-	bool guessed; /* by frame pointers, at least once */
-	/* The same reads will always have these frames, until the next
-	 * edition. */
+	bool is_short; /* cut as more of the stack was needed than was copied */
+	bool guessed; /* at least one frame was left by its frame pointer */
+	/* Until the next edition, whoever reads the same values has the same
+	 * frames. */
 	bool repeatable;
 	struct unwind_read read[UNWIND_READS_MAX];
 	size_t read_count;
 };
 
-/* For the process of @modules, of which it takes a reference. 0 or -ENOMEM. */
+/* An unwinder for the process of @modules, of which it takes a reference of its
+ * own. @files must outlive it. 0 or -ENOMEM. */
 int unwind_new(struct modules *modules, struct unwind_files *files,
 	       struct unwind **out);
 /* Also for NULL. */
 void unwind_free(struct unwind **unwind);
-/* A number that is another one when the same reads may mean other frames: in
- * another @generation, or when files were forgotten. Ask before each stack. */
+/* The number of the edition, for stacks of @generation. It becomes another one
+ * when the same reads may mean other frames: with another generation, or when
+ * files were forgotten. Call it before each stack. */
 uint64_t unwind_edition(struct unwind *unwind, uint32_t generation);
-/* The frames of @stack, of the generation of the last unwind_edition(). */
+/* Finds the frames of @stack, into *@out. Its generation must be the one of the
+ * last unwind_edition(). There is always at least one frame. */
 void unwind_run(struct unwind *unwind, const struct unwind_stack *stack,
 		struct unwind_result *out);
 

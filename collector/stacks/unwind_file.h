@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwind_file - what unwinding needs of the ELF files of programs: bytes at
- * virtual addresses, and the frame description of an instruction.
+ * unwind_file - what unwinding needs of the ELF files of programs: the bytes at
+ * a virtual address, and the frame description of an instruction.
  *
- * Files are hostile and may change or shrink: they are read, never mapped, a
- * page at a time. All pages together have a limit; when it is reached no more
- * can be read until all were forgotten, and what was found out from them. One
- * thread: the sampler.
+ * Files are hostile, and may change or shrink. So they are read, a page at a
+ * time, and never mapped. All pages together have a limit. When it is reached
+ * nothing more can be read, until all pages are forgotten, with everything that
+ * was found out from them (unwind_files_edition()). One thread: the sampler.
  */
 #ifndef PERFREC_COLLECTOR_STACKS_UNWIND_FILE_H
 #define PERFREC_COLLECTOR_STACKS_UNWIND_FILE_H
@@ -25,20 +25,20 @@ struct unwind_files;
 int unwind_files_new(struct unwind_files **out);
 /* Also for NULL. */
 void unwind_files_free(struct unwind_files **files);
-/* A number that is another one when all that was read is forgotten, which
- * happens here, when there is too much of it: ask before each stack. */
+/* The number of the edition. If too many pages were read, this forgets them
+ * all, and the number becomes another one. Call it before each stack. */
 uint64_t unwind_files_edition(struct unwind_files *files);
 
-/* The one for @symbols (it keeps a reference), or NULL: it cannot be read, or
- * too many are open. Valid until the edition changes. */
+/* The file of @symbols, to which it keeps a reference. NULL: it cannot be read,
+ * or too many files are open. Valid until the edition changes. */
 struct unwind_file *unwind_files_get(struct unwind_files *files,
 				     struct symbol_file *symbols);
 
-/* The virtual addresses between which its segments lie. */
+/* All segments of @file lie between virtual address *@low and *@high - 1. */
 void unwind_file_extent(const struct unwind_file *file, uint64_t *low,
 			uint64_t *high);
-/* Copies @bytes at @vaddr, as they are in the file; false: not all of them
- * are. */
+/* Copies the @bytes at virtual address @vaddr, as they are in the file, to
+ * @out. False: the file does not have all of them. */
 bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
 		      size_t bytes);
 
@@ -48,7 +48,8 @@ struct unwind_fde {
 	uint64_t base; /* vaddr of .eh_frame_hdr, which that is relative to */
 };
 
-/* Of the instruction at @vaddr. */
+/* The frame description of the instruction at virtual address @vaddr, into
+ * *@out. */
 void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
 		     struct unwind_fde *out);
 

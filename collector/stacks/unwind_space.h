@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwind_space - the files of a process where they lay in one generation of
- * its load map, as far as they were asked for. One thread: the sampler.
+ * unwind_space - where the files of a process lay in one generation of its load
+ * map. A file is looked for when somebody asks for an address in it. One
+ * thread: the sampler.
  */
 #ifndef PERFREC_COLLECTOR_STACKS_UNWIND_SPACE_H
 #define PERFREC_COLLECTOR_STACKS_UNWIND_SPACE_H
@@ -29,16 +30,18 @@ struct unwind_space {
 	size_t count, room, last; /* last: what was found last */
 };
 
+/* Frees what @space has. */
 void unwind_space_release(struct unwind_space *space);
-/* Forget all; what is asked for next is meant in @generation. */
+/* Forgets all modules. From now on addresses are meant in @generation. */
 void unwind_space_reset(struct unwind_space *space, uint32_t generation);
 
-/* The module that the instruction at @address is in, or NULL: none is known,
- * though that may change. Valid until the next call. */
+/* The module that the instruction at @address is in. NULL: none is known, but
+ * one may be known later. Valid until the next call. */
 const struct unwind_module *unwind_space_find(struct unwind_space *space,
 					      uint64_t address);
-/* Copies what the files of modules that were found have at @address. False:
- * not all of it is there. */
+/* Copies @bytes at @address of the process to @out, from the file that lies
+ * there. Only modules that unwind_space_find() has found are looked at. False:
+ * the file does not have all these bytes. */
 bool unwind_space_read(struct unwind_space *space, uint64_t address, void *out,
 		       size_t bytes);
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * encode - the hot packets of one thread's sequence: begin and end of a
- * slice, each a whole Trace.packet.
+ * encode - the hot packets of one thread's sequence: begin and end of a slice,
+ * each a whole Trace.packet.
  *
  *   begin  0a LL  50 S  5a MM 48 01 50 N  40 D     12 to 14 bytes, mostly
  *   end    0a LL  50 S  5a 02 48 02       40 D     10 to 11
  *          packet sequence  track event   timestamp
  *
- * S, N (the interned name) and D (ns since the last event) are varints of
- * their shortest form. Protobuf lets fields come in any order: with the
- * timestamp last, all that precedes D is the same for every begin of a
- * function, and for every end, but for LL, which counts D, too. It is made
- * once, a template of at most 16 bytes; a packet is a copy of it and a store of
- * D. Nothing branches on whether D has one byte or two, because that cannot be
- * predicted.
+ * S, N (the interned name) and D (ns since the last event) are varints of their
+ * shortest form. Protobuf lets fields come in any order: with the timestamp
+ * last, all that precedes D is the same for every begin of a function, and for
+ * every end, but for LL, which counts D, too. It is made once, a template of at
+ * most 16 bytes; a packet is a copy of it and a store of D. Nothing branches on
+ * whether D has one byte or two, because that cannot be predicted.
  *
  * The other form is one 16-byte store with every value padded to its widest.
  * tests/tools/bench_encode.c, on an EPYC, gaps of 20 ns (and around 150 ns):
@@ -21,8 +20,8 @@
  *   shortest  2.6 (2.6) ns/span  22.1 (23.4) bytes/span
  *   padded    2.6 (2.6) ns/span  27.0 (27.0) bytes/span
  *
- * Padding saves nothing, and copying longer packets to the page cache takes
- * 0.2 to 0.4 ns a byte.
+ * Padding saves nothing, and copying longer packets to the page cache takes 0.2
+ * to 0.4 ns a byte.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_ENCODE_H
 #define PERFREC_COLLECTOR_TRACE_ENCODE_H
@@ -85,8 +84,8 @@ static inline uint8_t *encode_put(uint8_t *out,
 uint8_t *encode_slow(uint8_t *out, const struct encode_template *event,
 		     uint64_t delta_ns);
 
-/* A name that is a site's: its category or its place in the source has the
- * same number (out_perfetto_names()), and is written with it. */
+/* A name that is a site's: its category or its place in the source has the same
+ * number (out_perfetto_names()), and is written with it. */
 #define ENCODE_CATEGORY (1u << 31)
 #define ENCODE_LOCATION (1u << 30)
 #define ENCODE_NAMELESS (1u << 29) /* the name itself is not */
@@ -109,13 +108,15 @@ static inline size_t encode_event_bytes(const struct encode_event *event)
 	return ENCODE_EVENT_BYTES + event->field_bytes + event->interned_bytes;
 }
 
-/* Write it as encode_begin() does. */
+/* Writes @event at encoder->out and moves that on. There must be room for
+ * encode_event_bytes(). @ns is not less than last_ns, unless event->absolute.
+ */
 void encode_event(struct encoder *encoder, uint64_t ns,
 		  const struct encode_event *event);
 
-/* Write at @ns once more what somebody packed with a time of 0 at its front:
- * "0a LL 40 00", and less than ENCODE_AGAIN_BYTES in all. There must be room
- * for 9 bytes more than it has. */
+/* Writes, at @ns, a copy of a packet that somebody has packed before with a
+ * time of 0: the @bytes at @packet begin with "0a LL 40 00" and are fewer than
+ * ENCODE_AGAIN_BYTES. There must be room for @bytes and 9 bytes more. */
 void encode_again(struct encoder *encoder, uint64_t ns, const uint8_t *packet,
 		  size_t bytes);
 #define ENCODE_AGAIN_BYTES 112

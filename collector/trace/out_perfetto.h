@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_perfetto - the cold packets of a trace, built as protobuf-c messages
- * (proto/perfetto_trace.proto) and serialised. Each call writes one or more
- * whole "Trace.packet" entries into @buffer and returns the bytes used, 0 if
- * they do not fit (nothing is written then). Pure: no I/O, any thread.
- * Strings are cleaned: a byte that is no UTF-8 becomes '?', and what lies
- * beyond OUT_TEXT_BYTES is cut off.
+ * out_perfetto - the packets of a trace that are written seldom, by way of
+ * protobuf-c messages (proto/perfetto_trace.proto). Each call writes one or
+ * more whole "Trace.packet" entries into the @size bytes at @buffer, and
+ * returns how many bytes they take; 0: they do not fit, and what is in the
+ * buffer then is of no use. No I/O; any thread. Strings are cleaned: a byte
+ * that is no UTF-8 becomes '?', and what lies beyond OUT_TEXT_BYTES is cut off.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_OUT_PERFETTO_H
 #define PERFREC_COLLECTOR_TRACE_OUT_PERFETTO_H
@@ -71,12 +71,13 @@ struct out_context { /* a stack that a thread made with makecontext() */
 	const char *name;
 	uint64_t start_ns; /* as of a thread */
 };
-/* The same for a context: a track below the thread's. */
+/* The first packets of the sequence of a context, whose track lies below that
+ * of its thread. */
 size_t out_perfetto_context(uint8_t *buffer, size_t size,
 			    const struct out_context *context);
 
-/* Packets of interned event names for @sequence. OUT_NAME_BYTES are room
- * enough for any one name. */
+/* Packets of interned event names for @sequence. OUT_NAME_BYTES are room enough
+ * for any one name. */
 #define OUT_NAME_BYTES (OUT_TEXT_BYTES + 64)
 struct out_name {
 	uint32_t iid;
@@ -85,8 +86,8 @@ struct out_name {
 size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 			  const struct out_name *names, size_t count);
 
-/* And what belongs to the name of a site, which has the same iid: its category
- * and its place in the source. OUT_SITE_BYTES are enough for texts of
+/* A packet with the category of a site and its place in the source. Both have
+ * the iid of the site's name. OUT_SITE_BYTES are enough for texts of
  * SITE_TEXT_BYTES (sites.h). */
 #define OUT_SITE_BYTES 16384
 struct out_site {
@@ -97,10 +98,10 @@ struct out_site {
 size_t out_perfetto_site(uint8_t *buffer, size_t size, uint32_t sequence,
 			 const struct out_site *site);
 
-/* An instant or slice with its own name on a thread's sequence; arguments
- * (at most OUT_ATTRIBUTES) become debug annotations. @delta_ns is the step of
- * clock 64 from the last event of the sequence (an event of this kind moves
- * it as any other). */
+/* An instant or slice with its own name on a thread's sequence; arguments (at
+ * most OUT_ATTRIBUTES) become debug annotations. @delta_ns is the step of clock
+ * 64 from the last event of the sequence (an event of this kind moves it as any
+ * other). */
 enum out_event_type { OUT_BEGIN = 1, OUT_END = 2, OUT_INSTANT = 3 };
 struct out_event {
 	enum out_event_type type;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_stacks - packets of stacks, samples and heap dumps, as out_perfetto.h
- * has packets: each call writes one, and returns its bytes, 0 if it does not
- * fit. Timestamps are BOOTTIME. Pure, any thread.
+ * out_stacks - packets of stacks and samples. As in out_perfetto.h, each call
+ * writes a whole packet into the @size bytes at @buffer, and returns how many
+ * bytes it takes; 0: it does not fit. Times are ns of CLOCK_BOOTTIME. Pure, any
+ * thread.
  *
- * Everything interned has an iid, which is not 0, of its kind and sequence,
- * and comes before what refers to it.
+ * What is interned has a number, its iid. The caller chooses it: not 0, and
+ * another one for each thing of the same kind on the same sequence. A packet
+ * that interns must come before the packets that refer to it.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_OUT_STACKS_H
 #define PERFREC_COLLECTOR_TRACE_OUT_STACKS_H
@@ -15,7 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The first one of its sequence. @hz: CPU samples a second; 0: none come. */
+/* The first packet of @sequence. @hz is how many CPU samples come in a second;
+ * 0: none will come. */
 size_t out_stacks_first(uint8_t *buffer, size_t size, uint32_t sequence,
 			uint32_t hz);
 
@@ -24,6 +27,7 @@ enum out_string_kind {
 	OUT_STRING_BUILD_ID, /* hex; written as bytes */
 	OUT_STRING_PATH, /* of a mapping */
 };
+/* Interns @text, which has no NUL in it. */
 size_t out_stacks_string(uint8_t *buffer, size_t size, uint32_t sequence,
 			 enum out_string_kind kind, uint64_t iid,
 			 const char *text);
@@ -32,6 +36,7 @@ struct out_stack_mapping {
 	uint64_t iid, build_id, path; /* build_id, path: iids; 0: none */
 	uint64_t start, end, file_offset, load_bias;
 };
+/* Interns a mapping of a file. */
 size_t out_stacks_mapping(uint8_t *buffer, size_t size, uint32_t sequence,
 			  const struct out_stack_mapping *mapping);
 
@@ -39,10 +44,12 @@ struct out_stack_frame {
 	uint64_t iid, function, mapping; /* the latter: iids; 0: none */
 	uint64_t rel_pc; /* virtual address in the mapping's file */
 };
+/* Interns a frame. */
 size_t out_stacks_frame(uint8_t *buffer, size_t size, uint32_t sequence,
 			const struct out_stack_frame *frame);
 
-/* @frame: iids, outermost first. */
+/* Interns a stack: @frame are the iids of its @count frames, outermost first.
+ */
 size_t out_stacks_callstack(uint8_t *buffer, size_t size, uint32_t sequence,
 			    uint64_t iid, uint64_t *frame, size_t count);
 
@@ -52,6 +59,7 @@ struct out_sample {
 	uint64_t callstack; /* iid; 0: none */
 	bool is_kernel;
 };
+/* A CPU sample. */
 size_t out_stacks_sample(uint8_t *buffer, size_t size, uint32_t sequence,
 			 const struct out_sample *sample);
 

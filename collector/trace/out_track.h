@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_track - descriptors of tracks that belong to no thread or context: those
- * of counters, of asynchronous slices, and of states. As out_perfetto.h: whole
- * packets, 0 when they do not fit, pure.
+ * out_track - packets about tracks that belong to no thread or context: tracks
+ * of counters, of asynchronous slices, and of states. As in out_perfetto.h,
+ * each call writes a whole packet into the @size bytes at @buffer, and returns
+ * how many bytes it takes; 0: it does not fit. Pure, any thread.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_OUT_TRACK_H
 #define PERFREC_COLLECTOR_TRACE_OUT_TRACK_H
@@ -24,7 +25,8 @@ struct out_counter {
 	const char *unit_name; /* of UNIT_CUSTOM */
 	int64_t multiplier; /* 1: none */
 };
-/* Values are absolute: never steps. */
+/* The descriptor of a track of a counter. Its values are absolute, not steps.
+ */
 size_t out_track_counter(uint8_t *buffer, size_t size,
 			 const struct out_counter *counter);
 
@@ -38,19 +40,20 @@ struct out_track {
 	uint64_t merge_key; /* tracks with the same are one; 0: by name */
 	bool states;
 };
+/* The descriptor of any other track. */
 size_t out_track_track(uint8_t *buffer, size_t size,
 		       const struct out_track *track);
 
-/* The value of a counter at @ns, on a sequence such as out_track_sequence()
- * begins. */
+/* The counter of track @uuid has @value at @ns (CLOCK_BOOTTIME). @sequence must
+ * be one that out_track_sequence() began. */
 size_t out_track_value(uint8_t *buffer, size_t size, uint32_t sequence,
 		       uint64_t uuid, uint64_t ns, int64_t value);
-/* An instant on the track @uuid, of whatever thread. */
+/* An instant called @name on track @uuid, at @ns. @sequence as above. */
 size_t out_track_instant(uint8_t *buffer, size_t size, uint32_t sequence,
 			 uint64_t uuid, uint64_t ns, const char *name);
 
-/* What a sequence starts with whose events name their tracks themselves, on
- * the clock of the trace. */
+/* The first packet of a sequence whose events name their tracks themselves, and
+ * have their times in ns of CLOCK_BOOTTIME. */
 size_t out_track_sequence(uint8_t *buffer, size_t size, uint32_t sequence);
 
 #endif
