@@ -43,7 +43,7 @@ void heap_sample_start(uint64_t period, uint32_t stack_bytes, bool is_sampled)
 }
 
 /* Each thread draws its own distances. */
-static void seed(void)
+static void seed_thread(void)
 {
 	uint64_t mixed =
 		(ticks_now() ^ (uintptr_t)&t_alloc) * 0x9e3779b97f4a7c15ULL;
@@ -113,7 +113,7 @@ static bool put_sample(uint32_t site, struct sample_run *run,
 
 /* The next sample point. Where in a block the last one was does not matter:
  * nothing is remembered. */
-static void draw(uint32_t level)
+static void draw_distance(uint32_t level)
 {
 	uint64_t period = MAX(g_heap_sample.period >> level, (uint64_t)1);
 
@@ -129,8 +129,8 @@ static bool is_drawn(uint32_t level)
 
 	if (t_alloc.random)
 		return true;
-	seed();
-	draw(level);
+	seed_thread();
+	draw_distance(level);
 	t_alloc.left += left;
 	return t_alloc.left < 0;
 }
@@ -147,7 +147,7 @@ void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 
 	if (!is_drawn(0))
 		return;
-	draw(0);
+	draw_distance(0);
 	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));
 	if (heap_live_add(key))
 		run.sample.flags = SAMPLE_LIVE;
@@ -188,7 +188,7 @@ void heap_sample_stack(const void *block, uint64_t size,
 	/* relaxed: a count; one of many threads more or less */
 	if (atom_load_rlx(&g_heap_sample.stacks) < STACKS_MORE_OFTEN)
 		atom_add_rlx(&g_heap_sample.stacks, 1); /* relaxed: the same */
-	draw(level_now());
+	draw_distance(level_now());
 	__builtin_memcpy(run.sample.reg, caller->reg, sizeof(caller->reg));
 	(void)put_sample(0, &run, PUT_STACK);
 }

@@ -19,7 +19,7 @@
 /* The real one that @name names, found when first called. A library that the
  * program opens may bring the first C++ runtime. Where there is none at all,
  * nobody calls operator new but who brings his own. */
-static void *find(void **real, const char *name, void *otherwise)
+static void *find_operator(void **real, const char *name, void *otherwise)
 {
 	/* relaxed: whoever finds it finds the same */
 	void *function = atom_load_rlx(real);
@@ -40,9 +40,9 @@ static void *new_aligned(size_t size, size_t alignment)
 	return aligned_alloc(alignment, size);
 }
 
-#define REAL(mangled, otherwise)                                   \
-	static void *real_;                                        \
-	__typeof__(&wrap_##mangled) real = (__typeof__(real))find( \
+#define REAL(mangled, otherwise)                                            \
+	static void *real_;                                                 \
+	__typeof__(&wrap_##mangled) real = (__typeof__(real))find_operator( \
 		&real_, #mangled, (void *)(uintptr_t)(otherwise))
 
 #define NEW(mangled, otherwise, is_aligned, parameters, arguments)      \

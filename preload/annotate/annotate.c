@@ -59,7 +59,7 @@ static uintptr_t span_sp(uint64_t span)
 
 /* The site's state is not the shim's: decide, and remember it if that can be.
  * In between, and while the list is being written, what it was last. */
-static int decide(struct perfrec_site *site)
+static int decide_site(struct perfrec_site *site)
 {
 	uint64_t gate = gate_look();
 	const char *category = site->category ? site->category : "";
@@ -93,7 +93,7 @@ static ATTR_COLD void put_slowly(uint64_t word, enum put_class class,
 	put_run(&cell, 1, 0, class, sp);
 }
 
-static uint64_t begin(uint64_t id)
+static uint64_t begin_slice(uint64_t id)
 {
 	uintptr_t sp = CALL_SP;
 	uint64_t word = record_word(RECORD_BEGIN, id, sp);
@@ -104,7 +104,7 @@ static uint64_t begin(uint64_t id)
 }
 
 /* The hint is the begin's, so that it is known by it in a callee, too. */
-static void end(uint64_t span)
+static void end_slice(uint64_t span)
 {
 	uint64_t word = record_word(RECORD_END, span_id(span), span_sp(span));
 
@@ -112,8 +112,8 @@ static void end(uint64_t span)
 		put_slowly(word, PUT_END, CALL_SP);
 }
 
-static uint64_t begin_args(struct perfrec_site *site, struct perfrec_arg *args,
-			   size_t count)
+static uint64_t begin_slice_args(struct perfrec_site *site,
+				 struct perfrec_arg *args, size_t count)
 {
 	uintptr_t sp = CALL_SP;
 	struct note note = {
@@ -131,8 +131,8 @@ static uint64_t begin_args(struct perfrec_site *site, struct perfrec_arg *args,
 	return span_bits(site->id, sp);
 }
 
-static void end_args(uint64_t span, const char *const *keys,
-		     struct perfrec_arg *args, size_t count)
+static void end_slice_args(uint64_t span, const char *const *keys,
+			   struct perfrec_arg *args, size_t count)
 {
 	struct note note = {
 		.args = args,
@@ -155,13 +155,13 @@ static void end_args(uint64_t span, const char *const *keys,
  */
 
 /* Tail calls, both: alloc_report() looks at its caller's stack. */
-static void heap_alloc(struct perfrec_heap *heap, const void *block,
-		       size_t bytes)
+static void report_block(struct perfrec_heap *heap, const void *block,
+			 size_t bytes)
 {
 	alloc_report(heap->site.id, block, bytes);
 }
 
-static void heap_free(struct perfrec_heap *heap, const void *block)
+static void report_free(struct perfrec_heap *heap, const void *block)
 {
 	alloc_report_free(heap->site.id, block);
 }
@@ -172,11 +172,11 @@ static void heap_free(struct perfrec_heap *heap, const void *block)
 ATTR_EXPORT struct perfrec_shim_1 perfrec_shim_1 = {
 	.state = &g_may_start,
 	.bytes = sizeof(perfrec_shim_1),
-	.decide = decide,
-	.begin = begin,
-	.end = end,
-	.begin_args = begin_args,
-	.end_args = end_args,
+	.decide = decide_site,
+	.begin = begin_slice,
+	.end = end_slice,
+	.begin_args = begin_slice_args,
+	.end_args = end_slice_args,
 	.instant = note_instant,
 	.mark = note_mark,
 	.count = note_count,
@@ -186,8 +186,8 @@ ATTR_EXPORT struct perfrec_shim_1 perfrec_shim_1 = {
 	.state_set = note_state,
 	.track = note_track_number,
 	.track_new = note_track_new,
-	.heap_alloc = heap_alloc,
-	.heap_free = heap_free,
+	.heap_alloc = report_block,
+	.heap_free = report_free,
 	.is_recording = note_is_recording,
 	.pause = note_pause,
 	.flush = note_flush,

@@ -96,7 +96,7 @@ void note_name_thread(const char *name)
 }
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood, 2014): one to one. */
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
@@ -111,5 +111,6 @@ uint64_t note_local_id(uint64_t id)
 
 	if (gate < GATE_EPOCH_STEP)
 		return id;
-	return mix(id ^ mix(epoch | (uint64_t)(uint32_t)g_shim.pid << 32));
+	return mix_bits(id ^
+			mix_bits(epoch | (uint64_t)(uint32_t)g_shim.pid << 32));
 }

@@ -34,9 +34,10 @@ _Static_assert(PERFREC_PROCESS_TRACK == TRACK_PROCESS &&
 static uint64_t g_tracks;
 static uint64_t g_handles;
 
-static struct note event(enum record_ext what, uint32_t cells,
-			 const struct perfrec_site *site,
-			 struct perfrec_arg *args, size_t count, uintptr_t sp)
+static struct note make_event(enum record_ext what, uint32_t cells,
+			      const struct perfrec_site *site,
+			      struct perfrec_arg *args, size_t count,
+			      uintptr_t sp)
 {
 	return (struct note){
 		.args = args,
@@ -53,7 +54,8 @@ static struct note event(enum record_ext what, uint32_t cells,
 void note_instant(struct perfrec_site *site, struct perfrec_arg *args,
 		  size_t count)
 {
-	struct note note = event(EXT_INSTANT, 0, site, args, count, CALL_SP);
+	struct note note =
+		make_event(EXT_INSTANT, 0, site, args, count, CALL_SP);
 
 	note_put(&note);
 }
@@ -61,7 +63,7 @@ void note_instant(struct perfrec_site *site, struct perfrec_arg *args,
 void note_mark(struct perfrec_site *site, struct perfrec_arg *args,
 	       size_t count)
 {
-	struct note note = event(EXT_MARK, 0, site, args, count, CALL_SP);
+	struct note note = make_event(EXT_MARK, 0, site, args, count, CALL_SP);
 
 	note_put(&note);
 }
@@ -69,7 +71,7 @@ void note_mark(struct perfrec_site *site, struct perfrec_arg *args,
 /* --- counters ---------------------------------------------------------------
  */
 
-static double as_double(struct perfrec_arg value)
+static double value_as_double(struct perfrec_arg value)
 {
 	double number;
 
@@ -84,7 +86,7 @@ static double as_double(struct perfrec_arg value)
 	}
 }
 
-static int64_t as_int(struct perfrec_arg value)
+static int64_t value_as_int(struct perfrec_arg value)
 {
 	double number;
 
@@ -93,7 +95,7 @@ static int64_t as_int(struct perfrec_arg value)
 	if (value.type != NOTE_DOUBLE)
 		return value.value > INT64_MAX ? INT64_MAX
 					       : (int64_t)value.value;
-	number = as_double(value);
+	number = value_as_double(value);
 	if (number >= 0x1p63)
 		return INT64_MAX;
 	if (number < -0x1p63)
@@ -102,7 +104,7 @@ static int64_t as_int(struct perfrec_arg value)
 }
 
 /* A counter that found no id: which one it is cannot be told. */
-static void count_dropped(void)
+static void count_dropped_note(void)
 {
 	if (hook_may_record(0) == MAY_RECORD)
 		/* relaxed: a count */
@@ -120,15 +122,15 @@ void note_count(struct perfrec_counter *counter, struct perfrec_arg value,
 	};
 
 	if (unlikely(counter->site.id == SITE_MORE)) {
-		count_dropped();
+		count_dropped_note();
 		return;
 	}
 	if (counter->site.flags & PERFREC_DOUBLE) {
-		double number = as_double(value);
+		double number = value_as_double(value);
 
 		memcpy(&cells[3].word, &number, sizeof(number));
 	} else {
-		cells[3].word = (uint64_t)as_int(value);
+		cells[3].word = (uint64_t)value_as_int(value);
 	}
 	if (at)
 		put_run(cells, 4, 2, PUT_NOTE, CALL_SP);
@@ -144,7 +146,7 @@ uint64_t note_async_begin(struct perfrec_site *site, uint64_t track,
 			  size_t count)
 {
 	struct note note =
-		event(EXT_ASYNC_BEGIN, 1, site, args, count, CALL_SP);
+		make_event(EXT_ASYNC_BEGIN, 1, site, args, count, CALL_SP);
 
 	if (!handle)
 		/* relaxed: a number that nobody else takes */
@@ -157,7 +159,8 @@ uint64_t note_async_begin(struct perfrec_site *site, uint64_t track,
 void note_async_end(struct perfrec_site *site, uint64_t track, uint64_t handle,
 		    struct perfrec_arg *args, size_t count)
 {
-	struct note note = event(EXT_ASYNC_END, 1, site, args, count, CALL_SP);
+	struct note note =
+		make_event(EXT_ASYNC_END, 1, site, args, count, CALL_SP);
 
 	if (!handle)
 		return;
@@ -170,7 +173,7 @@ void note_async_instant(struct perfrec_site *site, uint64_t track,
 			uint64_t unused, struct perfrec_arg *args, size_t count)
 {
 	struct note note =
-		event(EXT_ASYNC_INSTANT, 1, site, args, count, CALL_SP);
+		make_event(EXT_ASYNC_INSTANT, 1, site, args, count, CALL_SP);
 
 	note.event[1] = (struct record){ track, unused };
 	note_put(&note);
@@ -179,7 +182,7 @@ void note_async_instant(struct perfrec_site *site, uint64_t track,
 void note_state(struct perfrec_site *site, uint64_t track, uint64_t over,
 		struct perfrec_arg *args, size_t count)
 {
-	struct note note = event(EXT_STATE, 1, site, args, count, CALL_SP);
+	struct note note = make_event(EXT_STATE, 1, site, args, count, CALL_SP);
 
 	if (over)
 		note.class = PUT_NOTE_END;

@@ -144,8 +144,8 @@ static void each_pair(const struct note *note, take_pair *take, void *context)
 			each_of_pairs(&note->args[i + 1], take, context);
 }
 
-static void look_at(void *context, const char *key,
-		    const struct perfrec_arg *arg, bool key_text)
+static void note_extra(void *context, const char *key,
+		       const struct perfrec_arg *arg, bool key_text)
 {
 	struct extras *extras = context;
 
@@ -177,8 +177,9 @@ static void add_length(void *context, const char *key,
 	build->used += cells_for(MIN(length_of(arg), build->text_max));
 }
 
-static uint32_t length(const struct note *note, const struct extras *extras,
-		       uint32_t text_max, uint32_t args_max)
+static uint32_t cells_of_note(const struct note *note,
+			      const struct extras *extras, uint32_t text_max,
+			      uint32_t args_max)
 {
 	struct build build = { .text_max = text_max, .args_max = args_max };
 
@@ -325,15 +326,15 @@ static void write_note(struct build *build, const struct note *note,
 }
 
 /* Shorten texts, then leave values out, until it is a run that a ring takes. */
-static uint32_t fit(const struct note *note, struct extras *extras,
-		    struct build *build)
+static uint32_t fit_note(const struct note *note, struct extras *extras,
+			 struct build *build)
 {
 	uint32_t most = record_run_max(g_shim.ring_cells), cells;
 
 	build->text_max = NOTE_STRING_MAX;
 	build->args_max = extras->args;
-	while ((cells = length(note, extras, build->text_max,
-			       build->args_max)) > most &&
+	while ((cells = cells_of_note(note, extras, build->text_max,
+				      build->args_max)) > most &&
 	       (build->text_max || build->args_max)) {
 		if (build->text_max)
 			build->text_max /= 2;
@@ -397,8 +398,8 @@ static ATTR_NOINLINE void put_texts(struct note *note)
 	struct build build = { 0 };
 	uint32_t cells;
 
-	each_pair(note, look_at, &extras);
-	cells = fit(note, &extras, &build);
+	each_pair(note, note_extra, &extras);
+	cells = fit_note(note, &extras, &build);
 	if (cells <= STACK_CELLS)
 		write_on_stack(&build, note, &extras);
 	else if (g_shim.no_syscalls)

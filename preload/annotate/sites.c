@@ -121,7 +121,7 @@ static size_t key_bytes(const char *key)
 }
 
 /* Sets the lengths, and the hash of everything. */
-static void measure(struct entry *entry)
+static void measure_entry(struct entry *entry)
 {
 	const struct perfrec_site *site = entry->site;
 	uint64_t bytes = sizeof(entry->head) + TEXTS, hash;
@@ -152,7 +152,7 @@ static void measure(struct entry *entry)
 	entry->hash = hash;
 }
 
-static void describe(const struct perfrec_site *site, struct entry *entry)
+static void describe_site(const struct perfrec_site *site, struct entry *entry)
 {
 	*entry = (struct entry){
 		.head = { .kind = site->kind,
@@ -168,7 +168,7 @@ static void describe(const struct perfrec_site *site, struct entry *entry)
 		describe_counter((const struct perfrec_counter *)site, entry);
 	if (site->kind == SITE_TRACK)
 		describe_track((const struct perfrec_track *)site, entry);
-	measure(entry);
+	measure_entry(entry);
 	/* The number of a track is made of its contents, so that all who have
 	 * the same one agree: those above the ones that are made at run time,
 	 * below those that are none. */
@@ -179,12 +179,12 @@ static void describe(const struct perfrec_site *site, struct entry *entry)
 /* --- entries ----------------------------------------------------------------
  */
 
-static uint32_t *offsets(void)
+static uint32_t *site_offsets(void)
 {
 	return (uint32_t *)((char *)g_shim.page + ARENA_SITES);
 }
 
-static char *room(void)
+static char *site_room(void)
 {
 	return (char *)g_shim.page + ARENA_SITE_BYTES;
 }
@@ -241,25 +241,25 @@ static bool is_piece(char *there, const void *piece, size_t bytes)
 static struct site_shm *find_entry(uint32_t id)
 {
 	/* order: acq, SITE: an entry that is seen is seen whole */
-	uint32_t offset = atom_load_acq(&offsets()[id]) - 1;
+	uint32_t offset = atom_load_acq(&site_offsets()[id]) - 1;
 	struct site_shm *entry;
 
 	if (offset > SITE_BYTES - sizeof(*entry) || offset % 16)
 		return NULL;
-	entry = (struct site_shm *)(room() + offset);
+	entry = (struct site_shm *)(site_room() + offset);
 	return entry->bytes <= SITE_BYTES - offset ? entry : NULL;
 }
 
 static void write_entry(const struct entry *entry, uint32_t id, uint32_t offset)
 {
-	for_each_piece(entry, room() + offset, copy_piece);
+	for_each_piece(entry, site_room() + offset, copy_piece);
 	/* order: rel, SITE: the entry is whole */
-	atom_store_rel(&offsets()[id], offset + 1);
+	atom_store_rel(&site_offsets()[id], offset + 1);
 }
 
 /* Take @amount of what @counter counts up to @limit; UINT32_MAX: too little is
  * left. */
-static uint32_t take(uint32_t *counter, uint32_t amount, uint32_t limit)
+static uint32_t take_amount(uint32_t *counter, uint32_t amount, uint32_t limit)
 {
 	for (;;) {
 		/* relaxed: the swap decides */
@@ -282,7 +282,7 @@ static uint32_t kept_hash(const struct site_shm *entry)
 	return (uint32_t)entry->pad2[0] | (uint32_t)entry->pad2[1] << 16;
 }
 
-static void chain(uint32_t id, uint32_t hash)
+static void chain_id(uint32_t id, uint32_t hash)
 {
 	uint16_t *first = &g_first[hash % BUCKETS];
 	uint32_t bit = 1u << id % 32;
@@ -313,7 +313,7 @@ static void chain_new(void)
 		const struct site_shm *entry = find_entry(++id);
 
 		if (entry)
-			chain(id, kept_hash(entry));
+			chain_id(id, kept_hash(entry));
 	}
 	/* relaxed: as above */
 	atom_store_rlx(&g_seen, count);
@@ -354,7 +354,7 @@ static uint32_t count_lost(void)
 
 	/* relaxed: a count */
 	if (!atom_add_rlx(&g_shim.page->sites_lost, 1)) {
-		describe(&more, &entry);
+		describe_site(&more, &entry);
 		write_entry(&entry, SITE_MORE, SITE_BYTES - MORE_BYTES);
 	}
 	return SITE_MORE;
@@ -362,17 +362,18 @@ static uint32_t count_lost(void)
 
 static uint32_t add_entry(const struct entry *entry)
 {
-	uint32_t offset = take(&g_shim.page->site_bytes, entry->head.bytes,
-			       SITE_BYTES - MORE_BYTES);
+	uint32_t offset =
+		take_amount(&g_shim.page->site_bytes, entry->head.bytes,
+			    SITE_BYTES - MORE_BYTES);
 	uint32_t before;
 
 	if (offset == UINT32_MAX)
 		return count_lost();
-	before = take(&g_shim.page->site_count, 1, SITE_MORE - 1);
+	before = take_amount(&g_shim.page->site_count, 1, SITE_MORE - 1);
 	if (before == UINT32_MAX)
 		return count_lost();
 	write_entry(entry, before + 1, offset);
-	chain(before + 1, kept_hash(&entry->head));
+	chain_id(before + 1, kept_hash(&entry->head));
 	return before + 1;
 }
 
@@ -386,7 +387,7 @@ static bool has_special(const struct perfrec_site *site)
 	return false;
 }
 
-static void register_one(struct perfrec_site *site)
+static void register_site(struct perfrec_site *site)
 {
 	struct entry entry;
 	uint32_t id;
@@ -395,7 +396,7 @@ static void register_one(struct perfrec_site *site)
 	if (atom_load_rlx(&site->id))
 		return;
 	site->special = has_special(site);
-	describe(site, &entry);
+	describe_site(site, &entry);
 	if (site->kind == SITE_TRACK)
 		/* order: sc, SITE: the first to say it */
 		(void)atom_cas_sc(&((struct perfrec_track *)site)->number, 0,
@@ -420,6 +421,6 @@ void sites_register(struct perfrec_site *site)
 		     track && count < PARENTS_MAX; track = track->parent)
 			chain[count++] = track;
 	while (count)
-		register_one(&chain[--count]->site);
-	register_one(site);
+		register_site(&chain[--count]->site);
+	register_site(site);
 }

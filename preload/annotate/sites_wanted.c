@@ -41,7 +41,7 @@ static char byte_at(const char *text, size_t at)
 }
 
 /* As fnmatch() without brackets. One star is tried again at a time. */
-static bool matches(const struct item *item, const char *name)
+static bool item_matches(const struct item *item, const char *name)
 {
 	size_t at = item->at, star = SIZE_MAX;
 	const char *retry = name;
@@ -67,7 +67,7 @@ static bool matches(const struct item *item, const char *name)
 	return at >= item->end;
 }
 
-static bool is_glob(const struct item *item)
+static bool item_is_glob(const struct item *item)
 {
 	size_t i;
 
@@ -95,7 +95,8 @@ static size_t tag_bytes(const char *category)
 	return 0;
 }
 
-static bool begins_with(const struct item *item, const char *word, size_t bytes)
+static bool item_begins_with(const struct item *item, const char *word,
+			     size_t bytes)
 {
 	size_t i;
 
@@ -123,7 +124,7 @@ static bool next_item(const char *text, size_t *at, struct item *item)
 	return true;
 }
 
-static bool wanted_by(const char *text, const char *category)
+static bool list_wants(const char *text, const char *category)
 {
 	size_t tag = tag_bytes(category), at = 0;
 	bool verdict = !tag, exact = false, matched = false;
@@ -136,10 +137,10 @@ static bool wanted_by(const char *text, const char *category)
 		item.at += excludes;
 		if (!excludes && !matched)
 			verdict = false; /* until one matches */
-		if (!matches(&item, category) ||
-		    (!excludes && !begins_with(&item, category, tag)))
+		if (!item_matches(&item, category) ||
+		    (!excludes && !item_begins_with(&item, category, tag)))
 			continue;
-		glob = is_glob(&item);
+		glob = item_is_glob(&item);
 		if (exact && glob)
 			continue;
 		exact = !glob;
@@ -159,7 +160,7 @@ bool sites_wanted(const char *category, bool *wanted, uint32_t *changes)
 		uint32_t before = atom_load_acq(&shared->changes);
 
 		*changes = before;
-		*wanted = wanted_by(shared->text, category);
+		*wanted = list_wants(shared->text, category);
 		/* relaxed: the bytes' loads keep it behind them */
 		if (!(before & 1) && before == atom_load_rlx(&shared->changes))
 			return true;

@@ -11,16 +11,16 @@ struct libc g_libc;
 /* Instead of a function that there is not. Where the C library is not glibc,
  * all of them are missing, and the environment is never known: then nothing is
  * ever recorded, and what the shim interposes goes through. */
-static int missing(void)
+static int missing_function(void)
 {
 	return -1;
 }
 
-static void *find_in(const struct elf_tables *tables, const char *name)
+static void *find_function(const struct elf_tables *tables, const char *name)
 {
 	void *function = elf_tables_find(tables, name);
 
-	return function ? function : (void *)missing;
+	return function ? function : (void *)missing_function;
 }
 
 /* An executable that is not position independent has a copy of its own, which
@@ -48,7 +48,7 @@ void libc_find(void)
 	if (map)
 		elf_tables_of(&tables, map);
 #define FIND(name, symbol, result, parameters) \
-	g_libc.name = (result(*) parameters)find_in(&tables, symbol);
+	g_libc.name = (result(*) parameters)find_function(&tables, symbol);
 	LIBC_FUNCTIONS(FIND)
 #undef FIND
 #if defined(__aarch64__)

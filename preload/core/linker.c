@@ -118,7 +118,7 @@ bool linker_tables(struct elf_tables *tables)
 }
 
 /* In which namespace we are is not known: dlmopen() makes further ones. */
-static const struct link_map *find_in(const struct r_debug *space)
+static const struct link_map *find_shim_in(const struct r_debug *space)
 {
 	const struct link_map *map;
 
@@ -156,7 +156,7 @@ const struct link_map *linker_shim(void)
 
 	/* Threads that look at the same time find the same. */
 	if (!shim)
-		shim = find_in(find_debug());
+		shim = find_shim_in(find_debug());
 	return shim;
 }
 

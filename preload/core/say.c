@@ -11,7 +11,7 @@
 #include "preload/core/sys.h"
 #include "shared/compiler.h"
 
-static size_t append(char *line, size_t at, size_t size, const char *text)
+static size_t append_text(char *line, size_t at, size_t size, const char *text)
 {
 	size_t length = MIN(strlen(text), size - at);
 
@@ -56,7 +56,7 @@ const char *say_decimal(uint32_t number, char text[SAY_DECIMAL])
 
 const char *say_value(const char *value, char text[SAY_VALUE])
 {
-	size_t length = append(text, 0, SAY_VALUE - 1, value);
+	size_t length = append_text(text, 0, SAY_VALUE - 1, value);
 
 	text[length] = '\0';
 	for (char *c = text; *c; c++)
@@ -68,10 +68,10 @@ const char *say_value(const char *value, char text[SAY_VALUE])
 void say(const char *const *parts, size_t count)
 {
 	char line[256];
-	size_t length = append(line, 0, sizeof(line) - 1, "perfrec: ");
+	size_t length = append_text(line, 0, sizeof(line) - 1, "perfrec: ");
 
 	for (size_t i = 0; i < count; i++)
-		length = append(line, length, sizeof(line) - 1, parts[i]);
+		length = append_text(line, length, sizeof(line) - 1, parts[i]);
 	line[length++] = '\n';
 	write_quietly(line, length);
 }

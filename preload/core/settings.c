@@ -8,7 +8,7 @@
 #include "shared/environment.h"
 
 /* Not getenv(): a program may have replaced it, and this runs before main. */
-static const char *find(char **environment, const char *name)
+static const char *find_variable(char **environment, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -19,20 +19,21 @@ static const char *find(char **environment, const char *name)
 	return NULL;
 }
 
-static bool is_set(char **environment, const char *name)
+static bool is_variable_set(char **environment, const char *name)
 {
-	const char *value = find(environment, name);
+	const char *value = find_variable(environment, name);
 
 	return value && value[0] && strcmp(value, "0");
 }
 
-static uint32_t number(char **environment, enum env_number which,
-		       struct settings *settings)
+static uint32_t read_number(char **environment, enum env_number which,
+			    struct settings *settings)
 {
 	const struct env_range *range = &env_ranges[which];
 	uint32_t value;
 
-	if (!env_number_parse(range, find(environment, range->name), &value))
+	if (!env_number_parse(range, find_variable(environment, range->name),
+			      &value))
 		settings->wrong = true;
 	return value;
 }
@@ -47,20 +48,22 @@ void settings_read(char **environment, struct settings *settings)
 	uint32_t kb;
 	bool rseq;
 
-	settings->wrong = !env_rseq_parse(find(environment, ENV_RSEQ), &rseq);
-	settings->disabled = is_set(environment, "PERFREC_DISABLE");
-	settings->quiet = is_set(environment, "PERFREC_QUIET");
+	settings->wrong =
+		!env_rseq_parse(find_variable(environment, ENV_RSEQ), &rseq);
+	settings->disabled = is_variable_set(environment, "PERFREC_DISABLE");
+	settings->quiet = is_variable_set(environment, "PERFREC_QUIET");
 	settings->no_rseq = !rseq;
-	kb = number(environment, ENV_RING_KB, settings);
+	kb = read_number(environment, ENV_RING_KB, settings);
 	settings->ring_cells =
 		round_down_to_power_of_two(kb * ENV_CELLS_PER_KB);
-	settings->slot_count = number(environment, ENV_SLOTS, settings);
-	settings->deadline_ms = number(environment, ENV_DEADLINE_MS, settings);
-	settings->socket = find(environment, "PERFREC_SOCKET");
+	settings->slot_count = read_number(environment, ENV_SLOTS, settings);
+	settings->deadline_ms =
+		read_number(environment, ENV_DEADLINE_MS, settings);
+	settings->socket = find_variable(environment, "PERFREC_SOCKET");
 	if (settings->socket && !settings->socket[0])
 		settings->socket = NULL;
-	settings->runtime_dir = find(environment, "XDG_RUNTIME_DIR");
-	settings->temp_dir = find(environment, "TMPDIR");
+	settings->runtime_dir = find_variable(environment, "XDG_RUNTIME_DIR");
+	settings->temp_dir = find_variable(environment, "TMPDIR");
 	if (!settings->temp_dir || !settings->temp_dir[0])
 		settings->temp_dir = "/tmp";
 }
@@ -86,13 +89,13 @@ static void say_number(const struct env_range *range, const char *text,
 
 void settings_say_wrong(char **environment)
 {
-	const char *rseq = find(environment, ENV_RSEQ);
+	const char *rseq = find_variable(environment, ENV_RSEQ);
 	char given[SAY_VALUE];
 	bool on;
 
 	for (size_t i = 0; i < ENV_NUMBERS; i++) {
 		const struct env_range *range = &env_ranges[i];
-		const char *text = find(environment, range->name);
+		const char *text = find_variable(environment, range->name);
 		uint32_t used;
 
 		if (!env_number_parse(range, text, &used))

@@ -253,7 +253,7 @@ static void count_unsampled(void)
 }
 
 /* With SIGPROF blocked, so that no handler sees it half done. */
-static void arm(void)
+static void arm_timer(void)
 {
 	uint32_t index = claim_index();
 	int32_t timer = index ? make_timer() : 0;
@@ -275,11 +275,11 @@ static void arm(void)
 		delete_timer(index);
 }
 
-static void arm_blocked(void)
+static void arm_timer_blocked(void)
 {
 	uint64_t signals = sys_block_signals();
 
-	arm();
+	arm_timer();
 	sys_restore_signals(signals);
 }
 
@@ -288,7 +288,8 @@ void cpu_timer_thread_begins(size_t stack_bytes)
 	/* A thread's own data lies above its stack. */
 	uintptr_t end = (uintptr_t)__builtin_thread_pointer();
 
-	/* relaxed: a thread that begins meanwhile stops itself in arm() */
+	/* relaxed: a thread that begins meanwhile stops itself in arm_timer()
+	 */
 	if (!atom_load_rlx(&g_cpu.on) || g_shim.no_syscalls || t_cpu.timer)
 		return;
 	if (end <= stack_bytes || !thread_watch_over()) {
@@ -297,7 +298,7 @@ void cpu_timer_thread_begins(size_t stack_bytes)
 	}
 	t_cpu.stack_start = end - stack_bytes;
 	t_cpu.stack_end = end;
-	arm_blocked();
+	arm_timer_blocked();
 }
 
 void cpu_timer_thread_ends(void)
@@ -324,7 +325,7 @@ void cpu_timer_forked(void)
 	if (!t_cpu.timer)
 		return;
 	t_cpu.timer = 0;
-	arm_blocked();
+	arm_timer_blocked();
 }
 
 void cpu_timer_stop(void)
@@ -462,7 +463,7 @@ static uint64_t first_stack_bytes(void)
 }
 
 /* The kernel puts the program's name at the end of the first stack. */
-static void arm_first(void)
+static void arm_first_timer(void)
 {
 	uintptr_t name = libc()->getauxval(AT_EXECFN), here = (uintptr_t)&name;
 
@@ -470,7 +471,7 @@ static void arm_first(void)
 		return;
 	t_cpu.stack_end = name & -sizeof(struct record);
 	t_cpu.stack_start = t_cpu.stack_end - first_stack_bytes();
-	arm();
+	arm_timer();
 }
 
 void cpu_timer_start(const struct wire_reply *reply, bool quiet)
@@ -494,5 +495,5 @@ void cpu_timer_start(const struct wire_reply *reply, bool quiet)
 	}
 	/* relaxed: no other thread knows of it yet */
 	atom_store_rlx(&g_cpu.on, true);
-	arm_first();
+	arm_first_timer();
 }

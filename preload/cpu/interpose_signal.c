@@ -31,7 +31,7 @@ static uint64_t bit_of(int signal)
 }
 
 /* In a vfork child it is the parent's memory, but not its signals. */
-static bool is_ours(int signal)
+static bool is_signal_ours(int signal)
 {
 	return signal == SIGPROF && !t_thread.in_vfork &&
 	       cpu_timer_has_signal();
@@ -107,7 +107,7 @@ ATTR_EXPORT int sigaction(int signal, const struct sigaction *action,
 	struct sigaction before;
 	int result;
 
-	if (!is_ours(signal)) {
+	if (!is_signal_ours(signal)) {
 		if (!action || !is_default(action) ||
 		    !is_stood_in(signal, &before))
 			return set_action(signal, action, old);
@@ -156,7 +156,7 @@ static bool is_settled(int signal, sighandler_t action, bool was_ours,
 	ATTR_EXPORT sighandler_t name(int signal, sighandler_t action)        \
 	{                                                                     \
 		static sighandler_t (*real)(int, sighandler_t);               \
-		bool was_ours = is_ours(signal);                              \
+		bool was_ours = is_signal_ours(signal);                       \
 		sighandler_t old;                                             \
                                                                               \
 		if (!real)                                                    \
@@ -184,7 +184,7 @@ ATTR_EXPORT int sigignore(int signal)
 
 	if (!real)
 		real = (int (*)(int))find_next("sigignore");
-	if (is_ours(signal))
+	if (is_signal_ours(signal))
 		cpu_timer_give_up_signal(false);
 	set_masked(signal, false);
 	return real(signal);

@@ -52,7 +52,7 @@ static struct handover *take_handover(void *function, void *argument,
 	return NULL;
 }
 
-static void give_back(struct handover *handover)
+static void give_back_handover(struct handover *handover)
 {
 	/* order: rel, TIMER: read before another is written */
 	atom_store_rel(&handover->taken, 0);
@@ -64,15 +64,15 @@ struct thread_start interpose_thread_begins(void *handover)
 	struct thread_start start = from->start;
 	size_t stack_bytes = from->stack_bytes;
 
-	give_back(from);
+	give_back_handover(from);
 	cpu_timer_thread_begins(stack_bytes);
 	return start;
 }
 
 /* Whether the new thread is to have a timer. A small stack is left alone, and
  * so is what a vfork child does. */
-static struct handover *begin(const pthread_attr_t *attributes, void *function,
-			      void *argument)
+static struct handover *prepare_handover(const pthread_attr_t *attributes,
+					 void *function, void *argument)
 {
 	struct handover *handover;
 	pthread_attr_t usual;
@@ -107,12 +107,12 @@ ATTR_EXPORT int pthread_create(pthread_t *thread,
 	/* relaxed: a thread that misses its end stops itself */
 	if (!atom_load_rlx(&g_cpu.on))
 		return real(thread, attributes, function, argument);
-	handover = begin(attributes, (void *)function, argument);
+	handover = prepare_handover(attributes, (void *)function, argument);
 	if (!handover)
 		return real(thread, attributes, function, argument);
 	error = real(thread, attributes, interpose_thread_start, handover);
 	if (error)
-		give_back(handover);
+		give_back_handover(handover);
 	return error;
 }
 
@@ -130,12 +130,12 @@ ATTR_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function,
 	/* relaxed: as above */
 	if (!atom_load_rlx(&g_cpu.on))
 		return real(thread, function, argument);
-	handover = begin(NULL, (void *)function, argument);
+	handover = prepare_handover(NULL, (void *)function, argument);
 	if (!handover)
 		return real(thread, function, argument);
 	result = real(thread, (thrd_start_t)(void *)interpose_thread_start,
 		      handover);
 	if (result != thrd_success)
-		give_back(handover);
+		give_back_handover(handover);
 	return result;
 }

@@ -85,7 +85,7 @@ static word *return_address(ucontext_t *context)
 #endif
 
 /* True when the end of @context will come to our trampoline. */
-static bool redirect(ucontext_t *context)
+static bool redirect_return(ucontext_t *context)
 {
 	word *address;
 
@@ -100,7 +100,7 @@ static bool redirect(ucontext_t *context)
 
 void context_end_made(ucontext_t *context, uintptr_t sp)
 {
-	bool told = redirect(context);
+	bool told = redirect_return(context);
 
 	cpu_timer_spare(context);
 	interpose_jump_put(FLOW_CONTEXT_MAKE, (uintptr_t)context, sp);

@@ -80,8 +80,8 @@ static bool find_beside(const struct dl_find_object *module,
  * Where a module was unloaded there may be another one; if it looks the same
  * in all this and is bound to the same runtime, it is as good.
  */
-static bool is_for(const struct jump_cache_entry *entry,
-		   const struct dl_find_object *module)
+static bool is_entry_for(const struct jump_cache_entry *entry,
+			 const struct dl_find_object *module)
 {
 	return entry->map == module->dlfo_link_map &&
 	       entry->start == module->dlfo_map_start &&
@@ -90,22 +90,23 @@ static bool is_for(const struct jump_cache_entry *entry,
 	       *entry->found.slot == entry->found.bound;
 }
 
-static bool load(const struct jump_cache_entry *entry,
-		 const struct dl_find_object *module, struct jump_found *found)
+static bool cache_load(const struct jump_cache_entry *entry,
+		       const struct dl_find_object *module,
+		       struct jump_found *found)
 {
-	if (!is_for(entry, module))
+	if (!is_entry_for(entry, module))
 		return false;
 	*found = entry->found;
 	/* A signal handler may have stored another module's meanwhile. */
 	__asm__ volatile("" ::: "memory");
-	return is_for(entry, module);
+	return is_entry_for(entry, module);
 }
 
 /* Of a handler that stores another module's in between, start or map stay:
  * the entry is nobody's then. */
-static void store(struct jump_cache_entry *entry,
-		  const struct dl_find_object *module,
-		  const struct jump_found *found)
+static void cache_store(struct jump_cache_entry *entry,
+			const struct dl_find_object *module,
+			const struct jump_found *found)
 {
 	entry->map = NULL;
 	__asm__ volatile("" ::: "memory");
@@ -130,12 +131,12 @@ void jump_find(struct jump_cache *cache, const struct jump_wanted *wanted,
 	}
 	entry = &cache->entries[(uintptr_t)module.dlfo_link_map / 64 %
 				JUMP_CACHE_ENTRIES];
-	if (!load(entry, &module, &found)) {
+	if (!cache_load(entry, &module, &found)) {
 		if (!find_beside(&module, wanted, &found)) {
 			find_anywhere(wanted, functions);
 			return;
 		}
-		store(entry, &module, &found);
+		cache_store(entry, &module, &found);
 	}
 	memcpy(functions, found.functions, sizeof(found.functions));
 }

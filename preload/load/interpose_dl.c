@@ -15,7 +15,7 @@
 static void *g_dlopen, *g_dlmopen;
 static int (*g_dlclose)(void *);
 
-static void find_real(void)
+static void find_dl_functions(void)
 {
 	g_dlopen = find_next("dlopen");
 	g_dlmopen = find_next("dlmopen");
@@ -32,7 +32,7 @@ void *interpose_dlopen(void)
 {
 	map_open();
 	if (!g_dlopen)
-		find_real();
+		find_dl_functions();
 	return g_dlopen;
 }
 
@@ -40,7 +40,7 @@ void *interpose_dlmopen(void)
 {
 	map_open();
 	if (!g_dlmopen)
-		find_real();
+		find_dl_functions();
 	return g_dlmopen;
 }
 
@@ -50,7 +50,7 @@ ATTR_EXPORT int dlclose(void *handle)
 	int result;
 
 	if (!g_dlclose)
-		find_real();
+		find_dl_functions();
 	result = g_dlclose(handle);
 	if (recorded)
 		map_close_end();

@@ -5,10 +5,10 @@
  * whatever has been loaded there since: shared/ring_shm.h, "The map log".
  *
  * The shim keeps a table of the modules that have been told. dlopen(),
- * dlclose() and exit hold it against ld.so's list (publish()); an unload that
- * this finds begins a new generation, and every thread puts a MAP record
- * before its next one: the gate's upper half changes, which makes each of them
- * take the general path once and follow (map_follow(), and hook.c).
+ * dlclose() and exit hold it against ld.so's list (publish_changes()); an
+ * unload that this finds begins a new generation, and every thread puts a MAP
+ * record before its next one: the gate's upper half changes, which makes each
+ * of them take the general path once and follow (map_follow(), and hook.c).
  *
  * Two things happen where nobody is called in time. A plugin's functions run
  * before dlopen() returns and soon after, and their names should not be lost
@@ -27,10 +27,10 @@
  * then its memory goes, too; and at exit if its file is gone by then. The
  * kernel copies them: if the program has cut the file off, they are not there.
  *
- * Locks: ld.so's (held while it calls visit()), then g_gate.map_lock, which
- * guards the table and is held for microseconds, with signals blocked; inside
- * of it nothing waits. It lies in the gate's page: a forked child finds it
- * free, and at worst tells twice what its parent was about to.
+ * Locks: ld.so's (held while it calls visit_module()), then g_gate.map_lock,
+ * which guards the table and is held for microseconds, with signals blocked;
+ * inside of it nothing waits. It lies in the gate's page: a forked child finds
+ * it free, and at worst tells twice what its parent was about to.
  */
 #include "preload/load/map_log.h"
 
@@ -68,7 +68,7 @@ static struct {
 	uint64_t adds, subs; /* ld.so's counters at the last sweep */
 	bool silent; /* before hello: only learn */
 	bool broken; /* the lock is lost: tell nothing any more */
-	char path[MAP_PATH_BYTES]; /* for append(), under the lock */
+	char path[MAP_PATH_BYTES]; /* for append_entry(), under the lock */
 	struct iovec pieces[PIECES_AT_ONCE]; /* for copy_names(), likewise */
 	uint64_t saved[SAVED]; /* identities; the oldest is overwritten */
 	uint32_t saves; /* ever written there */
@@ -78,7 +78,7 @@ static struct {
 /* --- the lock ------------------------------------------------------------- */
 
 /* False in a handler that interrupts a holder of the lock. */
-static bool enter(uint64_t *signals)
+static bool enter_map(uint64_t *signals)
 {
 	if (t_thread.in_map || g_map.broken)
 		return false;
@@ -87,14 +87,14 @@ static bool enter(uint64_t *signals)
 	return true;
 }
 
-static void leave(uint64_t signals)
+static void leave_map(uint64_t signals)
 {
 	t_thread.in_map = false;
 	if (!g_shim.no_syscalls)
 		sys_restore_signals(signals);
 }
 
-static bool lock(void)
+static bool lock_map(void)
 {
 	const struct timespec step = { 0, LOCK_STEP_NS };
 	unsigned int tries;
@@ -111,7 +111,7 @@ static bool lock(void)
 	return false;
 }
 
-static void unlock(void)
+static void unlock_map(void)
 {
 	/* order: rel, MAPLOCK: for the next holder */
 	atom_store_rel(&g_gate.map_lock, 0);
@@ -121,7 +121,7 @@ static void unlock(void)
 
 /* Take the next @count entries of the log; false when @room of it is not
  * enough. Any process. */
-static bool reserve(uint64_t count, uint64_t room, uint64_t *number)
+static bool reserve_entries(uint64_t count, uint64_t room, uint64_t *number)
 {
 	struct page_shm *page = g_shim.page;
 
@@ -165,15 +165,15 @@ static void make_absolute(const char *name)
 		path[0] = '\0';
 }
 
-static void append(enum map_entry_kind kind, const struct module *module,
-		   uint32_t generation)
+static void append_entry(enum map_entry_kind kind, const struct module *module,
+			 uint32_t generation)
 {
 	struct map_entry_shm *entry;
 	uint64_t number;
 
 	if (g_map.silent)
 		return;
-	if (!reserve(1, MAP_ENTRIES, &number)) {
+	if (!reserve_entries(1, MAP_ENTRIES, &number)) {
 		/* relaxed: a count */
 		atom_add_rlx(&g_shim.page->map_lost, 1);
 		return;
@@ -251,7 +251,7 @@ static void save_names(const struct module *module)
 		return;
 	bytes = from[0].iov_len + from[1].iov_len;
 	if (map_pieces(bytes) > MAP_PIECES_MAX ||
-	    !reserve(1 + map_pieces(bytes), MAP_NAMES_ENTRIES, &number))
+	    !reserve_entries(1 + map_pieces(bytes), MAP_NAMES_ENTRIES, &number))
 		return;
 	g_map.saved[g_map.saves++ % SAVED] = module->identity;
 	entry = entry_at(number);
@@ -284,18 +284,18 @@ static void spread_news(void)
 			      gate + (1ULL << GATE_NEWS_SHIFT)));
 }
 
-static void unload(uint32_t i)
+static void tell_unload(uint32_t i)
 {
 	struct known *known = &g_map.known[i];
 	uint32_t generation = g_shim.generation + 1;
 
-	append(MAP_UNLOAD,
-	       &(struct module){ .start = known->start,
-				 .end = known->end,
-				 .bias = known->bias,
-				 .name = "",
-				 .build_id = (const uint8_t *)"" },
-	       generation);
+	append_entry(MAP_UNLOAD,
+		     &(struct module){ .start = known->start,
+				       .end = known->end,
+				       .bias = known->bias,
+				       .name = "",
+				       .build_id = (const uint8_t *)"" },
+		     generation);
 	/* order: rel, MAP: the entry first */
 	atom_store_rel(&g_shim.generation, generation);
 	*known = g_map.known[--g_map.count];
@@ -305,7 +305,7 @@ static void unload(uint32_t i)
 /* The row of the module that starts at @start, of which row @likely is the
  * likeliest; NULL when there is none. Without the lock, a row that is being
  * moved may not be found. */
-static struct known *find(uint64_t start, uint32_t likely)
+static struct known *find_known(uint64_t start, uint32_t likely)
 {
 	/* relaxed, all: see above */
 	uint32_t i, count = atom_load_rlx(&g_map.count);
@@ -321,7 +321,7 @@ static struct known *find(uint64_t start, uint32_t likely)
 
 static bool is_known(const struct module *module)
 {
-	const struct known *known = find(module->start, 0);
+	const struct known *known = find_known(module->start, 0);
 
 	/* relaxed: the module is running, its own row does not change */
 	return known && atom_load_rlx(&known->identity) == module->identity;
@@ -329,9 +329,9 @@ static bool is_known(const struct module *module)
 
 /* @module is loaded now: whatever else was where it is has gone. Row @likely
  * may be its. Returns its row. */
-static uint32_t see(const struct module *module, uint32_t likely)
+static uint32_t see_module(const struct module *module, uint32_t likely)
 {
-	struct known *known = find(module->start, likely);
+	struct known *known = find_known(module->start, likely);
 	uint32_t i = 0;
 
 	if (known && known->identity == module->identity) {
@@ -341,13 +341,13 @@ static uint32_t see(const struct module *module, uint32_t likely)
 	while (i < g_map.count)
 		if (g_map.known[i].start < module->end &&
 		    module->start < g_map.known[i].end)
-			unload(i);
+			tell_unload(i);
 		else
 			i++;
 	/* First: who reads of the load may look for its names at once. */
 	if (!g_map.silent && module_is_gone(module))
 		save_names(module);
-	append(MAP_LOAD, module, g_shim.generation);
+	append_entry(MAP_LOAD, module, g_shim.generation);
 	if (i == KNOWN_MAX)
 		return 0;
 	g_map.known[i] =
@@ -365,18 +365,18 @@ struct sweep {
 	uint32_t likely; /* row of the next module */
 };
 
-static int visit(struct dl_phdr_info *info, size_t size, void *argument)
+static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct sweep *sweep = argument;
 	struct module module;
 
 	(void)size;
 	if (!sweep->begun) {
-		if (!lock())
+		if (!lock_map())
 			return 1;
 		if (!sweep->at_exit && info->dlpi_adds == g_map.adds &&
 		    info->dlpi_subs == g_map.subs) {
-			unlock();
+			unlock_map();
 			return 1;
 		}
 		g_map.adds = info->dlpi_adds;
@@ -387,41 +387,41 @@ static int visit(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
 			     info->dlpi_name, &module))
 		return 0;
-	sweep->likely = see(&module, sweep->likely) + 1;
+	sweep->likely = see_module(&module, sweep->likely) + 1;
 	if (sweep->at_exit && module_is_gone(&module))
 		save_names(&module);
 	return 0;
 }
 
-static void publish(bool at_exit)
+static void publish_changes(bool at_exit)
 {
 	struct sweep sweep = { .at_exit = at_exit };
 	uint64_t signals;
 	uint32_t i = 0;
 
-	if (!enter(&signals))
+	if (!enter_map(&signals))
 		return;
-	libc()->iterate_phdr(visit, &sweep);
+	libc()->iterate_phdr(visit_module, &sweep);
 	if (sweep.begun) {
 		while (i < g_map.count)
 			if (g_map.known[i].sweep != g_map.sweep)
-				unload(i);
+				tell_unload(i);
 			else
 				i++;
-		unlock();
+		unlock_map();
 	}
-	leave(signals);
+	leave_map(signals);
 }
 
 void map_begin(void)
 {
 	g_map.silent = true;
-	publish(false);
+	publish_changes(false);
 	g_map.silent = false;
 }
 
 /* Let this thread look at what it calls, on the general path. */
-static void look_around(void)
+static void start_looking(void)
 {
 	t_thread.looks = LOOKS;
 	t_thread.epoch = (uint32_t)t_thread.epoch;
@@ -431,11 +431,11 @@ void map_open(void)
 {
 	if (!gate_is_recording())
 		return;
-	publish(false);
+	publish_changes(false);
 	/* relaxed: for this thread, and those that it makes */
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
-		look_around();
+		start_looking();
 }
 
 /* What @handle is of may be unmapped; until then who closes it keeps it. */
@@ -445,23 +445,23 @@ static void save_names_of(const void *handle)
 	uint64_t signals;
 	uint32_t i;
 
-	if (!enter(&signals))
+	if (!enter_map(&signals))
 		return;
-	if (lock()) {
+	if (lock_map()) {
 		for (i = 0; i < g_map.count; i++)
 			if (module_is(g_map.known[i].start, handle) &&
 			    module_of(g_map.known[i].start, &module))
 				save_names(&module);
-		unlock();
+		unlock_map();
 	}
-	leave(signals);
+	leave_map(signals);
 }
 
 bool map_close_begin(const void *handle)
 {
 	if (!gate_is_recording())
 		return false;
-	publish(false);
+	publish_changes(false);
 	save_names_of(handle);
 	/* order: sc, CLOSING: before anything is unmapped */
 	atom_add_sc(&g_gate.map_closing, 1);
@@ -471,7 +471,7 @@ bool map_close_begin(const void *handle)
 
 void map_close_end(void)
 {
-	publish(false);
+	publish_changes(false);
 	/* A child that was forked in between has none: relaxed, it is alone. */
 	if (atom_load_rlx(&g_gate.map_closing))
 		/* order: sc, CLOSING: all that was unloaded has been told */
@@ -482,31 +482,31 @@ void map_exit(void)
 {
 	/* relaxed: hardly ever */
 	if (gate_is_recording() && atom_load_rlx(&g_gate.map_opened))
-		publish(true);
+		publish_changes(true);
 }
 
 /* --- a look at one function ----------------------------------------------- */
 
-static void look(uint64_t function)
+static void look_at_function(uint64_t function)
 {
 	struct module module;
 	uint64_t signals;
 
 	if (!module_of(function, &module) || is_known(&module) ||
-	    !enter(&signals))
+	    !enter_map(&signals))
 		return;
-	if (lock()) {
-		see(&module, 0);
-		unlock();
+	if (lock_map()) {
+		see_module(&module, 0);
+		unlock_map();
 	}
-	leave(signals);
+	leave_map(signals);
 }
 
 void map_attached(void)
 {
 	/* relaxed: whoever made this thread or process wrote it */
 	if (atom_load_rlx(&g_gate.map_opened) || g_shim.fork_parent)
-		look_around();
+		start_looking();
 }
 
 bool map_follow(uint64_t function)
@@ -519,6 +519,6 @@ bool map_follow(uint64_t function)
 		return true;
 	t_thread.epoch = (uint32_t)t_thread.epoch;
 	t_thread.looks -= t_thread.looks != 0;
-	look(function);
+	look_at_function(function);
 	return false;
 }

@@ -19,7 +19,7 @@
 /* Entries of a dynamic section that are looked at; linkers make 20 to 30. */
 #define DYNAMIC_MAX 63
 
-static uint64_t hash(uint64_t sum, const void *bytes, size_t count)
+static uint64_t hash_bytes(uint64_t sum, const void *bytes, size_t count)
 {
 	const uint8_t *byte = bytes;
 
@@ -54,8 +54,8 @@ static void read_notes(const uint8_t *notes, uint64_t bytes,
 }
 
 /* Notes may lie outside of what is loaded. */
-static bool is_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
-		      size_t count)
+static bool is_note_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
+			   size_t count)
 {
 	size_t i;
 
@@ -95,14 +95,14 @@ bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 				    ALIGN_UP(address + header->p_memsz, page));
 		} else if (header->p_type == PT_NOTE &&
 			   !module->build_id_bytes &&
-			   is_loaded(header, headers, count)) {
+			   is_note_loaded(header, headers, count)) {
 			read_notes((const uint8_t *)address, header->p_filesz,
 				   module);
 		}
 	}
-	module->identity = hash(0xcbf29ce484222325ULL, module->build_id,
-				module->build_id_bytes);
-	module->identity = hash(module->identity, name, strlen(name));
+	module->identity = hash_bytes(0xcbf29ce484222325ULL, module->build_id,
+				      module->build_id_bytes);
+	module->identity = hash_bytes(module->identity, name, strlen(name));
 	return module->end;
 }
 
@@ -154,7 +154,8 @@ bool module_is_gone(const struct module *module)
 	return sys(SYS_faccessat, AT_FDCWD, name, F_OK) < 0;
 }
 
-static bool is_inside(const struct module *module, const struct iovec *range)
+static bool is_inside_module(const struct module *module,
+			     const struct iovec *range)
 {
 	uint64_t begin = (uintptr_t)range->iov_base;
 
@@ -179,5 +180,6 @@ bool module_names(const struct module *module, struct iovec out[2])
 	out[0] = (struct iovec){ (void *)tables.symbols,
 				 elf_tables_symbol_bytes(&tables) };
 	out[1] = (struct iovec){ (void *)tables.names, tables.name_bytes };
-	return is_inside(module, &out[0]) && is_inside(module, &out[1]);
+	return is_inside_module(module, &out[0]) &&
+	       is_inside_module(module, &out[1]);
 }

@@ -40,7 +40,7 @@
 #define SAME_MAX 64
 
 /* How much deeper than @above @sp is; as replay, which has 16 bits of it. */
-static int deeper(uintptr_t above, uintptr_t sp)
+static int bytes_deeper(uintptr_t above, uintptr_t sp)
 {
 	return (int16_t)((above & RECORD_SP_MASK) - (sp & RECORD_SP_MASK));
 }
@@ -56,7 +56,7 @@ static bool is_left_out(const struct depth_stack *stack, uint64_t i)
 }
 
 /* Forget all but the outermost @count. */
-static void forget(struct depth_stack *stack, uint64_t count)
+static void keep_outermost(struct depth_stack *stack, uint64_t count)
 {
 	if (stack->count > count)
 		stack->over = 0;
@@ -71,8 +71,8 @@ static void forget(struct depth_stack *stack, uint64_t count)
 }
 
 /* One more than the innermost entry of @function below @end; 0: none. */
-static uint64_t find(const struct depth_stack *stack, uint64_t function,
-		     uint64_t end)
+static uint64_t find_function(const struct depth_stack *stack,
+			      uint64_t function, uint64_t end)
 {
 	while (end && function_at(stack, end - 1) != function)
 		end--;
@@ -84,7 +84,7 @@ static uint64_t find_exact(const struct depth_stack *stack, uint64_t function,
 			   uintptr_t sp, uint64_t end)
 {
 	while (end && (function_at(stack, end - 1) != function ||
-		       deeper(stack->span[end - 1].sp, sp)))
+		       bytes_deeper(stack->span[end - 1].sp, sp)))
 		end--;
 	return end;
 }
@@ -95,7 +95,8 @@ static uint64_t find_crowded(const struct depth_stack *stack, uint64_t function)
 {
 	uint64_t top = stack->count - 1, first = top, i;
 
-	while (first && !deeper(stack->span[first - 1].sp, stack->span[top].sp))
+	while (first &&
+	       !bytes_deeper(stack->span[first - 1].sp, stack->span[top].sp))
 		first--;
 	if (top - first < SAME_MAX)
 		return 0;
@@ -114,14 +115,14 @@ static void forget_dead(struct depth_stack *stack, uint64_t function,
 	/* What lies next to @sp must be known. */
 	if (!count || stack->over)
 		return;
-	down = deeper(stack->span[count - 1].sp, sp);
+	down = bytes_deeper(stack->span[count - 1].sp, sp);
 	if (down < 0)
 		dead = find_exact(stack, function, sp, count);
 	else if (down == 0 && count > SAME_MAX &&
-		 !deeper(stack->span[count - 1 - SAME_MAX].sp, sp))
+		 !bytes_deeper(stack->span[count - 1 - SAME_MAX].sp, sp))
 		dead = find_crowded(stack, function);
 	if (dead)
-		forget(stack, dead - 1);
+		keep_outermost(stack, dead - 1);
 }
 
 /* The stack is full: it nests for replay only. If it certainly lies too deep,
@@ -137,7 +138,8 @@ static bool begin_untracked(struct depth_stack *stack, uint64_t function,
 	return false;
 }
 
-static bool begin(struct depth_stack *stack, uint64_t function, uintptr_t sp)
+static bool begin_span(struct depth_stack *stack, uint64_t function,
+		       uintptr_t sp)
 {
 	uint64_t at;
 
@@ -151,7 +153,7 @@ static bool begin(struct depth_stack *stack, uint64_t function, uintptr_t sp)
 	return at < g_shim.depth;
 }
 
-static bool end(struct depth_stack *stack, uint64_t function, uintptr_t sp)
+static bool end_span(struct depth_stack *stack, uint64_t function, uintptr_t sp)
 {
 	uint64_t count = stack->count, at, exact;
 	bool recorded;
@@ -162,13 +164,13 @@ static bool end(struct depth_stack *stack, uint64_t function, uintptr_t sp)
 		stack->over--;
 		return true;
 	}
-	at = find(stack, function, count);
+	at = find_function(stack, function, count);
 	if (!at) {
 		/* Of a span that was forgotten; or of none. If it was one, what
 		 * was left out since is over. */
 		if (is_left_out(stack, count - 1)) {
 			depth_tell();
-			forget(stack, 0);
+			keep_outermost(stack, 0);
 		}
 		return true;
 	}
@@ -177,7 +179,7 @@ static bool end(struct depth_stack *stack, uint64_t function, uintptr_t sp)
 		at = exact ? exact : at;
 	}
 	recorded = !is_left_out(stack, at - 1);
-	forget(stack, at - 1);
+	keep_outermost(stack, at - 1);
 	return recorded;
 }
 
@@ -191,8 +193,9 @@ bool depth_admits(uint64_t word, uintptr_t sp)
 	/* The end of an annotation has the hint of its begin. */
 	if (function < SITES_MAX)
 		sp = (sp & ~RECORD_SP_MASK) | (word & RECORD_SP_MASK);
-	return record_kind(word) == RECORD_BEGIN ? begin(stack, function, sp)
-						 : end(stack, function, sp);
+	return record_kind(word) == RECORD_BEGIN
+		       ? begin_span(stack, function, sp)
+		       : end_span(stack, function, sp);
 }
 
 void depth_tell(void)
@@ -268,14 +271,15 @@ static void set_point(struct depth_stack *stack, uint64_t address)
 
 /* What was open at the setjmp() is. When that is not known any more: what lies
  * at the stack pointer may have been inlined there, and is over. */
-static void jump(struct depth_stack *stack, uint64_t address, uintptr_t sp)
+static void follow_jump(struct depth_stack *stack, uint64_t address,
+			uintptr_t sp)
 {
 	const volatile struct depth_point *point = point_of(stack, address);
 
 	if (point->address == address && point->count <= stack->count)
-		forget(stack, point->count);
+		keep_outermost(stack, point->count);
 	else
-		forget(stack, still_open(stack, sp + 1));
+		keep_outermost(stack, still_open(stack, sp + 1));
 }
 
 void depth_follow(enum record_flow flow, uint64_t address, uintptr_t sp)
@@ -290,16 +294,16 @@ void depth_follow(enum record_flow flow, uint64_t address, uintptr_t sp)
 		set_point(stack, address);
 		break;
 	case FLOW_LONGJMP:
-		jump(stack, address, sp);
+		follow_jump(stack, address, sp);
 		break;
 	case FLOW_CATCH:
 		/* As replay, which lets live what lies there. */
-		forget(stack, still_open(stack, sp));
+		keep_outermost(stack, still_open(stack, sp));
 		break;
 	case FLOW_CONTEXT_SWITCH:
 	case FLOW_CONTEXT_END:
 	case FLOW_THREAD_LEFT:
-		forget(stack, 0);
+		keep_outermost(stack, 0);
 		break;
 	default:
 		break;

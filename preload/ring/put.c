@@ -202,7 +202,7 @@ static void pause_span(uint64_t function, uintptr_t sp)
 }
 
 /* Count what cannot be recorded. */
-static void drop(enum record_kind kind, uint64_t function, uintptr_t sp)
+static void drop_span(enum record_kind kind, uint64_t function, uintptr_t sp)
 {
 	if (kind == RECORD_BEGIN) {
 		count_up(&t_thread.slot->dropped_spans);
@@ -255,7 +255,7 @@ static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 	if (paused || (room && t_thread.paused_spans))
 		pause_span(function, sp);
 	else
-		drop(kind, function, sp);
+		drop_span(kind, function, sp);
 	if ((t_thread.lost_spans + t_thread.paused_spans) % WITHHELD_PER_LOOK ==
 		    0 &&
 	    collector_left())
@@ -280,8 +280,8 @@ static bool put_lost_ends(void)
 }
 
 /* What is appended: a word of its own, or the last record of a run. */
-static bool append(uint64_t word, const struct put_run *run,
-		   enum put_limit which)
+static bool append_record(uint64_t word, const struct put_run *run,
+			  enum put_limit which)
 {
 	if (!put_map())
 		return false;
@@ -305,11 +305,11 @@ static enum put_end span_or_withhold(uint64_t word, const struct put_run *run,
 		return PUT_COUNTED;
 	}
 	while ((kind == RECORD_END && !put_lost_ends()) ||
-	       !append(word, run, which)) {
+	       !append_record(word, run, which)) {
 		if (!put_same_process())
 			return PUT_CHILD;
 		if (!put_make_room(which, run_cells(run), true)) {
-			drop(kind, payload, sp);
+			drop_span(kind, payload, sp);
 			end = PUT_COUNTED;
 			break;
 		}
@@ -338,7 +338,7 @@ enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
 static enum put_end late_or_withhold(uint64_t word, uintptr_t span_sp)
 {
 	while (!is_withholding()) {
-		if (append(word, NULL, LIMIT_END))
+		if (append_record(word, NULL, LIMIT_END))
 			return PUT_RECORDED;
 		if (!put_same_process())
 			return PUT_CHILD;
@@ -381,7 +381,7 @@ enum put_end put_other(uint64_t word, const struct put_run *run, bool wait)
 {
 	enum put_end end = PUT_RECORDED;
 
-	while (!append(word, run, LIMIT_BEGIN)) {
+	while (!append_record(word, run, LIMIT_BEGIN)) {
 		if (!put_same_process())
 			return PUT_CHILD;
 		if (!put_make_room(LIMIT_BEGIN, run_cells(run), wait)) {

@@ -28,7 +28,7 @@ void slot_count_span(void)
 		atom_add_rlx(&page->unslotted_spans, 1);
 }
 
-static bool is_free(uint32_t i)
+static bool is_slot_free(uint32_t i)
 {
 	/* relaxed: a glance; who claims it swaps */
 	return atom_load_rlx(&g_shim.slots[i].state) == SLOT_FREE;
@@ -36,7 +36,7 @@ static bool is_free(uint32_t i)
 
 /* False if the slot is another's, or the kernel does not let us touch its ring:
  * then *@refused, and the slot is free again. */
-static bool claim(uint32_t i, bool *refused)
+static bool claim_slot(uint32_t i, bool *refused)
 {
 	struct slot_shm *slot = &g_shim.slots[i];
 
@@ -77,9 +77,10 @@ static int claim_lowest(void)
 	uint32_t i;
 
 	for (i = 0; i < g_shim.slot_count; i++) {
-		if (!is_free(i))
+		if (!is_slot_free(i))
 			continue;
-		if ((!refused || slot_memory_is_open(i)) && claim(i, &refused))
+		if ((!refused || slot_memory_is_open(i)) &&
+		    claim_slot(i, &refused))
 			return (int)i;
 		closed |= refused && !slot_memory_is_open(i);
 	}
@@ -102,7 +103,7 @@ static void write_name(struct slot_shm *slot, const char *name)
 	atom_store_rel(&slot->name_changes, changes + 1);
 }
 
-static void describe(struct slot_shm *slot)
+static void describe_slot(struct slot_shm *slot)
 {
 	char name[SLOT_NAME_BYTES] = "";
 
@@ -131,7 +132,7 @@ static void describe(struct slot_shm *slot)
 }
 
 /* Point the thread's state at slot @i, whose pages it has not touched. */
-static void adopt(uint32_t i)
+static void point_at_slot(uint32_t i)
 {
 	struct thread_state fresh = {
 		.epoch = EPOCH_NONE,
@@ -153,7 +154,7 @@ static void adopt(uint32_t i)
 			t_thread.depth->over = 0;
 }
 
-static bool attach(uint64_t gate)
+static bool attach_thread(uint64_t gate)
 {
 	int32_t parent;
 	int i;
@@ -171,8 +172,8 @@ static bool attach(uint64_t gate)
 		t_thread.unslotted = true;
 		return false;
 	}
-	adopt((uint32_t)i);
-	describe(t_thread.slot);
+	point_at_slot((uint32_t)i);
+	describe_slot(t_thread.slot);
 	/* order: rel, STATE: who owns it first, then that it is owned */
 	atom_store_rel(&t_thread.slot->state, SLOT_LIVE);
 	put_renew_limits();
@@ -195,9 +196,9 @@ bool slot_attach(uint64_t gate)
 	if (t_thread.muted || (t_thread.unslotted && t_thread.retry--))
 		return false;
 	if (g_shim.no_syscalls)
-		return attach(gate);
+		return attach_thread(gate);
 	signals = sys_block_signals();
-	attached = attach(gate);
+	attached = attach_thread(gate);
 	sys_restore_signals(signals);
 	return attached;
 }
@@ -245,7 +246,7 @@ void slot_set_name(uint64_t pthread, const char *name)
 	}
 }
 
-static bool retire(uint32_t i)
+static bool retire_slot(uint32_t i)
 {
 	/* order: sc, FREE: nobody claims what is retired here */
 	return atom_cas_sc(&g_shim.slots[i].state, SLOT_FREE, SLOT_RETIRED);
@@ -258,7 +259,7 @@ static uint32_t slots_to_keep(uint64_t gate, uint64_t bytes)
 	uint32_t i = 0;
 
 	if (!thread_has_slot(gate)) {
-		while (i < g_shim.slot_count && !is_free(i))
+		while (i < g_shim.slot_count && !is_slot_free(i))
 			i++;
 		keep = MAX(keep, i + 1);
 	}
@@ -273,6 +274,6 @@ void slot_retire_unused(uint64_t bytes)
 	/* A vfork child's limits are its own, its memory is not. */
 	if (gate < GATE_EPOCH_STEP || t_thread.in_vfork || bytes == UINT64_MAX)
 		return;
-	slot_memory_unmap(slots_to_keep(gate, bytes), retire,
+	slot_memory_unmap(slots_to_keep(gate, bytes), retire_slot,
 			  !(gate & GATE_FILTER));
 }

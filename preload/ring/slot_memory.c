@@ -109,7 +109,7 @@ static bool table_open(const struct table *table, uint32_t from, uint32_t to)
 					    table_bytes(table, to) - start);
 }
 
-static bool open_range(uint32_t from, uint32_t to)
+static bool open_slots(uint32_t from, uint32_t to)
 {
 	uint32_t i;
 
@@ -124,22 +124,22 @@ static bool open_range(uint32_t from, uint32_t to)
 }
 
 /* Keeps the slots that nobody has claimed from being unmapped. */
-static bool try_lock(void)
+static bool try_lock_slots(void)
 {
 	/* order: sc, SLOTLOCK: it sees what the last holder has unmapped */
 	return atom_cas_sc(&g_gate.slot_lock, 0, 1);
 }
 
-static void unlock(void)
+static void unlock_slots(void)
 {
 	/* order: rel, SLOTLOCK: all is done before the next holder */
 	atom_store_rel(&g_gate.slot_lock, 0);
 }
 
 /* With signals blocked, as holders have them: they go on. */
-static void lock(void)
+static void lock_slots(void)
 {
-	while (!try_lock())
+	while (!try_lock_slots())
 		sys(SYS_sched_yield);
 }
 
@@ -150,11 +150,11 @@ bool slot_memory_open(uint32_t i)
 
 	if (slot_memory_is_open(i))
 		return true;
-	if (!try_lock())
-		return open_range(i, i + 1);
+	if (!try_lock_slots())
+		return open_slots(i, i + 1);
 	group_of(i, &from, &to);
-	opened = open_range(from, to);
-	unlock();
+	opened = open_slots(from, to);
+	unlock_slots();
 	return opened;
 }
 
@@ -165,10 +165,10 @@ void slot_memory_open_all(void)
 	if (!g_stacks.start)
 		return;
 	signals = sys_block_signals();
-	lock();
+	lock_slots();
 	if (g_shim.slot_count)
-		open_range(0, g_shim.slot_count);
-	unlock();
+		open_slots(0, g_shim.slot_count);
+	unlock_slots();
 	sys_restore_signals(signals);
 }
 
@@ -181,7 +181,7 @@ static void table_unmap(const struct table *table, uint32_t from, uint32_t to)
 		sys(SYS_munmap, table->start + kept, bytes);
 }
 
-static void unmap_from(uint32_t from)
+static void unmap_slots_from(uint32_t from)
 {
 	uint32_t slots = g_shim.slot_count;
 
@@ -215,13 +215,13 @@ void slot_memory_unmap(uint32_t keep, bool (*retire)(uint32_t i), bool filter)
 	uint64_t signals = sys_block_signals();
 	uint32_t i;
 
-	lock();
+	lock_slots();
 	i = g_shim.slot_count;
 	while (i > keep && retire(i - 1))
 		i--;
-	unmap_from(i);
+	unmap_slots_from(i);
 	if (filter)
 		unmap_filter();
-	unlock();
+	unlock_slots();
 	sys_restore_signals(signals);
 }

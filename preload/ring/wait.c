@@ -38,7 +38,7 @@ static bool collector_stopped(void)
 	return sys(SYS_futex, parked, FUTEX_OP_REQUEUE, 0, 1, parked) == 0;
 }
 
-static void sleep_on(uint32_t room, uint32_t owner)
+static void sleep_until_room(uint32_t room, uint32_t owner)
 {
 	struct futex_word words[2] = {
 		futex_word(&t_thread.slot->room, room),
@@ -99,7 +99,7 @@ static bool wait_until_room(void)
 			stopped = collector_stopped() ? stopped + 1 : 0;
 		}
 		if (stopped < LOOKS_STOPPED)
-			sleep_on(room, owner);
+			sleep_until_room(room, owner);
 	}
 	/* relaxed: a counter */
 	t_thread.stopped_heartbeat = atom_load_rlx(&g_shim.liveness->heartbeat);

@@ -50,7 +50,7 @@ static void close_fd(long fd)
 }
 
 /* Append @text to @path; false when it does not fit. */
-static bool add(char *path, size_t size, const char *text)
+static bool append_text(char *path, size_t size, const char *text)
 {
 	size_t length = strlen(path), more = strlen(text);
 
@@ -60,7 +60,7 @@ static bool add(char *path, size_t size, const char *text)
 	return true;
 }
 
-static bool add_number(char *path, size_t size, unsigned long number)
+static bool append_number(char *path, size_t size, unsigned long number)
 {
 	char digits[24];
 	char *digit = digits + sizeof(digits) - 1;
@@ -69,7 +69,7 @@ static bool add_number(char *path, size_t size, unsigned long number)
 	do {
 		*--digit = (char)('0' + number % 10);
 	} while (number /= 10);
-	return add(path, size, digit);
+	return append_text(path, size, digit);
 }
 
 /* The collector is root's or this user's: nobody else gets our memory. */
@@ -108,30 +108,30 @@ static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 }
 
 /* The @i-th place to look for the socket: false when there are no more. */
-static bool candidate(const struct settings *settings, int i, char *path,
-		      size_t size)
+static bool candidate_path(const struct settings *settings, int i, char *path,
+			   size_t size)
 {
 	unsigned long uid = (unsigned long)sys(SYS_getuid);
 	const char *directory = settings->runtime_dir;
 
 	path[0] = '\0';
 	if (settings->socket)
-		return i == 0 && add(path, size, settings->socket);
+		return i == 0 && append_text(path, size, settings->socket);
 	switch (i) {
 	case 0:
 		if (directory && directory[0])
-			return add(path, size, directory) &&
-			       add(path, size, "/perfrec.sock");
+			return append_text(path, size, directory) &&
+			       append_text(path, size, "/perfrec.sock");
 		__attribute__((fallthrough));
 	case 1:
-		return add(path, size, "/run/user/") &&
-		       add_number(path, size, uid) &&
-		       add(path, size, "/perfrec.sock");
+		return append_text(path, size, "/run/user/") &&
+		       append_number(path, size, uid) &&
+		       append_text(path, size, "/perfrec.sock");
 	case 2:
-		return add(path, size, settings->temp_dir) &&
-		       add(path, size, "/perfrec-") &&
-		       add_number(path, size, uid) &&
-		       add(path, size, "/perfrec.sock");
+		return append_text(path, size, settings->temp_dir) &&
+		       append_text(path, size, "/perfrec-") &&
+		       append_number(path, size, uid) &&
+		       append_text(path, size, "/perfrec.sock");
 	default:
 		return false;
 	}
@@ -142,8 +142,8 @@ bool hello_has_socket(const struct settings *settings, const char *suffix)
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8];
 	int i;
 
-	for (i = 0; candidate(settings, i, path, sizeof(path) - 8); i++)
-		if (add(path, sizeof(path), suffix) &&
+	for (i = 0; candidate_path(settings, i, path, sizeof(path) - 8); i++)
+		if (append_text(path, sizeof(path), suffix) &&
 		    !sys(SYS_faccessat, AT_FDCWD, path, F_OK))
 			return true;
 	return false;
@@ -157,8 +157,8 @@ static long connect_any(const struct settings *settings, uint64_t deadline)
 	int i;
 
 	address.sun_family = AF_UNIX;
-	for (i = 0;
-	     candidate(settings, i, address.sun_path, sizeof(address.sun_path));
+	for (i = 0; candidate_path(settings, i, address.sun_path,
+				   sizeof(address.sun_path));
 	     i++) {
 		fd = connect_to(&address, deadline);
 		if (fd >= 0)
@@ -319,7 +319,7 @@ static void wait_while_held(struct page_shm *page,
 		    &step);
 }
 
-static const char *refusal(uint32_t status)
+static const char *refusal_text(uint32_t status)
 {
 	switch (status) {
 	case WIRE_REFUSED_VERSION:
@@ -335,8 +335,9 @@ static const char *refusal(uint32_t status)
 }
 
 /* Talk over @socket; result->page is mapped. Returns as hello() does. */
-static const char *converse(long socket, long memfd,
-			    struct hello_result *result, uint64_t deadline)
+static const char *exchange_hello(long socket, long memfd,
+				  struct hello_result *result,
+				  uint64_t deadline)
 {
 	int liveness_fd = -1;
 	long bytes = send_hello(socket, &result->hello, memfd);
@@ -352,16 +353,16 @@ static const char *converse(long socket, long memfd,
 	    result->reply.magic != WIRE_REPLY_MAGIC)
 		return "the collector does not speak as one";
 	if (result->reply.status != WIRE_ACCEPTED)
-		return refusal(result->reply.status);
+		return refusal_text(result->reply.status);
 	if (result->reply.version != WIRE_VERSION)
-		return refusal(WIRE_REFUSED_VERSION);
+		return refusal_text(WIRE_REFUSED_VERSION);
 	if (!result->liveness)
 		return "the collector sent no liveness page";
 	wait_while_held(result->page, result->liveness);
 	return NULL;
 }
 
-static void give_up(struct hello_result *result)
+static void give_up_arena(struct hello_result *result)
 {
 	/* order: sc, FLAGS: the collector may have accepted meanwhile */
 	atom_or_sc(&result->page->flags, PAGE_GAVE_UP);
@@ -371,8 +372,8 @@ static void give_up(struct hello_result *result)
 }
 
 /* Whoever records wants to know of each program that is not. */
-static const char *regret(long socket, enum wire_regret_why why,
-			  const char *text)
+static const char *send_regret(long socket, enum wire_regret_why why,
+			       const char *text)
 {
 	const struct wire_regret message = {
 		.magic = WIRE_REGRET_MAGIC,
@@ -395,7 +396,7 @@ static long make_arena(struct hello_result *result)
 }
 
 /* Make it smaller; false: no slots can be spared. */
-static bool halve(struct wire_hello *ask)
+static bool halve_arena(struct wire_hello *ask)
 {
 	if (ask->slot_count <= SLOTS_MIN)
 		return false;
@@ -411,25 +412,26 @@ static const char *offer_arena(long socket, struct hello_result *result,
 	long memfd;
 
 	if (!fit_limits(&result->hello))
-		return regret(socket, WIRE_REGRET_LIMITS,
-			      "RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
-			      "rings");
+		return send_regret(
+			socket, WIRE_REGRET_LIMITS,
+			"RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
+			"rings");
 	memfd = make_arena(result);
 	/* valgrind has 64 GiB for its program, some machines not much more. */
-	while (memfd >= 0 && !result->page && halve(&result->hello)) {
+	while (memfd >= 0 && !result->page && halve_arena(&result->hello)) {
 		close_fd(memfd);
 		memfd = make_arena(result);
 	}
 	if (memfd < 0)
-		return regret(socket, WIRE_REGRET_MEMFD,
-			      "cannot make memory for the rings");
+		return send_regret(socket, WIRE_REGRET_MEMFD,
+				   "cannot make memory for the rings");
 	if (result->page) {
-		why = converse(socket, memfd, result, deadline);
+		why = exchange_hello(socket, memfd, result, deadline);
 		if (why)
-			give_up(result);
+			give_up_arena(result);
 	} else {
-		why = regret(socket, WIRE_REGRET_MAP,
-			     "cannot map memory for the rings");
+		why = send_regret(socket, WIRE_REGRET_MAP,
+				  "cannot map memory for the rings");
 	}
 	close_fd(memfd);
 	return why;

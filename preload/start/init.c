@@ -84,8 +84,8 @@ static void use_filter(struct page_shm *page)
 	};
 }
 
-static void adopt(const struct hello_result *result,
-		  const struct settings *settings)
+static void adopt_reply(const struct hello_result *result,
+			const struct settings *settings)
 {
 	struct page_shm *page = result->page;
 
@@ -121,7 +121,7 @@ static const char *try_start(struct settings *settings,
 	why = hello(settings, result, detail);
 	if (why)
 		return why;
-	adopt(result, settings);
+	adopt_reply(result, settings);
 	if (!slot_memory_map())
 		return "cannot map memory for open spans";
 	if (g_shim.no_syscalls)

@@ -25,13 +25,14 @@ static uint32_t undefined_end(const struct elf_tables *tables)
 }
 
 /* A hook, or what perfrec.h looks for. */
-static bool is_ours(const char *name)
+static bool is_hook_name(const char *name)
 {
 	return !strcmp(name, "__cyg_profile_func_enter") ||
 	       !strcmp(name, "perfrec_shim_1");
 }
 
-static int look_at(struct dl_phdr_info *module, size_t size, void *unused)
+static int look_at_module(struct dl_phdr_info *module, size_t size,
+			  void *unused)
 {
 	struct elf_tables tables = { .base = 0 };
 	uint32_t i, end;
@@ -49,12 +50,12 @@ static int look_at(struct dl_phdr_info *module, size_t size, void *unused)
 		return 0;
 	for (i = 1, end = undefined_end(&tables); i < end; i++)
 		if (tables.symbols[i].st_shndx == SHN_UNDEF &&
-		    is_ours(tables.names + tables.symbols[i].st_name))
+		    is_hook_name(tables.names + tables.symbols[i].st_name))
 			return 1;
 	return 0;
 }
 
 bool instrumented(void)
 {
-	return libc()->iterate_phdr(look_at, NULL);
+	return libc()->iterate_phdr(look_at_module, NULL);
 }

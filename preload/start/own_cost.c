@@ -99,7 +99,7 @@ static uint32_t depth_of(enum own_cost_kind kind)
 }
 
 /* As recording starts, and a thread gets a slot. */
-static void start(enum own_cost_kind kind, bool counter)
+static void set_up(enum own_cost_kind kind, bool counter)
 {
 	bool general = !find_rseq() || kind == OWN_COST_GENERAL || !counter ||
 		       depth_of(kind);
@@ -317,7 +317,7 @@ static uint64_t time_rounds(loop_fn *loop, const struct hooks *hooks,
 	return with > without ? with - without : 1;
 }
 
-static void stop(void)
+static void tear_down(void)
 {
 	/* relaxed: as below */
 	atom_store_rlx(&g_alloc_mode, WIRE_ALLOC_OFF);
@@ -345,18 +345,18 @@ double own_cost_ns(enum own_cost_kind kind, bool counter)
 	loop_fn *loop = loop_of(kind);
 	uint64_t ns;
 
-	start(kind, counter);
+	set_up(kind, counter);
 	read_ring(false);
 	/* It is open, and what is left out lies in it. */
 	__cyg_profile_func_enter(OUTER, OUTER);
 	/* Annotations call nothing where there is no shim. */
 	ns = time_rounds(loop, &hooks,
 			 loop == spans || loop == blocks ? &none : NULL, full);
-	stop();
+	tear_down();
 	return (double)ns / PAIRS;
 }
 
-static void take_sample(const struct hooks *hooks)
+static void sample_once(const struct hooks *hooks)
 {
 	struct alloc_caller caller = { 0 };
 
@@ -369,10 +369,10 @@ double own_cost_sample_ns(uint32_t stack_bytes)
 {
 	uint64_t least;
 
-	start(OWN_COST_SPAN, true);
+	set_up(OWN_COST_SPAN, true);
 	heap_sample_start(1, MIN(stack_bytes, (uint32_t)sizeof(g_stack)),
 			  false);
-	least = time_rounds(take_sample, NULL, NULL, false);
-	stop();
+	least = time_rounds(sample_once, NULL, NULL, false);
+	tear_down();
 	return (double)least;
 }

@@ -21,7 +21,7 @@ struct search {
 };
 
 /* Whether the library's name ends with @c. */
-static bool take(struct search *search, char c)
+static bool search_byte(struct search *search, char c)
 {
 	if (!c) {
 		*search = (struct search){ 0 };
@@ -72,7 +72,7 @@ bool parent_was_preloaded(void)
 
 		got = sys(SYS_read, fd, bytes, sizeof(bytes));
 		for (at = 0; at < got && !found; at++)
-			found = take(&search, bytes[at]);
+			found = search_byte(&search, bytes[at]);
 	}
 	if (fd >= 0)
 		sys(SYS_close, fd);
