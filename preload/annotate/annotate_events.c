@@ -30,9 +30,11 @@ _Static_assert(PERFREC_PROCESS_TRACK == TRACK_PROCESS &&
 		       PERFREC_GLOBAL_TRACK == TRACK_GLOBAL,
 	       "perfrec.h");
 
-/* A forked child goes on counting: its tracks are not its parent's. */
-static uint64_t g_tracks;
-static uint64_t g_handles;
+/* How many numbers were given out. A forked child goes on counting: its tracks
+ * are not its parent's. */
+static struct {
+	uint64_t tracks, handles;
+} g_given;
 
 static struct note make_event(enum record_ext what, uint32_t cells,
 			      const struct perfrec_site *site,
@@ -150,7 +152,7 @@ uint64_t note_async_begin(struct perfrec_site *site, uint64_t track,
 
 	if (!handle)
 		/* relaxed: a number that nobody else takes */
-		handle = 1ULL << 63 | (atom_add_rlx(&g_handles, 1) + 1);
+		handle = 1ULL << 63 | (atom_add_rlx(&g_given.handles, 1) + 1);
 	note.event[1] = (struct record){ track, handle };
 	note_put(&note);
 	return handle;
@@ -222,7 +224,7 @@ uint64_t note_track_new(uint64_t parent, const char *name, uint32_t flags,
 		track.parent = TRACK_THREAD;
 	/* relaxed: a number that nobody else takes; sites_register() has those
 	 * from 1 << 63 on */
-	track.track = 1ULL << 62 | (atom_add_rlx(&g_tracks, 1) + 1);
+	track.track = 1ULL << 62 | (atom_add_rlx(&g_given.tracks, 1) + 1);
 	if (name)
 		track.name_bytes = (uint16_t)strnlen(name, NAME_MAX_BYTES);
 	if (description)

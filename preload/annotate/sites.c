@@ -42,12 +42,15 @@ struct entry {
 	uint64_t hash;
 };
 
-/* Chains of ids by hash; 0 ends one. Never changed but at its start. */
-static uint16_t g_first[BUCKETS];
-static uint16_t g_next[SITES_MAX];
-static uint32_t g_hash[SITES_MAX];
-static uint32_t g_chained[SITES_MAX / 32]; /* bits: it is, or about to be */
-static uint32_t g_seen; /* ids up to here have been looked at */
+/* The entries that this process has seen. */
+static struct {
+	/* Chains of ids by hash; 0 ends one. Never changed but at its start. */
+	uint16_t first[BUCKETS];
+	uint16_t next[SITES_MAX];
+	uint32_t hash[SITES_MAX];
+	uint32_t chained[SITES_MAX / 32]; /* bits: it is, or about to be */
+	uint32_t seen; /* ids up to here have been looked at */
+} g_sites;
 
 /* --- contents ---------------------------------------------------------------
  */
@@ -284,18 +287,18 @@ static uint32_t kept_hash(const struct site_shm *entry)
 
 static void chain_id(uint32_t id, uint32_t hash)
 {
-	uint16_t *first = &g_first[hash % BUCKETS];
+	uint16_t *first = &g_sites.first[hash % BUCKETS];
 	uint32_t bit = 1u << id % 32;
 	uint16_t old;
 
 	/* order: sc, SITE: who sets the bit chains it */
-	if (atom_or_sc(&g_chained[id / 32], bit) & bit)
+	if (atom_or_sc(&g_sites.chained[id / 32], bit) & bit)
 		return;
-	g_hash[id] = hash;
+	g_sites.hash[id] = hash;
 	do {
 		/* relaxed: the swap decides */
 		old = atom_load_rlx(first);
-		g_next[id] = old;
+		g_sites.next[id] = old;
 		/* order: sc, SITE: the link is whole before it is seen */
 	} while (!atom_cas_sc(first, old, (uint16_t)id));
 }
@@ -307,7 +310,7 @@ static void chain_new(void)
 	/* relaxed, both: what is missed comes the next time */
 	uint32_t count =
 		MIN(atom_load_rlx(&g_shim.page->site_count), SITE_MORE - 1u);
-	uint32_t id = atom_load_rlx(&g_seen);
+	uint32_t id = atom_load_rlx(&g_sites.seen);
 
 	while (id < count) {
 		const struct site_shm *entry = find_entry(++id);
@@ -316,19 +319,20 @@ static void chain_new(void)
 			chain_id(id, kept_hash(entry));
 	}
 	/* relaxed: as above */
-	atom_store_rlx(&g_seen, count);
+	atom_store_rlx(&g_sites.seen, count);
 }
 
 static uint32_t find_equal(const struct entry *entry)
 {
 	uint32_t hash = kept_hash(&entry->head);
 	/* order: acq, SITE: links behind a first that is seen are whole */
-	uint32_t id = atom_load_acq(&g_first[hash % BUCKETS]);
+	uint32_t id = atom_load_acq(&g_sites.first[hash % BUCKETS]);
 	unsigned int steps;
 
-	for (steps = 0; id && steps < SITES_MAX; steps++, id = g_next[id]) {
+	for (steps = 0; id && steps < SITES_MAX;
+	     steps++, id = g_sites.next[id]) {
 		struct site_shm *there =
-			g_hash[id] == hash ? find_entry(id) : NULL;
+			g_sites.hash[id] == hash ? find_entry(id) : NULL;
 
 		if (there && there->bytes == entry->head.bytes &&
 		    for_each_piece(entry, (char *)there, is_piece))

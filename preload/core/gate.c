@@ -26,7 +26,6 @@ static enum mode g_mode;
 
 struct gate g_gate = { .word = GATE_UNBEGUN };
 struct shim g_shim;
-long g_rseq_cs = T_NO_RSEQ;
 
 /* One empty entry, never looked at. */
 static const uint64_t g_no_filter[2];

@@ -75,12 +75,10 @@ struct gate_filter {
 _Static_assert(offsetof(struct gate_filter, table) == FILTER_TABLE, "asm");
 _Static_assert(offsetof(struct gate_filter, shift) == FILTER_SHIFT, "asm");
 
-/* The hooks read these three: hidden, so that their addresses need no load. */
+/* The hooks read these: hidden, so that their addresses need no load. */
 #pragma GCC visibility push(hidden)
 extern struct gate g_gate;
 extern struct gate_filter g_filter;
-/* The offset of a thread's rseq_cs word from its t_thread. */
-extern long g_rseq_cs;
 #pragma GCC visibility pop
 
 extern struct shim g_shim;

@@ -107,4 +107,8 @@ _Static_assert(UNTOLD_ALL == (UINT16_MAX + 1) / UNTOLD_ONE, "asm");
 
 extern __thread struct thread_state t_thread;
 
+/* The offset of a thread's rseq_cs word (rseq(2)) from its t_thread: of the one
+ * that libc has registered or, where there is none, of no_rseq. */
+extern long g_rseq_cs __attribute__((visibility("hidden")));
+
 #endif

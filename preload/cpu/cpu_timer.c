@@ -55,15 +55,19 @@ struct cpu_engine g_cpu;
 
 static int (*g_real_sigaction)(int, const struct sigaction *,
 			       struct sigaction *);
-/* Kernel's ids of timers plus 1; 0: free, -1: being made or ended. */
-static int32_t g_timer[TIMERS_MAX];
-static bool g_has_signal;
-/* A timer could not be deleted (a seccomp filter). That it was disarmed does
- * not count: a thread that is just setting it arms it again. */
-static int32_t g_timer_left;
+
+static struct {
+	/* The kernel's ids of timers plus 1; 0: free, -1: being made or ended.
+	 */
+	int32_t id[TIMERS_MAX];
+	/* A timer could not be deleted (a seccomp filter). That it was disarmed
+	 * does not count: a thread that is just setting it arms it again. */
+	int32_t left;
+	bool have_signal; /* SIGPROF is ours */
+} g_timers;
 
 static __thread struct {
-	uint32_t timer; /* index in g_timer plus 1; 0: none */
+	uint32_t timer; /* index in g_timers.id plus 1; 0: none */
 	bool deaf; /* the handler returns at once */
 	uintptr_t stack_start, stack_end; /* 0: not known */
 } t_cpu;
@@ -171,9 +175,9 @@ static uint32_t claim_index(void)
 
 	for (i = 0; i < TIMERS_MAX; i++)
 		/* relaxed: a glance; the swap decides */
-		if (!atom_load_rlx(&g_timer[i]) &&
+		if (!atom_load_rlx(&g_timers.id[i]) &&
 		    /* order: sc, TIMER: one thread has it */
-		    atom_cas_sc(&g_timer[i], 0, -1))
+		    atom_cas_sc(&g_timers.id[i], 0, -1))
 			return i + 1;
 	return 0;
 }
@@ -186,23 +190,23 @@ static void end_timer(int32_t timer)
 		return;
 	sys(SYS_timer_settime, timer, 0, &never, 0);
 	/* order: sc, TIMER: who lets go of SIGPROF sees it */
-	atom_xchg_sc(&g_timer_left, 1);
+	atom_xchg_sc(&g_timers.left, 1);
 }
 
 static void free_index(uint32_t index)
 {
 	/* order: sc, TIMER: who finds 0 finds no timer, or one that is left */
-	atom_xchg_sc(&g_timer[index - 1], 0);
+	atom_xchg_sc(&g_timers.id[index - 1], 0);
 }
 
 /* Gives @index back; its timer, if it has one, fires no more. */
 static void delete_timer(uint32_t index)
 {
 	/* relaxed: the swap decides */
-	int32_t timer = atom_load_rlx(&g_timer[index - 1]);
+	int32_t timer = atom_load_rlx(&g_timers.id[index - 1]);
 
 	/* order: sc, TIMER: one thread deletes it */
-	if (timer <= 0 || !atom_cas_sc(&g_timer[index - 1], timer, -1))
+	if (timer <= 0 || !atom_cas_sc(&g_timers.id[index - 1], timer, -1))
 		return;
 	/* In a child that nobody told us of it may be another timer. */
 	if (sys(SYS_getpid) == g_cpu.pid)
@@ -267,7 +271,7 @@ static void arm_timer(void)
 	t_cpu.timer = index;
 	t_cpu.deaf = false;
 	/* order: sc, TIMER: who stops the engine finds it, or we see that */
-	atom_xchg_sc(&g_timer[index - 1], timer);
+	atom_xchg_sc(&g_timers.id[index - 1], timer);
 	/* order: sc, TIMER: as above */
 	if (atom_load_sc(&g_cpu.on))
 		set_timer(timer);
@@ -320,7 +324,7 @@ void cpu_timer_forked(void)
 	/* relaxed: no other thread is there */
 	if (!atom_load_rlx(&g_cpu.on))
 		return;
-	memset(g_timer, 0, sizeof(g_timer));
+	memset(g_timers.id, 0, sizeof(g_timers.id));
 	g_cpu.pid = (int32_t)sys(SYS_getpid);
 	if (!t_cpu.timer)
 		return;
@@ -338,7 +342,7 @@ void cpu_timer_stop(void)
 		return;
 	for (i = 0; i < TIMERS_MAX; i++) {
 		/* relaxed: a glance; delete_timer() decides */
-		if (atom_load_rlx(&g_timer[i]) > 0)
+		if (atom_load_rlx(&g_timers.id[i]) > 0)
 			delete_timer(i + 1);
 	}
 }
@@ -349,7 +353,7 @@ void cpu_timer_stop(void)
 bool cpu_timer_has_signal(void)
 {
 	/* relaxed: changes once, and then stays */
-	return atom_load_rlx(&g_has_signal);
+	return atom_load_rlx(&g_timers.have_signal);
 }
 
 /* A timer of ours may fire yet; or another thread is just ending one. */
@@ -360,10 +364,10 @@ static bool may_fire(void)
 	/* order: sc, TIMER: after the table said that nobody ends it any more
 	 */
 	for (i = 0; i < TIMERS_MAX; i++)
-		if (atom_load_sc(&g_timer[i]))
+		if (atom_load_sc(&g_timers.id[i]))
 			return true;
 	/* order: sc, TIMER: as above */
-	return atom_load_sc(&g_timer_left);
+	return atom_load_sc(&g_timers.left);
 }
 
 bool cpu_timer_give_up_signal(bool for_default)
@@ -374,7 +378,7 @@ bool cpu_timer_give_up_signal(bool for_default)
 	if (for_default && may_fire())
 		return false;
 	/* order: sc, TIMER: one thread takes it away */
-	if (!atom_xchg_sc(&g_has_signal, false))
+	if (!atom_xchg_sc(&g_timers.have_signal, false))
 		return true;
 	/* What is on its way to any thread is thrown away by that. It is not
 	 * SIG_DFL even for a moment. */
@@ -398,7 +402,7 @@ bool cpu_timer_stand_in(struct sigaction *old)
 	if (!g_cpu.pid || !g_real_sigaction || !may_fire() || set_handler(old))
 		return false;
 	/* order: sc, TIMER: one thread takes it away again */
-	(void)atom_xchg_sc(&g_has_signal, true);
+	(void)atom_xchg_sc(&g_timers.have_signal, true);
 	return true;
 }
 
@@ -411,8 +415,8 @@ static bool take_signal(void)
 	if (g_real_sigaction(SIGPROF, NULL, &old) < 0 ||
 	    old.sa_flags & SA_SIGINFO || old.sa_handler != SIG_DFL)
 		return false;
-	g_has_signal = set_handler(NULL) == 0;
-	return g_has_signal;
+	g_timers.have_signal = set_handler(NULL) == 0;
+	return g_timers.have_signal;
 }
 
 static bool is_on_own_stack(void)
@@ -433,7 +437,7 @@ void cpu_timer_switch(const ucontext_t *context)
 	    (context && sigset_has(&context->uc_sigmask, SIGPROF)))
 		return;
 	/* relaxed: this thread's own, unless all are being deleted */
-	timer = atom_load_rlx(&g_timer[t_cpu.timer - 1]);
+	timer = atom_load_rlx(&g_timers.id[t_cpu.timer - 1]);
 	if (timer <= 0)
 		return;
 	if (sys(SYS_rt_sigtimedwait, &mask, &info, &at_once,

@@ -14,18 +14,20 @@
 /* Slots that get access in one go. */
 #define GROUP_SLOTS_MAX 32u
 
-/* A bit for each slot that this process may touch. A bit is set after access
- * was given, so a fork in between costs its child one more system call. */
-static uint8_t g_open[SLOT_COUNT_MAX / 8];
-
 /* Private memory, of which each slot has @bytes. */
 struct table {
 	char *start; /* NULL: not needed */
 	uint64_t bytes;
 };
 
-static struct table g_stacks = { .bytes = sizeof(struct span_stack) };
-static struct table g_depth_stacks = { .bytes = sizeof(struct depth_stack) };
+static struct {
+	/* A bit for each slot that this process may touch. It is set after
+	 * access was given, so a fork in between costs its child one more
+	 * system call. */
+	uint8_t open[SLOT_COUNT_MAX / 8];
+	struct table stacks, depth_stacks;
+	bool filter_unmapped; /* what lies there now is the program's */
+} g_memory;
 
 static uint64_t ring_bytes(void)
 {
@@ -44,11 +46,15 @@ static uint64_t table_bytes(const struct table *table, uint32_t slots)
 	       ~(PAGE_BYTES_MAX - 1);
 }
 
-static bool table_map(struct table *table)
+static bool table_map(struct table *table, uint64_t slot_bytes)
 {
-	uint64_t bytes = table_bytes(table, g_shim.slot_count);
-	long address = sys(SYS_mmap, 0, bytes, PROT_NONE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint64_t bytes;
+	long address;
+
+	table->bytes = slot_bytes;
+	bytes = table_bytes(table, g_shim.slot_count);
+	address = sys(SYS_mmap, 0, bytes, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (address < 0 && address > -4096)
 		return false;
@@ -61,22 +67,21 @@ static bool table_map(struct table *table)
 
 bool slot_memory_map(void)
 {
-	/* Without memory for the limit's stacks the collector has all to cut.
-	 */
+	/* Without memory for these stacks the shim leaves nothing out. */
 	if (g_shim.depth)
-		table_map(&g_depth_stacks);
-	return table_map(&g_stacks);
+		table_map(&g_memory.depth_stacks, sizeof(struct depth_stack));
+	return table_map(&g_memory.stacks, sizeof(struct span_stack));
 }
 
 struct span_stack *slot_memory_stack(uint32_t i)
 {
-	return (struct span_stack *)g_stacks.start + i;
+	return (struct span_stack *)g_memory.stacks.start + i;
 }
 
 struct depth_stack *slot_memory_depth_stack(uint32_t i)
 {
-	return g_depth_stacks.start
-		       ? (struct depth_stack *)g_depth_stacks.start + i
+	return g_memory.depth_stacks.start
+		       ? (struct depth_stack *)g_memory.depth_stacks.start + i
 		       : NULL;
 }
 
@@ -88,7 +93,7 @@ static bool give_access(void *memory, uint64_t bytes)
 bool slot_memory_is_open(uint32_t i)
 {
 	/* relaxed: what a set bit stands for, the kernel has done for all */
-	return atom_load_rlx(&g_open[i / 8]) >> i % 8 & 1;
+	return atom_load_rlx(&g_memory.open[i / 8]) >> i % 8 & 1;
 }
 
 /* The slots that get access with slot @i: 0, 1, 2 and 3, 4 to 7 and so on. */
@@ -113,13 +118,13 @@ static bool open_slots(uint32_t from, uint32_t to)
 {
 	uint32_t i;
 
-	if (!table_open(&g_stacks, from, to) ||
-	    !table_open(&g_depth_stacks, from, to) ||
+	if (!table_open(&g_memory.stacks, from, to) ||
+	    !table_open(&g_memory.depth_stacks, from, to) ||
 	    !give_access(ring_of(from), (to - from) * ring_bytes()))
 		return false;
 	for (i = from; i < to; i++)
 		/* order: sc, OPEN: another thread may set another bit */
-		atom_or_sc(&g_open[i / 8], (uint8_t)(1u << i % 8));
+		atom_or_sc(&g_memory.open[i / 8], (uint8_t)(1u << i % 8));
 	return true;
 }
 
@@ -162,7 +167,7 @@ void slot_memory_open_all(void)
 {
 	uint64_t signals;
 
-	if (!g_stacks.start)
+	if (!g_memory.stacks.start)
 		return;
 	signals = sys_block_signals();
 	lock_slots();
@@ -189,25 +194,22 @@ static void unmap_slots_from(uint32_t from)
 		return;
 	g_shim.slot_count = from;
 	sys(SYS_munmap, ring_of(from), (slots - from) * ring_bytes());
-	table_unmap(&g_stacks, from, slots);
-	table_unmap(&g_depth_stacks, from, slots);
+	table_unmap(&g_memory.stacks, from, slots);
+	table_unmap(&g_memory.depth_stacks, from, slots);
 }
 
 uint64_t slot_memory_bytes(void)
 {
-	return ring_bytes() + g_stacks.bytes +
-	       (g_depth_stacks.start ? g_depth_stacks.bytes : 0);
+	return ring_bytes() + g_memory.stacks.bytes +
+	       (g_memory.depth_stacks.start ? g_memory.depth_stacks.bytes : 0);
 }
 
-/* Once: what is mapped there next is the program's. */
 static void unmap_filter(void)
 {
-	static bool unmapped;
-
-	if (!unmapped)
+	if (!g_memory.filter_unmapped)
 		sys(SYS_munmap, (char *)g_shim.page + ARENA_FILTER,
 		    ARENA_SLOTS - ARENA_FILTER);
-	unmapped = true;
+	g_memory.filter_unmapped = true;
 }
 
 void slot_memory_unmap(uint32_t keep, bool (*retire)(uint32_t i), bool filter)
