@@ -10,8 +10,7 @@
 #include "collector/replay/cct_flat.h"
 #include "collector/stacks/stacks.h"
 
-/* Memory for the stacks of one tree; the tree itself has passed a limit
- * already. */
+/* The most memory for the stacks of one tree, which is in memory, too. */
 #define STACKS_BYTES (1ULL << 30)
 
 /* The frame of @node of @flat. Two nodes have function 0: the root, which is no
