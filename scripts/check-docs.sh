@@ -4,7 +4,8 @@
 # check-docs.sh - whether what the pages of documentation name is there:
 # every relative link and its heading, every path that begins with a folder of
 # this repository, and every source file that is named `alone.c` in backquotes.
-# README.md must have a link to every page of docs/.
+# README.md must have a link to every page of docs/, and the table of locks in
+# docs/ARCHITECTURE.md has the locks of lock_ranks.def in their order.
 #
 #	sh scripts/check-docs.sh [page.md...]
 #
@@ -96,6 +97,12 @@ fi
 for page; do
 	check_page "$page"
 done
+sed -n '/<!-- locks -->/,/<!-- end of locks -->/p' docs/ARCHITECTURE.md |
+	tr '`' '\n' | grep -xE '[A-Z_]+' >"$work/shown"
+sed -nE 's/^LOCK_RANK\(([A-Z_]+),.*/\1/p' collector/base/lock_ranks.def \
+	>"$work/locks"
+cmp -s "$work/shown" "$work/locks" ||
+	complain "docs/ARCHITECTURE.md: its table of locks is not lock_ranks.def"
 for page in docs/*.md; do
 	grep -qF "($page)" README.md ||
 		complain "README.md: no link to $page in its list of pages"
