@@ -313,18 +313,28 @@ static void add_functions(struct process_heap *heap)
 	}
 }
 
-/* Under order_lock(), or when nobody changes the heap any more. */
+/* How many blocks of an exact heap have a stack that a sample told. Not under
+ * the recording's lock, which comes after that of these blocks. */
+static uint64_t count_known(struct process_heap *heap)
+{
+	uint64_t count = 0;
+
+	if (heap->known) {
+		lock_acquire(&heap->known_lock);
+		count = heap->known->totals.allocs;
+		lock_release(&heap->known_lock);
+	}
+	return count;
+}
+
+/* All but those that count_known() counts. Under order_lock(), or when nobody
+ * changes the heap any more. */
 static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 {
 	const struct heap_totals *from = &heap->heap.totals;
 	struct heap *core = &heap->heap;
 	uint64_t peak = heap_round(core, from->peak.inuse_bytes);
 
-	if (heap->known) {
-		lock_acquire(&heap->known_lock);
-		sum->stacks += heap->known->totals.allocs;
-		lock_release(&heap->known_lock);
-	}
 	*(heap->heap.period ? &sum->sampled : &sum->exact) += from->allocs;
 	sum->allocs += heap_round(core, from->now.alloc_objects);
 	sum->alloc_bytes += heap_round(core, from->now.alloc_bytes);
@@ -367,9 +377,11 @@ static void unlist(struct recording *recording, struct process_heap *heap)
 void heap_files_finish(struct process_heap *heap)
 {
 	struct recording *recording = heap->recording;
+	uint64_t known = count_known(heap);
 
 	lock_acquire(&recording->lock);
 	unlist(recording, heap);
+	recording->totals.heap.stacks += known;
 	add_sums(heap, &recording->totals.heap);
 	lock_release(&recording->lock);
 	process_heap_spread(heap);
@@ -427,6 +439,7 @@ int heap_files_snapshot(struct recording *recording,
 	for (; (next = next_heap(recording, heap)); heap = next) {
 		process_heap_put(&heap);
 		order_lock(next->order);
+		sum.stacks += count_known(next);
 		add_sums(next, &sum);
 		order_unlock(next->order);
 		(void)heap_files_add(next, HEAP_NOW, profile);
