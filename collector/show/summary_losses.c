@@ -58,7 +58,7 @@ static const struct said_total said_totals[] = {
 static uint64_t said_count(const struct summary *summary,
 			   const struct said_total *row)
 {
-	const char *value = (const char *)&summary->totals + row->offset;
+	const void *value = (const char *)&summary->totals + row->offset;
 
 	switch (row->kind) {
 	case COUNTER_TEXT:
