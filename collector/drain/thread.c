@@ -535,7 +535,7 @@ static void sum_up(struct job *job)
 	fibers_release(&thread->fibers);
 	replay_release(&thread->replay);
 	/* Now there is room in the recording's budget. */
-	thread_stacks_add(&stacks, recording->profile);
+	thread_stacks_add(&stacks, recording->wall_profile);
 	if (recording->span_profile)
 		span_profile_add(recording->span_profile, &stacks);
 	snapshot_add_ended(thread, &stacks);

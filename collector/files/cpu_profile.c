@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/profile/comments.h"
 #include "collector/base/lock.h"
 #include "collector/base/size.h"
 #include "collector/options/collect_options.h"
@@ -14,76 +15,47 @@
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
 
-#define COMMENT_BYTES 160
-#define COMMENTS_MAX 6
-#define COMMAND_BYTES 4096
 #define SECOND_NS 1000000000u
 #define SHORT_PROCESSES "[short processes]"
 #define NOT_SAMPLED "[not sampled]"
-
-struct comments {
-	const char *list[COMMENTS_MAX + 1];
-	size_t count;
-	char text[COMMENTS_MAX][COMMENT_BYTES];
-	size_t made;
-	char command[COMMAND_BYTES];
-};
-
-/* A comment about @number things, if there are any. */
-static void add_comment(struct comments *comments, const char *form,
-			uint64_t number)
-{
-	char digits[SIZE_TEXT];
-	char *text = comments->text[comments->made];
-
-	if (!number)
-		return;
-	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
-	size_format_text(form, digits, text, COMMENT_BYTES);
-	comments->made++;
-	comments->list[comments->count++] = text;
-}
 
 static void make_comments(const struct recording *recording,
 			  struct comments *out)
 {
 	const struct sample_totals *sampled = &recording->sampled;
-	const char *const *command =
-		(const char *const *)recording->options->command;
 
-	if (command) {
-		snprintf(out->command, sizeof(out->command), "command: %s",
-			 command[0]);
-		out->list[out->count++] = out->command;
-	}
-	add_comment(out,
-		    "# {sample|samples} came faster than could be unwound: "
-		    "{it is|they are} in [unknown]",
-		    sampled->lost);
-	add_comment(out,
-		    "# {sample had no stack: it is|samples had no stack: they "
-		    "are} in [unknown]",
-		    sampled->unknown);
-	add_comment(
+	comments_add_command(out, recording->options->command);
+	comments_add_count(
+		out,
+		"# {sample|samples} came faster than could be unwound: "
+		"{it is|they are} in [unknown]",
+		sampled->lost);
+	comments_add_count(
+		out,
+		"# {sample had no stack: it is|samples had no stack: they "
+		"are} in [unknown]",
+		sampled->unknown);
+	comments_add_count(
 		out,
 		"# distinct {stack is|stacks are} longer than what is copied: "
 		"{its|their} outermost functions are [truncated] (--stack-size "
 		"copies more)",
 		sampled->too_short);
-	add_comment(out,
-		    "# distinct {stack|stacks} could not be unwound to "
-		    "{its|their} end: "
-		    "{its|their} outermost functions are [truncated]",
-		    sampled->cut - sampled->too_short);
-	add_comment(
+	comments_add_count(out,
+			   "# distinct {stack|stacks} could not be unwound to "
+			   "{its|their} end: "
+			   "{its|their} outermost functions are [truncated]",
+			   sampled->cut - sampled->too_short);
+	comments_add_count(
 		out,
 		"# distinct {stack goes|stacks go} through code without unwind "
 		"tables: callers there may be missing",
 		sampled->guessed);
-	add_comment(out,
-		    "# {stack found no memory: it is|stacks found no memory: "
-		    "they are} in [other stacks]",
-		    sampled->lost_stacks);
+	comments_add_count(
+		out,
+		"# {stack found no memory: it is|stacks found no memory: "
+		"they are} in [other stacks]",
+		sampled->lost_stacks);
 }
 
 /* Rows of processes without a sample: they are of many processes, so that their
@@ -179,13 +151,15 @@ static void settle_cpu_time(struct recording *recording)
 		bound_lost_samples(recording, truth.period_ns);
 }
 
-int cpu_profile_write(struct recording *recording, uint64_t start_ns,
-		      uint64_t duration_ns, uint64_t *bytes)
+int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
+		      uint64_t *bytes)
 {
-	struct comments comments = { .count = 0 };
-	struct stack_profile_header header = { .start_ns = start_ns,
-					       .duration_ns = duration_ns,
-					       .comments = comments.list };
+	struct comments comments = { 0 };
+	struct stack_profile_header header = {
+		.start_ns = (uint64_t)recording->started * SECOND_NS,
+		.duration_ns = duration_ns,
+		.comments = &comments
+	};
 	struct stat status;
 	int err;
 
@@ -195,9 +169,9 @@ int cpu_profile_write(struct recording *recording, uint64_t start_ns,
 	settle_cpu_time(recording);
 	header.period = SECOND_NS / recording->options->cpu_hz;
 	make_comments(recording, &comments);
-	header.comment_count = comments.count;
 	err = stack_profile_write(recording->cpu_profile, &header,
 				  recording->dir_fd, CPU_PROFILE_NAME);
+	comments_release(&comments);
 	if (!err && !fstatat(recording->dir_fd, CPU_PROFILE_NAME, &status, 0))
 		*bytes = (uint64_t)status.st_size;
 	return err;

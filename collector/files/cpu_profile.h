@@ -12,12 +12,12 @@ struct recording;
 
 /*
  * Write the file, if CPU time was to be sampled: once, when all processes have
- * ended and the sampler has counted their samples. @start_ns and @duration_ns
- * are those of struct stack_profile_header. Adds the CPU time of processes
+ * ended and the sampler has counted their samples. @duration_ns is what the
+ * recording has taken. Adds the CPU time of processes
  * without a sample to @recording. Sets *@bytes to the size of the file; 0:
  * there is none. Waits for files with symbols. 0 or -errno.
  */
-int cpu_profile_write(struct recording *recording, uint64_t start_ns,
-		      uint64_t duration_ns, uint64_t *bytes);
+int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
+		      uint64_t *bytes);
 
 #endif

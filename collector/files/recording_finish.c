@@ -9,11 +9,11 @@
 #include "collector/base/log.h"
 #include "collector/files/cpu_profile.h"
 #include "collector/files/summary_write.h"
+#include "collector/files/wall_profile.h"
 #include "collector/heap/heap_files.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/output/unwritten.h"
-#include "collector/profile/profile.h"
 #include "collector/record/recording.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
@@ -47,8 +47,7 @@ static void write_losses(struct recording *recording)
 }
 
 /* Of recordings in which a block was told of. */
-static void write_heap(struct recording *recording,
-		       const struct profile_header *header,
+static void write_heap(struct recording *recording, uint64_t duration_ns,
 		       struct recording_files *files,
 		       struct unwritten *unwritten)
 {
@@ -58,17 +57,16 @@ static void write_heap(struct recording *recording,
 		return;
 	unwritten_add(unwritten, HEAP_PROFILE_NAME,
 		      heap_files_write(recording, recording->heap_profile, sum,
-				       header->duration_ns, HEAP_PROFILE_NAME,
+				       duration_ns, HEAP_PROFILE_NAME,
 				       &files->heap_profile_bytes));
 	unwritten_add(unwritten, HEAP_PEAK_NAME,
 		      heap_files_write(recording, recording->heap_peak, sum,
-				       header->duration_ns, HEAP_PEAK_NAME,
+				       duration_ns, HEAP_PEAK_NAME,
 				       &files->heap_peak_bytes));
 }
 
 /* What spans cost; without spans it would say nothing. */
-static void write_spans(struct recording *recording,
-			const struct profile_header *header,
+static void write_spans(struct recording *recording, uint64_t duration_ns,
 			struct recording_files *files,
 			struct unwritten *unwritten)
 {
@@ -76,19 +74,21 @@ static void write_spans(struct recording *recording,
 		return;
 	unwritten_add(unwritten, SPAN_PROFILE_NAME,
 		      heap_files_write(recording, recording->span_profile,
-				       &recording->totals.heap,
-				       header->duration_ns, SPAN_PROFILE_NAME,
+				       &recording->totals.heap, duration_ns,
+				       SPAN_PROFILE_NAME,
 				       &files->span_profile_bytes));
 }
 
-static void write_wall(struct recording *recording,
-		       const struct profile_header *header,
+static void write_wall(struct recording *recording, uint64_t duration_ns,
 		       struct recording_files *files,
 		       struct unwritten *unwritten)
 {
+	const struct totals *totals = &recording->totals;
+	uint64_t lost = totals->dropped_spans + totals->unslotted_spans +
+			totals->vfork_spans + totals->muted_spans;
 	struct stat status;
-	int err = profile_write(recording->profile, header, recording->dir_fd,
-				WALL_PROFILE_NAME);
+	int err = wall_profile_write(recording, recording->wall_profile,
+				     duration_ns, lost, WALL_PROFILE_NAME);
 
 	unwritten_add(unwritten, WALL_PROFILE_NAME, err);
 	if (err)
@@ -102,27 +102,17 @@ static void write_profiles(struct recording *recording,
 			   struct recording_files *files,
 			   struct unwritten *unwritten)
 {
-	const struct totals *totals = &recording->totals;
 	const struct command_end *end = &recording->command_end;
-	const char *const *command =
-		(const char *const *)recording->options->command;
-	struct profile_header header = {
-		.start_ns = (uint64_t)recording->started * 1000000000,
-		.duration_ns = clock_boottime_ns() - recording->start_ns,
-		.lost_spans = totals->dropped_spans + totals->unslotted_spans +
-			      totals->vfork_spans + totals->muted_spans,
-		.command = command ? command[0] : NULL,
-	};
+	uint64_t duration_ns = clock_boottime_ns() - recording->start_ns;
 
 	if (end->known)
-		header.duration_ns = end->end_ns - end->start_ns;
-	write_wall(recording, &header, files, unwritten);
+		duration_ns = end->end_ns - end->start_ns;
+	write_wall(recording, duration_ns, files, unwritten);
 	unwritten_add(unwritten, CPU_PROFILE_NAME,
-		      cpu_profile_write(recording, header.start_ns,
-					header.duration_ns,
+		      cpu_profile_write(recording, duration_ns,
 					&files->cpu_profile_bytes));
-	write_heap(recording, &header, files, unwritten);
-	write_spans(recording, &header, files, unwritten);
+	write_heap(recording, duration_ns, files, unwritten);
+	write_spans(recording, duration_ns, files, unwritten);
 }
 
 int recording_finish(struct recording *recording)

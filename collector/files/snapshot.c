@@ -26,9 +26,9 @@
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/files/thread_stacks.h"
-#include "collector/options/collect_options.h"
+#include "collector/files/wall_profile.h"
 #include "collector/output/unwritten.h"
-#include "collector/profile/profile.h"
+#include "collector/profile/stack_profile.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
@@ -40,7 +40,7 @@ struct snapshot {
 	struct job job; /* begin_profile() */
 	struct recording *recording; /* a reference */
 	uint32_t number; /* of this one among the recording's, from 1 */
-	struct profile *profile;
+	struct stack_profile *profile;
 	uint64_t lost_spans;
 };
 
@@ -52,7 +52,7 @@ static void begin_profile(struct job *job)
 
 	recording->snapshot = snapshot;
 	/* The profile counts what it has no room for. */
-	(void)profile_merge(snapshot->profile, recording->profile);
+	(void)stack_profile_merge(snapshot->profile, recording->wall_profile);
 	lock_acquire(&recording->lock);
 	snapshot->lost_spans = recording->totals.dropped_spans;
 	lock_release(&recording->lock);
@@ -69,8 +69,8 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
 	snapshot = calloc(1, sizeof(*snapshot));
 	if (!snapshot)
 		return -ENOMEM;
-	if (profile_new(collector->symbols, &recording->budget,
-			&snapshot->profile) < 0) {
+	if (stack_profile_new(&stack_profile_wall, collector->symbols,
+			      &recording->budget, &snapshot->profile) < 0) {
 		free(snapshot);
 		return -ENOMEM;
 	}
@@ -160,23 +160,18 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 {
 	struct snapshot *old = *snapshot;
 	struct recording *recording = old->recording;
-	char *const *command = recording->options->command;
-	struct profile_header header = {
-		.start_ns = (uint64_t)recording->started * 1000000000,
-		.duration_ns = clock_boottime_ns() - recording->start_ns,
-		.lost_spans = old->lost_spans,
-		.command = command ? command[0] : NULL,
-	};
 	int err;
 
 	*snapshot = NULL;
 	snapshot_make_name("wall", name);
-	err = profile_write(old->profile, &header, recording->dir_fd, name);
+	err = wall_profile_write(recording, old->profile,
+				 clock_boottime_ns() - recording->start_ns,
+				 old->lost_spans, name);
 	unwritten_say(&recording->snapshot_err, recording->path, name, err);
 	recording->snapshot = NULL;
 	/* relaxed: nobody uses the snapshot after this */
 	atom_store_rlx(&recording->snapshot_number, 0);
-	profile_free(&old->profile);
+	stack_profile_free(&old->profile);
 	recording_put(&old->recording);
 	free(old);
 	return err;

@@ -5,7 +5,6 @@
 
 #include "collector/base/budget.h"
 #include "collector/files/thread_stacks.h"
-#include "collector/profile/profile.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/replay/cct_flat.h"
 #include "collector/stacks/stacks.h"

@@ -57,13 +57,13 @@ void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 }
 
 void thread_stacks_add(const struct thread_stacks *stacks,
-		       struct profile *profile)
+		       struct stack_profile *profile)
 {
-	profile_add_lost(profile, stacks->lost_calls);
+	stack_profile_add_lost(profile, stacks->lost_calls);
 	/* The profile counts what it has no room for. */
 	for (size_t i = 0; i < stacks->count; i++)
-		(void)profile_add(profile, &stacks->owner, &stacks->flat[i],
-				  stacks->modules);
+		(void)stack_profile_add_flat(profile, &stacks->owner,
+					     &stacks->flat[i], stacks->modules);
 }
 
 void thread_stacks_release(struct thread_stacks *stacks)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/profile/profile.h"
+#include "collector/profile/stack_profile.h"
 
 struct cct_flat;
 struct modules;
@@ -32,7 +32,7 @@ void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
  * thread.
  */
 void thread_stacks_add(const struct thread_stacks *stacks,
-		       struct profile *profile);
+		       struct stack_profile *profile);
 /* Free what @stacks has, but not @stacks. Any thread. */
 void thread_stacks_release(struct thread_stacks *stacks);
 

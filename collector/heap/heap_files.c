@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/profile/comments.h"
 #include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
@@ -26,10 +27,6 @@
 #include "collector/stacks/stacks.h"
 #include "collector/output/unwritten.h"
 #include "shared/compiler.h"
-
-#define COMMENT_BYTES 200
-#define COMMENTS_MAX 12
-#define COMMAND_BYTES 4096
 
 /* --- a profile --------------------------------------------------------------
  */
@@ -160,85 +157,65 @@ int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 /* --- a file -----------------------------------------------------------------
  */
 
-struct comments {
-	const char *list[COMMENTS_MAX];
-	size_t count;
-	char text[COMMENTS_MAX][COMMENT_BYTES];
-	char command[COMMAND_BYTES];
-};
-
-/* A comment about @number things, if there are any. */
-static void add_comment(struct comments *comments, const char *form,
-			uint64_t number)
-{
-	char digits[SIZE_TEXT];
-	char *text;
-
-	if (!number || comments->count == COMMENTS_MAX)
-		return;
-	text = comments->text[comments->count];
-	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
-	size_format_text(form, digits, text, COMMENT_BYTES);
-	comments->list[comments->count++] = text;
-}
-
 static void make_comments(const struct recording *recording,
 			  const struct heap_sums *sum, struct comments *out)
 {
-	const char *const *command =
-		(const char *const *)recording->options->command;
 
-	if (command) {
-		snprintf(out->command, sizeof(out->command), "command: %s",
-			 command[0]);
-		out->list[out->count++] = out->command;
-	}
-	add_comment(out, "# {block was|blocks were} recorded exactly",
-		    sum->exact);
-	add_comment(
+	comments_add_command(out, recording->options->command);
+	comments_add_count(out, "# {block was|blocks were} recorded exactly",
+			   sum->exact);
+	comments_add_count(
 		out,
 		"stacks of code without spans are those of # {block|blocks}: "
 		"sampled, and scaled to the exact totals",
 		sum->stacks);
-	add_comment(out,
-		    "# {block was sampled: its values|blocks were sampled: "
-		    "their values} are estimates",
-		    sum->sampled);
-	add_comment(out,
-		    "# {allocation found no room in a ring: it is|allocations "
-		    "found no room in a ring: they are} in no "
-		    "figure",
-		    sum->dropped_allocs + sum->unslotted_allocs);
-	add_comment(
+	comments_add_count(
+		out,
+		"# {block was sampled: its values|blocks were sampled: "
+		"their values} are estimates",
+		sum->sampled);
+	comments_add_count(
+		out,
+		"# {allocation found no room in a ring: it is|allocations "
+		"found no room in a ring: they are} in no "
+		"figure",
+		sum->dropped_allocs + sum->unslotted_allocs);
+	comments_add_count(
 		out,
 		"# {free|frees} found no room in a ring: in-use figures may be "
 		"too high by up to so many blocks",
 		sum->dropped_frees + sum->unslotted_frees);
-	add_comment(out,
-		    "# {allocation was in a pause: it is|allocations were in a "
-		    "pause: they are} in no figure",
-		    sum->paused);
-	add_comment(out,
-		    "# {block is|blocks are} not in the in-use figures: no "
-		    "memory to "
-		    "follow {it|them}",
-		    sum->untracked);
-	add_comment(out,
-		    "# {free was of a block|frees were of blocks} allocated "
-		    "before recording "
-		    "began, or by ways unseen",
-		    sum->foreign);
-	add_comment(out,
-		    "# {free was of a block|frees were of blocks} of a parent "
-		    "process",
-		    sum->inherited);
-	add_comment(out,
-		    "# {block was taken for freed, as its|blocks were taken "
-		    "for freed, as their} address was "
-		    "allocated again",
-		    sum->implied);
-	add_comment(out, "# {block was|blocks were} freed twice by the program",
-		    sum->doubled);
+	comments_add_count(
+		out,
+		"# {allocation was in a pause: it is|allocations were in a "
+		"pause: they are} in no figure",
+		sum->paused);
+	comments_add_count(
+		out,
+		"# {block is|blocks are} not in the in-use figures: no "
+		"memory to "
+		"follow {it|them}",
+		sum->untracked);
+	comments_add_count(
+		out,
+		"# {free was of a block|frees were of blocks} allocated "
+		"before recording "
+		"began, or by ways unseen",
+		sum->foreign);
+	comments_add_count(
+		out,
+		"# {free was of a block|frees were of blocks} of a parent "
+		"process",
+		sum->inherited);
+	comments_add_count(
+		out,
+		"# {block was taken for freed, as its|blocks were taken "
+		"for freed, as their} address was "
+		"allocated again",
+		sum->implied);
+	comments_add_count(
+		out, "# {block was|blocks were} freed twice by the program",
+		sum->doubled);
 }
 
 int heap_files_write(struct recording *recording, struct stack_profile *profile,
@@ -246,11 +223,11 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 		     const char *name, uint64_t *bytes)
 {
 	const struct collect_options *options = recording->options;
-	struct comments comments = { .count = 0 };
+	struct comments comments = { 0 };
 	struct stack_profile_header header = {
 		.start_ns = (uint64_t)recording->started * 1000000000,
 		.duration_ns = duration_ns,
-		.comments = comments.list,
+		.comments = &comments,
 		.period = sum->sampled ? options->alloc_period : 1,
 	};
 	struct stat status;
@@ -258,8 +235,8 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 
 	*bytes = 0;
 	make_comments(recording, sum, &comments);
-	header.comment_count = comments.count;
 	err = stack_profile_write(profile, &header, recording->dir_fd, name);
+	comments_release(&comments);
 	if (!err && fstatat(recording->dir_fd, name, &status, 0) == 0)
 		*bytes = (uint64_t)status.st_size;
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * profile_tree - what is common to all profiles (profile.h, stack_profile.h):
- * one tree of locations in which every owner is a root, with values by node.
+ * profile_tree - the stacks of a profile (stack_profile.h): one tree of
+ * locations in which every owner is a root, with values by node.
  * What memory it needs grows with distinct stacks, not with threads. They read
  * files: the jobs thread, or another that may wait, one at a time.
  */
@@ -10,11 +10,22 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collector/profile/locations.h"
 #include "collector/profile/out_pprof.h"
 #include "collector/base/pool.h"
-#include "collector/profile/profile.h"
+
+/* A stack that is deeper is written as its outermost functions, one called
+ * "[truncated]", and the innermost. */
+#define PROFILE_DEPTH_MAX 512
+
+/* Whose stacks: they become labels of the samples. Threads of one process with
+ * the same name share their samples, which then have no tid. */
+struct profile_owner {
+	pid_t pid, tid;
+	char process[16], thread[16];
+};
 
 struct profile_tree {
 	struct locations locations;

@@ -12,13 +12,22 @@
 #include <string.h>
 
 #include "collector/base/budget.h"
-#include "collector/profile/profile_tree.h"
+#include "collector/profile/comments.h"
+#include "collector/profile/stack_profile_inner.h"
 #include "collector/stacks/stacks.h"
 #include "shared/compiler.h"
 
-#define COMMENT_BYTES 160
-/* Of our own, beside those of the header. */
-#define COMMENTS_MAX 4
+#define FORM_BYTES 256 /* of a comment, before its number is known */
+
+const struct stack_profile_kind stack_profile_wall = {
+	.types = (const struct out_value_type[]){ { "calls", "count" },
+						  { "wall", "nanoseconds" } },
+	.count = 2,
+	.default_type = 1,
+	.period_type = { "wall", "nanoseconds" },
+	.one = "call",
+	.many = "calls",
+};
 
 const struct stack_profile_kind stack_profile_cpu = {
 	.types = (const struct out_value_type[]){ { "samples", "count" },
@@ -26,6 +35,9 @@ const struct stack_profile_kind stack_profile_cpu = {
 	.count = 2,
 	.default_type = 1,
 	.period_type = { "cpu", "nanoseconds" },
+	.one = "sample",
+	.many = "samples",
+	.keeps_lost = true,
 };
 
 const struct stack_profile_kind stack_profile_heap = {
@@ -39,6 +51,9 @@ const struct stack_profile_kind stack_profile_heap = {
 	.count = 4,
 	.default_type = 3,
 	.period_type = { "space", "bytes" },
+	.one = "alloc_object",
+	.many = "alloc_objects",
+	.keeps_lost = true,
 };
 
 const struct stack_profile_kind stack_profile_span = {
@@ -56,12 +71,9 @@ const struct stack_profile_kind stack_profile_span = {
 	.count = 8,
 	.default_type = 1,
 	.period_type = { "wall", "nanoseconds" },
-};
-
-struct stack_profile {
-	const struct stack_profile_kind *kind;
-	struct profile_tree tree;
-	uint32_t other; /* location of what found no room */
+	.one = "call",
+	.many = "calls",
+	.keeps_lost = true,
 };
 
 int stack_profile_new(const struct stack_profile_kind *kind,
@@ -69,14 +81,15 @@ int stack_profile_new(const struct stack_profile_kind *kind,
 		      struct stack_profile **out)
 {
 	struct stack_profile *profile = calloc(1, sizeof(*profile));
-	int err;
+	int err = 0;
 
 	if (!profile)
 		return -ENOMEM;
 	profile->kind = kind;
 	profile_tree_init(&profile->tree, cache, budget, kind->count);
-	err = locations_mark(&profile->tree.locations, "[other stacks]",
-			     &profile->other);
+	if (kind->keeps_lost)
+		err = locations_mark(&profile->tree.locations, "[other stacks]",
+				     &profile->other);
 	if (err)
 		stack_profile_free(&profile);
 	else
@@ -269,48 +282,60 @@ int stack_profile_merge(struct stack_profile *profile,
 /* --- writing ----------------------------------------------------------------
  */
 
-struct comments {
-	const char **list;
-	size_t count;
-	char text[COMMENTS_MAX][COMMENT_BYTES];
-	size_t made;
-};
-
-/* A comment about @number of @unit, if there are any. */
-static void add_comment(struct comments *comments, const char *format,
-			int64_t number, const char *what)
+/* A comment about @number of what the first type counts. "%s" stands for one of
+ * them in @form, then for many. */
+static void add_loss(const struct stack_profile *profile, const char *form,
+		     int64_t number, struct comments *comments)
 {
-	char *text = comments->text[comments->made];
+	const struct stack_profile_kind *kind = profile->kind;
+	char text[FORM_BYTES];
 
-	if (number <= 0)
-		return;
-	snprintf(text, COMMENT_BYTES, format, (long long)number, what);
-	comments->made++;
-	comments->list[comments->count++] = text;
+	snprintf(text, sizeof(text), form, kind->one, kind->many);
+	comments_add_count(comments, text, (uint64_t)MAX(number, 0));
 }
 
-static void make_comments(const struct stack_profile *profile,
-			  const struct stack_profile_header *header,
-			  int64_t unwritten, struct comments *out)
+static void add_losses(const struct stack_profile *profile, int64_t unwritten,
+		       struct comments *comments)
 {
-	const char *what = profile->kind->types[0].type;
-	size_t i;
+	const struct profile_tree *tree = &profile->tree;
 
-	out->list[out->count++] = "perfrec " PERFREC_VERSION;
-	for (i = 0; i < header->comment_count; i++)
-		out->list[out->count++] = header->comments[i];
-	add_comment(out,
-		    "%lld %s are in [other stacks]: there was no memory for "
-		    "their stacks",
-		    profile->tree.lost[0], what);
-	add_comment(out,
-		    "%lld %s are not in this profile: it would have been too "
-		    "large",
-		    unwritten, what);
-	add_comment(out,
-		    "%lld %s were too deep for their whole stack: functions "
-		    "are left out at [truncated]",
-		    profile->tree.truncated, what);
+	add_loss(profile,
+		 profile->kind->keeps_lost
+			 ? "# {%s is|%s are} in [other stacks]: there was no "
+			   "memory for {its stack|their stacks}"
+			 : "# {%s is|%s are} not in this profile: there was no "
+			   "memory for {its stack|their stacks}",
+		 tree->lost[0], comments);
+	add_loss(profile,
+		 "# {%s is|%s are} not in this profile: it would have been too "
+		 "large",
+		 unwritten, comments);
+	add_loss(profile,
+		 "# {%s was|%s were} too deep for {its|their} whole stack: "
+		 "functions are left out at [truncated]",
+		 tree->truncated, comments);
+}
+
+/* Ends the file with @comments. 0 or -errno. */
+static int close_file(struct out_pprof **out, int err,
+		      const struct stack_profile_header *header)
+{
+	const struct comments *comments = header->comments;
+	const char **list = calloc(comments->count + 1, sizeof(*list));
+	struct out_profile_end end = { .time_ns = header->start_ns,
+				       .duration_ns = header->duration_ns,
+				       .comments = list };
+
+	if (!list || comments->failed)
+		err = err ? err : -ENOMEM;
+	if (list) {
+		list[end.comment_count++] = "perfrec " PERFREC_VERSION;
+		for (size_t i = 0; i < comments->count; i++)
+			list[end.comment_count++] = comments->text[i];
+	}
+	err = out_pprof_close(out, err, &end);
+	free(list);
+	return err;
 }
 
 /* What was lost, as one sample of nobody. */
@@ -340,24 +365,15 @@ int stack_profile_write(struct stack_profile *profile,
 				       .default_type = kind->default_type,
 				       .period_type = kind->period_type,
 				       .period = header->period };
-	struct comments comments = { .list = calloc(header->comment_count + 1 +
-							    COMMENTS_MAX,
-						    sizeof(*comments.list)) };
-	struct out_profile_end end = { .time_ns = header->start_ns,
-				       .duration_ns = header->duration_ns,
-				       .comments = comments.list };
 	int64_t unwritten[OUT_VALUES_MAX];
 	struct out_pprof *out;
-	int err = comments.list ? out_pprof_new(dir_fd, name, &head, &out)
-				: -ENOMEM;
+	int err = out_pprof_new(dir_fd, name, &head, &out);
 
-	if (!err) {
-		err = profile_tree_write(&profile->tree, out, unwritten);
+	if (err)
+		return err;
+	err = profile_tree_write(&profile->tree, out, unwritten);
+	if (kind->keeps_lost)
 		write_other(profile, out);
-		make_comments(profile, header, unwritten[0], &comments);
-		end.comment_count = comments.count;
-		err = out_pprof_close(&out, err, &end);
-	}
-	free(comments.list);
-	return err;
+	add_losses(profile, unwritten[0], header->comments);
+	return close_file(&out, err, header);
 }

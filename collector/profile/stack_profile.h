@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * stack_profile - values by stack, of all processes of a recording, merged and
- * written as pprof: cpu.pb.gz, heap.pb.gz, span.pb.gz. Frames become locations
- * with functions, lines and inlined functions.
+ * written as pprof: wall.pb.gz, cpu.pb.gz, heap.pb.gz, span.pb.gz. Frames
+ * become locations with functions, lines and inlined functions.
  *
- * As in profile.h, functions and locations are told apart by module, build-id
- * and address in the module, stacks by process and thread name as well.
+ * Functions and locations are told apart by module, build-id and address in the
+ * module, so processes that run the same file share them and equal names in two
+ * modules do not. Stacks are told apart by process and thread name as well, the
+ * labels of samples.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_STACK_PROFILE_H
 #define PERFREC_COLLECTOR_PROFILE_STACK_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "collector/profile/out_pprof.h"
-#include "collector/profile/profile.h"
+#include "collector/profile/profile_tree.h"
 
 struct budget;
+struct cct_flat;
+struct comments;
 struct modules;
 struct stack_profile;
 struct stacks;
@@ -29,8 +34,13 @@ struct stack_profile_kind {
 	size_t count; /* at most STACK_VALUES_MAX */
 	size_t default_type; /* index: what viewers show first */
 	struct out_value_type period_type;
+	const char *one, *many; /* what the first type counts, in comments */
+	bool keeps_lost; /* what finds no memory is in "[other stacks]", and
+			  * not only in a comment */
 };
 
+/* wall.pb.gz: calls/count, wall/nanoseconds (self). */
+extern const struct stack_profile_kind stack_profile_wall;
 /* cpu.pb.gz: samples/count, cpu/nanoseconds. */
 extern const struct stack_profile_kind stack_profile_cpu;
 /* heap.pb.gz: alloc_objects/count, alloc_space/bytes, inuse_objects/count,
@@ -74,6 +84,14 @@ int stack_profile_add(struct stack_profile *profile,
 		      const struct profile_owner *owner, struct stacks *stacks,
 		      struct modules *modules,
 		      const struct stack_values *values, size_t count);
+/* Add the calling-context tree @flat of @owner, to a profile of the kind
+ * stack_profile_wall. As above. */
+int stack_profile_add_flat(struct stack_profile *profile,
+			   const struct profile_owner *owner,
+			   const struct cct_flat *flat,
+			   struct modules *modules);
+/* Count @calls that could not even be copied for stack_profile_add_flat(). */
+void stack_profile_add_lost(struct stack_profile *profile, uint64_t calls);
 /* Add all that is in @from, of the same kind and cache. As above. */
 int stack_profile_merge(struct stack_profile *profile,
 			const struct stack_profile *from);
@@ -90,12 +108,14 @@ struct stack_profile_header {
 	uint64_t start_ns; /* UNIX time */
 	uint64_t duration_ns;
 	uint64_t period; /* of the kind's period_type */
-	const char *const *comments;
-	size_t comment_count;
+	/* What the file says of itself, in this order behind the version of
+	 * perfrec; what the profile lost is added to it. The caller's. */
+	struct comments *comments;
 };
 
-/* Write it, gzipped, to @name in @dir_fd, there whole or not at all. 0 or
- * -errno. */
+/* Write @profile, gzipped, to @name in @dir_fd: under another name first, so
+ * that it is there whole or not at all. File and line of functions come from
+ * debug information, as far as there is any. 0 or -errno. */
 int stack_profile_write(struct stack_profile *profile,
 			const struct stack_profile_header *header, int dir_fd,
 			const char *name);

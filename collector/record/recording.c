@@ -34,7 +34,6 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/base/proc.h"
 #include "collector/output/own_files.h"
-#include "collector/profile/profile.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
@@ -179,7 +178,7 @@ static void recording_free(struct recording *recording)
 		free(went_on);
 	}
 	function_table_release(&recording->functions);
-	profile_free(&recording->profile);
+	stack_profile_free(&recording->wall_profile);
 	stack_profile_free(&recording->cpu_profile);
 	cpu_account_free(&recording->cpu_account);
 	free(recording->cpu_sum);
@@ -247,8 +246,9 @@ int recording_new(const struct collector *collector, const char *path,
 	};
 	lock_init(&recording->lock, LOCK_RECORDING);
 	if (recording->path)
-		err = profile_new(collector->symbols, &recording->budget,
-				  &recording->profile);
+		err = stack_profile_new(&stack_profile_wall, collector->symbols,
+					&recording->budget,
+					&recording->wall_profile);
 	if (!err && collector->options->cpu_hz)
 		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
 					&recording->budget,

@@ -19,7 +19,6 @@ struct collect_options;
 struct collector;
 struct cpu_account;
 struct process_heap;
-struct profile;
 struct snapshot;
 struct stack_profile;
 struct trace_file;
@@ -164,7 +163,7 @@ struct recording {
 	struct trace_file *trace;
 	uint64_t max_bytes;
 	struct budget budget;
-	struct profile *profile; /* the jobs thread's */
+	struct stack_profile *wall_profile; /* the jobs thread's */
 	struct stack_profile *cpu_profile; /* the sampler's; NULL: none */
 	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
 	struct cpu_sum *cpu_sum; /* of it, at the end; NULL: nothing */

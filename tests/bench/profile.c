@@ -15,7 +15,8 @@
 #include "collector/replay/cct_flat.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
-#include "collector/profile/profile.h"
+#include "collector/profile/comments.h"
+#include "collector/profile/stack_profile.h"
 #include "collector/names/symbols.h"
 
 #define FUNCTIONS 200
@@ -50,25 +51,30 @@ static int run(struct cct_flat *flat, struct modules *modules,
 	       struct symbol_cache *cache, int dir_fd)
 {
 	const struct profile_owner owner = { 1, 1, "bench", "bench" };
-	const struct profile_header header = { .start_ns = 1 };
+	struct comments comments = { 0 };
+	const struct stack_profile_header header = { .start_ns = 1,
+						     .period = 1,
+						     .comments = &comments };
 	struct budget budget = { 1ULL << 30 };
-	struct profile *profile;
+	struct stack_profile *profile;
 	struct stat status;
 	long long start, added, written;
 
-	if (profile_new(cache, &budget, &profile) < 0)
+	if (stack_profile_new(&stack_profile_wall, cache, &budget, &profile) <
+	    0)
 		return 1;
 	start = now_ns();
-	if (profile_add(profile, &owner, flat, modules) < 0)
+	if (stack_profile_add_flat(profile, &owner, flat, modules) < 0)
 		return 1;
 	added = now_ns();
-	if (profile_write(profile, &header, dir_fd, "wall.pb.gz") < 0 ||
+	if (stack_profile_write(profile, &header, dir_fd, "wall.pb.gz") < 0 ||
 	    fstatat(dir_fd, "wall.pb.gz", &status, 0) < 0)
 		return 1;
 	written = now_ns();
 	printf("%lld %lld %lld\n", added - start, written - added,
 	       (long long)status.st_size);
-	profile_free(&profile);
+	stack_profile_free(&profile);
+	comments_release(&comments);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "collector/base/budget.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
+#include "collector/profile/comments.h"
 #include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"
 #include "proto/profile.pb-c.h"
@@ -110,15 +111,16 @@ static void read_back(void)
 
 static void write_and_read(void)
 {
-	const char *const comments[] = { "of the test" };
+	struct comments comments = { 0 };
 	const struct stack_profile_header header = { .start_ns = 5,
 						     .duration_ns = 6,
 						     .period = 7,
-						     .comments = comments,
-						     .comment_count = 1 };
+						     .comments = &comments };
 
+	comments_add(&comments, "of the %s", "test");
 	ck_assert_int_eq(
 		stack_profile_write(g.profile, &header, g.dir_fd, NAME), 0);
+	comments_release(&comments);
 	read_back();
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trees through profile_add() and profile_write(), then back through gunzip
- * and protobuf. The functions are this program's own.
+ * Trees through stack_profile_add_flat() and stack_profile_write(), then back
+ * through gunzip and protobuf. The functions are this program's own.
  */
-#include "collector/profile/profile.h"
+#include "collector/profile/stack_profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
+#include "collector/profile/comments.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
@@ -44,7 +45,7 @@ static struct {
 	struct budget budget;
 	struct symbol_cache *cache;
 	struct modules *modules;
-	struct profile *profile;
+	struct stack_profile *profile;
 	pb_profile *read;
 	char dir[32];
 	int dir_fd;
@@ -61,7 +62,9 @@ static void set_up(void)
 	ck_assert_int_eq(symbol_cache_new(&g.cache), 0);
 	ck_assert_int_eq(
 		modules_new(getpid(), getpid(), NULL, g.cache, &g.modules), 0);
-	ck_assert_int_eq(profile_new(g.cache, &g.budget, &g.profile), 0);
+	ck_assert_int_eq(stack_profile_new(&stack_profile_wall, g.cache,
+					   &g.budget, &g.profile),
+			 0);
 }
 
 static void tear_down(void)
@@ -69,7 +72,7 @@ static void tear_down(void)
 	if (g.read)
 		perftools__profiles__profile__free_unpacked(g.read, NULL);
 	g.read = NULL;
-	profile_free(&g.profile);
+	stack_profile_free(&g.profile);
 	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
 	modules_put(&g.modules);
 	symbol_cache_free(&g.cache);
@@ -94,14 +97,22 @@ static void read_back(void)
 	ck_assert_ptr_nonnull(g.read);
 }
 
-static void write_and_read(uint64_t lost_spans)
+static int write_profile(struct comments *comments)
 {
-	const struct profile_header header = { .start_ns = 5,
-					       .duration_ns = 6,
-					       .lost_spans = lost_spans,
-					       .command = "a\nb\xff" };
+	const struct stack_profile_header header = { .start_ns = 5,
+						     .duration_ns = 6,
+						     .period = 1,
+						     .comments = comments };
 
-	ck_assert_int_eq(profile_write(g.profile, &header, g.dir_fd, NAME), 0);
+	return stack_profile_write(g.profile, &header, g.dir_fd, NAME);
+}
+
+static void write_and_read(void)
+{
+	struct comments comments = { 0 };
+
+	ck_assert_int_eq(write_profile(&comments), 0);
+	comments_release(&comments);
 	read_back();
 }
 
@@ -162,7 +173,9 @@ static void add(struct flat_node *node, size_t count)
 					    { (uintptr_t)two, 0 } };
 	const struct cct_flat flat = { function, 3, node, count };
 
-	ck_assert_int_eq(profile_add(g.profile, &g_owner, &flat, g.modules), 0);
+	ck_assert_int_eq(
+		stack_profile_add_flat(g.profile, &g_owner, &flat, g.modules),
+		0);
 }
 
 static uint64_t all_calls(void)
@@ -183,7 +196,7 @@ START_TEST(profile_written_says_stacks_and_values)
 
 	add(node, 3);
 	add(node, 3);
-	write_and_read(0);
+	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 2);
 	sample = sample_of("two one");
 	ck_assert_int_eq(sample->value[0], 10);
@@ -198,7 +211,6 @@ START_TEST(profile_written_says_stacks_and_values)
 	ck_assert_str_eq(string(g.read->sample_type[1]->unit), "nanoseconds");
 	ck_assert_str_eq(string(g.read->default_sample_type), "wall");
 	ck_assert_str_eq(string(0), "");
-	ck_assert(has_comment("command: a?b?"));
 	ck_assert(!has_comment("not in this profile"));
 }
 END_TEST
@@ -213,7 +225,7 @@ START_TEST(profile_written_maps_functions_to_their_module)
 
 	path[length] = '\0';
 	add(node, 2);
-	write_and_read(0);
+	write_and_read();
 	ck_assert_int_eq(g.read->n_mapping, 1);
 	mapping = g.read->mapping[0];
 	ck_assert_str_eq(string(mapping->filename), path);
@@ -235,8 +247,8 @@ START_TEST(profile_same_thread_name_has_no_tid)
 
 	add(node, 2);
 	other.tid = 9;
-	profile_add(g.profile, &other, &flat, g.modules);
-	write_and_read(0);
+	stack_profile_add_flat(g.profile, &other, &flat, g.modules);
+	write_and_read();
 	ck_assert_int_eq(sample_of("one")->value[0], 2);
 	ck_assert_int_eq(sample_of("one")->n_label, 3);
 }
@@ -250,10 +262,35 @@ START_TEST(profile_odd_values_are_no_nonsense)
 
 	add(node, 3);
 	add(node, 3);
-	write_and_read(0);
+	write_and_read();
 	ck_assert_int_eq(sample_of("one")->value[0], INT64_MAX);
 	ck_assert_int_eq(sample_of("one")->value[1], INT64_MAX);
 	ck_assert_int_eq(sample_of("two one")->value[1], 0);
+}
+END_TEST
+
+START_TEST(profile_has_the_comments_of_its_writer_first)
+{
+	static char name[] = "a\nb\xff", *const command[] = { name, NULL };
+	static const char form[] = "# {span was|spans were} lost";
+	struct comments comments = { 0 };
+
+	comments_add_command(&comments, command);
+	for (uint64_t i = 0; i < 40; i++)
+		comments_add_count(&comments, form, i);
+	stack_profile_add_lost(g.profile, 1);
+	ck_assert_int_eq(write_profile(&comments), 0);
+	comments_release(&comments);
+	read_back();
+	ck_assert_uint_eq(g.read->n_comment, 42);
+	ck_assert_str_eq(string(g.read->comment[0]),
+			 "perfrec " PERFREC_VERSION);
+	ck_assert_str_eq(string(g.read->comment[1]), "command: a?b?");
+	ck_assert_str_eq(string(g.read->comment[2]), "1 span was lost");
+	ck_assert_str_eq(string(g.read->comment[40]), "39 spans were lost");
+	ck_assert_str_eq(string(g.read->comment[41]),
+			 "1 call is not in this profile: there was no memory "
+			 "for its stack");
 }
 END_TEST
 
@@ -264,9 +301,8 @@ START_TEST(profile_losses_are_comments)
 				    { 1, 1, 4, 0, 1 } };
 
 	add(node, 3);
-	profile_add_lost(g.profile, 11);
-	write_and_read(33);
-	ck_assert(has_comment("33 spans were lost"));
+	stack_profile_add_lost(g.profile, 11);
+	write_and_read();
 	ck_assert(has_comment("11 calls are not in this profile"));
 	ck_assert_int_eq(sample_of("one [overflow]")->value[0], 4);
 }
@@ -289,11 +325,12 @@ START_TEST(profile_without_memory_counts_what_it_lost)
 		struct profile_owner owner = g_owner;
 
 		owner.pid = 100 + i;
-		err = profile_add(g.profile, &owner, &flat, g.modules);
+		err = stack_profile_add_flat(g.profile, &owner, &flat,
+					     g.modules);
 	}
 	g.budget.left = left;
 	ck_assert_int_eq(err, -ENOMEM);
-	write_and_read(0);
+	write_and_read();
 	ck_assert(has_comment("there was no memory"));
 	ck_assert_uint_lt(all_calls(), 3 + 100 * 8);
 }
@@ -309,7 +346,7 @@ START_TEST(profile_deep_stack_is_cut_in_the_middle)
 		node[i] = (struct flat_node){ i - 1, 1 + (i == DEEP), 1, 0, 1 };
 	add(node, DEEP + 1);
 	free(node);
-	write_and_read(0);
+	write_and_read();
 	ck_assert_uint_eq(all_calls(), DEEP);
 	for (size_t i = 0; i < g.read->n_sample; i++) {
 		const pb_sample *sample = g.read->sample[i];
@@ -330,14 +367,16 @@ START_TEST(profile_merged_is_as_added_twice)
 	struct flat_node node[] = { { 0 },
 				    { 0, 1, 3, 0, 100 },
 				    { 1, 2, 5, 0, 20 } };
-	struct profile *from = g.profile;
+	struct stack_profile *from = g.profile;
 
 	add(node, 3);
-	ck_assert_int_eq(profile_new(g.cache, &g.budget, &g.profile), 0);
+	ck_assert_int_eq(stack_profile_new(&stack_profile_wall, g.cache,
+					   &g.budget, &g.profile),
+			 0);
 	add(node, 3);
-	ck_assert_int_eq(profile_merge(g.profile, from), 0);
-	profile_free(&from);
-	write_and_read(0);
+	ck_assert_int_eq(stack_profile_merge(g.profile, from), 0);
+	stack_profile_free(&from);
+	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 2);
 	ck_assert_int_eq(sample_of("two one")->value[0], 10);
 	ck_assert_int_eq(sample_of("one")->value[1], 200);
@@ -347,21 +386,21 @@ END_TEST
 START_TEST(profile_write_fails_leaves_no_file)
 {
 	struct flat_node node[] = { { 0 }, { 0, 1, 1, 0, 1 } };
-	const struct profile_header header = { .start_ns = 1 };
+	struct comments comments = { 0 };
 	const struct rlimit limit = { 8, RLIM_INFINITY };
 
 	add(node, 2);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &limit);
-	ck_assert_int_eq(profile_write(g.profile, &header, g.dir_fd, NAME),
-			 -EFBIG);
+	ck_assert_int_eq(write_profile(&comments), -EFBIG);
+	comments_release(&comments);
 	ck_assert_int_lt(faccessat(g.dir_fd, NAME, F_OK, 0), 0);
 }
 END_TEST
 
 START_TEST(profile_empty_is_a_profile)
 {
-	write_and_read(0);
+	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 0);
 	ck_assert_int_eq(g.read->n_sample_type, 2);
 }
@@ -369,16 +408,18 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("profile");
-	TCase *tcase = suite_case(suite, "profile");
+	Suite *suite = suite_create("stack_profile_flat");
+	TCase *tcase = suite_case(suite, "stack_profile_flat");
 
-	log_init("test_profile", LOG_ERR); /* of lines that are not found */
+	log_init("test_stack_profile_flat",
+		 LOG_ERR); /* of lines that are not found */
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, profile_written_says_stacks_and_values);
 	tcase_add_test(tcase, profile_written_maps_functions_to_their_module);
 	tcase_add_test(tcase, profile_same_thread_name_has_no_tid);
 	tcase_add_test(tcase, profile_odd_values_are_no_nonsense);
+	tcase_add_test(tcase, profile_has_the_comments_of_its_writer_first);
 	tcase_add_test(tcase, profile_losses_are_comments);
 	tcase_add_test(tcase, profile_without_memory_counts_what_it_lost);
 	tcase_add_test(tcase, profile_deep_stack_is_cut_in_the_middle);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/files/wall_profile.h"
+
+#include "collector/options/collect_options.h"
+#include "collector/profile/comments.h"
+#include "collector/profile/stack_profile.h"
+#include "collector/record/recording.h"
+
+int wall_profile_write(struct recording *recording,
+		       struct stack_profile *profile, uint64_t duration_ns,
+		       uint64_t lost_spans, const char *name)
+{
+	struct comments comments = { 0 };
+	const struct stack_profile_header header = {
+		.start_ns = (uint64_t)recording->started * 1000000000,
+		.duration_ns = duration_ns,
+		.period = 1,
+		.comments = &comments,
+	};
+	int err;
+
+	comments_add_command(&comments, recording->options->command);
+	comments_add_count(&comments,
+			   "# {span was lost: its call is|spans were lost: "
+			   "their calls are} not in this profile, {its time is "
+			   "its caller's|their time is their callers'}",
+			   lost_spans);
+	err = stack_profile_write(profile, &header, recording->dir_fd, name);
+	comments_release(&comments);
+	return err;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stack_profile_flat - calling-context trees of threads, added to a profile:
+ * nodes of the tree are mapped to nodes of the profile, parents first.
+ *
+ * A location has one line: that of the function itself. What debug information
+ * calls inlined at its entry is not: hooks tell calls of inlined functions
+ * apart, so these are stacks of their own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/profile/stack_profile_inner.h"
+#include "collector/replay/cct_flat.h"
+#include "collector/stacks/stacks.h"
+#include "shared/compiler.h"
+
+#define NOT_THERE UINT32_MAX
+
+/* The values of stack_profile_wall. */
+enum { CALLS, WALL_NS, VALUES };
+
+/* One flat tree on its way into a profile. */
+struct flat_addition {
+	struct profile_tree *tree;
+	const struct cct_flat *flat;
+	uint32_t *location; /* of each function; [0] of overflow */
+	struct tree_place *mapped; /* each node of flat */
+};
+
+void stack_profile_add_lost(struct stack_profile *profile, uint64_t calls)
+{
+	const int64_t value[VALUES] = { [CALLS] = (int64_t)MIN(
+						calls, (uint64_t)INT64_MAX) };
+
+	profile_tree_lose(&profile->tree, value);
+}
+
+static void lose_node(struct flat_addition *add, const struct flat_node *node)
+{
+	const int64_t value[VALUES] = {
+		[CALLS] = (int64_t)MIN(node->calls, (uint64_t)INT64_MAX)
+	};
+
+	profile_tree_lose(add->tree, value);
+}
+
+/* The node that node @index is to be, whose parent became @above. */
+static int map_node(struct flat_addition *add, size_t index,
+		    const struct tree_place *above, struct tree_place *out)
+{
+	const struct flat_node *flat = &add->flat->node[index];
+	const int64_t value[VALUES] = {
+		[CALLS] = (int64_t)MIN(flat->calls, (uint64_t)INT64_MAX),
+		[WALL_NS] = flat->self_ns,
+	};
+	int err;
+
+	if (above->node == NOT_THERE)
+		return -ENOMEM;
+	err = profile_tree_child(add->tree, above,
+				 add->location[flat->function], out);
+	if (!err)
+		profile_tree_count(add->tree, out, value);
+	return err;
+}
+
+static int map_nodes(struct flat_addition *add)
+{
+	const struct cct_flat *flat = add->flat;
+	int first_err = 0, err;
+	size_t i;
+
+	for (i = 1; i < flat->node_count; i++) {
+		err = map_node(add, i, &add->mapped[flat->node[i].parent],
+			       &add->mapped[i]);
+		if (!err)
+			continue;
+		first_err = first_err ? first_err : err;
+		add->mapped[i].node = NOT_THERE;
+		lose_node(add, &flat->node[i]);
+	}
+	return first_err;
+}
+
+static int map_locations(struct flat_addition *add, struct modules *modules)
+{
+	const struct cct_flat *flat = add->flat;
+	struct locations *locations = &add->tree->locations;
+	int err = locations_mark(locations, "[overflow]", &add->location[0]);
+	size_t i;
+
+	for (i = 1; i < flat->function_count && !err; i++) {
+		const struct stack_frame frame = {
+			.address = flat->function[i].address,
+			.generation = flat->function[i].generation,
+			.kind = FRAME_ENTRY,
+		};
+
+		err = locations_find(locations, modules, &frame,
+				     &add->location[i]);
+	}
+	return err;
+}
+
+static int add_all(struct flat_addition *add, const struct profile_owner *owner,
+		   struct modules *modules)
+{
+	int err;
+
+	if (!add->location || !add->mapped)
+		return -ENOMEM;
+	err = map_locations(add, modules);
+	if (!err)
+		err = profile_tree_root(add->tree, owner, &add->mapped[0]);
+	return err;
+}
+
+int stack_profile_add_flat(struct stack_profile *profile,
+			   const struct profile_owner *owner,
+			   const struct cct_flat *flat, struct modules *modules)
+{
+	struct flat_addition add = {
+		.tree = &profile->tree,
+		.flat = flat,
+		.location = calloc(flat->function_count, sizeof(*add.location)),
+		.mapped = calloc(flat->node_count, sizeof(*add.mapped)),
+	};
+	int err = add_all(&add, owner, modules);
+	size_t i;
+
+	if (!err)
+		err = map_nodes(&add);
+	else
+		for (i = 1; i < flat->node_count; i++)
+			lose_node(&add, &flat->node[i]);
+	free(add.location);
+	free(add.mapped);
+	return err;
+}
