@@ -33,7 +33,8 @@ DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' \
 BASE	= -std=gnu11 $(WARN) $(DEFS) -iquote . -iquote $(O) -MMD -MP -MF $@.d
 
 COLLECTOR_MAINS = collector/serve/collect_main.c \
-	  collector/command/perfrec_main.c collector/names/symbolize_main.c
+	  collector/command/perfrec_main.c collector/names/symbolize_main.c \
+	  collector/options/opts_dump_main.c
 COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c)) \
 	  $(wildcard shared/*.c)
 PROTO	= $(patsubst %.proto,$(O)/%.pb-c,$(wildcard proto/*.proto))
@@ -46,7 +47,7 @@ PRELOAD_OBJ = $(PRELOAD_SRC:%.c=$(O)/%.os) $(PRELOAD_ASM:%.S=$(O)/%.os)
 SHIM	= $(O)/libperfrec_preload.so
 
 .PHONY: all
-all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize
+all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize completion
 
 .PHONY: help
 help:
@@ -99,6 +100,8 @@ install: all
 		$(DESTDIR)$(PREFIX)/libexec/perfrec
 	install -m 644 $(SHIM) $(DESTDIR)$(LIBDIR)
 	install -m 644 preload/perfrec.h $(DESTDIR)$(PREFIX)/include
+	for c in $(COMPLETIONS); do install -D -m 644 $(O)/completion/$$c \
+		$(DESTDIR)$(PREFIX)/share/$$c; done
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' dist/perfrec.pc \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/perfrec.pc
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/perfrec.pc
@@ -113,7 +116,8 @@ uninstall:
 		$(DESTDIR)$(LIBDIR)/$(notdir $(SHIM)) \
 		$(DESTDIR)$(PREFIX)/include/perfrec.h \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/perfrec.pc \
-		$(DESTDIR)$(UNITDIR)/perfrec-collect.service
+		$(DESTDIR)$(UNITDIR)/perfrec-collect.service \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 	for m in $(MANS); do \
 		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done
 clean:
@@ -195,6 +199,37 @@ $(O)/perfrec-collect: $(O)/collector/serve/collect_main.o $(O)/libcollector.a
 $(O)/perfrec: $(O)/collector/command/perfrec_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+# The table of all options as text, for completion and for scripts/check-man.sh.
+# Made by a program of a few files that needs no library, and never has a
+# sanitizer: it runs while perfrec is built.
+OPTS_DUMP = $(addprefix collector/,options/opts_dump_main.c options/opts_table.c \
+	  options/opts_value.c options/categories.c base/size.c)
+$(O)/opts-dump: $(OPTS_DUMP) $(wildcard collector/options/*.h shared/*.h) \
+		collector/options/opts.def
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(OPTS_DUMP)
+$(O)/options.tsv: $(O)/opts-dump
+	$(Q)$< >$@.new && mv $@.new $@
+
+# What `make install` puts into PREFIX/share.
+COMPLETIONS = bash-completion/completions/perfrec \
+	  bash-completion/completions/perfrec-collect \
+	  zsh/site-functions/_perfrec \
+	  fish/vendor_completions.d/perfrec.fish \
+	  fish/vendor_completions.d/perfrec-collect.fish
+.PHONY: completion
+completion: $(addprefix $(O)/completion/,$(COMPLETIONS))
+complete = $(Q)mkdir -p $(@D) && awk -v shell=$(1) -v program=$(2) \
+	  -f scripts/completion.awk $(O)/options.tsv dist/completion/$(3) >$@.new && mv $@.new $@
+COMPLETE_FROM = $(O)/options.tsv scripts/completion.awk $(wildcard dist/completion/*)
+$(O)/completion/bash-completion/completions/%: $(COMPLETE_FROM)
+	$(call complete,bash,$*,perfrec.bash)
+$(O)/completion/zsh/site-functions/_perfrec: $(COMPLETE_FROM)
+	$(call complete,zsh,perfrec,_perfrec)
+$(O)/completion/fish/vendor_completions.d/%.fish: $(COMPLETE_FROM)
+	$(call complete,fish,$*,perfrec.fish)
 
 # The only one with libdw in it.
 $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.a

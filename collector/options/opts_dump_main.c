@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes opts.def as a table for scripts, which is build/options.tsv. The build
+ * runs this program; it is not installed. A line has fields with tabs between
+ * them, of which each may be empty:
+ *
+ *   command TITLE OPERANDS CHOICES BRIEF
+ *   option  TITLE LETTER LONG ARGUMENT COMPLETE CHOICES RANGE DEFAULT BYTES
+ * BRIEF
+ *
+ * CHOICES are words with blanks between them. COMPLETE is what a shell
+ * completes the value with: nothing (there is no value), any, words, folder,
+ * file or user. DEFAULT is a text for people; BYTES is that of --alloc sampled.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/options/opts_inner.h"
+
+static void print_choices(const char *const *choices)
+{
+	for (size_t i = 0; choices[i]; i++)
+		printf("%s%s", i ? " " : "", choices[i]);
+}
+
+/* Of --cpu: "off", and the usual rate with each engine. */
+static void print_cpu_choices(const struct opts_row *row)
+{
+	printf("off %s", row->usual_record);
+	for (size_t i = 0; row->choices[i]; i++)
+		printf(" %s,%s", row->usual_record, row->choices[i]);
+}
+
+static const char *complete_name(const struct opts_row *row)
+{
+	switch (row->kind) {
+	case OPTS_FLAG:
+		return "";
+	case OPTS_WORD:
+	case OPTS_KEY:
+	case OPTS_ALLOC:
+	case OPTS_CPU:
+		return "words";
+	case OPTS_FOLDER:
+		return "folder";
+	case OPTS_FILE:
+		return "file";
+	case OPTS_USER:
+		return "user";
+	default:
+		return "any";
+	}
+}
+
+/* @help up to where it goes into details. */
+static void print_brief(const char *help)
+{
+	size_t length = strcspn(help, ":;(.");
+
+	while (length && help[length - 1] == ' ')
+		length--;
+	printf("%.*s\n", (int)length, help);
+}
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+static void print_option(enum opts_command command, enum opts_id id)
+{
+	const struct opts_row *row = &opts_rows[id];
+	const char *usual =
+		row->usually ? row->usually : opts_usual(command, id);
+	char range[64];
+
+	printf("option\t%s\t%s\t%s\t%s\t%s\t", opts_commands[command].title,
+	       or_empty(row->letter), or_empty(row->name),
+	       or_empty(row->argument), complete_name(row));
+	if (row->kind == OPTS_CPU)
+		print_cpu_choices(row);
+	else
+		print_choices(row->choices);
+	printf("\t%s\t%s\t%s\t", opts_value_range(id, range, sizeof(range)),
+	       or_empty(usual), or_empty(row->usual_bytes));
+	print_brief(row->help);
+}
+
+static void print_command(enum opts_command command)
+{
+	static const char *const operands[] = {
+		[OPTS_NONE] = "none",	    [OPTS_COMMANDS] = "commands",
+		[OPTS_WORDS] = "words",	    [OPTS_DIRECTORY] = "directory",
+		[OPTS_PROGRAM] = "program",
+	};
+	const struct opts_command_row *row = &opts_commands[command];
+
+	printf("command\t%s\t%s\t", row->title, operands[row->operands]);
+	print_choices(row->choices);
+	printf("\t%s\n", or_empty(row->brief));
+}
+
+int main(void)
+{
+	for (int command = 0; command < CMD_COUNT; command++) {
+		print_command((enum opts_command)command);
+		for (size_t id = 0; id < OPT_COUNT; id++)
+			if (opts_has((enum opts_command)command, id))
+				print_option((enum opts_command)command,
+					     (enum opts_id)id);
+	}
+	return fflush(stdout) || ferror(stdout);
+}
