@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
 #include "proto/profile.pb-c.h"
@@ -36,7 +37,8 @@ typedef Perftools__Profiles__Location Location;
 typedef Perftools__Profiles__Mapping Mapping;
 typedef Perftools__Profiles__Sample Sample;
 
-struct bytes {
+/* The bytes of the file. */
+struct unpacked {
 	uint8_t *data;
 	size_t size, room;
 };
@@ -130,22 +132,17 @@ static void *take_zeroed(struct memory *memory, size_t count, size_t size)
 /* --- the file ----------------------------------------------------------------
  */
 
-static int grow_bytes(struct bytes *bytes)
-{
-	if (bytes->room >= FILE_BYTES_MAX)
-		return -EFBIG;
-	return grow_array(bytes->data, bytes->room,
-			  MAX(bytes->room + 1, CHUNK_BYTES));
-}
-
-static int inflate_file(gzFile file, struct bytes *bytes)
+static int inflate_file(gzFile file, struct unpacked *bytes)
 {
 	for (;;) {
-		int got, err = bytes->size == bytes->room ? grow_bytes(bytes)
-							  : 0;
+		int got;
 
-		if (err)
-			return err;
+		if (bytes->size >= FILE_BYTES_MAX)
+			return -EFBIG;
+		if (bytes->size == bytes->room &&
+		    grow_array(bytes->data, bytes->room,
+			       bytes->room + CHUNK_BYTES))
+			return -ENOMEM;
 		errno = 0;
 		got = gzread(
 			file, bytes->data + bytes->size,
@@ -159,7 +156,7 @@ static int inflate_file(gzFile file, struct bytes *bytes)
 	return 0;
 }
 
-static int read_gz_file(const char *path, struct bytes *bytes)
+static int read_gz_file(const char *path, struct unpacked *bytes)
 {
 	int fd = own_files_open(path), err;
 	gzFile file;
@@ -424,7 +421,7 @@ static int convert_samples(struct convert *convert)
 	return err;
 }
 
-static int convert_bytes(const struct bytes *bytes, struct pprof *to)
+static int convert_bytes(const struct unpacked *bytes, struct pprof *to)
 {
 	struct memory *memory = to->memory;
 	ProtobufCAllocator allocator = {
@@ -450,7 +447,7 @@ static int convert_bytes(const struct bytes *bytes, struct pprof *to)
 
 static int read_pprof(const char *path, struct pprof *to)
 {
-	struct bytes bytes = { 0 };
+	struct unpacked bytes = { 0 };
 	int err = read_gz_file(path, &bytes);
 
 	if (!err)
