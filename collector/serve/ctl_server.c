@@ -6,7 +6,8 @@
  *   READING   its request, for READ_NS at most
  *   WAITING   for what it asked: files to be flushed or finished, or our end
  *   WRITING   its answer, as fast as it takes it, WRITE_NS for each piece
- *   ENDED     freed by the next ctl_server_reap()
+ *
+ * and is freed by the next ctl_server_reap() after it has ended.
  *
  * A client that hangs up while it waits is forgotten when its wish has been
  * fulfilled, as jobs under way point to its connection. There are at most
@@ -33,6 +34,7 @@
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"
 #include "collector/serve/ctl_wire.h"
+#include "collector/base/connections.h"
 #include "collector/base/listener.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
@@ -42,14 +44,14 @@
 #define READ_NS 2000000000
 #define WRITE_NS 5000000000
 
-enum state { READING, WAITING, WRITING, ENDED };
+enum state { READING, WAITING, WRITING };
 
-struct connection {
-	struct watch watch;
+/* A `perfrec ctl` that has connected. */
+struct client {
+	struct connection connection;
 	struct ctl_server *server;
 	enum state state;
 	bool hung_up; /* while it waited */
-	uint64_t deadline_ns;
 	char request[CTL_REQUEST_MAX];
 	size_t request_bytes;
 
@@ -61,7 +63,6 @@ struct connection {
 
 	char *answer;
 	size_t answer_bytes, sent_bytes;
-	struct connection *next;
 };
 
 struct ctl_server {
@@ -69,55 +70,50 @@ struct ctl_server {
 	struct collector *collector;
 	struct listener listener;
 	char *link; /* path of DIR/control; NULL: none */
-	struct connection *connections;
-	uint32_t count;
+	struct connections clients;
 };
 
 /* --- the answer --------------------------------------------------------------
  */
 
-static void set_state(struct connection *connection, enum state state)
+static void client_end(struct client *client)
 {
-	struct collector *collector = connection->server->collector;
-
-	connection->state = state;
-	if (state == ENDED || connection->hung_up)
-		loop_remove(collector->loop, &connection->watch);
+	connections_end(&client->server->clients, &client->connection);
 }
 
-static void send_answer(struct connection *connection)
+static void send_answer(struct client *client)
 {
-	size_t rest = connection->answer_bytes - connection->sent_bytes;
-	ssize_t sent = send(connection->watch.fd,
-			    connection->answer + connection->sent_bytes, rest,
+	size_t rest = client->answer_bytes - client->sent_bytes;
+	ssize_t sent = send(client->connection.watch.fd,
+			    client->answer + client->sent_bytes, rest,
 			    MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (sent < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (sent > 0) {
-		connection->sent_bytes += (size_t)sent;
-		connection->deadline_ns = clock_boottime_ns() + WRITE_NS;
+		client->sent_bytes += (size_t)sent;
+		client->connection.deadline_ns = clock_boottime_ns() + WRITE_NS;
 	}
 	if (sent < 0 || (size_t)sent == rest)
-		set_state(connection, ENDED);
+		client_end(client);
 }
 
 /* Takes @json over. */
-static void answer(struct connection *connection, json_t *json)
+static void answer(struct client *client, json_t *json)
 {
 	char *text = json_dumps(json, JSON_COMPACT);
 
 	json_decref(json);
-	connection->answer = text;
-	connection->answer_bytes = text ? strlen(text) : 0;
-	if (!text || connection->hung_up) {
-		set_state(connection, ENDED);
+	client->answer = text;
+	client->answer_bytes = text ? strlen(text) : 0;
+	if (!text || client->hung_up) {
+		client_end(client);
 		return;
 	}
-	set_state(connection, WRITING);
-	connection->deadline_ns = clock_boottime_ns() + WRITE_NS;
-	loop_write(connection->server->collector->loop, &connection->watch);
-	send_answer(connection);
+	client->state = WRITING;
+	client->connection.deadline_ns = clock_boottime_ns() + WRITE_NS;
+	loop_write(client->server->collector->loop, &client->connection.watch);
+	send_answer(client);
 }
 
 /* --- the requests ------------------------------------------------------------
@@ -131,120 +127,115 @@ struct choice {
 	const char *list; /* of categories; NULL: none was given */
 };
 
-typedef void verb_run(struct connection *connection,
-		      const struct choice *choice);
+typedef void verb_run(struct client *client, const struct choice *choice);
 
-static json_t *tell(struct connection *connection, const struct choice *choice)
+static json_t *tell(struct client *client, const struct choice *choice)
 {
-	return ctl_answer_new(connection->server->collector, choice->arena,
+	return ctl_answer_new(client->server->collector, choice->arena,
 			      choice->count);
 }
 
-static void run_list(struct connection *connection, const struct choice *choice)
+static void run_list(struct client *client, const struct choice *choice)
 {
-	answer(connection, tell(connection, choice));
+	answer(client, tell(client, choice));
 }
 
-static void set_paused(struct connection *connection,
-		       const struct choice *choice, bool paused)
+static void set_paused(struct client *client, const struct choice *choice,
+		       bool paused)
 {
 	size_t i;
 
 	for (i = 0; i < choice->count; i++)
 		session_pause(choice->arena[i], paused);
 	if (choice->all)
-		connection->server->collector->paused = paused;
-	answer(connection, tell(connection, choice));
+		client->server->collector->paused = paused;
+	answer(client, tell(client, choice));
 }
 
-static void run_pause(struct connection *connection,
-		      const struct choice *choice)
+static void run_pause(struct client *client, const struct choice *choice)
 {
-	set_paused(connection, choice, true);
+	set_paused(client, choice, true);
 }
 
-static void run_resume(struct connection *connection,
-		       const struct choice *choice)
+static void run_resume(struct client *client, const struct choice *choice)
 {
-	set_paused(connection, choice, false);
+	set_paused(client, choice, false);
 }
 
-static void run_categories(struct connection *connection,
-			   const struct choice *choice)
+static void run_categories(struct client *client, const struct choice *choice)
 {
-	struct collector *collector = connection->server->collector;
+	struct collector *collector = client->server->collector;
 	size_t i;
 
 	if (!choice->list || !categories_valid(choice->list)) {
-		answer(connection,
-		       ctl_answer_error("such a list there cannot be"));
+		answer(client, ctl_answer_error("such a list there cannot be"));
 		return;
 	}
 	for (i = 0; i < choice->count; i++)
 		session_categories(choice->arena[i], choice->list);
 	if (choice->all)
 		strcpy(collector->categories, choice->list);
-	answer(connection, tell(connection, choice));
+	answer(client, tell(client, choice));
 }
 
 /* Takes @json, the answer, over. */
-static void wait_for(struct connection *connection, json_t *json)
+static void wait_for(struct client *client, json_t *json)
 {
-	connection->json = json;
-	set_state(connection, WAITING);
+	client->json = json;
+	client->state = WAITING;
+	client->connection.deadline_ns = UINT64_MAX;
 }
 
-static void run_flush(struct connection *connection,
-		      const struct choice *choice)
+static void run_flush(struct client *client, const struct choice *choice)
 {
-	int err = ctl_flush_start(connection->server->collector, choice->arena,
-				  choice->count, &connection->flush);
+	int err = ctl_flush_start(client->server->collector, choice->arena,
+				  choice->count, &client->flush);
 
 	if (err)
-		answer(connection, ctl_answer_error(strerror(-err)));
+		answer(client, ctl_answer_error(strerror(-err)));
 	else
-		wait_for(connection, tell(connection, choice));
+		wait_for(client, tell(client, choice));
 }
 
-static void run_stop(struct connection *connection, const struct choice *choice)
+static void run_stop(struct client *client, const struct choice *choice)
 {
 	size_t i;
 
-	connection->sessions = calloc(choice->count + 1, sizeof(uint64_t));
-	if (!connection->sessions) {
-		answer(connection, ctl_answer_error("out of memory"));
+	client->sessions = calloc(choice->count + 1, sizeof(uint64_t));
+	if (!client->sessions) {
+		answer(client, ctl_answer_error("out of memory"));
 		return;
 	}
-	wait_for(connection, tell(connection, choice));
+	wait_for(client, tell(client, choice));
 	for (i = 0; i < choice->count && !choice->all; i++) {
 		session_stop(choice->arena[i]);
-		connection->sessions[connection->session_count++] =
+		client->sessions[client->session_count++] =
 			choice->arena[i]->session;
 	}
-	connection->wants_end = choice->all;
+	client->wants_end = choice->all;
 	if (choice->all)
-		connection->server->collector->closing = true;
+		client->server->collector->closing = true;
 }
 
-static void obey(struct connection *connection, verb_run *run,
-		 const char *target, const char *list)
+static void obey(struct client *client, verb_run *run, const char *target,
+		 const char *list)
 {
 	struct choice choice = { .all = !target[0], .list = list };
 	json_t *error = NULL;
-	int err = ctl_answer_select(connection->server->collector, target,
+	int err = ctl_answer_select(client->server->collector, target,
 				    &choice.arena, &choice.count, &error);
 
 	if (err) {
-		answer(connection,
+		answer(client,
 		       error ? error : ctl_answer_error(strerror(-err)));
 		return;
 	}
-	run(connection, &choice);
+	run(client, &choice);
 	free(choice.arena);
 }
 
 /* @line is "VERB", "VERB TARGET", or with a TAB and a LIST behind it. */
-static void take_request(struct connection *connection, char *line)
+static void take_request(struct client *client, char *line)
 {
 	static const struct {
 		const char *name;
@@ -267,50 +258,51 @@ static void take_request(struct connection *connection, char *line)
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(line, verbs[i].name))
 			continue;
-		obey(connection, verbs[i].run, target, tab ? tab + 1 : NULL);
+		obey(client, verbs[i].run, target, tab ? tab + 1 : NULL);
 		return;
 	}
-	answer(connection, ctl_answer_error("unknown request"));
+	answer(client, ctl_answer_error("unknown request"));
 }
 
 /* --- the connections ---------------------------------------------------------
  */
 
-static void read_request(struct connection *connection)
+static void read_request(struct client *client)
 {
-	size_t room = sizeof(connection->request) - connection->request_bytes;
-	char *end, *from = connection->request + connection->request_bytes;
-	ssize_t got = recv(connection->watch.fd, from, room, MSG_DONTWAIT);
+	size_t room = sizeof(client->request) - client->request_bytes;
+	char *end, *from = client->request + client->request_bytes;
+	ssize_t got =
+		recv(client->connection.watch.fd, from, room, MSG_DONTWAIT);
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		set_state(connection, ENDED);
+		client_end(client);
 		return;
 	}
-	connection->request_bytes += (size_t)got;
+	client->request_bytes += (size_t)got;
 	end = memchr(from, '\n', (size_t)got);
 	if (!end && (size_t)got == room)
-		answer(connection, ctl_answer_error("the request is too long"));
+		answer(client, ctl_answer_error("the request is too long"));
 	if (!end)
 		return;
 	*end = '\0';
-	take_request(connection, connection->request);
+	take_request(client, client->request);
 }
 
-static void connection_ready(struct watch *watch)
+static void client_ready(struct watch *watch)
 {
-	/* The watch is the first member. */
-	struct connection *connection = (struct connection *)watch;
+	/* The watch is the first member of the first member. */
+	struct client *client = (struct client *)watch;
 
-	if (connection->state == READING) {
-		read_request(connection);
-	} else if (connection->state == WRITING) {
-		send_answer(connection);
+	if (client->state == READING) {
+		read_request(client);
+	} else if (client->state == WRITING) {
+		send_answer(client);
 	} else {
 		/* Nothing is to be said while one waits. */
-		connection->hung_up = true;
-		set_state(connection, connection->state);
+		client->hung_up = true;
+		loop_remove(client->server->collector->loop, watch);
 	}
 }
 
@@ -319,98 +311,92 @@ static void server_ready(struct watch *watch)
 	/* The watch is the first member. */
 	struct ctl_server *server = (struct ctl_server *)watch;
 	int fd = listener_accept(&server->listener);
-	struct connection *connection;
+	struct client *client;
 	pid_t pid;
 	uid_t uid;
 
 	if (fd < 0)
 		return;
-	connection = calloc(1, sizeof(*connection));
-	if (!connection || server->count >= CONNECTIONS_MAX ||
+	client = calloc(1, sizeof(*client));
+	if (!client || server->clients.count >= CONNECTIONS_MAX ||
 	    listener_peer(fd, &pid, &uid) < 0 ||
 	    (uid != geteuid() && uid != 0)) {
-		free(connection);
+		free(client);
 		close(fd);
 		return;
 	}
-	*connection = (struct connection){
-		.watch = { fd, connection_ready },
-		.server = server,
-		.deadline_ns = clock_boottime_ns() + READ_NS,
-		.next = server->connections,
-	};
-	server->connections = connection;
-	server->count++;
-	if (loop_add(server->collector->loop, &connection->watch) < 0)
-		connection->state = ENDED;
+	client->server = server;
+	connections_add(&server->clients, &client->connection, fd, client_ready,
+			READ_NS);
 }
 
-static bool is_fulfilled(struct connection *connection)
+static bool is_fulfilled(struct client *client)
 {
-	struct collector *collector = connection->server->collector;
+	struct collector *collector = client->server->collector;
 	size_t i;
 
-	for (i = 0; i < connection->session_count; i++)
-		if (!session_is_over(collector, connection->sessions[i]))
+	for (i = 0; i < client->session_count; i++)
+		if (!session_is_over(collector, client->sessions[i]))
 			return false;
-	return !connection->wants_end &&
-	       (!connection->flush || ctl_flush_is_done(connection->flush));
+	return !client->wants_end &&
+	       (!client->flush || ctl_flush_is_done(client->flush));
 }
 
-static void answer_waiting(struct connection *connection)
+static void answer_waiting(struct client *client)
 {
-	json_t *json = connection->json;
+	json_t *json = client->json;
 
-	connection->json = NULL;
-	if (connection->flush)
-		ctl_flush_end(&connection->flush, json);
-	answer(connection, json);
+	client->json = NULL;
+	if (client->flush)
+		ctl_flush_end(&client->flush, json);
+	answer(client, json);
 }
 
-static void connection_free(struct connection *connection)
+static void client_free(struct connection *connection)
 {
-	close(connection->watch.fd);
-	free(connection->sessions);
-	free(connection->answer);
-	free(connection);
+	/* The connection is the first member. */
+	struct client *client = (struct client *)connection;
+
+	free(client->sessions);
+	free(client->answer);
+	free(client);
+}
+
+/* Answers those that wait and need not any more, or all if @must. */
+static void answer_clients(struct ctl_server *server, bool must)
+{
+	struct connection *one;
+
+	for (one = server->clients.first; one; one = one->next) {
+		/* The connection is the first member. */
+		struct client *client = (struct client *)one;
+
+		if (client->state == WAITING && !one->ended &&
+		    (must || is_fulfilled(client)))
+			answer_waiting(client);
+	}
 }
 
 void ctl_server_reap(struct ctl_server *server)
 {
-	struct connection **link = &server->connections, *connection;
-	uint64_t now = server->count ? clock_boottime_ns() : 0;
-
-	while ((connection = *link)) {
-		if (connection->state == WAITING && is_fulfilled(connection))
-			answer_waiting(connection);
-		if ((connection->state == READING ||
-		     connection->state == WRITING) &&
-		    now >= connection->deadline_ns)
-			set_state(connection, ENDED);
-		if (connection->state != ENDED) {
-			link = &connection->next;
-			continue;
-		}
-		*link = connection->next;
-		server->count--;
-		connection_free(connection);
-	}
+	answer_clients(server, false);
+	connections_reap(&server->clients, NULL, client_free);
 }
 
 bool ctl_server_is_busy(const struct ctl_server *server)
 {
-	const struct connection *connection;
+	const struct connection *one;
 
-	for (connection = server->connections; connection;
-	     connection = connection->next)
-		if (connection->flush)
+	for (one = server->clients.first; one; one = one->next)
+		/* The connection is the first member. */
+		if (((const struct client *)one)->flush)
 			return true;
 	return false;
 }
 
 bool ctl_server_has_connections(const struct ctl_server *server)
 {
-	return server->count > 0;
+	return server->clients.count > 0;
 }
 
 /* --- the socket --------------------------------------------------------------
@@ -429,6 +415,7 @@ int ctl_server_new(struct collector *collector, const char *socket_path,
 	snprintf(path, sizeof(path), "%.*s" SOCKET_PATH_CTL,
 		 (int)SOCKET_PATH_MAX, socket_path);
 	server->collector = collector;
+	server->clients.loop = collector->loop;
 	err = listener_open(path, SOCK_STREAM, false, &server->listener);
 	if (!err) {
 		server->watch =
@@ -509,19 +496,12 @@ void ctl_server_close(struct ctl_server *server)
 void ctl_server_free(struct ctl_server **server)
 {
 	struct ctl_server *old = *server;
-	struct connection *connection;
 
 	*server = NULL;
 	if (!old)
 		return;
-	for (connection = old->connections; connection;
-	     connection = connection->next) {
-		if (connection->state == WAITING)
-			answer_waiting(connection);
-		if (connection->state != ENDED)
-			set_state(connection, ENDED);
-	}
-	ctl_server_reap(old);
+	answer_clients(old, true);
+	connections_close(&old->clients, client_free);
 	ctl_server_close(old);
 	free(old->link);
 	free(old);

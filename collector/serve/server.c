@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "collector/serve/attach.h"
-#include "collector/base/clock.h"
+#include "collector/base/connections.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/base/listener.h"
@@ -46,19 +46,18 @@
 /* Room for more descriptors than a hello has, so that all can be closed. */
 #define FDS_MAX 8
 
-struct connection {
-	struct watch watch;
+/* A program that has connected. */
+struct caller {
+	struct connection connection;
 	struct server *server;
-	uint64_t deadline_ns;
-	bool ended, foreign; /* its user is not served */
-	struct connection *next;
+	bool foreign; /* its user is not served */
 };
 
 struct server {
 	struct watch watch; /* of the listening socket */
 	struct collector *collector;
-	struct connection *connections;
-	uint32_t count, foreign; /* of these */
+	struct connections callers;
+	uint32_t foreign; /* of these */
 	struct listener listener;
 	char marker[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
 	char folder[SOCKET_PATH_BYTES]; /* to remove with it; "": none */
@@ -66,12 +65,6 @@ struct server {
 
 /* --- one connection ----------------------------------------------------------
  */
-
-static void connection_end(struct connection *connection)
-{
-	loop_remove(connection->server->collector->loop, &connection->watch);
-	connection->ended = true;
-}
 
 struct received {
 	union {
@@ -217,11 +210,11 @@ static bool take_regret(struct server *server, const struct received *got,
 	return true;
 }
 
-static void answer(struct connection *connection, const struct received *got)
+static void answer(struct caller *caller, const struct received *got)
 {
-	struct server *server = connection->server;
+	struct server *server = caller->server;
 	struct collector *collector = server->collector;
-	int socket = connection->watch.fd;
+	int socket = caller->connection.watch.fd;
 	int memfd = got->fd_count ? got->fd[0] : -1;
 	struct arena *arena = NULL;
 	struct wire_reply reply;
@@ -250,10 +243,10 @@ static void answer(struct connection *connection, const struct received *got)
 		close(peer.pidfd);
 }
 
-static void connection_ready(struct watch *watch)
+static void caller_ready(struct watch *watch)
 {
-	/* The watch is the first member. */
-	struct connection *connection = (struct connection *)watch;
+	/* The watch is the first member of the first member. */
+	struct caller *caller = (struct caller *)watch;
 	struct received got;
 	ssize_t length = receive(watch->fd, &got);
 	size_t i;
@@ -261,10 +254,10 @@ static void connection_ready(struct watch *watch)
 	if (length == -EAGAIN || length == -EINTR)
 		return;
 	if (length > 0)
-		answer(connection, &got);
+		answer(caller, &got);
 	for (i = 0; i < got.fd_count; i++)
 		close(got.fd[i]);
-	connection_end(connection);
+	connections_end(&caller->server->callers, &caller->connection);
 }
 
 /* One line about a peer that never got as far as a hello. */
@@ -295,8 +288,7 @@ static void server_ready(struct watch *watch)
 {
 	/* The watch is the first member. */
 	struct server *server = (struct server *)watch;
-	int loop = server->collector->loop;
-	struct connection *connection;
+	struct caller *caller;
 	bool foreign;
 	int fd = listener_accept(&server->listener);
 
@@ -309,53 +301,46 @@ static void server_ready(struct watch *watch)
 		close(fd);
 		return;
 	}
-	connection = calloc(1, sizeof(*connection));
-	if (!connection || server->count >= CONNECTIONS_MAX) {
+	caller = calloc(1, sizeof(*caller));
+	if (!caller || server->callers.count >= CONNECTIONS_MAX) {
 		complain(server, fd, "too many connections are open already");
-		free(connection);
+		free(caller);
 		close(fd);
 		return;
 	}
-	*connection = (struct connection){
-		.watch = { fd, connection_ready },
-		.server = server,
-		.deadline_ns = clock_boottime_ns() + HELLO_NS,
-		.foreign = foreign,
-		.next = server->connections,
-	};
-	server->connections = connection;
-	server->count++;
+	caller->server = server;
+	caller->foreign = foreign;
 	server->foreign += foreign;
-	if (loop_add(loop, &connection->watch) < 0)
-		connection->ended = true;
+	connections_add(&server->callers, &caller->connection, fd, caller_ready,
+			HELLO_NS);
+}
+
+static void say_late(struct connection *connection)
+{
+	/* The connection is the first member. */
+	struct caller *caller = (struct caller *)connection;
+
+	complain(caller->server, connection->watch.fd,
+		 "it connected and said nothing");
+}
+
+static void caller_free(struct connection *connection)
+{
+	/* The connection is the first member. */
+	struct caller *caller = (struct caller *)connection;
+
+	caller->server->foreign -= caller->foreign;
+	free(caller);
 }
 
 void server_reap(struct server *server)
 {
-	struct connection **link = &server->connections, *connection;
-	uint64_t now = server->count ? clock_boottime_ns() : 0;
-
-	while ((connection = *link)) {
-		if (!connection->ended && now >= connection->deadline_ns) {
-			complain(server, connection->watch.fd,
-				 "it connected and said nothing");
-			connection_end(connection);
-		}
-		if (!connection->ended) {
-			link = &connection->next;
-			continue;
-		}
-		*link = connection->next;
-		server->count--;
-		server->foreign -= connection->foreign;
-		close(connection->watch.fd);
-		free(connection);
-	}
+	connections_reap(&server->callers, say_late, caller_free);
 }
 
 bool server_has_connections(const struct server *server)
 {
-	return server->count > 0;
+	return server->callers.count > 0;
 }
 
 /* --- the socket
@@ -453,6 +438,7 @@ int server_new(struct collector *collector, struct server **out)
 	if (!server)
 		return -ENOMEM;
 	server->collector = collector;
+	server->callers.loop = collector->loop;
 	server->listener = LISTENER_NONE;
 	server->watch = (struct watch){ -1, server_ready };
 	err = listen_on(server);
@@ -467,16 +453,11 @@ int server_new(struct collector *collector, struct server **out)
 void server_free(struct server **server)
 {
 	struct server *old = *server;
-	struct connection *connection;
 
 	*server = NULL;
 	if (!old)
 		return;
-	for (connection = old->connections; connection;
-	     connection = connection->next)
-		if (!connection->ended)
-			connection_end(connection);
-	server_reap(old);
+	connections_close(&old->callers, caller_free);
 	if (old->marker[0])
 		unlink(old->marker);
 	listener_close(&old->listener);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/connections.h"
+
+#include <stddef.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+
+void connections_add(struct connections *connections,
+		     struct connection *connection, int fd,
+		     void (*ready)(struct watch *watch), uint64_t timeout_ns)
+{
+	connection->watch = (struct watch){ fd, ready };
+	connection->deadline_ns = clock_boottime_ns() + timeout_ns;
+	connection->next = connections->first;
+	connections->first = connection;
+	connections->count++;
+	connection->ended = loop_add(connections->loop, &connection->watch) < 0;
+}
+
+void connections_end(struct connections *connections,
+		     struct connection *connection)
+{
+	loop_remove(connections->loop, &connection->watch);
+	connection->ended = true;
+}
+
+void connections_reap(struct connections *connections,
+		      void (*late)(struct connection *connection),
+		      void (*release)(struct connection *connection))
+{
+	struct connection **link = &connections->first, *connection;
+	uint64_t now = connections->count ? clock_boottime_ns() : 0;
+
+	while ((connection = *link)) {
+		if (!connection->ended && now >= connection->deadline_ns) {
+			if (late)
+				late(connection);
+			connections_end(connections, connection);
+		}
+		if (!connection->ended) {
+			link = &connection->next;
+			continue;
+		}
+		*link = connection->next;
+		connections->count--;
+		close(connection->watch.fd);
+		release(connection);
+	}
+}
+
+void connections_close(struct connections *connections,
+		       void (*release)(struct connection *connection))
+{
+	for (struct connection *one = connections->first; one; one = one->next)
+		if (!one->ended)
+			connections_end(connections, one);
+	connections_reap(connections, NULL, release);
+}
