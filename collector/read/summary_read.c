@@ -17,7 +17,8 @@
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
-/* Each reader leaves *@out alone when the field is missing or null. */
+/* The functions below read one field. If it is missing or null, *@out stays as
+ * it is. 0 or -EBADMSG. */
 static int read_number(const json_t *object, const char *name, uint64_t *out)
 {
 	const json_t *value = json_object_get(object, name);
@@ -57,69 +58,6 @@ static int read_counters(const json_t *document, struct summary *summary)
 	return 0;
 }
 
-static int read_strings(const json_t *document, const char *name,
-			const char ***out)
-{
-	const json_t *list = json_object_get(document, name);
-	const json_t *word;
-	size_t i;
-
-	*out = calloc(json_array_size(list) + 1, sizeof(**out));
-	if (!*out)
-		return -ENOMEM;
-	json_array_foreach(list, i, word)
-	{
-		if (!json_is_string(word))
-			return -EBADMSG;
-		(*out)[i] = json_string_value(word);
-	}
-	return 0;
-}
-
-/* The member @name of each object in the list @list_name. */
-static int read_names(const json_t *document, const char *list_name,
-		      const char *name, const char ***out)
-{
-	const json_t *list = json_object_get(document, list_name);
-	const json_t *object;
-	size_t i;
-
-	*out = calloc(json_array_size(list) + 1, sizeof(**out));
-	if (!*out)
-		return -ENOMEM;
-	json_array_foreach(list, i, object)
-	{
-		(*out)[i] = "";
-		if (read_string(object, name, &(*out)[i]))
-			return -EBADMSG;
-	}
-	return 0;
-}
-
-static int read_refused(const json_t *document, struct summary *summary)
-{
-	const json_t *list = json_object_get(document, "refused");
-	const json_t *object;
-	size_t i;
-
-	summary->refused =
-		calloc(json_array_size(list) + 1, sizeof(*summary->refused));
-	if (!summary->refused)
-		return -ENOMEM;
-	json_array_foreach(list, i, object)
-	{
-		struct summary_refused *to = &summary->refused[i];
-
-		to->why = to->name = "";
-		if (read_string(object, "why", &to->why) ||
-		    read_string(object, "name", &to->name) ||
-		    read_number(object, "programs", &to->programs))
-			return -EBADMSG;
-	}
-	summary->refused_count = json_array_size(list);
-	return 0;
-}
-
 static int read_exit(const json_t *document, struct summary *summary)
 {
 	const json_t *object = json_object_get(document, "exit");
@@ -138,7 +76,8 @@ static int read_exit(const json_t *document, struct summary *summary)
 	return 0;
 }
 
-/* --alloc=auto is exact where something is instrumented. */
+/* What was recorded. --alloc=auto is exact in processes that are instrumented.
+ */
 static void read_metrics(const json_t *settings, bool all_instrumented,
 			 struct summary *summary)
 {
@@ -180,56 +119,102 @@ static void read_flags(const json_t *document, struct summary *summary)
 	read_metrics(settings, all_instrumented, summary);
 }
 
-static int read_functions(const json_t *document, struct summary *summary)
+/* --- lists -------------------------------------------------------------------
+ */
+
+/* Read @item, an element of a list, to @to, which is all zero. 0 or -EBADMSG.
+ */
+typedef int read_item(json_t *item, void *to);
+
+static int read_word(json_t *item, void *to)
 {
-	const json_t *functions = json_object_get(document, "functions");
-	json_t *function;
-	size_t i;
-
-	summary->functions = calloc(json_array_size(functions) + 1,
-				    sizeof(*summary->functions));
-	if (!summary->functions)
-		return -ENOMEM;
-	json_array_foreach(functions, i, function)
-	{
-		struct summary_function *to = &summary->functions[i];
-
-		to->name = to->module = "";
-		to->document = function;
-		if (counters_from_json(COUNTERS_FUNCTION, function, to))
-			return -EBADMSG;
-	}
-	summary->function_count = json_array_size(functions);
+	if (!json_is_string(item))
+		return -EBADMSG;
+	*(const char **)to = json_string_value(item);
 	return 0;
 }
 
-static int read_files(const json_t *document, struct summary *summary)
+static int read_process_name(json_t *item, void *to)
 {
-	const json_t *files = json_object_get(document, "files");
-	const json_t *file;
-	size_t i;
+	*(const char **)to = "";
+	return read_string(item, "name", to);
+}
 
+static int read_refused(json_t *item, void *to)
+{
+	struct summary_refused *refused = to;
+
+	refused->why = refused->name = "";
+	if (read_string(item, "why", &refused->why) ||
+	    read_string(item, "name", &refused->name))
+		return -EBADMSG;
+	return read_number(item, "programs", &refused->programs);
+}
+
+static int read_function(json_t *item, void *to)
+{
+	struct summary_function *function = to;
+
+	function->name = function->module = "";
+	function->document = item;
+	return counters_from_json(COUNTERS_FUNCTION, item, function);
+}
+
+static int read_file(json_t *item, void *to)
+{
+	struct summary_file *file = to;
+
+	file->name = "";
+	if (read_string(item, "name", &file->name))
+		return -EBADMSG;
+	return read_number(item, "bytes", &file->bytes);
+}
+
+/* The list @name of @document, as an array with an element of all zero at its
+ * end; a missing list is empty. Sets *@count, and *@err if that is still 0 and
+ * something fails. The caller frees the array, also then. */
+static void *read_list(const json_t *document, const char *name,
+		       read_item *read_one, size_t item_bytes, size_t *count,
+		       int *err)
+{
+	const json_t *list = json_object_get(document, name);
+	char *items = calloc(json_array_size(list) + 1, item_bytes);
+
+	*count = json_array_size(list);
+	if (!items && !*err)
+		*err = -ENOMEM;
+	for (size_t i = 0; i < *count && !*err; i++)
+		*err = read_one(json_array_get(list, i),
+				items + i * item_bytes);
+	return items;
+}
+
+static int read_lists(const json_t *document, struct summary *summary)
+{
+	size_t words;
+	int err = 0;
+
+	summary->command = read_list(document, "command", read_word,
+				     sizeof(*summary->command), &words, &err);
+	summary->notes = read_list(document, "notes", read_word,
+				   sizeof(*summary->notes), &words, &err);
+	summary->went_on = read_list(document, "went_on", read_process_name,
+				     sizeof(*summary->went_on), &words, &err);
+	summary->refused = read_list(document, "refused", read_refused,
+				     sizeof(*summary->refused),
+				     &summary->refused_count, &err);
+	summary->functions = read_list(document, "functions", read_function,
+				       sizeof(*summary->functions),
+				       &summary->function_count, &err);
 	summary->files =
-		calloc(json_array_size(files) + 1, sizeof(*summary->files));
-	if (!summary->files)
-		return -ENOMEM;
-	json_array_foreach(files, i, file)
-	{
-		struct summary_file *to = &summary->files[i];
-
-		to->name = "";
-		if (read_string(file, "name", &to->name) ||
-		    read_number(file, "bytes", &to->bytes))
-			return -EBADMSG;
-	}
-	summary->file_count = json_array_size(files);
-	return 0;
+		read_list(document, "files", read_file, sizeof(*summary->files),
+			  &summary->file_count, &err);
+	return err;
 }
 
 static int read_document(json_t *document, struct summary *summary)
 {
 	const json_t *totals = json_object_get(document, "totals");
-	int err;
 
 	summary->document = document;
 	if (!json_is_object(json_object_get(document, "perfrec")) ||
@@ -239,22 +224,10 @@ static int read_document(json_t *document, struct summary *summary)
 	read_flags(document, summary);
 	summary->knows_temporary =
 		json_is_integer(json_object_get(totals, "temporary_allocs"));
-	err = read_strings(document, "command", &summary->command);
-	if (!err)
-		err = read_strings(document, "notes", &summary->notes);
-	if (!err)
-		err = read_names(document, "went_on", "name",
-				 &summary->went_on);
-	if (!err)
-		err = read_refused(document, summary);
-	if (!err)
-		err = read_functions(document, summary);
-	if (!err)
-		err = read_files(document, summary);
-	return err;
+	return read_lists(document, summary);
 }
 
-/* The one line for a person. */
+/* One line for the user: @path, which should be in @dir, cannot be opened. */
 static void log_no_recording(const char *dir, const char *path, int err)
 {
 	switch (-err) {
