@@ -54,6 +54,7 @@ help:
 	@echo 'make              build perfrec into $(O)/'
 	@echo 'make demo         install what is missing, build, record an example'
 	@echo 'make check        install what is missing, build, pass every test'
+	@echo 'make check-fast   unit tests, shim tests, some of the rest: about a minute'
 	@echo 'make install      to PREFIX ($(PREFIX)) below DESTDIR; make uninstall'
 	@echo 'make bench        measure perfrec beside floors and peers (bench-quick)'
 	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
@@ -80,10 +81,27 @@ demo:
 	$(Q)O=$(O) sh scripts/demo.sh
 check:
 	$(Q)sh scripts/install-deps.sh build check
+	$(Q)$(MAKE) --no-print-directory $(ALL_CPUS) check-programs
 	$(Q)$(MAKE) --no-print-directory check-all
 
-.PHONY: check-all
-check-all: check-unit check-shim check-fuzz check-e2e check-torture
+# What a contributor runs often. docs/HACKING.md says when.
+.PHONY: check-fast
+check-fast:
+	$(Q)$(MAKE) --no-print-directory $(ALL_CPUS) check-programs
+	$(Q)CK_EXCLUDE_TAGS=slow $(MAKE) --no-print-directory check-suites
+	$(Q)O=$(O) sh scripts/run-e2e.sh $(E2E_QUICK)
+
+# The unit and the shim tests are one pool: while some of it wait or are on
+# their last and longest test, others run.
+.PHONY: check-all check-suites check-programs
+check-all: check-suites check-fuzz check-e2e check-torture
+check-suites: check-programs
+	$(Q)O=$(O) sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT)
+# Tests run few at a time, so that none is disturbed; what they need is
+# compiled by all CPUs, unless make was told how many to use.
+ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+check-programs: all unit-tests shim-tests e2e-programs $(FUZZ) \
+		$(O)/tests/torture/deny
 
 .PHONY: install uninstall clean
 MANS	= perfrec.1 perfrec-cc.1 perfrec-collect.1 perfrec-ctl.1 \

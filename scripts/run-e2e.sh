@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# run-e2e.sh [-j N] [TEST...] - run end-to-end tests (default: all), N at a time
-# (default 2), each in a fresh folder of its own. TEST is a theme (cpu), a test
-# (cpu/engines), or the path of one (tests/e2e/cpu/engines.sh).
+# run-e2e.sh [-j N] [TEST...] - run end-to-end tests (default: all), N at a time,
+# each in a fresh folder of its own. TEST is a theme (cpu), a test (cpu/engines),
+# or the path of one (tests/e2e/cpu/engines.sh). Tests wait more than they
+# compute, so N is one more than there are CPUs, unless it is given.
 #
 # A test is a shell script. It fails by a non-zero status, skips by status 77
 # with the reason as its last line of output, and gets 180 seconds unless a
@@ -65,7 +66,7 @@ if [ "${1:-}" = --one ]; then
 	exit 0
 fi
 
-jobs=2
+jobs=$(($(nproc) + 1))
 if [ "${1:-}" = -j ]; then
 	jobs=$2
 	shift 2
@@ -84,8 +85,14 @@ tests_of()
 results=$(mktemp "${TMPDIR:-/tmp}/perfrec-e2e.XXXXXX") || exit 1
 trap 'rm -f "$results"' EXIT
 if [ $# -eq 0 ]; then
-	for theme in "$TOP"/tests/e2e/*/; do
-		[ "$theme" = "$TOP/tests/e2e/lib/" ] || set -- "$@" "$theme"
+	# Those that may take longest come first, so that nobody waits for them.
+	for test in $(awk -F ': *' 'FNR == 1 && file { print limit, file }
+			FNR == 1 { file = FILENAME; limit = 180 }
+			/^# timeout: *[0-9]+$/ { limit = $2 }
+			END { print limit, file }' "$TOP"/tests/e2e/*/*.sh |
+			sort -k1,1nr -k2 | cut -d ' ' -f 2-); do
+		[ "${test#"$TOP"/tests/e2e/lib/}" != "$test" ] ||
+			set -- "$@" "$test"
 	done
 fi
 for test in "$@"; do

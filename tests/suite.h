@@ -26,9 +26,20 @@ static inline TCase *suite_case(Suite *suite, const char *name)
 	return tcase;
 }
 
+/* A new test case of @suite for tests of a second and more, which
+ * `make check-fast` leaves out (CK_EXCLUDE_TAGS=slow).
+ */
+static inline TCase *suite_slow_case(Suite *suite)
+{
+	TCase *tcase = suite_case(suite, "slow");
+
+	tcase_set_tags(tcase, "slow");
+	return tcase;
+}
+
 /* Runs all tests of @suite, prints what failed and the sum that
  * scripts/run-suites.sh reads, and frees @suite. CK_VERBOSITY, CK_FORK,
- * CK_RUN_CASE and the like are obeyed. Returns the program's exit status.
+ * CK_EXCLUDE_TAGS and the like are obeyed. Returns the program's exit status.
  */
 static inline int suite_run(Suite *suite)
 {

@@ -5,6 +5,18 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  libcount_alloc_preload.so libcount_preload.so witness)
 E2E_TOOLS = $(addprefix $(O)/tests/tools/,count_names trace_check)
 
-.PHONY: check-e2e
-check-e2e: all $(E2E_PROGS) $(E2E_TOOLS)
+.PHONY: check-e2e e2e-programs
+e2e-programs: all $(E2E_PROGS) $(E2E_TOOLS)
+check-e2e: e2e-programs
 	$(Q)O=$(O) sh scripts/run-e2e.sh
+
+# Of each theme some that are quick, for `make check-fast`.
+E2E_QUICK = annotate/control annotate/golden annotate/install cli/bad-input \
+	  cli/quiet cli/report cli/report-views cli/same-figures cli/status \
+	  cli/usage cpu/daemon daemon/attached daemon/ctl daemon/limits \
+	  daemon/restart families/every-way families/fork-returns \
+	  families/went-on heap/exact heap/points heap/snapshots \
+	  heap/temporary names/dlopen names/modules names/replaced \
+	  profile/flush profile/wall robust/ifunc-resolvers robust/limits \
+	  robust/seccomp-probes trace/contexts trace/early-late trace/filter \
+	  trace/protoc-decode trace/unseen-jumps

@@ -11,4 +11,4 @@ check-real:
 	$(Q)sh scripts/install-deps.sh check real || true
 	$(Q)$(MAKE) --no-print-directory real-tools
 	$(Q)sh tests/real/all.sh $(O) $(REAL_DIR)
-real-tools: all $(E2E_TOOLS) $(E2E_PROGS)
+real-tools: e2e-programs

@@ -355,13 +355,15 @@ int main(void)
 {
 	Suite *suite = suite_create("full");
 	TCase *tcase = suite_case(suite, "full");
+	TCase *slow = suite_slow_case(suite);
 
 	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(slow, 60);
 	tcase_add_loop_test(tcase, full_ring_counts_every_span, 0,
 			    sizeof(g_runs) / sizeof(g_runs[0]));
 	tcase_add_test(tcase, stop_is_believed_after_full_waits);
 	tcase_add_test(tcase, ring_is_touched_ahead);
-	tcase_add_loop_test(tcase, handler_takes_the_room_that_was_waited_for,
-			    0, 2);
+	tcase_add_loop_test(slow, handler_takes_the_room_that_was_waited_for, 0,
+			    2);
 	return suite_run(suite);
 }

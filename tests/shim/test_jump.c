@@ -283,14 +283,17 @@ int main(void)
 {
 	Suite *suite = suite_create("jump");
 	TCase *tcase = suite_case(suite, "jump");
+	TCase *slow = suite_slow_case(suite);
 
 	tcase_set_timeout(tcase, 120);
+	tcase_set_timeout(slow, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(slow, setup, teardown);
 	ADD_LOOP(tcase, jump_recorded_is_told_exactly, g_cases);
 	ADD_LOOP(tcase, jump_without_collector_runs_as_always, g_cases);
 	tcase_add_test(tcase, jump_often_is_told_each_time);
 #if defined(__x86_64__)
-	tcase_add_test(tcase, jump_interrupted_anywhere_is_told_once);
+	tcase_add_test(slow, jump_interrupted_anywhere_is_told_once);
 #endif
 	ADD_LOOP(tcase, jump_in_a_plugin_uses_its_own_runtime, g_plugins);
 	tcase_add_test(tcase, jump_in_plugins_uses_the_runtime_of_each);

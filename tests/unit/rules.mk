@@ -2,8 +2,9 @@
 
 UNIT	= $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
-.PHONY: check-unit
-check-unit: all $(UNIT) $(TOOLS)
+.PHONY: check-unit unit-tests
+unit-tests: all $(UNIT) $(TOOLS)
+check-unit: unit-tests
 	$(Q)O=$(O) sh scripts/run-suites.sh $(UNIT)
 
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libcollector.a

@@ -515,9 +515,12 @@ int main(void)
 {
 	Suite *suite = suite_create("replay");
 	TCase *tcase = suite_case(suite, "replay");
+	TCase *slow = suite_slow_case(suite);
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(slow, setup, teardown);
 	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(slow, 60);
 	tcase_add_test(tcase, replay_nested_calls_are_nested);
 	tcase_add_test(tcase, replay_clock_steps_back_is_clamped);
 	tcase_add_test(tcase, replay_end_missing_is_supplied_by_outer_end);
@@ -559,6 +562,6 @@ int main(void)
 		       replay_paused_record_tells_what_the_program_left_out);
 	tcase_add_test(tcase, replay_recursion_of_100000_is_whole);
 	tcase_add_test(tcase, replay_thread_that_ends_100000_deep_is_whole);
-	tcase_add_test(tcase, replay_memory_stays_within_the_budget);
+	tcase_add_test(slow, replay_memory_stays_within_the_budget);
 	return suite_run(suite);
 }

@@ -326,14 +326,17 @@ int main(void)
 {
 	Suite *suite = suite_create("samples");
 	TCase *tcase = suite_case(suite, "samples");
+	TCase *slow = suite_slow_case(suite);
 
 	log_init("test_samples", LOG_ERR);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(slow, set_up, tear_down);
 	tcase_set_timeout(tcase, 120);
+	tcase_set_timeout(slow, 120);
 	tcase_add_test(tcase, samples_are_counted_by_thread_and_stack);
 	tcase_add_test(tcase, samples_without_stack_are_unknown);
 	tcase_add_test(tcase, samples_that_find_no_room_keep_the_total);
-	tcase_add_test(tcase, samples_of_a_million_stacks_keep_the_total);
+	tcase_add_test(slow, samples_of_a_million_stacks_keep_the_total);
 	tcase_add_test(tcase, samples_are_scaled_to_what_their_thread_had);
 	tcase_add_test(tcase,
 		       samples_of_other_threads_stand_for_what_was_displaced);

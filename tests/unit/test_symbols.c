@@ -869,6 +869,7 @@ static Suite *make_suite(void)
 	TCase *tables = suite_case(suite, "tables");
 	TCase *cache = suite_case(suite, "cache");
 	TCase *hostile = suite_case(suite, "hostile");
+	TCase *slow = suite_slow_case(suite);
 
 	tcase_add_test(names, symbol_name_of_c_stays);
 	tcase_add_test(names, symbol_name_mangled_is_demangled);
@@ -903,9 +904,9 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(hostile,
 			    symbols_bounds_of_lying_tables_are_survived, 0, 2);
 	tcase_add_test(hostile, symbols_of_cut_files_are_survived);
-	tcase_add_test(hostile, symbols_of_lying_headers_are_survived);
+	tcase_add_test(slow, symbols_of_lying_headers_are_survived);
 	tcase_add_test(hostile, symbols_of_huge_sections_are_refused);
-	TCase *all[] = { names, tables, cache, hostile };
+	TCase *all[] = { names, tables, cache, hostile, slow };
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		tcase_set_timeout(all[i], 60);
 		tcase_add_checked_fixture(all[i], setup, teardown);

@@ -856,8 +856,10 @@ int main(void)
 {
 	Suite *suite = suite_create("trace_file");
 	TCase *tcase = suite_case(suite, "trace_file");
+	TCase *slow = suite_slow_case(suite);
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(slow, setup, teardown);
 	tcase_add_test(tcase, trace_file_what_belongs_to_no_thread_comes_first);
 	tcase_add_test(tcase,
 		       trace_file_of_many_threads_is_complete_and_in_order);
@@ -874,6 +876,8 @@ int main(void)
 		       trace_file_at_the_process_limit_stops_without_a_signal);
 	tcase_add_test(tcase, trace_file_on_a_full_disk_keeps_what_is_whole);
 	tcase_add_loop_test(tcase, trace_file_at_its_limit_ends_what_is_open, 0,
+			    1);
+	tcase_add_loop_test(slow, trace_file_at_its_limit_ends_what_is_open, 1,
 			    2);
 	tcase_add_test(tcase, trace_file_that_cannot_grow_ends_what_is_open);
 	tcase_add_loop_test(tcase,
@@ -885,5 +889,6 @@ int main(void)
 		tcase, trace_file_flush_under_load_brings_own_packets_to_disk,
 		0, 2);
 	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(slow, 60);
 	return suite_run(suite);
 }
