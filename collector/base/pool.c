@@ -19,6 +19,14 @@ void pool_init(struct pool *pool, struct budget *budget, size_t item_bytes,
 			       .key_bytes = key_bytes };
 }
 
+void pool_init_key(struct pool *pool, struct budget *budget, size_t item_bytes,
+		   const struct pool_key *key)
+{
+	*pool = (struct pool){ .budget = budget,
+			       .key = key,
+			       .item_bytes = item_bytes };
+}
+
 /* Of items, and a table that is at most half full. */
 static uint64_t bytes_of(const struct pool *pool, uint32_t room)
 {
@@ -27,7 +35,7 @@ static uint64_t bytes_of(const struct pool *pool, uint32_t room)
 
 void pool_release(struct pool *pool)
 {
-	if (pool->room)
+	if (pool->room && pool->budget)
 		budget_give(pool->budget, bytes_of(pool, pool->room));
 	free(pool->items);
 	free(pool->slots);
@@ -39,12 +47,11 @@ static uint8_t *item_at(const struct pool *pool, uint32_t number)
 	return (uint8_t *)pool->items + number * pool->item_bytes;
 }
 
-static uint64_t hash_key(const struct pool *pool, const void *item)
+static uint64_t hash_words(const struct pool *pool, const void *item)
 {
 	uint64_t hash = 0, word;
-	size_t at;
 
-	for (at = 0; at < pool->key_bytes; at += sizeof(word)) {
+	for (size_t at = 0; at < pool->key_bytes; at += sizeof(word)) {
 		memcpy(&word, (const uint8_t *)item + at, sizeof(word));
 		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 32;
@@ -52,26 +59,35 @@ static uint64_t hash_key(const struct pool *pool, const void *item)
 	return hash;
 }
 
+static uint64_t hash_item(const struct pool *pool, const void *item)
+{
+	return pool->key ? pool->key->hash(item) : hash_words(pool, item);
+}
+
+static bool is_same(const struct pool *pool, const void *a, const void *b)
+{
+	return pool->key ? pool->key->is_same(a, b)
+			 : !memcmp(a, b, pool->key_bytes);
+}
+
 /* The slot of @item: where it is, or where it would be. */
 static uint32_t *find_slot(const struct pool *pool, const void *item)
 {
-	uint32_t i = (uint32_t)hash_key(pool, item) & pool->slot_mask;
+	uint32_t i = (uint32_t)hash_item(pool, item) & pool->slot_mask;
 
 	for (;; i = (i + 1) & pool->slot_mask) {
 		uint32_t *slot = &pool->slots[i];
 
-		if (!*slot ||
-		    !memcmp(item_at(pool, *slot - 1), item, pool->key_bytes))
+		if (!*slot || is_same(pool, item_at(pool, *slot - 1), item))
 			return slot;
 	}
 }
 
 /* Both of @room, or none. */
-static bool resize(struct pool *pool, uint32_t room)
+static bool pool_resize(struct pool *pool, uint32_t room)
 {
 	uint32_t *slots = calloc(2 * (size_t)room, sizeof(*slots));
 	void *items = realloc(pool->items, room * pool->item_bytes);
-	uint32_t i;
 
 	if (items)
 		pool->items = items;
@@ -83,21 +99,23 @@ static bool resize(struct pool *pool, uint32_t room)
 	pool->slots = slots;
 	pool->slot_mask = 2 * room - 1;
 	pool->room = room;
-	for (i = 0; i < pool->count; i++)
+	for (uint32_t i = 0; i < pool->count; i++)
 		*find_slot(pool, item_at(pool, i)) = i + 1;
 	return true;
 }
 
-static bool grow(struct pool *pool)
+static bool pool_grow(struct pool *pool)
 {
 	uint32_t room = MAX(2 * pool->room, ROOM_MIN);
 	uint64_t more = bytes_of(pool, room) - bytes_of(pool, pool->room);
 
-	if (room > ROOM_MAX || !budget_take(pool->budget, more))
+	if (room > ROOM_MAX ||
+	    (pool->budget && !budget_take(pool->budget, more)))
 		return false;
-	if (resize(pool, room))
+	if (pool_resize(pool, room))
 		return true;
-	budget_give(pool->budget, more);
+	if (pool->budget)
+		budget_give(pool->budget, more);
 	return false;
 }
 
@@ -120,7 +138,7 @@ int pool_intern(struct pool *pool, const void *item, uint32_t *out)
 			return 0;
 		}
 	}
-	if (pool->count == pool->room && !grow(pool))
+	if (pool->count == pool->room && !pool_grow(pool))
 		return -ENOMEM;
 	slot = find_slot(pool, item);
 	memcpy(item_at(pool, pool->count), item, pool->item_bytes);

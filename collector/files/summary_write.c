@@ -311,13 +311,14 @@ static struct summary_function function_of(const struct recording *recording,
 
 static json_t *functions_json(struct recording *recording)
 {
-	struct function_table *table = &recording->functions;
+	size_t count;
+	const struct function_total *totals =
+		function_table_sort(&recording->functions, &count);
 	json_t *list = json_array();
 
-	function_table_sort(table);
-	for (size_t i = 0; i < table->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct summary_function function =
-			function_of(recording, &table->entry[i]);
+			function_of(recording, &totals[i]);
 
 		json_array_append_new(
 			list, counters_to_json(COUNTERS_FUNCTION, &function));

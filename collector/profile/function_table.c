@@ -6,58 +6,37 @@
 #include <string.h>
 
 #include "collector/base/hash.h"
+#include "collector/base/pool.h"
 
-#define TABLE_MIN 256
-
-static struct function_total *find(struct function_table *table,
-				   const struct function_total *one)
+static uint64_t hash_function(const void *item)
 {
-	uint64_t hash = hash_text(HASH_START, one->name);
-	struct function_total *entry;
-	size_t i;
+	const struct function_total *one = item;
 
-	hash = hash_text(hash * 31, one->module);
-	for (i = hash;; i++) {
-		entry = &table->entry[i & table->mask];
-		if (!entry->name || (!strcmp(entry->name, one->name) &&
-				     !strcmp(entry->module, one->module)))
-			return entry;
-	}
+	return hash_text(hash_text(HASH_START, one->name) * 31, one->module);
 }
 
-/* Makes sure that one more entry leaves the table at most half full. */
-static int reserve(struct function_table *table)
+static bool is_same_function(const void *a, const void *b)
 {
-	size_t size = table->entry ? 2 * (table->mask + 1) : TABLE_MIN, i;
-	struct function_table bigger = { .mask = size - 1,
-					 .count = table->count };
+	const struct function_total *x = a, *y = b;
 
-	if (table->entry && 2 * (table->count + 1) <= table->mask)
-		return 0;
-	bigger.entry = calloc(size, sizeof(*bigger.entry));
-	if (!bigger.entry)
-		return -ENOMEM;
-	for (i = 0; table->entry && i <= table->mask; i++)
-		if (table->entry[i].name)
-			*find(&bigger, &table->entry[i]) = table->entry[i];
-	free(table->entry);
-	*table = bigger;
-	return 0;
+	return !strcmp(x->name, y->name) && !strcmp(x->module, y->module);
 }
+
+static const struct pool_key function_key = { hash_function, is_same_function };
 
 int function_table_add(struct function_table *table,
 		       const struct function_total *one)
 {
+	const struct function_total empty = { .name = one->name,
+					      .module = one->module };
 	struct function_total *entry;
+	uint32_t number;
 
-	if (reserve(table) < 0)
+	if (!table->pool.item_bytes)
+		pool_init_key(&table->pool, NULL, sizeof(empty), &function_key);
+	if (pool_intern(&table->pool, &empty, &number) < 0)
 		return -ENOMEM;
-	entry = find(table, one);
-	if (!entry->name) {
-		entry->name = one->name;
-		entry->module = one->module;
-		table->count++;
-	}
+	entry = (struct function_total *)table->pool.items + number;
 	entry->calls += one->calls;
 	entry->self_ns += one->self_ns;
 	entry->total_ns += one->total_ns;
@@ -74,23 +53,25 @@ int function_table_add(struct function_table *table,
 static int by_self(const void *a, const void *b)
 {
 	const struct function_total *left = a, *right = b;
+	int order;
 
-	if (!left->name || !right->name)
-		return !left->name - !right->name;
 	if (left->self_ns != right->self_ns)
 		return left->self_ns < right->self_ns ? 1 : -1;
-	return strcmp(left->name, right->name);
+	order = strcmp(left->name, right->name);
+	return order ? order : strcmp(left->module, right->module);
 }
 
-void function_table_sort(struct function_table *table)
+const struct function_total *function_table_sort(struct function_table *table,
+						 size_t *count)
 {
-	if (table->entry)
-		qsort(table->entry, table->mask + 1, sizeof(*table->entry),
+	*count = table->pool.count;
+	if (*count)
+		qsort(table->pool.items, *count, sizeof(struct function_total),
 		      by_self);
+	return table->pool.items;
 }
 
 void function_table_release(struct function_table *table)
 {
-	free(table->entry);
-	*table = (struct function_table){ 0 };
+	pool_release(&table->pool);
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/pool.h"
+
 struct function_total {
 	const char *name, *module;
 	uint64_t calls, self_ns, total_ns;
@@ -21,17 +23,17 @@ struct function_total {
 
 /* All zero is an empty table. One thread at a time. */
 struct function_table {
-	struct function_total *entry; /* open addressing; name NULL: empty */
-	size_t count, mask;
+	struct pool pool; /* struct function_total */
 };
 
 /* Add to the totals of @one's function. The strings must outlive the table.
  * 0 or -ENOMEM (nothing is added then). */
 int function_table_add(struct function_table *table,
 		       const struct function_total *one);
-/* Puts all entries to the front, by self time, the greatest first; the table
- * is good for reading and releasing only from then on. */
-void function_table_sort(struct function_table *table);
+/* Sorts the totals by self time, the greatest first, and returns the first of
+ * *@count. They are the table's, which is only released from then on. */
+const struct function_total *function_table_sort(struct function_table *table,
+						 size_t *count);
 void function_table_release(struct function_table *table);
 
 #endif

@@ -12,14 +12,13 @@
 #include <string.h>
 
 #include "collector/base/hash.h"
+#include "collector/base/pool.h"
 #include "collector/base/varint.h"
 #include "collector/output/gz_file.h"
 #include "collector/names/symbol_name.h"
 #include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 
-#define STRINGS_MIN 1024u
-#define STRINGS_MAX (1u << 30)
 #define LABELS 4
 #define LABEL_BYTES 24 /* a tag, a length, two tags, two varints */
 
@@ -39,8 +38,7 @@ typedef Perftools__Profiles__Function pb_function;
 #define ONE(m, field, one) ((m)->n_##field = 1, (m)->field = &(one))
 
 struct string {
-	const char *text; /* NULL: an empty place */
-	int64_t number;
+	const char *text;
 };
 
 struct out_pprof {
@@ -49,8 +47,7 @@ struct out_pprof {
 	uint64_t bytes;
 	uint8_t *buffer; /* where a piece is packed */
 	size_t buffer_bytes;
-	struct string *strings; /* hash table */
-	uint32_t string_count, string_mask;
+	struct pool strings; /* struct string, by number */
 	size_t value_count;
 	struct out_labels labels; /* of the last sample that had any */
 	size_t label_bytes; /* of them, packed; 0: none had */
@@ -118,56 +115,35 @@ static void put_string(struct out_pprof *out, const char *text)
 	free(clean);
 }
 
-static struct string *find_string(struct out_pprof *out, const char *text)
+static uint64_t hash_string(const void *item)
 {
-	uint64_t i = hash_fold(hash_text(HASH_START, text));
-	struct string *string;
+	const struct string *string = item;
 
-	for (;; i++) {
-		string = &out->strings[i & out->string_mask];
-		if (!string->text || !strcmp(string->text, text))
-			return string;
-	}
+	return hash_fold(hash_text(HASH_START, string->text));
 }
 
-/* Makes sure that one more string leaves the table at most half full. */
-static bool reserve_string(struct out_pprof *out)
+static bool is_same_string(const void *a, const void *b)
 {
-	struct string *old = out->strings;
-	uint32_t old_mask = out->string_mask, i;
-	uint32_t size = old ? 2 * (old_mask + 1) : STRINGS_MIN;
+	const struct string *x = a, *y = b;
 
-	if (old && 2 * (out->string_count + 1) <= old_mask)
-		return true;
-	if (size > STRINGS_MAX)
-		return false;
-	out->strings = calloc(size, sizeof(*out->strings));
-	if (!out->strings) {
-		out->strings = old;
-		return false;
-	}
-	out->string_mask = size - 1;
-	for (i = 0; old && i <= old_mask; i++)
-		if (old[i].text)
-			*find_string(out, old[i].text) = old[i];
-	free(old);
-	return true;
+	return !strcmp(x->text, y->text);
 }
+
+static const struct pool_key string_key = { hash_string, is_same_string };
 
 static int64_t number_of(struct out_pprof *out, const char *text)
 {
-	struct string *string;
+	const struct string string = { text };
+	uint32_t number;
+	int added = pool_intern(&out->strings, &string, &number);
 
-	if (!reserve_string(out)) {
-		fail(out, -ENOMEM);
+	if (added < 0) {
+		fail(out, added);
 		return 0;
 	}
-	string = find_string(out, text);
-	if (!string->text) {
-		*string = (struct string){ text, out->string_count++ };
+	if (added)
 		put_string(out, text);
-	}
-	return string->number;
+	return number;
 }
 
 /* --- pieces -----------------------------------------------------------------
@@ -218,6 +194,8 @@ int out_pprof_new(int dir_fd, const char *name, const struct out_head *head,
 		free(pprof);
 		return err;
 	}
+	pool_init_key(&pprof->strings, NULL, sizeof(struct string),
+		      &string_key);
 	pprof->value_count = head->count;
 	put_head(pprof, head);
 	*out = pprof;
@@ -442,7 +420,7 @@ int out_pprof_close(struct out_pprof **out, int err,
 	free(old->buffer);
 	free(old->lines);
 	free(old->line_pointers);
-	free(old->strings);
+	pool_release(&old->strings);
 	free(old);
 	return err;
 }
