@@ -587,7 +587,8 @@ void modules_follow(struct modules *modules)
 	lock_release(&modules->lock);
 	if (!is_new)
 		return;
-	lock_acquire(&modules->refresh_lock);
+	/* That of a child may be held: inherit_places(). */
+	lock_acquire_chained(&modules->refresh_lock);
 	read_log(modules);
 	lock_release(&modules->refresh_lock);
 }
