@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/alloc/alloc.h"
 
-#include "preload/ring/put_run.h"
 #include "preload/core/thread.h"
+#include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 
-/* What was recorded during a real function is looked for in so many cells. */
+/* How many cells of the ring are searched for what was recorded during a real
+ * function. */
 #define TOLD_CELLS 64
 
 __thread struct alloc_thread t_alloc;
 
-/* Whether @cell, which lies in front of @next (one or two cells), tells that
- * @address was allocated. */
+/* Whether the record at @cell, which goes on in @next and @second if it is
+ * longer, says that @address was allocated. */
 static bool tells(const struct record *cell, const struct record *next,
 		  const struct record *second, uint64_t address)
 {
@@ -26,10 +27,10 @@ static bool tells(const struct record *cell, const struct record *next,
 }
 
 /*
- * Several allocations were recorded or counted during the real function, by
- * what it calls or by signal handlers: is that of @block among them? Mostly it
- * is the last one. Of those before the ring tells; the data of another record
- * that happens to look like this one is not reckoned with.
+ * Allocations were recorded or counted during the real function, by what it
+ * calls or by signal handlers. Is that of @block among them? Mostly it is the
+ * last one. The ring knows those before. (Data of another record might look
+ * like such a record: that is neglected.)
  */
 bool alloc_told_late(const void *block)
 {

@@ -25,22 +25,22 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* One thread's. */
+/* What a thread knows of its own allocations. */
 struct alloc_thread {
 	uint64_t told; /* allocations recorded, or counted, so far */
 	const void *last; /* the block of the last of them */
-	const void *freeing; /* whose FREE is in the ring; the real function
-			      * that was called for it is running */
-	uint64_t asked; /* what an aligned operator new that is running was
-			 * asked for, which may round it up; or 0 */
+	const void *freeing; /* the block whose FREE is in the ring while the
+			      * real function for it is running */
+	uint64_t asked; /* while an aligned operator new is running: what it
+			 * was asked for (it may round that up); else 0 */
 	int64_t left; /* bytes up to the next sample point */
-	uint32_t level; /* it was drawn for 2^level as many points */
+	uint32_t level; /* left was drawn for 2^level as many points */
 	uint64_t random; /* 0: not seeded yet */
 };
 
 extern __thread struct alloc_thread t_alloc;
 
-/* The caller of a wrapper, as it will find its registers after the call. */
+/* The registers of a wrapper's caller, as it will find them after the call. */
 struct alloc_caller {
 	uint64_t reg[RECORD_REGS];
 };
@@ -96,15 +96,15 @@ void alloc_put_report(uint32_t site, const void *block, uint64_t size,
 void alloc_put_report_free(uint32_t site, const void *block,
 			   const void *caller);
 
-/* Whether a wrapper inside the real function, which was called when
- * t_alloc.told was @told, has done what is to be done about @block. */
+/* The real function has returned @block; when it was called, t_alloc.told was
+ * @told. Whether a wrapper inside it has recorded the block already. */
 static inline bool alloc_told(const void *block, uint64_t told)
 {
 	return unlikely(t_alloc.told != told) && alloc_told_late(block);
 }
 
-/* EXACT: record that @block, not NULL, was allocated. @caller is an address in
- * the program. */
+/* EXACT: record that @block, which is not NULL, was allocated. @caller is an
+ * address in the program. */
 static inline void alloc_exact(const void *block, uint64_t size,
 			       const void *caller)
 {
@@ -119,7 +119,7 @@ static inline void alloc_exact(const void *block, uint64_t size,
 	alloc_put(block, size, caller);
 }
 
-/* EXACT: record that @block, not NULL, is about to be freed. */
+/* EXACT: record that @block, which is not NULL, is about to be freed. */
 static inline void alloc_exact_free(const void *block, const void *caller)
 {
 	uint64_t address = (uintptr_t)block;
@@ -131,8 +131,8 @@ static inline void alloc_exact_free(const void *block, const void *caller)
 	alloc_put_free(block, caller);
 }
 
-/* EXACT: record that realloc() has made @block, @size out of @old; @before is
- * the clock before the call. Neither is NULL. */
+/* EXACT: record that realloc() has moved @old to @block, of @size bytes;
+ * neither is NULL. @before is the clock before the call. */
 void alloc_exact_realloc(const void *old, uint64_t before, const void *block,
 			 uint64_t size, const void *caller);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloc_wrap - what every wrapper of an allocating or freeing function does,
- * inlined into it: only there are the caller's registers what they were.
+ * alloc_wrap - what every wrapper of an allocating or freeing function does.
+ * All of it is inlined into the wrapper: only there the caller's registers are
+ * still what they were.
  *
- * A wrapper calls the real function first and records after it, or records
- * first and then frees (design: alloc is stamped after, free before). Where an
- * exception leaves the real function nothing was allocated.
+ * The clock of an allocation is read after the real function has returned, that
+ * of a free before the real function is called. So the block is the program's
+ * at both times. Where an exception leaves the real function nothing was
+ * allocated.
  */
 #ifndef PERFREC_PRELOAD_ALLOC_ALLOC_WRAP_H
 #define PERFREC_PRELOAD_ALLOC_ALLOC_WRAP_H
@@ -37,10 +39,11 @@ static ALWAYS_INLINE uint32_t alloc_mode(void)
 	return unlikely(mode == ALLOC_UNDECIDED) ? alloc_first_mode() : mode;
 }
 
-/* t_alloc.asked: of 0 bytes is not nothing. */
+/* A bit of t_alloc.asked: so an operator new of 0 bytes is not "none". */
 #define ASKED (1ULL << 63)
 
-/* Of the wrapper it is written in. */
+/* For use in a wrapper itself: where it returns to, and the stack pointer
+ * there. */
 #define WRAP_CALLER __builtin_return_address(0)
 #define WRAP_CFA ((uintptr_t)__builtin_dwarf_cfa())
 
@@ -57,7 +60,7 @@ static ALWAYS_INLINE void wrap_sample(const void *block, size_t size,
 	}
 }
 
-/* EXACT, and it was recorded: of some the stack, too. */
+/* EXACT: @block was recorded. Of some blocks the stack is recorded, too. */
 static ALWAYS_INLINE void wrap_stack(const void *block, size_t size,
 				     const void *caller, uintptr_t cfa)
 {
@@ -69,7 +72,8 @@ static ALWAYS_INLINE void wrap_stack(const void *block, size_t size,
 	}
 }
 
-/* The real function, called when t_alloc.told was @told, returned @block. */
+/* The real function has returned @block; when it was called, t_alloc.told was
+ * @told. Returns @block. */
 static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
 					  size_t size, uint64_t told,
 					  const void *caller, uintptr_t cfa)
@@ -85,8 +89,8 @@ static ALWAYS_INLINE void *wrap_allocated(uint32_t mode, void *block,
 	return block;
 }
 
-/* @block is about to be freed, by a function that may call free(). Returns
- * what wrap_freed() gives back after the call. */
+/* @block is about to be freed by a function that may call free(). Returns what
+ * wrap_freed() must be given after the call. */
 static ALWAYS_INLINE const void *wrap_freeing(uint32_t mode, const void *block,
 					      const void *caller)
 {
@@ -107,7 +111,7 @@ static ALWAYS_INLINE void wrap_freed(const void *outer)
 	t_alloc.freeing = outer;
 }
 
-/* @block is about to be freed, by a function that calls no other. */
+/* @block is about to be freed by a function that calls no other one. */
 static ALWAYS_INLINE void wrap_free(uint32_t mode, const void *block,
 				    const void *caller)
 {

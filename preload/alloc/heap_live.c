@@ -6,7 +6,7 @@
 
 #include "preload/core/sys.h"
 
-/* 2 MiB, touched where blocks are only. */
+/* 2 MiB, of which only the pages with blocks are touched. */
 #define BUCKETS 32768u
 #define BUCKET_ENTRIES 8
 
@@ -27,7 +27,7 @@ void heap_live_init(void)
 		g_buckets = (struct bucket *)address;
 }
 
-/* Other bits of the hash than the count's. */
+/* The bucket is chosen by other bits of the hash than the count is. */
 static struct bucket *bucket_of(uint64_t hash)
 {
 	return &g_buckets[hash >> 32 & (BUCKETS - 1)];

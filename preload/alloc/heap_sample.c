@@ -2,14 +2,15 @@
 #include "preload/alloc/heap_sample.h"
 
 #include "preload/alloc/poisson.h"
-#include "preload/ring/put_run.h"
-#include "preload/core/sys.h"
 #include "preload/core/gate.h"
+#include "preload/core/sys.h"
+#include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 #include "shared/ticks.h"
 
-/* How many stacks are taken at a level, from the topmost down: a distance of
- * 32 bytes of the usual 512 KiB, twice that, and so on. */
+/* How many stacks are taken at each level. At the topmost level the mean
+ * distance is 32 bytes in place of the usual 512 KiB, at the next one twice
+ * that, and so on. */
 #define LEVEL_TOP 14u
 #define LEVEL_FULL 5u
 #define STACKS_FIRST 16u /* above LEVEL_FULL */
@@ -42,7 +43,7 @@ void heap_sample_start(uint64_t period, uint32_t stack_bytes, bool is_sampled)
 		heap_live_init();
 }
 
-/* Each thread draws its own distances. */
+/* Each thread draws its own distances: seed its generator. */
 static void seed_thread(void)
 {
 	uint64_t mixed =
@@ -53,7 +54,7 @@ static void seed_thread(void)
 	t_alloc.random = mixed ? mixed : 1;
 }
 
-/* put_run.cut(): so much of the stack was there. */
+/* For put_run.cut: so much of the stack was there. */
 static void stack_is_cut(struct record *cells, uint64_t behind_cells)
 {
 	struct sample_run *run = (struct sample_run *)cells;
@@ -70,7 +71,8 @@ static void stack_is_cut(struct record *cells, uint64_t behind_cells)
 		record_ext_value(run->head.word), run->head.word);
 }
 
-/* How much of the stack above @sp to copy at most, and whether that is all. */
+/* How much of the stack above @sp to copy at most. *@flags says whether there
+ * may be more. */
 static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 {
 	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
@@ -111,8 +113,8 @@ static bool put_sample(uint32_t site, struct sample_run *run,
 	return put_run_of(&put, class, sp, run->sample.reg[RECORD_REG_IP]);
 }
 
-/* The next sample point. Where in a block the last one was does not matter:
- * nothing is remembered. */
+/* Draw the distance to the next sample point. It does not matter where in a
+ * block the last one was: the process has no memory (poisson.h). */
 static void draw_distance(uint32_t level)
 {
 	uint64_t period = MAX(g_heap_sample.period >> level, (uint64_t)1);
@@ -121,8 +123,8 @@ static void draw_distance(uint32_t level)
 	t_alloc.level = level;
 }
 
-/* Whether the sample point that was passed is one: the first of a thread is
- * not drawn yet. */
+/* Whether the sample point that was passed was drawn. A thread's first one was
+ * not: then it is drawn now, and this says whether it was passed. */
 static bool is_drawn(uint32_t level)
 {
 	int64_t left = t_alloc.left;
@@ -157,8 +159,8 @@ void heap_sample_take(uint32_t site, const void *block, uint64_t size,
 		heap_live_remove(key);
 }
 
-/* A program's first stacks are taken more often: one with 200 small blocks has
- * some dozen, one with 10 MiB some hundred. */
+/* A program's first stacks are taken more often: a program with 200 small
+ * blocks has some dozen, one with 10 MiB some hundred. */
 static uint32_t level_now(void)
 {
 	/* relaxed: a count */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_alloc - malloc() and its family, in front of whatever allocator
- * the program has. Each does what the real one does, adds nothing to a block,
- * and leaves errno as the real one does.
+ * interpose_alloc - malloc() and its family, in front of whatever allocator the
+ * program has. Each does what the real one does, adds nothing to a block, and
+ * leaves errno as the real one does.
  *
- * Allocations before libc knows its environment, by ld.so and its likes, go
- * through unrecorded; the first one after that starts recording, which may be
- * before our constructor: those of other libraries run first.
+ * Before libc knows its environment, allocations (of ld.so and the like) are
+ * not recorded. The first one after that starts recording. That may be before
+ * the shim's constructor, as those of other libraries run first.
  */
 #include "preload/alloc/interpose_alloc.h"
 
@@ -18,8 +18,8 @@
 
 #include "preload/alloc/alloc_wrap.h"
 #include "preload/core/find_next.h"
-#include "preload/core/libc.h"
 #include "preload/core/gate.h"
+#include "preload/core/libc.h"
 
 /* X(name, result, parameters) */
 #define FUNCTIONS(X)                                      \
@@ -38,7 +38,7 @@
 #define POINTER(name, result, parameters) result(*name) parameters;
 static struct {
 	FUNCTIONS(POINTER)
-	/* Only where realloc() is not ours for the C library. */
+	/* Only where the C library calls another realloc() than ours. */
 	POINTER(reallocarray, void *, (void *, size_t, size_t))
 } g_real;
 
@@ -99,8 +99,8 @@ uint32_t alloc_first_mode(void)
 #define ALLOCATED(block, size) \
 	wrap_allocated(mode, block, size, told, WRAP_CALLER, WRAP_CFA)
 
-/* Bytes that the program asked for: an operator new around this may have
- * rounded them up to the alignment. */
+/* How many bytes the program has asked for: an operator new around this call
+ * may have rounded them up to the alignment. */
 static ALWAYS_INLINE uint64_t take_asked(size_t alignment, size_t size)
 {
 	uint64_t asked = t_alloc.asked & ~ASKED;
@@ -195,7 +195,8 @@ ATTR_EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
 	return error;
 }
 
-/* A free and an allocation, if it succeeds; nothing if not. */
+/* realloc() of a block: a free and an allocation if it succeeds, else nothing.
+ */
 static ALWAYS_INLINE void *move_block(uint32_t mode, void *old, size_t size,
 				      const void *caller, uintptr_t cfa)
 {
@@ -217,7 +218,7 @@ static ALWAYS_INLINE void *move_block(uint32_t mode, void *old, size_t size,
 	return block;
 }
 
-/* realloc(old, 0): free(), and in some allocators then malloc(0). */
+/* realloc(old, 0): it is free(), and in some allocators malloc(0) after it. */
 static ALWAYS_INLINE void *empty_block(uint32_t mode, void *old,
 				       const void *caller, uintptr_t cfa)
 {
@@ -253,9 +254,9 @@ ATTR_EXPORT void *realloc(void *old, size_t size)
 	return any_realloc(mode, old, size, WRAP_CALLER, WRAP_CFA);
 }
 
-/* As glibc's: realloc() but for the product. Where the program has a realloc()
- * of its own, glibc's calls that, as the block is one of that; what it asks us
- * for is told there. */
+/* Like glibc's it is realloc() of the product. Where the program has a
+ * realloc() of its own, glibc's reallocarray() must be called: it calls that
+ * one, whose blocks these are. */
 ATTR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 {
 	uint32_t mode = alloc_mode();
@@ -281,7 +282,7 @@ ATTR_EXPORT void free(void *block)
 	g_real.free(block);
 }
 
-/* C23; where the C library does not have them yet, free() does it. */
+/* C23. Where the C library does not have them yet, they are free(). */
 ATTR_EXPORT void free_sized(void *block, size_t size);
 ATTR_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * interpose_alloc_cxx - operator new and delete, in all their forms (C++20,
- * [new.delete]; names as the Itanium C++ ABI mangles them). libstdc++'s call
- * malloc() and free(); those of jemalloc and tcmalloc call nothing, so that
- * only here can they be seen.
+ * [new.delete]; names as the Itanium C++ ABI mangles them). Those of libstdc++
+ * call malloc() and free(). Those of jemalloc and tcmalloc do not, so they can
+ * be seen here only.
  *
  * This file is compiled with unwind tables: the real operator new throws
  * std::bad_alloc through these functions.
@@ -16,9 +16,10 @@
 #include "preload/alloc/alloc_wrap.h"
 #include "preload/core/find_next.h"
 
-/* The real one that @name names, found when first called. A library that the
- * program opens may bring the first C++ runtime. Where there is none at all,
- * nobody calls operator new but who brings his own. */
+/* The real operator @name; it is found when it is first called and kept in
+ * @real, as a library that the program opens may bring the first C++ runtime.
+ * Where there is none, the caller has brought a runtime that we do not see:
+ * @otherwise will do. */
 static void *find_operator(void **real, const char *name, void *otherwise)
 {
 	/* relaxed: whoever finds it finds the same */
@@ -34,7 +35,7 @@ static void *find_operator(void **real, const char *name, void *otherwise)
 	return function;
 }
 
-/* Instead of what is nowhere to be found. */
+/* In place of an aligned operator new that is nowhere to be found. */
 static void *new_aligned(size_t size, size_t alignment)
 {
 	return aligned_alloc(alignment, size);

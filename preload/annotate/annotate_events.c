@@ -7,11 +7,11 @@
 
 #include "preload/annotate/annotate_inner.h"
 #include "preload/annotate/annotate_run.h"
-#include "preload/ring/hook.h"
-#include "preload/ring/put_run.h"
 #include "preload/annotate/sites.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
+#include "preload/ring/hook.h"
+#include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"

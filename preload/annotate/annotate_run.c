@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "preload/core/sys.h"
 #include "preload/core/gate.h"
+#include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"

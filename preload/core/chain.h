@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * chain - hooks of another library behind ours. A program whose own library
- * defines __cyg_profile_func_* would lose them to the preload; so they are
- * found once and called for every function, recorded or not. The C library's
- * empty ones do not count.
+ * chain - hooks of another library. A program may have a library that defines
+ * __cyg_profile_func_* itself. The preloaded shim hides those hooks; so it
+ * finds them once and calls them for every function, recorded or not. The C
+ * library's hooks are empty: they do not count.
  */
 #ifndef PERFREC_PRELOAD_CORE_CHAIN_H
 #define PERFREC_PRELOAD_CORE_CHAIN_H
@@ -13,12 +13,14 @@
 typedef void chain_hook(void *function, void *call_site);
 
 struct chain {
-	chain_hook *enter, *exit; /* NULL: nobody is behind us */
+	chain_hook *enter, *exit; /* NULL: there is none */
 };
 
 extern struct chain g_chain;
 
-/* Finds them. True when there are any. Once, while recording starts. */
+/* Find them, into g_chain. True when there are any. Once, while recording
+ * starts.
+ */
 bool chain_find(void);
 
 #endif

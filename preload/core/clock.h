@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock - the kernel's clock of a recording (enum wire_clock), in ns, and
- * whether the other, the counter (shared/ticks.h), may be read. Any context.
+ * clock - the kernel's clocks, in ns, one of which a recording may use (enum
+ * wire_clock); and whether the other one, the CPU's counter (shared/ticks.h),
+ * may be read. Any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_CLOCK_H
 #define PERFREC_PRELOAD_CORE_CLOCK_H
@@ -14,8 +15,8 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 
-/* False when prctl(PR_SET_TSC) has made rdtsc a fault in this thread: then the
- * vDSO's clocks, which read it, are faults as well. */
+/* False when prctl(PR_SET_TSC) has made rdtsc a fault in this thread. Then the
+ * vDSO's clocks are faults as well, as they read it. */
 static inline bool clock_allowed(void)
 {
 	int state = PR_TSC_ENABLE;
@@ -23,7 +24,7 @@ static inline bool clock_allowed(void)
 	return sys(SYS_prctl, PR_GET_TSC, &state) < 0 || state == PR_TSC_ENABLE;
 }
 
-/* ns; by libc and the vDSO: no system call, errno untouched on success. */
+/* ns of clock @id. By libc and the vDSO: no system call; keeps errno. */
 static inline uint64_t clock_ns(clockid_t id)
 {
 	struct timespec now;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elf_tables - the dynamic symbols of a loaded module, as the dynamic linker
- * has mapped and trusts them. Nothing here allocates, locks, changes errno or
- * calls anybody but the resolver of an STT_GNU_IFUNC. Any context.
+ * elf_tables - the dynamic symbols of a loaded module. The dynamic linker has
+ * mapped these tables and trusts them; so does the shim. Nothing here
+ * allocates, locks or changes errno, and nothing of the program is called, but
+ * the resolver of an STT_GNU_IFUNC. Any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_ELF_TABLES_H
 #define PERFREC_PRELOAD_CORE_ELF_TABLES_H
@@ -11,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a dynamic section points to; NULL or 0 where it has none of that. */
+/* What a dynamic section points to. A field is NULL or 0 where the section does
+ * not have that entry. */
 struct elf_tables {
 	ElfW(Addr) base;
 	const ElfW(Sym) * symbols;
@@ -25,18 +27,20 @@ struct elf_tables {
 	size_t bytes[2]; /* of relocations */
 };
 
-/* Reads the section @entry of a module that lies at @base. */
+/* Fill @tables from the dynamic section @entry of a module that lies at @base.
+ */
 void elf_tables_read(struct elf_tables *tables, const ElfW(Dyn) * entry,
 		     ElfW(Addr) base);
-/* Of a module in the dynamic linker's list. */
+/* The same for a module in the dynamic linker's list. */
 void elf_tables_of(struct elf_tables *tables, const struct link_map *map);
 
-/* How many bytes the symbols take: no tag says so. They end where the next
- * table begins, whichever the linker has put there; 0: none comes behind. */
+/* How many bytes the symbols take. No tag says that; but they end where the
+ * next table begins, whichever it is. 0 if no table lies behind them. */
 size_t elf_tables_symbol_bytes(const struct elf_tables *tables);
 
-/* Where the module defines @name, in the version that dlsym() takes; NULL: it
- * does not. Of an STT_GNU_IFUNC it is the function that its resolver names. */
+/* Where the module defines @name, in the version that dlsym() takes; NULL if it
+ * does not define it. For an STT_GNU_IFUNC that is the function which its
+ * resolver returns. */
 void *elf_tables_find(const struct elf_tables *tables, const char *name);
 
 #if defined(__aarch64__)
@@ -46,7 +50,7 @@ void *elf_tables_find(const struct elf_tables *tables, const char *name);
 void elf_tables_set_cpu(unsigned long hwcap, unsigned long hwcap2);
 #endif
 
-/* The slot in which a reference of the module to @name was resolved; NULL: it
+/* The slot in which the module's reference to @name was resolved; NULL if it
  * has none. */
 void *const *elf_tables_slot(const struct elf_tables *tables, const char *name);
 

@@ -2,18 +2,18 @@
  *
  * find_next - a program, or a library preloaded in front of the shim, may
  * define a function that the shim interposes, and find the next one by
- * dlsym(RTLD_NEXT): that is the shim's. The shim has to go on from its own
- * place in the order of search; from the head of the list it would come back
- * to who has just called it, and so on without end.
+ * dlsym(RTLD_NEXT): that is the shim's. So the shim must go on from its own
+ * place in the order of search. From the head of the list it would find its
+ * caller again, and call it, without end.
  *
- * The dynamic linker's list has modules in the order in which it searches
- * them: the program, what is preloaded, then what these need, level by level;
- * behind those whatever was opened since. It is the list that debuggers read.
- * dlsym() takes a lock, may allocate, and forgets what dlerror() was to say.
+ * The order is that of the dynamic linker's list, which debuggers read, too:
+ * the program, what is preloaded, then what these need, level by level; behind
+ * those, whatever was opened since. dlsym() is of no use: it takes a lock, may
+ * allocate, and forgets what dlerror() was to say.
  *
- * Modules that a program starts with are never unloaded, and what the shim
- * looks for is mostly in one of them, so the walk ends before what comes and
- * goes.
+ * Modules that a program starts with are never unloaded. What the shim looks
+ * for is mostly in one of them, so the walk mostly ends before the modules that
+ * come and go.
  */
 #include "preload/core/find_next.h"
 

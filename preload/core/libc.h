@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libc - what the shim asks of the C library, taken from that library's own
- * table: what a program defines under these names is the program's. Nothing
- * here takes a lock that a signal handler could find taken, allocates, or
- * touches stdio; "early" and "slow" say where it is called.
+ * libc - the functions of the C library that the shim calls. It finds them in
+ * that library's own symbol table, as the program may define the same names for
+ * itself. None of them takes a lock that a signal handler could find taken,
+ * allocates, or touches stdio.
  */
 #ifndef PERFREC_PRELOAD_CORE_LIBC_H
 #define PERFREC_PRELOAD_CORE_LIBC_H
@@ -22,18 +22,20 @@ typedef int libc_visit(struct dl_phdr_info *module, size_t size, void *context);
 /*
  * X(name, symbol, result, parameters)
  *
- * errno_location	where a wrapper fails by itself; kept where a call
+ * "early": called while recording starts; "slow": called on slow paths.
+ *
+ * errno_location	a wrapper fails by itself; errno is kept where a call
  *			below may change it
- * clock_gettime	vDSO: the clock where the CPU's counter will not do
+ * clock_gettime	the clock where the CPU's counter will not do (vDSO)
  * getauxval		early: the kernel's view of the CPU and of setuid
  * register_atfork	early: FORKING before fork()
  * key_create		early: to hear of a thread's end
- * key_delete		early: no collector, so no need to hear
+ * key_delete		early: keys that were made and are not needed
  * setspecific		slow: a thread's first record
  * self			slow: finds a thread when another names it
  * attr_init		slow: the usual stack of a thread that is made
  * attr_getstacksize	slow: the stack of a thread that is made
- * iterate_phdr		early: does anything here call hooks; dlopen()
+ * iterate_phdr		early: does anything here call hooks; slow: dlopen()
  * find_object		slow: which module a caller or a function is of
  */
 #define LIBC_FUNCTIONS(X)                                                      \
@@ -57,21 +59,21 @@ typedef int libc_visit(struct dl_phdr_info *module, size_t size, void *context);
 
 #define LIBC_POINTER(name, symbol, result, parameters) result(*name) parameters;
 
-/* Functions that this C library does not have fail, or find nothing. */
+/* A function that this C library does not have is one that returns -1. */
 struct libc {
 	LIBC_FUNCTIONS(LIBC_POINTER)
-	const ptrdiff_t *rseq_offset; /* where it put this thread's rseq area */
-	const unsigned int *rseq_size; /* NULL or 0: it registered none */
-	char ***environ; /* its own, or the program's copy of it */
-	bool known;
+	const ptrdiff_t *rseq_offset; /* of a thread's rseq area */
+	const unsigned int *rseq_size; /* NULL or 0: libc registered none */
+	char ***environ; /* libc's own, or the program's copy of it */
+	bool known; /* there is nothing more to look up */
 };
 
 extern struct libc g_libc;
 
-/* Looks everything up. */
+/* Look everything up. Any context. */
 void libc_find(void);
 
-/* Any context. */
+/* The functions, looked up if need be. Any context. */
 static inline const struct libc *libc(void)
 {
 	if (unlikely(!g_libc.known))

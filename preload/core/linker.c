@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * linker - a program may define any symbol, and then has all references to it,
- * also those of the shim. So the shim has none. What it needs of the C library
- * it looks up in that library's own table (libc.c). This needs the list of
- * loaded modules, whose head is in the table of the dynamic linker; and that
- * is where it is mapped, from its ELF header on.
+ * linker - if a program defines a symbol, all references to it go there, those
+ * of the shim, too. So the shim has no such references. It looks up what it
+ * needs of the C library in that library's own table (libc.c). For that it
+ * needs the list of loaded modules. The head of the list is a symbol of the
+ * dynamic linker, so the shim must find the dynamic linker in memory.
  *
- * Where it is mapped is told by a relocation that names no symbol: a TLS
- * descriptor (linker_x86_64.S). The kernel's auxiliary vector tells it, too
- * (AT_BASE), but cannot be reached without the C library or /proc; and a
- * dynamic linker that was started as a program is not in it. It is asked by
- * whoever calls us before we are relocated: IFUNC resolvers of libraries, which
- * are relocated first.
+ * A relocation that names no symbol gives an address inside it: a TLS
+ * descriptor (linker_x86_64.S). Walking down from there by pages comes to its
+ * ELF header. Before the shim is relocated (IFUNC resolvers of libraries that
+ * are relocated first may call it) there is the kernel's auxiliary vector:
+ * AT_BASE, read from /proc. It is only the second choice: reading it takes
+ * system calls, and a dynamic linker that was started as a program is not in
+ * it.
  */
 #include "preload/core/linker.h"
 

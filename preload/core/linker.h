@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * linker - the dynamic linker, found without asking for any symbol: whoever
- * imports one may get the program's. None of these calls anybody, locks or
- * changes errno. Any context.
+ * linker - the dynamic linker and its list of modules, found without importing
+ * a symbol: a program may define any symbol, and would be given to the shim.
+ * Nothing here calls other libraries, locks or changes errno. Any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_LINKER_H
 #define PERFREC_PRELOAD_CORE_LINKER_H
@@ -12,20 +12,25 @@
 
 struct elf_tables;
 
-/* False while the dynamic linker is still on its way to us: nothing in the
- * shim that holds an address, and no thread-local variable, is right yet. */
+/* False as long as the dynamic linker has not relocated the shim: then no
+ * variable that holds an address, and no thread-local variable, is right yet.
+ */
 bool linker_has_relocated(void);
 
-/* The symbols of the dynamic linker itself. False: it cannot be found. */
+/* Fill @tables with those of the dynamic linker itself. False if it cannot be
+ * found. */
 bool linker_tables(struct elf_tables *tables);
 
-/* The shim's own place in the list of loaded modules; NULL: not to be found. */
+/* The shim's own place in the list of loaded modules; NULL if it cannot be
+ * found.
+ */
 const struct link_map *linker_shim(void);
 
-/* The first module of the list that the shim is in; NULL likewise. */
+/* The first module of the list that the shim is in; NULL if it cannot be found.
+ */
 const struct link_map *linker_first(void);
 
-/* The C library; NULL: not loaded beside the shim. */
+/* The C library (glibc); NULL if it is not in that list. */
 const struct link_map *linker_libc(void);
 
 #endif

@@ -21,11 +21,13 @@ struct settings {
 	const char *temp_dir; /* TMPDIR or "/tmp" */
 };
 
-/* Read @environment (as environ). The strings stay the environment's. */
+/* Fill @settings from @environment (as environ). Its strings point into the
+ * environment. What is wrong is replaced by what is nearest, or by the default,
+ * and settings->wrong is set. */
 void settings_read(char **environment, struct settings *settings);
 
 /* Say on stderr, in a line for each, which variables of @environment are wrong,
- * what would be right, and what is used instead. At start only. */
+ * what would be right, and what is used instead. While recording starts. */
 void settings_say_wrong(char **environment);
 
 #endif

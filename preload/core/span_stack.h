@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * span_stack - open spans that the shim itself must remember: the ones whose
- * begin was withheld. Stacks grow down: a frame whose stack pointer lies below
- * the running one's has been left by longjmp.
+ * span_stack - the open spans whose begin was withheld: their ends must be
+ * withheld, too. Stacks grow down: a frame whose stack pointer lies below that
+ * of the running one has been left by longjmp.
  *
- * A signal handler may interrupt any line here and push and pop for itself:
- * so an entry is counted before it is written and cleared before it is given
- * back, and a cleared one (sp 0) is a dead frame to everybody.
+ * A signal handler may interrupt any line here, and push and pop for itself. So
+ * an entry is counted before it is written, and cleared before it is given
+ * back. An entry with sp 0 is cleared: it is a dead frame to everybody.
+ *
+ * For the thread that has the stack, in any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_SPAN_STACK_H
 #define PERFREC_PRELOAD_CORE_SPAN_STACK_H
@@ -27,14 +29,15 @@ static inline void span_stack_pop(struct span_stack *stack)
 	stack->above = 0;
 }
 
-/* Forget frames that a frame at @sp outlived. */
+/* Forget the frames below @sp: the one at @sp is still there, so they are not.
+ */
 static inline void span_stack_repair(struct span_stack *stack, uintptr_t sp)
 {
 	while (stack->count && span_stack_top(stack)->sp < sp)
 		span_stack_pop(stack);
 }
 
-/* False when the stack is full; the span is then counted in above. */
+/* False when the stack is full: then the span is only counted (above). */
 static inline bool span_stack_push(struct span_stack *stack, uint64_t function,
 				   uintptr_t sp)
 {
@@ -47,8 +50,8 @@ static inline bool span_stack_push(struct span_stack *stack, uint64_t function,
 	return true;
 }
 
-/* Forget annotations (a "function" below SITES_MAX) that nobody has ended, if
- * what ends, @function, is right below them. */
+/* @function ends. If nothing but annotations lies above it, they were never
+ * ended: forget them. (The "function" of an annotation is below SITES_MAX.) */
 static inline void span_stack_repair_notes(struct span_stack *stack,
 					   uint64_t function)
 {
@@ -63,10 +66,10 @@ static inline void span_stack_repair_notes(struct span_stack *stack,
 }
 
 /*
- * The END @word of an annotation: true when its begin was pushed here, and it
- * is taken off. It may lie below what is still open, as a function that is
- * called from there can end it: then it is cleared, and goes with what lies
- * above it. The hint in @word is that of its begin.
+ * An annotation ends, with the END @word, which has the sp hint of its begin.
+ * True when the begin was pushed here: then it is taken off. A function that
+ * the annotation's own has called may end it, so it may lie below spans that
+ * are still open: then it is cleared, and goes when they go.
  */
 static inline bool span_stack_end_note(struct span_stack *stack, uint64_t word)
 {
@@ -82,7 +85,8 @@ static inline bool span_stack_end_note(struct span_stack *stack, uint64_t word)
 	return i;
 }
 
-/* It was not pushed, but may be among those counted in above. */
+/* The same for an annotation that is not on the stack: it may be among those
+ * that were only counted. */
 static inline bool span_stack_end_above(struct span_stack *stack)
 {
 	if (!stack->above)
@@ -92,11 +96,11 @@ static inline bool span_stack_end_above(struct span_stack *stack)
 }
 
 /*
- * The function @function ends: true when its begin was pushed here (or
- * counted in above), and it is taken off. @sp is near the one it began at but
- * rarely equal: alloca() lowers it, and an exit hook that is tail-called
- * finds the frame gone already. So the function decides, and the stack
- * pointer only once it does not fit.
+ * The function @function ends. True when its begin was pushed here (then it is
+ * taken off) or counted. @sp is near the stack pointer of its begin but rarely
+ * equal: alloca() lowers it, and an exit hook that is tail-called finds the
+ * frame gone already. So the function decides, and the stack pointer only if
+ * the function is not the one on top.
  */
 static inline bool span_stack_end(struct span_stack *stack, uint64_t function,
 				  uintptr_t sp)

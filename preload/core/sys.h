@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sys - system calls without libc: they leave errno alone, are no
- * cancellation points, and no other preload can see or wrap them. Each
- * returns what the kernel does: a result, or -errno.
+ * sys - system calls without libc. They leave errno alone, are no cancellation
+ * points, and no other preloaded library sees or wraps them. Each returns what
+ * the kernel returns: a result, or -errno. Any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_SYS_H
 #define PERFREC_PRELOAD_CORE_SYS_H
@@ -60,9 +60,9 @@ static inline long sys6(long number, long a, long b, long c, long d, long e,
 #define KERNEL_SIGSET_BYTES 8
 
 /*
- * Block every signal that can wait. The ones an instruction raises (SIGSEGV,
- * SIGTRAP, ...) stay: the kernel kills a program that blocks those when they
- * come. Returns the mask to give back to sys_restore_signals().
+ * Block every signal that can wait. Those that an instruction raises (SIGSEGV,
+ * SIGTRAP, ...) are not blocked: the kernel kills a program that blocks such a
+ * signal when it comes. Returns the mask before, for sys_restore_signals().
  */
 static inline uint64_t sys_block_signals(void)
 {
@@ -92,7 +92,7 @@ static inline uint64_t sys_limit(int resource)
 	return limit.rlim_cur;
 }
 
-/* Sets of the C library, which begin with the kernel's. */
+/* A sigset_t of the C library begins with that of the kernel. */
 typedef uint64_t __attribute__((may_alias)) sigset_word;
 
 static inline bool sigset_has(const sigset_t *set, int signal)

@@ -13,7 +13,7 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* A span that the shim itself must remember. */
+/* A span that is open, in a stack of the shim. */
 struct open_span {
 	uint64_t function;
 	uint64_t sp;
@@ -21,7 +21,8 @@ struct open_span {
 
 #define SPAN_STACK_MAX 255
 
-/* Private to one thread, in memory a forked child finds empty. */
+/* The open spans whose begin was withheld (span_stack.h). Private to one
+ * thread, in memory that a forked child finds empty. */
 struct span_stack {
 	uint64_t count;
 	uint64_t above; /* spans opened while it was full */
@@ -31,11 +32,11 @@ struct span_stack {
 #define DEPTH_POINTS 64 /* a power of two */
 #define DEPTH_STACK_MAX 4030 /* spans; all of it is 64 KiB, rarely touched */
 
-/* With --depth: the open spans, as far as they are known (depth.c). The same.
- */
+/* With --depth: the open spans, as far as they are known (depth.c). Private to
+ * one thread, in memory that a forked child finds empty. */
 struct depth_stack {
 	volatile uint64_t count;
-	volatile uint64_t least; /* count since the last FLOW record */
+	volatile uint64_t least; /* of count, since the last FLOW record */
 	volatile uint64_t over; /* opened while it was full, and recorded */
 	uint64_t unused;
 	volatile struct depth_point {
@@ -51,14 +52,14 @@ struct thread_state {
 	uint64_t epoch; /* of the process that claimed the slot */
 	uint32_t aborts; /* restarts of the fast path since the last look */
 	uint32_t index; /* of the slot */
-	uint64_t limit_begin; /* a head not below it takes the slow path */
-	uint64_t limit_end;
+	uint64_t limit_begin; /* from this head on begins take the slow path */
+	uint64_t limit_end; /* the same of ends */
 	struct slot_shm *slot;
 	struct record *cells;
 	uint64_t mask;
-	uint64_t no_rseq; /* stands in for rseq_cs where there is none */
-	uint64_t *excluded; /* in the slot; NULL: there is none */
-	uint16_t untold; /* UNTOLD_ONE for each hook, where there is none */
+	uint64_t no_rseq; /* in place of rseq_cs where there is no rseq area */
+	uint64_t *excluded; /* slot->excluded_hooks; NULL: no slot */
+	uint16_t untold; /* without a slot: UNTOLD_ONE for each such hook */
 
 	/* Slow paths only. */
 	uint64_t epoch_before_vfork;
@@ -72,19 +73,20 @@ struct thread_state {
 	uint64_t paused_spans; /* since the last PAUSED record */
 	uint64_t paused_clock; /* when the first of them began */
 	uint64_t lost_ends; /* since the last TRUNC record */
-	uint64_t late_begins; /* that found no room: put_begin_late() */
+	uint64_t late_begins; /* of put_begin_late(), that found no room */
 	uint64_t lost_allocs; /* since the last EXT_ALLOC_LOSS */
 	uint64_t lost_frees;
-	uint64_t full_tail; /* the tail when a record of full_cells that is no
-			     * span was dropped; full_drops have been since */
+	/* The last record that is no span and found no room: the tail then, its
+	 * cells, and how many were dropped in a row. */
+	uint64_t full_tail;
 	uint64_t full_cells;
 	uint64_t full_drops;
 	uint64_t wait_clock; /* when it last began to wait for room */
-	uint32_t stopped_heartbeat; /* the collector was stopped here */
+	uint32_t stopped_heartbeat; /* at which the collector was stopped */
 	uint32_t generation; /* of the load map, as this thread's ring says */
 	uint16_t looks; /* map_log.c: functions yet to look at */
-	bool in_map; /* map_log.c: it may hold map_lock */
-	bool stopped;
+	bool in_map; /* map_log.c: this thread may hold map_lock */
+	bool stopped; /* the collector was, when last waited for */
 	bool in_vfork; /* set until the parent is back from vfork() */
 	bool unslotted; /* no slot was free */
 	bool muted; /* it may not read the clock: slot_mute() */

@@ -18,20 +18,25 @@
 #define T_UNTOLD 72
 
 /*
- * Hooks of excluded functions that a thread without a slot calls: it counts
- * them in the upper 12 bits of a 16-bit word, and tells the arena when that
- * turns over.
+ * A thread without a slot counts the hooks of excluded functions that it calls,
+ * in the upper 12 bits of a 16-bit word. When that turns over it tells the
+ * arena.
  */
 #define UNTOLD_ONE 16
 #define UNTOLD_ALL 4096
 
 /*
- * The gate word. A thread may take the fast path when gate ^ its epoch is 0,
- * or GATE_FILTER after a look at the filter table. The lower half of an epoch
- * is the process's: a multiple of GATE_EPOCH_STEP, never 0; a thread without a
- * slot has EPOCH_NONE. The upper half counts news of the load map
- * (map_log.c); a thread that has not followed them yet has another number
- * there, and takes the general path.
+ * The gate's word, and a thread's epoch.
+ *
+ * The lower half of the word is the epoch of the process, a multiple of
+ * GATE_EPOCH_STEP that is never 0, with the flags below. The upper half counts
+ * news of the load map (map_log.c). The thread's epoch has the same two halves,
+ * without flags: it says for which process the thread has a slot, and which
+ * news it has followed. A thread without a slot has EPOCH_NONE.
+ *
+ * A thread may take the fast path when word ^ epoch is 0, or when it is
+ * GATE_FILTER and the function is not in the filter table. So a thread that has
+ * not followed the news takes the general path.
  *
  * Below GATE_OFF nothing is settled: GATE_UNBEGUN before recording starts, 0 in
  * a forked child.
@@ -57,7 +62,7 @@
 #define RECORD_KIND_EXT 12
 #define EXT_CELLS_SHIFT 22
 
-/* Restarts before the fast path is left for one record. */
+/* After so many restarts a record takes the general path. */
 #define ABORTS_MAX 8
 
 /* What glibc registers rseq with (sys/rseq.h). */

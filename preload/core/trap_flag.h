@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trap_flag - stop single-stepping by this thread's own trap flag for a few
- * lines: a SIGTRAP cannot be blocked. Any context.
+ * trap_flag - hold off single-stepping for a few lines, where a thread steps
+ * itself by its own trap flag: a SIGTRAP cannot be blocked. Any context.
  */
 #ifndef PERFREC_PRELOAD_CORE_TRAP_FLAG_H
 #define PERFREC_PRELOAD_CORE_TRAP_FLAG_H

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_timer - see cpu_timer.h. What it must never do is hurt the program:
+ * cpu_timer - the engine "signal". It must never hurt the program:
  *
- * - The handler copies registers and a piece of the stack into the ring, and
- *   nothing else; it copies between the stack pointer and the end of the stack
- *   that is known of its thread. On any other stack (sigaltstack) it copies
- *   registers only.
- * - On a context's stack it does not run at all: SIGPROF is blocked there
+ * - The handler does nothing but copy registers and a piece of the stack into
+ *   the ring. It copies from the stack pointer to the end of the stack that is
+ *   known of its thread. On any other stack (sigaltstack) it copies registers
+ *   only.
+ * - It never runs on a context's stack, where SIGPROF is blocked
  *   (cpu_timer_spare()), nor on stacks of less than CPU_STACK_MIN. A handler of
- *   the program's that has a stack of its own blocks it, too
- *   (interpose_signal.c). Switching back unblocks it before the stack is
- *   another: what is on its way by then is taken before, and counted as time
- *   of which no more is known; and the timer is set not to fire at once.
- * - When the program wants SIGPROF, all timers are deleted, and what is on its
- *   way is thrown away, before its own action is set.
+ *   the program's that has a stack of its own blocks SIGPROF, too
+ *   (interpose_signal.c). When a context switches back, SIGPROF is unblocked
+ *   while its stack is still in use. So a signal that is pending then is taken
+ *   first, as a sample without a stack, and the timer is set not to fire at
+ *   once (cpu_timer_switch()).
+ * - When the program wants SIGPROF, all timers are deleted, and signals that
+ * are pending are thrown away, before its own action is set.
  *
- * A timer of CPU time goes by the tick of the kernel: at 250 ticks a second
- * and 1000 samples, three of four come as overruns of the fourth, which a
- * sample's weight counts. The first period is drawn at random, so that threads
- * shorter than one are not left out, in sum.
+ * The kernel looks at timers of CPU time at its ticks. At 250 ticks and 1000
+ * samples a second, three of four samples come as overruns of the fourth: the
+ * weight of a sample counts them. The first period of a thread is drawn at
+ * random, so that in sum threads are not left out that are shorter than a
+ * period.
  *
- * The kernel deletes timers in a forked child and at exec, but not with their
- * thread.
+ * The kernel deletes timers in a forked child and at exec, but not when their
+ * thread ends.
  */
 #include "preload/cpu/cpu_timer.h"
 
@@ -31,22 +33,22 @@
 #include <time.h>
 
 #include "preload/core/find_next.h"
+#include "preload/core/gate.h"
 #include "preload/core/libc.h"
-#include "preload/ring/put_run.h"
 #include "preload/core/say.h"
 #include "preload/core/sys.h"
-#include "preload/core/gate.h"
 #include "preload/core/thread_watch.h"
+#include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 #include "shared/ticks.h"
 #include "shared/wire.h"
 
-/* Threads that have a timer at a time. */
+/* So many threads have a timer at a time. */
 #define TIMERS_MAX 4096
 #define NS_PER_S 1000000000ULL
-/* No timer fires sooner than that after it was set. */
+/* No timer fires sooner than this after it was set. */
 #define FIRST_MIN_NS 50000ULL
 #define FIRST_STACK_BYTES (128ULL << 20)
 #define SAMPLE_CELLS (sizeof(struct record_sample) / sizeof(struct record))
@@ -68,7 +70,7 @@ static struct {
 
 static __thread struct {
 	uint32_t timer; /* index in g_timers.id plus 1; 0: none */
-	bool deaf; /* the handler returns at once */
+	bool deaf; /* the handler shall return at once */
 	uintptr_t stack_start, stack_end; /* 0: not known */
 } t_cpu;
 
@@ -111,7 +113,8 @@ static void copy_registers(const mcontext_t *from, uint64_t reg[RECORD_REGS])
 #endif
 }
 
-/* How much to copy, in whole cells. */
+/* How many bytes to copy from the stack at @sp, in whole cells; sets *@flags.
+ */
 static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 {
 	uint64_t room = (record_run_max(g_shim.ring_cells) - 1 - SAMPLE_CELLS) *
@@ -126,7 +129,7 @@ static uint32_t stack_bytes(uintptr_t sp, uint32_t *flags)
 	return (uint32_t)(MIN(bytes, most) & ~(sizeof(struct record) - 1));
 }
 
-/* @registers NULL: not known. */
+/* Record a sample. @registers is NULL where they are not known. */
 static void put_sample(const mcontext_t *registers, uint64_t weight)
 {
 	struct sample_run run = { .sample.weight = weight };
@@ -222,7 +225,7 @@ static uint64_t random_part(uint64_t period_ns)
 	return MAX((mixed >> 32) % period_ns, FIRST_MIN_NS);
 }
 
-/* The id plus 1, or 0. */
+/* Make a timer for this thread. Returns its id plus 1, or 0. */
 static int32_t make_timer(void)
 {
 	struct sigevent event;
@@ -256,7 +259,8 @@ static void count_unsampled(void)
 	atom_add_rlx(&g_shim.page->unsampled_threads, 1);
 }
 
-/* With SIGPROF blocked, so that no handler sees it half done. */
+/* Make this thread's timer and set it. SIGPROF is blocked, so that no handler
+ * sees this half done. */
 static void arm_timer(void)
 {
 	uint32_t index = claim_index();
@@ -317,8 +321,7 @@ void cpu_timer_thread_ends(void)
 	delete_timer(index);
 }
 
-/* Only the thread that forked is here; its timer is not, nor are the others'.
- */
+/* The child has the thread that forked, and no timer of its parent's. */
 void cpu_timer_forked(void)
 {
 	/* relaxed: no other thread is there */
@@ -356,7 +359,8 @@ bool cpu_timer_has_signal(void)
 	return atom_load_rlx(&g_timers.have_signal);
 }
 
-/* A timer of ours may fire yet; or another thread is just ending one. */
+/* Whether a timer of ours may still fire, or another thread is just ending one.
+ */
 static bool may_fire(void)
 {
 	uint32_t i;
@@ -457,7 +461,8 @@ void cpu_timer_spare(ucontext_t *context)
 /* --- start ------------------------------------------------------------------
  */
 
-/* The kernel keeps that much free for it, and at least FIRST_STACK_BYTES. */
+/* How large the first thread's stack may become: its limit, or what the kernel
+ * keeps free for it. */
 static uint64_t first_stack_bytes(void)
 {
 	struct rlimit limit = { 0, 0 };

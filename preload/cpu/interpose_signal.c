@@ -2,27 +2,29 @@
  *
  * interpose_signal - the functions by which a program says what a signal does.
  * While SIGPROF is ours (cpu_timer.h) the program is told that it is SIG_DFL,
- * as it would be without us; when it sets it, we let go of it first.
+ * as it would be without the shim. When the program sets it, the shim lets go
+ * of it first.
  *
  * A handler that runs on a stack of its own, which may be small, gets SIGPROF
- * blocked while it runs; when its action is asked for, that is hidden.
+ * blocked while it runs. When the program asks for that handler's action, the
+ * shim hides this.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "preload/cpu/cpu_timer.h"
 #include "preload/core/find_next.h"
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
+#include "preload/cpu/cpu_timer.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
 #define SIGNALS_MAX 64
 
-/* Signals in whose masks SIGPROF is not the program's: a bit for each. */
+/* A bit for each signal to whose mask the shim has added SIGPROF. */
 static uint64_t g_masked;
 
 static uint64_t bit_of(int signal)
@@ -30,7 +32,7 @@ static uint64_t bit_of(int signal)
 	return signal > 0 && signal <= SIGNALS_MAX ? 1ULL << (signal - 1) : 0;
 }
 
-/* In a vfork child it is the parent's memory, but not its signals. */
+/* A vfork child has its parent's memory, but not its signals. */
 static bool is_signal_ours(int signal)
 {
 	return signal == SIGPROF && !t_thread.in_vfork &&
@@ -94,7 +96,8 @@ static bool is_default(const struct sigaction *action)
 	return action->sa_handler == SIG_DFL; /* with SA_SIGINFO, too */
 }
 
-/* True: a handler of ours is there for the SIG_DFL that the program wants. */
+/* The program wants SIG_DFL. True when a handler of ours was set in its place.
+ */
 static bool is_stood_in(int signal, struct sigaction *old)
 {
 	return signal == SIGPROF && !t_thread.in_vfork &&
@@ -132,7 +135,8 @@ ATTR_EXPORT int __sigaction(int signal, const struct sigaction *action,
 	return sigaction(signal, action, old);
 }
 
-/* True: *@old is the answer, and nothing else must be done. */
+/* True when *@old is what to return to the program, and nothing is left to do.
+ */
 static bool is_settled(int signal, sighandler_t action, bool was_ours,
 		       sighandler_t *old)
 {
@@ -150,7 +154,7 @@ static bool is_settled(int signal, sighandler_t action, bool was_ours,
 	return true;
 }
 
-/* The others only set. What was before is SIG_DFL, if it was ours. */
+/* The other functions only set. If SIGPROF was ours, SIG_DFL was set before. */
 #define SETTER(name)                                                          \
 	sighandler_t name(int signal, sighandler_t action);                   \
 	ATTR_EXPORT sighandler_t name(int signal, sighandler_t action)        \

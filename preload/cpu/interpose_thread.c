@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_thread - a new thread makes its timer before it does anything else
- * (cpu_timer.h). While that engine is off, its functions are jumps to the real
- * ones.
+ * interpose_thread - pthread_create() and thrd_create(): a new thread makes its
+ * timer before it does anything else (cpu_timer.h). While that engine is off,
+ * these only call the real functions.
  *
  * What the thread is to run is handed over in a table, as nothing may be
- * allocated; when that is full, a thread starts without a timer, counted. The
- * trampoline (interpose_thread_*.S) jumps there and leaves nothing on the
- * stack: exceptions, cancellation and debuggers see what they would without.
+ * allocated. When the table is full, a thread starts without a timer, and is
+ * counted. The thread starts in a trampoline (interpose_thread_*.S), which
+ * jumps to the program's function and leaves nothing on the stack: exceptions,
+ * cancellation and debuggers see what they would see without the shim.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,15 +16,15 @@
 #include <stdint.h>
 #include <threads.h>
 
-#include "preload/cpu/cpu_timer.h"
 #include "preload/core/find_next.h"
-#include "preload/cpu/interpose_thread.h"
-#include "preload/core/libc.h"
 #include "preload/core/gate.h"
+#include "preload/core/libc.h"
 #include "preload/core/thread.h"
+#include "preload/cpu/cpu_timer.h"
+#include "preload/cpu/interpose_thread.h"
 #include "shared/atomic.h"
 
-/* Threads on their way. */
+/* So many threads may be on their way at a time. */
 #define HANDOVERS_MAX 1024
 
 static struct handover {
@@ -69,8 +70,8 @@ struct thread_start interpose_thread_begins(void *handover)
 	return start;
 }
 
-/* Whether the new thread is to have a timer. A small stack is left alone, and
- * so is what a vfork child does. */
+/* A handover for a new thread, if it is to have a timer; else NULL. Threads
+ * with small stacks are left alone, and those that a vfork child makes. */
 static struct handover *prepare_handover(const pthread_attr_t *attributes,
 					 void *function, void *argument)
 {

@@ -2,20 +2,21 @@
  *
  * context_end - tells the collector when the function of a context returns.
  *
- * glibc's makecontext() lets the function return to a piece of code in libc,
- * the same for all contexts, which finds uc_link in a register that functions
- * preserve: x86-64 (__start_context.S) has its address in rbx, arm64
- * (__startcontext in setcontext.S) has it in x19. Ours comes first, records
- * that it was reached, and goes on there with the stack pointer and that
- * register as they were. What looks otherwise is left alone, and the record
- * of what was made says so: then the collector has to guess.
+ * glibc's makecontext() makes the function return to a piece of code in libc,
+ * which is the same for all contexts. This code finds uc_link by a register
+ * that functions preserve: on x86-64 (__start_context.S) rbx has its address,
+ * on arm64
+ * (__startcontext in setcontext.S) x19 has it. The shim's trampoline comes
+ * first. It records that it was reached, and goes on to libc's code with the
+ * stack pointer and that register as they were. A context that looks otherwise
+ * is left alone, and a record says so: then the collector has to guess.
  *
- * With a shadow stack the function must return to where makecontext() has
- * arranged for it there; that is left alone, too.
+ * With a shadow stack the function must return to where makecontext() has said
+ * there: such a context is left alone, too.
  *
- * The address is replaced whether or not anything is being recorded: it may be
- * when the context runs. So our code must stay mapped, and it does, as nobody
- * can unload what was preloaded.
+ * The address is replaced even if nothing is being recorded, as something may
+ * be when the context runs. So the shim's code must stay mapped. It does, as
+ * nobody can unload a preloaded library.
  */
 #include "preload/flow/context_end.h"
 
@@ -25,8 +26,8 @@
 #include "preload/cpu/cpu_timer.h"
 #include "preload/flow/interpose_jump.h"
 
-/* Where libc lets such functions return to; 0: not known, or it must stay. Set
- * before there are threads. */
+/* The code in libc to which such functions return; 0: it is not known, or must
+ * not be replaced. Set before there are threads. */
 extern uintptr_t g_context_end;
 uintptr_t g_context_end;
 
@@ -51,7 +52,9 @@ static bool has_shadow_stack(void)
 	return ssp;
 }
 
-/* Where the return address of @context is; NULL: not as it should be. */
+/* Where @context has its return address; NULL if the context is not as it
+ * should be.
+ */
 static word *return_address(ucontext_t *context)
 {
 	const greg_t *registers = context->uc_mcontext.gregs;
@@ -84,7 +87,8 @@ static word *return_address(ucontext_t *context)
 }
 #endif
 
-/* True when the end of @context will come to our trampoline. */
+/* Make the function of @context return to our trampoline. False if that cannot
+ * be. */
 static bool redirect_return(ucontext_t *context)
 {
 	word *address;
@@ -119,8 +123,8 @@ static void never_runs(void)
 {
 }
 
-/* Finds out where libc lets a context's function return to, by a context that
- * never runs. When the real functions are found. */
+/* Find out where libc makes a context's function return to, by a context that
+ * never runs. The real functions have been found. */
 static void learn_return(void)
 {
 	void (*make)(ucontext_t *, void (*)(void), int, ...) = (void (*)(

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * interpose_jump - tells the collector where control goes by other means than
- * call and return: FLOW records (shared/record.h) of setjmp and longjmp, of
- * the landing pads at which unwinding goes on, of ucontexts that are saved and
- * switched to (context_end.c: made and over). Without them replay could only
- * guess which functions are still open.
+ * call and return. There are FLOW records (shared/record.h) of setjmp and
+ * longjmp, of the landing pads at which unwinding goes on, and of ucontexts
+ * that are saved and switched to (context_end.c: those that are made, and end).
+ * Without them replay could only guess which functions are still open.
  *
- * _Unwind_SetIP() is what a personality routine calls when unwinding is to
- * go on in a function: in C++ to catch or to destroy something, in Rust to
- * catch, in a thread that is cancelled to clean up. Where it cannot be seen,
- * in a library that brings its own unwinder, __cxa_begin_catch() still can.
+ * A personality routine calls _Unwind_SetIP() when unwinding is to go on in a
+ * function: in C++ to catch or to destroy something, in Rust to catch, in a
+ * thread that is cancelled to clean up. A library that brings its own unwinder
+ * hides that call; then
+ * __cxa_begin_catch() can still be seen.
  *
- * Runs wherever the program calls these functions, signal handlers included:
- * no locks, no allocation, errno as it was. A thread that is not recording
- * yet does not begin to here.
+ * This runs wherever the program calls these functions, in signal handlers,
+ * too. It takes no locks, allocates nothing and keeps errno. It does not start
+ * recording, nor attach a thread.
  */
 #include "preload/flow/interpose_jump.h"
 
 #include <setjmp.h>
 #include <stdbool.h>
 
-#include "preload/cpu/cpu_timer.h"
-#include "preload/ring/depth.h"
 #include "preload/core/find_next.h"
-#include "preload/flow/interpose_jump_find.h"
-#include "preload/ring/put.h"
 #include "preload/core/gate.h"
+#include "preload/cpu/cpu_timer.h"
+#include "preload/flow/interpose_jump_find.h"
+#include "preload/ring/depth.h"
+#include "preload/ring/put.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Stacks are smaller: more than this is from one to another. */
+/* Stacks are smaller: what is farther away lies on another one. */
 #define LANDING_BYTES_MAX (1UL << 32)
 
 void interpose_jump_find(void)
@@ -39,7 +40,8 @@ void interpose_jump_find(void)
 #undef FIND
 }
 
-/* In a vfork child, and in a forked one that has no slot yet: false. */
+/* Whether this thread is recording. Not in a vfork child, nor in a forked one
+ * that has no slot yet. */
 static bool is_recording(void)
 {
 	/* relaxed: the page is private; only fork and this process change it */
@@ -61,8 +63,8 @@ void interpose_jump_put(enum record_flow flow, uintptr_t address, uintptr_t sp)
 		depth_follow(flow, address, sp);
 }
 
-/* The stack pointer with which longjmp(@env) comes back, as a hook there
- * would have it. The C library hides it. */
+/* The stack pointer of a hook in the place to which longjmp(@env) comes back.
+ * The C library hides it in the jmp_buf. */
 static uintptr_t jump_target(const void *env)
 {
 	const uint64_t *saved = env;
@@ -114,11 +116,12 @@ void interpose_jump_swap_context(const void *first, const void *second,
 }
 
 /* --- unwinding --------------------------------------------------------------
- * A plugin may have a C++ runtime that no other module sees, so each caller's
- * own is to be found: it is where the caller has bound the symbol beside.
+ * A plugin may have a C++ runtime that no other module sees. So each caller's
+ * own runtime must be found (interpose_jump_find.h).
  */
 
-/* Where unwinding goes on, as a hook there would have it: told already. */
+/* The stack pointer at the landing pad that was recorded last, so that a
+ * __cxa_begin_catch() there is not recorded again; 0: none. */
 static __thread uintptr_t t_landing;
 
 void *interpose_jump_begin_catch(const void *return_address, uintptr_t sp)
@@ -137,8 +140,8 @@ void *interpose_jump_begin_catch(const void *return_address, uintptr_t sp)
 	return functions[0];
 }
 
-/* The unwinder runs on the stack that it unwinds, unless that is a signal
- * handler's of its own. */
+/* Record that unwinding goes on at stack pointer @landing. The unwinder runs at
+ * @sp, on the stack that it unwinds, unless that is a signal handler's own. */
 static void put_landing(uintptr_t landing, uintptr_t sp)
 {
 	uintptr_t bytes = landing - sp;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_jump_find - the function that a module would have called, had we
- * not been in front of it.
+ * interpose_jump_find - finds a caller's own C++ runtime or unwinder.
  *
  * dlsym(RTLD_NEXT) sees what the program itself was linked with. A plugin that
  * was loaded with RTLD_LOCAL may bring a C++ runtime which only it and what it
  * needs can see, and two plugins may bring two. Taking the wrong one corrupts
- * an exception. What the dynamic linker would have chosen can be read off the
- * caller's own relocations: it is in the library to which it has bound the
- * caller's reference to another function of the same runtime, which we do not
- * interpose and which the caller has needed before it could call ours. Where
- * there is no such reference (an executable that is not position independent
- * refers to functions by addresses in itself), it is the first library behind
- * us that defines the function: only the program and what it was linked with
- * do without, and what they were linked with comes first (find_next.c).
+ * an exception.
+ *
+ * The caller's own relocations say what the dynamic linker would have chosen.
+ * The caller refers to another function of the same runtime (@beside), which
+ * the shim does not interpose, and which the caller has needed before it could
+ * call ours. The library to which that reference was bound is the right one.
+ *
+ * There may be no such reference: an executable that is not position
+ * independent refers to functions by addresses in itself. Then it is the first
+ * library behind the shim that defines the function. Only the program and what
+ * it was linked with have no such references, and what they were linked with
+ * comes first (find_next.c).
  */
 #include "preload/flow/interpose_jump_find.h"
 
@@ -44,7 +47,7 @@ static bool find_all(const struct link_map *map,
 	return functions[0];
 }
 
-/* The first library behind us that has them. */
+/* Take them from the first library behind the shim that has them. */
 static void find_anywhere(const struct jump_wanted *wanted,
 			  void *functions[JUMP_FIND_MAX])
 {
@@ -54,8 +57,9 @@ static void find_anywhere(const struct jump_wanted *wanted,
 		find_all(map, wanted, functions);
 }
 
-/* The library to which @module has bound the function beside. One in front of
- * us is not it: whatever is called there calls us to find the next. */
+/* Take them from the library to which the reference of @module to
+ * @wanted->beside was bound. False if there is none, or if it is in front of
+ * the shim: what is called there calls the shim to find the next. */
 static bool find_beside(const struct dl_find_object *module,
 			const struct jump_wanted *wanted,
 			struct jump_found *found)
@@ -77,8 +81,9 @@ static bool find_beside(const struct dl_find_object *module,
 }
 
 /*
- * Where a module was unloaded there may be another one; if it looks the same
- * in all this and is bound to the same runtime, it is as good.
+ * Whether @entry is that of @module. Where a module was unloaded there may be
+ * another one. If it looks the same in all this and is bound to the same
+ * runtime, the entry is as good for it.
  */
 static bool is_entry_for(const struct jump_cache_entry *entry,
 			 const struct dl_find_object *module)
@@ -102,8 +107,8 @@ static bool cache_load(const struct jump_cache_entry *entry,
 	return is_entry_for(entry, module);
 }
 
-/* Of a handler that stores another module's in between, start or map stay:
- * the entry is nobody's then. */
+/* A handler may store another module's in between: then start or map are its,
+ * and the entry is of no module. */
 static void cache_store(struct jump_cache_entry *entry,
 			const struct dl_find_object *module,
 			const struct jump_found *found)

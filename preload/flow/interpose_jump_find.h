@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_jump_find - the function that a module would have called, had we
- * not been in front of it.
+ * interpose_jump_find - the function that a module would have called if the
+ * shim were not in front of it.
  */
 #ifndef PERFREC_PRELOAD_FLOW_INTERPOSE_JUMP_FIND_H
 #define PERFREC_PRELOAD_FLOW_INTERPOSE_JUMP_FIND_H
@@ -9,19 +9,19 @@
 #define JUMP_FIND_MAX 2
 #define JUMP_CACHE_ENTRIES 4
 
-/* Functions of one library, and one more of it: whoever calls the first of
- * them has used that before. */
+/* Functions of one library that are wanted, and one more function of that
+ * library: whoever calls the first of them has called that one before. */
 struct jump_wanted {
 	const char *beside;
 	const char *names[JUMP_FIND_MAX]; /* the second may be NULL */
 };
 
-/* What was found for a module, and what to know it by. */
+/* What was found for a module, and what the module is known by. */
 struct jump_found {
 	const void *end;
 	const void *eh_frame;
-	void *const *slot; /* where it is bound to the function beside, */
-	void *bound; /* and what that was */
+	void *const *slot; /* where its reference to @beside was resolved */
+	void *bound; /* what was in that slot */
 	void *functions[JUMP_FIND_MAX];
 };
 
@@ -31,15 +31,16 @@ struct jump_cache_entry {
 	const void *map; /* its link_map; NULL: nothing is cached here */
 };
 
-/* One thread's. Zero is empty. */
+/* Of one thread. All zero is empty. */
 struct jump_cache {
 	struct jump_cache_entry entries[JUMP_CACHE_ENTRIES];
 };
 
 /*
- * Finds what the module around @return_address means by @wanted->names; NULL
- * where there is none. @cache belongs to this thread and to @wanted. Any
- * context.
+ * Find the functions that the module around @return_address means by
+ * @wanted->names, into @functions; NULL where there is none. @cache belongs to
+ * this thread and to
+ * @wanted. Any context.
  */
 void jump_find(struct jump_cache *cache, const struct jump_wanted *wanted,
 	       const void *return_address, void *functions[JUMP_FIND_MAX]);

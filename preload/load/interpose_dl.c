@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * interpose_dl - dlopen(), dlmopen() and dlclose(): after them an address may
- * mean something else (map_log.c). The first two know by their return address
- * which module calls them, and look where its RUNPATH says; so they are tail
- * jumps in assembly (interpose_dl_*.S). In a namespace of dlmopen()'s own
- * there is no preload: what is loaded there is not recorded.
+ * mean something else (map_log.c). dlopen() and dlmopen() know by their return
+ * address which module calls them, and look where its RUNPATH says. So the shim
+ * must not call them but jump to them, in assembly (interpose_dl_*.S). A
+ * namespace that dlmopen() makes has no preloaded library: what is loaded there
+ * is not recorded.
  */
 #include "preload/load/interpose_dl.h"
 
@@ -22,7 +23,7 @@ static void find_dl_functions(void)
 	g_dlclose = (int (*)(void *))find_next("dlclose");
 }
 
-/* As late as can be: short-lived programs have told no one of their plugins. */
+/* As late as can be: a short program has told of no plugin yet. */
 __attribute__((destructor)) static void destructor(void)
 {
 	map_exit();

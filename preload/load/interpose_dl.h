@@ -5,7 +5,8 @@
 #ifndef PERFREC_PRELOAD_LOAD_INTERPOSE_DL_H
 #define PERFREC_PRELOAD_LOAD_INTERPOSE_DL_H
 
-/* The function was called. Returns the next definition, for a tail jump. */
+/* The program calls the function of this name. Returns the next definition of
+ * it, for a tail jump. */
 void *interpose_dlopen(void);
 void *interpose_dlmopen(void);
 

@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log - tells the collector what is loaded and unloaded after hello, so
- * that an address in a record means what it meant when it was recorded,
- * whatever has been loaded there since: shared/ring_shm.h, "The map log".
+ * map_log - an address in a record must mean what it meant when it was
+ * recorded, whatever has been loaded there since. So the collector is told what
+ * is loaded and unloaded after the hello (shared/ring_shm.h, "The map log").
  *
- * The shim keeps a table of the modules that have been told. dlopen(),
- * dlclose() and exit hold it against ld.so's list (publish_changes()); an
- * unload that this finds begins a new generation, and every thread puts a MAP
- * record before its next one: the gate's upper half changes, which makes each
- * of them take the general path once and follow (map_follow(), and hook.c).
+ * The shim keeps a table of the modules that it has told. dlopen(), dlclose()
+ * and exit compare the table with ld.so's list (publish_changes()). If
+ * something was unloaded, a new generation begins: the gate's upper half
+ * changes, so every thread takes the general path once, and puts a MAP record
+ * before its next one (map_follow(), and hook.c).
  *
- * Two things happen where nobody is called in time. A plugin's functions run
- * before dlopen() returns and soon after, and their names should not be lost
- * if the program dies. And between the moment when dlclose() unmaps a module
- * and the one when we can say so, another thread may load something in its
- * place and call it. So a thread that has just called dlopen() looks at the
- * module of each function for a while, and while there is a dlclose() all
- * threads do. That look takes no lock of ld.so: a hook may run anywhere, also
- * below a lock of the program's that somebody waits for inside of ld.so.
+ * In two cases nobody is called in time:
+ *
+ *   - A plugin's functions run before dlopen() returns, and soon after. Their
+ *     names should not be lost if the program dies then. So a thread that has
+ *     called dlopen() looks for a while at the module of each function that it
+ *     records.
+ *   - dlclose() unmaps a module before the shim can tell so. Meanwhile another
+ *     thread may load something in its place, and call it. So while a dlclose()
+ *     runs, all threads look at the modules of the functions that they record.
+ *
+ * That look takes no lock of ld.so. A hook may run anywhere, also below a lock
+ * of the program's for which a thread inside ld.so waits.
  *
  * Names come from the module's file, which the collector opens when it learns
- * of the module. The file may be gone by then: a program that makes its plugins
- * while it runs deletes them soon. So the names that a module has in memory,
- * its dynamic symbols, are saved in the log (save_names()), once for each
- * module: when it is told and its file is gone already; before dlclose(), as
- * then its memory goes, too; and at exit if its file is gone by then. The
- * kernel copies them: if the program has cut the file off, they are not there.
+ * of the module. A program that makes plugins while it runs deletes their files
+ * soon. So the shim saves the names that a module has in memory, its dynamic
+ * symbols, in the log (save_names()): once for each module, when it is told and
+ * its file is gone already; before dlclose(), as its memory goes then; or at
+ * exit, if its file is gone by then. The kernel copies them: if the program has
+ * cut the file off, they are not there.
  *
- * Locks: ld.so's (held while it calls visit_module()), then g_gate.map_lock,
- * which guards the table and is held for microseconds, with signals blocked;
- * inside of it nothing waits. It lies in the gate's page: a forked child finds
- * it free, and at worst tells twice what its parent was about to.
+ * Locks: first ld.so's (it is held while ld.so calls visit_module()), then
+ * g_gate.map_lock, which guards the table. That one is held for microseconds,
+ * with signals blocked, and its holder waits for nothing. It lies in the gate's
+ * page: a forked child finds it free, and at worst tells twice what its parent
+ * was about to tell.
  */
 #include "preload/load/map_log.h"
 
@@ -38,17 +43,17 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "preload/core/libc.h"
-#include "preload/load/module.h"
-#include "preload/core/sys.h"
 #include "preload/core/gate.h"
+#include "preload/core/libc.h"
+#include "preload/core/sys.h"
 #include "preload/core/thread.h"
+#include "preload/load/module.h"
 #include "shared/atomic.h"
 
 #define KNOWN_MAX 4096
 /* Calls whose functions' modules a thread looks at after a dlopen(). */
 #define LOOKS 256
-/* A holder of map_lock that does not come back has been jumped out of. */
+/* A holder of map_lock that does not come back in 2 s was left by a longjmp. */
 #define LOCK_STEP_NS 50000
 #define LOCK_TRIES 40000
 /* Modules whose names were saved that are remembered. */
@@ -59,7 +64,7 @@
 struct known {
 	uint64_t start, end, bias;
 	uint64_t identity; /* struct module */
-	uint64_t sweep; /* the last one that saw it */
+	uint64_t sweep; /* the last look at all modules that saw it */
 };
 
 static struct {
@@ -77,7 +82,7 @@ static struct {
 
 /* --- the lock ------------------------------------------------------------- */
 
-/* False in a handler that interrupts a holder of the lock. */
+/* Hold off signals. False in a handler that interrupts a holder of the lock. */
 static bool enter_map(uint64_t *signals)
 {
 	if (t_thread.in_map || g_map.broken)
@@ -119,8 +124,9 @@ static void unlock_map(void)
 
 /* --- the log -------------------------------------------------------------- */
 
-/* Take the next @count entries of the log; false when @room of it is not
- * enough. Any process. */
+/* Take the next @count entries of the log, from *@number on. False when the
+ * log, of which only @room entries may be in use, has no room for them. Any
+ * process. */
 static bool reserve_entries(uint64_t count, uint64_t room, uint64_t *number)
 {
 	struct page_shm *page = g_shim.page;
@@ -195,8 +201,8 @@ static void append_entry(enum map_entry_kind kind, const struct module *module,
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Has the kernel copy @bytes of @from, which may not be there, to the pieces
- * from entry @number on. */
+/* Have the kernel copy @bytes of @from to the pieces from entry @number on.
+ * False where they are not there to be read. */
 static bool copy_names(uint64_t number, const struct iovec from[2],
 		       uint64_t bytes)
 {
@@ -237,9 +243,9 @@ static bool is_saved(const struct module *module)
 	return false;
 }
 
-/* Tells the names of @module, which must stay loaded meanwhile, unless that was
- * done. Without a build-id nobody could tell whose they are. Holds the lock for
- * 0.1 ms where there are many. */
+/* Tell the names of @module, unless that was done. The module must stay loaded
+ * meanwhile. Without a build-id nobody could say whose names they are. With
+ * many names the lock is held for 0.1 ms. */
 static void save_names(const struct module *module)
 {
 	struct map_entry_shm *entry;
@@ -269,7 +275,7 @@ static void save_names(const struct module *module)
 
 /* --- the table ------------------------------------------------------------ */
 
-/* Every thread's next hook shall take the general path. */
+/* Make every thread's next hook take the general path. */
 static void spread_news(void)
 {
 	uint64_t gate;
@@ -302,9 +308,8 @@ static void tell_unload(uint32_t i)
 	spread_news();
 }
 
-/* The row of the module that starts at @start, of which row @likely is the
- * likeliest; NULL when there is none. Without the lock, a row that is being
- * moved may not be found. */
+/* The row of the module that starts at @start, or NULL. Row @likely is tried
+ * first. Without the lock, a row that is being moved may not be found. */
 static struct known *find_known(uint64_t start, uint32_t likely)
 {
 	/* relaxed, all: see above */
@@ -327,8 +332,8 @@ static bool is_known(const struct module *module)
 	return known && atom_load_rlx(&known->identity) == module->identity;
 }
 
-/* @module is loaded now: whatever else was where it is has gone. Row @likely
- * may be its. Returns its row. */
+/* @module is loaded now, so whatever else was in its place is gone. Returns its
+ * row in the table; row @likely is tried first. */
 static uint32_t see_module(const struct module *module, uint32_t likely)
 {
 	struct known *known = find_known(module->start, likely);
@@ -344,7 +349,7 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 			tell_unload(i);
 		else
 			i++;
-	/* First: who reads of the load may look for its names at once. */
+	/* Before the load: its reader may look for the names at once. */
 	if (!g_map.silent && module_is_gone(module))
 		save_names(module);
 	append_entry(MAP_LOAD, module, g_shim.generation);
@@ -420,7 +425,7 @@ void map_begin(void)
 	g_map.silent = false;
 }
 
-/* Let this thread look at what it calls, on the general path. */
+/* Make this thread look at what it calls for a while, on the general path. */
 static void start_looking(void)
 {
 	t_thread.looks = LOOKS;
@@ -438,7 +443,8 @@ void map_open(void)
 		start_looking();
 }
 
-/* What @handle is of may be unmapped; until then who closes it keeps it. */
+/* The module of @handle may be unmapped soon. Its names; it stays until then,
+ * as the caller has yet to close it. */
 static void save_names_of(const void *handle)
 {
 	struct module module;

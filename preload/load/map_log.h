@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log - tells the collector what is loaded and unloaded after hello.
+ * map_log - tells the collector what is loaded and unloaded after the hello.
  */
 #ifndef PERFREC_PRELOAD_LOAD_MAP_LOG_H
 #define PERFREC_PRELOAD_LOAD_MAP_LOG_H
@@ -8,22 +8,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Just before hello: learn what is loaded already, which the collector will
- * read in /proc. */
+/* Just before the hello: learn what is loaded already. The collector will read
+ * that in /proc, so it is not told. */
 void map_begin(void);
 
 /*
- * The program calls dlopen(), is about to call dlclose(@handle), or exits: tell
- * what has changed since the last of these. They wait for ld.so's lock, as
- * those functions do. Where nothing is recorded they do nothing, and
- * map_close_begin() returns false; after true, map_close_end() must follow.
+ * Tell what has changed since the last of these calls: the program calls
+ * dlopen(), is about to call dlclose(@handle), has called it, or exits. All of
+ * them wait for ld.so's lock, as dlopen() does. Where nothing is recorded they
+ * do nothing. If map_close_begin() returns true, map_close_end() must follow.
  */
 void map_open(void);
 bool map_close_begin(const void *handle);
 void map_close_end(void);
 void map_exit(void);
 
-/* This thread has just got a slot, and the epoch that goes with it. */
+/* This thread has just got a slot, and the epoch that goes with it: it may have
+ * to look at what it calls. */
 void map_attached(void);
 
 /*

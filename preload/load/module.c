@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "preload/core/elf_tables.h"
+#include "preload/core/gate.h"
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
-#include "preload/core/gate.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * module - what is to be told of an ELF file that ld.so has loaded.
+ * module - an ELF file that ld.so has loaded, as the map log tells it.
  */
 #ifndef PERFREC_PRELOAD_LOAD_MODULE_H
 #define PERFREC_PRELOAD_LOAD_MODULE_H
@@ -14,33 +14,35 @@ struct module {
 	uint64_t start, end; /* of its loaded segments, whole pages */
 	uint64_t bias; /* added to its virtual addresses */
 	uint64_t identity; /* a hash of name and build-id */
-	const char *name; /* as ld.so has it; like the id good while loaded */
+	const char *name; /* ld.so's; like build_id it is there while loaded */
 	const uint8_t *build_id;
 	uint32_t build_id_bytes; /* 0: none */
 	const void *dynamic; /* its dynamic section; NULL: none */
 	size_t dynamic_bytes;
 };
 
-/* Describe the module with @count program headers at @headers. It must stay
- * loaded meanwhile. False when it has no loaded segment. Any context. */
+/* Fill @module for the one that has @count program headers at @headers, and
+ * @bias and @name. It must stay loaded meanwhile. False when it has no loaded
+ * segment. Any context. */
 bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 		     const char *name, struct module *module);
 
-/* The module that @function, which is running, belongs to. False when that is
- * none, or not to be told from here. Any context; no lock. */
+/* Fill @module for the one that @function, which is running, belongs to. False
+ * when it belongs to none, or that cannot be seen from here. Any context; no
+ * lock. */
 bool module_of(uint64_t function, struct module *module);
 
-/* True when @handle, as dlopen() returns it, is that of the module that lies at
- * @address. Looks at nothing of either. Any context; no lock. */
+/* True when @handle is what dlopen() returned for the module that lies at
+ * @address. Reads the memory of neither. Any context; no lock. */
 bool module_is(uint64_t address, const void *handle);
 
-/* True when the file of @module, which must stay loaded, has no name, or is not
- * to be found any more where ld.so found it. A system call. */
+/* True when the file of @module is not where ld.so found it any more, or will
+ * soon not be. The module must stay loaded. Makes a system call. */
 bool module_is_gone(const struct module *module);
 
-/* Where the bytes of its dynamic symbols and of their names are: two ranges,
- * which may not be there any more if its file was cut off. False when that is
- * not known. A system call. */
+/* Fill @out with two ranges: the module's dynamic symbols, and their names. If
+ * its file was cut off they may not be there to be read. False when they are
+ * not known. Makes a system call. */
 bool module_names(const struct module *module, struct iovec out[2]);
 
 #endif

@@ -2,44 +2,46 @@
  *
  * depth - leaves out the spans that --depth would cut anyway.
  *
- * How deep a span lies is decided in one place, by replay, which has the rules
- * for jumps, exceptions and contexts. The shim must not decide otherwise, so it
- * leaves out only what is certain, and its stack of open spans has two
+ * How deep a span lies is decided in one place: by replay, which has the rules
+ * for jumps, exceptions and contexts. The shim must never decide otherwise. So
+ * it leaves out only what is certain. Its stack of open spans has two
  * properties:
  *
- *   - It never holds more than what is open for replay, in the same order. A
- *     span with N others on this stack lies at least N deep. Where the shim
- *     does not know it forgets, and records more than it needs to.
+ *   - It holds nothing that is not open for replay, and holds it in the same
+ *     order. So a span with N others below it on this stack lies at least N
+ *     deep. Where the shim is not sure it forgets entries, and records more
+ *     spans than it needs to.
  *   - Every open span that was left out is on it, above all others. So the end
- *     of such a span is known as one, by its function, as replay would have
- *     matched it. The stack pointer decides nothing here: functions that are
- *     inlined into each other share it, and an exit hook that is tail-called
- *     has that of the caller.
+ *     of such a span is known by its function, as replay would have matched it.
+ *     The stack pointer decides nothing here: functions that are inlined into
+ *     each other share it, and an exit hook that is tail-called has that of its
+ *     caller.
  *
- * Where control goes by other means than call and return (a FLOW record: also
- * setjmp(), which a jump comes back to), the begins that were left out are
- * recorded late, just before. Replay then has the whole stack and applies
- * its rules; it cuts those spans itself. The shim forgets what the jump may
- * have ended. The same when the stack is full.
+ * Control may go by other means than call and return: then there is a FLOW
+ * record (also of setjmp(), which a jump comes back to). Just before it, the
+ * begins that were left out are recorded late. Replay then has the whole stack,
+ * applies its rules, and cuts those spans itself. The shim forgets what the
+ * jump may have ended. The same happens when the stack is full.
  *
- * Signal handlers may interrupt any line and push and pop for themselves. So
- * an entry is counted before its function is stored, and cleared before it is
- * given back; one without a function is nobody's.
+ * A signal handler may interrupt any line, and push and pop for itself. So an
+ * entry is counted before its function is stored, and cleared before it is
+ * given back. An entry without a function belongs to nobody.
  */
 #include "preload/ring/depth.h"
 
 #include <stddef.h>
 
-#include "preload/ring/put.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
+#include "preload/ring/put.h"
 
 /* In open_span.function: its begin was recorded after all. */
 #define TOLD (1ULL << 63)
-/* replay.c: so many in a row at one stack pointer, and one of them is dead. */
+/* With so many spans in a row at one stack pointer, one of them is dead: the
+ * rule of replay.c. */
 #define SAME_MAX 64
 
-/* How much deeper than @above @sp is; as replay, which has 16 bits of it. */
+/* By how much @sp is deeper than @above; like replay it looks at 16 bits. */
 static int bytes_deeper(uintptr_t above, uintptr_t sp)
 {
 	return (int16_t)((above & RECORD_SP_MASK) - (sp & RECORD_SP_MASK));
@@ -55,7 +57,7 @@ static bool is_left_out(const struct depth_stack *stack, uint64_t i)
 	return i >= g_shim.depth && !(stack->span[i].function & TOLD);
 }
 
-/* Forget all but the outermost @count. */
+/* Forget all entries but the outermost @count. */
 static void keep_outermost(struct depth_stack *stack, uint64_t count)
 {
 	if (stack->count > count)
@@ -70,7 +72,7 @@ static void keep_outermost(struct depth_stack *stack, uint64_t count)
 	}
 }
 
-/* One more than the innermost entry of @function below @end; 0: none. */
+/* Of the entries below @end: one more than the innermost of @function, or 0. */
 static uint64_t find_function(const struct depth_stack *stack,
 			      uint64_t function, uint64_t end)
 {
@@ -79,7 +81,7 @@ static uint64_t find_function(const struct depth_stack *stack,
 	return end;
 }
 
-/* The same, of an entry that has the stack pointer hint of @sp, too. */
+/* The same for an entry that has the stack pointer hint of @sp, too. */
 static uint64_t find_exact(const struct depth_stack *stack, uint64_t function,
 			   uintptr_t sp, uint64_t end)
 {
@@ -125,8 +127,8 @@ static void forget_dead(struct depth_stack *stack, uint64_t function,
 		keep_outermost(stack, dead - 1);
 }
 
-/* The stack is full: it nests for replay only. If it certainly lies too deep,
- * it is no loss when the ring is full as well. */
+/* The stack is full: only replay knows this span. If it certainly lies too
+ * deep, it is no loss where the ring is full as well. */
 static bool begin_untracked(struct depth_stack *stack, uint64_t function,
 			    uintptr_t sp)
 {
@@ -166,8 +168,8 @@ static bool end_span(struct depth_stack *stack, uint64_t function, uintptr_t sp)
 	}
 	at = find_function(stack, function, count);
 	if (!at) {
-		/* Of a span that was forgotten; or of none. If it was one, what
-		 * was left out since is over. */
+		/* The end of a span that was forgotten, or of none. If it was
+		 * one, what was left out since then is over. */
 		if (is_left_out(stack, count - 1)) {
 			depth_tell();
 			keep_outermost(stack, 0);
@@ -223,8 +225,9 @@ void depth_tell(void)
 /* --- jumps ------------------------------------------------------------------
  */
 
-/* How many of the outermost are open where the stack pointer is @sp or more:
- * those that lie there, on the same stack. */
+/* How many of the outermost entries are sure to be open after control went to
+ * where the stack pointer is @sp: those that lie there or above, on the same
+ * stack. */
 static uint64_t still_open(const struct depth_stack *stack, uintptr_t sp)
 {
 	uint64_t i, last = UINT64_MAX;
@@ -247,7 +250,7 @@ static volatile struct depth_point *point_of(struct depth_stack *stack,
 	return &stack->point[hash % DEPTH_POINTS];
 }
 
-/* An entry that was forgotten since is of no point any more. */
+/* Points no longer have entries that were forgotten since they were set. */
 static void look_at_points(struct depth_stack *stack)
 {
 	uint64_t least = stack->least;
@@ -269,8 +272,9 @@ static void set_point(struct depth_stack *stack, uint64_t address)
 	point->count = stack->count;
 }
 
-/* What was open at the setjmp() is. When that is not known any more: what lies
- * at the stack pointer may have been inlined there, and is over. */
+/* What was open at the setjmp() is open again. Where that is not known any
+ * more: what lies at the stack pointer may have been inlined there, and is
+ * over. */
 static void follow_jump(struct depth_stack *stack, uint64_t address,
 			uintptr_t sp)
 {

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hook - what the hooks do when the fast path (hook_x86_64.S) will not do:
- * the first record of a thread, a chunk boundary, a full ring, news of the
- * load map, --depth, a clock other than rdtsc, no rseq, hooks of another
- * library behind ours. On machines without assembly it is the whole hook.
+ * hook - the general path of the hooks. They take it when the fast path
+ * (hook_x86_64.S) will not do: for the first record of a thread, at a chunk
+ * boundary, on a full ring, after news of the load map; always with --depth,
+ * with a clock other than rdtsc, without rseq, and where another library has
+ * hooks of its own. On machines without assembly it is the whole hook.
  *
- * Runs in any context a function can run in: signal handlers, on tiny stacks,
- * before constructors, after destructors, in forked children. Nothing here
- * allocates, changes errno or keeps a file descriptor; nor waits, but for the
- * shim's own lock of the load map after a dlopen() or dlclose() (map_log.c).
+ * It runs in any context in which a function can run: in signal handlers, on
+ * tiny stacks, before constructors, after destructors, in forked children. It
+ * does not allocate, change errno or keep a file descriptor. It waits for room
+ * in block mode, and for the shim's own lock of the load map after a dlopen()
+ * or dlclose() (map_log.c); for nothing else.
  */
 #include "preload/ring/hook.h"
 
 #include "preload/core/chain.h"
-#include "preload/ring/depth.h"
-#include "preload/load/map_log.h"
-#include "preload/ring/put.h"
-#include "preload/ring/slot.h"
-#include "preload/core/sys.h"
 #include "preload/core/count.h"
 #include "preload/core/gate.h"
+#include "preload/core/sys.h"
 #include "preload/core/thread.h"
+#include "preload/load/map_log.h"
+#include "preload/ring/depth.h"
+#include "preload/ring/put.h"
+#include "preload/ring/slot.h"
 #include "shared/atomic.h"
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp);
 void hook_general_exit(void *function, void *call_site, uintptr_t sp);
 void hook_tell_excluded(void);
 
-/* True when the table names @function, which the assembly's first probe has
- * not decided. A table is at most a quarter full: an empty entry comes. */
+/* True when the filter table names @function. The assembly has made the first
+ * probe, which did not decide. At most a quarter of a table is in use, so the
+ * search comes to an empty entry. */
 static bool filter_excludes(uint64_t function)
 {
 	uint64_t entries = 1ULL << (64 - g_filter.shift);
@@ -46,8 +49,8 @@ static bool filter_excludes(uint64_t function)
 	return false;
 }
 
-/* A thread without a slot has called the hooks of excluded functions
- * UNTOLD_ALL times more. */
+/* Count UNTOLD_ALL more calls of hooks of excluded functions, by a thread that
+ * has no slot. */
 void hook_tell_excluded(void)
 {
 	/* relaxed: a count */
@@ -66,8 +69,8 @@ static void count_excluded(void)
 }
 
 /*
- * Whether this thread may record now, attaching it if it must be. In a vfork
- * child the thread's memory is its parent's: it never may.
+ * Whether this thread may record now; it is attached if need be. A vfork child
+ * may not: it has the memory of its parent.
  */
 static bool thread_ready(uint64_t gate, uint64_t function)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hook - whether the running thread may record.
+ * hook - the hooks of functions, and whether the running thread may record.
  */
 #ifndef PERFREC_PRELOAD_RING_HOOK_H
 #define PERFREC_PRELOAD_RING_HOOK_H
@@ -17,9 +17,10 @@ enum may_record {
 };
 
 /*
- * Whether this thread may record something now; starts recording, goes on in
- * a forked child and attaches the thread on the way. @function is an address
- * in what it runs, whose module is looked at if need be; or 0. Any context.
+ * Whether this thread may record something now. On the way recording starts, or
+ * goes on in a forked child, and the thread is attached. @function is an
+ * address in the code that the thread runs, or 0: its module may have to be
+ * told first. Any context.
  */
 enum may_record hook_may_record(uint64_t function);
 

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put - append one record when the fast path could not: at a chunk boundary,
- * on a full ring, without rseq. docs/RING.md has the rules.
+ * put - append one record when the fast path could not: at a chunk boundary, on
+ * a full ring, without rseq. docs/RING.md has the rules.
  *
- * A thread is recording or withholding: dropping, when its ring was full and
- * it did not or could not wait, or pausing, when the collector asks for it.
- * While withholding, every begin is counted (as lost, or as paused) and
- * remembered on a private stack and its end goes with it; ends of spans that
- * were recorded still go into the last quarter of the ring. Signal handlers
- * may run all of this in the middle of itself.
+ * A thread is either recording or withholding. It withholds for two reasons: it
+ * is dropping, as its ring was full and it did not or could not wait; or it is
+ * pausing, as the collector or the program has asked for that. While it
+ * withholds, every begin is counted (as lost, or as paused) and remembered on a
+ * private stack, and its end is withheld, too. Ends of spans that were recorded
+ * still go into the ring: its last quarter is theirs.
+ *
+ * A signal handler may run all of this in the middle of itself.
  */
 #include "preload/ring/put.h"
 
-#include "preload/core/clock.h"
-#include "preload/ring/put_inner.h"
-#include "preload/core/span_stack.h"
-#include "preload/core/sys.h"
 #include "preload/core/count.h"
 #include "preload/core/gate.h"
 #include "preload/core/liveness.h"
+#include "preload/core/span_stack.h"
+#include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/core/trap_flag.h"
+#include "preload/ring/put_inner.h"
 #include "shared/ring_put.h"
 
 #define PUTS_BEFORE_BLOCKING_SIGNALS 16
@@ -50,9 +51,9 @@ static enum put_result put_try(uint64_t limit, uint64_t word,
 
 	if (!ring_put_begin(t_thread.slot, t_thread.cells, t_thread.mask, &put))
 		return PUT_AGAIN;
-	/* A fork after this look makes the commit fail: before_fork(). And a
-	 * handler that loses an end has recorded its begin: it fails, too. As
-	 * does a generation that a handler has told a later one of. */
+	/* A fork after this look makes the commit fail (before_fork() in
+	 * init.c). So does a handler that loses an end, as it has recorded the
+	 * begin; and one that has put a MAP record of a later generation. */
 	if (put.head >= limit || !put_same_process() ||
 	    (record_kind(word) == RECORD_END && t_thread.lost_ends) ||
 	    (record_kind(word) == RECORD_MAP &&
@@ -78,7 +79,7 @@ static enum put_result put_undisturbed(uint64_t limit, uint64_t word,
 	return result;
 }
 
-/* put_record_now(), of a word that is made. */
+/* put_record_now() of a word that is made already. */
 static bool put_word_now(uint64_t word, enum put_limit which,
 			 uint64_t (*clock)(void))
 {
@@ -128,8 +129,8 @@ static uint64_t paused_clock(void)
 	return t_thread.paused_clock;
 }
 
-/* put_record_now() of what must not be missing, where there is room: also
- * beyond the next chunk boundary, at which it would stop. */
+/* put_record_now() of what must not be missing where there is room: it goes on
+ * beyond the next chunk boundary. */
 static void put_surely(enum record_kind kind, uint64_t payload, uintptr_t sp,
 		       uint64_t (*clock)(void))
 {
@@ -142,7 +143,7 @@ static void put_surely(enum record_kind kind, uint64_t payload, uintptr_t sp,
 			return;
 }
 
-/* Half of the ring is free: say what was withheld, and go on. */
+/* Half of the ring is free: say what was withheld, and record again. */
 static void stop_withholding(void)
 {
 	struct span_stack *stack = t_thread.withheld;
@@ -190,7 +191,7 @@ bool put_must_see_all(void)
 	return is_withholding() || put_is_paused();
 }
 
-/* Count a span that is not to be recorded. */
+/* Withhold a span in a pause. */
 static void pause_span(uint64_t function, uintptr_t sp)
 {
 	count_up(&t_thread.slot->paused_spans);
@@ -201,7 +202,7 @@ static void pause_span(uint64_t function, uintptr_t sp)
 	put_limits_close();
 }
 
-/* Count what cannot be recorded. */
+/* Withhold what finds no room: it is counted as lost. */
 static void drop_span(enum record_kind kind, uint64_t function, uintptr_t sp)
 {
 	if (kind == RECORD_BEGIN) {
@@ -229,10 +230,10 @@ static bool end_withheld(uint64_t word, uintptr_t sp)
 }
 
 /*
- * The thread is withholding: true when this event goes the same way. The end
- * of a span that was recorded, and everything once half of the ring is free
- * and the collector wants it, does not. A handler that interrupted a put
- * (@nested) leaves the stack of withheld spans as it is.
+ * The thread is withholding. True when this event is withheld, too; false for
+ * the end of a span that was recorded, and for all events once half of the ring
+ * is free and nobody asks for a pause: then the thread records again. A handler
+ * that has interrupted a put (@nested) does not end the withholding.
  */
 static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 {
@@ -263,8 +264,8 @@ static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 	return true;
 }
 
-/* Ends that were lost are told before the next end that is not: a TRUNC is
- * about the innermost open spans. False when there is no room for it. */
+/* Tell how many ends were lost, before the next end that is recorded: a TRUNC
+ * is about the innermost open spans. False when there is no room for it. */
 static bool put_lost_ends(void)
 {
 	uint64_t ends;
@@ -279,7 +280,8 @@ static bool put_lost_ends(void)
 	return false;
 }
 
-/* What is appended: a word of its own, or the last record of a run. */
+/* Append @word or, if it is not NULL, @run; after a MAP record if one is due.
+ */
 static bool append_record(uint64_t word, const struct put_run *run,
 			  enum put_limit which)
 {
@@ -333,8 +335,8 @@ enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
 	return end;
 }
 
-/* As span_or_withhold(), but what does not find room is no loss: nobody would
- * have seen it. */
+/* As span_or_withhold(). But what finds no room is no loss: nobody would have
+ * seen it. */
 static enum put_end late_or_withhold(uint64_t word, uintptr_t span_sp)
 {
 	while (!is_withholding()) {

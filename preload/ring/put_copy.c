@@ -40,7 +40,7 @@ bool put_cells(const struct put_run *run, uint64_t limit)
 #define READ_PAGES (EXT_CELLS_MAX * sizeof(struct record) / READ_PAGE + 2)
 
 /* Have the kernel copy from memory of ours that may not be there, up to where
- * it is not; how many whole cells. */
+ * it ends. Returns how many whole cells that were. */
 static uint64_t read_self(void *to, const void *from, uint64_t cells)
 {
 	struct iovec local = { to, cells * sizeof(struct record) };
@@ -72,7 +72,7 @@ static uint64_t read_behind(const struct put_run *run, struct record *to)
 	return cells;
 }
 
-/* Nothing of this thread may interrupt it. */
+/* Put @run by copying it. No handler of this thread may run meanwhile. */
 static bool put_copy(const struct put_run *run, enum put_limit which)
 {
 	struct slot_shm *slot = t_thread.slot;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * put_room - room in this thread's ring, and waking the reader that makes it.
+ * put_room - where in the ring the next record may go: the limits of the fast
+ * path, chunk boundaries, the reserve for ends; and waking the reader, who
+ * makes room.
  */
-#include "preload/core/sys.h"
 #include "preload/core/gate.h"
-#include "preload/core/thread.h"
 #include "preload/core/liveness.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
 #include "preload/ring/put_inner.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
 
-/* Chunks: a writer looks at the tail, and rings, four times a lap. */
+/* A writer looks at the tail, and rings the doorbell, so often a lap. */
 #define CHUNKS 4
 
-/* A wait frees more of a ring than any record takes. A handler may come and
- * take it before it is used, but not so many times. */
+/* A wait frees more of a ring than any record takes. A handler may take that
+ * before it is used, but not so many times. */
 #define WAITS_MAX 1000
 
 void doorbell_ring(void)
@@ -42,8 +44,9 @@ static uint64_t cells_used(uint64_t head)
 	return MIN(head - tail, (uint64_t)g_shim.ring_cells);
 }
 
-/* Map the next cells before they are needed: a page fault for each 4 KiB
- * costs more than all records in it. Only on the first lap. */
+/* Map the next cells before they are needed, on the first lap: a page fault for
+ * each 4 KiB would cost more than all records in it. Returns the head up to
+ * which they are mapped. */
 static uint64_t touch_ahead(uint64_t head)
 {
 	uint64_t ahead = ALIGN_UP(head + 1, TOUCH_CELLS);

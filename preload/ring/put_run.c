@@ -7,17 +7,16 @@
  */
 #include "preload/ring/put_run.h"
 
-#include "preload/ring/depth.h"
-#include "preload/ring/hook.h"
 #include "preload/core/count.h"
-#include "preload/ring/slot.h"
-#include "preload/core/sys.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
+#include "preload/ring/depth.h"
+#include "preload/ring/hook.h"
+#include "preload/ring/slot.h"
 #include "shared/record_ext.h"
 
-/* What frees a block of which nothing was recorded looks like a double free:
- * the collector must know, before anybody has the block. */
+/* An allocation is not recorded. The free of its block would look like a double
+ * free: so the collector must know of it, before anybody has the block. */
 static void blocks_are_lost(void)
 {
 	uint32_t *flags = &g_shim.page->flags;
@@ -58,7 +57,7 @@ static void count_dropped(enum put_class class)
 	}
 }
 
-/* A record of a thread that has no slot. */
+/* Count a record of a thread that has no slot. */
 static void count_unslotted(enum put_class class)
 {
 	struct page_shm *page = g_shim.page;
@@ -77,7 +76,8 @@ static void count_unslotted(enum put_class class)
 		atom_add_rlx(&page->unslotted_frees, 1);
 }
 
-/* Tell what was dropped before the next that is not. */
+/* Tell how many allocations and frees were dropped, before the next one that is
+ * recorded. */
 static void tell_alloc_loss(void)
 {
 	struct record cells[2] = {
@@ -95,7 +95,7 @@ static void tell_alloc_loss(void)
 	}
 }
 
-/* The half of a realloc() that is recorded in a pause. */
+/* Record the free of a realloc(), the half of it that a pause leaves. */
 static void put_free(uint64_t address)
 {
 	struct record cells[2] = {
@@ -168,13 +168,13 @@ static enum put_end put_no_span(const struct put_run *run, uint64_t word,
 	return end;
 }
 
-/* True, too, while there is no ring. */
+/* Too long for the ring; any run is, while there is no ring. */
 static bool too_long(const struct put_run *run)
 {
 	return run_cells(run) > record_run_max((uint32_t)t_thread.mask + 1);
 }
 
-/* A run that is too long, or that only the fast path can put. */
+/* Put a run that is too long, or that only the fast path can put. */
 static enum put_end put_if_fast(const struct put_run *run, uint64_t word,
 				enum put_class class, uintptr_t sp)
 {
@@ -196,7 +196,7 @@ static enum put_end put_if_fast(const struct put_run *run, uint64_t word,
 	return PUT_COUNTED;
 }
 
-/* Of a thread that may record. */
+/* Put a run of a thread that may record. */
 static enum put_end put_attached(const struct put_run *run,
 				 enum put_class class, uintptr_t sp)
 {

@@ -11,40 +11,42 @@
 
 #include "preload/ring/put.h"
 
-/* What a run of cells is about: what makes room for it, and what is counted
- * when there is none. */
+/* What a run is about. This decides how room is made for it, and what is
+ * counted when there is none. */
 enum put_class {
-	PUT_BEGIN, /* a span: as put_record(); its end is dropped with it */
-	PUT_END,
+	PUT_BEGIN, /* a span: as put_span(); its end is dropped with it */
+	PUT_END, /* as put_span() */
 	PUT_ALLOC, /* dropped_allocs */
-	PUT_FREE, /* dropped_frees; recorded while recording is paused, too */
+	PUT_FREE, /* dropped_frees; recorded while paused, too */
 	PUT_NOTE, /* dropped_notes */
-	PUT_NOTE_END, /* the same; recorded while recording is paused, too */
+	PUT_NOTE_END, /* dropped_notes; recorded while paused, too */
 	PUT_SAMPLE, /* dropped_samples; never waits for room */
 	PUT_STACK, /* of an allocation that is recorded: not counted */
-	PUT_REALLOC, /* both PUT_ALLOC and PUT_FREE, of the address in the
-		      * second cell */
+	PUT_REALLOC, /* PUT_FREE of the address in the second cell, and
+		      * PUT_ALLOC */
 };
 
 /*
- * Append a run of cells, published by one store to head, so that nothing comes
- * between them: one record with its data, or with prefixes in front
- * (record_ext.h). The clock goes into cells[stamp], and into the first cell,
- * which must be one with a word, when they are committed; the rest is written
- * as it is. A run of one cell may be any record.
+ * Append a run: one record with its data, or with prefixes in front
+ * (record_ext.h). It is published by one store to head, so that nothing comes
+ * in between. When it is committed, the clock is written to cells[stamp] and to
+ * the first cell, which must be one with a word; all else is written as it is.
+ * A run of one cell may be any record. A run has at most record_run_max()
+ * cells: a longer one is counted as if there were no room.
  *
- * @sp is the stack pointer of a hook in the place of the call, @function an
- * address in what the thread runs, or 0. At most record_run_max() cells in
- * all: more are not recorded, but counted as if there were no room. False when
- * it was not recorded: then it is counted, as dropped, in a pause (spans and
- * allocations: paused_spans, paused_allocs; the others are not), or for a
- * thread without a slot; unless recording is off. Attaches the thread if need
- * be. Any context in which a hook may run; errno is kept.
+ * @sp is the stack pointer of a hook in the place of the call. @function is an
+ * address in the code that the thread runs, or 0. The thread is attached if
+ * need be.
+ *
+ * Returns whether it was recorded. What is not recorded has been counted: as
+ * dropped, for a thread without a slot, or in a pause (paused_spans and
+ * paused_allocs; the others are not counted then). While recording is off
+ * nothing is counted. Any context in which a hook may run; keeps errno.
  */
 bool put_run_of(const struct put_run *run, enum put_class class, uintptr_t sp,
 		uintptr_t function);
 
-/* The same, all @count cells in one place, of no function. */
+/* The same for @count cells in one place, without a function. */
 bool put_run(struct record *cells, uint32_t count, uint32_t stamp,
 	     enum put_class class, uintptr_t sp);
 

@@ -2,16 +2,16 @@
 #include <string.h>
 
 #include "preload/core/clock.h"
+#include "preload/core/gate.h"
 #include "preload/core/libc.h"
+#include "preload/core/span_stack.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "preload/core/thread_watch.h"
 #include "preload/load/map_log.h"
 #include "preload/ring/put.h"
 #include "preload/ring/slot.h"
 #include "preload/ring/slot_memory.h"
-#include "preload/core/span_stack.h"
-#include "preload/core/sys.h"
-#include "preload/core/gate.h"
-#include "preload/core/thread.h"
-#include "preload/core/thread_watch.h"
 #include "shared/atomic.h"
 
 #define PR_GET_NAME_OPTION 16
@@ -34,8 +34,8 @@ static bool is_slot_free(uint32_t i)
 	return atom_load_rlx(&g_shim.slots[i].state) == SLOT_FREE;
 }
 
-/* False if the slot is another's, or the kernel does not let us touch its ring:
- * then *@refused, and the slot is free again. */
+/* False if slot @i is another's. Also false if the kernel does not let us touch
+ * its ring: then *@refused becomes true, and the slot is free again. */
 static bool claim_slot(uint32_t i, bool *refused)
 {
 	struct slot_shm *slot = &g_shim.slots[i];
@@ -53,7 +53,7 @@ static bool claim_slot(uint32_t i, bool *refused)
 	return false;
 }
 
-/* Tell the collector why a thread found no slot. */
+/* Tell the collector why a thread found no slot; @refused: by the kernel. */
 static void say_why_none(bool refused)
 {
 	struct page_shm *page = g_shim.page;
@@ -69,8 +69,9 @@ static void say_why_none(bool refused)
 	atom_or_sc(&page->flags, why);
 }
 
-/* The lowest free slot, whose pages are the likeliest to be warm; -1: none.
- * Where the kernel gives no more access, one that this process had before. */
+/* Claim the lowest free slot, whose pages are the likeliest to be warm. Where
+ * the kernel gives no more access, claim one that this process had before.
+ * Returns its number, or -1. */
 static int claim_lowest(void)
 {
 	bool refused = g_shim.no_syscalls, closed = false;
@@ -131,7 +132,7 @@ static void describe_slot(struct slot_shm *slot)
 	write_name(slot, name);
 }
 
-/* Point the thread's state at slot @i, whose pages it has not touched. */
+/* Point the thread's state at slot @i, no page of which it has touched. */
 static void point_at_slot(uint32_t i)
 {
 	struct thread_state fresh = {
@@ -252,7 +253,7 @@ static bool retire_slot(uint32_t i)
 	return atom_cas_sc(&g_shim.slots[i].state, SLOT_FREE, SLOT_RETIRED);
 }
 
-/* How many slots to keep where @bytes are there for them. */
+/* How many slots to keep if they may take @bytes. */
 static uint32_t slots_to_keep(uint64_t gate, uint64_t bytes)
 {
 	uint64_t keep = bytes / slot_memory_bytes();

@@ -6,8 +6,8 @@
 
 #include <sys/mman.h>
 
-#include "preload/core/sys.h"
 #include "preload/core/gate.h"
+#include "preload/core/sys.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -39,7 +39,7 @@ static char *ring_of(uint32_t i)
 	return (char *)g_shim.rings + i * ring_bytes();
 }
 
-/* What the first @slots slots have of it, in whole pages of any size. */
+/* Bytes of the first @slots slots in @table, in whole pages of any size. */
 static uint64_t table_bytes(const struct table *table, uint32_t slots)
 {
 	return (slots * table->bytes + PAGE_BYTES_MAX - 1) &
@@ -128,7 +128,7 @@ static bool open_slots(uint32_t from, uint32_t to)
 	return true;
 }
 
-/* Keeps the slots that nobody has claimed from being unmapped. */
+/* The holder may unmap slots that nobody has claimed, or give them access. */
 static bool try_lock_slots(void)
 {
 	/* order: sc, SLOTLOCK: it sees what the last holder has unmapped */
@@ -141,7 +141,7 @@ static void unlock_slots(void)
 	atom_store_rel(&g_gate.slot_lock, 0);
 }
 
-/* With signals blocked, as holders have them: they go on. */
+/* With signals blocked, as all holders have them: so the holder goes on. */
 static void lock_slots(void)
 {
 	while (!try_lock_slots())

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wait - the only place where the shim lets a program wait. It waits on two
- * futexes at once, room in its ring and the collector's life, for 50 ms at a
- * time; so a collector that is killed frees every waiter at once, and one
- * that is stopped does after LOOKS_STOPPED of them.
+ * wait - block mode: a thread waits for room in its ring. It waits on two
+ * futexes at once, room and the collector's life, for 50 ms at a time. So a
+ * collector that is killed frees every waiter at once; one that is stopped does
+ * after LOOKS_STOPPED waits.
  */
 #include <errno.h>
 #include <limits.h>
 
 #include "preload/core/clock.h"
+#include "preload/core/gate.h"
 #include "preload/core/liveness.h"
 #include "preload/core/sys.h"
-#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "preload/ring/put_inner.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
 
 #define WAIT_NS 50000000ULL
-/* Looks, one a wait, that find the collector stopped before it is believed. */
+/* So many looks in a row, one a wait, must find the collector stopped. */
 #define LOOKS_STOPPED 3
 
 #ifndef SYS_futex_waitv
@@ -26,10 +26,11 @@
 #endif
 
 /*
- * Whether the collector has been stopped (SIGSTOP, a debugger). One thread of
- * it does nothing but wait on a futex; to stop it the kernel takes it off that
- * futex's queue. Being out of processor time does not. So: move at most one
- * waiter from the queue to the same queue, and see whether there was one.
+ * Whether the collector has been stopped (SIGSTOP, a debugger). One of its
+ * threads does nothing but wait on a futex. To stop that thread, the kernel
+ * takes it off the futex's queue; being out of processor time does not. So this
+ * moves at most one waiter from the queue to the same queue, and sees whether
+ * there was one.
  */
 static bool collector_stopped(void)
 {

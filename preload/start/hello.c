@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "preload/core/clock.h"
-#include "preload/start/instrumented.h"
-#include "preload/ring/slot_memory.h"
 #include "preload/core/sys.h"
+#include "preload/ring/slot_memory.h"
+#include "preload/start/instrumented.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/futex.h"

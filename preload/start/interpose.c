@@ -17,15 +17,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/cpu/cpu_timer.h"
 #include "preload/core/find_next.h"
-#include "preload/start/interpose.h"
+#include "preload/core/gate.h"
 #include "preload/core/libc.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "preload/cpu/cpu_timer.h"
 #include "preload/ring/slot.h"
 #include "preload/ring/slot_memory.h"
-#include "preload/core/sys.h"
-#include "preload/core/gate.h"
-#include "preload/core/thread.h"
+#include "preload/start/interpose.h"
 #include "shared/atomic.h"
 
 /* What slots that nobody uses may have of memory that is to be locked. */
