@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/pool.h"
 #include "collector/base/lock.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbols.h"
@@ -33,13 +34,17 @@ struct sites {
 	struct lock lock; /* of everything below */
 	struct page_shm *page; /* NULL: unmapped */
 	struct site **site; /* by id */
-	struct site **track; /* hash table of those of kind SITE_TRACK, by
-			      * their number; NULL: there is none */
+	struct pool tracks; /* struct track_site */
 	uint32_t looked; /* ids below it were looked at for tracks */
 	uint64_t kept; /* bytes of texts */
 };
 
-#define TRACK_ENTRIES (2 * SITES_MAX) /* so that it is never full */
+/* The site of kind SITE_TRACK that has the number @track. */
+struct track_site {
+	uint64_t track;
+
+	const struct site *site;
+};
 
 /* What a site is when there is no memory to say more. */
 static const struct site g_nobody = {
@@ -213,29 +218,14 @@ static struct site *read_site(struct sites *sites, uint32_t id)
 	return site;
 }
 
-/* Where the table has, or would have, track @number. */
-static struct site **track_entry(struct sites *sites, uint64_t number)
-{
-	uint64_t at = number * 0x9e3779b97f4a7c15ULL >> 47;
-
-	_Static_assert(TRACK_ENTRIES == 1 << 17, "what is left of the hash");
-	while (sites->track[at] && sites->track[at]->track != number)
-		at = (at + 1) % TRACK_ENTRIES;
-	return &sites->track[at];
-}
-
 /* Of two with the same number the first one counts. */
-static void add_track_site(struct sites *sites, struct site *site)
+static void add_track_site(struct sites *sites, const struct site *site)
 {
-	struct site **entry;
+	const struct track_site entry = { site->track, site };
+	uint32_t number;
 
-	if (!sites->track)
-		sites->track = calloc(TRACK_ENTRIES, sizeof(*sites->track));
-	if (!sites->track)
-		return;
-	entry = track_entry(sites, site->track);
-	if (!*entry)
-		*entry = site;
+	/* Without memory the track is one that nobody has told of. */
+	(void)pool_intern(&sites->tracks, &entry, &number);
 }
 
 /* Under lock. The program has made it whole before it used its id: what is
@@ -294,11 +284,14 @@ static void look_for_tracks(struct sites *sites)
 
 const struct site *sites_track(struct sites *sites, uint64_t track)
 {
-	const struct site *found;
+	const struct track_site entry = { .track = track };
+	const struct site *found = NULL;
+	uint32_t number;
 
 	lock_acquire(&sites->lock);
 	look_for_tracks(sites);
-	found = sites->track ? *track_entry(sites, track) : NULL;
+	if (pool_find(&sites->tracks, &entry, &number))
+		found = ((struct track_site *)sites->tracks.items)[number].site;
 	lock_release(&sites->lock);
 	return found;
 }
@@ -322,6 +315,8 @@ int sites_new(struct page_shm *page, struct symbol_cache *cache,
 	sites->page = page;
 	sites->cache = cache;
 	sites->looked = 1;
+	pool_init(&sites->tracks, NULL, sizeof(struct track_site),
+		  offsetof(struct track_site, site));
 	lock_init(&sites->lock, LOCK_SITES);
 	*out = sites;
 	return 0;
@@ -351,7 +346,7 @@ void sites_put(struct sites **sites)
 	}
 	lock_destroy(&old->lock);
 	free(old->site);
-	free(old->track);
+	pool_release(&old->tracks);
 	free(old);
 }
 

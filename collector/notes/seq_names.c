@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/pool.h"
 #include "collector/base/hash.h"
 #include "collector/base/bytes.h"
 #include "collector/base/budget.h"
 #include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "collector/names/sites.h"
-
-#define ENTRIES_MIN 64u
 
 /* A category, the name of an event and that of an argument are messages of the
  * same fields. */
@@ -25,100 +24,86 @@ _Static_assert(TAG_IID == (int)TAG_EVENT_CATEGORY_IID &&
 enum kind { KIND_KEY, KIND_EVENT, KIND_SITE };
 
 struct seq_name {
-	char *text; /* NULL: free */
+	const char *text; /* the table's own */
 	uint32_t bytes, kind;
-	uint32_t iid;
+	uint32_t iid; /* 0: it is new */
 };
+
+static uint64_t hash_name(const void *item)
+{
+	const struct seq_name *name = item;
+
+	return hash_fold(
+		hash_bytes(HASH_START + name->kind, name->text, name->bytes));
+}
+
+static bool is_same_name(const void *a, const void *b)
+{
+	const struct seq_name *x = a, *y = b;
+
+	return x->kind == y->kind && x->bytes == y->bytes &&
+	       !memcmp(x->text, y->text, x->bytes);
+}
+
+static const struct pool_key name_key = { hash_name, is_same_name };
+
+static struct seq_name *name_at(const struct seq_names *names, uint32_t number)
+{
+	return (struct seq_name *)names->pool.items + number;
+}
 
 void seq_names_init(struct seq_names *names, struct budget *budget,
 		    uint32_t *last_iid)
 {
-	*names = (struct seq_names){ .budget = budget, .last_iid = last_iid };
+	*names = (struct seq_names){ .last_iid = last_iid };
+	pool_init_key(&names->pool, budget, sizeof(struct seq_name), &name_key);
 }
 
 void seq_names_release(struct seq_names *names)
 {
-	uint32_t i;
-
-	for (i = 0; names->entry && i <= names->mask; i++) {
-		if (!names->entry[i].text)
-			continue;
-		budget_give(names->budget, names->entry[i].bytes);
-		free(names->entry[i].text);
+	for (uint32_t i = 0; i < names->pool.count; i++) {
+		budget_give(names->pool.budget, name_at(names, i)->bytes);
+		free((char *)name_at(names, i)->text);
 	}
-	if (names->entry)
-		budget_give(names->budget,
-			    (names->mask + 1ULL) * sizeof(*names->entry));
-	free(names->entry);
+	pool_release(&names->pool);
 	*names = (struct seq_names){ 0 };
 }
 
-static struct seq_name *find(const struct seq_names *names, enum kind kind,
-			     const char *text, size_t bytes)
+/* Puts a copy of @name, which is not there, in. NULL: there is no room. */
+static struct seq_name *add_name(struct seq_names *names, struct seq_name name)
 {
-	uint64_t at = hash_fold(hash_bytes(HASH_START + kind, text, bytes));
+	struct budget *budget = names->pool.budget;
+	char *text = NULL;
+	uint32_t number;
 
-	for (;; at++) {
-		struct seq_name *entry = &names->entry[at & names->mask];
-
-		if (!entry->text ||
-		    (entry->kind == kind && entry->bytes == bytes &&
-		     !memcmp(entry->text, text, bytes)))
-			return entry;
+	if (names->pool.count == SEQ_NAMES_MAX ||
+	    !budget_take(budget, name.bytes))
+		return NULL;
+	text = malloc(name.bytes + 1ULL);
+	if (text) {
+		memcpy(text, name.text, name.bytes);
+		name.text = text;
+		if (pool_intern(&names->pool, &name, &number) > 0)
+			return name_at(names, number);
 	}
+	free(text);
+	budget_give(budget, name.bytes);
+	return NULL;
 }
 
-/* Room for one more. */
-static bool reserve(struct seq_names *names)
+/* The entry of a text, new if its iid is 0; NULL: there is no room for it. The
+ * next call may move it. */
+static struct seq_name *intern_name(struct seq_names *names, enum kind kind,
+				    const char *text, size_t bytes)
 {
-	struct seq_names old = *names;
-	uint32_t entries = old.entry ? 2 * (old.mask + 1) : ENTRIES_MIN, i;
+	const struct seq_name name = { .text = text,
+				       .bytes = (uint32_t)bytes,
+				       .kind = kind };
+	uint32_t number;
 
-	if (old.entry && 2 * old.count <= old.mask)
-		return true;
-	if (!budget_take(names->budget, entries * sizeof(*names->entry)))
-		return false;
-	names->entry = calloc(entries, sizeof(*names->entry));
-	if (!names->entry) {
-		names->entry = old.entry;
-		budget_give(names->budget, entries * sizeof(*names->entry));
-		return false;
-	}
-	names->mask = entries - 1;
-	for (i = 0; old.entry && i <= old.mask; i++)
-		if (old.entry[i].text)
-			*find(names, old.entry[i].kind, old.entry[i].text,
-			      old.entry[i].bytes) = old.entry[i];
-	if (old.entry)
-		budget_give(names->budget,
-			    (old.mask + 1ULL) * sizeof(*old.entry));
-	free(old.entry);
-	return true;
-}
-
-/* The entry of a text, new if its iid is 0; NULL: there is no room for it. */
-static struct seq_name *intern(struct seq_names *names, enum kind kind,
-			       const char *text, size_t bytes)
-{
-	struct seq_name *entry;
-
-	if (!reserve(names))
-		return NULL;
-	entry = find(names, kind, text, bytes);
-	if (entry->text)
-		return entry;
-	if (names->count == SEQ_NAMES_MAX || !budget_take(names->budget, bytes))
-		return NULL;
-	entry->text = malloc(bytes + 1);
-	if (!entry->text) {
-		budget_give(names->budget, bytes);
-		return NULL;
-	}
-	memcpy(entry->text, text, bytes);
-	entry->bytes = (uint32_t)bytes;
-	entry->kind = kind;
-	names->count++;
-	return entry;
+	if (pool_find(&names->pool, &name, &number))
+		return name_at(names, number);
+	return add_name(names, name);
 }
 
 /* Says that @iid of some kind is @text. */
@@ -135,7 +120,7 @@ static void say_name(struct bytes *out, enum trace_tag tag, uint32_t iid,
 uint32_t seq_names_key(struct seq_names *names, const char *text, size_t bytes,
 		       struct bytes *interned)
 {
-	struct seq_name *entry = intern(names, KIND_KEY, text, bytes);
+	struct seq_name *entry = intern_name(names, KIND_KEY, text, bytes);
 
 	if (entry && !entry->iid) {
 		entry->iid = ++names->last_key;
@@ -148,7 +133,7 @@ uint32_t seq_names_key(struct seq_names *names, const char *text, size_t bytes,
 uint32_t seq_names_event(struct seq_names *names, const char *text,
 			 size_t bytes, struct bytes *interned)
 {
-	struct seq_name *entry = intern(names, KIND_EVENT, text, bytes);
+	struct seq_name *entry = intern_name(names, KIND_EVENT, text, bytes);
 
 	if (entry && !entry->iid) {
 		entry->iid = ++*names->last_iid;
@@ -183,7 +168,7 @@ static void say_location(struct bytes *out, uint32_t iid,
 uint32_t seq_names_site(struct seq_names *names, const struct site *site,
 			struct bytes *interned)
 {
-	struct seq_name *entry = intern(
+	struct seq_name *entry = intern_name(
 		names, KIND_SITE, (const char *)&site->id, sizeof(site->id));
 	uint32_t flags = (site->category[0] ? ENCODE_CATEGORY : 0) |
 			 (site->file[0] ? ENCODE_LOCATION : 0);

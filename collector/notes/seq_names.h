@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/pool.h"
+
 struct budget;
 struct bytes;
 struct site;
@@ -18,11 +20,9 @@ struct site;
 #define SEQ_NAMES_MAX 4096 /* texts on a sequence */
 
 struct seq_names {
-	struct budget *budget;
+	struct pool pool; /* of texts; their budget is its */
 	uint32_t *last_iid; /* of event names: the sequence's */
 	uint32_t last_key;
-	struct seq_name *entry; /* hash table */
-	uint32_t count, mask;
 };
 
 /* @last_iid, the last iid that an event name has had, and @budget must outlive

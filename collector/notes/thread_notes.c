@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/pool.h"
 #include "collector/base/lock.h"
 #include "collector/base/grow.h"
 #include "collector/record/arena.h"
@@ -43,12 +44,12 @@
 #include "collector/trace/fields.h"
 #include "shared/atomic.h"
 
-#define COUNTERS_MIN 16u
 #define TRACK_TEXT_BYTES 1024 /* of a name or description */
 
 /* A counter, as this thread uses it. */
 struct counter {
-	const struct site *site; /* NULL: free */
+	const struct site *site;
+
 	uint64_t track; /* uuid; 0: there is no room for it */
 	uint64_t sum; /* of the thread's own steps */
 };
@@ -68,8 +69,7 @@ struct thread_notes {
 	struct sequence_names *sequences;
 	uint32_t sequence_count, sequence_room;
 	uint32_t last; /* of sequences, used just now */
-	struct counter *counter; /* hash table by site */
-	uint32_t counter_count, counter_mask;
+	struct pool counters; /* struct counter */
 	struct order_stream *stream; /* NULL: none yet */
 	uint64_t told_dropped; /* of slot->dropped_notes */
 	struct note_counts counts;
@@ -230,55 +230,23 @@ static void write_on(const struct event *event, enum trace_event_type type,
 /* --- counters ---------------------------------------------------------------
  */
 
-static struct counter *counter_slot(const struct thread_notes *notes,
-				    const struct site *site)
-{
-	uint32_t at = site->id * 0x9e3779b9u >> 8;
-
-	while (notes->counter[at & notes->counter_mask].site &&
-	       notes->counter[at & notes->counter_mask].site != site)
-		at++;
-	return &notes->counter[at & notes->counter_mask];
-}
-
-static bool counters_reserve(struct thread_notes *notes)
-{
-	struct thread_notes old = *notes;
-	uint32_t entries = old.counter ? 2 * (old.counter_mask + 1)
-				       : COUNTERS_MIN,
-		 i;
-	struct counter *more;
-
-	if (old.counter && 2 * old.counter_count <= old.counter_mask)
-		return true;
-	more = calloc(entries, sizeof(*more));
-	if (!more)
-		return false;
-	notes->counter = more;
-	notes->counter_mask = entries - 1;
-	for (i = 0; old.counter && i <= old.counter_mask; i++)
-		if (old.counter[i].site)
-			*counter_slot(notes, old.counter[i].site) =
-				old.counter[i];
-	free(old.counter);
-	return true;
-}
-
+/* The counter of @event; NULL: there is no room for it. The next call may move
+ * it. */
 static struct counter *counter_of(const struct event *event)
 {
 	struct thread_notes *notes = event->notes;
 	struct thread *thread = notes->thread;
+	const struct counter new = { .site = event->site };
 	struct counter *counter;
+	uint32_t number;
+	int added = pool_intern(&notes->counters, &new, &number);
 
-	if (!counters_reserve(notes))
+	if (added < 0)
 		return NULL;
-	counter = counter_slot(notes, event->site);
-	if (!counter->site) {
-		counter->site = event->site;
+	counter = (struct counter *)notes->counters.items + number;
+	if (added)
 		counter->track = tracks_counter(thread->process->tracks,
 						thread->uuid, event->site);
-		notes->counter_count++;
-	}
 	return counter->track ? counter : NULL;
 }
 
@@ -479,6 +447,9 @@ static struct thread_notes *notes_of(struct thread *thread)
 	if (notes) {
 		notes->hook.describe = describe;
 		notes->thread = thread;
+		pool_init(&notes->counters, &recording_of(thread)->budget,
+			  sizeof(struct counter),
+			  offsetof(struct counter, track));
 		thread->notes = notes;
 	}
 	return notes;
@@ -647,7 +618,7 @@ void thread_notes_release(struct thread *thread)
 	for (i = 0; i < notes->sequence_count; i++)
 		seq_names_release(&notes->sequences[i].names);
 	free(notes->sequences);
-	free(notes->counter);
+	pool_release(&notes->counters);
 	note_release(&notes->note);
 	bytes_release(&notes->fields);
 	bytes_release(&notes->interned);

@@ -3,7 +3,7 @@
  * tracks - a uuid is made from the uuid of what the track is in (the process,
  * or a thread) and what it is called there. So whoever uses it knows it without
  * asking whether it was described, two processes never have the same, and one
- * hash table by uuid is all there is.
+ * table by uuid is all there is.
  *
  *   number, told by EXT_TRACK     one for the process
  *   number, of a SITE_TRACK       one for the process; or for each thread, if
@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/pool.h"
 #include "collector/base/lock.h"
 #include "collector/base/hash.h"
 #include "collector/base/budget.h"
@@ -33,7 +34,6 @@
 #include "shared/atomic.h"
 
 #define DEPTH_MAX 32
-#define ENTRIES_MIN 64u
 #define TEXT_BYTES 1024 /* of a name or description told at run time */
 
 /* What is hashed into a uuid, so that they differ. */
@@ -71,8 +71,7 @@ struct tracks {
 	struct trace_file *trace;
 	struct budget *budget;
 	struct lock lock; /* of what follows; before that of parent */
-	struct track **entry; /* hash table by uuid */
-	uint32_t count, mask;
+	struct pool table; /* struct track_entry */
 	bool has_overflow; /* described */
 	struct tracks_counts counts;
 };
@@ -95,65 +94,45 @@ static uint64_t make_uuid(uint64_t scope, enum sort sort, uint64_t what)
 /* --- the table --------------------------------------------------------------
  */
 
-static struct track **slot_of(const struct tracks *tracks, uint64_t uuid)
-{
-	uint64_t at = uuid;
+struct track_entry {
+	uint64_t uuid;
 
-	while (tracks->entry[at & tracks->mask] &&
-	       tracks->entry[at & tracks->mask]->uuid != uuid)
-		at++;
-	return &tracks->entry[at & tracks->mask];
+	struct track *track;
+};
+
+static struct track *track_at(const struct tracks *tracks, uint32_t number)
+{
+	return ((struct track_entry *)tracks->table.items)[number].track;
 }
 
 static struct track *find(const struct tracks *tracks, uint64_t uuid)
 {
-	return tracks->entry ? *slot_of(tracks, uuid) : NULL;
-}
+	const struct track_entry entry = { .uuid = uuid };
+	uint32_t number;
 
-static bool reserve(struct tracks *tracks)
-{
-	struct tracks old = *tracks;
-	uint32_t entries = old.entry ? 2 * (old.mask + 1) : ENTRIES_MIN, i;
-
-	if (old.entry && 2 * old.count <= old.mask)
-		return true;
-	if (!budget_take(tracks->budget, entries * sizeof(*tracks->entry)))
-		return false;
-	tracks->entry = calloc(entries, sizeof(*tracks->entry));
-	if (!tracks->entry) {
-		tracks->entry = old.entry;
-		budget_give(tracks->budget, entries * sizeof(*tracks->entry));
-		return false;
-	}
-	tracks->mask = entries - 1;
-	for (i = 0; old.entry && i <= old.mask; i++)
-		if (old.entry[i])
-			*slot_of(tracks, old.entry[i]->uuid) = old.entry[i];
-	if (old.entry)
-		budget_give(tracks->budget,
-			    (old.mask + 1ULL) * sizeof(*old.entry));
-	free(old.entry);
-	return true;
+	return pool_find(&tracks->table, &entry, &number)
+		       ? track_at(tracks, number)
+		       : NULL;
 }
 
 /* A new one, which must not be there; NULL: there is no room. */
 static struct track *add(struct tracks *tracks, uint64_t uuid)
 {
-	struct track *track;
+	struct track_entry entry = { .uuid = uuid };
+	uint32_t number;
 
-	if (tracks->count == TRACKS_MAX || !reserve(tracks) ||
-	    !budget_take(tracks->budget, sizeof(*track)))
+	if (tracks->table.count == TRACKS_MAX ||
+	    !budget_take(tracks->budget, sizeof(*entry.track)))
 		return NULL;
-	track = calloc(1, sizeof(*track));
-	if (!track) {
-		budget_give(tracks->budget, sizeof(*track));
+	entry.track = calloc(1, sizeof(*entry.track));
+	if (!entry.track || pool_intern(&tracks->table, &entry, &number) < 0) {
+		free(entry.track);
+		budget_give(tracks->budget, sizeof(*entry.track));
 		return NULL;
 	}
-	track->uuid = uuid;
-	track->name = track->description = "";
-	*slot_of(tracks, uuid) = track;
-	tracks->count++;
-	return track;
+	entry.track->uuid = uuid;
+	entry.track->name = entry.track->description = "";
+	return entry.track;
 }
 
 /* --- descriptors ------------------------------------------------------------
@@ -519,13 +498,11 @@ uint64_t tracks_marks(struct tracks *tracks)
 
 void tracks_finish(struct tracks *tracks)
 {
-	uint32_t i;
-
 	lock_acquire(&tracks->lock);
-	for (i = 0; tracks->entry && i <= tracks->mask; i++) {
-		struct track *track = tracks->entry[i];
+	for (uint32_t i = 0; i < tracks->table.count; i++) {
+		struct track *track = track_at(tracks, i);
 
-		if (!track || track->told)
+		if (track->told)
 			continue;
 		describe(tracks, track, track->uuid);
 		track->told = true;
@@ -558,6 +535,8 @@ int tracks_new(uint64_t process, struct tracks *parent, struct sites *sites,
 	tracks->sites = sites;
 	tracks->trace = trace;
 	tracks->budget = budget;
+	pool_init(&tracks->table, budget, sizeof(struct track_entry),
+		  offsetof(struct track_entry, track));
 	lock_init(&tracks->lock, LOCK_TRACKS);
 	*out = tracks;
 	return 0;
@@ -584,20 +563,15 @@ static void track_free(struct tracks *tracks, struct track *track)
 void tracks_put(struct tracks **tracks)
 {
 	struct tracks *old = *tracks;
-	uint32_t i;
 
 	*tracks = NULL;
 	/* order: sc, REFS: all uses of it come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	for (i = 0; old->entry && i <= old->mask; i++)
-		if (old->entry[i])
-			track_free(old, old->entry[i]);
-	if (old->entry)
-		budget_give(old->budget,
-			    (old->mask + 1ULL) * sizeof(*old->entry));
+	for (uint32_t i = 0; i < old->table.count; i++)
+		track_free(old, track_at(old, i));
+	pool_release(&old->table);
 	lock_destroy(&old->lock);
 	tracks_put(&old->parent);
-	free(old->entry);
 	free(old);
 }
