@@ -56,7 +56,7 @@
 /* Between two searches, as many times as long as one takes. */
 #define SEARCH_PAUSE 3
 
-static void describe(struct process *process, pid_t pid)
+static void describe_process(struct process *process, pid_t pid)
 {
 	struct process_entry *entry = process->entry;
 	char text[CMDLINE_BYTES_MAX + 1];
@@ -83,7 +83,7 @@ static void describe(struct process *process, pid_t pid)
 	entry->last_thread = &entry->threads;
 }
 
-static void write_descriptor(const struct process *process)
+static void write_process_descriptor(const struct process *process)
 {
 	const struct process_entry *entry = process->entry;
 	char *arguments[ARGUMENTS_MAX + 1] = { NULL };
@@ -111,7 +111,7 @@ static void end_process(struct process *process, enum process_end why)
 	drain_kick(process->collector->drain);
 }
 
-static void exited(struct watch *watch)
+static void process_exited(struct watch *watch)
 {
 	/* The watch is the first member. */
 	struct process *process = (struct process *)watch;
@@ -134,7 +134,7 @@ static struct process *process_alloc(struct collector *collector,
 		return NULL;
 	}
 	*process = (struct process){
-		.watch = { .fd = -1, .ready = exited },
+		.watch = { .fd = -1, .ready = process_exited },
 		.collector = collector,
 		.arena = arena_get(arena),
 		.pid = pid,
@@ -150,7 +150,7 @@ static struct process *process_alloc(struct collector *collector,
 		process_reap_free(process);
 		return NULL;
 	}
-	describe(process, pid);
+	describe_process(process, pid);
 	return process;
 }
 
@@ -171,7 +171,7 @@ static void process_publish(struct process *process)
 	struct collector *collector = process->collector;
 	struct recording *recording = process->arena->recording;
 
-	write_descriptor(process);
+	write_process_descriptor(process);
 	start_samples(process);
 	process->entry_listed =
 		recording_list_process(recording, process->entry);
@@ -244,13 +244,13 @@ static int open_child(const struct arena *arena, pid_t pid)
 	return fd;
 }
 
-static bool is_child(const void *context, pid_t pid)
+static bool is_child_of_arena(const void *context, pid_t pid)
 {
 	return arena_is_mapped_by(context, pid);
 }
 
 /* Whether a child of @parent's may have another id than it says. */
-static bool may_be_elsewhere(const struct kin *parent, pid_t inner_pid)
+static bool may_be_in_other_namespace(const struct kin *parent, pid_t inner_pid)
 {
 	char own[64], children[64], path[64];
 	ssize_t a, b;
@@ -268,7 +268,7 @@ static bool may_be_elsewhere(const struct kin *parent, pid_t inner_pid)
 /* Our id for the child in another pid namespace that calls itself @inner_pid:
  * 0 when it is gone, or when the workers look at its slot for the last time;
  * -EAGAIN when looking everywhere would take too much of the time. */
-static pid_t find_elsewhere(struct arena *arena, pid_t inner_pid)
+static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 {
 	uint64_t start = clock_boottime_ns();
 	const struct process *process;
@@ -277,13 +277,13 @@ static pid_t find_elsewhere(struct arena *arena, pid_t inner_pid)
 	for (process = arena->processes; process && !pid;
 	     process = process->next)
 		if (!process_is_ending(process))
-			pid = outer_ids_child(process->pid, inner_pid, is_child,
-					      arena);
+			pid = outer_ids_child(process->pid, inner_pid,
+					      is_child_of_arena, arena);
 	if (pid)
 		return pid;
 	if (start < arena->search_after_ns)
 		return arena->leaving ? 0 : -EAGAIN;
-	pid = outer_ids_any(inner_pid, is_child, arena);
+	pid = outer_ids_any(inner_pid, is_child_of_arena, arena);
 	arena->search_after_ns = clock_boottime_ns() +
 				 SEARCH_PAUSE * (clock_boottime_ns() - start);
 	return pid;
@@ -300,9 +300,10 @@ static int find_child(struct arena *arena, const struct kin *parent,
 	*pid = inner_pid;
 	if (!parent->foreign)
 		fd = open_child(arena, inner_pid);
-	if (fd >= 0 || inner_pid <= 0 || !may_be_elsewhere(parent, inner_pid))
+	if (fd >= 0 || inner_pid <= 0 ||
+	    !may_be_in_other_namespace(parent, inner_pid))
 		return fd;
-	found = find_elsewhere(arena, inner_pid);
+	found = find_in_other_namespace(arena, inner_pid);
 	if (found < 0)
 		return found;
 	*pid = found;
@@ -311,7 +312,7 @@ static int find_child(struct arena *arena, const struct kin *parent,
 
 /* Who has forked the owner of slot @index, as its first record says; 0: it has
  * none yet, or is not the child's first thread. */
-static pid_t forked_by(struct arena *arena, uint32_t index)
+static pid_t forker_of_slot(struct arena *arena, uint32_t index)
 {
 	struct ring_get *ring = arena_ring(arena, index);
 	const struct record *first;
@@ -369,7 +370,7 @@ static struct process *process_fork(struct collector *collector,
 }
 
 /* The oldest one that runs, or else one that ends. */
-static struct process *any_process(struct arena *arena)
+static struct process *any_process_of_arena(struct arena *arena)
 {
 	struct process *process, *any = NULL;
 
@@ -383,13 +384,13 @@ static struct process *any_process(struct arena *arena)
  * one that is related to it. False: there is none. */
 static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
 {
-	pid_t forker = forked_by(arena, index);
+	pid_t forker = forker_of_slot(arena, index);
 	struct process *parent = process_find_inner(arena, forker);
 	const struct kin *kin =
 		parent ? NULL : family_find(&arena->family, forker);
 
 	if (!parent && !kin)
-		parent = any_process(arena);
+		parent = any_process_of_arena(arena);
 	if (!parent && !kin)
 		kin = family_any(&arena->family);
 	if (!parent && !kin)
@@ -430,7 +431,7 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 /* --- the load map -----------------------------------------------------------
  */
 
-static void open_files(struct arena *arena, pid_t inner_pid)
+static void open_module_files(struct arena *arena, pid_t inner_pid)
 {
 	struct modules *modules = NULL;
 	struct process *process;
@@ -446,7 +447,7 @@ static void open_files(struct arena *arena, pid_t inner_pid)
 	modules_put(&modules);
 }
 
-static void open_told(struct job *job)
+static void open_told_modules(struct job *job)
 {
 	struct arena *arena =
 		(struct arena *)((char *)job - offsetof(struct arena, map_job));
@@ -457,7 +458,7 @@ static void open_told(struct job *job)
 	lock_release(&arena->lock);
 	while (map_log_event(arena->map_log, arena->map_opened, &event)) {
 		arena->map_opened++;
-		open_files(arena, event.pid);
+		open_module_files(arena, event.pid);
 	}
 	arena_put(&arena);
 }
@@ -477,6 +478,6 @@ void process_meet_modules(struct arena *arena)
 	if (!post)
 		return;
 	arena_get(arena);
-	arena->map_job.run = open_told;
+	arena->map_job.run = open_told_modules;
 	jobs_post(arena->jobs, &arena->map_job);
 }

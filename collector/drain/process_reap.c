@@ -58,7 +58,7 @@ void process_reap_free(struct process *process)
 }
 
 /* It waited for our reply for as long as it may, and runs unrecorded. */
-static bool gave_up(const struct process *process)
+static bool process_gave_up(const struct process *process)
 {
 	/* relaxed: a flag that is set once, and the program is gone */
 	return atom_load_rlx(&process->arena->page->flags) & PAGE_GAVE_UP;
@@ -103,7 +103,7 @@ void process_reap_finish(struct job *job)
 	bool instrumented = modules_instrumented(process->modules);
 	uint64_t one = 1;
 
-	if (gave_up(process))
+	if (process_gave_up(process))
 		note_gave_up(process);
 	process_notes_finish(process);
 	heap = process_heap_end(process);
@@ -168,7 +168,7 @@ static void unlink_from_collector(struct process *process)
 	lock_release(&collector->lock);
 }
 
-static void free_done(struct collector *collector)
+static void free_done_processes(struct collector *collector)
 {
 	struct process *process, *next;
 
@@ -187,7 +187,8 @@ static void free_done(struct collector *collector)
 }
 
 /* Whether somebody may still come whose records are wanted. */
-static bool is_awaited(const struct collector *collector, struct arena *arena)
+static bool is_child_awaited(const struct collector *collector,
+			     struct arena *arena)
 {
 	int held;
 
@@ -219,11 +220,11 @@ static void set_leaving(struct arena *arena, bool leaving)
 	lock_release(&arena->lock);
 }
 
-static bool is_unused(struct collector *collector, struct arena *arena)
+static bool is_arena_unused(struct collector *collector, struct arena *arena)
 {
 	struct drain *drain = collector->drain;
 
-	if (has_processes(arena) || is_awaited(collector, arena)) {
+	if (has_processes(arena) || is_child_awaited(collector, arena)) {
 		set_leaving(arena, false);
 		return false;
 	}
@@ -241,9 +242,9 @@ void process_reap(struct collector *collector, arena_left *left)
 {
 	struct arena **link = &collector->arenas, *arena;
 
-	free_done(collector);
+	free_done_processes(collector);
 	while ((arena = *link)) {
-		if (!is_unused(collector, arena)) {
+		if (!is_arena_unused(collector, arena)) {
 			link = &arena->next;
 			continue;
 		}

@@ -131,8 +131,8 @@ static void sink_block(void *context, struct replay *replay, uint64_t word,
 }
 
 /* The shim makes runs of numbers in another way than all others. */
-static void count_cost(struct thread *thread, const struct record *cells,
-		       size_t count)
+static void count_extended_record(struct thread *thread,
+				  const struct record *cells, size_t count)
 {
 	enum record_ext ext = record_ext(cells[0].word);
 
@@ -156,7 +156,7 @@ static int sink_extended(void *context, struct replay *replay,
 {
 	enum record_ext ext = record_ext(cells[0].word);
 
-	count_cost(context, cells, count);
+	count_extended_record(context, cells, count);
 	if (ext == EXT_CPU_SAMPLE)
 		thread_cpu_own(replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)
@@ -170,7 +170,7 @@ static int sink_extended(void *context, struct replay *replay,
  */
 
 /* A whole name, or the last one when it is always being written. */
-static void read_name(struct thread *thread)
+static void read_thread_name(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
 	char name[SLOT_NAME_BYTES];
@@ -194,7 +194,7 @@ static void read_name(struct thread *thread)
 	}
 }
 
-static struct out_thread descriptor(const struct thread *thread)
+static struct out_thread thread_descriptor(const struct thread *thread)
 {
 	return (struct out_thread){
 		.uuid = thread->uuid,
@@ -206,16 +206,16 @@ static struct out_thread descriptor(const struct thread *thread)
 	};
 }
 
-static void follow_name(struct thread *thread)
+static void follow_thread_name(struct thread *thread)
 {
 	uint8_t packet[PACKET_BYTES];
 	struct out_thread out;
 
-	/* relaxed: read_name() takes a proper look */
+	/* relaxed: read_thread_name() takes a proper look */
 	if (atom_load_rlx(&thread->slot->name_changes) == thread->name_changes)
 		return;
-	read_name(thread);
-	out = descriptor(thread);
+	read_thread_name(thread);
+	out = thread_descriptor(thread);
 	trace_file_append(
 		recording_of(thread)->trace, thread->sequence, packet,
 		out_perfetto_thread_name(packet, sizeof(packet), &out));
@@ -242,7 +242,7 @@ static uint64_t claimed_ns(const struct thread *thread,
 	return MIN(MAX(ns, earliest), now);
 }
 
-static void identify(struct thread *thread)
+static void identify_thread(struct thread *thread)
 {
 	struct process *process = thread->process;
 	/* relaxed: STATE orders it */
@@ -257,13 +257,13 @@ static void identify(struct thread *thread)
 	thread->tid_known = tid > 0;
 	/* One that has ended already is called as it called itself. */
 	thread->entry.tid = tid > 0 ? tid : inner;
-	read_name(thread);
+	read_thread_name(thread);
 }
 
-static void write_first(struct thread *thread)
+static void write_first_packet(struct thread *thread)
 {
 	struct process *process = thread->process;
-	struct out_thread out = descriptor(thread);
+	struct out_thread out = thread_descriptor(thread);
 	uint8_t packet[PACKET_BYTES];
 
 	trace_file_append(recording_of(thread)->trace, thread->sequence, packet,
@@ -314,12 +314,12 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->uuid = random_u64();
 	thread->sequence = recording_sequence(recording);
 	thread->start_ns = claimed_ns(thread, slot);
-	identify(thread);
+	identify_thread(thread);
 	if (start_replay(thread) < 0) {
 		free(thread);
 		return -ENOMEM;
 	}
-	write_first(thread);
+	write_first_packet(thread);
 	/* relaxed: as in tell_progress() */
 	atom_add_rlx(&process->arena->live_threads, 1);
 	*out = thread;
@@ -394,9 +394,9 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	thread_notes_flush(thread);
 	thread_heap_flush(thread);
 	fibers_flush(&thread->fibers);
-	follow_name(thread);
+	follow_thread_name(thread);
 	if (thread->fibers.forking) {
-		/* relaxed: a hint for is_unused() */
+		/* relaxed: a hint for is_arena_unused() */
 		atom_store_rlx(&thread->process->arena->forked, 1);
 		/* relaxed: keep_kin() comes after all of the drain */
 		atom_store_rlx(&thread->process->has_forked, 1);
@@ -466,8 +466,8 @@ static void add_stack(void *context, struct replay *replay)
 }
 
 /* What the summary's own cost is made of, beside what was recorded. */
-static void add_costs(const struct thread *thread, uint64_t spans,
-		      struct totals *totals)
+static void add_thread_costs(const struct thread *thread, uint64_t spans,
+			     struct totals *totals)
 {
 	uint64_t room = thread->process->arena->ring_cells;
 	uint64_t touched = ALIGN_UP(thread->cells + 1, (uint64_t)TOUCH_CELLS);
@@ -487,7 +487,7 @@ static void add_costs(const struct thread *thread, uint64_t spans,
 	totals->note_texts += thread->note_texts;
 }
 
-static void add_totals(struct thread *thread)
+static void add_thread_totals(struct thread *thread)
 {
 	struct totals *totals = &recording_of(thread)->totals;
 	const struct replay_counts counts = fibers_counts(&thread->fibers);
@@ -502,7 +502,7 @@ static void add_totals(struct thread *thread)
 	totals->dropped_spans += thread->entry.dropped_spans;
 	totals->truncated_spans += thread->entry.truncated_spans;
 	totals->paused_spans += counts.paused_spans;
-	add_costs(thread, counts.spans, totals);
+	add_thread_costs(thread, counts.spans, totals);
 	totals->excluded_hooks += thread->excluded_hooks;
 	totals->left_out_hooks += thread->left_out_hooks;
 	totals->filtered_spans += counts.filtered_spans;
@@ -517,7 +517,7 @@ static void add_totals(struct thread *thread)
 	totals->lost_cpu_samples += thread->dropped_samples;
 }
 
-static void sum_up(struct job *job)
+static void sum_up_thread(struct job *job)
 {
 	/* The job is the first member. */
 	struct thread *thread = (struct thread *)job;
@@ -527,7 +527,7 @@ static void sum_up(struct job *job)
 	thread_stacks_copy(thread, 0, &stacks);
 	fibers_each(&thread->fibers, add_stack, thread);
 	lock_acquire(&recording->lock);
-	add_totals(thread);
+	add_thread_totals(thread);
 	thread_notes_release(thread);
 	recording_list_thread(recording, thread->process->entry,
 			      &thread->entry);
@@ -545,7 +545,7 @@ static void sum_up(struct job *job)
 }
 
 /* It died before it could say that the last ones were lost, or paused. */
-static void tell_rest(struct thread *thread)
+static void tell_lost_rest(struct thread *thread)
 {
 	const struct replay_counts counts = fibers_counts(&thread->fibers);
 	struct replay *replay = fibers_current(&thread->fibers);
@@ -568,7 +568,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	*thread = NULL;
 	if (thread_cpu_begin(old))
 		thread_cpu_finish(old);
-	tell_rest(old);
+	tell_lost_rest(old);
 	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
@@ -585,7 +585,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	old->entry.wait_ns = counts.wait_ns;
 	/* Not fewer than its records said: those are in the trace. */
 	old->entry.dropped_spans = counts.lost_spans;
-	/* relaxed: as in tell_rest() */
+	/* relaxed: as in tell_lost_rest() */
 	old->entry.truncated_spans = atom_load_rlx(&old->slot->truncated_spans);
 	/* relaxed, both: as above */
 	old->excluded_hooks = atom_load_rlx(&old->slot->excluded_hooks);
@@ -596,6 +596,6 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 		atom_load_rlx(&process->arena->page->flags) & PAGE_GENERAL;
 	/* relaxed: as above */
 	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
-	old->job.run = sum_up;
+	old->job.run = sum_up_thread;
 	jobs_post(process->collector->jobs, &old->job);
 }

@@ -40,8 +40,8 @@ static struct sample *copy_sample(const struct record_sample *said,
 	return sample;
 }
 
-static void describe(struct thread *thread, struct replay *replay,
-		     uint64_t clock, struct sample *sample)
+static void describe_sample(struct thread *thread, struct replay *replay,
+			    uint64_t clock, struct sample *sample)
 {
 	sample->tid = thread->entry.tid;
 	memcpy(sample->thread, thread->entry.name, sizeof(sample->thread));
@@ -51,44 +51,44 @@ static void describe(struct thread *thread, struct replay *replay,
 }
 
 /* What a CPU sample stands for: how many of them, and ns. */
-static uint64_t count_of(const struct record_sample *said)
+static uint64_t said_count(const struct record_sample *said)
 {
 	return MIN(MAX(said->weight, 1u), WEIGHT_MAX);
 }
 
-static uint64_t weight_of(const struct thread *thread,
-			  const struct record_sample *said)
+static uint64_t said_weight_ns(const struct thread *thread,
+			       const struct record_sample *said)
 {
 	uint32_t hz = thread->process->collector->options->cpu_hz;
 
-	return count_of(said) * SECOND_NS / MAX(hz, 1u);
+	return said_count(said) * SECOND_NS / MAX(hz, 1u);
 }
 
 /* There is no memory for it. */
-static void lose(struct thread *thread, const struct record_sample *said,
-		 enum record_ext ext)
+static void lose_sample(struct thread *thread, const struct record_sample *said,
+			enum record_ext ext)
 {
 	if (ext == EXT_CPU_SAMPLE)
-		samples_lose(thread->process->samples, count_of(said),
-			     weight_of(thread, said));
+		samples_lose(thread->process->samples, said_count(said),
+			     said_weight_ns(thread, said));
 	else
 		thread_heap_lose_sample(thread);
 }
 
-static void post(struct thread *thread, const struct record_sample *said,
-		 enum record_ext ext, struct sample *sample)
+static void post_sample(struct thread *thread, const struct record_sample *said,
+			enum record_ext ext, struct sample *sample)
 {
 	if (ext == EXT_CPU_SAMPLE) {
 		sample->kind = SAMPLE_CPU;
-		sample->count = count_of(said);
-		sample->weight_ns = weight_of(thread, said);
+		sample->count = said_count(said);
+		sample->weight_ns = said_weight_ns(thread, said);
 		samples_post(thread->process->samples, sample);
 		return;
 	}
 	sample->kind = SAMPLE_ALLOC;
 	if (thread_heap_sample(thread, sample) < 0) {
 		free(sample);
-		lose(thread, said, ext);
+		lose_sample(thread, said, ext);
 	}
 }
 
@@ -110,10 +110,10 @@ int thread_sample(struct thread *thread, struct replay *replay,
 		return 0;
 	sample = copy_sample(&said, cells);
 	if (!sample) {
-		lose(thread, &said, ext);
+		lose_sample(thread, &said, ext);
 		return 0;
 	}
-	describe(thread, replay, cells[0].clock, sample);
-	post(thread, &said, ext, sample);
+	describe_sample(thread, replay, cells[0].clock, sample);
+	post_sample(thread, &said, ext, sample);
 	return 0;
 }

@@ -226,7 +226,7 @@ struct weight {
 	uint64_t objects, bytes;
 };
 
-static struct weight weigh(const struct heap *heap, uint64_t size)
+static struct weight weigh_block(const struct heap *heap, uint64_t size)
 {
 	double one = 1 << HEAP_FRACTION_BITS, scale;
 	uint64_t period;
@@ -265,7 +265,7 @@ uint64_t heap_round_next(const struct heap *heap, uint64_t *sum, uint64_t value)
 /* --- what a site has --------------------------------------------------------
  */
 
-static struct heap_site *change(struct heap *heap, uint32_t number)
+static struct heap_site *change_site(struct heap *heap, uint32_t number)
 {
 	struct heap_site *site = get_site(heap, number);
 
@@ -313,8 +313,8 @@ static void add_live(struct heap *heap, struct heap_site *site,
 static void end_block(struct heap *heap, struct heap_block *block,
 		      bool temporary)
 {
-	struct weight weight = weigh(heap, heap_block_size(block));
-	struct heap_site *site = change(heap, block->site);
+	struct weight weight = weigh_block(heap, heap_block_size(block));
+	struct heap_site *site = change_site(heap, block->site);
 
 	site->now.inuse_objects -= weight.objects;
 	site->now.inuse_bytes -= weight.bytes;
@@ -366,13 +366,14 @@ static uint64_t freed_clock(const struct freed *freed)
 	return freed->clock >> KIND_BITS;
 }
 
-static bool is_of(const struct freed *freed, uint32_t owner)
+static bool is_freed_by(const struct freed *freed, uint32_t owner)
 {
 	return (freed->key & 0xffff) == (owner & 0xffff);
 }
 
 /* Another address needs the place of @freed, at @clock. */
-static void forget(struct heap *heap, const struct freed *freed, uint64_t clock)
+static void forget_freed(struct heap *heap, const struct freed *freed,
+			 uint64_t clock)
 {
 	uint64_t address = freed->key >> 16;
 
@@ -387,7 +388,7 @@ static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
 		      uint64_t clock, uint32_t owner, enum freed_kind kind)
 {
 	if (freed->key >> 16 != address)
-		forget(heap, freed, clock);
+		forget_freed(heap, freed, clock);
 	freed->key = address << 16 | (owner & 0xffff);
 	freed->clock = clock << KIND_BITS | kind;
 }
@@ -396,15 +397,15 @@ static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
  * @freed, a free of the kind @kind. Within a thread clocks are right; between
  * two, as right as they can be read, and then a free that found no block tells.
  */
-static bool is_before(const struct freed *freed, enum freed_kind kind,
-		      uint64_t clock, uint32_t owner)
+static bool is_before_free(const struct freed *freed, enum freed_kind kind,
+			   uint64_t clock, uint32_t owner)
 {
 	uint64_t skew = HEAP_SKEW;
 
 	if (freed_clock(freed) > clock)
 		return true;
 	if (kind == FREED_MATCHED || kind == FREED_UNSURE ||
-	    is_of(freed, owner))
+	    is_freed_by(freed, owner))
 		return false;
 	if (kind == FREED_DOUBLE)
 		skew = HEAP_SKEW_DOUBLE;
@@ -426,8 +427,8 @@ static void match_freed(struct heap *heap, struct freed *freed,
 
 /* Whether the block that comes is over already; if not, nothing is live at
  * @address any more. *@unsure: a free was implied. */
-static bool is_over(struct heap *heap, uint64_t clock, uint64_t address,
-		    uint32_t owner, bool *unsure)
+static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
+			  uint32_t owner, bool *unsure)
 {
 	struct heap_block *live = heap_table_find(&heap->table, address);
 	struct freed *freed;
@@ -447,7 +448,7 @@ static bool is_over(struct heap *heap, uint64_t clock, uint64_t address,
 	kind = freed_kind(freed, address);
 	if (kind == FREED_NONE)
 		return false;
-	if (is_before(freed, kind, clock, owner)) {
+	if (is_before_free(freed, kind, clock, owner)) {
 		match_freed(heap, freed, kind);
 		return true;
 	}
@@ -459,10 +460,10 @@ static bool is_over(struct heap *heap, uint64_t clock, uint64_t address,
 static struct weight count_alloc(struct heap *heap, uint64_t size,
 				 uint32_t number)
 {
-	struct weight weight = weigh(heap, size);
+	struct weight weight = weigh_block(heap, size);
 
 	heap->totals.allocs++;
-	add_allocated(&change(heap, number)->now, weight);
+	add_allocated(&change_site(heap, number)->now, weight);
 	add_allocated(&heap->totals.now, weight);
 	return weight;
 }
@@ -483,8 +484,8 @@ void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 
 	size = MIN(size, HEAP_SIZE_MAX);
 	weight = count_alloc(heap, size, number);
-	if (is_over(heap, clock, address, get_site(heap, number)->owner,
-		    &unsure))
+	if (is_block_over(heap, clock, address, get_site(heap, number)->owner,
+			  &unsure))
 		return;
 	block = heap_table_add(&heap->table, address, size, clock, number);
 	if (likely(block)) {
@@ -516,7 +517,8 @@ static enum heap_free free_unknown(struct heap *heap, uint64_t clock,
 	totals->double_frees++;
 	/* Two threads at nearly the same time: which of them was early, is not
 	 * known. Nobody's block is then as good as another's. */
-	if (clock - freed_clock(freed) <= HEAP_SKEW && !is_of(freed, owner))
+	if (clock - freed_clock(freed) <= HEAP_SKEW &&
+	    !is_freed_by(freed, owner))
 		owner = 0;
 	set_freed(heap, freed, address, clock, owner, FREED_DOUBLE);
 	return HEAP_DOUBLE;

@@ -43,14 +43,14 @@ struct sum {
 	struct heap_values peak, end;
 };
 
-static int by_stack(const void *a, const void *b)
+static int sums_by_stack(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void add(struct heap_values *to, const struct heap_values *from)
+static void add_heap_values(struct heap_values *to, const struct heap_values *from)
 {
 	to->alloc_objects += from->alloc_objects;
 	to->alloc_bytes += from->alloc_bytes;
@@ -59,7 +59,7 @@ static void add(struct heap_values *to, const struct heap_values *from)
 }
 
 /* One row for each stack; returns how many, 0 without memory. */
-static size_t sum_up(struct process_heap *heap, struct sum **out)
+static size_t sum_by_stack(struct process_heap *heap, struct sum **out)
 {
 	uint32_t sites = heap_site_count(&heap->heap), i;
 	struct sum *sum = calloc(sites, sizeof(*sum));
@@ -75,14 +75,14 @@ static size_t sum_up(struct process_heap *heap, struct sum **out)
 				       heap_at_peak(&heap->heap, site),
 				       site->now };
 	}
-	qsort(sum, sites, sizeof(*sum), by_stack);
+	qsort(sum, sites, sizeof(*sum), sums_by_stack);
 	for (i = 1; i < sites; i++) {
 		if (sum[i].stack != sum[count].stack) {
 			sum[++count] = sum[i];
 			continue;
 		}
-		add(&sum[count].peak, &sum[i].peak);
-		add(&sum[count].end, &sum[i].end);
+		add_heap_values(&sum[count].peak, &sum[i].peak);
+		add_heap_values(&sum[count].end, &sum[i].end);
 	}
 	return sites ? count + 1 : 0;
 }
@@ -129,8 +129,8 @@ static void write_packet(struct dump *dump, bool last)
 		trace_stacks_append(dump->stacks, bytes, size);
 }
 
-static void put(struct dump *dump, uint32_t stack,
-		const struct heap_values *values)
+static void put_stack(struct dump *dump, uint32_t stack,
+		      const struct heap_values *values)
 {
 	const struct heap *heap = &dump->heap->heap;
 	uint64_t iid = values->alloc_objects || values->alloc_bytes
@@ -162,11 +162,11 @@ static void write_dumps(struct dump *dump, const struct sum *sum, size_t count)
 
 	dump->ns = heap_track_ns(track, peak);
 	for (i = 0; i < count; i++)
-		put(dump, sum[i].stack, &sum[i].peak);
+		put_stack(dump, sum[i].stack, &sum[i].peak);
 	write_packet(dump, true);
 	dump->ns = MAX(track->last_ns, dump->ns + 1);
 	for (i = 0; i < count; i++)
-		put(dump, sum[i].stack, &sum[i].end);
+		put_stack(dump, sum[i].stack, &sum[i].end);
 	write_packet(dump, true);
 }
 
@@ -174,7 +174,7 @@ void heap_dump_write(struct process_heap *heap)
 {
 	struct dump *dump = calloc(1, sizeof(*dump));
 	struct sum *sum = NULL;
-	size_t count = dump ? sum_up(heap, &sum) : 0;
+	size_t count = dump ? sum_by_stack(heap, &sum) : 0;
 
 	if (count && heap->heap.totals.peak.inuse_bytes &&
 	    trace_stacks_new(heap->recording, heap->modules, heap->stacks,

@@ -36,7 +36,7 @@ struct row {
 	struct stack_values values;
 };
 
-static int by_owner(const void *a, const void *b)
+static int rows_by_owner(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -72,7 +72,7 @@ static void fill_row(const struct process_heap *heap,
 }
 
 /* A share of few blocks may be bytes of none, or blocks at the peak only. */
-static bool has_values(const struct row *row)
+static bool has_row_values(const struct row *row)
 {
 	size_t i;
 
@@ -82,7 +82,8 @@ static bool has_values(const struct row *row)
 	return false;
 }
 
-static struct profile_owner owner_of(struct process_heap *heap, uint32_t number)
+static struct profile_owner profile_owner_of(struct process_heap *heap,
+					     uint32_t number)
 {
 	struct profile_owner owner = { .pid = heap->pid };
 
@@ -104,9 +105,10 @@ static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
 	size_t first, i;
 	int err = values ? 0 : -ENOMEM;
 
-	qsort(rows, count, sizeof(*rows), by_owner);
+	qsort(rows, count, sizeof(*rows), rows_by_owner);
 	for (first = 0; values && first < count;) {
-		struct profile_owner owner = owner_of(heap, rows[first].owner);
+		struct profile_owner owner =
+			profile_owner_of(heap, rows[first].owner);
 		size_t n = 0;
 		int one;
 
@@ -142,7 +144,7 @@ int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 		const struct heap_site *site = heap_get_site(&heap->heap, i);
 
 		fill_row(heap, site, moment, &sums, &rows[count]);
-		count += has_values(&rows[count]);
+		count += has_row_values(&rows[count]);
 	}
 	if (moment != HEAP_OF_SPANS)
 		process_heap_unspread(heap);
@@ -341,7 +343,7 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 	}
 }
 
-static void unlist(struct recording *recording, struct process_heap *heap)
+static void unlist_heap(struct recording *recording, struct process_heap *heap)
 {
 	struct process_heap **link = &recording->heaps;
 
@@ -357,7 +359,7 @@ void heap_files_finish(struct process_heap *heap)
 	uint64_t known = count_known(heap);
 
 	lock_acquire(&recording->lock);
-	unlist(recording, heap);
+	unlist_heap(recording, heap);
 	recording->totals.heap.stacks += known;
 	add_sums(heap, &recording->totals.heap);
 	lock_release(&recording->lock);

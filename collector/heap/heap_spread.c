@@ -32,7 +32,7 @@ struct known {
 	struct parts parts;
 };
 
-static void split(const struct heap_values *values, uint64_t *part)
+static void split_values(const struct heap_values *values, uint64_t *part)
 {
 	part[FREED_OBJECTS] = values->alloc_objects - values->inuse_objects;
 	part[FREED_BYTES] = values->alloc_bytes - values->inuse_bytes;
@@ -40,7 +40,7 @@ static void split(const struct heap_values *values, uint64_t *part)
 	part[INUSE_BYTES] = values->inuse_bytes;
 }
 
-static struct heap_values join(const uint64_t *part)
+static struct heap_values join_parts(const uint64_t *part)
 {
 	return (struct heap_values){
 		.alloc_objects = part[FREED_OBJECTS] + part[INUSE_OBJECTS],
@@ -55,8 +55,8 @@ static struct parts parts_of(const struct heap_site *site,
 {
 	struct parts parts;
 
-	split(&site->now, parts.part);
-	split(&peak, parts.part + THEN);
+	split_values(&site->now, parts.part);
+	split_values(&peak, parts.part + THEN);
 	parts.part[TEMPORARY] = site->temporary;
 	return parts;
 }
@@ -65,13 +65,13 @@ static struct parts parts_of(const struct heap_site *site,
 static void set_parts(const struct heap *heap, struct heap_site *site,
 		      const struct parts *parts)
 {
-	site->now = join(parts->part);
-	site->then = join(parts->part + THEN);
+	site->now = join_parts(parts->part);
+	site->then = join_parts(parts->part + THEN);
 	site->temporary = parts->part[TEMPORARY];
 	site->epoch = heap->epoch;
 }
 
-static int by_owner(const void *a, const void *b)
+static int sites_by_owner(const void *a, const void *b)
 {
 	const struct known *x = a, *y = b;
 
@@ -100,18 +100,18 @@ static size_t list(const struct heap *exact, struct heap *heap,
 			};
 	}
 	if (count)
-		qsort(*out, count, sizeof(**out), by_owner);
+		qsort(*out, count, sizeof(**out), sites_by_owner);
 	return count;
 }
 
-static uint64_t share(uint64_t all, uint64_t part, uint64_t sum)
+static uint64_t share_of(uint64_t all, uint64_t part, uint64_t sum)
 {
 	return (uint64_t)((unsigned __int128)all * part / sum);
 }
 
 /* Out of @all, what of @sum lies between @from and @from + @one. */
-static struct parts shares(const struct parts *all, const struct parts *sum,
-			   struct parts *from, const struct parts *one)
+static struct parts shares_of(const struct parts *all, const struct parts *sum,
+			      struct parts *from, const struct parts *one)
 {
 	struct parts result;
 	int i;
@@ -122,17 +122,17 @@ static struct parts shares(const struct parts *all, const struct parts *sum,
 		result.part[i] = 0;
 		if (sum->part[i])
 			result.part[i] =
-				share(all->part[i], end, sum->part[i]) -
-				share(all->part[i], from->part[i],
-				      sum->part[i]);
+				share_of(all->part[i], end, sum->part[i]) -
+				share_of(all->part[i], from->part[i],
+					 sum->part[i]);
 		from->part[i] = end;
 	}
 	return result;
 }
 
 /* The site of a stack that was told, or NULL: no memory, or it is @unknown. */
-static struct heap_site *site_of(struct heap *exact, const struct known *one,
-				 uint32_t unknown)
+static struct heap_site *spread_site(struct heap *exact,
+				     const struct known *one, uint32_t unknown)
 {
 	struct heap_site *site;
 
@@ -158,8 +158,8 @@ static void spread_owner(struct heap *exact, const struct known *list,
 		for (j = 0; j < PARTS; j++)
 			sum.part[j] += list[i].parts.part[j];
 	for (i = 0; i < count; i++) {
-		given = shares(&all, &sum, &from, &list[i].parts);
-		site = site_of(exact, &list[i], unknown);
+		given = shares_of(&all, &sum, &from, &list[i].parts);
+		site = spread_site(exact, &list[i], unknown);
 		if (!site)
 			continue;
 		set_parts(exact, site, &given);
@@ -179,7 +179,7 @@ static void unspread_owner(struct heap *exact, const struct known *list,
 	size_t i, j;
 
 	for (i = 0; i < count; i++) {
-		site = site_of(exact, &list[i], unknown);
+		site = spread_site(exact, &list[i], unknown);
 		if (!site)
 			continue;
 		back = parts_of(site, site->then);

@@ -44,7 +44,7 @@
  * search of the database H2 for 64-bit mixers (its CalculateHashConstant.java),
  * and is known as that of degski64.
  */
-static uint64_t hash_of(const struct heap_table *table, uint64_t number)
+static uint64_t block_hash(const struct heap_table *table, uint64_t number)
 {
 	uint64_t x = (number ^ table->secret) * 0x9e3779b97f4a7c15ULL;
 
@@ -54,7 +54,7 @@ static uint64_t hash_of(const struct heap_table *table, uint64_t number)
 
 static uint32_t region_hash(const struct heap_table *table, uint64_t address)
 {
-	return (uint32_t)(hash_of(table, address >> REGION_BITS) >> 32);
+	return (uint32_t)(block_hash(table, address >> REGION_BITS) >> 32);
 }
 
 /* There is one at least. */
@@ -76,13 +76,13 @@ static struct heap_block *home_of(const struct heap_segment *segment,
 	return segment->block + ((hash >> 32) * segment->room >> 32);
 }
 
-static uint64_t address_of(const struct heap_block *block)
+static uint64_t block_address(const struct heap_block *block)
 {
 	return block->key & HEAP_ADDRESS_MAX;
 }
 
-static struct heap_block *after(const struct heap_segment *segment,
-				struct heap_block *block)
+static struct heap_block *block_after(const struct heap_segment *segment,
+				      struct heap_block *block)
 {
 	block++;
 	return likely(block < segment->block + segment->room) ? block
@@ -90,19 +90,19 @@ static struct heap_block *after(const struct heap_segment *segment,
 }
 
 /* The first free place for @hash. There is one. */
-static struct heap_block *find_place(const struct heap_segment *segment,
-				     uint64_t hash)
+static struct heap_block *find_block_place(const struct heap_segment *segment,
+					   uint64_t hash)
 {
 	struct heap_block *place = home_of(segment, hash);
 
 	while (place->key)
-		place = after(segment, place);
+		place = block_after(segment, place);
 	return place;
 }
 
 /* An empty segment with @room places, one at least. */
-static bool make(struct heap_table *table, struct heap_segment *segment,
-		 uint32_t room)
+static bool make_segment(struct heap_table *table, struct heap_segment *segment,
+			 uint32_t room)
 {
 	uint64_t bytes = (uint64_t)room * sizeof(*segment->block);
 
@@ -115,7 +115,8 @@ static bool make(struct heap_table *table, struct heap_segment *segment,
 	return segment->block;
 }
 
-static void discard(struct heap_table *table, struct heap_segment *segment)
+static void discard_segment(struct heap_table *table,
+			    struct heap_segment *segment)
 {
 	budget_give(table->budget,
 		    (uint64_t)segment->room * sizeof(*segment->block));
@@ -123,22 +124,24 @@ static void discard(struct heap_table *table, struct heap_segment *segment)
 	*segment = (struct heap_segment){ 0 };
 }
 
-static bool resize(struct heap_table *table, struct heap_segment *segment,
-		   uint32_t room)
+static bool resize_segment(struct heap_table *table,
+			   struct heap_segment *segment, uint32_t room)
 {
 	struct heap_segment old = *segment, made;
 	uint32_t i;
 
-	if (!make(table, &made, room))
+	if (!make_segment(table, &made, room))
 		return false;
 	made.count = old.count;
 	*segment = made;
 	for (i = 0; i < old.room; i++)
 		if (old.block[i].key)
-			*find_place(segment,
-				    hash_of(table, address_of(&old.block[i]))) =
+			*find_block_place(
+				segment,
+				block_hash(table,
+					   block_address(&old.block[i]))) =
 				old.block[i];
-	discard(table, &old);
+	discard_segment(table, &old);
 	return true;
 }
 
@@ -157,11 +160,12 @@ static bool is_full(const struct heap_segment *segment)
 }
 
 /* Makes a full one larger; one place at least stays empty. */
-static bool reserve(struct heap_table *table, struct heap_segment *segment)
+static bool reserve_place(struct heap_table *table,
+			  struct heap_segment *segment)
 {
 	uint64_t room = next_room(segment->room);
 
-	if (room <= ROOM_MAX && resize(table, segment, (uint32_t)room))
+	if (room <= ROOM_MAX && resize_segment(table, segment, (uint32_t)room))
 		return true;
 	return 16ULL * (segment->count + 1) <= 15ULL * segment->room;
 }
@@ -184,22 +188,22 @@ static uint32_t count_other(const struct heap_table *table,
 
 	for (i = 0; i < segment->room; i++)
 		if (segment->block[i].key)
-			count +=
-				!!(region_hash(table,
-					       address_of(&segment->block[i])) &
-				   bit);
+			count += !!(
+				region_hash(table,
+					    block_address(&segment->block[i])) &
+				bit);
 	return count;
 }
 
 /* How many places are right for so many blocks. */
-static uint32_t room_for(uint32_t count)
+static uint32_t room_for_blocks(uint32_t count)
 {
 	return MAX(count + count * 2 / 3, ROOM_MIN);
 }
 
 /* Moves the blocks of @old to @part[0] or [1]. */
-static bool divide(struct heap_table *table, struct heap_segment *old,
-		   uint32_t bit, struct heap_segment *part)
+static bool divide_segment(struct heap_table *table, struct heap_segment *old,
+			   uint32_t bit, struct heap_segment *part)
 {
 	uint32_t other = count_other(table, old, bit), i;
 
@@ -208,28 +212,29 @@ static bool divide(struct heap_table *table, struct heap_segment *old,
 		part[!other] = (struct heap_segment){ 0 };
 		return true;
 	}
-	if (!make(table, &part[0], room_for(old->count - other)))
+	if (!make_segment(table, &part[0], room_for_blocks(old->count - other)))
 		return false;
-	if (!make(table, &part[1], room_for(other))) {
-		discard(table, &part[0]);
+	if (!make_segment(table, &part[1], room_for_blocks(other))) {
+		discard_segment(table, &part[0]);
 		return false;
 	}
 	for (i = 0; i < old->room; i++) {
-		uint64_t address = address_of(&old->block[i]);
+		uint64_t address = block_address(&old->block[i]);
 		struct heap_segment *to;
 
 		if (!old->block[i].key)
 			continue;
 		to = &part[!!(region_hash(table, address) & bit)];
-		*find_place(to, hash_of(table, address)) = old->block[i];
+		*find_block_place(to, block_hash(table, address)) =
+			old->block[i];
 		to->count++;
 	}
-	discard(table, old);
+	discard_segment(table, old);
 	return true;
 }
 
 /* One segment more; none, if there is no room. */
-static void split(struct heap_table *table)
+static void split_segment(struct heap_table *table)
 {
 	uint32_t number = table->segments, bit;
 	struct heap_segment part[2];
@@ -241,7 +246,7 @@ static void split(struct heap_table *table)
 		return;
 	}
 	bit = 1u << (31 - __builtin_clz(number));
-	if (!divide(table, &table->segment[number - bit], bit, part))
+	if (!divide_segment(table, &table->segment[number - bit], bit, part))
 		return;
 	table->segment[number - bit] = part[0];
 	table->segment[number] = part[1];
@@ -258,7 +263,7 @@ void heap_table_fetch(const struct heap_table *table, uint64_t address)
 
 	if (!table->count)
 		return;
-	home = home_of(segment_of(table, address), hash_of(table, address));
+	home = home_of(segment_of(table, address), block_hash(table, address));
 	/* A few of the next ones are probed, too: 1.5 lines on average. */
 	__builtin_prefetch(home, 1);
 	__builtin_prefetch(home + 3, 1);
@@ -274,9 +279,9 @@ struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 	segment = segment_of(table, address);
 	if (!segment->room)
 		return NULL;
-	for (block = home_of(segment, hash_of(table, address)); block->key;
-	     block = after(segment, block))
-		if (address_of(block) == address)
+	for (block = home_of(segment, block_hash(table, address)); block->key;
+	     block = block_after(segment, block))
+		if (block_address(block) == address)
 			return block;
 	table->miss = (struct heap_miss){ address, segment, block };
 	return NULL;
@@ -290,7 +295,7 @@ static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 
 	table->miss.address = 0;
 	if (table->count >= (uint64_t)SEGMENT_BLOCKS * table->segments) {
-		split(table);
+		split_segment(table);
 		miss.address = 0;
 	}
 	if (!table->segments)
@@ -299,14 +304,15 @@ static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 		miss = (struct heap_miss){ .segment =
 						   segment_of(table, address) };
 	if (is_full(miss.segment)) {
-		if (!reserve(table, miss.segment))
+		if (!reserve_place(table, miss.segment))
 			return NULL;
 		miss.address = 0;
 	}
 	miss.segment->count++;
 	table->count++;
 	return miss.address ? miss.place
-			    : find_place(miss.segment, hash_of(table, address));
+			    : find_block_place(miss.segment,
+					       block_hash(table, address));
 }
 
 struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
@@ -337,13 +343,13 @@ static bool is_between(const struct heap_block *gap,
 
 void heap_table_remove(struct heap_table *table, struct heap_block *block)
 {
-	struct heap_segment *segment = segment_of(table, address_of(block));
+	struct heap_segment *segment = segment_of(table, block_address(block));
 	struct heap_block *gap = block;
 
 	table->miss.address = 0;
-	for (block = after(segment, gap); block->key;
-	     block = after(segment, block)) {
-		uint64_t hash = hash_of(table, address_of(block));
+	for (block = block_after(segment, gap); block->key;
+	     block = block_after(segment, block)) {
+		uint64_t hash = block_hash(table, block_address(block));
 
 		if (is_between(gap, home_of(segment, hash), block))
 			continue;
@@ -356,7 +362,7 @@ void heap_table_remove(struct heap_table *table, struct heap_block *block)
 	/* Should there be no memory for the smaller one, this one is kept. */
 	if (segment->room > 2 * ROOM_MIN &&
 	    8ULL * segment->count < segment->room)
-		(void)resize(table, segment, segment->room / 2);
+		(void)resize_segment(table, segment, segment->room / 2);
 }
 
 uint64_t heap_table_bytes(const struct heap_table *table)
@@ -382,7 +388,7 @@ void heap_table_release(struct heap_table *table)
 	uint32_t i;
 
 	for (i = 0; i < table->segments; i++)
-		discard(table, &table->segment[i]);
+		discard_segment(table, &table->segment[i]);
 	budget_give(table->budget,
 		    (uint64_t)table->segment_room * sizeof(*table->segment));
 	free(table->segment);

@@ -21,7 +21,8 @@
 /* A program that frees twice all the time need not be told each time. */
 #define DOUBLES_TOLD_MAX 1000
 
-static void describe(const struct heap_track *track, enum heap_counter which)
+static void describe_counters(const struct heap_track *track,
+			      enum heap_counter which)
 {
 	static const struct {
 		const char *name, *description;
@@ -67,7 +68,7 @@ void heap_track_init(struct heap_track *track, struct trace_file *trace,
 			  out_track_sequence(packet, sizeof(packet), sequence));
 	for (i = 0; i < HEAP_COUNTERS; i++) {
 		track->uuid[i] = random_u64();
-		describe(track, (enum heap_counter)i);
+		describe_counters(track, (enum heap_counter)i);
 	}
 }
 

@@ -107,7 +107,7 @@ static void add_double(struct process_heap *heap, const struct order_item *item)
 		heap->doubles[heap->double_count++] = *item;
 }
 
-static void post(struct process_heap *heap, struct sample *sample)
+static void post_block(struct process_heap *heap, struct sample *sample)
 {
 	/* It may be freed at once. */
 	bool alloc = sample->kind == SAMPLE_ALLOC;
@@ -117,7 +117,7 @@ static void post(struct process_heap *heap, struct sample *sample)
 }
 
 /* The stack of a block that came just before it in its stream. */
-static void post_stack(struct process_heap *heap, struct sample *sample)
+static void post_block_stack(struct process_heap *heap, struct sample *sample)
 {
 	bool is_live =
 		heap_mark(&heap->heap, sample->clock,
@@ -126,11 +126,11 @@ static void post_stack(struct process_heap *heap, struct sample *sample)
 	sample->flags &= ~(uint32_t)SAMPLE_LIVE;
 	sample->flags |= is_live ? SAMPLE_LIVE : 0;
 	sample->epoch = heap->heap.epoch;
-	post(heap, sample);
+	post_block(heap, sample);
 }
 
 /* A block whose stack was told has ended. */
-static void post_ended(struct process_heap *heap, uint64_t clock)
+static void post_block_end(struct process_heap *heap, uint64_t clock)
 {
 	struct sample *sample = sample_new(0);
 
@@ -140,12 +140,13 @@ static void post_ended(struct process_heap *heap, uint64_t clock)
 		sample->clock = clock;
 		sample->temporary = heap->heap.ended_temporary;
 		sample->epoch = heap->heap.epoch;
-		post(heap, sample);
+		post_block(heap, sample);
 	}
 	heap->heap.ended = 0;
 }
 
-static void post_free(struct process_heap *heap, const struct order_item *item)
+static void post_block_free(struct process_heap *heap,
+			    const struct order_item *item)
 {
 	struct sample *sample = sample_new(0);
 
@@ -156,19 +157,20 @@ static void post_free(struct process_heap *heap, const struct order_item *item)
 	sample->kind = SAMPLE_FREE;
 	sample->address = item->a;
 	sample->clock = item->clock;
-	post(heap, sample);
+	post_block(heap, sample);
 }
 
 /* Anything but a plain alloc or free. */
-static void take_other(struct process_heap *heap, const struct order_item *item)
+static void take_other_item(struct process_heap *heap,
+			    const struct order_item *item)
 {
 	struct sample *sample = (struct sample *)(uintptr_t)item->a;
 
 	if (item->c & HEAP_ITEM_SAMPLE) {
 		if (heap->sampled)
-			post(heap, sample);
+			post_block(heap, sample);
 		else
-			post_stack(heap, sample);
+			post_block_stack(heap, sample);
 		return;
 	}
 	/* A LOSS: from now on what is not known may be that. */
@@ -176,26 +178,27 @@ static void take_other(struct process_heap *heap, const struct order_item *item)
 	process_heap_dropped(heap, item->a, item->b);
 }
 
-static inline void take(struct process_heap *heap,
-			const struct order_item *item)
+static inline void take_item(struct process_heap *heap,
+			     const struct order_item *item)
 {
 	if (item->c & HEAP_ITEM_ALLOC)
 		heap_alloc(&heap->heap, item->clock, item->a, item->b,
 			   (uint32_t)item->c);
 	else if (unlikely(item->c & (HEAP_ITEM_SAMPLE | HEAP_ITEM_LOSS)))
-		take_other(heap, item);
+		take_other_item(heap, item);
 	else if (heap->sampled)
-		post_free(heap, item);
+		post_block_free(heap, item);
 	else if (unlikely(heap_free(&heap->heap, item->clock, item->a,
 				    (uint32_t)item->c,
 				    item->c & HEAP_ITEM_TEMPORARY) ==
 			  HEAP_DOUBLE))
 		add_double(heap, item);
 	if (unlikely(heap->heap.ended))
-		post_ended(heap, item->clock);
+		post_block_end(heap, item->clock);
 }
 
-static void consume(void *context, const struct order_item *items, size_t count)
+static void consume_blocks(void *context, const struct order_item *items,
+			   size_t count)
 {
 	struct process_heap *heap = context;
 	struct heap_track *track = &heap->track;
@@ -214,7 +217,7 @@ static void consume(void *context, const struct order_item *items, size_t count)
 		if (unlikely(items[i].clock >= track->next_clock) &&
 		    !heap->sampled)
 			heap_track_step(track, &heap->heap, items[i].clock);
-		take(heap, &items[i]);
+		take_item(heap, &items[i]);
 	}
 	if (heap->sampled || !count)
 		return;
@@ -383,7 +386,7 @@ static void forget_known(struct process_heap *heap)
 	heap->known = NULL;
 }
 
-static void release(struct process_heap *heap)
+static void release_heap(struct process_heap *heap)
 {
 	forget_known(heap);
 	if (heap->heap.budget)
@@ -402,7 +405,7 @@ static void release(struct process_heap *heap)
 }
 
 /* Without memory for them no stacks are known. */
-static void start_known(struct process_heap *heap, uint64_t period)
+static void start_known_blocks(struct process_heap *heap, uint64_t period)
 {
 	heap->known = calloc(1, sizeof(*heap->known));
 	if (heap->known && heap_init(heap->known, &heap->recording->budget,
@@ -414,7 +417,7 @@ static void start_known(struct process_heap *heap, uint64_t period)
 		heap->known->follows = true;
 }
 
-static int start(struct process_heap *heap, struct process *process)
+static int start_heap(struct process_heap *heap, struct process *process)
 {
 	struct arena *arena = process->arena;
 	struct budget *budget = &heap->recording->budget;
@@ -427,7 +430,7 @@ static int start(struct process_heap *heap, struct process *process)
 		heap->stacks = samples_stacks(heap->samples);
 		samples_take_blocks(heap->samples, take_sampled, heap);
 		if (!heap->sampled)
-			start_known(heap, period);
+			start_known_blocks(heap, period);
 	} else {
 		err = stacks_new(budget, &heap->stacks);
 	}
@@ -435,7 +438,7 @@ static int start(struct process_heap *heap, struct process *process)
 		err = heap_init(&heap->heap, budget, heap->sampled ? period : 0,
 				random_u64());
 	if (!err)
-		err = order_new(budget, ORDER_BYTES, consume, heap,
+		err = order_new(budget, ORDER_BYTES, consume_blocks, heap,
 				&heap->order);
 	/* [0] is nobody. */
 	if (!err && !reserve_owner(heap))
@@ -451,7 +454,7 @@ static int start(struct process_heap *heap, struct process *process)
 	return orders_add(&arena->orders, heap->order);
 }
 
-static struct process_heap *make(struct process *process)
+static struct process_heap *make_heap(struct process *process)
 {
 	struct process_heap *heap = calloc(1, sizeof(*heap));
 
@@ -468,14 +471,14 @@ static struct process_heap *make(struct process *process)
 	};
 	lock_init(&heap->lock, LOCK_PROCESS_HEAP);
 	lock_init(&heap->known_lock, LOCK_HEAP_KNOWN);
-	if (start(heap, process) == 0)
+	if (start_heap(heap, process) == 0)
 		return heap;
-	release(heap);
+	release_heap(heap);
 	return NULL;
 }
 
 /* For snapshots; heap_files_finish() takes it off. */
-static void list(struct process_heap *heap, const struct process *process)
+static void list_heap(struct process_heap *heap, const struct process *process)
 {
 	struct recording *recording = heap->recording;
 
@@ -493,9 +496,9 @@ struct process_heap *process_heap_of(struct process *process)
 
 	lock_acquire(&process->arena->lock);
 	if (!process->heap) {
-		process->heap = make(process);
+		process->heap = make_heap(process);
 		if (process->heap)
-			list(process->heap, process);
+			list_heap(process->heap, process);
 	}
 	heap = process->heap;
 	lock_release(&process->arena->lock);
@@ -521,7 +524,7 @@ void process_heap_put(struct process_heap **heap)
 	*heap = NULL;
 	/* order: sc, REFS: all uses of it come before its end */
 	if (old && atom_add_sc(&old->refs, -1u) == 1)
-		release(old);
+		release_heap(old);
 }
 
 static uint32_t unknown_stack(struct process_heap *heap)

@@ -28,8 +28,8 @@ struct thread_heap {
  */
 
 /* The callers of @node have theirs. */
-static void set_stack(const struct cct *cct, struct cct_node *node,
-		      struct stacks *stacks)
+static void set_node_stack(const struct cct *cct, struct cct_node *node,
+			   struct stacks *stacks)
 {
 	const struct cct_node *parent = node->parent;
 	struct stack_frame frame = {
@@ -72,7 +72,7 @@ uint32_t cct_stack(const struct cct *cct, struct cct_node *node,
 	for (up = node, i = 0; i < count; up = up->parent)
 		path[i++] = up;
 	while (i > 0)
-		set_stack(cct, path[--i], stacks);
+		set_node_stack(cct, path[--i], stacks);
 	if (path != few)
 		free(path);
 	return node->stack;
@@ -82,7 +82,7 @@ uint32_t cct_stack(const struct cct *cct, struct cct_node *node,
  */
 
 /* Make sure that there is a heap and a stream. 0 or -ENOMEM. */
-static int start_heap(struct thread *thread)
+static int start_thread_heap(struct thread *thread)
 {
 	struct thread_heap *own = thread->heap;
 
@@ -100,7 +100,7 @@ static int start_heap(struct thread *thread)
 	return 0;
 }
 
-static uint32_t site_of(struct thread *thread, struct replay *replay)
+static uint32_t block_site(struct thread *thread, struct replay *replay)
 {
 	struct process_heap *heap = thread->heap->heap;
 	struct cct_node *node = replay->top->node;
@@ -118,7 +118,7 @@ static uint32_t site_of(struct thread *thread, struct replay *replay)
 /* The block of a heap of the program's own. What that is carved out of may be
  * a block, too, at the same address; so it has a number of its own, where no
  * address is. */
-static uint64_t key_of(uint64_t address, uint32_t heap)
+static uint64_t block_key(uint64_t address, uint32_t heap)
 {
 	uint64_t x;
 
@@ -128,13 +128,13 @@ static uint64_t key_of(uint64_t address, uint32_t heap)
 	return (x ^ x >> 32) >> 17 | 1ULL << (HEAP_ADDRESS_BITS - 1);
 }
 
-static void put_alloc(struct thread *thread, struct replay *replay,
-		      uint64_t clock, uint64_t address, uint64_t size,
-		      uint32_t heap)
+static void feed_alloc(struct thread *thread, struct replay *replay,
+		       uint64_t clock, uint64_t address, uint64_t size,
+		       uint32_t heap)
 {
 	struct heap_feed *feed = &thread->heap->feed;
-	uint32_t site = site_of(thread, replay);
-	uint64_t key = key_of(address, heap);
+	uint32_t site = block_site(thread, replay);
+	uint64_t key = block_key(address, heap);
 
 	if (!key) {
 		process_heap_odd(thread->heap->heap);
@@ -155,11 +155,11 @@ static void put_alloc(struct thread *thread, struct replay *replay,
 	order_feed(feed->stream, heap_feed_alloc(feed, clock, key, size, site));
 }
 
-static void put_free(struct thread *thread, uint64_t clock, uint64_t address,
-		     uint32_t heap)
+static void feed_free(struct thread *thread, uint64_t clock, uint64_t address,
+		      uint32_t heap)
 {
 	struct heap_feed *feed = &thread->heap->feed;
-	uint64_t key = key_of(address, heap);
+	uint64_t key = block_key(address, heap);
 
 	if (key)
 		order_feed(feed->stream,
@@ -169,7 +169,7 @@ static void put_free(struct thread *thread, uint64_t clock, uint64_t address,
 }
 
 /* There is no memory for a heap. */
-static void lose(struct thread *thread, uint64_t allocs, uint64_t frees)
+static void lose_blocks(struct thread *thread, uint64_t allocs, uint64_t frees)
 {
 	struct recording *recording = thread->process->arena->recording;
 	struct process_heap *heap = thread->heap ? thread->heap->heap : NULL;
@@ -189,16 +189,16 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
 {
 	uint64_t address = record_alloc_address(word);
 
-	if (start_heap(thread) < 0) {
-		lose(thread, record_kind(word) == RECORD_ALLOC,
-		     record_kind(word) == RECORD_FREE);
+	if (start_thread_heap(thread) < 0) {
+		lose_blocks(thread, record_kind(word) == RECORD_ALLOC,
+			    record_kind(word) == RECORD_FREE);
 		return;
 	}
 	if (record_kind(word) == RECORD_ALLOC)
-		put_alloc(thread, replay, clock, address,
-			  record_alloc_size(word), 0);
+		feed_alloc(thread, replay, clock, address,
+			   record_alloc_size(word), 0);
 	else
-		put_free(thread, clock, address, 0);
+		feed_free(thread, clock, address, 0);
 	/* From now on replay does it by itself; and what it thinks of the
 	 * clock must be up to date for that. */
 	if (!thread->heap->heap->sampled)
@@ -215,27 +215,27 @@ int thread_heap_extended(struct thread *thread, struct replay *replay,
 
 	if (count != (ext == EXT_REALLOC ? 3 : 2) || heap >= SITES_MAX)
 		return -EBADMSG;
-	if (start_heap(thread) < 0) {
-		lose(thread, ext == EXT_ALLOC || ext == EXT_REALLOC,
-		     ext == EXT_FREE || ext == EXT_REALLOC);
+	if (start_thread_heap(thread) < 0) {
+		lose_blocks(thread, ext == EXT_ALLOC || ext == EXT_REALLOC,
+			    ext == EXT_FREE || ext == EXT_REALLOC);
 		return 0;
 	}
 	switch (ext) {
 	case EXT_ALLOC:
-		put_alloc(thread, replay, clock, cells[1].word, cells[1].clock,
-			  heap);
+		feed_alloc(thread, replay, clock, cells[1].word, cells[1].clock,
+			   heap);
 		return 0;
 	case EXT_FREE:
-		put_free(thread, clock, cells[1].word, heap);
+		feed_free(thread, clock, cells[1].word, heap);
 		return 0;
 	case EXT_REALLOC:
 		/* The block cannot have gone after the new one came. */
 		if (cells[1].word)
-			put_free(thread, MIN(cells[1].clock, clock),
-				 cells[1].word, heap);
+			feed_free(thread, MIN(cells[1].clock, clock),
+				  cells[1].word, heap);
 		if (cells[2].word)
-			put_alloc(thread, replay, clock, cells[2].word,
-				  cells[2].clock, heap);
+			feed_alloc(thread, replay, clock, cells[2].word,
+				   cells[2].clock, heap);
 		return 0;
 	case EXT_ALLOC_LOSS:
 		thread->heap->told_allocs += cells[1].word;
@@ -260,7 +260,7 @@ bool thread_heap_wants(const struct thread *thread, const struct replay *replay)
 
 int thread_heap_sample(struct thread *thread, struct sample *sample)
 {
-	if (start_heap(thread) < 0 || !thread->heap->heap->samples)
+	if (start_thread_heap(thread) < 0 || !thread->heap->heap->samples)
 		return -ENOMEM;
 	order_feed(thread->heap->feed.stream,
 		   (struct order_item){ sample->clock,
@@ -284,7 +284,7 @@ void thread_heap_flush(struct thread *thread)
 }
 
 /* Its last losses, which no record told of. */
-static void tell_rest(struct thread *thread)
+static void tell_lost_rest(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
 	struct thread_heap *own = thread->heap;
@@ -298,7 +298,7 @@ static void tell_rest(struct thread *thread)
 		allocs -= MIN(allocs, own->told_allocs);
 		frees -= MIN(frees, own->told_frees);
 	}
-	if (!(allocs || frees || paused) || start_heap(thread) < 0)
+	if (!(allocs || frees || paused) || start_thread_heap(thread) < 0)
 		return;
 	process_heap_dropped(thread->heap->heap, allocs, frees);
 	process_heap_paused(thread->heap->heap, paused);
@@ -315,7 +315,7 @@ void thread_heap_finish(struct thread *thread)
 				   thread->entry.name, thread->uuid);
 		order_close(&own->feed.stream);
 	}
-	tell_rest(thread);
+	tell_lost_rest(thread);
 }
 
 void thread_heap_release(struct thread *thread)

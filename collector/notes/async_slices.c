@@ -88,19 +88,19 @@ struct async_slices {
 	struct async_counts counts;
 };
 
-static uint32_t bucket(uint64_t a, uint64_t b)
+static uint32_t slice_bucket(uint64_t a, uint64_t b)
 {
 	return (uint32_t)((a ^ b * 0x9e3779b97f4a7c15ULL) *
 				  0xff51afd7ed558ccdULL >>
 			  52);
 }
 
-_Static_assert(BUCKETS == 1u << 12, "what bucket() leaves");
+_Static_assert(BUCKETS == 1u << 12, "what slice_bucket() leaves");
 
 /* --- memory -----------------------------------------------------------------
  */
 
-static void *take(struct async_slices *slices, size_t bytes)
+static void *take_memory(struct async_slices *slices, size_t bytes)
 {
 	void *memory;
 
@@ -112,7 +112,7 @@ static void *take(struct async_slices *slices, size_t bytes)
 	return memory;
 }
 
-static void give(struct async_slices *slices, void *memory, size_t bytes)
+static void give_memory(struct async_slices *slices, void *memory, size_t bytes)
 {
 	if (memory)
 		budget_give(&slices->recording->budget, bytes);
@@ -139,7 +139,7 @@ static void event_free(struct async_slices *slices, struct async_event *event)
 /* --- output -----------------------------------------------------------------
  */
 
-static void flush(struct async_slices *slices)
+static void flush_packets(struct async_slices *slices)
 {
 	if (slices->out.count && !slices->out.failed)
 		trace_file_append(slices->recording->trace,
@@ -148,15 +148,15 @@ static void flush(struct async_slices *slices)
 	bytes_clear(&slices->out);
 }
 
-static void put_out(struct async_slices *slices, const uint8_t *packets,
-		    size_t bytes)
+static void put_packets(struct async_slices *slices, const uint8_t *packets,
+			size_t bytes)
 {
 	if (slices->out.count + bytes > FLUSH_BYTES)
-		flush(slices);
+		flush_packets(slices);
 	bytes_put(&slices->out, packets, bytes);
 }
 
-static void start(struct async_slices *slices)
+static void start_sequence(struct async_slices *slices)
 {
 	uint8_t packet[256];
 	uint32_t sequence;
@@ -166,8 +166,8 @@ static void start(struct async_slices *slices)
 	slices->started = true;
 	sequence = recording_sequence(slices->recording);
 	encoder_init(&slices->encoder, sequence, 0);
-	put_out(slices, packet,
-		out_track_sequence(packet, sizeof(packet), sequence));
+	put_packets(slices, packet,
+		    out_track_sequence(packet, sizeof(packet), sequence));
 }
 
 /* In a packet of its own, at once: others will rely on it. */
@@ -191,7 +191,7 @@ static void put_interned(struct async_slices *slices)
 	bytes_field(&packet, TAG_TRACE_PACKET_INTERNED_DATA, interned->count);
 	bytes_put(&packet, interned->at, interned->count);
 	if (!packet.failed && !interned->failed)
-		put_out(slices, packet.at, packet.count);
+		put_packets(slices, packet.at, packet.count);
 	bytes_release(&packet);
 }
 
@@ -220,13 +220,13 @@ static bool put_event(struct async_slices *slices, struct bytes *to,
 
 /* What @event says, into slices->fields; what it interns is written. Returns
  * the iid of the name. */
-static uint32_t describe(struct async_slices *slices,
-			 const struct async_event *event, uint64_t track)
+static uint32_t describe_event(struct async_slices *slices,
+			       const struct async_event *event, uint64_t track)
 {
 	const struct site *site = event->site;
 	uint32_t iid = 0;
 
-	start(slices);
+	start_sequence(slices);
 	bytes_clear(&slices->fields);
 	bytes_clear(&slices->interned);
 	bytes_field(&slices->fields, TAG_TRACK_EVENT_TRACK_UUID, track);
@@ -250,17 +250,17 @@ static uint32_t describe(struct async_slices *slices,
 /* --- lanes ------------------------------------------------------------------
  */
 
-static struct shared_track *find_track(struct async_slices *slices,
-				       uint64_t uuid)
+static struct shared_track *find_shared_track(struct async_slices *slices,
+					      uint64_t uuid)
 {
-	struct shared_track **head = &slices->track[bucket(uuid, 0)];
+	struct shared_track **head = &slices->track[slice_bucket(uuid, 0)];
 	struct shared_track *track = *head;
 
 	while (track && track->uuid != uuid)
 		track = track->next;
 	if (track)
 		return track;
-	track = take(slices, sizeof(*track));
+	track = take_memory(slices, sizeof(*track));
 	if (!track)
 		return NULL;
 	track->uuid = uuid;
@@ -277,7 +277,7 @@ static struct lane *new_lane(struct async_slices *slices,
 	if (track->count == LANES_MAX ||
 	    grow_array(track->lane, track->room, track->count + 1))
 		return NULL;
-	lane = take(slices, sizeof(*lane));
+	lane = take_memory(slices, sizeof(*lane));
 	if (!lane)
 		return NULL;
 	lane->number = track->count;
@@ -305,42 +305,43 @@ static struct lane *free_lane(struct async_slices *slices,
 /* --- slices -----------------------------------------------------------------
  */
 
-static struct open_slice **find_open(struct async_slices *slices, uint64_t key,
-				     uint64_t handle)
+static struct open_slice **find_open_slice(struct async_slices *slices,
+					   uint64_t key, uint64_t handle)
 {
-	struct open_slice **link = &slices->open[bucket(key, handle)];
+	struct open_slice **link = &slices->open[slice_bucket(key, handle)];
 
 	while (*link && ((*link)->key != key || (*link)->handle != handle))
 		link = &(*link)->next;
 	return link;
 }
 
-static void write_kept(struct async_slices *slices, struct lane *lane)
+static void write_kept_packets(struct async_slices *slices, struct lane *lane)
 {
-	put_out(slices, lane->kept.at, lane->kept.count);
+	put_packets(slices, lane->kept.at, lane->kept.count);
 	bytes_clear(&lane->kept);
 }
 
-static void begin(struct async_slices *slices, const struct async_event *event)
+static void begin_slice(struct async_slices *slices,
+			const struct async_event *event)
 {
 	struct open_slice *outer =
-		*find_open(slices, event->key, event->handle);
-	struct open_slice *slice = take(slices, sizeof(*slice)), **head;
+		*find_open_slice(slices, event->key, event->handle);
+	struct open_slice *slice = take_memory(slices, sizeof(*slice)), **head;
 	struct shared_track *track =
-		outer ? outer->track : find_track(slices, event->track);
+		outer ? outer->track : find_shared_track(slices, event->track);
 	struct lane *lane = !track  ? NULL
 			    : outer ? outer->lane
 				    : free_lane(slices, track);
 	uint32_t iid;
 
 	if (!slice || !lane || lane->depth == DEPTH_MAX) {
-		give(slices, slice, sizeof(*slice));
+		give_memory(slices, slice, sizeof(*slice));
 		slices->counts.withheld++;
 		return;
 	}
-	iid = describe(slices, event, lane->uuid);
+	iid = describe_event(slices, event, lane->uuid);
 	if (!put_event(slices, &lane->kept, TYPE_SLICE_BEGIN, event->ns, iid)) {
-		give(slices, slice, sizeof(*slice));
+		give_memory(slices, slice, sizeof(*slice));
 		slices->counts.withheld++;
 		return;
 	}
@@ -349,12 +350,12 @@ static void begin(struct async_slices *slices, const struct async_event *event)
 	slice->handle = event->handle;
 	slice->track = track;
 	slice->lane = lane;
-	head = &slices->open[bucket(slice->key, slice->handle)];
+	head = &slices->open[slice_bucket(slice->key, slice->handle)];
 	slice->next = *head;
 	*head = slice;
 	slices->open_count++;
 	if (lane->kept.count > KEPT_BYTES)
-		write_kept(slices, lane);
+		write_kept_packets(slices, lane);
 }
 
 static void close_slice(struct async_slices *slices, struct open_slice **link,
@@ -364,21 +365,23 @@ static void close_slice(struct async_slices *slices, struct open_slice **link,
 	struct lane *lane = slice->lane;
 
 	*link = slice->next;
-	describe(slices, event, lane->uuid);
+	describe_event(slices, event, lane->uuid);
 	put_event(slices, &lane->kept, TYPE_SLICE_END, event->ns, 0);
 	lane->depth--;
 	if (!lane->depth) {
 		slice->track->first_free =
 			MIN(slice->track->first_free, lane->number);
-		write_kept(slices, lane);
+		write_kept_packets(slices, lane);
 	}
-	give(slices, slice, sizeof(*slice));
+	give_memory(slices, slice, sizeof(*slice));
 	slices->open_count--;
 }
 
-static void end(struct async_slices *slices, const struct async_event *event)
+static void end_slice(struct async_slices *slices,
+		      const struct async_event *event)
 {
-	struct open_slice **link = find_open(slices, event->key, event->handle);
+	struct open_slice **link =
+		find_open_slice(slices, event->key, event->handle);
 
 	if (*link)
 		close_slice(slices, link, event);
@@ -386,7 +389,7 @@ static void end(struct async_slices *slices, const struct async_event *event)
 		slices->counts.orphan_ends++;
 }
 
-static uint64_t add(const struct site *site, uint64_t sum, uint64_t step)
+static uint64_t add_step(const struct site *site, uint64_t sum, uint64_t step)
 {
 	double a, b;
 
@@ -399,17 +402,18 @@ static uint64_t add(const struct site *site, uint64_t sum, uint64_t step)
 	return sum;
 }
 
-static void step(struct async_slices *slices, const struct async_event *event)
+static void step_counter(struct async_slices *slices,
+			 const struct async_event *event)
 {
-	struct shared_track *track = find_track(slices, event->track);
+	struct shared_track *track = find_shared_track(slices, event->track);
 	struct bytes *fields = &slices->fields;
 
 	if (!track) {
 		slices->counts.withheld++;
 		return;
 	}
-	start(slices);
-	track->sum = add(event->site, track->sum, event->step);
+	start_sequence(slices);
+	track->sum = add_step(event->site, track->sum, event->step);
 	bytes_clear(fields);
 	bytes_field(fields, TAG_TRACK_EVENT_TRACK_UUID, event->track);
 	if (event->site->flags & SITE_DOUBLE)
@@ -418,7 +422,7 @@ static void step(struct async_slices *slices, const struct async_event *event)
 	else
 		bytes_field(fields, TAG_TRACK_EVENT_COUNTER_VALUE, track->sum);
 	if (slices->out.count > FLUSH_BYTES)
-		flush(slices);
+		flush_packets(slices);
 	put_event(slices, &slices->out, TYPE_COUNTER,
 		  event->at_ns ? event->at_ns : event->ns, 0);
 }
@@ -426,7 +430,8 @@ static void step(struct async_slices *slices, const struct async_event *event)
 /* --- the order --------------------------------------------------------------
  */
 
-static void consume(void *context, const struct order_item *items, size_t count)
+static void consume_events(void *context, const struct order_item *items,
+			   size_t count)
 {
 	struct async_slices *slices = context;
 	size_t i;
@@ -437,14 +442,14 @@ static void consume(void *context, const struct order_item *items, size_t count)
 
 		event->ns = slices->last_ns = MAX(slices->last_ns, event->ns);
 		if (event->type == ASYNC_BEGIN)
-			begin(slices, event);
+			begin_slice(slices, event);
 		else if (event->type == ASYNC_END)
-			end(slices, event);
+			end_slice(slices, event);
 		else
-			step(slices, event);
+			step_counter(slices, event);
 		event_free(slices, event);
 	}
-	flush(slices);
+	flush_packets(slices);
 }
 
 struct order_stream *async_slices_open(struct async_slices *slices)
@@ -489,7 +494,7 @@ int async_slices_new(struct recording *recording, struct tracks *tracks,
 	slices->recording = recording;
 	slices->tracks = tracks;
 	seq_names_init(&slices->names, &recording->budget, &slices->last_iid);
-	if (order_new(&recording->budget, ORDER_BYTES, consume, slices,
+	if (order_new(&recording->budget, ORDER_BYTES, consume_events, slices,
 		      &slices->order) < 0) {
 		free(slices);
 		return -ENOMEM;
@@ -516,7 +521,7 @@ void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
 			slices->counts.unended++;
 		}
 	}
-	flush(slices);
+	flush_packets(slices);
 	/* relaxed: feeders are done */
 	slices->counts.withheld += atom_load_rlx(&slices->withheld);
 	slices->counts.early = order_early(slices->order);
@@ -533,10 +538,10 @@ static void track_free(struct async_slices *slices, struct shared_track *track)
 
 	for (i = 0; i < track->count; i++) {
 		bytes_release(&track->lane[i]->kept);
-		give(slices, track->lane[i], sizeof(*track->lane[i]));
+		give_memory(slices, track->lane[i], sizeof(*track->lane[i]));
 	}
 	free(track->lane);
-	give(slices, track, sizeof(*track));
+	give_memory(slices, track, sizeof(*track));
 }
 
 void async_slices_free(struct async_slices **slices)
@@ -555,7 +560,7 @@ void async_slices_free(struct async_slices **slices)
 
 		while ((slice = old->open[i])) {
 			old->open[i] = slice->next;
-			give(old, slice, sizeof(*slice));
+			give_memory(old, slice, sizeof(*slice));
 		}
 		while ((track = old->track[i])) {
 			old->track[i] = track->next;

@@ -61,7 +61,7 @@ struct sequence_names {
 };
 
 struct thread_notes {
-	struct replay_note hook; /* first: see describe() */
+	struct replay_note hook; /* first: see describe_span() */
 	struct thread *thread;
 	struct replay *pending; /* whose next record note is for, or NULL */
 	struct note note;
@@ -112,8 +112,8 @@ static struct seq_names *names_of(struct thread_notes *notes,
 }
 
 /* Puts what the note says into fields; true: a name, too. */
-static bool put_note(struct thread_notes *notes, struct replay *replay,
-		     const struct site *site)
+static bool put_event_note(struct thread_notes *notes, struct replay *replay,
+			   const struct site *site)
 {
 	struct seq_names *names = names_of(notes, replay);
 	bool named = false;
@@ -139,8 +139,8 @@ static void take_fields(const struct thread_notes *notes,
 }
 
 /* As struct replay_note says. */
-static void describe(struct replay_note *note, struct replay *replay,
-		     uint64_t function, struct encode_event *event)
+static void describe_span(struct replay_note *note, struct replay *replay,
+			  uint64_t function, struct encode_event *event)
 {
 	/* The hook is the first member. */
 	struct thread_notes *notes = (struct thread_notes *)note;
@@ -158,7 +158,7 @@ static void describe(struct replay_note *note, struct replay *replay,
 		notes->note.has_name = false;
 	bytes_clear(&notes->fields);
 	bytes_clear(&notes->interned);
-	if (put_note(notes, replay, site))
+	if (put_event_note(notes, replay, site))
 		event->name_iid |= ENCODE_NAMELESS;
 	take_fields(notes, event);
 }
@@ -195,8 +195,8 @@ static bool event_time(const struct event *event, uint64_t *out)
 }
 
 /* Writes it on its thread's sequence, with what fields has, and its note. */
-static void write(const struct event *event, enum trace_event_type type,
-		  bool nameless)
+static void write_event(const struct event *event, enum trace_event_type type,
+			bool nameless)
 {
 	struct thread_notes *notes = event->notes;
 	struct encode_event out = { .type = type, .name_iid = event->iid };
@@ -207,7 +207,7 @@ static void write(const struct event *event, enum trace_event_type type,
 		notes->note.has_name = false;
 		out.name_iid = 0;
 	}
-	if (put_note(notes, event->replay, event->site) && !nameless)
+	if (put_event_note(notes, event->replay, event->site) && !nameless)
 		out.name_iid |= ENCODE_NAMELESS;
 	else if (!out.name_iid && !nameless)
 		bytes_text(&notes->fields, TAG_TRACK_EVENT_NAME,
@@ -220,11 +220,12 @@ static void write(const struct event *event, enum trace_event_type type,
 }
 
 /* The same on track @uuid. */
-static void write_on(const struct event *event, enum trace_event_type type,
-		     uint64_t uuid, bool nameless)
+static void write_event_on(const struct event *event,
+			   enum trace_event_type type, uint64_t uuid,
+			   bool nameless)
 {
 	bytes_field(&event->notes->fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
-	write(event, type, nameless);
+	write_event(event, type, nameless);
 }
 
 /* --- counters ---------------------------------------------------------------
@@ -273,7 +274,7 @@ static struct async_slices *slices_of(struct thread *thread)
 }
 
 /* Takes the note along, unless it has none. */
-static void feed(const struct event *event, struct async_event *async)
+static void feed_async(const struct event *event, struct async_event *async)
 {
 	struct thread_notes *notes = event->notes;
 	struct async_slices *slices = slices_of(notes->thread);
@@ -292,7 +293,7 @@ static void feed(const struct event *event, struct async_event *async)
 }
 
 /* A value has nothing else beside it. */
-static void keep_time(struct thread_notes *notes)
+static void keep_note_time(struct thread_notes *notes)
 {
 	bool has_at = notes->note.has_at;
 
@@ -302,7 +303,7 @@ static void keep_time(struct thread_notes *notes)
 	notes->note.has_at = has_at;
 }
 
-static void value(const struct event *event)
+static void take_counter_value(const struct event *event)
 {
 	struct thread_notes *notes = event->notes;
 	const struct site *site = event->site;
@@ -315,14 +316,14 @@ static void value(const struct event *event)
 		notes->odd_events++;
 		return;
 	}
-	keep_time(notes);
+	keep_note_time(notes);
 	if ((site->flags & SITE_INCREMENTAL) &&
 	    !(site->flags & SITE_OF_THREAD)) {
 		async.track = counter->track;
 		if (event_time(event, &ns))
 			async.at_ns = ns;
 		note_clear(&notes->note);
-		feed(event, &async);
+		feed_async(event, &async);
 		return;
 	}
 	if ((site->flags & SITE_INCREMENTAL) && (site->flags & SITE_DOUBLE)) {
@@ -340,7 +341,7 @@ static void value(const struct event *event)
 	else
 		bytes_field(&notes->fields, TAG_TRACK_EVENT_COUNTER_VALUE,
 			    bits);
-	write_on(event, TYPE_COUNTER, counter->track, true);
+	write_event_on(event, TYPE_COUNTER, counter->track, true);
 }
 
 /* 0: of another kind. */
@@ -352,7 +353,7 @@ static uint64_t track_of(const struct event *event, enum track_kind kind)
 			   event->cells[1].word, event->site, kind);
 }
 
-static void slice(const struct event *event, bool is_end)
+static void take_slice(const struct event *event, bool is_end)
 {
 	struct thread_notes *notes = event->notes;
 	uint64_t number = event->cells[1].word;
@@ -368,31 +369,32 @@ static void slice(const struct event *event, bool is_end)
 	if (!is_end)
 		async.track = track_of(event, TRACK_SLICES);
 	if (is_end || async.track)
-		feed(event, &async);
+		feed_async(event, &async);
 }
 
-static void moment(const struct event *event)
+static void take_moment(const struct event *event)
 {
 	uint64_t track = track_of(event, TRACK_SLICES);
 
 	if (track)
-		write_on(event, TYPE_INSTANT, track, false);
+		write_event_on(event, TYPE_INSTANT, track, false);
 }
 
-static void state(const struct event *event)
+static void take_state(const struct event *event)
 {
 	uint64_t track = track_of(event, TRACK_STATES);
 
 	if (track)
-		write_on(event, TYPE_STATE, track, event->cells[1].clock & 1);
+		write_event_on(event, TYPE_STATE, track,
+			       event->cells[1].clock & 1);
 }
 
-static void mark(const struct event *event)
+static void take_mark(const struct event *event)
 {
 	struct thread *thread = event->notes->thread;
 
-	write_on(event, TYPE_INSTANT, tracks_marks(thread->process->tracks),
-		 false);
+	write_event_on(event, TYPE_INSTANT,
+		       tracks_marks(thread->process->tracks), false);
 }
 
 /* --- tracks -----------------------------------------------------------------
@@ -408,8 +410,8 @@ static const char *copy_text(const uint8_t *at, size_t bytes,
 	return out;
 }
 
-static void define(struct thread_notes *notes, const struct record *cells,
-		   size_t count)
+static void define_track(struct thread_notes *notes, const struct record *cells,
+			 size_t count)
 {
 	const uint8_t *at = (const uint8_t *)(cells + 1);
 	size_t left = (count - 1) * sizeof(*cells), name;
@@ -445,7 +447,7 @@ static struct thread_notes *notes_of(struct thread *thread)
 		return notes;
 	notes = calloc(1, sizeof(*notes));
 	if (notes) {
-		notes->hook.describe = describe;
+		notes->hook.describe = describe_span;
 		notes->thread = thread;
 		pool_init(&notes->counters, &recording_of(thread)->budget,
 			  sizeof(struct counter),
@@ -456,7 +458,7 @@ static struct thread_notes *notes_of(struct thread *thread)
 }
 
 /* A record has come: what was told for the last one is done with. */
-static void settle(struct thread_notes *notes)
+static void settle_note(struct thread_notes *notes)
 {
 	if (!notes->pending)
 		return;
@@ -467,37 +469,37 @@ static void settle(struct thread_notes *notes)
 	note_clear(&notes->note);
 }
 
-static void prefix(struct thread_notes *notes, struct replay *replay,
-		   const struct record *cells, size_t count)
+static void take_prefix(struct thread_notes *notes, struct replay *replay,
+			const struct record *cells, size_t count)
 {
 	if (!replay->note || notes->pending != replay)
-		settle(notes);
+		settle_note(notes);
 	note_take(&notes->note, cells, count, &notes->counts);
 	notes->pending = replay;
 	replay->note = &notes->hook;
 }
 
-static void dispatch(const struct event *event, enum record_ext ext)
+static void dispatch_event(const struct event *event, enum record_ext ext)
 {
 	switch (ext) {
 	case EXT_INSTANT:
-		write(event, TYPE_INSTANT, false);
+		write_event(event, TYPE_INSTANT, false);
 		break;
 	case EXT_COUNTER:
-		value(event);
+		take_counter_value(event);
 		break;
 	case EXT_ASYNC_BEGIN:
 	case EXT_ASYNC_END:
-		slice(event, ext == EXT_ASYNC_END);
+		take_slice(event, ext == EXT_ASYNC_END);
 		break;
 	case EXT_ASYNC_INSTANT:
-		moment(event);
+		take_moment(event);
 		break;
 	case EXT_STATE:
-		state(event);
+		take_state(event);
 		break;
 	default:
-		mark(event);
+		take_mark(event);
 		break;
 	}
 }
@@ -525,7 +527,7 @@ static void take_event(struct thread_notes *notes, struct replay *replay,
 	else if (replay->paused && ext != EXT_ASYNC_END)
 		notes->paused++;
 	else if (replay_site(replay, id, &event.iid))
-		dispatch(&event, ext);
+		dispatch_event(&event, ext);
 }
 
 int thread_note(struct thread *thread, struct replay *replay,
@@ -537,20 +539,20 @@ int thread_note(struct thread *thread, struct replay *replay,
 	if (!notes)
 		return 0;
 	if (ext >= EXT_ARGS && ext <= EXT_AT) {
-		prefix(notes, replay, cells, count);
+		take_prefix(notes, replay, cells, count);
 		return 0;
 	}
 	if (ext < EXT_INSTANT || ext > EXT_MARK) {
-		settle(notes);
+		settle_note(notes);
 		return -EBADMSG;
 	}
 	/* What was told is for this one, if it is for any. */
 	if (notes->pending && (!replay->note || notes->pending != replay))
-		settle(notes);
+		settle_note(notes);
 	replay->note = NULL;
 	notes->pending = NULL;
 	if (ext == EXT_TRACK)
-		define(notes, cells, count);
+		define_track(notes, cells, count);
 	else
 		take_event(notes, replay, cells, count);
 	note_clear(&notes->note);
@@ -594,7 +596,7 @@ void thread_notes_finish(struct thread *thread)
 	notes = thread->notes;
 	if (!notes)
 		return;
-	settle(notes);
+	settle_note(notes);
 	if (notes->stream)
 		order_close(&notes->stream);
 }

@@ -55,8 +55,8 @@
 
 /* What is behind @fd. A file that can shrink, or one on huge pages that may
  * not exist, would kill us when we read it. */
-static const char *check_file(int fd, const struct wire_hello *hello,
-			      struct stat *status)
+static const char *check_arena_file(int fd, const struct wire_hello *hello,
+				    struct stat *status)
 {
 	struct statfs filesystem;
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -81,8 +81,8 @@ static const char *check_file(int fd, const struct wire_hello *hello,
 	return NULL;
 }
 
-static const char *check_page(const struct page_shm *page,
-			      const struct wire_hello *hello)
+static const char *check_arena_page(const struct page_shm *page,
+				    const struct wire_hello *hello)
 {
 	/* relaxed: written before the hello, and once looked at here */
 	if (atom_load_rlx(&page->magic) != ARENA_MAGIC ||
@@ -97,7 +97,7 @@ static const char *check_page(const struct page_shm *page,
 }
 
 /* Another open file of what is behind @fd, which holds the lock: or -1. */
-static int open_again(int fd)
+static int open_another_file(int fd)
 {
 	char path[32];
 	int again;
@@ -148,7 +148,7 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	struct arena *arena;
 	void *address;
 
-	*why = check_file(fd, hello, &status);
+	*why = check_arena_file(fd, hello, &status);
 	if (*why)
 		return -EPROTO;
 	*why = "out of memory";
@@ -164,7 +164,7 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	lock_init(&arena->lock, LOCK_ARENA);
 	orders_init(&arena->orders);
 	arena->slot = calloc(arena->slot_count, sizeof(*arena->slot));
-	arena->held_fd = open_again(fd);
+	arena->held_fd = open_another_file(fd);
 	address = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_NORESERVE,
 		       arena->held_fd >= 0 ? arena->held_fd : fd, 0);
@@ -176,7 +176,7 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 		return -ENOMEM;
 	}
 	madvise(address, arena->bytes, MADV_DONTDUMP);
-	*why = check_page(arena->page, hello);
+	*why = check_arena_page(arena->page, hello);
 	if (*why) {
 		arena_put(&arena);
 		return -EPROTO;
@@ -259,7 +259,7 @@ static void arena_free(struct arena *arena)
 	free(arena);
 }
 
-static void free_later(struct job *job)
+static void arena_free_job(struct job *job)
 {
 	arena_free((struct arena *)((char *)job -
 				    offsetof(struct arena, free_job)));
@@ -273,7 +273,7 @@ void arena_put(struct arena **arena)
 	/* order: sc, REFS: all uses of the arena come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	old->free_job.run = free_later;
+	old->free_job.run = arena_free_job;
 	if (old->jobs)
 		jobs_post(old->jobs, &old->free_job);
 	else

@@ -65,7 +65,7 @@ struct arena {
 	struct cpu_group *cpu; /* set when it is attached; NULL: none */
 	size_t map_events; /* of it that its drain worker knows of */
 	size_t map_opened; /* and that the jobs thread has dealt with */
-	/* Main thread: is_unused() in process_reap.c. */
+	/* Main thread: is_arena_unused() in process_reap.c. */
 	uint64_t idle_since_ns; /* no process left since */
 	bool leaving; /* a last look at its slots is under way; under lock */
 	struct drain_passes last_look;

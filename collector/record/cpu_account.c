@@ -82,14 +82,14 @@ struct cpu_account {
 /* --- entries ----------------------------------------------------------------
  */
 
-static uint32_t *chain_of(const struct cpu_account *account, pid_t pid)
+static uint32_t *entry_chain(const struct cpu_account *account, pid_t pid)
 {
 	return &account->chain[(uint32_t)pid & account->mask];
 }
 
-static struct entry *find(const struct cpu_account *account, pid_t pid)
+static struct entry *find_entry(const struct cpu_account *account, pid_t pid)
 {
-	uint32_t i = *chain_of(account, pid);
+	uint32_t i = *entry_chain(account, pid);
 
 	while (i != NONE && account->entry[i].pid != pid)
 		i = account->entry[i].next;
@@ -97,7 +97,7 @@ static struct entry *find(const struct cpu_account *account, pid_t pid)
 }
 
 /* Twice the entries and chains. False: no memory, or there are enough. */
-static bool grow(struct cpu_account *account)
+static bool grow_entries(struct cpu_account *account)
 {
 	uint32_t room = 2 * account->room, i;
 	struct entry *longer;
@@ -120,7 +120,7 @@ static bool grow(struct cpu_account *account)
 		chain[i] = NONE;
 	/* In the order they came, so that the newest comes first again. */
 	for (i = 1; i < account->count; i++) {
-		uint32_t *link = chain_of(account, account->entry[i].pid);
+		uint32_t *link = entry_chain(account, account->entry[i].pid);
 
 		account->entry[i].next = *link;
 		*link = i;
@@ -128,14 +128,14 @@ static bool grow(struct cpu_account *account)
 	return true;
 }
 
-static struct entry *add(struct cpu_account *account, pid_t pid)
+static struct entry *add_entry(struct cpu_account *account, pid_t pid)
 {
 	struct entry *entry;
 	uint32_t *link;
 
-	if (account->count == account->room && !grow(account))
+	if (account->count == account->room && !grow_entries(account))
 		return &account->entry[0];
-	link = chain_of(account, pid);
+	link = entry_chain(account, pid);
 	entry = &account->entry[account->count];
 	*entry = (struct entry){ .pid = pid, .next = *link };
 	*link = account->count++;
@@ -144,12 +144,12 @@ static struct entry *add(struct cpu_account *account, pid_t pid)
 
 static struct entry *entry_at(struct cpu_account *account, pid_t pid)
 {
-	struct entry *entry = find(account, pid);
+	struct entry *entry = find_entry(account, pid);
 
-	return entry ? entry : add(account, pid);
+	return entry ? entry : add_entry(account, pid);
 }
 
-static void set_name(struct entry *entry, const char *name)
+static void set_entry_name(struct entry *entry, const char *name)
 {
 	snprintf(entry->name, sizeof(entry->name), "%s", name);
 }
@@ -239,12 +239,12 @@ void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events)
 /* Records of one process come from the buffers of several CPUs: its name, even
  * its end, may be read before its beginning. One that has begun already is
  * another one, of which this is the pid now. */
-static struct entry *new_process(struct cpu_account *account, pid_t pid)
+static struct entry *begin_entry(struct cpu_account *account, pid_t pid)
 {
-	struct entry *entry = find(account, pid);
+	struct entry *entry = find_entry(account, pid);
 
 	if (!entry || entry->forked)
-		entry = add(account, pid);
+		entry = add_entry(account, pid);
 	entry->forked = true;
 	return entry;
 }
@@ -256,9 +256,9 @@ void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 	struct entry *entry;
 
 	lock_acquire(&account->lock);
-	entry = pid == tid ? new_process(account, pid) : entry_at(account, pid);
+	entry = pid == tid ? begin_entry(account, pid) : entry_at(account, pid);
 	entry->tasks++;
-	maker = find(account, parent);
+	maker = find_entry(account, parent);
 	if (!entry->name[0] && maker)
 		memcpy(entry->name, maker->name, sizeof(entry->name));
 	lock_release(&account->lock);
@@ -274,7 +274,7 @@ void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
 	lock_acquire(&account->lock);
 	entry = entry_at(account, pid);
 	if (entry != account->entry && ns >= entry->named_ns) {
-		set_name(entry, name);
+		set_entry_name(entry, name);
 		entry->named_ns = ns;
 	}
 	lock_release(&account->lock);
@@ -330,7 +330,7 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 	lock_acquire(&account->lock);
 	entry = entry_at(account, pid);
 	if (!entry->name[0])
-		set_name(entry, name);
+		set_entry_name(entry, name);
 	entry->told_ns += ns;
 	entry->sampled |= sampled;
 	lock_release(&account->lock);
@@ -340,7 +340,7 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
  */
 
 /* What process @pid has had of the CPU; 0: it is gone. */
-static uint64_t clock_of(pid_t pid)
+static uint64_t cpu_clock_of(pid_t pid)
 {
 	struct timespec time;
 	clockid_t clock;
@@ -383,7 +383,7 @@ static struct entry *find_silent(struct cpu_account *account)
 /* Whether the kernel had no room for the beginning or the end of @entry's tree
  * process, which @now_ns of CPU time say still runs. It tells of that with the
  * next record only, and there may be none. */
-static bool is_cut(const struct entry *entry, uint64_t now_ns)
+static bool is_entry_cut(const struct entry *entry, uint64_t now_ns)
 {
 	if (!entry->forked)
 		return entry->ended || entry->reads;
@@ -403,16 +403,16 @@ static void count_rest_of_tree(struct cpu_account *account)
 		uint64_t now_ns = 0;
 
 		if (i && entry->forked && entry->tasks > entry->ended)
-			now_ns = clock_of(entry->pid);
+			now_ns = cpu_clock_of(entry->pid);
 		entry->counted_ns = MAX(entry->counted_ns, now_ns);
-		account->lost += i && is_cut(entry, now_ns);
+		account->lost += i && is_entry_cut(entry, now_ns);
 		sum += entry->counted_ns;
 	}
 	if (account->total_ns > sum)
 		find_silent(account)->counted_ns += account->total_ns - sum;
 }
 
-static int by_name(const void *left, const void *right)
+static int rows_by_name(const void *left, const void *right)
 {
 	const struct cpu_row *a = left, *b = right;
 
@@ -421,7 +421,7 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static int by_time(const void *left, const void *right)
+static int rows_by_time(const void *left, const void *right)
 {
 	const struct cpu_row *a = left, *b = right;
 	bool last_a = !strcmp(a->name, CPU_OTHERS);
@@ -431,7 +431,7 @@ static int by_time(const void *left, const void *right)
 		return last_a - last_b;
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? 1 : -1;
-	return by_name(a, b);
+	return rows_by_name(a, b);
 }
 
 static void add_row(struct cpu_row *to, const struct cpu_row *from)
@@ -447,14 +447,14 @@ static size_t merge_rows(struct cpu_row *row, size_t count)
 
 	if (!count)
 		return 0;
-	qsort(row, count, sizeof(*row), by_name);
+	qsort(row, count, sizeof(*row), rows_by_name);
 	for (i = 1; i < count; i++) {
-		if (!by_name(&row[kept], &row[i]))
+		if (!rows_by_name(&row[kept], &row[i]))
 			add_row(&row[kept], &row[i]);
 		else
 			row[++kept] = row[i];
 	}
-	qsort(row, kept + 1, sizeof(*row), by_time);
+	qsort(row, kept + 1, sizeof(*row), rows_by_time);
 	return kept + 1;
 }
 
@@ -500,7 +500,7 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 }
 
 /* Spread @more over the rows by their processes. */
-static void spread(struct cpu_sum *out, uint64_t more)
+static void spread_over_rows(struct cpu_sum *out, uint64_t more)
 {
 	uint64_t left = more, count = out->count;
 	size_t i;
@@ -532,14 +532,14 @@ static void add_missing(const struct cpu_account *account, uint64_t sampled_ns,
 	if (sampled_ns)
 		out->scale = 1 + (double)to_profile / (double)sampled_ns;
 	out->unknown_ns = more - to_rows - to_profile;
-	spread(out, to_rows);
+	spread_over_rows(out, to_rows);
 }
 
 /* @less: what the kernel's task clock counted while a hypervisor had the CPU.
  * As far as that is not why, there are processes that nobody waited for, whose
  * time getrusage() does not have. */
-static void take_stolen(const struct cpu_truth *truth, uint64_t less,
-			struct cpu_sum *out)
+static void scale_to_truth(const struct cpu_truth *truth, uint64_t less,
+			   struct cpu_sum *out)
 {
 	double all = (double)truth->sampled_ns + (double)out->ns;
 	double stolen = (double)MIN(less, truth->steal_ns);
@@ -566,7 +566,7 @@ static void hold_against_truth(const struct cpu_account *account,
 		add_missing(account, truth->sampled_ns, truth->used_ns - known,
 			    out);
 	else
-		take_stolen(truth, known - truth->used_ns, out);
+		scale_to_truth(truth, known - truth->used_ns, out);
 }
 
 void cpu_account_close(struct cpu_account *account,

@@ -90,7 +90,7 @@ static void write_preamble(struct recording *recording)
 						ARRAY_SIZE(attributes)));
 }
 
-static int open_folder(const char *path, bool exclusive, int *out)
+static int open_recording_folder(const char *path, bool exclusive, int *out)
 {
 	int made = mkdir(path, 0700);
 
@@ -259,7 +259,8 @@ int recording_new(const struct collector *collector, const char *path,
 	if (!err)
 		err = new_stack_profiles(collector, recording);
 	if (!err)
-		err = open_folder(path, exclusive, &recording->dir_fd);
+		err = open_recording_folder(path, exclusive,
+					    &recording->dir_fd);
 	if (!err)
 		recording->room_fd = set_room_aside(recording->dir_fd);
 	if (!err)
@@ -294,7 +295,7 @@ bool recording_get_if(struct recording *recording)
 	return true;
 }
 
-static void end(struct job *job)
+static void recording_end_job(struct job *job)
 {
 	/* The first member. */
 	struct recording *recording = (struct recording *)job;
@@ -314,11 +315,11 @@ void recording_put(struct recording **recording)
 	/* order: sc, REFS: all uses of it come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	old->end_job.run = end;
+	old->end_job.run = recording_end_job;
 	if (old->trace && old->endings)
 		jobs_post(old->endings, &old->end_job);
 	else
-		end(&old->end_job);
+		recording_end_job(&old->end_job);
 }
 
 uint32_t recording_sequence(struct recording *recording)

@@ -76,7 +76,7 @@ struct tracks {
 	struct tracks_counts counts;
 };
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_uuid(uint64_t x)
 {
 	/* The finaliser of MurmurHash3, which keeps all 64 bits apart. */
 	x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
@@ -86,7 +86,7 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t make_uuid(uint64_t scope, enum sort sort, uint64_t what)
 {
-	uint64_t uuid = mix(mix(scope + sort) ^ mix(what));
+	uint64_t uuid = mix_uuid(mix_uuid(scope + sort) ^ mix_uuid(what));
 
 	return uuid ? uuid : 1;
 }
@@ -105,7 +105,7 @@ static struct track *track_at(const struct tracks *tracks, uint32_t number)
 	return ((struct track_entry *)tracks->table.items)[number].track;
 }
 
-static struct track *find(const struct tracks *tracks, uint64_t uuid)
+static struct track *find_track(const struct tracks *tracks, uint64_t uuid)
 {
 	const struct track_entry entry = { .uuid = uuid };
 	uint32_t number;
@@ -116,7 +116,7 @@ static struct track *find(const struct tracks *tracks, uint64_t uuid)
 }
 
 /* A new one, which must not be there; NULL: there is no room. */
-static struct track *add(struct tracks *tracks, uint64_t uuid)
+static struct track *add_track(struct tracks *tracks, uint64_t uuid)
 {
 	struct track_entry entry = { .uuid = uuid };
 	uint32_t number;
@@ -138,7 +138,7 @@ static struct track *add(struct tracks *tracks, uint64_t uuid)
 /* --- descriptors ------------------------------------------------------------
  */
 
-static void describe(struct tracks *tracks, const struct track *track,
+static void describe_track(struct tracks *tracks, const struct track *track,
 		     uint64_t uuid)
 {
 	char number[40];
@@ -163,7 +163,7 @@ static void describe(struct tracks *tracks, const struct track *track,
 }
 
 /* Where events go that find no room for a track of their own. */
-static uint64_t overflow(struct tracks *tracks, enum track_kind kind)
+static uint64_t overflow_track(struct tracks *tracks, enum track_kind kind)
 {
 	const struct track track = { .parent = tracks->process,
 				     .name = "other tracks",
@@ -174,7 +174,7 @@ static uint64_t overflow(struct tracks *tracks, enum track_kind kind)
 	if (kind == TRACK_STATES)
 		return 0;
 	if (!tracks->has_overflow)
-		describe(tracks, &track, uuid);
+		describe_track(tracks, &track, uuid);
 	tracks->has_overflow = true;
 	return uuid;
 }
@@ -190,13 +190,13 @@ static bool is_below(const struct tracks *tracks, uint64_t uuid, uint64_t above)
 	for (depth = 0; depth < DEPTH_MAX && uuid; depth++) {
 		if (uuid == above)
 			return true;
-		track = find(tracks, uuid);
+		track = find_track(tracks, uuid);
 		uuid = track ? track->parent : 0;
 	}
 	return uuid != 0;
 }
 
-static struct track *resolve(struct tracks *tracks, uint64_t thread,
+static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 			     uint64_t number, int depth);
 
 /* The uuid of what a track with parent @number is below; sets *@of_thread if
@@ -213,7 +213,7 @@ static uint64_t resolve_parent(struct tracks *tracks, uint64_t thread,
 		return 0;
 	if (number == TRACK_PROCESS)
 		return tracks->process;
-	track = depth < DEPTH_MAX ? resolve(tracks, thread, number, depth + 1)
+	track = depth < DEPTH_MAX ? resolve_track(tracks, thread, number, depth + 1)
 				  : NULL;
 	if (!track) {
 		tracks->counts.odd_tracks++;
@@ -231,12 +231,12 @@ static struct track *resolve_site(struct tracks *tracks, uint64_t thread,
 		resolve_parent(tracks, thread, site->parent, depth, &of_thread);
 	uint64_t uuid = make_uuid(of_thread ? thread : tracks->process,
 				  SORT_NUMBER, site->track);
-	struct track *track = find(tracks, uuid);
+	struct track *track = find_track(tracks, uuid);
 
 	if (track && track->told)
 		return track;
 	if (!track)
-		track = add(tracks, uuid);
+		track = add_track(tracks, uuid);
 	if (!track)
 		return NULL;
 	track->number = site->track;
@@ -250,11 +250,11 @@ static struct track *resolve_site(struct tracks *tracks, uint64_t thread,
 	track->ranked = site->rank != 0;
 	track->name = site->name;
 	track->description = site->description;
-	describe(tracks, track, uuid);
+	describe_track(tracks, track, uuid);
 	return track;
 }
 
-static void take_texts(struct tracks *tracks, struct track *track,
+static void copy_track_texts(struct tracks *tracks, struct track *track,
 		       const char *name, const char *description)
 {
 	size_t name_bytes = strnlen(name, TEXT_BYTES);
@@ -277,7 +277,7 @@ static void take_texts(struct tracks *tracks, struct track *track,
 }
 
 /* What the process that forked this one knows of it. */
-static bool inherit(struct tracks *tracks, struct track *track)
+static bool inherit_track(struct tracks *tracks, struct track *track)
 {
 	struct tracks *from = tracks->parent;
 	const struct track *there;
@@ -287,7 +287,7 @@ static bool inherit(struct tracks *tracks, struct track *track)
 		return false;
 	/* Of a parent, which has no way back to its children. */
 	lock_acquire_chained(&from->lock);
-	there = find(from,
+	there = find_track(from,
 		     make_uuid(from->process, SORT_NUMBER, track->number));
 	if (there && there->told) {
 		found = true;
@@ -299,17 +299,17 @@ static bool inherit(struct tracks *tracks, struct track *track)
 		/* Its parent's thread is none of this process. */
 		track->above = there->above == TRACK_THREAD ? TRACK_PROCESS
 							    : there->above;
-		take_texts(tracks, track, there->name, there->description);
+		copy_track_texts(tracks, track, there->name, there->description);
 	}
 	lock_release(&from->lock);
 	return found;
 }
 
-static struct track *resolve(struct tracks *tracks, uint64_t thread,
+static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 			     uint64_t number, int depth)
 {
 	uint64_t uuid = make_uuid(tracks->process, SORT_NUMBER, number);
-	struct track *track = find(tracks, uuid);
+	struct track *track = find_track(tracks, uuid);
 	const struct site *site;
 	bool of_thread;
 
@@ -318,16 +318,16 @@ static struct track *resolve(struct tracks *tracks, uint64_t thread,
 	site = sites_track(tracks->sites, number);
 	if (site)
 		return resolve_site(tracks, thread, site, depth);
-	track = add(tracks, uuid);
+	track = add_track(tracks, uuid);
 	if (!track)
 		return NULL;
 	track->number = number;
 	track->parent = tracks->process;
-	track->told = inherit(tracks, track);
+	track->told = inherit_track(tracks, track);
 	if (track->told) {
 		track->parent = resolve_parent(tracks, thread, track->above,
 					       depth, &of_thread);
-		describe(tracks, track, uuid);
+		describe_track(tracks, track, uuid);
 	}
 	return track;
 }
@@ -341,12 +341,12 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 	bool of_thread;
 
 	lock_acquire(&tracks->lock);
-	track = find(tracks, uuid);
+	track = find_track(tracks, uuid);
 	if (track && track->told) {
 		tracks->counts.odd_tracks += strcmp(track->name, name) != 0;
 		track = NULL;
 	} else if (!track) {
-		track = add(tracks, uuid);
+		track = add_track(tracks, uuid);
 	}
 	if (track) {
 		track->number = told->track;
@@ -359,14 +359,14 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 		track->rank = told->rank;
 		track->ranked = told->rank != 0;
 		track->above = told->parent;
-		take_texts(tracks, track, name, description);
+		copy_track_texts(tracks, track, name, description);
 		track->parent = resolve_parent(tracks, thread, told->parent, 0,
 					       &of_thread);
 		if (is_below(tracks, track->parent, uuid)) {
 			tracks->counts.odd_tracks++;
 			track->parent = tracks->process;
 		}
-		describe(tracks, track, uuid);
+		describe_track(tracks, track, uuid);
 	}
 	lock_release(&tracks->lock);
 }
@@ -379,27 +379,27 @@ static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
 			   uint64_t parent, const char *name,
 			   enum track_kind kind)
 {
-	struct track *track = find(tracks, uuid);
+	struct track *track = find_track(tracks, uuid);
 
 	if (track)
 		return uuid;
-	track = add(tracks, uuid);
+	track = add_track(tracks, uuid);
 	if (!track)
-		return overflow(tracks, kind);
+		return overflow_track(tracks, kind);
 	track->told = true;
 	track->parent = parent;
 	track->name = name;
 	track->kind = (uint8_t)kind;
-	describe(tracks, track, uuid);
+	describe_track(tracks, track, uuid);
 	return uuid;
 }
 
 /* The same, if @kind can lie on it. */
-static uint64_t use(struct tracks *tracks, struct track *track,
+static uint64_t use_track(struct tracks *tracks, struct track *track,
 		    enum track_kind kind)
 {
 	if (!track)
-		return overflow(tracks, kind);
+		return overflow_track(tracks, kind);
 	if (!track->told && !track->used) {
 		track->used = true;
 		track->kind = (uint8_t)kind;
@@ -428,7 +428,7 @@ uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
 				  number == TRACK_GLOBAL ? 0 : scope,
 				  site->name, kind);
 	} else {
-		uuid = use(tracks, resolve(tracks, thread, number, 0), kind);
+		uuid = use_track(tracks, resolve_track(tracks, thread, number, 0), kind);
 	}
 	lock_release(&tracks->lock);
 	return uuid;
@@ -443,8 +443,8 @@ uint64_t tracks_lane(struct tracks *tracks, uint64_t uuid, uint32_t lane)
 					 .description = "" };
 
 	lock_acquire(&tracks->lock);
-	track = find(tracks, uuid);
-	describe(tracks, track ? track : &unknown, own);
+	track = find_track(tracks, uuid);
+	describe_track(tracks, track ? track : &unknown, own);
 	lock_release(&tracks->lock);
 	return own;
 }
@@ -466,9 +466,9 @@ uint64_t tracks_counter(struct tracks *tracks, uint64_t thread,
 
 	out.uuid = make_uuid(out.parent, SORT_COUNTER, site->id);
 	lock_acquire(&tracks->lock);
-	track = find(tracks, out.uuid);
+	track = find_track(tracks, out.uuid);
 	if (!track) {
-		track = add(tracks, out.uuid);
+		track = add_track(tracks, out.uuid);
 		tracks->counts.overflowed += !track;
 		if (track) {
 			track->told = true;
@@ -504,7 +504,7 @@ void tracks_finish(struct tracks *tracks)
 
 		if (track->told)
 			continue;
-		describe(tracks, track, track->uuid);
+		describe_track(tracks, track, track->uuid);
 		track->told = true;
 		tracks->counts.unknown_tracks++;
 	}

@@ -238,7 +238,7 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid)
 /* --- the thread -------------------------------------------------------------
  */
 
-static void pass(struct cpu_sampler *sampler)
+static void read_pass(struct cpu_sampler *sampler)
 {
 	struct cpu_group *group;
 
@@ -249,7 +249,7 @@ static void pass(struct cpu_sampler *sampler)
 	lock_release(&sampler->lock);
 }
 
-static void *run(void *context)
+static void *perf_thread(void *context)
 {
 	struct cpu_sampler *sampler = context;
 	struct pollfd wait[2] = {
@@ -267,12 +267,12 @@ static void *run(void *context)
 		poll(wait, 2, idle ? -1 : PASS_MS);
 		if (wait[1].revents & POLLIN)
 			(void)!read(sampler->wake_fd, &count, sizeof(count));
-		pass(sampler);
+		read_pass(sampler);
 	}
 	return NULL;
 }
 
-static void wake(struct cpu_sampler *sampler)
+static void wake_perf_thread(struct cpu_sampler *sampler)
 {
 	uint64_t one = 1;
 
@@ -313,7 +313,7 @@ static uint32_t choose_hz(const struct collect_options *options)
 	return hz;
 }
 
-static int start(struct cpu_sampler *sampler)
+static int start_perf_thread(struct cpu_sampler *sampler)
 {
 	int err;
 
@@ -324,7 +324,7 @@ static int start(struct cpu_sampler *sampler)
 	err = perf_buffers_new(&sampler->wanted, &sampler->buffers);
 	if (err)
 		return err;
-	err = -pthread_create(&sampler->thread, NULL, run, sampler);
+	err = -pthread_create(&sampler->thread, NULL, perf_thread, sampler);
 	sampler->started = !err;
 	return err;
 }
@@ -346,7 +346,7 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	sampler->wanted.stack_bytes = options->stack_bytes;
 	sampler->wake_fd = -1;
 	lock_init(&sampler->lock, LOCK_CPU_SAMPLER);
-	err = start(sampler);
+	err = start_perf_thread(sampler);
 	if (err)
 		cpu_sampler_free(&sampler);
 	*out = sampler;
@@ -372,7 +372,7 @@ void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 	perf_events_enable(&events, true);
 	/* relaxed: a hint, and the eventfd orders it */
 	atom_add_rlx(&sampler->group_count, 1);
-	wake(sampler);
+	wake_perf_thread(sampler);
 }
 
 /* First stop, then count, then read, as of a group. Nobody else reads. */
@@ -396,7 +396,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 	if (old->started) {
 		/* relaxed: wake_fd orders it */
 		atom_store_rlx(&old->closing, true);
-		wake(old);
+		wake_perf_thread(old);
 		pthread_join(old->thread, NULL);
 	}
 	end_tree(old);
@@ -412,7 +412,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
  */
 
 /* One process has no samples, where others can have some. */
-static void explain_one(struct recording *recording, int err)
+static void explain_one_process(struct recording *recording, int err)
 {
 	if (err == -EACCES || err == -EPERM)
 		recording_note(
@@ -524,7 +524,7 @@ static void remove_owners(struct cpu_sampler *sampler,
 }
 
 /* Nothing counts before all know whose events these are. */
-static int begin(struct cpu_group *group, struct process *process)
+static int begin_group(struct cpu_group *group, struct process *process)
 {
 	struct cpu_sampler *sampler = group->sampler;
 	int err;
@@ -554,15 +554,15 @@ struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 	if (group) {
 		group->sampler = sampler;
 		group->recording = recording_get(recording);
-		err = begin(group, process);
+		err = begin_group(group, process);
 	}
 	if (!err) {
 		/* relaxed: a hint, and the eventfd orders it */
 		if (!atom_add_rlx(&sampler->group_count, 1))
-			wake(sampler);
+			wake_perf_thread(sampler);
 		return group;
 	}
-	explain_one(recording, err);
+	explain_one_process(recording, err);
 	if (group) {
 		perf_events_close(&group->events);
 		cpu_threads_release(&group->threads);

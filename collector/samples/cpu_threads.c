@@ -140,8 +140,8 @@ static void process_release(struct cpu_process *process)
 	free(process);
 }
 
-static struct cpu_thread **chain_of(const struct cpu_threads *threads,
-				    pid_t tid)
+static struct cpu_thread **thread_chain(const struct cpu_threads *threads,
+					pid_t tid)
 {
 	return &threads->table[(uint32_t)tid & threads->mask];
 }
@@ -149,7 +149,7 @@ static struct cpu_thread **chain_of(const struct cpu_threads *threads,
 static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 				      pid_t tid)
 {
-	struct cpu_thread *thread = *chain_of(threads, tid), *old = NULL;
+	struct cpu_thread *thread = *thread_chain(threads, tid), *old = NULL;
 
 	/* One that has ended may have left its id to another. */
 	for (; thread; thread = thread->next) {
@@ -161,7 +161,7 @@ static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 	return old;
 }
 
-static void grow(struct cpu_threads *threads)
+static void grow_thread_table(struct cpu_threads *threads)
 {
 	struct cpu_threads bigger = { .mask = 2 * threads->mask + 1 };
 	struct cpu_thread *thread, *next;
@@ -172,7 +172,8 @@ static void grow(struct cpu_threads *threads)
 		return;
 	for (i = 0; i <= threads->mask; i++)
 		for (thread = threads->table[i]; thread; thread = next) {
-			struct cpu_thread **to = chain_of(&bigger, thread->tid);
+			struct cpu_thread **to =
+				thread_chain(&bigger, thread->tid);
 
 			next = thread->next;
 			thread->next = *to;
@@ -193,8 +194,8 @@ static struct cpu_thread *new_thread(struct cpu_threads *threads, pid_t pid,
 	if (!thread)
 		return NULL;
 	if (threads->count++ > threads->mask)
-		grow(threads);
-	chain = chain_of(threads, tid);
+		grow_thread_table(threads);
+	chain = thread_chain(threads, tid);
 	thread->tid = tid;
 	thread->process = process;
 	memcpy(thread->name, process->name, sizeof(thread->name));
@@ -229,7 +230,7 @@ static void forget_process(struct cpu_threads *threads,
 }
 
 /* *@link is in a chain. */
-static void forget(struct cpu_threads *threads, struct cpu_thread **link)
+static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 {
 	struct cpu_thread *thread = *link;
 
@@ -279,7 +280,7 @@ void cpu_threads_release(struct cpu_threads *threads)
 
 	for (i = 0; threads->table && i <= threads->mask; i++)
 		while (threads->table[i])
-			forget(threads, &threads->table[i]);
+			forget_thread(threads, &threads->table[i]);
 	for (process = threads->processes; process; process = next) {
 		next = process->next;
 		process_release(process);
@@ -577,7 +578,8 @@ static void settle_thread(struct cpu_threads *threads,
 }
 
 /* Whether to wait for the end with it: it is silent. */
-static bool must_wait(struct cpu_threads *threads, struct cpu_thread *thread)
+static bool must_wait_for_end(struct cpu_threads *threads,
+			      struct cpu_thread *thread)
 {
 	if (thread->told || thread->settled)
 		return false;
@@ -601,7 +603,7 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 				      thread->tick_count && !thread->unwanted;
 
 			if (!thread->ended || thread->passes++ < passes ||
-			    must_wait(threads, thread)) {
+			    must_wait_for_end(threads, thread)) {
 				link = &thread->next;
 				continue;
 			}
@@ -615,7 +617,7 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 			if (thread->process->threads == 1 &&
 			    thread->process->next)
 				tell_process(threads, thread->process);
-			forget(threads, link);
+			forget_thread(threads, link);
 		}
 	}
 }
@@ -666,7 +668,7 @@ static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 
 /* By what its samples say beyond what it told; one that has no sample may have
  * had some time all the same. */
-static uint64_t weight_of(const struct cpu_thread *thread)
+static uint64_t silent_weight(const struct cpu_thread *thread)
 {
 	return thread->sampled_ns -
 	       MIN(thread->sampled_ns, thread->counted_ns) + 1;
@@ -674,28 +676,29 @@ static uint64_t weight_of(const struct cpu_thread *thread)
 
 static void add_weight(struct sharing *sharing, struct cpu_thread *thread)
 {
-	sharing->weight += weight_of(thread);
+	sharing->weight += silent_weight(thread);
 }
 
-static void give_share(struct sharing *sharing, struct cpu_thread *thread)
+static void give_thread_share(struct sharing *sharing,
+			      struct cpu_thread *thread)
 {
-	double part = (double)weight_of(thread) / (double)sharing->weight;
+	double part = (double)silent_weight(thread) / (double)sharing->weight;
 	uint64_t share = (uint64_t)((double)sharing->left_ns * part);
 
 	share = MIN(share, sharing->left_ns);
-	sharing->weight -= weight_of(thread);
+	sharing->weight -= silent_weight(thread);
 	thread->counted_ns += share;
 	sharing->left_ns -= share;
 }
 
 /* The threads that have not told had @left_ns. If it is one, that is exact. */
-static void share_out(struct cpu_threads *threads, uint64_t left_ns)
+static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
 {
 	struct sharing sharing = { left_ns, 0 };
 
 	visit_silent(threads, &sharing, ask_running);
 	visit_silent(threads, &sharing, add_weight);
-	visit_silent(threads, &sharing, give_share);
+	visit_silent(threads, &sharing, give_thread_share);
 	/* All have told, as far as we know of them. */
 	first_process(threads)->short_ns += sharing.left_ns;
 }
@@ -706,7 +709,7 @@ void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 	struct cpu_thread *thread;
 	uint32_t i;
 
-	share_out(threads, total_ns - MIN(total_ns, threads->counted_ns));
+	share_out_rest(threads, total_ns - MIN(total_ns, threads->counted_ns));
 	for (i = 0; i <= threads->mask; i++)
 		for (thread = threads->table[i]; thread; thread = thread->next)
 			if (!thread->settled)

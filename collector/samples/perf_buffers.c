@@ -79,7 +79,7 @@ static int open_buffer(struct perf_buffers *buffers, int cpu)
 	return 0;
 }
 
-static void close_all(struct perf_buffers *buffers)
+static void close_buffers(struct perf_buffers *buffers)
 {
 	while (buffers->count) {
 		struct perf_buffer *last = &buffers->buffer[--buffers->count];
@@ -90,7 +90,7 @@ static void close_all(struct perf_buffers *buffers)
 }
 
 /* All of them with buffers->bytes; CPUs that are off have none. */
-static int open_all(struct perf_buffers *buffers, long cpus)
+static int open_buffers(struct perf_buffers *buffers, long cpus)
 {
 	int cpu, err = 0;
 
@@ -102,7 +102,7 @@ static int open_all(struct perf_buffers *buffers, long cpus)
 	if (!err && !buffers->count)
 		err = -ENODEV;
 	if (err)
-		close_all(buffers);
+		close_buffers(buffers);
 	return err;
 }
 
@@ -135,7 +135,7 @@ int perf_buffers_new(const struct perf_wanted *wanted,
 	if (buffers->buffer && buffers->scratch && buffers->epoll >= 0) {
 		buffers->bytes = choose_bytes(wanted);
 		/* EPERM of mmap(): more than we may lock. */
-		while ((err = open_all(buffers, cpus)) == -EPERM &&
+		while ((err = open_buffers(buffers, cpus)) == -EPERM &&
 		       buffers->bytes > BUFFER_BYTES_MIN)
 			buffers->bytes /= 2;
 	}
@@ -152,7 +152,7 @@ void perf_buffers_free(struct perf_buffers **buffers)
 	*buffers = NULL;
 	if (!old)
 		return;
-	close_all(old);
+	close_buffers(old);
 	if (old->epoll >= 0)
 		close(old->epoll);
 	free(old->scratch);
@@ -179,7 +179,7 @@ struct reader {
 	bool bad; /* more was asked for than there is: all is 0 from then on */
 };
 
-static const void *take(struct reader *reader, size_t bytes)
+static const void *take_bytes(struct reader *reader, size_t bytes)
 {
 	const uint8_t *at = reader->at;
 
@@ -193,7 +193,7 @@ static const void *take(struct reader *reader, size_t bytes)
 
 static uint64_t take_u64(struct reader *reader)
 {
-	const void *at = take(reader, 8);
+	const void *at = take_bytes(reader, 8);
 	uint64_t value = 0;
 
 	if (at)
@@ -203,7 +203,7 @@ static uint64_t take_u64(struct reader *reader)
 
 static pid_t take_id(struct reader *reader)
 {
-	const void *at = take(reader, 4);
+	const void *at = take_bytes(reader, 4);
 	pid_t value = 0;
 
 	if (at)
@@ -236,7 +236,7 @@ static void take_stack(struct reader *reader, struct perf_record *record)
 
 	if (!asked || asked > RECORD_BYTES_MAX)
 		return;
-	record->stack = take(reader, asked);
+	record->stack = take_bytes(reader, asked);
 	used = take_u64(reader);
 	record->stack_asked = (uint32_t)asked;
 	record->stack_bytes = (uint32_t)MIN(used, asked);
@@ -281,8 +281,8 @@ static void take_trailer(struct reader *reader, struct perf_record *record)
 	record->id = take_u64(&trailer);
 }
 
-static bool take_other(struct reader *reader, uint16_t misc,
-		       struct perf_record *record)
+static bool take_other_record(struct reader *reader, uint16_t misc,
+			      struct perf_record *record)
 {
 	take_trailer(reader, record);
 	switch (record->type) {
@@ -329,7 +329,7 @@ static void visit_record(const uint8_t *bytes,
 	if (header->type == PERF_RECORD_SAMPLE)
 		take_sample(&reader, header->misc, &record);
 	else
-		known = take_other(&reader, header->misc, &record);
+		known = take_other_record(&reader, header->misc, &record);
 	if (known && !reader.bad)
 		visit(context, &record);
 }

@@ -39,24 +39,24 @@ struct sample *sample_new(uint32_t stack_bytes)
 	return sample;
 }
 
-static uint64_t bytes_of(const struct sample *sample)
+static uint64_t sample_bytes(const struct sample *sample)
 {
 	return sizeof(*sample) + sample->stack_bytes;
 }
 
 /* Under lock. */
-static void append(struct sampler *sampler, struct sample *sample)
+static void append_sample(struct sampler *sampler, struct sample *sample)
 {
 	sample->next = NULL;
 	*sampler->last = sample;
 	sampler->last = &sample->next;
-	sampler->bytes += bytes_of(sample);
+	sampler->bytes += sample_bytes(sample);
 	sampler->posted_count++;
 	pthread_cond_signal(&sampler->more);
 }
 
 /* The same sample without its stack. */
-static struct sample *strip(struct sample *sample)
+static struct sample *strip_stack(struct sample *sample)
 {
 	struct sample *shorter;
 
@@ -68,7 +68,7 @@ static struct sample *strip(struct sample *sample)
 	return sample;
 }
 
-static bool must_stay(const struct sample *sample)
+static bool must_stay_queued(const struct sample *sample)
 {
 	return sample->kind == SAMPLE_ALLOC || sample->kind == SAMPLE_FREE;
 }
@@ -89,13 +89,14 @@ bool sampler_post(struct sampler *sampler, struct sample *sample,
 	bool fits;
 
 	lock_acquire(&sampler->lock);
-	if (must_stay(sample) && sampler->bytes + bytes_of(sample) > max) {
-		sample = strip(sample);
+	if (must_stay_queued(sample) &&
+	    sampler->bytes + sample_bytes(sample) > max) {
+		sample = strip_stack(sample);
 		max = QUEUE_BYTES_HARD;
 	}
-	fits = sampler->bytes + bytes_of(sample) <= max;
+	fits = sampler->bytes + sample_bytes(sample) <= max;
 	if (fits)
-		append(sampler, sample);
+		append_sample(sampler, sample);
 	else
 		add_lost(lost, sample->count, sample->weight_ns);
 	lock_release(&sampler->lock);
@@ -115,12 +116,12 @@ void sampler_lose(struct sampler *sampler, uint64_t count, uint64_t weight_ns,
 void sampler_post_end(struct sampler *sampler, struct sample *end)
 {
 	lock_acquire(&sampler->lock);
-	append(sampler, end);
+	append_sample(sampler, end);
 	lock_release(&sampler->lock);
 }
 
 /* All that waits; NULL: it is to stop. Under lock. */
-static struct sample *take(struct sampler *sampler)
+static struct sample *wait_for_sample(struct sampler *sampler)
 {
 	struct sample *first;
 
@@ -132,17 +133,17 @@ static struct sample *take(struct sampler *sampler)
 	sampler->first = first->next;
 	if (!sampler->first)
 		sampler->last = &sampler->first;
-	sampler->bytes -= bytes_of(first);
+	sampler->bytes -= sample_bytes(first);
 	return first;
 }
 
-static void *run(void *context)
+static void *sampler_thread(void *context)
 {
 	struct sampler *sampler = context;
 	struct sample *sample;
 
 	lock_acquire(&sampler->lock);
-	while ((sample = take(sampler))) {
+	while ((sample = wait_for_sample(sampler))) {
 		lock_release(&sampler->lock);
 		samples_deal(sample);
 		lock_acquire(&sampler->lock);
@@ -167,7 +168,8 @@ int sampler_new(struct sampler **out)
 	pthread_cond_init(&sampler->dealt, NULL);
 	err = unwind_files_new(&sampler->tools.files);
 	if (!err)
-		err = -pthread_create(&sampler->thread, NULL, run, sampler);
+		err = -pthread_create(&sampler->thread, NULL, sampler_thread,
+				      sampler);
 	if (err) {
 		unwind_files_free(&sampler->tools.files);
 		free(sampler);

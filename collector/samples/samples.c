@@ -148,7 +148,7 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
 }
 
 /* Of @tid, new if need be; NULL: there is no memory for it. */
-static struct told *told_of(struct samples *samples, uint64_t tid)
+static struct told *told_of_thread(struct samples *samples, uint64_t tid)
 {
 	const struct told one = { .tid = tid };
 	uint32_t number;
@@ -163,7 +163,7 @@ void samples_total(struct samples *samples, pid_t tid, uint64_t ns)
 	struct told *told;
 
 	lock_acquire(&samples->told_lock);
-	told = told_of(samples, (uint32_t)tid);
+	told = told_of_thread(samples, (uint32_t)tid);
 	if (told)
 		told->told_ns += ns;
 	lock_release(&samples->told_lock);
@@ -192,8 +192,8 @@ void samples_take_blocks(struct samples *samples, samples_take_block *take,
 /* --- counting ---------------------------------------------------------------
  */
 
-static uint32_t named(struct samples *samples, uint32_t parent,
-		      enum frame_name name)
+static uint32_t named_stack(struct samples *samples, uint32_t parent,
+			    enum frame_name name)
 {
 	const struct stack_frame frame = { .address = name,
 					   .kind = FRAME_NAMED };
@@ -210,7 +210,7 @@ static uint32_t stack_of_registers(struct samples *samples,
 		.generation = sample->generation,
 		.kind = FRAME_PC,
 	};
-	uint32_t stack = named(samples, STACKS_ROOT, FRAME_UNKNOWN);
+	uint32_t stack = named_stack(samples, STACKS_ROOT, FRAME_UNKNOWN);
 
 	samples->totals.unknown++;
 	if (!frame.address)
@@ -226,8 +226,8 @@ static bool is_copy_full(const struct samples *samples,
 	       samples->recording->options->stack_bytes;
 }
 
-static uint32_t unwind(struct samples *samples,
-		       const struct unwind_stack *stack)
+static uint32_t unwind_sample(struct samples *samples,
+			      const struct unwind_stack *stack)
 {
 	struct unwind_result *result = &sampler_tools(samples->sampler)->result;
 	uint32_t number = STACKS_ROOT;
@@ -246,7 +246,8 @@ static uint32_t unwind(struct samples *samples,
 	return number;
 }
 
-static uint32_t stack_of(struct samples *samples, const struct sample *sample)
+static uint32_t stack_of_sample(struct samples *samples,
+				const struct sample *sample)
 {
 	const struct unwind_stack stack = {
 		.reg = sample->reg,
@@ -266,11 +267,11 @@ static uint32_t stack_of(struct samples *samples, const struct sample *sample)
 	edition = unwind_edition(samples->unwind, stack.generation);
 	if (stack_cache_find(&samples->cache, edition, &stack, &number))
 		return number;
-	return unwind(samples, &stack);
+	return unwind_sample(samples, &stack);
 }
 
-static void count(struct samples *samples, const struct sample *sample,
-		  uint32_t stack)
+static void count_sample(struct samples *samples, const struct sample *sample,
+			 uint32_t stack)
 {
 	struct owner owner = { .tid = (uint32_t)sample->tid };
 	struct counted one = { .stack = stack }, *found;
@@ -306,12 +307,12 @@ static void deal_cpu(struct samples *samples, const struct sample *sample)
 	uint32_t stack = STACKS_ROOT;
 
 	if (sample->stack_bytes || sample->reg[RECORD_REG_IP] || !is_kernel)
-		stack = stack_of(samples, sample);
+		stack = stack_of_sample(samples, sample);
 	if (is_kernel)
-		stack = named(samples, stack, FRAME_KERNEL);
+		stack = named_stack(samples, stack, FRAME_KERNEL);
 	samples->totals.count += sample->count;
 	samples->totals.ns += sample->weight_ns;
-	count(samples, sample, stack);
+	count_sample(samples, sample, stack);
 	put_in_trace(samples, sample, stack);
 }
 
@@ -322,14 +323,14 @@ static void deal_block(struct samples *samples, const struct sample *sample)
 	if (!samples->take_block)
 		return;
 	if (sample->kind == SAMPLE_ALLOC)
-		stack = stack_of(samples, sample);
+		stack = stack_of_sample(samples, sample);
 	samples->take_block(samples->take_context, sample, stack);
 }
 
 /* --- the end ----------------------------------------------------------------
  */
 
-static int by_owner(const void *a, const void *b)
+static int counts_by_owner(const void *a, const void *b)
 {
 	const struct counted *left = a, *right = b;
 
@@ -338,7 +339,7 @@ static int by_owner(const void *a, const void *b)
 	return left->stack < right->stack ? -1 : left->stack > right->stack;
 }
 
-static void add_values(struct samples *samples, const struct owner *thread,
+static void add_thread_values(struct samples *samples, const struct owner *thread,
 		       const struct stack_values *values, size_t count)
 {
 	struct profile_owner owner = { .pid = samples->pid };
@@ -354,16 +355,16 @@ static void add_values(struct samples *samples, const struct owner *thread,
 				count);
 }
 
-static void add_one(struct samples *samples, enum frame_name name,
-		    int64_t count, int64_t ns)
+static void add_named_value(struct samples *samples, enum frame_name name,
+			    int64_t count, int64_t ns)
 {
 	const struct stack_values values = {
-		.stack = named(samples, STACKS_ROOT, name),
+		.stack = named_stack(samples, STACKS_ROOT, name),
 		.value = { count, ns },
 	};
 
 	if (count || ns)
-		add_values(samples, NULL, &values, 1);
+		add_thread_values(samples, NULL, &values, 1);
 }
 
 static void add_counts(struct samples *samples)
@@ -374,7 +375,7 @@ static void add_counts(struct samples *samples)
 
 	/* The pool is of no use after this. */
 	if (all)
-		qsort(counted, all, sizeof(*counted), by_owner);
+		qsort(counted, all, sizeof(*counted), counts_by_owner);
 	for (i = 0; i < all; i++) {
 		if (!values) {
 			samples->other[0] += counted[i].count;
@@ -391,7 +392,7 @@ static void add_counts(struct samples *samples)
 
 		for (i = begin; i < all && counted[i].owner == owner;)
 			i++;
-		add_values(samples,
+		add_thread_values(samples,
 			   (struct owner *)samples->owners.items + owner,
 			   &values[begin], i - begin);
 	}
@@ -401,19 +402,19 @@ static void add_counts(struct samples *samples)
 /* --- samples and what was told ----------------------------------------------
  */
 
-static struct told *told_by(struct samples *samples,
-			    const struct counted *counted)
+static struct told *told_of_counted(struct samples *samples,
+				    const struct counted *counted)
 {
 	const struct owner *owner =
 		(struct owner *)samples->owners.items + counted->owner;
 
-	return told_of(samples, owner->tid);
+	return told_of_thread(samples, owner->tid);
 }
 
 /* What was lost is a part of what was told, but nobody knows of which thread:
  * it is taken from all. What was displaced is added to all. What the samples
  * stand for then, as a part of what was told. */
-static double part_known(const struct samples *samples)
+static double part_of_told(const struct samples *samples)
 {
 	const struct told *told = samples->told.items;
 	uint64_t sum = 0, lost = samples->lost.weight_ns;
@@ -427,10 +428,10 @@ static double part_known(const struct samples *samples)
 	return ((double)(sum - lost) + more) / (double)sum;
 }
 
-static void scale_one(struct samples *samples, struct counted *counted,
-		      double part)
+static void scale_count(struct samples *samples, struct counted *counted,
+			double part)
 {
-	const struct told *told = told_by(samples, counted);
+	const struct told *told = told_of_counted(samples, counted);
 	int64_t ns = counted->ns;
 
 	if (!told || !told->told_ns || !told->sampled_ns)
@@ -444,20 +445,20 @@ static void scale_one(struct samples *samples, struct counted *counted,
 static void scale_counts(struct samples *samples)
 {
 	struct counted *counted = samples->counts.items;
-	double part = part_known(samples);
+	double part = part_of_told(samples);
 	struct told *told;
 	size_t i;
 
 	for (i = 0; i < samples->counts.count; i++) {
-		told = told_by(samples, &counted[i]);
+		told = told_of_counted(samples, &counted[i]);
 		if (told)
 			told->sampled_ns += (uint64_t)counted[i].ns;
 	}
 	for (i = 0; i < samples->counts.count && part > 0; i++)
-		scale_one(samples, &counted[i], part);
+		scale_count(samples, &counted[i], part);
 }
 
-static void add_totals(struct samples *samples)
+static void add_sample_totals(struct samples *samples)
 {
 	struct sample_totals *sum = &samples->recording->sampled;
 	const struct sample_totals *mine = &samples->totals;
@@ -476,18 +477,20 @@ static void add_totals(struct samples *samples)
 	lock_release(&samples->recording->lock);
 }
 
-static void end(struct samples *samples)
+static void end_samples(struct samples *samples)
 {
 	scale_counts(samples);
-	add_totals(samples);
+	add_sample_totals(samples);
 	trace_stacks_free(&samples->trace);
 	if (samples->recording->cpu_profile) {
 		add_counts(samples);
-		add_one(samples, FRAME_OTHER, samples->other[0],
-			samples->other[1]);
-		add_one(samples, FRAME_UNKNOWN, (int64_t)samples->lost.count,
-			(int64_t)samples->lost.weight_ns);
-		add_one(samples, FRAME_SHORT, 0, (int64_t)samples->short_ns);
+		add_named_value(samples, FRAME_OTHER, samples->other[0],
+				samples->other[1]);
+		add_named_value(samples, FRAME_UNKNOWN,
+				(int64_t)samples->lost.count,
+				(int64_t)samples->lost.weight_ns);
+		add_named_value(samples, FRAME_SHORT, 0,
+				(int64_t)samples->short_ns);
 	}
 	unwind_free(&samples->unwind);
 	stack_cache_release(&samples->cache);
@@ -506,7 +509,7 @@ void samples_deal(struct sample *sample)
 	struct samples *samples = sample->of;
 
 	if (sample->kind == SAMPLE_END) {
-		end(samples);
+		end_samples(samples);
 		return;
 	}
 	if (sample->kind == SAMPLE_CPU || sample->kind == SAMPLE_KERNEL)

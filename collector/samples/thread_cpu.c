@@ -39,14 +39,14 @@ struct thread_cpu {
 	struct cpu_tick tick[THREAD_TICKS]; /* not counted yet */
 };
 
-static struct cpu_group *group_of(const struct thread *thread)
+static struct cpu_group *cpu_group_of(const struct thread *thread)
 {
 	return thread->process->arena->cpu;
 }
 
 bool thread_cpu_begin(struct thread *thread)
 {
-	if (!thread->cpu && group_of(thread) && thread->tid_known)
+	if (!thread->cpu && cpu_group_of(thread) && thread->tid_known)
 		thread->cpu = calloc(1, sizeof(*thread->cpu));
 	return thread->cpu;
 }
@@ -62,7 +62,7 @@ void thread_cpu_own(struct replay *replay, const struct record *cells,
 	replay->top->node->cpu_samples += MIN(sample.weight, OVERRUNS_MAX);
 }
 
-static void count_first(struct thread *thread)
+static void count_first_tick(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
@@ -73,35 +73,35 @@ static void count_first(struct thread *thread)
 }
 
 /* When all that were known are counted, there may be more. */
-static void take_more(struct thread *thread)
+static void take_more_ticks(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
 	if (cpu->count)
 		return;
 	cpu->first = 0;
-	cpu->count = (uint32_t)cpu_take(group_of(thread), thread->entry.tid,
+	cpu->count = (uint32_t)cpu_take(cpu_group_of(thread), thread->entry.tid,
 					cpu->tick, THREAD_TICKS);
 }
 
 void thread_cpu_fetch(struct thread *thread)
 {
-	cpu_pull(group_of(thread));
-	take_more(thread);
+	cpu_pull(cpu_group_of(thread));
+	take_more_ticks(thread);
 }
 
 /* Those up to @ns. */
-static void count_upto(struct thread *thread, uint64_t ns)
+static void count_ticks_upto(struct thread *thread, uint64_t ns)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
 	while (cpu->count && cpu->tick[cpu->first].ns <= ns) {
-		count_first(thread);
-		take_more(thread);
+		count_first_tick(thread);
+		take_more_ticks(thread);
 	}
 }
 
-static uint64_t ns_of(struct thread *thread, uint64_t clock)
+static uint64_t clock_to_ns(struct thread *thread, uint64_t clock)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
@@ -113,7 +113,7 @@ static uint64_t ns_of(struct thread *thread, uint64_t clock)
 	return clock_segment_ns(&cpu->segment, clock);
 }
 
-static uint64_t clock_at(const struct record *cells, size_t i)
+static uint64_t record_clock(const struct record *cells, size_t i)
 {
 	/* relaxed: HEAD orders it; whatever it is now, it only tells where to
 	 * cut */
@@ -121,23 +121,23 @@ static uint64_t clock_at(const struct record *cells, size_t i)
 }
 
 /* The first of @count records that is not older than @ns. */
-static size_t find(struct thread *thread, const struct record *cells,
-		   size_t count, uint64_t ns)
+static size_t find_not_older(struct thread *thread, const struct record *cells,
+			     size_t count, uint64_t ns)
 {
 	size_t low = 0, high = count; /* low is older, high is not */
-	uint64_t low_clock = clock_at(cells, 0), high_clock = UINT64_MAX;
+	uint64_t low_clock = record_clock(cells, 0), high_clock = UINT64_MAX;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2, at = middle;
-		uint64_t clock = clock_at(cells, at);
+		uint64_t clock = record_clock(cells, at);
 
 		while (at + 1 < high &&
 		       (clock < low_clock || clock > high_clock))
-			clock = clock_at(cells, ++at);
+			clock = record_clock(cells, ++at);
 		if (clock < low_clock || clock > high_clock) {
 			/* All data up to high. */
 			high = middle;
-		} else if (ns_of(thread, clock) < ns) {
+		} else if (clock_to_ns(thread, clock) < ns) {
 			low = at;
 			low_clock = clock;
 		} else {
@@ -152,13 +152,14 @@ size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 			size_t count)
 {
 	struct thread_cpu *cpu = thread->cpu;
-	/* relaxed: as in clock_at() */
+	/* relaxed: as in record_clock() */
 	uint64_t word = atom_load_rlx(&cells->word);
 	size_t least = 1, upto = count;
 
-	count_upto(thread, ns_of(thread, clock_at(cells, 0)));
+	count_ticks_upto(thread, clock_to_ns(thread, record_clock(cells, 0)));
 	if (cpu->count)
-		upto = find(thread, cells, count, cpu->tick[cpu->first].ns);
+		upto = find_not_older(thread, cells, count,
+				      cpu->tick[cpu->first].ns);
 	if (record_kind(word) == RECORD_EXT)
 		least += record_ext_cells(word);
 	return MIN(MAX(upto, least), count);
@@ -167,13 +168,13 @@ size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 void thread_cpu_count(struct thread *thread, uint64_t ns)
 {
 	thread_cpu_fetch(thread);
-	count_upto(thread, ns);
+	count_ticks_upto(thread, ns);
 }
 
 void thread_cpu_finish(struct thread *thread)
 {
 	thread_cpu_count(thread, UINT64_MAX);
-	cpu_take_no_more(group_of(thread), thread->entry.tid);
+	cpu_take_no_more(cpu_group_of(thread), thread->entry.tid);
 	free(thread->cpu);
 	thread->cpu = NULL;
 }

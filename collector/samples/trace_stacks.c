@@ -121,7 +121,7 @@ void trace_stacks_flush(struct trace_stacks *trace)
 }
 
 /* Where the next packet goes: there are PACKET_BYTES. */
-static uint8_t *room(struct trace_stacks *trace)
+static uint8_t *packet_room(struct trace_stacks *trace)
 {
 	if (trace->used >= TRACE_STACKS_BYTES)
 		trace_stacks_flush(trace);
@@ -151,9 +151,9 @@ static uint64_t write_string(struct trace_stacks *trace,
 	if (added < 0 || !text[0])
 		return 0;
 	if (added)
-		trace->used += out_stacks_string(room(trace), PACKET_BYTES,
-						 trace->sequence, kind,
-						 number + 1ULL, text);
+		trace->used += out_stacks_string(packet_room(trace),
+						 PACKET_BYTES, trace->sequence,
+						 kind, number + 1ULL, text);
 	return number + 1ULL;
 }
 
@@ -179,12 +179,12 @@ static uint64_t write_mapping(struct trace_stacks *trace,
 	out.path = write_string(trace, OUT_STRING_PATH, symbol->module);
 	out.build_id =
 		write_string(trace, OUT_STRING_BUILD_ID, symbol->build_id);
-	trace->used += out_stacks_mapping(room(trace), PACKET_BYTES,
+	trace->used += out_stacks_mapping(packet_room(trace), PACKET_BYTES,
 					  trace->sequence, &out);
 	return out.iid;
 }
 
-static const char *name_of(const struct stack_frame *frame)
+static const char *frame_name(const struct stack_frame *frame)
 {
 	static const char *const names[] = {
 		[FRAME_KERNEL] = "[kernel]",
@@ -199,9 +199,9 @@ static const char *name_of(const struct stack_frame *frame)
 	return names[frame->address];
 }
 
-static void describe(struct trace_stacks *trace,
-		     const struct stack_frame *frame,
-		     struct out_stack_frame *out)
+static void describe_frame(struct trace_stacks *trace,
+			   const struct stack_frame *frame,
+			   struct out_stack_frame *out)
 {
 	uint64_t address = frame->address - (frame->kind == FRAME_RETURN);
 	struct module_place place;
@@ -209,7 +209,7 @@ static void describe(struct trace_stacks *trace,
 
 	if (frame->kind == FRAME_NAMED) {
 		out->function = write_string(trace, OUT_STRING_FUNCTION,
-					     name_of(frame));
+					     frame_name(frame));
 		return;
 	}
 	modules_resolve(trace->modules, address, frame->generation, &symbol);
@@ -237,8 +237,8 @@ static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
 	if (added <= 0)
 		return added < 0 ? 0 : number + 1ULL;
 	out.iid = number + 1ULL;
-	describe(trace, &frame, &out);
-	trace->used += out_stacks_frame(room(trace), PACKET_BYTES,
+	describe_frame(trace, &frame, &out);
+	trace->used += out_stacks_frame(packet_room(trace), PACKET_BYTES,
 					trace->sequence, &out);
 	return out.iid;
 }
@@ -247,7 +247,7 @@ static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
  */
 
 /* True when it was not there before. */
-static bool mark_written(struct trace_stacks *trace, uint32_t stack)
+static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 {
 	uint8_t bit = (uint8_t)(1u << stack % 8);
 	uint32_t before = trace->written_bytes;
@@ -273,14 +273,14 @@ static void write_stack(struct trace_stacks *trace, uint32_t stack)
 			first++;
 		at = stacks_parent(trace->stacks, at);
 	}
-	trace->used +=
-		out_stacks_callstack(room(trace), PACKET_BYTES, trace->sequence,
-				     stack, frame + first, DEPTH_MAX - first);
+	trace->used += out_stacks_callstack(packet_room(trace), PACKET_BYTES,
+					    trace->sequence, stack,
+					    frame + first, DEPTH_MAX - first);
 }
 
 uint64_t trace_stacks_iid(struct trace_stacks *trace, uint32_t stack)
 {
-	if (stack != STACKS_ROOT && mark_written(trace, stack))
+	if (stack != STACKS_ROOT && mark_stack_written(trace, stack))
 		write_stack(trace, stack);
 	return stack;
 }
@@ -296,7 +296,7 @@ void trace_stacks_sample(struct trace_stacks *trace, uint64_t ns, pid_t tid,
 		.is_kernel = is_kernel,
 	};
 
-	trace->used += out_stacks_sample(room(trace), PACKET_BYTES,
+	trace->used += out_stacks_sample(packet_room(trace), PACKET_BYTES,
 					 trace->sequence, &sample);
 	if (ns - trace->flushed_ns < FLUSH_NS)
 		return;

@@ -34,16 +34,16 @@
 
 #define FOLDER_TRIES 100
 
-static enum wire_status refuse(struct collector *collector,
-			       const struct peer *peer, enum wire_status status,
-			       const char *why)
+static enum wire_status refuse_program(struct collector *collector,
+				       const struct peer *peer,
+				       enum wire_status status, const char *why)
 {
 	session_log_refusal(collector, peer->pid, why);
 	return status;
 }
 
-/* Why begin() failed, for a person. */
-static const char *explain(const struct peer *peer, int err)
+/* Why begin_program() failed, for a person. */
+static const char *explain_failure(const struct peer *peer, int err)
 {
 	bool there = kill(peer->pid, 0) == 0 || errno == EPERM;
 
@@ -71,14 +71,15 @@ static const char *explain(const struct peer *peer, int err)
 static enum wire_status refuse_begin(struct collector *collector,
 				     const struct peer *peer, int err)
 {
-	return refuse(collector, peer,
-		      err == -EACCES || err == -EPERM ? WIRE_REFUSED_ARENA
-						      : WIRE_REFUSED_LIMIT,
-		      explain(peer, err));
+	return refuse_program(collector, peer,
+			      err == -EACCES || err == -EPERM
+				      ? WIRE_REFUSED_ARENA
+				      : WIRE_REFUSED_LIMIT,
+			      explain_failure(peer, err));
 }
 
 /* A file name out of what a program calls itself. */
-static void sanitise(char *name)
+static void clean_file_name(char *name)
 {
 	for (; *name; name++)
 		if (!isalnum((unsigned char)*name) && !strchr("_-+", *name))
@@ -99,7 +100,7 @@ static int new_folder(struct collector *collector, pid_t pid,
 		name[strcspn(name, "\n")] = '\0';
 	if (file)
 		fclose(file);
-	sanitise(name);
+	clean_file_name(name);
 	for (try = 0; try < FOLDER_TRIES && err == -EEXIST; try++) {
 		char suffix[16] = "";
 
@@ -176,8 +177,8 @@ static bool has_threads(pid_t pid)
 	return stat(path, &status) < 0 || status.st_nlink > 3;
 }
 
-static int begin(struct collector *collector, struct arena *arena,
-		 const struct wire_hello *hello, struct peer *peer)
+static int begin_program(struct collector *collector, struct arena *arena,
+			 const struct wire_hello *hello, struct peer *peer)
 {
 	int pidfd = peer->pidfd, err;
 	bool inside;
@@ -229,16 +230,17 @@ static enum wire_status accept_program(struct collector *collector,
 	int err;
 
 	if (hello->version != WIRE_VERSION)
-		return refuse(collector, peer, WIRE_REFUSED_VERSION,
-			      "it has another version of perfrec preloaded");
+		return refuse_program(
+			collector, peer, WIRE_REFUSED_VERSION,
+			"it has another version of perfrec preloaded");
 	if (collector->closing)
 		return WIRE_REFUSED_CLOSING;
 	why = session_refuse(collector, hello->arena_bytes);
 	if (why)
-		return refuse(collector, peer, WIRE_REFUSED_LIMIT, why);
+		return refuse_program(collector, peer, WIRE_REFUSED_LIMIT, why);
 	if (arena_map(memfd, hello, &arena, &why) < 0)
-		return refuse(collector, peer, WIRE_REFUSED_ARENA, why);
-	err = begin(collector, arena, hello, peer);
+		return refuse_program(collector, peer, WIRE_REFUSED_ARENA, why);
+	err = begin_program(collector, arena, hello, peer);
 	if (err) {
 		drain_remove(collector->drain, arena);
 		arena_put(&arena);

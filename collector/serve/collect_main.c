@@ -139,7 +139,8 @@ static void send_done(struct daemon *daemon, int exit_code)
 	send_control(daemon, &message);
 }
 
-static void note_end(struct daemon *daemon, const struct control_finish *finish)
+static void note_command_end(struct daemon *daemon,
+			     const struct control_finish *finish)
 {
 	struct recording *recording = daemon->collector.recording;
 
@@ -184,7 +185,7 @@ static void control_ready(struct watch *watch)
 	if (message.type == CONTROL_CHILD)
 		watch_child(daemon, (pid_t)message.child.pid);
 	else if (message.type == CONTROL_FINISH)
-		note_end(daemon, &message.finish);
+		note_command_end(daemon, &message.finish);
 }
 
 /* --- other events
@@ -198,7 +199,7 @@ static void signals_ready(struct watch *watch)
 		g_daemon.collector.closing = true;
 }
 
-static void beat(struct daemon *daemon)
+static void beat_heart(struct daemon *daemon)
 {
 	liveness_beat(daemon->collector.liveness);
 	heap_ticks_beat(daemon->ticks);
@@ -211,7 +212,7 @@ static void timer_ready(struct watch *watch)
 	uint64_t ticks;
 
 	(void)!read(watch->fd, &ticks, sizeof(ticks));
-	beat(&g_daemon);
+	beat_heart(&g_daemon);
 }
 
 static void done_ready(struct watch *watch)
@@ -226,7 +227,7 @@ static void done_ready(struct watch *watch)
  * Tells whoever started us, by the protocol of sd_notify(3), how we are: one
  * datagram to the socket that NOTIFY_SOCKET names, if any does.
  */
-static void notify(const char *state)
+static void notify_starter(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -471,7 +472,7 @@ static void end_processes(struct daemon *daemon)
 		drain_kick(collector->drain);
 }
 
-static void run(struct daemon *daemon)
+static void run_loop(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
 
@@ -491,7 +492,7 @@ static void run(struct daemon *daemon)
 	list_went_on(daemon);
 }
 
-static int stop(struct daemon *daemon, int err)
+static int stop_daemon(struct daemon *daemon, int err)
 {
 	struct collector *collector = &daemon->collector;
 
@@ -554,7 +555,7 @@ int main(int argc, char **argv)
 		err = start_threads(daemon);
 	if (err) {
 		send_failed(daemon);
-		stop(daemon, err);
+		stop_daemon(daemon, err);
 		return 1;
 	}
 	if (daemon->options.control_fd < 0)
@@ -562,10 +563,10 @@ int main(int argc, char **argv)
 			 server_path(daemon->server), daemon->options.output);
 	ctl_server_link(daemon->ctl, daemon->options.output);
 	send_ready(daemon);
-	notify("READY=1");
-	run(daemon);
-	notify("STOPPING=1");
-	err = stop(daemon, 0);
+	notify_starter("READY=1");
+	run_loop(daemon);
+	notify_starter("STOPPING=1");
+	err = stop_daemon(daemon, 0);
 	send_done(daemon, err ? 1 : 0);
 	return err ? 1 : 0;
 }

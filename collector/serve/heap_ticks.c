@@ -55,7 +55,7 @@ struct seen {
 /* --- resident size ----------------------------------------------------------
  */
 
-static size_t look_around(struct collector *collector, struct seen *seen)
+static size_t list_processes(struct collector *collector, struct seen *seen)
 {
 	struct process *process;
 	size_t count = 0;
@@ -82,7 +82,7 @@ static size_t look_around(struct collector *collector, struct seen *seen)
 }
 
 /* In bytes; 0: it is gone. */
-static uint64_t resident(pid_t pid)
+static uint64_t resident_bytes(pid_t pid)
 {
 	unsigned long long pages;
 	char text[128];
@@ -93,7 +93,7 @@ static uint64_t resident(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint32_t sequence_of(struct recording *recording)
+static uint32_t rss_sequence_of(struct recording *recording)
 {
 	uint8_t packet[PACKET_BYTES];
 	uint32_t sequence = recording->rss_sequence;
@@ -110,14 +110,14 @@ static uint32_t sequence_of(struct recording *recording)
 static void write_resident(const struct seen *seen)
 {
 	struct trace_file *trace = seen->recording->trace;
-	uint32_t sequence = sequence_of(seen->recording);
+	uint32_t sequence = rss_sequence_of(seen->recording);
 	const struct out_counter counter = { .uuid = seen->rss_uuid,
 					     .parent = seen->uuid,
 					     .name = "RSS",
 					     .description = "resident memory",
 					     .unit = UNIT_BYTES,
 					     .multiplier = 1 };
-	uint64_t bytes = resident(seen->pid);
+	uint64_t bytes = resident_bytes(seen->pid);
 	uint8_t packet[PACKET_BYTES];
 
 	if (seen->first)
@@ -139,7 +139,7 @@ static void write_all_resident(struct collector *collector)
 
 	if (!seen)
 		return;
-	count = look_around(collector, seen);
+	count = list_processes(collector, seen);
 	for (i = 0; i < count; i++) {
 		write_resident(&seen[i]);
 		recording_put(&seen[i].recording);
@@ -161,7 +161,8 @@ static void snapshot_one(struct collector *collector,
 }
 
 /* Any open one of a session after @last, with a reference; NULL: none. */
-static struct recording *next_open(struct collector *collector, size_t index)
+static struct recording *next_open_recording(struct collector *collector,
+					     size_t index)
 {
 	struct recording *recording;
 
@@ -182,7 +183,7 @@ static void snapshot_all(struct collector *collector)
 
 	if (collector->recording)
 		snapshot_one(collector, collector->recording);
-	for (i = 0; (recording = next_open(collector, i)); i++) {
+	for (i = 0; (recording = next_open_recording(collector, i)); i++) {
 		snapshot_one(collector, recording);
 		recording_put(&recording);
 	}
@@ -191,7 +192,7 @@ static void snapshot_all(struct collector *collector)
 /* --- ticks ------------------------------------------------------------------
  */
 
-static void tick(struct job *job)
+static void heap_tick_job(struct job *job)
 {
 	/* The job is the first member. */
 	struct heap_ticks *ticks = (struct heap_ticks *)job;
@@ -230,7 +231,7 @@ int heap_ticks_new(struct collector *collector, struct heap_ticks **out)
 	ticks = calloc(1, sizeof(*ticks));
 	if (!ticks)
 		return -ENOMEM;
-	ticks->job.run = tick;
+	ticks->job.run = heap_tick_job;
 	ticks->collector = collector;
 	ticks->snapshot_ns = clock_boottime_ns() + options->snapshot_ns;
 	*out = ticks;

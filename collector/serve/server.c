@@ -78,7 +78,7 @@ struct received {
 };
 
 /* Descriptors come with FD_CLOEXEC and are all the caller's. */
-static ssize_t receive(int socket, struct received *got)
+static ssize_t receive_from_peer(int socket, struct received *got)
 {
 	union {
 		struct cmsghdr header;
@@ -189,7 +189,7 @@ static void send_reply(const struct server *server, int socket,
 }
 
 /* The program is not recorded, and says why; false: it says something else. */
-static bool take_regret(struct server *server, const struct received *got,
+static bool note_regret(struct server *server, const struct received *got,
 			pid_t pid)
 {
 	static const char *const why[] = {
@@ -210,7 +210,7 @@ static bool take_regret(struct server *server, const struct received *got,
 	return true;
 }
 
-static void answer(struct caller *caller, const struct received *got)
+static void answer_peer(struct caller *caller, const struct received *got)
 {
 	struct server *server = caller->server;
 	struct collector *collector = server->collector;
@@ -221,7 +221,7 @@ static void answer(struct caller *caller, const struct received *got)
 	struct peer peer;
 	const char *wrong = check_peer(server, socket, &peer);
 
-	if (!wrong && take_regret(server, got, peer.pid))
+	if (!wrong && note_regret(server, got, peer.pid))
 		return;
 	if (!wrong)
 		wrong = check_hello(got);
@@ -248,20 +248,20 @@ static void caller_ready(struct watch *watch)
 	/* The watch is the first member of the first member. */
 	struct caller *caller = (struct caller *)watch;
 	struct received got;
-	ssize_t length = receive(watch->fd, &got);
+	ssize_t length = receive_from_peer(watch->fd, &got);
 	size_t i;
 
 	if (length == -EAGAIN || length == -EINTR)
 		return;
 	if (length > 0)
-		answer(caller, &got);
+		answer_peer(caller, &got);
 	for (i = 0; i < got.fd_count; i++)
 		close(got.fd[i]);
 	connections_end(&caller->server->callers, &caller->connection);
 }
 
 /* One line about a peer that never got as far as a hello. */
-static void complain(struct server *server, int socket, const char *why)
+static void refuse_peer(struct server *server, int socket, const char *why)
 {
 	pid_t pid = 0;
 	uid_t uid;
@@ -303,7 +303,8 @@ static void server_ready(struct watch *watch)
 	}
 	caller = calloc(1, sizeof(*caller));
 	if (!caller || server->callers.count >= CONNECTIONS_MAX) {
-		complain(server, fd, "too many connections are open already");
+		refuse_peer(server, fd,
+			    "too many connections are open already");
 		free(caller);
 		close(fd);
 		return;
@@ -315,13 +316,13 @@ static void server_ready(struct watch *watch)
 			HELLO_NS);
 }
 
-static void say_late(struct connection *connection)
+static void refuse_late_peer(struct connection *connection)
 {
 	/* The connection is the first member. */
 	struct caller *caller = (struct caller *)connection;
 
-	complain(caller->server, connection->watch.fd,
-		 "it connected and said nothing");
+	refuse_peer(caller->server, connection->watch.fd,
+		    "it connected and said nothing");
 }
 
 static void caller_free(struct connection *connection)
@@ -335,7 +336,7 @@ static void caller_free(struct connection *connection)
 
 void server_reap(struct server *server)
 {
-	connections_reap(&server->callers, say_late, caller_free);
+	connections_reap(&server->callers, refuse_late_peer, caller_free);
 }
 
 bool server_has_connections(const struct server *server)

@@ -66,7 +66,7 @@ static uint64_t bytes_on_disk(struct collector *collector)
 	return bytes;
 }
 
-static bool is_full(struct collector *collector)
+static bool is_disk_full(struct collector *collector)
 {
 	uint64_t most = collector->limits->max_total;
 
@@ -89,7 +89,7 @@ const char *session_refuse(struct collector *collector, uint64_t arena_bytes)
 		return "the rings of all programs are too large already";
 	if (is_too_fast(limits))
 		return "too many programs in a second";
-	if (is_full(collector))
+	if (is_disk_full(collector))
 		return "the recordings have reached --max-total (remove or "
 		       "move them, and start perfrec-collect again)";
 	return NULL;
