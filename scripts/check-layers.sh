@@ -37,9 +37,9 @@ complain 'the checker of tests/ shares no code with what it checks' \
 	"$(includes tests/tools/checker '(collector|preload|shared|proto)/' |
 		grep -v '"shared/compiler\.h"')"
 
-complain 'protobuf-c enters through out_*.c, heap_dump.c and pprof_read.c' \
+complain 'protobuf-c enters through packet.h, out_*.c, heap_dump.c and pprof_read.c' \
 	"$(includes collector '(proto/|protobuf-c)' \
-		'collector/(trace/out_perfetto\.[ch]|[a-z]+/out_[a-z]+\.c|heap/heap_dump\.c|read/pprof_read\.c)')"
+		'collector/(trace/(out_perfetto|packet)\.[ch]|[a-z]+/out_[a-z]+\.c|heap/heap_dump\.c|read/pprof_read\.c)')"
 complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_file.c' \
 	"$(includes collector 'zlib' 'collector/(output/gz_file|read/pprof_read|output/own_files|names/debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/hash.h"
 
-#include <check.h>
-
 #include "tests/suite.h"
 
 /* Vectors of the authors of FNV. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/json_text.h"
 
-#include <check.h>
-
 #include "tests/suite.h"
 
 static void check_text(const char *text, const char *wanted)

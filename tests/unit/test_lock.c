@@ -7,7 +7,6 @@
 #endif
 #include "collector/base/lock.c" /* NOLINT(bugprone-suspicious-include) */
 
-#include <check.h>
 #include <signal.h>
 
 #include "tests/suite.h"

@@ -4,7 +4,6 @@
  */
 #include "collector/base/utf8.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "shared/compiler.h"
