@@ -22,6 +22,8 @@ lint-all: lint-fast lint-cppcheck lint-tidy
 lint-fast: all
 	$(say) LINT layers
 	$(Q)O=$(O) CC='$(CC)' sh scripts/check-layers.sh
+	$(say) LINT rooms
+	$(Q)O=$(O) sh scripts/check-rooms.sh
 	$(say) LINT atomics
 	$(Q)awk -f scripts/check-atomics.awk docs/RING.md $(ATOMIC_SRC)
 	$(say) LINT ABI
