@@ -43,6 +43,15 @@ int main(void)
 				       totals[k].kind, totals[k].name,
 				       totals[k].text);
 	}
+#define SETTING(kind, name, value, text) \
+	printf("list\tsettings\t%s\t%s\t%s\n", #kind, #name, text);
+#include "collector/output/counters.def"
+#define PROCESS(kind, name, value, text) \
+	printf("list\tprocesses\t%s\t%s\t%s\n", #kind, #name, text);
+#include "collector/output/counters.def"
+#define THREAD(kind, name, value, text) \
+	printf("list\tthreads\t%s\t%s\t%s\n", #kind, #name, text);
+#include "collector/output/counters.def"
 #define COST(kind, name, value, text) \
 	printf("list\tcost\t%s\t%s\t%s\n", #kind, #name, text);
 #include "collector/output/counters.def"
@@ -55,12 +64,12 @@ END
 $CC -std=gnu11 -I. -o "$work/rows" "$work/rows.c" && "$work/rows" >"$work/rows.txt" ||
 	exit 1
 
-# A name says its unit.
+# A name says its unit; settings have the names of their options.
 awk -F '\t' -v table=$table '
 	function complain(what) { print table ": " $4 " " what; bad = 1 }
 	$1 != "list" { next }
 	($3 ~ /^NS/) != ($4 ~ /_ns$/) { complain("is of kind " $3 ": a name ends in _ns if it is in nanoseconds") }
-	($3 == "BYTES") != ($4 ~ /_bytes$/) { complain("is of kind " $3 ": a name ends in _bytes if it is in bytes") }
+	$2 != "settings" && ($3 == "BYTES") != ($4 ~ /_bytes$/) { complain("is of kind " $3 ": a name ends in _bytes if it is in bytes") }
 	$5 !~ /\.$/ { complain("has a text that is no sentence") }
 	seen[$2, $4]++ { complain("has two rows") }
 	END { exit bad }' "$work/rows.txt" || bad=1
@@ -112,8 +121,10 @@ cat $source | sed '/^#include/d; s|/\*.*\*/||' | grep -oE '"[a-z][a-z0-9_]+"' |
 	tr -d '"' >"$work/written"
 awk -F '\t' '$1 == "list" { print $4 }' "$work/rows.txt" >>"$work/written"
 sort -u "$work/written" >"$work/fields"
-sed -n 's/^\.BR* //p' "$page" | sed 's/\\-/-/g' |
-	grep -oE '[a-z][a-z0-9_]+' | sort -u >"$work/named"
+{
+	sed -n 's/^\.BR* //p' "$page"
+	grep -oE '\\fB[^\]+\\fR' "$page" | sed 's/^\\fB//; s/\\fR$//'
+} | grep -oE '[a-z][a-z0-9_]+' | sort -u >"$work/named"
 sed -n '/^\.TP/{n; s/^\.BR* //p;}' "$page" | grep -oE '[a-z][a-z0-9_]+' |
 	sort -u >"$work/tags"
 for field in $(comm -23 "$work/fields" "$work/named"); do

@@ -45,7 +45,8 @@ static json_t *perfrec_json(void)
 			 (int)WIRE_VERSION);
 }
 
-static json_t *arguments_json(const char *cmdline, size_t bytes)
+/* The words of a command line, each with a NUL behind it. */
+static json_t *words_json(const char *cmdline, size_t bytes)
 {
 	json_t *list = json_array();
 	size_t at = 0;
@@ -64,8 +65,7 @@ static json_t *command_json(const struct recording *recording)
 	json_t *list;
 
 	if (!argument)
-		return first ? arguments_json(first->cmdline,
-					      first->cmdline_bytes)
+		return first ? words_json(first->cmdline, first->cmdline_bytes)
 			     : json_array();
 	list = json_array();
 	for (; *argument; argument++)
@@ -102,48 +102,23 @@ static json_t *globs_json(const char *const *glob, size_t count)
 	return list;
 }
 
-/* Settings of CPU time and allocations. The CPU engine is null if CPU time was
- * not sampled. */
-static void add_metrics(json_t *object, const struct collect_options *options)
+/* The column value of the rows SETTING() of counters.def uses these names. */
+static struct summary_settings settings_of(const struct recording *recording)
 {
-	json_object_set_new(
-		object, "alloc",
-		json_string(collect_options_alloc_name(options->alloc)));
-	json_object_set_new(object, "alloc_period",
-			    number_json(options->alloc_period));
-	json_object_set_new(object, "cpu_hz", number_json(options->cpu_hz));
-	json_object_set_new(object, "cpu_engine",
-			    options->cpu_hz
-				    ? json_string(collect_options_cpu_name(
-					      options->cpu_engine))
-				    : json_null());
-	json_object_set_new(object, "stack_size",
-			    number_json(options->stack_bytes));
-	json_object_set_new(object, "snapshot_interval_ns",
-			    number_json(options->snapshot_ns));
-	json_object_set_new(object, "categories",
-			    options->categories ? json_text(options->categories)
-						: json_null());
+	const struct collect_options *options = recording->options;
+	const struct filter *filter = &options->filter;
+
+	return (struct summary_settings){
+#define SETTING(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+	};
 }
 
 static json_t *settings_json(const struct recording *recording)
 {
-	const struct collect_options *options = recording->options;
-	const struct filter *filter = &options->filter;
-	json_t *object;
+	const struct summary_settings settings = settings_of(recording);
 
-	object = json_pack(
-		"{s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:b, s:o}", "attached",
-		options->control_fd < 0, "on_full",
-		options->on_full == WIRE_ON_FULL_BLOCK ? "block" : "drop",
-		"ring_cells", number_json(recording->ring_cells), "clock",
-		recording->ticks ? "tsc" : "boottime", "filter",
-		globs_json(filter->only, filter->only_count), "exclude",
-		globs_json(filter->except, filter->except_count), "depth",
-		number_json(options->depth), "compress", options->compress,
-		"max_size", number_json(recording->max_bytes));
-	add_metrics(object, options);
-	return object;
+	return counters_to_json(COUNTERS_SETTINGS, &settings);
 }
 
 /* Why the trace stopped. If the user set no limit, the text says what the limit
@@ -210,33 +185,39 @@ static json_t *totals_json(const struct recording *recording,
 	return counters_to_json(COUNTERS_TOTALS, &totals);
 }
 
-static json_t *thread_json(const struct thread_entry *entry)
+/* The column value of the rows THREAD() of counters.def uses these names. */
+static struct summary_thread thread_of(const struct thread_entry *entry)
 {
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "tid",
-			 (int)entry->tid, "name", json_text(entry->name),
-			 "spans", number_json(entry->spans), "dropped_spans",
-			 number_json(entry->dropped_spans), "truncated_spans",
-			 number_json(entry->truncated_spans), "wait_ns",
-			 number_json(entry->wait_ns));
+	return (struct summary_thread){
+#define THREAD(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+	};
 }
 
-static json_t *process_json(const struct process_entry *entry, uint64_t now_ns)
+static json_t *threads_json(const struct thread_entry *entry)
+{
+	json_t *list = json_array();
+
+	for (; entry; entry = entry->next) {
+		const struct summary_thread thread = thread_of(entry);
+
+		json_array_append_new(
+			list, counters_to_json(COUNTERS_THREAD, &thread));
+	}
+	return list;
+}
+
+/* The column value of the rows PROCESS() of counters.def uses these names. */
+static struct summary_process process_of(const struct process_entry *entry,
+					 uint64_t now_ns)
 {
 	static const char *const ended[] = { "running", "exit", "exec",
 					     "broken" };
-	const struct thread_entry *one;
-	json_t *threads = json_array();
 
-	for (one = entry->threads; one; one = one->next)
-		json_array_append_new(threads, thread_json(one));
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "pid",
-			 (int)entry->pid, "parent", (int)entry->parent, "name",
-			 json_text(entry->name), "cmdline",
-			 arguments_json(entry->cmdline, entry->cmdline_bytes),
-			 "start_ns", number_json(entry->start_ns), "end_ns",
-			 number_json(entry->end_ns ? entry->end_ns : now_ns),
-			 "ended", ended[entry->ended], "instrumented",
-			 entry->instrumented, "threads", threads);
+	return (struct summary_process){
+#define PROCESS(kind, name, value, text) .name = value,
+#include "collector/output/counters.def"
+	};
 }
 
 static json_t *processes_json(const struct recording *recording)
@@ -245,8 +226,13 @@ static json_t *processes_json(const struct recording *recording)
 	uint64_t now_ns = clock_boottime_ns();
 	json_t *list = json_array();
 
-	for (entry = recording->processes; entry; entry = entry->next)
-		json_array_append_new(list, process_json(entry, now_ns));
+	for (entry = recording->processes; entry; entry = entry->next) {
+		const struct summary_process process =
+			process_of(entry, now_ns);
+
+		json_array_append_new(
+			list, counters_to_json(COUNTERS_PROCESS, &process));
+	}
 	return list;
 }
 

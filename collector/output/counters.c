@@ -13,6 +13,12 @@ struct counter_field {
 	size_t offset; /* of the member in the structure of the group */
 };
 
+static const struct counter_field settings_fields[] = {
+#define SETTING(kind, name, ...) \
+	{ #name, COUNTER_##kind, offsetof(struct summary_settings, name) },
+#include "collector/output/counters.def"
+};
+
 static const struct counter_field totals_fields[] = {
 #define TOTAL(section, kind, name, ...) \
 	{ #name, COUNTER_##kind, offsetof(struct summary_totals, name) },
@@ -22,6 +28,18 @@ static const struct counter_field totals_fields[] = {
 static const struct counter_field cost_fields[] = {
 #define COST(kind, name, ...) \
 	{ #name, COUNTER_##kind, offsetof(struct summary_cost, name) },
+#include "collector/output/counters.def"
+};
+
+static const struct counter_field process_fields[] = {
+#define PROCESS(kind, name, ...) \
+	{ #name, COUNTER_##kind, offsetof(struct summary_process, name) },
+#include "collector/output/counters.def"
+};
+
+static const struct counter_field thread_fields[] = {
+#define THREAD(kind, name, ...) \
+	{ #name, COUNTER_##kind, offsetof(struct summary_thread, name) },
 #include "collector/output/counters.def"
 };
 
@@ -35,8 +53,11 @@ static const struct {
 	const struct counter_field *field;
 	size_t count;
 } groups[] = {
+	[COUNTERS_SETTINGS] = { settings_fields, ARRAY_SIZE(settings_fields) },
 	[COUNTERS_TOTALS] = { totals_fields, ARRAY_SIZE(totals_fields) },
 	[COUNTERS_COST] = { cost_fields, ARRAY_SIZE(cost_fields) },
+	[COUNTERS_PROCESS] = { process_fields, ARRAY_SIZE(process_fields) },
+	[COUNTERS_THREAD] = { thread_fields, ARRAY_SIZE(thread_fields) },
 	[COUNTERS_FUNCTION] = { function_fields, ARRAY_SIZE(function_fields) },
 };
 
@@ -59,6 +80,10 @@ static json_t *field_to_json(enum counter_kind kind, const void *value)
 		return text ? json_text(text) : json_null();
 	case COUNTER_FLAG:
 		return json_boolean(*(const bool *)value);
+	case COUNTER_LIST:
+		return *(json_t *const *)value;
+	case COUNTER_ID:
+		return json_integer(*(const int64_t *)value);
 	case COUNTER_COUNT_OR_NULL:
 		count = *(const uint64_t *)value;
 		return count == COUNTER_UNKNOWN ? json_null()
@@ -66,7 +91,6 @@ static json_t *field_to_json(enum counter_kind kind, const void *value)
 	case COUNTER_COUNT:
 	case COUNTER_BYTES:
 	case COUNTER_NS:
-	case COUNTER_ID:
 		break;
 	}
 	return count_to_json(*(const uint64_t *)value);
@@ -111,6 +135,22 @@ static int flag_from_json(const json_t *json, bool *value)
 	return 0;
 }
 
+static int list_from_json(json_t *json, json_t **value)
+{
+	if (!json_is_array(json))
+		return -EBADMSG;
+	*value = json;
+	return 0;
+}
+
+static int id_from_json(const json_t *json, int64_t *value)
+{
+	if (!json_is_integer(json))
+		return -EBADMSG;
+	*value = json_integer_value(json);
+	return 0;
+}
+
 static int count_from_json(const json_t *json, uint64_t *value)
 {
 	if (!json_is_integer(json) || json_integer_value(json) < 0)
@@ -119,8 +159,7 @@ static int count_from_json(const json_t *json, uint64_t *value)
 	return 0;
 }
 
-static int field_from_json(enum counter_kind kind, const json_t *json,
-			   void *value)
+static int field_from_json(enum counter_kind kind, json_t *json, void *value)
 {
 	switch (kind) {
 	case COUNTER_NS_EACH:
@@ -130,11 +169,14 @@ static int field_from_json(enum counter_kind kind, const json_t *json,
 		return text_from_json(json, value);
 	case COUNTER_FLAG:
 		return flag_from_json(json, value);
+	case COUNTER_LIST:
+		return list_from_json(json, value);
+	case COUNTER_ID:
+		return id_from_json(json, value);
 	case COUNTER_COUNT:
 	case COUNTER_COUNT_OR_NULL:
 	case COUNTER_BYTES:
 	case COUNTER_NS:
-	case COUNTER_ID:
 		break;
 	}
 	return count_from_json(json, value);
@@ -145,7 +187,7 @@ int counters_from_json(enum counter_group group, const json_t *object,
 {
 	for (size_t i = 0; i < groups[group].count; i++) {
 		const struct counter_field *field = &groups[group].field[i];
-		const json_t *json = json_object_get(object, field->name);
+		json_t *json = json_object_get(object, field->name);
 		int err;
 
 		if (!json || json_is_null(json))
@@ -156,4 +198,27 @@ int counters_from_json(enum counter_group group, const json_t *object,
 			return err;
 	}
 	return 0;
+}
+
+uint64_t counters_amount(enum counter_kind kind, const void *value)
+{
+	switch (kind) {
+	case COUNTER_NS_EACH:
+	case COUNTER_SHARE:
+		return *(const double *)value > 0;
+	case COUNTER_TEXT:
+		return *(const char *const *)value != NULL;
+	case COUNTER_FLAG:
+		return *(const bool *)value;
+	case COUNTER_LIST:
+		return json_array_size(*(json_t *const *)value);
+	case COUNTER_ID:
+		return *(const int64_t *)value != 0;
+	case COUNTER_COUNT:
+	case COUNTER_COUNT_OR_NULL:
+	case COUNTER_BYTES:
+	case COUNTER_NS:
+		break;
+	}
+	return *(const uint64_t *)value;
 }

@@ -46,7 +46,10 @@ static int read_string(const json_t *object, const char *name, const char **out)
 /* The figures that counters.def lists, and the times of the run. */
 static int read_counters(const json_t *document, struct summary *summary)
 {
-	if (counters_from_json(COUNTERS_TOTALS,
+	if (counters_from_json(COUNTERS_SETTINGS,
+			       json_object_get(document, "settings"),
+			       &summary->settings) ||
+	    counters_from_json(COUNTERS_TOTALS,
 			       json_object_get(document, "totals"),
 			       &summary->totals) ||
 	    counters_from_json(COUNTERS_COST, json_object_get(document, "cost"),
@@ -76,47 +79,39 @@ static int read_exit(const json_t *document, struct summary *summary)
 	return 0;
 }
 
-/* What was recorded. --alloc=auto is exact in processes that are instrumented.
- */
-static void read_metrics(const json_t *settings, bool all_instrumented,
-			 struct summary *summary)
+/* What was to be recorded. --alloc=auto is exact in instrumented processes. */
+static void set_metrics(struct summary *summary, bool all_instrumented)
 {
-	const char *alloc = "off";
-	uint64_t hz = 0;
+	const struct summary_settings *settings = &summary->settings;
+	const char *alloc = settings->alloc ? settings->alloc : "off";
 
-	(void)read_string(settings, "alloc", &alloc);
-	(void)read_number(settings, "cpu_hz", &hz);
 	summary->wants_alloc = strcmp(alloc, "off") != 0;
-	summary->wants_cpu = hz;
+	summary->wants_cpu = settings->cpu_hz;
 	summary->estimates = strcmp(alloc, "sampled") == 0 ||
 			     (strcmp(alloc, "auto") == 0 && !all_instrumented);
+	summary->filtered = json_array_size(settings->filter) ||
+			    json_array_size(settings->exclude);
 }
 
-static void read_flags(const json_t *document, struct summary *summary)
+/* Of all processes only this is kept: whether some still ran, and whether some,
+ * or all, were instrumented. */
+static int read_processes(const json_t *document, struct summary *summary)
 {
+	const json_t *list = json_object_get(document, "processes");
 	bool all_instrumented = true;
-	const json_t *settings = json_object_get(document, "settings");
-	const json_t *processes = json_object_get(document, "processes");
-	const json_t *process;
-	size_t i;
 
-	summary->attached = json_is_true(json_object_get(settings, "attached"));
-	summary->filtered =
-		json_array_size(json_object_get(settings, "filter")) ||
-		json_array_size(json_object_get(settings, "exclude"));
-	json_array_foreach(processes, i, process)
-	{
-		const char *ended = "";
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct summary_process process = { .ended = "" };
 
-		if (!read_string(process, "ended", &ended) &&
-		    strcmp(ended, "running") == 0)
-			summary->running = true;
-		if (json_is_true(json_object_get(process, "instrumented")))
-			summary->instrumented = true;
-		else
-			all_instrumented = false;
+		if (counters_from_json(COUNTERS_PROCESS,
+				       json_array_get(list, i), &process))
+			return -EBADMSG;
+		summary->running |= strcmp(process.ended, "running") == 0;
+		summary->instrumented |= process.instrumented;
+		all_instrumented &= process.instrumented;
 	}
-	read_metrics(settings, all_instrumented, summary);
+	set_metrics(summary, all_instrumented);
+	return 0;
 }
 
 /* --- lists -------------------------------------------------------------------
@@ -219,9 +214,8 @@ static int read_document(json_t *document, struct summary *summary)
 	summary->document = document;
 	if (!json_is_object(json_object_get(document, "perfrec")) ||
 	    !json_is_object(totals) || read_counters(document, summary) ||
-	    read_exit(document, summary))
+	    read_exit(document, summary) || read_processes(document, summary))
 		return -EBADMSG;
-	read_flags(document, summary);
 	summary->knows_temporary =
 		json_is_integer(json_object_get(totals, "temporary_allocs"));
 	return read_lists(document, summary);

@@ -37,13 +37,14 @@ struct summary {
 	 * killed by a signal; or neither, if the signal is 0: not known. */
 	bool exited;
 	int exit_status, exit_signal;
-	bool attached; /* to a daemon, which learns no exit status */
 	bool running; /* a process still ran when the recording ended */
 	bool instrumented; /* some process has instrumented functions */
 	bool estimates; /* allocations were sampled in some process */
 	bool knows_temporary; /* the counts of temporary blocks are known */
 	bool wants_cpu, wants_alloc; /* --cpu, --alloc are not "off" */
 	bool filtered; /* --filter or --exclude was given */
+	/* If it attached to a daemon, nobody learned the exit status. */
+	struct summary_settings settings;
 	struct summary_totals totals;
 	struct summary_cost cost;
 	const char **notes; /* sentences; ends with a NULL */

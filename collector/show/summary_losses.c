@@ -54,28 +54,11 @@ static const struct said_total said_totals[] = {
 #include "collector/output/counters.def"
 };
 
-/* The total of @row; for a text, 1 if there is one. */
 static uint64_t said_count(const struct summary *summary,
 			   const struct said_total *row)
 {
-	const void *value = (const char *)&summary->totals + row->offset;
-
-	switch (row->kind) {
-	case COUNTER_TEXT:
-		return *(const char *const *)value != NULL;
-	case COUNTER_FLAG:
-		return *(const bool *)value;
-	case COUNTER_NS_EACH:
-	case COUNTER_SHARE:
-		return *(const double *)value > 0;
-	case COUNTER_COUNT:
-	case COUNTER_COUNT_OR_NULL:
-	case COUNTER_BYTES:
-	case COUNTER_NS:
-	case COUNTER_ID:
-		break;
-	}
-	return *(const uint64_t *)value;
+	return counters_amount(row->kind,
+			       (const char *)&summary->totals + row->offset);
 }
 
 static bool is_loss(const struct said_total *row)

@@ -41,7 +41,7 @@ static void print_exit(const struct summary *summary, FILE *out)
 			summary->exit_signal, strsignal(summary->exit_signal));
 	else if (summary->running)
 		fputs("  (recording ended before the program did)", out);
-	else if (summary->attached)
+	else if (summary->settings.attached)
 		fputs("  (attached: exit status unknown)", out);
 	else
 		fputs("  (exit status unknown)", out);

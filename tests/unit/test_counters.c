@@ -12,25 +12,39 @@
 #define VALUE_COUNT_OR_NULL(n, name) (1000 + (n))
 #define VALUE_BYTES(n, name) (1000 + (n))
 #define VALUE_NS(n, name) (1000 + (n))
-#define VALUE_ID(n, name) (1000 + (n))
+#define VALUE_ID(n, name) (-1 - (n))
 #define VALUE_NS_EACH(n, name) (0.5 + (n))
 #define VALUE_SHARE(n, name) (1.0 / (2 + (n)))
 #define VALUE_TEXT(n, name) "text of " #name
 #define VALUE_FLAG(n, name) true
+#define VALUE_LIST(n, name) json_pack("[i]", n)
 
 #define SAME_COUNT(a, b) ck_assert_uint_eq(a, b)
 #define SAME_COUNT_OR_NULL(a, b) ck_assert_uint_eq(a, b)
 #define SAME_BYTES(a, b) ck_assert_uint_eq(a, b)
 #define SAME_NS(a, b) ck_assert_uint_eq(a, b)
-#define SAME_ID(a, b) ck_assert_uint_eq(a, b)
+#define SAME_ID(a, b) ck_assert_int_eq(a, b)
 #define SAME_NS_EACH(a, b) ck_assert_double_eq(a, b)
 #define SAME_SHARE(a, b) ck_assert_double_eq(a, b)
 #define SAME_TEXT(a, b) ck_assert_str_eq(a, b)
 #define SAME_FLAG(a, b) ck_assert_int_eq(a, b)
+#define SAME_LIST(a, b) ck_assert_ptr_eq(a, b)
 
 /* All members are written, and read again as they were. */
 START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 {
+	const struct summary_settings settings = {
+#define SETTING(kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
+#include "collector/output/counters.def"
+	};
+	const struct summary_process process = {
+#define PROCESS(kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
+#include "collector/output/counters.def"
+	};
+	const struct summary_thread thread = {
+#define THREAD(kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
+#include "collector/output/counters.def"
+	};
 	const struct summary_totals totals = {
 #define TOTAL(section, kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
 #include "collector/output/counters.def"
@@ -43,12 +57,18 @@ START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 #define FUNCTION(kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
 #include "collector/output/counters.def"
 	};
+	struct summary_settings read_settings = { 0 };
+	struct summary_process read_process = { 0 };
+	struct summary_thread read_thread = { 0 };
 	struct summary_totals read_totals = { 0 };
 	struct summary_cost read_cost = { 0 };
 	struct summary_function read_function = { 0 };
 	json_t *json[] = { counters_to_json(COUNTERS_TOTALS, &totals),
 			   counters_to_json(COUNTERS_COST, &cost),
-			   counters_to_json(COUNTERS_FUNCTION, &function) };
+			   counters_to_json(COUNTERS_FUNCTION, &function),
+			   counters_to_json(COUNTERS_SETTINGS, &settings),
+			   counters_to_json(COUNTERS_PROCESS, &process),
+			   counters_to_json(COUNTERS_THREAD, &thread) };
 
 	ck_assert_int_eq(
 		counters_from_json(COUNTERS_TOTALS, json[0], &read_totals), 0);
@@ -57,6 +77,20 @@ START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 	ck_assert_int_eq(
 		counters_from_json(COUNTERS_FUNCTION, json[2], &read_function),
 		0);
+	ck_assert_int_eq(
+		counters_from_json(COUNTERS_SETTINGS, json[3], &read_settings),
+		0);
+	ck_assert_int_eq(
+		counters_from_json(COUNTERS_PROCESS, json[4], &read_process),
+		0);
+	ck_assert_int_eq(
+		counters_from_json(COUNTERS_THREAD, json[5], &read_thread), 0);
+#define SETTING(kind, name, ...) SAME_##kind(read_settings.name, settings.name);
+#include "collector/output/counters.def"
+#define PROCESS(kind, name, ...) SAME_##kind(read_process.name, process.name);
+#include "collector/output/counters.def"
+#define THREAD(kind, name, ...) SAME_##kind(read_thread.name, thread.name);
+#include "collector/output/counters.def"
 #define TOTAL(section, kind, name, ...) \
 	SAME_##kind(read_totals.name, totals.name);
 #include "collector/output/counters.def"
@@ -65,7 +99,7 @@ START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 #define FUNCTION(kind, name, ...) \
 	SAME_##kind(read_function.name, function.name);
 #include "collector/output/counters.def"
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(json) / sizeof(*json); i++)
 		json_decref(json[i]);
 }
 END_TEST

@@ -299,7 +299,7 @@ START_TEST(summary_print_of_an_unknown_end_claims_nothing)
 	ck_assert_has(text, "% of the run\n");
 	free(text);
 	/* perfrec was killed, its program was not. */
-	summary->attached = false;
+	summary->settings.attached = false;
 	text = print(summary, 0);
 	ck_assert_has(text, "(exit status unknown)");
 	free(text);

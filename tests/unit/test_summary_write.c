@@ -218,6 +218,32 @@ START_TEST(summary_write_of_spans_has_their_cost)
 }
 END_TEST
 
+START_TEST(summary_write_of_settings_and_processes_has_all_of_them)
+{
+	struct thread_entry thread = { .tid = 5, .spans = 6 };
+	struct process_entry process = {
+		.pid = 3, .parent = -1, .threads = &thread, .instrumented = true
+	};
+	const char *only[] = { "a*", NULL };
+	struct summary *summary;
+
+	g_test.options.filter.only = only;
+	g_test.options.filter.only_count = 1;
+	g_test.options.control_fd = -1;
+	g_test.options.depth = 7;
+	g_test.options.alloc = ALLOC_EXACT;
+	g_test.recording.processes = &process;
+	summary = write_and_read();
+	ck_assert(summary->filtered && summary->settings.attached);
+	ck_assert_uint_eq(summary->settings.depth, 7);
+	ck_assert_str_eq(summary->settings.alloc, "exact");
+	ck_assert_ptr_null(summary->settings.cpu_engine);
+	ck_assert(summary->wants_alloc && !summary->wants_cpu);
+	ck_assert(summary->instrumented && summary->running);
+	summary_free(&summary);
+}
+END_TEST
+
 /* A program says of itself what it likes. */
 START_TEST(summary_write_of_hostile_words_is_read_again)
 {
@@ -266,6 +292,8 @@ int main(void)
 	tcase_add_test(write,
 		       summary_write_of_functions_puts_the_longest_first);
 	tcase_add_test(write, summary_write_of_spans_has_their_cost);
+	tcase_add_test(write,
+		       summary_write_of_settings_and_processes_has_all_of_them);
 	tcase_add_test(write, summary_write_of_hostile_words_is_read_again);
 	tcase_add_test(write,
 		       summary_write_without_a_folder_fails_and_leaves_nothing);
