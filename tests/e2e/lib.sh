@@ -105,6 +105,14 @@ build()
 		fail "cannot compile $target.c"
 }
 
+# prog THEME/NAME [AS]: ./AS (or ./NAME) is tests/progs/THEME/NAME.c as make has
+# compiled it, with function instrumentation (tests/progs/rules.mk).
+prog()
+{
+	cp "$O/tests/progs/$1" "${2:-${1##*/}}" ||
+		fail "no $1: make e2e-programs"
+}
+
 # A small instrumented program: ./calls N [EXIT STATUS] calls leaf() N times
 # from work() and prints the sum.
 build_calls()

@@ -8,52 +8,7 @@
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
 
-cat >children.c <<'SOURCE'
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-static void spend(void)
-{
-	struct timespec time = { 0 };
-	volatile long sum = 0;
-
-	while (time.tv_sec * 1000 + time.tv_nsec / 1000000 < 40) {
-		for (int i = 0; i < 1000; i++)
-			sum += i;
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-	}
-}
-static long long used(int who)
-{
-	struct rusage usage;
-
-	getrusage(who, &usage);
-	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000LL +
-	       usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-}
-int main(int argc, char **argv)
-{
-	for (int i = 0; argc > 1 && i < 10; i++) {
-		if (fork() == 0) {
-			if (argc > 2)
-				execl(argv[2], argv[2], (char *)0);
-			spend();
-			_exit(argc > 2);
-		}
-		wait(NULL);
-	}
-	spend();
-	if (argc > 1)
-		printf("%lld %lld\n", used(RUSAGE_SELF),
-		       used(RUSAGE_CHILDREN));
-	return 0;
-}
-SOURCE
-${CC:-gcc} -O1 -o children children.c || fail 'cannot compile'
+prog cpu/children
 start_daemon --cpu=10,perf
 
 # record COUNT ARGUMENT...: the program, of which there are COUNT recordings
@@ -90,7 +45,8 @@ record 1 fork
 expect_sum 'forked children' $((own + others))
 record 11 exec ./children
 expect_sum 'executed programs' $((own + others))
-if ${CC:-gcc} -O1 -static -o still children.c 2>/dev/null; then
+if ${CC:-gcc} -O1 -static -o still "$TOP/tests/progs/cpu/children.c" \
+	2>/dev/null; then
 	record 1 exec ./still
 	expect_sum 'the program, not what is static' "$own"
 fi

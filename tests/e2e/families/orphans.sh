@@ -11,51 +11,7 @@ trap ': >go; [ -z "$collector" ] || kill -KILL $collector' EXIT
 # "f" calls leaf() 10 times first, "s" calls nothing, "d" does as daemon(3).
 # What comes behind the letters is the last one: it makes ./up when its parent is
 # gone, waits until ./go is there, calls leaf() 1,000 times, and makes ./done.
-build orphan -pthread <<'SOURCE'
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-#define QUIET __attribute__((noinline, no_instrument_function))
-__attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
-QUIET static void *calls(void *count)
-{
-	for (long i = 0; i < (long)count; i++)
-		leaf();
-	return NULL;
-}
-QUIET int main(int argc, char **argv)
-{
-	const char *step = argv[1];
-	pid_t parent = 0;
-	pthread_t thread;
-	FILE *file;
-
-	(void)argc;
-	for (; *step; step++) {
-		parent = getpid();
-		if (*step == 'f')
-			calls((void *)10);
-		if (*step == 'd' ? daemon(1, 1) : fork())
-			_exit(0);
-		if (*step == 'S')
-			setsid();
-	}
-	while (getppid() == parent)
-		usleep(1000);
-	fclose(fopen("up", "w"));
-	while (access("go", F_OK) < 0)
-		usleep(1000);
-	/* The parent's thread is not the one that records. */
-	pthread_create(&thread, NULL, calls, (void *)500);
-	pthread_join(thread, NULL);
-	calls((void *)500);
-	file = fopen("done.new", "w");
-	fclose(file);
-	rename("done.new", "done");
-	return 0;
-}
-SOURCE
+prog families/orphan
 
 spans()
 {

@@ -9,64 +9,9 @@
 . "$TOP/tests/e2e/lib/stacks.sh"
 need gcc jq protoc
 
-cat >native.c <<'SOURCE'
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define NOINLINE __attribute__((noinline))
-static void *kept[20000];
-static int keeps;
-
-/* 4,000,000 bytes in 20,000 blocks, of which 1,000,000 in 5,000 stay. */
-static void NOINLINE mixed(void)
-{
-	for (int i = 0; i < 20000; i++) {
-		void *volatile p = malloc(200);
-
-		if (i % 4)
-			free(p);
-		else
-			kept[keeps++] = p;
-	}
-}
-/* 4,000,000 bytes in 2,000, all of which stay. */
-static void NOINLINE stays(void)
-{
-	for (int i = 0; i < 2000; i++)
-		kept[keeps++] = malloc(2000);
-}
-/* 8,000,000 bytes in 80,000, one at a time. */
-static void NOINLINE goes(void)
-{
-	for (int i = 0; i < 80000; i++) {
-		void *volatile p = malloc(100);
-
-		free(p);
-	}
-}
-static void NOINLINE child(void)
-{
-	for (int i = 0; i < 10000; i++)
-		kept[keeps++] = malloc(100);
-}
-int main(int argc, char **argv)
-{
-	(void)argv;
-	mixed();
-	stays();
-	goes();
-	if (argc > 1 && fork() == 0) {
-		child();
-		_exit(0);
-	}
-	wait(NULL);
-	return 0;
-}
-SOURCE
-gcc -O1 -fno-builtin -fno-optimize-sibling-calls -o native native.c &&
-	gcc -O1 -fno-builtin -finstrument-functions -o spans native.c ||
-	fail 'cannot compile native.c'
+prog heap/native
+gcc -O1 -fno-builtin -finstrument-functions -o spans \
+	"$TOP/tests/progs/heap/native.c" || fail 'cannot compile native.c'
 
 # near WHAT GOT WANT PERCENT
 near()

@@ -28,47 +28,7 @@ expect_calls()
 
 # Four rounds of destructors, by a key of the program before ours are made and
 # by one after; a thread that leaves by pthread_exit() has spans open.
-build tsd -pthread <<'SOURCE'
-#include <pthread.h>
-#include <stdio.h>
-static pthread_key_t keys[8];
-static volatile int rounds;
-__attribute__((noinline)) static int leaf(int x) { return x; }
-static void destructor(void *value)
-{
-	long round = (long)value & 7, key = (long)value >> 3;
-
-	leaf((int)round);
-	rounds++;
-	if (round < 4)
-		pthread_setspecific(keys[key], (char *)value + 1);
-}
-__attribute__((noinline)) static void leave(void)
-{
-	pthread_exit(NULL);
-}
-static void *thread(void *leaves)
-{
-	for (long key = 0; key < 8; key++)
-		pthread_setspecific(keys[key], (void *)(key << 3 | 1));
-	if (leaves)
-		leave();
-	return NULL;
-}
-int main(void)
-{
-	pthread_t t;
-
-	for (int i = 0; i < 8; i++)
-		pthread_key_create(&keys[i], destructor);
-	for (long i = 0; i < 4; i++) {
-		pthread_create(&t, NULL, thread, (void *)(i & 1));
-		pthread_join(t, NULL);
-	}
-	printf("%d\n", rounds);
-	return 0;
-}
-SOURCE
+prog trace/tsd
 recorded tsd
 expect_eq 'threads' "$(json data/summary.json .totals.threads)" 5
 expect_calls destructor 128
@@ -140,55 +100,7 @@ expect_eq 'slices that were left' \
 	"$(json data/summary.json .totals.repaired_slices)" 10
 
 [ "$(uname -m)" = x86_64 ] || exit 0
-build switches <<'SOURCE'
-#include <stdio.h>
-#include <stdlib.h>
-void switch_to(void **save, void *to);
-__asm__(".globl switch_to\nswitch_to:\n push %rbp\n push %rbx\n push %r12\n"
-	" push %r13\n push %r14\n push %r15\n mov %rsp,(%rdi)\n"
-	" mov %rsi,%rsp\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n"
-	" pop %rbx\n pop %rbp\n ret\n");
-static void *main_sp, *sp[3];
-static int current, total;
-__attribute__((noinline)) static int leaf(int x) { return x * 2; }
-__attribute__((noinline)) static void yield(void)
-{
-	switch_to(&sp[current], main_sp);
-}
-__attribute__((noinline)) static int step(int i, int k)
-{
-	int r = leaf(i + k);
-
-	yield();
-	return r + leaf(k);
-}
-static void run(void)
-{
-	int me = current;
-
-	for (int k = 0; k < 4; k++)
-		total += step(me, k);
-	for (;;)
-		yield();
-}
-int main(void)
-{
-	for (int i = 0; i < 3; i++) {
-		void **top = (void **)((char *)aligned_alloc(16, 65536) + 65520);
-
-		*--top = NULL;
-		*--top = (void *)run;
-		for (int j = 0; j < 6; j++)
-			*--top = NULL;
-		sp[i] = top;
-	}
-	for (int round = 0; round < 6; round++)
-		for (current = 0; current < 3; current++)
-			switch_to(&main_sp, sp[current]);
-	printf("%d\n", total);
-	return 0;
-}
-SOURCE
+prog trace/switches
 recorded switches
 expect_calls leaf 24
 expect_calls step 12
