@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * atomic - accesses to memory that another thread or process changes, with
- * the ordering in the name. The only file that may say __ATOMIC_*.
+ * atomic - accesses to memory that another thread or process changes, with the
+ * ordering in the name: rlx (relaxed), acq (acquire), rel (release), sc
+ * (sequentially consistent). Only this file may say __ATOMIC_*.
  *
- * Every ordered use carries a comment "order: KIND, pairs PARTNER: what it
- * guarantees" and has a row in docs/RING.md; scripts/check-atomics.awk
- * rejects one without. There are no fences here: ThreadSanitizer does not
- * model them, and an ordered access says which word it is about.
+ * Every ordered use has a comment "order: KIND, ROW: what it guarantees", where
+ * ROW is a row of docs/RING.md. A relaxed use has a comment that says why
+ * relaxed will do. scripts/check-atomics.awk rejects a use without. There are
+ * no fences: ThreadSanitizer does not model them, and an ordered access says
+ * which word it is about.
  */
 #ifndef PERFREC_SHARED_ATOMIC_H
 #define PERFREC_SHARED_ATOMIC_H

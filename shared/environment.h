@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * environment - the variables that set up the shim and may be wrong
- * (libperfrec_preload(7)): read by the shim, and checked by perfrec record
+ * (libperfrec_preload(7)). The shim reads them, and perfrec record checks them
  * before the program starts. Any context.
  */
 #ifndef PERFREC_SHARED_ENVIRONMENT_H
@@ -24,7 +24,7 @@ enum env_number {
 	ENV_NUMBERS,
 };
 
-/* Decimal numbers. */
+/* Variables that are decimal numbers. */
 static const struct env_range {
 	const char *name;
 	uint32_t low, high, fallback;
@@ -40,14 +40,16 @@ static const struct env_range {
 
 #define ENV_RSEQ "PERFREC_RSEQ"
 
-/* NULL, or an empty value: what is not set. */
+/* Whether the value @text is NULL or empty: then the variable counts as not
+ * set. */
 static inline bool env_is_unset(const char *text)
 {
 	return !text || !text[0];
 }
 
-/* Whether @text is in @range, or unset. *@out is what to use in any case: the
- * nearest number of the range, or of what is no number the fallback. */
+/* Whether @text is a number in @range, or unset. *@out becomes what to use in
+ * any case: the number, or the nearest one in the range; the fallback if @text
+ * is no number or unset. */
 static inline bool env_number_parse(const struct env_range *range,
 				    const char *text, uint32_t *out)
 {
@@ -67,7 +69,7 @@ static inline bool env_number_parse(const struct env_range *range,
 	return value == *out;
 }
 
-/* The same of ENV_RSEQ, which is on or off. */
+/* The same for ENV_RSEQ, which is on or off. */
 static inline bool env_rseq_parse(const char *text, bool *on)
 {
 	*on = env_is_unset(text) || strcmp(text, "off") != 0;

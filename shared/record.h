@@ -55,16 +55,16 @@ static inline uint64_t record_payload(uint64_t word)
 	return word >> RECORD_PAYLOAD_SHIFT;
 }
 
-/* The hint in units of 16 bytes: 12 bits. */
+/* The sp hint of @word, in units of 16 bytes: 12 bits. */
 static inline unsigned int record_sp(uint64_t word)
 {
 	return (unsigned int)(word & RECORD_SP_MASK) >> 4;
 }
 
 /*
- * What a FLOW record tells. Its payload is record_flow_payload(), its hint
- * that of a hook called where the stack pointer is the one named here: the
- * hint of the BEGIN of the function that it is in.
+ * What a FLOW record tells. Its payload is record_flow_payload(). Its hint is
+ * that of a hook in the place where the stack pointer is the one named here
+ * ("sp"): so it is the hint in the BEGIN of the function that has this place.
  */
 enum record_flow {
 	FLOW_SETJMP = 1, /* address of the jmp_buf; sp where it was called */
@@ -86,7 +86,7 @@ enum record_flow {
 			       * exit() does; sp unused */
 };
 
-#define FLOW_ADDRESS_SHIFT 3 /* such structs and stacks are aligned to 8 */
+#define FLOW_ADDRESS_SHIFT 3 /* the structs, and stacks, are aligned to 8 */
 #define FLOW_KIND_BITS 4
 
 static inline uint64_t record_flow_payload(enum record_flow flow,
@@ -102,7 +102,7 @@ static inline enum record_flow record_flow(uint64_t payload)
 	return (enum record_flow)(payload & ((1u << FLOW_KIND_BITS) - 1));
 }
 
-/* The struct's address, as a name for it: never followed. */
+/* The address of the struct. It is a name for it, and is never followed. */
 static inline uint64_t record_flow_address(uint64_t payload)
 {
 	return payload >> FLOW_KIND_BITS << FLOW_ADDRESS_SHIFT;

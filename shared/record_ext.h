@@ -20,14 +20,14 @@
  *  | clock                                                       |
  *  +-------------------------------------------------------------+
  *
- * A record never wraps: where the cells up to the end of the ring are too
- * few, an EXT_PAD takes them. A record and the prefixes in front of it
- * (EXT_ARGS to EXT_AT) are published together, by one store to head, and
- * nothing can come in between. Only the clock of the last one counts.
+ * A record never wraps: where too few cells are left up to the end of the ring,
+ * an EXT_PAD takes them. A record and the prefixes in front of it (EXT_ARGS to
+ * EXT_AT) are published together, by one store to head, so nothing comes in
+ * between. Only the clock of the last one counts.
  *
- * The reader copies the data of a record before it looks at it: the program
- * may write to it all the time. Whatever it says, lengths in it are checked
- * against the cells that there are.
+ * The reader copies the data of a record before it looks at it, as the program
+ * may write to it at any time. It checks every length in the data against the
+ * cells that there are.
  */
 #ifndef PERFREC_SHARED_RECORD_EXT_H
 #define PERFREC_SHARED_RECORD_EXT_H
@@ -43,7 +43,7 @@
 #define RECORD_SIZE_BITS 15
 #define RECORD_SIZE_LIMIT (1ULL << RECORD_SIZE_BITS)
 
-/* Whether ALLOC can say it. */
+/* Whether an ALLOC has room for @address and @size. */
 static inline bool record_alloc_fits(uint64_t address, uint64_t size)
 {
 	return !(address & 7) && address >> 48 == 0 && size < RECORD_SIZE_LIMIT;
@@ -78,16 +78,16 @@ enum record_ext {
 	/* Memory. Value: 0, or the site of a heap of the program's own. */
 	EXT_ALLOC = 1, /* one cell: address, size */
 	EXT_FREE = 2, /* one cell: address, 0 */
-	EXT_REALLOC = 3, /* two: the old address, and the clock before the
-			  * call; the new address, and its size. The block
-			  * had gone after the former, and came before the
-			  * record's clock */
+	EXT_REALLOC = 3, /* two cells: the old address, and the clock before
+			  * the call; the new address, and its size. The old
+			  * block went after that clock, the new one came
+			  * before the record's */
 	EXT_ALLOC_SAMPLE = 4, /* struct record_sample, then the stack. Where
-			       * blocks are recorded exactly: of the one that
-			       * this thread has told last */
-	EXT_CPU_SAMPLE = 5, /* the same */
-	EXT_ALLOC_LOSS = 6, /* one cell: allocations, frees that were dropped
-			     * since the last one */
+			       * blocks are recorded exactly, it belongs to
+			       * the block that this thread recorded last */
+	EXT_CPU_SAMPLE = 5, /* struct record_sample, then the stack */
+	EXT_ALLOC_LOSS = 6, /* one cell: how many allocations, and frees, were
+			     * dropped since the last EXT_ALLOC_LOSS */
 
 	/* Annotations: prefixes of the record that follows. */
 	EXT_ARGS = 16, /* value: how many; struct note_arg and texts */
@@ -102,12 +102,12 @@ enum record_ext {
 	EXT_INSTANT = 24, /* on the thread; no cell */
 	EXT_COUNTER = 25, /* one cell: the value (int64_t or double, as the
 			   * site says), 0 */
-	EXT_ASYNC_BEGIN = 26, /* one cell: track, handle (any number that the
-			       * END has, too) */
-	EXT_ASYNC_END = 27, /* the same */
-	EXT_ASYNC_INSTANT = 28, /* the same; handle unused */
-	EXT_STATE = 29, /* one cell: track, 1 if it is over, without a new
-			 * state */
+	EXT_ASYNC_BEGIN = 26, /* one cell: track, handle (any number; the END
+			       * has the same) */
+	EXT_ASYNC_END = 27, /* one cell: track, handle */
+	EXT_ASYNC_INSTANT = 28, /* one cell: track, unused */
+	EXT_STATE = 29, /* one cell: track, 0; or, if the state ends without a
+			 * new one: track, 1 */
 	EXT_TRACK = 30, /* struct note_track and its texts: a track made at
 			 * run time */
 	EXT_MARK = 31, /* an interesting interval begins; no cell */
@@ -135,7 +135,7 @@ static inline uint32_t record_ext_value(uint64_t word)
 	return (uint32_t)(word >> 34);
 }
 
-/* The longest run that is published at once, of a ring of @ring_cells. */
+/* How many cells a run may have at most in a ring of @ring_cells. */
 static inline uint32_t record_run_max(uint32_t ring_cells)
 {
 	uint32_t cells = ring_cells / 16;
@@ -160,7 +160,7 @@ static inline uint32_t record_run_max(uint32_t ring_cells)
 
 enum record_sample_flags {
 	SAMPLE_STACK_CUT = 1 << 0, /* more of the stack was there */
-	SAMPLE_NO_STACK = 1 << 1, /* not on a stack that is known */
+	SAMPLE_NO_STACK = 1 << 1, /* the stack was not known, or not there */
 	SAMPLE_LIVE = 1 << 2, /* ALLOC: an EXT_FREE or FREE will tell its end */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ring_put - producer half of a ring, without rseq. The hooks' fast path is
- * assembly (preload/ring/hook_x86_64.S); this is everything else: slow paths,
- * machines and threads without rseq, and the writer that the stress tests
- * race against the reader. Why it survives signals: docs/RING.md.
+ * ring_put - the writer's half of a ring, without rseq. The fast path of the
+ * hooks is assembly (preload/ring/hook_x86_64.S). This is for everything else:
+ * slow paths, machines and threads without rseq, and the writer that the stress
+ * tests race against the reader. docs/RING.md says why it survives signals.
  */
 #ifndef PERFREC_SHARED_RING_PUT_H
 #define PERFREC_SHARED_RING_PUT_H
@@ -105,10 +105,11 @@ struct ring_put {
 };
 
 /*
- * Begin to put a record into the cell under @slot's head. Nothing that the
- * caller learns from here on (room, clock, which process it is) can be older
- * than put->head. False when a signal handler of this thread recorded
- * meanwhile: begin again. Owner of @slot only; any context.
+ * Begin to put a record into the cell under @slot's head. What the caller
+ * learns from here on (room, clock, which process this is) is not older than
+ * put->head. False when a signal handler of this thread has recorded meanwhile:
+ * begin again. Only the owner of
+ * @slot; any context.
  */
 static inline bool ring_put_begin(const struct slot_shm *slot,
 				  const struct record *cells, uint64_t mask,
@@ -127,9 +128,9 @@ static inline bool ring_put_begin(const struct slot_shm *slot,
 }
 
 /*
- * Commit @new as the record that @put began; its clock must be younger than
- * the begin. False, with nothing committed, when a signal handler of this
- * thread recorded meanwhile: begin again. Owner of @slot only; any context.
+ * Commit @new as the record that @put began; its clock must have been read
+ * since. False, with nothing committed, when a signal handler of this thread
+ * has recorded meanwhile: begin again. Only the owner of @slot; any context.
  */
 static inline bool ring_put_commit(struct slot_shm *slot, struct record *cells,
 				   uint64_t mask, const struct ring_put *put,

@@ -12,15 +12,16 @@
  *                      of the program may only touch those that its threads
  *                      have claimed (preload/ring/slot_memory.h)
  *
- * The arena is one sealed memfd that the program makes and the collector
- * maps. Either side treats what the other may write as untrusted: it loads a
- * word once, into a local, and checks it. "Program writes" and "collector
- * writes" below say whose word each is; neither reads back its own as truth
- * when the other could have changed it, except the program its own head,
- * which it masks into its ring in any case.
+ * The arena is one sealed memfd that the program makes and the collector maps.
+ * Neither side trusts what the other may write: it loads a word once, into a
+ * local, and checks it. "Program writes" and "collector writes" below say whose
+ * word each is. The other side could change it all the same, so nobody reads
+ * back a word of its own and relies on it. There is one exception: the program
+ * reads its own head, which it masks into its ring in any case.
  *
- * Any change of a size, an offset or a meaning bumps WIRE_VERSION (wire.h).
- * Ordering of every shared word: docs/RING.md.
+ * Any change of a size, an offset or a meaning adds one to WIRE_VERSION
+ * (wire.h). The ordering of every shared word is in docs/RING.md, the layout in
+ * docs/WIRE.md.
  */
 #ifndef PERFREC_SHARED_RING_SHM_H
 #define PERFREC_SHARED_RING_SHM_H
@@ -32,7 +33,8 @@
 
 #define ARENA_MAGIC 0x616e657261637270ULL /* "prcarena" */
 
-/* One line for each direction, and the neighbour a prefetcher drags along. */
+/* Words that different sides write lie so many bytes apart: a cache line, and
+ * its neighbour, which a prefetcher brings along. */
 #define SHM_LINE 128
 
 #define DOORBELLS 8 /* slot i rings doorbell i % DOORBELLS */
@@ -116,9 +118,10 @@ struct page_shm {
 };
 
 /*
- * state of a slot. The program moves it FREE -> CLAIMED -> LIVE -> DEAD; the
- * collector moves DEAD (or LIVE, when it knows that the owner is gone) to
- * FREE once it is drained. RETIRED is for good: its ring has been unmapped.
+ * The state of a slot. The program moves it from FREE to CLAIMED, LIVE and
+ * DEAD. Once the ring is drained, the collector moves DEAD to FREE; LIVE, too,
+ * when it knows that the owner is gone. RETIRED is for good: the program has
+ * unmapped the ring.
  */
 enum slot_state {
 	SLOT_FREE = 0,
@@ -171,26 +174,27 @@ _Static_assert(sizeof(struct slot_shm) == 3 * SHM_LINE, "layout");
 _Static_assert(offsetof(struct slot_shm, head) == 0, "the hooks rely on it");
 
 /*
- * The map log: what was loaded and unloaded after hello, written by whoever
- * notices it, in the program or a child it forked. A load is told before
- * anything of it could be unloaded; an unload, after it happened. A process'
+ * The map log: what was loaded and unloaded after the hello. Whoever notices it
+ * writes it, in the program or in a child that it forked. A load is told before
+ * anything of it can be unloaded; an unload, after it has happened. A process'
  * generation counts its unloads (a forked child goes on from its parent's):
- * each thread puts a MAP record before the first record that a newer
- * generation applies to. What was mapped at hello is not told: the collector
- * reads it in /proc.
+ * each thread puts a MAP record before its first record that a newer generation
+ * applies to. What was mapped at the hello is not told: the collector reads it
+ * in /proc.
  *
- * A ring of MAP_ENTRIES: entry n of all lies at n % MAP_ENTRIES. The writer
- * takes n by adding one to map_head while n - map_tail < MAP_ENTRIES, fills
- * the entry in, and stores n + 1 to sequence, which makes it whole. A writer
- * may be killed in between: the reader steps over such an entry after a while.
+ * The log is a ring of MAP_ENTRIES entries: the n-th of all lies at n %
+ * MAP_ENTRIES. The writer takes n by adding one to map_head while n - map_tail
+ * < MAP_ENTRIES, fills the entry in, and stores n + 1 to sequence: then the
+ * entry is whole. A writer may be killed in between; after a while the reader
+ * steps over such an entry.
  *
- * NAMES saves the dynamic symbols of a module whose file the collector might
- * not find any more: the bytes of .dynsym, then those of .dynstr. They lie in
- * the entries behind it, MAP_PIECE_BYTES in each, as many as it takes (pieces).
- * The writer reserves all of them at once, and leaves their sequences alone:
- * that of the entry itself says that all is whole. It goes by the build-id, so
- * it holds for every place and process that has the module. NAMES may fill a
- * quarter of the log at most; the rest is for loads and unloads.
+ * An entry NAMES saves the dynamic symbols of a module whose file the collector
+ * might not find any more: the bytes of .dynsym, then those of .dynstr. They
+ * lie in pieces, the entries behind it, with MAP_PIECE_BYTES in each. The
+ * writer reserves all of them at once, and writes no sequence into pieces: that
+ * of the NAMES itself says that all is whole. NAMES goes by the build-id, so it
+ * holds for every place and process that has the module. NAMES and pieces may
+ * fill a quarter of the log at most; the rest is for loads and unloads.
  */
 enum map_entry_kind {
 	MAP_LOAD = 1,
@@ -241,9 +245,9 @@ static inline uint64_t map_pieces(uint64_t bytes)
 }
 
 /*
- * Which categories of annotations are recorded: globs as --categories has
- * them, which the collector may change at any time (collector writes). The
- * program decides for each site once and again when changes has changed.
+ * Which categories of annotations are recorded: globs, as in --categories. The
+ * collector writes them, and may change them at any time. The program decides
+ * for each site once, and again when changes has changed.
  */
 #define CATEGORIES_BYTES 4096
 
@@ -256,7 +260,8 @@ _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
 
 /* Sites of annotations, written by the program, once each: site_shm.h. */
 #define SITES_MAX 65536 /* ids 1 to SITES_MAX - 1 */
-/* All of the fixed part fits where "ulimit -v" leaves 200 MB (hello.c). */
+/* Not more: the fixed part of the arena must fit where "ulimit -v" leaves 200
+ * MB (fit_limits() in hello.c). */
 #define SITE_BYTES (8u << 20)
 
 #define ARENA_MAP 65536
@@ -291,8 +296,9 @@ static inline uint64_t arena_bytes(uint32_t slot_count, uint32_t ring_cells)
 }
 
 /*
- * Where the filter table holds @function: the first of a linear probe. The
- * multiplier is 2^64 / golden ratio (Knuth, TAOCP vol. 3, 6.4).
+ * Where a search for @function in the filter table begins: it goes on to the
+ * next entries. The multiplier is 2^64 / golden ratio (Knuth, TAOCP vol.
+ * 3, 6.4).
  */
 #define FILTER_MULTIPLIER 0x9e3779b97f4a7c15ULL
 
@@ -302,8 +308,8 @@ static inline uint64_t filter_index(uint64_t function, uint32_t shift)
 }
 
 /*
- * The liveness page: one page that the collector makes, maps and seals, and
- * that every program maps read-only.
+ * The liveness page: a memfd of one page, which the collector makes and seals.
+ * Every program maps it, to read.
  */
 struct liveness_shm {
 	uint32_t owner; /* futex; robust mutex word of the collector */

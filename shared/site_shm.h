@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * site_shm - what the program tells once about each place in it that records
- * annotations, in the arena. A record has the site's id.
+ * site_shm - what the program tells once, in the arena, about each place in it
+ * that records annotations. Records have the site's id.
  *
- * The writer takes an id (page->site_count) and room (page->site_bytes),
- * writes the entry, and stores its offset + 1 to sites[id]: then it is whole,
- * and it never changes. Only after that is the id used in a record, so the
- * reader of a record finds its site whole. A forked child goes on with the
- * same numbers, in the same arena.
+ * The writer takes an id (page->site_count) and room (page->site_bytes), writes
+ * the entry, and stores its offset + 1 at the id's place in ARENA_SITES. From
+ * then on the entry is whole, and it never changes. Only after that a record
+ * has the id: so the reader of a record finds its site whole. A forked child
+ * goes on counting in the same arena.
  *
- * Hostile input: the reader checks offset, bytes and every length against
- * SITE_BYTES, after one load of each.
+ * To the reader this is hostile input. It loads offset, bytes and every length
+ * once, and checks them against SITE_BYTES.
  */
 #ifndef PERFREC_SHARED_SITE_SHM_H
 #define PERFREC_SHARED_SITE_SHM_H
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum site_kind {
-	SITE_SPAN = 1, /* also of instants and asynchronous slices */
+	SITE_SPAN = 1, /* slices and instants */
 	SITE_COUNTER = 2,
 	SITE_TRACK = 3, /* a track that the program names at compile time */
 	SITE_HEAP = 4, /* an allocator of the program's own */
@@ -35,18 +35,18 @@ enum site_unit {
 
 enum site_flags {
 	SITE_DOUBLE = 1 << 0, /* a counter's values are doubles */
-	SITE_INCREMENTAL = 1 << 1, /* they are steps */
+	SITE_INCREMENTAL = 1 << 1, /* each value is a step */
 	SITE_OF_THREAD = 1 << 2, /* one counter for each thread */
 };
 
-enum track_order { /* of the tracks below it */
+enum track_order { /* how the tracks below a track are ordered */
 		   ORDER_UNSPECIFIED = 0,
 		   ORDER_LEXICOGRAPHIC = 1,
 		   ORDER_CHRONOLOGICAL = 2,
 		   ORDER_EXPLICIT = 3, /* by rank */
 };
 
-enum track_merge { /* with siblings */
+enum track_merge { /* which siblings are shown as one track */
 		   MERGE_BY_NAME = 0,
 		   MERGE_NONE = 1,
 };

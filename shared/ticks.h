@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ticks - the CPU's counter as the hooks read it: not serialised, no fence
- * before or behind it. Any context.
+ * ticks - the CPU's counter as the hooks read it: without a fence before or
+ * behind it. Any context.
  */
 #ifndef PERFREC_SHARED_TICKS_H
 #define PERFREC_SHARED_TICKS_H

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wire - the hello: all that ever crosses the collector's socket from a
- * traced program. A SOCK_SEQPACKET connection carries exactly one hello
- * (with the arena's memfd) and one reply (with the liveness memfd), and is
- * closed. A program that cannot make an arena sends a regret instead, which has
- * no answer. Host byte order: both ends are one machine.
+ * wire - the hello: all that a program and the collector ever send each other
+ * (docs/WIRE.md). A SOCK_SEQPACKET connection carries one hello, with the
+ * arena's memfd, and one reply, with the liveness page's memfd; then it is
+ * closed. A program that cannot make an arena sends a regret in place of the
+ * hello, and gets no answer. Numbers are in host byte order: both ends are on
+ * one machine.
  *
- * WIRE_VERSION covers these messages, ring_shm.h and record.def. There is no
- * negotiation: a collector answers another version with WIRE_REFUSED_VERSION
- * and the program runs unrecorded.
+ * WIRE_VERSION covers these messages, ring_shm.h, site_shm.h, record.def and
+ * record_ext.h: any change of a size, an offset or a meaning there adds one to
+ * it. There is no negotiation. A collector answers another version with
+ * WIRE_REFUSED_VERSION, and the program runs unrecorded. So magic and version
+ * stay the first fields of a message.
  */
 #ifndef PERFREC_SHARED_WIRE_H
 #define PERFREC_SHARED_WIRE_H
@@ -20,17 +23,18 @@
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_REPLY_MAGIC 0x796c706572637270ULL /* "prcreply" */
 
-/* The whole of the hello must take less than this, or recording is off; unless
- * PERFREC_DEADLINE_MS grants more, as `perfrec record` does. */
+/* Connecting, hello and reply must take less than this, or the program is not
+ * recorded. PERFREC_DEADLINE_MS may grant more, as `perfrec record` does. */
 #define WIRE_DEADLINE_MS 100
 #define WIRE_DEADLINE_MS_MAX 60000
-/* While control is CONTROL_HOLD (filters), it may take this. */
+/* After the reply, control may be CONTROL_HOLD for so long: filters are looked
+ * up. */
 #define WIRE_HOLD_DEADLINE_MS 5000
 
 struct wire_hello {
 	uint64_t magic;
 	uint32_t version;
-	int32_t pid; /* as the program sees itself */
+	int32_t pid; /* in the program's pid namespace */
 	uint32_t slot_count;
 	uint32_t ring_cells;
 	uint64_t arena_bytes;
@@ -38,7 +42,7 @@ struct wire_hello {
 	uint32_t instrumented; /* 1: something here can call a hook */
 };
 
-/* Why there is no hello. */
+/* Why a program has no arena. */
 enum wire_regret_why {
 	WIRE_REGRET_LIMITS = 1, /* RLIMIT_AS or RLIMIT_FSIZE */
 	WIRE_REGRET_MEMFD = 2,
@@ -54,7 +58,8 @@ struct wire_regret {
 enum wire_status {
 	WIRE_ACCEPTED = 0,
 	WIRE_REFUSED_VERSION = 1,
-	WIRE_REFUSED_ARENA = 2, /* size, seals or layout are not as told */
+	WIRE_REFUSED_ARENA = 2, /* the hello, the peer or the arena's size,
+				 * seals or layout are not as they should be */
 	WIRE_REFUSED_LIMIT = 3, /* too many programs */
 	WIRE_REFUSED_CLOSING = 4,
 };
@@ -81,12 +86,12 @@ struct wire_reply {
 	uint32_t status; /* enum wire_status */
 	uint32_t clock; /* enum wire_clock */
 	uint32_t on_full; /* enum wire_on_full */
-	uint32_t depth; /* record spans nested less deep; 0: all */
+	uint32_t depth; /* record spans with fewer around them; 0: all */
 	uint32_t alloc; /* enum wire_alloc */
 	uint64_t alloc_period; /* mean bytes between samples; EXACT: between
 				* those whose stack is told, 0: none */
-	uint32_t cpu_hz; /* sample CPU time by signals, in the program, so many
-			  * times a second of each thread; 0: do not */
+	uint32_t cpu_hz; /* take so many samples a second of each thread's CPU
+			  * time, by signals in the program; 0: none */
 	uint32_t stack_bytes; /* the most to copy of a stack for a sample */
 };
 

@@ -2,14 +2,15 @@
  *
  * annotate - what perfrec.h finds, and slices of a thread.
  *
- * A program's check of a site is its own state against the word that
- * perfrec_shim_1.state points to: in the arena, the collector's count of
- * changes of the categories; else one of the words here. So a change takes
- * effect at once in all threads and children, and a site is decided once for
- * each.
+ * At a site, the program compares the site's own state with the word to which
+ * perfrec_shim_1.state points. While recording is on, that is the collector's
+ * count of changes of the categories, in the arena; else it is one of the words
+ * below. If the two differ, the site is decided anew. So a change takes effect
+ * at once in all threads and children, and each site is decided once for each
+ * change.
  *
- * A begin or end of a slice is a plain BEGIN or END whose function is the
- * site's id: the rings, replay and everything after treat it as a call.
+ * The begin or end of a slice is a plain BEGIN or END whose function is the
+ * site's id. Rings and replay treat it as a call.
  */
 #include "preload/annotate/annotate.h"
 
@@ -25,18 +26,20 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* Nothing has tried to start yet: a program without hooks. */
+/* The word as long as nothing has tried to start recording. */
 static const uint32_t g_may_start = SITES_MAY_START;
+/* The word when recording is off. */
 static const uint32_t g_off = SITES_ARE_OFF;
 
-/* The stack pointer of a hook in the place of the call. */
+/* The stack pointer that a hook would have in the place of this call. */
 #if defined(__x86_64__)
 #define CALL_SP ((uintptr_t)__builtin_dwarf_cfa() - 8)
 #else
 #define CALL_SP ((uintptr_t)__builtin_dwarf_cfa())
 #endif
 
-/* struct perfrec_span: never 0, as no stack lies at 0. */
+/* The bits of a struct perfrec_span: stack pointer and site's id. Never 0, as
+ * no stack lies at 0. */
 #define SPAN_ID_BITS 16
 
 static uint64_t span_bits(uint64_t id, uintptr_t sp)
@@ -57,8 +60,9 @@ static uintptr_t span_sp(uint64_t span)
 /* --- whether ----------------------------------------------------------------
  */
 
-/* The site's state is not the shim's: decide, and remember it if that can be.
- * In between, and while the list is being written, what it was last. */
+/* The site's state is not the shim's: decide whether the site is recorded. The
+ * site remembers it. While the collector is writing the list, the last decision
+ * holds. */
 static int decide_site(struct perfrec_site *site)
 {
 	uint64_t gate = gate_look();
@@ -103,7 +107,9 @@ static uint64_t begin_slice(uint64_t id)
 	return span_bits(id, sp);
 }
 
-/* The hint is the begin's, so that it is known by it in a callee, too. */
+/* The END has the sp hint of its BEGIN: by that it is found even if a callee
+ * ends it.
+ */
 static void end_slice(uint64_t span)
 {
 	uint64_t word = record_word(RECORD_END, span_id(span), span_sp(span));
@@ -154,7 +160,7 @@ static void end_slice_args(uint64_t span, const char *const *keys,
 /* --- heaps ------------------------------------------------------------------
  */
 
-/* Tail calls, both: alloc_report() looks at its caller's stack. */
+/* Both are tail calls: alloc_report() copies its caller's stack. */
 static void report_block(struct perfrec_heap *heap, const void *block,
 			 size_t bytes)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate - the shim's side of perfrec.h.
+ * annotate - the shim's side of perfrec.h: the object that a program finds, and
+ * slices of a thread.
  */
 #ifndef PERFREC_PRELOAD_ANNOTATE_ANNOTATE_H
 #define PERFREC_PRELOAD_ANNOTATE_ANNOTATE_H
 
 #include "preload/perfrec.h"
 
-/* What a program's weak reference finds (perfrec.h); exported. */
+/* What a program's weak reference finds (perfrec.h). Exported. */
 extern struct perfrec_shim_1 perfrec_shim_1;
 
-/* Recording is on: sites are decided by the categories in the arena. */
+/* Recording is on: from now on the categories in the arena decide about sites.
+ */
 void annotate_start(void);
-/* It is off, for good: every site is. */
+
+/* Recording is off, for good: so is every site. Any context. */
 void annotate_off(void);
 
 #endif

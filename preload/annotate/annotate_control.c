@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate_control - what perfrec.h asks of the shim itself.
+ * annotate_control - what perfrec.h asks of the shim itself: pause, flush,
+ * names of threads, whether anything is recorded.
  */
 #include <pthread.h>
 #include <time.h>
@@ -27,8 +28,9 @@ int note_is_recording(void)
 }
 
 /*
- * While paused every hook takes the general path, which looks at g_shim.paused:
- * so the pause begins, and ends, with the next event of each thread.
+ * While recording is paused every hook takes the general path, which looks at
+ * g_shim.paused. So the pause begins, and ends, with the next event of each
+ * thread.
  */
 void note_pause(int paused)
 {
@@ -44,8 +46,8 @@ void note_pause(int paused)
 		next = gate & ~(uint64_t)GATE_GENERAL;
 		if (g_shim.general || atom_load_rlx(&g_shim.paused))
 			next |= GATE_GENERAL;
-		/* Off, or wiped, meanwhile; or as it should be, also if another
-		 * thread has changed its mind in between. */
+		/* The gate was switched off, or wiped, meanwhile; or it is as
+		 * it should be (another thread may have done that). */
 		if (gate < GATE_EPOCH_STEP || next == gate)
 			return;
 		/* order: sc, MAP: it may get news of the load map meanwhile */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate_events - instants, counters, tracks and what is on them
+ * annotate_events - instants, counters, tracks, and slices and states on tracks
  * (record_ext.h).
  */
 #include <string.h>
@@ -105,7 +105,8 @@ static int64_t value_as_int(struct perfrec_arg value)
 	return number == number ? (int64_t)number : 0;
 }
 
-/* A counter that found no id: which one it is cannot be told. */
+/* Count a value of a counter that found no id: nobody could say whose value it
+ * is. */
 static void count_dropped_note(void)
 {
 	if (hook_may_record(0) == MAY_RECORD)
@@ -195,7 +196,7 @@ void note_state(struct perfrec_site *site, uint64_t track, uint64_t over,
 /* --- tracks -----------------------------------------------------------------
  */
 
-/* perfrec_on_() has had it registered. */
+/* perfrec_on_() has had @track registered. */
 uint64_t note_track_number(struct perfrec_track *track)
 {
 	/* relaxed: it does not change any more */
@@ -241,7 +242,8 @@ uint64_t note_track_new(uint64_t parent, const char *name, uint32_t flags,
 	if (description)
 		memcpy(&cells[1 + head_cells + name_cells], description,
 		       track.description_bytes);
-	/* In a pause as well: what comes after it is on this track. */
+	/* Recorded in a pause, too: what comes after the pause is on this
+	 * track. */
 	put_run(cells, 1 + all, 0, PUT_NOTE_END, CALL_SP);
 	return track.track;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * annotate_run - events with arguments. Scalars lie with the caller in the
- * form that the ring has them in: only the word in front and the event behind
- * them are added. Anything with a text, or a key in place of which something
- * else is said, is built in memory of its own: on the stack when it is small,
- * else in pages that are mapped for it, as the stack may be a tiny one.
+ * annotate_run - events with arguments. Scalars lie with the caller in the form
+ * that the ring has them in: the shim adds only the word in front of them and
+ * the event behind them. An event with a text, or with a special key
+ * (PERFREC_NAME and its like), is built in memory of its own: on the stack if
+ * it is small, else in pages that are mapped for it, as the stack may be tiny.
  *
- * The program may change a text while it is copied: what is written is what
- * fits, and lengths say what was written.
+ * The program may change a text while it is copied. What fits is written, and
+ * the lengths say how much was written.
  */
 #include "preload/annotate/annotate_run.h"
 
@@ -32,14 +32,14 @@
 
 _Static_assert(sizeof(struct perfrec_arg) == CELL, "an argument is a cell");
 
-/* What stands in place of keys. */
+/* What an event has beside values with keys. */
 struct extras {
 	const struct perfrec_arg *name; /* NULL: none */
 	const struct perfrec_arg *correlation, *at;
 	uint64_t flow[FLOWS_MAX][2]; /* id, 1: it ends */
 	uint32_t flows;
-	uint32_t args; /* what is left: values with keys */
-	uint32_t cut; /* flows and values that are too many */
+	uint32_t args; /* values with keys */
+	uint32_t cut; /* flows and values that were too many */
 };
 
 struct build {
@@ -88,7 +88,7 @@ static void take_flow(struct extras *extras, uint64_t id, bool ends)
 	extras->flow[extras->flows++][1] = ends;
 }
 
-/* True when @key is not a key. */
+/* True when @key is a special one: then @arg is noted in @extras. */
 static bool take_special(struct extras *extras, const char *key,
 			 const struct perfrec_arg *arg)
 {
@@ -130,7 +130,7 @@ static void each_of_pairs(const struct perfrec_arg *pairs, take_pair *take,
 			take(context, pair[i].key, &pair[i].arg, true);
 }
 
-/* Those whose keys the site has come first: they are known by their place. */
+/* Values whose keys the site has come first: they are known by their place. */
 static void each_pair(const struct note *note, take_pair *take, void *context)
 {
 	size_t i;
@@ -198,7 +198,7 @@ static uint32_t cells_of_note(const struct note *note,
 /* --- writing it -------------------------------------------------------------
  */
 
-/* NULL when there is no room, which a text that grew has taken. */
+/* The next @cells cells; NULL when a text that grew has taken their room. */
 static struct record *add_cells(struct build *build, uint32_t cells)
 {
 	struct record *at = &build->cells[build->used];
@@ -209,7 +209,7 @@ static struct record *add_cells(struct build *build, uint32_t cells)
 	return at;
 }
 
-/* What fits of @bytes; how many that is. */
+/* Add as much of @text, of @bytes, as fits. Returns how many bytes that is. */
 static uint32_t add_text(struct build *build, const char *text, uint64_t bytes)
 {
 	uint64_t room = (uint64_t)(build->room - build->used) * CELL;
@@ -306,7 +306,7 @@ static void write_note(struct build *build, const struct note *note,
 {
 	struct record *event;
 
-	/* Whatever happens, the event fits. */
+	/* Keep room for the event itself. */
 	build->room -= note->cells;
 	if (extras->name)
 		add_name(build, extras->name);
@@ -325,7 +325,8 @@ static void write_note(struct build *build, const struct note *note,
 		note->class, note->sp);
 }
 
-/* Shorten texts, then leave values out, until it is a run that a ring takes. */
+/* Shorten texts, then leave values out, until the note is a run that a ring
+ * takes. Returns its cells. */
 static uint32_t fit_note(const struct note *note, struct extras *extras,
 			 struct build *build)
 {
@@ -357,7 +358,7 @@ static ATTR_NOINLINE void write_on_stack(struct build *build,
 	build->cells = NULL;
 }
 
-/* Without memory for texts: the event alone. */
+/* Put the event alone, as there is no memory for texts. */
 static void write_bare(struct build *build, const struct note *note,
 		       struct extras *extras)
 {
@@ -384,7 +385,7 @@ static ATTR_NOINLINE void write_in_pages(struct build *build, uint32_t cells,
 	sys(SYS_munmap, address, cells * CELL);
 }
 
-/* Tell that something of an event was left out. */
+/* Count what was left out of an event. */
 static void count_cut(uint32_t cut)
 {
 	if (cut && t_thread.slot)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites - numbers for sites. An entry is written once for each contents, so
- * that a plugin which is loaded again and again, or a header that is in many
- * files, uses one id. What entries there are is found by a hash table in
- * private memory, which a forked child inherits; entries that other processes
- * of the arena have made meanwhile are added before each search.
+ * sites - ids for sites. Sites with equal contents have one entry in the arena
+ * and one id: those of a plugin that is loaded again and again, or of a header
+ * that is in many files. A hash table in private memory finds the entries. A
+ * forked child inherits the table; before each search, entries are added that
+ * other processes of the arena have made meanwhile.
  *
- * No locks: signal handlers interrupt this and do the same. Two threads that
- * register equal contents at the same instant may take two ids; one site
- * never has two.
+ * There are no locks, as signal handlers interrupt this and do the same. Two
+ * threads that register equal contents at the same instant may take two ids.
+ * One site never has two.
  */
 #include "preload/annotate/sites.h"
 
@@ -22,9 +22,9 @@
 
 #define TEXTS 6
 #define TEXT_MAX 1023 /* of each but keys */
-#define PARENTS_MAX 16 /* a cycle ends here, at the process */
+#define PARENTS_MAX 16 /* of a track; so a cycle of parents ends */
 #define BUCKETS 4096
-/* At the end of the room, for the site that stands for all that are lost. */
+/* At the end of the room, for the site "more sites". */
 #define MORE_BYTES 256
 
 _Static_assert((int)PERFREC_SPAN_KIND_ == SITE_SPAN &&
@@ -86,7 +86,7 @@ static void describe_counter(const struct perfrec_counter *counter,
 		entry->text[4] = unit;
 }
 
-/* Its parents have their numbers. */
+/* The parents of @track have their numbers. */
 static void describe_track(const struct perfrec_track *track,
 			   struct entry *entry)
 {
@@ -123,7 +123,7 @@ static size_t key_bytes(const char *key)
 	return strnlen(key, NOTE_KEY_MAX);
 }
 
-/* Sets the lengths, and the hash of everything. */
+/* Set the lengths in @entry, and its hash. */
 static void measure_entry(struct entry *entry)
 {
 	const struct perfrec_site *site = entry->site;
@@ -172,9 +172,9 @@ static void describe_site(const struct perfrec_site *site, struct entry *entry)
 	if (site->kind == SITE_TRACK)
 		describe_track((const struct perfrec_track *)site, entry);
 	measure_entry(entry);
-	/* The number of a track is made of its contents, so that all who have
-	 * the same one agree: those above the ones that are made at run time,
-	 * below those that are none. */
+	/* The number of a track is made of its contents, so that all processes
+	 * give one track one number. It lies above the numbers of tracks that
+	 * are made at run time, and below TRACK_THREAD and TRACK_GLOBAL. */
 	if (site->kind == SITE_TRACK)
 		entry->head.track = (entry->hash | 1ULL << 63) & ~(1ULL << 62);
 }
@@ -192,8 +192,8 @@ static char *site_room(void)
 	return (char *)g_shim.page + ARENA_SITE_BYTES;
 }
 
-/* Calls @each with every piece of an entry and where it is in it; stops, and
- * returns false, when that does. */
+/* Call @each for every piece of @entry, with its place in the memory from @to
+ * on. Stops, and returns false, when @each does. */
 static bool for_each_piece(const struct entry *entry, char *to,
 			   bool (*each)(char *to, const void *piece,
 					size_t bytes))
@@ -240,7 +240,7 @@ static bool is_piece(char *there, const void *piece, size_t bytes)
 	return true;
 }
 
-/* The entry of @id, or NULL: not whole, or not inside. */
+/* The entry of @id in the arena; NULL if it is not whole, or not inside. */
 static struct site_shm *find_entry(uint32_t id)
 {
 	/* order: acq, SITE: an entry that is seen is seen whole */
@@ -260,8 +260,8 @@ static void write_entry(const struct entry *entry, uint32_t id, uint32_t offset)
 	atom_store_rel(&site_offsets()[id], offset + 1);
 }
 
-/* Take @amount of what @counter counts up to @limit; UINT32_MAX: too little is
- * left. */
+/* Add @amount to @counter, which may not come above @limit. Returns what it was
+ * before, or UINT32_MAX: too little is left. */
 static uint32_t take_amount(uint32_t *counter, uint32_t amount, uint32_t limit)
 {
 	for (;;) {
@@ -279,7 +279,7 @@ static uint32_t take_amount(uint32_t *counter, uint32_t amount, uint32_t limit)
 /* --- the hash table ---------------------------------------------------------
  */
 
-/* The hash of an entry that is there: kept in it, by its writer. */
+/* The hash of an entry in the arena. Its writer has put it there. */
 static uint32_t kept_hash(const struct site_shm *entry)
 {
 	return (uint32_t)entry->pad2[0] | (uint32_t)entry->pad2[1] << 16;
@@ -303,8 +303,8 @@ static void chain_id(uint32_t id, uint32_t hash)
 	} while (!atom_cas_sc(first, old, (uint16_t)id));
 }
 
-/* Chain what is in the arena and was not seen yet. An entry that is not whole
- * is passed over, for good: at worst its contents get another id. */
+/* Chain the entries in the arena that were not seen yet. One that is not whole
+ * is passed over for good: at worst its contents get another id. */
 static void chain_new(void)
 {
 	/* relaxed, both: what is missed comes the next time */
@@ -344,7 +344,7 @@ static uint32_t find_equal(const struct entry *entry)
 /* --- ids --------------------------------------------------------------------
  */
 
-/* There is no id, or no room, for another one. */
+/* There is no id, or no room, for another site: count it. Returns SITE_MORE. */
 static uint32_t count_lost(void)
 {
 	static const struct perfrec_site more = {

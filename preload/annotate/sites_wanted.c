@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites_wanted - the categories in the arena.
- *
- * The list is read where it is, in shared memory that the collector may be
- * writing to (row CATEGORIES of docs/RING.md), and every loop ends whatever is
+ * sites_wanted - the list is read in shared memory, where the collector may be
+ * writing it (row CATEGORIES of docs/RING.md). Every loop ends, whatever is
  * there.
  */
 #include "preload/annotate/sites_wanted.h"
@@ -40,7 +38,8 @@ static char byte_at(const char *text, size_t at)
 	return at < TEXT_BYTES ? atom_load_acq(&text[at]) : '\0';
 }
 
-/* As fnmatch() without brackets. One star is tried again at a time. */
+/* Whether @item matches @name: as fnmatch() without brackets. When it fails,
+ * the last star takes one more character. */
 static bool item_matches(const struct item *item, const char *name)
 {
 	size_t at = item->at, star = SIZE_MAX;
@@ -80,7 +79,8 @@ static bool item_is_glob(const struct item *item)
 	return false;
 }
 
-/* How many bytes of @category are a word that only its like asks for. */
+/* How long the first word of @category is, if it is one of those that are
+ * recorded only when asked for; else 0. */
 static size_t tag_bytes(const char *category)
 {
 	static const char tag[][6] = { "debug", "slow" };

@@ -3,11 +3,13 @@
  * sites_wanted - the list of categories (--categories 'net*,-net.debug'), which
  * says what annotations are recorded.
  *
- * Items are separated by commas. '-' in front excludes; '*' stands for any
- * characters, '?' for one. An item without these beats one with, a later one
- * an earlier. What no item matches is recorded if all items exclude, or there
- * are none. A category whose first word (up to a '.') is "debug" or "slow" is
- * recorded only by an item that begins with that word.
+ * Items are separated by commas. An item with '-' in front excludes. '*' stands
+ * for any characters, '?' for one. Of the items that match a category, one
+ * without '*' and
+ * '?' decides, else one with them; of several such, the last. If no item
+ * matches, the category is recorded if all items exclude, or there are none. A
+ * category whose first word (up to a '.') is "debug" or "slow" is recorded only
+ * if an item asks for it that begins with that word.
  */
 #ifndef PERFREC_PRELOAD_ANNOTATE_SITES_WANTED_H
 #define PERFREC_PRELOAD_ANNOTATE_SITES_WANTED_H
@@ -15,11 +17,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether @category is to be recorded, and of which changes of the list that
- * is true. False when the list is being written all the time. */
+/* Sets *@wanted: whether @category is to be recorded; and *@changes: the count
+ * of changes of the list that says so. False when the list is being written all
+ * the time. Any context. */
 bool sites_wanted(const char *category, bool *wanted, uint32_t *changes);
 
-/* The list's count of changes, in the arena. */
+/* The list's count of changes, in the arena. It lasts as long as the process.
+ */
 const uint32_t *sites_changes(void);
 
 #endif

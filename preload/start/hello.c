@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hello - find the collector, give it the arena, take its settings.
- *
- * Nothing here may hurt the program: every call is non-blocking with one
- * deadline for all, limits are looked at before they can bite (an ftruncate
- * beyond RLIMIT_FSIZE raises SIGXFSZ, memory beyond RLIMIT_AS is the
- * program's), and on any trouble everything is closed and unmapped again.
- * The memfd is made only after a collector has answered the connect, so a
- * program without one pays for a failed connect() and no more.
+ * hello - nothing here may hurt the program. No call blocks, and all have one
+ * deadline. Limits are looked at before they are reached: an ftruncate() beyond
+ * RLIMIT_FSIZE raises SIGXFSZ, and the address space below RLIMIT_AS is the
+ * program's. On any trouble everything is closed and unmapped again. The memfd
+ * is made only after a collector has accepted the connection: a program without
+ * a collector pays for a failed connect() and no more.
  */
 #include "preload/start/hello.h"
 
@@ -83,7 +81,7 @@ static bool trust_peer(long fd)
 	return peer.uid == 0 || (long)peer.uid == sys(SYS_geteuid);
 }
 
-/* A connection to @address, or -errno. A full backlog is waited for. */
+/* A connection to @address, or -errno. Where the backlog is full it waits. */
 static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 {
 	struct timespec pause = { 0, (long)NS_PER_MS };
@@ -187,7 +185,7 @@ static bool fit_limits(struct wire_hello *ask)
 	return true;
 }
 
-/* The memfd of the arena, sized and sealed, or -errno. */
+/* A memfd of @bytes, sealed, for the arena; or -errno. */
 static long make_memfd(uint64_t bytes)
 {
 	const unsigned int no_exec_seal = 8; /* MFD_NOEXEC_SEAL, Linux 6.3 */
@@ -258,7 +256,8 @@ static long send_hello(long socket, const struct wire_hello *ask, long memfd)
 	return sys(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
 }
 
-/* The reply within the deadline; its descriptor or -1 in *@fd. */
+/* Receive the reply within the deadline. *@fd becomes its descriptor, if it has
+ * one. Returns the reply's bytes, or -errno. */
 static long receive_reply(long socket, struct wire_reply *reply, int *fd,
 			  uint64_t deadline)
 {
@@ -334,7 +333,8 @@ static const char *refusal_text(uint32_t status)
 	}
 }
 
-/* Talk over @socket; result->page is mapped. Returns as hello() does. */
+/* Send the hello over @socket and take the reply; result->page is mapped.
+ * Returns NULL, or why there is nothing to record to. */
 static const char *exchange_hello(long socket, long memfd,
 				  struct hello_result *result,
 				  uint64_t deadline)
@@ -371,7 +371,7 @@ static void give_up_arena(struct hello_result *result)
 		sys(SYS_munmap, result->liveness, LIVENESS_BYTES);
 }
 
-/* Whoever records wants to know of each program that is not. */
+/* Tell the collector why this program cannot be recorded. Returns @text. */
 static const char *send_regret(long socket, enum wire_regret_why why,
 			       const char *text)
 {
@@ -395,7 +395,7 @@ static long make_arena(struct hello_result *result)
 	return memfd;
 }
 
-/* Make it smaller; false: no slots can be spared. */
+/* Halve the slots of the arena. False if no more can be spared. */
 static bool halve_arena(struct wire_hello *ask)
 {
 	if (ask->slot_count <= SLOTS_MIN)

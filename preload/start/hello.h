@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hello - find the collector, give it the arena, take its settings.
+ * hello - find the collector, give it the arena, take its settings
+ * (docs/WIRE.md).
  */
 #ifndef PERFREC_PRELOAD_START_HELLO_H
 #define PERFREC_PRELOAD_START_HELLO_H
@@ -9,24 +10,27 @@
 #include "shared/ring_shm.h"
 #include "shared/wire.h"
 
-/* What a hello that succeeded brought. The mappings last for the process. */
+/* What came of a hello. If it succeeded, the mappings last as long as the
+ * process. */
 struct hello_result {
 	struct page_shm *page;
 	const struct liveness_shm *liveness;
 	struct wire_hello hello;
 	struct wire_reply reply;
-	bool connected; /* there is a collector, whatever came of it */
+	bool connected; /* there is a collector, even if the hello failed */
 };
 
-/* Whether there is a socket where a collector would have one, or a file beside
- * it with @suffix (of at most 7 bytes) behind its name. */
+/* Whether there is a collector's socket in any of its places; or, if @suffix
+ * (of at most 7 bytes) is not "", a file of the socket's name with @suffix
+ * behind it. */
 bool hello_has_socket(const struct settings *settings, const char *suffix);
 
 /*
  * Connect, make the arena, send the hello and wait for the reply: all within
- * WIRE_DEADLINE_MS, and with no descriptor left open. Returns NULL, or why
- * there is nothing to record to; *@detail then belongs behind it ("" if
- * nothing). Signals are blocked by the caller.
+ * settings->deadline_ms, and no descriptor is left open. Returns NULL, with
+ * @result filled in; or why there is nothing to record to, and *@detail, which
+ * belongs behind that sentence ("" if nothing does). The caller has blocked
+ * signals.
  */
 const char *hello(const struct settings *settings, struct hello_result *result,
 		  const char **detail);

@@ -35,8 +35,8 @@
 #include "shared/atomic.h"
 #include "shared/ticks.h"
 
-/* A put that a forking handler interrupts must fail in both processes:
- * docs/RING.md. */
+/* Put a FORKING record. A handler that forks may have interrupted a put, which
+ * must then fail in both processes (docs/RING.md). */
 static void before_fork(void)
 {
 	/* relaxed: the page is private; only fork and this process change it */
@@ -111,7 +111,8 @@ static void adopt_reply(const struct hello_result *result,
 	use_filter(page);
 }
 
-/* NULL, or why this process is not recorded. */
+/* Returns NULL, or why this process is not recorded and *@detail behind that.
+ */
 static const char *try_start(struct settings *settings,
 			     struct hello_result *result, const char **detail)
 {
@@ -144,7 +145,7 @@ static uint64_t cpu_time_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A program that is not to be recorded says no hello. */
+/* Start recording, if this process is to be recorded. */
 static void begin_recording(void)
 {
 	char **environment = libc_environ();
@@ -180,9 +181,10 @@ static void begin_recording(void)
 	atom_store_rlx(&result.page->start_ns, cpu_time_ns() - before);
 }
 
-/* A program without hooks has nothing to say hello for, unless the collector
- * wants every program. When there is nobody to say it to, whoever preloaded us
- * wants to know. */
+/* A program without hooks says no hello, unless the collector wants every
+ * program. When there is no collector it tries to: whoever has preloaded the
+ * shim wants to be told.
+ */
 static bool wants_recording(void)
 {
 	struct settings settings;

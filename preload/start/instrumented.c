@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * instrumented - a look at the undefined symbols of every loaded module. Most
- * programs that a build or a shell script starts have no hooks; finding that
- * out costs some ten microseconds and saves them the hello.
+ * instrumented - looks at the undefined symbols of every loaded module. Most
+ * programs that a build or a shell script starts have no hooks. To find that
+ * out costs some ten microseconds, and saves them the hello.
  *
- * The dynamic linker has mapped and trusts what is read here.
+ * The dynamic linker has mapped what is read here, and trusts it.
  */
 #include "preload/start/instrumented.h"
 
@@ -15,8 +15,9 @@
 #include "preload/core/elf_tables.h"
 #include "preload/core/libc.h"
 
-/* Undefined symbols come first: in DT_GNU_HASH, word 1 is the index of the
- * first symbol that is hashed, thus defined; DT_HASH's word 1 counts all. */
+/* The end of the symbols that may be undefined ones: these come first. In
+ * DT_GNU_HASH, word 1 is the index of the first symbol that is hashed, thus
+ * defined. In DT_HASH, word 1 is the number of all symbols. */
 static uint32_t undefined_end(const struct elf_tables *tables)
 {
 	if (tables->gnu_hash)
@@ -24,7 +25,7 @@ static uint32_t undefined_end(const struct elf_tables *tables)
 	return tables->sysv_hash ? tables->sysv_hash[1] : 0;
 }
 
-/* A hook, or what perfrec.h looks for. */
+/* Whether @name is that of a hook, or what perfrec.h looks for. */
 static bool is_hook_name(const char *name)
 {
 	return !strcmp(name, "__cyg_profile_func_enter") ||

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * instrumented - whether anything in this process can call our hooks yet.
+ * instrumented - whether anything in this process can call the shim yet.
  */
 #ifndef PERFREC_PRELOAD_START_INSTRUMENTED_H
 #define PERFREC_PRELOAD_START_INSTRUMENTED_H
 
 #include <stdbool.h>
 
-/* True when a loaded module refers to __cyg_profile_func_enter. Takes the
- * dynamic linker's lock; a constructor may call it. */
+/* True when a loaded module refers to __cyg_profile_func_enter, or to what
+ * perfrec.h looks for. Takes the dynamic linker's lock; a constructor may call
+ * it. */
 bool instrumented(void);
 
 #endif

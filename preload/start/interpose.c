@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose - the libc functions the shim must know of: thread names, seccomp
- * (system calls may then kill), and limits under which the arena's address
- * space would be in the program's way. Each does what the real one does and
- * returns what it returns. vfork() and syscall() are assembly
- * (interpose_x86_64.S): they must not be returned through.
+ * interpose - the libc functions of which the shim must know: names of threads,
+ * seccomp (system calls may kill after it), and limits under which the arena's
+ * address space would be in the program's way. Each does what the real one
+ * does, and returns what that returns. vfork() and syscall() are assembly
+ * (interpose_x86_64.S), as they may return twice on one stack.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -28,7 +28,7 @@
 #include "preload/start/interpose.h"
 #include "shared/atomic.h"
 
-/* What slots that nobody uses may have of memory that is to be locked. */
+/* Where a program locks its memory, unused slots may keep so much of it. */
 #define LOCKED_BYTES_MAX (16ULL << 20)
 
 /* The next definition of a function of this file, looked up once. */
@@ -50,8 +50,8 @@ static void forbid_syscalls(void)
 		atom_or_sc(&g_shim.page->flags, PAGE_NO_SYSCALLS);
 }
 
-/* What a system call asks of seccomp. libseccomp finds out what the kernel
- * knows by calls that must fail: those ask for nothing. */
+/* What a system call asks of seccomp. libseccomp makes calls that must fail, to
+ * find out what the kernel knows: those ask for nothing. */
 static unsigned long seccomp_mode(long number, unsigned long first,
 				  unsigned long second, unsigned long third)
 {
@@ -110,9 +110,10 @@ ATTR_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	return error;
 }
 
-/* What the slots may have of the address space, or of the locked memory, that
- * this process may have. A filter that let mlockall() through may not know of
- * prlimit64(); setting a limit is that call. */
+/* How much of @resource the slots may have: of address space (RLIMIT_AS) or of
+ * locked memory (RLIMIT_MEMLOCK). Under a seccomp filter the latter is 0: a
+ * filter that let mlockall() through may kill for prlimit64(), by which limits
+ * are read. */
 static uint64_t room_within(int resource)
 {
 	uint64_t limit;
@@ -126,11 +127,12 @@ static uint64_t room_within(int resource)
 }
 
 /*
- * It would fill every ring with memory, or fail for want of it. Whom the limit
- * does not bind (CAP_IPC_LOCK, in the first user namespace) only the kernel
- * knows: root's own of 8 MiB would leave no slot for another thread. So the
- * call is tried with what may stay without a limit. The kernel looks at the
- * limit before it does anything.
+ * mlockall() would fill every ring with memory, or fail for want of it. Only
+ * the kernel knows whether the limit binds this process (with CAP_IPC_LOCK in
+ * the first user namespace it does not), and root's limit of 8 MiB would leave
+ * no slot for another thread. So the call is first tried with as many slots as
+ * may stay without a limit. The kernel looks at the limit before it does
+ * anything.
  */
 ATTR_EXPORT int mlockall(int flags)
 {
@@ -152,8 +154,8 @@ ATTR_EXPORT int mlockall(int flags)
 	return REAL(mlockall)(flags);
 }
 
-/* Behind the call: the kernel has read what the program points to, and has
- * said yes. Without @limit the program has only asked. */
+/* After the call: the kernel has read what the program points to, and @result
+ * is its answer. Without @limit the program has only asked for the limit. */
 static int limit_changed(int resource, const void *limit, int result)
 {
 	if (!result && limit && resource == RLIMIT_AS)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose - what the assembly of interposed functions calls in C.
+ * interpose - what the assembly of vfork() and syscall() calls in C.
  */
 #ifndef PERFREC_PRELOAD_START_INTERPOSE_H
 #define PERFREC_PRELOAD_START_INTERPOSE_H
 
 /*
- * System call @number is about to be made with these arguments. Sees what
- * forbids the hooks something: a seccomp filter may kill for any system call;
- * seccomp's strict mode and PR_SET_TSC make rdtsc a fault, for this thread.
+ * System call @number is about to be made with these arguments. It may forbid
+ * the hooks something: a seccomp filter may kill for any system call; seccomp's
+ * strict mode and PR_SET_TSC make rdtsc a fault in this thread.
  */
 void interpose_syscall(long number, unsigned long first, unsigned long second,
 		       unsigned long third);
@@ -16,10 +16,12 @@ void interpose_syscall(long number, unsigned long first, unsigned long second,
 /* The next definition of syscall(), for a tail jump. */
 void *interpose_real_syscall(void);
 
-/* Around vfork(): the child shares our memory and must not record. */
+/* Before vfork(), and in the parent after it: the child has the parent's
+ * memory, and must not record. */
 void interpose_vfork_begin(void);
 void interpose_vfork_end(void);
-/* Sets errno to @error and returns -1. */
+
+/* Set errno to @error. Returns -1. */
 int interpose_error(int error);
 
 #endif

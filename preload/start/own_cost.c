@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * own_cost - times the hooks and wrappers. Not in the shim: in a copy of its
- * code that the collector has (Makefile), where nothing has started. So there
- * is no gate but the one that is set here, no slot but g_slot, and libc may be
- * called as anybody calls it.
+ * own_cost - times the hooks and wrappers. This file is not in the shim but in
+ * a copy of its code that the collector has (Makefile). Nothing has started
+ * there: the gate is what set_up() makes it, the only slot is g_slot, and libc
+ * may be called as usual.
  *
- * The reader is ourselves: a round makes fewer records than the ring has room
- * for, and then all of it is read.
+ * A round makes fewer records than the ring has room for. After a round,
+ * everything is marked as read.
  */
 #include "shared/own_cost.h"
 
@@ -41,7 +41,8 @@ typedef void hook(void *function, void *call_site);
 
 hook __cyg_profile_func_enter, __cyg_profile_func_exit;
 
-/* What a loop calls: the shim's, or what would be called without it. */
+/* What a loop calls: functions of the shim, or what would be called without it.
+ */
 struct hooks {
 	void *outer;
 	hook *enter, *exit;
@@ -98,7 +99,7 @@ static uint32_t depth_of(enum own_cost_kind kind)
 	return kind == OWN_COST_DEPTH ? UINT32_MAX : 0;
 }
 
-/* As recording starts, and a thread gets a slot. */
+/* Do what is done when recording starts and a thread gets a slot. */
 static void set_up(enum own_cost_kind kind, bool counter)
 {
 	bool general = !find_rseq() || kind == OWN_COST_GENERAL || !counter ||
@@ -149,7 +150,7 @@ static void set_up(enum own_cost_kind kind, bool counter)
 			       (general ? GATE_GENERAL : 0));
 }
 
-/* Everything is read, or for ever nothing of a full ring. */
+/* Mark everything as read; or, if the ring is to be @full, nothing. */
 static void read_ring(bool full)
 {
 	/* relaxed, all: nobody else reads them */
@@ -159,8 +160,9 @@ static void read_ring(bool full)
 	put_renew_limits();
 }
 
-/* What calls and allocations are among: clocks are read while the CPU does
- * something else, too. */
+/* What a program does between calls: the CPU does other things while a clock is
+ * read.
+ */
 static void work(void)
 {
 	for (int i = 0; i < 2; i++)

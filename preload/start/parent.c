@@ -13,14 +13,14 @@
 static const char g_variable[] = "LD_PRELOAD=";
 static const char g_library[] = "libperfrec_preload";
 
-/* Where in the environment we are: it comes in pieces. */
+/* How far the search in the environment has come: it is read in pieces. */
 struct search {
 	size_t variable; /* characters of g_variable that were there */
 	size_t library; /* and of g_library since */
 	bool elsewhere; /* this is another variable */
 };
 
-/* Whether the library's name ends with @c. */
+/* Search on with the next byte, @c. True when it ends the library's name. */
 static bool search_byte(struct search *search, char c)
 {
 	if (!c) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * parent - what the shim knows of the process that started this one.
+ * parent - what the shim can know of the process that started this one.
  */
 #ifndef PERFREC_PRELOAD_START_PARENT_H
 #define PERFREC_PRELOAD_START_PARENT_H
@@ -9,8 +9,8 @@
 
 /*
  * Whether the parent was started with this library preloaded, as far as its
- * environment in /proc can be read; so it has said already what there is to
- * say. Signals are blocked by the caller, and it is not called by two threads.
+ * environment in /proc can be read. Such a parent has said already what there
+ * is to say. The caller has blocked signals; never two threads at a time.
  */
 bool parent_was_preloaded(void);
 
