@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 struct jobs {
+	const char *name; /* of its thread */
 	pthread_t thread;
 	struct lock lock;
 	pthread_cond_t change;
@@ -38,19 +39,20 @@ static void *run(void *context)
 	struct jobs *jobs = context;
 	struct job *job;
 
-	pthread_setname_np(pthread_self(), "perfrec-jobs");
+	pthread_setname_np(pthread_self(), jobs->name);
 	while ((job = next_job(jobs)))
 		job->run(job);
 	return NULL;
 }
 
-int jobs_new(struct jobs **out)
+int jobs_new(const char *name, struct jobs **out)
 {
 	struct jobs *jobs = calloc(1, sizeof(*jobs));
 	int err;
 
 	if (!jobs)
 		return -ENOMEM;
+	jobs->name = name;
 	jobs->last = &jobs->first;
 	lock_init(&jobs->lock, LOCK_JOBS);
 	pthread_cond_init(&jobs->change, NULL);

@@ -15,8 +15,9 @@ struct job {
 	void (*run)(struct job *job);
 };
 
-/* 0 or -errno. Starts the thread. */
-int jobs_new(struct jobs **out);
+/* Start the thread, which is called @name: at most 15 bytes, and they live on.
+ * The caller ends *@out with jobs_free(). 0 or -errno. */
+int jobs_new(const char *name, struct jobs **out);
 /* Runs what was posted, then ends the thread. Nobody may post any more. */
 void jobs_free(struct jobs **jobs);
 /* Any thread; never waits. Runs @job->run(@job) later. */

@@ -142,6 +142,7 @@ static void *sampler_thread(void *context)
 	struct sampler *sampler = context;
 	struct sample *sample;
 
+	pthread_setname_np(pthread_self(), "perfrec-sampler");
 	lock_acquire(&sampler->lock);
 	while ((sample = wait_for_sample(sampler))) {
 		lock_release(&sampler->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * attach - take a program in that has said hello: check what it says, map its
+ * attach - accept a program that has said hello: check what it says, map its
  * arena, open its files, begin its recording.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_ATTACH_H
@@ -21,14 +21,17 @@ struct peer {
 };
 
 /*
- * Main thread. Fills in *@reply, which refuses the program when something is
- * wrong (the log then says what). @peer's pidfd is taken over; @memfd stays
- * the caller's. When it is accepted, *@out is its arena for attach_complete().
+ * Accept the program @peer, whose hello is @hello and whose arena is behind
+ * @memfd, or refuse it: fills in *@reply, and if it refuses, the log says why.
+ * peer->pidfd belongs to the callee; @memfd stays the caller's. *@out is
+ * the arena, for attach_complete(), or NULL if the program is refused. Main
+ * thread.
  */
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		  int memfd, struct peer *peer, struct wire_reply *reply,
 		  struct arena **out);
-/* The reply is sent: what may take longer. */
+/* The reply has been sent: have the jobs thread resolve the filters of @arena's
+ * program, if there are any, and then let it record. Main thread. */
 void attach_complete(struct collector *collector, struct arena *arena);
 
 #endif

@@ -3,14 +3,22 @@
  * perfrec-collect: drains the rings of all programs that say hello and writes
  * their traces.
  *
- * Threads: this one (events: hellos, ends of processes, signals, the control
- * connection to perfrec record, a 25 ms timer for the heartbeat), the drain
- * workers (drain.c), one for jobs that take their time (jobs.c), and those of
- * trace_file.c that write. None of them ever waits for a program.
+ * Threads, none of which ever waits for a program:
  *
- * The end, asked for by a signal or by perfrec record: no more hellos; every
- * process ends (process.c); when the last one is done the recordings are
- * closed, and so are we.
+ *   main         events: hellos, ends of processes, signals, the control
+ *                connection to `perfrec record`, a timer of 25 ms for the
+ *                heartbeat
+ *   drain        workers that empty the rings (worker.c)
+ *   jobs         what takes its time: symbol tables, sums (jobs.c)
+ *   endings      a second thread of jobs.c, for the ends of recordings
+ *   sampler      unwinds copied stacks (sampler.c), where there are any
+ *   perf         reads the kernel's samples (cpu_samples.c), where it takes any
+ *   writers      of each trace: compress and write (trace_file.c)
+ *   parked       does nothing but prove that we live (liveness.c)
+ *
+ * The end is asked for by a signal or by `perfrec record`. No program is
+ * accepted any more, and every process ends (process.c). When the last one is
+ * done, the recordings are closed and this program exits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +73,7 @@
 #define PROGRESS_BEATS 8
 
 struct daemon {
-	struct collector collector; /* first: see of_collector() */
+	struct collector collector;
 	struct collect_options options;
 	struct session_limits limits;
 	struct server *server;
@@ -86,7 +94,7 @@ static struct daemon g_daemon = {
 	.control.fd = -1,
 };
 
-/* --- perfrec record, at the other end of the control connection --------------
+/* --- perfrec record, at the other end of the control connection -------------
  */
 
 static void send_control(struct daemon *daemon, struct control_message *message)
@@ -188,8 +196,8 @@ static void control_ready(struct watch *watch)
 		note_command_end(daemon, &message.finish);
 }
 
-/* --- other events
- * -------------------------------------------------------------- */
+/* --- other events -----------------------------------------------------------
+ */
 
 static void signals_ready(struct watch *watch)
 {
@@ -269,8 +277,8 @@ static void set_timer(struct daemon *daemon, bool beating)
 		malloc_trim(0);
 }
 
-/* --- start
- * ---------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------
+ */
 
 static int add_watch(struct daemon *daemon, struct watch *watch, int fd,
 		     void (*ready)(struct watch *watch))
@@ -368,10 +376,10 @@ static bool wants_samples(const struct collect_options *options)
 static int start_threads(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
-	int err = jobs_new(&collector->jobs);
+	int err = jobs_new("perfrec-jobs", &collector->jobs);
 
 	if (!err)
-		err = jobs_new(&collector->endings);
+		err = jobs_new("perfrec-endings", &collector->endings);
 	if (!err)
 		err = heap_ticks_new(collector, &daemon->ticks);
 	if (!err && wants_samples(collector->options))
@@ -439,8 +447,8 @@ static int start_output(struct daemon *daemon)
 	return 0;
 }
 
-/* --- life and end
- * ---------------------------------------------------------------- */
+/* --- life and end -----------------------------------------------------------
+ */
 
 static void list_went_on(struct daemon *daemon)
 {

@@ -10,13 +10,14 @@
 struct collector;
 struct heap_ticks;
 
-/* 0 or -ENOMEM; *@out is NULL when nobody wants any of it. @collector must
- * outlive it. */
+/* *@out is NULL when @collector's options ask for none of it. @collector must
+ * outlive it; the caller ends it with heap_ticks_free(). 0 or -ENOMEM. */
 int heap_ticks_new(struct collector *collector, struct heap_ticks **out);
-/* When no job of @collector's is left. Also for NULL. */
+/* The jobs thread must have ended: a job of it may be under way before. Also
+ * for NULL. */
 void heap_ticks_free(struct heap_ticks **ticks);
-/* A while has passed: posts what is due to the jobs thread. Main thread, every
- * 50 ms or so. Also for NULL. */
+/* Post what is due to the jobs thread. Main thread, with every heartbeat (25
+ * ms). Also for NULL. */
 void heap_ticks_beat(struct heap_ticks *ticks);
 
 #endif

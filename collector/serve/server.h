@@ -17,14 +17,15 @@ struct server;
  * -errno; the log says what is wrong.
  */
 int server_new(struct collector *collector, struct server **out);
-/* Closes and removes the socket. */
+/* Close and remove the socket, and free *@server. */
 void server_free(struct server **server);
-/* The path of the socket. */
+/* The path of the socket; it lives as long as @server. */
 const char *server_path(const struct server *server);
-/* Ends connections that have said nothing for too long, and frees those that
- * have ended. After each round of the loop, and every second or so. */
+/* End connections that have said nothing for too long, and free those that have
+ * ended. To be called after each round of the loop, and every second or so. */
 void server_reap(struct server *server);
-/* Whether there are any, so that server_reap() has to come again soon. */
+/* Whether there is any connection: then server_reap() is to be called again
+ * soon. */
 bool server_has_connections(const struct server *server);
 
 #endif

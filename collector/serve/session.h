@@ -17,14 +17,16 @@ struct arena;
 struct collector;
 struct recording;
 
-/* The limits of a collector on all sessions together; zero at first. */
+/* The limits of a collector on all sessions together; all zero at first. The
+ * main thread's, but for one field. */
 struct session_limits {
-	uint64_t arena_bytes; /* of what is mapped now */
+	uint64_t arena_bytes; /* that all listed sessions have mapped */
 	uint32_t sessions; /* that are listed now */
 	uint64_t begun_ns; /* rate of hellos, as a bucket that leaks */
-	uint64_t finished_bytes; /* on disk; under the collector's lock */
-	/* Each reason has its own limit of lines, but the last is for all that
-	 * find no room. */
+	uint64_t finished_bytes; /* of recordings that have ended, on disk;
+				  * under the collector's lock */
+	/* Each reason to refuse has a limit of lines in the log. The last
+	 * entry is shared by all reasons that find no other room. */
 	struct refusal {
 		const char *why;
 		struct log_limit limit;
@@ -34,29 +36,34 @@ struct session_limits {
 
 /* Unless said otherwise, every call is for the main thread. */
 
-/* Why there may be no other session, with @arena_bytes, now; or NULL. */
+/* Why a session with an arena of @arena_bytes may not begin now: a sentence for
+ * a person, which is static. NULL: it may. */
 const char *session_refuse(struct collector *collector, uint64_t arena_bytes);
 
-/* One line in the log, if there were not too many of its kind; in perfrec
- * record it is in the summary instead. @why outlives the collector, if it is
- * more than once the same. @pid 0: unknown. */
+/* Tell that the program @pid (0: unknown) is not recorded, for the reason @why:
+ * one line in the log, if there were not too many for this reason already; in
+ * `perfrec record` an entry in the summary instead. Reasons are told apart by
+ * the pointer @why, which is kept: it must stay valid as long as @collector. */
 void session_log_refusal(struct collector *collector, pid_t pid,
 			 const char *why);
 
-/* Gives it its number, and its control word's first value comes with
- * session_release(). @own: its recording is for this session only. */
+/* Begin the session of @arena: it gets a number, and counts against the limits.
+ * Its program waits until session_release(). @own: the recording is of this
+ * session only, and ends with it. */
 void session_begin(struct collector *collector, struct arena *arena, bool own);
-/* The arena has left the collector's list. */
+/* @arena has left the collector's list: it counts against no limit any more. */
 void session_unlist(struct collector *collector, struct arena *arena);
-/* It may record: its filters are resolved. Any thread. */
+/* Let the program of @arena record: its filters are resolved. Any thread. */
 void session_release(struct arena *arena);
-/* Which annotations it records, from soon on; categories_valid(). */
+/* Record annotations of the categories that @text names (categories_valid()),
+ * from the moment on at which the program has seen it. */
 void session_categories(struct arena *arena, const char *text);
-/* Record no span that begins from now on, or go on. */
+/* With @paused record no span that begins from now on; without, go on. */
 void session_pause(struct arena *arena, bool paused);
-/* End it in good order; its programs run on. */
+/* End the session of @arena in good order; its programs run on unrecorded. */
 void session_stop(struct arena *arena);
-/* Whether all of it is over, and files of its own are whole. */
+/* Whether session @number is over: all its processes have ended, and the files
+ * of a recording of its own are whole. */
 bool session_is_over(struct collector *collector, uint64_t number);
 
 #endif

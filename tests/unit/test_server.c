@@ -117,7 +117,7 @@ static void collector_start(void)
 	scratch_must(!clock_sync_new(&g_collector.clock), "clock");
 	scratch_must(!symbol_cache_new(&g_collector.symbols), "symbols");
 	scratch_must(!liveness_new(&g_collector.liveness), "liveness");
-	scratch_must(!jobs_new(&g_collector.jobs), "jobs");
+	scratch_must(!jobs_new("jobs", &g_collector.jobs), "jobs");
 	scratch_must(!recording_new(&g_collector, "recording", true,
 				    &g_collector.recording),
 		     "recording");
