@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records out of buffers that the test fills as the kernel does, rightly or
+ * not: none of the kernel's is opened.
+ */
+#include "collector/samples/perf_buffers.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+#include "tests/suite.h"
+
+#define BUFFERS 2
+#define DATA_BYTES 8192u
+#define ID 0x1122334455667788u
+
+/* --- the kernel's side ------------------------------------------------------
+ */
+
+static struct perf_buffers g_buffers;
+static struct perf_buffer g_buffer[BUFFERS];
+static uint8_t g_scratch[65536];
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void setup(void)
+{
+	g_buffers = (struct perf_buffers){ .buffer = g_buffer,
+					   .count = BUFFERS,
+					   .bytes = DATA_BYTES,
+					   .epoll = -1,
+					   .scratch = g_scratch };
+	for (int i = 0; i < BUFFERS; i++) {
+		void *page = mmap(NULL, page_bytes() + DATA_BYTES,
+				  PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		ck_assert_ptr_ne(page, MAP_FAILED);
+		g_buffer[i] = (struct perf_buffer){ .cpu = i,
+						    .fd = -1,
+						    .page = page };
+	}
+}
+
+static void teardown(void)
+{
+	for (int i = 0; i < BUFFERS; i++)
+		munmap(g_buffer[i].page, page_bytes() + DATA_BYTES);
+}
+
+/* A record that is being made. */
+struct made {
+	uint8_t bytes[4096];
+	size_t count;
+};
+
+static struct made begin(uint32_t type, uint16_t misc)
+{
+	struct perf_event_header header = { .type = type, .misc = misc };
+	struct made made = { .count = sizeof(header) };
+
+	memcpy(made.bytes, &header, sizeof(header));
+	return made;
+}
+
+static void add(struct made *made, const void *bytes, size_t count)
+{
+	memcpy(made->bytes + made->count, bytes, count);
+	made->count += count;
+}
+
+static void add_u64(struct made *made, uint64_t value)
+{
+	add(made, &value, sizeof(value));
+}
+
+static void add_ids(struct made *made, int32_t first, int32_t second)
+{
+	add(made, &first, sizeof(first));
+	add(made, &second, sizeof(second));
+}
+
+/* What sample_id_all puts behind a record that is no sample. */
+static void add_trailer(struct made *made)
+{
+	add_ids(made, 70, 71);
+	add_u64(made, 5000);
+	add_u64(made, ID);
+}
+
+static void set_size(struct made *made, size_t size)
+{
+	struct perf_event_header header;
+
+	memcpy(&header, made->bytes, sizeof(header));
+	header.size = (uint16_t)size;
+	memcpy(made->bytes, &header, sizeof(header));
+}
+
+/* Writes @count bytes where the head of buffer @i is, and moves that on. */
+static void write_bytes(int i, const uint8_t *bytes, size_t count)
+{
+	struct perf_event_mmap_page *page = g_buffer[i].page;
+	uint8_t *data = (uint8_t *)page + page_bytes();
+
+	for (size_t n = 0; n < count; n++)
+		data[(page->data_head + n) & (g_buffers.bytes - 1)] = bytes[n];
+	page->data_head += count;
+}
+
+static void write_record(int i, struct made *made)
+{
+	set_size(made, made->count);
+	write_bytes(i, made->bytes, made->count);
+}
+
+static void write_exit(int i, int32_t pid)
+{
+	struct made made = begin(PERF_RECORD_EXIT, 0);
+
+	add_ids(&made, pid, 1);
+	add_ids(&made, pid + 1, 2);
+	add_u64(&made, 5000);
+	add_trailer(&made);
+	write_record(i, &made);
+}
+
+/* The first part of a sample: what follows depends on @abi. */
+static struct made begin_sample(uint16_t misc, uint64_t abi)
+{
+	struct made made = begin(PERF_RECORD_SAMPLE, misc);
+
+	add_u64(&made, ID);
+	add_u64(&made, 0xdead); /* ip */
+	add_ids(&made, 80, 81);
+	add_u64(&made, 6000);
+	add_u64(&made, abi);
+	return made;
+}
+
+static void add_regs(struct made *made)
+{
+	for (uint64_t i = 0; i < RECORD_REGS; i++)
+		add_u64(made, 100 + i);
+}
+
+/* @asked bytes of stack, of which @used are said to have been copied. */
+static void add_stack(struct made *made, size_t asked, uint64_t used)
+{
+	uint8_t stack[1024];
+
+	for (size_t i = 0; i < asked; i++)
+		stack[i] = (uint8_t)(i * 7 + 3);
+	add_u64(made, asked);
+	add(made, stack, asked);
+	add_u64(made, used);
+}
+
+static bool is_stack(const uint8_t *stack, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (stack[i] != (uint8_t)(i * 7 + 3))
+			return false;
+	return true;
+}
+
+/* --- what comes out ---------------------------------------------------------
+ */
+
+#define SEEN_MAX 64
+
+static struct seen {
+	struct perf_record record[SEEN_MAX];
+	bool stack_is_right[SEEN_MAX];
+	char name[SEEN_MAX][32];
+	size_t count;
+} g_seen;
+
+static void see(void *context, const struct perf_record *record)
+{
+	struct seen *seen = context;
+	size_t i = seen->count++;
+
+	ck_assert_uint_lt(i, SEEN_MAX);
+	seen->record[i] = *record;
+	seen->stack_is_right[i] = is_stack(record->stack, record->stack_bytes);
+	if (record->name)
+		snprintf(seen->name[i], sizeof(seen->name[i]), "%s",
+			 record->name);
+}
+
+/* Reads all buffers; returns how many records there were. */
+static size_t read_all(void)
+{
+	g_seen = (struct seen){ 0 };
+	perf_buffers_read(&g_buffers, see, &g_seen);
+	for (int i = 0; i < BUFFERS; i++)
+		ck_assert_uint_eq(g_buffer[i].page->data_tail,
+				  g_buffer[i].page->data_head);
+	return g_seen.count;
+}
+
+/* --- records ----------------------------------------------------------------
+ */
+
+START_TEST(sample_of_a_program_has_registers_and_stack)
+{
+	struct made made =
+		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
+	const struct perf_record *record = &g_seen.record[0];
+
+	add_regs(&made);
+	add_stack(&made, 1024, 1000);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_uint_eq(record->type, PERF_RECORD_SAMPLE);
+	ck_assert_uint_eq(record->id, ID);
+	ck_assert_int_eq(record->pid, 80);
+	ck_assert_int_eq(record->tid, 81);
+	ck_assert_uint_eq(record->ns, 6000);
+	ck_assert(!record->in_kernel);
+	ck_assert(record->has_user);
+	ck_assert_uint_eq(record->stack_asked, 1024);
+	ck_assert_uint_eq(record->stack_bytes, 1000);
+	ck_assert(g_seen.stack_is_right[0]);
+#if defined(__x86_64__)
+	/* The kernel writes ax bx cx dx si di bp sp ip, then r8 to r15. */
+	ck_assert_uint_eq(record->reg[0], 100); /* DWARF: ax dx cx bx */
+	ck_assert_uint_eq(record->reg[1], 103);
+	ck_assert_uint_eq(record->reg[2], 102);
+	ck_assert_uint_eq(record->reg[3], 101);
+	ck_assert_uint_eq(record->reg[4], 104); /* si di bp sp */
+	ck_assert_uint_eq(record->reg[5], 105);
+	ck_assert_uint_eq(record->reg[6], 106);
+	ck_assert_uint_eq(record->reg[7], 107);
+	ck_assert_uint_eq(record->reg[8], 109); /* r8 */
+	ck_assert_uint_eq(record->reg[15], 116);
+	ck_assert_uint_eq(record->reg[16], 108); /* ip */
+#endif
+}
+END_TEST
+
+START_TEST(sample_in_the_kernel_says_so)
+{
+	struct made made =
+		begin_sample(PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_64);
+
+	add_regs(&made);
+	add_stack(&made, 64, 64);
+	write_record(0, &made);
+	/* a thread of the kernel has no user's side */
+	made = begin_sample(PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_NONE);
+	add_u64(&made, 0);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 2);
+	ck_assert(g_seen.record[0].in_kernel);
+	ck_assert(g_seen.record[0].has_user);
+	ck_assert_uint_eq(g_seen.record[0].stack_bytes, 64);
+	ck_assert(g_seen.record[1].in_kernel);
+	ck_assert(!g_seen.record[1].has_user);
+	ck_assert_uint_eq(g_seen.record[1].stack_bytes, 0);
+}
+END_TEST
+
+START_TEST(sample_of_32_bits_has_no_stack)
+{
+	struct made made =
+		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_32);
+
+	add_regs(&made);
+	add_stack(&made, 64, 64);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_int_eq(g_seen.record[0].tid, 81);
+	ck_assert(!g_seen.record[0].has_user);
+	ck_assert_uint_eq(g_seen.record[0].stack_bytes, 0);
+}
+END_TEST
+
+START_TEST(stack_that_claims_more_than_was_asked_is_cut)
+{
+	struct made made =
+		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
+
+	add_regs(&made);
+	add_stack(&made, 64, UINT64_MAX);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_uint_eq(g_seen.record[0].stack_bytes, 64);
+	ck_assert(g_seen.stack_is_right[0]);
+}
+END_TEST
+
+START_TEST(lost_records_are_counted)
+{
+	struct made made = begin(PERF_RECORD_LOST, 0);
+
+	add_u64(&made, ID + 1);
+	add_u64(&made, 1234);
+	add_trailer(&made);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_uint_eq(g_seen.record[0].type, PERF_RECORD_LOST);
+	ck_assert_uint_eq(g_seen.record[0].value, 1234);
+	ck_assert_uint_eq(g_seen.record[0].ns, 5000);
+	ck_assert_int_eq(g_seen.record[0].tid, 71);
+}
+END_TEST
+
+START_TEST(names_are_told_with_whether_exec_gave_them)
+{
+	struct made made = begin(PERF_RECORD_COMM, 0);
+
+	add_ids(&made, 80, 81);
+	add(&made, "worker\0\0", 8);
+	add_trailer(&made);
+	write_record(0, &made);
+	made = begin(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+	add_ids(&made, 82, 82);
+	add(&made, "program", 8);
+	add_trailer(&made);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 2);
+	ck_assert_str_eq(g_seen.name[0], "worker");
+	ck_assert(!g_seen.record[0].exec);
+	ck_assert_int_eq(g_seen.record[0].pid, 80);
+	ck_assert_int_eq(g_seen.record[0].tid, 81);
+	ck_assert_str_eq(g_seen.name[1], "program");
+	ck_assert(g_seen.record[1].exec);
+}
+END_TEST
+
+START_TEST(fork_and_exit_tell_both_threads)
+{
+	struct made made = begin(PERF_RECORD_FORK, 0);
+
+	add_ids(&made, 90, 80);
+	add_ids(&made, 91, 81);
+	add_u64(&made, 5000);
+	add_trailer(&made);
+	write_record(0, &made);
+	write_exit(0, 90);
+	ck_assert_uint_eq(read_all(), 2);
+	ck_assert_uint_eq(g_seen.record[0].type, PERF_RECORD_FORK);
+	ck_assert_int_eq(g_seen.record[0].pid, 90);
+	ck_assert_int_eq(g_seen.record[0].parent_pid, 80);
+	ck_assert_int_eq(g_seen.record[0].tid, 91);
+	ck_assert_int_eq(g_seen.record[0].parent_tid, 81);
+	ck_assert_uint_eq(g_seen.record[1].type, PERF_RECORD_EXIT);
+	ck_assert_int_eq(g_seen.record[1].pid, 90);
+	ck_assert_int_eq(g_seen.record[1].tid, 91);
+}
+END_TEST
+
+START_TEST(counts_are_told_with_their_event)
+{
+	struct made made = begin(PERF_RECORD_READ, 0);
+
+	add_ids(&made, 80, 81);
+	add_u64(&made, 777);
+	add_u64(&made, 99); /* which the trailer has another one of */
+	add_trailer(&made);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_int_eq(g_seen.record[0].tid, 81);
+	ck_assert_uint_eq(g_seen.record[0].value, 777);
+	ck_assert_uint_eq(g_seen.record[0].id, 99);
+}
+END_TEST
+
+START_TEST(other_records_are_passed_over)
+{
+	struct made made = begin(PERF_RECORD_MMAP2, 0);
+
+	add_stack(&made, 200, 0);
+	add_trailer(&made);
+	write_record(0, &made);
+	made = begin(12345, 0);
+	write_record(0, &made);
+	write_exit(0, 90);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_uint_eq(g_seen.record[0].type, PERF_RECORD_EXIT);
+}
+END_TEST
+
+/* --- the ring ---------------------------------------------------------------
+ */
+
+START_TEST(records_go_round_the_end_of_the_buffer)
+{
+	uint32_t wrapped = 0;
+
+	/* 1,000 bytes and 8,192 have 8 in common: each place comes once */
+	for (int i = 0; i < 2000; i++) {
+		struct made made = begin_sample(PERF_RECORD_MISC_USER,
+						PERF_SAMPLE_REGS_ABI_64);
+		uint64_t at = g_buffer[0].page->data_head & (DATA_BYTES - 1);
+
+		add_regs(&made);
+		add_stack(&made, 1000 - 200, 1000 - 200);
+		ck_assert_uint_eq(made.count, 1000);
+		write_record(0, &made);
+		wrapped += at + made.count > DATA_BYTES;
+		ck_assert_uint_eq(read_all(), 1);
+		ck_assert_uint_eq(g_seen.record[0].stack_bytes, 800);
+		ck_assert(g_seen.stack_is_right[0]);
+		ck_assert_uint_eq(g_seen.record[0].reg[0], 100);
+	}
+	ck_assert_uint_gt(wrapped, 200);
+}
+END_TEST
+
+/* One of 64 bytes. */
+static void write_name(int i, int32_t pid)
+{
+	struct made made = begin(PERF_RECORD_COMM, 0);
+
+	add_ids(&made, pid, pid);
+	add(&made, "a name of 24 bytes.....", 24);
+	add_trailer(&made);
+	write_record(i, &made);
+}
+
+START_TEST(full_buffer_is_read_to_its_last_record)
+{
+	g_buffers.bytes = 32 * 64;
+	/* from the second place on, and round */
+	write_name(0, 1);
+	ck_assert_uint_eq(read_all(), 1);
+	for (int i = 0; i < 32; i++)
+		write_name(0, 1000 + i);
+	ck_assert_uint_eq(g_buffer[0].page->data_head -
+				  g_buffer[0].page->data_tail,
+			  g_buffers.bytes);
+	ck_assert_uint_eq(read_all(), 32);
+	for (int i = 0; i < 32; i++)
+		ck_assert_int_eq(g_seen.record[i].pid, 1000 + i);
+}
+END_TEST
+
+START_TEST(all_buffers_are_read)
+{
+	ck_assert(!perf_buffers_ready(&g_buffers));
+	write_exit(1, 20);
+	ck_assert(perf_buffers_ready(&g_buffers));
+	write_exit(0, 10);
+	write_exit(1, 21);
+	ck_assert_uint_eq(read_all(), 3);
+	ck_assert_int_eq(g_seen.record[0].pid, 10);
+	ck_assert_int_eq(g_seen.record[1].pid, 20);
+	ck_assert_int_eq(g_seen.record[2].pid, 21);
+	ck_assert(!perf_buffers_ready(&g_buffers));
+	ck_assert_uint_eq(read_all(), 0);
+}
+END_TEST
+
+/* --- what the kernel would not do -------------------------------------------
+ */
+
+/* After whatever was there, what comes next is read again. */
+static void expect_next_is_read(void)
+{
+	write_exit(0, 42);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_int_eq(g_seen.record[0].pid, 42);
+}
+
+START_TEST(size_of_nonsense_ends_the_reading)
+{
+	static const size_t sizes[] = { 0, 4, 7, 4096, 65535 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct made made = begin_sample(PERF_RECORD_MISC_USER,
+						PERF_SAMPLE_REGS_ABI_64);
+
+		write_exit(0, 41);
+		add_regs(&made);
+		add_stack(&made, 64, 64);
+		set_size(&made, sizes[i]);
+		write_bytes(0, made.bytes, made.count);
+		write_exit(0, 43);
+		/* nobody knows where the third one begins */
+		ck_assert_uint_eq(read_all(), 1);
+		ck_assert_int_eq(g_seen.record[0].pid, 41);
+		expect_next_is_read();
+	}
+}
+END_TEST
+
+START_TEST(head_of_nonsense_is_believed_for_nothing)
+{
+	struct perf_event_mmap_page *page = g_buffer[0].page;
+
+	write_exit(0, 41);
+	page->data_head = page->data_tail + DATA_BYTES + 8;
+	ck_assert_uint_eq(read_all(), 0);
+	expect_next_is_read();
+	page->data_head -= 64; /* backward */
+	ck_assert_uint_eq(read_all(), 0);
+	expect_next_is_read();
+	page->data_head += 4; /* less than a header */
+	ck_assert_uint_eq(read_all(), 0);
+	page->data_head += 4; /* records are aligned to 8 bytes */
+	ck_assert_uint_eq(read_all(), 0);
+	expect_next_is_read();
+	page->data_head = UINT64_MAX - 7;
+	ck_assert_uint_eq(read_all(), 0);
+	/* and it goes on from there, through 0 */
+	expect_next_is_read();
+	ck_assert_uint_lt(page->data_head, DATA_BYTES);
+}
+END_TEST
+
+START_TEST(record_that_is_too_short_is_passed_over)
+{
+	struct made made =
+		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
+
+	/* registers, and then no stack */
+	add_regs(&made);
+	write_record(0, &made);
+	/* half of the registers */
+	made = begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
+	add_u64(&made, 1);
+	write_record(0, &made);
+	/* more stack than there is */
+	made = begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
+	add_regs(&made);
+	add_u64(&made, 1024);
+	write_record(0, &made);
+	/* no trailer */
+	made = begin(PERF_RECORD_EXIT, 0);
+	add_ids(&made, 1, 1);
+	write_record(0, &made);
+	/* nothing but a trailer */
+	made = begin(PERF_RECORD_FORK, 0);
+	add_trailer(&made);
+	write_record(0, &made);
+	/* a name without an end */
+	made = begin(PERF_RECORD_COMM, 0);
+	add_ids(&made, 80, 81);
+	add(&made, "endless!", 8);
+	add_trailer(&made);
+	write_record(0, &made);
+	write_exit(0, 42);
+	ck_assert_uint_eq(read_all(), 1);
+	ck_assert_int_eq(g_seen.record[0].pid, 42);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("perf_buffers");
+	TCase *records = suite_case(suite, "records");
+	TCase *ring = suite_case(suite, "ring");
+	TCase *hostile = suite_case(suite, "hostile");
+
+	tcase_add_checked_fixture(records, setup, teardown);
+	tcase_add_checked_fixture(ring, setup, teardown);
+	tcase_add_checked_fixture(hostile, setup, teardown);
+	tcase_add_test(records, sample_of_a_program_has_registers_and_stack);
+	tcase_add_test(records, sample_in_the_kernel_says_so);
+	tcase_add_test(records, sample_of_32_bits_has_no_stack);
+	tcase_add_test(records, stack_that_claims_more_than_was_asked_is_cut);
+	tcase_add_test(records, lost_records_are_counted);
+	tcase_add_test(records, names_are_told_with_whether_exec_gave_them);
+	tcase_add_test(records, fork_and_exit_tell_both_threads);
+	tcase_add_test(records, counts_are_told_with_their_event);
+	tcase_add_test(records, other_records_are_passed_over);
+	tcase_add_test(ring, records_go_round_the_end_of_the_buffer);
+	tcase_add_test(ring, full_buffer_is_read_to_its_last_record);
+	tcase_add_test(ring, all_buffers_are_read);
+	tcase_add_test(hostile, size_of_nonsense_ends_the_reading);
+	tcase_add_test(hostile, head_of_nonsense_is_believed_for_nothing);
+	tcase_add_test(hostile, record_that_is_too_short_is_passed_over);
+	return suite_run(suite);
+}
