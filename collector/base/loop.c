@@ -39,9 +39,9 @@ void loop_remove(int loop, struct watch *watch)
 void loop_run_once(int loop, int timeout_ms)
 {
 	struct epoll_event events[EVENTS];
-	int count = epoll_wait(loop, events, EVENTS, timeout_ms), i;
+	int count = epoll_wait(loop, events, EVENTS, timeout_ms);
 
-	for (i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++) {
 		struct watch *watch = events[i].data.ptr;
 
 		if (watch->ready)

@@ -30,10 +30,10 @@ int size_parse_bytes(const char *text, uint64_t *out)
 	const char *rest, *unit;
 	uint64_t number;
 	int shift = 0;
-	int error = parse_digits(text, &number, &rest);
+	int err = parse_digits(text, &number, &rest);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	if (rest[0]) {
 		unit = strchr(units, toupper((unsigned char)rest[0]));
 		if (!unit || rest[1])
@@ -51,10 +51,10 @@ int size_parse_count(const char *text, uint64_t min, uint64_t max,
 {
 	const char *rest;
 	uint64_t number;
-	int error = parse_digits(text, &number, &rest);
+	int err = parse_digits(text, &number, &rest);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	if (rest[0])
 		return -EINVAL;
 	if (number < min || number > max)
@@ -76,10 +76,10 @@ int size_parse_ns(const char *text, uint64_t *out)
 	};
 	const char *rest;
 	uint64_t number;
-	int error = parse_digits(text, &number, &rest);
+	int err = parse_digits(text, &number, &rest);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strcmp(rest, units[i].name) != 0)
 			continue;

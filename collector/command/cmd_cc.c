@@ -165,11 +165,11 @@ static void show(const struct words *words, FILE *out)
 }
 
 /* The exit status that goes with the errno of execvp(). */
-static int cannot_run(const char *name, int error)
+static int cannot_run(const char *name, int err)
 {
-	log_err("cannot run '%s': %s%s", name, strerror(error),
-		spawn_way_out(name, error));
-	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	log_err("cannot run '%s': %s%s", name, strerror(err),
+		spawn_way_out(name, err));
+	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 /* Become what @words say, or only show it. */
@@ -540,11 +540,11 @@ static int count_command(char *const *argv)
 static int read_command(struct cc *cc, char **argv)
 {
 	char path[PATH_MAX];
-	int count, error;
+	int count, err;
 
-	error = spawn_find_command(argv[0], path);
-	if (error)
-		return cannot_run(argv[0], -error);
+	err = spawn_find_command(argv[0], path);
+	if (err)
+		return cannot_run(argv[0], -err);
 	count = count_command(argv);
 	cc->command = (const char *const *)argv;
 	cc->command_count = (size_t)count;
@@ -595,16 +595,16 @@ static int find_flags(struct cc *cc)
 	struct compile_line *line = cc->line;
 	bool wanted = wants_flags(line);
 	const char *why;
-	int error;
+	int err;
 
 	if (!wanted && !line->links &&
 	    !compile_line_count(line, COMPILE_FOREIGN, false))
 		return OPTS_GO_ON;
-	error = compiler_ask(cc->command, cc->command_count, line, &cc->answer);
+	err = compiler_ask(cc->command, cc->command_count, line, &cc->answer);
 	/* Then it has more to say itself. */
-	if (error == -EIO || (error == -ENOTSUP && !wanted))
+	if (err == -EIO || (err == -ENOTSUP && !wanted))
 		return OPTS_GO_ON;
-	if (error)
+	if (err)
 		return OPTS_FAILED;
 	if (cc->answer.target.clang)
 		drop_gcc_only(line);

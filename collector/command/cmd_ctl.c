@@ -77,9 +77,7 @@ static int refuse_verb(const char *verb)
  * Returns how many words are left. */
 static int take_list(int argc, char **argv, struct ctl_options *options)
 {
-	int i;
-
-	for (i = 1; i < argc - 1; i++) {
+	for (int i = 1; i < argc - 1; i++) {
 		if (strcmp(argv[i], "categories") != 0)
 			continue;
 		if (!strncmp(argv[argc - 1], "--", 2))
@@ -326,21 +324,19 @@ static void print_row(const json_t *row)
 static void print_list(const json_t *answer)
 {
 	const json_t *programs = json_object_get(answer, "programs");
-	size_t i;
 
 	printf("%7s  %-15s  %-9s  %7s  %12s  %8s  %9s  %9s  %s\n", "PID",
 	       "PROGRAM", "STATE", "THREADS", "SPANS", "LOST", "FOR", "TRACE",
 	       "FOLDER");
-	for (i = 0; i < json_array_size(programs); i++)
+	for (size_t i = 0; i < json_array_size(programs); i++)
 		print_row(json_array_get(programs, i));
 }
 
 static void print_done(const char *what, const json_t *answer)
 {
 	const json_t *programs = json_object_get(answer, "programs");
-	size_t i;
 
-	for (i = 0; i < json_array_size(programs); i++) {
+	for (size_t i = 0; i < json_array_size(programs); i++) {
 		const json_t *row = json_array_get(programs, i);
 
 		printf("%s %llu ", what,
@@ -355,9 +351,8 @@ static void print_done(const char *what, const json_t *answer)
 static void print_files(const json_t *row)
 {
 	const json_t *files = json_object_get(row, "files");
-	size_t i;
 
-	for (i = 0; i < json_array_size(files); i++) {
+	for (size_t i = 0; i < json_array_size(files); i++) {
 		const char *file = json_string_value(json_array_get(files, i));
 
 		print_name(text_of(row, "folder"), 0);
@@ -370,9 +365,8 @@ static void print_files(const json_t *row)
 static void print_flushed(const json_t *answer)
 {
 	const json_t *flushed = json_object_get(answer, "flushed");
-	size_t i;
 
-	for (i = 0; i < json_array_size(flushed); i++)
+	for (size_t i = 0; i < json_array_size(flushed); i++)
 		print_files(json_array_get(flushed, i));
 }
 

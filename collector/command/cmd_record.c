@@ -190,7 +190,7 @@ static int record(const struct record_options *options, size_t room,
 		.follow = options->follow,
 	};
 	const char **collector_argv;
-	int error;
+	int err;
 
 	if (spawn_find_program(options->command, &program) ||
 	    spawn_find_parts(&parts))
@@ -199,12 +199,12 @@ static int record(const struct record_options *options, size_t room,
 		return OPTS_FAILED;
 	collector_argv = collector_command(options, output.dir, &parts, room);
 	plan.collector_argv = (char *const *)collector_argv;
-	error = collector_argv ? supervise_start(&plan, &supervise) : -ENOMEM;
+	err = collector_argv ? supervise_start(&plan, &supervise) : -ENOMEM;
 	free(collector_argv);
-	if (error) {
+	if (err) {
 		output_dir_undo(&output);
-		if (error > 0)
-			supervise_exit(W_EXITCODE(0, error));
+		if (err > 0)
+			supervise_exit(W_EXITCODE(0, err));
 		return OPTS_FAILED;
 	}
 	output_dir_commit(&output, options->quiet);

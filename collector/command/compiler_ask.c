@@ -175,12 +175,12 @@ static int read_answer(int macros_fd, int listing_fd, char **text)
 	size_t size;
 	char *macros = read_text(macros_fd, &size);
 	char *listing = read_text(listing_fd, &size);
-	int error = macros && listing ? make_answer(macros, listing, text)
-				      : -ENOMEM;
+	int err = macros && listing ? make_answer(macros, listing, text)
+				    : -ENOMEM;
 
 	free(macros);
 	free(listing);
-	return error;
+	return err;
 }
 
 /* Runs @argv, which reads the question. -EIO when it fails. */
@@ -188,14 +188,14 @@ static int ask(char *const *argv, char **text)
 {
 	const int fds[3] = { make_file(question), make_file(""),
 			     make_file("") };
-	int error = -EIO;
+	int err = -EIO;
 
 	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0 && run(argv, fds))
-		error = read_answer(fds[1], fds[2], text);
+		err = read_answer(fds[1], fds[2], text);
 	for (int i = 0; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	return error;
+	return err;
 }
 
 /* As C++, whose folders include those of C, or if it has no C++ as C. */
@@ -207,7 +207,7 @@ static int ask_compiler(const char *const *command, size_t count,
 	const char **argv = calloc(
 		count + line->count + ARRAY_SIZE(options) + 1, sizeof(*argv));
 	const char **to = argv;
-	int error;
+	int err;
 
 	if (!argv)
 		return -ENOMEM;
@@ -218,13 +218,13 @@ static int ask_compiler(const char *const *command, size_t count,
 			*to++ = line->words[i].text;
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		*to++ = options[i];
-	error = ask((char *const *)argv, text);
-	if (error == -EIO) {
+	err = ask((char *const *)argv, text);
+	if (err == -EIO) {
 		to[-2] = "c";
-		error = ask((char *const *)argv, text);
+		err = ask((char *const *)argv, text);
 	}
 	free(argv);
-	return error;
+	return err;
 }
 
 /* Takes @text. False when it is no answer, or one of its folders is gone. */
@@ -398,18 +398,18 @@ static bool answer_from_cache(const char *path, const char *key,
 	return false;
 }
 
-static int complain(int error, const char *command)
+static int complain(int err, const char *command)
 {
-	if (error == -ENOTSUP)
+	if (err == -ENOTSUP)
 		log_err("'%s' is neither gcc nor clang: it has no hooks to "
 			"offer",
 			command);
-	else if (error == -EIO)
+	else if (err == -EIO)
 		log_warn("'%s' does not say which compiler it is: no hooks",
 			 command);
 	else
 		log_err("out of memory");
-	return error;
+	return err;
 }
 
 /* gnatmake is never asked: it starts gcc, and has no preprocessor. */
@@ -427,7 +427,7 @@ int compiler_ask(const char *const *command, size_t count,
 {
 	char path[PATH_MAX], *key, *text = NULL;
 	bool keep;
-	int error;
+	int err;
 
 	if (line->gnatmake)
 		return answer_for_gnatmake(out);
@@ -437,12 +437,12 @@ int compiler_ask(const char *const *command, size_t count,
 		free(key);
 		return 0;
 	}
-	error = ask_compiler(command, count, line, &text);
-	if (!error && keep)
+	err = ask_compiler(command, count, line, &text);
+	if (!err && keep)
 		cache_write(path, key, text);
 	free(key);
-	if (error)
-		return complain(error, command[count - 1]);
+	if (err)
+		return complain(err, command[count - 1]);
 	*out = (struct compiler_answer){ .text = text };
 	if (parse_answer(text, out))
 		return 0;

@@ -25,17 +25,17 @@ static FILE *open_children(void)
 int descendants_adopt(void)
 {
 	FILE *children = open_children();
-	int error = children ? 0 : -errno;
+	int err = children ? 0 : -errno;
 
 	if (children)
 		fclose(children);
-	if (!error && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
-		error = -errno;
-	if (error)
+	if (!err && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		err = -errno;
+	if (err)
 		log_err("cannot follow descendants (--follow): this kernel "
 			"does "
 			"not list the children of a process: %m");
-	return error;
+	return err;
 }
 
 size_t descendants_count(pid_t except)

@@ -72,13 +72,13 @@ static int search_path(const char *name, char *path)
 		/* An empty entry is the working directory. */
 		bool fits = length ? join(dir, length, name, path)
 				   : join(".", 1, name, path);
-		int error = fits ? check_executable(path) : -ENAMETOOLONG;
+		int err = fits ? check_executable(path) : -ENAMETOOLONG;
 
-		if (!error)
+		if (!err)
 			return 0;
 		/* In a folder that may not be searched there is nothing. */
-		if (error == -EACCES && access(path, F_OK) == 0)
-			result = error;
+		if (err == -EACCES && access(path, F_OK) == 0)
+			result = err;
 		dir += length;
 		if (!*dir)
 			return result;
@@ -202,12 +202,12 @@ static void inspect_elf(int fd, const char *path, struct spawn_program *program)
  * but root then. */
 static int refuse_unreadable(const char *path)
 {
-	int error = -errno;
+	int err = -errno;
 
 	log_err("cannot record '%s': it cannot be read: %m (chmod +r it, or "
 		"record as root)",
 		path);
-	return error;
+	return err;
 }
 
 /* Look into @path and, while they are scripts, into its interpreters. */
@@ -216,7 +216,7 @@ static int inspect(const char *path, struct spawn_program *program)
 	char head[HEAD_BYTES + 1], script[HEAD_BYTES + 1];
 	char *interpreter;
 	ssize_t size;
-	int fd, error;
+	int fd, err;
 
 	for (int i = 0; i < INTERPRETERS_MAX; i++) {
 		fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -231,23 +231,22 @@ static int inspect(const char *path, struct spawn_program *program)
 		interpreter = interpreter_of(head);
 		if (!interpreter)
 			return 0;
-		error = check_executable(interpreter);
-		if (error) {
+		err = check_executable(interpreter);
+		if (err) {
 			log_err("cannot run '%s': its interpreter '%s': %s",
-				program->argv[0], interpreter,
-				strerror(-error));
-			return error;
+				program->argv[0], interpreter, strerror(-err));
+			return err;
 		}
 		path = strcpy(script, interpreter);
 	}
 	return 0;
 }
 
-const char *spawn_way_out(const char *name, int error)
+const char *spawn_way_out(const char *name, int err)
 {
 	struct stat stat_;
 
-	switch (error) {
+	switch (err) {
 	case ENOENT:
 		return strchr(name, '/') || !*name
 			       ? ""
@@ -267,15 +266,15 @@ const char *spawn_way_out(const char *name, int error)
 
 int spawn_find_program(char **argv, struct spawn_program *out)
 {
-	int error;
+	int err;
 
 	memset(out, 0, sizeof(*out));
 	out->argv = argv;
-	error = spawn_find_command(argv[0], out->path);
-	if (error) {
-		log_err("cannot run '%s': %s%s", argv[0], strerror(-error),
-			spawn_way_out(argv[0], -error));
-		return error;
+	err = spawn_find_command(argv[0], out->path);
+	if (err) {
+		log_err("cannot run '%s': %s%s", argv[0], strerror(-err),
+			spawn_way_out(argv[0], -err));
+		return err;
 	}
 	return inspect(out->path, out);
 }
@@ -286,7 +285,7 @@ int spawn_collector(const char *path, char *const *argv, int control_fd,
 	const short flags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
-	int error;
+	int err;
 
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, control_fd, SPAWN_CONTROL_FD);
@@ -299,12 +298,12 @@ int spawn_collector(const char *path, char *const *argv, int control_fd,
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, flags);
 	posix_spawnattr_setsigmask(&attributes, &signals->mask);
-	error = posix_spawn(out, path, &files, &attributes, argv, environ);
+	err = posix_spawn(out, path, &files, &attributes, argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
-	if (error)
-		log_err("cannot run '%s': %s", path, strerror(error));
-	return -error;
+	if (err)
+		log_err("cannot run '%s': %s", path, strerror(err));
+	return -err;
 }
 
 static bool ATTR_PRINTF(2, 3)
@@ -312,16 +311,16 @@ static bool ATTR_PRINTF(2, 3)
 {
 	va_list args;
 	char *value;
-	int error;
+	int err;
 
 	va_start(args, format);
-	error = vasprintf(&value, format, args);
+	err = vasprintf(&value, format, args);
 	va_end(args);
-	if (error < 0)
+	if (err < 0)
 		return false;
-	error = setenv(name, value, 1);
+	err = setenv(name, value, 1);
 	free(value);
-	return !error;
+	return !err;
 }
 
 static int wrong_variable(const char *name, const char *text, const char *want)
@@ -334,7 +333,7 @@ static int wrong_variable(const char *name, const char *text, const char *want)
 int spawn_check_environment(bool ring_is_given)
 {
 	const char *rseq = getenv(ENV_RSEQ);
-	int error = 0;
+	int err = 0;
 	bool on;
 
 	for (size_t i = 0; i < ENV_NUMBERS; i++) {
@@ -349,11 +348,11 @@ int spawn_check_environment(bool ring_is_given)
 		snprintf(want, sizeof(want),
 			 "a number from %" PRIu32 " to %" PRIu32, range->low,
 			 range->high);
-		error = wrong_variable(range->name, text, want);
+		err = wrong_variable(range->name, text, want);
 	}
 	if (!env_rseq_parse(rseq, &on))
-		error = wrong_variable(ENV_RSEQ, rseq, "on or off");
-	return error;
+		err = wrong_variable(ENV_RSEQ, rseq, "on or off");
+	return err;
 }
 
 /* A busy machine may take longer than WIRE_DEADLINE_MS to answer a hello. */
@@ -442,7 +441,7 @@ int spawn_fork(const struct spawn_program *program,
 	int gate[2];
 	char go;
 	pid_t pid;
-	int error;
+	int err;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
 		return -errno;
@@ -455,11 +454,11 @@ int spawn_fork(const struct spawn_program *program,
 		}
 		_exit(127);
 	}
-	error = pid < 0 ? -errno : 0;
+	err = pid < 0 ? -errno : 0;
 	close(gate[1]);
-	if (error) {
+	if (err) {
 		close(gate[0]);
-		return error;
+		return err;
 	}
 	*out = (struct spawn_child){ .pid = pid, .gate = gate[0] };
 	return 0;

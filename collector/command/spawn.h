@@ -33,9 +33,9 @@ struct spawn_program {
 	char path[PATH_MAX]; /* the file to run */
 	char asan[NAME_MAX + 1]; /* libasan.so.N if it needs that, or "" */
 };
-/* What to do about it that @name cannot be run because of the errno @error, to
+/* What to do about it that @name cannot be run because of the errno @err, to
  * be put behind what strerror() says; "" when that says it all. */
-const char *spawn_way_out(const char *name, int error);
+const char *spawn_way_out(const char *name, int err);
 /*
  * Find what @argv[0] means, as a shell would, and what must be preloaded
  * before the shim. @argv must outlive *@out. 0, or -errno after logging one

@@ -353,20 +353,20 @@ static bool turn(struct supervise *s, int timeout_ms)
 static int start_collector(struct supervise *s)
 {
 	int pair[2];
-	int error;
+	int err;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		log_err("cannot make a socket pair: %m");
 		return -errno;
 	}
-	error = spawn_collector(s->plan->parts->collector,
-				s->plan->collector_argv, pair[1], &s->signals,
-				&s->collector);
+	err = spawn_collector(s->plan->parts->collector,
+			      s->plan->collector_argv, pair[1], &s->signals,
+			      &s->collector);
 	close(pair[1]);
 	s->control = pair[0];
-	if (error)
+	if (err)
 		close_control(s);
-	return error;
+	return err;
 }
 
 static int wait_ready(struct supervise *s)
@@ -384,13 +384,13 @@ static int wait_ready(struct supervise *s)
 	return s->failed ? -ECONNREFUSED : 0;
 }
 
-static int cannot_run(const struct supervise *s, int error)
+static int cannot_run(const struct supervise *s, int err)
 {
 	const char *name = s->plan->program->argv[0];
 
-	log_err("cannot run '%s': %s%s", name, strerror(-error),
-		spawn_way_out(name, -error));
-	return error;
+	log_err("cannot run '%s': %s%s", name, strerror(-err),
+		spawn_way_out(name, -err));
+	return err;
 }
 
 /* The collector may be gone, or late: then the program runs all the same. */
@@ -410,19 +410,19 @@ static int start_program(struct supervise *s)
 	};
 	struct control_message message = { .type = CONTROL_CHILD };
 	struct spawn_child child;
-	int error;
+	int err;
 
 	s->start_ns = clock_boottime_ns();
-	error = spawn_fork(s->plan->program, &recording, &s->signals, &child);
-	if (error)
-		return cannot_run(s, error);
+	err = spawn_fork(s->plan->program, &recording, &s->signals, &child);
+	if (err)
+		return cannot_run(s, err);
 	message.child.pid = child.pid;
 	send_message(s, &message);
 	wait_watched(s);
-	error = spawn_exec(&child);
-	if (error) {
+	err = spawn_exec(&child);
+	if (err) {
 		waitpid(child.pid, NULL, 0);
-		return cannot_run(s, error);
+		return cannot_run(s, err);
 	}
 	s->program = child.pid;
 	return 0;
@@ -431,28 +431,28 @@ static int start_program(struct supervise *s)
 int supervise_start(const struct supervise_plan *plan, struct supervise **out)
 {
 	struct supervise *s = calloc(1, sizeof(*s));
-	int error;
+	int err;
 
 	if (!s)
 		return -ENOMEM;
 	s->plan = plan;
 	s->control = -1;
-	error = plan->follow ? descendants_adopt() : 0;
-	if (!error)
-		error = block_signals(s);
-	if (!error)
-		error = start_collector(s);
-	if (error) {
+	err = plan->follow ? descendants_adopt() : 0;
+	if (!err)
+		err = block_signals(s);
+	if (!err)
+		err = start_collector(s);
+	if (err) {
 		free(s);
-		return error;
+		return err;
 	}
-	error = wait_ready(s);
-	if (!error)
-		error = start_program(s);
-	if (error) {
+	err = wait_ready(s);
+	if (!err)
+		err = start_program(s);
+	if (err) {
 		stop_collector(s);
 		free(s);
-		return error;
+		return err;
 	}
 	*out = s;
 	return 0;

@@ -99,10 +99,9 @@ int drain_add(struct drain *drain, struct arena *arena)
 void drain_remove(struct drain *drain, struct arena *arena)
 {
 	struct arena_list *list = &drain->arenas;
-	uint32_t i;
 
 	lock_acquire(&drain->lock);
-	for (i = 0; i < list->count; i++) {
+	for (uint32_t i = 0; i < list->count; i++) {
 		if (list->arena[i] != arena)
 			continue;
 		arena_put(&list->arena[i]);
@@ -130,9 +129,7 @@ uint32_t *drain_kicks(struct drain *drain, uint32_t index)
 
 void drain_kick(struct drain *drain)
 {
-	uint32_t i;
-
-	for (i = 0; i < drain->workers; i++) {
+	for (uint32_t i = 0; i < drain->workers; i++) {
 		struct worker_words *worker = &drain->worker[i];
 
 		/* order: sc, KICK: what changed comes before it */
@@ -144,11 +141,9 @@ void drain_kick(struct drain *drain)
 
 void drain_note_passes(struct drain *drain, struct drain_passes *out)
 {
-	uint32_t i;
-
 	/* order: sc, PASS: before the kick */
 	atom_store_sc(&drain->awaited, 1);
-	for (i = 0; i < drain->workers; i++)
+	for (uint32_t i = 0; i < drain->workers; i++)
 		/* relaxed: the kick orders it */
 		out->ended[i] = atom_load_rlx(&drain->worker[i].passes);
 	drain_kick(drain);
@@ -156,9 +151,7 @@ void drain_note_passes(struct drain *drain, struct drain_passes *out)
 
 bool drain_has_passed(struct drain *drain, const struct drain_passes *since)
 {
-	uint32_t i;
-
-	for (i = 0; i < drain->workers; i++) {
+	for (uint32_t i = 0; i < drain->workers; i++) {
 		/* order: acq, PASS: what the passes took in */
 		uint32_t ended = atom_load_acq(&drain->worker[i].passes);
 

@@ -271,10 +271,9 @@ static bool may_be_in_other_namespace(const struct kin *parent, pid_t inner_pid)
 static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 {
 	uint64_t start = clock_boottime_ns();
-	const struct process *process;
 	pid_t pid = 0;
 
-	for (process = arena->processes; process && !pid;
+	for (const struct process *process = arena->processes; process && !pid;
 	     process = process->next)
 		if (!process_is_ending(process))
 			pid = outer_ids_child(process->pid, inner_pid,
@@ -372,9 +371,10 @@ static struct process *process_fork(struct collector *collector,
 /* The oldest one that runs, or else one that ends. */
 static struct process *any_process_of_arena(struct arena *arena)
 {
-	struct process *process, *any = NULL;
+	struct process *any = NULL;
 
-	for (process = arena->processes; process; process = process->next)
+	for (struct process *process = arena->processes; process;
+	     process = process->next)
 		if (!process_is_ending(process) || !any)
 			any = process;
 	return any;
@@ -434,10 +434,9 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 static void open_module_files(struct arena *arena, pid_t inner_pid)
 {
 	struct modules *modules = NULL;
-	struct process *process;
 
 	lock_acquire(&arena->lock);
-	for (process = arena->processes; process && !modules;
+	for (struct process *process = arena->processes; process && !modules;
 	     process = process->next)
 		if (process->inner_pid == inner_pid)
 			modules = modules_get(process->modules);

@@ -174,13 +174,12 @@ static void read_thread_name(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
 	char name[SLOT_NAME_BYTES];
-	int tries, i;
 
-	for (tries = 0; tries < NAME_TRIES; tries++) {
+	for (int tries = 0; tries < NAME_TRIES; tries++) {
 		/* order: acq, NAME: what it counts comes before the name */
 		uint32_t changes = atom_load_acq(&slot->name_changes);
 
-		for (i = 0; i < SLOT_NAME_BYTES; i++)
+		for (int i = 0; i < SLOT_NAME_BYTES; i++)
 			/* order: acq, NAME: before the second look below */
 			name[i] = (char)atom_load_acq(&slot->name[i]);
 		/* relaxed: the loads before it are acquires */
@@ -448,14 +447,13 @@ static void add_stack(void *context, struct replay *replay)
 	struct thread *thread = context;
 	struct recording *recording = recording_of(thread);
 	const struct replay_counts *counts = &replay->counts;
-	const struct cct_function *function;
 	bool lossy = counts->lost_spans || counts->truncated_ends;
 
 	if (replay == &thread->replay && thread->entry.truncated_spans)
 		lossy = true; /* that its records do not tell of */
 	cct_sum(&replay->cct);
-	for (function = replay->cct.functions; function;
-	     function = function->next)
+	for (const struct cct_function *function = replay->cct.functions;
+	     function; function = function->next)
 		if (function->calls)
 			add_function(thread, function);
 	lock_acquire(&recording->lock);

@@ -253,12 +253,11 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 				 struct process *ending[ENDING_MAX])
 {
-	struct process *process;
 	uint32_t count = 0;
 
 	lock_acquire(&arena->lock);
-	for (process = arena->processes; process && count < ENDING_MAX;
-	     process = process->next)
+	for (struct process *process = arena->processes;
+	     process && count < ENDING_MAX; process = process->next)
 		if (process_is_ending(process) &&
 		    !process_is_drained(process, worker))
 			ending[count++] = process;
@@ -270,26 +269,24 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 {
 	uint32_t workers = drain_workers(worker->drain);
 	struct process *ending[ENDING_MAX];
-	uint32_t count = ending_processes(arena, worker->index, ending), i;
+	uint32_t count = ending_processes(arena, worker->index, ending);
 
 	if (worker->index == 0)
 		process_meet_modules(arena);
-	for (i = worker->index; i < arena->slot_count; i += workers)
+	for (uint32_t i = worker->index; i < arena->slot_count; i += workers)
 		if (!drain_slot(worker, arena, i))
 			break;
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		process_drained(ending[i], worker->index, workers);
 }
 
 static void drain_pass(struct worker *worker)
 {
-	uint32_t i;
-
 	worker->pass.ns = clock_boottime_ns();
 	worker->pass.ticks = clock_ticks();
 	worker->churn = false;
 	liveness_beat(worker->collector->liveness);
-	for (i = 0; i < worker->arenas.count; i++)
+	for (uint32_t i = 0; i < worker->arenas.count; i++)
 		drain_arena(worker, worker->arenas.arena[i]);
 }
 
@@ -319,9 +316,9 @@ static void release_orders(struct worker *worker)
  * may have rung before it could see us asleep. */
 static bool has_work(struct worker *worker, struct arena *arena)
 {
-	uint32_t workers = drain_workers(worker->drain), i;
+	uint32_t workers = drain_workers(worker->drain);
 
-	for (i = worker->index; i < arena->slot_count; i += workers) {
+	for (uint32_t i = worker->index; i < arena->slot_count; i += workers) {
 		struct arena_slot *slot = &arena->slot[i];
 		struct slot_shm *shm = arena_slot_shm(arena, i);
 
@@ -346,12 +343,10 @@ static bool has_work(struct worker *worker, struct arena *arena)
 /* Say on each of the worker's doorbells whether it is asleep. */
 static void set_asleep(struct worker *worker, uint32_t asleep)
 {
-	uint32_t i, bell;
-
-	for (i = 0; i < worker->arenas.count; i++) {
+	for (uint32_t i = 0; i < worker->arenas.count; i++) {
 		struct page_shm *page = worker->arenas.arena[i]->page;
 
-		for (bell = worker->index; bell < DOORBELLS;
+		for (uint32_t bell = worker->index; bell < DOORBELLS;
 		     bell += drain_workers(worker->drain))
 			/* order: sc, ASLEEP: then we look at the heads */
 			atom_store_sc(&page->doorbell[bell].asleep, asleep);
@@ -362,15 +357,16 @@ static void set_asleep(struct worker *worker, uint32_t asleep)
  * they are too many. */
 static bool gather_words(struct worker *worker, uint32_t kicks)
 {
-	uint32_t workers = drain_workers(worker->drain), i, bell;
+	uint32_t workers = drain_workers(worker->drain);
 
 	worker->words = 1;
 	worker->word[0] =
 		futex_word(drain_kicks(worker->drain, worker->index), kicks);
-	for (i = 0; i < worker->arenas.count; i++) {
+	for (uint32_t i = 0; i < worker->arenas.count; i++) {
 		struct page_shm *page = worker->arenas.arena[i]->page;
 
-		for (bell = worker->index; bell < DOORBELLS; bell += workers) {
+		for (uint32_t bell = worker->index; bell < DOORBELLS;
+		     bell += workers) {
 			uint32_t *rings = &page->doorbell[bell].rings;
 
 			if (worker->words == FUTEX_WAITV_MAX_WORDS)
@@ -405,7 +401,6 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 {
 	uint64_t timeout = SLEEP_NS;
 	bool work = false;
-	uint32_t i;
 
 	if (worker->churn)
 		timeout = CHURN_NS;
@@ -418,7 +413,7 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 	if (worker->busy_ns && worker->pass.ns - worker->busy_ns < BUSY_NS)
 		timeout = BUSY_POLL_NS;
 	set_asleep(worker, 1);
-	for (i = 0; i < worker->arenas.count && !work; i++)
+	for (uint32_t i = 0; i < worker->arenas.count && !work; i++)
 		work = has_work(worker, worker->arenas.arena[i]);
 	if (!work)
 		wait_on_words(worker, timeout);

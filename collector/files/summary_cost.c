@@ -35,11 +35,10 @@ static uint64_t whole(double ns)
  */
 static bool is_exact(const struct recording *recording)
 {
-	const struct process_entry *entry;
-
 	if (recording->options->alloc != ALLOC_AUTO)
 		return recording->options->alloc == ALLOC_EXACT;
-	for (entry = recording->processes; entry; entry = entry->next)
+	for (const struct process_entry *entry = recording->processes; entry;
+	     entry = entry->next)
 		if (entry->instrumented)
 			return true;
 	return false;

@@ -123,10 +123,10 @@ static json_t *settings_json(const struct recording *recording)
 
 /* Why the trace stopped. If the user set no limit, the text says what the limit
  * was, and how to have another. */
-static const char *why_stopped(const struct recording *recording, int error)
+static const char *why_stopped(const struct recording *recording, int err)
 {
-	if (error != TRACE_AT_LIMIT)
-		return strerror(-error);
+	if (err != TRACE_AT_LIMIT)
+		return strerror(-err);
 	if (recording->options->max_bytes)
 		return "--max-size reached";
 	return recording->max_bytes < MAX_BYTES_DEFAULT
@@ -222,11 +222,11 @@ static struct summary_process process_of(const struct process_entry *entry,
 
 static json_t *processes_json(const struct recording *recording)
 {
-	const struct process_entry *entry;
 	uint64_t now_ns = clock_boottime_ns();
 	json_t *list = json_array();
 
-	for (entry = recording->processes; entry; entry = entry->next) {
+	for (const struct process_entry *entry = recording->processes; entry;
+	     entry = entry->next) {
 		const struct summary_process process =
 			process_of(entry, now_ns);
 
@@ -255,10 +255,10 @@ static json_t *refused_json(const struct recording *recording)
 /* Processes that went on when the recording ended. */
 static json_t *went_on_json(const struct recording *recording)
 {
-	const struct went_on_entry *entry;
 	json_t *list = json_array();
 
-	for (entry = recording->went_on; entry; entry = entry->next)
+	for (const struct went_on_entry *entry = recording->went_on; entry;
+	     entry = entry->next)
 		json_array_insert_new(list, 0,
 				      json_pack("{s:i, s:o}", "pid",
 						(int)entry->pid, "name",
@@ -359,12 +359,12 @@ static json_t *files_list_json(const struct recording_files *files)
 static uint64_t wall_time_ns(const struct recording *recording)
 {
 	const struct command_end *end = &recording->command_end;
-	const struct process_entry *entry;
 	uint64_t last_ns = 0;
 
 	if (end->known)
 		return end->end_ns - end->start_ns;
-	for (entry = recording->processes; entry; entry = entry->next)
+	for (const struct process_entry *entry = recording->processes; entry;
+	     entry = entry->next)
 		last_ns = MAX(last_ns, entry->end_ns ? entry->end_ns
 						     : clock_boottime_ns());
 	return MAX(last_ns, recording->start_ns) - recording->start_ns;

@@ -124,7 +124,7 @@ static void index_put(struct heap *heap, uint32_t number)
 /* Makes sure that one more site leaves the index at most half full. */
 static bool reserve_index(struct heap *heap)
 {
-	uint32_t *old = heap->index, mask = heap->index_mask, i;
+	uint32_t *old = heap->index, mask = heap->index_mask;
 	uint64_t room = old ? 2 * (mask + 1ULL) : INDEX_MIN;
 
 	if (old && 2ULL * (heap->site_count + 1) <= mask)
@@ -138,7 +138,7 @@ static bool reserve_index(struct heap *heap)
 		return false;
 	}
 	heap->index_mask = (uint32_t)(room - 1);
-	for (i = 0; i < heap->site_count; i++)
+	for (uint32_t i = 0; i < heap->site_count; i++)
 		index_put(heap, i);
 	if (old)
 		budget_give(heap->budget, (mask + 1ULL) * sizeof(*old));
@@ -342,9 +342,8 @@ static struct freed *freed_at(const struct heap *heap, uint64_t address)
 					   (64 - FREED_BITS)) /
 						  FREED_WAYS * FREED_WAYS;
 	struct freed *oldest = set;
-	int i;
 
-	for (i = 0; i < FREED_WAYS; i++) {
+	for (int i = 0; i < FREED_WAYS; i++) {
 		if (set[i].key >> 16 == address)
 			return &set[i];
 		if (set[i].clock < oldest->clock)
@@ -606,10 +605,8 @@ int heap_init(struct heap *heap, struct budget *budget, uint64_t period,
 
 void heap_release(struct heap *heap)
 {
-	uint32_t i;
-
 	heap_table_release(&heap->table);
-	for (i = 0; i < HEAP_SITE_CHUNKS && heap->chunk[i]; i++) {
+	for (uint32_t i = 0; i < HEAP_SITE_CHUNKS && heap->chunk[i]; i++) {
 		budget_give(heap->budget,
 			    chunk_sites(i) * sizeof(struct heap_site));
 		free(heap->chunk[i]);

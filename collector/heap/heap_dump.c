@@ -50,7 +50,8 @@ static int sums_by_stack(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void add_heap_values(struct heap_values *to, const struct heap_values *from)
+static void add_heap_values(struct heap_values *to,
+			    const struct heap_values *from)
 {
 	to->alloc_objects += from->alloc_objects;
 	to->alloc_bytes += from->alloc_bytes;
@@ -61,14 +62,14 @@ static void add_heap_values(struct heap_values *to, const struct heap_values *fr
 /* One row for each stack; returns how many, 0 without memory. */
 static size_t sum_by_stack(struct process_heap *heap, struct sum **out)
 {
-	uint32_t sites = heap_site_count(&heap->heap), i;
+	uint32_t sites = heap_site_count(&heap->heap);
 	struct sum *sum = calloc(sites, sizeof(*sum));
 	size_t count = 0;
 
 	*out = sum;
 	if (!sum)
 		return 0;
-	for (i = 0; i < sites; i++) {
+	for (uint32_t i = 0; i < sites; i++) {
 		const struct heap_site *site = heap_get_site(&heap->heap, i);
 
 		sum[i] = (struct sum){ site->stack,
@@ -76,7 +77,7 @@ static size_t sum_by_stack(struct process_heap *heap, struct sum **out)
 				       site->now };
 	}
 	qsort(sum, sites, sizeof(*sum), sums_by_stack);
-	for (i = 1; i < sites; i++) {
+	for (uint32_t i = 1; i < sites; i++) {
 		if (sum[i].stack != sum[count].stack) {
 			sum[++count] = sum[i];
 			continue;
@@ -158,14 +159,13 @@ static void write_dumps(struct dump *dump, const struct sum *sum, size_t count)
 {
 	struct heap_track *track = &dump->heap->track;
 	uint64_t peak = dump->heap->heap.totals.peak_clock;
-	size_t i;
 
 	dump->ns = heap_track_ns(track, peak);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		put_stack(dump, sum[i].stack, &sum[i].peak);
 	write_packet(dump, true);
 	dump->ns = MAX(track->last_ns, dump->ns + 1);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		put_stack(dump, sum[i].stack, &sum[i].end);
 	write_packet(dump, true);
 }

@@ -54,7 +54,7 @@ static void fill_row(const struct process_heap *heap,
 		     const struct heap_site *site, enum heap_moment moment,
 		     struct row_sums *sums, struct row *row)
 {
-	size_t first = moment == HEAP_OF_SPANS ? SPAN_ALLOC_OBJECTS : 0, i;
+	size_t first = moment == HEAP_OF_SPANS ? SPAN_ALLOC_OBJECTS : 0;
 	struct heap_values values = moment == HEAP_AT_PEAK
 					    ? heap_at_peak(&heap->heap, site)
 					    : site->now;
@@ -63,7 +63,7 @@ static void fill_row(const struct process_heap *heap,
 
 	*row = (struct row){ .owner = site->owner,
 			     .values.stack = site->stack };
-	for (i = 0; i < ARRAY_SIZE(value); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(value); i++)
 		row->values.value[first + i] = (int64_t)heap_round_next(
 			&heap->heap, &sums->of[i], value[i]);
 	if (moment == HEAP_OF_SPANS)
@@ -74,9 +74,7 @@ static void fill_row(const struct process_heap *heap,
 /* A share of few blocks may be bytes of none, or blocks at the peak only. */
 static bool has_row_values(const struct row *row)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(row->values.value); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(row->values.value); i++)
 		if (row->values.value[i])
 			return true;
 	return false;
@@ -102,18 +100,17 @@ static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
 		    struct stack_profile *profile)
 {
 	struct stack_values *values = calloc(count + 1, sizeof(*values));
-	size_t first, i;
 	int err = values ? 0 : -ENOMEM;
 
 	qsort(rows, count, sizeof(*rows), rows_by_owner);
-	for (first = 0; values && first < count;) {
+	for (size_t first = 0; values && first < count;) {
 		struct profile_owner owner =
 			profile_owner_of(heap, rows[first].owner);
 		size_t n = 0;
 		int one;
 
-		for (i = first; i < count && rows[i].owner == rows[first].owner;
-		     i++)
+		for (size_t i = first;
+		     i < count && rows[i].owner == rows[first].owner; i++)
 			values[n++] = rows[i].values;
 		one = stack_profile_add(profile, &owner, heap->stacks,
 					heap->modules, values, n);
@@ -127,7 +124,7 @@ static int add_rows(struct process_heap *heap, struct row *rows, size_t count,
 int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 		   struct stack_profile *profile)
 {
-	uint32_t sites, i;
+	uint32_t sites;
 	struct row_sums sums = { { 0 } };
 	struct row *rows;
 	size_t count = 0;
@@ -140,7 +137,7 @@ int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 		process_heap_spread(heap);
 	sites = heap_site_count(&heap->heap);
 	rows = calloc(sites, sizeof(*rows));
-	for (i = 0; rows && i < sites; i++) {
+	for (uint32_t i = 0; rows && i < sites; i++) {
 		const struct heap_site *site = heap_get_site(&heap->heap, i);
 
 		fill_row(heap, site, moment, &sums, &rows[count]);
@@ -249,12 +246,12 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 
 static void add_functions(struct process_heap *heap)
 {
-	uint32_t sites = heap_site_count(&heap->heap), i;
+	uint32_t sites = heap_site_count(&heap->heap);
 	struct recording *recording = heap->recording;
 	struct heap *core = &heap->heap;
 	uint64_t sum[5] = { 0 };
 
-	for (i = 0; i < sites; i++) {
+	for (uint32_t i = 0; i < sites; i++) {
 		const struct heap_site *site = heap_get_site(core, i);
 		const struct heap_values *now = &site->now;
 		struct function_total total = {

@@ -84,11 +84,11 @@ static int sites_by_owner(const void *a, const void *b)
 static size_t list(const struct heap *exact, struct heap *heap,
 		   struct known **out)
 {
-	uint32_t sites = heap_site_count(heap), i;
+	uint32_t sites = heap_site_count(heap);
 	size_t count = 0;
 
 	*out = calloc(sites, sizeof(**out));
-	for (i = 0; *out && i < sites; i++) {
+	for (uint32_t i = 0; *out && i < sites; i++) {
 		const struct heap_site *site = heap_get_site(heap, i);
 		/* At the last peak of the heap that it follows. */
 		bool changed = site->epoch == exact->epoch;
@@ -114,9 +114,8 @@ static struct parts shares_of(const struct parts *all, const struct parts *sum,
 			      struct parts *from, const struct parts *one)
 {
 	struct parts result;
-	int i;
 
-	for (i = 0; i < PARTS; i++) {
+	for (int i = 0; i < PARTS; i++) {
 		uint64_t end = from->part[i] + one->part[i];
 
 		result.part[i] = 0;
@@ -152,18 +151,17 @@ static void spread_owner(struct heap *exact, const struct known *list,
 				     heap_site(exact, list->owner, unknown));
 	struct parts all = parts_of(rest, heap_at_peak(exact, rest));
 	struct parts left = all, sum = { { 0 } }, from = { { 0 } }, given;
-	size_t i, j;
 
-	for (i = 0; i < count; i++)
-		for (j = 0; j < PARTS; j++)
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < PARTS; j++)
 			sum.part[j] += list[i].parts.part[j];
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		given = shares_of(&all, &sum, &from, &list[i].parts);
 		site = spread_site(exact, &list[i], unknown);
 		if (!site)
 			continue;
 		set_parts(exact, site, &given);
-		for (j = 0; j < PARTS; j++)
+		for (size_t j = 0; j < PARTS; j++)
 			left.part[j] -= given.part[j];
 	}
 	set_parts(exact, rest, &left);
@@ -176,14 +174,13 @@ static void unspread_owner(struct heap *exact, const struct known *list,
 		*rest = heap_site_at(exact,
 				     heap_site(exact, list->owner, unknown));
 	struct parts all = parts_of(rest, heap_at_peak(exact, rest)), back;
-	size_t i, j;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		site = spread_site(exact, &list[i], unknown);
 		if (!site)
 			continue;
 		back = parts_of(site, site->then);
-		for (j = 0; j < PARTS; j++)
+		for (size_t j = 0; j < PARTS; j++)
 			all.part[j] += back.part[j];
 		set_parts(exact, site, &(struct parts){ { 0 } });
 	}
@@ -195,9 +192,9 @@ static void each_owner(struct heap *exact, struct heap *known, uint32_t unknown,
 				    uint32_t))
 {
 	struct known *sites;
-	size_t count = list(exact, known, &sites), first, i;
+	size_t count = list(exact, known, &sites), i;
 
-	for (first = 0; first < count; first = i) {
+	for (size_t first = 0; first < count; first = i) {
 		for (i = first; i < count; i++)
 			if (sites[i].owner != sites[first].owner)
 				break;

@@ -128,13 +128,12 @@ static bool resize_segment(struct heap_table *table,
 			   struct heap_segment *segment, uint32_t room)
 {
 	struct heap_segment old = *segment, made;
-	uint32_t i;
 
 	if (!make_segment(table, &made, room))
 		return false;
 	made.count = old.count;
 	*segment = made;
-	for (i = 0; i < old.room; i++)
+	for (uint32_t i = 0; i < old.room; i++)
 		if (old.block[i].key)
 			*find_block_place(
 				segment,
@@ -184,9 +183,9 @@ static bool reserve_segments(struct heap_table *table)
 static uint32_t count_other(const struct heap_table *table,
 			    const struct heap_segment *segment, uint32_t bit)
 {
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = 0; i < segment->room; i++)
+	for (uint32_t i = 0; i < segment->room; i++)
 		if (segment->block[i].key)
 			count += !!(
 				region_hash(table,
@@ -205,7 +204,7 @@ static uint32_t room_for_blocks(uint32_t count)
 static bool divide_segment(struct heap_table *table, struct heap_segment *old,
 			   uint32_t bit, struct heap_segment *part)
 {
-	uint32_t other = count_other(table, old, bit), i;
+	uint32_t other = count_other(table, old, bit);
 
 	if (!other || other == old->count) {
 		part[!!other] = *old;
@@ -218,7 +217,7 @@ static bool divide_segment(struct heap_table *table, struct heap_segment *old,
 		discard_segment(table, &part[0]);
 		return false;
 	}
-	for (i = 0; i < old->room; i++) {
+	for (uint32_t i = 0; i < old->room; i++) {
 		uint64_t address = block_address(&old->block[i]);
 		struct heap_segment *to;
 
@@ -369,9 +368,8 @@ uint64_t heap_table_bytes(const struct heap_table *table)
 {
 	uint64_t bytes = sizeof(*table) + (uint64_t)table->segment_room *
 						  sizeof(*table->segment);
-	uint32_t i;
 
-	for (i = 0; i < table->segments; i++)
+	for (uint32_t i = 0; i < table->segments; i++)
 		bytes += (uint64_t)table->segment[i].room *
 			 sizeof(struct heap_block);
 	return bytes;
@@ -385,9 +383,7 @@ void heap_table_init(struct heap_table *table, struct budget *budget,
 
 void heap_table_release(struct heap_table *table)
 {
-	uint32_t i;
-
-	for (i = 0; i < table->segments; i++)
+	for (uint32_t i = 0; i < table->segments; i++)
 		discard_segment(table, &table->segment[i]);
 	budget_give(table->budget,
 		    (uint64_t)table->segment_room * sizeof(*table->segment));

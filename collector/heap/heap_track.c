@@ -56,7 +56,6 @@ void heap_track_init(struct heap_track *track, struct trace_file *trace,
 		     uint32_t sequence)
 {
 	uint8_t packet[PACKET_BYTES];
-	int i;
 
 	*track = (struct heap_track){
 		.trace = trace,
@@ -66,7 +65,7 @@ void heap_track_init(struct heap_track *track, struct trace_file *trace,
 	};
 	trace_file_append(trace, sequence, packet,
 			  out_track_sequence(packet, sizeof(packet), sequence));
-	for (i = 0; i < HEAP_COUNTERS; i++) {
+	for (int i = 0; i < HEAP_COUNTERS; i++) {
 		track->uuid[i] = random_u64();
 		describe_counters(track, (enum heap_counter)i);
 	}
@@ -90,9 +89,8 @@ static void write_values(struct heap_track *track, struct heap *heap)
 		[HEAP_COUNTER_ALLOCATED] = heap_round(heap, now->alloc_bytes),
 	};
 	uint8_t packets[HEAP_COUNTERS * PACKET_BYTES], *out = packets;
-	int i;
 
-	for (i = 0; i < HEAP_COUNTERS; i++)
+	for (int i = 0; i < HEAP_COUNTERS; i++)
 		out += out_track_value(out, PACKET_BYTES, track->sequence,
 				       track->uuid[i], track->last_ns,
 				       (int64_t)value[i]);

@@ -63,9 +63,9 @@ static void tell_double(struct process_heap *heap,
 /* Tells of those that all records up to @clock could not explain. */
 static void tell_doubles(struct process_heap *heap, uint64_t clock)
 {
-	uint32_t i, kept = 0;
+	uint32_t kept = 0;
 
-	for (i = 0; i < heap->double_count; i++) {
+	for (uint32_t i = 0; i < heap->double_count; i++) {
 		const struct order_item item = heap->doubles[i];
 
 		if (clock > item.clock && clock - item.clock > HEAP_SKEW_DOUBLE)
@@ -202,14 +202,13 @@ static void consume_blocks(void *context, const struct order_item *items,
 {
 	struct process_heap *heap = context;
 	struct heap_track *track = &heap->track;
-	size_t i;
 
 	/* The blocks of a pause are not known, their frees are. */
 	if (unlikely(pause_changes(&heap->process->arena->pauses)))
 		heap->heap.incomplete = true;
-	for (i = 0; i < MIN(count, (size_t)AHEAD); i++)
+	for (size_t i = 0; i < MIN(count, (size_t)AHEAD); i++)
 		heap_table_fetch(&heap->heap.table, items[i].a);
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (i + AHEAD < count)
 			heap_table_fetch(&heap->heap.table, items[i + AHEAD].a);
 		if (unlikely(heap->double_count))
@@ -307,9 +306,7 @@ static bool is_owner(const struct process_heap *heap,
 static uint32_t find_owner(struct process_heap *heap, pid_t tid,
 			   const char *name)
 {
-	uint32_t i;
-
-	for (i = heap->owner_count; i-- > 1;)
+	for (uint32_t i = heap->owner_count; i-- > 1;)
 		if (is_owner(heap, &heap->owner[i], tid, name))
 			return i;
 	return 0;

@@ -171,7 +171,7 @@ static bool are_bounds_sorted(const struct elf_bounds *bounds)
 static int read_search_table(struct source *source, struct elf_bounds *out)
 {
 	uint64_t vaddr = 0;
-	size_t count, i;
+	size_t count;
 
 	count = read_program_headers(source) ? find_search_table(source, &vaddr)
 					     : 0;
@@ -180,7 +180,7 @@ static int read_search_table(struct source *source, struct elf_bounds *out)
 	out->list = calloc(count, sizeof(*out->list));
 	if (!out->list)
 		return -ENOMEM;
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (!add_table_entry(source, vaddr, i, out))
 			break;
 	if (!are_bounds_sorted(out))
@@ -193,19 +193,19 @@ int elf_bounds_read(int fd, struct elf_bounds *out)
 {
 	struct source *source = calloc(1, sizeof(*source));
 	struct elf_bounds bounds = { 0 };
-	int error = -ENOMEM;
+	int err = -ENOMEM;
 
 	*out = bounds;
 	if (source) {
 		source->fd = fd;
-		error = read_search_table(source, &bounds);
+		err = read_search_table(source, &bounds);
 	}
 	free(source);
-	if (error)
+	if (err)
 		free(bounds.list);
 	else
 		*out = bounds;
-	return error;
+	return err;
 }
 
 bool elf_bounds_find(const struct elf_bounds *bounds, uint64_t vaddr,

@@ -50,10 +50,10 @@ enum rank { /* the bits of elf_function.rank, worst first */
 	    RANK_WEAK = 1 << 0,
 };
 
-static int fail_with(int error, const char *text, const char **why)
+static int fail_with(int err, const char *text, const char **why)
 {
 	*why = text;
-	return error;
+	return err;
 }
 
 static int fail_libelf(const char **why)
@@ -92,10 +92,10 @@ static int check_header(int fd, const char **why)
 
 static int open_elf(int fd, Elf **out, const char **why)
 {
-	int error = check_header(fd, why);
+	int err = check_header(fd, why);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	*out = elf_begin(fd, ELF_C_READ, NULL);
 	if (!*out)
 		return fail_libelf(why);
@@ -298,21 +298,21 @@ int elf_read_headers(int fd, struct elf_headers *out, const char **why)
 {
 	struct elf_headers headers = { 0 };
 	Elf *elf = NULL;
-	int error = open_elf(fd, &elf, why);
+	int err = open_elf(fd, &elf, why);
 
-	if (error)
-		return error;
-	error = read_segments(elf, &headers, why);
-	if (!error) {
+	if (err)
+		return err;
+	err = read_segments(elf, &headers, why);
+	if (!err) {
 		read_needed(elf, &headers);
 		headers.is_instrumented = has_hooks(elf);
 	}
 	elf_end(elf);
-	if (error)
+	if (err)
 		free(headers.segments);
 	else
 		*out = headers;
-	return error;
+	return err;
 }
 
 /* Up to @max bytes of @section as they are in the file, copied to @out. */
@@ -389,10 +389,10 @@ int elf_read_debug(int fd, struct elf_debug *out, const char **why)
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	size_t index = 0;
-	int error = open_elf(fd, &elf, why);
+	int err = open_elf(fd, &elf, why);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	*out = (struct elf_debug){ 0 };
 	if (elf_getshdrstrndx(elf, &index) ||
 	    !read_string_table(elf, index, NAME_BYTES_MAX, &names))
@@ -531,13 +531,13 @@ static int add_debug_table(int fd, struct elf_functions *out)
 {
 	const char *ignored;
 	Elf *elf = NULL;
-	int error;
+	int err;
 
 	if (open_elf(fd, &elf, &ignored))
 		return 0;
-	error = add_symbol_table(elf, SHT_SYMTAB, out);
+	err = add_symbol_table(elf, SHT_SYMTAB, out);
 	elf_end(elf);
-	return error;
+	return err;
 }
 
 int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
@@ -545,21 +545,21 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 {
 	struct elf_functions functions = { 0 };
 	Elf *elf = NULL;
-	int error = open_elf(fd, &elf, why);
+	int err = open_elf(fd, &elf, why);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	if (debug_fd >= 0)
-		error = add_debug_table(debug_fd, &functions);
+		err = add_debug_table(debug_fd, &functions);
 	else
-		error = add_symbol_table(elf, SHT_SYMTAB, &functions);
-	if (!error)
-		error = add_symbol_table(elf, SHT_DYNSYM, &functions);
+		err = add_symbol_table(elf, SHT_SYMTAB, &functions);
+	if (!err)
+		err = add_symbol_table(elf, SHT_DYNSYM, &functions);
 	elf_end(elf);
-	if (error) {
+	if (err) {
 		free(functions.list);
 		free(functions.strings);
-		return fail_with(error, "not enough memory", why);
+		return fail_with(err, "not enough memory", why);
 	}
 	settle_functions(&functions);
 	*out = functions;
@@ -597,14 +597,14 @@ bool elf_is_of_other_libc(int fd)
 	GElf_Phdr header = { .p_type = PT_NULL };
 	const char *why;
 	Elf *elf = NULL;
-	size_t count = 0, i;
+	size_t count = 0;
 	bool is_other = false;
 
 	elf_version(EV_CURRENT);
 	if (open_elf(fd, &elf, &why))
 		return false;
 	elf_getphdrnum(elf, &count);
-	for (i = 0; i < MIN(count, SEGMENTS_MAX); i++)
+	for (size_t i = 0; i < MIN(count, SEGMENTS_MAX); i++)
 		if (gelf_getphdr(elf, (int)i, &header) &&
 		    header.p_type == PT_INTERP)
 			break;

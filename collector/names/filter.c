@@ -54,9 +54,7 @@ static bool matches_module(const char *pattern, const char *module)
 static bool matches_any(const char *const *patterns, size_t count,
 			const char *name, const char *module)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (patterns[i][0] == '@'
 			    ? matches_module(patterns[i] + 1, module)
 			    : matches_name(patterns[i], name))
@@ -104,7 +102,7 @@ static void write_table(struct page_shm *page, const struct excluded *excluded,
 			uint32_t room)
 {
 	uint64_t *shared = (uint64_t *)((char *)page + ARENA_FILTER);
-	uint64_t entries = ENTRIES_MIN, i, at;
+	uint64_t entries = ENTRIES_MIN, at;
 	uint64_t *table;
 	uint32_t shift;
 
@@ -114,7 +112,7 @@ static void write_table(struct page_shm *page, const struct excluded *excluded,
 	if (!table)
 		return;
 	shift = 64 - (uint32_t)__builtin_ctzll(entries);
-	for (i = 0; i < excluded->count; i++) {
+	for (uint64_t i = 0; i < excluded->count; i++) {
 		at = filter_index(excluded->address[i], shift);
 		while (table[at] && table[at] != excluded->address[i])
 			at = (at + 1) & (entries - 1);

@@ -182,28 +182,28 @@ static void read_jit_files(struct jit_files *files, int text_fd)
 {
 	int text = files->text.inode ? reopen_for_reading(text_fd) : -1;
 	int dump = files->dump.inode ? reopen_for_reading(files->dump_fd) : -1;
-	int error = 0;
+	int err = 0;
 
 	drop_text_map(files);
 	if (jit_map_new(&files->map))
-		error = -ENOMEM;
-	if (!error && text >= 0)
+		err = -ENOMEM;
+	if (!err && text >= 0)
 		jit_map_read_text(files->map, text);
-	if (!error && dump >= 0)
+	if (!err && dump >= 0)
 		jit_map_read_dump(files->map, dump);
-	if (!error)
-		error = jit_map_settle(files->map);
-	if (!error && jit_map_is_cut(files->map))
+	if (!err)
+		err = jit_map_settle(files->map);
+	if (!err && jit_map_is_cut(files->map))
 		tell_cut_map(files);
-	if (!error) {
+	if (!err) {
 		uint64_t bytes = jit_map_bytes(files->map);
 
 		if (symbol_cache_take(files->cache, bytes))
 			files->charged = bytes;
 		else
-			error = -ENOMEM;
+			err = -ENOMEM;
 	}
-	if (error)
+	if (err)
 		drop_text_map(files);
 	if (text >= 0)
 		close(text);

@@ -188,9 +188,9 @@ static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
 			  bool *is_rest)
 {
 	size_t at = 0;
-	int error = 0;
+	int err = 0;
 
-	while (!error) {
+	while (!err) {
 		size_t left = *bytes - at;
 		char *newline = memchr(text + at, '\n', left);
 		size_t length = newline ? (size_t)(newline - text) - at : left;
@@ -198,14 +198,14 @@ static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
 		if (!newline && left < LINE_BYTES)
 			break;
 		if (!*is_rest)
-			error = add_text_line(map, text + at,
-					      MIN(length, LINE_BYTES));
+			err = add_text_line(map, text + at,
+					    MIN(length, LINE_BYTES));
 		*is_rest = !newline;
 		at += length + (newline != NULL);
 	}
 	*bytes -= at;
 	memmove(text, text + at, *bytes);
-	return error;
+	return err;
 }
 
 static int read_text_map(struct jit_map *map, int fd, char *text)
@@ -213,9 +213,9 @@ static int read_text_map(struct jit_map *map, int fd, char *text)
 	uint64_t offset = 0, next, bytes = 0;
 	size_t left = 0;
 	bool is_rest = false;
-	int error = 0;
+	int err = 0;
 
-	while (!error && (next = next_dump_data(fd, offset)) != UINT64_MAX) {
+	while (!err && (next = next_dump_data(fd, offset)) != UINT64_MAX) {
 		ssize_t got;
 
 		if (next > offset) { /* zeros: no line goes on behind them */
@@ -232,17 +232,17 @@ static int read_text_map(struct jit_map *map, int fd, char *text)
 		bytes += (uint64_t)got;
 		offset += (uint64_t)got;
 		left += (size_t)got;
-		error = add_text_lines(map, text, &left, &is_rest);
+		err = add_text_lines(map, text, &left, &is_rest);
 	}
 	/* What has no newline yet is not whole: the program writes it now. */
-	return error;
+	return err;
 }
 
 /* What is beyond a limit is left out. */
-static int cut_at_limit(struct jit_map *map, int error)
+static int cut_at_limit(struct jit_map *map, int err)
 {
-	if (error != -EFBIG)
-		return error;
+	if (err != -EFBIG)
+		return err;
 	map->is_cut = true;
 	return 0;
 }
@@ -250,10 +250,10 @@ static int cut_at_limit(struct jit_map *map, int error)
 int jit_map_read_text(struct jit_map *map, int fd)
 {
 	char *text = malloc(TEXT_BYTES);
-	int error = text ? read_text_map(map, fd, text) : -ENOMEM;
+	int err = text ? read_text_map(map, fd, text) : -ENOMEM;
 
 	free(text);
-	return cut_at_limit(map, error);
+	return cut_at_limit(map, err);
 }
 
 /* --- jitdump -------------------------------------------------------------- */
@@ -326,7 +326,7 @@ static int add_dump_record(struct jit_map *map, int fd, uint64_t *offset)
 	char bytes[sizeof(struct load_record) + LINE_BYTES];
 	ssize_t got = read_dump_at(map, fd, bytes, sizeof(bytes), *offset);
 	struct record_head head;
-	int error = 0;
+	int err = 0;
 
 	if (got < (ssize_t)sizeof(head))
 		return got < 0 ? (int)got : 0;
@@ -334,11 +334,11 @@ static int add_dump_record(struct jit_map *map, int fd, uint64_t *offset)
 	if (head.bytes < sizeof(head) || head.kind == DUMP_CLOSE)
 		return 0;
 	if (head.kind == DUMP_LOAD)
-		error = add_code_load(map, bytes, (size_t)got);
+		err = add_code_load(map, bytes, (size_t)got);
 	else if (head.kind == DUMP_MOVE)
-		error = add_code_move(map, bytes, (size_t)got);
+		err = add_code_move(map, bytes, (size_t)got);
 	*offset += head.bytes;
-	return error ? error : 1;
+	return err ? err : 1;
 }
 
 int jit_map_read_dump(struct jit_map *map, int fd)
@@ -432,13 +432,13 @@ static uint32_t range_at(struct sweep *sweep, uint64_t edge)
 
 static int sweep_ranges(struct jit_map *map, struct sweep *sweep)
 {
-	size_t count = map->count, i;
+	size_t count = map->count;
 	uint32_t last = NOTHING;
 
 	map->pieces = calloc(2 * count + 1, sizeof(*map->pieces));
 	if (!sweep->by_start || !sweep->edges || !sweep->heap || !map->pieces)
 		return -ENOMEM;
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		sweep->by_start[i] = (uint32_t)i;
 		sweep->edges[2 * i] = map->ranges[i].start;
 		sweep->edges[2 * i + 1] = map->ranges[i].end;
@@ -447,7 +447,7 @@ static int sweep_ranges(struct jit_map *map, struct sweep *sweep)
 		compare_range_starts, map->ranges);
 	qsort(sweep->edges, 2 * count, sizeof(*sweep->edges),
 	      compare_range_edges);
-	for (i = 0; i < 2 * count; i++) {
+	for (size_t i = 0; i < 2 * count; i++) {
 		uint32_t range = range_at(sweep, sweep->edges[i]);
 
 		if (range != last)
@@ -467,15 +467,15 @@ int jit_map_settle(struct jit_map *map)
 		.edges = calloc(2 * count, sizeof(*sweep.edges)),
 		.heap = calloc(count, sizeof(*sweep.heap)),
 	};
-	int error;
+	int err;
 
 	free(map->pieces);
 	map->piece_count = 0;
-	error = sweep_ranges(map, &sweep);
+	err = sweep_ranges(map, &sweep);
 	free(sweep.by_start);
 	free(sweep.edges);
 	free(sweep.heap);
-	return error;
+	return err;
 }
 
 const char *jit_map_find(const struct jit_map *map, uint64_t address)

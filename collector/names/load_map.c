@@ -195,7 +195,7 @@ static bool end_lives_between(struct load_map *map, uint64_t start,
 static struct place *insert_place(struct load_map *map,
 				  const struct place *what)
 {
-	size_t at = count_places_below(map, what->start + 1), i;
+	size_t at = count_places_below(map, what->start + 1);
 	struct place *place;
 	uint64_t reach;
 
@@ -214,7 +214,7 @@ static struct place *insert_place(struct load_map *map,
 		(map->count++ - at) * sizeof(*map->list));
 	map->list[at].place = place;
 	reach = at ? map->list[at - 1].reach : 0;
-	for (i = at; i < map->count; i++) {
+	for (size_t i = at; i < map->count; i++) {
 		reach = MAX(reach, map->list[i].place->end);
 		map->list[i].reach = reach;
 	}
@@ -296,20 +296,20 @@ int load_map_fork(const struct load_map *parent, uint32_t generation,
 		  struct load_map *out)
 {
 	struct load_map child = { .generation = generation };
-	int error = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < parent->count && !error; i++) {
+	for (size_t i = 0; i < parent->count && !err; i++) {
 		const struct place *known = parent->list[i].place;
 		struct place *place;
 
 		if (!life_in_generation(known, generation))
 			continue;
 		place = insert_place(&child, known);
-		error = place ? begin_life(&child, place, 0) : -ENOMEM;
+		err = place ? begin_life(&child, place, 0) : -ENOMEM;
 	}
-	if (error)
+	if (err)
 		load_map_release(&child);
 	else
 		*out = child;
-	return error;
+	return err;
 }

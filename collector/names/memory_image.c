@@ -205,38 +205,38 @@ static int write_image_at(int fd, const void *bytes, size_t count,
 static int copy_segment(struct image *image, const Elf64_Phdr *segment)
 {
 	uint64_t done = 0;
-	int error = 0;
+	int err = 0;
 
 	if (segment->p_offset > IMAGE_BYTES_MAX ||
 	    segment->p_filesz > IMAGE_BYTES_MAX - segment->p_offset)
 		return -EFBIG;
-	while (done < segment->p_filesz && !error) {
+	while (done < segment->p_filesz && !err) {
 		size_t part = MIN(segment->p_filesz - done, STEP_BYTES);
 
 		if (!read_image_vaddr(image, segment->p_vaddr + done,
 				      image->step, part))
 			break;
-		error = write_image_at(image->to, image->step, part,
-				       segment->p_offset + done);
+		err = write_image_at(image->to, image->step, part,
+				     segment->p_offset + done);
 		done += part;
 	}
 	image->bytes = MAX(image->bytes, segment->p_offset + done);
-	return error;
+	return err;
 }
 
 static int copy_segments(struct image *image)
 {
-	int error = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < image->segment_count && !error; i++) {
+	for (size_t i = 0; i < image->segment_count && !err; i++) {
 		const Elf64_Phdr *segment = &image->segment[i];
 
 		if (segment->p_type == PT_DYNAMIC)
 			read_dynamic_entries(image, segment);
 		if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_W))
-			error = copy_segment(image, segment);
+			err = copy_segment(image, segment);
 	}
-	return error;
+	return err;
 }
 
 /* Where @bytes at @vaddr are in the image; 0: nowhere. */
@@ -280,7 +280,7 @@ static int write_sections(struct image *image)
 		},
 	};
 	Elf64_Ehdr elf = image->elf;
-	int error = 0;
+	int err = 0;
 
 	elf.e_shoff = 0;
 	elf.e_shnum = elf.e_shstrndx = 0;
@@ -289,10 +289,10 @@ static int write_sections(struct image *image)
 		elf.e_shoff = ALIGN_UP(image->bytes, 8);
 		elf.e_shnum = SECTIONS;
 		elf.e_shentsize = sizeof(sections[0]);
-		error = write_image_at(image->to, sections, sizeof(sections),
-				       elf.e_shoff);
+		err = write_image_at(image->to, sections, sizeof(sections),
+				     elf.e_shoff);
 	}
-	return error ? error : write_image_at(image->to, &elf, sizeof(elf), 0);
+	return err ? err : write_image_at(image->to, &elf, sizeof(elf), 0);
 }
 
 /* A file's ELF header, program headers and note, where nothing else is left of
@@ -372,20 +372,20 @@ static int write_names(int fd, const struct map_names *names,
 				      .sh_size = names->string_bytes,
 				      .sh_addralign = 1 },
 	};
-	int error;
+	int err;
 
 	head->elf.e_shoff = sections;
 	head->elf.e_shnum = SECTIONS;
 	head->elf.e_shentsize = sizeof(section[0]);
-	error = write_image_at(fd, head, sizeof(*head), 0);
-	if (!error)
-		error = write_image_at(fd, names->symbols, names->symbol_bytes,
-				       symbols);
-	if (!error)
-		error = write_image_at(fd, names->strings, names->string_bytes,
-				       strings);
-	return error ? error
-		     : write_image_at(fd, section, sizeof(section), sections);
+	err = write_image_at(fd, head, sizeof(*head), 0);
+	if (!err)
+		err = write_image_at(fd, names->symbols, names->symbol_bytes,
+				     symbols);
+	if (!err)
+		err = write_image_at(fd, names->strings, names->string_bytes,
+				     strings);
+	return err ? err
+		   : write_image_at(fd, section, sizeof(section), sections);
 }
 
 int memory_image_of_names(const struct map_names *names, const char *build_id,
@@ -393,31 +393,31 @@ int memory_image_of_names(const struct map_names *names, const char *build_id,
 {
 	int fd = memfd_create("perfrec-names", MFD_CLOEXEC);
 	struct names_head head;
-	int error;
+	int err;
 
 	if (fd < 0)
 		return -errno;
 	make_names_head(build_id, bytes, &head);
-	error = write_names(fd, names, &head);
-	if (!error)
+	err = write_names(fd, names, &head);
+	if (!err)
 		return fd;
 	close(fd);
-	return error;
+	return err;
 }
 
 static int make_image(struct image *image)
 {
-	int error = read_image_headers(image);
+	int err = read_image_headers(image);
 
-	if (!error)
-		error = copy_segments(image);
-	return error ? error : write_sections(image);
+	if (!err)
+		err = copy_segments(image);
+	return err ? err : write_sections(image);
 }
 
 int memory_image_open(int proc_fd, uint64_t start, uint64_t end, uint64_t bias)
 {
 	struct image *image = calloc(1, sizeof(*image));
-	int error, fd;
+	int err, fd;
 
 	if (!image)
 		return -ENOMEM;
@@ -425,19 +425,19 @@ int memory_image_open(int proc_fd, uint64_t start, uint64_t end, uint64_t bias)
 	image->end = end;
 	image->bias = bias;
 	image->mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
-	error = image->mem < 0 ? -errno : 0;
-	image->to = error ? -1 : memfd_create("perfrec-image", MFD_CLOEXEC);
-	if (!error && image->to < 0)
-		error = -errno;
-	if (!error)
-		error = make_image(image);
+	err = image->mem < 0 ? -errno : 0;
+	image->to = err ? -1 : memfd_create("perfrec-image", MFD_CLOEXEC);
+	if (!err && image->to < 0)
+		err = -errno;
+	if (!err)
+		err = make_image(image);
 	if (image->mem >= 0)
 		close(image->mem);
 	fd = image->to;
 	free(image);
-	if (!error)
+	if (!err)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return error;
+	return err;
 }

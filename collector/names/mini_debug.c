@@ -84,28 +84,28 @@ static int unpack_file(struct unpacking *unpacking)
 {
 	lzma_stream *stream = &unpacking->stream;
 	lzma_ret result = lzma_stream_decoder(stream, MEMORY_BYTES_MAX, 0);
-	int error = errno_of_lzma(result);
+	int err = errno_of_lzma(result);
 
 	stream->next_out = unpacking->out;
 	stream->avail_out = STEP_BYTES;
-	while (!error && result != LZMA_STREAM_END) {
-		error = read_packed_bytes(unpacking);
-		if (error)
+	while (!err && result != LZMA_STREAM_END) {
+		err = read_packed_bytes(unpacking);
+		if (err)
 			break;
 		/* no input and no end: LZMA_BUF_ERROR the second time */
 		result = lzma_code(stream, LZMA_RUN);
-		error = errno_of_lzma(result);
-		if (!error)
-			error = write_unpacked_bytes(unpacking);
+		err = errno_of_lzma(result);
+		if (!err)
+			err = write_unpacked_bytes(unpacking);
 	}
 	lzma_end(stream);
-	return error;
+	return err;
 }
 
 int mini_debug_open(int fd, uint64_t offset, uint64_t bytes)
 {
 	struct unpacking *unpacking;
-	int error;
+	int err;
 
 	if (bytes > PACKED_BYTES_MAX || offset > INT64_MAX - bytes)
 		return -EFBIG;
@@ -117,12 +117,12 @@ int mini_debug_open(int fd, uint64_t offset, uint64_t bytes)
 	unpacking->offset = offset;
 	unpacking->left = bytes;
 	unpacking->to = memfd_create("perfrec-symbols", MFD_CLOEXEC);
-	error = unpacking->to < 0 ? -errno : unpack_file(unpacking);
+	err = unpacking->to < 0 ? -errno : unpack_file(unpacking);
 	fd = unpacking->to;
 	free(unpacking);
-	if (!error)
+	if (!err)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return error;
+	return err;
 }

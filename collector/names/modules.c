@@ -192,10 +192,10 @@ static bool is_line_covered(struct modules *modules,
 	return is_covered;
 }
 
-/* True when @error is that there is no descriptor left. */
-static bool is_descriptor_lack(int error)
+/* True when @err is that there is no descriptor left. */
+static bool is_descriptor_lack(int err)
 {
-	return error == EMFILE || error == ENFILE;
+	return err == EMFILE || err == ENFILE;
 }
 
 /* The file behind @fd, which the process finds at @path below @root_fd. */
@@ -260,41 +260,41 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 	struct maps_line line;
 	char *text = NULL;
 	size_t size = 0, count = 0;
-	int error = -ESRCH; /* what an exited process has is an empty map */
+	int err = -ESRCH; /* what an exited process has is an empty map */
 
 	while (getline(&text, &size, file) > 0 &&
 	       count++ < LOAD_MAP_PLACES_MAX) {
-		error = 0;
+		err = 0;
 		if (!maps_parse(text, &line))
 			continue;
 		note_anonymous(&line, reading);
 		if (!is_interesting(&line))
 			continue;
 		if (is_new_image(modules, &line))
-			error = -ESRCH;
+			err = -ESRCH;
 		else if (!is_line_covered(modules, &line))
-			error = identify_mapping(modules, root_fd, &line,
-						 reading);
-		if (error)
+			err = identify_mapping(modules, root_fd, &line,
+					       reading);
+		if (err)
 			break;
 	}
 	free(text);
-	return error;
+	return err;
 }
 
 static int read_map(struct modules *modules, struct reading *reading)
 {
 	FILE *file = open_maps(modules);
-	int root_fd, error;
+	int root_fd, err;
 
 	if (!file)
 		return -errno;
 	root_fd = open_process_root(modules);
-	error = read_map_lines(modules, file, root_fd, reading);
+	err = read_map_lines(modules, file, root_fd, reading);
 	if (root_fd >= 0)
 		close(root_fd);
 	fclose(file);
-	return error;
+	return err;
 }
 
 /* --- reading the log ------------------------------------------------------ */
@@ -487,7 +487,7 @@ static void take_load(struct modules *modules, const struct map_event *event)
 	};
 	char path[MAP_PATH_BYTES + 1];
 	bool is_known;
-	int error;
+	int err;
 
 	snprintf(path, sizeof(path), "%s", event->path);
 	symbol_name_clean(path);
@@ -499,10 +499,10 @@ static void take_load(struct modules *modules, const struct map_event *event)
 		find_told_file(modules, event->path, &place);
 	lock_acquire(&modules->lock);
 	load_map_advance(&modules->map, event->generation);
-	error = load_map_add(&modules->map, &place);
+	err = load_map_add(&modules->map, &place);
 	lock_release(&modules->lock);
 	symbol_file_put(&place.file);
-	if (error)
+	if (err)
 		log_err("out of memory: functions of '%s' have no names",
 			place.path);
 }
@@ -537,13 +537,13 @@ static void inherit_places(struct modules *modules)
 {
 	struct modules *parent = modules->parent;
 	struct load_map map = { 0 };
-	int error;
+	int err;
 
 	modules_follow(parent);
 	lock_acquire(&parent->lock);
-	error = load_map_fork(&parent->map, generation_of_fork(modules), &map);
+	err = load_map_fork(&parent->map, generation_of_fork(modules), &map);
 	lock_release(&parent->lock);
-	if (error)
+	if (err)
 		log_err("out of memory: functions of process %d have no names",
 			(int)modules->pid);
 	lock_acquire(&modules->lock);
@@ -598,36 +598,36 @@ void modules_follow(struct modules *modules)
 /* refresh_lock held. Reads the map in a moment when nothing changes. */
 static int read_map_and_log(struct modules *modules, struct reading *reading)
 {
-	int error = -EAGAIN;
+	int err = -EAGAIN;
 
-	for (int i = 0; i < READ_TRIES && error == -EAGAIN; i++) {
+	for (int i = 0; i < READ_TRIES && err == -EAGAIN; i++) {
 		size_t own_events;
 
 		reading_release(reading);
 		read_log(modules);
 		own_events = modules->own_events;
-		error = read_map(modules, reading);
+		err = read_map(modules, reading);
 		read_log(modules);
-		if (!error && modules->own_events != own_events)
-			error = -EAGAIN;
+		if (!err && modules->own_events != own_events)
+			err = -EAGAIN;
 	}
-	return error;
+	return err;
 }
 
 int modules_refresh(struct modules *modules)
 {
 	struct reading reading = { 0 };
 	uint64_t begin_ns = thread_cpu_ns();
-	int error;
+	int err;
 
 	if (modules->proc_fd < 0)
 		return modules->proc_fd;
 	lock_acquire(&modules->refresh_lock);
-	error = read_map_and_log(modules, &reading);
+	err = read_map_and_log(modules, &reading);
 	lock_acquire(&modules->lock);
-	for (size_t i = 0; i < reading.count && !error; i++)
-		error = load_map_add(&modules->map, &reading.list[i]);
-	if (!error) {
+	for (size_t i = 0; i < reading.count && !err; i++)
+		err = load_map_add(&modules->map, &reading.list[i]);
+	if (!err) {
 		struct span *old = modules->anonymous;
 
 		modules->anonymous = reading.anonymous;
@@ -635,12 +635,12 @@ int modules_refresh(struct modules *modules)
 		reading.anonymous = old;
 	}
 	modules->credit_ns -= (int64_t)(thread_cpu_ns() - begin_ns);
-	modules->is_gone = error == -ESRCH;
-	modules->was_read |= !error;
+	modules->is_gone = err == -ESRCH;
+	modules->was_read |= !err;
 	lock_release(&modules->lock);
 	lock_release(&modules->refresh_lock);
 	reading_release(&reading);
-	return error;
+	return err;
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -681,34 +681,34 @@ int modules_new(pid_t pid, pid_t inner_pid, struct map_log *log,
 		struct symbol_cache *cache, struct modules **out)
 {
 	struct modules *modules = NULL;
-	int error = make_modules(pid, inner_pid, log, cache, &modules);
+	int err = make_modules(pid, inner_pid, log, cache, &modules);
 
-	if (error)
-		return error;
-	error = modules_refresh(modules);
-	if (error == -EACCES || error == -EPERM) {
+	if (err)
+		return err;
+	err = modules_refresh(modules);
+	if (err == -EACCES || err == -EPERM) {
 		log_warn("cannot read /proc/%d/maps: %s; functions of that "
 			 "program have no names (make its executable readable, "
 			 "or record as root)",
-			 (int)pid, strerror(-error));
-		error = 0;
+			 (int)pid, strerror(-err));
+		err = 0;
 	}
-	if (error)
+	if (err)
 		modules_put(&modules);
 	else
 		*out = modules;
-	return error;
+	return err;
 }
 
 int modules_fork(struct modules *parent, pid_t pid, pid_t inner_pid,
 		 uint32_t claimed, struct modules **out)
 {
 	struct modules *modules = NULL;
-	int error = make_modules(pid, inner_pid, parent->log, parent->cache,
-				 &modules);
+	int err = make_modules(pid, inner_pid, parent->log, parent->cache,
+			       &modules);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	if (modules->root_fd < 0)
 		modules->root_fd = fcntl(parent->root_fd, F_DUPFD_CLOEXEC, 0);
 	modules->was_read = true;

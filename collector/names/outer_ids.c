@@ -157,9 +157,7 @@ static void read_thread_ids(struct outer_threads *threads, pid_t pid)
 
 static pid_t find_thread_id(const struct outer_threads *threads, pid_t inner)
 {
-	size_t i;
-
-	for (i = 0; i < threads->count; i++)
+	for (size_t i = 0; i < threads->count; i++)
 		if (threads->thread[i].inner == inner)
 			return threads->thread[i].outer;
 	return 0;

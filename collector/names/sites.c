@@ -65,9 +65,8 @@ static void copy_from_shared(void *to, const void *from, size_t bytes)
 {
 	const uint64_t *words = from;
 	uint64_t word;
-	size_t i;
 
-	for (i = 0; i < bytes / sizeof(word); i++) {
+	for (size_t i = 0; i < bytes / sizeof(word); i++) {
 		/* relaxed: SITE orders it; one load each */
 		word = atom_load_rlx(&words[i]);
 		memcpy((uint8_t *)to + i * sizeof(word), &word, sizeof(word));
@@ -137,11 +136,10 @@ static void take_keys(struct sites *sites, struct texts *texts, uint32_t keys,
 		      struct site *out)
 {
 	const char **key = calloc(keys + 1, sizeof(*key));
-	uint32_t i;
 
 	if (!key)
 		return;
-	for (i = 0; i < keys; i++) {
+	for (uint32_t i = 0; i < keys; i++) {
 		size_t left = (size_t)(texts->end - texts->at);
 
 		key[i] = take_text(sites, texts, strnlen(texts->at, left));
@@ -177,7 +175,6 @@ static void take_site_entry(struct sites *sites, const struct site_shm *entry,
 	const char **text[TEXTS] = { &out->name,      &out->category,
 				     &out->file,      &out->function,
 				     &out->unit_name, &out->description };
-	int i;
 
 	out->known = true;
 	out->kind = (enum site_kind)entry->kind;
@@ -195,7 +192,7 @@ static void take_site_entry(struct sites *sites, const struct site_shm *entry,
 	out->track_kind =
 		entry->track_kind == TRACK_STATES ? TRACK_STATES : TRACK_SLICES;
 	out->rank = entry->rank;
-	for (i = 0; i < TEXTS; i++)
+	for (int i = 0; i < TEXTS; i++)
 		*text[i] = take_text(sites, &texts, entry->text_bytes[i]);
 	take_keys(sites, &texts, entry->keys, out);
 }
@@ -263,7 +260,7 @@ static void look_for_tracks(struct sites *sites)
 {
 	bool whole = true;
 	const uint32_t *offsets;
-	uint32_t count, id;
+	uint32_t count;
 
 	if (!sites->page)
 		return;
@@ -271,7 +268,7 @@ static void look_for_tracks(struct sites *sites)
 		(const uint32_t *)((const uint8_t *)sites->page + ARENA_SITES);
 	/* relaxed: what is missed now is found the next time */
 	count = MIN(atom_load_rlx(&sites->page->site_count), SITES_MAX - 1);
-	for (id = sites->looked; id <= count; id++) {
+	for (uint32_t id = sites->looked; id <= count; id++) {
 		/* relaxed: copy_site_entry() takes a proper look */
 		bool there = atom_load_rlx(&offsets[id]);
 
@@ -332,13 +329,12 @@ struct sites *sites_get(struct sites *sites)
 void sites_put(struct sites **sites)
 {
 	struct sites *old = *sites;
-	uint32_t id;
 
 	*sites = NULL;
 	/* order: sc, REFS: all uses of it come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	for (id = 1; id < SITES_MAX; id++) {
+	for (uint32_t id = 1; id < SITES_MAX; id++) {
 		if (!old->site[id])
 			continue;
 		free((void *)old->site[id]->key);

@@ -102,7 +102,7 @@ static int spawn_child_with(char *const *argv, char *const *env, const int *fds,
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
-	int error;
+	int err;
 
 	sigemptyset(&none);
 	sigfillset(&all);
@@ -115,10 +115,10 @@ static int spawn_child_with(char *const *argv, char *const *env, const int *fds,
 	for (int i = 0; i < count; i++)
 		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
 	posix_spawn_file_actions_addclosefrom_np(&actions, count);
-	error = posix_spawn(pid, argv[0], &actions, &attributes, argv, env);
+	err = posix_spawn(pid, argv[0], &actions, &attributes, argv, env);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
-	return -error;
+	return -err;
 }
 
 static void close_descriptors(int *fds, int count)
@@ -135,19 +135,19 @@ static int spawn_child_above(char *const *argv, char *const *env,
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int copies[SYMBOLIZE_ROOT_FD + 1];
-	int error = null < 0 ? -errno : 0;
+	int err = null < 0 ? -errno : 0;
 
 	for (int i = 0; i < count; i++) {
 		copies[i] = fcntl(fds[i] < 0 ? null : fds[i], F_DUPFD_CLOEXEC,
 				  SYMBOLIZE_ROOT_FD + 1);
-		if (copies[i] < 0 && !error)
-			error = -errno;
+		if (copies[i] < 0 && !err)
+			err = -errno;
 	}
-	if (!error)
-		error = spawn_child_with(argv, env, copies, count, pid);
+	if (!err)
+		err = spawn_child_with(argv, env, copies, count, pid);
 	close_descriptors(copies, count);
 	close_descriptors(&null, 1);
-	return error;
+	return err;
 }
 
 /*
@@ -159,21 +159,21 @@ static int start_child(char *const *argv, char *const *env, int *fds, int count,
 		       struct child *out)
 {
 	int answer[2] = { -1, -1 }, complaint[2] = { -1, -1 };
-	int error = 0;
+	int err = 0;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, answer) ||
 	    pipe2(complaint, O_CLOEXEC))
-		error = -errno;
+		err = -errno;
 	fds[STDOUT_FILENO] = answer[1];
 	fds[STDERR_FILENO] = complaint[1];
-	if (!error)
-		error = spawn_child_above(argv, env, fds, count, &out->pid);
+	if (!err)
+		err = spawn_child_above(argv, env, fds, count, &out->pid);
 	close_descriptors(&answer[1], 1);
 	close_descriptors(&complaint[1], 1);
-	if (error) {
+	if (err) {
 		close_descriptors(&answer[0], 1);
 		close_descriptors(&complaint[0], 1);
-		return error;
+		return err;
 	}
 	out->answer = answer[0];
 	out->complaint = complaint[0];
@@ -331,22 +331,22 @@ static int write_addresses(const struct symbolize_request *request)
 	int fd = memfd_create("perfrec-addresses", MFD_CLOEXEC);
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
-	int error = file ? 0 : -errno;
+	int err = file ? 0 : -errno;
 
 	if (file) {
 		for (size_t i = 0; i < request->count; i++)
 			fprintf(file, "%" PRIx64 "\n", request->vaddr[i]);
 		if (ferror(file))
-			error = -ENOSPC;
+			err = -ENOSPC;
 		if (fclose(file) || lseek(fd, 0, SEEK_SET) < 0)
-			error = -errno;
+			err = -errno;
 	} else {
 		close_descriptors(&copy, 1);
 	}
-	if (!error)
+	if (!err)
 		return fd;
 	close_descriptors(&fd, 1);
-	return error;
+	return err;
 }
 
 static void say_why(char *why, const char *format, ...) ATTR_PRINTF(2, 3);
@@ -360,18 +360,18 @@ static void say_why(char *why, const char *format, ...)
 }
 
 /* It was looked for, and is not there or cannot be run. */
-static void say_no_start(char *why, int error)
+static void say_no_start(char *why, int err)
 {
 	const char *told = told_program_path();
 
 	if (told)
 		say_why(why, "cannot start '%.200s': %s; see PERFREC_SYMBOLIZE",
-			told, strerror(-error));
+			told, strerror(-err));
 	else
 		say_why(why,
 			"cannot start perfrec-symbolize: %s; install perfrec "
 			"again",
-			strerror(-error));
+			strerror(-err));
 }
 
 /* The process' own complaint, unless there is more to say, or it only
@@ -414,17 +414,17 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	struct child child = { .deadline_ms =
 				       now_ms() + run->seconds * 1000ll };
 	struct input *input = calloc(1, sizeof(*input));
-	int error = input ? find_program_path(path) : -ENOMEM;
+	int err = input ? find_program_path(path) : -ENOMEM;
 	bool is_whole;
 	int status;
 
-	if (!error)
-		error = start_child(argv, run->env, run->fds, run->fd_count,
-				    &child);
-	if (error) {
-		say_no_start(why, error);
+	if (!err)
+		err = start_child(argv, run->env, run->fds, run->fd_count,
+				  &child);
+	if (err) {
+		say_no_start(why, err);
 		free(input);
-		return error;
+		return err;
 	}
 	input->child = &child;
 	input->why = why;
@@ -486,15 +486,15 @@ int symbolize_lines(const struct symbolize_request *request,
 		.reader = read_line_frames,
 		.context = &lines,
 	};
-	int error = addresses < 0 ? addresses : 0;
+	int err = addresses < 0 ? addresses : 0;
 
-	if (error)
-		say_why(why, "cannot store addresses: %s", strerror(-error));
+	if (err)
+		say_why(why, "cannot store addresses: %s", strerror(-err));
 	else
-		error = run_child(&lines_run, why);
+		err = run_child(&lines_run, why);
 	close_descriptors(&addresses, 1);
 	close_descriptors(&own_root, 1);
-	return error;
+	return err;
 }
 
 /* The environment without what would load something into the process. */
@@ -558,13 +558,13 @@ int symbolize_fetch(const char *build_id, unsigned int seconds, int *out,
 		.reader = read_descriptor,
 		.context = out,
 	};
-	int error;
+	int err;
 
 	if (!env) {
 		say_why(why, "not enough memory");
 		return -ENOMEM;
 	}
-	error = run_child(&fetch_run, why);
+	err = run_child(&fetch_run, why);
 	free(env);
-	return error;
+	return err;
 }

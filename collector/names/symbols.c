@@ -652,11 +652,11 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 static bool read_file_headers(struct symbol_file *file, int fd)
 {
 	const char *why = "", *build_id;
-	int error = elf_read_headers(fd, &file->headers, &why);
+	int err = elf_read_headers(fd, &file->headers, &why);
 
 	file->step = STEP_HEADERS;
-	if (error) {
-		file->is_foreign = error == -ENOEXEC;
+	if (err) {
+		file->is_foreign = err == -ENOEXEC;
 		set_file_error(file, why);
 		return false;
 	}
@@ -683,15 +683,15 @@ static int read_file_functions(struct symbol_file *file, int fd,
 		.was_told = file->debug_told,
 	};
 	int debug_fd = -1;
-	int error;
+	int err;
 
 	if (debug_file_symbols(&search, &debug_fd))
 		debug_fd = -1;
 	file->debug_told = search.was_told;
-	error = elf_read_functions(fd, debug_fd, out, why);
+	err = elf_read_functions(fd, debug_fd, out, why);
 	close_descriptor(&debug_fd);
 	close_descriptor(&search.root_fd);
-	return error;
+	return err;
 }
 
 /* file.lock held. */
@@ -1005,12 +1005,12 @@ static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 {
 	struct debug_search search = begin_debug_search(file);
 	struct debug_lines lines = { -1, -1 };
-	int error = search.fd < 0 ? -ESTALE : 0;
+	int err = search.fd < 0 ? -ESTALE : 0;
 
 	snprintf(why, SYMBOLIZE_WHY_BYTES, "it was deleted or replaced since");
-	if (!error)
-		error = debug_file_lines(&search, &lines, why);
-	if (!error) {
+	if (!err)
+		err = debug_file_lines(&search, &lines, why);
+	if (!err) {
 		const struct symbolize_request request = {
 			.elf_fd = lines.fd,
 			.alt_fd = lines.alt_fd,
@@ -1025,13 +1025,12 @@ static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 			.context = file,
 		};
 
-		error = symbol_sources_ask(&file->sources, &asker, &request,
-					   why);
+		err = symbol_sources_ask(&file->sources, &asker, &request, why);
 	}
 	close_descriptor(&lines.fd);
 	close_descriptor(&lines.alt_fd);
 	end_debug_search(file, &search);
-	return error;
+	return err;
 }
 
 /* True but for the first call. */
@@ -1049,13 +1048,13 @@ static bool was_told_of_missing(struct symbol_cache *cache)
 /* Files that were built without -g, or in which no compiler of C puts its code
  * (images of Lisps), are too common to speak of each; that perfrec-symbolize is
  * missing, or descriptors are, is said once for all. */
-static enum log_level level_of(struct symbol_file *file, int error)
+static enum log_level level_of(struct symbol_file *file, int err)
 {
-	if (error == -ENODATA || symbol_file_is_foreign(file))
+	if (err == -ENODATA || symbol_file_is_foreign(file))
 		return LOG_DBG;
-	if (error == -ENOENT && was_told_of_missing(file->cache))
+	if (err == -ENOENT && was_told_of_missing(file->cache))
 		return LOG_DBG;
-	if (error == -ESTALE && symbol_cache_tell_lack(file->cache))
+	if (err == -ESTALE && symbol_cache_tell_lack(file->cache))
 		return LOG_DBG;
 	return LOG_WARN;
 }
@@ -1065,15 +1064,15 @@ static void find_unknown_sources(struct symbol_file *file,
 				 const uint64_t *vaddr, size_t count)
 {
 	char why[SYMBOLIZE_WHY_BYTES];
-	int error = -ENOMEM;
+	int err = -ENOMEM;
 
 	snprintf(why, sizeof(why), "the symbol cache is full");
 	if (charge_file(file, count * sizeof(*file->sources.list)))
-		error = ask_sources(file, vaddr, count, why);
-	if (!error)
+		err = ask_sources(file, vaddr, count, why);
+	if (!err)
 		return;
 	file->no_sources = true;
-	log_at(level_of(file, error), "no source lines for %s: %s", file->path,
+	log_at(level_of(file, err), "no source lines for %s: %s", file->path,
 	       why);
 }
 

@@ -434,9 +434,8 @@ static void consume_events(void *context, const struct order_item *items,
 			   size_t count)
 {
 	struct async_slices *slices = context;
-	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct async_event *event =
 			(struct async_event *)(uintptr_t)items[i].a;
 
@@ -511,11 +510,10 @@ struct order *async_slices_order(struct async_slices *slices)
 void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
 {
 	struct async_event event = { .type = ASYNC_END };
-	uint32_t i;
 
 	order_release_all(slices->order);
 	event.ns = slices->last_ns = MAX(slices->last_ns, end_ns);
-	for (i = 0; i < BUCKETS; i++) {
+	for (uint32_t i = 0; i < BUCKETS; i++) {
 		while (slices->open[i]) {
 			close_slice(slices, &slices->open[i], &event);
 			slices->counts.unended++;
@@ -534,9 +532,7 @@ struct async_counts async_slices_counts(struct async_slices *slices)
 
 static void track_free(struct async_slices *slices, struct shared_track *track)
 {
-	uint32_t i;
-
-	for (i = 0; i < track->count; i++) {
+	for (uint32_t i = 0; i < track->count; i++) {
 		bytes_release(&track->lane[i]->kept);
 		give_memory(slices, track->lane[i], sizeof(*track->lane[i]));
 	}
@@ -548,14 +544,13 @@ void async_slices_free(struct async_slices **slices)
 {
 	struct async_slices *old = *slices;
 	struct shared_track *track;
-	uint32_t i;
 
 	*slices = NULL;
 	if (!old)
 		return;
 	order_release_all(old->order);
 	order_put(&old->order);
-	for (i = 0; i < BUCKETS; i++) {
+	for (uint32_t i = 0; i < BUCKETS; i++) {
 		struct open_slice *slice;
 
 		while ((slice = old->open[i])) {

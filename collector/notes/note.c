@@ -287,10 +287,9 @@ void note_encode(const struct note *note, const struct site *site,
 		 struct bytes *interned, struct note_counts *counts)
 {
 	const struct target target = { names, fields, interned };
-	uint32_t i;
 
 	put_args(note, site, &target, counts);
-	for (i = 0; i < note->flow_count; i++)
+	for (uint32_t i = 0; i < note->flow_count; i++)
 		bytes_fixed64(fields,
 			      note->flow[i].ends
 				      ? TAG_TRACK_EVENT_TERMINATING_FLOW_IDS

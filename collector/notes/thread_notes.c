@@ -605,7 +605,6 @@ void thread_notes_release(struct thread *thread)
 {
 	struct thread_notes *notes = thread->notes;
 	struct totals *totals = &recording_of(thread)->totals;
-	uint32_t i;
 
 	if (!notes)
 		return;
@@ -617,7 +616,7 @@ void thread_notes_release(struct thread *thread)
 	totals->withheld_notes += notes->withheld;
 	if (notes->told_dropped)
 		recording_list_loss(recording_of(thread), thread->sequence);
-	for (i = 0; i < notes->sequence_count; i++)
+	for (uint32_t i = 0; i < notes->sequence_count; i++)
 		seq_names_release(&notes->sequences[i].names);
 	free(notes->sequences);
 	pool_release(&notes->counters);

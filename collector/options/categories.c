@@ -26,11 +26,11 @@ void categories_write(struct page_shm *page, const char *text)
 		(struct categories_shm *)((char *)page + ARENA_CATEGORIES);
 	/* relaxed: nobody else writes it who means well */
 	uint32_t changes = atom_load_rlx(&shared->changes) | 1;
-	size_t length = strlen(text), i;
+	size_t length = strlen(text);
 
 	/* order: sc, CATEGORIES: odd before any byte is written */
 	(void)atom_xchg_sc(&shared->changes, changes);
-	for (i = 0; i <= length; i++)
+	for (size_t i = 0; i <= length; i++)
 		/* order: rel, CATEGORIES: after odd, before even */
 		atom_store_rel(&shared->text[i], text[i]);
 	/* order: rel, CATEGORIES: the text is whole */

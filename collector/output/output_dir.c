@@ -63,11 +63,11 @@ static int refuse_foreign(const char *path, const struct own_files *files)
 
 static int cannot_open(const char *path)
 {
-	int error = -errno;
+	int err = -errno;
 
 	log_err("cannot open folder '%s': %m; %s", path,
-		unwritten_way_out(error));
-	return error;
+		unwritten_way_out(err));
+	return err;
 }
 
 /* What is there, if it cannot be opened as a folder. */
@@ -95,24 +95,24 @@ static int refuse_other(const struct output_dir *output, const char *path)
 static int look(const struct output_dir *output, const char *path, int *fd,
 		struct own_files *files)
 {
-	int error;
+	int err;
 
 	*fd = openat(output->parent_fd, name_of(path),
 		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*fd < 0)
 		return errno == ENOENT ? 0 : refuse_other(output, path);
-	error = own_files_look(*fd, files);
-	if (error) {
-		errno = -error;
-		error = cannot_open(path);
+	err = own_files_look(*fd, files);
+	if (err) {
+		errno = -err;
+		err = cannot_open(path);
 	} else if (files->foreign) {
-		error = refuse_foreign(path, files);
+		err = refuse_foreign(path, files);
 	} else if (files->own && !files->recorded) {
-		error = refuse(path, "exists and is no recording of perfrec");
+		err = refuse(path, "exists and is no recording of perfrec");
 	}
-	if (error)
+	if (err)
 		close(*fd);
-	return error;
+	return err;
 }
 
 /* --- moving --- */
@@ -126,31 +126,31 @@ static int move(const struct output_dir *output, const char *from,
 
 static int cannot_move(const char *from, const char *to)
 {
-	int error = -errno;
+	int err = -errno;
 
 	log_err("cannot move '%s' to '%s': %m; " ANOTHER, from, to);
-	return error;
+	return err;
 }
 
 /* A folder may be renamed onto an empty one: so the new name is surely free. */
 static int move_old_aside(struct output_dir *output)
 {
 	char *older;
-	int error;
+	int err;
 
 	if (asprintf(&older, "%s.%08" PRIx32, output->old,
 		     (uint32_t)random_u64()) < 0)
 		return -ENOMEM;
 	if (mkdirat(output->parent_fd, name_of(older), 0700) < 0) {
-		error = cannot_move(output->old, older);
+		err = cannot_move(output->old, older);
 		free(older);
-		return error;
+		return err;
 	}
 	if (move(output, output->old, older) < 0) {
-		error = cannot_move(output->old, older);
+		err = cannot_move(output->old, older);
 		unlinkat(output->parent_fd, name_of(older), AT_REMOVEDIR);
 		free(older);
-		return error;
+		return err;
 	}
 	output->older = older;
 	return 0;
@@ -160,12 +160,12 @@ static int move_old_aside(struct output_dir *output)
 static int prepare_old(struct output_dir *output)
 {
 	struct own_files files;
-	int error = look(output, output->old, &output->older_fd, &files);
+	int err = look(output, output->old, &output->older_fd, &files);
 
-	if (error)
+	if (err)
 		output->older_fd = -1;
-	if (error || output->older_fd < 0)
-		return error;
+	if (err || output->older_fd < 0)
+		return err;
 	if (flock(output->older_fd, LOCK_EX | LOCK_NB) < 0 &&
 	    errno == EWOULDBLOCK) {
 		log_err("'%s' is still being recorded: " ANOTHER
@@ -188,7 +188,7 @@ static bool is_current(int fd)
 
 static int move_aside(struct output_dir *output, int fd)
 {
-	int error;
+	int err;
 
 	if (is_current(fd)) {
 		log_err("'%s' holds a recording and is the current folder, "
@@ -196,31 +196,31 @@ static int move_aside(struct output_dir *output, int fd)
 			output->dir, output->old);
 		return -EBUSY;
 	}
-	error = prepare_old(output);
-	if (error)
-		return error;
+	err = prepare_old(output);
+	if (err)
+		return err;
 	output->moved = move(output, output->dir, output->old) == 0;
 	if (output->moved)
 		return 0;
-	error = cannot_move(output->dir, output->old);
+	err = cannot_move(output->dir, output->old);
 	if (output->older)
 		move(output, output->older, output->old);
-	return error;
+	return err;
 }
 
 static int make_room(struct output_dir *output)
 {
 	struct own_files files;
-	int fd, error = look(output, output->dir, &fd, &files);
+	int fd, err = look(output, output->dir, &fd, &files);
 
-	if (error || fd < 0)
-		return error;
+	if (err || fd < 0)
+		return err;
 	output->found_empty = !files.own;
 	output->unfinished = files.own && !files.summarized;
 	if (files.own)
-		error = move_aside(output, fd);
+		err = move_aside(output, fd);
 	close(fd);
-	return error;
+	return err;
 }
 
 /* --- the names --- */
@@ -272,7 +272,7 @@ static int open_parent(const char *path)
 
 static int init(const char *dir, struct output_dir *output)
 {
-	int error;
+	int err;
 
 	*output = (struct output_dir){ .parent_fd = -1, .older_fd = -1 };
 	output->dir = resolve(dir);
@@ -281,11 +281,11 @@ static int init(const char *dir, struct output_dir *output)
 	if (output->dir)
 		output->parent_fd = open_parent(output->dir);
 	if (output->parent_fd < 0) {
-		error = -errno;
-		assert(error);
+		err = -errno;
+		assert(err);
 		log_err("cannot make folder '%s': %m (choose another with -o)",
 			dir);
-		return error;
+		return err;
 	}
 	if (asprintf(&output->old, "%s.old", output->dir) >= 0)
 		return 0;
@@ -310,13 +310,13 @@ static void release(struct output_dir *output)
 int output_dir_prepare(const char *dir, struct output_dir *out)
 {
 	struct output_dir output;
-	int error = init(dir, &output);
+	int err = init(dir, &output);
 
-	if (!error)
-		error = make_room(&output);
-	if (error) {
+	if (!err)
+		err = make_room(&output);
+	if (err) {
 		release(&output);
-		return error;
+		return err;
 	}
 	*out = output;
 	return 0;

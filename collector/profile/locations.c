@@ -78,9 +78,7 @@ void locations_init(struct locations *locations, struct symbol_cache *cache,
 
 void locations_release(struct locations *locations)
 {
-	size_t i;
-
-	for (i = 0; i < locations->places.count; i++)
+	for (size_t i = 0; i < locations->places.count; i++)
 		symbol_file_put(&place_at(locations, i)->file);
 	pool_release(&locations->places);
 	pool_release(&locations->items);
@@ -203,9 +201,8 @@ static int merge_items(struct locations *locations,
 		       uint32_t *out)
 {
 	int err = 0;
-	size_t i;
 
-	for (i = 0; i < from->items.count && err >= 0; i++) {
+	for (size_t i = 0; i < from->items.count && err >= 0; i++) {
 		struct location location = *location_at(from, i);
 
 		if (location.place)
@@ -220,9 +217,8 @@ int locations_merge(struct locations *locations, const struct locations *from,
 {
 	uint32_t *place = calloc(from->places.count + 1, sizeof(*place));
 	int err = place ? 0 : -ENOMEM;
-	size_t i;
 
-	for (i = 0; i < from->places.count && !err; i++)
+	for (size_t i = 0; i < from->places.count && !err; i++)
 		err = intern_place(locations, place_at(from, i), &place[i]);
 	if (!err)
 		err = merge_items(locations, from, place, out);
@@ -254,19 +250,18 @@ static int sort_by_place(struct writing *writing)
 {
 	const struct locations *locations = writing->locations;
 	size_t places = locations->places.count, all = locations->items.count;
-	size_t i;
 
 	writing->first = calloc(places + 2, sizeof(*writing->first));
 	writing->order = calloc(all + 1, sizeof(*writing->order));
 	if (!writing->first || !writing->order)
 		return -ENOMEM;
 	/* first[i + 2] counts those of place i, then says where the next go */
-	for (i = 0; i < all; i++)
+	for (size_t i = 0; i < all; i++)
 		if (location_at(locations, i)->place)
 			writing->first[location_at(locations, i)->place + 1]++;
-	for (i = 2; i < places + 2; i++)
+	for (size_t i = 2; i < places + 2; i++)
 		writing->first[i] += writing->first[i - 1];
-	for (i = 0; i < all; i++) {
+	for (size_t i = 0; i < all; i++) {
 		uint32_t place = location_at(locations, i)->place;
 
 		if (place)
@@ -280,17 +275,17 @@ static int find_sources(struct writing *writing, size_t place)
 {
 	const struct locations *locations = writing->locations;
 	const uint32_t *order = writing->order + writing->first[place];
-	size_t count = writing->first[place + 1] - writing->first[place], i;
+	size_t count = writing->first[place + 1] - writing->first[place];
 	uint64_t *vaddr = calloc(count + 1, sizeof(*vaddr));
 	struct source *source = calloc(count + 1, sizeof(*source));
 	int err = vaddr && source ? 0 : -ENOMEM;
 
-	for (i = 0; i < count && !err; i++)
+	for (size_t i = 0; i < count && !err; i++)
 		vaddr[i] = location_at(locations, order[i])->vaddr;
 	if (!err)
 		symbol_file_sources(place_at(locations, place)->file, vaddr,
 				    count, source);
-	for (i = 0; i < count && !err; i++)
+	for (size_t i = 0; i < count && !err; i++)
 		writing->source[order[i]] = source[i];
 	free(vaddr);
 	free(source);
@@ -299,9 +294,8 @@ static int find_sources(struct writing *writing, size_t place)
 
 static bool has_lines(const struct writing *writing, size_t place)
 {
-	size_t i;
-
-	for (i = writing->first[place]; i < writing->first[place + 1]; i++)
+	for (size_t i = writing->first[place]; i < writing->first[place + 1];
+	     i++)
 		if (writing->source[writing->order[i]].count)
 			return true;
 	return false;
@@ -341,15 +335,15 @@ static bool is_program(const char *path, const char *name)
 static int write_places(struct writing *writing, const char *program)
 {
 	const struct locations *locations = writing->locations;
-	size_t count = locations->places.count, first = 0, i;
+	size_t count = locations->places.count, first = 0;
 	int err = 0;
 
-	for (i = count; i > 0; i--)
+	for (size_t i = count; i > 0; i--)
 		if (is_program(place_at(locations, i - 1)->path, program))
 			first = i - 1;
 	if (count)
 		err = write_place(writing, first);
-	for (i = 0; i < count && !err; i++)
+	for (size_t i = 0; i < count && !err; i++)
 		if (i != first)
 			err = write_place(writing, i);
 	return err;
@@ -440,9 +434,8 @@ static int write_items(struct writing *writing)
 {
 	const struct locations *locations = writing->locations;
 	struct out_line lines[SYMBOLIZE_FRAMES_MAX];
-	size_t i;
 
-	for (i = 0; i < locations->items.count; i++) {
+	for (size_t i = 0; i < locations->items.count; i++) {
 		const struct location *location = location_at(locations, i);
 		struct out_location out = {
 			.id = i + 1,

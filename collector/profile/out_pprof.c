@@ -164,10 +164,9 @@ static void put_head(struct out_pprof *out, const struct out_head *head)
 	pb_value_type types[OUT_VALUES_MAX], *pointers[OUT_VALUES_MAX];
 	pb_profile piece = PROFILE_INIT;
 	pb_value_type period;
-	size_t i;
 
 	number_of(out, ""); /* is 0 */
-	for (i = 0; i < head->count; i++) {
+	for (size_t i = 0; i < head->count; i++) {
 		types[i] = value_type(out, &head->types[i]);
 		pointers[i] = &types[i];
 	}
@@ -258,13 +257,12 @@ void out_pprof_location(struct out_pprof *out, const struct out_location *one)
 	pb_profile piece = PROFILE_INIT;
 	pb_location location = PERFTOOLS__PROFILES__LOCATION__INIT;
 	pb_location *pointer = &location;
-	size_t i;
 
 	if (!reserve_lines(out, one->line_count)) {
 		fail(out, -ENOMEM);
 		return;
 	}
-	for (i = 0; i < one->line_count; i++) {
+	for (size_t i = 0; i < one->line_count; i++) {
 		pb_line *line = &out->lines[i];
 
 		perftools__profiles__line__init(line);
@@ -301,9 +299,9 @@ static size_t varint_bytes(uint64_t value)
 /* How long a field of packed varints is: that of its content to *@content. */
 static size_t packed_bytes(const uint64_t *value, size_t count, size_t *content)
 {
-	size_t bytes = 0, i;
+	size_t bytes = 0;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		bytes += varint_bytes(value[i]);
 	*content = bytes;
 	return bytes ? 1 + varint_bytes(bytes) + bytes : 0;
@@ -312,13 +310,11 @@ static size_t packed_bytes(const uint64_t *value, size_t count, size_t *content)
 static uint8_t *put_packed(uint8_t *at, uint8_t tag, const uint64_t *value,
 			   size_t count, size_t content)
 {
-	size_t i;
-
 	if (!content)
 		return at;
 	*at++ = tag;
 	at = varint_put(at, content);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		at = varint_put(at, value[i]);
 	return at;
 }
@@ -392,13 +388,12 @@ static void put_end(struct out_pprof *out, const struct out_profile_end *end)
 {
 	pb_profile piece = PROFILE_INIT;
 	int64_t *comments = calloc(end->comment_count + 1, sizeof(*comments));
-	size_t i;
 
 	if (!comments) {
 		fail(out, -ENOMEM);
 		return;
 	}
-	for (i = 0; i < end->comment_count; i++)
+	for (size_t i = 0; i < end->comment_count; i++)
 		comments[i] = number_of(out, end->comments[i]);
 	piece.n_comment = end->comment_count;
 	piece.comment = comments;

@@ -159,9 +159,7 @@ static void add(int64_t *sum, int64_t value)
 static void add_all(const struct profile_tree *tree, int64_t *sum,
 		    const int64_t *value)
 {
-	size_t i;
-
-	for (i = 0; i < tree->value_count; i++)
+	for (size_t i = 0; i < tree->value_count; i++)
 		add(&sum[i], value[i]);
 }
 
@@ -180,9 +178,7 @@ void profile_tree_lose(struct profile_tree *tree, const int64_t *value)
 
 void profile_tree_scale(struct profile_tree *tree, size_t type, double factor)
 {
-	size_t i;
-
-	for (i = 0; i < tree->nodes.count; i++) {
+	for (size_t i = 0; i < tree->nodes.count; i++) {
 		int64_t *value = &node_at(tree, i)->value[type];
 
 		*value = (int64_t)((double)*value * factor);
@@ -220,9 +216,8 @@ static int merge_nodes(struct profile_tree *tree,
 		       const struct renamed *renamed)
 {
 	int first_err = 0, err;
-	size_t i;
 
-	for (i = 0; i < from->nodes.count; i++) {
+	for (size_t i = 0; i < from->nodes.count; i++) {
 		err = merge_node(tree, node_at(from, i), renamed,
 				 &renamed->node[i]);
 		if (!err)
@@ -239,13 +234,12 @@ static int merge_rest(struct profile_tree *tree,
 		      const struct renamed *renamed)
 {
 	int err;
-	size_t i;
 
 	if (!renamed->location || !renamed->owner || !renamed->node)
 		return -ENOMEM;
 	err = locations_merge(&tree->locations, &from->locations,
 			      renamed->location);
-	for (i = 0; i < from->owners.count && !err; i++)
+	for (size_t i = 0; i < from->owners.count && !err; i++)
 		err = add_owner(tree, owner_at(from, i), &renamed->owner[i]);
 	return err;
 }
@@ -259,14 +253,13 @@ int profile_tree_merge(struct profile_tree *tree,
 		calloc(from->nodes.count + 1, sizeof(uint32_t)),
 	};
 	int err = merge_rest(tree, from, &renamed);
-	size_t i;
 
 	profile_tree_lose(tree, from->lost);
 	add(&tree->truncated, from->truncated);
 	if (!err)
 		err = merge_nodes(tree, from, &renamed);
 	else
-		for (i = 0; i < from->nodes.count; i++)
+		for (size_t i = 0; i < from->nodes.count; i++)
 			profile_tree_lose(tree, node_at(from, i)->value);
 	free(renamed.location);
 	free(renamed.owner);
@@ -283,9 +276,8 @@ static bool clean_values(const struct profile_tree *tree, const int64_t *value,
 			 int64_t out[OUT_VALUES_MAX])
 {
 	bool any = false;
-	size_t i;
 
-	for (i = 0; i < tree->value_count; i++) {
+	for (size_t i = 0; i < tree->value_count; i++) {
 		out[i] = MAX(value[i], 0);
 		any |= out[i] > 0;
 	}
@@ -317,10 +309,9 @@ int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 	const char *program =
 		tree->owners.count ? owner_at(tree, 0)->process : NULL;
 	int err = locations_write(&tree->locations, program, out);
-	size_t i;
 
 	memset(unwritten, 0, OUT_VALUES_MAX * sizeof(*unwritten));
-	for (i = 0; i < tree->nodes.count && !err; i++) {
+	for (size_t i = 0; i < tree->nodes.count && !err; i++) {
 		const struct node *node = node_at(tree, i);
 
 		if (!node->parent || !clean_values(tree, node->value, values))

@@ -205,9 +205,8 @@ static int add_values(struct addition *add, const struct stack_values *values,
 		      size_t count)
 {
 	int first_err = 0;
-	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct tree_place place;
 		int err = find_place(add, values[i].stack, &place);
 
@@ -230,7 +229,6 @@ int stack_profile_add(struct stack_profile *profile,
 				.modules = modules,
 				.budget = { INT64_MAX } };
 	int err;
-	size_t i;
 
 	pool_init(&add.frames, &add.budget, sizeof(struct known_frame),
 		  offsetof(struct known_frame, location));
@@ -238,7 +236,7 @@ int stack_profile_add(struct stack_profile *profile,
 	if (!err)
 		err = add_values(&add, values, count);
 	else
-		for (i = 0; i < count; i++)
+		for (size_t i = 0; i < count; i++)
 			profile_tree_lose(add.tree, values[i].value);
 	pool_release(&add.frames);
 	free(add.place);
@@ -345,9 +343,8 @@ static void write_other(const struct stack_profile *profile,
 	int64_t values[OUT_VALUES_MAX];
 	uint64_t stack[] = { profile->other + 1ULL };
 	int64_t any = 0;
-	size_t i;
 
-	for (i = 0; i < profile->kind->count; i++) {
+	for (size_t i = 0; i < profile->kind->count; i++) {
 		values[i] = MAX(profile->tree.lost[i], 0);
 		any |= values[i];
 	}

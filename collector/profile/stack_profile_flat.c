@@ -69,9 +69,8 @@ static int map_nodes(struct flat_addition *add)
 {
 	const struct cct_flat *flat = add->flat;
 	int first_err = 0, err;
-	size_t i;
 
-	for (i = 1; i < flat->node_count; i++) {
+	for (size_t i = 1; i < flat->node_count; i++) {
 		err = map_node(add, i, &add->mapped[flat->node[i].parent],
 			       &add->mapped[i]);
 		if (!err)
@@ -88,9 +87,8 @@ static int map_locations(struct flat_addition *add, struct modules *modules)
 	const struct cct_flat *flat = add->flat;
 	struct locations *locations = &add->tree->locations;
 	int err = locations_mark(locations, "[overflow]", &add->location[0]);
-	size_t i;
 
-	for (i = 1; i < flat->function_count && !err; i++) {
+	for (size_t i = 1; i < flat->function_count && !err; i++) {
 		const struct stack_frame frame = {
 			.address = flat->function[i].address,
 			.generation = flat->function[i].generation,
@@ -127,12 +125,11 @@ int stack_profile_add_flat(struct stack_profile *profile,
 		.mapped = calloc(flat->node_count, sizeof(*add.mapped)),
 	};
 	int err = add_all(&add, owner, modules);
-	size_t i;
 
 	if (!err)
 		err = map_nodes(&add);
 	else
-		for (i = 1; i < flat->node_count; i++)
+		for (size_t i = 1; i < flat->node_count; i++)
 			lose_node(&add, &flat->node[i]);
 	free(add.location);
 	free(add.mapped);

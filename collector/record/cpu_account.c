@@ -99,7 +99,7 @@ static struct entry *find_entry(const struct cpu_account *account, pid_t pid)
 /* Twice the entries and chains. False: no memory, or there are enough. */
 static bool grow_entries(struct cpu_account *account)
 {
-	uint32_t room = 2 * account->room, i;
+	uint32_t room = 2 * account->room;
 	struct entry *longer;
 	uint32_t *chain;
 
@@ -116,10 +116,10 @@ static bool grow_entries(struct cpu_account *account)
 	account->chain = chain;
 	account->mask = room - 1;
 	account->room = room;
-	for (i = 0; i < room; i++)
+	for (uint32_t i = 0; i < room; i++)
 		chain[i] = NONE;
 	/* In the order they came, so that the newest comes first again. */
-	for (i = 1; i < account->count; i++) {
+	for (uint32_t i = 1; i < account->count; i++) {
 		uint32_t *link = entry_chain(account, account->entry[i].pid);
 
 		account->entry[i].next = *link;
@@ -175,7 +175,6 @@ static uint64_t read_steal(void)
 int cpu_account_new(struct cpu_account **out)
 {
 	struct cpu_account *account = calloc(1, sizeof(*account));
-	uint32_t i;
 
 	if (!account)
 		return -ENOMEM;
@@ -191,7 +190,7 @@ int cpu_account_new(struct cpu_account **out)
 	account->room = SLOTS_MIN;
 	account->mask = SLOTS_MIN - 1;
 	account->root = NONE;
-	for (i = 0; i < SLOTS_MIN; i++)
+	for (uint32_t i = 0; i < SLOTS_MIN; i++)
 		account->chain[i] = NONE;
 	account->entry[0] = (struct entry){ .name = CPU_OTHERS };
 	account->count = 1;
@@ -363,9 +362,8 @@ static struct entry *find_silent(struct cpu_account *account)
 	struct entry *best = &account->entry[account->root];
 	uint64_t most = 0, lack;
 	bool found = lacks_a_read(account, best);
-	uint32_t i;
 
-	for (i = 0; i < account->count; i++) {
+	for (uint32_t i = 0; i < account->count; i++) {
 		struct entry *entry = &account->entry[i];
 
 		if (!lacks_a_read(account, entry))
@@ -393,11 +391,10 @@ static bool is_entry_cut(const struct entry *entry, uint64_t now_ns)
 static void count_rest_of_tree(struct cpu_account *account)
 {
 	uint64_t sum = 0;
-	uint32_t i;
 
 	if (account->root == NONE)
 		return;
-	for (i = 0; i < account->count; i++) {
+	for (uint32_t i = 0; i < account->count; i++) {
 		struct entry *entry = &account->entry[i];
 
 		uint64_t now_ns = 0;
@@ -443,12 +440,12 @@ static void add_row(struct cpu_row *to, const struct cpu_row *from)
 /* Equal names become one, in place. Returns how many are left. */
 static size_t merge_rows(struct cpu_row *row, size_t count)
 {
-	size_t kept = 0, i;
+	size_t kept = 0;
 
 	if (!count)
 		return 0;
 	qsort(row, count, sizeof(*row), rows_by_name);
-	for (i = 1; i < count; i++) {
+	for (size_t i = 1; i < count; i++) {
 		if (!rows_by_name(&row[kept], &row[i]))
 			add_row(&row[kept], &row[i]);
 		else
@@ -463,7 +460,6 @@ static void keep_rows(const struct cpu_row *row, size_t count,
 		      struct cpu_sum *out)
 {
 	struct cpu_row *last = &out->row[CPU_ROWS_MAX - 1];
-	size_t i;
 
 	out->rows = MIN(count, (size_t)CPU_ROWS_MAX);
 	memcpy(out->row, row, out->rows * sizeof(*row));
@@ -471,7 +467,7 @@ static void keep_rows(const struct cpu_row *row, size_t count,
 		return;
 	snprintf(last->name, sizeof(last->name), "%s", CPU_OTHERS);
 	last->is_short = true;
-	for (i = CPU_ROWS_MAX; i < count; i++)
+	for (size_t i = CPU_ROWS_MAX; i < count; i++)
 		add_row(last, &row[i]);
 }
 
@@ -481,9 +477,8 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 			struct cpu_row *row)
 {
 	size_t count = 0;
-	uint32_t i;
 
-	for (i = 0; i < account->count; i++) {
+	for (uint32_t i = 0; i < account->count; i++) {
 		const struct entry *entry = &account->entry[i];
 		uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
 
@@ -503,9 +498,8 @@ static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 static void spread_over_rows(struct cpu_sum *out, uint64_t more)
 {
 	uint64_t left = more, count = out->count;
-	size_t i;
 
-	for (i = 0; i < out->rows; i++) {
+	for (size_t i = 0; i < out->rows; i++) {
 		double share = (double)out->row[i].count / (double)count;
 		uint64_t part = (uint64_t)((double)left * share);
 
@@ -543,11 +537,10 @@ static void scale_to_truth(const struct cpu_truth *truth, uint64_t less,
 {
 	double all = (double)truth->sampled_ns + (double)out->ns;
 	double stolen = (double)MIN(less, truth->steal_ns);
-	size_t i;
 
 	out->scale = 1 - stolen / all;
 	out->ns = 0;
-	for (i = 0; i < out->rows; i++) {
+	for (size_t i = 0; i < out->rows; i++) {
 		out->row[i].ns =
 			(uint64_t)((double)out->row[i].ns * out->scale);
 		out->ns += out->row[i].ns;
@@ -573,7 +566,7 @@ void cpu_account_close(struct cpu_account *account,
 		       const struct cpu_truth *truth, struct cpu_sum *out)
 {
 	struct cpu_row *row;
-	size_t count, i;
+	size_t count;
 
 	*out = (struct cpu_sum){ .scale = 1 };
 	lock_acquire(&account->lock);
@@ -585,7 +578,7 @@ void cpu_account_close(struct cpu_account *account,
 		keep_rows(row, merge_rows(row, count), out);
 		free(row);
 	}
-	for (i = 0; i < out->rows; i++) {
+	for (size_t i = 0; i < out->rows; i++) {
 		out->count += out->row[i].count;
 		out->ns += out->row[i].ns;
 	}

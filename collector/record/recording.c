@@ -160,13 +160,15 @@ static int open_trace(struct recording *recording)
 
 static void recording_free(struct recording *recording)
 {
-	struct process_entry *process, *next_process;
-	struct thread_entry *thread, *next_thread;
+	struct process_entry *next_process;
+	struct thread_entry *next_thread;
 	struct went_on_entry *went_on;
 
-	for (process = recording->processes; process; process = next_process) {
+	for (struct process_entry *process = recording->processes; process;
+	     process = next_process) {
 		next_process = process->next;
-		for (thread = process->threads; thread; thread = next_thread) {
+		for (struct thread_entry *thread = process->threads; thread;
+		     thread = next_thread) {
 			next_thread = thread->next;
 			free(thread);
 		}

@@ -139,7 +139,7 @@ static struct track *add_track(struct tracks *tracks, uint64_t uuid)
  */
 
 static void describe_track(struct tracks *tracks, const struct track *track,
-		     uint64_t uuid)
+			   uint64_t uuid)
 {
 	char number[40];
 	const struct out_track out = {
@@ -185,9 +185,8 @@ static uint64_t overflow_track(struct tracks *tracks, enum track_kind kind)
 static bool is_below(const struct tracks *tracks, uint64_t uuid, uint64_t above)
 {
 	const struct track *track;
-	int depth;
 
-	for (depth = 0; depth < DEPTH_MAX && uuid; depth++) {
+	for (int depth = 0; depth < DEPTH_MAX && uuid; depth++) {
 		if (uuid == above)
 			return true;
 		track = find_track(tracks, uuid);
@@ -197,7 +196,7 @@ static bool is_below(const struct tracks *tracks, uint64_t uuid, uint64_t above)
 }
 
 static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
-			     uint64_t number, int depth);
+				   uint64_t number, int depth);
 
 /* The uuid of what a track with parent @number is below; sets *@of_thread if
  * that is a thread, or one of its tracks. */
@@ -213,8 +212,9 @@ static uint64_t resolve_parent(struct tracks *tracks, uint64_t thread,
 		return 0;
 	if (number == TRACK_PROCESS)
 		return tracks->process;
-	track = depth < DEPTH_MAX ? resolve_track(tracks, thread, number, depth + 1)
-				  : NULL;
+	track = depth < DEPTH_MAX
+			? resolve_track(tracks, thread, number, depth + 1)
+			: NULL;
 	if (!track) {
 		tracks->counts.odd_tracks++;
 		return tracks->process;
@@ -255,7 +255,7 @@ static struct track *resolve_site(struct tracks *tracks, uint64_t thread,
 }
 
 static void copy_track_texts(struct tracks *tracks, struct track *track,
-		       const char *name, const char *description)
+			     const char *name, const char *description)
 {
 	size_t name_bytes = strnlen(name, TEXT_BYTES);
 	size_t description_bytes = strnlen(description, TEXT_BYTES);
@@ -287,8 +287,8 @@ static bool inherit_track(struct tracks *tracks, struct track *track)
 		return false;
 	/* Of a parent, which has no way back to its children. */
 	lock_acquire_chained(&from->lock);
-	there = find_track(from,
-		     make_uuid(from->process, SORT_NUMBER, track->number));
+	there = find_track(
+		from, make_uuid(from->process, SORT_NUMBER, track->number));
 	if (there && there->told) {
 		found = true;
 		track->order = there->order;
@@ -299,14 +299,15 @@ static bool inherit_track(struct tracks *tracks, struct track *track)
 		/* Its parent's thread is none of this process. */
 		track->above = there->above == TRACK_THREAD ? TRACK_PROCESS
 							    : there->above;
-		copy_track_texts(tracks, track, there->name, there->description);
+		copy_track_texts(tracks, track, there->name,
+				 there->description);
 	}
 	lock_release(&from->lock);
 	return found;
 }
 
 static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
-			     uint64_t number, int depth)
+				   uint64_t number, int depth)
 {
 	uint64_t uuid = make_uuid(tracks->process, SORT_NUMBER, number);
 	struct track *track = find_track(tracks, uuid);
@@ -396,7 +397,7 @@ static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
 
 /* The same, if @kind can lie on it. */
 static uint64_t use_track(struct tracks *tracks, struct track *track,
-		    enum track_kind kind)
+			  enum track_kind kind)
 {
 	if (!track)
 		return overflow_track(tracks, kind);
@@ -428,7 +429,8 @@ uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
 				  number == TRACK_GLOBAL ? 0 : scope,
 				  site->name, kind);
 	} else {
-		uuid = use_track(tracks, resolve_track(tracks, thread, number, 0), kind);
+		uuid = use_track(
+			tracks, resolve_track(tracks, thread, number, 0), kind);
 	}
 	lock_release(&tracks->lock);
 	return uuid;

@@ -107,14 +107,14 @@ static void table_put(struct cct *cct, struct cct_table *table, void *entry)
 /* Takes @entry, if it is there, out of its probe chain and closes the gap. */
 static void table_remove(struct cct *cct, struct cct_table *table, void *entry)
 {
-	uint64_t gap = entry_hash(cct, table, entry) & table->mask, i, home;
+	uint64_t gap = entry_hash(cct, table, entry) & table->mask, home;
 
 	while (table->entry[gap] != entry) {
 		if (!table->entry[gap])
 			return;
 		gap = (gap + 1) & table->mask;
 	}
-	for (i = (gap + 1) & table->mask; table->entry[i];
+	for (uint64_t i = (gap + 1) & table->mask; table->entry[i];
 	     i = (i + 1) & table->mask) {
 		home = entry_hash(cct, table, table->entry[i]);
 		/* It may move if its way from home leads over the gap. */
@@ -131,7 +131,7 @@ static void table_remove(struct cct *cct, struct cct_table *table, void *entry)
 static bool table_reserve(struct cct *cct, struct cct_table *table)
 {
 	struct cct_table old = *table;
-	uint64_t size = old.entry ? 2 * (old.mask + 1ULL) : TABLE_MIN, i;
+	uint64_t size = old.entry ? 2 * (old.mask + 1ULL) : TABLE_MIN;
 
 	if (old.entry && 2 * (old.count + 1) <= old.mask)
 		return true;
@@ -145,7 +145,7 @@ static bool table_reserve(struct cct *cct, struct cct_table *table)
 	}
 	table->mask = (uint32_t)(size - 1);
 	table->count = 0;
-	for (i = 0; old.entry && i <= old.mask; i++)
+	for (uint64_t i = 0; old.entry && i <= old.mask; i++)
 		if (old.entry[i])
 			table_put(cct, table, old.entry[i]);
 	if (old.entry)
@@ -265,10 +265,9 @@ struct cct_node *cct_child_slow(struct cct *cct, struct cct_node *parent,
 
 static void retire_function(struct cct *cct, struct cct_function *function)
 {
-	struct cct_node *node;
-
 	table_remove(cct, &cct->function_table, function);
-	for (node = function->nodes; node; node = node->of_function) {
+	for (struct cct_node *node = function->nodes; node;
+	     node = node->of_function) {
 		table_remove(cct, &cct->node_table, node);
 		node->address = CCT_RETIRED;
 	}
@@ -311,13 +310,13 @@ int cct_init(struct cct *cct, struct budget *budget)
 
 void cct_release(struct cct *cct)
 {
-	struct cct_chunk *chunk, *next;
+	struct cct_chunk *next;
 
 	if (!cct->budget)
 		return;
 	table_release(cct, &cct->node_table);
 	table_release(cct, &cct->function_table);
-	for (chunk = cct->chunks; chunk; chunk = next) {
+	for (struct cct_chunk *chunk = cct->chunks; chunk; chunk = next) {
 		next = chunk->next;
 		budget_give(cct->budget, chunk->bytes);
 		free(chunk);

@@ -18,10 +18,9 @@ struct copy {
 static int copy_functions(struct copy *copy)
 {
 	struct cct_flat *out = copy->out;
-	struct cct_function *function;
 	size_t count = 1;
 
-	for (function = copy->cct->functions; function;
+	for (struct cct_function *function = copy->cct->functions; function;
 	     function = function->next)
 		count++;
 	out->function = calloc(count, sizeof(*out->function));
@@ -29,7 +28,7 @@ static int copy_functions(struct copy *copy)
 		return -ENOMEM;
 	out->function_count = count;
 	/* The list has the latest first. */
-	for (function = copy->cct->functions; function;
+	for (struct cct_function *function = copy->cct->functions; function;
 	     function = function->next) {
 		function->index = (uint32_t)--count;
 		out->function[function->index] =

@@ -103,9 +103,8 @@ bool clock_ticks_usable(void)
 static void read_pair(uint64_t *tick, uint64_t *ns)
 {
 	uint64_t least = UINT64_MAX;
-	int i;
 
-	for (i = 0; i < READINGS; i++) {
+	for (int i = 0; i < READINGS; i++) {
 		uint64_t before = clock_ticks();
 		uint64_t middle = clock_boottime_ns();
 		uint64_t took = clock_ticks() - before;
@@ -143,9 +142,9 @@ static bool is_usual_pace(const struct clock_sync *sync,
 
 static void thin_out_pairs(struct clock_sync *sync)
 {
-	uint32_t half = PAIRS_MAX / 2, kept = 0, i;
+	uint32_t half = PAIRS_MAX / 2, kept = 0;
 
-	for (i = 0; i < half; i += 2) {
+	for (uint32_t i = 0; i < half; i += 2) {
 		struct clock_pair *next = &sync->pair[i + 2];
 
 		sync->pair[kept] = sync->pair[i];

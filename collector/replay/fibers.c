@@ -104,12 +104,11 @@ static struct point *set_of_point(const struct fibers *fibers, uint64_t address)
 static struct point *point_find(const struct fibers *fibers, uint64_t address)
 {
 	struct point *set;
-	int i;
 
 	if (!fibers->sets || !address)
 		return NULL;
 	set = set_of_point(fibers, address);
-	for (i = 0; i < POINT_WAYS; i++)
+	for (int i = 0; i < POINT_WAYS; i++)
 		if (set[i].address == address)
 			return &set[i];
 	return NULL;
@@ -119,7 +118,7 @@ static struct point *point_find(const struct fibers *fibers, uint64_t address)
 static bool points_grow(struct fibers *fibers)
 {
 	struct point *old = fibers->points, *to;
-	uint32_t old_sets = fibers->sets, i;
+	uint32_t old_sets = fibers->sets;
 	uint32_t sets = MAX(2 * old_sets, POINT_SETS_MIN);
 
 	if (sets > POINT_SETS_MAX ||
@@ -132,7 +131,7 @@ static bool points_grow(struct fibers *fibers)
 		return false;
 	}
 	fibers->sets = sets;
-	for (i = 0; i < old_sets * POINT_WAYS; i++) {
+	for (uint32_t i = 0; i < old_sets * POINT_WAYS; i++) {
 		if (!old[i].address)
 			continue;
 		for (to = set_of_point(fibers, old[i].address); to->address;
@@ -147,9 +146,9 @@ static bool points_grow(struct fibers *fibers)
 
 static struct point *free_way_of_set(struct fibers *fibers, uint64_t address)
 {
-	struct point *set = set_of_point(fibers, address), *oldest = set, *way;
+	struct point *set = set_of_point(fibers, address), *oldest = set;
 
-	for (way = set; way < set + POINT_WAYS; way++) {
+	for (struct point *way = set; way < set + POINT_WAYS; way++) {
 		if (!way->address)
 			return way;
 		if (way->used < oldest->used)
@@ -257,9 +256,8 @@ static struct replay *new_replay(struct fibers *fibers, uint64_t ns)
 static uint32_t idle_fiber(struct fibers *fibers, uint64_t ns)
 {
 	struct replay *replay;
-	uint32_t i;
 
-	for (i = 1; i < fibers->count; i++)
+	for (uint32_t i = 1; i < fibers->count; i++)
 		if (fibers->fiber[i].idle)
 			return i;
 	if (fibers->full)
@@ -552,9 +550,8 @@ static void look_for_unrecorded_return(struct fibers *fibers, uint64_t word,
 static uint64_t live_functions(const struct fibers *fibers)
 {
 	uint64_t count = 0;
-	uint32_t i;
 
-	for (i = 0; i < fibers->count; i++)
+	for (uint32_t i = 0; i < fibers->count; i++)
 		count += fibers->fiber[i].replay->cct.live_count;
 	return count;
 }
@@ -563,14 +560,13 @@ static uint64_t live_functions(const struct fibers *fibers)
 static void retire_range(struct fibers *fibers, struct address_range range)
 {
 	uint64_t cost = live_functions(fibers);
-	uint32_t i;
 
 	if (cost > fibers->retire_credit) {
 		fibers->skipped_maps++;
 		return;
 	}
 	fibers->retire_credit -= cost;
-	for (i = 0; i < fibers->count; i++)
+	for (uint32_t i = 0; i < fibers->count; i++)
 		cct_retire(&fibers->fiber[i].replay->cct, range.start,
 			   range.end);
 }
@@ -578,8 +574,8 @@ static void retire_range(struct fibers *fibers, struct address_range range)
 static void take_map(struct fibers *fibers, uint64_t generation)
 {
 	struct address_range range[UNLOADED_ROOM];
-	uint32_t known = fibers->fiber[0].replay->cct.generation, i;
-	size_t count, n;
+	uint32_t known = fibers->fiber[0].replay->cct.generation;
+	size_t count;
 
 	if (generation <= known || generation > UINT32_MAX)
 		return;
@@ -590,9 +586,9 @@ static void take_map(struct fibers *fibers, uint64_t generation)
 		range[0] = (struct address_range){ 0, UINT64_MAX };
 		count = 1;
 	}
-	for (n = 0; n < count; n++)
+	for (size_t n = 0; n < count; n++)
 		retire_range(fibers, range[n]);
-	for (i = 0; i < fibers->count; i++)
+	for (uint32_t i = 0; i < fibers->count; i++)
 		fibers->fiber[i].replay->cct.generation = (uint32_t)generation;
 }
 
@@ -639,7 +635,7 @@ static int take_other_record(struct fibers *fibers, uint64_t word,
 static ssize_t take_extended_record(struct fibers *fibers, uint64_t word,
 				    const struct record *cells, size_t count)
 {
-	size_t size = 1 + (size_t)record_ext_cells(word), i;
+	size_t size = 1 + (size_t)record_ext_cells(word);
 	int result;
 
 	if (size > count)
@@ -654,7 +650,7 @@ static ssize_t take_extended_record(struct fibers *fibers, uint64_t word,
 	fibers->extended[0].word = word;
 	/* relaxed, all: below head, so whole; one load each */
 	fibers->extended[0].clock = atom_load_rlx(&cells[0].clock);
-	for (i = 1; i < size; i++) {
+	for (size_t i = 1; i < size; i++) {
 		fibers->extended[i].word = atom_load_rlx(&cells[i].word);
 		fibers->extended[i].clock = atom_load_rlx(&cells[i].clock);
 	}
@@ -709,41 +705,33 @@ int fibers_run(struct fibers *fibers, const struct record *cells, size_t count,
 
 void fibers_flush(struct fibers *fibers)
 {
-	uint32_t i;
-
-	for (i = 0; i < fibers->count; i++)
+	for (uint32_t i = 0; i < fibers->count; i++)
 		replay_flush(fibers->fiber[i].replay);
 }
 
 void fibers_finish(struct fibers *fibers, uint64_t ns)
 {
-	uint32_t i;
-
 	fibers->current = 0;
-	for (i = 0; i < fibers->count; i++)
+	for (uint32_t i = 0; i < fibers->count; i++)
 		replay_finish(fibers->fiber[i].replay, ns);
 }
 
 void fibers_each(struct fibers *fibers, fibers_visit *visit, void *context)
 {
-	uint32_t i;
-
-	for (i = 0; i < fibers->count; i++)
+	for (uint32_t i = 0; i < fibers->count; i++)
 		visit(context, fibers->fiber[i].replay);
 }
 
 struct replay_counts fibers_counts(const struct fibers *fibers)
 {
 	struct replay_counts sum = { 0 };
-	uint32_t i;
-	size_t n;
 
 	_Static_assert(sizeof(sum) % sizeof(uint64_t) == 0, "all are uint64_t");
-	for (i = 0; i < fibers->count; i++) {
+	for (uint32_t i = 0; i < fibers->count; i++) {
 		const struct replay_counts *one =
 			&fibers->fiber[i].replay->counts;
 
-		for (n = 0; n < sizeof(sum) / sizeof(uint64_t); n++)
+		for (size_t n = 0; n < sizeof(sum) / sizeof(uint64_t); n++)
 			((uint64_t *)&sum)[n] += ((const uint64_t *)one)[n];
 	}
 	return sum;
@@ -763,11 +751,9 @@ int fibers_init(struct fibers *fibers, const struct fibers_sink *sink,
 
 void fibers_release(struct fibers *fibers)
 {
-	uint32_t i;
-
 	if (!fibers->count)
 		return;
-	for (i = 1; i < fibers->count; i++) {
+	for (uint32_t i = 1; i < fibers->count; i++) {
 		replay_release(fibers->fiber[i].replay);
 		free(fibers->fiber[i].replay);
 		budget_give(budget_of(fibers), sizeof(struct replay));

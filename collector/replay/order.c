@@ -289,8 +289,6 @@ static void free_stream(struct order *order, uint32_t index)
  * when there is no room. */
 static bool note_marks(struct order *order, uint64_t limit)
 {
-	uint32_t i;
-
 	order->heap_count = 0;
 	lock_acquire(&order->lock);
 	if (order->heap_room < order->count) {
@@ -302,7 +300,7 @@ static bool note_marks(struct order *order, uint64_t limit)
 			return false;
 		}
 	}
-	for (i = order->count; i-- > 0;) {
+	for (uint32_t i = order->count; i-- > 0;) {
 		struct order_stream *stream = order->stream[i];
 		const struct order_item *item;
 
@@ -375,9 +373,9 @@ static const struct head *second_head(const struct order *order)
 /* Merges what note_marks() has noted. */
 static void merge_streams(struct order *order, uint64_t limit)
 {
-	uint64_t done = 0, i;
+	uint64_t done = 0;
 
-	for (i = order->heap_count / 2; i-- > 0;)
+	for (uint64_t i = order->heap_count / 2; i-- > 0;)
 		sift_head_down(order, (uint32_t)i);
 	while (order->heap_count) {
 		struct order_stream *stream = order->heap[0].stream;
@@ -500,13 +498,12 @@ static void free_chunks(struct order *order, struct order_chunk *chunk)
 void order_put(struct order **order)
 {
 	struct order *old = *order;
-	uint32_t i;
 
 	*order = NULL;
 	/* order: sc, REFS: all uses of it come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	for (i = 0; i < old->count; i++) {
+	for (uint32_t i = 0; i < old->count; i++) {
 		free_chunks(old, old->stream[i]->first);
 		free(old->stream[i]);
 	}
@@ -576,11 +573,10 @@ void orders_remove(struct orders *orders, struct order *order)
 void orders_release(struct orders *orders, uint64_t limit)
 {
 	struct order *order;
-	uint32_t i;
 
 	/* relaxed: one that is missed now is released after the next pass; one
 	 * that moves as another is removed, too */
-	for (i = 0; i < atom_load_rlx(&orders->count); i++) {
+	for (uint32_t i = 0; i < atom_load_rlx(&orders->count); i++) {
 		lock_acquire(&orders->lock);
 		order = i < orders->count ? order_get(orders->order[i]) : NULL;
 		lock_release(&orders->lock);

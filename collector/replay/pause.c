@@ -44,13 +44,13 @@ uint32_t pause_changes(const struct pause_list *list)
 bool pause_at(const struct pause_list *list, uint64_t ns, uint64_t *from,
 	      uint64_t *to)
 {
-	uint32_t begun = (pause_changes(list) + 1) / 2, i;
+	uint32_t begun = (pause_changes(list) + 1) / 2;
 
 	*from = 0;
 	*to = UINT64_MAX;
 	/* From the newest to the oldest but one: the oldest may be overwritten
 	 * while we look. */
-	for (i = begun; i > 0 && begun - i < PAUSES_KEPT - 1; i--) {
+	for (uint32_t i = begun; i > 0 && begun - i < PAUSES_KEPT - 1; i--) {
 		const struct pause *pause = &list->at[(i - 1) % PAUSES_KEPT];
 		/* relaxed: pause_changes() orders both */
 		uint64_t from_ns = atom_load_rlx(&pause->from_ns);

@@ -533,7 +533,7 @@ static struct replay_site *site_entry(const struct replay_sites *sites,
 static bool sites_reserve(struct replay *replay)
 {
 	struct replay_sites *old = &replay->named;
-	uint32_t entries = old->entry ? 2 * (old->mask + 1) : SITES_MIN, i;
+	uint32_t entries = old->entry ? 2 * (old->mask + 1) : SITES_MIN;
 	struct replay_sites more = { .mask = entries - 1, .count = old->count };
 
 	if (old->entry && 2 * old->count <= old->mask)
@@ -545,7 +545,7 @@ static bool sites_reserve(struct replay *replay)
 		budget_give(replay->cct.budget, sites_bytes(entries));
 		return false;
 	}
-	for (i = 0; old->entry && i <= old->mask; i++)
+	for (uint32_t i = 0; old->entry && i <= old->mask; i++)
 		if (old->entry[i].id)
 			*site_entry(&more, old->entry[i].id) = old->entry[i];
 	if (old->entry)

@@ -130,9 +130,7 @@ static void say_throttled(struct cpu_group *group)
 
 static bool is_of_tree(const struct cpu_sampler *sampler, uint64_t id)
 {
-	size_t i;
-
-	for (i = 0; i < sampler->tree.count; i++)
+	for (size_t i = 0; i < sampler->tree.count; i++)
 		if (sampler->tree.event[i].id == id)
 			return true;
 	return false;
@@ -240,11 +238,10 @@ void cpu_take_no_more(struct cpu_group *group, pid_t tid)
 
 static void read_pass(struct cpu_sampler *sampler)
 {
-	struct cpu_group *group;
-
 	lock_acquire(&sampler->lock);
 	pull_locked(sampler);
-	for (group = sampler->groups; group; group = group->next)
+	for (struct cpu_group *group = sampler->groups; group;
+	     group = group->next)
 		cpu_threads_settle(&group->threads, SETTLE_PASSES, KEEP_PASSES);
 	lock_release(&sampler->lock);
 }
@@ -464,7 +461,7 @@ static int open_tasks(struct cpu_group *group, pid_t pid)
 {
 	struct cpu_sampler *sampler = group->sampler;
 	pid_t *tid = NULL;
-	size_t count = 0, i;
+	size_t count = 0;
 	struct dirent *entry;
 	char path[64];
 	int err = 0, any = -ESRCH;
@@ -478,7 +475,7 @@ static int open_tasks(struct cpu_group *group, pid_t pid)
 			tid[count++] = atoi(entry->d_name);
 	if (dir)
 		closedir(dir);
-	for (i = 0; i < count && (!err || err == -ESRCH); i++) {
+	for (size_t i = 0; i < count && (!err || err == -ESRCH); i++) {
 		err = perf_events_open(&group->events, sampler->buffers,
 				       &sampler->wanted, tid[i]);
 		if (!err) {
@@ -492,13 +489,11 @@ static int open_tasks(struct cpu_group *group, pid_t pid)
 
 static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 {
-	size_t i;
-
 	if (grow_array(sampler->owner, sampler->owner_room,
 		       sampler->owners + group->events.count))
 		return -ENOMEM;
 	/* The kernel's ids only grow: they stay in order. */
-	for (i = 0; i < group->events.count; i++)
+	for (size_t i = 0; i < group->events.count; i++)
 		sampler->owner[sampler->owners++] =
 			(struct event_owner){ group->events.event[i].id,
 					      group };
@@ -511,9 +506,9 @@ static void remove_owners(struct cpu_sampler *sampler,
 			  const struct cpu_group *group)
 {
 	struct cpu_group **link = &sampler->groups;
-	size_t i, kept = 0;
+	size_t kept = 0;
 
-	for (i = 0; i < sampler->owners; i++)
+	for (size_t i = 0; i < sampler->owners; i++)
 		if (sampler->owner[i].group != group)
 			sampler->owner[kept++] = sampler->owner[i];
 	sampler->owners = kept;

@@ -164,14 +164,14 @@ static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 static void grow_thread_table(struct cpu_threads *threads)
 {
 	struct cpu_threads bigger = { .mask = 2 * threads->mask + 1 };
-	struct cpu_thread *thread, *next;
-	uint32_t i;
+	struct cpu_thread *next;
 
 	bigger.table = calloc(bigger.mask + 1, sizeof(*bigger.table));
 	if (!bigger.table)
 		return;
-	for (i = 0; i <= threads->mask; i++)
-		for (thread = threads->table[i]; thread; thread = next) {
+	for (uint32_t i = 0; i <= threads->mask; i++)
+		for (struct cpu_thread *thread = threads->table[i]; thread;
+		     thread = next) {
 			struct cpu_thread **to =
 				thread_chain(&bigger, thread->tid);
 
@@ -275,13 +275,13 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 
 void cpu_threads_release(struct cpu_threads *threads)
 {
-	struct cpu_process *process, *next;
-	uint32_t i;
+	struct cpu_process *next;
 
-	for (i = 0; threads->table && i <= threads->mask; i++)
+	for (uint32_t i = 0; threads->table && i <= threads->mask; i++)
 		while (threads->table[i])
 			forget_thread(threads, &threads->table[i]);
-	for (process = threads->processes; process; process = next) {
+	for (struct cpu_process *process = threads->processes; process;
+	     process = next) {
 		next = process->next;
 		process_release(process);
 	}
@@ -594,9 +594,8 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 			uint32_t keep)
 {
 	struct cpu_thread **link, *thread;
-	uint32_t i;
 
-	for (i = 0; i <= threads->mask; i++) {
+	for (uint32_t i = 0; i <= threads->mask; i++) {
 		link = &threads->table[i];
 		while ((thread = *link)) {
 			bool wanted = threads->ticks_wanted &&
@@ -643,11 +642,9 @@ static void visit_silent(struct cpu_threads *threads, struct sharing *sharing,
 			 void (*visit)(struct sharing *sharing,
 				       struct cpu_thread *thread))
 {
-	struct cpu_thread *thread;
-	uint32_t i;
-
-	for (i = 0; i <= threads->mask; i++)
-		for (thread = threads->table[i]; thread; thread = thread->next)
+	for (uint32_t i = 0; i <= threads->mask; i++)
+		for (struct cpu_thread *thread = threads->table[i]; thread;
+		     thread = thread->next)
 			if (!thread->told && !thread->settled)
 				visit(sharing, thread);
 }
@@ -705,15 +702,13 @@ static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
 
 void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns)
 {
-	struct cpu_process *process;
-	struct cpu_thread *thread;
-	uint32_t i;
-
 	share_out_rest(threads, total_ns - MIN(total_ns, threads->counted_ns));
-	for (i = 0; i <= threads->mask; i++)
-		for (thread = threads->table[i]; thread; thread = thread->next)
+	for (uint32_t i = 0; i <= threads->mask; i++)
+		for (struct cpu_thread *thread = threads->table[i]; thread;
+		     thread = thread->next)
 			if (!thread->settled)
 				settle_thread(threads, thread);
-	for (process = threads->processes; process; process = process->next)
+	for (struct cpu_process *process = threads->processes; process;
+	     process = process->next)
 		tell_process(threads, process);
 }

@@ -92,9 +92,9 @@ static void close_buffers(struct perf_buffers *buffers)
 /* All of them with buffers->bytes; CPUs that are off have none. */
 static int open_buffers(struct perf_buffers *buffers, long cpus)
 {
-	int cpu, err = 0;
+	int err = 0;
 
-	for (cpu = 0; cpu < cpus && !err; cpu++) {
+	for (int cpu = 0; cpu < cpus && !err; cpu++) {
 		err = open_buffer(buffers, cpu);
 		if (err == -ENODEV)
 			err = 0;
@@ -339,9 +339,7 @@ static void visit_record(const uint8_t *bytes,
 
 bool perf_buffers_ready(const struct perf_buffers *buffers)
 {
-	size_t i;
-
-	for (i = 0; i < buffers->count; i++) {
+	for (size_t i = 0; i < buffers->count; i++) {
 		struct perf_event_mmap_page *page = buffers->buffer[i].page;
 
 		/* order: acq, PERF: as in read_buffer() */
@@ -400,8 +398,6 @@ static void read_buffer(struct perf_buffers *buffers,
 void perf_buffers_read(struct perf_buffers *buffers, perf_visit *visit,
 		       void *context)
 {
-	size_t i;
-
-	for (i = 0; i < buffers->count; i++)
+	for (size_t i = 0; i < buffers->count; i++)
 		read_buffer(buffers, &buffers->buffer[i], visit, context);
 }

@@ -84,14 +84,14 @@ static void add_fence(struct perf_events *events, pid_t tid)
 int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 		     const struct perf_wanted *wanted, pid_t tid)
 {
-	size_t before = events->count, i;
+	size_t before = events->count;
 	int err = grow_array(events->event, events->room,
 			     events->count + buffers->count + 1);
 
 	/* First, for its place in the list. */
 	if (!err && !wanted->tree)
 		add_fence(events, tid);
-	for (i = 0; i < buffers->count && !err; i++)
+	for (size_t i = 0; i < buffers->count && !err; i++)
 		err = add_event(events, wanted, tid, buffers->buffer[i].cpu,
 				buffers->buffer[i].fd);
 	while (err && events->count > before)
@@ -109,9 +109,7 @@ void perf_events_close(struct perf_events *events)
 
 void perf_events_enable(const struct perf_events *events, bool on)
 {
-	size_t i;
-
-	for (i = 0; i < events->count; i++)
+	for (size_t i = 0; i < events->count; i++)
 		ioctl(events->event[i].fd,
 		      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -119,9 +117,8 @@ void perf_events_enable(const struct perf_events *events, bool on)
 uint64_t perf_events_total(const struct perf_events *events)
 {
 	uint64_t total = 0;
-	size_t i;
 
-	for (i = 0; i < events->count; i++) {
+	for (size_t i = 0; i < events->count; i++) {
 		struct {
 			uint64_t value, id;
 		} now;

@@ -231,10 +231,9 @@ static uint32_t unwind_sample(struct samples *samples,
 {
 	struct unwind_result *result = &sampler_tools(samples->sampler)->result;
 	uint32_t number = STACKS_ROOT;
-	size_t i;
 
 	unwind_run(samples->unwind, stack, result);
-	for (i = result->count; i > 0; i--)
+	for (size_t i = result->count; i > 0; i--)
 		number = stacks_child(samples->stacks, number,
 				      &result->frame[i - 1]);
 	samples->totals.unwound++;
@@ -339,8 +338,9 @@ static int counts_by_owner(const void *a, const void *b)
 	return left->stack < right->stack ? -1 : left->stack > right->stack;
 }
 
-static void add_thread_values(struct samples *samples, const struct owner *thread,
-		       const struct stack_values *values, size_t count)
+static void add_thread_values(struct samples *samples,
+			      const struct owner *thread,
+			      const struct stack_values *values, size_t count)
 {
 	struct profile_owner owner = { .pid = samples->pid };
 
@@ -370,7 +370,7 @@ static void add_named_value(struct samples *samples, enum frame_name name,
 static void add_counts(struct samples *samples)
 {
 	struct counted *counted = samples->counts.items;
-	size_t all = samples->counts.count, begin, i;
+	size_t all = samples->counts.count, i;
 	struct stack_values *values = calloc(all + 1, sizeof(*values));
 
 	/* The pool is of no use after this. */
@@ -387,14 +387,14 @@ static void add_counts(struct samples *samples)
 			.value = { counted[i].count, counted[i].ns },
 		};
 	}
-	for (begin = 0; values && begin < all; begin = i) {
+	for (size_t begin = 0; values && begin < all; begin = i) {
 		uint32_t owner = counted[begin].owner;
 
 		for (i = begin; i < all && counted[i].owner == owner;)
 			i++;
 		add_thread_values(samples,
-			   (struct owner *)samples->owners.items + owner,
-			   &values[begin], i - begin);
+				  (struct owner *)samples->owners.items + owner,
+				  &values[begin], i - begin);
 	}
 	free(values);
 }
@@ -419,9 +419,8 @@ static double part_of_told(const struct samples *samples)
 	const struct told *told = samples->told.items;
 	uint64_t sum = 0, lost = samples->lost.weight_ns;
 	double more = (double)samples->displaced_ns;
-	size_t i;
 
-	for (i = 0; i < samples->told.count; i++)
+	for (size_t i = 0; i < samples->told.count; i++)
 		sum += told[i].told_ns;
 	if (sum <= lost)
 		return 0;
@@ -447,14 +446,13 @@ static void scale_counts(struct samples *samples)
 	struct counted *counted = samples->counts.items;
 	double part = part_of_told(samples);
 	struct told *told;
-	size_t i;
 
-	for (i = 0; i < samples->counts.count; i++) {
+	for (size_t i = 0; i < samples->counts.count; i++) {
 		told = told_of_counted(samples, &counted[i]);
 		if (told)
 			told->sampled_ns += (uint64_t)counted[i].ns;
 	}
-	for (i = 0; i < samples->counts.count && part > 0; i++)
+	for (size_t i = 0; i < samples->counts.count && part > 0; i++)
 		scale_count(samples, &counted[i], part);
 }
 

@@ -92,7 +92,7 @@ static int new_folder(struct collector *collector, pid_t pid,
 {
 	char path[4096], comm[64], name[32] = "";
 	FILE *file;
-	int try, err = -EEXIST;
+	int err = -EEXIST;
 
 	snprintf(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
 	file = fopen(comm, "re");
@@ -101,7 +101,7 @@ static int new_folder(struct collector *collector, pid_t pid,
 	if (file)
 		fclose(file);
 	clean_file_name(name);
-	for (try = 0; try < FOLDER_TRIES && err == -EEXIST; try++) {
+	for (int try = 0; try < FOLDER_TRIES && err == -EEXIST; try++) {
 		char suffix[16] = "";
 
 		if (try)

@@ -461,11 +461,11 @@ static void end_processes(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
 	struct process *process;
-	struct arena *arena;
 	bool ending;
 
 	list_went_on(daemon);
-	for (arena = collector->arenas; arena; arena = arena->next)
+	for (struct arena *arena = collector->arenas; arena;
+	     arena = arena->next)
 		arena_control(arena, CONTROL_OFF);
 	lock_acquire(&collector->lock);
 	process = collector->processes;

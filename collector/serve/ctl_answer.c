@@ -37,7 +37,6 @@ struct face {
 /* Under the arena's lock. */
 static struct face face_of(const struct arena *arena)
 {
-	const struct process *process;
 	const struct kin *kin = family_any(&arena->family);
 	struct face face = { .name = "", .ending = true };
 
@@ -47,7 +46,8 @@ static struct face face_of(const struct arena *arena)
 				      .start_ns = arena->recording->start_ns,
 				      .waiting = true };
 	/* New ones come in at the front. */
-	for (process = arena->processes; process; process = process->next) {
+	for (const struct process *process = arena->processes; process;
+	     process = process->next) {
 		face.pid = process->pid;
 		face.name = process->entry->name;
 		face.start_ns = process->entry->start_ns;
@@ -69,7 +69,6 @@ static const char *folder_name(const struct recording *recording)
 static bool is_named(const struct collector *collector, struct arena *arena,
 		     const char *target)
 {
-	const struct process *process;
 	bool named = !collector->recording &&
 		     !strcmp(folder_name(arena->recording), target);
 	char *end;
@@ -78,8 +77,8 @@ static bool is_named(const struct collector *collector, struct arena *arena,
 	if (*end || !isdigit((unsigned char)*target))
 		pid = -1;
 	lock_acquire(&arena->lock);
-	for (process = arena->processes; process && !named;
-	     process = process->next)
+	for (const struct process *process = arena->processes;
+	     process && !named; process = process->next)
 		named = process->pid == pid ||
 			!strcmp(process->entry->name, target);
 	if (!arena->processes && !named)
@@ -213,10 +212,10 @@ static const char *state_of(const struct arena *arena, const struct face *face)
 
 static json_t *pids_of(const struct arena *arena)
 {
-	const struct process *process;
 	json_t *pids = json_array();
 
-	for (process = arena->processes; process; process = process->next)
+	for (const struct process *process = arena->processes; process;
+	     process = process->next)
 		json_array_insert_new(pids, 0, json_integer(process->pid));
 	return pids;
 }
@@ -267,9 +266,8 @@ json_t *ctl_answer_new(struct collector *collector, struct arena *const *arena,
 		       size_t count)
 {
 	json_t *answer = json_object(), *programs = json_array();
-	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		json_array_append_new(programs, row_of(arena[i]));
 	json_object_set_new(answer, "collector", collector_row(collector));
 	json_object_set_new(answer, "programs", programs);

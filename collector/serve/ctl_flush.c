@@ -64,9 +64,8 @@ static void flush_files(struct job *job)
 	struct ctl_flush *flush = (struct ctl_flush *)job;
 	int done_fd = flush->collector->done_fd;
 	uint64_t one = 1;
-	size_t i;
 
-	for (i = 0; i < flush->count; i++)
+	for (size_t i = 0; i < flush->count; i++)
 		flush_item(flush->collector, &flush->item[i]);
 	/* order: rel, FLUSH: the files are written */
 	atom_store_rel(&flush->done, 1);
@@ -94,13 +93,12 @@ int ctl_flush_start(struct collector *collector, struct arena *const *arena,
 {
 	struct ctl_flush *flush = calloc(
 		1, sizeof(*flush) + (count + 1) * sizeof(flush->item[0]));
-	size_t i;
 
 	if (!flush)
 		return -ENOMEM;
 	flush->job.run = flush_files;
 	flush->collector = collector;
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		add_recording(flush, arena[i]->recording);
 	/* One recording for all is there before and after its programs. */
 	if (collector->recording)
@@ -139,10 +137,9 @@ void ctl_flush_end(struct ctl_flush **flush, json_t *answer)
 {
 	struct ctl_flush *old = *flush;
 	json_t *rows = json_array();
-	size_t i;
 
 	*flush = NULL;
-	for (i = 0; i < old->count; i++) {
+	for (size_t i = 0; i < old->count; i++) {
 		json_array_append_new(rows, files_of(&old->item[i]));
 		free(old->item[i].path);
 	}

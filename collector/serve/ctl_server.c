@@ -143,9 +143,7 @@ static void run_list(struct client *client, const struct choice *choice)
 static void set_paused(struct client *client, const struct choice *choice,
 		       bool paused)
 {
-	size_t i;
-
-	for (i = 0; i < choice->count; i++)
+	for (size_t i = 0; i < choice->count; i++)
 		session_pause(choice->arena[i], paused);
 	if (choice->all)
 		client->server->collector->paused = paused;
@@ -165,13 +163,12 @@ static void run_resume(struct client *client, const struct choice *choice)
 static void run_categories(struct client *client, const struct choice *choice)
 {
 	struct collector *collector = client->server->collector;
-	size_t i;
 
 	if (!choice->list || !categories_valid(choice->list)) {
 		answer(client, ctl_answer_error("such a list there cannot be"));
 		return;
 	}
-	for (i = 0; i < choice->count; i++)
+	for (size_t i = 0; i < choice->count; i++)
 		session_categories(choice->arena[i], choice->list);
 	if (choice->all)
 		strcpy(collector->categories, choice->list);
@@ -199,15 +196,13 @@ static void run_flush(struct client *client, const struct choice *choice)
 
 static void run_stop(struct client *client, const struct choice *choice)
 {
-	size_t i;
-
 	client->sessions = calloc(choice->count + 1, sizeof(uint64_t));
 	if (!client->sessions) {
 		answer(client, ctl_answer_error("out of memory"));
 		return;
 	}
 	wait_for(client, tell(client, choice));
-	for (i = 0; i < choice->count && !choice->all; i++) {
+	for (size_t i = 0; i < choice->count && !choice->all; i++) {
 		session_stop(choice->arena[i]);
 		client->sessions[client->session_count++] =
 			choice->arena[i]->session;
@@ -247,7 +242,6 @@ static void take_request(struct client *client, char *line)
 	};
 	char *tab = strchr(line, '\t'), *space;
 	const char *target;
-	size_t i;
 
 	if (tab)
 		*tab = '\0';
@@ -255,7 +249,7 @@ static void take_request(struct client *client, char *line)
 	target = space ? space + 1 : "";
 	if (space)
 		*space = '\0';
-	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(line, verbs[i].name))
 			continue;
 		obey(client, verbs[i].run, target, tab ? tab + 1 : NULL);
@@ -333,9 +327,8 @@ static void server_ready(struct watch *watch)
 static bool is_fulfilled(struct client *client)
 {
 	struct collector *collector = client->server->collector;
-	size_t i;
 
-	for (i = 0; i < client->session_count; i++)
+	for (size_t i = 0; i < client->session_count; i++)
 		if (!session_is_over(collector, client->sessions[i]))
 			return false;
 	return !client->wants_end &&
@@ -365,9 +358,8 @@ static void client_free(struct connection *connection)
 /* Answers those that wait and need not any more, or all if @must. */
 static void answer_clients(struct ctl_server *server, bool must)
 {
-	struct connection *one;
-
-	for (one = server->clients.first; one; one = one->next) {
+	for (struct connection *one = server->clients.first; one;
+	     one = one->next) {
 		/* The connection is the first member. */
 		struct client *client = (struct client *)one;
 
@@ -385,9 +377,8 @@ void ctl_server_reap(struct ctl_server *server)
 
 bool ctl_server_is_busy(const struct ctl_server *server)
 {
-	const struct connection *one;
-
-	for (one = server->clients.first; one; one = one->next)
+	for (const struct connection *one = server->clients.first; one;
+	     one = one->next)
 		/* The connection is the first member. */
 		if (((const struct client *)one)->flush)
 			return true;

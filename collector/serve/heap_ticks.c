@@ -57,12 +57,11 @@ struct seen {
 
 static size_t list_processes(struct collector *collector, struct seen *seen)
 {
-	struct process *process;
 	size_t count = 0;
 
 	lock_acquire(&collector->lock);
-	for (process = collector->processes; process && count < PROCESSES_MAX;
-	     process = process->next_all) {
+	for (struct process *process = collector->processes;
+	     process && count < PROCESSES_MAX; process = process->next_all) {
 		if (process_is_ending(process))
 			continue;
 		seen[count++] = (struct seen){
@@ -135,12 +134,12 @@ static void write_resident(const struct seen *seen)
 static void write_all_resident(struct collector *collector)
 {
 	struct seen *seen = calloc(PROCESSES_MAX, sizeof(*seen));
-	size_t count, i;
+	size_t count;
 
 	if (!seen)
 		return;
 	count = list_processes(collector, seen);
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		write_resident(&seen[i]);
 		recording_put(&seen[i].recording);
 	}
@@ -179,11 +178,11 @@ static struct recording *next_open_recording(struct collector *collector,
 static void snapshot_all(struct collector *collector)
 {
 	struct recording *recording;
-	size_t i;
 
 	if (collector->recording)
 		snapshot_one(collector, collector->recording);
-	for (i = 0; (recording = next_open_recording(collector, i)); i++) {
+	for (size_t i = 0; (recording = next_open_recording(collector, i));
+	     i++) {
 		snapshot_one(collector, recording);
 		recording_put(&recording);
 	}

@@ -92,13 +92,12 @@ static ssize_t receive_from_peer(int socket, struct received *got)
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *part;
 
 	got->fd_count = 0;
 	if (length < 0)
 		return -errno;
 	got->length = (size_t)length;
-	for (part = CMSG_FIRSTHDR(&message); part;
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part;
 	     part = CMSG_NXTHDR(&message, part)) {
 		size_t bytes = part->cmsg_len - CMSG_LEN(0);
 
@@ -132,7 +131,6 @@ static const char *check_peer(const struct server *server, int socket,
 			      struct peer *peer)
 {
 	const struct collect_options *options = server->collector->options;
-	size_t i;
 
 	*peer = (struct peer){ .pidfd = -1 };
 	if (listener_peer(socket, &peer->pid, &peer->uid) < 0)
@@ -141,7 +139,7 @@ static const char *check_peer(const struct server *server, int socket,
 		return "it is in a pid namespace that cannot be seen from here";
 	if (peer->uid == geteuid())
 		return NULL;
-	for (i = 0; i < options->allowed_count; i++)
+	for (size_t i = 0; i < options->allowed_count; i++)
 		if (peer->uid == options->allowed[i])
 			return NULL;
 	return options->control_fd >= 0
@@ -249,13 +247,12 @@ static void caller_ready(struct watch *watch)
 	struct caller *caller = (struct caller *)watch;
 	struct received got;
 	ssize_t length = receive_from_peer(watch->fd, &got);
-	size_t i;
 
 	if (length == -EAGAIN || length == -EINTR)
 		return;
 	if (length > 0)
 		answer_peer(caller, &got);
-	for (i = 0; i < got.fd_count; i++)
+	for (size_t i = 0; i < got.fd_count; i++)
 		close(got.fd[i]);
 	connections_end(&caller->server->callers, &caller->connection);
 }

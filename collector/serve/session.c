@@ -55,13 +55,13 @@ static bool is_too_fast(struct session_limits *limits)
 
 static uint64_t bytes_on_disk(struct collector *collector)
 {
-	const struct arena *arena;
 	uint64_t bytes;
 
 	lock_acquire(&collector->lock);
 	bytes = collector->limits->finished_bytes;
 	lock_release(&collector->lock);
-	for (arena = collector->arenas; arena; arena = arena->next)
+	for (const struct arena *arena = collector->arenas; arena;
+	     arena = arena->next)
 		bytes += trace_file_bytes(arena->recording->trace);
 	return bytes;
 }
@@ -228,12 +228,12 @@ void session_categories(struct arena *arena, const char *text)
 void session_stop(struct arena *arena)
 {
 	struct drain *drain = NULL;
-	struct process *process;
 
 	arena_control(arena, CONTROL_OFF);
 	cpu_group_pause(arena->cpu, true);
 	lock_acquire(&arena->lock);
-	for (process = arena->processes; process; process = process->next) {
+	for (struct process *process = arena->processes; process;
+	     process = process->next) {
 		drain = process->collector->drain;
 		process_end(process, process_has_exited(process)
 					     ? PROCESS_EXITED
@@ -247,10 +247,10 @@ void session_stop(struct arena *arena)
 bool session_is_over(struct collector *collector, uint64_t number)
 {
 	const struct recording *recording;
-	const struct arena *arena;
 	bool over;
 
-	for (arena = collector->arenas; arena; arena = arena->next)
+	for (const struct arena *arena = collector->arenas; arena;
+	     arena = arena->next)
 		if (arena->session == number)
 			return false;
 	lock_acquire(&collector->lock);

@@ -28,10 +28,9 @@
 
 static void add_known(struct recording *recording, struct arena *arena)
 {
-	const struct process *process;
-
 	lock_acquire(&arena->lock);
-	for (process = arena->processes; process; process = process->next)
+	for (const struct process *process = arena->processes; process;
+	     process = process->next)
 		if (!process_is_ending(process) && process->watch.fd >= 0 &&
 		    !process_has_exited(process) &&
 		    !proc_is_dying(process->pid))
@@ -54,9 +53,8 @@ static bool is_younger(pid_t pid, const struct recording *recording)
 
 static bool has_arena(const struct collector *collector, pid_t pid)
 {
-	const struct arena *arena;
-
-	for (arena = collector->arenas; arena; arena = arena->next)
+	for (const struct arena *arena = collector->arenas; arena;
+	     arena = arena->next)
 		if (arena_is_mapped_by(arena, pid))
 			return true;
 	return false;
@@ -135,11 +133,11 @@ static void add_all_silent(struct collector *collector, const char *socket)
 void went_on_list(struct collector *collector, const char *socket)
 {
 	char entry[sizeof("PERFREC_SOCKET=") + SOCKET_PATH_BYTES];
-	struct arena *arena;
 
 	if (!collector->recording)
 		return;
-	for (arena = collector->arenas; arena; arena = arena->next)
+	for (struct arena *arena = collector->arenas; arena;
+	     arena = arena->next)
 		add_known(collector->recording, arena);
 	snprintf(entry, sizeof(entry), "PERFREC_SOCKET=%s", socket);
 	add_all_silent(collector, entry);

@@ -144,11 +144,10 @@ void stack_cache_add(struct stack_cache *cache,
 {
 	struct node key = first_node_key(stack);
 	uint32_t node;
-	size_t i;
 
 	if (!result->repeatable)
 		return;
-	for (i = 0; i <= result->read_count; i++) {
+	for (size_t i = 0; i <= result->read_count; i++) {
 		const struct unwind_read *read = &result->read[i];
 
 		if (i == result->read_count) {

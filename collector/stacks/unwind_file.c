@@ -69,11 +69,8 @@ struct unwind_files {
 
 static void drop_pages(struct unwind_files *files)
 {
-	struct unwind_file *file;
-	uint64_t i;
-
-	for (file = files->list; file; file = file->next)
-		for (i = 0; i < file->page_count; i++) {
+	for (struct unwind_file *file = files->list; file; file = file->next)
+		for (uint64_t i = 0; i < file->page_count; i++) {
 			free(file->pages[i]);
 			file->pages[i] = NULL;
 		}
@@ -205,9 +202,8 @@ static void each_program_header(struct unwind_file *file, const Elf64_Ehdr *elf,
 					     const Elf64_Phdr *))
 {
 	Elf64_Phdr header;
-	size_t i;
 
-	for (i = 0; i < elf->e_phnum; i++)
+	for (size_t i = 0; i < elf->e_phnum; i++)
 		if (read_file_offset(file, elf->e_phoff + i * sizeof(header),
 				     (uint8_t *)&header, sizeof(header)) &&
 		    header.p_type == type)
@@ -242,9 +238,7 @@ int unwind_files_new(struct unwind_files **out)
 
 static void unwind_file_free(struct unwind_file *file)
 {
-	uint64_t i;
-
-	for (i = 0; i < file->page_count; i++)
+	for (uint64_t i = 0; i < file->page_count; i++)
 		free(file->pages[i]);
 	free(file->pages);
 	pool_release(&file->fdes);

@@ -64,9 +64,7 @@ static const struct unwind_module *ask_for_module(struct unwind_space *space,
 const struct unwind_module *unwind_space_find(struct unwind_space *space,
 					      uint64_t address)
 {
-	size_t i;
-
-	for (i = 0; i < space->count; i++) {
+	for (size_t i = 0; i < space->count; i++) {
 		size_t at = (space->last + i) % space->count;
 		const struct unwind_module *module = &space->list[at];
 
@@ -81,9 +79,7 @@ const struct unwind_module *unwind_space_find(struct unwind_space *space,
 bool unwind_space_read(struct unwind_space *space, uint64_t address, void *out,
 		       size_t bytes)
 {
-	size_t i;
-
-	for (i = 0; i < space->count; i++) {
+	for (size_t i = 0; i < space->count; i++) {
 		size_t at = (space->last + i) % space->count;
 		const struct unwind_module *module = &space->list[at];
 

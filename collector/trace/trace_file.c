@@ -224,19 +224,19 @@ static void give_file_room_back(struct trace_file *file)
 static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 {
 	uint64_t bytes = parts_bytes(parts, count);
-	int error;
+	int err;
 
 	if (file->torn)
 		return -EIO;
 	make_file_room(file, bytes);
-	error = write_parts(file->fd, parts, count);
-	if (error)
+	err = write_parts(file->fd, parts, count);
+	if (err)
 		cut_back(file);
 	else
 		/* relaxed: stored under write_lock alone, and who reads an
 		 * older value stops a little later */
 		atom_store_rlx(&file->bytes, file->bytes + bytes);
-	return error;
+	return err;
 }
 
 /* --- a trace that stops --- */
@@ -323,10 +323,10 @@ static int end_slices(struct trace_file *file, uint32_t id)
 	return put_parts(file, &part, 1);
 }
 
-static void stop_trace(struct trace_file *file, int error)
+static void stop_trace(struct trace_file *file, int err)
 {
 	/* relaxed: as in put_parts() */
-	atom_store_rlx(&file->stopped, error);
+	atom_store_rlx(&file->stopped, err);
 	for (uint32_t id = 0; id < file->sequence_room; id++)
 		if (file->sequences[id].open && end_slices(file, id) < 0)
 			return;
@@ -337,15 +337,15 @@ static void append_pending(struct writer *writer, struct iovec *parts,
 			   int count)
 {
 	struct trace_file *file = writer->file;
-	int error;
+	int err;
 
 	lock_acquire(&file->write_lock);
 	if (!file->stopped) {
-		error = admit_pending(writer, parts_bytes(parts, count));
-		if (!error)
-			error = put_parts(file, parts, count);
-		if (error)
-			stop_trace(file, error);
+		err = admit_pending(writer, parts_bytes(parts, count));
+		if (!err)
+			err = put_parts(file, parts, count);
+		if (err)
+			stop_trace(file, err);
 		else
 			apply_pending_changes(writer);
 	}
@@ -358,13 +358,13 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
 			    size_t bytes)
 {
 	struct iovec part = { (void *)packets, bytes };
-	int error = TRACE_AT_LIMIT;
+	int err = TRACE_AT_LIMIT;
 
 	lock_acquire(&file->write_lock);
 	if (!file->max_bytes || bytes <= file->max_bytes - file->bytes)
-		error = put_parts(file, &part, 1);
-	if (error && !file->stopped)
-		stop_trace(file, error);
+		err = put_parts(file, &part, 1);
+	if (err && !file->stopped)
+		stop_trace(file, err);
 	lock_release(&file->write_lock);
 }
 
@@ -735,20 +735,20 @@ static int writer_init(struct writer *writer, struct trace_file *file,
 static int start_writers(struct trace_file *file)
 {
 	sigset_t all, before;
-	int error = 0;
+	int err = 0;
 
 	/* No signal of the collector's may be handled here; and with SIGXFSZ
 	 * blocked a write beyond RLIMIT_FSIZE is an error as any other. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (unsigned int i = 0; i < file->writer_count && !error; i++) {
-		error = -pthread_create(&file->writers[i].thread, NULL,
-					writer_main, &file->writers[i]);
-		if (!error)
+	for (unsigned int i = 0; i < file->writer_count && !err; i++) {
+		err = -pthread_create(&file->writers[i].thread, NULL,
+				      writer_main, &file->writers[i]);
+		if (!err)
 			file->writers_running++;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
+	return err;
 }
 
 static void stop_writers(struct trace_file *file)
@@ -785,10 +785,10 @@ static int open_trace_file(struct trace_file *file,
 			   const struct trace_file_options *options)
 {
 	unsigned int cpus = (unsigned int)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-	int error = make_block_pool(file, options->producers ?: cpus);
+	int err = make_block_pool(file, options->producers ?: cpus);
 
-	if (error)
-		return error;
+	if (err)
+		return err;
 	file->max_bytes = options->max_bytes;
 	file->writer_count = 1;
 	if (options->compress)
@@ -796,26 +796,26 @@ static int open_trace_file(struct trace_file *file,
 	file->writers = calloc(file->writer_count, sizeof(*file->writers));
 	if (!file->writers)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < file->writer_count && !error; i++)
-		error = writer_init(&file->writers[i], file, options->compress);
-	if (error)
-		return error;
+	for (unsigned int i = 0; i < file->writer_count && !err; i++)
+		err = writer_init(&file->writers[i], file, options->compress);
+	if (err)
+		return err;
 	file->fd = own_files_create(options->dir_fd, options->name, O_APPEND);
 	if (file->fd < 0)
 		return file->fd;
-	error = start_writers(file);
-	if (error) {
+	err = start_writers(file);
+	if (err) {
 		close(file->fd);
 		own_files_discard(options->dir_fd, options->name);
 	}
-	return error;
+	return err;
 }
 
 int trace_file_open(const struct trace_file_options *options,
 		    struct trace_file **out)
 {
 	struct trace_file *file = calloc(1, sizeof(*file));
-	int error;
+	int err;
 
 	if (!file)
 		return -ENOMEM;
@@ -823,10 +823,10 @@ int trace_file_open(const struct trace_file_options *options,
 	lock_init(&file->write_lock, LOCK_TRACE_WRITE);
 	pthread_cond_init(&file->block_free, NULL);
 	pthread_cond_init(&file->progress, NULL);
-	error = open_trace_file(file, options);
-	if (error) {
+	err = open_trace_file(file, options);
+	if (err) {
 		trace_file_free(file);
-		return error;
+		return err;
 	}
 	*out = file;
 	return 0;
