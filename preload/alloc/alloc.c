@@ -36,7 +36,7 @@ bool alloc_told_late(const void *block)
 {
 	const struct record *cells = t_thread.cells;
 	uint64_t mask = t_thread.mask, address = (uintptr_t)block;
-	uint64_t head, i;
+	uint64_t head;
 
 	if (t_alloc.last == block)
 		return true;
@@ -44,7 +44,7 @@ bool alloc_told_late(const void *block)
 		return false;
 	/* relaxed: this thread's own */
 	head = atom_load_rlx(&t_thread.slot->head);
-	for (i = 1; i <= MIN(head, (uint64_t)TOLD_CELLS); i++) {
+	for (uint64_t i = 1; i <= MIN(head, (uint64_t)TOLD_CELLS); i++) {
 		const struct record *cell = &cells[(head - i) & mask];
 
 		if (record_kind(cell->word) == RECORD_FREE &&

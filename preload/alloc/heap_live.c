@@ -23,7 +23,7 @@ void heap_live_init(void)
 			   PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if ((unsigned long)address <= -4096UL)
+	if (!sys_failed(address))
 		g_buckets = (struct bucket *)address;
 }
 
@@ -50,11 +50,10 @@ bool heap_live_add(uint64_t key)
 {
 	uint64_t hash = heap_live_hash(key);
 	struct bucket *bucket = bucket_of(hash);
-	int i;
 
 	if (!g_buckets || !key)
 		return false;
-	for (i = 0; i < BUCKET_ENTRIES; i++)
+	for (int i = 0; i < BUCKET_ENTRIES; i++)
 		/* relaxed: the swap decides */
 		if (!atom_load_rlx(&bucket->key[i]) &&
 		    /* order: sc, LIVE: in the set before it is handed out */
@@ -69,11 +68,10 @@ bool heap_live_remove_slowly(uint64_t key)
 {
 	uint64_t hash = heap_live_hash(key);
 	struct bucket *bucket = bucket_of(hash);
-	int i;
 
 	if (!g_buckets)
 		return false;
-	for (i = 0; i < BUCKET_ENTRIES; i++)
+	for (int i = 0; i < BUCKET_ENTRIES; i++)
 		/* relaxed: whoever has the block has seen it added */
 		if (atom_load_rlx(&bucket->key[i]) == key &&
 		    /* order: sc, LIVE: one free takes it */

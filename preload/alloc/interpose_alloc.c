@@ -183,16 +183,16 @@ ATTR_EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
 {
 	uint32_t mode = alloc_mode();
 	uint64_t told, asked;
-	int error;
+	int result;
 
 	if (likely(!mode))
 		return g_real.posix_memalign(block, alignment, size);
 	told = t_alloc.told;
 	asked = take_asked(alignment, size);
-	error = g_real.posix_memalign(block, alignment, size);
-	if (!error)
+	result = g_real.posix_memalign(block, alignment, size);
+	if (!result)
 		ALLOCATED(*block, asked);
-	return error;
+	return result;
 }
 
 /* realloc() of a block: a free and an allocation if it succeeds, else nothing.

@@ -36,9 +36,8 @@ static inline uint64_t log2_fixed(uint64_t x)
 	unsigned int whole = 63 - (unsigned int)__builtin_clzll(x);
 	uint64_t y = x << (63 - whole); /* 1 <= y < 2, times 2^63 */
 	uint64_t fraction = 0;
-	int i;
 
-	for (i = 0; i < LOG2_DIGITS; i++) {
+	for (int i = 0; i < LOG2_DIGITS; i++) {
 		/* y * y, times 2^62 */
 		uint64_t square = (uint64_t)((unsigned __int128)y * y >> 64);
 

@@ -123,9 +123,8 @@ static void each_of_pairs(const struct perfrec_arg *pairs, take_pair *take,
 {
 	const struct perfrec_pair *pair =
 		(const struct perfrec_pair *)(uintptr_t)pairs->value;
-	uint64_t i;
 
-	for (i = 0; pair && i < LENGTH(pairs); i++)
+	for (uint64_t i = 0; pair && i < LENGTH(pairs); i++)
 		if (TYPE(&pair[i].arg) != TYPE_PAIRS)
 			take(context, pair[i].key, &pair[i].arg, true);
 }
@@ -133,13 +132,11 @@ static void each_of_pairs(const struct perfrec_arg *pairs, take_pair *take,
 /* Values whose keys the site has come first: they are known by their place. */
 static void each_pair(const struct note *note, take_pair *take, void *context)
 {
-	size_t i;
-
-	for (i = 0; i < note->count; i++)
+	for (size_t i = 0; i < note->count; i++)
 		if (TYPE(&note->args[i + 1]) != TYPE_PAIRS)
 			take(context, note->keys[i], &note->args[i + 1],
 			     note->key_texts);
-	for (i = 0; i < note->count; i++)
+	for (size_t i = 0; i < note->count; i++)
 		if (TYPE(&note->args[i + 1]) == TYPE_PAIRS)
 			each_of_pairs(&note->args[i + 1], take, context);
 }
@@ -375,7 +372,7 @@ static ATTR_NOINLINE void write_in_pages(struct build *build, uint32_t cells,
 	long address = sys(SYS_mmap, 0, cells * CELL, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	if ((unsigned long)address > -4096UL) {
+	if (sys_failed(address)) {
 		write_bare(build, note, extras);
 		return;
 	}
@@ -413,9 +410,8 @@ static ATTR_NOINLINE void put_texts(struct note *note)
 static bool all_scalars(const struct note *note)
 {
 	bool scalars = true;
-	size_t i;
 
-	for (i = 1; i <= note->count; i++)
+	for (size_t i = 1; i <= note->count; i++)
 		scalars &= note->args[i].type < NOTE_STRING;
 	return scalars;
 }

@@ -75,11 +75,10 @@ static void describe_counter(const struct perfrec_counter *counter,
 {
 	static const char units[][8] = { "", "ns", "count", "bytes" };
 	const char *unit = counter->unit ? counter->unit : "";
-	size_t i;
 
 	entry->head.multiplier = counter->multiplier;
 	entry->head.unit = UNIT_CUSTOM;
-	for (i = 0; i < ARRAY_SIZE(units); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (!strcmp(unit, units[i]))
 			entry->head.unit = (uint8_t)i;
 	if (entry->head.unit == UNIT_CUSTOM)
@@ -128,16 +127,15 @@ static void measure_entry(struct entry *entry)
 {
 	const struct perfrec_site *site = entry->site;
 	uint64_t bytes = sizeof(entry->head) + TEXTS, hash;
-	size_t i;
 
-	for (i = 0; i < TEXTS; i++) {
+	for (size_t i = 0; i < TEXTS; i++) {
 		if (!entry->text[i])
 			entry->text[i] = "";
 		entry->head.text_bytes[i] =
 			(uint16_t)strnlen(entry->text[i], TEXT_MAX);
 		bytes += entry->head.text_bytes[i];
 	}
-	for (i = 0; i < site->key_count; i++) {
+	for (size_t i = 0; i < site->key_count; i++) {
 		if (is_special(site->keys[i]))
 			continue;
 		entry->head.keys++;
@@ -146,10 +144,10 @@ static void measure_entry(struct entry *entry)
 	entry->head.bytes = (uint32_t)ALIGN_UP(bytes, 16);
 	hash = hash_bytes(0xcbf29ce484222325ULL, &entry->head,
 			  sizeof(entry->head));
-	for (i = 0; i < TEXTS; i++)
+	for (size_t i = 0; i < TEXTS; i++)
 		hash = hash_bytes(hash, entry->text[i],
 				  entry->head.text_bytes[i]);
-	for (i = 0; i < site->key_count; i++)
+	for (size_t i = 0; i < site->key_count; i++)
 		hash = hash_bytes(hash, site->keys[i],
 				  key_bytes(site->keys[i]) + 1);
 	entry->hash = hash;
@@ -199,12 +197,11 @@ static bool for_each_piece(const struct entry *entry, char *to,
 					size_t bytes))
 {
 	const struct perfrec_site *site = entry->site;
-	size_t i;
 
 	if (!each(to, &entry->head, sizeof(entry->head)))
 		return false;
 	to += sizeof(entry->head);
-	for (i = 0; i < TEXTS; i++) {
+	for (size_t i = 0; i < TEXTS; i++) {
 		size_t bytes = entry->head.text_bytes[i];
 
 		if (!each(to, entry->text[i], bytes) ||
@@ -212,7 +209,7 @@ static bool for_each_piece(const struct entry *entry, char *to,
 			return false;
 		to += bytes + 1;
 	}
-	for (i = 0; i < site->key_count; i++) {
+	for (size_t i = 0; i < site->key_count; i++) {
 		size_t bytes = key_bytes(site->keys[i]);
 
 		if (is_special(site->keys[i]))
@@ -327,9 +324,8 @@ static uint32_t find_equal(const struct entry *entry)
 	uint32_t hash = kept_hash(&entry->head);
 	/* order: acq, SITE: links behind a first that is seen are whole */
 	uint32_t id = atom_load_acq(&g_sites.first[hash % BUCKETS]);
-	unsigned int steps;
 
-	for (steps = 0; id && steps < SITES_MAX;
+	for (unsigned int steps = 0; id && steps < SITES_MAX;
 	     steps++, id = g_sites.next[id]) {
 		struct site_shm *there =
 			g_sites.hash[id] == hash ? find_entry(id) : NULL;
@@ -383,9 +379,7 @@ static uint32_t add_entry(const struct entry *entry)
 
 static bool has_special(const struct perfrec_site *site)
 {
-	size_t i;
-
-	for (i = 0; i < site->key_count; i++)
+	for (size_t i = 0; i < site->key_count; i++)
 		if (is_special(site->keys[i]))
 			return true;
 	return false;

@@ -68,9 +68,7 @@ static bool item_matches(const struct item *item, const char *name)
 
 static bool item_is_glob(const struct item *item)
 {
-	size_t i;
-
-	for (i = item->at; i < item->end; i++) {
+	for (size_t i = item->at; i < item->end; i++) {
 		char c = byte_at(item->text, i);
 
 		if (c == '*' || c == '?')
@@ -84,9 +82,9 @@ static bool item_is_glob(const struct item *item)
 static size_t tag_bytes(const char *category)
 {
 	static const char tag[][6] = { "debug", "slow" };
-	size_t i, j;
+	size_t j;
 
-	for (i = 0; i < ARRAY_SIZE(tag); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tag); i++) {
 		for (j = 0; tag[i][j] && category[j] == tag[i][j]; j++)
 			;
 		if (!tag[i][j] && (!category[j] || category[j] == '.'))
@@ -98,9 +96,7 @@ static size_t tag_bytes(const char *category)
 static bool item_begins_with(const struct item *item, const char *word,
 			     size_t bytes)
 {
-	size_t i;
-
-	for (i = 0; i < bytes; i++)
+	for (size_t i = 0; i < bytes; i++)
 		if (item->at + i >= item->end ||
 		    byte_at(item->text, item->at + i) != word[i])
 			return false;
@@ -153,9 +149,8 @@ static bool list_wants(const char *text, const char *category)
 bool sites_wanted(const char *category, bool *wanted, uint32_t *changes)
 {
 	const struct categories_shm *shared = categories();
-	unsigned int reads;
 
-	for (reads = 0; reads < READS_MAX; reads++) {
+	for (unsigned int reads = 0; reads < READS_MAX; reads++) {
 		/* order: acq, CATEGORIES: the text is not older */
 		uint32_t before = atom_load_acq(&shared->changes);
 

@@ -81,9 +81,8 @@ size_t elf_tables_symbol_bytes(const struct elf_tables *tables)
 		tables->versions, tables->relocations[0], tables->relocations[1]
 	};
 	uintptr_t begin = (uintptr_t)tables->symbols, end = UINTPTR_MAX;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(others); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if ((uintptr_t)others[i] > begin)
 			end = MIN(end, (uintptr_t)others[i]);
 	return end == UINTPTR_MAX ? 0 : end - begin;
@@ -91,14 +90,11 @@ size_t elf_tables_symbol_bytes(const struct elf_tables *tables)
 
 void *const *elf_tables_slot(const struct elf_tables *tables, const char *name)
 {
-	size_t table;
-
-	for (table = 0; table < 2; table++) {
+	for (size_t table = 0; table < 2; table++) {
 		const ElfW(Rela) *rela = tables->relocations[table];
-		size_t i,
-			count = rela ? tables->bytes[table] / sizeof(*rela) : 0;
+		size_t count = rela ? tables->bytes[table] / sizeof(*rela) : 0;
 
-		for (i = 0; i < count; i++) {
+		for (size_t i = 0; i < count; i++) {
 			uint64_t symbol = ELF64_R_SYM(rela[i].r_info);
 
 			if (symbol &&
@@ -152,13 +148,13 @@ static bool defines(const struct elf_tables *tables, uint32_t i,
 static uint32_t find_gnu(const struct elf_tables *tables, const char *name)
 {
 	const uint32_t *table = tables->gnu_hash, *buckets, *hashes;
-	uint32_t hash = hash_gnu(name), i;
+	uint32_t hash = hash_gnu(name);
 
 	if (!table[0])
 		return 0;
 	buckets = table + 4 + table[2] * (sizeof(ElfW(Addr)) / 4);
 	hashes = buckets + table[0] - table[1];
-	for (i = buckets[hash % table[0]]; i; i++) {
+	for (uint32_t i = buckets[hash % table[0]]; i; i++) {
 		if ((hashes[i] | 1) == (hash | 1) && defines(tables, i, name))
 			return i;
 		if (hashes[i] & 1)
@@ -172,13 +168,12 @@ static uint32_t find_gnu(const struct elf_tables *tables, const char *name)
 static uint32_t find_sysv(const struct elf_tables *tables, const char *name)
 {
 	const uint32_t *table = tables->sysv_hash, *buckets, *next;
-	uint32_t i;
 
 	if (!table[0])
 		return 0;
 	buckets = table + 2;
 	next = buckets + table[0];
-	for (i = buckets[hash_sysv(name) % table[0]]; i; i = next[i])
+	for (uint32_t i = buckets[hash_sysv(name) % table[0]]; i; i = next[i])
 		if (defines(tables, i, name))
 			return i;
 	return 0;

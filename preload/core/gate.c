@@ -165,7 +165,7 @@ bool gate_wipe_on_fork(void)
 		sys(SYS_mmap, &g_gate, sizeof(g_gate), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
-	if (address < 0 && address > -4096)
+	if (sys_failed(address))
 		return false;
 	atom_store_rlx(&g_gate.map_lock, map_lock);
 	atom_store_rlx(&g_gate.map_closing, map_closing);

@@ -35,9 +35,9 @@ static char ***find_environ(const struct elf_tables *tables)
 
 static int *missing_errno(void)
 {
-	static int error;
+	static int number;
 
-	return &error;
+	return &number;
 }
 
 void libc_find(void)

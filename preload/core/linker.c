@@ -82,9 +82,8 @@ static const void *linker_base(void)
 static const ElfW(Ehdr) * find_header(const void *text)
 {
 	const char *page = (const char *)((uintptr_t)text & -PAGE_BYTES);
-	int i;
 
-	for (i = 0; i < PAGES_MAX; i++, page -= PAGE_BYTES) {
+	for (int i = 0; i < PAGES_MAX; i++, page -= PAGE_BYTES) {
 		const ElfW(Ehdr) *header = (const void *)page;
 
 		if (is_readable(page) &&
@@ -103,12 +102,11 @@ bool linker_tables(struct elf_tables *tables)
 	const ElfW(Ehdr) *header = inside ? find_header(inside) : NULL;
 	ElfW(Addr) base = (ElfW(Addr))header;
 	const ElfW(Phdr) * segment;
-	size_t i;
 
 	if (!header)
 		return false;
 	segment = (const void *)(base + header->e_phoff);
-	for (i = 0; i < header->e_phnum; i++, segment++)
+	for (size_t i = 0; i < header->e_phnum; i++, segment++)
 		if (segment->p_type == PT_DYNAMIC) {
 			elf_tables_read(tables,
 					(const void *)(base + segment->p_vaddr),

@@ -51,6 +51,12 @@ static inline long sys6(long number, long a, long b, long c, long d, long e,
 #error "perfrec knows x86-64 and arm64"
 #endif
 
+/* Whether what a system call returned is -errno: it may also be an address. */
+static inline bool sys_failed(long result)
+{
+	return (unsigned long)result > -4096UL;
+}
+
 /* sys(SYS_x, ...): missing arguments are 0. */
 #define sys(...) SYS_PICK_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 #define SYS_PICK_(number, a, b, c, d, e, f, ...)                         \

@@ -102,9 +102,8 @@ static void copy_registers(const mcontext_t *from, uint64_t reg[RECORD_REGS])
 		REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
 		REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
 	};
-	int i;
 
-	for (i = 0; i < RECORD_REGS; i++)
+	for (int i = 0; i < RECORD_REGS; i++)
 		reg[i] = (uint64_t)from->gregs[number[i]];
 #else
 	memcpy(reg, from->regs, 31 * sizeof(*reg));
@@ -174,9 +173,7 @@ static void handler(int signal, siginfo_t *info, void *context)
 
 static uint32_t claim_index(void)
 {
-	uint32_t i;
-
-	for (i = 0; i < TIMERS_MAX; i++)
+	for (uint32_t i = 0; i < TIMERS_MAX; i++)
 		/* relaxed: a glance; the swap decides */
 		if (!atom_load_rlx(&g_timers.id[i]) &&
 		    /* order: sc, TIMER: one thread has it */
@@ -337,13 +334,11 @@ void cpu_timer_forked(void)
 
 void cpu_timer_stop(void)
 {
-	uint32_t i;
-
 	/* order: sc, TIMER: a thread that arms itself sees it, or we see its
 	 * timer */
 	if (!atom_xchg_sc(&g_cpu.on, false))
 		return;
-	for (i = 0; i < TIMERS_MAX; i++) {
+	for (uint32_t i = 0; i < TIMERS_MAX; i++) {
 		/* relaxed: a glance; delete_timer() decides */
 		if (atom_load_rlx(&g_timers.id[i]) > 0)
 			delete_timer(i + 1);
@@ -363,11 +358,9 @@ bool cpu_timer_has_signal(void)
  */
 static bool may_fire(void)
 {
-	uint32_t i;
-
 	/* order: sc, TIMER: after the table said that nobody ends it any more
 	 */
-	for (i = 0; i < TIMERS_MAX; i++)
+	for (uint32_t i = 0; i < TIMERS_MAX; i++)
 		if (atom_load_sc(&g_timers.id[i]))
 			return true;
 	/* order: sc, TIMER: as above */

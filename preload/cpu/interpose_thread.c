@@ -36,9 +36,7 @@ static struct handover {
 static struct handover *take_handover(void *function, void *argument,
 				      size_t stack_bytes)
 {
-	uint32_t i;
-
-	for (i = 0; i < HANDOVERS_MAX; i++) {
+	for (uint32_t i = 0; i < HANDOVERS_MAX; i++) {
 		struct handover *to = &g_handover[i];
 
 		/* relaxed: a glance; the swap decides */
@@ -101,7 +99,7 @@ ATTR_EXPORT int pthread_create(pthread_t *thread,
 {
 	static create *real;
 	struct handover *handover;
-	int error;
+	int result;
 
 	if (!real)
 		real = (create *)find_next("pthread_create");
@@ -111,10 +109,10 @@ ATTR_EXPORT int pthread_create(pthread_t *thread,
 	handover = prepare_handover(attributes, (void *)function, argument);
 	if (!handover)
 		return real(thread, attributes, function, argument);
-	error = real(thread, attributes, interpose_thread_start, handover);
-	if (error)
+	result = real(thread, attributes, interpose_thread_start, handover);
+	if (result)
 		give_back_handover(handover);
-	return error;
+	return result;
 }
 
 typedef int create_c11(thrd_t *thread, thrd_start_t function, void *argument);

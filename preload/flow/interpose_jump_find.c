@@ -36,10 +36,9 @@ static bool find_all(const struct link_map *map,
 		     void *functions[JUMP_FIND_MAX])
 {
 	struct elf_tables tables;
-	size_t i;
 
 	elf_tables_of(&tables, map);
-	for (i = 0; i < JUMP_FIND_MAX; i++)
+	for (size_t i = 0; i < JUMP_FIND_MAX; i++)
 		functions[i] =
 			wanted->names[i]
 				? elf_tables_find(&tables, wanted->names[i])

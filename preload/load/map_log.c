@@ -102,9 +102,8 @@ static void leave_map(uint64_t signals)
 static bool lock_map(void)
 {
 	const struct timespec step = { 0, LOCK_STEP_NS };
-	unsigned int tries;
 
-	for (tries = 0; tries < LOCK_TRIES; tries++) {
+	for (unsigned int tries = 0; tries < LOCK_TRIES; tries++) {
 		/* order: sc, MAPLOCK: what the last holder wrote */
 		if (atom_cas_sc(&g_gate.map_lock, 0, 1))
 			return true;
@@ -313,12 +312,12 @@ static void tell_unload(uint32_t i)
 static struct known *find_known(uint64_t start, uint32_t likely)
 {
 	/* relaxed, all: see above */
-	uint32_t i, count = atom_load_rlx(&g_map.count);
+	uint32_t count = atom_load_rlx(&g_map.count);
 
 	if (likely < count &&
 	    atom_load_rlx(&g_map.known[likely].start) == start)
 		return &g_map.known[likely];
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (atom_load_rlx(&g_map.known[i].start) == start)
 			return &g_map.known[i];
 	return NULL;
@@ -449,12 +448,11 @@ static void save_names_of(const void *handle)
 {
 	struct module module;
 	uint64_t signals;
-	uint32_t i;
 
 	if (!enter_map(&signals))
 		return;
 	if (lock_map()) {
-		for (i = 0; i < g_map.count; i++)
+		for (uint32_t i = 0; i < g_map.count; i++)
 			if (module_is(g_map.known[i].start, handle) &&
 			    module_of(g_map.known[i].start, &module))
 				save_names(&module);

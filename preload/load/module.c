@@ -57,9 +57,7 @@ static void read_notes(const uint8_t *notes, uint64_t bytes,
 static bool is_note_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
 			   size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const ElfW(Phdr) *load = &headers[i];
 
 		if (load->p_type == PT_LOAD && load->p_flags & PF_R &&
@@ -75,13 +73,12 @@ bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 		     const char *name, struct module *module)
 {
 	uint64_t page = libc()->getauxval(AT_PAGESZ);
-	size_t i;
 
 	*module = (struct module){ .start = UINT64_MAX,
 				   .bias = bias,
 				   .name = name,
 				   .build_id = (const uint8_t *)"" };
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const ElfW(Phdr) *header = &headers[i];
 		uint64_t address = bias + header->p_vaddr;
 

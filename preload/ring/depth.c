@@ -254,9 +254,8 @@ static volatile struct depth_point *point_of(struct depth_stack *stack,
 static void look_at_points(struct depth_stack *stack)
 {
 	uint64_t least = stack->least;
-	int i;
 
-	for (i = 0; i < DEPTH_POINTS; i++)
+	for (int i = 0; i < DEPTH_POINTS; i++)
 		if (stack->point[i].count > least)
 			stack->point[i].count = least;
 	stack->least = stack->count;

@@ -36,9 +36,8 @@ static bool filter_excludes(uint64_t function)
 {
 	uint64_t entries = 1ULL << (64 - g_filter.shift);
 	uint64_t i = filter_index(function, (uint32_t)g_filter.shift);
-	uint64_t probes;
 
-	for (probes = 0; probes < entries; probes++) {
+	for (uint64_t probes = 0; probes < entries; probes++) {
 		uint64_t entry = g_filter.table[(i + probes) & (entries - 1)];
 
 		if (entry == function)

@@ -84,9 +84,9 @@ static bool put_word_now(uint64_t word, enum put_limit which,
 			 uint64_t (*clock)(void))
 {
 	enum put_result result = PUT_AGAIN;
-	unsigned int tries;
 
-	for (tries = 0; result == PUT_AGAIN && tries < PUTS_MAX; tries++) {
+	for (unsigned int tries = 0; result == PUT_AGAIN && tries < PUTS_MAX;
+	     tries++) {
 		uint64_t limit = put_limit(which);
 
 		result = tries < PUTS_BEFORE_BLOCKING_SIGNALS
@@ -134,10 +134,8 @@ static uint64_t paused_clock(void)
 static void put_surely(enum record_kind kind, uint64_t payload, uintptr_t sp,
 		       uint64_t (*clock)(void))
 {
-	unsigned int tries;
-
 	/* A handler may take the room up to the boundary after that. */
-	for (tries = 0; tries < PUTS_MAX; tries++)
+	for (unsigned int tries = 0; tries < PUTS_MAX; tries++)
 		if (put_record_now(kind, payload, sp, clock) ||
 		    !put_same_process() || !put_limits_renew(LIMIT_END, 1))
 			return;
@@ -150,12 +148,12 @@ static void stop_withholding(void)
 	uint64_t spans = count_take(&t_thread.lost_spans);
 	uint64_t ends = count_take(&t_thread.lost_ends);
 	uint64_t paused = count_take(&t_thread.paused_spans);
-	uint64_t i, count = stack->count;
+	uint64_t count = stack->count;
 
 	count_take(&t_thread.late_begins);
 	if (ends)
 		put_surely(RECORD_TRUNC, ends, 0, g_shim.clock);
-	for (i = 0; i < count; i++)
+	for (uint64_t i = 0; i < count; i++)
 		if (stack->span[i].sp) /* else: ended already */
 			put_surely(RECORD_PHANTOM,
 				   stack->span[i].function & RECORD_PAYLOAD_MAX,

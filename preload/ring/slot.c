@@ -75,9 +75,8 @@ static void say_why_none(bool refused)
 static int claim_lowest(void)
 {
 	bool refused = g_shim.no_syscalls, closed = false;
-	uint32_t i;
 
-	for (i = 0; i < g_shim.slot_count; i++) {
+	for (uint32_t i = 0; i < g_shim.slot_count; i++) {
 		if (!is_slot_free(i))
 			continue;
 		if ((!refused || slot_memory_is_open(i)) &&
@@ -93,11 +92,11 @@ static int claim_lowest(void)
 static void write_name(struct slot_shm *slot, const char *name)
 {
 	uint32_t changes = slot->name_changes | 1;
-	size_t i, length = strnlen(name, sizeof(slot->name) - 1);
+	size_t length = strnlen(name, sizeof(slot->name) - 1);
 
 	/* order: rel, NAME: odd after what the last name left */
 	atom_store_rel(&slot->name_changes, changes);
-	for (i = 0; i < sizeof(slot->name); i++)
+	for (size_t i = 0; i < sizeof(slot->name); i++)
 		/* order: rel, NAME: no byte before the odd count */
 		atom_store_rel(&slot->name[i], i < length ? name[i] : '\0');
 	/* order: rel, NAME: even after the last byte */
@@ -227,12 +226,10 @@ void slot_mute(void)
 
 void slot_set_name(uint64_t pthread, const char *name)
 {
-	uint32_t i;
-
 	/* relaxed: the page is private; only fork and this process change it */
 	if (atom_load_rlx(&g_gate.word) < GATE_EPOCH_STEP)
 		return;
-	for (i = 0; i < g_shim.slot_count; i++) {
+	for (uint32_t i = 0; i < g_shim.slot_count; i++) {
 		struct slot_shm *slot = &g_shim.slots[i];
 		/* order: acq, STATE: the owner's fields are whole */
 		uint32_t state = atom_load_acq(&slot->state);

@@ -56,7 +56,7 @@ static bool table_map(struct table *table, uint64_t slot_bytes)
 	address = sys(SYS_mmap, 0, bytes, PROT_NONE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (address < 0 && address > -4096)
+	if (sys_failed(address))
 		return false;
 	sys(SYS_madvise, address, bytes, MADV_WIPEONFORK);
 	/* gcore would write all of it, zeros. */
@@ -116,13 +116,11 @@ static bool table_open(const struct table *table, uint32_t from, uint32_t to)
 
 static bool open_slots(uint32_t from, uint32_t to)
 {
-	uint32_t i;
-
 	if (!table_open(&g_memory.stacks, from, to) ||
 	    !table_open(&g_memory.depth_stacks, from, to) ||
 	    !give_access(ring_of(from), (to - from) * ring_bytes()))
 		return false;
-	for (i = from; i < to; i++)
+	for (uint32_t i = from; i < to; i++)
 		/* order: sc, OPEN: another thread may set another bit */
 		atom_or_sc(&g_memory.open[i / 8], (uint8_t)(1u << i % 8));
 	return true;

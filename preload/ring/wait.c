@@ -50,12 +50,11 @@ static void sleep_until_room(uint32_t room, uint32_t owner)
 				     (long)(until % 1000000000) };
 	struct timespec timeout = { 0, WAIT_NS };
 
-	long error =
+	long err =
 		sys(SYS_futex_waitv, words, 2, 0, &deadline, CLOCK_MONOTONIC);
 
 	/* Unknown to the kernel, or forbidden in a container: one word then. */
-	if (error < 0 && error != -EAGAIN && error != -EINTR &&
-	    error != -ETIMEDOUT)
+	if (err < 0 && err != -EAGAIN && err != -EINTR && err != -ETIMEDOUT)
 		sys(SYS_futex, &t_thread.slot->room, FUTEX_OP_WAIT, room,
 		    &timeout);
 }

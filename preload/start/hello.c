@@ -87,22 +87,22 @@ static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 	struct timespec pause = { 0, (long)NS_PER_MS };
 	long fd = sys(SYS_socket, AF_UNIX,
 		      SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	long error;
+	long err;
 
 	if (fd < 0)
 		return fd;
 	for (;;) {
-		error = sys(SYS_connect, fd, address, sizeof(*address));
-		if (error != -EAGAIN || !remaining_ns(deadline))
+		err = sys(SYS_connect, fd, address, sizeof(*address));
+		if (err != -EAGAIN || !remaining_ns(deadline))
 			break;
 		sys(SYS_nanosleep, &pause, 0);
 	}
-	if (!error && !trust_peer(fd))
-		error = -EPERM;
-	if (!error)
+	if (!err && !trust_peer(fd))
+		err = -EPERM;
+	if (!err)
 		return fd;
 	close_fd(fd);
-	return error;
+	return err;
 }
 
 /* The @i-th place to look for the socket: false when there are no more. */
@@ -138,9 +138,9 @@ static bool candidate_path(const struct settings *settings, int i, char *path,
 bool hello_has_socket(const struct settings *settings, const char *suffix)
 {
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8];
-	int i;
 
-	for (i = 0; candidate_path(settings, i, path, sizeof(path) - 8); i++)
+	for (int i = 0; candidate_path(settings, i, path, sizeof(path) - 8);
+	     i++)
 		if (append_text(path, sizeof(path), suffix) &&
 		    !sys(SYS_faccessat, AT_FDCWD, path, F_OK))
 			return true;
@@ -152,11 +152,10 @@ static long connect_any(const struct settings *settings, uint64_t deadline)
 	/* Not on the stack: it may be a tiny one. One start at a time. */
 	static struct sockaddr_un address;
 	long fd = -ENAMETOOLONG;
-	int i;
 
 	address.sun_family = AF_UNIX;
-	for (i = 0; candidate_path(settings, i, address.sun_path,
-				   sizeof(address.sun_path));
+	for (int i = 0; candidate_path(settings, i, address.sun_path,
+				       sizeof(address.sun_path));
 	     i++) {
 		fd = connect_to(&address, deadline);
 		if (fd >= 0)
@@ -191,20 +190,20 @@ static long make_memfd(uint64_t bytes)
 	const unsigned int no_exec_seal = 8; /* MFD_NOEXEC_SEAL, Linux 6.3 */
 	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	long fd = sys(SYS_memfd_create, "perfrec", flags | no_exec_seal);
-	long error;
+	long err;
 
 	if (fd == -EINVAL)
 		fd = sys(SYS_memfd_create, "perfrec", flags);
 	if (fd < 0)
 		return fd;
-	error = sys(SYS_ftruncate, fd, bytes);
-	if (!error)
-		error = sys(SYS_fcntl, fd, F_ADD_SEALS,
-			    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	if (!error)
+	err = sys(SYS_ftruncate, fd, bytes);
+	if (!err)
+		err = sys(SYS_fcntl, fd, F_ADD_SEALS,
+			  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	if (!err)
 		return fd;
 	close_fd(fd);
-	return error;
+	return err;
 }
 
 /* All but the rings may be touched: see slot_memory.h. */
@@ -215,7 +214,7 @@ static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 			   MAP_SHARED | MAP_NORESERVE, fd, 0);
 	struct page_shm *page;
 
-	if ((unsigned long)address > -4096UL)
+	if (sys_failed(address))
 		return NULL;
 	if (sys(SYS_mprotect, address, rings, PROT_READ | PROT_WRITE)) {
 		sys(SYS_munmap, address, ask->arena_bytes);
@@ -296,7 +295,7 @@ static const struct liveness_shm *map_liveness(int fd)
 		return NULL;
 	address =
 		sys(SYS_mmap, 0, LIVENESS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-	if (address < 0 && address > -4096)
+	if (sys_failed(address))
 		return NULL;
 	return (const struct liveness_shm *)address;
 }

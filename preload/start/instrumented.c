@@ -36,11 +36,11 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 			  void *unused)
 {
 	struct elf_tables tables = { .base = 0 };
-	uint32_t i, end;
+	uint32_t end;
 
 	(void)size;
 	(void)unused;
-	for (i = 0; i < module->dlpi_phnum; i++)
+	for (size_t i = 0; i < module->dlpi_phnum; i++)
 		if (module->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			elf_tables_read(
 				&tables,
@@ -49,7 +49,8 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 				module->dlpi_addr);
 	if (!tables.symbols || !tables.names)
 		return 0;
-	for (i = 1, end = undefined_end(&tables); i < end; i++)
+	end = undefined_end(&tables);
+	for (uint32_t i = 1; i < end; i++)
 		if (tables.symbols[i].st_shndx == SHN_UNDEF &&
 		    is_hook_name(tables.names + tables.symbols[i].st_name))
 			return 1;

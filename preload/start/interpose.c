@@ -88,10 +88,10 @@ ATTR_EXPORT int prctl(int option, ...)
 {
 	unsigned long a[4];
 	va_list args;
-	int result, i;
+	int result;
 
 	va_start(args, option);
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(args, unsigned long);
 	va_end(args);
 	interpose_syscall(SYS_prctl, (unsigned long)option, a[0], a[1]);
@@ -103,11 +103,11 @@ ATTR_EXPORT int prctl(int option, ...)
 
 ATTR_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
-	int error = REAL(pthread_setname_np)(thread, name);
+	int result = REAL(pthread_setname_np)(thread, name);
 
-	if (!error)
+	if (!result)
 		slot_set_name((uint64_t)thread, name);
-	return error;
+	return result;
 }
 
 /* How much of @resource the slots may have: of address space (RLIMIT_AS) or of
@@ -209,8 +209,8 @@ void interpose_vfork_end(void)
 	t_thread.in_vfork = false;
 }
 
-int interpose_error(int error)
+int interpose_error(int errnum)
 {
-	*libc()->errno_location() = error;
+	*libc()->errno_location() = errnum;
 	return -1;
 }

@@ -21,7 +21,7 @@ void *interpose_real_syscall(void);
 void interpose_vfork_begin(void);
 void interpose_vfork_end(void);
 
-/* Set errno to @error. Returns -1. */
-int interpose_error(int error);
+/* Set errno to @errnum, a positive number. Returns -1. */
+int interpose_error(int errnum);
 
 #endif

@@ -65,9 +65,8 @@ bool parent_was_preloaded(void)
 	long fd = open_environment((unsigned long)sys(SYS_getppid));
 	bool found = false;
 	long got = 1;
-	int i;
 
-	for (i = 0; fd >= 0 && i < READS_MAX && got > 0 && !found; i++) {
+	for (int i = 0; fd >= 0 && i < READS_MAX && got > 0 && !found; i++) {
 		long at;
 
 		got = sys(SYS_read, fd, bytes, sizeof(bytes));
