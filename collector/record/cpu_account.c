@@ -16,7 +16,7 @@
  * 2. getrusage() of all that was waited for, which `perfrec record` gets with
  *    the end of its program. It is exact, but only a sum. What it has more
  *    than 1. is spread: over unsampled processes by their number, because the
- * end of a process costs about the same each time, and over the profile.
+ *    end of a process costs about the same each time, and over the profile.
  * 3. The clock of a process that still runs when the recording ends.
  *
  * What was not taken: procfs or the CPU clock of another process tell the

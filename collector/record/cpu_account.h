@@ -31,23 +31,25 @@ void cpu_account_free(struct cpu_account **account);
 /* --- what the kernel tells of a tree of processes ---------------------------
  */
 
-/* @pid is the root of the tree: the only process that no fork tells of. Each
- * of its tasks tells its time in @events parts. */
+/* Process @pid is the root of the tree: the only one of whose begin no fork
+ * tells. Each task tells its time in @events parts, one for each CPU. */
 void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events);
 /* Task @tid of process @pid begins, made by process @parent. */
 void cpu_account_fork(struct cpu_account *account, pid_t pid, pid_t tid,
 		      pid_t parent);
-/* Task @tid of process @pid is called @name from @ns on, whenever that is told.
- */
+/* Task @tid of process @pid is called @name from @ns (BOOTTIME) on. Such
+ * records may come in any order. */
 void cpu_account_name(struct cpu_account *account, pid_t pid, pid_t tid,
 		      const char *name, uint64_t ns);
-/* A part of the time of a task of @pid, which has ended. */
+/* A task of process @pid has ended, and @ns are a part of its time. */
 void cpu_account_count(struct cpu_account *account, pid_t pid, uint64_t ns);
 /* A task of @pid has ended. */
 void cpu_account_exit(struct cpu_account *account, pid_t pid);
-/* @records of the tree found no room: what begins, ends or is called what. */
+/* The kernel had no room for @records records of the tree: begins, ends and
+ * names of tasks are missing. */
 void cpu_account_lose(struct cpu_account *account, uint64_t records);
-/* Something was not to be recorded: nothing is held against getrusage(). */
+/* Recording was paused, so that getrusage() has time that samples do not have:
+ * the two are not compared. */
 void cpu_account_paused(struct cpu_account *account);
 /* All tasks of the tree together had @ns. */
 void cpu_account_total(struct cpu_account *account, uint64_t ns);
@@ -56,9 +58,10 @@ void cpu_account_total(struct cpu_account *account, uint64_t ns);
  */
 
 /*
- * @ns of process @pid are known to whoever samples it. If @sampled they are in
- * the profile; else it had no sample. @name is used where the kernel told
- * none. May be called more than once for one process: the times add up.
+ * Whoever samples process @pid knows of @ns of its CPU time. With @sampled they
+ * are in the profile; without, the process had no sample. @name is used where
+ * the kernel told no name. May be called more than once for one process: the
+ * times add up.
  */
 void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 		      uint64_t ns, bool sampled);
@@ -90,9 +93,9 @@ struct cpu_sum {
 			* than these, or some are called as their parents */
 };
 
-/* Sum up. The profile, scaled, with the rows and what is unknown, makes
- * truth->used_ns where that is known. Reads the clocks of processes that still
- * run. Nothing may be told after that. */
+/* Sum up. Where truth->used_ns is known, the time of the profile times
+ * out->scale, the time of the rows and out->unknown_ns make up that time. Reads
+ * the clocks of processes that still run. Nothing may be told after it. */
 void cpu_account_close(struct cpu_account *account,
 		       const struct cpu_truth *truth, struct cpu_sum *out);
 

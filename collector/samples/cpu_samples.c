@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_samples - the records of the kernel become samples of a process, ticks
- * for its spans, and a rest.
+ * cpu_samples - makes of the records of the kernel samples of a process, ticks
+ * for its spans, and a rest: time that is known, but was not sampled.
  *
  * The buffers are read under one lock that is held for microseconds, by the
  * thread "perfrec-perf" and by drain workers that must not replay a record
  * before they know the samples older than it (thread_cpu.c).
  *
  * The kernel counts all CPU time of a thread, but a sample stands for a whole
- * period, and where we may not see the kernel, none is taken in it. When a
- * thread has ended the kernel says how long it ran (READ). Whole periods
- * without a sample were kernel time, where the kernel is hidden; then the
+ * period. And where we may not look into the kernel, no sample is taken there.
+ * When a thread has ended, the kernel says how long it ran (READ). Where the
+ * kernel is hidden, whole periods without a sample were kernel time. Then the
  * samples are scaled to what the thread had (cpu_threads.c).
  *
- * A forked child counts here until it execs; its addresses mean what its
- * parent's did. The group's lists grow with its threads, not with its samples.
+ * A forked child belongs to its parent's group until it execs: its addresses
+ * mean what its parent's did. The lists of a group grow with its threads, not
+ * with its samples.
  *
- * Of a program that perfrec record starts there is a tree, too: events that
- * only count, from before its first exec, in every process it makes, whether
- * that says hello or not (cpu_account.c says why). They are events of their
- * own, as those that sample must end with the image that said hello: what
- * another image's addresses mean nobody would know, and its own hello brings
- * its own.
+ * A program that `perfrec record` starts has a tree as well: events that only
+ * count, from before its first exec, in every process that it makes, whether
+ * that process says hello or not (cpu_account.c says why). These cannot be the
+ * events that sample. An event that samples must end with the image that said
+ * hello, since nobody knows what addresses of the next image mean; if the next
+ * image says hello, it gets events of its own.
  */
 #include "collector/samples/cpu_samples.h"
 

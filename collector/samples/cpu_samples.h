@@ -30,39 +30,46 @@ int cpu_sampler_new(const struct collector *collector,
 void cpu_sampler_free(struct cpu_sampler **sampler);
 
 /*
- * Sample @process, which waits for its hello's reply, from now on. NULL: it
- * cannot be done; then the log and the recording's notes say why. Main thread.
+ * Sample @process from now on; it waits for the reply to its hello. The caller
+ * ends the group with cpu_group_free(). NULL if the process cannot be sampled;
+ * then the log and the notes of the recording say why. Main thread.
  */
 struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 				struct process *process);
-/* Its processes are gone, or recorded no more: count what is left. Main
- * thread; no worker asks any more. Also for NULL. */
+/* The processes of *@group are gone, or are recorded no more: count what is
+ * left. No worker may ask for samples of it any more. Main thread; also for
+ * NULL. */
 void cpu_group_free(struct cpu_group **group);
-/* Sample it not, or again. Main thread; also for NULL. */
+/* With @paused take no samples of @group, else take them again. Main thread;
+ * also for NULL. */
 void cpu_group_pause(struct cpu_group *group, bool paused);
 
 /*
- * Count the time of process @pid, which has not exec'd yet, and of all that it
- * makes, across execs, into @recording's account. Once, on the main thread; it
- * ends with cpu_sampler_free(). What cannot be counted is not: then
- * getrusage() has to do. NULL as @sampler: nothing.
+ * Count the CPU time of process @pid, which has not called exec() yet, and of
+ * all processes that it makes, across execs, into the account of @recording.
+ * To be called once, on the main thread; the counting ends with
+ * cpu_sampler_free(). Where the kernel refuses, nothing is counted, and the
+ * summary has what getrusage() says. Does nothing if @sampler is NULL.
  */
 void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 		    pid_t pid);
 
-/* Put into @recording's notes why there are no samples, and what to do. */
+/* Put into @recording's notes why there are no samples (@err: -errno of the
+ * kernel), and what a person can do about it. */
 void cpu_explain(struct recording *recording, int err);
 
 /* --- for drain workers --- */
 
-/* Take in what the kernel has written up to now: then all samples are known
- * that are older than a record which was seen before. Short. Any thread. */
+/* Read what the kernel has written up to now. After that, every sample is known
+ * that was taken before a record which the caller has seen before this call.
+ * Takes microseconds. Any thread. */
 void cpu_pull(struct cpu_group *group);
-/* Take the samples of thread @tid that nobody took yet, at most @room of
- * them, the oldest first. Any thread. */
+/* Copy the samples of thread @tid that nobody has taken yet to @out, at most
+ * @room of them, the oldest first. Returns how many. Any thread. */
 size_t cpu_take(struct cpu_group *group, pid_t tid, struct cpu_tick *out,
 		size_t room);
-/* Nobody will take samples of @tid any more. */
+/* Nobody will take samples of thread @tid any more: none are kept. Any
+ * thread. */
 void cpu_take_no_more(struct cpu_group *group, pid_t tid);
 
 #endif

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_threads - every thread that was sampled, or forked or counted by the
- * kernel, from its first record until it is settled. Records of one thread may
- * come from the buffers of several CPUs, so its end may be told before its
- * last samples; hence it is settled some passes later.
+ * cpu_threads - every thread that a record of the kernel tells of, from its
+ * first record until it is settled. The records of one thread may lie in the
+ * buffers of several CPUs, so the record of its end may be read before its last
+ * samples. Therefore a thread is settled some passes after its end.
  *
- * How long a thread ran. A sample stands for a whole period; the time of the
- * thread is what the kernel counted (READ, when it ends), to which its samples
- * are scaled (samples_total()). Threads of a process that has samples, but none
- * in them, are its short threads; a process without any sample is not in the
- * profile at all, but in the account of the recording (cpu_account.h).
+ * How long a thread ran. A sample stands for a whole period. The time of a
+ * thread is what the kernel counted (READ, when the thread ends), and its
+ * samples are scaled to that (samples_total()). A thread that has no sample,
+ * while its process has some, is a short thread of that process. A process
+ * without any sample is not in the profile, but in the account of the recording
+ * (cpu_account.h).
  *
- * A thread may end without a READ. When two threads with equal events follow
- * each other on a CPU the kernel swaps their events instead of switching them,
- * and the one that then has the events we opened, not inherited ones, ends
- * without a word. The threads that were there at hello begin with such events,
- * so there are as many silent threads as first ones, though not the same. They
- * stay until the end, when their time is known: that of all, which the events
- * we opened have, less what the others told. So do threads of whose READs, one
- * for each CPU, the kernel lost some for want of room.
+ * Silent threads. When two threads with equal events follow each other on a
+ * CPU, the kernel swaps their events instead of switching them. Some events are
+ * inherited, and some were opened by us, for the threads that were there at
+ * hello. A thread that has an opened event at its end ends without a READ. So
+ * there are as many silent threads as there were threads at hello, but not the
+ * same ones. Silent threads stay until sampling ends. Then their time is known:
+ * the events that we opened have the time of all threads, and we subtract what
+ * the other threads told. A thread has one READ for each CPU; where the kernel
+ * lost some for want of room, the thread is treated as a silent one.
  *
- * With its events a thread gives away what is left of its period, so the sample
- * that it would have had is taken in the other one. A thread that ran for a
- * period and has no sample is one of these: the samples of its process stand
- * for it.
+ * Displaced samples. With its events a thread also gives away what is left of
+ * its period, so the sample that it would have had is taken in the other
+ * thread. A thread that ran for a period and has no sample has lost it that
+ * way, and the samples of its process stand for its time, too.
  */
 #include "collector/samples/cpu_threads.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cpu_threads - the threads and processes of one cpu_group (cpu_samples.h):
- * what was sampled of each, and what the kernel has counted. Under a lock of
- * the caller's; nothing here waits.
+ * what was sampled of each, and what the kernel has counted. All calls are made
+ * under a lock of the caller's; none of them waits.
  */
 #ifndef PERFREC_COLLECTOR_SAMPLES_CPU_THREADS_H
 #define PERFREC_COLLECTOR_SAMPLES_CPU_THREADS_H
@@ -19,7 +19,7 @@ struct process;
 struct recording;
 struct sampler;
 
-/* @count samples were taken at @ns. */
+/* The kernel has taken @count samples of a thread at @ns. */
 struct cpu_tick {
 	uint64_t ns; /* BOOTTIME */
 	uint32_t count;
@@ -39,15 +39,17 @@ struct cpu_threads {
 	uint64_t counted_ns; /* that all threads told */
 };
 
-/* For @process, which need not outlive it. @reads: how many events of a thread
- * count, one for each CPU. 0 or -errno. */
+/* For @process, which need not outlive it. @period_ns: between two samples of a
+ * thread. @no_kernel: the kernel may not be sampled. @reads: how many events
+ * count the time of a thread, one for each CPU. The caller ends it with
+ * cpu_threads_release(), also after an error. 0 or -ENOMEM. */
 int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 		     uint64_t period_ns, bool no_kernel, size_t reads);
 void cpu_threads_release(struct cpu_threads *threads);
 /* A thread that was there at hello, and has an event of its own. */
 void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid);
 
-/* What records say. */
+/* Each takes in one record of the kernel, of the kind it is named after. */
 void cpu_threads_sample(struct cpu_threads *threads,
 			const struct perf_record *record);
 void cpu_threads_fork(struct cpu_threads *threads,
@@ -63,14 +65,14 @@ size_t cpu_threads_take(struct cpu_threads *threads, pid_t tid,
 			struct cpu_tick *out, size_t room);
 void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid);
 
-/* A pass is over: post what is left of the threads that have ended at least
- * @passes before, and forget them; of those whose ticks nobody has taken yet,
- * @keep passes after. */
+/* A pass over the buffers has ended. Post what is left of the threads that
+ * ended at least @passes passes ago, and forget these threads. A thread whose
+ * ticks nobody has taken yet is forgotten after @keep passes. */
 void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 			uint32_t keep);
-/* It is over, and the kernel has counted @total_ns of all threads: post the
- * time of everybody, and tell the recording's account. Reads files of threads
- * that still run. */
+/* Sampling has ended, and the kernel has counted @total_ns of all threads
+ * together: post the time of every thread, and tell the account of the
+ * recording. Reads /proc for the time of threads that still run. */
 void cpu_threads_finish(struct cpu_threads *threads, uint64_t total_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sampler - a queue and the thread that works it off. The queue is bounded in
- * bytes: whoever posts never waits, so what comes faster than it can be
- * unwound is counted without its stack.
+ * sampler - a queue of samples, and the thread that unwinds them. The queue is
+ * bounded in bytes. Whoever posts a sample never waits: samples that come
+ * faster than they can be unwound are counted without their stacks.
  */
 #include "collector/samples/samples_inner.h"
 

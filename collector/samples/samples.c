@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * samples - stacks of one process, counted: on the sampler's thread, but for
- * the references. Each sample that waits holds one. With the last one an end
- * goes into the queue, behind all samples, and what was counted into the
- * recording's profile; so no total ever misses one that waited.
+ * samples - stacks of one process, counted on the sampler's thread. Each sample
+ * that waits in the queue has a reference. When the last reference is given
+ * back, an end is put into the queue, behind all samples. When the sampler
+ * comes to that end, it adds what was counted to the profile of the recording;
+ * so no sum misses a sample that waited.
  *
- * What has no stack is counted below FRAME_UNKNOWN, what found no room below
- * FRAME_OTHER: the time of a profile is right whatever happens.
+ * A sample without a stack is counted below FRAME_UNKNOWN, and one that found
+ * no room below FRAME_OTHER: the time of a profile is right whatever happens.
  */
 #include "collector/samples/samples.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * samples - copied stacks on their way to being unwound. Whoever gets one (a
- * drain worker out of a ring, a reader of perf events) posts it here; one
- * thread of the collector, the sampler, unwinds them in the order they were
- * posted and counts them by stack.
+ * samples - copied stacks on their way to being unwound. Whoever reads a copy
+ * of a stack (a drain worker out of a ring, or a reader of the kernel's events)
+ * posts it here. One thread of the collector, the sampler, unwinds them in the
+ * order in which they were posted, and counts them by stack.
  *
- * struct samples is what was sampled of one process. It is reference counted:
- * a sample that waits holds one.
+ * struct samples is what was sampled of one process. It is reference counted,
+ * and each sample that waits in the queue has a reference.
  */
 #ifndef PERFREC_COLLECTOR_SAMPLES_SAMPLES_H
 #define PERFREC_COLLECTOR_SAMPLES_SAMPLES_H
@@ -52,58 +52,63 @@ struct sample {
 	_Alignas(8) uint8_t stack[]; /* what lay at the stack pointer and up */
 };
 
-/* One for the collector: starts the thread. 0 or -errno. */
+/* Start the thread; the collector has one. The caller ends *@out with
+ * sampler_free(). 0 or -errno. */
 int sampler_new(struct sampler **out);
-/* Deals with all that was posted, then ends the thread. Nobody may post. */
+/* Deal with all samples that were posted, then end the thread. Nobody may post
+ * any more. Also for NULL. */
 void sampler_free(struct sampler **sampler);
-/* Waits until all that was posted before the call is dealt with. Any thread
- * but the sampler; never a drain worker. */
+/* Wait until all samples that were posted before this call are dealt with. Any
+ * thread that may wait: not the sampler's, and never a drain worker. */
 void sampler_flush(struct sampler *sampler);
 
-/* What will be sampled of the process @pid, whose frames mean what @modules
- * says. Takes references of its own; so @recording ends after it, perhaps on
- * the sampler's thread. 0 or -ENOMEM. The caller holds one reference. */
+/* Make *@out for the process @pid, called @name, whose addresses mean what
+ * @modules says. It takes references of @recording and @modules, so that
+ * @recording ends after it, perhaps on the sampler's thread. The caller has one
+ * reference. Any thread. 0 or -ENOMEM. */
 int samples_new(struct sampler *sampler, struct recording *recording,
 		struct modules *modules, pid_t pid, const char *name,
 		struct samples **out);
 struct samples *samples_get(struct samples *samples);
 void samples_put(struct samples **samples);
 
-/* Room for one with @stack_bytes of stack, zeroed; NULL: out of memory. */
+/* A sample with room for @stack_bytes of stack, all zero; the caller fills it
+ * in and posts it, or calls free(). NULL: out of memory. */
 struct sample *sample_new(uint32_t stack_bytes);
 /*
- * Hand @sample over, which is the sampler's from now on. Never waits. False
- * when too many wait: it is freed, and its count and weight are counted as
- * samples without a stack. Any thread.
+ * Hand @sample over to the sampler, which frees it. Never waits. Returns false
+ * when too many samples wait: then @sample has been freed, and its count and
+ * weight are counted as those of samples without a stack. Any thread.
  */
 bool samples_post(struct samples *samples, struct sample *sample);
 
-/* One that stands for @count and @weight_ns of CPU time could not even be made:
- * it is counted without a stack. Any thread. */
+/* There was no memory for a sample that would stand for @count samples and
+ * @weight_ns of CPU time: count them without a stack. Any thread. */
 void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns);
 
-/* Thread @tid had @ns of CPU time more, in all, than was said before: its CPU
- * samples are scaled to the sum. Not said, they stand for their weights. Any
- * thread. */
+/* Thread @tid had @ns of CPU time, beside what earlier calls said of it. In the
+ * end the samples of the thread are scaled to the sum. Without a call they
+ * stand for their own weights. Any thread. */
 void samples_total(struct samples *samples, pid_t tid, uint64_t ns);
-/* Threads that were too short for a sample had @ns of CPU time, in all; others
- * had @displaced_ns, whose samples were taken in other threads of the process,
- * so that these stand for them, too. Any thread. */
+/* Threads that were too short for a sample had @ns of CPU time together. Other
+ * threads had @displaced_ns, but their samples were taken in other threads of
+ * the process, which stand for that time, too (cpu_threads.c). Any thread. */
 void samples_short(struct samples *samples, uint64_t ns, uint64_t displaced_ns);
 
 /*
- * Where SAMPLE_ALLOC and SAMPLE_FREE go, in the order they were posted: on the
- * sampler's thread, with the number of the stack of an allocation
- * (STACKS_ROOT for a free). @context must be good as long as any waits. Before
- * the first is posted; if never, they are dropped.
+ * Have @take called with each SAMPLE_ALLOC and SAMPLE_FREE: on the sampler's
+ * thread, in the order in which they were posted, with the number of the stack
+ * of an allocation (STACKS_ROOT for a free). @context must stay valid as long
+ * as any of them waits. To be called before the first of them is posted;
+ * without a call they are dropped.
  */
 typedef void samples_take_block(void *context, const struct sample *sample,
 				uint32_t stack);
 void samples_take_blocks(struct samples *samples, samples_take_block *take,
 			 void *context);
 
-/* All stacks of the process that samples were counted by; live as long as the
- * reference. */
+/* The stacks of the process by which its samples are counted. They live as long
+ * as @samples. */
 struct stacks *samples_stacks(struct samples *samples);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * samples_inner - what the thread that unwinds (sampler.c) and what was sampled
- * of a process (samples.c) know of each other. For all others: samples.h.
+ * samples_inner - what the two files of the module samples know of each other:
+ * sampler.c is the queue and the thread that unwinds, samples.c is what was
+ * sampled of one process. All others include samples.h.
  */
 #ifndef PERFREC_COLLECTOR_SAMPLES_SAMPLES_INNER_H
 #define PERFREC_COLLECTOR_SAMPLES_SAMPLES_INNER_H
@@ -12,7 +13,8 @@
 #include "collector/samples/samples.h"
 #include "collector/stacks/unwind.h"
 
-/* What else may be in the queue: the end of a struct samples. */
+/* The kind of the last sample of a struct samples, which carries nothing: when
+ * it comes, all samples before it have been dealt with. */
 #define SAMPLE_END ((enum sample_kind)0)
 
 /* What all processes share, on the sampler's thread. */
@@ -28,16 +30,17 @@ struct samples_lost {
 	uint64_t count, weight_ns; /* of those, what they stood for */
 };
 
-/* sampler.c: */
+/* The tools of the sampler's thread. */
 struct sampler_tools *sampler_tools(struct sampler *sampler);
-/* As samples_post(), once sample->of is set; counts what it frees in *@lost,
- * under the sampler's lock. */
+/* As samples_post(), once sample->of is set. What it has to free is counted in
+ * *@lost, under the sampler's lock. */
 bool sampler_post(struct sampler *sampler, struct sample *sample,
 		  struct samples_lost *lost);
-/* Count one in *@lost, under the same lock. */
+/* Count one sample, as one that sampler_post() had to free. */
 void sampler_lose(struct sampler *sampler, uint64_t count, uint64_t weight_ns,
 		  struct samples_lost *lost);
-/* Post the end of a struct samples, whatever waits. Not freed. */
+/* Post @end, the last one of a struct samples, however many wait. The sampler
+ * does not free it. */
 void sampler_post_end(struct sampler *sampler, struct sample *end);
 
 /* samples.c, for the sampler's thread: deal with @sample and free it. */

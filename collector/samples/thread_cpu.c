@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * thread_cpu - a sample belongs to the innermost span at its time. The kernel
- * writes it while the thread stands still, so whoever has read the ring's head
- * and looks into the kernel's buffers after that knows all samples older than
- * any record below that head. Replay is then stopped where the clock of the
- * records passes a sample's time, which is found by halving: replay itself
- * pays nothing.
+ * writes the sample while the thread stands still. So whoever reads the head of
+ * the ring first, and the buffers of the kernel after that, knows all samples
+ * that are older than any record below that head. Replay is then stopped where
+ * the clock of the records passes the time of a sample. That place is found by
+ * halving, so replay itself pays nothing.
  *
- * Data cells of an extended record have no clock of their own (record_ext.h).
- * What is not between the clocks around it is taken for one, and stepped over.
- * Should data look like a clock, a sample may be counted a few records off;
- * and a cut may fall into a record, which fibers_run() then leaves whole.
+ * Data cells of an extended record have no clock of their own (record_ext.h). A
+ * cell whose clock is not between the clocks around it is taken for data and
+ * stepped over. If data happens to look like a clock, a sample may be counted a
+ * few records off, and a cut may fall into a record: fibers_run() then leaves
+ * that record whole.
  */
 #include "collector/samples/thread_cpu.h"
 

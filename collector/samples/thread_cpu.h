@@ -22,23 +22,24 @@ struct thread;
  * the thread's samples are in the profile, but in no span. */
 bool thread_cpu_begin(struct thread *thread);
 
-/* Learn of the samples that are older than what lies in the ring, whose head
- * was read before this. */
+/* Learn of all samples of @thread that are older than the records in its ring.
+ * The head of the ring must have been read before. */
 void thread_cpu_fetch(struct thread *thread);
 /*
- * Of @count records that replay is to take in next, how many come before the
- * next sample: at least one. Counts the samples that are older than the first,
- * where the thread is now.
+ * Replay is to take in the @count records at @cells next. Returns how many of
+ * them come before the next sample, at least one. Samples that are older than
+ * the first of these records are counted by the span that is open now.
  */
 size_t thread_cpu_split(struct thread *thread, const struct record *cells,
 			size_t count);
-/* There is no record older than @ns that was not replayed: count the samples
- * that are. */
+/* All records older than @ns (BOOTTIME) have been replayed: count the samples
+ * that are older than @ns. */
 void thread_cpu_count(struct thread *thread, uint64_t ns);
 /* The thread has ended, and all of its records are replayed. Frees
  * thread->cpu. */
 void thread_cpu_finish(struct thread *thread);
-/* EXT_CPU_SAMPLE: a sample that @replay's thread took of itself. */
+/* Count an EXT_CPU_SAMPLE of @count cells, a copy: a sample that the thread of
+ * @replay took of itself. */
 void thread_cpu_own(struct replay *replay, const struct record *cells,
 		    size_t count);
 
