@@ -1,22 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# check-counters.sh [--write] - the lists of counters in
-# docs/man/perfrec-summary.5 are those of collector/output/counters.def, and
+# check-counters.sh [--write] - the lists in docs/man/perfrec-summary.5 and the
+# table in docs/ANNOTATIONS.md are those of collector/output/counters.def, and
 # every other name that is written to summary.json is in the page, too. With
-# --write the lists are written to the page anew. Each list stands between the
-# lines '.\" counters: NAME' and '.\" counters: end'.
+# --write the lists are written anew. A list stands between the lines
+# '.\" counters: NAME' and '.\" counters: end', a table between
+# '<!-- counters: SECTION -->' and '<!-- counters: end -->'.
 set -u
 CC=${CC:-cc}
 table=collector/output/counters.def
 page=docs/man/perfrec-summary.5
+annotations=docs/ANNOTATIONS.md
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 bad=0
 
-# The table as lines: "section NAME title text" and "list NAME KIND name text",
-# with tabs between the words. The members of totals are sorted by their
-# sections.
+# The table as lines: "section NAME title text" and "list NAME KIND name text
+# SECTION", with tabs between the words. The members of totals are sorted by
+# their sections.
 cat >"$work/rows.c" <<'END'
 #include <stdio.h>
 #include <string.h>
@@ -39,9 +41,9 @@ int main(void)
 		       sections[i].text);
 		for (size_t k = 0; k < sizeof(totals) / sizeof(*totals); k++)
 			if (!strcmp(totals[k].section, sections[i].section))
-				printf("list\ttotals\t%s\t%s\t%s\n",
+				printf("list\ttotals\t%s\t%s\t%s\t%s\n",
 				       totals[k].kind, totals[k].name,
-				       totals[k].text);
+				       totals[k].text, totals[k].section);
 	}
 #define SETTING(kind, name, value, text) \
 	printf("list\tsettings\t%s\t%s\t%s\n", #kind, #name, text);
@@ -105,13 +107,31 @@ awk -F '\t' -v rows="$work/rows.txt" '
 		print_list(list)
 	}' "$page" >"$work/page"
 
-if [ "${1:-}" = --write ]; then
-	cmp -s "$work/page" "$page" || cp "$work/page" "$page"
-elif ! cmp -s "$work/page" "$page"; then
-	echo "$page: its lists are not those of $table (scripts/check-counters.sh --write):"
-	diff "$page" "$work/page" | head -n 20
+# A table has the totals of one section.
+awk -F '\t' -v rows="$work/rows.txt" '
+	/^<!-- counters: end -->$/ { inside = 0 }
+	!inside { print }
+	/^<!-- counters: / && !/: end -->$/ {
+		inside = 1
+		split($0, word, " ")
+		print "| total | meaning |\n|---|---|"
+		while ((getline <rows) > 0)
+			if ($1 == "list" && $2 == "totals" && $6 == word[3])
+				print "| `" $4 "` | " $5 " |"
+		close(rows)
+	}' "$annotations" >"$work/annotations"
+
+# compare FILE GENERATED MODE
+compare()
+{
+	cmp -s "$1" "$2" && return
+	[ "$3" = --write ] && { cp "$2" "$1"; return; }
+	echo "$1: its lists are not those of $table (scripts/check-counters.sh --write):"
+	diff "$1" "$2" | head -n 20
 	bad=1
-fi
+}
+compare "$page" "$work/page" "${1:-}"
+compare "$annotations" "$work/annotations" "${1:-}"
 
 # Every name that is written to summary.json, fields and values alike, is said in
 # bold in the page, and what the page has in front of a paragraph is written.
