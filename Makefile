@@ -170,7 +170,7 @@ $(O)/preload/core/bytes.os: SHIM_CFLAGS += -fno-builtin \
 	$(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 # Nothing is imported, and nothing that is exported is called by its name: a
 # program may define it. The C library is named for the order of constructors.
-$(SHIM): $(PRELOAD_OBJ) preload/perfrec.map
+$(SHIM): $(PRELOAD_OBJ) preload/perfrec.map $(O)/shim.list
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) \
 		-nostdlib -Wl,-z,now,-z,relro,-z,defs,-z,nodelete,-Bsymbolic \
@@ -208,9 +208,9 @@ $(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h &: proto/%.proto
 $(O)/proto/%.o: $(O)/proto/%.c
 	$(say) CC $@
 	$(Q)$(CC) -std=gnu11 -iquote $(O) -I$(O)/proto $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
-$(O)/libcollector.a: $(COLLECTOR_OBJ) $(O)/own_cost.o
+$(O)/libcollector.a: $(COLLECTOR_OBJ) $(O)/own_cost.o $(O)/collector.list
 	$(say) AR $@
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 $(O)/perfrec-collect: $(O)/collector/serve/collect_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
@@ -254,6 +254,18 @@ $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
 		$(shell pkg-config --libs libdw libelf)
+
+# --- what is made again ---------------------------------------------------------
+# All objects, when flags may have changed; what is linked of many objects, when
+# one of them is gone, too: a list is written only when it differs.
+$(COLLECTOR_OBJ) $(COLLECTOR_MAINS:%.c=$(O)/%.o) $(PRELOAD_OBJ) $(OWN_COST): Makefile
+.PHONY: FORCE
+# FORCE, if what the file $1 says is another list of names than $2.
+if_differs = $(if $(filter-out $(file <$1),$2)$(filter-out $2,$(file <$1)),FORCE)
+$(O)/shim.list: $(call if_differs,$(O)/shim.list,$(PRELOAD_OBJ))
+	$(Q)mkdir -p $(@D) && echo $(PRELOAD_OBJ) >$@
+$(O)/collector.list: $(call if_differs,$(O)/collector.list,$(COLLECTOR_OBJ))
+	$(Q)mkdir -p $(@D) && echo $(COLLECTOR_OBJ) >$@
 
 # --- tests, and what else is no part of the product --------------------------
 TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)

@@ -21,3 +21,5 @@ E2E_QUICK = annotate/control annotate/golden annotate/install cli/bad-input \
 	  profile/flush profile/wall robust/ifunc-resolvers robust/limits \
 	  robust/seccomp-probes trace/contexts trace/early-late trace/filter \
 	  trace/protoc-decode trace/unseen-jumps
+
+$(E2E_PROGS): Makefile tests/progs/rules.mk

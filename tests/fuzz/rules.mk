@@ -12,3 +12,5 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/libcollector.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
 		$(O)/libcollector.a $(CHECK_LIBS) $(PKG_LIBS) $(LDFLAGS)
+
+$(FUZZ): Makefile tests/fuzz/rules.mk

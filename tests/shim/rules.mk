@@ -99,3 +99,6 @@ $(JUMP_PROGRAMS): $(VICTIMS)/jump_program_%: tests/shim/victims/jump_plugin.cc
 
 shim-tests: $(SHIM) $(SHIM_TESTS) $(SHIM_VICTIMS) $(SHIM_PLUGINS) \
 		$(JUMP_PLUGINS) $(JUMP_PROGRAMS)
+
+$(SHIM_TESTS) $(SHIM_VICTIMS) $(SHIM_PLUGINS) $(JUMP_PLUGINS) \
+	$(JUMP_PROGRAMS): Makefile tests/shim/rules.mk

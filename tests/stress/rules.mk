@@ -29,3 +29,5 @@ $(O)/tests/stress/%: tests/stress/%.c $(O)/libcollector.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
 		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+
+$(STRESS): Makefile tests/stress/rules.mk

@@ -24,3 +24,5 @@ $(O)/tests/tools/count_names: tests/tools/count_names.c \
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< \
 		$(O)/tests/tools/checker/table.o $(LDFLAGS)
+
+$(TOOLS) $(CHECKER_OBJ): Makefile tests/tools/rules.mk

@@ -25,3 +25,5 @@ $(O)/tests/unit/test_trace_check: tests/unit/test_trace_check.c \
 $(O)/tests/unit/test_notes: $(O)/tests/tools/trace_check
 $(O)/tests/unit/test_notes: CPPFLAGS += \
 		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"'
+
+$(UNIT): Makefile tests/unit/rules.mk
