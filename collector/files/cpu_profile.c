@@ -6,56 +6,54 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/profile/comments.h"
 #include "collector/base/lock.h"
 #include "collector/base/size.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
+#include "collector/profile/comments.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
+#include "shared/compiler.h"
 
 #define SECOND_NS 1000000000u
 #define SHORT_PROCESSES "[short processes]"
 #define NOT_SAMPLED "[not sampled]"
 
+/* Comments on stacks and samples of which something is missing. */
 static void make_comments(const struct recording *recording,
 			  struct comments *out)
 {
 	const struct sample_totals *sampled = &recording->sampled;
+	const struct {
+		uint64_t count;
+		const char *form;
+	} rows[] = {
+		{ sampled->lost,
+		  "# {sample|samples} came faster than could be unwound: "
+		  "{it is|they are} in [unknown]" },
+		{ sampled->unknown,
+		  "# {sample had no stack: it is|samples had no stack: they "
+		  "are} in [unknown]" },
+		{ sampled->too_short,
+		  "# distinct {stack is|stacks are} longer than what is "
+		  "copied: {its|their} outermost functions are [truncated] "
+		  "(--stack-size copies more)" },
+		{ sampled->cut - sampled->too_short,
+		  "# distinct {stack|stacks} could not be unwound to "
+		  "{its|their} end: {its|their} outermost functions are "
+		  "[truncated]" },
+		{ sampled->guessed,
+		  "# distinct {stack goes|stacks go} through code without "
+		  "unwind tables: callers there may be missing" },
+		{ sampled->lost_stacks,
+		  "# {stack found no memory: it is|stacks found no memory: "
+		  "they are} in [other stacks]" },
+	};
 
 	comments_add_command(out, recording->options->command);
-	comments_add_count(
-		out,
-		"# {sample|samples} came faster than could be unwound: "
-		"{it is|they are} in [unknown]",
-		sampled->lost);
-	comments_add_count(
-		out,
-		"# {sample had no stack: it is|samples had no stack: they "
-		"are} in [unknown]",
-		sampled->unknown);
-	comments_add_count(
-		out,
-		"# distinct {stack is|stacks are} longer than what is copied: "
-		"{its|their} outermost functions are [truncated] (--stack-size "
-		"copies more)",
-		sampled->too_short);
-	comments_add_count(out,
-			   "# distinct {stack|stacks} could not be unwound to "
-			   "{its|their} end: "
-			   "{its|their} outermost functions are [truncated]",
-			   sampled->cut - sampled->too_short);
-	comments_add_count(
-		out,
-		"# distinct {stack goes|stacks go} through code without unwind "
-		"tables: callers there may be missing",
-		sampled->guessed);
-	comments_add_count(
-		out,
-		"# {stack found no memory: it is|stacks found no memory: "
-		"they are} in [other stacks]",
-		sampled->lost_stacks);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		comments_add_count(out, rows[i].form, rows[i].count);
 }
 
 /* Rows of processes without a sample: they are of many processes, so that their

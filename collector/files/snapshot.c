@@ -22,9 +22,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
+#include "collector/base/lock.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/files/wall_profile.h"
 #include "collector/output/unwritten.h"

@@ -17,7 +17,6 @@
 #include <zlib.h>
 
 #include "collector/base/grow.h"
-#include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
 #include "proto/profile.pb-c.h"
