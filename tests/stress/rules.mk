@@ -20,7 +20,7 @@ check-loop:
 SOAK_SECONDS ?= 600
 .PHONY: check-soak
 check-soak: all
-	$(Q)dir=$$(mktemp -d) && script=$$PWD/scripts/soak.sh && \
+	$(Q)dir=$$(mktemp -d) && script=$$PWD/tests/stress/soak.sh && \
 		o=$$(cd $(O) && pwd) && cd $$dir && \
 		O=$$o sh $$script $(SOAK_SECONDS) && cd / && rm -rf $$dir
 

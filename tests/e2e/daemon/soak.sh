@@ -6,4 +6,4 @@
 . "$TOP/tests/e2e/lib.sh"
 need jq
 
-sh "$TOP/scripts/soak.sh" 1 300 || fail 'see above'
+sh "$TOP/tests/stress/soak.sh" 1 300 || fail 'see above'
