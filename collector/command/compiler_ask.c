@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/hash.h"
+#include "shared/hash.h"
 #include "collector/base/log.h"
 #include "collector/command/spawn.h"
 #include "shared/compiler.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collector/base/lock.h"
-#include "collector/base/hash.h"
+#include "shared/hash.h"
 
 #define STORE_BYTES_MAX (512ull << 20)
 #define BUCKETS 65536

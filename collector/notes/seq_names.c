@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collector/base/pool.h"
-#include "collector/base/hash.h"
+#include "shared/hash.h"
 #include "collector/base/bytes.h"
 #include "collector/base/budget.h"
 #include "collector/trace/encode.h"

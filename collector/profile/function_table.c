@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/hash.h"
+#include "shared/hash.h"
 #include "collector/base/pool.h"
 
 static uint64_t hash_function(const void *item)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/hash.h"
+#include "shared/hash.h"
 #include "collector/base/pool.h"
 #include "collector/base/varint.h"
 #include "collector/output/gz_file.h"

@@ -26,7 +26,7 @@
 
 #include "collector/base/pool.h"
 #include "collector/base/lock.h"
-#include "collector/base/hash.h"
+#include "shared/hash.h"
 #include "collector/base/budget.h"
 #include "collector/trace/out_track.h"
 #include "collector/names/sites.h"

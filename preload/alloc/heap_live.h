@@ -20,6 +20,7 @@
 
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "shared/hash.h"
 
 #define HEAP_LIVE_BITS 16
 
@@ -36,7 +37,7 @@ bool heap_live_remove_slowly(uint64_t key);
 
 static inline uint64_t heap_live_hash(uint64_t key)
 {
-	return key * 0x9e3779b97f4a7c15ULL; /* Knuth, TAOCP vol. 3, 6.4 */
+	return key * HASH_MULTIPLIER;
 }
 
 static inline uint8_t *heap_live_count(uint64_t hash)

@@ -6,6 +6,7 @@
 #include "preload/core/sys.h"
 #include "preload/ring/put_run.h"
 #include "shared/atomic.h"
+#include "shared/hash.h"
 #include "shared/ticks.h"
 
 /* How many stacks are taken at each level. At the topmost level the mean
@@ -46,8 +47,7 @@ void heap_sample_start(uint64_t period, uint32_t stack_bytes, bool is_sampled)
 /* Each thread draws its own distances: seed its generator. */
 static void seed_thread(void)
 {
-	uint64_t mixed =
-		(ticks_now() ^ (uintptr_t)&t_alloc) * 0x9e3779b97f4a7c15ULL;
+	uint64_t mixed = (ticks_now() ^ (uintptr_t)&t_alloc) * HASH_MULTIPLIER;
 
 	if (!g_shim.no_syscalls)
 		mixed ^= (uint64_t)sys(SYS_gettid) << 32;

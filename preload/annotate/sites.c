@@ -17,6 +17,7 @@
 #include "preload/core/gate.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "shared/hash.h"
 #include "shared/record_ext.h"
 #include "shared/site_shm.h"
 
@@ -58,16 +59,6 @@ static struct {
 static bool is_special(const char *key)
 {
 	return key[0] == PERFREC_NAME[0];
-}
-
-/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
-{
-	const uint8_t *byte = data;
-
-	for (; bytes; bytes--)
-		hash = (hash ^ *byte++) * 0x100000001b3ULL;
-	return hash;
 }
 
 static void describe_counter(const struct perfrec_counter *counter,
@@ -142,8 +133,7 @@ static void measure_entry(struct entry *entry)
 		bytes += key_bytes(site->keys[i]) + 1;
 	}
 	entry->head.bytes = (uint32_t)ALIGN_UP(bytes, 16);
-	hash = hash_bytes(0xcbf29ce484222325ULL, &entry->head,
-			  sizeof(entry->head));
+	hash = hash_bytes(HASH_START, &entry->head, sizeof(entry->head));
 	for (size_t i = 0; i < TEXTS; i++)
 		hash = hash_bytes(hash, entry->text[i],
 				  entry->head.text_bytes[i]);

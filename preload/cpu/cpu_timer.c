@@ -41,6 +41,7 @@
 #include "preload/ring/put_run.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "shared/hash.h"
 #include "shared/record_ext.h"
 #include "shared/ticks.h"
 #include "shared/wire.h"
@@ -216,8 +217,7 @@ static void delete_timer(uint32_t index)
 
 static uint64_t random_part(uint64_t period_ns)
 {
-	uint64_t mixed =
-		(ticks_now() ^ (uintptr_t)&t_cpu) * 0x9e3779b97f4a7c15ULL;
+	uint64_t mixed = (ticks_now() ^ (uintptr_t)&t_cpu) * HASH_MULTIPLIER;
 
 	return MAX((mixed >> 32) % period_ns, FIRST_MIN_NS);
 }

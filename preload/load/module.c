@@ -12,22 +12,13 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "shared/compiler.h"
+#include "shared/hash.h"
 #include "shared/ring_shm.h"
 
 /* Where linkers put the program headers: in the page of the ELF header. */
 #define HEADERS_BYTES_MAX 4096
 /* Entries of a dynamic section that are looked at; linkers make 20 to 30. */
 #define DYNAMIC_MAX 63
-
-static uint64_t hash_bytes(uint64_t sum, const void *bytes, size_t count)
-{
-	const uint8_t *byte = bytes;
-
-	/* FNV-1a */
-	while (count--)
-		sum = (sum ^ *byte++) * 0x100000001b3ULL;
-	return sum;
-}
 
 static void read_notes(const uint8_t *notes, uint64_t bytes,
 		       struct module *module)
@@ -97,7 +88,7 @@ bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 				   module);
 		}
 	}
-	module->identity = hash_bytes(0xcbf29ce484222325ULL, module->build_id,
+	module->identity = hash_bytes(HASH_START, module->build_id,
 				      module->build_id_bytes);
 	module->identity = hash_bytes(module->identity, name, strlen(name));
 	return module->end;

@@ -34,6 +34,7 @@
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "preload/ring/put.h"
+#include "shared/hash.h"
 
 /* In open_span.function: its begin was recorded after all. */
 #define TOLD (1ULL << 63)
@@ -245,7 +246,7 @@ static uint64_t still_open(const struct depth_stack *stack, uintptr_t sp)
 static volatile struct depth_point *point_of(struct depth_stack *stack,
 					     uint64_t address)
 {
-	uint64_t hash = address * 0x9e3779b97f4a7c15ULL >> 32;
+	uint64_t hash = address * HASH_MULTIPLIER >> 32;
 
 	return &stack->point[hash % DEPTH_POINTS];
 }

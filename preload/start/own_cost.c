@@ -140,8 +140,7 @@ static void set_up(enum own_cost_kind kind, bool counter)
 	g_free_count = 1;
 	t_alloc = (struct alloc_thread){ .left = NEVER, .random = 1 };
 	g_filter = (struct gate_filter){ g_table, TABLE_SHIFT };
-	g_table[(uintptr_t)INNER * 0x9e3779b97f4a7c15ULL >> TABLE_SHIFT] =
-		(uintptr_t)INNER;
+	g_table[filter_index((uintptr_t)INNER, TABLE_SHIFT)] = (uintptr_t)INNER;
 	/* relaxed, all: nobody else reads them */
 	atom_store_rlx(&g_page.control,
 		       kind == OWN_COST_PAUSED ? CONTROL_PAUSED : CONTROL_ON);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/base/hash.h"
+#include "shared/hash.h"
 
 #include "tests/suite.h"
 

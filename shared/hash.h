@@ -4,8 +4,8 @@
  * whoever wants a table to be slow: a table that such texts can fill must bound
  * how many it takes.
  */
-#ifndef PERFREC_COLLECTOR_BASE_HASH_H
-#define PERFREC_COLLECTOR_BASE_HASH_H
+#ifndef PERFREC_SHARED_HASH_H
+#define PERFREC_SHARED_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +38,11 @@ static inline uint64_t hash_fold(uint64_t hash)
 {
 	return hash ^ hash >> 32;
 }
+
+/*
+ * Multiplicative hashing (Knuth, TAOCP vol. 3, 6.4): the high bits of a number times
+ * this, which is 2^64 / golden ratio, are a hash of it.
+ */
+#define HASH_MULTIPLIER 0x9e3779b97f4a7c15ULL
 
 #endif
