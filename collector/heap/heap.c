@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap - what is live at an address is decided by the latest event there that
- * is known, whatever the order in which events come:
+ * heap - events may come in any order. What is live at an address is decided by
+ * the event there that is the latest by its clock:
  *
  *   alloc, the address is live     the older of the two blocks was freed: an
  *     implied free. Its own free was lost, or comes late
@@ -19,12 +19,13 @@
  *     since an earlier free        foreign, too: by the unseen way it may have
  *                                  been allocated again
  *
- * A double free is an accusation. So it is only called that where the block
- * before it came and went plainly: after an implied free, or an alloc that came
- * after its free, the next free without a block is foreign (FREED_UNSURE). It
- * is taken back when an alloc comes that explains it, and when its place in the
- * table of the freed is needed before such an alloc can come no more. Whether
- * every alloc has been recorded is for the caller to know: heap_doubt().
+ * A double free is an accusation. So a free is called that only where the block
+ * before it came and went plainly. After an implied free, or an alloc that came
+ * after its own free, the next free without a block is foreign (FREED_UNSURE).
+ * The accusation is taken back when an alloc comes that explains the free. It
+ * is taken back, too, when its place in the table of the freed is needed while
+ * such an alloc may still come. Whether every alloc has been recorded is for
+ * the caller to know: heap_doubt().
  *
  * Events mostly come in the order of their clocks (order.h), and then only the
  * plain cases and true mistakes of the program are left. With every order of
@@ -32,19 +33,19 @@
  * is what is live by the clocks. The latest free of an address is known until
  * four younger ones fall on its place in the table of the freed.
  *
- * The peak: what each site had when most was in use. There may be a new peak
- * with every event; so each event only changes its own site. A site keeps the
- * number (epoch) of the peak that was the last one when it changed last; if
- * there was another peak since, then what it has now is what it had then, and
- * is put aside before the next change.
+ * The peak: what each site had when most was in use. Every event may make a new
+ * peak, so an event only changes its own site. A site keeps the number (epoch)
+ * of the peak that was the last one when the site last changed. If there was
+ * another peak since, then what the site has now is also what it had at that
+ * peak, and it is put aside (then) before the next change.
  *
- * Sampled blocks. Of the bytes that a program allocates each is picked with the
+ * Sampled blocks. Each byte that a program allocates is picked with the
  * probability 1/T (a Poisson process of mean T bytes), so a block of s bytes is
- * with p = 1 - exp(-s / T). A block that was stands for 1/p of its size: then
- * the expected sums are the true ones (Horvitz and Thompson, 1952; Go's
- * runtime/pprof scaleHeapSample() and heapprofd scale by the same factor). The
- * weight follows from the size alone, so what a free takes away is exactly what
- * its alloc has added.
+ * sampled with p = 1 - exp(-s / T). A sampled block stands for 1/p blocks of
+ * its size: then the expected sums are the true ones (Horvitz and Thompson,
+ * 1952). Go's runtime/pprof, scaleHeapSample(), and heapprofd scale by the same
+ * factor. The weight follows from the size alone, so what a free takes away is
+ * exactly what its alloc has added.
  */
 #include "collector/heap/heap.h"
 

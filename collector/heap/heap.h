@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap - the blocks of one process: which are live, and for each site what was
- * allocated there, what is in use, and what was when most was. See heap.c for
+ * heap - the blocks of one process: which blocks are live; and for each site,
+ * what was allocated there, what is in use now, and what was in use at the
+ * peak, the moment at which the process had most bytes in use. See heap.c for
  * the rules.
  *
- * A site is a stack (stacks.h) in a thread. Sites may be asked for by any
- * thread; all else is for one thread at a time, see process_heap.h. Pure: no
- * I/O. Memory is bounded by a budget; what finds no room is counted.
+ * A site is a stack (stacks.h) in a thread. Any thread may ask for sites; all
+ * else is for one thread at a time, see process_heap.h. Pure: no I/O. Memory is
+ * bounded by a budget; blocks that find no room are counted.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_HEAP_H
 #define PERFREC_COLLECTOR_HEAP_HEAP_H
@@ -21,9 +22,9 @@
 struct budget;
 
 /*
- * In a sampled heap each block stands for several. Numbers of objects and of
- * bytes are then multiples of 2^-HEAP_FRACTION_BITS; heap_round() makes whole
- * ones of them. In an exact heap they are whole.
+ * In a sampled heap each block stands for several blocks. Counts of objects and
+ * of bytes are then in units of 2^-HEAP_FRACTION_BITS, and heap_round() makes
+ * whole numbers of them. In an exact heap they are whole numbers.
  */
 #define HEAP_FRACTION_BITS 16
 
@@ -34,7 +35,8 @@ struct budget;
  * Intel SDM vol. 2B, RDTSC).
  */
 #define HEAP_SKEW 1000
-/* The same for one that would be a double free otherwise: it should be sure. */
+/* The same where a free would be called a double free otherwise. It is larger,
+ * since that must be certain. */
 #define HEAP_SKEW_DOUBLE 20000
 
 struct heap_values {
@@ -52,7 +54,7 @@ struct heap_site {
 		then; /* at that peak, if epoch is still that of it */
 };
 
-/* Whole objects of the table unless it says otherwise. */
+/* Of the whole heap. Counts are of records, unless said otherwise. */
 struct heap_totals {
 	struct heap_values now, peak; /* of all sites; peak: most bytes */
 	uint64_t peak_clock;
@@ -79,14 +81,14 @@ struct heap {
 	struct heap_table table;
 	struct heap_totals totals;
 	uint64_t epoch; /* counts peaks */
-	/* Something is not known of each block: what looks like a double free
-	 * may be none. */
+	/* Some blocks may not be known: what looks like a double free may be
+	 * none. */
 	bool incomplete;
-	/* What it keeps are samples of another heap: epoch is that one's, and
-	 * set before each call. */
+	/* Its blocks are samples of those of another heap. Then epoch is that
+	 * of the other heap, and is set before each call. */
 	bool follows;
-	/* The block that comes next was in use at the other one's peak: it is
-	 * told after that. */
+	/* The next block was in use at the peak of the other heap already: it
+	 * is added here only after that. */
 	bool at_peak;
 	/* The marked block (heap_mark()) that the last call has ended, or 0;
 	 * reset by whoever has seen it. */
@@ -101,33 +103,37 @@ struct heap {
 	uint32_t index_mask;
 };
 
-/* @period: mean bytes between samples, 0 if all blocks are known. @secret: any
- * random number. 0 or -ENOMEM. @budget must outlive it. */
+/* Begin an empty heap, which is ended with heap_release(). @period: the mean
+ * number of bytes between two samples; 0: all blocks are known. @secret: any
+ * random number, so that no program can choose its collisions. @budget must
+ * outlive it. 0 or -ENOMEM. */
 int heap_init(struct heap *heap, struct budget *budget, uint64_t period,
 	      uint64_t secret);
 void heap_release(struct heap *heap);
 
-/* The number of the site of @stack in the thread @owner, from 0 up. When there
- * is no room, that of site 0, which has stack 0 and owner 0. Any thread; good
- * for as long as the heap is. */
+/* The number of the site of @stack in the thread @owner. It is valid as long as
+ * the heap is. 0, if there is no room for a new one: site 0 has stack 0 and
+ * owner 0. Any thread. */
 uint32_t heap_site(struct heap *heap, uint32_t owner, uint32_t stack);
 
-/* A block at @address (any number up to HEAP_ADDRESS_MAX but 0), allocated at
- * @clock. */
+/* A block of @size bytes was allocated at @address (1 to HEAP_ADDRESS_MAX), at
+ * @clock, by @site. */
 void heap_alloc(struct heap *heap, uint64_t clock, uint64_t address,
 		uint64_t size, uint32_t site);
 
-/* The size of a block that was sampled, with the mean distance between samples
- * divided by 2^level: what heap_alloc() and heap_alloc_untracked() take for
- * it. */
+/* What to give heap_alloc() and heap_alloc_untracked() as the size of a sampled
+ * block of @size bytes. @level: the mean distance between samples was divided
+ * by 2^level when it was sampled. */
 uint64_t heap_sampled_size(uint64_t size, uint32_t level);
 
-/* Mark the live block at @address, which came at @clock at the latest. False:
- * there is none. *@at_peak: it was in use at the last peak, too. */
+/* Mark the live block at @address, which was allocated at @clock or before:
+ * when it ends, heap->ended says so. *@at_peak: it was in use at the last
+ * peak. False: there is no such block. */
 bool heap_mark(struct heap *heap, uint64_t clock, uint64_t address,
 	       bool *at_peak);
 
-/* The same for one whose free nobody will tell: it is not counted as in use. */
+/* As heap_alloc(), for a block whose free nobody will tell: it is not counted
+ * as in use. */
 void heap_alloc_untracked(struct heap *heap, uint64_t size, uint32_t site);
 
 enum heap_free {
@@ -137,22 +143,24 @@ enum heap_free {
 	HEAP_DOUBLE,
 };
 
-/* It was freed by the thread @owner; @temporary: nothing else was allocated by
- * its thread since, and that thread has freed it. */
+/* The block at @address was freed at @clock by the thread @owner. @temporary:
+ * by the thread that had allocated it, and that thread had allocated nothing
+ * else since. */
 enum heap_free heap_free(struct heap *heap, uint64_t clock, uint64_t address,
 			 uint32_t owner, bool temporary);
-/* What heap_free() has just called HEAP_DOUBLE at @address may be none, as
- * allocations may have gone unrecorded; from now on none is claimed. */
+/* The caller knows that allocations may be missing: what heap_free() has just
+ * called HEAP_DOUBLE at @address may be none. From now on the heap calls
+ * nothing a double free. */
 void heap_doubt(struct heap *heap, uint64_t address);
-/* Whether what was called HEAP_DOUBLE at @clock still is: records with clocks
- * up to HEAP_SKEW_DOUBLE later may show that it was not. False, too, when that
- * is forgotten. */
+/* Whether the free at @clock that was called HEAP_DOUBLE is still held for one:
+ * later records, with clocks up to @clock + HEAP_SKEW_DOUBLE, may have shown
+ * that it was none. False also when the heap has forgotten that free. */
 bool heap_is_double(const struct heap *heap, uint64_t clock, uint64_t address);
 
-/* All sites, by number, below heap_site_count(). */
+/* Sites have the numbers below heap_site_count(). */
 uint32_t heap_site_count(struct heap *heap);
 const struct heap_site *heap_get_site(const struct heap *heap, uint32_t site);
-/* To change what it says. Whoever consumes. */
+/* The same, to change it. For whoever may call heap_alloc(). */
 struct heap_site *heap_site_at(struct heap *heap, uint32_t site);
 /* What @site had when the process had most bytes in use. */
 struct heap_values heap_at_peak(const struct heap *heap,
@@ -160,8 +168,9 @@ struct heap_values heap_at_peak(const struct heap *heap,
 /* @value of objects or bytes, in whole ones. */
 uint64_t heap_round(const struct heap *heap, uint64_t value);
 /*
- * The same for one of several parts, of which those before make *@sum, so that
- * the parts together are heap_round() of the whole; adds it to *@sum.
+ * The same for @value, one of several parts, rounded so that all parts together
+ * are heap_round() of the whole. *@sum, 0 before the first part, is the sum of
+ * the parts so far, to which @value is added.
  */
 uint64_t heap_round_next(const struct heap *heap, uint64_t *sum,
 			 uint64_t value);

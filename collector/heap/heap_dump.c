@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_dump - two ProfilePacket dumps on a sequence with the process' stacks.
- * Their values are cumulative: what was allocated and freed up to then, so none
- * may be lower in the second than in the first. The importer takes their times
- * for CLOCK_MONOTONIC_COARSE, whatever the packet's clock is; of which the
- * trace has a snapshot in its preamble. Packets are numbered without a gap, and
- * all but the last of a dump say that it is continued.
+ * heap_dump - two ProfilePacket dumps on the sequence that has the stacks of
+ * the process. Their values are cumulative: what was allocated and freed up to
+ * then. So no value may be lower in the second dump than in the first. The
+ * importer takes their times for CLOCK_MONOTONIC_COARSE, whatever the clock of
+ * the packet is; the preamble of the trace has a snapshot of that clock.
+ * Packets are numbered without a gap, and all but the last of a dump say that
+ * the dump is continued.
  */
 #include "collector/heap/heap_dump.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_files - heaps of processes on their way into the files of a recording:
- * heap.pb.gz, heap-peak.pb.gz, the functions and the sums of summary.json.
+ * heap_files - adds heaps of processes to the files of a recording: heap.pb.gz,
+ * heap-peak.pb.gz, span.pb.gz, and the functions and sums of summary.json.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_HEAP_FILES_H
 #define PERFREC_COLLECTOR_HEAP_HEAP_FILES_H
@@ -13,8 +13,8 @@ struct recording;
 struct stack_profile;
 struct symbol_cache;
 
-/* All of @heap is known, and nobody changes it any more: add it to its
- * recording. The jobs thread. */
+/* Add @heap, which process_heap_end() has returned, to its recording. The jobs
+ * thread. */
 void heap_files_finish(struct process_heap *heap);
 
 /* What is in a profile file of the heap. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_spread - a share is the difference of two partial sums that are rounded
- * down: so all shares together are the whole, and none is off by one or more.
+ * heap_spread - a share is the difference of two partial sums, each of which is
+ * rounded down. So all shares together are the whole, and no share is off by
+ * one or more.
  */
 #include "collector/heap/heap_spread.h"
 

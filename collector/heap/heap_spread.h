@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_spread - stacks for blocks that are recorded exactly, but of which
- * nothing tells where they were allocated: of some of them the stack was told,
- * chosen as sampled blocks are. What is known of these is an estimate for all,
- * by stack; scaled, so that each sum of each thread is what it is exactly.
+ * heap_spread - stacks for blocks that are recorded exactly, but without a span
+ * that would say where they were allocated. For some of these blocks, chosen as
+ * sampled blocks are, the program told the stack. Their distribution over
+ * stacks is an estimate for all blocks. It is scaled, so that the sums of each
+ * thread are the exact ones.
  *
- * Blocks in use and blocks that were freed are scaled apart, so no stack has
- * freed more than it has allocated. Of what no sample tells (none of those in
- * use, say) the stack stays unknown. Pure.
+ * Blocks in use and blocks that were freed are scaled apart, so that no stack
+ * has freed more than it has allocated. Where there is no sample to go by, for
+ * example when no sampled block is in use, the stack stays unknown. Pure.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_HEAP_SPREAD_H
 #define PERFREC_COLLECTOR_HEAP_HEAP_SPREAD_H
@@ -16,10 +17,10 @@
 
 struct heap;
 
-/* What @exact has at the sites of the stack @unknown goes to the sites that
- * @known has, which follows it (heap.h), as far as the thread is the same. What
- * finds no memory stays. One thread at a time, and nobody changes the two
- * heaps before heap_unspread(), which undoes it. */
+/* Move the values that @exact has at sites with the stack @unknown to the sites
+ * of @known, a heap that follows @exact (heap.h), thread by thread. Values for
+ * which there is no memory stay. heap_unspread() undoes it. One thread at a
+ * time; nobody may change the two heaps in between. */
 void heap_spread(struct heap *exact, struct heap *known, uint32_t unknown);
 void heap_unspread(struct heap *exact, struct heap *known, uint32_t unknown);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_table - the blocks of a process that are live, by address: 24 bytes
- * each, of 32 to 48 that the table takes. Memory is bounded by a budget.
+ * heap_table - the live blocks of a process, by address. A block has 24 bytes,
+ * and the table takes 32 to 48 for each. Memory is bounded by a budget.
  *
  * Blocks that lie side by side in the program lie side by side here, too, so
  * that a program which allocates or frees them one after the other touches few
@@ -58,15 +58,15 @@ void heap_table_init(struct heap_table *table, struct budget *budget,
 		     uint64_t secret);
 void heap_table_release(struct heap_table *table);
 
-/* Have the processor fetch where heap_table_find() will look, and
- * heap_table_add() write: it may be told of several before the first is asked
- * for. */
+/* Have the processor fetch the place of @address, which heap_table_find() will
+ * read and heap_table_add() will write. May be called for several addresses
+ * ahead. */
 void heap_table_fetch(const struct heap_table *table, uint64_t address);
-/* The block at @address (1 to HEAP_ADDRESS_MAX), or NULL. Good until the table
+/* The block at @address (1 to HEAP_ADDRESS_MAX), or NULL. Valid until the table
  * changes. */
 struct heap_block *heap_table_find(struct heap_table *table, uint64_t address);
-/* Add one that is not there, of at most HEAP_SIZE_MAX. NULL: no room. Good
- * until the table changes. */
+/* Add a block of at most HEAP_SIZE_MAX bytes, which must not be there yet.
+ * NULL: no room. Valid until the table changes. */
 struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 				  uint64_t size, uint64_t clock, uint32_t site);
 /* Remove what heap_table_find() returned. */

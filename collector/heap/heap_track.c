@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_track - on a sequence of its own, whose packets name their tracks and
- * have times of their own: it is written by whichever thread consumes.
+ * heap_track - the packets are on a sequence of their own, since any worker may
+ * be the one that consumes and writes them. Each packet names its track and has
+ * an absolute time.
  */
 #include "collector/heap/heap_track.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_track - a process' heap in the trace: counters of bytes in use, blocks
- * and bytes allocated, now and then and at the end, and an instant for each
- * double free.
+ * heap_track - the heap of a process in the trace: counters of bytes in use,
+ * of blocks in use and of bytes allocated, which are written now and then and
+ * at the end; and an instant for each double free.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_HEAP_TRACK_H
 #define PERFREC_COLLECTOR_HEAP_HEAP_TRACK_H
@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "collector/replay/clock_sync.h"
+
 struct heap;
 struct trace_file;
 
@@ -34,17 +35,21 @@ struct heap_track {
 	uint64_t doubles; /* double frees told */
 };
 
-/* Writes the descriptors. @sequence is its own. May wait for the disk, as all
- * of these. */
+/* Begin, and write the descriptors of the counters. The tracks lie below the
+ * process track @process_uuid; @sequence is used for nothing else. @trace and
+ * @sync (NULL: clocks are ns) must outlive it. As all calls here it may wait
+ * for the disk. One thread at a time. */
 void heap_track_init(struct heap_track *track, struct trace_file *trace,
 		     struct clock_sync *sync, uint64_t process_uuid,
 		     uint32_t sequence);
-/* Before @heap takes in a record of @clock, not before track->next_clock. */
+/* Write the counters as they are now. To be called before @heap takes in a
+ * record of @clock, if @clock is at least track->next_clock. */
 void heap_track_step(struct heap_track *track, struct heap *heap,
 		     uint64_t clock);
-/* The values as they are at last. */
+/* Write the last values. */
 void heap_track_end(struct heap_track *track, struct heap *heap);
-/* "double free of @address", on the thread's track. */
+/* Write the instant "double free of @address" at @clock, on the track
+ * @thread_uuid. */
 void heap_track_double_free(struct heap_track *track, uint64_t clock,
 			    uint64_t thread_uuid, uint64_t address);
 /* What @clock is in ns. */

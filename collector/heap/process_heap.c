@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_heap - who does what, on which thread:
+ * process_heap - what each thread of the collector does here:
  *
- *   drain workers  feed their threads' streams (thread_heap.c), and between
+ *   drain workers  feed the streams of their threads (thread_heap.c); between
  *                  passes one of them at a time is the consumer
- *   consumer       heap, track; in a sampled heap it only posts samples
- *   sampler        the heap of a sampled process, under order_lock()
+ *   consumer       changes the heap and writes its counters; if the heap is
+ *                  sampled, it only posts samples
+ *   sampler        changes the heap of a sampled process, under order_lock()
  *   jobs           process_heap_end(); snapshots, under order_lock()
  */
 #include "collector/heap/process_heap.h"
@@ -78,11 +79,12 @@ static void tell_doubles(struct process_heap *heap, uint64_t clock)
 
 /*
  * Whether every allocation that @heap's process has made so far is known, or
- * will be in its order before what a block's new owner does with it. What a
- * free finds wrong otherwise may be one that was not recorded.
+ * will be in the order before the free of its block. If not, a free that finds
+ * no block may be that of a block whose allocation was not recorded.
  *
- * All that says so is said before the block it is about is handed out, and
- * the free came after that: whoever has read the free's record sees it, too.
+ * Every sign of a missing allocation is written before the block is handed out,
+ * and the block is freed after that. So whoever has read the record of the free
+ * sees the sign, too.
  */
 static bool knows_all_blocks(const struct process_heap *heap)
 {
@@ -116,7 +118,7 @@ static void post_block(struct process_heap *heap, struct sample *sample)
 		process_heap_dropped(heap, alloc, !alloc);
 }
 
-/* The stack of a block that came just before it in its stream. */
+/* The stack of the block that came just before @sample in the same stream. */
 static void post_block_stack(struct process_heap *heap, struct sample *sample)
 {
 	bool is_live =
@@ -226,8 +228,9 @@ static void consume_blocks(void *context, const struct order_item *items,
 /* --- samples ----------------------------------------------------------------
  */
 
-/* On the sampler's thread, in the order in which the consumer has seen them
- * come and go: they are numbered, whatever their clocks say. */
+/* A block of an exact heap whose stack was told. On the sampler's thread, in
+ * the order in which the consumer has seen them come and go: their clocks are
+ * numbers in that order. */
 static void take_known(struct process_heap *heap, const struct sample *sample,
 		       uint32_t stack)
 {
@@ -292,7 +295,8 @@ static void take_sampled(void *context, const struct sample *sample,
 /* --- threads ----------------------------------------------------------------
  */
 
-/* Of the same thread; or when there are many, of any that is called so. */
+/* Whether @owner is the thread @tid; or, when there are many owners, any thread
+ * that is called @name. */
 static bool is_owner(const struct process_heap *heap,
 		     const struct heap_owner *owner, pid_t tid,
 		     const char *name)

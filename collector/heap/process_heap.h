@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_heap - the heap of one process as its threads tell of it: what they
- * say goes through an order (order.h), whose consumer keeps the heap (heap.h)
+ * process_heap - the heap of one process. Its threads tell of blocks; what they
+ * tell goes through an order (order.h), whose consumer keeps the heap (heap.h)
  * and the counters in the trace.
  *
- * It is there from the first record of a block until its profile is written,
- * and outlives the process: it is reference counted.
+ * It exists from the first record of a block until its profile is written, and
+ * may outlive the process: it is reference counted.
  */
 #ifndef PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
 #define PERFREC_COLLECTOR_HEAP_PROCESS_HEAP_H
@@ -47,14 +47,14 @@ struct process_heap {
 	bool sampled; /* else: exact */
 	struct samples *samples; /* a reference; NULL: no stacks are told */
 	const struct process *process; /* until it has ended */
-	uint32_t unsure; /* any thread: blocks may be unknown, or belong to
-			  * threads that cannot be told apart */
+	uint32_t unsure; /* any thread sets it: blocks may be unknown, or belong
+			  * to threads that cannot be told apart */
 
 	/* Of the consumer, or under order_lock(): */
 	struct heap heap;
-	/* Exact: its blocks whose stack was told, or NULL; see heap_spread.h.
-	 * A lock of its own: who waits for the order's holds up the consumer.
-	 * Taken after that one. */
+	/* Of an exact heap: the blocks whose stack was told, or NULL; see
+	 * heap_spread.h. They have a lock of their own, since whoever waits for
+	 * order_lock() holds up the consumer. */
 	struct lock known_lock;
 	struct heap *known;
 	uint64_t known_clock; /* its events */
@@ -70,30 +70,34 @@ struct process_heap {
 	uint64_t odd; /* records that made no sense */
 };
 
-/* That of @process, made when it is first asked for. NULL: out of memory. The
- * process keeps the reference. A drain worker. */
+/* The heap of @process, which is made by the first call. The process keeps the
+ * reference. NULL: out of memory. A drain worker. */
 struct process_heap *process_heap_of(struct process *process);
 struct process_heap *process_heap_get(struct process_heap *heap);
 void process_heap_put(struct process_heap **heap);
 
-/* The number of a thread; 0 when there is no room. Any thread. */
+/* The number of the thread @tid, called @name, as the owner of blocks; @uuid is
+ * that of its track, or 0. Returns 0 if there is no room for one more. Any
+ * thread. */
 uint32_t process_heap_owner(struct process_heap *heap, pid_t tid,
 			    const char *name, uint64_t uuid);
-/* So many of a thread found no room in its ring, and nothing will come of
- * them: it has ended. Any thread. */
+/* A thread has ended, and @allocs and @frees of it, which no record will tell
+ * of, found no room in its ring. Any thread. */
 void process_heap_dropped(struct process_heap *heap, uint64_t allocs,
 			  uint64_t frees);
-/* Blocks of @heap may not be known, for another reason than those that its
- * arena tells of: no double free is claimed any more. Any thread. */
+/* Blocks of @heap may be unknown, for a reason that its arena does not know: no
+ * free is called a double free any more. Any thread. */
 void process_heap_unsure(struct process_heap *heap);
-/* So many allocations of a thread, which has ended, were in a pause. */
+/* A thread has ended, and @allocs allocations of it were in pauses. Any
+ * thread. */
 void process_heap_paused(struct process_heap *heap, uint64_t allocs);
-/* A record made no sense. */
+/* Count a record that made no sense. Any thread. */
 void process_heap_odd(struct process_heap *heap);
 
-/* Give the stacks that were told to all blocks that have none (heap_spread.h),
- * and take them back. Under order_lock(), or when nobody changes the heap any
- * more; no stack is taken in between. Do nothing where none were told. */
+/* process_heap_spread() gives the stacks that were told to all blocks that have
+ * none (heap_spread.h), process_heap_unspread() takes them back. In between
+ * known_lock is held. Under order_lock(), or when nobody changes the heap any
+ * more. Both do nothing if no stacks were told. */
 void process_heap_spread(struct process_heap *heap);
 void process_heap_unspread(struct process_heap *heap);
 
