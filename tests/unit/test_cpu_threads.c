@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of the kernel about threads, as the test makes them up, through
+ * cpu_threads into the times of cpu.pb.gz and of the account of CPU time. Each
+ * thread has an event on each of two CPUs, so it tells its time in two parts.
+ */
+#include "collector/samples/cpu_threads.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "collector/files/recording_finish.h"
+#include "collector/names/modules.h"
+#include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/cpu_account.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/samples/perf_buffers.h"
+#include "collector/samples/samples.h"
+#include "proto/profile.pb-c.h"
+#include "tests/suite.h"
+
+#define MS 1000000ull
+#define PERIOD (10 * MS)
+#define READS 2
+/* Ids that nobody has: more than the kernel gives. */
+#define PID 5000000
+#define MAIN PID
+#define WORKER 5000001
+#define OTHER 5000002
+#define CHILD 5000003
+
+static struct {
+	struct collect_options options;
+	struct collector collector;
+	struct recording *recording;
+	struct arena arena;
+	struct process process;
+	struct process_entry entry;
+	struct cpu_threads threads;
+	char dir[40], output[64];
+	Perftools__Profiles__Profile *profile;
+	struct cpu_sum account;
+} g;
+
+static void set_up_with(bool no_kernel)
+{
+	g.options = (struct collect_options){ .output = g.output,
+					      .cpu_hz = 100,
+					      .max_bytes = 64 << 20 };
+	g.collector = (struct collector){ .options = &g.options };
+	strcpy(g.dir, "/tmp/cpu_threads.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(g.dir));
+	snprintf(g.output, sizeof(g.output), "%s/data", g.dir);
+	ck_assert_int_eq(symbol_cache_new(&g.collector.symbols), 0);
+	ck_assert_int_eq(sampler_new(&g.collector.sampler), 0);
+	ck_assert_int_eq(
+		recording_new(&g.collector, g.output, true, &g.recording), 0);
+	cpu_account_free(&g.recording->cpu_account);
+	ck_assert_int_eq(cpu_account_new(&g.recording->cpu_account), 0);
+	g.arena = (struct arena){ .recording = g.recording };
+	g.entry = (struct process_entry){ .name = "program" };
+	g.process = (struct process){ .collector = &g.collector,
+				      .arena = &g.arena,
+				      .pid = PID,
+				      .inner_pid = PID,
+				      .entry = &g.entry };
+	ck_assert_int_eq(modules_new(getpid(), getpid(), NULL,
+				     g.collector.symbols, &g.process.modules),
+			 0);
+	ck_assert_int_eq(samples_new(g.collector.sampler, g.recording,
+				     g.process.modules, PID, "program",
+				     &g.process.samples),
+			 0);
+	ck_assert_int_eq(cpu_threads_init(&g.threads, &g.process, PERIOD,
+					  no_kernel, READS),
+			 0);
+}
+
+static void set_up(void)
+{
+	set_up_with(false);
+}
+
+static void set_up_without_kernel(void)
+{
+	set_up_with(true);
+}
+
+static void read_profile(void)
+{
+	static uint8_t bytes[1 << 20];
+	char path[96];
+	gzFile file;
+	int size;
+
+	snprintf(path, sizeof(path), "%s/cpu.pb.gz", g.output);
+	file = gzopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	size = gzread(file, bytes, sizeof(bytes));
+	ck_assert_int_gt(size, 0);
+	gzclose(file);
+	g.profile =
+		perftools__profiles__profile__unpack(NULL, (size_t)size, bytes);
+	ck_assert_ptr_nonnull(g.profile);
+}
+
+/* The kernel has counted @total_ns of all threads: leaves g.profile and
+ * g.account. */
+static void finish(uint64_t total_ns)
+{
+	const struct cpu_truth truth = { .period_ns = PERIOD };
+
+	cpu_threads_finish(&g.threads, total_ns);
+	cpu_threads_release(&g.threads);
+	samples_put(&g.process.samples);
+	modules_put(&g.process.modules);
+	sampler_free(&g.collector.sampler);
+	cpu_account_close(g.recording->cpu_account, &truth, &g.account);
+	cpu_account_free(&g.recording->cpu_account);
+	ck_assert_int_eq(recording_finish(g.recording), 0);
+	recording_put(&g.recording);
+	read_profile();
+}
+
+static void tear_down(void)
+{
+	static const char *const files[] = { "trace.pftrace", "wall.pb.gz",
+					     "cpu.pb.gz", "summary.json" };
+	char path[96];
+
+	if (g.profile)
+		perftools__profiles__profile__free_unpacked(g.profile, NULL);
+	g.profile = NULL;
+	symbol_cache_free(&g.collector.symbols);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", g.output, files[i]);
+		unlink(path);
+	}
+	rmdir(g.output);
+	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
+}
+
+/* --- what the kernel says ---------------------------------------------------
+ */
+
+static void sample(pid_t pid, pid_t tid, int count)
+{
+	for (int i = 0; i < count; i++) {
+		const struct perf_record record = { .type = PERF_RECORD_SAMPLE,
+						    .pid = pid,
+						    .tid = tid,
+						    .ns = (uint64_t)i *
+							  PERIOD };
+
+		cpu_threads_sample(&g.threads, &record);
+	}
+}
+
+static void name(pid_t pid, pid_t tid, const char *text, bool exec)
+{
+	const struct perf_record record = { .type = PERF_RECORD_COMM,
+					    .pid = pid,
+					    .tid = tid,
+					    .name = text,
+					    .exec = exec };
+
+	cpu_threads_name(&g.threads, &record);
+}
+
+static void fork_from(pid_t parent_pid, pid_t parent_tid, pid_t pid, pid_t tid)
+{
+	const struct perf_record record = { .type = PERF_RECORD_FORK,
+					    .pid = pid,
+					    .tid = tid,
+					    .parent_pid = parent_pid,
+					    .parent_tid = parent_tid };
+
+	cpu_threads_fork(&g.threads, &record);
+}
+
+static void count(pid_t pid, pid_t tid, uint64_t ns)
+{
+	const struct perf_record record = {
+		.type = PERF_RECORD_READ, .pid = pid, .tid = tid, .value = ns
+	};
+
+	cpu_threads_count(&g.threads, &record);
+}
+
+static void end(pid_t pid, pid_t tid)
+{
+	const struct perf_record record = { .type = PERF_RECORD_EXIT,
+					    .pid = pid,
+					    .tid = tid };
+
+	cpu_threads_exit(&g.threads, &record);
+}
+
+/* A thread of the program, called as its kernel names it. */
+static void begin(pid_t tid, const char *text)
+{
+	fork_from(PID, MAIN, PID, tid);
+	name(PID, tid, text, false);
+}
+
+/* Its end, with all its time. */
+static void end_with(pid_t pid, pid_t tid, uint64_t ns)
+{
+	count(pid, tid, ns / 3);
+	count(pid, tid, ns - ns / 3);
+	end(pid, tid);
+}
+
+/* --- what comes out ---------------------------------------------------------
+ */
+
+static const char *string(int64_t number)
+{
+	return g.profile->string_table[number];
+}
+
+static bool has_label(const Perftools__Profiles__Sample *one, const char *text)
+{
+	for (size_t i = 0; i < one->n_label; i++)
+		if (one->label[i]->str &&
+		    !strcmp(string(one->label[i]->str), text))
+			return true;
+	return false;
+}
+
+static const char *top_of(const Perftools__Profiles__Sample *one)
+{
+	const Perftools__Profiles__Location *at =
+		g.profile->location[one->location_id[0] - 1];
+
+	return string(g.profile->function[at->line[0]->function_id - 1]->name);
+}
+
+/* Value @value of the samples with the label @label, of the function @top;
+ * NULL: of all. 0 is how many, 1 is ns. */
+static int64_t sum(const char *label, const char *top, size_t value)
+{
+	int64_t all = 0;
+
+	for (size_t i = 0; i < g.profile->n_sample; i++) {
+		const Perftools__Profiles__Sample *one = g.profile->sample[i];
+
+		if ((!label || has_label(one, label)) &&
+		    (!top || !strcmp(top_of(one), top)))
+			all += one->value[value];
+	}
+	return all;
+}
+
+static int64_t ns_of(const char *label)
+{
+	return sum(label, NULL, 1);
+}
+
+/* What the account has of processes that were not sampled. */
+static uint64_t unsampled_ns(const char *command)
+{
+	for (size_t i = 0; i < g.account.rows; i++)
+		if (!strcmp(g.account.row[i].name, command))
+			return g.account.row[i].ns;
+	return 0;
+}
+
+/* --- times ------------------------------------------------------------------
+ */
+
+START_TEST(time_of_a_thread_is_the_sum_of_its_counts)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 3);
+	begin(OTHER, "other");
+	sample(PID, OTHER, 3);
+	end_with(PID, WORKER, 37 * MS);
+	end_with(PID, OTHER, 24 * MS);
+	finish(61 * MS);
+	ck_assert_int_eq(sum("worker", NULL, 0), 3);
+	ck_assert_int_eq(ns_of("worker"), 37 * MS);
+	ck_assert_int_eq(ns_of("other"), 24 * MS);
+	ck_assert_int_eq(ns_of(NULL), 61 * MS);
+	/* what is in the profile is in no row of the account */
+	ck_assert_uint_eq(g.account.rows, 0);
+}
+END_TEST
+
+START_TEST(records_of_a_thread_may_come_in_any_order)
+{
+	/* from the buffers of two CPUs, which are read one by one */
+	count(PID, WORKER, 20 * MS);
+	end(PID, WORKER);
+	cpu_threads_settle(&g.threads, 2, 2);
+	sample(PID, WORKER, 2);
+	count(PID, WORKER, 5 * MS);
+	cpu_threads_settle(&g.threads, 2, 2);
+	cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 0);
+	finish(25 * MS);
+	ck_assert_int_eq(sum(NULL, NULL, 0), 2);
+	ck_assert_int_eq(ns_of("program"), 25 * MS);
+}
+END_TEST
+
+START_TEST(thread_is_kept_for_some_passes_after_its_end)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 1);
+	ck_assert_uint_eq(g.threads.count, 1);
+	for (int i = 0; i < 10; i++) /* it has not ended */
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 1);
+	end_with(PID, WORKER, 9 * MS);
+	cpu_threads_settle(&g.threads, 2, 2);
+	cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 1);
+	cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 0);
+	finish(9 * MS);
+	ck_assert_int_eq(ns_of("worker"), 9 * MS);
+}
+END_TEST
+
+START_TEST(id_that_is_used_again_is_another_thread)
+{
+	begin(WORKER, "first");
+	sample(PID, WORKER, 2);
+	end_with(PID, WORKER, 22 * MS);
+	begin(WORKER, "second");
+	ck_assert_uint_eq(g.threads.count, 2);
+	sample(PID, WORKER, 1);
+	end_with(PID, WORKER, 13 * MS);
+	finish(35 * MS);
+	/* scaled by id, so they share the sum; rounded for each stack */
+	ck_assert_int_ge(ns_of(NULL), 35 * MS - 2);
+	ck_assert_int_le(ns_of(NULL), 35 * MS);
+	ck_assert_int_eq(sum("first", NULL, 0), 2);
+	ck_assert_int_eq(sum("second", NULL, 0), 1);
+}
+END_TEST
+
+START_TEST(thread_without_a_sample_was_short_or_displaced)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	end_with(PID, WORKER, 20 * MS);
+	begin(OTHER, "short");
+	end_with(PID, OTHER, 4 * MS);
+	/* more than a period, and still none: the kernel gave its sample to
+	 * another thread, which stands for it */
+	begin(OTHER, "displaced");
+	end_with(PID, OTHER, 15 * MS);
+	finish(39 * MS);
+	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 4 * MS);
+	ck_assert_int_eq(ns_of("worker"), 35 * MS);
+	ck_assert_int_eq(ns_of(NULL), 39 * MS);
+}
+END_TEST
+
+START_TEST(time_that_the_kernel_hides_is_its_own)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 3);
+	end_with(PID, WORKER, 56 * MS);
+	finish(56 * MS);
+	/* two whole periods without a sample; the rest is scaled */
+	ck_assert_int_eq(sum(NULL, "[kernel]", 0), 2);
+	ck_assert_int_eq(sum(NULL, NULL, 0), 5);
+	ck_assert_int_eq(ns_of("worker"), 56 * MS);
+}
+END_TEST
+
+/* --- records that are missing -----------------------------------------------
+ */
+
+START_TEST(thread_that_never_told_gets_what_is_left)
+{
+	/* two threads followed each other, and their events were swapped */
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	end(PID, WORKER);
+	begin(OTHER, "other");
+	sample(PID, OTHER, 3);
+	end_with(PID, OTHER, 31 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	/* the one waits for the end */
+	ck_assert_uint_eq(g.threads.count, 1);
+	ck_assert_uint_eq(g.threads.silent, 1);
+	ck_assert_uint_eq(g.threads.counted_ns, 31 * MS);
+	finish(48 * MS);
+	ck_assert_int_eq(ns_of("worker"), 17 * MS);
+	ck_assert_int_eq(ns_of("other"), 31 * MS);
+}
+END_TEST
+
+START_TEST(thread_of_which_a_count_was_lost_gets_the_rest)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	count(PID, WORKER, 8 * MS);
+	end(PID, WORKER);
+	begin(OTHER, "other");
+	sample(PID, OTHER, 3);
+	end_with(PID, OTHER, 31 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.silent, 1);
+	finish(31 * MS + 21 * MS);
+	ck_assert_int_eq(ns_of("worker"), 21 * MS);
+	ck_assert_int_eq(ns_of("other"), 31 * MS);
+}
+END_TEST
+
+START_TEST(count_that_comes_late_ends_the_waiting)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	count(PID, WORKER, 8 * MS);
+	end(PID, WORKER);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.silent, 1);
+	count(PID, WORKER, 14 * MS);
+	cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.silent, 0);
+	ck_assert_uint_eq(g.threads.count, 0);
+	finish(22 * MS);
+	ck_assert_int_eq(ns_of("worker"), 22 * MS);
+}
+END_TEST
+
+START_TEST(threads_that_never_told_share_by_their_samples)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 6);
+	end(PID, WORKER);
+	begin(OTHER, "other");
+	sample(PID, OTHER, 2);
+	end(PID, OTHER);
+	finish(40 * MS);
+	ck_assert_int_eq(ns_of(NULL), 40 * MS);
+	/* three quarters, but for what is rounded */
+	ck_assert_int_ge(ns_of("worker"), 30 * MS - 1000);
+	ck_assert_int_le(ns_of("worker"), 30 * MS + 1000);
+}
+END_TEST
+
+START_TEST(time_of_nobody_is_that_of_short_threads)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	end_with(PID, WORKER, 20 * MS);
+	finish(26 * MS);
+	ck_assert_int_eq(ns_of("worker"), 20 * MS);
+	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 6 * MS);
+}
+END_TEST
+
+START_TEST(totals_below_the_counts_take_nothing_away)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	end_with(PID, WORKER, 20 * MS);
+	begin(OTHER, "silent");
+	sample(PID, OTHER, 1);
+	end(PID, OTHER);
+	finish(3 * MS);
+	ck_assert_int_eq(ns_of("worker"), 20 * MS);
+	ck_assert_int_eq(ns_of("silent"), PERIOD);
+	ck_assert_int_eq(ns_of(NULL), 30 * MS);
+}
+END_TEST
+
+/* --- processes --------------------------------------------------------------
+ */
+
+START_TEST(child_has_times_of_its_own)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 2);
+	end_with(PID, WORKER, 20 * MS);
+	name(PID, MAIN, "main", false);
+	fork_from(PID, MAIN, CHILD, CHILD);
+	sample(CHILD, CHILD, 3);
+	end_with(CHILD, CHILD, 33 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	finish(53 * MS);
+	/* a thread is called as the one that made it */
+	ck_assert_int_eq(ns_of("main"), 33 * MS);
+	ck_assert_int_eq(ns_of("worker"), 20 * MS);
+	ck_assert_uint_eq(g.account.rows, 0);
+}
+END_TEST
+
+START_TEST(child_without_a_sample_is_in_the_account)
+{
+	name(PID, MAIN, "main", false);
+	sample(PID, MAIN, 1);
+	fork_from(PID, MAIN, CHILD, CHILD);
+	end_with(CHILD, CHILD, 4 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	end_with(PID, MAIN, 10 * MS);
+	finish(14 * MS);
+	ck_assert_int_eq(ns_of(NULL), 10 * MS);
+	ck_assert_uint_eq(g.account.count, 1);
+	ck_assert_uint_eq(unsampled_ns("program"), 4 * MS);
+}
+END_TEST
+
+START_TEST(program_after_exec_is_not_ours)
+{
+	fork_from(PID, MAIN, CHILD, CHILD);
+	sample(CHILD, CHILD, 2);
+	name(CHILD, CHILD, "sort", true);
+	sample(CHILD, CHILD, 50);
+	/* it may be counted by another recorder from then on */
+	end_with(CHILD, CHILD, 500 * MS);
+	finish(500 * MS);
+	ck_assert_int_eq(sum(NULL, NULL, 0), 2);
+	ck_assert_int_eq(ns_of(NULL), 2 * PERIOD);
+}
+END_TEST
+
+START_TEST(end_told_of_another_process_ends_nothing)
+{
+	begin(WORKER, "worker");
+	sample(PID, WORKER, 1);
+	end(PID + 100, WORKER);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 0, 0);
+	ck_assert_uint_eq(g.threads.count, 1);
+	ck_assert_uint_eq(g.threads.silent, 0);
+	end_with(PID, WORKER, 10 * MS);
+	finish(10 * MS);
+	ck_assert_int_eq(ns_of("worker"), 10 * MS);
+}
+END_TEST
+
+START_TEST(thousands_of_threads_are_told_apart)
+{
+	enum { ALL = 5000 };
+
+	for (pid_t i = 0; i < ALL; i++) {
+		begin(WORKER + i, i % 2 ? "odd" : "even");
+		sample(PID, WORKER + i, 1);
+	}
+	ck_assert_uint_eq(g.threads.count, ALL);
+	for (pid_t i = 0; i < ALL; i++)
+		end_with(PID, WORKER + i, i % 2 ? 3 * MS : 12 * MS);
+	for (int i = 0; i < 4; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+	ck_assert_uint_eq(g.threads.count, 0);
+	finish(ALL / 2 * 15 * MS);
+	ck_assert_int_eq(ns_of("odd"), ALL / 2 * 3 * MS);
+	ck_assert_int_eq(ns_of("even"), ALL / 2 * 12 * MS);
+}
+END_TEST
+
+/* --- ticks ------------------------------------------------------------------
+ */
+
+START_TEST(ticks_are_the_times_of_samples)
+{
+	struct cpu_tick tick[8];
+
+	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 0);
+	sample(PID, WORKER, 5);
+	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 3), 3);
+	ck_assert_uint_eq(tick[2].ns, 2 * PERIOD);
+	ck_assert_uint_eq(tick[2].count, 1);
+	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 2);
+	ck_assert_uint_eq(tick[0].ns, 3 * PERIOD);
+	ck_assert_uint_eq(tick[1].ns, 4 * PERIOD);
+	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 0);
+	finish(50 * MS);
+}
+END_TEST
+
+START_TEST(ticks_that_nobody_takes_are_counted)
+{
+	static struct cpu_tick tick[5000];
+	uint64_t all = 0;
+	size_t taken;
+
+	sample(PID, WORKER, 500);
+	taken = cpu_threads_take(&g.threads, WORKER, tick, 5000);
+	ck_assert_uint_eq(taken, 64);
+	/* from now on somebody wants them */
+	sample(PID, WORKER, 4500);
+	for (size_t i = 0; i < taken; i++)
+		all += tick[i].count;
+	ck_assert_uint_eq(all, 500);
+	taken = cpu_threads_take(&g.threads, WORKER, tick, 5000);
+	ck_assert_uint_eq(taken, 4096);
+	for (size_t i = 0; i < taken; i++)
+		all += tick[i].count;
+	ck_assert_uint_eq(all, 5000);
+	cpu_threads_take_no_more(&g.threads, WORKER);
+	sample(PID, WORKER, 3);
+	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 5000), 0);
+	finish(5003 * PERIOD);
+}
+END_TEST
+
+START_TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
+{
+	struct cpu_tick tick[8];
+
+	begin(WORKER, "worker");
+	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 0);
+	sample(PID, WORKER, 2);
+	end_with(PID, WORKER, 20 * MS);
+	for (int i = 0; i < 5; i++)
+		cpu_threads_settle(&g.threads, 2, 10);
+	ck_assert_uint_eq(g.threads.count, 1);
+	ck_assert_uint_eq(cpu_threads_take(&g.threads, WORKER, tick, 8), 2);
+	cpu_threads_settle(&g.threads, 2, 10);
+	ck_assert_uint_eq(g.threads.count, 0);
+	finish(20 * MS);
+	/* and settled but once */
+	ck_assert_int_eq(ns_of("worker"), 20 * MS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cpu_threads");
+	TCase *times = suite_case(suite, "times");
+	TCase *hidden = suite_case(suite, "hidden");
+	TCase *missing = suite_case(suite, "missing");
+	TCase *processes = suite_case(suite, "processes");
+	TCase *ticks = suite_case(suite, "ticks");
+
+	tcase_add_checked_fixture(times, set_up, tear_down);
+	tcase_add_checked_fixture(hidden, set_up_without_kernel, tear_down);
+	tcase_add_checked_fixture(missing, set_up, tear_down);
+	tcase_add_checked_fixture(processes, set_up, tear_down);
+	tcase_add_checked_fixture(ticks, set_up, tear_down);
+	tcase_add_test(times, time_of_a_thread_is_the_sum_of_its_counts);
+	tcase_add_test(times, records_of_a_thread_may_come_in_any_order);
+	tcase_add_test(times, thread_is_kept_for_some_passes_after_its_end);
+	tcase_add_test(times, id_that_is_used_again_is_another_thread);
+	tcase_add_test(times, thread_without_a_sample_was_short_or_displaced);
+	tcase_add_test(hidden, time_that_the_kernel_hides_is_its_own);
+	tcase_add_test(missing, thread_that_never_told_gets_what_is_left);
+	tcase_add_test(missing, thread_of_which_a_count_was_lost_gets_the_rest);
+	tcase_add_test(missing, count_that_comes_late_ends_the_waiting);
+	tcase_add_test(missing, threads_that_never_told_share_by_their_samples);
+	tcase_add_test(missing, time_of_nobody_is_that_of_short_threads);
+	tcase_add_test(missing, totals_below_the_counts_take_nothing_away);
+	tcase_add_test(processes, child_has_times_of_its_own);
+	tcase_add_test(processes, child_without_a_sample_is_in_the_account);
+	tcase_add_test(processes, program_after_exec_is_not_ours);
+	tcase_add_test(processes, end_told_of_another_process_ends_nothing);
+	tcase_add_test(processes, thousands_of_threads_are_told_apart);
+	tcase_add_test(ticks, ticks_are_the_times_of_samples);
+	tcase_add_test(ticks, ticks_that_nobody_takes_are_counted);
+	tcase_add_test(ticks, thread_whose_ticks_are_wanted_is_kept_for_them);
+	return suite_run(suite);
+}
