@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One function prints one part of the page, or nothing if there is nothing to
- * say. The functions stand here in the order of the page: the run, CPU time,
- * memory, functions, cost and advice, hints, files. summary_losses.c prints
- * what was lost.
+ * say. summary_print() has their order. summary_losses.c prints what was lost,
+ * summary_advice.c which functions to exclude.
  */
 #include "collector/show/summary_print.h"
 
