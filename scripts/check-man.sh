@@ -1,12 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# check-man.sh BUILD_DIR PAGE... - groff has nothing to say about the manual
-# pages, an option that a command's --help names is in its page, and the other
-# way round. The page of summary.json: check-counters.sh.
+# check-man.sh BUILD_DIR PAGE... - the manual pages in ./docs/man:
+#   - groff has nothing to say about them;
+#   - what BUILD_DIR/options.tsv (from opts.def) has of each option stands in the
+#     page of its command, and the other way round: names, argument, range,
+#     default, words (check-man.awk);
+#   - an option that a command's --help names is somewhere in its page, and the
+#     page names no other anywhere.
 set -u
 O=$1
 shift
+scripts=$(dirname "$0")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 bad=0
@@ -18,6 +23,21 @@ for page in "$@"; do
 	[ -s "$work/warnings" ] && { cat "$work/warnings"; bad=1; }
 done
 
+# agree PAGE COMMAND HEADING: the options of COMMAND ("perfrec ctl") are those
+# under HEADING of PAGE.
+agree()
+{
+	groff -man -Tascii -P-c -rLL=9999n "docs/man/$1" >"$work/page"
+	awk -v page="docs/man/$1" -v title="$2" -v section="$3" \
+		-f "$scripts/check-man.awk" "$O/options.tsv" "$work/page" || bad=1
+}
+agree perfrec.1 'perfrec record' '   perfrec record'
+agree perfrec.1 'perfrec report' '   perfrec report'
+agree perfrec-cc.1 'perfrec cc' OPTIONS
+agree perfrec-cc.1 'perfrec c++' OPTIONS
+agree perfrec-collect.1 perfrec-collect OPTIONS
+agree perfrec-ctl.1 'perfrec ctl' OPTIONS
+
 # options FILE: every --option in it, one a line, but those of systemctl.
 options()
 {
@@ -25,8 +45,8 @@ options()
 		grep -vx -- --help | sort -u
 }
 
-# agree PAGE COMMAND [SUBCOMMAND]...
-agree()
+# mentions PAGE COMMAND [SUBCOMMAND]...: no more and no less than their --help.
+mentions()
 {
 	page=docs/man/$1
 	command=$2
@@ -47,9 +67,8 @@ agree()
 		bad=1
 	done
 }
-
-agree perfrec.1 perfrec record report
-agree perfrec-cc.1 perfrec cc c++
-agree perfrec-collect.1 perfrec-collect
-agree perfrec-ctl.1 perfrec ctl
+mentions perfrec.1 perfrec record report
+mentions perfrec-cc.1 perfrec cc c++
+mentions perfrec-collect.1 perfrec-collect
+mentions perfrec-ctl.1 perfrec ctl
 exit $bad

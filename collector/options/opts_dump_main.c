@@ -81,8 +81,9 @@ static void print_option(enum opts_command command, enum opts_id id)
 		print_cpu_choices(row);
 	else
 		print_choices(row->choices);
-	printf("\t%s\t%s\t%s\t", opts_value_range(id, range, sizeof(range)),
-	       or_empty(usual), or_empty(row->usual_bytes));
+	printf("\t%s\t%s\t%s\t%s\t", opts_value_range(id, range, sizeof(range)),
+	       or_empty(usual), or_empty(row->usual_bytes),
+	       row->repeated ? "repeated" : "");
 	print_brief(row->help);
 }
 
