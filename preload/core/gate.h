@@ -56,13 +56,14 @@ struct shim {
 	uint32_t slot_count; /* without those that were retired */
 	uint32_t ring_cells;
 	uint64_t (*clock)(void);
-	bool block; /* on a full ring */
-	bool general; /* rseq, rdtsc and nothing special will not do */
-	uint32_t depth; /* 0: all */
-	uint32_t paused; /* by the program: perfrec_pause() */
+	bool block; /* on a full ring: wait */
+	bool general; /* all hooks take the general path */
+	uint32_t depth; /* spans with fewer around them are recorded; 0: all */
+	uint32_t paused; /* the program has called perfrec_pause() */
 	bool no_syscalls; /* a seccomp filter may kill for them */
 	int32_t pid;
-	int32_t fork_parent; /* a forked child that has not said so yet */
+	int32_t fork_parent; /* parent of a forked child that has not recorded
+			      * FORK yet; else 0 */
 	uint32_t generation; /* of the load map: gate_generation() */
 };
 

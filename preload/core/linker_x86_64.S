@@ -2,8 +2,8 @@
  *
  * linker_x86_64 - const void *linker_text(void): an address in the code of the
  * dynamic linker. The first word of a TLS descriptor is the function that a
- * program calls to find the variable; the dynamic linker writes there one of
- * its own when it relocates us. Nothing reads the variable itself.
+ * program calls to find the variable. The dynamic linker writes a function of
+ * its own there when it relocates the shim. Nothing reads the variable itself.
  */
 	.section .tbss, "awT", @nobits
 	.balign	8

@@ -2,8 +2,8 @@
  *
  * interpose_jump_x86_64 - wrappers of the functions that jump
  * (interpose_jump.h). They must not be returned through: the real one has to
- * find its caller's return address and stack. Nothing is recorded: a load, a
- * branch and a jump.
+ * find its caller's return address and stack. While nothing is recorded a
+ * wrapper is a load, a branch and a jump.
  */
 #include "preload/flow/interpose_jump.h"
 #include "preload/core/thread_asm.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * interpose_dl_x86_64 - void *dlopen(const char *, int) and void *dlmopen(Lmid_t,
- * const char *, int): tell C, then jump to the real one with everything as it
- * was, the return address too (interpose_dl.c).
+ * interpose_dl_x86_64 - dlopen() and dlmopen(): tell C, then jump to the real
+ * one with everything as it was, the return address, too (interpose_dl.c).
  */
 	.macro	tail_jump name
 	.globl	\name

@@ -8,10 +8,10 @@
  * signals inside to the abort handler, which starts over: with a new look at
  * the gate, since the handler may have forked, and a new clock.
  *
- * No stack, so one unwind rule holds at each instruction. No saved registers:
- * all used here are the caller's to lose (rax rcx rdx rsi rdi r8-r11). rdi
- * (function) and rsi (call site) stay until the commit, for the restart and
- * for hook_general().
+ * The code uses no stack, so one unwind rule holds at each instruction. It uses
+ * no registers that a function must save, but only rax rcx rdx rsi rdi r8-r11.
+ * rdi (function) and rsi (call site) stay as they are until the commit, for the
+ * restart and for hook_general().
  *
  * The two rdtsc are nearly all of a span's cost; everything here fits into
  * their shadow (docs/BENCHMARKS.md).
@@ -121,7 +121,7 @@
 .Lreturn_\kind:
 	ret
 
-	/* Its cost is to be known. */
+	/* Counted, so that its cost is known. */
 .Lexcluded_\kind:
 	movq	t_thread@gottpoff(%rip), %rcx
 	movq	%fs:T_EXCLUDED(%rcx), %rax

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ring_x86_64 - put_cell() and put_cells() (put.h, put_run.c): what is not a
- * span, on the fast path. As in hook_x86_64.S all from the look at the gate to
- * the store of head is one restartable sequence; what it is given lies with
- * the caller and stays, so that it can start over.
+ * ring_x86_64 - put_cell() and put_cells() (put.h): what is not a span, on the
+ * fast path. As in hook_x86_64.S all from the look at the gate to the store of
+ * head is one restartable sequence. What it is given lies with the caller and
+ * stays as it is, so the sequence can start over.
  */
 #include "preload/core/thread_asm.h"
 
