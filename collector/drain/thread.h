@@ -15,21 +15,23 @@ struct thread;
 
 /* Every call is for the slot's drain worker. */
 
-/* The thread that has claimed @slot of @process; its first packet is written.
- * 0 or -ENOMEM. */
+/* Make *@out for the thread that has claimed @slot of @process, and write its
+ * first packet. @process and @slot must outlive it; thread_finish() ends it. 0
+ * or -ENOMEM. */
 int thread_new(struct process *process, const struct slot_shm *slot,
 	       struct thread **out);
 
 /*
- * Take in all that is unread in @ring, telling the writer as room comes free.
- * Returns how many records it was, or -EBADMSG: the program wrote nonsense.
+ * Take in all that is unread in @ring, and give the writer its room back piece
+ * by piece. Returns how many records were unread, or -EBADMSG: the program
+ * wrote nonsense.
  */
 int64_t thread_drain(struct thread *thread, struct ring_get *ring);
 
 /*
- * The thread has ended at @end_ns, or 0: with its last event. Ends what is
- * open and hands *@thread over to the jobs thread, which sums it up and frees
- * it.
+ * The thread has ended at @end_ns (BOOTTIME; 0: with its last event). End what
+ * is open, and hand *@thread over to the jobs thread, which sums it up and
+ * frees it. *@thread becomes NULL.
  */
 void thread_finish(struct thread **thread, uint64_t end_ns);
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * async_slices - slices that overlap cannot lie on one track, which is a
- * stack. So a track of the program's becomes as many lanes as there are slices
- * open on it at a time; they have one name, and a viewer draws them as one
- * track. The first lane is the track itself.
+ * async_slices - a track is a stack, so slices that overlap cannot lie on one
+ * track. Therefore a track of the program becomes several lanes: as many as
+ * slices are open on it at a time. The lanes have one name, and a viewer draws
+ * them as one track. The first lane is the track itself.
  *
- *   BEGIN   takes the first lane that is free; or, if a slice with its handle
- *           is open, lies inside that
- *   END     ends the innermost slice with its handle; one without a begin is
+ *   BEGIN   takes the first lane that is free; but if a slice with the same
+ *           handle is open, it lies inside that slice
+ *   END     ends the innermost slice with its handle; an END without a BEGIN is
  *           withheld
  *
- * A lane's packets are kept until nothing is open on it, and are then written
- * together: a trace that stops, at its size limit or because we are killed,
- * has no slice without an end. Only a lane that keeps more than KEPT_BYTES
- * writes while it is open. So a slice is in the file once it has ended; what
- * is open when the process ends is ended there.
+ * The packets of a lane are kept until nothing is open on it, and are then
+ * written together. So a trace that stops, at its size limit or because the
+ * collector is killed, has no slice without an end. A lane that keeps more than
+ * KEPT_BYTES is the exception: it writes while a slice is open. A slice that is
+ * open when its process ends is ended there.
  *
- * The sequence of these packets is the process' own. Their times are those of
- * the trace's clock, since they are not in their order.
+ * The packets are on a sequence of the process. They have absolute times of the
+ * trace's clock, since they are not written in the order of their times.
  */
 #include "collector/notes/async_slices.h"
 

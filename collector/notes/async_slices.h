@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * async_slices - what the threads of a process tell about things that belong
- * to no thread: slices that begin on one and end on another, and counters of
- * the process that are told as steps. In the order of their clocks. See
- * async_slices.c.
+ * async_slices - what the threads of a process tell about things that belong to
+ * no thread: slices that begin on one thread and end on another, and counters
+ * of the process that are told in steps. It is put into the order of clocks.
+ * See async_slices.c.
  */
 #ifndef PERFREC_COLLECTOR_NOTES_ASYNC_SLICES_H
 #define PERFREC_COLLECTOR_NOTES_ASYNC_SLICES_H
@@ -27,7 +27,7 @@ struct async_event {
 	uint64_t ns; /* BOOTTIME */
 	const struct site *site; /* lives as long as the process */
 	uint64_t track; /* uuid, of BEGIN and STEP */
-	uint64_t key, handle; /* which slice: END has those of its BEGIN */
+	uint64_t key, handle; /* of the slice: END has those of its BEGIN */
 	uint64_t step; /* int64_t or double, as the site says */
 	uint64_t at_ns; /* of a STEP, instead of ns; 0: none */
 	struct note *note; /* or NULL */
@@ -42,24 +42,27 @@ struct async_counts {
 	struct note_counts notes;
 };
 
-/* Of a process whose tracks are @tracks, which like @recording must outlive
- * it. 0 or -ENOMEM. */
+/* Those of a process whose tracks are @tracks. @recording and @tracks must
+ * outlive *@out, which the caller ends with async_slices_free(). Any thread. 0
+ * or -ENOMEM. */
 int async_slices_new(struct recording *recording, struct tracks *tracks,
 		     struct async_slices **out);
-/* Also for NULL. All streams must be closed. */
+/* All streams must be closed. Also for NULL. */
 void async_slices_free(struct async_slices **slices);
-/* For the watermark: order_release(). */
+/* Its order, so that the watermark can be told to it: orders_add(). */
 struct order *async_slices_order(struct async_slices *slices);
 
-/* For one thread; its drain worker feeds it. NULL: no memory. */
+/* A stream for one thread, whose drain worker feeds and closes it. NULL: out of
+ * memory. */
 struct order_stream *async_slices_open(struct async_slices *slices);
-/* Takes over @event's note. @clock: of the record. What there is no memory for
- * is counted. */
+/* Feed @event, whose record has the clock @clock, to @stream. event->note
+ * becomes the callee's. Events for which there is no memory are counted. The
+ * drain worker of the stream. */
 void async_slices_feed(struct async_slices *slices, struct order_stream *stream,
 		       uint64_t clock, const struct async_event *event);
 
-/* All threads have ended; so has, at @end_ns, all that is open. Not for a
- * drain worker. */
+/* All threads have ended: end what is open at @end_ns. Waits for the consumer,
+ * so no drain worker may call it. */
 void async_slices_finish(struct async_slices *slices, uint64_t end_ns);
 struct async_counts async_slices_counts(struct async_slices *slices);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * seq_names - what was interned on one sequence beside the names of functions:
- * keys of arguments, names made at run time, and sites where no block carries
- * names. Each text once, up to a limit; then texts are written as they are.
- * One thread at a time.
+ * seq_names - the texts that were interned on one packet sequence, beside the
+ * names of functions: keys of arguments, names made at run time, and names of
+ * sites where no block carries names. Each text is written once, up to a limit
+ * of texts; after that texts are written in full. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_NOTES_SEQ_NAMES_H
 #define PERFREC_COLLECTOR_NOTES_SEQ_NAMES_H
@@ -25,14 +25,16 @@ struct seq_names {
 	uint32_t last_key;
 };
 
-/* @last_iid, the last iid that an event name has had, and @budget must outlive
- * it. */
+/* Begin with no text; seq_names_release() ends it. *@last_iid is the last iid
+ * that the name of an event has on the sequence, which is counted up. It and
+ * @budget must outlive @names. */
 void seq_names_init(struct seq_names *names, struct budget *budget,
 		    uint32_t *last_iid);
 void seq_names_release(struct seq_names *names);
 
-/* The iid of a text, @bytes long, of any bytes; if it is new, what says so is
- * put into @interned, fields of InternedData. 0: there is no room for it. */
+/* The iid of a text of @bytes bytes, which may be any: as the key of an
+ * argument, or as the name of an event. If the text is new, it is appended to
+ * @interned, fields of InternedData. 0: there is no room for it. */
 uint32_t seq_names_key(struct seq_names *names, const char *text, size_t bytes,
 		       struct bytes *interned);
 uint32_t seq_names_event(struct seq_names *names, const char *text,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread_notes - prefixes are kept until the record that they belong to comes.
- * That is the next one: a begin or end, which replay writes with them if it
- * writes it at all, or another extended record.
+ * thread_notes - prefixes are kept until the next record comes, which they
+ * belong to. It is a begin or end, which replay writes together with its
+ * prefixes if it writes it at all; or it is another extended record:
  *
  *   instants, values of counters,    are written on the thread's sequence, with
  *   states, marks                    the uuid of their track; the reader sorts
@@ -10,11 +10,11 @@
  *   asynchronous slices, steps of    need all threads' records in order: they
  *   a counter of the process         go to async_slices.c
  *
- * Steps (SITE_INCREMENTAL) are added up here, and values are written: a reader
- * would add up the steps of one sequence only.
+ * Steps of a counter (SITE_INCREMENTAL) are added up here, and values are
+ * written: a reader would add up only the steps of one sequence.
  *
- * What makes no sense is left out and counted; nothing here ends a recording
- * but a record of no known kind.
+ * What makes no sense is left out and counted. Only a record of no known kind
+ * ends a recording.
  */
 #include "collector/notes/thread_notes.h"
 

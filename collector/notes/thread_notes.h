@@ -16,20 +16,23 @@ struct replay;
 struct thread;
 struct thread_notes;
 
-/* EXT_ARGS and up (record_ext.h), a copy, while @replay runs. 0, or -EBADMSG:
- * of no known kind. Its drain worker. */
+/* Take in an extended record of the kind EXT_ARGS or above (record_ext.h),
+ * whose
+ * @count cells are a copy, while @replay runs. 0, or -EBADMSG: it is of no
+ * known kind. The drain worker of @thread. */
 int thread_note(struct thread *thread, struct replay *replay,
 		const struct record *cells, size_t count);
 
-/* After every visit of the thread's ring. Its drain worker. */
+/* To be called after each visit of the thread's ring. Its drain worker. */
 void thread_notes_flush(struct thread *thread);
 /* The thread has ended. Its drain worker. */
 void thread_notes_finish(struct thread *thread);
-/* Adds what was counted to the recording's totals, under its lock, and frees
- * thread->notes. */
+/* Add what was counted to the totals of the recording, whose lock the caller
+ * holds, and free thread->notes. The jobs thread. */
 void thread_notes_release(struct thread *thread);
 
-/* All threads of @process are summed up: writes what is left. Jobs thread. */
+/* All threads of @process have been summed up: write what is left, and free
+ * process->slices. The jobs thread. */
 void process_notes_finish(struct process *process);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * arena - the collector's side of the memory that a program shares with it,
- * and who uses it: the program, and the children it forked since.
+ * arena - the collector's side of the memory that a program shares with it, and
+ * the processes that use this memory: the program, and children that it forked.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_ARENA_H
 #define PERFREC_COLLECTOR_RECORD_ARENA_H
@@ -44,18 +44,17 @@ struct arena {
 	uint64_t search_after_ns; /* under lock: see process_meet.c */
 	struct recording *recording; /* a reference */
 	uint64_t start_flow; /* link from the image before; 0: none */
-	uint32_t broken; /* any thread: it is read no more */
+	uint32_t broken; /* any thread sets it: it is read no more */
 	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
-	uint32_t late_slots; /* any thread: slots that were to wait for it to
-			      * be known who their owner is, and have not been
-			      * read since */
+	uint32_t late_slots; /* any thread: slots that had to wait until their
+			      * owner was known, and were not read since */
 	bool stackless; /* no spans say where a block was allocated */
-	bool late; /* its program had other threads at hello: of blocks that
-		    * they got just then nothing is known */
-	uint32_t forked; /* its program has called fork() */
+	bool late; /* its program had other threads at hello: blocks that they
+		    * allocated at that moment are unknown */
+	uint32_t forked; /* any thread sets it: its program has called fork() */
 	uint32_t off; /* control is CONTROL_OFF, for good */
-	uint64_t session; /* its number */
-	/* For a person; any thread. */
+	uint64_t session; /* number of its session */
+	/* For a person to see; any thread. */
 	uint64_t live_spans, live_lost;
 	uint32_t live_threads;
 	struct pause_list pauses; /* main thread begins and ends them */
@@ -63,27 +62,27 @@ struct arena {
 	struct map_log *map_log; /* a reference */
 	struct sites *sites; /* a reference; set when it is attached */
 	struct cpu_group *cpu; /* set when it is attached; NULL: none */
-	size_t map_events; /* of it that its drain worker knows of */
-	size_t map_opened; /* and that the jobs thread has dealt with */
+	size_t map_events; /* of map_log, that drain worker 0 knows of */
+	size_t map_opened; /* of map_log, that the jobs thread has dealt with */
 	/* Main thread: is_arena_unused() in process_reap.c. */
-	uint64_t idle_since_ns; /* no process left since */
+	uint64_t idle_since_ns; /* when the last process was freed */
 	bool leaving; /* a last look at its slots is under way; under lock */
 	struct drain_passes last_look;
 
-	/* Each belongs to the drain worker of its slot. */
+	/* One for each slot; it belongs to the drain worker of that slot. */
 	struct arena_slot {
 		struct ring_get ring; /* see arena_ring() */
-		struct thread *thread; /* NULL: nobody's */
-		uint64_t checked_ns; /* when it was last seen alive */
-		bool abandoned; /* its owner goes on, unrecorded */
-		bool later; /* who its owner is, is not known yet */
+		struct thread *thread; /* that owns the slot; NULL: none */
+		uint64_t checked_ns; /* when that was last seen alive */
+		bool abandoned; /* the owner goes on, unrecorded */
+		bool later; /* the owner is not known yet */
 		uint32_t warm; /* any worker: see arena_warm() */
 	} * slot;
 
 	struct lock lock;
 	struct process *processes; /* under lock */
 	struct family family; /* under lock: those that have ended */
-	bool cut; /* under lock: one went on when its recording ended */
+	bool cut; /* under lock: a process went on when the recording ended */
 	bool map_posted; /* under lock: map_job is on its way */
 	bool held, paused; /* under lock: see session.c */
 	struct arena *next; /* main thread's list */
@@ -92,33 +91,40 @@ struct arena {
 };
 
 /*
- * Map the arena behind @fd (which stays the caller's) if it is what @hello
- * says: a memfd of exactly that size that nobody can shrink. Returns 0, or
- * -errno with *@why a sentence for the log. The caller holds one reference.
+ * Map the arena behind @fd, which stays the caller's, if it is what @hello
+ * says: a memfd of exactly that size that nobody can shrink. The caller has one
+ * reference of *@out. Main thread. Returns 0, or -errno with *@why a sentence
+ * for the log, which is static.
  */
 int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	      const char **why);
 struct arena *arena_get(struct arena *arena);
-/* Any thread. The last one leaves the end to arena->jobs: it may be that of a
- * recording, too. */
+/* Give a reference back; *@arena becomes NULL. With the last one, the arena is
+ * freed on arena->jobs: that may end a recording, too. Any thread; also for
+ * NULL. */
 void arena_put(struct arena **arena);
 
 /*
- * Whether some process has the memory of @arena mapped, which every child has
- * that its program forked, until it execs or ends. -EAGAIN: the kernel does not
- * tell. Any thread.
+ * Whether some process has the memory of @arena mapped: 1, 0, or -EAGAIN if the
+ * kernel does not tell. Each child that the program forked has it mapped, until
+ * the child execs or ends. Any thread.
  */
 int arena_is_held(const struct arena *arena);
-/* Whether process @pid has. Reads /proc. Any thread. */
+/* Whether process @pid has the memory of @arena mapped. Reads /proc. Any
+ * thread. */
 bool arena_is_mapped_by(const struct arena *arena, pid_t pid);
 
+/* Slot @index in the shared memory, below arena->slot_count. Any thread. */
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);
-/* The reader of slot @index, made when it is first asked for. Its worker. */
+/* The reader of the ring of slot @index, which the first call makes. The drain
+ * worker of the slot. */
 struct ring_get *arena_ring(struct arena *arena, uint32_t index);
-/* Lets the program record, or ends that for good: OFF stays. Any thread. */
+/* Write the control word of the program, and wake who waits for it. OFF is for
+ * good: later calls change nothing. Any thread. */
 void arena_control(struct arena *arena, enum control_shm control);
 bool arena_is_off(const struct arena *arena);
-/* True for the first caller only: the program wrote nonsense. Any thread. */
+/* The program wrote nonsense: mark @arena as broken. True for the first caller
+ * only. Any thread. */
 bool arena_break(struct arena *arena);
 bool arena_is_broken(const struct arena *arena);
 

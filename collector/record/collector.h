@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * collector - what all parts of perfrec-collect share. Made by main before
- * other threads exist, and only read by them but for what has a lock.
+ * collector - what all parts of perfrec-collect share. main() makes it before
+ * other threads exist. They only read it, but for the fields that have a lock.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_COLLECTOR_H
 #define PERFREC_COLLECTOR_RECORD_COLLECTOR_H

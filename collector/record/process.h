@@ -30,27 +30,29 @@ struct process {
 	struct arena *arena; /* a reference */
 	struct modules *modules; /* a reference */
 	struct process_heap *heap; /* a reference; under the arena's lock until
-				    * set; NULL: no block was told of */
+				    * it is set; NULL: no block was told of */
 	struct samples *samples; /* a reference; NULL: none are taken */
 	struct tracks *tracks; /* a reference */
-	struct async_slices *slices; /* under the arena's lock until set; NULL:
-				      * there were none */
+	struct async_slices *slices; /* under the arena's lock until it is set;
+				      * NULL: there were none */
 	pid_t pid; /* in our namespace */
 	pid_t inner_pid; /* as it sees itself */
 	uint64_t uuid;
-	uint64_t rss_uuid; /* under the collector's lock: a track; 0: none */
-	uint64_t start_flow, exec_flow; /* links to the image before, after */
-	struct process_entry *entry; /* fields change under recording's lock */
-	bool entry_listed;
-	bool forked; /* it did not say hello */
-	uint32_t has_forked; /* it called fork(): any worker sets it */
+	uint64_t rss_uuid; /* of the track of its resident size; 0: none; under
+			    * the collector's lock */
+	uint64_t start_flow, exec_flow; /* flows from the image before it, and
+					 * to the one after it; 0: none */
+	struct process_entry *entry; /* changes under the recording's lock */
+	bool entry_listed; /* then entry is the recording's */
+	bool forked; /* it is a child that did not say hello */
+	uint32_t has_forked; /* any worker sets it: it has called fork() */
 	bool foreign; /* its pid namespace is not ours */
-	struct outer_threads threads; /* then, their ids */
+	struct outer_threads threads; /* ids of its threads, if it is foreign */
 
 	uint32_t ending; /* set once, by process_end() */
-	enum process_end ended; /* settled before ending is set */
+	enum process_end ended; /* valid once ending is set, as end_ns is */
 	uint64_t end_ns;
-	uint64_t drained; /* a bit for each drain worker */
+	uint64_t drained; /* a bit for each drain worker: process_drained() */
 	struct job done_job;
 	struct process *next; /* of its arena */
 	struct process *next_all; /* of the collector */
@@ -60,8 +62,8 @@ struct process {
 /* The process of @arena that calls itself @inner_pid, and has not been freed;
  * or NULL. Under the arena's lock. */
 struct process *process_find_inner(struct arena *arena, pid_t inner_pid);
-/* Our id for the process of @arena that calls itself @inner_pid, or 0. Any
- * thread. */
+/* The id in our pid namespace of the process of @arena that calls itself
+ * @inner_pid; 0: there is none. Any thread; takes the lock of @arena. */
 pid_t process_outer_pid(struct arena *arena, pid_t inner_pid);
 
 /* What a child of @process starts with. References stay the process'. Under the
@@ -72,23 +74,25 @@ struct kin process_kin(const struct process *process);
  * Drain workers notice when they next look at it: call drain_kick() after it.
  * Any thread. */
 void process_end(struct process *process, enum process_end why);
-/* When true, ended and end_ns are settled (row ENDING). Any thread. */
+/* Whether process_end() was called. If so, @process->ended and end_ns are valid
+ * (row ENDING in docs/RING.md). Any thread. */
 bool process_is_ending(const struct process *process);
-/* Whether it is, because all its threads have stopped, other than when we
- * stopped looking. Any thread. */
+/* Whether @process is ending because all its threads have stopped, and not
+ * because we stopped recording it. Any thread. */
 bool process_is_gone(const struct process *process);
 
-/* Drain worker @worker of @workers has taken in all that @process left in its
- * slots, after it saw it ending. */
+/* Drain worker @worker of @workers has seen @process ending, and has taken in
+ * after that all that the process left in its slots. When all workers have
+ * called it, process->done_job is posted. */
 void process_drained(struct process *process, uint32_t worker,
 		     uint32_t workers);
 
-/* Whether that worker has said so. */
+/* Whether process_drained() was called for that worker. That worker. */
 bool process_is_drained(const struct process *process, uint32_t worker);
 
-/* True when a process with a pidfd has exited. */
+/* Whether @process has a pidfd, and has exited. Any thread. */
 bool process_has_exited(const struct process *process);
-/* The live image of @pid, or NULL. Main thread. */
+/* The process with the id @pid that is not ending, or NULL. Main thread. */
 struct process *process_find(struct collector *collector, pid_t pid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recording - one output folder: the trace as it grows, and what will be
- * summed up in summary.json when the last program in it has ended.
+ * recording - one output folder: the trace as it grows, and the sums that are
+ * written to summary.json when the last program in it has ended.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_RECORDING_H
 #define PERFREC_COLLECTOR_RECORD_RECORDING_H
@@ -208,16 +208,17 @@ struct recording {
 };
 
 /*
- * Start a recording in the folder @path, which is made; it may be there if
- * not @exclusive, but must hold no recording. 0 or -errno; the log says what
- * is wrong, but for -EEXIST of an exclusive folder. @collector must outlive
- * it. The caller holds one reference.
+ * Start a recording in the folder @path, which is made. If not @exclusive, the
+ * folder may be there already, but must hold no recording. @collector must
+ * outlive *@out, of which the caller has one reference. Main thread. 0 or
+ * -errno; the log says what is wrong, but for -EEXIST of an exclusive folder.
  */
 int recording_new(const struct collector *collector, const char *path,
 		  bool exclusive, struct recording **out);
 struct recording *recording_get(struct recording *recording);
-/* The same for one that may have none any more: false then. It must be known to
- * be there still. */
+/* The same for a recording whose last reference may have been given back: then
+ * it is false. The caller must know that it has not been freed yet. Any
+ * thread. */
 bool recording_get_if(struct recording *recording);
 /* The last reference ends the recording: collector->finish_recording writes its
  * files, on the thread of collector->endings. Its profiles may have to wait
@@ -225,33 +226,37 @@ bool recording_get_if(struct recording *recording);
  * thread; also for NULL. */
 void recording_put(struct recording **recording);
 
-/* A number for one more thread, from 2 up, never used again. Any thread. */
+/* A number for one more packet sequence, from 2 up, which no other has. Any
+ * thread. */
 uint32_t recording_sequence(struct recording *recording);
-/* Keep @entry for the summary, whose owner goes on to fill it in under lock;
- * false when there are too many: it stays the caller's. */
+/* Put @entry into the summary. It becomes the recording's; the caller may go on
+ * to change it, under lock. False when there are too many entries: it stays the
+ * caller's. Any thread; takes the lock. */
 bool recording_list_process(struct recording *recording,
 			    struct process_entry *entry);
-/* Copies @entry to @process's list, unless there are too many. Under lock. */
+/* Copy @entry to the list of @process, unless there are too many entries. Under
+ * lock. */
 void recording_list_thread(struct recording *recording,
 			   struct process_entry *process,
 			   const struct thread_entry *entry);
-/* Process @pid goes on, unrecorded. False: that is known. Takes the lock. */
+/* List that process @pid, called @name, goes on unrecorded. False: it is listed
+ * already, or there are too many. Any thread; takes the lock. */
 bool recording_list_went_on(struct recording *recording, pid_t pid,
 			    const char *name);
-/* Remember that @sequence is not complete. Under lock. */
+/* Remember that the packet sequence @sequence is not complete. Under lock. */
 void recording_list_loss(struct recording *recording, uint32_t sequence);
 
 /* Free the disk space that was set aside for what is written last. Whoever
  * finishes the recording. */
 void recording_give_room_back(struct recording *recording);
 
-/* Process @pid (0: unknown) is not recorded: @why says it of "it", and outlives
- * the recording. Any thread; takes the lock. */
+/* Process @pid (0: unknown) is not recorded. @why is a sentence that calls the
+ * process "it", and must outlive the recording. Any thread; takes the lock. */
 void recording_refuse(struct recording *recording, pid_t pid, const char *why);
 
-/* Have @text, a sentence, in the summary and (not with --quiet-notes: what was
- * not asked for is no warning) in the log; once, however often it
- * is said. Any thread; takes the lock. */
+/* Put @text, a sentence, into the summary, and into the log as a warning (with
+ * --quiet-notes as a message for debugging). Once, however often it is called
+ * with the same text, which is copied. Any thread; takes the lock. */
 void recording_note(struct recording *recording, const char *text);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tracks - a uuid is made from the uuid of what the track is in (the process,
- * or a thread) and what it is called there. So whoever uses it knows it without
- * asking whether it was described, two processes never have the same, and one
- * table by uuid is all there is.
+ * tracks - the uuid of a track is made from the uuid of what the track is in
+ * (the process, or a thread) and what the track is called there. So whoever
+ * uses a track knows its uuid, whether or not it was described; two processes
+ * never have the same uuid; and one table by uuid is enough.
  *
  *   number, told by EXT_TRACK     one for the process
  *   number, of a SITE_TRACK       one for the process; or for each thread, if
@@ -14,8 +14,9 @@
  *
  * A track that would be below itself, or too deep, is below the process.
  *
- * Descriptors go to sequence 1, which lies in the file before whatever is
- * submitted later: so before the events, if it was told before.
+ * Descriptors go to sequence 1. In the file they lie before all packets that
+ * are submitted later, so before the events of a track that was told before
+ * them.
  */
 #include "collector/record/tracks.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tracks - the tracks of one process that belong to no thread: what they are
- * called in the program (a number, or a name), what they are in the trace (a
- * uuid), and that each is described there once. See tracks.c.
+ * tracks - the tracks of one process that belong to no thread. The program
+ * calls a track by a number or a name, the trace by a uuid; each track is
+ * described in the trace once. A child process inherits the tracks of its
+ * parent. See tracks.c.
  */
 #ifndef PERFREC_COLLECTOR_RECORD_TRACKS_H
 #define PERFREC_COLLECTOR_RECORD_TRACKS_H
@@ -28,9 +29,10 @@ struct tracks_counts {
 };
 
 /*
- * Of the process whose track is @process. @parent (NULL: none) has those of
- * the process that forked it. Descriptors go to @trace, which like @sites and
- * @budget must outlive it. 0 or -ENOMEM.
+ * The tracks of the process whose own track has the uuid @process. @parent has
+ * the tracks of the process that forked it, or is NULL; *@out takes a
+ * reference. Descriptors go to @trace. @trace, @sites and @budget must outlive
+ * it. The caller has one reference. Any thread. 0 or -ENOMEM.
  */
 int tracks_new(uint64_t process, struct tracks *parent, struct sites *sites,
 	       struct trace_file *trace, struct budget *budget,
@@ -39,29 +41,34 @@ struct tracks *tracks_get(struct tracks *tracks);
 /* Also for NULL. */
 void tracks_put(struct tracks **tracks);
 
-/* The program has made a track at run time, on the thread with track @thread;
- * texts are clean. */
+/* The program has made a track at run time, as @told says, on the thread whose
+ * track has the uuid @thread. @name and @description are clean
+ * (symbol_name_clean()). */
 void tracks_define(struct tracks *tracks, uint64_t thread,
 		   const struct note_track *told, const char *name,
 		   const char *description);
 /*
- * The uuid of track @number for an event of @site on that thread: a number of
- * the program's, or TRACK_PROCESS, TRACK_GLOBAL, TRACK_THREAD: the one there
- * that is called as the site. It is described by the time this returns, or,
- * if nobody has told of it yet, in tracks_finish(). 0 if it is one of another
- * @kind, which is counted.
+ * The uuid of the track on which an event of @site lies, on the thread whose
+ * track is @thread. @number is a number that the program has given a track; or
+ * TRACK_PROCESS, TRACK_GLOBAL or TRACK_THREAD, which mean the track of the
+ * process, of no process or of the thread that is called as @site is. When this
+ * returns, the track has been described; if nobody has told of it yet,
+ * tracks_finish() describes it. 0 if the track is of another @kind, which is
+ * counted.
  */
 uint64_t tracks_find(struct tracks *tracks, uint64_t thread, uint64_t number,
 		     const struct site *site, enum track_kind kind);
-/* Another one beside track @uuid that looks as one with it; @lane from 1. */
+/* The uuid of another track that a viewer draws as one with the track @uuid.
+ * @lane is its number, from 1 up. */
 uint64_t tracks_lane(struct tracks *tracks, uint64_t uuid, uint32_t lane);
-/* The track of a counter. */
+/* The uuid of the track of the counter @site; 0: there is no room for it. */
 uint64_t tracks_counter(struct tracks *tracks, uint64_t thread,
 			const struct site *site);
-/* Where marks of interesting intervals lie. */
+/* The uuid of the track on which marks of interesting intervals lie. */
 uint64_t tracks_marks(struct tracks *tracks);
 
-/* Describes what is left, as well as it is known. */
+/* Describe the tracks that nobody has told of, as well as they are known. When
+ * all threads of the process have ended. */
 void tracks_finish(struct tracks *tracks);
 struct tracks_counts tracks_counts(struct tracks *tracks);
 
