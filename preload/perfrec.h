@@ -134,7 +134,7 @@ struct perfrec_pair {
 #define PERFREC_AT "\1t"
 #define PERFREC_PAIRS "\1p"
 
-/* Units of counters; any other text is one, too. */
+/* Units of counters. Any other text is a unit, too. */
 #define PERFREC_NO_UNIT ""
 #define PERFREC_NS "ns"
 #define PERFREC_COUNTS "count"
@@ -148,10 +148,10 @@ struct perfrec_pair {
 /* --- the shim, and whether it is there --------------------------------------
  */
 
-/* One exists in the process, in the shim, and says which header it is of by
- * its name. It may grow at its end. */
+/* The shim has one object of this type. Its name says to which version of this
+ * header it belongs. It may grow at its end. */
 struct perfrec_shim_1 {
-	const uint32_t *state; /* that of a site which is on */
+	const uint32_t *state; /* what the state of a site that is on is now */
 	uint32_t bytes; /* of this struct */
 	uint32_t pad;
 	int (*decide)(struct perfrec_site *site);
@@ -204,8 +204,8 @@ struct perfrec_shim_1 {
 #define PERFREC_CAT2_(a, b) a##b
 
 /*
- * The shim, or NULL. By the linker's table and in assembly, because a compiler
- * or linker that makes a position-dependent executable takes a weak symbol
+ * The shim, or NULL. This reads the linker's table, in assembly: in a
+ * position-dependent executable the compiler or linker would take a weak symbol
  * that nothing defines for NULL, for good.
  */
 PERFREC_INLINE_ const struct perfrec_shim_1 *perfrec_shim_(void)
@@ -294,7 +294,7 @@ PERFREC_INLINE_ struct perfrec_arg perfrec_arg_pointer_(
 	return perfrec_arg_make_(5, (uint64_t)(uintptr_t)value);
 }
 
-/* Its length is found out when it is recorded. */
+/* A text. Its length is found out when it is recorded. */
 PERFREC_INLINE_ struct perfrec_arg perfrec_arg_text_(const char *value)
 {
 	return perfrec_arg_make_(6 | ~(uint64_t)0xff,
@@ -306,14 +306,15 @@ PERFREC_INLINE_ struct perfrec_arg perfrec_arg_same_(struct perfrec_arg value)
 	return value;
 }
 
-/* Any @bytes as a text: NULs, what is not UTF-8. Copied when it is recorded. */
+/* @bytes of any kind as a text (with NULs, or not UTF-8). Copied when it is
+ * recorded. */
 PERFREC_INLINE_ struct perfrec_arg perfrec_bytes(const void *data, size_t bytes)
 {
 	return perfrec_arg_make_(6 | (uint64_t)bytes << 8,
 				 (uint64_t)(uintptr_t)data);
 }
 
-/* @count more pairs, for PERFREC_PAIRS. Read when it is recorded. */
+/* @count more pairs, for PERFREC_PAIRS. Read when the event is recorded. */
 PERFREC_INLINE_ struct perfrec_arg perfrec_pairs(
 	const struct perfrec_pair *pairs, size_t count)
 {
@@ -415,8 +416,8 @@ template <size_t Count> struct perfrec_args_ {
 
 #define PERFREC_FIRST_(...) PERFREC_FIRST2_(__VA_ARGS__, 0)
 #define PERFREC_FIRST2_(first, ...) first
-/* macro##N, N being how many arguments there are, of just these. A key without
- * a value makes N even, and there is no such macro. */
+/* macro##N, where N is the number of arguments. A key without a value makes N
+ * even, and there is no such macro. */
 #define PERFREC_PICK_(macro, ...) \
 	PERFREC_CAT_(macro, PERFREC_HOW_MANY_(__VA_ARGS__))(__VA_ARGS__)
 #define PERFREC_HOW_MANY_(...)                                                 \
@@ -501,7 +502,7 @@ template <size_t Count> struct perfrec_args_ {
 			__FILE__, function, keys, count                        \
 	}
 
-/* keys and site, in a function. */
+/* The keys and the site, in a function. */
 #define PERFREC_SITE_(site, keys, kind, category, ...)                    \
 	PERFREC_LOCAL_ const char *const keys[] = { PERFREC_PICK_(        \
 		PERFREC_KEYS_, __VA_ARGS__) PERFREC_NULL_ };              \
@@ -509,7 +510,7 @@ template <size_t Count> struct perfrec_args_ {
 		kind, 0, PERFREC_FIRST_(__VA_ARGS__), category, __func__, \
 		keys, sizeof(keys) / sizeof(*(keys)) - 1)
 
-/* How many pairs @keys is for. */
+/* How many pairs @keys has. */
 #define PERFREC_PAIRS_(keys) (sizeof(keys) / sizeof(*(keys)) - 1)
 
 PERFREC_INLINE_ perfrec_span perfrec_span_(uint64_t bits)
@@ -523,8 +524,8 @@ PERFREC_INLINE_ perfrec_span perfrec_span_(uint64_t bits)
 /* --- slices of a thread -----------------------------------------------------
  */
 
-/* Ends @span: here, or in any function that is called from where it began.
- * Not in another thread: that is what PERFREC_ASYNC_BEGIN is for. */
+/* End @span, in the function in which it began or in any that this one calls.
+ * Not in another thread: for that there is PERFREC_ASYNC_BEGIN. */
 PERFREC_INLINE_ void perfrec_end(perfrec_span span)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -534,8 +535,9 @@ PERFREC_INLINE_ void perfrec_end(perfrec_span span)
 }
 
 /*
- * @call is an expression about perfrec_here_ and perfrec_keys_. What is
- * disabled is parsed, so that nothing in it counts as unused.
+ * @call is an expression that uses perfrec_here_ and perfrec_keys_. With
+ * PERFREC_DISABLE it is parsed all the same, so that nothing in it counts as
+ * unused.
  */
 #if defined(PERFREC_DISABLE)
 #define PERFREC_ACTIVE_ 0
@@ -631,8 +633,8 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 				: perfrec_span_(0)))
 #endif
 
-/* PERFREC_SCOPE(name, pairs ...): a slice from here to the end of the block,
- * however that is left. A declaration: not after a label. */
+/* PERFREC_SCOPE(name, pairs ...): a slice from here to the end of the block, in
+ * whatever way the block is left. It is a declaration: not after a label. */
 #define PERFREC_SCOPE(...) PERFREC_SCOPE_IN(PERFREC_CATEGORY, __VA_ARGS__)
 
 /* perfrec_span PERFREC_BEGIN(name, pairs ...): a slice, until perfrec_end(). */
@@ -643,7 +645,8 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 						__VA_ARGS__),                 \
 			    __VA_ARGS__)
 
-/* PERFREC_END(span, pairs ...): end it, with values known only then. */
+/* PERFREC_END(span, pairs ...): end @span, with values that are known only
+ * then. */
 #define PERFREC_END(...) PERFREC_END_(PERFREC_FIRST_(__VA_ARGS__), __VA_ARGS__)
 #define PERFREC_END_(span, ...)                                              \
 	do {                                                                 \
@@ -664,12 +667,12 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 /* --- moments ----------------------------------------------------------------
  */
 
-/* PERFREC_INSTANT(name, pairs ...) */
+/* PERFREC_INSTANT(name, pairs ...): a moment of this thread. */
 #define PERFREC_INSTANT(...) PERFREC_INSTANT_IN(PERFREC_CATEGORY, __VA_ARGS__)
 #define PERFREC_INSTANT_IN(category, ...)            \
 	PERFREC_EVENT_(PERFREC_SPAN_KIND_, category, \
 		       PERFREC_CALL_(instant, __VA_ARGS__), __VA_ARGS__)
-/* PERFREC_MARK(name, pairs ...): what is interesting begins. */
+/* PERFREC_MARK(name, pairs ...): something interesting begins here. */
 #define PERFREC_MARK(...)                                    \
 	PERFREC_EVENT_(PERFREC_SPAN_KIND_, PERFREC_CATEGORY, \
 		       PERFREC_CALL_(mark, __VA_ARGS__), __VA_ARGS__)
@@ -694,7 +697,7 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 /* PERFREC_COUNTER(variable, name, unit, flags): a row of values. Static. */
 #define PERFREC_COUNTER(variable, name, unit, flags) \
 	PERFREC_COUNTER_TIMES(variable, name, unit, flags, 1)
-/* A value v stands for v * multiplier of the unit. */
+/* The same; a value v stands for v * multiplier of the unit. */
 #define PERFREC_COUNTER_TIMES(variable, name, unit, flags, multiplier)      \
 	PERFREC_STATIC_ struct perfrec_counter variable = {                 \
 		PERFREC_OUTSIDE_(PERFREC_COUNTER_KIND_, flags, name), unit, \
@@ -704,11 +707,12 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 /* A track below @parent (struct perfrec_track *, or NULL). Static. */
 #define PERFREC_TRACK(variable, name, parent, flags) \
 	PERFREC_TRACK_WITH(variable, name, parent, flags, 0, "")
-/* @rank: its place where the parent is PERFREC_BY_RANK, lowest first. */
+/* The same; @rank is its place if the parent is PERFREC_BY_RANK, lowest first.
+ */
 #define PERFREC_TRACK_WITH(variable, name, parent, flags, rank, description) \
 	PERFREC_STATIC_ struct perfrec_track variable =                      \
 		PERFREC_TRACK_INIT_(name, parent, flags, rank, 0, description)
-/* A track of states, of which one holds at a time. */
+/* A track of states: one state holds at a time. */
 #define PERFREC_STATE_TRACK(variable, name, parent, flags) \
 	PERFREC_STATIC_ struct perfrec_track variable =    \
 		PERFREC_TRACK_INIT_(name, parent, flags, 0, 1, "")
@@ -723,14 +727,15 @@ PERFREC_INLINE_ void perfrec_scope_end_(const perfrec_span *span)
 	PERFREC_STATIC_ struct perfrec_heap variable = { PERFREC_OUTSIDE_( \
 		PERFREC_HEAP_KIND_, 0, name) }
 
-/* PERFREC_COUNT(&counter, value): its value is this from now on, or this much
- * more if it is PERFREC_INCREMENTAL. Converted to what the counter holds: what
- * int64_t does not reach is its nearest, NaN 0. */
+/* PERFREC_COUNT(&counter, value): from now on the counter has this value or, if
+ * it is PERFREC_INCREMENTAL, so much more. The value is converted to what the
+ * counter holds. Where int64_t does not reach so far, it is the nearest
+ * int64_t; NaN is 0. */
 #define PERFREC_COUNT(counter, value)                              \
 	(PERFREC_ACTIVE_ && perfrec_on_(&(counter)->site)          \
 		 ? perfrec_count_((counter), PERFREC_VALUE(value)) \
 		 : (void)0)
-/* ... since @ns, of CLOCK_BOOTTIME. */
+/* The same, since @ns of CLOCK_BOOTTIME. */
 #define PERFREC_COUNT_AT(counter, value, ns)                              \
 	(PERFREC_ACTIVE_ && perfrec_on_(&(counter)->site)                 \
 		 ? perfrec_count_at_((counter), PERFREC_VALUE(value), ns) \
@@ -748,8 +753,8 @@ PERFREC_INLINE_ void perfrec_count_at_(struct perfrec_counter *counter,
 	perfrec_shim_()->count(counter, value, &ns);
 }
 
-/* The number of a track, for where a track is asked for by number; of the
- * process' own when nothing is recorded, and of NULL. */
+/* The number of @track, for where a track is asked for by number. For NULL, and
+ * while nothing is recorded, it is that of the process' own track. */
 PERFREC_INLINE_ uint64_t perfrec_track_number(struct perfrec_track *track)
 {
 	return track && perfrec_on_(&track->site)
@@ -783,8 +788,8 @@ PERFREC_INLINE_ uint64_t perfrec_track_of_(uint64_t number)
 #endif
 
 /*
- * A track that is made at run time, below @parent, and its number: another one
- * each time. PERFREC_PROCESS_TRACK when nothing is recorded. @name and
+ * Make a track at run time, below @parent. Returns its number, another one each
+ * time; or PERFREC_PROCESS_TRACK when nothing is recorded. @name and
  * @description are copied.
  */
 #define PERFREC_TRACK_NEW(parent, name, flags, rank, description)        \
@@ -817,8 +822,8 @@ PERFREC_INLINE_ uint64_t perfrec_track_new_(uint64_t parent, const char *name,
 		(uint64_t)0, PERFREC_SPAN_KIND_, PERFREC_CATEGORY,            \
 		PERFREC_TRACK_CALL_(async_begin, track, handle, __VA_ARGS__), \
 		__VA_ARGS__)
-/* PERFREC_ASYNC_END(track, handle, name, pairs ...): the end of it. Handle 0:
- * nothing to end. The name is for the list of sites only. */
+/* PERFREC_ASYNC_END(track, handle, name, pairs ...): the end of such a slice.
+ * With handle 0 nothing ends. The name is for the list of sites only. */
 #define PERFREC_ASYNC_END(track, handle, ...)                               \
 	PERFREC_EVENT_(                                                     \
 		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                       \
@@ -830,12 +835,12 @@ PERFREC_INLINE_ uint64_t perfrec_track_new_(uint64_t parent, const char *name,
 		PERFREC_SPAN_KIND_, PERFREC_CATEGORY,                      \
 		PERFREC_TRACK_CALL_(async_instant, track, 0, __VA_ARGS__), \
 		__VA_ARGS__)
-/* PERFREC_STATE(track, name, pairs ...): the state from now on. */
+/* PERFREC_STATE(track, name, pairs ...): the state of the track from now on. */
 #define PERFREC_STATE(track, ...)                                             \
 	PERFREC_EVENT_(PERFREC_STATE_KIND_, PERFREC_CATEGORY,                 \
 		       PERFREC_TRACK_CALL_(state_set, track, 0, __VA_ARGS__), \
 		       __VA_ARGS__)
-/* There is no state any more. */
+/* From now on the track has no state. */
 #define PERFREC_STATE_END(track)                              \
 	PERFREC_EVENT_(PERFREC_STATE_KIND_, PERFREC_CATEGORY, \
 		       PERFREC_TRACK_CALL_(state_set, track, 1, "end"), "end")
@@ -853,8 +858,9 @@ PERFREC_INLINE_ bool perfrec_is_recording(void)
 }
 
 /* Record nothing that begins in this process, functions included, until
- * perfrec_resume(). What is left out is counted. Not nested. A pause that is
- * asked for from outside (perfrec ctl) is another: both must be over. */
+ * perfrec_resume(). What is left out is counted. Pauses do not nest. A pause
+ * from outside (perfrec ctl) is a second one: recording goes on when both are
+ * over. */
 PERFREC_INLINE_ void perfrec_pause(void)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -871,8 +877,8 @@ PERFREC_INLINE_ void perfrec_resume(void)
 		shim->pause(0);
 }
 
-/* Wait until the collector has taken in what this thread has recorded, a
- * second at most. False: it has not. */
+/* Wait until the collector has taken in what this thread has recorded, but a
+ * second at most. False if it has not by then. */
 PERFREC_INLINE_ bool perfrec_flush(void)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -880,7 +886,7 @@ PERFREC_INLINE_ bool perfrec_flush(void)
 	return shim && shim->flush();
 }
 
-/* Call this thread @name, of 15 bytes, in the recording only. */
+/* Call this thread @name, of at most 15 bytes, in the recording only. */
 PERFREC_INLINE_ void perfrec_name_thread(const char *name)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -889,8 +895,9 @@ PERFREC_INLINE_ void perfrec_name_thread(const char *name)
 		shim->name_thread(name);
 }
 
-/* A number for flows and correlations that is the same for the same @id in
- * this process, and in no other. Without it ids count across processes. */
+/* A number for flows and correlations. In this process it is the same for
+ * the same @id; in another process it is another. Without it, ids are the
+ * same in all processes. */
 PERFREC_INLINE_ uint64_t perfrec_local_id(uint64_t id)
 {
 	const struct perfrec_shim_1 *shim = perfrec_shim_();
@@ -898,8 +905,8 @@ PERFREC_INLINE_ uint64_t perfrec_local_id(uint64_t id)
 	return __builtin_expect(!shim, 1) ? id : shim->local_id(id);
 }
 
-/* An allocator of the program's own gave @block out, of @bytes: call it when
- * it has. */
+/* The program's own allocator @heap has handed out @block, of @bytes. Call this
+ * after it has. */
 PERFREC_INLINE_ void perfrec_heap_alloc(struct perfrec_heap *heap,
 					const void *block, size_t bytes)
 {
@@ -907,7 +914,7 @@ PERFREC_INLINE_ void perfrec_heap_alloc(struct perfrec_heap *heap,
 		perfrec_shim_()->heap_alloc(heap, block, bytes);
 }
 
-/* It is about to take @block back: call it before it does. */
+/* @heap is about to take @block back. Call this before it does. */
 PERFREC_INLINE_ void perfrec_heap_free(struct perfrec_heap *heap,
 				       const void *block)
 {

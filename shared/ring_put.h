@@ -107,9 +107,8 @@ struct ring_put {
 /*
  * Begin to put a record into the cell under @slot's head. What the caller
  * learns from here on (room, clock, which process this is) is not older than
- * put->head. False when a signal handler of this thread has recorded meanwhile:
- * begin again. Only the owner of
- * @slot; any context.
+ * put->head. False when a signal handler of this thread has recorded
+ * meanwhile: begin again. Only the owner of @slot; any context.
  */
 static inline bool ring_put_begin(const struct slot_shm *slot,
 				  const struct record *cells, uint64_t mask,

@@ -45,8 +45,7 @@ void *elf_tables_find(const struct elf_tables *tables, const char *name);
 
 #if defined(__aarch64__)
 /* From now on resolvers of an STT_GNU_IFUNC are told that the CPU has @hwcap
- * and
- * @hwcap2 (AT_HWCAP, AT_HWCAP2). Any thread; all of them say the same. */
+ * and @hwcap2 (AT_HWCAP, AT_HWCAP2). Any thread; all of them say the same. */
 void elf_tables_set_cpu(unsigned long hwcap, unsigned long hwcap2);
 #endif
 

@@ -37,10 +37,9 @@ struct jump_cache {
 };
 
 /*
- * Find the functions that the module around @return_address means by
- * @wanted->names, into @functions; NULL where there is none. @cache belongs to
- * this thread and to
- * @wanted. Any context.
+ * Find the functions that the module around @return_address means
+ * by @wanted->names, into @functions; NULL where there is none. @cache belongs
+ * to this thread and to @wanted. Any context.
  */
 void jump_find(struct jump_cache *cache, const struct jump_wanted *wanted,
 	       const void *return_address, void *functions[JUMP_FIND_MAX]);

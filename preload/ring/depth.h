@@ -22,9 +22,8 @@ bool depth_admits(uint64_t word, uintptr_t sp);
  * record: then the collector knows all that is open, and applies its rules. */
 void depth_tell(void);
 
-/* Forget the spans that may be over by a jump. Call this after the FLOW record
- * of
- * @flow, @address and @sp. */
+/* Forget the spans that may be over by a jump. Call this after the FLOW
+ * record of @flow, @address and @sp. */
 void depth_follow(enum record_flow flow, uint64_t address, uintptr_t sp);
 
 #endif
