@@ -17,6 +17,7 @@
 #include "collector/base/budget.h"
 #include "collector/heap/heap.h"
 #include "collector/replay/heap_feed.h"
+#include "tests/random.h"
 
 #define THREADS 4
 #define INPUT_RECORDS 16384
@@ -118,14 +119,6 @@ static void try_input(const struct record *input, size_t count)
 	heap_release(&g_heap);
 	must(budget.left == 1 << 20 && order_budget.left == 1 << 20,
 	     "memory is not given back");
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
 }
 
 static void try_random(uint64_t seed, uint64_t rounds)

@@ -13,17 +13,10 @@
 
 #include "collector/base/clock.h"
 #include "shared/record_ext.h"
+#include "tests/random.h"
 #include "tests/unit/notes_rig.h"
 
 #define INPUT_RECORDS 8192
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
 
 /* --- inputs -----------------------------------------------------------------
  */

@@ -22,6 +22,7 @@
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
+#include "tests/random.h"
 
 #define CELLS RING_CELLS_MIN
 #define BUDGET (8 << 20)
@@ -339,14 +340,6 @@ static void try_input(const struct record *input, size_t count)
 
 /* --- inputs
  * --------------------------------------------------------------------- */
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
 
 /* How an input comes about. */
 struct maker {

@@ -26,6 +26,7 @@
 #include "collector/stacks/unwind_file.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
+#include "tests/random.h"
 
 #define STACK_WORDS 512
 #define STACKS 64
@@ -34,30 +35,21 @@
 
 static uint64_t g_random = 1;
 
-static uint64_t next_random(void)
-{
-	/* xorshift64 */
-	g_random ^= g_random << 13;
-	g_random ^= g_random >> 7;
-	g_random ^= g_random << 17;
-	return g_random;
-}
-
 struct code {
 	uint64_t start, bytes;
 };
 
 static uint64_t any_word(const struct code *code, uint64_t sp)
 {
-	switch (next_random() % 4) {
+	switch (next_random(&g_random) % 4) {
 	case 0:
-		return code->start + next_random() % code->bytes;
+		return code->start + next_random(&g_random) % code->bytes;
 	case 1:
-		return sp + next_random() % (STACK_WORDS * 8) / 8 * 8;
+		return sp + next_random(&g_random) % (STACK_WORDS * 8) / 8 * 8;
 	case 2:
-		return next_random() % 4;
+		return next_random(&g_random) % 4;
 	default:
-		return next_random();
+		return next_random(&g_random);
 	}
 }
 
@@ -66,11 +58,13 @@ static void unwind_one(struct unwind *unwind, struct stack_cache *cache,
 {
 	static struct unwind_result result;
 	uint64_t stack[STACK_WORDS], reg[RECORD_REGS];
-	uint64_t sp = 0x7ffc00000000 + next_random() % 65536 * 8, edition;
+	uint64_t sp = 0x7ffc00000000 + next_random(&g_random) % 65536 * 8,
+		 edition;
 	const struct unwind_stack one = {
 		.reg = reg,
 		.stack = (const uint8_t *)stack,
-		.stack_bytes = (uint32_t)(next_random() % (sizeof(stack) + 1)),
+		.stack_bytes = (uint32_t)(next_random(&g_random) %
+					  (sizeof(stack) + 1)),
 	};
 	uint32_t number;
 
@@ -79,7 +73,7 @@ static void unwind_one(struct unwind *unwind, struct stack_cache *cache,
 	for (size_t i = 0; i < RECORD_REGS; i++)
 		reg[i] = any_word(code, sp);
 	reg[RECORD_REG_SP] = sp;
-	reg[RECORD_REG_IP] = code->start + next_random() % code->bytes;
+	reg[RECORD_REG_IP] = code->start + next_random(&g_random) % code->bytes;
 	edition = unwind_edition(unwind, 0);
 	unwind_run(unwind, &one, &result);
 	if (!stack_cache_find(cache, edition, &one, &number))
@@ -171,9 +165,9 @@ static int run_changed(const char *path, unsigned long rounds)
 	span = MIN((size_t)bytes - table, (size_t)TABLE_BYTES);
 	for (; rounds && !status; rounds--) {
 		memcpy(changed, file, (size_t)bytes);
-		for (uint64_t i = next_random() % CHANGES + 1; i; i--)
-			changed[table + next_random() % span] =
-				(uint8_t)next_random();
+		for (uint64_t i = next_random(&g_random) % CHANGES + 1; i; i--)
+			changed[table + next_random(&g_random) % span] =
+				(uint8_t)next_random(&g_random);
 		strcpy(strrchr(name, '.') + 1, "XXXXXX");
 		fd = mkstemp(name);
 		if (fd < 0 || write(fd, changed, (size_t)bytes) != bytes)

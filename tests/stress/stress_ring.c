@@ -36,6 +36,7 @@
 #include "shared/compiler.h"
 #include "shared/futex.h"
 #include "shared/ring_put.h"
+#include "tests/random.h"
 
 #define THREADS_MAX 64
 #define RING_CELLS_LOG2_LOW 4
@@ -77,14 +78,6 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(
 	fputc('\n', stderr);
 	va_end(list);
 	_exit(1);
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
 }
 
 /* Now and then, for a while. */

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -24,14 +23,12 @@
 #include "collector/record/recording.h"
 #include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"
-#include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
+#include "tests/unit/profile_back.h"
 
 #define FRAMES 6
 #define STACK_TOP 0x7ffd00000000
-
-typedef Perftools__Profiles__Profile pb_profile;
 
 static struct {
 	struct collect_options options;
@@ -71,9 +68,7 @@ static void tear_down(void)
 					     "cpu.pb.gz", "summary.json" };
 	char path[96];
 
-	if (g.read)
-		perftools__profiles__profile__free_unpacked(g.read, NULL);
-	g.read = NULL;
+	pb_free(&g.read);
 	modules_put(&g.modules);
 	symbol_cache_free(&g.collector.symbols);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
@@ -87,29 +82,14 @@ static void tear_down(void)
 /* Ends all that is under way, and reads cpu.pb.gz. */
 static void finish(void)
 {
-	static uint8_t bytes[64 << 20];
-	char path[96];
-	gzFile file;
-	int size;
+	int output_fd = open(g.output, O_RDONLY | O_DIRECTORY);
 
 	samples_put(&g.samples);
 	sampler_free(&g.collector.sampler);
 	ck_assert_int_eq(recording_finish(g.recording), 0);
 	recording_put(&g.recording);
-	snprintf(path, sizeof(path), "%s/cpu.pb.gz", g.output);
-	file = gzopen(path, "r");
-	ck_assert_ptr_nonnull(file);
-	size = gzread(file, bytes, sizeof(bytes));
-	ck_assert_int_gt(size, 0);
-	gzclose(file);
-	g.read =
-		perftools__profiles__profile__unpack(NULL, (size_t)size, bytes);
-	ck_assert_ptr_nonnull(g.read);
-}
-
-static const char *string(int64_t number)
-{
-	return g.read->string_table[number];
+	g.read = pb_read(output_fd, "cpu.pb.gz");
+	close(output_fd);
 }
 
 /* Of samples with this function on top, or of all. */
@@ -124,18 +104,12 @@ static int64_t sum(const char *top, size_t value)
 		uint64_t function = at->line[0]->function_id;
 
 		if (!top ||
-		    !strcmp(string(g.read->function[function - 1]->name), top))
+		    !strcmp(pb_string(g.read,
+				      g.read->function[function - 1]->name),
+			    top))
 			all += sample->value[value];
 	}
 	return all;
-}
-
-static bool has_comment(const char *text)
-{
-	for (size_t i = 0; i < g.read->n_comment; i++)
-		if (strstr(string(g.read->comment[i]), text))
-			return true;
-	return false;
 }
 
 static struct sample *new_sample(uint32_t stack_bytes)
@@ -186,7 +160,8 @@ START_TEST(samples_are_counted_by_thread_and_stack)
 	ck_assert_int_eq(sum(NULL, 1), 1000);
 	ck_assert_uint_eq(g.read->sample[0]->n_location_id, FRAMES + 1);
 	ck_assert_int_eq(g.read->period, 10000000);
-	ck_assert(has_comment("go through code without unwind tables"));
+	ck_assert(pb_has_comment(g.read,
+				 "go through code without unwind tables"));
 }
 END_TEST
 
@@ -204,7 +179,7 @@ START_TEST(samples_without_stack_are_unknown)
 	ck_assert_int_eq(sum("[kernel]", 0), 1);
 	ck_assert_int_eq(sum("[unknown]", 0), 1);
 	ck_assert_int_eq(sum("new_sample", 0), 1);
-	ck_assert(has_comment("2 samples had no stack"));
+	ck_assert(pb_has_comment(g.read, "2 samples had no stack"));
 }
 END_TEST
 
@@ -247,7 +222,7 @@ START_TEST(samples_that_find_no_room_keep_the_total)
 	ck_assert_int_eq(g_taken, BLOCKS);
 	ck_assert_int_eq(sum(NULL, 0), ALL);
 	ck_assert_int_eq(sum(NULL, 1), ALL * 10);
-	ck_assert(has_comment("came faster than could be unwound"));
+	ck_assert(pb_has_comment(g.read, "came faster than could be unwound"));
 }
 END_TEST
 
@@ -266,7 +241,8 @@ START_TEST(samples_of_a_million_stacks_keep_the_total)
 	ck_assert_int_eq(sum(NULL, 0), ALL);
 	ck_assert_int_eq(sum(NULL, 1), ALL * 10LL);
 	ck_assert_int_gt(sum("[other stacks]", 0), 0);
-	ck_assert(has_comment("found no memory: they are in [other stacks]"));
+	ck_assert(pb_has_comment(
+		g.read, "found no memory: they are in [other stacks]"));
 }
 END_TEST
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/log.h"
@@ -20,15 +19,11 @@
 #include "collector/profile/comments.h"
 #include "collector/stacks/stacks.h"
 #include "collector/names/symbols.h"
-#include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
+#include "tests/unit/profile_back.h"
 
-#define FILE_BYTES (64 << 20)
 #define NAME "cpu.pb.gz"
-
-typedef Perftools__Profiles__Profile pb_profile;
-typedef Perftools__Profiles__Sample pb_sample;
 
 static uintptr_t g_return;
 
@@ -80,9 +75,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	if (g.read)
-		perftools__profiles__profile__free_unpacked(g.read, NULL);
-	g.read = NULL;
+	pb_free(&g.read);
 	stack_profile_free(&g.profile);
 	stacks_free(&g.stacks);
 	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
@@ -91,22 +84,6 @@ static void tear_down(void)
 	unlinkat(g.dir_fd, NAME, 0);
 	close(g.dir_fd);
 	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
-}
-
-static void read_back(void)
-{
-	static uint8_t bytes[FILE_BYTES];
-	int fd = openat(g.dir_fd, NAME, O_RDONLY), size;
-	gzFile file = gzdopen(fd, "r");
-
-	ck_assert_ptr_nonnull(file);
-	size = gzread(file, bytes, sizeof(bytes));
-	ck_assert_int_gt(size, 0);
-	ck_assert_int_lt(size, FILE_BYTES);
-	gzclose(file);
-	g.read =
-		perftools__profiles__profile__unpack(NULL, (size_t)size, bytes);
-	ck_assert_ptr_nonnull(g.read);
 }
 
 static void write_and_read(void)
@@ -121,59 +98,7 @@ static void write_and_read(void)
 	ck_assert_int_eq(
 		stack_profile_write(g.profile, &header, g.dir_fd, NAME), 0);
 	comments_release(&comments);
-	read_back();
-}
-
-static const char *string(int64_t number)
-{
-	ck_assert_int_lt(number, (int64_t)g.read->n_string_table);
-	return g.read->string_table[number];
-}
-
-/* Of the function that has code of its own. */
-static const char *function_name(uint64_t location)
-{
-	const Perftools__Profiles__Location *at =
-		g.read->location[location - 1];
-	uint64_t function = at->line[at->n_line - 1]->function_id;
-
-	return string(g.read->function[function - 1]->name);
-}
-
-/* The stack of @sample, innermost first, as "c b a". */
-static const char *stack_text(const pb_sample *sample)
-{
-	static char text[4096];
-
-	text[0] = '\0';
-	for (size_t i = 0; i < sample->n_location_id && i < 8; i++) {
-		strcat(text, i ? " " : "");
-		strcat(text, function_name(sample->location_id[i]));
-	}
-	return text;
-}
-
-/* The only sample of this stack. */
-static const pb_sample *sample_of(const char *stack)
-{
-	const pb_sample *found = NULL;
-
-	for (size_t i = 0; i < g.read->n_sample; i++) {
-		if (strcmp(stack_text(g.read->sample[i]), stack) != 0)
-			continue;
-		ck_assert_ptr_null(found);
-		found = g.read->sample[i];
-	}
-	ck_assert_msg(found != NULL, "no sample '%s'", stack);
-	return found;
-}
-
-static bool has_comment(const char *text)
-{
-	for (size_t i = 0; i < g.read->n_comment; i++)
-		if (strstr(string(g.read->comment[i]), text))
-			return true;
-	return false;
+	g.read = pb_read(g.dir_fd, NAME);
 }
 
 static uint32_t child(uint32_t parent, uint64_t address, enum frame_kind kind)
@@ -204,17 +129,21 @@ START_TEST(stack_profile_says_stacks_values_and_period)
 	ck_assert_int_eq(add(kernel, 2, 20), 0);
 	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 3);
-	sample = sample_of("mark outer");
+	sample = pb_sample_of(g.read, "mark outer");
 	ck_assert_int_eq(sample->value[0], 4);
 	ck_assert_int_eq(sample->value[1], 400);
 	ck_assert_int_eq(sample->n_label, 4);
-	ck_assert_int_eq(sample_of("[kernel] mark outer")->value[1], 20);
-	ck_assert_str_eq(string(g.read->sample_type[0]->type), "samples");
-	ck_assert_str_eq(string(g.read->sample_type[1]->type), "cpu");
-	ck_assert_str_eq(string(g.read->period_type->unit), "nanoseconds");
+	ck_assert_int_eq(pb_sample_of(g.read, "[kernel] mark outer")->value[1],
+			 20);
+	ck_assert_str_eq(pb_string(g.read, g.read->sample_type[0]->type),
+			 "samples");
+	ck_assert_str_eq(pb_string(g.read, g.read->sample_type[1]->type),
+			 "cpu");
+	ck_assert_str_eq(pb_string(g.read, g.read->period_type->unit),
+			 "nanoseconds");
 	ck_assert_int_eq(g.read->period, 7);
-	ck_assert_str_eq(string(g.read->default_sample_type), "cpu");
-	ck_assert(has_comment("of the test"));
+	ck_assert_str_eq(pb_string(g.read, g.read->default_sample_type), "cpu");
+	ck_assert(pb_has_comment(g.read, "of the test"));
 }
 END_TEST
 
@@ -228,13 +157,15 @@ START_TEST(stack_profile_return_address_has_inlined_functions)
 	one = child(STACKS_ROOT, g_return, FRAME_RETURN);
 	ck_assert_int_eq(add(one, 1, 1), 0);
 	write_and_read();
-	location = g.read->location[sample_of("outer")->location_id[0] - 1];
+	location =
+		g.read->location[pb_sample_of(g.read, "outer")->location_id[0] -
+				 1];
 	ck_assert_uint_eq(location->address, g_return - 1);
 	ck_assert_int_eq(location->n_line, 2);
 	function = g.read->function[location->line[0]->function_id - 1];
-	ck_assert_str_eq(string(function->name), "inlined");
-	ck_assert_ptr_nonnull(
-		strstr(string(function->filename), "test_stack_profile.c"));
+	ck_assert_str_eq(pb_string(g.read, function->name), "inlined");
+	ck_assert_ptr_nonnull(strstr(pb_string(g.read, function->filename),
+				     "test_stack_profile.c"));
 	ck_assert_int_gt(location->line[0]->line, 0);
 }
 END_TEST
@@ -260,8 +191,8 @@ START_TEST(stack_profile_without_memory_keeps_the_total)
 	for (size_t i = 0; i < g.read->n_sample; i++)
 		total += g.read->sample[i]->value[0];
 	ck_assert_int_eq(total, 10001);
-	ck_assert_int_gt(sample_of("[other stacks]")->value[0], 0);
-	ck_assert(has_comment("samples are in [other stacks]"));
+	ck_assert_int_gt(pb_sample_of(g.read, "[other stacks]")->value[0], 0);
+	ck_assert(pb_has_comment(g.read, "samples are in [other stacks]"));
 }
 END_TEST
 
@@ -278,10 +209,12 @@ START_TEST(stack_profile_deep_stack_is_cut_in_the_middle)
 	ck_assert_int_eq(g.read->n_sample, 1);
 	ck_assert_uint_eq(g.read->sample[0]->n_location_id,
 			  PROFILE_DEPTH_MAX + 1);
-	ck_assert_str_eq(function_name(g.read->sample[0]->location_id[0]),
-			 "mark");
-	ck_assert_str_eq(function_name(g.read->sample[0]->location_id[1]),
-			 "[truncated]");
+	ck_assert_str_eq(
+		pb_function_name(g.read, g.read->sample[0]->location_id[0]),
+		"mark");
+	ck_assert_str_eq(
+		pb_function_name(g.read, g.read->sample[0]->location_id[1]),
+		"[truncated]");
 }
 END_TEST
 
@@ -300,7 +233,7 @@ START_TEST(stack_profile_merged_is_as_added_twice)
 	stack_profile_free(&from);
 	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 1);
-	ck_assert_int_eq(sample_of("mark outer")->value[1], 600);
+	ck_assert_int_eq(pb_sample_of(g.read, "mark outer")->value[1], 600);
 }
 END_TEST
 
@@ -309,7 +242,7 @@ START_TEST(stack_profile_of_no_stack_keeps_the_total)
 	ck_assert_int_eq(add(STACKS_ROOT, 2, 2), 0);
 	add(12345, 3, 3);
 	write_and_read();
-	ck_assert_int_eq(sample_of("[other stacks]")->value[0], 5);
+	ck_assert_int_eq(pb_sample_of(g.read, "[other stacks]")->value[0], 5);
 }
 END_TEST
 

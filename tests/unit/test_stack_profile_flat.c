@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "collector/base/budget.h"
 #include "collector/replay/cct_flat.h"
@@ -21,15 +20,11 @@
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/profile/comments.h"
-#include "proto/profile.pb-c.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
+#include "tests/unit/profile_back.h"
 
-#define FILE_BYTES (64 << 20)
 #define NAME "wall.pb.gz"
-
-typedef Perftools__Profiles__Profile pb_profile;
-typedef Perftools__Profiles__Sample pb_sample;
 
 __attribute__((noinline, used)) static void one(void)
 {
@@ -69,9 +64,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	if (g.read)
-		perftools__profiles__profile__free_unpacked(g.read, NULL);
-	g.read = NULL;
+	pb_free(&g.read);
 	stack_profile_free(&g.profile);
 	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
 	modules_put(&g.modules);
@@ -79,22 +72,6 @@ static void tear_down(void)
 	unlinkat(g.dir_fd, NAME, 0);
 	close(g.dir_fd);
 	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */
-}
-
-static void read_back(void)
-{
-	static uint8_t bytes[FILE_BYTES];
-	int fd = openat(g.dir_fd, NAME, O_RDONLY), size;
-	gzFile file = gzdopen(fd, "r");
-
-	ck_assert_ptr_nonnull(file);
-	size = gzread(file, bytes, sizeof(bytes));
-	ck_assert_int_gt(size, 0);
-	ck_assert_int_lt(size, FILE_BYTES);
-	gzclose(file);
-	g.read =
-		perftools__profiles__profile__unpack(NULL, (size_t)size, bytes);
-	ck_assert_ptr_nonnull(g.read);
 }
 
 static int write_profile(struct comments *comments)
@@ -113,57 +90,7 @@ static void write_and_read(void)
 
 	ck_assert_int_eq(write_profile(&comments), 0);
 	comments_release(&comments);
-	read_back();
-}
-
-static const char *string(int64_t number)
-{
-	ck_assert_int_lt(number, (int64_t)g.read->n_string_table);
-	return g.read->string_table[number];
-}
-
-static const char *function_name(uint64_t location)
-{
-	uint64_t function =
-		g.read->location[location - 1]->line[0]->function_id;
-
-	return string(g.read->function[function - 1]->name);
-}
-
-/* The stack of @sample, innermost first, as "c b a". */
-static const char *stack_text(const pb_sample *sample)
-{
-	static char text[4096];
-
-	text[0] = '\0';
-	for (size_t i = 0; i < sample->n_location_id && i < 8; i++) {
-		strcat(text, i ? " " : "");
-		strcat(text, function_name(sample->location_id[i]));
-	}
-	return text;
-}
-
-/* The only sample of this stack. */
-static const pb_sample *sample_of(const char *stack)
-{
-	const pb_sample *found = NULL;
-
-	for (size_t i = 0; i < g.read->n_sample; i++) {
-		if (strcmp(stack_text(g.read->sample[i]), stack) != 0)
-			continue;
-		ck_assert_ptr_null(found);
-		found = g.read->sample[i];
-	}
-	ck_assert_msg(found != NULL, "no sample '%s'", stack);
-	return found;
-}
-
-static bool has_comment(const char *text)
-{
-	for (size_t i = 0; i < g.read->n_comment; i++)
-		if (strstr(string(g.read->comment[i]), text))
-			return true;
-	return false;
+	g.read = pb_read(g.dir_fd, NAME);
 }
 
 static void add(struct flat_node *node, size_t count)
@@ -198,20 +125,23 @@ START_TEST(profile_written_says_stacks_and_values)
 	add(node, 3);
 	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 2);
-	sample = sample_of("two one");
+	sample = pb_sample_of(g.read, "two one");
 	ck_assert_int_eq(sample->value[0], 10);
 	ck_assert_int_eq(sample->value[1], 40);
 	ck_assert_int_eq(sample->n_label, 4);
-	ck_assert_str_eq(string(sample->label[0]->str), "process");
-	ck_assert_str_eq(string(sample->label[1]->str), "thread");
+	ck_assert_str_eq(pb_string(g.read, sample->label[0]->str), "process");
+	ck_assert_str_eq(pb_string(g.read, sample->label[1]->str), "thread");
 	ck_assert_int_eq(sample->label[2]->num, 7);
 	ck_assert_int_eq(sample->label[3]->num, 8);
-	ck_assert_int_eq(sample_of("one")->value[1], 200);
-	ck_assert_str_eq(string(g.read->sample_type[0]->type), "calls");
-	ck_assert_str_eq(string(g.read->sample_type[1]->unit), "nanoseconds");
-	ck_assert_str_eq(string(g.read->default_sample_type), "wall");
-	ck_assert_str_eq(string(0), "");
-	ck_assert(!has_comment("not in this profile"));
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[1], 200);
+	ck_assert_str_eq(pb_string(g.read, g.read->sample_type[0]->type),
+			 "calls");
+	ck_assert_str_eq(pb_string(g.read, g.read->sample_type[1]->unit),
+			 "nanoseconds");
+	ck_assert_str_eq(pb_string(g.read, g.read->default_sample_type),
+			 "wall");
+	ck_assert_str_eq(pb_string(g.read, 0), "");
+	ck_assert(!pb_has_comment(g.read, "not in this profile"));
 }
 END_TEST
 
@@ -228,10 +158,11 @@ START_TEST(profile_written_maps_functions_to_their_module)
 	write_and_read();
 	ck_assert_int_eq(g.read->n_mapping, 1);
 	mapping = g.read->mapping[0];
-	ck_assert_str_eq(string(mapping->filename), path);
+	ck_assert_str_eq(pb_string(g.read, mapping->filename), path);
 	ck_assert(mapping->has_functions);
-	address =
-		g.read->location[sample_of("one")->location_id[0] - 1]->address;
+	address = g.read->location[pb_sample_of(g.read, "one")->location_id[0] -
+				   1]
+			  ->address;
 	ck_assert_uint_eq(address, (uintptr_t)one);
 	ck_assert_uint_le(mapping->memory_start, address);
 	ck_assert_uint_gt(mapping->memory_limit, address);
@@ -249,8 +180,8 @@ START_TEST(profile_same_thread_name_has_no_tid)
 	other.tid = 9;
 	stack_profile_add_flat(g.profile, &other, &flat, g.modules);
 	write_and_read();
-	ck_assert_int_eq(sample_of("one")->value[0], 2);
-	ck_assert_int_eq(sample_of("one")->n_label, 3);
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[0], 2);
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->n_label, 3);
 }
 END_TEST
 
@@ -263,9 +194,9 @@ START_TEST(profile_odd_values_are_no_nonsense)
 	add(node, 3);
 	add(node, 3);
 	write_and_read();
-	ck_assert_int_eq(sample_of("one")->value[0], INT64_MAX);
-	ck_assert_int_eq(sample_of("one")->value[1], INT64_MAX);
-	ck_assert_int_eq(sample_of("two one")->value[1], 0);
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[0], INT64_MAX);
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[1], INT64_MAX);
+	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[1], 0);
 }
 END_TEST
 
@@ -281,14 +212,17 @@ START_TEST(profile_has_the_comments_of_its_writer_first)
 	stack_profile_add_lost(g.profile, 1);
 	ck_assert_int_eq(write_profile(&comments), 0);
 	comments_release(&comments);
-	read_back();
+	g.read = pb_read(g.dir_fd, NAME);
 	ck_assert_uint_eq(g.read->n_comment, 42);
-	ck_assert_str_eq(string(g.read->comment[0]),
+	ck_assert_str_eq(pb_string(g.read, g.read->comment[0]),
 			 "perfrec " PERFREC_VERSION);
-	ck_assert_str_eq(string(g.read->comment[1]), "command: a?b?");
-	ck_assert_str_eq(string(g.read->comment[2]), "1 span was lost");
-	ck_assert_str_eq(string(g.read->comment[40]), "39 spans were lost");
-	ck_assert_str_eq(string(g.read->comment[41]),
+	ck_assert_str_eq(pb_string(g.read, g.read->comment[1]),
+			 "command: a?b?");
+	ck_assert_str_eq(pb_string(g.read, g.read->comment[2]),
+			 "1 span was lost");
+	ck_assert_str_eq(pb_string(g.read, g.read->comment[40]),
+			 "39 spans were lost");
+	ck_assert_str_eq(pb_string(g.read, g.read->comment[41]),
 			 "1 call is not in this profile: there was no memory "
 			 "for its stack");
 }
@@ -303,8 +237,8 @@ START_TEST(profile_losses_are_comments)
 	add(node, 3);
 	stack_profile_add_lost(g.profile, 11);
 	write_and_read();
-	ck_assert(has_comment("11 calls are not in this profile"));
-	ck_assert_int_eq(sample_of("one [overflow]")->value[0], 4);
+	ck_assert(pb_has_comment(g.read, "11 calls are not in this profile"));
+	ck_assert_int_eq(pb_sample_of(g.read, "one [overflow]")->value[0], 4);
 }
 END_TEST
 
@@ -331,7 +265,7 @@ START_TEST(profile_without_memory_counts_what_it_lost)
 	g.budget.left = left;
 	ck_assert_int_eq(err, -ENOMEM);
 	write_and_read();
-	ck_assert(has_comment("there was no memory"));
+	ck_assert(pb_has_comment(g.read, "there was no memory"));
 	ck_assert_uint_lt(all_calls(), 3 + 100 * 8);
 }
 END_TEST
@@ -353,12 +287,14 @@ START_TEST(profile_deep_stack_is_cut_in_the_middle)
 
 		deepest = MAX(deepest, sample->n_location_id);
 		if (sample->n_location_id > PROFILE_DEPTH_MAX)
-			ck_assert_str_eq(function_name(sample->location_id[1]),
-					 "[truncated]");
+			ck_assert_str_eq(
+				pb_function_name(g.read,
+						 sample->location_id[1]),
+				"[truncated]");
 	}
 	ck_assert_uint_eq(deepest, PROFILE_DEPTH_MAX + 1);
 	ck_assert_uint_eq(g.read->n_sample, PROFILE_DEPTH_MAX + 2);
-	ck_assert(has_comment("99488 calls were too deep"));
+	ck_assert(pb_has_comment(g.read, "99488 calls were too deep"));
 }
 END_TEST
 
@@ -378,8 +314,8 @@ START_TEST(profile_merged_is_as_added_twice)
 	stack_profile_free(&from);
 	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 2);
-	ck_assert_int_eq(sample_of("two one")->value[0], 10);
-	ck_assert_int_eq(sample_of("one")->value[1], 200);
+	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[0], 10);
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[1], 200);
 }
 END_TEST
 
