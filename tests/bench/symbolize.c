@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/names/symbols.h"
+#include "tests/find_symbolize.h"
 
 struct list {
 	uint64_t *vaddr;
@@ -89,21 +90,9 @@ static struct list choose(const char *path, size_t count)
 	return some;
 }
 
-/* Where it is built, two folders up. */
-static void find_program(void)
-{
-	char path[PATH_MAX + 32];
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-
-	if (length < 0)
-		exit(1);
-	path[length] = '\0';
-	strcpy(strrchr(path, '/'), "/../../perfrec-symbolize");
-	setenv("PERFREC_SYMBOLIZE", path, 0);
-}
-
 int main(int argc, char **argv)
 {
+	char program[PATH_MAX + 32];
 	struct symbol_cache *cache = NULL;
 	size_t known, still_known;
 	int64_t first, cached;
@@ -112,7 +101,8 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	find_program();
+	find_symbolize(program);
+	setenv("PERFREC_SYMBOLIZE", program, 0);
 	list = choose(argv[1], strtoul(argv[2], NULL, 10));
 	file = fopen(argv[3], "w");
 	for (size_t i = 0; file && i < list.count; i++)

@@ -17,6 +17,7 @@
 #include "collector/names/elf_read.h"
 #include "collector/names/symbolize.h"
 #include "collector/names/symbolize_wire.h"
+#include "tests/find_symbolize.h"
 #include "tests/fuzz/changed.h"
 
 #define ADDRESS_COUNT 96
@@ -79,24 +80,13 @@ static void ask(const unsigned char *bytes, size_t size)
 	close(fd);
 }
 
-/* Where it is built, two folders up. */
-static void find_program(void)
-{
-	char path[PATH_MAX + 32];
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-
-	if (length < 0)
-		abort();
-	path[length] = '\0';
-	strcpy(strrchr(path, '/'), "/../../perfrec-symbolize");
-	setenv("PERFREC_SYMBOLIZE", path, 0);
-}
-
 int main(int argc, char **argv)
 {
+	char program[PATH_MAX + 32];
 	const struct changed_plan plan = { .use = ask };
 
-	find_program();
+	find_symbolize(program);
+	setenv("PERFREC_SYMBOLIZE", program, 0);
 	changed_files(argc, argv, &plan);
 	printf("fuzz_symbolize: %u runs, %u refused, %u of them crashed\n",
 	       g_runs, g_failed, g_crashed);

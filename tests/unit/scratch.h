@@ -6,6 +6,7 @@
 #ifndef PERFREC_TESTS_UNIT_SCRATCH_H
 #define PERFREC_TESTS_UNIT_SCRATCH_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -61,6 +62,32 @@ static inline void scratch_write(const char *path, const void *bytes,
 
 	scratch_must(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, path);
 	close(fd);
+}
+
+/* The text of a file, or its first 16 kB, in a static buffer. */
+static inline const char *scratch_read(const char *path)
+{
+	static char text[1 << 14];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	scratch_must(size >= 0, path);
+	close(fd);
+	text[size] = '\0';
+	return text;
+}
+
+/* How many descriptors this process has open. */
+static inline int scratch_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int count = -3; /* ".", ".." and the folder itself */
+
+	scratch_must(folder != NULL, "/proc/self/fd");
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
 }
 
 /* Compiles @source with @compiler ("gcc -O0 ...") to @output. */

@@ -69,19 +69,6 @@ static int report_parts(void)
 /* --- files ------------------------------------------------------------------
  */
 
-static const char *read_all(const char *path)
-{
-	static char text[16384];
-	FILE *file = fopen(path, "re");
-	size_t size;
-
-	ck_assert_msg(file, "%s: %s", path, strerror(errno));
-	size = fread(text, 1, sizeof(text) - 1, file);
-	text[size] = '\0';
-	fclose(file);
-	return text;
-}
-
 static void make_script(const char *path, const char *text)
 {
 	scratch_write(path, text, strlen(text));
@@ -207,7 +194,7 @@ static const char *parts_found_by(const char *path)
 {
 	scratch_run("cp '%s' '%s' && '%s' parts >found 2>errors", g_self, path,
 		    path);
-	return read_all("found");
+	return scratch_read("found");
 }
 
 START_TEST(parts_are_found_where_they_are_installed)
@@ -326,7 +313,7 @@ static const char *environment_of_program(
 
 	make_script("show", "#!/bin/sh\nexec env >out\n");
 	ck_assert_int_eq(run_program(argv, recording, &signals, asan), 0);
-	return read_all("out");
+	return scratch_read("out");
 }
 
 START_TEST(program_gets_its_environment)
@@ -390,7 +377,8 @@ static uint64_t signals_of_program(const char *name,
 	close(before);
 	close(fd);
 	ck_assert_int_eq(
-		sscanf(strchr(read_all("out"), ':'), ": %" SCNx64, &set), 1);
+		sscanf(strchr(scratch_read("out"), ':'), ": %" SCNx64, &set),
+		1);
 	return set;
 }
 
@@ -468,7 +456,7 @@ START_TEST(program_without_a_first_line_is_a_shell_script)
 	make_script("script", "printf '%s\\n' \"$0\" \"$1\" \"$2\" >out\n"
 			      "exit $#\n");
 	ck_assert_int_eq(run_program(argv, &g_recording, &signals, ""), 2);
-	ck_assert_str_eq(read_all("out"), "./script\none\ntwo words\n");
+	ck_assert_str_eq(scratch_read("out"), "./script\none\ntwo words\n");
 }
 END_TEST
 

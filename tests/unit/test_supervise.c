@@ -250,19 +250,6 @@ static void block(int signal)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static const char *read_text(const char *path)
-{
-	static char text[4096];
-	FILE *file = fopen(path, "re");
-	size_t size;
-
-	ck_assert_msg(file, "%s: %s", path, strerror(errno));
-	size = fread(text, 1, sizeof(text) - 1, file);
-	text[size] = '\0';
-	fclose(file);
-	return text;
-}
-
 static struct control_message read_message(const char *path)
 {
 	struct control_message message;
@@ -311,13 +298,13 @@ START_TEST(recording_goes_from_ready_to_done)
 	child = read_message("child");
 	snprintf(want, sizeof(want), "%d %s watched", (int)child.child.pid,
 		 SOCKET);
-	ck_assert_str_eq(read_text("program"), want);
+	ck_assert_str_eq(scratch_read("program"), want);
 	finish = read_message("finish");
 	ck_assert_int_eq(finish.finish.wait_status, wait_status);
 	ck_assert_uint_gt(finish.finish.start_ns, 0);
 	ck_assert_uint_gt(finish.finish.end_ns, finish.finish.start_ns);
 	ck_assert_uint_gt(finish.finish.user_ns + finish.finish.sys_ns, 0);
-	ck_assert_str_eq(read_text("log"), "");
+	ck_assert_str_eq(scratch_read("log"), "");
 }
 END_TEST
 
@@ -383,7 +370,7 @@ START_TEST(program_goes_on_without_its_collector)
 	ck_assert_int_eq(WEXITSTATUS(supervise_wait(&r.supervise, &end)), 42);
 	ck_assert_int_eq(end, SUPERVISE_LOST);
 	/* What follows depends on whether the program still ran then. */
-	ck_assert_int_eq(strncmp(read_text("log"), g_losses[_i].line,
+	ck_assert_int_eq(strncmp(scratch_read("log"), g_losses[_i].line,
 				 strlen(g_losses[_i].line)),
 			 0);
 }
@@ -402,7 +389,7 @@ START_TEST(program_is_not_started_without_a_collector)
 	ck_assert_int_eq(start(g_refusals[_i].scene, "exit"), -ECONNREFUSED);
 	expect_no_child();
 	ck_assert_int_eq(access("program", F_OK), -1);
-	ck_assert_str_eq(read_text("log"), g_refusals[_i].line);
+	ck_assert_str_eq(scratch_read("log"), g_refusals[_i].line);
 }
 END_TEST
 
@@ -411,7 +398,7 @@ START_TEST(text_without_an_end_is_cut)
 	const char *text;
 
 	ck_assert_int_eq(start("refuse-endlessly", "exit"), -ECONNREFUSED);
-	text = read_text("log") + strlen(LINE(""));
+	text = scratch_read("log") + strlen(LINE(""));
 	ck_assert_uint_eq(strspn(text, "x"), CONTROL_TEXT_MAX - 1);
 	ck_assert_str_eq(text + CONTROL_TEXT_MAX - 1, "\n");
 }
@@ -423,7 +410,7 @@ START_TEST(program_that_cannot_be_run_ends_its_collector)
 	strcpy(r.program.path, "/nowhere/program");
 	ck_assert_int_eq(supervise_start(&r.plan, &r.supervise), -ENOENT);
 	expect_no_child();
-	ck_assert_str_eq(read_text("log"),
+	ck_assert_str_eq(scratch_read("log"),
 			 LINE("cannot run 'program': No such file or "
 			      "directory (it is in no folder of PATH)\n"));
 }

@@ -3,7 +3,6 @@
  * Source lines: symbol_file_sources(), perfrec-symbolize and what is between
  * them, with programs that are compiled here.
  */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -13,11 +12,12 @@
 #include "collector/names/symbolize.h"
 #include "collector/names/symbolize_wire.h"
 #include "collector/names/symbols.h"
+#include "tests/find_symbolize.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
 static struct symbol_cache *g_cache;
-static char g_program[PATH_MAX]; /* perfrec-symbolize */
+static char g_program[PATH_MAX + 32]; /* perfrec-symbolize */
 
 static void setup(void)
 {
@@ -639,17 +639,6 @@ static int ask(unsigned int seconds, int *error, char *why)
 	return frames;
 }
 
-static int count_descriptors(void)
-{
-	DIR *folder = opendir("/proc/self/fd");
-	int count = 0;
-
-	while (readdir(folder))
-		count++;
-	closedir(folder);
-	return count;
-}
-
 static const struct {
 	const char *script;
 	int frames;
@@ -680,7 +669,7 @@ static const struct {
 
 START_TEST(symbolize_of_a_bad_process_says_why)
 {
-	int before = count_descriptors();
+	int before = scratch_descriptors();
 	char script[256], why[SYMBOLIZE_WHY_BYTES];
 	bool is_late = g_stubs[_i].why && strstr(g_stubs[_i].why, "too long");
 	int error;
@@ -696,7 +685,7 @@ START_TEST(symbolize_of_a_bad_process_says_why)
 	} else {
 		ck_assert_int_eq(error, 0);
 	}
-	ck_assert_int_eq(count_descriptors(), before);
+	ck_assert_int_eq(scratch_descriptors(), before);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
 }
@@ -881,25 +870,11 @@ static Suite *make_suite(void)
 	return suite;
 }
 
-/* It lies where the tests are built, two folders up. */
-static void find_program(void)
-{
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	scratch_must(length > 0, "/proc/self/exe");
-	self[length] = '\0';
-	*strrchr(self, '/') = '\0';
-	snprintf(g_program, sizeof(g_program), "%.3900s/../../%s", self,
-		 "perfrec-symbolize");
-	scratch_must(!access(g_program, X_OK), g_program);
-}
-
 int main(void)
 {
 	int failed;
 
-	find_program();
+	find_symbolize(g_program);
 	scratch_enter();
 	failed = suite_run(make_suite());
 	scratch_leave();

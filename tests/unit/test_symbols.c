@@ -5,7 +5,6 @@
  */
 #include "collector/names/symbols.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
@@ -39,17 +38,6 @@ static struct symbol_file *open_file(const char *path)
 	ck_assert_ptr_nonnull(file);
 	close(fd);
 	return file;
-}
-
-static int count_descriptors(void)
-{
-	DIR *folder = opendir("/proc/self/fd");
-	int count = 0;
-
-	while (readdir(folder))
-		count++;
-	closedir(folder);
-	return count;
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -467,15 +455,15 @@ static void open_many(struct symbol_cache *cache, struct symbol_file **files)
 START_TEST(symbol_cache_descriptors_are_few_and_given_back)
 {
 	struct symbol_cache *cache = small_cache();
-	int before = count_descriptors();
+	int before = scratch_descriptors();
 	struct symbol_file *files[300];
 
 	open_many(cache, files);
-	ck_assert_int_gt(count_descriptors(), before + 100);
-	ck_assert_int_le(count_descriptors(), before + 200);
+	ck_assert_int_gt(scratch_descriptors(), before + 100);
+	ck_assert_int_le(scratch_descriptors(), before + 200);
 	for (int i = 0; i < 300; i++)
 		symbol_file_put(&files[i]);
-	ck_assert_int_eq(count_descriptors(), before);
+	ck_assert_int_eq(scratch_descriptors(), before);
 	symbol_cache_free(&cache);
 }
 END_TEST
