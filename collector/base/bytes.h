@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bytes - a buffer that grows, and protobuf fields put into it. One thread at
- * a time. Once memory was short it has failed, and takes nothing more until it
- * is cleared.
+ * bytes - a buffer that grows, and functions that append fields of protobuf.
+ * One thread at a time. When memory is short the buffer has failed: it takes
+ * nothing more until it is cleared, and what it has is not whole.
  */
 #ifndef PERFREC_COLLECTOR_BASE_BYTES_H
 #define PERFREC_COLLECTOR_BASE_BYTES_H
@@ -18,22 +18,25 @@ struct bytes {
 	bool failed;
 };
 
+/* Empties the buffer, which keeps its memory. */
 void bytes_clear(struct bytes *bytes);
+/* Frees its memory: it is empty again. */
 void bytes_release(struct bytes *bytes);
-/* Room for @count (> 0) bytes more, which the caller fills in; NULL: it has
- * failed. */
+/* Appends @count (> 0) bytes, which the caller fills in. Returns where they
+ * are, until the next call; NULL: the buffer has failed. */
 uint8_t *bytes_add(struct bytes *bytes, size_t count);
+/* Appends the @count bytes at @from. */
 void bytes_put(struct bytes *bytes, const void *from, size_t count);
 
-/* Tags are as they are on the wire: number << 3 | type. */
 void bytes_varint(struct bytes *bytes, uint64_t value);
+/* Append a field. A tag is as it is on the wire: number << 3 | type. */
 void bytes_field(struct bytes *bytes, uint32_t tag, uint64_t value);
 void bytes_fixed64(struct bytes *bytes, uint32_t tag, uint64_t value);
-/* @count bytes of any text, of which those that are no UTF-8 become '?'; a NUL
- * is as good as any other character. */
+/* Appends a field of @count bytes of text. Bytes that are no UTF-8 become '?';
+ * a NUL is a character like any other. */
 void bytes_text(struct bytes *bytes, uint32_t tag, const char *text,
 		size_t count);
-/* How many bytes bytes_field() takes. */
+/* Returns how many bytes bytes_field() appends. */
 size_t bytes_field_size(uint32_t tag, uint64_t value);
 
 #endif

@@ -34,7 +34,7 @@ static struct job *next_job(struct jobs *jobs)
 	return job;
 }
 
-static void *run(void *context)
+static void *run_jobs(void *context)
 {
 	struct jobs *jobs = context;
 	struct job *job;
@@ -56,7 +56,7 @@ int jobs_new(const char *name, struct jobs **out)
 	jobs->last = &jobs->first;
 	lock_init(&jobs->lock, LOCK_JOBS);
 	pthread_cond_init(&jobs->change, NULL);
-	err = pthread_create(&jobs->thread, NULL, run, jobs);
+	err = pthread_create(&jobs->thread, NULL, run_jobs, jobs);
 	if (err) {
 		free(jobs);
 		return -err;

@@ -35,7 +35,7 @@ static bool is_stale(const struct sockaddr_un *address, int type)
 	return stale;
 }
 
-static void complain(const char *path, int err)
+static void log_bind_failure(const char *path, int err)
 {
 	if (err == -EADDRINUSE && !is_socket(path))
 		log_err("'%s' exists and is no socket (choose another with "
@@ -87,7 +87,7 @@ int listener_open(const char *path, int type, bool shared, struct listener *out)
 		err = listen(new.fd, BACKLOG) < 0 ? -errno : 0;
 	}
 	if (err) {
-		complain(path, err);
+		log_bind_failure(path, err);
 		listener_close(&new);
 		return err;
 	}

@@ -20,24 +20,28 @@ struct listener {
 #define LISTENER_NONE ((struct listener){ .fd = -1, .spare_fd = -1 })
 
 /*
- * Listen at @path with a socket of @type; one that a collector which was
- * killed has left is replaced. Mode 0600, or 0666 if @shared: then who
- * accepts decides. Before other threads make files. 0, or -errno after logging
- * one line.
+ * Listens at @path with a socket of @type. Replaces a socket that a collector
+ * left there when it was killed. The socket has mode 0600, or 0666 if @shared:
+ * then the caller decides whom it serves. Changes the umask for a moment, so no
+ * other thread may make files. The caller ends *@out with listener_close(). 0,
+ * or -errno after logging one line.
  */
 int listener_open(const char *path, int type, bool shared,
 		  struct listener *out);
-/* Closes and removes it; harmless on LISTENER_NONE. */
+/* Closes and removes the socket: @listener is LISTENER_NONE afterwards, and may
+ * be before. */
 void listener_close(struct listener *listener);
 
 /*
- * A new connection, non-blocking, or -errno. When no descriptor is free
- * (-EMFILE, -ENFILE) the connection is taken and closed, so that it does not
- * wait for ever, nor the caller's loop spin.
+ * Returns the socket of a new connection, non-blocking, which the caller
+ * closes, or -errno. If no descriptor is free (-EMFILE, -ENFILE), the
+ * connection is accepted and closed all the same: otherwise its client would
+ * wait for ever, and the caller's loop would never rest.
  */
 int listener_accept(struct listener *listener);
 
-/* Who is at the other end: 0 or -errno. @uid, @pid as seen from here. */
+/* Sets *@pid and *@uid to those of the process at the other end of @connection,
+ * as our namespaces have them. 0 or -errno. */
 int listener_peer(int connection, pid_t *pid, uid_t *uid);
 
 #endif

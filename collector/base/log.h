@@ -2,8 +2,9 @@
  *
  * log - messages for a person, on stderr. Results go to stdout.
  *
- * Text is lower case without a full stop, names the thing and says the way
- * out. Trouble of single records is counted, never logged one by one.
+ * A message is lower case without a full stop. It names the thing that it is
+ * about, and says what to do. Trouble of single records is counted, never
+ * logged one by one.
  */
 #ifndef PERFREC_COLLECTOR_BASE_LOG_H
 #define PERFREC_COLLECTOR_BASE_LOG_H
@@ -14,23 +15,22 @@
 
 enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DBG };
 
-/* @program prefixes every line; lines above @max are not written. Call it
- * before other threads exist. */
+/* Begins every line with @program, which must stay; leaves out lines of a level
+ * above @max. Call it before other threads exist. */
 void log_init(const char *program, enum log_level max);
 
-/* Any thread, never from a signal handler. One write(2) a line; never fails
- * and keeps errno. */
+/* Writes one line, by one write(2). Never fails; keeps errno. Any thread, but
+ * no signal handler. */
 void log_at(enum log_level level, const char *format, ...) ATTR_PRINTF(2, 3);
 
-/*
- * For lines that others can cause as often as they like: @limit lets ten
- * through and then one a second, which says how many were not written. All zero
- * at first.
- */
+/* For lines that other programs can cause as often as they like. All zero at
+ * first. */
 struct log_limit {
 	uint64_t next_ns; /* of CLOCK_MONOTONIC */
-	uint64_t withheld;
+	uint64_t withheld; /* lines that were not written */
 };
+/* Does what log_at() does for the first ten lines of @limit, and then for one
+ * line a second, which says how many lines were left out. */
 void log_limited(struct log_limit *limit, enum log_level level,
 		 const char *format, ...) ATTR_PRINTF(3, 4);
 

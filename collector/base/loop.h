@@ -9,23 +9,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Part of whatever owns the descriptor. Level triggered. */
+/* A member of whatever owns the descriptor. ready() is called again as long as
+ * there is something to read. */
 struct watch {
 	int fd;
 	void (*ready)(struct watch *watch);
 };
 
-/* An epoll descriptor, or -errno. */
+/* Returns an epoll descriptor, which the caller closes, or -errno. */
 int loop_new(void);
-/* Any thread. 0 or -errno. */
+/* Has the loop call @watch->ready(@watch) when its descriptor can be read.
+ * @watch must stay. 0 or -errno. Any thread. */
 int loop_add(int loop, struct watch *watch);
-/* Call back when @watch's descriptor can be written to, rather than read. */
+/* From now on ready() is called when the descriptor can be written to, and not
+ * when it can be read. Any thread. */
 void loop_write(int loop, struct watch *watch);
-/* The loop's thread only: @watch may be freed when loop_run_once() has
- * returned. */
+/* Forgets @watch, which may be freed when loop_run_once() has returned.
+ * Harmless when it was removed before. Only on the loop's thread. */
 void loop_remove(int loop, struct watch *watch);
-/* Wait at most @timeout_ms (-1: for ever) and call back what is ready. A
- * callback may remove any watch, and free only what is no watch. */
+/* Waits at most @timeout_ms (-1: for ever), and calls ready() of the watches
+ * that are. A callback may remove any watch, but must not free one. */
 void loop_run_once(int loop, int timeout_ms);
 
 #endif

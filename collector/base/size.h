@@ -8,33 +8,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A whole decimal number of bytes, with K, M, G or T for powers of 1024
- * ("64M"; small letters too). Returns 0, -EINVAL (not that) or -ERANGE (more
- * than 64 bits hold).
- */
+/* Each of these three returns 0 and sets *@out; or -EINVAL (@text is no such
+ * number) or -ERANGE (the number is out of range), and leaves *@out alone. */
+
+/* A whole decimal number of bytes, with K, M, G or T for powers of 1024 ("64M",
+ * "64m"), that 64 bits hold. */
 int size_parse_bytes(const char *text, uint64_t *out);
-/* A whole decimal number from @min to @max. 0, -EINVAL or -ERANGE. */
+/* A whole decimal number from @min to @max. */
 int size_parse_count(const char *text, uint64_t min, uint64_t max,
 		     uint64_t *out);
-
-/*
- * A whole decimal number with its unit, ms, s, m or h ("10s"), in ns. 0,
- * -EINVAL or -ERANGE.
- */
+/* A time: a whole decimal number with its unit, ms, s, m or h ("10s"). *@out is
+ * in ns. */
 int size_parse_ns(const char *text, uint64_t *out);
 
 /* Room for any text that the functions below make. */
 #define SIZE_TEXT 32
 
-/* Each writes at most SIZE_TEXT bytes to @text and returns it. */
+/* Each writes at most SIZE_TEXT bytes to @text, and returns @text. */
 char *size_format_bytes(uint64_t bytes, char *text); /* "1.50 MiB" */
 char *size_format_ns(uint64_t ns, char *text); /* "1.24 ms", "12 min 05 s" */
 char *size_format_count(uint64_t count, char *text); /* "1,234,567" */
 
 /*
- * Writes at most @room bytes of @form to @text: "#" becomes @number (of digits
- * only), and "{block was|blocks were}" its first half if that is "1".
+ * Writes @form to @text, at most @room bytes with the NUL. "#" becomes @number,
+ * which is digits only. Of "{block was|blocks were}" the first half stays if
+ * @number is "1", and else the second.
  */
 void size_format_text(const char *form, const char *number, char *text,
 		      size_t room);

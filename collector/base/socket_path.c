@@ -22,7 +22,7 @@
 	(SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/" PRIVATE_SOCKET))
 
 /* With @all: that everybody may pass through. */
-static bool is_folder(const char *path, bool all)
+static bool is_usable_folder(const char *path, bool all)
 {
 	struct stat status;
 
@@ -103,7 +103,7 @@ int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES])
 		return make_path(out, "%s/perfrec.sock", runtime);
 	snprintf(folder, sizeof(folder), "/run/user/%u",
 		 (unsigned int)geteuid());
-	if (!is_folder(folder, false))
+	if (!is_usable_folder(folder, false))
 		return temporary_path(make, out);
 	return make_path(out, "%s/perfrec.sock", folder);
 }
@@ -112,7 +112,7 @@ int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 			char out[SOCKET_PATH_BYTES])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	const char *below = runtime && is_folder(runtime, all) &&
+	const char *below = runtime && is_usable_folder(runtime, all) &&
 					    strlen(runtime) <= RUNTIME_BYTES_MAX
 				    ? runtime
 				    : temporary_folder();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * text_out - text of unknown origin (names out of a recorded program) for a
- * terminal: what that could take for a command is shown as '?'.
+ * text_out - writes text of unknown origin, such as names out of a recorded
+ * program, for a terminal: a character that a terminal could take for a command
+ * becomes '?'.
  */
 #ifndef PERFREC_COLLECTOR_BASE_TEXT_OUT_H
 #define PERFREC_COLLECTOR_BASE_TEXT_OUT_H
@@ -9,12 +10,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Writes @length bytes at @text. */
 void text_out_bytes(const char *text, size_t length, FILE *out);
+/* Writes @text. */
 void text_out(const char *text, FILE *out);
-/* What @path, that of a module, ends with, in brackets; "[vdso]" and the like
- * have theirs. */
+/* Writes the name of a module in brackets: the last part of @path, its path.
+ * Names such as "[vdso]" have brackets already. */
 void text_out_module(const char *path, FILE *out);
-/* A word as a shell takes it: plain, or between single quotes. */
+/* Writes @word so that a shell reads it as one word: plain, or in single
+ * quotes. */
 void text_out_quoted(const char *word, FILE *out);
 
 #endif

@@ -60,7 +60,7 @@ static bool matches(const char *pattern, const char *name, size_t length)
 	return true;
 }
 
-static bool is_named(const struct own_file *file, const char *name)
+static bool may_be_file(const struct own_file *file, const char *name)
 {
 	size_t length = strlen(name), suffix = strlen(TEMPORARY_SUFFIX);
 
@@ -86,7 +86,7 @@ static bool is_own(int dir_fd, const char *name)
 	struct stat status;
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (is_named(&table[i], name))
+		if (may_be_file(&table[i], name))
 			return fstatat(dir_fd, name, &status,
 				       AT_SYMLINK_NOFOLLOW) == 0 &&
 			       (status.st_mode & S_IFMT) == table[i].type;
@@ -204,7 +204,7 @@ static bool is_own_summary(int dir_fd)
 	return true;
 }
 
-static bool has_summary(int dir_fd)
+static bool has_summary_file(int dir_fd)
 {
 	struct stat status;
 
@@ -260,7 +260,7 @@ int own_files_look(int dir_fd, struct own_files *out)
 		else
 			note_foreign(&files, name);
 	closedir(dir);
-	files.summarized = has_summary(dir_fd);
+	files.summarized = has_summary_file(dir_fd);
 	files.recorded = files.summarized ? is_own_summary(dir_fd)
 					  : is_own_trace(dir_fd);
 	*out = files;

@@ -12,7 +12,7 @@
 
 #define MORE ", ..."
 
-static void add_name(char names[UNWRITTEN_NAMES], const char *name)
+static void add_file_name(char names[UNWRITTEN_NAMES], const char *name)
 {
 	size_t used = strlen(names);
 	size_t room = UNWRITTEN_NAMES - sizeof(MORE) - used;
@@ -39,7 +39,7 @@ void unwritten_add(struct unwritten *unwritten, const char *name, int err)
 		cause++;
 	if (!cause->err)
 		cause->err = err;
-	add_name(cause->names, name);
+	add_file_name(cause->names, name);
 }
 
 bool unwritten_file_limit(char text[UNWRITTEN_LIMIT_TEXT])

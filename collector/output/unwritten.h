@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * unwritten - the files of a recording that could not be written, and why. A
- * disk that is full is one trouble, not one for each file: there is one line
- * for each cause.
+ * full disk makes several files fail for one cause: there is one line for each
+ * cause, not for each file.
  */
 #ifndef PERFREC_COLLECTOR_OUTPUT_UNWRITTEN_H
 #define PERFREC_COLLECTOR_OUTPUT_UNWRITTEN_H
@@ -21,29 +21,30 @@ struct unwritten {
 	} cause[UNWRITTEN_CAUSES];
 };
 
-/* File @name failed with -errno @err; 0: it did not. Beyond UNWRITTEN_CAUSES it
- * counts as one more of the last cause. */
+/* Notes that file @name could not be written because of -errno @err; 0: it was
+ * written. When there are UNWRITTEN_CAUSES already, the file is listed with the
+ * last cause. */
 void unwritten_add(struct unwritten *unwritten, const char *name, int err);
 
-/*
- * Log a line for each cause, which names the files in folder @dir and the way
- * out, and forget them. Returns the first -errno; 0: there was none, nothing is
- * logged.
- */
+/* Logs a line for each cause, which names the files in folder @dir and says
+ * what to do, and forgets them. Returns the first -errno; 0: there was none,
+ * and nothing is logged. */
 int unwritten_log(struct unwritten *unwritten, const char *dir);
 
-/* The same at once for a file of a recording that goes on: @err 0 is none, and
- * *@said, 0 at first, is the error that the log has: it is not said again. */
+/* Logs such a line at once, for file @name of a recording that goes on; nothing
+ * if @err is 0. *@said, 0 at first, remembers which error was logged last: the
+ * same error is not logged again. */
 void unwritten_say(int *said, const char *dir, const char *name, int err);
 
-/* What to do about a folder or file that cannot be made or opened because of
- * -errno @err; static. Any thread. */
+/* Returns what to do about a folder or file that cannot be made or opened
+ * because of -errno @err: a static text. Any thread. */
 const char *unwritten_way_out(int err);
 
 #define UNWRITTEN_LIMIT_TEXT 80 /* bytes */
 
-/* What to do about -EFBIG, to be put into brackets behind what strerror() says.
- * False: this process has no limit of file sizes. Any thread. */
+/* Sets @text to what to do about -EFBIG, a text for brackets behind what
+ * strerror() says. False: this process has no limit of file sizes. Any thread.
+ */
 bool unwritten_file_limit(char text[UNWRITTEN_LIMIT_TEXT]);
 
 #endif

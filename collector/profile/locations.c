@@ -110,9 +110,10 @@ static int intern_place(struct locations *locations, const struct place *place,
 }
 
 /* Sets location->place of what @symbol is about, which is at @address. */
-static int find_place(struct locations *locations, struct modules *modules,
-		      uint64_t address, uint32_t generation,
-		      const struct symbol *symbol, struct location *location)
+static int find_module_place(struct locations *locations,
+			     struct modules *modules, uint64_t address,
+			     uint32_t generation, const struct symbol *symbol,
+			     struct location *location)
 {
 	struct module_place where;
 	struct place place;
@@ -162,8 +163,8 @@ static int find_address(struct locations *locations, struct modules *modules,
 		return MIN(pool_intern(&locations->items, &location, out), 0);
 	}
 	location.vaddr = symbol.offset;
-	err = find_place(locations, modules, address, frame->generation,
-			 &symbol, &location);
+	err = find_module_place(locations, modules, address, frame->generation,
+				&symbol, &location);
 	if (err)
 		return err;
 	return MIN(pool_intern(&locations->items, &location, out), 0);

@@ -57,7 +57,7 @@ struct out_pprof {
 	size_t line_room;
 };
 
-static void fail(struct out_pprof *out, int err)
+static void fail_file(struct out_pprof *out, int err)
 {
 	if (!out->err)
 		out->err = err;
@@ -76,7 +76,7 @@ static bool reserve_buffer(struct out_pprof *out, size_t size)
 	if (out->buffer)
 		return true;
 	out->buffer_bytes = 0;
-	fail(out, -ENOMEM);
+	fail_file(out, -ENOMEM);
 	return false;
 }
 
@@ -84,10 +84,10 @@ static bool reserve_buffer(struct out_pprof *out, size_t size)
 static void put_buffer(struct out_pprof *out, size_t size)
 {
 	out->bytes += size;
-	fail(out, gz_file_write(out->file, out->buffer, size));
+	fail_file(out, gz_file_write(out->file, out->buffer, size));
 }
 
-static void put(struct out_pprof *out, const pb_profile *piece)
+static void put_piece(struct out_pprof *out, const pb_profile *piece)
 {
 	size_t size = perftools__profiles__profile__get_packed_size(piece);
 
@@ -106,12 +106,12 @@ static void put_string(struct out_pprof *out, const char *text)
 	char *clean = strdup(text);
 
 	if (!clean) {
-		fail(out, -ENOMEM);
+		fail_file(out, -ENOMEM);
 		return;
 	}
 	symbol_name_clean(clean);
 	ONE(&piece, string_table, clean);
-	put(out, &piece);
+	put_piece(out, &piece);
 	free(clean);
 }
 
@@ -131,14 +131,14 @@ static bool is_same_string(const void *a, const void *b)
 
 static const struct pool_key string_key = { hash_string, is_same_string };
 
-static int64_t number_of(struct out_pprof *out, const char *text)
+static int64_t string_number(struct out_pprof *out, const char *text)
 {
 	const struct string string = { text };
 	uint32_t number;
 	int added = pool_intern(&out->strings, &string, &number);
 
 	if (added < 0) {
-		fail(out, added);
+		fail_file(out, added);
 		return 0;
 	}
 	if (added)
@@ -154,8 +154,8 @@ static pb_value_type value_type(struct out_pprof *out,
 {
 	pb_value_type value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
 
-	SET(&value, type, number_of(out, one->type));
-	SET(&value, unit, number_of(out, one->unit));
+	SET(&value, type, string_number(out, one->type));
+	SET(&value, unit, string_number(out, one->unit));
 	return value;
 }
 
@@ -165,7 +165,7 @@ static void put_head(struct out_pprof *out, const struct out_head *head)
 	pb_profile piece = PROFILE_INIT;
 	pb_value_type period;
 
-	number_of(out, ""); /* is 0 */
+	string_number(out, ""); /* is 0 */
 	for (size_t i = 0; i < head->count; i++) {
 		types[i] = value_type(out, &head->types[i]);
 		pointers[i] = &types[i];
@@ -176,8 +176,8 @@ static void put_head(struct out_pprof *out, const struct out_head *head)
 	piece.period_type = &period;
 	SET(&piece, period, (int64_t)MIN(head->period, INT64_MAX));
 	SET(&piece, default_sample_type,
-	    number_of(out, head->types[head->default_type].type));
-	put(out, &piece);
+	    string_number(out, head->types[head->default_type].type));
+	put_piece(out, &piece);
 }
 
 int out_pprof_new(int dir_fd, const char *name, const struct out_head *head,
@@ -211,15 +211,15 @@ void out_pprof_mapping(struct out_pprof *out, const struct out_mapping *one)
 	SET(&mapping, memory_start, one->start);
 	SET(&mapping, memory_limit, one->end);
 	SET(&mapping, file_offset, one->file_offset);
-	SET(&mapping, filename, number_of(out, one->path));
-	SET(&mapping, build_id, number_of(out, one->build_id));
+	SET(&mapping, filename, string_number(out, one->path));
+	SET(&mapping, build_id, string_number(out, one->build_id));
 	SET(&mapping, has_functions, one->has_functions);
 	SET(&mapping, has_filenames, one->has_lines);
 	SET(&mapping, has_line_numbers, one->has_lines);
 	/* An inlined function that is instrumented has calls of its own. */
 	SET(&mapping, has_inline_frames, one->has_functions);
 	ONE(&piece, mapping, pointer);
-	put(out, &piece);
+	put_piece(out, &piece);
 }
 
 void out_pprof_function(struct out_pprof *out, const struct out_function *one)
@@ -229,12 +229,12 @@ void out_pprof_function(struct out_pprof *out, const struct out_function *one)
 	pb_function *pointer = &function;
 
 	SET(&function, id, one->id);
-	SET(&function, name, number_of(out, one->name));
+	SET(&function, name, string_number(out, one->name));
 	SET(&function, system_name, function.name);
-	SET(&function, filename, number_of(out, one->file));
+	SET(&function, filename, string_number(out, one->file));
 	SET(&function, start_line, one->start_line);
 	ONE(&piece, function, pointer);
-	put(out, &piece);
+	put_piece(out, &piece);
 }
 
 static bool reserve_lines(struct out_pprof *out, size_t count)
@@ -259,7 +259,7 @@ void out_pprof_location(struct out_pprof *out, const struct out_location *one)
 	pb_location *pointer = &location;
 
 	if (!reserve_lines(out, one->line_count)) {
-		fail(out, -ENOMEM);
+		fail_file(out, -ENOMEM);
 		return;
 	}
 	for (size_t i = 0; i < one->line_count; i++) {
@@ -276,7 +276,7 @@ void out_pprof_location(struct out_pprof *out, const struct out_location *one)
 	location.n_line = one->line_count;
 	location.line = out->line_pointers;
 	ONE(&piece, location, pointer);
-	put(out, &piece);
+	put_piece(out, &piece);
 }
 
 /* --- samples: there are most of them, so they are packed by hand ------------
@@ -326,9 +326,10 @@ static void add_label(struct out_pprof *out, const char *key, const char *text,
 	uint8_t *label = out->label + out->label_bytes, *end = label + 2;
 
 	*end++ = TAG_KEY;
-	end = varint_put(end, (uint64_t)number_of(out, key));
+	end = varint_put(end, (uint64_t)string_number(out, key));
 	*end++ = text ? TAG_STR : TAG_NUM;
-	end = varint_put(end, (uint64_t)(text ? number_of(out, text) : number));
+	end = varint_put(end,
+			 (uint64_t)(text ? string_number(out, text) : number));
 	label[0] = TAG_LABEL;
 	label[1] = (uint8_t)(end - label - 2);
 	out->label_bytes = (size_t)(end - out->label);
@@ -390,16 +391,16 @@ static void put_end(struct out_pprof *out, const struct out_profile_end *end)
 	int64_t *comments = calloc(end->comment_count + 1, sizeof(*comments));
 
 	if (!comments) {
-		fail(out, -ENOMEM);
+		fail_file(out, -ENOMEM);
 		return;
 	}
 	for (size_t i = 0; i < end->comment_count; i++)
-		comments[i] = number_of(out, end->comments[i]);
+		comments[i] = string_number(out, end->comments[i]);
 	piece.n_comment = end->comment_count;
 	piece.comment = comments;
 	SET(&piece, time_nanos, (int64_t)MIN(end->time_ns, INT64_MAX));
 	SET(&piece, duration_nanos, (int64_t)MIN(end->duration_ns, INT64_MAX));
-	put(out, &piece);
+	put_piece(out, &piece);
 	free(comments);
 }
 
@@ -409,7 +410,7 @@ int out_pprof_close(struct out_pprof **out, int err,
 	struct out_pprof *old = *out;
 
 	*out = NULL;
-	fail(old, err);
+	fail_file(old, err);
 	put_end(old, end);
 	err = gz_file_close(&old->file, old->err);
 	free(old->buffer);

@@ -114,9 +114,9 @@ int profile_tree_root(struct profile_tree *tree,
 
 /* Sets *@out to the parent (as in struct node) that the node below @above will
  * have, which is @depth deep. */
-static int find_parent(struct profile_tree *tree,
-		       const struct tree_place *above, uint32_t depth,
-		       uint32_t *out)
+static int find_written_parent(struct profile_tree *tree,
+			       const struct tree_place *above, uint32_t depth,
+			       uint32_t *out)
 {
 	uint32_t location, mark;
 	int err;
@@ -141,7 +141,7 @@ int profile_tree_child(struct profile_tree *tree,
 		       struct tree_place *out)
 {
 	uint32_t depth = parent->depth + 1, above;
-	int err = find_parent(tree, parent, depth, &above);
+	int err = find_written_parent(tree, parent, depth, &above);
 
 	if (!err)
 		err = intern_node(tree, above, location, &out->node);
@@ -150,30 +150,30 @@ int profile_tree_child(struct profile_tree *tree,
 	return err;
 }
 
-static void add(int64_t *sum, int64_t value)
+static void add_value(int64_t *sum, int64_t value)
 {
 	if (__builtin_add_overflow(*sum, value, sum))
 		*sum = value < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static void add_all(const struct profile_tree *tree, int64_t *sum,
-		    const int64_t *value)
+static void add_values(const struct profile_tree *tree, int64_t *sum,
+		       const int64_t *value)
 {
 	for (size_t i = 0; i < tree->value_count; i++)
-		add(&sum[i], value[i]);
+		add_value(&sum[i], value[i]);
 }
 
 void profile_tree_count(struct profile_tree *tree,
 			const struct tree_place *place, const int64_t *value)
 {
 	if (place->depth > PROFILE_DEPTH_MAX)
-		add(&tree->truncated, value[0]);
-	add_all(tree, node_at(tree, place->node)->value, value);
+		add_value(&tree->truncated, value[0]);
+	add_values(tree, node_at(tree, place->node)->value, value);
 }
 
 void profile_tree_lose(struct profile_tree *tree, const int64_t *value)
 {
-	add_all(tree, tree->lost, value);
+	add_values(tree, tree->lost, value);
 }
 
 void profile_tree_scale(struct profile_tree *tree, size_t type, double factor)
@@ -207,7 +207,7 @@ static int merge_node(struct profile_tree *tree, const struct node *node,
 		return -ENOMEM;
 	err = intern_node(tree, parent + 1, renamed->location[node->what], out);
 	if (!err)
-		add_all(tree, node_at(tree, *out)->value, node->value);
+		add_values(tree, node_at(tree, *out)->value, node->value);
 	return err;
 }
 
@@ -255,7 +255,7 @@ int profile_tree_merge(struct profile_tree *tree,
 	int err = merge_rest(tree, from, &renamed);
 
 	profile_tree_lose(tree, from->lost);
-	add(&tree->truncated, from->truncated);
+	add_value(&tree->truncated, from->truncated);
 	if (!err)
 		err = merge_nodes(tree, from, &renamed);
 	else
@@ -319,7 +319,7 @@ int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 		if (out_pprof_bytes(out) < BYTES_MAX)
 			write_sample(tree, out, node, values);
 		else
-			add_all(tree, unwritten, values);
+			add_values(tree, unwritten, values);
 	}
 	return err;
 }

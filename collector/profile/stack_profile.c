@@ -156,8 +156,8 @@ static int find_location(struct addition *add, uint32_t stack, uint32_t *out)
 }
 
 /* Finds the place of @stack, those of its callers first. */
-static int find_place(struct addition *add, uint32_t stack,
-		      struct tree_place *out)
+static int place_of_stack(struct addition *add, uint32_t stack,
+			  struct tree_place *out)
 {
 	uint32_t depth = 0, location;
 	int err = 0;
@@ -208,7 +208,7 @@ static int add_values(struct addition *add, const struct stack_values *values,
 
 	for (size_t i = 0; i < count; i++) {
 		struct tree_place place;
-		int err = find_place(add, values[i].stack, &place);
+		int err = place_of_stack(add, values[i].stack, &place);
 
 		if (!err && values[i].stack != STACKS_ROOT)
 			profile_tree_count(add->tree, &place, values[i].value);

@@ -101,8 +101,9 @@ static int map_locations(struct flat_addition *add, struct modules *modules)
 	return err;
 }
 
-static int add_all(struct flat_addition *add, const struct profile_owner *owner,
-		   struct modules *modules)
+static int add_root_and_locations(struct flat_addition *add,
+				  const struct profile_owner *owner,
+				  struct modules *modules)
 {
 	int err;
 
@@ -124,7 +125,7 @@ int stack_profile_add_flat(struct stack_profile *profile,
 		.location = calloc(flat->function_count, sizeof(*add.location)),
 		.mapped = calloc(flat->node_count, sizeof(*add.mapped)),
 	};
-	int err = add_all(&add, owner, modules);
+	int err = add_root_and_locations(&add, owner, modules);
 
 	if (!err)
 		err = map_nodes(&add);

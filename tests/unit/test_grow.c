@@ -8,6 +8,14 @@
 #include "collector/base/budget.h"
 #include "tests/suite.h"
 
+/* AddressSanitizer ends a program that wants more memory than there can be,
+ * unless told otherwise. */
+const char *__asan_default_options(void); /* NOLINT: its name */
+const char *__asan_default_options(void) /* NOLINT: its name */
+{
+	return "allocator_may_return_null=1";
+}
+
 START_TEST(grow_array_keeps_its_elements_and_doubles_its_room)
 {
 	uint32_t *list = NULL;
