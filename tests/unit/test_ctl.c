@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a running collector answers to `perfrec ctl`, and to those who say what
+ * that would not. The collector is a socket and its loop, which the test runs
+ * itself; sessions and their programs exist on paper only.
+ */
+#include "collector/serve/ctl_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/lock.h"
+#include "collector/base/loop.h"
+#include "collector/base/socket_path.h"
+#include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/serve/ctl_wire.h"
+#include "collector/serve/session.h"
+#include "shared/atomic.h"
+#include "tests/suite.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/told.h"
+
+#define SESSIONS 3
+#define MANY 100000
+
+/* --- the collector ----------------------------------------------------------
+ */
+
+static struct {
+	struct collect_options options;
+	struct session_limits limits;
+	struct collector collector;
+	struct ctl_server *server;
+	struct page_shm *page[SESSIONS];
+	struct recording *recording[SESSIONS];
+	struct arena arena[SESSIONS];
+	struct process process[SESSIONS];
+	struct process_entry entry[SESSIONS];
+	struct process *many; /* of the last session */
+} g;
+
+static void add_session(int i, pid_t pid, const char *name)
+{
+	char folder[32];
+
+	snprintf(folder, sizeof(folder), "folder-%d", i);
+	ck_assert_int_eq(
+		recording_new(&g.collector, folder, true, &g.recording[i]), 0);
+	g.entry[i] = (struct process_entry){ .pid = pid,
+					     .start_ns = clock_boottime_ns() };
+	snprintf(g.entry[i].name, sizeof(g.entry[i].name), "%s", name);
+	g.process[i] = (struct process){ .watch.fd = -1,
+					 .collector = &g.collector,
+					 .arena = &g.arena[i],
+					 .pid = pid,
+					 .inner_pid = pid,
+					 .entry = &g.entry[i] };
+	g.page[i] = told_new();
+	g.arena[i] = (struct arena){ .page = g.page[i],
+				     .bytes = 1 << 20,
+				     .held_fd = -1,
+				     .recording = g.recording[i],
+				     .processes = &g.process[i],
+				     .next = g.collector.arenas };
+	lock_init(&g.arena[i].lock, LOCK_ARENA);
+	g.collector.arenas = &g.arena[i];
+	session_begin(&g.collector, &g.arena[i], false);
+	session_release(&g.arena[i]);
+}
+
+static void set_up(void)
+{
+	scratch_enter();
+	g.options = (struct collect_options){ .output = "out",
+					      .max_bytes = 64 << 20 };
+	g.limits = (struct session_limits){ 0 };
+	g.collector = (struct collector){ .options = &g.options,
+					  .limits = &g.limits,
+					  .done_fd = -1 };
+	lock_init(&g.collector.lock, LOCK_COLLECTOR);
+	g.collector.loop = loop_new();
+	ck_assert_int_ge(g.collector.loop, 0);
+	ck_assert_int_eq(symbol_cache_new(&g.collector.symbols), 0);
+	ck_assert_int_eq(ctl_server_new(&g.collector, "socket", &g.server), 0);
+	add_session(0, 1000001, "one");
+	add_session(1, 1000002, "two");
+	add_session(2, 1000003, "two");
+}
+
+/* The session has come to its end. */
+static void end_session(int i)
+{
+	struct arena **link = &g.collector.arenas;
+
+	while (*link != &g.arena[i])
+		link = &(*link)->next;
+	*link = g.arena[i].next;
+	session_unlist(&g.collector, &g.arena[i]);
+}
+
+static void tear_down(void)
+{
+	ctl_server_free(&g.server);
+	for (int i = 0; i < SESSIONS; i++) {
+		recording_put(&g.recording[i]);
+		told_free(g.page[i]);
+	}
+	free(g.many);
+	g.many = NULL;
+	symbol_cache_free(&g.collector.symbols);
+	close(g.collector.loop);
+	scratch_leave();
+}
+
+static uint32_t control(int i)
+{
+	return atom_load_acq(&g.page[i]->control);
+}
+
+static const char *categories(int i)
+{
+	const struct categories_shm *shared =
+		(struct categories_shm *)((char *)g.page[i] + ARENA_CATEGORIES);
+
+	return shared->text;
+}
+
+/* --- a client ---------------------------------------------------------------
+ */
+
+static int connect_client(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX,
+				       .sun_path = "socket" SOCKET_PATH_CTL };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(
+		connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* As main does: what is ready, then what has become ready by it. */
+static void run_collector(void)
+{
+	loop_run_once(g.collector.loop, 0);
+	ctl_server_reap(g.server);
+}
+
+static void say(int fd, const void *bytes, size_t count)
+{
+	size_t sent = 0;
+
+	while (sent < count) {
+		ssize_t done = send(fd, (const char *)bytes + sent,
+				    count - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (done < 0 && errno != EAGAIN)
+			return; /* it has heard enough */
+		sent += done > 0 ? (size_t)done : 0;
+		run_collector();
+	}
+}
+
+/* All that comes until the collector hangs up; the caller frees it. */
+static char *hear_all(int fd, size_t *count)
+{
+	size_t room = CTL_ANSWER_MAX;
+	char *text = malloc(room + 1);
+	ssize_t got = 1;
+
+	*count = 0;
+	while (got) {
+		run_collector();
+		got = recv(fd, text + *count, room - *count, MSG_DONTWAIT);
+		if (got < 0 && errno != EAGAIN)
+			break; /* it has not read all that we sent */
+		*count += got > 0 ? (size_t)got : 0;
+	}
+	text[*count] = '\0';
+	return text;
+}
+
+/* The answer to what was said on @fd, which it closes. */
+static json_t *hear(int fd)
+{
+	size_t count;
+	char *text = hear_all(fd, &count);
+	json_t *json = json_loadb(text, count, 0, NULL);
+
+	ck_assert_msg(json, "no JSON: '%.200s'", text);
+	free(text);
+	close(fd);
+	return json;
+}
+
+static json_t *ask_bytes(const void *bytes, size_t count)
+{
+	int fd = connect_client();
+
+	say(fd, bytes, count);
+	return hear(fd);
+}
+
+static json_t *ask(const char *line)
+{
+	return ask_bytes(line, strlen(line));
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	ck_assert_msg(text, "no text '%s'", key);
+	return text;
+}
+
+static void expect_error(json_t *answer, const char *text)
+{
+	ck_assert_str_eq(text_at(answer, "error"), text);
+	json_decref(answer);
+}
+
+static const json_t *program_at(const json_t *answer, size_t i)
+{
+	const json_t *program =
+		json_array_get(json_object_get(answer, "programs"), i);
+
+	ck_assert_ptr_nonnull(program);
+	return program;
+}
+
+static size_t program_count(const json_t *answer)
+{
+	ck_assert_ptr_null(json_object_get(answer, "error"));
+	return json_array_size(json_object_get(answer, "programs"));
+}
+
+static json_int_t pid_at(const json_t *answer, size_t i)
+{
+	return json_integer_value(
+		json_object_get(program_at(answer, i), "pid"));
+}
+
+/* The collector still serves: said after everything that it should bear. */
+static void expect_served(void)
+{
+	json_t *answer = ask("list\n");
+
+	ck_assert_uint_eq(program_count(answer), SESSIONS);
+	json_decref(answer);
+	run_collector();
+	ck_assert(!ctl_server_has_connections(g.server));
+}
+
+/* --- requests ---------------------------------------------------------------
+ */
+
+START_TEST(list_tells_all_programs)
+{
+	json_t *answer = ask("list\n");
+	const json_t *collector = json_object_get(answer, "collector");
+	const json_t *program;
+	char want[PATH_MAX + 16];
+
+	snprintf(want, sizeof(want), "%s/out", g_scratch);
+	ck_assert_str_eq(text_at(collector, "output"), want);
+	ck_assert_int_eq(json_integer_value(json_object_get(collector, "pid")),
+			 getpid());
+	ck_assert(json_is_true(json_object_get(collector, "daemon")));
+	ck_assert(json_is_false(json_object_get(collector, "paused")));
+	ck_assert_uint_eq(program_count(answer), SESSIONS);
+	program = program_at(answer, SESSIONS - 1); /* the oldest one */
+	ck_assert_int_eq(pid_at(answer, SESSIONS - 1), 1000001);
+	ck_assert_str_eq(text_at(program, "program"), "one");
+	ck_assert_str_eq(text_at(program, "state"), "recording");
+	snprintf(want, sizeof(want), "%s/folder-0", g_scratch);
+	ck_assert_str_eq(text_at(program, "folder"), want);
+	json_decref(answer);
+}
+END_TEST
+
+START_TEST(target_is_a_pid_a_name_or_a_folder)
+{
+	static const char *const lines[] = { "list 1000001\n", "list one\n",
+					     "list folder-0\n" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		json_t *answer = ask(lines[i]);
+
+		ck_assert_uint_eq(program_count(answer), 1);
+		ck_assert_int_eq(pid_at(answer, 0), 1000001);
+		json_decref(answer);
+	}
+	expect_error(ask("list three\n"),
+		     "no program 'three' is being recorded (see perfrec ctl "
+		     "list)");
+	expect_error(ask("list 1000009\n"),
+		     "no program '1000009' is being recorded (see perfrec ctl "
+		     "list)");
+	expect_error(ask("list two\n"), "'two' is more than one: 1000003, "
+					"1000002 (give the pid of one)");
+}
+END_TEST
+
+START_TEST(pause_of_one_pauses_no_other)
+{
+	json_t *answer = ask("pause one\n");
+
+	ck_assert_str_eq(text_at(program_at(answer, 0), "state"), "paused");
+	json_decref(answer);
+	ck_assert_uint_eq(control(0), CONTROL_PAUSED);
+	ck_assert_uint_eq(control(1), CONTROL_ON);
+	ck_assert(!g.collector.paused);
+	answer = ask("resume one\n");
+	ck_assert_str_eq(text_at(program_at(answer, 0), "state"), "recording");
+	json_decref(answer);
+	ck_assert_uint_eq(control(0), CONTROL_ON);
+}
+END_TEST
+
+START_TEST(pause_of_all_is_for_those_that_come_too)
+{
+	json_decref(ask("pause\n"));
+	for (int i = 0; i < SESSIONS; i++)
+		ck_assert_uint_eq(control(i), CONTROL_PAUSED);
+	ck_assert(g.collector.paused);
+	json_decref(ask("resume\n"));
+	for (int i = 0; i < SESSIONS; i++)
+		ck_assert_uint_eq(control(i), CONTROL_ON);
+	ck_assert(!g.collector.paused);
+}
+END_TEST
+
+START_TEST(categories_are_told_to_programs)
+{
+	json_decref(ask("categories one\tnet,disk*\n"));
+	ck_assert_str_eq(categories(0), "net,disk*");
+	ck_assert_str_eq(categories(1), "");
+	ck_assert_str_eq(g.collector.categories, "");
+	json_decref(ask("categories\tgpu\n"));
+	ck_assert_str_eq(categories(0), "gpu");
+	ck_assert_str_eq(categories(2), "gpu");
+	ck_assert_str_eq(g.collector.categories, "gpu");
+	json_decref(ask("categories\t\n")); /* all again */
+	ck_assert_str_eq(categories(1), "");
+	ck_assert_str_eq(g.collector.categories, "");
+}
+END_TEST
+
+START_TEST(categories_of_nonsense_are_refused)
+{
+	char line[CATEGORIES_BYTES + 32] = "categories\t";
+
+	expect_error(ask("categories\n"), "such a list there cannot be");
+	expect_error(ask("categories one\n"), "such a list there cannot be");
+	expect_error(ask("categories\ta\tb\n"), "such a list there cannot be");
+	expect_error(ask("categories\ta\001b\n"),
+		     "such a list there cannot be");
+	memset(line + strlen(line), 'x', CATEGORIES_BYTES);
+	strcat(line, "\n");
+	expect_error(ask(line), "such a list there cannot be");
+	ck_assert_str_eq(categories(0), "");
+	ck_assert_str_eq(g.collector.categories, "");
+}
+END_TEST
+
+START_TEST(stop_is_answered_when_the_session_is_over)
+{
+	int fd = connect_client();
+	json_t *answer;
+	char byte;
+
+	say(fd, "stop one\n", 9);
+	run_collector();
+	ck_assert_uint_eq(control(0), CONTROL_OFF);
+	ck_assert(process_is_ending(&g.process[0]));
+	ck_assert_uint_eq(control(1), CONTROL_ON);
+	ck_assert_int_eq(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	/* others are served meanwhile */
+	answer = ask("list one\n");
+	ck_assert_str_eq(text_at(program_at(answer, 0), "state"), "ending");
+	json_decref(answer);
+	end_session(0);
+	answer = hear(fd);
+	ck_assert_int_eq(pid_at(answer, 0), 1000001);
+	json_decref(answer);
+	ck_assert(!g.collector.closing);
+}
+END_TEST
+
+START_TEST(stop_of_all_is_answered_at_our_end)
+{
+	int fd = connect_client();
+	json_t *answer;
+	char text[4096];
+	ssize_t got;
+
+	say(fd, "stop\n", 5);
+	run_collector();
+	ck_assert(g.collector.closing);
+	ck_assert_int_eq(recv(fd, text, 1, MSG_DONTWAIT), -1);
+	ctl_server_free(&g.server);
+	got = recv(fd, text, sizeof(text), 0);
+	ck_assert_int_gt(got, 0);
+	answer = json_loadb(text, (size_t)got, 0, NULL);
+	ck_assert_uint_eq(program_count(answer), SESSIONS);
+	json_decref(answer);
+	ck_assert_int_eq(recv(fd, text, 1, 0), 0);
+	close(fd);
+}
+END_TEST
+
+/* --- requests that perfrec ctl does not make -------------------------------
+ */
+
+START_TEST(request_of_nonsense_is_refused)
+{
+	static const char *const lines[] = { "\n",	"frob\n",  "LIST\n",
+					     "list1\n", " list\n", "\tlist\n",
+					     "pausee\n" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		expect_error(ask(lines[i]), "unknown request");
+	/* what is behind a NUL is nobody's */
+	expect_error(ask_bytes("frob\0list\n", 10), "unknown request");
+	expect_error(ask_bytes("\377\376\200\n", 4), "unknown request");
+	for (int i = 0; i < SESSIONS; i++)
+		ck_assert_uint_eq(control(i), CONTROL_ON);
+	expect_served();
+}
+END_TEST
+
+START_TEST(target_of_nonsense_is_said_as_text)
+{
+	/* What comes back is JSON, whatever the target was. */
+	json_t *answer = ask_bytes("list \"\\\377\001\n", 10);
+
+	ck_assert_ptr_nonnull(
+		strstr(text_at(answer, "error"), "is being recorded"));
+	json_decref(answer);
+	/* Spaces belong to it. */
+	expect_error(ask("list  one\n"), "no program ' one' is being recorded "
+					 "(see perfrec ctl list)");
+	expect_served();
+}
+END_TEST
+
+START_TEST(request_may_come_in_pieces)
+{
+	int fd = connect_client();
+	json_t *answer;
+
+	for (const char *at = "list one\n"; *at; at++) {
+		say(fd, at, 1);
+		run_collector();
+	}
+	answer = hear(fd);
+	ck_assert_uint_eq(program_count(answer), 1);
+	json_decref(answer);
+	/* and what comes behind it is not looked at */
+	answer = ask("list one\npause\nstop\n");
+	ck_assert_uint_eq(program_count(answer), 1);
+	json_decref(answer);
+	ck_assert_uint_eq(control(0), CONTROL_ON);
+	ck_assert(!g.collector.closing);
+	expect_served();
+}
+END_TEST
+
+START_TEST(request_as_long_as_may_be_is_read)
+{
+	char line[CTL_REQUEST_MAX];
+	json_t *answer;
+
+	memset(line, 'x', sizeof(line));
+	memcpy(line, "list ", 5);
+	line[sizeof(line) - 1] = '\n';
+	answer = ask_bytes(line, sizeof(line));
+	/* it is said again, as far as there is room */
+	ck_assert_int_eq(
+		strncmp(text_at(answer, "error"), "no program 'xxx", 15), 0);
+	ck_assert_uint_lt(strlen(text_at(answer, "error")), 1024);
+	json_decref(answer);
+	expect_served();
+}
+END_TEST
+
+START_TEST(request_that_is_too_long_is_refused)
+{
+	static char line[20 * CTL_REQUEST_MAX];
+
+	memset(line, 'x', sizeof(line));
+	memcpy(line, "list ", 5);
+	expect_error(ask_bytes(line, CTL_REQUEST_MAX),
+		     "the request is too long");
+	line[sizeof(line) - 1] = '\n';
+	expect_error(ask_bytes(line, sizeof(line)), "the request is too long");
+	expect_served();
+}
+END_TEST
+
+START_TEST(client_that_hangs_up_is_forgotten)
+{
+	int fd = connect_client();
+
+	run_collector();
+	ck_assert(ctl_server_has_connections(g.server));
+	close(fd);
+	run_collector();
+	ck_assert(!ctl_server_has_connections(g.server));
+	/* in the middle of a request */
+	fd = connect_client();
+	say(fd, "lis", 3);
+	run_collector();
+	close(fd);
+	run_collector();
+	ck_assert(!ctl_server_has_connections(g.server));
+	/* before its answer */
+	fd = connect_client();
+	ck_assert_int_eq(send(fd, "list\n", 5, 0), 5);
+	close(fd);
+	for (int i = 0; i < 4; i++)
+		run_collector();
+	ck_assert(!ctl_server_has_connections(g.server));
+	expect_served();
+}
+END_TEST
+
+START_TEST(client_that_hangs_up_while_it_waits_is_forgotten_later)
+{
+	int fd = connect_client();
+
+	say(fd, "stop one\n", 9);
+	close(fd);
+	for (int i = 0; i < 4; i++)
+		run_collector();
+	ck_assert(ctl_server_has_connections(g.server));
+	end_session(0);
+	run_collector();
+	ck_assert(!ctl_server_has_connections(g.server));
+	ck_assert_uint_eq(control(0), CONTROL_OFF);
+}
+END_TEST
+
+START_TEST(clients_beyond_sixteen_are_turned_away)
+{
+	int fd[17];
+	char byte;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fd); i++) {
+		fd[i] = connect_client();
+		run_collector();
+	}
+	ck_assert_int_eq(recv(fd[16], &byte, 1, MSG_DONTWAIT), 0);
+	close(fd[16]);
+	/* those that are there are served, and make room */
+	for (int i = 0; i < 16; i++) {
+		json_t *answer;
+
+		ck_assert_int_eq(recv(fd[i], &byte, 1, MSG_DONTWAIT), -1);
+		say(fd[i], "list\n", 5);
+		answer = hear(fd[i]);
+		ck_assert_uint_eq(program_count(answer), SESSIONS);
+		json_decref(answer);
+	}
+	expect_served();
+}
+END_TEST
+
+START_TEST(answer_that_is_taken_slowly_comes_whole)
+{
+	int fd = connect_client();
+	json_t *answer, *pids;
+	size_t count;
+	char *text;
+
+	/* far more than a socket holds */
+	g.many = calloc(MANY, sizeof(*g.many));
+	for (int i = 0; i < MANY; i++) {
+		g.many[i] = g.process[2];
+		g.many[i].pid = 2000000 + i;
+		g.many[i].next = i + 1 < MANY ? &g.many[i + 1] : NULL;
+	}
+	g.process[2].next = g.many;
+	say(fd, "list 1000003\n", 13);
+	for (int i = 0; i < 10; i++)
+		run_collector(); /* it must not wait for us */
+	ck_assert(ctl_server_has_connections(g.server));
+	text = hear_all(fd, &count);
+	ck_assert_uint_gt(count, MANY * 7);
+	answer = json_loadb(text, count, 0, NULL);
+	ck_assert_ptr_nonnull(answer);
+	pids = json_object_get(program_at(answer, 0), "pids");
+	ck_assert_uint_eq(json_array_size(pids), MANY + 1);
+	json_decref(answer);
+	free(text);
+	close(fd);
+	expect_served();
+}
+END_TEST
+
+START_TEST(names_of_programs_are_said_as_text)
+{
+	json_t *answer;
+
+	strcpy(g.entry[0].name, "\"a\\\377\n");
+	answer = ask("list 1000001\n");
+	ck_assert_uint_eq(program_count(answer), 1);
+	ck_assert_ptr_nonnull(
+		strstr(text_at(program_at(answer, 0), "program"), "\"a\\"));
+	json_decref(answer);
+}
+END_TEST
+
+/* --- the socket and its link ------------------------------------------------
+ */
+
+START_TEST(link_leads_to_the_socket)
+{
+	char to[PATH_MAX] = "";
+
+	ck_assert_int_eq(mkdir("dir", 0755), 0);
+	ctl_server_link(g.server, "dir");
+	ck_assert_int_gt(readlink("dir/" SOCKET_PATH_LINK, to, sizeof(to) - 1),
+			 0);
+	ck_assert_str_eq(to, "socket" SOCKET_PATH_CTL);
+	ctl_server_close(g.server);
+	ck_assert_int_eq(access("socket" SOCKET_PATH_CTL, F_OK), -1);
+	ck_assert_int_eq(readlink("dir/" SOCKET_PATH_LINK, to, sizeof(to)), -1);
+}
+END_TEST
+
+START_TEST(link_of_a_collector_that_was_killed_is_replaced)
+{
+	char to[PATH_MAX] = "";
+
+	ck_assert_int_eq(mkdir("dir", 0755), 0);
+	ck_assert_int_eq(
+		symlink("/gone/a" SOCKET_PATH_CTL, "dir/" SOCKET_PATH_LINK), 0);
+	ctl_server_link(g.server, "dir");
+	ck_assert_int_gt(readlink("dir/" SOCKET_PATH_LINK, to, sizeof(to) - 1),
+			 0);
+	ck_assert_str_eq(to, "socket" SOCKET_PATH_CTL);
+}
+END_TEST
+
+START_TEST(link_takes_the_place_of_nothing_else)
+{
+	char to[PATH_MAX] = "";
+
+	ck_assert_int_eq(mkdir("dir", 0755) | mkdir("dir2", 0755), 0);
+	scratch_write("dir/" SOCKET_PATH_LINK, "mine", 4);
+	ctl_server_link(g.server, "dir");
+	ck_assert_int_eq(readlink("dir/" SOCKET_PATH_LINK, to, sizeof(to)), -1);
+	ck_assert_int_eq(errno, EINVAL); /* it is no link */
+	ck_assert_int_eq(symlink("elsewhere", "dir2/" SOCKET_PATH_LINK), 0);
+	ctl_server_link(g.server, "dir2");
+	ctl_server_close(g.server);
+	ck_assert_int_gt(readlink("dir2/" SOCKET_PATH_LINK, to, sizeof(to) - 1),
+			 0);
+	ck_assert_str_eq(to, "elsewhere");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("ctl");
+	TCase *requests = suite_case(suite, "requests");
+	TCase *hostile = suite_case(suite, "hostile");
+	TCase *link = suite_case(suite, "link");
+
+	tcase_add_checked_fixture(requests, set_up, tear_down);
+	tcase_add_checked_fixture(hostile, set_up, tear_down);
+	tcase_add_checked_fixture(link, set_up, tear_down);
+	tcase_add_test(requests, list_tells_all_programs);
+	tcase_add_test(requests, target_is_a_pid_a_name_or_a_folder);
+	tcase_add_test(requests, pause_of_one_pauses_no_other);
+	tcase_add_test(requests, pause_of_all_is_for_those_that_come_too);
+	tcase_add_test(requests, categories_are_told_to_programs);
+	tcase_add_test(requests, categories_of_nonsense_are_refused);
+	tcase_add_test(requests, stop_is_answered_when_the_session_is_over);
+	tcase_add_test(requests, stop_of_all_is_answered_at_our_end);
+	tcase_add_test(hostile, request_of_nonsense_is_refused);
+	tcase_add_test(hostile, target_of_nonsense_is_said_as_text);
+	tcase_add_test(hostile, request_may_come_in_pieces);
+	tcase_add_test(hostile, request_as_long_as_may_be_is_read);
+	tcase_add_test(hostile, request_that_is_too_long_is_refused);
+	tcase_add_test(hostile, client_that_hangs_up_is_forgotten);
+	tcase_add_test(hostile,
+		       client_that_hangs_up_while_it_waits_is_forgotten_later);
+	tcase_add_test(hostile, clients_beyond_sixteen_are_turned_away);
+	tcase_add_test(hostile, answer_that_is_taken_slowly_comes_whole);
+	tcase_add_test(hostile, names_of_programs_are_said_as_text);
+	tcase_add_test(link, link_leads_to_the_socket);
+	tcase_add_test(link, link_of_a_collector_that_was_killed_is_replaced);
+	tcase_add_test(link, link_takes_the_place_of_nothing_else);
+	return suite_run(suite);
+}
