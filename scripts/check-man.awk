@@ -34,9 +34,9 @@ function has_word(text, word)
 # Whether @text begins with one of the defaults of option @o, as a clause.
 function begins_with_default(text, o, rest)
 {
-	if (usual[o] && index(text, usual[o]) == 1)
+	if (usual[o] != "" && index(text, usual[o]) == 1)
 		rest = substr(text, length(usual[o]) + 1)
-	else if (bytes[o] && index(text, bytes[o]) == 1)
+	else if (bytes[o] != "" && index(text, bytes[o]) == 1)
 		rest = substr(text, length(bytes[o]) + 1)
 	else
 		return 0
@@ -47,7 +47,7 @@ function begins_with_default(text, o, rest)
 
 function check_default(o, value, text)
 {
-	if (value && !index(text, "efault: " value) &&
+	if (value != "" && !index(text, "efault: " value) &&
 	    !index(text, value " (the default)"))
 		wrong(o ": the default is '" value "': say \"default: " value \
 			"\" or \"" value " (the default)\"")
