@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Words of what may be anything, anywhere. */
+/* A word of any object, at any address. */
 struct word {
 	uint64_t value;
 } __attribute__((packed, may_alias));

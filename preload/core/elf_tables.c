@@ -6,7 +6,7 @@
 
 #include "shared/compiler.h"
 
-/* Of a symbol's version: it is not the one that dlsym() takes. */
+/* A bit of a symbol's version: dlsym() does not take this version. */
 #define VERSION_HIDDEN 0x8000
 
 /* The dynamic linker has made most pointers of the dynamic section absolute,
@@ -130,7 +130,8 @@ static uint32_t hash_sysv(const char *name)
 	return hash;
 }
 
-/* Whether symbol @i defines @name for who asks for no version. */
+/* Whether symbol @i defines @name, in the version for those who ask for
+ * none. */
 static bool defines(const struct elf_tables *tables, uint32_t i,
 		    const char *name)
 {

@@ -69,7 +69,8 @@ static uint64_t open_word(void)
 		flags |= GATE_FILTER;
 	if (g_shim.general || g_shim.paused)
 		flags |= GATE_GENERAL;
-	return 1ULL << GATE_NEWS_SHIFT | /* 0: see map_follow() */
+	return 1ULL << GATE_NEWS_SHIFT | /* not 0: that is a thread which must
+					    look around (map_log.c) */
 	       (epoch ? epoch : GATE_EPOCH_STEP) | flags;
 }
 
@@ -87,7 +88,7 @@ static uint64_t continue_in_child(void)
 	if (g_shim.pid != pid) {
 		g_shim.fork_parent = g_shim.pid;
 		g_shim.pid = pid;
-		t_thread.untold = 0; /* the parent tells them */
+		t_thread.untold = 0; /* the parent tells the arena of those */
 		__start_gate_actions->forked();
 	}
 	return set_word(open_word());
@@ -109,14 +110,15 @@ uint64_t gate_settle(void)
 	int saved_errno;
 	bool begun;
 
-	/* It would be the parent that starts. */
+	/* In a vfork child it would be the parent that starts. */
 	if (t_thread.in_vfork)
 		return 0;
 	if (g_mode == MODE_ON)
 		return continue_in_child();
 	if (g_mode == MODE_OFF)
 		return set_word(off_word());
-	/* Too early to start. */
+	/* Too early: pointers in the shim, or the environment, are not
+	 * there. */
 	if (!linker_has_relocated() || !libc_environ())
 		return 0;
 	saved_errno = *libc()->errno_location();

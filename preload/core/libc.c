@@ -8,9 +8,10 @@
 
 struct libc g_libc;
 
-/* Instead of a function that there is not. Where the C library is not glibc,
- * all of them are missing, and the environment is never known: then nothing is
- * ever recorded, and what the shim interposes goes through. */
+/* In place of a function that this C library does not have. Where it is
+ * not glibc, all are missing, and the environment is never known: then
+ * nothing is ever recorded, and what the shim interposes only goes
+ * through. */
 static int missing_function(void)
 {
 	return -1;
@@ -23,9 +24,10 @@ static void *find_function(const struct elf_tables *tables, const char *name)
 	return function ? function : (void *)missing_function;
 }
 
-/* An executable that is not position independent has a copy of its own, which
- * the C library uses as well; a program's own variable of the same name it
- * does not. So its own reference tells. */
+/* Where the C library has its environment. An executable that is not
+ * position independent may have a copy of the variable, which the C
+ * library then uses, too. It does not use a variable of the same name that
+ * is the program's own. So its own reference says which it is. */
 static char ***find_environ(const struct elf_tables *tables)
 {
 	void *const *slot = elf_tables_slot(tables, "__environ");
@@ -64,6 +66,6 @@ void libc_find(void)
 		g_libc.rseq_offset = elf_tables_find(&tables, "__rseq_offset");
 		g_libc.rseq_size = elf_tables_find(&tables, "__rseq_size");
 	}
-	/* Else there may be more to see, later. */
+	/* Else look again later: there may be more to see. */
 	g_libc.known = map || linker_has_relocated();
 }

@@ -23,21 +23,21 @@
 #include "preload/core/elf_tables.h"
 #include "preload/core/sys.h"
 
-/* Segments of the dynamic linker begin at pages, the smallest that there
- * are; it is smaller than this many. */
+/* The ELF header of the dynamic linker lies at the start of a page (of the
+ * smallest size that there is), less than so many pages below its code. */
 #define PAGE_BYTES 4096
 #define PAGES_MAX 4096
 
 const void *linker_text(void);
 
-/* <link.h> lets the compiler look it up by a relocation. */
+/* Hidden: as <link.h> declares it, it would take a relocation by a symbol. */
 extern const ElfW(Dyn) g_dynamic[] __asm__("_DYNAMIC")
 	__attribute__((visibility("hidden")));
 
 #if defined(__aarch64__)
-/* Between segments that are aligned to the largest pages nothing is mapped.
- * The kernel reads the set first, then finds that there is no such operation
- * and changes nothing. */
+/* Segments may be aligned to larger pages than there are, with nothing mapped
+ * in between. So this asks the kernel for an operation that does not exist: it
+ * reads the set first, then fails, and changes nothing. */
 static bool is_readable(const void *page)
 {
 	return sys(SYS_rt_sigprocmask, -1, page, 0, KERNEL_SIGSET_BYTES) !=
@@ -52,7 +52,8 @@ static bool is_readable(const void *page)
 }
 #endif
 
-/* It does not point to itself before the dynamic linker has relocated us. */
+/* Before the dynamic linker has relocated the shim it does not point to
+ * itself. */
 static const void *const volatile g_self = (const void *)&g_self;
 
 bool linker_has_relocated(void)

@@ -19,9 +19,9 @@ static size_t append_text(char *line, size_t at, size_t size, const char *text)
 	return at + length;
 }
 
-/* Write as if the line were not there when it cannot be: no waiting for a
- * reader, and no SIGPIPE or SIGXFSZ, which would be the end of a program that
- * itself never writes there. */
+/* Write the line only if that takes no waiting for a reader. Raise neither
+ * SIGPIPE nor SIGXFSZ: they would kill a program that itself never writes
+ * to stderr. */
 static void write_quietly(const char *line, size_t length)
 {
 	struct pollfd room = { STDERR_FILENO, POLLOUT, 0 };

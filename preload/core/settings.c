@@ -68,7 +68,7 @@ void settings_read(char **environment, struct settings *settings)
 		settings->temp_dir = "/tmp";
 }
 
-/* A line for what is wrong with a number. */
+/* Say that the number @text is wrong, and that @used is used instead. */
 static void say_number(const struct env_range *range, const char *text,
 		       uint32_t used)
 {

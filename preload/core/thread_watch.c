@@ -32,7 +32,7 @@ static void last_destructor(void *value)
 		g_watch.over();
 }
 
-/* Of the keys that are free, the first one. */
+/* Make the first of the keys that are free, if it needs no allocation. */
 static bool make_first_key(void)
 {
 	if (libc()->key_create(&g_watch.first, first_destructor))
@@ -43,7 +43,7 @@ static bool make_first_key(void)
 	return false;
 }
 
-/* The highest key that needs no allocation, of those that are free. */
+/* Make the highest of the keys that are free and need no allocation. */
 static bool make_last_key(void)
 {
 	pthread_key_t key, spare[KEYS_WITHOUT_MALLOC];

@@ -155,7 +155,8 @@ static void handler(int signal, siginfo_t *info, void *context)
 	uint64_t gate = atom_load_rlx(&g_gate.word);
 
 	(void)signal;
-	/* Not one of ours: kill(), or setitimer() without a handler. */
+	/* Not of a timer of ours: kill(), or setitimer() without a
+	 * handler. */
 	if (info->si_code != SI_TIMER || t_cpu.deaf)
 		return;
 	/* relaxed: a late one counts, or does not */
@@ -200,7 +201,7 @@ static void free_index(uint32_t index)
 	atom_xchg_sc(&g_timers.id[index - 1], 0);
 }
 
-/* Gives @index back; its timer, if it has one, fires no more. */
+/* End the timer of @index, if there is one, and give the index back. */
 static void delete_timer(uint32_t index)
 {
 	/* relaxed: the swap decides */
@@ -209,7 +210,8 @@ static void delete_timer(uint32_t index)
 	/* order: sc, TIMER: one thread deletes it */
 	if (timer <= 0 || !atom_cas_sc(&g_timers.id[index - 1], timer, -1))
 		return;
-	/* In a child that nobody told us of it may be another timer. */
+	/* In a child that was forked unseen this id may be another
+	 * timer's. */
 	if (sys(SYS_getpid) == g_cpu.pid)
 		end_timer(timer - 1);
 	free_index(index);
@@ -312,7 +314,7 @@ void cpu_timer_thread_ends(void)
 
 	if (!index)
 		return;
-	/* One that is on its way does nothing. */
+	/* A signal that is pending then does nothing. */
 	t_cpu.deaf = true;
 	t_cpu.timer = 0;
 	delete_timer(index);
@@ -377,8 +379,8 @@ bool cpu_timer_give_up_signal(bool for_default)
 	/* order: sc, TIMER: one thread takes it away */
 	if (!atom_xchg_sc(&g_timers.have_signal, false))
 		return true;
-	/* What is on its way to any thread is thrown away by that. It is not
-	 * SIG_DFL even for a moment. */
+	/* This throws away the signals that are pending in any thread.
+	 * SIGPROF is not SIG_DFL even for a moment. */
 	g_real_sigaction(SIGPROF, &ignore, NULL);
 	return true;
 }

@@ -31,7 +31,7 @@
 extern uintptr_t g_context_end;
 uintptr_t g_context_end;
 
-/* Memory of the program, whatever it takes it for. */
+/* A word of the program's memory, of whatever type it is there. */
 typedef uintptr_t __attribute__((may_alias)) word;
 
 #if defined(__x86_64__)
@@ -47,7 +47,7 @@ static bool has_shadow_stack(void)
 {
 	uintptr_t ssp = 0;
 
-	/* Does nothing where there is none. */
+	/* Where there is none, the instruction does nothing. */
 	__asm__ volatile("rdsspq %0" : "+r"(ssp));
 	return ssp;
 }

@@ -44,7 +44,7 @@ static void read_notes(const uint8_t *notes, uint64_t bytes,
 	}
 }
 
-/* Notes may lie outside of what is loaded. */
+/* Whether @note lies in what is loaded: it need not. */
 static bool is_note_loaded(const ElfW(Phdr) * note, const ElfW(Phdr) * headers,
 			   size_t count)
 {
@@ -121,8 +121,8 @@ bool module_is(uint64_t address, const void *handle)
 	       found.dlfo_link_map == handle;
 }
 
-/* The program itself has no name here, and the vDSO has one without a folder:
- * neither has a file that could go. */
+/* Whether @name has a folder. The program itself has no name here, and
+ * that of the vDSO has no folder: neither has a file that could go. */
 static bool has_folder(const char *name)
 {
 	while (*name && *name != '/')
@@ -136,7 +136,8 @@ bool module_is_gone(const struct module *module)
 
 	if (!has_folder(name))
 		return false;
-	/* A descriptor, of a memfd mostly: it will be closed soon. */
+	/* The name of a descriptor, mostly of a memfd: it will be closed
+	 * soon. */
 	if (!strncmp(name, "/proc/", 6) || !strncmp(name, "/dev/fd/", 8))
 		return true;
 	return sys(SYS_faccessat, AT_FDCWD, name, F_OK) < 0;

@@ -36,7 +36,7 @@
 #include "preload/ring/put.h"
 #include "shared/hash.h"
 
-/* In open_span.function: its begin was recorded after all. */
+/* A bit of open_span.function: the begin was recorded after all. */
 #define TOLD (1ULL << 63)
 /* With so many spans in a row at one stack pointer, one of them is dead: the
  * rule of replay.c. */
@@ -92,8 +92,9 @@ static uint64_t find_exact(const struct depth_stack *stack, uint64_t function,
 	return end;
 }
 
-/* One more than the first dead entry of those at the stack pointer of the top,
- * if there are too many to be inlined into each other; 0 if not. */
+/* If there are too many entries at the stack pointer of the top to be
+ * inlined into each other: one more than the first dead one of them. Else
+ * 0. */
 static uint64_t find_crowded(const struct depth_stack *stack, uint64_t function)
 {
 	uint64_t top = stack->count - 1, first = top, i;
@@ -108,14 +109,15 @@ static uint64_t find_crowded(const struct depth_stack *stack, uint64_t function)
 	return i + 1;
 }
 
-/* Forget what an unseen jump has left, as replay will see it by this begin. */
+/* This begin may show that a jump, which was not seen, has left some
+ * spans: forget them, as replay will. */
 static void forget_dead(struct depth_stack *stack, uint64_t function,
 			uintptr_t sp)
 {
 	uint64_t count = stack->count, dead = 0;
 	int down;
 
-	/* What lies next to @sp must be known. */
+	/* Only where it is known what lies next to @sp. */
 	if (!count || stack->over)
 		return;
 	down = bytes_deeper(stack->span[count - 1].sp, sp);
@@ -301,7 +303,7 @@ void depth_follow(enum record_flow flow, uint64_t address, uintptr_t sp)
 		follow_jump(stack, address, sp);
 		break;
 	case FLOW_CATCH:
-		/* As replay, which lets live what lies there. */
+		/* Like replay, keep what lies at @sp. */
 		keep_outermost(stack, still_open(stack, sp));
 		break;
 	case FLOW_CONTEXT_SWITCH:

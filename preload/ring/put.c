@@ -26,7 +26,8 @@
 
 #define PUTS_BEFORE_BLOCKING_SIGNALS 16
 #define PUTS_MAX 4096
-/* While withholding, look this often whether there is a collector at all. */
+/* While withholding, look whether there still is a collector once in so many
+ * spans. */
 #define WITHHELD_PER_LOOK 1024
 
 bool put_same_process(void)
@@ -241,7 +242,8 @@ static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 
 	if (kind == RECORD_END && end_withheld(word, sp))
 		return true;
-	/* After a pause, nothing is lost that would not have been without. */
+	/* In block mode it waits for that after a pause: nothing is to be
+	 * lost by the pause. */
 	room = put_half_is_free() ||
 	       (!paused && !is_dropping() && g_shim.block && wait_for_room());
 	if (!paused && room && !nested && t_thread.withheld->above == 0) {

@@ -121,7 +121,7 @@ bool put_half_is_free(void)
 	return cells_used(head) <= g_shim.ring_cells / 2;
 }
 
-/* Wait until @cells fit; false when it is not worth it (wait.h). */
+/* Wait until @cells fit. False where wait_for_room() is. */
 static bool wait_and_renew(enum put_limit which, uint64_t cells)
 {
 	for (int waits = 0; waits < WAITS_MAX && wait_for_room(); waits++)

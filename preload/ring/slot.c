@@ -45,7 +45,8 @@ static bool claim_slot(uint32_t i, bool *refused)
 		return false;
 	if (slot_memory_open(i))
 		return true;
-	/* The collector must not take it for the first that nobody claimed. */
+	/* Counted as a claim: behind the first slot without claims the
+	 * collector looks for none. */
 	slot->claims++;
 	/* order: rel, FREE: another process may claim it, after that count */
 	atom_store_rel(&slot->state, SLOT_FREE);
@@ -159,7 +160,7 @@ static bool attach_thread(uint64_t gate)
 	int32_t parent;
 	int i;
 
-	/* A new thread inherits from the one that made it. */
+	/* A new thread inherits PR_SET_TSC from the thread that made it. */
 	if (!g_shim.no_syscalls && !clock_allowed()) {
 		t_thread.muted = true;
 		return false;

@@ -53,7 +53,8 @@ static void sleep_until_room(uint32_t room, uint32_t owner)
 	long err =
 		sys(SYS_futex_waitv, words, 2, 0, &deadline, CLOCK_MONOTONIC);
 
-	/* Unknown to the kernel, or forbidden in a container: one word then. */
+	/* Unknown to the kernel, or forbidden in a container: wait on one
+	 * word. */
 	if (err < 0 && err != -EAGAIN && err != -EINTR && err != -ETIMEDOUT)
 		sys(SYS_futex, &t_thread.slot->room, FUTEX_OP_WAIT, room,
 		    &timeout);
@@ -92,8 +93,9 @@ static bool wait_until_room(void)
 			    INT_MAX);
 		if (collector_left())
 			return false;
-		/* Once is not enough: it may be just about to wait. Nor is it
-		 * to look at each signal that ends the sleep early. */
+		/* Once is not enough: that thread may be just about to
+		 * wait. And a signal that ends the sleep early must not
+		 * make another look. */
 		if (clock_ns(CLOCK_MONOTONIC) >= next_look) {
 			next_look = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
 			stopped = collector_stopped() ? stopped + 1 : 0;

@@ -164,7 +164,8 @@ static long connect_any(const struct settings *settings, uint64_t deadline)
 	return fd;
 }
 
-/* Make the arena small enough for the program's limits; false: it cannot. */
+/* Make the arena small enough for the program's limits. False if that
+ * cannot be. */
 static bool fit_limits(struct wire_hello *ask)
 {
 	uint64_t as = sys_limit(RLIMIT_AS);
@@ -206,7 +207,8 @@ static long make_memfd(uint64_t bytes)
 	return err;
 }
 
-/* All but the rings may be touched: see slot_memory.h. */
+/* Map the arena. All but the rings may be touched (slot_memory.h). Returns
+ * its page, or NULL. */
 static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 {
 	uint64_t rings = arena_rings(ask->slot_count);
@@ -231,7 +233,7 @@ static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 	return page;
 }
 
-/* Room for one descriptor beside a message, aligned as cmsghdr wants it. */
+/* Room for one descriptor beside a message, aligned as a cmsghdr must be. */
 union fd_message {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int))];
@@ -384,8 +386,8 @@ static const char *send_regret(long socket, enum wire_regret_why why,
 	return text;
 }
 
-/* The arena's memfd, or -errno; result->page is where it is mapped, NULL if it
- * cannot be. */
+/* Make the arena. Returns its memfd, or -errno. result->page is where it
+ * is mapped, or NULL if it cannot be. */
 static long make_arena(struct hello_result *result)
 {
 	long memfd = make_memfd(result->hello.arena_bytes);

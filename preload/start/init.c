@@ -52,9 +52,10 @@ static void in_forked_child(void)
 }
 
 /*
- * Use the rseq area that glibc has registered. Where it has not, by an old
- * kernel or by the tunable glibc.pthread.rseq=0, which an application sets to
- * register its own, the hooks do without: that registration is not ours.
+ * Use the rseq area that glibc has registered. On an old kernel it has
+ * registered none; nor with the tunable glibc.pthread.rseq=0, by which an
+ * application may register its own. Then the hooks do without: the
+ * application's area is not ours. Returns whether there is one.
  */
 static bool find_rseq(void)
 {
@@ -76,7 +77,8 @@ static void use_filter(struct page_shm *page)
 	/* relaxed: CONTROL ordered it, in wait_while_held() */
 	uint32_t shift = atom_load_rlx(&page->filter_shift);
 
-	/* 2 entries to FILTER_ENTRIES: nothing else is inside the arena. */
+	/* 2 to FILTER_ENTRIES entries: a larger table would not be inside
+	 * the arena. */
 	if (shift > 63 || shift < 64 - __builtin_ctz(FILTER_ENTRIES))
 		return;
 	g_filter = (struct gate_filter){
@@ -111,8 +113,8 @@ static void adopt_reply(const struct hello_result *result,
 	use_filter(page);
 }
 
-/* Returns NULL, or why this process is not recorded and *@detail behind that.
- */
+/* Returns NULL, or why this process is not recorded; then *@detail belongs
+ * behind that. */
 static const char *try_start(struct settings *settings,
 			     struct hello_result *result, const char **detail)
 {

@@ -34,7 +34,7 @@
 #define INNER ((void *)0x300000)
 #define TABLE 2u /* entries */
 #define TABLE_SHIFT 63u
-/* What comes before the first sample, of blocks of 64 bytes. */
+/* Bytes up to the next sample point: never reached. */
 #define NEVER INT64_MAX
 
 typedef void hook(void *function, void *call_site);
@@ -181,7 +181,8 @@ ATTR_NOINLINE static void call(const struct hooks *hooks, void *function)
 	hooks->exit(function, OUTER);
 }
 
-/* Two in one, as calls lie; all of INNER where that is excluded. */
+/* Of three spans two lie in one, as calls do. Where INNER is excluded all
+ * are of INNER. */
 static void spans(const struct hooks *hooks)
 {
 	for (int i = 0; i < PAIRS; i += 3) {
@@ -218,7 +219,7 @@ ATTR_NOINLINE static void free_block(void *at)
 static void *(*volatile g_get_block)(size_t size) = get_block;
 static void (*volatile g_free_block)(void *block) = free_block;
 
-/* Wrappers as those of malloc() and free() (interpose_alloc.c). */
+/* Wrappers like those of malloc() and free() (interpose_alloc.c). */
 ATTR_NOINLINE static void *wrapped_malloc(size_t size)
 {
 	uint32_t mode = alloc_mode();
@@ -302,8 +303,8 @@ static uint64_t time_round(loop_fn *loop, const struct hooks *hooks)
 	return now_ns() - begin;
 }
 
-/* ns of a round over one with @none, if that is not NULL; of each the least of
- * some, in turn. */
+/* ns that a round with @hooks takes longer than one with @none or, if that
+ * is NULL, than nothing. Of each the least of ROUNDS, in turn. */
 static uint64_t time_rounds(loop_fn *loop, const struct hooks *hooks,
 			    const struct hooks *none, bool full)
 {
@@ -348,7 +349,8 @@ double own_cost_ns(enum own_cost_kind kind, bool counter)
 
 	set_up(kind, counter);
 	read_ring(false);
-	/* It is open, and what is left out lies in it. */
+	/* This span stays open. The spans that --depth leaves out lie in
+	 * it. */
 	__cyg_profile_func_enter(OUTER, OUTER);
 	/* Annotations call nothing where there is no shim. */
 	ns = time_rounds(loop, &hooks,
