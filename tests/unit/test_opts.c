@@ -348,8 +348,8 @@ START_TEST(opts_parse_calls_back_in_order)
 	struct seen seen;
 
 	for (size_t i = 0; i < OPT_COUNT; i++)
-		defaults += opts_has(CMD_RECORD, i) &&
-			    opts_usual(CMD_RECORD, i);
+		defaults +=
+			opts_has(CMD_RECORD, i) && opts_usual(CMD_RECORD, i);
 	ck_assert_uint_gt(defaults, 0);
 	ck_assert_int_eq(parse(CMD_RECORD,
 			       "record -o d --dep 3 -q --filter=a ls -q",
