@@ -220,9 +220,8 @@ static void take_regs(struct reader *reader, uint64_t reg[RECORD_REGS])
 						    6,	7,  16, 8,  9, 10,
 						    11, 12, 13, 14, 15 };
 #endif
-	int i;
 
-	for (i = 0; i < RECORD_REGS; i++)
+	for (int i = 0; i < RECORD_REGS; i++)
 #if defined(__x86_64__)
 		reg[dwarf[i]] = take_u64(reader);
 #else
