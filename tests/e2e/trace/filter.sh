@@ -6,6 +6,7 @@
 # after a longjmp.
 . "$TOP/tests/e2e/lib.sh"
 need jq
+trap ': >go' EXIT
 
 cat >plugin.c <<'EOS'
 static volatile int sum;
@@ -22,9 +23,15 @@ prog trace/filtered program
 # record_counts OPTION...: the counts of a recording, in ./counts.
 record_counts()
 {
-	rm -rf data data.old
-	# The program ends with its input: late enough for names of a plugin.
-	sleep 0.3 | run "$PERFREC" record -q -o data "$@" -- ./program
+	rm -rf data data.old did go
+	"$PERFREC" record -q -o data "$@" -- ./program >out 2>err &
+	perfrec=$!
+	# A flush is over when the collector has read all that there is.
+	wait_for 60 test -e did
+	"$PERFREC" ctl -o data flush >flush.out 2>&1 ||
+		fail "$*: flush: $(cat flush.out)"
+	touch go
+	wait $perfrec || fail "$*: status $?: $(cat err)"
 	"$O/tests/tools/trace_check" --counts data/trace.pftrace >counts ||
 		fail "$*: the trace breaks a rule"
 	json data/summary.json '.functions[] | "\(.calls)\t\(.name)"' |

@@ -4,6 +4,7 @@
  * plugin late.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -55,7 +56,8 @@ int main(void)
 	for (int i = 0; i < 100; i++)
 		run();
 	/* The collector reads the map of a live process only. */
-	while (read(0, &id, sizeof(id)) > 0)
-		;
+	close(open("did", O_WRONLY | O_CREAT, 0600));
+	while (access("go", F_OK) < 0)
+		usleep(1000);
 	return 0;
 }
