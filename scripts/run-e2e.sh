@@ -53,11 +53,12 @@ run_one()
 	*)	line="not ok $name: exit status $status" ;;
 	esac
 	echo "$line" >>"$results"
+	# One after another, so that no two reports are mixed.
 	case $line in
 	"not ok"*)
 		{ echo "$line"; tail -n 40 "$log" | sed 's/^/    | /'; } ;;
 	*)	echo "$line" ;;
-	esac
+	esac | flock "$results" cat
 	rm -rf "$dir" "$log"
 }
 

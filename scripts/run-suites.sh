@@ -20,12 +20,13 @@ if [ "${1:-}" = --one ]; then
 	# A suite that ends badly without a failed check counts as one.
 	[ -n "$counts" ] || { counts='0 1'; status=1; }
 	echo "$counts $status" >>"$results"
+	# One after another, so that no two reports are mixed.
 	if [ $status -eq 0 ]; then
 		echo "ok     ${program##*/}: ${counts% *} checks"
 	else
 		echo "not ok ${program##*/}: exit status $status"
 		sed 's/^/    | /' "$log"
-	fi
+	fi | flock "$results" cat
 	rm -f "$log"
 	exit 0
 fi
