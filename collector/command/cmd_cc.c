@@ -15,6 +15,7 @@
  */
 #include "collector/command/cmd_cc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -89,7 +90,7 @@ struct cc {
  */
 
 /* These return OPTS_GO_ON, or the exit status. */
-static int take_path(struct path_list *list, const struct opts_value *value)
+static int take_cc_path(struct path_list *list, const struct opts_value *value)
 {
 	char *path = realpath(value->text, NULL);
 	char why[128];
@@ -103,15 +104,15 @@ static int take_path(struct path_list *list, const struct opts_value *value)
 	return opts_refuse(value, why);
 }
 
-static int take_option(void *to, const struct opts_value *value)
+static int take_cc_option(void *to, const struct opts_value *value)
 {
 	struct cc_options *options = to;
 
 	switch (value->id) {
 	case OPT_CC_ONLY:
-		return take_path(&options->only, value);
+		return take_cc_path(&options->only, value);
 	case OPT_CC_EXCLUDE:
-		return take_path(&options->except, value);
+		return take_cc_path(&options->except, value);
 	case OPT_CC_EXCLUDE_FUNCTION:
 		options->functions[options->choice.function_count++] =
 			value->text;
@@ -125,9 +126,12 @@ static int take_option(void *to, const struct opts_value *value)
 	case OPT_CC_VERBOSE:
 		options->verbose = true;
 		return OPTS_GO_ON;
-	default:
+	case OPT_CC_DRY_RUN:
 		options->dry_run = true;
 		return OPTS_GO_ON;
+	default:
+		assert(!"an option of perfrec cc that nobody takes");
+		return OPTS_WRONG;
 	}
 }
 
@@ -153,7 +157,7 @@ static void put_quoted(FILE *out, const char *word)
 	putc('\'', out);
 }
 
-static void show(const struct words *words, FILE *out)
+static void show_words(const struct words *words, FILE *out)
 {
 	for (size_t i = 0; i < words->count; i++) {
 		if (i)
@@ -165,7 +169,7 @@ static void show(const struct words *words, FILE *out)
 }
 
 /* The exit status that goes with the errno of execvp(). */
-static int cannot_run(const char *name, int err)
+static int say_cannot_run(const char *name, int err)
 {
 	log_err("cannot run '%s': %s%s", name, strerror(err),
 		spawn_way_out(name, err));
@@ -173,29 +177,29 @@ static int cannot_run(const char *name, int err)
 }
 
 /* Become what @words say, or only show it. */
-static int become(const struct cc *cc, const struct words *words)
+static int become_compiler(const struct cc *cc, const struct words *words)
 {
 	if (cc->options.verbose)
-		show(words, stderr);
+		show_words(words, stderr);
 	if (cc->options.dry_run) {
-		show(words, stdout);
+		show_words(words, stdout);
 		return OPTS_OK;
 	}
 	execvp(cc->command[0], (char *const *)words->list);
-	return cannot_run(cc->command[0], errno);
+	return say_cannot_run(cc->command[0], errno);
 }
 
 /* Run it and come back with its exit status. */
-static int run(const struct cc *cc, const struct words *words)
+static int run_compiler(const struct cc *cc, const struct words *words)
 {
 	pid_t child;
 	int status;
 
 	if (cc->options.dry_run)
-		return become(cc, words);
+		return become_compiler(cc, words);
 	child = fork();
 	if (!child)
-		_exit(become(cc, words));
+		_exit(become_compiler(cc, words));
 	while (child >= 0 && waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			child = -1;
@@ -211,7 +215,7 @@ static int run(const struct cc *cc, const struct words *words)
 /* --- command lines ----------------------------------------------------------
  */
 
-static void add(struct words *words, const char *word)
+static void add_word(struct words *words, const char *word)
 {
 	words->list[words->count++] = word;
 }
@@ -231,9 +235,9 @@ static int start_words(const struct cc *cc, bool with_flags,
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < cc->command_count; i++)
-		add(words, cc->command[i]);
+		add_word(words, cc->command[i]);
 	for (size_t i = 0; with_flags && cc->flags[i]; i++)
-		add(words, cc->flags[i]);
+		add_word(words, cc->flags[i]);
 	return 0;
 }
 
@@ -261,9 +265,9 @@ static void add_stubs(const struct cc *cc, struct words *words)
 		return;
 	}
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	add(words, "-x");
-	add(words, is_cplusplus(cc->line) ? "c++" : "c");
-	add(words, path);
+	add_word(words, "-x");
+	add_word(words, is_cplusplus(cc->line) ? "c++" : "c");
+	add_word(words, path);
 }
 
 static int compile_whole(const struct cc *cc)
@@ -274,9 +278,9 @@ static int compile_whole(const struct cc *cc)
 	if (start_words(cc, true, &words))
 		return OPTS_FAILED;
 	for (size_t i = 0; cc->rest[i]; i++)
-		add(&words, cc->rest[i]);
+		add_word(&words, cc->rest[i]);
 	add_stubs(cc, &words);
-	result = become(cc, &words);
+	result = become_compiler(cc, &words);
 	free(words.list);
 	return result;
 }
@@ -294,9 +298,9 @@ static int compile_some(const struct cc *cc, bool chosen)
 		bool is_input = word->kind >= COMPILE_SOURCE;
 
 		if (!is_input || word->chosen == chosen)
-			add(&words, word->text);
+			add_word(&words, word->text);
 	}
-	result = run(cc, &words);
+	result = run_compiler(cc, &words);
 	free(words.list);
 	return result;
 }
@@ -312,19 +316,19 @@ static int compile_one(const struct cc *cc, const struct compile_word *source,
 		return OPTS_FAILED;
 	for (size_t i = 0; i < cc->line->count; i++)
 		if (cc->line->words[i].kind <= COMPILE_TARGET)
-			add(&words, cc->line->words[i].text);
+			add_word(&words, cc->line->words[i].text);
 	if (source->language) {
-		add(&words, "-x");
-		add(&words, source->language);
+		add_word(&words, "-x");
+		add_word(&words, source->language);
 	}
 	/* What is for the linker is not used here. */
 	if (cc->answer.target.clang)
-		add(&words, "-Qunused-arguments");
-	add(&words, "-c");
-	add(&words, source->text);
-	add(&words, "-o");
-	add(&words, object);
-	result = run(cc, &words);
+		add_word(&words, "-Qunused-arguments");
+	add_word(&words, "-c");
+	add_word(&words, source->text);
+	add_word(&words, "-o");
+	add_word(&words, object);
+	result = run_compiler(cc, &words);
 	free(words.list);
 	return result;
 }
@@ -353,14 +357,14 @@ static int link_objects(const struct cc *cc, char *const *objects)
 		if (word->kind == COMPILE_LANGUAGE)
 			continue;
 		if (word->kind >= COMPILE_SOURCE && wanted != language) {
-			add(&words, "-x");
-			add(&words, wanted ? wanted : "none");
+			add_word(&words, "-x");
+			add_word(&words, wanted ? wanted : "none");
 			language = wanted;
 		}
-		add(&words, objects[i] ? objects[i] : word->text);
+		add_word(&words, objects[i] ? objects[i] : word->text);
 	}
 	add_stubs(cc, &words);
-	result = run(cc, &words);
+	result = run_compiler(cc, &words);
 	free(words.list);
 	return result;
 }
@@ -413,7 +417,7 @@ static int compile_and_link(const struct cc *cc)
 	return result;
 }
 
-static int compile(const struct cc *cc)
+static int compile_as_chosen(const struct cc *cc)
 {
 	bool some = compile_line_count(cc->line, COMPILE_SOURCE, true);
 	bool not_all = compile_line_count(cc->line, COMPILE_SOURCE, false);
@@ -431,7 +435,7 @@ static int compile(const struct cc *cc)
  * ---------------------------------------------------------------
  */
 
-static bool is_in(const char *path, const struct path_list *list)
+static bool path_is_in(const char *path, const struct path_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		size_t length = strlen(list->paths[i]);
@@ -457,8 +461,8 @@ static void choose_sources(struct cc *cc)
 		/* "-" has none. */
 		path = realpath(word->text, NULL);
 		if (options->only.count)
-			word->chosen = path && is_in(path, &options->only);
-		if (path && is_in(path, &options->except))
+			word->chosen = path && path_is_in(path, &options->only);
+		if (path && path_is_in(path, &options->except))
 			word->chosen = false;
 		free(path);
 	}
@@ -544,7 +548,7 @@ static int read_command(struct cc *cc, char **argv)
 
 	err = spawn_find_command(argv[0], path);
 	if (err)
-		return cannot_run(argv[0], -err);
+		return say_cannot_run(argv[0], -err);
 	count = count_command(argv);
 	cc->command = (const char *const *)argv;
 	cc->command_count = (size_t)count;
@@ -627,7 +631,8 @@ static int find_flags(struct cc *cc)
 static int cc_main(struct cc *cc, int argc, char **argv)
 {
 	enum opts_command command = opts_find_command(cc->name);
-	int result = opts_parse(command, argc, argv, take_option, &cc->options);
+	int result =
+		opts_parse(command, argc, argv, take_cc_option, &cc->options);
 
 	if (result == OPTS_GO_ON && optind >= argc) {
 		log_err("no compiler: perfrec %s [options] COMPILER "
@@ -640,7 +645,7 @@ static int cc_main(struct cc *cc, int argc, char **argv)
 	if (result == OPTS_GO_ON)
 		result = find_flags(cc);
 	if (result == OPTS_GO_ON)
-		result = compile(cc);
+		result = compile_as_chosen(cc);
 	return result;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/command/cmd_ctl.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -32,7 +33,7 @@ struct ctl_options {
 /* --- the command line --------------------------------------------------------
  */
 
-static int take_option(void *to, const struct opts_value *value)
+static int take_ctl_option(void *to, const struct opts_value *value)
 {
 	struct ctl_options *options = to;
 
@@ -47,7 +48,7 @@ static int take_option(void *to, const struct opts_value *value)
 		options->json = true;
 		break;
 	default:
-		break;
+		assert(!"an option of perfrec ctl that nobody takes");
 	}
 	return OPTS_GO_ON;
 }
@@ -120,12 +121,12 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 	return OPTS_GO_ON;
 }
 
-static int parse_options(int argc, char **argv, struct ctl_options *options)
+static int parse_ctl_line(int argc, char **argv, struct ctl_options *options)
 {
 	int result;
 
 	argc = take_list(argc, argv, options);
-	result = opts_parse(CMD_CTL, argc, argv, take_option, options);
+	result = opts_parse(CMD_CTL, argc, argv, take_ctl_option, options);
 	if (result != OPTS_GO_ON)
 		return result;
 	return take_words(argc - optind, argv + optind, options);
@@ -134,7 +135,7 @@ static int parse_options(int argc, char **argv, struct ctl_options *options)
 /* --- the collector -----------------------------------------------------------
  */
 
-static int find_link(const char *dir, char out[SOCKET_PATH_BYTES])
+static int find_link_of_dir(const char *dir, char out[SOCKET_PATH_BYTES])
 {
 	char path[PATH_MAX], to[PATH_MAX];
 	ssize_t length;
@@ -156,7 +157,7 @@ static int find_socket(const struct ctl_options *options,
 	int err;
 
 	if (options->dir)
-		return find_link(options->dir, out);
+		return find_link_of_dir(options->dir, out);
 	err = options->socket ? socket_path_copy(options->socket, out)
 			      : socket_path_usual(false, out);
 	if (!err)
@@ -164,7 +165,7 @@ static int find_socket(const struct ctl_options *options,
 	return err;
 }
 
-static int complain(const char *path, int err)
+static int say_unreachable(const char *path, int err)
 {
 	int shown = (int)(strlen(path) - strlen(SOCKET_PATH_CTL));
 
@@ -190,13 +191,13 @@ static int open_connection(const struct ctl_options *options, int *out)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return complain(address.sun_path, errno);
+		return say_unreachable(address.sun_path, errno);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (!waits)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
 			   sizeof(timeout));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		err = complain(address.sun_path, errno);
+		err = say_unreachable(address.sun_path, errno);
 		close(fd);
 		return err;
 	}
@@ -216,7 +217,8 @@ static int no_answer(int err)
 	return -EIO;
 }
 
-static int ask(int fd, const struct ctl_options *options, char *answer)
+static int ask_collector(int fd, const struct ctl_options *options,
+			 char *answer)
 {
 	char request[CTL_REQUEST_MAX];
 	size_t length = (size_t)snprintf(
@@ -245,7 +247,7 @@ static int get_answer(const struct ctl_options *options, json_t **out)
 	int fd = -1, err = text ? open_connection(options, &fd) : -ENOMEM;
 
 	if (!err)
-		err = ask(fd, options, text);
+		err = ask_collector(fd, options, text);
 	if (fd >= 0)
 		close(fd);
 	if (!err)
@@ -394,7 +396,7 @@ static void print_answer(const struct ctl_options *options,
 int cmd_ctl(int argc, char **argv)
 {
 	struct ctl_options options = { 0 };
-	int result = parse_options(argc, argv, &options);
+	int result = parse_ctl_line(argc, argv, &options);
 	json_t *answer;
 
 	if (result != OPTS_GO_ON)

@@ -7,6 +7,7 @@
  */
 #include "collector/command/cmd_record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -40,20 +41,20 @@ struct record_options {
 };
 
 /* Remembers the option for perfrec-collect, which reads it once more. */
-static void forward(struct record_options *options,
-		    const struct opts_value *value)
+static void forward_option(struct record_options *options,
+			   const struct opts_value *value)
 {
 	options->forward[options->forward_count++] = value->name;
 	if (value->text)
 		options->forward[options->forward_count++] = value->text;
 }
 
-static int take_option(void *to, const struct opts_value *value)
+static int take_record_option(void *to, const struct opts_value *value)
 {
 	struct record_options *options = to;
 
 	if (opts_is_forwarded(value->id))
-		forward(options, value);
+		forward_option(options, value);
 	switch (value->id) {
 	case OPT_RECORDING_DIR:
 		options->dir = value->text;
@@ -74,14 +75,16 @@ static int take_option(void *to, const struct opts_value *value)
 		options->quiet = true;
 		break;
 	default:
-		break;
+		assert(opts_is_forwarded(value->id));
 	}
 	return OPTS_GO_ON;
 }
 
-static int parse_options(int argc, char **argv, struct record_options *options)
+static int parse_record_line(int argc, char **argv,
+			     struct record_options *options)
 {
-	int result = opts_parse(CMD_RECORD, argc, argv, take_option, options);
+	int result =
+		opts_parse(CMD_RECORD, argc, argv, take_record_option, options);
 
 	if (result == OPTS_GO_ON && optind >= argc) {
 		log_err("no command to record: perfrec record [options] -- "
@@ -174,8 +177,8 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 	supervise_exit(wait_status);
 }
 
-static int record(const struct record_options *options, size_t room,
-		  const sigset_t *mask)
+static int record_program(const struct record_options *options, size_t room,
+			  const sigset_t *mask)
 {
 	struct spawn_program program;
 	struct spawn_parts parts;
@@ -230,11 +233,11 @@ int cmd_record(int argc, char **argv)
 		log_err("out of memory");
 		return OPTS_FAILED;
 	}
-	result = parse_options(argc, argv, &options);
+	result = parse_record_line(argc, argv, &options);
 	if (result == OPTS_GO_ON && spawn_check_environment(options.ring_bytes))
 		result = OPTS_WRONG;
 	if (result == OPTS_GO_ON)
-		result = record(&options, room, &mask);
+		result = record_program(&options, room, &mask);
 	free(options.forward);
 	return result;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/command/cmd_report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -64,7 +65,7 @@ static int check_sort(struct report_options *options)
 	return OPTS_WRONG;
 }
 
-static int take_option(void *to, const struct opts_value *value)
+static int take_report_option(void *to, const struct opts_value *value)
 {
 	struct report_options *options = to;
 
@@ -86,14 +87,16 @@ static int take_option(void *to, const struct opts_value *value)
 		options->json = true;
 		break;
 	default:
-		break;
+		assert(!"an option of perfrec report that nobody takes");
 	}
 	return OPTS_GO_ON;
 }
 
-static int parse_options(int argc, char **argv, struct report_options *options)
+static int parse_report_line(int argc, char **argv,
+			     struct report_options *options)
 {
-	int result = opts_parse(CMD_REPORT, argc, argv, take_option, options);
+	int result =
+		opts_parse(CMD_REPORT, argc, argv, take_report_option, options);
 
 	if (result != OPTS_GO_ON)
 		return result;
@@ -145,7 +148,7 @@ int cmd_report(int argc, char **argv)
 		.print = { .dir = RECORDING_DIR, .limit = SUMMARY_LIMIT },
 	};
 	struct summary *summary;
-	int result = parse_options(argc, argv, &options);
+	int result = parse_report_line(argc, argv, &options);
 
 	if (result != OPTS_GO_ON)
 		return result;

@@ -79,7 +79,7 @@ static bool find_word(const char *list, const char *text, bool prefix)
 	return false;
 }
 
-static bool is_in(const char *text, const char *list)
+static bool is_listed(const char *text, const char *list)
 {
 	return find_word(list, text, false);
 }
@@ -110,11 +110,12 @@ bool compile_is_input(const char *text)
 {
 	const char *suffix = suffix_of(text);
 
-	return is_in(suffix, source_suffixes) || is_in(suffix, gcc_suffixes) ||
-	       is_in(suffix, foreign_suffixes) ||
-	       is_in(suffix, header_suffixes) ||
-	       is_in(suffix, assembler_suffixes) ||
-	       is_in(suffix, linker_suffixes) || is_shared_object(text);
+	return is_listed(suffix, source_suffixes) ||
+	       is_listed(suffix, gcc_suffixes) ||
+	       is_listed(suffix, foreign_suffixes) ||
+	       is_listed(suffix, header_suffixes) ||
+	       is_listed(suffix, assembler_suffixes) ||
+	       is_listed(suffix, linker_suffixes) || is_shared_object(text);
 }
 
 static enum compile_kind kind_by_language(const char *language)
@@ -123,9 +124,10 @@ static enum compile_kind kind_by_language(const char *language)
 		return COMPILE_ASSEMBLER;
 	if (strstr(language, "header"))
 		return COMPILE_HEADER;
-	if (is_in(language, c_languages) || is_in(language, gcc_languages))
+	if (is_listed(language, c_languages) ||
+	    is_listed(language, gcc_languages))
 		return COMPILE_SOURCE;
-	if (is_in(language, foreign_languages))
+	if (is_listed(language, foreign_languages))
 		return COMPILE_FOREIGN;
 	return COMPILE_INPUT;
 }
@@ -134,13 +136,14 @@ static enum compile_kind kind_by_suffix(const char *path)
 {
 	const char *suffix = suffix_of(path);
 
-	if (is_in(suffix, source_suffixes) || is_in(suffix, gcc_suffixes))
+	if (is_listed(suffix, source_suffixes) ||
+	    is_listed(suffix, gcc_suffixes))
 		return COMPILE_SOURCE;
-	if (is_in(suffix, foreign_suffixes))
+	if (is_listed(suffix, foreign_suffixes))
 		return COMPILE_FOREIGN;
-	if (is_in(suffix, header_suffixes))
+	if (is_listed(suffix, header_suffixes))
 		return COMPILE_HEADER;
-	if (is_in(suffix, assembler_suffixes))
+	if (is_listed(suffix, assembler_suffixes))
 		return COMPILE_ASSEMBLER;
 	return COMPILE_INPUT;
 }
@@ -170,22 +173,22 @@ static void take_language(struct reader *reader, const char *language)
 	reader->language = strcmp(language, "none") ? language : NULL;
 }
 
-static void take_option(struct reader *reader, struct compile_word *word)
+static void read_option_word(struct reader *reader, struct compile_word *word)
 {
 	word->kind = option_kind(word->text);
-	if (is_in(word->text, no_code))
+	if (is_listed(word->text, no_code))
 		reader->line->makes_code = false;
-	if (is_in(word->text, no_link))
+	if (is_listed(word->text, no_link))
 		reader->stops = true;
-	if (is_in(word->text, no_hooks))
+	if (is_listed(word->text, no_hooks))
 		reader->line->freestanding = true;
-	if (is_in(word->text, separate))
+	if (is_listed(word->text, separate))
 		reader->option = word;
 	else if (word->kind == COMPILE_LANGUAGE)
 		take_language(reader, word->text + 2);
 }
 
-static void take_value(struct reader *reader, struct compile_word *word)
+static void read_value_word(struct reader *reader, struct compile_word *word)
 {
 	word->kind = reader->option->kind;
 	reader->option = NULL;
@@ -193,7 +196,7 @@ static void take_value(struct reader *reader, struct compile_word *word)
 		take_language(reader, word->text);
 }
 
-static void take_input(struct reader *reader, struct compile_word *word)
+static void read_input_word(struct reader *reader, struct compile_word *word)
 {
 	word->language = reader->language;
 	word->kind = word->language ? kind_by_language(word->language)
@@ -201,9 +204,9 @@ static void take_input(struct reader *reader, struct compile_word *word)
 	if (reader->line->gnatmake && word->kind == COMPILE_INPUT &&
 	    !compile_is_input(word->text))
 		word->kind = COMPILE_SOURCE;
-	word->gcc_only = word->language
-				 ? is_in(word->language, gcc_languages)
-				 : is_in(suffix_of(word->text), gcc_suffixes);
+	word->gcc_only =
+		word->language ? is_listed(word->language, gcc_languages)
+			       : is_listed(suffix_of(word->text), gcc_suffixes);
 	word->chosen =
 		word->kind == COMPILE_SOURCE || word->kind == COMPILE_HEADER;
 	reader->inputs |= word->kind != COMPILE_HEADER;
@@ -230,11 +233,11 @@ static void read_words(struct reader *reader)
 
 		word->text = line->expanded[i + 1];
 		if (reader->option)
-			take_value(reader, word);
+			read_value_word(reader, word);
 		else if (word->text[0] == '-' && word->text[1])
-			take_option(reader, word);
+			read_option_word(reader, word);
 		else
-			take_input(reader, word);
+			read_input_word(reader, word);
 	}
 	line->links = reader->inputs && line->makes_code && !reader->stops;
 	for (size_t i = 0; i < line->count; i++)

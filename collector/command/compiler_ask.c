@@ -77,7 +77,7 @@ static char *read_text(int fd, size_t *out_size)
 	return text;
 }
 
-static _Noreturn void run_child(char *const *argv, const int fds[3])
+static _Noreturn void exec_question(char *const *argv, const int fds[3])
 {
 	for (size_t i = 0; i < ARRAY_SIZE(dropped_variables); i++)
 		unsetenv(dropped_variables[i]);
@@ -90,7 +90,7 @@ static _Noreturn void run_child(char *const *argv, const int fds[3])
 }
 
 /* Whether @argv succeeds, with its streams in @fds. */
-static bool run(char *const *argv, const int fds[3])
+static bool run_question(char *const *argv, const int fds[3])
 {
 	pid_t child = fork();
 	int status;
@@ -98,7 +98,7 @@ static bool run(char *const *argv, const int fds[3])
 	if (child < 0)
 		return false;
 	if (!child)
-		run_child(argv, fds);
+		exec_question(argv, fds);
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return false;
@@ -184,13 +184,14 @@ static int read_answer(int macros_fd, int listing_fd, char **text)
 }
 
 /* Runs @argv, which reads the question. -EIO when it fails. */
-static int ask(char *const *argv, char **text)
+static int ask_in_language(char *const *argv, char **text)
 {
 	const int fds[3] = { make_file(question), make_file(""),
 			     make_file("") };
 	int err = -EIO;
 
-	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0 && run(argv, fds))
+	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0 &&
+	    run_question(argv, fds))
 		err = read_answer(fds[1], fds[2], text);
 	for (int i = 0; i < 3; i++)
 		if (fds[i] >= 0)
@@ -218,10 +219,10 @@ static int ask_compiler(const char *const *command, size_t count,
 			*to++ = line->words[i].text;
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		*to++ = options[i];
-	err = ask((char *const *)argv, text);
+	err = ask_in_language((char *const *)argv, text);
 	if (err == -EIO) {
 		to[-2] = "c";
-		err = ask((char *const *)argv, text);
+		err = ask_in_language((char *const *)argv, text);
 	}
 	free(argv);
 	return err;
@@ -398,7 +399,7 @@ static bool answer_from_cache(const char *path, const char *key,
 	return false;
 }
 
-static int complain(int err, const char *command)
+static int say_no_answer(int err, const char *command)
 {
 	if (err == -ENOTSUP)
 		log_err("'%s' is neither gcc nor clang: it has no hooks to "
@@ -419,7 +420,7 @@ static int answer_for_gnatmake(struct compiler_answer *out)
 	if (out->text && parse_answer(out->text, out))
 		return 0;
 	compiler_answer_release(out);
-	return complain(-ENOMEM, "gnatmake");
+	return say_no_answer(-ENOMEM, "gnatmake");
 }
 
 int compiler_ask(const char *const *command, size_t count,
@@ -442,12 +443,12 @@ int compiler_ask(const char *const *command, size_t count,
 		cache_write(path, key, text);
 	free(key);
 	if (err)
-		return complain(err, command[count - 1]);
+		return say_no_answer(err, command[count - 1]);
 	*out = (struct compiler_answer){ .text = text };
 	if (parse_answer(text, out))
 		return 0;
 	compiler_answer_release(out);
-	return complain(-ENOMEM, command[count - 1]);
+	return say_no_answer(-ENOMEM, command[count - 1]);
 }
 
 void compiler_answer_release(struct compiler_answer *answer)

@@ -38,7 +38,8 @@
 static const char elf_magic[] = { 0x7f, 'E', 'L', 'F' };
 
 /* "@dir/@name" of @length bytes of @dir: false when it does not fit. */
-static bool join(const char *dir, size_t length, const char *name, char *path)
+static bool join_path(const char *dir, size_t length, const char *name,
+		      char *path)
 {
 	int size = snprintf(path, PATH_MAX, "%.*s/%s", (int)length, dir, name);
 
@@ -70,8 +71,8 @@ static int search_path(const char *name, char *path)
 	for (;; dir++) {
 		size_t length = strcspn(dir, ":");
 		/* An empty entry is the working directory. */
-		bool fits = length ? join(dir, length, name, path)
-				   : join(".", 1, name, path);
+		bool fits = length ? join_path(dir, length, name, path)
+				   : join_path(".", 1, name, path);
 		int err = fits ? check_executable(path) : -ENAMETOOLONG;
 
 		if (!err)
@@ -112,7 +113,7 @@ static int find_part(const char *const *places, size_t count, char *path)
 	for (size_t i = 0; i < count; i++) {
 		char *real = NULL;
 
-		if (join(self, (size_t)(slash - self), places[i], path))
+		if (join_path(self, (size_t)(slash - self), places[i], path))
 			real = realpath(path, NULL);
 		if (!real)
 			continue;
@@ -211,7 +212,7 @@ static int refuse_unreadable(const char *path)
 }
 
 /* Look into @path and, while they are scripts, into its interpreters. */
-static int inspect(const char *path, struct spawn_program *program)
+static int inspect_program(const char *path, struct spawn_program *program)
 {
 	char head[HEAD_BYTES + 1], script[HEAD_BYTES + 1];
 	char *interpreter;
@@ -276,7 +277,7 @@ int spawn_find_program(char **argv, struct spawn_program *out)
 			spawn_way_out(argv[0], -err));
 		return err;
 	}
-	return inspect(out->path, out);
+	return inspect_program(out->path, out);
 }
 
 int spawn_collector(const char *path, char *const *argv, int control_fd,

@@ -246,7 +246,7 @@ static void add_time(struct timeval *sum, const struct timeval *time)
 }
 
 /* One child that has ended, any that may be ours; false: there is none. */
-static bool reap_one(struct supervise *s)
+static bool reap_child(struct supervise *s)
 {
 	pid_t whom = s->plan->follow ? -1 : s->program;
 	struct rusage usage;
@@ -280,14 +280,14 @@ static void tell_following(struct supervise *s, size_t count)
 		s->plan->program->argv[0], count);
 }
 
-static void reap(struct supervise *s)
+static void reap_children(struct supervise *s)
 {
 	bool running = s->program;
 	size_t left;
 
 	if (!running && !s->following)
 		return;
-	while ((s->program || s->plan->follow) && reap_one(s))
+	while ((s->program || s->plan->follow) && reap_child(s))
 		;
 	if (s->program || !s->plan->follow)
 		return;
@@ -297,7 +297,8 @@ static void reap(struct supervise *s)
 	s->following = left;
 }
 
-static void pass_on(struct supervise *s, const struct signalfd_siginfo *info)
+static void pass_signal_on(struct supervise *s,
+			   const struct signalfd_siginfo *info)
 {
 	int signal = (int)info->ssi_signo;
 
@@ -320,9 +321,9 @@ static void take_signal(struct supervise *s)
 	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGCHLD)
-		reap(s);
+		reap_children(s);
 	else if (s->program)
-		pass_on(s, &info);
+		pass_signal_on(s, &info);
 	else if (s->following && is_fatal(info.ssi_signo))
 		s->following = false;
 	else if (is_fatal(info.ssi_signo))
@@ -330,7 +331,7 @@ static void take_signal(struct supervise *s)
 }
 
 /* One round of the loop; false when @timeout_ms passed without anything. */
-static bool turn(struct supervise *s, int timeout_ms)
+static bool supervise_turn(struct supervise *s, int timeout_ms)
 {
 	struct pollfd fds[] = {
 		{ .fd = s->signal_fd, .events = POLLIN },
@@ -372,7 +373,7 @@ static int start_collector(struct supervise *s)
 static int wait_ready(struct supervise *s)
 {
 	while (!s->socket[0] && !s->failed && !s->stop_signal) {
-		if (!turn(s, READY_TIMEOUT_MS)) {
+		if (!supervise_turn(s, READY_TIMEOUT_MS)) {
 			log_err("perfrec-collect does not answer: see what "
 				"process %d does",
 				(int)s->collector);
@@ -384,7 +385,7 @@ static int wait_ready(struct supervise *s)
 	return s->failed ? -ECONNREFUSED : 0;
 }
 
-static int cannot_run(const struct supervise *s, int err)
+static int say_program_cannot_run(const struct supervise *s, int err)
 {
 	const char *name = s->plan->program->argv[0];
 
@@ -397,7 +398,7 @@ static int cannot_run(const struct supervise *s, int err)
 static void wait_watched(struct supervise *s)
 {
 	while (!s->watched && !s->failed && !s->stop_signal)
-		if (!turn(s, READY_TIMEOUT_MS))
+		if (!supervise_turn(s, READY_TIMEOUT_MS))
 			return;
 }
 
@@ -415,14 +416,14 @@ static int start_program(struct supervise *s)
 	s->start_ns = clock_boottime_ns();
 	err = spawn_fork(s->plan->program, &recording, &s->signals, &child);
 	if (err)
-		return cannot_run(s, err);
+		return say_program_cannot_run(s, err);
 	message.child.pid = child.pid;
 	send_message(s, &message);
 	wait_watched(s);
 	err = spawn_exec(&child);
 	if (err) {
 		waitpid(child.pid, NULL, 0);
-		return cannot_run(s, err);
+		return say_program_cannot_run(s, err);
 	}
 	s->program = child.pid;
 	return 0;
@@ -481,13 +482,13 @@ int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 
 	/* It may have ended before its SIGCHLD was looked for. Without the
 	 * collector there is nothing to follow for. */
-	for (reap(s); s->program || (s->following && s->control >= 0);)
-		turn(s, -1);
+	for (reap_children(s); s->program || (s->following && s->control >= 0);)
+		supervise_turn(s, -1);
 	if (s->plan->follow)
 		s->end_ns = clock_boottime_ns();
 	send_finish(s);
 	while (!s->done && !s->failed && !s->stop_signal)
-		turn(s, -1);
+		supervise_turn(s, -1);
 	clear_progress(s);
 	if (s->stop_signal)
 		log_warn("not waiting for perfrec-collect, which is still "

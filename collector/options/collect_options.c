@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/options/collect_options.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -73,9 +74,12 @@ static int take_metric(struct collect_options *options,
 		options->stack_bytes = (uint32_t)(value->number &
 						  ~(sizeof(struct record) - 1));
 		return OPTS_GO_ON;
-	default:
+	case OPT_SNAPSHOT_INTERVAL:
 		options->snapshot_ns = value->number;
 		return OPTS_GO_ON;
+	default:
+		assert(!"an option of perfrec-collect that nobody takes");
+		return OPTS_WRONG;
 	}
 }
 
@@ -104,7 +108,7 @@ static int take_choice(struct collect_options *options,
 }
 
 /* How it is recorded, and by whom. */
-static int take_option(void *to, const struct opts_value *value)
+static int take_collect_option(void *to, const struct opts_value *value)
 {
 	struct collect_options *options = to;
 
@@ -151,7 +155,7 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out)
 	int result;
 
 	*out = (struct collect_options){ .control_fd = -1 };
-	result = opts_parse(CMD_COLLECT, argc, argv, take_option, out);
+	result = opts_parse(CMD_COLLECT, argc, argv, take_collect_option, out);
 	if (result != OPTS_GO_ON || optind >= argc)
 		return result;
 	if (out->control_fd < 0) {

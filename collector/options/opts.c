@@ -253,7 +253,7 @@ static int take_defaults(const struct opts_line *line)
 	return result;
 }
 
-static int take_option(const struct opts_line *line, int c)
+static int take_given(const struct opts_line *line, int c)
 {
 	struct opts_value value;
 
@@ -293,6 +293,6 @@ int opts_parse(enum opts_command command, int argc, char **argv,
 	optind = 0; /* glibc: forget the line before, perfrec's own */
 	while (result == OPTS_GO_ON &&
 	       (c = getopt_long(argc, argv, letters, longs, NULL)) != -1)
-		result = take_option(&line, c);
+		result = take_given(&line, c);
 	return result;
 }

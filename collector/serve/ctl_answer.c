@@ -66,8 +66,8 @@ static const char *folder_name(const struct recording *recording)
 /* --- which -------------------------------------------------------------------
  */
 
-static bool is_named(const struct collector *collector, struct arena *arena,
-		     const char *target)
+static bool is_target(const struct collector *collector, struct arena *arena,
+		      const char *target)
 {
 	bool named = !collector->recording &&
 		     !strcmp(folder_name(arena->recording), target);
@@ -88,7 +88,7 @@ static bool is_named(const struct collector *collector, struct arena *arena,
 	return named;
 }
 
-static bool is_there(struct arena *arena)
+static bool is_of_all(struct arena *arena)
 {
 	bool there;
 
@@ -98,7 +98,7 @@ static bool is_there(struct arena *arena)
 	return there || (!arena_is_off(arena) && arena_is_held(arena) > 0);
 }
 
-static json_t *no_such(const char *target)
+static json_t *no_such_target(const char *target)
 {
 	char text[ERROR_BYTES];
 
@@ -108,8 +108,8 @@ static json_t *no_such(const char *target)
 	return ctl_answer_error(text);
 }
 
-static json_t *ambiguous(const char *target, struct arena *const *arena,
-			 size_t count)
+static json_t *ambiguous_target(const char *target, struct arena *const *arena,
+				size_t count)
 {
 	char text[ERROR_BYTES];
 	size_t i;
@@ -140,14 +140,14 @@ int ctl_answer_select(struct collector *collector, const char *target,
 	if (!found)
 		return -ENOMEM;
 	for (arena = collector->arenas; arena; arena = arena->next)
-		if (target[0] ? is_named(collector, arena, target)
-			      : is_there(arena))
+		if (target[0] ? is_target(collector, arena, target)
+			      : is_of_all(arena))
 			found[n++] = arena;
 	*error = NULL;
 	if (target[0] && !n)
-		*error = no_such(target);
+		*error = no_such_target(target);
 	if (target[0] && n > 1)
-		*error = ambiguous(target, found, n);
+		*error = ambiguous_target(target, found, n);
 	if (*error) {
 		free(found);
 		return n ? -EINVAL : -ENOENT;

@@ -99,7 +99,7 @@ static void send_answer(struct client *client)
 }
 
 /* Takes @json over. */
-static void answer(struct client *client, json_t *json)
+static void answer_client(struct client *client, json_t *json)
 {
 	char *text = json_dumps(json, JSON_COMPACT);
 
@@ -129,7 +129,8 @@ struct choice {
 
 typedef void verb_run(struct client *client, const struct choice *choice);
 
-static json_t *tell(struct client *client, const struct choice *choice)
+static json_t *describe_choice(struct client *client,
+			       const struct choice *choice)
 {
 	return ctl_answer_new(client->server->collector, choice->arena,
 			      choice->count);
@@ -137,7 +138,7 @@ static json_t *tell(struct client *client, const struct choice *choice)
 
 static void run_list(struct client *client, const struct choice *choice)
 {
-	answer(client, tell(client, choice));
+	answer_client(client, describe_choice(client, choice));
 }
 
 static void set_paused(struct client *client, const struct choice *choice,
@@ -147,7 +148,7 @@ static void set_paused(struct client *client, const struct choice *choice,
 		session_pause(choice->arena[i], paused);
 	if (choice->all)
 		client->server->collector->paused = paused;
-	answer(client, tell(client, choice));
+	answer_client(client, describe_choice(client, choice));
 }
 
 static void run_pause(struct client *client, const struct choice *choice)
@@ -165,18 +166,19 @@ static void run_categories(struct client *client, const struct choice *choice)
 	struct collector *collector = client->server->collector;
 
 	if (!choice->list || !categories_valid(choice->list)) {
-		answer(client, ctl_answer_error("such a list there cannot be"));
+		answer_client(client,
+			      ctl_answer_error("such a list there cannot be"));
 		return;
 	}
 	for (size_t i = 0; i < choice->count; i++)
 		session_categories(choice->arena[i], choice->list);
 	if (choice->all)
 		strcpy(collector->categories, choice->list);
-	answer(client, tell(client, choice));
+	answer_client(client, describe_choice(client, choice));
 }
 
 /* Takes @json, the answer, over. */
-static void wait_for(struct client *client, json_t *json)
+static void make_client_wait(struct client *client, json_t *json)
 {
 	client->json = json;
 	client->state = WAITING;
@@ -189,19 +191,19 @@ static void run_flush(struct client *client, const struct choice *choice)
 				  choice->count, &client->flush);
 
 	if (err)
-		answer(client, ctl_answer_error(strerror(-err)));
+		answer_client(client, ctl_answer_error(strerror(-err)));
 	else
-		wait_for(client, tell(client, choice));
+		make_client_wait(client, describe_choice(client, choice));
 }
 
 static void run_stop(struct client *client, const struct choice *choice)
 {
 	client->sessions = calloc(choice->count + 1, sizeof(uint64_t));
 	if (!client->sessions) {
-		answer(client, ctl_answer_error("out of memory"));
+		answer_client(client, ctl_answer_error("out of memory"));
 		return;
 	}
-	wait_for(client, tell(client, choice));
+	make_client_wait(client, describe_choice(client, choice));
 	for (size_t i = 0; i < choice->count && !choice->all; i++) {
 		session_stop(choice->arena[i]);
 		client->sessions[client->session_count++] =
@@ -212,8 +214,8 @@ static void run_stop(struct client *client, const struct choice *choice)
 		client->server->collector->closing = true;
 }
 
-static void obey(struct client *client, verb_run *run, const char *target,
-		 const char *list)
+static void obey_request(struct client *client, verb_run *run,
+			 const char *target, const char *list)
 {
 	struct choice choice = { .all = !target[0], .list = list };
 	json_t *error = NULL;
@@ -221,8 +223,8 @@ static void obey(struct client *client, verb_run *run, const char *target,
 				    &choice.arena, &choice.count, &error);
 
 	if (err) {
-		answer(client,
-		       error ? error : ctl_answer_error(strerror(-err)));
+		answer_client(client,
+			      error ? error : ctl_answer_error(strerror(-err)));
 		return;
 	}
 	run(client, &choice);
@@ -252,10 +254,11 @@ static void take_request(struct client *client, char *line)
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(line, verbs[i].name))
 			continue;
-		obey(client, verbs[i].run, target, tab ? tab + 1 : NULL);
+		obey_request(client, verbs[i].run, target,
+			     tab ? tab + 1 : NULL);
 		return;
 	}
-	answer(client, ctl_answer_error("unknown request"));
+	answer_client(client, ctl_answer_error("unknown request"));
 }
 
 /* --- the connections ---------------------------------------------------------
@@ -277,7 +280,8 @@ static void read_request(struct client *client)
 	client->request_bytes += (size_t)got;
 	end = memchr(from, '\n', (size_t)got);
 	if (!end && (size_t)got == room)
-		answer(client, ctl_answer_error("the request is too long"));
+		answer_client(client,
+			      ctl_answer_error("the request is too long"));
 	if (!end)
 		return;
 	*end = '\0';
@@ -342,7 +346,7 @@ static void answer_waiting(struct client *client)
 	client->json = NULL;
 	if (client->flush)
 		ctl_flush_end(&client->flush, json);
-	answer(client, json);
+	answer_client(client, json);
 }
 
 static void client_free(struct connection *connection)
