@@ -8,6 +8,7 @@
 #include "tests/suite.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,6 +282,35 @@ START_TEST(opts_value_that_is_not_allowed_is_refused)
 }
 END_TEST
 
+static bool is_taken(enum opts_id id, uint64_t number)
+{
+	char text[32];
+	struct opts_value value = { .id = id, .text = text };
+
+	snprintf(text, sizeof(text), "%" PRIu64 "%s", number,
+		 opts_rows[id].kind == OPTS_TIME ? "ms" : "");
+	return opts_value_read(&value);
+}
+
+/* Of every row with a range: its ends are taken, and what lies beyond is not.
+ */
+START_TEST(opts_range_holds)
+{
+	const struct opts_row *row = &opts_rows[_i];
+	enum opts_id id = (enum opts_id)_i;
+	uint64_t unit = row->kind == OPTS_TIME ? 1000000 : 1;
+	uint64_t least = row->least / unit, most = row->most / unit;
+
+	if (row->kind != OPTS_NUMBER && row->kind != OPTS_SIZE &&
+	    row->kind != OPTS_TIME)
+		return;
+	ck_assert(is_taken(id, least));
+	ck_assert(!least || !is_taken(id, least - 1));
+	ck_assert(is_taken(id, most ? most : UINT64_MAX));
+	ck_assert(!most || !is_taken(id, most + 1));
+}
+END_TEST
+
 /* A sentence that is cut would be a bad answer. */
 START_TEST(opts_value_want_has_room)
 {
@@ -482,6 +512,7 @@ int main(void)
 			    ARRAY_SIZE(good));
 	tcase_add_loop_test(values, opts_value_that_is_not_allowed_is_refused,
 			    0, ARRAY_SIZE(bad));
+	tcase_add_loop_test(values, opts_range_holds, 0, OPT_COUNT);
 	tcase_add_loop_test(values, opts_value_want_has_room, 0, OPT_COUNT);
 	tcase_add_test(values, opts_list_is_a_sentence);
 	tcase_add_test(lines, opts_parse_calls_back_in_order);
