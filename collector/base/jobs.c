@@ -16,7 +16,7 @@ struct jobs {
 	bool closing;
 };
 
-/* The next job, or NULL when there will be none. */
+/* Waits for the next job; NULL: there will be none any more. */
 static struct job *next_job(struct jobs *jobs)
 {
 	struct job *job;

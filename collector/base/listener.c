@@ -19,7 +19,8 @@ static bool is_socket(const char *path)
 	return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/* A socket that nobody listens on is left from a collector that was killed. */
+/* Whether nobody listens at @address: a collector that was killed has left the
+ * socket there. */
 static bool is_stale(const struct sockaddr_un *address, int type)
 {
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -55,7 +56,7 @@ static int bind_path(int fd, const char *path, int type, bool shared)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const struct sockaddr *generic = (const struct sockaddr *)&address;
-	/* The right mode from the first moment. */
+	/* The socket has the right mode from its first moment. */
 	mode_t before = umask(shared ? 0111 : 0177);
 	int err = 0;
 

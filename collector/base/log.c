@@ -54,7 +54,7 @@ static void write_line(enum log_level level, uint64_t withheld,
 	length = MIN(length, (int)sizeof(line) - 2);
 	blank_controls(line, length);
 	line[length++] = '\n';
-	/* Nothing is left to tell when stderr itself fails. */
+	/* If stderr itself fails, there is nobody left to tell. */
 	(void)!write(STDERR_FILENO, line, (size_t)length);
 	errno = saved;
 }
@@ -68,7 +68,8 @@ void log_at(enum log_level level, const char *format, ...)
 	va_end(args);
 }
 
-/* A bucket that holds LIMIT_LINES lines and gets one more each LIMIT_NS. */
+/* Whether one more line may be written: @limit is a bucket that holds
+ * LIMIT_LINES lines, and gets one more each LIMIT_NS. */
 static bool take_line(struct log_limit *limit, uint64_t *withheld)
 {
 	uint64_t now = clock_monotonic_ns(), room = LIMIT_LINES * LIMIT_NS;

@@ -27,7 +27,7 @@ void pool_init_key(struct pool *pool, struct budget *budget, size_t item_bytes,
 			       .item_bytes = item_bytes };
 }
 
-/* Of items, and a table that is at most half full. */
+/* What @room items take, and the table for them, which is at most half full. */
 static uint64_t bytes_of(const struct pool *pool, uint32_t room)
 {
 	return room * (pool->item_bytes + 2 * sizeof(*pool->slots));
@@ -83,7 +83,7 @@ static uint32_t *find_slot(const struct pool *pool, const void *item)
 	}
 }
 
-/* Both of @room, or none. */
+/* Gives items and table the room for @room items, or changes neither. */
 static bool pool_resize(struct pool *pool, uint32_t room)
 {
 	uint32_t *slots = calloc(2 * (size_t)room, sizeof(*slots));

@@ -30,7 +30,7 @@ size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size)
 	return length;
 }
 
-/* What comes after "@key" at the start of a line: a process may have put
+/* The text behind "@key" at the start of a line. A process may have put
  * anything into its name, but no newline that is not escaped. */
 static const char *find_key(const char *status, const char *key)
 {
@@ -81,7 +81,7 @@ const char *proc_stat_field(const char *stat, int number)
 	return at ? at : "";
 }
 
-/* Thread @tid of @pid. One that is not there any more is, too. */
+/* Whether thread @tid of @pid is dying, or not there any more. */
 static bool is_dying(pid_t pid, int tid)
 {
 	char name[64], text[PROC_STATUS_BYTES];
@@ -92,7 +92,7 @@ static bool is_dying(pid_t pid, int tid)
 	    strtoul(proc_stat_field(text, STAT_FLAGS_FIELD), NULL, 10) &
 		    FLAG_EXITING)
 		return true;
-	/* Of a whole process that ends, each thread gets its SIGKILL. */
+	/* When a whole process ends, each of its threads gets a SIGKILL. */
 	snprintf(name, sizeof(name), "task/%d/status", tid);
 	proc_read(pid, name, text, sizeof(text));
 	pending = find_key(text, "SigPnd:");

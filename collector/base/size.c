@@ -11,7 +11,7 @@
 
 #include "shared/compiler.h"
 
-/* strtoull(3) takes signs, blanks and hexadecimal; a size has none. */
+/* Only digits: strtoull(3) would take signs, blanks and hexadecimal, too. */
 static int parse_digits(const char *text, uint64_t *out, const char **rest)
 {
 	char *end;

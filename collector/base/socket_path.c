@@ -17,11 +17,11 @@
 #define PRIVATE_RANDOM "XXXXXX"
 #define PRIVATE_NAME PRIVATE_PREFIX PRIVATE_RANDOM
 #define PRIVATE_SOCKET "sock"
-/* A longer folder has no room for it and a socket. */
+/* A folder with a longer name has no room for a private folder and a socket. */
 #define RUNTIME_BYTES_MAX \
 	(SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/" PRIVATE_SOCKET))
 
-/* With @all: that everybody may pass through. */
+/* Whether @path is a folder; with @all, one that everybody may pass through. */
 static bool is_usable_folder(const char *path, bool all)
 {
 	struct stat status;
@@ -30,7 +30,8 @@ static bool is_usable_folder(const char *path, bool all)
 	       (!all || status.st_mode & S_IXOTH);
 }
 
-/* Like snprintf into @out, which must have room for the other socket's. */
+/* Does what snprintf() does with @out, and leaves room for the suffix of the
+ * other socket. */
 ATTR_PRINTF(2, 3)
 static int make_path(char out[SOCKET_PATH_BYTES], const char *format, ...)
 {
@@ -63,7 +64,8 @@ static const char *temporary_folder(void)
 	return folder && folder[0] ? folder : "/tmp";
 }
 
-/* In the temp folder anybody could have been there first. */
+/* Makes @folder in the temporary folder, where anybody may have made it before.
+ */
 static int make_private(const char *folder)
 {
 	struct stat status;

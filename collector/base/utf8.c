@@ -3,7 +3,8 @@
 
 #include <stdint.h>
 
-/* How many bytes a character has that begins with @first; 0: none does. */
+/* How many bytes a character has if it begins with @first; 0: none begins so.
+ */
 static size_t length_of(unsigned char first)
 {
 	if (first < 0x80)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * output_dir - a folder named with -o may be anybody's, and so may be the one
- * that is called DIR.old. Both are looked at in full before anything is
- * changed (own_files.h says what is perfrec's). Then folders are only
- * renamed; files are removed from one folder, whose descriptor is held since it
- * was looked at, one by one and by name.
+ * output_dir - the folder that -o names may be anybody's, and so may be
+ * DIR.old. Both folders are looked at in full before anything is changed;
+ * own_files.h says which files are perfrec's. Then folders are only renamed.
+ * Files are removed from one folder only, one by one and by name, through a
+ * descriptor that was opened before the folder was looked at.
  *
- * A symbolic link as DIR stands for the folder it leads to: that one is
- * recorded into, and DIR.old is made beside that one. perfrec never makes a
- * link, so one that is called DIR.old is somebody else's.
+ * If DIR is a symbolic link, perfrec records into the folder that the link
+ * leads to, and makes DIR.old beside that folder. perfrec never makes a link,
+ * so a link that is called DIR.old is somebody else's.
  */
 #include "collector/output/output_dir.h"
 
@@ -31,7 +31,7 @@
 #define ANOTHER "choose another folder with -o"
 
 /* The last part of a path that does not end in a slash. */
-static const char *name_of(const char *path)
+static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -42,7 +42,7 @@ static const char *name_of(const char *path)
 
 /* --- what is in the way --- */
 
-static int refuse(const char *path, const char *what)
+static int refuse_folder(const char *path, const char *what)
 {
 	log_err("'%s' %s: " ANOTHER ", or move it away", path, what);
 	return -EEXIST;
@@ -70,34 +70,34 @@ static int cannot_open(const char *path)
 	return err;
 }
 
-/* What is there, if it cannot be opened as a folder. */
+/* Says what is at @path, which cannot be opened as a folder. */
 static int refuse_other(const struct output_dir *output, const char *path)
 {
 	int saved = errno;
 	struct stat status;
 
-	if (fstatat(output->parent_fd, name_of(path), &status,
+	if (fstatat(output->parent_fd, last_part(path), &status,
 		    AT_SYMLINK_NOFOLLOW) == 0) {
 		if (S_ISLNK(status.st_mode))
-			return refuse(path, "is a symbolic link");
+			return refuse_folder(path, "is a symbolic link");
 		if (!S_ISDIR(status.st_mode))
-			return refuse(path, "exists and is no folder");
+			return refuse_folder(path, "exists and is no folder");
 	}
 	errno = saved;
 	return cannot_open(path);
 }
 
 /*
- * Open the folder @path and see whether it is empty or holds a recording and
- * nothing else. *@fd is then the caller's, or -1: there is nothing. 0 or
- * -errno, after logging why.
+ * Opens the folder @path and checks that it is empty, or holds a recording and
+ * nothing else. *@fd is then the caller's; -1: nothing is at @path. 0, or
+ * -errno after logging why.
  */
-static int look(const struct output_dir *output, const char *path, int *fd,
-		struct own_files *files)
+static int open_and_check(const struct output_dir *output, const char *path,
+			  int *fd, struct own_files *files)
 {
 	int err;
 
-	*fd = openat(output->parent_fd, name_of(path),
+	*fd = openat(output->parent_fd, last_part(path),
 		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*fd < 0)
 		return errno == ENOENT ? 0 : refuse_other(output, path);
@@ -108,7 +108,8 @@ static int look(const struct output_dir *output, const char *path, int *fd,
 	} else if (files->foreign) {
 		err = refuse_foreign(path, files);
 	} else if (files->own && !files->recorded) {
-		err = refuse(path, "exists and is no recording of perfrec");
+		err = refuse_folder(path,
+				    "exists and is no recording of perfrec");
 	}
 	if (err)
 		close(*fd);
@@ -117,11 +118,11 @@ static int look(const struct output_dir *output, const char *path, int *fd,
 
 /* --- moving --- */
 
-static int move(const struct output_dir *output, const char *from,
-		const char *to)
+static int rename_folder(const struct output_dir *output, const char *from,
+			 const char *to)
 {
-	return renameat(output->parent_fd, name_of(from), output->parent_fd,
-			name_of(to));
+	return renameat(output->parent_fd, last_part(from), output->parent_fd,
+			last_part(to));
 }
 
 static int cannot_move(const char *from, const char *to)
@@ -132,7 +133,8 @@ static int cannot_move(const char *from, const char *to)
 	return err;
 }
 
-/* A folder may be renamed onto an empty one: so the new name is surely free. */
+/* Moves DIR.old onto a new, empty folder: a folder may be renamed onto an empty
+ * one, and nobody else takes the name. */
 static int move_old_aside(struct output_dir *output)
 {
 	char *older;
@@ -141,14 +143,14 @@ static int move_old_aside(struct output_dir *output)
 	if (asprintf(&older, "%s.%08" PRIx32, output->old,
 		     (uint32_t)random_u64()) < 0)
 		return -ENOMEM;
-	if (mkdirat(output->parent_fd, name_of(older), 0700) < 0) {
+	if (mkdirat(output->parent_fd, last_part(older), 0700) < 0) {
 		err = cannot_move(output->old, older);
 		free(older);
 		return err;
 	}
-	if (move(output, output->old, older) < 0) {
+	if (rename_folder(output, output->old, older) < 0) {
 		err = cannot_move(output->old, older);
-		unlinkat(output->parent_fd, name_of(older), AT_REMOVEDIR);
+		unlinkat(output->parent_fd, last_part(older), AT_REMOVEDIR);
 		free(older);
 		return err;
 	}
@@ -156,11 +158,13 @@ static int move_old_aside(struct output_dir *output)
 	return 0;
 }
 
-/* The one in DIR.old will be removed: nobody may still write to it. */
+/* Moves a recording in DIR.old aside, which will be removed: nobody may still
+ * write to it. */
 static int prepare_old(struct output_dir *output)
 {
 	struct own_files files;
-	int err = look(output, output->old, &output->older_fd, &files);
+	int err =
+		open_and_check(output, output->old, &output->older_fd, &files);
 
 	if (err)
 		output->older_fd = -1;
@@ -176,7 +180,8 @@ static int prepare_old(struct output_dir *output)
 	return move_old_aside(output);
 }
 
-/* A program that runs in there would find itself elsewhere. */
+/* Whether @fd is the current folder: a program that runs there would find
+ * itself in DIR.old. */
 static bool is_current(int fd)
 {
 	struct stat folder, current;
@@ -199,19 +204,19 @@ static int move_aside(struct output_dir *output, int fd)
 	err = prepare_old(output);
 	if (err)
 		return err;
-	output->moved = move(output, output->dir, output->old) == 0;
+	output->moved = rename_folder(output, output->dir, output->old) == 0;
 	if (output->moved)
 		return 0;
 	err = cannot_move(output->dir, output->old);
 	if (output->older)
-		move(output, output->older, output->old);
+		rename_folder(output, output->older, output->old);
 	return err;
 }
 
 static int make_room(struct output_dir *output)
 {
 	struct own_files files;
-	int fd, err = look(output, output->dir, &fd, &files);
+	int fd, err = open_and_check(output, output->dir, &fd, &files);
 
 	if (err || fd < 0)
 		return err;
@@ -226,11 +231,12 @@ static int make_room(struct output_dir *output)
 /* --- the names --- */
 
 /*
- * @dir without slashes at its end; where it leads to, if it is a symbolic link,
- * or "." or "..", or if it goes through a "..", which may go through the folder
- * that is about to move. The caller frees it. NULL: errno says why.
+ * Returns @dir without slashes at its end; or its real path, if it is a
+ * symbolic link, "." or "..", or goes through a "..", since that may go through
+ * the folder that is about to move. The caller frees the path. NULL: errno says
+ * why.
  */
-static char *resolve(const char *dir)
+static char *resolve_path(const char *dir)
 {
 	char *path = strdup(dir), *real = NULL;
 	size_t length = strlen(dir);
@@ -243,7 +249,7 @@ static char *resolve(const char *dir)
 		return NULL;
 	while (length > 1 && path[length - 1] == '/')
 		path[--length] = '\0';
-	name = name_of(path);
+	name = last_part(path);
 	link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 	if (!link && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
 	    (!strstr(path, "/..") || access(path, F_OK) < 0))
@@ -255,7 +261,7 @@ static char *resolve(const char *dir)
 	return real;
 }
 
-/* The folder that @path is in, as a descriptor. */
+/* Opens the folder that @path is in. A descriptor; -1: errno says why. */
 static int open_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -270,14 +276,15 @@ static int open_parent(const char *path)
 	return fd;
 }
 
-static int init(const char *dir, struct output_dir *output)
+static int init_paths(const char *dir, struct output_dir *output)
 {
 	int err;
 
 	*output = (struct output_dir){ .parent_fd = -1, .older_fd = -1 };
-	output->dir = resolve(dir);
+	output->dir = resolve_path(dir);
 	if (!output->dir && errno == ENOENT)
-		return refuse(dir, "is a symbolic link that leads nowhere");
+		return refuse_folder(dir,
+				     "is a symbolic link that leads nowhere");
 	if (output->dir)
 		output->parent_fd = open_parent(output->dir);
 	if (output->parent_fd < 0) {
@@ -289,13 +296,13 @@ static int init(const char *dir, struct output_dir *output)
 	}
 	if (asprintf(&output->old, "%s.old", output->dir) >= 0)
 		return 0;
-	/* release() has it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	/* release_paths() has it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	output->old = NULL;
 	log_err("out of memory");
 	return -ENOMEM;
 }
 
-static void release(struct output_dir *output)
+static void release_paths(struct output_dir *output)
 {
 	if (output->parent_fd >= 0)
 		close(output->parent_fd);
@@ -310,12 +317,12 @@ static void release(struct output_dir *output)
 int output_dir_prepare(const char *dir, struct output_dir *out)
 {
 	struct output_dir output;
-	int err = init(dir, &output);
+	int err = init_paths(dir, &output);
 
 	if (!err)
 		err = make_room(&output);
 	if (err) {
-		release(&output);
+		release_paths(&output);
 		return err;
 	}
 	*out = output;
@@ -326,7 +333,7 @@ static void remove_folder(const struct output_dir *output, const char *path,
 			  int fd)
 {
 	own_files_remove(fd);
-	if (unlinkat(output->parent_fd, name_of(path), AT_REMOVEDIR) < 0)
+	if (unlinkat(output->parent_fd, last_part(path), AT_REMOVEDIR) < 0)
 		log_warn("'%s' stays, without its recording: %m", path);
 }
 
@@ -339,13 +346,14 @@ void output_dir_commit(struct output_dir *output, bool quiet)
 			 output->dir, output->old);
 	if (output->older)
 		remove_folder(output, output->older, output->older_fd);
-	release(output);
+	release_paths(output);
 }
 
-/* What the collector may have made before the program could not be run. */
+/* Removes what the collector may have made before it was clear that the program
+ * cannot be run. */
 static void remove_new(const struct output_dir *output)
 {
-	int fd = openat(output->parent_fd, name_of(output->dir),
+	int fd = openat(output->parent_fd, last_part(output->dir),
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
@@ -361,8 +369,8 @@ void output_dir_undo(struct output_dir *output)
 {
 	remove_new(output);
 	if (output->moved)
-		move(output, output->old, output->dir);
+		rename_folder(output, output->old, output->dir);
 	if (output->older)
-		move(output, output->older, output->old);
-	release(output);
+		rename_folder(output, output->older, output->old);
+	release_paths(output);
 }

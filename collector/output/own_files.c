@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * own_files - a name alone does not make a file perfrec's: other tools
- * write a summary.json or a trace.pftrace, too. So a folder counts as a
- * recording only if one of these two says inside that perfrec wrote it. Files
- * are opened below the descriptor of the folder, never through a symbolic link.
+ * own_files - the name of a file does not prove that perfrec wrote the file:
+ * other tools write a summary.json or a trace.pftrace, too. So a folder counts
+ * as a recording only if the contents of one of these two files say that
+ * perfrec wrote it. Files are opened below the descriptor of the folder, never
+ * through a symbolic link.
  */
 #include "collector/output/own_files.h"
 
@@ -27,12 +28,12 @@
 #define PACKET_TAG 0x0a
 #define COMPRESSED_TAG (50 << 3 | 2)
 
-/* '#' stands for a digit. What is written under another name first has a dot in
- * front of it and TEMPORARY_SUFFIX behind it. */
+/* '#' in a name stands for a digit. While a file has another name, that is its
+ * name with a dot in front of it and TEMPORARY_SUFFIX behind it. */
 static const struct own_file {
 	const char *name;
 	mode_t type;
-	bool temporary; /* written under another name first */
+	bool temporary; /* it has another name while it is written */
 } table[] = {
 	{ TRACE_NAME, S_IFREG, false },
 	{ SUMMARY_NAME, S_IFREG, true },
@@ -48,8 +49,9 @@ static const struct own_file {
 	{ SOCKET_PATH_LINK, S_IFLNK, false },
 };
 
-/* Whether the @length bytes at @name are as @pattern says. */
-static bool matches(const char *pattern, const char *name, size_t length)
+/* Whether the @length bytes at @name match @pattern. */
+static bool matches_pattern(const char *pattern, const char *name,
+			    size_t length)
 {
 	if (strlen(pattern) != length)
 		return false;
@@ -64,19 +66,19 @@ static bool may_be_file(const struct own_file *file, const char *name)
 {
 	size_t length = strlen(name), suffix = strlen(TEMPORARY_SUFFIX);
 
-	if (matches(file->name, name, length))
+	if (matches_pattern(file->name, name, length))
 		return true;
 	return file->temporary && name[0] == '.' && length > 1 + suffix &&
 	       strcmp(name + length - suffix, TEMPORARY_SUFFIX) == 0 &&
-	       matches(file->name, name + 1, length - 1 - suffix);
+	       matches_pattern(file->name, name + 1, length - 1 - suffix);
 }
 
-/* The regular file of the table that @name is the final name of, or NULL. */
+/* The regular file in the table whose final name is @name, or NULL. */
 static const struct own_file *find_file(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (table[i].type == S_IFREG &&
-		    matches(table[i].name, name, strlen(name)))
+		    matches_pattern(table[i].name, name, strlen(name)))
 			return &table[i];
 	return NULL;
 }
@@ -114,7 +116,7 @@ int own_files_open(const char *path)
 
 /* --- what a trace and a summary say of themselves --- */
 
-/* The first bytes of a plain file: how many, or -1. */
+/* Reads the first bytes of a plain file. Returns how many, or -1. */
 static ssize_t read_start(int dir_fd, const char *name,
 			  uint8_t bytes[LOOK_BYTES])
 {
@@ -130,7 +132,8 @@ static ssize_t read_start(int dir_fd, const char *name,
 	return count;
 }
 
-/* A varint of at most 32 bits at *@at: false if there is none. */
+/* Reads a varint of at most 32 bits at *@at, and moves *@at on. False: there is
+ * none. */
 static bool take_varint(const uint8_t **at, const uint8_t *end, uint32_t *out)
 {
 	uint32_t value = 0;
@@ -147,9 +150,10 @@ static bool take_varint(const uint8_t **at, const uint8_t *end, uint32_t *out)
 	return false;
 }
 
-/* Unpacks the start of what --compress wrote: how many bytes. */
-static size_t unpack(const uint8_t *bytes, size_t count,
-		     uint8_t unpacked[LOOK_BYTES])
+/* Unpacks the first bytes of a trace that --compress wrote. Returns how many.
+ */
+static size_t unpack_start(const uint8_t *bytes, size_t count,
+			   uint8_t unpacked[LOOK_BYTES])
 {
 	const uint8_t *at = bytes, *end = bytes + count;
 	uint32_t packet, length, tag, inner;
@@ -164,13 +168,14 @@ static size_t unpack(const uint8_t *bytes, size_t count,
 	stream.avail_in = (uInt)(end - at);
 	if (inflateInit(&stream) != Z_OK)
 		return 0;
-	/* The rest may be missing: what came out of it counts. */
+	/* The rest of the packet may be missing. */
 	inflate(&stream, Z_SYNC_FLUSH);
 	inflateEnd(&stream);
 	return LOOK_BYTES - stream.avail_out;
 }
 
-/* An empty one is of a collector that was killed early; nothing is lost. */
+/* An empty trace counts: a collector that was killed early leaves one, and
+ * nothing is lost with it. */
 static bool is_own_trace(int dir_fd)
 {
 	uint8_t bytes[LOOK_BYTES], unpacked[LOOK_BYTES];
@@ -180,7 +185,7 @@ static bool is_own_trace(int dir_fd)
 	if (count <= 0)
 		return count == 0;
 	return memmem(bytes, (size_t)count, TRACE_MARK, mark) ||
-	       memmem(unpacked, unpack(bytes, (size_t)count, unpacked),
+	       memmem(unpacked, unpack_start(bytes, (size_t)count, unpacked),
 		      TRACE_MARK, mark);
 }
 
@@ -213,7 +218,8 @@ static bool has_summary_file(int dir_fd)
 
 /* --- the folder --- */
 
-/* A stream of its own over @dir_fd, from the start; NULL: errno says why. */
+/* Opens the folder @dir_fd once more, to read it from its start. NULL: errno
+ * says why. */
 static DIR *open_stream(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -226,7 +232,7 @@ static DIR *open_stream(int dir_fd)
 	return dir;
 }
 
-/* The name of the next entry but "." and "..", or NULL. */
+/* Returns the name of the next entry that is not "." or "..", or NULL. */
 static const char *next_name(DIR *dir)
 {
 	struct dirent *entry;
@@ -282,8 +288,8 @@ void own_files_remove(int dir_fd)
 
 /* --- making files --- */
 
-/* What @name of the table is called while it is written. False: the table does
- * not have it. */
+/* Sets @out to the name that the file @name has while it is written. False: the
+ * table does not have @name. */
 static bool name_while_written(const char *name, char out[NAME_MAX + 1])
 {
 	const struct own_file *file = find_file(name);

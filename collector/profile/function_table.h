@@ -14,8 +14,8 @@
 struct function_total {
 	const char *name, *module;
 	uint64_t calls, self_ns, total_ns;
-	/* What was sampled or allocated in the function itself; in use: at the
-	 * end. */
+	/* What was sampled or allocated in the function itself, and of that
+	 * what was in use at the end. */
 	uint64_t cpu_samples, cpu_ns;
 	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
 	uint64_t temporary_objects;
@@ -26,8 +26,8 @@ struct function_table {
 	struct pool pool; /* struct function_total */
 };
 
-/* Add to the totals of @one's function. The strings must outlive the table.
- * 0 or -ENOMEM (nothing is added then). */
+/* Adds @one to the totals of its function. Its strings must outlive the table.
+ * 0, or -ENOMEM: nothing was added. */
 int function_table_add(struct function_table *table,
 		       const struct function_total *one);
 /* Sorts the totals by self time, the greatest first, and returns the first of

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locations - two pools: modules, told apart by path and build-id, and
- * addresses in them.
+ * locations - two pools: places, which are modules told apart by path and
+ * build-id, and locations, which are mostly addresses in modules.
  *
- * Addresses are those of the process that was first seen with a module: pprof
- * has one address space, and where it lay elsewhere it is the same function.
- * Two modules of different processes may overlap; a location says which is
- * meant.
+ * A file of pprof has one address space, but a module may lie elsewhere in each
+ * process. The addresses of a module are those that it has in the process in
+ * which it was seen first. Modules of different processes may overlap, so each
+ * location says which module it is in.
  */
 #include "collector/profile/locations.h"
 
@@ -24,7 +24,7 @@
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
 
-/* Of a thread's name, without its end. */
+/* The longest name of a thread, without its NUL. */
 #define COMM_BYTES 15
 
 /* Keys come first in both; see pool.h. */
@@ -87,7 +87,8 @@ void locations_release(struct locations *locations)
 /* --- adding -----------------------------------------------------------------
  */
 
-/* The one of all strings with this text, so that it may be part of a key. */
+/* Returns the one string of the symbol cache that has this text: the pointer
+ * may be part of a key. */
 static const char *unique(const struct locations *locations, const char *text)
 {
 	const char *one = symbol_cache_string(locations->cache, text);
@@ -95,7 +96,7 @@ static const char *unique(const struct locations *locations, const char *text)
 	return one ? one : text;
 }
 
-/* Takes a reference to its file if it was not known. 0 or -ENOMEM. */
+/* Takes a reference to the file of @place if the place is new. 0 or -ENOMEM. */
 static int intern_place(struct locations *locations, const struct place *place,
 			uint32_t *out)
 {
@@ -109,7 +110,8 @@ static int intern_place(struct locations *locations, const struct place *place,
 	return 0;
 }
 
-/* Sets location->place of what @symbol is about, which is at @address. */
+/* Sets location->place to the module of @symbol, which is at @address. 0 or
+ * -ENOMEM. */
 static int find_module_place(struct locations *locations,
 			     struct modules *modules, uint64_t address,
 			     uint32_t generation, const struct symbol *symbol,
@@ -149,7 +151,7 @@ static int find_address(struct locations *locations, struct modules *modules,
 	struct location location = { .kind = frame->kind == FRAME_ENTRY
 						     ? LOCATION_ENTRY
 						     : LOCATION_CODE };
-	/* The call is what is on the stack, not where it will return to. */
+	/* A return address is that of the instruction behind the call. */
 	uint64_t address = frame->address - (frame->kind == FRAME_RETURN);
 	struct symbol symbol;
 	int err;
@@ -245,8 +247,8 @@ struct function {
 	uint64_t start_line;
 };
 
-/* The locations of each place together: writing->order, of which those of place
- * i begin at writing->first[i]. 0 or -ENOMEM. */
+/* Sorts the numbers of locations by place into writing->order; those of place i
+ * begin at writing->first[i]. 0 or -ENOMEM. */
 static int sort_by_place(struct writing *writing)
 {
 	const struct locations *locations = writing->locations;
@@ -256,7 +258,8 @@ static int sort_by_place(struct writing *writing)
 	writing->order = calloc(all + 1, sizeof(*writing->order));
 	if (!writing->first || !writing->order)
 		return -ENOMEM;
-	/* first[i + 2] counts those of place i, then says where the next go */
+	/* first[i + 2] is how many locations place i has, and after that where
+	 * the next of them goes. */
 	for (size_t i = 0; i < all; i++)
 		if (location_at(locations, i)->place)
 			writing->first[location_at(locations, i)->place + 1]++;
@@ -271,7 +274,7 @@ static int sort_by_place(struct writing *writing)
 	return 0;
 }
 
-/* Where the functions of @place come from. 0 or -ENOMEM. */
+/* Finds the source lines of the locations of @place. 0 or -ENOMEM. */
 static int find_sources(struct writing *writing, size_t place)
 {
 	const struct locations *locations = writing->locations;
@@ -332,7 +335,7 @@ static bool is_program(const char *path, const char *name)
 	       !strncmp(slash + 1, name, COMM_BYTES);
 }
 
-/* What comes first in a file is what readers take for the program. */
+/* Readers take the first mapping of a file for that of the program. */
 static int write_places(struct writing *writing, const char *program)
 {
 	const struct locations *locations = writing->locations;
@@ -350,8 +353,7 @@ static int write_places(struct writing *writing, const char *program)
 	return err;
 }
 
-/* The id of @function, which is written if it is new; 0 when there is no
- * memory. */
+/* Writes @function if it is new. Returns its id; 0: no memory. */
 static uint64_t write_function(struct writing *writing,
 			       const struct function *function)
 {
@@ -370,8 +372,8 @@ static uint64_t write_function(struct writing *writing,
 	return out.id;
 }
 
-/* The line of @frame (NULL: nothing is known of it), which is of a function
- * that is called @name unless the frame says so. False: no memory. */
+/* Makes the line of @frame (NULL: nothing is known of it), in the function
+ * @name. False: no memory. */
 static bool make_line(struct writing *writing, const struct source_frame *frame,
 		      const char *name, struct out_line *out)
 {
@@ -387,7 +389,7 @@ static bool make_line(struct writing *writing, const struct source_frame *frame,
 	return out->function;
 }
 
-/* Returns how many lines it made of location @index; 0: no memory. */
+/* Makes the lines of location @index. Returns how many; 0: no memory. */
 static size_t make_lines(struct writing *writing, size_t index,
 			 struct out_line out[SYMBOLIZE_FRAMES_MAX])
 {
@@ -405,9 +407,9 @@ static size_t make_lines(struct writing *writing, size_t index,
 
 		return make_line(writing, &site, location->name, &out[0]);
 	}
-	/* Where a function begins, what was inlined there has not begun. */
+	/* At the entry of a function, what is inlined there has not begun. */
 	i = location->kind == LOCATION_ENTRY ? last : 0;
-	/* The innermost ones are left out of a list that is too long. */
+	/* If there are too many functions, the innermost are left out. */
 	if (last - i >= SYMBOLIZE_FRAMES_MAX)
 		i = last - (SYMBOLIZE_FRAMES_MAX - 1);
 	for (; i <= last; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locations - the places in programs that a profile's stacks are made of:
- * modules, and addresses in them, each once, and what they are called. Equal
- * ones of several processes are one. See profile_tree.h, whose part it is.
- * They read files: the jobs thread, one call at a time.
+ * locations - the locations that the stacks of a profile are made of: addresses
+ * in modules, and names such as "[kernel]". Several processes that run the same
+ * file share its locations. A part of profile_tree. These functions read files:
+ * only the jobs thread calls them, one call at a time.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_LOCATIONS_H
 #define PERFREC_COLLECTOR_PROFILE_LOCATIONS_H
@@ -24,28 +24,30 @@ struct locations {
 	struct pool items; /* locations, by number */
 };
 
-/* @cache and @budget must outlive it. */
+/* Begins without locations. @cache and @budget must outlive @locations. */
 void locations_init(struct locations *locations, struct symbol_cache *cache,
 		    struct budget *budget);
 void locations_release(struct locations *locations);
 
-/* The number of the location of @frame, as @modules has it. 0 or -ENOMEM. */
+/* Sets *@out to the number of the location of @frame, a frame of the process of
+ * @modules. 0 or -ENOMEM. */
 int locations_find(struct locations *locations, struct modules *modules,
 		   const struct stack_frame *frame, uint32_t *out);
-/* Of what is no place in a program, and is called @name. 0 or -ENOMEM. */
+/* Sets *@out to the number of a location that is no place in a program, and has
+ * the name @name, which is copied. 0 or -ENOMEM. */
 int locations_mark(struct locations *locations, const char *name,
 		   uint32_t *out);
-/* Add all of @from, of the same cache: out[i] is what its location i is
- * called here. 0 or -ENOMEM. */
+/* Adds all locations of @from, which has the same cache. Sets out[i] to the
+ * number that its location i has here. 0 or -ENOMEM. */
 int locations_merge(struct locations *locations, const struct locations *from,
 		    uint32_t *out);
 /*
- * Write the mappings, functions and locations. Location i gets the id i + 1.
- * The first mapping is that of the program whose main thread is called
- * @program, if there is one.
- * An entry of a function has one line, that of the function itself: what is
- * inlined there and instrumented has calls of its own. Others have a line for
- * each function that is inlined there. 0 or -ENOMEM.
+ * Writes the mappings, functions and locations. Location i gets the id i + 1.
+ * The first mapping is that of the program whose main thread has the name
+ * @program (NULL: unknown), if there is one.
+ * The entry of a function has one line, that of the function itself: a function
+ * that is inlined there, and instrumented, has calls of its own. Other
+ * locations have a line for each function that is inlined there. 0 or -ENOMEM.
  */
 int locations_write(const struct locations *locations, const char *program,
 		    struct out_pprof *out);

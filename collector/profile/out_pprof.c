@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_pprof - a message of protobuf may be written as many that follow each
- * other, so every piece here is a Profile with one thing in it: packed,
- * compressed and forgotten. What stays in memory is the strings' numbers; a
- * string is written when it is first referred to, in the order of its number.
+ * out_pprof - protobuf lets a message be written as several that follow each
+ * other. So each piece here is a Profile with one thing in it, which is packed,
+ * compressed and forgotten. Only the numbers of strings stay in memory. A
+ * string is written when it is first referred to, so strings have the numbers
+ * 0, 1, 2 and so on in the file.
  */
 #include "collector/profile/out_pprof.h"
 
@@ -63,7 +64,7 @@ static void fail_file(struct out_pprof *out, int err)
 		out->err = err;
 }
 
-/* Room for a piece of @size. */
+/* Makes room for a piece of @size bytes. */
 static bool reserve_buffer(struct out_pprof *out, size_t size)
 {
 	if (out->err)
@@ -80,7 +81,7 @@ static bool reserve_buffer(struct out_pprof *out, size_t size)
 	return false;
 }
 
-/* The piece is in the buffer. */
+/* Writes the piece in the buffer, of @size bytes. */
 static void put_buffer(struct out_pprof *out, size_t size)
 {
 	out->bytes += size;
@@ -296,7 +297,8 @@ static size_t varint_bytes(uint64_t value)
 	return (9 * (64 - (size_t)__builtin_clzll(value | 1)) + 64) / 64;
 }
 
-/* How long a field of packed varints is: that of its content to *@content. */
+/* Returns how many bytes a field of packed varints takes, and sets *@content to
+ * how many of these its varints take. */
 static size_t packed_bytes(const uint64_t *value, size_t count, size_t *content)
 {
 	size_t bytes = 0;
@@ -319,7 +321,7 @@ static uint8_t *put_packed(uint8_t *at, uint8_t tag, const uint64_t *value,
 	return at;
 }
 
-/* @text NULL: it is @number. */
+/* Packs a label, whose value is @text, or @number if @text is NULL. */
 static void add_label(struct out_pprof *out, const char *key, const char *text,
 		      int64_t number)
 {

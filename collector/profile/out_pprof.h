@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out_pprof - a file in pprof's format, written piece by piece: mappings,
- * functions and locations before what refers to them, then samples. Numbers
- * are ids, from 1; 0 stands for none. Strings may be any bytes, and must stay
- * until out_pprof_close(). A failure shows there. One thread.
+ * out_pprof - writes a file in pprof's format, piece by piece: mappings,
+ * functions and locations before what refers to them, then samples. Numbers are
+ * ids, from 1; 0 stands for none. Strings may have any bytes, and must stay
+ * until out_pprof_close(), which also returns the first error. One thread at a
+ * time.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_OUT_PPROF_H
 #define PERFREC_COLLECTOR_PROFILE_OUT_PPROF_H
@@ -66,24 +67,27 @@ struct out_profile_end {
 	size_t comment_count;
 };
 
-/* To be file @name in folder @dir_fd; see gz_file_new(). 0 or -errno. */
+/* Begins the file @name in the folder @dir_fd, as gz_file_new() does. The
+ * caller ends *@out with out_pprof_close(). 0 or -errno. */
 int out_pprof_new(int dir_fd, const char *name, const struct out_head *head,
 		  struct out_pprof **out);
 
 void out_pprof_mapping(struct out_pprof *out, const struct out_mapping *one);
 void out_pprof_function(struct out_pprof *out, const struct out_function *one);
 void out_pprof_location(struct out_pprof *out, const struct out_location *one);
-/* @stack is location ids, leaf first; @value as many as there are types.
- * @labels NULL: there are none. */
+/* Writes a sample. @stack is the ids of @depth locations, the innermost first;
+ * @value has as many values as there are types. @labels NULL: there are none.
+ */
 void out_pprof_sample(struct out_pprof *out, const uint64_t *stack,
 		      size_t depth, const int64_t *value,
 		      const struct out_labels *labels);
 
-/* Bytes so far, before they are compressed. */
+/* How many bytes were written, before they are compressed. */
 uint64_t out_pprof_bytes(const struct out_pprof *out);
 
-/* Clears *@out. The file is there if 0 is returned; else @err, if not 0, or
- * -errno of the first thing that failed, and none is left behind. */
+/* Ends the file, and sets *@out to NULL. Returns 0, and the file is there; or
+ * @err, if it is not 0, or -errno of what failed first, and then no file is
+ * left behind. */
 int out_pprof_close(struct out_pprof **out, int err,
 		    const struct out_profile_end *end);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * profile_tree - two pools beside those of locations: owners, and nodes, which
- * are told apart by their parent and their location.
+ * profile_tree - two pools beside those of locations: owners, and nodes. A node
+ * is told apart from others by its parent and its location.
  *
- * Recursion 100,000 deep would make a file of the square of it; so deep stacks
- * are cut in the middle. Values by function stay exact. Memory that runs out,
- * and a file too large for any reader, lose stacks, whose values are summed
- * up.
+ * A file lists all frames of each stack, so a recursion 100,000 deep would need
+ * 100,000 times 100,000 / 2 of them. So deep stacks are cut in the middle;
+ * values by function stay exact. When memory runs out, or the file would be too
+ * large for any reader, stacks are lost, and their values are summed up.
  */
 #include "collector/profile/profile_tree.h"
 
@@ -31,7 +31,8 @@ struct owner {
 	int64_t tid; /* 0: of several threads */
 };
 
-/* A root is an owner's: parent 0, what is the owner's number. */
+/* The node of an owner is a root: its parent is 0, and what is the owner's
+ * number. */
 struct node {
 	uint32_t parent; /* number + 1 */
 	uint32_t what; /* location */
@@ -112,8 +113,8 @@ int profile_tree_root(struct profile_tree *tree,
 	return err;
 }
 
-/* Sets *@out to the parent (as in struct node) that the node below @above will
- * have, which is @depth deep. */
+/* Sets *@out to the parent (as in struct node) of a new node @depth deep that
+ * is called from @above. 0 or -ENOMEM. */
 static int find_written_parent(struct profile_tree *tree,
 			       const struct tree_place *above, uint32_t depth,
 			       uint32_t *out)
@@ -124,7 +125,8 @@ static int find_written_parent(struct profile_tree *tree,
 	*out = above->node + 1;
 	if (depth <= PROFILE_DEPTH_MAX)
 		return 0;
-	/* In the place of the one above; or that was done for that one. */
+	/* The new node takes the place of its caller. Deeper down, the caller
+	 * has taken such a place itself. */
 	*out = node_at(tree, above->node)->parent;
 	if (depth > PROFILE_DEPTH_MAX + 1)
 		return 0;
@@ -189,7 +191,7 @@ void profile_tree_scale(struct profile_tree *tree, size_t type, double factor)
 /* --- merging ----------------------------------------------------------------
  */
 
-/* What each of @from's is called in the other. */
+/* The numbers that locations, owners and nodes of one tree have in another. */
 struct renamed {
 	uint32_t *location, *owner, *node;
 };
@@ -270,8 +272,8 @@ int profile_tree_merge(struct profile_tree *tree,
 /* --- writing ----------------------------------------------------------------
  */
 
-/* What may be written: clocks that were repaired may leave less than nothing.
- * False: that is all nothing. */
+/* Sets @out to @value with 0 for negative values, which clocks that were
+ * repaired may leave. False: all of @out is 0. */
 static bool clean_values(const struct profile_tree *tree, const int64_t *value,
 			 int64_t out[OUT_VALUES_MAX])
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * profile_tree - the stacks of a profile (stack_profile.h): one tree of
- * locations in which every owner is a root, with values by node.
- * What memory it needs grows with distinct stacks, not with threads. They read
- * files: the jobs thread, or another that may wait, one at a time.
+ * locations in which every owner is a root, with values by node. Its memory
+ * grows with distinct stacks, not with threads. These functions read files: the
+ * jobs thread calls them, or another thread that may wait, one at a time.
  */
 #ifndef PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_H
 #define PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_H
@@ -31,9 +31,9 @@ struct profile_tree {
 	struct locations locations;
 	struct pool owners, nodes;
 	size_t value_count;
-	/* No memory for their stacks. */
+	/* The values of stacks that found no memory. */
 	int64_t lost[OUT_VALUES_MAX];
-	int64_t truncated; /* of the first value: too deep */
+	int64_t truncated; /* the first value, of stacks that are too deep */
 };
 
 /* One node of the tree. */
@@ -42,38 +42,40 @@ struct tree_place {
 	uint32_t depth; /* as it is written */
 };
 
-/* @cache and @budget must outlive it. */
+/* Begins without nodes. @cache and @budget must outlive @tree. */
 void profile_tree_init(struct profile_tree *tree, struct symbol_cache *cache,
 		       struct budget *budget, size_t value_count);
 void profile_tree_release(struct profile_tree *tree);
 
-/* The root of @owner's stacks. 0 or -ENOMEM. */
+/* Sets *@out to the root of @owner's stacks. 0 or -ENOMEM. */
 int profile_tree_root(struct profile_tree *tree,
 		      const struct profile_owner *owner,
 		      struct tree_place *out);
 /*
- * The place of @location called from @parent. Below PROFILE_DEPTH_MAX it takes
- * the place of its caller, below a mark "[truncated]". 0 or -ENOMEM.
+ * Sets *@out to the place of @location called from @parent. A place that is
+ * more than PROFILE_DEPTH_MAX deep takes the place of its caller, below a mark
+ * "[truncated]". 0 or -ENOMEM.
  */
 int profile_tree_child(struct profile_tree *tree,
 		       const struct tree_place *parent, uint32_t location,
 		       struct tree_place *out);
-/* Sums stop at the greatest number there is. */
+/* Adds @value, as many values as the tree has, to those of @place. A sum stops
+ * at INT64_MAX. */
 void profile_tree_count(struct profile_tree *tree,
 			const struct tree_place *place, const int64_t *value);
-/* Count what has no place. */
+/* Adds @value to the values that have no place. */
 void profile_tree_lose(struct profile_tree *tree, const int64_t *value);
-/* Multiply value @type of every node by @factor, 0 or more. */
+/* Multiplies value @type of every node by @factor, 0 or more. */
 void profile_tree_scale(struct profile_tree *tree, size_t type, double factor);
-/* Add all of @from, of the same cache and as many values. 0, or -ENOMEM: what
- * finds no room is lost. */
+/* Adds all of @from, which has the same cache and as many values. 0, or
+ * -ENOMEM: what found no memory is lost. */
 int profile_tree_merge(struct profile_tree *tree,
 		       const struct profile_tree *from);
 
 /*
- * Write all of it. Negative values are written as 0, and what is all 0 is not
- * written. What a file of a size that readers take has no room for is summed
- * up in @unwritten. 0 or -ENOMEM.
+ * Writes the whole tree. Negative values become 0, and stacks whose values are
+ * all 0 are left out. When the file has the size that readers take, the values
+ * of all further stacks are summed up in @unwritten. 0 or -ENOMEM.
  */
 int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 		       int64_t unwritten[OUT_VALUES_MAX]);

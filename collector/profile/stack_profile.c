@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stack_profile - stacks of processes, added to one profile_tree. Of each
- * process only the stacks that have values are looked at, their callers on the
- * way to the root; a frame is looked up once, however many stacks it is in.
+ * stack_profile - adds stacks of processes to one profile_tree. Of a process
+ * only those stacks are looked at that have values, with their callers up to
+ * the root. Each frame is looked up once, however many stacks it is in.
  */
 #include "collector/profile/stack_profile.h"
 
@@ -148,14 +148,15 @@ static int find_location(struct addition *add, uint32_t stack, uint32_t *out)
 	if (added) {
 		err = locations_find(&add->tree->locations, add->modules,
 				     &frame, &found->location);
-		if (err) /* Not found the next time, either: no memory. */
+		if (err) /* No memory: the frame is not looked up again. */
 			found->location = UINT32_MAX;
 	}
 	*out = found->location;
 	return *out == UINT32_MAX ? -ENOMEM : 0;
 }
 
-/* Finds the place of @stack, those of its callers first. */
+/* Sets *@out to the place of @stack. Its callers get their places first. 0, or
+ * -errno. */
 static int place_of_stack(struct addition *add, uint32_t stack,
 			  struct tree_place *out)
 {
@@ -164,7 +165,7 @@ static int place_of_stack(struct addition *add, uint32_t stack,
 
 	if (stack >= add->stack_count)
 		return -EINVAL;
-	/* Numbers fall on the way to the root, so that this ends. */
+	/* A caller has a smaller number, so this ends. */
 	for (; !add->is_placed[stack];
 	     stack = stacks_parent(add->stacks, stack))
 		add->path[depth++] = stack;
@@ -200,7 +201,7 @@ static int start(struct addition *add, const struct profile_owner *owner)
 	return err;
 }
 
-/* 0, or -ENOMEM: some were lost. */
+/* Adds @values. 0, or -ENOMEM: some were lost. */
 static int add_values(struct addition *add, const struct stack_values *values,
 		      size_t count)
 {
@@ -280,8 +281,9 @@ int stack_profile_merge(struct stack_profile *profile,
 /* --- writing ----------------------------------------------------------------
  */
 
-/* A comment about @number of what the first type counts. "%s" stands for one of
- * them in @form, then for many. */
+/* Adds a comment about @number of what the first type counts. In @form the
+ * first
+ * "%s" stands for the word for one, the second for the word for many. */
 static void add_loss(const struct stack_profile *profile, const char *form,
 		     int64_t number, struct comments *comments)
 {
@@ -336,7 +338,7 @@ static int close_file(struct out_pprof **out, int err,
 	return err;
 }
 
-/* What was lost, as one sample of nobody. */
+/* Writes what was lost, as one sample without labels. */
 static void write_other(const struct stack_profile *profile,
 			struct out_pprof *out)
 {

@@ -66,41 +66,44 @@ struct stack_values {
 	int64_t value[STACK_VALUES_MAX];
 };
 
-/* @budget bounds its memory; it, @cache and @kind must outlive it. 0 or
- * -ENOMEM. */
+/* Makes an empty profile, which takes its memory from @budget. @kind, @cache
+ * and
+ * @budget must outlive it. The caller ends *@out with stack_profile_free(). 0
+ * or -ENOMEM. */
 int stack_profile_new(const struct stack_profile_kind *kind,
 		      struct symbol_cache *cache, struct budget *budget,
 		      struct stack_profile **out);
-/* Also for NULL. */
+/* *@profile may be NULL; it is NULL afterwards. */
 void stack_profile_free(struct stack_profile **profile);
 
-/* Of these one at a time; they read files: the jobs thread, or another that
- * may wait. */
+/* The functions below read files: the jobs thread calls them, or another thread
+ * that may wait, one at a time. Those that add return 0, or -ENOMEM: stacks
+ * that found no memory are counted as lost, see keeps_lost. */
 
-/* Add @count values of @owner, whose frames mean what @modules says. 0, or
- * -ENOMEM: those that find no room keep their values, below "[other stacks]".
- */
+/* Adds @count values of @owner: each says its number in @stacks, whose frames
+ * @modules knows. */
 int stack_profile_add(struct stack_profile *profile,
 		      const struct profile_owner *owner, struct stacks *stacks,
 		      struct modules *modules,
 		      const struct stack_values *values, size_t count);
-/* Add the calling-context tree @flat of @owner, to a profile of the kind
- * stack_profile_wall. As above. */
+/* Adds the calling-context tree @flat of @owner to a profile of the kind
+ * stack_profile_wall. */
 int stack_profile_add_flat(struct stack_profile *profile,
 			   const struct profile_owner *owner,
 			   const struct cct_flat *flat,
 			   struct modules *modules);
-/* Count @calls that could not even be copied for stack_profile_add_flat(). */
+/* Adds @calls that could not even be copied for stack_profile_add_flat() to
+ * what was lost. */
 void stack_profile_add_lost(struct stack_profile *profile, uint64_t calls);
-/* Add all that is in @from, of the same kind and cache. As above. */
+/* Adds all that is in @from, which has the same kind and cache. */
 int stack_profile_merge(struct stack_profile *profile,
 			const struct stack_profile *from);
 
-/* Add one value of @owner, which has no stack but is called @name. As above. */
+/* Adds values of @owner that have no stack, but the name @name. */
 int stack_profile_add_mark(struct stack_profile *profile,
 			   const struct profile_owner *owner, const char *name,
 			   const int64_t *value);
-/* Multiply the value @type of every stack by @factor, 0 or more. */
+/* Multiplies the value @type of every stack by @factor, 0 or more. */
 void stack_profile_scale(struct stack_profile *profile, size_t type,
 			 double factor);
 
@@ -113,7 +116,7 @@ struct stack_profile_header {
 	struct comments *comments;
 };
 
-/* Write @profile, gzipped, to @name in @dir_fd: under another name first, so
+/* Writes @profile, gzipped, to @name in @dir_fd: under another name first, so
  * that it is there whole or not at all. File and line of functions come from
  * debug information, as far as there is any. 0 or -errno. */
 int stack_profile_write(struct stack_profile *profile,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stack_profile_flat - calling-context trees of threads, added to a profile:
- * nodes of the tree are mapped to nodes of the profile, parents first.
+ * stack_profile_flat - adds calling-context trees of threads to a profile: each
+ * node of a tree is mapped to a node of the profile, parents first.
  *
- * A location has one line: that of the function itself. What debug information
- * calls inlined at its entry is not: hooks tell calls of inlined functions
- * apart, so these are stacks of their own.
+ * A location here has one line: that of the function itself. Functions that
+ * debug information calls inlined at its entry have no line there: they have
+ * hooks, and so stacks, of their own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static void lose_node(struct flat_addition *add, const struct flat_node *node)
 	profile_tree_lose(add->tree, value);
 }
 
-/* The node that node @index is to be, whose parent became @above. */
+/* Adds the node @index of the tree, whose parent has become @above, and sets
+ * *@out to what it has become. */
 static int map_node(struct flat_addition *add, size_t index,
 		    const struct tree_place *above, struct tree_place *out)
 {
