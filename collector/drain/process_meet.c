@@ -53,7 +53,7 @@
 #define CMDLINE_BYTES_MAX 4096
 #define ARGUMENTS_MAX 256
 #define PACKET_BYTES (CMDLINE_BYTES_MAX + 4 * ARGUMENTS_MAX + 512)
-/* Between two searches, as many times as long as one takes. */
+/* The pause between two searches is so many times as long as a search takes. */
 #define SEARCH_PAUSE 3
 
 static void describe_process(struct process *process, pid_t pid)
@@ -120,7 +120,8 @@ static void process_exited(struct watch *watch)
 	end_process(process, PROCESS_EXITED);
 }
 
-/* A process without modules and watch. Any thread. */
+/* A process, without modules and watch. @above: the tracks of its parent, or
+ * NULL. NULL: out of memory. Any thread. */
 static struct process *process_alloc(struct collector *collector,
 				     struct arena *arena, pid_t pid,
 				     pid_t inner_pid, struct tracks *above)
@@ -154,7 +155,7 @@ static struct process *process_alloc(struct collector *collector,
 	return process;
 }
 
-/* Without memory for it, or where nobody wants any, it has no samples. */
+/* Without memory for them, or where no samples are wanted, it has none. */
 static void start_samples(struct process *process)
 {
 	struct collector *collector = process->collector;
@@ -165,7 +166,7 @@ static void start_samples(struct process *process)
 				  process->entry->name, &process->samples);
 }
 
-/* Make it known. The arena's lock is held. */
+/* Put @process into the trace and into all lists. Under the arena's lock. */
 static void process_publish(struct process *process)
 {
 	struct collector *collector = process->collector;
@@ -214,9 +215,10 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 	return 0;
 }
 
-/* A pidfd of @pid; -ESRCH when it is gone, -ENOEXEC when it is another image
- * now, or never was one of @arena's, -EPERM when it is no child that @arena's
- * program could have forked. */
+/* A pidfd of process @pid; -ESRCH when it is gone; -ENOEXEC when it does not
+ * have
+ * @arena mapped, so that it has called exec(), or was never a process of
+ * @arena; -EPERM when the program of @arena cannot have forked it. */
 static int open_child(const struct arena *arena, pid_t pid)
 {
 	char status[PROC_STATUS_BYTES];
@@ -249,7 +251,8 @@ static bool is_child_of_arena(const void *context, pid_t pid)
 	return arena_is_mapped_by(context, pid);
 }
 
-/* Whether a child of @parent's may have another id than it says. */
+/* Whether a child of @parent that calls itself @inner_pid may have another id
+ * in our pid namespace. */
 static bool may_be_in_other_namespace(const struct kin *parent, pid_t inner_pid)
 {
 	char own[64], children[64], path[64];
@@ -265,9 +268,10 @@ static bool may_be_in_other_namespace(const struct kin *parent, pid_t inner_pid)
 	return a > 0 && b > 0 && (a != b || memcmp(own, children, (size_t)a));
 }
 
-/* Our id for the child in another pid namespace that calls itself @inner_pid:
- * 0 when it is gone, or when the workers look at its slot for the last time;
- * -EAGAIN when looking everywhere would take too much of the time. */
+/* Our id for the child in another pid namespace that calls itself @inner_pid. 0
+ * when it is gone. -EAGAIN when it is too soon after the last search of all
+ * processes; but when the workers look at the slot for the last time, it is 0
+ * instead. */
 static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 {
 	uint64_t start = clock_boottime_ns();
@@ -288,8 +292,8 @@ static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 	return pid;
 }
 
-/* As open_child(), for the child that calls itself @inner_pid. *@pid is what
- * we call it; 0: nobody knows any more. */
+/* As open_child(), for the child that calls itself @inner_pid; *@pid is its id
+ * in our namespace, or 0 if that is not known any more. -EAGAIN: ask again. */
 static int find_child(struct arena *arena, const struct kin *parent,
 		      pid_t inner_pid, pid_t *pid)
 {
@@ -309,8 +313,9 @@ static int find_child(struct arena *arena, const struct kin *parent,
 	return found ? open_child(arena, found) : -ESRCH;
 }
 
-/* Who has forked the owner of slot @index, as its first record says; 0: it has
- * none yet, or is not the child's first thread. */
+/* The process that has forked the owner of slot @index, as the first record of
+ * the slot says. 0: there is no record yet, or the owner is not the first
+ * thread of a child. */
 static pid_t forker_of_slot(struct arena *arena, uint32_t index)
 {
 	struct ring_get *ring = arena_ring(arena, index);
@@ -325,8 +330,9 @@ static pid_t forker_of_slot(struct arena *arena, uint32_t index)
 						: 0;
 }
 
-/* A child that @parent, or a child of it, has forked, and that first claimed
- * a slot when the load map was in generation @claimed. Arena's lock held. */
+/* Meet a child that @parent or a descendant of it has forked. When the child
+ * claimed its first slot, the load map was in generation @claimed. NULL: *@why
+ * says why, if it changed. Under the arena's lock. */
 static struct process *process_fork(struct collector *collector,
 				    struct arena *arena,
 				    const struct kin *parent, pid_t inner_pid,
@@ -368,7 +374,7 @@ static struct process *process_fork(struct collector *collector,
 	return process;
 }
 
-/* The oldest one that runs, or else one that ends. */
+/* The oldest process that runs, or else one that is ending, or NULL. */
 static struct process *any_process_of_arena(struct arena *arena)
 {
 	struct process *any = NULL;
@@ -380,8 +386,8 @@ static struct process *any_process_of_arena(struct arena *arena)
 	return any;
 }
 
-/* The process of @arena that has forked the owner of slot @index, or at least
- * one that is related to it. False: there is none. */
+/* The process of @arena that has forked the owner of slot @index. If that is
+ * not known, a process that is related to it. False: there is none. */
 static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
 {
 	pid_t forker = forker_of_slot(arena, index);

@@ -57,7 +57,8 @@ void process_reap_free(struct process *process)
 	free(process);
 }
 
-/* It waited for our reply for as long as it may, and runs unrecorded. */
+/* Whether the program waited for our reply for as long as it may, and then went
+ * on unrecorded. */
 static bool process_gave_up(const struct process *process)
 {
 	/* relaxed: a flag that is set once, and the program is gone */
@@ -78,7 +79,7 @@ static void note_gave_up(const struct process *process)
 			    process->entry->name, (int)process->pid);
 }
 
-/* --cpu=HZ,signal: threads that could not have a timer. */
+/* With --cpu=HZ,signal: tell of threads that could not have a timer. */
 static void note_unsampled(const struct process *process)
 {
 	const struct collect_options *options = process->collector->options;
@@ -124,7 +125,8 @@ void process_reap_finish(struct job *job)
 		log_err("cannot wake the main thread: %m");
 }
 
-/* Children of @process may still come. Under the arena's lock. */
+/* Keep what children of @process start with, as they may be met only after it
+ * has been freed. Under the arena's lock. */
 static void keep_kin(const struct process *process)
 {
 	struct family *family = &process->arena->family;
@@ -186,7 +188,7 @@ static void free_done_processes(struct collector *collector)
 	}
 }
 
-/* Whether somebody may still come whose records are wanted. */
+/* Whether a child of a process of @arena may still come and record. */
 static bool is_child_awaited(const struct collector *collector,
 			     struct arena *arena)
 {
@@ -212,7 +214,8 @@ static bool has_processes(struct arena *arena)
 	return some;
 }
 
-/* Who finds a process in a slot is to know. */
+/* Whether workers look at the slots of @arena for the last time: then a process
+ * in a slot cannot be looked for again (process_meet.c). */
 static void set_leaving(struct arena *arena, bool leaving)
 {
 	lock_acquire(&arena->lock);

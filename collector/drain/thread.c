@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread - what one drain worker does for one slot while one thread owns it:
- * draws its records through replay into blocks of the trace, keeps its name,
- * and ends it. The jobs thread then sums its tree up, resolves the names of its
- * functions and frees it; by that time no worker knows it any more.
+ * thread - what one drain worker does for one slot while one thread owns it: it
+ * takes the records through replay into blocks of the trace, follows the name
+ * of the thread, and ends it. Then the jobs thread sums the tree of the thread
+ * up, resolves the names of its functions and frees it. By then no worker knows
+ * the thread any more.
  */
 #include "collector/drain/thread.h"
 
@@ -38,7 +39,7 @@
 
 #define PACKET_BYTES 512
 #define NAME_TRIES 4
-/* The writer gets room in pieces of this part of the ring. */
+/* The writer gets its room back in pieces: this part of the ring each. */
 #define PUBLISH_PARTS 8
 
 static struct recording *recording_of(const struct thread *thread)
@@ -70,9 +71,10 @@ static void sink_give(void *context, struct trace_block *block)
 }
 
 /*
- * The program leaves out by itself what was known when it started. What comes
- * here is from modules it loaded later. That is the one case in which a drain
- * worker reads a symbol table; without filters it never does.
+ * The program itself leaves out functions that filters exclude, as far as they
+ * were known when it started. Functions that come here are of modules that it
+ * loaded later. This is the only case in which a drain worker reads a symbol
+ * table; without filters no worker ever does.
  */
 static bool sink_excludes(void *context, uint64_t function)
 {
@@ -130,7 +132,8 @@ static void sink_block(void *context, struct replay *replay, uint64_t word,
 	thread_heap_block(context, replay, word, clock);
 }
 
-/* The shim makes runs of numbers in another way than all others. */
+/* Count an extended record by how the shim makes it, for the own cost: it makes
+ * runs of numbers in another way than all other prefixes. */
 static void count_extended_record(struct thread *thread,
 				  const struct record *cells, size_t count)
 {
@@ -169,7 +172,8 @@ static int sink_extended(void *context, struct replay *replay,
 /* --- names ------------------------------------------------------------------
  */
 
-/* A whole name, or the last one when it is always being written. */
+/* Read a whole name; or keep the last one, if the name is being written each
+ * time. */
 static void read_thread_name(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
@@ -223,7 +227,8 @@ static void follow_thread_name(struct thread *thread)
 /* --- life -------------------------------------------------------------------
  */
 
-/* When the slot was claimed, within what the program could have meant. */
+/* When the slot was claimed, in ns. The program says when; it is moved into the
+ * time between the begin of the recording and now. */
 static uint64_t claimed_ns(const struct thread *thread,
 			   const struct slot_shm *slot)
 {
@@ -325,7 +330,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	return 0;
 }
 
-/* What perfrec record shows while it runs. */
+/* Update the counts that `perfrec record` and `perfrec ctl` show meanwhile. */
 static void tell_progress(struct thread *thread)
 {
 	struct recording *recording = recording_of(thread);
@@ -409,7 +414,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 /* --- the end ----------------------------------------------------------------
  */
 
-/* What a sample stands for. */
+/* ns of CPU time that a sample stands for; 0: none are taken. */
 static uint64_t sample_ns(const struct thread *thread)
 {
 	uint32_t hz = thread->process->collector->options->cpu_hz;
@@ -463,7 +468,8 @@ static void add_stack(void *context, struct replay *replay)
 	lock_release(&recording->lock);
 }
 
-/* What the summary's own cost is made of, beside what was recorded. */
+/* Add what the own cost in the summary is computed from, beside what was
+ * recorded. */
 static void add_thread_costs(const struct thread *thread, uint64_t spans,
 			     struct totals *totals)
 {
@@ -542,7 +548,8 @@ static void sum_up_thread(struct job *job)
 	free(thread);
 }
 
-/* It died before it could say that the last ones were lost, or paused. */
+/* Tell of losses and pauses that no record tells of, since the thread ended
+ * before it could write one. */
 static void tell_lost_rest(struct thread *thread)
 {
 	const struct replay_counts counts = fibers_counts(&thread->fibers);

@@ -17,7 +17,7 @@
 #include "shared/compiler.h"
 
 #define SECOND_NS 1000000000u
-/* More than any timer overruns between two looks of anybody. */
+/* The most overruns of a timer that are believed of one sample. */
 #define WEIGHT_MAX 1000000u
 
 /* A copy of what @cells says, or NULL: out of memory. */
@@ -50,12 +50,13 @@ static void describe_sample(struct thread *thread, struct replay *replay,
 	sample->generation = thread->replay.cct.generation;
 }
 
-/* What a CPU sample stands for: how many of them, and ns. */
+/* How many samples a CPU sample stands for. */
 static uint64_t said_count(const struct record_sample *said)
 {
 	return MIN(MAX(said->weight, 1u), WEIGHT_MAX);
 }
 
+/* ns of CPU time that a CPU sample stands for. */
 static uint64_t said_weight_ns(const struct thread *thread,
 			       const struct record_sample *said)
 {
@@ -64,7 +65,7 @@ static uint64_t said_weight_ns(const struct thread *thread,
 	return said_count(said) * SECOND_NS / MAX(hz, 1u);
 }
 
-/* There is no memory for it. */
+/* Count a sample for which there is no memory. */
 static void lose_sample(struct thread *thread, const struct record_sample *said,
 			enum record_ext ext)
 {

@@ -92,7 +92,9 @@ struct workers {
 /* --- a slot -----------------------------------------------------------------
  */
 
-/* The owner of slot @index, which was in @state, is finished with. */
+/* The owner of slot @index, which was in @state, has been finished. With @gone
+ * it has ended, and the slot is free; without, it goes on unrecorded and keeps
+ * the slot. */
 static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
 		      bool gone)
 {
@@ -105,7 +107,8 @@ static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
 		atom_store_rel(&slot->state, SLOT_FREE);
 }
 
-/* The program wrote nonsense: its recording ends with what was good. */
+/* The program wrote nonsense, of which @what says more: its recording ends with
+ * what was good. @thread: whose ring it was; NULL: unknown. */
 static void break_arena(struct worker *worker, struct arena *arena,
 			const struct thread *thread, const char *what)
 {
@@ -131,7 +134,7 @@ static void break_arena(struct worker *worker, struct arena *arena,
 	arena_control(arena, CONTROL_OFF);
 }
 
-/* Nothing of @slot is older than the last pass and has not been fed. */
+/* All that is older than the last pass has been fed from @slot. */
 static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 {
 	if (unlikely(slot->later)) {
@@ -141,7 +144,8 @@ static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 	}
 }
 
-/* The thread that has claimed slot @index, which nobody knew yet. */
+/* The thread that has claimed slot @index since the last pass. NULL: it is not
+ * recorded, or not known yet. */
 static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 				  uint32_t index)
 {
@@ -150,12 +154,12 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 	struct process *process;
 	int err;
 
-	/* Of one that wrote nonsense no more is believed. */
+	/* A program that wrote nonsense is not believed any more. */
 	if (arena_is_broken(arena))
 		return NULL;
 	err = process_meet_slot(worker->collector, arena, index, worker->index,
 				&process);
-	/* What comes after its end, as we told it, is not recorded. */
+	/* What a process records after process_end() is left out. */
 	if (err == -EALREADY) {
 		slot_was_read(arena, &arena->slot[index]);
 		return NULL;
@@ -178,7 +182,7 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 	return thread;
 }
 
-/* Whether the owner of a quiet slot is gone without a word. */
+/* Whether the owner of a quiet slot has ended without marking the slot. */
 static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
 {
 	const struct thread *thread = slot->thread;
@@ -192,8 +196,8 @@ static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
 	       errno == ESRCH;
 }
 
-/* One slot in one pass. Returns false when it and all after it were never
- * claimed: the program takes the lowest free one. */
+/* Visit one slot. Returns false when this slot and all after it were never
+ * claimed: a program always claims the lowest free slot. */
 static bool drain_slot(struct worker *worker, struct arena *arena,
 		       uint32_t index)
 {
@@ -248,8 +252,8 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 /* --- a pass -----------------------------------------------------------------
  */
 
-/* The processes of @arena that end with this pass, as far as this worker is
- * concerned. */
+/* The processes of @arena that are ending, and that worker @worker has not said
+ * to be drained. Returns how many there are in @ending. */
 static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 				 struct process *ending[ENDING_MAX])
 {
@@ -291,9 +295,9 @@ static void drain_pass(struct worker *worker)
 }
 
 /*
- * All that was recorded before the earliest of the last passes of all workers
- * began has been taken in: consumers may have it. Nobody waits here but for a
- * consumer that writes to a trace.
+ * Release to consumers what all workers have taken in: whatever was recorded
+ * before the begin of the earliest of their last passes. Nobody waits here,
+ * except for a consumer that writes to a trace.
  */
 static void release_orders(struct worker *worker)
 {
@@ -353,8 +357,8 @@ static void set_asleep(struct worker *worker, uint32_t asleep)
 	}
 }
 
-/* The words to wait on, with what they hold before the last look. False when
- * they are too many. */
+/* Gather the words to wait on, and what they hold before the last look at the
+ * rings. False when there are too many. */
 static bool gather_words(struct worker *worker, uint32_t kicks)
 {
 	uint32_t workers = drain_workers(worker->drain);

@@ -2,22 +2,23 @@
  *
  * arena - mapping what a program offers, and letting go of it.
  *
- * Nothing of the hello is believed: the file must be what the kernel says it is
- * (a memfd on ordinary pages that can neither shrink nor be swapped for another
- * size), and the layout is our own arithmetic on two checked numbers. Once it
- * is mapped no word of it decides where we read or write.
+ * Nothing in the hello is believed. The kernel must say that the file is a
+ * memfd on ordinary pages, whose size cannot change. The layout is our own
+ * arithmetic on two numbers that have been checked. Once the arena is mapped,
+ * no word in it decides where we read or write.
  *
- * Who has the memory mapped is known by the way the kernel counts references.
- * The descriptor that came with the hello is the program's own open file: it
- * is closed when the last mapping of it goes, of the program and of all that it
- * forked. We put a lock on that open file (flock(2): the lock is the open
- * file's, and goes with it), close our descriptor, and map another open file of
- * the same memory, which can ask whether the lock is still there. That costs a
- * system call, needs no word of the program's, and nothing of ours in it.
+ * Whether anybody has the memory mapped is known from how the kernel counts
+ * references. The descriptor in the hello is the open file of the program. The
+ * kernel closes that open file when its last mapping is gone, in the program
+ * and in all children that it forked. We put a lock on the open file (flock(2):
+ * the lock belongs to the open file, and goes with it) and close our
+ * descriptor. We map another open file of the same memory, by which we can ask
+ * whether the lock is still there. That takes one system call; the program is
+ * not asked, and nothing of ours is in it.
  *
- * References: the main thread's list, each drain worker's copy of the list, and
- * each process have one. The last one ends the arena on the jobs thread, since
- * it may end a recording too, which writes files.
+ * The main thread's list, each drain worker's copy of the list, and each
+ * process have a reference. The last one frees the arena on the jobs thread,
+ * since that may end a recording, too, which writes files.
  */
 #include "collector/record/arena.h"
 
@@ -49,12 +50,13 @@
 #endif
 
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-/* What is kept warm: never more than 2 MiB of a program. */
+/* How much is kept warm: at most 2 MiB of a program. */
 #define WARM_CELLS 4096 /* 64 KiB */
 #define WARM_SLOTS 32
 
-/* What is behind @fd. A file that can shrink, or one on huge pages that may
- * not exist, would kill us when we read it. */
+/* Check the file behind @fd, and return what is wrong with it, or NULL. A file
+ * that can shrink, or one on huge pages that may not exist, would kill us when
+ * we read it. */
 static const char *check_arena_file(int fd, const struct wire_hello *hello,
 				    struct stat *status)
 {
@@ -96,7 +98,8 @@ static const char *check_arena_page(const struct page_shm *page,
 	return NULL;
 }
 
-/* Another open file of what is behind @fd, which holds the lock: or -1. */
+/* Put the lock on the open file @fd, and return a descriptor of another open
+ * file of the same memory; or -1. */
 static int open_another_file(int fd)
 {
 	char path[32];
@@ -220,7 +223,8 @@ static void count_unslotted(struct arena *arena)
 	lock_release(&recording->lock);
 }
 
-/* Modules may hold the log for longer than there are pages under it. */
+/* End the reading of the log: modules may keep references for longer than its
+ * pages are mapped. */
 static void close_map_log(struct arena *arena)
 {
 	static struct log_limit limit;

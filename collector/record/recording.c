@@ -40,7 +40,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* For all trees and stacks of a recording, which a program could make grow. */
+/* For all trees and stacks of a recording, which a program can make grow. */
 #define BUDGET_BYTES (1ULL << 30)
 #define LISTED_MAX 65536
 #define WENT_ON_MAX 4096
@@ -114,9 +114,9 @@ static int open_recording_folder(const char *path, bool exclusive, int *out)
 }
 
 /*
- * A trace may fill the disk. What comes after it, the summary most of all, then
- * has the room that this nameless file gives back. Not where that cannot be
- * had.
+ * A trace may fill the disk. The files that are written after it, most of all
+ * the summary, then have the room of this nameless file. Returns its
+ * descriptor, or -1 where no room can be set aside.
  */
 static int set_room_aside(int dir_fd)
 {
@@ -201,7 +201,7 @@ static void recording_free(struct recording *recording)
 	free(recording);
 }
 
-/* Those that the options ask for. */
+/* The stack profiles that the options ask for. 0 or -ENOMEM. */
 static int new_stack_profiles(const struct collector *collector,
 			      struct recording *recording)
 {

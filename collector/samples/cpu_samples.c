@@ -52,10 +52,11 @@
 #include "shared/atomic.h"
 
 #define PASS_MS 50
-/* Passes after its end until a thread's counts are taken for whole: they come
- * out of other buffers than the news of its end. */
+/* A thread's counts are taken for whole so many passes after its end: they may
+ * lie in other buffers than the record of its end. */
 #define SETTLE_PASSES 3
-/* And until its ticks are thrown away, which a drain worker should take. */
+/* Its ticks are thrown away so many passes after its end, if no drain worker
+ * has taken them. */
 #define KEEP_PASSES 400
 #define TASKS_MAX 65536
 
@@ -280,7 +281,7 @@ static void wake_perf_thread(struct cpu_sampler *sampler)
 /* --- start and end ----------------------------------------------------------
  */
 
-/* What the kernel says about itself; @otherwise when it does not. */
+/* The number in /proc/sys/kernel/@name; @otherwise if there is none. */
 static long sysctl_number(const char *name, long otherwise)
 {
 	char path[96];
@@ -373,7 +374,8 @@ void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 	wake_perf_thread(sampler);
 }
 
-/* First stop, then count, then read, as of a group. Nobody else reads. */
+/* End the events of the tree: stop them, read their counts, then read the last
+ * records, as cpu_group_free() does. No other thread reads any more. */
 static void end_tree(struct cpu_sampler *sampler)
 {
 	if (!sampler->account)
@@ -409,7 +411,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 /* --- groups -----------------------------------------------------------------
  */
 
-/* One process has no samples, where others can have some. */
+/* Note why one process has no samples (@err), where others can have some. */
 static void explain_one_process(struct recording *recording, int err)
 {
 	if (err == -EACCES || err == -EPERM)
@@ -456,8 +458,8 @@ void cpu_explain(struct recording *recording, int err)
 	recording_note(recording, text);
 }
 
-/* Every thread that is there; what they make later, they give their events
- * to. A thread that one of them makes while we look has them already. */
+/* Open events for each thread that is there. Threads that these make later
+ * inherit the events, also while we still look. */
 static int open_tasks(struct cpu_group *group, pid_t pid)
 {
 	struct cpu_sampler *sampler = group->sampler;
@@ -519,7 +521,8 @@ static void remove_owners(struct cpu_sampler *sampler,
 		*link = group->next;
 }
 
-/* Nothing counts before all know whose events these are. */
+/* Begin to sample @process. The events count nothing before the group is known
+ * as their owner. */
 static int begin_group(struct cpu_group *group, struct process *process)
 {
 	struct cpu_sampler *sampler = group->sampler;

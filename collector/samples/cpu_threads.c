@@ -49,11 +49,11 @@
 #include "shared/compiler.h"
 
 #define CHAINS_MIN 64u
-/* Ticks that wait for a drain worker: 41 s of a thread at 99 Hz. Of more the
- * last one counts as many. */
+/* Ticks of a thread that wait for a drain worker: 41 s at 99 Hz. If there are
+ * more, the last one counts for all of them. */
 #define TICKS_MAX 4096u
 #define TICKS_UNWANTED_MAX 64u
-/* Beyond that records were lost, and what they would have told. */
+/* If there are more, records were lost, and with them the time of threads. */
 #define SILENT_MAX 4096u
 
 struct cpu_process {
@@ -112,7 +112,7 @@ static struct cpu_process *find_process(const struct cpu_threads *threads,
 	return process;
 }
 
-/* The one @pid is called, new if need be; NULL without memory. */
+/* The process @pid, which is made if it is new. NULL: out of memory. */
 static struct cpu_process *process_at(struct cpu_threads *threads, pid_t pid)
 {
 	struct cpu_process *process = find_process(threads, pid), *first;
@@ -231,7 +231,7 @@ static void forget_process(struct cpu_threads *threads,
 	process_release(process);
 }
 
-/* *@link is in a chain. */
+/* Forget the thread *@link, which a chain of the table leads to. */
 static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 {
 	struct cpu_thread *thread = *link;
@@ -309,7 +309,8 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
 /* --- samples ----------------------------------------------------------------
  */
 
-/* A child that is sampled for the first time. */
+/* The samples of @process, which are made for a child that is sampled for the
+ * first time. NULL: none are taken, or out of memory. */
 static struct samples *samples_of(struct cpu_threads *threads,
 				  struct cpu_process *process)
 {
@@ -329,7 +330,8 @@ static struct samples *samples_of(struct cpu_threads *threads,
 	return process->samples;
 }
 
-/* In which the process is now: near enough to when the sample was taken. */
+/* The generation of the load map in which @process is now, which is near enough
+ * to the moment of the sample. */
 static uint32_t generation_of(struct cpu_process *process)
 {
 	struct map_event event;
@@ -409,7 +411,8 @@ void cpu_threads_sample(struct cpu_threads *threads,
 	samples_post(samples, sample);
 }
 
-/* @ns of CPU time that @thread spent in the kernel, which hides it. */
+/* Post a sample for @ns of CPU time that @thread spent in the kernel, which we
+ * may not sample. */
 static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread,
 			uint64_t ns)
 {
@@ -526,7 +529,8 @@ void cpu_threads_take_no_more(struct cpu_threads *threads, pid_t tid)
 /* --- the time of each -------------------------------------------------------
  */
 
-/* All of @process is known. */
+/* All times of @process are known: tell its samples, if it has any, and the
+ * account. */
 static void tell_process(struct cpu_threads *threads,
 			 struct cpu_process *process)
 {
@@ -544,7 +548,8 @@ static void tell_process(struct cpu_threads *threads,
 	process->posted_ns = process->short_ns = process->displaced_ns = 0;
 }
 
-/* Whole periods that no sample stands for were spent in the kernel. */
+/* The time of @thread in the kernel, where that is not sampled: the whole
+ * periods for which there is no sample. */
 static uint64_t hidden_time(const struct cpu_threads *threads,
 			    const struct cpu_thread *thread)
 {
@@ -579,7 +584,7 @@ static void settle_thread(struct cpu_threads *threads,
 	}
 }
 
-/* Whether to wait for the end with it: it is silent. */
+/* Whether @thread is silent, so that it must wait for the end of sampling. */
 static bool must_wait_for_end(struct cpu_threads *threads,
 			      struct cpu_thread *thread)
 {
@@ -623,7 +628,8 @@ void cpu_threads_settle(struct cpu_threads *threads, uint32_t passes,
 	}
 }
 
-/* What a thread that goes on has had of the CPU since it began. */
+/* The CPU time in ns of a thread that goes on, since it began. 0: it is gone.
+ */
 static uint64_t read_runtime(const struct cpu_thread *thread)
 {
 	char file[48], text[128];
@@ -634,12 +640,12 @@ static uint64_t read_runtime(const struct cpu_thread *thread)
 	return strtoull(text, NULL, 10);
 }
 
-/* What threads that have not told had, on its way to them. */
+/* The time of all silent threads together, on its way to each of them. */
 struct sharing {
 	uint64_t left_ns, weight;
 };
 
-/* Calls @visit for all of them. */
+/* Call @visit for each silent thread. */
 static void visit_silent(struct cpu_threads *threads, struct sharing *sharing,
 			 void (*visit)(struct sharing *sharing,
 				       struct cpu_thread *thread))
@@ -651,7 +657,8 @@ static void visit_silent(struct cpu_threads *threads, struct sharing *sharing,
 				visit(sharing, thread);
 }
 
-/* One that runs says it itself; not what it had before hello. */
+/* A thread that still runs can be asked for its time; but not a thread that was
+ * there at hello, since some of its time is older than that. */
 static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 {
 	uint64_t ns, more;
@@ -665,8 +672,9 @@ static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 	sharing->left_ns -= more;
 }
 
-/* By what its samples say beyond what it told; one that has no sample may have
- * had some time all the same. */
+/* A thread's share of the rest: the time of its samples beyond what it told,
+ * and a little more, as a thread without a sample may have had some time, too.
+ */
 static uint64_t silent_weight(const struct cpu_thread *thread)
 {
 	return thread->sampled_ns -
@@ -690,7 +698,8 @@ static void give_thread_share(struct sharing *sharing,
 	sharing->left_ns -= share;
 }
 
-/* The threads that have not told had @left_ns. If it is one, that is exact. */
+/* Share @left_ns out to the silent threads, which had it together. If there is
+ * only one, that is exact. */
 static void share_out_rest(struct cpu_threads *threads, uint64_t left_ns)
 {
 	struct sharing sharing = { left_ns, 0 };

@@ -78,7 +78,7 @@ static enum wire_status refuse_begin(struct collector *collector,
 			      explain_failure(peer, err));
 }
 
-/* A file name out of what a program calls itself. */
+/* Make @name, what a program calls itself, a file name, in place. */
 static void clean_file_name(char *name)
 {
 	for (; *name; name++)
@@ -86,7 +86,8 @@ static void clean_file_name(char *name)
 			*name = '_';
 }
 
-/* The daemon's folder for one program: name-PID, never one that is there. */
+/* Make the daemon's folder for one program: NAME-PID, or another name if there
+ * is a folder of that name. */
 static int new_folder(struct collector *collector, pid_t pid,
 		      struct recording **out)
 {
@@ -127,10 +128,11 @@ static int choose_recording(struct collector *collector, pid_t pid,
 	return 0;
 }
 
-/* Another image of the process, if there is one, is over; the two are linked
- * in their trace. Unless it is still there: then this one is inside it (what an
- * emulator runs, or the library in another namespace of the linker), both go
- * on, and the CPU time of the process is the other's already. */
+/* End the image that process @peer->pid had before, if it had one. Returns the
+ * flow that links the two images in their trace; 0: none. *@inside: the old
+ * image is still there, and the new one is inside it (an emulator runs it, or
+ * the library is in another namespace of the linker). Then both go on, and the
+ * CPU time of the process belongs to the old one. */
 static uint64_t replace_image(struct collector *collector,
 			      const struct peer *peer, bool *inside)
 {
@@ -149,8 +151,8 @@ static uint64_t replace_image(struct collector *collector,
 	return exited ? 0 : old->exec_flow;
 }
 
-/* What is asked of a program: --alloc=auto is exact where spans say whose the
- * blocks are, and stacks are needed elsewhere. */
+/* How the program is to record blocks. With --alloc=auto it is exact where
+ * spans say who has allocated a block, and sampled, with stacks, elsewhere. */
 static enum wire_alloc choose_alloc(const struct collect_options *options,
 				    bool instrumented)
 {
@@ -166,7 +168,7 @@ static enum wire_alloc choose_alloc(const struct collect_options *options,
 	}
 }
 
-/* Whether @pid has more threads than one, or that cannot be seen. */
+/* Whether @pid has more than one thread; true also when that cannot be seen. */
 static bool has_threads(pid_t pid)
 {
 	struct stat status;
@@ -300,7 +302,8 @@ static void resolve_filter(struct job *job)
 	free(resolve);
 }
 
-/* The program waits, with control at HOLD, until its table is written. */
+/* Have the jobs thread resolve the filters of @arena's program, which waits,
+ * with control at HOLD, until its table is written. */
 static void post_filter(struct collector *collector, struct arena *arena)
 {
 	struct filter_job *resolve = calloc(1, sizeof(*resolve));

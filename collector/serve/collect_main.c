@@ -131,7 +131,7 @@ static void send_progress(struct daemon *daemon)
 	send_control(daemon, &message);
 }
 
-/* What is wrong stands in the log already, hence no text. */
+/* Without a text, since the log says already what is wrong. */
 static void send_failed(struct daemon *daemon)
 {
 	struct control_message message = { .type = CONTROL_FAILED };
@@ -163,7 +163,8 @@ static void note_command_end(struct daemon *daemon,
 	daemon->collector.closing = true;
 }
 
-/* It waits with its exec, so that no process of it is missed. */
+/* Count the CPU time of the command. The child waits with its exec for the
+ * answer, so that no process of the command is missed. */
 static void watch_child(struct daemon *daemon, pid_t pid)
 {
 	struct control_message message = { .type = CONTROL_WATCHED };
@@ -232,8 +233,9 @@ static void done_ready(struct watch *watch)
 }
 
 /*
- * Tells whoever started us, by the protocol of sd_notify(3), how we are: one
- * datagram to the socket that NOTIFY_SOCKET names, if any does.
+ * Tell whoever started us that we are in @state, by the protocol of
+ * sd_notify(3): one datagram to the socket that NOTIFY_SOCKET names, if it is
+ * set.
  */
 static void notify_starter(const char *state)
 {
@@ -258,8 +260,8 @@ static void notify_starter(const char *state)
 	close(fd);
 }
 
-/* The heart need not beat while nobody listens, nor keeps us waiting: an idle
- * daemon sleeps. */
+/* Start or stop the timer of the heartbeat. The heart need not beat while no
+ * program is recorded and nobody is connected: an idle daemon sleeps. */
 static void set_timer(struct daemon *daemon, bool beating)
 {
 	const struct itimerspec period = {
@@ -406,7 +408,7 @@ static uint64_t half_of_free_space(const char *path)
 	return free_space.f_bavail * free_space.f_frsize / 2;
 }
 
-/* If not, errno says why. */
+/* False: errno says why. */
 static bool is_folder(const char *path)
 {
 	struct stat status;
@@ -417,7 +419,8 @@ static bool is_folder(const char *path)
 	return S_ISDIR(status.st_mode);
 }
 
-/* One recording for all, or the folder that each one's will be in. */
+/* Begin the one recording of `perfrec record`, or make the folder that will
+ * hold the daemon's recordings. */
 static int start_output(struct daemon *daemon)
 {
 	const char *path = daemon->options.output;

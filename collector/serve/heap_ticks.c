@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_ticks - the main thread looks at the clock and posts one job at most;
- * while that waits or runs, it posts no other. So when the jobs thread is busy,
- * ticks are left out, and nothing piles up.
+ * heap_ticks - the main thread looks at the clock and posts one job at most.
+ * While that job waits or runs, it posts no other. So ticks are left out when
+ * the jobs thread is busy, and nothing piles up.
  */
 #include "collector/serve/heap_ticks.h"
 
@@ -33,7 +33,7 @@
 
 #define RSS_NS 100000000
 #define PACKET_BYTES 512
-/* Processes in one tick; of more, some are left out of some. */
+/* In one tick. If there are more processes, a tick leaves some of them out. */
 #define PROCESSES_MAX 1024
 
 struct heap_ticks {
@@ -80,7 +80,7 @@ static size_t list_processes(struct collector *collector, struct seen *seen)
 	return count;
 }
 
-/* In bytes; 0: it is gone. */
+/* The resident size of @pid in bytes; 0: the process is gone. */
 static uint64_t resident_bytes(pid_t pid)
 {
 	unsigned long long pages;

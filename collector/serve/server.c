@@ -2,13 +2,13 @@
  *
  * server - the listening socket and its connections.
  *
- * All on the main thread, never blocking: a connection has HELLO_NS to say one
- * thing, gets one answer and is closed. Who is at the other end is the kernel's
- * word (SO_PEERCRED, SO_PEERPIDFD), not the hello's. Every refusal is one line
- * in the log that names the process and the reason, and an answer, so that the
- * program need not wait for its deadline.
+ * All is done on the main thread, and nothing blocks. A connection has HELLO_NS
+ * to send one message; it gets one answer and is closed. Who is at the other
+ * end is what the kernel says (SO_PEERCRED, SO_PEERPIDFD), not what the hello
+ * says. A program that is refused gets an answer, so that it need not wait for
+ * its deadline; and one line in the log names the process and the reason.
  *
- * Unless --socket says otherwise the socket lies in a folder of this user that
+ * Unless --socket says otherwise, the socket lies in a folder of this user that
  * nobody else can enter.
  */
 #include "collector/serve/server.h"
@@ -77,7 +77,8 @@ struct received {
 	size_t fd_count;
 };
 
-/* Descriptors come with FD_CLOEXEC and are all the caller's. */
+/* Receive one message. Its descriptors have FD_CLOEXEC, and all of them belong
+ * to the caller. Returns its length in bytes, or -errno. */
 static ssize_t receive_from_peer(int socket, struct received *got)
 {
 	union {
@@ -126,7 +127,7 @@ static const char *check_hello(const struct received *got)
 	return NULL;
 }
 
-/* Who has connected, and whether it is whom we serve. */
+/* Find out who has connected. Returns why that peer is not served, or NULL. */
 static const char *check_peer(const struct server *server, int socket,
 			      struct peer *peer)
 {
@@ -148,8 +149,9 @@ static const char *check_peer(const struct server *server, int socket,
 }
 
 /*
- * A pidfd of the peer. Before Linux 6.5 its pid may have been used again since
- * it connected, which the open connection rules out: the peer still waits.
+ * Open a pidfd of the peer; returns why that fails, or NULL. Before Linux 6.5
+ * it is opened by the pid, which could have been used again since the peer
+ * connected. But then the connection would have ended: the peer still waits.
  */
 static const char *open_peer(int socket, struct peer *peer)
 {
@@ -186,7 +188,8 @@ static void send_reply(const struct server *server, int socket,
 	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The program is not recorded, and says why; false: it says something else. */
+/* Take in a message of program @pid that says why it is not recorded. False: it
+ * is another message. */
 static bool note_regret(struct server *server, const struct received *got,
 			pid_t pid)
 {
@@ -257,7 +260,7 @@ static void caller_ready(struct watch *watch)
 	connections_end(&caller->server->callers, &caller->connection);
 }
 
-/* One line about a peer that never got as far as a hello. */
+/* Log that a peer which never sent a valid hello is refused, and why. */
 static void refuse_peer(struct server *server, int socket, const char *why)
 {
 	pid_t pid = 0;
@@ -267,8 +270,9 @@ static void refuse_peer(struct server *server, int socket, const char *why)
 	session_log_refusal(server->collector, pid, why);
 }
 
-/* Those whom we do not serve get an answer, too, but only so many at a time:
- * they must not take the place of others. */
+/* Whether a connection is one too many. Users whom we do not serve get an
+ * answer, too, but only FOREIGN_MAX of them at a time: they must not take the
+ * place of others. *@foreign: it is such a user. */
 static bool is_crowd(struct server *server, int fd, bool *foreign)
 {
 	struct peer peer;
@@ -345,9 +349,9 @@ bool server_has_connections(const struct server *server)
  * --------------------------------------------------------------- */
 
 /*
- * What root records may become another user (su). Such a process is refused,
- * but it must be able to ask, so that the summary knows of it: where it cannot,
- * nobody would say that it ran unrecorded.
+ * Whether every user may connect. A program that root records may become
+ * another user (su). Such a process is refused, but it must be able to connect,
+ * so that the summary can say that it ran unrecorded.
  */
 static bool serves_all(const struct collect_options *options)
 {
@@ -371,8 +375,8 @@ static int choose_path(struct server *server, char path[SOCKET_PATH_BYTES])
 	return err;
 }
 
-/* One that is there was left by a collector that was killed: the socket is
- * ours. Anything but such a file is somebody's. */
+/* Remove the marker at @path that a collector which was killed has left: the
+ * socket is ours now. Any other kind of file belongs to somebody, and stays. */
 static void remove_stale(const char *path)
 {
 	struct stat status;
@@ -382,8 +386,8 @@ static void remove_stale(const char *path)
 		unlink(path);
 }
 
-/* After the socket, and away before it: a program that finds the marker finds
- * who has put it there. */
+/* Make the marker. It is made after the socket and removed before it, so that a
+ * program which finds the marker finds a collector, too. */
 static int put_marker(struct server *server)
 {
 	char *path = server->marker;

@@ -2,15 +2,17 @@
  *
  * session - limits, and a program's control word.
  *
- * A collector must not be brought down by what all programs together ask for,
- * however modest each is. So there are bounds on sessions, on the address space
- * of their arenas, on how fast new ones may come, and on the disk space of all
- * recordings. Beyond one of them a program is refused, which one line of the
- * log says, and runs unrecorded. What runs already is never cut short for it.
+ * What all programs together ask for must not bring the collector down, however
+ * modest each of them is. So there are limits on the number of sessions, on the
+ * address space of their arenas, on how fast new ones may begin, and on the
+ * disk space of all recordings. A program beyond a limit is refused, which one
+ * line of the log says, and runs unrecorded. A session that has begun is never
+ * cut short for a limit.
  *
- * The control word is ON, PAUSED or, until filters are resolved, HOLD; the jobs
- * thread ends the HOLD while the main thread may pause. So what it should be is
- * kept under the arena's lock, and the word is written there.
+ * The control word of a program is ON, PAUSED or, until filters are resolved,
+ * HOLD. The jobs thread may end the HOLD while the main thread pauses. So both
+ * what the word should be and the word itself are written under the lock of the
+ * arena.
  */
 #include "collector/serve/session.h"
 
@@ -136,7 +138,8 @@ static uint64_t folder_bytes(int dir_fd)
 	return bytes;
 }
 
-/* A recording of one session is finished. Any thread. */
+/* The recording of one session has been finished: recording->ended. Any
+ * thread. */
 static void recording_ended(struct recording *recording)
 {
 	struct collector *collector = recording->ended_context;
@@ -185,7 +188,7 @@ void session_unlist(struct collector *collector, struct arena *arena)
 	collector->limits->arena_bytes -= arena->bytes;
 }
 
-/* Under the arena's lock. */
+/* Write the control word as held and paused say. Under the arena's lock. */
 static void set_control(struct arena *arena)
 {
 	if (!arena->held)

@@ -39,7 +39,8 @@ static void add_known(struct recording *recording, struct arena *arena)
 	lock_release(&arena->lock);
 }
 
-/* Descendants of the command are younger than the recording. */
+/* Whether @pid has begun after @recording, as every descendant of the command
+ * has. */
 static bool is_younger(pid_t pid, const struct recording *recording)
 {
 	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -61,9 +62,9 @@ static bool has_arena(const struct collector *collector, pid_t pid)
 }
 
 /*
- * Whether it was on its way to say hello: it has our socket in its environment.
- * Where all programs are asked to say hello, all do; else those that have
- * hooks, and of such a one we know only that its executable has.
+ * Whether process @pid was still to say hello: it has our socket in its
+ * environment. Where all programs are asked to say hello, that is enough. Else
+ * only programs with hooks do, and we look for hooks in the executable only.
  */
 static bool is_before_hello(const struct collector *collector, pid_t pid,
 			    const char *socket)
@@ -88,8 +89,9 @@ static bool is_before_hello(const struct collector *collector, pid_t pid,
 	return is_instrumented;
 }
 
-/* Whether there is one that was not listed yet. One that became known since
- * add_known() is found here, too. */
+/* List processes that have not recorded yet. Returns whether there was one that
+ * was not listed before. A process that has recorded only since add_known() is
+ * found here, too. */
 static bool add_silent(struct collector *collector, const char *socket)
 {
 	struct recording *recording = collector->recording;
@@ -118,9 +120,9 @@ static bool add_silent(struct collector *collector, const char *socket)
 	return found;
 }
 
-/* One that forks and ends while we read /proc is gone when we come to it, and
- * its child was not there when the folder was read: so we look until nothing
- * new is found, twice at least. */
+/* A process may fork and end while we read /proc: it is gone when we come to
+ * it, and its child was not there when the folder was read. So we look again
+ * until nothing new is found, and at least twice. */
 static void add_all_silent(struct collector *collector, const char *socket)
 {
 	int rounds = 0;

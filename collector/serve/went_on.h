@@ -10,11 +10,12 @@
 struct collector;
 
 /*
- * List them in the summary of collector->recording: those that have recorded,
- * those that have not yet and have memory of a program that did, and those that
- * were started to say hello at @socket and have not come to it. Who is in the
- * middle of its end is not listed. Before the first of them is ended. Main
- * thread; reads /proc.
+ * List them in the summary of collector->recording: processes that have
+ * recorded; processes that have not recorded yet, but share memory with a
+ * program that did; and processes that were started to say hello at @socket,
+ * but have not said it yet. A process that is exiting is not listed. To be
+ * called before process_end() is called for any of them. Main thread; reads
+ * /proc.
  */
 void went_on_list(struct collector *collector, const char *socket);
 
