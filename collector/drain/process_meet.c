@@ -87,6 +87,8 @@ static void write_process_descriptor(const struct process *process)
 {
 	const struct process_entry *entry = process->entry;
 	char *arguments[ARGUMENTS_MAX + 1] = { NULL };
+	const struct recording_setup *setup =
+		recording_setup(process->arena->recording);
 	uint8_t packet[PACKET_BYTES];
 	size_t offset = 0, count = 0;
 	struct out_process out = {
@@ -101,7 +103,7 @@ static void write_process_descriptor(const struct process *process)
 		arguments[count] = entry->cmdline + offset;
 		offset += strlen(arguments[count++]) + 1;
 	}
-	trace_file_append(process->arena->recording->trace, 1, packet,
+	trace_file_append(setup->trace, 1, packet,
 			  out_perfetto_process(packet, sizeof(packet), &out));
 }
 
@@ -126,6 +128,7 @@ static struct process *process_alloc(struct collector *collector,
 				     struct arena *arena, pid_t pid,
 				     pid_t inner_pid, struct tracks *above)
 {
+	const struct recording_setup *setup = recording_setup(arena->recording);
 	struct process *process = calloc(1, sizeof(*process));
 	struct process_entry *entry = calloc(1, sizeof(*entry));
 
@@ -145,9 +148,8 @@ static struct process *process_alloc(struct collector *collector,
 		.done_job = { .run = process_reap_finish },
 	};
 	lock_init(&process->threads.lock, LOCK_OUTER_IDS);
-	if (tracks_new(process->uuid, above, arena->sites,
-		       arena->recording->trace, &arena->recording->budget,
-		       &process->tracks) < 0) {
+	if (tracks_new(process->uuid, above, arena->sites, setup->trace,
+		       setup->budget, &process->tracks) < 0) {
 		process_reap_free(process);
 		return NULL;
 	}

@@ -47,14 +47,18 @@ static struct recording *recording_of(const struct thread *thread)
 	return thread->process->arena->recording;
 }
 
+static struct trace_file *trace_of(const struct thread *thread)
+{
+	return recording_setup(recording_of(thread))->trace;
+}
+
 /* --- replay's sink ---------------------------------------------------------
  */
 
 static struct trace_block *sink_take(void *context)
 {
 	struct thread *thread = context;
-	struct trace_block *block =
-		trace_file_block(recording_of(thread)->trace);
+	struct trace_block *block = trace_file_block(trace_of(thread));
 
 	block->modules = NULL;
 	block->name_count = 0;
@@ -67,7 +71,7 @@ static void sink_give(void *context, struct trace_block *block)
 
 	if (block->name_count)
 		block->modules = modules_get(thread->process->modules);
-	trace_file_submit(recording_of(thread)->trace, block);
+	trace_file_submit(trace_of(thread), block);
 }
 
 /*
@@ -121,7 +125,7 @@ static uint32_t sink_open_track(void *context, uint32_t number,
 
 	snprintf(name, sizeof(name), "context %u of %s", number,
 		 thread->entry.name);
-	trace_file_append(recording_of(thread)->trace, out.sequence, packet,
+	trace_file_append(trace_of(thread), out.sequence, packet,
 			  out_perfetto_context(packet, sizeof(packet), &out));
 	return out.sequence;
 }
@@ -220,7 +224,7 @@ static void follow_thread_name(struct thread *thread)
 	read_thread_name(thread);
 	out = thread_descriptor(thread);
 	trace_file_append(
-		recording_of(thread)->trace, thread->sequence, packet,
+		trace_of(thread), thread->sequence, packet,
 		out_perfetto_thread_name(packet, sizeof(packet), &out));
 }
 
@@ -236,7 +240,7 @@ static uint64_t claimed_ns(const struct thread *thread,
 	/* relaxed: STATE orders it */
 	uint64_t clock = atom_load_rlx(&slot->claim_clock);
 	uint64_t now = clock_boottime_ns(), ns = clock;
-	uint64_t earliest = recording_of(thread)->start_ns;
+	uint64_t earliest = recording_setup(recording_of(thread))->start_ns;
 	struct clock_segment segment;
 
 	if (thread->process->arena->clock == WIRE_CLOCK_TSC) {
@@ -270,7 +274,7 @@ static void write_first_packet(struct thread *thread)
 	struct out_thread out = thread_descriptor(thread);
 	uint8_t packet[PACKET_BYTES];
 
-	trace_file_append(recording_of(thread)->trace, thread->sequence, packet,
+	trace_file_append(trace_of(thread), thread->sequence, packet,
 			  out_perfetto_thread(packet, sizeof(packet), &out));
 	if (thread->entry.tid == process->pid && process->start_flow) {
 		replay_instant(&thread->replay, thread->start_ns,
@@ -290,10 +294,10 @@ static int start_replay(struct thread *thread)
 					   sink_block, sink_extended, thread };
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;
 
-	if (replay_init(&thread->replay, &sink, thread->sequence,
-			thread->start_ns,
-			ticks ? process->collector->clock : NULL,
-			&arena->pauses, &arena->recording->budget) < 0)
+	if (replay_init(
+		    &thread->replay, &sink, thread->sequence, thread->start_ns,
+		    ticks ? process->collector->clock : NULL, &arena->pauses,
+		    recording_setup(arena->recording)->budget) < 0)
 		return -ENOMEM;
 	/* relaxed: STATE orders it */
 	thread->replay.cct.generation = atom_load_rlx(&thread->slot->claim_map);
@@ -526,6 +530,7 @@ static void sum_up_thread(struct job *job)
 	/* The job is the first member. */
 	struct thread *thread = (struct thread *)job;
 	struct recording *recording = recording_of(thread);
+	const struct recording_setup *setup = recording_setup(recording);
 	struct thread_stacks stacks;
 
 	thread_stacks_copy(thread, 0, &stacks);
@@ -539,9 +544,9 @@ static void sum_up_thread(struct job *job)
 	fibers_release(&thread->fibers);
 	replay_release(&thread->replay);
 	/* Now there is room in the recording's budget. */
-	thread_stacks_add(&stacks, recording->wall_profile);
-	if (recording->span_profile)
-		span_profile_add(recording->span_profile, &stacks);
+	thread_stacks_add(&stacks, setup->profiles.wall);
+	if (setup->profiles.span)
+		span_profile_add(setup->profiles.span, &stacks);
 	snapshot_add_ended(thread, &stacks);
 	thread_stacks_release(&stacks);
 	thread_heap_release(thread);

@@ -51,7 +51,7 @@ static void make_comments(const struct recording *recording,
 		  "they are} in [other stacks]" },
 	};
 
-	comments_add_command(out, recording->options->command);
+	comments_add_command(out, recording_setup(recording)->options->command);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		comments_add_count(out, rows[i].form, rows[i].count);
 }
@@ -73,8 +73,9 @@ static void add_unsampled_rows(struct recording *recording,
 		snprintf(name, sizeof(name), "%s %s",
 			 row->is_short ? SHORT_PROCESSES : NOT_SAMPLED,
 			 row->name);
-		(void)stack_profile_add_mark(recording->cpu_profile, &owner,
-					     name, value);
+		(void)stack_profile_add_mark(
+			recording_setup(recording)->profiles.cpu, &owner, name,
+			value);
 	}
 }
 
@@ -84,8 +85,9 @@ static void add_unknown_time(struct recording *recording, uint64_t ns)
 	const int64_t value[] = { 0, (int64_t)ns };
 
 	if (ns)
-		(void)stack_profile_add_mark(recording->cpu_profile, &owner,
-					     "[unknown]", value);
+		(void)stack_profile_add_mark(
+			recording_setup(recording)->profiles.cpu, &owner,
+			"[unknown]", value);
 }
 
 /* A note that the kernel lost records. Times are whole in any case: getrusage()
@@ -121,24 +123,25 @@ static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
 /* Add the CPU time that no sample has to the profile and the totals. */
 static void settle_cpu_time(struct recording *recording)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	const struct command_end *end = &recording->command_end;
 	struct sample_totals *sampled = &recording->sampled;
 	struct cpu_truth truth = {
 		.sampled_ns = sampled->ns,
 		.known = end->known,
 		.used_ns = end->user_ns + end->sys_ns,
-		.period_ns = SECOND_NS / recording->options->cpu_hz,
+		.period_ns = SECOND_NS / setup->options->cpu_hz,
 	};
 	struct cpu_sum *sum;
 
-	if (!recording->cpu_account)
+	if (!setup->cpu_account)
 		return;
 	sum = calloc(1, sizeof(*sum));
 	if (!sum)
 		return;
-	truth.steal_ns = cpu_account_steal_ns(recording->cpu_account);
-	cpu_account_close(recording->cpu_account, &truth, sum);
-	stack_profile_scale(recording->cpu_profile, 1, sum->scale);
+	truth.steal_ns = cpu_account_steal_ns(setup->cpu_account);
+	cpu_account_close(setup->cpu_account, &truth, sum);
+	stack_profile_scale(setup->profiles.cpu, 1, sum->scale);
 	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
 	sampled->ns += sum->ns + sum->unknown_ns;
 	add_unsampled_rows(recording, sum);
@@ -152,9 +155,10 @@ static void settle_cpu_time(struct recording *recording)
 int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
 		      uint64_t *bytes)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct comments comments = { 0 };
 	struct stack_profile_header header = {
-		.start_ns = (uint64_t)recording->started * SECOND_NS,
+		.start_ns = (uint64_t)setup->started * SECOND_NS,
 		.duration_ns = duration_ns,
 		.comments = &comments
 	};
@@ -162,15 +166,15 @@ int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
 	int err;
 
 	*bytes = 0;
-	if (!recording->cpu_profile || !recording->options->cpu_hz)
+	if (!setup->profiles.cpu || !setup->options->cpu_hz)
 		return 0;
 	settle_cpu_time(recording);
-	header.period = SECOND_NS / recording->options->cpu_hz;
+	header.period = SECOND_NS / setup->options->cpu_hz;
 	make_comments(recording, &comments);
-	err = stack_profile_write(recording->cpu_profile, &header,
-				  recording->dir_fd, CPU_PROFILE_NAME);
+	err = stack_profile_write(setup->profiles.cpu, &header, setup->dir_fd,
+				  CPU_PROFILE_NAME);
 	comments_release(&comments);
-	if (!err && !fstatat(recording->dir_fd, CPU_PROFILE_NAME, &status, 0))
+	if (!err && !fstatat(setup->dir_fd, CPU_PROFILE_NAME, &status, 0))
 		*bytes = (uint64_t)status.st_size;
 	return err;
 }

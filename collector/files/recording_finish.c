@@ -22,15 +22,16 @@
  * the whole trace. */
 static void write_losses(struct recording *recording)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	uint32_t *lossy = recording->lossy;
 	size_t count = 0;
 	uint8_t *packet;
 
 	/* A mark must come after all of its sequence, and only if there is
 	 * anything of it: the trace may have stopped before. */
-	trace_file_flush(recording->trace);
+	trace_file_flush(setup->trace);
 	for (uint32_t i = 0; i < recording->lossy_count; i++)
-		if (trace_file_has(recording->trace, lossy[i]))
+		if (trace_file_has(setup->trace, lossy[i]))
 			lossy[count++] = lossy[i];
 	if (!count)
 		return;
@@ -38,7 +39,7 @@ static void write_losses(struct recording *recording)
 	if (!packet)
 		return;
 	trace_file_append_last(
-		recording->trace, packet,
+		setup->trace, packet,
 		out_perfetto_losses(packet, OUT_LOSSES_BYTES(count), lossy,
 				    count,
 				    recording->totals.dropped_spans +
@@ -51,17 +52,18 @@ static void write_heap(struct recording *recording, uint64_t duration_ns,
 		       struct recording_files *files,
 		       struct unwritten *unwritten)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	const struct heap_sums *sum = &recording->totals.heap;
 
-	if (!recording->heap_profile || !(sum->exact + sum->sampled))
+	if (!setup->profiles.heap || !(sum->exact + sum->sampled))
 		return;
 	unwritten_add(unwritten, HEAP_PROFILE_NAME,
-		      heap_files_write(recording, recording->heap_profile, sum,
+		      heap_files_write(recording, setup->profiles.heap, sum,
 				       duration_ns, HEAP_PROFILE_NAME,
 				       &files->heap_profile_bytes));
 	unwritten_add(unwritten, HEAP_PEAK_NAME,
-		      heap_files_write(recording, recording->heap_peak, sum,
-				       duration_ns, HEAP_PEAK_NAME,
+		      heap_files_write(recording, setup->profiles.heap_peak,
+				       sum, duration_ns, HEAP_PEAK_NAME,
 				       &files->heap_peak_bytes));
 }
 
@@ -70,10 +72,12 @@ static void write_spans(struct recording *recording, uint64_t duration_ns,
 			struct recording_files *files,
 			struct unwritten *unwritten)
 {
-	if (!recording->span_profile || !recording->totals.spans)
+	const struct recording_setup *setup = recording_setup(recording);
+
+	if (!setup->profiles.span || !recording->totals.spans)
 		return;
 	unwritten_add(unwritten, SPAN_PROFILE_NAME,
-		      heap_files_write(recording, recording->span_profile,
+		      heap_files_write(recording, setup->profiles.span,
 				       &recording->totals.heap, duration_ns,
 				       SPAN_PROFILE_NAME,
 				       &files->span_profile_bytes));
@@ -83,18 +87,19 @@ static void write_wall(struct recording *recording, uint64_t duration_ns,
 		       struct recording_files *files,
 		       struct unwritten *unwritten)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	const struct totals *totals = &recording->totals;
 	uint64_t lost = totals->dropped_spans + totals->unslotted_spans +
 			totals->vfork_spans + totals->muted_spans;
 	struct stat status;
-	int err = wall_profile_write(recording, recording->wall_profile,
+	int err = wall_profile_write(recording, setup->profiles.wall,
 				     duration_ns, lost, WALL_PROFILE_NAME);
 
 	unwritten_add(unwritten, WALL_PROFILE_NAME, err);
 	if (err)
 		return;
 	files->profile_name = WALL_PROFILE_NAME;
-	if (fstatat(recording->dir_fd, WALL_PROFILE_NAME, &status, 0) == 0)
+	if (fstatat(setup->dir_fd, WALL_PROFILE_NAME, &status, 0) == 0)
 		files->profile_bytes = (uint64_t)status.st_size;
 }
 
@@ -103,7 +108,8 @@ static void write_profiles(struct recording *recording,
 			   struct unwritten *unwritten)
 {
 	const struct command_end *end = &recording->command_end;
-	uint64_t duration_ns = clock_boottime_ns() - recording->start_ns;
+	uint64_t duration_ns =
+		clock_boottime_ns() - recording_setup(recording)->start_ns;
 
 	if (end->known)
 		duration_ns = end->end_ns - end->start_ns;
@@ -117,6 +123,7 @@ static void write_profiles(struct recording *recording,
 
 int recording_finish(struct recording *recording)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct recording_files files = { 0 };
 	struct unwritten unwritten = { 0 };
 
@@ -126,15 +133,15 @@ int recording_finish(struct recording *recording)
 			 (unsigned long long)
 				 recording->totals.overflowed_stacks);
 	write_losses(recording);
-	trace_file_flush(recording->trace);
+	trace_file_flush(setup->trace);
 	files.trace_name = TRACE_NAME;
-	files.trace_bytes = trace_file_bytes(recording->trace);
-	files.trace_stopped = trace_file_close(&recording->trace);
+	files.trace_bytes = trace_file_bytes(setup->trace);
+	files.trace_stopped = recording_close_trace(recording);
 	if (files.trace_stopped < 0) /* its limit is no trouble */
 		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);
 	recording_give_room_back(recording);
 	write_profiles(recording, &files, &unwritten);
 	unwritten_add(&unwritten, SUMMARY_NAME,
 		      summary_write(recording, &files));
-	return unwritten_log(&unwritten, recording->path);
+	return unwritten_log(&unwritten, setup->path);
 }

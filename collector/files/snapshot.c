@@ -52,7 +52,8 @@ static void begin_profile(struct job *job)
 
 	recording->snapshot = snapshot;
 	/* The profile counts what it has no room for. */
-	(void)stack_profile_merge(snapshot->profile, recording->wall_profile);
+	(void)stack_profile_merge(snapshot->profile,
+				  recording_setup(recording)->profiles.wall);
 	lock_acquire(&recording->lock);
 	snapshot->lost_spans = recording->totals.dropped_spans;
 	lock_release(&recording->lock);
@@ -70,7 +71,8 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
 	if (!snapshot)
 		return -ENOMEM;
 	if (stack_profile_new(&stack_profile_wall, collector->symbols,
-			      &recording->budget, &snapshot->profile) < 0) {
+			      recording_setup(recording)->budget,
+			      &snapshot->profile) < 0) {
 		free(snapshot);
 		return -ENOMEM;
 	}
@@ -160,14 +162,15 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 {
 	struct snapshot *old = *snapshot;
 	struct recording *recording = old->recording;
+	const struct recording_setup *setup = recording_setup(recording);
 	int err;
 
 	*snapshot = NULL;
 	snapshot_make_name("wall", name);
 	err = wall_profile_write(recording, old->profile,
-				 clock_boottime_ns() - recording->start_ns,
+				 clock_boottime_ns() - setup->start_ns,
 				 old->lost_spans, name);
-	unwritten_say(&recording->snapshot_err, recording->path, name, err);
+	unwritten_say(&recording->snapshot_err, setup->path, name, err);
 	recording->snapshot = NULL;
 	/* relaxed: nobody uses the snapshot after this */
 	atom_store_rlx(&recording->snapshot_number, 0);

@@ -35,8 +35,10 @@ static uint64_t whole(double ns)
  */
 static bool is_exact(const struct recording *recording)
 {
-	if (recording->options->alloc != ALLOC_AUTO)
-		return recording->options->alloc == ALLOC_EXACT;
+	const struct recording_setup *setup = recording_setup(recording);
+
+	if (setup->options->alloc != ALLOC_AUTO)
+		return setup->options->alloc == ALLOC_EXACT;
 	for (const struct process_entry *entry = recording->processes; entry;
 	     entry = entry->next)
 		if (entry->instrumented)
@@ -47,20 +49,22 @@ static bool is_exact(const struct recording *recording)
 static double cost_if(bool wanted, enum own_cost_kind kind,
 		      const struct recording *recording)
 {
-	return wanted ? own_cost_ns(kind, recording->ticks) : 0;
+	return wanted ? own_cost_ns(kind, recording_setup(recording)->ticks)
+		      : 0;
 }
 
 /* Cost of the spans that were recorded, in ns; sets what one of them takes. */
 static double span_cost(const struct recording *recording, struct cost_of *ns)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	const struct totals *sum = &recording->totals;
 	double general = (double)sum->general_spans;
 
-	ns->span = recording->span_ns;
+	ns->span = setup->span_ns;
 	ns->general = cost_if(sum->general_spans, OWN_COST_GENERAL, recording);
-	if (recording->options->depth)
+	if (setup->options->depth)
 		ns->span = ns->general =
-			own_cost_ns(OWN_COST_DEPTH, recording->ticks);
+			own_cost_ns(OWN_COST_DEPTH, setup->ticks);
 	return ns->span * ((double)sum->spans - general) +
 	       ns->general * general;
 }
@@ -139,7 +143,8 @@ static double heap_cost(const struct recording *recording, struct cost_of *ns)
 
 static double cpu_cost(const struct recording *recording, struct cost_of *ns)
 {
-	const struct collect_options *options = recording->options;
+	const struct collect_options *options =
+		recording_setup(recording)->options;
 	uint64_t samples = recording->sampled.count;
 
 	if (samples && options->cpu_engine == CPU_PERF)

@@ -60,7 +60,7 @@ static json_t *words_json(const char *cmdline, size_t bytes)
 
 static json_t *command_json(const struct recording *recording)
 {
-	char *const *argument = recording->options->command;
+	char *const *argument = recording_setup(recording)->options->command;
 	const struct process_entry *first = recording->processes;
 	json_t *list;
 
@@ -75,7 +75,7 @@ static json_t *command_json(const struct recording *recording)
 
 static json_t *started_json(const struct recording *recording)
 {
-	time_t seconds = (time_t)recording->started;
+	time_t seconds = (time_t)recording_setup(recording)->started;
 	char buffer[32];
 	struct tm utc;
 
@@ -105,7 +105,8 @@ static json_t *globs_json(const char *const *glob, size_t count)
 /* The column value of the rows SETTING() of counters.def uses these names. */
 static struct summary_settings settings_of(const struct recording *recording)
 {
-	const struct collect_options *options = recording->options;
+	const struct recording_setup *setup = recording_setup(recording);
+	const struct collect_options *options = setup->options;
 	const struct filter *filter = &options->filter;
 
 	return (struct summary_settings){
@@ -125,11 +126,13 @@ static json_t *settings_json(const struct recording *recording)
  * was, and how to have another. */
 static const char *why_stopped(const struct recording *recording, int err)
 {
+	const struct recording_setup *setup = recording_setup(recording);
+
 	if (err != TRACE_AT_LIMIT)
 		return strerror(-err);
-	if (recording->options->max_bytes)
+	if (setup->options->max_bytes)
 		return "--max-size reached";
-	return recording->max_bytes < MAX_BYTES_DEFAULT
+	return setup->max_bytes < MAX_BYTES_DEFAULT
 		       ? "a tenth of the free disk space reached (--max-size "
 			 "may allow more)"
 		       : "4 GiB reached (--max-size may allow more)";
@@ -358,6 +361,7 @@ static json_t *files_list_json(const struct recording_files *files)
  * processes ended. */
 static uint64_t wall_time_ns(const struct recording *recording)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	const struct command_end *end = &recording->command_end;
 	uint64_t last_ns = 0;
 
@@ -367,7 +371,7 @@ static uint64_t wall_time_ns(const struct recording *recording)
 	     entry = entry->next)
 		last_ns = MAX(last_ns, entry->end_ns ? entry->end_ns
 						     : clock_boottime_ns());
-	return MAX(last_ns, recording->start_ns) - recording->start_ns;
+	return MAX(last_ns, setup->start_ns) - setup->start_ns;
 }
 
 static json_t *summary_json(struct recording *recording,
@@ -423,7 +427,7 @@ static int write_json(const json_t *root, int fd)
 int summary_write(struct recording *recording,
 		  const struct recording_files *files)
 {
-	int dir_fd = recording->dir_fd;
+	int dir_fd = recording_setup(recording)->dir_fd;
 	int fd = own_files_create(dir_fd, SUMMARY_NAME, 0);
 	json_t *root;
 	int err;

@@ -10,22 +10,23 @@ int wall_profile_write(struct recording *recording,
 		       struct stack_profile *profile, uint64_t duration_ns,
 		       uint64_t lost_spans, const char *name)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct comments comments = { 0 };
 	const struct stack_profile_header header = {
-		.start_ns = (uint64_t)recording->started * 1000000000,
+		.start_ns = (uint64_t)setup->started * 1000000000,
 		.duration_ns = duration_ns,
 		.period = 1,
 		.comments = &comments,
 	};
 	int err;
 
-	comments_add_command(&comments, recording->options->command);
+	comments_add_command(&comments, setup->options->command);
 	comments_add_count(&comments,
 			   "# {span was lost: its call is|spans were lost: "
 			   "their calls are} not in this profile, {its time is "
 			   "its caller's|their time is their callers'}",
 			   lost_spans);
-	err = stack_profile_write(profile, &header, recording->dir_fd, name);
+	err = stack_profile_write(profile, &header, setup->dir_fd, name);
 	comments_release(&comments);
 	return err;
 }

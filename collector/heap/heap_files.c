@@ -160,7 +160,7 @@ static void make_comments(const struct recording *recording,
 			  const struct heap_sums *sum, struct comments *out)
 {
 
-	comments_add_command(out, recording->options->command);
+	comments_add_command(out, recording_setup(recording)->options->command);
 	comments_add_count(out, "# {block was|blocks were} recorded exactly",
 			   sum->exact);
 	comments_add_count(
@@ -221,10 +221,11 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 		     const struct heap_sums *sum, uint64_t duration_ns,
 		     const char *name, uint64_t *bytes)
 {
-	const struct collect_options *options = recording->options;
+	const struct recording_setup *setup = recording_setup(recording);
+	const struct collect_options *options = setup->options;
 	struct comments comments = { 0 };
 	struct stack_profile_header header = {
-		.start_ns = (uint64_t)recording->started * 1000000000,
+		.start_ns = (uint64_t)setup->started * 1000000000,
 		.duration_ns = duration_ns,
 		.comments = &comments,
 		.period = sum->sampled ? options->alloc_period : 1,
@@ -234,9 +235,9 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 
 	*bytes = 0;
 	make_comments(recording, sum, &comments);
-	err = stack_profile_write(profile, &header, recording->dir_fd, name);
+	err = stack_profile_write(profile, &header, setup->dir_fd, name);
 	comments_release(&comments);
-	if (!err && fstatat(recording->dir_fd, name, &status, 0) == 0)
+	if (!err && fstatat(setup->dir_fd, name, &status, 0) == 0)
 		*bytes = (uint64_t)status.st_size;
 	return err;
 }
@@ -353,6 +354,7 @@ static void unlist_heap(struct recording *recording, struct process_heap *heap)
 void heap_files_finish(struct process_heap *heap)
 {
 	struct recording *recording = heap->recording;
+	const struct recording_setup *setup = recording_setup(recording);
 	uint64_t known = count_known(heap);
 
 	lock_acquire(&recording->lock);
@@ -365,14 +367,14 @@ void heap_files_finish(struct process_heap *heap)
 	heap_dump_write(heap);
 	process_heap_unspread(heap);
 	/* What finds no room is counted there. */
-	if (recording->heap_profile)
-		(void)heap_files_add(heap, HEAP_NOW, recording->heap_profile);
-	if (recording->heap_peak)
-		(void)heap_files_add(heap, HEAP_AT_PEAK, recording->heap_peak);
+	if (setup->profiles.heap)
+		(void)heap_files_add(heap, HEAP_NOW, setup->profiles.heap);
+	if (setup->profiles.heap_peak)
+		(void)heap_files_add(heap, HEAP_AT_PEAK,
+				     setup->profiles.heap_peak);
 	/* Stacks of samples are not those of spans. */
-	if (recording->span_profile && !heap->sampled)
-		(void)heap_files_add(heap, HEAP_OF_SPANS,
-				     recording->span_profile);
+	if (setup->profiles.span && !heap->sampled)
+		(void)heap_files_add(heap, HEAP_OF_SPANS, setup->profiles.span);
 }
 
 /* --- snapshots --------------------------------------------------------------
@@ -395,19 +397,20 @@ static struct process_heap *next_heap(struct recording *recording,
 int heap_files_snapshot(struct recording *recording,
 			struct symbol_cache *symbols, const char *name)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct stack_profile *profile = NULL;
 	struct process_heap *heap = NULL, *next;
 	struct heap_sums sum;
 	uint64_t bytes;
 	int err;
 
-	if (!recording->heap_profile)
+	if (!setup->profiles.heap)
 		return -ENOENT;
-	err = stack_profile_new(&stack_profile_heap, symbols,
-				&recording->budget, &profile);
+	err = stack_profile_new(&stack_profile_heap, symbols, setup->budget,
+				&profile);
 	if (err)
 		return err;
-	(void)stack_profile_merge(profile, recording->heap_profile);
+	(void)stack_profile_merge(profile, setup->profiles.heap);
 	lock_acquire(&recording->lock);
 	sum = recording->totals.heap;
 	lock_release(&recording->lock);
@@ -424,11 +427,9 @@ int heap_files_snapshot(struct recording *recording,
 	err = -ENOENT;
 	if (sum.exact + sum.sampled) {
 		err = heap_files_write(recording, profile, &sum,
-				       clock_boottime_ns() -
-					       recording->start_ns,
+				       clock_boottime_ns() - setup->start_ns,
 				       name, &bytes);
-		unwritten_say(&recording->snapshot_err, recording->path, name,
-			      err);
+		unwritten_say(&recording->snapshot_err, setup->path, name, err);
 	}
 	stack_profile_free(&profile);
 	return err;

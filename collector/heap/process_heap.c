@@ -409,8 +409,9 @@ static void release_heap(struct process_heap *heap)
 static void start_known_blocks(struct process_heap *heap, uint64_t period)
 {
 	heap->known = calloc(1, sizeof(*heap->known));
-	if (heap->known && heap_init(heap->known, &heap->recording->budget,
-				     period, random_u64()) < 0) {
+	if (heap->known &&
+	    heap_init(heap->known, recording_setup(heap->recording)->budget,
+		      period, random_u64()) < 0) {
 		free(heap->known);
 		heap->known = NULL;
 	}
@@ -421,8 +422,9 @@ static void start_known_blocks(struct process_heap *heap, uint64_t period)
 static int start_heap(struct process_heap *heap, struct process *process)
 {
 	struct arena *arena = process->arena;
-	struct budget *budget = &heap->recording->budget;
-	uint64_t period = heap->recording->options->alloc_period;
+	const struct recording_setup *setup = recording_setup(heap->recording);
+	uint64_t period = setup->options->alloc_period;
+	struct budget *budget = setup->budget;
 	int err = 0;
 
 	heap->sampled = arena->alloc == WIRE_ALLOC_SAMPLED && process->samples;
@@ -447,7 +449,7 @@ static int start_heap(struct process_heap *heap, struct process *process)
 	if (err)
 		return err;
 	heap->owner[heap->owner_count++] = (struct heap_owner){ 0 };
-	heap_track_init(&heap->track, heap->recording->trace,
+	heap_track_init(&heap->track, setup->trace,
 			arena->clock == WIRE_CLOCK_TSC
 				? process->collector->clock
 				: NULL,

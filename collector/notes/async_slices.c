@@ -70,7 +70,8 @@ struct open_slice {
 };
 
 struct async_slices {
-	struct recording *recording;
+	struct recording *recording; /* outlives it */
+	const struct recording_setup *setup; /* of the recording */
 	struct tracks *tracks;
 	struct order *order;
 	uint64_t withheld; /* by feeders; relaxed */
@@ -104,18 +105,18 @@ static void *take_memory(struct async_slices *slices, size_t bytes)
 {
 	void *memory;
 
-	if (!budget_take(&slices->recording->budget, bytes))
+	if (!budget_take(slices->setup->budget, bytes))
 		return NULL;
 	memory = calloc(1, bytes);
 	if (!memory)
-		budget_give(&slices->recording->budget, bytes);
+		budget_give(slices->setup->budget, bytes);
 	return memory;
 }
 
 static void give_memory(struct async_slices *slices, void *memory, size_t bytes)
 {
 	if (memory)
-		budget_give(&slices->recording->budget, bytes);
+		budget_give(slices->setup->budget, bytes);
 	free(memory);
 }
 
@@ -129,7 +130,7 @@ static size_t event_bytes(const struct async_event *event)
 
 static void event_free(struct async_slices *slices, struct async_event *event)
 {
-	budget_give(&slices->recording->budget, event_bytes(event));
+	budget_give(slices->setup->budget, event_bytes(event));
 	if (event->note)
 		note_release(event->note);
 	free(event->note);
@@ -142,7 +143,7 @@ static void event_free(struct async_slices *slices, struct async_event *event)
 static void flush_packets(struct async_slices *slices)
 {
 	if (slices->out.count && !slices->out.failed)
-		trace_file_append(slices->recording->trace,
+		trace_file_append(slices->setup->trace,
 				  slices->encoder.sequence, slices->out.at,
 				  slices->out.count);
 	bytes_clear(&slices->out);
@@ -461,7 +462,7 @@ struct order_stream *async_slices_open(struct async_slices *slices)
 void async_slices_feed(struct async_slices *slices, struct order_stream *stream,
 		       uint64_t clock, const struct async_event *event)
 {
-	struct budget *budget = &slices->recording->budget;
+	struct budget *budget = slices->setup->budget;
 	size_t bytes = event_bytes(event);
 	struct async_event *copy =
 		budget_take(budget, bytes) ? malloc(sizeof(*copy)) : NULL;
@@ -486,14 +487,16 @@ void async_slices_feed(struct async_slices *slices, struct order_stream *stream,
 int async_slices_new(struct recording *recording, struct tracks *tracks,
 		     struct async_slices **out)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct async_slices *slices = calloc(1, sizeof(*slices));
 
 	if (!slices)
 		return -ENOMEM;
 	slices->recording = recording;
+	slices->setup = setup;
 	slices->tracks = tracks;
-	seq_names_init(&slices->names, &recording->budget, &slices->last_iid);
-	if (order_new(&recording->budget, ORDER_BYTES, consume_events, slices,
+	seq_names_init(&slices->names, setup->budget, &slices->last_iid);
+	if (order_new(setup->budget, ORDER_BYTES, consume_events, slices,
 		      &slices->order) < 0) {
 		free(slices);
 		return -ENOMEM;

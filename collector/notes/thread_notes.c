@@ -181,12 +181,12 @@ struct event {
 static bool event_time(const struct event *event, uint64_t *out)
 {
 	struct thread_notes *notes = event->notes;
-	uint64_t first = recording_of(notes->thread)->start_ns;
-	uint64_t ns = notes->note.at_ns, last;
+	uint64_t ns = notes->note.at_ns, first, last;
 
 	*out = event->ns;
 	if (!notes->note.has_at)
 		return false;
+	first = recording_setup(recording_of(notes->thread))->start_ns;
 	last = clock_boottime_ns();
 	/* A negative one is before everything. */
 	*out = (int64_t)ns < 0 || ns < first ? first : MIN(ns, last);
@@ -449,7 +449,8 @@ static struct thread_notes *notes_of(struct thread *thread)
 	if (notes) {
 		notes->hook.describe = describe_span;
 		notes->thread = thread;
-		pool_init(&notes->counters, &recording_of(thread)->budget,
+		pool_init(&notes->counters,
+			  recording_setup(recording_of(thread))->budget,
 			  sizeof(struct counter),
 			  offsetof(struct counter, track));
 		thread->notes = notes;

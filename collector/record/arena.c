@@ -237,7 +237,8 @@ static void close_map_log(struct arena *arena)
 			    "recording '%s' was not told of %llu loads and "
 			    "unloads of libraries: functions of some that came "
 			    "and went may have no names",
-			    arena->recording->path, (unsigned long long)lost);
+			    recording_setup(arena->recording)->path,
+			    (unsigned long long)lost);
 	map_log_put(&arena->map_log);
 }
 

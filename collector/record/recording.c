@@ -68,23 +68,24 @@ static void write_preamble(struct recording *recording)
 		.monotonic_coarse = clock_read_ns(CLOCK_MONOTONIC_COARSE),
 		.monotonic_raw = clock_read_ns(CLOCK_MONOTONIC_RAW),
 	};
-	const struct collect_options *options = recording->options;
+	const struct collect_options *options = recording->setup.options;
 	const struct out_attribute attributes[] = {
 		{ "perfrec.version", PERFREC_VERSION, 0 },
 		{ "perfrec.command",
 		  options->command ? options->command[0] : "", 0 },
-		{ "perfrec.clock", recording->ticks ? "tsc" : "boottime", 0 },
+		{ "perfrec.clock", recording->setup.ticks ? "tsc" : "boottime",
+		  0 },
 		{ "perfrec.on_full",
 		  options->on_full == WIRE_ON_FULL_BLOCK ? "block" : "drop",
 		  0 },
 		{ "perfrec.span_cost_ps", NULL,
-		  (int64_t)(recording->span_ns * 1000) },
+		  (int64_t)(recording->setup.span_ns * 1000) },
 	};
 	uint8_t packet[PACKET_BYTES], uuid[16];
 	uint64_t half[2] = { random_u64(), random_u64() };
 
 	memcpy(uuid, half, sizeof(uuid));
-	trace_file_append(recording->trace, 1, packet,
+	trace_file_append(recording->setup.trace, 1, packet,
 			  out_perfetto_preamble(packet, sizeof(packet), &clocks,
 						uuid, attributes,
 						ARRAY_SIZE(attributes)));
@@ -138,20 +139,21 @@ void recording_give_room_back(struct recording *recording)
 
 static int open_trace(struct recording *recording)
 {
-	const struct collect_options *options = recording->options;
+	const struct collect_options *options = recording->setup.options;
 	struct trace_file_options trace = {
-		.dir_fd = recording->dir_fd,
+		.dir_fd = recording->setup.dir_fd,
 		.name = TRACE_NAME,
 		.compress = options->compress,
 		.producers = options->workers,
 	};
 	int err;
 
-	recording->max_bytes = options->max_bytes;
-	if (!recording->max_bytes)
-		recording->max_bytes = default_max_bytes(recording->dir_fd);
-	trace.max_bytes = recording->max_bytes;
-	err = trace_file_open(&trace, &recording->trace);
+	recording->setup.max_bytes = options->max_bytes;
+	if (!recording->setup.max_bytes)
+		recording->setup.max_bytes =
+			default_max_bytes(recording->setup.dir_fd);
+	trace.max_bytes = recording->setup.max_bytes;
+	err = trace_file_open(&trace, &recording->setup.trace);
 	if (err)
 		log_err("cannot write '%s/%s': %s (%s)", recording->path,
 			TRACE_NAME, strerror(-err), unwritten_way_out(err));
@@ -180,19 +182,19 @@ static void recording_free(struct recording *recording)
 		free(went_on);
 	}
 	function_table_release(&recording->functions);
-	stack_profile_free(&recording->wall_profile);
-	stack_profile_free(&recording->cpu_profile);
-	cpu_account_free(&recording->cpu_account);
+	stack_profile_free(&recording->setup.profiles.wall);
+	stack_profile_free(&recording->setup.profiles.cpu);
+	cpu_account_free(&recording->setup.cpu_account);
 	free(recording->cpu_sum);
-	stack_profile_free(&recording->heap_profile);
-	stack_profile_free(&recording->heap_peak);
-	stack_profile_free(&recording->span_profile);
+	stack_profile_free(&recording->setup.profiles.heap);
+	stack_profile_free(&recording->setup.profiles.heap_peak);
+	stack_profile_free(&recording->setup.profiles.span);
 	recording_give_room_back(recording);
 	/* Open still if nobody has finished it. */
-	if (recording->trace)
-		(void)trace_file_close(&recording->trace);
-	if (recording->dir_fd >= 0)
-		close(recording->dir_fd);
+	if (recording->setup.trace)
+		(void)trace_file_close(&recording->setup.trace);
+	if (recording->setup.dir_fd >= 0)
+		close(recording->setup.dir_fd);
 	lock_destroy(&recording->lock);
 	while (recording->notes)
 		free(recording->note[--recording->notes]);
@@ -212,13 +214,16 @@ static int new_stack_profiles(const struct collector *collector,
 
 	if (heap)
 		err = stack_profile_new(&stack_profile_heap, collector->symbols,
-					budget, &recording->heap_profile);
+					budget,
+					&recording->setup.profiles.heap);
 	if (heap && !err)
 		err = stack_profile_new(&stack_profile_heap, collector->symbols,
-					budget, &recording->heap_peak);
+					budget,
+					&recording->setup.profiles.heap_peak);
 	if ((heap || options->cpu_hz) && !err)
 		err = stack_profile_new(&stack_profile_span, collector->symbols,
-					budget, &recording->span_profile);
+					budget,
+					&recording->setup.profiles.span);
 	return err;
 }
 
@@ -232,39 +237,43 @@ int recording_new(const struct collector *collector, const char *path,
 		return err;
 	*recording = (struct recording){
 		.refs = 1,
-		.options = collector->options,
 		.endings = collector->endings,
 		.finish = collector->finish_recording,
-		.dir_fd = -1,
 		.room_fd = -1,
 		.path = strdup(path),
 		.budget = { BUDGET_BYTES },
-		.span_ns = collector->span_ns,
-		.ticks = collector->ticks,
 		.last_sequence = 1, /* of packets that belong to no thread */
+		.last_process = &recording->processes,
+	};
+	recording->setup = (struct recording_setup){
+		.options = collector->options,
+		.path = recording->path,
+		.dir_fd = -1,
+		.ticks = collector->ticks,
+		.span_ns = collector->span_ns,
 		.start_ns = clock_boottime_ns(),
 		.started = time(NULL),
-		.last_process = &recording->processes,
+		.budget = &recording->budget,
 	};
 	lock_init(&recording->lock, LOCK_RECORDING);
 	if (recording->path)
 		err = stack_profile_new(&stack_profile_wall, collector->symbols,
 					&recording->budget,
-					&recording->wall_profile);
+					&recording->setup.profiles.wall);
 	if (!err && collector->options->cpu_hz)
 		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
 					&recording->budget,
-					&recording->cpu_profile);
+					&recording->setup.profiles.cpu);
 	if (!err && collector->options->cpu_hz &&
 	    collector->options->cpu_engine == CPU_PERF)
-		err = cpu_account_new(&recording->cpu_account);
+		err = cpu_account_new(&recording->setup.cpu_account);
 	if (!err)
 		err = new_stack_profiles(collector, recording);
 	if (!err)
 		err = open_recording_folder(path, exclusive,
-					    &recording->dir_fd);
+					    &recording->setup.dir_fd);
 	if (!err)
-		recording->room_fd = set_room_aside(recording->dir_fd);
+		recording->room_fd = set_room_aside(recording->setup.dir_fd);
 	if (!err)
 		err = open_trace(recording);
 	if (err) {
@@ -302,7 +311,7 @@ static void recording_end_job(struct job *job)
 	/* The first member. */
 	struct recording *recording = (struct recording *)job;
 
-	if (recording->trace && recording->finish)
+	if (recording->setup.trace && recording->finish)
 		(void)recording->finish(recording);
 	if (recording->ended)
 		recording->ended(recording);
@@ -318,10 +327,20 @@ void recording_put(struct recording **recording)
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
 	old->end_job.run = recording_end_job;
-	if (old->trace && old->endings)
+	if (old->setup.trace && old->endings)
 		jobs_post(old->endings, &old->end_job);
 	else
 		recording_end_job(&old->end_job);
+}
+
+const struct recording_setup *recording_setup(const struct recording *recording)
+{
+	return &recording->setup;
+}
+
+int recording_close_trace(struct recording *recording)
+{
+	return trace_file_close(&recording->setup.trace);
 }
 
 uint32_t recording_sequence(struct recording *recording)
@@ -432,8 +451,8 @@ void recording_note(struct recording *recording, const char *text)
 		recording->note[i] = strdup(text);
 		if (recording->note[i]) {
 			recording->notes++;
-			log_at(recording->options->quiet_notes ? LOG_DBG
-							       : LOG_WARN,
+			log_at(recording->setup.options->quiet_notes ? LOG_DBG
+								     : LOG_WARN,
 			       "%s", text);
 		}
 	}

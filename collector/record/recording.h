@@ -150,35 +150,46 @@ struct command_end {
 	uint64_t start_ns, end_ns, user_ns, sys_ns;
 };
 
+/* The profiles of a recording; NULL: its options do not ask for it. */
+struct recording_profiles {
+	/* The jobs thread's, until the recording is finished. */
+	struct stack_profile *wall, *heap, *heap_peak, *span;
+	struct stack_profile *cpu; /* the sampler's */
+};
+
+/* What stays as it is from the begin of a recording to its end. */
+struct recording_setup {
+	const struct collect_options *options;
+	const char *path; /* of the folder */
+	int dir_fd; /* the folder */
+	bool ticks; /* the clock of its programs is the counter */
+	double span_ns; /* cost of one span */
+	uint64_t start_ns; /* BOOTTIME */
+	int64_t started; /* seconds of the epoch */
+	uint64_t max_bytes; /* of the trace */
+	struct trace_file *trace; /* NULL after recording_close_trace() */
+	struct budget *budget; /* of all that grows in memory */
+	struct recording_profiles profiles;
+	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
+};
+
 struct recording {
 	struct job end_job; /* the first */
 	struct jobs *endings; /* where it goes; NULL: run at once */
 	int (*finish)(struct recording *recording); /* its last job, see
 						     * struct collector */
 	uint32_t refs;
-	const struct collect_options *options;
-	int dir_fd;
+	struct recording_setup setup;
 	int room_fd; /* set aside for what is written last; -1: none */
-	char *path;
-	struct trace_file *trace;
-	uint64_t max_bytes;
-	struct budget budget;
-	struct stack_profile *wall_profile; /* the jobs thread's */
-	struct stack_profile *cpu_profile; /* the sampler's; NULL: none */
-	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
+	char *path; /* setup.path */
+	struct budget budget; /* setup.budget */
 	struct cpu_sum *cpu_sum; /* of it, at the end; NULL: nothing */
-	/* The jobs thread's; NULL: none. */
-	struct stack_profile *heap_profile, *heap_peak, *span_profile;
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
 	uint32_t rss_sequence; /* the jobs thread's; 0: none yet */
 	int snapshot_err; /* the log has it; the jobs thread's; 0: none */
 	uint32_t snapshots; /* begun; main thread */
 	uint32_t snapshot_number; /* of the one under way; 0: none */
-	double span_ns; /* cost of one span */
-	bool ticks; /* the clock is the counter */
 	uint32_t last_sequence;
-	uint64_t start_ns; /* BOOTTIME */
-	int64_t started; /* seconds of the epoch */
 	struct command_end command_end;
 
 	/* For progress; any thread. */
@@ -225,6 +236,14 @@ bool recording_get_if(struct recording *recording);
  * long for debug information, and no other recording is to wait for that. Any
  * thread; also for NULL. */
 void recording_put(struct recording **recording);
+
+/* The setup of @recording; it is valid as long as the caller has a reference.
+ * Any thread. */
+const struct recording_setup *recording_setup(
+	const struct recording *recording);
+/* Write what is left of the trace, close it, and forget it. Returns what
+ * trace_file_close() returns. Whoever finishes the recording. */
+int recording_close_trace(struct recording *recording);
 
 /* A number for one more packet sequence, from 2 up, which no other has. Any
  * thread. */

@@ -355,18 +355,19 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 void cpu_tree_start(struct cpu_sampler *sampler, struct recording *recording,
 		    pid_t pid)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct perf_wanted wanted = { .tree = true };
 	struct perf_events events = { 0 };
 
-	if (!sampler || !recording->cpu_account || sampler->account)
+	if (!sampler || !setup->cpu_account || sampler->account)
 		return;
 	wanted.no_kernel = sampler->wanted.no_kernel;
 	if (perf_events_open(&events, sampler->buffers, &wanted, pid) < 0)
 		return;
-	cpu_account_root(recording->cpu_account, pid, (uint32_t)events.count);
+	cpu_account_root(setup->cpu_account, pid, (uint32_t)events.count);
 	lock_acquire(&sampler->lock);
 	sampler->tree = events;
-	sampler->account = recording->cpu_account;
+	sampler->account = setup->cpu_account;
 	lock_release(&sampler->lock);
 	perf_events_enable(&events, true);
 	/* relaxed: a hint, and the eventfd orders it */
@@ -599,9 +600,12 @@ void cpu_group_free(struct cpu_group **group)
 
 void cpu_group_pause(struct cpu_group *group, bool paused)
 {
+	struct cpu_account *account;
+
 	if (!group)
 		return;
 	perf_events_enable(&group->events, !paused);
-	if (paused && group->recording->cpu_account)
-		cpu_account_paused(group->recording->cpu_account);
+	account = recording_setup(group->recording)->cpu_account;
+	if (paused && account)
+		cpu_account_paused(account);
 }

@@ -535,7 +535,8 @@ static void tell_process(struct cpu_threads *threads,
 			 struct cpu_process *process)
 {
 	struct samples *samples = process->sampled ? process->samples : NULL;
-	struct cpu_account *account = threads->recording->cpu_account;
+	struct cpu_account *account =
+		recording_setup(threads->recording)->cpu_account;
 
 	if (samples)
 		samples_short(samples, process->short_ns,

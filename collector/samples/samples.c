@@ -56,6 +56,7 @@ struct samples {
 	uint32_t refs;
 	struct sampler *sampler;
 	struct recording *recording; /* a reference */
+	const struct recording_setup *setup; /* of the recording */
 	struct modules *modules; /* a reference */
 	pid_t pid;
 	char name[16];
@@ -85,17 +86,19 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 		struct modules *modules, pid_t pid, const char *name,
 		struct samples **out)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct samples *samples = calloc(1, sizeof(*samples));
 
 	if (!samples)
 		return -ENOMEM;
-	if (stacks_new(&recording->budget, &samples->stacks) < 0) {
+	if (stacks_new(setup->budget, &samples->stacks) < 0) {
 		free(samples);
 		return -ENOMEM;
 	}
 	samples->refs = 1;
 	samples->sampler = sampler;
 	samples->recording = recording_get(recording);
+	samples->setup = setup;
 	samples->modules = modules_get(modules);
 	samples->pid = pid;
 	samples->end.of = samples;
@@ -103,12 +106,12 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 	snprintf(samples->name, sizeof(samples->name), "%s", name);
 	stack_cache_init(&samples->cache,
 			 &sampler_tools(sampler)->cache_budget);
-	pool_init(&samples->owners, &recording->budget, sizeof(struct owner),
+	pool_init(&samples->owners, setup->budget, sizeof(struct owner),
 		  sizeof(struct owner));
-	pool_init(&samples->counts, &recording->budget, sizeof(struct counted),
+	pool_init(&samples->counts, setup->budget, sizeof(struct counted),
 		  offsetof(struct counted, count));
 	lock_init(&samples->told_lock, LOCK_SAMPLES_TOLD);
-	pool_init(&samples->told, &recording->budget, sizeof(struct told),
+	pool_init(&samples->told, setup->budget, sizeof(struct told),
 		  offsetof(struct told, told_ns));
 	*out = samples;
 	return 0;
@@ -224,7 +227,7 @@ static bool is_copy_full(const struct samples *samples,
 			 const struct unwind_stack *stack)
 {
 	return stack->stack_bytes + COPY_SLACK >=
-	       samples->recording->options->stack_bytes;
+	       samples->setup->options->stack_bytes;
 }
 
 static uint32_t unwind_sample(struct samples *samples,
@@ -351,7 +354,7 @@ static void add_thread_values(struct samples *samples,
 		memcpy(owner.thread, thread->thread, sizeof(owner.thread));
 		owner.thread[sizeof(owner.thread) - 1] = '\0';
 	}
-	(void)stack_profile_add(samples->recording->cpu_profile, &owner,
+	(void)stack_profile_add(samples->setup->profiles.cpu, &owner,
 				samples->stacks, samples->modules, values,
 				count);
 }
@@ -481,7 +484,7 @@ static void end_samples(struct samples *samples)
 	scale_counts(samples);
 	add_sample_totals(samples);
 	trace_stacks_free(&samples->trace);
-	if (samples->recording->cpu_profile) {
+	if (samples->setup->profiles.cpu) {
 		add_counts(samples);
 		add_named_value(samples, FRAME_OTHER, samples->other[0],
 				samples->other[1]);

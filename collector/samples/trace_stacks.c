@@ -67,24 +67,24 @@ int trace_stacks_new(struct recording *recording, struct modules *modules,
 		     struct stacks *stacks, pid_t pid,
 		     struct trace_stacks **out)
 {
+	const struct recording_setup *setup = recording_setup(recording);
 	struct trace_stacks *trace = calloc(1, sizeof(*trace));
 
 	if (!trace)
 		return -ENOMEM;
-	trace->file = recording->trace;
+	trace->file = setup->trace;
 	trace->modules = modules;
 	trace->stacks = stacks;
 	trace->pid = pid;
 	trace->sequence = recording_sequence(recording);
-	pool_init(&trace->strings, &recording->budget, sizeof(struct string),
+	pool_init(&trace->strings, setup->budget, sizeof(struct string),
 		  sizeof(struct string));
-	pool_init(&trace->mappings, &recording->budget, sizeof(struct mapping),
+	pool_init(&trace->mappings, setup->budget, sizeof(struct mapping),
 		  sizeof(struct mapping));
-	pool_init(&trace->frames, &recording->budget, sizeof(struct frame),
+	pool_init(&trace->frames, setup->budget, sizeof(struct frame),
 		  sizeof(struct frame));
-	trace->used =
-		out_stacks_first(trace->buffer, sizeof(trace->buffer),
-				 trace->sequence, recording->options->cpu_hz);
+	trace->used = out_stacks_first(trace->buffer, sizeof(trace->buffer),
+				       trace->sequence, setup->options->cpu_hz);
 	*out = trace;
 	return 0;
 }

@@ -127,7 +127,8 @@ static void send_progress(struct daemon *daemon)
 	message.progress.spans = atom_load_rlx(&recording->live_spans);
 	message.progress.dropped_spans =
 		atom_load_rlx(&recording->live_dropped);
-	message.progress.bytes = trace_file_bytes(recording->trace);
+	message.progress.bytes =
+		trace_file_bytes(recording_setup(recording)->trace);
 	send_control(daemon, &message);
 }
 

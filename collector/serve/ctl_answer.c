@@ -41,10 +41,12 @@ static struct face face_of(const struct arena *arena)
 	struct face face = { .name = "", .ending = true };
 
 	if (!arena->processes && kin)
-		face = (struct face){ .pid = kin->pid,
-				      .name = kin->name,
-				      .start_ns = arena->recording->start_ns,
-				      .waiting = true };
+		face = (struct face){
+			.pid = kin->pid,
+			.name = kin->name,
+			.start_ns = recording_setup(arena->recording)->start_ns,
+			.waiting = true
+		};
 	/* New ones come in at the front. */
 	for (const struct process *process = arena->processes; process;
 	     process = process->next) {
@@ -58,9 +60,10 @@ static struct face face_of(const struct arena *arena)
 
 static const char *folder_name(const struct recording *recording)
 {
-	const char *slash = strrchr(recording->path, '/');
+	const struct recording_setup *setup = recording_setup(recording);
+	const char *slash = strrchr(setup->path, '/');
 
-	return slash ? slash + 1 : recording->path;
+	return slash ? slash + 1 : setup->path;
 }
 
 /* --- which -------------------------------------------------------------------
@@ -237,8 +240,10 @@ static json_t *row_of(struct arena *arena)
 	set_number(row, "spans", atom_load_rlx(&arena->live_spans));
 	set_number(row, "lost", atom_load_rlx(&arena->live_lost));
 	set_since(row, face.start_ns);
-	set_number(row, "bytes", trace_file_bytes(arena->recording->trace));
-	ctl_answer_set_path(row, "folder", arena->recording->path);
+	set_number(row, "bytes",
+		   trace_file_bytes(recording_setup(arena->recording)->trace));
+	ctl_answer_set_path(row, "folder",
+			    recording_setup(arena->recording)->path);
 	return row;
 }
 

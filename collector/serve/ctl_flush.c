@@ -44,7 +44,7 @@ struct ctl_flush {
 /* Gives the reference back, too, here: it may be the last. */
 static void flush_item(struct collector *collector, struct flushed *item)
 {
-	struct trace_file *trace = item->recording->trace;
+	struct trace_file *trace = recording_setup(item->recording)->trace;
 
 	trace_file_flush(trace);
 	item->bytes = trace_file_bytes(trace);
@@ -81,7 +81,7 @@ static void add_recording(struct ctl_flush *flush, struct recording *recording)
 		if (item->recording == recording)
 			return;
 	item->recording = recording_get(recording);
-	item->path = strdup(recording->path);
+	item->path = strdup(recording_setup(recording)->path);
 	/* While one is under way there is no other. */
 	if (snapshot_begin(flush->collector, recording, &item->snapshot) < 0)
 		item->snapshot = NULL;

@@ -101,14 +101,14 @@ static uint32_t rss_sequence_of(struct recording *recording)
 		return sequence;
 	sequence = recording_sequence(recording);
 	recording->rss_sequence = sequence;
-	trace_file_append(recording->trace, sequence, packet,
+	trace_file_append(recording_setup(recording)->trace, sequence, packet,
 			  out_track_sequence(packet, sizeof(packet), sequence));
 	return sequence;
 }
 
 static void write_resident(const struct seen *seen)
 {
-	struct trace_file *trace = seen->recording->trace;
+	struct trace_file *trace = recording_setup(seen->recording)->trace;
 	uint32_t sequence = rss_sequence_of(seen->recording);
 	const struct out_counter counter = { .uuid = seen->rss_uuid,
 					     .parent = seen->uuid,

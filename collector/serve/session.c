@@ -64,7 +64,8 @@ static uint64_t bytes_on_disk(struct collector *collector)
 	lock_release(&collector->lock);
 	for (const struct arena *arena = collector->arenas; arena;
 	     arena = arena->next)
-		bytes += trace_file_bytes(arena->recording->trace);
+		bytes += trace_file_bytes(
+			recording_setup(arena->recording)->trace);
 	return bytes;
 }
 
@@ -143,7 +144,8 @@ static uint64_t folder_bytes(int dir_fd)
 static void recording_ended(struct recording *recording)
 {
 	struct collector *collector = recording->ended_context;
-	uint64_t bytes = folder_bytes(recording->dir_fd), one = 1;
+	uint64_t bytes = folder_bytes(recording_setup(recording)->dir_fd),
+		 one = 1;
 	struct recording **link = &collector->recordings;
 
 	lock_acquire(&collector->lock);

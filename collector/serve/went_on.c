@@ -49,7 +49,7 @@ static bool is_younger(pid_t pid, const struct recording *recording)
 	if (!proc_read(pid, "stat", stat, sizeof(stat)))
 		return false;
 	return strtoull(proc_stat_field(stat, STAT_START_FIELD), NULL, 10) >=
-	       recording->start_ns / tick_ns;
+	       recording_setup(recording)->start_ns / tick_ns;
 }
 
 static bool has_arena(const struct collector *collector, pid_t pid)

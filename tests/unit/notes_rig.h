@@ -57,8 +57,8 @@ static inline void rig_must(bool holds, const char *what)
 static inline struct trace_block *rig_take(void *context)
 {
 	struct thread *thread = context;
-	struct trace_block *block =
-		trace_file_block(thread->process->arena->recording->trace);
+	struct trace_block *block = trace_file_block(
+		recording_setup(thread->process->arena->recording)->trace);
 
 	block->modules = NULL;
 	block->name_count = 0;
@@ -71,7 +71,9 @@ static inline void rig_give(void *context, struct trace_block *block)
 
 	if (block->name_count)
 		block->modules = modules_get(thread->process->modules);
-	trace_file_submit(thread->process->arena->recording->trace, block);
+	trace_file_submit(
+		recording_setup(thread->process->arena->recording)->trace,
+		block);
 }
 
 static inline bool rig_excludes(void *context, uint64_t function)
@@ -96,9 +98,10 @@ static inline uint32_t rig_open_track(void *context, uint32_t number,
 	};
 
 	snprintf(name, sizeof(name), "context %u of worker", number);
-	trace_file_append(thread->process->arena->recording->trace,
-			  out.sequence, packet,
-			  out_perfetto_context(packet, sizeof(packet), &out));
+	trace_file_append(
+		recording_setup(thread->process->arena->recording)->trace,
+		out.sequence, packet,
+		out_perfetto_context(packet, sizeof(packet), &out));
 	return out.sequence;
 }
 
@@ -152,7 +155,7 @@ static inline void rig_thread(struct rig *rig, int i)
 				   .tid = 100 + i,
 				   .name = "worker",
 				   .start_ns = rig->start_ns };
-	trace_file_append(rig->recording.trace, thread->sequence, packet,
+	trace_file_append(rig->recording.setup.trace, thread->sequence, packet,
 			  out_perfetto_thread(packet, sizeof(packet), &out));
 	rig_must(!replay_init(&thread->replay, &sink, thread->sequence,
 			      rig->start_ns, NULL, &rig->arena.pauses,
@@ -176,12 +179,13 @@ static inline void rig_begin_trace(struct rig *rig)
 	static const uint8_t uuid[16] = { 1 };
 	uint8_t packet[4096];
 
-	rig_must(!trace_file_open(&options, &rig->recording.trace), "trace");
-	trace_file_append(rig->recording.trace, 1, packet,
+	rig_must(!trace_file_open(&options, &rig->recording.setup.trace),
+		 "trace");
+	trace_file_append(rig->recording.setup.trace, 1, packet,
 			  out_perfetto_preamble(packet, sizeof(packet), &clocks,
 						uuid, NULL, 0));
 	trace_file_append(
-		rig->recording.trace, 1, packet,
+		rig->recording.setup.trace, 1, packet,
 		out_perfetto_process(packet, sizeof(packet), &process));
 }
 
@@ -196,8 +200,9 @@ static inline struct rig *rig_new(void)
 	rig->start_ns = clock_boottime_ns() - 1000000000;
 	lock_init(&rig->recording.lock, LOCK_RECORDING);
 	rig->recording.budget.left = RIG_BUDGET;
+	rig->recording.setup.budget = &rig->recording.budget;
 	rig->recording.last_sequence = 1;
-	rig->recording.start_ns = rig->start_ns;
+	rig->recording.setup.start_ns = rig->start_ns;
 	rig->process.uuid = random_u64();
 	rig_begin_trace(rig);
 	rig_must(!symbol_cache_new(&rig->cache), "cache");
@@ -213,7 +218,7 @@ static inline struct rig *rig_new(void)
 	modules_set_sites(rig->process.modules, rig->arena.sites);
 	rig->process.arena = &rig->arena;
 	rig_must(!tracks_new(rig->process.uuid, NULL, rig->arena.sites,
-			     rig->recording.trace, &rig->recording.budget,
+			     rig->recording.setup.trace, &rig->recording.budget,
 			     &rig->process.tracks),
 		 "tracks");
 	for (int i = 0; i < RIG_THREADS; i++)
@@ -285,7 +290,7 @@ static inline void rig_end(struct rig *rig)
 	}
 	rig->process.end_ns = clock_boottime_ns();
 	process_notes_finish(&rig->process);
-	trace_file_close(&rig->recording.trace);
+	trace_file_close(&rig->recording.setup.trace);
 }
 
 static inline void rig_free(struct rig *rig)

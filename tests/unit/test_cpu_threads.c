@@ -63,8 +63,8 @@ static void set_up_with(bool no_kernel)
 	ck_assert_int_eq(sampler_new(&g.collector.sampler), 0);
 	ck_assert_int_eq(
 		recording_new(&g.collector, g.output, true, &g.recording), 0);
-	cpu_account_free(&g.recording->cpu_account);
-	ck_assert_int_eq(cpu_account_new(&g.recording->cpu_account), 0);
+	cpu_account_free(&g.recording->setup.cpu_account);
+	ck_assert_int_eq(cpu_account_new(&g.recording->setup.cpu_account), 0);
 	g.arena = (struct arena){ .recording = g.recording };
 	g.entry = (struct process_entry){ .name = "program" };
 	g.process = (struct process){ .collector = &g.collector,
@@ -123,8 +123,9 @@ static void finish(uint64_t total_ns)
 	samples_put(&g.process.samples);
 	modules_put(&g.process.modules);
 	sampler_free(&g.collector.sampler);
-	cpu_account_close(g.recording->cpu_account, &truth, &g.account);
-	cpu_account_free(&g.recording->cpu_account);
+	cpu_account_close(recording_setup(g.recording)->cpu_account, &truth,
+			  &g.account);
+	cpu_account_free(&g.recording->setup.cpu_account);
 	ck_assert_int_eq(recording_finish(g.recording), 0);
 	recording_put(&g.recording);
 	read_profile();

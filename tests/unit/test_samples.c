@@ -120,7 +120,7 @@ static struct sample *new_sample(uint32_t stack_bytes)
 	sample->kind = SAMPLE_CPU;
 	sample->tid = 8;
 	strcpy(sample->thread, "thread");
-	sample->ns = g.recording->start_ns;
+	sample->ns = recording_setup(g.recording)->start_ns;
 	sample->count = 1;
 	sample->weight_ns = 10;
 	return sample;

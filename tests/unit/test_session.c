@@ -23,7 +23,7 @@ static void setup(void)
 	memset(&g_page, 0, sizeof(g_page));
 	g_limits = (struct session_limits){ 0 };
 	g_collector = (struct collector){ .done_fd = -1, .limits = &g_limits };
-	g_recording = (struct recording){ .dir_fd = -1 };
+	g_recording = (struct recording){ .setup.dir_fd = -1 };
 	g_arena = (struct arena){ .page = &g_page,
 				  .bytes = 1 << 20,
 				  .recording = &g_recording };

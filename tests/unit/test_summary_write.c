@@ -32,16 +32,17 @@ static void set_up(void)
 	memset(&g_test, 0, sizeof(g_test));
 	strcpy(g_test.dir, DIR_TEMPLATE);
 	ck_assert_ptr_nonnull(mkdtemp(g_test.dir));
-	g_test.recording.options = &g_test.options;
-	g_test.recording.dir_fd = open(g_test.dir, O_DIRECTORY | O_CLOEXEC);
-	ck_assert_int_ge(g_test.recording.dir_fd, 0);
+	g_test.recording.setup.options = &g_test.options;
+	g_test.recording.setup.dir_fd =
+		open(g_test.dir, O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(g_test.recording.setup.dir_fd, 0);
 	g_test.files.trace_name = TRACE_NAME;
 }
 
 static void tear_down(void)
 {
-	own_files_remove(g_test.recording.dir_fd);
-	close(g_test.recording.dir_fd);
+	own_files_remove(g_test.recording.setup.dir_fd);
+	close(g_test.recording.setup.dir_fd);
 	function_table_release(&g_test.recording.functions);
 	ck_assert_int_eq(rmdir(g_test.dir), 0);
 }
@@ -127,7 +128,7 @@ START_TEST(summary_write_knows_temporary_blocks_if_any_were_exact)
 	summary = write_and_read();
 	ck_assert(!summary->knows_temporary);
 	summary_free(&summary);
-	unlinkat(g_test.recording.dir_fd, SUMMARY_NAME, 0);
+	unlinkat(g_test.recording.setup.dir_fd, SUMMARY_NAME, 0);
 	heap->exact = 1;
 	summary = write_and_read();
 	ck_assert(summary->knows_temporary);
@@ -141,13 +142,13 @@ START_TEST(summary_write_says_why_the_trace_stopped)
 	struct summary *summary;
 
 	g_test.files.trace_stopped = TRACE_AT_LIMIT;
-	g_test.recording.max_bytes = MAX_BYTES_DEFAULT;
+	g_test.recording.setup.max_bytes = MAX_BYTES_DEFAULT;
 	summary = write_and_read();
 	ck_assert(summary->totals.trace_limited);
 	ck_assert_str_eq(summary->totals.trace_stopped,
 			 "4 GiB reached (--max-size may allow more)");
 	summary_free(&summary);
-	unlinkat(g_test.recording.dir_fd, SUMMARY_NAME, 0);
+	unlinkat(g_test.recording.setup.dir_fd, SUMMARY_NAME, 0);
 	g_test.files.trace_stopped = -ENOSPC;
 	summary = write_and_read();
 	ck_assert(!summary->totals.trace_limited);
@@ -200,7 +201,7 @@ START_TEST(summary_write_of_spans_has_their_cost)
 	g_test.recording.totals.spans = 1000;
 	g_test.recording.totals.left_out_hooks = 12;
 	g_test.recording.totals.start_ns = 500;
-	g_test.recording.span_ns = 20;
+	g_test.recording.setup.span_ns = 20;
 	g_test.recording.command_end = (struct command_end){
 		.known = true, .end_ns = 1000000, .user_ns = 100000
 	};
@@ -267,12 +268,12 @@ END_TEST
 
 START_TEST(summary_write_without_a_folder_fails_and_leaves_nothing)
 {
-	int dir_fd = g_test.recording.dir_fd;
+	int dir_fd = g_test.recording.setup.dir_fd;
 
-	g_test.recording.dir_fd = -1;
+	g_test.recording.setup.dir_fd = -1;
 	ck_assert_int_eq(summary_write(&g_test.recording, &g_test.files),
 			 -EBADF);
-	g_test.recording.dir_fd = dir_fd;
+	g_test.recording.setup.dir_fd = dir_fd;
 	ck_assert_int_lt(faccessat(dir_fd, SUMMARY_NAME, F_OK, 0), 0);
 }
 END_TEST
