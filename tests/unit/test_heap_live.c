@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_heap_live - the shim's set of sampled blocks: what is in it is found
+ * when it is freed, and nothing else; what finds no room is refused.
+ */
+/* The shim's own code: there is no library of it to link with. */
+#include "preload/alloc/heap_live.c"
+
+#include <string.h>
+
+#include "tests/suite.h"
+
+#define BLOCK 0x7f0000001000ULL
+
+static void begin_set(void)
+{
+	memset(g_heap_live_count, 0, sizeof(g_heap_live_count));
+	heap_live_init();
+	ck_assert_ptr_nonnull(g_buckets);
+}
+
+START_TEST(what_was_added_is_removed_once)
+{
+	ck_assert(!heap_live_remove(BLOCK));
+	ck_assert(heap_live_add(BLOCK));
+	ck_assert(!heap_live_remove(BLOCK + 16));
+	ck_assert(heap_live_remove(BLOCK));
+	ck_assert(!heap_live_remove(BLOCK));
+}
+END_TEST
+
+START_TEST(no_block_is_refused)
+{
+	ck_assert(!heap_live_add(0));
+	ck_assert(!heap_live_remove(0));
+}
+END_TEST
+
+/* As many as one bucket has entries for, and one more; all have one count. */
+START_TEST(a_full_bucket_takes_no_more)
+{
+	uint64_t want = heap_live_hash(BLOCK), key = BLOCK, key_of[9];
+	size_t found = 0;
+
+	/* Keys whose hashes have the same bits at 32 to 46. */
+	while (found < 9) {
+		if (!((heap_live_hash(key) ^ want) >> 32 & (BUCKETS - 1)))
+			key_of[found++] = key;
+		key += 16;
+	}
+	for (size_t i = 0; i < 8; i++)
+		ck_assert(heap_live_add(key_of[i]));
+	ck_assert(!heap_live_add(key_of[8]));
+	ck_assert(!heap_live_remove(key_of[8]));
+	ck_assert(heap_live_remove(key_of[3]));
+	ck_assert(heap_live_add(key_of[8]));
+	for (size_t i = 0; i < 9; i++)
+		ck_assert(heap_live_remove(key_of[i]) == (i != 3));
+}
+END_TEST
+
+START_TEST(many_blocks)
+{
+	const uint64_t blocks = 20000;
+	uint64_t added = 0, removed = 0;
+
+	for (uint64_t i = 0; i < blocks; i++)
+		added += heap_live_add(BLOCK + 48 * i);
+	/* A bucket is full rarely: there are 32,768 of eight. */
+	ck_assert_uint_gt(added, blocks - blocks / 100);
+	for (uint64_t i = 0; i < blocks; i++)
+		removed += heap_live_remove(BLOCK + 48 * i);
+	ck_assert_uint_eq(removed, added);
+	for (size_t i = 0; i < ARRAY_SIZE(g_heap_live_count); i++)
+		ck_assert_uint_eq(g_heap_live_count[i], 0);
+}
+END_TEST
+
+/* A count that has come to 255 stays there: then each free looks further. */
+START_TEST(a_count_that_overflows_hides_nothing)
+{
+	uint8_t *count = heap_live_count(heap_live_hash(BLOCK));
+
+	ck_assert(heap_live_add(BLOCK));
+	*count = UINT8_MAX;
+	ck_assert(heap_live_remove(BLOCK));
+	ck_assert_uint_eq(*count, UINT8_MAX);
+	ck_assert(heap_live_add(BLOCK));
+	ck_assert(heap_live_remove(BLOCK));
+	ck_assert(!heap_live_remove(BLOCK));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("heap_live");
+	TCase *tcase = suite_case(suite, "heap_live");
+
+	tcase_add_checked_fixture(tcase, begin_set, NULL);
+	tcase_add_test(tcase, what_was_added_is_removed_once);
+	tcase_add_test(tcase, no_block_is_refused);
+	tcase_add_test(tcase, a_full_bucket_takes_no_more);
+	tcase_add_test(tcase, many_blocks);
+	tcase_add_test(tcase, a_count_that_overflows_hides_nothing);
+	return suite_run(suite);
+}
