@@ -62,7 +62,8 @@
 #define FREED_WAYS 4 /* places for one address: a cache line */
 #define INDEX_MIN 64u
 #define SITES_MAX_ALL (HEAP_SITES_FIRST * ((1u << HEAP_SITE_CHUNKS) - 1))
-/* So that a weight times a size fits, and a level above it in 48 bits. */
+/* So that the product of a weight and a size fits into 64 bits, and the size
+ * with a level above it into 48. */
 #define SAMPLED_SIZE_MAX (1ULL << 43)
 #define LEVEL_SHIFT 44
 #define LEVEL_MAX 15u
@@ -122,7 +123,8 @@ static void index_put(struct heap *heap, uint32_t number)
 	heap->index[i] = number + 1;
 }
 
-/* Makes sure that one more site leaves the index at most half full. */
+/* Make the index larger, if one more site would fill more than half of it.
+ * False: no memory. */
 static bool reserve_index(struct heap *heap)
 {
 	uint32_t *old = heap->index, mask = heap->index_mask;
@@ -310,7 +312,7 @@ static void add_live(struct heap *heap, struct heap_site *site,
 	}
 }
 
-/* Takes @block off the table and off its site. */
+/* Remove @block from the table, and from what its site has in use. */
 static void end_block(struct heap *heap, struct heap_block *block,
 		      bool temporary)
 {
@@ -335,8 +337,8 @@ static void end_block(struct heap *heap, struct heap_block *block,
 /* --- events -----------------------------------------------------------------
  */
 
-/* What is known of @address, or else the place for it: an empty one of its set,
- * or that of the oldest free. */
+/* The latest free of @address; or, if it is not known, the place where it is to
+ * be kept: an empty one of the set of @address, or that of the oldest free. */
 static struct freed *freed_at(const struct heap *heap, uint64_t address)
 {
 	struct freed *set = heap->freed + (address * 0x9e3779b97f4a7c15ULL >>
@@ -371,7 +373,8 @@ static bool is_freed_by(const struct freed *freed, uint32_t owner)
 	return (freed->key & 0xffff) == (owner & 0xffff);
 }
 
-/* Another address needs the place of @freed, at @clock. */
+/* @freed is forgotten, since another address needs its place at @clock: then it
+ * is not called a double free any more, if an alloc could still explain it. */
 static void forget_freed(struct heap *heap, const struct freed *freed,
 			 uint64_t clock)
 {
@@ -393,10 +396,10 @@ static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
 	freed->clock = clock << KIND_BITS | kind;
 }
 
-/* Whether a block that came at @clock, of the thread @owner, had come before
- * @freed, a free of the kind @kind. Within a thread clocks are right; between
- * two, as right as they can be read, and then a free that found no block tells.
- */
+/* Whether a block that the thread @owner allocated at @clock is older than
+ * @freed, a free of the kind @kind. The clocks of one thread are right. Those
+ * of two threads may differ by HEAP_SKEW; then the block is the older one if
+ * the free had found no block. */
 static bool is_before_free(const struct freed *freed, enum freed_kind kind,
 			   uint64_t clock, uint32_t owner)
 {
@@ -425,8 +428,9 @@ static void match_freed(struct heap *heap, struct freed *freed,
 	freed->clock = freed_clock(freed) << KIND_BITS | FREED_UNSURE;
 }
 
-/* Whether the block that comes is over already; if not, nothing is live at
- * @address any more. *@unsure: a free was implied. */
+/* Whether a block that is allocated at @address by now has ended already. If it
+ * has not, nothing is live at @address after this call. *@unsure: a free was
+ * implied. */
 static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 			  uint32_t owner, bool *unsure)
 {
@@ -456,7 +460,8 @@ static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 	return false;
 }
 
-/* Counts it as allocated, at @number. */
+/* Count a block of @size as allocated by the site @number. Returns its weight.
+ */
 static struct weight count_alloc(struct heap *heap, uint64_t size,
 				 uint32_t number)
 {

@@ -45,7 +45,7 @@ static int rows_by_owner(const void *a, const void *b)
 	return 0;
 }
 
-/* What rows before have, not rounded. */
+/* The sums of the rows before, not rounded: heap_round_next(). */
 struct row_sums {
 	uint64_t of[4];
 };
@@ -71,7 +71,9 @@ static void fill_row(const struct process_heap *heap,
 			(int64_t)heap_round(&heap->heap, site->peak_bytes);
 }
 
-/* A share of few blocks may be bytes of none, or blocks at the peak only. */
+/* Whether any value of @row is not 0. Values are looked at one by one: a small
+ * share may have bytes but no block, and a site may have values at the peak
+ * only. */
 static bool has_row_values(const struct row *row)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->values.value); i++)
@@ -380,7 +382,8 @@ void heap_files_finish(struct process_heap *heap)
 /* --- snapshots --------------------------------------------------------------
  */
 
-/* Any that goes on, with a reference, after @last; NULL: there is none. */
+/* The heap of a process that goes on that comes after @last in the list (NULL:
+ * the first one), with a reference. NULL: there is none. */
 static struct process_heap *next_heap(struct recording *recording,
 				      struct process_heap *last)
 {

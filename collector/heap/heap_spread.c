@@ -12,7 +12,7 @@
 #include "collector/heap/heap.h"
 #include "shared/compiler.h"
 
-/* What is scaled, each by itself. */
+/* The values of a site that are scaled, each by itself. */
 enum part {
 	FREED_OBJECTS,
 	FREED_BYTES,
@@ -62,7 +62,7 @@ static struct parts parts_of(const struct heap_site *site,
 	return parts;
 }
 
-/* As of the last peak of @heap. */
+/* Write @parts into @site, as of the last peak of @heap. */
 static void set_parts(const struct heap *heap, struct heap_site *site,
 		      const struct parts *parts)
 {
@@ -82,8 +82,8 @@ static int sites_by_owner(const void *a, const void *b)
 }
 
 /* The sites of @heap at which anything was allocated, by owner. */
-static size_t list(const struct heap *exact, struct heap *heap,
-		   struct known **out)
+static size_t list_sites(const struct heap *exact, struct heap *heap,
+			 struct known **out)
 {
 	uint32_t sites = heap_site_count(heap);
 	size_t count = 0;
@@ -110,7 +110,8 @@ static uint64_t share_of(uint64_t all, uint64_t part, uint64_t sum)
 	return (uint64_t)((unsigned __int128)all * part / sum);
 }
 
-/* Out of @all, what of @sum lies between @from and @from + @one. */
+/* The share of @all that belongs to @one, a part of @sum which begins at @from.
+ * Each value by itself; moves @from behind @one. */
 static struct parts shares_of(const struct parts *all, const struct parts *sum,
 			      struct parts *from, const struct parts *one)
 {
@@ -193,7 +194,7 @@ static void each_owner(struct heap *exact, struct heap *known, uint32_t unknown,
 				    uint32_t))
 {
 	struct known *sites;
-	size_t count = list(exact, known, &sites), i;
+	size_t count = list_sites(exact, known, &sites), i;
 
 	for (size_t first = 0; first < count; first = i) {
 		for (i = first; i < count; i++)

@@ -152,13 +152,14 @@ static uint64_t next_room(uint64_t room)
 	return room < ROOM_SMALL ? 2 * room : room + room / 2;
 }
 
-/* With one more it would be more than three quarters full. */
+/* Whether one block more would fill @segment to more than three quarters. */
 static bool is_full(const struct heap_segment *segment)
 {
 	return 4ULL * (segment->count + 1) > 3ULL * segment->room;
 }
 
-/* Makes a full one larger; one place at least stays empty. */
+/* Make @segment larger if it is full; at least one place stays empty. False:
+ * there is no room for one block more. */
 static bool reserve_place(struct heap_table *table,
 			  struct heap_segment *segment)
 {
@@ -286,7 +287,7 @@ struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 	return NULL;
 }
 
-/* Where a block at @address, which is not there, may be written; it is counted
+/* The place for a block at @address, which must not be there; it is counted
  * already. NULL: no room. */
 static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 {
@@ -329,8 +330,9 @@ struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 	return block;
 }
 
-/* Whether @home lies behind @gap and not behind @block, around the end: then
- * what is at @block cannot be found from @home if it moves to @gap. */
+/* Whether @home lies behind @gap and not behind @block, counted around the end
+ * of the segment. Then the block at @block must not move to @gap: a search that
+ * starts at @home would not find it there. */
 static bool is_between(const struct heap_block *gap,
 		       const struct heap_block *home,
 		       const struct heap_block *block)

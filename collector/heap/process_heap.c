@@ -36,11 +36,13 @@
 
 /* What waits to be put into order, of one process. */
 #define ORDER_BYTES (64u << 20)
-/* Threads beyond share numbers by name, so that a program which makes threads
- * for days does not make sites for each. */
+/* After so many threads, new ones share a number with a thread of their name,
+ * so that a program which makes threads for days does not make sites for each.
+ */
 #define OWNERS_APART 4096u
 #define OWNERS_MAX 65536u
-/* With many blocks each event misses every cache: so many misses at once. */
+/* In a large table each event misses every cache. So many events are fetched
+ * ahead, and miss at the same time. */
 #define AHEAD 8
 
 /* --- the consumer -----------------------------------------------------------
@@ -61,7 +63,7 @@ static void tell_double(struct process_heap *heap,
 			       uuid ? uuid : heap->track.process_uuid, item->b);
 }
 
-/* Tells of those that all records up to @clock could not explain. */
+/* Tell of double frees that no record up to @clock has explained. */
 static void tell_doubles(struct process_heap *heap, uint64_t clock)
 {
 	uint32_t kept = 0;

@@ -27,7 +27,7 @@ struct thread_heap {
 /* --- stacks -----------------------------------------------------------------
  */
 
-/* The callers of @node have theirs. */
+/* Number the stack of @node, whose callers have numbers already. */
 static void set_node_stack(const struct cct *cct, struct cct_node *node,
 			   struct stacks *stacks)
 {
@@ -115,9 +115,10 @@ static uint32_t block_site(struct thread *thread, struct replay *replay)
 	return node->heap_site;
 }
 
-/* The block of a heap of the program's own. What that is carved out of may be
- * a block, too, at the same address; so it has a number of its own, where no
- * address is. */
+/* What the block at @address is called in the heap; 0: it makes no sense.
+ * @heap: a heap of the program's own that the block is from; 0: none. Such a
+ * block may be carved out of another block that begins at the same address, so
+ * it gets a number that is no address. */
 static uint64_t block_key(uint64_t address, uint32_t heap)
 {
 	uint64_t x;
@@ -168,7 +169,7 @@ static void feed_free(struct thread *thread, uint64_t clock, uint64_t address,
 		process_heap_odd(thread->heap->heap);
 }
 
-/* There is no memory for a heap. */
+/* Count @allocs and @frees that are lost, as there is no memory for a heap. */
 static void lose_blocks(struct thread *thread, uint64_t allocs, uint64_t frees)
 {
 	struct recording *recording = thread->process->arena->recording;
@@ -283,7 +284,8 @@ void thread_heap_flush(struct thread *thread)
 		order_flush(thread->heap->feed.stream);
 }
 
-/* Its last losses, which no record told of. */
+/* Tell of the last losses of a thread that has ended, which no record tells of.
+ */
 static void tell_lost_rest(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;

@@ -171,7 +171,8 @@ static void start_sequence(struct async_slices *slices)
 		    out_track_sequence(packet, sizeof(packet), sequence));
 }
 
-/* In a packet of its own, at once: others will rely on it. */
+/* Write slices->interned in a packet of its own, at once: later packets rely on
+ * it. */
 static void put_interned(struct async_slices *slices)
 {
 	const struct bytes *interned = &slices->interned;
@@ -196,7 +197,7 @@ static void put_interned(struct async_slices *slices)
 	bytes_release(&packet);
 }
 
-/* An event whose fields are in slices->fields, to @to. */
+/* Append a packet with an event, whose fields are in slices->fields, to @to. */
 static bool put_event(struct async_slices *slices, struct bytes *to,
 		      enum trace_event_type type, uint64_t ns,
 		      uint32_t name_iid)
@@ -219,8 +220,8 @@ static bool put_event(struct async_slices *slices, struct bytes *to,
 	return true;
 }
 
-/* What @event says, into slices->fields; what it interns is written. Returns
- * the iid of the name. */
+/* Put what @event says into slices->fields, and write what it interns. Returns
+ * the iid of its name. */
 static uint32_t describe_event(struct async_slices *slices,
 			       const struct async_event *event, uint64_t track)
 {

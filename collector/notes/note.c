@@ -113,7 +113,7 @@ static size_t cells_of(size_t bytes)
 	return ALIGN_UP(bytes, sizeof(struct record));
 }
 
-/* The argument at *@at, which is moved on; false: there is not all of it. */
+/* Read the argument at *@at, and move *@at behind it. False: it is cut off. */
 static bool next_arg(const struct bytes *args, size_t *at, struct arg *out)
 {
 	size_t left = args->count - *at, key, text;
@@ -181,7 +181,7 @@ static void put_annotation(const struct target *target, const struct key *key,
 	bytes_put(target->fields, value->at, value->count);
 }
 
-/* How long a string really was, when that is not all here. */
+/* Tell how long a string was in the program, if it was cut. */
 static void put_length(const struct target *target, const struct key *key,
 		       uint64_t bytes)
 {
@@ -197,7 +197,7 @@ static void put_length(const struct target *target, const struct key *key,
 	bytes_release(&value);
 }
 
-/* Without the part of a character that was cut off at the end. */
+/* How many of @bytes make whole characters: the last one may have been cut. */
 static size_t whole_characters(const char *text, size_t bytes)
 {
 	size_t tail = bytes, needed;

@@ -111,7 +111,7 @@ static struct seq_names *names_of(struct thread_notes *notes,
 	return &notes->sequences[i].names;
 }
 
-/* Puts what the note says into fields; true: a name, too. */
+/* Put what the note says into notes->fields. True: a name is among it. */
 static bool put_event_note(struct thread_notes *notes, struct replay *replay,
 			   const struct site *site)
 {
@@ -138,7 +138,7 @@ static void take_fields(const struct thread_notes *notes,
 	event->interned_bytes = notes->interned.count;
 }
 
-/* As struct replay_note says. */
+/* replay_note.describe: what was told for a begin or end. */
 static void describe_span(struct replay_note *note, struct replay *replay,
 			  uint64_t function, struct encode_event *event)
 {
@@ -176,8 +176,9 @@ struct event {
 	uint64_t ns;
 };
 
-/* When it was, as the program says or else as its clock does; true: it says.
- * It cannot have been outside of the recording. */
+/* When @event was: the time that the program told, if it told one, or else that
+ * of the record. True: it told one. A time outside of the recording is moved
+ * into it, and counted. */
 static bool event_time(const struct event *event, uint64_t *out)
 {
 	struct thread_notes *notes = event->notes;
@@ -194,7 +195,8 @@ static bool event_time(const struct event *event, uint64_t *out)
 	return true;
 }
 
-/* Writes it on its thread's sequence, with what fields has, and its note. */
+/* Write @event on the sequence of its thread, with notes->fields and its note.
+ */
 static void write_event(const struct event *event, enum trace_event_type type,
 			bool nameless)
 {
@@ -273,7 +275,8 @@ static struct async_slices *slices_of(struct thread *thread)
 	return slices;
 }
 
-/* Takes the note along, unless it has none. */
+/* Feed @async to the slices of the process, with the note of @event if it has
+ * one. */
 static void feed_async(const struct event *event, struct async_event *async)
 {
 	struct thread_notes *notes = event->notes;
@@ -292,7 +295,7 @@ static void feed_async(const struct event *event, struct async_event *async)
 	async_slices_feed(slices, notes->stream, event->cells[0].clock, async);
 }
 
-/* A value has nothing else beside it. */
+/* Of the note only the time is kept: a value of a counter has nothing else. */
 static void keep_note_time(struct thread_notes *notes)
 {
 	bool has_at = notes->note.has_at;
@@ -344,7 +347,7 @@ static void take_counter_value(const struct event *event)
 	write_event_on(event, TYPE_COUNTER, counter->track, true);
 }
 
-/* 0: of another kind. */
+/* The uuid of the track of @event; 0: that track is of another kind. */
 static uint64_t track_of(const struct event *event, enum track_kind kind)
 {
 	struct thread *thread = event->notes->thread;
@@ -458,7 +461,7 @@ static struct thread_notes *notes_of(struct thread *thread)
 	return notes;
 }
 
-/* A record has come: what was told for the last one is done with. */
+/* Another record has come: forget the note of the one before. */
 static void settle_note(struct thread_notes *notes)
 {
 	if (!notes->pending)
@@ -563,7 +566,7 @@ int thread_note(struct thread *thread, struct replay *replay,
 /* --- life -------------------------------------------------------------------
  */
 
-/* Where values were dropped, the trace says so. */
+/* Say in the trace that annotations were dropped, if any were. */
 static void tell_dropped(struct thread *thread)
 {
 	/* relaxed: the program's word, told a visit later at worst */

@@ -51,9 +51,9 @@
 #define SLOTS_MIN 64u
 #define NONE UINT32_MAX
 #define SECOND_NS 1000000000ULL
-/* Switches that cost more than half of what was seen (of two threads that only
- * pass a word to and fro: 0.4) are not likely. More that is missing was not
- * seen at all, and is unknown rather than more of the same. */
+/* The most by which the profile is scaled, for the cost of switches between
+ * tasks. Two threads that only pass a word to and fro need 1.4. If more time is
+ * missing, it was spent where nothing was seen: it is called unknown. */
 #define SCALE_MOST 1.5
 
 struct entry {
@@ -96,7 +96,7 @@ static struct entry *find_entry(const struct cpu_account *account, pid_t pid)
 	return i == NONE ? NULL : &account->entry[i];
 }
 
-/* Twice the entries and chains. False: no memory, or there are enough. */
+/* Double the entries and chains. False: no memory, or there are enough. */
 static bool grow_entries(struct cpu_account *account)
 {
 	uint32_t room = 2 * account->room;
@@ -235,9 +235,10 @@ void cpu_account_root(struct cpu_account *account, pid_t pid, uint32_t events)
 	lock_release(&account->lock);
 }
 
-/* Records of one process come from the buffers of several CPUs: its name, even
- * its end, may be read before its beginning. One that has begun already is
- * another one, of which this is the pid now. */
+/* The entry of process @pid, which begins. Records of one process come from the
+ * buffers of several CPUs: its name, and even its end, may be read before its
+ * begin. An entry whose begin was told already is that of another process,
+ * which had the same pid before. */
 static struct entry *begin_entry(struct cpu_account *account, pid_t pid)
 {
 	struct entry *entry = find_entry(account, pid);
@@ -338,7 +339,7 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 /* --- the end ----------------------------------------------------------------
  */
 
-/* What process @pid has had of the CPU; 0: it is gone. */
+/* The CPU time of process @pid in ns; 0: it is gone. */
 static uint64_t cpu_clock_of(pid_t pid)
 {
 	struct timespec time;
@@ -355,8 +356,9 @@ static bool lacks_a_read(const struct cpu_account *account,
 	return entry->forked && entry->reads < account->events * entry->tasks;
 }
 
-/* Whose time nobody told: of those that lack a READ, the one whose samples say
- * most that it does; see the head of this file. */
+/* The process whose time nobody told (see the head of this file): of those that
+ * lack a READ, the one whose samples stand for the most time beyond what it
+ * told. */
 static struct entry *find_silent(struct cpu_account *account)
 {
 	struct entry *best = &account->entry[account->root];
@@ -378,9 +380,9 @@ static struct entry *find_silent(struct cpu_account *account)
 	return best;
 }
 
-/* Whether the kernel had no room for the beginning or the end of @entry's tree
- * process, which @now_ns of CPU time say still runs. It tells of that with the
- * next record only, and there may be none. */
+/* Whether the record of the begin or of the end of a process of the tree is
+ * missing, for want of room. @now_ns: its CPU time, 0 if it is gone. The kernel
+ * tells of such a loss only with the next record, and there may be none. */
 static bool is_entry_cut(const struct entry *entry, uint64_t now_ns)
 {
 	if (!entry->forked)
@@ -455,7 +457,8 @@ static size_t merge_rows(struct cpu_row *row, size_t count)
 	return kept + 1;
 }
 
-/* The first ones as they are, the others in the last one. */
+/* Keep the first CPU_ROWS_MAX - 1 rows, and add all others up in the last one.
+ */
 static void keep_rows(const struct cpu_row *row, size_t count,
 		      struct cpu_sum *out)
 {
@@ -471,8 +474,8 @@ static void keep_rows(const struct cpu_row *row, size_t count,
 		add_row(last, &row[i]);
 }
 
-/* A row for each process that has no sample. Its first sample comes after a
- * period; one that had two was not short. */
+/* Make a row for each process that has no sample. A process that had less than
+ * two periods of CPU time was too short for a sample. */
 static size_t make_rows(const struct cpu_account *account, uint64_t period_ns,
 			struct cpu_row *row)
 {
@@ -512,7 +515,7 @@ static void spread_over_rows(struct cpu_sum *out, uint64_t more)
 	out->unknown_ns += left;
 }
 
-/* @more than what is known is the tree's, says getrusage(). */
+/* getrusage() says that the tree has @more than what is known. */
 static void add_missing(const struct cpu_account *account, uint64_t sampled_ns,
 			uint64_t more, struct cpu_sum *out)
 {
@@ -529,9 +532,9 @@ static void add_missing(const struct cpu_account *account, uint64_t sampled_ns,
 	spread_over_rows(out, to_rows);
 }
 
-/* @less: what the kernel's task clock counted while a hypervisor had the CPU.
- * As far as that is not why, there are processes that nobody waited for, whose
- * time getrusage() does not have. */
+/* getrusage() says @less than what is known. The task clock of the kernel runs
+ * on while a hypervisor has the CPU: that is taken away. If more is missing, it
+ * is of processes that nobody waited for, which getrusage() does not have. */
 static void scale_to_truth(const struct cpu_truth *truth, uint64_t less,
 			   struct cpu_sum *out)
 {

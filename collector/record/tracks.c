@@ -37,7 +37,7 @@
 #define DEPTH_MAX 32
 #define TEXT_BYTES 1024 /* of a name or description told at run time */
 
-/* What is hashed into a uuid, so that they differ. */
+/* Hashed into the uuid of a track, so that tracks of two sorts differ. */
 enum sort {
 	SORT_NUMBER = 1,
 	SORT_NAMED_PROCESS,
@@ -116,7 +116,7 @@ static struct track *find_track(const struct tracks *tracks, uint64_t uuid)
 		       : NULL;
 }
 
-/* A new one, which must not be there; NULL: there is no room. */
+/* Add the track @uuid, which must not be there yet. NULL: there is no room. */
 static struct track *add_track(struct tracks *tracks, uint64_t uuid)
 {
 	struct track_entry entry = { .uuid = uuid };
@@ -163,7 +163,7 @@ static void describe_track(struct tracks *tracks, const struct track *track,
 			  out_track_track(packet, sizeof(packet), &out));
 }
 
-/* Where events go that find no room for a track of their own. */
+/* The track of events for which there is no room for another one. */
 static uint64_t overflow_track(struct tracks *tracks, enum track_kind kind)
 {
 	const struct track track = { .parent = tracks->process,
@@ -199,8 +199,8 @@ static bool is_below(const struct tracks *tracks, uint64_t uuid, uint64_t above)
 static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 				   uint64_t number, int depth);
 
-/* The uuid of what a track with parent @number is below; sets *@of_thread if
- * that is a thread, or one of its tracks. */
+/* The uuid of the parent of a track, which the program calls @number. Sets
+ * *@of_thread if that is a thread, or a track of a thread. */
 static uint64_t resolve_parent(struct tracks *tracks, uint64_t thread,
 			       uint64_t number, int depth, bool *of_thread)
 {
@@ -277,7 +277,7 @@ static void copy_track_texts(struct tracks *tracks, struct track *track,
 	track->description = texts + name_bytes + 1;
 }
 
-/* What the process that forked this one knows of it. */
+/* Copy what the parent process knows of @track. False: it does not know it. */
 static bool inherit_track(struct tracks *tracks, struct track *track)
 {
 	struct tracks *from = tracks->parent;
@@ -376,7 +376,8 @@ void tracks_define(struct tracks *tracks, uint64_t thread,
 /* --- all others -------------------------------------------------------------
  */
 
-/* One that is called @name, below @parent. Under lock. */
+/* The track @uuid, which is called @name and is below @parent; made if it is
+ * new. Under lock. */
 static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
 			   uint64_t parent, const char *name,
 			   enum track_kind kind)
@@ -396,7 +397,7 @@ static uint64_t find_named(struct tracks *tracks, uint64_t uuid,
 	return uuid;
 }
 
-/* The same, if @kind can lie on it. */
+/* The uuid of @track, if events of @kind can lie on it; else 0. */
 static uint64_t use_track(struct tracks *tracks, struct track *track,
 			  enum track_kind kind)
 {

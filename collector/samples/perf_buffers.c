@@ -21,17 +21,17 @@
 
 #define RECORD_BYTES_MAX 65536 /* the size of one has 16 bits */
 #define BUFFER_BYTES_MIN 65536u
-/* What an unprivileged user may lock for each CPU, as the kernel comes, but
- * for the first page (kernel.perf_event_mlock_kb: 516). */
+/* What a user without privileges may lock for each CPU by default, less the
+ * first page (kernel.perf_event_mlock_kb: 516). */
 #define BUFFER_BYTES_USUAL (512u << 10)
 #define BUFFER_BYTES_MAX (4u << 20)
-/* Of a second, that a buffer holds if all of it is one thread's. */
+/* A buffer has room for the samples of one thread of this part of a second. */
 #define BUFFER_SECONDS_PART 4
 
 /* --- open and close ---------------------------------------------------------
  */
 
-/* The event that a buffer belongs to: counts nothing. */
+/* Open the event that a buffer belongs to, which counts nothing. */
 static int open_owner(int cpu, size_t bytes)
 {
 	struct perf_event_attr attr = {
@@ -89,7 +89,7 @@ static void close_buffers(struct perf_buffers *buffers)
 	}
 }
 
-/* All of them with buffers->bytes; CPUs that are off have none. */
+/* Open a buffer of buffers->bytes for each CPU that is on. 0 or -errno. */
 static int open_buffers(struct perf_buffers *buffers, long cpus)
 {
 	int err = 0;

@@ -56,7 +56,8 @@ static int add_event(struct perf_events *events,
 	return err;
 }
 
-/* Where the kernel has none (before Linux 5.13) it does without. */
+/* Add the fence (above). Before Linux 5.13 the kernel has none: then there is
+ * no fence. */
 static void add_fence(struct perf_events *events, pid_t tid)
 {
 	struct perf_event_attr attr = {

@@ -44,7 +44,7 @@ struct counted {
 	int64_t count, ns;
 };
 
-/* What a thread had: samples_total(). */
+/* The CPU time of a thread, as samples_total() was told. */
 struct told {
 	uint64_t tid;
 
@@ -151,7 +151,7 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
 	sampler_lose(samples->sampler, count, weight_ns, &samples->lost);
 }
 
-/* Of @tid, new if need be; NULL: there is no memory for it. */
+/* What was told of thread @tid, made if it is new. NULL: out of memory. */
 static struct told *told_of_thread(struct samples *samples, uint64_t tid)
 {
 	const struct told one = { .tid = tid };
@@ -205,7 +205,7 @@ static uint32_t named_stack(struct samples *samples, uint32_t parent,
 	return stacks_child(samples->stacks, parent, &frame);
 }
 
-/* All that is known are the registers, if they are. */
+/* The stack of a sample of which at most the registers are known. */
 static uint32_t stack_of_registers(struct samples *samples,
 				   const struct sample *sample)
 {
@@ -222,7 +222,7 @@ static uint32_t stack_of_registers(struct samples *samples,
 	return stacks_child(samples->stacks, stack, &frame);
 }
 
-/* True when more would have been copied, had --stack-size been more. */
+/* Whether more would have been copied if --stack-size were larger. */
 static bool is_copy_full(const struct samples *samples,
 			 const struct unwind_stack *stack)
 {
@@ -415,9 +415,9 @@ static struct told *told_of_counted(struct samples *samples,
 	return told_of_thread(samples, owner->tid);
 }
 
-/* What was lost is a part of what was told, but nobody knows of which thread:
- * it is taken from all. What was displaced is added to all. What the samples
- * stand for then, as a part of what was told. */
+/* The time that samples stand for, divided by the time that was told. Time that
+ * was lost is a part of what was told, but nobody knows of which thread, so it
+ * is subtracted from all. Time that was displaced is added to all. */
 static double part_of_told(const struct samples *samples)
 {
 	const struct told *told = samples->told.items;

@@ -29,7 +29,8 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* Of a timer, that are believed: its thread may have stood still long. */
+/* The most overruns of a timer that are believed: a thread may have stood still
+ * for long. */
 #define OVERRUNS_MAX (1ULL << 20)
 
 #define THREAD_TICKS 256
@@ -73,7 +74,7 @@ static void count_first_tick(struct thread *thread)
 	cpu->count--;
 }
 
-/* When all that were known are counted, there may be more. */
+/* Take more ticks from the group, once all that were taken are counted. */
 static void take_more_ticks(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -91,7 +92,7 @@ void thread_cpu_fetch(struct thread *thread)
 	take_more_ticks(thread);
 }
 
-/* Those up to @ns. */
+/* Count the ticks up to @ns. */
 static void count_ticks_upto(struct thread *thread, uint64_t ns)
 {
 	struct thread_cpu *cpu = thread->cpu;
@@ -121,7 +122,7 @@ static uint64_t record_clock(const struct record *cells, size_t i)
 	return atom_load_rlx(&cells[i].clock);
 }
 
-/* The first of @count records that is not older than @ns. */
+/* The index of the first of @count records that is not older than @ns. */
 static size_t find_not_older(struct thread *thread, const struct record *cells,
 			     size_t count, uint64_t ns)
 {

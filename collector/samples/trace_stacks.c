@@ -246,7 +246,7 @@ static uint64_t write_frame(struct trace_stacks *trace, uint32_t stack)
 /* --- stacks ----------------------------------------------------------------
  */
 
-/* True when it was not there before. */
+/* Mark @stack as written. False: it was written before. */
 static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 {
 	uint8_t bit = (uint8_t)(1u << stack % 8);
