@@ -84,21 +84,20 @@ check:
 	$(Q)$(MAKE) --no-print-directory $(ALL_CPUS) check-programs
 	$(Q)$(MAKE) --no-print-directory check-all
 
-# What a contributor runs often. docs/HACKING.md says when.
+# What a contributor runs often (tests/README.md): slow tests are left out.
 .PHONY: check-fast
 check-fast:
 	$(Q)$(MAKE) --no-print-directory $(ALL_CPUS) check-programs
 	$(Q)CK_EXCLUDE_TAGS=slow $(MAKE) --no-print-directory check-suites
 	$(Q)O=$(O) sh scripts/run-e2e.sh $(E2E_QUICK)
 
-# The unit and the shim tests are one pool: while some of it wait or are on
-# their last and longest test, others run.
+# Unit and shim tests are one pool: two run at a time, the longest first, so
+# that no CPU is idle at the end of one kind.
 .PHONY: check-all check-suites check-programs
 check-all: check-suites check-fuzz check-e2e check-torture
 check-suites: check-programs
 	$(Q)O=$(O) sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT)
-# Tests run few at a time, so that none is disturbed; what they need is
-# compiled by all CPUs, unless make was told how many to use.
+# All CPUs compile what the tests need, unless make was told how many to use.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 check-programs: all unit-tests shim-tests e2e-programs $(FUZZ) \
 		$(O)/tests/torture/deny

@@ -1,5 +1,5 @@
-# Tests in builds of another kind: by sanitizers, for another machine. Each has
-# a build directory of its own.
+# Tests in builds of another kind: with a sanitizer, for another machine. Each
+# build has a directory of its own.
 
 # --- sanitizers: the collector, never the shim --------------------------------
 # ThreadSanitizer wants its addresses where they were before the kernel

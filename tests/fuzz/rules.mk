@@ -1,4 +1,4 @@
-# Fuzzers, as programs that replay inputs: what fuzzing has found, and seeds.
+# Fuzzers, as programs that replay files: seeds, and inputs that fuzzing found.
 
 FUZZ	= $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 

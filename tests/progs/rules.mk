@@ -5,10 +5,10 @@ $(O)/tests/progs/%: tests/progs/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) -finstrument-functions -o $@ $< -pthread $(LDFLAGS)
 
-# Those of end-to-end tests, in folders as these have. Each is compiled as its
-# test expects it: with -O1, as tests/e2e/lib.sh compiles small ones, hooks, and
-# what is said here. What a test compiles by itself, in several ways or with
-# libraries that it has made, is left out.
+# Programs of end-to-end tests: progs/heap/ is for e2e/heap/, and so on. They are
+# compiled with -O1 and hooks, as build() of tests/e2e/lib.sh compiles smaller
+# ones; PROG_FLAGS_* adds to that. The programs that are filtered out are
+# compiled by their tests, in several ways or with libraries of the test.
 THEME_PROGS = $(filter-out cpu/places families/contained robust/own, \
 	  $(patsubst tests/progs/%.c,%,$(foreach theme, \
 	  cpu families heap names robust tools trace, \

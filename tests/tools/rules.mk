@@ -1,6 +1,6 @@
-# The tests' own tools, each from the .c files directly in this folder. What a
-# tool checks it shares no code with: trace_check and count_names are linked
-# without libcollector.a.
+# The tests' own tools: one program for each .c file of this folder. trace_check
+# and count_names check what the collector writes, so they share no code with
+# it: they are linked without libcollector.a.
 
 TOOLS	= $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(wildcard tests/tools/*.c))
 CHECKER_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard tests/tools/checker/*.c))

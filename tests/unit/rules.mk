@@ -13,7 +13,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libcollector.a
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \
 		$(O)/libcollector.a $(CHECK_LIBS) $(PKG_LIBS) $(LDFLAGS)
 
-# Tests of the checker, which is no part of the collector.
+# It tests the checker, which is no part of the collector.
 $(O)/tests/unit/test_trace_check: tests/unit/test_trace_check.c \
 		$(O)/tests/tools/trace_check
 	$(say) CC $@
@@ -21,7 +21,7 @@ $(O)/tests/unit/test_trace_check: tests/unit/test_trace_check.c \
 	$(Q)$(TEST_CC) $(SANFLAGS) \
 		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"' \
 		-o $@ $< $(CHECK_LIBS) -lz $(LDFLAGS)
-# Looks at what the collector writes with other eyes.
+# It runs the checker on what the collector has written.
 $(O)/tests/unit/test_notes: $(O)/tests/tools/trace_check
 $(O)/tests/unit/test_notes: CPPFLAGS += \
 		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"'
