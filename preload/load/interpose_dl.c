@@ -13,14 +13,17 @@
 #include "preload/load/map_log.h"
 #include "shared/compiler.h"
 
-static void *g_dlopen, *g_dlmopen;
-static int (*g_dlclose)(void *);
+/* The next definitions. */
+static struct {
+	void *dlopen, *dlmopen;
+	int (*dlclose)(void *handle);
+} g_next;
 
 static void find_dl_functions(void)
 {
-	g_dlopen = find_next("dlopen");
-	g_dlmopen = find_next("dlmopen");
-	g_dlclose = (int (*)(void *))find_next("dlclose");
+	g_next.dlopen = find_next("dlopen");
+	g_next.dlmopen = find_next("dlmopen");
+	g_next.dlclose = (int (*)(void *))find_next("dlclose");
 }
 
 /* As late as can be: a short program has told of no plugin yet. */
@@ -32,17 +35,17 @@ __attribute__((destructor)) static void destructor(void)
 void *interpose_dlopen(void)
 {
 	map_open();
-	if (!g_dlopen)
+	if (!g_next.dlopen)
 		find_dl_functions();
-	return g_dlopen;
+	return g_next.dlopen;
 }
 
 void *interpose_dlmopen(void)
 {
 	map_open();
-	if (!g_dlmopen)
+	if (!g_next.dlmopen)
 		find_dl_functions();
-	return g_dlmopen;
+	return g_next.dlmopen;
 }
 
 ATTR_EXPORT int dlclose(void *handle)
@@ -50,9 +53,9 @@ ATTR_EXPORT int dlclose(void *handle)
 	bool recorded = map_close_begin(handle);
 	int result;
 
-	if (!g_dlclose)
+	if (!g_next.dlclose)
 		find_dl_functions();
-	result = g_dlclose(handle);
+	result = g_next.dlclose(handle);
 	if (recorded)
 		map_close_end();
 	return result;
