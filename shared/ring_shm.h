@@ -253,7 +253,8 @@ static inline uint64_t map_pieces(uint64_t bytes)
 
 struct categories_shm {
 	uint32_t changes; /* odd while text is being written */
-	char text[CATEGORIES_BYTES - 4]; /* NUL-terminated; "": all */
+	char text[CATEGORIES_BYTES - 4]; /* NUL-terminated; "": all but
+					  * debug and slow */
 };
 
 _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");

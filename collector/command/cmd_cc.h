@@ -6,8 +6,13 @@
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_CC_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_CC_H
 
-/* @argv[0] is "cc" or "c++". Becomes the compiler; returns the exit status
- * where that cannot be, or where one run of it is not enough. */
+/*
+ * @argv is the command line of perfrec from its subcommand on: @argv[0] is "cc"
+ * or "c++", and a NULL follows the last word. Replaces this process by the
+ * compiler, and then does not return. Returns an exit status if that failed,
+ * if the command line is wrong, or if the compiler had to run more than once.
+ * Once, in the only thread of a process.
+ */
 int cmd_cc(int argc, char **argv);
 
 #endif

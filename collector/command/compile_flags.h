@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compile_flags - what the command line of a compiler does, and the flags
- * that make it call perfrec's hooks. Runs nothing.
+ * compile_flags - reads the command line of a compiler, and makes the flags
+ * with which the compiler puts calls of perfrec's hooks into the program. It
+ * runs nothing. Any thread may call.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_COMPILE_FLAGS_H
 #define PERFREC_COLLECTOR_COMMAND_COMPILE_FLAGS_H
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What gcc and clang, which read the same words, make of one of them. */
+/* What a word of the command line is. gcc and clang read words alike. */
 enum compile_kind {
 	COMPILE_OPTION,
 	COMPILE_TARGET, /* an option that may select headers or a libc */
@@ -40,22 +41,25 @@ struct compile_line {
 	struct compile_word words[];
 };
 
-/* Whether @command, with or without a path, a machine's name in front and a
- * version behind, is gnatmake. */
+/* Whether @command is gnatmake. It may have a path, the name of a machine in
+ * front, and a version behind ("x86_64-linux-gnu-gnatmake-12"). */
 bool compile_is_gnatmake(const char *command);
 
 /*
- * Read the command line @argv of a compiler, with what is in response files.
- * Sources and headers are chosen, unless the line is freestanding. Returns 0
- * or -ENOMEM. The caller ends *@out with compile_line_free().
+ * Reads the command line @argv of a compiler, up to its NULL; @argv[0] is the
+ * compiler. Words of response files ("@file") stand in their place. Sources and
+ * headers are chosen, unless the line is freestanding. Returns 0 or -ENOMEM.
+ * The caller owns *@out, which has a copy of all words, and ends it with
+ * compile_line_free().
  */
 int compile_line_read(char *const *argv, struct compile_line **out);
+/* Frees *@line, which may be NULL, and sets it to NULL. */
 void compile_line_free(struct compile_line **line);
-/* How many words of @kind are chosen, or are not. */
+/* How many words of @kind are chosen, or with @chosen false, are not. */
 size_t compile_line_count(const struct compile_line *line,
 			  enum compile_kind kind, bool chosen);
-/* Whether @text names an input by its suffix: a source, an object, a library.
- * Then it is no part of the compiler's name. */
+/* Whether the suffix of @text is that of a source, an object or a library. Such
+ * a word is no part of the compiler's name. */
 bool compile_is_input(const char *text);
 
 enum compile_style { COMPILE_DEFAULT, COMPILE_BEFORE, COMPILE_AFTER };
@@ -66,24 +70,26 @@ struct compile_choice { /* what the user wants */
 	size_t function_count;
 };
 
-/* What the compiler's answer (compiler_ask.h) says of it. */
+/* What the compiler has said about itself (compiler_ask.h). */
 struct compile_target {
 	bool clang; /* else gcc */
 	const char *const *folders; /* of system headers */
 	size_t folder_count;
 };
 
-/* Why @choice is not possible with this compiler, as a sentence; or NULL. */
+/* A sentence, which is a constant, that says why this compiler cannot do what
+ * @choice wants; NULL if it can. */
 const char *compile_flags_refuse(const struct compile_target *target,
 				 const struct compile_choice *choice);
 
 #define COMPILE_FLAGS_MAX 5
 
 /*
- * The flags that give hooks to chosen sources of @line, in @flags,
- * NULL-terminated. They belong in front of the line's own, which then prevail.
- * They are constants, but for lists, which are in *@lists: the caller frees
- * that one block. Returns 0 or -ENOMEM.
+ * Writes the flags that give hooks to the chosen sources of @line to @flags,
+ * and a NULL behind them. They belong in front of the line's own flags, so that
+ * those of the user prevail. Flags with lists point into *@lists, one block
+ * that the caller frees (NULL if there is none); the others are constants.
+ * Returns 0 or -ENOMEM.
  */
 int compile_flags_make(const struct compile_line *line,
 		       const struct compile_target *target,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * descendants - for `perfrec record --follow`: knowing every process that comes
- * from the command, to the last one.
+ * descendants - knows when the last process that comes from the command has
+ * ended. `perfrec record --follow` needs that.
  *
- * perfrec makes itself the subreaper of its descendants (prctl(2)): whoever has
- * lost its parent becomes a child of perfrec instead of init's. So all of them
- * have ended when perfrec has no child left but the collector. That needs no
- * right and no word of the programs, and misses nobody, where cgroups want a
- * folder that is delegated to the user, and process groups and sessions are
- * left by every service. What it changes: getppid() of an orphan is perfrec's
- * pid, not 1. For a process of one thread.
+ * perfrec makes itself the subreaper of its descendants (prctl(2)): a process
+ * that has lost its parent becomes a child of perfrec, not of init. So when
+ * perfrec has no child left but the collector, all descendants have ended. This
+ * needs no privilege and no help of the programs, and misses no process.
+ * Cgroups would need a folder that is delegated to the user; every service
+ * leaves its process group and its session. One thing changes for the programs:
+ * getppid() of an orphan is perfrec's pid, not 1. For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_DESCENDANTS_H
 #define PERFREC_COLLECTOR_COMMAND_DESCENDANTS_H
@@ -17,12 +17,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Orphans are ours from now on. 0, or -errno after logging one line: the kernel
- * does not list a process' children. */
+/* From now on, orphans among our descendants become our children. Returns 0,
+ * or -errno after one line in the log: this kernel does not list the children
+ * of a process. */
 int descendants_adopt(void);
 
-/* How many children this process has, @except not counted. All that have ended
- * must have been waited for. */
+/* How many children this process has, without the one with the pid @except (0:
+ * with all). The caller has waited for all children that have ended: else they
+ * count, too. */
 size_t descendants_count(pid_t except);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spawn - finding and starting the two processes of a recording: the
- * collector and the program. For a process of one thread.
+ * spawn - finds and starts the two processes of a recording: the collector and
+ * the program. For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_SPAWN_H
 #define PERFREC_COLLECTOR_COMMAND_SPAWN_H
@@ -20,12 +20,14 @@ struct spawn_parts {
 	char collector[PATH_MAX]; /* perfrec-collect */
 	char shim[PATH_MAX]; /* libperfrec_preload.so */
 };
-/* Looks beside this executable, where `make install` puts them, and for the
- * collector in PATH. 0, or -errno after logging one line. */
+/* Looks for both where `make install` puts them beside this executable, and for
+ * the collector in PATH, too. Returns 0, or -errno after one line in the log.
+ */
 int spawn_find_parts(struct spawn_parts *out);
 
-/* Which file a shell would run for @name, in @path. 0, or -errno: -ENOENT, or
- * -EACCES when what is there may not be executed. */
+/* Writes to @path which file a shell would run for the command @name. Returns 0
+ * or -errno, and logs nothing: -ENOENT if there is none, -EACCES if the file
+ * may not be executed. */
 int spawn_find_command(const char *name, char path[PATH_MAX]);
 
 struct spawn_program {
@@ -33,34 +35,39 @@ struct spawn_program {
 	char path[PATH_MAX]; /* the file to run */
 	char asan[NAME_MAX + 1]; /* libasan.so.N if it needs that, or "" */
 };
-/* What to do about it that @name cannot be run because of the errno @err, to
- * be put behind what strerror() says; "" when that says it all. */
+/*
+ * The command @name cannot be run, with @err as errno. Returns what a person
+ * can do about it, to be put behind what strerror() says: a constant that
+ * begins with a blank, or "" if there is nothing to add.
+ */
 const char *spawn_way_out(const char *name, int err);
 /*
- * Find what @argv[0] means, as a shell would, and what must be preloaded
- * before the shim. @argv must outlive *@out. 0, or -errno after logging one
- * line that says why it cannot be run.
+ * Finds the file that @argv[0] means, as a shell would, and what must be
+ * preloaded before the shim. *@out points to @argv, which must outlive it.
+ * Returns 0, or -errno after one line in the log that says why the program
+ * cannot be run.
  */
 int spawn_find_program(char **argv, struct spawn_program *out);
 
-/* What the program must get back as perfrec got it. */
+/* Signals as they were when perfrec started: the program gets them back so. */
 struct spawn_signals {
 	sigset_t mask;
 	struct sigaction child; /* of SIGCHLD */
 };
 
 /*
- * Start @path with @argv in a session of its own, with nothing open but
- * stderr and @control_fd (which stays the caller's) as SPAWN_CONTROL_FD.
- * 0, or -errno after logging one line.
+ * Starts the collector @path with the words @argv in a session of its own. It
+ * inherits stderr, and @control_fd as SPAWN_CONTROL_FD, and no other file that
+ * is open; @control_fd stays the caller's. *@out is its pid, which the caller
+ * waits for. Returns 0, or -errno after one line in the log.
  */
 int spawn_collector(const char *path, char *const *argv, int control_fd,
 		    const struct spawn_signals *signals, pid_t *out);
 
 /*
- * Check what the environment asks of the shim, of its rings only if
- * @ring_is_given is not set: -EINVAL after logging a line for each variable
- * that is wrong, or 0.
+ * Checks the variables of the environment that the shim reads, but not that of
+ * the size of rings if @ring_is_given: then an option says the size. Returns 0,
+ * or -EINVAL after a line in the log for each variable that is wrong.
  */
 int spawn_check_environment(bool ring_is_given);
 
@@ -75,11 +82,17 @@ struct spawn_child {
 	pid_t pid;
 	int gate; /* our end of a socket pair */
 };
+/*
+ * Forks a process that will become @program, recorded as @recording says, and
+ * that waits for spawn_exec(). The caller ends *@out with spawn_exec(), and
+ * waits for its pid. Returns 0 or -errno, and logs nothing.
+ */
 int spawn_fork(const struct spawn_program *program,
 	       const struct spawn_recording *recording,
 	       const struct spawn_signals *signals, struct spawn_child *out);
-/* Let it go. 0, or the -errno of its exec: then it is gone, but not yet
- * waited for. Closes the gate either way. */
+/* Lets the process execute its program, and closes the gate. Returns 0, or the
+ * -errno of its exec: then the process has ended, and the caller waits for it
+ * all the same. */
 int spawn_exec(struct spawn_child *child);
 
 #endif

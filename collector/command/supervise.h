@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * supervise - a program and its collector, from the start of the one to the
- * end of the other. Whoever started perfrec must see the program: its
- * signals, its job control, its end.
+ * supervise - runs a program and its collector: from the start of the collector
+ * to its end, which comes after the program's. Whoever started perfrec sees the
+ * program as if perfrec were not there: its signals, its job control, its end.
+ * For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_SUPERVISE_H
 #define PERFREC_COLLECTOR_COMMAND_SUPERVISE_H
@@ -33,21 +34,23 @@ struct supervise_plan {
 };
 
 /*
- * Start the collector, then the program. On success the caller owns *@out
- * and ends it with supervise_wait(). Otherwise neither is left. Returns 0,
- * -errno after logging one line, or the number of the signal that ended it.
- * Once in the life of a process: it takes over its signals.
+ * Starts the collector, then the program. @plan and what it points to outlive
+ * *@out. Returns 0: then the caller owns *@out, and ends it with
+ * supervise_wait(). Otherwise no process is left, and it returns -errno after
+ * one line in the log, or the number of the signal that told perfrec to end.
+ * Once in the life of a process, because it takes over the signals.
  */
 int supervise_start(const struct supervise_plan *plan, struct supervise **out);
 
 /*
- * Wait for the program (with its descendants, if they are to be followed, or
- * until a signal ends that), then for the collector; frees *@supervise. Returns
- * the program's wait status.
+ * Waits for the program; if plan->follow also for its descendants, but a signal
+ * ends that; then for the collector. Frees *@supervise, and sets it to NULL.
+ * *@end says how the recording ended. Returns the wait status of the program.
  */
 int supervise_wait(struct supervise **supervise, enum supervise_end *end);
 
-/* End this process as @wait_status says its child ended. */
+/* Ends this process as the child ended that has @wait_status: with its exit
+ * status, or by its signal. */
 _Noreturn void supervise_exit(int wait_status);
 
 #endif

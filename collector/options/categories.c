@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * categories - the writer of a text that is read while it changes (row
- * CATEGORIES in docs/RING.md). The program's own writes to it hurt nobody but
- * itself: nothing of it is read back here, but for the count of changes.
+ * The program reads the text while this file changes it: row CATEGORIES of
+ * docs/RING.md says how. A program that writes to the text hurts only itself.
+ * The collector reads nothing back but the count of changes.
  */
 #include "collector/options/categories.h"
 
@@ -24,7 +24,7 @@ void categories_write(struct page_shm *page, const char *text)
 {
 	struct categories_shm *shared =
 		(struct categories_shm *)((char *)page + ARENA_CATEGORIES);
-	/* relaxed: nobody else writes it who means well */
+	/* relaxed: an honest program does not write it */
 	uint32_t changes = atom_load_rlx(&shared->changes) | 1;
 	size_t length = strlen(text);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * categories - which annotations a program is to record: the list of globs in
- * its arena (shared/ring_shm.h).
+ * categories - the list of globs that says which annotations a program records.
+ * It lies in the program's arena (shared/ring_shm.h), and the collector writes
+ * it there.
  */
 #ifndef PERFREC_COLLECTOR_OPTIONS_CATEGORIES_H
 #define PERFREC_COLLECTOR_OPTIONS_CATEGORIES_H
@@ -10,11 +11,15 @@
 
 #include "shared/ring_shm.h"
 
-/* Whether a list is one that can be told: not too long, no control
- * characters. "" is all. */
+/* Whether @text can be written into an arena: it is not too long, and has no
+ * control characters. The list "" means all categories but debug and slow.
+ * Pure; any thread. */
 bool categories_valid(const char *text);
-/* Tell the program of @page, which may read it all the time. @text is valid.
- * One thread at a time for one arena. */
+/*
+ * Writes @text, which must be valid, into the arena that begins with @page. The
+ * program may read it at the same time. @text and @page stay the caller's. Any
+ * thread, but one at a time for one arena.
+ */
 void categories_write(struct page_shm *page, const char *text);
 
 #endif

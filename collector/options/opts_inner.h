@@ -63,10 +63,10 @@ struct opts_command_row {
 
 struct opts_row {
 	uint32_t commands; /* enum opts_in */
+	enum opts_kind kind;
 	const char *letter; /* "-o"; NULL: it has none */
 	const char *name; /* "--output"; NULL: it has none */
 	const char *argument; /* "DIR"; NULL: it takes no value */
-	enum opts_kind kind;
 	uint64_t least, most; /* most 0: no limit */
 	const char *choices[OPTS_CHOICES_MAX + 1];
 	const char *want; /* "the name of a folder" */

@@ -167,7 +167,7 @@ static void run_categories(struct client *client, const struct choice *choice)
 
 	if (!choice->list || !categories_valid(choice->list)) {
 		answer_client(client,
-			      ctl_answer_error("such a list there cannot be"));
+			      ctl_answer_error("this is no list of categories"));
 		return;
 	}
 	for (size_t i = 0; i < choice->count; i++)

@@ -364,14 +364,14 @@ START_TEST(categories_of_nonsense_are_refused)
 {
 	char line[CATEGORIES_BYTES + 32] = "categories\t";
 
-	expect_error(ask("categories\n"), "such a list there cannot be");
-	expect_error(ask("categories one\n"), "such a list there cannot be");
-	expect_error(ask("categories\ta\tb\n"), "such a list there cannot be");
+	expect_error(ask("categories\n"), "this is no list of categories");
+	expect_error(ask("categories one\n"), "this is no list of categories");
+	expect_error(ask("categories\ta\tb\n"), "this is no list of categories");
 	expect_error(ask("categories\ta\001b\n"),
-		     "such a list there cannot be");
+		     "this is no list of categories");
 	memset(line + strlen(line), 'x', CATEGORIES_BYTES);
 	strcat(line, "\n");
-	expect_error(ask(line), "such a list there cannot be");
+	expect_error(ask(line), "this is no list of categories");
 	ck_assert_str_eq(categories(0), "");
 	ck_assert_str_eq(g.collector.categories, "");
 }
