@@ -40,8 +40,8 @@ static inline uint64_t hash_fold(uint64_t hash)
 }
 
 /*
- * Multiplicative hashing (Knuth, TAOCP vol. 3, 6.4): the high bits of a number times
- * this, which is 2^64 / golden ratio, are a hash of it.
+ * Multiplicative hashing (Knuth, TAOCP vol. 3, 6.4): the high bits of a number
+ * times this, which is 2^64 / golden ratio, are a hash of it.
  */
 #define HASH_MULTIPLIER 0x9e3779b97f4a7c15ULL
 
