@@ -287,7 +287,7 @@ static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 	if (pid)
 		return pid;
 	if (start < arena->search_after_ns)
-		return arena->leaving ? 0 : -EAGAIN;
+		return arena->end.leaving ? 0 : -EAGAIN;
 	pid = outer_ids_any(inner_pid, is_child_of_arena, arena);
 	arena->search_after_ns = clock_boottime_ns() +
 				 SEARCH_PAUSE * (clock_boottime_ns() - start);
@@ -457,14 +457,15 @@ static void open_module_files(struct arena *arena, pid_t inner_pid)
 static void open_told_modules(struct job *job)
 {
 	struct arena *arena =
-		(struct arena *)((char *)job - offsetof(struct arena, map_job));
+		(struct arena *)((char *)job -
+				 offsetof(struct arena, loads.job));
 	struct map_event event;
 
 	lock_acquire(&arena->lock);
-	arena->map_posted = false;
+	arena->loads.posted = false;
 	lock_release(&arena->lock);
-	while (map_log_event(arena->map_log, arena->map_opened, &event)) {
-		arena->map_opened++;
+	while (map_log_event(arena->map_log, arena->loads.opened, &event)) {
+		arena->loads.opened++;
 		open_module_files(arena, event.pid);
 	}
 	arena_put(&arena);
@@ -475,16 +476,16 @@ void process_meet_modules(struct arena *arena)
 	size_t events = map_log_read(arena->map_log);
 	bool post;
 
-	if (events == arena->map_events)
+	if (events == arena->loads.events)
 		return;
-	arena->map_events = events;
+	arena->loads.events = events;
 	lock_acquire(&arena->lock);
-	post = !arena->map_posted;
-	arena->map_posted = true;
+	post = !arena->loads.posted;
+	arena->loads.posted = true;
 	lock_release(&arena->lock);
 	if (!post)
 		return;
 	arena_get(arena);
-	arena->map_job.run = open_told_modules;
-	jobs_post(arena->jobs, &arena->map_job);
+	arena->loads.job.run = open_told_modules;
+	jobs_post(arena->jobs, &arena->loads.job);
 }

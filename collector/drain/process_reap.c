@@ -153,7 +153,7 @@ static void unlink_from_arena(struct process *process)
 	if (process->ended == PROCESS_RUNNING)
 		arena->cut = true;
 	if (!arena->processes)
-		arena->idle_since_ns = clock_boottime_ns();
+		arena->end.idle_since_ns = clock_boottime_ns();
 	lock_release(&arena->lock);
 }
 
@@ -201,7 +201,7 @@ static bool is_child_awaited(const struct collector *collector,
 		return held;
 	/* relaxed: a hint, set long before the last process ended */
 	return atom_load_rlx(&arena->forked) &&
-	       clock_boottime_ns() - arena->idle_since_ns < FORK_GRACE_NS;
+	       clock_boottime_ns() - arena->end.idle_since_ns < FORK_GRACE_NS;
 }
 
 static bool has_processes(struct arena *arena)
@@ -219,7 +219,7 @@ static bool has_processes(struct arena *arena)
 static void set_leaving(struct arena *arena, bool leaving)
 {
 	lock_acquire(&arena->lock);
-	arena->leaving = leaving;
+	arena->end.leaving = leaving;
 	lock_release(&arena->lock);
 }
 
@@ -231,13 +231,13 @@ static bool is_arena_unused(struct collector *collector, struct arena *arena)
 		set_leaving(arena, false);
 		return false;
 	}
-	if (!arena->leaving) {
+	if (!arena->end.leaving) {
 		set_leaving(arena, true);
-		drain_note_passes(drain, &arena->last_look);
+		drain_note_passes(drain, &arena->end.last_look);
 		return false;
 	}
 	/* What the last look has found is in the list by then. */
-	return drain_has_passed(drain, &arena->last_look) &&
+	return drain_has_passed(drain, &arena->end.last_look) &&
 	       !has_processes(arena);
 }
 

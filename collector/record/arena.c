@@ -267,7 +267,7 @@ static void arena_free(struct arena *arena)
 static void arena_free_job(struct job *job)
 {
 	arena_free((struct arena *)((char *)job -
-				    offsetof(struct arena, free_job)));
+				    offsetof(struct arena, end.free_job)));
 }
 
 void arena_put(struct arena **arena)
@@ -278,9 +278,9 @@ void arena_put(struct arena **arena)
 	/* order: sc, REFS: all uses of the arena come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	old->free_job.run = arena_free_job;
+	old->end.free_job.run = arena_free_job;
 	if (old->jobs)
-		jobs_post(old->jobs, &old->free_job);
+		jobs_post(old->jobs, &old->end.free_job);
 	else
 		arena_free(old);
 }

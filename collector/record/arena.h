@@ -33,41 +33,44 @@ struct drain_passes {
 
 struct arena {
 	uint32_t refs;
+	struct arena *next; /* the main thread's list */
+
+	/* Set before another thread knows the arena; only read after that. */
 	struct page_shm *page; /* the mapping */
 	uint64_t bytes;
 	uint32_t slot_count, ring_cells; /* as checked: page's may change */
-	enum wire_clock clock;
-	enum wire_alloc alloc; /* what its program was asked for */
 	dev_t device; /* of the memfd, as /proc/PID/maps has it */
 	ino_t inode;
-	uid_t uid; /* of the program that said hello */
-	uint64_t search_after_ns; /* under lock: see process_meet.c */
-	struct recording *recording; /* a reference */
-	uint64_t start_flow; /* link from the image before; 0: none */
-	uint32_t broken; /* any thread sets it: it is read no more */
 	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
-	uint32_t late_slots; /* any thread: slots that had to wait until their
-			      * owner was known, and were not read since */
+	struct map_log *map_log; /* a reference */
+
+	/* The same, set by serve/attach.c while the program waits for the reply
+	 * to its hello. */
+	struct recording *recording; /* a reference */
+	struct jobs *jobs; /* where jobs go; NULL: nowhere */
+	struct sites *sites; /* a reference */
+	struct cpu_group *cpu; /* NULL: the kernel samples nothing */
+	uid_t uid; /* of the program */
+	uint64_t session; /* number of its session */
+	uint64_t start_flow; /* flow from the image before it; 0: none */
+	enum wire_clock clock;
+	enum wire_alloc alloc; /* how the program is to record blocks */
 	bool stackless; /* no spans say where a block was allocated */
 	bool late; /* its program had other threads at hello: blocks that they
 		    * allocated at that moment are unknown */
-	uint32_t forked; /* any thread sets it: its program has called fork() */
+
+	/* Words that any thread changes. */
+	uint32_t broken; /* it is read no more */
 	uint32_t off; /* control is CONTROL_OFF, for good */
-	uint64_t session; /* number of its session */
-	/* For a person to see; any thread. */
-	uint64_t live_spans, live_lost;
+	uint32_t forked; /* its program has called fork() */
+	uint32_t late_slots; /* slots that had to wait until their owner was
+			      * known, and were not read since */
+	uint64_t live_spans, live_lost; /* these three for a person to see */
 	uint32_t live_threads;
-	struct pause_list pauses; /* main thread begins and ends them */
+
+	/* These two have locks of their own, or need none. */
+	struct pause_list pauses; /* the main thread begins and ends them */
 	struct orders orders; /* of its processes */
-	struct map_log *map_log; /* a reference */
-	struct sites *sites; /* a reference; set when it is attached */
-	struct cpu_group *cpu; /* set when it is attached; NULL: none */
-	size_t map_events; /* of map_log, that drain worker 0 knows of */
-	size_t map_opened; /* of map_log, that the jobs thread has dealt with */
-	/* Main thread: is_arena_unused() in process_reap.c. */
-	uint64_t idle_since_ns; /* when the last process was freed */
-	bool leaving; /* a last look at its slots is under way; under lock */
-	struct drain_passes last_look;
 
 	/* One for each slot; it belongs to the drain worker of that slot. */
 	struct arena_slot {
@@ -79,15 +82,29 @@ struct arena {
 		uint32_t warm; /* any worker: see arena_warm() */
 	} * slot;
 
-	struct lock lock;
-	struct process *processes; /* under lock */
-	struct family family; /* under lock: those that have ended */
-	bool cut; /* under lock: a process went on when the recording ended */
-	bool map_posted; /* under lock: map_job is on its way */
-	bool held, paused; /* under lock: see session.c */
-	struct arena *next; /* main thread's list */
-	struct jobs *jobs; /* where free_job goes; NULL: nowhere */
-	struct job free_job, map_job;
+	struct lock lock; /* of these: */
+	struct process *processes;
+	struct family family; /* processes that have ended */
+	bool cut; /* a process went on when the recording ended */
+	bool held, paused; /* see session.c */
+	uint64_t search_after_ns; /* see process_meet.c */
+
+	/* drain/process_meet.c: the files of modules that were loaded. */
+	struct arena_loads {
+		size_t events; /* of map_log, that drain worker 0 knows of */
+		size_t opened; /* and that the jobs thread has dealt with */
+		bool posted; /* under lock: job is on its way */
+		struct job job;
+	} loads;
+
+	/* drain/process_reap.c: the end, on the main thread. */
+	struct arena_end {
+		uint64_t idle_since_ns; /* when the last process was freed */
+		bool leaving; /* a last look at the slots is under way; changed
+			       * under lock */
+		struct drain_passes last_look;
+		struct job free_job; /* arena_put()'s */
+	} end;
 };
 
 /*
