@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/budget.h"
+
+#include <check.h>
+
+#include "tests/suite.h"
+
+START_TEST(budget_gives_all_that_it_has_and_no_more)
+{
+	struct budget budget = { .left = 100 };
+
+	ck_assert(budget_take(&budget, 60));
+	ck_assert(!budget_take(&budget, 41));
+	ck_assert_uint_eq(budget.left, 40);
+	ck_assert(budget_take(&budget, 40));
+	ck_assert(!budget_take(&budget, 1));
+	budget_give(&budget, 100);
+	ck_assert_uint_eq(budget.left, 100);
+}
+END_TEST
+
+START_TEST(budget_refuses_sums_that_wrap_around)
+{
+	struct budget budget = { .left = 100 };
+
+	ck_assert(!budget_take(&budget, UINT64_MAX));
+	ck_assert(!budget_take(&budget, (uint64_t)INT64_MAX + 1));
+	ck_assert_uint_eq(budget.left, 100);
+}
+END_TEST
+
+/* Another thread has taken too much and has not given it back yet. */
+START_TEST(budget_that_is_overdrawn_for_a_moment_gives_nothing)
+{
+	struct budget budget = { .left = (uint64_t)-5 };
+
+	ck_assert(!budget_take(&budget, 1));
+	ck_assert_uint_eq(budget.left, (uint64_t)-5);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("budget");
+	TCase *tcase = suite_case(suite, "budget");
+
+	tcase_add_test(tcase, budget_gives_all_that_it_has_and_no_more);
+	tcase_add_test(tcase, budget_refuses_sums_that_wrap_around);
+	tcase_add_test(tcase,
+		       budget_that_is_overdrawn_for_a_moment_gives_nothing);
+	return suite_run(suite);
+}

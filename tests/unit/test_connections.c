@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/connections.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/suite.h"
+
+#define LONG_NS 1000000000000
+
+struct guest {
+	struct connection connection;
+	int said; /* how often it was heard */
+};
+
+static struct {
+	struct connections connections;
+	int peer; /* the other end of the last socket */
+	int late, released;
+} g;
+
+static void hear(struct watch *watch)
+{
+	/* The watch is the first member of the first member. */
+	struct guest *guest = (struct guest *)watch;
+	char byte;
+
+	ck_assert_int_eq(read(watch->fd, &byte, 1), 1);
+	guest->said++;
+}
+
+static void note_late(struct connection *connection)
+{
+	ck_assert(!connection->ended);
+	g.late++;
+}
+
+static void free_guest(struct connection *connection)
+{
+	g.released++;
+	free(connection);
+}
+
+static void set_up(void)
+{
+	g.connections.loop = loop_new();
+	ck_assert_int_ge(g.connections.loop, 0);
+}
+
+static void tear_down(void)
+{
+	connections_close(&g.connections, free_guest);
+	ck_assert_uint_eq(g.connections.count, 0);
+	close(g.connections.loop);
+}
+
+static struct guest *add_guest(uint64_t timeout_ns)
+{
+	struct guest *guest = calloc(1, sizeof(*guest));
+	int fd[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	g.peer = fd[1];
+	connections_add(&g.connections, &guest->connection, fd[0], hear,
+			timeout_ns);
+	return guest;
+}
+
+static void say(void)
+{
+	ck_assert_int_eq(write(g.peer, "x", 1), 1);
+	loop_run_once(g.connections.loop, 0);
+}
+
+static void reap(void)
+{
+	connections_reap(&g.connections, note_late, free_guest);
+}
+
+/* The other end sees it as well. */
+static bool is_closed(void)
+{
+	char byte;
+
+	return recv(g.peer, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+START_TEST(connections_added_one_is_heard_and_stays)
+{
+	struct guest *guest = add_guest(LONG_NS);
+
+	say();
+	reap();
+	say();
+	ck_assert_int_eq(guest->said, 2);
+	ck_assert_uint_eq(g.connections.count, 1);
+	ck_assert_int_eq(g.released, 0);
+	ck_assert(!is_closed());
+}
+END_TEST
+
+START_TEST(connections_ended_one_is_not_heard_and_freed_later)
+{
+	struct guest *guest = add_guest(LONG_NS);
+
+	connections_end(&g.connections, &guest->connection);
+	connections_end(&g.connections, &guest->connection);
+	say();
+	ck_assert_int_eq(guest->said, 0);
+	ck_assert_uint_eq(g.connections.count, 1);
+	reap();
+	ck_assert_uint_eq(g.connections.count, 0);
+	ck_assert_int_eq(g.released, 1);
+	ck_assert_int_eq(g.late, 0);
+}
+END_TEST
+
+START_TEST(connections_reap_ends_those_that_are_late)
+{
+	add_guest(LONG_NS);
+	add_guest(0);
+	add_guest(LONG_NS)->connection.deadline_ns = UINT64_MAX;
+	reap();
+	ck_assert_int_eq(g.late, 1);
+	ck_assert_int_eq(g.released, 1);
+	ck_assert_uint_eq(g.connections.count, 2);
+}
+END_TEST
+
+START_TEST(connections_that_cannot_be_watched_have_ended)
+{
+	struct guest *guest = calloc(1, sizeof(*guest));
+	/* epoll has no use for a plain file. */
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	connections_add(&g.connections, &guest->connection, fd, hear, LONG_NS);
+	ck_assert(guest->connection.ended);
+	reap();
+	ck_assert_int_eq(g.released, 1);
+	ck_assert_int_lt(fcntl(fd, F_GETFD), 0);
+}
+END_TEST
+
+START_TEST(connections_close_ends_all)
+{
+	add_guest(LONG_NS);
+	add_guest(LONG_NS);
+	connections_close(&g.connections, free_guest);
+	ck_assert_int_eq(g.released, 2);
+	ck_assert(is_closed());
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("connections");
+	TCase *tcase = suite_case(suite, "connections");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, connections_added_one_is_heard_and_stays);
+	tcase_add_test(tcase,
+		       connections_ended_one_is_not_heard_and_freed_later);
+	tcase_add_test(tcase, connections_reap_ends_those_that_are_late);
+	tcase_add_test(tcase, connections_that_cannot_be_watched_have_ended);
+	tcase_add_test(tcase, connections_close_ends_all);
+	return suite_run(suite);
+}
