@@ -111,11 +111,11 @@ void process_reap_finish(struct job *job)
 	if (heap)
 		heap_files_finish(heap);
 	note_unsampled(process);
-	lock_acquire(&recording->lock);
+	recording_lock(recording);
 	process->entry->instrumented = instrumented;
 	process->entry->ended = process->ended;
 	process->entry->end_ns = process->end_ns;
-	lock_release(&recording->lock);
+	recording_unlock(recording);
 
 	lock_acquire(&collector->lock);
 	process->done_next = collector->done;

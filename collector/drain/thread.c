@@ -358,10 +358,10 @@ static void note_fork(struct thread *thread)
 	pid_t parent = process_outer_pid(process->arena,
 					 (pid_t)thread->fibers.fork_parent);
 
-	lock_acquire(&recording->lock);
+	recording_lock(recording);
 	if (parent > 0)
 		process->entry->parent = parent;
-	lock_release(&recording->lock);
+	recording_unlock(recording);
 	thread->fibers.fork_parent = 0;
 }
 
@@ -429,7 +429,6 @@ static uint64_t sample_ns(const struct thread *thread)
 static void add_function(struct thread *thread,
 			 const struct cct_function *function)
 {
-	struct recording *recording = recording_of(thread);
 	struct function_total total = {
 		.calls = function->calls,
 		.self_ns = function->self_ns,
@@ -443,11 +442,7 @@ static void add_function(struct thread *thread,
 			function->generation, &symbol);
 	total.name = symbol.name;
 	total.module = symbol.module;
-	lock_acquire(&recording->lock);
-	if (function_table_add(&recording->functions, &total) < 0)
-		log_err("out of memory: '%s' is not in the summary",
-			symbol.name);
-	lock_release(&recording->lock);
+	recording_add_function(recording_of(thread), &total);
 }
 
 /* What one stack of the thread adds to the recording. */
@@ -457,6 +452,7 @@ static void add_stack(void *context, struct replay *replay)
 	struct recording *recording = recording_of(thread);
 	const struct replay_counts *counts = &replay->counts;
 	bool lossy = counts->lost_spans || counts->truncated_ends;
+	struct totals *totals;
 
 	if (replay == &thread->replay && thread->entry.truncated_spans)
 		lossy = true; /* that its records do not tell of */
@@ -465,11 +461,11 @@ static void add_stack(void *context, struct replay *replay)
 	     function; function = function->next)
 		if (function->calls)
 			add_function(thread, function);
-	lock_acquire(&recording->lock);
-	recording->totals.overflowed_stacks += replay->cct.overflowed;
+	totals = recording_lock(recording);
+	totals->overflowed_stacks += replay->cct.overflowed;
 	if (lossy)
 		recording_list_loss(recording, replay->encoder.sequence);
-	lock_release(&recording->lock);
+	recording_unlock(recording);
 }
 
 /* Add what the own cost in the summary is computed from, beside what was
@@ -495,9 +491,8 @@ static void add_thread_costs(const struct thread *thread, uint64_t spans,
 	totals->note_texts += thread->note_texts;
 }
 
-static void add_thread_totals(struct thread *thread)
+static void add_thread_totals(struct thread *thread, struct totals *totals)
 {
-	struct totals *totals = &recording_of(thread)->totals;
 	const struct replay_counts counts = fibers_counts(&thread->fibers);
 
 	totals->threads++;
@@ -532,15 +527,16 @@ static void sum_up_thread(struct job *job)
 	struct recording *recording = recording_of(thread);
 	const struct recording_setup *setup = recording_setup(recording);
 	struct thread_stacks stacks;
+	struct totals *totals;
 
 	thread_stacks_copy(thread, 0, &stacks);
 	fibers_each(&thread->fibers, add_stack, thread);
-	lock_acquire(&recording->lock);
-	add_thread_totals(thread);
-	thread_notes_release(thread);
+	totals = recording_lock(recording);
+	add_thread_totals(thread, totals);
+	thread_notes_release(thread, totals);
 	recording_list_thread(recording, thread->process->entry,
 			      &thread->entry);
-	lock_release(&recording->lock);
+	recording_unlock(recording);
 	fibers_release(&thread->fibers);
 	replay_release(&thread->replay);
 	/* Now there is room in the recording's budget. */

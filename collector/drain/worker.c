@@ -128,9 +128,8 @@ static void break_arena(struct worker *worker, struct arena *arena,
 		process_end(process, PROCESS_BROKE);
 	lock_release(&arena->lock);
 	drain_kick(worker->drain);
-	lock_acquire(&arena->recording->lock);
-	arena->recording->totals.broken_rings++;
-	lock_release(&arena->recording->lock);
+	recording_lock(arena->recording)->broken_rings++;
+	recording_unlock(arena->recording);
 	arena_control(arena, CONTROL_OFF);
 }
 

@@ -24,7 +24,8 @@
 static void make_comments(const struct recording *recording,
 			  struct comments *out)
 {
-	const struct sample_totals *sampled = &recording->sampled;
+	const struct sample_totals *sampled =
+		&recording_sums(recording)->totals.sampled;
 	const struct {
 		uint64_t count;
 		const char *form;
@@ -111,23 +112,34 @@ static void note_lost_records(struct recording *recording,
  * more samples can be lost than the CPU time has room for. */
 static void bound_lost_samples(struct recording *recording, uint64_t period_ns)
 {
-	const struct sample_totals *sampled = &recording->sampled;
-	uint64_t due = sampled->ns / period_ns;
-	uint64_t *lost = &recording->totals.lost_cpu_samples;
+	struct totals *totals = recording_lock(recording);
+	uint64_t due = totals->sampled.ns / period_ns;
+	uint64_t room = due - MIN(due, totals->sampled.count);
 
-	lock_acquire(&recording->lock);
-	*lost = MIN(*lost, due - MIN(due, sampled->count));
-	lock_release(&recording->lock);
+	totals->lost_cpu_samples = MIN(totals->lost_cpu_samples, room);
+	recording_unlock(recording);
 }
 
-/* Add the CPU time that no sample has to the profile and the totals. */
-static void settle_cpu_time(struct recording *recording)
+/* Scale the samples to @sum, and count the time that no sample has. */
+static void settle_totals(struct recording *recording,
+			  const struct cpu_sum *sum)
+{
+	struct sample_totals *sampled = &recording_lock(recording)->sampled;
+
+	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
+	sampled->ns += sum->ns + sum->unknown_ns;
+	recording_unlock(recording);
+}
+
+/* Add the CPU time that no sample has to the profile and the totals. NULL:
+ * nobody knows of any. */
+static struct cpu_sum *settle_cpu_time(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	const struct command_end *end = &recording->command_end;
-	struct sample_totals *sampled = &recording->sampled;
+	const struct recording_sums *sums = recording_sums(recording);
+	const struct command_end *end = &sums->command_end;
 	struct cpu_truth truth = {
-		.sampled_ns = sampled->ns,
+		.sampled_ns = sums->totals.sampled.ns,
 		.known = end->known,
 		.used_ns = end->user_ns + end->sys_ns,
 		.period_ns = SECOND_NS / setup->options->cpu_hz,
@@ -135,25 +147,24 @@ static void settle_cpu_time(struct recording *recording)
 	struct cpu_sum *sum;
 
 	if (!setup->cpu_account)
-		return;
+		return NULL;
 	sum = calloc(1, sizeof(*sum));
 	if (!sum)
-		return;
+		return NULL;
 	truth.steal_ns = cpu_account_steal_ns(setup->cpu_account);
 	cpu_account_close(setup->cpu_account, &truth, sum);
 	stack_profile_scale(setup->profiles.cpu, 1, sum->scale);
-	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
-	sampled->ns += sum->ns + sum->unknown_ns;
+	settle_totals(recording, sum);
 	add_unsampled_rows(recording, sum);
 	add_unknown_time(recording, sum->unknown_ns);
-	recording->cpu_sum = sum;
 	note_lost_records(recording, sum);
 	if (truth.known)
 		bound_lost_samples(recording, truth.period_ns);
+	return sum;
 }
 
 int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
-		      uint64_t *bytes)
+		      struct cpu_sum **sum, uint64_t *bytes)
 {
 	const struct recording_setup *setup = recording_setup(recording);
 	struct comments comments = { 0 };
@@ -165,10 +176,11 @@ int cpu_profile_write(struct recording *recording, uint64_t duration_ns,
 	struct stat status;
 	int err;
 
+	*sum = NULL;
 	*bytes = 0;
 	if (!setup->profiles.cpu || !setup->options->cpu_hz)
 		return 0;
-	settle_cpu_time(recording);
+	*sum = settle_cpu_time(recording);
 	header.period = SECOND_NS / setup->options->cpu_hz;
 	make_comments(recording, &comments);
 	err = stack_profile_write(setup->profiles.cpu, &header, setup->dir_fd,

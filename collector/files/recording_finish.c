@@ -23,28 +23,28 @@
 static void write_losses(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	uint32_t *lossy = recording->lossy;
-	size_t count = 0;
+	const struct recording_sums *sums = recording_sums(recording);
+	const struct totals *totals = &sums->totals;
+	size_t count = 0, size = OUT_LOSSES_BYTES(sums->lossy_count);
+	uint32_t *marked;
 	uint8_t *packet;
 
 	/* A mark must come after all of its sequence, and only if there is
 	 * anything of it: the trace may have stopped before. */
 	trace_file_flush(setup->trace);
-	for (uint32_t i = 0; i < recording->lossy_count; i++)
-		if (trace_file_has(setup->trace, lossy[i]))
-			lossy[count++] = lossy[i];
-	if (!count)
-		return;
-	packet = malloc(OUT_LOSSES_BYTES(count));
-	if (!packet)
-		return;
-	trace_file_append_last(
-		setup->trace, packet,
-		out_perfetto_losses(packet, OUT_LOSSES_BYTES(count), lossy,
-				    count,
-				    recording->totals.dropped_spans +
-					    recording->totals.truncated_spans));
+	marked = calloc(sums->lossy_count + 1, sizeof(*marked));
+	packet = malloc(size);
+	for (uint32_t i = 0; marked && i < sums->lossy_count; i++)
+		if (trace_file_has(setup->trace, sums->lossy[i]))
+			marked[count++] = sums->lossy[i];
+	if (packet && count)
+		trace_file_append_last(
+			setup->trace, packet,
+			out_perfetto_losses(packet, size, marked, count,
+					    totals->dropped_spans +
+						    totals->truncated_spans));
 	free(packet);
+	free(marked);
 }
 
 /* Of recordings in which a block was told of. */
@@ -53,7 +53,7 @@ static void write_heap(struct recording *recording, uint64_t duration_ns,
 		       struct unwritten *unwritten)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	const struct heap_sums *sum = &recording->totals.heap;
+	const struct heap_sums *sum = &recording_sums(recording)->totals.heap;
 
 	if (!setup->profiles.heap || !(sum->exact + sum->sampled))
 		return;
@@ -72,13 +72,14 @@ static void write_spans(struct recording *recording, uint64_t duration_ns,
 			struct recording_files *files,
 			struct unwritten *unwritten)
 {
+	const struct recording_sums *sums = recording_sums(recording);
 	const struct recording_setup *setup = recording_setup(recording);
 
-	if (!setup->profiles.span || !recording->totals.spans)
+	if (!setup->profiles.span || !sums->totals.spans)
 		return;
 	unwritten_add(unwritten, SPAN_PROFILE_NAME,
 		      heap_files_write(recording, setup->profiles.span,
-				       &recording->totals.heap, duration_ns,
+				       &sums->totals.heap, duration_ns,
 				       SPAN_PROFILE_NAME,
 				       &files->span_profile_bytes));
 }
@@ -88,7 +89,7 @@ static void write_wall(struct recording *recording, uint64_t duration_ns,
 		       struct unwritten *unwritten)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	const struct totals *totals = &recording->totals;
+	const struct totals *totals = &recording_sums(recording)->totals;
 	uint64_t lost = totals->dropped_spans + totals->unslotted_spans +
 			totals->vfork_spans + totals->muted_spans;
 	struct stat status;
@@ -107,7 +108,7 @@ static void write_profiles(struct recording *recording,
 			   struct recording_files *files,
 			   struct unwritten *unwritten)
 {
-	const struct command_end *end = &recording->command_end;
+	const struct command_end *end = &recording_sums(recording)->command_end;
 	uint64_t duration_ns =
 		clock_boottime_ns() - recording_setup(recording)->start_ns;
 
@@ -115,7 +116,7 @@ static void write_profiles(struct recording *recording,
 		duration_ns = end->end_ns - end->start_ns;
 	write_wall(recording, duration_ns, files, unwritten);
 	unwritten_add(unwritten, CPU_PROFILE_NAME,
-		      cpu_profile_write(recording, duration_ns,
+		      cpu_profile_write(recording, duration_ns, &files->cpu_sum,
 					&files->cpu_profile_bytes));
 	write_heap(recording, duration_ns, files, unwritten);
 	write_spans(recording, duration_ns, files, unwritten);
@@ -124,14 +125,14 @@ static void write_profiles(struct recording *recording,
 int recording_finish(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
+	const struct recording_sums *sums = recording_sums(recording);
 	struct recording_files files = { 0 };
 	struct unwritten unwritten = { 0 };
 
-	if (recording->totals.overflowed_stacks)
+	if (sums->totals.overflowed_stacks)
 		log_warn("too many distinct call stacks: %llu calls are "
 			 "counted without their callers",
-			 (unsigned long long)
-				 recording->totals.overflowed_stacks);
+			 (unsigned long long)sums->totals.overflowed_stacks);
 	write_losses(recording);
 	trace_file_flush(setup->trace);
 	files.trace_name = TRACE_NAME;
@@ -143,5 +144,6 @@ int recording_finish(struct recording *recording)
 	write_profiles(recording, &files, &unwritten);
 	unwritten_add(&unwritten, SUMMARY_NAME,
 		      summary_write(recording, &files));
+	free(files.cpu_sum);
 	return unwritten_log(&unwritten, setup->path);
 }

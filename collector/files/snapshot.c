@@ -54,9 +54,8 @@ static void begin_profile(struct job *job)
 	/* The profile counts what it has no room for. */
 	(void)stack_profile_merge(snapshot->profile,
 				  recording_setup(recording)->profiles.wall);
-	lock_acquire(&recording->lock);
-	snapshot->lost_spans = recording->totals.dropped_spans;
-	lock_release(&recording->lock);
+	snapshot->lost_spans = recording_lock(recording)->dropped_spans;
+	recording_unlock(recording);
 }
 
 int snapshot_begin(struct collector *collector, struct recording *recording,

@@ -39,8 +39,9 @@ static bool is_exact(const struct recording *recording)
 
 	if (setup->options->alloc != ALLOC_AUTO)
 		return setup->options->alloc == ALLOC_EXACT;
-	for (const struct process_entry *entry = recording->processes; entry;
-	     entry = entry->next)
+	for (const struct process_entry *entry =
+		     recording_sums(recording)->processes;
+	     entry; entry = entry->next)
 		if (entry->instrumented)
 			return true;
 	return false;
@@ -57,7 +58,7 @@ static double cost_if(bool wanted, enum own_cost_kind kind,
 static double span_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	const struct totals *sum = &recording->totals;
+	const struct totals *sum = &recording_sums(recording)->totals;
 	double general = (double)sum->general_spans;
 
 	ns->span = setup->span_ns;
@@ -72,7 +73,7 @@ static double span_cost(const struct recording *recording, struct cost_of *ns)
 /* Cost of hooks that recorded nothing. */
 static double idle_cost(const struct recording *recording, struct cost_of *ns)
 {
-	const struct totals *sum = &recording->totals;
+	const struct totals *sum = &recording_sums(recording)->totals;
 	uint64_t paused = sum->paused_spans + sum->paused_notes / 2;
 	uint64_t dropped = sum->dropped_spans + sum->unslotted_spans +
 			   sum->dropped_notes / 2;
@@ -92,7 +93,7 @@ static double idle_cost(const struct recording *recording, struct cost_of *ns)
  * their arguments and texts take. */
 static double note_cost(const struct recording *recording)
 {
-	const struct totals *sum = &recording->totals;
+	const struct totals *sum = &recording_sums(recording)->totals;
 	double event = cost_if(sum->note_events, OWN_COST_INSTANT, recording);
 	double span = cost_if(sum->note_arguments || sum->note_texts,
 			      OWN_COST_SPAN, recording);
@@ -118,7 +119,7 @@ static uint32_t sampled_bytes(const struct totals *sum)
  * estimate. */
 static double heap_cost(const struct recording *recording, struct cost_of *ns)
 {
-	const struct totals *all = &recording->totals;
+	const struct totals *all = &recording_sums(recording)->totals;
 	const struct heap_sums *sum = &all->heap;
 	double frees = (double)(sum->frees + sum->foreign + sum->inherited +
 				sum->late + sum->doubled);
@@ -145,7 +146,7 @@ static double cpu_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct collect_options *options =
 		recording_setup(recording)->options;
-	uint64_t samples = recording->sampled.count;
+	uint64_t samples = recording_sums(recording)->totals.sampled.count;
 
 	if (samples && options->cpu_engine == CPU_PERF)
 		ns->cpu_sample = calibrate_perf_ns(options->stack_bytes);
@@ -157,7 +158,7 @@ static double cpu_cost(const struct recording *recording, struct cost_of *ns)
 /* Cost of the pages of rings, which threads touched for the first time. */
 static double page_cost(const struct recording *recording)
 {
-	const struct totals *sum = &recording->totals;
+	const struct totals *sum = &recording_sums(recording)->totals;
 	struct calibrated_page page = { 0 };
 
 	if (sum->pages_first || sum->pages_again)
@@ -172,17 +173,18 @@ static double page_cost(const struct recording *recording)
  * also those without a sample: cpu_profile_write() has been called before. */
 static double known_cpu_ns(const struct recording *recording)
 {
-	const struct command_end *end = &recording->command_end;
+	const struct recording_sums *sums = recording_sums(recording);
+	const struct command_end *end = &sums->command_end;
 	uint64_t waited = end->known ? end->user_ns + end->sys_ns : 0;
 
-	return (double)MAX(waited, recording->sampled.ns);
+	return (double)MAX(waited, sums->totals.sampled.ns);
 }
 
 /* The share is of the CPU time of the programs, if that is known, and not of
  * wall time: hooks run on all threads at once. */
 json_t *summary_cost(const struct recording *recording, uint64_t wall_ns)
 {
-	const struct totals *sum = &recording->totals;
+	const struct totals *sum = &recording_sums(recording)->totals;
 	struct cost_of ns = { 0 };
 	double total = span_cost(recording, &ns) + idle_cost(recording, &ns) +
 		       note_cost(recording) + heap_cost(recording, &ns) +

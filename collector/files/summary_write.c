@@ -61,7 +61,8 @@ static json_t *words_json(const char *cmdline, size_t bytes)
 static json_t *command_json(const struct recording *recording)
 {
 	char *const *argument = recording_setup(recording)->options->command;
-	const struct process_entry *first = recording->processes;
+	const struct process_entry *first =
+		recording_sums(recording)->processes;
 	json_t *list;
 
 	if (!argument)
@@ -162,7 +163,7 @@ static uint64_t own_cpu_ns(void)
  * block does not say what its thread did next. */
 static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 {
-	const struct heap_sums *heap = &recording->totals.heap;
+	const struct heap_sums *heap = &recording_sums(recording)->totals.heap;
 
 	return heap->sampled && !heap->exact ? COUNTER_UNKNOWN : blocks;
 }
@@ -171,7 +172,7 @@ static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 static struct summary_totals totals_of(const struct recording *recording,
 				       const struct recording_files *files)
 {
-	const struct totals *sum = &recording->totals;
+	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct heap_sums *heap = &sum->heap;
 
 	return (struct summary_totals){
@@ -225,10 +226,11 @@ static struct summary_process process_of(const struct process_entry *entry,
 
 static json_t *processes_json(const struct recording *recording)
 {
+	const struct recording_sums *sums = recording_sums(recording);
 	uint64_t now_ns = clock_boottime_ns();
 	json_t *list = json_array();
 
-	for (const struct process_entry *entry = recording->processes; entry;
+	for (const struct process_entry *entry = sums->processes; entry;
 	     entry = entry->next) {
 		const struct summary_process process =
 			process_of(entry, now_ns);
@@ -241,10 +243,11 @@ static json_t *processes_json(const struct recording *recording)
 
 static json_t *refused_json(const struct recording *recording)
 {
+	const struct recording_sums *sums = recording_sums(recording);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < recording->refused_count; i++) {
-		const struct refused_entry *entry = &recording->refused[i];
+	for (uint32_t i = 0; i < sums->refused_count; i++) {
+		const struct refused_entry *entry = &sums->refused[i];
 
 		json_array_append_new(
 			list,
@@ -258,9 +261,10 @@ static json_t *refused_json(const struct recording *recording)
 /* Processes that went on when the recording ended. */
 static json_t *went_on_json(const struct recording *recording)
 {
+	const struct recording_sums *sums = recording_sums(recording);
 	json_t *list = json_array();
 
-	for (const struct went_on_entry *entry = recording->went_on; entry;
+	for (const struct went_on_entry *entry = sums->went_on; entry;
 	     entry = entry->next)
 		json_array_insert_new(list, 0,
 				      json_pack("{s:i, s:o}", "pid",
@@ -302,7 +306,7 @@ static json_t *functions_json(struct recording *recording)
 {
 	size_t count;
 	const struct function_total *totals =
-		function_table_sort(&recording->functions, &count);
+		recording_sort_functions(recording, &count);
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++) {
@@ -317,10 +321,11 @@ static json_t *functions_json(struct recording *recording)
 
 static json_t *notes_json(const struct recording *recording)
 {
+	const struct recording_sums *sums = recording_sums(recording);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < recording->notes; i++)
-		json_array_append_new(list, json_text(recording->note[i]));
+	for (uint32_t i = 0; i < sums->notes; i++)
+		json_array_append_new(list, json_text(sums->note[i]));
 	return list;
 }
 
@@ -362,12 +367,13 @@ static json_t *files_list_json(const struct recording_files *files)
 static uint64_t wall_time_ns(const struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
-	const struct command_end *end = &recording->command_end;
+	const struct recording_sums *sums = recording_sums(recording);
+	const struct command_end *end = &sums->command_end;
 	uint64_t last_ns = 0;
 
 	if (end->known)
 		return end->end_ns - end->start_ns;
-	for (const struct process_entry *entry = recording->processes; entry;
+	for (const struct process_entry *entry = sums->processes; entry;
 	     entry = entry->next)
 		last_ns = MAX(last_ns, entry->end_ns ? entry->end_ns
 						     : clock_boottime_ns());
@@ -377,7 +383,7 @@ static uint64_t wall_time_ns(const struct recording *recording)
 static json_t *summary_json(struct recording *recording,
 			    const struct recording_files *files)
 {
-	const struct command_end *end = &recording->command_end;
+	const struct command_end *end = &recording_sums(recording)->command_end;
 	uint64_t wall = wall_time_ns(recording);
 	json_t *root = json_object();
 
@@ -397,7 +403,7 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "refused", refused_json(recording));
 	json_object_set_new(root, "went_on", went_on_json(recording));
 	json_object_set_new(root, "unsampled_processes",
-			    unsampled_json(recording->cpu_sum));
+			    unsampled_json(files->cpu_sum));
 	json_object_set_new(root, "functions", functions_json(recording));
 	json_object_set_new(root, "files", files_list_json(files));
 	json_object_set_new(root, "notes", notes_json(recording));

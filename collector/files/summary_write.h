@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+struct cpu_sum;
 struct recording;
 
 /* The other files of a recording, as they were written. */
@@ -20,6 +21,7 @@ struct recording_files {
 	/* 0: there is no such file. */
 	uint64_t cpu_profile_bytes;
 	uint64_t heap_profile_bytes, heap_peak_bytes, span_profile_bytes;
+	struct cpu_sum *cpu_sum; /* of cpu_profile_write(); NULL: nothing */
 };
 
 /* Write the file to the recording's folder. It is written under another name

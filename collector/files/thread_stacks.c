@@ -20,9 +20,9 @@ static struct profile_owner thread_owner(const struct thread *thread)
 				       .tid = thread->entry.tid };
 
 	memcpy(owner.thread, thread->entry.name, sizeof(owner.thread));
-	lock_acquire(&recording->lock);
+	recording_lock(recording);
 	memcpy(owner.process, process->entry->name, sizeof(owner.process));
-	lock_release(&recording->lock);
+	recording_unlock(recording);
 	return owner;
 }
 

@@ -250,7 +250,6 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 static void add_functions(struct process_heap *heap)
 {
 	uint32_t sites = heap_site_count(&heap->heap);
-	struct recording *recording = heap->recording;
 	struct heap *core = &heap->heap;
 	uint64_t sum[5] = { 0 };
 
@@ -284,11 +283,7 @@ static void add_functions(struct process_heap *heap)
 				frame.generation, &symbol);
 		total.name = symbol.name;
 		total.module = symbol.module;
-		lock_acquire(&recording->lock);
-		if (function_table_add(&recording->functions, &total) < 0)
-			log_err("out of memory: '%s' is not in the summary",
-				symbol.name);
-		lock_release(&recording->lock);
+		recording_add_function(heap->recording, &total);
 	}
 }
 
@@ -345,7 +340,7 @@ static void add_sums(struct process_heap *heap, struct heap_sums *sum)
 
 static void unlist_heap(struct recording *recording, struct process_heap *heap)
 {
-	struct process_heap **link = &recording->heaps;
+	struct process_heap **link = recording_heaps(recording);
 
 	while (*link && *link != heap)
 		link = &(*link)->next;
@@ -358,12 +353,13 @@ void heap_files_finish(struct process_heap *heap)
 	struct recording *recording = heap->recording;
 	const struct recording_setup *setup = recording_setup(recording);
 	uint64_t known = count_known(heap);
+	struct heap_sums *sums;
 
-	lock_acquire(&recording->lock);
+	sums = &recording_lock(recording)->heap;
 	unlist_heap(recording, heap);
-	recording->totals.heap.stacks += known;
-	add_sums(heap, &recording->totals.heap);
-	lock_release(&recording->lock);
+	sums->stacks += known;
+	add_sums(heap, sums);
+	recording_unlock(recording);
 	process_heap_spread(heap);
 	add_functions(heap);
 	heap_dump_write(heap);
@@ -389,11 +385,11 @@ static struct process_heap *next_heap(struct recording *recording,
 {
 	struct process_heap *heap;
 
-	lock_acquire(&recording->lock);
-	heap = last ? last->next : recording->heaps;
+	recording_lock(recording);
+	heap = last ? last->next : *recording_heaps(recording);
 	if (heap)
 		process_heap_get(heap);
-	lock_release(&recording->lock);
+	recording_unlock(recording);
 	return heap;
 }
 
@@ -414,9 +410,8 @@ int heap_files_snapshot(struct recording *recording,
 	if (err)
 		return err;
 	(void)stack_profile_merge(profile, setup->profiles.heap);
-	lock_acquire(&recording->lock);
-	sum = recording->totals.heap;
-	lock_release(&recording->lock);
+	sum = recording_lock(recording)->heap;
+	recording_unlock(recording);
 	/* Only this thread takes any out of the list. */
 	for (; (next = next_heap(recording, heap)); heap = next) {
 		process_heap_put(&heap);

@@ -486,12 +486,14 @@ static struct process_heap *make_heap(struct process *process)
 static void list_heap(struct process_heap *heap, const struct process *process)
 {
 	struct recording *recording = heap->recording;
+	struct process_heap **list;
 
-	lock_acquire(&recording->lock);
+	recording_lock(recording);
 	memcpy(heap->name, process->entry->name, sizeof(heap->name));
-	heap->next = recording->heaps;
-	recording->heaps = heap;
-	lock_release(&recording->lock);
+	list = recording_heaps(recording);
+	heap->next = *list;
+	*list = heap;
+	recording_unlock(recording);
 }
 
 struct process_heap *process_heap_of(struct process *process)
@@ -566,9 +568,9 @@ struct process_heap *process_heap_end(struct process *process)
 	order_release_all(heap->order);
 	if (heap->samples)
 		sampler_flush(process->collector->sampler);
-	lock_acquire(&heap->recording->lock);
+	recording_lock(heap->recording);
 	memcpy(heap->name, process->entry->name, sizeof(heap->name));
-	lock_release(&heap->recording->lock);
+	recording_unlock(heap->recording);
 	order_lock(heap->order);
 	tell_doubles(heap, UINT64_MAX);
 	heap_track_end(&heap->track, &heap->heap);

@@ -174,15 +174,16 @@ static void lose_blocks(struct thread *thread, uint64_t allocs, uint64_t frees)
 {
 	struct recording *recording = thread->process->arena->recording;
 	struct process_heap *heap = thread->heap ? thread->heap->heap : NULL;
+	struct heap_sums *sums;
 
 	/* Without a heap no double free is found either. */
 	if (heap)
 		process_heap_unsure(heap);
 
-	lock_acquire(&recording->lock);
-	recording->totals.heap.dropped_allocs += allocs;
-	recording->totals.heap.dropped_frees += frees;
-	lock_release(&recording->lock);
+	sums = &recording_lock(recording)->heap;
+	sums->dropped_allocs += allocs;
+	sums->dropped_frees += frees;
+	recording_unlock(recording);
 }
 
 void thread_heap_block(struct thread *thread, struct replay *replay,

@@ -605,10 +605,9 @@ void thread_notes_finish(struct thread *thread)
 		order_close(&notes->stream);
 }
 
-void thread_notes_release(struct thread *thread)
+void thread_notes_release(struct thread *thread, struct totals *totals)
 {
 	struct thread_notes *notes = thread->notes;
-	struct totals *totals = &recording_of(thread)->totals;
 
 	if (!notes)
 		return;
@@ -634,9 +633,9 @@ void thread_notes_release(struct thread *thread)
 void process_notes_finish(struct process *process)
 {
 	struct recording *recording = process->arena->recording;
-	struct totals *totals = &recording->totals;
 	struct async_counts counts = { 0 };
 	struct tracks_counts tracks;
+	struct totals *totals;
 
 	if (process->slices) {
 		orders_remove(&process->arena->orders,
@@ -647,7 +646,7 @@ void process_notes_finish(struct process *process)
 	}
 	tracks_finish(process->tracks);
 	tracks = tracks_counts(process->tracks);
-	lock_acquire(&recording->lock);
+	totals = recording_lock(recording);
 	totals->trace_events += counts.written;
 	totals->orphan_async_ends += counts.orphan_ends;
 	totals->unended_async += counts.unended;
@@ -655,5 +654,5 @@ void process_notes_finish(struct process *process)
 	totals->odd_notes += counts.notes.odd_prefixes + tracks.odd_tracks +
 			     tracks.unknown_tracks;
 	totals->cut_notes += counts.notes.cut_args + counts.notes.cut_flows;
-	lock_release(&recording->lock);
+	recording_unlock(recording);
 }

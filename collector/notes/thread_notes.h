@@ -14,6 +14,7 @@
 struct process;
 struct replay;
 struct thread;
+struct totals;
 struct thread_notes;
 
 /* Take in an extended record of the kind EXT_ARGS or above (record_ext.h),
@@ -27,9 +28,9 @@ int thread_note(struct thread *thread, struct replay *replay,
 void thread_notes_flush(struct thread *thread);
 /* The thread has ended. Its drain worker. */
 void thread_notes_finish(struct thread *thread);
-/* Add what was counted to the totals of the recording, whose lock the caller
- * holds, and free thread->notes. The jobs thread. */
-void thread_notes_release(struct thread *thread);
+/* Add what was counted to @totals, as recording_lock() has returned them, and
+ * free thread->notes. Under the recording's lock; the jobs thread. */
+void thread_notes_release(struct thread *thread, struct totals *totals);
 
 /* All threads of @process have been summed up: write what is left, and free
  * process->slices. The jobs thread. */

@@ -201,26 +201,22 @@ static void count_unslotted(struct arena *arena)
 	struct page_shm *page = arena->page;
 	/* relaxed: the program is gone */
 	uint32_t flags = atom_load_rlx(&page->flags);
+	struct totals *totals = recording_lock(recording);
 
-	lock_acquire(&recording->lock);
 	/* relaxed: the program is gone; its counts, as good as its word */
-	recording->totals.unslotted_threads +=
-		atom_load_rlx(&page->unslotted_threads);
-	recording->totals.unslotted_spans +=
-		atom_load_rlx(&page->unslotted_spans);
-	recording->totals.excluded_hooks +=
+	totals->unslotted_threads += atom_load_rlx(&page->unslotted_threads);
+	totals->unslotted_spans += atom_load_rlx(&page->unslotted_spans);
+	totals->excluded_hooks +=
 		atom_load_rlx(&page->unslotted_excluded_hooks);
-	recording->totals.start_ns += atom_load_rlx(&page->start_ns);
-	recording->totals.slots_taken += !!(flags & PAGE_SLOTS_TAKEN);
-	recording->totals.slots_retired += !!(flags & PAGE_SLOTS_RETIRED);
-	recording->totals.slots_refused += !!(flags & PAGE_SLOTS_REFUSED);
-	recording->totals.vfork_spans += atom_load_rlx(&page->vfork_spans);
-	recording->totals.muted_spans += atom_load_rlx(&page->muted_spans);
-	recording->totals.heap.unslotted_allocs +=
-		atom_load_rlx(&page->unslotted_allocs);
-	recording->totals.heap.unslotted_frees +=
-		atom_load_rlx(&page->unslotted_frees);
-	lock_release(&recording->lock);
+	totals->start_ns += atom_load_rlx(&page->start_ns);
+	totals->slots_taken += !!(flags & PAGE_SLOTS_TAKEN);
+	totals->slots_retired += !!(flags & PAGE_SLOTS_RETIRED);
+	totals->slots_refused += !!(flags & PAGE_SLOTS_REFUSED);
+	totals->vfork_spans += atom_load_rlx(&page->vfork_spans);
+	totals->muted_spans += atom_load_rlx(&page->muted_spans);
+	totals->heap.unslotted_allocs += atom_load_rlx(&page->unslotted_allocs);
+	totals->heap.unslotted_frees += atom_load_rlx(&page->unslotted_frees);
+	recording_unlock(recording);
 }
 
 /* End the reading of the log: modules may keep references for longer than its

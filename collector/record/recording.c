@@ -166,7 +166,7 @@ static void recording_free(struct recording *recording)
 	struct thread_entry *next_thread;
 	struct went_on_entry *went_on;
 
-	for (struct process_entry *process = recording->processes; process;
+	for (struct process_entry *process = recording->sums.processes; process;
 	     process = next_process) {
 		next_process = process->next;
 		for (struct thread_entry *thread = process->threads; thread;
@@ -177,15 +177,14 @@ static void recording_free(struct recording *recording)
 		free(process->cmdline);
 		free(process);
 	}
-	while ((went_on = recording->went_on)) {
-		recording->went_on = went_on->next;
+	while ((went_on = recording->sums.went_on)) {
+		recording->sums.went_on = went_on->next;
 		free(went_on);
 	}
 	function_table_release(&recording->functions);
 	stack_profile_free(&recording->setup.profiles.wall);
 	stack_profile_free(&recording->setup.profiles.cpu);
 	cpu_account_free(&recording->setup.cpu_account);
-	free(recording->cpu_sum);
 	stack_profile_free(&recording->setup.profiles.heap);
 	stack_profile_free(&recording->setup.profiles.heap_peak);
 	stack_profile_free(&recording->setup.profiles.span);
@@ -196,9 +195,9 @@ static void recording_free(struct recording *recording)
 	if (recording->setup.dir_fd >= 0)
 		close(recording->setup.dir_fd);
 	lock_destroy(&recording->lock);
-	while (recording->notes)
-		free(recording->note[--recording->notes]);
-	free(recording->lossy);
+	while (recording->sums.notes)
+		free(recording->sums.note[--recording->sums.notes]);
+	free(recording->sums.lossy);
 	free(recording->path);
 	free(recording);
 }
@@ -243,7 +242,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.path = strdup(path),
 		.budget = { BUDGET_BYTES },
 		.last_sequence = 1, /* of packets that belong to no thread */
-		.last_process = &recording->processes,
+		.last_process = &recording->sums.processes,
 	};
 	recording->setup = (struct recording_setup){
 		.options = collector->options,
@@ -343,6 +342,56 @@ int recording_close_trace(struct recording *recording)
 	return trace_file_close(&recording->setup.trace);
 }
 
+struct totals *recording_lock(struct recording *recording)
+{
+	lock_acquire(&recording->lock);
+	return &recording->sums.totals;
+}
+
+void recording_unlock(struct recording *recording)
+{
+	lock_release(&recording->lock);
+}
+
+void recording_add_function(struct recording *recording,
+			    const struct function_total *total)
+{
+	lock_acquire(&recording->lock);
+	if (function_table_add(&recording->functions, total) < 0)
+		log_err("out of memory: '%s' is not in the summary",
+			total->name);
+	lock_release(&recording->lock);
+}
+
+struct process_heap **recording_heaps(struct recording *recording)
+{
+	return &recording->heaps;
+}
+
+void recording_set_ring_cells(struct recording *recording, uint32_t cells)
+{
+	lock_acquire(&recording->lock);
+	recording->sums.ring_cells = cells;
+	lock_release(&recording->lock);
+}
+
+void recording_set_command_end(struct recording *recording,
+			       const struct command_end *end)
+{
+	recording->sums.command_end = *end;
+}
+
+const struct recording_sums *recording_sums(const struct recording *recording)
+{
+	return &recording->sums;
+}
+
+const struct function_total *recording_sort_functions(
+	struct recording *recording, size_t *count)
+{
+	return function_table_sort(&recording->functions, count);
+}
+
 uint32_t recording_sequence(struct recording *recording)
 {
 	/* relaxed: only that it is never given twice matters */
@@ -355,7 +404,7 @@ bool recording_list_process(struct recording *recording,
 	bool room;
 
 	lock_acquire(&recording->lock);
-	recording->totals.processes++;
+	recording->sums.totals.processes++;
 	room = recording->listed < LISTED_MAX;
 	if (room) {
 		recording->listed++;
@@ -390,16 +439,16 @@ bool recording_list_went_on(struct recording *recording, pid_t pid,
 	struct went_on_entry *entry;
 
 	lock_acquire(&recording->lock);
-	for (entry = recording->went_on; entry; entry = entry->next)
+	for (entry = recording->sums.went_on; entry; entry = entry->next)
 		if (entry->pid == pid)
 			break;
-	if (!entry && recording->totals.went_on < WENT_ON_MAX &&
+	if (!entry && recording->sums.totals.went_on < WENT_ON_MAX &&
 	    (entry = malloc(sizeof(*entry)))) {
 		entry->pid = pid;
 		snprintf(entry->name, sizeof(entry->name), "%s", name);
-		entry->next = recording->went_on;
-		recording->went_on = entry;
-		recording->totals.went_on++;
+		entry->next = recording->sums.went_on;
+		recording->sums.went_on = entry;
+		recording->sums.totals.went_on++;
 		lock_release(&recording->lock);
 		return true;
 	}
@@ -409,7 +458,7 @@ bool recording_list_went_on(struct recording *recording, pid_t pid,
 
 void recording_refuse(struct recording *recording, pid_t pid, const char *why)
 {
-	struct refused_entry *entry = recording->refused;
+	struct refused_entry *entry = recording->sums.refused;
 	struct refused_entry *end = entry + RECORDING_REFUSED_MAX - 1;
 	char name[sizeof(entry->name)] = "";
 
@@ -417,14 +466,14 @@ void recording_refuse(struct recording *recording, pid_t pid, const char *why)
 		proc_read(pid, "comm", name, sizeof(name));
 	name[strcspn(name, "\n")] = '\0';
 	lock_acquire(&recording->lock);
-	recording->totals.refused_programs++;
+	recording->sums.totals.refused_programs++;
 	/* The last entry is for all reasons that find no room. */
 	while (entry < end && entry->why && entry->why != why)
 		entry++;
 	if (!entry->why) {
 		entry->why = why;
 		memcpy(entry->name, name, sizeof(name));
-		recording->refused_count++;
+		recording->sums.refused_count++;
 	}
 	entry->programs++;
 	lock_release(&recording->lock);
@@ -432,11 +481,11 @@ void recording_refuse(struct recording *recording, pid_t pid, const char *why)
 
 void recording_list_loss(struct recording *recording, uint32_t sequence)
 {
-	if (recording->lossy_count == LOSSY_MAX ||
-	    grow_array(recording->lossy, recording->lossy_room,
-		       recording->lossy_count + 1))
+	if (recording->sums.lossy_count == LOSSY_MAX ||
+	    grow_array(recording->sums.lossy, recording->lossy_room,
+		       recording->sums.lossy_count + 1))
 		return;
-	recording->lossy[recording->lossy_count++] = sequence;
+	recording->sums.lossy[recording->sums.lossy_count++] = sequence;
 }
 
 void recording_note(struct recording *recording, const char *text)
@@ -444,13 +493,13 @@ void recording_note(struct recording *recording, const char *text)
 	uint32_t i;
 
 	lock_acquire(&recording->lock);
-	for (i = 0; i < recording->notes; i++)
-		if (!strcmp(recording->note[i], text))
+	for (i = 0; i < recording->sums.notes; i++)
+		if (!strcmp(recording->sums.note[i], text))
 			break;
-	if (i == recording->notes && i < RECORDING_NOTES_MAX) {
-		recording->note[i] = strdup(text);
-		if (recording->note[i]) {
-			recording->notes++;
+	if (i == recording->sums.notes && i < RECORDING_NOTES_MAX) {
+		recording->sums.note[i] = strdup(text);
+		if (recording->sums.note[i]) {
+			recording->sums.notes++;
 			log_at(recording->setup.options->quiet_notes ? LOG_DBG
 								     : LOG_WARN,
 			       "%s", text);

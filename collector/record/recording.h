@@ -71,6 +71,18 @@ struct refused_entry {
 	char name[16]; /* of the first; "": unknown */
 };
 
+/* Of samples, all processes. */
+struct sample_totals {
+	uint64_t count, ns; /* CPU samples, and the time they stand for */
+	uint64_t unwound, cached; /* stacks; all kinds of samples */
+	uint64_t unknown; /* had no stack */
+	uint64_t lost; /* came faster than they could be dealt with */
+	uint64_t cut; /* stacks whose outermost frames are not known */
+	uint64_t too_short; /* of these: more of the stack would tell */
+	uint64_t guessed; /* partly by frame pointers */
+	uint64_t lost_stacks; /* no memory for them */
+};
+
 struct totals {
 	uint64_t processes, threads, spans; /* that have recorded anything */
 	/* Of those, the ones that have recorded spans: whatever else is
@@ -129,18 +141,7 @@ struct totals {
 	uint64_t refused_programs; /* in perfrec record */
 	uint64_t went_on; /* processes, when perfrec record ended */
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
-};
-
-/* Of samples, all processes. */
-struct sample_totals {
-	uint64_t count, ns; /* CPU samples, and the time they stand for */
-	uint64_t unwound, cached; /* stacks; all kinds of samples */
-	uint64_t unknown; /* had no stack */
-	uint64_t lost; /* came faster than they could be dealt with */
-	uint64_t cut; /* stacks whose outermost frames are not known */
-	uint64_t too_short; /* of these: more of the stack would tell */
-	uint64_t guessed; /* partly by frame pointers */
-	uint64_t lost_stacks; /* no memory for them */
+	struct sample_totals sampled;
 };
 
 /* How the command that was recorded ended, as perfrec record tells. */
@@ -173,6 +174,21 @@ struct recording_setup {
 	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
 };
 
+/* What a recording has counted and listed, for the files written at its end. */
+struct recording_sums {
+	struct totals totals;
+	struct command_end command_end;
+	uint32_t ring_cells; /* of the last program */
+	struct process_entry *processes;
+	struct went_on_entry *went_on; /* the last that was listed first */
+	struct refused_entry refused[RECORDING_REFUSED_MAX];
+	uint32_t refused_count;
+	uint32_t *lossy; /* sequences that lost something */
+	uint32_t lossy_count;
+	char *note[RECORDING_NOTES_MAX]; /* what its reader must know */
+	uint32_t notes;
+};
+
 struct recording {
 	struct job end_job; /* the first */
 	struct jobs *endings; /* where it goes; NULL: run at once */
@@ -183,14 +199,12 @@ struct recording {
 	int room_fd; /* set aside for what is written last; -1: none */
 	char *path; /* setup.path */
 	struct budget budget; /* setup.budget */
-	struct cpu_sum *cpu_sum; /* of it, at the end; NULL: nothing */
 	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
 	uint32_t rss_sequence; /* the jobs thread's; 0: none yet */
 	int snapshot_err; /* the log has it; the jobs thread's; 0: none */
 	uint32_t snapshots; /* begun; main thread */
 	uint32_t snapshot_number; /* of the one under way; 0: none */
 	uint32_t last_sequence;
-	struct command_end command_end;
 
 	/* For progress; any thread. */
 	uint64_t live_spans, live_dropped;
@@ -203,19 +217,11 @@ struct recording {
 
 	struct lock lock; /* of everything below */
 	struct process_heap *heaps; /* list: of processes that go on */
-	struct totals totals;
-	struct sample_totals sampled;
+	struct recording_sums sums; /* command_end: the main thread's */
 	struct function_table functions;
-	struct process_entry *processes, **last_process;
-	struct went_on_entry *went_on; /* the last that was listed first */
-	struct refused_entry refused[RECORDING_REFUSED_MAX];
-	uint32_t refused_count;
+	struct process_entry **last_process;
 	uint32_t listed; /* entries of processes and threads */
-	uint32_t *lossy; /* sequences that lost something */
-	uint32_t lossy_count, lossy_room;
-	uint32_t ring_cells;
-	char *note[RECORDING_NOTES_MAX]; /* what its reader must know */
-	uint32_t notes;
+	uint32_t lossy_room;
 };
 
 /*
@@ -244,6 +250,36 @@ const struct recording_setup *recording_setup(
 /* Write what is left of the trace, close it, and forget it. Returns what
  * trace_file_close() returns. Whoever finishes the recording. */
 int recording_close_trace(struct recording *recording);
+
+/*
+ * Take the lock of @recording, for a short time only. Returns its totals, which
+ * the caller may change until recording_unlock(). The lock also guards what
+ * other headers call "under the recording's lock", such as the entries of
+ * processes. Any thread.
+ */
+struct totals *recording_lock(struct recording *recording);
+void recording_unlock(struct recording *recording);
+/* Add @total to what is known of its function. If there is no memory for it,
+ * the log says so. Any thread; takes the lock. */
+void recording_add_function(struct recording *recording,
+			    const struct function_total *total);
+/* The list of the heaps of processes that go on: heap/process_heap.c. Under
+ * lock. */
+struct process_heap **recording_heaps(struct recording *recording);
+/* The rings of a program have @cells each. Any thread; takes the lock. */
+void recording_set_ring_cells(struct recording *recording, uint32_t cells);
+/* The command of perfrec record has ended as @end says. The main thread, before
+ * it gives its reference back. */
+void recording_set_command_end(struct recording *recording,
+			       const struct command_end *end);
+
+/* All that was counted and listed. For whoever finishes the recording, when
+ * nobody records into it any more; it lives as long as @recording. */
+const struct recording_sums *recording_sums(const struct recording *recording);
+/* All functions, with the longest first; sets *@count. The same caller; the
+ * array lives as long as @recording. */
+const struct function_total *recording_sort_functions(
+	struct recording *recording, size_t *count);
 
 /* A number for one more packet sequence, from 2 up, which no other has. Any
  * thread. */

@@ -114,9 +114,8 @@ static struct cpu_group *find_group(const struct cpu_sampler *sampler,
 
 static void count_lost(struct cpu_group *group, uint64_t lost)
 {
-	lock_acquire(&group->recording->lock);
-	group->recording->totals.lost_cpu_samples += lost;
-	lock_release(&group->recording->lock);
+	recording_lock(group->recording)->lost_cpu_samples += lost;
+	recording_unlock(group->recording);
 }
 
 static void say_throttled(struct cpu_group *group)

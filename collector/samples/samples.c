@@ -462,10 +462,10 @@ static void scale_counts(struct samples *samples)
 
 static void add_sample_totals(struct samples *samples)
 {
-	struct sample_totals *sum = &samples->recording->sampled;
 	const struct sample_totals *mine = &samples->totals;
+	struct sample_totals *sum;
 
-	lock_acquire(&samples->recording->lock);
+	sum = &recording_lock(samples->recording)->sampled;
 	sum->count += mine->count + samples->lost.count;
 	sum->ns += mine->ns + samples->lost.weight_ns + samples->short_ns;
 	sum->unwound += mine->unwound;
@@ -476,7 +476,7 @@ static void add_sample_totals(struct samples *samples)
 	sum->lost += samples->lost.samples;
 	sum->cached += samples->cache.hits;
 	sum->lost_stacks += stacks_lost(samples->stacks);
-	lock_release(&samples->recording->lock);
+	recording_unlock(samples->recording);
 }
 
 static void end_samples(struct samples *samples)

@@ -196,7 +196,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	arena->alloc = choose_alloc(collector->options, hello->instrumented);
 	arena->stackless = !hello->instrumented;
 	arena->late = has_threads(peer->pid);
-	arena->recording->ring_cells = arena->ring_cells;
+	recording_set_ring_cells(arena->recording, arena->ring_cells);
 	arena->jobs = collector->jobs;
 	categories_write(arena->page, collector->categories);
 	err = sites_new(arena->page, collector->symbols, &arena->sites);

@@ -151,9 +151,7 @@ static void send_done(struct daemon *daemon, int exit_code)
 static void note_command_end(struct daemon *daemon,
 			     const struct control_finish *finish)
 {
-	struct recording *recording = daemon->collector.recording;
-
-	recording->command_end = (struct command_end){
+	const struct command_end end = {
 		.known = true,
 		.wait_status = (int)finish->wait_status,
 		.start_ns = finish->start_ns,
@@ -161,6 +159,8 @@ static void note_command_end(struct daemon *daemon,
 		.user_ns = finish->user_ns,
 		.sys_ns = finish->sys_ns,
 	};
+
+	recording_set_command_end(daemon->collector.recording, &end);
 	daemon->collector.closing = true;
 }
 

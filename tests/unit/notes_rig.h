@@ -284,7 +284,7 @@ static inline void rig_end(struct rig *rig)
 		thread_notes_finish(thread);
 		fibers_finish(&thread->fibers, 0);
 		fibers_flush(&thread->fibers);
-		thread_notes_release(thread);
+		thread_notes_release(thread, &rig->recording.sums.totals);
 		fibers_release(&thread->fibers);
 		replay_release(&thread->replay);
 	}
@@ -305,7 +305,7 @@ static inline void rig_free(struct rig *rig)
 	told_free(rig->arena.page);
 	rig_must(rig->recording.budget.left == RIG_BUDGET,
 		 "memory is not given back");
-	free(rig->recording.lossy);
+	free(rig->recording.sums.lossy);
 	snprintf(path, sizeof(path), "%s/" TRACE_NAME, rig->dir);
 	unlink(path);
 	rmdir(rig->dir);

@@ -112,7 +112,7 @@ static const char *text(void)
 	return g_text;
 }
 
-#define TOTAL(name) (g_rig->recording.totals.name)
+#define TOTAL(name) (g_rig->recording.sums.totals.name)
 
 /* --- prefixes ---------------------------------------------------------------
  */
@@ -210,7 +210,7 @@ START_TEST(notes_too_deep_takes_its_prefix_along)
 		cell(record_word(RECORD_END, g_span, sp), g_ns += 10);
 	run(0);
 	ck_assert_ptr_null(strstr(text(), "4711"));
-	ck_assert_uint_eq(g_rig->recording.totals.odd_notes, 0);
+	ck_assert_uint_eq(g_rig->recording.sums.totals.odd_notes, 0);
 }
 END_TEST
 
@@ -306,7 +306,7 @@ START_TEST(notes_dropped_are_told_where_they_were)
 	 * writes. */
 	rig_end(g_rig);
 	ck_assert_uint_eq(TOTAL(dropped_notes), 5);
-	ck_assert_uint_eq(g_rig->recording.lossy_count, 1);
+	ck_assert_uint_eq(g_rig->recording.sums.lossy_count, 1);
 }
 END_TEST
 

@@ -372,7 +372,7 @@ static void setup(void)
 /* A good program is served as ever; and then the end. */
 static void teardown_with(uint64_t spans, uint64_t broken)
 {
-	struct totals *totals = &g_collector.recording->totals;
+	struct totals *totals = &g_collector.recording->sums.totals;
 
 	in_child(run_good);
 	collector_stop();

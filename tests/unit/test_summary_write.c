@@ -59,7 +59,7 @@ static struct summary *write_and_read(void)
 
 START_TEST(summary_write_of_totals_gives_each_its_place)
 {
-	struct totals *sum = &g_test.recording.totals;
+	struct totals *sum = &g_test.recording.sums.totals;
 	struct cpu_sum *cpu_sum = calloc(1, sizeof(*cpu_sum));
 	struct summary *summary;
 
@@ -73,11 +73,11 @@ START_TEST(summary_write_of_totals_gives_each_its_place)
 	sum->heap.disorders = 17;
 	sum->heap.peak_pid = 18;
 	sum->lost_cpu_samples = 19;
-	g_test.recording.sampled.count = 20;
-	g_test.recording.sampled.ns = 21;
+	g_test.recording.sums.totals.sampled.count = 20;
+	g_test.recording.sums.totals.sampled.ns = 21;
 	cpu_sum->count = 22;
 	cpu_sum->ns = 23;
-	g_test.recording.cpu_sum = cpu_sum;
+	g_test.files.cpu_sum = cpu_sum;
 	g_test.files.trace_bytes = 24;
 	summary = write_and_read();
 	ck_assert_uint_eq(summary->totals.spans, 10);
@@ -120,7 +120,7 @@ END_TEST
 /* A sample of a block does not tell what its thread did next. */
 START_TEST(summary_write_knows_temporary_blocks_if_any_were_exact)
 {
-	struct heap_sums *heap = &g_test.recording.totals.heap;
+	struct heap_sums *heap = &g_test.recording.sums.totals.heap;
 	struct summary *summary;
 
 	heap->sampled = 5;
@@ -198,11 +198,11 @@ START_TEST(summary_write_of_spans_has_their_cost)
 {
 	struct summary *summary;
 
-	g_test.recording.totals.spans = 1000;
-	g_test.recording.totals.left_out_hooks = 12;
-	g_test.recording.totals.start_ns = 500;
+	g_test.recording.sums.totals.spans = 1000;
+	g_test.recording.sums.totals.left_out_hooks = 12;
+	g_test.recording.sums.totals.start_ns = 500;
 	g_test.recording.setup.span_ns = 20;
-	g_test.recording.command_end = (struct command_end){
+	g_test.recording.sums.command_end = (struct command_end){
 		.known = true, .end_ns = 1000000, .user_ns = 100000
 	};
 	summary = write_and_read();
@@ -233,7 +233,7 @@ START_TEST(summary_write_of_settings_and_processes_has_all_of_them)
 	g_test.options.control_fd = -1;
 	g_test.options.depth = 7;
 	g_test.options.alloc = ALLOC_EXACT;
-	g_test.recording.processes = &process;
+	g_test.recording.sums.processes = &process;
 	summary = write_and_read();
 	ck_assert(summary->filtered && summary->settings.attached);
 	ck_assert_uint_eq(summary->settings.depth, 7);
@@ -256,8 +256,8 @@ START_TEST(summary_write_of_hostile_words_is_read_again)
 					 .ended = PROCESS_BROKE };
 	struct summary *summary;
 
-	g_test.recording.processes = &process;
-	g_test.recording.totals.dropped_spans = UINT64_MAX;
+	g_test.recording.sums.processes = &process;
+	g_test.recording.sums.totals.dropped_spans = UINT64_MAX;
 	summary = write_and_read();
 	ck_assert_str_eq(summary->command[0], "a?");
 	ck_assert_str_eq(summary->command[1], "\x1b[2J");
