@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nearly always perfrec adds flags and becomes the compiler. Two things need
- * more:
+ * Nearly always perfrec adds flags to the command line, and becomes the
+ * compiler. Two cases need more:
  *
- * --only and --exclude may choose some sources of a line and not others, but a
- * flag holds for all of them. Such a line is run in parts: the chosen sources
- * first, then the rest; if it links, the chosen ones become objects in a
- * temporary folder that stand in their place.
+ * --only and --exclude may choose some sources of a command line and not
+ * others, but a flag holds for all of them. Then the compiler runs more than
+ * once. If the line does not link, it runs for the chosen sources, and then for
+ * the rest. If the line links, each chosen source is first compiled to an
+ * object in a temporary folder; then the whole line runs with the objects in
+ * their place.
  *
- * A C library other than glibc has no hooks, so that nothing would link. There
- * each module that is linked gets a pair that does nothing, as one more source
- * which is a file in memory. Never with glibc: a definition in the program
- * would win over the library that is preloaded.
+ * A C library other than glibc has no hooks, so a program that calls them would
+ * not link. There, each module that is linked gets one more source, a file in
+ * memory, with two hooks that do nothing. With glibc this must not happen: a
+ * hook that the program defines would hide that of the preloaded library.
  */
 #include "collector/command/cmd_cc.h"
 
@@ -39,7 +41,7 @@
 #define EXIT_NOT_FOUND 127
 #define EXIT_SIGNAL 128
 
-/* Valid C and C++, whatever warnings are errors. */
+/* Valid C and C++, also if all warnings are errors. */
 static const char stubs[] =
 	"#ifdef __cplusplus\n"
 	"extern \"C\" {\n"
@@ -79,11 +81,11 @@ struct cc {
 	struct cc_options options;
 	const char *const *command; /* the compiler */
 	size_t command_count;
-	const char *const *rest; /* behind it, as given */
+	const char *const *rest; /* the words behind it, as given */
 	struct compile_line *line;
 	struct compiler_answer answer;
-	const char *flags[COMPILE_FLAGS_MAX + 1]; /* none: all is left alone */
-	char *lists; /* what some of them are in */
+	const char *flags[COMPILE_FLAGS_MAX + 1]; /* to add; may be none */
+	char *lists; /* some of the flags point into it */
 };
 
 /* --- options ----------------------------------------------------------------
@@ -176,7 +178,7 @@ static int say_cannot_run(const char *name, int err)
 	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* Become what @words say, or only show it. */
+/* Becomes the program that @words say, or with --dry-run only shows it. */
 static int become_compiler(const struct cc *cc, const struct words *words)
 {
 	if (cc->options.verbose)
@@ -189,7 +191,7 @@ static int become_compiler(const struct cc *cc, const struct words *words)
 	return say_cannot_run(cc->command[0], errno);
 }
 
-/* Run it and come back with its exit status. */
+/* Runs the program that @words say. Returns its exit status. */
 static int run_compiler(const struct cc *cc, const struct words *words)
 {
 	pid_t child;
@@ -220,8 +222,9 @@ static void add_word(struct words *words, const char *word)
 	words->list[words->count++] = word;
 }
 
-/* The compiler, with the flags if @with_flags. Room for all that may follow;
- * the caller frees the list. 0 or -ENOMEM. */
+/* Begins *@words with the compiler, and with the flags if @with_flags. There is
+ * room for all words that may follow; the caller frees the list. Returns 0 or
+ * -ENOMEM. */
 static int start_words(const struct cc *cc, bool with_flags,
 		       struct words *words)
 {
@@ -250,7 +253,7 @@ static bool is_cplusplus(const struct compile_line *line)
 	return false;
 }
 
-/* One more source for a line that links, unless the C library has hooks. */
+/* Adds one more source to a line that links, unless the C library has hooks. */
 static void add_stubs(const struct cc *cc, struct words *words)
 {
 	static char path[32];
@@ -285,7 +288,8 @@ static int compile_whole(const struct cc *cc)
 	return result;
 }
 
-/* A line that does not link, with its chosen sources only, or the others. */
+/* Runs a line that does not link with its chosen sources only, or with the
+ * others only. */
 static int compile_some(const struct cc *cc, bool chosen)
 {
 	struct words words;
@@ -305,7 +309,7 @@ static int compile_some(const struct cc *cc, bool chosen)
 	return result;
 }
 
-/* One chosen source of a line that links, to @object. */
+/* Compiles one chosen source of a line that links to @object. */
 static int compile_one(const struct cc *cc, const struct compile_word *source,
 		       const char *object)
 {
@@ -340,8 +344,8 @@ static char *object_path(const char *folder, size_t number)
 	return asprintf(&path, "%s/%zu.o", folder, number) < 0 ? NULL : path;
 }
 
-/* The whole line, with objects in place of the chosen sources. A -x holds until
- * the next one, and is no good for objects. */
+/* Runs the whole line, with objects in place of the chosen sources. A -x holds
+ * until the next -x, and would be wrong for an object. */
 static int link_objects(const struct cc *cc, char *const *objects)
 {
 	const char *language = NULL;
@@ -369,7 +373,7 @@ static int link_objects(const struct cc *cc, char *const *objects)
 	return result;
 }
 
-/* A line that links, in parts, with objects in @folder. */
+/* Runs a line that links in parts, with objects in @folder. */
 static int compile_in(const struct cc *cc, const char *folder)
 {
 	const struct compile_line *line = cc->line;
@@ -409,7 +413,7 @@ static int compile_and_link(const struct cc *cc)
 			strerror(errno));
 		return OPTS_FAILED;
 	}
-	/* The compiler dies of them; what it was given must go. */
+	/* They end the compiler; we stay, to remove its folder. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	result = compile_in(cc, folder);
@@ -431,8 +435,7 @@ static int compile_as_chosen(const struct cc *cc)
 	return result ? result : compile_some(cc, false);
 }
 
-/* --- what to do
- * ---------------------------------------------------------------
+/* --- what to do --------------------------------------------------------------
  */
 
 static bool path_is_in(const char *path, const struct path_list *list)
@@ -447,7 +450,8 @@ static bool path_is_in(const char *path, const struct path_list *list)
 	return false;
 }
 
-/* Precompiled headers are for all: they must fit the flags of the chosen. */
+/* Headers that are precompiled stay chosen: their flags must be those of the
+ * sources that include them. */
 static void choose_sources(struct cc *cc)
 {
 	const struct cc_options *options = &cc->options;
@@ -468,8 +472,8 @@ static void choose_sources(struct cc *cc)
 	}
 }
 
-/* Whether @word is the name of one of the programs in @list, which has a blank
- * around each. */
+/* Whether @word, with or without a path, is one of the names in @list, in which
+ * each name has a blank on both sides. */
 static bool is_one_of(const char *word, const char *list)
 {
 	const char *slash = strrchr(word, '/');
@@ -497,9 +501,9 @@ static bool is_command(const char *word)
 
 /*
  * How many words stand between the launcher argv[0] and the command that it
- * starts: assignments, and for those that always start one, options and their
- * values. 0 if there is no command, or argv[0] is no launcher that takes such
- * words.
+ * starts. These are assignments ("A=1"); for programs that always start
+ * another, such as nice, also options and their values. Returns 0 if there is
+ * no command, or if argv[0] is no launcher that takes such words.
  */
 static int count_launcher_words(char *const *argv)
 {
@@ -517,7 +521,7 @@ static int count_launcher_words(char *const *argv)
 	return argv[count + 1] && is_command(argv[count + 1]) ? count : 0;
 }
 
-/* Whether @word, behind a launcher, is what that one starts. */
+/* Whether @word, which stands behind a launcher, is the command it starts. */
 static bool names_next(const char *word)
 {
 	return word && word[0] != '-' && word[0] != '@' &&
@@ -526,8 +530,9 @@ static bool names_next(const char *word)
 	       is_command(word);
 }
 
-/* How many words of @argv name the compiler: one, and more behind launchers
- * such as ccache and env, as long as they name commands and no inputs. */
+/* How many words of @argv name the compiler: one; more if the first are
+ * launchers such as ccache and env, as long as the words name commands and no
+ * inputs. */
 static int count_command(char *const *argv)
 {
 	int skipped, count = 1;
@@ -540,7 +545,7 @@ static int count_command(char *const *argv)
 	}
 }
 
-/* Fills in the compiler and its line from @argv. */
+/* Fills in the compiler and its command line from @argv. */
 static int read_command(struct cc *cc, char **argv)
 {
 	char path[PATH_MAX];
@@ -571,7 +576,7 @@ static void warn_of_foreign(const struct compile_line *line)
 				 line->words[i].text);
 }
 
-/* clang hands these to a gcc, with flags that only clang knows. */
+/* clang gives such sources to a gcc, with flags that only clang knows. */
 static void drop_gcc_only(struct compile_line *line)
 {
 	for (size_t i = 0; i < line->count; i++) {
@@ -605,7 +610,7 @@ static int find_flags(struct cc *cc)
 	    !compile_line_count(line, COMPILE_FOREIGN, false))
 		return OPTS_GO_ON;
 	err = compiler_ask(cc->command, cc->command_count, line, &cc->answer);
-	/* Then it has more to say itself. */
+	/* The compiler then says itself what is wrong. */
 	if (err == -EIO || (err == -ENOTSUP && !wanted))
 		return OPTS_GO_ON;
 	if (err)
@@ -627,7 +632,7 @@ static int find_flags(struct cc *cc)
 	return OPTS_FAILED;
 }
 
-/* Everything but options, which are set up in @cc. */
+/* All of cmd_cc() but the memory for options, which @cc has. */
 static int cc_main(struct cc *cc, int argc, char **argv)
 {
 	enum opts_command command = opts_find_command(cc->name);

@@ -20,7 +20,7 @@
 #include "collector/base/socket_path.h"
 #include "collector/options/opts.h"
 
-/* Of a collector that has nothing to wait for. */
+/* How long a collector may take that has nothing to wait for. */
 #define ANSWER_TIMEOUT_S 20
 
 struct ctl_options {
@@ -74,8 +74,8 @@ static int refuse_verb(const char *verb)
 	return OPTS_WRONG;
 }
 
-/* The list is the last word; it may begin with a '-', and is no option then.
- * Returns how many words are left. */
+/* The list of `perfrec ctl categories` is the last word. It may begin with a
+ * '-', and is no option then. Returns how many words are left. */
 static int take_list(int argc, char **argv, struct ctl_options *options)
 {
 	for (int i = 1; i < argc - 1; i++) {
@@ -280,7 +280,7 @@ static uint64_t number_of(const json_t *object, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-/* A program may call itself anything. */
+/* A program may give itself any name: no control characters are printed. */
 static void print_name(const char *name, int width)
 {
 	int printed;

@@ -2,8 +2,9 @@
  *
  * Most options are perfrec-collect's: opts.def says which. They are checked
  * here, where a mistake costs nothing, and handed on as they were written.
- * Nothing is touched on disk before the program to run has been found, and what
- * was moved away is put back when it cannot be started after all.
+ *
+ * No file is touched before the program to run has been found. If it cannot be
+ * started after all, the older recording that was moved away is put back.
  */
 #include "collector/command/cmd_record.h"
 
@@ -95,8 +96,9 @@ static int parse_record_line(int argc, char **argv,
 	return result;
 }
 
-/* The collector's command line: its options, then the program's words, which
- * go into the trace. The caller frees it, not what it points to. */
+/* The command line of perfrec-collect: its options, then the words of the
+ * program, which go into the trace. The caller frees the array, and not the
+ * words. NULL: no memory. */
 static const char **collector_command(const struct record_options *options,
 				      const char *dir,
 				      const struct spawn_parts *parts,
@@ -125,8 +127,8 @@ static const char **collector_command(const struct record_options *options,
 	return argv;
 }
 
-/* @unwritten: the collector has said why the trace is not whole, if it is not
- * for its limit. */
+/* @unwritten: files could not be written. The collector has said why, but not
+ * if the trace reached its limit. */
 static void show_summary(const struct record_options *options, bool unwritten)
 {
 	const struct summary_print_options print = {
@@ -158,8 +160,8 @@ static bool has_summary(const char *dir)
 	return length < (int)sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* From here on the program decides how perfrec ends, but who has no whole
- * recording must not take it for one. */
+/* From here on the program decides how perfrec ends. But a recording that is
+ * not whole must be seen as such: then exit status 0 becomes OPTS_FAILED. */
 static _Noreturn void wait_and_exit(const struct record_options *options,
 				    struct supervise *supervise)
 {

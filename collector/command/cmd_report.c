@@ -157,7 +157,7 @@ int cmd_report(int argc, char **argv)
 	result = options.view ? print_view(&options, summary)
 			      : print_summary(&options, summary);
 	summary_free(&summary);
-	/* Views have said what else there was. */
+	/* Of any other error report_view_print() has logged one line. */
 	if (result == -EIO)
 		log_err("cannot write the report: %s", strerror(-result));
 	return result ? OPTS_FAILED : OPTS_OK;

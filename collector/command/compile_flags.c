@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * gcc and clang read a command line alike: a word is an option, the value of
- * the option before it, or an input, whose suffix or -x says what it is. Only
- * options that take their value as a word of its own need to be known, so
- * that the value is not taken for an input.
+ * the option before it, or an input. The suffix of an input, or -x, says what
+ * the input is. Of options, only those must be known whose value is the next
+ * word: else the value would be taken for an input.
  *
- * The flags stand in front of the user's: of -g and -g1, of
- * -fno-omit-frame-pointer and its contrary, the last one counts, and
- * -fno-instrument-functions switches the hooks off again. So nobody has to
- * look for what the user has chosen.
+ * The flags stand in front of the user's. Of -g and -g1, or of
+ * -fno-omit-frame-pointer and -fomit-frame-pointer, the last one counts, and
+ * -fno-instrument-functions switches the hooks off again. So what the user has
+ * chosen prevails, and nothing here has to look for it.
  *
- * What is left alone: preprocessing (-E, -M), because -g would change its
- * output; assembler, which has no hooks; linking, because the hooks are in
- * the objects already, also with LTO; and code for a machine without a libc.
+ * Some lines are left alone: preprocessing (-E, -M), because -g would change
+ * its output; assembler, which has no hooks; linking, because the hooks are in
+ * the objects already, also with LTO; and code for a machine without a C
+ * library.
  */
 #include "collector/command/compile_flags.h"
 
@@ -24,7 +25,7 @@
 
 /* Lists of words, with a blank between two. */
 
-/* Whose value is the next word, if the word is exactly this one. */
+/* Options whose value is the next word, if they are written exactly so. */
 static const char separate[] =
 	"-A -B -D -F -I -J -L -MF -MJ -MQ -MT -T -U -Xanalyzer -Xassembler "
 	"-Xclang -Xlinker -Xpreprocessor -arch -aux-info -dumpbase "
@@ -33,7 +34,7 @@ static const char separate[] =
 	"-iquote -isysroot -isystem -ivfsoverlay -iwithprefix "
 	"-iwithprefixbefore -l -mllvm -o -specs -target -u -wrapper -x -z "
 	"--include --output --param --specs --sysroot --target";
-/* How options start that headers and libraries may depend on. */
+/* How those options start on which headers and libraries may depend. */
 static const char selects_target[] =
 	"-B -m -arch -gcc-toolchain --gcc-toolchain -isysroot -specs --specs "
 	"-stdlib= -target --target --sysroot";
@@ -43,7 +44,7 @@ static const char source_suffixes[] =
 static const char gcc_suffixes[] =
 	"f F for FOR ftn FTN fpp FPP fi f90 F90 f95 F95 f03 F03 f08 F08 f18 "
 	"F18 adb ads d dd";
-/* What compilers take for sources, and nobody here has tried hooks in. */
+/* Languages of compilers whose hooks nobody has tried with perfrec. */
 static const char foreign_suffixes[] =
 	"go rs cu hip swift zig m2 cob cbl CBL pas pp hs ml";
 static const char c_languages[] =
@@ -60,12 +61,13 @@ static const char no_code[] =
 	"-E -M -MM --preprocess --dependencies --user-dependencies";
 static const char no_link[] =
 	"-c -S --compile --assemble -fsyntax-only --analyze --precompile -r";
-/* Such code may run where no C library is, and the hooks neither. */
+/* Such code may run where there is no C library, and so no hooks. */
 static const char no_hooks[] =
 	"-ffreestanding -fno-hosted -nostdlib -nolibc -nodefaultlibs "
 	"-mcmodel=kernel -mkernel";
 
-/* Whether a word of @list is @text, or with @prefix starts it. */
+/* Whether a word of @list is @text, or with @prefix, whether @text starts with
+ * a word of @list. */
 static bool find_word(const char *list, const char *text, bool prefix)
 {
 	size_t length;
@@ -250,7 +252,7 @@ int compile_line_read(char *const *argv, struct compile_line **out)
 	int count = countargv(expanded);
 	struct compile_line *line;
 
-	/* It makes a copy if there is something to expand. */
+	/* expandargv() makes a copy if there is something to expand. */
 	expandargv(&count, &expanded);
 	if (expanded == argv)
 		expanded = dupargv(expanded);
@@ -313,8 +315,8 @@ static bool is_covered(const struct compile_target *target, const char *folder)
 	return false;
 }
 
-/* Two options of gcc, each with a NUL behind it; one without items is not
- * there. 0 or -ENOMEM. */
+/* Two options of gcc, each with a NUL behind it; an option that would have no
+ * items is "". Returns 0 or -ENOMEM. */
 static int make_lists(const struct compile_target *target,
 		      const struct compile_choice *choice, char **lists)
 {
@@ -357,7 +359,7 @@ int compile_flags_make(const struct compile_line *line,
 	const char *functions;
 
 	*lists = NULL;
-	/* For assembler, -g would add lines to those that may be there. */
+	/* -g would add line numbers to assembler that may have its own. */
 	if (!compile_line_count(line, COMPILE_ASSEMBLER, false))
 		*flags++ = "-g";
 	*flags++ = "-fno-omit-frame-pointer";

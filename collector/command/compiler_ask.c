@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One run of the preprocessor answers everything: its macros say which
- * compiler it is and, with <features.h>, whose C library; -v prints the
- * folders where it looks for headers.
+ * One run of the preprocessor answers all questions. Its macros say which
+ * compiler it is and, with <features.h>, which C library it compiles for; -v
+ * prints the folders where it looks for headers.
  *
- * A kept answer is good for the same words, the same files behind the words
- * that name the compiler, and a day: a wrapper may start another compiler
- * tomorrow. If one of its folders is gone, so is the compiler that had it.
- * Whatever goes wrong with the cache, the compiler is asked.
+ * A kept answer is used if the words are the same, if they name the same files,
+ * and for one day: a wrapper may start another compiler tomorrow. If a folder
+ * of the answer is gone, the compiler is gone, too, and the answer is not used.
+ * If anything goes wrong with the cache, the compiler is asked.
  */
 #include "collector/command/compiler_ask.h"
 
@@ -39,12 +39,13 @@ static const char question[] = "#ifdef __has_include\n"
 			       "#endif\n"
 			       "#endif\n";
 
-/* What would change the answer, and is no word of the command. */
+/* Variables that change the answer: they are a part of the question. */
 static const char *const asked_variables[] = {
 	"COMPILER_PATH",
 	"GCC_EXEC_PREFIX",
 };
-/* What must not: folders that are the user's own, the language, files. */
+/* Variables that must not change the answer: they name folders of the user's
+ * own, or files that the compiler would write. */
 static const char *const dropped_variables[] = {
 	"CPATH",
 	"C_INCLUDE_PATH",
@@ -54,10 +55,10 @@ static const char *const dropped_variables[] = {
 	"SUNPRO_DEPENDENCIES",
 };
 
-/* --- running it -------------------------------------------------------------
+/* --- running the compiler ----------------------------------------------------
  */
 
-/* All of @fd as text, which the caller frees; NULL when that cannot be. */
+/* All of @fd as text, which the caller frees; NULL if that failed. */
 static char *read_text(int fd, size_t *out_size)
 {
 	struct stat status;
@@ -105,7 +106,8 @@ static bool run_question(char *const *argv, const int fds[3])
 	return status == 0;
 }
 
-/* A file in memory, above the standard streams, or -1. */
+/* A file in memory with @text, whose descriptor is above the standard streams;
+ * or -1. */
 static int make_file(const char *text)
 {
 	int low = memfd_create("perfrec-cc", MFD_CLOEXEC);
@@ -119,7 +121,7 @@ static int make_file(const char *text)
 	return fd;
 }
 
-/* --- its answer -------------------------------------------------------------
+/* --- the answer --------------------------------------------------------------
  *
  * As text: "clang" or "gcc", "glibc" or "other", and the folders, one a line.
  */
@@ -129,13 +131,14 @@ static void put_folder(FILE *out, const char *folder)
 	char *real = realpath(folder, NULL);
 
 	fprintf(out, "%s\n", folder);
-	/* gcc compares names of headers as it prints them: often these. */
+	/* gcc compares the names of headers as it prints them, and those
+	 * are often without links. */
 	if (real && strcmp(real, folder) != 0)
 		fprintf(out, "%s\n", real);
 	free(real);
 }
 
-/* The lines with a blank in front, between two that are known. */
+/* The folders stand between two lines that are known, with a blank in front. */
 static void put_folders(FILE *out, char *listing)
 {
 	bool inside = false;
@@ -151,7 +154,8 @@ static void put_folders(FILE *out, char *listing)
 	}
 }
 
-/* The answer from @macros and @listing in *@text, or NULL. */
+/* Writes the answer that @macros and @listing give to *@text, which the caller
+ * frees. Returns 0, -ENOTSUP or -ENOMEM. */
 static int make_answer(const char *macros, char *listing, char **text)
 {
 	size_t size;
@@ -183,7 +187,7 @@ static int read_answer(int macros_fd, int listing_fd, char **text)
 	return err;
 }
 
-/* Runs @argv, which reads the question. -EIO when it fails. */
+/* Runs @argv, which reads the question. Returns -EIO if it fails. */
 static int ask_in_language(char *const *argv, char **text)
 {
 	const int fds[3] = { make_file(question), make_file(""),
@@ -199,7 +203,8 @@ static int ask_in_language(char *const *argv, char **text)
 	return err;
 }
 
-/* As C++, whose folders include those of C, or if it has no C++ as C. */
+/* Asks as for C++, whose folders include those of C; if the compiler has no
+ * C++, as for C. */
 static int ask_compiler(const char *const *command, size_t count,
 			const struct compile_line *line, char **text)
 {
@@ -228,7 +233,8 @@ static int ask_compiler(const char *const *command, size_t count,
 	return err;
 }
 
-/* Takes @text. False when it is no answer, or one of its folders is gone. */
+/* Cuts @text, to which *@out then points, into words. False: it is no answer,
+ * or one of its folders is gone. */
 static bool parse_answer(char *text, struct compiler_answer *out)
 {
 	const char *compiler = strsep(&text, "\n");
@@ -273,7 +279,8 @@ static void put_file(FILE *key, const char *name)
 		status.st_mtim.tv_nsec);
 }
 
-/* All that an answer depends on; the caller frees it. NULL: no memory. */
+/* A text of all that the answer depends on; the caller frees it. NULL: no
+ * memory. */
 static char *make_key(const char *const *command, size_t count,
 		      const struct compile_line *line)
 {
@@ -306,7 +313,8 @@ static char *make_key(const char *const *command, size_t count,
 	return NULL;
 }
 
-/* The folder of the cache, made if need be. False: there is none. */
+/* Writes the path of the cache's folder to @path, and makes the folder if it is
+ * not there. False: there is none. */
 static bool find_cache(char path[PATH_MAX])
 {
 	const char *base = getenv("XDG_CACHE_HOME");
@@ -362,7 +370,8 @@ static char *cache_read(const char *path, const char *key)
 	return NULL;
 }
 
-/* Whole or not at all. Failing costs time later, nothing else. */
+/* The file is written whole or not at all. If that fails, the next question
+ * takes longer, and nothing else. */
 static void cache_write(const char *path, const char *key, const char *answer)
 {
 	char draft[PATH_MAX];
@@ -413,7 +422,7 @@ static int say_no_answer(int err, const char *command)
 	return err;
 }
 
-/* gnatmake is never asked: it starts gcc, and has no preprocessor. */
+/* gnatmake has no preprocessor to ask, and always starts gcc. */
 static int answer_for_gnatmake(struct compiler_answer *out)
 {
 	*out = (struct compiler_answer){ .text = strdup("gcc\nglibc\n") };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's list of our children, /proc/PID/task/PID/children, leaves one
- * out if others on it are released meanwhile. Only we release ours, by
- * wait(2), and we have one thread: so what we read is whole.
+ * The kernel's list of our children, /proc/PID/task/PID/children, may lack one
+ * if other children are reaped while it is read. Only we reap our children, by
+ * wait(2), and we have one thread: so the list that we read is whole.
  */
 #include "collector/command/descendants.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What runs in which process: everything up to spawn_fork() in perfrec;
- * child_*() in the child between fork and exec. perfrec has one thread, so
- * the child may call any function.
+ * The functions child_*() run in the child, between fork and exec. All others
+ * run in perfrec. perfrec has one thread, so the child may call any function.
  *
- * The gate is a socket pair, closed by exec: the child waits for one byte;
- * if exec fails it sends errno back, if exec succeeds perfrec sees the end of
- * file. A perfrec that dies closes the gate, and the child ends unseen.
+ * The gate is a socket pair that exec closes. The child waits for one byte, and
+ * then executes the program. If that fails, the child sends errno back; if it
+ * succeeds, perfrec sees the end of file. If perfrec dies, that closes the
+ * gate, and the child ends without having executed anything.
  */
 #include "collector/command/spawn.h"
 
@@ -30,14 +30,15 @@
 #include "shared/compiler.h"
 #include "shared/environment.h"
 
-/* The kernel follows so many "#!" from one to the next. */
+/* How many "#!" the kernel follows, from one script to the next. */
 #define INTERPRETERS_MAX 5
-/* And looks at this much of a file. */
+/* How much of a file the kernel looks at for that. */
 #define HEAD_BYTES 256
 
 static const char elf_magic[] = { 0x7f, 'E', 'L', 'F' };
 
-/* "@dir/@name" of @length bytes of @dir: false when it does not fit. */
+/* Writes "@dir/@name", with the first @length bytes of @dir, to @path. False:
+ * it does not fit. */
 static bool join_path(const char *dir, size_t length, const char *name,
 		      char *path)
 {
@@ -46,7 +47,7 @@ static bool join_path(const char *dir, size_t length, const char *name,
 	return size > 0 && size < PATH_MAX;
 }
 
-/* 0 when @path is a file that may be executed, or -errno. */
+/* Whether @path is a file that may be executed: 0 or -errno. */
 static int check_executable(const char *path)
 {
 	struct stat status;
@@ -58,8 +59,8 @@ static int check_executable(const char *path)
 }
 
 /*
- * Look for @name along PATH. -EACCES when the only ones there are may not be
- * executed, as execvp(3) has it.
+ * Looks for @name in the folders of PATH. As execvp(3) does: -EACCES if there
+ * are files of that name, but none may be executed.
  */
 static int search_path(const char *name, char *path)
 {
@@ -98,8 +99,8 @@ int spawn_find_command(const char *name, char path[PATH_MAX])
 	return check_executable(path);
 }
 
-/* The first of @places below the folder of this executable that has a file
- * of that name. */
+/* Writes to @path the first of @places, which are relative to the folder of
+ * this executable, where there is a file. Returns 0 or -errno. */
 static int find_part(const char *const *places, size_t count, char *path)
 {
 	char self[PATH_MAX];
@@ -156,7 +157,8 @@ int spawn_find_parts(struct spawn_parts *out)
 	return 0;
 }
 
-/* The word after "#!" in @head, which it ends; NULL when there is none. */
+/* The word after "#!" in @head, where a NUL is put behind it; NULL: there is
+ * none. */
 static char *interpreter_of(char *head)
 {
 	char *word;
@@ -183,7 +185,8 @@ static void find_asan(int fd, const char *path, struct spawn_program *program)
 	symbol_cache_free(&cache);
 }
 
-/* What a static program runs may well be recorded. */
+/* A program that cannot be recorded is started all the same: programs that it
+ * starts may be recorded. */
 static void inspect_elf(int fd, const char *path, struct spawn_program *program)
 {
 	find_asan(fd, path, program);
@@ -199,8 +202,8 @@ static void inspect_elf(int fd, const char *path, struct spawn_program *program)
 			 path);
 }
 
-/* It may well be run, but the kernel shows its memory and its files to nobody
- * but root then. */
+/* A program that its user may execute but not read could run. But then the
+ * kernel shows its memory and its files to root only. */
 static int refuse_unreadable(const char *path)
 {
 	int err = -errno;
@@ -211,7 +214,7 @@ static int refuse_unreadable(const char *path)
 	return err;
 }
 
-/* Look into @path and, while they are scripts, into its interpreters. */
+/* Looks into the file @path, and if it is a script, into its interpreters. */
 static int inspect_program(const char *path, struct spawn_program *program)
 {
 	char head[HEAD_BYTES + 1], script[HEAD_BYTES + 1];
@@ -360,9 +363,9 @@ int spawn_check_environment(bool ring_is_given)
 #define RECORD_DEADLINE_MS 5000
 
 /*
- * The C library loads what LD_PRELOAD names in its order, and ASan insists on
- * being first; for descendants that need ASan when the program itself does
- * not, it is told not to.
+ * The C library loads the libraries of LD_PRELOAD in their order, and ASan
+ * wants to be the first. If only descendants need ASan, it is not in
+ * LD_PRELOAD, and ASAN_OPTIONS tells it not to look at the order.
  */
 static bool child_environment(const struct spawn_program *program,
 			      const struct spawn_recording *recording)
@@ -378,7 +381,7 @@ static bool child_environment(const struct spawn_program *program,
 	       child_setenv("ASAN_OPTIONS", "%s%sverify_asan_link_order=0",
 			    options ? options : "", options ? ":" : "") &&
 	       child_setenv("PERFREC_SOCKET", "%s", recording->socket);
-	/* Whoever asks for a recording would rather wait than not have it. */
+	/* A person who asks for a recording would rather wait for it. */
 	if (env_is_unset(getenv("PERFREC_DEADLINE_MS")))
 		done = done && child_setenv("PERFREC_DEADLINE_MS", "%d",
 					    RECORD_DEADLINE_MS);
@@ -391,7 +394,8 @@ static bool child_environment(const struct spawn_program *program,
 	return !unsetenv("PERFREC_DISABLE") && done;
 }
 
-/* What is no ELF file and has no "#!" is a shell script (execvp(3)). */
+/* A file that is no ELF file, and has no "#!", is a shell script (execvp(3)).
+ */
 static bool child_is_script(const char *path)
 {
 	char head[sizeof(elf_magic)] = "";

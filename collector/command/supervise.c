@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One thread, one loop over two descriptors: the control socket of the
- * collector, and a signalfd, on which the end of either process arrives as
- * SIGCHLD.
+ * One thread waits for two descriptors: the control socket of the collector,
+ * and a signalfd. The end of either process arrives there as SIGCHLD.
  *
- * Signals. perfrec and the program share a process group, so that the
- * terminal and the shell see one job. What the terminal sends (the kernel is
- * its sender) reaches both; perfrec lets it pass and waits for what the
- * program makes of it. What somebody sent to perfrec is meant for the program
- * and passed on. The stop signals keep their default action: ^Z stops both.
- * Once the program has ended, a signal ends the waiting for the collector,
- * which finishes on its own when it sees the end of file.
+ * Signals. perfrec and the program are in one process group, so the terminal
+ * and the shell see one job. A signal of the terminal (its sender is the
+ * kernel) reaches both: perfrec ignores it, and waits for what the program
+ * does. A signal that somebody sends to perfrec is meant for the program, and
+ * is passed on. The stop signals keep their default action: ^Z stops both. When
+ * the program has ended, a signal means that perfrec waits no longer for the
+ * collector, which sees the end of file then, and finishes on its own.
  *
- * While descendants are followed, their command is gone, and a signal that ends
- * programs ends the following: the recording is finished as it is.
+ * While descendants are followed, the command itself is gone. A signal that
+ * ends programs then ends the following: the recording is finished as it is.
  *
- * SIGPIPE is blocked too, and nobody reads it: a closed stderr or control
- * socket is an error of write(2). So is a file that ulimit -f lets grow no
- * more: cmd_record() has blocked SIGXFSZ before it may write its first line.
+ * SIGPIPE is blocked, too, and never read: a closed stderr or control socket is
+ * an error of write(2). So is a file that ulimit -f does not let grow:
+ * cmd_record() blocks SIGXFSZ before it writes its first line.
  */
 #include "collector/command/supervise.h"
 
@@ -46,7 +45,7 @@
 #include "shared/wire.h"
 
 #define READY_TIMEOUT_MS 10000
-/* A collector that has nothing to record ends at once, or is stuck. */
+/* A collector that has nothing to record ends at once, unless it hangs. */
 #define STOP_TIMEOUT_S 5
 
 struct supervise {
@@ -86,7 +85,7 @@ static int block_signals(struct supervise *s)
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
-	/* Ignored, it would reap our children before we do. */
+	/* If SIGCHLD were ignored, the kernel would reap our children. */
 	sigaction(SIGCHLD, &action, &s->signals.child);
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
@@ -106,7 +105,7 @@ static int block_signals(struct supervise *s)
 
 /* --- the line on the terminal --------------------------------------------- */
 
-/* Not from the background, where writing may stop the job. */
+/* A job in the background may be stopped for writing to the terminal. */
 static bool owns_terminal(void)
 {
 	return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp();
@@ -213,7 +212,8 @@ static void read_control(struct supervise *s)
 		take_message(s, &message);
 }
 
-/* Closing the control socket ends it; it must not outlive us either way. */
+/* The collector ends when its control socket is closed. If it does not, it is
+ * killed: it must not outlive us. */
 static void stop_collector(struct supervise *s)
 {
 	struct timespec timeout = { .tv_sec = STOP_TIMEOUT_S };
@@ -245,7 +245,8 @@ static void add_time(struct timeval *sum, const struct timeval *time)
 	sum->tv_usec %= 1000000;
 }
 
-/* One child that has ended, any that may be ours; false: there is none. */
+/* Waits for one child that has ended: the program, or with plan->follow any.
+ * False: none has ended. */
 static bool reap_child(struct supervise *s)
 {
 	pid_t whom = s->plan->follow ? -1 : s->program;
@@ -480,8 +481,8 @@ int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 	struct supervise *s = *supervise;
 	int wait_status;
 
-	/* It may have ended before its SIGCHLD was looked for. Without the
-	 * collector there is nothing to follow for. */
+	/* The program may have ended before anybody looked for SIGCHLD. If the
+	 * collector has ended, there is no reason to follow. */
 	for (reap_children(s); s->program || (s->following && s->control >= 0);)
 		supervise_turn(s, -1);
 	if (s->plan->follow)
@@ -514,7 +515,7 @@ _Noreturn void supervise_exit(int wait_status)
 		exit(WEXITSTATUS(wait_status));
 	signal = WTERMSIG(wait_status);
 	fflush(NULL);
-	/* The core is the program's to leave. */
+	/* perfrec leaves no core file of its own. */
 	prctl(PR_SET_DUMPABLE, 0);
 	sigaction(signal, &action, NULL);
 	sigemptyset(&set);

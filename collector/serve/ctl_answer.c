@@ -24,9 +24,9 @@
 #define ERROR_BYTES 1024
 #define NAMED_MAX 8 /* of several that a target could mean */
 
-/* What a person calls a session: that of the process which said hello, or of
- * the oldest one that is left, or of one that has ended, whose child may still
- * come. */
+/* What a person knows a session by. These are the pid and the name of the
+ * process that said hello; when it has ended, of the oldest process that is
+ * left; when all have ended and a child may still come, of the last. */
 struct face {
 	pid_t pid; /* 0: all its processes are gone */
 	const char *name;
@@ -47,7 +47,7 @@ static struct face face_of(const struct arena *arena)
 			.start_ns = recording_setup(arena->recording)->start_ns,
 			.waiting = true
 		};
-	/* New ones come in at the front. */
+	/* New processes are put at the front: the last here is the oldest. */
 	for (const struct process *process = arena->processes; process;
 	     process = process->next) {
 		face.pid = process->pid;
@@ -172,7 +172,7 @@ void ctl_answer_set_path(json_t *object, const char *key, const char *path)
 {
 	char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *absolute;
 
-	/* Whoever asks may be in another folder. */
+	/* `perfrec ctl` may run in another folder. */
 	if (folder && asprintf(&absolute, "%s/%s", folder, path) >= 0) {
 		set_string(object, key, absolute);
 		free(absolute);
@@ -187,7 +187,8 @@ static void set_number(json_t *object, const char *key, uint64_t number)
 	json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
-/* @start_ns, of BOOTTIME, on the wall. */
+/* Adds when a recording began, @start_ns of CLOCK_BOOTTIME, and for how long it
+ * has been made. */
 static void set_since(json_t *object, uint64_t start_ns)
 {
 	time_t since = time(NULL) -

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctl_answer - what `perfrec ctl` is told: which sessions a target names, and
- * how they are, as JSON.
+ * ctl_answer - finds the sessions that a target of `perfrec ctl` names, and
+ * makes the answers, as JSON.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_ANSWER_H
 #define PERFREC_COLLECTOR_SERVE_CTL_ANSWER_H
@@ -12,23 +12,25 @@
 struct arena;
 struct collector;
 
-/* Every call is for the main thread. */
+/* Every call is for the main thread. An answer is the caller's, who ends it
+ * with json_decref(). */
 
 /*
- * The sessions that @target names, "" for all, as an array that the caller
- * frees; they live as long as process_reap() is not called. 0, or -ENOENT or
- * -EINVAL with *@error an answer that says why it names none, or several; or
- * -ENOMEM.
+ * Finds the sessions that @target names; "" names all. On success returns 0:
+ * *@out is an array of *@count sessions, which the caller frees. The sessions
+ * live until the next process_reap(). If the target names no session, returns
+ * -ENOENT, and if it names several, -EINVAL; *@error is then an answer that
+ * says so. Returns -ENOMEM with *@error NULL or untouched.
  */
 int ctl_answer_select(struct collector *collector, const char *target,
 		      struct arena ***out, size_t *count, json_t **error);
 
-/* Adds @path, made absolute, to @object. */
+/* Adds @path, made absolute, to @object under @key. */
 void ctl_answer_set_path(json_t *object, const char *key, const char *path);
 
-/* {"error": "..."} */
+/* The answer {"error": @text}. */
 json_t *ctl_answer_error(const char *text);
-/* {"collector": {...}, "programs": [...]} about these sessions. */
+/* The answer {"collector": {...}, "programs": [...]}, about @count sessions. */
 json_t *ctl_answer_new(struct collector *collector, struct arena *const *arena,
 		       size_t count);
 

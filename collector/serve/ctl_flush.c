@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctl_flush - first the drain workers take in what is in the rings now, and
- * copy their trees; then the jobs thread waits until it is in the trace, and
- * writes the profile. The sessions of one recording are flushed together.
+ * A flush has two steps. First the drain workers read what is in the rings now,
+ * and copy their trees. Then the jobs thread waits until all of that is in the
+ * trace, and writes the profiles. The sessions of one recording are flushed
+ * together.
  */
 #include "collector/serve/ctl_flush.h"
 
@@ -41,7 +42,8 @@ struct ctl_flush {
 	} item[];
 };
 
-/* Gives the reference back, too, here: it may be the last. */
+/* Also gives the reference back: it may be the last, and then the jobs thread
+ * is the one that frees the recording. */
 static void flush_item(struct collector *collector, struct flushed *item)
 {
 	struct trace_file *trace = recording_setup(item->recording)->trace;
@@ -82,7 +84,7 @@ static void add_recording(struct ctl_flush *flush, struct recording *recording)
 			return;
 	item->recording = recording_get(recording);
 	item->path = strdup(recording_setup(recording)->path);
-	/* While one is under way there is no other. */
+	/* While a snapshot of a recording is under way there is no other. */
 	if (snapshot_begin(flush->collector, recording, &item->snapshot) < 0)
 		item->snapshot = NULL;
 	flush->count++;

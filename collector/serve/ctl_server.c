@@ -3,18 +3,20 @@
  * ctl_server - all on the main thread, never blocking. A connection goes
  * through
  *
- *   READING   its request, for READ_NS at most
- *   WAITING   for what it asked: files to be flushed or finished, or our end
- *   WRITING   its answer, as fast as it takes it, WRITE_NS for each piece
+ *   READING   its request is read, for READ_NS at most
+ *   WAITING   until files are flushed or finished, or the collector ends
+ *   WRITING   its answer is sent, as fast as the client reads, with WRITE_NS
+ * for each piece
  *
  * and is freed by the next ctl_server_reap() after it has ended.
  *
- * A client that hangs up while it waits is forgotten when its wish has been
- * fulfilled, as jobs under way point to its connection. There are at most
- * CONNECTIONS_MAX; a request is at most CTL_REQUEST_MAX bytes.
+ * Jobs under way point to the connection of their client. So a client that
+ * hangs up while it waits is freed only when its request has been fulfilled.
+ * There are at most CONNECTIONS_MAX clients; a request has at most
+ * CTL_REQUEST_MAX bytes.
  *
- * Only our own user and root are listened to: the socket's mode says so, and
- * SO_PEERCRED again.
+ * Only our own user and root may connect: the socket has such a mode, and
+ * SO_PEERCRED is looked at, too.
  */
 #include "collector/serve/ctl_server.h"
 
@@ -98,7 +100,7 @@ static void send_answer(struct client *client)
 		client_end(client);
 }
 
-/* Takes @json over. */
+/* Sends @json to the client, and ends it. */
 static void answer_client(struct client *client, json_t *json)
 {
 	char *text = json_dumps(json, JSON_COMPACT);
@@ -166,8 +168,8 @@ static void run_categories(struct client *client, const struct choice *choice)
 	struct collector *collector = client->server->collector;
 
 	if (!choice->list || !categories_valid(choice->list)) {
-		answer_client(client,
-			      ctl_answer_error("this is no list of categories"));
+		answer_client(client, ctl_answer_error(
+					      "this is no list of categories"));
 		return;
 	}
 	for (size_t i = 0; i < choice->count; i++)
@@ -177,7 +179,7 @@ static void run_categories(struct client *client, const struct choice *choice)
 	answer_client(client, describe_choice(client, choice));
 }
 
-/* Takes @json, the answer, over. */
+/* Keeps @json, which becomes the answer, until the request is fulfilled. */
 static void make_client_wait(struct client *client, json_t *json)
 {
 	client->json = json;
@@ -298,7 +300,7 @@ static void client_ready(struct watch *watch)
 	} else if (client->state == WRITING) {
 		send_answer(client);
 	} else {
-		/* Nothing is to be said while one waits. */
+		/* A client has nothing to say while it waits: it hung up. */
 		client->hung_up = true;
 		loop_remove(client->server->collector->loop, watch);
 	}
@@ -359,7 +361,8 @@ static void client_free(struct connection *connection)
 	free(client);
 }
 
-/* Answers those that wait and need not any more, or all if @must. */
+/* Answers the clients that wait and whose request is fulfilled, or with @must
+ * all that wait. */
 static void answer_clients(struct ctl_server *server, bool must)
 {
 	for (struct connection *one = server->clients.first; one;
@@ -437,8 +440,9 @@ static bool read_link(const char *link, char to[SOCKET_PATH_BYTES])
 	return true;
 }
 
-/* Of a collector that was killed. The folder may be anybody's: what is no link
- * to a socket for `perfrec ctl` stays, and errno is EEXIST. */
+/* Removes the link of a collector that was killed. The folder may be anybody's:
+ * a file that is no link to a socket of `perfrec ctl` stays, and errno is
+ * EEXIST. */
 static bool remove_left_link(const char *link)
 {
 	char to[SOCKET_PATH_BYTES];
@@ -452,7 +456,7 @@ static bool remove_left_link(const char *link)
 	return false;
 }
 
-/* Unless another collector has made it its own. */
+/* Removes our link, unless another collector has replaced it. */
 static void remove_own_link(const struct ctl_server *server)
 {
 	char to[SOCKET_PATH_BYTES];

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctl_wire - what `perfrec ctl` and a collector say to each other, on the
- * SOCK_STREAM socket beside the one for programs. A connection carries one
- * request and one answer.
+ * ctl_wire - what `perfrec ctl` and a collector say to each other. They use a
+ * SOCK_STREAM socket, which lies beside the socket for programs. A connection
+ * carries one request and one answer.
  *
- * The request is a line: a verb and, after a space, a target:
+ * The request is one line: a verb, and after a space a target:
  *
  *     list | pause [TARGET] | resume [TARGET] | flush [TARGET] | stop [TARGET]
  *     categories [TARGET] TAB LIST
  *
- * A target is the process id of a program, its name, or its folder's name; none
- * means all of them. The answer is one JSON object, up to the end of file:
+ * A target is the process id of a program, its name, or the name of its folder.
+ * Without a target all programs are meant. The answer is one JSON object, up to
+ * the end of file:
  *
  *     {"error": "why not"}
- *     {"collector": {...}, "programs": [those that it was about], ...}
+ *     {"collector": {...}, "programs": [the programs that were meant], ...}
  *
- * It comes when the thing is done: files that were flushed or finished are
- * whole. Only the user of the collector, and root, may connect.
+ * The answer comes when the request is fulfilled: files that were flushed or
+ * finished are whole then. Only the user of the collector, and root, may
+ * connect.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 #define PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
