@@ -88,7 +88,7 @@ static void begin_thread(int i)
 	snprintf(thread->entry.name, sizeof(thread->entry.name), "thread %d",
 		 i);
 	ck_assert_int_eq(replay_init(&thread->replay, &sink, 2 + (uint32_t)i,
-				     g.recording->start_ns, NULL, NULL,
+				     g.recording->setup.start_ns, NULL, NULL,
 				     &g.recording->budget),
 			 0);
 	ck_assert_int_eq(
@@ -98,7 +98,7 @@ static void begin_thread(int i)
 /* 10 ns after the last record of the thread. */
 static void record(int i, enum record_kind kind, uint64_t payload)
 {
-	const uint64_t clock = g.recording->start_ns + (g.clock[i] += 10);
+	const uint64_t clock = g.recording->setup.start_ns + (g.clock[i] += 10);
 	const struct record cell = { .word = record_word(kind, payload, 0x500),
 				     .clock = clock };
 	size_t done;
@@ -193,7 +193,7 @@ static void run_end(struct job *job)
 
 	thread_stacks_copy(&g.thread[task->thread], clock_boottime_ns(),
 			   &stacks);
-	thread_stacks_add(&stacks, g.recording->wall_profile);
+	thread_stacks_add(&stacks, g.recording->setup.profiles.wall);
 	snapshot_add_ended(&g.thread[task->thread], &stacks);
 	thread_stacks_release(&stacks);
 	sem_post(&task->done);
@@ -444,16 +444,16 @@ END_TEST
 START_TEST(snapshot_that_cannot_be_written_is_no_hindrance)
 {
 	struct task task = { .snapshot = begin() };
-	int dir_fd = g.recording->dir_fd;
+	int dir_fd = g.recording->setup.dir_fd;
 
 	/* root may write anywhere, but not there */
-	g.recording->dir_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	g.recording->setup.dir_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	post(&task, run_write);
 	wait_for(&task);
 	ck_assert_int_eq(task.err, -ENOTDIR);
 	ck_assert_ptr_null(task.snapshot);
-	close(g.recording->dir_fd);
-	g.recording->dir_fd = dir_fd;
+	close(g.recording->setup.dir_fd);
+	g.recording->setup.dir_fd = dir_fd;
 	call(0, F, 1);
 	task.snapshot = begin();
 	snapshot_visit(&g.thread[0]);
