@@ -89,7 +89,7 @@ static void begin_thread(int i)
 		 i);
 	ck_assert_int_eq(replay_init(&thread->replay, &sink, 2 + (uint32_t)i,
 				     g.recording->setup.start_ns, NULL, NULL,
-				     &g.recording->budget),
+				     recording_setup(g.recording)->budget),
 			 0);
 	ck_assert_int_eq(
 		fibers_init(&thread->fibers, &fibers_sink, &thread->replay), 0);
