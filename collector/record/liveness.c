@@ -62,6 +62,7 @@ static void *park(void *shm)
 {
 	struct liveness_shm *page = shm;
 
+	pthread_setname_np(pthread_self(), "perfrec-parked");
 	/* order: acq, CLOSED: set before the wake that ends this */
 	while (!atom_load_acq(&page->closed))
 		syscall(SYS_futex, &page->parked, FUTEX_OP_WAIT, 0, NULL, NULL,

@@ -588,6 +588,7 @@ static void *writer_main(void *context)
 	struct writer *writer = context;
 	struct trace_block *block;
 
+	pthread_setname_np(pthread_self(), "perfrec-writer");
 	while ((block = take_block(writer))) {
 		write_block(writer, block);
 		writer->taken++;
