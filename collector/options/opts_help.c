@@ -93,16 +93,17 @@ static void print_option(enum opts_command command, enum opts_id id, FILE *out)
 	putc('\n', out);
 }
 
-/* "usage: perfrec ctl [options] list", and a line for each other way. */
-static void print_synopsis(const struct opts_command_row *row, FILE *out)
+/* "usage: perfrec ctl [options] list", and a line for each other way to write
+ * it. @first stands in front of the first line, and @others of the others. */
+static void print_synopsis(const struct opts_command_row *row,
+			   const char *first, const char *others, FILE *out)
 {
 	const char *line = row->synopsis;
 
-	for (bool first = true; line; first = false) {
+	for (const char *front = first; line; front = others) {
 		int length = (int)strcspn(line, "\n");
 
-		fprintf(out, "%s%s %.*s\n", first ? "usage: " : "       ",
-			row->title, length, line);
+		fprintf(out, "%s%s %.*s\n", front, row->title, length, line);
 		line = line[length] ? line + length + 1 : NULL;
 	}
 }
@@ -112,9 +113,10 @@ static void print_commands(FILE *out)
 	for (size_t i = 0; i < CMD_COUNT; i++) {
 		const struct opts_command_row *row = &opts_commands[i];
 
-		if (row->brief)
-			fprintf(out, "  %-*s%s\n", COLUMN - 2, row->title,
-				row->brief);
+		if (!row->brief)
+			continue;
+		print_synopsis(row, "  ", "  ", out);
+		fprintf(out, "%*s%s\n", COLUMN, "", row->brief);
 	}
 }
 
@@ -122,7 +124,7 @@ void opts_print_help(enum opts_command command, FILE *out)
 {
 	const struct opts_command_row *row = &opts_commands[command];
 
-	print_synopsis(row, out);
+	print_synopsis(row, "usage: ", "       ", out);
 	if (row->about)
 		fputs(row->about, out);
 	putc('\n', out);
