@@ -337,14 +337,14 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 /* Update the counts that `perfrec record` and `perfrec ctl` show meanwhile. */
 static void tell_progress(struct thread *thread)
 {
-	struct recording *recording = recording_of(thread);
 	struct arena *arena = thread->process->arena;
 	struct replay_counts counts = fibers_counts(&thread->fibers);
 	uint64_t dropped = counts.lost_spans + counts.truncated_ends;
 
+	recording_add_live(recording_of(thread),
+			   counts.spans - thread->told_spans,
+			   dropped - thread->told_dropped);
 	/* relaxed: counters for a person */
-	atom_add_rlx(&recording->live_spans, counts.spans - thread->told_spans);
-	atom_add_rlx(&recording->live_dropped, dropped - thread->told_dropped);
 	atom_add_rlx(&arena->live_spans, counts.spans - thread->told_spans);
 	atom_add_rlx(&arena->live_lost, dropped - thread->told_dropped);
 	thread->told_spans = counts.spans;

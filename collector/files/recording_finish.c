@@ -8,6 +8,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/files/cpu_profile.h"
+#include "collector/files/snapshot.h"
 #include "collector/files/summary_write.h"
 #include "collector/files/wall_profile.h"
 #include "collector/heap/heap_files.h"
@@ -145,5 +146,6 @@ int recording_finish(struct recording *recording)
 	unwritten_add(&unwritten, SUMMARY_NAME,
 		      summary_write(recording, &files));
 	free(files.cpu_sum);
+	snapshot_forget(recording);
 	return unwritten_log(&unwritten, setup->path);
 }

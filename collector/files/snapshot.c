@@ -25,6 +25,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
+#include "collector/files/snapshot_inner.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/files/wall_profile.h"
 #include "collector/output/unwritten.h"
@@ -44,13 +45,41 @@ struct snapshot {
 	uint64_t lost_spans;
 };
 
+/* NULL: there was none yet. Any thread. */
+static struct snapshots *snapshots_of(struct recording *recording)
+{
+	/* order: acq, SNAPSHOT: it is zeroed */
+	return atom_load_acq(recording_snapshots(recording));
+}
+
+/* The same, made when there was none yet. NULL: no memory. Main thread. */
+static struct snapshots *make_snapshots(struct recording *recording)
+{
+	struct snapshots *snapshots = snapshots_of(recording);
+
+	if (snapshots)
+		return snapshots;
+	snapshots = calloc(1, sizeof(*snapshots));
+	/* order: rel, SNAPSHOT: it is zeroed */
+	atom_store_rel(recording_snapshots(recording), snapshots);
+	return snapshots;
+}
+
+void snapshot_forget(struct recording *recording)
+{
+	struct snapshots **snapshots = recording_snapshots(recording);
+
+	free(*snapshots);
+	*snapshots = NULL;
+}
+
 static void begin_profile(struct job *job)
 {
 	/* The job is the first member. */
 	struct snapshot *snapshot = (struct snapshot *)job;
 	struct recording *recording = snapshot->recording;
 
-	recording->snapshot = snapshot;
+	snapshots_of(recording)->now = snapshot;
 	/* The profile counts what it has no room for. */
 	(void)stack_profile_merge(snapshot->profile,
 				  recording_setup(recording)->profiles.wall);
@@ -61,10 +90,13 @@ static void begin_profile(struct job *job)
 int snapshot_begin(struct collector *collector, struct recording *recording,
 		   struct snapshot **out)
 {
+	struct snapshots *snapshots = make_snapshots(recording);
 	struct snapshot *snapshot;
 
+	if (!snapshots)
+		return -ENOMEM;
 	/* relaxed: the jobs thread sets it to 0 when all is over */
-	if (atom_load_rlx(&recording->snapshot_number))
+	if (atom_load_rlx(&snapshots->number))
 		return -EBUSY;
 	snapshot = calloc(1, sizeof(*snapshot));
 	if (!snapshot)
@@ -76,11 +108,11 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
 		return -ENOMEM;
 	}
 	snapshot->recording = recording_get(recording);
-	snapshot->number = ++recording->snapshots;
+	snapshot->number = ++snapshots->begun;
 	snapshot->job.run = begin_profile;
 	jobs_post(collector->jobs, &snapshot->job);
 	/* relaxed: the kick that follows orders it */
-	atom_store_rlx(&recording->snapshot_number, snapshot->number);
+	atom_store_rlx(&snapshots->number, snapshot->number);
 	*out = snapshot;
 	return 0;
 }
@@ -98,7 +130,7 @@ static void add_copy(struct job *job)
 {
 	/* The job is the first member. */
 	struct copy *copy = (struct copy *)job;
-	struct snapshot *snapshot = copy->recording->snapshot;
+	struct snapshot *snapshot = snapshots_of(copy->recording)->now;
 
 	/* A thread may be met after the last pass that counts: its copy comes
 	 * too late, when the snapshot has been written. */
@@ -115,10 +147,14 @@ void snapshot_visit(struct thread *thread)
 {
 	struct process *process = thread->process;
 	struct recording *recording = process->arena->recording;
-	/* relaxed: the kick that follows it orders it */
-	uint32_t number = atom_load_rlx(&recording->snapshot_number);
+	struct snapshots *snapshots = snapshots_of(recording);
 	struct copy *copy;
+	uint32_t number;
 
+	if (!snapshots)
+		return;
+	/* relaxed: the kick that follows it orders it */
+	number = atom_load_rlx(&snapshots->number);
 	if (!number || number == thread->snapshot)
 		return;
 	copy = calloc(1, sizeof(*copy));
@@ -136,7 +172,9 @@ void snapshot_visit(struct thread *thread)
 void snapshot_add_ended(const struct thread *thread,
 			const struct thread_stacks *stacks)
 {
-	struct snapshot *snapshot = thread->process->arena->recording->snapshot;
+	struct snapshots *snapshots =
+		snapshots_of(thread->process->arena->recording);
+	struct snapshot *snapshot = snapshots ? snapshots->now : NULL;
 
 	if (!snapshot || thread->snapshot == snapshot->number)
 		return;
@@ -161,6 +199,7 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 {
 	struct snapshot *old = *snapshot;
 	struct recording *recording = old->recording;
+	struct snapshots *snapshots = snapshots_of(recording);
 	const struct recording_setup *setup = recording_setup(recording);
 	int err;
 
@@ -169,10 +208,10 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 	err = wall_profile_write(recording, old->profile,
 				 clock_boottime_ns() - setup->start_ns,
 				 old->lost_spans, name);
-	unwritten_say(&recording->snapshot_err, setup->path, name, err);
-	recording->snapshot = NULL;
+	recording_say_unwritten(recording, name, err);
+	snapshots->now = NULL;
 	/* relaxed: nobody uses the snapshot after this */
-	atom_store_rlx(&recording->snapshot_number, 0);
+	atom_store_rlx(&snapshots->number, 0);
 	stack_profile_free(&old->profile);
 	recording_put(&old->recording);
 	free(old);

@@ -30,6 +30,10 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
  */
 int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES]);
 
+/* Free what is kept of the snapshots of @recording, of which none is under way.
+ * Whoever finishes the recording, after all others. */
+void snapshot_forget(struct recording *recording);
+
 /* Set @name to the name of a snapshot of @kind ("wall") that is made now:
  * "KIND.20261121T100500.123.pb.gz", in UTC, so that names sort by time. Any
  * thread.

@@ -427,7 +427,7 @@ int heap_files_snapshot(struct recording *recording,
 		err = heap_files_write(recording, profile, &sum,
 				       clock_boottime_ns() - setup->start_ns,
 				       name, &bytes);
-		unwritten_say(&recording->snapshot_err, setup->path, name, err);
+		recording_say_unwritten(recording, name, err);
 	}
 	stack_profile_free(&profile);
 	return err;

@@ -32,6 +32,7 @@
 #include "collector/record/cpu_account.h"
 #include "collector/base/log.h"
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_track.h"
 #include "collector/base/proc.h"
 #include "collector/output/own_files.h"
 #include "collector/profile/stack_profile.h"
@@ -396,6 +397,48 @@ uint32_t recording_sequence(struct recording *recording)
 {
 	/* relaxed: only that it is never given twice matters */
 	return atom_add_rlx(&recording->last_sequence, 1) + 1;
+}
+
+uint32_t recording_value_sequence(struct recording *recording)
+{
+	uint8_t packet[PACKET_BYTES];
+	uint32_t sequence = recording->value_sequence;
+
+	if (sequence)
+		return sequence;
+	sequence = recording_sequence(recording);
+	recording->value_sequence = sequence;
+	trace_file_append(recording->setup.trace, sequence, packet,
+			  out_track_sequence(packet, sizeof(packet), sequence));
+	return sequence;
+}
+
+void recording_add_live(struct recording *recording, uint64_t spans,
+			uint64_t dropped)
+{
+	/* relaxed: counters for a person */
+	atom_add_rlx(&recording->live.spans, spans);
+	atom_add_rlx(&recording->live.dropped, dropped);
+}
+
+struct recording_live recording_live(const struct recording *recording)
+{
+	/* relaxed: counters for a person */
+	return (struct recording_live){
+		.spans = atom_load_rlx(&recording->live.spans),
+		.dropped = atom_load_rlx(&recording->live.dropped),
+	};
+}
+
+struct snapshots **recording_snapshots(struct recording *recording)
+{
+	return &recording->snapshots;
+}
+
+void recording_say_unwritten(struct recording *recording, const char *name,
+			     int err)
+{
+	unwritten_say(&recording->said_err, recording->path, name, err);
 }
 
 bool recording_list_process(struct recording *recording,

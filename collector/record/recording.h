@@ -19,7 +19,7 @@ struct collect_options;
 struct collector;
 struct cpu_account;
 struct process_heap;
-struct snapshot;
+struct snapshots;
 struct stack_profile;
 struct trace_file;
 
@@ -174,6 +174,11 @@ struct recording_setup {
 	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
 };
 
+/* What perfrec record shows while it runs. */
+struct recording_live {
+	uint64_t spans, dropped;
+};
+
 /* What a recording has counted and listed, for the files written at its end. */
 struct recording_sums {
 	struct totals totals;
@@ -199,15 +204,14 @@ struct recording {
 	int room_fd; /* set aside for what is written last; -1: none */
 	char *path; /* setup.path */
 	struct budget budget; /* setup.budget */
-	struct snapshot *snapshot; /* the jobs thread's; NULL: none */
-	uint32_t rss_sequence; /* the jobs thread's; 0: none yet */
-	int snapshot_err; /* the log has it; the jobs thread's; 0: none */
-	uint32_t snapshots; /* begun; main thread */
-	uint32_t snapshot_number; /* of the one under way; 0: none */
+	struct snapshots *snapshots; /* files/snapshot.c; NULL: none yet */
+	/* The jobs thread's: */
+	uint32_t value_sequence; /* 0: none yet */
+	int said_err; /* see unwritten_say() */
 	uint32_t last_sequence;
 
 	/* For progress; any thread. */
-	uint64_t live_spans, live_dropped;
+	struct recording_live live;
 
 	/* Of a recording of one session: see session.c. */
 	uint64_t session;
@@ -284,6 +288,25 @@ const struct function_total *recording_sort_functions(
 /* A number for one more packet sequence, from 2 up, which no other has. Any
  * thread. */
 uint32_t recording_sequence(struct recording *recording);
+/* The number of the packet sequence for values that the collector reads itself,
+ * such as resident sizes; the first call describes it in the trace. Jobs
+ * thread. */
+uint32_t recording_value_sequence(struct recording *recording);
+
+/* Add @spans and @dropped to what recording_live() returns. Any thread. */
+void recording_add_live(struct recording *recording, uint64_t spans,
+			uint64_t dropped);
+struct recording_live recording_live(const struct recording *recording);
+
+/* What files/snapshot.c keeps: NULL at first. It must be freed before the last
+ * reference is given back, or when the recording is finished. */
+struct snapshots **recording_snapshots(struct recording *recording);
+/* File @name, written while the recording goes on, is not whole because of
+ * -errno @err, which the log says if it did not say the same last time. 0:
+ * nothing is said. Jobs thread. */
+void recording_say_unwritten(struct recording *recording, const char *name,
+			     int err);
+
 /* Put @entry into the summary. It becomes the recording's; the caller may go on
  * to change it, under lock. False when there are too many entries: it stays the
  * caller's. Any thread; takes the lock. */

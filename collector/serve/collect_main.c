@@ -118,15 +118,15 @@ static void send_ready(struct daemon *daemon)
 
 static void send_progress(struct daemon *daemon)
 {
-	struct recording *recording = daemon->collector.recording;
+	const struct recording *recording = daemon->collector.recording;
 	struct control_message message = { .type = CONTROL_PROGRESS };
+	struct recording_live live;
 
 	if (!recording)
 		return;
-	/* relaxed: counters for a person */
-	message.progress.spans = atom_load_rlx(&recording->live_spans);
-	message.progress.dropped_spans =
-		atom_load_rlx(&recording->live_dropped);
+	live = recording_live(recording);
+	message.progress.spans = live.spans;
+	message.progress.dropped_spans = live.dropped;
 	message.progress.bytes =
 		trace_file_bytes(recording_setup(recording)->trace);
 	send_control(daemon, &message);

@@ -92,24 +92,10 @@ static uint64_t resident_bytes(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint32_t rss_sequence_of(struct recording *recording)
-{
-	uint8_t packet[PACKET_BYTES];
-	uint32_t sequence = recording->rss_sequence;
-
-	if (sequence)
-		return sequence;
-	sequence = recording_sequence(recording);
-	recording->rss_sequence = sequence;
-	trace_file_append(recording_setup(recording)->trace, sequence, packet,
-			  out_track_sequence(packet, sizeof(packet), sequence));
-	return sequence;
-}
-
 static void write_resident(const struct seen *seen)
 {
 	struct trace_file *trace = recording_setup(seen->recording)->trace;
-	uint32_t sequence = rss_sequence_of(seen->recording);
+	uint32_t sequence = recording_value_sequence(seen->recording);
 	const struct out_counter counter = { .uuid = seen->rss_uuid,
 					     .parent = seen->uuid,
 					     .name = "RSS",

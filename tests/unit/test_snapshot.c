@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/files/snapshot_inner.h"
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
@@ -154,6 +155,7 @@ static void tear_down(void)
 	}
 	/* whatever a snapshot took is given back */
 	ck_assert_uint_eq(g.recording->refs, 1);
+	snapshot_forget(g.recording);
 	recording_put(&g.recording);
 	modules_put(&g.process.modules);
 	symbol_cache_free(&g.collector.symbols);
@@ -326,8 +328,8 @@ START_TEST(snapshot_has_threads_that_ended_and_that_go_on)
 	ck_assert_int_gt(sum(G_NAME, 1), 0);
 	ck_assert(!has_comment("lost"));
 	/* the recording goes on as if nothing had been */
-	ck_assert_ptr_null(g.recording->snapshot);
-	ck_assert_uint_eq(g.recording->snapshot_number, 0);
+	ck_assert_ptr_null(g.recording->snapshots->now);
+	ck_assert_uint_eq(g.recording->snapshots->number, 0);
 	record(1, RECORD_END, G);
 	ck_assert_uint_eq(g.thread[1].replay.counts.orphan_ends, 0);
 }
@@ -401,10 +403,10 @@ START_TEST(copy_that_comes_too_late_is_left_out)
 	 * read the number of the one before */
 	snapshot = begin();
 	snapshot_visit(&g.thread[0]);
-	g.recording->snapshot_number--;
+	g.recording->snapshots->number--;
 	g.thread[1].snapshot = 0;
 	snapshot_visit(&g.thread[1]);
-	g.recording->snapshot_number++;
+	g.recording->snapshots->number++;
 	snapshot_visit(&g.thread[1]);
 	write_snapshot(snapshot);
 	ck_assert_int_eq(sum(F_NAME, 0), 3);
