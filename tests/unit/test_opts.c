@@ -51,6 +51,26 @@ START_TEST(opts_help_tells_every_word)
 }
 END_TEST
 
+/* Every line of --help fits into a terminal, and has no blank at its end. */
+START_TEST(opts_help_fits_into_80_columns)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_ptr_nonnull(out);
+	opts_print_help((enum opts_command)_i, out);
+	fclose(out);
+	ck_assert_uint_gt(size, 0);
+	ck_assert_int_eq(text[size - 1], '\n');
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		ck_assert_msg(strlen(line) <= 80, "too long: %s", line);
+		ck_assert_msg(line[strlen(line) - 1] != ' ', "'%s'", line);
+	}
+	free(text);
+}
+END_TEST
+
 /* Two options of one command have two names. */
 START_TEST(opts_names_of_a_command_differ)
 {
@@ -502,6 +522,8 @@ int main(void)
 
 	log_init("test_opts", LOG_ERR);
 	tcase_add_loop_test(table, opts_help_tells_every_word, 0, OPT_COUNT);
+	tcase_add_loop_test(table, opts_help_fits_into_80_columns, 0,
+			    CMD_COUNT);
 	tcase_add_test(table, opts_names_of_a_command_differ);
 	tcase_add_loop_test(table, opts_forwarded_is_of_the_collector_too, 0,
 			    OPT_COUNT);
