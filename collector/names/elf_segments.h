@@ -21,11 +21,14 @@ struct elf_segments {
 	size_t count;
 };
 
-/* A 64-bit, little-endian file, whose program headers are of the usual size. */
+/* Whether @header is that of a 64-bit, little-endian file whose program headers
+ * have the usual size. */
 bool elf_segments_header_is_good(const Elf64_Ehdr *header);
-/* Adds what @header loads from the file, unless there are too many. */
+/* Adds the segment that @header loads from the file. False: there are too many,
+ * and it was not added. */
 bool elf_segments_add(struct elf_segments *segments, const Elf64_Phdr *header);
-/* True when the @bytes at @vaddr lie in one: *@offset is where in the file. */
+/* Whether the @bytes at @vaddr lie in one segment. *@offset is then where they
+ * are in the file. */
 bool elf_segments_find(const struct elf_segments *segments, uint64_t vaddr,
 		       size_t bytes, uint64_t *offset);
 

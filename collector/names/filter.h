@@ -2,8 +2,8 @@
  *
  * filter - which functions --filter and --exclude leave out. A pattern is a
  * glob (fnmatch(3)); "GLOB" is matched with the function's name, and for C++
- * also with its name up to the parameters; "@GLOB" with the path of its
- * module or the last part of it.
+ * also with its name up to the parameters; "@GLOB" with the path of its module
+ * or the last part of it.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_FILTER_H
 #define PERFREC_COLLECTOR_NAMES_FILTER_H
@@ -22,6 +22,7 @@ struct filter {
 	size_t except_count;
 };
 
+/* Whether @filter leaves out anything at all. */
 bool filter_is_active(const struct filter *filter);
 /* Whether the annotation called @name is left out. Pure. --filter is about
  * functions and leaves out none; --exclude does, by name or "@annotation". */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jit_map - ranges are gathered as they come. jit_map_settle() cuts them into
- * pieces that do not overlap: it goes through all starts and ends by address,
- * with those ranges that are open there in a heap, the last one read on top.
- * So a million of ranges inside each other take no longer than a million
- * beside each other.
+ * jit_map - ranges are gathered as they come, and may overlap. When all files
+ * were read, jit_map_settle() cuts the ranges into pieces that do not overlap.
+ * It goes through all starts and ends by address. The ranges that are open at
+ * an address are in a heap, with the range that was read last on top. So a
+ * million ranges inside each other take no longer than a million beside each
+ * other.
  *
  * jitdump: tools/perf/Documentation/jitdump-specification.txt of Linux.
  */
@@ -182,8 +183,8 @@ static int add_text_line(struct jit_map *map, const char *line, size_t bytes)
 			 strnlen(line, (size_t)(end - line)));
 }
 
-/* The lines of @text; *@bytes is then what is left of one that is not whole.
- * A line that is too long is cut, and the rest of it is no line. */
+/* The lines of @text; *@bytes is then what is left of one that is not whole. A
+ * line that is too long is cut, and the rest of it is no line. */
 static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
 			  bool *is_rest)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * load_map - a plugin that is loaded a thousand times is one place with a
- * thousand lives, so the list of places stays as short as a process' map. It
- * is sorted by start; reach says how far back a place can begin and still
- * hold an address.
+ * thousand lives. So the list of places stays as short as a process' map. It is
+ * sorted by start. reach says how far back a place may begin that still holds
+ * an address.
  *
- * What is not known is left out: no name is better than one of another file.
- * Two rules follow from what the map log promises (a load is told before its
- * unload, an unload is told):
- *  - Something that is met lies there since what lay there before has ended,
- *    however late it was met.
- *  - Where a generation passed without a word, entries were lost. Whatever
- *    can be unloaded may have been, so it is over, and what is met later lies
- *    there since then at most.
+ * What is not known is left out: no name is better than the name of another
+ * file. The map log promises that each load is told before its unload, and that
+ * each unload is told. Two rules follow:
+ *  - A file that we find somewhere has lain there since the file before it
+ *    ended, however late we find it.
+ *  - If the log told no unload for a generation, entries were lost. Everything
+ *    that can be unloaded may have been unloaded, so it ends there. A file that
+ *    we find later has lain there since then at most.
  */
 #include "collector/names/load_map.h"
 
@@ -59,8 +59,8 @@ static size_t count_places_below(const struct load_map *map, uint64_t end)
 }
 
 /*
- * The places that overlap @start to @end - 1, from the last to the first:
- * *@i begins as count_places_below(@end) and ends as 0.
+ * The places that overlap @start to @end - 1, from the last to the first: *@i
+ * begins as count_places_below(@end) and ends as 0.
  */
 static struct place *next_overlap(const struct load_map *map, uint64_t start,
 				  size_t *i)
@@ -246,8 +246,8 @@ int load_map_add(struct load_map *map, const struct place *what)
 	return begin_life(map, place, from);
 }
 
-/* Each is in the list once for each time it came: what takes long here has
- * been paid for there. */
+/* Each is in the list once for each time it came: what takes long here has been
+ * paid for there. */
 static void lose_history(struct load_map *map, uint32_t generation)
 {
 	while (map->transient_count) {

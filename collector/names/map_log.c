@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map_log - entries are read each once, into a list that only grows. Drain
- * workers, the writers and the jobs thread all read, under one lock that is
- * held for moments.
+ * map_log - each entry is read once, into a list that only grows. Drain
+ * workers, the writers of traces and the jobs thread all read, under one lock,
+ * which is held for moments.
  *
- * An entry may be unfinished while whole ones lie behind it: several processes
- * write. Those are read already, since what they tell is needed; the order of
- * what one process tells is kept, as it writes one entry at a time. But the
- * room is not given back before the first unfinished one is done. If that
- * takes a second, its writer was killed, or is stopped: it is given up.
+ * Several processes write to the log. So an entry may be unfinished while
+ * finished entries lie behind it. These are read already, since what they tell
+ * is needed. The order of what one process tells is kept, as a process writes
+ * one entry at a time. But room is given back only up to the first unfinished
+ * entry. If an entry stays unfinished for a second, its writer was killed or is
+ * stopped: then the entry is given up.
  */
 #include "collector/names/map_log.h"
 
@@ -126,8 +127,8 @@ static bool is_sane_entry(const struct map_entry_shm *entry)
 	       entry->build_id_bytes <= MAP_BUILD_ID_MAX;
 }
 
-/* A copy of @path, which is whatever the program wrote there; NULL: there is
- * no room for it. */
+/* A copy of @path, which is whatever the program wrote there; NULL: there is no
+ * room for it. */
 static const char *keep_path(struct map_log *log, const char *path)
 {
 	size_t bytes = strnlen(path, MAP_PATH_BYTES) + 1;
@@ -406,8 +407,8 @@ uint64_t map_log_lost(struct map_log *log)
 	return lost;
 }
 
-/* log->lock held. From the newest back, as a process' generations only
- * grow, and who asks is rarely far behind. */
+/* log->lock held. From the newest back, as a process' generations only grow,
+ * and who asks is rarely far behind. */
 static size_t find_unloaded(const struct map_log *log, int32_t pid,
 			    uint32_t after, uint32_t upto,
 			    struct address_range *out, size_t room)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mapped_file - the map says which inode is mapped; the path may lead to
- * another one by now (a rebuilt or updated program), belong to another root
- * (container, chroot), or to none (deleted). So map_files comes first, which
- * is exact but needs privileges, and what is opened by path must be that
- * inode.
+ * mapped_file - the map of a process says which inode is mapped. The path in
+ * the map may lead to another inode by now (the program was rebuilt or
+ * updated); it may be meant in another root (container, chroot); or it may be
+ * gone (deleted). So /proc/PID/map_files is tried first: it is exact, but needs
+ * privileges. A file that is opened by its path must have the inode that is
+ * mapped.
  */
 #include "collector/names/mapped_file.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory_image - what is read is the program's word, and may change while it
- * is read: headers are copied once, every size has a limit, and nothing is
- * read outside of where the module is said to lie. Who reads the image trusts
- * it no more than any file.
+ * memory_image - the program's memory is hostile, and may change while it is
+ * read. So headers are copied once, every size has a limit, and nothing is read
+ * outside of the addresses where the module is said to lie. Whoever reads the
+ * image trusts it no more than any file.
  *
- * Section headers are not in memory, and readers want them for .dynsym: those
- * of .dynsym and .dynstr are made out of the dynamic section. How many symbols
- * there are, their hash table knows.
+ * Section headers are not in memory, but readers need them to find .dynsym. So
+ * the headers of .dynsym and .dynstr are made from the dynamic section. The
+ * hash table of the symbols says how many symbols there are.
  */
 #include "collector/names/memory_image.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites - one table of pointers by id, filled in as ids are asked for. An
- * entry is copied out of the arena as a whole, into memory of our own, and
- * only the copy is looked at: the program may write to the arena all the time.
+ * sites - one table of pointers, by id. An entry of it is filled in when
+ * somebody first asks for the id: the site's entry is copied out of the arena
+ * as a whole, and then only the copy is looked at, since the program may write
+ * to the arena all the time.
  *
  * The lock is held while an entry is copied, cleaned and interned: at most
  * SITE_TEXT_MAX bytes, once for each id.
@@ -225,8 +226,8 @@ static void add_track_site(struct sites *sites, const struct site *site)
 	(void)pool_intern(&sites->tracks, &entry, &number);
 }
 
-/* Under lock. The program has made it whole before it used its id: what is
- * not there now is nonsense, and stays so. */
+/* Under lock. The program has made it whole before it used its id: what is not
+ * there now is nonsense, and stays so. */
 static const struct site *find_site_locked(struct sites *sites, uint32_t id)
 {
 	struct site **slot = &sites->site[id];
@@ -254,8 +255,8 @@ const struct site *sites_find(struct sites *sites, uint32_t id)
 /* --- tracks -----------------------------------------------------------------
  */
 
-/* Under lock: looks at the sites that came since the last time. An id is
- * given out before its entry is whole, and that may take a while. */
+/* Under lock: looks at the sites that came since the last time. An id is given
+ * out before its entry is whole, and that may take a while. */
 static void look_for_tracks(struct sites *sites)
 {
 	bool whole = true;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sites - the collector's copy of what the programs of one arena tell about
- * the places in them that record annotations (shared/site_shm.h). Read from
- * shared memory, which is hostile: an entry is looked at once, when its id is
- * first asked for, every length in it checked, every text cleaned; and the
- * copy is what counts from then on. Any thread; nothing here opens a file or
- * waits.
+ * sites - the collector's copy of what the programs of one arena tell about the
+ * places in them that record annotations (shared/site_shm.h). Read from shared
+ * memory, which is hostile: an entry is looked at once, when its id is first
+ * asked for, every length in it checked, every text cleaned; and the copy is
+ * what counts from then on. Any thread; nothing here opens a file or waits.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_SITES_H
 #define PERFREC_COLLECTOR_NAMES_SITES_H
@@ -49,15 +48,20 @@ struct site {
  * sites_close(). 0 or -ENOMEM. The caller holds one reference. */
 int sites_new(struct page_shm *page, struct symbol_cache *cache,
 	      struct sites **out);
+/* A second reference to @sites. */
 struct sites *sites_get(struct sites *sites);
+/* Gives one reference back and clears *@sites, which may be NULL. */
 void sites_put(struct sites **sites);
-/* The arena is about to be unmapped: what was never asked for has no name. */
+/* Call it before the arena is unmapped. A site that nobody has asked for until
+ * then has no name. */
 void sites_close(struct sites *sites);
 
-/* Site @id, 1 to SITES_MAX - 1; lives as long as the sites. Never NULL: one
- * that cannot be read, or that memory has no room for, is not known. */
+/* The site with the number @id, from 1 to SITES_MAX - 1; lives as long as
+ * @sites. Never NULL: if the site cannot be read, or there is no memory for it,
+ * its known is false. */
 const struct site *sites_find(struct sites *sites, uint32_t id);
-/* The SITE_TRACK with number @track, or NULL. */
+/* The site of the kind SITE_TRACK that has the number @track; NULL: there is
+ * none. Lives as long as @sites. */
 const struct site *sites_track(struct sites *sites, uint64_t track);
 
 #endif

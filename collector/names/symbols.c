@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbols - one cache serves all processes of a collector, so that the
- * hundredth compiler of a parallel make costs an fstat() and a look into a
- * hash table.
+ * symbols - one cache serves all processes of a collector. So the hundredth
+ * compiler of a parallel make costs an fstat() and a look into a hash table.
  *
- * A file is read in two steps, each on first need: headers (is it
- * instrumented? what is its build-id?) and symbol tables. Until the second
- * step a descriptor is kept, since the file may be deleted or out of reach
- * later. Names are demangled when asked for.
+ * A file is read in two steps, each when it is first needed: the headers (is
+ * the file instrumented? what is its build-id?), and the symbol tables. Until
+ * the second step the file keeps a descriptor, since it may be deleted or out
+ * of reach later. A name is demangled when somebody asks for it.
  *
- * Names are promised to live as long as the cache, so they are copied into
- * its text_store. Files do not live as long: those that no process uses any
- * more wait in a queue, and the oldest are dropped when their tables take too
- * much. That, and a limit on each kind of memory, bounds a daemon that runs for
- * months; what does not fit has no name.
+ * Names live as long as the cache: they are copied into its text_store. Files
+ * do not live as long. Files that no process uses any more wait in a queue, and
+ * the oldest are dropped when their tables take too much memory. That, and a
+ * limit on each kind of memory, bounds a daemon that runs for months. What does
+ * not fit has no name.
  *
- * Descriptors are half of those that the system allows, at most. While there
- * are more files than that, tables are read at once and descriptors closed;
- * source lines and unwinding, which come later, have a file opened again where
- * it was found, if it is still there and still the same. A deleted file
- * therefore keeps its descriptor longer than others.
+ * The cache has at most half of the descriptors that the system allows. While
+ * there are more files than that, tables are read at once and descriptors are
+ * closed. Source lines and unwinding come later: for them a file is opened
+ * again where it was found, if it is still there and still the same. So a
+ * deleted file keeps its descriptor longer than others.
  *
- * Source lines take a process that reads debug information (symbolize.h).
- * What it said is kept with the file.
+ * Source lines come from a process that reads debug information (symbolize.h).
+ * They are kept with the file.
  *
- * Locks: cache.lock guards the hash tables, the byte count, and of each file
- * refs, fd and what is beside them; it is never held while a file is read.
- * file.lock guards reading and demangling; once a step is done its results
- * are constant. file.sources_lock guards source lines, and is held while the
- * process runs, so that names can be had meanwhile. Each may be taken inside
- * the next: cache.lock, file.lock, file.sources_lock.
+ * Locks: cache.lock guards the hash table of files, the counts of bytes, and
+ * refs, fd and the fields beside them of each file; nobody holds it while a
+ * file is read. file.lock guards reading and demangling; when a step is done
+ * its results are constant. file.sources_lock guards source lines. It is held
+ * while the process runs; names can be had meanwhile. A thread takes them in
+ * the order file.sources_lock, file.lock, cache.lock.
  */
 #include "collector/names/symbols.h"
 
@@ -318,9 +317,9 @@ static void set_file_error(struct symbol_file *file, const char *what)
 }
 
 /*
- * A descriptor of our own for what @fd refers to. Opening it anew gets one
- * that can be read even if @fd is O_PATH; only regular files, since opening
- * others may wait or have effects.
+ * A descriptor of our own for what @fd refers to. Opening it anew gets one that
+ * can be read even if @fd is O_PATH; only regular files, since opening others
+ * may wait or have effects.
  */
 static int reopen_file(int fd, const struct stat *status)
 {

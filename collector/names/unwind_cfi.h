@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwind_cfi - whether libunwind withstands the call frame information of a
- * function. It comes from whoever made the program, and libunwind has
- * assertions on it and follows its loops. So what it is to see is read here
- * first: only what compilers make passes.
+ * unwind_cfi - checks the call frame information of a function before libunwind
+ * sees it. That information comes from whoever made the program; libunwind has
+ * assertions on it, and follows its loops. Only what compilers make passes.
  *
- * Format: the LSB's .eh_frame, DWARF 5 section 6.4 for instructions and 2.5
- * for expressions. Pure apart from the reader; any thread.
+ * Format: the LSB's .eh_frame, DWARF 5 section 6.4 for instructions and 2.5 for
+ * expressions. Pure apart from the reader; any thread.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_UNWIND_CFI_H
 #define PERFREC_COLLECTOR_NAMES_UNWIND_CFI_H
@@ -38,15 +37,16 @@ struct cfi_range {
 	uint64_t start, end; /* virtual addresses */
 };
 
-/* Of the frame description entry at @fde, whose code is in *@range unless it is
- * CFI_BAD. */
+/* Checks the frame description entry at virtual address @fde. Unless the result
+ * is CFI_BAD, *@range is the code that the entry describes. */
 enum cfi_verdict unwind_cfi_check(const struct cfi_reader *reader, uint64_t fde,
 				  struct cfi_range *range);
-/* The code alone that the entry at @fde is about; false: it makes no sense. */
+/* Only finds the code that the entry at @fde describes, into *@range. False:
+ * the entry makes no sense. */
 bool unwind_cfi_range(const struct cfi_reader *reader, uint64_t fde,
 		      struct cfi_range *range);
-/* The table of the .eh_frame_hdr at @header; false: it has none of this kind,
- * which is the only one that linkers make. */
+/* Finds the table in the .eh_frame_hdr at virtual address @header. False: it
+ * has no table of this kind, the only kind that linkers make. */
 bool unwind_cfi_table(const struct cfi_reader *reader, uint64_t header,
 		      struct cfi_table *table);
 

@@ -8,9 +8,10 @@
 
 #include <stdint.h>
 
-/* A descriptor of a file with it, if that of another process, which has @bytes
- * of memory, may be the same (a 32-bit one is not); else -1. The caller closes
- * it. Always the same file. Any thread. */
+/* A descriptor of a file with our vdso, which the caller closes; always of the
+ * same file. @bytes is how much memory the vdso of another process takes. If
+ * the two sizes differ (that of a 32-bit process is another one): -1. Any
+ * thread. */
 int vdso_open(uint64_t bytes);
 
 #endif
