@@ -19,6 +19,7 @@ struct collect_options;
 struct drain;
 struct jobs;
 struct liveness;
+struct open_recording;
 struct process;
 struct recording;
 struct sampler;
@@ -56,7 +57,8 @@ struct collector {
 	struct process *processes; /* all that are not done */
 	uint32_t process_count;
 	struct process *done; /* for the main thread to free */
-	struct recording *recordings; /* of one session each, not finished */
+	struct open_recording *recordings; /* of one session each, not finished:
+					    * serve/session.c */
 	uint32_t recording_count;
 	int done_fd; /* eventfd: there are some */
 };

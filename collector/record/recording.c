@@ -314,7 +314,7 @@ static void recording_end_job(struct job *job)
 	if (recording->setup.trace && recording->finish)
 		(void)recording->finish(recording);
 	if (recording->ended)
-		recording->ended(recording);
+		recording->ended(recording, recording->ended_context);
 	recording_free(recording);
 }
 
@@ -331,6 +331,14 @@ void recording_put(struct recording **recording)
 		jobs_post(old->endings, &old->end_job);
 	else
 		recording_end_job(&old->end_job);
+}
+
+void recording_on_end(struct recording *recording,
+		      void (*ended)(struct recording *recording, void *context),
+		      void *context)
+{
+	recording->ended = ended;
+	recording->ended_context = context;
 }
 
 const struct recording_setup *recording_setup(const struct recording *recording)

@@ -213,10 +213,8 @@ struct recording {
 	/* For progress; any thread. */
 	struct recording_live live;
 
-	/* Of a recording of one session: see session.c. */
-	uint64_t session;
-	struct recording *next_open; /* under the collector's lock */
-	void (*ended)(struct recording *recording); /* NULL: nobody asks */
+	/* See recording_on_end(); NULL: nobody asks. */
+	void (*ended)(struct recording *recording, void *context);
 	void *ended_context;
 
 	struct lock lock; /* of everything below */
@@ -246,6 +244,13 @@ bool recording_get_if(struct recording *recording);
  * long for debug information, and no other recording is to wait for that. Any
  * thread; also for NULL. */
 void recording_put(struct recording **recording);
+
+/* Call @ended with @context when @recording has been finished, just before it
+ * is freed; on the thread that finished it. Once for a recording; the main
+ * thread, which has a reference. */
+void recording_on_end(struct recording *recording,
+		      void (*ended)(struct recording *recording, void *context),
+		      void *context);
 
 /* The setup of @recording; it is valid as long as the caller has a reference.
  * Any thread. */

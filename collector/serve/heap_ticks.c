@@ -27,6 +27,7 @@
 #include "collector/record/recording.h"
 #include "collector/base/random.h"
 #include "collector/files/snapshot.h"
+#include "collector/serve/session.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -145,29 +146,13 @@ static void snapshot_one(struct collector *collector,
 	(void)heap_files_snapshot(recording, collector->symbols, name);
 }
 
-/* Any open one of a session after @last, with a reference; NULL: none. */
-static struct recording *next_open_recording(struct collector *collector,
-					     size_t index)
-{
-	struct recording *recording;
-
-	lock_acquire(&collector->lock);
-	recording = collector->recordings;
-	while (recording && index-- > 0)
-		recording = recording->next_open;
-	if (recording && !recording_get_if(recording))
-		recording = NULL;
-	lock_release(&collector->lock);
-	return recording;
-}
-
 static void snapshot_all(struct collector *collector)
 {
 	struct recording *recording;
 
 	if (collector->recording)
 		snapshot_one(collector, collector->recording);
-	for (size_t i = 0; (recording = next_open_recording(collector, i));
+	for (size_t i = 0; (recording = session_open_recording(collector, i));
 	     i++) {
 		snapshot_one(collector, recording);
 		recording_put(&recording);

@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,25 +140,73 @@ static uint64_t folder_bytes(int dir_fd)
 	return bytes;
 }
 
-/* The recording of one session has been finished: recording->ended. Any
- * thread. */
-static void recording_ended(struct recording *recording)
+/* A recording of one session that is not finished. */
+struct open_recording {
+	struct open_recording *next; /* under the collector's lock */
+	struct collector *collector;
+	struct recording *recording; /* no reference */
+	uint64_t session; /* its number */
+};
+
+/* A recording of one session is finished. Any thread. */
+static void recording_ended(struct recording *recording, void *context)
 {
-	struct collector *collector = recording->ended_context;
+	struct open_recording *open = context;
+	struct collector *collector = open->collector;
+	struct open_recording **link = &collector->recordings;
 	uint64_t bytes = folder_bytes(recording_setup(recording)->dir_fd),
 		 one = 1;
-	struct recording **link = &collector->recordings;
 
 	lock_acquire(&collector->lock);
-	while (*link != recording)
-		link = &(*link)->next_open;
-	*link = recording->next_open;
+	while (*link != open)
+		link = &(*link)->next;
+	*link = open->next;
 	collector->recording_count--;
 	collector->limits->finished_bytes += bytes;
 	lock_release(&collector->lock);
+	free(open);
 	/* Somebody may wait for it: ctl_server.c. */
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
+}
+
+/* Without memory the recording is in no list: it counts against no limit. */
+static void list_recording(struct collector *collector,
+			   const struct arena *arena)
+{
+	struct open_recording *open = calloc(1, sizeof(*open));
+
+	if (!open) {
+		log_err("out of memory: recording '%s' is not counted",
+			recording_setup(arena->recording)->path);
+		return;
+	}
+	open->collector = collector;
+	open->recording = arena->recording;
+	open->session = arena->session;
+	recording_on_end(arena->recording, recording_ended, open);
+	lock_acquire(&collector->lock);
+	open->next = collector->recordings;
+	collector->recordings = open;
+	collector->recording_count++;
+	lock_release(&collector->lock);
+}
+
+struct recording *session_open_recording(struct collector *collector,
+					 size_t index)
+{
+	const struct open_recording *open;
+	struct recording *recording = NULL;
+
+	lock_acquire(&collector->lock);
+	open = collector->recordings;
+	while (open && index-- > 0)
+		open = open->next;
+	/* One in the list has not been freed. */
+	if (open && recording_get_if(open->recording))
+		recording = open->recording;
+	lock_release(&collector->lock);
+	return recording;
 }
 
 /* --- life -------------------------------------------------------------------
@@ -165,23 +214,13 @@ static void recording_ended(struct recording *recording)
 
 void session_begin(struct collector *collector, struct arena *arena, bool own)
 {
-	struct recording *recording = arena->recording;
-
 	arena->session = ++collector->last_session;
 	arena->held = true;
 	collector->limits->sessions++;
 	collector->limits->arena_bytes += arena->bytes;
 	collector->limits->begun_ns += PROGRAM_NS;
-	if (!own)
-		return;
-	recording->session = arena->session;
-	recording->ended_context = collector;
-	recording->ended = recording_ended;
-	lock_acquire(&collector->lock);
-	recording->next_open = collector->recordings;
-	collector->recordings = recording;
-	collector->recording_count++;
-	lock_release(&collector->lock);
+	if (own)
+		list_recording(collector, arena);
 }
 
 void session_unlist(struct collector *collector, struct arena *arena)
@@ -251,7 +290,7 @@ void session_stop(struct arena *arena)
 
 bool session_is_over(struct collector *collector, uint64_t number)
 {
-	const struct recording *recording;
+	const struct open_recording *open;
 	bool over;
 
 	for (const struct arena *arena = collector->arenas; arena;
@@ -259,11 +298,10 @@ bool session_is_over(struct collector *collector, uint64_t number)
 		if (arena->session == number)
 			return false;
 	lock_acquire(&collector->lock);
-	for (recording = collector->recordings; recording;
-	     recording = recording->next_open)
-		if (recording->session == number)
+	for (open = collector->recordings; open; open = open->next)
+		if (open->session == number)
 			break;
-	over = !recording;
+	over = !open;
 	lock_release(&collector->lock);
 	return over;
 }

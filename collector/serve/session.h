@@ -8,6 +8,7 @@
 #define PERFREC_COLLECTOR_SERVE_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -62,6 +63,11 @@ void session_categories(struct arena *arena, const char *text);
 void session_pause(struct arena *arena, bool paused);
 /* End the session of @arena in good order; its programs run on unrecorded. */
 void session_stop(struct arena *arena);
+/* The recording at @index in the list of those that are of one session each and
+ * not finished, with a reference for the caller. NULL: there are no more, or it
+ * is ending. Any thread; takes the collector's lock. */
+struct recording *session_open_recording(struct collector *collector,
+					 size_t index);
 /* Whether session @number is over: all its processes have ended, and the files
  * of a recording of its own are whole. */
 bool session_is_over(struct collector *collector, uint64_t number);
