@@ -90,6 +90,8 @@ size_t elf_tables_symbol_bytes(const struct elf_tables *tables)
 
 void *const *elf_tables_slot(const struct elf_tables *tables, const char *name)
 {
+	if (!tables->symbols || !tables->names)
+		return NULL;
 	for (size_t table = 0; table < 2; table++) {
 		const ElfW(Rela) *rela = tables->relocations[table];
 		size_t count = rela ? tables->bytes[table] / sizeof(*rela) : 0;

@@ -4,7 +4,7 @@
  * modules are those that dlsym() finds.
  */
 /* The shim's own code: there is no library of it to link with. */
-#include "preload/core/elf_tables.c"
+#include "preload/core/elf_tables.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

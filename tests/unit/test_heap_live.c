@@ -4,7 +4,7 @@
  * when it is freed, and nothing else; what finds no room is refused.
  */
 /* The shim's own code: there is no library of it to link with. */
-#include "preload/alloc/heap_live.c"
+#include "preload/alloc/heap_live.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <string.h>
 
