@@ -259,12 +259,15 @@ $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.
 # one of them is gone, too: a list is written only when it differs.
 $(COLLECTOR_OBJ) $(COLLECTOR_MAINS:%.c=$(O)/%.o) $(PRELOAD_OBJ) $(OWN_COST): Makefile
 .PHONY: FORCE
+# The lists name objects without $(O), which may be given in several ways.
+SHIM_LIST = $(PRELOAD_OBJ:$(O)/%=%)
+COLLECTOR_LIST = $(COLLECTOR_OBJ:$(O)/%=%)
 # FORCE, if what the file $1 says is another list of names than $2.
 if_differs = $(if $(filter-out $(file <$1),$2)$(filter-out $2,$(file <$1)),FORCE)
-$(O)/shim.list: $(call if_differs,$(O)/shim.list,$(PRELOAD_OBJ))
-	$(Q)mkdir -p $(@D) && echo $(PRELOAD_OBJ) >$@
-$(O)/collector.list: $(call if_differs,$(O)/collector.list,$(COLLECTOR_OBJ))
-	$(Q)mkdir -p $(@D) && echo $(COLLECTOR_OBJ) >$@
+$(O)/shim.list: $(call if_differs,$(O)/shim.list,$(SHIM_LIST))
+	$(Q)mkdir -p $(@D) && echo $(SHIM_LIST) >$@
+$(O)/collector.list: $(call if_differs,$(O)/collector.list,$(COLLECTOR_LIST))
+	$(Q)mkdir -p $(@D) && echo $(COLLECTOR_LIST) >$@
 
 # --- tests, and what else is no part of the product --------------------------
 TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)

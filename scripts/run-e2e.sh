@@ -14,7 +14,8 @@
 #     O        where the binaries are, absolute (default: build)
 #     PERFREC  $O/perfrec
 #
-# and no other PERFREC_* variable, nor make's. XDG_RUNTIME_DIR is its folder,
+# and no other PERFREC_* variable, nor make's. CC and CXX are one word, without
+# a ccache in front. XDG_RUNTIME_DIR is its folder,
 # so that its sockets meet nobody else's. The output of a failed test is shown.
 set -u
 
@@ -41,6 +42,8 @@ run_one()
 		done
 		# A make in a test is not a part of the one that runs us.
 		unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+		case ${CC:-} in 'ccache '*) export CC="${CC#ccache }" ;; esac
+		case ${CXX:-} in 'ccache '*) export CXX="${CXX#ccache }" ;; esac
 		export PERFREC="$O/perfrec" XDG_RUNTIME_DIR="$dir"
 		exec timeout -k 5 "$limit" sh "$test" </dev/null >"$log" 2>&1
 	)
