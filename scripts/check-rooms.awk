@@ -60,6 +60,8 @@ $1 == "include" {
 	from = module_of($2)
 	to = module_of($3)
 	if ($3 ~ /_inner\.h$/) {
+		if (room_of($2) != room_of($3))
+			strange[++n_strange] = $2 " includes " $3
 		sub(/_inner$/, "", to)
 		part[from] = to
 		part[to "_inner"] = to
@@ -165,6 +167,8 @@ END {
 	}
 	for (i = 1; i <= n_wrong; i++)
 		print "against the ranks of scripts/rooms.txt: " wrong[i]
+	for (i = 1; i <= n_strange; i++)
+		print "seen by its own room only: " strange[i]
 	for (key in edge) {
 		split(key, pair, SUBSEP)
 		left[pair[1]]
@@ -174,5 +178,5 @@ END {
 		print_circle(module)
 		circles++
 	}
-	exit n_wrong > 0 || circles > 0
+	exit n_wrong > 0 || n_strange > 0 || circles > 0
 }

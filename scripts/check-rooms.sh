@@ -10,6 +10,7 @@
 #     the objects in O (default: build).
 #   - modules form a circle. A module is x.c, x.h and x_MACHINE.S; a file that
 #     includes x_inner.h is a part of module x.
+#   - a file includes x_inner.h of another room.
 #   - a room has no line in rooms.txt, or no README.md of at most ten lines.
 #   - docs/ARCHITECTURE.md does not show the table of the rooms as it is.
 # --graph prints which rooms each room uses, --table the table of the rooms as

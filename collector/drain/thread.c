@@ -22,6 +22,7 @@
 #include "collector/record/collector.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
+#include "collector/profile/function_table.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/record/process.h"
 #include "collector/record/thread_state.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/size.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"

@@ -28,7 +28,6 @@
 #include "collector/files/snapshot_inner.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/files/wall_profile.h"
-#include "collector/output/unwritten.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"

@@ -24,6 +24,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/output/counters.h"
 #include "collector/output/own_files.h"
+#include "collector/profile/function_table.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
 #include "collector/trace/trace_file.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/lock.h"
 #include "collector/names/modules.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"

@@ -23,9 +23,9 @@
 #include "collector/heap/process_heap.h"
 #include "collector/record/recording.h"
 #include "collector/base/size.h"
+#include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/stacks/stacks.h"
-#include "collector/output/unwritten.h"
 #include "shared/compiler.h"
 
 /* --- a profile --------------------------------------------------------------

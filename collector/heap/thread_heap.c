@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/heap/process_heap.h"

@@ -30,6 +30,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
+#include "collector/record/recording_inner.h"
 #include "collector/base/log.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"

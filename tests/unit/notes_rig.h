@@ -21,6 +21,7 @@
 #include "collector/output/own_files.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/record/recording_inner.h"
 #include "collector/base/random.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbols.h"

@@ -22,6 +22,7 @@
 #include "collector/record/cpu_account.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/record/recording_inner.h"
 #include "collector/samples/perf_buffers.h"
 #include "collector/samples/samples.h"
 #include "proto/profile.pb-c.h"

@@ -231,7 +231,7 @@ START_TEST(samples_of_a_million_stacks_keep_the_total)
 	enum { ALL = 1000000 };
 
 	/* So that it is seen on any machine. */
-	g.recording->budget.left = 24 << 20;
+	recording_setup(g.recording)->budget->left = 24 << 20;
 	for (uint64_t i = 0; i < ALL; i++) {
 		samples_post(g.samples, chain(i));
 		if (i % 50000 == 0)

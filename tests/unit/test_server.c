@@ -372,7 +372,8 @@ static void setup(void)
 /* A good program is served as ever; and then the end. */
 static void teardown_with(uint64_t spans, uint64_t broken)
 {
-	struct totals *totals = &g_collector.recording->sums.totals;
+	const struct totals *totals =
+		&recording_sums(g_collector.recording)->totals;
 
 	in_child(run_good);
 	collector_stop();

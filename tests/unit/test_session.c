@@ -8,6 +8,7 @@
 #include "collector/record/collector.h"
 #include "collector/replay/pause.h"
 #include "collector/record/recording.h"
+#include "collector/record/recording_inner.h"
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"

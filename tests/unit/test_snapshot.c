@@ -27,6 +27,7 @@
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/record/recording_inner.h"
 #include "collector/record/thread_state.h"
 #include "collector/trace/trace_file.h"
 #include "proto/profile.pb-c.h"

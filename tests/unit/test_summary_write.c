@@ -15,6 +15,7 @@
 #include "collector/read/summary_read.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/recording.h"
+#include "collector/record/recording_inner.h"
 #include "collector/trace/trace_file.h"
 #include "tests/suite.h"
 
