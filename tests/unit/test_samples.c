@@ -17,6 +17,7 @@
 
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
+#include "collector/base/budget.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/files/recording_finish.h"
