@@ -14,9 +14,9 @@
 #     O        where the binaries are, absolute (default: build)
 #     PERFREC  $O/perfrec
 #
-# and no other PERFREC_* variable, nor make's. CC and CXX are one word, without
-# a ccache in front. XDG_RUNTIME_DIR is its folder,
-# so that its sockets meet nobody else's. The output of a failed test is shown.
+# and no other PERFREC_* variable, nor make's. CC and CXX have no ccache in front.
+# XDG_RUNTIME_DIR is its folder, so that its sockets meet nobody else's. The
+# output of a failed test is shown.
 set -u
 
 TOP=$(cd "$(dirname "$0")/.." && pwd)

@@ -3,6 +3,7 @@
 # kill -9 at 200 random moments, those before main() among them: every call
 # that had ended, as the program itself could still say, is in the trace with
 # its own end, and what was open is closed when the program died.
+# timeout: 600
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 1200
 #
 # Lua and SQLite, a few million calls each: the counts of every function are
 # the same in an independent counter, the summary and the trace. The full
