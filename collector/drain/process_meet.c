@@ -58,7 +58,7 @@
 
 static void describe_process(struct process *process, pid_t pid)
 {
-	struct process_entry *entry = process->entry;
+	struct process_entry *entry = process->setup.entry;
 	char text[CMDLINE_BYTES_MAX + 1];
 	pid_t inner;
 	size_t length =
@@ -73,9 +73,9 @@ static void describe_process(struct process *process, pid_t pid)
 			memcpy(entry->cmdline, text, length + 1);
 		entry->cmdline_bytes = entry->cmdline ? length + 1 : 0;
 	}
-	process->foreign = process->inner_pid != pid;
+	process->setup.foreign = process->setup.inner_pid != pid;
 	if (proc_read(pid, "status", text, sizeof(text))) {
-		process->foreign = proc_status_inner(text, &inner) > 1;
+		process->setup.foreign = proc_status_inner(text, &inner) > 1;
 		entry->parent = (pid_t)proc_status_number(text, "PPid:");
 	}
 	entry->pid = pid;
@@ -85,15 +85,15 @@ static void describe_process(struct process *process, pid_t pid)
 
 static void write_process_descriptor(const struct process *process)
 {
-	const struct process_entry *entry = process->entry;
+	const struct process_entry *entry = process->setup.entry;
 	char *arguments[ARGUMENTS_MAX + 1] = { NULL };
 	const struct recording_setup *setup =
-		recording_setup(process->arena->recording);
+		recording_setup(process->setup.arena->recording);
 	uint8_t packet[PACKET_BYTES];
 	size_t offset = 0, count = 0;
 	struct out_process out = {
-		.uuid = process->uuid,
-		.pid = process->pid,
+		.uuid = process->setup.uuid,
+		.pid = process->setup.pid,
 		.name = entry->name,
 		.cmdline = arguments,
 		.start_ns = entry->start_ns,
@@ -110,7 +110,7 @@ static void write_process_descriptor(const struct process *process)
 static void end_process(struct process *process, enum process_end why)
 {
 	process_end(process, why);
-	drain_kick(process->collector->drain);
+	drain_kick(process->setup.collector->drain);
 }
 
 static void process_exited(struct watch *watch)
@@ -118,7 +118,7 @@ static void process_exited(struct watch *watch)
 	/* The watch is the first member. */
 	struct process *process = (struct process *)watch;
 
-	loop_remove(process->collector->loop, watch);
+	loop_remove(process->setup.collector->loop, watch);
 	end_process(process, PROCESS_EXITED);
 }
 
@@ -139,17 +139,17 @@ static struct process *process_alloc(struct collector *collector,
 	}
 	*process = (struct process){
 		.watch = { .fd = -1, .ready = process_exited },
-		.collector = collector,
-		.arena = arena_get(arena),
-		.pid = pid,
-		.inner_pid = inner_pid,
-		.uuid = random_u64(),
-		.entry = entry,
+		.setup = { .collector = collector,
+			   .arena = arena_get(arena),
+			   .pid = pid,
+			   .inner_pid = inner_pid,
+			   .uuid = random_u64(),
+			   .entry = entry },
 		.done_job = { .run = process_reap_finish },
 	};
 	lock_init(&process->threads.lock, LOCK_OUTER_IDS);
-	if (tracks_new(process->uuid, above, arena->sites, setup->trace,
-		       setup->budget, &process->tracks) < 0) {
+	if (tracks_new(process->setup.uuid, above, arena->sites, setup->trace,
+		       setup->budget, &process->setup.tracks) < 0) {
 		process_reap_free(process);
 		return NULL;
 	}
@@ -160,26 +160,27 @@ static struct process *process_alloc(struct collector *collector,
 /* Without memory for them, or where no samples are wanted, it has none. */
 static void start_samples(struct process *process)
 {
-	struct collector *collector = process->collector;
+	struct collector *collector = process->setup.collector;
 
 	if (collector->sampler)
-		(void)samples_new(collector->sampler, process->arena->recording,
-				  process->modules, process->pid,
-				  process->entry->name, &process->samples);
+		(void)samples_new(
+			collector->sampler, process->setup.arena->recording,
+			process->setup.modules, process->setup.pid,
+			process->setup.entry->name, &process->setup.samples);
 }
 
 /* Put @process into the trace and into all lists. Under the arena's lock. */
 static void process_publish(struct process *process)
 {
-	struct collector *collector = process->collector;
-	struct recording *recording = process->arena->recording;
+	struct collector *collector = process->setup.collector;
+	struct recording *recording = process->setup.arena->recording;
 
 	write_process_descriptor(process);
 	start_samples(process);
 	process->entry_listed =
-		recording_list_process(recording, process->entry);
-	process->next = process->arena->processes;
-	process->arena->processes = process;
+		recording_list_process(recording, process->setup.entry);
+	process->next = process->setup.arena->processes;
+	process->setup.arena->processes = process;
 
 	lock_acquire(&collector->lock);
 	process->next_all = collector->processes;
@@ -202,9 +203,9 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 	process->watch.fd = pidfd;
 	process->start_flow = arena->start_flow;
 	err = modules_new(pid, inner_pid, arena->map_log, collector->symbols,
-			  &process->modules);
+			  &process->setup.modules);
 	if (!err) {
-		modules_set_sites(process->modules, arena->sites);
+		modules_set_sites(process->setup.modules, arena->sites);
 		err = loop_add(collector->loop, &process->watch);
 	}
 	if (err) {
@@ -282,7 +283,7 @@ static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 	for (const struct process *process = arena->processes; process && !pid;
 	     process = process->next)
 		if (!process_is_ending(process))
-			pid = outer_ids_child(process->pid, inner_pid,
+			pid = outer_ids_child(process->setup.pid, inner_pid,
 					      is_child_of_arena, arena);
 	if (pid)
 		return pid;
@@ -356,18 +357,18 @@ static struct process *process_fork(struct collector *collector,
 		return NULL;
 	}
 	if (!pid)
-		process->pid = process->entry->pid = inner_pid;
-	process->forked = true;
+		process->setup.pid = process->setup.entry->pid = inner_pid;
+	process->setup.forked = true;
 	process->watch.fd = fd >= 0 ? fd : -1;
 	if (modules_fork(parent->modules, pid, inner_pid, claimed,
-			 &process->modules) < 0 ||
+			 &process->setup.modules) < 0 ||
 	    (fd >= 0 && loop_add(collector->loop, &process->watch))) {
 		process_reap_free(process);
 		return NULL;
 	}
-	if (!process->entry->name[0])
-		memcpy(process->entry->name, parent->name,
-		       sizeof(process->entry->name));
+	if (!process->setup.entry->name[0])
+		memcpy(process->setup.entry->name, parent->name,
+		       sizeof(process->setup.entry->name));
 	process_publish(process);
 	/* Gone already: it ends with what is in its slots now. */
 	if (fd < 0)
@@ -446,8 +447,8 @@ static void open_module_files(struct arena *arena, pid_t inner_pid)
 	lock_acquire(&arena->lock);
 	for (struct process *process = arena->processes; process && !modules;
 	     process = process->next)
-		if (process->inner_pid == inner_pid)
-			modules = modules_get(process->modules);
+		if (process->setup.inner_pid == inner_pid)
+			modules = modules_get(process->setup.modules);
 	lock_release(&arena->lock);
 	if (modules)
 		modules_follow(modules);

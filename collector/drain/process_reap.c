@@ -38,21 +38,21 @@
 
 void process_reap_free(struct process *process)
 {
-	if (process->entry && !process->entry_listed) {
-		free(process->entry->cmdline);
-		free(process->entry);
+	if (process->setup.entry && !process->entry_listed) {
+		free(process->setup.entry->cmdline);
+		free(process->setup.entry);
 	}
 	process_heap_put(&process->heap);
-	if (process->samples)
-		samples_put(&process->samples);
-	if (process->modules)
-		modules_put(&process->modules);
+	if (process->setup.samples)
+		samples_put(&process->setup.samples);
+	if (process->setup.modules)
+		modules_put(&process->setup.modules);
 	async_slices_free(&process->slices);
-	tracks_put(&process->tracks);
+	tracks_put(&process->setup.tracks);
 	if (process->watch.fd >= 0)
 		close(process->watch.fd);
-	if (process->arena)
-		arena_put(&process->arena);
+	if (process->setup.arena)
+		arena_put(&process->setup.arena);
 	outer_ids_release(&process->threads);
 	free(process);
 }
@@ -62,33 +62,36 @@ void process_reap_free(struct process *process)
 static bool process_gave_up(const struct process *process)
 {
 	/* relaxed: a flag that is set once, and the program is gone */
-	return atom_load_rlx(&process->arena->page->flags) & PAGE_GAVE_UP;
+	return atom_load_rlx(&process->setup.arena->page->flags) & PAGE_GAVE_UP;
 }
 
 static void note_gave_up(const struct process *process)
 {
 	static struct log_limit limit;
 
-	if (process->collector->recording)
-		recording_refuse(process->collector->recording, process->pid,
+	if (process->setup.collector->recording)
+		recording_refuse(process->setup.collector->recording,
+				 process->setup.pid,
 				 "it could not wait for an answer any longer");
 	else
 		log_limited(&limit, LOG_WARN,
 			    "'%s' (pid %d) was not recorded: it could not wait "
 			    "for an answer any longer",
-			    process->entry->name, (int)process->pid);
+			    process->setup.entry->name,
+			    (int)process->setup.pid);
 }
 
 /* With --cpu=HZ,signal: tell of threads that could not have a timer. */
 static void note_unsampled(const struct process *process)
 {
-	const struct collect_options *options = process->collector->options;
+	const struct collect_options *options =
+		process->setup.collector->options;
 
 	if (!options->cpu_hz || options->cpu_engine != CPU_SIGNAL)
 		return;
 	/* relaxed: a count, and the program's word */
-	if (atom_load_rlx(&process->arena->page->unsampled_threads))
-		recording_note(process->arena->recording,
+	if (atom_load_rlx(&process->setup.arena->page->unsampled_threads))
+		recording_note(process->setup.arena->recording,
 			       "not all threads have CPU samples: there was no "
 			       "timer for them, or the program uses SIGPROF");
 }
@@ -98,10 +101,10 @@ void process_reap_finish(struct job *job)
 	struct process *process =
 		(struct process *)((char *)job -
 				   offsetof(struct process, done_job));
-	struct collector *collector = process->collector;
-	struct recording *recording = process->arena->recording;
+	struct collector *collector = process->setup.collector;
+	struct recording *recording = process->setup.arena->recording;
 	struct process_heap *heap;
-	bool instrumented = modules_instrumented(process->modules);
+	bool instrumented = modules_instrumented(process->setup.modules);
 	uint64_t one = 1;
 
 	if (process_gave_up(process))
@@ -112,9 +115,9 @@ void process_reap_finish(struct job *job)
 		heap_files_finish(heap);
 	note_unsampled(process);
 	recording_lock(recording);
-	process->entry->instrumented = instrumented;
-	process->entry->ended = process->ended;
-	process->entry->end_ns = process->end_ns;
+	process->setup.entry->instrumented = instrumented;
+	process->setup.entry->ended = process->ended;
+	process->setup.entry->end_ns = process->end_ns;
 	recording_unlock(recording);
 
 	lock_acquire(&collector->lock);
@@ -129,10 +132,10 @@ void process_reap_finish(struct job *job)
  * has been freed. Under the arena's lock. */
 static void keep_kin(const struct process *process)
 {
-	struct family *family = &process->arena->family;
+	struct family *family = &process->setup.arena->family;
 	const struct kin kin = process_kin(process);
 
-	if (!process->forked)
+	if (!process->setup.forked)
 		family_keep_root(family, &kin);
 	/* relaxed: its threads have been drained, and finished since */
 	else if (atom_load_rlx(&process->has_forked))
@@ -141,7 +144,7 @@ static void keep_kin(const struct process *process)
 
 static void unlink_from_arena(struct process *process)
 {
-	struct arena *arena = process->arena;
+	struct arena *arena = process->setup.arena;
 	struct process **link = &arena->processes;
 
 	lock_acquire(&arena->lock);
@@ -159,7 +162,7 @@ static void unlink_from_arena(struct process *process)
 
 static void unlink_from_collector(struct process *process)
 {
-	struct collector *collector = process->collector;
+	struct collector *collector = process->setup.collector;
 	struct process **link = &collector->processes;
 
 	lock_acquire(&collector->lock);

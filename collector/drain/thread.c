@@ -45,7 +45,7 @@
 
 static struct recording *recording_of(const struct thread *thread)
 {
-	return thread->process->arena->recording;
+	return thread->setup->arena->recording;
 }
 
 static struct trace_file *trace_of(const struct thread *thread)
@@ -71,7 +71,7 @@ static void sink_give(void *context, struct trace_block *block)
 	struct thread *thread = context;
 
 	if (block->name_count)
-		block->modules = modules_get(thread->process->modules);
+		block->modules = modules_get(thread->setup->modules);
 	trace_file_submit(trace_of(thread), block);
 }
 
@@ -85,12 +85,12 @@ static bool sink_excludes(void *context, uint64_t function)
 {
 	struct thread *thread = context;
 	const struct filter *filter =
-		&thread->process->collector->options->filter;
+		&thread->setup->collector->options->filter;
 	struct symbol symbol;
 
 	if (!filter_is_active(filter))
 		return false;
-	modules_resolve(thread->process->modules, function,
+	modules_resolve(thread->setup->modules, function,
 			thread->replay.cct.generation, &symbol);
 	if (symbol.site)
 		return filter_excludes_site(filter, symbol.name);
@@ -101,13 +101,13 @@ static size_t sink_unloaded(void *context, uint32_t after, uint32_t upto,
 			    struct address_range *out, size_t room)
 {
 	const struct thread *thread = context;
-	struct map_log *log = thread->process->arena->map_log;
+	struct map_log *log = thread->setup->arena->map_log;
 
 	/* Without all of the log anything may have gone. */
 	if (!log || map_log_lost(log))
 		return SIZE_MAX;
-	return map_log_unloaded(log, thread->process->inner_pid, after, upto,
-				out, room);
+	return map_log_unloaded(log, thread->setup->inner_pid, after, upto, out,
+				room);
 }
 
 static uint32_t sink_open_track(void *context, uint32_t number,
@@ -207,7 +207,7 @@ static struct out_thread thread_descriptor(const struct thread *thread)
 	return (struct out_thread){
 		.uuid = thread->uuid,
 		.sequence = thread->sequence,
-		.pid = thread->process->pid,
+		.pid = thread->setup->pid,
 		.tid = thread->entry.tid,
 		.name = thread->entry.name,
 		.start_ns = thread->start_ns,
@@ -237,14 +237,14 @@ static void follow_thread_name(struct thread *thread)
 static uint64_t claimed_ns(const struct thread *thread,
 			   const struct slot_shm *slot)
 {
-	struct clock_sync *sync = thread->process->collector->clock;
+	struct clock_sync *sync = thread->setup->collector->clock;
 	/* relaxed: STATE orders it */
 	uint64_t clock = atom_load_rlx(&slot->claim_clock);
 	uint64_t now = clock_boottime_ns(), ns = clock;
 	uint64_t earliest = recording_setup(recording_of(thread))->start_ns;
 	struct clock_segment segment;
 
-	if (thread->process->arena->clock == WIRE_CLOCK_TSC) {
+	if (thread->setup->arena->clock == WIRE_CLOCK_TSC) {
 		clock_sync_segment(sync, clock, &segment);
 		ns = clock_segment_ns(&segment, clock);
 	}
@@ -253,7 +253,7 @@ static uint64_t claimed_ns(const struct thread *thread,
 
 static void identify_thread(struct thread *thread)
 {
-	struct process *process = thread->process;
+	const struct process_setup *process = thread->setup;
 	/* relaxed: STATE orders it */
 	pid_t inner = atom_load_rlx(&thread->slot->tid), tid = inner;
 
@@ -262,7 +262,8 @@ static void identify_thread(struct thread *thread)
 	if (inner == process->inner_pid || inner <= 0)
 		tid = process->pid;
 	else if (process->foreign)
-		tid = outer_ids_thread(&process->threads, process->pid, inner);
+		tid = outer_ids_thread(&thread->process->threads, process->pid,
+				       inner);
 	thread->tid_known = tid > 0;
 	/* One that has ended already is called as it called itself. */
 	thread->entry.tid = tid > 0 ? tid : inner;
@@ -277,7 +278,7 @@ static void write_first_packet(struct thread *thread)
 
 	trace_file_append(trace_of(thread), thread->sequence, packet,
 			  out_perfetto_thread(packet, sizeof(packet), &out));
-	if (thread->entry.tid == process->pid && process->start_flow) {
+	if (thread->entry.tid == thread->setup->pid && process->start_flow) {
 		replay_instant(&thread->replay, thread->start_ns,
 			       "image started by exec", process->start_flow,
 			       true);
@@ -287,7 +288,7 @@ static void write_first_packet(struct thread *thread)
 
 static int start_replay(struct thread *thread)
 {
-	struct process *process = thread->process;
+	const struct process_setup *process = thread->setup;
 	struct arena *arena = process->arena;
 	struct replay_sink sink = { sink_take, sink_give, sink_excludes,
 				    thread };
@@ -314,14 +315,15 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	       struct thread **out)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
-	struct recording *recording = process->arena->recording;
+	const struct process_setup *setup = process_setup(process);
 
 	if (!thread)
 		return -ENOMEM;
 	thread->process = process;
+	thread->setup = setup;
 	thread->slot = slot;
 	thread->uuid = random_u64();
-	thread->sequence = recording_sequence(recording);
+	thread->sequence = recording_sequence(setup->arena->recording);
 	thread->start_ns = claimed_ns(thread, slot);
 	identify_thread(thread);
 	if (start_replay(thread) < 0) {
@@ -330,7 +332,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	}
 	write_first_packet(thread);
 	/* relaxed: as in tell_progress() */
-	atom_add_rlx(&process->arena->live_threads, 1);
+	atom_add_rlx(&setup->arena->live_threads, 1);
 	*out = thread;
 	return 0;
 }
@@ -338,7 +340,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 /* Update the counts that `perfrec record` and `perfrec ctl` show meanwhile. */
 static void tell_progress(struct thread *thread)
 {
-	struct arena *arena = thread->process->arena;
+	struct arena *arena = thread->setup->arena;
 	struct replay_counts counts = fibers_counts(&thread->fibers);
 	uint64_t dropped = counts.lost_spans + counts.truncated_ends;
 
@@ -355,20 +357,19 @@ static void tell_progress(struct thread *thread)
 static void note_fork(struct thread *thread)
 {
 	struct recording *recording = recording_of(thread);
-	struct process *process = thread->process;
-	pid_t parent = process_outer_pid(process->arena,
+	pid_t parent = process_outer_pid(thread->setup->arena,
 					 (pid_t)thread->fibers.fork_parent);
 
 	recording_lock(recording);
 	if (parent > 0)
-		process->entry->parent = parent;
+		thread->setup->entry->parent = parent;
 	recording_unlock(recording);
 	thread->fibers.fork_parent = 0;
 }
 
 int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 {
-	struct clock_sync *sync = thread->process->collector->clock;
+	struct clock_sync *sync = thread->setup->collector->clock;
 	bool sampled = thread_cpu_begin(thread);
 	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
 	int64_t unread = ring_get_look(ring);
@@ -406,7 +407,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	follow_thread_name(thread);
 	if (thread->fibers.forking) {
 		/* relaxed: a hint for is_arena_unused() */
-		atom_store_rlx(&thread->process->arena->forked, 1);
+		atom_store_rlx(&thread->setup->arena->forked, 1);
 		/* relaxed: keep_kin() comes after all of the drain */
 		atom_store_rlx(&thread->process->has_forked, 1);
 	}
@@ -422,7 +423,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 /* ns of CPU time that a sample stands for; 0: none are taken. */
 static uint64_t sample_ns(const struct thread *thread)
 {
-	uint32_t hz = thread->process->collector->options->cpu_hz;
+	uint32_t hz = thread->setup->collector->options->cpu_hz;
 
 	return hz ? 1000000000 / hz : 0;
 }
@@ -439,7 +440,7 @@ static void add_function(struct thread *thread,
 	};
 	struct symbol symbol;
 
-	modules_resolve(thread->process->modules, function->address,
+	modules_resolve(thread->setup->modules, function->address,
 			function->generation, &symbol);
 	total.name = symbol.name;
 	total.module = symbol.module;
@@ -474,7 +475,7 @@ static void add_stack(void *context, struct replay *replay)
 static void add_thread_costs(const struct thread *thread, uint64_t spans,
 			     struct totals *totals)
 {
-	uint64_t room = thread->process->arena->ring_cells;
+	uint64_t room = thread->setup->arena->ring_cells;
 	uint64_t touched = ALIGN_UP(thread->cells + 1, (uint64_t)TOUCH_CELLS);
 	uint64_t pages =
 		MIN(touched, room) * sizeof(struct record) / COST_PAGE_BYTES;
@@ -499,8 +500,8 @@ static void add_thread_totals(struct thread *thread, struct totals *totals)
 	totals->threads++;
 	if (counts.spans || thread->entry.dropped_spans) {
 		totals->span_threads++;
-		totals->span_processes += !thread->process->entry->has_spans;
-		thread->process->entry->has_spans = true;
+		totals->span_processes += !thread->setup->entry->has_spans;
+		thread->setup->entry->has_spans = true;
 	}
 	totals->spans += counts.spans;
 	totals->dropped_spans += thread->entry.dropped_spans;
@@ -535,8 +536,7 @@ static void sum_up_thread(struct job *job)
 	totals = recording_lock(recording);
 	add_thread_totals(thread, totals);
 	thread_notes_release(thread, totals);
-	recording_list_thread(recording, thread->process->entry,
-			      &thread->entry);
+	recording_list_thread(recording, thread->setup->entry, &thread->entry);
 	recording_unlock(recording);
 	fibers_release(&thread->fibers);
 	replay_release(&thread->replay);
@@ -580,13 +580,13 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
 	if (process_is_ending(process) && process->ended == PROCESS_EXECED &&
-	    old->entry.tid == process->pid)
+	    old->entry.tid == old->setup->pid)
 		replay_instant(&old->replay, process->end_ns, "exec",
 			       process->exec_flow, false);
 	fibers_flush(&old->fibers);
 	tell_progress(old);
 	/* relaxed: as in tell_progress() */
-	atom_add_rlx(&process->arena->live_threads, -1u);
+	atom_add_rlx(&old->setup->arena->live_threads, -1u);
 	counts = fibers_counts(&old->fibers);
 	old->entry.spans = counts.spans;
 	old->entry.wait_ns = counts.wait_ns;
@@ -600,9 +600,9 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	/* relaxed, both: as above */
 	old->ring_used = atom_load_rlx(&old->slot->claims) > 1;
 	old->general =
-		atom_load_rlx(&process->arena->page->flags) & PAGE_GENERAL;
+		atom_load_rlx(&old->setup->arena->page->flags) & PAGE_GENERAL;
 	/* relaxed: as above */
 	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
 	old->job.run = sum_up_thread;
-	jobs_post(process->collector->jobs, &old->job);
+	jobs_post(old->setup->collector->jobs, &old->job);
 }

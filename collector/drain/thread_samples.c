@@ -60,7 +60,7 @@ static uint64_t said_count(const struct record_sample *said)
 static uint64_t said_weight_ns(const struct thread *thread,
 			       const struct record_sample *said)
 {
-	uint32_t hz = thread->process->collector->options->cpu_hz;
+	uint32_t hz = thread->setup->collector->options->cpu_hz;
 
 	return said_count(said) * SECOND_NS / MAX(hz, 1u);
 }
@@ -70,7 +70,7 @@ static void lose_sample(struct thread *thread, const struct record_sample *said,
 			enum record_ext ext)
 {
 	if (ext == EXT_CPU_SAMPLE)
-		samples_lose(thread->process->samples, said_count(said),
+		samples_lose(thread->setup->samples, said_count(said),
 			     said_weight_ns(thread, said));
 	else
 		thread_heap_lose_sample(thread);
@@ -83,7 +83,7 @@ static void post_sample(struct thread *thread, const struct record_sample *said,
 		sample->kind = SAMPLE_CPU;
 		sample->count = said_count(said);
 		sample->weight_ns = said_weight_ns(thread, said);
-		samples_post(thread->process->samples, sample);
+		samples_post(thread->setup->samples, sample);
 		return;
 	}
 	sample->kind = SAMPLE_ALLOC;
@@ -105,7 +105,7 @@ int thread_sample(struct thread *thread, struct replay *replay,
 	memcpy(&said, cells + 1, sizeof(said));
 	if (said.stack_bytes > (count - 1) * sizeof(*cells) - sizeof(said))
 		return -EBADMSG;
-	if (!thread->process->samples)
+	if (!thread->setup->samples)
 		return 0; /* nobody wants any */
 	if (ext == EXT_ALLOC_SAMPLE && !thread_heap_wants(thread, replay))
 		return 0;

@@ -114,15 +114,17 @@ static void break_arena(struct worker *worker, struct arena *arena,
 {
 	static struct log_limit limit;
 	struct process *process;
+	const struct process_setup *setup;
 
 	if (!arena_break(arena))
 		return;
 	lock_acquire(&arena->lock);
 	process = thread ? thread->process : arena->processes;
+	setup = process ? process_setup(process) : NULL;
 	log_limited(&limit, LOG_WARN,
 		    "recording of '%s' (pid %d, thread %d) ends: %s",
-		    process ? process->entry->name : "?",
-		    process ? (int)process->pid : 0,
+		    setup ? setup->entry->name : "?",
+		    setup ? (int)setup->pid : 0,
 		    thread ? (int)thread->entry.tid : 0, what);
 	for (process = arena->processes; process; process = process->next)
 		process_end(process, PROCESS_BROKE);
@@ -190,7 +192,7 @@ static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
 	    worker->pass.ns - slot->checked_ns < ALIVE_CHECK_NS)
 		return false;
 	slot->checked_ns = worker->pass.ns;
-	return syscall(SYS_tgkill, thread->process->pid, thread->entry.tid, 0) <
+	return syscall(SYS_tgkill, thread->setup->pid, thread->entry.tid, 0) <
 		       0 &&
 	       errno == ESRCH;
 }

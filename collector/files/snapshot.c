@@ -144,8 +144,7 @@ static void add_copy(struct job *job)
 
 void snapshot_visit(struct thread *thread)
 {
-	struct process *process = thread->process;
-	struct recording *recording = process->arena->recording;
+	struct recording *recording = thread->setup->arena->recording;
 	struct snapshots *snapshots = snapshots_of(recording);
 	struct copy *copy;
 	uint32_t number;
@@ -165,14 +164,14 @@ void snapshot_visit(struct thread *thread)
 	copy->number = number;
 	copy->lost_spans = fibers_counts(&thread->fibers).lost_spans;
 	thread_stacks_copy(thread, clock_boottime_ns(), &copy->stacks);
-	jobs_post(process->collector->jobs, &copy->job);
+	jobs_post(thread->setup->collector->jobs, &copy->job);
 }
 
 void snapshot_add_ended(const struct thread *thread,
 			const struct thread_stacks *stacks)
 {
 	struct snapshots *snapshots =
-		snapshots_of(thread->process->arena->recording);
+		snapshots_of(thread->setup->arena->recording);
 	struct snapshot *snapshot = snapshots ? snapshots->now : NULL;
 
 	if (!snapshot || thread->snapshot == snapshot->number)

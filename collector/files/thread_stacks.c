@@ -13,7 +13,7 @@
 
 static struct profile_owner thread_owner(const struct thread *thread)
 {
-	const struct process *process = thread->process;
+	const struct process_setup *process = thread->setup;
 	struct recording *recording = process->arena->recording;
 	struct profile_owner owner = { .pid = process->pid,
 				       .tid = thread->entry.tid };
@@ -49,7 +49,7 @@ void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 
 	*out = (struct thread_stacks){
 		.owner = thread_owner(thread),
-		.modules = modules_get(thread->process->modules),
+		.modules = modules_get(thread->setup->modules),
 		.flat = calloc(thread->fibers.count, sizeof(*out->flat)),
 	};
 	fibers_each(&thread->fibers, copy_stack_tree, &copying);

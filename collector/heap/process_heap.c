@@ -91,7 +91,7 @@ static void tell_doubles(struct process_heap *heap, uint64_t clock)
 static bool knows_all_blocks(const struct process_heap *heap)
 {
 	const struct process *process = heap->process;
-	const struct arena *arena = process->arena;
+	const struct arena *arena = process_setup(process)->arena;
 
 	/* relaxed, all: the record of the free was read after HEAD */
 	if (atom_load_rlx(&arena->page->flags) & PAGE_BLOCKS_LOST ||
@@ -208,7 +208,8 @@ static void consume_blocks(void *context, const struct order_item *items,
 	struct heap_track *track = &heap->track;
 
 	/* The blocks of a pause are not known, their frees are. */
-	if (unlikely(pause_changes(&heap->process->arena->pauses)))
+	if (unlikely(pause_changes(
+		    &process_setup(heap->process)->arena->pauses)))
 		heap->heap.incomplete = true;
 	for (size_t i = 0; i < MIN(count, (size_t)AHEAD); i++)
 		heap_table_fetch(&heap->heap.table, items[i].a);
@@ -423,15 +424,16 @@ static void start_known_blocks(struct process_heap *heap, uint64_t period)
 
 static int start_heap(struct process_heap *heap, struct process *process)
 {
-	struct arena *arena = process->arena;
+	const struct process_setup *of = process_setup(process);
+	struct arena *arena = of->arena;
 	const struct recording_setup *setup = recording_setup(heap->recording);
 	uint64_t period = setup->options->alloc_period;
 	struct budget *budget = setup->budget;
 	int err = 0;
 
-	heap->sampled = arena->alloc == WIRE_ALLOC_SAMPLED && process->samples;
-	if (process->samples && (heap->sampled || arena->stackless)) {
-		heap->samples = samples_get(process->samples);
+	heap->sampled = arena->alloc == WIRE_ALLOC_SAMPLED && of->samples;
+	if (of->samples && (heap->sampled || arena->stackless)) {
+		heap->samples = samples_get(of->samples);
 		heap->stacks = samples_stacks(heap->samples);
 		samples_take_blocks(heap->samples, take_sampled, heap);
 		if (!heap->sampled)
@@ -452,27 +454,27 @@ static int start_heap(struct process_heap *heap, struct process *process)
 		return err;
 	heap->owner[heap->owner_count++] = (struct heap_owner){ 0 };
 	heap_track_init(&heap->track, setup->trace,
-			arena->clock == WIRE_CLOCK_TSC
-				? process->collector->clock
-				: NULL,
-			process->uuid, recording_sequence(heap->recording));
+			arena->clock == WIRE_CLOCK_TSC ? of->collector->clock
+						       : NULL,
+			of->uuid, recording_sequence(heap->recording));
 	return orders_add(&arena->orders, heap->order);
 }
 
 static struct process_heap *make_heap(struct process *process)
 {
+	const struct process_setup *setup = process_setup(process);
 	struct process_heap *heap = calloc(1, sizeof(*heap));
 
 	if (!heap)
 		return NULL;
 	*heap = (struct process_heap){
 		.refs = 1,
-		.recording = recording_get(process->arena->recording),
-		.modules = modules_get(process->modules),
-		.pid = process->pid,
-		.forked = process->forked,
+		.recording = recording_get(setup->arena->recording),
+		.modules = modules_get(setup->modules),
+		.pid = setup->pid,
+		.forked = setup->forked,
 		.process = process,
-		.unsure = process->arena->late,
+		.unsure = setup->arena->late,
 	};
 	lock_init(&heap->lock, LOCK_PROCESS_HEAP);
 	lock_init(&heap->known_lock, LOCK_HEAP_KNOWN);
@@ -489,7 +491,8 @@ static void list_heap(struct process_heap *heap, const struct process *process)
 	struct process_heap **list;
 
 	recording_lock(recording);
-	memcpy(heap->name, process->entry->name, sizeof(heap->name));
+	memcpy(heap->name, process_setup(process)->entry->name,
+	       sizeof(heap->name));
 	list = recording_heaps(recording);
 	heap->next = *list;
 	*list = heap;
@@ -499,21 +502,22 @@ static void list_heap(struct process_heap *heap, const struct process *process)
 struct process_heap *process_heap_of(struct process *process)
 {
 	static struct log_limit limit;
+	const struct process_setup *setup = process_setup(process);
 	struct process_heap *heap;
 
-	lock_acquire(&process->arena->lock);
+	lock_acquire(&setup->arena->lock);
 	if (!process->heap) {
 		process->heap = make_heap(process);
 		if (process->heap)
 			list_heap(process->heap, process);
 	}
 	heap = process->heap;
-	lock_release(&process->arena->lock);
+	lock_release(&setup->arena->lock);
 	if (!heap)
 		log_limited(&limit, LOG_ERR,
 			    "out of memory: allocations of '%s' (pid %d) are "
 			    "not followed",
-			    process->entry->name, (int)process->pid);
+			    setup->entry->name, (int)setup->pid);
 	return heap;
 }
 
@@ -560,16 +564,17 @@ void process_heap_unspread(struct process_heap *heap)
 
 struct process_heap *process_heap_end(struct process *process)
 {
+	const struct process_setup *setup = process_setup(process);
 	struct process_heap *heap = process->heap;
 
 	if (!heap)
 		return NULL;
-	orders_remove(&process->arena->orders, heap->order);
+	orders_remove(&setup->arena->orders, heap->order);
 	order_release_all(heap->order);
 	if (heap->samples)
-		sampler_flush(process->collector->sampler);
+		sampler_flush(setup->collector->sampler);
 	recording_lock(heap->recording);
-	memcpy(heap->name, process->entry->name, sizeof(heap->name));
+	memcpy(heap->name, setup->entry->name, sizeof(heap->name));
 	recording_unlock(heap->recording);
 	order_lock(heap->order);
 	tell_doubles(heap, UINT64_MAX);

@@ -81,7 +81,7 @@ struct thread_notes {
 
 static struct recording *recording_of(const struct thread *thread)
 {
-	return thread->process->arena->recording;
+	return thread->setup->arena->recording;
 }
 
 /* --- names ------------------------------------------------------------------
@@ -248,7 +248,7 @@ static struct counter *counter_of(const struct event *event)
 		return NULL;
 	counter = (struct counter *)notes->counters.items + number;
 	if (added)
-		counter->track = tracks_counter(thread->process->tracks,
+		counter->track = tracks_counter(thread->setup->tracks,
 						thread->uuid, event->site);
 	return counter->track ? counter : NULL;
 }
@@ -260,12 +260,12 @@ static struct counter *counter_of(const struct event *event)
 static struct async_slices *slices_of(struct thread *thread)
 {
 	struct process *process = thread->process;
-	struct arena *arena = process->arena;
+	struct arena *arena = thread->setup->arena;
 	struct async_slices *slices;
 
 	lock_acquire(&arena->lock);
 	if (!process->slices &&
-	    async_slices_new(arena->recording, process->tracks,
+	    async_slices_new(arena->recording, thread->setup->tracks,
 			     &process->slices) == 0)
 		/* Without memory for that, all is released at the end. */
 		(void)orders_add(&arena->orders,
@@ -352,7 +352,7 @@ static uint64_t track_of(const struct event *event, enum track_kind kind)
 {
 	struct thread *thread = event->notes->thread;
 
-	return tracks_find(thread->process->tracks, thread->uuid,
+	return tracks_find(thread->setup->tracks, thread->uuid,
 			   event->cells[1].word, event->site, kind);
 }
 
@@ -396,8 +396,8 @@ static void take_mark(const struct event *event)
 {
 	struct thread *thread = event->notes->thread;
 
-	write_event_on(event, TYPE_INSTANT,
-		       tracks_marks(thread->process->tracks), false);
+	write_event_on(event, TYPE_INSTANT, tracks_marks(thread->setup->tracks),
+		       false);
 }
 
 /* --- tracks -----------------------------------------------------------------
@@ -434,8 +434,8 @@ static void define_track(struct thread_notes *notes, const struct record *cells,
 		notes->odd_events++;
 		return;
 	}
-	tracks_define(notes->thread->process->tracks, notes->thread->uuid,
-		      &told, copy_text(at, told.name_bytes, text[0]),
+	tracks_define(notes->thread->setup->tracks, notes->thread->uuid, &told,
+		      copy_text(at, told.name_bytes, text[0]),
 		      copy_text(at + name, told.description_bytes, text[1]));
 }
 
@@ -519,7 +519,7 @@ static void take_event(struct thread_notes *notes, struct replay *replay,
 		.notes = notes,
 		.replay = replay,
 		.cells = cells,
-		.site = sites_find(notes->thread->process->arena->sites, id),
+		.site = sites_find(notes->thread->setup->arena->sites, id),
 		.ns = replay_ns(replay, cells[0].clock,
 				notes->thread->fibers.now_ns),
 	};
@@ -632,20 +632,21 @@ void thread_notes_release(struct thread *thread, struct totals *totals)
 
 void process_notes_finish(struct process *process)
 {
-	struct recording *recording = process->arena->recording;
+	const struct process_setup *setup = process_setup(process);
+	struct recording *recording = setup->arena->recording;
 	struct async_counts counts = { 0 };
 	struct tracks_counts tracks;
 	struct totals *totals;
 
 	if (process->slices) {
-		orders_remove(&process->arena->orders,
+		orders_remove(&setup->arena->orders,
 			      async_slices_order(process->slices));
 		async_slices_finish(process->slices, process->end_ns);
 		counts = async_slices_counts(process->slices);
 		async_slices_free(&process->slices);
 	}
-	tracks_finish(process->tracks);
-	tracks = tracks_counts(process->tracks);
+	tracks_finish(setup->tracks);
+	tracks = tracks_counts(setup->tracks);
 	totals = recording_lock(recording);
 	totals->trace_events += counts.written;
 	totals->orphan_async_ends += counts.orphan_ends;

@@ -33,17 +33,22 @@ _Static_assert(sizeof(((struct process_entry *)NULL)->name) ==
 		       FAMILY_NAME_BYTES,
 	       "a name fits");
 
+const struct process_setup *process_setup(const struct process *process)
+{
+	return &process->setup;
+}
+
 struct kin process_kin(const struct process *process)
 {
 	struct kin kin = {
-		.pid = process->pid,
-		.inner_pid = process->inner_pid,
-		.foreign = process->foreign,
-		.modules = process->modules,
-		.tracks = process->tracks,
+		.pid = process->setup.pid,
+		.inner_pid = process->setup.inner_pid,
+		.foreign = process->setup.foreign,
+		.modules = process->setup.modules,
+		.tracks = process->setup.tracks,
 	};
 
-	memcpy(kin.name, process->entry->name, sizeof(kin.name));
+	memcpy(kin.name, process->setup.entry->name, sizeof(kin.name));
 	return kin;
 }
 
@@ -51,7 +56,7 @@ struct process *process_find_inner(struct arena *arena, pid_t inner_pid)
 {
 	struct process *process = arena->processes;
 
-	while (process && process->inner_pid != inner_pid)
+	while (process && process->setup.inner_pid != inner_pid)
 		process = process->next;
 	return process;
 }
@@ -63,14 +68,14 @@ pid_t process_outer_pid(struct arena *arena, pid_t inner_pid)
 
 	lock_acquire(&arena->lock);
 	process = process_find_inner(arena, inner_pid);
-	pid = process ? process->pid : 0;
+	pid = process ? process->setup.pid : 0;
 	lock_release(&arena->lock);
 	return pid;
 }
 
 void process_end(struct process *process, enum process_end why)
 {
-	struct collector *collector = process->collector;
+	struct collector *collector = process->setup.collector;
 
 	lock_acquire(&collector->lock);
 	/* relaxed: changed under this lock only */
@@ -103,7 +108,7 @@ void process_drained(struct process *process, uint32_t worker, uint32_t workers)
 	uint64_t before = atom_or_sc(&process->drained, bit);
 
 	if (before != all && (before | bit) == all)
-		jobs_post(process->collector->jobs, &process->done_job);
+		jobs_post(process->setup.collector->jobs, &process->done_job);
 }
 
 bool process_is_drained(const struct process *process, uint32_t worker)
@@ -126,7 +131,7 @@ struct process *process_find(struct collector *collector, pid_t pid)
 	lock_acquire(&collector->lock);
 	for (process = collector->processes; process;
 	     process = process->next_all)
-		if (process->pid == pid && !process_is_ending(process))
+		if (process->setup.pid == pid && !process_is_ending(process))
 			break;
 	lock_release(&collector->lock);
 	return process;

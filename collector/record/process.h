@@ -24,29 +24,34 @@ struct process_heap;
 struct samples;
 struct tracks;
 
-struct process {
-	struct watch watch; /* of its pidfd; fd -1: none */
+/* What stays as it is from the begin of a process to its end. */
+struct process_setup {
 	struct collector *collector;
 	struct arena *arena; /* a reference */
 	struct modules *modules; /* a reference */
-	struct process_heap *heap; /* a reference; under the arena's lock until
-				    * it is set; NULL: no block was told of */
-	struct samples *samples; /* a reference; NULL: none are taken */
 	struct tracks *tracks; /* a reference */
-	struct async_slices *slices; /* under the arena's lock until it is set;
-				      * NULL: there were none */
+	struct samples *samples; /* a reference; NULL: none are taken */
+	struct process_entry *entry; /* changes under the recording's lock */
 	pid_t pid; /* in our namespace */
 	pid_t inner_pid; /* as it sees itself */
-	uint64_t uuid;
+	uint64_t uuid; /* of its track in the trace */
+	bool forked; /* it is a child that did not say hello */
+	bool foreign; /* its pid namespace is not ours */
+};
+
+struct process {
+	struct watch watch; /* of its pidfd; fd -1: none */
+	struct process_setup setup;
+	struct process_heap *heap; /* a reference; under the arena's lock until
+				    * it is set; NULL: no block was told of */
+	struct async_slices *slices; /* under the arena's lock until it is set;
+				      * NULL: there were none */
 	uint64_t rss_uuid; /* of the track of its resident size; 0: none; under
 			    * the collector's lock */
 	uint64_t start_flow, exec_flow; /* flows from the image before it, and
 					 * to the one after it; 0: none */
-	struct process_entry *entry; /* changes under the recording's lock */
-	bool entry_listed; /* then entry is the recording's */
-	bool forked; /* it is a child that did not say hello */
+	bool entry_listed; /* then setup.entry is the recording's */
 	uint32_t has_forked; /* any worker sets it: it has called fork() */
-	bool foreign; /* its pid namespace is not ours */
 	struct outer_threads threads; /* ids of its threads, if it is foreign */
 
 	uint32_t ending; /* set once, by process_end() */
@@ -58,6 +63,9 @@ struct process {
 	struct process *next_all; /* of the collector */
 	struct process *done_next;
 };
+
+/* The setup of @process, which lives as long as @process. Any thread. */
+const struct process_setup *process_setup(const struct process *process);
 
 /* The process of @arena that calls itself @inner_pid, and has not been freed;
  * or NULL. Under the arena's lock. */

@@ -27,6 +27,7 @@ struct thread_notes;
 struct thread {
 	struct job job; /* for thread_finish() */
 	struct process *process; /* outlives it */
+	const struct process_setup *setup; /* of the process */
 	const struct slot_shm *slot;
 	/* Visible, since they run for every record: */
 	struct replay replay; /* of its own stack */

@@ -532,7 +532,7 @@ static int begin_group(struct cpu_group *group, struct process *process)
 		&group->threads, process, sampler->wanted.period_ns,
 		sampler->wanted.no_kernel, sampler->buffers->count);
 	if (!err)
-		err = open_tasks(group, process->pid);
+		err = open_tasks(group, process_setup(process)->pid);
 	if (err)
 		return err;
 	lock_acquire(&sampler->lock);
@@ -546,7 +546,7 @@ static int begin_group(struct cpu_group *group, struct process *process)
 struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 				struct process *process)
 {
-	struct recording *recording = process->arena->recording;
+	struct recording *recording = process_setup(process)->arena->recording;
 	struct cpu_group *group = calloc(1, sizeof(*group));
 	int err = -ENOMEM;
 

@@ -250,11 +250,12 @@ static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 		     uint64_t period_ns, bool no_kernel, size_t reads)
 {
+	const struct process_setup *setup = process_setup(process);
 	struct cpu_process *first = calloc(1, sizeof(*first));
 
 	*threads = (struct cpu_threads){
-		.sampler = process->collector->sampler,
-		.recording = process->arena->recording,
+		.sampler = setup->collector->sampler,
+		.recording = setup->arena->recording,
 		.period_ns = period_ns,
 		.no_kernel = no_kernel,
 		.reads = reads,
@@ -264,14 +265,14 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 	};
 	if (!first || !threads->table)
 		return -ENOMEM;
-	first->pid = process->pid;
-	first->inner_pid = process->inner_pid;
-	first->modules = modules_get(process->modules);
-	if (process->samples)
-		first->samples = samples_get(process->samples);
-	if (process->arena->map_log)
-		first->log = map_log_get(process->arena->map_log);
-	memcpy(first->name, process->entry->name, sizeof(first->name));
+	first->pid = setup->pid;
+	first->inner_pid = setup->inner_pid;
+	first->modules = modules_get(setup->modules);
+	if (setup->samples)
+		first->samples = samples_get(setup->samples);
+	if (setup->arena->map_log)
+		first->log = map_log_get(setup->arena->map_log);
+	memcpy(first->name, setup->entry->name, sizeof(first->name));
 	return 0;
 }
 

@@ -43,7 +43,7 @@ struct thread_cpu {
 
 static struct cpu_group *cpu_group_of(const struct thread *thread)
 {
-	return thread->process->arena->cpu;
+	return thread->setup->arena->cpu;
 }
 
 bool thread_cpu_begin(struct thread *thread)
@@ -107,10 +107,10 @@ static uint64_t clock_to_ns(struct thread *thread, uint64_t clock)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
-	if (thread->process->arena->clock != WIRE_CLOCK_TSC)
+	if (thread->setup->arena->clock != WIRE_CLOCK_TSC)
 		return clock;
 	if (!clock_segment_has(&cpu->segment, clock))
-		clock_sync_segment(thread->process->collector->clock, clock,
+		clock_sync_segment(thread->setup->collector->clock, clock,
 				   &cpu->segment);
 	return clock_segment_ns(&cpu->segment, clock);
 }

@@ -139,7 +139,8 @@ static uint64_t replace_image(struct collector *collector,
 	struct process *old = process_find(collector, peer->pid);
 	bool exited;
 
-	*inside = old && arena_is_mapped_by(old->arena, peer->pid);
+	*inside =
+		old && arena_is_mapped_by(process_setup(old)->arena, peer->pid);
 	if (!old || *inside)
 		return 0;
 	/* Or its pid has been used again. */
@@ -316,7 +317,8 @@ static void post_filter(struct collector *collector, struct arena *arena)
 	resolve->job.run = resolve_filter;
 	resolve->filter = &collector->options->filter;
 	resolve->arena = arena_get(arena);
-	resolve->modules = modules_get(arena->processes->modules);
+	resolve->modules =
+		modules_get(process_setup(arena->processes)->modules);
 	jobs_post(collector->jobs, &resolve->job);
 }
 

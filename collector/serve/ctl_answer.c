@@ -50,9 +50,11 @@ static struct face face_of(const struct arena *arena)
 	/* New processes are put at the front: the last here is the oldest. */
 	for (const struct process *process = arena->processes; process;
 	     process = process->next) {
-		face.pid = process->pid;
-		face.name = process->entry->name;
-		face.start_ns = process->entry->start_ns;
+		const struct process_setup *setup = process_setup(process);
+
+		face.pid = setup->pid;
+		face.name = setup->entry->name;
+		face.start_ns = setup->entry->start_ns;
 		face.ending = face.ending && process_is_ending(process);
 	}
 	return face;
@@ -81,9 +83,12 @@ static bool is_target(const struct collector *collector, struct arena *arena,
 		pid = -1;
 	lock_acquire(&arena->lock);
 	for (const struct process *process = arena->processes;
-	     process && !named; process = process->next)
-		named = process->pid == pid ||
-			!strcmp(process->entry->name, target);
+	     process && !named; process = process->next) {
+		const struct process_setup *setup = process_setup(process);
+
+		named = setup->pid == pid ||
+			!strcmp(setup->entry->name, target);
+	}
 	if (!arena->processes && !named)
 		named = face_of(arena).pid == pid ||
 			!strcmp(face_of(arena).name, target);
@@ -220,7 +225,8 @@ static json_t *pids_of(const struct arena *arena)
 
 	for (const struct process *process = arena->processes; process;
 	     process = process->next)
-		json_array_insert_new(pids, 0, json_integer(process->pid));
+		json_array_insert_new(
+			pids, 0, json_integer(process_setup(process)->pid));
 	return pids;
 }
 

@@ -63,12 +63,14 @@ static size_t list_processes(struct collector *collector, struct seen *seen)
 	lock_acquire(&collector->lock);
 	for (struct process *process = collector->processes;
 	     process && count < PROCESSES_MAX; process = process->next_all) {
+		const struct process_setup *setup = process_setup(process);
+
 		if (process_is_ending(process))
 			continue;
 		seen[count++] = (struct seen){
-			.recording = recording_get(process->arena->recording),
-			.pid = process->pid,
-			.uuid = process->uuid,
+			.recording = recording_get(setup->arena->recording),
+			.pid = setup->pid,
+			.uuid = setup->uuid,
 			.rss_uuid = process->rss_uuid,
 			.first = !process->rss_uuid,
 		};

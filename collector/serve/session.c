@@ -278,7 +278,7 @@ void session_stop(struct arena *arena)
 	lock_acquire(&arena->lock);
 	for (struct process *process = arena->processes; process;
 	     process = process->next) {
-		drain = process->collector->drain;
+		drain = process_setup(process)->collector->drain;
 		process_end(process, process_has_exited(process)
 					     ? PROCESS_EXITED
 					     : PROCESS_RUNNING);

@@ -59,7 +59,7 @@ static inline struct trace_block *rig_take(void *context)
 {
 	struct thread *thread = context;
 	struct trace_block *block = trace_file_block(
-		recording_setup(thread->process->arena->recording)->trace);
+		recording_setup(thread->setup->arena->recording)->trace);
 
 	block->modules = NULL;
 	block->name_count = 0;
@@ -71,10 +71,9 @@ static inline void rig_give(void *context, struct trace_block *block)
 	struct thread *thread = context;
 
 	if (block->name_count)
-		block->modules = modules_get(thread->process->modules);
+		block->modules = modules_get(thread->setup->modules);
 	trace_file_submit(
-		recording_setup(thread->process->arena->recording)->trace,
-		block);
+		recording_setup(thread->setup->arena->recording)->trace, block);
 }
 
 static inline bool rig_excludes(void *context, uint64_t function)
@@ -92,15 +91,14 @@ static inline uint32_t rig_open_track(void *context, uint32_t number,
 	const struct out_context out = {
 		.uuid = random_u64(),
 		.thread_uuid = thread->uuid,
-		.sequence =
-			recording_sequence(thread->process->arena->recording),
+		.sequence = recording_sequence(thread->setup->arena->recording),
 		.name = name,
 		.start_ns = start_ns,
 	};
 
 	snprintf(name, sizeof(name), "context %u of worker", number);
 	trace_file_append(
-		recording_setup(thread->process->arena->recording)->trace,
+		recording_setup(thread->setup->arena->recording)->trace,
 		out.sequence, packet,
 		out_perfetto_context(packet, sizeof(packet), &out));
 	return out.sequence;
@@ -146,6 +144,7 @@ static inline void rig_thread(struct rig *rig, int i)
 	uint8_t packet[512];
 
 	thread->process = &rig->process;
+	thread->setup = process_setup(&rig->process);
 	thread->slot = &rig->slot[i];
 	thread->uuid = random_u64();
 	thread->sequence = recording_sequence(&rig->recording);
@@ -172,7 +171,7 @@ static inline void rig_begin_trace(struct rig *rig)
 	const struct out_clocks clocks = { rig->start_ns, rig->start_ns,
 					   rig->start_ns, rig->start_ns,
 					   rig->start_ns };
-	const struct out_process process = { .uuid = rig->process.uuid,
+	const struct out_process process = { .uuid = rig->process.setup.uuid,
 					     .pid = 100,
 					     .name = "paper" };
 	const struct trace_file_options options = { .dir_fd = rig->dir_fd,
@@ -204,7 +203,7 @@ static inline struct rig *rig_new(void)
 	rig->recording.setup.budget = &rig->recording.budget;
 	rig->recording.last_sequence = 1;
 	rig->recording.setup.start_ns = rig->start_ns;
-	rig->process.uuid = random_u64();
+	rig->process.setup.uuid = random_u64();
 	rig_begin_trace(rig);
 	rig_must(!symbol_cache_new(&rig->cache), "cache");
 	lock_init(&rig->arena.lock, LOCK_ARENA);
@@ -214,13 +213,13 @@ static inline struct rig *rig_new(void)
 	rig_must(!sites_new(rig->arena.page, rig->cache, &rig->arena.sites),
 		 "sites");
 	rig_must(!modules_new(getpid(), getpid(), NULL, rig->cache,
-			      &rig->process.modules),
+			      &rig->process.setup.modules),
 		 "modules");
-	modules_set_sites(rig->process.modules, rig->arena.sites);
-	rig->process.arena = &rig->arena;
-	rig_must(!tracks_new(rig->process.uuid, NULL, rig->arena.sites,
+	modules_set_sites(rig->process.setup.modules, rig->arena.sites);
+	rig->process.setup.arena = &rig->arena;
+	rig_must(!tracks_new(rig->process.setup.uuid, NULL, rig->arena.sites,
 			     rig->recording.setup.trace, &rig->recording.budget,
-			     &rig->process.tracks),
+			     &rig->process.setup.tracks),
 		 "tracks");
 	for (int i = 0; i < RIG_THREADS; i++)
 		rig_thread(rig, i);
@@ -299,8 +298,8 @@ static inline void rig_free(struct rig *rig)
 	char path[96];
 
 	orders_destroy(&rig->arena.orders);
-	tracks_put(&rig->process.tracks);
-	modules_put(&rig->process.modules);
+	tracks_put(&rig->process.setup.tracks);
+	modules_put(&rig->process.setup.modules);
 	sites_put(&rig->arena.sites);
 	symbol_cache_free(&rig->cache);
 	told_free(rig->arena.page);

@@ -68,17 +68,18 @@ static void set_up_with(bool no_kernel)
 	ck_assert_int_eq(cpu_account_new(&g.recording->setup.cpu_account), 0);
 	g.arena = (struct arena){ .recording = g.recording };
 	g.entry = (struct process_entry){ .name = "program" };
-	g.process = (struct process){ .collector = &g.collector,
-				      .arena = &g.arena,
-				      .pid = PID,
-				      .inner_pid = PID,
-				      .entry = &g.entry };
+	g.process = (struct process){ .setup = { .collector = &g.collector,
+						 .arena = &g.arena,
+						 .pid = PID,
+						 .inner_pid = PID,
+						 .entry = &g.entry } };
 	ck_assert_int_eq(modules_new(getpid(), getpid(), NULL,
-				     g.collector.symbols, &g.process.modules),
+				     g.collector.symbols,
+				     &g.process.setup.modules),
 			 0);
 	ck_assert_int_eq(samples_new(g.collector.sampler, g.recording,
-				     g.process.modules, PID, "program",
-				     &g.process.samples),
+				     g.process.setup.modules, PID, "program",
+				     &g.process.setup.samples),
 			 0);
 	ck_assert_int_eq(cpu_threads_init(&g.threads, &g.process, PERIOD,
 					  no_kernel, READS),
@@ -121,8 +122,8 @@ static void finish(uint64_t total_ns)
 
 	cpu_threads_finish(&g.threads, total_ns);
 	cpu_threads_release(&g.threads);
-	samples_put(&g.process.samples);
-	modules_put(&g.process.modules);
+	samples_put(&g.process.setup.samples);
+	modules_put(&g.process.setup.modules);
 	sampler_free(&g.collector.sampler);
 	cpu_account_close(recording_setup(g.recording)->cpu_account, &truth,
 			  &g.account);

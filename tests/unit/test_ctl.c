@@ -63,11 +63,11 @@ static void add_session(int i, pid_t pid, const char *name)
 					     .start_ns = clock_boottime_ns() };
 	snprintf(g.entry[i].name, sizeof(g.entry[i].name), "%s", name);
 	g.process[i] = (struct process){ .watch.fd = -1,
-					 .collector = &g.collector,
-					 .arena = &g.arena[i],
-					 .pid = pid,
-					 .inner_pid = pid,
-					 .entry = &g.entry[i] };
+					 .setup = { .collector = &g.collector,
+						    .arena = &g.arena[i],
+						    .pid = pid,
+						    .inner_pid = pid,
+						    .entry = &g.entry[i] } };
 	g.page[i] = told_new();
 	g.arena[i] = (struct arena){ .page = g.page[i],
 				     .bytes = 1 << 20,
@@ -594,7 +594,7 @@ START_TEST(answer_that_is_taken_slowly_comes_whole)
 	g.many = calloc(MANY, sizeof(*g.many));
 	for (int i = 0; i < MANY; i++) {
 		g.many[i] = g.process[2];
-		g.many[i].pid = 2000000000 + i; /* ten digits */
+		g.many[i].setup.pid = 2000000000 + i; /* ten digits */
 		g.many[i].next = i + 1 < MANY ? &g.many[i + 1] : NULL;
 	}
 	g.process[2].next = g.many;

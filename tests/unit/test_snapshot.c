@@ -85,8 +85,9 @@ static void begin_thread(int i)
 	struct thread *thread = &g.thread[i];
 
 	g.clock[i] = 0;
-	*thread =
-		(struct thread){ .process = &g.process, .entry.tid = 100 + i };
+	*thread = (struct thread){ .process = &g.process,
+				   .setup = process_setup(&g.process),
+				   .entry.tid = 100 + i };
 	snprintf(thread->entry.name, sizeof(thread->entry.name), "thread %d",
 		 i);
 	ck_assert_int_eq(replay_init(&thread->replay, &sink, 2 + (uint32_t)i,
@@ -136,12 +137,13 @@ static void set_up(void)
 			 0);
 	g.arena = (struct arena){ .recording = g.recording };
 	g.entry = (struct process_entry){ .name = "program" };
-	g.process = (struct process){ .collector = &g.collector,
-				      .arena = &g.arena,
-				      .pid = 77,
-				      .entry = &g.entry };
+	g.process = (struct process){ .setup = { .collector = &g.collector,
+						 .arena = &g.arena,
+						 .pid = 77,
+						 .entry = &g.entry } };
 	ck_assert_int_eq(modules_new(getpid(), getpid(), NULL,
-				     g.collector.symbols, &g.process.modules),
+				     g.collector.symbols,
+				     &g.process.setup.modules),
 			 0);
 	for (int i = 0; i < THREADS; i++)
 		begin_thread(i);
@@ -158,7 +160,7 @@ static void tear_down(void)
 	ck_assert_uint_eq(g.recording->refs, 1);
 	snapshot_forget(g.recording);
 	recording_put(&g.recording);
-	modules_put(&g.process.modules);
+	modules_put(&g.process.setup.modules);
 	symbol_cache_free(&g.collector.symbols);
 	if (g.profile)
 		perftools__profiles__profile__free_unpacked(g.profile, NULL);
