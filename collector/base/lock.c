@@ -21,8 +21,8 @@ static _Thread_local struct {
 	unsigned int count;
 } t_held;
 
-static _Noreturn void fail(const char *message, const struct lock *lock,
-			   const struct lock *held)
+static _Noreturn void abort_with(const char *message, const struct lock *lock,
+				 const struct lock *held)
 {
 	fprintf(stderr, "perfrec: bug: %s: [%s]", message, g_what[lock->rank]);
 	if (held)
@@ -34,20 +34,20 @@ static _Noreturn void fail(const char *message, const struct lock *lock,
 void lock_check_order(const struct lock *lock, bool chained)
 {
 	if (lock->rank == LOCK_NO_RANK)
-		fail("lock without a rank", lock, NULL);
+		abort_with("lock without a rank", lock, NULL);
 	for (unsigned int i = 0; i < t_held.count; i++) {
 		const struct lock *held = t_held.lock[i];
 
 		if (held->rank > lock->rank ||
 		    (held->rank == lock->rank && !(chained && held != lock)))
-			fail("lock taken out of order", lock, held);
+			abort_with("lock taken out of order", lock, held);
 	}
 }
 
 void lock_check_taken(const struct lock *lock)
 {
 	if (t_held.count == HELD_MAX)
-		fail("too many locks at once", lock, NULL);
+		abort_with("too many locks at once", lock, NULL);
 	t_held.lock[t_held.count++] = lock;
 }
 
@@ -58,8 +58,8 @@ void lock_check_released(const struct lock *lock)
 	while (i > 0 && t_held.lock[i - 1] != lock)
 		i--;
 	if (i == 0)
-		fail("lock released that this thread does not hold", lock,
-		     NULL);
+		abort_with("lock released that this thread does not hold", lock,
+			   NULL);
 	for (; i < t_held.count; i++)
 		t_held.lock[i - 1] = t_held.lock[i];
 	t_held.count--;

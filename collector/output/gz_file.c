@@ -129,7 +129,7 @@ int gz_file_write(struct gz_file *file, const void *bytes, size_t size)
 	return file->err;
 }
 
-static void finish(struct gz_file *file)
+static void finish_stream(struct gz_file *file)
 {
 	int state = Z_OK;
 
@@ -146,7 +146,7 @@ int gz_file_close(struct gz_file **file, int err)
 
 	*file = NULL;
 	if (!err)
-		finish(old);
+		finish_stream(old);
 	err = err ? err : old->err;
 	if (close(old->fd) < 0 && !err)
 		err = -errno;

@@ -83,7 +83,7 @@ static const struct own_file *find_file(const char *name)
 	return NULL;
 }
 
-static bool is_own(int dir_fd, const char *name)
+static bool is_own_file(int dir_fd, const char *name)
 {
 	struct stat status;
 
@@ -261,7 +261,7 @@ int own_files_look(int dir_fd, struct own_files *out)
 	if (!dir)
 		return -errno;
 	while ((name = next_name(dir)))
-		if (is_own(dir_fd, name))
+		if (is_own_file(dir_fd, name))
 			files.own++;
 		else
 			note_foreign(&files, name);
@@ -281,7 +281,7 @@ void own_files_remove(int dir_fd)
 	if (!dir)
 		return;
 	while ((name = next_name(dir)))
-		if (is_own(dir_fd, name))
+		if (is_own_file(dir_fd, name))
 			unlinkat(dir_fd, name, 0);
 	closedir(dir);
 }

@@ -71,7 +71,7 @@ const char *unwritten_way_out(int err)
 	}
 }
 
-static void say(const char *names, const char *dir, int err)
+static void log_unwritten(const char *names, const char *dir, int err)
 {
 	char limit[UNWRITTEN_LIMIT_TEXT];
 	const char *way_out = unwritten_way_out(err), *more = "";
@@ -92,7 +92,7 @@ int unwritten_log(struct unwritten *unwritten, const char *dir)
 		const struct unwritten_cause *cause = &unwritten->cause[i];
 
 		if (cause->err)
-			say(cause->names, dir, cause->err);
+			log_unwritten(cause->names, dir, cause->err);
 	}
 	*unwritten = (struct unwritten){ 0 };
 	return first;
@@ -101,6 +101,6 @@ int unwritten_log(struct unwritten *unwritten, const char *dir)
 void unwritten_say(int *said, const char *dir, const char *name, int err)
 {
 	if (err && err != *said)
-		say(name, dir, err);
+		log_unwritten(name, dir, err);
 	*said = err;
 }

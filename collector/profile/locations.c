@@ -89,7 +89,8 @@ void locations_release(struct locations *locations)
 
 /* Returns the one string of the symbol cache that has this text: the pointer
  * may be part of a key. */
-static const char *unique(const struct locations *locations, const char *text)
+static const char *unique_text(const struct locations *locations,
+			       const char *text)
 {
 	const char *one = symbol_cache_string(locations->cache, text);
 
@@ -128,8 +129,8 @@ static int find_module_place(struct locations *locations,
 		 !modules_place(modules, address, generation, &where))
 		return 0;
 	place = (struct place){
-		.path = unique(locations, symbol->module),
-		.build_id = unique(locations, symbol->build_id),
+		.path = unique_text(locations, symbol->module),
+		.build_id = unique_text(locations, symbol->build_id),
 		.file_offset = where.file_offset,
 		.unnamed = *symbol->build_id ? NULL : where.file,
 		.start = where.start,
@@ -157,10 +158,10 @@ static int find_address(struct locations *locations, struct modules *modules,
 	int err;
 
 	modules_resolve(modules, address, frame->generation, &symbol);
-	location.name = unique(locations, symbol.name);
+	location.name = unique_text(locations, symbol.name);
 	if (symbol.site) {
 		location.kind = LOCATION_SITE;
-		location.file = unique(locations, symbol.site->file);
+		location.file = unique_text(locations, symbol.site->file);
 		location.line = symbol.site->line;
 		return MIN(pool_intern(&locations->items, &location, out), 0);
 	}
@@ -174,7 +175,7 @@ static int find_address(struct locations *locations, struct modules *modules,
 
 int locations_mark(struct locations *locations, const char *name, uint32_t *out)
 {
-	const struct location location = { .name = unique(locations, name),
+	const struct location location = { .name = unique_text(locations, name),
 					   .kind = LOCATION_MARK };
 
 	return MIN(pool_intern(&locations->items, &location, out), 0);

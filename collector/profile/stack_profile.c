@@ -186,7 +186,8 @@ static int place_of_stack(struct addition *add, uint32_t stack,
 	return err;
 }
 
-static int start(struct addition *add, const struct profile_owner *owner)
+static int begin_addition(struct addition *add,
+			  const struct profile_owner *owner)
 {
 	int err;
 
@@ -233,7 +234,7 @@ int stack_profile_add(struct stack_profile *profile,
 
 	pool_init(&add.frames, &add.budget, sizeof(struct known_frame),
 		  offsetof(struct known_frame, location));
-	err = start(&add, owner);
+	err = begin_addition(&add, owner);
 	if (!err)
 		err = add_values(&add, values, count);
 	else
