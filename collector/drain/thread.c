@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/replay/clock_sync.h"
+#include "collector/replay/cct.h"
 #include "collector/base/lock.h"
 #include "collector/base/random.h"
 #include "collector/base/clock.h"
@@ -91,7 +93,7 @@ static bool sink_excludes(void *context, uint64_t function)
 	if (!filter_is_active(filter))
 		return false;
 	modules_resolve(thread->setup->modules, function,
-			thread->replay.cct.generation, &symbol);
+			replay_tree(thread->replay)->generation, &symbol);
 	if (symbol.site)
 		return filter_excludes_site(filter, symbol.name);
 	return filter_excludes(filter, symbol.name, symbol.module);
@@ -279,7 +281,7 @@ static void write_first_packet(struct thread *thread)
 	trace_file_append(trace_of(thread), thread->sequence, packet,
 			  out_perfetto_thread(packet, sizeof(packet), &out));
 	if (thread->entry.tid == thread->setup->pid && process->start_flow) {
-		replay_instant(&thread->replay, thread->start_ns,
+		replay_instant(thread->replay, thread->start_ns,
 			       "image started by exec", process->start_flow,
 			       true);
 		process->start_flow = 0;
@@ -296,18 +298,19 @@ static int start_replay(struct thread *thread)
 					   sink_block, sink_extended, thread };
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;
 
-	if (replay_init(
-		    &thread->replay, &sink, thread->sequence, thread->start_ns,
-		    ticks ? process->collector->clock : NULL, &arena->pauses,
-		    recording_setup(arena->recording)->budget) < 0)
+	if (replay_new(&sink, thread->sequence, thread->start_ns,
+		       ticks ? process->collector->clock : NULL, &arena->pauses,
+		       recording_setup(arena->recording)->budget,
+		       &thread->replay) < 0)
 		return -ENOMEM;
 	/* relaxed: STATE orders it */
-	thread->replay.cct.generation = atom_load_rlx(&thread->slot->claim_map);
-	thread->replay.sites = arena->sites;
-	replay_limit(&thread->replay, process->collector->options->depth);
-	if (fibers_init(&thread->fibers, &fibers_sink, &thread->replay) == 0)
+	replay_tree(thread->replay)->generation =
+		atom_load_rlx(&thread->slot->claim_map);
+	replay_set_sites(thread->replay, arena->sites);
+	replay_limit(thread->replay, process->collector->options->depth);
+	if (fibers_init(&thread->fibers, &fibers_sink, thread->replay) == 0)
 		return 0;
-	replay_release(&thread->replay);
+	replay_free(&thread->replay);
 	return -ENOMEM;
 }
 
@@ -384,7 +387,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 		thread_cpu_count(thread, before_ns);
 	if (unread <= 0)
 		return unread;
-	if (thread->replay.sync)
+	if (thread->process->arena->clock == WIRE_CLOCK_TSC)
 		clock_sync_update(sync);
 	else
 		now_ns = clock_boottime_ns();
@@ -452,21 +455,22 @@ static void add_stack(void *context, struct replay *replay)
 {
 	struct thread *thread = context;
 	struct recording *recording = recording_of(thread);
-	const struct replay_counts *counts = &replay->counts;
+	const struct replay_counts *counts = replay_counts(replay);
+	const struct cct *tree = replay_tree(replay);
 	bool lossy = counts->lost_spans || counts->truncated_ends;
 	struct totals *totals;
 
-	if (replay == &thread->replay && thread->entry.truncated_spans)
+	if (replay == thread->replay && thread->entry.truncated_spans)
 		lossy = true; /* that its records do not tell of */
-	cct_sum(&replay->cct);
-	for (const struct cct_function *function = replay->cct.functions;
-	     function; function = function->next)
+	cct_sum(replay_tree(replay));
+	for (const struct cct_function *function = tree->functions; function;
+	     function = function->next)
 		if (function->calls)
 			add_function(thread, function);
 	totals = recording_lock(recording);
-	totals->overflowed_stacks += replay->cct.overflowed;
+	totals->overflowed_stacks += tree->overflowed;
 	if (lossy)
-		recording_list_loss(recording, replay->encoder.sequence);
+		recording_list_loss(recording, replay_sequence(replay));
 	recording_unlock(recording);
 }
 
@@ -539,7 +543,7 @@ static void sum_up_thread(struct job *job)
 	recording_list_thread(recording, thread->setup->entry, &thread->entry);
 	recording_unlock(recording);
 	fibers_release(&thread->fibers);
-	replay_release(&thread->replay);
+	replay_free(&thread->replay);
 	/* Now there is room in the recording's budget. */
 	thread_stacks_add(&stacks, setup->profiles.wall);
 	if (setup->profiles.span)
@@ -581,7 +585,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	fibers_finish(&old->fibers, end_ns);
 	if (process_is_ending(process) && process->ended == PROCESS_EXECED &&
 	    old->entry.tid == old->setup->pid)
-		replay_instant(&old->replay, process->end_ns, "exec",
+		replay_instant(old->replay, process->end_ns, "exec",
 			       process->exec_flow, false);
 	fibers_flush(&old->fibers);
 	tell_progress(old);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/replay/cct.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
@@ -47,7 +48,7 @@ static void describe_sample(struct thread *thread, struct replay *replay,
 	memcpy(sample->thread, thread->entry.name, sizeof(sample->thread));
 	sample->clock = clock;
 	sample->ns = replay_ns(replay, clock, clock_boottime_ns());
-	sample->generation = thread->replay.cct.generation;
+	sample->generation = replay_tree(thread->replay)->generation;
 }
 
 /* How many samples a CPU sample stands for. */

@@ -39,7 +39,7 @@ static void copy_stack_tree(void *context, struct replay *replay)
 					  &stacks->flat[stacks->count]) == 0)
 		stacks->count++;
 	else
-		stacks->lost_calls += replay->counts.spans;
+		stacks->lost_calls += replay_counts(replay)->spans;
 }
 
 void thread_stacks_copy(struct thread *thread, uint64_t now_ns,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/replay/cct.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/heap/process_heap.h"
@@ -102,15 +103,15 @@ static int start_thread_heap(struct thread *thread)
 static uint32_t block_site(struct thread *thread, struct replay *replay)
 {
 	struct process_heap *heap = thread->heap->heap;
-	struct cct_node *node = replay->top->node;
+	struct cct_node *node = replay_top_node(replay);
 
 	/* A sampled heap has other stacks; its sites come with the samples. */
 	if (heap->sampled)
 		return 0;
 	if (!node->heap_site)
-		node->heap_site =
-			heap_site(&heap->heap, thread->heap->feed.owner,
-				  cct_stack(&replay->cct, node, heap->stacks));
+		node->heap_site = heap_site(
+			&heap->heap, thread->heap->feed.owner,
+			cct_stack(replay_tree(replay), node, heap->stacks));
 	return node->heap_site;
 }
 
@@ -148,8 +149,8 @@ static void feed_alloc(struct thread *thread, struct replay *replay,
 		site = heap_site(
 			&thread->heap->heap->heap, feed->owner,
 			stacks_child(stacks,
-				     cct_stack(&replay->cct, replay->top->node,
-					       stacks),
+				     cct_stack(replay_tree(replay),
+					       replay_top_node(replay), stacks),
 				     &top));
 	}
 	order_feed(feed->stream, heap_feed_alloc(feed, clock, key, size, site));
@@ -203,8 +204,8 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
 	/* From now on replay does it by itself; and what it thinks of the
 	 * clock must be up to date for that. */
 	if (!thread->heap->heap->sampled)
-		replay->feed = &thread->heap->feed;
-	(void)replay_ns(replay, clock, replay->now_ns);
+		replay_set_feed(replay, &thread->heap->feed);
+	(void)replay_ns(replay, clock, replay_now_ns(replay));
 }
 
 int thread_heap_extended(struct thread *thread, struct replay *replay,
@@ -256,7 +257,7 @@ bool thread_heap_wants(const struct thread *thread, const struct replay *replay)
 	const struct arena *arena = thread->setup->arena;
 
 	return arena->alloc == WIRE_ALLOC_SAMPLED ||
-	       (arena->stackless && !replay->top->node->parent);
+	       (arena->stackless && !replay_top_node(replay)->parent);
 }
 
 int thread_heap_sample(struct thread *thread, struct sample *sample)

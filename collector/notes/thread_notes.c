@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/replay/cct.h"
 #include "collector/base/pool.h"
 #include "collector/base/lock.h"
 #include "collector/base/grow.h"
@@ -103,8 +104,9 @@ static struct seq_names *names_of(struct thread_notes *notes,
 		if (grow_array(notes->sequences, notes->sequence_room, i + 1))
 			return NULL;
 		notes->sequences[i].replay = replay;
-		seq_names_init(&notes->sequences[i].names, replay->cct.budget,
-			       &replay->next_iid);
+		seq_names_init(&notes->sequences[i].names,
+			       replay_tree(replay)->budget,
+			       replay_next_iid(replay));
 		notes->sequence_count++;
 	}
 	notes->last = i;
@@ -145,8 +147,8 @@ static void describe_span(struct replay_note *note, struct replay *replay,
 	/* The hook is the first member. */
 	struct thread_notes *notes = (struct thread_notes *)note;
 	const struct site *site =
-		function && function < SITES_MAX && replay->sites
-			? sites_find(replay->sites, (uint32_t)function)
+		function && function < SITES_MAX && replay_sites(replay)
+			? sites_find(replay_sites(replay), (uint32_t)function)
 			: NULL;
 	bool is_end = !event->name_iid;
 
@@ -467,8 +469,8 @@ static void settle_note(struct thread_notes *notes)
 	if (!notes->pending)
 		return;
 	/* Otherwise it was taken, or left out with its record. */
-	notes->counts.odd_prefixes += notes->pending->note != NULL;
-	notes->pending->note = NULL;
+	notes->counts.odd_prefixes += replay_note(notes->pending) != NULL;
+	replay_set_note(notes->pending, NULL);
 	notes->pending = NULL;
 	note_clear(&notes->note);
 }
@@ -476,11 +478,11 @@ static void settle_note(struct thread_notes *notes)
 static void take_prefix(struct thread_notes *notes, struct replay *replay,
 			const struct record *cells, size_t count)
 {
-	if (!replay->note || notes->pending != replay)
+	if (!replay_note(replay) || notes->pending != replay)
 		settle_note(notes);
 	note_take(&notes->note, cells, count, &notes->counts);
 	notes->pending = replay;
-	replay->note = &notes->hook;
+	replay_set_note(replay, &notes->hook);
 }
 
 static void dispatch_event(const struct event *event, enum record_ext ext)
@@ -528,7 +530,7 @@ static void take_event(struct thread_notes *notes, struct replay *replay,
 	bytes_clear(&notes->interned);
 	if ((has_data && count < 2) || !id || id >= SITES_MAX)
 		notes->odd_events++;
-	else if (replay->paused && ext != EXT_ASYNC_END)
+	else if (replay_is_paused(replay) && ext != EXT_ASYNC_END)
 		notes->paused++;
 	else if (replay_site(replay, id, &event.iid))
 		dispatch_event(&event, ext);
@@ -551,9 +553,10 @@ int thread_note(struct thread *thread, struct replay *replay,
 		return -EBADMSG;
 	}
 	/* What was told is for this one, if it is for any. */
-	if (notes->pending && (!replay->note || notes->pending != replay))
+	if (notes->pending &&
+	    (!replay_note(replay) || notes->pending != replay))
 		settle_note(notes);
-	replay->note = NULL;
+	replay_set_note(replay, NULL);
 	notes->pending = NULL;
 	if (ext == EXT_TRACK)
 		define_track(notes, cells, count);

@@ -30,7 +30,7 @@ struct thread {
 	const struct process_setup *setup; /* of the process */
 	const struct slot_shm *slot;
 	/* Visible, since they run for every record: */
-	struct replay replay; /* of its own stack */
+	struct replay *replay; /* of its own stack */
 	struct fibers fibers; /* that one, and its contexts' */
 	/* Parts of other rooms; each NULL until there is something to keep. */
 	struct thread_notes *notes; /* notes/thread_notes.c */

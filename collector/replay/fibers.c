@@ -52,6 +52,7 @@
  * work for a record.
  */
 #include "collector/replay/fibers.h"
+#include "collector/replay/replay_inner.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -50,7 +50,7 @@
  * All input is hostile. Depth and memory have limits. The work for one record
  * has a limit on average: search_credit.
  */
-#include "collector/replay/replay.h"
+#include "collector/replay/replay_inner.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -1258,4 +1258,93 @@ void replay_release(struct replay *replay)
 	free(replay->stack);
 	cct_release(&replay->cct);
 	*replay = (struct replay){ 0 };
+}
+
+int replay_new(const struct replay_sink *sink, uint32_t sequence,
+	       uint64_t start_ns, struct clock_sync *sync,
+	       const struct pause_list *pauses, struct budget *budget,
+	       struct replay **out)
+{
+	struct replay *replay = malloc(sizeof(*replay));
+	int err;
+
+	if (!replay)
+		return -ENOMEM;
+	err = replay_init(replay, sink, sequence, start_ns, sync, pauses,
+			  budget);
+	if (err) {
+		free(replay);
+		return err;
+	}
+	*out = replay;
+	return 0;
+}
+
+void replay_free(struct replay **replay)
+{
+	if (!*replay)
+		return;
+	replay_release(*replay);
+	free(*replay);
+	*replay = NULL;
+}
+
+struct cct *replay_tree(struct replay *replay)
+{
+	return &replay->cct;
+}
+
+struct cct_node *replay_top_node(const struct replay *replay)
+{
+	return replay->top->node;
+}
+
+const struct replay_counts *replay_counts(const struct replay *replay)
+{
+	return &replay->counts;
+}
+
+uint32_t replay_sequence(const struct replay *replay)
+{
+	return replay->encoder.sequence;
+}
+
+uint32_t *replay_next_iid(struct replay *replay)
+{
+	return &replay->next_iid;
+}
+
+uint64_t replay_now_ns(const struct replay *replay)
+{
+	return replay->now_ns;
+}
+
+bool replay_is_paused(const struct replay *replay)
+{
+	return replay->paused;
+}
+
+void replay_set_sites(struct replay *replay, struct sites *sites)
+{
+	replay->sites = sites;
+}
+
+struct sites *replay_sites(const struct replay *replay)
+{
+	return replay->sites;
+}
+
+void replay_set_note(struct replay *replay, struct replay_note *note)
+{
+	replay->note = note;
+}
+
+struct replay_note *replay_note(const struct replay *replay)
+{
+	return replay->note;
+}
+
+void replay_set_feed(struct replay *replay, struct heap_feed *feed)
+{
+	replay->feed = feed;
 }

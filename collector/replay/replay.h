@@ -15,12 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/replay/cct.h"
-#include "collector/replay/clock_sync.h"
-#include "collector/base/budget.h"
-#include "collector/trace/encode.h"
 #include "shared/record.h"
 
+struct budget;
+struct cct;
+struct cct_node;
+struct clock_sync;
+struct encode_event;
 struct heap_feed;
 struct pause_list;
 struct sites;
@@ -70,24 +71,6 @@ struct replay_mark {
 	uint32_t depth, over;
 };
 
-struct replay_frame {
-	uint64_t word; /* of its BEGIN or PHANTOM */
-	uint64_t begin_ns;
-	struct cct_node *node; /* of a phantom: its caller's */
-	uint32_t same; /* frames below it with the same stack pointer */
-	bool written; /* its begin is in the trace */
-	/* run_fast() leaves these two alone: false beyond the top. */
-	bool cut; /* too deep: see replay_limit(); node as of a phantom */
-	bool flat; /* an excluded function: deepens nothing */
-};
-
-/* Whether @frame stands for a span that is not in the trace, as it was dropped,
- * excluded, or began in a pause. */
-static inline bool replay_is_phantom(const struct replay_frame *frame)
-{
-	return record_kind(frame->word) == RECORD_PHANTOM;
-}
-
 /*
  * How many bytes the stack pointer that @word was recorded with lies below that
  * of @above; negative: it lies above it. A record has 12 bits of the stack
@@ -113,65 +96,20 @@ struct replay_counts {
 	uint64_t events; /* packets written */
 };
 
-struct replay {
-	struct replay_sink sink;
-	struct clock_sync *sync; /* NULL: clocks are ns */
-	const struct pause_list *pauses;
-	uint32_t pause_changes; /* of pauses, when the segment was cut */
-	bool paused; /* in this segment, which ends where that ends */
-	bool linked; /* see replay_link() */
-	bool inherits; /* see replay_inherit() */
-	struct replay_note *note; /* for the next record; NULL: none */
-	struct sites *sites; /* of addresses below SITES_MAX; NULL: none */
-	struct replay_sites {
-		struct replay_site *entry; /* hash table by id */
-		uint32_t count, mask;
-	} named; /* sites, on this sequence */
-	uint64_t now_ns;
-	struct clock_segment segment;
-	struct encoder encoder;
-	struct replay_output {
-		uint8_t *start, *end; /* for packets; NULL: none is taken */
-		struct trace_name *names;
-		uint32_t name_count, name_room;
-	} output;
-	struct replay_repair {
-		enum replay_cause cause; /* REPLAY_ENDED: none yet */
-		uint32_t bytes;
-		uint8_t packet[ENCODE_AGAIN_BYTES];
-	} repair; /* the last end with a mark */
-	struct trace_block *block; /* what it lies in; NULL: in stage */
-	struct replay_stage *stage; /* see replay_take_turns() */
-	struct cct cct;
-	struct replay_frame *stack; /* stack[0] stands for the thread */
-	struct replay_frame *top;
-	uint32_t capacity;
-	uint32_t next_iid;
-	uint32_t written; /* slices open in the trace */
-	uint32_t given; /* as many of them behind the last block given */
-	uint32_t over; /* frames beyond the deepest stack there is room for */
-	uint32_t limit; /* of depth; 0: none */
-	uint32_t flat; /* frames that are */
-	uint64_t outer_word; /* of the first BEGIN; 0: none yet */
-	uint64_t last_ns;
-	uint64_t search_credit;
-	uint64_t untold_paused; /* spans that no mark in the trace tells */
-	struct heap_feed *feed; /* for blocks; NULL: the caller takes them */
-	struct replay_counts counts;
-};
-
 /*
- * Makes @replay an empty stack, whose packets go to @sequence from @start_ns
+ * Makes *@out an empty stack, whose packets go to @sequence from @start_ns
  * (CLOCK_BOOTTIME) on. The clocks of its records are ticks of @sync, or ns if
  * @sync is NULL. @pauses NULL: recording is never paused. @budget pays for its
- * memory. @budget, @sync and @pauses must outlive @replay. Returns 0 or
- * -ENOMEM; after 0 the caller ends it by replay_release().
+ * memory. @budget, @sync and @pauses must outlive it. Returns 0 or -ENOMEM;
+ * after 0 the caller ends it by replay_free().
  */
-int replay_init(struct replay *replay, const struct replay_sink *sink,
-		uint32_t sequence, uint64_t start_ns, struct clock_sync *sync,
-		const struct pause_list *pauses, struct budget *budget);
-/* Frees what @replay has. Nothing is written any more: see replay_finish(). */
-void replay_release(struct replay *replay);
+int replay_new(const struct replay_sink *sink, uint32_t sequence,
+	       uint64_t start_ns, struct clock_sync *sync,
+	       const struct pause_list *pauses, struct budget *budget,
+	       struct replay **out);
+/* Frees *@replay and what it has, and makes it NULL; it may be NULL. Nothing is
+ * written any more: see replay_finish(). */
+void replay_free(struct replay **replay);
 
 /* From now on a span with @depth spans or more around it is withheld and not
  * counted, though it nests as before. Functions that the sink excludes do not
@@ -269,5 +207,35 @@ void replay_flush(struct replay *replay);
  * one thread can take turns with several replays. 0 or -ENOMEM.
  */
 int replay_take_turns(struct replay *replay);
+
+/* --- what it is made of and has found ----------------------------------------
+ */
+
+/* The calling-context tree, which is @replay's. */
+struct cct *replay_tree(struct replay *replay);
+/* The node of the frame on top, or the root if there is none. Never NULL. */
+struct cct_node *replay_top_node(const struct replay *replay);
+/* What was counted so far. Valid until replay_free(). */
+const struct replay_counts *replay_counts(const struct replay *replay);
+/* The track of its packets: the @sequence of replay_new(). */
+uint32_t replay_sequence(const struct replay *replay);
+/* Where the numbers of names on its sequence are counted: the next free one. */
+uint32_t *replay_next_iid(struct replay *replay);
+/* The time that the last call was told of, in ns of CLOCK_BOOTTIME. */
+uint64_t replay_now_ns(const struct replay *replay);
+/* Whether recording was paused at the last record. */
+bool replay_is_paused(const struct replay *replay);
+
+/* The names of addresses below SITES_MAX, which must outlive @replay; NULL:
+ * they are addresses as all others. */
+void replay_set_sites(struct replay *replay, struct sites *sites);
+struct sites *replay_sites(const struct replay *replay);
+/* What is known of the next record; NULL: nothing. replay_note() is NULL once
+ * that record was taken in. @note must live as long. */
+void replay_set_note(struct replay *replay, struct replay_note *note);
+struct replay_note *replay_note(const struct replay *replay);
+/* Where allocations are fed, so that replay_run() need not stop at them; NULL:
+ * it stops. @feed must outlive @replay. */
+void replay_set_feed(struct replay *replay, struct heap_feed *feed);
 
 #endif

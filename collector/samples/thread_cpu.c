@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/replay/cct.h"
 #include "collector/record/arena.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/record/collector.h"
@@ -61,14 +62,15 @@ void thread_cpu_own(struct replay *replay, const struct record *cells,
 	if ((count - 1) * sizeof(*cells) < sizeof(sample))
 		return;
 	memcpy(&sample, cells + 1, sizeof(sample));
-	replay->top->node->cpu_samples += MIN(sample.weight, OVERRUNS_MAX);
+	replay_top_node(replay)->cpu_samples +=
+		MIN(sample.weight, OVERRUNS_MAX);
 }
 
 static void count_first_tick(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
-	fibers_current(&thread->fibers)->top->node->cpu_samples +=
+	replay_top_node(fibers_current(&thread->fibers))->cpu_samples +=
 		cpu->tick[cpu->first].count;
 	cpu->first++;
 	cpu->count--;

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/budget.h"
+#include "collector/replay/replay_inner.h"
 #include "collector/replay/fibers.h"
 #include "collector/replay/pause.h"
 #include "collector/replay/ring_get.h"

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collector/replay/replay.h"
+#include "collector/base/budget.h"
+#include "collector/replay/replay_inner.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 #include "shared/record.h"

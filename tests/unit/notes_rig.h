@@ -157,12 +157,12 @@ static inline void rig_thread(struct rig *rig, int i)
 				   .start_ns = rig->start_ns };
 	trace_file_append(rig->recording.setup.trace, thread->sequence, packet,
 			  out_perfetto_thread(packet, sizeof(packet), &out));
-	rig_must(!replay_init(&thread->replay, &sink, thread->sequence,
-			      rig->start_ns, NULL, &rig->arena.pauses,
-			      &rig->recording.budget),
+	rig_must(!replay_new(&sink, thread->sequence, rig->start_ns, NULL,
+			     &rig->arena.pauses, &rig->recording.budget,
+			     &thread->replay),
 		 "replay");
-	thread->replay.sites = rig->arena.sites;
-	rig_must(!fibers_init(&thread->fibers, &fibers_sink, &thread->replay),
+	replay_set_sites(thread->replay, rig->arena.sites);
+	rig_must(!fibers_init(&thread->fibers, &fibers_sink, thread->replay),
 		 "fibers");
 }
 
@@ -286,7 +286,7 @@ static inline void rig_end(struct rig *rig)
 		fibers_flush(&thread->fibers);
 		thread_notes_release(thread, &rig->recording.sums.totals);
 		fibers_release(&thread->fibers);
-		replay_release(&thread->replay);
+		replay_free(&thread->replay);
 	}
 	rig->process.end_ns = clock_boottime_ns();
 	process_notes_finish(&rig->process);

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/budget.h"
+#include "collector/replay/replay_inner.h"
 #include "collector/replay/fibers.h"
 #include "collector/replay/pause.h"
 #include "collector/trace/trace_file.h"

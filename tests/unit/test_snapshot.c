@@ -90,12 +90,13 @@ static void begin_thread(int i)
 				   .entry.tid = 100 + i };
 	snprintf(thread->entry.name, sizeof(thread->entry.name), "thread %d",
 		 i);
-	ck_assert_int_eq(replay_init(&thread->replay, &sink, 2 + (uint32_t)i,
-				     g.recording->setup.start_ns, NULL, NULL,
-				     recording_setup(g.recording)->budget),
+	ck_assert_int_eq(replay_new(&sink, 2 + (uint32_t)i,
+				    g.recording->setup.start_ns, NULL, NULL,
+				    recording_setup(g.recording)->budget,
+				    &thread->replay),
 			 0);
 	ck_assert_int_eq(
-		fibers_init(&thread->fibers, &fibers_sink, &thread->replay), 0);
+		fibers_init(&thread->fibers, &fibers_sink, thread->replay), 0);
 }
 
 /* 10 ns after the last record of the thread. */
@@ -154,7 +155,7 @@ static void tear_down(void)
 	jobs_free(&g.collector.jobs);
 	for (int i = 0; i < THREADS; i++) {
 		fibers_release(&g.thread[i].fibers);
-		replay_release(&g.thread[i].replay);
+		replay_free(&g.thread[i].replay);
 	}
 	/* whatever a snapshot took is given back */
 	ck_assert_uint_eq(g.recording->refs, 1);
@@ -334,7 +335,7 @@ START_TEST(snapshot_has_threads_that_ended_and_that_go_on)
 	ck_assert_ptr_null(g.recording->snapshots->now);
 	ck_assert_uint_eq(g.recording->snapshots->number, 0);
 	record(1, RECORD_END, G);
-	ck_assert_uint_eq(g.thread[1].replay.counts.orphan_ends, 0);
+	ck_assert_uint_eq(replay_counts(g.thread[1].replay)->orphan_ends, 0);
 }
 END_TEST
 
