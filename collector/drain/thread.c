@@ -387,7 +387,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 		thread_cpu_count(thread, before_ns);
 	if (unread <= 0)
 		return unread;
-	if (thread->process->arena->clock == WIRE_CLOCK_TSC)
+	if (thread->setup->arena->clock == WIRE_CLOCK_TSC)
 		clock_sync_update(sync);
 	else
 		now_ns = clock_boottime_ns();
