@@ -34,8 +34,8 @@ struct lock {
 		PTHREAD_MUTEX_INITIALIZER, LOCK_##name \
 	}
 
-/* lock.c. The thread is about to take @lock; with @chained it may hold locks of
- * the same rank. Aborts if that is out of order. */
+/* For the functions below only. The thread is about to take @lock; if @chained,
+ * it may hold locks of the same rank. Aborts if that is out of order. */
 void lock_check_order(const struct lock *lock, bool chained);
 void lock_check_taken(const struct lock *lock);
 /* Aborts if the thread does not hold @lock. */
@@ -63,7 +63,8 @@ static inline void lock_check_released(const struct lock *lock)
 }
 #endif
 
-/* Nobody may use it yet. It is ended with lock_destroy(). */
+/* Makes @lock a lock of @rank that nobody holds. The caller ends it with
+ * lock_destroy(). */
 static inline void lock_init(struct lock *lock, enum lock_rank rank)
 {
 	pthread_mutex_init(&lock->mutex, NULL);
@@ -74,13 +75,13 @@ static inline void lock_init(struct lock *lock, enum lock_rank rank)
 #endif
 }
 
-/* Nobody may hold it. */
+/* Ends @lock, which nobody may hold. */
 static inline void lock_destroy(struct lock *lock)
 {
 	pthread_mutex_destroy(&lock->mutex);
 }
 
-/* Waits until nobody else holds it. */
+/* Waits until nobody else holds @lock, and takes it. */
 static inline void lock_acquire(struct lock *lock)
 {
 	lock_check_order(lock, false);
@@ -88,8 +89,8 @@ static inline void lock_acquire(struct lock *lock)
 	lock_check_taken(lock);
 }
 
-/* The same for one that follows another of its rank in a chain, whose order the
- * caller vouches for. */
+/* The same, for a lock that follows another of its rank in a chain: the caller
+ * sees to it that all threads take these in one order. */
 static inline void lock_acquire_chained(struct lock *lock)
 {
 	lock_check_order(lock, true);
@@ -97,7 +98,7 @@ static inline void lock_acquire_chained(struct lock *lock)
 	lock_check_taken(lock);
 }
 
-/* False, at once, if somebody holds it. */
+/* Takes @lock if nobody holds it. Never waits; false: somebody holds it. */
 static inline bool lock_try(struct lock *lock)
 {
 	lock_check_order(lock, false);
@@ -107,15 +108,15 @@ static inline bool lock_try(struct lock *lock)
 	return true;
 }
 
-/* The thread that has acquired it. */
+/* Gives up @lock, which the thread holds. */
 static inline void lock_release(struct lock *lock)
 {
 	lock_check_released(lock);
 	pthread_mutex_unlock(&lock->mutex);
 }
 
-/* Wait for a signal of @condition, without @lock, which is held before and
- * after. It may return without a signal. */
+/* Gives up @lock, waits for a signal of @condition, and takes @lock again. May
+ * return without a signal. */
 static inline void lock_wait(struct lock *lock, pthread_cond_t *condition)
 {
 	lock_check_released(lock);
