@@ -101,7 +101,8 @@ struct totals {
 	uint64_t pages_first; /* of rings, that nobody had touched */
 	uint64_t pages_again; /* that an earlier owner of the slot had */
 	uint64_t heap_samples, heap_sample_cells; /* with their stacks */
-	uint64_t note_events, note_arguments, note_texts; /* see thread.h */
+	uint64_t note_events, note_arguments,
+		note_texts; /* see thread_state.h */
 	/* Annotations. */
 	uint64_t dropped_notes; /* found no room in a ring */
 	uint64_t withheld_notes; /* nor memory here */
