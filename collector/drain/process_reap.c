@@ -42,12 +42,12 @@ void process_reap_free(struct process *process)
 		free(process->setup.entry->cmdline);
 		free(process->setup.entry);
 	}
-	process_heap_put(&process->heap);
+	process_heap_put(&process->parts.heap);
 	if (process->setup.samples)
 		samples_put(&process->setup.samples);
 	if (process->setup.modules)
 		modules_put(&process->setup.modules);
-	async_slices_free(&process->slices);
+	async_slices_free(&process->parts.slices);
 	tracks_put(&process->setup.tracks);
 	if (process->watch.fd >= 0)
 		close(process->watch.fd);
@@ -116,8 +116,8 @@ void process_reap_finish(struct job *job)
 	note_unsampled(process);
 	recording_lock(recording);
 	process->setup.entry->instrumented = instrumented;
-	process->setup.entry->ended = process->ended;
-	process->setup.entry->end_ns = process->end_ns;
+	process->setup.entry->ended = process->end.why;
+	process->setup.entry->end_ns = process->end.ns;
 	recording_unlock(recording);
 
 	lock_acquire(&collector->lock);
@@ -153,7 +153,7 @@ static void unlink_from_arena(struct process *process)
 	*link = process->next;
 	keep_kin(process);
 	/* All workers have looked at all slots since it ended. */
-	if (process->ended == PROCESS_RUNNING)
+	if (process->end.why == PROCESS_RUNNING)
 		arena->cut = true;
 	if (!arena->processes)
 		arena->end.idle_since_ns = clock_boottime_ns();

@@ -255,17 +255,10 @@ static uint64_t claimed_ns(const struct thread *thread,
 
 static void identify_thread(struct thread *thread)
 {
-	const struct process_setup *process = thread->setup;
 	/* relaxed: STATE orders it */
-	pid_t inner = atom_load_rlx(&thread->slot->tid), tid = inner;
+	pid_t inner = atom_load_rlx(&thread->slot->tid);
+	pid_t tid = process_outer_thread(thread->process, inner);
 
-	/* Of the main thread we know it, whatever the namespace; and one that
-	 * may make no system call does not know its own. */
-	if (inner == process->inner_pid || inner <= 0)
-		tid = process->pid;
-	else if (process->foreign)
-		tid = outer_ids_thread(&thread->process->threads, process->pid,
-				       inner);
 	thread->tid_known = tid > 0;
 	/* One that has ended already is called as it called itself. */
 	thread->entry.tid = tid > 0 ? tid : inner;
@@ -274,18 +267,17 @@ static void identify_thread(struct thread *thread)
 
 static void write_first_packet(struct thread *thread)
 {
-	struct process *process = thread->process;
 	struct out_thread out = thread_descriptor(thread);
 	uint8_t packet[PACKET_BYTES];
+	uint64_t flow = 0;
 
 	trace_file_append(trace_of(thread), thread->sequence, packet,
 			  out_perfetto_thread(packet, sizeof(packet), &out));
-	if (thread->entry.tid == thread->setup->pid && process->start_flow) {
+	if (thread->entry.tid == thread->setup->pid)
+		flow = process_take_start_flow(thread->process);
+	if (flow)
 		replay_instant(thread->replay, thread->start_ns,
-			       "image started by exec", process->start_flow,
-			       true);
-		process->start_flow = 0;
-	}
+			       "image started by exec", flow, true);
 }
 
 static int start_replay(struct thread *thread)
@@ -411,8 +403,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	if (thread->fibers.forking) {
 		/* relaxed: a hint for is_arena_unused() */
 		atom_store_rlx(&thread->setup->arena->forked, 1);
-		/* relaxed: keep_kin() comes after all of the drain */
-		atom_store_rlx(&thread->process->has_forked, 1);
+		process_note_fork(thread->process);
 	}
 	if (thread->fibers.fork_parent)
 		note_fork(thread);
@@ -573,7 +564,7 @@ static void tell_lost_rest(struct thread *thread)
 void thread_finish(struct thread **thread, uint64_t end_ns)
 {
 	struct thread *old = *thread;
-	struct process *process = old->process;
+	const struct process_ending *ending;
 	struct replay_counts counts;
 
 	*thread = NULL;
@@ -583,10 +574,11 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
-	if (process_is_ending(process) && process->ended == PROCESS_EXECED &&
+	ending = process_ending(old->process);
+	if (ending && ending->why == PROCESS_EXECED &&
 	    old->entry.tid == old->setup->pid)
-		replay_instant(old->replay, process->end_ns, "exec",
-			       process->exec_flow, false);
+		replay_instant(old->replay, ending->ns, "exec",
+			       ending->exec_flow, false);
 	fibers_flush(&old->fibers);
 	tell_progress(old);
 	/* relaxed: as in tell_progress() */

@@ -126,7 +126,8 @@ static void break_arena(struct worker *worker, struct arena *arena,
 		    setup ? setup->entry->name : "?",
 		    setup ? (int)setup->pid : 0,
 		    thread ? (int)thread->entry.tid : 0, what);
-	for (process = arena->processes; process; process = process->next)
+	for (process = arena->processes; process;
+	     process = process_next(process))
 		process_end(process, PROCESS_BROKE);
 	lock_release(&arena->lock);
 	drain_kick(worker->drain);
@@ -206,7 +207,8 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 	struct arena_slot *slot = &arena->slot[index];
 	/* order: acq, STATE: a LIVE owner is whole, a DEAD one's head final */
 	uint32_t state = atom_load_acq(&shm->state);
-	bool ending, over = state == SLOT_DEAD || state == SLOT_RETIRED;
+	const struct process_ending *ending;
+	bool over = state == SLOT_DEAD || state == SLOT_RETIRED;
 	struct ring_get *ring;
 	struct process *process;
 	int64_t unread = 0;
@@ -220,7 +222,7 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 		return true;
 	ring = arena_ring(arena, index);
 	process = slot->thread->process;
-	ending = process_is_ending(process);
+	ending = process_ending(process);
 	if (!arena_is_broken(arena))
 		unread = thread_drain(slot->thread, ring);
 	if (unread < 0) {
@@ -243,7 +245,7 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 	if (over || ending || arena_is_broken(arena)) {
 		over = over && !arena_is_broken(arena);
 		worker->churn = true;
-		thread_finish(&slot->thread, ending ? process->end_ns : 0);
+		thread_finish(&slot->thread, ending ? ending->ns : 0);
 		slot_free(arena, index, state,
 			  over || process_is_gone(process));
 	}
@@ -262,7 +264,7 @@ static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 
 	lock_acquire(&arena->lock);
 	for (struct process *process = arena->processes;
-	     process && count < ENDING_MAX; process = process->next)
+	     process && count < ENDING_MAX; process = process_next(process))
 		if (process_is_ending(process) &&
 		    !process_is_drained(process, worker))
 			ending[count++] = process;

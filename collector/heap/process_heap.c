@@ -503,15 +503,16 @@ struct process_heap *process_heap_of(struct process *process)
 {
 	static struct log_limit limit;
 	const struct process_setup *setup = process_setup(process);
+	struct process_parts *parts = process_parts(process);
 	struct process_heap *heap;
 
 	lock_acquire(&setup->arena->lock);
-	if (!process->heap) {
-		process->heap = make_heap(process);
-		if (process->heap)
-			list_heap(process->heap, process);
+	if (!parts->heap) {
+		parts->heap = make_heap(process);
+		if (parts->heap)
+			list_heap(parts->heap, process);
 	}
-	heap = process->heap;
+	heap = parts->heap;
 	lock_release(&setup->arena->lock);
 	if (!heap)
 		log_limited(&limit, LOG_ERR,
@@ -565,7 +566,7 @@ void process_heap_unspread(struct process_heap *heap)
 struct process_heap *process_heap_end(struct process *process)
 {
 	const struct process_setup *setup = process_setup(process);
-	struct process_heap *heap = process->heap;
+	struct process_heap *heap = process_parts(process)->heap;
 
 	if (!heap)
 		return NULL;

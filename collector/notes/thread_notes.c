@@ -72,6 +72,7 @@ struct thread_notes {
 	uint32_t last; /* of sequences, used just now */
 	struct pool counters; /* struct counter */
 	struct order_stream *stream; /* NULL: none yet */
+	struct async_slices *slices; /* the process', once there is a stream */
 	uint64_t told_dropped; /* of slot->dropped_notes */
 	struct note_counts counts;
 	uint64_t odd_events; /* whose site or track makes no sense */
@@ -261,20 +262,27 @@ static struct counter *counter_of(const struct event *event)
 /* The slices of the process, which its first thread makes; NULL: no memory. */
 static struct async_slices *slices_of(struct thread *thread)
 {
-	struct process *process = thread->process;
+	struct process_parts *parts = process_parts(thread->process);
 	struct arena *arena = thread->setup->arena;
 	struct async_slices *slices;
 
 	lock_acquire(&arena->lock);
-	if (!process->slices &&
+	if (!parts->slices &&
 	    async_slices_new(arena->recording, thread->setup->tracks,
-			     &process->slices) == 0)
+			     &parts->slices) == 0)
 		/* Without memory for that, all is released at the end. */
 		(void)orders_add(&arena->orders,
-				 async_slices_order(process->slices));
-	slices = process->slices;
+				 async_slices_order(parts->slices));
+	slices = parts->slices;
 	lock_release(&arena->lock);
 	return slices;
+}
+
+static void open_stream(struct thread_notes *notes)
+{
+	notes->slices = slices_of(notes->thread);
+	if (notes->slices)
+		notes->stream = async_slices_open(notes->slices);
 }
 
 /* Feed @async to the slices of the process, with the note of @event if it has
@@ -282,10 +290,9 @@ static struct async_slices *slices_of(struct thread *thread)
 static void feed_async(const struct event *event, struct async_event *async)
 {
 	struct thread_notes *notes = event->notes;
-	struct async_slices *slices = slices_of(notes->thread);
 
-	if (slices && !notes->stream)
-		notes->stream = async_slices_open(slices);
+	if (!notes->stream)
+		open_stream(notes);
 	if (!notes->stream) {
 		notes->withheld++;
 		return;
@@ -294,7 +301,8 @@ static void feed_async(const struct event *event, struct async_event *async)
 	async->site = event->site;
 	if (!note_is_empty(&notes->note))
 		async->note = note_copy(&notes->note);
-	async_slices_feed(slices, notes->stream, event->cells[0].clock, async);
+	async_slices_feed(notes->slices, notes->stream, event->cells[0].clock,
+			  async);
 }
 
 /* Of the note only the time is kept: a value of a counter has nothing else. */
@@ -637,16 +645,18 @@ void process_notes_finish(struct process *process)
 {
 	const struct process_setup *setup = process_setup(process);
 	struct recording *recording = setup->arena->recording;
+	struct process_parts *parts = process_parts(process);
+	const struct process_ending *ending = process_ending(process);
 	struct async_counts counts = { 0 };
 	struct tracks_counts tracks;
 	struct totals *totals;
 
-	if (process->slices) {
+	if (parts->slices) {
 		orders_remove(&setup->arena->orders,
-			      async_slices_order(process->slices));
-		async_slices_finish(process->slices, process->end_ns);
-		counts = async_slices_counts(process->slices);
-		async_slices_free(&process->slices);
+			      async_slices_order(parts->slices));
+		async_slices_finish(parts->slices, ending->ns);
+		counts = async_slices_counts(parts->slices);
+		async_slices_free(&parts->slices);
 	}
 	tracks_finish(setup->tracks);
 	tracks = tracks_counts(setup->tracks);

@@ -24,6 +24,7 @@
 
 #include "collector/base/lock.h"
 #include "collector/base/clock.h"
+#include "collector/base/random.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/family.h"
@@ -36,6 +37,21 @@ _Static_assert(sizeof(((struct process_entry *)NULL)->name) ==
 const struct process_setup *process_setup(const struct process *process)
 {
 	return &process->setup;
+}
+
+struct process_parts *process_parts(struct process *process)
+{
+	return &process->parts;
+}
+
+struct process *process_next(const struct process *process)
+{
+	return process->next;
+}
+
+struct process *process_next_all(const struct process *process)
+{
+	return process->next_all;
 }
 
 struct kin process_kin(const struct process *process)
@@ -73,32 +89,91 @@ pid_t process_outer_pid(struct arena *arena, pid_t inner_pid)
 	return pid;
 }
 
-void process_end(struct process *process, enum process_end why)
+pid_t process_outer_thread(struct process *process, pid_t inner)
+{
+	const struct process_setup *setup = &process->setup;
+
+	/* Of the main thread we know it, whatever the namespace; and one that
+	 * may make no system call does not know its own. */
+	if (inner == setup->inner_pid || inner <= 0)
+		return setup->pid;
+	if (!setup->foreign)
+		return inner;
+	return outer_ids_thread(&process->threads, setup->pid, inner);
+}
+
+uint64_t process_take_start_flow(struct process *process)
+{
+	uint64_t flow = process->start_flow;
+
+	process->start_flow = 0;
+	return flow;
+}
+
+uint64_t process_rss_track(struct process *process, bool *first)
+{
+	*first = !process->rss_uuid;
+	if (*first)
+		process->rss_uuid = random_u64();
+	return process->rss_uuid;
+}
+
+void process_note_fork(struct process *process)
+{
+	/* relaxed: keep_kin() comes after all of the drain */
+	atom_store_rlx(&process->has_forked, 1);
+}
+
+static void end_process_as(struct process *process, enum process_end why,
+			   uint64_t exec_flow)
 {
 	struct collector *collector = process->setup.collector;
 
 	lock_acquire(&collector->lock);
 	/* relaxed: changed under this lock only */
 	if (!atom_load_rlx(&process->ending)) {
-		process->ended = why;
-		process->end_ns = clock_boottime_ns();
+		process->end =
+			(struct process_ending){ why, clock_boottime_ns(),
+						 exec_flow };
 		/* order: rel, ENDING: how it ended, then that it did */
 		atom_store_rel(&process->ending, 1);
 	}
 	lock_release(&collector->lock);
 }
 
-bool process_is_ending(const struct process *process)
+void process_end(struct process *process, enum process_end why)
+{
+	end_process_as(process, why, 0);
+}
+
+void process_end_by_exec(struct process *process, uint64_t flow)
+{
+	end_process_as(process, PROCESS_EXECED, flow);
+}
+
+void process_stop(struct process *process)
+{
+	process_end(process, process_has_exited(process) ? PROCESS_EXITED
+							 : PROCESS_RUNNING);
+}
+
+const struct process_ending *process_ending(const struct process *process)
 {
 	/* order: acq, ENDING: how it ended is settled */
-	return atom_load_acq(&process->ending);
+	return atom_load_acq(&process->ending) ? &process->end : NULL;
+}
+
+bool process_is_ending(const struct process *process)
+{
+	return process_ending(process);
 }
 
 bool process_is_gone(const struct process *process)
 {
-	return process_is_ending(process) &&
-	       (process->ended == PROCESS_EXITED ||
-		process->ended == PROCESS_EXECED);
+	const struct process_ending *ending = process_ending(process);
+
+	return ending &&
+	       (ending->why == PROCESS_EXITED || ending->why == PROCESS_EXECED);
 }
 
 void process_drained(struct process *process, uint32_t worker, uint32_t workers)
@@ -122,6 +197,11 @@ bool process_has_exited(const struct process *process)
 	struct pollfd poll_fd = { .fd = process->watch.fd, .events = POLLIN };
 
 	return process->watch.fd >= 0 && poll(&poll_fd, 1, 0) > 0;
+}
+
+bool process_is_running(const struct process *process)
+{
+	return process->watch.fd >= 0 && !process_has_exited(process);
 }
 
 struct process *process_find(struct collector *collector, pid_t pid)

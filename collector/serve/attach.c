@@ -137,6 +137,7 @@ static uint64_t replace_image(struct collector *collector,
 			      const struct peer *peer, bool *inside)
 {
 	struct process *old = process_find(collector, peer->pid);
+	uint64_t flow = 0;
 	bool exited;
 
 	*inside =
@@ -146,10 +147,13 @@ static uint64_t replace_image(struct collector *collector,
 	/* Or its pid has been used again. */
 	exited = process_has_exited(old);
 	if (!exited && collector->recording)
-		old->exec_flow = random_u64();
-	process_end(old, exited ? PROCESS_EXITED : PROCESS_EXECED);
+		flow = random_u64();
+	if (exited)
+		process_end(old, PROCESS_EXITED);
+	else
+		process_end_by_exec(old, flow);
 	drain_kick(collector->drain);
-	return exited ? 0 : old->exec_flow;
+	return flow;
 }
 
 /* How the program is to record blocks. With --alloc=auto it is exact where

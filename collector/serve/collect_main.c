@@ -476,10 +476,8 @@ static void end_processes(struct daemon *daemon)
 	lock_release(&collector->lock);
 	ending = process;
 	/* Only this thread takes any out; new ones come in at the front. */
-	for (; process; process = process->next_all)
-		process_end(process, process_has_exited(process)
-					     ? PROCESS_EXITED
-					     : PROCESS_RUNNING);
+	for (; process; process = process_next_all(process))
+		process_stop(process);
 	if (ending)
 		drain_kick(collector->drain);
 }

@@ -49,7 +49,7 @@ static struct face face_of(const struct arena *arena)
 		};
 	/* New processes are put at the front: the last here is the oldest. */
 	for (const struct process *process = arena->processes; process;
-	     process = process->next) {
+	     process = process_next(process)) {
 		const struct process_setup *setup = process_setup(process);
 
 		face.pid = setup->pid;
@@ -83,7 +83,7 @@ static bool is_target(const struct collector *collector, struct arena *arena,
 		pid = -1;
 	lock_acquire(&arena->lock);
 	for (const struct process *process = arena->processes;
-	     process && !named; process = process->next) {
+	     process && !named; process = process_next(process)) {
 		const struct process_setup *setup = process_setup(process);
 
 		named = setup->pid == pid ||
@@ -224,7 +224,7 @@ static json_t *pids_of(const struct arena *arena)
 	json_t *pids = json_array();
 
 	for (const struct process *process = arena->processes; process;
-	     process = process->next)
+	     process = process_next(process))
 		json_array_insert_new(
 			pids, 0, json_integer(process_setup(process)->pid));
 	return pids;

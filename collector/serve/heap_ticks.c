@@ -25,7 +25,6 @@
 #include "collector/base/proc.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
-#include "collector/base/random.h"
 #include "collector/files/snapshot.h"
 #include "collector/serve/session.h"
 #include "collector/trace/trace_file.h"
@@ -62,22 +61,21 @@ static size_t list_processes(struct collector *collector, struct seen *seen)
 
 	lock_acquire(&collector->lock);
 	for (struct process *process = collector->processes;
-	     process && count < PROCESSES_MAX; process = process->next_all) {
+	     process && count < PROCESSES_MAX;
+	     process = process_next_all(process)) {
 		const struct process_setup *setup = process_setup(process);
+		struct seen *now;
 
 		if (process_is_ending(process))
 			continue;
-		seen[count++] = (struct seen){
+		now = &seen[count];
+		*now = (struct seen){
 			.recording = recording_get(setup->arena->recording),
 			.pid = setup->pid,
 			.uuid = setup->uuid,
-			.rss_uuid = process->rss_uuid,
-			.first = !process->rss_uuid,
 		};
-		if (process->rss_uuid)
-			continue;
-		process->rss_uuid = random_u64();
-		seen[count - 1].rss_uuid = process->rss_uuid;
+		now->rss_uuid = process_rss_track(process, &now->first);
+		count++;
 	}
 	lock_release(&collector->lock);
 	return count;

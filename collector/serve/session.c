@@ -277,11 +277,9 @@ void session_stop(struct arena *arena)
 	cpu_group_pause(arena->cpu, true);
 	lock_acquire(&arena->lock);
 	for (struct process *process = arena->processes; process;
-	     process = process->next) {
+	     process = process_next(process)) {
 		drain = process_setup(process)->collector->drain;
-		process_end(process, process_has_exited(process)
-					     ? PROCESS_EXITED
-					     : PROCESS_RUNNING);
+		process_stop(process);
 	}
 	lock_release(&arena->lock);
 	if (drain)

@@ -30,11 +30,11 @@ static void add_known(struct recording *recording, struct arena *arena)
 {
 	lock_acquire(&arena->lock);
 	for (const struct process *process = arena->processes; process;
-	     process = process->next) {
+	     process = process_next(process)) {
 		const struct process_setup *setup = process_setup(process);
 
-		if (!process_is_ending(process) && process->watch.fd >= 0 &&
-		    !process_has_exited(process) && !proc_is_dying(setup->pid))
+		if (!process_is_ending(process) &&
+		    process_is_running(process) && !proc_is_dying(setup->pid))
 			(void)recording_list_went_on(recording, setup->pid,
 						     setup->entry->name);
 	}

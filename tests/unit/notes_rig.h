@@ -288,7 +288,8 @@ static inline void rig_end(struct rig *rig)
 		fibers_release(&thread->fibers);
 		replay_free(&thread->replay);
 	}
-	rig->process.end_ns = clock_boottime_ns();
+	rig->process.end.ns = clock_boottime_ns();
+	rig->process.ending = 1;
 	process_notes_finish(&rig->process);
 	trace_file_close(&rig->recording.setup.trace);
 }

@@ -73,7 +73,7 @@ static void end_all(void)
 	lock_acquire(&g_collector.lock);
 	process = g_collector.processes;
 	lock_release(&g_collector.lock);
-	for (; process; process = process->next_all)
+	for (; process; process = process_next_all(process))
 		process_end(process, PROCESS_RUNNING);
 }
 
