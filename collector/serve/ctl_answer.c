@@ -121,8 +121,8 @@ static json_t *ambiguous_target(const char *target, struct arena *const *arena,
 {
 	char text[ERROR_BYTES];
 	size_t i;
-	int length =
-		snprintf(text, sizeof(text), "'%s' is more than one:", target);
+	int length = snprintf(text, sizeof(text),
+			      "'%.255s' is more than one:", target);
 
 	for (i = 0; i < count && i < NAMED_MAX; i++) {
 		lock_acquire(&arena[i]->lock);

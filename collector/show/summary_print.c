@@ -292,8 +292,9 @@ static void print_cost(const struct summary *summary, FILE *out)
 	}
 	separator = print_cost_of_sample(summary->cost.heap_sample_ns,
 					 "sampled block", separator, out);
-	print_cost_of_sample(summary->cost.sample_ns, "sample", separator, out);
-	fprintf(out, ", %s in all: %.1f %% of the %s\n",
+	separator = print_cost_of_sample(summary->cost.sample_ns, "sample",
+					 separator, out);
+	fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
 		size_format_ns(summary->cost.total_ns, time),
 		100 * summary->cost.share, cost_base(summary));
 	summary_advice_print(summary, out);

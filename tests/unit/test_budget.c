@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/budget.h"
 
-#include <check.h>
 
 #include "tests/suite.h"
 

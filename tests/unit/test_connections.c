@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/connections.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>

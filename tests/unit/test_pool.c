@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/pool.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

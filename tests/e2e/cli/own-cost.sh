@@ -114,3 +114,8 @@ cost_of --exclude leaf
 expect_eq 'without leaf' "$(cat cost)" '0 1000000 500001'
 run "$PERFREC" report data
 expect_match out 'own cost .* ns a call that is excluded.* of the CPU time'
+
+# A program in which nothing can call a hook has a cost all the same, of no kind.
+run "$PERFREC" record --alloc=off --cpu=off -o nothing -- true
+expect_status 0
+expect_match err 'own cost   [0-9.]* [a-z]* in all'
