@@ -56,9 +56,9 @@
 /* The pause between two searches is so many times as long as a search takes. */
 #define SEARCH_PAUSE 3
 
-static void describe_process(struct process *process, pid_t pid)
+static void describe_process(struct process_setup *setup, pid_t pid)
 {
-	struct process_entry *entry = process->setup.entry;
+	struct process_entry *entry = setup->entry;
 	char text[CMDLINE_BYTES_MAX + 1];
 	pid_t inner;
 	size_t length =
@@ -73,9 +73,9 @@ static void describe_process(struct process *process, pid_t pid)
 			memcpy(entry->cmdline, text, length + 1);
 		entry->cmdline_bytes = entry->cmdline ? length + 1 : 0;
 	}
-	process->setup.foreign = process->setup.inner_pid != pid;
+	setup->foreign = setup->inner_pid != pid;
 	if (proc_read(pid, "status", text, sizeof(text))) {
-		process->setup.foreign = proc_status_inner(text, &inner) > 1;
+		setup->foreign = proc_status_inner(text, &inner) > 1;
 		entry->parent = (pid_t)proc_status_number(text, "PPid:");
 	}
 	entry->pid = pid;
@@ -83,17 +83,17 @@ static void describe_process(struct process *process, pid_t pid)
 	entry->last_thread = &entry->threads;
 }
 
-static void write_process_descriptor(const struct process *process)
+static void write_process_descriptor(const struct process_setup *process)
 {
-	const struct process_entry *entry = process->setup.entry;
+	const struct process_entry *entry = process->entry;
 	char *arguments[ARGUMENTS_MAX + 1] = { NULL };
 	const struct recording_setup *setup =
-		recording_setup(process->setup.arena->recording);
+		recording_setup(process->arena->recording);
 	uint8_t packet[PACKET_BYTES];
 	size_t offset = 0, count = 0;
 	struct out_process out = {
-		.uuid = process->setup.uuid,
-		.pid = process->setup.pid,
+		.uuid = process->uuid,
+		.pid = process->pid,
 		.name = entry->name,
 		.cmdline = arguments,
 		.start_ns = entry->start_ns,
@@ -110,112 +110,100 @@ static void write_process_descriptor(const struct process *process)
 static void end_process(struct process *process, enum process_end why)
 {
 	process_end(process, why);
-	drain_kick(process->setup.collector->drain);
+	drain_kick(process_setup(process)->collector->drain);
 }
 
-static void process_exited(struct watch *watch)
+static void process_exited(struct process *process)
 {
-	/* The watch is the first member. */
-	struct process *process = (struct process *)watch;
-
-	loop_remove(process->setup.collector->loop, watch);
 	end_process(process, PROCESS_EXITED);
 }
 
-/* A process, without modules and watch. @above: the tracks of its parent, or
- * NULL. NULL: out of memory. Any thread. */
-static struct process *process_alloc(struct collector *collector,
-				     struct arena *arena, pid_t pid,
-				     pid_t inner_pid, struct tracks *above)
+/* The setup of a process, without modules and samples. @above: the tracks of
+ * its parent, or NULL. 0, or -ENOMEM: then there is nothing to give back. Any
+ * thread. */
+static int make_setup(struct collector *collector, struct arena *arena,
+		      pid_t pid, pid_t inner_pid, struct tracks *above,
+		      struct process_setup *out)
 {
 	const struct recording_setup *setup = recording_setup(arena->recording);
-	struct process *process = calloc(1, sizeof(*process));
-	struct process_entry *entry = calloc(1, sizeof(*entry));
 
-	if (!process || !entry) {
-		free(process);
-		free(entry);
-		return NULL;
-	}
-	*process = (struct process){
-		.watch = { .fd = -1, .ready = process_exited },
-		.setup = { .collector = collector,
-			   .arena = arena_get(arena),
-			   .pid = pid,
-			   .inner_pid = inner_pid,
-			   .uuid = random_u64(),
-			   .entry = entry },
-		.done_job = { .run = process_reap_finish },
+	*out = (struct process_setup){
+		.collector = collector,
+		.arena = arena_get(arena),
+		.entry = calloc(1, sizeof(*out->entry)),
+		.pid = pid,
+		.inner_pid = inner_pid,
+		.uuid = random_u64(),
 	};
-	lock_init(&process->threads.lock, LOCK_OUTER_IDS);
-	if (tracks_new(process->setup.uuid, above, arena->sites, setup->trace,
-		       setup->budget, &process->setup.tracks) < 0) {
-		process_reap_free(process);
-		return NULL;
+	if (!out->entry ||
+	    tracks_new(out->uuid, above, arena->sites, setup->trace,
+		       setup->budget, &out->tracks) < 0) {
+		process_setup_release(out);
+		return -ENOMEM;
 	}
-	describe_process(process, pid);
-	return process;
+	describe_process(out, pid);
+	return 0;
 }
 
 /* Without memory for them, or where no samples are wanted, it has none. */
-static void start_samples(struct process *process)
+static void start_samples(struct process_setup *setup)
 {
-	struct collector *collector = process->setup.collector;
+	struct sampler *sampler = setup->collector->sampler;
 
-	if (collector->sampler)
-		(void)samples_new(
-			collector->sampler, process->setup.arena->recording,
-			process->setup.modules, process->setup.pid,
-			process->setup.entry->name, &process->setup.samples);
+	if (sampler)
+		(void)samples_new(sampler, setup->arena->recording,
+				  setup->modules, setup->pid,
+				  setup->entry->name, &setup->samples);
 }
 
-/* Put @process into the trace and into all lists. Under the arena's lock. */
-static void process_publish(struct process *process)
+/* Begin the process of @setup, and put it into the trace and into all lists.
+ * 0 or -errno: then @setup and @pidfd are still the caller's. Under the arena's
+ * lock. */
+static int publish_process(struct process_setup *setup, int pidfd,
+			   struct process **out)
 {
-	struct collector *collector = process->setup.collector;
-	struct recording *recording = process->setup.arena->recording;
+	static const struct process_calls calls = {
+		.exited = process_exited,
+		.drained = process_reap_finish,
+	};
+	int err;
 
-	write_process_descriptor(process);
-	start_samples(process);
-	process->entry_listed =
-		recording_list_process(recording, process->setup.entry);
-	process->next = process->setup.arena->processes;
-	process->setup.arena->processes = process;
-
-	lock_acquire(&collector->lock);
-	process->next_all = collector->processes;
-	collector->processes = process;
-	collector->process_count++;
-	lock_release(&collector->lock);
+	start_samples(setup);
+	err = process_new(setup, pidfd, &calls, out);
+	if (err) {
+		if (setup->samples)
+			samples_put(&setup->samples);
+		return err;
+	}
+	write_process_descriptor(setup);
+	process_list(*out);
+	return 0;
 }
 
 int process_meet_hello(struct collector *collector, struct arena *arena,
 		       pid_t pid, pid_t inner_pid, int pidfd)
 {
-	struct process *process =
-		process_alloc(collector, arena, pid, inner_pid, NULL);
-	int err;
+	struct process_setup setup;
+	struct process *process;
+	int err = make_setup(collector, arena, pid, inner_pid, NULL, &setup);
 
-	if (!process) {
-		close(pidfd);
-		return -ENOMEM;
-	}
-	process->watch.fd = pidfd;
-	process->start_flow = arena->start_flow;
-	err = modules_new(pid, inner_pid, arena->map_log, collector->symbols,
-			  &process->setup.modules);
-	if (!err) {
-		modules_set_sites(process->setup.modules, arena->sites);
-		err = loop_add(collector->loop, &process->watch);
-	}
 	if (err) {
-		process_reap_free(process);
+		close(pidfd);
 		return err;
 	}
-	lock_acquire(&arena->lock);
-	process_publish(process);
-	lock_release(&arena->lock);
-	return 0;
+	err = modules_new(pid, inner_pid, arena->map_log, collector->symbols,
+			  &setup.modules);
+	if (!err) {
+		modules_set_sites(setup.modules, arena->sites);
+		lock_acquire(&arena->lock);
+		err = publish_process(&setup, pidfd, &process);
+		lock_release(&arena->lock);
+	}
+	if (err) {
+		process_setup_release(&setup);
+		close(pidfd);
+	}
+	return err;
 }
 
 /* A pidfd of process @pid; -ESRCH when it is gone; -ENOEXEC when it does not
@@ -281,10 +269,11 @@ static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 	pid_t pid = 0;
 
 	for (const struct process *process = arena->processes; process && !pid;
-	     process = process->next)
+	     process = process_next(process))
 		if (!process_is_ending(process))
-			pid = outer_ids_child(process->setup.pid, inner_pid,
-					      is_child_of_arena, arena);
+			pid = outer_ids_child(process_setup(process)->pid,
+					      inner_pid, is_child_of_arena,
+					      arena);
 	if (pid)
 		return pid;
 	if (start < arena->search_after_ns)
@@ -333,6 +322,33 @@ static pid_t forker_of_slot(struct arena *arena, uint32_t index)
 						: 0;
 }
 
+/* Begin process @pid (0: not known any more), which calls itself @inner_pid, as
+ * process_fork() says. @pidfd becomes the process'; below 0: it is gone. NULL:
+ * it could not; then @pidfd is the caller's. */
+static struct process *begin_child(struct collector *collector,
+				   struct arena *arena,
+				   const struct kin *parent, pid_t pid,
+				   pid_t inner_pid, uint32_t claimed, int pidfd)
+{
+	struct process_setup setup;
+	struct process *process = NULL;
+
+	if (make_setup(collector, arena, pid, inner_pid, parent->tracks,
+		       &setup) < 0)
+		return NULL;
+	if (!pid)
+		setup.pid = setup.entry->pid = inner_pid;
+	setup.forked = true;
+	if (!setup.entry->name[0])
+		memcpy(setup.entry->name, parent->name,
+		       sizeof(setup.entry->name));
+	if (modules_fork(parent->modules, pid, inner_pid, claimed,
+			 &setup.modules) < 0 ||
+	    publish_process(&setup, MAX(pidfd, -1), &process) < 0)
+		process_setup_release(&setup);
+	return process;
+}
+
 /* Meet a child that @parent or a descendant of it has forked. When the child
  * claimed its first slot, the load map was in generation @claimed. NULL: *@why
  * says why, if it changed. Under the arena's lock. */
@@ -349,29 +365,12 @@ static struct process *process_fork(struct collector *collector,
 		*why = fd;
 		return NULL;
 	}
-	process =
-		process_alloc(collector, arena, pid, inner_pid, parent->tracks);
-	if (!process) {
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	if (!pid)
-		process->setup.pid = process->setup.entry->pid = inner_pid;
-	process->setup.forked = true;
-	process->watch.fd = fd >= 0 ? fd : -1;
-	if (modules_fork(parent->modules, pid, inner_pid, claimed,
-			 &process->setup.modules) < 0 ||
-	    (fd >= 0 && loop_add(collector->loop, &process->watch))) {
-		process_reap_free(process);
-		return NULL;
-	}
-	if (!process->setup.entry->name[0])
-		memcpy(process->setup.entry->name, parent->name,
-		       sizeof(process->setup.entry->name));
-	process_publish(process);
+	process = begin_child(collector, arena, parent, pid, inner_pid, claimed,
+			      fd);
+	if (!process && fd >= 0)
+		close(fd);
 	/* Gone already: it ends with what is in its slots now. */
-	if (fd < 0)
+	if (process && fd < 0)
 		end_process(process,
 			    fd == -ENOEXEC ? PROCESS_EXECED : PROCESS_EXITED);
 	return process;
@@ -383,7 +382,7 @@ static struct process *any_process_of_arena(struct arena *arena)
 	struct process *any = NULL;
 
 	for (struct process *process = arena->processes; process;
-	     process = process->next)
+	     process = process_next(process))
 		if (!process_is_ending(process) || !any)
 			any = process;
 	return any;
@@ -446,9 +445,9 @@ static void open_module_files(struct arena *arena, pid_t inner_pid)
 
 	lock_acquire(&arena->lock);
 	for (struct process *process = arena->processes; process && !modules;
-	     process = process->next)
-		if (process->setup.inner_pid == inner_pid)
-			modules = modules_get(process->setup.modules);
+	     process = process_next(process))
+		if (process_setup(process)->inner_pid == inner_pid)
+			modules = modules_get(process_setup(process)->modules);
 	lock_release(&arena->lock);
 	if (modules)
 		modules_follow(modules);

@@ -10,14 +10,9 @@
  */
 #include "collector/drain/process_reap.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
-#include "collector/base/loop.h"
 #include "collector/drain/drain.h"
 #include "collector/heap/heap_files.h"
 #include "collector/heap/process_heap.h"
@@ -27,167 +22,91 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
-#include "collector/record/family.h"
 #include "collector/record/process.h"
-#include "collector/record/tracks.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/samples/samples.h"
 #include "shared/atomic.h"
 
 #define FORK_GRACE_NS 300000000
 
-void process_reap_free(struct process *process)
+static void free_process(struct process *process)
 {
-	if (process->setup.entry && !process->entry_listed) {
-		free(process->setup.entry->cmdline);
-		free(process->setup.entry);
-	}
-	process_heap_put(&process->parts.heap);
-	if (process->setup.samples)
-		samples_put(&process->setup.samples);
-	if (process->setup.modules)
-		modules_put(&process->setup.modules);
-	async_slices_free(&process->parts.slices);
-	tracks_put(&process->setup.tracks);
-	if (process->watch.fd >= 0)
-		close(process->watch.fd);
-	if (process->setup.arena)
-		arena_put(&process->setup.arena);
-	outer_ids_release(&process->threads);
-	free(process);
+	struct process_parts *parts = process_parts(process);
+	struct samples *samples = process_setup(process)->samples;
+
+	process_heap_put(&parts->heap);
+	async_slices_free(&parts->slices);
+	if (samples)
+		samples_put(&samples);
+	process_free(process);
 }
 
 /* Whether the program waited for our reply for as long as it may, and then went
  * on unrecorded. */
-static bool process_gave_up(const struct process *process)
+static bool process_gave_up(const struct process_setup *process)
 {
 	/* relaxed: a flag that is set once, and the program is gone */
-	return atom_load_rlx(&process->setup.arena->page->flags) & PAGE_GAVE_UP;
+	return atom_load_rlx(&process->arena->page->flags) & PAGE_GAVE_UP;
 }
 
-static void note_gave_up(const struct process *process)
+static void note_gave_up(const struct process_setup *process)
 {
 	static struct log_limit limit;
 
-	if (process->setup.collector->recording)
-		recording_refuse(process->setup.collector->recording,
-				 process->setup.pid,
+	if (process->collector->recording)
+		recording_refuse(process->collector->recording, process->pid,
 				 "it could not wait for an answer any longer");
 	else
 		log_limited(&limit, LOG_WARN,
 			    "'%s' (pid %d) was not recorded: it could not wait "
 			    "for an answer any longer",
-			    process->setup.entry->name,
-			    (int)process->setup.pid);
+			    process->entry->name, (int)process->pid);
 }
 
 /* With --cpu=HZ,signal: tell of threads that could not have a timer. */
-static void note_unsampled(const struct process *process)
+static void note_unsampled(const struct process_setup *process)
 {
-	const struct collect_options *options =
-		process->setup.collector->options;
+	const struct collect_options *options = process->collector->options;
 
 	if (!options->cpu_hz || options->cpu_engine != CPU_SIGNAL)
 		return;
 	/* relaxed: a count, and the program's word */
-	if (atom_load_rlx(&process->setup.arena->page->unsampled_threads))
-		recording_note(process->setup.arena->recording,
+	if (atom_load_rlx(&process->arena->page->unsampled_threads))
+		recording_note(process->arena->recording,
 			       "not all threads have CPU samples: there was no "
 			       "timer for them, or the program uses SIGPROF");
 }
 
-void process_reap_finish(struct job *job)
+void process_reap_finish(struct process *process)
 {
-	struct process *process =
-		(struct process *)((char *)job -
-				   offsetof(struct process, done_job));
-	struct collector *collector = process->setup.collector;
-	struct recording *recording = process->setup.arena->recording;
+	const struct process_setup *setup = process_setup(process);
+	const struct process_ending *ending = process_ending(process);
+	struct recording *recording = setup->arena->recording;
 	struct process_heap *heap;
-	bool instrumented = modules_instrumented(process->setup.modules);
-	uint64_t one = 1;
+	bool instrumented = modules_instrumented(setup->modules);
 
-	if (process_gave_up(process))
-		note_gave_up(process);
+	if (process_gave_up(setup))
+		note_gave_up(setup);
 	process_notes_finish(process);
 	heap = process_heap_end(process);
 	if (heap)
 		heap_files_finish(heap);
-	note_unsampled(process);
+	note_unsampled(setup);
 	recording_lock(recording);
-	process->setup.entry->instrumented = instrumented;
-	process->setup.entry->ended = process->end.why;
-	process->setup.entry->end_ns = process->end.ns;
+	setup->entry->instrumented = instrumented;
+	setup->entry->ended = ending->why;
+	setup->entry->end_ns = ending->ns;
 	recording_unlock(recording);
-
-	lock_acquire(&collector->lock);
-	process->done_next = collector->done;
-	collector->done = process;
-	lock_release(&collector->lock);
-	if (write(collector->done_fd, &one, sizeof(one)) < 0)
-		log_err("cannot wake the main thread: %m");
-}
-
-/* Keep what children of @process start with, as they may be met only after it
- * has been freed. Under the arena's lock. */
-static void keep_kin(const struct process *process)
-{
-	struct family *family = &process->setup.arena->family;
-	const struct kin kin = process_kin(process);
-
-	if (!process->setup.forked)
-		family_keep_root(family, &kin);
-	/* relaxed: its threads have been drained, and finished since */
-	else if (atom_load_rlx(&process->has_forked))
-		family_keep(family, &kin);
-}
-
-static void unlink_from_arena(struct process *process)
-{
-	struct arena *arena = process->setup.arena;
-	struct process **link = &arena->processes;
-
-	lock_acquire(&arena->lock);
-	while (*link != process)
-		link = &(*link)->next;
-	*link = process->next;
-	keep_kin(process);
-	/* All workers have looked at all slots since it ended. */
-	if (process->end.why == PROCESS_RUNNING)
-		arena->cut = true;
-	if (!arena->processes)
-		arena->end.idle_since_ns = clock_boottime_ns();
-	lock_release(&arena->lock);
-}
-
-static void unlink_from_collector(struct process *process)
-{
-	struct collector *collector = process->setup.collector;
-	struct process **link = &collector->processes;
-
-	lock_acquire(&collector->lock);
-	while (*link != process)
-		link = &(*link)->next_all;
-	*link = process->next_all;
-	collector->process_count--;
-	lock_release(&collector->lock);
+	process_done(process);
 }
 
 static void free_done_processes(struct collector *collector)
 {
-	struct process *process, *next;
+	struct process *process;
 
-	lock_acquire(&collector->lock);
-	process = collector->done;
-	collector->done = NULL;
-	lock_release(&collector->lock);
-	for (; process; process = next) {
-		next = process->done_next;
-		if (process->watch.fd >= 0 && process->watch.ready)
-			loop_remove(collector->loop, &process->watch);
-		unlink_from_collector(process);
-		unlink_from_arena(process);
-		process_reap_free(process);
+	while ((process = process_take_done(collector))) {
+		process_unlist(process);
+		free_process(process);
 	}
 }
 

@@ -9,15 +9,12 @@
 
 struct arena;
 struct collector;
-struct job;
 struct process;
 
-/* The job process->done_job: all threads of the process are summed up. Adds
- * what the process itself has, and hands it to process_reap(). Jobs thread. */
-void process_reap_finish(struct job *job);
-
-/* Free @process, which is in no list (any more). Any thread. */
-void process_reap_free(struct process *process);
+/* The call @drained of a process (record/process.h): all its threads are summed
+ * up. Adds what the process itself has, and hands it to process_reap(). Jobs
+ * thread. */
+void process_reap_finish(struct process *process);
 
 /* @arena has left the list of @collector. Main thread. */
 typedef void arena_left(struct collector *collector, struct arena *arena);

@@ -13,26 +13,204 @@
  *                                        slots, and posted a job for each
  *                                        thread
  *   process_reap_finish()  jobs thread   comes after those jobs: the sums are
- *                                        whole
+ *                                        whole; calls process_done()
  *   process_reap()         main thread   frees it, as events may still be on
  *                                        the way to its watch before
  */
 #include "collector/record/process.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/lock.h"
 #include "collector/base/clock.h"
+#include "collector/base/log.h"
 #include "collector/base/random.h"
+#include "collector/names/modules.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/family.h"
+#include "collector/record/process_inner.h"
+#include "collector/record/tracks.h"
 #include "shared/atomic.h"
 
 _Static_assert(sizeof(((struct process_entry *)NULL)->name) ==
 		       FAMILY_NAME_BYTES,
 	       "a name fits");
+
+/* --- begin and end ----------------------------------------------------------
+ */
+
+static void watched_process_exited(struct watch *watch)
+{
+	/* The watch is the first member. */
+	struct process *process = (struct process *)watch;
+
+	loop_remove(process->setup.collector->loop, watch);
+	process->calls->exited(process);
+}
+
+static void run_drained(struct job *job)
+{
+	struct process *process =
+		(struct process *)((char *)job -
+				   offsetof(struct process, drained_job));
+
+	process->calls->drained(process);
+}
+
+int process_new(const struct process_setup *setup, int pidfd,
+		const struct process_calls *calls, struct process **out)
+{
+	struct process *process = calloc(1, sizeof(*process));
+	int err = 0;
+
+	if (!process)
+		return -ENOMEM;
+	*process = (struct process){
+		.watch = { .fd = pidfd, .ready = watched_process_exited },
+		.calls = calls,
+		.setup = *setup,
+		.start_flow = setup->forked ? 0 : setup->arena->start_flow,
+		.drained_job = { .run = run_drained },
+	};
+	lock_init(&process->threads.lock, LOCK_OUTER_IDS);
+	if (pidfd >= 0)
+		err = loop_add(setup->collector->loop, &process->watch);
+	if (err) {
+		outer_ids_release(&process->threads);
+		free(process);
+		return err;
+	}
+	*out = process;
+	return 0;
+}
+
+void process_setup_release(struct process_setup *setup)
+{
+	if (setup->entry) {
+		free(setup->entry->cmdline);
+		free(setup->entry);
+	}
+	if (setup->modules)
+		modules_put(&setup->modules);
+	tracks_put(&setup->tracks);
+	if (setup->arena)
+		arena_put(&setup->arena);
+}
+
+void process_free(struct process *process)
+{
+	if (process->entry_listed)
+		process->setup.entry = NULL;
+	if (process->watch.fd >= 0)
+		close(process->watch.fd);
+	process_setup_release(&process->setup);
+	outer_ids_release(&process->threads);
+	free(process);
+}
+
+void process_list(struct process *process)
+{
+	struct collector *collector = process->setup.collector;
+	struct arena *arena = process->setup.arena;
+
+	process->entry_listed =
+		recording_list_process(arena->recording, process->setup.entry);
+	process->next = arena->processes;
+	arena->processes = process;
+
+	lock_acquire(&collector->lock);
+	process->next_all = collector->processes;
+	collector->processes = process;
+	collector->process_count++;
+	lock_release(&collector->lock);
+}
+
+/* Keep what children of @process start with, as they may be met only after it
+ * has been freed. Under the arena's lock. */
+static void keep_kin(const struct process *process)
+{
+	struct family *family = &process->setup.arena->family;
+	const struct kin kin = process_kin(process);
+
+	if (!process->setup.forked)
+		family_keep_root(family, &kin);
+	/* relaxed: its threads have been drained, and finished since */
+	else if (atom_load_rlx(&process->has_forked))
+		family_keep(family, &kin);
+}
+
+static void unlink_from_arena(struct process *process)
+{
+	struct arena *arena = process->setup.arena;
+	struct process **link = &arena->processes;
+
+	lock_acquire(&arena->lock);
+	while (*link != process)
+		link = &(*link)->next;
+	*link = process->next;
+	keep_kin(process);
+	/* All workers have looked at all slots since it ended. */
+	if (process->end.why == PROCESS_RUNNING)
+		arena->cut = true;
+	if (!arena->processes)
+		arena->end.idle_since_ns = clock_boottime_ns();
+	lock_release(&arena->lock);
+}
+
+static void unlink_from_collector(struct process *process)
+{
+	struct collector *collector = process->setup.collector;
+	struct process **link = &collector->processes;
+
+	lock_acquire(&collector->lock);
+	while (*link != process)
+		link = &(*link)->next_all;
+	*link = process->next_all;
+	collector->process_count--;
+	lock_release(&collector->lock);
+}
+
+void process_unlist(struct process *process)
+{
+	if (process->watch.fd >= 0 && process->watch.ready)
+		loop_remove(process->setup.collector->loop, &process->watch);
+	unlink_from_collector(process);
+	unlink_from_arena(process);
+}
+
+void process_done(struct process *process)
+{
+	struct collector *collector = process->setup.collector;
+	uint64_t one = 1;
+
+	lock_acquire(&collector->lock);
+	process->done_next = collector->done;
+	collector->done = process;
+	lock_release(&collector->lock);
+	if (write(collector->done_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake the main thread: %m");
+}
+
+struct process *process_take_done(struct collector *collector)
+{
+	struct process *process;
+
+	lock_acquire(&collector->lock);
+	process = collector->done;
+	if (process)
+		collector->done = process->done_next;
+	lock_release(&collector->lock);
+	return process;
+}
+
+/* --- what is known ----------------------------------------------------------
+ */
 
 const struct process_setup *process_setup(const struct process *process)
 {
@@ -183,7 +361,8 @@ void process_drained(struct process *process, uint32_t worker, uint32_t workers)
 	uint64_t before = atom_or_sc(&process->drained, bit);
 
 	if (before != all && (before | bit) == all)
-		jobs_post(process->setup.collector->jobs, &process->done_job);
+		jobs_post(process->setup.collector->jobs,
+			  &process->drained_job);
 }
 
 bool process_is_drained(const struct process *process, uint32_t worker)

@@ -10,9 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/base/jobs.h"
-#include "collector/base/loop.h"
-#include "collector/names/outer_ids.h"
 #include "collector/record/recording.h"
 
 struct arena;
@@ -20,6 +17,7 @@ struct async_slices;
 struct collector;
 struct kin;
 struct modules;
+struct process; /* process_inner.h */
 struct process_heap;
 struct samples;
 struct tracks;
@@ -31,7 +29,8 @@ struct process_setup {
 	struct modules *modules; /* a reference */
 	struct tracks *tracks; /* a reference */
 	struct samples *samples; /* a reference; NULL: none are taken */
-	struct process_entry *entry; /* changes under the recording's lock */
+	struct process_entry *entry; /* what it points to changes, under the
+				      * recording's lock */
 	pid_t pid; /* in our namespace */
 	pid_t inner_pid; /* as it sees itself */
 	uint64_t uuid; /* of its track in the trace */
@@ -54,28 +53,46 @@ struct process_ending {
 	uint64_t exec_flow; /* flow to the image after it; 0: none */
 };
 
-struct process {
-	struct watch watch; /* of its pidfd; fd -1: none */
-	struct process_setup setup;
-	struct process_parts parts;
-	uint64_t rss_uuid; /* of the track of its resident size; 0: none; under
-			    * the collector's lock */
-	uint64_t start_flow; /* see process_take_start_flow() */
-	bool entry_listed; /* then setup.entry is the recording's */
-	uint32_t has_forked; /* any worker sets it: it has called fork() */
-	struct outer_threads threads; /* ids of its threads, if it is foreign */
-
-	uint32_t ending; /* set once, by process_end() */
-	struct process_ending end; /* valid once ending is set */
-	uint64_t drained; /* a bit for each drain worker: process_drained() */
-	struct job done_job;
-	struct process *next; /* of its arena */
-	struct process *next_all; /* of the collector */
-	struct process *done_next;
+/* Who is told what happens to a process. */
+struct process_calls {
+	/* Its pidfd says that it has exited. Main thread. */
+	void (*exited)(struct process *process);
+	/* All workers have called process_drained(). Jobs thread. */
+	void (*drained)(struct process *process);
 };
+
+/*
+ * Begin a process that is in no list yet. @setup is copied; its references and
+ * its entry become the process'. So does @pidfd, which the loop watches; -1:
+ * the process is gone already. @calls must outlive the process. Any thread. 0
+ * or -errno: then all of that stays the caller's.
+ */
+int process_new(const struct process_setup *setup, int pidfd,
+		const struct process_calls *calls, struct process **out);
+/* Free @process, which is in no list, and whose parts and samples have been
+ * given back. Any thread. */
+void process_free(struct process *process);
+/* Give back what @setup refers to, but for samples. Members may be NULL. Any
+ * thread. */
+void process_setup_release(struct process_setup *setup);
+
+/* Put @process into the summary of the recording, and into the lists of its
+ * arena and of the collector. Under the arena's lock. */
+void process_list(struct process *process);
+/* Take @process, which is done, out of the lists and the loop. Children of it
+ * that are met later are told by the arena's family what they start with. Main
+ * thread; takes the locks of both. */
+void process_unlist(struct process *process);
+/* Hand @process, which is summed up, to process_take_done(), and wake the main
+ * thread. Jobs thread. */
+void process_done(struct process *process);
+/* A process that is done, or NULL. Each is returned once. Main thread. */
+struct process *process_take_done(struct collector *collector);
 
 /* The setup of @process, which lives as long as @process. Any thread. */
 const struct process_setup *process_setup(const struct process *process);
+/* What rooms above keep of @process; each pointer is changed only by its room.
+ * Lives as long as @process. Any thread. */
 struct process_parts *process_parts(struct process *process);
 
 /* The process after @process in the list of its arena, or NULL. The newest
@@ -130,7 +147,7 @@ bool process_is_gone(const struct process *process);
 
 /* Drain worker @worker of @workers has seen @process ending, and has taken in
  * after that all that the process left in its slots. When all workers have
- * called it, process->done_job is posted. */
+ * called it, the call @drained of the process is posted as a job. */
 void process_drained(struct process *process, uint32_t worker,
 		     uint32_t workers);
 

@@ -19,7 +19,7 @@
 #include "collector/names/modules.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/output/own_files.h"
-#include "collector/record/process.h"
+#include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
 #include "collector/base/random.h"

@@ -20,7 +20,7 @@
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
-#include "collector/record/process.h"
+#include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
 #include "collector/samples/perf_buffers.h"

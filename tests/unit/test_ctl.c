@@ -23,7 +23,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
-#include "collector/record/process.h"
+#include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/serve/ctl_wire.h"
 #include "collector/serve/session.h"

@@ -25,7 +25,7 @@
 #include "collector/profile/stack_profile.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
-#include "collector/record/process.h"
+#include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
 #include "collector/record/thread_state.h"
