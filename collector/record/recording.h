@@ -158,7 +158,8 @@ struct recording_profiles {
 	struct stack_profile *cpu; /* the sampler's */
 };
 
-/* What stays as it is from the begin of a recording to its end. */
+/* What does not change from the start of a recording to its end, but for the
+ * trace, which is closed before the other files are written. */
 struct recording_setup {
 	const struct collect_options *options;
 	const char *path; /* of the folder */
@@ -224,8 +225,8 @@ void recording_on_end(struct recording *recording,
  * Any thread. */
 const struct recording_setup *recording_setup(
 	const struct recording *recording);
-/* Write what is left of the trace, close it, and forget it. Returns what
- * trace_file_close() returns. Whoever finishes the recording. */
+/* Write what is left of the trace, and close it. Returns what
+ * trace_file_close() returns. The thread that finishes the recording. */
 int recording_close_trace(struct recording *recording);
 
 /*
@@ -240,8 +241,8 @@ void recording_unlock(struct recording *recording);
  * the log says so. Any thread; takes the lock. */
 void recording_add_function(struct recording *recording,
 			    const struct function_total *total);
-/* The list of the heaps of processes that go on: heap/process_heap.c. Under
- * lock. */
+/* The first of the heaps of processes that go on, which heap/process_heap.c
+ * links; NULL: there is none. Under the lock. */
 struct process_heap **recording_heaps(struct recording *recording);
 /* The rings of a program have @cells each. Any thread; takes the lock. */
 void recording_set_ring_cells(struct recording *recording, uint32_t cells);
@@ -250,11 +251,12 @@ void recording_set_ring_cells(struct recording *recording, uint32_t cells);
 void recording_set_command_end(struct recording *recording,
 			       const struct command_end *end);
 
-/* All that was counted and listed. For whoever finishes the recording, when
- * nobody records into it any more; it lives as long as @recording. */
+/* All that was counted and listed, which belongs to @recording. The thread that
+ * finishes the recording, when nobody records into it any more. */
 const struct recording_sums *recording_sums(const struct recording *recording);
-/* All functions, with the longest first; sets *@count. The same caller; the
- * array lives as long as @recording. */
+/* All functions, the one with the most time first; sets *@count to their
+ * number. The array belongs to @recording. The thread that finishes the
+ * recording. */
 const struct function_total *recording_sort_functions(
 	struct recording *recording, size_t *count);
 
@@ -269,10 +271,11 @@ uint32_t recording_value_sequence(struct recording *recording);
 /* Add @spans and @dropped to what recording_live() returns. Any thread. */
 void recording_add_live(struct recording *recording, uint64_t spans,
 			uint64_t dropped);
+/* The sums of these calls. Any thread. */
 struct recording_live recording_live(const struct recording *recording);
 
-/* What files/snapshot.c keeps: NULL at first. It must be freed before the last
- * reference is given back, or when the recording is finished. */
+/* What files/snapshot.c keeps of @recording; NULL at first. snapshot_forget()
+ * frees it when the recording is finished. */
 struct snapshots **recording_snapshots(struct recording *recording);
 /* File @name, written while the recording goes on, is not whole because of
  * -errno @err, which the log says if it did not say the same last time. 0:

@@ -25,25 +25,23 @@ struct recording {
 	char *path; /* setup.path */
 	struct budget budget; /* setup.budget */
 	struct snapshots *snapshots; /* files/snapshot.c; NULL: none yet */
-	/* The jobs thread's: */
-	uint32_t value_sequence; /* 0: none yet */
-	int said_err; /* see unwritten_say() */
-	uint32_t last_sequence;
-
-	/* For progress; any thread. */
-	struct recording_live live;
+	uint32_t value_sequence; /* the jobs thread's; 0: none yet */
+	int said_err; /* the jobs thread's; see unwritten_say() */
+	uint32_t last_sequence; /* that has been given; any thread */
+	struct recording_live live; /* any thread */
 
 	/* See recording_on_end(); NULL: nobody asks. */
 	void (*ended)(struct recording *recording, void *context);
 	void *ended_context;
 
 	struct lock lock; /* of everything below */
-	struct process_heap *heaps; /* list: of processes that go on */
-	struct recording_sums sums; /* command_end: the main thread's */
+	struct process_heap *heaps; /* see recording_heaps() */
+	struct recording_sums sums; /* but for command_end, which the main
+				     * thread sets without the lock */
 	struct function_table functions;
-	struct process_entry **last_process;
+	struct process_entry **last_process; /* end of sums.processes */
 	uint32_t listed; /* entries of processes and threads */
-	uint32_t lossy_room;
+	uint32_t lossy_room; /* of sums.lossy */
 };
 
 #endif
