@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/budget.h"
 
-
 #include "tests/suite.h"
 
 START_TEST(budget_gives_all_that_it_has_and_no_more)
