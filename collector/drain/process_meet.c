@@ -88,7 +88,7 @@ static void write_process_descriptor(const struct process_setup *process)
 	const struct process_entry *entry = process->entry;
 	char *arguments[ARGUMENTS_MAX + 1] = { NULL };
 	const struct recording_setup *setup =
-		recording_setup(process->arena->recording);
+		recording_setup(process->arena_setup->recording);
 	uint8_t packet[PACKET_BYTES];
 	size_t offset = 0, count = 0;
 	struct out_process out = {
@@ -125,18 +125,21 @@ static int make_setup(struct collector *collector, struct arena *arena,
 		      pid_t pid, pid_t inner_pid, struct tracks *above,
 		      struct process_setup *out)
 {
-	const struct recording_setup *setup = recording_setup(arena->recording);
+	const struct arena_setup *shared = arena_setup(arena);
+	const struct recording_setup *setup =
+		recording_setup(shared->recording);
 
 	*out = (struct process_setup){
 		.collector = collector,
 		.arena = arena_get(arena),
+		.arena_setup = shared,
 		.entry = calloc(1, sizeof(*out->entry)),
 		.pid = pid,
 		.inner_pid = inner_pid,
 		.uuid = random_u64(),
 	};
 	if (!out->entry ||
-	    tracks_new(out->uuid, above, arena->sites, setup->trace,
+	    tracks_new(out->uuid, above, shared->sites, setup->trace,
 		       setup->budget, &out->tracks) < 0) {
 		process_setup_release(out);
 		return -ENOMEM;
@@ -151,7 +154,7 @@ static void start_samples(struct process_setup *setup)
 	struct sampler *sampler = setup->collector->sampler;
 
 	if (sampler)
-		(void)samples_new(sampler, setup->arena->recording,
+		(void)samples_new(sampler, setup->arena_setup->recording,
 				  setup->modules, setup->pid,
 				  setup->entry->name, &setup->samples);
 }
@@ -191,10 +194,10 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 		close(pidfd);
 		return err;
 	}
-	err = modules_new(pid, inner_pid, arena->map_log, collector->symbols,
-			  &setup.modules);
+	err = modules_new(pid, inner_pid, arena_setup(arena)->map_log,
+			  collector->symbols, &setup.modules);
 	if (!err) {
-		modules_set_sites(setup.modules, arena->sites);
+		modules_set_sites(setup.modules, arena_setup(arena)->sites);
 		lock_acquire(&arena->lock);
 		err = publish_process(&setup, pidfd, &process);
 		lock_release(&arena->lock);
@@ -226,7 +229,8 @@ static int open_child(const struct arena *arena, pid_t pid)
 		return -ESRCH;
 	}
 	uid = proc_status_number(status, "Uid:");
-	if (arena->uid != 0 && (uid_t)uid != arena->uid) {
+	if (arena_setup(arena)->uid != 0 &&
+	    (uid_t)uid != arena_setup(arena)->uid) {
 		close(fd);
 		return -EPERM;
 	}
@@ -464,7 +468,8 @@ static void open_told_modules(struct job *job)
 	lock_acquire(&arena->lock);
 	arena->loads.posted = false;
 	lock_release(&arena->lock);
-	while (map_log_event(arena->map_log, arena->loads.opened, &event)) {
+	while (map_log_event(arena_setup(arena)->map_log, arena->loads.opened,
+			     &event)) {
 		arena->loads.opened++;
 		open_module_files(arena, event.pid);
 	}
@@ -473,7 +478,7 @@ static void open_told_modules(struct job *job)
 
 void process_meet_modules(struct arena *arena)
 {
-	size_t events = map_log_read(arena->map_log);
+	size_t events = map_log_read(arena_setup(arena)->map_log);
 	bool post;
 
 	if (events == arena->loads.events)
@@ -487,5 +492,5 @@ void process_meet_modules(struct arena *arena)
 		return;
 	arena_get(arena);
 	arena->loads.job.run = open_told_modules;
-	jobs_post(arena->jobs, &arena->loads.job);
+	jobs_post(arena_setup(arena)->jobs, &arena->loads.job);
 }

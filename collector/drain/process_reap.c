@@ -46,7 +46,7 @@ static void free_process(struct process *process)
 static bool process_gave_up(const struct process_setup *process)
 {
 	/* relaxed: a flag that is set once, and the program is gone */
-	return atom_load_rlx(&process->arena->page->flags) & PAGE_GAVE_UP;
+	return atom_load_rlx(&process->arena_setup->page->flags) & PAGE_GAVE_UP;
 }
 
 static void note_gave_up(const struct process_setup *process)
@@ -71,8 +71,8 @@ static void note_unsampled(const struct process_setup *process)
 	if (!options->cpu_hz || options->cpu_engine != CPU_SIGNAL)
 		return;
 	/* relaxed: a count, and the program's word */
-	if (atom_load_rlx(&process->arena->page->unsampled_threads))
-		recording_note(process->arena->recording,
+	if (atom_load_rlx(&process->arena_setup->page->unsampled_threads))
+		recording_note(process->arena_setup->recording,
 			       "not all threads have CPU samples: there was no "
 			       "timer for them, or the program uses SIGPROF");
 }
@@ -81,7 +81,7 @@ void process_reap_finish(struct process *process)
 {
 	const struct process_setup *setup = process_setup(process);
 	const struct process_ending *ending = process_ending(process);
-	struct recording *recording = setup->arena->recording;
+	struct recording *recording = setup->arena_setup->recording;
 	struct process_heap *heap;
 	bool instrumented = modules_instrumented(setup->modules);
 
@@ -175,7 +175,7 @@ void process_reap(struct collector *collector, arena_left *left)
 		}
 		*link = arena->next;
 		left(collector, arena);
-		cpu_group_free(&arena->cpu);
+		cpu_group_free(&arena_change_setup(arena)->cpu);
 		arena_control(arena, CONTROL_OFF);
 		drain_remove(collector->drain, arena);
 		arena_put(&arena);

@@ -47,7 +47,7 @@
 
 static struct recording *recording_of(const struct thread *thread)
 {
-	return thread->setup->arena->recording;
+	return thread->setup->arena_setup->recording;
 }
 
 static struct trace_file *trace_of(const struct thread *thread)
@@ -103,7 +103,7 @@ static size_t sink_unloaded(void *context, uint32_t after, uint32_t upto,
 			    struct address_range *out, size_t room)
 {
 	const struct thread *thread = context;
-	struct map_log *log = thread->setup->arena->map_log;
+	struct map_log *log = thread->setup->arena_setup->map_log;
 
 	/* Without all of the log anything may have gone. */
 	if (!log || map_log_lost(log))
@@ -246,7 +246,7 @@ static uint64_t claimed_ns(const struct thread *thread,
 	uint64_t earliest = recording_setup(recording_of(thread))->start_ns;
 	struct clock_segment segment;
 
-	if (thread->setup->arena->clock == WIRE_CLOCK_TSC) {
+	if (thread->setup->arena_setup->clock == WIRE_CLOCK_TSC) {
 		clock_sync_segment(sync, clock, &segment);
 		ns = clock_segment_ns(&segment, clock);
 	}
@@ -283,7 +283,7 @@ static void write_first_packet(struct thread *thread)
 static int start_replay(struct thread *thread)
 {
 	const struct process_setup *process = thread->setup;
-	struct arena *arena = process->arena;
+	const struct arena_setup *arena = process->arena_setup;
 	struct replay_sink sink = { sink_take, sink_give, sink_excludes,
 				    thread };
 	struct fibers_sink fibers_sink = { sink_open_track, sink_unloaded,
@@ -291,7 +291,7 @@ static int start_replay(struct thread *thread)
 	bool ticks = arena->clock == WIRE_CLOCK_TSC;
 
 	if (replay_new(&sink, thread->sequence, thread->start_ns,
-		       ticks ? process->collector->clock : NULL, &arena->pauses,
+		       ticks ? process->collector->clock : NULL, arena->pauses,
 		       recording_setup(arena->recording)->budget,
 		       &thread->replay) < 0)
 		return -ENOMEM;
@@ -318,7 +318,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->setup = setup;
 	thread->slot = slot;
 	thread->uuid = random_u64();
-	thread->sequence = recording_sequence(setup->arena->recording);
+	thread->sequence = recording_sequence(setup->arena_setup->recording);
 	thread->start_ns = claimed_ns(thread, slot);
 	identify_thread(thread);
 	if (start_replay(thread) < 0) {
@@ -379,7 +379,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 		thread_cpu_count(thread, before_ns);
 	if (unread <= 0)
 		return unread;
-	if (thread->setup->arena->clock == WIRE_CLOCK_TSC)
+	if (thread->setup->arena_setup->clock == WIRE_CLOCK_TSC)
 		clock_sync_update(sync);
 	else
 		now_ns = clock_boottime_ns();
@@ -470,7 +470,7 @@ static void add_stack(void *context, struct replay *replay)
 static void add_thread_costs(const struct thread *thread, uint64_t spans,
 			     struct totals *totals)
 {
-	uint64_t room = thread->setup->arena->ring_cells;
+	uint64_t room = thread->setup->arena_setup->ring_cells;
 	uint64_t touched = ALIGN_UP(thread->cells + 1, (uint64_t)TOUCH_CELLS);
 	uint64_t pages =
 		MIN(touched, room) * sizeof(struct record) / COST_PAGE_BYTES;
@@ -595,8 +595,8 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	old->left_out_hooks = atom_load_rlx(&old->slot->left_out_hooks);
 	/* relaxed, both: as above */
 	old->ring_used = atom_load_rlx(&old->slot->claims) > 1;
-	old->general =
-		atom_load_rlx(&old->setup->arena->page->flags) & PAGE_GENERAL;
+	old->general = atom_load_rlx(&old->setup->arena_setup->page->flags) &
+		       PAGE_GENERAL;
 	/* relaxed: as above */
 	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
 	old->job.run = sum_up_thread;

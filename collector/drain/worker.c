@@ -101,7 +101,7 @@ static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
 	struct slot_shm *slot = arena_slot_shm(arena, index);
 
 	if (!gone)
-		arena->slot[index].abandoned = true;
+		arena_setup(arena)->slots[index].abandoned = true;
 	else if (state == SLOT_LIVE || state == SLOT_DEAD)
 		/* order: rel, FREE: our last look at it is done */
 		atom_store_rel(&slot->state, SLOT_FREE);
@@ -131,8 +131,8 @@ static void break_arena(struct worker *worker, struct arena *arena,
 		process_end(process, PROCESS_BROKE);
 	lock_release(&arena->lock);
 	drain_kick(worker->drain);
-	recording_lock(arena->recording)->broken_rings++;
-	recording_unlock(arena->recording);
+	recording_lock(arena_setup(arena)->recording)->broken_rings++;
+	recording_unlock(arena_setup(arena)->recording);
 	arena_control(arena, CONTROL_OFF);
 }
 
@@ -151,6 +151,7 @@ static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 				  uint32_t index)
 {
+	struct arena_slot *slot = &arena_setup(arena)->slots[index];
 	struct slot_shm *shm = arena_slot_shm(arena, index);
 	struct thread *thread = NULL;
 	struct process *process;
@@ -163,13 +164,13 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 				&process);
 	/* What a process records after process_end() is left out. */
 	if (err == -EALREADY) {
-		slot_was_read(arena, &arena->slot[index]);
+		slot_was_read(arena, slot);
 		return NULL;
 	}
 	if (err == -EAGAIN) {
 		/* relaxed: PASS orders it, for knows_all_blocks() */
-		atom_add_rlx(&arena->late_slots, !arena->slot[index].later);
-		arena->slot[index].later = true;
+		atom_add_rlx(&arena->late_slots, !slot->later);
+		slot->later = true;
 		return NULL;
 	}
 	if (err) {
@@ -204,7 +205,7 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 		       uint32_t index)
 {
 	struct slot_shm *shm = arena_slot_shm(arena, index);
-	struct arena_slot *slot = &arena->slot[index];
+	struct arena_slot *slot = &arena_setup(arena)->slots[index];
 	/* order: acq, STATE: a LIVE owner is whole, a DEAD one's head final */
 	uint32_t state = atom_load_acq(&shm->state);
 	const struct process_ending *ending;
@@ -233,7 +234,8 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 	slot_was_read(arena, slot);
 	if (unread > 0) {
 		slot->checked_ns = worker->pass.ns;
-		if (atom_load_rlx(&arena->page->flags) & PAGE_NO_SYSCALLS)
+		if (atom_load_rlx(&arena_setup(arena)->page->flags) &
+		    PAGE_NO_SYSCALLS)
 			worker->busy_ns = worker->pass.ns;
 	}
 	if (!over && !ending && !unread && owner_is_gone(worker, slot)) {
@@ -274,13 +276,14 @@ static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 
 static void drain_arena(struct worker *worker, struct arena *arena)
 {
+	uint32_t slots = arena_setup(arena)->slot_count;
 	uint32_t workers = drain_workers(worker->drain);
 	struct process *ending[ENDING_MAX];
 	uint32_t count = ending_processes(arena, worker->index, ending);
 
 	if (worker->index == 0)
 		process_meet_modules(arena);
-	for (uint32_t i = worker->index; i < arena->slot_count; i += workers)
+	for (uint32_t i = worker->index; i < slots; i += workers)
 		if (!drain_slot(worker, arena, i))
 			break;
 	for (uint32_t i = 0; i < count; i++)
@@ -308,11 +311,12 @@ static void release_orders(struct worker *worker)
 		drain_end_pass(worker->drain, worker->index, worker->pass);
 
 	for (uint32_t i = 0; i < worker->arenas.count; i++) {
-		struct arena *arena = worker->arenas.arena[i];
+		const struct arena_setup *setup =
+			arena_setup(worker->arenas.arena[i]);
 
-		orders_release(&arena->orders, arena->clock == WIRE_CLOCK_TSC
-						       ? begin.ticks
-						       : begin.ns);
+		orders_release(setup->orders, setup->clock == WIRE_CLOCK_TSC
+						      ? begin.ticks
+						      : begin.ns);
 	}
 }
 
@@ -323,16 +327,17 @@ static void release_orders(struct worker *worker)
  * may have rung before it could see us asleep. */
 static bool has_work(struct worker *worker, struct arena *arena)
 {
+	const struct arena_setup *setup = arena_setup(arena);
 	uint32_t workers = drain_workers(worker->drain);
 
-	for (uint32_t i = worker->index; i < arena->slot_count; i += workers) {
-		struct arena_slot *slot = &arena->slot[i];
+	for (uint32_t i = worker->index; i < setup->slot_count; i += workers) {
+		struct arena_slot *slot = &setup->slots[i];
 		struct slot_shm *shm = arena_slot_shm(arena, i);
 
 		if (slot->thread) {
 			int64_t unread = ring_get_look(&slot->ring);
 
-			if (unread < 0 || unread >= arena->ring_cells / 4)
+			if (unread < 0 || unread >= setup->ring_cells / 4)
 				return true;
 			continue;
 		}
@@ -351,7 +356,8 @@ static bool has_work(struct worker *worker, struct arena *arena)
 static void set_asleep(struct worker *worker, uint32_t asleep)
 {
 	for (uint32_t i = 0; i < worker->arenas.count; i++) {
-		struct page_shm *page = worker->arenas.arena[i]->page;
+		struct page_shm *page =
+			arena_setup(worker->arenas.arena[i])->page;
 
 		for (uint32_t bell = worker->index; bell < DOORBELLS;
 		     bell += drain_workers(worker->drain))
@@ -370,7 +376,8 @@ static bool gather_words(struct worker *worker, uint32_t kicks)
 	worker->word[0] =
 		futex_word(drain_kicks(worker->drain, worker->index), kicks);
 	for (uint32_t i = 0; i < worker->arenas.count; i++) {
-		struct page_shm *page = worker->arenas.arena[i]->page;
+		struct page_shm *page =
+			arena_setup(worker->arenas.arena[i])->page;
 
 		for (uint32_t bell = worker->index; bell < DOORBELLS;
 		     bell += workers) {

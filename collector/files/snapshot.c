@@ -144,7 +144,7 @@ static void add_copy(struct job *job)
 
 void snapshot_visit(struct thread *thread)
 {
-	struct recording *recording = thread->setup->arena->recording;
+	struct recording *recording = thread->setup->arena_setup->recording;
 	struct snapshots *snapshots = snapshots_of(recording);
 	struct copy *copy;
 	uint32_t number;
@@ -171,7 +171,7 @@ void snapshot_add_ended(const struct thread *thread,
 			const struct thread_stacks *stacks)
 {
 	struct snapshots *snapshots =
-		snapshots_of(thread->setup->arena->recording);
+		snapshots_of(thread->setup->arena_setup->recording);
 	struct snapshot *snapshot = snapshots ? snapshots->now : NULL;
 
 	if (!snapshot || thread->snapshot == snapshot->number)

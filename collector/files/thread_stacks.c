@@ -14,7 +14,7 @@
 static struct profile_owner thread_owner(const struct thread *thread)
 {
 	const struct process_setup *process = thread->setup;
-	struct recording *recording = process->arena->recording;
+	struct recording *recording = process->arena_setup->recording;
 	struct profile_owner owner = { .pid = process->pid,
 				       .tid = thread->entry.tid };
 

@@ -94,7 +94,8 @@ static bool knows_all_blocks(const struct process_heap *heap)
 	const struct arena *arena = process_setup(process)->arena;
 
 	/* relaxed, all: the record of the free was read after HEAD */
-	if (atom_load_rlx(&arena->page->flags) & PAGE_BLOCKS_LOST ||
+	if (atom_load_rlx(&process_setup(process)->arena_setup->page->flags) &
+		    PAGE_BLOCKS_LOST ||
 	    atom_load_rlx(&arena->late_slots) || atom_load_rlx(&heap->unsure))
 		return false;
 	/* Rings may not be read to their ends any more. */
@@ -209,7 +210,7 @@ static void consume_blocks(void *context, const struct order_item *items,
 
 	/* The blocks of a pause are not known, their frees are. */
 	if (unlikely(pause_changes(
-		    &process_setup(heap->process)->arena->pauses)))
+		    process_setup(heap->process)->arena_setup->pauses)))
 		heap->heap.incomplete = true;
 	for (size_t i = 0; i < MIN(count, (size_t)AHEAD); i++)
 		heap_table_fetch(&heap->heap.table, items[i].a);
@@ -425,7 +426,7 @@ static void start_known_blocks(struct process_heap *heap, uint64_t period)
 static int start_heap(struct process_heap *heap, struct process *process)
 {
 	const struct process_setup *of = process_setup(process);
-	struct arena *arena = of->arena;
+	const struct arena_setup *arena = of->arena_setup;
 	const struct recording_setup *setup = recording_setup(heap->recording);
 	uint64_t period = setup->options->alloc_period;
 	struct budget *budget = setup->budget;
@@ -457,7 +458,7 @@ static int start_heap(struct process_heap *heap, struct process *process)
 			arena->clock == WIRE_CLOCK_TSC ? of->collector->clock
 						       : NULL,
 			of->uuid, recording_sequence(heap->recording));
-	return orders_add(&arena->orders, heap->order);
+	return orders_add(arena->orders, heap->order);
 }
 
 static struct process_heap *make_heap(struct process *process)
@@ -469,12 +470,12 @@ static struct process_heap *make_heap(struct process *process)
 		return NULL;
 	*heap = (struct process_heap){
 		.refs = 1,
-		.recording = recording_get(setup->arena->recording),
+		.recording = recording_get(setup->arena_setup->recording),
 		.modules = modules_get(setup->modules),
 		.pid = setup->pid,
 		.forked = setup->forked,
 		.process = process,
-		.unsure = setup->arena->late,
+		.unsure = setup->arena_setup->late,
 	};
 	lock_init(&heap->lock, LOCK_PROCESS_HEAP);
 	lock_init(&heap->known_lock, LOCK_HEAP_KNOWN);
@@ -570,7 +571,7 @@ struct process_heap *process_heap_end(struct process *process)
 
 	if (!heap)
 		return NULL;
-	orders_remove(&setup->arena->orders, heap->order);
+	orders_remove(setup->arena_setup->orders, heap->order);
 	order_release_all(heap->order);
 	if (heap->samples)
 		sampler_flush(setup->collector->sampler);

@@ -172,7 +172,7 @@ static void feed_free(struct thread *thread, uint64_t clock, uint64_t address,
 /* Count @allocs and @frees that are lost, as there is no memory for a heap. */
 static void lose_blocks(struct thread *thread, uint64_t allocs, uint64_t frees)
 {
-	struct recording *recording = thread->setup->arena->recording;
+	struct recording *recording = thread->setup->arena_setup->recording;
 	struct process_heap *heap = thread->heap ? thread->heap->heap : NULL;
 	struct heap_sums *sums;
 
@@ -254,7 +254,7 @@ int thread_heap_extended(struct thread *thread, struct replay *replay,
 
 bool thread_heap_wants(const struct thread *thread, const struct replay *replay)
 {
-	const struct arena *arena = thread->setup->arena;
+	const struct arena_setup *arena = thread->setup->arena_setup;
 
 	return arena->alloc == WIRE_ALLOC_SAMPLED ||
 	       (arena->stackless && !replay_top_node(replay)->parent);

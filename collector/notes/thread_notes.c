@@ -83,7 +83,7 @@ struct thread_notes {
 
 static struct recording *recording_of(const struct thread *thread)
 {
-	return thread->setup->arena->recording;
+	return thread->setup->arena_setup->recording;
 }
 
 /* --- names ------------------------------------------------------------------
@@ -268,10 +268,10 @@ static struct async_slices *slices_of(struct thread *thread)
 
 	lock_acquire(&arena->lock);
 	if (!parts->slices &&
-	    async_slices_new(arena->recording, thread->setup->tracks,
-			     &parts->slices) == 0)
+	    async_slices_new(thread->setup->arena_setup->recording,
+			     thread->setup->tracks, &parts->slices) == 0)
 		/* Without memory for that, all is released at the end. */
-		(void)orders_add(&arena->orders,
+		(void)orders_add(thread->setup->arena_setup->orders,
 				 async_slices_order(parts->slices));
 	slices = parts->slices;
 	lock_release(&arena->lock);
@@ -529,7 +529,8 @@ static void take_event(struct thread_notes *notes, struct replay *replay,
 		.notes = notes,
 		.replay = replay,
 		.cells = cells,
-		.site = sites_find(notes->thread->setup->arena->sites, id),
+		.site = sites_find(notes->thread->setup->arena_setup->sites,
+				   id),
 		.ns = replay_ns(replay, cells[0].clock,
 				notes->thread->fibers.now_ns),
 	};
@@ -644,7 +645,7 @@ void thread_notes_release(struct thread *thread, struct totals *totals)
 void process_notes_finish(struct process *process)
 {
 	const struct process_setup *setup = process_setup(process);
-	struct recording *recording = setup->arena->recording;
+	struct recording *recording = setup->arena_setup->recording;
 	struct process_parts *parts = process_parts(process);
 	const struct process_ending *ending = process_ending(process);
 	struct async_counts counts = { 0 };
@@ -652,7 +653,7 @@ void process_notes_finish(struct process *process)
 	struct totals *totals;
 
 	if (parts->slices) {
-		orders_remove(&setup->arena->orders,
+		orders_remove(setup->arena_setup->orders,
 			      async_slices_order(parts->slices));
 		async_slices_finish(parts->slices, ending->ns);
 		counts = async_slices_counts(parts->slices);

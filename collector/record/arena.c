@@ -114,6 +114,16 @@ static int open_another_file(int fd)
 	return -1;
 }
 
+const struct arena_setup *arena_setup(const struct arena *arena)
+{
+	return &arena->setup;
+}
+
+struct arena_setup *arena_change_setup(struct arena *arena)
+{
+	return &arena->setup;
+}
+
 int arena_is_held(const struct arena *arena)
 {
 	if (arena->held_fd < 0)
@@ -161,25 +171,28 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	arena->refs = 1;
 	arena->device = status.st_dev;
 	arena->inode = status.st_ino;
-	arena->bytes = hello->arena_bytes;
-	arena->slot_count = hello->slot_count;
-	arena->ring_cells = hello->ring_cells;
+	arena->setup.bytes = hello->arena_bytes;
+	arena->setup.slot_count = hello->slot_count;
+	arena->setup.ring_cells = hello->ring_cells;
 	lock_init(&arena->lock, LOCK_ARENA);
 	orders_init(&arena->orders);
-	arena->slot = calloc(arena->slot_count, sizeof(*arena->slot));
+	arena->setup.orders = &arena->orders;
+	arena->setup.pauses = &arena->pauses;
+	arena->setup.slots =
+		calloc(arena->setup.slot_count, sizeof(*arena->setup.slots));
 	arena->held_fd = open_another_file(fd);
-	address = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
+	address = mmap(NULL, arena->setup.bytes, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_NORESERVE,
 		       arena->held_fd >= 0 ? arena->held_fd : fd, 0);
 	if (address != MAP_FAILED)
-		arena->page = address;
-	if (!arena->slot || !arena->page ||
-	    map_log_new(arena->page, &arena->map_log) < 0) {
+		arena->setup.page = address;
+	if (!arena->setup.slots || !arena->setup.page ||
+	    map_log_new(arena->setup.page, &arena->setup.map_log) < 0) {
 		arena_put(&arena);
 		return -ENOMEM;
 	}
-	madvise(address, arena->bytes, MADV_DONTDUMP);
-	*why = check_arena_page(arena->page, hello);
+	madvise(address, arena->setup.bytes, MADV_DONTDUMP);
+	*why = check_arena_page(arena->setup.page, hello);
 	if (*why) {
 		arena_put(&arena);
 		return -EPROTO;
@@ -197,8 +210,8 @@ struct arena *arena_get(struct arena *arena)
 
 static void count_unslotted(struct arena *arena)
 {
-	struct recording *recording = arena->recording;
-	struct page_shm *page = arena->page;
+	struct recording *recording = arena->setup.recording;
+	struct page_shm *page = arena->setup.page;
 	/* relaxed: the program is gone */
 	uint32_t flags = atom_load_rlx(&page->flags);
 	struct totals *totals = recording_lock(recording);
@@ -226,37 +239,37 @@ static void close_map_log(struct arena *arena)
 	static struct log_limit limit;
 	uint64_t lost;
 
-	map_log_close(arena->map_log);
-	lost = map_log_lost(arena->map_log);
-	if (lost && arena->recording)
+	map_log_close(arena->setup.map_log);
+	lost = map_log_lost(arena->setup.map_log);
+	if (lost && arena->setup.recording)
 		log_limited(&limit, LOG_WARN,
 			    "recording '%s' was not told of %llu loads and "
 			    "unloads of libraries: functions of some that came "
 			    "and went may have no names",
-			    recording_setup(arena->recording)->path,
+			    recording_setup(arena->setup.recording)->path,
 			    (unsigned long long)lost);
-	map_log_put(&arena->map_log);
+	map_log_put(&arena->setup.map_log);
 }
 
 static void arena_free(struct arena *arena)
 {
 	family_release(&arena->family);
-	if (arena->map_log)
+	if (arena->setup.map_log)
 		close_map_log(arena);
-	if (arena->sites)
-		sites_close(arena->sites);
-	sites_put(&arena->sites);
-	if (arena->recording) {
+	if (arena->setup.sites)
+		sites_close(arena->setup.sites);
+	sites_put(&arena->setup.sites);
+	if (arena->setup.recording) {
 		count_unslotted(arena);
-		recording_put(&arena->recording);
+		recording_put(&arena->setup.recording);
 	}
-	if (arena->page)
-		munmap(arena->page, arena->bytes);
+	if (arena->setup.page)
+		munmap(arena->setup.page, arena->setup.bytes);
 	if (arena->held_fd >= 0)
 		close(arena->held_fd);
 	orders_destroy(&arena->orders);
 	lock_destroy(&arena->lock);
-	free(arena->slot);
+	free(arena->setup.slots);
 	free(arena);
 }
 
@@ -275,15 +288,16 @@ void arena_put(struct arena **arena)
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
 	old->end.free_job.run = arena_free_job;
-	if (old->jobs)
-		jobs_post(old->jobs, &old->end.free_job);
+	if (old->setup.jobs)
+		jobs_post(old->setup.jobs, &old->end.free_job);
 	else
 		arena_free(old);
 }
 
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index)
 {
-	return (struct slot_shm *)((char *)arena->page + ARENA_SLOTS) + index;
+	return (struct slot_shm *)((char *)arena->setup.page + ARENA_SLOTS) +
+	       index;
 }
 
 void arena_control(struct arena *arena, enum control_shm control)
@@ -293,12 +307,12 @@ void arena_control(struct arena *arena, enum control_shm control)
 		atom_store_sc(&arena->off, 1);
 	/* order: rel, CONTROL: the filter table is whole when it is on. The
 	 * sc is OFF's: an ON still in a store buffer would be the last word */
-	atom_store_sc(&arena->page->control, control);
+	atom_store_sc(&arena->setup.page->control, control);
 	/* order: sc, OFF: whoever said so meanwhile is not overruled */
 	if (atom_load_sc(&arena->off))
-		atom_store_sc(&arena->page->control, CONTROL_OFF);
-	syscall(SYS_futex, &arena->page->control, FUTEX_OP_WAKE, INT_MAX, NULL,
-		NULL, 0);
+		atom_store_sc(&arena->setup.page->control, CONTROL_OFF);
+	syscall(SYS_futex, &arena->setup.page->control, FUTEX_OP_WAKE, INT_MAX,
+		NULL, NULL, 0);
 }
 
 bool arena_is_off(const struct arena *arena)
@@ -326,32 +340,33 @@ bool arena_is_broken(const struct arena *arena)
 static struct record *ring_cells(const struct arena *arena, uint32_t index)
 {
 	struct record *cells =
-		(struct record *)((char *)arena->page +
-				  arena_rings(arena->slot_count));
+		(struct record *)((char *)arena->setup.page +
+				  arena_rings(arena->setup.slot_count));
 
-	return cells + (size_t)index * arena->ring_cells;
+	return cells + (size_t)index * arena->setup.ring_cells;
 }
 
 struct ring_get *arena_ring(struct arena *arena, uint32_t index)
 {
-	struct ring_get *ring = &arena->slot[index].ring;
+	struct ring_get *ring = &arena->setup.slots[index].ring;
 
 	if (!ring->cells)
 		ring_get_init(ring, arena_slot_shm(arena, index),
-			      ring_cells(arena, index), arena->ring_cells);
+			      ring_cells(arena, index),
+			      arena->setup.ring_cells);
 	return ring;
 }
 
 void arena_warm(struct arena *arena, uint32_t index)
 {
-	uint64_t cells = MIN(arena->ring_cells, WARM_CELLS);
+	uint64_t cells = MIN(arena->setup.ring_cells, WARM_CELLS);
 
-	if (index >= MIN(arena->slot_count, WARM_SLOTS))
+	if (index >= MIN(arena->setup.slot_count, WARM_SLOTS))
 		return;
 	/* relaxed: two workers may both warm it, which is harmless */
-	if (atom_load_rlx(&arena->slot[index].warm))
+	if (atom_load_rlx(&arena->setup.slots[index].warm))
 		return;
-	atom_store_rlx(&arena->slot[index].warm, 1);
+	atom_store_rlx(&arena->setup.slots[index].warm, 1);
 	madvise(ring_cells(arena, index), cells * sizeof(struct record),
 		MADV_POPULATE_WRITE);
 }

@@ -31,33 +31,52 @@ struct drain_passes {
 	uint32_t ended[DOORBELLS]; /* as many workers at most */
 };
 
-struct arena {
-	uint32_t refs;
-	struct arena *next; /* the main thread's list */
+/* A slot, as the drain worker knows it that the slot belongs to. */
+struct arena_slot {
+	struct ring_get ring; /* see arena_ring() */
+	struct thread *thread; /* that owns the slot; NULL: none */
+	uint64_t checked_ns; /* when that was last seen alive */
+	bool abandoned; /* the owner goes on, unrecorded */
+	bool later; /* the owner is not known yet */
+	uint32_t warm; /* any worker: see arena_warm() */
+};
 
-	/* Set before another thread knows the arena; only read after that. */
+/* What stays as it is once the program has the reply to its hello. */
+struct arena_setup {
+	/* arena_map() sets these: */
 	struct page_shm *page; /* the mapping */
 	uint64_t bytes;
 	uint32_t slot_count, ring_cells; /* as checked: page's may change */
-	dev_t device; /* of the memfd, as /proc/PID/maps has it */
-	ino_t inode;
-	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
+	struct arena_slot *slots; /* slot_count of them */
 	struct map_log *map_log; /* a reference */
+	/* These two have locks of their own, or need none. */
+	struct pause_list *pauses; /* the main thread begins and ends them */
+	struct orders *orders; /* of its processes */
 
-	/* The same, set by serve/attach.c while the program waits for the reply
-	 * to its hello. */
+	/* serve/attach.c sets these, while the program waits for the reply: */
 	struct recording *recording; /* a reference */
 	struct jobs *jobs; /* where jobs go; NULL: nowhere */
 	struct sites *sites; /* a reference */
 	struct cpu_group *cpu; /* NULL: the kernel samples nothing */
 	uid_t uid; /* of the program */
-	uint64_t session; /* number of its session */
 	uint64_t start_flow; /* flow from the image before it; 0: none */
 	enum wire_clock clock;
 	enum wire_alloc alloc; /* how the program is to record blocks */
 	bool stackless; /* no spans say where a block was allocated */
 	bool late; /* its program had other threads at hello: blocks that they
 		    * allocated at that moment are unknown */
+};
+
+struct arena {
+	uint32_t refs;
+	struct arena *next; /* the main thread's list */
+
+	/* Set before another thread knows the arena; only read after that. */
+	struct arena_setup setup;
+	dev_t device; /* of the memfd, as /proc/PID/maps has it */
+	ino_t inode;
+	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
+	uint64_t session; /* number of its session */
 
 	/* Words that any thread changes. */
 	uint32_t broken; /* it is read no more */
@@ -68,19 +87,8 @@ struct arena {
 	uint64_t live_spans, live_lost; /* these three for a person to see */
 	uint32_t live_threads;
 
-	/* These two have locks of their own, or need none. */
-	struct pause_list pauses; /* the main thread begins and ends them */
-	struct orders orders; /* of its processes */
-
-	/* One for each slot; it belongs to the drain worker of that slot. */
-	struct arena_slot {
-		struct ring_get ring; /* see arena_ring() */
-		struct thread *thread; /* that owns the slot; NULL: none */
-		uint64_t checked_ns; /* when that was last seen alive */
-		bool abandoned; /* the owner goes on, unrecorded */
-		bool later; /* the owner is not known yet */
-		uint32_t warm; /* any worker: see arena_warm() */
-	} * slot;
+	struct pause_list pauses; /* setup.pauses */
+	struct orders orders; /* setup.orders */
 
 	struct lock lock; /* of these: */
 	struct process *processes;
@@ -117,9 +125,16 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	      const char **why);
 struct arena *arena_get(struct arena *arena);
 /* Give a reference back; *@arena becomes NULL. With the last one, the arena is
- * freed on arena->jobs: that may end a recording, too. Any thread; also for
- * NULL. */
+ * freed on the jobs of its setup: that may end a recording, too. Any thread;
+ * also for NULL. */
 void arena_put(struct arena **arena);
+
+/* The setup of @arena; it is valid as long as the caller has a reference. Any
+ * thread. */
+const struct arena_setup *arena_setup(const struct arena *arena);
+/* The same, to be changed: by serve/attach.c, until the program has the reply
+ * to its hello; and at the end, when no process is left. Main thread. */
+struct arena_setup *arena_change_setup(struct arena *arena);
 
 /*
  * Whether some process has the memory of @arena mapped: 1, 0, or -EAGAIN if the
@@ -131,7 +146,7 @@ int arena_is_held(const struct arena *arena);
  * thread. */
 bool arena_is_mapped_by(const struct arena *arena, pid_t pid);
 
-/* Slot @index in the shared memory, below arena->slot_count. Any thread. */
+/* Slot @index in the shared memory, below slot_count. Any thread. */
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);
 /* The reader of the ring of slot @index, which the first call makes. The drain
  * worker of the slot. */

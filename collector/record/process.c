@@ -75,7 +75,8 @@ int process_new(const struct process_setup *setup, int pidfd,
 		.watch = { .fd = pidfd, .ready = watched_process_exited },
 		.calls = calls,
 		.setup = *setup,
-		.start_flow = setup->forked ? 0 : setup->arena->start_flow,
+		.start_flow =
+			setup->forked ? 0 : setup->arena_setup->start_flow,
 		.drained_job = { .run = run_drained },
 	};
 	lock_init(&process->threads.lock, LOCK_OUTER_IDS);
@@ -119,8 +120,8 @@ void process_list(struct process *process)
 	struct collector *collector = process->setup.collector;
 	struct arena *arena = process->setup.arena;
 
-	process->entry_listed =
-		recording_list_process(arena->recording, process->setup.entry);
+	process->entry_listed = recording_list_process(
+		process->setup.arena_setup->recording, process->setup.entry);
 	process->next = arena->processes;
 	arena->processes = process;
 

@@ -13,6 +13,7 @@
 #include "collector/record/recording.h"
 
 struct arena;
+struct arena_setup;
 struct async_slices;
 struct collector;
 struct kin;
@@ -26,6 +27,7 @@ struct tracks;
 struct process_setup {
 	struct collector *collector;
 	struct arena *arena; /* a reference */
+	const struct arena_setup *arena_setup; /* its */
 	struct modules *modules; /* a reference */
 	struct tracks *tracks; /* a reference */
 	struct samples *samples; /* a reference; NULL: none are taken */

@@ -546,7 +546,8 @@ static int begin_group(struct cpu_group *group, struct process *process)
 struct cpu_group *cpu_group_new(struct cpu_sampler *sampler,
 				struct process *process)
 {
-	struct recording *recording = process_setup(process)->arena->recording;
+	struct recording *recording =
+		process_setup(process)->arena_setup->recording;
 	struct cpu_group *group = calloc(1, sizeof(*group));
 	int err = -ENOMEM;
 

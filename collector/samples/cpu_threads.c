@@ -255,7 +255,7 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 
 	*threads = (struct cpu_threads){
 		.sampler = setup->collector->sampler,
-		.recording = setup->arena->recording,
+		.recording = setup->arena_setup->recording,
 		.period_ns = period_ns,
 		.no_kernel = no_kernel,
 		.reads = reads,
@@ -270,8 +270,8 @@ int cpu_threads_init(struct cpu_threads *threads, const struct process *process,
 	first->modules = modules_get(setup->modules);
 	if (setup->samples)
 		first->samples = samples_get(setup->samples);
-	if (setup->arena->map_log)
-		first->log = map_log_get(setup->arena->map_log);
+	if (setup->arena_setup->map_log)
+		first->log = map_log_get(setup->arena_setup->map_log);
 	memcpy(first->name, setup->entry->name, sizeof(first->name));
 	return 0;
 }

@@ -44,7 +44,7 @@ struct thread_cpu {
 
 static struct cpu_group *cpu_group_of(const struct thread *thread)
 {
-	return thread->setup->arena->cpu;
+	return thread->setup->arena_setup->cpu;
 }
 
 bool thread_cpu_begin(struct thread *thread)
@@ -109,7 +109,7 @@ static uint64_t clock_to_ns(struct thread *thread, uint64_t clock)
 {
 	struct thread_cpu *cpu = thread->cpu;
 
-	if (thread->setup->arena->clock != WIRE_CLOCK_TSC)
+	if (thread->setup->arena_setup->clock != WIRE_CLOCK_TSC)
 		return clock;
 	if (!clock_segment_has(&cpu->segment, clock))
 		clock_sync_segment(thread->setup->collector->clock, clock,

@@ -187,24 +187,25 @@ static bool has_threads(pid_t pid)
 static int begin_program(struct collector *collector, struct arena *arena,
 			 const struct wire_hello *hello, struct peer *peer)
 {
+	struct arena_setup *setup = arena_change_setup(arena);
 	int pidfd = peer->pidfd, err;
 	bool inside;
 
-	arena->start_flow = replace_image(collector, peer, &inside);
-	err = choose_recording(collector, peer->pid, &arena->recording);
+	setup->start_flow = replace_image(collector, peer, &inside);
+	err = choose_recording(collector, peer->pid, &setup->recording);
 	if (err)
 		return err;
-	arena->uid = peer->uid;
-	arena->clock = collector->ticks && hello->tsc_allowed
+	setup->uid = peer->uid;
+	setup->clock = collector->ticks && hello->tsc_allowed
 			       ? WIRE_CLOCK_TSC
 			       : WIRE_CLOCK_BOOTTIME;
-	arena->alloc = choose_alloc(collector->options, hello->instrumented);
-	arena->stackless = !hello->instrumented;
-	arena->late = has_threads(peer->pid);
-	recording_set_ring_cells(arena->recording, arena->ring_cells);
-	arena->jobs = collector->jobs;
-	categories_write(arena->page, collector->categories);
-	err = sites_new(arena->page, collector->symbols, &arena->sites);
+	setup->alloc = choose_alloc(collector->options, hello->instrumented);
+	setup->stackless = !hello->instrumented;
+	setup->late = has_threads(peer->pid);
+	recording_set_ring_cells(setup->recording, setup->ring_cells);
+	setup->jobs = collector->jobs;
+	categories_write(setup->page, collector->categories);
+	err = sites_new(setup->page, collector->symbols, &setup->sites);
 	if (err)
 		return err;
 	err = drain_add(collector->drain, arena);
@@ -216,9 +217,9 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	if (err)
 		return err;
 	if (collector->cpu && !inside)
-		arena->cpu = cpu_group_new(collector->cpu, arena->processes);
+		setup->cpu = cpu_group_new(collector->cpu, arena->processes);
 	else if (collector->cpu_err)
-		cpu_explain(arena->recording, collector->cpu_err);
+		cpu_explain(setup->recording, collector->cpu_err);
 	session_begin(collector, arena, !collector->recording);
 	arena->next = collector->arenas;
 	collector->arenas = arena;
@@ -275,9 +276,10 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 	};
 	reply->status = accept_program(collector, hello, memfd, peer, out);
 	if (*out) {
-		reply->clock = (*out)->clock;
-		reply->alloc = (*out)->alloc;
-		if ((*out)->alloc == WIRE_ALLOC_SAMPLED || (*out)->stackless)
+		reply->clock = arena_setup(*out)->clock;
+		reply->alloc = arena_setup(*out)->alloc;
+		if (arena_setup(*out)->alloc == WIRE_ALLOC_SAMPLED ||
+		    arena_setup(*out)->stackless)
 			reply->alloc_period = options->alloc_period;
 		if (!filter_is_active(&options->filter))
 			session_release(*out);
@@ -299,8 +301,8 @@ static void resolve_filter(struct job *job)
 	/* The job is the first member. */
 	struct filter_job *resolve = (struct filter_job *)job;
 
-	filter_publish(resolve->filter, resolve->modules, resolve->arena->page,
-		       FILTER_ENTRIES);
+	filter_publish(resolve->filter, resolve->modules,
+		       arena_setup(resolve->arena)->page, FILTER_ENTRIES);
 	session_release(resolve->arena);
 	modules_put(&resolve->modules);
 	arena_put(&resolve->arena);

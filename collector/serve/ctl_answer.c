@@ -44,7 +44,9 @@ static struct face face_of(const struct arena *arena)
 		face = (struct face){
 			.pid = kin->pid,
 			.name = kin->name,
-			.start_ns = recording_setup(arena->recording)->start_ns,
+			.start_ns =
+				recording_setup(arena_setup(arena)->recording)
+					->start_ns,
 			.waiting = true
 		};
 	/* New processes are put at the front: the last here is the oldest. */
@@ -74,8 +76,9 @@ static const char *folder_name(const struct recording *recording)
 static bool is_target(const struct collector *collector, struct arena *arena,
 		      const char *target)
 {
-	bool named = !collector->recording &&
-		     !strcmp(folder_name(arena->recording), target);
+	bool named =
+		!collector->recording &&
+		!strcmp(folder_name(arena_setup(arena)->recording), target);
 	char *end;
 	long pid = strtol(target, &end, 10);
 
@@ -247,10 +250,13 @@ static json_t *row_of(struct arena *arena)
 	set_number(row, "spans", atom_load_rlx(&arena->live_spans));
 	set_number(row, "lost", atom_load_rlx(&arena->live_lost));
 	set_since(row, face.start_ns);
-	set_number(row, "bytes",
-		   trace_file_bytes(recording_setup(arena->recording)->trace));
-	ctl_answer_set_path(row, "folder",
-			    recording_setup(arena->recording)->path);
+	set_number(
+		row, "bytes",
+		trace_file_bytes(
+			recording_setup(arena_setup(arena)->recording)->trace));
+	ctl_answer_set_path(
+		row, "folder",
+		recording_setup(arena_setup(arena)->recording)->path);
 	return row;
 }
 

@@ -101,7 +101,7 @@ int ctl_flush_start(struct collector *collector, struct arena *const *arena,
 	flush->job.run = flush_files;
 	flush->collector = collector;
 	for (size_t i = 0; i < count; i++)
-		add_recording(flush, arena[i]->recording);
+		add_recording(flush, arena_setup(arena[i])->recording);
 	/* One recording for all is there before and after its programs. */
 	if (collector->recording)
 		add_recording(flush, collector->recording);

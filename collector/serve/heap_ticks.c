@@ -70,7 +70,8 @@ static size_t list_processes(struct collector *collector, struct seen *seen)
 			continue;
 		now = &seen[count];
 		*now = (struct seen){
-			.recording = recording_get(setup->arena->recording),
+			.recording =
+				recording_get(setup->arena_setup->recording),
 			.pid = setup->pid,
 			.uuid = setup->uuid,
 		};

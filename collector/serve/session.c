@@ -66,7 +66,7 @@ static uint64_t bytes_on_disk(struct collector *collector)
 	for (const struct arena *arena = collector->arenas; arena;
 	     arena = arena->next)
 		bytes += trace_file_bytes(
-			recording_setup(arena->recording)->trace);
+			recording_setup(arena_setup(arena)->recording)->trace);
 	return bytes;
 }
 
@@ -178,13 +178,13 @@ static void list_recording(struct collector *collector,
 
 	if (!open) {
 		log_err("out of memory: recording '%s' is not counted",
-			recording_setup(arena->recording)->path);
+			recording_setup(arena_setup(arena)->recording)->path);
 		return;
 	}
 	open->collector = collector;
-	open->recording = arena->recording;
+	open->recording = arena_setup(arena)->recording;
 	open->session = arena->session;
-	recording_on_end(arena->recording, recording_ended, open);
+	recording_on_end(arena_setup(arena)->recording, recording_ended, open);
 	lock_acquire(&collector->lock);
 	open->next = collector->recordings;
 	collector->recordings = open;
@@ -217,7 +217,7 @@ void session_begin(struct collector *collector, struct arena *arena, bool own)
 	arena->session = ++collector->last_session;
 	arena->held = true;
 	collector->limits->sessions++;
-	collector->limits->arena_bytes += arena->bytes;
+	collector->limits->arena_bytes += arena_setup(arena)->bytes;
 	collector->limits->begun_ns += PROGRAM_NS;
 	if (own)
 		list_recording(collector, arena);
@@ -226,7 +226,7 @@ void session_begin(struct collector *collector, struct arena *arena, bool own)
 void session_unlist(struct collector *collector, struct arena *arena)
 {
 	collector->limits->sessions--;
-	collector->limits->arena_bytes -= arena->bytes;
+	collector->limits->arena_bytes -= arena_setup(arena)->bytes;
 }
 
 /* Write the control word as held and paused say. Under the arena's lock. */
@@ -254,18 +254,18 @@ void session_pause(struct arena *arena, bool paused)
 	/* A program looks at the word now and then: what it records until it
 	 * has seen it is left out by time. */
 	if (paused)
-		pause_begin(&arena->pauses, now);
+		pause_begin(arena_setup(arena)->pauses, now);
 	else
-		pause_end(&arena->pauses, now);
+		pause_end(arena_setup(arena)->pauses, now);
 	set_control(arena);
 	lock_release(&arena->lock);
-	cpu_group_pause(arena->cpu, paused);
+	cpu_group_pause(arena_setup(arena)->cpu, paused);
 }
 
 void session_categories(struct arena *arena, const char *text)
 {
 	lock_acquire(&arena->lock);
-	categories_write(arena->page, text);
+	categories_write(arena_setup(arena)->page, text);
 	lock_release(&arena->lock);
 }
 
@@ -274,7 +274,7 @@ void session_stop(struct arena *arena)
 	struct drain *drain = NULL;
 
 	arena_control(arena, CONTROL_OFF);
-	cpu_group_pause(arena->cpu, true);
+	cpu_group_pause(arena_setup(arena)->cpu, true);
 	lock_acquire(&arena->lock);
 	for (struct process *process = arena->processes; process;
 	     process = process_next(process)) {

@@ -59,7 +59,7 @@ static inline struct trace_block *rig_take(void *context)
 {
 	struct thread *thread = context;
 	struct trace_block *block = trace_file_block(
-		recording_setup(thread->setup->arena->recording)->trace);
+		recording_setup(thread->setup->arena_setup->recording)->trace);
 
 	block->modules = NULL;
 	block->name_count = 0;
@@ -73,7 +73,8 @@ static inline void rig_give(void *context, struct trace_block *block)
 	if (block->name_count)
 		block->modules = modules_get(thread->setup->modules);
 	trace_file_submit(
-		recording_setup(thread->setup->arena->recording)->trace, block);
+		recording_setup(thread->setup->arena_setup->recording)->trace,
+		block);
 }
 
 static inline bool rig_excludes(void *context, uint64_t function)
@@ -91,14 +92,15 @@ static inline uint32_t rig_open_track(void *context, uint32_t number,
 	const struct out_context out = {
 		.uuid = random_u64(),
 		.thread_uuid = thread->uuid,
-		.sequence = recording_sequence(thread->setup->arena->recording),
+		.sequence = recording_sequence(
+			thread->setup->arena_setup->recording),
 		.name = name,
 		.start_ns = start_ns,
 	};
 
 	snprintf(name, sizeof(name), "context %u of worker", number);
 	trace_file_append(
-		recording_setup(thread->setup->arena->recording)->trace,
+		recording_setup(thread->setup->arena_setup->recording)->trace,
 		out.sequence, packet,
 		out_perfetto_context(packet, sizeof(packet), &out));
 	return out.sequence;
@@ -161,7 +163,7 @@ static inline void rig_thread(struct rig *rig, int i)
 			     &rig->arena.pauses, &rig->recording.budget,
 			     &thread->replay),
 		 "replay");
-	replay_set_sites(thread->replay, rig->arena.sites);
+	replay_set_sites(thread->replay, rig->arena.setup.sites);
 	rig_must(!fibers_init(&thread->fibers, &fibers_sink, thread->replay),
 		 "fibers");
 }
@@ -208,17 +210,22 @@ static inline struct rig *rig_new(void)
 	rig_must(!symbol_cache_new(&rig->cache), "cache");
 	lock_init(&rig->arena.lock, LOCK_ARENA);
 	orders_init(&rig->arena.orders);
-	rig->arena.page = told_new();
-	rig->arena.recording = &rig->recording;
-	rig_must(!sites_new(rig->arena.page, rig->cache, &rig->arena.sites),
+	rig->arena.setup.orders = &rig->arena.orders;
+	rig->arena.setup.pauses = &rig->arena.pauses;
+	rig->arena.setup.page = told_new();
+	rig->arena.setup.recording = &rig->recording;
+	rig_must(!sites_new(rig->arena.setup.page, rig->cache,
+			    &rig->arena.setup.sites),
 		 "sites");
 	rig_must(!modules_new(getpid(), getpid(), NULL, rig->cache,
 			      &rig->process.setup.modules),
 		 "modules");
-	modules_set_sites(rig->process.setup.modules, rig->arena.sites);
+	modules_set_sites(rig->process.setup.modules, rig->arena.setup.sites);
 	rig->process.setup.arena = &rig->arena;
-	rig_must(!tracks_new(rig->process.setup.uuid, NULL, rig->arena.sites,
-			     rig->recording.setup.trace, &rig->recording.budget,
+	rig->process.setup.arena_setup = &rig->arena.setup;
+	rig_must(!tracks_new(rig->process.setup.uuid, NULL,
+			     rig->arena.setup.sites, rig->recording.setup.trace,
+			     &rig->recording.budget,
 			     &rig->process.setup.tracks),
 		 "tracks");
 	for (int i = 0; i < RIG_THREADS; i++)
@@ -230,7 +237,7 @@ static inline struct rig *rig_new(void)
 static inline uint32_t rig_site(struct rig *rig, struct site_shm head,
 				const char *const texts[6], const char *key)
 {
-	struct page_shm *page = rig->arena.page;
+	struct page_shm *page = rig->arena.setup.page;
 	uint32_t id = ++page->site_count;
 	struct site_shm *shm =
 		(struct site_shm *)((char *)page + ARENA_SITE_BYTES +
@@ -301,9 +308,9 @@ static inline void rig_free(struct rig *rig)
 	orders_destroy(&rig->arena.orders);
 	tracks_put(&rig->process.setup.tracks);
 	modules_put(&rig->process.setup.modules);
-	sites_put(&rig->arena.sites);
+	sites_put(&rig->arena.setup.sites);
 	symbol_cache_free(&rig->cache);
-	told_free(rig->arena.page);
+	told_free(rig->arena.setup.page);
 	rig_must(rig->recording.budget.left == RIG_BUDGET,
 		 "memory is not given back");
 	free(rig->recording.sums.lossy);

@@ -66,10 +66,11 @@ static void set_up_with(bool no_kernel)
 		recording_new(&g.collector, g.output, true, &g.recording), 0);
 	cpu_account_free(&g.recording->setup.cpu_account);
 	ck_assert_int_eq(cpu_account_new(&g.recording->setup.cpu_account), 0);
-	g.arena = (struct arena){ .recording = g.recording };
+	g.arena = (struct arena){ .setup.recording = g.recording };
 	g.entry = (struct process_entry){ .name = "program" };
 	g.process = (struct process){ .setup = { .collector = &g.collector,
 						 .arena = &g.arena,
+						 .arena_setup = &g.arena.setup,
 						 .pid = PID,
 						 .inner_pid = PID,
 						 .entry = &g.entry } };

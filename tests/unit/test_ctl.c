@@ -62,17 +62,20 @@ static void add_session(int i, pid_t pid, const char *name)
 	g.entry[i] = (struct process_entry){ .pid = pid,
 					     .start_ns = clock_boottime_ns() };
 	snprintf(g.entry[i].name, sizeof(g.entry[i].name), "%s", name);
-	g.process[i] = (struct process){ .watch.fd = -1,
-					 .setup = { .collector = &g.collector,
-						    .arena = &g.arena[i],
-						    .pid = pid,
-						    .inner_pid = pid,
-						    .entry = &g.entry[i] } };
+	g.process[i] =
+		(struct process){ .watch.fd = -1,
+				  .setup = { .collector = &g.collector,
+					     .arena = &g.arena[i],
+					     .arena_setup = &g.arena[i].setup,
+					     .pid = pid,
+					     .inner_pid = pid,
+					     .entry = &g.entry[i] } };
 	g.page[i] = told_new();
-	g.arena[i] = (struct arena){ .page = g.page[i],
-				     .bytes = 1 << 20,
+	g.arena[i] = (struct arena){ .setup = { .page = g.page[i],
+						.bytes = 1 << 20,
+						.pauses = &g.arena[i].pauses,
+						.recording = g.recording[i] },
 				     .held_fd = -1,
-				     .recording = g.recording[i],
 				     .processes = &g.process[i],
 				     .next = g.collector.arenas };
 	lock_init(&g.arena[i].lock, LOCK_ARENA);

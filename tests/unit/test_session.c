@@ -25,9 +25,10 @@ static void setup(void)
 	g_limits = (struct session_limits){ 0 };
 	g_collector = (struct collector){ .done_fd = -1, .limits = &g_limits };
 	g_recording = (struct recording){ .setup.dir_fd = -1 };
-	g_arena = (struct arena){ .page = &g_page,
-				  .bytes = 1 << 20,
-				  .recording = &g_recording };
+	g_arena = (struct arena){ .setup = { .page = &g_page,
+					     .bytes = 1 << 20,
+					     .pauses = &g_arena.pauses,
+					     .recording = &g_recording } };
 	lock_init(&g_collector.lock, LOCK_COLLECTOR);
 	lock_init(&g_arena.lock, LOCK_ARENA);
 }

@@ -136,10 +136,11 @@ static void set_up(void)
 	ck_assert_int_eq(jobs_new("jobs", &g.collector.jobs), 0);
 	ck_assert_int_eq(recording_new(&g.collector, "out", true, &g.recording),
 			 0);
-	g.arena = (struct arena){ .recording = g.recording };
+	g.arena = (struct arena){ .setup.recording = g.recording };
 	g.entry = (struct process_entry){ .name = "program" };
 	g.process = (struct process){ .setup = { .collector = &g.collector,
 						 .arena = &g.arena,
+						 .arena_setup = &g.arena.setup,
 						 .pid = 77,
 						 .entry = &g.entry } };
 	ck_assert_int_eq(modules_new(getpid(), getpid(), NULL,
