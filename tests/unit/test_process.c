@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of a process, of which the test is the main thread, the drain
+ * workers and whoever made it. Its program is a child that does nothing.
+ */
+#include "collector/record/process.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/jobs.h"
+#include "collector/base/lock.h"
+#include "collector/base/loop.h"
+#include "collector/names/modules.h"
+#include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/recording.h"
+#include "collector/record/tracks.h"
+#include "tests/suite.h"
+#include "tests/unit/scratch.h"
+
+#define INNER 7 /* what the child is said to call itself */
+#define FLOW 0xf10
+
+static struct {
+	struct collect_options options;
+	struct collector collector;
+	struct recording *recording;
+	struct arena *arena;
+	pid_t pid;
+	int pidfd;
+	struct process *exited, *drained; /* who was told of */
+	int exits, drains;
+} g;
+
+static void told_exited(struct process *process)
+{
+	g.exited = process;
+	g.exits++;
+	process_end(process, PROCESS_EXITED);
+}
+
+static void told_drained(struct process *process)
+{
+	g.drained = process;
+	g.drains++;
+}
+
+static void begin_program(void)
+{
+	g.pid = fork();
+	ck_assert_int_ge(g.pid, 0);
+	while (!g.pid)
+		pause();
+	g.pidfd = (int)syscall(SYS_pidfd_open, g.pid, 0);
+	ck_assert_int_ge(g.pidfd, 0);
+}
+
+static void end_program(void)
+{
+	if (g.pid)
+		kill(g.pid, SIGKILL);
+	if (g.pid)
+		waitpid(g.pid, NULL, 0);
+	g.pid = 0;
+}
+
+static void set_up(void)
+{
+	scratch_enter();
+	g.options = (struct collect_options){ .output = "out",
+					      .max_bytes = 64 << 20 };
+	g.collector = (struct collector){ .options = &g.options };
+	g.collector.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	g.collector.loop = loop_new();
+	lock_init(&g.collector.lock, LOCK_COLLECTOR);
+	ck_assert_int_eq(symbol_cache_new(&g.collector.symbols), 0);
+	ck_assert_int_eq(jobs_new("jobs", &g.collector.jobs), 0);
+	ck_assert_int_eq(recording_new(&g.collector, "out", true, &g.recording),
+			 0);
+	g.arena = calloc(1, sizeof(*g.arena));
+	g.arena->refs = 1;
+	g.arena->setup.recording = g.recording;
+	g.arena->setup.start_flow = FLOW;
+	lock_init(&g.arena->lock, LOCK_ARENA);
+	g.exits = g.drains = 0;
+	g.exited = g.drained = NULL;
+	begin_program();
+}
+
+static void tear_down(void)
+{
+	end_program();
+	jobs_free(&g.collector.jobs);
+	family_release(&g.arena->family);
+	/* each process has given its reference back */
+	ck_assert_uint_eq(g.arena->refs, 1);
+	free(g.arena);
+	recording_put(&g.recording);
+	symbol_cache_free(&g.collector.symbols);
+	close(g.collector.loop);
+	close(g.collector.done_fd);
+	scratch_leave();
+}
+
+static struct process *new_process(bool forked, int pidfd)
+{
+	static const struct process_calls calls = { told_exited, told_drained };
+	const struct recording_setup *recording = recording_setup(g.recording);
+	struct process_setup setup = {
+		.collector = &g.collector,
+		.arena = arena_get(g.arena),
+		.arena_setup = &g.arena->setup,
+		.entry = calloc(1, sizeof(*setup.entry)),
+		.pid = g.pid,
+		.inner_pid = INNER,
+		.uuid = 1,
+		.forked = forked,
+		.foreign = true,
+	};
+	struct process *process;
+
+	strcpy(setup.entry->name, "program");
+	ck_assert_int_eq(modules_new(g.pid, INNER, NULL, g.collector.symbols,
+				     &setup.modules),
+			 0);
+	ck_assert_int_eq(tracks_new(1, NULL, NULL, recording->trace,
+				    recording->budget, &setup.tracks),
+			 0);
+	ck_assert_int_eq(process_new(&setup, pidfd, &calls, &process), 0);
+	return process;
+}
+
+static void list(struct process *process)
+{
+	lock_acquire(&g.arena->lock);
+	process_list(process);
+	lock_release(&g.arena->lock);
+}
+
+static void unlist_and_free(struct process *process)
+{
+	process_unlist(process);
+	process_free(process);
+}
+
+START_TEST(exit_is_told_once)
+{
+	struct process *process = new_process(false, g.pidfd);
+	uint64_t before;
+
+	ck_assert(process_is_running(process));
+	ck_assert(!process_has_exited(process));
+	ck_assert_ptr_null(process_ending(process));
+	before = clock_boottime_ns();
+	kill(g.pid, SIGKILL);
+	while (!g.exits)
+		loop_run_once(g.collector.loop, -1);
+	ck_assert_ptr_eq(g.exited, process);
+	ck_assert(!process_is_running(process));
+	ck_assert(process_has_exited(process));
+	ck_assert(process_is_gone(process));
+	ck_assert_int_eq(process_ending(process)->why, PROCESS_EXITED);
+	ck_assert_uint_ge(process_ending(process)->ns, before);
+	/* its pidfd is ready for ever, and watched no more */
+	loop_run_once(g.collector.loop, 0);
+	ck_assert_int_eq(g.exits, 1);
+	process_free(process);
+}
+END_TEST
+
+START_TEST(first_reason_to_end_stays)
+{
+	struct process *process = new_process(true, -1);
+
+	ck_assert(!process_is_running(process));
+	ck_assert(!process_has_exited(process));
+	process_end_by_exec(process, FLOW);
+	process_end(process, PROCESS_BROKE);
+	process_stop(process);
+	ck_assert_int_eq(process_ending(process)->why, PROCESS_EXECED);
+	ck_assert_uint_eq(process_ending(process)->exec_flow, FLOW);
+	ck_assert(process_is_gone(process));
+	process_free(process);
+}
+END_TEST
+
+START_TEST(flow_and_track_are_made_once)
+{
+	struct process *process = new_process(false, g.pidfd);
+	struct process *child = new_process(true, -1);
+	uint64_t track;
+	bool first;
+
+	ck_assert_uint_eq(process_take_start_flow(process), FLOW);
+	ck_assert_uint_eq(process_take_start_flow(process), 0);
+	/* the image before was the parent's */
+	ck_assert_uint_eq(process_take_start_flow(child), 0);
+	track = process_rss_track(process, &first);
+	ck_assert(first && track);
+	ck_assert_uint_eq(process_rss_track(process, &first), track);
+	ck_assert(!first);
+	process_free(child);
+	process_free(process);
+}
+END_TEST
+
+START_TEST(last_worker_has_it_summed_up)
+{
+	struct process *process = new_process(false, g.pidfd);
+
+	process_end(process, PROCESS_BROKE);
+	process_drained(process, 1, 2);
+	ck_assert(process_is_drained(process, 1));
+	ck_assert(!process_is_drained(process, 0));
+	process_drained(process, 0, 2);
+	process_drained(process, 1, 2);
+	jobs_free(&g.collector.jobs);
+	ck_assert_int_eq(g.drains, 1);
+	ck_assert_ptr_eq(g.drained, process);
+	process_free(process);
+}
+END_TEST
+
+START_TEST(what_is_done_is_taken_once)
+{
+	struct process *a = new_process(false, g.pidfd);
+	struct process *b = new_process(true, -1), *first, *second;
+	uint64_t woken;
+
+	ck_assert_ptr_null(process_take_done(&g.collector));
+	process_done(a);
+	process_done(b);
+	ck_assert_int_eq(read(g.collector.done_fd, &woken, sizeof(woken)),
+			 sizeof(woken));
+	ck_assert_uint_eq(woken, 2);
+	first = process_take_done(&g.collector);
+	second = process_take_done(&g.collector);
+	ck_assert((first == a && second == b) || (first == b && second == a));
+	ck_assert_ptr_null(process_take_done(&g.collector));
+	process_free(a);
+	process_free(b);
+}
+END_TEST
+
+START_TEST(lists_have_it_until_it_is_taken_out)
+{
+	struct process *old = new_process(false, g.pidfd);
+	struct process *new = new_process(true, -1);
+
+	list(old);
+	list(new);
+	ck_assert_uint_eq(g.collector.process_count, 2);
+	ck_assert_ptr_eq(g.arena->processes, new);
+	ck_assert_ptr_eq(process_next(new), old);
+	ck_assert_ptr_null(process_next(old));
+	ck_assert_ptr_eq(process_next_all(g.collector.processes), old);
+	ck_assert_ptr_eq(recording_sums(g.recording)->processes,
+			 process_setup(old)->entry);
+	ck_assert_ptr_eq(process_find(&g.collector, g.pid), new);
+	process_end(new, PROCESS_EXITED);
+	ck_assert_ptr_eq(process_find(&g.collector, g.pid), old);
+	ck_assert_int_eq(process_outer_pid(g.arena, INNER), g.pid);
+	process_end(old, PROCESS_EXITED);
+	unlist_and_free(new);
+	/* it has never called fork(), so that nobody asks for it */
+	ck_assert_ptr_null(family_any(&g.arena->family));
+	ck_assert(!g.arena->end.idle_since_ns);
+	unlist_and_free(old);
+	ck_assert_int_eq(family_find(&g.arena->family, INNER)->pid, g.pid);
+	ck_assert_str_eq(family_any(&g.arena->family)->name, "program");
+	ck_assert_uint_eq(g.collector.process_count, 0);
+	ck_assert_ptr_null(g.collector.processes);
+	ck_assert_ptr_null(g.arena->processes);
+	ck_assert(g.arena->end.idle_since_ns);
+	ck_assert(!g.arena->cut);
+}
+END_TEST
+
+START_TEST(child_that_has_forked_is_kept_and_a_stop_cuts)
+{
+	struct process *child = new_process(true, g.pidfd);
+
+	list(child);
+	process_note_fork(child);
+	process_stop(child);
+	ck_assert_int_eq(process_ending(child)->why, PROCESS_RUNNING);
+	ck_assert(!process_is_gone(child));
+	unlist_and_free(child);
+	ck_assert_ptr_nonnull(family_find(&g.arena->family, INNER));
+	ck_assert(g.arena->cut);
+	/* its watch is gone with it */
+	end_program();
+	loop_run_once(g.collector.loop, 0);
+	ck_assert_int_eq(g.exits, 0);
+}
+END_TEST
+
+START_TEST(threads_have_ids_of_our_namespace)
+{
+	struct process *process = new_process(false, g.pidfd);
+
+	ck_assert_int_eq(process_outer_thread(process, INNER), g.pid);
+	/* one that may not ask for its id */
+	ck_assert_int_eq(process_outer_thread(process, 0), g.pid);
+	/* no thread of it calls itself so */
+	ck_assert_int_eq(process_outer_thread(process, INNER + 1), 0);
+	process_free(process);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("process");
+	TCase *tcase = suite_case(suite, "process");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, exit_is_told_once);
+	tcase_add_test(tcase, first_reason_to_end_stays);
+	tcase_add_test(tcase, flow_and_track_are_made_once);
+	tcase_add_test(tcase, last_worker_has_it_summed_up);
+	tcase_add_test(tcase, what_is_done_is_taken_once);
+	tcase_add_test(tcase, lists_have_it_until_it_is_taken_out);
+	tcase_add_test(tcase, child_that_has_forked_is_kept_and_a_stop_cuts);
+	tcase_add_test(tcase, threads_have_ids_of_our_namespace);
+	return suite_run(suite);
+}
