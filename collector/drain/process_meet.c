@@ -30,7 +30,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
@@ -198,9 +197,9 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 			  collector->symbols, &setup.modules);
 	if (!err) {
 		modules_set_sites(setup.modules, arena_setup(arena)->sites);
-		lock_acquire(&arena->lock);
+		arena_lock(arena);
 		err = publish_process(&setup, pidfd, &process);
-		lock_release(&arena->lock);
+		arena_unlock(arena);
 	}
 	if (err) {
 		process_setup_release(&setup);
@@ -272,19 +271,20 @@ static pid_t find_in_other_namespace(struct arena *arena, pid_t inner_pid)
 	uint64_t start = clock_boottime_ns();
 	pid_t pid = 0;
 
-	for (const struct process *process = arena->processes; process && !pid;
-	     process = process_next(process))
+	for (const struct process *process = arena_first_process(arena);
+	     process && !pid; process = process_next(process))
 		if (!process_is_ending(process))
 			pid = outer_ids_child(process_setup(process)->pid,
 					      inner_pid, is_child_of_arena,
 					      arena);
 	if (pid)
 		return pid;
-	if (start < arena->search_after_ns)
-		return arena->end.leaving ? 0 : -EAGAIN;
+	if (start < arena_drain(arena)->search_after_ns)
+		return arena_drain(arena)->leaving ? 0 : -EAGAIN;
 	pid = outer_ids_any(inner_pid, is_child_of_arena, arena);
-	arena->search_after_ns = clock_boottime_ns() +
-				 SEARCH_PAUSE * (clock_boottime_ns() - start);
+	arena_drain(arena)->search_after_ns =
+		clock_boottime_ns() +
+		SEARCH_PAUSE * (clock_boottime_ns() - start);
 	return pid;
 }
 
@@ -385,7 +385,7 @@ static struct process *any_process_of_arena(struct arena *arena)
 {
 	struct process *any = NULL;
 
-	for (struct process *process = arena->processes; process;
+	for (struct process *process = arena_first_process(arena); process;
 	     process = process_next(process))
 		if (!process_is_ending(process) || !any)
 			any = process;
@@ -399,12 +399,12 @@ static bool find_parent(struct arena *arena, uint32_t index, struct kin *out)
 	pid_t forker = forker_of_slot(arena, index);
 	struct process *parent = process_find_inner(arena, forker);
 	const struct kin *kin =
-		parent ? NULL : family_find(&arena->family, forker);
+		parent ? NULL : family_find(arena_family(arena), forker);
 
 	if (!parent && !kin)
 		parent = any_process_of_arena(arena);
 	if (!parent && !kin)
-		kin = family_any(&arena->family);
+		kin = family_any(arena_family(arena));
 	if (!parent && !kin)
 		return false;
 	*out = parent ? process_kin(parent) : *kin;
@@ -422,10 +422,10 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 	struct kin parent;
 	int err = -ESRCH;
 
-	lock_acquire(&arena->lock);
+	arena_lock(arena);
 	process = process_find_inner(arena, inner_pid);
 	/* Once it is cut off, whatever comes is of one that went on. */
-	if (!process && arena->cut)
+	if (!process && arena_is_cut(arena))
 		err = -EALREADY;
 	else if (!process && find_parent(arena, index, &parent))
 		process = process_fork(collector, arena, &parent, inner_pid,
@@ -434,7 +434,7 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 	 * the lock keeps the main thread from freeing it. */
 	if (process)
 		err = process_is_drained(process, worker) ? -EALREADY : 0;
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	if (!err)
 		*out = process;
 	return err;
@@ -447,12 +447,12 @@ static void open_module_files(struct arena *arena, pid_t inner_pid)
 {
 	struct modules *modules = NULL;
 
-	lock_acquire(&arena->lock);
-	for (struct process *process = arena->processes; process && !modules;
-	     process = process_next(process))
+	arena_lock(arena);
+	for (struct process *process = arena_first_process(arena);
+	     process && !modules; process = process_next(process))
 		if (process_setup(process)->inner_pid == inner_pid)
 			modules = modules_get(process_setup(process)->modules);
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	if (modules)
 		modules_follow(modules);
 	modules_put(&modules);
@@ -460,17 +460,18 @@ static void open_module_files(struct arena *arena, pid_t inner_pid)
 
 static void open_told_modules(struct job *job)
 {
-	struct arena *arena =
-		(struct arena *)((char *)job -
-				 offsetof(struct arena, loads.job));
+	struct arena_loads *loads =
+		(struct arena_loads *)((char *)job -
+				       offsetof(struct arena_loads, job));
+	struct arena *arena = loads->arena;
 	struct map_event event;
 
-	lock_acquire(&arena->lock);
-	arena->loads.posted = false;
-	lock_release(&arena->lock);
-	while (map_log_event(arena_setup(arena)->map_log, arena->loads.opened,
+	arena_lock(arena);
+	loads->posted = false;
+	arena_unlock(arena);
+	while (map_log_event(arena_setup(arena)->map_log, loads->opened,
 			     &event)) {
-		arena->loads.opened++;
+		loads->opened++;
 		open_module_files(arena, event.pid);
 	}
 	arena_put(&arena);
@@ -478,19 +479,20 @@ static void open_told_modules(struct job *job)
 
 void process_meet_modules(struct arena *arena)
 {
+	struct arena_loads *loads = &arena_drain(arena)->loads;
 	size_t events = map_log_read(arena_setup(arena)->map_log);
 	bool post;
 
-	if (events == arena->loads.events)
+	if (events == loads->events)
 		return;
-	arena->loads.events = events;
-	lock_acquire(&arena->lock);
-	post = !arena->loads.posted;
-	arena->loads.posted = true;
-	lock_release(&arena->lock);
+	loads->events = events;
+	arena_lock(arena);
+	post = !loads->posted;
+	loads->posted = true;
+	arena_unlock(arena);
 	if (!post)
 		return;
-	arena_get(arena);
-	arena->loads.job.run = open_told_modules;
-	jobs_post(arena_setup(arena)->jobs, &arena->loads.job);
+	loads->arena = arena_get(arena);
+	loads->job.run = open_told_modules;
+	jobs_post(arena_setup(arena)->jobs, &loads->job);
 }

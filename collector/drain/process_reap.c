@@ -10,7 +10,6 @@
  */
 #include "collector/drain/process_reap.h"
 
-#include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/drain/drain.h"
@@ -121,18 +120,17 @@ static bool is_child_awaited(const struct collector *collector,
 	held = arena_is_held(arena);
 	if (held >= 0)
 		return held;
-	/* relaxed: a hint, set long before the last process ended */
-	return atom_load_rlx(&arena->forked) &&
-	       clock_boottime_ns() - arena->end.idle_since_ns < FORK_GRACE_NS;
+	return arena_has_forked(arena) &&
+	       clock_boottime_ns() - arena_idle_since(arena) < FORK_GRACE_NS;
 }
 
 static bool has_processes(struct arena *arena)
 {
 	bool some;
 
-	lock_acquire(&arena->lock);
-	some = arena->processes;
-	lock_release(&arena->lock);
+	arena_lock(arena);
+	some = arena_first_process(arena);
+	arena_unlock(arena);
 	return some;
 }
 
@@ -140,9 +138,9 @@ static bool has_processes(struct arena *arena)
  * in a slot cannot be looked for again (process_meet.c). */
 static void set_leaving(struct arena *arena, bool leaving)
 {
-	lock_acquire(&arena->lock);
-	arena->end.leaving = leaving;
-	lock_release(&arena->lock);
+	arena_lock(arena);
+	arena_drain(arena)->leaving = leaving;
+	arena_unlock(arena);
 }
 
 static bool is_arena_unused(struct collector *collector, struct arena *arena)
@@ -153,27 +151,26 @@ static bool is_arena_unused(struct collector *collector, struct arena *arena)
 		set_leaving(arena, false);
 		return false;
 	}
-	if (!arena->end.leaving) {
+	if (!arena_drain(arena)->leaving) {
 		set_leaving(arena, true);
-		drain_note_passes(drain, &arena->end.last_look);
+		drain_note_passes(drain, &arena_drain(arena)->last_look);
 		return false;
 	}
 	/* What the last look has found is in the list by then. */
-	return drain_has_passed(drain, &arena->end.last_look) &&
+	return drain_has_passed(drain, &arena_drain(arena)->last_look) &&
 	       !has_processes(arena);
 }
 
 void process_reap(struct collector *collector, arena_left *left)
 {
-	struct arena **link = &collector->arenas, *arena;
+	struct arena *arena, *next;
 
 	free_done_processes(collector);
-	while ((arena = *link)) {
-		if (!is_arena_unused(collector, arena)) {
-			link = &arena->next;
+	for (arena = collector->arenas; arena; arena = next) {
+		next = arena_next(arena);
+		if (!is_arena_unused(collector, arena))
 			continue;
-		}
-		*link = arena->next;
+		arena_unlink(arena, &collector->arenas);
 		left(collector, arena);
 		cpu_group_free(&arena_change_setup(arena)->cpu);
 		arena_control(arena, CONTROL_OFF);

@@ -326,8 +326,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 		return -ENOMEM;
 	}
 	write_first_packet(thread);
-	/* relaxed: as in tell_progress() */
-	atom_add_rlx(&setup->arena->live_threads, 1);
+	arena_add_live_threads(setup->arena, 1);
 	*out = thread;
 	return 0;
 }
@@ -335,16 +334,14 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 /* Update the counts that `perfrec record` and `perfrec ctl` show meanwhile. */
 static void tell_progress(struct thread *thread)
 {
-	struct arena *arena = thread->setup->arena;
 	struct replay_counts counts = fibers_counts(&thread->fibers);
 	uint64_t dropped = counts.lost_spans + counts.truncated_ends;
 
 	recording_add_live(recording_of(thread),
 			   counts.spans - thread->told_spans,
 			   dropped - thread->told_dropped);
-	/* relaxed: counters for a person */
-	atom_add_rlx(&arena->live_spans, counts.spans - thread->told_spans);
-	atom_add_rlx(&arena->live_lost, dropped - thread->told_dropped);
+	arena_add_live(thread->setup->arena, counts.spans - thread->told_spans,
+		       dropped - thread->told_dropped);
 	thread->told_spans = counts.spans;
 	thread->told_dropped = dropped;
 }
@@ -401,8 +398,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	fibers_flush(&thread->fibers);
 	follow_thread_name(thread);
 	if (thread->fibers.forking) {
-		/* relaxed: a hint for is_arena_unused() */
-		atom_store_rlx(&thread->setup->arena->forked, 1);
+		arena_note_fork(thread->setup->arena);
 		process_note_fork(thread->process);
 	}
 	if (thread->fibers.fork_parent)
@@ -582,7 +578,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	fibers_flush(&old->fibers);
 	tell_progress(old);
 	/* relaxed: as in tell_progress() */
-	atom_add_rlx(&old->setup->arena->live_threads, -1u);
+	arena_add_live_threads(old->setup->arena, -1);
 	counts = fibers_counts(&old->fibers);
 	old->entry.spans = counts.spans;
 	old->entry.wait_ns = counts.wait_ns;

@@ -36,7 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
+#include "collector/replay/order.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
@@ -118,18 +118,18 @@ static void break_arena(struct worker *worker, struct arena *arena,
 
 	if (!arena_break(arena))
 		return;
-	lock_acquire(&arena->lock);
-	process = thread ? thread->process : arena->processes;
+	arena_lock(arena);
+	process = thread ? thread->process : arena_first_process(arena);
 	setup = process ? process_setup(process) : NULL;
 	log_limited(&limit, LOG_WARN,
 		    "recording of '%s' (pid %d, thread %d) ends: %s",
 		    setup ? setup->entry->name : "?",
 		    setup ? (int)setup->pid : 0,
 		    thread ? (int)thread->entry.tid : 0, what);
-	for (process = arena->processes; process;
+	for (process = arena_first_process(arena); process;
 	     process = process_next(process))
 		process_end(process, PROCESS_BROKE);
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	drain_kick(worker->drain);
 	recording_lock(arena_setup(arena)->recording)->broken_rings++;
 	recording_unlock(arena_setup(arena)->recording);
@@ -141,8 +141,7 @@ static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 {
 	if (unlikely(slot->later)) {
 		slot->later = false;
-		/* relaxed: what was fed is under the order's lock */
-		atom_add_rlx(&arena->late_slots, -1u);
+		arena_add_late_slots(arena, -1);
 	}
 }
 
@@ -168,8 +167,7 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 		return NULL;
 	}
 	if (err == -EAGAIN) {
-		/* relaxed: PASS orders it, for knows_all_blocks() */
-		atom_add_rlx(&arena->late_slots, !slot->later);
+		arena_add_late_slots(arena, !slot->later);
 		slot->later = true;
 		return NULL;
 	}
@@ -264,13 +262,13 @@ static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 {
 	uint32_t count = 0;
 
-	lock_acquire(&arena->lock);
-	for (struct process *process = arena->processes;
+	arena_lock(arena);
+	for (struct process *process = arena_first_process(arena);
 	     process && count < ENDING_MAX; process = process_next(process))
 		if (process_is_ending(process) &&
 		    !process_is_drained(process, worker))
 			ending[count++] = process;
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	return count;
 }
 

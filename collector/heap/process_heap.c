@@ -96,7 +96,7 @@ static bool knows_all_blocks(const struct process_heap *heap)
 	/* relaxed, all: the record of the free was read after HEAD */
 	if (atom_load_rlx(&process_setup(process)->arena_setup->page->flags) &
 		    PAGE_BLOCKS_LOST ||
-	    atom_load_rlx(&arena->late_slots) || atom_load_rlx(&heap->unsure))
+	    arena_late_slots(arena) || atom_load_rlx(&heap->unsure))
 		return false;
 	/* Rings may not be read to their ends any more. */
 	if (arena_is_broken(arena) || order_early(heap->order))
@@ -507,14 +507,14 @@ struct process_heap *process_heap_of(struct process *process)
 	struct process_parts *parts = process_parts(process);
 	struct process_heap *heap;
 
-	lock_acquire(&setup->arena->lock);
+	arena_lock(setup->arena);
 	if (!parts->heap) {
 		parts->heap = make_heap(process);
 		if (parts->heap)
 			list_heap(parts->heap, process);
 	}
 	heap = parts->heap;
-	lock_release(&setup->arena->lock);
+	arena_unlock(setup->arena);
 	if (!heap)
 		log_limited(&limit, LOG_ERR,
 			    "out of memory: allocations of '%s' (pid %d) are "

@@ -25,7 +25,6 @@
 
 #include "collector/replay/cct.h"
 #include "collector/base/pool.h"
-#include "collector/base/lock.h"
 #include "collector/base/grow.h"
 #include "collector/record/arena.h"
 #include "collector/notes/async_slices.h"
@@ -266,7 +265,7 @@ static struct async_slices *slices_of(struct thread *thread)
 	struct arena *arena = thread->setup->arena;
 	struct async_slices *slices;
 
-	lock_acquire(&arena->lock);
+	arena_lock(arena);
 	if (!parts->slices &&
 	    async_slices_new(thread->setup->arena_setup->recording,
 			     thread->setup->tracks, &parts->slices) == 0)
@@ -274,7 +273,7 @@ static struct async_slices *slices_of(struct thread *thread)
 		(void)orders_add(thread->setup->arena_setup->orders,
 				 async_slices_order(parts->slices));
 	slices = parts->slices;
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	return slices;
 }
 

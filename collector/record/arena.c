@@ -20,7 +20,7 @@
  * process have a reference. The last one frees the arena on the jobs thread,
  * since that may end a recording, too, which writes files.
  */
-#include "collector/record/arena.h"
+#include "collector/record/arena_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +35,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/names/map_log.h"
@@ -276,7 +277,7 @@ static void arena_free(struct arena *arena)
 static void arena_free_job(struct job *job)
 {
 	arena_free((struct arena *)((char *)job -
-				    offsetof(struct arena, end.free_job)));
+				    offsetof(struct arena, free_job)));
 }
 
 void arena_put(struct arena **arena)
@@ -287,9 +288,9 @@ void arena_put(struct arena **arena)
 	/* order: sc, REFS: all uses of the arena come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	old->end.free_job.run = arena_free_job;
+	old->free_job.run = arena_free_job;
 	if (old->setup.jobs)
-		jobs_post(old->setup.jobs, &old->end.free_job);
+		jobs_post(old->setup.jobs, &old->free_job);
 	else
 		arena_free(old);
 }
@@ -332,6 +333,138 @@ bool arena_is_broken(const struct arena *arena)
 	/* relaxed: whoever sees it late reads a little more of what is
 	 * checked in any case */
 	return atom_load_rlx(&arena->broken);
+}
+
+/* --- parts ------------------------------------------------------------------
+ */
+
+struct arena_session *arena_session(struct arena *arena)
+{
+	return &arena->session;
+}
+
+struct arena_drain *arena_drain(struct arena *arena)
+{
+	return &arena->drain;
+}
+
+/* --- lists ------------------------------------------------------------------
+ */
+
+void arena_link(struct arena *arena, struct arena **list)
+{
+	arena->next = *list;
+	*list = arena;
+}
+
+void arena_unlink(struct arena *arena, struct arena **list)
+{
+	struct arena **link = list;
+
+	while (*link != arena)
+		link = &(*link)->next;
+	*link = arena->next;
+}
+
+struct arena *arena_next(const struct arena *arena)
+{
+	return arena->next;
+}
+
+void arena_lock(struct arena *arena)
+{
+	lock_acquire(&arena->lock);
+}
+
+void arena_unlock(struct arena *arena)
+{
+	lock_release(&arena->lock);
+}
+
+struct process *arena_first_process(const struct arena *arena)
+{
+	return arena->processes;
+}
+
+struct process **arena_processes(struct arena *arena)
+{
+	return &arena->processes;
+}
+
+struct family *arena_family(struct arena *arena)
+{
+	return &arena->family;
+}
+
+void arena_cut(struct arena *arena)
+{
+	arena->cut = true;
+}
+
+bool arena_is_cut(const struct arena *arena)
+{
+	return arena->cut;
+}
+
+void arena_note_idle(struct arena *arena)
+{
+	arena->idle_since_ns = clock_boottime_ns();
+}
+
+uint64_t arena_idle_since(const struct arena *arena)
+{
+	return arena->idle_since_ns;
+}
+
+/* --- counts -----------------------------------------------------------------
+ */
+
+void arena_note_fork(struct arena *arena)
+{
+	/* relaxed: a hint for is_arena_unused() */
+	atom_store_rlx(&arena->forked, 1);
+}
+
+bool arena_has_forked(const struct arena *arena)
+{
+	/* relaxed: a hint, set long before the last process ended */
+	return atom_load_rlx(&arena->forked);
+}
+
+void arena_add_late_slots(struct arena *arena, int change)
+{
+	/* relaxed: PASS orders what is added, for knows_all_blocks(); before
+	 * one is taken away, what was fed is under the order's lock */
+	atom_add_rlx(&arena->late_slots, (uint32_t)change);
+}
+
+uint32_t arena_late_slots(const struct arena *arena)
+{
+	/* relaxed: the record of the free was read after HEAD */
+	return atom_load_rlx(&arena->late_slots);
+}
+
+void arena_add_live(struct arena *arena, uint64_t spans, uint64_t lost)
+{
+	/* relaxed: counters for a person */
+	atom_add_rlx(&arena->live.spans, spans);
+	atom_add_rlx(&arena->live.lost, lost);
+}
+
+void arena_add_live_threads(struct arena *arena, int change)
+{
+	/* relaxed: as in arena_add_live() */
+	atom_add_rlx(&arena->live.threads, (uint32_t)change);
+}
+
+struct arena_live arena_live(const struct arena *arena)
+{
+	/* relaxed: counters for a person */
+	return (struct arena_live){
+		.spans = atom_load_rlx(&arena->live.spans),
+		.lost = atom_load_rlx(&arena->live.lost),
+		.threads = atom_load_rlx(&arena->live.threads),
+	};
 }
 
 /* --- rings ------------------------------------------------------------------

@@ -10,17 +10,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/base/lock.h"
-#include "collector/record/family.h"
 #include "collector/base/jobs.h"
-#include "collector/replay/order.h"
-#include "collector/replay/pause.h"
 #include "collector/replay/ring_get.h"
 #include "shared/ring_shm.h"
 #include "shared/wire.h"
 
+struct arena; /* arena_inner.h */
 struct cpu_group;
+struct family;
 struct map_log;
+struct orders;
+struct pause_list;
 struct process;
 struct recording;
 struct sites;
@@ -67,52 +67,33 @@ struct arena_setup {
 		    * allocated at that moment are unknown */
 };
 
-struct arena {
-	uint32_t refs;
-	struct arena *next; /* the main thread's list */
+/* What serve/session.c keeps of a program that is recorded. */
+struct arena_session {
+	uint64_t number;
+	bool held, paused; /* under the arena's lock */
+};
 
-	/* Set before another thread knows the arena; only read after that. */
-	struct arena_setup setup;
-	dev_t device; /* of the memfd, as /proc/PID/maps has it */
-	ino_t inode;
-	int held_fd; /* tells whether anybody has it mapped; -1: unknown */
-	uint64_t session; /* number of its session */
-
-	/* Words that any thread changes. */
-	uint32_t broken; /* it is read no more */
-	uint32_t off; /* control is CONTROL_OFF, for good */
-	uint32_t forked; /* its program has called fork() */
-	uint32_t late_slots; /* slots that had to wait until their owner was
-			      * known, and were not read since */
-	uint64_t live_spans, live_lost; /* these three for a person to see */
-	uint32_t live_threads;
-
-	struct pause_list pauses; /* setup.pauses */
-	struct orders orders; /* setup.orders */
-
-	struct lock lock; /* of these: */
-	struct process *processes;
-	struct family family; /* processes that have ended */
-	bool cut; /* a process went on when the recording ended */
-	bool held, paused; /* see session.c */
-	uint64_t search_after_ns; /* see process_meet.c */
-
-	/* drain/process_meet.c: the files of modules that were loaded. */
+/* What the room drain keeps of an arena. */
+struct arena_drain {
+	uint64_t search_after_ns; /* process_meet.c; under the arena's lock */
+	/* process_meet.c: the files of modules that were loaded. */
 	struct arena_loads {
+		struct arena *arena; /* a reference while job is on its way */
 		size_t events; /* of map_log, that drain worker 0 knows of */
 		size_t opened; /* and that the jobs thread has dealt with */
-		bool posted; /* under lock: job is on its way */
+		bool posted; /* under the arena's lock: job is on its way */
 		struct job job;
 	} loads;
+	/* process_reap.c: the end, on the main thread. */
+	bool leaving; /* a last look at the slots is under way; changed under
+		       * the arena's lock */
+	struct drain_passes last_look;
+};
 
-	/* drain/process_reap.c: the end, on the main thread. */
-	struct arena_end {
-		uint64_t idle_since_ns; /* when the last process was freed */
-		bool leaving; /* a last look at the slots is under way; changed
-			       * under lock */
-		struct drain_passes last_look;
-		struct job free_job; /* arena_put()'s */
-	} end;
+/* What a person sees while it goes on. */
+struct arena_live {
+	uint64_t spans, lost;
+	uint32_t threads;
 };
 
 /*
@@ -135,6 +116,51 @@ const struct arena_setup *arena_setup(const struct arena *arena);
 /* The same, to be changed: by serve/attach.c, until the program has the reply
  * to its hello; and at the end, when no process is left. Main thread. */
 struct arena_setup *arena_change_setup(struct arena *arena);
+/* The parts of @arena that rooms above own. They live as long as @arena. */
+struct arena_session *arena_session(struct arena *arena);
+struct arena_drain *arena_drain(struct arena *arena);
+
+/* Put @arena into @list, as the first; take it out again. The reference goes
+ * with it. Main thread. */
+void arena_link(struct arena *arena, struct arena **list);
+void arena_unlink(struct arena *arena, struct arena **list);
+/* The arena after @arena in the list, or NULL. Main thread. */
+struct arena *arena_next(const struct arena *arena);
+
+/* Take the lock of @arena, for a short time only. It guards the list of its
+ * processes, its family, and what other headers call "under the arena's lock".
+ * Any thread. */
+void arena_lock(struct arena *arena);
+void arena_unlock(struct arena *arena);
+/* The newest process of @arena, with which process_next() begins; NULL: it has
+ * none. Under lock. */
+struct process *arena_first_process(const struct arena *arena);
+/* The list of the processes of @arena, for process.c to change. Under lock. */
+struct process **arena_processes(struct arena *arena);
+/* The processes of @arena that have ended. Under lock. */
+struct family *arena_family(struct arena *arena);
+/* A process of @arena went on when the recording ended. Under lock. */
+void arena_cut(struct arena *arena);
+bool arena_is_cut(const struct arena *arena);
+/* The last process of @arena has been freed. Main thread. */
+void arena_note_idle(struct arena *arena);
+/* When that was called last; BOOTTIME. Main thread. */
+uint64_t arena_idle_since(const struct arena *arena);
+
+/* The program of @arena has called fork(). A drain worker. */
+void arena_note_fork(struct arena *arena);
+/* Whether it has. It is a hint, which may come late. Any thread. */
+bool arena_has_forked(const struct arena *arena);
+/* Add @change to the number of slots that had to wait until their owner was
+ * known, and were not read since. A drain worker. */
+void arena_add_late_slots(struct arena *arena, int change);
+/* That number. Any thread. */
+uint32_t arena_late_slots(const struct arena *arena);
+
+/* Add to what arena_live() returns. Any thread. */
+void arena_add_live(struct arena *arena, uint64_t spans, uint64_t lost);
+void arena_add_live_threads(struct arena *arena, int change);
+struct arena_live arena_live(const struct arena *arena);
 
 /*
  * Whether some process has the memory of @arena mapped: 1, 0, or -EAGAIN if the

@@ -122,8 +122,8 @@ void process_list(struct process *process)
 
 	process->entry_listed = recording_list_process(
 		process->setup.arena_setup->recording, process->setup.entry);
-	process->next = arena->processes;
-	arena->processes = process;
+	process->next = *arena_processes(arena);
+	*arena_processes(arena) = process;
 
 	lock_acquire(&collector->lock);
 	process->next_all = collector->processes;
@@ -136,7 +136,7 @@ void process_list(struct process *process)
  * has been freed. Under the arena's lock. */
 static void keep_kin(const struct process *process)
 {
-	struct family *family = &process->setup.arena->family;
+	struct family *family = arena_family(process->setup.arena);
 	const struct kin kin = process_kin(process);
 
 	if (!process->setup.forked)
@@ -149,19 +149,19 @@ static void keep_kin(const struct process *process)
 static void unlink_from_arena(struct process *process)
 {
 	struct arena *arena = process->setup.arena;
-	struct process **link = &arena->processes;
+	struct process **link = arena_processes(arena);
 
-	lock_acquire(&arena->lock);
+	arena_lock(arena);
 	while (*link != process)
 		link = &(*link)->next;
 	*link = process->next;
 	keep_kin(process);
 	/* All workers have looked at all slots since it ended. */
 	if (process->end.why == PROCESS_RUNNING)
-		arena->cut = true;
-	if (!arena->processes)
-		arena->end.idle_since_ns = clock_boottime_ns();
-	lock_release(&arena->lock);
+		arena_cut(arena);
+	if (!arena_first_process(arena))
+		arena_note_idle(arena);
+	arena_unlock(arena);
 }
 
 static void unlink_from_collector(struct process *process)
@@ -249,7 +249,7 @@ struct kin process_kin(const struct process *process)
 
 struct process *process_find_inner(struct arena *arena, pid_t inner_pid)
 {
-	struct process *process = arena->processes;
+	struct process *process = arena_first_process(arena);
 
 	while (process && process->setup.inner_pid != inner_pid)
 		process = process->next;
@@ -261,10 +261,10 @@ pid_t process_outer_pid(struct arena *arena, pid_t inner_pid)
 	const struct process *process;
 	pid_t pid;
 
-	lock_acquire(&arena->lock);
+	arena_lock(arena);
 	process = process_find_inner(arena, inner_pid);
 	pid = process ? process->setup.pid : 0;
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	return pid;
 }
 

@@ -217,12 +217,12 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	if (err)
 		return err;
 	if (collector->cpu && !inside)
-		setup->cpu = cpu_group_new(collector->cpu, arena->processes);
+		setup->cpu = cpu_group_new(collector->cpu,
+					   arena_first_process(arena));
 	else if (collector->cpu_err)
 		cpu_explain(setup->recording, collector->cpu_err);
 	session_begin(collector, arena, !collector->recording);
-	arena->next = collector->arenas;
-	collector->arenas = arena;
+	arena_link(arena, &collector->arenas);
 	if (collector->paused)
 		session_pause(arena, true);
 	return 0;
@@ -324,7 +324,7 @@ static void post_filter(struct collector *collector, struct arena *arena)
 	resolve->filter = &collector->options->filter;
 	resolve->arena = arena_get(arena);
 	resolve->modules =
-		modules_get(process_setup(arena->processes)->modules);
+		modules_get(process_setup(arena_first_process(arena))->modules);
 	jobs_post(collector->jobs, &resolve->job);
 }
 

@@ -469,7 +469,7 @@ static void end_processes(struct daemon *daemon)
 
 	list_went_on(daemon);
 	for (struct arena *arena = collector->arenas; arena;
-	     arena = arena->next)
+	     arena = arena_next(arena))
 		arena_control(arena, CONTROL_OFF);
 	lock_acquire(&collector->lock);
 	process = collector->processes;

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
 #include "collector/base/json_text.h"
+#include "collector/record/family.h"
 #include "collector/record/arena.h"
 #include "collector/base/clock.h"
 #include "collector/options/collect_options.h"
@@ -19,7 +19,6 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/trace/trace_file.h"
-#include "shared/atomic.h"
 
 #define ERROR_BYTES 1024
 #define NAMED_MAX 8 /* of several that a target could mean */
@@ -35,12 +34,12 @@ struct face {
 };
 
 /* Under the arena's lock. */
-static struct face face_of(const struct arena *arena)
+static struct face face_of(struct arena *arena)
 {
-	const struct kin *kin = family_any(&arena->family);
+	const struct kin *kin = family_any(arena_family(arena));
 	struct face face = { .name = "", .ending = true };
 
-	if (!arena->processes && kin)
+	if (!arena_first_process(arena) && kin)
 		face = (struct face){
 			.pid = kin->pid,
 			.name = kin->name,
@@ -50,8 +49,8 @@ static struct face face_of(const struct arena *arena)
 			.waiting = true
 		};
 	/* New processes are put at the front: the last here is the oldest. */
-	for (const struct process *process = arena->processes; process;
-	     process = process_next(process)) {
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process)) {
 		const struct process_setup *setup = process_setup(process);
 
 		face.pid = setup->pid;
@@ -84,18 +83,18 @@ static bool is_target(const struct collector *collector, struct arena *arena,
 
 	if (*end || !isdigit((unsigned char)*target))
 		pid = -1;
-	lock_acquire(&arena->lock);
-	for (const struct process *process = arena->processes;
+	arena_lock(arena);
+	for (const struct process *process = arena_first_process(arena);
 	     process && !named; process = process_next(process)) {
 		const struct process_setup *setup = process_setup(process);
 
 		named = setup->pid == pid ||
 			!strcmp(setup->entry->name, target);
 	}
-	if (!arena->processes && !named)
+	if (!arena_first_process(arena) && !named)
 		named = face_of(arena).pid == pid ||
 			!strcmp(face_of(arena).name, target);
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	return named;
 }
 
@@ -103,9 +102,9 @@ static bool is_of_all(struct arena *arena)
 {
 	bool there;
 
-	lock_acquire(&arena->lock);
-	there = arena->processes;
-	lock_release(&arena->lock);
+	arena_lock(arena);
+	there = arena_first_process(arena);
+	arena_unlock(arena);
 	return there || (!arena_is_off(arena) && arena_is_held(arena) > 0);
 }
 
@@ -128,11 +127,11 @@ static json_t *ambiguous_target(const char *target, struct arena *const *arena,
 			      "'%.255s' is more than one:", target);
 
 	for (i = 0; i < count && i < NAMED_MAX; i++) {
-		lock_acquire(&arena[i]->lock);
+		arena_lock(arena[i]);
 		length += snprintf(text + length, sizeof(text) - (size_t)length,
 				   "%s %d", i ? "," : "",
 				   (int)face_of(arena[i]).pid);
-		lock_release(&arena[i]->lock);
+		arena_unlock(arena[i]);
 	}
 	snprintf(text + length, sizeof(text) - (size_t)length,
 		 "%s (give the pid of one)", i < count ? ", ..." : "");
@@ -145,12 +144,12 @@ int ctl_answer_select(struct collector *collector, const char *target,
 	struct arena *arena, **found;
 	size_t room = 1, n = 0;
 
-	for (arena = collector->arenas; arena; arena = arena->next)
+	for (arena = collector->arenas; arena; arena = arena_next(arena))
 		room++;
 	found = calloc(room, sizeof(struct arena *));
 	if (!found)
 		return -ENOMEM;
-	for (arena = collector->arenas; arena; arena = arena->next)
+	for (arena = collector->arenas; arena; arena = arena_next(arena))
 		if (target[0] ? is_target(collector, arena, target)
 			      : is_of_all(arena))
 			found[n++] = arena;
@@ -211,23 +210,23 @@ static void set_since(json_t *object, uint64_t start_ns)
 		   (clock_boottime_ns() - start_ns) / 1000000000);
 }
 
-static const char *state_of(const struct arena *arena, const struct face *face)
+static const char *state_of(struct arena *arena, const struct face *face)
 {
 	if (face->ending || arena_is_off(arena))
 		return "ending";
 	if (face->waiting)
 		return "waiting";
-	if (arena->held)
+	if (arena_session(arena)->held)
 		return "starting";
-	return arena->paused ? "paused" : "recording";
+	return arena_session(arena)->paused ? "paused" : "recording";
 }
 
 static json_t *pids_of(const struct arena *arena)
 {
 	json_t *pids = json_array();
 
-	for (const struct process *process = arena->processes; process;
-	     process = process_next(process))
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process))
 		json_array_insert_new(
 			pids, 0, json_integer(process_setup(process)->pid));
 	return pids;
@@ -236,19 +235,20 @@ static json_t *pids_of(const struct arena *arena)
 static json_t *row_of(struct arena *arena)
 {
 	json_t *row = json_object();
+	struct arena_live live;
 	struct face face;
 
-	lock_acquire(&arena->lock);
+	arena_lock(arena);
 	face = face_of(arena);
 	set_number(row, "pid", (uint64_t)face.pid);
 	json_object_set_new(row, "pids", pids_of(arena));
 	set_string(row, "program", face.name);
 	set_string(row, "state", state_of(arena, &face));
-	lock_release(&arena->lock);
-	/* relaxed: counters for a person */
-	set_number(row, "threads", atom_load_rlx(&arena->live_threads));
-	set_number(row, "spans", atom_load_rlx(&arena->live_spans));
-	set_number(row, "lost", atom_load_rlx(&arena->live_lost));
+	arena_unlock(arena);
+	live = arena_live(arena);
+	set_number(row, "threads", live.threads);
+	set_number(row, "spans", live.spans);
+	set_number(row, "lost", live.lost);
 	set_since(row, face.start_ns);
 	set_number(
 		row, "bytes",

@@ -209,7 +209,7 @@ static void run_stop(struct client *client, const struct choice *choice)
 	for (size_t i = 0; i < choice->count && !choice->all; i++) {
 		session_stop(choice->arena[i]);
 		client->sessions[client->session_count++] =
-			choice->arena[i]->session;
+			arena_session(choice->arena[i])->number;
 	}
 	client->wants_end = choice->all;
 	if (choice->all)

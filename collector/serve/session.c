@@ -64,7 +64,7 @@ static uint64_t bytes_on_disk(struct collector *collector)
 	bytes = collector->limits->finished_bytes;
 	lock_release(&collector->lock);
 	for (const struct arena *arena = collector->arenas; arena;
-	     arena = arena->next)
+	     arena = arena_next(arena))
 		bytes += trace_file_bytes(
 			recording_setup(arena_setup(arena)->recording)->trace);
 	return bytes;
@@ -171,8 +171,7 @@ static void recording_ended(struct recording *recording, void *context)
 }
 
 /* Without memory the recording is in no list: it counts against no limit. */
-static void list_recording(struct collector *collector,
-			   const struct arena *arena)
+static void list_recording(struct collector *collector, struct arena *arena)
 {
 	struct open_recording *open = calloc(1, sizeof(*open));
 
@@ -183,7 +182,7 @@ static void list_recording(struct collector *collector,
 	}
 	open->collector = collector;
 	open->recording = arena_setup(arena)->recording;
-	open->session = arena->session;
+	open->session = arena_session(arena)->number;
 	recording_on_end(arena_setup(arena)->recording, recording_ended, open);
 	lock_acquire(&collector->lock);
 	open->next = collector->recordings;
@@ -214,8 +213,8 @@ struct recording *session_open_recording(struct collector *collector,
 
 void session_begin(struct collector *collector, struct arena *arena, bool own)
 {
-	arena->session = ++collector->last_session;
-	arena->held = true;
+	arena_session(arena)->number = ++collector->last_session;
+	arena_session(arena)->held = true;
 	collector->limits->sessions++;
 	collector->limits->arena_bytes += arena_setup(arena)->bytes;
 	collector->limits->begun_ns += PROGRAM_NS;
@@ -232,25 +231,26 @@ void session_unlist(struct collector *collector, struct arena *arena)
 /* Write the control word as held and paused say. Under the arena's lock. */
 static void set_control(struct arena *arena)
 {
-	if (!arena->held)
-		arena_control(arena,
-			      arena->paused ? CONTROL_PAUSED : CONTROL_ON);
+	if (!arena_session(arena)->held)
+		arena_control(arena, arena_session(arena)->paused
+					     ? CONTROL_PAUSED
+					     : CONTROL_ON);
 }
 
 void session_release(struct arena *arena)
 {
-	lock_acquire(&arena->lock);
-	arena->held = false;
+	arena_lock(arena);
+	arena_session(arena)->held = false;
 	set_control(arena);
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 }
 
 void session_pause(struct arena *arena, bool paused)
 {
 	uint64_t now = clock_boottime_ns();
 
-	lock_acquire(&arena->lock);
-	arena->paused = paused;
+	arena_lock(arena);
+	arena_session(arena)->paused = paused;
 	/* A program looks at the word now and then: what it records until it
 	 * has seen it is left out by time. */
 	if (paused)
@@ -258,15 +258,15 @@ void session_pause(struct arena *arena, bool paused)
 	else
 		pause_end(arena_setup(arena)->pauses, now);
 	set_control(arena);
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	cpu_group_pause(arena_setup(arena)->cpu, paused);
 }
 
 void session_categories(struct arena *arena, const char *text)
 {
-	lock_acquire(&arena->lock);
+	arena_lock(arena);
 	categories_write(arena_setup(arena)->page, text);
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 }
 
 void session_stop(struct arena *arena)
@@ -275,13 +275,13 @@ void session_stop(struct arena *arena)
 
 	arena_control(arena, CONTROL_OFF);
 	cpu_group_pause(arena_setup(arena)->cpu, true);
-	lock_acquire(&arena->lock);
-	for (struct process *process = arena->processes; process;
+	arena_lock(arena);
+	for (struct process *process = arena_first_process(arena); process;
 	     process = process_next(process)) {
 		drain = process_setup(process)->collector->drain;
 		process_stop(process);
 	}
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 	if (drain)
 		drain_kick(drain);
 }
@@ -291,9 +291,9 @@ bool session_is_over(struct collector *collector, uint64_t number)
 	const struct open_recording *open;
 	bool over;
 
-	for (const struct arena *arena = collector->arenas; arena;
-	     arena = arena->next)
-		if (arena->session == number)
+	for (struct arena *arena = collector->arenas; arena;
+	     arena = arena_next(arena))
+		if (arena_session(arena)->number == number)
 			return false;
 	lock_acquire(&collector->lock);
 	for (open = collector->recordings; open; open = open->next)

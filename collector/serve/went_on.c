@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/base/lock.h"
+#include "collector/record/family.h"
 #include "collector/record/arena.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -28,9 +28,9 @@
 
 static void add_known(struct recording *recording, struct arena *arena)
 {
-	lock_acquire(&arena->lock);
-	for (const struct process *process = arena->processes; process;
-	     process = process_next(process)) {
+	arena_lock(arena);
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process)) {
 		const struct process_setup *setup = process_setup(process);
 
 		if (!process_is_ending(process) &&
@@ -38,7 +38,7 @@ static void add_known(struct recording *recording, struct arena *arena)
 			(void)recording_list_went_on(recording, setup->pid,
 						     setup->entry->name);
 	}
-	lock_release(&arena->lock);
+	arena_unlock(arena);
 }
 
 /* Whether @pid has begun after @recording, as every descendant of the command
@@ -57,7 +57,7 @@ static bool is_younger(pid_t pid, const struct recording *recording)
 static bool has_arena(const struct collector *collector, pid_t pid)
 {
 	for (const struct arena *arena = collector->arenas; arena;
-	     arena = arena->next)
+	     arena = arena_next(arena))
 		if (arena_is_mapped_by(arena, pid))
 			return true;
 	return false;
@@ -141,7 +141,7 @@ void went_on_list(struct collector *collector, const char *socket)
 	if (!collector->recording)
 		return;
 	for (struct arena *arena = collector->arenas; arena;
-	     arena = arena->next)
+	     arena = arena_next(arena))
 		add_known(collector->recording, arena);
 	snprintf(entry, sizeof(entry), "PERFREC_SOCKET=%s", socket);
 	add_all_silent(collector, entry);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
-#include "collector/record/arena.h"
+#include "collector/record/arena_inner.h"
 #include "collector/base/clock.h"
 #include "collector/names/modules.h"
 #include "collector/trace/out_perfetto.h"

@@ -17,7 +17,7 @@
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
-#include "collector/record/arena.h"
+#include "collector/record/arena_inner.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
 #include "collector/record/process_inner.h"

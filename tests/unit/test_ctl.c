@@ -21,7 +21,7 @@
 #include "collector/base/socket_path.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
-#include "collector/record/arena.h"
+#include "collector/record/arena_inner.h"
 #include "collector/record/collector.h"
 #include "collector/record/process_inner.h"
 #include "collector/record/recording.h"

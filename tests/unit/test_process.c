@@ -20,7 +20,7 @@
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
-#include "collector/record/arena.h"
+#include "collector/record/arena_inner.h"
 #include "collector/record/collector.h"
 #include "collector/record/recording.h"
 #include "collector/record/tracks.h"
@@ -273,14 +273,14 @@ START_TEST(lists_have_it_until_it_is_taken_out)
 	unlist_and_free(new);
 	/* it has never called fork(), so that nobody asks for it */
 	ck_assert_ptr_null(family_any(&g.arena->family));
-	ck_assert(!g.arena->end.idle_since_ns);
+	ck_assert(!g.arena->idle_since_ns);
 	unlist_and_free(old);
 	ck_assert_int_eq(family_find(&g.arena->family, INNER)->pid, g.pid);
 	ck_assert_str_eq(family_any(&g.arena->family)->name, "program");
 	ck_assert_uint_eq(g.collector.process_count, 0);
 	ck_assert_ptr_null(g.collector.processes);
 	ck_assert_ptr_null(g.arena->processes);
-	ck_assert(g.arena->end.idle_since_ns);
+	ck_assert(g.arena->idle_since_ns);
 	ck_assert(!g.arena->cut);
 }
 END_TEST

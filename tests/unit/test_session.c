@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "collector/base/lock.h"
-#include "collector/record/arena.h"
+#include "collector/record/arena_inner.h"
 #include "collector/base/clock.h"
 #include "collector/record/collector.h"
 #include "collector/replay/pause.h"
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(session_has_a_number_and_is_over_when_unlisted)
 {
 	session_begin(&g_collector, &g_arena, false);
-	ck_assert_uint_eq(g_arena.session, 1);
+	ck_assert_uint_eq(g_arena.session.number, 1);
 	g_collector.arenas = &g_arena;
 	ck_assert(!session_is_over(&g_collector, 1));
 	ck_assert(session_is_over(&g_collector, 2));

@@ -23,7 +23,7 @@
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/profile/stack_profile.h"
-#include "collector/record/arena.h"
+#include "collector/record/arena_inner.h"
 #include "collector/record/collector.h"
 #include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
