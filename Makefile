@@ -27,8 +27,8 @@ WARN	= -Wall -Wextra -Werror -Wshadow -Wpointer-arith -Wstrict-prototypes \
 	  -Wmissing-prototypes -Wvla -Wformat=2 -Wno-format-nonliteral
 SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 # LOCK_CHECK: collector/base/lock.h.
-DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' \
-	  $(if $(SAN)$(DEBUG),-DLOCK_CHECK)
+DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' $(LOCK_CHECK)
+LOCK_CHECK = $(if $(SAN)$(DEBUG),-DLOCK_CHECK)
 # '=', not ':=': $@ is the object's own name only when a recipe expands it.
 BASE	= -std=gnu11 $(WARN) $(DEFS) -iquote . -iquote $(O) -MMD -MP -MF $@.d
 
@@ -268,6 +268,10 @@ $(O)/shim.list: $(call if_differs,$(O)/shim.list,$(SHIM_LIST))
 	$(Q)mkdir -p $(@D) && echo $(SHIM_LIST) >$@
 $(O)/collector.list: $(call if_differs,$(O)/collector.list,$(COLLECTOR_LIST))
 	$(Q)mkdir -p $(@D) && echo $(COLLECTOR_LIST) >$@
+# A struct lock is larger with LOCK_CHECK: all objects are with it, or none is.
+$(COLLECTOR_OBJ) $(COLLECTOR_MAINS:%.c=$(O)/%.o): $(O)/lock_check.list
+$(O)/lock_check.list: $(call if_differs,$(O)/lock_check.list,locks $(LOCK_CHECK))
+	$(Q)mkdir -p $(@D) && echo locks $(LOCK_CHECK) >$@
 
 # --- tests, and what else is no part of the product --------------------------
 TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
