@@ -4,6 +4,8 @@
 O	?= build
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
+# For what a build itself runs.
+HOSTCC	?= $(CC)
 CFLAGS	?= -O2 -g
 V	?= 0
 SAN	?=
@@ -226,7 +228,7 @@ $(O)/opts-dump: $(OPTS_DUMP) $(wildcard collector/options/*.h shared/*.h) \
 		collector/options/opts.def
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(OPTS_DUMP)
+	$(Q)$(HOSTCC) $(BASE) -o $@ $(OPTS_DUMP)
 $(O)/options.tsv: $(O)/opts-dump
 	$(Q)$< >$@.new && mv $@.new $@
 
