@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * filter - which functions --filter and --exclude leave out. A pattern is a
- * glob (fnmatch(3)); "GLOB" is matched with the function's name, and for C++
- * also with its name up to the parameters; "@GLOB" with the path of its module
- * or the last part of it.
+ * filter - decides which functions the options --filter and --exclude leave
+ * out. There are two kinds of patterns; both use globs (fnmatch(3)).
+ *
+ *   GLOB    matches a function if it matches the whole name of the function, or
+ *           its name up to the first '(': "ns::f" matches "ns::f(int)"
+ *   @GLOB   matches a function if it matches the path of its module, or the
+ *           last part of that path
+ *
+ * Any thread may call these functions, but see filter_publish().
  */
 #ifndef PERFREC_COLLECTOR_NAMES_FILTER_H
 #define PERFREC_COLLECTOR_NAMES_FILTER_H
@@ -16,25 +21,31 @@ struct modules;
 struct page_shm;
 
 struct filter {
-	const char *const *only; /* --filter; none: all functions */
+	const char *const *only; /* the patterns of --filter; if there are none,
+				  * every function passes */
 	size_t only_count;
-	const char *const *except; /* --exclude */
+	const char *const *except; /* the patterns of --exclude */
 	size_t except_count;
 };
 
-/* Whether @filter leaves out anything at all. */
+/* Returns whether @filter has any pattern. */
 bool filter_is_active(const struct filter *filter);
-/* Whether the annotation called @name is left out. Pure. --filter is about
- * functions and leaves out none; --exclude does, by name or "@annotation". */
+/* Returns whether @filter leaves out the annotation @name. --filter concerns
+ * functions only, and never leaves out an annotation. --exclude leaves it out
+ * if GLOB matches @name, or if @GLOB matches "annotation" (SITE_MODULE). */
 bool filter_excludes_site(const struct filter *filter, const char *name);
-/* Whether the function called @name in @module is left out. Pure. */
+/* Returns whether @filter leaves out the function @name of the module with the
+ * path @module. */
 bool filter_excludes(const struct filter *filter, const char *name,
 		     const char *module);
 /*
- * Writes the functions of @modules that are left out into the table of the
- * arena that starts with @page, where @room entries fit, and sets its
- * filter_shift. Returns how many there are; those that did not fit must be
- * withheld by replay. May read symbol tables: not for drain threads.
+ * Tells the program which functions of @modules @filter leaves out. Writes
+ * their addresses into the table of the arena that starts with @page, and sets
+ * page->filter_shift. @room is the number of entries in the table, a power of
+ * two. If there is nothing to tell, or no memory, the page stays as it is.
+ * Returns how many functions are left out; 0 without memory. Replay must
+ * withhold the functions that did not fit into the table. May read symbol
+ * tables, which takes time: a drain thread must not call this.
  */
 uint64_t filter_publish(const struct filter *filter, struct modules *modules,
 			struct page_shm *page, uint32_t room);

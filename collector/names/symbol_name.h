@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbol_name - from the name in a symbol table to what a person reads.
- * Input is hostile: any bytes, any length, names built to explode when they
- * are demangled. Pure, any thread; needs about 1 MiB of stack at worst.
+ * symbol_name - turns the name in a symbol table into the name that a person
+ * reads. The input is hostile: a name may have any bytes and any length, and a
+ * short mangled name may stand for gigabytes of text. The functions keep no
+ * state, so any thread may call them. symbol_name_make() needs up to about
+ * 1 MiB of stack.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_SYMBOL_NAME_H
 #define PERFREC_COLLECTOR_NAMES_SYMBOL_NAME_H
 
 #include <stddef.h>
 
-/* Room for a name and its NUL. A longer one is cut and ends in "...". */
+/* Bytes for a name and its NUL. A longer name is cut and then ends in "...". */
 #define SYMBOL_NAME_BYTES 4096
 
 /*
- * Writes @raw as a person reads it: C++ and Rust demangled, an ELF symbol
- * version ("@VERSION") removed, control characters and bytes that are no
- * UTF-8 replaced by '?', never empty. Returns its length.
+ * Writes the name @raw into @out as a person reads it. C++ and Rust names are
+ * demangled. From other names an ELF symbol version ("@VERSION") is removed.
+ * Each byte of a control character, and each byte that is not UTF-8, becomes
+ * '?'. A name that would be empty becomes "?". @raw ends in NUL, is not NULL,
+ * and lies outside @out. Returns the length of the result in bytes, without its
+ * NUL.
  */
 size_t symbol_name_make(const char *raw, char out[SYMBOL_NAME_BYTES]);
 
-/* Replaces control characters and bytes that are no UTF-8 in @text by '?'.
- * Returns how many bytes it replaced. */
+/* Replaces each byte of a control character in @text, and each byte that is not
+ * UTF-8, by '?'. @text is not NULL, ends in NUL, and keeps its length in bytes.
+ * Returns how many bytes were replaced. */
 size_t symbol_name_clean(char *text);
 
 #endif

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbolize_wire - what the collector and perfrec-symbolize say to each
- * other. The collector trusts nothing of what comes back.
+ * symbolize_wire - the messages between the collector and perfrec-symbolize.
+ * The collector checks everything that perfrec-symbolize answers.
  *
- * perfrec-symbolize lines: stdin has one address a line, in hex; descriptors
- * are as below. stdout has, for every address in the same order,
+ * "perfrec-symbolize lines" finds source lines. It starts with the open
+ * descriptors of enum symbolize_fd. The collector writes one address a line, in
+ * hex, to its stdin. perfrec-symbolize answers on stdout. For every address, in
+ * the same order, it writes
  *
  *	a ADDRESS FRAMES
  *
- * (address in hex, the rest in decimal) and for each frame, innermost first,
+ * (the address in hex, all other numbers in decimal), and then for each frame,
+ * the innermost first,
  *
  *	f LINE START_LINE FUNCTION_BYTES FILE_BYTES
  *	FUNCTION
  *	FILE
  *
- * and after the last one "end". Function and file may hold any byte: only
- * their lengths say where they stop. Nothing else is written, so what lacks
- * the "end" is incomplete. What went wrong is one line on stderr.
+ * After the last address it writes the line "end" (SYMBOLIZE_END). An answer
+ * without this line is incomplete. FUNCTION and FILE may hold any byte, also
+ * newlines: only the lengths in the line "f" say where they stop. If something
+ * goes wrong, perfrec-symbolize writes one line about it to stderr.
  *
- * perfrec-symbolize fetch BUILD_ID: asks debuginfod. stdout is a socket, over
- * which one byte comes with a descriptor of the debug file; none when there
- * is no such file, with one line on stderr.
+ * "perfrec-symbolize fetch BUILD_ID" asks debuginfod for a debug file. Its
+ * stdout is a socket. Over this socket it sends one byte, and with it a
+ * descriptor of the debug file. If there is no such file, it sends nothing, and
+ * writes one line about it to stderr.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_SYMBOLIZE_WIRE_H
 #define PERFREC_COLLECTOR_NAMES_SYMBOLIZE_WIRE_H
@@ -28,11 +33,13 @@
 enum symbolize_fd {
 	SYMBOLIZE_ELF_FD = 3, /* the file with the debug information */
 	SYMBOLIZE_ALT_FD = 4, /* what dwz moved out of it, or /dev/null */
-	SYMBOLIZE_ROOT_FD = 5, /* the root folder of its paths */
+	SYMBOLIZE_ROOT_FD = 5, /* the root folder of the paths that the debug
+				* information names */
 };
 
 #define SYMBOLIZE_END "end"
-#define SYMBOLIZE_FRAMES_MAX 256
-#define SYMBOLIZE_TEXT_MAX 4096 /* bytes; longer ones are cut */
+#define SYMBOLIZE_FRAMES_MAX 256 /* of one address */
+/* Bytes of a FUNCTION or a FILE. A longer one is cut. */
+#define SYMBOLIZE_TEXT_MAX 4096
 
 #endif
