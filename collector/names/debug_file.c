@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * debug_file - see the header for what it looks for.
+ * debug_file - the header says which files these functions look for.
  *
- * Names come from a module, so they are hostile: paths are opened below a
- * root that they cannot leave (openat2), and only regular files, since
- * opening others may wait or have effects.
+ * The module says what its debug file is called. So these names are hostile.
+ * openat2() opens each path below a root folder that the path cannot leave.
+ * Only regular files are opened: to open another file may wait, or may have
+ * effects.
  *
- * The checksum of a debug link takes reading the whole file, which may have
- * gigabytes. So it is only looked at where a build-id is missing: two files
- * with the same build-id were made by the same link.
+ * .gnu_debuglink has a checksum of the debug file. To check it, the whole debug
+ * file must be read, which may have gigabytes. So the checksum counts only if
+ * one of the two files has no build-id. If both have one, the build-ids must be
+ * equal: then one run of the linker made both files.
  */
 #include "collector/names/debug_file.h"
 
@@ -32,16 +34,19 @@
 #include "shared/compiler.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
+/* No checksum is computed of a larger file. */
 #define CHECKSUM_BYTES_MAX (1ll << 30)
-#define FETCH_SECONDS 60
+#define FETCH_SECONDS 60 /* for debuginfod to send a file */
 
 struct finder { /* one search in one root */
 	struct debug_search *search;
-	const struct elf_debug *wanted; /* its build_id, link and link_crc */
-	bool is_alt; /* that of dwz may have nothing but strings */
+	const struct elf_debug *wanted; /* the file must fit its build_id, or
+					 * its link and link_crc */
+	bool is_alt; /* the file is one that dwz made: it may have neither
+		      * lines nor symbols */
 	int root_fd;
-	char path[PATH_MAX]; /* what was opened last */
-	struct elf_debug found; /* what it is */
+	char path[PATH_MAX]; /* the file that was tried last */
+	struct elf_debug found; /* what elf_read_debug() said of that file */
 };
 
 /* --- opening ------------------------------------------------------------- */
@@ -56,7 +61,8 @@ static int open_below_root(int root_fd, const char *path, uint64_t flags)
 	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 }
 
-/* -1 unless @path is a regular file that can be read. */
+/* Opens @path below @root_fd to read it, and returns the descriptor, which is
+ * the caller's. -1: @path is no regular file, or cannot be read. */
 static int open_regular_file(int root_fd, const char *path)
 {
 	int place = open_below_root(root_fd, path, O_PATH);
@@ -73,7 +79,8 @@ static int open_regular_file(int root_fd, const char *path)
 	return fd;
 }
 
-/* False, too, when the file is too large to find out. */
+/* True if the file behind @fd has the checksum @crc. False if it has not, is
+ * too large, or cannot be read. */
 static bool has_checksum(int fd, uint32_t crc)
 {
 	static const size_t step = 1 << 16;
@@ -110,7 +117,8 @@ static void tell_mismatch(const struct finder *finder)
 			 finder->search->path);
 }
 
-/* What is behind @fd is what is wanted. */
+/* True if the file behind @fd is the one that is wanted. If it is of another
+ * build, the log says so, once for each search. */
 static bool fits_search(struct finder *finder, int fd)
 {
 	const struct elf_debug *wanted = finder->wanted;
@@ -130,7 +138,8 @@ static bool fits_search(struct finder *finder, int fd)
 	return is_it;
 }
 
-/* Opens a path, if what is wanted lies there; -1. */
+/* Makes a path of @format, and opens the file there if it is the one that is
+ * wanted. Returns its descriptor, which is the caller's, or -1. */
 static int ATTR_PRINTF(2, 3)
 	try_path(struct finder *finder, const char *format, ...)
 {
@@ -163,7 +172,7 @@ static int try_build_id(struct finder *finder)
 			id + 2);
 }
 
-/* Length of the folder that @path is in, without the last slash. */
+/* How many bytes of @path are its folder, without the last slash. */
 static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -189,7 +198,8 @@ static int try_debug_link(struct finder *finder)
 	return fd;
 }
 
-/* What dwz has moved out of the file at @path, which calls it @name. */
+/* Opens the file that dwz made, which the file at @path calls @name. Returns
+ * its descriptor, or -1. */
 static int try_alt_link(struct finder *finder, const char *path,
 			const char *name)
 {
@@ -209,7 +219,9 @@ static int try_alt_link(struct finder *finder, const char *path,
 	return fd;
 }
 
-/* The roots to look into, that of the process first. Returns how many. */
+/* Sets @roots to the root folders to look into: first the one of the process,
+ * if that is another one, and then ours. Returns how many there are. The caller
+ * ends them by close_roots(). */
 static int open_roots(const struct debug_search *search, int roots[2])
 {
 	int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -222,6 +234,7 @@ static int open_roots(const struct debug_search *search, int roots[2])
 	return count;
 }
 
+/* Closes our own root, which is the last one if it could be opened. */
 static void close_roots(const struct debug_search *search, const int *roots,
 			int count)
 {
@@ -229,7 +242,8 @@ static void close_roots(const struct debug_search *search, const int *roots,
 		close(roots[count - 1]);
 }
 
-/* The debug file of @wanted, into *@path what it is called. -1: none. */
+/* Finds the debug file that @wanted describes, and copies its path to @path.
+ * Returns its descriptor, which is the caller's; -1: there is none. */
 static int find_debug_file(struct debug_search *search,
 			   const struct elf_debug *wanted, char path[PATH_MAX])
 {
@@ -249,7 +263,8 @@ static int find_debug_file(struct debug_search *search,
 	return fd;
 }
 
-/* The file that @debug, which was found at @path, says dwz made. */
+/* Opens the file that dwz made for the debug file @debug, which lies at @path.
+ * Returns its descriptor, which is the caller's; -1: there is none. */
 static int find_alt_file(struct debug_search *search,
 			 const struct elf_debug *debug, const char *path)
 {
@@ -295,7 +310,9 @@ int debug_file_symbols(struct debug_search *search, int *out)
 	return 0;
 }
 
-/* Asks debuginfod, if the user wants that. -1 with a reason in @why. */
+/* Asks debuginfod for the debug file of @wanted, if the user has set
+ * DEBUGINFOD_URLS. Returns its descriptor, which is the caller's; or -1, and
+ * then @why says why. */
 static int fetch_debug_file(struct debug_search *search,
 			    const struct elf_debug *wanted,
 			    char why[SYMBOLIZE_WHY_BYTES])

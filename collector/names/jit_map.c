@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jit_map - ranges are gathered as they come, and may overlap. When all files
- * were read, jit_map_settle() cuts the ranges into pieces that do not overlap.
- * It goes through all starts and ends by address. The ranges that are open at
- * an address are in a heap, with the range that was read last on top. So a
- * million ranges inside each other take no longer than a million beside each
- * other.
+ * jit_map - a name belongs to a range of addresses. Ranges are gathered in the
+ * order in which the files have them, and may overlap. When all files were
+ * read, jit_map_settle() makes pieces of them, which do not overlap: a piece
+ * says which range counts from one address up to the next piece.
  *
- * jitdump: tools/perf/Documentation/jitdump-specification.txt of Linux.
+ * To make the pieces, it goes through the starts and ends of all ranges, sorted
+ * by address. A range is open from its start to its end. The open ranges are in
+ * a heap, with the range that was read last on top: that one counts. So a
+ * million ranges inside each other take no longer than a million ranges beside
+ * each other.
+ *
+ * The format of a jitdump is described in the sources of Linux, in
+ * tools/perf/Documentation/jitdump-specification.txt.
  */
 #include "collector/names/jit_map.h"
 
@@ -23,37 +28,38 @@
 #define RANGES_MAX (1u << 20)
 #define NAME_BYTES_MAX (64u << 20)
 #define FILE_BYTES_MAX (1ull << 30)
-/* 128 bytes for each range that there may be: 0.4 s of reading. */
+/* Of a perf map: 128 bytes for each of RANGES_MAX ranges. Reading them takes
+ * 0.4 s. */
 #define TEXT_BYTES_MAX (128ull << 20)
-#define LINE_BYTES 4096u /* longer ones are cut */
-#define TEXT_BYTES (64u << 10)
-#define RECORDS_MAX (4u << 20) /* of a dump */
-#define STEPS_MAX (64u << 20)
-#define NOTHING UINT32_MAX
+#define LINE_BYTES 4096u /* of a perf map; a longer line is cut */
+#define TEXT_BYTES (64u << 10) /* of a perf map that are read at a time */
+#define RECORDS_MAX (4u << 20) /* of a jitdump */
+#define STEPS_MAX (64u << 20) /* of all searches in add_code_move() */
+#define NOTHING UINT32_MAX /* no range */
 
 #define DUMP_MAGIC 0x4a695444u
 enum dump_record { DUMP_LOAD = 0, DUMP_MOVE = 1, DUMP_CLOSE = 3 };
 
 struct range {
 	uint64_t start, end;
-	uint32_t name; /* offset in names */
+	uint32_t name; /* offset in jit_map.names */
 };
 
-struct piece { /* up to the next one */
+struct piece { /* from start up to the start of the next piece */
 	uint64_t start;
-	uint32_t range; /* or NOTHING */
+	uint32_t range; /* index in jit_map.ranges; or NOTHING */
 };
 
 struct jit_map {
-	struct range *ranges; /* as read */
+	struct range *ranges; /* in the order in which they were read */
 	size_t count, room;
 	char *names;
 	size_t name_bytes, name_room;
 	struct piece *pieces;
 	size_t piece_count;
-	uint32_t steps; /* that looking for what was moved may still take */
-	bool is_cut;
-	uint64_t bytes_read;
+	uint32_t steps; /* how many ranges add_code_move() may still look at */
+	bool is_cut; /* something beyond a limit was left out */
+	uint64_t bytes_read; /* of all files */
 };
 
 int jit_map_new(struct jit_map **out)
@@ -96,7 +102,10 @@ uint64_t jit_map_bytes_read(const struct jit_map *map)
 
 /* --- gathering ------------------------------------------------------------ */
 
-/* Appends a range with the name @name, @bytes long. 0, -ENOMEM or -EFBIG. */
+/* Appends a range of @size bytes from address @start on. Its name is the @bytes
+ * at @name, which is copied. A range is left out if it is empty, reaches
+ * beyond the last address, or has no name.
+ * Returns 0, -ENOMEM, or -EFBIG: there are too many ranges or names. */
 static int add_range(struct jit_map *map, uint64_t start, uint64_t size,
 		     const char *name, size_t bytes)
 {
@@ -130,8 +139,9 @@ static ssize_t read_dump_at(struct jit_map *map, int fd, void *out,
 	return got;
 }
 
-/* Where the next bytes from @offset on are that lie in no hole: a file of any
- * size may have none. UINT64_MAX: there are none. */
+/* The offset of the next byte at or after @offset that lies in no hole of the
+ * file. UINT64_MAX: there is none. A file can be a hole of any size, and
+ * reading it would take long. */
 static uint64_t next_dump_data(int fd, uint64_t offset)
 {
 	off_t next = lseek(fd, (off_t)offset, SEEK_DATA);
@@ -143,8 +153,9 @@ static uint64_t next_dump_data(int fd, uint64_t offset)
 
 /* --- perf maps ------------------------------------------------------------ */
 
-/* A number in hex, with or without 0x, of the line up to @end, and the blanks
- * behind it. False: there is none. */
+/* Reads a number in hex, with or without 0x, at *@at into *@out. The line stops
+ * at @end. Moves *@at behind the number and the blanks after it. False: there
+ * is no number with a blank after it. */
 static bool parse_hex(const char **at, const char *end, uint64_t *out)
 {
 	const char *next = *at;
@@ -183,8 +194,13 @@ static int add_text_line(struct jit_map *map, const char *line, size_t bytes)
 			 strnlen(line, (size_t)(end - line)));
 }
 
-/* The lines of @text; *@bytes is then what is left of one that is not whole. A
- * line that is too long is cut, and the rest of it is no line. */
+/*
+ * Adds the lines in the *@bytes at @text. If the last line has no newline yet,
+ * it is moved to the begin of @text, and *@bytes is then its length. But when
+ * LINE_BYTES of such a line were read, it does not wait for its newline: the
+ * first LINE_BYTES are added, and *@is_rest says that the bytes up to the next
+ * newline still belong to it.
+ */
 static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
 			  bool *is_rest)
 {
@@ -219,7 +235,7 @@ static int read_text_map(struct jit_map *map, int fd, char *text)
 	while (!err && (next = next_dump_data(fd, offset)) != UINT64_MAX) {
 		ssize_t got;
 
-		if (next > offset) { /* zeros: no line goes on behind them */
+		if (next > offset) { /* a hole: no line goes on behind it */
 			offset = next;
 			left = 0;
 			is_rest = true;
@@ -235,11 +251,13 @@ static int read_text_map(struct jit_map *map, int fd, char *text)
 		left += (size_t)got;
 		err = add_text_lines(map, text, &left, &is_rest);
 	}
-	/* What has no newline yet is not whole: the program writes it now. */
+	/* A last line without a newline is left out: the program is still
+	 * writing it. */
 	return err;
 }
 
-/* What is beyond a limit is left out. */
+/* -EFBIG says that something is beyond a limit. That is no error: it is left
+ * out, and @map remembers so. Other values of @err are passed on. */
 static int cut_at_limit(struct jit_map *map, int err)
 {
 	if (err != -EFBIG)
@@ -281,7 +299,8 @@ struct move_record {
 	uint64_t vma, from, to, size, index;
 };
 
-/* @record: @got bytes of it, and what comes behind. */
+/* Adds the range that a record of kind DUMP_LOAD describes. @record has @got
+ * bytes: the begin of the record, and maybe bytes of the records after it. */
 static int add_code_load(struct jit_map *map, const char *record, size_t got)
 {
 	const size_t fixed = sizeof(struct load_record);
@@ -297,7 +316,8 @@ static int add_code_load(struct jit_map *map, const char *record, size_t got)
 			 strnlen(record + fixed, got));
 }
 
-/* The code that was loaded or moved last to where it comes from. */
+/* Adds the range that a record of kind DUMP_MOVE describes. Its name is the
+ * name of the last range that starts where the code comes from. */
 static int add_code_move(struct jit_map *map, const char *record, size_t got)
 {
 	struct move_record move;
@@ -314,14 +334,14 @@ static int add_code_move(struct jit_map *map, const char *record, size_t got)
 	}
 	if (!i || map->ranges[i - 1].start != move.from)
 		return 0;
-	/* a copy: names may move when one is added */
+	/* A copy, since add_range() may move map->names. */
 	bytes = strnlen(map->names + map->ranges[i - 1].name, sizeof(name));
 	memcpy(name, map->names + map->ranges[i - 1].name, bytes);
 	return add_range(map, move.to, move.size, name, bytes);
 }
 
-/* Reads the record at *@offset, and sets that to the next. 1; 0: there is none;
- * -errno. */
+/* Adds what the record at *@offset of the file says, and sets *@offset to the
+ * next record. Returns 1; 0: that was the end of the jitdump; or -errno. */
 static int add_dump_record(struct jit_map *map, int fd, uint64_t *offset)
 {
 	char bytes[sizeof(struct load_record) + LINE_BYTES];
@@ -363,12 +383,13 @@ int jit_map_read_dump(struct jit_map *map, int fd)
 
 /* --- pieces --------------------------------------------------------------- */
 
-struct sweep {
+struct sweep { /* what jit_map_settle() works with */
 	const struct jit_map *map;
-	uint32_t *by_start; /* ranges */
+	uint32_t *by_start; /* numbers of all ranges, sorted by start */
 	uint64_t *edges; /* all starts and ends, ascending */
-	uint32_t *heap; /* open ranges, the last one read first */
-	size_t heap_count, next; /* of by_start */
+	uint32_t *heap; /* numbers of the open ranges; the greatest, which was
+			 * read last, is first */
+	size_t heap_count, next; /* next: index in by_start */
 };
 
 static int compare_range_edges(const void *left, const void *right)
@@ -418,7 +439,8 @@ static void heap_drop_first_range(struct sweep *sweep)
 	heap[at] = last;
 }
 
-/* The range that counts from @edge on. */
+/* The number of the range that counts from the address @edge on; or NOTHING.
+ * The edges must come in ascending order. */
 static uint32_t range_at(struct sweep *sweep, uint64_t edge)
 {
 	const struct range *ranges = sweep->map->ranges;

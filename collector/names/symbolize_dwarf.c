@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbolize_dwarf - see the header for who may call it.
+ * symbolize_dwarf - the header says who may call these functions.
  *
- * Three levels, each read on first need, so that a few addresses of a file
- * with gigabytes of debug information cost little:
+ * A file can have gigabytes of debug information, and a caller asks for a few
+ * addresses. So the debug information is read on three levels, and each part
+ * only when it is first needed:
  *
- *  1. which addresses belong to which compile unit: from the first entry of
- *     each unit. Not from .debug_aranges: clang writes none, and a file that
- *     was linked of both kinds has them for some units only;
- *  2. which addresses belong to which function: one walk through a unit;
- *  3. what is inlined at an address: a walk through its function.
+ *  1. Which addresses belong to which compile unit? The first entry of each
+ *     unit says so. The section .debug_aranges is not used: clang writes none,
+ *     and a file linked from objects of gcc and of clang has it for some units
+ *     only.
+ *  2. Which addresses belong to which function? One walk through all entries of
+ *     a unit finds that.
+ *  3. Which functions are inlined at an address? A walk through the entries of
+ *     the function finds that.
  *
- * The linker leaves the descriptions of functions that it threw away, at
- * address 0: these are passed over.
+ * When the linker throws a function away, the description of the function
+ * stays, with address 0. Such descriptions are skipped.
  *
- * Entries are only ever walked forward. A file whose siblings lead back is
- * cut there; how long a walk can take otherwise, and how much memory it can
- * ask for, is for the limits of the process.
+ * The entries of a unit are only walked forward. In a hostile file a sibling
+ * can lie before its entry: there the walk ends. Nothing here bounds the time
+ * and the memory that a long walk takes. The limits of the process bound them.
  */
 #include "collector/names/symbolize_dwarf.h"
 
@@ -31,25 +35,26 @@
 #include "collector/names/line_starts.h"
 #include "shared/compiler.h"
 
-/* Of entries inside entries. */
+/* How deep entries may lie inside entries. What lies deeper is ignored. */
 #define DEPTH_MAX 128
 
-struct span { /* addresses low to high - 1 */
+struct span { /* addresses low to high - 1, of a function or of a unit */
 	uint64_t low, high;
-	uint64_t reach; /* the greatest high up to here */
-	Dwarf_Die die; /* a function's, or a unit's first */
-	size_t unit; /* a unit's: index in dwarf_lines.units */
+	uint64_t reach; /* the greatest high of this span and all before it */
+	Dwarf_Die die; /* of the function; or the first entry of the unit */
+	size_t unit; /* of a unit: its index in dwarf_lines.units */
 };
 
 struct spans {
-	struct span *list; /* by low, once sorted */
+	struct span *list; /* by low, after spans_sort() */
 	size_t count, room;
 };
 
 struct unit {
 	bool was_read;
-	Dwarf_Die top; /* the first entry; its line table is the unit's */
-	Dwarf_Die die; /* the first entry: not of a skeleton */
+	Dwarf_Die top; /* the first entry; it names the line table */
+	Dwarf_Die die; /* the first entry; if that is a skeleton, the one in
+			* the .dwo file, once the unit was read */
 	struct spans functions;
 	struct line_starts starts;
 };
@@ -64,7 +69,8 @@ struct dwarf_lines {
 
 /* --- spans of addresses -------------------------------------------------- */
 
-/* Adds what @die covers. */
+/* Adds the ranges of addresses that @die covers. Without memory some are
+ * missing. */
 static void spans_add(struct spans *spans, Dwarf_Die *die, size_t unit)
 {
 	Dwarf_Addr base, low, high;
@@ -87,7 +93,7 @@ static int compare_spans(const void *left, const void *right)
 
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
-	/* the smaller one last: it is found first */
+	/* the smaller one comes last, since spans_find() looks backward */
 	return (a->high < b->high) - (a->high > b->high);
 }
 
@@ -104,7 +110,8 @@ static void spans_sort(struct spans *spans)
 	}
 }
 
-/* The span that holds @vaddr; of several the one that begins last. */
+/* The span that holds @vaddr. If several do, the one that begins last. NULL: no
+ * span holds it. */
 static struct span *spans_find(const struct spans *spans, uint64_t vaddr)
 {
 	size_t low = 0, high = spans->count;
@@ -147,7 +154,8 @@ static void find_units(struct dwarf_lines *lines)
 	spans_sort(&lines->ranges);
 }
 
-/* Turns @die into the one after it. False when there is none. */
+/* Moves @die on to its next sibling. False: there is none, or it lies before
+ * @die. */
 static bool next_sibling(Dwarf_Die *die)
 {
 	Dwarf_Die next;
@@ -158,8 +166,10 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-/* Functions have functions inside, in GNU C their own, and in C++ those of
- * lambdas and local types, of which the outer one may be but declared. */
+/* True if an entry with @tag may have entries of functions inside. A function
+ * in GNU C can have nested functions. A function in C++ can have lambdas and
+ * local types, which have functions. The outer function may be a mere
+ * declaration. */
 static bool may_hold_functions(int tag)
 {
 	switch (tag) {
@@ -170,7 +180,7 @@ static bool may_hold_functions(int tag)
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type: /* Rust's */
+	case DW_TAG_enumeration_type: /* in Rust */
 		return true;
 	default:
 		return false;
@@ -209,7 +219,8 @@ static void read_unit(Elf *elf, struct unit *unit)
 	uint8_t type = 0;
 
 	unit->was_read = true;
-	/* -gsplit-dwarf: this is but a skeleton, the rest is in a .dwo file */
+	/* With -gsplit-dwarf this unit is only a skeleton: the rest of it is in
+	 * a .dwo file. */
 	if (!dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL,
 			   NULL) &&
 	    type == DW_UT_skeleton && split.addr)
@@ -222,8 +233,10 @@ static void read_unit(Elf *elf, struct unit *unit)
 /* --- what is at an address ----------------------------------------------- */
 
 /*
- * The function that is inlined right into @parent at @vaddr. gcc describes
- * blocks that overlap, so one without it does not say that there is none.
+ * Finds the function that is inlined directly into @parent at @vaddr, and sets
+ * *@out to it. False: there is none. gcc describes blocks that overlap. So if
+ * one block that holds @vaddr has no inlined function there, the search goes on
+ * with the next block.
  */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
 			 Dwarf_Die *out)
@@ -250,8 +263,9 @@ static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
 	return false;
 }
 
-/* Fills @chain with @function and what is inlined at @vaddr, the innermost
- * last; of a chain that is too long its middle is lost. Returns how many. */
+/* Fills @chain with @function, and then with the functions that are inlined at
+ * @vaddr, the innermost last. If there are too many, those before the innermost
+ * one are lost. Returns how many functions @chain has. */
 static size_t find_chain(const Dwarf_Die *function, uint64_t vaddr,
 			 Dwarf_Die chain[SYMBOLIZE_FRAMES_MAX])
 {
@@ -321,9 +335,10 @@ static void set_numbered_file(struct dwarf_frame *frame, Dwarf_Die *unit,
 }
 
 /*
- * The line of @vaddr itself, which is that of the innermost function. Where a
- * sequence of the table begins, libdw may give the last row of the sequence
- * that ends there.
+ * Sets the file and the line of @frame, which is the innermost one, to those of
+ * @vaddr. libdw finds the row of the line table. But at an address where one
+ * sequence of rows begins and another one ends, libdw may find the last row of
+ * the one that ends. So for such an address line_starts.h knows the row.
  */
 static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
 			 uint64_t vaddr, const char *folder)
@@ -347,7 +362,8 @@ static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
 		frame->line = (uint32_t)number_there;
 }
 
-/* The line of a function that called the inlined @callee. */
+/* Sets the file and the line of @frame to the place where its function called
+ * @callee, which is inlined there. */
 static void set_call_line(struct dwarf_frame *frame, Dwarf_Die *unit,
 			  Dwarf_Die *callee, const char *folder)
 {
@@ -356,8 +372,9 @@ static void set_call_line(struct dwarf_frame *frame, Dwarf_Die *unit,
 	frame->line = number_of_attribute(callee, DW_AT_call_line);
 }
 
-/* What is at @vaddr of @unit. Code that was written in assembly language has
- * a line, but no function. */
+/* Writes the frames at @vaddr of @unit to @out, and returns how many there are.
+ * Code that was written in assembly language has a line, but no function: then
+ * there is one frame, whose function is "". */
 static size_t find_frames(struct unit *unit, uint64_t vaddr, const char *folder,
 			  struct dwarf_frame *out)
 {
