@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * modules - three sources say what lies where, and when:
+ * modules - three sources say which file lies at which address, and when. "The
+ * map" is /proc/PID/maps, "the log" is the map log (map_log.h).
  *
- *   /proc/PID/maps at hello    all that is mapped then: from generation 0
- *   the map log                what is loaded and unloaded later
- *   /proc/PID/maps later       when an address is asked for that neither of the
- *                              two knows: a library that was not told yet
+ *   the map at hello  All files that are mapped then. They count from
+ *                     generation 0 on.
+ *   the log           The files that are loaded and unloaded later.
+ *   the map later     It is read again when somebody asks for an address that
+ *                     the two other sources do not know. It may be in a library
+ *                     that the log has not told yet.
  *
  * The log counts more than the map. The map is read between two readings of the
  * log. It is believed only if the log got no entry of this process meanwhile.
- * And a line of the map is believed only if nothing is known to lie there: the
- * log tells each unload, and the map may be ahead of the log. load_map.c keeps
- * what is known.
+ * And a line of the map is believed only if no file is known to lie there. The
+ * reason is that the log tells each unload, and the map may be ahead of the
+ * log. load_map.c keeps what is known.
  *
  * A file that the log tells is opened by its path, and must have the build-id
- * that it had in memory. A file that the map tells is opened as mapped_file.c
- * does. The process' folder in /proc and its root are kept open from the start.
- * So a process that gets the same pid later is never taken for this one, and
- * files of a program that has ended can still be opened.
+ * that it had in memory. A file that the map tells is opened by mapped_file.c.
+ * The folder of the process in /proc, and the root folder of the process, are
+ * kept open from the start. So a process that gets the same pid later is never
+ * taken for this one, and files of a program that has ended can still be
+ * opened.
  *
  * A forked child starts with the files that its parent had in the generation of
- * the fork; the files that the log tells with the child's own pid come on top.
- * (The pids in the log are what the program says. If two children of a program
- * have the same pid, one after the other, the second inherits what the first
- * has loaded.)
+ * the fork. To these it adds the files that the log tells with the pid of the
+ * child. (The program writes the pids into the log. If two children of a
+ * program have the same pid, one after the other, the second child inherits the
+ * files that the first one has loaded.)
  *
- * Any thread may call. refresh_lock lets one thread at a time read the log and
- * the map and open files. lock guards what is known, and is held for moments
- * only.
+ * Any thread may call these functions. refresh_lock lets one thread at a time
+ * read the log and the map, and open files. lock guards what is known, and is
+ * held only for moments. A thread that holds refresh_lock may take lock, and
+ * the refresh_lock of the parent.
  */
 #include "collector/names/modules.h"
 
@@ -57,59 +62,65 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* Unknown addresses may make us spend a tenth of the time on the map, in CPU
- * time: on a busy machine a reading waits for its turn, too. What was not spent
- * may be saved up to this. */
+/* Addresses that are not known make us read the map again. This may take one
+ * tenth of the time that passes (1 / CREDIT_SHARE). A reading is charged with
+ * its CPU time, since on a busy machine it also waits for its turn. Time that
+ * was not used is saved, up to CREDIT_NS. */
 #define CREDIT_SHARE 10
 #define CREDIT_NS 100000000
-/* How often the map is read when the log grows meanwhile. */
+/* How many times the map is read if the log grows each time. */
 #define READ_TRIES 3
 
-/* Ranges of anonymous executable memory that are remembered. */
+/* How many ranges of executable memory without a file are remembered. */
 #define ANONYMOUS_MAX 4096
 
 static const char g_unknown[] = "[unknown]";
 static const char g_jit[] = "[JIT]";
 
-struct span { /* of addresses */
+struct span { /* addresses start to end - 1 */
 	uint64_t start, end;
 };
 
 struct modules {
 	struct symbol_cache *cache;
-	struct map_log *log; /* a reference; NULL: nothing is told */
+	struct map_log *log; /* a reference; NULL: there is no log */
 	struct sites *sites; /* a reference; NULL: there are none */
-	pid_t pid, inner_pid;
-	int proc_fd; /* O_PATH of /proc/PID; -errno of opening it */
-	int root_fd; /* O_PATH of its root as it was at first; or -1 */
-	struct jit_files *jit; /* or NULL */
+	pid_t pid, inner_pid; /* as we see it; as the process itself does */
+	int proc_fd; /* O_PATH of /proc/PID; or the -errno of opening it */
+	int root_fd; /* O_PATH of its root folder at the start; -1: none */
+	struct jit_files *jit; /* NULL: no memory, or the process had ended */
 
-	struct lock refresh_lock; /* from here on, too */
-	struct modules *parent; /* to inherit from at first use; or NULL */
+	struct lock refresh_lock; /* see the top; parent changes under both */
+	struct modules *parent; /* a reference until inherit_places(); or NULL
+				 */
 	uint32_t claimed; /* see modules_fork() */
 
-	struct lock lock; /* from here on */
+	struct lock lock; /* for all that follows, but own_events and vdso */
 	unsigned int refs;
 	struct load_map map;
 	struct span *anonymous; /* executable memory without a file, as the map
-				 * had it at last, by address */
+				 * had it when it was last read; by address */
 	size_t anonymous_count;
-	size_t events; /* of the log that were seen */
-	size_t own_events; /* of these, about this process */
-	uint64_t vdso; /* where it lies; 0: unknown; refresh_lock's */
-	bool was_read; /* the map, once */
-	int64_t credit_ns; /* for refreshes because of unknown addresses */
-	uint64_t credited_ns; /* when credit_ns was last added to */
-	bool is_gone; /* the process; its map can't be read any more */
+	size_t events; /* how many entries of the log were read */
+	size_t own_events; /* how many of these are about this process; under
+			    * refresh_lock */
+	uint64_t vdso; /* its address; 0: not known; under refresh_lock */
+	bool was_read; /* the map was read at least once */
+	int64_t credit_ns; /* how long the map may be read for unknown
+			    * addresses; see CREDIT_NS */
+	uint64_t credited_ns; /* when credit_ns was last increased */
+	bool is_gone; /* the process has ended, or has called exec: its map
+		       * cannot be read any more */
 };
 
-/* CPU time of this thread. */
+/* The CPU time of this thread. */
 static uint64_t thread_cpu_ns(void)
 {
 	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* The root of its paths now, or as it was: the caller closes it. -1: none. */
+/* Opens the root folder that the process has now. If that is not possible, the
+ * one that it had at the start. The caller closes the descriptor. -1: none. */
 static int open_process_root(const struct modules *modules)
 {
 	int fd = openat(modules->proc_fd, "root",
@@ -118,6 +129,8 @@ static int open_process_root(const struct modules *modules)
 	return fd >= 0 ? fd : fcntl(modules->root_fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* A copy of @text that lives as long as the symbol cache; "" if the cache is
+ * full. */
 static const char *keep_string(struct modules *modules, const char *text)
 {
 	const char *kept = symbol_cache_string(modules->cache, text);
@@ -127,9 +140,10 @@ static const char *keep_string(struct modules *modules, const char *text)
 
 /* --- reading the map ------------------------------------------------------ */
 
-/* Mappings that were not known, and anonymous ones. */
+/* What one reading of the map has found: mappings of files that were not known,
+ * and executable memory without a file. */
 struct reading {
-	struct place *list; /* each with a reference to its file */
+	struct place *list; /* each has a reference to its file */
 	size_t count, room;
 	struct span *anonymous;
 	size_t anonymous_count;
@@ -144,14 +158,15 @@ static void reading_release(struct reading *reading)
 	*reading = (struct reading){ 0 };
 }
 
-/* A mapping that functions may lie in, and that has a name. */
+/* True if functions may lie in the mapping, and the mapping has a name. */
 static bool is_interesting(const struct maps_line *line)
 {
 	return line->is_executable &&
 	       (line->inode ? line->path[0] != '\0' : line->path[0] == '[');
 }
 
-/* Code that the program has made, as far as it lies in no file. */
+/* Notes the mapping of @line in @reading if it is executable memory without a
+ * file: code that the program has made may lie there. */
 static void note_anonymous(const struct maps_line *line,
 			   struct reading *reading)
 {
@@ -169,9 +184,10 @@ static void note_anonymous(const struct maps_line *line,
 			(struct span){ line->start, line->end };
 }
 
-/* True when the process has called exec: the vdso never moves otherwise, and
- * hardly ever stays then unless randomisation is off. The new map says nothing
- * about the addresses of this one. */
+/* True if @line shows that the process has called exec: the vdso has moved.
+ * Only exec moves the vdso. And exec almost always does, unless the
+ * randomisation of addresses is off. The map of the new program says nothing
+ * about the addresses of the old program. */
 static bool is_new_image(struct modules *modules, const struct maps_line *line)
 {
 	if (strcmp(line->path, "[vdso]") != 0)
@@ -181,6 +197,7 @@ static bool is_new_image(struct modules *modules, const struct maps_line *line)
 	return modules->vdso != line->start;
 }
 
+/* True if a file is known to lie in the mapping of @line now. */
 static bool is_line_covered(struct modules *modules,
 			    const struct maps_line *line)
 {
@@ -192,13 +209,15 @@ static bool is_line_covered(struct modules *modules,
 	return is_covered;
 }
 
-/* True when @err is that there is no descriptor left. */
+/* True if @err, a positive errno, says that there is no descriptor left. */
 static bool is_descriptor_lack(int err)
 {
 	return err == EMFILE || err == ENFILE;
 }
 
-/* The file behind @fd, which the process finds at @path below @root_fd. */
+/* The file behind @fd, which the process finds at @path below @root_fd (-1: not
+ * known). The caller gets a reference; the descriptors stay the caller's. NULL:
+ * no memory. */
 static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
 					int fd, const char *path)
 {
@@ -209,7 +228,8 @@ static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
 	return file;
 }
 
-/* Appends what is behind a mapping that was not known. */
+/* Appends the mapping of @line, which was not known, to @reading, with the file
+ * that lies there. The file may be NULL. 0 or -ENOMEM. */
 static int identify_mapping(struct modules *modules, int root_fd,
 			    struct maps_line *line, struct reading *reading)
 {
@@ -243,7 +263,7 @@ static int identify_mapping(struct modules *modules, int root_fd,
 	return 0;
 }
 
-/* The map of the process, or NULL with errno. */
+/* Opens the map of the process. The caller closes it. NULL: errno says why. */
 static FILE *open_maps(const struct modules *modules)
 {
 	int fd = openat(modules->proc_fd, "maps", O_RDONLY | O_CLOEXEC);
@@ -260,7 +280,7 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 	struct maps_line line;
 	char *text = NULL;
 	size_t size = 0, count = 0;
-	int err = -ESRCH; /* what an exited process has is an empty map */
+	int err = -ESRCH; /* the map of a process that has ended is empty */
 
 	while (getline(&text, &size, file) > 0 &&
 	       count++ < LOAD_MAP_PLACES_MAX) {
@@ -299,7 +319,9 @@ static int read_map(struct modules *modules, struct reading *reading)
 
 /* --- reading the log ------------------------------------------------------ */
 
-/* Takes over @file: gives it back, or puts it when it is not @place's. */
+/* Returns @file, which may be NULL, if it has the build-id that the log tells
+ * of @place. Otherwise gives the reference to @file back, remembers its
+ * build-id in place->found_id, and returns NULL. */
 static struct symbol_file *check_told_file(struct place *place,
 					   struct symbol_file *file)
 {
@@ -312,6 +334,8 @@ static struct symbol_file *check_told_file(struct place *place,
 	return file;
 }
 
+/* A reference to the file that is known to lie at the addresses of @place now;
+ * or NULL. */
 static struct symbol_file *known_file_of(struct modules *modules,
 					 const struct place *place)
 {
@@ -326,7 +350,9 @@ static struct symbol_file *known_file_of(struct modules *modules,
 	return file;
 }
 
-/* Where we may not look at its root, ours will do: the build-id tells. */
+/* Opens the file at @path of the process. If we may not use the root folder of
+ * the process, the file at @path in our own root folder is opened, but only if
+ * there is a build-id to check it by. The caller gets a reference; or NULL. */
 static struct symbol_file *file_at_path(struct modules *modules,
 					const char *path, bool has_build_id)
 {
@@ -348,14 +374,17 @@ static struct symbol_file *file_at_path(struct modules *modules,
 	return file;
 }
 
-/* A path that says nothing: a plugin out of memfd_create() is loaded by one. */
+/* True if @path leads to an open descriptor, and so does not name the file. A
+ * plugin in a file of memfd_create() is loaded by such a path. */
 static bool is_descriptor(const char *path)
 {
 	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/fd/", 8);
 }
 
-/* The file that the process has mapped there now: for what has no path, or is
- * not to be found there any more. */
+/* Opens the file that the process has mapped at the addresses of @place now.
+ * For files that have no path, or are not at their path any more. If the path
+ * of @place is empty or leads to a descriptor, @place gets the path that the
+ * map has. The caller gets a reference; or NULL. */
 static struct symbol_file *file_mapped_there(struct modules *modules,
 					     struct place *place)
 {
@@ -387,8 +416,9 @@ static struct symbol_file *file_mapped_there(struct modules *modules,
 	return file;
 }
 
-/* What the process has open as @path says, "/proc/self/fd/7"; the place is then
- * called as that is, "/memfd:plugin". */
+/* Opens the file that the process has open behind the descriptor that @path
+ * names, such as "/proc/self/fd/7". The path of @place becomes the name of that
+ * file, such as "/memfd:plugin". The caller gets a reference; or NULL. */
 static struct symbol_file *file_of_descriptor(struct modules *modules,
 					      const char *path,
 					      struct place *place)
@@ -416,8 +446,9 @@ static struct symbol_file *file_of_descriptor(struct modules *modules,
 	return file;
 }
 
-/* What the process has in memory there: of a file that was deleted, and that we
- * have no right to open by its mapping. */
+/* Makes a file of what the process has in memory at @place. For a file that was
+ * deleted, and that we have no right to open by its mapping. The caller gets a
+ * reference; or NULL. */
 static struct symbol_file *file_in_memory(struct modules *modules,
 					  const struct place *place)
 {
@@ -432,8 +463,9 @@ static struct symbol_file *file_in_memory(struct modules *modules,
 	return file;
 }
 
-/* What the program told of its names before they went: of a file that was
- * deleted, and loaded so shortly that we have not seen it. */
+/* Makes a file of the names that the program wrote into the map log before it
+ * unloaded @place. For a file that was deleted, and was loaded for so short a
+ * time that we have not seen it. The caller gets a reference; or NULL. */
 static struct symbol_file *file_of_told_names(struct modules *modules,
 					      const struct place *place)
 {
@@ -453,7 +485,10 @@ static struct symbol_file *file_of_told_names(struct modules *modules,
 	return file;
 }
 
-/* Without a build-id only the path can tell. */
+/* Sets place->file to the file that the log tells with @path. Tries one way
+ * after the other; the file must have the build-id of @place. Without a
+ * build-id only the path can say which file it is. If no way leads to the file,
+ * place->file stays NULL. */
 static void find_told_file(struct modules *modules, const char *path,
 			   struct place *place)
 {
@@ -475,6 +510,7 @@ static void find_told_file(struct modules *modules, const char *path,
 		place->found_id = NULL;
 }
 
+/* The log says that a file was loaded. refresh_lock held. */
 static void take_load(struct modules *modules, const struct map_event *event)
 {
 	struct place place = {
@@ -507,18 +543,21 @@ static void take_load(struct modules *modules, const struct map_event *event)
 			place.path);
 }
 
+/* The log says that a file was unloaded. refresh_lock held. */
 static void take_unload(struct modules *modules, const struct map_event *event)
 {
 	lock_acquire(&modules->lock);
 	if (load_map_end(&modules->map, event->start, event->end,
 			 event->generation))
-		/* Then the generations before it are not known in full. */
+		/* There was no memory to note that. The generations before this
+		 * one are then not known in full. */
 		load_map_advance(&modules->map, event->generation);
 	lock_release(&modules->lock);
 }
 
-/* The generation in which the child @modules was forked: what it had unloaded
- * before it claimed its first slot was still there. */
+/* The generation in which the child @modules was forked. When the child claimed
+ * its first slot, it may have unloaded files already: these were still loaded
+ * at the fork. */
 static uint32_t generation_of_fork(const struct modules *modules)
 {
 	struct map_event event;
@@ -532,7 +571,9 @@ static uint32_t generation_of_fork(const struct modules *modules)
 	return modules->claimed;
 }
 
-/* refresh_lock held; that of the parent is taken inside. */
+/* Copies the load map of the parent into the child @modules, and gives the
+ * reference to the parent back. refresh_lock held; takes the refresh_lock of
+ * the parent, too. */
 static void inherit_places(struct modules *modules)
 {
 	struct modules *parent = modules->parent;
@@ -554,7 +595,8 @@ static void inherit_places(struct modules *modules)
 	modules_put(&parent);
 }
 
-/* refresh_lock held: takes in what the log says. */
+/* Takes in all that the log says and that was not read yet. refresh_lock held.
+ */
 static void read_log(struct modules *modules)
 {
 	size_t next = modules->events;
@@ -587,7 +629,7 @@ void modules_follow(struct modules *modules)
 	lock_release(&modules->lock);
 	if (!is_new)
 		return;
-	/* That of a child may be held: inherit_places(). */
+	/* The refresh_lock of a child may be held: inherit_places(). */
 	lock_acquire_chained(&modules->refresh_lock);
 	read_log(modules);
 	lock_release(&modules->refresh_lock);
@@ -595,7 +637,9 @@ void modules_follow(struct modules *modules)
 
 /* --- both ----------------------------------------------------------------- */
 
-/* refresh_lock held. Reads the map in a moment when nothing changes. */
+/* Reads the map, and the log before and after it. Tries again if the log has
+ * got an entry about this process meanwhile. 0 or -errno; -EAGAIN: it had one
+ * at each try. refresh_lock held. */
 static int read_map_and_log(struct modules *modules, struct reading *reading)
 {
 	int err = -EAGAIN;
@@ -763,8 +807,8 @@ void modules_put(struct modules **modules_ptr)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Says why functions of @place have no names. A program can have as many such
- * places as it likes. */
+/* Logs why functions of @place have no names. A hostile program can have many
+ * such places, so the number of messages is limited. */
 static void tell_why_nameless(const struct modules *modules,
 			      const struct place *place)
 {
@@ -793,7 +837,8 @@ static void tell_why_nameless(const struct modules *modules,
 			    place->path, (int)modules->pid);
 }
 
-/* True for the first who has to say that names are missing in a place. */
+/* True for the first caller that asks this about the place of @address in
+ * @generation. That caller has to say that names are missing there. */
 static bool is_first_to_tell(struct modules *modules, uint64_t address,
 			     uint32_t generation)
 {
@@ -809,8 +854,9 @@ static bool is_first_to_tell(struct modules *modules, uint64_t address,
 	return is_first;
 }
 
-/* @copy of a place that has no file gets one out of what the program told, and
- * so does the place. False: nothing was told. */
+/* @copy is a copy of the place of @address in @generation, which has no file.
+ * Makes a file for both of the names that the program told. False: the program
+ * told none. */
 static bool add_told_names(struct modules *modules, uint64_t address,
 			   uint32_t generation, struct place *copy)
 {
@@ -830,8 +876,9 @@ static bool add_told_names(struct modules *modules, uint64_t address,
 	return true;
 }
 
-/* A copy of the place of @address, its file to be put by the caller. Says once
- * for each place that its file cannot be had. */
+/* Copies the place of @address in @generation to *@out. The caller gives the
+ * reference out->file back. If there is no way to the file, logs that once for
+ * each place. False: no place is known. */
 static bool find_place_copy(struct modules *modules, uint64_t address,
 			    uint32_t generation, struct place *out)
 {
@@ -853,7 +900,8 @@ static bool find_place_copy(struct modules *modules, uint64_t address,
 	return place != NULL;
 }
 
-/* True when an unknown address is reason enough to read the map again. */
+/* True if the map may be read again for an unknown address: enough time has
+ * passed, and the process has not ended. */
 static bool may_refresh_map(struct modules *modules)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -869,6 +917,8 @@ static bool may_refresh_map(struct modules *modules)
 	return may;
 }
 
+/* Makes a name of @base and @number by @format. It lives as long as the symbol
+ * cache. */
 static const char *name_by_number(struct modules *modules, const char *format,
 				  const char *base, uint64_t number)
 {
@@ -880,7 +930,8 @@ static const char *name_by_number(struct modules *modules, const char *format,
 	return name ? name : g_unknown;
 }
 
-/* What to add to a virtual address of the file to get one of the process. */
+/* The number that is added to a virtual address of the file, to get an address
+ * of the process. */
 static uint64_t bias_of_place(const struct place *place)
 {
 	uint64_t vaddr;
@@ -893,6 +944,8 @@ static uint64_t bias_of_place(const struct place *place)
 	return place->start - vaddr;
 }
 
+/* Sets *@out to the function at @address, which lies in @place. Logs an error
+ * of the file once. */
 static void resolve_in_place(struct modules *modules, const struct place *place,
 			     uint64_t address, struct symbol *out)
 {
@@ -908,7 +961,8 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 		out->name =
 			symbol_file_lookup(place->file, out->offset, &start);
 		error = symbol_file_new_error(place->file);
-		/* Samples come from all files, and most have no symbols. */
+		/* Samples come from all files, and most files have no symbols:
+		 * only an instrumented file is worth a warning. */
 		if (error)
 			log_at(symbol_file_instrumented(place->file) ? LOG_WARN
 								     : LOG_DBG,
@@ -917,14 +971,16 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 	out->found = out->name;
 	if (out->name)
 		return;
-	/* Nothing tells functions apart. */
+	/* In a foreign file functions have no bounds: all get the name of the
+	 * file. */
 	if (place->file && symbol_file_is_foreign(place->file)) {
 		out->name = symbol_cache_string(
 			modules->cache, slash ? slash + 1 : out->module);
 		if (out->name)
 			return;
 	}
-	/* One name for all addresses of a function whose name is not known. */
+	/* All addresses of a function without a name get the same name, if its
+	 * bounds are known. */
 	if (!place->file ||
 	    !symbol_file_bounds(place->file, out->offset, &start))
 		start = out->offset;
@@ -932,7 +988,8 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 				   slash ? slash + 1 : out->module, start);
 }
 
-/* Whatever is loaded and unloaded, a site stays what it is. */
+/* Sets *@out to the site @id of an annotation. It has no generation: loading
+ * and unloading do not change a site. */
 static void resolve_site(struct modules *modules, uint32_t id,
 			 struct symbol *out)
 {
@@ -946,7 +1003,8 @@ static void resolve_site(struct modules *modules, uint32_t id,
 				.site = site };
 }
 
-/* True when the map had executable memory without a file there. */
+/* True if, when the map was last read, executable memory without a file lay at
+ * @address. */
 static bool is_anonymous(struct modules *modules, uint64_t address)
 {
 	bool found = false;
@@ -959,8 +1017,9 @@ static bool is_anonymous(struct modules *modules, uint64_t address)
 	return found;
 }
 
-/* Code that the program has made, @is_known to be that or not. False: there is
- * nothing like that. */
+/* Sets *@out to the code at @address that the program has made. @is_known says
+ * that such code lies there, even if no file names it. False: nothing says that
+ * such code lies there; *@out is as before. */
 static bool resolve_jit(struct modules *modules, uint64_t address,
 			bool is_known, struct symbol *out)
 {
@@ -980,7 +1039,8 @@ static bool resolve_jit(struct modules *modules, uint64_t address,
 	return true;
 }
 
-/* find_place_copy(), with what is known now. */
+/* As find_place_copy(), but reads what the log says now, and, if @address is
+ * not known, the map again. */
 static bool find_place_now(struct modules *modules, uint64_t address,
 			   uint32_t generation, struct place *out)
 {
@@ -993,15 +1053,17 @@ static bool find_place_now(struct modules *modules, uint64_t address,
 	return find_place_copy(modules, address, generation, out);
 }
 
-/* The memory of a JIT that has mapped it twice. */
+/* True if @place is memory that a JIT has mapped twice: to write code there,
+ * and to run it. Such memory is a memfd that cannot be read as an ELF file. */
 static bool is_jit_memory(const struct place *place)
 {
 	return !strncmp(place->path, "/memfd:", 7) &&
 	       (!place->file || symbol_file_error(place->file));
 }
 
-/* A place that is called something, but is no file of functions: "[anon:v8]",
- * or a file in which only the program that maps it knows functions. */
+/* True if @place has a name, but is no file with functions of which we could
+ * read the names. It is memory such as "[anon:v8]", or memory of a JIT, or a
+ * file in which only the program itself knows the functions. */
 static bool is_jit_place(const struct place *place)
 {
 	return !strncmp(place->path, "[anon", 5) || is_jit_memory(place) ||
@@ -1053,7 +1115,8 @@ bool modules_place(struct modules *modules, uint64_t address,
 
 /* --- all files ------------------------------------------------------------ */
 
-/* Copies of all places that have a file, each with a reference to it. */
+/* Copies all places that have a file to @out, each with a reference to its
+ * file. reading_release() ends @out. 0 or -ENOMEM. */
 static int copy_places(struct modules *modules, struct reading *out)
 {
 	const struct load_map *map = &modules->map;
@@ -1072,7 +1135,7 @@ static int copy_places(struct modules *modules, struct reading *out)
 	return out->list ? 0 : -ENOMEM;
 }
 
-struct visitor {
+struct visitor { /* what visit_function() needs to know of the file */
 	const struct place *place;
 	uint64_t bias;
 	modules_visit *visit;
@@ -1110,7 +1173,8 @@ int modules_each_function(struct modules *modules, modules_visit *visit,
 	return stop;
 }
 
-/* The two that may speak of the hooks without calling them. */
+/* True if the file at @path is our own library or the C library. They refer to
+ * the hooks, but do not call them. */
 static bool is_hook_provider(const char *path)
 {
 	const char *slash = strrchr(path, '/');
