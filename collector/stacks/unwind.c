@@ -1,31 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwind - libunwind's remote interface over a copy of a stack. libunwind
- * asks for the frame description of an instruction, for memory and for
- * registers; it gets what is in the copy and in files, nothing else, and none
- * of it by address: it is never given a pointer into anything hostile.
+ * unwind - finds the frames of a copied stack with the remote interface of
+ * libunwind. libunwind asks the functions here for three things: the frame
+ * description of an instruction, memory, and registers. It gets only what is in
+ * the copy of the stack, in the copied registers, and in the files of the
+ * process. It gets values, and never a pointer into hostile data.
  *
- * It is not made for hostile input either. So a function's description is
- * only shown to it when unwind_cfi has found nothing in it that libunwind
- * would assert or loop on; each stack pointer must lie above the one before,
- * except behind a signal frame; and steps and reads are limited. What else it
- * may compute from lies are wrong addresses, which are only looked up.
+ * libunwind was not written for hostile input. So four rules protect it:
  *
- * Functions without a description are left by the frame pointer: it points to
- * the caller's, and the return address above it. That must lie in the copy,
- * above the stack pointer. Such a stack is said to be guessed. A stub of the
- * procedure linkage table has changed nothing yet: the return address is where
- * the stack pointer points.
+ *   - It sees the frame description of a function only if unwind_cfi has found
+ *     nothing there that makes libunwind fail an assertion or loop.
+ *   - The stack pointer of a caller must lie above the stack pointer of the
+ *     frame that it called (step_described() has the two exceptions).
+ *   - The number of frames is limited.
+ *   - The number of reads is limited.
  *
- * An instruction that was interrupted is looked up itself, a return address
- * by the byte before it, which is part of the call: that may be the last one
- * of its function. libunwind would know the difference, but its cache of
- * descriptions does not; so that is off, and stack_cache.h in its stead.
+ * Apart from that, false data only makes libunwind compute wrong addresses.
+ * These are looked up, and never used as pointers.
  *
- * Everything that the frames depend on besides files is written down as it is
- * read (struct unwind_read). Only where a read misses the copy so far that its
- * place can't be told relative to the stack pointer, or where an address is in
- * no module that is known (yet), the result is not repeatable.
+ * A function without a usable description is left by its frame pointer. At the
+ * address in the frame pointer lies the frame pointer of the caller, and 8
+ * bytes above that the return address. Both must lie in the copy, not below the
+ * stack pointer. The result is then "guessed". A stub of the procedure linkage
+ * table (PLT) has not pushed anything yet: its return address lies where the
+ * stack pointer points.
+ *
+ * The function of an interrupted instruction is looked up by the address of
+ * that instruction. The function of a return address is looked up by the byte
+ * before it. That byte is part of the call; the call may be the last
+ * instruction of its function, and then the return address lies in the next
+ * function. libunwind itself tells the two apart, but its cache of descriptions
+ * does not. So that cache is off; stack_cache.h replaces it.
+ *
+ * The frames depend on files, and on registers and words of the stack. Each
+ * register and each word is noted in the result when it is read (struct
+ * unwind_read). A result is not repeatable in three cases: a read lies so far
+ * from the stack pointer that it is outside the window (UNWIND_WINDOW) and in
+ * no file; an address is in no module that is known so far; or there are more
+ * reads than the result has room for.
  */
 #include "collector/stacks/unwind.h"
 
@@ -40,49 +52,55 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* Of libunwind, for one stack: a description takes about a hundred. */
+/* How many words libunwind may read for one stack. A frame description takes
+ * about a hundred. */
 #define ACCESSES_MAX 200000
 #define WINDOW_WORDS (UNWIND_WINDOW / 8)
-#define CODES 512u
+#define CODES 512u /* places in unwind.code */
 
-/* Declared nowhere, but exported for those who implement accessors; its
- * counterpart is in libunwind's own ptrace library. */
+/* No header declares this function. libunwind exports it for programs that
+ * implement accessors, as its own ptrace library does. */
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
 			      unw_dyn_info_t *info, unw_proc_info_t *out,
 			      int need_unwind_info, void *context);
 
-/* Of an instruction that was looked up. */
+/* What is known of an instruction that was looked up. */
 struct known_code {
 	uint64_t ip; /* 0: none */
-	uint64_t low, high, bias; /* as of its unwind_module */
+	uint64_t low, high, bias; /* as in its unwind_module */
 	struct unwind_fde fde;
 };
 
 struct unwind {
 	struct unwind_space space;
-	struct known_code code[CODES]; /* by hash: the last one of each */
+	struct known_code code[CODES]; /* by a hash of ip: the last instruction
+					* with that hash */
 	uint64_t edition, files_edition;
 	unw_addr_space_t as;
 
-	/* One stack: */
-	const struct unwind_stack *stack;
-	struct unwind_result *out;
+	/* The rest is about the stack that is being unwound. */
+	const struct unwind_stack *stack; /* the caller's */
+	struct unwind_result *out; /* the caller's */
 	unw_cursor_t cursor;
 	uint64_t ip, sp; /* of the frame that the cursor is at */
-	enum frame_kind kind; /* its */
-	uint64_t start; /* sp at first */
-	uint64_t reg[RECORD_REGS]; /* as the cursor began */
-	uint64_t guessed_reg; /* a bit for each of them that was computed */
-	uint64_t asked_reg; /* and that was asked for */
-	uint32_t accesses;
-	bool missed; /* what was read of the stack last was not copied */
-	uint64_t asked[WINDOW_WORDS / 64]; /* words of the stack */
+	enum frame_kind kind; /* of that frame */
+	uint64_t start; /* sp of the innermost frame */
+	uint64_t reg[RECORD_REGS]; /* of the frame where the cursor started */
+	uint64_t guessed_reg; /* one bit for each register whose reads need not
+			       * be noted */
+	uint64_t asked_reg; /* one bit for each register that was read */
+	uint32_t accesses; /* calls of access_mem() */
+	bool missed; /* the last read of the stack was beyond the copy */
+	uint64_t asked[WINDOW_WORDS / 64]; /* one bit for each word of the
+					    * window that was read */
 };
 
 /* --- what is read -----------------------------------------------------------
  */
 
+/* Notes a read in the result. If there is no room, the result is not
+ * repeatable. */
 static void note_read(struct unwind *unwind, enum unwind_query query,
 		      uint32_t where, uint64_t value, bool failed)
 {
@@ -96,7 +114,8 @@ static void note_read(struct unwind *unwind, enum unwind_query query,
 		(struct unwind_read){ query, where, value, failed };
 }
 
-/* True the first time for each word. */
+/* True if the word at @offset bytes above the start was not read before. For an
+ * @offset that is no multiple of 8 it is always true. */
 static bool is_first_read_of_word(struct unwind *unwind, uint64_t offset)
 {
 	uint64_t word = offset / 8, bit = 1ULL << word % 64;
@@ -108,7 +127,8 @@ static bool is_first_read_of_word(struct unwind *unwind, uint64_t offset)
 	return is_new;
 }
 
-/* The word at @address of the stack, which is within the window. */
+/* Reads the word at @address, which is within the window, into *@out. False:
+ * the copy of the stack does not have all of it; *@out is then 0. */
 static bool read_stack(struct unwind *unwind, uint64_t address, uint64_t *out)
 {
 	uint64_t offset = address - unwind->start, bytes = sizeof(*out);
@@ -123,12 +143,15 @@ static bool read_stack(struct unwind *unwind, uint64_t address, uint64_t *out)
 	return !failed;
 }
 
+/* True if @address lies less than UNWIND_WINDOW bytes above the start. */
 static bool is_in_window(const struct unwind *unwind, uint64_t address)
 {
 	return address - unwind->start < UNWIND_WINDOW;
 }
 
-/* At the end of a segment a word may be there in part. */
+/* Reads the word at @address out of the file that lies there, into *@out. At
+ * the end of a segment only a part of the word may be there: the other bytes
+ * are then 0. False: no file has even the first byte. */
 static bool read_word_of_file(struct unwind *unwind, uint64_t address,
 			      uint64_t *out)
 {
@@ -145,6 +168,7 @@ static bool read_word_of_file(struct unwind *unwind, uint64_t address,
 	return i > 0;
 }
 
+/* libunwind reads the word at @address. It may not write. */
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *out,
 		      int write, void *context)
 {
@@ -157,11 +181,13 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *out,
 		return read_stack(unwind, address, out) ? 0 : -UNW_EINVAL;
 	if (read_word_of_file(unwind, address, out))
 		return 0;
-	/* With another stack pointer it might be in the window. */
+	/* An equal stack with another stack pointer might have this address in
+	 * its window. */
 	unwind->out->repeatable = false;
 	return -UNW_EINVAL;
 }
 
+/* libunwind reads the register @reg. It may not write. */
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *out,
 		      int write, void *context)
 {
@@ -182,7 +208,8 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *out,
 /* --- frame descriptions -----------------------------------------------------
  */
 
-/* What is known of the code at @ip; NULL: it is in no module. */
+/* What is known of the code at @ip; valid until the next call. NULL: @ip is in
+ * no module that is known, and the result is not repeatable. */
 static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 {
 	struct known_code *code =
@@ -205,7 +232,8 @@ static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 	return code;
 }
 
-/* Shows libunwind a table of one entry: that of the function of @ip. */
+/* libunwind asks for the frame description of the code at @ip. It gets to see a
+ * table with one entry: the one for the function of @ip. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip,
 			  unw_proc_info_t *out, int need_unwind_info,
 			  void *context)
@@ -322,17 +350,20 @@ uint64_t unwind_edition(struct unwind *unwind, uint32_t generation)
  */
 
 enum step {
-	STEP_NEXT, /* there is another frame */
-	STEP_END, /* that was the outermost */
-	STEP_CUT, /* it can't be told */
+	STEP_NEXT, /* there is a caller, and the cursor is at it */
+	STEP_END, /* there is none: the frame was the outermost one */
+	STEP_CUT, /* the caller cannot be found */
 };
 
-/* The cursor is at a frame whose registers are unwind->reg. */
+/* Starts the cursor anew, at the frame whose registers are unwind->reg. False
+ * if libunwind fails. */
 static bool start_cursor(struct unwind *unwind)
 {
 	return unw_init_remote(&unwind->cursor, unwind->as, unwind) >= 0;
 }
 
+/* Steps to the caller by the frame description. @is_signal: the frame is one
+ * from which a signal handler returns. */
 static enum step step_described(struct unwind *unwind, bool is_signal)
 {
 	uint64_t sp = unwind->sp;
@@ -346,8 +377,9 @@ static enum step step_described(struct unwind *unwind, bool is_signal)
 		return STEP_CUT;
 	if (!ip)
 		return STEP_END;
-	/* A handler may run on a stack of its own. Where the return address
-	 * is in a register a frame may be empty, but only the innermost. */
+	/* A signal handler may run on a stack of its own. A frame may be empty
+	 * if its return address is in a register, but only a frame that has
+	 * called nothing yet can be like that. */
 	if (!is_signal &&
 	    (new_sp < sp || (new_sp == sp && unwind->kind != FRAME_PC)))
 		return STEP_CUT;
@@ -357,11 +389,13 @@ static enum step step_described(struct unwind *unwind, bool is_signal)
 	return STEP_NEXT;
 }
 
-/* Goes on at the call before @ip with that stack and frame pointer. */
+/* Goes on at the frame with the return address @ip, the stack pointer @sp and
+ * the frame pointer @fp. */
 static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp,
 			       uint64_t fp)
 {
-	/* Zero marks the outermost frame (x86-64 psABI 3.4.1). */
+	/* A return address of zero marks the outermost frame (x86-64 psABI
+	 * 3.4.1). */
 	if (!ip)
 		return STEP_END;
 	unwind->ip = ip;
@@ -376,8 +410,9 @@ static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp,
 }
 
 #if defined(__x86_64__)
-/* jmp *offset(%rip), perhaps behind endbr64 and with a bnd prefix: the first
- * thing that a stub of the procedure linkage table does. */
+/* True if the frame is at an interrupted instruction, and this is the begin of
+ * a PLT stub. A stub begins with "jmp *offset(%rip)"; endbr64 may come before
+ * it, and it may have a bnd prefix. */
 static bool is_plt_stub(struct unwind *unwind)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -402,6 +437,8 @@ static bool is_plt_stub(struct unwind *unwind)
 }
 #endif
 
+/* Steps to the caller by the frame pointer, or out of a PLT stub. The result is
+ * then guessed. */
 static enum step step_guessed(struct unwind *unwind)
 {
 	unw_word_t fp;
@@ -418,7 +455,8 @@ static enum step step_guessed(struct unwind *unwind)
 	}
 	if (!fp)
 		return STEP_END;
-	/* Both decide the same for equal reads: see stack_cache.c. */
+	/* These checks say the same whenever the same values were read, also on
+	 * a stack at other addresses: stack_cache.c relies on that. */
 	if (fp < unwind->sp || fp % 8 || !is_in_window(unwind, fp))
 		return STEP_CUT;
 	if (!read_stack(unwind, fp, &next_fp) ||
@@ -436,7 +474,9 @@ static enum step step_to_caller(struct unwind *unwind)
 	if (!code || code->fde.verdict == CFI_BAD)
 		return step_guessed(unwind);
 	is_signal = code->fde.verdict == CFI_SIGNAL;
-	/* What a handler returns to was never called: it is where it is. */
+	/* The frame that was added last is the code that a signal handler
+	 * returns to. Nobody called it: its address is the instruction
+	 * itself. */
 	if (is_signal)
 		unwind->out->frame[unwind->out->count - 1].kind = FRAME_PC;
 	return step_described(unwind, is_signal);
@@ -460,7 +500,8 @@ static void begin_stack(struct unwind *unwind, const struct unwind_stack *stack,
 	unwind->ip = stack->reg[RECORD_REG_IP];
 	unwind->sp = unwind->start = stack->reg[RECORD_REG_SP];
 	unwind->kind = FRAME_PC;
-	/* They are known to be the same: they are what is looked up by. */
+	/* Reads of these two need not be noted: stack_cache.h looks stacks up
+	 * by them in any case. */
 	unwind->guessed_reg = 1ULL << RECORD_REG_IP | 1ULL << RECORD_REG_SP;
 	unwind->asked_reg = 0;
 	unwind->accesses = 0;

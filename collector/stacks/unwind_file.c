@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwind_file - the files that are open, by their symbol_file, and the pages
- * that were read of them.
+ * unwind_file - keeps a list of files, each found by its symbol_file, and the
+ * pages that were read of each file.
  *
- * .eh_frame_hdr has a table of functions, sorted by address, with the frame
- * description entry (FDE) of each: LSB 5.0 core, 10.6.2. Every linker makes
- * it with entries of two 32-bit numbers, relative to its own address; another
- * is not read, and its functions are unwound by frame pointers.
+ * The section .eh_frame_hdr has a table of functions, sorted by address. For
+ * each function the table has the address of its frame description entry (FDE);
+ * see LSB 5.0 core, 10.6.2. Every linker makes this table with entries of two
+ * 32-bit numbers, which are relative to the address of .eh_frame_hdr. A table
+ * of another kind is not read: the functions of that file are unwound by frame
+ * pointers.
  */
 #include "collector/stacks/unwind_file.h"
 
@@ -24,14 +26,16 @@
 #include "shared/compiler.h"
 
 #define PAGE_BYTES 16384u
-#define PAGES_MAX 4096u /* of all files: 64 MiB */
-#define FILE_BYTES_MAX (16ULL << 30)
+#define PAGES_MAX 4096u /* of all files together: 64 MiB */
+#define FILE_BYTES_MAX (16ULL << 30) /* a larger file is not read */
 #define FILES_MAX 8192
-#define PAGE_NUMBERS_MAX (16u << 20) /* of all files: pointers to pages */
-#define FDES_MAX_BYTES (16u << 20) /* what is known of FDEs, of all files */
+/* Pointers to pages, of all files together. */
+#define PAGE_NUMBERS_MAX (16u << 20)
+/* Memory for what is known of FDEs, of all files together. */
+#define FDES_MAX_BYTES (16u << 20)
 
-struct page {
-	uint32_t bytes; /* that there are */
+struct page { /* bytes of a file, from a multiple of PAGE_BYTES on */
+	uint32_t bytes; /* how many the file has there; 0: it cannot be read */
 	uint8_t data[PAGE_BYTES];
 };
 
@@ -39,18 +43,19 @@ struct unwind_file {
 	struct unwind_file *next;
 	struct unwind_files *files;
 	struct symbol_file *symbols; /* a reference */
-	bool is_good; /* it can be read */
-	struct page **pages; /* by number; NULL: not read */
+	bool is_good; /* its headers could be read */
+	struct page **pages; /* by page number; NULL: not read yet */
 	uint64_t page_count;
 	struct elf_segments segments;
-	uint64_t low, high;
-	uint64_t header; /* vaddr of .eh_frame_hdr; 0: none that is read */
-	uint64_t table, table_count;
+	uint64_t low, high; /* as unwind_file_extent() */
+	uint64_t header; /* vaddr of .eh_frame_hdr; 0: there is none that we
+			  * read */
+	uint64_t table, table_count; /* its vaddr, and its entries */
 	struct pool fdes; /* struct known_fde */
 };
 
-struct known_fde {
-	uint64_t vaddr;
+struct known_fde { /* an FDE that was checked */
+	uint64_t vaddr; /* of the FDE */
 
 	struct cfi_range range;
 	enum cfi_verdict verdict;
@@ -59,9 +64,9 @@ struct known_fde {
 struct unwind_files {
 	struct unwind_file *list;
 	size_t count, pages;
-	uint64_t page_numbers;
+	uint64_t page_numbers; /* pointers to pages, of all files */
 	uint64_t edition;
-	struct budget budget; /* of all fdes */
+	struct budget budget; /* for the fdes of all files */
 };
 
 /* --- reading ----------------------------------------------------------------
@@ -87,9 +92,10 @@ static ssize_t read_file_at(int fd, void *out, size_t bytes, uint64_t offset)
 	return done;
 }
 
-/* Keeps no descriptor: there may be thousands of files, and reading a page
- * takes longer than opening one. Reads up to a page from where page @number
- * begins. */
+/* Reads page @number of @file, or what the file has of it, into @out. Returns
+ * how many bytes were read; negative: it cannot be read. The descriptor is
+ * closed again: there may be thousands of files, and to read a page takes
+ * longer than to open a file. */
 static ssize_t read_page(struct unwind_file *file, uint64_t number, void *out)
 {
 	int fd = symbol_file_descriptor(file->symbols);
@@ -102,6 +108,8 @@ static ssize_t read_page(struct unwind_file *file, uint64_t number, void *out)
 	return bytes;
 }
 
+/* Page @number of @file, which is read if it was not read before. NULL: @file
+ * has no such page, there are too many pages, or there is no memory. */
 static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 {
 	struct page *page;
@@ -123,6 +131,8 @@ static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 	return page;
 }
 
+/* Copies @bytes from @offset of @file on to @out. False: the file does not have
+ * all of them, or they cannot be read now. */
 static bool read_file_offset(struct unwind_file *file, uint64_t offset,
 			     uint8_t *out, size_t bytes)
 {
@@ -150,7 +160,7 @@ bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
 	       read_file_offset(file, offset, out, bytes);
 }
 
-/* A cfi_reader's. */
+/* The function of a cfi_reader; @context is the unwind_file. */
 static bool read_file_bytes(void *context, uint64_t vaddr, void *out,
 			    size_t bytes)
 {
@@ -195,7 +205,8 @@ static void take_eh_frame_hdr(struct unwind_file *file,
 	file->table_count = table.count;
 }
 
-/* Calls @take for each program header of @type. */
+/* Calls @take for each program header of @type. A header that cannot be read is
+ * skipped. */
 static void each_program_header(struct unwind_file *file, const Elf64_Ehdr *elf,
 				uint32_t type,
 				void (*take)(struct unwind_file *,
@@ -210,6 +221,7 @@ static void each_program_header(struct unwind_file *file, const Elf64_Ehdr *elf,
 			take(file, &header);
 }
 
+/* False: @file is no ELF file that we can use. */
 static bool read_program_headers(struct unwind_file *file)
 {
 	Elf64_Ehdr elf;
@@ -246,6 +258,7 @@ static void unwind_file_free(struct unwind_file *file)
 	free(file);
 }
 
+/* Frees all files with their pages, and begins a new edition. */
 static void forget_all_files(struct unwind_files *files)
 {
 	drop_pages(files);
@@ -280,7 +293,8 @@ uint64_t unwind_files_edition(struct unwind_files *files)
 	return files->edition;
 }
 
-/* Makes room for the pages of the file behind @fd. */
+/* Makes a list of pages for the file behind @fd; no page is read yet. False:
+ * the file is empty or too large, or there is no memory. */
 static bool make_pages(struct unwind_file *file, int fd)
 {
 	struct unwind_files *files = file->files;
@@ -348,7 +362,9 @@ static bool read_table_entry(struct unwind_file *file, uint64_t number,
 	return unwind_file_read(file, file->table + number * 8, entry, 8);
 }
 
-/* The number of the last entry that begins at or before @vaddr. */
+/* Finds the last entry of the table whose function begins at or before @vaddr,
+ * and sets *@out to its number. False: there is none, or the table cannot be
+ * read. */
 static bool search_table(struct unwind_file *file, uint64_t vaddr,
 			 uint64_t *out)
 {
@@ -370,6 +386,8 @@ static bool search_table(struct unwind_file *file, uint64_t vaddr,
 	return low > 0;
 }
 
+/* Checks the FDE at virtual address @fde, or finds what an earlier check said.
+ */
 static struct known_fde judge_fde(struct unwind_file *file, uint64_t fde)
 {
 	const struct cfi_reader reader = { read_file_bytes, file };

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * unwind_space - keeps a short list of modules, and begins every search at the
+ * module that was found last: one frame after the other is often in the same
+ * module.
+ */
 #include "collector/stacks/unwind_space.h"
 
 #include <stdlib.h>
@@ -7,6 +12,7 @@
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 
+/* When the list has this many modules, it begins anew. */
 #define MODULES_MAX 4096
 
 void unwind_space_release(struct unwind_space *space)
@@ -22,16 +28,19 @@ void unwind_space_reset(struct unwind_space *space, uint32_t generation)
 	space->generation = generation;
 }
 
+/* Makes room for one more module in the list. NULL: no memory. */
 static struct unwind_module *add_module(struct unwind_space *space)
 {
 	if (space->count == MODULES_MAX)
-		space->count = 0; /* begin anew */
+		space->count = 0;
 	if (grow_array(space->list, space->room, space->count + 1))
 		return NULL;
 	space->last = space->count++;
 	return &space->list[space->last];
 }
 
+/* Asks the load map for the module at @address, and adds it to the list. NULL:
+ * the load map knows none, or no memory. */
 static const struct unwind_module *ask_for_module(struct unwind_space *space,
 						  uint64_t address)
 {
