@@ -1,41 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_file - from blocks of packets to bytes on disk.
+ * trace_file - how blocks of packets become bytes on disk.
  *
- * A fixed pool of blocks goes round: a producer takes one, fills it, submits
- * it to the queue of a writer thread; the writer appends it and puts it back.
- * A disk that cannot keep up thus stops the producers, not the memory. There
- * is one writer, or with compression one per CPU; a sequence always has the
- * same one, which is all that keeps its packets in order.
+ * The pool. There is a fixed number of blocks, and they go round. A producer
+ * takes a block from the pool, fills it, and submits it to the queue of a
+ * writer thread. The writer appends the block to the file, and puts it back
+ * into the pool. So if the disk is too slow, the producers wait, and memory
+ * does not grow. There is one writer; with compression there are as many as the
+ * option says. A sequence always has the same writer: that alone keeps its
+ * packets in order.
  *
- * What a writer has ready but not written is its "pending": names found for
- * the next block and, with compression, the blocks of a bundle. Pending is
- * whole packets only, and is written whole or not at all: if a write fails,
- * the file is cut back to where it began, the reason is kept, and from then
- * on all blocks go straight back to the pool. Nobody ever waits for a trace
- * that has stopped.
+ * Pending. "Pending" is what a writer has ready to be written: the names for
+ * the next block and, with compression, the blocks of a bundle. Pending has
+ * whole packets only. It is written whole or not at all. If a write fails, the
+ * file is cut back to where the write began, the reason is kept, and the trace
+ * has stopped. From then on the writers put all blocks straight back into the
+ * pool, so that nobody waits for the disk.
  *
- * A trace that stops must still end the slices that are open in it. So for
- * each sequence it is known how many are, behind the last of its blocks that
- * is in the file; and under a size limit, what their ends and the marks of
- * losses will take is set aside: pending is appended only if it leaves room
- * for that as it will be then. The table has a few bytes for a sequence,
- * which has some hundred in the file.
+ * The end. When a trace stops, the slices that are open in the file must still
+ * be ended. So a table says for each sequence how many slices its blocks in the
+ * file leave open. If there is a size limit, room is set aside for the ends of
+ * these slices and for the marks of losses. Pending is appended only if it
+ * leaves as much room as will then be needed. The table takes a few bytes of
+ * memory for a sequence, which has some hundred bytes in the file.
  *
- * The file system gets room ready for what will be appended (fallocate(2),
- * beyond the end: the file's size does not change): then an append takes two
- * thirds of the time in ext4. As much as the file has, 8 MiB at most; what was
- * not used goes back when the file is closed. Whoever kills the collector
- * leaves that with the file.
+ * Room on disk. fallocate(2) makes room ready for the bytes that will be
+ * appended. That room lies beyond the end of the file, so the size of the file
+ * does not change. An append in ext4 then takes two thirds of the time. The
+ * file gets as much room as it has bytes, but at most 8 MiB at a time. Room
+ * that was not used is given back when the file is closed. If the collector is
+ * killed, that room stays with the file.
  *
- * What belongs to no thread (sequence 1: clocks, processes) must come first,
- * and has one of the writers. So a block knows how much was queued there when
- * it was submitted, and its own writer waits for that. The writer of sequence
- * 1 waits for nobody.
+ * Sequence 1. What belongs to no thread (clocks, processes) is on sequence 1,
+ * and must lie before what refers to it. When a block is submitted, it notes
+ * how many blocks the writer of sequence 1 had got until then. The writer of
+ * the block waits until these are written. The writer of sequence 1 waits for
+ * no other writer.
  *
- * Locks: "lock" for the pool, the queues and their counts, held for a few
- * instructions (a memcpy in trace_file_append()); "write_lock" for the file,
- * held over a write. A writer takes them one after the other, never nested.
+ * Locks. "lock" guards the pool, the queues and their counts. It is held for a
+ * few instructions (for a memcpy in trace_file_append()). "write_lock" guards
+ * the file, and is held during a write. No thread holds both at a time.
  */
 #include "collector/trace/trace_file.h"
 
@@ -65,57 +69,66 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
-/* Perfetto's bound of a bundle is 512 KB with all headers. */
+/* The most bytes of pending. Perfetto takes a bundle of at most 512 KB with all
+ * its headers. */
 #define PENDING_BYTES (500u * 1024)
-#define NAMES_AT_ONCE 8
+#define NAMES_AT_ONCE 8 /* names of a block that are encoded at a time */
 
 _Static_assert(NAMES_AT_ONCE *OUT_NAME_BYTES <= PENDING_BYTES,
 	       "names fit into an empty bundle");
 _Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
-/* A busy thread's events are written TRACE_BLOCK_BYTES at a time: a trace that
- * has no room for the first block, and for what ends the trace, shows nothing.
- */
+/* The events of a busy thread are written TRACE_BLOCK_BYTES at a time. A trace
+ * shows nothing if it has no room for the first block and for the packets that
+ * end the trace. */
 _Static_assert(TRACE_BYTES_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
 	       "the smallest trace has room for a block");
 
-/* Sequences in pending at a time; none if it has no bytes. */
+/* Pending has blocks of so many sequences at most. If pending has no bytes, it
+ * has no changes either. */
 #define CHANGES_MAX 256
 
-/* An end at once (see encode.h), and the mark that says why. */
+/* The most bytes of a packet that ends a slice at the time of the last event
+ * (see encode.h), and of the mark that says why the trace stopped. */
 #define END_BYTES 16
 #define STOP_MARK_BYTES 64
 
-/* 6 MiB: more only made memory depend on how slow the disk was. */
+/* About 5 MiB. More blocks only made the memory that is used depend on how slow
+ * the disk was. */
 #define POOL_BLOCKS_MIN 24
-#define COMPRESSION_LEVEL 1
+#define COMPRESSION_LEVEL 1 /* of libdeflate: the fastest that compresses */
 
-/* Room that is made ready at a time; none for small files. */
+/* Bytes of room on disk that are made ready at a time; see the top. A file of
+ * less than ROOM_BYTES_MIN gets none. */
 #define ROOM_BYTES_MIN (1u << 20)
 #define ROOM_BYTES_MAX (8u << 20)
 
 struct sequence {
-	bool known; /* has a block in the file */
-	uint16_t open; /* slices */
+	bool known; /* the file has a block of it */
+	uint16_t open; /* how many slices are open in the file */
 };
 
-/* What pending means to one sequence. */
+/* What will change for one sequence when pending is in the file. */
 struct change {
 	uint32_t sequence;
-	int32_t opened;
+	int32_t opened; /* as in struct trace_block */
 };
 
 struct writer {
 	struct trace_file *file;
 	pthread_t thread;
 
-	/* Under file->lock. */
-	struct trace_block *head, *tail;
-	uint64_t queued, written; /* blocks, ever */
-	pthread_cond_t wake;
+	/* Guarded by file->lock. */
+	struct trace_block *head, *tail; /* the queue; tail counts only if head
+					  * is not NULL */
+	uint64_t queued, written; /* how many blocks since the start; written
+				   * counts those that were dropped, too */
+	pthread_cond_t wake; /* a block is queued, or the file is closing */
 
-	/* The writer thread's own. */
-	uint64_t taken; /* blocks that are pending or in the file, ever */
-	uint64_t after; /* pending comes after so many of the globals' writer */
+	/* Only the writer thread uses these. */
+	uint64_t taken; /* how many blocks it took from the queue and added to
+			 * pending, wrote or dropped, since the start */
+	uint64_t after; /* so many blocks of the writer of sequence 1 must be
+			 * written before pending */
 	uint8_t *pending;
 	size_t pending_bytes;
 	struct change changes[CHANGES_MAX];
@@ -127,21 +140,24 @@ struct writer {
 
 struct trace_file {
 	struct lock lock;
-	pthread_cond_t block_free, progress;
-	struct trace_block *free; /* last in, first out: warm in the cache */
-	bool closing;
+	pthread_cond_t block_free, progress; /* progress: a written changed */
+	struct trace_block *free; /* the block that came last is used first: it
+				   * may still be in the cache */
+	bool closing; /* the writers end when their queues are empty */
 
 	struct lock write_lock;
 	int fd;
 	uint64_t max_bytes;
-	uint64_t bytes; /* stored under write_lock, read by anyone */
-	uint64_t room_end; /* of what was made ready; 0: nothing yet */
-	bool no_room; /* the file system has none, or cannot do it */
-	int stopped; /* likewise */
-	bool torn; /* half a packet is at the end */
+	uint64_t bytes; /* of the file; changes under write_lock, any thread
+			 * reads it */
+	uint64_t room_end; /* where the room on disk ends; 0: none is ready */
+	bool no_room; /* fallocate(2) has failed: it is not tried again */
+	int stopped; /* as trace_file_stopped(); changes under write_lock, any
+		      * thread reads it */
+	bool torn; /* the file ends in half a packet */
 	struct sequence *sequences; /* by id */
-	uint32_t sequence_room, known; /* known: how many are */
-	uint64_t open; /* slices of all */
+	uint32_t sequence_room, known; /* known: how many are known */
+	uint64_t open; /* open slices of all sequences */
 
 	struct trace_block *blocks;
 	size_t block_count;
@@ -160,7 +176,8 @@ static size_t parts_bytes(const struct iovec *parts, int count)
 	return bytes;
 }
 
-/* Writes all of @parts, which it uses up. 0 or -errno. */
+/* Writes all of the @count @parts, and changes @parts. 0 or -errno; after an
+ * error a part of the bytes may be written. */
 static int write_parts(int fd, struct iovec *parts, int count)
 {
 	while (count) {
@@ -183,9 +200,10 @@ static int write_parts(int fd, struct iovec *parts, int count)
 	return 0;
 }
 
-/* Takes off what a failed write left; O_APPEND goes on from there. Without
- * space to write there still is room to cut; were there not, readers ignore
- * half a packet at the end. */
+/* Cuts off the bytes that a failed write has left at the end of the file. With
+ * O_APPEND the next write begins there. A full disk does not prevent this. If
+ * it fails all the same, nothing more is appended: readers ignore half a packet
+ * at the end. */
 static void cut_back(struct trace_file *file)
 {
 	file->torn = ftruncate(file->fd, (off_t)file->bytes) < 0;
@@ -194,8 +212,8 @@ static void cut_back(struct trace_file *file)
 			 strerror(errno));
 }
 
-/* Makes room ready for @bytes more, if there is not enough. Should that fail,
- * appending does without. */
+/* Makes room on disk ready if there is not enough for @bytes more. If that
+ * fails, blocks are appended without it. write_lock held. */
 static void make_file_room(struct trace_file *file, uint64_t bytes)
 {
 	uint64_t from = MAX(file->room_end, file->bytes);
@@ -212,15 +230,16 @@ static void make_file_room(struct trace_file *file, uint64_t bytes)
 		file->room_end = from + room;
 }
 
-/* Gives back what was not used. That the file cannot be cut where it ends
- * matters to nobody. */
+/* Gives back the room on disk that was not used. If that fails, it does not
+ * matter: the file keeps some room. */
 static void give_file_room_back(struct trace_file *file)
 {
 	if (file->room_end > file->bytes && !file->torn)
 		(void)!ftruncate(file->fd, (off_t)file->bytes);
 }
 
-/* Puts whole packets at the end, or nothing. 0 or -errno. */
+/* Appends @parts, which are whole packets, or nothing. Changes @parts. 0 or
+ * -errno. write_lock held. */
 static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 {
 	uint64_t bytes = parts_bytes(parts, count);
@@ -241,6 +260,7 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 
 /* --- a trace that stops --- */
 
+/* Makes room for sequence @id in the table. 0 or -ENOMEM. */
 static int sequences_grow(struct trace_file *file, uint32_t id)
 {
 	uint32_t before = file->sequence_room;
@@ -252,13 +272,16 @@ static int sequences_grow(struct trace_file *file, uint32_t id)
 	return 0;
 }
 
+/* How many bytes the end of the trace can take, if the file has blocks of
+ * @sequences sequences, with @open open slices in all. */
 static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
 {
 	return OUT_LOSSES_BYTES(sequences) +
 	       (uint64_t)sequences * STOP_MARK_BYTES + open * END_BYTES;
 }
 
-/* May @bytes of pending be appended? 0, TRACE_AT_LIMIT or -errno. */
+/* Returns 0 if pending, which has @bytes when it is written, may be appended;
+ * TRACE_AT_LIMIT: there is no room; or -ENOMEM. write_lock held. */
 static int admit_pending(struct writer *writer, uint64_t bytes)
 {
 	struct trace_file *file = writer->file;
@@ -280,7 +303,7 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 		       : 0;
 }
 
-/* Pending has been appended. */
+/* Brings the table up to date after pending was appended. write_lock held. */
 static void apply_pending_changes(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -298,7 +321,8 @@ static void apply_pending_changes(struct writer *writer)
 	}
 }
 
-/* Ends the slices that are open on sequence @id. 0 or -errno. */
+/* Appends to sequence @id a mark that says why the trace stopped, and the ends
+ * of its open slices. 0 or -errno. write_lock held. */
 static int end_slices(struct trace_file *file, uint32_t id)
 {
 	struct sequence *sequence = &file->sequences[id];
@@ -311,7 +335,8 @@ static int end_slices(struct trace_file *file, uint32_t id)
 			ENCODE_EVENT_BYTES];
 	struct encoder encoder;
 
-	/* All at the last event: clocks count from there. */
+	/* All of them have the time of the last event: the clock of the
+	 * sequence counts from there. */
 	encoder_init(&encoder, id, 0);
 	encoder.out =
 		packets + out_perfetto_event(packets, STOP_MARK_BYTES, &mark);
@@ -323,6 +348,8 @@ static int end_slices(struct trace_file *file, uint32_t id)
 	return put_parts(file, &part, 1);
 }
 
+/* Stops the trace because of @err, and ends the slices that are open in it, as
+ * far as there is room. write_lock held. */
 static void stop_trace(struct trace_file *file, int err)
 {
 	/* relaxed: as in put_parts() */
@@ -332,7 +359,8 @@ static void stop_trace(struct trace_file *file, int err)
 			return;
 }
 
-/* Appends the pending of @writer, which is @parts; or stops the trace. */
+/* Appends @parts, which are the pending of @writer, and maybe a block behind
+ * it. If that is not possible, stops the trace. Pending is then empty. */
 static void append_pending(struct writer *writer, struct iovec *parts,
 			   int count)
 {
@@ -392,12 +420,14 @@ uint64_t trace_file_bytes(struct trace_file *file)
 
 /* --- a writer thread --- */
 
+/* The writer of @sequence. */
 static struct writer *writer_of(struct trace_file *file, uint32_t sequence)
 {
 	return &file->writers[sequence % file->writer_count];
 }
 
-/* Pending becomes one packet that holds a zlib stream of all its packets. */
+/* Appends pending as one packet: it holds a zlib stream of all packets of
+ * pending. */
 static void append_bundle(struct writer *writer)
 {
 	uint8_t inner[16], outer[16], *inner_end, *outer_end;
@@ -419,6 +449,8 @@ static void append_bundle(struct writer *writer)
 	append_pending(writer, parts, ARRAY_SIZE(parts));
 }
 
+/* Counts all blocks that @writer took as written, and wakes those that wait for
+ * that. */
 static void report_written(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -429,7 +461,8 @@ static void report_written(struct writer *writer)
 	lock_release(&file->lock);
 }
 
-/* What must lie before pending is in the file then, unless that stopped. */
+/* Waits until all blocks of sequence 1 that must lie before pending are in the
+ * file, or were dropped because the trace has stopped. */
 static void wait_for_globals(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -443,6 +476,7 @@ static void wait_for_globals(struct writer *writer)
 	lock_release(&file->lock);
 }
 
+/* Appends what is pending; after that nothing is. */
 static void flush_pending(struct writer *writer)
 {
 	struct iovec parts[] = { { writer->pending, writer->pending_bytes } };
@@ -457,7 +491,8 @@ static void flush_pending(struct writer *writer)
 	report_written(writer);
 }
 
-/* Where @bytes more may be pending. */
+/* Returns where to put @bytes more of pending. If there is not enough room, or
+ * if pending has blocks of too many sequences, flushes pending first. */
 static uint8_t *pending_room(struct writer *writer, size_t bytes)
 {
 	if (PENDING_BYTES - writer->pending_bytes < bytes ||
@@ -466,7 +501,7 @@ static uint8_t *pending_room(struct writer *writer, size_t bytes)
 	return writer->pending + writer->pending_bytes;
 }
 
-/* @block is pending. */
+/* Notes what @block, which is pending now, will change. */
 static void note_pending_change(struct writer *writer,
 				const struct trace_block *block)
 {
@@ -482,7 +517,8 @@ static void note_pending_change(struct writer *writer,
 	change->opened += block->opened;
 }
 
-/* Site @site has the name @iid. */
+/* Adds to pending what a reader shall know of @site, which has the number @iid
+ * on the sequence of @block: its category and its place in the source. */
 static void put_site_name(struct writer *writer,
 			  const struct trace_block *block, uint32_t iid,
 			  const struct site *site)
@@ -499,6 +535,7 @@ static void put_site_name(struct writer *writer,
 			block->sequence, &out);
 }
 
+/* Adds the names of @block to pending. May read symbol tables. */
 static void resolve_block_names(struct writer *writer,
 				const struct trace_block *block)
 {
@@ -526,6 +563,8 @@ static void resolve_block_names(struct writer *writer,
 	}
 }
 
+/* Appends @block with its names; or, with compression, adds both to pending.
+ * Drops it if the trace has stopped. */
 static void write_block(struct writer *writer, struct trace_block *block)
 {
 	bool empty = !block->bytes && !block->name_count;
@@ -550,7 +589,8 @@ static void write_block(struct writer *writer, struct trace_block *block)
 	}
 }
 
-/* Waits for a block; NULL when the file is being closed and none is left. */
+/* Waits for a block in the queue of @writer, and takes it. NULL: the file is
+ * being closed, and no block is left. */
 static struct trace_block *take_block(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -566,7 +606,8 @@ static struct trace_block *take_block(struct writer *writer)
 	return block;
 }
 
-/* Returns true when no other block waits. */
+/* Puts @block back into the pool, and gives the reference to its modules back.
+ * Returns true if no other block waits for @writer. */
 static bool give_block_back(struct writer *writer, struct trace_block *block)
 {
 	struct trace_file *file = writer->file;
@@ -592,7 +633,7 @@ static void *writer_main(void *context)
 	while ((block = take_block(writer))) {
 		write_block(writer, block);
 		writer->taken++;
-		/* A bundle grows only while there is more to put into it. */
+		/* Pending grows only as long as more blocks wait. */
 		if (give_block_back(writer, block))
 			flush_pending(writer);
 		if (!writer->pending_bytes)
@@ -640,8 +681,9 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 	lock_release(&file->lock);
 }
 
-/* Adds @packet to a block that waits anyway, if one has room. It may be of
- * another sequence: the writer keeps the order of all that it gets. */
+/* Adds @packet to the last block in the queue of @writer, and returns true. The
+ * block may be of another sequence: a writer keeps the order of all that it
+ * gets. False: the queue is empty, or that block has no room. */
 static bool append_to_queue(struct trace_file *file, struct writer *writer,
 			    const void *packet, size_t bytes)
 {
@@ -675,6 +717,8 @@ void trace_file_append(struct trace_file *file, uint32_t sequence,
 	trace_file_submit(file, block);
 }
 
+/* Waits until @writer has written or dropped all blocks that are in its queue
+ * now. */
 static void wait_for_writer(struct writer *writer)
 {
 	struct trace_file *file = writer->file;
@@ -695,8 +739,9 @@ void trace_file_flush(struct trace_file *file)
 
 /* --- opening and closing --- */
 
-/* A producer may hold a block while it waits for another one (for a small
- * packet), so there are more than there are producers. */
+/* Makes the blocks. A producer may hold a block while it waits for another one,
+ * for a small packet (trace_file_append()). So there are more blocks than
+ * producers. 0 or -ENOMEM. */
 static int make_block_pool(struct trace_file *file, unsigned int producers)
 {
 	file->block_count = MAX(POOL_BLOCKS_MIN, 16 + 2 * producers);
@@ -714,6 +759,7 @@ static int make_block_pool(struct trace_file *file, unsigned int producers)
 	return 0;
 }
 
+/* 0 or -ENOMEM; trace_file_free() frees what was made, also after an error. */
 static int writer_init(struct writer *writer, struct trace_file *file,
 		       bool compress)
 {
@@ -733,13 +779,14 @@ static int writer_init(struct writer *writer, struct trace_file *file,
 	return writer->packed ? 0 : -ENOMEM;
 }
 
+/* Starts the writer threads. 0 or -errno; some may then run. */
 static int start_writers(struct trace_file *file)
 {
 	sigset_t all, before;
 	int err = 0;
 
-	/* No signal of the collector's may be handled here; and with SIGXFSZ
-	 * blocked a write beyond RLIMIT_FSIZE is an error as any other. */
+	/* The writers must not handle the signals of the collector. And with
+	 * SIGXFSZ blocked, a write beyond RLIMIT_FSIZE is an ordinary error. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned int i = 0; i < file->writer_count && !err; i++) {
@@ -752,6 +799,7 @@ static int start_writers(struct trace_file *file)
 	return err;
 }
 
+/* Ends the writer threads that run, after they have emptied their queues. */
 static void stop_writers(struct trace_file *file)
 {
 	lock_acquire(&file->lock);
@@ -763,7 +811,8 @@ static void stop_writers(struct trace_file *file)
 		pthread_join(file->writers[i].thread, NULL);
 }
 
-/* Takes any state that open_trace_file() leaves behind. */
+/* Frees @file, in any state that open_trace_file() leaves behind. Does not
+ * close the file. */
 static void trace_file_free(struct trace_file *file)
 {
 	stop_writers(file);
@@ -782,6 +831,7 @@ static void trace_file_free(struct trace_file *file)
 	free(file);
 }
 
+/* Fills @file. 0 or -errno; the caller then calls trace_file_free(). */
 static int open_trace_file(struct trace_file *file,
 			   const struct trace_file_options *options)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_file - trace.pftrace on disk. Drain workers hand over blocks of
- * finished packets; threads of this module put names in front of them,
- * compress them if asked, and append them. So no drain worker ever waits for
- * a symbol table or for zlib; it waits for the disk only when the blocks in
- * flight reach their limit.
+ * trace_file - writes trace.pftrace to disk. Drain workers hand over blocks of
+ * finished packets. The writer threads of this module put the names of
+ * functions in front of the packets, compress both if the user wants that, and
+ * append them to the file. So a drain worker never waits for a symbol table or
+ * for zlib. It waits for the disk only if all blocks are in use.
  *
- * The file is a valid trace at every moment: blocks are appended whole.
- * Blocks and packets of one sequence keep their order. Between sequences
- * there is none, except that what is submitted of any sequence lies behind
- * all of sequence 1 that was appended before: the preamble, with the clocks
- * that all others need, and the process of a thread.
+ * Blocks are appended whole. So the file is a valid trace at every moment.
+ * Blocks and packets of one sequence keep their order. Two sequences have no
+ * order between them, with one exception: whatever is submitted lies in the
+ * file behind all of sequence 1 that was submitted or appended before it.
+ * Sequence 1 has what the other sequences need: the clocks, and the process of
+ * each thread.
  *
- * A trace that reaches its size limit stops, and is well formed all the same:
- * it has room set aside in which the slices that are open there are ended,
- * and for what comes last in a file. On a disk that is full the same is
- * tried with what room is left.
+ * A trace that reaches its size limit stops. It is well formed all the same:
+ * room is set aside to end the slices that are open then, and for the packets
+ * that come last in a file. If the disk is full, the same is tried with the
+ * room that is left.
  */
 #ifndef PERFREC_COLLECTOR_TRACE_TRACE_FILE_H
 #define PERFREC_COLLECTOR_TRACE_TRACE_FILE_H
@@ -27,84 +28,103 @@
 struct modules;
 struct trace_file;
 
-/* A block and some names in front of it stay below Perfetto's 512 KB bound
- * of a bundle. */
+/* The most bytes of packets in a block. Perfetto takes a bundle of at most 512
+ * KB: a block fits into one, with some names in front of it. */
 #define TRACE_BLOCK_BYTES (192u * 1024)
 #define TRACE_BLOCK_NAMES 1024
-#define TRACE_OPEN_MAX 1024 /* slices open at a time on one sequence */
+/* The most slices that may be open at a time on one sequence. */
+#define TRACE_OPEN_MAX 1024
 
-/* "On this sequence, name iid means the function at this address, as the
- * load map was in this generation (modules.h)." */
+/* Says what a name in the packets of a block means: on the sequence of the
+ * block the number iid stands for the function at an address. */
 struct trace_name {
 	uint32_t iid;
-	uint32_t generation;
-	uint64_t function;
+	uint32_t generation; /* of the load map that has the address */
+	uint64_t function; /* the address, as modules_resolve() takes it */
 };
 
 struct trace_block {
-	struct trace_block *next; /* trace_file's */
-	uint32_t sequence; /* trusted_packet_sequence_id; 1 for global ones */
-	struct modules *modules; /* who resolves names; a reference, given
-				  * back by trace_file; NULL without names */
-	uint32_t name_count;
-	uint32_t bytes;
-	int32_t opened; /* slices of its sequence begun minus those ended */
-	uint64_t after; /* trace_file's */
+	struct trace_block *next; /* only trace_file uses it */
+	uint32_t sequence; /* trusted_packet_sequence_id; 1: belongs to no
+			    * thread */
+	struct modules *modules; /* resolves the names; a reference, which
+				  * trace_file gives back; NULL if there are no
+				  * names */
+	uint32_t name_count; /* how many of names are used */
+	uint32_t bytes; /* how many of data are used */
+	int32_t opened; /* how many slices the block begins, minus how many it
+			 * ends */
+	uint64_t after; /* only trace_file uses it */
 	struct trace_name names[TRACE_BLOCK_NAMES];
 	uint8_t data[TRACE_BLOCK_BYTES];
 };
 
 struct trace_file_options {
-	int dir_fd; /* of the output folder; stays the caller's */
+	int dir_fd; /* the output folder; stays the caller's, and is used only
+		     * by trace_file_open() */
 	const char *name; /* TRACE_NAME: see own_files_create() */
-	bool compress; /* bundles of compressed_packets */
-	unsigned int compress_threads; /* 0: one per CPU */
+	bool compress; /* packets are written as compressed_packets */
+	unsigned int compress_threads; /* writer threads if compress is set;
+					* 0: one per CPU */
 	uint64_t max_bytes; /* the file is never larger; 0: no limit */
-	unsigned int producers; /* threads that may hold a block at a time;
-				 * 0: one per CPU */
+	unsigned int producers; /* how many threads may hold a block at the
+				 * same time; 0: one per CPU */
 };
 
-/* 0 or -errno (the file is then not left behind). Starts the writer
- * thread(s), which have all signals blocked. */
+/* Creates the file and starts the writer threads, which block all signals.
+ * Returns 0; the caller then owns *@out and ends it by trace_file_close(). Or
+ * returns -errno; then there is no file, and *@out is as before. */
 int trace_file_open(const struct trace_file_options *options,
 		    struct trace_file **out);
 
 /*
- * An empty block; the caller sets sequence, and the rest as it fills it.
- * Waits while too many are in flight; returns NULL never (room for all
- * blocks is set aside when the file is opened). A thread may hold one block,
- * no more: the next comes from those that were submitted. Any thread.
+ * Returns an empty block, never NULL. The caller sets its sequence, fills it,
+ * and ends it by trace_file_submit(). If all blocks are in use, waits until the
+ * writer threads give one back. So a thread may hold only one block at a time:
+ * if it held several and waited for another one, it could wait for ever. Any
+ * thread.
  */
 struct trace_block *trace_file_block(struct trace_file *file);
-/* Hands @block over; it is appended, or dropped if the trace has stopped.
- * Any thread; never waits. */
+/* Hands @block over, with the reference to its modules; the caller may not use
+ * it any more. The block is appended, or dropped if the trace has stopped. Does
+ * not wait for the disk. Any thread. */
 void trace_file_submit(struct trace_file *file, struct trace_block *block);
-/* Appends finished packets (with their Trace.packet tags) for sequence
- * @sequence: descriptors, instants; no slices; at most TRACE_BLOCK_BYTES.
- * Any thread, also one that holds a block; waits as trace_file_block(). */
+/* Appends the @bytes at @packet, which are copied, to sequence @sequence. They
+ * are finished packets with their Trace.packet tags, at most TRACE_BLOCK_BYTES.
+ * Slices that they begin or end are not counted as open: if the trace stops,
+ * nothing ends these slices. May wait as trace_file_block() does. Any thread,
+ * also one that holds a block. */
 void trace_file_append(struct trace_file *file, uint32_t sequence,
 		       const void *packet, size_t bytes);
 
-/* Is there a block of @sequence in the file? Any thread; what was submitted
- * may not be there before trace_file_flush(). */
+/* Returns whether the file has a block of @sequence. A block that was submitted
+ * may not be in the file before trace_file_flush(). May wait for a write. Any
+ * thread. */
 bool trace_file_has(struct trace_file *file, uint32_t sequence);
-/* Appends what out_perfetto_losses() makes of sequences that the file has:
- * for that there is room also when the trace has stopped at its size limit.
- * After trace_file_flush(); nothing may be submitted any more. Writes on the
- * caller's thread, where SIGXFSZ must do no harm. */
+/* Appends the @bytes at @packets, which out_perfetto_losses() has made of
+ * sequences that the file has. Room for them is set aside, so that this also
+ * works if the trace has stopped at its size limit. Call it after
+ * trace_file_flush(); nothing may be submitted any more. Writes on the thread
+ * of the caller, which must not die of SIGXFSZ. If the write fails, the trace
+ * stops. */
 void trace_file_append_last(struct trace_file *file, const void *packets,
 			    size_t bytes);
 
-/* Why nothing is appended any more: 0, TRACE_AT_LIMIT, or the -errno of the
- * write that failed (-ENOSPC; -EFBIG: a limit of the process or the file
- * system). Any thread. */
-#define TRACE_AT_LIMIT 1 /* max_bytes */
+/* Says why the trace has stopped. Returns 0: it has not; TRACE_AT_LIMIT;
+ * -ENOMEM; or the -errno of the write that failed. -ENOSPC: the disk is full.
+ * -EFBIG: the process or the file system has a limit. Any thread; never waits.
+ */
+#define TRACE_AT_LIMIT 1 /* the file has no room below max_bytes */
 int trace_file_stopped(struct trace_file *file);
+/* Returns how many bytes the file has. Any thread; never waits. */
 uint64_t trace_file_bytes(struct trace_file *file);
-/* Waits until all that was submitted before the call is in the file. */
+/* Waits until all that was submitted before the call is in the file, or was
+ * dropped because the trace has stopped. Any thread. */
 void trace_file_flush(struct trace_file *file);
-/* Flush, end the threads, close, clear *@file. No other thread may use it
- * any more. Returns trace_file_stopped(). */
+/* Flushes, ends the writer threads, closes the file, frees *@file, which must
+ * not be NULL, and sets it to NULL. No other thread may use it any more.
+ * Returns what trace_file_stopped() says; or, if that is 0, the -errno of
+ * close(2). */
 int trace_file_close(struct trace_file **file);
 
 #endif
