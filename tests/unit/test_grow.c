@@ -8,10 +8,16 @@
 #include "collector/base/budget.h"
 #include "tests/suite.h"
 
-/* AddressSanitizer ends a program that wants more memory than there can be,
- * unless told otherwise. */
+/* Sanitizers end a program that wants more memory than there can be, unless
+ * told otherwise. */
 const char *__asan_default_options(void); /* NOLINT: its name */
 const char *__asan_default_options(void) /* NOLINT: its name */
+{
+	return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void); /* NOLINT: its name */
+const char *__tsan_default_options(void) /* NOLINT: its name */
 {
 	return "allocator_may_return_null=1";
 }
