@@ -157,3 +157,15 @@ wait_for()
 		sleep 0.05
 	done
 }
+
+# stop_process PID: by SIGSTOP. On a busy machine threads of it may run on for
+# a while after kill(2): returns when every one has stopped.
+stop_process()
+{
+	kill -STOP "$1"
+	wait_for 60 every_thread_stopped "$1"
+}
+every_thread_stopped()
+{
+	! cat /proc/"$1"/task/*/stat | sed 's/.*) //' | grep -qv '^T'
+}

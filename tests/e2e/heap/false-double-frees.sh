@@ -22,7 +22,7 @@ start_daemon --on-full drop --alloc=exact
 PERFREC_RING_KB=64 preload ./lost full >out &
 program=$!
 wait_for 60 grep -q ready out
-kill -STOP "$collector"
+stop_process "$collector"
 touch full
 wait_for 60 grep -q freed out
 kill -CONT "$collector"

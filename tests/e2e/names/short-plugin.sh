@@ -29,7 +29,7 @@ prog names/short_plugin host
 perfrec=$!
 wait_for 60 test -e did
 collector=$(pgrep -P $perfrec perfrec-collect) || fail 'no collector'
-kill -STOP "$collector"
+stop_process "$collector"
 touch go
 # It has ended when perfrec has nobody but the collector.
 host_ended()
