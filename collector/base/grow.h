@@ -17,9 +17,8 @@ struct budget;
  * Makes sure that @array has room for @wanted elements: grow_array(list, room,
  * count + 1). @room is for how many it has room now; both @array and @room are
  * changed when it has to grow. The room at least doubles, and new elements have
- * any value. Evaluates to 0, or to -ENOMEM: nothing has changed then. @array
- * and
- * @room are evaluated more than once.
+ * any value. Evaluates to 0, or to -ENOMEM: nothing has changed then. Both
+ * @array and @room are evaluated more than once.
  */
 #define grow_array(array, room, wanted) \
 	grow_array_from(NULL, array, room, wanted)

@@ -18,9 +18,8 @@ struct totals;
 struct thread_notes;
 
 /* Take in an extended record of the kind EXT_ARGS or above (record_ext.h),
- * whose
- * @count cells are a copy, while @replay runs. 0, or -EBADMSG: it is of no
- * known kind. The drain worker of @thread. */
+ * whose @count cells are a copy, while @replay runs. 0, or -EBADMSG: it is of
+ * no known kind. The drain worker of @thread. */
 int thread_note(struct thread *thread, struct replay *replay,
 		const struct record *cells, size_t count);
 

@@ -67,9 +67,8 @@ struct stack_values {
 };
 
 /* Makes an empty profile, which takes its memory from @budget. @kind, @cache
- * and
- * @budget must outlive it. The caller ends *@out with stack_profile_free(). 0
- * or -ENOMEM. */
+ * and @budget must outlive it. The caller ends *@out with stack_profile_free().
+ * 0 or -ENOMEM. */
 int stack_profile_new(const struct stack_profile_kind *kind,
 		      struct symbol_cache *cache, struct budget *budget,
 		      struct stack_profile **out);

@@ -15,8 +15,7 @@ struct liveness;
  * lives longest. 0 or -errno. */
 int liveness_new(struct liveness **out);
 /* Say "closed in good order" to all programs that have the page mapped, and
- * free
- * *@liveness. The thread that called liveness_new(). Also for NULL. */
+ * free *@liveness. The thread that called liveness_new(). Also for NULL. */
 void liveness_free(struct liveness **liveness);
 /* A descriptor of the page to send to programs, which cannot write through it.
  * It stays that of @liveness. */

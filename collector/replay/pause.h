@@ -35,8 +35,7 @@ void pause_end(struct pause_list *list, uint64_t ns);
 uint32_t pause_changes(const struct pause_list *list);
 
 /* Whether recording was paused at @ns. The answer is the same for all times
- * from
- * *@from to *@to - 1; @ns is one of them. Any thread. */
+ * from *@from to *@to - 1; @ns is one of them. Any thread. */
 bool pause_at(const struct pause_list *list, uint64_t ns, uint64_t *from,
 	      uint64_t *to);
 

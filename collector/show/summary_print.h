@@ -22,8 +22,7 @@ struct summary_print_options {
 };
 
 /* Print @summary to @out, and sort its functions as @options says. 0, or -EIO
- * if
- * @out cannot be written. */
+ * if @out cannot be written. */
 int summary_print(struct summary *summary,
 		  const struct summary_print_options *options, FILE *out);
 
