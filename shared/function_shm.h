@@ -20,7 +20,7 @@
  *   THUNK_POINTERS    uint64_t[THUNK_MAPS][FUNCTIONS_MAX][2]: the addresses of
  *                     the two thunks of a function in that mapping
  *   THUNK_CODE        THUNK_BYTES for each function: at 0 the thunk of entries,
- *                     at THUNK_EXIT that of exits
+ *                     at THUNK_EXIT that of exits; for entry builds two more
  *
  * Counts lie in the arena, behind the ring of each slot: a struct count_cell
  * for each function number. So each thread counts for itself, and the counts
@@ -84,10 +84,14 @@ struct thunk_page {
 	/* rdi, rsi as in a hook, r11 the function number: the thread has no
 	 * counts of this process yet. */
 	uint64_t enter_general;
-	/* For entry builds: all registers but r11 are live. r11 is the
-	 * address of the function; of *_general its number. */
+	/* For entry builds: all registers but r11 are live, the flags are not.
+	 * r11 is the address of the function; of *_general its number. At (rsp)
+	 * is where they return to, at rsp + 8 the function's return address. */
 	uint64_t entry_enter, entry_exit, entry_enter_general;
-	uint64_t pad[10];
+	/* As entry_exit, but r11 is live, too: it was pushed, so all else lies
+	 * 8 bytes higher. Ends with "pop %r11; ret". */
+	uint64_t entry_exit_pushed;
+	uint64_t pad[9];
 };
 
 _Static_assert(sizeof(struct thunk_page) == 128, "layout");
@@ -95,6 +99,10 @@ _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 #define THUNK_MAPS 8u
 #define THUNK_BYTES 256u
 #define THUNK_EXIT 128u
+/* For entry builds: an exit that is jumped to in place of the function's ret
+ * (XRay), and one that is called where r11 is live (before "jmp *%r11"). */
+#define THUNK_EXIT_JUMP 122u
+#define THUNK_EXIT_R11 190u
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
 #define THUNK_CODE (THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_MAX * (uint64_t)16)
