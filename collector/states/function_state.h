@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * function_state - the states of a function (docs/OVERHEAD.md).
+ */
+#ifndef PERFREC_COLLECTOR_STATES_FUNCTION_STATE_H
+#define PERFREC_COLLECTOR_STATES_FUNCTION_STATE_H
+
+/* The numbers stand in files of states_cache. */
+enum function_state {
+	FUNCTION_SPAN = 0, /* each call is recorded */
+	FUNCTION_COUNTED =
+		1, /* each call is counted, one in 2^shift recorded */
+	FUNCTION_OFF = 2, /* neither */
+	/* On the way to FUNCTION_OFF: calls are counted, none is recorded.
+	 * Nobody asks for this state. */
+	FUNCTION_DRAINING = 3,
+};
+
+#endif
