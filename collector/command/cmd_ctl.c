@@ -27,11 +27,27 @@ struct ctl_options {
 	const char *socket, *dir;
 	bool json;
 	const char *verb, *target; /* target: NULL for all */
-	const char *list; /* of categories; NULL: another verb */
+	const char *list; /* of categories or changes; NULL: none */
+	/* Of functions: what to change, as in ctl_wire.h. */
+	char changes[CTL_REQUEST_MAX / 2];
 };
 
 /* --- the command line --------------------------------------------------------
  */
+
+static int add_change(struct ctl_options *options, char state,
+		      const struct opts_value *value)
+{
+	size_t length = strlen(options->changes);
+	size_t room = sizeof(options->changes) - length;
+
+	if (strpbrk(value->text, "\t\n"))
+		return opts_refuse(value, "give it without tabs and newlines");
+	if ((size_t)snprintf(options->changes + length, room, "%s%c%s",
+			     length ? "\t" : "", state, value->text) >= room)
+		return opts_refuse(value, "that is too much at once");
+	return OPTS_GO_ON;
+}
 
 static int take_ctl_option(void *to, const struct opts_value *value)
 {
@@ -47,6 +63,12 @@ static int take_ctl_option(void *to, const struct opts_value *value)
 	case OPT_JSON:
 		options->json = true;
 		break;
+	case OPT_CTL_SPAN:
+		return add_change(options, CTL_FUNCTIONS_SPAN, value);
+	case OPT_CTL_COUNT:
+		return add_change(options, CTL_FUNCTIONS_COUNT, value);
+	case OPT_CTL_OFF:
+		return add_change(options, CTL_FUNCTIONS_OFF, value);
 	default:
 		assert(!"an option of perfrec ctl that nobody takes");
 	}
@@ -61,7 +83,7 @@ static int refuse_word(const char *word, const char *why)
 
 static int refuse_verb(const char *verb)
 {
-	char verbs[96];
+	char verbs[128];
 
 	opts_list_operands(CMD_CTL, verbs, sizeof(verbs));
 	if (verb)
@@ -108,6 +130,13 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 		return OPTS_WRONG;
 	if (argc > 2)
 		return refuse_word(argv[2], "one target at a time");
+	if (!strcmp(argv[0], "functions")) {
+		options->list = options->changes[0] ? options->changes : NULL;
+	} else if (options->changes[0]) {
+		log_err("--span, --count and --off go with functions; see "
+			"perfrec ctl --help");
+		return OPTS_WRONG;
+	}
 	options->verb = argv[0];
 	options->target = argc > 1 ? argv[1] : NULL;
 	if (argc == 2 && (!argv[1][0] || strchr(argv[1], '\n') ||

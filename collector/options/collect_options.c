@@ -96,6 +96,15 @@ static int take_choice(struct collect_options *options,
 	case OPT_EXCLUDE:
 		return append_glob(&filter->except, &filter->except_count,
 				   value->text);
+	case OPT_COUNTED:
+		return append_glob(&options->count, &options->count_count,
+				   value->text);
+	case OPT_OVERHEAD:
+		options->overhead = (uint32_t)value->number;
+		return OPTS_GO_ON;
+	case OPT_NO_CACHE:
+		options->no_cache = true;
+		return OPTS_GO_ON;
 	case OPT_DEPTH:
 		options->depth = (uint32_t)value->number;
 		return OPTS_GO_ON;

@@ -37,6 +37,10 @@ struct collect_options {
 	uint64_t max_bytes; /* 0: by the free space */
 	uint64_t max_total; /* of the daemon's recordings; 0: the same */
 	struct filter filter;
+	const char *const *count; /* the patterns of --count, as in a filter */
+	size_t count_count;
+	uint32_t overhead; /* --overhead: 1/1000 of a percent; 0: off */
+	bool no_cache; /* --no-cache */
 	uint32_t depth; /* 0: all */
 	uint32_t workers; /* 0: by the number of CPUs */
 	enum alloc_mode alloc; /* --alloc */

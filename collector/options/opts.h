@@ -47,7 +47,8 @@ struct opts_value {
 	const char *name; /* "--depth", or "-o" if that was typed */
 	const char *text; /* as given; NULL: the option takes none */
 	uint64_t number; /* a count, bytes, or ns; of --alloc bytes, of --cpu
-			  * samples a second */
+			  * samples a second, of --overhead 1/1000 of a percent,
+			  * 0: off */
 	size_t word; /* index of the word in CHOICES; of --cpu the engine */
 	bool usual; /* it was not given: this is the default */
 };

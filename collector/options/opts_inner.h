@@ -37,6 +37,7 @@ enum opts_kind {
 	OPTS_CATEGORIES,
 	OPTS_ALLOC, /* one of CHOICES, or "sampled:BYTES" */
 	OPTS_CPU, /* "off", or a count and maybe one of CHOICES */
+	OPTS_PERCENT, /* "5%", "2.5" or "off" */
 	OPTS_USER, /* the command looks it up */
 };
 

@@ -15,6 +15,7 @@
 
 #define HZ_DIGITS 7 /* and the NUL: more are out of range */
 #define NUMBER_BYTES 24
+#define PERCENT_UNIT 1000
 
 /* --- reading -----------------------------------------------------------------
  */
@@ -84,6 +85,32 @@ static bool read_cpu(const struct opts_row *row, const char *text,
 	return !text[digits] || read_word(row, text + digits + 1, out);
 }
 
+/* "5%", "5", "0.25%", or "off". More than 0 and less than 100. */
+static bool read_percent(const struct opts_row *row, const char *text,
+			 struct opts_value *out)
+{
+	uint64_t number = 0, unit = PERCENT_UNIT;
+	size_t digits = strspn(text, "0123456789");
+	bool point = text[digits] == '.';
+
+	(void)row;
+	out->number = 0;
+	if (!strcmp(text, "off"))
+		return true;
+	if (!digits || digits > 2)
+		return false;
+	for (size_t i = 0; i < digits; i++)
+		number = number * 10 + (uint64_t)(text[i] - '0') * PERCENT_UNIT;
+	text += digits + point;
+	for (digits = 0; point && *text >= '0' && *text <= '9'; digits++) {
+		unit /= 10;
+		number += (uint64_t)(*text++ - '0') * unit;
+	}
+	text += *text == '%';
+	out->number = number;
+	return !*text && number && (!point || (digits && digits <= 3));
+}
+
 /* One that matches nothing is a variable of a script that was not set. */
 static bool read_glob(const struct opts_row *row, const char *text,
 		      struct opts_value *out)
@@ -124,12 +151,19 @@ bool opts_value_read(struct opts_value *value)
 	typedef bool reader(const struct opts_row *row, const char *text,
 			    struct opts_value *out);
 	static reader *const readers[] = {
-		[OPTS_NUMBER] = read_count, [OPTS_SIZE] = read_size,
-		[OPTS_TIME] = read_time,    [OPTS_WORD] = read_word,
-		[OPTS_KEY] = read_key,	    [OPTS_FOLDER] = read_text,
-		[OPTS_FILE] = read_text,    [OPTS_TEXT] = read_text,
-		[OPTS_GLOB] = read_glob,    [OPTS_CATEGORIES] = read_categories,
-		[OPTS_ALLOC] = read_alloc,  [OPTS_CPU] = read_cpu,
+		[OPTS_NUMBER] = read_count,
+		[OPTS_SIZE] = read_size,
+		[OPTS_TIME] = read_time,
+		[OPTS_WORD] = read_word,
+		[OPTS_KEY] = read_key,
+		[OPTS_FOLDER] = read_text,
+		[OPTS_FILE] = read_text,
+		[OPTS_TEXT] = read_text,
+		[OPTS_GLOB] = read_glob,
+		[OPTS_CATEGORIES] = read_categories,
+		[OPTS_ALLOC] = read_alloc,
+		[OPTS_CPU] = read_cpu,
+		[OPTS_PERCENT] = read_percent,
 		[OPTS_USER] = read_text,
 	};
 	const struct opts_row *row = &opts_rows[value->id];
@@ -243,6 +277,10 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 			 "give samples a second %s, with ,perf or ,signal "
 			 "behind them if you like, or off",
 			 range);
+	else if (row->kind == OPTS_PERCENT)
+		snprintf(text, room,
+			 "give a percentage of the program's CPU time above 0 "
+			 "and below 100, such as 5%% or 0.5%%, or off");
 	else if (row->kind == OPTS_GLOB)
 		snprintf(text, room,
 			 "give a name or a shell pattern, such as 'parse_*' "

@@ -8,6 +8,7 @@
  *
  *     list | pause [TARGET] | resume [TARGET] | flush [TARGET] | stop [TARGET]
  *     categories [TARGET] TAB LIST
+ *     functions [TARGET] { TAB CHANGE }
  *
  * A target is the process id of a program, its name, or the name of its folder.
  * Without a target all programs are meant. The answer is one JSON object, up to
@@ -17,13 +18,20 @@
  *     {"collector": {...}, "programs": [the programs that were meant], ...}
  *
  * The answer comes when the request is fulfilled: files that were flushed or
- * finished are whole then. Only the user of the collector, and root, may
- * connect.
+ * finished are whole then. A CHANGE is a letter for the state that functions
+ * shall have, and a glob that says which. After functions the answer has for
+ * each program an array of its functions; see perfrec-ctl(1). Only the user of
+ * the collector, and root, may connect.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 #define PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 
 #define CTL_REQUEST_MAX 8192 /* bytes, the newline included */
 #define CTL_ANSWER_MAX (16u << 20)
+
+/* The letters of a CHANGE. */
+#define CTL_FUNCTIONS_SPAN 's'
+#define CTL_FUNCTIONS_COUNT 'c'
+#define CTL_FUNCTIONS_OFF 'o'
 
 #endif
