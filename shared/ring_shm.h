@@ -7,8 +7,10 @@
  *   ARENA_CATEGORIES   struct categories_shm  which annotations are wanted
  *   ARENA_SITES        uint32_t[SITES_MAX], then the sites (site_shm.h)
  *   ARENA_FILTER       uint64_t[]          hash table of excluded functions
+ *   ARENA_FILTER_NUMBERS  uint16_t[]       their function numbers
  *   ARENA_SLOTS        struct slot_shm[slot_count]
- *   rings_offset       slot_count rings of ring_cells cells each; a process
+ *   rings_offset       for each slot arena_slot_bytes(): a ring of ring_cells
+ *                      cells, and its count cells (function_shm.h). A process
  *                      of the program may only touch those that its threads
  *                      have claimed (preload/ring/slot_memory.h)
  *
@@ -29,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/function_shm.h"
 #include "shared/record.h"
 
 #define ARENA_MAGIC 0x616e657261637270ULL /* "prcarena" */
@@ -87,6 +90,10 @@ struct page_shm {
 	uint64_t rings_offset;
 	uint8_t pad0[SHM_LINE - 32];
 
+	/* Program writes; the last words change (function_shm.h). */
+	struct thunk_shim thunks;
+	uint8_t pad_thunks[2 * SHM_LINE - sizeof(struct thunk_shim)];
+
 	/* Program writes. */
 	uint32_t flags; /* enum page_flags */
 	uint32_t unslotted_threads; /* threads that found no free slot */
@@ -106,13 +113,17 @@ struct page_shm {
 	uint64_t unslotted_excluded_hooks; /* of threads without a slot, but for
 					    * fewer than 4,096 of each */
 	uint64_t start_ns; /* CPU time that it took to begin recording */
-	uint8_t pad1[SHM_LINE - 104];
+	uint64_t uncounted_calls; /* through thunks, of threads without a slot:
+				   * they are in no count cell */
+	uint8_t pad1[SHM_LINE - 112];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */
 	uint32_t filter_shift; /* 64 - log2(entries in use); 0: none */
 	uint64_t map_tail; /* entries of the map log ever read */
-	uint8_t pad2[SHM_LINE - 16];
+	uint32_t patched; /* 1: text differs from its file, or did when a child
+			   * was forked: a forked child says WIRE_CHILD */
+	uint8_t pad2[SHM_LINE - 20];
 
 	struct doorbell_shm doorbell[DOORBELLS];
 };
@@ -169,7 +180,7 @@ struct slot_shm {
 };
 
 _Static_assert(sizeof(struct doorbell_shm) == SHM_LINE, "one line");
-_Static_assert(sizeof(struct page_shm) == (3 + DOORBELLS) * SHM_LINE, "layout");
+_Static_assert(sizeof(struct page_shm) == (5 + DOORBELLS) * SHM_LINE, "layout");
 _Static_assert(sizeof(struct slot_shm) == 3 * SHM_LINE, "layout");
 _Static_assert(offsetof(struct slot_shm, head) == 0, "the hooks rely on it");
 
@@ -271,15 +282,30 @@ _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
 #define ARENA_SITE_BYTES (ARENA_SITES + SITES_MAX * (uint64_t)4)
 #define ARENA_FILTER (ARENA_SITE_BYTES + SITE_BYTES)
 #define FILTER_ENTRIES (1u << 20)
+/*
+ * The filter table may change while hooks look into it. A function is added by
+ * storing its number first, and then its address, in the first entry of its
+ * search that is 0 or FILTER_REMOVED. It is removed by FILTER_REMOVED in its
+ * place: searches go on behind it. At most a quarter of the entries is ever
+ * other than 0, so that each search comes to an end.
+ */
+#define FILTER_REMOVED 1 /* no function is there */
+/* The function number of the function in the same entry; 0: it has none, and
+ * only slot.excluded_hooks counts it. Else its calls are counted in its cell,
+ * too, by threads that have a slot. */
+#define ARENA_FILTER_NUMBERS (ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8)
 /* The largest size that a page has on any machine. */
 #define PAGE_BYTES_MAX ((uint64_t)65536)
-#define ARENA_SLOTS                                                           \
-	((ARENA_FILTER + FILTER_ENTRIES * (uint64_t)8 + PAGE_BYTES_MAX - 1) & \
+#define ARENA_SLOTS                                             \
+	((ARENA_FILTER_NUMBERS + FILTER_ENTRIES * (uint64_t)2 + \
+	  PAGE_BYTES_MAX - 1) &                                 \
 	 ~(PAGE_BYTES_MAX - 1))
 
 _Static_assert(sizeof(struct page_shm) <= ARENA_MAP, "layout");
 _Static_assert(ARENA_FILTER % 4096 == 0 && ARENA_SLOTS % PAGE_BYTES_MAX == 0,
 	       "slots start on a page of any size");
+
+_Static_assert(FUNCTIONS_MAX <= 1 << 16, "a number fits into the filter");
 
 /* Where the rings start: on a page of any size. */
 static inline uint64_t arena_rings(uint32_t slot_count)
@@ -290,10 +316,27 @@ static inline uint64_t arena_rings(uint32_t slot_count)
 	return (end + PAGE_BYTES_MAX - 1) & ~(PAGE_BYTES_MAX - 1);
 }
 
+/* The bytes of a ring of @ring_cells cells. The count cells are behind it. */
+static inline uint64_t arena_ring_bytes(uint32_t ring_cells)
+{
+	return (uint64_t)ring_cells * sizeof(struct record);
+}
+
+/* The bytes from one slot's ring to the next one's: of the ring and of
+ * function_numbers() count cells, in whole pages of any size. */
+static inline uint64_t arena_slot_bytes(uint32_t ring_cells)
+{
+	uint64_t counts = function_numbers(ring_cells) *
+			  (uint64_t)sizeof(struct count_cell);
+
+	return (arena_ring_bytes(ring_cells) + counts + PAGE_BYTES_MAX - 1) &
+	       ~(PAGE_BYTES_MAX - 1);
+}
+
 static inline uint64_t arena_bytes(uint32_t slot_count, uint32_t ring_cells)
 {
 	return arena_rings(slot_count) +
-	       (uint64_t)slot_count * ring_cells * sizeof(struct record);
+	       slot_count * arena_slot_bytes(ring_cells);
 }
 
 /*

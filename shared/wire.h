@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wire - the hello: all that a program and the collector ever send each other
+ * wire - the hello: all that a program and the collector send each other
  * (docs/WIRE.md). A SOCK_SEQPACKET connection carries one hello, with the
  * arena's memfd, and one reply, with the liveness page's memfd; then it is
  * closed. A program that cannot make an arena sends a regret in place of the
- * hello, and gets no answer. Numbers are in host byte order: both ends are on
- * one machine.
+ * hello, and gets no answer. A child that was forked may send a WIRE_CHILD over
+ * a connection of its own, and gets no answer, either. Numbers are in host byte
+ * order: both ends are on one machine.
  *
- * WIRE_VERSION covers these messages, ring_shm.h, site_shm.h, record.def and
- * record_ext.h: any change of a size, an offset or a meaning there adds one to
- * it. There is no negotiation. A collector answers another version with
- * WIRE_REFUSED_VERSION, and the program runs unrecorded. So magic and version
- * stay the first fields of a message.
+ * WIRE_VERSION covers these messages, ring_shm.h, function_shm.h, site_shm.h,
+ * record.def and record_ext.h: any change of a size, an offset or a meaning
+ * there adds one to it. There is no negotiation. A collector answers another
+ * version with WIRE_REFUSED_VERSION, and the program runs unrecorded. So magic
+ * and version stay the first fields of a message.
  */
 #ifndef PERFREC_SHARED_WIRE_H
 #define PERFREC_SHARED_WIRE_H
 
 #include <stdint.h>
 
-#define WIRE_VERSION 8u
+#define WIRE_VERSION 9u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
+#define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
 #define WIRE_REPLY_MAGIC 0x796c706572637270ULL /* "prcreply" */
 
 /* Connecting, hello and reply must take less than this, or the program is not
@@ -31,6 +33,14 @@
  * up. */
 #define WIRE_HOLD_DEADLINE_MS 5000
 
+/* What descriptors come with a hello, behind that of the arena, in this order.
+ */
+enum wire_fds {
+	WIRE_FD_THUNKS = 1 << 0, /* memfd of THUNK_AREA_BYTES (function_shm.h),
+				  * sealed as the arena; mapped to execute */
+	WIRE_FD_MEMORY = 1 << 1, /* /proc/self/mem, to read and write */
+};
+
 struct wire_hello {
 	uint64_t magic;
 	uint32_t version;
@@ -40,6 +50,20 @@ struct wire_hello {
 	uint64_t arena_bytes;
 	uint32_t tsc_allowed; /* 0: prctl(PR_SET_TSC) forbids rdtsc */
 	uint32_t instrumented; /* 1: something here can call a hook */
+	uint32_t fds; /* enum wire_fds */
+	uint32_t pad;
+};
+
+/*
+ * A forked child, whose text is as its parent's: it may be patched
+ * (page_shm.patched). One descriptor comes with it: its /proc/self/mem, to read
+ * and write. The child does not wait.
+ */
+struct wire_child {
+	uint64_t magic;
+	uint32_t version;
+	int32_t pid; /* in its own pid namespace */
+	uint64_t device, inode; /* of the arena's memfd */
 };
 
 /* Why a program has no arena. */
@@ -95,7 +119,8 @@ struct wire_reply {
 	uint32_t stack_bytes; /* the most to copy of a stack for a sample */
 };
 
-_Static_assert(sizeof(struct wire_hello) == 40, "wire");
+_Static_assert(sizeof(struct wire_hello) == 48, "wire");
+_Static_assert(sizeof(struct wire_child) == 32, "wire");
 _Static_assert(sizeof(struct wire_regret) == 16, "wire");
 _Static_assert(sizeof(struct wire_reply) == 48, "wire");
 

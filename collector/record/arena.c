@@ -28,6 +28,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -136,6 +137,11 @@ int arena_is_held(const struct arena *arena)
 	return errno == EWOULDBLOCK ? 1 : -EAGAIN;
 }
 
+bool arena_is_file(const struct arena *arena, uint64_t device, uint64_t inode)
+{
+	return arena->device == device && arena->inode == inode;
+}
+
 bool arena_is_mapped_by(const struct arena *arena, pid_t pid)
 {
 	struct maps_line map;
@@ -170,6 +176,7 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	if (!arena)
 		return -ENOMEM;
 	arena->refs = 1;
+	arena->setup.thunk_fd = arena->setup.mem_fd = -1;
 	arena->device = status.st_dev;
 	arena->inode = status.st_ino;
 	arena->setup.bytes = hello->arena_bytes;
@@ -200,6 +207,49 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	}
 	*out = arena;
 	return 0;
+}
+
+/* Check the file of the thunk area behind @fd. */
+static bool is_thunk_area(int fd)
+{
+	struct statfs filesystem;
+	struct stat status;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED &&
+	       fstatfs(fd, &filesystem) == 0 &&
+	       filesystem.f_type == TMPFS_MAGIC && fstat(fd, &status) == 0 &&
+	       (uint64_t)status.st_size == THUNK_AREA_BYTES;
+}
+
+bool arena_is_memory(int fd)
+{
+	char path[32], name[64];
+	struct statfs filesystem;
+	ssize_t length;
+	int flags = fcntl(fd, F_GETFL);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	length = readlink(path, name, sizeof(name));
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR &&
+	       fstatfs(fd, &filesystem) == 0 &&
+	       filesystem.f_type == PROC_SUPER_MAGIC && length > 4 &&
+	       (size_t)length < sizeof(name) &&
+	       !memcmp(name + length - 4, "/mem", 4);
+}
+
+void arena_adopt_fds(struct arena *arena, const struct wire_hello *hello,
+		     const int *fds)
+{
+	struct arena_setup *setup = &arena->setup;
+
+	if (hello->fds & WIRE_FD_THUNKS) {
+		if (is_thunk_area(*fds))
+			setup->thunk_fd = fcntl(*fds, F_DUPFD_CLOEXEC, 0);
+		fds++;
+	}
+	if (hello->fds & WIRE_FD_MEMORY && arena_is_memory(*fds))
+		setup->mem_fd = fcntl(*fds, F_DUPFD_CLOEXEC, 0);
 }
 
 struct arena *arena_get(struct arena *arena)
@@ -268,6 +318,10 @@ static void arena_free(struct arena *arena)
 		munmap(arena->setup.page, arena->setup.bytes);
 	if (arena->held_fd >= 0)
 		close(arena->held_fd);
+	if (arena->setup.thunk_fd >= 0)
+		close(arena->setup.thunk_fd);
+	if (arena->setup.mem_fd >= 0)
+		close(arena->setup.mem_fd);
 	orders_destroy(&arena->orders);
 	lock_destroy(&arena->lock);
 	free(arena->setup.slots);
@@ -470,13 +524,23 @@ struct arena_live arena_live(const struct arena *arena)
 /* --- rings ------------------------------------------------------------------
  */
 
+/* The memory of slot @index: its ring, then its count cells. */
+static char *slot_memory(const struct arena *arena, uint32_t index)
+{
+	return (char *)arena->setup.page +
+	       arena_rings(arena->setup.slot_count) +
+	       index * arena_slot_bytes(arena->setup.ring_cells);
+}
+
 static struct record *ring_cells(const struct arena *arena, uint32_t index)
 {
-	struct record *cells =
-		(struct record *)((char *)arena->setup.page +
-				  arena_rings(arena->setup.slot_count));
+	return (struct record *)slot_memory(arena, index);
+}
 
-	return cells + (size_t)index * arena->setup.ring_cells;
+struct count_cell *arena_counts(const struct arena *arena, uint32_t index)
+{
+	return (struct count_cell *)(slot_memory(arena, index) +
+				     arena_ring_bytes(arena->setup.ring_cells));
 }
 
 struct ring_get *arena_ring(struct arena *arena, uint32_t index)

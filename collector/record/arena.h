@@ -48,6 +48,11 @@ struct arena_setup {
 	uint64_t bytes;
 	uint32_t slot_count, ring_cells; /* as checked: page's may change */
 	struct arena_slot *slots; /* slot_count of them */
+	int thunk_fd; /* memfd of the thunk area, of the right size and sealed;
+		       * -1: the program has none */
+	int mem_fd; /* /proc/PID/mem of the program as it opened it, to read
+		     * and write; -1: it has passed none. After its exec() or
+		     * end it reads and writes 0 bytes */
 	struct map_log *map_log; /* a reference */
 	/* These two have locks of their own, or need none. */
 	struct pause_list *pauses; /* the main thread begins and ends them */
@@ -104,6 +109,14 @@ struct arena_live {
  */
 int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	      const char **why);
+/* Duplicate the descriptors @fds that came with @hello behind that of the
+ * arena, into the setup of @arena: those that are what hello->fds says. The
+ * program's files may be anything. Main thread. */
+void arena_adopt_fds(struct arena *arena, const struct wire_hello *hello,
+		     const int *fds);
+/* Whether @fd is the memory of some process in /proc, to read and write. Any
+ * thread. */
+bool arena_is_memory(int fd);
 struct arena *arena_get(struct arena *arena);
 /* Give a reference back; *@arena becomes NULL. With the last one, the arena is
  * freed on the jobs of its setup: that may end a recording, too. Any thread;
@@ -168,12 +181,18 @@ struct arena_live arena_live(const struct arena *arena);
  * the child execs or ends. Any thread.
  */
 int arena_is_held(const struct arena *arena);
+/* Whether the memory of @arena is that file. Any thread. */
+bool arena_is_file(const struct arena *arena, uint64_t device, uint64_t inode);
 /* Whether process @pid has the memory of @arena mapped. Reads /proc. Any
  * thread. */
 bool arena_is_mapped_by(const struct arena *arena, pid_t pid);
 
 /* Slot @index in the shared memory, below slot_count. Any thread. */
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);
+/* The count cells of slot @index: function_numbers(setup->ring_cells) of them,
+ * cell 0 for no function. The program writes them at any time: load each word
+ * once. Any thread. */
+struct count_cell *arena_counts(const struct arena *arena, uint32_t index);
 /* The reader of the ring of slot @index, which the first call makes. The drain
  * worker of the slot. */
 struct ring_get *arena_ring(struct arena *arena, uint32_t index);

@@ -230,7 +230,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 
 static enum wire_status accept_program(struct collector *collector,
 				       const struct wire_hello *hello,
-				       int memfd, struct peer *peer,
+				       const int *fds, struct peer *peer,
 				       struct arena **out)
 {
 	struct arena *arena;
@@ -246,8 +246,9 @@ static enum wire_status accept_program(struct collector *collector,
 	why = session_refuse(collector, hello->arena_bytes);
 	if (why)
 		return refuse_program(collector, peer, WIRE_REFUSED_LIMIT, why);
-	if (arena_map(memfd, hello, &arena, &why) < 0)
+	if (arena_map(fds[0], hello, &arena, &why) < 0)
 		return refuse_program(collector, peer, WIRE_REFUSED_ARENA, why);
+	arena_adopt_fds(arena, hello, fds + 1);
 	err = begin_program(collector, arena, hello, peer);
 	if (err) {
 		drain_remove(collector->drain, arena);
@@ -259,7 +260,7 @@ static enum wire_status accept_program(struct collector *collector,
 }
 
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
-		  int memfd, struct peer *peer, struct wire_reply *reply,
+		  const int *fds, struct peer *peer, struct wire_reply *reply,
 		  struct arena **out)
 {
 	const struct collect_options *options = collector->options;
@@ -274,7 +275,7 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,
 		.stack_bytes = options->stack_bytes,
 	};
-	reply->status = accept_program(collector, hello, memfd, peer, out);
+	reply->status = accept_program(collector, hello, fds, peer, out);
 	if (*out) {
 		reply->clock = arena_setup(*out)->clock;
 		reply->alloc = arena_setup(*out)->alloc;

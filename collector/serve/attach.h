@@ -22,13 +22,13 @@ struct peer {
 
 /*
  * Accept the program @peer, whose hello is @hello and whose arena is behind
- * @memfd, or refuse it: fills in *@reply, and if it refuses, the log says why.
- * peer->pidfd belongs to the callee; @memfd stays the caller's. *@out is
+ * the first of @fds, or refuse it: fills in *@reply, and if it refuses, the log
+ * says why. peer->pidfd belongs to the callee; @fds stay the caller's. *@out is
  * the arena, for attach_complete(), or NULL if the program is refused. Main
  * thread.
  */
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
-		  int memfd, struct peer *peer, struct wire_reply *reply,
+		  const int *fds, struct peer *peer, struct wire_reply *reply,
 		  struct arena **out);
 /* The reply has been sent: have the jobs thread resolve the filters of @arena's
  * program, if there are any, and then let it record. Main thread. */

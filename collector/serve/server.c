@@ -122,8 +122,9 @@ static const char *check_hello(const struct received *got)
 		return NULL;
 	if (got->length != sizeof(got->hello))
 		return "its hello has the wrong size";
-	if (got->fd_count != 1)
-		return "its hello must carry one descriptor";
+	if (got->hello.fds & ~(uint32_t)(WIRE_FD_THUNKS | WIRE_FD_MEMORY) ||
+	    got->fd_count != 1u + (uint32_t)__builtin_popcount(got->hello.fds))
+		return "its hello carries other descriptors than it says";
 	return NULL;
 }
 
@@ -216,7 +217,6 @@ static void answer_peer(struct caller *caller, const struct received *got)
 	struct server *server = caller->server;
 	struct collector *collector = server->collector;
 	int socket = caller->connection.watch.fd;
-	int memfd = got->fd_count ? got->fd[0] : -1;
 	struct arena *arena = NULL;
 	struct wire_reply reply;
 	struct peer peer;
@@ -234,7 +234,7 @@ static void answer_peer(struct caller *caller, const struct received *got)
 					     .version = WIRE_VERSION,
 					     .status = WIRE_REFUSED_ARENA };
 	} else {
-		attach_hello(collector, &got->hello, memfd, &peer, &reply,
+		attach_hello(collector, &got->hello, got->fd, &peer, &reply,
 			     &arena);
 	}
 	send_reply(server, socket, &reply);

@@ -59,6 +59,7 @@ struct thread_state {
 	uint64_t mask;
 	uint64_t no_rseq; /* in place of rseq_cs where there is no rseq area */
 	uint64_t *excluded; /* slot->excluded_hooks; NULL: no slot */
+	struct count_cell *counts; /* of the slot; only with its epoch */
 	uint16_t untold; /* without a slot: UNTOLD_ONE for each such hook */
 
 	/* Slow paths only. */
@@ -104,6 +105,7 @@ _Static_assert(offsetof(struct thread_state, cells) == T_CELLS, "asm");
 _Static_assert(offsetof(struct thread_state, mask) == T_MASK, "asm");
 _Static_assert(offsetof(struct thread_state, no_rseq) == T_NO_RSEQ, "asm");
 _Static_assert(offsetof(struct thread_state, excluded) == T_EXCLUDED, "asm");
+_Static_assert(offsetof(struct thread_state, counts) == T_COUNTS, "asm");
 _Static_assert(offsetof(struct thread_state, untold) == T_UNTOLD, "asm");
 _Static_assert(UNTOLD_ALL == (UINT16_MAX + 1) / UNTOLD_ONE, "asm");
 

@@ -15,7 +15,8 @@
 #define T_MASK 48
 #define T_NO_RSEQ 56
 #define T_EXCLUDED 64
-#define T_UNTOLD 72
+#define T_COUNTS 72
+#define T_UNTOLD 80
 
 /*
  * A thread without a slot counts the hooks of excluded functions that it calls,

@@ -138,7 +138,8 @@ static void point_at_slot(uint32_t i)
 	struct thread_state fresh = {
 		.epoch = EPOCH_NONE,
 		.slot = &g_shim.slots[i],
-		.cells = g_shim.rings + (uint64_t)i * g_shim.ring_cells,
+		.cells = slot_memory_ring(i),
+		.counts = slot_memory_counts(i),
 		.mask = g_shim.ring_cells - 1,
 		.index = i,
 		.in_map = t_thread.in_map,

@@ -29,14 +29,26 @@ static struct {
 	bool filter_unmapped; /* what lies there now is the program's */
 } g_memory;
 
+/* Of a ring and its count cells. */
 static uint64_t ring_bytes(void)
 {
-	return (uint64_t)g_shim.ring_cells * sizeof(struct record);
+	return arena_slot_bytes(g_shim.ring_cells);
 }
 
 static char *ring_of(uint32_t i)
 {
 	return (char *)g_shim.rings + i * ring_bytes();
+}
+
+struct record *slot_memory_ring(uint32_t i)
+{
+	return (struct record *)ring_of(i);
+}
+
+struct count_cell *slot_memory_counts(uint32_t i)
+{
+	return (struct count_cell *)(ring_of(i) +
+				     arena_ring_bytes(g_shim.ring_cells));
 }
 
 /* Bytes of the first @slots slots in @table, in whole pages of any size. */

@@ -24,7 +24,9 @@
 /* Of RLIMIT_AS the arena may take this part. */
 #define ADDRESS_SPACE_SHARE 8
 
+struct count_cell;
 struct depth_stack;
+struct record;
 struct span_stack;
 
 /*
@@ -38,7 +40,8 @@ bool slot_memory_map(void);
 bool slot_memory_is_open(uint32_t i);
 
 /*
- * Let this process touch the memory of slot @i: its ring and its stacks. This
+ * Let this process touch the memory of slot @i: its ring, its count cells and
+ * its stacks. This
  * thread has claimed the slot. False if the kernel refuses. Any context in
  * which system calls may be made, with signals blocked.
  */
@@ -61,6 +64,9 @@ void slot_memory_unmap(uint32_t keep, bool (*retire)(uint32_t i), bool filter);
 /* The address space that each slot takes, in bytes. */
 uint64_t slot_memory_bytes(void);
 
+/* The ring of slot @i, and its count cells. */
+struct record *slot_memory_ring(uint32_t i);
+struct count_cell *slot_memory_counts(uint32_t i);
 /* The stack of withheld spans of slot @i. */
 struct span_stack *slot_memory_stack(uint32_t i);
 /* The stack of open spans of slot @i. NULL: no --depth, or no memory for it. */

@@ -181,8 +181,9 @@ static void random_bytes(void *to, size_t size)
 /* Records in good order but for the last. */
 static void write_records(char *arena, struct slot_shm *slot, int index)
 {
-	struct record *cell = (struct record *)(arena + arena_rings(SLOTS)) +
-			      (size_t)index * CELLS;
+	struct record *cell =
+		(struct record *)(arena + arena_rings(SLOTS) +
+				  (size_t)index * arena_slot_bytes(CELLS));
 	uint64_t i;
 
 	for (i = 0; i < 64; i++)

@@ -39,7 +39,9 @@ void mini_collector_start(struct mini_collector *mini)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	pthread_t parked;
 
-	*mini = (struct mini_collector){ .directory = "/tmp/mini-XXXXXX" };
+	*mini = (struct mini_collector){ .directory = "/tmp/mini-XXXXXX",
+					 .thunk_fd = -1,
+					 .mem_fd = -1 };
 	if (!mkdtemp(mini->directory))
 		err(1, "mkdtemp");
 	snprintf(mini->socket_path, sizeof(mini->socket_path), "%s/socket",
@@ -61,21 +63,24 @@ void mini_collector_start(struct mini_collector *mini)
 		errx(1, "pthread_create");
 }
 
-static int receive_hello(int peer, struct wire_hello *hello)
+/* Returns the arena; fds[1] and fds[2] are the others that came, or -1. */
+static int receive_hello(int peer, struct wire_hello *hello, int fds[3])
 {
-	char control[CMSG_SPACE(sizeof(int))];
+	char control[CMSG_SPACE(3 * sizeof(int))];
 	struct iovec data = { hello, sizeof(*hello) };
 	struct msghdr message = { .msg_iov = &data,
 				  .msg_iovlen = 1,
 				  .msg_control = control,
 				  .msg_controllen = sizeof(control) };
-	int fd = -1;
+	struct cmsghdr *header;
 
 	if (recvmsg(peer, &message, MSG_CMSG_CLOEXEC) != sizeof(*hello))
 		err(1, "recvmsg");
-	if (CMSG_FIRSTHDR(&message))
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-	return fd;
+	fds[0] = fds[1] = fds[2] = -1;
+	header = CMSG_FIRSTHDR(&message);
+	if (header)
+		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+	return fds[0];
 }
 
 static void send_reply(int peer, const struct wire_reply *reply, int fd)
@@ -100,12 +105,16 @@ void mini_collector_accept(struct mini_collector *mini,
 			   struct wire_reply settings, uint32_t control)
 {
 	struct pollfd comes = { mini->listener, POLLIN, 0 };
-	int peer, arena;
+	int peer, arena, fds[3];
 
 	if (poll(&comes, 1, 5000) != 1)
 		errx(1, "nobody says hello");
 	peer = accept4(mini->listener, NULL, NULL, SOCK_CLOEXEC);
-	arena = receive_hello(peer, &mini->hello);
+	arena = receive_hello(peer, &mini->hello, fds);
+	mini->thunk_fd = mini->hello.fds & WIRE_FD_THUNKS ? fds[1] : -1;
+	mini->mem_fd = !(mini->hello.fds & WIRE_FD_MEMORY) ? -1
+		       : mini->thunk_fd >= 0		   ? fds[2]
+							   : fds[1];
 
 	mini->page = mmap(NULL, mini->hello.arena_bytes, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE, arena, 0);
@@ -146,6 +155,10 @@ void mini_collector_stop(struct mini_collector *mini)
 		munmap(mini->page, mini->hello.arena_bytes);
 	/* The page stays mapped: a thread is parked on it. */
 	close(mini->liveness_fd);
+	if (mini->thunk_fd >= 0)
+		close(mini->thunk_fd);
+	if (mini->mem_fd >= 0)
+		close(mini->mem_fd);
 	close(mini->listener);
 	unlink(mini->socket_path);
 	rmdir(mini->directory);
@@ -158,9 +171,14 @@ struct slot_shm *mini_slot(const struct mini_collector *mini, uint32_t i)
 
 struct record *mini_ring(const struct mini_collector *mini, uint32_t i)
 {
-	return (struct record *)((char *)mini->page +
-				 mini->page->rings_offset) +
-	       (size_t)i * mini->page->ring_cells;
+	return (struct record *)((char *)mini->page + mini->page->rings_offset +
+				 i * arena_slot_bytes(mini->page->ring_cells));
+}
+
+struct count_cell *mini_counts(const struct mini_collector *mini, uint32_t i)
+{
+	return (struct count_cell *)((char *)mini_ring(mini, i) +
+				     arena_ring_bytes(mini->page->ring_cells));
 }
 
 pid_t mini_spawn(const struct mini_collector *mini, const char *shim,

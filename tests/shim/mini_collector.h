@@ -21,6 +21,7 @@ struct mini_collector {
 	int liveness_fd;
 	struct page_shm *page; /* after mini_collector_accept() */
 	struct wire_hello hello;
+	int thunk_fd, mem_fd; /* that came with it; -1: none */
 };
 
 /* Listens on a socket of its own; exits on any failure, as all here do. */
@@ -38,6 +39,8 @@ void mini_collector_stop(struct mini_collector *mini);
 
 struct slot_shm *mini_slot(const struct mini_collector *mini, uint32_t i);
 struct record *mini_ring(const struct mini_collector *mini, uint32_t i);
+/* The count cells of slot @i. */
+struct count_cell *mini_counts(const struct mini_collector *mini, uint32_t i);
 
 /* Start @argv with the shim preloaded and PERFREC_SOCKET set; @shim is the
  * path of libperfrec_preload.so; "" preloads nothing. */

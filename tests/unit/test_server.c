@@ -173,8 +173,8 @@ static struct slot_shm *slot_of(struct program *program, int i)
 
 static struct record *ring_of(struct program *program, int i)
 {
-	return (struct record *)((char *)program->page + arena_rings(SLOTS)) +
-	       (size_t)i * CELLS;
+	return (struct record *)((char *)program->page + arena_rings(SLOTS) +
+				 i * arena_slot_bytes(CELLS));
 }
 
 /* For what runs in forked children, too, beside the collector's threads: it
