@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thunks - the thunk area of an arena (shared/function_shm.h), as the collector
+ * writes it. One thread at a time, which may be any.
+ *
+ * The area belongs to the program, which may write anything into it at any
+ * time. Nothing that is read there decides where we read or write.
+ */
+#ifndef PERFREC_COLLECTOR_PATCH_THUNKS_H
+#define PERFREC_COLLECTOR_PATCH_THUNKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/function_shm.h"
+
+enum thunk_kind {
+	THUNK_CALLS, /* -finstrument-functions: arguments of a hook */
+	THUNK_ENTRY, /* entry build: all registers but r11 are live */
+};
+
+/* Which of the thunks of a function a site calls. */
+enum thunk_side {
+	THUNK_SIDE_ENTRY,
+	THUNK_SIDE_EXIT,
+	THUNK_SIDE_EXIT_JUMP, /* entry builds: see THUNK_EXIT_JUMP */
+	THUNK_SIDE_EXIT_R11,
+};
+
+struct thunk_area;
+
+/*
+ * Maps the area behind @fd, which the caller keeps, and fills in its page.
+ * @shim is copied: it lies in memory that the program may change. Returns 0 and
+ * the area in *@area, or a negative errno: -EINVAL if the file is no memfd of
+ * the right size that can neither shrink nor grow, or @shim says that there are
+ * no thunks; -ENOTSUP if this machine has none; -ENOMEM and what mmap(2) says.
+ */
+int thunk_area_map(int fd, const struct thunk_shim *shim,
+		   struct thunk_area **area);
+/* Unmaps and frees it. The program goes on with it as it is. NULL: nothing. */
+void thunk_area_unmap(struct thunk_area *area);
+
+/*
+ * Writes both thunks of function @number (1 to FUNCTIONS_MAX - 1), which is at
+ * address @function in the program, with the mode THUNK_MASK_NONE: calls are
+ * counted. Nobody may call them yet. Returns 0, or -EINVAL: there is no such
+ * number, or it has thunks already.
+ */
+int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
+		   enum thunk_kind kind);
+/* Says which calls of function @number are recorded, from now on: one of the
+ * THUNK_MASK_*. All threads of the program see it at once. */
+void thunk_area_mode(struct thunk_area *area, uint32_t number, uint32_t mask);
+/* Which it was told last. 0 for a number without thunks. */
+uint32_t thunk_area_mask(const struct thunk_area *area, uint32_t number);
+
+/* Whether the file with @device and @inode is the one of the area: so a map of
+ * a process says where the area is. */
+bool thunk_area_is_file(const struct thunk_area *area, dev_t device,
+			ino_t inode);
+
+/*
+ * The four bytes of an instruction that ends at @next and calls or jumps to the
+ * thunk of @side of function @number, where the area is mapped at @map; or, if
+ * @through_memory, of one that does so through its pointer (FF 15, FF 25).
+ * Returns false if that is out of reach, or if there is no row of pointers left
+ * for that mapping.
+ */
+bool thunk_area_operand(struct thunk_area *area, uint64_t map, uint32_t number,
+			enum thunk_side side, bool through_memory,
+			uint64_t next, int32_t *operand);
+
+#endif
