@@ -22,7 +22,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 # libunwind has a library for each machine whose stacks it can unwind from
 # outside, beside the one for unwinding oneself. Neither is ever preloaded.
 PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread -lm \
-	  -Wl,--as-needed -lunwind-$(MACHINE) -lunwind -Wl,--no-as-needed
+	  -Wl,--as-needed -lunwind-$(MACHINE) -lunwind -lZydis -Wl,--no-as-needed
 CHECK_LIBS = $(shell pkg-config --libs check)
 
 WARN	= -Wall -Wextra -Werror -Wshadow -Wpointer-arith -Wstrict-prototypes \

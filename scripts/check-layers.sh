@@ -44,12 +44,14 @@ complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_fil
 	"$(includes collector 'zlib' 'collector/(output/gz_file|read/pprof_read|output/own_files|names/debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(names/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|(symbols|memory_image)\.c)|stacks/unwind_file\.c)')"
+		'collector/(names/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|(symbols|memory_image)\.c)|stacks/unwind_file\.c|code/code_file\.[ch])')"
 complain 'libdw enters through symbolize_dwarf.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
 		'collector/names/(symbolize_dwarf|line_starts|unwind_cfi)\.c')"
 complain 'libunwind enters through unwind.c' \
 	"$(includes collector 'libunwind' 'collector/stacks/unwind\.c')"
+complain 'Zydis enters through code_decode.c' \
+	"$(includes collector 'Zydis' 'collector/code/code_decode\.c')"
 complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
 complain 'libdeflate enters through trace_file.c' \

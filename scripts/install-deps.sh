@@ -19,6 +19,7 @@ build libelf-dev          reads symbol tables
 build libdw-dev           reads debug information: source lines
 build libiberty-dev       demangles C++ and Rust names
 build libunwind-dev       unwinds copied stacks
+build libzydis-dev        decodes instructions: sites of hooks
 build libdeflate-dev      --compress
 build zlib1g-dev          unpacks compressed ELF sections
 build liblzma-dev         unpacks symbol tables (.gnu_debugdata)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/code/code_plan.h"
+
+#include "shared/compiler.h"
+
+const char *code_refusal_text(enum code_refusal refusal)
+{
+	static const char *const text[CODE_REFUSALS] = {
+		[CODE_NOT_REFUSED] = "not refused",
+		[CODE_UNKNOWN_FUNCTION] =
+			"a call of a hook for a function that is not constant",
+		[CODE_UNKNOWN_FORM] = "a call of a hook in an unknown form",
+		[CODE_THROUGH_REGISTER] = "a call of a hook through a register",
+		[CODE_UNDECODED] = "code that cannot be decoded",
+		[CODE_TOO_LARGE] = "code beyond the limits of decoding",
+		[CODE_NO_ENTRY] = "no call of a hook where it begins",
+		[CODE_EXIT_MISSING] = "a way out without a nop",
+		[CODE_STUB_NOT_OURS] = "a call at its begin that is not ours",
+		[CODE_TWO_ADDRESSES] = "two ways to say its address",
+	};
+
+	return (size_t)refusal < CODE_REFUSALS ? text[refusal] : "unknown";
+}
+
+const char *code_form_name(enum code_form form)
+{
+	static const char *const name[CODE_FORMS] = {
+		[CODE_CALL] = "call",
+		[CODE_CALL_67] = "call-67",
+		[CODE_CALL_GOT] = "call-got",
+		[CODE_JUMP] = "jump",
+		[CODE_JUMP_GOT] = "jump-got",
+		[CODE_ENTRY_CALL] = "entry-call",
+		[CODE_ENTRY_CALL_67] = "entry-call-67",
+		[CODE_EXIT_NOP] = "exit-nop",
+		[CODE_XRAY_ENTRY] = "xray-entry",
+		[CODE_XRAY_EXIT] = "xray-exit",
+		[CODE_XRAY_TAIL] = "xray-tail",
+	};
+
+	return (size_t)form < CODE_FORMS ? name[form] : "unknown";
+}
