@@ -1173,6 +1173,61 @@ int modules_each_function(struct modules *modules, modules_visit *visit,
 	return stop;
 }
 
+static bool is_open(const struct place *place)
+{
+	return place->life_count &&
+	       place->lives[place->life_count - 1].to == LIFE_OPEN;
+}
+
+/* As copy_places(), for those that are mapped now. */
+static void copy_open_places(struct modules *modules, struct reading *out)
+{
+	const struct load_map *map = &modules->map;
+
+	lock_acquire(&modules->lock);
+	out->list = calloc(map->count + 1, sizeof(*out->list));
+	for (size_t i = 0; out->list && i < map->count; i++) {
+		const struct place *place = map->list[i].place;
+
+		if (!place->file || place->is_partial || !is_open(place))
+			continue;
+		out->list[out->count++] = *place;
+		symbol_file_get(place->file);
+	}
+	lock_release(&modules->lock);
+}
+
+size_t modules_files(struct modules *modules, struct module_file **out)
+{
+	struct reading places = { 0 };
+	size_t count = 0;
+
+	modules_follow(modules);
+	copy_open_places(modules, &places);
+	*out = calloc(places.count + 1, sizeof(**out));
+	for (size_t i = 0; *out && i < places.count; i++) {
+		const struct place *place = &places.list[i];
+
+		(*out)[count++] = (struct module_file){
+			.start = place->start,
+			.end = place->end,
+			.bias = bias_of_place(place),
+			.path = place->path,
+			.file = symbol_file_get(place->file),
+		};
+	}
+	reading_release(&places);
+	return count;
+}
+
+void modules_files_free(struct module_file **files, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		symbol_file_put(&(*files)[i].file);
+	free(*files);
+	*files = NULL;
+}
+
 /* True if the file at @path is our own library or the C library. They refer to
  * the hooks, but do not call them. */
 static bool is_hook_provider(const char *path)

@@ -8,6 +8,7 @@
 #define PERFREC_COLLECTOR_NAMES_MODULES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -112,6 +113,20 @@ typedef int modules_visit(void *context, uint64_t address, const char *name,
 			  const char *module);
 int modules_each_function(struct modules *modules, modules_visit *visit,
 			  void *context);
+
+/* A file that is mapped to execute. */
+struct module_file {
+	uint64_t start, end; /* of the mapping */
+	uint64_t bias; /* what is added to virtual addresses of the file */
+	const char *path; /* as the process sees it, the symbol cache's */
+	struct symbol_file *file; /* a reference */
+};
+
+/* All files that are mapped now, as far as the map and the log tell, in
+ * *@out: modules_files_free() ends it. A file may be there more than once.
+ * Returns how many; 0: none, or no memory. May read headers of files. */
+size_t modules_files(struct modules *modules, struct module_file **out);
+void modules_files_free(struct module_file **files, size_t count);
 
 /* True when some loaded file refers to __cyg_profile_func_enter, other than
  * libperfrec_preload itself and the C library. May read files. */

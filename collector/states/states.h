@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states - the functions of the programs of one arena whose states can be
+ * changed (docs/OVERHEAD.md): which there are, in which state they are, and
+ * what was counted. One thread, perfrec-states, plans, patches and steers for
+ * all arenas of a collector; other threads ask it, and read what it has found.
+ *
+ * A function is known once its module was planned. It has a number once it is
+ * connected, that is, when its calls go through thunks. An arena has one table
+ * of functions for the program and all its forked children; the text of each
+ * process is patched on its own, and counts are kept for each slot.
+ */
+#ifndef PERFREC_COLLECTOR_STATES_STATES_H
+#define PERFREC_COLLECTOR_STATES_STATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/states/function_state.h"
+
+struct arena;
+struct cct;
+struct collect_options;
+struct collector;
+struct process;
+struct states; /* of an arena; the setup of the arena has it */
+struct states_thread;
+
+/* --- the thread -------------------------------------------------------------
+ */
+
+/* Start the thread perfrec-states. @collector must outlive it. The caller ends
+ * *@out with states_thread_stop(). 0 or -errno. Main thread. */
+int states_thread_start(struct collector *collector,
+			struct states_thread **out);
+/* End it. All arenas must have been given up by states_end(); what text is
+ * patched is restored before. Also for NULL. Main thread. */
+void states_thread_stop(struct states_thread **thread);
+
+/* Whether @options ask for functions to be connected while a program waits with
+ * its start. Pure. */
+bool states_are_wanted(const struct collect_options *options);
+
+/* --- an arena ---------------------------------------------------------------
+ */
+
+/* Begin the states of @arena, whose setup gets them. Before the program has the
+ * reply to its hello. 0 or -ENOMEM. Main thread. */
+int states_begin(struct states_thread *thread, struct arena *arena);
+/* Connect what options ask for, as far as STATES_HOLD_NS are enough; the rest
+ * is connected while the program runs. Then @ready is called, on the thread
+ * perfrec-states. Main thread. */
+void states_connect(struct arena *arena, void (*ready)(struct arena *arena));
+#define STATES_HOLD_NS 1000000000
+/* Recording of @arena ends, while its processes may go on: restore the text of
+ * all of them. Main thread; does not wait. */
+void states_restore(struct arena *arena);
+/* @arena has left the collector's list. As states_restore(), and the setup's
+ * pointer becomes NULL. Main thread; no process of @arena is left. */
+void states_end(struct arena *arena);
+/* Whether all text of session @number is as it was. Main thread. */
+bool states_are_restored(struct states_thread *thread, uint64_t number);
+
+/* --- processes, slots and threads -------------------------------------------
+ */
+
+/* @process begins, a child of the process that said hello or that process
+ * itself. Takes in what is needed of it at once: it may end soon. Any thread;
+ * the lock of the arena may be held. */
+void states_process_begin(struct process *process);
+/* The text of @process is not touched any more: it has ended, or called exec().
+ * Any thread. */
+void states_process_end(struct process *process);
+/* A forked child that calls itself @inner_pid has passed its own /proc/self/mem
+ * as @mem_fd, which becomes the callee's. Main thread. */
+void states_child_memory(struct arena *arena, int inner_pid, int mem_fd);
+
+/* How often a function was called. */
+struct states_calls {
+	uint64_t address; /* of the function */
+	uint32_t number;
+	uint32_t generation; /* of the load map when its module came */
+	uint64_t calls; /* all of them */
+};
+
+/*
+ * How often each connected function was called by the owner of slot @index, up
+ * to now: those with calls, by address, in *@out, which the caller frees; it is
+ * NULL if there are none. Returns how many. The slot's drain worker.
+ */
+size_t states_slot_calls(struct arena *arena, uint32_t index,
+			 struct states_calls **out);
+/*
+ * The owner of slot @index of @process has been finished. Adds the counts of
+ * the slot to those of the process, and with @free clears them for the next
+ * owner: the slot becomes free after this. The slot's drain worker.
+ */
+void states_slot_ended(struct arena *arena, uint32_t index,
+		       struct process *process, bool free);
+
+/* A change of a function, in the order in which they were made. */
+struct states_change {
+	uint64_t ns; /* BOOTTIME */
+	uint64_t address; /* of the function */
+	const char *name; /* as long as the symbol cache; NULL: not known */
+	enum function_state from, to;
+	uint32_t shift; /* of FUNCTION_COUNTED */
+	/* Why: what it cost in the time before, in parts of 2^32 of the
+	 * program's CPU time, and its mean duration; 0: not known. */
+	uint32_t share;
+	uint32_t mean_ns;
+	bool by_hand; /* asked for, by option or by ctl */
+	bool entry_build;
+	bool connected; /* its calls go through thunks from now on */
+};
+
+/* How many changes there were. One load: to be asked in each visit. Any thread.
+ */
+uint64_t states_change_count(const struct states *states);
+/*
+ * Copies the changes from *@from (0: the first ever) on into @out, at most
+ * @room, and sets *@from behind them. Old ones may be gone: then those that are
+ * left. Returns how many. Any thread.
+ */
+size_t states_changes(struct states *states, uint64_t *from,
+		      struct states_change *out, size_t room);
+
+/* Whether @address is a function of an entry build. Any thread; takes a lock:
+ * once for each function. */
+bool states_is_entry_build(struct states *states, uint64_t address);
+
+/* Recorded calls of functions that ended, for the controller. */
+struct states_durations {
+	uint64_t address;
+	uint64_t ended, ended_ns;
+};
+/* Whether somebody needs durations: then drain workers add them about every
+ * STATES_DURATIONS_NS. Any thread; one load. */
+bool states_want_durations(const struct states *states);
+#define STATES_DURATIONS_NS 50000000
+/* Add @count of them. A drain worker. */
+void states_add_durations(struct states *states,
+			  const struct states_durations *durations,
+			  size_t count);
+
+/* --- for people -------------------------------------------------------------
+ */
+
+struct states_function {
+	uint64_t address;
+	const char *name, *module; /* as long as the symbol cache */
+	uint32_t number; /* 0: not connected */
+	enum function_state state;
+	uint32_t shift; /* of FUNCTION_COUNTED: one in 2^shift is recorded */
+	bool by_hand; /* asked for, by option or by ctl */
+	bool gated; /* the filter table does it: nothing could be written */
+	bool entry_build;
+	uint32_t sites;
+	const char *refused; /* why it cannot be changed; NULL: it can. Static
+			      */
+	bool counted; /* calls is known */
+	uint64_t calls; /* in all processes */
+	uint64_t ended, ended_ns; /* of recorded calls; 0: not known */
+	uint64_t cost_ns; /* what its hooks cost the program so far */
+	float cost_each_ns; /* of a call, as it is now */
+};
+
+/* All functions that are known of @arena, those that cost most first, into
+ * *@out, which the caller frees. Returns how many; 0: none, or no memory. Any
+ * thread. */
+size_t states_list(struct arena *arena, struct states_function **out);
+
+struct states_summary {
+	uint64_t functions; /* that are known */
+	uint64_t connected; /* with a number */
+	uint64_t span, counted, off; /* now, or at the end; of connected ones */
+	uint64_t gated; /* off or counted by the gate */
+	uint64_t refused; /* that cannot be changed */
+	uint64_t sites, patched_sites;
+	uint64_t changes; /* of states */
+	uint64_t calls; /* of connected functions */
+	uint64_t muted_calls; /* of these, not recorded */
+	uint64_t unpatched_processes; /* children that could not be patched */
+	uint64_t patch_ns; /* what the collector took for planning, patching */
+	const char *unwritable; /* why no text could be written at all; NULL */
+	/* With --overhead, what the controller has reached; all 0 without. */
+	double share, floor;
+	bool unmet;
+	uint64_t cost_ns, cpu_ns;
+	/* Why functions are refused, and how many for each reason. */
+	struct states_refusal {
+		const char *why; /* static; NULL: no more */
+		uint64_t functions;
+	} refusals[16];
+};
+
+/* Of @arena, up to now. Any thread. */
+void states_summary(struct arena *arena, struct states_summary *out);
+
+/* --- requests ---------------------------------------------------------------
+ */
+
+struct states_ask;
+
+/*
+ * Ask for changes of @arena. @globs are @count patterns as in names/filter.h,
+ * each with a letter for the state before it: CTL_FUNCTIONS_SPAN and so on of
+ * serve/ctl_wire.h ('s', 'c', 'o'). They are copied. They hold for modules that
+ * come later, too. With none, modules are planned, so that they can be listed.
+ * done_fd of the collector is written to when it is done. The caller ends *@out
+ * with states_ask_end(). 0 or -ENOMEM. Main thread.
+ */
+int states_ask_start(struct arena *arena, const char *const *globs,
+		     size_t count, struct states_ask **out);
+/* Whether it is done. *@error then: NULL, or what is wrong, a sentence, as long
+ * as @ask. Main thread. */
+bool states_ask_is_done(struct states_ask *ask, const char **error);
+/* Also for NULL, and for one that is not done yet. */
+void states_ask_end(struct states_ask **ask);
+
+#endif
