@@ -185,6 +185,7 @@ $(O)/own_cost.o: $(OWN_COST) $(PRELOAD_OBJ)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -nostdlib -r -o $@.all $^
 	$(Q)$(OBJCOPY) --keep-global-symbol=own_cost_ns \
+		--keep-global-symbol=own_cost_halves \
 		--keep-global-symbol=own_cost_sample_ns \
 		--remove-section=.init_array --remove-section=.rela.init_array \
 		$@.all $@

@@ -37,6 +37,20 @@ enum own_cost_kind {
  */
 double own_cost_ns(enum own_cost_kind kind, bool ticks);
 
+/*
+ * The two halves of what a span costs, in ns, as its own clock reads see them:
+ * they lie inside it. @inner is how long a function is measured to take that
+ * does nothing; @outer is how long it is from the end of such a function to the
+ * begin of the next, in a loop that does nothing else. The first is in the time
+ * of the function itself, the second in that of its caller.
+ */
+struct own_cost_halves {
+	double inner_ns, outer_ns;
+};
+/* @kind is OWN_COST_SPAN, _GENERAL or _DEPTH; the rest is as for own_cost_ns().
+ */
+struct own_cost_halves own_cost_halves(enum own_cost_kind kind, bool ticks);
+
 /* ns of a sample of a block, with @stack_bytes of the stack. One thread of the
  * process at a time. */
 double own_cost_sample_ns(uint32_t stack_bytes);

@@ -30,6 +30,31 @@ START_TEST(own_cost_of_each_kind_is_some_time)
 }
 END_TEST
 
+/* Together they are the time of a loop, which has the calls of the hooks, too;
+ * so they are not less than what the hooks take longer than empty ones. */
+START_TEST(own_cost_has_two_halves)
+{
+	static const enum own_cost_kind kinds[] = { OWN_COST_SPAN,
+						    OWN_COST_GENERAL,
+						    OWN_COST_DEPTH };
+	bool ticks = _i % 2;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct own_cost_halves halves =
+			own_cost_halves(kinds[i], ticks);
+		double whole = own_cost_ns(kinds[i], ticks);
+
+		ck_assert(halves.inner_ns > 0);
+		ck_assert(halves.outer_ns > 0);
+		/* Another program may have half of the CPU's core for one of
+		 * the two. */
+		ck_assert_msg(3 * (halves.inner_ns + halves.outer_ns) > whole,
+			      "%f + %f, %f", halves.inner_ns, halves.outer_ns,
+			      whole);
+	}
+}
+END_TEST
+
 START_TEST(own_cost_of_a_stack_is_more_than_none)
 {
 	double none = own_cost_sample_ns(0);
@@ -82,6 +107,7 @@ int main(void)
 	TCase *tcase = suite_case(suite, "own_cost");
 
 	tcase_add_loop_test(tcase, own_cost_of_each_kind_is_some_time, 0, 2);
+	tcase_add_loop_test(tcase, own_cost_has_two_halves, 0, 2);
 	tcase_add_test(tcase, own_cost_of_a_stack_is_more_than_none);
 	tcase_add_test(tcase, own_cost_of_a_cpu_sample);
 	tcase_add_test(tcase, own_cost_interposes_nothing);
