@@ -299,6 +299,7 @@ static int start_replay(struct thread *thread)
 	replay_tree(thread->replay)->generation =
 		atom_load_rlx(&thread->slot->claim_map);
 	replay_set_sites(thread->replay, arena->sites);
+	replay_set_function_log(thread->replay, arena->functions);
 	replay_limit(thread->replay, process->collector->options->depth);
 	if (fibers_init(&thread->fibers, &fibers_sink, thread->replay) == 0)
 		return 0;
@@ -504,6 +505,9 @@ static void add_thread_totals(struct thread *thread, struct totals *totals)
 	totals->filtered_spans += counts.filtered_spans;
 	totals->repaired_slices += counts.repaired_slices;
 	totals->orphan_ends += counts.orphan_ends;
+	totals->off_slices += counts.off_slices;
+	totals->late_begins += counts.late_begins;
+	totals->off_ends += counts.off_ends;
 	totals->folded_spans += counts.folded_spans;
 	totals->mixed_contexts += thread->fibers.mixed_contexts;
 	totals->skipped_maps += thread->fibers.skipped_maps;

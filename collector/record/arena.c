@@ -42,6 +42,7 @@
 #include "collector/names/map_log.h"
 #include "collector/names/maps.h"
 #include "collector/record/recording.h"
+#include "collector/replay/function_log.h"
 #include "collector/names/sites.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -195,7 +196,8 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	if (address != MAP_FAILED)
 		arena->setup.page = address;
 	if (!arena->setup.slots || !arena->setup.page ||
-	    map_log_new(arena->setup.page, &arena->setup.map_log) < 0) {
+	    map_log_new(arena->setup.page, &arena->setup.map_log) < 0 ||
+	    function_log_new(&arena->setup.functions) < 0) {
 		arena_put(&arena);
 		return -ENOMEM;
 	}
@@ -324,6 +326,7 @@ static void arena_free(struct arena *arena)
 		close(arena->setup.mem_fd);
 	orders_destroy(&arena->orders);
 	lock_destroy(&arena->lock);
+	function_log_free(&arena->setup.functions);
 	free(arena->setup.slots);
 	free(arena);
 }

@@ -56,6 +56,8 @@ struct arena_setup {
 	struct map_log *map_log; /* a reference */
 	/* These two have locks of their own, or need none. */
 	struct pause_list *pauses; /* the main thread begins and ends them */
+	struct function_log *functions; /* their states: the thread that changes
+					 * them writes it */
 	struct orders *orders; /* of its processes */
 
 	/* serve/attach.c sets these, while the program waits for the reply: */

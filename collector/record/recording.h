@@ -93,6 +93,7 @@ struct totals {
 	uint64_t slots_taken, slots_retired, slots_refused;
 	uint64_t vfork_spans, muted_spans;
 	uint64_t filtered_spans, repaired_slices, orphan_ends, folded_spans;
+	uint64_t off_slices, late_begins, off_ends; /* replay_counts */
 	uint64_t paused_spans, mixed_contexts, skipped_maps;
 	uint64_t excluded_hooks, left_out_hooks; /* half a call each */
 	uint64_t start_ns; /* CPU time of programs, until they recorded */

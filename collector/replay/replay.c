@@ -249,7 +249,7 @@ static void make_repair_packet(struct replay *replay, enum replay_cause cause)
 	static const char *const text[] = {
 		[REPLAY_GUESS] = "guess",	  [REPLAY_LONGJMP] = "longjmp",
 		[REPLAY_EXCEPTION] = "exception", [REPLAY_CONTEXT] = "context",
-		[REPLAY_EXIT] = "exit",
+		[REPLAY_EXIT] = "exit",		  [REPLAY_OFF] = "off",
 	};
 	struct out_attribute mark = { .key = "perfrec.repaired",
 				      .text = text[cause] };
@@ -1342,6 +1342,12 @@ void replay_set_note(struct replay *replay, struct replay_note *note)
 struct replay_note *replay_note(const struct replay *replay)
 {
 	return replay->note;
+}
+
+void replay_set_function_log(struct replay *replay,
+			     const struct function_log *log)
+{
+	replay->log = log;
 }
 
 void replay_set_feed(struct replay *replay, struct heap_feed *feed)

@@ -22,6 +22,7 @@ struct cct;
 struct cct_node;
 struct clock_sync;
 struct encode_event;
+struct function_log;
 struct heap_feed;
 struct pause_list;
 struct sites;
@@ -63,6 +64,7 @@ enum replay_cause {
 	REPLAY_EXCEPTION, /* when unwinding had come further up */
 	REPLAY_CONTEXT, /* by setcontext(), or its stack was made anew */
 	REPLAY_EXIT, /* by pthread_exit(), or the thread was cancelled */
+	REPLAY_OFF, /* its function went off meanwhile: over by now */
 };
 
 /* Names a frame, so that it is found again as long as it is open. */
@@ -90,6 +92,10 @@ struct replay_counts {
 	uint64_t paused_told; /* those of them that PAUSED records told of */
 	uint64_t repaired_slices; /* ended by replay, not by a record */
 	uint64_t orphan_ends;
+	/* Of functions whose state changes (function_log.h): */
+	uint64_t off_slices; /* ended by replay, as their end was off */
+	uint64_t late_begins; /* withheld: their function was off by then */
+	uint64_t off_ends; /* withheld: their begin was not recorded */
 	uint64_t folded_spans; /* too deep to be written */
 	uint64_t lost_spans, truncated_ends; /* as the records say */
 	uint64_t waits, wait_ns;
@@ -230,6 +236,11 @@ bool replay_is_paused(const struct replay *replay);
  * they are addresses as all others. */
 void replay_set_sites(struct replay *replay, struct sites *sites);
 struct sites *replay_sites(const struct replay *replay);
+/* Which functions are off, and when; NULL: none ever is. @log must outlive
+ * @replay, and so it must all fibers that come from it. Before the first
+ * record. */
+void replay_set_function_log(struct replay *replay,
+			     const struct function_log *log);
 /* What is known of the next record; NULL: nothing. replay_note() is NULL once
  * that record was taken in. @note must live as long. */
 void replay_set_note(struct replay *replay, struct replay_note *note);

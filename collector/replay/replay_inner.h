@@ -33,6 +33,7 @@ struct replay {
 	struct replay_sink sink;
 	struct clock_sync *sync; /* NULL: clocks are ns */
 	const struct pause_list *pauses;
+	const struct function_log *log; /* NULL: no function is ever off */
 	uint32_t pause_changes; /* of pauses, when the segment was cut */
 	bool paused; /* in this segment, which ends where that ends */
 	bool linked; /* see replay_link() */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * function_log - two views of the same changes. A hash table has the last
+ * changes of each function: it answers what a function is at some time, and is
+ * complete. A ring has the last changes of all functions in their order: by it
+ * a replay finds which functions it has to look at again, and when the next
+ * change is due. One that was away for too long asks the table for all its
+ * functions.
+ *
+ * Entries of the table are never removed, so readers need no lock: an entry
+ * is whole when its function is there, a time when the count says so.
+ */
+#include "collector/replay/function_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/record.h"
+
+#define TABLE_ENTRIES 65536u
+
+#define FLAG_CONNECTED 1u
+#define FLAG_ENTRY_BUILD 2u
+
+struct entry {
+	uint64_t function; /* 0: free */
+	uint32_t flags;
+	uint32_t changes; /* off and on, ever; odd: off */
+	uint64_t ns[FUNCTION_LOG_TIMES]; /* the n-th ever at n % TIMES */
+};
+
+struct function_log {
+	uint32_t count; /* of changes, ever */
+	uint32_t functions;
+	uint64_t last_ns;
+	struct {
+		uint64_t function, ns; /* with its kind in the low 8 bits */
+	} change[FUNCTION_LOG_CHANGES]; /* the n-th ever at n % CHANGES */
+	struct entry entry[TABLE_ENTRIES];
+};
+
+#define KIND_BITS 8
+
+int function_log_new(struct function_log **out)
+{
+	/* Zero pages, which take no memory until they are written. */
+	struct function_log *log = calloc(1, sizeof(*log));
+
+	if (!log)
+		return -ENOMEM;
+	*out = log;
+	return 0;
+}
+
+void function_log_free(struct function_log **log)
+{
+	free(*log);
+	*log = NULL;
+}
+
+/* Where the table has, or would have, @function. */
+static uint32_t entry_index(const struct function_log *log, uint64_t function)
+{
+	uint64_t at = function * 0x9e3779b97f4a7c15ULL >> 48;
+	uint64_t there;
+
+	for (;; at++) {
+		/* order: acq, FUNCTION_LOG: an entry that is found is whole */
+		there = atom_load_acq(&log->entry[at % TABLE_ENTRIES].function);
+		if (!there || there == function)
+			return (uint32_t)(at % TABLE_ENTRIES);
+	}
+}
+
+static const struct entry *find_entry(const struct function_log *log,
+				      uint64_t function)
+{
+	const struct entry *entry;
+
+	function &= RECORD_PAYLOAD_MAX;
+	if (!function)
+		return NULL;
+	entry = &log->entry[entry_index(log, function)];
+	/* relaxed: entry_index() has ordered it; entries stay */
+	return atom_load_rlx(&entry->function) ? entry : NULL;
+}
+
+/* --- the writer ------------------------------------------------------------
+ */
+
+static uint64_t change_ns(struct function_log *log, uint64_t ns)
+{
+	log->last_ns = MAX(log->last_ns, ns);
+	return log->last_ns;
+}
+
+static void append_change(struct function_log *log, uint64_t function,
+			  enum function_change_kind kind, uint64_t ns)
+{
+	uint32_t at = log->count % FUNCTION_LOG_CHANGES;
+
+	/* relaxed, both: published below; whoever reads them while they are
+	 * replaced looks at the count again */
+	atom_store_rlx(&log->change[at].function,
+		       function << KIND_BITS | (uint64_t)kind);
+	atom_store_rlx(&log->change[at].ns, ns);
+	/* order: rel, FUNCTION_LOG: the change comes before it is counted */
+	atom_store_rel(&log->count, log->count + 1);
+}
+
+/* The entry of @function, which is made if it is new; NULL: there is no room,
+ * or it is no function. */
+static struct entry *get_entry(struct function_log *log, uint64_t function)
+{
+	struct entry *entry;
+
+	if (!function)
+		return NULL;
+	entry = &log->entry[entry_index(log, function)];
+	if (entry->function)
+		return entry;
+	if (log->functions == FUNCTION_LOG_MAX)
+		return NULL;
+	log->functions++;
+	/* order: rel, FUNCTION_LOG: all of it is 0 before it can be found */
+	atom_store_rel(&entry->function, function);
+	return entry;
+}
+
+static void add_time(struct entry *entry, uint64_t ns)
+{
+	/* relaxed: published by the count */
+	atom_store_rlx(&entry->ns[entry->changes % FUNCTION_LOG_TIMES], ns);
+	/* order: rel, FUNCTION_LOG: a time comes before it is counted */
+	atom_store_rel(&entry->changes, entry->changes + 1);
+}
+
+int function_log_connect(struct function_log *log, uint64_t function,
+			 bool entry_build, uint64_t ns)
+{
+	struct entry *entry = get_entry(log, function & RECORD_PAYLOAD_MAX);
+
+	if (!entry)
+		return -ENOSPC;
+	/* relaxed: append_change() publishes it */
+	atom_store_rlx(&entry->flags,
+		       FLAG_CONNECTED | (entry_build ? FLAG_ENTRY_BUILD : 0));
+	append_change(log, entry->function, FUNCTION_CONNECTED,
+		      change_ns(log, ns));
+	return 0;
+}
+
+int function_log_off(struct function_log *log, uint64_t function, uint64_t ns)
+{
+	struct entry *entry = get_entry(log, function & RECORD_PAYLOAD_MAX);
+
+	if (!entry)
+		return -ENOSPC;
+	if (entry->changes & 1)
+		return 0;
+	/* relaxed: append_change() publishes it */
+	atom_store_rlx(&entry->flags, entry->flags | FLAG_CONNECTED);
+	ns = change_ns(log, ns);
+	add_time(entry, ns);
+	append_change(log, entry->function, FUNCTION_OFF, ns);
+	return 0;
+}
+
+static void entry_on(struct function_log *log, struct entry *entry,
+		     enum function_change_kind kind, uint64_t ns)
+{
+	ns = change_ns(log, ns);
+	if (entry->changes & 1)
+		add_time(entry, ns);
+	append_change(log, entry->function, kind, ns);
+}
+
+void function_log_on(struct function_log *log, uint64_t function, uint64_t ns)
+{
+	struct entry *entry;
+
+	function &= RECORD_PAYLOAD_MAX;
+	if (!function)
+		return;
+	entry = &log->entry[entry_index(log, function)];
+	if (entry->function && entry->changes & 1)
+		entry_on(log, entry, FUNCTION_ON, ns);
+}
+
+void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
+			 uint64_t ns)
+{
+	for (uint32_t i = 0; i < TABLE_ENTRIES; i++) {
+		struct entry *entry = &log->entry[i];
+
+		if (!entry->function || entry->function < start ||
+		    entry->function >= end || !entry->flags)
+			continue;
+		/* relaxed: append_change() publishes it */
+		atom_store_rlx(&entry->flags, 0);
+		entry_on(log, entry, FUNCTION_UNLOADED, ns);
+	}
+}
+
+/* --- readers ---------------------------------------------------------------
+ */
+
+uint32_t function_log_changes(const struct function_log *log)
+{
+	/* order: acq, FUNCTION_LOG: the changes it counts are whole */
+	return atom_load_acq(&log->count);
+}
+
+bool function_log_change(const struct function_log *log, uint32_t index,
+			 struct function_change *out)
+{
+	uint32_t at = index % FUNCTION_LOG_CHANGES;
+	uint64_t word, ns;
+
+	if (function_log_changes(log) - index >= FUNCTION_LOG_CHANGES)
+		return false;
+	/* order: acq, FUNCTION_LOG: both come before the second look */
+	word = atom_load_acq(&log->change[at].function);
+	/* order: acq, FUNCTION_LOG: as above */
+	ns = atom_load_acq(&log->change[at].ns);
+	*out = (struct function_change){
+		word >> KIND_BITS, ns,
+		(enum function_change_kind)(word & ((1u << KIND_BITS) - 1))
+	};
+	return function_log_changes(log) - index < FUNCTION_LOG_CHANGES;
+}
+
+/* Whether @entry was off at @ns, and since when or until when. From the newest
+ * change to the oldest but one, which may be overwritten while we look. */
+static void look_at_times(const struct entry *entry, uint64_t ns,
+			  struct function_state *state)
+{
+	/* order: acq, FUNCTION_LOG: the times it counts are whole */
+	uint32_t changes = atom_load_acq(&entry->changes);
+	uint64_t at_ns;
+	bool found = false;
+
+	for (uint32_t i = changes;
+	     i > 0 && changes - i < FUNCTION_LOG_TIMES - 1; i--) {
+		/* relaxed: the count orders it */
+		at_ns = atom_load_rlx(&entry->ns[(i - 1) % FUNCTION_LOG_TIMES]);
+		if (at_ns > ns)
+			continue;
+		if (!found)
+			state->off = i & 1;
+		found = true;
+		if (!(i & 1))
+			continue;
+		state->off_ns = MAX(at_ns, 1);
+		return;
+	}
+}
+
+struct function_state function_log_state(const struct function_log *log,
+					 uint64_t function, uint64_t ns)
+{
+	const struct entry *entry = find_entry(log, function);
+	struct function_state state = { 0 };
+	uint32_t flags;
+
+	if (!entry)
+		return state;
+	/* relaxed: the count of changes, which the caller has looked at, orders
+	 * it; and to know it a moment early does no harm */
+	flags = atom_load_rlx(&entry->flags);
+	state.connected = flags & FLAG_CONNECTED;
+	state.entry_build = flags & FLAG_ENTRY_BUILD;
+	look_at_times(entry, ns, &state);
+	return state;
+}
