@@ -96,6 +96,9 @@ struct thunk_page {
 
 _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 
+/* What the memfd is called: the collector knows the area by it in a map. */
+#define THUNK_AREA_NAME "perfrec-thunks"
+
 #define THUNK_MAPS 8u
 #define THUNK_BYTES 256u
 #define THUNK_EXIT 128u

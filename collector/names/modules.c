@@ -1053,6 +1053,17 @@ static bool find_place_now(struct modules *modules, uint64_t address,
 	return find_place_copy(modules, address, generation, out);
 }
 
+/* True if @place is a thunk area. */
+static bool is_thunk_area(const struct place *place)
+{
+	static const char path[] = "/memfd:" THUNK_AREA_NAME;
+	size_t length = sizeof(path) - 1;
+
+	/* The kernel adds " (deleted)". */
+	return !strncmp(place->path, path, length) &&
+	       (!place->path[length] || place->path[length] == ' ');
+}
+
 /* True if @place is memory that a JIT has mapped twice: to write code there,
  * and to run it. Such memory is a memfd that cannot be read as an ELF file. */
 static bool is_jit_memory(const struct place *place)
@@ -1088,8 +1099,12 @@ void modules_resolve(struct modules *modules, uint64_t address,
 		out->offset = address;
 		return;
 	}
-	if (!is_jit_place(&place) ||
-	    !resolve_jit(modules, address, is_jit_memory(&place), out)) {
+	if (is_thunk_area(&place)) {
+		out->name = out->module = "[perfrec]";
+		out->offset = address - place.start;
+		out->found = true;
+	} else if (!is_jit_place(&place) ||
+		   !resolve_jit(modules, address, is_jit_memory(&place), out)) {
 		resolve_in_place(modules, &place, address, out);
 		if (place.is_partial && !out->found &&
 		    is_first_to_tell(modules, address, generation))
@@ -1109,7 +1124,8 @@ bool modules_place(struct modules *modules, uint64_t address,
 				      .end = place.end,
 				      .file_offset = place.map_offset,
 				      .bias = bias_of_place(&place),
-				      .file = place.file };
+				      .file = place.file,
+				      .is_thunks = is_thunk_area(&place) };
 	return true;
 }
 

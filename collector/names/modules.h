@@ -80,6 +80,7 @@ struct symbol {
  *   - If @address is in no module that is known, the map is read again, as
  *     long as that takes less than a tenth of the time. If it still is in none,
  *     its name is "0xADDRESS".
+ *   - A thunk of perfrec's own is "[perfrec]".
  *   - Code that the program has made has the name that its perf map or jitdump
  *     says, or else "[JIT]". Its module is "[JIT]".
  * Logs why a file has no names, once for each file. May read files: not for
@@ -94,6 +95,7 @@ struct module_place {
 	uint64_t file_offset; /* of start */
 	uint64_t bias; /* what is added to virtual addresses of the file */
 	struct symbol_file *file; /* a reference; NULL: there is no access */
+	bool is_thunks; /* it is a thunk area (function_shm.h) */
 };
 
 /* Where the module lies that @address was in, in @generation, into *@out.

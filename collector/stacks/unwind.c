@@ -23,7 +23,8 @@
  * bytes above that the return address. Both must lie in the copy, not below the
  * stack pointer. The result is then "guessed". A stub of the procedure linkage
  * table (PLT) has not pushed anything yet: its return address lies where the
- * stack pointer points.
+ * stack pointer points. So it does in a thunk (shared/function_shm.h), which
+ * has no frame description, either; but that is known, and not guessed.
  *
  * The function of an interrupted instruction is looked up by the address of
  * that instruction. The function of a return address is looked up by the byte
@@ -69,6 +70,7 @@ int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
 struct known_code {
 	uint64_t ip; /* 0: none */
 	uint64_t low, high, bias; /* as in its unwind_module */
+	bool is_thunk;
 	struct unwind_fde fde;
 };
 
@@ -226,7 +228,8 @@ static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 	*code = (struct known_code){ .ip = ip,
 				     .low = module->low,
 				     .high = module->high,
-				     .bias = module->bias };
+				     .bias = module->bias,
+				     .is_thunk = module->is_thunks };
 	if (module->file && ip >= module->low && ip < module->high)
 		unwind_file_fde(module->file, ip - module->bias, &code->fde);
 	return code;
@@ -437,6 +440,20 @@ static bool is_plt_stub(struct unwind *unwind)
 }
 #endif
 
+/* Steps out of code that has pushed nothing: the return address lies where the
+ * stack pointer points. */
+static enum step step_empty(struct unwind *unwind)
+{
+	unw_word_t fp;
+	uint64_t ip;
+
+	if (unw_get_reg(&unwind->cursor, RECORD_REG_FP, &fp) < 0 ||
+	    !is_in_window(unwind, unwind->sp) ||
+	    !read_stack(unwind, unwind->sp, &ip))
+		return STEP_CUT;
+	return step_to_frame(unwind, ip, unwind->sp + 8, fp);
+}
+
 /* Steps to the caller by the frame pointer, or out of a PLT stub. The result is
  * then guessed. */
 static enum step step_guessed(struct unwind *unwind)
@@ -445,14 +462,10 @@ static enum step step_guessed(struct unwind *unwind)
 	uint64_t next_fp, ip;
 
 	unwind->out->guessed = true;
+	if (is_plt_stub(unwind))
+		return step_empty(unwind);
 	if (unw_get_reg(&unwind->cursor, RECORD_REG_FP, &fp) < 0)
 		return STEP_CUT;
-	if (is_plt_stub(unwind)) {
-		if (!is_in_window(unwind, unwind->sp) ||
-		    !read_stack(unwind, unwind->sp, &ip))
-			return STEP_CUT;
-		return step_to_frame(unwind, ip, unwind->sp + 8, fp);
-	}
 	if (!fp)
 		return STEP_END;
 	/* These checks say the same whenever the same values were read, also on
@@ -471,6 +484,8 @@ static enum step step_to_caller(struct unwind *unwind)
 	const struct known_code *code = find_code(unwind, ip);
 	bool is_signal;
 
+	if (code && code->is_thunk && unwind->kind == FRAME_PC)
+		return step_empty(unwind);
 	if (!code || code->fde.verdict == CFI_BAD)
 		return step_guessed(unwind);
 	is_signal = code->fde.verdict == CFI_SIGNAL;

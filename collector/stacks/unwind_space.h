@@ -20,6 +20,7 @@ struct unwind_module {
 	uint64_t low, high; /* of all segments of the file */
 	uint64_t bias; /* from virtual addresses of the file to ours */
 	struct unwind_file *file; /* NULL: nothing can be read of it */
+	bool is_thunks; /* a thunk area (function_shm.h) */
 };
 
 struct unwind_space {

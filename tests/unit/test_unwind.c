@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "collector/names/symbols.h"
 #include "collector/stacks/unwind_file.h"
 #include "shared/compiler.h"
+#include "shared/function_shm.h"
 #include "shared/record_ext.h"
 #include "tests/suite.h"
 
@@ -443,6 +445,38 @@ START_TEST(unwind_stub_returns_where_the_stack_pointer_points)
 	ck_assert_uint_eq(g.result.frame[1].kind, FRAME_RETURN);
 }
 END_TEST
+
+/* The load map is read anew for it: it came after set_up(). */
+START_TEST(unwind_thunk_returns_where_the_stack_pointer_points)
+{
+	uint64_t ra, *top = (void *)g.copy.stack;
+	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC);
+	struct symbol symbol;
+	char *area;
+
+	ck_assert_int_eq(ftruncate(fd, 8192), 0);
+	area = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(area, MAP_FAILED);
+	recurse(2, &g.copy);
+	/* As if the innermost frame had called the thunk. */
+	ra = g.copy.reg[RECORD_REG_IP];
+	g.copy.bytes = MIN(g.copy.bytes, COPY_BYTES - 8);
+	memmove(top + 1, top, g.copy.bytes);
+	g.copy.bytes += 8;
+	*top = ra;
+	g.copy.reg[RECORD_REG_SP] -= 8;
+	g.copy.reg[RECORD_REG_IP] = (uintptr_t)area + 4100;
+	unwind(&g.copy);
+	ck_assert_uint_eq(g.result.frame[1].address, ra);
+	ck_assert_uint_eq(g.result.frame[1].kind, FRAME_RETURN);
+	ck_assert(!g.result.guessed);
+	find_frame("main");
+	modules_resolve(g.modules, (uintptr_t)area + 4100, 0, &symbol);
+	ck_assert_str_eq(symbol.name, "[perfrec]");
+	munmap(area, 8192);
+	close(fd);
+}
+END_TEST
 #endif
 
 START_TEST(unwind_of_nonsense_ends)
@@ -680,6 +714,8 @@ int main(void)
 		       unwind_without_description_goes_by_the_frame_pointer);
 	tcase_add_test(tcase,
 		       unwind_stub_returns_where_the_stack_pointer_points);
+	tcase_add_test(tcase,
+		       unwind_thunk_returns_where_the_stack_pointer_points);
 #endif
 	tcase_add_test(tcase, unwind_of_nonsense_ends);
 	tcase_add_test(tcase, stack_cache_finds_what_unwinding_says);
