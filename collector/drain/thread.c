@@ -141,12 +141,13 @@ static void sink_block(void *context, struct replay *replay, uint64_t word,
 
 /* Count an extended record by how the shim makes it, for the own cost: it makes
  * runs of numbers in another way than all other prefixes. */
-static void count_extended_record(struct thread *thread,
+static void count_extended_record(struct thread *thread, struct replay *replay,
 				  const struct record *cells, size_t count)
 {
 	enum record_ext ext = record_ext(cells[0].word);
 
 	if (ext == EXT_ALLOC_SAMPLE) {
+		replay_top_node(replay)->heap_samples++;
 		thread->heap_samples++;
 		thread->heap_sample_cells += count;
 	}
@@ -166,7 +167,7 @@ static int sink_extended(void *context, struct replay *replay,
 {
 	enum record_ext ext = record_ext(cells[0].word);
 
-	count_extended_record(context, cells, count);
+	count_extended_record(context, replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE)
 		thread_cpu_own(replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)

@@ -191,6 +191,7 @@ void thread_heap_block(struct thread *thread, struct replay *replay,
 {
 	uint64_t address = record_alloc_address(word);
 
+	replay_top_node(replay)->blocks++;
 	if (start_thread_heap(thread) < 0) {
 		lose_blocks(thread, record_kind(word) == RECORD_ALLOC,
 			    record_kind(word) == RECORD_FREE);

@@ -324,37 +324,60 @@ void cct_release(struct cct *cct)
 	*cct = (struct cct){ 0 };
 }
 
-static void sum_node(struct cct_node *node)
+/* @done is what perfrec did in all nodes that were entered so far. */
+static void enter_node(struct cct_node *node, struct own_counts *done)
 {
 	struct cct_function *function = node->function;
+	const struct own_counts own = cct_own(node);
+	const struct own_counts in_caller = cct_own_in_caller(node);
 
 	function->calls += node->calls;
+	function->unrecorded += node->unrecorded;
 	function->cpu_samples += node->cpu_samples;
 	function->self_ns += node->total_ns - node->stray_ns;
-	if (node->parent->parent) /* the root is no function */
+	if (node->parent->parent) { /* the root is no function */
 		node->parent->function->self_ns -= node->total_ns;
-	if (function->active++ == 0)
+		own_counts_add(&node->parent->function->own_self, &in_caller);
+		own_counts_add(done, &in_caller);
+	}
+	if (function->active++ == 0) {
 		function->total_ns += node->total_ns;
+		function->entered = *done;
+	}
+	own_counts_add(&function->own_self, &own);
+	own_counts_add(done, &own);
+}
+
+static void leave_node(struct cct_node *node, const struct own_counts *done)
+{
+	struct cct_function *function = node->function;
+	struct own_counts inside;
+
+	if (--function->active)
+		return;
+	inside = own_counts_since(done, &function->entered);
+	own_counts_add(&function->own_total, &inside);
 }
 
 /* Depth first without recursion: a stack may be a million deep. */
 static void sum_below(struct cct_node *root)
 {
 	struct cct_node *node = root->child;
+	struct own_counts done = { 0 };
 
 	while (node) {
-		sum_node(node);
+		enter_node(node, &done);
 		if (node->child) {
 			node = node->child;
 			continue;
 		}
 		while (node != root && !node->sibling) {
-			node->function->active--;
+			leave_node(node, &done);
 			node = node->parent;
 		}
 		if (node == root)
 			return;
-		node->function->active--;
+		leave_node(node, &done);
 		node = node->sibling;
 	}
 }
@@ -366,6 +389,8 @@ void cct_sum(struct cct *cct)
 	sum_below(cct->root);
 	sum_below(overflow);
 	overflow->function->calls += overflow->calls;
+	overflow->function->own_self.inner += overflow->calls;
+	overflow->function->own_total.inner += overflow->calls;
 	overflow->function->cpu_samples += overflow->cpu_samples;
 	overflow->function->self_ns += overflow->total_ns;
 	overflow->function->total_ns += overflow->total_ns;

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/replay/own_counts.h"
 #include "collector/trace/encode.h"
 #include "shared/compiler.h"
 
@@ -37,6 +38,10 @@ struct cct_function {
 	uint32_t active; /* for cct_sum() */
 	uint32_t index; /* for cct_flat_copy() */
 	uint64_t calls, self_ns, total_ns, cpu_samples; /* by cct_sum() */
+	uint64_t unrecorded; /* the same: calls that were only counted */
+	/* The same: what perfrec did in self_ns, and in total_ns. */
+	struct own_counts own_self, own_total;
+	struct own_counts entered; /* for cct_sum() */
 	struct cct_function *next; /* all */
 	struct cct_function *next_live; /* those that are not retired */
 	struct cct_node *nodes; /* list; by of_function */
@@ -50,9 +55,14 @@ struct cct_node {
 	struct cct_node *parent;
 	struct cct_node *last; /* the child that was called last */
 	struct cct_node *follow; /* the sibling called after this, last time */
-	uint64_t calls;
+	uint64_t calls; /* that were recorded */
+	uint64_t unrecorded; /* besides: that were only counted */
 	uint64_t total_ns;
-	uint64_t cpu_samples; /* taken while it was the innermost */
+	/* While it was the innermost: */
+	uint64_t cpu_samples; /* that were taken */
+	uint64_t blocks; /* records of allocations and frees */
+	uint64_t heap_samples; /* stacks of allocations */
+	uint64_t wait_ns; /* that the thread waited for room in its ring */
 
 	uint64_t stray_ns; /* of callees that are not in this subtree */
 	struct cct_node *child, *sibling;
@@ -87,10 +97,28 @@ int cct_init(struct cct *cct, struct budget *budget);
 /* Frees all nodes and functions. @cct may be all zero. */
 void cct_release(struct cct *cct);
 
-/* Sums the nodes up by function, into calls, self_ns, total_ns and cpu_samples
- * of each function. The total of a recursive function counts its outermost
- * calls only. Call it once, when all calls have ended. */
+/* Sums the nodes up by function: see struct cct_function. The totals of a
+ * recursive function count its outermost calls only. Call it once, when all
+ * calls have ended. */
 void cct_sum(struct cct *cct);
+
+/* What perfrec did in the time of @node itself, without what its callees know:
+ * see cct_own_in_caller(). */
+static inline struct own_counts cct_own(const struct cct_node *node)
+{
+	return (struct own_counts){ .inner = node->calls,
+				    .blocks = node->blocks,
+				    .heap_samples = node->heap_samples,
+				    .cpu_samples = node->cpu_samples,
+				    .wait_ns = node->wait_ns };
+}
+
+/* What perfrec did for calls of @node in the time of its caller. */
+static inline struct own_counts cct_own_in_caller(const struct cct_node *node)
+{
+	return (struct own_counts){ .outer = node->calls,
+				    .counted = node->unrecorded };
+}
 
 /*
  * Retires the functions at @start to @end - 1. Their calls stay counted, and

@@ -48,22 +48,26 @@ static int copy_node(struct copy *copy, struct cct_node *node)
 {
 	struct cct_flat *out = copy->out;
 	const struct cct_node *parent = node->parent;
+	const struct own_counts in_caller = cct_own_in_caller(node);
 	struct flat_node *flat;
 
 	if (grow_array(out->node, copy->room, out->node_count + 1))
 		return -ENOMEM;
 	node->index = (uint32_t)out->node_count++;
 	flat = &out->node[node->index];
-	*flat = (struct flat_node){ .calls = node->calls,
-				    .cpu_samples = node->cpu_samples };
+	*flat = (struct flat_node){ .calls = node->calls + node->unrecorded,
+				    .cpu_samples = node->cpu_samples,
+				    .own = cct_own(node) };
 	flat->self_ns = (int64_t)node->total_ns;
 	if (is_root_node(node))
 		return 0;
 	flat->self_ns -= (int64_t)node->stray_ns;
 	flat->function = node->function->index;
 	flat->parent = parent->index;
-	if (!is_root_node(parent))
-		out->node[flat->parent].self_ns -= (int64_t)node->total_ns;
+	if (is_root_node(parent))
+		return 0;
+	out->node[flat->parent].self_ns -= (int64_t)node->total_ns;
+	own_counts_add(&out->node[flat->parent].own, &in_caller);
 	return 0;
 }
 
@@ -71,7 +75,8 @@ static int copy_node(struct copy *copy, struct cct_node *node)
  * those of open calls have an index. */
 static bool is_unused_node(const struct cct_node *node)
 {
-	return !node->calls && !node->child && !node->index;
+	return !node->calls && !node->unrecorded && !node->child &&
+	       !node->index;
 }
 
 /* Depth first without recursion: a stack may be a million deep. */
@@ -115,9 +120,12 @@ static void count_open_spans(struct replay *replay, uint64_t now_ns,
 		if (replay_is_phantom(frame))
 			continue;
 		out->node[node->index].calls++;
+		out->node[node->index].own.inner++;
 		out->node[node->index].self_ns += ns;
-		if (!is_root_node(node) && !is_root_node(node->parent))
+		if (!is_root_node(node) && !is_root_node(node->parent)) {
+			out->node[node->parent->index].own.outer++;
 			out->node[node->parent->index].self_ns -= ns;
+		}
 		if (node->parent != caller && !is_root_node(caller))
 			out->node[caller->index].self_ns -= ns;
 	}

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/replay/own_counts.h"
+
 struct replay;
 
 struct flat_function {
@@ -20,9 +22,10 @@ struct flat_node {
 	uint32_t parent; /* index, always smaller than its own; the root's
 			  * is 0: itself */
 	uint32_t function; /* index; 0 of the root and of "overflow" */
-	uint64_t calls;
+	uint64_t calls; /* all, recorded or only counted */
 	uint64_t cpu_samples;
 	int64_t self_ns; /* negative only where clocks were repaired */
+	struct own_counts own; /* what perfrec did in self_ns */
 };
 
 struct cct_flat {

@@ -862,6 +862,7 @@ static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
 	end_ns = MAX(ns, end_ns);
 	replay->counts.waits++;
 	replay->counts.wait_ns += end_ns - ns;
+	replay->top->node->wait_ns += end_ns - ns;
 	if (replay->written == REPLAY_SLICES_MAX)
 		return;
 	write_event(replay, ns, &event);
@@ -1023,6 +1024,7 @@ static size_t run_fast(struct replay *replay, const struct record *cells,
 			    !heap_feed_block(feed, word, clock,
 					     top->node->heap_site))
 				break;
+			top->node->blocks++;
 			blocks++;
 			continue;
 		} else {

@@ -94,6 +94,45 @@ START_TEST(cct_sum_counts_total_of_recursion_once)
 }
 END_TEST
 
+static void own_is(const struct own_counts *own, uint64_t inner, uint64_t outer,
+		   uint64_t counted, uint64_t blocks, uint64_t wait_ns)
+{
+	ck_assert_uint_eq(own->inner, inner);
+	ck_assert_uint_eq(own->outer, outer);
+	ck_assert_uint_eq(own->counted, counted);
+	ck_assert_uint_eq(own->blocks, blocks);
+	ck_assert_uint_eq(own->wait_ns, wait_ns);
+}
+
+/* 1 calls 2, which calls 1, which calls 3 twice; 3 has 5 calls more that were
+ * only counted. */
+START_TEST(cct_sum_tells_what_perfrec_did_in_each_time)
+{
+	struct cct_node *a = call(g_cct.root, 1, 100);
+	struct cct_node *b = call(a, 2, 80);
+	struct cct_node *c = call(b, 1, 60);
+	struct cct_node *d;
+
+	call(c, 3, 10);
+	d = call(c, 3, 10);
+	d->unrecorded = 5;
+	d->blocks = 2;
+	b->blocks = 4;
+	c->wait_ns = 7;
+	call(g_cct.root, 3, 10);
+	cct_sum(&g_cct);
+	own_is(&function(1)->own_self, 2, 1 + 2, 5, 0, 7);
+	own_is(&function(2)->own_self, 1, 1, 0, 4, 0);
+	own_is(&function(3)->own_self, 3, 0, 0, 2, 0);
+	/* The outer halves for calls of the outermost are its caller's. */
+	own_is(&function(1)->own_total, 5, 4, 5, 6, 7);
+	own_is(&function(2)->own_total, 4, 3, 5, 6, 7);
+	own_is(&function(3)->own_total, 3, 0, 0, 2, 0);
+	ck_assert_uint_eq(function(3)->calls, 3);
+	ck_assert_uint_eq(function(3)->unrecorded, 5);
+}
+END_TEST
+
 START_TEST(cct_sum_of_a_million_deep_stack_ends)
 {
 	struct cct_node *node = g_cct.root;
@@ -232,6 +271,7 @@ int main(void)
 	tcase_add_test(tcase, cct_many_children_are_all_found);
 	tcase_add_test(tcase, cct_sum_tells_self_from_total);
 	tcase_add_test(tcase, cct_sum_counts_total_of_recursion_once);
+	tcase_add_test(tcase, cct_sum_tells_what_perfrec_did_in_each_time);
 	tcase_add_test(tcase, cct_sum_of_a_million_deep_stack_ends);
 	tcase_add_test(tcase, cct_without_memory_keeps_calls_and_self_times);
 	tcase_add_test(tcase, cct_retired_function_is_never_found_again);

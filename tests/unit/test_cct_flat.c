@@ -110,6 +110,28 @@ START_TEST(cct_flat_copy_of_ended_calls_is_what_cct_sum_says)
 }
 END_TEST
 
+/* A BEGIN that waited for room did so in its caller. */
+START_TEST(cct_flat_copy_tells_what_perfrec_did_in_each_node)
+{
+	const struct record records[] = {
+		rec(RECORD_BEGIN, 1, 0x900, 0),
+		rec(RECORD_BEGIN, 2, 0x800, 10),
+		rec(RECORD_END, 2, 0x800, 30),
+		rec(RECORD_WAIT, 9, 0, 32),
+		rec(RECORD_BEGIN, 2, 0x800, 41),
+	};
+
+	run(records, 5);
+	copy(100);
+	ck_assert_uint_eq(node_of(1, 0)->own.inner, 1);
+	ck_assert_uint_eq(node_of(1, 0)->own.outer, 2);
+	ck_assert_uint_eq(node_of(1, 0)->own.wait_ns, 9);
+	ck_assert_uint_eq(node_of(2, 1)->own.inner, 2);
+	ck_assert_uint_eq(node_of(2, 1)->own.outer, 0);
+	ck_assert_uint_eq(node_of(2, 1)->own.wait_ns, 0);
+}
+END_TEST
+
 START_TEST(cct_flat_copy_leaves_out_what_was_never_called)
 {
 	const struct record record = rec(RECORD_BEGIN, 1, 0x900, 0);
@@ -152,6 +174,8 @@ int main(void)
 		       cct_flat_copy_of_open_calls_counts_them_up_to_now);
 	tcase_add_test(tcase,
 		       cct_flat_copy_of_ended_calls_is_what_cct_sum_says);
+	tcase_add_test(tcase,
+		       cct_flat_copy_tells_what_perfrec_did_in_each_node);
 	tcase_add_test(tcase, cct_flat_copy_leaves_out_what_was_never_called);
 	tcase_add_test(tcase, cct_flat_copy_without_room_says_overflow);
 	return suite_run(suite);
