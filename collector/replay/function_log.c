@@ -147,7 +147,7 @@ int function_log_connect(struct function_log *log, uint64_t function,
 	/* relaxed: append_change() publishes it */
 	atom_store_rlx(&entry->flags,
 		       FLAG_CONNECTED | (entry_build ? FLAG_ENTRY_BUILD : 0));
-	append_change(log, entry->function, FUNCTION_CONNECTED,
+	append_change(log, entry->function, FUNCTION_LOG_CONNECTED,
 		      change_ns(log, ns));
 	return 0;
 }
@@ -164,7 +164,7 @@ int function_log_off(struct function_log *log, uint64_t function, uint64_t ns)
 	atom_store_rlx(&entry->flags, entry->flags | FLAG_CONNECTED);
 	ns = change_ns(log, ns);
 	add_time(entry, ns);
-	append_change(log, entry->function, FUNCTION_OFF, ns);
+	append_change(log, entry->function, FUNCTION_LOG_OFF, ns);
 	return 0;
 }
 
@@ -186,7 +186,7 @@ void function_log_on(struct function_log *log, uint64_t function, uint64_t ns)
 		return;
 	entry = &log->entry[entry_index(log, function)];
 	if (entry->function && entry->changes & 1)
-		entry_on(log, entry, FUNCTION_ON, ns);
+		entry_on(log, entry, FUNCTION_LOG_ON, ns);
 }
 
 void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
@@ -200,7 +200,7 @@ void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
 			continue;
 		/* relaxed: append_change() publishes it */
 		atom_store_rlx(&entry->flags, 0);
-		entry_on(log, entry, FUNCTION_UNLOADED, ns);
+		entry_on(log, entry, FUNCTION_LOG_UNLOADED, ns);
 	}
 }
 
@@ -235,7 +235,7 @@ bool function_log_change(const struct function_log *log, uint32_t index,
 /* Whether @entry was off at @ns, and since when or until when. From the newest
  * change to the oldest but one, which may be overwritten while we look. */
 static void look_at_times(const struct entry *entry, uint64_t ns,
-			  struct function_state *state)
+			  struct function_then *state)
 {
 	/* order: acq, FUNCTION_LOG: the times it counts are whole */
 	uint32_t changes = atom_load_acq(&entry->changes);
@@ -258,11 +258,11 @@ static void look_at_times(const struct entry *entry, uint64_t ns,
 	}
 }
 
-struct function_state function_log_state(const struct function_log *log,
-					 uint64_t function, uint64_t ns)
+struct function_then function_log_state(const struct function_log *log,
+					uint64_t function, uint64_t ns)
 {
 	const struct entry *entry = find_entry(log, function);
-	struct function_state state = { 0 };
+	struct function_then state = { 0 };
 	uint32_t flags;
 
 	if (!entry)

@@ -68,10 +68,10 @@ void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
 /* --- read by any thread --------------------------------------------------- */
 
 enum function_change_kind {
-	FUNCTION_CONNECTED,
-	FUNCTION_OFF,
-	FUNCTION_ON,
-	FUNCTION_UNLOADED,
+	FUNCTION_LOG_CONNECTED,
+	FUNCTION_LOG_OFF,
+	FUNCTION_LOG_ON,
+	FUNCTION_LOG_UNLOADED,
 };
 
 struct function_change {
@@ -80,7 +80,7 @@ struct function_change {
 };
 
 /* What is known of a function at some time. */
-struct function_state {
+struct function_then {
 	bool connected; /* its ends may come without begins */
 	bool entry_build;
 	bool off;
@@ -95,7 +95,7 @@ bool function_log_change(const struct function_log *log, uint32_t index,
 			 struct function_change *out);
 /* The state of @function at @ns; all zero if the log does not have it. Of its
  * changes the last FUNCTION_LOG_TIMES - 1 are known, at least. */
-struct function_state function_log_state(const struct function_log *log,
-					 uint64_t function, uint64_t ns);
+struct function_then function_log_state(const struct function_log *log,
+					uint64_t function, uint64_t ns);
 
 #endif
