@@ -49,7 +49,8 @@ PRELOAD_OBJ = $(PRELOAD_SRC:%.c=$(O)/%.os) $(PRELOAD_ASM:%.S=$(O)/%.os)
 SHIM	= $(O)/libperfrec_preload.so
 
 .PHONY: all
-all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize completion
+all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize \
+		$(O)/entry.specs completion
 
 .PHONY: help
 help:
@@ -117,6 +118,7 @@ install: all
 	install -m 755 $(O)/perfrec $(O)/perfrec-collect $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/perfrec-symbolize \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec
+	install -m 644 $(O)/entry.specs $(DESTDIR)$(PREFIX)/libexec/perfrec
 	install -m 644 $(SHIM) $(DESTDIR)$(LIBDIR)
 	install -m 644 preload/perfrec.h $(DESTDIR)$(PREFIX)/include
 	for c in $(COMPLETIONS); do install -D -m 644 $(O)/completion/$$c \
@@ -132,6 +134,7 @@ install: all
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,perfrec perfrec-collect) \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-symbolize \
+		$(DESTDIR)$(PREFIX)/libexec/perfrec/entry.specs \
 		$(DESTDIR)$(LIBDIR)/$(notdir $(SHIM)) \
 		$(DESTDIR)$(PREFIX)/include/perfrec.h \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/perfrec.pc \
@@ -250,6 +253,12 @@ $(O)/completion/zsh/site-functions/_perfrec: $(COMPLETE_FROM)
 	$(call complete,zsh,perfrec,_perfrec)
 $(O)/completion/fish/vendor_completions.d/%.fish: $(COMPLETE_FROM)
 	$(call complete,fish,$*,perfrec.fish)
+
+# What `perfrec cc --hooks=entry` gives to gcc.
+$(O)/entry.specs: dist/entry.s scripts/entry-specs.awk
+	$(say) SPECS $@
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f scripts/entry-specs.awk dist/entry.s >$@.new && mv $@.new $@
 
 # The only one with libdw in it.
 $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.a
