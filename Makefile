@@ -40,7 +40,9 @@ COLLECTOR_MAINS = collector/serve/collect_main.c \
 COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c)) \
 	  $(wildcard shared/*.c)
 PROTO	= $(patsubst %.proto,$(O)/%.pb-c,$(wildcard proto/*.proto))
-COLLECTOR_OBJ = $(COLLECTOR_SRC:%.c=$(O)/%.o) $(PROTO:%=%.o)
+COLLECTOR_ASM = $(wildcard collector/*/*_$(MACHINE).S)
+COLLECTOR_OBJ = $(COLLECTOR_SRC:%.c=$(O)/%.o) $(COLLECTOR_ASM:%.S=$(O)/%.o) \
+	  $(PROTO:%=%.o)
 # In the collector only: it times what the shim does (shared/own_cost.h).
 OWN_COST = $(O)/preload/start/own_cost.os
 PRELOAD_SRC = $(filter-out preload/start/own_cost.c,$(wildcard preload/*/*.c))
@@ -202,6 +204,10 @@ $(O)/collector/%.o: collector/%.c $(PROTO:%=%.h)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
+$(O)/collector/%.o: collector/%.S
+	$(say) AS $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(O)/shared/%.o: shared/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thunks - writing the thunk area (thunks.h).
+ *
+ * What the area should hold is kept here, too, as the program may change what
+ * is there. A thunk is written before any site calls it, and stays.
+ */
+#include "collector/patch/thunks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "collector/patch/thunks_asm.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
+
+struct thunk_function {
+	uint64_t function;
+	uint32_t mask;
+	uint8_t kind;
+	bool is_there;
+};
+
+struct thunk_area {
+	uint8_t *at;
+	struct thunk_shim shim;
+	dev_t device;
+	ino_t inode;
+	/* Where the area is mapped in programs: the mappings that have a row of
+	 * pointers. 0: a row that is free. */
+	uint64_t row[THUNK_MAPS];
+	struct thunk_function function[FUNCTIONS_MAX];
+};
+
+_Static_assert(offsetof(struct thunk_page, exit) == 8 &&
+		       offsetof(struct thunk_page, enter_general) == 16 &&
+		       offsetof(struct thunk_page, entry_enter) == 24 &&
+		       offsetof(struct thunk_page, entry_exit) == 32 &&
+		       offsetof(struct thunk_page, entry_enter_general) == 40 &&
+		       offsetof(struct thunk_page, entry_exit_pushed) == 48,
+	       "the order of HOLE_PAGE");
+
+static uint64_t thunk_offset(uint32_t number, enum thunk_side side)
+{
+	static const uint16_t in_thunk[] = {
+		[THUNK_SIDE_ENTRY] = 0,
+		[THUNK_SIDE_EXIT] = THUNK_EXIT,
+		[THUNK_SIDE_EXIT_JUMP] = THUNK_EXIT_JUMP,
+		[THUNK_SIDE_EXIT_R11] = THUNK_EXIT_R11,
+	};
+
+	return THUNK_CODE + number * (uint64_t)THUNK_BYTES + in_thunk[side];
+}
+
+static uint64_t mode_offset(uint32_t number)
+{
+	return THUNK_MODES + number * sizeof(struct thunk_mode);
+}
+
+static struct thunk_mode *mode_of(const struct thunk_area *area,
+				  uint32_t number)
+{
+	return (struct thunk_mode *)(area->at + mode_offset(number));
+}
+
+/* --- mapping ----------------------------------------------------------------
+ */
+
+static bool fits_int32(int64_t value)
+{
+	return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+/* A file that can shrink, or one on huge pages that may not exist, would kill
+ * us when we write to it. */
+static bool is_good_file(int fd, struct stat *status)
+{
+	struct statfs filesystem;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED &&
+	       fstatfs(fd, &filesystem) == 0 &&
+	       filesystem.f_type == TMPFS_MAGIC && fstat(fd, status) == 0 &&
+	       (uint64_t)status->st_size == THUNK_AREA_BYTES;
+}
+
+int thunk_area_map(int fd, const struct thunk_shim *shim,
+		   struct thunk_area **out)
+{
+	struct thunk_area *area;
+	struct stat status;
+	void *at;
+
+#if !defined(__x86_64__)
+	return -ENOTSUP;
+#endif
+	if (!is_good_file(fd, &status))
+		return -EINVAL;
+	area = calloc(1, sizeof(*area));
+	if (!area)
+		return -ENOMEM;
+	memcpy(&area->shim, shim, sizeof(area->shim));
+	if (!area->shim.count_epoch || !area->shim.page.enter ||
+	    !fits_int32(area->shim.epoch) || !fits_int32(area->shim.counts)) {
+		free(area);
+		return -EINVAL;
+	}
+	at = mmap(NULL, THUNK_AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		  fd, 0);
+	if (at == MAP_FAILED) {
+		int err = -errno;
+
+		free(area);
+		return err;
+	}
+	area->at = at;
+	area->device = status.st_dev;
+	area->inode = status.st_ino;
+	memcpy(area->at, &area->shim.page, sizeof(area->shim.page));
+	*out = area;
+	return 0;
+}
+
+void thunk_area_unmap(struct thunk_area *area)
+{
+	if (!area)
+		return;
+	munmap(area->at, THUNK_AREA_BYTES);
+	free(area);
+}
+
+bool thunk_area_is_file(const struct thunk_area *area, dev_t device,
+			ino_t inode)
+{
+	return area->device == device && area->inode == inode;
+}
+
+/* --- thunks -----------------------------------------------------------------
+ */
+
+#if defined(__x86_64__)
+
+/* What goes into the hole @kind, of which an instruction that ends at @next in
+ * the area may be a part. */
+static uint64_t hole_value(const struct thunk_area *area, uint32_t number,
+			   uint8_t kind, uint64_t next)
+{
+	uint64_t cell = number * sizeof(struct count_cell);
+
+	switch (kind) {
+	case HOLE_EPOCH:
+		return (uint64_t)area->shim.epoch;
+	case HOLE_COUNTS:
+		return (uint64_t)area->shim.counts;
+	case HOLE_COUNT_EPOCH:
+		return area->shim.count_epoch;
+	case HOLE_CALLS:
+		return cell + offsetof(struct count_cell, calls);
+	case HOLE_RECORDED:
+		return cell + offsetof(struct count_cell, recorded);
+	case HOLE_NUMBER:
+		return number;
+	case HOLE_MASK:
+		return mode_offset(number) + offsetof(struct thunk_mode, mask) -
+		       next;
+	case HOLE_FUNCTION:
+		return mode_offset(number) +
+		       offsetof(struct thunk_mode, function) - next;
+	default:
+		return (kind - HOLE_PAGE) * (uint64_t)8 - next;
+	}
+}
+
+static void write_thunks(struct thunk_area *area, uint32_t number,
+			 enum thunk_kind kind)
+{
+	const struct thunk_hole *hole =
+		kind == THUNK_ENTRY ? thunk_holes_entry : thunk_holes_calls;
+	uint64_t start = thunk_offset(number, THUNK_SIDE_ENTRY);
+	uint8_t code[THUNK_BYTES];
+
+	memcpy(code,
+	       kind == THUNK_ENTRY ? thunk_template_entry
+				   : thunk_template_calls,
+	       sizeof(code));
+	for (; hole->kind != HOLE_END; hole++) {
+		size_t bytes = hole->kind == HOLE_COUNT_EPOCH ? 8 : 4;
+		uint64_t value = hole_value(area, number, hole->kind,
+					    start + hole->offset + bytes);
+
+		/* x86 is little endian: of four bytes these are the lower. */
+		memcpy(code + hole->offset, &value, bytes);
+	}
+	memcpy(area->at + start, code, sizeof(code));
+}
+
+#else
+
+static void write_thunks(struct thunk_area *area, uint32_t number,
+			 enum thunk_kind kind)
+{
+	(void)area, (void)number, (void)kind;
+}
+
+#endif
+
+static bool is_number(uint32_t number)
+{
+	return number > 0 && number < FUNCTIONS_MAX;
+}
+
+int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
+		   enum thunk_kind kind)
+{
+	struct thunk_function *known;
+	struct thunk_mode *mode;
+
+	if (!is_number(number))
+		return -EINVAL;
+	known = &area->function[number];
+	if (known->is_there)
+		return known->function == function && known->kind == kind
+			       ? 0
+			       : -EINVAL;
+	known->is_there = true;
+	known->function = function;
+	known->kind = (uint8_t)kind;
+	mode = mode_of(area, number);
+	mode->entry_build = kind == THUNK_ENTRY;
+	mode->function = function;
+	thunk_area_mode(area, number, THUNK_MASK_NONE);
+	write_thunks(area, number, kind);
+	return 0;
+}
+
+void thunk_area_mode(struct thunk_area *area, uint32_t number, uint32_t mask)
+{
+	if (!is_number(number) || !area->function[number].is_there)
+		return;
+	area->function[number].mask = mask;
+	/* relaxed: it stands for nothing else */
+	atom_store_rlx(&mode_of(area, number)->mask, mask);
+}
+
+uint32_t thunk_area_mask(const struct thunk_area *area, uint32_t number)
+{
+	return is_number(number) ? area->function[number].mask : 0;
+}
+
+/* --- reaching them ----------------------------------------------------------
+ */
+
+/* The row of pointers for the mapping at @map, or -1. */
+static int row_of(struct thunk_area *area, uint64_t map)
+{
+	for (uint32_t i = 0; i < THUNK_MAPS; i++) {
+		if (!area->row[i])
+			area->row[i] = map;
+		if (area->row[i] == map)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Where in the area the pointer is, filled in; 0: there is no row for it. */
+static uint64_t pointer_to(struct thunk_area *area, uint64_t map,
+			   uint32_t number, enum thunk_side side)
+{
+	int row = row_of(area, map);
+	uint64_t offset;
+
+	if (row < 0)
+		return 0;
+	offset = THUNK_POINTERS +
+		 ((uint64_t)row * FUNCTIONS_MAX + number) * 16 +
+		 (side == THUNK_SIDE_ENTRY ? 0 : 8);
+	/* relaxed: no site reads it before it was connected */
+	atom_store_rlx((uint64_t *)(area->at + offset),
+		       map + thunk_offset(number, side));
+	return offset;
+}
+
+bool thunk_area_operand(struct thunk_area *area, uint64_t map, uint32_t number,
+			enum thunk_side side, bool through_memory,
+			uint64_t next, int32_t *operand)
+{
+	uint64_t offset;
+	int64_t distance;
+
+	if (!map || !is_number(number) || !area->function[number].is_there)
+		return false;
+	offset = thunk_offset(number, side);
+	if (through_memory)
+		offset = THUNK_POINTERS; /* near enough to say if it is far */
+	distance = (int64_t)(map + offset - next);
+	if (!fits_int32(distance) ||
+	    !fits_int32(distance + (int64_t)THUNK_AREA_BYTES))
+		return false;
+	if (through_memory) {
+		offset = pointer_to(area, map, number, side);
+		if (!offset)
+			return false;
+		distance = (int64_t)(map + offset - next);
+	}
+	*operand = (int32_t)distance;
+	return true;
+}

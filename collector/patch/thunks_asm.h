@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thunks_asm - what is filled in into a template of thunks (thunks_x86_64.S). A
+ * header of assembly and C.
+ */
+#ifndef PERFREC_COLLECTOR_PATCH_THUNKS_ASM_H
+#define PERFREC_COLLECTOR_PATCH_THUNKS_ASM_H
+
+/* Four bytes, but HOLE_COUNT_EPOCH: eight. */
+#define HOLE_END 0
+#define HOLE_EPOCH 1 /* offset from the thread pointer */
+#define HOLE_COUNTS 2 /* the same */
+#define HOLE_COUNT_EPOCH 3 /* address */
+#define HOLE_CALLS 4 /* offset of count_cell.calls from the counts */
+#define HOLE_RECORDED 5 /* of count_cell.recorded */
+#define HOLE_NUMBER 6 /* the function number */
+/* From the end of the instruction: to the function's struct thunk_mode, */
+#define HOLE_MASK 7
+#define HOLE_FUNCTION 8
+/* and to the words of struct thunk_page, in their order. */
+#define HOLE_PAGE 9
+#define HOLE_ENTER (HOLE_PAGE + 0)
+#define HOLE_EXIT (HOLE_PAGE + 1)
+#define HOLE_ENTER_GENERAL (HOLE_PAGE + 2)
+#define HOLE_ENTRY_ENTER (HOLE_PAGE + 3)
+#define HOLE_ENTRY_EXIT (HOLE_PAGE + 4)
+#define HOLE_ENTRY_ENTER_GENERAL (HOLE_PAGE + 5)
+#define HOLE_ENTRY_EXIT_PUSHED (HOLE_PAGE + 6)
+#define HOLE_KINDS (HOLE_PAGE + 7)
+
+#ifndef __ASSEMBLER__
+
+#include <stdint.h>
+
+/* Where a hole is in a template. */
+struct thunk_hole {
+	uint8_t kind, offset;
+};
+
+/* THUNK_BYTES each, and their holes, the last of which is a HOLE_END. */
+extern const uint8_t thunk_template_calls[], thunk_template_entry[];
+extern const struct thunk_hole thunk_holes_calls[], thunk_holes_entry[];
+
+#endif
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thunks_x86_64 - the templates of thunks (shared/function_shm.h). They are data
+ * here: the collector copies them into the thunk area, and the program runs
+ * them there.
+ *
+ * A signal handler may run between any two instructions, and may call the same
+ * function. So each change of a count is one instruction. A handler that gives
+ * the thread's slot back leaves it without counts: so they are asked for once
+ * more, wherever they are loaded.
+ */
+#include "collector/patch/thunks_asm.h"
+
+#define THUNK_STEP 0x9e3779b1
+
+	/* The @size bytes that lie @before bytes in front of here are a hole. */
+	.macro hole kind, size=4, before=0
+.Lhole_\@:
+	.pushsection .rodata.thunk_holes, "a"
+	.byte	\kind, .Lhole_\@ - .Ltemplate - \size - \before
+	.popsection
+	.endm
+
+	.macro template name
+	.pushsection .rodata.thunk_holes, "a"
+	.globl	thunk_holes_\name
+	.hidden	thunk_holes_\name
+thunk_holes_\name:
+	.popsection
+	.globl	thunk_template_\name
+	.hidden	thunk_template_\name
+	.balign	256
+thunk_template_\name:
+	.set	.Ltemplate, thunk_template_\name
+	.endm
+
+	.macro at offset
+	.org	.Ltemplate + \offset, 0xcc
+	.endm
+
+	.macro end_template
+	at	256
+	.pushsection .rodata.thunk_holes, "a"
+	.byte	HOLE_END, 0
+	.popsection
+	.endm
+
+	/* r11 is the thread's counts; or go to @none. Takes eax. */
+	.macro counts_or none
+	movabsl	0, %eax
+	hole	HOLE_COUNT_EPOCH, 8
+	cmpl	%fs:0, %eax
+	hole	HOLE_EPOCH
+	jne	\none
+	movq	%fs:0, %r11
+	hole	HOLE_COUNTS
+	testq	%r11, %r11
+	jz	\none
+	.endm
+
+	/* The same, and takes no other register. */
+	.macro entry_counts_or none
+	movabsq	$0, %r11
+	hole	HOLE_COUNT_EPOCH, 8
+	movl	(%r11), %r11d
+	cmpl	%fs:0, %r11d
+	hole	HOLE_EPOCH
+	jne	\none
+	movq	%fs:0, %r11
+	hole	HOLE_COUNTS
+	testq	%r11, %r11
+	jz	\none
+	.endm
+
+	/* One more call; ZF says whether to record it. Takes @scratch, which
+	 * may be r11. */
+	.macro count_call scratch
+	incq	0x7fffffff(%r11)
+	hole	HOLE_CALLS
+	shlq	0x7fffffff(%r11)
+	hole	HOLE_RECORDED
+	imull	$THUNK_STEP, 0x7fffffff(%r11), \scratch
+	hole	HOLE_CALLS, 4, 4
+	testl	\scratch, 0(%rip)
+	hole	HOLE_MASK
+	.endm
+
+	.macro count_record
+	orb	$1, 0x7fffffff(%r11)
+	hole	HOLE_RECORDED, 4, 1
+	.endm
+
+	/* CF says whether the begin was recorded. */
+	.macro count_exit
+	sarq	0x7fffffff(%r11)
+	hole	HOLE_RECORDED
+	.endm
+
+	.macro jump_to page_word
+	jmp	*0(%rip)
+	hole	\page_word
+	.endm
+
+	/* endbr64: sites that were compiled with -fno-plt go through memory. */
+	.section .rodata.thunks, "a"
+	template calls
+	endbr64
+	counts_or 1f
+	count_call %eax
+	jz	2f
+	ret
+1:	movl	$0, %r11d
+	hole	HOLE_NUMBER
+	jump_to	HOLE_ENTER_GENERAL
+2:	count_record
+	jump_to	HOLE_ENTER
+
+	at	128
+	endbr64
+	counts_or 1f
+	count_exit
+	jc	2f
+1:	ret
+2:	jump_to	HOLE_EXIT
+	end_template
+
+	/* No site of an entry build goes through memory. The places of the
+	 * thunks are those of THUNK_EXIT_*. */
+	template entry
+	entry_counts_or 1f
+	count_call %r11d
+	jz	2f
+3:	ret
+1:	movl	$0, %r11d
+	hole	HOLE_NUMBER
+	jump_to	HOLE_ENTRY_ENTER_GENERAL
+2:	movq	%fs:0, %r11
+	hole	HOLE_COUNTS
+	testq	%r11, %r11
+	jz	3b
+	count_record
+	movq	0(%rip), %r11
+	hole	HOLE_FUNCTION
+	jump_to	HOLE_ENTRY_ENTER
+
+	at	122
+	call	4f
+	ret
+
+	at	128
+4:	entry_counts_or 1f
+	count_exit
+	jc	2f
+1:	ret
+2:	movq	0(%rip), %r11
+	hole	HOLE_FUNCTION
+	jump_to	HOLE_ENTRY_EXIT
+
+	at	190
+	pushq	%r11
+	entry_counts_or 1f
+	count_exit
+	jc	2f
+1:	popq	%r11
+	ret
+2:	movq	0(%rip), %r11
+	hole	HOLE_FUNCTION
+	jump_to	HOLE_ENTRY_EXIT_PUSHED
+	end_template
+
+	.section .note.GNU-stack, "", @progbits
