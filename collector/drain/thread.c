@@ -424,9 +424,11 @@ static void add_function(struct thread *thread,
 			 const struct cct_function *function)
 {
 	struct function_total total = {
-		.calls = function->calls,
-		.self_ns = function->self_ns,
-		.total_ns = function->total_ns,
+		.calls = function->calls + function->unrecorded,
+		.measured_self_ns = function->self_ns,
+		.measured_total_ns = function->total_ns,
+		.own_self = function->own_self,
+		.own_total = function->own_total,
 		.cpu_samples = function->cpu_samples,
 		.cpu_ns = function->cpu_samples * sample_ns(thread),
 	};
@@ -454,7 +456,7 @@ static void add_stack(void *context, struct replay *replay)
 	cct_sum(replay_tree(replay));
 	for (const struct cct_function *function = tree->functions; function;
 	     function = function->next)
-		if (function->calls)
+		if (function->calls || function->unrecorded)
 			add_function(thread, function);
 	totals = recording_lock(recording);
 	totals->overflowed_stacks += tree->overflowed;

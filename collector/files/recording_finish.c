@@ -15,6 +15,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/output/unwritten.h"
+#include "collector/profile/stack_profile.h"
 #include "collector/record/recording.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
@@ -105,6 +106,21 @@ static void write_wall(struct recording *recording, uint64_t duration_ns,
 		files->profile_bytes = (uint64_t)status.st_size;
 }
 
+/* Times that are written from now on are those without what perfrec took. */
+static void find_costs(struct recording *recording,
+		       struct own_costs_found *costs)
+{
+	const struct recording_profiles *profiles =
+		&recording_setup(recording)->profiles;
+
+	own_costs_measure(recording, costs);
+	costs->below_ns = recording_correct_functions(recording, &costs->costs);
+	if (profiles->wall)
+		stack_profile_set_costs(profiles->wall, &costs->costs);
+	if (profiles->span)
+		stack_profile_set_costs(profiles->span, &costs->costs);
+}
+
 static void write_profiles(struct recording *recording,
 			   struct recording_files *files,
 			   struct unwritten *unwritten)
@@ -115,10 +131,12 @@ static void write_profiles(struct recording *recording,
 
 	if (end->known)
 		duration_ns = end->end_ns - end->start_ns;
-	write_wall(recording, duration_ns, files, unwritten);
+	/* First, as it is what tells how many samples there are. */
 	unwritten_add(unwritten, CPU_PROFILE_NAME,
 		      cpu_profile_write(recording, duration_ns, &files->cpu_sum,
 					&files->cpu_profile_bytes));
+	find_costs(recording, &files->costs);
+	write_wall(recording, duration_ns, files, unwritten);
 	write_heap(recording, duration_ns, files, unwritten);
 	write_spans(recording, duration_ns, files, unwritten);
 }

@@ -25,6 +25,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
+#include "collector/files/own_costs.h"
 #include "collector/files/snapshot_inner.h"
 #include "collector/files/thread_stacks.h"
 #include "collector/files/wall_profile.h"
@@ -199,9 +200,11 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 	struct recording *recording = old->recording;
 	struct snapshots *snapshots = snapshots_of(recording);
 	const struct recording_setup *setup = recording_setup(recording);
+	const struct own_costs costs = own_costs_early(recording);
 	int err;
 
 	*snapshot = NULL;
+	stack_profile_set_costs(old->profile, &costs);
 	snapshot_make_name("wall", name);
 	err = wall_profile_write(recording, old->profile,
 				 clock_boottime_ns() - setup->start_ns,

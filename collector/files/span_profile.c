@@ -2,6 +2,7 @@
 #include "collector/files/span_profile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/files/thread_stacks.h"
@@ -45,6 +46,7 @@ static size_t collect_values(const struct cct_flat *flat, struct stacks *stacks,
 		one->value[SPAN_CALLS] = (int64_t)node->calls;
 		one->value[SPAN_WALL] = node->self_ns;
 		one->value[SPAN_CPU_SAMPLES] = (int64_t)node->cpu_samples;
+		memcpy(&one->value[SPAN_OWN], &node->own, sizeof(node->own));
 		count += node->calls || node->self_ns || node->cpu_samples;
 	}
 	return count;

@@ -7,12 +7,12 @@
 #include "collector/files/summary_cost.h"
 
 #include "collector/files/calibrate.h"
+#include "collector/files/own_costs.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/counters.h"
 #include "collector/record/recording.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
-#include "shared/record.h"
 
 /* What one of each takes, in ns; 0: there was none. */
 struct cost_of {
@@ -106,18 +106,10 @@ static double note_cost(const struct recording *recording)
 	       MAX(texts - span, 0) * (double)sum->note_texts;
 }
 
-/* How many bytes of the stack a sample of a block copied, on average. */
-static uint32_t sampled_bytes(const struct totals *sum)
-{
-	uint64_t cells = sum->heap_sample_cells / MAX(sum->heap_samples, 1u);
-
-	return (uint32_t)MIN(cells * sizeof(struct record),
-			     (uint64_t)STACK_BYTES_MAX);
-}
-
 /* Cost of allocations and frees. If blocks were sampled, their number is an
  * estimate. */
-static double heap_cost(const struct recording *recording, struct cost_of *ns)
+static double heap_cost(const struct recording *recording,
+			const struct own_costs *costs, struct cost_of *ns)
 {
 	const struct totals *all = &recording_sums(recording)->totals;
 	const struct heap_sums *sum = &all->heap;
@@ -127,8 +119,7 @@ static double heap_cost(const struct recording *recording, struct cost_of *ns)
 	double recorded, dropped;
 
 	if (is_exact(recording)) {
-		ns->record =
-			cost_if(sum->allocs, OWN_COST_BLOCK, recording) / 2;
+		ns->record = costs->block_ns;
 		recorded = ns->record * ((double)sum->allocs + frees);
 	} else {
 		recorded = (double)sum->allocs *
@@ -136,23 +127,9 @@ static double heap_cost(const struct recording *recording, struct cost_of *ns)
 				   recording);
 	}
 	dropped = cost_if(lost > 0, OWN_COST_BLOCK_DROPPED, recording) / 2;
-	if (all->heap_samples)
-		ns->heap_sample = own_cost_sample_ns(sampled_bytes(all));
+	ns->heap_sample = costs->heap_sample_ns;
 	return recorded + dropped * lost +
 	       ns->heap_sample * (double)all->heap_samples;
-}
-
-static double cpu_cost(const struct recording *recording, struct cost_of *ns)
-{
-	const struct collect_options *options =
-		recording_setup(recording)->options;
-	uint64_t samples = recording_sums(recording)->totals.sampled.count;
-
-	if (samples && options->cpu_engine == CPU_PERF)
-		ns->cpu_sample = calibrate_perf_ns(options->stack_bytes);
-	if (samples && !ns->cpu_sample)
-		ns->cpu_sample = calibrate_signal_ns(options->stack_bytes);
-	return ns->cpu_sample * (double)samples;
 }
 
 /* Cost of the pages of rings, which threads touched for the first time. */
@@ -182,14 +159,16 @@ static double known_cpu_ns(const struct recording *recording)
 
 /* The share is of the CPU time of the programs, if that is known, and not of
  * wall time: hooks run on all threads at once. */
-json_t *summary_cost(const struct recording *recording, uint64_t wall_ns)
+json_t *summary_cost(const struct recording *recording,
+		     const struct own_costs_found *found, uint64_t wall_ns)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
-	struct cost_of ns = { 0 };
+	const struct own_costs *costs = &found->costs;
+	struct cost_of ns = { .cpu_sample = costs->cpu_sample_ns };
 	double total = span_cost(recording, &ns) + idle_cost(recording, &ns) +
-		       note_cost(recording) + heap_cost(recording, &ns) +
-		       cpu_cost(recording, &ns) + page_cost(recording) +
-		       (double)sum->start_ns;
+		       note_cost(recording) + heap_cost(recording, costs, &ns) +
+		       ns.cpu_sample * (double)sum->sampled.count +
+		       page_cost(recording) + (double)sum->start_ns;
 	double cpu = known_cpu_ns(recording);
 	double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
 	bool is_general = sum->general_spans > sum->spans / 2;

@@ -399,7 +399,8 @@ static json_t *summary_json(struct recording *recording,
 	json_object_set_new(root, "exit", exit_status_json(end));
 	json_object_set_new(root, "settings", settings_json(recording));
 	json_object_set_new(root, "totals", totals_json(recording, files));
-	json_object_set_new(root, "cost", summary_cost(recording, wall));
+	json_object_set_new(root, "cost",
+			    summary_cost(recording, &files->costs, wall));
 	json_object_set_new(root, "processes", processes_json(recording));
 	json_object_set_new(root, "refused", refused_json(recording));
 	json_object_set_new(root, "went_on", went_on_json(recording));

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "collector/files/own_costs.h"
+
 struct cpu_sum;
 struct recording;
 
@@ -22,6 +24,7 @@ struct recording_files {
 	uint64_t cpu_profile_bytes;
 	uint64_t heap_profile_bytes, heap_peak_bytes, span_profile_bytes;
 	struct cpu_sum *cpu_sum; /* of cpu_profile_write(); NULL: nothing */
+	struct own_costs_found costs; /* that were subtracted from times */
 };
 
 /* Write the file to the recording's folder. It is written under another name

@@ -7,6 +7,8 @@
 
 #include "shared/hash.h"
 #include "collector/base/pool.h"
+#include "collector/profile/true_time.h"
+#include "shared/compiler.h"
 
 static uint64_t hash_function(const void *item)
 {
@@ -38,8 +40,10 @@ int function_table_add(struct function_table *table,
 		return -ENOMEM;
 	entry = (struct function_total *)table->pool.items + number;
 	entry->calls += one->calls;
-	entry->self_ns += one->self_ns;
-	entry->total_ns += one->total_ns;
+	entry->measured_self_ns += one->measured_self_ns;
+	entry->measured_total_ns += one->measured_total_ns;
+	own_counts_add(&entry->own_self, &one->own_self);
+	own_counts_add(&entry->own_total, &one->own_total);
 	entry->cpu_samples += one->cpu_samples;
 	entry->cpu_ns += one->cpu_ns;
 	entry->alloc_objects += one->alloc_objects;
@@ -48,6 +52,41 @@ int function_table_add(struct function_table *table,
 	entry->inuse_bytes += one->inuse_bytes;
 	entry->temporary_objects += one->temporary_objects;
 	return 0;
+}
+
+static uint64_t correct(uint64_t measured_ns, const struct own_costs *costs,
+			const struct own_counts *counts, uint64_t *below_ns)
+{
+	/* Clocks that were repaired may leave a sum below 0: it wraps, and
+	 * stays as it is. */
+	return (uint64_t)true_time((int64_t)measured_ns, costs, counts,
+				   below_ns);
+}
+
+uint64_t function_table_correct(struct function_table *table,
+				const struct own_costs *costs)
+{
+	struct function_total *totals = table->pool.items;
+	uint64_t below_ns = 0, of_totals = 0;
+
+	for (size_t i = 0; i < table->pool.count; i++) {
+		struct function_total *one = &totals[i];
+
+		one->self_ns = correct(one->measured_self_ns, costs,
+				       &one->own_self, &below_ns);
+		one->total_ns = correct(one->measured_total_ns, costs,
+					&one->own_total, &of_totals);
+		/* Where the halves do not fit both. */
+		one->total_ns = MAX(one->total_ns, one->self_ns);
+	}
+	return below_ns;
+}
+
+const struct function_total *function_table_all(
+	const struct function_table *table, size_t *count)
+{
+	*count = table->pool.count;
+	return table->pool.items;
 }
 
 static int by_self(const void *a, const void *b)

@@ -10,10 +10,18 @@
 #include <stdint.h>
 
 #include "collector/base/pool.h"
+#include "collector/replay/own_counts.h"
+
+struct own_costs;
 
 struct function_total {
 	const char *name, *module;
-	uint64_t calls, self_ns, total_ns;
+	uint64_t calls; /* all that are known */
+	/* What was measured, and what perfrec did in it. */
+	uint64_t measured_self_ns, measured_total_ns;
+	struct own_counts own_self, own_total;
+	/* Without what perfrec took: by function_table_correct(). */
+	uint64_t self_ns, total_ns;
 	/* What was sampled or allocated in the function itself, and of that
 	 * what was in use at the end. */
 	uint64_t cpu_samples, cpu_ns;
@@ -30,6 +38,14 @@ struct function_table {
  * 0, or -ENOMEM: nothing was added. */
 int function_table_add(struct function_table *table,
 		       const struct function_total *one);
+/* Sets self_ns and total_ns of all totals (true_time.h). Returns by how many ns
+ * self times would have become negative. Once, before they are sorted. */
+uint64_t function_table_correct(struct function_table *table,
+				const struct own_costs *costs);
+/* All totals, as they lie; sets *@count to their number. They are the table's,
+ * and valid until one is added. */
+const struct function_total *function_table_all(
+	const struct function_table *table, size_t *count);
 /* Sorts the totals by self time, the greatest first, and returns the first of
  * *@count. They are the table's, which is only released from then on. */
 const struct function_total *function_table_sort(struct function_table *table,

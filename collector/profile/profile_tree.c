@@ -52,9 +52,13 @@ static struct node *node_at(const struct profile_tree *tree, size_t number)
 }
 
 void profile_tree_init(struct profile_tree *tree, struct symbol_cache *cache,
-		       struct budget *budget, size_t value_count)
+		       struct budget *budget, size_t type_count,
+		       const struct profile_times *times)
 {
-	*tree = (struct profile_tree){ .value_count = value_count };
+	size_t value_count = times ? times->own + OWN_COUNTS : type_count;
+
+	*tree = (struct profile_tree){ .value_count = value_count,
+				       .times = times };
 	locations_init(&tree->locations, cache, budget);
 	pool_init(&tree->owners, budget, sizeof(struct owner),
 		  offsetof(struct owner, tid));
@@ -272,17 +276,26 @@ int profile_tree_merge(struct profile_tree *tree,
 /* --- writing ----------------------------------------------------------------
  */
 
-/* Sets @out to @value with 0 for negative values, which clocks that were
- * repaired may leave. False: all of @out is 0. */
-static bool clean_values(const struct profile_tree *tree, const int64_t *value,
+/* Negative values, which clocks that were repaired may leave, become 0. */
+bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
+			 const struct own_costs *costs,
 			 int64_t out[OUT_VALUES_MAX])
 {
+	const struct profile_times *times = tree->times;
+	size_t count = times ? times->own : tree->value_count;
+	struct own_counts own;
+	uint64_t below_ns = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < tree->value_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		out[i] = MAX(value[i], 0);
 		any |= out[i] > 0;
 	}
+	if (!times)
+		return any;
+	memcpy(&own, &value[times->own], sizeof(own));
+	out[times->own] = out[times->time];
+	out[times->time] = true_time(out[times->time], costs, &own, &below_ns);
 	return any;
 }
 
@@ -305,23 +318,24 @@ static void write_sample(const struct profile_tree *tree, struct out_pprof *out,
 }
 
 int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
-		       int64_t unwritten[OUT_VALUES_MAX])
+		       const struct own_costs *costs, int64_t *unwritten)
 {
 	int64_t values[OUT_VALUES_MAX];
 	const char *program =
 		tree->owners.count ? owner_at(tree, 0)->process : NULL;
 	int err = locations_write(&tree->locations, program, out);
 
-	memset(unwritten, 0, OUT_VALUES_MAX * sizeof(*unwritten));
+	*unwritten = 0;
 	for (size_t i = 0; i < tree->nodes.count && !err; i++) {
 		const struct node *node = node_at(tree, i);
 
-		if (!node->parent || !clean_values(tree, node->value, values))
+		if (!node->parent ||
+		    !profile_tree_values(tree, node->value, costs, values))
 			continue;
 		if (out_pprof_bytes(out) < BYTES_MAX)
 			write_sample(tree, out, node, values);
 		else
-			add_values(tree, unwritten, values);
+			add_value(unwritten, values[0]);
 	}
 	return err;
 }

@@ -8,12 +8,14 @@
 #ifndef PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_H
 #define PERFREC_COLLECTOR_PROFILE_PROFILE_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "collector/profile/locations.h"
 #include "collector/profile/out_pprof.h"
+#include "collector/profile/true_time.h"
 #include "collector/base/pool.h"
 
 /* A stack that is deeper is written as its outermost functions, one called
@@ -27,10 +29,21 @@ struct profile_owner {
 	char process[16], thread[16];
 };
 
+/*
+ * Values that are times, from which perfrec's own cost is subtracted when they
+ * are written. A node has OWN_COUNTS values at @own, struct own_counts. In the
+ * file stand in their place, at @own, the time as it was measured, and what is
+ * left of it at @time.
+ */
+struct profile_times {
+	size_t time, own;
+};
+
 struct profile_tree {
 	struct locations locations;
 	struct pool owners, nodes;
-	size_t value_count;
+	size_t value_count; /* of a node */
+	const struct profile_times *times; /* NULL: there are none */
 	/* The values of stacks that found no memory. */
 	int64_t lost[OUT_VALUES_MAX];
 	int64_t truncated; /* the first value, of stacks that are too deep */
@@ -42,9 +55,12 @@ struct tree_place {
 	uint32_t depth; /* as it is written */
 };
 
-/* Begins without nodes. @cache and @budget must outlive @tree. */
+/* Begins without nodes. A file of it has @type_count values; if @times is not
+ * NULL, the last of them is the measured time. @cache, @budget and @times must
+ * outlive @tree. */
 void profile_tree_init(struct profile_tree *tree, struct symbol_cache *cache,
-		       struct budget *budget, size_t value_count);
+		       struct budget *budget, size_t type_count,
+		       const struct profile_times *times);
 void profile_tree_release(struct profile_tree *tree);
 
 /* Sets *@out to the root of @owner's stacks. 0 or -ENOMEM. */
@@ -73,11 +89,17 @@ int profile_tree_merge(struct profile_tree *tree,
 		       const struct profile_tree *from);
 
 /*
- * Writes the whole tree. Negative values become 0, and stacks whose values are
- * all 0 are left out. When the file has the size that readers take, the values
- * of all further stacks are summed up in @unwritten. 0 or -ENOMEM.
+ * Writes the whole tree, times without @costs. Negative values become 0, and
+ * stacks whose values are all 0 are left out. When the file has the size that
+ * readers take, the first values of all further stacks are summed up in
+ * @unwritten. 0 or -ENOMEM.
  */
 int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
-		       int64_t unwritten[OUT_VALUES_MAX]);
+		       const struct own_costs *costs, int64_t *unwritten);
+/* Sets @out to @value of a node, or of what was lost, as a file has it. False:
+ * all of @out is 0. */
+bool profile_tree_values(const struct profile_tree *tree, const int64_t *value,
+			 const struct own_costs *costs,
+			 int64_t out[OUT_VALUES_MAX]);
 
 #endif

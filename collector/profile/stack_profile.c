@@ -21,9 +21,13 @@
 
 const struct stack_profile_kind stack_profile_wall = {
 	.types = (const struct out_value_type[]){ { "calls", "count" },
-						  { "wall", "nanoseconds" } },
-	.count = 2,
+						  { "wall", "nanoseconds" },
+						  { "wall_measured",
+						    "nanoseconds" } },
+	.count = 3,
 	.default_type = 1,
+	.times = &(const struct profile_times){ .time = WALL_NS,
+						.own = WALL_OWN },
 	.period_type = { "wall", "nanoseconds" },
 	.one = "call",
 	.many = "calls",
@@ -67,9 +71,12 @@ const struct stack_profile_kind stack_profile_span = {
 			{ "inuse_objects", "count" },
 			{ "inuse_space", "bytes" },
 			{ "peak_space", "bytes" },
+			{ "wall_measured", "nanoseconds" },
 		},
-	.count = 8,
+	.count = 9,
 	.default_type = 1,
+	.times = &(const struct profile_times){ .time = SPAN_WALL,
+						.own = SPAN_OWN },
 	.period_type = { "wall", "nanoseconds" },
 	.one = "call",
 	.many = "calls",
@@ -86,7 +93,8 @@ int stack_profile_new(const struct stack_profile_kind *kind,
 	if (!profile)
 		return -ENOMEM;
 	profile->kind = kind;
-	profile_tree_init(&profile->tree, cache, budget, kind->count);
+	profile_tree_init(&profile->tree, cache, budget, kind->count,
+			  kind->times);
 	if (kind->keeps_lost)
 		err = locations_mark(&profile->tree.locations, "[other stacks]",
 				     &profile->other);
@@ -279,6 +287,12 @@ int stack_profile_merge(struct stack_profile *profile,
 	return profile_tree_merge(&profile->tree, &from->tree);
 }
 
+void stack_profile_set_costs(struct stack_profile *profile,
+			     const struct own_costs *costs)
+{
+	profile->costs = *costs;
+}
+
 /* --- writing ----------------------------------------------------------------
  */
 
@@ -341,17 +355,13 @@ static int close_file(struct out_pprof **out, int err,
 
 /* Writes what was lost, as one sample without labels. */
 static void write_other(const struct stack_profile *profile,
-			struct out_pprof *out)
+			const struct own_costs *costs, struct out_pprof *out)
 {
 	int64_t values[OUT_VALUES_MAX];
 	uint64_t stack[] = { profile->other + 1ULL };
-	int64_t any = 0;
 
-	for (size_t i = 0; i < profile->kind->count; i++) {
-		values[i] = MAX(profile->tree.lost[i], 0);
-		any |= values[i];
-	}
-	if (any)
+	if (profile_tree_values(&profile->tree, profile->tree.lost, costs,
+				values))
 		out_pprof_sample(out, stack, 1, values, NULL);
 }
 
@@ -365,15 +375,16 @@ int stack_profile_write(struct stack_profile *profile,
 				       .default_type = kind->default_type,
 				       .period_type = kind->period_type,
 				       .period = header->period };
-	int64_t unwritten[OUT_VALUES_MAX];
+	const struct own_costs *costs = &profile->costs;
+	int64_t unwritten;
 	struct out_pprof *out;
 	int err = out_pprof_new(dir_fd, name, &head, &out);
 
 	if (err)
 		return err;
-	err = profile_tree_write(&profile->tree, out, unwritten);
+	err = profile_tree_write(&profile->tree, out, costs, &unwritten);
 	if (kind->keeps_lost)
-		write_other(profile, out);
-	add_losses(profile, unwritten[0], header->comments);
+		write_other(profile, costs, out);
+	add_losses(profile, unwritten, header->comments);
 	return close_file(&out, err, header);
 }

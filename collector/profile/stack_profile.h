@@ -34,12 +34,16 @@ struct stack_profile_kind {
 	size_t count; /* at most STACK_VALUES_MAX */
 	size_t default_type; /* index: what viewers show first */
 	struct out_value_type period_type;
+	/* NULL: no value is a time from which own costs are subtracted. Else
+	 * the last type is that time, as it was measured. */
+	const struct profile_times *times;
 	const char *one, *many; /* what the first type counts, in comments */
 	bool keeps_lost; /* what finds no memory is in "[other stacks]", and
 			  * not only in a comment */
 };
 
-/* wall.pb.gz: calls/count, wall/nanoseconds (self). */
+/* wall.pb.gz: calls/count, wall/nanoseconds (self), wall_measured/nanoseconds
+ * (the same with what perfrec took in it). */
 extern const struct stack_profile_kind stack_profile_wall;
 /* cpu.pb.gz: samples/count, cpu/nanoseconds. */
 extern const struct stack_profile_kind stack_profile_cpu;
@@ -47,7 +51,8 @@ extern const struct stack_profile_kind stack_profile_cpu;
  * inuse_space/bytes. */
 extern const struct stack_profile_kind stack_profile_heap;
 /* span.pb.gz: calls/count, wall/nanoseconds (self), cpu_samples/count, then
- * the four of heap.pb.gz, then peak_space/bytes. */
+ * the four of heap.pb.gz, then peak_space/bytes and wall_measured/nanoseconds.
+ */
 extern const struct stack_profile_kind stack_profile_span;
 /* Where each of these values of stack_profile_span is. */
 enum span_value {
@@ -59,6 +64,7 @@ enum span_value {
 	SPAN_INUSE_OBJECTS,
 	SPAN_INUSE_BYTES,
 	SPAN_PEAK_BYTES,
+	SPAN_OWN, /* and what follows: struct own_counts */
 };
 
 struct stack_values {
@@ -105,6 +111,11 @@ int stack_profile_add_mark(struct stack_profile *profile,
 /* Multiplies the value @type of every stack by @factor, 0 or more. */
 void stack_profile_scale(struct stack_profile *profile, size_t type,
 			 double factor);
+
+/* What perfrec took is subtracted by @costs when a profile with times is
+ * written. Without this call nothing is. */
+void stack_profile_set_costs(struct stack_profile *profile,
+			     const struct own_costs *costs);
 
 struct stack_profile_header {
 	uint64_t start_ns; /* UNIX time */

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/profile/stack_profile_inner.h"
 #include "collector/replay/cct_flat.h"
@@ -16,9 +17,6 @@
 #include "shared/compiler.h"
 
 #define NOT_THERE UINT32_MAX
-
-/* The values of stack_profile_wall. */
-enum { CALLS, WALL_NS, VALUES };
 
 /* One flat tree on its way into a profile. */
 struct flat_addition {
@@ -30,16 +28,17 @@ struct flat_addition {
 
 void stack_profile_add_lost(struct stack_profile *profile, uint64_t calls)
 {
-	const int64_t value[VALUES] = { [CALLS] = (int64_t)MIN(
-						calls, (uint64_t)INT64_MAX) };
+	const int64_t value[WALL_VALUES] = {
+		[WALL_CALLS] = (int64_t)MIN(calls, (uint64_t)INT64_MAX)
+	};
 
 	profile_tree_lose(&profile->tree, value);
 }
 
 static void lose_node(struct flat_addition *add, const struct flat_node *node)
 {
-	const int64_t value[VALUES] = {
-		[CALLS] = (int64_t)MIN(node->calls, (uint64_t)INT64_MAX)
+	const int64_t value[WALL_VALUES] = {
+		[WALL_CALLS] = (int64_t)MIN(node->calls, (uint64_t)INT64_MAX)
 	};
 
 	profile_tree_lose(add->tree, value);
@@ -51,12 +50,13 @@ static int map_node(struct flat_addition *add, size_t index,
 		    const struct tree_place *above, struct tree_place *out)
 {
 	const struct flat_node *flat = &add->flat->node[index];
-	const int64_t value[VALUES] = {
-		[CALLS] = (int64_t)MIN(flat->calls, (uint64_t)INT64_MAX),
+	int64_t value[WALL_VALUES] = {
+		[WALL_CALLS] = (int64_t)MIN(flat->calls, (uint64_t)INT64_MAX),
 		[WALL_NS] = flat->self_ns,
 	};
 	int err;
 
+	memcpy(&value[WALL_OWN], &flat->own, sizeof(flat->own));
 	if (above->node == NOT_THERE)
 		return -ENOMEM;
 	err = profile_tree_child(add->tree, above,

@@ -10,9 +10,20 @@
 #include "collector/profile/profile_tree.h"
 #include "collector/profile/stack_profile.h"
 
+/* The values of a node of stack_profile_wall. */
+enum wall_value {
+	WALL_CALLS,
+	WALL_NS,
+	WALL_OWN, /* and what follows: struct own_counts */
+	WALL_VALUES = WALL_OWN + OWN_COUNTS,
+};
+
+_Static_assert(SPAN_OWN + OWN_COUNTS <= OUT_VALUES_MAX, "there is room");
+
 struct stack_profile {
 	const struct stack_profile_kind *kind;
 	struct profile_tree tree;
+	struct own_costs costs; /* that are subtracted when it is written */
 	uint32_t other; /* location of what found no room, if it is kept */
 };
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collector/base/lock.h"
+#include "shared/own_cost.h"
 #include "shared/ring_shm.h"
 
 struct arena;
@@ -32,6 +33,7 @@ struct collector {
 	struct clock_sync *clock;
 	bool ticks; /* programs may use the counter as their clock */
 	double span_ns; /* cost of one span */
+	struct own_cost_halves halves; /* of it */
 	struct symbol_cache *symbols;
 	struct liveness *liveness;
 	struct jobs *jobs;

@@ -252,6 +252,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.dir_fd = -1,
 		.ticks = collector->ticks,
 		.span_ns = collector->span_ns,
+		.halves = collector->halves,
 		.start_ns = clock_boottime_ns(),
 		.started = time(NULL),
 		.budget = &recording->budget,
@@ -394,6 +395,18 @@ void recording_set_command_end(struct recording *recording,
 const struct recording_sums *recording_sums(const struct recording *recording)
 {
 	return &recording->sums;
+}
+
+uint64_t recording_correct_functions(struct recording *recording,
+				     const struct own_costs *costs)
+{
+	return function_table_correct(&recording->functions, costs);
+}
+
+const struct function_total *recording_functions(
+	const struct recording *recording, size_t *count)
+{
+	return function_table_all(&recording->functions, count);
 }
 
 const struct function_total *recording_sort_functions(

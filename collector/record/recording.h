@@ -11,11 +11,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "shared/own_cost.h"
+
 struct budget;
 struct collect_options;
 struct collector;
 struct cpu_account;
 struct function_total;
+struct own_costs;
 struct process_heap;
 struct recording; /* recording_inner.h */
 struct snapshots;
@@ -167,6 +170,7 @@ struct recording_setup {
 	int dir_fd; /* the folder */
 	bool ticks; /* the clock of its programs is the counter */
 	double span_ns; /* cost of one span */
+	struct own_cost_halves halves; /* of it */
 	uint64_t start_ns; /* BOOTTIME */
 	int64_t started; /* seconds of the epoch */
 	uint64_t max_bytes; /* of the trace */
@@ -255,6 +259,15 @@ void recording_set_command_end(struct recording *recording,
 /* All that was counted and listed, which belongs to @recording. The thread that
  * finishes the recording, when nobody records into it any more. */
 const struct recording_sums *recording_sums(const struct recording *recording);
+/* All functions, in no order; sets *@count to their number. As
+ * recording_sort_functions(), which is called later. */
+const struct function_total *recording_functions(
+	const struct recording *recording, size_t *count);
+/* Subtract what perfrec took from the times of all functions. Returns by how
+ * many ns some would have become negative. Once, by the thread that finishes
+ * the recording, before recording_sort_functions(). */
+uint64_t recording_correct_functions(struct recording *recording,
+				     const struct own_costs *costs);
 /* All functions, the one with the most time first; sets *@count to their
  * number. The array belongs to @recording. The thread that finishes the
  * recording. */

@@ -26,6 +26,15 @@
 
 #define NAME "wall.pb.gz"
 
+/* A struct flat_node, and what perfrec did in it. */
+#define NODE(parent, function, calls, samples, ns, ...) \
+	{                                               \
+		parent, function, calls, samples, ns,   \
+		{                                       \
+			__VA_ARGS__                     \
+		}                                       \
+	}
+
 __attribute__((noinline, used)) static void one(void)
 {
 	__asm__ volatile("");
@@ -117,8 +126,8 @@ static uint64_t all_calls(void)
 START_TEST(profile_written_says_stacks_and_values)
 {
 	struct flat_node node[] = { { 0 },
-				    { 0, 1, 3, 0, 100 },
-				    { 1, 2, 5, 0, 20 } };
+				    NODE(0, 1, 3, 0, 100),
+				    NODE(1, 2, 5, 0, 20) };
 	const pb_sample *sample;
 
 	add(node, 3);
@@ -145,9 +154,33 @@ START_TEST(profile_written_says_stacks_and_values)
 }
 END_TEST
 
+/* The second value is without what perfrec took, the third is not. */
+START_TEST(profile_written_has_true_times)
+{
+	const struct own_costs costs = { .inner_ns = 10, .outer_ns = 5 };
+	struct flat_node node[] = { { 0 },
+				    NODE(0, 1, 3, 0, 100, .inner = 3,
+					 .outer = 5),
+				    NODE(1, 2, 5, 0, 20, .inner = 5) };
+
+	add(node, 3);
+	add(node, 3);
+	stack_profile_set_costs(g.profile, &costs);
+	write_and_read();
+	ck_assert_str_eq(pb_string(g.read, g.read->sample_type[2]->type),
+			 "wall_measured");
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[0], 6);
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[1],
+			 2 * (100 - 30 - 25));
+	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[2], 200);
+	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[1], 0);
+	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[2], 40);
+}
+END_TEST
+
 START_TEST(profile_written_maps_functions_to_their_module)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 1, 0, 1 } };
+	struct flat_node node[] = { { 0 }, NODE(0, 1, 1, 0, 1) };
 	const Perftools__Profiles__Mapping *mapping;
 	uint64_t address;
 	char path[512];
@@ -171,7 +204,7 @@ END_TEST
 
 START_TEST(profile_same_thread_name_has_no_tid)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 1, 0, 1 } };
+	struct flat_node node[] = { { 0 }, NODE(0, 1, 1, 0, 1) };
 	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
 	const struct cct_flat flat = { function, 2, node, 2 };
 	struct profile_owner other = g_owner;
@@ -188,8 +221,8 @@ END_TEST
 START_TEST(profile_odd_values_are_no_nonsense)
 {
 	struct flat_node node[] = { { 0 },
-				    { 0, 1, UINT64_MAX, 0, INT64_MAX },
-				    { 1, 2, 1, 0, -5 } };
+				    NODE(0, 1, UINT64_MAX, 0, INT64_MAX),
+				    NODE(1, 2, 1, 0, -5) };
 
 	add(node, 3);
 	add(node, 3);
@@ -231,8 +264,8 @@ END_TEST
 START_TEST(profile_losses_are_comments)
 {
 	struct flat_node node[] = { { 0 },
-				    { 0, 0, 0, 0, 0 },
-				    { 1, 1, 4, 0, 1 } };
+				    NODE(0, 0, 0, 0, 0),
+				    NODE(1, 1, 4, 0, 1) };
 
 	add(node, 3);
 	stack_profile_add_lost(g.profile, 11);
@@ -245,8 +278,8 @@ END_TEST
 START_TEST(profile_without_memory_counts_what_it_lost)
 {
 	struct flat_node node[] = { { 0 },
-				    { 0, 1, 3, 0, 1 },
-				    { 1, 1, 5, 0, 1 } };
+				    NODE(0, 1, 3, 0, 1),
+				    NODE(1, 1, 5, 0, 1) };
 	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
 	const struct cct_flat flat = { function, 2, node, 3 };
 	uint64_t left;
@@ -277,7 +310,8 @@ START_TEST(profile_deep_stack_is_cut_in_the_middle)
 	size_t deepest = 0;
 
 	for (uint32_t i = 1; i <= DEEP; i++)
-		node[i] = (struct flat_node){ i - 1, 1 + (i == DEEP), 1, 0, 1 };
+		node[i] =
+			(struct flat_node)NODE(i - 1, 1 + (i == DEEP), 1, 0, 1);
 	add(node, DEEP + 1);
 	free(node);
 	write_and_read();
@@ -301,8 +335,8 @@ END_TEST
 START_TEST(profile_merged_is_as_added_twice)
 {
 	struct flat_node node[] = { { 0 },
-				    { 0, 1, 3, 0, 100 },
-				    { 1, 2, 5, 0, 20 } };
+				    NODE(0, 1, 3, 0, 100),
+				    NODE(1, 2, 5, 0, 20) };
 	struct stack_profile *from = g.profile;
 
 	add(node, 3);
@@ -321,7 +355,7 @@ END_TEST
 
 START_TEST(profile_write_fails_leaves_no_file)
 {
-	struct flat_node node[] = { { 0 }, { 0, 1, 1, 0, 1 } };
+	struct flat_node node[] = { { 0 }, NODE(0, 1, 1, 0, 1) };
 	struct comments comments = { 0 };
 	const struct rlimit limit = { 8, RLIM_INFINITY };
 
@@ -338,7 +372,7 @@ START_TEST(profile_empty_is_a_profile)
 {
 	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 0);
-	ck_assert_int_eq(g.read->n_sample_type, 2);
+	ck_assert_int_eq(g.read->n_sample_type, 3);
 }
 END_TEST
 
@@ -352,6 +386,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, profile_written_says_stacks_and_values);
+	tcase_add_test(tcase, profile_written_has_true_times);
 	tcase_add_test(tcase, profile_written_maps_functions_to_their_module);
 	tcase_add_test(tcase, profile_same_thread_name_has_no_tid);
 	tcase_add_test(tcase, profile_odd_values_are_no_nonsense);

@@ -161,15 +161,19 @@ END_TEST
 
 START_TEST(summary_write_of_functions_puts_the_longest_first)
 {
-	const struct function_total brief = {
-		.name = "brief", .module = "/m", .calls = 1, .self_ns = 5
-	};
+	const struct own_costs costs = { .inner_ns = 10 };
+	const struct function_total brief = { .name = "brief",
+					      .module = "/m",
+					      .calls = 1,
+					      .measured_self_ns = 5 };
 	const struct function_total lengthy = {
 		.name = "l\xff",
 		.module = "/m",
 		.calls = 2,
-		.self_ns = 50,
-		.total_ns = 60,
+		.measured_self_ns = 70,
+		.measured_total_ns = 80,
+		.own_self = { .inner = 2 },
+		.own_total = { .inner = 2 },
 		.cpu_samples = 7,
 		.cpu_ns = 8,
 		.alloc_bytes = 9,
@@ -181,11 +185,15 @@ START_TEST(summary_write_of_functions_puts_the_longest_first)
 		function_table_add(&g_test.recording.functions, &brief), 0);
 	ck_assert_int_eq(
 		function_table_add(&g_test.recording.functions, &lengthy), 0);
+	function_table_correct(&g_test.recording.functions, &costs);
 	summary = write_and_read();
 	ck_assert_uint_eq(summary->function_count, 2);
 	ck_assert_str_eq(summary->functions[0].name, "l?");
 	ck_assert_uint_eq(summary->functions[0].calls, 2);
+	ck_assert_uint_eq(summary->functions[0].self_ns, 50);
 	ck_assert_uint_eq(summary->functions[0].total_ns, 60);
+	ck_assert_uint_eq(summary->functions[0].measured_self_ns, 70);
+	ck_assert_uint_eq(summary->functions[0].measured_total_ns, 80);
 	ck_assert_uint_eq(summary->functions[0].cpu_samples, 7);
 	ck_assert_uint_eq(summary->functions[0].cpu_ns, 8);
 	ck_assert_uint_eq(summary->functions[0].alloc_bytes, 9);

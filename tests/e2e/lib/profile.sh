@@ -9,8 +9,8 @@ profile_text()
 		-I "$TOP/proto" profile.proto || fail "protoc cannot decode $1"
 }
 
-# profile_functions FILE: calls, self ns, name and module of each function that
-# is innermost in some stack, sorted.
+# profile_functions FILE: calls, self ns as measured, name and module of each
+# function that is innermost in some stack, sorted.
 profile_functions()
 {
 	profile_text "$1" | awk '
@@ -32,7 +32,7 @@ profile_functions()
 	what == "location" && $1 == "function_id:" { field["function"] = $2 }
 	/^}$/ && what == "sample" {
 		calls[leaf] += value[0]
-		self[leaf] += value[1]
+		self[leaf] += value[2]
 	}
 	/^}$/ && what == "mapping" { path[field["id:"]] = field["filename:"] }
 	/^}$/ && what == "location" {
@@ -57,7 +57,7 @@ profile_functions()
 expect_profile()
 {
 	profile_functions "$1/wall.pb.gz" >profile.tsv
-	jq -r '.functions[] | "\(.calls)\t\(.self_ns)\t\(.name)\t\(.module)"' \
+	jq -r '.functions[] | "\(.calls)\t\(.measured_self_ns)\t\(.name)\t\(.module)"' \
 		"$1/summary.json" | LC_ALL=C sort >summary.tsv
 	cmp -s profile.tsv summary.tsv || {
 		diff profile.tsv summary.tsv | head -n 10

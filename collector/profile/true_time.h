@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * true_time - times without what perfrec itself took in them
+ * (docs/OVERHEAD.md). Pure: what perfrec did in a time (own_counts.h), times
+ * what one of each kind costs. Any thread.
+ */
+#ifndef PERFREC_COLLECTOR_PROFILE_TRUE_TIME_H
+#define PERFREC_COLLECTOR_PROFILE_TRUE_TIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/replay/own_counts.h"
+
+struct function_total;
+
+/* What one of each kind takes, in ns. All 0: nothing is known. */
+struct own_costs {
+	double inner_ns, outer_ns; /* the halves of a recorded call */
+	double counted_ns; /* a call that is only counted */
+	double block_ns; /* a record of an allocation or free */
+	double heap_sample_ns; /* the stack of an allocation */
+	double cpu_sample_ns;
+};
+
+/* What perfrec took of a time in which it did @counts, in ns. */
+double true_time_cost(const struct own_costs *costs,
+		      const struct own_counts *counts);
+
+/*
+ * @measured_ns without what perfrec took in it. It is never less than 0: by how
+ * much it would be is added to *@below_ns. If @measured_ns is negative, which
+ * clocks that were repaired may leave, it stays as it is.
+ */
+int64_t true_time(int64_t measured_ns, const struct own_costs *costs,
+		  const struct own_counts *counts, uint64_t *below_ns);
+
+/*
+ * Fits the halves of a recorded call in @costs, which were measured in a loop,
+ * to the programs that were recorded. There they may cost more: caches are
+ * shared, and another program may have half of the CPU's core. How much is seen
+ * in functions that call nothing and do nearly nothing: on average none of them
+ * can take less than the inner half. The @count functions at @totals have their
+ * measured times. Returns by what the halves were multiplied, 1 to
+ * TRUE_TIME_FIT_MAX.
+ */
+double true_time_fit(struct own_costs *costs,
+		     const struct function_total *totals, size_t count);
+/* A function that takes longer than this does something. */
+#define TRUE_TIME_FIT_MAX 1.4
+/* A function with fewer calls says nothing, nor do fewer functions. */
+#define TRUE_TIME_FIT_CALLS 1000
+#define TRUE_TIME_FIT_FUNCTIONS 4
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/profile/true_time.h"
+
+#include <math.h>
+
+#include "collector/profile/function_table.h"
+#include "shared/compiler.h"
+#include "tests/suite.h"
+
+static const struct own_costs costs = {
+	.inner_ns = 10,
+	.outer_ns = 8,
+	.counted_ns = 2,
+	.block_ns = 6,
+	.heap_sample_ns = 500,
+	.cpu_sample_ns = 1000,
+};
+
+START_TEST(true_time_is_without_each_kind_of_cost)
+{
+	const struct own_counts counts = {
+		.inner = 1,
+		.outer = 2,
+		.counted = 4,
+		.blocks = 8,
+		.heap_samples = 16,
+		.cpu_samples = 32,
+		.wait_ns = 7,
+	};
+	const int64_t cost = 10 + 16 + 8 + 48 + 8000 + 32000 + 7;
+	uint64_t below_ns = 0;
+
+	ck_assert_double_eq(true_time_cost(&costs, &counts), (double)cost);
+	ck_assert_int_eq(true_time(100000, &costs, &counts, &below_ns),
+			 100000 - cost);
+	ck_assert_int_eq(true_time(cost, &costs, &counts, &below_ns), 0);
+	ck_assert_uint_eq(below_ns, 0);
+}
+END_TEST
+
+START_TEST(true_time_is_never_below_0_but_that_is_told)
+{
+	const struct own_counts counts = { .inner = 10 };
+	uint64_t below_ns = 3;
+
+	ck_assert_int_eq(true_time(60, &costs, &counts, &below_ns), 0);
+	ck_assert_uint_eq(below_ns, 3 + 40);
+}
+END_TEST
+
+START_TEST(true_time_of_odd_values_is_no_nonsense)
+{
+	const struct own_counts all = { UINT64_MAX, UINT64_MAX, UINT64_MAX,
+					UINT64_MAX, UINT64_MAX, UINT64_MAX,
+					UINT64_MAX };
+	const struct own_counts none = { 0 };
+	uint64_t below_ns = 0;
+
+	ck_assert_int_eq(true_time(INT64_MAX, &costs, &all, &below_ns), 0);
+	ck_assert_uint_ge(below_ns, INT64_MAX);
+	for (int i = 0; i < 3; i++)
+		true_time(1, &costs, &all, &below_ns);
+	ck_assert_uint_eq(below_ns, UINT64_MAX);
+	ck_assert_int_eq(true_time(-5, &costs, &all, &below_ns), -5);
+	ck_assert_int_eq(true_time(INT64_MAX, &costs, &none, &below_ns),
+			 INT64_MAX);
+}
+END_TEST
+
+/* A function that was called @calls times, and took @mean_ns each. */
+static struct function_total leaf(uint64_t calls, uint64_t mean_ns)
+{
+	return (struct function_total){
+		.measured_self_ns = calls * mean_ns,
+		.own_self = { .inner = calls },
+	};
+}
+
+START_TEST(true_time_fits_to_what_does_nearly_nothing)
+{
+	const struct function_total totals[] = {
+		leaf(5000, 12),
+		leaf(5000, 13),
+		leaf(9999, 11),
+		leaf(5000, 13),
+	};
+	struct own_costs fitted = costs;
+
+	ck_assert_double_eq_tol(
+		true_time_fit(&fitted, totals, ARRAY_SIZE(totals)), 1.1, 1e-9);
+	ck_assert_double_eq_tol(fitted.inner_ns, 11, 1e-9);
+	ck_assert_double_eq_tol(fitted.outer_ns, 8.8, 1e-9);
+	ck_assert_double_eq(fitted.counted_ns, 2);
+}
+END_TEST
+
+static void does_not_fit(const struct function_total *totals, size_t count)
+{
+	struct own_costs fitted = costs;
+
+	ck_assert_double_eq(true_time_fit(&fitted, totals, count), 1);
+	ck_assert_double_eq(fitted.inner_ns, 10);
+}
+
+START_TEST(true_time_does_not_fit_to_functions_that_work)
+{
+	struct function_total totals[5] = { leaf(5000, 13), leaf(5000, 13),
+					    leaf(5000, 13), leaf(5000, 15),
+					    leaf(999, 11) };
+
+	does_not_fit(totals, 5); /* three are too few */
+	totals[3] = leaf(5000, 13);
+	totals[3].own_self.outer = 1;
+	does_not_fit(totals, 5);
+	totals[3].own_self = (struct own_counts){ .inner = 5000, .blocks = 9 };
+	does_not_fit(totals, 5);
+	/* The costs were measured too high, if at all. */
+	totals[3] = leaf(5000, 9);
+	does_not_fit(totals, 5);
+	does_not_fit(NULL, 0);
+}
+END_TEST
+
+START_TEST(function_table_corrects_self_and_total)
+{
+	struct function_total one = {
+		.name = "f",
+		.module = "/m",
+		.calls = 3,
+		.measured_self_ns = 100,
+		.measured_total_ns = 500,
+		.own_self = { .inner = 2, .outer = 3 },
+		.own_total = { .inner = 5, .outer = 3 },
+	};
+	struct function_total small = { .name = "g",
+					.module = "/m",
+					.measured_self_ns = 25,
+					.measured_total_ns = 25,
+					.own_self = { .inner = 3 },
+					.own_total = { .inner = 3 } };
+	struct function_table table = { 0 };
+	const struct function_total *all;
+	size_t count;
+
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	ck_assert_int_eq(function_table_add(&table, &small), 0);
+	ck_assert_uint_eq(function_table_correct(&table, &costs), 5);
+	all = function_table_sort(&table, &count);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_uint_eq(all[0].calls, 6);
+	ck_assert_uint_eq(all[0].measured_self_ns, 200);
+	ck_assert_uint_eq(all[0].self_ns, 200 - 4 * 10 - 6 * 8);
+	ck_assert_uint_eq(all[0].total_ns, 1000 - 10 * 10 - 6 * 8);
+	ck_assert_uint_eq(all[1].self_ns, 0);
+	ck_assert_uint_eq(all[1].total_ns, 0);
+	function_table_release(&table);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("true_time");
+	TCase *tcase = suite_case(suite, "true_time");
+
+	tcase_add_test(tcase, true_time_is_without_each_kind_of_cost);
+	tcase_add_test(tcase, true_time_is_never_below_0_but_that_is_told);
+	tcase_add_test(tcase, true_time_of_odd_values_is_no_nonsense);
+	tcase_add_test(tcase, true_time_fits_to_what_does_nearly_nothing);
+	tcase_add_test(tcase, true_time_does_not_fit_to_functions_that_work);
+	tcase_add_test(tcase, function_table_corrects_self_and_total);
+	return suite_run(suite);
+}
