@@ -3,6 +3,7 @@
 
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"
+#include "collector/profile/cost_fit.h"
 #include "collector/record/recording.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
@@ -62,7 +63,7 @@ void own_costs_measure(const struct recording *recording,
 		costs->inner_ns = halves.inner_ns;
 		costs->outer_ns = halves.outer_ns;
 		totals = recording_functions(recording, &count);
-		out->fit = true_time_fit(costs, totals, count);
+		out->fit = cost_fit(costs, totals, count);
 	}
 	if (sum->heap.allocs)
 		costs->block_ns = own_cost_ns(OWN_COST_BLOCK, setup->ticks) / 2;

@@ -14,7 +14,7 @@ struct recording;
 /* How the costs of spans were found, and what came of it. */
 struct own_costs_found {
 	struct own_costs costs; /* what is subtracted from times */
-	double fit; /* see true_time_fit() */
+	double fit; /* see cost_fit() */
 	uint64_t below_ns; /* see recording_correct_functions() */
 };
 

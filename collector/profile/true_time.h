@@ -7,12 +7,9 @@
 #ifndef PERFREC_COLLECTOR_PROFILE_TRUE_TIME_H
 #define PERFREC_COLLECTOR_PROFILE_TRUE_TIME_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/replay/own_counts.h"
-
-struct function_total;
 
 /* What one of each kind takes, in ns. All 0: nothing is known. */
 struct own_costs {
@@ -34,22 +31,5 @@ double true_time_cost(const struct own_costs *costs,
  */
 int64_t true_time(int64_t measured_ns, const struct own_costs *costs,
 		  const struct own_counts *counts, uint64_t *below_ns);
-
-/*
- * Fits the halves of a recorded call in @costs, which were measured in a loop,
- * to the programs that were recorded. There they may cost more: caches are
- * shared, and another program may have half of the CPU's core. How much is seen
- * in functions that call nothing and do nearly nothing: on average none of them
- * can take less than the inner half. The @count functions at @totals have their
- * measured times. Returns by what the halves were multiplied, 1 to
- * TRUE_TIME_FIT_MAX.
- */
-double true_time_fit(struct own_costs *costs,
-		     const struct function_total *totals, size_t count);
-/* A function that takes longer than this does something. */
-#define TRUE_TIME_FIT_MAX 1.4
-/* A function with fewer calls says nothing, nor do fewer functions. */
-#define TRUE_TIME_FIT_CALLS 1000
-#define TRUE_TIME_FIT_FUNCTIONS 4
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "collector/profile/cost_fit.h"
 #include "collector/profile/function_table.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
@@ -86,8 +87,8 @@ START_TEST(true_time_fits_to_what_does_nearly_nothing)
 	};
 	struct own_costs fitted = costs;
 
-	ck_assert_double_eq_tol(
-		true_time_fit(&fitted, totals, ARRAY_SIZE(totals)), 1.1, 1e-9);
+	ck_assert_double_eq_tol(cost_fit(&fitted, totals, ARRAY_SIZE(totals)),
+				1.1, 1e-9);
 	ck_assert_double_eq_tol(fitted.inner_ns, 11, 1e-9);
 	ck_assert_double_eq_tol(fitted.outer_ns, 8.8, 1e-9);
 	ck_assert_double_eq(fitted.counted_ns, 2);
@@ -98,7 +99,7 @@ static void does_not_fit(const struct function_total *totals, size_t count)
 {
 	struct own_costs fitted = costs;
 
-	ck_assert_double_eq(true_time_fit(&fitted, totals, count), 1);
+	ck_assert_double_eq(cost_fit(&fitted, totals, count), 1);
 	ck_assert_double_eq(fitted.inner_ns, 10);
 }
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cost_fit - what a recorded call costs in the programs that were recorded, and
+ * not in a loop that does nothing else. Pure. Any thread.
+ */
+#ifndef PERFREC_COLLECTOR_PROFILE_COST_FIT_H
+#define PERFREC_COLLECTOR_PROFILE_COST_FIT_H
+
+#include <stddef.h>
+
+struct function_total;
+struct own_costs;
+
+/*
+ * Fits the halves of a recorded call in @costs, which were measured in a loop,
+ * to the programs that were recorded. There they may cost more: caches are
+ * shared, and another program may have half of the CPU's core. How much is seen
+ * in functions that call nothing and do nearly nothing: on average none of them
+ * can take less than the inner half. The @count functions at @totals have their
+ * measured times. Returns by what the halves were multiplied, 1 to
+ * COST_FIT_MAX.
+ */
+double cost_fit(struct own_costs *costs, const struct function_total *totals,
+		size_t count);
+/* A function that takes longer than this does something. */
+#define COST_FIT_MAX 1.4
+/* A function with fewer calls says nothing, nor do fewer functions. */
+#define COST_FIT_CALLS 1000
+#define COST_FIT_FUNCTIONS 4
+
+#endif
