@@ -14,6 +14,11 @@
  * not link. There, each module that is linked gets one more source, a file in
  * memory, with two hooks that do nothing. With glibc this must not happen: a
  * hook that the program defines would hide that of the preloaded library.
+ *
+ * With --hooks=entry (shared/entry_build.h) gcc's objects have all that they
+ * need. What clang compiles gets its note by one more source, when it is
+ * linked. gcc's link-time optimisation puts hooks in only when it links: then
+ * it cannot tell sources apart.
  */
 #include "collector/command/cmd_cc.h"
 
@@ -35,6 +40,8 @@
 #include "collector/base/log.h"
 #include "collector/command/spawn.h"
 #include "collector/options/opts.h"
+#include "shared/compiler.h"
+#include "shared/entry_build.h"
 
 /* As shells have it. */
 #define EXIT_NOT_EXECUTABLE 126
@@ -57,6 +64,21 @@ static const char stubs[] =
 	"#ifdef __cplusplus\n"
 	"}\n"
 	"#endif\n";
+
+/* The note of shared/entry_build.h, in assembler. */
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define NOTE_XRAY 2
+
+_Static_assert(NOTE_XRAY == ENTRY_XRAY && ENTRY_NOTE_TYPE == 1u, "as below");
+
+static const char xray_note[] =
+	".section .note.perfrec,\"a\",@note\n"
+	".balign 4\n"
+	".long 8, 4, 1\n"
+	".asciz \"" ENTRY_NOTE_NAME "\"\n"
+	".long " TEXT(NOTE_XRAY) "\n"
+				 ".section .note.GNU-stack,\"\",@progbits\n";
 
 struct path_list {
 	char **paths; /* absolute, without links */
@@ -86,6 +108,7 @@ struct cc {
 	struct compiler_answer answer;
 	const char *flags[COMPILE_FLAGS_MAX + 1]; /* to add; may be none */
 	char *lists; /* some of the flags point into it */
+	char *specs; /* "-specs=" and a path, or NULL */
 };
 
 /* --- options ----------------------------------------------------------------
@@ -118,6 +141,9 @@ static int take_cc_option(void *to, const struct opts_value *value)
 	case OPT_CC_EXCLUDE_FUNCTION:
 		options->functions[options->choice.function_count++] =
 			value->text;
+		return OPTS_GO_ON;
+	case OPT_CC_HOOKS:
+		options->choice.hooks = (enum compile_hooks)value->word;
 		return OPTS_GO_ON;
 	case OPT_CC_BEFORE_INLINING:
 		options->choice.style = COMPILE_BEFORE;
@@ -253,24 +279,43 @@ static bool is_cplusplus(const struct compile_line *line)
 	return false;
 }
 
-/* Adds one more source to a line that links, unless the C library has hooks. */
-static void add_stubs(const struct cc *cc, struct words *words)
+/* Adds one more source of @language, with @text. */
+static void add_source(struct words *words, const char *language,
+		       const char *text)
 {
 	static char path[32];
-	int fd;
-
-	if (!cc->line->links || cc->answer.glibc || !cc->answer.text)
-		return;
 	/* The compiler inherits it. */
-	fd = memfd_create("perfrec-stubs", 0);
-	if (fd < 0 || write(fd, stubs, sizeof(stubs) - 1) < 0) {
+	int fd = memfd_create("perfrec-stubs", 0);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
 		log_warn("no stubs for the hooks: %s", strerror(errno));
 		return;
 	}
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 	add_word(words, "-x");
-	add_word(words, is_cplusplus(cc->line) ? "c++" : "c");
+	add_word(words, language);
 	add_word(words, path);
+}
+
+/* Whether what is linked may have hooks of an entry build in it: objects may,
+ * sources only if they are chosen. */
+static bool links_entry_build(const struct cc *cc)
+{
+	return cc->line->links && cc->answer.text && cc->answer.target.x86_64 &&
+	       cc->options.choice.hooks == COMPILE_ENTRY &&
+	       (compile_line_count(cc->line, COMPILE_SOURCE, true) ||
+		!compile_line_count(cc->line, COMPILE_SOURCE, false));
+}
+
+/* Adds to a line that links what must be in each module, if anything. */
+static void add_stubs(const struct cc *cc, struct words *words)
+{
+	if (links_entry_build(cc) && cc->answer.target.clang)
+		add_source(words, "assembler", xray_note);
+	if (!cc->line->links || cc->answer.glibc || !cc->answer.text ||
+	    cc->options.choice.hooks == COMPILE_ENTRY)
+		return;
+	add_source(words, is_cplusplus(cc->line) ? "c++" : "c", stubs);
 }
 
 static int compile_whole(const struct cc *cc)
@@ -280,6 +325,9 @@ static int compile_whole(const struct cc *cc)
 
 	if (start_words(cc, true, &words))
 		return OPTS_FAILED;
+	/* Objects of link-time optimisation have no hooks yet. */
+	if (!cc->flags[0] && cc->specs && links_entry_build(cc))
+		add_word(&words, cc->specs);
 	for (size_t i = 0; cc->rest[i]; i++)
 		add_word(&words, cc->rest[i]);
 	add_stubs(cc, &words);
@@ -598,13 +646,83 @@ static bool wants_flags(const struct compile_line *line)
 		       compile_line_count(line, COMPILE_HEADER, true);
 }
 
+/* Sets cc->specs to the option that names the file of specs: it is beside this
+ * executable, or where `make install` puts it. */
+static int find_specs(struct cc *cc)
+{
+	static const char *const places[] = {
+		"entry.specs",
+		"../libexec/perfrec/entry.specs",
+	};
+	char self[PATH_MAX], path[PATH_MAX], *real = NULL;
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[length < 0 ? 0 : length] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < ARRAY_SIZE(places) && !real; i++) {
+		int size = snprintf(path, sizeof(path), "%.*s/%s",
+				    (int)(slash - self), self, places[i]);
+
+		if (size >= 0 && size < PATH_MAX)
+			real = realpath(path, NULL);
+	}
+	if (!real) {
+		log_err("cannot find entry.specs, which --hooks=entry needs: "
+			"install perfrec whole");
+		return OPTS_FAILED;
+	}
+	if (asprintf(&cc->specs, "-specs=%s", real) < 0)
+		cc->specs = NULL;
+	free(real);
+	if (cc->specs)
+		return OPTS_GO_ON;
+	log_err("out of memory");
+	return OPTS_FAILED;
+}
+
+/* gcc's link-time optimisation puts hooks into all functions, or none. */
+static void choose_all_that_links(struct cc *cc)
+{
+	const struct cc_options *options = &cc->options;
+	struct compile_line *line = cc->line;
+
+	if (!line->lto || !line->links || line->freestanding ||
+	    !(options->only.count || options->except.count))
+		return;
+	log_warn("--only and --exclude have no effect on --hooks=entry with "
+		 "-flto: gcc puts hooks in when it links");
+	for (size_t i = 0; i < line->count; i++)
+		line->words[i].chosen |= line->words[i].kind == COMPILE_SOURCE;
+}
+
+/* Does what only --hooks=entry needs; it may find that there can be none. */
+static int prepare_entry(struct cc *cc)
+{
+	struct compile_line *line = cc->line;
+	const char *why = compile_entry_refuse(line, &cc->answer.target);
+
+	if (why || line->no_hooks) {
+		if (why && wants_flags(line))
+			log_warn("%s", why);
+		for (size_t i = 0; i < line->count; i++)
+			line->words[i].chosen = false;
+		return OPTS_GO_ON;
+	}
+	if (cc->answer.target.clang)
+		return OPTS_GO_ON;
+	choose_all_that_links(cc);
+	return find_specs(cc);
+}
+
 /* Finds out which flags there are to add. */
 static int find_flags(struct cc *cc)
 {
+	const struct compile_choice *choice = &cc->options.choice;
 	struct compile_line *line = cc->line;
 	bool wanted = wants_flags(line);
 	const char *why;
-	int err;
+	int err, result;
 
 	if (!wanted && !line->links &&
 	    !compile_line_count(line, COMPILE_FOREIGN, false))
@@ -618,14 +736,19 @@ static int find_flags(struct cc *cc)
 	if (cc->answer.target.clang)
 		drop_gcc_only(line);
 	warn_of_foreign(line);
+	if (choice->hooks == COMPILE_ENTRY) {
+		result = prepare_entry(cc);
+		if (result != OPTS_GO_ON)
+			return result;
+	}
 	if (!wants_flags(line))
 		return OPTS_GO_ON;
-	why = compile_flags_refuse(&cc->answer.target, &cc->options.choice);
+	why = compile_flags_refuse(&cc->answer.target, choice);
 	if (why) {
 		log_err("%s", why);
 		return OPTS_WRONG;
 	}
-	if (!compile_flags_make(line, &cc->answer.target, &cc->options.choice,
+	if (!compile_flags_make(line, &cc->answer.target, choice, cc->specs,
 				cc->flags, &cc->lists))
 		return OPTS_GO_ON;
 	log_err("out of memory");
@@ -681,6 +804,7 @@ int cmd_cc(int argc, char **argv)
 	free(options->functions);
 	compiler_answer_release(&cc.answer);
 	free(cc.lists);
+	free(cc.specs);
 	compile_line_free(&cc.line);
 	return result;
 }

@@ -10,6 +10,11 @@
  * -fno-instrument-functions switches the hooks off again. So what the user has
  * chosen prevails, and nothing here has to look for it.
  *
+ * For hooks of COMPILE_ENTRY gcc gets specs, which reach the compilers only:
+ * -pg among the flags would also change what is linked. Link-time optimisation
+ * compiles when it links, so then the linking line has them, too. clang's
+ * flags of XRay are given past its driver, which would link XRay's runtime.
+ *
  * Some lines are left alone: preprocessing (-E, -M), because -g would change
  * its output; assembler, which has no hooks; linking, because the hooks are in
  * the objects already, also with LTO; and code for a machine without a C
@@ -22,6 +27,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define GCC_ENTRY 10 /* the first one with -mfentry-name and -mfentry-section \
+		      */
 
 /* Lists of words, with a blank between two. */
 
@@ -65,6 +73,9 @@ static const char no_link[] =
 static const char no_hooks[] =
 	"-ffreestanding -fno-hosted -nostdlib -nolibc -nodefaultlibs "
 	"-mcmodel=kernel -mkernel";
+/* What does not go with gcc's --hooks=entry: gprof, which has the same place at
+ * the begin of functions, and where gcc 12 writes what no assembler reads. */
+static const char no_entry[] = "-pg -p -mcmodel=large -masm=intel";
 
 /* Whether a word of @list is @text, or with @prefix, whether @text starts with
  * a word of @list. */
@@ -184,6 +195,14 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 		reader->stops = true;
 	if (is_listed(word->text, no_hooks))
 		reader->line->freestanding = true;
+	if (strcmp(word->text, "-fno-instrument-functions") == 0)
+		reader->line->no_hooks = true;
+	if (strncmp(word->text, "-flto", 5) == 0)
+		reader->line->lto = true;
+	if (strcmp(word->text, "-fno-lto") == 0)
+		reader->line->lto = false;
+	if (is_listed(word->text, no_entry))
+		reader->line->no_entry = word->text;
 	if (is_listed(word->text, separate))
 		reader->option = word;
 	else if (word->kind == COMPILE_LANGUAGE)
@@ -338,9 +357,43 @@ static int make_lists(const struct compile_target *target,
 	return fclose(out) ? -ENOMEM : 0;
 }
 
+/* As compile_flags_refuse(), for COMPILE_ENTRY. */
+static const char *refuse_entry(const struct compile_target *target,
+				const struct compile_choice *choice)
+{
+	if (choice->style == COMPILE_BEFORE)
+		return "--hooks=entry puts hooks in after inlining, and cannot "
+		       "do it before: leave --before-inlining out, or use "
+		       "--hooks=calls";
+	if (choice->function_count)
+		return "--hooks=entry cannot leave functions out by name: use "
+		       "perfrec record --exclude, which patches them away, or "
+		       "--hooks=calls with gcc";
+	if (!target->clang && target->version < GCC_ENTRY)
+		return "--hooks=entry needs gcc 10 or later, or clang";
+	return NULL;
+}
+
+const char *compile_entry_refuse(const struct compile_line *line,
+				 const struct compile_target *target)
+{
+	static char why[256];
+
+	if (!target->x86_64)
+		return "no hooks: --hooks=entry is for x86-64";
+	if (target->clang || !line->no_entry)
+		return NULL;
+	snprintf(why, sizeof(why),
+		 "no hooks: --hooks=entry does not go with '%s'",
+		 line->no_entry);
+	return why;
+}
+
 const char *compile_flags_refuse(const struct compile_target *target,
 				 const struct compile_choice *choice)
 {
+	if (choice->hooks == COMPILE_ENTRY)
+		return refuse_entry(target, choice);
 	if (!target->clang && choice->style == COMPILE_AFTER)
 		return "gcc puts its hooks in before inlining, and cannot do "
 		       "it after: leave --after-inlining out, or use clang";
@@ -351,9 +404,23 @@ const char *compile_flags_refuse(const struct compile_target *target,
 	return NULL;
 }
 
+static void add_entry_flags(const struct compile_target *target,
+			    const char *specs, const char **flags)
+{
+	if (target->clang) {
+		*flags++ = "-Xclang";
+		*flags++ = "-fxray-instrument";
+		*flags++ = "-Xclang";
+		*flags++ = "-fxray-instruction-threshold=1";
+	} else {
+		*flags++ = specs;
+	}
+	*flags = NULL;
+}
+
 int compile_flags_make(const struct compile_line *line,
 		       const struct compile_target *target,
-		       const struct compile_choice *choice,
+		       const struct compile_choice *choice, const char *specs,
 		       const char *flags[COMPILE_FLAGS_MAX + 1], char **lists)
 {
 	const char *functions;
@@ -362,6 +429,10 @@ int compile_flags_make(const struct compile_line *line,
 	/* -g would add line numbers to assembler that may have its own. */
 	if (!compile_line_count(line, COMPILE_ASSEMBLER, false))
 		*flags++ = "-g";
+	if (choice->hooks == COMPILE_ENTRY) {
+		add_entry_flags(target, specs, flags);
+		return 0;
+	}
 	*flags++ = "-fno-omit-frame-pointer";
 	*flags++ = target->clang && choice->style != COMPILE_BEFORE
 			   ? "-finstrument-functions-after-inlining"

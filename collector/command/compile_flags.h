@@ -37,6 +37,10 @@ struct compile_line {
 	bool makes_code; /* and does not only preprocess */
 	bool links;
 	bool freestanding; /* for a machine that may have no hooks */
+	bool no_hooks; /* -fno-instrument-functions */
+	bool lto; /* the linker compiles again */
+	const char *no_entry; /* an option that gcc cannot have with
+			       * --hooks=entry, or NULL */
 	bool gnatmake; /* whose inputs are units of Ada, without suffix */
 	struct compile_word words[];
 };
@@ -64,7 +68,15 @@ bool compile_is_input(const char *text);
 
 enum compile_style { COMPILE_DEFAULT, COMPILE_BEFORE, COMPILE_AFTER };
 
+/* In the order of the words of --hooks. */
+enum compile_hooks {
+	COMPILE_CALLS, /* functions call hooks */
+	COMPILE_ENTRY, /* functions have room for hooks (shared/entry_build.h)
+			*/
+};
+
 struct compile_choice { /* what the user wants */
+	enum compile_hooks hooks;
 	enum compile_style style; /* hooks before or after inlining */
 	const char *const *functions; /* to leave out */
 	size_t function_count;
@@ -73,6 +85,8 @@ struct compile_choice { /* what the user wants */
 /* What the compiler has said about itself (compiler_ask.h). */
 struct compile_target {
 	bool clang; /* else gcc */
+	bool x86_64; /* with addresses of 64 bits */
+	int version; /* of gcc, or what clang claims to be compatible with */
 	const char *const *folders; /* of system headers */
 	size_t folder_count;
 };
@@ -82,18 +96,27 @@ struct compile_target {
 const char *compile_flags_refuse(const struct compile_target *target,
 				 const struct compile_choice *choice);
 
-#define COMPILE_FLAGS_MAX 5
+/*
+ * Why the sources of @line cannot have hooks of COMPILE_ENTRY, though others
+ * can: a sentence in a buffer that the next call overwrites, for one thread at
+ * a time. NULL: they can.
+ */
+const char *compile_entry_refuse(const struct compile_line *line,
+				 const struct compile_target *target);
+
+#define COMPILE_FLAGS_MAX 6
 
 /*
  * Writes the flags that give hooks to the chosen sources of @line to @flags,
  * and a NULL behind them. They belong in front of the line's own flags, so that
- * those of the user prevail. Flags with lists point into *@lists, one block
- * that the caller frees (NULL if there is none); the others are constants.
- * Returns 0 or -ENOMEM.
+ * those of the user prevail. @specs is the path of the file of specs, which gcc
+ * needs for COMPILE_ENTRY (else NULL). Flags with lists point into *@lists, one
+ * block that the caller frees (NULL if there is none); the others are constants
+ * or @specs. Returns 0 or -ENOMEM.
  */
 int compile_flags_make(const struct compile_line *line,
 		       const struct compile_target *target,
-		       const struct compile_choice *choice,
+		       const struct compile_choice *choice, const char *specs,
 		       const char *flags[COMPILE_FLAGS_MAX + 1], char **lists);
 
 #endif

@@ -123,7 +123,8 @@ static int make_file(const char *text)
 
 /* --- the answer --------------------------------------------------------------
  *
- * As text: "clang" or "gcc", "glibc" or "other", and the folders, one a line.
+ * As text: "clang" or "gcc", "glibc" or "other", "x86-64" or "other", the
+ * version, and the folders, one a line.
  */
 
 static void put_folder(FILE *out, const char *folder)
@@ -158,11 +159,12 @@ static void put_folders(FILE *out, char *listing)
  * frees. Returns 0, -ENOTSUP or -ENOMEM. */
 static int make_answer(const char *macros, char *listing, char **text)
 {
+	static const char gnuc[] = "#define __GNUC__ ";
+	const char *version = strstr(macros, gnuc);
 	size_t size;
 	FILE *out;
 
-	if (!strstr(macros, "#define __GNUC__ ") ||
-	    strstr(macros, "#define __INTEL_COMPILER "))
+	if (!version || strstr(macros, "#define __INTEL_COMPILER "))
 		return -ENOTSUP;
 	out = open_memstream(text, &size);
 	if (!out)
@@ -170,6 +172,12 @@ static int make_answer(const char *macros, char *listing, char **text)
 	fputs(strstr(macros, "#define __clang__ ") ? "clang\n" : "gcc\n", out);
 	fputs(strstr(macros, "#define __GLIBC__ ") ? "glibc\n" : "other\n",
 	      out);
+	fputs(strstr(macros, "#define __x86_64__ ") &&
+			      !strstr(macros, "#define __ILP32__ ")
+		      ? "x86-64\n"
+		      : "other\n",
+	      out);
+	fprintf(out, "%d\n", atoi(version + strlen(gnuc)));
 	put_folders(out, listing);
 	return fclose(out) ? -ENOMEM : 0;
 }
@@ -239,10 +247,12 @@ static bool parse_answer(char *text, struct compiler_answer *out)
 {
 	const char *compiler = strsep(&text, "\n");
 	const char *libc = strsep(&text, "\n");
+	const char *machine = strsep(&text, "\n");
+	const char *version = strsep(&text, "\n");
 	size_t room = 1, count = 0;
 	char *folder;
 
-	if (!libc || !text)
+	if (!version || !text || !atoi(version))
 		return false;
 	for (const char *c = text; *c; c++)
 		room += *c == '\n';
@@ -255,6 +265,8 @@ static bool parse_answer(char *text, struct compiler_answer *out)
 			return false;
 	}
 	out->target.clang = strcmp(compiler, "clang") == 0;
+	out->target.x86_64 = strcmp(machine, "x86-64") == 0;
+	out->target.version = atoi(version);
 	out->glibc = strcmp(libc, "glibc") == 0;
 	out->target.folders = out->folders;
 	out->target.folder_count = count;
@@ -422,10 +434,17 @@ static int say_no_answer(int err, const char *command)
 	return err;
 }
 
-/* gnatmake has no preprocessor to ask, and always starts gcc. */
+/* gnatmake has no preprocessor to ask, and always starts a gcc, for this
+ * machine; which one is not known. */
 static int answer_for_gnatmake(struct compiler_answer *out)
 {
-	*out = (struct compiler_answer){ .text = strdup("gcc\nglibc\n") };
+#if defined(__x86_64__)
+	static const char answer[] = "gcc\nglibc\nx86-64\n12\n";
+#else
+	static const char answer[] = "gcc\nglibc\nother\n12\n";
+#endif
+
+	*out = (struct compiler_answer){ .text = strdup(answer) };
 	if (out->text && parse_answer(out->text, out))
 		return 0;
 	compiler_answer_release(out);

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
+#include "shared/entry_build.h"
 
 /* Far beyond the largest browser's, and small enough to hold in memory. */
 #define SYMBOLS_MAX (4u << 20)
@@ -189,8 +190,20 @@ static void put_hex(const uint8_t *bytes, size_t count, char *out)
 	*out = '\0';
 }
 
-static void read_build_id(Elf *elf, uint64_t offset, uint64_t bytes,
-			  uint64_t align, char *out, size_t out_bytes)
+static bool is_note(const Elf_Data *data, size_t name, const GElf_Nhdr *note,
+		    const char *owner, uint32_t type)
+{
+	return note->n_type == type && note->n_namesz == strlen(owner) + 1 &&
+	       !memcmp((const char *)data->d_buf + name, owner, note->n_namesz);
+}
+
+#define BUILD_ID_TEXT 129 /* a build-id as text */
+
+/* What is wanted of notes: the build-id, if @build_id is "", and whether one
+ * says that the file is an entry build. */
+static void read_notes(Elf *elf, uint64_t offset, uint64_t bytes,
+		       uint64_t align, char build_id[BUILD_ID_TEXT],
+		       bool *is_entry_build)
 {
 	Elf_Type type = align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
 	size_t name, desc, at = 0, next;
@@ -202,13 +215,13 @@ static void read_build_id(Elf *elf, uint64_t offset, uint64_t bytes,
 	data = elf_getdata_rawchunk(elf, (int64_t)offset, bytes, type);
 	while (data && (next = gelf_getnote(data, at, &note, &name, &desc))) {
 		at = next;
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
-		    memcmp((char *)data->d_buf + name, "GNU", 4) ||
-		    note.n_descsz > (out_bytes - 1) / 2)
-			continue;
-		put_hex((const uint8_t *)data->d_buf + desc, note.n_descsz,
-			out);
-		return;
+		if (is_note(data, name, &note, "GNU", NT_GNU_BUILD_ID) &&
+		    note.n_descsz <= (BUILD_ID_TEXT - 1) / 2 && !build_id[0])
+			put_hex((const uint8_t *)data->d_buf + desc,
+				note.n_descsz, build_id);
+		if (is_note(data, name, &note, ENTRY_NOTE_NAME,
+			    ENTRY_NOTE_TYPE))
+			*is_entry_build = true;
 	}
 }
 
@@ -238,10 +251,10 @@ static int read_segments(Elf *elf, struct elf_headers *out, const char **why)
 	for (size_t i = 0; i < count; i++) {
 		if (!gelf_getphdr(elf, (int)i, &header))
 			continue;
-		if (header.p_type == PT_NOTE && !out->build_id[0])
-			read_build_id(elf, header.p_offset, header.p_filesz,
-				      header.p_align, out->build_id,
-				      sizeof(out->build_id));
+		if (header.p_type == PT_NOTE)
+			read_notes(elf, header.p_offset, header.p_filesz,
+				   header.p_align, out->build_id,
+				   &out->is_instrumented);
 		add_segment(&header, out);
 	}
 	if (!out->segment_count)
@@ -305,7 +318,7 @@ int elf_read_headers(int fd, struct elf_headers *out, const char **why)
 	err = read_segments(elf, &headers, why);
 	if (!err) {
 		read_needed(elf, &headers);
-		headers.is_instrumented = has_hooks(elf);
+		headers.is_instrumented |= has_hooks(elf);
 	}
 	elf_end(elf);
 	if (err)
@@ -363,11 +376,11 @@ static void read_debug_section(Elf *elf, const GElf_Shdr *section,
 			       const char *name, struct elf_debug *out)
 {
 	bool is_there = section->sh_type != SHT_NOBITS && section->sh_size;
+	bool unused = false;
 
-	if (section->sh_type == SHT_NOTE && !out->build_id[0])
-		read_build_id(elf, section->sh_offset, section->sh_size,
-			      section->sh_addralign, out->build_id,
-			      sizeof(out->build_id));
+	if (section->sh_type == SHT_NOTE)
+		read_notes(elf, section->sh_offset, section->sh_size,
+			   section->sh_addralign, out->build_id, &unused);
 	else if (section->sh_type == SHT_SYMTAB)
 		out->has_symbols = is_there;
 	else if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))

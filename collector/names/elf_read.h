@@ -25,7 +25,8 @@ struct elf_segment { /* a program header of type PT_LOAD */
 struct elf_headers {
 	char build_id[129]; /* lower case hex, or "" */
 	char asan[64]; /* "libasan.so.N", if DT_NEEDED names it, or "" */
-	bool is_instrumented; /* has an undefined __cyg_profile_func_enter */
+	bool is_instrumented; /* has an undefined __cyg_profile_func_enter, or
+			       * is an entry build (shared/entry_build.h) */
 	size_t segment_count;
 	struct elf_segment *segments; /* the caller frees this list */
 };

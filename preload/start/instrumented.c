@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * instrumented - looks at the undefined symbols of every loaded module. Most
- * programs that a build or a shell script starts have no hooks. To find that
- * out costs some ten microseconds, and saves them the hello.
+ * instrumented - looks at the notes and the undefined symbols of every loaded
+ * module. Most programs that a build or a shell script starts have no hooks. To
+ * find that out costs some ten microseconds, and saves them the hello.
  *
  * The dynamic linker has mapped what is read here, and trusts it.
  */
@@ -14,6 +14,7 @@
 
 #include "preload/core/elf_tables.h"
 #include "preload/core/libc.h"
+#include "shared/entry_build.h"
 
 /* The end of the symbols that may be undefined ones: these come first. In
  * DT_GNU_HASH, word 1 is the index of the first symbol that is hashed, thus
@@ -32,6 +33,44 @@ static bool is_hook_name(const char *name)
 	       !strcmp(name, "perfrec_shim_1");
 }
 
+/* Whether one of the notes in @bytes bytes at @notes is that of an entry build.
+ * Names and descriptions are padded to @align bytes. */
+static bool has_entry_note(const char *notes, size_t bytes, size_t align)
+{
+	size_t at = 0;
+
+	while (bytes - at >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)(notes + at);
+		size_t name = at + sizeof(*note);
+		size_t desc = name + note->n_namesz;
+
+		desc = (desc + align - 1) & -align;
+		at = (desc + note->n_descsz + align - 1) & -align;
+		if (at > bytes)
+			return false;
+		if (note->n_type == ENTRY_NOTE_TYPE &&
+		    note->n_namesz == sizeof(ENTRY_NOTE_NAME) &&
+		    !memcmp(notes + name, ENTRY_NOTE_NAME,
+			    sizeof(ENTRY_NOTE_NAME)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_entry_build(const struct dl_phdr_info *module)
+{
+	for (size_t i = 0; i < module->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &module->dlpi_phdr[i];
+
+		if (header->p_type == PT_NOTE &&
+		    has_entry_note(
+			    (const char *)(module->dlpi_addr + header->p_vaddr),
+			    header->p_filesz, header->p_align == 8 ? 8 : 4))
+			return true;
+	}
+	return false;
+}
+
 static int look_at_module(struct dl_phdr_info *module, size_t size,
 			  void *unused)
 {
@@ -40,6 +79,8 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 
 	(void)size;
 	(void)unused;
+	if (is_entry_build(module))
+		return 1;
 	for (size_t i = 0; i < module->dlpi_phnum; i++)
 		if (module->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			elf_tables_read(

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* True when a loaded module refers to __cyg_profile_func_enter, or to what
- * perfrec.h looks for. Takes the dynamic linker's lock; a constructor may call
+/* True when a loaded module refers to __cyg_profile_func_enter or to what
+ * perfrec.h looks for, or is an entry build (shared/entry_build.h). Takes the dynamic linker's lock; a constructor may call
  * it. */
 bool instrumented(void);
 

@@ -174,8 +174,10 @@ static void expect_flags(const char *text, bool clang,
 	char got[512] = "";
 	char *lists;
 
-	ck_assert_int_eq(
-		compile_flags_make(line, &target, choice, flags, &lists), 0);
+	ck_assert_int_eq(compile_flags_make(line, &target, choice,
+					    clang ? NULL : "-specs=/x", flags,
+					    &lists),
+			 0);
 	for (size_t i = 0; flags[i]; i++) {
 		strcat(got, flags[i]);
 		strcat(got, " ");
@@ -218,6 +220,69 @@ START_TEST(compile_flags_make_for_clang_puts_hooks_in_after_inlining)
 }
 END_TEST
 
+START_TEST(compile_flags_make_for_entry_adds_nothing_that_links)
+{
+	struct compile_choice choice = { .hooks = COMPILE_ENTRY };
+
+	expect_flags("gcc -c x.c", false, &choice, "-g -specs=/x ");
+	expect_flags("gcc x.c y.S", false, &choice, "-specs=/x ");
+	expect_flags("clang x.c", true, &choice,
+		     "-g -Xclang -fxray-instrument "
+		     "-Xclang -fxray-instruction-threshold=1 ");
+}
+END_TEST
+
+static bool entry_refused(const char *text, bool clang, bool x86_64)
+{
+	const struct compile_target target = { .clang = clang,
+					       .x86_64 = x86_64 };
+	struct compile_line *line = read_line(text);
+	bool refused = compile_entry_refuse(line, &target) != NULL;
+
+	compile_line_free(&line);
+	return refused;
+}
+
+START_TEST(compile_entry_refuse_knows_what_does_not_go_together)
+{
+	ck_assert(!entry_refused("gcc -c x.c -mcmodel=medium", false, true));
+	ck_assert(entry_refused("gcc -c x.c", false, false));
+	ck_assert(entry_refused("clang -c x.c", true, false));
+	ck_assert(entry_refused("gcc -pg -c x.c", false, true));
+	ck_assert(entry_refused("gcc -c x.c -p", false, true));
+	ck_assert(!entry_refused("gcc -c x.c -D -p", false, true));
+	ck_assert(entry_refused("gcc -c x.c -mcmodel=large", false, true));
+	ck_assert(entry_refused("gcc -c x.c -masm=intel", false, true));
+	ck_assert(!entry_refused("clang -c x.c -masm=intel", true, true));
+}
+END_TEST
+
+START_TEST(compile_flags_refuse_for_entry_what_it_is_not)
+{
+	static const char *const functions[] = { "x" };
+	struct compile_target gcc = { .version = 10, .x86_64 = true };
+	struct compile_target old = { .version = 9, .x86_64 = true };
+	struct compile_target clang = { .clang = true, .version = 4 };
+	struct compile_choice entry = { .hooks = COMPILE_ENTRY };
+	struct compile_choice before = { .hooks = COMPILE_ENTRY,
+					 .style = COMPILE_BEFORE };
+	struct compile_choice after = { .hooks = COMPILE_ENTRY,
+					.style = COMPILE_AFTER };
+	struct compile_choice some = { .hooks = COMPILE_ENTRY,
+				       .functions = functions,
+				       .function_count = 1 };
+
+	ck_assert_ptr_null(compile_flags_refuse(&gcc, &entry));
+	ck_assert_ptr_null(compile_flags_refuse(&clang, &entry));
+	ck_assert_ptr_nonnull(compile_flags_refuse(&old, &entry));
+	ck_assert_ptr_nonnull(compile_flags_refuse(&gcc, &before));
+	ck_assert_ptr_nonnull(compile_flags_refuse(&clang, &before));
+	ck_assert_ptr_null(compile_flags_refuse(&gcc, &after));
+	ck_assert_ptr_nonnull(compile_flags_refuse(&gcc, &some));
+	ck_assert_ptr_nonnull(compile_flags_refuse(&clang, &some));
+}
+END_TEST
+
 START_TEST(compile_flags_refuse_what_the_compiler_cannot)
 {
 	static const char *const functions[] = { "x" };
@@ -255,5 +320,10 @@ int main(void)
 		tcase,
 		compile_flags_make_for_clang_puts_hooks_in_after_inlining);
 	tcase_add_test(tcase, compile_flags_refuse_what_the_compiler_cannot);
+	tcase_add_test(tcase,
+		       compile_flags_make_for_entry_adds_nothing_that_links);
+	tcase_add_test(tcase,
+		       compile_entry_refuse_knows_what_does_not_go_together);
+	tcase_add_test(tcase, compile_flags_refuse_for_entry_what_it_is_not);
 	return suite_run(suite);
 }
