@@ -42,8 +42,9 @@
 struct count_cell {
 	uint64_t calls; /* ever entered through the thunk, since the claim */
 	/* A bit for each call that is open, the innermost lowest: 1: its begin
-	 * was recorded, so its end must be. An entry shifts left, an exit shifts
-	 * right (arithmetically: beyond 64 calls the oldest bit repeats). */
+	 * was recorded, so its end must be. An entry shifts left, an exit
+	 * shifts right (arithmetically: beyond 64 calls the oldest bit
+	 * repeats). */
 	uint64_t recorded;
 };
 
@@ -125,9 +126,9 @@ struct thunk_shim {
 	int64_t epoch; /* offsets from the thread pointer (fs): of the lower
 			* half of a thread's epoch, uint32_t */
 	int64_t counts; /* and of its pointer to its count cells */
-	uint64_t count_epoch; /* address of a uint32_t: the epoch of threads that
-			       * have counts of this process; wiped to 0 in a
-			       * forked child, and when recording ends */
+	uint64_t count_epoch; /* address of a uint32_t: the epoch of threads
+			       * that have counts of this process; wiped to 0 in
+			       * a forked child, and when recording ends */
 	struct thunk_page page;
 };
 
