@@ -401,6 +401,49 @@ static void print_flushed(const json_t *answer)
 		print_files(json_array_get(flushed, i));
 }
 
+static void print_function(const json_t *row)
+{
+	const char *refused = text_of(row, "refused");
+	double share = json_real_value(json_object_get(row, "cost_share"));
+	char calls[SIZE_TEXT] = "", mean[SIZE_TEXT] = "", state[32];
+
+	snprintf(state, sizeof(state), "%s", text_of(row, "state"));
+	if (number_of(row, "one_in"))
+		snprintf(state, sizeof(state), "counted/%llu",
+			 (unsigned long long)number_of(row, "one_in"));
+	if (json_object_get(row, "calls"))
+		size_format_count(number_of(row, "calls"), calls);
+	if (number_of(row, "mean_ns"))
+		size_format_ns(number_of(row, "mean_ns"), mean);
+	printf("%-12s  %15s  %9s  %7.1f ns  %5.1f%%  %5llu  ", state, calls,
+	       mean, json_number_value(json_object_get(row, "cost_each_ns")),
+	       100 * share, (unsigned long long)number_of(row, "sites"));
+	print_name(text_of(row, "name"), 0);
+	if (refused[0])
+		printf("  (%s: %s)",
+		       json_is_true(json_object_get(row, "gated"))
+			       ? "left out by the gate"
+			       : "stays as it is",
+		       refused);
+	putchar('\n');
+}
+
+static void print_functions(const json_t *answer)
+{
+	const json_t *programs = json_object_get(answer, "functions");
+
+	for (size_t i = 0; i < json_array_size(programs); i++) {
+		const json_t *rows = json_object_get(
+			json_array_get(programs, i), "functions");
+
+		printf("%-12s  %15s  %9s  %10s  %6s  %5s  %s\n", "STATE",
+		       "CALLS", "MEAN", "COST/CALL", "OF CPU", "SITES",
+		       "FUNCTION");
+		for (size_t j = 0; j < json_array_size(rows); j++)
+			print_function(json_array_get(rows, j));
+	}
+}
+
 static void print_answer(const struct ctl_options *options,
 			 const json_t *answer)
 {
@@ -416,6 +459,8 @@ static void print_answer(const struct ctl_options *options,
 		print_done("ended", answer);
 	else if (!strcmp(options->verb, "categories"))
 		print_done("told", answer);
+	else if (!strcmp(options->verb, "functions"))
+		print_functions(answer);
 	else
 		print_done(!strcmp(options->verb, "pause") ? "paused"
 							   : "resumed",

@@ -44,6 +44,7 @@
 #include "collector/record/process.h"
 #include "collector/record/tracks.h"
 #include "collector/samples/samples.h"
+#include "collector/states/states.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
@@ -179,6 +180,7 @@ static int publish_process(struct process_setup *setup, int pidfd,
 	}
 	write_process_descriptor(setup);
 	process_list(*out);
+	states_process_begin(*out);
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #include "collector/record/process.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/samples/samples.h"
+#include "collector/states/states.h"
 #include "shared/atomic.h"
 
 #define FORK_GRACE_NS 300000000
@@ -33,6 +34,7 @@ static void free_process(struct process *process)
 	struct process_parts *parts = process_parts(process);
 	struct samples *samples = process_setup(process)->samples;
 
+	states_process_end(process);
 	process_heap_put(&parts->heap);
 	async_slices_free(&parts->slices);
 	if (samples)
@@ -173,6 +175,7 @@ void process_reap(struct collector *collector, arena_left *left)
 		arena_unlink(arena, &collector->arenas);
 		left(collector, arena);
 		cpu_group_free(&arena_change_setup(arena)->cpu);
+		states_end(arena);
 		arena_control(arena, CONTROL_OFF);
 		drain_remove(collector->drain, arena);
 		arena_put(&arena);

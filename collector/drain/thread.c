@@ -34,8 +34,10 @@
 #include "collector/samples/thread_cpu.h"
 #include "collector/heap/thread_heap.h"
 #include "collector/notes/thread_notes.h"
+#include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_samples.h"
 #include "collector/files/thread_stacks.h"
+#include "collector/states/states.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/ring_shm.h"
@@ -406,6 +408,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 	if (thread->fibers.fork_parent)
 		note_fork(thread);
 	tell_progress(thread);
+	thread_durations(thread);
 	return err ? err : unread;
 }
 
@@ -545,7 +548,14 @@ static void sum_up_thread(struct job *job)
 	snapshot_add_ended(thread, &stacks);
 	thread_stacks_release(&stacks);
 	thread_heap_release(thread);
+	free(thread->counted);
 	free(thread);
+}
+
+static uint32_t slot_index(const struct thread *thread)
+{
+	return (uint32_t)(thread->slot -
+			  arena_slot_shm(thread->setup->arena, 0));
 }
 
 /* Tell of losses and pauses that no record tells of, since the thread ended
@@ -602,6 +612,8 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 		       PAGE_GENERAL;
 	/* relaxed: as above */
 	old->dropped_samples = atom_load_rlx(&old->slot->dropped_samples);
+	old->counted_count = states_slot_calls(old->setup->arena,
+					       slot_index(old), &old->counted);
 	old->job.run = sum_up_thread;
 	jobs_post(old->setup->collector->jobs, &old->job);
 }

@@ -46,6 +46,7 @@
 #include "collector/record/process.h"
 #include "collector/files/snapshot.h"
 #include "collector/record/thread_state.h"
+#include "collector/states/states.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_meet.h"
 #include "collector/drain/thread.h"
@@ -245,9 +246,10 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 	if (over || ending || arena_is_broken(arena)) {
 		over = over && !arena_is_broken(arena);
 		worker->churn = true;
+		over = over || process_is_gone(process);
 		thread_finish(&slot->thread, ending ? ending->ns : 0);
-		slot_free(arena, index, state,
-			  over || process_is_gone(process));
+		states_slot_ended(arena, index, over);
+		slot_free(arena, index, state, over);
 	}
 	return true;
 }

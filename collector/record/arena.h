@@ -24,6 +24,7 @@ struct pause_list;
 struct process;
 struct recording;
 struct sites;
+struct states;
 struct thread;
 
 /* How often each drain worker has looked at everything: drain/drain.h. */
@@ -64,6 +65,7 @@ struct arena_setup {
 	struct recording *recording; /* a reference */
 	struct jobs *jobs; /* where jobs go; NULL: nowhere */
 	struct sites *sites; /* a reference */
+	struct states *states; /* of its functions; NULL: none are known */
 	struct cpu_group *cpu; /* NULL: the kernel samples nothing */
 	uid_t uid; /* of the program */
 	uint64_t start_flow; /* flow from the image before it; 0: none */

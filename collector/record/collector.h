@@ -25,6 +25,7 @@ struct process;
 struct recording;
 struct sampler;
 struct session_limits;
+struct states_thread;
 struct symbol_cache;
 
 struct collector {
@@ -42,6 +43,7 @@ struct collector {
 	 * log has why; NULL: nothing but the trace is written. */
 	int (*finish_recording)(struct recording *recording);
 	struct drain *drain;
+	struct states_thread *states; /* NULL: states of functions stay */
 	struct sampler *sampler; /* NULL: no stacks are unwound */
 	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */
 	int cpu_err; /* -errno: why it does not, though it should */

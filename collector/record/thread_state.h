@@ -19,6 +19,7 @@
 
 struct process;
 struct slot_shm;
+struct states_calls;
 struct thread_cpu;
 struct thread_heap;
 struct thread_notes;
@@ -36,6 +37,11 @@ struct thread {
 	struct thread_notes *notes; /* notes/thread_notes.c */
 	struct thread_cpu *cpu; /* samples/thread_cpu.c */
 	struct thread_heap *heap; /* heap/thread_heap.c */
+	/* How often connected functions were called: once the thread has ended,
+	 * see states_slot_calls(). */
+	struct states_calls *counted;
+	size_t counted_count;
+	uint64_t durations_ns; /* when they are told again: BOOTTIME */
 	struct thread_entry entry;
 	bool tid_known; /* entry.tid is its id in our namespace */
 	uint64_t uuid; /* of its track in the trace */

@@ -42,6 +42,7 @@ struct cct_function {
 	/* The same: what perfrec did in self_ns, and in total_ns. */
 	struct own_counts own_self, own_total;
 	struct own_counts entered; /* for cct_sum() */
+	uint64_t told_calls, told_ns; /* drain/thread_durations.c's */
 	struct cct_function *next; /* all */
 	struct cct_function *next_live; /* those that are not retired */
 	struct cct_node *nodes; /* list; by of_function */

@@ -30,6 +30,7 @@
 #include "collector/record/recording.h"
 #include "collector/base/random.h"
 #include "collector/serve/session.h"
+#include "collector/states/states.h"
 #include "collector/names/sites.h"
 
 #define FOLDER_TRIES 100
@@ -211,6 +212,10 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	err = drain_add(collector->drain, arena);
 	if (err)
 		return err;
+	if (collector->states)
+		err = states_begin(collector->states, arena);
+	if (err)
+		return err;
 	peer->pidfd = -1;
 	err = process_meet_hello(collector, arena, peer->pid, hello->pid,
 				 pidfd);
@@ -252,11 +257,20 @@ static enum wire_status accept_program(struct collector *collector,
 	err = begin_program(collector, arena, hello, peer);
 	if (err) {
 		drain_remove(collector->drain, arena);
+		states_end(arena);
 		arena_put(&arena);
 		return refuse_begin(collector, peer, err);
 	}
 	*out = arena;
 	return WIRE_ACCEPTED;
+}
+
+/* Whether functions of @arena's program are connected before it goes on. */
+static bool connects_functions(const struct collector *collector,
+			       struct arena *arena)
+{
+	return arena_setup(arena)->states &&
+	       states_are_wanted(collector->options);
 }
 
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
@@ -282,7 +296,8 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		if (arena_setup(*out)->alloc == WIRE_ALLOC_SAMPLED ||
 		    arena_setup(*out)->stackless)
 			reply->alloc_period = options->alloc_period;
-		if (!filter_is_active(&options->filter))
+		if (!filter_is_active(&options->filter) &&
+		    !connects_functions(collector, *out))
 			session_release(*out);
 	}
 }
@@ -292,10 +307,22 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 
 struct filter_job {
 	struct job job;
+	const struct collector *collector;
 	const struct filter *filter;
 	struct arena *arena;
 	struct modules *modules;
 };
+
+/* Have functions connected, and then, or at once if there are none, let the
+ * program record. */
+static void connect_or_release(const struct collector *collector,
+			       struct arena *arena)
+{
+	if (connects_functions(collector, arena))
+		states_connect(arena, session_release);
+	else
+		session_release(arena);
+}
 
 static void resolve_filter(struct job *job)
 {
@@ -304,7 +331,7 @@ static void resolve_filter(struct job *job)
 
 	filter_publish(resolve->filter, resolve->modules,
 		       arena_setup(resolve->arena)->page, FILTER_ENTRIES);
-	session_release(resolve->arena);
+	connect_or_release(resolve->collector, resolve->arena);
 	modules_put(&resolve->modules);
 	arena_put(&resolve->arena);
 	free(resolve);
@@ -318,9 +345,10 @@ static void post_filter(struct collector *collector, struct arena *arena)
 
 	if (!resolve) {
 		/* Replay withholds what the table would have. */
-		session_release(arena);
+		connect_or_release(collector, arena);
 		return;
 	}
+	resolve->collector = collector;
 	resolve->job.run = resolve_filter;
 	resolve->filter = &collector->options->filter;
 	resolve->arena = arena_get(arena);
@@ -333,4 +361,6 @@ void attach_complete(struct collector *collector, struct arena *arena)
 {
 	if (filter_is_active(&collector->options->filter))
 		post_filter(collector, arena);
+	else if (connects_functions(collector, arena))
+		states_connect(arena, session_release);
 }

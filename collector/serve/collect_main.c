@@ -60,6 +60,7 @@
 #include "collector/samples/samples.h"
 #include "collector/serve/server.h"
 #include "collector/serve/session.h"
+#include "collector/states/states.h"
 #include "collector/names/symbols.h"
 #include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
@@ -395,6 +396,8 @@ static int start_threads(struct daemon *daemon)
 		err = drain_new(daemon->options.workers, collector->done_fd,
 				&collector->drain);
 	if (!err)
+		err = states_thread_start(collector, &collector->states);
+	if (!err)
 		err = workers_start(collector, &daemon->workers);
 	if (err)
 		log_err("cannot start a thread: %s", strerror(-err));
@@ -512,6 +515,7 @@ static int stop_daemon(struct daemon *daemon, int err)
 	if (daemon->server)
 		server_free(&daemon->server);
 	workers_stop(&daemon->workers);
+	states_thread_stop(&collector->states);
 	drain_free(&collector->drain);
 	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);

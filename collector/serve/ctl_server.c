@@ -35,6 +35,7 @@
 #include "collector/record/collector.h"
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"
+#include "collector/serve/ctl_functions.h"
 #include "collector/serve/ctl_wire.h"
 #include "collector/base/connections.h"
 #include "collector/base/listener.h"
@@ -59,6 +60,7 @@ struct client {
 
 	json_t *json; /* the answer, while it waits */
 	struct ctl_flush *flush; /* waits for it; NULL: for none */
+	struct ctl_functions *functions; /* the same */
 	uint64_t *sessions; /* waits for their end */
 	size_t session_count;
 	bool wants_end; /* waits for ours */
@@ -216,6 +218,19 @@ static void run_stop(struct client *client, const struct choice *choice)
 		client->server->collector->closing = true;
 }
 
+static void run_functions(struct client *client, const struct choice *choice)
+{
+	const char *wrong = NULL;
+	int err = ctl_functions_start(choice->arena, choice->count,
+				      choice->list, &client->functions, &wrong);
+
+	if (err)
+		answer_client(client,
+			      ctl_answer_error(wrong ? wrong : strerror(-err)));
+	else
+		make_client_wait(client, describe_choice(client, choice));
+}
+
 static void obey_request(struct client *client, verb_run *run,
 			 const char *target, const char *list)
 {
@@ -240,9 +255,13 @@ static void take_request(struct client *client, char *line)
 		const char *name;
 		verb_run *run;
 	} verbs[] = {
-		{ "list", run_list },	  { "pause", run_pause },
-		{ "resume", run_resume }, { "flush", run_flush },
-		{ "stop", run_stop },	  { "categories", run_categories },
+		{ "list", run_list },
+		{ "pause", run_pause },
+		{ "resume", run_resume },
+		{ "flush", run_flush },
+		{ "stop", run_stop },
+		{ "categories", run_categories },
+		{ "functions", run_functions },
 	};
 	char *tab = strchr(line, '\t'), *space;
 	const char *target;
@@ -338,6 +357,8 @@ static bool is_fulfilled(struct client *client)
 		if (!session_is_over(collector, client->sessions[i]))
 			return false;
 	return !client->wants_end &&
+	       (!client->functions ||
+		ctl_functions_are_done(client->functions)) &&
 	       (!client->flush || ctl_flush_is_done(client->flush));
 }
 
@@ -348,6 +369,8 @@ static void answer_waiting(struct client *client)
 	client->json = NULL;
 	if (client->flush)
 		ctl_flush_end(&client->flush, json);
+	if (client->functions)
+		json = ctl_functions_end(&client->functions, json);
 	answer_client(client, json);
 }
 
@@ -356,6 +379,7 @@ static void client_free(struct connection *connection)
 	/* The connection is the first member. */
 	struct client *client = (struct client *)connection;
 
+	ctl_functions_free(&client->functions);
 	free(client->sessions);
 	free(client->answer);
 	free(client);

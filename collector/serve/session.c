@@ -34,6 +34,7 @@
 #include "collector/drain/drain.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/states/states.h"
 #include "collector/trace/trace_file.h"
 
 #define PROGRAMS_MAX 1024 /* processes, when another program comes */
@@ -274,6 +275,7 @@ void session_stop(struct arena *arena)
 	struct drain *drain = NULL;
 
 	arena_control(arena, CONTROL_OFF);
+	states_restore(arena);
 	cpu_group_pause(arena_setup(arena)->cpu, true);
 	arena_lock(arena);
 	for (struct process *process = arena_first_process(arena); process;
@@ -291,6 +293,8 @@ bool session_is_over(struct collector *collector, uint64_t number)
 	const struct open_recording *open;
 	bool over;
 
+	if (!states_are_restored(collector->states, number))
+		return false;
 	for (struct arena *arena = collector->arenas; arena;
 	     arena = arena_next(arena))
 		if (arena_session(arena)->number == number)

@@ -92,12 +92,11 @@ struct states_calls {
 size_t states_slot_calls(struct arena *arena, uint32_t index,
 			 struct states_calls **out);
 /*
- * The owner of slot @index of @process has been finished. Adds the counts of
- * the slot to those of the process, and with @free clears them for the next
- * owner: the slot becomes free after this. The slot's drain worker.
+ * The owner of slot @index has been finished. With @gone the slot becomes free
+ * after this: its counts are added to those of slots that have ended, and
+ * cleared for the next owner. The slot's drain worker.
  */
-void states_slot_ended(struct arena *arena, uint32_t index,
-		       struct process *process, bool free);
+void states_slot_ended(struct arena *arena, uint32_t index, bool gone);
 
 /* A change of a function, in the order in which they were made. */
 struct states_change {
@@ -164,6 +163,7 @@ struct states_function {
 	uint64_t ended, ended_ns; /* of recorded calls; 0: not known */
 	uint64_t cost_ns; /* what its hooks cost the program so far */
 	float cost_each_ns; /* of a call, as it is now */
+	float cost_share; /* cost_ns in the program's CPU time; 0: unknown */
 };
 
 /* All functions that are known of @arena, those that cost most first, into

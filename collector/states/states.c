@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states - the life of the states of an arena, and what other threads ask of
+ * them. All that takes time is left to the thread perfrec-states.
+ */
+#include "collector/states/states.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/names/modules.h"
+#include "collector/options/collect_options.h"
+#include "collector/patch/patch.h"
+#include "collector/patch/thunks.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/states/controller.h"
+#include "collector/states/states_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+bool states_are_wanted(const struct collect_options *options)
+{
+	return options->overhead || options->count_count ||
+	       filter_is_active(&options->filter);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+static int add_pattern(struct states *states, char letter, const char *glob)
+{
+	char *copy = strdup(glob);
+
+	if (!copy || grow_array(states->patterns, states->pattern_room,
+				states->pattern_count + 1) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	states->patterns[states->pattern_count++] =
+		(struct states_pattern){ .letter = letter, .glob = copy };
+	return 0;
+}
+
+static int add_options(struct states *states)
+{
+	const struct collect_options *options =
+		states->thread->collector->options;
+	int err = 0;
+
+	for (size_t i = 0; i < options->count_count && !err; i++)
+		err = add_pattern(states, 'c', options->count[i]);
+	if (options->overhead && !err) {
+		states->controller =
+			controller_new(options->overhead / 100000.0);
+		err = states->controller ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+int states_begin(struct states_thread *thread, struct arena *arena)
+{
+	struct states *states = calloc(1, sizeof(*states));
+
+	if (!states)
+		return -ENOMEM;
+	states->refs = 1;
+	states->thread = thread;
+	lock_init(&states->lock, LOCK_STATES);
+	states->numbers = function_numbers(arena_setup(arena)->ring_cells);
+	states->next_number = 1;
+	states->changes = calloc(CHANGES_KEPT, sizeof(*states->changes));
+	states->owner = calloc(states->numbers, sizeof(*states->owner));
+	states->ended_calls =
+		calloc(states->numbers, sizeof(*states->ended_calls));
+	states->sums = calloc(states->numbers, sizeof(*states->sums));
+	if (!states->changes || !states->owner || !states->ended_calls ||
+	    !states->sums || add_options(states) < 0) {
+		states_put(&states);
+		return -ENOMEM;
+	}
+	states->arena = arena_get(arena);
+	arena_change_setup(arena)->states = states;
+	states_get(states);
+	lock_acquire(&thread->lock);
+	states->next = thread->first;
+	thread->first = states;
+	lock_release(&thread->lock);
+	return 0;
+}
+
+struct states *states_get(struct states *states)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&states->refs, 1);
+	return states;
+}
+
+void states_put(struct states **states)
+{
+	struct states *old = *states;
+
+	*states = NULL;
+	/* order: sc, REFS: all uses of it come before its end */
+	if (!old || atom_add_sc(&old->refs, -1u) != 1)
+		return;
+	states_processes_free(old);
+	thunk_area_unmap(old->area);
+	controller_free(old->controller);
+	for (size_t i = 0; i < old->pattern_count; i++)
+		free(old->patterns[i].glob);
+	free(old->patterns);
+	free(old->modules);
+	free(old->functions);
+	free(old->table);
+	free(old->parts);
+	free(old->owner);
+	free(old->ended_calls);
+	free(old->sums);
+	free(old->changes);
+	lock_destroy(&old->lock);
+	free(old);
+}
+
+void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
+{
+	struct states *states = arena_setup(arena)->states;
+
+	lock_acquire(&states->lock);
+	states->ready = ready;
+	states->wants_plans = true;
+	lock_release(&states->lock);
+	states_wake(states->thread);
+}
+
+static void ask_for_end(struct states *states, bool end)
+{
+	if (!states)
+		return;
+	lock_acquire(&states->lock);
+	states->wants_restore = true;
+	states->wants_end = states->wants_end || end;
+	lock_release(&states->lock);
+	states_wake(states->thread);
+}
+
+void states_restore(struct arena *arena)
+{
+	ask_for_end(arena_setup(arena)->states, false);
+}
+
+void states_end(struct arena *arena)
+{
+	struct arena_setup *setup = arena_change_setup(arena);
+
+	ask_for_end(setup->states, true);
+	states_put(&setup->states);
+}
+
+/* --- processes --------------------------------------------------------------
+ */
+
+static struct states_process *new_process(const struct process_setup *setup)
+{
+	const struct arena_setup *shared = setup->arena_setup;
+	struct states_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = setup->pid;
+	process->inner_pid = setup->inner_pid;
+	process->parent = setup->entry->parent;
+	process->root = !setup->forked;
+	process->modules = modules_get(setup->modules);
+	if (process->root && shared->mem_fd >= 0)
+		process->mem = fcntl(shared->mem_fd, F_DUPFD_CLOEXEC, 0);
+	else
+		process->mem = patch_mem_open(setup->pid);
+	return process;
+}
+
+void states_process_begin(struct process *process)
+{
+	const struct process_setup *setup = process_setup(process);
+	struct states *states = setup->arena_setup->states;
+	struct states_process *new;
+
+	if (!states)
+		return;
+	new = new_process(setup);
+	if (!new)
+		return;
+	lock_acquire(&states->lock);
+	new->next = states->processes;
+	states->processes = new;
+	lock_release(&states->lock);
+	states_wake(states->thread);
+}
+
+void states_process_end(struct process *process)
+{
+	const struct process_setup *setup = process_setup(process);
+	struct states *states = setup->arena_setup->states;
+
+	if (!states)
+		return;
+	lock_acquire(&states->lock);
+	for (struct states_process *one = states->processes; one;
+	     one = one->next)
+		if (one->pid == setup->pid &&
+		    one->inner_pid == setup->inner_pid)
+			one->ended = true;
+	lock_release(&states->lock);
+	states_wake(states->thread);
+}
+
+void states_child_memory(struct arena *arena, int inner_pid, int mem_fd)
+{
+	struct states *states = arena_setup(arena)->states;
+	bool taken = false;
+
+	if (!states || !patch_mem_is_good(mem_fd)) {
+		close(mem_fd);
+		return;
+	}
+	lock_acquire(&states->lock);
+	for (struct states_process *one = states->processes; one;
+	     one = one->next)
+		if (one->inner_pid == inner_pid && !one->ended && !one->image &&
+		    one->mem < 0 && !taken) {
+			one->mem = mem_fd;
+			one->met = false;
+			taken = true;
+		}
+	lock_release(&states->lock);
+	if (!taken)
+		close(mem_fd);
+	else
+		states_wake(states->thread);
+}
+
+/* --- requests ---------------------------------------------------------------
+ */
+
+int states_ask_start(struct arena *arena, const char *const *globs,
+		     size_t count, struct states_ask **out)
+{
+	struct states *states = arena_setup(arena)->states;
+	struct states_ask *ask = calloc(1, sizeof(*ask));
+	int err = 0;
+
+	if (!ask)
+		return -ENOMEM;
+	if (!states) {
+		*out = ask;
+		return 0;
+	}
+	ask->states = states_get(states);
+	lock_acquire(&states->lock);
+	ask->first = states->pattern_count;
+	for (size_t i = 0; i < count && !err; i++)
+		err = add_pattern(states, globs[i][0], globs[i] + 1);
+	ask->count = states->pattern_count - ask->first;
+	states->wants_plans = true;
+	ask->number = ++states->asked;
+	lock_release(&states->lock);
+	if (err) {
+		states_ask_end(&ask);
+		return err;
+	}
+	states_wake(states->thread);
+	*out = ask;
+	return 0;
+}
+
+/* Under the lock. */
+static void find_unmatched(struct states_ask *ask)
+{
+	const struct states *states = ask->states;
+
+	for (size_t i = ask->first; i < ask->first + ask->count; i++)
+		if (!states->patterns[i].matched && !ask->error[0])
+			snprintf(ask->error, sizeof(ask->error),
+				 "no function that can be recorded matches "
+				 "'%.400s'",
+				 states->patterns[i].glob);
+}
+
+bool states_ask_is_done(struct states_ask *ask, const char **error)
+{
+	struct states *states = ask->states;
+	bool done = true;
+
+	*error = NULL;
+	if (!states)
+		return true;
+	lock_acquire(&states->lock);
+	done = states->answered >= ask->number || states->wants_restore;
+	if (done)
+		find_unmatched(ask);
+	lock_release(&states->lock);
+	if (done && ask->error[0])
+		*error = ask->error;
+	return done;
+}
+
+void states_ask_end(struct states_ask **ask)
+{
+	struct states_ask *old = *ask;
+
+	*ask = NULL;
+	if (!old)
+		return;
+	states_put(&old->states);
+	free(old);
+}

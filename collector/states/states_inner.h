@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_inner - the body of the states of an arena, for the files that are
+ * module states: states.c (life, requests), states_thread.c (the thread),
+ * states_modules.c (modules and their functions), states_text.c (processes and
+ * their text), states_steps.c (the way from one state to the next),
+ * states_steer.c (the controller), states_tell.c (what others may read), and
+ * for their tests.
+ *
+ * The thread perfrec-states alone changes modules, functions and processes, and
+ * reads them without a lock. Where others read them, too, it changes them under
+ * states->lock. What others write is under that lock, always.
+ */
+#ifndef PERFREC_COLLECTOR_STATES_STATES_INNER_H
+#define PERFREC_COLLECTOR_STATES_STATES_INNER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/base/lock.h"
+#include "collector/states/controller.h"
+#include "collector/states/states.h"
+#include "shared/function_shm.h"
+
+struct code_plan;
+struct controller;
+struct modules;
+struct patch_image;
+struct symbol_file;
+struct thunk_area;
+
+/* How long one visit of an arena may take, before others have their turn. */
+#define VISIT_NS 20000000
+#define TICK_NS 20000000
+/* How long a function that is to go off waits for its open calls. */
+#define DRAIN_NS 1000000000
+/* The shift of functions that are counted because somebody said so. */
+#define HAND_SHIFT 10
+#define CHANGES_KEPT 16384
+#define BATCH 256
+#define BATCH_HELD 8192
+#define NONE UINT32_MAX
+
+/* The plan of a file: one for all arenas, kept as long as the thread. */
+struct states_plan {
+	struct states_plan *next;
+	struct symbol_file *file; /* a reference */
+	struct code_plan *plan; /* NULL: there is none */
+	ino_t inode;
+	int fd; /* until the plan is ready; -1 */
+	bool ready; /* or there will never be one */
+	const char *why; /* there is none; NULL: nothing to tell */
+};
+
+/* A module of a process, and of the children that it forks later. */
+struct states_module {
+	uint64_t start, end, bias;
+	const char *path;
+	struct states_plan *plan;
+	uint32_t generation; /* of the load map when it came */
+	bool listed; /* its functions are known */
+	bool gone; /* it was unloaded */
+};
+
+/* A function in one module: a function that is inlined elsewhere, or that
+ * several modules define, has parts in several. */
+struct states_part {
+	uint32_t module; /* index */
+	uint32_t index; /* of the function in the plan */
+	uint32_t number; /* 0: not connected */
+	uint32_t next; /* part of the same function; NONE */
+};
+
+struct function {
+	uint64_t address;
+	const char *name, *module; /* NULL: not asked for yet */
+	uint32_t parts; /* the first; NONE: its modules are gone */
+	uint32_t generation;
+	uint32_t sites;
+	uint8_t state, wanted; /* enum function_state */
+	uint8_t shift, wanted_shift;
+	bool entry_build;
+	bool connected;
+	bool wants_connection;
+	bool by_hand; /* asked for */
+	bool excluded; /* by --filter or --exclude */
+	bool steered; /* the controller decides */
+	const char *refused; /* static; NULL: it can be changed */
+	uint64_t draining_ns; /* since when */
+	uint64_t calls_told; /* to the controller */
+	uint32_t share, mean_ns; /* see struct states_change */
+	/* Under the lock: others write these. */
+	double cost_ns; /* as of the last tick */
+	uint64_t ended, ended_ns;
+	uint64_t ended_told, ended_ns_told;
+};
+
+/* A process of the arena. */
+struct states_process {
+	struct states_process *next;
+	pid_t pid, inner_pid, parent;
+	bool root; /* it said hello */
+	int mem; /* -1: none, or the image has it */
+	struct modules *modules; /* a reference */
+	struct patch_image *image; /* NULL: none, or not made yet */
+	bool met; /* the thread has seen it */
+	bool failed; /* its text cannot be written */
+	bool ended; /* under the lock */
+	int *module; /* numbers in the image, by index; -1: not in it */
+	size_t module_count, module_room;
+	clockid_t clock;
+	bool has_clock;
+	uint64_t cpu_ns;
+};
+
+struct states_pattern {
+	char letter; /* of the state */
+	char *glob;
+	bool matched; /* some function */
+};
+
+struct states_ask {
+	struct states *states; /* a reference; NULL: there is none */
+	uint64_t number; /* of the request */
+	size_t first, count; /* its patterns */
+	char error[512]; /* "": none */
+};
+
+struct states {
+	uint32_t refs;
+	struct states_thread *thread;
+	struct arena *arena; /* a reference, until the thread lets go */
+	struct states *next; /* the thread's list */
+
+	/* The thread's. */
+	bool begun; /* area was asked for */
+	struct thunk_area *area; /* NULL: none */
+	const char *unwritable; /* why there is none */
+	uint32_t numbers; /* there are 1 to numbers - 1 */
+	struct controller *controller;
+	uint64_t tick_ns; /* the last */
+	uint64_t tick_cost_ns; /* what a tick takes */
+	size_t loads; /* events of the map log that were seen */
+	bool planning; /* something wants plans */
+	bool evaluated; /* all functions know what they want */
+	bool restored;
+	uint64_t hold_ns; /* when the program must go on; 0: it does */
+	uint64_t *sums; /* of calls, by number: of the last tick */
+
+	struct lock lock; /* of what follows */
+	struct states_process *processes;
+	struct states_module *modules;
+	size_t module_count, module_room;
+	struct function *functions;
+	size_t function_count, function_room;
+	uint32_t *table; /* of functions by address: index + 1 */
+	size_t table_entries;
+	struct states_part *parts;
+	size_t part_count, part_room;
+	uint32_t *owner; /* index of the function of a number */
+	uint32_t next_number;
+	uint64_t *ended_calls; /* by number: of slots that have ended */
+	struct states_pattern *patterns;
+	size_t pattern_count, pattern_room;
+	struct states_change *changes; /* a ring of CHANGES_KEPT */
+	uint64_t change_count; /* ever; read without the lock, too */
+	uint64_t patch_ns, patched_sites, unpatched_processes;
+	bool want_durations; /* read without the lock, too */
+	struct controller_reached reached; /* as of the last tick */
+	/* Requests. */
+	void (*ready)(struct arena *arena); /* NULL: not asked for */
+	bool wants_plans;
+	bool wants_restore, wants_end;
+	uint64_t asked, answered; /* numbers of requests */
+};
+
+struct states_thread {
+	struct collector *collector;
+	pthread_t thread;
+	int event; /* eventfd */
+	struct states_plan *plans; /* the thread's */
+	struct lock lock; /* of what follows */
+	struct states *first;
+	bool closing;
+};
+
+/* Wake the thread. Any thread. */
+void states_wake(struct states_thread *thread);
+/* Any thread. */
+struct states *states_get(struct states *states);
+void states_put(struct states **states);
+
+/* --- for the thread perfrec-states ------------------------------------------
+ */
+
+/* Go on with all that is to be done, for about VISIT_NS. Returns in how many ns
+ * it is to be called again; UINT64_MAX: when somebody asks. */
+uint64_t states_visit(struct states *states);
+
+/* Take in what was loaded and unloaded. */
+void states_follow_modules(struct states *states);
+/* Plan modules until @until_ns (BOOTTIME), and list their functions. Whether
+ * all is done. */
+bool states_plan_modules(struct states *states, uint64_t until_ns);
+void states_plans_free(struct states_thread *thread);
+/* The function at @address. NULL: none is known. Or under the lock. */
+struct function *states_find(const struct states *states, uint64_t address);
+/* Find out how @function is called. */
+void states_name(struct states *states, struct function *function);
+
+/* Take in processes that have begun and ended. */
+void states_follow_processes(struct states *states);
+/* Tell all images of the module with that index, or that it is gone. */
+void states_module_came(struct states *states, uint32_t module);
+void states_module_went(struct states *states, uint32_t module);
+/* Switch the functions at @list on or off in all processes. */
+void states_switch(struct states *states, const uint32_t *functions,
+		   size_t count, bool on);
+/* Connect those functions; sets their connected, number and refused. */
+void states_connect_functions(struct states *states, const uint32_t *functions,
+			      size_t count, bool held);
+void states_restore_text(struct states *states);
+void states_processes_free(struct states *states);
+
+/* What each function shall be, by patterns and options. */
+void states_evaluate(struct states *states);
+/* Take functions to what they shall be, until @until_ns. Whether all are. */
+bool states_take_steps(struct states *states, uint64_t until_ns, bool held);
+/* Note that @function changes from state @from to what it is now. */
+void states_note_change(struct states *states, const struct function *function,
+			enum function_state from, uint64_t ns, bool connected);
+
+/* Ask the controller. Returns the ns up to the next tick. */
+uint64_t states_steer(struct states *states);
+/* Before the first tick, and after the last: what the cache knows. */
+void states_recall(struct states *states, uint32_t function);
+void states_remember(struct states *states);
+
+/* Add up calls by number, of all slots and of those that have ended, into
+ * @sums, which has states->next_number entries. Takes the lock. */
+void states_sum(struct states *states, uint64_t *sums);
+
+#endif

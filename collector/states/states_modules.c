@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_modules - which modules a program has, their plans, and the functions
+ * that these name. A plan is made once for each file, in pieces, so that a
+ * large one holds up nobody. A function that has no slot lies where its module
+ * lies; of one that has, the program knows the address (code_plan.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/base/log.h"
+#include "collector/code/code_plan.h"
+#include "collector/names/map_log.h"
+#include "collector/names/modules.h"
+#include "collector/names/symbols.h"
+#include "collector/record/arena.h"
+#include "collector/states/states_inner.h"
+#include "shared/compiler.h"
+#include "shared/hash.h"
+#include "shared/ring_shm.h"
+
+#define STEP_BYTES 65536
+#define ADDRESS_MASK 0xffffffffffff /* what records carry */
+#define TABLE_MIN 1024
+#define MODULES_MAX 4096
+
+/* --- plans ------------------------------------------------------------------
+ */
+
+/* The plan of @file, which may not be ready; NULL: no memory. */
+static struct states_plan *plan_of_file(struct states_thread *thread,
+					struct symbol_file *file)
+{
+	struct states_plan *plan = thread->plans;
+
+	while (plan && plan->file != file)
+		plan = plan->next;
+	if (plan)
+		return plan;
+	plan = calloc(1, sizeof(*plan));
+	if (!plan)
+		return NULL;
+	plan->file = symbol_file_get(file);
+	plan->fd = -1;
+	plan->next = thread->plans;
+	thread->plans = plan;
+	return plan;
+}
+
+static void end_planning(struct states_plan *plan, const char *why)
+{
+	plan->ready = true;
+	plan->why = why;
+	if (why)
+		code_plan_free(&plan->plan);
+	if (plan->fd >= 0)
+		close(plan->fd);
+	plan->fd = -1;
+}
+
+/* -ENODATA, that there is nothing to plan, is no news. */
+static void begin_planning(struct states_plan *plan)
+{
+	const char *why = NULL;
+	struct stat status;
+	int err;
+
+	plan->fd = symbol_file_descriptor(plan->file);
+	if (plan->fd < 0 || fstat(plan->fd, &status) < 0) {
+		end_planning(plan, "its file cannot be read");
+		return;
+	}
+	plan->inode = status.st_ino;
+	err = code_plan_begin(plan->fd, NULL, &plan->plan, &why);
+	if (err == -ENODATA)
+		end_planning(plan, NULL);
+	else if (err)
+		end_planning(plan, why ? why : "its code cannot be read");
+}
+
+/* Go on with @plan until @until_ns. Whether it is ready. */
+static bool go_on_planning(struct states_plan *plan, uint64_t until_ns)
+{
+	int more = 1;
+
+	if (!plan->ready && !plan->plan)
+		begin_planning(plan);
+	while (!plan->ready && more > 0 && clock_boottime_ns() < until_ns)
+		more = code_plan_step(plan->plan, STEP_BYTES);
+	if (!plan->ready && more < 0)
+		end_planning(plan, "its code takes too much memory to read");
+	else if (!plan->ready && !more)
+		end_planning(plan, NULL);
+	return plan->ready;
+}
+
+void states_plans_free(struct states_thread *thread)
+{
+	struct states_plan *plan;
+
+	while ((plan = thread->plans)) {
+		thread->plans = plan->next;
+		end_planning(plan, NULL);
+		code_plan_free(&plan->plan);
+		symbol_file_put(&plan->file);
+		free(plan);
+	}
+}
+
+/* --- functions by address ---------------------------------------------------
+ */
+
+static size_t first_entry(const struct states *states, uint64_t address)
+{
+	return hash_fold(address * FILTER_MULTIPLIER) &
+	       (states->table_entries - 1);
+}
+
+struct function *states_find(const struct states *states, uint64_t address)
+{
+	size_t at;
+
+	if (!states->table_entries)
+		return NULL;
+	at = first_entry(states, address & ADDRESS_MASK);
+	for (; states->table[at]; at = (at + 1) & (states->table_entries - 1)) {
+		struct function *function =
+			&states->functions[states->table[at] - 1];
+
+		if (function->address == (address & ADDRESS_MASK) &&
+		    function->parts != NONE)
+			return function;
+	}
+	return NULL;
+}
+
+static void put_into_table(struct states *states, uint32_t index)
+{
+	size_t at = first_entry(states, states->functions[index].address);
+
+	while (states->table[at])
+		at = (at + 1) & (states->table_entries - 1);
+	states->table[at] = index + 1;
+}
+
+/* Functions that are gone stay: their number is theirs for good. Under the
+ * lock. */
+static int make_room_in_table(struct states *states)
+{
+	size_t entries = MAX(states->table_entries, (size_t)TABLE_MIN);
+	uint32_t *table;
+
+	while (entries < 2 * (states->function_count + 1))
+		entries *= 2;
+	if (entries == states->table_entries)
+		return 0;
+	table = calloc(entries, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	free(states->table);
+	states->table = table;
+	states->table_entries = entries;
+	for (uint32_t i = 0; i < states->function_count; i++)
+		put_into_table(states, i);
+	return 0;
+}
+
+/* The function at @address, which is new if it is not known. Under the lock. */
+static struct function *add_function(struct states *states, uint64_t address,
+				     const struct states_module *module,
+				     bool entry_build)
+{
+	struct function *function = states_find(states, address);
+
+	if (function)
+		return function;
+	if (make_room_in_table(states) < 0 ||
+	    grow_array(states->functions, states->function_room,
+		       states->function_count + 1) < 0)
+		return NULL;
+	function = &states->functions[states->function_count];
+	*function = (struct function){
+		.address = address & ADDRESS_MASK,
+		.parts = NONE,
+		.generation = module->generation,
+		.entry_build = entry_build,
+	};
+	put_into_table(states, (uint32_t)states->function_count++);
+	return function;
+}
+
+/* --- modules ----------------------------------------------------------------
+ */
+
+static struct states_process *root_process(const struct states *states)
+{
+	for (struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->root)
+			return process;
+	return NULL;
+}
+
+/* Where the function is that @planned says. 0: not known. */
+static uint64_t address_of(struct states *states,
+			   const struct states_module *module,
+			   const struct code_function *planned)
+{
+	const struct states_process *root = root_process(states);
+	int mem = arena_setup(states->arena)->mem_fd;
+	uint64_t address = 0;
+
+	if (!planned->slot)
+		return planned->address + module->bias;
+	if (mem < 0 && root)
+		mem = root->mem;
+	if (mem < 0 ||
+	    pread(mem, &address, sizeof(address),
+		  (off_t)(planned->slot + module->bias)) != sizeof(address))
+		return 0;
+	return address;
+}
+
+static void list_function(struct states *states, uint32_t index,
+			  uint32_t in_plan)
+{
+	const struct states_module *module = &states->modules[index];
+	const struct code_plan *plan = module->plan->plan;
+	const struct code_function *planned = &plan->functions[in_plan];
+	uint64_t address = address_of(states, module, planned);
+	struct function *function;
+
+	if (!address || grow_array(states->parts, states->part_room,
+				   states->part_count + 1) < 0)
+		return;
+	function = add_function(states, address, module, planned->entry_build);
+	if (!function)
+		return;
+	states->parts[states->part_count] = (struct states_part){
+		.module = index,
+		.index = in_plan,
+		.next = function->parts,
+	};
+	function->parts = (uint32_t)states->part_count++;
+	function->sites += planned->count;
+	if (planned->refused)
+		function->refused = code_refusal_text(planned->refused);
+	else if (!planned->count && !function->refused)
+		function->refused = "none of its calls was found";
+}
+
+/* The module at @index is planned: list its functions. */
+static void list_functions(struct states *states, uint32_t index)
+{
+	struct states_module *module = &states->modules[index];
+	const struct code_plan *plan = module->plan->plan;
+
+	lock_acquire(&states->lock);
+	for (size_t i = 0; plan && i < plan->function_count; i++)
+		list_function(states, index, (uint32_t)i);
+	module->listed = true;
+	lock_release(&states->lock);
+	states->evaluated = false;
+	if (plan)
+		states_module_came(states, index);
+}
+
+bool states_plan_modules(struct states *states, uint64_t until_ns)
+{
+	for (uint32_t i = 0; i < states->module_count; i++) {
+		struct states_module *module = &states->modules[i];
+
+		if (module->listed || module->gone)
+			continue;
+		if (!go_on_planning(module->plan, until_ns))
+			return false;
+		list_functions(states, i);
+	}
+	return true;
+}
+
+static bool is_known(const struct states *states,
+		     const struct module_file *file)
+{
+	for (size_t i = 0; i < states->module_count; i++) {
+		const struct states_module *module = &states->modules[i];
+
+		if (!module->gone && module->bias == file->bias &&
+		    module->plan->file == file->file)
+			return true;
+	}
+	return false;
+}
+
+static void add_module(struct states *states, const struct module_file *file,
+		       uint32_t generation)
+{
+	struct states_plan *plan;
+
+	if (is_known(states, file) || states->module_count == MODULES_MAX)
+		return;
+	plan = plan_of_file(states->thread, file->file);
+	lock_acquire(&states->lock);
+	if (plan && grow_array(states->modules, states->module_room,
+			       states->module_count + 1) == 0)
+		states->modules[states->module_count++] =
+			(struct states_module){
+				.start = file->start,
+				.end = file->end,
+				.bias = file->bias,
+				.path = file->path,
+				.plan = plan,
+				.generation = generation,
+			};
+	lock_release(&states->lock);
+}
+
+static void add_modules_of(struct states *states,
+			   const struct states_process *process,
+			   uint32_t generation)
+{
+	struct module_file *files;
+	size_t count = modules_files(process->modules, &files);
+
+	for (size_t i = 0; i < count; i++)
+		add_module(states, &files[i], generation);
+	modules_files_free(&files, count);
+}
+
+/* The functions of the module at @index are gone. */
+static void drop_module(struct states *states, uint32_t index)
+{
+	states_module_went(states, index);
+	lock_acquire(&states->lock);
+	states->modules[index].gone = true;
+	for (size_t i = 0; i < states->function_count; i++) {
+		struct function *function = &states->functions[i];
+		uint32_t *link = &function->parts;
+
+		while (*link != NONE)
+			if (states->parts[*link].module == index)
+				*link = states->parts[*link].next;
+			else
+				link = &states->parts[*link].next;
+		if (function->parts == NONE)
+			function->connected = function->wants_connection =
+				false;
+	}
+	lock_release(&states->lock);
+}
+
+static void drop_modules_at(struct states *states, uint64_t start, uint64_t end)
+{
+	for (uint32_t i = 0; i < states->module_count; i++) {
+		const struct states_module *module = &states->modules[i];
+
+		if (!module->gone && module->start >= start &&
+		    module->end <= end)
+			drop_module(states, i);
+	}
+}
+
+void states_follow_modules(struct states *states)
+{
+	struct map_log *log = arena_setup(states->arena)->map_log;
+	const struct states_process *root = root_process(states);
+	size_t events = log ? map_log_read(log) : 0;
+	uint32_t generation = 0;
+	struct map_event event;
+	bool loaded = !states->planning;
+
+	if (!root)
+		return;
+	for (; states->loads < events &&
+	       map_log_event(log, states->loads, &event);
+	     states->loads++) {
+		if (event.kind == MAP_UNLOAD && event.pid == root->inner_pid)
+			drop_modules_at(states, event.start, event.end);
+		loaded = loaded || event.kind == MAP_LOAD;
+		generation = event.generation;
+	}
+	states->planning = true;
+	if (loaded)
+		add_modules_of(states, root, generation);
+}
+
+void states_name(struct states *states, struct function *function)
+{
+	const struct states_process *root = root_process(states);
+	struct symbol symbol;
+
+	if (function->name || !root)
+		return;
+	modules_resolve(root->modules, function->address, function->generation,
+			&symbol);
+	lock_acquire(&states->lock);
+	function->name = symbol.name;
+	function->module = symbol.module;
+	lock_release(&states->lock);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_steer - what the controller is told in each tick, and what it wants
+ * (controller.h). It is pure; the counts, the CPU time of the program and the
+ * durations of recorded calls come from here. And what it has learned is kept
+ * from one recording to the next (states_cache.h).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/base/clock.h"
+#include "collector/code/code_plan.h"
+#include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/states/controller.h"
+#include "collector/states/states_cache.h"
+#include "collector/states/states_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* ns of a call that goes through both thunks, and of one whose sites are off:
+ * docs/OVERHEAD.md has how they were measured. */
+#define THUNKS_NS 2.0f
+#define OFF_NS 0.3f
+/* A tick takes at most a part of the time: this is how many times as long the
+ * pause is. */
+#define TICK_PAUSE 20
+
+/* --- counts -----------------------------------------------------------------
+ */
+
+void states_sum(struct states *states, uint64_t *sums)
+{
+	const struct arena_setup *setup = arena_setup(states->arena);
+	uint32_t numbers = states->next_number;
+
+	lock_acquire(&states->lock);
+	memcpy(sums, states->ended_calls, numbers * sizeof(*sums));
+	for (uint32_t i = 0; i < setup->slot_count; i++) {
+		const struct slot_shm *slot = arena_slot_shm(states->arena, i);
+		const struct count_cell *cells = arena_counts(states->arena, i);
+
+		/* relaxed, both: one that is claimed now is seen next time;
+		 * counts need no order */
+		if (!atom_load_rlx(&slot->claims))
+			break;
+		for (uint32_t number = 1; number < numbers; number++)
+			sums[number] += atom_load_rlx(&cells[number].calls);
+	}
+	lock_release(&states->lock);
+}
+
+static uint64_t calls_of(const struct states *states,
+			 const struct function *function)
+{
+	uint64_t calls = 0;
+
+	for (uint32_t at = function->parts; at != NONE;
+	     at = states->parts[at].next)
+		calls += states->sums[states->parts[at].number];
+	return calls;
+}
+
+/* CPU time that the processes took since the last call. */
+static uint64_t take_cpu_ns(struct states *states)
+{
+	struct timespec now;
+	uint64_t sum = 0, ns;
+
+	for (struct states_process *process = states->processes; process;
+	     process = process->next) {
+		if (!process->has_clock ||
+		    clock_gettime(process->clock, &now) < 0)
+			continue;
+		ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+		sum += ns > process->cpu_ns ? ns - process->cpu_ns : 0;
+		process->cpu_ns = ns;
+	}
+	return sum;
+}
+
+/* --- a tick -----------------------------------------------------------------
+ */
+
+/* Fills in what is new of @function. False: nothing. */
+static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
+		     const struct controller_cost *cost,
+		     struct controller_function *out)
+{
+	struct function *function = &states->functions[index];
+	uint64_t calls = calls_of(states, function);
+	uint64_t spent;
+
+	*out = (struct controller_function){
+		.number = states->parts[function->parts].number,
+		.state = function->state,
+		.shift = function->shift,
+		.fixed = function->by_hand || function->excluded,
+		.calls = calls > function->calls_told
+				 ? calls - function->calls_told
+				 : 0,
+		.cost = cost,
+	};
+	lock_acquire(&states->lock);
+	out->ended = function->ended - function->ended_told;
+	out->ended_ns = function->ended_ns - function->ended_ns_told;
+	function->ended_told = function->ended;
+	function->ended_ns_told = function->ended_ns;
+	if (function->ended)
+		function->mean_ns = (uint32_t)MIN(
+			function->ended_ns / function->ended, UINT32_MAX);
+	function->calls_told = calls;
+	spent = (uint64_t)((double)out->calls *
+			   (double)(function->state == FUNCTION_SPAN
+					    ? cost->span
+					    : cost->counted));
+	function->cost_ns += (double)spent;
+	lock_release(&states->lock);
+	if (cpu_ns && out->calls)
+		function->share =
+			(uint32_t)MIN((double)spent * 0x1p32 / (double)cpu_ns,
+				      (double)UINT32_MAX);
+	return out->calls || out->ended;
+}
+
+/* What the controller wants is done by states_take_steps(). */
+static void obey(struct states *states, const struct controller_change *change)
+{
+	struct function *function;
+
+	if (!change->number || change->number >= states->next_number)
+		return;
+	function = &states->functions[states->owner[change->number]];
+	if (function->by_hand || function->excluded || !function->connected)
+		return;
+	lock_acquire(&states->lock);
+	function->wanted = (uint8_t)change->state;
+	function->wanted_shift = (uint8_t)change->shift;
+	function->steered = true;
+	lock_release(&states->lock);
+}
+
+static void tick(struct states *states, const struct controller_time *time)
+{
+	const struct controller_cost cost = {
+		.span = (float)states->thread->collector->span_ns + THUNKS_NS,
+		.counted = THUNKS_NS,
+		.off = OFF_NS,
+	};
+	struct controller_function *list =
+		calloc(states->function_count + 1, sizeof(*list));
+	struct controller_change changes[BATCH];
+	size_t count = 0;
+
+	states_sum(states, states->sums);
+	for (uint32_t i = 0; list && i < states->function_count; i++)
+		if (states->functions[i].connected &&
+		    states->functions[i].parts != NONE &&
+		    describe(states, i, time->cpu_ns, &cost, &list[count]))
+			count++;
+	count = list ? controller_tick(states->controller, time, list, count,
+				       changes, BATCH)
+		     : 0;
+	for (size_t i = 0; i < count; i++)
+		obey(states, &changes[i]);
+	free(list);
+	lock_acquire(&states->lock);
+	controller_reached(states->controller, &states->reached);
+	lock_release(&states->lock);
+}
+
+uint64_t states_steer(struct states *states)
+{
+	uint64_t now = clock_boottime_ns();
+	uint64_t pause =
+		MAX((uint64_t)TICK_NS, states->tick_cost_ns * TICK_PAUSE);
+	struct controller_time time;
+
+	if (!states->controller || states->next_number < 2)
+		return UINT64_MAX;
+	if (states->tick_ns && now - states->tick_ns < pause)
+		return pause - (now - states->tick_ns);
+	time = (struct controller_time){
+		.wall_ns = states->tick_ns ? now - states->tick_ns : TICK_NS,
+		.cpu_ns = take_cpu_ns(states),
+		.threads = arena_live(states->arena).threads,
+	};
+	if (states->tick_ns)
+		tick(states, &time);
+	states->tick_ns = now;
+	states->tick_cost_ns = clock_boottime_ns() - now;
+	return pause;
+}
+
+/* --- the cache --------------------------------------------------------------
+ */
+
+static bool uses_cache(const struct states *states)
+{
+	return states->controller &&
+	       !states->thread->collector->options->no_cache;
+}
+
+void states_recall(struct states *states, uint32_t index)
+{
+	(void)states;
+	(void)index;
+}
+
+void states_remember(struct states *states)
+{
+	if (!uses_cache(states))
+		return;
+}

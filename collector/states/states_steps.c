@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_steps - what each function shall be, and the way there
+ * (docs/OVERHEAD.md):
+ *
+ *   span <-> counted   one store to its mode
+ *   -> off             mode NONE; when no call of it is open that was recorded,
+ *                      or after DRAIN_NS, its sites go off
+ *   off ->             its bits are cleared, its sites go on, then its mode
+ *   connect            with the program held: at once. Else by the way of off
+ *
+ * The function log of the arena is told of each change a moment ahead, before
+ * the first byte is written (replay/function_log.h).
+ */
+#include <poll.h>
+#include <stdlib.h>
+
+#include "collector/base/clock.h"
+#include "collector/names/filter.h"
+#include "collector/options/collect_options.h"
+#include "collector/patch/thunks.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/replay/function_log.h"
+#include "collector/states/states_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define AHEAD_NS 1000000
+
+static bool is_gone(const struct function *function)
+{
+	return function->parts == NONE;
+}
+
+/* --- what it shall be -------------------------------------------------------
+ */
+
+static bool matches(const char *glob, const struct function *function)
+{
+	const struct filter filter = { .except = &glob, .except_count = 1 };
+
+	return filter_excludes(&filter, function->name, function->module);
+}
+
+static void obey_pattern(struct function *function,
+			 struct states_pattern *pattern)
+{
+	pattern->matched = true;
+	function->by_hand = true;
+	function->wanted = pattern->letter == 's'   ? FUNCTION_SPAN
+			   : pattern->letter == 'c' ? FUNCTION_COUNTED
+						    : FUNCTION_OFF;
+	function->wanted_shift = HAND_SHIFT;
+}
+
+/* Under the lock. */
+static void evaluate_function(struct states *states, struct function *function)
+{
+	const struct collect_options *options =
+		states->thread->collector->options;
+	bool named = function->name;
+
+	function->excluded =
+		named && filter_excludes(&options->filter, function->name,
+					 function->module);
+	for (size_t i = 0; named && i < states->pattern_count; i++)
+		if (matches(states->patterns[i].glob, function))
+			obey_pattern(function, &states->patterns[i]);
+	if (function->excluded)
+		function->wanted = FUNCTION_OFF;
+	function->wants_connection =
+		!function->connected && !function->refused && states->area &&
+		!states->unwritable &&
+		(function->excluded || states->controller ||
+		 (function->by_hand && function->wanted != FUNCTION_SPAN));
+}
+
+void states_evaluate(struct states *states)
+{
+	bool names =
+		states->pattern_count ||
+		filter_is_active(&states->thread->collector->options->filter);
+
+	for (size_t i = 0; i < states->function_count; i++) {
+		struct function *function = &states->functions[i];
+
+		if (is_gone(function))
+			continue;
+		if (names)
+			states_name(states, function);
+		lock_acquire(&states->lock);
+		evaluate_function(states, function);
+		lock_release(&states->lock);
+	}
+	states->evaluated = true;
+}
+
+/* --- modes ------------------------------------------------------------------
+ */
+
+static uint32_t mask_of(enum function_state state, uint32_t shift)
+{
+	if (state == FUNCTION_SPAN)
+		return THUNK_MASK_ALL;
+	if (state == FUNCTION_COUNTED && shift >= 1 && shift <= 31)
+		return THUNK_MASK_SHARE(shift);
+	return THUNK_MASK_NONE;
+}
+
+static void set_mask(struct states *states, const struct function *function,
+		     uint32_t mask)
+{
+	for (uint32_t at = function->parts; at != NONE;
+	     at = states->parts[at].next)
+		if (states->parts[at].number)
+			thunk_area_mode(states->area, states->parts[at].number,
+					mask);
+}
+
+static void set_state(struct states *states, struct function *function,
+		      enum function_state state)
+{
+	enum function_state from = function->state;
+
+	lock_acquire(&states->lock);
+	function->state = (uint8_t)state;
+	if (state == FUNCTION_COUNTED)
+		function->shift = function->wanted_shift;
+	lock_release(&states->lock);
+	if (state != FUNCTION_DRAINING)
+		states_note_change(states, function,
+				   from == FUNCTION_DRAINING ? FUNCTION_COUNTED
+							     : from,
+				   clock_boottime_ns(), false);
+}
+
+/* Wait until @ns, which is at most AHEAD_NS away. */
+static void wait_until(uint64_t ns)
+{
+	while (clock_boottime_ns() < ns)
+		poll(NULL, 0, 1);
+}
+
+/* --- slots ------------------------------------------------------------------
+ */
+
+/* Call @visit for the cells of each slot that was ever claimed, until it
+ * returns true. Whether it did. */
+static bool each_slot(struct states *states,
+		      bool (*visit)(struct count_cell *cells, void *context),
+		      void *context)
+{
+	const struct arena_setup *setup = arena_setup(states->arena);
+
+	for (uint32_t i = 0; i < setup->slot_count; i++) {
+		const struct slot_shm *slot = arena_slot_shm(states->arena, i);
+
+		/* relaxed: a thread that claims it now has nothing open */
+		if (!atom_load_rlx(&slot->claims))
+			return false;
+		if (visit(arena_counts(states->arena, i), context))
+			return true;
+	}
+	return false;
+}
+
+struct open_search {
+	const struct states *states;
+	const struct function *function;
+};
+
+static bool has_open_call(struct count_cell *cells, void *context)
+{
+	const struct open_search *search = context;
+	const struct states_part *parts = search->states->parts;
+
+	for (uint32_t at = search->function->parts; at != NONE;
+	     at = parts[at].next)
+		/* relaxed: a hint; replay knows what to do with the rest */
+		if (parts[at].number &&
+		    atom_load_rlx(&cells[parts[at].number].recorded))
+			return true;
+	return false;
+}
+
+static bool clear_open_calls(struct count_cell *cells, void *context)
+{
+	const struct open_search *search = context;
+	const struct states_part *parts = search->states->parts;
+
+	for (uint32_t at = search->function->parts; at != NONE;
+	     at = parts[at].next)
+		/* relaxed: nobody uses it while the function is off */
+		if (parts[at].number)
+			atom_store_rlx(&cells[parts[at].number].recorded, 0);
+	return false;
+}
+
+static bool is_drained(struct states *states, const struct function *function)
+{
+	struct open_search search = { states, function };
+
+	return clock_boottime_ns() - function->draining_ns > DRAIN_NS ||
+	       !each_slot(states, has_open_call, &search);
+}
+
+/* --- off and on -------------------------------------------------------------
+ */
+
+/* Switch those functions off: first the log is told, as far as it has room. */
+static void go_off(struct states *states, uint32_t *list, size_t count)
+{
+	struct function_log *log = arena_setup(states->arena)->functions;
+	uint64_t ns = clock_boottime_ns() + AHEAD_NS;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct function *function = &states->functions[list[i]];
+
+		if (function_log_off(log, function->address, ns) == 0) {
+			list[kept++] = list[i];
+			continue;
+		}
+		lock_acquire(&states->lock);
+		function->wanted = FUNCTION_COUNTED;
+		function->wanted_shift = HAND_SHIFT;
+		lock_release(&states->lock);
+	}
+	wait_until(ns);
+	states_switch(states, list, kept, false);
+	for (size_t i = 0; i < kept; i++)
+		set_state(states, &states->functions[list[i]], FUNCTION_OFF);
+}
+
+static void go_on(struct states *states, const uint32_t *list, size_t count)
+{
+	struct function_log *log = arena_setup(states->arena)->functions;
+	uint64_t ns = clock_boottime_ns();
+
+	for (size_t i = 0; i < count; i++) {
+		struct open_search search = { states,
+					      &states->functions[list[i]] };
+
+		set_mask(states, search.function, THUNK_MASK_NONE);
+		each_slot(states, clear_open_calls, &search);
+		function_log_on(log, search.function->address, ns);
+	}
+	states_switch(states, list, count, true);
+	for (size_t i = 0; i < count; i++) {
+		struct function *function = &states->functions[list[i]];
+
+		set_mask(states, function,
+			 mask_of(function->wanted, function->wanted_shift));
+		set_state(states, function, function->wanted);
+	}
+}
+
+static bool is_as_wanted(const struct function *function)
+{
+	return function->state == function->wanted &&
+	       (function->state != FUNCTION_COUNTED ||
+		function->shift == function->wanted_shift);
+}
+
+/* What is done for function @index alone. Adds it to @off or @on if its sites
+ * are to be switched. Whether it is as it shall be. */
+static bool take_step(struct states *states, uint32_t index, uint32_t *off,
+		      size_t *off_count, uint32_t *on, size_t *on_count)
+{
+	struct function *function = &states->functions[index];
+
+	if (!function->connected || is_gone(function) || is_as_wanted(function))
+		return true;
+	if (function->wanted == FUNCTION_OFF) {
+		if (function->state != FUNCTION_DRAINING) {
+			set_mask(states, function, THUNK_MASK_NONE);
+			function->draining_ns = clock_boottime_ns();
+			set_state(states, function, FUNCTION_DRAINING);
+		}
+		if (*off_count < BATCH && is_drained(states, function))
+			off[(*off_count)++] = index;
+		return false;
+	}
+	if (function->state == FUNCTION_OFF) {
+		if (*on_count < BATCH)
+			on[(*on_count)++] = index;
+		return false;
+	}
+	set_mask(states, function,
+		 mask_of(function->wanted, function->wanted_shift));
+	set_state(states, function, function->wanted);
+	return true;
+}
+
+/* Whether all connected functions are what they shall be. */
+static bool change_states(struct states *states)
+{
+	uint32_t off[BATCH], on[BATCH];
+	size_t off_count = 0, on_count = 0;
+	bool done = true;
+
+	for (uint32_t i = 0; i < states->function_count; i++)
+		if (!take_step(states, i, off, &off_count, on, &on_count))
+			done = false;
+	if (off_count)
+		go_off(states, off, off_count);
+	if (on_count)
+		go_on(states, on, on_count);
+	return done;
+}
+
+/* --- connecting -------------------------------------------------------------
+ */
+
+/* Tell the log that those of @list will be connected, and unless the program is
+ * held, that they are off meanwhile. Leaves those out for which there is no
+ * room. Returns how many are left. */
+static size_t tell_connecting(struct states *states, uint32_t *list,
+			      size_t count, bool held)
+{
+	struct function_log *log = arena_setup(states->arena)->functions;
+	uint64_t ns = clock_boottime_ns() + (held ? 0 : AHEAD_NS);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct function *function = &states->functions[list[i]];
+
+		if (!function_log_connect(log, function->address,
+					  function->entry_build, ns) &&
+		    ((held && function->wanted != FUNCTION_OFF) ||
+		     !function_log_off(log, function->address, ns))) {
+			list[kept++] = list[i];
+			continue;
+		}
+		lock_acquire(&states->lock);
+		function->refused = "there are too many functions";
+		function->wants_connection = false;
+		lock_release(&states->lock);
+	}
+	wait_until(ns);
+	return kept;
+}
+
+/* After states_connect_functions(): those of @list are connected, and are on if
+ * they were held, else off. */
+static void start_connected(struct states *states, const uint32_t *list,
+			    size_t count, bool held)
+{
+	uint32_t on[BATCH];
+	size_t on_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct function *function = &states->functions[list[i]];
+		bool off = function->wanted == FUNCTION_OFF;
+
+		if (!function->connected) {
+			/* What is connected of it is recorded, as before. */
+			lock_acquire(&states->lock);
+			function->wanted = FUNCTION_SPAN;
+			lock_release(&states->lock);
+			off = false;
+		}
+		if (held) {
+			set_mask(states, function,
+				 mask_of(function->wanted,
+					 function->wanted_shift));
+			set_state(states, function, function->wanted);
+			continue;
+		}
+		lock_acquire(&states->lock);
+		function->state = FUNCTION_OFF;
+		lock_release(&states->lock);
+		if (!off && on_count < BATCH)
+			on[on_count++] = list[i];
+	}
+	if (on_count)
+		go_on(states, on, on_count);
+}
+
+/* Connect some of those that wait for it. Whether there were any. */
+static bool connect_some(struct states *states, bool held)
+{
+	size_t room = held ? BATCH_HELD : BATCH, count = 0;
+	uint32_t *list = calloc(room, sizeof(*list));
+
+	for (uint32_t i = 0; list && i < states->function_count && count < room;
+	     i++)
+		if (states->functions[i].wants_connection &&
+		    !is_gone(&states->functions[i]))
+			list[count++] = i;
+	if (count) {
+		for (size_t i = 0; states->controller && i < count; i++)
+			states_recall(states, list[i]);
+		count = tell_connecting(states, list, count, held);
+		states_connect_functions(states, list, count, held);
+		start_connected(states, list, count, held);
+	}
+	free(list);
+	return count;
+}
+
+bool states_take_steps(struct states *states, uint64_t until_ns, bool held)
+{
+	if (!states->area)
+		return true;
+	while (connect_some(states, held))
+		if (clock_boottime_ns() >= until_ns)
+			return false;
+	return change_states(states);
+}

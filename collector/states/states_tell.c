@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_tell - what other threads read of the states of an arena, and what
+ * they add.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/clock.h"
+#include "collector/code/code_plan.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/states/controller.h"
+#include "collector/states/states_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* --- slots ------------------------------------------------------------------
+ */
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct states_calls *one = a, *other = b;
+
+	if (one->address != other->address)
+		return one->address < other->address ? -1 : 1;
+	return one->number < other->number ? -1 : one->number > other->number;
+}
+
+size_t states_slot_calls(struct arena *arena, uint32_t index,
+			 struct states_calls **out)
+{
+	struct states *states = arena_setup(arena)->states;
+	const struct count_cell *cells = arena_counts(arena, index);
+	size_t count = 0;
+
+	*out = NULL;
+	if (!states)
+		return 0;
+	lock_acquire(&states->lock);
+	if (states->next_number > 1)
+		*out = calloc(states->next_number, sizeof(**out));
+	for (uint32_t i = 1; *out && i < states->next_number; i++) {
+		/* relaxed: a count */
+		uint64_t calls = atom_load_rlx(&cells[i].calls);
+		const struct function *function =
+			&states->functions[states->owner[i]];
+
+		if (calls)
+			(*out)[count++] = (struct states_calls){
+				.address = function->address,
+				.number = i,
+				.generation = function->generation,
+				.calls = calls,
+			};
+	}
+	lock_release(&states->lock);
+	if (count)
+		qsort(*out, count, sizeof(**out), compare_calls);
+	else {
+		free(*out);
+		*out = NULL;
+	}
+	return count;
+}
+
+void states_slot_ended(struct arena *arena, uint32_t index, bool gone)
+{
+	struct states *states = arena_setup(arena)->states;
+	struct count_cell *cells = arena_counts(arena, index);
+
+	if (!states || !gone)
+		return;
+	lock_acquire(&states->lock);
+	for (uint32_t i = 1; i < states->next_number; i++) {
+		/* relaxed, all: the owner is gone; FREE comes after */
+		uint64_t calls = atom_load_rlx(&cells[i].calls);
+
+		states->ended_calls[i] += calls;
+		if (calls || atom_load_rlx(&cells[i].recorded)) {
+			atom_store_rlx(&cells[i].calls, 0);
+			atom_store_rlx(&cells[i].recorded, 0);
+		}
+	}
+	lock_release(&states->lock);
+}
+
+/* --- changes ----------------------------------------------------------------
+ */
+
+void states_note_change(struct states *states, const struct function *function,
+			enum function_state from, uint64_t ns, bool connected)
+{
+	struct states_change *change;
+
+	if (from == function->state && from != FUNCTION_COUNTED)
+		return;
+	states_name(states, (struct function *)function);
+	lock_acquire(&states->lock);
+	change = &states->changes[states->change_count % CHANGES_KEPT];
+	*change = (struct states_change){
+		.ns = ns,
+		.address = function->address,
+		.name = function->name,
+		.from = from,
+		.to = function->state,
+		.shift = function->shift,
+		.share = function->share,
+		.mean_ns = function->mean_ns,
+		.by_hand = function->by_hand || function->excluded,
+		.entry_build = function->entry_build,
+		.connected = connected,
+	};
+	/* relaxed: readers take the lock */
+	atom_store_rlx(&states->change_count, states->change_count + 1);
+	lock_release(&states->lock);
+}
+
+uint64_t states_change_count(const struct states *states)
+{
+	/* relaxed: states_changes() takes the lock */
+	return states ? atom_load_rlx(&states->change_count) : 0;
+}
+
+size_t states_changes(struct states *states, uint64_t *from,
+		      struct states_change *out, size_t room)
+{
+	size_t count = 0;
+
+	if (!states)
+		return 0;
+	lock_acquire(&states->lock);
+	if (states->change_count > CHANGES_KEPT)
+		*from = MAX(*from, states->change_count - CHANGES_KEPT);
+	while (*from < states->change_count && count < room)
+		out[count++] = states->changes[(*from)++ % CHANGES_KEPT];
+	lock_release(&states->lock);
+	return count;
+}
+
+/* --- durations --------------------------------------------------------------
+ */
+
+bool states_want_durations(const struct states *states)
+{
+	/* relaxed: a hint */
+	return states && atom_load_rlx(&states->want_durations);
+}
+
+void states_add_durations(struct states *states,
+			  const struct states_durations *durations,
+			  size_t count)
+{
+	lock_acquire(&states->lock);
+	for (size_t i = 0; i < count; i++) {
+		struct function *function =
+			states_find(states, durations[i].address);
+
+		if (!function)
+			continue;
+		function->ended += durations[i].ended;
+		function->ended_ns += durations[i].ended_ns;
+	}
+	lock_release(&states->lock);
+}
+
+bool states_is_entry_build(struct states *states, uint64_t address)
+{
+	const struct function *function;
+	bool entry;
+
+	if (!states)
+		return false;
+	lock_acquire(&states->lock);
+	function = states_find(states, address);
+	entry = function && function->entry_build;
+	lock_release(&states->lock);
+	return entry;
+}
+
+/* --- for people -------------------------------------------------------------
+ */
+
+/* Under the lock. */
+static void copy_function(const struct states *states, const uint64_t *sums,
+			  const struct function *function,
+			  struct states_function *out)
+{
+	float span_ns = (float)states->thread->collector->span_ns;
+
+	*out = (struct states_function){
+		.address = function->address,
+		.name = function->name,
+		.module = function->module,
+		.number = function->connected
+				  ? states->parts[function->parts].number
+				  : 0,
+		.state = function->state == FUNCTION_DRAINING ? FUNCTION_OFF
+							      : function->state,
+		.shift = function->shift,
+		.by_hand = function->by_hand || function->excluded,
+		.gated = function->excluded && !function->connected,
+		.entry_build = function->entry_build,
+		.sites = function->sites,
+		.refused = function->refused ? function->refused
+					     : states->unwritable,
+		.counted = function->connected,
+		.ended = function->ended,
+		.ended_ns = function->ended_ns,
+	};
+	if (out->gated)
+		out->state = FUNCTION_OFF;
+	for (uint32_t at = function->parts; out->counted && at != NONE;
+	     at = states->parts[at].next)
+		out->calls += sums[states->parts[at].number];
+	out->cost_each_ns = out->state == FUNCTION_SPAN	     ? span_ns + 2
+			    : out->state == FUNCTION_COUNTED ? 2
+							     : 0;
+	out->cost_ns = (uint64_t)function->cost_ns;
+	if (!out->cost_ns && out->counted)
+		out->cost_ns = (uint64_t)((double)out->calls *
+					  (double)out->cost_each_ns);
+	else if (!out->cost_ns)
+		out->cost_ns = (uint64_t)((double)out->ended * (double)span_ns);
+}
+
+static int compare_cost(const void *a, const void *b)
+{
+	const struct states_function *one = a, *other = b;
+
+	if (one->cost_ns != other->cost_ns)
+		return one->cost_ns > other->cost_ns ? -1 : 1;
+	if (one->calls != other->calls)
+		return one->calls > other->calls ? -1 : 1;
+	return one->address < other->address ? -1
+					     : one->address > other->address;
+}
+
+/* The sums of all numbers, which the caller frees; NULL: no memory. */
+static uint64_t *sums_of(struct states *states)
+{
+	uint64_t *sums = calloc(states->numbers, sizeof(*sums));
+
+	if (sums)
+		states_sum(states, sums);
+	return sums;
+}
+
+size_t states_list(struct arena *arena, struct states_function **out)
+{
+	struct states *states = arena_setup(arena)->states;
+	uint64_t *sums = states ? sums_of(states) : NULL;
+	size_t count = 0;
+
+	*out = NULL;
+	if (!sums)
+		return 0;
+	lock_acquire(&states->lock);
+	*out = calloc(states->function_count + 1, sizeof(**out));
+	for (size_t i = 0; *out && i < states->function_count; i++)
+		if (states->functions[i].parts != NONE)
+			copy_function(states, sums, &states->functions[i],
+				      &(*out)[count++]);
+	lock_release(&states->lock);
+	free(sums);
+	if (*out)
+		qsort(*out, count, sizeof(**out), compare_cost);
+	return count;
+}
+
+static void count_refusal(struct states_summary *summary, const char *why)
+{
+	struct states_refusal *refusal = summary->refusals;
+	struct states_refusal *last =
+		refusal + ARRAY_SIZE(summary->refusals) - 1;
+
+	while (refusal < last && refusal->why && refusal->why != why)
+		refusal++;
+	if (refusal == last)
+		return;
+	refusal->why = why;
+	refusal->functions++;
+}
+
+/* Under the lock. */
+static void add_function(const struct states *states, const uint64_t *sums,
+			 const struct function *function,
+			 struct states_summary *out)
+{
+	uint64_t calls = 0;
+
+	out->functions++;
+	out->sites += function->sites;
+	if (function->refused) {
+		out->refused++;
+		count_refusal(out, function->refused);
+	}
+	out->gated += function->excluded && !function->connected;
+	if (!function->connected)
+		return;
+	out->connected++;
+	out->patched_sites += function->sites;
+	out->span += function->state == FUNCTION_SPAN;
+	out->counted += function->state == FUNCTION_COUNTED;
+	out->off += function->state == FUNCTION_OFF ||
+		    function->state == FUNCTION_DRAINING;
+	for (uint32_t at = function->parts; at != NONE;
+	     at = states->parts[at].next)
+		calls += sums[states->parts[at].number];
+	out->calls += calls;
+}
+
+void states_summary(struct arena *arena, struct states_summary *out)
+{
+	struct states *states = arena_setup(arena)->states;
+	uint64_t *sums = states ? sums_of(states) : NULL;
+
+	*out = (struct states_summary){ 0 };
+	if (!sums)
+		return;
+	lock_acquire(&states->lock);
+	for (size_t i = 0; i < states->function_count; i++)
+		if (states->functions[i].parts != NONE)
+			add_function(states, sums, &states->functions[i], out);
+	out->changes = states->change_count;
+	out->unpatched_processes = states->unpatched_processes;
+	out->patch_ns = states->patch_ns;
+	out->unwritable = states->planning ? states->unwritable : NULL;
+	out->share = states->reached.share_all;
+	out->floor = states->reached.floor;
+	out->unmet = states->reached.unmet;
+	out->cost_ns = states->reached.cost_ns;
+	out->cpu_ns = states->reached.cpu_ns;
+	lock_release(&states->lock);
+	free(sums);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_text - the processes of an arena and the text of each. The program
+ * that said hello is the first; what is done to its text is done to that of all
+ * its children. A child begins with its parent's text as it was at the fork,
+ * which may have been in the middle of a change: its image reads the bytes
+ * (patch_image_fork()), and is brought up to date then.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/code/code_plan.h"
+#include "collector/names/modules.h"
+#include "collector/patch/patch.h"
+#include "collector/patch/thunks.h"
+#include "collector/record/arena.h"
+#include "collector/states/states_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/ring_shm.h"
+
+static struct states_process *root_of(const struct states *states)
+{
+	for (struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->root)
+			return process;
+	return NULL;
+}
+
+/* --- the area ---------------------------------------------------------------
+ */
+
+static void map_area(struct states *states)
+{
+	const struct arena_setup *setup = arena_setup(states->arena);
+	struct thunk_shim shim;
+	int err;
+
+	memcpy(&shim, (const void *)&setup->page->thunks, sizeof(shim));
+	if (setup->thunk_fd < 0)
+		states->unwritable = "the program could not map memory for "
+				     "thunks";
+	else if ((err = thunk_area_map(setup->thunk_fd, &shim, &states->area)))
+		states->unwritable =
+			err == -ENOTSUP ? "there are no thunks for this machine"
+					: "the program has no thunks";
+}
+
+/* --- images -----------------------------------------------------------------
+ */
+
+static void set_module(struct states_process *process, uint32_t module,
+		       int number)
+{
+	size_t old = process->module_count;
+
+	if (grow_array(process->module, process->module_room, module + 1) < 0)
+		return;
+	for (; old <= module; old++)
+		process->module[old] = -1;
+	process->module_count = MAX(process->module_count, (size_t)module + 1);
+	process->module[module] = number;
+}
+
+static int module_of(const struct states_process *process, uint32_t module)
+{
+	return module < process->module_count ? process->module[module] : -1;
+}
+
+static void add_module_to(struct states *states, struct states_process *process,
+			  uint32_t index)
+{
+	const struct states_module *module = &states->modules[index];
+
+	if (module->gone || !module->listed || !module->plan->plan)
+		return;
+	set_module(process, index,
+		   patch_module_add(process->image, module->plan->plan,
+				    module->bias, module->plan->inode));
+}
+
+void states_module_came(struct states *states, uint32_t module)
+{
+	for (struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->image)
+			add_module_to(states, process, module);
+}
+
+void states_module_went(struct states *states, uint32_t module)
+{
+	for (struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->image && module_of(process, module) >= 0) {
+			patch_module_forget(process->image,
+					    module_of(process, module));
+			set_module(process, module, -1);
+		}
+}
+
+static void start_clock(struct states_process *process)
+{
+	struct timespec now;
+
+	process->has_clock =
+		clock_getcpuclockid(process->pid, &process->clock) == 0 &&
+		clock_gettime(process->clock, &now) == 0;
+	if (process->has_clock)
+		process->cpu_ns = (uint64_t)now.tv_sec * 1000000000 +
+				  (uint64_t)now.tv_nsec;
+}
+
+static void make_root_image(struct states *states,
+			    struct states_process *process)
+{
+	process->image =
+		patch_image_new(states->area, process->pid, process->mem, true);
+	for (uint32_t i = 0; process->image && i < states->module_count; i++)
+		add_module_to(states, process, i);
+}
+
+/* The image that @process was forked from. */
+static const struct states_process *parent_of(const struct states *states,
+					      const struct states_process *of)
+{
+	for (const struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process != of && process->image &&
+		    process->pid == of->parent)
+			return process;
+	return root_of(states);
+}
+
+static void make_child_image(struct states *states,
+			     struct states_process *process)
+{
+	const struct states_process *parent = parent_of(states, process);
+
+	if (!parent || !parent->image)
+		return;
+	process->image =
+		patch_image_fork(parent->image, process->pid, process->mem);
+	for (uint32_t i = 0; process->image && i < parent->module_count; i++)
+		set_module(process, i, parent->module[i]);
+}
+
+/* Bring the text of a child to where all others are. */
+static void catch_up(struct states *states, struct states_process *process)
+{
+	for (uint32_t number = 1; number < states->next_number; number++) {
+		const struct function *function =
+			&states->functions[states->owner[number]];
+
+		if (function->connected)
+			patch_switch(process->image, &number, 1,
+				     function->state != FUNCTION_OFF);
+	}
+}
+
+static void meet_process(struct states *states, struct states_process *process)
+{
+	process->met = true;
+	start_clock(process);
+	if (!states->area || process->mem < 0 || process->image)
+		process->failed = states->area && process->mem < 0;
+	else if (process->root)
+		make_root_image(states, process);
+	else
+		make_child_image(states, process);
+	if (process->image) {
+		process->mem = -1;
+		process->failed = false;
+		if (!process->root)
+			catch_up(states, process);
+	}
+	if (process->failed && process->root)
+		states->unwritable = "the memory of the program cannot be "
+				     "written";
+}
+
+static void free_process(struct states_process *process)
+{
+	patch_image_free(process->image);
+	if (process->mem >= 0)
+		close(process->mem);
+	modules_put(&process->modules);
+	free(process->module);
+	free(process);
+}
+
+/* Under the lock. */
+static void drop_ended(struct states *states)
+{
+	struct states_process **link = &states->processes;
+
+	while (*link) {
+		struct states_process *process = *link;
+
+		/* Children are made after the root, and know its modules. */
+		if (!process->ended || process->root) {
+			link = &process->next;
+			continue;
+		}
+		*link = process->next;
+		states->unpatched_processes += process->failed;
+		free_process(process);
+	}
+}
+
+void states_follow_processes(struct states *states)
+{
+	struct states_process *process;
+
+	if (!states->begun)
+		map_area(states);
+	states->begun = true;
+	lock_acquire(&states->lock);
+	drop_ended(states);
+	process = states->processes;
+	lock_release(&states->lock);
+	/* New ones come in at the front. */
+	for (; process; process = process->next)
+		if (!process->met)
+			meet_process(states, process);
+}
+
+void states_processes_free(struct states *states)
+{
+	struct states_process *process;
+
+	while ((process = states->processes)) {
+		states->processes = process->next;
+		free_process(process);
+	}
+}
+
+/* --- writing ----------------------------------------------------------------
+ */
+
+static void add_patch_ns(struct states *states, uint64_t begin_ns)
+{
+	lock_acquire(&states->lock);
+	states->patch_ns += clock_boottime_ns() - begin_ns;
+	lock_release(&states->lock);
+}
+
+/* A program that forks hands its own descriptor over then. */
+static void say_patched(struct states *states)
+{
+	/* relaxed: set before any byte is written, by a system call */
+	atom_store_rlx(&arena_setup(states->arena)->page->patched, 1);
+}
+
+void states_switch(struct states *states, const uint32_t *functions,
+		   size_t count, bool on)
+{
+	uint64_t begin_ns = clock_boottime_ns();
+	uint32_t *numbers = calloc(states->next_number, sizeof(*numbers));
+	size_t n = 0;
+
+	for (size_t i = 0; numbers && i < count; i++)
+		for (uint32_t at = states->functions[functions[i]].parts;
+		     at != NONE; at = states->parts[at].next)
+			if (states->parts[at].number)
+				numbers[n++] = states->parts[at].number;
+	say_patched(states);
+	for (struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->image && !process->ended && numbers)
+			patch_switch(process->image, numbers, n, on);
+	free(numbers);
+	add_patch_ns(states, begin_ns);
+}
+
+/* The parts of @function, to be connected in @process, into @list of @room.
+ * Returns how many. */
+static size_t list_parts(const struct states *states,
+			 const struct states_process *process,
+			 const struct function *function, bool off,
+			 struct patch_function *list, size_t room)
+{
+	size_t count = 0;
+
+	for (uint32_t at = function->parts; at != NONE && count < room;
+	     at = states->parts[at].next) {
+		const struct states_part *part = &states->parts[at];
+		int module = module_of(process, part->module);
+
+		if (part->number && module >= 0)
+			list[count++] = (struct patch_function){
+				.module = module,
+				.function = part->index,
+				.number = part->number,
+				.off = off,
+			};
+	}
+	return count;
+}
+
+/* Give all parts of @function numbers. False: there are not enough. */
+static bool give_numbers(struct states *states, uint32_t index)
+{
+	const struct function *function = &states->functions[index];
+	bool enough = true;
+
+	lock_acquire(&states->lock);
+	for (uint32_t at = function->parts; at != NONE;
+	     at = states->parts[at].next) {
+		struct states_part *part = &states->parts[at];
+
+		if (part->number)
+			continue;
+		enough = enough && states->next_number < states->numbers;
+		if (!enough)
+			break;
+		states->owner[states->next_number] = index;
+		part->number = states->next_number++;
+	}
+	lock_release(&states->lock);
+	return enough;
+}
+
+/* Connect @list in the process that said hello, then in its children. The first
+ * has the last word about what can be connected. */
+static void connect_everywhere(struct states *states,
+			       const struct states_process *root,
+			       struct patch_function *list, size_t count,
+			       bool held)
+{
+	say_patched(states);
+	patch_connect(root->image, list, count, held);
+	for (struct states_process *process = states->processes; process;
+	     process = process->next) {
+		struct patch_function *copy;
+
+		if (process == root || !process->image || process->ended)
+			continue;
+		copy = malloc(count * sizeof(*copy));
+		for (size_t i = 0; copy && i < count; i++)
+			copy[i] = list[i];
+		if (copy)
+			patch_connect(process->image, copy, count, false);
+		free(copy);
+	}
+}
+
+/* What has become of the parts of function @index: @list has them from @first
+ * to @end - 1. */
+static void note_connected(struct states *states, uint32_t index,
+			   const struct patch_function *list, size_t count)
+{
+	struct function *function = &states->functions[index];
+	const char *refused = count ? NULL : "it is in no text of the program";
+
+	for (size_t i = 0; i < count; i++)
+		if (list[i].reason != PATCH_DONE)
+			refused = patch_reason_text(list[i].reason);
+	lock_acquire(&states->lock);
+	function->wants_connection = false;
+	function->connected = !refused;
+	function->refused = refused;
+	if (!refused)
+		states->patched_sites += function->sites;
+	lock_release(&states->lock);
+}
+
+void states_connect_functions(struct states *states, const uint32_t *functions,
+			      size_t count, bool held)
+{
+	const struct states_process *root = root_of(states);
+	uint64_t begin_ns = clock_boottime_ns();
+	struct patch_function *list;
+	size_t *first;
+	size_t room = 0, n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		give_numbers(states, functions[i]);
+		for (uint32_t at = states->functions[functions[i]].parts;
+		     at != NONE; at = states->parts[at].next)
+			room++;
+	}
+	list = calloc(room + 1, sizeof(*list));
+	first = calloc(count + 1, sizeof(*first));
+	for (size_t i = 0; list && first && i < count; i++) {
+		const struct function *function =
+			&states->functions[functions[i]];
+
+		first[i] = n;
+		n += list_parts(states, root, function,
+				!held || function->wanted == FUNCTION_OFF,
+				list + n, room - n);
+		first[i + 1] = n;
+	}
+	if (list && first && n)
+		connect_everywhere(states, root, list, n, held);
+	for (size_t i = 0; list && first && i < count; i++)
+		note_connected(states, functions[i], list + first[i],
+			       first[i + 1] - first[i]);
+	free(list);
+	free(first);
+	add_patch_ns(states, begin_ns);
+}
+
+void states_restore_text(struct states *states)
+{
+	for (struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->image && !process->ended)
+			patch_restore(process->image);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_visit - what the thread perfrec-states does for one arena each time it
+ * comes by.
+ */
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/states/states_inner.h"
+#include "shared/compiler.h"
+
+/* A function that drains, or has to wait for others, is looked at again. */
+#define SOON_NS 5000000
+
+static void end_text(struct states *states)
+{
+	if (!states->restored) {
+		states_follow_processes(states);
+		states_remember(states);
+		states_restore_text(states);
+	}
+	lock_acquire(&states->lock);
+	states->restored = true;
+	states->answered = states->asked;
+	lock_release(&states->lock);
+}
+
+/* Let the program go on, if it waits. */
+static void release(struct states *states)
+{
+	void (*ready)(struct arena * arena);
+
+	lock_acquire(&states->lock);
+	ready = states->ready;
+	states->ready = NULL;
+	lock_release(&states->lock);
+	states->hold_ns = 0;
+	if (ready)
+		ready(states->arena);
+}
+
+static bool is_held(struct states *states)
+{
+	bool held;
+
+	lock_acquire(&states->lock);
+	held = states->ready;
+	lock_release(&states->lock);
+	if (held && !states->hold_ns)
+		states->hold_ns = clock_boottime_ns() + STATES_HOLD_NS;
+	return held;
+}
+
+/* All that was asked for up to request @number is done. */
+static void answer(struct states *states, uint64_t number)
+{
+	uint64_t one = 1;
+	bool news;
+
+	lock_acquire(&states->lock);
+	news = states->answered < number;
+	states->answered = number;
+	lock_release(&states->lock);
+	if (news)
+		(void)!write(states->thread->collector->done_fd, &one,
+			     sizeof(one));
+}
+
+/* Plans, connects, changes. Whether all is done. */
+static bool work(struct states *states, uint64_t until_ns, bool held)
+{
+	uint64_t asked;
+	bool done;
+
+	lock_acquire(&states->lock);
+	asked = states->asked;
+	if (asked > states->answered)
+		states->evaluated = false;
+	lock_release(&states->lock);
+	states_follow_modules(states);
+	if (!states_plan_modules(states, until_ns))
+		return false;
+	if (!states->evaluated)
+		states_evaluate(states);
+	done = states_take_steps(states, until_ns, held);
+	if (done)
+		answer(states, asked);
+	return done;
+}
+
+uint64_t states_visit(struct states *states)
+{
+	uint64_t now = clock_boottime_ns(), wait = UINT64_MAX;
+	bool ending, wanted, held, done;
+
+	lock_acquire(&states->lock);
+	ending = states->wants_restore;
+	wanted = states->wants_plans;
+	lock_release(&states->lock);
+	if (ending) {
+		release(states);
+		end_text(states);
+		return UINT64_MAX;
+	}
+	if (!wanted || states->restored)
+		return UINT64_MAX;
+	held = is_held(states);
+	states_follow_processes(states);
+	done = work(states, now + VISIT_NS,
+		    held && !arena_setup(states->arena)->late);
+	if (held && (done || clock_boottime_ns() >= states->hold_ns))
+		release(states);
+	if (!held || done)
+		wait = states_steer(states);
+	if (!done)
+		wait = held ? 0 : MIN(wait, (uint64_t)SOON_NS);
+	/* Loads of modules are told by nobody. */
+	return MIN(wait, (uint64_t)100000000);
+}
