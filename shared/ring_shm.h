@@ -72,6 +72,8 @@ enum page_flags {
 	PAGE_SLOTS_RETIRED = 1 << 4, /* RLIMIT_AS, mlockall(): few were kept */
 	PAGE_SLOTS_REFUSED = 1 << 5, /* the kernel gave no access to them */
 	PAGE_GENERAL = 1 << 6, /* hooks do without restartable sequences */
+	PAGE_BARRIER = 1 << 7, /* registered for membarrier(2)'s
+				* GLOBAL_EXPEDITED, as its children are */
 };
 
 struct doorbell_shm {

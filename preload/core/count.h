@@ -22,6 +22,26 @@ static inline void count_up(uint64_t *counter)
 #endif
 }
 
+/* Shifts @bits left by one. */
+static inline void count_shift(uint64_t *bits)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("shlq %0" : "+m"(*bits) : : "cc");
+#else
+	*bits <<= 1;
+#endif
+}
+
+/* Sets @bit, which is constant, in @bits. */
+static inline void count_or(uint64_t *bits, int bit)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("orq %1, %0" : "+m"(*bits) : "i"(bit) : "cc");
+#else
+	*bits |= (uint64_t)bit;
+#endif
+}
+
 /* Returns what was counted and sets the counter to 0, in one instruction as
  * well. */
 static inline uint64_t count_take(uint64_t *counter)

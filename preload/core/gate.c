@@ -29,7 +29,8 @@ struct shim g_shim;
 
 /* One empty entry, never looked at. */
 static const uint64_t g_no_filter[2];
-struct gate_filter g_filter = { g_no_filter, 63 };
+static const uint16_t g_no_numbers[2];
+struct gate_filter g_filter = { g_no_filter, 63, g_no_numbers, 0 };
 
 /* The linker makes this name for the start of the section. */
 extern const struct gate_actions __start_gate_actions[]
@@ -37,6 +38,10 @@ extern const struct gate_actions __start_gate_actions[]
 
 static uint64_t set_word(uint64_t word)
 {
+	uint32_t epoch = (uint32_t)word & -GATE_EPOCH_STEP;
+
+	/* relaxed: as below; thunks compare it with their thread's epoch */
+	atom_store_rlx(&g_gate.count_epoch, epoch);
 	/* relaxed: readers need only this word; the rest was settled before
 	 * any other thread could see g_mode on */
 	atom_store_rlx(&g_gate.word, word);

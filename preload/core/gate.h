@@ -10,6 +10,7 @@
 #define PERFREC_PRELOAD_CORE_GATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/core/thread.h"
@@ -39,12 +40,16 @@
  */
 struct gate {
 	uint64_t word;
+	uint32_t count_epoch; /* the epoch of threads whose count cells are of
+			       * this process; 0: there are none */
 	uint32_t map_lock; /* map_log.c: held by a thread of this process */
 	uint32_t map_closing; /* map_log.c: calls of dlclose() that run */
 	uint32_t map_opened; /* map_log.c: dlopen() was called */
 	uint32_t slot_lock; /* slot_memory.c: held by such a thread */
-	uint8_t pad[GATE_PAGE_BYTES - 24];
+	uint8_t pad[GATE_PAGE_BYTES - 28];
 } __attribute__((aligned(GATE_PAGE_BYTES)));
+
+_Static_assert(offsetof(struct gate, count_epoch) == GATE_COUNT_EPOCH, "asm");
 
 /* Where this process records to. Settled when recording starts, but for a few
  * words; a forked child inherits it. */
@@ -67,14 +72,19 @@ struct shim {
 	uint32_t generation; /* of the load map: gate_generation() */
 };
 
-/* The table of excluded functions. Without a filter it is never looked at. */
+/* The table of excluded functions, which the collector may change at any time
+ * (ring_shm.h). Without a filter it is never looked at. */
 struct gate_filter {
 	const uint64_t *table;
 	uint64_t shift; /* 64 - log2(entries) */
+	const uint16_t *numbers; /* of the functions; as many entries */
+	uint32_t count; /* numbers from here on are none */
 };
 
 _Static_assert(offsetof(struct gate_filter, table) == FILTER_TABLE, "asm");
 _Static_assert(offsetof(struct gate_filter, shift) == FILTER_SHIFT, "asm");
+_Static_assert(offsetof(struct gate_filter, numbers) == FILTER_NUMBERS, "asm");
+_Static_assert(offsetof(struct gate_filter, count) == FILTER_COUNT, "asm");
 
 /* The hooks read these: hidden, so that their addresses need no load. */
 #pragma GCC visibility push(hidden)

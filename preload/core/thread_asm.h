@@ -50,9 +50,16 @@
 #define GATE_EPOCH_STEP 16
 #define GATE_NEWS_SHIFT 32
 
-/* struct gate_filter (gate.h) */
+/* struct gate, and struct gate_filter (gate.h) */
+#define GATE_COUNT_EPOCH 8
 #define FILTER_TABLE 0
 #define FILTER_SHIFT 8
+#define FILTER_NUMBERS 16
+#define FILTER_COUNT 24
+
+/* struct vector_state (hook_vector.h) */
+#define VECTOR_MASK 0
+#define VECTOR_BYTES 4
 
 /* struct put_run (put.h), and the word of an EXT_PAD (record_ext.h). */
 #define RUN_CELLS 0

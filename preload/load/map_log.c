@@ -48,6 +48,7 @@
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/load/module.h"
+#include "preload/load/thunk_map.h"
 #include "shared/atomic.h"
 
 #define KNOWN_MAX 4096
@@ -351,6 +352,8 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 	/* Before the load: its reader may look for the names at once. */
 	if (!g_map.silent && module_is_gone(module))
 		save_names(module);
+	if (!g_map.silent)
+		thunk_map_near(module->start, module->end);
 	append_entry(MAP_LOAD, module, g_shim.generation);
 	if (i == KNOWN_MAX)
 		return 0;

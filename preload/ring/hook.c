@@ -20,6 +20,7 @@
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/load/map_log.h"
+#include "preload/load/thunk_map.h"
 #include "preload/ring/depth.h"
 #include "preload/ring/put.h"
 #include "preload/ring/slot.h"
@@ -28,20 +29,26 @@
 void hook_general_enter(void *function, void *call_site, uintptr_t sp);
 void hook_general_exit(void *function, void *call_site, uintptr_t sp);
 void hook_tell_excluded(void);
+void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp);
 
-/* True when the filter table names @function. The assembly has made the first
- * probe, which did not decide. At most a quarter of a table is in use, so the
- * search comes to an empty entry. */
-static bool filter_excludes(uint64_t function)
+/* True when the filter table names @function; *@number is what it is counted
+ * by. The assembly has made the first probe, which did not decide. At most a
+ * quarter of a table is in use, so the search comes to an empty entry. */
+static bool filter_excludes(uint64_t function, uint32_t *number)
 {
 	uint64_t entries = 1ULL << (64 - g_filter.shift);
-	uint64_t i = filter_index(function, (uint32_t)g_filter.shift);
+	uint64_t first = filter_index(function, (uint32_t)g_filter.shift);
 
 	for (uint64_t probes = 0; probes < entries; probes++) {
-		uint64_t entry = g_filter.table[(i + probes) & (entries - 1)];
+		uint64_t i = (first + probes) & (entries - 1);
+		/* order: acq, FILTER: its number is there */
+		uint64_t entry = atom_load_acq(&g_filter.table[i]);
 
-		if (entry == function)
+		if (entry == function) {
+			/* relaxed: see above */
+			*number = atom_load_rlx(&g_filter.numbers[i]);
 			return true;
+		}
 		if (!entry)
 			return false;
 	}
@@ -56,8 +63,24 @@ void hook_tell_excluded(void)
 	atom_add_rlx(&g_shim.page->unslotted_excluded_hooks, UNTOLD_ALL);
 }
 
-static void count_excluded(void)
+/* This thread's cell of function @number; NULL: it has none. */
+static struct count_cell *cell_of(uint32_t number)
 {
+	/* relaxed: the page is private; only fork and this process change it */
+	uint32_t epoch = atom_load_rlx(&g_gate.count_epoch);
+
+	return (uint32_t)t_thread.epoch == epoch &&
+			       number < function_numbers(g_shim.ring_cells)
+		       ? &t_thread.counts[number]
+		       : NULL;
+}
+
+static void count_excluded(enum record_kind kind, uint32_t number)
+{
+	struct count_cell *cell = cell_of(number);
+
+	if (cell && kind == RECORD_BEGIN)
+		count_up(&cell->calls);
 	if (t_thread.excluded) {
 		count_up(t_thread.excluded);
 		return;
@@ -109,11 +132,12 @@ enum may_record hook_may_record(uint64_t function)
 static bool may_record(enum record_kind kind, uint64_t address)
 {
 	uint64_t gate = open_gate();
+	uint32_t number;
 
 	if (!gate)
 		return false;
-	if (gate & GATE_FILTER && filter_excludes(address)) {
-		count_excluded();
+	if (gate & GATE_FILTER && filter_excludes(address, &number)) {
+		count_excluded(kind, number);
 		return false;
 	}
 	if (likely(thread_ready(gate, address)))
@@ -152,6 +176,47 @@ void hook_general_exit(void *function, void *call_site, uintptr_t sp)
 	if (unlikely(g_chain.exit))
 		g_chain.exit(function, call_site);
 	hook_general(RECORD_END, function, sp);
+}
+
+/*
+ * Count a call of function @number as its thunk does, in a thread that has no
+ * counts of this process yet, but may get them here. Returns whether it is to
+ * be recorded.
+ */
+static bool count_call(uint64_t function, uint32_t number)
+{
+	uint32_t mask = thunk_map_mode(number)->mask;
+	uint64_t gate = open_gate();
+	struct count_cell *cell = NULL;
+
+	if (!gate)
+		return false;
+	if (!t_thread.in_vfork && thread_ready(gate, function))
+		cell = cell_of(number);
+	if (!cell) {
+		/* relaxed: a count */
+		atom_add_rlx(&g_shim.page->uncounted_calls, 1);
+		if (mask == THUNK_MASK_ALL)
+			slot_count_span();
+		return false;
+	}
+	count_up(&cell->calls);
+	count_shift(&cell->recorded);
+	if ((uint32_t)cell->calls * THUNK_STEP & mask)
+		return false;
+	/* In one instruction, as the two above. */
+	count_or(&cell->recorded, 1);
+	return true;
+}
+
+void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp)
+{
+	uint64_t address = (uintptr_t)function;
+
+	if (!address)
+		address = thunk_map_mode(number)->function;
+	if (count_call(address, number))
+		hook_general(RECORD_BEGIN, (void *)address, sp);
 }
 
 #if !defined(__x86_64__)

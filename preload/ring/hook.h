@@ -10,6 +10,22 @@
 
 #include "shared/record.h"
 
+#if defined(__x86_64__)
+/*
+ * Where thunks jump to (struct thunk_page): not called by C. The first two are
+ * the exported hooks, by names that no program can define.
+ */
+#pragma GCC visibility push(hidden)
+void hook_enter(void);
+void hook_exit(void);
+void hook_enter_general(void);
+void hook_entry_enter(void);
+void hook_entry_exit(void);
+void hook_entry_exit_pushed(void);
+void hook_entry_enter_general(void);
+#pragma GCC visibility pop
+#endif
+
 enum may_record {
 	MAY_NOT, /* recording is off, or starting just now */
 	MAY_RECORD,

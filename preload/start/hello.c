@@ -26,6 +26,7 @@
 #include "preload/core/sys.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/start/instrumented.h"
+#include "preload/start/thunks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/futex.h"
@@ -233,28 +234,40 @@ static struct page_shm *map_arena(long fd, const struct wire_hello *ask)
 	return page;
 }
 
-/* Room for one descriptor beside a message, aligned as a cmsghdr must be. */
+#define FDS_MAX 3
+
+/* Room for descriptors beside a message, aligned as a cmsghdr must be. */
 union fd_message {
 	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 };
 
-static long send_hello(long socket, const struct wire_hello *ask, long memfd)
+static long send_with_fds(long socket, const void *bytes, size_t size,
+			  const int *fds, size_t count)
 {
 	union fd_message control = {
-		.header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS },
+		.header = { CMSG_LEN(count * sizeof(int)), SOL_SOCKET,
+			    SCM_RIGHTS },
 	};
-	struct iovec data = { (void *)ask, sizeof(*ask) };
+	struct iovec data = { (void *)bytes, size };
 	struct msghdr message = {
 		.msg_iov = &data,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control),
+		.msg_controllen = CMSG_SPACE(count * sizeof(int)),
 	};
-	int fd = (int)memfd;
 
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	return sys(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
+	return sys(SYS_sendmsg, socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static long send_hello(long socket, const struct wire_hello *ask, long memfd,
+		       const struct thunk_offer *offer)
+{
+	int fds[FDS_MAX] = { (int)memfd };
+
+	memcpy(fds + 1, offer->fd, offer->count * sizeof(int));
+	return send_with_fds(socket, ask, sizeof(*ask), fds, 1 + offer->count);
 }
 
 /* Receive the reply within the deadline. *@fd becomes its descriptor, if it has
@@ -337,11 +350,12 @@ static const char *refusal_text(uint32_t status)
 /* Send the hello over @socket and take the reply; result->page is mapped.
  * Returns NULL, or why there is nothing to record to. */
 static const char *exchange_hello(long socket, long memfd,
+				  const struct thunk_offer *offer,
 				  struct hello_result *result,
 				  uint64_t deadline)
 {
 	int liveness_fd = -1;
-	long bytes = send_hello(socket, &result->hello, memfd);
+	long bytes = send_hello(socket, &result->hello, memfd, offer);
 
 	if (bytes >= 0)
 		bytes = receive_reply(socket, &result->reply, &liveness_fd,
@@ -409,6 +423,7 @@ static bool halve_arena(struct wire_hello *ask)
 static const char *offer_arena(long socket, struct hello_result *result,
 			       uint64_t deadline)
 {
+	struct thunk_offer offer;
 	const char *why;
 	long memfd;
 
@@ -417,23 +432,31 @@ static const char *offer_arena(long socket, struct hello_result *result,
 			socket, WIRE_REGRET_LIMITS,
 			"RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
 			"rings");
+	/* Before the arena, which takes what is near to the libraries. */
+	offer = thunks_offer(&result->hello);
 	memfd = make_arena(result);
 	/* valgrind has 64 GiB for its program, some machines not much more. */
 	while (memfd >= 0 && !result->page && halve_arena(&result->hello)) {
 		close_fd(memfd);
 		memfd = make_arena(result);
 	}
-	if (memfd < 0)
-		return send_regret(socket, WIRE_REGRET_MEMFD,
-				   "cannot make memory for the rings");
-	if (result->page) {
-		why = exchange_hello(socket, memfd, result, deadline);
+	if (memfd < 0) {
+		why = send_regret(socket, WIRE_REGRET_MEMFD,
+				  "cannot make memory for the rings");
+	} else if (result->page) {
+		thunks_describe(result->page);
+		why = exchange_hello(socket, memfd, &offer, result, deadline);
 		if (why)
 			give_up_arena(result);
 	} else {
 		why = send_regret(socket, WIRE_REGRET_MAP,
 				  "cannot map memory for the rings");
 	}
+	/* After a hello the collector may believe that it was accepted, and
+	 * change text. */
+	if (!result->page)
+		thunks_withdraw();
+	thunks_close(&offer);
 	close_fd(memfd);
 	return why;
 }

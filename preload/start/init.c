@@ -82,7 +82,11 @@ static void use_filter(struct page_shm *page)
 	if (shift > 63 || shift < 64 - __builtin_ctz(FILTER_ENTRIES))
 		return;
 	g_filter = (struct gate_filter){
-		(const uint64_t *)((const char *)page + ARENA_FILTER), shift
+		.table = (const uint64_t *)((const char *)page + ARENA_FILTER),
+		.shift = shift,
+		.numbers = (const uint16_t *)((const char *)page +
+					      ARENA_FILTER_NUMBERS),
+		.count = function_numbers(g_shim.ring_cells),
 	};
 }
 

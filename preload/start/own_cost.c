@@ -59,6 +59,7 @@ static struct record g_cells[CELLS];
 static struct span_stack g_withheld;
 static struct depth_stack g_depth;
 static uint64_t g_table[TABLE];
+static uint16_t g_numbers[TABLE];
 static const char *const g_keys[] = { "a", "b", "c" };
 static struct perfrec_site g_site = { .id = 1, .keys = g_keys };
 static char g_stack[1 << 16];
@@ -139,7 +140,9 @@ static void set_up(enum own_cost_kind kind, bool counter)
 	g_free = &g_block;
 	g_free_count = 1;
 	t_alloc = (struct alloc_thread){ .left = NEVER, .random = 1 };
-	g_filter = (struct gate_filter){ g_table, TABLE_SHIFT };
+	g_filter = (struct gate_filter){ .table = g_table,
+					 .shift = TABLE_SHIFT,
+					 .numbers = g_numbers };
 	g_table[filter_index((uintptr_t)INNER, TABLE_SHIFT)] = (uintptr_t)INNER;
 	/* relaxed, all: nobody else reads them */
 	atom_store_rlx(&g_page.control,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/names/filter.h"
+#include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
@@ -147,11 +149,53 @@ START_TEST(filter_publish_never_fills_more_than_a_quarter)
 }
 END_TEST
 
+START_TEST(filter_table_changes_while_it_is_read)
+{
+	struct page_shm *page = mmap(NULL, ARENA_SLOTS, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint16_t *numbers =
+		(const uint16_t *)((char *)page + ARENA_FILTER_NUMBERS);
+	struct expected expected = {
+		.table = (uint64_t *)((char *)page + ARENA_FILTER),
+		.shift = 64 - 6,
+	};
+	struct filter_table *table = filter_table_new(page, 64);
+	uint64_t first = 0x1000, second = first + 16, i;
+
+	ck_assert_uint_eq(page->filter_shift, 64 - 6);
+	/* Two functions whose searches begin at one entry. */
+	while (filter_index(second, 64 - 6) != filter_index(first, 64 - 6))
+		second += 16;
+	i = filter_index(first, 64 - 6);
+	ck_assert_int_eq(filter_table_add(table, first, 7), 0);
+	ck_assert_int_eq(filter_table_add(table, second, 0), 0);
+	ck_assert(in_table(&expected, first) && in_table(&expected, second));
+	ck_assert_uint_eq(numbers[i], 7);
+	filter_table_remove(table, first);
+	ck_assert(!in_table(&expected, first) && in_table(&expected, second));
+	ck_assert_uint_eq(expected.table[i], FILTER_REMOVED);
+	/* It is in the table already, behind the free entry. */
+	ck_assert_int_eq(filter_table_add(table, second, 9), 0);
+	ck_assert_uint_eq(numbers[(i + 1) % 64], 9);
+	ck_assert_int_eq(filter_table_add(table, first, 8), 0);
+	ck_assert_uint_eq(expected.table[i], first);
+	ck_assert_uint_eq(numbers[i], 8);
+	for (i = 2; i < 16; i++)
+		ck_assert_int_eq(filter_table_add(table, i << 20, 0), 0);
+	ck_assert_int_eq(filter_table_add(table, 1 << 30, 0), -ENOSPC);
+	filter_table_remove(table, 1 << 30);
+	filter_table_remove(table, 2 << 20);
+	filter_table_free(table);
+	munmap(page, ARENA_SLOTS);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("filter");
 	TCase *tcase = suite_case(suite, "filter");
 
+	tcase_add_test(tcase, filter_table_changes_while_it_is_read);
 	tcase_add_test(tcase, filter_none_excludes_nothing);
 	tcase_add_test(tcase, filter_only_leaves_out_the_rest);
 	tcase_add_test(tcase, filter_except_wins_over_only);

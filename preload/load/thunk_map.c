@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thunk_map - a call reaches 2 GiB. Libraries lie together, and the program
+ * lies far from them, so that there are two mappings, mostly.
+ *
+ * Nothing is ever mapped over what is there: a place is asked for with
+ * MAP_FIXED_NOREPLACE, and if it is taken, another one is tried. Below a module
+ * comes first, since a program's heap grows above it.
+ *
+ * The descriptor of the area is closed after the hello. What is mapped later is
+ * another mapping of the same pages, which mremap(2) makes of a size of 0.
+ */
+#include "preload/load/thunk_map.h"
+
+#include <link.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "preload/core/gate.h"
+#include "preload/core/libc.h"
+#include "preload/core/sys.h"
+#include "preload/load/module.h"
+#include "shared/atomic.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#define MIB ((uint64_t)1 << 20)
+/* What a call reaches, less something. */
+#define REACH ((uint64_t)(1 << 30) * 2 - MIB)
+/* Nothing is mapped lower. */
+#define LOWEST ((uint64_t)1 << 20)
+
+static struct {
+	uint64_t map[THUNK_MAPS]; /* 0: none; the first ones are used */
+	struct thunk_shim *page; /* where they are published; or NULL */
+	int32_t pid; /* of the process that they belong to */
+} g_thunks;
+
+static bool reaches(uint64_t map, uint64_t start, uint64_t end)
+{
+	uint64_t low = MIN(map, start);
+	uint64_t high =
+		map + THUNK_AREA_BYTES > end ? map + THUNK_AREA_BYTES : end;
+
+	return high - low <= REACH;
+}
+
+/* Map the area at @at exactly. False if that place is taken. @fd is -1 once the
+ * area's descriptor is closed. */
+static bool map_at(int fd, uint64_t at)
+{
+	long got = fd >= 0 ? sys(SYS_mmap, at, THUNK_AREA_BYTES,
+				 PROT_READ | PROT_EXEC,
+				 MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0)
+			   : sys(SYS_mmap, at, THUNK_AREA_BYTES, PROT_NONE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+					 MAP_FIXED_NOREPLACE,
+				 -1, 0);
+
+	if (sys_failed(got))
+		return false;
+	/* A kernel that does not know the flag maps where it likes. */
+	if ((uint64_t)got == at &&
+	    (fd >= 0 || sys(SYS_mremap, g_thunks.map[0], 0, THUNK_AREA_BYTES,
+			    MREMAP_MAYMOVE | MREMAP_FIXED, at) == got))
+		return true;
+	sys(SYS_munmap, got, THUNK_AREA_BYTES);
+	return false;
+}
+
+/* A free place in reach of all from @start to @end, where the area is mapped
+ * now; or 0. */
+static uint64_t map_around(int fd, uint64_t start, uint64_t end)
+{
+	static const uint64_t gaps[] = { MIB, 32 * MIB, 256 * MIB, 1024 * MIB };
+	uint64_t at;
+
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+		if (start < LOWEST + THUNK_AREA_BYTES + gaps[i])
+			break;
+		at = start - THUNK_AREA_BYTES - gaps[i];
+		if (reaches(at, start, end) && map_at(fd, at))
+			return at;
+	}
+	/* Far above, out of the way of a heap. */
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+		at = start + REACH - THUNK_AREA_BYTES - gaps[i] + MIB;
+		at &= -PAGE_BYTES_MAX;
+		if (at >= end && reaches(at, start, end) && map_at(fd, at))
+			return at;
+	}
+	return 0;
+}
+
+static void map_near(int fd, uint64_t start, uint64_t end)
+{
+	unsigned int i;
+
+	for (i = 0; i < THUNK_MAPS && g_thunks.map[i]; i++)
+		if (reaches(g_thunks.map[i], start, end))
+			return;
+	if (i == THUNK_MAPS)
+		return;
+	g_thunks.map[i] = map_around(fd, start, end);
+	if (g_thunks.page)
+		/* relaxed: mapped by the kernel before; who reads it
+		 * writes by the kernel, too */
+		atom_store_rlx(&g_thunks.page->map[i], g_thunks.map[i]);
+}
+
+static int visit_module(struct dl_phdr_info *info, size_t size, void *fd)
+{
+	struct module module;
+
+	(void)size;
+	if (module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
+			    info->dlpi_name, &module))
+		map_near(*(int *)fd, module.start, module.end);
+	return 0;
+}
+
+bool thunk_map_begin(int fd)
+{
+	/* The kernel puts it below what was mapped last: the libraries. */
+	long first = sys(SYS_mmap, 0, THUNK_AREA_BYTES, PROT_READ | PROT_EXEC,
+			 MAP_SHARED, fd, 0);
+
+	if (sys_failed(first))
+		return false;
+	g_thunks.map[0] = (uint64_t)first;
+	libc()->iterate_phdr(visit_module, &fd);
+	return true;
+}
+
+void thunk_map_end(void)
+{
+	g_thunks.page = NULL;
+	for (unsigned int i = 0; i < THUNK_MAPS && g_thunks.map[i]; i++) {
+		sys(SYS_munmap, g_thunks.map[i], THUNK_AREA_BYTES);
+		g_thunks.map[i] = 0;
+	}
+}
+
+bool thunk_map_publish(struct thunk_shim *page)
+{
+	if (!g_thunks.map[0])
+		return false;
+	for (unsigned int i = 0; i < THUNK_MAPS; i++)
+		/* relaxed: the hello comes after it */
+		atom_store_rlx(&page->map[i], g_thunks.map[i]);
+	g_thunks.pid = (int32_t)sys(SYS_getpid);
+	g_thunks.page = page;
+	return true;
+}
+
+void thunk_map_near(uint64_t start, uint64_t end)
+{
+	if (g_thunks.page && g_shim.pid == g_thunks.pid && !g_shim.no_syscalls)
+		map_near(-1, start, end);
+}
+
+const struct thunk_mode *thunk_map_mode(uint32_t number)
+{
+	static const struct thunk_mode none = { .mask = THUNK_MASK_NONE };
+	const struct thunk_mode *modes =
+		(const struct thunk_mode *)(g_thunks.map[0] + THUNK_MODES);
+
+	return g_thunks.map[0] && number < FUNCTIONS_MAX ? modes + number
+							 : &none;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/start/thunks.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload/core/chain.h"
+#include "preload/core/gate.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "preload/load/thunk_map.h"
+#include "preload/ring/hook.h"
+#include "preload/ring/slot_memory.h"
+#include "preload/ring/vector.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* linux/membarrier.h */
+#define REGISTER_GLOBAL_EXPEDITED (1 << 2)
+/* Of a memfd that may be mapped to execute, Linux 6.3. */
+#define EXEC_FLAG 0x10u
+
+long thunks_open_memory(void)
+{
+	return sys(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC,
+		   0);
+}
+
+#if defined(__x86_64__)
+/* Whether the limits leave room for two mappings beside an arena of
+ * @arena_bytes. A file beyond RLIMIT_FSIZE would raise a signal. */
+static bool fits(uint64_t arena_bytes)
+{
+	uint64_t as = sys_limit(RLIMIT_AS);
+
+	return sys_limit(RLIMIT_FSIZE) >= THUNK_AREA_BYTES &&
+	       (as == RLIM_INFINITY ||
+		as / ADDRESS_SPACE_SHARE >= arena_bytes + 2 * THUNK_AREA_BYTES);
+}
+
+static long make_area(void)
+{
+	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	long fd = sys(SYS_memfd_create, "perfrec-thunks", flags | EXEC_FLAG);
+
+	if (fd < 0)
+		fd = sys(SYS_memfd_create, "perfrec-thunks", flags);
+	if (fd < 0)
+		return fd;
+	if (!sys(SYS_ftruncate, fd, THUNK_AREA_BYTES) &&
+	    !sys(SYS_fcntl, fd, F_ADD_SEALS,
+		 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) &&
+	    thunk_map_begin((int)fd))
+		return fd;
+	sys(SYS_close, fd);
+	return -1;
+}
+
+/*
+ * Let the collector's membarrier(GLOBAL_EXPEDITED) reach this process. With
+ * several threads the kernel would take 10 ms for it: then the collector does
+ * with a slower barrier. Returns whether it is so.
+ */
+static bool register_barrier(void)
+{
+	struct stat status;
+
+	/* Two links, and one for each thread (proc_task_getattr()). */
+	status.st_nlink = 0;
+	return !sys(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) &&
+	       status.st_nlink == 3 &&
+	       !sys(SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0);
+}
+
+struct thunk_offer thunks_offer(struct wire_hello *ask)
+{
+	struct thunk_offer offer = { .count = 0 };
+	long area, memory;
+
+	/* Another library's hooks must hear of all calls. */
+	if (g_chain.enter || g_chain.exit || !fits(ask->arena_bytes))
+		return offer;
+	area = make_area();
+	if (area < 0)
+		return offer;
+	ask->fds |= WIRE_FD_THUNKS;
+	offer.fd[offer.count++] = (int)area;
+	memory = thunks_open_memory();
+	if (memory < 0)
+		return offer;
+	ask->fds |= WIRE_FD_MEMORY;
+	offer.fd[offer.count++] = (int)memory;
+	return offer;
+}
+
+/* How far @of, in t_thread, lies from what fs points to. */
+static int64_t thread_offset(const void *of)
+{
+	const char *thread = __builtin_thread_pointer();
+	const char *state = of;
+
+	__asm__("" : "+r"(state)); /* as in init.c */
+	return state - thread;
+}
+
+void thunks_describe(struct page_shm *page)
+{
+	struct thunk_shim *thunks = &page->thunks;
+
+	if (!thunk_map_publish(thunks))
+		return;
+	vector_find();
+	thunks->epoch = thread_offset(&t_thread.epoch);
+	thunks->counts = thread_offset(&t_thread.counts);
+	thunks->count_epoch = (uintptr_t)&g_gate.count_epoch;
+	thunks->page = (struct thunk_page){
+		.enter = (uintptr_t)hook_enter,
+		.exit = (uintptr_t)hook_exit,
+		.enter_general = (uintptr_t)hook_enter_general,
+		.entry_enter = (uintptr_t)hook_entry_enter,
+		.entry_exit = (uintptr_t)hook_entry_exit,
+		.entry_enter_general = (uintptr_t)hook_entry_enter_general,
+		.entry_exit_pushed = (uintptr_t)hook_entry_exit_pushed,
+	};
+	if (register_barrier())
+		/* order: sc, FLAGS: as every flag; it stands for nothing else
+		 */
+		atom_or_sc(&page->flags, PAGE_BARRIER);
+}
+#else
+struct thunk_offer thunks_offer(struct wire_hello *ask)
+{
+	(void)ask;
+	return (struct thunk_offer){ .count = 0 };
+}
+
+void thunks_describe(struct page_shm *page)
+{
+	(void)page;
+}
+#endif
+
+void thunks_close(const struct thunk_offer *offer)
+{
+	for (size_t i = 0; i < offer->count; i++)
+		sys(SYS_close, offer->fd[i]);
+}
+
+void thunks_withdraw(void)
+{
+	thunk_map_end();
+}
