@@ -21,6 +21,7 @@ struct report_options {
 	const struct report_view *view; /* NULL: functions */
 	const char *sort; /* as given; NULL: not */
 	bool stacks;
+	bool raw;
 	bool json;
 	bool limited; /* --limit was given */
 };
@@ -46,11 +47,23 @@ static int find_order(const char *key, enum summary_order *out)
 	return OPTS_WRONG;
 }
 
+/* Only wall time is corrected. */
+static int check_raw(const struct report_options *options)
+{
+	if (!options->raw || !options->view ||
+	    report_view_has_raw(options->view))
+		return OPTS_GO_ON;
+	log_err("--raw: choose --view functions or span");
+	return OPTS_WRONG;
+}
+
 /* Which keys there are depends on the view. */
-static int check_sort(struct report_options *options)
+static int check_together(struct report_options *options)
 {
 	const char *keys;
 
+	if (check_raw(options) != OPTS_GO_ON)
+		return OPTS_WRONG;
 	if (!options->view && options->stacks) {
 		log_err("--stacks: choose --view cpu, heap or span");
 		return OPTS_WRONG;
@@ -78,6 +91,9 @@ static int take_report_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_STACKS:
 		options->stacks = true;
+		break;
+	case OPT_RAW:
+		options->raw = true;
 		break;
 	case OPT_LIMIT:
 		options->print.limit = value->number;
@@ -112,7 +128,7 @@ static int parse_report_line(int argc, char **argv,
 	}
 	if (optind < argc)
 		options->print.dir = argv[optind];
-	return check_sort(options);
+	return check_together(options);
 }
 
 static int print_view(const struct report_options *options,
@@ -126,6 +142,7 @@ static int print_view(const struct report_options *options,
 				 ? 0
 				 : options->print.limit,
 		.stacks = options->stacks,
+		.raw = options->raw,
 		.json = options->json,
 	};
 
@@ -135,6 +152,9 @@ static int print_view(const struct report_options *options,
 static int print_summary(struct report_options *options,
 			 struct summary *summary)
 {
+	options->print.raw = options->raw;
+	if (options->raw)
+		summary_use_measured(summary);
 	if (!options->json)
 		return summary_print(summary, &options->print, stdout);
 	summary_sort(summary, options->print.order);

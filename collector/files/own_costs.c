@@ -55,7 +55,7 @@ void own_costs_measure(const struct recording *recording,
 	struct own_costs *costs = &out->costs;
 	size_t count;
 
-	*out = (struct own_costs_found){ .fit = 1 };
+	*out = (struct own_costs_found){ 0 };
 	if (sum->spans) {
 		struct own_cost_halves halves =
 			own_cost_halves(span_kind(recording), setup->ticks);
@@ -63,7 +63,7 @@ void own_costs_measure(const struct recording *recording,
 		costs->inner_ns = halves.inner_ns;
 		costs->outer_ns = halves.outer_ns;
 		totals = recording_functions(recording, &count);
-		out->fit = cost_fit(costs, totals, count);
+		out->fitted = cost_fit(costs, totals, count) - 1;
 	}
 	if (sum->heap.allocs)
 		costs->block_ns = own_cost_ns(OWN_COST_BLOCK, setup->ticks) / 2;

@@ -14,8 +14,8 @@ struct recording;
 /* How the costs of spans were found, and what came of it. */
 struct own_costs_found {
 	struct own_costs costs; /* what is subtracted from times */
-	double fit; /* see cost_fit() */
-	uint64_t below_ns; /* see recording_correct_functions() */
+	double fitted; /* cost_fit() less 1 */
+	struct true_time_sums sums; /* of recording_correct_functions() */
 };
 
 /* Measure what those things take that @recording has, which has ended: some ms.

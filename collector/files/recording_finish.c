@@ -114,7 +114,7 @@ static void find_costs(struct recording *recording,
 		&recording_setup(recording)->profiles;
 
 	own_costs_measure(recording, costs);
-	costs->below_ns = recording_correct_functions(recording, &costs->costs);
+	recording_correct_functions(recording, &costs->costs, &costs->sums);
 	if (profiles->wall)
 		stack_profile_set_costs(profiles->wall, &costs->costs);
 	if (profiles->span)

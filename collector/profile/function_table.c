@@ -63,23 +63,25 @@ static uint64_t correct(uint64_t measured_ns, const struct own_costs *costs,
 				   below_ns);
 }
 
-uint64_t function_table_correct(struct function_table *table,
-				const struct own_costs *costs)
+void function_table_correct(struct function_table *table,
+			    const struct own_costs *costs,
+			    struct true_time_sums *sums)
 {
 	struct function_total *totals = table->pool.items;
-	uint64_t below_ns = 0, of_totals = 0;
+	uint64_t of_totals = 0;
 
+	*sums = (struct true_time_sums){ 0 };
 	for (size_t i = 0; i < table->pool.count; i++) {
 		struct function_total *one = &totals[i];
 
 		one->self_ns = correct(one->measured_self_ns, costs,
-				       &one->own_self, &below_ns);
+				       &one->own_self, &sums->below_ns);
+		sums->subtracted_ns += one->measured_self_ns - one->self_ns;
 		one->total_ns = correct(one->measured_total_ns, costs,
 					&one->own_total, &of_totals);
 		/* Where the halves do not fit both. */
 		one->total_ns = MAX(one->total_ns, one->self_ns);
 	}
-	return below_ns;
 }
 
 const struct function_total *function_table_all(

@@ -13,6 +13,7 @@
 #include "collector/replay/own_counts.h"
 
 struct own_costs;
+struct true_time_sums;
 
 struct function_total {
 	const char *name, *module;
@@ -38,10 +39,11 @@ struct function_table {
  * 0, or -ENOMEM: nothing was added. */
 int function_table_add(struct function_table *table,
 		       const struct function_total *one);
-/* Sets self_ns and total_ns of all totals (true_time.h). Returns by how many ns
- * self times would have become negative. Once, before they are sorted. */
-uint64_t function_table_correct(struct function_table *table,
-				const struct own_costs *costs);
+/* Sets self_ns and total_ns of all totals (true_time.h), and *@sums. Once,
+ * before they are sorted. */
+void function_table_correct(struct function_table *table,
+			    const struct own_costs *costs,
+			    struct true_time_sums *sums);
 /* All totals, as they lie; sets *@count to their number. They are the table's,
  * and valid until one is added. */
 const struct function_total *function_table_all(

@@ -20,6 +20,12 @@ struct own_costs {
 	double cpu_sample_ns;
 };
 
+/* Of self times. */
+struct true_time_sums {
+	uint64_t subtracted_ns;
+	uint64_t below_ns; /* by how much they would have become negative */
+};
+
 /* What perfrec took of a time in which it did @counts, in ns. */
 double true_time_cost(const struct own_costs *costs,
 		      const struct own_counts *counts);

@@ -312,6 +312,19 @@ void summary_free(struct summary **summary)
 	*summary = NULL;
 }
 
+void summary_use_measured(struct summary *summary)
+{
+	for (size_t i = 0; i < summary->function_count; i++) {
+		struct summary_function *one = &summary->functions[i];
+
+		/* An older perfrec wrote nothing else. */
+		if (!one->measured_total_ns)
+			continue;
+		one->self_ns = one->measured_self_ns;
+		one->total_ns = one->measured_total_ns;
+	}
+}
+
 static int compare_function_names(const void *left, const void *right)
 {
 	const struct summary_function *a = left, *b = right;

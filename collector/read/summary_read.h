@@ -70,6 +70,10 @@ int summary_read(const char *dir, struct summary **out);
 /* Free *@summary, which may be NULL, and set it to NULL. */
 void summary_free(struct summary **summary);
 
+/* From now on the times of the functions of @summary are those that were
+ * measured, with what perfrec took in them. */
+void summary_use_measured(struct summary *summary);
+
 enum summary_order {
 	SUMMARY_BY_SELF,
 	SUMMARY_BY_TOTAL,

@@ -397,10 +397,11 @@ const struct recording_sums *recording_sums(const struct recording *recording)
 	return &recording->sums;
 }
 
-uint64_t recording_correct_functions(struct recording *recording,
-				     const struct own_costs *costs)
+void recording_correct_functions(struct recording *recording,
+				 const struct own_costs *costs,
+				 struct true_time_sums *sums)
 {
-	return function_table_correct(&recording->functions, costs);
+	function_table_correct(&recording->functions, costs, sums);
 }
 
 const struct function_total *recording_functions(

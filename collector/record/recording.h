@@ -24,6 +24,7 @@ struct recording; /* recording_inner.h */
 struct snapshots;
 struct stack_profile;
 struct trace_file;
+struct true_time_sums;
 
 /* Of a trace, in bytes, where nobody says and there is room. */
 #define MAX_BYTES_DEFAULT (4ULL << 30)
@@ -263,11 +264,12 @@ const struct recording_sums *recording_sums(const struct recording *recording);
  * recording_sort_functions(), which is called later. */
 const struct function_total *recording_functions(
 	const struct recording *recording, size_t *count);
-/* Subtract what perfrec took from the times of all functions. Returns by how
- * many ns some would have become negative. Once, by the thread that finishes
- * the recording, before recording_sort_functions(). */
-uint64_t recording_correct_functions(struct recording *recording,
-				     const struct own_costs *costs);
+/* Subtract what perfrec took from the times of all functions, and set *@sums.
+ * Once, by the thread that finishes the recording, before
+ * recording_sort_functions(). */
+void recording_correct_functions(struct recording *recording,
+				 const struct own_costs *costs,
+				 struct true_time_sums *sums);
 /* All functions, the one with the most time first; sets *@count to their
  * number. The array belongs to @recording. The thread that finishes the
  * recording. */

@@ -22,6 +22,9 @@
 
 #define LEAKS_SHOWN 5 /* stacks below the table of --view heap */
 #define COLUMNS_MAX 10
+/* Time without what perfrec took in it, and as it was measured. */
+#define TRUE_TYPE "wall"
+#define RAW_TYPE "wall_measured"
 
 struct column {
 	const char *title;
@@ -115,6 +118,14 @@ const struct report_view *report_view_find(const char *name)
 	return NULL;
 }
 
+bool report_view_has_raw(const struct report_view *view)
+{
+	for (size_t i = 0; i < COLUMNS_MAX && view->columns[i].title; i++)
+		if (strcmp(view->columns[i].type, TRUE_TYPE) == 0)
+			return true;
+	return false;
+}
+
 bool report_view_has_key(const struct report_view *view, const char *key,
 			 const char **keys)
 {
@@ -135,12 +146,26 @@ struct table {
 	size_t column_count;
 };
 
+/* The number of the value of @column, or PPROF_NONE. An older perfrec wrote all
+ * times as they were measured. */
+static uint32_t find_value(const struct table *table,
+			   const struct column *column)
+{
+	uint32_t value = PPROF_NONE;
+
+	if (table->options->raw && strcmp(column->type, TRUE_TYPE) == 0)
+		value = pprof_find_type(table->pprof, RAW_TYPE);
+	return value != PPROF_NONE
+		       ? value
+		       : pprof_find_type(table->pprof, column->type);
+}
+
 static void choose_columns(struct table *table)
 {
 	const struct column *column = table->options->view->columns;
 
 	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
-		uint32_t value = pprof_find_type(table->pprof, column[i].type);
+		uint32_t value = find_value(table, &column[i]);
 
 		/* The totals of a stack are the values of itself. */
 		if (value == PPROF_NONE ||

@@ -20,11 +20,14 @@ struct report_view_options {
 	const char *sort; /* a key of the view; NULL: the view's first key */
 	size_t limit; /* how many rows; 0: all */
 	bool stacks; /* rows are stacks, not functions */
+	bool raw; /* times as they were measured */
 	bool json;
 };
 
 /* The view called @name ("cpu", "heap", "span"), or NULL. It is constant. */
 const struct report_view *report_view_find(const char *name);
+/* Whether @view has times that differ from what was measured. */
+bool report_view_has_raw(const struct report_view *view);
 /* Whether rows of @view can be sorted by @key. Sets *@keys to a constant text
  * for a person that names all keys of the view. */
 bool report_view_has_key(const struct report_view *view, const char *key,

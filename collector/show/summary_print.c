@@ -300,6 +300,28 @@ static void print_cost(const struct summary *summary, FILE *out)
 	summary_advice_print(summary, out);
 }
 
+/* What perfrec took in the times of functions, by what is subtracted. */
+static void print_subtracted(const struct summary *summary,
+			     const struct summary_print_options *options,
+			     FILE *out)
+{
+	char time[SIZE_TEXT];
+
+	if (!summary->cost.subtracted_ns)
+		return;
+	size_format_ns(summary->cost.subtracted_ns, time);
+	if (options->raw)
+		fprintf(out,
+			"  times      are as measured: perfrec itself took "
+			"%s in them\n",
+			time);
+	else
+		fprintf(out,
+			"  times      are without the %s that perfrec took "
+			"in them (--raw: as measured)\n",
+			time);
+}
+
 /* Nothing tells a program that could not load perfrec's library from one that
  * was not instrumented. */
 static void print_no_hooks(const struct summary *summary, FILE *out)
@@ -413,6 +435,7 @@ int summary_print(struct summary *summary,
 	summary_losses_print_went_on(summary, "  note       ", out);
 	summary_losses_print_odd(summary, out);
 	print_cost(summary, out);
+	print_subtracted(summary, options, out);
 	print_functions(summary, options, out);
 	print_notes(summary, out);
 	print_file_list(summary, options->dir, out);

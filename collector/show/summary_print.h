@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include <stdbool.h>
+
 #include "collector/read/summary_read.h"
 
 #define SUMMARY_LIMIT 20 /* rows that fit on a screen */
@@ -19,6 +21,7 @@ struct summary_print_options {
 	const char *dir; /* of the recording, as the user wrote it */
 	enum summary_order order; /* of the rows of the table of functions */
 	size_t limit; /* rows of that table; 0: all */
+	bool raw; /* its times are those that were measured */
 };
 
 /* Print @summary to @out, and sort its functions as @options says. 0, or -EIO

@@ -162,6 +162,7 @@ END_TEST
 START_TEST(summary_write_of_functions_puts_the_longest_first)
 {
 	const struct own_costs costs = { .inner_ns = 10 };
+	struct true_time_sums sums;
 	const struct function_total brief = { .name = "brief",
 					      .module = "/m",
 					      .calls = 1,
@@ -185,7 +186,7 @@ START_TEST(summary_write_of_functions_puts_the_longest_first)
 		function_table_add(&g_test.recording.functions, &brief), 0);
 	ck_assert_int_eq(
 		function_table_add(&g_test.recording.functions, &lengthy), 0);
-	function_table_correct(&g_test.recording.functions, &costs);
+	function_table_correct(&g_test.recording.functions, &costs, &sums);
 	summary = write_and_read();
 	ck_assert_uint_eq(summary->function_count, 2);
 	ck_assert_str_eq(summary->functions[0].name, "l?");

@@ -140,13 +140,16 @@ START_TEST(function_table_corrects_self_and_total)
 					.own_self = { .inner = 3 },
 					.own_total = { .inner = 3 } };
 	struct function_table table = { 0 };
+	struct true_time_sums sums;
 	const struct function_total *all;
 	size_t count;
 
 	ck_assert_int_eq(function_table_add(&table, &one), 0);
 	ck_assert_int_eq(function_table_add(&table, &one), 0);
 	ck_assert_int_eq(function_table_add(&table, &small), 0);
-	ck_assert_uint_eq(function_table_correct(&table, &costs), 5);
+	function_table_correct(&table, &costs, &sums);
+	ck_assert_uint_eq(sums.below_ns, 5);
+	ck_assert_uint_eq(sums.subtracted_ns, 4 * 10 + 6 * 8 + 25);
 	all = function_table_sort(&table, &count);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_uint_eq(all[0].calls, 6);
