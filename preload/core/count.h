@@ -6,6 +6,7 @@
 #ifndef PERFREC_PRELOAD_CORE_COUNT_H
 #define PERFREC_PRELOAD_CORE_COUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/atomic.h"
@@ -30,6 +31,21 @@ static inline void count_shift(uint64_t *bits)
 #else
 	*bits <<= 1;
 #endif
+}
+
+/* Shifts @bits right by one, arithmetically, and returns the bit that falls
+ * out. */
+static inline bool count_unshift(uint64_t *bits)
+{
+	bool out;
+
+#if defined(__x86_64__)
+	__asm__ volatile("sarq %0" : "+m"(*bits), "=@ccc"(out));
+#else
+	out = *bits & 1;
+	*bits = (uint64_t)((int64_t)*bits >> 1);
+#endif
+	return out;
 }
 
 /* Sets @bit, which is constant, in @bits. */

@@ -19,6 +19,7 @@
 #include "preload/alloc/alloc_wrap.h"
 #include "preload/annotate/annotate.h"
 #include "preload/core/clock.h"
+#include "preload/core/count.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
@@ -60,6 +61,8 @@ static struct span_stack g_withheld;
 static struct depth_stack g_depth;
 static uint64_t g_table[TABLE];
 static uint16_t g_numbers[TABLE];
+static struct count_cell g_counts[1];
+static volatile uint32_t g_mode_mask = THUNK_MASK_NONE;
 static const char *const g_keys[] = { "a", "b", "c" };
 static struct perfrec_site g_site = { .id = 1, .keys = g_keys };
 static char g_stack[1 << 16];
@@ -129,6 +132,7 @@ static void set_up(enum own_cost_kind kind, bool counter)
 		.mask = CELLS - 1,
 		.touched = CELLS,
 		.excluded = &g_slot.excluded_hooks,
+		.counts = g_counts,
 		.withheld = &g_withheld,
 		.depth = g_shim.depth ? &g_depth : NULL,
 	};
@@ -145,6 +149,7 @@ static void set_up(enum own_cost_kind kind, bool counter)
 					 .numbers = g_numbers };
 	g_table[filter_index((uintptr_t)INNER, TABLE_SHIFT)] = (uintptr_t)INNER;
 	/* relaxed, all: nobody else reads them */
+	atom_store_rlx(&g_gate.count_epoch, (uint32_t)EPOCH);
 	atom_store_rlx(&g_page.control,
 		       kind == OWN_COST_PAUSED ? CONTROL_PAUSED : CONTROL_ON);
 	atom_store_rlx(&g_gate.word,
@@ -194,6 +199,48 @@ static void spans(const struct hooks *hooks)
 		call(hooks, INNER);
 		hooks->exit(hooks->outer, OUTER);
 	}
+}
+
+/* The same where there is nothing to call. */
+ATTR_NOINLINE static void call_bare(void)
+{
+	work();
+}
+
+static void bare(void)
+{
+	for (int i = 0; i < PAIRS; i += 3) {
+		call_bare();
+		call_bare();
+	}
+}
+
+/* What thunks do (collector/patch/thunks_x86_64.S). */
+ATTR_NOINLINE static void counted_enter(void *function, void *call_site)
+{
+	struct count_cell *cell = t_thread.counts;
+
+	/* relaxed: nobody else writes it */
+	if (atom_load_rlx(&g_gate.count_epoch) != (uint32_t)t_thread.epoch ||
+	    !cell)
+		return;
+	count_up(&cell->calls);
+	count_shift(&cell->recorded);
+	if ((uint32_t)cell->calls * THUNK_STEP & g_mode_mask)
+		return;
+	__cyg_profile_func_enter(function, call_site);
+}
+
+ATTR_NOINLINE static void counted_exit(void *function, void *call_site)
+{
+	struct count_cell *cell = t_thread.counts;
+
+	/* relaxed: as above */
+	if (atom_load_rlx(&g_gate.count_epoch) != (uint32_t)t_thread.epoch ||
+	    !cell)
+		return;
+	if (count_unshift(&cell->recorded))
+		__cyg_profile_func_exit(function, call_site);
 }
 
 /* The allocator behind ours has a list of free blocks, as others have. */
@@ -330,6 +377,26 @@ static void tear_down(void)
 	atom_store_rlx(&g_gate.word, GATE_OFF);
 }
 
+/* ns that a round of calls that are counted takes longer than without. */
+static uint64_t time_counted(void)
+{
+	const struct hooks hooks = {
+		.outer = OUTER,
+		.enter = counted_enter,
+		.exit = counted_exit,
+	};
+	uint64_t with = UINT64_MAX, without = UINT64_MAX;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t begin = now_ns();
+
+		bare();
+		without = MIN(without, now_ns() - begin);
+		with = MIN(with, time_round(spans, &hooks));
+	}
+	return with > without ? with - without : 1;
+}
+
 double own_cost_ns(enum own_cost_kind kind, bool counter)
 {
 	bool full = kind == OWN_COST_DROPPED || kind == OWN_COST_BLOCK_DROPPED;
@@ -351,6 +418,11 @@ double own_cost_ns(enum own_cost_kind kind, bool counter)
 	uint64_t ns;
 
 	set_up(kind, counter);
+	if (kind == OWN_COST_COUNTED) {
+		ns = time_counted();
+		tear_down();
+		return (double)ns / PAIRS;
+	}
 	read_ring(false);
 	/* This span stays open. The spans that --depth leaves out lie in
 	 * it. */
