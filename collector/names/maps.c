@@ -47,6 +47,7 @@ bool maps_parse(char *line, struct maps_line *out)
 	    strnlen(at, 5) < 5 || at[4] != ' ')
 		return false;
 	out->is_executable = at[2] == 'x';
+	out->is_shared = at[3] == 's';
 	at += 5;
 	if (!take_number(&at, 16, ' ', &out->offset) ||
 	    !take_number(&at, 16, ':', &major) ||

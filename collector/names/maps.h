@@ -16,6 +16,7 @@ struct maps_line {
 	dev_t device;
 	ino_t inode; /* 0: no file is mapped here */
 	bool is_executable;
+	bool is_shared; /* writes reach the file, or the others who map it */
 	char *path; /* points into the line that was parsed; "": no path */
 };
 

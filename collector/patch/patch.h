@@ -31,6 +31,7 @@ enum patch_reason {
 	PATCH_REFUSED, /* by the plan: code_function.refused says why */
 	PATCH_NO_SITES, /* the plan has none of it */
 	PATCH_MERGED, /* one of its sites stands for other functions, too */
+	PATCH_NO_MAP, /* /proc/PID/maps cannot be read */
 	PATCH_NOT_MAPPED, /* a site is in no mapping of the module's file */
 	PATCH_NOT_EXECUTABLE,
 	PATCH_SHARED, /* the mapping is shared: others would see the change */
@@ -100,6 +101,7 @@ struct patch_function {
 			  * inline function of several modules */
 	bool off; /* connect it, and leave it off */
 	enum patch_reason reason; /* set */
+	uint64_t address; /* set, if connected: of the function itself */
 };
 
 /*

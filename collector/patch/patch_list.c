@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * patch_list - what is changed in a process, as a list, and restoring from it
+ * (patch.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/bytes.h"
+#include "collector/patch/patch_inner.h"
+
+/* As this machine has numbers: the list goes from one process to another. */
+struct entry {
+	uint64_t address;
+	int32_t operand;
+	uint8_t form;
+	uint8_t is_exit;
+	uint8_t unused[2];
+	uint8_t plain[CODE_SITE_BYTES];
+	uint8_t unused_too[4];
+};
+
+_Static_assert(sizeof(struct entry) == 32, "no padding");
+
+void patch_entry_put(struct bytes *out, const struct image_module *module,
+		     uint32_t index)
+{
+	const struct code_site *site = &module->plan->sites[index];
+	struct entry entry = {
+		.address = module->bias + site->address,
+		.operand = module->sites[index].operand,
+		.form = site->form,
+		.is_exit = site->is_exit,
+	};
+
+	memcpy(entry.plain, site->bytes, sizeof(entry.plain));
+	bytes_put(out, &entry, sizeof(entry));
+}
+
+void patch_export(const struct patch_image *image, struct bytes *out)
+{
+	for (size_t m = 0; m < image->module_count; m++) {
+		const struct image_module *module = &image->modules[m];
+
+		for (size_t i = 0; module->plan && i < module->plan->site_count;
+		     i++)
+			if (module->sites[i].state != SITE_PLAIN)
+				patch_entry_put(out, module, (uint32_t)i);
+	}
+}
+
+static struct change change_of(const struct entry *entry, size_t index)
+{
+	struct change change = {
+		.address = entry->address,
+		.form = entry->form,
+		.is_exit = entry->is_exit != 0,
+		.index = (uint32_t)index,
+	};
+
+	memcpy(change.after, entry->plain, sizeof(change.after));
+	return change;
+}
+
+/* All changes of the list; NULL and *@err if it is not whole. */
+static struct change *parse(const uint8_t *entries, size_t count, int *err)
+{
+	struct change *list = calloc(count, sizeof(*list));
+
+	*err = list ? 0 : -ENOMEM;
+	for (size_t i = 0; !*err && i < count; i++) {
+		struct entry entry;
+
+		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
+		if (!site_form(entry.form)->length ||
+		    entry.address > UINT64_MAX / 2)
+			*err = -EINVAL;
+		else
+			list[i] = change_of(&entry, i);
+	}
+	if (!*err)
+		return list;
+	free(list);
+	return NULL;
+}
+
+/* What is to be done with an entry, the best last. */
+enum verdict {
+	VERDICT_FOREIGN,
+	VERDICT_UNCHANGED,
+	VERDICT_OURS,
+};
+
+static enum verdict judge(const uint8_t *entries, const struct change *change)
+{
+	struct entry entry;
+	bool ignored;
+
+	if (change->result != CHANGE_WRITTEN)
+		return VERDICT_FOREIGN;
+	memcpy(&entry, entries + change->index * sizeof(entry), sizeof(entry));
+	switch (site_state_of(entry.form, entry.plain, entry.operand,
+			      change->before, &ignored)) {
+	case SITE_PLAIN:
+		return VERDICT_UNCHANGED;
+	case SITE_FOREIGN:
+		return VERDICT_FOREIGN;
+	default:
+		return VERDICT_OURS;
+	}
+}
+
+/*
+ * Leaves those in the sorted @list that are as the list says that we left them.
+ * A site may be there several times, as it was connected to one thunk after the
+ * other; of sites that overlap otherwise, the first is believed.
+ */
+static size_t keep_ours(const uint8_t *entries, struct change *list,
+			size_t count, struct patch_restored *restored)
+{
+	uint64_t end = 0; /* of the sites that are done */
+	size_t kept = 0;
+
+	for (size_t i = 0, next; i < count; i = next) {
+		enum verdict best = VERDICT_FOREIGN;
+		size_t which = i;
+
+		for (next = i;
+		     next < count && list[next].address == list[i].address;
+		     next++) {
+			enum verdict verdict = judge(entries, &list[next]);
+
+			if (verdict <= best)
+				continue;
+			best = verdict;
+			which = next;
+		}
+		if (list[i].address < end)
+			best = VERDICT_FOREIGN;
+		else
+			end = list[which].address +
+			      site_form(list[which].form)->length;
+		restored->unchanged += best == VERDICT_UNCHANGED;
+		restored->foreign += best == VERDICT_FOREIGN;
+		if (best == VERDICT_OURS)
+			list[kept++] = list[which];
+	}
+	return kept;
+}
+
+static int restore(int mem, const uint8_t *entries, struct change *list,
+		   size_t count, struct patch_restored *restored)
+{
+	struct change_rules rules = { .mem = mem };
+	struct change_costs costs = { 0 };
+	int err;
+
+	changes_sort(list, count);
+	err = changes_read(mem, list, count);
+	if (err)
+		return err;
+	count = keep_ours(entries, list, count, restored);
+	err = changes_write(&rules, list, count, &costs);
+	for (size_t i = 0; !err && i < count; i++)
+		if (list[i].result == CHANGE_WRITTEN)
+			restored->restored++;
+		else
+			restored->foreign++;
+	return err;
+}
+
+int patch_restore_from(int mem, const void *entries, size_t bytes,
+		       struct patch_restored *restored)
+{
+	size_t count = bytes / sizeof(struct entry);
+	struct patch_restored ignored;
+	struct change *list;
+	int err;
+
+	if (!restored)
+		restored = &ignored;
+	*restored = (struct patch_restored){ 0 };
+	if (bytes % sizeof(struct entry))
+		return -EINVAL;
+	if (!count)
+		return 0;
+	list = parse(entries, count, &err);
+	if (!list)
+		return err;
+	err = restore(mem, entries, list, count, restored);
+	free(list);
+	return err;
+}
