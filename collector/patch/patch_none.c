@@ -90,6 +90,29 @@ WEAK int patch_switch(struct patch_image *image, const uint32_t *numbers,
 	return -ENOSYS;
 }
 
+WEAK int patch_restore_from(int mem, const void *entries, size_t bytes,
+			    struct patch_restored *restored)
+{
+	(void)mem;
+	(void)entries;
+	(void)bytes;
+	(void)restored;
+	return 0;
+}
+
+WEAK void patch_tell_to(struct patch_image *image, patch_tell *tell, void *arg)
+{
+	(void)image;
+	(void)tell;
+	(void)arg;
+}
+
+WEAK void patch_export(const struct patch_image *image, struct bytes *out)
+{
+	(void)image;
+	(void)out;
+}
+
 WEAK int patch_restore(struct patch_image *image)
 {
 	(void)image;

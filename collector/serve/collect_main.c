@@ -133,6 +133,33 @@ static void send_progress(struct daemon *daemon)
 	send_control(daemon, &message);
 }
 
+static void send_text(struct collector *collector, pid_t pid, int mem, int list)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .header = { CMSG_LEN(2 * sizeof(int)), SOL_SOCKET,
+				  SCM_RIGHTS } };
+	struct control_message text = {
+		.type = CONTROL_TEXT,
+		.version = WIRE_VERSION,
+		.text = { pid },
+	};
+	struct iovec data = { &text, sizeof(text) };
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control),
+	};
+	const int fds[2] = { mem, list };
+
+	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+	/* A perfrec that is gone is noticed by its end of file. */
+	(void)!sendmsg(collector->options->control_fd, &message,
+		       MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* Without a text, since the log says already what is wrong. */
 static void send_failed(struct daemon *daemon)
 {
@@ -351,6 +378,8 @@ static int start_parts(struct daemon *daemon)
 	collector->options = &daemon->options;
 	collector->limits = &daemon->limits;
 	collector->finish_recording = recording_finish;
+	if (daemon->options.control_fd >= 0)
+		collector->keep_text = send_text;
 	if (daemon->options.categories)
 		snprintf(collector->categories, sizeof(collector->categories),
 			 "%s", daemon->options.categories);

@@ -61,6 +61,7 @@ static int add_options(struct states *states)
 		states->controller =
 			controller_new(options->overhead / 100000.0);
 		err = states->controller ? 0 : -ENOMEM;
+		states->want_durations = !err;
 	}
 	return err;
 }
@@ -117,6 +118,8 @@ void states_put(struct states **states)
 	for (size_t i = 0; i < old->pattern_count; i++)
 		free(old->patterns[i].glob);
 	free(old->patterns);
+	for (size_t i = 0; i < old->module_count; i++)
+		states_cache_release(&old->modules[i].known);
 	free(old->modules);
 	free(old->functions);
 	free(old->table);
@@ -174,6 +177,7 @@ static struct states_process *new_process(const struct process_setup *setup)
 
 	if (!process)
 		return NULL;
+	process->list = -1;
 	process->pid = setup->pid;
 	process->inner_pid = setup->inner_pid;
 	process->parent = setup->entry->parent;
@@ -269,6 +273,7 @@ int states_ask_start(struct arena *arena, const char *const *globs,
 		err = add_pattern(states, globs[i][0], globs[i] + 1);
 	ask->count = states->pattern_count - ask->first;
 	states->wants_plans = true;
+	states->want_durations = true;
 	ask->number = ++states->asked;
 	lock_release(&states->lock);
 	if (err) {

@@ -23,6 +23,7 @@
 #include "collector/base/lock.h"
 #include "collector/states/controller.h"
 #include "collector/states/states.h"
+#include "collector/states/states_cache.h"
 #include "shared/function_shm.h"
 
 struct code_plan;
@@ -63,6 +64,8 @@ struct states_module {
 	uint32_t generation; /* of the load map when it came */
 	bool listed; /* its functions are known */
 	bool gone; /* it was unloaded */
+	bool recalled; /* known was asked for */
+	struct states_cache_list known; /* of earlier recordings */
 };
 
 /* A function in one module: a function that is inlined elsewhere, or that
@@ -109,6 +112,7 @@ struct states_process {
 	bool met; /* the thread has seen it */
 	bool failed; /* its text cannot be written */
 	bool ended; /* under the lock */
+	int list; /* memfd of what is patched: collector.keep_text; -1 */
 	int *module; /* numbers in the image, by index; -1: not in it */
 	size_t module_count, module_room;
 	clockid_t clock;
@@ -219,7 +223,11 @@ void states_module_went(struct states *states, uint32_t module);
 /* Switch the functions at @list on or off in all processes. */
 void states_switch(struct states *states, const uint32_t *functions,
 		   size_t count, bool on);
-/* Connect those functions; sets their connected, number and refused. */
+/* Give all parts of those functions numbers, as far as there are any. */
+void states_give_numbers(struct states *states, const uint32_t *functions,
+			 size_t count);
+/* Connect those functions, which have numbers; sets their connected, number and
+ * refused. */
 void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held);
 void states_restore_text(struct states *states);
@@ -235,7 +243,8 @@ void states_note_change(struct states *states, const struct function *function,
 
 /* Ask the controller. Returns the ns up to the next tick. */
 uint64_t states_steer(struct states *states);
-/* Before the first tick, and after the last: what the cache knows. */
+/* Before a function is connected, and after the last tick: what the cache
+ * knows. */
 void states_recall(struct states *states, uint32_t function);
 void states_remember(struct states *states);
 

@@ -204,14 +204,94 @@ static bool uses_cache(const struct states *states)
 	       !states->thread->collector->options->no_cache;
 }
 
+static const struct code_function *planned_of(const struct states *states,
+					      const struct states_part *part)
+{
+	return &states->modules[part->module]
+			.plan->plan->functions[part->index];
+}
+
+static int compare_offset(const void *key, const void *entry)
+{
+	const uint64_t *offset = key;
+	const struct states_cache_function *known = entry;
+
+	return *offset < known->offset ? -1 : *offset > known->offset;
+}
+
+/* What is known of the function of @part; NULL: nothing. */
+static const struct controller_known *recall_part(
+	struct states *states, const struct states_part *part)
+{
+	struct states_module *module = &states->modules[part->module];
+	const struct states_cache_function *found;
+
+	if (!module->recalled)
+		(void)states_cache_load(
+			symbol_file_build_id(module->plan->file),
+			&module->known);
+	module->recalled = true;
+	if (!module->known.count)
+		return NULL;
+	found = bsearch(&planned_of(states, part)->address,
+			module->known.functions, module->known.count,
+			sizeof(*found), compare_offset);
+	return found ? &found->known : NULL;
+}
+
 void states_recall(struct states *states, uint32_t index)
 {
-	(void)states;
-	(void)index;
+	struct function *function = &states->functions[index];
+	const struct states_part *part = &states->parts[function->parts];
+	const struct controller_known *known;
+
+	if (!uses_cache(states) || function->by_hand || function->excluded ||
+	    planned_of(states, part)->slot)
+		return;
+	known = recall_part(states, part);
+	if (!known)
+		return;
+	controller_know(states->controller, part->number, known);
+	lock_acquire(&states->lock);
+	function->wanted = (uint8_t)known->state;
+	function->wanted_shift = (uint8_t)known->shift;
+	function->steered = true;
+	lock_release(&states->lock);
+}
+
+static void remember_module(struct states *states, uint32_t index)
+{
+	const struct states_module *module = &states->modules[index];
+	const struct code_plan *plan = module->plan->plan;
+	struct states_cache_function *list =
+		calloc(plan->function_count + 1, sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; list && i < states->function_count; i++) {
+		const struct function *function = &states->functions[i];
+		const struct states_part *part =
+			&states->parts[function->parts];
+
+		if (function->parts != NONE && function->connected &&
+		    part->module == index && !planned_of(states, part)->slot &&
+		    count < plan->function_count &&
+		    controller_known(states->controller, part->number,
+				     &list[count].known))
+			list[count++].offset =
+				planned_of(states, part)->address;
+	}
+	if (count)
+		(void)states_cache_store(
+			symbol_file_build_id(module->plan->file), list, count);
+	free(list);
 }
 
 void states_remember(struct states *states)
 {
 	if (!uses_cache(states))
 		return;
+	for (uint32_t i = 0; i < states->module_count; i++)
+		if (states->modules[i].listed && !states->modules[i].gone &&
+		    states->modules[i].plan->plan)
+			remember_module(states, i);
 }

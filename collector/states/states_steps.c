@@ -390,6 +390,7 @@ static bool connect_some(struct states *states, bool held)
 		    !is_gone(&states->functions[i]))
 			list[count++] = i;
 	if (count) {
+		states_give_numbers(states, list, count);
 		for (size_t i = 0; states->controller && i < count; i++)
 			states_recall(states, list[i]);
 		count = tell_connecting(states, list, count, held);

@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/bytes.h"
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/code/code_plan.h"
@@ -19,6 +21,7 @@
 #include "collector/patch/patch.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
+#include "collector/record/collector.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -163,6 +166,33 @@ static void catch_up(struct states *states, struct states_process *process)
 	}
 }
 
+/* @entries are about to be patched: note them for who restores if we cannot. */
+static void note_entries(void *context, const void *entries, size_t bytes)
+{
+	const struct states_process *process = context;
+
+	(void)!write(process->list, entries, bytes);
+}
+
+/* Have somebody keep what restores the text of @process. */
+static void keep_text(struct states *states, struct states_process *process,
+		      int mem)
+{
+	struct collector *collector = states->thread->collector;
+	struct bytes list = { 0 };
+
+	if (!collector->keep_text)
+		return;
+	process->list = memfd_create("perfrec-text", MFD_CLOEXEC);
+	if (process->list < 0)
+		return;
+	patch_export(process->image, &list);
+	note_entries(process, list.at, list.count);
+	bytes_release(&list);
+	collector->keep_text(collector, process->pid, mem, process->list);
+	patch_tell_to(process->image, note_entries, process);
+}
+
 static void meet_process(struct states *states, struct states_process *process)
 {
 	process->met = true;
@@ -174,6 +204,7 @@ static void meet_process(struct states *states, struct states_process *process)
 	else
 		make_child_image(states, process);
 	if (process->image) {
+		keep_text(states, process, process->mem);
 		process->mem = -1;
 		process->failed = false;
 		if (!process->root)
@@ -189,6 +220,8 @@ static void free_process(struct states_process *process)
 	patch_image_free(process->image);
 	if (process->mem >= 0)
 		close(process->mem);
+	if (process->list >= 0)
+		close(process->list);
 	modules_put(&process->modules);
 	free(process->module);
 	free(process);
@@ -303,27 +336,29 @@ static size_t list_parts(const struct states *states,
 	return count;
 }
 
-/* Give all parts of @function numbers. False: there are not enough. */
-static bool give_numbers(struct states *states, uint32_t index)
+/* Without enough of them, the function has none. */
+static void give_numbers(struct states *states, uint32_t index)
 {
 	const struct function *function = &states->functions[index];
-	bool enough = true;
 
 	lock_acquire(&states->lock);
 	for (uint32_t at = function->parts; at != NONE;
 	     at = states->parts[at].next) {
 		struct states_part *part = &states->parts[at];
 
-		if (part->number)
+		if (part->number || states->next_number == states->numbers)
 			continue;
-		enough = enough && states->next_number < states->numbers;
-		if (!enough)
-			break;
 		states->owner[states->next_number] = index;
 		part->number = states->next_number++;
 	}
 	lock_release(&states->lock);
-	return enough;
+}
+
+void states_give_numbers(struct states *states, const uint32_t *functions,
+			 size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		give_numbers(states, functions[i]);
 }
 
 /* Connect @list in the process that said hello, then in its children. The first
@@ -356,7 +391,7 @@ static void note_connected(struct states *states, uint32_t index,
 			   const struct patch_function *list, size_t count)
 {
 	struct function *function = &states->functions[index];
-	const char *refused = count ? NULL : "it is in no text of the program";
+	const char *refused = count ? NULL : "there are too many functions";
 
 	for (size_t i = 0; i < count; i++)
 		if (list[i].reason != PATCH_DONE)
@@ -380,7 +415,6 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 	size_t room = 0, n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		give_numbers(states, functions[i]);
 		for (uint32_t at = states->functions[functions[i]].parts;
 		     at != NONE; at = states->parts[at].next)
 			room++;
