@@ -1,30 +1,1090 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Words of this file:
+ *
+ *   work     the program's CPU time less what perfrec cost in it. A rate is
+ *            calls per ns of work, so it stays the same when functions change
+ *            their states. A *load* is cost per ns of work.
+ *   window   ticks are added up until the program has run for a while; then
+ *            controller_tick() decides once.
+ *   wish     the state that a function shall have. For a while after it was
+ *            asked for, all sums are made as if the function had it.
+ */
 
 #include "collector/states/controller.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+
+#define MS 1000000.0
+#define SECOND 1e9
+
+/* A window has this much CPU time, or this much wall time if it has any. */
+#define WINDOW_CPU_NS (4 * MS)
+#define WINDOW_WALL_NS SECOND
+/* One tick counts for at most this much: a clock may jump. */
+#define TICK_MAX_NS (10 * SECOND)
+/* Work is at least this part of the CPU time, however much we think to cost. */
+#define WORK_LEAST 0.04
+
+/* Parts of the budget: above OVER_NOW in one window, or OVER_SLOW on average,
+ * functions become quieter until QUIET_TO is left. They become louder as long
+ * as it is below LOUD_TO. */
+#define OVER_NOW 1.25
+#define OVER_SLOW 1.0
+#define QUIET_TO 0.8
+#define LOUD_TO 0.85
+/* What may be touched gets at least this part, though the rest be too much. */
+#define LEAST 0.1
+/* Of what may be touched: what counting may cost; what is recorded of counted
+ * functions. */
+#define COUNTING 0.5
+#define SAMPLING 0.15
+
+/* Time constants, of wall time. */
+#define SLOW_NS (400 * MS)
+#define HELD_NS SECOND
+#define TOLD_NS SECOND
+/* A window keeps this part of the weight of recorded durations. */
+#define MEAN_KEEPS 0.8
+
+/* A wish counts as fulfilled for this long, and is said again after this. */
+#define WISH_TRUSTED_NS SECOND
+#define WISH_AGAIN_NS (2 * SECOND)
+/* How long a function is quiet before it becomes louder: at first, at most. */
+#define WAIT_FIRST_NS (500 * MS)
+#define WAIT_MOST_NS (64 * SECOND)
+/* Whoever is quiet again so soon waits longer the next time. */
+#define SOON_NS (10 * SECOND)
+/* So much less than when it went quiet is rare: then the wait is shorter. */
+#define RARE 8
+#define RARE_WAITS 4
+
+/* Probes: the part of work that they may cost, for how long it can be saved up;
+ * the time between two of one function; how many go on at once. */
+#define PROBE_SHARE 0.003
+#define PROBE_BUDGET 0.06 /* at most this part of the budget */
+#define PROBE_SAVED_NS (2 * SECOND)
+#define PROBE_FIRST_NS SECOND
+#define PROBE_MOST_NS (16 * SECOND)
+#define PROBES_MAX 64
+#define PROBE_WORK_NS MS
+/* A probe ends when nothing has come of it for so long. */
+#define PROBE_LOST_NS (2 * SECOND)
+
+/* The load has changed when this part of the calls is of other functions than
+ * before, in so many windows one after the other. */
+#define CHANGED_PART 0.5
+#define CHANGED_WINDOWS 3
+#define CHANGED_CALLS 100
+
+/* Scores by their logarithm, four to a power of two. */
+#define BUCKETS 512
+#define BUCKET_ZERO 400
+
+struct function {
+	bool known; /* anything of this struct is */
+	bool fixed;
+	bool asked; /* its wish was said, at asked_at */
+	bool probing;
+	bool charged; /* what it costs is paid from what probes may cost */
+	bool fresh; /* calls are told since some moment within this tick */
+	bool rated; /* there was a window since calls are told */
+	uint8_t state, shift; /* as it is */
+	uint8_t wish, wish_shift;
+	uint16_t bucket; /* scratch of record_again() */
+	float span, counted, off; /* ns of a call */
+	float now, slow, held; /* rates */
+	float quiet_rate; /* when it was last made quieter */
+	double ended, ended_ns; /* of windows before, the last ones most */
+	/* Of this window. */
+	uint64_t calls;
+	double new_ended, new_ended_ns;
+	double visible; /* on the clock of work: since then all calls are told
+			 */
+	/* On the clock of wall time. */
+	double asked_at, louder_at, quieter_at, probe_at;
+	double wait; /* before it becomes louder, ns */
+	double probe_wait; /* between probes */
+	double probe_price; /* reserved for the one that goes on */
+};
+
+struct change {
+	struct controller_change change;
+	float urgency;
+};
 
 struct controller {
-	double budget;
+	double load; /* the budget: cost per ns of work */
+	struct function *functions;
+	size_t count, room;
+	struct change *changes;
+	size_t changes_count, changes_room;
+
+	double wall, work; /* clocks: the sum of all ticks */
+	/* This window. */
+	double window_wall, window_cpu, window_cost, window_work;
+	double slow_keeps, held_keeps; /* of a rate, from one to the next */
+	uint32_t threads;
+	unsigned int changed; /* windows in which the load was another one */
+
+	double probe_saved, probe_reserved;
+	unsigned int probes;
+	bool ending; /* one has ended, and its function is not off yet */
+	uint32_t probe_next; /* function to look at first */
+
+	/* What is told. */
+	double told_cost, told_cpu; /* decaying */
+	double floor, unmet_for;
+	bool unmet;
+	double cost_ns, cpu_ns, probe_ns;
+	uint64_t asked;
 };
+
+static double load_of_budget(double share)
+{
+	if (!(share > 0))
+		return 0;
+	return share < 0.999 ? share / (1 - share) : 1000;
+}
 
 struct controller *controller_new(double budget)
 {
 	struct controller *controller = calloc(1, sizeof(*controller));
 
 	if (controller)
-		controller->budget = budget;
+		controller->load = load_of_budget(budget);
 	return controller;
 }
 
 void controller_free(struct controller *controller)
 {
+	if (!controller)
+		return;
+	free(controller->functions);
+	free(controller->changes);
 	free(controller);
 }
 
 void controller_set_budget(struct controller *controller, double budget)
 {
-	controller->budget = budget;
+	controller->load = load_of_budget(budget);
+}
+
+/* --- one function ------------------------------------------------------------
+ */
+
+/* The function, made if it was not there; NULL: it is not steered. */
+static struct function *take_function(struct controller *controller,
+				      uint32_t number)
+{
+	if (number >= CONTROLLER_FUNCTIONS_MAX)
+		return NULL;
+	if (number >= controller->count) {
+		if (grow_array(controller->functions, controller->room,
+			       (size_t)number + 1))
+			return NULL;
+		memset(controller->functions + controller->count, 0,
+		       (controller->room - controller->count) *
+			       sizeof(*controller->functions));
+		controller->count = (size_t)number + 1;
+	}
+	return &controller->functions[number];
+}
+
+static struct function *find_function(const struct controller *controller,
+				      uint32_t number)
+{
+	if (number >= controller->count || !controller->functions[number].known)
+		return NULL;
+	return &controller->functions[number];
+}
+
+/* Whether calls are told in this state. */
+static bool is_visible(unsigned int state)
+{
+	return state != FUNCTION_OFF;
+}
+
+/* Cost of a call in a state, on average. */
+static double cost_in(const struct function *function, unsigned int state,
+		      unsigned int shift)
+{
+	switch (state) {
+	case FUNCTION_SPAN:
+		return function->span;
+	case FUNCTION_COUNTED:
+		return function->counted + ldexp(function->span, -(int)shift);
+	case FUNCTION_DRAINING:
+		return function->counted;
+	default:
+		return function->off;
+	}
+}
+
+static bool wish_trusted(const struct controller *controller,
+			 const struct function *function)
+{
+	return function->asked &&
+	       controller->wall - function->asked_at < WISH_TRUSTED_NS;
+}
+
+/* The state that sums are made with. */
+static unsigned int state_of(const struct controller *controller,
+			     const struct function *function,
+			     unsigned int *shift)
+{
+	bool wished = wish_trusted(controller, function);
+
+	*shift = wished ? function->wish_shift : function->shift;
+	return wished ? function->wish : function->state;
+}
+
+/* What a function costs more if it is counted than off, and recorded than
+ * counted; per call. */
+static double step_counted(const struct function *function)
+{
+	return fmax((double)function->counted - (double)function->off, 0);
+}
+
+static double step_span(const struct function *function)
+{
+	return fmax((double)function->span - (double)function->counted, 0);
+}
+
+static double mean_of(const struct function *function)
+{
+	if (!(function->ended > 0))
+		return 0;
+	return function->ended_ns / function->ended;
+}
+
+static double louder_rate(const struct function *function)
+{
+	return fmax(function->now, function->slow);
+}
+
+static bool is_long(const struct function *function)
+{
+	/* A weighted mean is not exact. */
+	return mean_of(function) > CONTROLLER_LONG_NS * 0.9999;
+}
+
+/* Whether it was asked for something that does not come. */
+static bool is_stuck(const struct controller *controller,
+		     const struct function *function)
+{
+	return function->asked && function->state != function->wish &&
+	       !wish_trusted(controller, function);
+}
+
+/*
+ * Whether the policy may make the function quieter. *@mean is its mean
+ * duration, or the longest that it can be.
+ */
+static bool may_touch(const struct controller *controller,
+		      const struct function *function, double *mean)
+{
+	double calls = (double)function->calls;
+
+	*mean = mean_of(function);
+	if (function->fixed || function->probing ||
+	    is_stuck(controller, function))
+		return false;
+	if (*mean > 0)
+		return !is_long(function);
+	if (!(calls > 0))
+		return false;
+	*mean = controller->window_wall * controller->threads / calls;
+	return *mean < CONTROLLER_LONG_NS;
+}
+
+static unsigned int jitter(uint32_t number)
+{
+	return (number * 2654435761u) >> 24;
+}
+
+static void wish(struct controller *controller, struct function *function,
+		 unsigned int state, unsigned int shift)
+{
+	function->wish = (uint8_t)state;
+	function->wish_shift = (uint8_t)shift;
+	/* Said by say_wishes(). */
+	function->asked = false;
+	function->asked_at = controller->wall;
+}
+
+static void wish_quieter(struct controller *controller,
+			 struct function *function, unsigned int state,
+			 unsigned int shift)
+{
+	double loud_for = controller->wall - function->louder_at;
+
+	if (state != function->wish) {
+		if (function->louder_at > 0 &&
+		    loud_for < fmax(4 * function->wait, SOON_NS))
+			function->wait = fmin(2 * function->wait, WAIT_MOST_NS);
+		else
+			function->wait =
+				fmax(function->wait / 2, WAIT_FIRST_NS);
+		function->quieter_at = controller->wall;
+		function->quiet_rate = (float)louder_rate(function);
+	}
+	if (state == FUNCTION_OFF && function->wish != FUNCTION_OFF) {
+		uint32_t number = (uint32_t)(function - controller->functions);
+
+		function->probe_wait =
+			fmax(PROBE_FIRST_NS, function->wait / RARE_WAITS);
+		function->probe_at = controller->wall + function->probe_wait +
+				     jitter(number) * MS;
+	}
+	wish(controller, function, state, shift);
+}
+
+static void wish_louder(struct controller *controller,
+			struct function *function, unsigned int state,
+			unsigned int shift)
+{
+	if (state != function->wish)
+		function->louder_at = controller->wall;
+	wish(controller, function, state, shift);
+}
+
+/* Whether it has been quiet for long enough. */
+static bool has_waited(const struct controller *controller,
+		       const struct function *function)
+{
+	double quiet_for = controller->wall - function->quieter_at;
+
+	if (function->held < function->quiet_rate / RARE)
+		return quiet_for >=
+		       fmax(function->wait / RARE_WAITS, WAIT_FIRST_NS);
+	return quiet_for >= function->wait;
+}
+
+/* --- a tick ------------------------------------------------------------------
+ */
+
+static float sane(float ns)
+{
+	return ns > 0 ? fminf(ns, 1e6f) : 0;
+}
+
+/* Takes in what is told of a function but its calls. */
+static void see_function(struct controller *controller,
+			 struct function *function,
+			 const struct controller_function *told)
+{
+	bool first = !function->known;
+
+	if (first) {
+		function->known = true;
+		function->wait = WAIT_FIRST_NS;
+		function->probe_wait = PROBE_FIRST_NS;
+		function->visible = controller->work;
+	} else if (!is_visible(function->state) && is_visible(told->state)) {
+		function->fresh = true;
+		function->rated = false;
+		function->calls = 0;
+	}
+	function->state = (uint8_t)told->state;
+	function->shift = (uint8_t)(told->shift < 31 ? told->shift : 31);
+	function->fixed = told->fixed;
+	function->span = sane(told->cost->span);
+	function->counted = sane(told->cost->counted);
+	function->off = sane(told->cost->off);
+	if (first || told->fixed) {
+		function->wish = told->state == FUNCTION_DRAINING
+					 ? FUNCTION_OFF
+					 : (uint8_t)told->state;
+		function->wish_shift = function->shift;
+	}
+}
+
+/* What the calls cost of which we are told, when the state was @before at the
+ * begin of the tick. */
+static double cost_of_told(const struct function *function, unsigned int before,
+			   unsigned int before_shift, uint64_t calls)
+{
+	unsigned int after = function->state;
+	double before_cost, after_cost;
+
+	/* Nobody tells of the calls of a function that is off. */
+	if (!is_visible(before) && !is_visible(after))
+		before = after = FUNCTION_DRAINING;
+	before_cost = cost_in(function, before, before_shift);
+	after_cost = cost_in(function, after, function->shift);
+	if (!is_visible(before))
+		before_cost = after_cost;
+	if (!is_visible(after))
+		after_cost = before_cost;
+	return (double)calls * (before_cost + after_cost) / 2;
+}
+
+/* Returns what the function has cost. */
+static double take_told(struct controller *controller,
+			const struct controller_function *told)
+{
+	struct function *function = take_function(controller, told->number);
+	unsigned int before, before_shift;
+	double cost;
+
+	if (!function || told->state > FUNCTION_DRAINING)
+		return 0;
+	before = function->known ? function->state : told->state;
+	before_shift = function->known ? function->shift : told->shift;
+	see_function(controller, function, told);
+	cost = cost_of_told(function, before, before_shift, told->calls);
+	if (function->charged) {
+		controller->probe_ns += cost;
+		controller->probe_saved -= cost;
+	}
+	if (!function->fresh)
+		function->calls += told->calls;
+	function->new_ended += (double)told->ended;
+	function->new_ended_ns += (double)told->ended_ns;
+	return cost;
+}
+
+/* What is off costs a little, too: by the rate that it last had. */
+static double cost_of_off(const struct controller *controller, double work)
+{
+	double cost = 0;
+
+	for (size_t i = 0; i < controller->count; i++) {
+		const struct function *function = &controller->functions[i];
+
+		if (function->known && function->state == FUNCTION_OFF)
+			cost += (double)function->held * (double)function->off;
+	}
+	return cost * work;
+}
+
+/* --- a window: rates ---------------------------------------------------------
+ */
+
+static void update_mean(struct function *function)
+{
+	if (!(function->new_ended > 0))
+		return;
+	function->ended = function->ended * MEAN_KEEPS + function->new_ended;
+	function->ended_ns =
+		function->ended_ns * MEAN_KEEPS + function->new_ended_ns;
+	function->new_ended = function->new_ended_ns = 0;
+}
+
+static void update_rate(struct controller *controller,
+			struct function *function)
+{
+	double work = controller->window_work;
+	double seen = fmin(work, controller->work - function->visible);
+	float now;
+
+	if (!is_visible(function->state) || function->fresh ||
+	    !(seen > work / 4))
+		return;
+	now = (float)((double)function->calls / seen);
+	if (!function->rated) {
+		function->slow = function->held = now;
+	} else {
+		function->slow += (now - function->slow) *
+				  (float)(1 - controller->slow_keeps);
+		function->held =
+			fmaxf(fmaxf(now, function->slow),
+			      function->held * (float)controller->held_keeps);
+	}
+	function->now = now;
+	function->rated = true;
+}
+
+/* Whether other functions run than before. */
+static bool load_changed(struct controller *controller)
+{
+	double differ = 0, sum = 0, calls = 0;
+
+	for (size_t i = 0; i < controller->count; i++) {
+		const struct function *function = &controller->functions[i];
+
+		if (!function->known || !is_visible(function->state) ||
+		    function->probing || !function->rated)
+			continue;
+		calls += (double)function->calls;
+		differ += fabs((double)function->now - (double)function->slow);
+		sum += louder_rate(function);
+	}
+	if (calls < CHANGED_CALLS)
+		return false;
+	if (differ < CHANGED_PART * sum)
+		controller->changed = 0;
+	else
+		controller->changed++;
+	return controller->changed >= CHANGED_WINDOWS;
+}
+
+/* After that, what is off is probed soon. */
+static void forget_load(struct controller *controller)
+{
+	controller->changed = 0;
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+
+		if (!function->known)
+			continue;
+		if (is_visible(function->state))
+			function->slow = function->now;
+		if (function->probing)
+			continue;
+		function->probe_wait =
+			fmax(PROBE_FIRST_NS, function->wait / RARE_WAITS);
+		/* As if it had waited for that only. */
+		function->probe_at =
+			fmin(function->probe_at,
+			     fmax(controller->wall,
+				  function->quieter_at + function->probe_wait));
+	}
+}
+
+/* --- a window: the sums of a plan --------------------------------------------
+ */
+
+struct plan {
+	double now, slow; /* loads, without probes */
+	double fixed; /* load that no plan changes */
+	unsigned int counted; /* functions that are so, and may be touched */
+	double counting; /* load of their counting */
+};
+
+static void sum_up(const struct controller *controller, struct plan *plan)
+{
+	*plan = (struct plan){ 0 };
+	for (size_t i = 0; i < controller->count; i++) {
+		const struct function *function = &controller->functions[i];
+		unsigned int shift, state;
+		double cost, mean;
+
+		if (!function->known || function->probing)
+			continue;
+		state = state_of(controller, function, &shift);
+		cost = cost_in(function, state, shift);
+		if (state == FUNCTION_OFF) {
+			cost *= (double)function->held;
+			plan->now += cost;
+			plan->slow += cost;
+			plan->fixed += cost;
+			continue;
+		}
+		plan->now += cost * (double)function->now;
+		plan->slow += cost * (double)function->slow;
+		if (!may_touch(controller, function, &mean)) {
+			plan->fixed += cost * louder_rate(function);
+			continue;
+		}
+		/* No plan makes it cost less than off. */
+		plan->fixed += louder_rate(function) * (double)function->off;
+		if (state == FUNCTION_COUNTED) {
+			plan->counted++;
+			plan->counting +=
+				louder_rate(function) * step_counted(function);
+		}
+	}
+}
+
+static unsigned int bucket_of(double score)
+{
+	int power;
+	double part;
+
+	if (!(score > 0))
+		return 0;
+	part = frexp(fmin(score, 1e30), &power); /* 0.5 to 1 */
+	power = power * 4 + (int)((part - 0.5) * 8) + BUCKET_ZERO;
+	if (power < 1)
+		return 1;
+	return power < BUCKETS ? (unsigned int)power : BUCKETS - 1;
+}
+
+/* Tiny and often is high. */
+static unsigned int score_of(const struct function *function, double rate,
+			     double mean)
+{
+	return bucket_of(rate * (double)function->span / fmax(mean, 1));
+}
+
+/* The sampling that fits, if it is shared by @counted functions: @load for all
+ * of them. */
+static unsigned int shift_for(const struct function *function, double rate,
+			      double load, unsigned int counted)
+{
+	double cost = rate * (double)function->span * (counted ? counted : 1);
+	unsigned int shift = 1;
+
+	while (shift < CONTROLLER_SHIFT_MAX && ldexp(cost, -(int)shift) > load)
+		shift++;
+	return shift;
+}
+
+/* Load by bucket, and from which bucket on it is too much: what is in the
+ * bucket @at has @left to share. */
+struct limit {
+	double load[BUCKETS];
+	unsigned int at;
+	double left;
+};
+
+static void find_limit(struct limit *limit, double allowed)
+{
+	limit->left = allowed;
+	for (limit->at = 0; limit->at < BUCKETS; limit->at++) {
+		if (limit->load[limit->at] > limit->left)
+			return;
+		limit->left -= limit->load[limit->at];
+	}
+}
+
+/* Whether a function of @bucket, which takes @load, is within the limit. */
+static bool within(struct limit *limit, unsigned int bucket, double load)
+{
+	if (bucket != limit->at)
+		return bucket < limit->at;
+	if (load > limit->left)
+		return false;
+	limit->left -= load;
+	return true;
+}
+
+/* --- a window: quieter -------------------------------------------------------
+ */
+
+/* Whether @function is among those that a plan makes quieter; *@rate and
+ * *@bucket are its. */
+static bool may_quieten(const struct controller *controller,
+			const struct function *function, unsigned int *state,
+			double *rate, unsigned int *bucket)
+{
+	unsigned int shift;
+	double mean;
+
+	if (!function->known)
+		return false;
+	*state = state_of(controller, function, &shift);
+	*rate = louder_rate(function);
+	if ((*state != FUNCTION_SPAN && *state != FUNCTION_COUNTED) ||
+	    !(*rate > 0) || !may_touch(controller, function, &mean))
+		return false;
+	*bucket = score_of(function, *rate, mean);
+	return true;
+}
+
+static void quieten_one(struct controller *controller,
+			struct function *function, unsigned int state,
+			bool count, bool span, unsigned int shift)
+{
+	if (!count && step_counted(function) > 0)
+		wish_quieter(controller, function, FUNCTION_OFF, 0);
+	else if (state == FUNCTION_SPAN && !(count && span))
+		wish_quieter(controller, function, FUNCTION_COUNTED, shift);
+	else if (state == FUNCTION_COUNTED && shift > function->wish_shift)
+		wish(controller, function, FUNCTION_COUNTED, shift);
+}
+
+static void quieten(struct controller *controller, const struct plan *plan)
+{
+	double allowed = fmax(QUIET_TO * controller->load - plan->fixed,
+			      LEAST * controller->load);
+	struct limit count = { .at = 0 }, span = { .at = 0 };
+	unsigned int state, bucket, counted = 0;
+	double rate, counting = 0;
+
+	for (size_t i = 0; i < controller->count; i++) {
+		const struct function *function = &controller->functions[i];
+
+		if (!may_quieten(controller, function, &state, &rate, &bucket))
+			continue;
+		count.load[bucket] += rate * step_counted(function);
+		if (state == FUNCTION_SPAN)
+			span.load[bucket] += rate * step_span(function);
+	}
+	find_limit(&count, allowed * COUNTING);
+	for (unsigned int i = 0; i < count.at && i < BUCKETS; i++)
+		counting += count.load[i];
+	if (count.at < BUCKETS)
+		counting += count.left;
+	find_limit(&span, fmax(allowed * (1 - SAMPLING) - counting, 0));
+	/* Now it is known how many share the sampling. */
+	for (size_t i = 0; i < controller->count; i++) {
+		const struct function *function = &controller->functions[i];
+
+		if (may_quieten(controller, function, &state, &rate, &bucket))
+			counted += bucket <= count.at &&
+				   (state == FUNCTION_COUNTED ||
+				    bucket >= span.at);
+	}
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+
+		if (!may_quieten(controller, function, &state, &rate, &bucket))
+			continue;
+		quieten_one(
+			controller, function, state,
+			within(&count, bucket, rate * step_counted(function)),
+			state == FUNCTION_SPAN &&
+				within(&span, bucket,
+				       rate * step_span(function)),
+			shift_for(function, rate, allowed * SAMPLING, counted));
+	}
+}
+
+/* --- a window: louder --------------------------------------------------------
+ */
+
+/* Whether @function is counted because of us, and could be recorded. */
+static bool may_record(const struct controller *controller,
+		       const struct function *function)
+{
+	return function->known && !function->fixed && !function->probing &&
+	       function->wish == FUNCTION_COUNTED &&
+	       function->state == FUNCTION_COUNTED &&
+	       has_waited(controller, function);
+}
+
+static void record_again(struct controller *controller, double room)
+{
+	struct limit limit = { .at = 0 };
+
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+		double load = (double)function->held * step_span(function);
+
+		if (!may_record(controller, function))
+			continue;
+		if (is_long(function)) {
+			wish_louder(controller, function, FUNCTION_SPAN, 0);
+			room -= load;
+			continue;
+		}
+		function->bucket = (uint16_t)score_of(
+			function, (double)function->held, mean_of(function));
+		limit.load[function->bucket] += load;
+	}
+	find_limit(&limit, fmax(room, 0));
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+
+		if (may_record(controller, function) && !is_long(function) &&
+		    within(&limit, function->bucket,
+			   (double)function->held * step_span(function)))
+			wish_louder(controller, function, FUNCTION_SPAN, 0);
+	}
+}
+
+/* Each Nth call is another N when the rate, or the number of those that share,
+ * has changed. */
+static void sample_anew(struct controller *controller, const struct plan *plan)
+{
+	double allowed = fmax(QUIET_TO * controller->load - plan->fixed,
+			      LEAST * controller->load);
+
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+		unsigned int shift;
+
+		if (!function->known || function->fixed || function->probing ||
+		    function->wish != FUNCTION_COUNTED ||
+		    function->state != FUNCTION_COUNTED ||
+		    controller->wall - function->asked_at < WISH_TRUSTED_NS)
+			continue;
+		shift = shift_for(function, (double)function->held,
+				  allowed * SAMPLING, plan->counted);
+		if (shift >= function->wish_shift + 2u ||
+		    shift + 2u <= function->wish_shift)
+			wish(controller, function, FUNCTION_COUNTED, shift);
+	}
+}
+
+/* --- probes ------------------------------------------------------------------
+ */
+
+static double probe_price(const struct controller *controller,
+			  const struct function *function)
+{
+	/* About three ticks pass until it is off again. */
+	return (double)function->held * (double)function->counted *
+	       fmax(controller->window_work / controller->window_wall *
+			    CONTROLLER_HURRY_NS,
+		    PROBE_WORK_NS) *
+	       3;
+}
+
+static void probe_begin(struct controller *controller,
+			struct function *function, double price)
+{
+	function->probing = function->charged = true;
+	function->probe_at = controller->wall;
+	function->probe_price = price;
+	controller->probe_reserved += price;
+	controller->probes++;
+	wish(controller, function, FUNCTION_COUNTED,
+	     shift_for(function, (double)function->held,
+		       LEAST * SAMPLING * controller->load, 1));
+}
+
+static void probe_done(struct controller *controller, struct function *function)
+{
+	controller->probes--;
+	controller->probe_reserved -= function->probe_price;
+	function->probing = false;
+}
+
+static void probe_failed(struct controller *controller,
+			 struct function *function)
+{
+	uint32_t number = (uint32_t)(function - controller->functions);
+
+	probe_done(controller, function);
+	function->probe_at = controller->wall + function->probe_wait +
+			     jitter(number) * function->probe_wait / 1024;
+	function->probe_wait = fmin(2 * function->probe_wait, PROBE_MOST_NS);
+	wish(controller, function, FUNCTION_OFF, 0);
+}
+
+/* Looks at what a probe has shown. @room is the load that counting may still
+ * take. */
+static void probe_look(struct controller *controller, struct function *function,
+		       double *room)
+{
+	double seen = controller->work - function->visible;
+	double load = (double)function->now * step_counted(function);
+
+	if (!is_visible(function->state) || !function->rated ||
+	    !(seen >= PROBE_WORK_NS)) {
+		if (controller->wall - function->probe_at > PROBE_LOST_NS)
+			probe_failed(controller, function);
+		return;
+	}
+	if (load > *room && !is_long(function)) {
+		probe_failed(controller, function);
+		return;
+	}
+	*room -= load;
+	probe_done(controller, function);
+	function->charged = false;
+	function->louder_at = controller->wall;
+	function->quieter_at = controller->wall;
+}
+
+static bool may_probe(const struct controller *controller,
+		      const struct function *function)
+{
+	return function->known && !function->fixed && !function->probing &&
+	       function->wish == FUNCTION_OFF &&
+	       function->state == FUNCTION_OFF &&
+	       controller->wall >= function->probe_at;
+}
+
+static void probe_some(struct controller *controller, double most)
+{
+	for (size_t i = 0; i < controller->count; i++) {
+		uint32_t number = (uint32_t)((controller->probe_next + i) %
+					     controller->count);
+		struct function *function = &controller->functions[number];
+		double price;
+
+		if (controller->probes >= PROBES_MAX)
+			return;
+		if (!may_probe(controller, function))
+			continue;
+		price = probe_price(controller, function);
+		if (controller->probe_saved - controller->probe_reserved <
+		    fmin(price, most / 2)) {
+			/* It is the first the next time. */
+			controller->probe_next = number;
+			return;
+		}
+		probe_begin(controller, function, price);
+	}
+}
+
+static void probes(struct controller *controller, const struct plan *plan)
+{
+	double share = fmin(PROBE_SHARE, PROBE_BUDGET * controller->load);
+	double most = share * PROBE_SAVED_NS * controller->window_work /
+		      fmax(controller->window_wall, 1);
+	double room =
+		fmin(LOUD_TO * controller->load - fmax(plan->now, plan->slow),
+		     0.9 * COUNTING * controller->load - plan->counting);
+
+	controller->probe_saved =
+		fmin(controller->probe_saved + share * controller->window_work,
+		     most);
+	controller->ending = false;
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+
+		if (!function->known)
+			continue;
+		if (function->probing)
+			probe_look(controller, function, &room);
+		else if (function->charged && !is_visible(function->state))
+			function->charged = false;
+		controller->ending |= function->charged;
+	}
+	if (controller->load > 0)
+		probe_some(controller, most);
+}
+
+/* --- a window: everything ----------------------------------------------------
+ */
+
+static void tell_window(struct controller *controller, const struct plan *plan)
+{
+	double keep = exp(-controller->window_cpu / TOLD_NS);
+	bool over;
+
+	controller->told_cost =
+		controller->told_cost * keep + controller->window_cost;
+	controller->told_cpu =
+		controller->told_cpu * keep + controller->window_cpu;
+	controller->floor = plan->fixed / (1 + plan->fixed);
+	over = plan->fixed > controller->load && plan->slow > controller->load;
+	if (over)
+		controller->unmet_for += controller->window_wall;
+	else if (plan->slow < 0.9 * controller->load || !plan->fixed)
+		controller->unmet_for = 0;
+	controller->unmet = controller->unmet_for >= SECOND;
+}
+
+static void decide(struct controller *controller)
+{
+	struct plan plan;
+	double room;
+
+	controller->slow_keeps = exp(-controller->window_wall / SLOW_NS);
+	controller->held_keeps = exp(-controller->window_wall / HELD_NS);
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+
+		if (!function->known)
+			continue;
+		update_mean(function);
+		update_rate(controller, function);
+	}
+	if (load_changed(controller))
+		forget_load(controller);
+	sum_up(controller, &plan);
+	tell_window(controller, &plan);
+	if (plan.now > OVER_NOW * controller->load ||
+	    plan.slow > OVER_SLOW * controller->load) {
+		quieten(controller, &plan);
+		sum_up(controller, &plan);
+	} else {
+		sample_anew(controller, &plan);
+	}
+	probes(controller, &plan);
+	room = LOUD_TO * controller->load - fmax(plan.now, plan.slow);
+	record_again(controller, room);
+}
+
+static void end_window(struct controller *controller)
+{
+	for (size_t i = 0; i < controller->count; i++)
+		controller->functions[i].calls = 0;
+	controller->window_wall = controller->window_cpu = 0;
+	controller->window_cost = controller->window_work = 0;
+}
+
+/* --- what is said ------------------------------------------------------------
+ */
+
+static bool to_say(const struct controller *controller,
+		   const struct function *function)
+{
+	if (!function->known || function->fixed)
+		return false;
+	if (function->asked)
+		return controller->wall - function->asked_at >= WISH_AGAIN_NS &&
+		       function->state != function->wish &&
+		       !(function->wish == FUNCTION_OFF &&
+			 function->state == FUNCTION_DRAINING);
+	return function->state != function->wish ||
+	       (function->wish == FUNCTION_COUNTED &&
+		function->shift != function->wish_shift);
+}
+
+static int compare_urgency(const void *one, const void *other)
+{
+	const struct change *a = one, *b = other;
+
+	if (a->urgency != b->urgency)
+		return a->urgency > b->urgency ? -1 : 1;
+	return a->change.number < b->change.number ? -1 : 1;
+}
+
+static void gather(struct controller *controller)
+{
+	controller->changes_count = 0;
+	for (size_t i = 0; i < controller->count; i++) {
+		const struct function *function = &controller->functions[i];
+		struct change *change;
+
+		if (!to_say(controller, function))
+			continue;
+		if (grow_array(controller->changes, controller->changes_room,
+			       controller->changes_count + 1))
+			break;
+		change = &controller->changes[controller->changes_count++];
+		change->change = (struct controller_change){
+			.number = (uint32_t)i,
+			.state = function->wish,
+			.shift = function->wish_shift,
+			.probe = function->probing ||
+				 (function->charged &&
+				  function->wish == FUNCTION_OFF),
+		};
+		/* What saves most comes first. */
+		change->urgency = (float)(louder_rate(function) *
+					  (cost_in(function, function->state,
+						   function->shift) -
+					   cost_in(function, function->wish,
+						   function->wish_shift)));
+	}
+	if (controller->changes_count > 1)
+		qsort(controller->changes, controller->changes_count,
+		      sizeof(*controller->changes), compare_urgency);
+}
+
+static size_t say_wishes(struct controller *controller,
+			 struct controller_change *changes, size_t room)
+{
+	size_t count;
+
+	gather(controller);
+	count = controller->changes_count < room ? controller->changes_count
+						 : room;
+	for (size_t i = 0; i < count; i++) {
+		struct function *function;
+
+		changes[i] = controller->changes[i].change;
+		function = &controller->functions[changes[i].number];
+		function->asked = true;
+		function->asked_at = controller->wall;
+	}
+	controller->asked += count;
+	return count;
+}
+
+/* Calls are whole from the next tick on. */
+static void end_tick(struct controller *controller)
+{
+	for (size_t i = 0; i < controller->count; i++) {
+		struct function *function = &controller->functions[i];
+
+		if (function->fresh)
+			function->visible = controller->work;
+		function->fresh = false;
+	}
 }
 
 size_t controller_tick(struct controller *controller,
@@ -33,41 +1093,127 @@ size_t controller_tick(struct controller *controller,
 		       size_t count, struct controller_change *changes,
 		       size_t room)
 {
-	(void)controller;
-	(void)time;
-	(void)functions;
-	(void)count;
-	(void)changes;
-	(void)room;
-	return 0;
+	double wall = fmin((double)time->wall_ns, TICK_MAX_NS);
+	double cpu = fmin((double)time->cpu_ns, TICK_MAX_NS * 4096);
+	double cost = 0, work;
+
+	controller->threads = time->threads ? time->threads : 1;
+	for (size_t i = 0; i < count; i++)
+		cost += take_told(controller, &functions[i]);
+	/* What costs has run, even where no clock says so. */
+	cpu = fmax(cpu, cost);
+	work = fmax(cpu - cost, cpu * WORK_LEAST);
+	cost += cost_of_off(controller, work);
+	controller->wall += wall;
+	controller->work += work;
+	controller->window_wall += wall;
+	controller->window_cpu += cpu;
+	controller->window_cost += cost;
+	controller->window_work += work;
+	controller->cost_ns += cost;
+	controller->cpu_ns += cpu;
+	if (controller->window_cpu >= WINDOW_CPU_NS ||
+	    (controller->window_wall >= WINDOW_WALL_NS &&
+	     controller->window_cpu > 0)) {
+		decide(controller);
+		end_window(controller);
+	}
+	end_tick(controller);
+	return say_wishes(controller, changes, room);
+}
+
+/* --- what is known -----------------------------------------------------------
+ */
+
+bool controller_hurries(const struct controller *controller)
+{
+	return controller->probes > 0 || controller->ending;
 }
 
 void controller_know(struct controller *controller, uint32_t number,
 		     const struct controller_known *known)
 {
-	(void)controller;
-	(void)number;
-	(void)known;
+	struct function *function = take_function(controller, number);
+
+	if (!function)
+		return;
+	*function = (struct function){
+		.known = true,
+		.state = (uint8_t)known->state,
+		.shift = (uint8_t)known->shift,
+		.wish = (uint8_t)known->state,
+		.wish_shift = (uint8_t)known->shift,
+		.asked = true,
+		.asked_at = controller->wall,
+		.now = known->calls_per_second / 1e9f,
+		.slow = known->calls_per_second / 1e9f,
+		.held = known->calls_per_second / 1e9f,
+		.quiet_rate = known->calls_per_second / 1e9f,
+		.quieter_at = controller->wall,
+		.wait = WAIT_FIRST_NS,
+		.visible = controller->work,
+		.probe_at =
+			controller->wall + PROBE_FIRST_NS + jitter(number) * MS,
+		.probe_wait = PROBE_FIRST_NS,
+	};
+	if (known->mean_ns > 0) {
+		function->ended = 1;
+		function->ended_ns = (double)known->mean_ns;
+	}
 }
 
 bool controller_known(const struct controller *controller, uint32_t number,
 		      struct controller_known *known)
 {
-	(void)controller;
-	(void)number;
-	(void)known;
-	return false;
+	const struct function *function = find_function(controller, number);
+
+	if (!function)
+		return false;
+	*known = (struct controller_known){
+		.state = function->probing ? FUNCTION_OFF : function->wish,
+		.shift = function->probing ? 0 : function->wish_shift,
+		.mean_ns = (float)mean_of(function),
+		.calls_per_second = function->held * 1e9f,
+	};
+	return true;
 }
 
 void controller_forget(struct controller *controller, uint32_t number)
 {
-	(void)controller;
-	(void)number;
+	struct function *function = find_function(controller, number);
+
+	if (!function)
+		return;
+	if (function->probing)
+		probe_done(controller, function);
+	*function = (struct function){ 0 };
 }
 
 void controller_reached(const struct controller *controller,
 			struct controller_reached *reached)
 {
-	(void)controller;
-	*reached = (struct controller_reached){ 0 };
+	*reached = (struct controller_reached){
+		.share = controller->told_cpu > 0
+				 ? controller->told_cost / controller->told_cpu
+				 : 0,
+		.share_all = controller->cpu_ns > 0
+				     ? controller->cost_ns / controller->cpu_ns
+				     : 0,
+		.floor = controller->floor,
+		.unmet = controller->unmet,
+		.cost_ns = (uint64_t)controller->cost_ns,
+		.cpu_ns = (uint64_t)controller->cpu_ns,
+		.probe_ns = (uint64_t)controller->probe_ns,
+		.changes = controller->asked,
+	};
+	for (size_t i = 0; i < controller->count; i++) {
+		const struct function *function = &controller->functions[i];
+
+		if (!function->known || function->fixed)
+			continue;
+		reached->counted += function->wish == FUNCTION_COUNTED &&
+				    !function->probing;
+		reached->off +=
+			function->wish == FUNCTION_OFF || function->probing;
+	}
 }

@@ -38,6 +38,8 @@ struct controller;
 #define CONTROLLER_LONG_NS 10000
 /* The shift of a counted function is 1 to this. */
 #define CONTROLLER_SHIFT_MAX 20
+/* A short tick, of wall time. */
+#define CONTROLLER_HURRY_NS 4000000
 /* Function numbers are below this. */
 #define CONTROLLER_FUNCTIONS_MAX (1u << 20)
 
@@ -75,7 +77,9 @@ struct controller_change {
 	uint32_t number;
 	enum function_state state; /* never FUNCTION_DRAINING */
 	uint32_t shift; /* of FUNCTION_COUNTED: 1 to CONTROLLER_SHIFT_MAX */
-	bool probe; /* counted for a moment, to see whether it is still busy */
+	/* Begin or end of a probe: counted for a moment, to see whether it is
+	 * still busy. If it is not, nothing is said: it stays counted. */
+	bool probe;
 };
 
 /* What a function was like: kept from one recording to the next
@@ -122,6 +126,10 @@ size_t controller_tick(struct controller *controller,
 		       const struct controller_function *functions,
 		       size_t count, struct controller_change *changes,
 		       size_t room);
+
+/* Whether the next tick should come after CONTROLLER_HURRY_NS in place of the
+ * usual time: a probe goes on, and the sooner it ends the less it costs. */
+bool controller_hurries(const struct controller *controller);
 
 /* What is known of function @number from an earlier recording: it is taken to
  * be in @known->state, or soon. Before the first tick that has the function. */

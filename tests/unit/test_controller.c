@@ -1,0 +1,802 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Programs that are made up: so many calls of each function per ns of work, and
+ * each call costs what its state costs. Changes take effect a tick or two after
+ * they were asked for.
+ */
+
+#include "collector/states/controller.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/random.h"
+#include "tests/suite.h"
+
+#define TICK_NS 20000000.0
+#define SECOND 50 /* ticks */
+#define BUDGET 0.05
+
+static const struct controller_cost g_cost = { 18, 2, 0 };
+static const struct controller_cost g_gate_cost = { 20, 6, 5 };
+
+struct sim_function {
+	double rate; /* calls per ns of work */
+	double mean; /* ns */
+	const struct controller_cost *cost;
+	bool fixed, stuck;
+	enum function_state state;
+	unsigned int shift;
+	/* What it will be, and when. */
+	bool asked;
+	enum function_state next;
+	unsigned int next_shift, due;
+	/* Counted by the test. */
+	unsigned int changes; /* without probes */
+	double rest; /* a part of a call */
+};
+
+struct sim {
+	struct controller *controller;
+	struct sim_function *functions;
+	struct controller_function *told;
+	struct controller_change *changes;
+	size_t count, room;
+	double busy; /* CPUs that the program uses */
+	unsigned int threads;
+	unsigned int tick;
+	double rest_ns; /* of a stretch that sim_run() runs */
+	uint64_t random;
+	double share; /* that was true in the last tick */
+	unsigned int said; /* changes of the last tick, without probes */
+	double cost, cpu; /* since sim_clear() */
+};
+
+static struct sim g_sim;
+
+static void sim_start(size_t count, double budget)
+{
+	g_sim = (struct sim){
+		.controller = controller_new(budget),
+		.functions = calloc(count, sizeof(*g_sim.functions)),
+		.told = calloc(count, sizeof(*g_sim.told)),
+		.changes = calloc(count, sizeof(*g_sim.changes)),
+		.count = count,
+		.room = count,
+		.busy = 1,
+		.threads = 1,
+		.random = 88172645463325252ULL,
+	};
+	ck_assert_ptr_nonnull(g_sim.controller);
+	for (size_t i = 0; i < count; i++)
+		g_sim.functions[i].cost = &g_cost;
+}
+
+static void sim_stop(void)
+{
+	if (!g_sim.controller)
+		return;
+	controller_free(g_sim.controller);
+	free(g_sim.functions);
+	free(g_sim.told);
+	free(g_sim.changes);
+	g_sim.controller = NULL;
+}
+
+/* @all calls per ns of work, by Zipf's law; durations grow with rarity. */
+static void sim_zipf(double all)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < g_sim.count; i++)
+		sum += 1.0 / (double)(i + 1);
+	for (size_t i = 0; i < g_sim.count; i++) {
+		g_sim.functions[i].rate = all / (double)(i + 1) / sum;
+		g_sim.functions[i].mean = 2 + 3 * (double)(i % 3000);
+	}
+}
+
+static double cost_of(const struct sim_function *function)
+{
+	switch (function->state) {
+	case FUNCTION_SPAN:
+		return (double)function->cost->span;
+	case FUNCTION_COUNTED:
+		return (double)function->cost->counted +
+		       ldexp((double)function->cost->span,
+			     -(int)function->shift);
+	case FUNCTION_DRAINING:
+		return (double)function->cost->counted;
+	default:
+		return (double)function->cost->off;
+	}
+}
+
+static double sim_load(void)
+{
+	double load = 0;
+
+	for (size_t i = 0; i < g_sim.count; i++)
+		load += g_sim.functions[i].rate * cost_of(&g_sim.functions[i]);
+	return load;
+}
+
+static void run_function(struct sim_function *function,
+			 struct controller_function *told, double work)
+{
+	double noise =
+		0.95 + 0.1 * (double)(next_random(&g_sim.random) % 1000) / 1000;
+	double calls = function->rate * work * noise + function->rest;
+
+	told->calls = (uint64_t)calls;
+	function->rest = calls - floor(calls);
+	told->ended = 0;
+	if (function->state == FUNCTION_SPAN)
+		told->ended = told->calls;
+	if (function->state == FUNCTION_COUNTED)
+		told->ended = told->calls >> function->shift;
+	told->ended_ns = (uint64_t)((double)told->ended * function->mean);
+	if (function->state == FUNCTION_OFF)
+		told->calls = 0;
+	/* It has its new state when the tick ends. */
+	if (function->asked && !function->stuck &&
+	    g_sim.tick >= function->due) {
+		bool loud = function->state == FUNCTION_SPAN ||
+			    function->state == FUNCTION_COUNTED;
+
+		if (function->next == FUNCTION_OFF && loud) {
+			function->state = FUNCTION_DRAINING;
+		} else {
+			function->state = function->next;
+			function->shift = function->next_shift;
+			function->asked = false;
+		}
+	}
+	told->state = function->state;
+	told->shift = function->shift;
+	told->fixed = function->fixed;
+	told->cost = function->cost;
+}
+
+static void obey(const struct controller_change *change)
+{
+	struct sim_function *function;
+
+	ck_assert_uint_lt(change->number, g_sim.count);
+	function = &g_sim.functions[change->number];
+	ck_assert(!function->fixed);
+	ck_assert_uint_le(change->state, FUNCTION_OFF);
+	if (change->state == FUNCTION_COUNTED) {
+		ck_assert_uint_ge(change->shift, 1);
+		ck_assert_uint_le(change->shift, CONTROLLER_SHIFT_MAX);
+	}
+	if (!change->probe && change->state != function->state) {
+		function->changes++;
+		g_sim.said++;
+	}
+	function->asked = true;
+	function->next = change->state;
+	function->next_shift = change->shift;
+	function->due = g_sim.tick + 1 + (unsigned int)(change->number & 1);
+}
+
+static void sim_tick(void)
+{
+	double tick_ns = controller_hurries(g_sim.controller)
+				 ? CONTROLLER_HURRY_NS
+				 : TICK_NS;
+	struct controller_time time = {
+		.wall_ns = (uint64_t)tick_ns,
+		.cpu_ns = (uint64_t)(tick_ns * g_sim.busy),
+		.threads = g_sim.threads,
+	};
+	double load = sim_load();
+	double work = (double)time.cpu_ns / (1 + load);
+	size_t said;
+
+	g_sim.share = load / (1 + load);
+	g_sim.cost += load * work;
+	g_sim.cpu += (double)time.cpu_ns;
+	for (size_t i = 0; i < g_sim.count; i++) {
+		g_sim.told[i].number = (uint32_t)i;
+		run_function(&g_sim.functions[i], &g_sim.told[i], work);
+	}
+	g_sim.tick++;
+	g_sim.rest_ns -= tick_ns;
+	g_sim.said = 0;
+	said = controller_tick(g_sim.controller, &time, g_sim.told, g_sim.count,
+			       g_sim.changes, g_sim.room);
+	ck_assert_uint_le(said, g_sim.room);
+	for (size_t i = 0; i < said; i++)
+		obey(&g_sim.changes[i]);
+}
+
+static void sim_clear(void)
+{
+	g_sim.cost = g_sim.cpu = 0;
+	for (size_t i = 0; i < g_sim.count; i++)
+		g_sim.functions[i].changes = 0;
+}
+
+/* For so many ticks of the usual length. */
+static void sim_run(unsigned int ticks)
+{
+	g_sim.rest_ns = ticks * TICK_NS;
+	while (g_sim.rest_ns > 0)
+		sim_tick();
+}
+
+static double sim_reached(void)
+{
+	return g_sim.cost / g_sim.cpu;
+}
+
+static unsigned int sim_in(enum function_state state)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < g_sim.count; i++)
+		count += g_sim.functions[i].state == state;
+	return count;
+}
+
+static unsigned int most_changes(void)
+{
+	unsigned int most = 0;
+
+	for (size_t i = 0; i < g_sim.count; i++)
+		if (g_sim.functions[i].changes > most)
+			most = g_sim.functions[i].changes;
+	return most;
+}
+
+/* From the begin, or from a change of the load: quiet in time. */
+static void expect_quick(double budget)
+{
+	double first = sim_load() / (1 + sim_load());
+
+	sim_run(SECOND / 5);
+	sim_clear();
+	sim_run(SECOND / 10);
+	ck_assert_double_lt(sim_reached(), fmax(first / 5, 1.5 * budget));
+	sim_run(SECOND * 5 / 10);
+	sim_clear();
+	sim_run(SECOND * 4 / 10);
+	ck_assert_double_lt(sim_reached(),
+			    1.1 * budget + 0.01); /* a probe may fall into it */
+	sim_clear();
+	sim_run(10 * SECOND);
+	ck_assert_double_lt(sim_reached(), 1.02 * budget);
+}
+
+START_TEST(controller_touches_nothing_that_fits)
+{
+	sim_start(200, BUDGET);
+	sim_zipf(0.001);
+	sim_run(10 * SECOND);
+	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), 200);
+	ck_assert_uint_eq(most_changes(), 0);
+}
+END_TEST
+
+START_TEST(controller_keeps_the_budget_of_busy_programs)
+{
+	static const double rates[] = { 0.004, 0.02, 0.1, 0.5, 0.9 };
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+		sim_start(500, BUDGET);
+		sim_zipf(rates[i]);
+		expect_quick(BUDGET);
+		sim_stop();
+	}
+}
+END_TEST
+
+START_TEST(controller_keeps_budgets_of_any_size)
+{
+	static const double budgets[] = { 0.005, 0.01, 0.1, 0.3 };
+
+	for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {
+		sim_start(500, budgets[i]);
+		sim_zipf(0.3);
+		expect_quick(budgets[i]);
+		sim_stop();
+	}
+}
+END_TEST
+
+START_TEST(controller_makes_use_of_the_budget)
+{
+	sim_start(500, BUDGET);
+	sim_zipf(0.1);
+	sim_run(5 * SECOND);
+	sim_clear();
+	sim_run(10 * SECOND);
+	ck_assert_double_gt(sim_reached(), 0.5 * BUDGET);
+	ck_assert_uint_gt(sim_in(FUNCTION_SPAN), 30);
+}
+END_TEST
+
+START_TEST(controller_does_not_flap)
+{
+	sim_start(500, BUDGET);
+	sim_zipf(0.2);
+	sim_run(2 * SECOND);
+	sim_clear();
+	sim_run(120 * SECOND);
+	ck_assert_uint_le(most_changes(), 8);
+	sim_clear();
+	sim_run(120 * SECOND);
+	ck_assert_uint_le(most_changes(), 4);
+	ck_assert_double_lt(sim_reached(), 1.02 * BUDGET);
+}
+END_TEST
+
+START_TEST(controller_mutes_one_hot_function_only)
+{
+	sim_start(100, BUDGET);
+	for (size_t i = 1; i < 100; i++) {
+		g_sim.functions[i].rate = 1e-6;
+		g_sim.functions[i].mean = 3000;
+	}
+	g_sim.functions[0].rate = 0.3;
+	g_sim.functions[0].mean = 2;
+	expect_quick(BUDGET);
+	ck_assert_uint_ne(g_sim.functions[0].state, FUNCTION_SPAN);
+	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), 99);
+}
+END_TEST
+
+START_TEST(controller_counts_what_counting_can_afford)
+{
+	sim_start(2, BUDGET);
+	g_sim.functions[0].rate = 0.005; /* 9 % recorded, 1 % counted */
+	g_sim.functions[0].mean = 20;
+	g_sim.functions[1].rate = 1e-6;
+	g_sim.functions[1].mean = 9000;
+	expect_quick(BUDGET);
+	ck_assert_uint_eq(g_sim.functions[0].state, FUNCTION_COUNTED);
+	ck_assert_uint_eq(g_sim.functions[1].state, FUNCTION_SPAN);
+}
+END_TEST
+
+START_TEST(controller_records_some_of_counted_calls)
+{
+	sim_start(1, BUDGET);
+	g_sim.functions[0].rate = 0.01;
+	g_sim.functions[0].mean = 20;
+	sim_run(5 * SECOND);
+	ck_assert_uint_eq(g_sim.functions[0].state, FUNCTION_COUNTED);
+	/* 1 % for counting, and less than 1 % for one in 2^shift. */
+	ck_assert_uint_ge(g_sim.functions[0].shift, 4);
+	ck_assert_uint_le(g_sim.functions[0].shift, 8);
+}
+END_TEST
+
+START_TEST(controller_leaves_long_functions_alone)
+{
+	struct controller_reached reached;
+
+	sim_start(3000, BUDGET);
+	g_sim.threads = 3000;
+	g_sim.busy = 2;
+	for (size_t i = 0; i < g_sim.count; i++) {
+		g_sim.functions[i].rate = 1.0 / 100000; /* they wait, mostly */
+		g_sim.functions[i].mean = 10000;
+	}
+	sim_run(10 * SECOND);
+	ck_assert_uint_eq(most_changes(), 0);
+	controller_reached(g_sim.controller, &reached);
+	ck_assert(reached.unmet);
+	ck_assert_double_eq_tol(reached.share, g_sim.share, 0.03);
+	ck_assert_double_gt(reached.floor, 0.2);
+	ck_assert_uint_eq(reached.counted + reached.off, 0);
+}
+END_TEST
+
+START_TEST(controller_leaves_fixed_functions_alone)
+{
+	struct controller_reached reached;
+
+	sim_start(10, BUDGET);
+	sim_zipf(0.1);
+	for (size_t i = 0; i < 3; i++)
+		g_sim.functions[i].fixed = true;
+	sim_run(10 * SECOND);
+	controller_reached(g_sim.controller, &reached);
+	ck_assert(reached.unmet);
+	ck_assert_double_gt(reached.share, 0.4);
+	for (size_t i = 3; i < 10; i++)
+		ck_assert_uint_ne(g_sim.functions[i].state, FUNCTION_SPAN);
+	ck_assert_uint_eq(g_sim.functions[3].state, FUNCTION_OFF);
+	/* Now they may be touched. */
+	for (size_t i = 0; i < 3; i++)
+		g_sim.functions[i].fixed = false;
+	sim_run(3 * SECOND);
+	ck_assert_double_lt(g_sim.share, BUDGET);
+	controller_reached(g_sim.controller, &reached);
+	ck_assert(!reached.unmet);
+}
+END_TEST
+
+START_TEST(controller_tells_what_it_reaches)
+{
+	struct controller_reached reached;
+
+	sim_start(500, BUDGET);
+	sim_zipf(0.1);
+	sim_run(20 * SECOND);
+	controller_reached(g_sim.controller, &reached);
+	ck_assert(!reached.unmet);
+	ck_assert_double_eq_tol(reached.share_all, sim_reached(), 0.01);
+	ck_assert_double_eq_tol(reached.off, sim_in(FUNCTION_OFF), 5);
+	ck_assert_double_eq_tol(reached.counted, sim_in(FUNCTION_COUNTED), 5);
+	ck_assert_double_lt(reached.floor, BUDGET);
+}
+END_TEST
+
+START_TEST(controller_brings_back_what_is_rare)
+{
+	sim_start(300, BUDGET);
+	sim_zipf(0.3);
+	sim_run(20 * SECOND);
+	ck_assert_uint_gt(sim_in(FUNCTION_OFF), 0);
+	ck_assert_uint_gt(sim_in(FUNCTION_COUNTED), 0);
+	for (size_t i = 0; i < g_sim.count; i++)
+		g_sim.functions[i].rate /= 1000;
+	sim_run(3 * SECOND);
+	ck_assert_uint_eq(sim_in(FUNCTION_COUNTED), 0);
+	sim_run(30 * SECOND);
+	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), g_sim.count);
+}
+END_TEST
+
+START_TEST(controller_follows_phases)
+{
+	sim_start(200, BUDGET);
+	for (unsigned int phase = 0; phase < 10; phase++) {
+		for (size_t i = 0; i < g_sim.count; i++) {
+			bool first = i < g_sim.count / 2;
+
+			g_sim.functions[i].mean = 5 + (double)(i % 100);
+			g_sim.functions[i].rate =
+				first == (phase % 2 == 0) ? 0.002 : 1e-7;
+		}
+		sim_run(SECOND / 5);
+		ck_assert_double_lt(g_sim.share, 0.15);
+		sim_run(SECOND * 4 / 5);
+		sim_clear();
+		sim_run(5 * SECOND);
+		ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
+		ck_assert_uint_le(most_changes(), 3);
+	}
+}
+END_TEST
+
+START_TEST(controller_stands_bursts)
+{
+	sim_start(100, BUDGET);
+	sim_zipf(0.0005);
+	for (unsigned int i = 0; i < 60 * SECOND; i++) {
+		/* Of 100 ms, every other second. */
+		g_sim.functions[99].mean = 3;
+		g_sim.functions[99].rate = i % 100 < 5 ? 0.5 : 0;
+		sim_run(1);
+	}
+	/* Unsteered: 100 ms of 90 % in 2 s. */
+	ck_assert_double_lt(sim_reached(), 0.03);
+	ck_assert_uint_lt(g_sim.functions[99].changes, 40);
+}
+END_TEST
+
+START_TEST(controller_probes_for_little)
+{
+	struct controller_reached reached;
+
+	sim_start(1000, BUDGET);
+	for (size_t i = 0; i < g_sim.count; i++) {
+		g_sim.functions[i].rate = 1.0 / 1000;
+		g_sim.functions[i].mean = 1;
+	}
+	sim_run(120 * SECOND);
+	controller_reached(g_sim.controller, &reached);
+	ck_assert_uint_gt(sim_in(FUNCTION_OFF), 900);
+	ck_assert_uint_gt(reached.probe_ns, 0);
+	ck_assert_double_lt((double)reached.probe_ns,
+			    0.005 * (double)reached.cpu_ns);
+}
+END_TEST
+
+START_TEST(controller_steers_a_hundred_thousand)
+{
+	sim_start(100000, BUDGET);
+	sim_zipf(0.5);
+	sim_run(SECOND);
+	sim_clear();
+	sim_run(SECOND);
+	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
+	ck_assert_uint_le(most_changes(), 2);
+}
+END_TEST
+
+START_TEST(controller_needs_no_cpu_time)
+{
+	sim_start(10, BUDGET);
+	sim_zipf(0.1);
+	g_sim.busy = 0;
+	sim_run(5 * SECOND);
+	ck_assert_uint_eq(most_changes(), 0);
+	/* Calls, and a clock that stands still. */
+	for (unsigned int i = 0; i < SECOND; i++) {
+		struct controller_time time = { .wall_ns = (uint64_t)TICK_NS };
+
+		for (size_t j = 0; j < 10; j++)
+			g_sim.told[j].calls = 1000000;
+		controller_tick(g_sim.controller, &time, g_sim.told, 10,
+				g_sim.changes, 10);
+	}
+	g_sim.busy = 1;
+	sim_run(3 * SECOND);
+	ck_assert_double_lt(g_sim.share, 1.1 * BUDGET);
+}
+END_TEST
+
+START_TEST(controller_steers_the_little_that_idle_programs_do)
+{
+	sim_start(100, BUDGET);
+	sim_zipf(0.2);
+	g_sim.busy = 0.01;
+	sim_run(3 * SECOND);
+	ck_assert_double_lt(g_sim.share, 1.1 * BUDGET);
+	/* And one that gets busy. */
+	g_sim.busy = 2;
+	g_sim.threads = 8;
+	expect_quick(BUDGET);
+}
+END_TEST
+
+START_TEST(controller_stands_clocks_that_jump)
+{
+	static const uint64_t jumps[] = { 0, 1, UINT64_MAX, 1ULL << 40 };
+
+	sim_start(100, BUDGET);
+	sim_zipf(0.2);
+	sim_run(SECOND);
+	for (size_t i = 0; i < sizeof(jumps) / sizeof(*jumps); i++) {
+		for (size_t j = 0; j < sizeof(jumps) / sizeof(*jumps); j++) {
+			struct controller_time time = {
+				.wall_ns = jumps[i],
+				.cpu_ns = jumps[j],
+			};
+
+			controller_tick(g_sim.controller, &time, g_sim.told,
+					g_sim.count, g_sim.changes, 0);
+		}
+	}
+	sim_run(5 * SECOND);
+	sim_clear();
+	sim_run(5 * SECOND);
+	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
+}
+END_TEST
+
+START_TEST(controller_mutes_others_where_one_is_stuck)
+{
+	sim_start(100, BUDGET);
+	sim_zipf(0.02);
+	g_sim.functions[5].stuck = true;
+	sim_run(10 * SECOND);
+	sim_clear();
+	sim_run(5 * SECOND);
+	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
+}
+END_TEST
+
+START_TEST(controller_says_later_what_has_no_room)
+{
+	sim_start(1000, BUDGET);
+	sim_zipf(0.3);
+	g_sim.room = 10;
+	sim_run(SECOND / 5);
+	/* What saves most was first. */
+	ck_assert_uint_ne(g_sim.functions[0].state, FUNCTION_SPAN);
+	sim_run(5 * SECOND);
+	ck_assert_double_lt(g_sim.share, 1.1 * BUDGET);
+}
+END_TEST
+
+START_TEST(controller_gains_nothing_by_a_dear_off)
+{
+	sim_start(10, BUDGET);
+	for (size_t i = 0; i < 10; i++) {
+		g_sim.functions[i].rate = 0.001;
+		g_sim.functions[i].mean = 10;
+		g_sim.functions[i].cost = &g_gate_cost;
+	}
+	sim_run(3 * SECOND);
+	ck_assert_double_lt(g_sim.share, 0.06);
+	sim_stop();
+
+	static const struct controller_cost equal = { 20, 5, 5 };
+
+	sim_start(10, BUDGET);
+	for (size_t i = 0; i < 10; i++) {
+		g_sim.functions[i].rate = 0.01;
+		g_sim.functions[i].mean = 10;
+		g_sim.functions[i].cost = &equal;
+	}
+	sim_run(3 * SECOND);
+	ck_assert_uint_eq(sim_in(FUNCTION_COUNTED), 10);
+}
+END_TEST
+
+START_TEST(controller_obeys_0_and_100_percent)
+{
+	sim_start(100, 1);
+	sim_zipf(0.5);
+	sim_run(2 * SECOND);
+	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), 100);
+	controller_set_budget(g_sim.controller, 0);
+	sim_run(2 * SECOND);
+	ck_assert_uint_eq(sim_in(FUNCTION_OFF), 100);
+	ck_assert_double_eq(g_sim.share, 0);
+	controller_set_budget(g_sim.controller, 1);
+	sim_run(60 * SECOND);
+	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), 100);
+}
+END_TEST
+
+START_TEST(controller_begins_where_it_ended)
+{
+	struct controller_known known[500];
+	unsigned int off;
+
+	sim_start(500, BUDGET);
+	sim_zipf(0.3);
+	sim_run(20 * SECOND);
+	off = sim_in(FUNCTION_OFF);
+	for (uint32_t i = 0; i < 500; i++)
+		ck_assert(controller_known(g_sim.controller, i, &known[i]));
+	ck_assert(!controller_known(g_sim.controller, 500, &known[0]));
+	sim_stop();
+	sim_start(500, BUDGET);
+	sim_zipf(0.3);
+	for (uint32_t i = 0; i < 500; i++) {
+		controller_know(g_sim.controller, i, &known[i]);
+		g_sim.functions[i].state = known[i].state;
+		g_sim.functions[i].shift = known[i].shift;
+	}
+	sim_tick();
+	ck_assert_double_lt(g_sim.share, 1.05 * BUDGET);
+	sim_clear();
+	sim_run(SECOND);
+	ck_assert_double_lt(sim_reached(), 1.05 * BUDGET);
+	ck_assert_uint_le(most_changes(), 1);
+	ck_assert_uint_gt(sim_in(FUNCTION_OFF), off / 2);
+	controller_forget(g_sim.controller, 3);
+	ck_assert(!controller_known(g_sim.controller, 3, &known[0]));
+}
+END_TEST
+
+static bool is_allowed(const struct controller_change *change,
+		       const struct controller_function *told, size_t count)
+{
+	if (change->number >= 200 || change->state > FUNCTION_OFF)
+		return false;
+	if (change->state == FUNCTION_COUNTED && change->shift > 31)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (told[i].number == change->number && told[i].fixed)
+			return false;
+	return true;
+}
+
+/* Anything goes in; what comes out is allowed, and the work is bounded. */
+START_TEST(controller_stands_anything)
+{
+	static const float costs[] = { 0,      1,	 18,  -1, 1e30f,
+				       1e-30f, INFINITY, NAN, 2,  0.5f };
+	uint64_t random = (uint64_t)_i * 7919 + 1;
+	struct controller *controller =
+		controller_new((double)(next_random(&random) % 12) / 10 - 0.1);
+	struct controller_change changes[64];
+
+	for (unsigned int tick = 0; tick < 500; tick++) {
+		struct controller_function told[50];
+		struct controller_cost cost[50];
+		size_t count = next_random(&random) % 50, room, said;
+		struct controller_time time = {
+			.wall_ns = next_random(&random) >>
+				   next_random(&random) % 64,
+			.cpu_ns = next_random(&random) >>
+				  next_random(&random) % 64,
+			.threads = (uint32_t)(next_random(&random) >>
+					      (32 + next_random(&random) % 32)),
+		};
+
+		for (size_t i = 0; i < count; i++) {
+			float *parts = &cost[i].span;
+
+			for (int j = 0; j < 3; j++)
+				parts[j] = costs[next_random(&random) % 10];
+			told[i] = (struct controller_function){
+				.number = (uint32_t)(i * 3),
+				.state = next_random(&random) % 4,
+				.shift = (uint32_t)next_random(&random) % 33,
+				.fixed = next_random(&random) % 8 == 0,
+				.calls = next_random(&random) >>
+					 next_random(&random) % 64,
+				.ended = next_random(&random) >>
+					 next_random(&random) % 64,
+				.ended_ns = next_random(&random) >>
+					    next_random(&random) % 64,
+				.cost = &cost[i],
+			};
+			if (next_random(&random) % 1000 == 0)
+				told[i].number = UINT32_MAX;
+		}
+		if (next_random(&random) % 50 == 0)
+			controller_forget(controller,
+					  (uint32_t)next_random(&random) % 200);
+		if (next_random(&random) % 50 == 0) {
+			struct controller_known known = {
+				.state = next_random(&random) % 3,
+				.shift = next_random(&random) % 32,
+				.mean_ns = costs[next_random(&random) % 10],
+				.calls_per_second =
+					costs[next_random(&random) % 10],
+			};
+
+			controller_know(controller,
+					(uint32_t)next_random(&random) % 200,
+					&known);
+		}
+		room = next_random(&random) % 64;
+		said = controller_tick(controller, &time, told, count, changes,
+				       room);
+		ck_assert_uint_le(said, room);
+		for (size_t i = 0; i < said; i++)
+			if (!is_allowed(&changes[i], told, count))
+				ck_abort_msg("change %zu", i);
+	}
+	controller_free(controller);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("controller");
+	TCase *tcase = suite_case(suite, "controller");
+	TCase *slow = suite_slow_case(suite);
+
+	tcase_add_checked_fixture(tcase, NULL, sim_stop);
+	tcase_add_checked_fixture(slow, NULL, sim_stop);
+	tcase_add_test(tcase, controller_touches_nothing_that_fits);
+	tcase_add_test(tcase, controller_keeps_the_budget_of_busy_programs);
+	tcase_add_test(tcase, controller_keeps_budgets_of_any_size);
+	tcase_add_test(tcase, controller_makes_use_of_the_budget);
+	tcase_add_test(slow, controller_does_not_flap);
+	tcase_add_test(tcase, controller_mutes_one_hot_function_only);
+	tcase_add_test(tcase, controller_counts_what_counting_can_afford);
+	tcase_add_test(tcase, controller_records_some_of_counted_calls);
+	tcase_add_test(tcase, controller_leaves_long_functions_alone);
+	tcase_add_test(tcase, controller_leaves_fixed_functions_alone);
+	tcase_add_test(tcase, controller_tells_what_it_reaches);
+	tcase_add_test(tcase, controller_brings_back_what_is_rare);
+	tcase_add_test(tcase, controller_follows_phases);
+	tcase_add_test(tcase, controller_stands_bursts);
+	tcase_add_test(slow, controller_probes_for_little);
+	tcase_add_test(slow, controller_steers_a_hundred_thousand);
+	tcase_add_test(tcase, controller_needs_no_cpu_time);
+	tcase_add_test(tcase,
+		       controller_steers_the_little_that_idle_programs_do);
+	tcase_add_test(tcase, controller_stands_clocks_that_jump);
+	tcase_add_test(tcase, controller_mutes_others_where_one_is_stuck);
+	tcase_add_test(tcase, controller_says_later_what_has_no_room);
+	tcase_add_test(tcase, controller_gains_nothing_by_a_dear_off);
+	tcase_add_test(tcase, controller_obeys_0_and_100_percent);
+	tcase_add_test(tcase, controller_begins_where_it_ended);
+	tcase_add_loop_test(tcase, controller_stands_anything, 0, 20);
+	tcase_set_timeout(slow, 60);
+	return suite_run(suite);
+}
