@@ -173,7 +173,9 @@ static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 	if (!node)
 		return NULL;
 	*node = (struct cct_node){ .address = function->address,
-				   .iid = function->begin.name_iid,
+				   .iid = function->off
+						  ? 0
+						  : function->begin.name_iid,
 				   .function = function,
 				   .parent = parent,
 				   .last = &g_none,
@@ -211,17 +213,22 @@ static struct cct_function *add_function(struct cct *cct, uint64_t address)
 	return function;
 }
 
-/* The function at @address, or NULL when it is new and there is no room. */
-static struct cct_function *get_function(struct cct *cct, uint64_t address)
+struct cct_function *cct_find_function(const struct cct *cct, uint64_t address)
 {
-	struct cct_table *table = &cct->function_table;
+	const struct cct_table *table = &cct->function_table;
 	uint64_t i = function_hash(address) & table->mask;
 	struct cct_function *function;
 
 	for (; (function = table->entry[i]); i = (i + 1) & table->mask)
 		if (function->address == address)
 			return function;
-	return add_function(cct, address);
+	return NULL;
+}
+
+/* The function at @address, or NULL when it is new and there is no room. */
+static struct cct_function *get_function(struct cct *cct, uint64_t address)
+{
+	return cct_find_function(cct, address) ?: add_function(cct, address);
 }
 
 static struct cct_node *find_or_add_node(struct cct *cct,

@@ -33,8 +33,11 @@ struct cct_function {
 	uint32_t generation; /* of the load map when it was first called */
 	bool excluded; /* by --filter or --exclude; replay's */
 	bool shifted; /* its end has another stack pointer; replay's */
+	/* What the function log says, once it was asked; replay's. */
+	bool asked, connected, entry_build, off;
 	struct encode_template begin; /* of its slices, with its name in the
 				       * thread's sequence; replay's */
+	uint64_t off_ns; /* when it went off last; 0: never; replay's */
 	uint32_t active; /* for cct_sum() */
 	uint32_t index; /* for cct_flat_copy() */
 	uint64_t calls, self_ns, total_ns, cpu_samples; /* by cct_sum() */
@@ -43,6 +46,7 @@ struct cct_function {
 	struct own_counts own_self, own_total;
 	struct own_counts entered; /* for cct_sum() */
 	uint64_t told_calls, told_ns; /* drain/thread_durations.c's */
+	uint64_t calls_before; /* begun before it was connected; replay's */
 	struct cct_function *next; /* all */
 	struct cct_function *next_live; /* those that are not retired */
 	struct cct_node *nodes; /* list; by of_function */
@@ -50,7 +54,8 @@ struct cct_function {
 
 struct cct_node {
 	uint64_t address; /* of the function; CCT_RETIRED when it is gone */
-	uint32_t iid; /* its function's; 0: not to be written as it is */
+	uint32_t iid; /* its function's; 0: not to be written as it is, for
+		       * the function is new, excluded or off */
 	uint32_t index; /* for cct_flat_copy() */
 	struct cct_function *function;
 	struct cct_node *parent;
@@ -127,6 +132,9 @@ static inline struct own_counts cct_own_in_caller(const struct cct_node *node)
  * function, with cct->generation. Looks at live_count functions.
  */
 void cct_retire(struct cct *cct, uint64_t start, uint64_t end);
+
+/* The function at @address, or NULL: it was never called, or has retired. */
+struct cct_function *cct_find_function(const struct cct *cct, uint64_t address);
 
 /* What cct_child() does when its two guesses fail. */
 struct cct_node *cct_child_slow(struct cct *cct, struct cct_node *parent,

@@ -33,7 +33,8 @@ static int copy_functions(struct copy *copy)
 		function->index = (uint32_t)--count;
 		out->function[function->index] =
 			(struct flat_function){ function->address,
-						function->generation };
+						function->generation,
+						function->calls_before };
 	}
 	return 0;
 }

@@ -67,7 +67,7 @@ static uint32_t entry_index(const struct function_log *log, uint64_t function)
 	uint64_t there;
 
 	for (;; at++) {
-		/* order: acq, FUNCTION_LOG: an entry that is found is whole */
+		/* order: acq, FUNCTIONS: an entry that is found is whole */
 		there = atom_load_acq(&log->entry[at % TABLE_ENTRIES].function);
 		if (!there || there == function)
 			return (uint32_t)(at % TABLE_ENTRIES);
@@ -106,7 +106,7 @@ static void append_change(struct function_log *log, uint64_t function,
 	atom_store_rlx(&log->change[at].function,
 		       function << KIND_BITS | (uint64_t)kind);
 	atom_store_rlx(&log->change[at].ns, ns);
-	/* order: rel, FUNCTION_LOG: the change comes before it is counted */
+	/* order: rel, FUNCTIONS: the change comes before it is counted */
 	atom_store_rel(&log->count, log->count + 1);
 }
 
@@ -124,7 +124,7 @@ static struct entry *get_entry(struct function_log *log, uint64_t function)
 	if (log->functions == FUNCTION_LOG_MAX)
 		return NULL;
 	log->functions++;
-	/* order: rel, FUNCTION_LOG: all of it is 0 before it can be found */
+	/* order: rel, FUNCTIONS: all of it is 0 before it can be found */
 	atom_store_rel(&entry->function, function);
 	return entry;
 }
@@ -133,7 +133,7 @@ static void add_time(struct entry *entry, uint64_t ns)
 {
 	/* relaxed: published by the count */
 	atom_store_rlx(&entry->ns[entry->changes % FUNCTION_LOG_TIMES], ns);
-	/* order: rel, FUNCTION_LOG: a time comes before it is counted */
+	/* order: rel, FUNCTIONS: a time comes before it is counted */
 	atom_store_rel(&entry->changes, entry->changes + 1);
 }
 
@@ -209,7 +209,7 @@ void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
 
 uint32_t function_log_changes(const struct function_log *log)
 {
-	/* order: acq, FUNCTION_LOG: the changes it counts are whole */
+	/* order: acq, FUNCTIONS: the changes it counts are whole */
 	return atom_load_acq(&log->count);
 }
 
@@ -221,9 +221,9 @@ bool function_log_change(const struct function_log *log, uint32_t index,
 
 	if (function_log_changes(log) - index >= FUNCTION_LOG_CHANGES)
 		return false;
-	/* order: acq, FUNCTION_LOG: both come before the second look */
+	/* order: acq, FUNCTIONS: both come before the second look */
 	word = atom_load_acq(&log->change[at].function);
-	/* order: acq, FUNCTION_LOG: as above */
+	/* order: acq, FUNCTIONS: as above */
 	ns = atom_load_acq(&log->change[at].ns);
 	*out = (struct function_change){
 		word >> KIND_BITS, ns,
@@ -237,7 +237,7 @@ bool function_log_change(const struct function_log *log, uint32_t index,
 static void look_at_times(const struct entry *entry, uint64_t ns,
 			  struct function_then *state)
 {
-	/* order: acq, FUNCTION_LOG: the times it counts are whole */
+	/* order: acq, FUNCTIONS: the times it counts are whole */
 	uint32_t changes = atom_load_acq(&entry->changes);
 	uint64_t at_ns;
 	bool found = false;

@@ -29,12 +29,12 @@
 #define FUNCTION_LOG_MAX 49152u
 /* So many changes are known in their order; and so many of each function. */
 #define FUNCTION_LOG_CHANGES 8192u
-#define FUNCTION_LOG_TIMES 4u
+#define FUNCTION_LOG_TIMES 8u
 
 struct function_log;
 
 /* 0 or -ENOMEM; after 0 the caller ends *@out by function_log_free(). It takes
- * memory as functions come, 4 MiB at most. */
+ * memory as functions come, 5.5 MiB at most. */
 int function_log_new(struct function_log **out);
 /* Also for NULL; makes *@log NULL. */
 void function_log_free(struct function_log **log);

@@ -59,6 +59,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/budget.h"
+#include "collector/replay/function_log.h"
 #include "collector/replay/heap_feed.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/replay/pause.h"
@@ -411,17 +412,32 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 		return;
 	}
 	cct_count(frame->node, replay->top->node, ns - frame->begin_ns);
-	if (cause != REPLAY_ENDED)
+	if (cause == REPLAY_OFF)
+		replay->counts.off_slices++;
+	else if (cause != REPLAY_ENDED)
 		replay->counts.repaired_slices++;
 	if (frame->written)
 		write_end(replay, ns, cause);
+}
+
+static bool is_detached(const struct replay_frame *frame)
+{
+	return frame->same == REPLAY_DETACHED;
+}
+
+/* Ends the frame on top without its end, for @cause. When a detached one was
+ * left is not known, whatever it is that shows it. */
+static void drop_frame(struct replay *replay, uint64_t ns,
+		       enum replay_cause cause)
+{
+	pop_frame(replay, ns, is_detached(replay->top) ? REPLAY_OFF : cause);
 }
 
 static void pop_frames_above(struct replay *replay, struct replay_frame *frame,
 			     uint64_t ns, enum replay_cause cause)
 {
 	while (replay->top > frame)
-		pop_frame(replay, ns, cause);
+		drop_frame(replay, ns, cause);
 }
 
 static void search_earn(struct replay *replay, size_t records)
@@ -473,17 +489,212 @@ static struct replay_frame *find_function_frame(struct replay *replay,
 	return frame > stop ? frame : NULL;
 }
 
-/* The innermost frame with the stack pointer of @word, or NULL. */
-static struct replay_frame *find_frame_at_sp(struct replay *replay,
-					     uint64_t word)
+/* --- functions whose state changes ------------------------------------------
+ */
+
+/* What the log says of the function of @word. */
+static struct function_then state_at(const struct replay *replay, uint64_t word,
+				     uint64_t ns)
+{
+	if (!replay->log_count)
+		return (struct function_then){ 0 };
+	return function_log_state(replay->log, record_payload(word), ns);
+}
+
+static struct function_then state_of(const struct replay *replay, uint64_t word)
+{
+	return state_at(replay, word, replay->last_ns);
+}
+
+/* Whether the hint of @frame is the stack pointer at the first instruction of
+ * its function. */
+static bool is_entry_frame(const struct replay *replay,
+			   const struct replay_frame *frame)
+{
+	if (!replay->log_count)
+		return false;
+	if (is_frame_withheld(frame))
+		return state_of(replay, frame->word).entry_build;
+	return frame->node->function->entry_build;
+}
+
+/* The calls of @function that have begun until now: no thunk counted them. */
+static uint64_t calls_begun(struct replay *replay,
+			    const struct cct_function *function)
+{
+	struct replay_frame *frame = replay->top;
+	struct replay_frame *stop = frame - search_range(replay, frame);
+	uint64_t calls = 0;
+
+	for (; frame > stop; frame--)
+		calls += !is_frame_withheld(frame) &&
+			 frame->node->function == function;
+	search_pay(replay, (size_t)(replay->top - frame));
+	for (const struct cct_node *node = function->nodes; node;
+	     node = node->of_function)
+		calls += node->calls;
+	return calls;
+}
+
+/* Takes over that the state of @function is @state. */
+static void set_state(struct replay *replay, struct cct_function *function,
+		      const struct function_then *state)
+{
+	if (function->asked && state->connected && !function->connected)
+		function->calls_before = calls_begun(replay, function);
+	function->asked = true;
+	function->connected = state->connected;
+	function->entry_build = state->entry_build;
+	function->off = state->off;
+	function->off_ns = state->off_ns;
+	/* Its calls go the long way. */
+	if (function->off)
+		for (struct cct_node *node = function->nodes; node;
+		     node = node->of_function)
+			node->iid = 0;
+}
+
+/* Takes over what the log says of @function at @ns. */
+static void ask_state(struct replay *replay, struct cct_function *function,
+		      uint64_t ns)
+{
+	struct function_then state = { 0 };
+
+	if (replay->log)
+		state = function_log_state(replay->log, function->address, ns);
+	set_state(replay, function, &state);
+}
+
+/* What @change makes of @function. Not asked for, as the log keeps only the
+ * last changes of a function. */
+static void follow_change(struct replay *replay, struct cct_function *function,
+			  const struct function_change *change)
+{
+	struct function_then state = {
+		.connected = change->kind != FUNCTION_LOG_UNLOADED,
+		.entry_build = function->entry_build,
+		.off = change->kind == FUNCTION_LOG_OFF ||
+		       (function->off &&
+			change->kind == FUNCTION_LOG_CONNECTED),
+		.off_ns = change->kind == FUNCTION_LOG_OFF ? change->ns
+							   : function->off_ns,
+	};
+
+	if (change->kind == FUNCTION_LOG_CONNECTED)
+		state.entry_build =
+			function_log_state(replay->log, function->address,
+					   change->ns)
+				.entry_build;
+	set_state(replay, function, &state);
+}
+
+/* Whether the function of @frame went off since the frame began. A frame that
+ * began after that is one that the log has told too late of. */
+static bool has_gone_off(const struct replay *replay,
+			 const struct replay_frame *frame, uint64_t ns)
+{
+	const struct cct_function *function;
+	struct function_then state;
+
+	if (is_frame_withheld(frame)) {
+		state = state_at(replay, frame->word, ns);
+		return state.off || state.off_ns > frame->begin_ns;
+	}
+	function = frame->node->function;
+	return function->off || function->off_ns > frame->begin_ns;
+}
+
+static void detach_frames(struct replay *replay, uint64_t ns)
 {
 	struct replay_frame *frame = replay->top;
 	struct replay_frame *stop = frame - search_range(replay, frame);
 
-	while (frame > stop && (frame->word ^ word) & RECORD_SP_MASK)
-		frame--;
+	for (; frame > stop; frame--)
+		if (has_gone_off(replay, frame, ns))
+			frame->same = REPLAY_DETACHED;
 	search_pay(replay, (size_t)(replay->top - frame));
-	return frame > stop ? frame : NULL;
+}
+
+/* A replay that has not looked for so long that changes were forgotten asks for
+ * all its functions, and then follows the last changes once more. */
+static void ask_all_states(struct replay *replay, uint64_t ns)
+{
+	for (struct cct_function *function = replay->cct.live; function;
+	     function = function->next_live)
+		ask_state(replay, function, ns);
+	replay->log_done = replay->log_count - FUNCTION_LOG_CHANGES / 2;
+}
+
+/* Follows the changes of functions up to @ns. Returns when the next one is
+ * due. */
+static uint64_t follow_log(struct replay *replay, uint64_t ns)
+{
+	uint64_t due_ns = UINT64_MAX;
+	bool off = false;
+
+	while (replay->log_done != replay->log_count) {
+		struct cct_function *function;
+		struct function_change change;
+
+		if (!function_log_change(replay->log, replay->log_done,
+					 &change)) {
+			ask_all_states(replay, ns);
+			off = true;
+			continue;
+		}
+		if (change.ns > ns) {
+			due_ns = change.ns;
+			break;
+		}
+		replay->log_done++;
+		off |= change.kind == FUNCTION_LOG_OFF;
+		function = cct_find_function(&replay->cct, change.function);
+		if (function && function->asked)
+			follow_change(replay, function, &change);
+	}
+	if (off)
+		detach_frames(replay, ns);
+	return due_ns;
+}
+
+/* A detached frame is over when something begins that does not lie deeper. */
+static void drop_detached_frames(struct replay *replay, uint64_t word,
+				 uint64_t ns)
+{
+	while (!is_stack_empty(replay) && is_detached(replay->top) &&
+	       replay_sp_below(replay->top->word, word) <= 0)
+		drop_frame(replay, ns, REPLAY_OFF);
+}
+
+/* How far the stack pointer of @above is above that of @word, modulo 64 KiB. */
+static uint64_t sp_gap(uint64_t above, uint64_t word)
+{
+	return ((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK)) &
+	       RECORD_SP_MASK;
+}
+
+/*
+ * The frame of an entry build with the stack pointer of @word, which is a begin
+ * that lies less deep than the top; or NULL. Two such frames have two stack
+ * pointers. They may look alike, by 8 bytes, if one calls the other at once; so
+ * it is the innermost that is over.
+ */
+static struct replay_frame *find_entry_frame(struct replay *replay,
+					     uint64_t word)
+{
+	struct replay_frame *top = replay->top, *frame = top;
+	struct replay_frame *stop = top - search_range(replay, top);
+	int up = -replay_sp_below(top->word, word), at = 0;
+
+	if (!state_of(replay, word).entry_build)
+		return NULL;
+	while (frame > stop && at < up) {
+		frame--;
+		at += (int)sp_gap(frame->word, frame[1].word);
+	}
+	search_pay(replay, (size_t)(top - frame));
+	return frame > stop && at == up && is_entry_frame(replay, frame) ? frame
+									 : NULL;
 }
 
 /* --- records ----------------------------------------------------------------
@@ -584,6 +795,8 @@ static void introduce_function(struct replay *replay,
 	uint64_t address = function->address;
 	uint32_t iid = 0;
 
+	if (!function->asked)
+		ask_state(replay, function, replay->last_ns);
 	if (replay->sites && address && address < SITES_MAX) {
 		function->excluded =
 			!replay_site(replay, (uint32_t)address, &iid);
@@ -611,7 +824,8 @@ static void push_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 
 static uint32_t count_same_sp(const struct replay_frame *below, uint64_t word)
 {
-	if (replay_is_phantom(below) || replay_sp_below(below->word, word))
+	if (replay_is_phantom(below) || is_detached(below) ||
+	    replay_sp_below(below->word, word))
 		return 0;
 	return below->same + 1;
 }
@@ -644,6 +858,14 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 			push_phantom(replay, word, ns);
 			replay->top->flat = true;
 			replay->flat++;
+			if (node->function->off)
+				replay->top->same = REPLAY_DETACHED;
+			return;
+		}
+		if (node->function->off) {
+			replay->counts.late_begins++;
+			push_phantom(replay, word, ns);
+			replay->top->same = REPLAY_DETACHED;
 			return;
 		}
 		node->iid = node->function->begin.name_iid;
@@ -684,7 +906,8 @@ static void repair_before_begin(struct replay *replay, uint64_t word,
 	int depth = replay_sp_below(top->word, word);
 
 	if (depth < 0) {
-		dead = find_exact_frame(replay, top, word);
+		dead = find_exact_frame(replay, top, word)
+			       ?: find_entry_frame(replay, word);
 	} else if (depth == 0 && top->same >= SAME_FRAMES_MAX) {
 		for (dead = top - top->same; dead < top; dead++)
 			if (same_function(dead->word, word))
@@ -697,6 +920,8 @@ static void repair_before_begin(struct replay *replay, uint64_t word,
 static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	/* What is beyond the deepest frame hides where it would be. */
+	if (!replay->over)
+		drop_detached_frames(replay, word, ns);
 	if (!is_stack_empty(replay) && !replay->over)
 		repair_before_begin(replay, word, ns);
 	if (is_stack_empty(replay))
@@ -724,10 +949,15 @@ static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 
 static void take_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 {
-	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay))
+	if (!replay->over)
+		drop_detached_frames(replay, word, ns);
+	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay)) {
 		replay->over++;
-	else
-		push_phantom(replay, word, ns);
+		return;
+	}
+	push_phantom(replay, word, ns);
+	if (state_of(replay, word).off)
+		replay->top->same = REPLAY_DETACHED;
 }
 
 static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
@@ -739,16 +969,32 @@ static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
 	take_phantom(replay, word, ns);
 }
 
+/* Whether the call that @word ends lies deeper than the frame on top. */
+static bool is_deeper_end(const struct replay *replay, uint64_t word)
+{
+	return replay_sp_below(replay->top->word, word) > 0;
+}
+
 /* The end @word is of the function on top, with another hint. Returns the
- * frame that it ends. */
+ * frame that it ends, or NULL. */
 static struct replay_frame *find_shifted_end(struct replay *replay,
 					     uint64_t word)
 {
 	struct replay_frame *top = replay->top, *exact;
 	struct cct_function *function = top->node->function;
 
+	if (is_entry_frame(replay, top)) {
+		exact = find_exact_frame(replay, top - 1, word);
+		if (exact || is_deeper_end(replay, word))
+			return exact;
+		return top;
+	}
 	if (is_frame_withheld(top))
 		return top;
+	/* Its calls ended as they began, so far: this one was counted only. */
+	if (function->connected && !function->shifted && top->node->calls &&
+	    is_deeper_end(replay, word))
+		return NULL;
 	exact = function->shifted ? NULL
 				  : find_exact_frame(replay, top - 1, word);
 	/*
@@ -764,25 +1010,49 @@ static struct replay_frame *find_shifted_end(struct replay *replay,
 	return top;
 }
 
+/* The frame below the one on top that the end @word ends, or NULL. */
+static struct replay_frame *find_end_below(struct replay *replay, uint64_t word)
+{
+	struct replay_frame *frame = find_function_frame(replay, word), *exact;
+
+	if (!frame)
+		return NULL;
+	exact = find_exact_frame(replay, frame, word);
+	if (exact)
+		return exact;
+	/* The end of a call that has no frame must not end another one. */
+	if (is_entry_frame(replay, frame) ||
+	    (is_deeper_end(replay, word) && state_of(replay, word).connected))
+		return NULL;
+	return frame;
+}
+
+/* An end that belongs to no frame. */
+static void count_lone_end(struct replay *replay, uint64_t word)
+{
+	if (replay->inherits && is_stack_empty(replay))
+		return;
+	if (state_of(replay, word).connected)
+		replay->counts.off_ends++;
+	else
+		replay->counts.orphan_ends++;
+}
+
 static void take_end(struct replay *replay, uint64_t word, uint64_t ns)
 {
-	struct replay_frame *frame = replay->top, *exact;
+	struct replay_frame *frame = replay->top;
 
 	if (replay->over) {
 		replay->over--;
 		return;
 	}
-	if (is_stack_empty(replay) || !same_function(frame->word, word)) {
-		frame = find_function_frame(replay, word);
-		if (!frame) {
-			if (!replay->inherits || !is_stack_empty(replay))
-				replay->counts.orphan_ends++;
-			return;
-		}
-		exact = find_exact_frame(replay, frame, word);
-		frame = exact ? exact : frame;
-	} else if ((frame->word ^ word) & RECORD_SP_MASK) {
+	if (is_stack_empty(replay) || !same_function(frame->word, word))
+		frame = find_end_below(replay, word);
+	else if ((frame->word ^ word) & RECORD_SP_MASK)
 		frame = find_shifted_end(replay, word);
+	if (!frame) {
+		count_lone_end(replay, word);
+		return;
 	}
 	pop_frames_above(replay, frame, ns, REPLAY_GUESS);
 	pop_frame(replay, ns, REPLAY_ENDED);
@@ -796,22 +1066,23 @@ static void truncate_open_spans(struct replay *replay, uint64_t count,
 	replay->counts.truncated_ends += count;
 	replay->over -= (uint32_t)gone;
 	for (count -= gone; count && !is_stack_empty(replay); count--)
-		pop_frame(replay, ns, REPLAY_ENDED);
+		drop_frame(replay, ns, REPLAY_ENDED);
 }
 
 /* --- time -------------------------------------------------------------------
  */
 
-/* Ends the segment, which holds @clock, where paused changes. */
-static void cut_segment_at_pause(struct replay *replay, uint64_t clock)
+/* Ends the segment, which holds @clock, where paused changes, or the state of a
+ * function. */
+static void cut_segment(struct replay *replay, uint64_t clock)
 {
 	struct clock_segment *segment = &replay->segment;
 	uint64_t from_ns, to_ns, scale = segment->ns_per_tick;
+	uint64_t ns = clock_segment_ns(segment, clock);
 	unsigned __int128 ticks;
 
-	replay->paused =
-		pause_at(replay->pauses, clock_segment_ns(segment, clock),
-			 &from_ns, &to_ns);
+	replay->paused = pause_at(replay->pauses, ns, &from_ns, &to_ns);
+	to_ns = MIN(to_ns, follow_log(replay, MAX(ns, replay->last_ns)));
 	if (to_ns > segment->ns_end || !scale)
 		return;
 	ticks = (unsigned __int128)(to_ns - segment->ns) << 32;
@@ -828,7 +1099,7 @@ static uint64_t clock_to_ns(struct replay *replay, uint64_t clock)
 		else
 			replay->segment =
 				clock_segment_identity(replay->now_ns);
-		cut_segment_at_pause(replay, clock);
+		cut_segment(replay, clock);
 	}
 	return clock_segment_ns(&replay->segment, clock);
 }
@@ -837,10 +1108,14 @@ static uint64_t clock_to_ns(struct replay *replay, uint64_t clock)
 static void look_at_clock(struct replay *replay, uint64_t now_ns)
 {
 	uint32_t changes = pause_changes(replay->pauses);
+	uint32_t log_count =
+		replay->log ? function_log_changes(replay->log) : 0;
 
-	if (changes == replay->pause_changes && now_ns == replay->now_ns)
+	if (changes == replay->pause_changes &&
+	    log_count == replay->log_count && now_ns == replay->now_ns)
 		return;
 	replay->pause_changes = changes;
+	replay->log_count = log_count;
 	replay->now_ns = now_ns;
 	replay->segment.ticks = 0;
 }
@@ -1069,6 +1344,11 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 			continue;
 		/* relaxed: as in run_fast() */
 		word = atom_load_rlx(&cells[done].word);
+		/* The stack may be left by a function that is off by then. */
+		if (unlikely(replay->linked))
+			clock_to_ns(replay,
+				    /* relaxed: as in run_fast() */
+				    atom_load_rlx(&cells[done].clock));
 		result = is_for_caller(replay, word);
 		if (!result)
 			/* relaxed: as in run_fast() */
@@ -1100,9 +1380,20 @@ void replay_inherit(struct replay *replay)
 	replay->inherits = true;
 }
 
+/* Whether nothing is open but what may be over. */
+static bool is_maybe_empty(const struct replay *replay)
+{
+	const struct replay_frame *frame = replay->top;
+
+	for (int i = 0; i < SEARCH_FRAMES && frame > replay->stack; i++)
+		if (!is_detached(frame--))
+			return false;
+	return frame == replay->stack;
+}
+
 bool replay_has_left(const struct replay *replay)
 {
-	return replay->linked && is_stack_empty(replay) && replay->outer_word;
+	return replay->linked && replay->outer_word && is_maybe_empty(replay);
 }
 
 struct replay_mark replay_mark(const struct replay *replay)
@@ -1130,6 +1421,28 @@ bool replay_unwind(struct replay *replay, const struct replay_mark *mark,
 	return true;
 }
 
+/*
+ * The innermost frame that has the stack pointer of @word, or NULL. A frame of
+ * an entry build begins at the return address and has its body below it: the
+ * stack pointer lies in the innermost one that begins above it.
+ */
+static struct replay_frame *find_frame_at_sp(struct replay *replay,
+					     uint64_t word)
+{
+	struct replay_frame *frame = replay->top;
+	struct replay_frame *stop = frame - search_range(replay, frame);
+
+	for (; frame > stop; frame--) {
+		int below = replay_sp_below(frame->word, word);
+
+		if (below > 0 ? is_entry_frame(replay, frame)
+			      : !below && !is_entry_frame(replay, frame))
+			break;
+	}
+	search_pay(replay, (size_t)(replay->top - frame));
+	return frame > stop ? frame : NULL;
+}
+
 bool replay_unwind_hint(struct replay *replay, uint64_t word, uint64_t ns,
 			enum replay_cause cause)
 {
@@ -1139,13 +1452,6 @@ bool replay_unwind_hint(struct replay *replay, uint64_t word, uint64_t ns,
 	if (frame)
 		pop_frames_above(replay, frame, ns, cause);
 	return frame;
-}
-
-/* How far the stack pointer of @above is above that of @word, modulo 64 KiB. */
-static uint64_t sp_gap(uint64_t above, uint64_t word)
-{
-	return ((above & RECORD_SP_MASK) - (word & RECORD_SP_MASK)) &
-	       RECORD_SP_MASK;
 }
 
 /* The frame with the stack pointer of @word that lies furthest above the one
@@ -1158,7 +1464,8 @@ static struct replay_frame *find_landing_frame(struct replay *replay,
 	uint64_t up = 0, found_up = 0;
 
 	while (frame > stop && up <= bytes) {
-		if (!sp_gap(frame->word, word) && (!found || up > found_up)) {
+		if (!sp_gap(frame->word, word) && (!found || up > found_up) &&
+		    !is_entry_frame(replay, frame)) {
 			found = frame;
 			found_up = up;
 		}
@@ -1167,6 +1474,34 @@ static struct replay_frame *find_landing_frame(struct replay *replay,
 	}
 	search_pay(replay, (size_t)(replay->top - frame));
 	return found;
+}
+
+/*
+ * The same in an entry build: the innermost frame that begins above the stack
+ * pointer of @word. NULL if the innermost one that does not lie deeper is none
+ * of an entry build: then it must have exactly this stack pointer.
+ */
+static struct replay_frame *find_entry_around(struct replay *replay,
+					      uint64_t word, uint64_t bytes)
+{
+	struct replay_frame *frame = replay->top;
+	struct replay_frame *stop = frame - search_range(replay, frame);
+	/* How far it lies above the top: of all places 64 KiB apart the
+	 * furthest that is at most @bytes. */
+	int64_t up = 0, gap = (int64_t)sp_gap(word, frame->word);
+	int64_t landing = gap + (((int64_t)bytes - gap) & ~(int64_t)0xffff);
+	bool entry = false;
+
+	if (!replay->log_count)
+		return NULL;
+	for (; frame > stop; frame--) {
+		entry = is_entry_frame(replay, frame);
+		if (entry ? up > landing : up >= landing)
+			break;
+		up += (int64_t)sp_gap(frame[-1].word, frame->word);
+	}
+	search_pay(replay, (size_t)(replay->top - frame));
+	return frame > stop && entry ? frame : NULL;
 }
 
 /* Ends what lies deeper than the stack pointer of @word, if that is at most
@@ -1193,7 +1528,8 @@ void replay_land(struct replay *replay, uint64_t word, uint64_t bytes,
 
 	if (replay->over || is_stack_empty(replay))
 		return;
-	frame = find_landing_frame(replay, word, bytes);
+	frame = find_entry_around(replay, word, bytes)
+			?: find_landing_frame(replay, word, bytes);
 	if (frame)
 		pop_frames_above(replay, frame, ns, REPLAY_EXCEPTION);
 	else if (bytes <= LANDING_BYTES_SURE)

@@ -15,12 +15,18 @@ struct replay_frame {
 	uint64_t word; /* of its BEGIN or PHANTOM */
 	uint64_t begin_ns;
 	struct cct_node *node; /* of a phantom: its caller's */
-	uint32_t same; /* frames below it with the same stack pointer */
+	uint32_t same; /* frames below it with the same stack pointer; or
+			* REPLAY_DETACHED */
 	bool written; /* its begin is in the trace */
 	/* run_fast() leaves these two alone: false beyond the top. */
 	bool cut; /* too deep: see replay_limit(); node as of a phantom */
 	bool flat; /* an excluded function: deepens nothing */
 };
+
+/* In the place of replay_frame.same: its function went off while it was open,
+ * so its end need not come. It also sends run_fast() the long way for a begin.
+ */
+#define REPLAY_DETACHED UINT32_MAX
 
 /* Whether @frame stands for a span that is not in the trace, as it was dropped,
  * excluded, or began in a pause. */
@@ -34,6 +40,8 @@ struct replay {
 	struct clock_sync *sync; /* NULL: clocks are ns */
 	const struct pause_list *pauses;
 	const struct function_log *log; /* NULL: no function is ever off */
+	uint32_t log_count; /* its changes, when the segment was cut */
+	uint32_t log_done; /* those that were followed */
 	uint32_t pause_changes; /* of pauses, when the segment was cut */
 	bool paused; /* in this segment, which ends where that ends */
 	bool linked; /* see replay_link() */

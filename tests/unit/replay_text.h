@@ -17,6 +17,7 @@
 #include "collector/base/budget.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/replay/fibers.h"
+#include "collector/replay/function_log.h"
 #include "collector/replay/pause.h"
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
@@ -36,6 +37,7 @@ struct replay_text {
 	struct replay replay;
 	struct fibers fibers;
 	struct pause_list pauses;
+	struct function_log *log;
 	struct budget budget;
 	uint64_t excluded; /* this address is left out; 0: none */
 	struct address_range unloaded; /* by any MAP record; 0, 0: nothing */
@@ -227,8 +229,10 @@ static inline struct replay_text *replay_text_new(void)
 	to->track[0].ns = REPLAY_START_NS;
 	if (replay_init(&to->replay, &sink, REPLAY_SEQUENCE, REPLAY_START_NS,
 			NULL, &to->pauses, &to->budget) ||
-	    fibers_init(&to->fibers, &fibers_sink, &to->replay))
+	    fibers_init(&to->fibers, &fibers_sink, &to->replay) ||
+	    function_log_new(&to->log))
 		abort();
+	replay_set_function_log(&to->replay, to->log);
 	return to;
 }
 
@@ -236,6 +240,7 @@ static inline void replay_text_free(struct replay_text *to)
 {
 	fibers_release(&to->fibers);
 	replay_release(&to->replay);
+	function_log_free(&to->log);
 	free(to);
 }
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+
+#include "collector/replay/function_log.h"
+#include "tests/suite.h"
+
+static struct function_log *g_log;
+
+static void setup(void)
+{
+	ck_assert_int_eq(function_log_new(&g_log), 0);
+}
+
+static void teardown(void)
+{
+	function_log_free(&g_log);
+	ck_assert_ptr_null(g_log);
+}
+
+#define STATE(function, ns, is_off, since)                       \
+	do {                                                     \
+		struct function_then state =                     \
+			function_log_state(g_log, function, ns); \
+                                                                 \
+		ck_assert_int_eq(state.off, is_off);             \
+		ck_assert_uint_eq(state.off_ns, since);          \
+	} while (0)
+#define CHANGE(index, of, at, what)                                     \
+	do {                                                            \
+		struct function_change change_;                         \
+                                                                        \
+		ck_assert(function_log_change(g_log, index, &change_)); \
+		ck_assert_uint_eq(change_.function, of);                \
+		ck_assert_uint_eq(change_.ns, at);                      \
+		ck_assert_int_eq(change_.kind, what);                   \
+	} while (0)
+
+START_TEST(function_log_empty_knows_nothing)
+{
+	STATE(1, 5, false, 0);
+	ck_assert(!function_log_state(g_log, 1, 5).connected);
+	ck_assert_uint_eq(function_log_changes(g_log), 0);
+	function_log_on(g_log, 1, 5);
+	ck_assert_uint_eq(function_log_changes(g_log), 0);
+}
+END_TEST
+
+START_TEST(function_log_off_and_on_have_times)
+{
+	ck_assert_int_eq(function_log_off(g_log, 1, 10), 0);
+	ck_assert_int_eq(function_log_off(g_log, 1, 15), 0);
+	function_log_on(g_log, 1, 20);
+	function_log_on(g_log, 1, 25);
+	ck_assert_int_eq(function_log_off(g_log, 1, 30), 0);
+	STATE(1, 9, false, 0);
+	STATE(1, 10, true, 10);
+	STATE(1, 19, true, 10);
+	STATE(1, 20, false, 10);
+	STATE(1, 30, true, 30);
+	STATE(2, 30, false, 0);
+	ck_assert_uint_eq(function_log_changes(g_log), 3);
+	CHANGE(0, 1, 10, FUNCTION_LOG_OFF);
+	CHANGE(1, 1, 20, FUNCTION_LOG_ON);
+	CHANGE(2, 1, 30, FUNCTION_LOG_OFF);
+}
+END_TEST
+
+START_TEST(function_log_off_is_connected)
+{
+	ck_assert_int_eq(function_log_connect(g_log, 1, true, 5), 0);
+	ck_assert_int_eq(function_log_off(g_log, 1, 10), 0);
+	ck_assert_int_eq(function_log_off(g_log, 2, 10), 0);
+	ck_assert(function_log_state(g_log, 1, 10).connected);
+	ck_assert(function_log_state(g_log, 1, 10).entry_build);
+	ck_assert(function_log_state(g_log, 2, 10).connected);
+	ck_assert(!function_log_state(g_log, 2, 10).entry_build);
+	CHANGE(0, 1, 5, FUNCTION_LOG_CONNECTED);
+}
+END_TEST
+
+START_TEST(function_log_time_goes_forward)
+{
+	ck_assert_int_eq(function_log_off(g_log, 1, 10), 0);
+	ck_assert_int_eq(function_log_off(g_log, 2, 5), 0);
+	CHANGE(1, 2, 10, FUNCTION_LOG_OFF);
+}
+END_TEST
+
+START_TEST(function_log_keeps_the_last_changes)
+{
+	struct function_change change;
+	uint32_t count = 3 * FUNCTION_LOG_CHANGES;
+
+	for (uint64_t i = 0; i < count / 2; i++) {
+		function_log_off(g_log, 1, 2 * i);
+		function_log_on(g_log, 1, 2 * i + 1);
+	}
+	ck_assert_uint_eq(function_log_changes(g_log), count);
+	ck_assert(!function_log_change(g_log, count - FUNCTION_LOG_CHANGES,
+				       &change));
+	ck_assert(function_log_change(g_log, count - FUNCTION_LOG_CHANGES + 1,
+				      &change));
+	CHANGE(count - 1, 1, count - 1, FUNCTION_LOG_ON);
+	for (uint32_t i = 1; i < FUNCTION_LOG_TIMES - 1; i++)
+		STATE(1, count - i, i % 2 == 0,
+		      i % 2 ? count - i - 1 : count - i);
+}
+END_TEST
+
+START_TEST(function_log_unload_forgets_a_module)
+{
+	function_log_connect(g_log, 0x1000, true, 1);
+	function_log_off(g_log, 0x1010, 1);
+	function_log_off(g_log, 0x2000, 1);
+	function_log_unload(g_log, 0x1000, 0x2000, 5);
+	ck_assert(!function_log_state(g_log, 0x1000, 5).connected);
+	ck_assert(!function_log_state(g_log, 0x1000, 5).entry_build);
+	STATE(0x1010, 5, false, 1);
+	STATE(0x2000, 5, true, 1);
+	ck_assert_uint_eq(function_log_changes(g_log), 5);
+	function_log_unload(g_log, 0x1000, 0x2000, 6);
+	ck_assert_uint_eq(function_log_changes(g_log), 5);
+	/* Another module. */
+	ck_assert_int_eq(function_log_off(g_log, 0x1010, 7), 0);
+	STATE(0x1010, 7, true, 7);
+}
+END_TEST
+
+START_TEST(function_log_has_a_limit)
+{
+	for (uint64_t i = 1; i <= FUNCTION_LOG_MAX; i++)
+		ck_assert_int_eq(function_log_connect(g_log, i * 16, false, 1),
+				 0);
+	ck_assert_int_eq(function_log_off(g_log, 1, 2), -ENOSPC);
+	ck_assert_int_eq(function_log_connect(g_log, 1, false, 2), -ENOSPC);
+	ck_assert_int_eq(function_log_connect(g_log, 0, false, 2), -ENOSPC);
+	ck_assert_int_eq(function_log_off(g_log, 16, 3), 0);
+	STATE(16, 3, true, 3);
+	STATE(1, 3, false, 0);
+}
+END_TEST
+
+START_TEST(function_log_has_addresses_as_records_have_them)
+{
+	function_log_off(g_log, 0xffff800000001234, 2);
+	STATE(0x800000001234, 3, true, 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("function_log");
+	TCase *tcase = suite_case(suite, "function_log");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, function_log_empty_knows_nothing);
+	tcase_add_test(tcase, function_log_off_and_on_have_times);
+	tcase_add_test(tcase, function_log_off_is_connected);
+	tcase_add_test(tcase, function_log_time_goes_forward);
+	tcase_add_test(tcase, function_log_keeps_the_last_changes);
+	tcase_add_test(tcase, function_log_unload_forgets_a_module);
+	tcase_add_test(tcase, function_log_has_a_limit);
+	tcase_add_test(tcase, function_log_has_addresses_as_records_have_them);
+	return suite_run(suite);
+}

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_replay_off - functions whose state changes, and functions of entry
+ * builds: what replay makes of ends that are missing, and of records that come
+ * when none should.
+ */
+#include "collector/replay/cct_flat.h"
+#include "collector/replay/function_log.h"
+#include "tests/suite.h"
+#include "tests/unit/replay_text.h"
+
+static struct replay_text *g_text;
+
+static void setup(void)
+{
+	g_text = replay_text_new();
+}
+
+static void teardown(void)
+{
+	replay_text_free(g_text);
+}
+
+#define COUNTS (&g_text->replay.counts)
+#define RUN(...)                                                  \
+	replay_text_of(g_text, (struct record[]){ __VA_ARGS__ },  \
+		       sizeof((struct record[]){ __VA_ARGS__ }) / \
+			       sizeof(struct record))
+#define B(function, sp, ns) rec(RECORD_BEGIN, function, sp, ns)
+#define E(function, sp, ns) rec(RECORD_END, function, sp, ns)
+#define OFF(function, ns)                                          \
+	ck_assert_int_eq(function_log_off(g_text->log, function,   \
+					  REPLAY_START_NS + (ns)), \
+			 0)
+#define ON(function, ns) \
+	function_log_on(g_text->log, function, REPLAY_START_NS + (ns))
+#define CONNECT(function, entry)                                            \
+	ck_assert_int_eq(function_log_connect(g_text->log, function, entry, \
+					      REPLAY_START_NS),             \
+			 0)
+
+/* Takes in the records, but does not end the thread. */
+static void take(const struct record *records, size_t count)
+{
+	size_t done;
+
+	ck_assert_int_eq(
+		fibers_run(&g_text->fibers, records, count, UINT64_MAX, &done),
+		0);
+	ck_assert_uint_eq(done, count);
+}
+
+#define TAKE(...)                              \
+	take((struct record[]){ __VA_ARGS__ }, \
+	     sizeof((struct record[]){ __VA_ARGS__ }) / sizeof(struct record))
+
+/* --- a frame that is open when its function goes off --------------------- */
+
+START_TEST(off_frame_is_over_when_its_caller_ends)
+{
+	g_text->times = true;
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 4),
+			     E(3, 0x700, 5), E(1, 0x900, 6)),
+			 "@0(1 @1(2 @4(3 @5) @6off) @6)");
+	ck_assert_uint_eq(COUNTS->off_slices, 1);
+	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
+}
+END_TEST
+
+START_TEST(off_frame_is_over_when_something_begins_beside_it)
+{
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 4),
+			     E(3, 0x700, 5), B(4, 0x800, 6), E(4, 0x800, 7),
+			     B(5, 0x810, 8), E(5, 0x810, 9), E(1, 0x900, 10)),
+			 "(1 (2 (3 ) off) (4 ) (5 ) )");
+	ck_assert_uint_eq(COUNTS->off_slices, 1);
+}
+END_TEST
+
+START_TEST(off_frames_end_one_after_another)
+{
+	OFF(2, 3);
+	OFF(3, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
+			     B(4, 0x700, 4), E(4, 0x700, 5), B(5, 0x880, 6),
+			     E(5, 0x880, 7), E(1, 0x900, 10)),
+			 "(1 (2 (3 off) (4 ) off) (5 ) )");
+	ck_assert_uint_eq(COUNTS->off_slices, 2);
+}
+END_TEST
+
+START_TEST(off_frame_may_have_its_end_all_the_same)
+{
+	/* The thread was in the hook when the site was written. */
+	g_text->times = true;
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 4),
+			     E(1, 0x900, 6)),
+			 "@0(1 @1(2 @4) @6)");
+	ck_assert_uint_eq(COUNTS->off_slices, 0);
+}
+END_TEST
+
+START_TEST(off_frame_at_the_end_of_the_thread_has_its_mark)
+{
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 4)),
+			 "(1 (2 (3 ) off) )");
+}
+END_TEST
+
+START_TEST(off_frame_stays_without_end_when_its_function_comes_back)
+{
+	OFF(2, 3);
+	ON(2, 5);
+	/* The same place: so the first call is over. */
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(2, 0x800, 6),
+			     E(2, 0x800, 7), E(1, 0x900, 8)),
+			 "(1 (2 off) (2 ) )");
+	ck_assert_uint_eq(COUNTS->off_slices, 1);
+	ck_assert_uint_eq(COUNTS->late_begins, 0);
+}
+END_TEST
+
+START_TEST(off_frame_calls_its_function_again_when_that_is_back)
+{
+	OFF(2, 3);
+	ON(2, 5);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(2, 0x700, 6),
+			     E(2, 0x700, 7), B(3, 0x700, 8), E(3, 0x700, 9),
+			     E(1, 0x900, 10)),
+			 "(1 (2 (2 ) (3 ) off) )");
+}
+END_TEST
+
+START_TEST(off_frames_of_others_keep_their_ends)
+{
+	/* 3 is deep below a frame that is off, and comes to no harm. */
+	g_text->times = true;
+	OFF(2, 2);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 3),
+			     B(4, 0x600, 4), E(4, 0x600, 5), E(3, 0x700, 6),
+			     B(6, 0x700, 7), E(6, 0x700, 8), E(1, 0x900, 9)),
+			 "@0(1 @1(2 @3(3 @4(4 @5) @6) @7(6 @8) @9off) @9)");
+}
+END_TEST
+
+START_TEST(off_frames_that_are_withheld_end_too)
+{
+	/* 2 is left out by a filter. */
+	g_text->excluded = 2;
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 4),
+			     E(3, 0x700, 5), B(4, 0x800, 6), E(4, 0x800, 7),
+			     E(1, 0x900, 8)),
+			 "(1 (3 ) (4 ) )");
+	ck_assert_uint_eq(COUNTS->off_slices, 0);
+	ck_assert_uint_eq(COUNTS->filtered_spans, 1);
+}
+END_TEST
+
+/* --- records that come when none should ---------------------------------- */
+
+START_TEST(off_begin_is_late_and_withheld)
+{
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2),
+			     B(2, 0x800, 3), B(3, 0x700, 4), E(3, 0x700, 5),
+			     B(4, 0x800, 6), E(4, 0x800, 7), E(1, 0x900, 10)),
+			 "(1 (2 ) (3 ) (4 ) )");
+	ck_assert_uint_eq(COUNTS->late_begins, 1);
+	ck_assert_uint_eq(COUNTS->spans, 4);
+	ck_assert_uint_eq(COUNTS->off_slices, 0);
+}
+END_TEST
+
+START_TEST(off_begin_that_is_late_may_have_its_end)
+{
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 4), E(2, 0x800, 5),
+			     E(1, 0x900, 10)),
+			 "(1 )");
+	ck_assert_uint_eq(COUNTS->late_begins, 1);
+	ck_assert_uint_eq(COUNTS->off_ends, 0);
+	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
+}
+END_TEST
+
+START_TEST(off_begins_are_taken_again_when_on)
+{
+	OFF(2, 3);
+	ON(2, 5);
+	OFF(2, 7);
+	ON(2, 9);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 2), E(2, 0x800, 2),
+			     B(2, 0x800, 4), E(2, 0x800, 4), B(2, 0x800, 6),
+			     E(2, 0x800, 6), B(2, 0x800, 8), E(2, 0x800, 8),
+			     B(2, 0x800, 10), E(2, 0x800, 10), E(1, 0x900, 11)),
+			 "(1 (2 ) (2 ) (2 ) )");
+	ck_assert_uint_eq(COUNTS->late_begins, 2);
+}
+END_TEST
+
+START_TEST(off_end_without_frame_is_counted)
+{
+	OFF(2, 3);
+	CONNECT(3, false);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), E(2, 0x800, 4), E(3, 0x800, 5),
+			     E(4, 0x800, 6), E(1, 0x900, 10)),
+			 "(1 )");
+	ck_assert_uint_eq(COUNTS->off_ends, 2);
+	ck_assert_uint_eq(COUNTS->orphan_ends, 1);
+}
+END_TEST
+
+START_TEST(off_end_of_a_counted_call_ends_no_outer_one)
+{
+	/* 1 calls 2 calls 1, which is only counted, yet its end came. */
+	CONNECT(1, false);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(1, 0x700, 2),
+			     B(3, 0x700, 3), E(3, 0x700, 4), E(2, 0x800, 5),
+			     E(1, 0x900, 6)),
+			 "(1 (2 (3 ) ) )");
+	ck_assert_uint_eq(COUNTS->off_ends, 1);
+	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
+	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
+}
+END_TEST
+
+START_TEST(off_end_of_a_counted_recursion_ends_no_outer_call)
+{
+	CONNECT(1, false);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), E(1, 0x900, 1), B(1, 0x900, 2),
+			     E(1, 0x800, 3), B(3, 0x800, 4), E(3, 0x800, 5),
+			     E(1, 0x900, 6)),
+			 "(1 ) (1 (3 ) )");
+	ck_assert_uint_eq(COUNTS->off_ends, 1);
+}
+END_TEST
+
+START_TEST(off_end_that_was_withheld_is_supplied)
+{
+	/* 2 is counted, and lost its bit by an exception. */
+	CONNECT(2, false);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(1, 0x900, 2),
+			     B(1, 0x900, 3), E(1, 0x900, 4)),
+			 "(1 (2 ?) ) (1 )");
+}
+END_TEST
+
+/* --- the log and time ---------------------------------------------------- */
+
+START_TEST(off_change_may_be_told_between_records)
+{
+	/* At any moment before the first record that is later. */
+	for (int when = 0; when < 3; when++) {
+		if (when)
+			teardown(), setup();
+		if (when == 0)
+			OFF(2, 3);
+		TAKE(B(1, 0x900, 0), B(2, 0x800, 1));
+		if (when == 1)
+			OFF(2, 3);
+		TAKE(B(3, 0x700, 2));
+		if (when == 2)
+			OFF(2, 3);
+		ck_assert_str_eq(RUN(E(3, 0x700, 4), B(2, 0x800, 5),
+				     E(2, 0x800, 6), B(4, 0x800, 7),
+				     E(4, 0x800, 8), E(1, 0x900, 9)),
+				 "(1 (2 (3 ) off) (4 ) )");
+		ck_assert_uint_eq(COUNTS->late_begins, 1);
+	}
+}
+END_TEST
+
+START_TEST(off_change_told_too_late_keeps_what_is_written)
+{
+	TAKE(B(1, 0x900, 0), B(2, 0x800, 4), E(2, 0x800, 5), B(2, 0x800, 6));
+	OFF(2, 3);
+	ck_assert_str_eq(RUN(B(4, 0x800, 7), E(4, 0x800, 8), E(1, 0x900, 9)),
+			 "(1 (2 ) (2 off) (4 ) )");
+	ck_assert_uint_eq(COUNTS->spans, 4);
+	ck_assert_uint_eq(COUNTS->late_begins, 0);
+}
+END_TEST
+
+START_TEST(off_changes_that_were_forgotten_are_asked_for)
+{
+	TAKE(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2), E(3, 0x700, 2));
+	OFF(2, 3);
+	OFF(3, 3);
+	for (uint64_t i = 0; i < 2 * FUNCTION_LOG_CHANGES; i++) {
+		OFF(100 + i % 50, 4);
+		ON(100 + i % 50, 4);
+	}
+	ON(3, 5);
+	ck_assert_str_eq(RUN(B(3, 0x700, 6), E(3, 0x700, 7), B(2, 0x700, 8),
+			     E(2, 0x700, 8), B(4, 0x800, 8), E(4, 0x800, 8),
+			     E(1, 0x900, 9)),
+			 "(1 (2 (3 ) (3 ) off) (4 ) )");
+	ck_assert_uint_eq(COUNTS->late_begins, 1);
+}
+END_TEST
+
+START_TEST(off_is_known_to_a_new_thread)
+{
+	OFF(2, 0);
+	ck_assert_str_eq(RUN(B(1, 0x900, 1), B(2, 0x800, 2), E(2, 0x800, 3),
+			     E(1, 0x900, 4)),
+			 "(1 )");
+	ck_assert_uint_eq(COUNTS->late_begins, 1);
+}
+END_TEST
+
+START_TEST(off_is_known_to_a_new_context)
+{
+	OFF(2, 1);
+	ck_assert_str_eq(
+		RUN(B(1, 0x900, 0), rec_flow(FLOW_CONTEXT_MAKE, 0x1000, 0, 2),
+		    rec_flow(FLOW_CONTEXT_SAVE, 0x2000, 0x8f0, 3),
+		    rec_flow(FLOW_CONTEXT_SWITCH, 0x1000, 0, 4), B(3, 0x400, 5),
+		    B(2, 0x300, 6), E(3, 0x400, 7),
+		    rec_flow(FLOW_CONTEXT_END, 0x2000, 0, 8), E(1, 0x900, 9)),
+		"(1 1:(3 1:) )");
+	ck_assert_uint_eq(fibers_counts(&g_text->fibers).late_begins, 1);
+}
+END_TEST
+
+START_TEST(off_module_unloaded_is_another_function)
+{
+	OFF(2, 1);
+	function_log_unload(g_text->log, 2, 3, REPLAY_START_NS + 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 2), B(2, 0x800, 2), E(2, 0x800, 2),
+			     B(2, 0x800, 4), E(2, 0x800, 5), E(2, 0x800, 6),
+			     E(1, 0x900, 9)),
+			 "(1 (2 ) )");
+	ck_assert_uint_eq(COUNTS->late_begins, 1);
+	ck_assert_uint_eq(COUNTS->orphan_ends, 1);
+}
+END_TEST
+
+START_TEST(off_with_limit_nests)
+{
+	replay_limit(&g_text->replay, 2);
+	OFF(3, 3);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
+			     B(4, 0x700, 4), E(4, 0x700, 5), E(2, 0x800, 6),
+			     B(2, 0x800, 7), E(2, 0x800, 8), E(1, 0x900, 9)),
+			 "(1 (2 ) (2 ) )");
+	ck_assert_uint_eq(COUNTS->spans, 3);
+}
+END_TEST
+
+START_TEST(off_in_a_pause_is_a_phantom)
+{
+	pause_begin(&g_text->pauses, REPLAY_START_NS + 2);
+	pause_end(&g_text->pauses, REPLAY_START_NS + 5);
+	OFF(2, 4);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 3), B(3, 0x800, 6),
+			     E(3, 0x800, 7), E(1, 0x900, 9)),
+			 "(1 *recording paused: 1 spans not recorded (3 ) )");
+}
+END_TEST
+
+START_TEST(off_stack_of_linked_context_is_taken_for_empty)
+{
+	OFF(3, 6);
+	ck_assert_str_eq(RUN(B(1, 0x900, 0),
+			     rec_flow(FLOW_CONTEXT_MAKE, 0x1000, 0, 2),
+			     rec_flow(FLOW_CONTEXT_LINK, 0x2000, 0, 2),
+			     rec_flow(FLOW_CONTEXT_SAVE, 0x2000, 0x8f0, 3),
+			     rec_flow(FLOW_CONTEXT_SWITCH, 0x1000, 0, 4),
+			     B(3, 0x4400, 5), E(1, 0x900, 9)),
+			 "(1 1:(3 ) 1:off)");
+	ck_assert_uint_eq(fibers_counts(&g_text->fibers).orphan_ends, 0);
+}
+END_TEST
+
+START_TEST(calls_before_a_function_was_connected_are_known)
+{
+	struct cct_flat flat;
+
+	TAKE(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2), B(2, 0x800, 3));
+	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
+					      REPLAY_START_NS + 4),
+			 0);
+	TAKE(E(2, 0x800, 5), B(2, 0x800, 6), E(2, 0x800, 7), E(1, 0x900, 8));
+	ck_assert_int_eq(cct_flat_copy(&g_text->replay, 0, &flat), 0);
+	for (size_t i = 1; i < flat.function_count; i++)
+		ck_assert_uint_eq(flat.function[i].calls_before,
+				  flat.function[i].address == 2 ? 2 : 0);
+	cct_flat_release(&flat);
+}
+END_TEST
+
+/* --- entry builds --------------------------------------------------------- */
+
+/* Functions 11 to 19 are of an entry build. */
+static void entry_setup(void)
+{
+	setup();
+	for (uint64_t function = 11; function < 20; function++)
+		CONNECT(function, true);
+}
+
+START_TEST(entry_catch_ends_what_lies_deeper)
+{
+	/* 11 at 0x900 has its body down to 0x880, calls 12, 13, which throws:
+	 * the landing pad is in 11. */
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
+			     rec_flow(FLOW_CATCH, 0x200, 0x870, 3),
+			     B(14, 0x870, 4), E(14, 0x870, 5), E(11, 0x900, 6)),
+			 "(11 (12 (13 exception) exception) (14 ) )");
+}
+END_TEST
+
+START_TEST(entry_catch_in_the_innermost_function_ends_nothing)
+{
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1),
+			     rec_flow(FLOW_CATCH, 0x100, 0x820, 3),
+			     E(12, 0x870, 5), E(11, 0x900, 6)),
+			 "(11 (12 ) )");
+}
+END_TEST
+
+START_TEST(entry_catch_in_a_function_without_span_ends_what_lies_deeper)
+{
+	/* 11 calls one that is only counted, whose body is at 0x840; that calls
+	 * 12 at 0x830, which throws. */
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x830, 1),
+			     rec_flow(FLOW_CATCH, 0x200, 0x840, 3),
+			     B(14, 0x830, 4), E(14, 0x830, 5), E(11, 0x900, 6)),
+			 "(11 (12 exception) (14 ) )");
+}
+END_TEST
+
+START_TEST(entry_catch_far_up_the_stack_is_told_by_its_bytes)
+{
+	/* 12 has a frame of 72 KiB, and 13 looks as if it lay above 12. */
+	ck_assert_str_eq(RUN(B(11, 0x8900, 0), B(12, 0x8800, 1),
+			     B(13, 0x6800, 2), B(14, 0x6700, 3),
+			     rec_flow(FLOW_CATCH, 0x12000, 0x8870, 3),
+			     E(11, 0x8900, 6)),
+			 "(11 (12 (13 (14 exception) exception) exception) )");
+}
+END_TEST
+
+START_TEST(entry_catch_without_distance_is_found_by_containment)
+{
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
+			     rec_flow(FLOW_CATCH, 0, 0x870, 3),
+			     E(11, 0x900, 6)),
+			 "(11 (12 (13 exception) exception) )");
+}
+END_TEST
+
+START_TEST(entry_copied_jump_buffer_is_found_by_containment)
+{
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
+			     rec_flow(FLOW_LONGJMP, 0x5000, 0x870, 3),
+			     E(11, 0x900, 6)),
+			 "(11 (12 (13 ?) ?) )");
+}
+END_TEST
+
+START_TEST(entry_longjmp_goes_to_its_point)
+{
+	ck_assert_str_eq(
+		RUN(B(11, 0x900, 0), rec_flow(FLOW_SETJMP, 0x5000, 0x870, 1),
+		    B(12, 0x870, 1), B(13, 0x800, 2),
+		    rec_flow(FLOW_LONGJMP, 0x5000, 0x870, 3), E(11, 0x900, 6)),
+		"(11 (12 (13 longjmp) longjmp) )");
+}
+END_TEST
+
+START_TEST(entry_and_calls_frames_mix)
+{
+	/* 1 and 2 are of a calls build. 2 catches what 12 throws; then 11. */
+	ck_assert_str_eq(
+		RUN(B(1, 0xa00, 0), B(11, 0x900, 0), B(2, 0x840, 1),
+		    B(12, 0x800, 2), rec_flow(FLOW_CATCH, 0x100, 0x840, 3),
+		    B(13, 0x800, 4), B(3, 0x7c0, 4),
+		    rec_flow(FLOW_CATCH, 0x1f0, 0x870, 5), E(11, 0x900, 6),
+		    E(1, 0xa00, 7)),
+		"(1 (11 (2 (12 exception) (13 (3 exception) exception) "
+		"exception) ) )");
+}
+END_TEST
+
+START_TEST(entry_begin_in_the_place_of_a_frame_ends_it)
+{
+	/* 12 and 13 were left without a word; 11 calls 14, 1 calls 2. */
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
+			     B(14, 0x870, 3), E(14, 0x870, 4), E(11, 0x900, 6)),
+			 "(11 (12 (13 ?) ?) (14 ) )");
+}
+END_TEST
+
+START_TEST(entry_begin_after_a_large_frame_ends_nothing)
+{
+	ck_assert_str_eq(RUN(B(11, 0x8900, 0), B(12, 0x8800, 1),
+			     B(13, 0xa810, 2), E(13, 0xa810, 3),
+			     E(12, 0x8800, 4), E(11, 0x8900, 6)),
+			 "(11 (12 (13 ) ) )");
+}
+END_TEST
+
+START_TEST(entry_call_at_once_may_have_the_same_hint)
+{
+	/* `f: call leaf`: 8 bytes apart. */
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x870, 2),
+			     E(13, 0x870, 3), B(14, 0x870, 4), E(14, 0x870, 5),
+			     E(12, 0x870, 6), E(11, 0x900, 7)),
+			 "(11 (12 (13 ) (14 ) ) )");
+}
+END_TEST
+
+START_TEST(entry_tail_call_begins_where_its_caller_began)
+{
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), E(12, 0x870, 2),
+			     B(13, 0x870, 3), E(13, 0x870, 4), E(11, 0x900, 5)),
+			 "(11 (12 ) (13 ) )");
+}
+END_TEST
+
+START_TEST(entry_end_with_another_hint_is_of_another_call)
+{
+	/* 11 calls 12 calls 11, which is only counted. */
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), E(11, 0x800, 2),
+			     B(13, 0x800, 3), E(13, 0x800, 4), E(12, 0x870, 5),
+			     E(11, 0x800, 6), E(11, 0x900, 7)),
+			 "(11 (12 (13 ) ) )");
+	ck_assert_uint_eq(COUNTS->off_ends, 2);
+	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
+}
+END_TEST
+
+START_TEST(entry_recursion_ends_by_exact_hint)
+{
+	/* The innermost end was withheld. */
+	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(11, 0x800, 1), B(11, 0x700, 2),
+			     E(11, 0x800, 3), E(11, 0x900, 4)),
+			 "(11 (11 (11 ?) ) )");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("replay_off");
+	TCase *tcase = suite_case(suite, "off");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, off_frame_is_over_when_its_caller_ends);
+	tcase_add_test(tcase,
+		       off_frame_is_over_when_something_begins_beside_it);
+	tcase_add_test(tcase, off_frames_end_one_after_another);
+	tcase_add_test(tcase, off_frame_may_have_its_end_all_the_same);
+	tcase_add_test(tcase, off_frame_at_the_end_of_the_thread_has_its_mark);
+	tcase_add_test(
+		tcase,
+		off_frame_stays_without_end_when_its_function_comes_back);
+	tcase_add_test(tcase,
+		       off_frame_calls_its_function_again_when_that_is_back);
+	tcase_add_test(tcase, off_frames_of_others_keep_their_ends);
+	tcase_add_test(tcase, off_frames_that_are_withheld_end_too);
+	tcase_add_test(tcase, off_begin_is_late_and_withheld);
+	tcase_add_test(tcase, off_begin_that_is_late_may_have_its_end);
+	tcase_add_test(tcase, off_begins_are_taken_again_when_on);
+	tcase_add_test(tcase, off_end_without_frame_is_counted);
+	tcase_add_test(tcase, off_end_of_a_counted_call_ends_no_outer_one);
+	tcase_add_test(tcase,
+		       off_end_of_a_counted_recursion_ends_no_outer_call);
+	tcase_add_test(tcase, off_end_that_was_withheld_is_supplied);
+	tcase_add_test(tcase, off_change_may_be_told_between_records);
+	tcase_add_test(tcase, off_change_told_too_late_keeps_what_is_written);
+	tcase_add_test(tcase, off_changes_that_were_forgotten_are_asked_for);
+	tcase_add_test(tcase, off_is_known_to_a_new_thread);
+	tcase_add_test(tcase, off_is_known_to_a_new_context);
+	tcase_add_test(tcase, off_module_unloaded_is_another_function);
+	tcase_add_test(tcase, off_with_limit_nests);
+	tcase_add_test(tcase, off_in_a_pause_is_a_phantom);
+	tcase_add_test(tcase, off_stack_of_linked_context_is_taken_for_empty);
+	tcase_add_test(tcase, calls_before_a_function_was_connected_are_known);
+	tcase = suite_case(suite, "entry");
+	tcase_add_checked_fixture(tcase, entry_setup, teardown);
+	tcase_add_test(tcase, entry_catch_ends_what_lies_deeper);
+	tcase_add_test(tcase,
+		       entry_catch_in_the_innermost_function_ends_nothing);
+	tcase_add_test(
+		tcase,
+		entry_catch_in_a_function_without_span_ends_what_lies_deeper);
+	tcase_add_test(tcase,
+		       entry_catch_far_up_the_stack_is_told_by_its_bytes);
+	tcase_add_test(tcase,
+		       entry_catch_without_distance_is_found_by_containment);
+	tcase_add_test(tcase, entry_copied_jump_buffer_is_found_by_containment);
+	tcase_add_test(tcase, entry_longjmp_goes_to_its_point);
+	tcase_add_test(tcase, entry_and_calls_frames_mix);
+	tcase_add_test(tcase, entry_begin_in_the_place_of_a_frame_ends_it);
+	tcase_add_test(tcase, entry_begin_after_a_large_frame_ends_nothing);
+	tcase_add_test(tcase, entry_call_at_once_may_have_the_same_hint);
+	tcase_add_test(tcase, entry_tail_call_begins_where_its_caller_began);
+	tcase_add_test(tcase, entry_end_with_another_hint_is_of_another_call);
+	tcase_add_test(tcase, entry_recursion_ends_by_exact_hint);
+	return suite_run(suite);
+}
