@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/code/code_entries.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/code/code_file.h"
+#include "collector/code/code_plan.h"
+#include "shared/compiler.h"
+#include "shared/entry_build.h"
+
+#define GCC_BYTES 4
+#define XRAY_BYTES 32
+#define XRAY_VERSION 2
+#define SLED_BYTES 11
+#define NOP_BYTES 5
+
+static const uint8_t g_endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+static const uint8_t g_nop[NOP_BYTES] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+static bool has_bytes(const struct code_file *file, uint64_t address,
+		      const void *bytes, size_t count)
+{
+	const uint8_t *at = code_file_text(file, address)
+				    ? code_file_at(file, address, count)
+				    : NULL;
+
+	return at && !memcmp(at, bytes, count);
+}
+
+static int refuse(struct code_entries *entries, uint64_t function,
+		  enum code_refusal refusal, uint64_t at)
+{
+	const struct code_blame blame = { .address = function,
+					  .at = at,
+					  .refusal = (uint8_t)refusal,
+					  .is_function = true };
+
+	return code_found_blame(entries->found, &blame);
+}
+
+/* --- gcc -------------------------------------------------------------------
+ */
+
+/* [endbr64] ret: nothing happens in it. */
+static bool is_empty_stub(const struct code_file *file, uint64_t address)
+{
+	if (has_bytes(file, address, g_endbr, sizeof(g_endbr)))
+		address += sizeof(g_endbr);
+	return has_bytes(file, address, "\xc3", 1);
+}
+
+/* The form of the call at @at; CODE_FORMS: it is none of ours. */
+static enum code_form entry_form(const struct code_file *file, uint64_t at)
+{
+	bool is_67 = has_bytes(file, at, "\x67\xe8", 2);
+	uint64_t length = is_67 ? 6 : 5;
+	const uint8_t *code = code_file_at(file, at, length);
+	int32_t distance;
+
+	if (!code || (!is_67 && !has_bytes(file, at, "\xe8", 1)))
+		return CODE_FORMS;
+	memcpy(&distance, code + length - 4, sizeof(distance));
+	if (!is_empty_stub(file, at + length + (uint64_t)(int64_t)distance))
+		return CODE_FORMS;
+	return is_67 ? CODE_ENTRY_CALL_67 : CODE_ENTRY_CALL;
+}
+
+/* Whether @op, which jumps or returns, could need what r11 has. */
+static bool uses_r11(const struct code_op *op)
+{
+	if (op->kind == CODE_OP_JUMP_TABLE)
+		return true;
+	return op->kind == CODE_OP_JUMP_OTHER &&
+	       (op->from == CODE_R11 || op->base == CODE_R11 ||
+		(op->from == CODE_NO_REGISTER && op->base == CODE_NO_REGISTER));
+}
+
+/* Whether a nop stands before instruction @number, with nothing that jumps to
+ * the place between. */
+static bool has_nop(const struct code_entries *entries,
+		    const struct code_member *member, size_t number)
+{
+	const struct code_op *op = &entries->group.ops.list[number];
+
+	return number > member->first && !op->is_leader &&
+	       op[-1].length == NOP_BYTES &&
+	       has_bytes(entries->file, code_op_address(member, op - 1), g_nop,
+			 NOP_BYTES);
+}
+
+/* Whether @op could leave the function. A jump through a register or a table
+ * without a nop is one of a switch, if there are tables. */
+static bool could_leave(const struct code_entries *entries,
+			const struct code_member *member,
+			const struct code_op *op)
+{
+	switch (op->kind) {
+	case CODE_OP_RETURN:
+	case CODE_OP_JUMP_MEMORY:
+		return true;
+	case CODE_OP_JUMP:
+	case CODE_OP_BRANCH:
+		return code_group_leaves(&entries->group, member->piece,
+					 op->value);
+	case CODE_OP_JUMP_OTHER:
+	case CODE_OP_JUMP_TABLE:
+		return !entries->group.aim_count;
+	default:
+		return false;
+	}
+}
+
+static int take_exit(struct code_entries *entries,
+		     const struct code_member *member, size_t number,
+		     uint64_t function)
+{
+	const struct code_op *op = &entries->group.ops.list[number];
+	const struct code_use use = {
+		.site = code_op_address(member, op) - NOP_BYTES,
+		.address = function,
+		.form = CODE_EXIT_NOP,
+		.length = NOP_BYTES,
+		.is_exit = true,
+		.entry_build = true,
+		.r11_live = uses_r11(op),
+		.is_known = true,
+	};
+
+	if (op->kind == CODE_OP_BAD)
+		return refuse(entries, function, CODE_UNDECODED,
+			      code_op_address(member, op));
+	if (op->kind < CODE_OP_JUMP || op->kind == CODE_OP_STOP)
+		return 0;
+	if (op->kind != CODE_OP_BRANCH && has_nop(entries, member, number))
+		return code_found_use(entries->found, &use);
+	if (could_leave(entries, member, op))
+		return refuse(entries, function, CODE_EXIT_MISSING,
+			      code_op_address(member, op));
+	return 0;
+}
+
+static int take_exits(struct code_entries *entries, uint64_t function)
+{
+	const struct code_group *group = &entries->group;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < group->member_count; i++) {
+		const struct code_member *member = &group->members[i];
+
+		if (i && member->piece->is_entry)
+			err = refuse(entries, function, CODE_UNDECODED,
+				     member->piece->start);
+		for (size_t j = 0; !err && j < member->count; j++)
+			err = take_exit(entries, member, member->first + j,
+					function);
+	}
+	if (!err && group->overlap)
+		err = refuse(entries, function, CODE_UNDECODED, group->overlap);
+	return err;
+}
+
+/* The function whose call is at @at. */
+static int take_function(struct code_entries *entries, uint64_t at,
+			 struct code_piece *piece)
+{
+	struct code_use use = { .site = at,
+				.address = piece->start,
+				.entry_build = true,
+				.is_known = true };
+	int err;
+
+	use.form = (uint8_t)entry_form(entries->file, at);
+	use.length = use.form == CODE_ENTRY_CALL_67 ? 6 : 5;
+	if (at != piece->start &&
+	    (at != piece->start + sizeof(g_endbr) ||
+	     !has_bytes(entries->file, piece->start, g_endbr, sizeof(g_endbr))))
+		return refuse(entries, piece->start, CODE_UNDECODED, at);
+	if (use.form == CODE_FORMS)
+		return refuse(entries, piece->start, CODE_STUB_NOT_OURS, at);
+	err = code_found_use(entries->found, &use);
+	if (!err)
+		err = code_group_build(&entries->group, piece);
+	if (err)
+		return err;
+	entries->found->decoded += entries->group.ops.count;
+	if (entries->group.too_large)
+		return refuse(entries, piece->start, CODE_TOO_LARGE,
+			      piece->start);
+	return take_exits(entries, piece->start);
+}
+
+/* Entry @number of gcc's table. *@bytes: the code that was read. */
+static int take_gcc(struct code_entries *entries, size_t number,
+		    uint64_t *bytes)
+{
+	const uint64_t at =
+		entries->file->gcc_entries.vaddr + number * GCC_BYTES;
+	const uint8_t *entry = code_file_at(entries->file, at, GCC_BYTES);
+	struct code_piece *piece;
+	int32_t distance;
+
+	if (!entry)
+		return 0;
+	memcpy(&distance, entry, sizeof(distance));
+	piece = code_pieces_at(entries->pieces,
+			       at + (uint64_t)(int64_t)distance);
+	if (!distance || !piece)
+		return 0;
+	*bytes += piece->bytes;
+	return take_function(entries, at + (uint64_t)(int64_t)distance, piece);
+}
+
+/* --- XRay ------------------------------------------------------------------
+ */
+
+enum { SLED_ENTRY, SLED_EXIT, SLED_TAIL, SLED_ARGS_ENTRY, SLED_EVENT };
+
+static bool is_sled(const struct code_file *file, uint64_t at, uint8_t kind)
+{
+	static const uint8_t jump[SLED_BYTES] = { 0xeb, 0x09, 0x66, 0x0f,
+						  0x1f, 0x84, 0x00, 0x00,
+						  0x02, 0x00, 0x00 };
+	static const uint8_t leave[SLED_BYTES] = { 0xc3, 0x2e, 0x66, 0x0f,
+						   0x1f, 0x84, 0x00, 0x00,
+						   0x02, 0x00, 0x00 };
+
+	return has_bytes(file, at, kind == SLED_EXIT ? leave : jump,
+			 SLED_BYTES);
+}
+
+/* A tail jump must follow. 1: it does, 0: something else, or -ENOMEM. */
+static int decode_tail(struct code_entries *entries, uint64_t at,
+		       bool *r11_live)
+{
+	const uint8_t *code = NULL;
+	unsigned int bytes = 16;
+	struct code_ops *ops = &entries->group.ops;
+	int err;
+
+	while (bytes && !(code = code_file_at(entries->file, at, bytes)))
+		bytes--;
+	ops->count = 0;
+	err = code_decode(code, bytes, at, ops, &entries->file->budget);
+	if (err || !ops->count)
+		return err;
+	*r11_live = uses_r11(&ops->list[0]);
+	return ops->list[0].kind >= CODE_OP_JUMP &&
+	       ops->list[0].kind <= CODE_OP_JUMP_TABLE;
+}
+
+static int take_sled(struct code_entries *entries, uint64_t at,
+		     uint64_t function, uint8_t kind)
+{
+	static const uint8_t forms[] = { CODE_XRAY_ENTRY, CODE_XRAY_EXIT,
+					 CODE_XRAY_TAIL, CODE_XRAY_ENTRY };
+	struct code_use use = { .site = at,
+				.address = function,
+				.form = forms[kind],
+				.length = SLED_BYTES,
+				.is_exit =
+					kind == SLED_EXIT || kind == SLED_TAIL,
+				.entry_build = true,
+				.is_known = true };
+	int good = is_sled(entries->file, at, kind);
+
+	if (good && kind == SLED_TAIL)
+		good = decode_tail(entries, at + SLED_BYTES, &use.r11_live);
+	if (good < 0)
+		return good;
+	return good ? code_found_use(entries->found, &use)
+		    : refuse(entries, function, CODE_UNKNOWN_FORM, at);
+}
+
+static int take_xray(struct code_entries *entries, size_t number)
+{
+	const uint64_t at = entries->file->xray.vaddr + number * XRAY_BYTES;
+	const uint8_t *entry = code_file_at(entries->file, at, XRAY_BYTES);
+	struct {
+		uint64_t sled, function;
+		uint8_t kind, always, version;
+	} row;
+
+	if (!entry)
+		return 0;
+	memcpy(&row, entry, 19);
+	if (row.version != XRAY_VERSION || row.kind >= SLED_EVENT ||
+	    !code_file_text(entries->file, at + 8 + row.function))
+		return 0;
+	return take_sled(entries, at + row.sled, at + 8 + row.function,
+			 row.kind);
+}
+
+/* --- both ------------------------------------------------------------------
+ */
+
+static size_t count_rows(const struct code_file *file,
+			 const struct code_section *section, uint32_t kind,
+			 size_t bytes)
+{
+	return file->entry_kinds >> kind & 1 ? section->bytes / bytes : 0;
+}
+
+int code_entries_step(struct code_entries *entries, uint64_t bytes)
+{
+	const struct code_file *file = entries->file;
+	const size_t gcc =
+		count_rows(file, &file->gcc_entries, ENTRY_GCC, GCC_BYTES);
+	const size_t all =
+		gcc + count_rows(file, &file->xray, ENTRY_XRAY, XRAY_BYTES);
+	uint64_t done = 0;
+	int err = 0;
+
+	entries->group.file = entries->file;
+	entries->group.pieces = entries->pieces;
+	while (!err && entries->next < all && done <= bytes) {
+		size_t number = entries->next++;
+
+		done += SLED_BYTES;
+		err = number < gcc ? take_gcc(entries, number, &done)
+				   : take_xray(entries, number - gcc);
+	}
+	return err ? err : entries->next < all;
+}
+
+void code_entries_release(struct code_entries *entries)
+{
+	code_group_release(&entries->group);
+}

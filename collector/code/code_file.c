@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/code/code_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/grow.h"
+#include "shared/compiler.h"
+#include "shared/entry_build.h"
+
+#define PROGRAM_HEADERS_MAX 512
+#define SECTIONS_MAX 65535
+#define DYNAMIC_MAX 4096 /* entries */
+#define RELOCS_MAX (8u << 20)
+#define NAME_MAX_BYTES 64
+#define NOTES_MAX 16
+#define NOTE_BYTES_MAX (64u << 10)
+
+/* --- bytes ---------------------------------------------------------------- */
+
+static bool read_all(int fd, uint64_t offset, void *out, uint64_t bytes)
+{
+	uint8_t *to = out;
+
+	if (offset > INT64_MAX - bytes)
+		return false;
+	while (bytes) {
+		ssize_t got =
+			pread(fd, to, MIN(bytes, 64u << 20), (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		to += got;
+		offset += (uint64_t)got;
+		bytes -= (uint64_t)got;
+	}
+	return true;
+}
+
+static const struct code_segment *find_segment(const struct code_file *file,
+					       uint64_t vaddr)
+{
+	for (size_t i = 0; i < file->segment_count; i++)
+		if (vaddr - file->segment[i].vaddr < file->segment[i].bytes)
+			return &file->segment[i];
+	return NULL;
+}
+
+const uint8_t *code_file_at(const struct code_file *file, uint64_t vaddr,
+			    uint64_t bytes)
+{
+	const struct code_segment *segment = find_segment(file, vaddr);
+
+	if (!segment || segment->bytes - (vaddr - segment->vaddr) < bytes)
+		return NULL;
+	return segment->at + (vaddr - segment->vaddr);
+}
+
+const struct code_segment *code_file_text(const struct code_file *file,
+					  uint64_t vaddr)
+{
+	const struct code_segment *segment = find_segment(file, vaddr);
+
+	return segment && segment->is_executable ? segment : NULL;
+}
+
+/* --- notes -----------------------------------------------------------------
+ */
+
+/* Which kinds of entry builds the notes in @bytes at @vaddr name. */
+static void read_notes(struct code_file *file, const Elf64_Phdr *header)
+{
+	const uint64_t bytes = MIN(header->p_filesz, NOTE_BYTES_MAX);
+	const uint8_t *at = code_file_at(file, header->p_vaddr, bytes);
+	uint64_t next = 0;
+
+	while (at && next + sizeof(Elf64_Nhdr) <= bytes) {
+		const uint8_t *name = at + next + sizeof(Elf64_Nhdr);
+		uint64_t left = bytes - next - sizeof(Elf64_Nhdr), name_bytes;
+		Elf64_Nhdr note;
+		uint32_t kind;
+
+		memcpy(&note, at + next, sizeof(note));
+		name_bytes = ALIGN_UP((uint64_t)note.n_namesz, 4);
+		if (name_bytes > left || note.n_descsz > left - name_bytes)
+			return;
+		if (note.n_type == ENTRY_NOTE_TYPE &&
+		    note.n_namesz == sizeof(ENTRY_NOTE_NAME) &&
+		    !memcmp(name, ENTRY_NOTE_NAME, sizeof(ENTRY_NOTE_NAME)) &&
+		    note.n_descsz == sizeof(kind)) {
+			memcpy(&kind, name + name_bytes, sizeof(kind));
+			file->entry_kinds |= kind < 32 ? 1u << kind : 0;
+		}
+		next += sizeof(note) + name_bytes +
+			ALIGN_UP((uint64_t)note.n_descsz,
+				 header->p_align == 8 ? 8 : 4);
+	}
+}
+
+/* --- segments ------------------------------------------------------------- */
+
+static int add_segment(struct code_file *file, int fd, const Elf64_Phdr *header,
+		       uint64_t text_max, const char **why)
+{
+	struct code_segment *segment = &file->segment[file->segment_count];
+
+	*why = "its segments make no sense";
+	if (!header->p_filesz)
+		return 0;
+	if (file->segment_count == CODE_SEGMENTS_MAX ||
+	    header->p_vaddr > INT64_MAX ||
+	    header->p_filesz > INT64_MAX - header->p_vaddr)
+		return -EBADMSG;
+	*why = "it has too much code";
+	if (header->p_flags & PF_X)
+		file->text_bytes += header->p_filesz;
+	if (file->text_bytes > text_max)
+		return -EFBIG;
+	*why = "not enough memory";
+	if (!budget_take(&file->budget, header->p_filesz))
+		return -ENOMEM;
+	segment->at = malloc(header->p_filesz);
+	if (!segment->at)
+		return -ENOMEM;
+	segment->vaddr = header->p_vaddr;
+	segment->bytes = header->p_filesz;
+	segment->is_executable = header->p_flags & PF_X;
+	file->segment_count++;
+	*why = "it is shorter than it says";
+	return read_all(fd, header->p_offset, segment->at, segment->bytes)
+		       ? 0
+		       : -EBADMSG;
+}
+
+static int read_segments(struct code_file *file, int fd, const Elf64_Ehdr *elf,
+			 uint64_t text_max, Elf64_Phdr *dynamic,
+			 const char **why)
+{
+	struct stat status;
+	Elf64_Phdr header, note[NOTES_MAX];
+	size_t notes = 0;
+
+	if (fstat(fd, &status))
+		return -errno;
+	for (size_t i = 0; i < MIN(elf->e_phnum, PROGRAM_HEADERS_MAX); i++) {
+		int err = 0;
+
+		*why = "its program headers are not all there";
+		if (!read_all(fd, elf->e_phoff + i * sizeof(header), &header,
+			      sizeof(header)))
+			return -EBADMSG;
+		*why = "it is shorter than it says";
+		if (header.p_type == PT_LOAD &&
+		    header.p_filesz > (uint64_t)status.st_size)
+			return -EBADMSG;
+		if (header.p_type == PT_LOAD)
+			err = add_segment(file, fd, &header, text_max, why);
+		else if (header.p_type == PT_DYNAMIC)
+			*dynamic = header;
+		else if (header.p_type == PT_GNU_EH_FRAME)
+			file->eh_frame_hdr = header.p_vaddr;
+		else if (header.p_type == PT_GNU_RELRO)
+			file->relro = (struct code_section){ header.p_vaddr,
+							     header.p_memsz };
+		else if (header.p_type == PT_NOTE && notes < NOTES_MAX)
+			note[notes++] = header;
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < notes; i++)
+		read_notes(file, &note[i]);
+	return 0;
+}
+
+/* --- what the dynamic linker writes --------------------------------------- */
+
+struct tables { /* of the dynamic section */
+	uint64_t symbols, strings, string_bytes;
+	uint64_t rela, rela_bytes, plt, plt_bytes, relr, relr_bytes;
+};
+
+static int add_reloc(struct code_file *file, uint64_t at, uint64_t value,
+		     enum code_reloc_kind kind)
+{
+	if (file->reloc_count == RELOCS_MAX)
+		return 0;
+	if (grow_array_from(&file->budget, file->relocs, file->reloc_room,
+			    file->reloc_count + 1))
+		return -ENOMEM;
+	file->relocs[file->reloc_count++] =
+		(struct code_reloc){ at, value, kind };
+	return 0;
+}
+
+static bool is_string(const struct code_file *file, const struct tables *tables,
+		      uint32_t offset, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	const uint8_t *at;
+
+	if (offset >= tables->string_bytes)
+		return false;
+	at = code_file_at(file, tables->strings + offset, bytes);
+	return at && !memcmp(at, text, bytes);
+}
+
+/* A symbol in a slot of the GOT. */
+static int add_slot(struct code_file *file, const struct tables *tables,
+		    const Elf64_Rela *rela)
+{
+	uint64_t number = ELF64_R_SYM(rela->r_info);
+	Elf64_Sym symbol;
+	const uint8_t *at =
+		code_file_at(file, tables->symbols + number * sizeof(symbol),
+			     sizeof(symbol));
+	int hook = -1;
+
+	if (!at || rela->r_addend)
+		return 0;
+	memcpy(&symbol, at, sizeof(symbol));
+	if (is_string(file, tables, symbol.st_name, "__cyg_profile_func_enter"))
+		hook = CODE_HOOK_ENTER;
+	if (is_string(file, tables, symbol.st_name, "__cyg_profile_func_exit"))
+		hook = CODE_HOOK_EXIT;
+	if (hook >= 0 && symbol.st_shndx != SHN_UNDEF)
+		file->defines_hooks = true;
+	else if (hook >= 0)
+		return add_reloc(file, rela->r_offset, 0,
+				 (enum code_reloc_kind)hook);
+	else if (symbol.st_shndx != SHN_UNDEF &&
+		 ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
+		return add_reloc(file, rela->r_offset, symbol.st_value,
+				 CODE_SYMBOL);
+	return 0;
+}
+
+static int read_rela(struct code_file *file, const struct tables *tables,
+		     uint64_t vaddr, uint64_t bytes)
+{
+	Elf64_Rela rela;
+	int err = 0;
+
+	for (uint64_t i = 0; !err && i < bytes / sizeof(rela); i++) {
+		const uint8_t *at = code_file_at(file, vaddr + i * sizeof(rela),
+						 sizeof(rela));
+		uint32_t type;
+
+		if (!at)
+			break;
+		memcpy(&rela, at, sizeof(rela));
+		type = ELF64_R_TYPE(rela.r_info);
+		if (type == R_X86_64_RELATIVE)
+			err = add_reloc(file, rela.r_offset,
+					(uint64_t)rela.r_addend, CODE_RELATIVE);
+		else if (type == R_X86_64_GLOB_DAT ||
+			 type == R_X86_64_JUMP_SLOT)
+			err = add_slot(file, tables, &rela);
+	}
+	return err;
+}
+
+static int add_in_place(struct code_file *file, uint64_t vaddr)
+{
+	const uint8_t *at = code_file_at(file, vaddr, 8);
+	uint64_t value;
+
+	if (!at)
+		return 0;
+	memcpy(&value, at, sizeof(value));
+	return add_reloc(file, vaddr, value, CODE_RELATIVE);
+}
+
+/* Words: an even one is an address, an odd one has a bit for each of the 63
+ * words that follow. */
+static int read_relr(struct code_file *file, uint64_t vaddr, uint64_t bytes)
+{
+	uint64_t next = 0;
+	int err = 0;
+
+	for (uint64_t i = 0; !err && i < bytes / 8; i++) {
+		const uint8_t *at = code_file_at(file, vaddr + i * 8, 8);
+		uint64_t word;
+
+		if (!at)
+			break;
+		memcpy(&word, at, sizeof(word));
+		if (!(word & 1)) {
+			err = add_in_place(file, word);
+			next = word + 8;
+			continue;
+		}
+		for (uint64_t bit = 0; !err && bit < 63; bit++)
+			if (word >> (bit + 1) & 1)
+				err = add_in_place(file, next + bit * 8);
+		next += 63 * 8;
+	}
+	return err;
+}
+
+static void take_dynamic(struct tables *tables, const Elf64_Dyn *entry)
+{
+	uint64_t value = entry->d_un.d_val;
+
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		tables->symbols = value;
+		break;
+	case DT_STRTAB:
+		tables->strings = value;
+		break;
+	case DT_STRSZ:
+		tables->string_bytes = value;
+		break;
+	case DT_RELA:
+		tables->rela = value;
+		break;
+	case DT_RELASZ:
+		tables->rela_bytes = value;
+		break;
+	case DT_JMPREL:
+		tables->plt = value;
+		break;
+	case DT_PLTRELSZ:
+		tables->plt_bytes = value;
+		break;
+	case 36: /* DT_RELR: not in every elf.h */
+		tables->relr = value;
+		break;
+	case 35: /* DT_RELRSZ */
+		tables->relr_bytes = value;
+		break;
+	default:
+		break;
+	}
+}
+
+static int compare_relocs(const void *left, const void *right)
+{
+	const struct code_reloc *a = left, *b = right;
+
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static bool are_sorted(const struct code_file *file)
+{
+	for (size_t i = 1; i < file->reloc_count; i++)
+		if (compare_relocs(&file->relocs[i - 1], &file->relocs[i]) > 0)
+			return false;
+	return true;
+}
+
+static int read_dynamic(struct code_file *file, const Elf64_Phdr *dynamic)
+{
+	struct tables tables = { 0 };
+	uint64_t count =
+		MIN(dynamic->p_filesz / sizeof(Elf64_Dyn), DYNAMIC_MAX);
+	int err;
+
+	for (uint64_t i = 0; i < count; i++) {
+		Elf64_Dyn entry;
+		const uint8_t *at =
+			code_file_at(file, dynamic->p_vaddr + i * sizeof(entry),
+				     sizeof(entry));
+
+		if (!at)
+			break;
+		memcpy(&entry, at, sizeof(entry));
+		if (entry.d_tag == DT_NULL)
+			break;
+		take_dynamic(&tables, &entry);
+	}
+	err = read_rela(file, &tables, tables.rela, tables.rela_bytes);
+	if (!err)
+		err = read_rela(file, &tables, tables.plt, tables.plt_bytes);
+	if (!err)
+		err = read_relr(file, tables.relr, tables.relr_bytes);
+	if (!err && !are_sorted(file))
+		qsort(file->relocs, file->reloc_count, sizeof(*file->relocs),
+		      compare_relocs);
+	return err;
+}
+
+const struct code_reloc *code_file_reloc(const struct code_file *file,
+					 uint64_t vaddr)
+{
+	size_t low = 0, high = file->reloc_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (file->relocs[middle].at < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == file->reloc_count || file->relocs[low].at != vaddr)
+		return NULL;
+	return &file->relocs[low];
+}
+
+bool code_file_pointer(const struct code_file *file, uint64_t vaddr,
+		       uint64_t *out)
+{
+	const struct code_reloc *reloc = code_file_reloc(file, vaddr);
+	const uint8_t *at;
+
+	*out = 0;
+	if (reloc) {
+		*out = reloc->value;
+		return reloc->kind == CODE_RELATIVE;
+	}
+	at = file->is_fixed ? code_file_at(file, vaddr, 8) : NULL;
+	if (at)
+		memcpy(out, at, 8);
+	return at;
+}
+
+/* --- sections ------------------------------------------------------------- */
+
+static void take_section(struct code_file *file, const Elf64_Shdr *section,
+			 const char *name)
+{
+	struct code_section found = { section->sh_addr, section->sh_size };
+
+	if (!(section->sh_flags & SHF_ALLOC) ||
+	    section->sh_type == SHT_NOBITS || !found.bytes ||
+	    !code_file_at(file, found.vaddr, found.bytes))
+		return;
+	if (!strcmp(name, ENTRY_TABLE))
+		file->gcc_entries = found;
+	else if (!strcmp(name, ENTRY_XRAY_TABLE))
+		file->xray = found;
+}
+
+/* A file without good sections has no tables of entries. */
+static void read_sections(struct code_file *file, int fd, const Elf64_Ehdr *elf)
+{
+	uint64_t count = MIN(elf->e_shnum, SECTIONS_MAX);
+	Elf64_Shdr names, section;
+	char name[NAME_MAX_BYTES];
+
+	if (elf->e_shentsize != sizeof(section) ||
+	    elf->e_shstrndx >= elf->e_shnum ||
+	    !read_all(fd, elf->e_shoff + elf->e_shstrndx * sizeof(names),
+		      &names, sizeof(names)))
+		return;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t bytes;
+
+		if (!read_all(fd, elf->e_shoff + i * sizeof(section), &section,
+			      sizeof(section)))
+			return;
+		if (!(section.sh_flags & SHF_ALLOC) ||
+		    section.sh_name >= names.sh_size)
+			continue;
+		bytes = MIN(names.sh_size - section.sh_name, sizeof(name) - 1);
+		if (names.sh_offset > INT64_MAX / 2 ||
+		    !read_all(fd, names.sh_offset + section.sh_name, name,
+			      bytes))
+			continue;
+		name[bytes] = '\0';
+		take_section(file, &section, name);
+	}
+}
+
+int code_file_read(struct code_file *file, int fd, uint64_t text_max,
+		   const char **why)
+{
+	Elf64_Phdr dynamic = { 0 };
+	Elf64_Ehdr elf;
+	int err;
+
+	*why = "not an ELF file for this machine";
+	if (!read_all(fd, 0, &elf, sizeof(elf)) ||
+	    memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+	    elf.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != EM_X86_64 ||
+	    (elf.e_type != ET_EXEC && elf.e_type != ET_DYN) ||
+	    elf.e_phentsize != sizeof(Elf64_Phdr) ||
+	    elf.e_phoff > INT64_MAX / 2 || elf.e_shoff > INT64_MAX / 2)
+		return -ENOEXEC;
+	file->is_fixed = elf.e_type == ET_EXEC;
+	err = read_segments(file, fd, &elf, text_max, &dynamic, why);
+	if (err)
+		return err;
+	read_sections(file, fd, &elf);
+	*why = "not enough memory";
+	return read_dynamic(file, &dynamic);
+}
+
+void code_file_release(struct code_file *file)
+{
+	for (size_t i = 0; i < file->segment_count; i++)
+		free(file->segment[i].at);
+	free(file->relocs);
+	file->segment_count = file->reloc_count = 0;
+	file->relocs = NULL;
+}
