@@ -27,6 +27,20 @@ static int compare_calls(const void *a, const void *b)
 	return one->number < other->number ? -1 : one->number > other->number;
 }
 
+/* The parts of a function are one. Returns how many are left. */
+static size_t merge_parts(struct states_calls *list, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (list[i].address == list[kept].address &&
+		    list[i].generation == list[kept].generation)
+			list[kept].calls += list[i].calls;
+		else
+			list[++kept] = list[i];
+	return kept + 1;
+}
+
 size_t states_slot_calls(struct arena *arena, uint32_t index,
 			 struct states_calls **out)
 {
@@ -55,13 +69,13 @@ size_t states_slot_calls(struct arena *arena, uint32_t index,
 			};
 	}
 	lock_release(&states->lock);
-	if (count)
+	if (count) {
 		qsort(*out, count, sizeof(**out), compare_calls);
-	else {
-		free(*out);
-		*out = NULL;
+		return merge_parts(*out, count);
 	}
-	return count;
+	free(*out);
+	*out = NULL;
+	return 0;
 }
 
 void states_slot_ended(struct arena *arena, uint32_t index, bool gone)
