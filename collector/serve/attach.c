@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,6 +301,21 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		    !connects_functions(collector, *out))
 			session_release(*out);
 	}
+}
+
+void attach_child(struct collector *collector, const struct wire_child *child,
+		  int mem, const struct peer *peer)
+{
+	struct arena *arena = collector->arenas;
+
+	while (arena && !arena_is_file(arena, child->device, child->inode))
+		arena = arena_next(arena);
+	if (!arena || !arena_is_memory(mem) ||
+	    !arena_is_mapped_by(arena, peer->pid))
+		return;
+	mem = fcntl(mem, F_DUPFD_CLOEXEC, 0);
+	if (mem >= 0)
+		states_child_memory(arena, peer->pid, child->pid, mem);
 }
 
 /* --- filters -----------------------------------------------------------------

@@ -30,6 +30,11 @@ struct peer {
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		  const int *fds, struct peer *peer, struct wire_reply *reply,
 		  struct arena **out);
+/* The process @peer says that it was forked from a program that is recorded,
+ * and passes its memory, @mem, which stays the caller's. Nothing of that is
+ * believed. Main thread. */
+void attach_child(struct collector *collector, const struct wire_child *child,
+		  int mem, const struct peer *peer);
 /* The reply has been sent: have the jobs thread resolve the filters of @arena's
  * program, if there are any, and then let it record. Main thread. */
 void attach_complete(struct collector *collector, struct arena *arena);

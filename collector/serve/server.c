@@ -70,6 +70,7 @@ struct received {
 	union {
 		struct wire_hello hello;
 		struct wire_regret regret;
+		struct wire_child child;
 		char bytes[sizeof(struct wire_hello) + 1];
 	};
 	size_t length;
@@ -212,6 +213,18 @@ static bool note_regret(struct server *server, const struct received *got,
 	return true;
 }
 
+/* Take in a message of a forked child, @peer. False: it is another message. */
+static bool note_child(struct server *server, const struct received *got,
+		       const struct peer *peer)
+{
+	if (got->length != sizeof(got->child) ||
+	    got->child.magic != WIRE_CHILD_MAGIC)
+		return false;
+	if (got->child.version == WIRE_VERSION && got->fd_count == 1)
+		attach_child(server->collector, &got->child, got->fd[0], peer);
+	return true;
+}
+
 static void answer_peer(struct caller *caller, const struct received *got)
 {
 	struct server *server = caller->server;
@@ -222,7 +235,8 @@ static void answer_peer(struct caller *caller, const struct received *got)
 	struct peer peer;
 	const char *wrong = check_peer(server, socket, &peer);
 
-	if (!wrong && note_regret(server, got, peer.pid))
+	if (!wrong && (note_regret(server, got, peer.pid) ||
+		       note_child(server, got, &peer)))
 		return;
 	if (!wrong)
 		wrong = check_hello(got);

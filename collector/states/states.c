@@ -14,6 +14,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
+#include "collector/base/proc.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
@@ -25,6 +26,10 @@
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+
+/* Of one arena. More children than that which record nothing are not looked
+ * after. */
+#define STRANGERS_MAX 256
 
 bool states_are_wanted(const struct collect_options *options)
 {
@@ -190,6 +195,21 @@ static struct states_process *new_process(const struct process_setup *setup)
 	return process;
 }
 
+/* Whether @new is a stranger that is known already, and is none any more. Under
+ * the lock. */
+static bool adopt_stranger(struct states *states,
+			   const struct states_process *new)
+{
+	for (struct states_process *one = states->processes; one;
+	     one = one->next)
+		if (one->stranger && !one->ended && one->pid == new->pid &&
+		    one->inner_pid == new->inner_pid) {
+			one->stranger = false;
+			return true;
+		}
+	return false;
+}
+
 void states_process_begin(struct process *process)
 {
 	const struct process_setup *setup = process_setup(process);
@@ -202,9 +222,14 @@ void states_process_begin(struct process *process)
 	if (!new)
 		return;
 	lock_acquire(&states->lock);
-	new->next = states->processes;
-	states->processes = new;
+	if (!adopt_stranger(states, new)) {
+		new->next = states->processes;
+		states->processes = new;
+		new = NULL;
+	}
 	lock_release(&states->lock);
+	if (new)
+		states_process_free(new);
 	states_wake(states->thread);
 }
 
@@ -225,9 +250,55 @@ void states_process_end(struct process *process)
 	states_wake(states->thread);
 }
 
-void states_child_memory(struct arena *arena, int inner_pid, int mem_fd)
+/* A process of @states that has recorded nothing yet; or NULL. */
+static struct states_process *new_stranger(const struct states *states,
+					   pid_t pid, pid_t inner_pid, int mem)
+{
+	struct states_process *process = calloc(1, sizeof(*process));
+	char status[PROC_STATUS_BYTES];
+
+	if (!process)
+		return NULL;
+	process->list = -1;
+	process->pid = pid;
+	process->inner_pid = inner_pid;
+	if (proc_read(pid, "status", status, sizeof(status)))
+		process->parent = (pid_t)proc_status_number(status, "PPid:");
+	for (const struct states_process *root = states->processes; root;
+	     root = root->next)
+		if (root->root)
+			process->modules = modules_get(root->modules);
+	process->stranger = true;
+	process->mem = mem;
+	return process;
+}
+
+/* Give @mem to the child, if it wants it. False: it is not known. Under the
+ * lock. */
+static bool give_memory(struct states *states, pid_t pid, pid_t inner_pid,
+			int mem, bool *taken)
+{
+	for (struct states_process *one = states->processes; one;
+	     one = one->next) {
+		if (one->pid != pid || one->inner_pid != inner_pid ||
+		    one->ended)
+			continue;
+		*taken = !one->image && one->mem < 0;
+		if (*taken) {
+			one->mem = mem;
+			one->met = false;
+		}
+		return true;
+	}
+	return false;
+}
+
+void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
+			 int mem_fd)
 {
 	struct states *states = arena_setup(arena)->states;
+	struct states_process *stranger;
+	uint32_t strangers = 0;
 	bool taken = false;
 
 	if (!states || !patch_mem_is_good(mem_fd)) {
@@ -237,12 +308,16 @@ void states_child_memory(struct arena *arena, int inner_pid, int mem_fd)
 	lock_acquire(&states->lock);
 	for (struct states_process *one = states->processes; one;
 	     one = one->next)
-		if (one->inner_pid == inner_pid && !one->ended && !one->image &&
-		    one->mem < 0 && !taken) {
-			one->mem = mem_fd;
-			one->met = false;
-			taken = true;
+		strangers += one->stranger;
+	if (!give_memory(states, pid, inner_pid, mem_fd, &taken) &&
+	    strangers < STRANGERS_MAX) {
+		stranger = new_stranger(states, pid, inner_pid, mem_fd);
+		taken = stranger;
+		if (stranger) {
+			stranger->next = states->processes;
+			states->processes = stranger;
 		}
+	}
 	lock_release(&states->lock);
 	if (!taken)
 		close(mem_fd);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collector/states/function_state.h"
 
@@ -72,9 +73,12 @@ void states_process_begin(struct process *process);
 /* The text of @process is not touched any more: it has ended, or called exec().
  * Any thread. */
 void states_process_end(struct process *process);
-/* A forked child that calls itself @inner_pid has passed its own /proc/self/mem
- * as @mem_fd, which becomes the callee's. Main thread. */
-void states_child_memory(struct arena *arena, int inner_pid, int mem_fd);
+/* A forked child @pid, which calls itself @inner_pid, has passed its own
+ * /proc/self/mem as @mem_fd, which becomes the callee's. It may have recorded
+ * nothing yet: then its text is looked after all the same, as it may never call
+ * a hook while functions are off. Main thread. */
+void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
+			 int mem_fd);
 
 /* How often a function was called. */
 struct states_calls {

@@ -106,6 +106,8 @@ struct states_process {
 	struct states_process *next;
 	pid_t pid, inner_pid, parent;
 	bool root; /* it said hello */
+	bool stranger; /* a child that has recorded nothing yet; under the lock
+			* it becomes another one */
 	int mem; /* -1: none, or the image has it */
 	struct modules *modules; /* a reference */
 	struct patch_image *image; /* NULL: none, or not made yet */
@@ -215,6 +217,8 @@ struct function *states_find(const struct states *states, uint64_t address);
 /* Find out how @function is called. */
 void states_name(struct states *states, struct function *function);
 
+/* Free @process, which is in no list. */
+void states_process_free(struct states_process *process);
 /* Take in processes that have begun and ended. */
 void states_follow_processes(struct states *states);
 /* Tell all images of the module with that index, or that it is gone. */

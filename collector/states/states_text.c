@@ -7,6 +7,7 @@
  * (patch_image_fork()), and is brought up to date then.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -122,8 +123,13 @@ static void start_clock(struct states_process *process)
 static void make_root_image(struct states *states,
 			    struct states_process *process)
 {
-	process->image =
-		patch_image_new(states->area, process->pid, process->mem, true);
+	/* relaxed: set before the hello */
+	bool registered =
+		atom_load_rlx(&arena_setup(states->arena)->page->flags) &
+		PAGE_BARRIER;
+
+	process->image = patch_image_new(states->area, process->pid,
+					 process->mem, registered);
 	for (uint32_t i = 0; process->image && i < states->module_count; i++)
 		add_module_to(states, process, i);
 }
@@ -215,7 +221,7 @@ static void meet_process(struct states *states, struct states_process *process)
 				     "written";
 }
 
-static void free_process(struct states_process *process)
+void states_process_free(struct states_process *process)
 {
 	patch_image_free(process->image);
 	if (process->mem >= 0)
@@ -227,6 +233,15 @@ static void free_process(struct states_process *process)
 	free(process);
 }
 
+/* Nobody else notices when a stranger has ended, or called exec(). Under the
+ * lock. */
+static void look_at_stranger(struct states_process *process)
+{
+	process->ended = process->ended ||
+			 (kill(process->pid, 0) < 0 && errno == ESRCH) ||
+			 (process->image && patch_is_gone(process->image));
+}
+
 /* Under the lock. */
 static void drop_ended(struct states *states)
 {
@@ -235,6 +250,8 @@ static void drop_ended(struct states *states)
 	while (*link) {
 		struct states_process *process = *link;
 
+		if (process->stranger)
+			look_at_stranger(process);
 		/* Children are made after the root, and know its modules. */
 		if (!process->ended || process->root) {
 			link = &process->next;
@@ -242,7 +259,7 @@ static void drop_ended(struct states *states)
 		}
 		*link = process->next;
 		states->unpatched_processes += process->failed;
-		free_process(process);
+		states_process_free(process);
 	}
 }
 
@@ -269,7 +286,7 @@ void states_processes_free(struct states *states)
 
 	while ((process = states->processes)) {
 		states->processes = process->next;
-		free_process(process);
+		states_process_free(process);
 	}
 }
 

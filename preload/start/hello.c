@@ -34,6 +34,16 @@
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000L
 #define SLOTS_MIN 4
+/* A fork is not held up for longer: the collector may find the child itself. */
+#define CHILD_DEADLINE_MS 2
+
+/* What a forked child must know to say that it is there. */
+static struct {
+	/* Where the collector was reached. Not on the stack: it may be a tiny
+	 * one. One start at a time. */
+	struct sockaddr_un address;
+	uint64_t device, inode; /* of the arena */
+} g_hello;
 
 static long remaining_ns(uint64_t deadline)
 {
@@ -150,15 +160,14 @@ bool hello_has_socket(const struct settings *settings, const char *suffix)
 
 static long connect_any(const struct settings *settings, uint64_t deadline)
 {
-	/* Not on the stack: it may be a tiny one. One start at a time. */
-	static struct sockaddr_un address;
+	struct sockaddr_un *address = &g_hello.address;
 	long fd = -ENAMETOOLONG;
 
-	address.sun_family = AF_UNIX;
-	for (int i = 0; candidate_path(settings, i, address.sun_path,
-				       sizeof(address.sun_path));
+	address->sun_family = AF_UNIX;
+	for (int i = 0; candidate_path(settings, i, address->sun_path,
+				       sizeof(address->sun_path));
 	     i++) {
-		fd = connect_to(&address, deadline);
+		fd = connect_to(address, deadline);
 		if (fd >= 0)
 			break;
 	}
@@ -405,8 +414,13 @@ static const char *send_regret(long socket, enum wire_regret_why why,
 static long make_arena(struct hello_result *result)
 {
 	long memfd = make_memfd(result->hello.arena_bytes);
+	struct stat status;
 
 	result->page = memfd < 0 ? NULL : map_arena(memfd, &result->hello);
+	if (result->page && !sys(SYS_fstat, memfd, &status)) {
+		g_hello.device = status.st_dev;
+		g_hello.inode = status.st_ino;
+	}
 	return memfd;
 }
 
@@ -501,4 +515,27 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 	why = offer_arena(socket, result, deadline);
 	close_fd(socket);
 	return why;
+}
+
+void hello_from_child(void)
+{
+	const struct wire_child child = {
+		.magic = WIRE_CHILD_MAGIC,
+		.version = WIRE_VERSION,
+		.pid = (int32_t)sys(SYS_getpid),
+		.device = g_hello.device,
+		.inode = g_hello.inode,
+	};
+	uint64_t deadline =
+		clock_ns(CLOCK_MONOTONIC) + CHILD_DEADLINE_MS * NS_PER_MS;
+	long memory = thunks_open_memory(), socket;
+	int fd = (int)memory;
+
+	if (memory < 0)
+		return;
+	socket = connect_to(&g_hello.address, deadline);
+	if (socket >= 0)
+		send_with_fds(socket, &child, sizeof(child), &fd, 1);
+	close_fd(socket);
+	close_fd(memory);
 }

@@ -44,11 +44,15 @@ static void before_fork(void)
 		put_record_now(RECORD_FORKING, 0, 0, g_shim.clock);
 }
 
-/* For kernels without MADV_WIPEONFORK. */
 static void in_forked_child(void)
 {
+	/* For kernels without MADV_WIPEONFORK. */
 	gate_wipe();
 	cpu_timer_forked();
+	/* relaxed: the collector sets it before it writes any text */
+	if (unlikely(atom_load_rlx(&g_shim.page->patched)) &&
+	    !g_shim.no_syscalls)
+		hello_from_child();
 }
 
 /*
