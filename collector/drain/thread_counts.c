@@ -57,6 +57,8 @@ static void gather_nodes(void *context, struct replay *replay)
 
 		if (counted == SIZE_MAX)
 			continue;
+		spread->thread->counted[counted].calls +=
+			function->calls_before;
 		for (struct cct_node *node = function->nodes; node;
 		     node = node->of_function)
 			if (grow_array(spread->nodes, spread->room,

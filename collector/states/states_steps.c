@@ -79,7 +79,7 @@ static void evaluate_function(struct states *states, struct function *function)
 void states_evaluate(struct states *states)
 {
 	bool names =
-		states->pattern_count ||
+		states->pattern_count || states->asked ||
 		filter_is_active(&states->thread->collector->options->filter);
 
 	for (size_t i = 0; i < states->function_count; i++) {
