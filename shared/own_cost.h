@@ -41,13 +41,16 @@ double own_cost_ns(enum own_cost_kind kind, bool ticks);
 
 /*
  * The two halves of what a span costs, in ns, as its own clock reads see them:
- * they lie inside it. @inner is how long a function is measured to take that
- * does nothing; @outer is how long it is from the end of such a function to the
- * begin of the next, in a loop that does nothing else. The first is in the time
- * of the function itself, the second in that of its caller.
+ * they lie inside it. @inner_ns is how much longer a function is measured to
+ * take than it does, if it does little; @outer_ns is how long it is from the
+ * end of a call to the begin of the next, in a loop that does nothing else. The
+ * first is in the time of the function itself, the second in that of its
+ * caller. @least_ns is how long a function is measured to take that does
+ * nothing. That is more than @inner_ns where reading the clock waits: what the
+ * function does meanwhile takes no time.
  */
 struct own_cost_halves {
-	double inner_ns, outer_ns;
+	double inner_ns, outer_ns, least_ns;
 };
 /* @kind is OWN_COST_SPAN, _GENERAL or _DEPTH; the rest is as for own_cost_ns().
  */

@@ -62,6 +62,7 @@ void own_costs_measure(const struct recording *recording,
 
 		costs->inner_ns = halves.inner_ns;
 		costs->outer_ns = halves.outer_ns;
+		costs->least_ns = halves.least_ns;
 		totals = recording_functions(recording, &count);
 		out->fitted = cost_fit(costs, totals, count) - 1;
 	}

@@ -21,7 +21,7 @@ static bool is_plain_leaf(const struct function_total *total)
 double cost_fit(struct own_costs *costs, const struct function_total *totals,
 		size_t count)
 {
-	double most = costs->inner_ns * COST_FIT_MAX, least = most;
+	double most = costs->least_ns * COST_FIT_MAX, least = most;
 	double factor = 1;
 	int found = 0;
 
@@ -35,9 +35,10 @@ double cost_fit(struct own_costs *costs, const struct function_total *totals,
 		found++;
 		least = MIN(least, mean);
 	}
-	if (found >= COST_FIT_FUNCTIONS && least > costs->inner_ns)
-		factor = least / costs->inner_ns;
+	if (found >= COST_FIT_FUNCTIONS && least > costs->least_ns)
+		factor = least / costs->least_ns;
 	costs->inner_ns *= factor;
 	costs->outer_ns *= factor;
+	costs->least_ns *= factor;
 	return factor;
 }

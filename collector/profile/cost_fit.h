@@ -16,8 +16,8 @@ struct own_costs;
  * to the programs that were recorded. There they may cost more: caches are
  * shared, and another program may have half of the CPU's core. How much is seen
  * in functions that call nothing and do nearly nothing: on average none of them
- * can take less than the inner half. The @count functions at @totals have their
- * measured times. Returns by what the halves were multiplied, 1 to
+ * can be measured as less than costs->least_ns. The @count functions at @totals
+ * have their measured times. Returns by what the halves were multiplied, 1 to
  * COST_FIT_MAX.
  */
 double cost_fit(struct own_costs *costs, const struct function_total *totals,

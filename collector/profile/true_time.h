@@ -14,6 +14,7 @@
 /* What one of each kind takes, in ns. All 0: nothing is known. */
 struct own_costs {
 	double inner_ns, outer_ns; /* the halves of a recorded call */
+	double least_ns; /* as which a call is measured that does nothing */
 	double counted_ns; /* a call that is only counted */
 	double block_ns; /* a record of an allocation or free */
 	double heap_sample_ns; /* the stack of an allocation */

@@ -46,6 +46,7 @@ START_TEST(own_cost_has_two_halves)
 
 		ck_assert(halves.inner_ns > 0);
 		ck_assert(halves.outer_ns > 0);
+		ck_assert(halves.least_ns >= halves.inner_ns);
 		/* Another program may have half of the CPU's core for one of
 		 * the two. */
 		ck_assert_msg(3 * (halves.inner_ns + halves.outer_ns) > whole,

@@ -11,6 +11,7 @@
 static const struct own_costs costs = {
 	.inner_ns = 10,
 	.outer_ns = 8,
+	.least_ns = 20,
 	.counted_ns = 2,
 	.block_ns = 6,
 	.heap_sample_ns = 500,
@@ -80,10 +81,10 @@ static struct function_total leaf(uint64_t calls, uint64_t mean_ns)
 START_TEST(true_time_fits_to_what_does_nearly_nothing)
 {
 	const struct function_total totals[] = {
-		leaf(5000, 12),
-		leaf(5000, 13),
-		leaf(9999, 11),
-		leaf(5000, 13),
+		leaf(5000, 24),
+		leaf(5000, 26),
+		leaf(9999, 22),
+		leaf(5000, 26),
 	};
 	struct own_costs fitted = costs;
 
@@ -105,18 +106,18 @@ static void does_not_fit(const struct function_total *totals, size_t count)
 
 START_TEST(true_time_does_not_fit_to_functions_that_work)
 {
-	struct function_total totals[5] = { leaf(5000, 13), leaf(5000, 13),
-					    leaf(5000, 13), leaf(5000, 15),
-					    leaf(999, 11) };
+	struct function_total totals[5] = { leaf(5000, 26), leaf(5000, 26),
+					    leaf(5000, 26), leaf(5000, 30),
+					    leaf(999, 22) };
 
 	does_not_fit(totals, 5); /* three are too few */
-	totals[3] = leaf(5000, 13);
+	totals[3] = leaf(5000, 26);
 	totals[3].own_self.outer = 1;
 	does_not_fit(totals, 5);
 	totals[3].own_self = (struct own_counts){ .inner = 5000, .blocks = 9 };
 	does_not_fit(totals, 5);
 	/* The costs were measured too high, if at all. */
-	totals[3] = leaf(5000, 9);
+	totals[3] = leaf(5000, 19);
 	does_not_fit(totals, 5);
 	does_not_fit(NULL, 0);
 }
