@@ -19,6 +19,7 @@
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
 #include "collector/options/opts.h"
+#include "collector/states/states_cache.h"
 
 /* How long a collector may take that has nothing to wait for. */
 #define ANSWER_TIMEOUT_S 20
@@ -128,6 +129,8 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 		return refuse_verb(argv[0]);
 	if (!strcmp(argv[0], "categories") && check_list(options) != OPTS_GO_ON)
 		return OPTS_WRONG;
+	if (argc > 1 && !strcmp(argv[0], "forget"))
+		return refuse_word(argv[1], "forget is for all programs");
 	if (argc > 2)
 		return refuse_word(argv[2], "one target at a time");
 	if (!strcmp(argv[0], "functions")) {
@@ -461,10 +464,36 @@ static void print_answer(const struct ctl_options *options,
 		print_done("told", answer);
 	else if (!strcmp(options->verb, "functions"))
 		print_functions(answer);
+	else if (!strcmp(options->verb, "forget"))
+		printf("forgot %llu module%s\n",
+		       (unsigned long long)number_of(answer, "forgotten"),
+		       number_of(answer, "forgotten") == 1 ? "" : "s");
 	else
 		print_done(!strcmp(options->verb, "pause") ? "paused"
 							   : "resumed",
 			   answer);
+}
+
+/* --- what was learned --------------------------------------------------------
+ *
+ * It lies in files of the user's, of which no collector needs to know.
+ */
+
+static int forget(json_t **out)
+{
+	unsigned int removed;
+	char folder[PATH_MAX];
+	int err = states_cache_forget(&removed);
+
+	if (err && states_cache_folder(folder))
+		log_err("cannot forget: %s", strerror(-err));
+	else if (err)
+		log_err("cannot remove the files in '%s': %s", folder,
+			strerror(-err));
+	if (err)
+		return err;
+	*out = json_pack("{s:i}", "forgotten", (int)removed);
+	return *out ? 0 : -ENOMEM;
 }
 
 int cmd_ctl(int argc, char **argv)
@@ -475,7 +504,8 @@ int cmd_ctl(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (get_answer(&options, &answer))
+	if (!strcmp(options.verb, "forget") ? forget(&answer)
+					    : get_answer(&options, &answer))
 		return OPTS_FAILED;
 	if (options.json) {
 		json_dumpf(answer, stdout, JSON_INDENT(2));
