@@ -34,7 +34,6 @@
 #include "collector/samples/thread_cpu.h"
 #include "collector/heap/thread_heap.h"
 #include "collector/notes/thread_notes.h"
-#include "collector/drain/thread_counts.h"
 #include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_samples.h"
 #include "collector/files/thread_stacks.h"
@@ -533,7 +532,7 @@ static void sum_up_thread(struct job *job)
 	struct thread_stacks stacks;
 	struct totals *totals;
 
-	thread_counts_spread(thread);
+	thread_stacks_set_calls(thread, thread->counted, thread->counted_count);
 	thread_stacks_copy(thread, 0, &stacks);
 	fibers_each(&thread->fibers, add_stack, thread);
 	totals = recording_lock(recording);

@@ -35,6 +35,7 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
+#include "collector/states/states.h"
 #include "shared/atomic.h"
 
 struct snapshot {
@@ -143,6 +144,19 @@ static void add_copy(struct job *job)
 	free(copy);
 }
 
+/* So many calls of @thread were only counted, until now. */
+static void set_calls(struct thread *thread)
+{
+	struct arena *arena = thread->setup->arena;
+	struct states_calls *calls;
+	size_t count = states_slot_calls(
+		arena, (uint32_t)(thread->slot - arena_slot_shm(arena, 0)),
+		&calls);
+
+	thread_stacks_set_calls(thread, calls, count);
+	free(calls);
+}
+
 void snapshot_visit(struct thread *thread)
 {
 	struct recording *recording = thread->setup->arena_setup->recording;
@@ -164,6 +178,7 @@ void snapshot_visit(struct thread *thread)
 	copy->recording = recording_get(recording);
 	copy->number = number;
 	copy->lost_spans = fibers_counts(&thread->fibers).lost_spans;
+	set_calls(thread);
 	thread_stacks_copy(thread, clock_boottime_ns(), &copy->stacks);
 	jobs_post(thread->setup->collector->jobs, &copy->job);
 }

@@ -10,6 +10,8 @@
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
 #include "collector/replay/cct_flat.h"
+#include "collector/replay/exact_calls.h"
+#include "collector/states/states.h"
 
 static struct profile_owner thread_owner(const struct thread *thread)
 {
@@ -40,6 +42,22 @@ static void copy_stack_tree(void *context, struct replay *replay)
 		stacks->count++;
 	else
 		stacks->lost_calls += replay_counts(replay)->spans;
+}
+
+void thread_stacks_set_calls(struct thread *thread,
+			     const struct states_calls *calls, size_t count)
+{
+	struct exact_calls *exact =
+		count ? calloc(count, sizeof(*exact)) : NULL;
+
+	for (size_t i = 0; exact && i < count; i++)
+		exact[i] = (struct exact_calls){ calls[i].address,
+						 calls[i].generation,
+						 calls[i].calls };
+	/* Without memory there are fewer calls: those that were recorded. */
+	if (exact)
+		(void)exact_calls_set(&thread->fibers, exact, count);
+	free(exact);
 }
 
 void thread_stacks_copy(struct thread *thread, uint64_t now_ns,

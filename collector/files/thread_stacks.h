@@ -13,6 +13,7 @@
 
 struct cct_flat;
 struct modules;
+struct states_calls;
 struct thread;
 
 struct thread_stacks {
@@ -23,6 +24,12 @@ struct thread_stacks {
 	uint64_t lost_calls; /* of trees that found no memory for a copy */
 };
 
+/* The functions in @calls (@count of them) were called so often by @thread: in
+ * its trees and in copies of them, calls that were only counted are counted
+ * from now on. The drain worker of @thread, or the jobs thread when @thread has
+ * ended. */
+void thread_stacks_set_calls(struct thread *thread,
+			     const struct states_calls *calls, size_t count);
 /* Copy the trees of @thread, as they are at @now_ns (see cct_flat_copy()). The
  * caller is the drain worker of @thread, and ends *@out with
  * thread_stacks_release(). Calls that cannot be copied are counted. */

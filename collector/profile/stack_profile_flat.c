@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collector/profile/stack_profile_inner.h"
+#include "collector/replay/cct.h"
 #include "collector/replay/cct_flat.h"
 #include "collector/stacks/stacks.h"
 #include "shared/compiler.h"
@@ -96,8 +97,12 @@ static int map_locations(struct flat_addition *add, struct modules *modules)
 			.kind = FRAME_ENTRY,
 		};
 
-		err = locations_find(locations, modules, &frame,
-				     &add->location[i]);
+		if (frame.address == CCT_UNKNOWN_CALLERS)
+			err = locations_mark(locations, "[callers not known]",
+					     &add->location[i]);
+		else
+			err = locations_find(locations, modules, &frame,
+					     &add->location[i]);
 	}
 	return err;
 }

@@ -79,6 +79,9 @@ struct cct_node {
 
 /* Wider than a payload: no record carries it. */
 #define CCT_RETIRED UINT64_MAX
+/* The same. No function: the parent of calls that were counted, but of which
+ * none was recorded, so that nobody knows who called (exact_calls.h). */
+#define CCT_UNKNOWN_CALLERS (UINT64_MAX - 1)
 
 struct cct {
 	struct cct_node *root;

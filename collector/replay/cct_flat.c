@@ -33,8 +33,7 @@ static int copy_functions(struct copy *copy)
 		function->index = (uint32_t)--count;
 		out->function[function->index] =
 			(struct flat_function){ function->address,
-						function->generation,
-						function->calls_before };
+						function->generation };
 	}
 	return 0;
 }

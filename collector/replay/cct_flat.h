@@ -16,8 +16,6 @@ struct replay;
 struct flat_function {
 	uint64_t address;
 	uint32_t generation; /* of the load map */
-	uint64_t calls_before; /* of its calls, those that began before it was
-				* connected: no thunk has counted them */
 };
 
 struct flat_node {

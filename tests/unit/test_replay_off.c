@@ -4,7 +4,6 @@
  * builds: what replay makes of ends that are missing, and of records that come
  * when none should.
  */
-#include "collector/replay/cct_flat.h"
 #include "collector/replay/function_log.h"
 #include "tests/suite.h"
 #include "tests/unit/replay_text.h"
@@ -380,18 +379,15 @@ END_TEST
 
 START_TEST(calls_before_a_function_was_connected_are_known)
 {
-	struct cct_flat flat;
-
 	TAKE(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2), B(2, 0x800, 3));
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
 					      REPLAY_START_NS + 4),
 			 0);
 	TAKE(E(2, 0x800, 5), B(2, 0x800, 6), E(2, 0x800, 7), E(1, 0x900, 8));
-	ck_assert_int_eq(cct_flat_copy(&g_text->replay, 0, &flat), 0);
-	for (size_t i = 1; i < flat.function_count; i++)
-		ck_assert_uint_eq(flat.function[i].calls_before,
-				  flat.function[i].address == 2 ? 2 : 0);
-	cct_flat_release(&flat);
+	for (struct cct_function *function = g_text->replay.cct.functions;
+	     function; function = function->next)
+		ck_assert_uint_eq(function->calls_before,
+				  function->address == 2 ? 2 : 0);
 }
 END_TEST
 

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/replay/exact_calls.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collector/base/grow.h"
+#include "collector/replay/fibers.h"
+#include "collector/replay/replay_inner.h"
+#include "collector/replay/scale_calls.h"
+
+/* A node of a function that has an exact number. */
+struct place {
+	size_t exact; /* index */
+	struct cct_node *node;
+	uint64_t calls; /* recorded, ended or open */
+};
+
+struct search {
+	const struct exact_calls *exact;
+	size_t count;
+	uint64_t *before; /* of each: calls that thunks have not counted */
+	bool *excluded;
+	struct place *place;
+	uint64_t *calls; /* of the places of one function */
+	size_t places, room;
+	bool failed;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct exact_calls *one = a, *other = b;
+
+	if (one->address != other->address)
+		return one->address < other->address ? -1 : 1;
+	return (one->generation > other->generation) -
+	       (one->generation < other->generation);
+}
+
+static int by_exact(const void *a, const void *b)
+{
+	const struct place *one = a, *other = b;
+
+	return (one->exact > other->exact) - (one->exact < other->exact);
+}
+
+/* The index in @search->exact of @function, the latest that is not younger;
+ * count: it is not there. */
+static size_t find_exact(const struct search *search,
+			 const struct cct_function *function)
+{
+	size_t low = 0, high = search->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct exact_calls *exact = &search->exact[middle];
+
+		if (exact->address < function->address ||
+		    (exact->address == function->address &&
+		     exact->generation <= function->generation))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && search->exact[low - 1].address == function->address)
+		return low - 1;
+	return low < search->count &&
+			       search->exact[low].address == function->address
+		       ? low
+		       : search->count;
+}
+
+static void add_place(struct search *search, size_t exact,
+		      struct cct_node *node)
+{
+	node->unrecorded = 0;
+	if (grow_array(search->place, search->room, search->places + 1)) {
+		search->failed = true;
+		return;
+	}
+	/* So that count_open_calls() finds it. */
+	node->index = (uint32_t)search->places;
+	search->place[search->places++] =
+		(struct place){ exact, node, node->calls };
+}
+
+static void count_open_calls(struct search *search, struct replay *replay)
+{
+	for (struct replay_frame *frame = replay->stack + 1;
+	     frame <= replay->top; frame++) {
+		struct cct_node *node = frame->node;
+
+		if (!replay_is_phantom(frame) && !frame->cut &&
+		    node->index < search->places &&
+		    search->place[node->index].node == node)
+			search->place[node->index].calls++;
+	}
+}
+
+static void search_stack(void *context, struct replay *replay)
+{
+	struct search *search = context;
+
+	for (struct cct_function *function = replay->cct.functions; function;
+	     function = function->next) {
+		size_t exact = find_exact(search, function);
+
+		if (exact == search->count)
+			continue;
+		search->before[exact] += function->calls_before;
+		search->excluded[exact] |= function->excluded;
+		for (struct cct_node *node = function->nodes; node;
+		     node = node->of_function)
+			add_place(search, exact, node);
+	}
+	count_open_calls(search, replay);
+	for (size_t i = 0; i < search->places; i++)
+		search->place[i].node->index = 0;
+}
+
+static void set_unknown_callers(struct cct *cct, uint64_t function,
+				uint64_t calls)
+{
+	struct cct_node *above = cct_child(cct, cct->root, CCT_UNKNOWN_CALLERS);
+
+	cct_child(cct, above, function)->unrecorded = calls;
+}
+
+/* Of function @exact, whose places are the first of @count at @place. Returns
+ * how many they are. */
+static size_t set_function(struct search *search, struct fibers *fibers,
+			   size_t exact, const struct place *place,
+			   size_t count)
+{
+	uint64_t total = search->exact[exact].calls + search->before[exact];
+	uint64_t unknown;
+	size_t places = 0;
+
+	for (; places < count && place[places].exact == exact; places++)
+		search->calls[places] = place[places].calls;
+	if (search->excluded[exact])
+		return places;
+	if (scale_calls(search->calls, places, total, &unknown) < 0) {
+		search->failed = true;
+		return places;
+	}
+	for (size_t i = 0; i < places; i++)
+		place[i].node->unrecorded = search->calls[i] - place[i].calls;
+	if (unknown)
+		set_unknown_callers(&fibers->fiber[0].replay->cct,
+				    search->exact[exact].address, unknown);
+	return places;
+}
+
+int exact_calls_set(struct fibers *fibers, struct exact_calls *exact,
+		    size_t count)
+{
+	struct search search = {
+		.exact = exact,
+		.count = count,
+		.before = calloc(count + 1, sizeof(*search.before)),
+		.excluded = calloc(count + 1, sizeof(*search.excluded)),
+	};
+	size_t at = 0;
+
+	qsort(exact, count, sizeof(*exact), by_address);
+	if (search.before && search.excluded)
+		fibers_each(fibers, search_stack, &search);
+	search.calls = calloc(search.places + 1, sizeof(*search.calls));
+	if (!search.before || !search.excluded || !search.calls) {
+		search.failed = true;
+		count = 0;
+	}
+	if (count && search.places)
+		qsort(search.place, search.places, sizeof(*search.place),
+		      by_exact);
+	for (size_t i = 0; i < count; i++)
+		at += set_function(&search, fibers, i, search.place + at,
+				   search.places - at);
+	free(search.before);
+	free(search.excluded);
+	free(search.place);
+	free(search.calls);
+	return search.failed ? -ENOMEM : 0;
+}
