@@ -18,6 +18,7 @@
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/record/arena.h"
+#include "collector/replay/function_log.h"
 #include "collector/states/states_inner.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"
@@ -362,6 +363,8 @@ static void drop_modules_at(struct states *states, uint64_t start, uint64_t end)
 		    module->end <= end)
 			drop_module(states, i);
 	}
+	function_log_unload(arena_setup(states->arena)->functions, start, end,
+			    clock_boottime_ns());
 }
 
 void states_follow_modules(struct states *states)
