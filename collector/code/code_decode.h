@@ -43,7 +43,8 @@ enum code_op_kind {
 	CODE_OP_PUSH_CONST, /* value */
 	CODE_OP_POP, /* to, if it is a register */
 	CODE_OP_LEAVE,
-	CODE_OP_CALL, /* the code at value */
+	CODE_OP_CALL, /* the code at value. Of calls extra is 1 if somebody
+		       * found that they never return */
 	CODE_OP_CALL_MEMORY, /* what the 8 bytes at address value say */
 	CODE_OP_CALL_OTHER, /* from; or 8 bytes at base + value */
 	CODE_OP_JUMP, /* as for calls */

@@ -198,46 +198,87 @@ static int add_reloc(struct code_file *file, uint64_t at, uint64_t value,
 	return 0;
 }
 
-static bool is_string(const struct code_file *file, const struct tables *tables,
-		      uint32_t offset, const char *text)
+/* The name at @offset in the string table, or "". */
+static void read_name(const struct code_file *file, const struct tables *tables,
+		      uint32_t offset, char name[NAME_MAX_BYTES])
 {
-	size_t bytes = strlen(text) + 1;
+	size_t bytes = 0;
 	const uint8_t *at;
 
-	if (offset >= tables->string_bytes)
-		return false;
-	at = code_file_at(file, tables->strings + offset, bytes);
-	return at && !memcmp(at, text, bytes);
+	while (bytes + 1 < NAME_MAX_BYTES &&
+	       offset + bytes < tables->string_bytes &&
+	       (at = code_file_at(file, tables->strings + offset + bytes, 1)) &&
+	       *at)
+		name[bytes++] = (char)*at;
+	name[bytes] = '\0';
+}
+
+/* Functions of the C and C++ libraries that compilers know not to return. */
+static bool is_no_return(const char *name)
+{
+	static const char *const names[] = {
+		"abort",
+		"exit",
+		"_exit",
+		"_Exit",
+		"quick_exit",
+		"longjmp",
+		"_longjmp",
+		"siglongjmp",
+		"__longjmp_chk",
+		"pthread_exit",
+		"__assert_fail",
+		"__assert_perror_fail",
+		"__stack_chk_fail",
+		"__chk_fail",
+		"__cxa_throw",
+		"__cxa_rethrow",
+		"__cxa_bad_cast",
+		"__cxa_bad_typeid",
+		"__cxa_throw_bad_array_new_length",
+		"__cxa_call_unexpected",
+		"_Unwind_Resume",
+		"_ZSt9terminatev",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	/* std::__throw_length_error() and the like. */
+	return !strncmp(name, "_ZSt", 4) && name[4] >= '1' && name[4] <= '9' &&
+	       strstr(name, "__throw_");
 }
 
 /* A symbol in a slot of the GOT. */
 static int add_slot(struct code_file *file, const struct tables *tables,
 		    const Elf64_Rela *rela)
 {
-	uint64_t number = ELF64_R_SYM(rela->r_info);
+	const uint64_t number = ELF64_R_SYM(rela->r_info);
+	enum code_reloc_kind kind = CODE_SYMBOL;
+	char name[NAME_MAX_BYTES];
 	Elf64_Sym symbol;
 	const uint8_t *at =
 		code_file_at(file, tables->symbols + number * sizeof(symbol),
 			     sizeof(symbol));
-	int hook = -1;
+	bool is_ours;
 
 	if (!at || rela->r_addend)
 		return 0;
 	memcpy(&symbol, at, sizeof(symbol));
-	if (is_string(file, tables, symbol.st_name, "__cyg_profile_func_enter"))
-		hook = CODE_HOOK_ENTER;
-	if (is_string(file, tables, symbol.st_name, "__cyg_profile_func_exit"))
-		hook = CODE_HOOK_EXIT;
-	if (hook >= 0 && symbol.st_shndx != SHN_UNDEF)
+	is_ours = symbol.st_shndx != SHN_UNDEF;
+	read_name(file, tables, symbol.st_name, name);
+	if (!strcmp(name, "__cyg_profile_func_enter"))
+		kind = CODE_HOOK_ENTER;
+	else if (!strcmp(name, "__cyg_profile_func_exit"))
+		kind = CODE_HOOK_EXIT;
+	else if (!is_ours && is_no_return(name))
+		kind = CODE_NO_RETURN;
+	if (is_ours && kind != CODE_SYMBOL) {
 		file->defines_hooks = true;
-	else if (hook >= 0)
-		return add_reloc(file, rela->r_offset, 0,
-				 (enum code_reloc_kind)hook);
-	else if (symbol.st_shndx != SHN_UNDEF &&
-		 ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
-		return add_reloc(file, rela->r_offset, symbol.st_value,
-				 CODE_SYMBOL);
-	return 0;
+		return 0;
+	}
+	return add_reloc(file, rela->r_offset, is_ours ? symbol.st_value : 0,
+			 kind);
 }
 
 static int read_rela(struct code_file *file, const struct tables *tables,

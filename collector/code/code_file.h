@@ -23,11 +23,12 @@ struct code_segment {
 
 enum code_reloc_kind {
 	CODE_RELATIVE, /* the address value, moved with the module */
-	CODE_SYMBOL, /* a function of this module, which another may define
-		      * first: value is ours */
+	CODE_SYMBOL, /* a symbol that any module may define: value is that of
+		      * this module's, or 0 if it has none */
 	CODE_HOOK_ENTER, /* the hook, through a slot that only the dynamic
 			  * linker writes */
 	CODE_HOOK_EXIT,
+	CODE_NO_RETURN, /* a function that never returns: exit() */
 };
 
 struct code_reloc {

@@ -8,6 +8,7 @@
 #include "collector/base/grow.h"
 #include "collector/code/code_file.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/code_returns.h"
 #include "shared/compiler.h"
 
 #define STEPS_PER_OP 100 /* a state changes a few times at most */
@@ -48,7 +49,7 @@ static uint32_t value_of_memory(struct code_flow *flow, uint64_t slot)
 	if (reloc && reloc->kind == CODE_SYMBOL) {
 		struct code_const wanted = { reloc->value, slot, true };
 
-		return code_file_text(flow->file, reloc->value)
+		return !reloc->value || code_file_text(flow->file, reloc->value)
 			       ? code_value(&flow->values, &wanted)
 			       : CODE_UNKNOWN;
 	}
@@ -190,6 +191,7 @@ static void add_site(struct code_flow *flow, const struct code_member *member,
 		blame_value(flow, value, CODE_UNKNOWN_FUNCTION, at);
 	else
 		use.is_known = true;
+	flow->is_doubtful |= count != 1;
 	for (size_t i = 0; i < count && use.is_known; i++) {
 		use.address = flow->values.consts[list[i]].address;
 		use.slot = flow->values.consts[list[i]].slot;
@@ -417,7 +419,7 @@ static bool transfer(struct code_flow *flow, const struct code_member *member,
 	case CODE_OP_CALL_OTHER:
 		code_state_call(state);
 		reach_landing(flow, code_op_address(member, op), state);
-		return true;
+		return !op->extra;
 	case CODE_OP_BRANCH:
 		if (!code_group_leaves(&flow->group, member->piece, op->value))
 			reach(flow, op->value, state);
@@ -549,14 +551,60 @@ static void look_at_all(struct code_flow *flow)
 			    flow->group.members[0].piece->start);
 }
 
+/* What is directly behind a call that never returns belongs to other code, if
+ * something jumps there. Returns whether there are such calls. */
+static bool find_ends(struct code_flow *flow)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < flow->block_count; i++) {
+		const struct code_block *block = &flow->blocks[i];
+		struct code_op *first = &flow->group.ops.list[block->first];
+		struct code_op *op = &flow->group.ops.list[block->end - 1];
+
+		while (op > first && op->kind == CODE_OP_NOP)
+			op--;
+		if (op->kind == CODE_OP_CALL)
+			op->extra =
+				code_returns_never(&flow->scratch, op->value);
+		else if (op->kind == CODE_OP_CALL_MEMORY)
+			op->extra =
+				code_returns_never_slot(flow->file, op->value);
+		else
+			continue;
+		found |= op->extra;
+	}
+	return found;
+}
+
+/* Follows all, and finds the sites. 0 or -ENOMEM. */
+static int follow_group(struct code_flow *flow)
+{
+	const uint64_t begin = flow->group.members[0].piece->start;
+
+	flow->queue_count = 0;
+	flow->loads_hook = flow->lost = flow->is_doubtful = false;
+	for (size_t i = 0; i < flow->block_count; i++)
+		flow->blocks[i].is_reached = flow->blocks[i].is_queued = false;
+	flow->steps = flow->group.ops.count * STEPS_PER_OP + STEPS_MORE;
+	follow_all(flow);
+	if (flow->queue_count)
+		blame_group(flow, CODE_TOO_LARGE, begin);
+	else
+		look_at_all(flow);
+	return flow->values.failed ? -ENOMEM : flow->err;
+}
+
 int code_flow_follow(struct code_flow *flow, struct code_piece *piece)
 {
+	const size_t uses = flow->found->use_count;
+	const size_t blames = flow->found->blame_count;
 	int err;
 
-	flow->group.file = flow->file;
+	flow->group.file = flow->scratch.file = flow->file;
+	flow->scratch.pieces = flow->group.pieces;
 	flow->values.budget = &flow->file->budget;
 	code_values_clear(&flow->values);
-	flow->loads_hook = flow->lost = false;
 	flow->err = 0;
 	err = code_group_build(&flow->group, piece);
 	if (err)
@@ -573,20 +621,19 @@ int code_flow_follow(struct code_flow *flow, struct code_piece *piece)
 	err = make_blocks(flow);
 	if (err)
 		return err;
-	flow->steps = flow->group.ops.count * STEPS_PER_OP + STEPS_MORE;
-	follow_all(flow);
-	if (flow->queue_count) {
-		flow->queue_count = 0;
-		blame_group(flow, CODE_TOO_LARGE, piece->start);
-	} else {
-		look_at_all(flow);
-	}
-	return flow->values.failed ? -ENOMEM : flow->err;
+	err = follow_group(flow);
+	if (err || (!flow->is_doubtful && flow->found->blame_count == blames) ||
+	    !find_ends(flow))
+		return err;
+	flow->found->use_count = uses;
+	flow->found->blame_count = blames;
+	return follow_group(flow);
 }
 
 void code_flow_release(struct code_flow *flow)
 {
 	code_group_release(&flow->group);
+	code_group_release(&flow->scratch);
 	code_values_release(&flow->values);
 	free(flow->blocks);
 	free(flow->states);

@@ -23,6 +23,7 @@ struct code_flow {
 	const struct code_scan *scan;
 	struct code_found *found;
 	struct code_group group;
+	struct code_group scratch;
 	struct code_values values;
 	struct code_block *blocks; /* by the first instruction */
 	size_t block_count, block_room;
@@ -33,6 +34,7 @@ struct code_flow {
 	uint64_t steps; /* instructions that may still be gone over */
 	bool loads_hook; /* has the address of a hook in a register */
 	bool lost; /* and it went where we do not follow */
+	bool is_doubtful; /* a site may stand for several functions, or any */
 	int err;
 };
 

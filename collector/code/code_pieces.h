@@ -22,6 +22,7 @@ struct code_piece {
 	 * it is a part of the functions that jump to it. */
 	bool is_entry;
 	bool is_done; /* code that reaches it was followed */
+	uint8_t returns; /* for code_returns: enum code_returns */
 };
 
 struct code_pieces {

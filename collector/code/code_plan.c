@@ -169,7 +169,8 @@ static void refuse_at(struct code_plan *plan, const struct code_blame *blame)
 	     i < plan->function_count &&
 	     plan->functions[i].address == blame->address;
 	     i++)
-		refuse(&plan->functions[i], blame->refusal, blame->at);
+		if (blame->address || blame->slot == plan->functions[i].slot)
+			refuse(&plan->functions[i], blame->refusal, blame->at);
 }
 
 static void refuse_blamed(struct code_plan *plan,
@@ -182,7 +183,8 @@ static void refuse_blamed(struct code_plan *plan,
 
 		if (found->all.refusal)
 			refuse(function, found->all.refusal, found->all.at);
-		if (i && function->address == function[-1].address) {
+		if (i && function->address &&
+		    function->address == function[-1].address) {
 			refuse(function, CODE_TWO_ADDRESSES, 0);
 			refuse(function - 1, CODE_TWO_ADDRESSES, 0);
 		}

@@ -74,7 +74,8 @@ enum code_refusal {
 };
 
 struct code_function {
-	uint64_t address; /* virtual, as in the file */
+	uint64_t address; /* virtual, as in the file; 0: the function is not in
+			   * the file, but inlined here */
 	/* 0: it is @address, moved with the module. Else the virtual address of
 	 * 8 bytes in the GOT, where the program has the function's address: a
 	 * symbol that another module may have defined first. So the same

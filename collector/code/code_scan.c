@@ -211,7 +211,8 @@ static void mark_pieces(const struct code_file *file,
 		if (file->segment[i].is_executable)
 			mark_called(file, &file->segment[i], pieces);
 	for (size_t i = 0; i < file->reloc_count; i++)
-		if (file->relocs[i].kind <= CODE_SYMBOL)
+		if (file->relocs[i].kind == CODE_RELATIVE ||
+		    file->relocs[i].kind == CODE_SYMBOL)
 			mark(pieces, file->relocs[i].value);
 }
 
