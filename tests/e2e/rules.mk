@@ -4,7 +4,7 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  cpu_share_static cpu_split demo gaps hostile killer \
 	  libcount_alloc_preload.so libcount_preload.so witness \
 	  $(THEME_PROGS))
-E2E_TOOLS = $(addprefix $(O)/tests/tools/,count_names trace_check)
+E2E_TOOLS = $(addprefix $(O)/tests/tools/,count_names text_same trace_check)
 
 .PHONY: check-e2e e2e-programs
 e2e-programs: all $(E2E_PROGS) $(E2E_TOOLS)
@@ -18,6 +18,7 @@ E2E_QUICK = annotate/control annotate/golden annotate/install cli/bad-input \
 	  daemon/restart families/every-way families/fork-returns \
 	  families/went-on heap/exact heap/points heap/snapshots \
 	  heap/temporary names/dlopen names/modules names/replaced \
+	  overhead/count overhead/excluded overhead/live \
 	  profile/flush profile/wall robust/ifunc-resolvers robust/limits \
 	  robust/seccomp-probes trace/contexts trace/early-late trace/filter \
 	  trace/protoc-decode trace/unseen-jumps

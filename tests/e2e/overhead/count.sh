@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# --count: each call of a function is counted, in threads and in forked
+# children, and one in 1024 is recorded.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+prog overhead/busy
+
+calls_of()
+{
+	json data/summary.json "[.functions[] | select(.name == \"$1\") | .calls] | add"
+}
+
+# Six times: main, three threads, two children. fib(15) is 1973 calls.
+./busy 100000 3 2 >expected
+run "$PERFREC" record -q --count leaf --count fib -o data -- ./busy 100000 3 2
+expect_status 0
+cmp out expected || fail "the output has changed"
+expect_eq 'calls of leaf' "$(calls_of leaf)" 600000
+expect_eq 'calls of fib' "$(calls_of fib)" $((6 * 1973))
+expect_eq 'calls of work' "$(calls_of work)" 6
+spans=$(json data/summary.json .totals.spans)
+[ "$spans" -lt 2000 ] || fail "$spans spans: they were recorded, not counted"
+[ "$spans" -gt 500 ] || fail "only $spans spans"
+"$O/tests/tools/trace_check" data/trace.pftrace >check || {
+	cat check
+	fail "the trace is not well formed"
+}
