@@ -60,15 +60,21 @@ static inline uint32_t function_numbers(uint32_t ring_cells)
 
 /*
  * The mode of a function (collector writes, one store; thunks read). A call is
- * recorded whole if (uint32_t)(calls * THUNK_STEP) & mask is 0, where calls
- * counts this one. The step is 2^32 / golden ratio, made odd, so that the calls
- * which are recorded are spread evenly, yet follow no period of the program.
+ * recorded whole if thunk_turn(calls) & mask is 0, where calls counts this one.
+ * The step is 2^32 / golden ratio, made odd, so that the calls which are
+ * recorded are spread evenly, yet follow no period of the program. The first
+ * call of a thread has turn 1: it is recorded in every state that records some.
  */
 #define THUNK_STEP 0x9e3779b1u
 #define THUNK_MASK_ALL 0u /* state span: every call */
-#define THUNK_MASK_NONE 0xffffffffu /* none but calls * STEP == 0 mod 2^32 */
+#define THUNK_MASK_NONE 0xffffffffu /* none (but one in 2^32) */
 /* One call in 2^@shift, for shift 1 to 31. */
 #define THUNK_MASK_SHARE(shift) (0xffffffffu << (32 - (shift)))
+
+static inline uint32_t thunk_turn(uint64_t calls)
+{
+	return ((uint32_t)calls - 1) * THUNK_STEP + 1;
+}
 
 struct thunk_mode {
 	uint32_t mask;
@@ -101,12 +107,12 @@ _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 #define THUNK_AREA_NAME "perfrec-thunks"
 
 #define THUNK_MAPS 8u
-#define THUNK_BYTES 256u
-#define THUNK_EXIT 128u
+#define THUNK_BYTES 320u
+#define THUNK_EXIT 133u
 /* For entry builds: an exit that is jumped to in place of the function's ret
  * (XRay), and one that is called where r11 is live (before "jmp *%r11"). */
-#define THUNK_EXIT_JUMP 122u
-#define THUNK_EXIT_R11 190u
+#define THUNK_EXIT_JUMP 127u
+#define THUNK_EXIT_R11 194u
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
 #define THUNK_CODE (THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_MAX * (uint64_t)16)

@@ -29,7 +29,7 @@ thunk_holes_\name:
 	.popsection
 	.globl	thunk_template_\name
 	.hidden	thunk_template_\name
-	.balign	256
+	.balign	64
 thunk_template_\name:
 	.set	.Ltemplate, thunk_template_\name
 	.endm
@@ -39,7 +39,7 @@ thunk_template_\name:
 	.endm
 
 	.macro end_template
-	at	256
+	at	320
 	.pushsection .rodata.thunk_holes, "a"
 	.byte	HOLE_END, 0
 	.popsection
@@ -81,6 +81,7 @@ thunk_template_\name:
 	hole	HOLE_RECORDED
 	imull	$THUNK_STEP, 0x7fffffff(%r11), \scratch
 	hole	HOLE_CALLS, 4, 4
+	addl	$(1 - THUNK_STEP), \scratch	/* thunk_turn() */
 	testl	\scratch, 0(%rip)
 	hole	HOLE_MASK
 	.endm
@@ -115,7 +116,7 @@ thunk_template_\name:
 2:	count_record
 	jump_to	HOLE_ENTER
 
-	at	128
+	at	133
 	endbr64
 	counts_or 1f
 	count_exit
@@ -143,11 +144,11 @@ thunk_template_\name:
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_ENTER
 
-	at	122
+	at	127
 	call	4f
 	ret
 
-	at	128
+	at	133
 4:	entry_counts_or 1f
 	count_exit
 	jc	2f
@@ -156,7 +157,7 @@ thunk_template_\name:
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_EXIT
 
-	at	190
+	at	194
 	pushq	%r11
 	entry_counts_or 1f
 	count_exit

@@ -202,7 +202,7 @@ static bool count_call(uint64_t function, uint32_t number)
 	}
 	count_up(&cell->calls);
 	count_shift(&cell->recorded);
-	if ((uint32_t)cell->calls * THUNK_STEP & mask)
+	if (thunk_turn(cell->calls) & mask)
 		return false;
 	/* In one instruction, as the two above. */
 	count_or(&cell->recorded, 1);

@@ -226,7 +226,7 @@ ATTR_NOINLINE static void counted_enter(void *function, void *call_site)
 		return;
 	count_up(&cell->calls);
 	count_shift(&cell->recorded);
-	if ((uint32_t)cell->calls * THUNK_STEP & g_mode_mask)
+	if (thunk_turn(cell->calls) & g_mode_mask)
 		return;
 	__cyg_profile_func_enter(function, call_site);
 }
