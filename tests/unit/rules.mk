@@ -26,4 +26,9 @@ $(O)/tests/unit/test_notes: $(O)/tests/tools/trace_check
 $(O)/tests/unit/test_notes: CPPFLAGS += \
 		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"'
 
+# It compiles programs of the source tree.
+$(O)/tests/unit/test_patch: $(wildcard tests/unit/victims/*) $(O)/entry.specs
+$(O)/tests/unit/test_patch: CPPFLAGS += -DSOURCES='"$(abspath .)"' \
+		-DENTRY_SPECS='"$(abspath $(O))/entry.specs"'
+
 $(UNIT): Makefile tests/unit/rules.mk

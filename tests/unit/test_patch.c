@@ -1,0 +1,984 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Programs with hooks of all forms run in three threads while their text is
+ * changed; what they compute must stay the same (victims/patch_victim.c).
+ */
+#include "collector/patch/patch.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/sysmacros.h>
+
+#include "collector/base/bytes.h"
+#include "collector/base/clock.h"
+#include "collector/code/code_plan.h"
+#include "collector/patch/changes.h"
+#include "collector/patch/forms.h"
+#include "collector/patch/thunks.h"
+#include "shared/atomic.h"
+#include "tests/suite.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/victims/patch_control.h"
+
+#if defined(__x86_64__)
+
+/* How the victim is compiled. Where there is no such compiler or option the
+ * kind is left out. */
+static const struct kind {
+	const char *name, *command;
+	bool entry_build;
+	uint32_t forms; /* that must be among its sites */
+} g_kinds[] = {
+	{ "O2", "gcc -O2 -finstrument-functions", false,
+	  1u << CODE_CALL | 1u << CODE_JUMP },
+	{ "O0", "gcc -O0 -finstrument-functions", false, 1u << CODE_CALL },
+	{ "got", "gcc -O2 -fno-plt -finstrument-functions", false,
+	  1u << CODE_CALL_GOT | 1u << CODE_JUMP_GOT },
+	{ "fixed", "gcc -O2 -no-pie -fno-pie -finstrument-functions", false,
+	  1u << CODE_CALL },
+	{ "clang", "clang -O2 -finstrument-functions", false, 1u << CODE_CALL },
+	{ "inlined", "clang -O2 -finstrument-functions-after-inlining", false,
+	  1u << CODE_CALL },
+	{ "entry", "gcc -O2 -specs=" ENTRY_SPECS, true,
+	  1u << CODE_ENTRY_CALL_67 | 1u << CODE_EXIT_NOP },
+	{ "xray",
+	  "clang -O2 -Xclang -fxray-instrument -Xclang "
+	  "-fxray-instruction-threshold=1 xray_note.s",
+	  true,
+	  1u << CODE_XRAY_ENTRY | 1u << CODE_XRAY_EXIT | 1u << CODE_XRAY_TAIL },
+};
+
+#define KINDS ((int)ARRAY_SIZE(g_kinds))
+
+static char g_victim[64];
+static struct control *g_control;
+static int g_control_fd, g_thunks_fd;
+static struct thunk_area *g_area;
+static struct code_plan *g_plan;
+static uint64_t g_bias;
+static ino_t g_inode;
+static pid_t g_pid;
+static struct patch_image *g_image;
+static int g_module;
+
+/* --- the victim -------------------------------------------------------------
+ */
+
+static const char xray_note[] = ".section .note.perfrec,\"a\",@note\n"
+				".balign 4\n"
+				".long 8, 4, 1\n"
+				".asciz \"perfrec\"\n"
+				".long 2\n"
+				".section .note.GNU-stack,\"\",@progbits\n";
+
+static void compile_all(void)
+{
+	static const char flags[] =
+		"-D_GNU_SOURCE -iquote " SOURCES " -pthread";
+
+	scratch_enter();
+	scratch_run("cc -O1 -fPIC -fvisibility=hidden -shared %s "
+		    "-o libhooks.so " SOURCES
+		    "/tests/unit/victims/patch_hooks.c",
+		    flags);
+	scratch_write("xray_note.s", xray_note, strlen(xray_note));
+	for (int i = 0; i < KINDS; i++)
+		scratch_run("%s %s -o %s " SOURCES
+			    "/tests/unit/victims/patch_victim.c ./libhooks.so "
+			    "-Wl,-rpath,%s 2>%s.err || true",
+			    g_kinds[i].command, flags, g_kinds[i].name,
+			    g_scratch, g_kinds[i].name);
+}
+
+/* Where the file @path is mapped in the victim, less its offset; 0: not yet. */
+static uint64_t base_of(const char *path)
+{
+	char name[64], line[512];
+	uint64_t start = 0;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)g_pid);
+	maps = fopen(name, "re");
+	while (maps && !start && fgets(line, sizeof(line), maps))
+		if (strstr(line, path))
+			start = strtoull(line, NULL, 16);
+	if (maps)
+		fclose(maps);
+	return start;
+}
+
+static void wait_until(bool (*is_so)(void))
+{
+	/* The runner of tests has the limit of time. */
+	while (!is_so())
+		usleep(1000);
+}
+
+static bool is_ready(void)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(g_pid, &status, WNOHANG), 0);
+	/* relaxed: looked at again */
+	return atom_load_rlx(&g_control->ready) == VICTIM_THREADS;
+}
+
+static uint64_t g_worked; /* rounds */
+
+static bool has_worked(void)
+{
+	/* relaxed: looked at again */
+	return atom_load_rlx(&g_control->rounds) >= g_worked + 100;
+}
+
+/* The victim has run through all its functions since. */
+static void let_work(void)
+{
+	/* relaxed: looked at again */
+	g_worked = atom_load_rlx(&g_control->rounds);
+	wait_until(has_worked);
+}
+
+static void start_program(uint64_t limit)
+{
+	memset(g_control, 0, sizeof(*g_control));
+	g_control->limit = limit;
+	g_pid = fork();
+	ck_assert_int_ge(g_pid, 0);
+	if (!g_pid) {
+		if (dup2(g_control_fd, CONTROL_FD) < 0 ||
+		    dup2(g_thunks_fd, THUNKS_FD) < 0)
+			_exit(3);
+		execl(g_victim, g_victim, (char *)NULL);
+		_exit(4);
+	}
+	wait_until(is_ready);
+}
+
+static int shared_memory(size_t bytes)
+{
+	int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(ftruncate(fd, (off_t)bytes), 0);
+	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW),
+			 0);
+	return fd;
+}
+
+static bool is_compiled(const struct kind *kind)
+{
+	return access(kind->name, X_OK) == 0;
+}
+
+/* Starts the victim of @kind, makes its plan, and an image. */
+static void start(const struct kind *kind, uint64_t limit)
+{
+	const char *why;
+	struct stat status;
+	Elf64_Ehdr header;
+	uint32_t forms = 0;
+	int fd;
+
+	snprintf(g_victim, sizeof(g_victim), "./%s", kind->name);
+	g_control_fd = shared_memory(sizeof(*g_control));
+	g_thunks_fd = shared_memory(THUNK_AREA_BYTES);
+	g_control = mmap(NULL, sizeof(*g_control), PROT_READ | PROT_WRITE,
+			 MAP_SHARED, g_control_fd, 0);
+	ck_assert_ptr_ne(g_control, MAP_FAILED);
+	fd = open(kind->name, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	g_inode = status.st_ino;
+	ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	ck_assert_msg(!code_plan_new(fd, NULL, &g_plan, &why), "%s", why);
+	close(fd);
+	for (size_t i = 0; i < g_plan->site_count; i++)
+		forms |= 1u << g_plan->sites[i].form;
+	ck_assert_uint_eq(forms & kind->forms, kind->forms);
+	start_program(limit);
+	g_bias = header.e_type == ET_EXEC ? 0 : base_of(g_victim + 1);
+	ck_assert_int_eq(thunk_area_map(g_thunks_fd, &g_control->shim, &g_area),
+			 0);
+	g_image = patch_image_new(g_area, g_pid, patch_mem_open(g_pid), true);
+	ck_assert_ptr_nonnull(g_image);
+	g_module = patch_module_add(g_image, g_plan, g_bias, g_inode);
+	ck_assert_int_ge(g_module, 0);
+}
+
+static void go(void)
+{
+	/* relaxed: looked at again */
+	atom_store_rlx(&g_control->go, 1);
+}
+
+/* Ends the victim, which must have computed the same all the time. */
+static void stop(void)
+{
+	int status;
+
+	/* relaxed: looked at again */
+	atom_store_rlx(&g_control->stop, 1);
+	ck_assert_int_eq(waitpid(g_pid, &status, 0), g_pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_eq(g_control->wrong, 0);
+	patch_image_free(g_image);
+	code_plan_free(&g_plan);
+	thunk_area_unmap(g_area);
+}
+
+/* --- what is looked at ------------------------------------------------------
+ */
+
+/* Whether all sites of the plan have the bytes of the file in @pid. */
+static bool is_plain(pid_t pid)
+{
+	int mem = patch_mem_open(pid);
+	bool same = true;
+
+	ck_assert_int_ge(mem, 0);
+	for (size_t i = 0; i < g_plan->site_count; i++) {
+		const struct code_site *site = &g_plan->sites[i];
+		uint8_t bytes[CODE_SITE_BYTES];
+
+		ck_assert_int_eq(memory_read(mem, g_bias + site->address, bytes,
+					     site->length),
+				 0);
+		same &= !memcmp(bytes, site->bytes, site->length);
+	}
+	close(mem);
+	return same;
+}
+
+static struct patch_function g_list[VICTIM_NUMBERS];
+static size_t g_listed;
+static uint32_t g_numbers[VICTIM_NUMBERS];
+
+/* Connects all functions of the plan. Returns how many were. */
+static size_t connect_all(bool held, bool off)
+{
+	size_t count;
+
+	g_listed = g_plan->function_count;
+	ck_assert_uint_lt(g_listed, VICTIM_NUMBERS);
+	for (uint32_t i = 0; i < g_listed; i++) {
+		g_numbers[i] = i + 1;
+		g_list[i] = (struct patch_function){
+			.module = g_module,
+			.function = i,
+			.number = i + 1,
+			.off = off,
+		};
+	}
+	count = patch_connect(g_image, g_list, g_listed, held);
+	for (size_t i = 0; i < g_listed; i++)
+		ck_assert_msg(g_list[i].reason == PATCH_DONE ||
+				      g_list[i].reason == PATCH_MERGED ||
+				      g_plan->functions[i].refused,
+			      "%zu: %s", i,
+			      patch_reason_text(g_list[i].reason));
+	ck_assert_uint_ge(count, 6);
+	ck_assert_uint_eq(patch_counts(g_image).foreign, 0);
+	return count;
+}
+
+static void switch_all(bool on)
+{
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, on), 0);
+	ck_assert_uint_eq(patch_counts(g_image).foreign, 0);
+}
+
+static uint64_t calls_of(uint32_t number)
+{
+	uint64_t calls = 0;
+
+	for (int i = 0; i < VICTIM_THREADS; i++)
+		/* relaxed: a count */
+		calls += atom_load_rlx(&g_control->cells[i][number].calls);
+	return calls;
+}
+
+static uint64_t all_calls(void)
+{
+	uint64_t calls = 0;
+
+	for (uint32_t i = 1; i < VICTIM_NUMBERS; i++)
+		calls += calls_of(i);
+	return calls;
+}
+
+/* What the hooks were called for. */
+static uint64_t all_witnessed(void)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < WITNESS_ENTRIES; i++)
+		/* relaxed: a count */
+		calls += atom_load_rlx(&g_control->witness[i].enters);
+	return calls;
+}
+
+static const struct witness *witness_of(const struct control *control,
+					uint64_t function)
+{
+	static const struct witness none;
+
+	for (size_t i = 0; i < WITNESS_ENTRIES; i++)
+		if (control->witness[i].function == function)
+			return &control->witness[i];
+	return &none;
+}
+
+#define NEEDS(kind)                                 \
+	do {                                        \
+		if (!is_compiled(kind)) {           \
+			puts("not compiled: skip"); \
+			return;                     \
+		}                                   \
+	} while (0)
+
+/* --- tests ------------------------------------------------------------------
+ */
+
+/* Counts of thunks are what hooks count in another run of the program. */
+START_TEST(patch_counts_each_call_of_connected_functions)
+{
+	const struct kind *kind = &g_kinds[_i];
+	static struct control first;
+	uint64_t bias = 0, at;
+
+	NEEDS(kind);
+	if (!kind->entry_build) {
+		start(kind, 50);
+		go();
+		while (g_control->rounds < 49 * VICTIM_THREADS)
+			usleep(1000);
+		stop();
+		memcpy(&first, g_control, sizeof(first));
+		bias = g_bias;
+	}
+	start(kind, 50);
+	connect_all(true, false);
+	go();
+	while (g_control->rounds < 49 * VICTIM_THREADS)
+		usleep(1000);
+	for (uint32_t i = 0; i < g_listed; i++) {
+		uint64_t calls = calls_of(i + 1);
+
+		if (g_list[i].reason != PATCH_DONE)
+			continue;
+		ck_assert_uint_eq(calls % (50 * VICTIM_THREADS), 0);
+		if (kind->entry_build)
+			continue;
+		at = g_list[i].address;
+		ck_assert_uint_eq(witness_of(g_control, at)->enters, 0);
+		ck_assert_uint_eq(
+			witness_of(&first, at - g_bias + bias)->enters, calls);
+	}
+	ck_assert_uint_gt(all_calls(), 50 * VICTIM_THREADS * 100);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert(is_plain(g_pid));
+	stop();
+}
+END_TEST
+
+/* The state span: all goes to the hooks, with their arguments. */
+START_TEST(patch_passes_calls_on_to_the_hooks)
+{
+	const struct kind *kind = &g_kinds[_i];
+
+	NEEDS(kind);
+	start(kind, 50);
+	connect_all(true, false);
+	for (uint32_t i = 0; i < g_listed; i++)
+		thunk_area_mode(g_area, g_numbers[i], THUNK_MASK_ALL);
+	go();
+	while (g_control->rounds < 49 * VICTIM_THREADS)
+		usleep(1000);
+	for (uint32_t i = 0; !kind->entry_build && i < g_listed; i++)
+		if (g_list[i].reason == PATCH_DONE)
+			ck_assert_uint_eq(
+				witness_of(g_control, g_list[i].address)
+					->enters,
+				calls_of(i + 1));
+	if (kind->entry_build)
+		ck_assert_uint_eq(g_control->thunk_enters, all_calls());
+	stop();
+}
+END_TEST
+
+/* While it runs: connected, switched many times, put back. */
+START_TEST(patch_flips_while_threads_run)
+{
+	const struct kind *kind = &g_kinds[_i];
+	int rounds =
+		getenv("PATCH_ROUNDS") ? atoi(getenv("PATCH_ROUNDS")) : 200;
+	struct patch_counts counts;
+	uint64_t calls;
+
+	NEEDS(kind);
+	start(kind, 0);
+	go();
+	let_work();
+	connect_all(false, false);
+	let_work();
+	calls = all_calls();
+	ck_assert_uint_gt(calls, 0);
+	for (int i = 0; i < rounds; i++) {
+		uint32_t mask = i % 3 ? THUNK_MASK_SHARE(4) : THUNK_MASK_ALL;
+
+		switch_all(i & 1);
+		thunk_area_mode(g_area, g_numbers[(size_t)i % g_listed], mask);
+	}
+	switch_all(false);
+	calls = all_calls();
+	let_work();
+	/* A thread may have been in a thunk. */
+	ck_assert_uint_le(all_calls(), calls + VICTIM_THREADS);
+	counts = patch_counts(g_image);
+	ck_assert_uint_eq(counts.off, counts.sites);
+	ck_assert_uint_gt(counts.sites, 10);
+	printf("%s: %lu sites written, %.2f us each, %lu barriers\n",
+	       kind->name, (unsigned long)counts.sites_written,
+	       (double)counts.ns / 1e3 / (double)counts.sites_written,
+	       (unsigned long)counts.barriers);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert(is_plain(g_pid));
+	ck_assert_uint_eq(patch_counts(g_image).sites, 0);
+	let_work();
+	stop();
+}
+END_TEST
+
+/* Text is connected and put back again and again. */
+START_TEST(patch_restores_while_threads_run)
+{
+	const struct kind *kind = &g_kinds[_i];
+
+	NEEDS(kind);
+	start(kind, 0);
+	go();
+	for (int i = 0; i < 30; i++) {
+		uint64_t calls = all_calls();
+
+		connect_all(false, i % 3 == 2);
+		switch_all(true);
+		let_work();
+		ck_assert_uint_gt(all_calls(), calls);
+		ck_assert_int_eq(patch_restore(g_image), 0);
+		ck_assert(is_plain(g_pid));
+		ck_assert(!patch_is_connected(g_image, 1));
+	}
+	stop();
+}
+END_TEST
+
+/* What an empty list does to a program: nothing. */
+START_TEST(patch_off_is_off_and_on_is_on)
+{
+	const struct kind *kind = &g_kinds[0];
+	uint64_t witnessed, calls;
+
+	NEEDS(kind);
+	start(kind, 0);
+	go();
+	let_work();
+	connect_all(false, true);
+	let_work();
+	witnessed = all_witnessed();
+	ck_assert_uint_gt(witnessed, 0);
+	ck_assert_uint_eq(all_calls(), 0);
+	let_work();
+	/* But for functions that could not be connected. */
+	for (uint32_t i = 0; i < g_listed; i++)
+		if (g_list[i].reason == PATCH_DONE)
+			ck_assert(patch_is_connected(g_image, g_numbers[i]));
+	switch_all(true);
+	let_work();
+	calls = all_calls();
+	ck_assert_uint_gt(calls, 0);
+	stop();
+}
+END_TEST
+
+static bool has_child(void)
+{
+	/* relaxed: looked at again */
+	return atom_load_rlx(&g_control->child) != 0;
+}
+
+/* A child is forked while its parent's text is being changed. */
+START_TEST(patch_follows_a_forked_child)
+{
+	const struct kind *kind = &g_kinds[_i];
+	struct patch_image *child;
+	pid_t pid;
+
+	NEEDS(kind);
+	start(kind, 0);
+	go();
+	for (int i = 0; i < 5; i++) {
+		connect_all(false, false);
+		g_control->child = 0;
+		/* relaxed: looked at again */
+		atom_store_rlx(&g_control->fork, 1);
+		while (!has_child()) {
+			ck_assert_int_eq(patch_restore(g_image), 0);
+			connect_all(false, i & 1);
+		}
+		pid = g_control->child;
+		child = patch_image_fork(g_image, pid, patch_mem_open(pid));
+		ck_assert_ptr_nonnull(child);
+		ck_assert_int_eq(patch_restore(g_image), 0);
+		ck_assert(is_plain(g_pid));
+		ck_assert_int_eq(patch_switch(child, g_numbers, g_listed, true),
+				 0);
+		let_work();
+		ck_assert_int_eq(
+			patch_switch(child, g_numbers, g_listed, false), 0);
+		let_work();
+		ck_assert_uint_eq(patch_counts(child).foreign, 0);
+		ck_assert_int_eq(patch_restore(child), 0);
+		ck_assert(is_plain(pid));
+		ck_assert_int_eq(kill(pid, SIGKILL), 0);
+		patch_image_free(child);
+	}
+	stop();
+}
+END_TEST
+
+static struct bytes g_told;
+
+static void tell(void *arg, const void *entries, size_t bytes)
+{
+	bytes_put(arg, entries, bytes);
+}
+
+/* Another process restores: from what was told, and from an export. */
+START_TEST(patch_is_restored_from_a_list)
+{
+	const struct kind *kind = &g_kinds[_i];
+	struct patch_restored restored;
+	struct bytes list = { 0 };
+	uint64_t sites;
+	int mem;
+
+	NEEDS(kind);
+	start(kind, 0);
+	go();
+	bytes_clear(&g_told);
+	patch_tell_to(g_image, tell, &g_told);
+	connect_all(false, false);
+	sites = patch_counts(g_image).sites;
+	switch_all(false);
+	patch_export(g_image, &list);
+	ck_assert_uint_eq(list.count, g_told.count);
+	mem = patch_mem_open(g_pid);
+	/* From memory that is not aligned. */
+	bytes_put(&g_told, "x", 1);
+	memmove(g_told.at + 1, g_told.at, g_told.count - 1);
+	ck_assert_int_eq(patch_restore_from(mem, g_told.at + 1,
+					    g_told.count - 1, &restored),
+			 0);
+	ck_assert(is_plain(g_pid));
+	ck_assert_uint_eq(restored.restored, sites);
+	ck_assert_uint_eq(restored.unchanged + restored.foreign, 0);
+	ck_assert_int_eq(
+		patch_restore_from(mem, list.at, list.count, &restored), 0);
+	ck_assert_uint_eq(restored.unchanged, sites);
+	ck_assert_uint_eq(restored.restored + restored.foreign, 0);
+	let_work();
+	close(mem);
+	bytes_release(&list);
+	stop();
+}
+END_TEST
+
+START_TEST(patch_lists_that_are_not_whole_write_nothing)
+{
+	struct patch_restored restored;
+	struct bytes list = { 0 };
+	uint8_t *copy;
+	int mem;
+
+	NEEDS(&g_kinds[0]);
+	start(&g_kinds[0], 0);
+	go();
+	connect_all(false, false);
+	patch_export(g_image, &list);
+	mem = patch_mem_open(g_pid);
+	ck_assert_int_eq(
+		patch_restore_from(mem, list.at, list.count - 1, &restored),
+		-EINVAL);
+	ck_assert_int_eq(patch_restore_from(mem, list.at, 0, &restored), 0);
+	copy = malloc(list.count);
+	memcpy(copy, list.at, list.count);
+	copy[12] = 200; /* a form that there is not */
+	ck_assert_int_eq(patch_restore_from(mem, copy, list.count, NULL),
+			 -EINVAL);
+	ck_assert(!is_plain(g_pid));
+	/* Of other places: found to be foreign, each of them. */
+	for (size_t i = 0; i < list.count; i += 32)
+		copy[i] ^= 8;
+	copy[12] = list.at[12];
+	ck_assert_int_eq(patch_restore_from(mem, copy, list.count, &restored),
+			 0);
+	ck_assert_uint_eq(restored.restored + restored.unchanged, 0);
+	ck_assert_uint_eq(restored.foreign, list.count / 32);
+	/* The same list twice over, with wrong operands in one half. */
+	memcpy(copy, list.at, list.count);
+	for (size_t i = 0; i < list.count; i += 32)
+		copy[i + 8] ^= 1;
+	bytes_put(&list, copy, list.count);
+	ck_assert_int_eq(
+		patch_restore_from(mem, list.at, list.count, &restored), 0);
+	ck_assert_uint_eq(restored.restored, list.count / 64);
+	ck_assert_uint_eq(restored.foreign, 0);
+	ck_assert(is_plain(g_pid));
+	close(mem);
+	free(copy);
+	bytes_release(&list);
+	stop();
+}
+END_TEST
+
+/* A debugger has a breakpoint at a site before it is connected, and later. */
+START_TEST(patch_leaves_breakpoints_alone)
+{
+	const uint8_t trap = 0xcc;
+	const struct code_function *function;
+	const struct code_site *site;
+	struct patch_counts counts;
+	uint32_t victim = 0;
+	uint8_t byte;
+	uint64_t at;
+	int mem;
+
+	NEEDS(&g_kinds[0]);
+	start(&g_kinds[0], 0);
+	mem = patch_mem_open(g_pid);
+	connect_all(true, false);
+	while (g_list[victim].reason != PATCH_DONE ||
+	       g_plan->functions[victim].count < 2)
+		victim++;
+	function = &g_plan->functions[victim];
+	site = &g_plan->sites[g_plan->function_sites[function->first]];
+	at = g_bias + site->address;
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert_int_eq(memory_write(mem, at, &trap, 1), 0);
+	patch_connect(g_image, g_list, g_listed, false);
+	ck_assert_int_eq(g_list[victim].reason, PATCH_DIFFERS);
+	ck_assert(!patch_is_connected(g_image, g_numbers[victim]));
+	for (uint32_t i = 1; i < function->count; i++) {
+		const struct code_site *other =
+			&g_plan->sites[g_plan->function_sites[function->first +
+							      i]];
+		uint8_t bytes[CODE_SITE_BYTES];
+
+		ck_assert_int_eq(memory_read(mem, g_bias + other->address,
+					     bytes, other->length),
+				 0);
+		ck_assert_mem_eq(bytes, other->bytes, other->length);
+	}
+	/* Gone, connected, and there again. */
+	ck_assert_int_eq(memory_write(mem, at, site->bytes, 1), 0);
+	patch_connect(g_image, g_list, g_listed, true);
+	ck_assert_int_eq(g_list[victim].reason, PATCH_DONE);
+	ck_assert_int_eq(memory_write(mem, at, &trap, 1), 0);
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, false), 0);
+	counts = patch_counts(g_image);
+	ck_assert_uint_eq(counts.foreign, 1);
+	ck_assert_uint_eq(counts.off, counts.sites - 1);
+	ck_assert_int_eq(memory_read(mem, at, &byte, 1), 0);
+	ck_assert_uint_eq(byte, trap);
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, true), 0);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert_uint_eq(patch_counts(g_image).sites, 1);
+	ck_assert_int_eq(memory_read(mem, at, &byte, 1), 0);
+	ck_assert_uint_eq(byte, trap);
+	/* The debugger deletes it: the byte that it saw comes back, and the
+	 * next one who restores finds the site. */
+	byte = site_form(site->form)->on;
+	ck_assert_int_eq(memory_write(mem, at, &byte, 1), 0);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert(is_plain(g_pid));
+	close(mem);
+	go();
+	let_work();
+	stop();
+}
+END_TEST
+
+/* The process ends, or is another program, in the middle of it. */
+START_TEST(patch_writes_nothing_into_a_process_that_is_gone)
+{
+	bool by_exec = _i;
+	int status;
+
+	NEEDS(&g_kinds[0]);
+	start(&g_kinds[0], 0);
+	go();
+	connect_all(false, false);
+	if (by_exec)
+		/* relaxed: looked at again */
+		atom_store_rlx(&g_control->exec, 1);
+	else
+		kill(g_pid, SIGKILL);
+	while (!patch_switch(g_image, g_numbers, g_listed, false))
+		ck_assert_int_eq(
+			patch_switch(g_image, g_numbers, g_listed, true) &
+				~-ESRCH,
+			0);
+	ck_assert(patch_is_gone(g_image));
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, 1, true), -ESRCH);
+	ck_assert_int_eq(patch_restore(g_image), -ESRCH);
+	patch_connect(g_image, g_list, g_listed, false);
+	for (size_t i = 0; i < g_listed; i++)
+		if (!patch_is_connected(g_image, g_numbers[i]))
+			ck_assert_int_eq(g_list[i].reason, PATCH_GONE);
+	kill(g_pid, SIGKILL);
+	ck_assert_int_eq(waitpid(g_pid, &status, 0), g_pid);
+}
+END_TEST
+
+/* --- what is refused --------------------------------------------------------
+ */
+
+/* A plan of one function with one site, CODE_CALL, at address 16. */
+static struct code_plan one_site(void)
+{
+	static struct code_function function = { .address = 16, .count = 1 };
+	static struct code_site site = {
+		.address = 16,
+		.form = CODE_CALL,
+		.length = 5,
+		.bytes = { 0xe8, 1, 2, 3, 4 },
+		.count = 1,
+	};
+	static uint32_t zero;
+
+	return (struct code_plan){
+		.functions = &function,
+		.function_count = 1,
+		.sites = &site,
+		.site_count = 1,
+		.site_functions = &zero,
+		.function_sites = &zero,
+	};
+}
+
+/* This process is the victim: @fd is mapped with @protection and @flags near
+ * the area, if @near, and one site in it connected. */
+static enum patch_reason reason_for(int fd, int protection, int flags,
+				    ino_t inode, bool near)
+{
+	struct patch_function function = { .number = 1 };
+	int thunks = shared_memory(THUNK_AREA_BYTES);
+	struct thunk_shim shim = { .count_epoch = 1, .page = { .enter = 1 } };
+	struct code_plan plan = one_site();
+	struct patch_image *image;
+	struct thunk_area *area;
+	uint8_t plain[5], *at, *map;
+
+	ck_assert_int_eq(thunk_area_map(thunks, &shim, &area), 0);
+	map = mmap(NULL, THUNK_AREA_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED,
+		   thunks, 0);
+	ck_assert_ptr_ne(map, MAP_FAILED);
+	at = mmap(map - (near ? 1ull << 20 : 3ull << 31), 4096, protection,
+		  flags | MAP_FIXED_NOREPLACE, fd, 0);
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	image = patch_image_new(area, getpid(), patch_mem_open(getpid()),
+				false);
+	patch_module_add(image, &plan, (uintptr_t)at, inode);
+	patch_connect(image, &function, 1, false);
+	if (protection & PROT_READ && function.reason != PATCH_DONE) {
+		memcpy(plain, at + 16, 5);
+		ck_assert_mem_eq(plain, plan.sites[0].bytes, 5);
+	}
+	if (function.reason == PATCH_DONE) {
+		ck_assert_int_eq(patch_restore(image), 0);
+		ck_assert_mem_eq(at + 16, plan.sites[0].bytes, 5);
+	}
+	patch_image_free(image);
+	munmap(at, 4096);
+	munmap(map, THUNK_AREA_BYTES);
+	thunk_area_unmap(area);
+	close(thunks);
+	return function.reason;
+}
+
+START_TEST(patch_refuses_what_is_not_its_own_text)
+{
+	int fd = open("text", O_RDWR | O_CREAT | O_TRUNC, 0700);
+	const uint8_t site[] = { 0xe8, 1, 2, 3, 4 };
+	int text = PROT_READ | PROT_EXEC;
+	struct stat status;
+
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	ck_assert_int_eq(pwrite(fd, site, sizeof(site), 16), sizeof(site));
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	ck_assert_int_eq(reason_for(fd, text, MAP_PRIVATE, status.st_ino, true),
+			 PATCH_DONE);
+	ck_assert_int_eq(reason_for(fd, text, MAP_PRIVATE, 0, true),
+			 PATCH_DONE);
+	ck_assert_int_eq(reason_for(fd, text, MAP_SHARED, status.st_ino, true),
+			 PATCH_SHARED);
+	ck_assert_int_eq(
+		reason_for(fd, PROT_READ, MAP_PRIVATE, status.st_ino, true),
+		PATCH_NOT_EXECUTABLE);
+	ck_assert_int_eq(
+		reason_for(fd, text, MAP_PRIVATE, status.st_ino + 1, true),
+		PATCH_NOT_MAPPED);
+	ck_assert_int_eq(
+		reason_for(fd, text, MAP_PRIVATE, status.st_ino, false),
+		PATCH_OUT_OF_REACH);
+	close(fd);
+}
+END_TEST
+
+START_TEST(patch_refuses_functions_that_it_does_not_know)
+{
+	struct thunk_shim shim = { .count_epoch = 1, .page = { .enter = 1 } };
+	struct patch_function list[] = {
+		{ .module = 7, .number = 1 },	 { .module = -1, .number = 1 },
+		{ .function = 99, .number = 1 }, { .number = 0 },
+		{ .number = FUNCTIONS_MAX },
+	};
+	struct code_plan plan = one_site();
+	struct patch_image *image;
+	struct thunk_area *area;
+
+	ck_assert_int_eq(
+		thunk_area_map(shared_memory(THUNK_AREA_BYTES), &shim, &area),
+		0);
+	image = patch_image_new(area, getpid(), patch_mem_open(getpid()),
+				false);
+	patch_module_add(image, &plan, 0, 0);
+	ck_assert_uint_eq(patch_connect(image, list, ARRAY_SIZE(list), false),
+			  0);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		ck_assert_int_eq(list[i].reason,
+				 i < 3 ? PATCH_NO_SITES : PATCH_NUMBER);
+	patch_module_forget(image, 0);
+	patch_module_forget(image, 0);
+	ck_assert_int_eq(patch_restore(image), 0);
+	patch_image_free(image);
+	thunk_area_unmap(area);
+}
+END_TEST
+
+START_TEST(patch_memory_is_known_by_its_file)
+{
+	int good = patch_mem_open(getpid());
+	int readable = open("/proc/self/mem", O_RDONLY);
+	int maps = open("/proc/self/maps", O_RDONLY);
+	int mem;
+
+	ck_assert(patch_mem_is_good(good));
+	ck_assert(!patch_mem_is_good(readable));
+	ck_assert(!patch_mem_is_good(maps));
+	ck_assert(!patch_mem_is_good(-1));
+	scratch_run("mkdir -p 12");
+	mem = open("12/mem", O_RDWR | O_CREAT, 0600);
+	ck_assert(!patch_mem_is_good(mem));
+	close(mem);
+	close(good);
+	close(readable);
+	close(maps);
+}
+END_TEST
+
+/* --- forms ------------------------------------------------------------------
+ */
+
+START_TEST(patch_forms_are_told_apart_in_each_state)
+{
+	static const enum site_state states[] = { SITE_PLAIN, SITE_OFF,
+						  SITE_ON };
+	static const uint8_t plain[CODE_FORMS][CODE_SITE_BYTES] = {
+		[CODE_CALL] = { 0xe8, 1, 2, 3, 4 },
+		[CODE_CALL_67] = { 0x67, 0xe8, 1, 2, 3, 4 },
+		[CODE_CALL_GOT] = { 0xff, 0x15, 1, 2, 3, 4 },
+		[CODE_JUMP] = { 0xe9, 1, 2, 3, 4 },
+		[CODE_JUMP_GOT] = { 0xff, 0x25, 1, 2, 3, 4 },
+		[CODE_ENTRY_CALL] = { 0xe8, 1, 2, 3, 4 },
+		[CODE_ENTRY_CALL_67] = { 0x67, 0xe8, 1, 2, 3, 4 },
+		[CODE_EXIT_NOP] = { 0x0f, 0x1f, 0x44 },
+		[CODE_XRAY_ENTRY] = { 0xeb, 9, 0x66, 0x0f, 0x1f, 0x84, 0, 0,
+				      2 },
+		[CODE_XRAY_EXIT] = { 0xc3, 0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0,
+				     2 },
+		[CODE_XRAY_TAIL] = { 0xeb, 9, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2 },
+	};
+	uint8_t form = (uint8_t)_i;
+	const struct site_form *f = site_form(form);
+	uint8_t bytes[CODE_SITE_BYTES], on[CODE_SITE_BYTES];
+	bool half;
+
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		site_bytes(form, plain[form], states[i], 0x55667788, bytes);
+		ck_assert_int_eq(site_state_of(form, plain[form], 0x55667788,
+					       bytes, &half),
+				 states[i]);
+		ck_assert(!half);
+		if (i)
+			ck_assert_int_eq(site_state_of(form, plain[form],
+						       0x55667789, bytes,
+						       &half),
+					 SITE_FOREIGN);
+		bytes[f->flip] = 0xcc;
+		ck_assert_int_eq(site_state_of(form, plain[form], 0x55667788,
+					       bytes, &half),
+				 SITE_FOREIGN);
+	}
+	/* On and off differ in one byte, which is no part of the body. */
+	site_bytes(form, plain[form], SITE_ON, 0x55667788, on);
+	site_bytes(form, plain[form], SITE_OFF, 0x55667788, bytes);
+	for (unsigned int i = 0; i < f->length; i++)
+		ck_assert_int_eq(on[i] != bytes[i], i == f->flip);
+	ck_assert(f->flip < f->body && f->body < f->body_end);
+	ck_assert_uint_le(f->body_end, f->length);
+	ck_assert_uint_eq(site_form(CODE_FORMS)->length, 0);
+}
+END_TEST
+
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("patch");
+	TCase *tcase = suite_case(suite, "patch");
+	int failed;
+
+#if defined(__x86_64__)
+	compile_all();
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, patch_forms_are_told_apart_in_each_state, 0,
+			    CODE_FORMS);
+	tcase_add_loop_test(
+		tcase, patch_counts_each_call_of_connected_functions, 0, KINDS);
+	tcase_add_loop_test(tcase, patch_passes_calls_on_to_the_hooks, 0,
+			    KINDS);
+	tcase_add_loop_test(tcase, patch_flips_while_threads_run, 0, KINDS);
+	tcase_add_loop_test(tcase, patch_restores_while_threads_run, 0, KINDS);
+	tcase_add_test(tcase, patch_off_is_off_and_on_is_on);
+	tcase_add_loop_test(tcase, patch_follows_a_forked_child, 0, KINDS);
+	tcase_add_loop_test(tcase, patch_is_restored_from_a_list, 0, KINDS);
+	tcase_add_test(tcase, patch_lists_that_are_not_whole_write_nothing);
+	tcase_add_test(tcase, patch_leaves_breakpoints_alone);
+	tcase_add_loop_test(
+		tcase, patch_writes_nothing_into_a_process_that_is_gone, 0, 2);
+	tcase_add_test(tcase, patch_refuses_what_is_not_its_own_text);
+	tcase_add_test(tcase, patch_refuses_functions_that_it_does_not_know);
+	tcase_add_test(tcase, patch_memory_is_known_by_its_file);
+#endif
+	failed = suite_run(suite);
+#if defined(__x86_64__)
+	scratch_leave();
+#endif
+	return failed;
+}
