@@ -13,6 +13,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/states_told.h"
 #include "collector/heap/heap_files.h"
 #include "collector/heap/process_heap.h"
 #include "collector/names/modules.h"
@@ -175,6 +176,7 @@ void process_reap(struct collector *collector, arena_left *left)
 		arena_unlink(arena, &collector->arenas);
 		left(collector, arena);
 		cpu_group_free(&arena_change_setup(arena)->cpu);
+		states_told(arena);
 		states_end(arena);
 		arena_control(arena, CONTROL_OFF);
 		drain_remove(collector->drain, arena);

@@ -453,16 +453,20 @@ static void add_stack(void *context, struct replay *replay)
 	const struct cct *tree = replay_tree(replay);
 	bool lossy = counts->lost_spans || counts->truncated_ends;
 	struct totals *totals;
+	uint64_t counted = 0;
 
 	if (replay == thread->replay && thread->entry.truncated_spans)
 		lossy = true; /* that its records do not tell of */
 	cct_sum(replay_tree(replay));
 	for (const struct cct_function *function = tree->functions; function;
 	     function = function->next)
-		if (function->calls || function->unrecorded)
+		if (function->calls || function->unrecorded) {
 			add_function(thread, function);
+			counted += function->unrecorded;
+		}
 	totals = recording_lock(recording);
 	totals->overflowed_stacks += tree->overflowed;
+	totals->counted_calls += counted;
 	if (lossy)
 		recording_list_loss(recording, replay_sequence(replay));
 	recording_unlock(recording);

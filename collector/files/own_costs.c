@@ -66,6 +66,8 @@ void own_costs_measure(const struct recording *recording,
 		totals = recording_functions(recording, &count);
 		out->fitted = cost_fit(costs, totals, count) - 1;
 	}
+	if (sum->counted_calls)
+		costs->counted_ns = own_cost_ns(OWN_COST_COUNTED, setup->ticks);
 	if (sum->heap.allocs)
 		costs->block_ns = own_cost_ns(OWN_COST_BLOCK, setup->ticks) / 2;
 	if (sum->heap_samples)

@@ -166,6 +166,7 @@ json_t *summary_cost(const struct recording *recording,
 	const struct own_costs *costs = &found->costs;
 	struct cost_of ns = { .cpu_sample = costs->cpu_sample_ns };
 	double total = span_cost(recording, &ns) + idle_cost(recording, &ns) +
+		       costs->counted_ns * (double)sum->counted_calls +
 		       note_cost(recording) + heap_cost(recording, costs, &ns) +
 		       ns.cpu_sample * (double)sum->sampled.count +
 		       page_cost(recording) + (double)sum->start_ns;

@@ -175,6 +175,7 @@ static struct summary_totals totals_of(const struct recording *recording,
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct heap_sums *heap = &sum->heap;
+	const struct state_totals *states = &sum->states;
 
 	return (struct summary_totals){
 #define TOTAL(section, kind, name, value, said, text) .name = value,
@@ -291,6 +292,8 @@ static json_t *unsampled_json(const struct cpu_sum *sum)
 	}
 	return list;
 }
+
+static const char *const function_states[] = { "span", "counted", "off" };
 
 /* The column value of the rows FUNCTION() of counters.def uses these names.
  */

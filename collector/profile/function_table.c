@@ -51,6 +51,7 @@ int function_table_add(struct function_table *table,
 	entry->inuse_objects += one->inuse_objects;
 	entry->inuse_bytes += one->inuse_bytes;
 	entry->temporary_objects += one->temporary_objects;
+	entry->state = MAX(entry->state, one->state);
 	return 0;
 }
 

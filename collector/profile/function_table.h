@@ -15,6 +15,13 @@
 struct own_costs;
 struct true_time_sums;
 
+/* The quietest that it was in at the end, in any program. */
+enum function_told {
+	TOLD_SPAN,
+	TOLD_COUNTED,
+	TOLD_OFF,
+};
+
 struct function_total {
 	const char *name, *module;
 	uint64_t calls; /* all that are known */
@@ -28,6 +35,7 @@ struct function_total {
 	uint64_t cpu_samples, cpu_ns;
 	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
 	uint64_t temporary_objects;
+	enum function_told state;
 };
 
 /* All zero is an empty table. One thread at a time. */

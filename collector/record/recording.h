@@ -100,6 +100,15 @@ struct totals {
 	uint64_t off_slices, late_begins, off_ends; /* replay_counts */
 	uint64_t paused_spans, mixed_contexts, skipped_maps;
 	uint64_t excluded_hooks, left_out_hooks; /* half a call each */
+	uint64_t counted_calls; /* that were not recorded */
+	/* Functions whose states can be changed, of all programs. */
+	struct state_totals {
+		uint64_t known, counted, off, gated, refused, changes;
+		uint64_t unpatched_processes, patch_ns;
+		/* With --overhead: of programs while that was watched. */
+		uint64_t cost_ns, cpu_ns;
+		bool unmet; /* of one of them */
+	} states;
 	uint64_t start_ns; /* CPU time of programs, until they recorded */
 	/* What else is part of the own cost. */
 	uint64_t general_spans; /* by PAGE_GENERAL programs */

@@ -79,6 +79,36 @@ static void print_run(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
+/* How much of all calls is known only by its number, or not at all. */
+static void print_states(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	uint64_t all = totals->spans + totals->counted_calls;
+	char counted[SIZE_TEXT], off[SIZE_TEXT], calls[SIZE_TEXT];
+
+	if (!totals->functions_counted && !totals->functions_off &&
+	    !totals->counted_calls)
+		return;
+	fprintf(out, "  muted      %s function%s counted, %s off",
+		size_format_count(totals->functions_counted, counted),
+		plural(totals->functions_counted),
+		size_format_count(totals->functions_off, off));
+	if (totals->counted_calls)
+		fprintf(out, ": %.1f %% of %s calls were only counted",
+			100 * (double)totals->counted_calls / (double)all,
+			size_format_count(all, calls));
+	fputc('\n', out);
+}
+
+static void print_overhead(const struct summary *summary, FILE *out)
+{
+	if (summary->totals.overhead_unmet)
+		fprintf(out,
+			"  overhead   could not be kept within %g %%: what is "
+			"left cannot be switched off\n",
+			100 * summary->settings.overhead);
+}
+
 /* The part of the CPU time that has no samples. */
 static void print_unsampled(const struct summary *summary, FILE *out)
 {
@@ -168,10 +198,88 @@ static bool has_many_modules(const struct summary *summary)
 	return false;
 }
 
-static void print_function(const struct summary_function *function,
-			   uint64_t all_self_ns, bool with_module, FILE *out)
+/* What is shown of functions of which not all calls were recorded. */
+struct marks {
+	bool counted, off; /* there are such functions */
+};
+
+static bool is_off(const struct summary_function *function)
 {
-	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT];
+	return function->state && strcmp(function->state, "off") == 0;
+}
+
+/* Now, or for some time. */
+static bool is_counted(const struct summary_function *function)
+{
+	return !is_off(function) && function->recorded < function->calls;
+}
+
+/* An older perfrec wrote no such counts, as it recorded all calls. */
+static uint64_t recorded_calls(const struct summary_function *function)
+{
+	return function->state ? function->recorded : function->calls;
+}
+
+static struct marks find_marks(const struct summary *summary)
+{
+	struct marks marks = { false, false };
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *one = &summary->functions[i];
+
+		if (!one->calls || !one->state)
+			continue;
+		marks.counted |= is_counted(one);
+		marks.off |= is_off(one);
+	}
+	return marks;
+}
+
+/* What all calls took: "~9.1 s" if it is estimated by those that were recorded;
+ * ">9.1 s" if that says more than @most_ns, so that nothing is known but what
+ * was recorded. */
+static const char *format_total(const struct summary_function *function,
+				uint64_t most_ns, char text[SIZE_TEXT + 1])
+{
+	uint64_t recorded = recorded_calls(function);
+	uint64_t ns = function->total_ns;
+	double all_ns;
+
+	if (recorded == function->calls) {
+		size_format_ns(ns, text);
+		return text;
+	}
+	if (!recorded)
+		return "?";
+	all_ns = (double)ns * (double)function->calls / (double)recorded;
+	text[0] = '>';
+	if (all_ns <= (double)most_ns) {
+		text[0] = '~';
+		ns = (uint64_t)all_ns;
+	}
+	size_format_ns(ns, text + 1);
+	return text;
+}
+
+/* What a recorded call took on average, and a mark. */
+static void print_marked(const struct summary_function *function, FILE *out)
+{
+	uint64_t recorded = recorded_calls(function);
+	char mean[SIZE_TEXT];
+
+	fprintf(out, "%9s  %c  ",
+		recorded ? size_format_ns(function->total_ns / recorded, mean)
+			 : "?",
+		is_off(function)       ? 'o'
+		: is_counted(function) ? 'c'
+				       : ' ');
+}
+
+static void print_function(const struct summary_function *function,
+			   uint64_t all_self_ns, bool marked, bool with_module,
+			   FILE *out)
+{
+	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT + 1];
 	double percent = 0;
 
 	if (all_self_ns)
@@ -180,13 +288,30 @@ static void print_function(const struct summary_function *function,
 	fprintf(out, "  %15s  %9s  %5.1f  %9s  ",
 		size_format_count(function->calls, calls),
 		size_format_ns(function->self_ns, self), percent,
-		size_format_ns(function->total_ns, total));
+		format_total(function, all_self_ns, total));
+	if (marked)
+		print_marked(function, out);
 	text_out(function->name, out);
 	if (with_module) {
 		fputs("  ", out);
 		text_out_module(function->module, out);
 	}
 	fputc('\n', out);
+}
+
+static void print_marks(struct marks marks, FILE *out)
+{
+	if (marks.counted)
+		fputs("  c: all calls are counted, few were recorded: the rest "
+		      "of the time is in the\n"
+		      "     callers' self time; mean is of those that were "
+		      "recorded, ~ an estimate by it,\n"
+		      "     > what was recorded\n",
+		      out);
+	if (marks.off)
+		fputs("  o: off at the end: only calls before that are counted "
+		      "and recorded\n",
+		      out);
 }
 
 /* Functions with calls. The others are in the list because they allocated. */
@@ -206,19 +331,21 @@ static void print_functions(const struct summary *summary,
 	size_t count = count_called(summary);
 	size_t shown = options->limit ? MIN(count, options->limit) : count;
 	bool with_module = has_many_modules(summary);
+	const struct marks marks = find_marks(summary);
+	bool marked = marks.counted || marks.off;
 	uint64_t all_self_ns = 0;
 
 	if (!count)
 		return;
 	for (size_t i = 0; i < summary->function_count; i++)
 		all_self_ns += summary->functions[i].self_ns;
-	fprintf(out, "\n  %15s  %9s  %5s  %9s  %s\n", "calls", "self time", "%",
-		"total", "function");
+	fprintf(out, "\n  %15s  %9s  %5s  %9s  %s%s\n", "calls", "self time",
+		"%", "total", marked ? "     mean     " : "", "function");
 	for (size_t i = 0, rest = shown; rest; i++) {
 		if (!summary->functions[i].calls)
 			continue;
-		print_function(&summary->functions[i], all_self_ns, with_module,
-			       out);
+		print_function(&summary->functions[i], all_self_ns, marked,
+			       with_module, out);
 		rest--;
 	}
 	if (shown < count)
@@ -226,6 +353,7 @@ static void print_functions(const struct summary *summary,
 			"  (%zu of %zu functions; all: perfrec report "
 			"--limit 0 %s)\n",
 			shown, count, options->dir);
+	print_marks(marks, out);
 }
 
 /* "12.5 ns a call that is WHAT", or nothing without calls. Returns what
@@ -420,6 +548,8 @@ int summary_print(struct summary *summary,
 {
 	summary_sort(summary, options->order);
 	print_run(summary, out);
+	print_states(summary, out);
+	print_overhead(summary, out);
 	print_cpu(summary, out);
 	print_heap(summary, out);
 	if (!summary_losses_none(summary))
