@@ -317,20 +317,83 @@ START_TEST(summary_print_of_an_unknown_end_claims_nothing)
 }
 END_TEST
 
-START_TEST(summary_print_when_hooks_cost_much_says_what_to_exclude)
+START_TEST(summary_print_when_hooks_cost_much_says_what_to_do)
 {
 	struct summary *summary = read_sample();
 	char *text = print(summary, 0);
 
 	ck_assert_has(text,
 		      "20.5 ns a span, 20.5 us in all: 50.0 % of the CPU time");
-	/* As a glob that means this name and no other. */
-	ck_assert_has(text, "--exclude 'op\\[\\](char\\*)'\n");
-	ck_assert_has_not(text, "--exclude beta");
+	ck_assert_has(text, "--overhead 5%");
 	free(text);
+	summary->settings.overhead = 0.05;
+	text = print(summary, 0);
+	ck_assert_has_not(text, "--overhead");
+	free(text);
+	summary->settings.overhead = 0;
 	summary->cost.share = 0.3;
 	text = print(summary, 0);
-	ck_assert_has_not(text, "--exclude");
+	ck_assert_has_not(text, "--overhead");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_marks_functions_that_were_muted)
+{
+	struct summary *summary = read_sample();
+	struct summary_function *one = &summary->functions[0];
+	char *text;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		summary->functions[i].state = "span";
+		summary->functions[i].recorded = summary->functions[i].calls;
+	}
+	text = print(summary, 0);
+	ck_assert_has_not(text, "mean");
+	free(text);
+	/* 10 of 100 calls took 7 us together, of which 5 were its own. */
+	one->state = "counted";
+	one->calls = 100;
+	one->recorded = 10;
+	one->self_ns = 100000;
+	one->total_ns = 7000;
+	summary->functions[1].state = "off";
+	summary->totals.functions_counted = 1;
+	summary->totals.functions_off = 1;
+	summary->totals.counted_calls = 1000;
+	text = print(summary, 0);
+	ck_assert_has(text, "1 function counted, 1 off: 50.0 % of 2,000 calls "
+			    "were only counted");
+	ck_assert_has(text, "~70.0 us     700 ns  c  ");
+	ck_assert_has(text, "  o  ");
+	ck_assert_has(text, "c: all calls are counted");
+	ck_assert_has(text, "o: off at the end");
+	free(text);
+	/* An estimate beyond all that was measured is none. */
+	one->recorded = 1;
+	text = print(summary, 0);
+	ck_assert_has(text, ">7.00 us    7.00 us  c  ");
+	free(text);
+	summary->totals.overhead_unmet = true;
+	summary->settings.overhead = 0.05;
+	text = print(summary, 0);
+	ck_assert_has(text, "could not be kept within 5 %");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
+START_TEST(summary_print_says_what_was_subtracted)
+{
+	struct summary *summary = read_sample();
+	char *text = print(summary, 0);
+
+	ck_assert_has_not(text, "  times ");
+	free(text);
+	summary->cost.subtracted_ns = 5000;
+	text = print(summary, 0);
+	ck_assert_has(text, "without the 5.00 us that perfrec took in them");
 	free(text);
 	summary_free(&summary);
 }
@@ -400,7 +463,9 @@ int main(void)
 	tcase_add_test(show, summary_print_tells_of_cpu_time_and_memory);
 	tcase_add_test(show, summary_print_of_an_unknown_end_claims_nothing);
 	tcase_add_test(show,
-		       summary_print_when_hooks_cost_much_says_what_to_exclude);
+		       summary_print_when_hooks_cost_much_says_what_to_do);
+	tcase_add_test(show, summary_print_marks_functions_that_were_muted);
+	tcase_add_test(show, summary_print_says_what_was_subtracted);
 	tcase_add_test(show,
 		       summary_print_when_something_is_lost_says_how_much);
 	tcase_add_test(
