@@ -186,6 +186,7 @@ static struct states_process *new_process(const struct process_setup *setup)
 	process->pid = setup->pid;
 	process->inner_pid = setup->inner_pid;
 	process->parent = setup->entry->parent;
+	process->uuid = setup->uuid;
 	process->root = !setup->forked;
 	process->modules = modules_get(setup->modules);
 	if (process->root && shared->mem_fd >= 0)
@@ -205,6 +206,7 @@ static bool adopt_stranger(struct states *states,
 		if (one->stranger && !one->ended && one->pid == new->pid &&
 		    one->inner_pid == new->inner_pid) {
 			one->stranger = false;
+			one->uuid = new->uuid;
 			return true;
 		}
 	return false;

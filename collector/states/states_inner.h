@@ -105,6 +105,10 @@ struct function {
 struct states_process {
 	struct states_process *next;
 	pid_t pid, inner_pid, parent;
+	uint64_t uuid; /* of its track; 0: it has recorded nothing yet. Under
+			* the lock */
+	/* Of its tracks by states_trace.c, which the thread has; 0: none. */
+	uint64_t change_track, count_track;
 	bool root; /* it said hello */
 	bool stranger; /* a child that has recorded nothing yet; under the lock
 			* it becomes another one */
@@ -155,6 +159,8 @@ struct states {
 	bool restored;
 	uint64_t hold_ns; /* when the program must go on; 0: it does */
 	uint64_t *sums; /* of calls, by number: of the last tick */
+	uint32_t sequence; /* of changes in the trace; 0: none yet */
+	uint32_t muted; /* functions that are not in state span */
 
 	struct lock lock; /* of what follows */
 	struct states_process *processes;

@@ -12,6 +12,7 @@
 #include "collector/record/collector.h"
 #include "collector/states/controller.h"
 #include "collector/states/states_inner.h"
+#include "collector/states/states_trace.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -105,14 +106,12 @@ void states_slot_ended(struct arena *arena, uint32_t index, bool gone)
 void states_note_change(struct states *states, const struct function *function,
 			enum function_state from, uint64_t ns, bool connected)
 {
-	struct states_change *change;
+	struct states_change change;
 
 	if (from == function->state && from != FUNCTION_COUNTED)
 		return;
 	states_name(states, (struct function *)function);
-	lock_acquire(&states->lock);
-	change = &states->changes[states->change_count % CHANGES_KEPT];
-	*change = (struct states_change){
+	change = (struct states_change){
 		.ns = ns,
 		.address = function->address,
 		.name = function->name,
@@ -125,9 +124,12 @@ void states_note_change(struct states *states, const struct function *function,
 		.entry_build = function->entry_build,
 		.connected = connected,
 	};
+	lock_acquire(&states->lock);
+	states->changes[states->change_count % CHANGES_KEPT] = change;
 	/* relaxed: readers take the lock */
 	atom_store_rlx(&states->change_count, states->change_count + 1);
 	lock_release(&states->lock);
+	states_trace_change(states, &change);
 }
 
 uint64_t states_change_count(const struct states *states)

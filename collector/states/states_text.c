@@ -24,6 +24,7 @@
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/states/states_inner.h"
+#include "collector/states/states_trace.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
@@ -276,8 +277,10 @@ void states_follow_processes(struct states *states)
 	lock_release(&states->lock);
 	/* New ones come in at the front. */
 	for (; process; process = process->next)
-		if (!process->met)
+		if (!process->met) {
 			meet_process(states, process);
+			states_trace_process(states, process);
+		}
 }
 
 void states_processes_free(struct states *states)
