@@ -18,6 +18,14 @@ $(O)/tests/shim/test_%: tests/shim/test_%.c tests/shim/mini_collector.c
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $< \
 		tests/shim/mini_collector.c $(CHECK_LIBS)
 
+# It makes thunks as the collector does.
+$(O)/tests/shim/test_thunk: tests/shim/test_thunk.c \
+		tests/shim/mini_collector.c $(O)/libcollector.a
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) \
+		$(PKG_LIBS) $(CHECK_LIBS)
+
 # --- programs -----------------------------------------------------------------
 SHIM_VICTIMS = $(patsubst %.c,$(O)/%,$(wildcard tests/shim/victims/*_victim.c)) \
 	  $(VICTIMS)/alloc_cxx_victim

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_thunk - what the shim does for thunks (function_shm.h): registers that
+ * must be kept are, also where C is called; counts are exact, across threads,
+ * children and signals at every instruction; and what is recorded nests.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/patch/thunks.h"
+#include "shared/compiler.h"
+#include "tests/shim/mini_collector.h"
+#include "tests/shim/victims/thunk_victim.h"
+#include "tests/suite.h"
+
+struct witness {
+	uint64_t sure[THUNK_NUMBERS], perhaps[THUNK_NUMBERS];
+};
+
+static struct witness g_witness;
+static uint64_t g_calls[THUNK_NUMBERS];
+static uint64_t g_records[3][THUNK_NUMBERS]; /* by kind */
+
+static uint32_t mask_of(int number)
+{
+	switch (number) {
+	case THUNK_CALLS_COUNTED:
+	case THUNK_ENTRY_COUNTED:
+		return THUNK_MASK_NONE;
+	case THUNK_CALLS_SHARE:
+	case THUNK_ENTRY_SHARE:
+		return THUNK_MASK_SHARE(1);
+	default:
+		return THUNK_MASK_ALL;
+	}
+}
+
+static struct thunk_area *make_thunks(struct mini_collector *mini)
+{
+	struct thunk_area *area;
+
+	ck_assert_int_eq(
+		thunk_area_map(mini->thunk_fd, &mini->page->thunks, &area), 0);
+	for (int number = 1; number < THUNK_NUMBERS; number++) {
+		ck_assert_int_eq(thunk_area_add(area, (uint32_t)number,
+						THUNK_FUNCTION(number),
+						thunk_is_entry(number)
+							? THUNK_ENTRY
+							: THUNK_CALLS),
+				 0);
+		thunk_area_mode(area, (uint32_t)number, mask_of(number));
+	}
+	return area;
+}
+
+static void release(struct mini_collector *mini)
+{
+	mini->page->control = CONTROL_ON;
+	syscall(SYS_futex, &mini->page->control, FUTEX_WAKE, INT_MAX, NULL,
+		NULL, 0);
+}
+
+/* Every begin in a ring has its end, the innermost first. */
+static void read_slot(const struct mini_collector *mini, uint32_t index,
+		      bool nests)
+{
+	const struct slot_shm *slot = mini_slot(mini, index);
+	const struct record *ring = mini_ring(mini, index);
+	static uint64_t open[4096];
+	size_t depth = 0;
+
+	ck_assert_uint_le(slot->head, mini->page->ring_cells);
+	for (uint64_t i = 0; i < slot->head; i++) {
+		enum record_kind kind = record_kind(ring[i].word);
+		uint64_t function = record_payload(ring[i].word);
+
+		if (kind != RECORD_BEGIN && kind != RECORD_END)
+			continue;
+		if (function >= THUNK_FUNCTION(1))
+			g_records[kind][function / THUNK_FUNCTION(1)]++;
+		if (!nests)
+			continue;
+		/* Not one check for each record: they are many. */
+		if (kind == RECORD_BEGIN && depth < ARRAY_SIZE(open))
+			open[depth++] = function;
+		else if (!depth || open[--depth] != function)
+			ck_abort_msg("slot %u, cell %lu ends %lx", index,
+				     (unsigned long)i, (unsigned long)function);
+	}
+	if (nests)
+		ck_assert_uint_eq(depth, 0);
+}
+
+/* Run thunk_victim, and add up what is in the arena. */
+static void run(const char *what, const char *rseq, bool nests)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
+	char result[] = "/tmp/test_thunk-XXXXXX";
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/thunk_victim"),
+			 (char *)what, result, NULL };
+	FILE *file = fdopen(mkstemp(result), "r");
+	struct mini_collector mini;
+	struct thunk_area *area;
+	int status;
+	pid_t pid;
+
+	setenv("PERFREC_RSEQ", rseq, 1);
+	setenv("PERFREC_RING_KB", "16384", 1);
+	mini_collector_start(&mini);
+	pid = mini_spawn(&mini, mini_build_path("libperfrec_preload.so"), argv);
+	mini_collector_accept(&mini, settings, CONTROL_HOLD);
+	ck_assert_int_ge(mini.thunk_fd, 0);
+	ck_assert_int_ge(mini.mem_fd, 0);
+	area = make_thunks(&mini);
+	release(&mini);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "thunk_victim ended with status %x", status);
+	ck_assert_uint_eq(fread(&g_witness, sizeof(g_witness), 1, file), 1);
+	fclose(file);
+	unlink(result);
+	memset(g_calls, 0, sizeof(g_calls));
+	memset(g_records, 0, sizeof(g_records));
+	for (uint32_t i = 0; i < mini.hello.slot_count; i++) {
+		if (!mini_slot(&mini, i)->claims)
+			continue;
+		ck_assert_uint_eq(mini_slot(&mini, i)->claims, 1);
+		read_slot(&mini, i, nests);
+		for (int number = 1; number < THUNK_NUMBERS; number++)
+			g_calls[number] += mini_counts(&mini, i)[number].calls;
+	}
+	ck_assert_uint_eq(mini.page->uncounted_calls, 0);
+	thunk_area_unmap(area);
+	mini_collector_stop(&mini);
+}
+
+static void check_counts(uint64_t slack)
+{
+	for (int number = 1; number < THUNK_NUMBERS; number++) {
+		uint64_t sure = g_witness.sure[number];
+
+		ck_assert_msg(g_calls[number] >= sure &&
+				      g_calls[number] <=
+					      sure + slack +
+						      g_witness.perhaps[number],
+			      "function %d: %lu calls, counted %lu", number,
+			      (unsigned long)sure,
+			      (unsigned long)g_calls[number]);
+	}
+}
+
+/* What is recorded is a share of what is counted, and ends. */
+static void check_records(void)
+{
+	for (int number = 1; number < THUNK_NUMBERS; number++) {
+		uint64_t begins = g_records[RECORD_BEGIN][number];
+
+		ck_assert_uint_eq(begins, g_records[RECORD_END][number]);
+		if (mask_of(number) == THUNK_MASK_ALL)
+			ck_assert_uint_eq(begins, g_calls[number]);
+		else if (mask_of(number) == THUNK_MASK_NONE)
+			ck_assert_uint_eq(begins, 0);
+		else if (g_calls[number] >= 1000)
+			ck_assert_msg(begins * 10 > g_calls[number] * 4 &&
+					      begins * 10 < g_calls[number] * 6,
+				      "function %d: %lu of %lu", number,
+				      (unsigned long)begins,
+				      (unsigned long)g_calls[number]);
+	}
+}
+
+static const char *const g_rseq[] = { "on", "off" };
+
+START_TEST(thunk_keeps_all_registers)
+{
+	run("registers", g_rseq[_i], true);
+	check_counts(0);
+	check_records();
+}
+END_TEST
+
+START_TEST(thunk_counts_of_threads_and_children_are_exact)
+{
+	run("threads", g_rseq[_i], true);
+	check_counts(0);
+	check_records();
+}
+END_TEST
+
+START_TEST(thunk_interrupted_anywhere_counts_and_nests)
+{
+	run("record", g_rseq[_i], true);
+	ck_assert_uint_gt(g_witness.sure[THUNK_ENTRY_SPAN], 300);
+	check_counts(0);
+	check_records();
+}
+END_TEST
+
+START_TEST(thunk_left_anywhere_counts_what_was_entered)
+{
+	run("jump", g_rseq[_i], false);
+	check_counts(0);
+}
+END_TEST
+
+/* A handler that forks between the thunk's look at the epoch and the count has
+ * a child that counts in its parent's cell: so much more may be there. */
+START_TEST(thunk_forked_in_counts_what_was_entered)
+{
+	run("fork", g_rseq[_i], false);
+	check_counts(400);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("thunk");
+	TCase *quick = suite_case(suite, "quick");
+	TCase *slow = suite_slow_case(suite);
+
+	tcase_set_timeout(quick, 120);
+	tcase_set_timeout(slow, 120);
+	tcase_add_loop_test(quick, thunk_keeps_all_registers, 0, 2);
+	tcase_add_loop_test(
+		quick, thunk_counts_of_threads_and_children_are_exact, 0, 2);
+	tcase_add_loop_test(quick, thunk_interrupted_anywhere_counts_and_nests,
+			    1, 2);
+	tcase_add_loop_test(slow, thunk_interrupted_anywhere_counts_and_nests,
+			    0, 1);
+	tcase_add_loop_test(slow, thunk_left_anywhere_counts_what_was_entered,
+			    0, 2);
+	tcase_add_loop_test(slow, thunk_forked_in_counts_what_was_entered, 0,
+			    2);
+	return suite_run(suite);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thunk_victim - the function numbers for which test_thunk makes thunks.
+ */
+#ifndef PERFREC_TESTS_SHIM_THUNK_VICTIM_H
+#define PERFREC_TESTS_SHIM_THUNK_VICTIM_H
+
+/* Functions of a calls build, then of an entry build: recorded, counted, one
+ * call in two recorded; and one that handlers call. */
+enum {
+	THUNK_CALLS_SPAN = 1,
+	THUNK_CALLS_COUNTED,
+	THUNK_CALLS_SHARE,
+	THUNK_CALLS_INNER,
+	THUNK_ENTRY_SPAN,
+	THUNK_ENTRY_COUNTED,
+	THUNK_ENTRY_SHARE,
+	THUNK_ENTRY_INNER,
+	THUNK_NUMBERS,
+};
+
+/* Whether function @number is of an entry build. */
+static inline int thunk_is_entry(int number)
+{
+	return number >= THUNK_ENTRY_SPAN;
+}
+
+/* Its address. */
+#define THUNK_FUNCTION(number) (0x100000ul * (unsigned long)(number))
+
+#endif
