@@ -62,6 +62,7 @@ struct states_module {
 	const char *path;
 	struct states_plan *plan;
 	uint32_t generation; /* of the load map when it came */
+	uint64_t came_ns; /* when we saw it */
 	bool listed; /* its functions are known */
 	bool gone; /* it was unloaded */
 	bool recalled; /* known was asked for */

@@ -28,6 +28,8 @@
 #define ADDRESS_MASK 0xffffffffffff /* what records carry */
 #define TABLE_MIN 1024
 #define MODULES_MAX 4096
+/* The longest that a program may take to relocate what it has loaded. */
+#define RELOCATION_NS 2000000000
 
 /* --- plans ------------------------------------------------------------------
  */
@@ -270,8 +272,26 @@ static void list_functions(struct states *states, uint32_t index)
 		states_module_came(states, index);
 }
 
+/* Whether the program has filled in the addresses of all functions in @module:
+ * a load is told before that. */
+static bool is_relocated(struct states *states,
+			 const struct states_module *module)
+{
+	const struct code_plan *plan = module->plan->plan;
+
+	if (clock_boottime_ns() - module->came_ns > RELOCATION_NS)
+		return true;
+	for (size_t i = 0; plan && i < plan->function_count; i++)
+		if (plan->functions[i].slot &&
+		    !address_of(states, module, &plan->functions[i]))
+			return false;
+	return true;
+}
+
 bool states_plan_modules(struct states *states, uint64_t until_ns)
 {
+	bool done = true;
+
 	for (uint32_t i = 0; i < states->module_count; i++) {
 		struct states_module *module = &states->modules[i];
 
@@ -279,9 +299,12 @@ bool states_plan_modules(struct states *states, uint64_t until_ns)
 			continue;
 		if (!go_on_planning(module->plan, until_ns))
 			return false;
-		list_functions(states, i);
+		if (is_relocated(states, module))
+			list_functions(states, i);
+		else
+			done = false;
 	}
-	return true;
+	return done;
 }
 
 static bool is_known(const struct states *states,
@@ -316,6 +339,7 @@ static void add_module(struct states *states, const struct module_file *file,
 				.path = file->path,
 				.plan = plan,
 				.generation = generation,
+				.came_ns = clock_boottime_ns(),
 			};
 	lock_release(&states->lock);
 }

@@ -160,9 +160,61 @@ static void make_child_image(struct states *states,
 		set_module(process, i, parent->module[i]);
 }
 
+/* The parts of @function, to be connected in @process, into @list of @room.
+ * Returns how many. */
+static size_t list_parts(const struct states *states,
+			 const struct states_process *process,
+			 const struct function *function, bool off,
+			 struct patch_function *list, size_t room)
+{
+	size_t count = 0;
+
+	for (uint32_t at = function->parts; at != NONE && count < room;
+	     at = states->parts[at].next) {
+		const struct states_part *part = &states->parts[at];
+		int module = module_of(process, part->module);
+
+		/* All or nothing. */
+		if (!part->number)
+			return 0;
+		if (module >= 0)
+			list[count++] = (struct patch_function){
+				.module = module,
+				.function = part->index,
+				.number = part->number,
+				.off = off,
+			};
+	}
+	return count;
+}
+
+/* Connect what was connected in its parent only after the fork. */
+static void connect_rest(struct states *states, struct states_process *process)
+{
+	struct patch_function *list =
+		calloc(states->part_count + 1, sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; list && i < states->function_count; i++) {
+		const struct function *function = &states->functions[i];
+
+		if (!function->connected || function->parts == NONE ||
+		    patch_is_connected(process->image,
+				       states->parts[function->parts].number))
+			continue;
+		count += list_parts(states, process, function,
+				    function->state == FUNCTION_OFF,
+				    list + count, states->part_count - count);
+	}
+	if (count)
+		patch_connect(process->image, list, count, false);
+	free(list);
+}
+
 /* Bring the text of a child to where all others are. */
 static void catch_up(struct states *states, struct states_process *process)
 {
+	connect_rest(states, process);
 	for (uint32_t number = 1; number < states->next_number; number++) {
 		const struct function *function =
 			&states->functions[states->owner[number]];
@@ -275,7 +327,10 @@ void states_follow_processes(struct states *states)
 	drop_ended(states);
 	process = states->processes;
 	lock_release(&states->lock);
-	/* New ones come in at the front. */
+	/* New ones come in at the front. Children are made of the root. */
+	for (struct states_process *one = process; one; one = one->next)
+		if (!one->met && one->root)
+			meet_process(states, one);
 	for (; process; process = process->next)
 		if (!process->met) {
 			meet_process(states, process);
@@ -329,31 +384,6 @@ void states_switch(struct states *states, const uint32_t *functions,
 			patch_switch(process->image, numbers, n, on);
 	free(numbers);
 	add_patch_ns(states, begin_ns);
-}
-
-/* The parts of @function, to be connected in @process, into @list of @room.
- * Returns how many. */
-static size_t list_parts(const struct states *states,
-			 const struct states_process *process,
-			 const struct function *function, bool off,
-			 struct patch_function *list, size_t room)
-{
-	size_t count = 0;
-
-	for (uint32_t at = function->parts; at != NONE && count < room;
-	     at = states->parts[at].next) {
-		const struct states_part *part = &states->parts[at];
-		int module = module_of(process, part->module);
-
-		if (part->number && module >= 0)
-			list[count++] = (struct patch_function){
-				.module = module,
-				.function = part->index,
-				.number = part->number,
-				.off = off,
-			};
-	}
-	return count;
 }
 
 /* Without enough of them, the function has none. */

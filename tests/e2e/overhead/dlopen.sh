@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A library that is loaded while the program runs is treated as was asked for
+# before, and may go and come again.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+build plugin.so -shared -fPIC <<'SOURCE'
+__attribute__((noinline)) long plugin_leaf(long i) { return i * 5; }
+long plugin_work(long n)
+{
+	long sum = 0;
+	for (long i = 0; i < n; i++)
+		sum += plugin_leaf(i);
+	return sum;
+}
+SOURCE
+build host -ldl <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+	long (*work)(long) = NULL;
+	void *handle = NULL;
+	char line[64];
+
+	puts("started");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (!strcmp(line, "load\n"))
+			handle = dlopen("./plugin.so", RTLD_NOW);
+		work = handle ? (long (*)(long))dlsym(handle, "plugin_work") : NULL;
+		if (!strcmp(line, "work\n"))
+			printf("%ld\n", work(100000));
+		else if (!strcmp(line, "unload\n"))
+			printf("closed %d\n", dlclose(handle)), handle = NULL;
+		else
+			puts("done");
+		fflush(stdout);
+	}
+	return 0;
+}
+SOURCE
+mkfifo input
+"$PERFREC" record -q --count plugin_leaf -o data -- ./host <input >out.host 2>err.host &
+recorder=$!
+exec 9>input
+lines=1
+lines_there()
+{
+	[ "$(wc -l <out.host)" -ge $lines ]
+}
+wait_for 30 lines_there
+tell()
+{
+	lines=$((lines + 1))
+	echo "$1" >&9
+	wait_for 30 lines_there
+}
+connected()
+{
+	"$PERFREC" ctl -o data functions --json >list.json || return 1
+	jq -e '.functions[0].functions[] | select(.name == "plugin_leaf") |
+		select(.state == "counted")' list.json >/dev/null
+}
+for round in 1 2; do
+	tell load
+	wait_for 30 connected
+	tell work
+	tell unload
+done
+exec 9>&-
+wait $recorder || fail "exit status $?"
+calls=$(json data/summary.json '[.functions[] | select(.name == "plugin_leaf") | .calls] | add')
+expect_eq 'calls of plugin_leaf' "$calls" 200000
+spans=$(json data/summary.json .totals.spans)
+[ "$spans" -lt 2000 ] || fail "$spans spans: they were recorded, not counted"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The collector is killed while functions of a program, and of its child, are
+# off: perfrec record restores their text, and they run on.
+. "$TOP/tests/e2e/lib.sh"
+prog overhead/busy
+build forks -I. <<'SOURCE'
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/wait.h>
+__attribute__((noinline)) int leaf(int i) { return i * 3; }
+int main(void)
+{
+	pid_t child = fork();
+	volatile int sum = 0;
+	char byte;
+
+	for (int i = 0; i < 1000; i++)
+		sum += leaf(i);
+	printf("%s %d\n", child ? "parent" : "child", (int)getpid());
+	fflush(stdout);
+	/* Each hears of the end of the input. */
+	while (read(0, &byte, 1) > 0)
+		;
+	for (int i = 0; i < 1000; i++)
+		sum += leaf(i);
+	if (child)
+		waitpid(child, NULL, 0);
+	printf("sum %d\n", sum);
+	return 0;
+}
+SOURCE
+
+mkfifo input
+"$PERFREC" record -q -o data -- ./forks <input >out.forks 2>err.forks &
+recorder=$!
+exec 9>input
+both_there()
+{
+	[ "$(wc -l <out.forks)" -eq 2 ]
+}
+wait_for 30 both_there
+parent=$(awk '$1 == "parent" { print $2 }' out.forks)
+child=$(awk '$1 == "child" { print $2 }' out.forks)
+run "$PERFREC" ctl -o data functions --off '*'
+expect_status 0
+"$O/tests/tools/text_same" "$parent" forks && fail "no text of the parent was patched"
+"$O/tests/tools/text_same" "$child" forks && fail "no text of the child was patched"
+
+collector=$(pgrep -P $recorder perfrec-collect)
+kill -KILL "$collector"
+restored()
+{
+	"$O/tests/tools/text_same" "$1" >/dev/null
+}
+wait_for 30 restored "$parent"
+wait_for 30 restored "$child"
+exec 9>&-
+wait $recorder || fail "exit status $?"
+expect_eq 'sums' "$(grep -c '^sum 2997000$' out.forks)" 2
+expect_match err.forks 'goes on unrecorded'
