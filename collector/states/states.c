@@ -144,6 +144,7 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 	lock_acquire(&states->lock);
 	states->ready = ready;
 	states->wants_plans = true;
+	states->want_durations = true;
 	lock_release(&states->lock);
 	states_wake(states->thread);
 }

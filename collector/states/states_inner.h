@@ -156,6 +156,8 @@ struct states {
 	uint64_t tick_cost_ns; /* what a tick takes */
 	size_t loads; /* events of the map log that were seen */
 	bool planning; /* something wants plans */
+	uint64_t refresh_ns; /* when the map of the program may be read again */
+	uint64_t refresh_pause_ns; /* and how long after that */
 	bool evaluated; /* all functions know what they want */
 	bool restored;
 	uint64_t hold_ns; /* when the program must go on; 0: it does */
@@ -181,6 +183,7 @@ struct states {
 	struct states_change *changes; /* a ring of CHANGES_KEPT */
 	uint64_t change_count; /* ever; read without the lock, too */
 	uint64_t patch_ns, patched_sites, unpatched_processes;
+	bool has_unknown; /* functions were called that are not known */
 	bool want_durations; /* read without the lock, too */
 	struct controller_reached reached; /* as of the last tick */
 	/* Requests. */

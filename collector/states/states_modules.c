@@ -28,6 +28,8 @@
 #define ADDRESS_MASK 0xffffffffffff /* what records carry */
 #define TABLE_MIN 1024
 #define MODULES_MAX 4096
+#define REFRESH_NS_MIN ((uint64_t)50000000)
+#define REFRESH_NS_MAX ((uint64_t)10000000000)
 /* The longest that a program may take to relocate what it has loaded. */
 #define RELOCATION_NS 2000000000
 
@@ -328,6 +330,7 @@ static void add_module(struct states *states, const struct module_file *file,
 	if (is_known(states, file) || states->module_count == MODULES_MAX)
 		return;
 	plan = plan_of_file(states->thread, file->file);
+	states->refresh_pause_ns = 0;
 	lock_acquire(&states->lock);
 	if (plan && grow_array(states->modules, states->module_room,
 			       states->module_count + 1) == 0)
@@ -391,6 +394,29 @@ static void drop_modules_at(struct states *states, uint64_t start, uint64_t end)
 			    clock_boottime_ns());
 }
 
+/* Whether functions were called that are in no module that is known, so that
+ * the map is to be read: the program may tell of a load late. Code that it
+ * makes itself is never known: so the pauses grow. */
+static bool wants_refresh(struct states *states)
+{
+	uint64_t now = clock_boottime_ns();
+	bool wanted;
+
+	if (now < states->refresh_ns)
+		return false;
+	lock_acquire(&states->lock);
+	wanted = states->has_unknown;
+	states->has_unknown = false;
+	lock_release(&states->lock);
+	if (!wanted)
+		return false;
+	states->refresh_pause_ns =
+		MIN(MAX(2 * states->refresh_pause_ns, REFRESH_NS_MIN),
+		    REFRESH_NS_MAX);
+	states->refresh_ns = now + states->refresh_pause_ns;
+	return true;
+}
+
 void states_follow_modules(struct states *states)
 {
 	struct map_log *log = arena_setup(states->arena)->map_log;
@@ -411,6 +437,10 @@ void states_follow_modules(struct states *states)
 		generation = event.generation;
 	}
 	states->planning = true;
+	if (wants_refresh(states)) {
+		(void)modules_refresh(root->modules);
+		loaded = true;
+	}
 	if (loaded)
 		add_modules_of(states, root, generation);
 }

@@ -172,8 +172,10 @@ void states_add_durations(struct states *states,
 		struct function *function =
 			states_find(states, durations[i].address);
 
-		if (!function)
+		if (!function) {
+			states->has_unknown = true;
 			continue;
+		}
 		function->ended += durations[i].ended;
 		function->ended_ns += durations[i].ended_ns;
 	}
