@@ -156,6 +156,7 @@ struct states {
 	uint64_t tick_cost_ns; /* what a tick takes */
 	size_t loads; /* events of the map log that were seen */
 	bool planning; /* something wants plans */
+	uint32_t generation; /* of the load map, as last told */
 	uint64_t refresh_ns; /* when the map of the program may be read again */
 	uint64_t refresh_pause_ns; /* and how long after that */
 	bool evaluated; /* all functions know what they want */

@@ -422,7 +422,6 @@ void states_follow_modules(struct states *states)
 	struct map_log *log = arena_setup(states->arena)->map_log;
 	const struct states_process *root = root_process(states);
 	size_t events = log ? map_log_read(log) : 0;
-	uint32_t generation = 0;
 	struct map_event event;
 	bool loaded = !states->planning;
 
@@ -434,7 +433,8 @@ void states_follow_modules(struct states *states)
 		if (event.kind == MAP_UNLOAD && event.pid == root->inner_pid)
 			drop_modules_at(states, event.start, event.end);
 		loaded = loaded || event.kind == MAP_LOAD;
-		generation = event.generation;
+		if (event.pid == root->inner_pid)
+			states->generation = event.generation;
 	}
 	states->planning = true;
 	if (wants_refresh(states)) {
@@ -442,7 +442,7 @@ void states_follow_modules(struct states *states)
 		loaded = true;
 	}
 	if (loaded)
-		add_modules_of(states, root, generation);
+		add_modules_of(states, root, states->generation);
 }
 
 void states_name(struct states *states, struct function *function)

@@ -73,7 +73,9 @@ done
 exec 9>&-
 wait $recorder || fail "exit status $?"
 calls=$(json data/summary.json '[.functions[] | select(.name == "plugin_leaf") | .calls] | add')
-expect_eq 'calls of plugin_leaf' "$calls" 400000
+# Those of the moment in which it was connected may be missing.
+[ "$calls" -le 400000 ] || fail "$calls calls of plugin_leaf"
+[ "$calls" -ge 300000 ] || fail "only $calls calls of plugin_leaf"
 spans=$(json data/summary.json .totals.spans)
 # What was called before it was known was recorded.
 [ "$spans" -lt 202000 ] || fail "$spans spans: they were recorded, not counted"
