@@ -191,25 +191,47 @@ static int take_function(struct code_entries *entries, uint64_t at,
 	return take_exits(entries, piece->start);
 }
 
-/* Entry @number of gcc's table. *@bytes: the code that was read. */
-static int take_gcc(struct code_entries *entries, size_t number,
-		    uint64_t *bytes)
+/* The piece with the call that entry @number of gcc's table means, which is at
+ * *@call; NULL: there is none. */
+static struct code_piece *gcc_piece(const struct code_entries *entries,
+				    size_t number, uint64_t *call)
 {
 	const uint64_t at =
 		entries->file->gcc_entries.vaddr + number * GCC_BYTES;
 	const uint8_t *entry = code_file_at(entries->file, at, GCC_BYTES);
-	struct code_piece *piece;
 	int32_t distance;
 
 	if (!entry)
-		return 0;
+		return NULL;
 	memcpy(&distance, entry, sizeof(distance));
-	piece = code_pieces_at(entries->pieces,
-			       at + (uint64_t)(int64_t)distance);
-	if (!distance || !piece)
+	*call = at + (uint64_t)(int64_t)distance;
+	return distance ? code_pieces_at(entries->pieces, *call) : NULL;
+}
+
+/* Functions that are only ever jumped to are functions, too: a jump to one
+ * leaves the function that jumps. */
+static void mark_entries(struct code_entries *entries, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t call;
+		struct code_piece *piece = gcc_piece(entries, i, &call);
+
+		if (piece && call - piece->start <= sizeof(g_endbr))
+			piece->is_entry = true;
+	}
+}
+
+/* Entry @number of gcc's table. *@bytes: the code that was read. */
+static int take_gcc(struct code_entries *entries, size_t number,
+		    uint64_t *bytes)
+{
+	uint64_t call;
+	struct code_piece *piece = gcc_piece(entries, number, &call);
+
+	if (!piece)
 		return 0;
 	*bytes += piece->bytes;
-	return take_function(entries, at + (uint64_t)(int64_t)distance, piece);
+	return take_function(entries, call, piece);
 }
 
 /* --- XRay ------------------------------------------------------------------
@@ -314,6 +336,8 @@ int code_entries_step(struct code_entries *entries, uint64_t bytes)
 
 	entries->group.file = entries->file;
 	entries->group.pieces = entries->pieces;
+	if (!entries->next)
+		mark_entries(entries, gcc);
 	while (!err && entries->next < all && done <= bytes) {
 		size_t number = entries->next++;
 

@@ -49,6 +49,27 @@ static ALONE void tail(uint64_t x)
 	add(x);
 }
 
+/* Never called, only jumped to, from two functions. */
+static ALONE void last(uint64_t x)
+{
+	t_sum = mix(t_sum ^ x);
+	if (x & 2)
+		t_sum++;
+}
+
+static ALONE void first_half(uint64_t x)
+{
+	if (x & 4)
+		add(x);
+	last(x);
+}
+
+static ALONE void second_half(uint64_t x)
+{
+	add(x + 2);
+	last(x + 1);
+}
+
 static ALONE long double wide(long double x, double y, int a, int b, int c,
 			      int d, int e, int f, int g)
 {
@@ -103,6 +124,8 @@ static ALONE uint64_t one_round(void)
 	add((uint64_t)wide(1.5L, 2, 3, 4, 5, 6, 7, 8, 9));
 	add((uint64_t)many(3, 1.0, 2.0, 4.5));
 	add(jumps());
+	first_half(t_sum);
+	second_half(t_sum);
 	return t_sum;
 }
 
