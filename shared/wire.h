@@ -51,7 +51,8 @@ struct wire_hello {
 	uint32_t tsc_allowed; /* 0: prctl(PR_SET_TSC) forbids rdtsc */
 	uint32_t instrumented; /* 1: something here can call a hook */
 	uint32_t fds; /* enum wire_fds */
-	uint32_t pad;
+	uint32_t entry_build; /* 1: a module is one (entry_build.h): nothing is
+			       * recorded of it before it is connected */
 };
 
 /*

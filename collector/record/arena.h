@@ -71,6 +71,7 @@ struct arena_setup {
 	uint64_t start_flow; /* flow from the image before it; 0: none */
 	enum wire_clock clock;
 	enum wire_alloc alloc; /* how the program is to record blocks */
+	bool entry_build; /* a module of the program is one (hello) */
 	bool stackless; /* no spans say where a block was allocated */
 	bool late; /* its program had other threads at hello: blocks that they
 		    * allocated at that moment are unknown */

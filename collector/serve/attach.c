@@ -203,6 +203,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 			       : WIRE_CLOCK_BOOTTIME;
 	setup->alloc = choose_alloc(collector->options, hello->instrumented);
 	setup->stackless = !hello->instrumented;
+	setup->entry_build = hello->entry_build;
 	setup->late = has_threads(peer->pid);
 	recording_set_ring_cells(setup->recording, setup->ring_cells);
 	setup->jobs = collector->jobs;
@@ -271,7 +272,8 @@ static bool connects_functions(const struct collector *collector,
 			       struct arena *arena)
 {
 	return arena_setup(arena)->states &&
-	       states_are_wanted(collector->options);
+	       (states_are_wanted(collector->options) ||
+		arena_setup(arena)->entry_build);
 }
 
 void attach_hello(struct collector *collector, const struct wire_hello *hello,

@@ -73,6 +73,7 @@ static void evaluate_function(struct states *states, struct function *function)
 		!function->connected && !function->refused && states->area &&
 		!states->unwritable &&
 		(function->excluded || states->controller ||
+		 function->entry_build ||
 		 (function->by_hand && function->wanted != FUNCTION_SPAN));
 }
 

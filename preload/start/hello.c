@@ -510,6 +510,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.ring_cells = settings->ring_cells,
 		.tsc_allowed = clock_allowed(),
 		.instrumented = instrumented(),
+		.entry_build = entry_build(),
 	};
 	result->connected = true;
 	why = offer_arena(socket, result, deadline);

@@ -57,8 +57,11 @@ static bool has_entry_note(const char *notes, size_t bytes, size_t align)
 	return false;
 }
 
-static bool is_entry_build(const struct dl_phdr_info *module)
+static int is_entry_build(struct dl_phdr_info *module, size_t size,
+			  void *unused)
 {
+	(void)size;
+	(void)unused;
 	for (size_t i = 0; i < module->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &module->dlpi_phdr[i];
 
@@ -66,9 +69,9 @@ static bool is_entry_build(const struct dl_phdr_info *module)
 		    has_entry_note(
 			    (const char *)(module->dlpi_addr + header->p_vaddr),
 			    header->p_filesz, header->p_align == 8 ? 8 : 4))
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 static int look_at_module(struct dl_phdr_info *module, size_t size,
@@ -77,9 +80,7 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 	struct elf_tables tables = { .base = 0 };
 	uint32_t end;
 
-	(void)size;
-	(void)unused;
-	if (is_entry_build(module))
+	if (is_entry_build(module, size, unused))
 		return 1;
 	for (size_t i = 0; i < module->dlpi_phnum; i++)
 		if (module->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -96,6 +97,11 @@ static int look_at_module(struct dl_phdr_info *module, size_t size,
 		    is_hook_name(tables.names + tables.symbols[i].st_name))
 			return 1;
 	return 0;
+}
+
+bool entry_build(void)
+{
+	return libc()->iterate_phdr(is_entry_build, NULL);
 }
 
 bool instrumented(void)

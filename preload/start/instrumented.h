@@ -8,8 +8,11 @@
 #include <stdbool.h>
 
 /* True when a loaded module refers to __cyg_profile_func_enter or to what
- * perfrec.h looks for, or is an entry build (shared/entry_build.h). Takes the dynamic linker's lock; a constructor may call
- * it. */
+ * perfrec.h looks for, or is an entry build. Takes the dynamic linker's lock; a
+ * constructor may call it. */
 bool instrumented(void);
+/* Whether a loaded module is an entry build (shared/entry_build.h). As above.
+ */
+bool entry_build(void);
 
 #endif

@@ -319,4 +319,7 @@ for compiler in $compilers; do
 	expect_eq "$compiler: instrumented" \
 		"$(json data/summary.json '.processes[0].instrumented')" true
 	expect_no_match out 'rebuild it with'
+	expect_eq "$compiler: calls of p_plain, p_times" \
+		"$(json data/summary.json '[.functions[] |
+			select(.name | test("p_plain|p_times")).calls] | add')" 5
 done
