@@ -63,8 +63,10 @@ static bool map_at(int fd, uint64_t at)
 	/* A kernel that does not know the flag maps where it likes. */
 	if ((uint64_t)got == at &&
 	    (fd >= 0 || sys(SYS_mremap, g_thunks.map[0], 0, THUNK_AREA_BYTES,
-			    MREMAP_MAYMOVE | MREMAP_FIXED, at) == got))
+			    MREMAP_MAYMOVE | MREMAP_FIXED, at) == got)) {
+		sys(SYS_madvise, got, THUNK_AREA_BYTES, MADV_DONTDUMP);
 		return true;
+	}
 	sys(SYS_munmap, got, THUNK_AREA_BYTES);
 	return false;
 }
@@ -128,6 +130,7 @@ bool thunk_map_begin(int fd)
 
 	if (sys_failed(first))
 		return false;
+	sys(SYS_madvise, first, THUNK_AREA_BYTES, MADV_DONTDUMP);
 	g_thunks.map[0] = (uint64_t)first;
 	libc()->iterate_phdr(visit_module, &fd);
 	return true;

@@ -359,13 +359,15 @@ static const char *refusal_text(uint32_t status)
 /* Send the hello over @socket and take the reply; result->page is mapped.
  * Returns NULL, or why there is nothing to record to. */
 static const char *exchange_hello(long socket, long memfd,
-				  const struct thunk_offer *offer,
+				  struct thunk_offer *offer,
 				  struct hello_result *result,
 				  uint64_t deadline)
 {
 	int liveness_fd = -1;
 	long bytes = send_hello(socket, &result->hello, memfd, offer);
 
+	/* Else the reply's might find no room. */
+	thunks_close(offer);
 	if (bytes >= 0)
 		bytes = receive_reply(socket, &result->reply, &liveness_fd,
 				      deadline);
@@ -449,6 +451,11 @@ static const char *offer_arena(long socket, struct hello_result *result,
 	/* Before the arena, which takes what is near to the libraries. */
 	offer = thunks_offer(&result->hello);
 	memfd = make_arena(result);
+	if (memfd == -EMFILE && offer.count) {
+		thunks_close(&offer);
+		thunks_withdraw(&result->hello);
+		memfd = make_arena(result);
+	}
 	/* valgrind has 64 GiB for its program, some machines not much more. */
 	while (memfd >= 0 && !result->page && halve_arena(&result->hello)) {
 		close_fd(memfd);
@@ -469,7 +476,7 @@ static const char *offer_arena(long socket, struct hello_result *result,
 	/* After a hello the collector may believe that it was accepted, and
 	 * change text. */
 	if (!result->page)
-		thunks_withdraw();
+		thunks_withdraw(&result->hello);
 	thunks_close(&offer);
 	close_fd(memfd);
 	return why;

@@ -165,13 +165,14 @@ void thunks_describe(struct page_shm *page)
 }
 #endif
 
-void thunks_close(const struct thunk_offer *offer)
+void thunks_close(struct thunk_offer *offer)
 {
-	for (size_t i = 0; i < offer->count; i++)
-		sys(SYS_close, offer->fd[i]);
+	while (offer->count)
+		sys(SYS_close, offer->fd[--offer->count]);
 }
 
-void thunks_withdraw(void)
+void thunks_withdraw(struct wire_hello *ask)
 {
+	ask->fds = 0;
 	thunk_map_end();
 }

@@ -24,10 +24,10 @@ struct thunk_offer {
 struct thunk_offer thunks_offer(struct wire_hello *ask);
 /* Say in @page what the collector must know, if an area was made. */
 void thunks_describe(struct page_shm *page);
-/* Close what @offer has opened. */
-void thunks_close(const struct thunk_offer *offer);
-/* No hello was sent: unmap the area. */
-void thunks_withdraw(void);
+/* Close what @offer has opened, unless that was done. */
+void thunks_close(struct thunk_offer *offer);
+/* No hello was sent: unmap the area, and say so in @ask. */
+void thunks_withdraw(struct wire_hello *ask);
 
 /* /proc/self/mem, to read and to write, or -errno. Any context in which system
  * calls may be made. */
