@@ -75,20 +75,6 @@ static bool register_barrier(void)
 	       !sys(SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
-/* Whether this process may have two descriptors beside @fd and those that it
- * has: without those of the arena and of the reply it could not be recorded. */
-static bool spares_two(long fd)
-{
-	long first = sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
-	long second = sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
-
-	if (first >= 0)
-		sys(SYS_close, first);
-	if (second >= 0)
-		sys(SYS_close, second);
-	return first >= 0 && second >= 0;
-}
-
 struct thunk_offer thunks_offer(struct wire_hello *ask)
 {
 	struct thunk_offer offer = { .count = 0 };
@@ -103,14 +89,6 @@ struct thunk_offer thunks_offer(struct wire_hello *ask)
 	ask->fds |= WIRE_FD_THUNKS;
 	offer.fd[offer.count++] = (int)area;
 	memory = thunks_open_memory();
-	if (!spares_two(area)) {
-		if (memory >= 0)
-			sys(SYS_close, memory);
-		ask->fds = 0;
-		thunks_close(&offer);
-		thunks_withdraw();
-		return (struct thunk_offer){ .count = 0 };
-	}
 	if (memory < 0)
 		return offer;
 	ask->fds |= WIRE_FD_MEMORY;
