@@ -56,6 +56,9 @@ static void add_function(struct recording *recording,
 							   : TOLD_SPAN,
 	};
 
+	/* What somebody asked to leave out is left out. */
+	if (from->by_hand && from->state == FUNCTION_OFF && !from->calls)
+		return;
 	if (total.state != TOLD_SPAN && total.name && total.module)
 		recording_add_function(recording, &total);
 }
