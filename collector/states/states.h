@@ -89,9 +89,10 @@ struct states_calls {
 };
 
 /*
- * How often each connected function was called by the owner of slot @index, up
- * to now: those with calls, by address, in *@out, which the caller frees; it is
- * NULL if there are none. Returns how many. The slot's drain worker.
+ * How often each function of which not all calls were recorded was called by
+ * the owner of slot @index, up to now: those with calls, by address, in *@out,
+ * which the caller frees; it is NULL if there are none. Returns how many. The
+ * slot's drain worker.
  */
 size_t states_slot_calls(struct arena *arena, uint32_t index,
 			 struct states_calls **out);

@@ -50,6 +50,7 @@ struct states_plan {
 	struct states_plan *next;
 	struct symbol_file *file; /* a reference */
 	struct code_plan *plan; /* NULL: there is none */
+	uint32_t users; /* modules */
 	ino_t inode;
 	int fd; /* until the plan is ready; -1 */
 	bool ready; /* or there will never be one */
@@ -92,6 +93,7 @@ struct function {
 	bool by_hand; /* asked for */
 	bool excluded; /* by --filter or --exclude */
 	bool steered; /* the controller decides */
+	bool muted; /* not all calls were recorded: it was counted or off */
 	const char *refused; /* static; NULL: it can be changed */
 	uint64_t draining_ns; /* since when */
 	uint64_t calls_told; /* to the controller */
@@ -222,6 +224,8 @@ void states_follow_modules(struct states *states);
 /* Plan modules until @until_ns (BOOTTIME), and list their functions. Whether
  * all is done. */
 bool states_plan_modules(struct states *states, uint64_t until_ns);
+/* @states has ended: give its plans back. */
+void states_plans_put(struct states *states);
 void states_plans_free(struct states_thread *thread);
 /* The function at @address. NULL: none is known. Or under the lock. */
 struct function *states_find(const struct states *states, uint64_t address);

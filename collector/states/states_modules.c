@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 #define ADDRESS_MASK 0xffffffffffff /* what records carry */
 #define TABLE_MIN 1024
 #define MODULES_MAX 4096
+#define PLANS_KEPT 64 /* that no program uses */
 #define REFRESH_NS_MIN ((uint64_t)50000000)
 #define REFRESH_NS_MAX ((uint64_t)10000000000)
 /* The longest that a program may take to relocate what it has loaded. */
@@ -103,16 +105,41 @@ static bool go_on_planning(struct states_plan *plan, uint64_t until_ns)
 	return plan->ready;
 }
 
+static void free_plan(struct states_plan *plan)
+{
+	end_planning(plan, NULL);
+	code_plan_free(&plan->plan);
+	symbol_file_put(&plan->file);
+	free(plan);
+}
+
+void states_plans_put(struct states *states)
+{
+	struct states_plan **link = &states->thread->plans;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < states->module_count; i++)
+		states->modules[i].plan->users--;
+	/* The newest come first. */
+	while (*link) {
+		struct states_plan *plan = *link;
+
+		if (plan->users || kept++ < PLANS_KEPT) {
+			link = &plan->next;
+			continue;
+		}
+		*link = plan->next;
+		free_plan(plan);
+	}
+}
+
 void states_plans_free(struct states_thread *thread)
 {
 	struct states_plan *plan;
 
 	while ((plan = thread->plans)) {
 		thread->plans = plan->next;
-		end_planning(plan, NULL);
-		code_plan_free(&plan->plan);
-		symbol_file_put(&plan->file);
-		free(plan);
+		free_plan(plan);
 	}
 }
 
@@ -322,18 +349,27 @@ static bool is_known(const struct states *states,
 	return false;
 }
 
+/* No file: what the program has made, our own thunks, the vdso. */
+static bool is_memory(const char *path)
+{
+	return path[0] != '/' || !strncmp(path, "/memfd:", 7);
+}
+
 static void add_module(struct states *states, const struct module_file *file,
 		       uint32_t generation)
 {
 	struct states_plan *plan;
 
-	if (is_known(states, file) || states->module_count == MODULES_MAX)
+	if (is_memory(file->path) || is_known(states, file) ||
+	    states->module_count == MODULES_MAX)
 		return;
 	plan = plan_of_file(states->thread, file->file);
+	if (!plan)
+		return;
 	states->refresh_pause_ns = 0;
 	lock_acquire(&states->lock);
-	if (plan && grow_array(states->modules, states->module_room,
-			       states->module_count + 1) == 0)
+	if (grow_array(states->modules, states->module_room,
+		       states->module_count + 1) == 0) {
 		states->modules[states->module_count++] =
 			(struct states_module){
 				.start = file->start,
@@ -344,6 +380,8 @@ static void add_module(struct states *states, const struct module_file *file,
 				.generation = generation,
 				.came_ns = clock_boottime_ns(),
 			};
+		plan->users++;
+	}
 	lock_release(&states->lock);
 }
 

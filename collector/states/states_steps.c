@@ -126,6 +126,7 @@ static void set_state(struct states *states, struct function *function,
 
 	lock_acquire(&states->lock);
 	function->state = (uint8_t)state;
+	function->muted = function->muted || state != FUNCTION_SPAN;
 	if (state == FUNCTION_COUNTED)
 		function->shift = function->wanted_shift;
 	lock_release(&states->lock);

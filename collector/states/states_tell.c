@@ -61,7 +61,9 @@ size_t states_slot_calls(struct arena *arena, uint32_t index,
 		const struct function *function =
 			&states->functions[states->owner[i]];
 
-		if (calls)
+		/* Else what was recorded says it all, without what was
+		 * paused. */
+		if (calls && function->muted)
 			(*out)[count++] = (struct states_calls){
 				.address = function->address,
 				.number = i,

@@ -62,6 +62,10 @@ static void unlist(struct states_thread *thread, struct states *states)
 		link = &(*link)->next;
 	*link = states->next;
 	lock_release(&thread->lock);
+	lock_acquire(&states->lock);
+	states_processes_free(states);
+	lock_release(&states->lock);
+	states_plans_put(states);
 	arena_put(&states->arena);
 	states_put(&listed);
 }
