@@ -34,6 +34,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "shared/atomic.h"
 #include "shared/function_shm.h"
 
 #define STATE_BYTES 4096
@@ -124,7 +125,8 @@ typedef void entry(void);
 
 static void count(uint64_t *counter)
 {
-	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+	/* relaxed: a count */
+	atom_add_rlx(counter, 1);
 }
 
 /* Enter function @number, or leave it, by its thunk. */
