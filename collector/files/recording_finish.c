@@ -112,13 +112,14 @@ static void find_costs(struct recording *recording,
 {
 	const struct recording_profiles *profiles =
 		&recording_setup(recording)->profiles;
+	uint64_t counted = recording_sums(recording)->totals.counted_calls;
 
 	own_costs_measure(recording, costs);
 	recording_correct_functions(recording, &costs->costs, &costs->sums);
 	if (profiles->wall)
-		stack_profile_set_costs(profiles->wall, &costs->costs);
+		stack_profile_set_costs(profiles->wall, &costs->costs, counted);
 	if (profiles->span)
-		stack_profile_set_costs(profiles->span, &costs->costs);
+		stack_profile_set_costs(profiles->span, &costs->costs, counted);
 }
 
 static void write_profiles(struct recording *recording,

@@ -219,7 +219,7 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 	int err;
 
 	*snapshot = NULL;
-	stack_profile_set_costs(old->profile, &costs);
+	stack_profile_set_costs(old->profile, &costs, 0);
 	snapshot_make_name("wall", name);
 	err = wall_profile_write(recording, old->profile,
 				 clock_boottime_ns() - setup->start_ns,

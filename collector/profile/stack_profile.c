@@ -288,8 +288,9 @@ int stack_profile_merge(struct stack_profile *profile,
 }
 
 void stack_profile_set_costs(struct stack_profile *profile,
-			     const struct own_costs *costs)
+			     const struct own_costs *costs, uint64_t counted)
 {
+	profile->counted = counted;
 	profile->costs = *costs;
 }
 
@@ -325,6 +326,14 @@ static void add_losses(const struct stack_profile *profile, int64_t unwritten,
 		 "# {%s is|%s are} not in this profile: it would have been too "
 		 "large",
 		 unwritten, comments);
+	if (profile->counted)
+		comments_add_count(
+			comments,
+			"# {call was|calls were} only counted: {its|their} "
+			"time is that of {its caller|their callers}, and which "
+			"that {is|are} was estimated by the calls that were "
+			"recorded",
+			profile->counted);
 	add_loss(profile,
 		 "# {%s was|%s were} too deep for {its|their} whole stack: "
 		 "functions are left out at [truncated]",

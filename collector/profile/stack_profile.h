@@ -113,9 +113,10 @@ void stack_profile_scale(struct stack_profile *profile, size_t type,
 			 double factor);
 
 /* What perfrec took is subtracted by @costs when a profile with times is
- * written. Without this call nothing is. */
+ * written. Without this call nothing is. Of its calls @counted were only
+ * counted, which a comment of the file tells. */
 void stack_profile_set_costs(struct stack_profile *profile,
-			     const struct own_costs *costs);
+			     const struct own_costs *costs, uint64_t counted);
 
 struct stack_profile_header {
 	uint64_t start_ns; /* UNIX time */

@@ -24,6 +24,7 @@ struct stack_profile {
 	const struct stack_profile_kind *kind;
 	struct profile_tree tree;
 	struct own_costs costs; /* that are subtracted when it is written */
+	uint64_t counted; /* calls that were not recorded */
 	uint32_t other; /* location of what found no room, if it is kept */
 };
 

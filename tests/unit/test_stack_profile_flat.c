@@ -165,7 +165,7 @@ START_TEST(profile_written_has_true_times)
 
 	add(node, 3);
 	add(node, 3);
-	stack_profile_set_costs(g.profile, &costs);
+	stack_profile_set_costs(g.profile, &costs, 3);
 	write_and_read();
 	ck_assert_str_eq(pb_string(g.read, g.read->sample_type[2]->type),
 			 "wall_measured");
@@ -175,6 +175,7 @@ START_TEST(profile_written_has_true_times)
 	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[2], 200);
 	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[1], 0);
 	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[2], 40);
+	ck_assert(pb_has_comment(g.read, "3 calls were only counted"));
 }
 END_TEST
 
