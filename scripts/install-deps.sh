@@ -64,6 +64,7 @@ lint  clang-tidy          static checks
 lint  cppcheck            static checks
 lint  groff               formats the man pages
 bench uftrace             a peer to measure against
+bench nlohmann-json3-dev  a C++ program of templates, to be recorded
 bench lttng-tools         a peer to measure against: its daemon
 bench liblttng-ust-dev    a peer to measure against: its hooks
 bench babeltrace2         reads what LTTng recorded

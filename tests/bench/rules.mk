@@ -60,6 +60,15 @@ bench bench-quick:
 	$(Q)O=$(O) sh tests/bench/annotate.sh
 	$(Q)O=$(O) sh tests/bench/own_cost.sh
 	$(Q)O=$(O) sh tests/bench/alloc.sh $(if $(filter bench-quick,$@),--quick)
+	$(Q)$(MAKE) --no-print-directory bench-overhead \
+		$(if $(filter bench-quick,$@),OVERHEAD=--quick)
+
+# What recording costs whole programs: the section overhead alone. OVERHEAD has
+# options: OVERHEAD='--only lua,zstd'.
+.PHONY: bench-overhead
+bench-overhead: all $(O)/tests/bench/libmeter.so
+	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/overhead.sh $(OVERHEAD) \
+		--json $(O)/bench-overhead.json
 
 # --- of the collector: a profile of 100,000 distinct stacks, and 100 MB of debug
 # information, both made for the purpose ------------------------------------------
