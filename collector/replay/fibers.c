@@ -304,6 +304,7 @@ static void save_point(struct fibers *fibers, uint64_t address, uint64_t word,
 	if (!point)
 		return;
 	forget_point(fibers, point, clock);
+	replay_settle(fiber->replay, word, fiber_ns(fibers, clock));
 	point->word = word;
 	point->mark = replay_mark(fiber->replay);
 	point->fiber = fibers->current;

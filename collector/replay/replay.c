@@ -1019,12 +1019,15 @@ static struct replay_frame *find_end_below(struct replay *replay, uint64_t word)
 		return NULL;
 	exact = find_exact_frame(replay, frame, word);
 	if (exact)
-		return exact;
-	/* The end of a call that has no frame must not end another one. */
-	if (is_entry_frame(replay, frame) ||
-	    (is_deeper_end(replay, word) && state_of(replay, word).connected))
+		frame = exact;
+	/* The end of a call that has no frame must not end another one: that
+	 * lies above all that it has called. */
+	else if (is_entry_frame(replay, frame) ||
+		 (replay_sp_below(replay->top->word, word) >= 0 &&
+		  state_of(replay, word).connected))
 		return NULL;
-	return frame;
+	/* Nor those that go on, for one whose end is not expected. */
+	return is_detached(frame) && !is_detached(replay->top) ? NULL : frame;
 }
 
 /* An end that belongs to no frame. */
@@ -1339,7 +1342,8 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 		if (likely(!replay->over && !replay->paused && !replay->note))
 			fast = run_fast(replay, cells + done, piece);
 		done += fast;
-		search_earn(replay, fast + 1);
+		/* The same for a record in whatever piece it comes. */
+		search_earn(replay, fast + (fast < piece));
 		if (fast == piece)
 			continue;
 		/* relaxed: as in run_fast() */
@@ -1394,6 +1398,19 @@ static bool is_maybe_empty(const struct replay *replay)
 bool replay_has_left(const struct replay *replay)
 {
 	return replay->linked && replay->outer_word && is_maybe_empty(replay);
+}
+
+void replay_settle(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	while (!replay->over && !is_stack_empty(replay) &&
+	       is_detached(replay->top)) {
+		int below = replay_sp_below(replay->top->word, word);
+
+		if (is_entry_frame(replay, replay->top) ? below > 0
+							: below >= 0)
+			return;
+		drop_frame(replay, ns, REPLAY_OFF);
+	}
 }
 
 struct replay_mark replay_mark(const struct replay *replay)
