@@ -75,6 +75,7 @@ struct cct_node {
 	struct cct_node *of_function; /* the next one of the same function */
 	uint32_t stack; /* its number in the process' stacks; 0: not asked */
 	uint32_t heap_site; /* that of its blocks; 0: not asked */
+	uint64_t dropped; /* of its calls, those without an end; replay's */
 };
 
 /* Wider than a payload: no record carries it. */

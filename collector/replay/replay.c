@@ -412,6 +412,7 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 		return;
 	}
 	cct_count(frame->node, replay->top->node, ns - frame->begin_ns);
+	frame->node->dropped += cause != REPLAY_ENDED;
 	if (cause == REPLAY_OFF)
 		replay->counts.off_slices++;
 	else if (cause != REPLAY_ENDED)
@@ -969,31 +970,28 @@ static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
 	take_phantom(replay, word, ns);
 }
 
-/* Whether the call that @word ends lies deeper than the frame on top. */
-static bool is_deeper_end(const struct replay *replay, uint64_t word)
-{
-	return replay_sp_below(replay->top->word, word) > 0;
-}
-
-/* The end @word is of the function on top, with another hint. Returns the
- * frame that it ends, or NULL. */
+/* The end @word is of the function of @top, with another hint. Whatever lies
+ * above @top is over, if that is its end. Returns the frame that it ends, or
+ * NULL. */
 static struct replay_frame *find_shifted_end(struct replay *replay,
+					     struct replay_frame *top,
 					     uint64_t word)
 {
-	struct replay_frame *top = replay->top, *exact;
 	struct cct_function *function = top->node->function;
+	bool ended = top->node->calls > top->node->dropped;
+	bool deeper = replay_sp_below(top->word, word) > 0;
+	struct replay_frame *exact;
 
 	if (is_entry_frame(replay, top)) {
 		exact = find_exact_frame(replay, top - 1, word);
-		if (exact || is_deeper_end(replay, word))
+		if (exact || deeper)
 			return exact;
 		return top;
 	}
 	if (is_frame_withheld(top))
 		return top;
 	/* Its calls ended as they began, so far: this one was counted only. */
-	if (function->connected && !function->shifted && top->node->calls &&
-	    is_deeper_end(replay, word))
+	if (function->connected && !function->shifted && ended && deeper)
 		return NULL;
 	exact = function->shifted ? NULL
 				  : find_exact_frame(replay, top - 1, word);
@@ -1003,8 +1001,7 @@ static struct replay_frame *find_shifted_end(struct replay *replay,
 	 * is among them, that proves nothing, unless this call path ended
 	 * before, and as it began.
 	 */
-	if (exact &&
-	    ((top[-1].word ^ word) & RECORD_SP_MASK || top->node->calls))
+	if (exact && ((top[-1].word ^ word) & RECORD_SP_MASK || ended))
 		return exact;
 	function->shifted = true;
 	return top;
@@ -1041,9 +1038,23 @@ static void count_lone_end(struct replay *replay, uint64_t word)
 		replay->counts.orphan_ends++;
 }
 
-static void take_end(struct replay *replay, uint64_t word, uint64_t ns)
+/* The frame on top, but for detached ones: those may be over. */
+static struct replay_frame *top_live_frame(const struct replay *replay,
+					   uint64_t word)
 {
 	struct replay_frame *frame = replay->top;
+
+	for (int i = 0; i < SEARCH_FRAMES && frame > replay->stack; i++) {
+		if (!is_detached(frame) || same_function(frame->word, word))
+			return frame;
+		frame--;
+	}
+	return replay->top;
+}
+
+static void take_end(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct replay_frame *frame = top_live_frame(replay, word);
 
 	if (replay->over) {
 		replay->over--;
@@ -1052,7 +1063,7 @@ static void take_end(struct replay *replay, uint64_t word, uint64_t ns)
 	if (is_stack_empty(replay) || !same_function(frame->word, word))
 		frame = find_end_below(replay, word);
 	else if ((frame->word ^ word) & RECORD_SP_MASK)
-		frame = find_shifted_end(replay, word);
+		frame = find_shifted_end(replay, frame, word);
 	if (!frame) {
 		count_lone_end(replay, word);
 		return;

@@ -549,7 +549,8 @@ static void make_functions(void)
 							   : KIND_CALLS;
 		function->cleans = one_in(3);
 		function->tiny = entry && !function->cleans && one_in(6);
-		function->size = 16 * any(100);
+		/* Deep stacks stay below 32 KiB. */
+		function->size = 16 * any(m->mode & MODE_DEEP ? 8 : 100);
 		if (m->mode & MODE_LARGE && one_in(4))
 			function->size = 16 * (2100 + any(2500));
 		function->entry_on = function->exit_on[0] =
@@ -694,8 +695,6 @@ static bool is_strict(void)
 {
 	int mode = g_model.mode, odd = MODE_JUMPS | MODE_CONTEXTS | MODE_DEEP;
 
-	if (mode & MODE_JUMPS && mode & MODE_DEEP)
-		return false;
 	return !(mode & odd) || !(mode & MODE_LARGE || g_model.hooks);
 }
 
