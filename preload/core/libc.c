@@ -24,15 +24,15 @@ static void *find_function(const struct elf_tables *tables, const char *name)
 	return function ? function : (void *)missing_function;
 }
 
-/* Where the C library has its environment. An executable that is not
+/* Where the C library has @name, a variable. An executable that is not
  * position independent may have a copy of the variable, which the C
  * library then uses, too. It does not use a variable of the same name that
  * is the program's own. So its own reference says which it is. */
-static char ***find_environ(const struct elf_tables *tables)
+static void *find_variable(const struct elf_tables *tables, const char *name)
 {
-	void *const *slot = elf_tables_slot(tables, "__environ");
+	void *const *slot = elf_tables_slot(tables, name);
 
-	return slot ? *slot : elf_tables_find(tables, "__environ");
+	return slot ? *slot : elf_tables_find(tables, name);
 }
 
 static int *missing_errno(void)
@@ -58,10 +58,13 @@ void libc_find(void)
 		elf_tables_set_cpu(g_libc.getauxval(AT_HWCAP),
 				   g_libc.getauxval(AT_HWCAP2));
 #endif
-	if (map)
-		g_libc.environ = find_environ(&tables);
-	else
+	if (map) {
+		g_libc.environ = find_variable(&tables, "__environ");
+		g_libc.single_threaded =
+			find_variable(&tables, "__libc_single_threaded");
+	} else {
 		g_libc.errno_location = missing_errno;
+	}
 	if (linker_tables(&tables)) {
 		g_libc.rseq_offset = elf_tables_find(&tables, "__rseq_offset");
 		g_libc.rseq_size = elf_tables_find(&tables, "__rseq_size");

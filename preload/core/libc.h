@@ -65,6 +65,8 @@ struct libc {
 	const ptrdiff_t *rseq_offset; /* of a thread's rseq area */
 	const unsigned int *rseq_size; /* NULL or 0: libc registered none */
 	char ***environ; /* libc's own, or the program's copy of it */
+	const char *single_threaded; /* not 0: there is one thread, for sure;
+				      * NULL: it does not say */
 	bool known; /* there is nothing more to look up */
 };
 

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload/core/chain.h"
 #include "preload/core/gate.h"
+#include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/load/thunk_map.h"
@@ -66,12 +66,9 @@ static long make_area(void)
  */
 static bool register_barrier(void)
 {
-	struct stat status;
+	const char *single = libc()->single_threaded;
 
-	/* Two links, and one for each thread (proc_task_getattr()). */
-	status.st_nlink = 0;
-	return !sys(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) &&
-	       status.st_nlink == 3 &&
+	return single && *single &&
 	       !sys(SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
