@@ -83,7 +83,8 @@ static void read_slot(const struct mini_collector *mini, uint32_t index,
 
 		if (kind != RECORD_BEGIN && kind != RECORD_END)
 			continue;
-		if (function >= THUNK_FUNCTION(1))
+		if (function >= THUNK_FUNCTION(1) &&
+		    function < THUNK_FUNCTION(THUNK_NUMBERS))
 			g_records[kind][function / THUNK_FUNCTION(1)]++;
 		if (!nests)
 			continue;
@@ -105,13 +106,16 @@ static void run(const char *what, const char *rseq, bool nests)
 	char result[] = "/tmp/test_thunk-XXXXXX";
 	char *argv[] = { (char *)mini_build_path(
 				 "tests/shim/victims/thunk_victim"),
-			 (char *)what, result, NULL };
+			 (char *)what, result, NULL, NULL };
 	FILE *file = fdopen(mkstemp(result), "r");
 	struct mini_collector mini;
 	struct thunk_area *area;
 	int status;
 	pid_t pid;
 
+	if (!strcmp(what, "load"))
+		argv[3] = (char *)mini_build_path(
+			"tests/shim/victims/libmap_plugin_0.so");
 	setenv("PERFREC_RSEQ", rseq, 1);
 	setenv("PERFREC_RING_KB", "16384", 1);
 	mini_collector_start(&mini);
@@ -194,6 +198,15 @@ START_TEST(thunk_counts_of_threads_and_children_are_exact)
 }
 END_TEST
 
+START_TEST(thunk_is_near_to_what_is_loaded_later)
+{
+	run("load", "on", true);
+	check_counts(0);
+	check_records();
+	ck_assert_uint_eq(g_calls[THUNK_CALLS_SPAN], 3);
+}
+END_TEST
+
 START_TEST(thunk_interrupted_anywhere_counts_and_nests)
 {
 	run("record", g_rseq[_i], true);
@@ -230,6 +243,7 @@ int main(void)
 	tcase_add_loop_test(quick, thunk_keeps_all_registers, 0, 2);
 	tcase_add_loop_test(
 		quick, thunk_counts_of_threads_and_children_are_exact, 0, 2);
+	tcase_add_test(quick, thunk_is_near_to_what_is_loaded_later);
 	tcase_add_loop_test(quick, thunk_interrupted_anywhere_counts_and_nests,
 			    1, 2);
 	tcase_add_loop_test(slow, thunk_interrupted_anywhere_counts_and_nests,

@@ -2,7 +2,7 @@
  *
  * thunk_victim - calls thunks, as patched text would, and says how often.
  *
- *   thunk_victim WHAT RESULT
+ *   thunk_victim WHAT RESULT [LIBRARY]
  *
  * WHAT:
  *   registers  each kind of thunk, first in a thread that has no slot yet, then
@@ -13,6 +13,8 @@
  *              k-th instruction, for every k: it calls the same function and
  *              another one, or leaves by siglongjmp, or forks
  *   threads    threads that come and go, and children, call all of them
+ *   load       LIBRARY is loaded, far from all others: the area is mapped near
+ *              it, and nothing that was mapped is gone
  *
  * RESULT gets, for each function number, how often it was entered for sure, and
  * how often perhaps, if it was left in the middle of its thunk.
@@ -20,6 +22,7 @@
 #include "tests/shim/victims/thunk_victim.h"
 
 #include <cpuid.h>
+#include <dlfcn.h>
 #include <err.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -439,34 +442,65 @@ static void threads(void)
 	}
 }
 
-/* --- */
+/* --- where the area is ------------------------------------------------------
+ */
 
-static void find_area(void)
+/* A mapping of the area that a call at @from reaches; 0: none. */
+static uint64_t area_near(uint64_t from)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
+	uint64_t found = 0, at;
 	char line[512];
 
-	while (maps && !g_area && fgets(line, sizeof(line), maps))
-		if (strstr(line, "perfrec-thunks"))
-			g_area = strtoull(line, NULL, 16);
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		at = strtoull(line, NULL, 16);
+		if (strstr(line, "perfrec-thunks") && at + (1u << 31) > from &&
+		    at + THUNK_AREA_BYTES < from + (1u << 31))
+			found = at;
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* Load @path into what is free below the arena, which is larger than a call
+ * reaches; then call dlopen() once more, as only then a load is told. */
+static void load(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW), *function;
+
+	if (!library)
+		errx(1, "%s", dlerror());
+	function = dlsym(library, "map_call");
+	if (!function || !dlopen(NULL, RTLD_NOW))
+		errx(1, "%s", dlerror());
+	g_area = area_near((uintptr_t)function);
 	if (!g_area)
-		errx(3, "there is no thunk area");
-	fclose(maps);
+		errx(1, "no mapping is near %p", function);
+	pair(THUNK_CALLS_SPAN);
+	g_area = area_near((uintptr_t)call);
+	pair(THUNK_CALLS_SPAN);
+	g_area = area_near((uintptr_t)strlen);
+	pair(THUNK_CALLS_SPAN);
 }
 
 int main(int argc, char **argv)
 {
 	FILE *result;
 
-	if (argc != 3)
-		errx(2, "usage: thunk_victim WHAT RESULT");
+	if (argc != 3 && argc != 4)
+		errx(2, "usage: thunk_victim WHAT RESULT [LIBRARY]");
 	g_witness = mmap(NULL, sizeof(*g_witness), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	/* It has waited until the thunks were there. */
 	__cyg_profile_func_enter((void *)0x10, NULL);
 	__cyg_profile_func_exit((void *)0x10, NULL);
-	find_area();
-	if (!strcmp(argv[1], "registers")) {
+	g_area = area_near((uintptr_t)call);
+	if (!g_area)
+		errx(1, "there is no thunk area near");
+	if (argc == 4) {
+		load(argv[3]);
+	} else if (!strcmp(argv[1], "registers")) {
 		fill_vectors();
 		in_thread(check_registers);
 	} else if (!strcmp(argv[1], "threads")) {
