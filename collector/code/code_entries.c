@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collector/code/code_file.h"
-#include "collector/code/code_plan.h"
+#include "collector/code/code_site.h"
 #include "shared/compiler.h"
 #include "shared/entry_build.h"
 

@@ -7,7 +7,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/code/code_file.h"
-#include "collector/code/code_plan.h"
+#include "collector/code/code_site.h"
 #include "collector/code/code_returns.h"
 #include "shared/compiler.h"
 

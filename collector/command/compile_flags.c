@@ -28,8 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GCC_ENTRY 10 /* the first one with -mfentry-name and -mfentry-section \
-		      */
+/* The first gcc with -mfentry-name and -mfentry-section. */
+#define GCC_ENTRY 10
 
 /* Lists of words, with a blank between two. */
 
