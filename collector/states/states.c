@@ -241,7 +241,8 @@ void states_process_end(struct process *process)
 	const struct process_setup *setup = process_setup(process);
 	struct states *states = setup->arena_setup->states;
 
-	if (!states)
+	/* If it goes on unrecorded, its text is to be restored. */
+	if (!states || !process_is_gone(process))
 		return;
 	lock_acquire(&states->lock);
 	for (struct states_process *one = states->processes; one;

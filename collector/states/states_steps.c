@@ -130,7 +130,8 @@ static void set_state(struct states *states, struct function *function,
 	if (state == FUNCTION_COUNTED)
 		function->shift = function->wanted_shift;
 	lock_release(&states->lock);
-	if (state != FUNCTION_DRAINING)
+	/* What is excluded was never there. */
+	if (state != FUNCTION_DRAINING && !function->excluded)
 		states_note_change(states, function,
 				   from == FUNCTION_DRAINING ? FUNCTION_COUNTED
 							     : from,

@@ -7,12 +7,13 @@ SHIM=$O/libperfrec_preload.so
 collector=
 trap '[ -z "$collector" ] || kill -KILL $collector' EXIT
 
-# start_daemon OPTION...: in $collector, and listening.
+# start_daemon OPTION...: in $collector, and listening. Every call is recorded,
+# unless --overhead is among the options.
 start_daemon()
 {
 	rm -rf data
 	: >collect.log
-	"$O/perfrec-collect" -o data "$@" 2>collect.log &
+	"$O/perfrec-collect" -o data --overhead off "$@" 2>collect.log &
 	collector=$!
 	wait_for 60 grep -q 'listening on' collect.log
 }
