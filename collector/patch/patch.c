@@ -111,6 +111,9 @@ static void release_module(struct image_module *module)
 {
 	free(module->sites);
 	free(module->numbers);
+	free(module->on);
+	free(module->batch);
+	free(module->merged);
 	*module = (struct image_module){ 0 };
 }
 
@@ -134,17 +137,33 @@ void patch_image_free(struct patch_image *image)
 	free_image(image);
 }
 
+static void find_merged(struct image_module *module)
+{
+	const struct code_plan *plan = module->plan;
+
+	for (size_t i = 0; i < plan->site_count; i++)
+		if (plan->sites[i].count > 1)
+			module->merged[module->merged_count++] = (uint32_t)i;
+}
+
 static bool alloc_module(struct image_module *module,
 			 const struct code_plan *plan)
 {
-	module->sites = calloc(plan->site_count + 1, sizeof(*module->sites));
-	module->numbers =
-		calloc(plan->function_count + 1, sizeof(*module->numbers));
-	if (!module->sites || !module->numbers) {
+	size_t functions = plan->function_count + 1;
+	size_t sites = plan->site_count + 1;
+
+	module->sites = calloc(sites, sizeof(*module->sites));
+	module->numbers = calloc(functions, sizeof(*module->numbers));
+	module->on = calloc(functions, sizeof(*module->on));
+	module->batch = calloc(functions, sizeof(*module->batch));
+	module->merged = calloc(sites, sizeof(*module->merged));
+	if (!module->sites || !module->numbers || !module->on ||
+	    !module->batch || !module->merged) {
 		release_module(module);
 		return false;
 	}
 	module->plan = plan;
+	find_merged(module);
 	return true;
 }
 
@@ -287,9 +306,14 @@ void patch_module_forget(struct patch_image *image, int index)
 	release_module(module);
 }
 
+static uint32_t first_link(const struct patch_image *image, uint32_t number)
+{
+	return number < FUNCTIONS_MAX ? image->head[number] : 0;
+}
+
 bool patch_is_connected(const struct patch_image *image, uint32_t number)
 {
-	return number < FUNCTIONS_MAX && image->head[number];
+	return first_link(image, number) != 0;
 }
 
 /* --- gathering changes ------------------------------------------------------
@@ -319,6 +343,40 @@ static struct change *add_change(struct change_list *changes,
 		.index = index,
 	};
 	return &changes->list[changes->count++];
+}
+
+/* The functions that a site stands for, @site->count of them. */
+static const uint32_t *functions_of(const struct code_plan *plan,
+				    const struct code_site *site)
+{
+	return plan->site_functions + site->first;
+}
+
+/* What site @index should be: as loud as the loudest of its functions. One that
+ * is not connected needs its hook. */
+static enum site_state loudest(const struct image_module *module,
+			       uint32_t index)
+{
+	const struct code_site *site = &module->plan->sites[index];
+	const uint32_t *functions = functions_of(module->plan, site);
+
+	for (uint32_t i = 0; i < site->count; i++)
+		if (!module->numbers[functions[i]] || module->on[functions[i]])
+			return SITE_ON;
+	return SITE_OFF;
+}
+
+/* How many functions of site @index are connected. */
+static uint32_t count_connected(const struct image_module *module,
+				uint32_t index)
+{
+	const struct code_site *site = &module->plan->sites[index];
+	const uint32_t *functions = functions_of(module->plan, site);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < site->count; i++)
+		count += module->numbers[functions[i]] != 0;
+	return count;
 }
 
 static void fill_bytes(const struct image_module *module, uint32_t index,
@@ -389,15 +447,16 @@ static enum patch_reason check_site(struct patch_image *image,
 	uint64_t address = module->bias + site->address;
 	enum patch_reason reason;
 
-	if (site->count != 1)
-		return PATCH_MERGED;
-	if (!site_form(site->form)->length)
+	if (!site->count || !site_form(site->form)->length)
 		return PATCH_REFUSED;
+	if (module->sites[index].state == SITE_FOREIGN)
+		return PATCH_DIFFERS;
 	reason = check_mapping(image, module, address, site->length);
-	if (reason != PATCH_DONE)
+	/* Where there are more functions, all must be known first. */
+	if (reason != PATCH_DONE || site->count > 1)
 		return reason;
 	return find_operand(image, address, site, number,
-			    &module->sites[index].operand)
+			    &module->sites[index].next_operand)
 		       ? PATCH_DONE
 		       : PATCH_OUT_OF_REACH;
 }
@@ -437,66 +496,242 @@ static enum patch_reason check_function(struct patch_image *image,
 	return reason;
 }
 
-/* Adds the changes of function @group of a list, @wanted. */
-static enum patch_reason gather_function(struct change_list *changes,
-					 const struct image_module *module,
-					 const struct patch_function *wanted,
-					 uint32_t group)
+/*
+ * A list of functions that are being connected. Those that share a site belong
+ * together: all of them are connected, or none. Each group has a root, one of
+ * its functions.
+ */
+struct batch {
+	struct patch_function *list;
+	size_t count;
+	uint32_t *up; /* towards the root; the root is its own */
+	struct change_list changes;
+};
+
+static uint32_t root_of(struct batch *batch, uint32_t i)
 {
-	const struct code_plan *plan = module->plan;
-	const struct code_function *function =
-		&plan->functions[wanted->function];
-	size_t before = changes->count;
-
-	for (uint32_t i = 0; i < function->count; i++) {
-		uint32_t index = sites_of(plan, function)[i];
-		struct change *change =
-			add_change(changes, module, index, group);
-
-		if (!change) {
-			changes->count = before;
-			return PATCH_NO_MEMORY;
-		}
-		fill_bytes(module, index, SITE_PLAIN, change->before);
-		fill_bytes(module, index, wanted->off ? SITE_OFF : SITE_ON,
-			   change->after);
+	while (batch->up[i] != i) {
+		batch->up[i] = batch->up[batch->up[i]];
+		i = batch->up[i];
 	}
-	return PATCH_DONE;
+	return i;
 }
 
-/* Checks one function; if it may be connected, its changes are in @changes, and
- * its number is noted. */
-static void begin_function(struct patch_image *image,
-			   struct change_list *changes,
-			   struct patch_function *wanted, uint32_t group)
+static void drop_function(struct patch_image *image,
+			  struct patch_function *wanted,
+			  enum patch_reason reason)
 {
 	struct image_module *module = module_of(image, wanted->module);
-	size_t before = changes->count;
 
-	if (!module || wanted->function >= module->plan->function_count) {
+	wanted->reason = reason;
+	disconnect(image, wanted->module, wanted->function);
+	module->batch[wanted->function] = 0;
+}
+
+/* Function @index of the list is noted as connected, if it may be. */
+static void begin_function(struct patch_image *image, struct batch *batch,
+			   uint32_t index)
+{
+	struct patch_function *wanted = &batch->list[index];
+	struct image_module *module = module_of(image, wanted->module);
+	uint32_t function = wanted->function;
+
+	if (!module || function >= module->plan->function_count) {
 		wanted->reason = PATCH_NO_SITES;
 		return;
 	}
-	if (module->numbers[wanted->function]) {
-		wanted->reason =
-			module->numbers[wanted->function] == wanted->number
-				? PATCH_DONE
-				: PATCH_NUMBER;
+	if (module->numbers[function]) {
+		wanted->reason = module->numbers[function] == wanted->number
+					 ? PATCH_DONE
+					 : PATCH_NUMBER;
 		return;
 	}
 	wanted->reason = check_function(image, module, wanted);
-	if (wanted->reason == PATCH_DONE)
-		wanted->reason =
-			gather_function(changes, module, wanted, group);
 	if (wanted->reason != PATCH_DONE)
 		return;
 	if (!link_function(image, wanted->number, (uint32_t)wanted->module,
-			   wanted->function)) {
-		changes->count = before;
+			   function)) {
 		wanted->reason = PATCH_NO_MEMORY;
 		return;
 	}
-	module->numbers[wanted->function] = wanted->number;
+	module->numbers[function] = wanted->number;
+	module->on[function] = !wanted->off;
+	module->batch[function] = index + 1;
+}
+
+/* Whether function @index of the list is one that is being connected. */
+static bool is_begun(const struct patch_image *image, const struct batch *batch,
+		     size_t index)
+{
+	const struct patch_function *wanted = &batch->list[index];
+	const struct image_module *module = module_of(image, wanted->module);
+
+	return wanted->reason == PATCH_DONE && module &&
+	       module->batch[wanted->function] == index + 1;
+}
+
+/* Whether a function of site @index is being connected: *@first is its index in
+ * the list. */
+static bool is_in_batch(const struct image_module *module, uint32_t index,
+			uint32_t *first)
+{
+	const struct code_site *site = &module->plan->sites[index];
+	const uint32_t *functions = functions_of(module->plan, site);
+
+	for (uint32_t i = 0; i < site->count; i++)
+		if (module->batch[functions[i]]) {
+			*first = module->batch[functions[i]] - 1;
+			return true;
+		}
+	return false;
+}
+
+static void join_group(struct batch *batch, const struct image_module *module,
+		       uint32_t index, uint32_t first)
+{
+	const struct code_site *site = &module->plan->sites[index];
+	const uint32_t *functions = functions_of(module->plan, site);
+
+	for (uint32_t i = 0; i < site->count; i++) {
+		uint32_t entry = module->batch[functions[i]];
+
+		if (entry)
+			batch->up[root_of(batch, entry - 1)] =
+				root_of(batch, first);
+	}
+}
+
+/* Finds the thunk of a site that stands for several functions. */
+static enum patch_reason choose_thunk(struct patch_image *image,
+				      struct image_module *module,
+				      uint32_t index)
+{
+	const struct code_site *site = &module->plan->sites[index];
+	const uint32_t *functions = functions_of(module->plan, site);
+	uint32_t numbers[THUNK_CHOICES], count = 0, number;
+	struct code_site as_entry = *site;
+
+	for (uint32_t i = 0; i < site->count; i++) {
+		if (module->plan->functions[functions[i]].entry_build)
+			return PATCH_MERGED;
+		if (!module->numbers[functions[i]])
+			continue;
+		if (count == THUNK_CHOICES)
+			return PATCH_MERGED;
+		numbers[count++] = module->numbers[functions[i]];
+	}
+	if (thunk_area_choice(image->area, numbers, count,
+			      site->is_exit ? THUNK_SIDE_EXIT
+					    : THUNK_SIDE_ENTRY,
+			      &number))
+		return PATCH_MERGED;
+	as_entry.is_exit = false;
+	return find_operand(image, module->bias + site->address, &as_entry,
+			    number, &module->sites[index].next_operand)
+		       ? PATCH_DONE
+		       : PATCH_OUT_OF_REACH;
+}
+
+/* The functions of all groups in which one has failed are dropped. */
+static void drop_groups(struct patch_image *image, struct batch *batch,
+			const uint8_t *failed)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		if (is_begun(image, batch, i)) {
+			uint8_t reason = failed[root_of(batch, (uint32_t)i)];
+
+			if (reason != PATCH_DONE)
+				drop_function(image, &batch->list[i],
+					      (enum patch_reason)reason);
+		}
+}
+
+static void take_merged(struct patch_image *image, struct batch *batch,
+			uint8_t *failed)
+{
+	for (size_t m = 0; m < image->module_count; m++) {
+		struct image_module *module = &image->modules[m];
+
+		for (size_t i = 0; i < module->merged_count; i++) {
+			uint32_t first;
+
+			if (is_in_batch(module, module->merged[i], &first))
+				join_group(batch, module, module->merged[i],
+					   first);
+		}
+	}
+	for (size_t m = 0; m < image->module_count; m++) {
+		struct image_module *module = &image->modules[m];
+
+		for (size_t i = 0; i < module->merged_count; i++) {
+			uint32_t first;
+			enum patch_reason reason;
+
+			if (!is_in_batch(module, module->merged[i], &first))
+				continue;
+			reason = choose_thunk(image, module, module->merged[i]);
+			if (reason != PATCH_DONE)
+				failed[root_of(batch, first)] = (uint8_t)reason;
+		}
+	}
+	drop_groups(image, batch, failed);
+}
+
+/* The change that gives site @index its next operand. */
+static bool gather_site(struct batch *batch, struct image_module *module,
+			uint32_t index, uint32_t group)
+{
+	const struct code_site *site = &module->plan->sites[index];
+	const struct image_site *now = &module->sites[index];
+	struct change *change =
+		add_change(&batch->changes, module, index, group);
+
+	if (!change)
+		return false;
+	fill_bytes(module, index, (enum site_state)now->state, change->before);
+	site_bytes(site->form, site->bytes, loudest(module, index),
+		   now->next_operand, change->after);
+	return true;
+}
+
+static bool gather_function(struct batch *batch, struct image_module *module,
+			    uint32_t index)
+{
+	const struct code_plan *plan = module->plan;
+	const struct code_function *function =
+		&plan->functions[batch->list[index].function];
+	const uint32_t *sites = sites_of(plan, function);
+
+	for (uint32_t i = 0; i < function->count; i++)
+		if (plan->sites[sites[i]].count == 1 &&
+		    !gather_site(batch, module, sites[i],
+				 root_of(batch, index)))
+			return false;
+	return true;
+}
+
+/* All changes of all functions. False: no memory. */
+static bool gather_batch(struct patch_image *image, struct batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		if (is_begun(image, batch, i) &&
+		    !gather_function(batch,
+				     module_of(image, batch->list[i].module),
+				     (uint32_t)i))
+			return false;
+	for (size_t m = 0; m < image->module_count; m++) {
+		struct image_module *module = &image->modules[m];
+
+		for (size_t i = 0; i < module->merged_count; i++) {
+			uint32_t first;
+
+			if (is_in_batch(module, module->merged[i], &first) &&
+			    !gather_site(batch, module, module->merged[i],
+					 root_of(batch, first)))
+				return false;
+		}
+	}
+	return true;
 }
 
 static enum patch_reason reason_of(enum change_result result)
@@ -513,46 +748,39 @@ static enum patch_reason reason_of(enum change_result result)
 	}
 }
 
-/* Takes back what was noted of functions of which a site failed, and leaves the
- * changes of all others in @changes. */
-static void drop_failed(struct patch_image *image, struct change_list *changes,
-			struct patch_function *list)
+/* Drops groups of which a site failed, and leaves the changes of all others. */
+static void drop_failed(struct patch_image *image, struct batch *batch,
+			uint8_t *failed)
 {
+	struct change_list *changes = &batch->changes;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < changes->count; i++) {
-		const struct change *change = &changes->list[i];
-		struct patch_function *wanted = &list[change->group];
 		enum patch_reason reason =
-			reason_of((enum change_result)change->result);
+			reason_of((enum change_result)changes->list[i].result);
 
-		if (reason == PATCH_DONE)
-			continue;
-		wanted->reason = reason;
-		disconnect(image, wanted->module, wanted->function);
+		if (reason != PATCH_DONE)
+			failed[changes->list[i].group] = (uint8_t)reason;
 	}
 	for (size_t i = 0; i < changes->count; i++)
-		if (list[changes->list[i].group].reason == PATCH_DONE)
+		if (failed[changes->list[i].group] == PATCH_DONE)
 			changes->list[kept++] = changes->list[i];
 	changes->count = kept;
+	drop_groups(image, batch, failed);
 }
 
-static void drop_all(struct patch_image *image, struct change_list *changes,
-		     struct patch_function *list, enum patch_reason reason)
+static void drop_all(struct patch_image *image, struct batch *batch,
+		     enum patch_reason reason)
 {
-	for (size_t i = 0; i < changes->count; i++) {
-		struct patch_function *wanted = &list[changes->list[i].group];
-
-		wanted->reason = reason;
-		disconnect(image, wanted->module, wanted->function);
-	}
-	changes->count = 0;
+	for (size_t i = 0; i < batch->count; i++)
+		if (is_begun(image, batch, i))
+			drop_function(image, &batch->list[i], reason);
+	batch->changes.count = 0;
 }
 
-static bool tell_changes(struct patch_image *image,
-			 const struct change_list *changes,
-			 const struct patch_function *list)
+static bool tell_changes(struct patch_image *image, const struct batch *batch)
 {
+	const struct change_list *changes = &batch->changes;
 	struct bytes entries = { 0 };
 	bool told;
 
@@ -560,10 +788,11 @@ static bool tell_changes(struct patch_image *image,
 		return true;
 	for (size_t i = 0; i < changes->count; i++) {
 		const struct change *change = &changes->list[i];
+		const struct image_module *module =
+			module_of(image, batch->list[change->group].module);
 
-		patch_entry_put(&entries,
-				module_of(image, list[change->group].module),
-				change->index);
+		patch_entry_put(&entries, module, change->index,
+				module->sites[change->index].next_operand);
 	}
 	told = !entries.failed;
 	if (told)
@@ -573,28 +802,32 @@ static bool tell_changes(struct patch_image *image,
 }
 
 /* Notes what became of the sites. */
-static void end_functions(struct patch_image *image,
-			  struct change_list *changes,
-			  const struct patch_function *list)
+static void end_batch(struct patch_image *image, struct batch *batch)
 {
-	for (size_t i = 0; i < changes->count; i++) {
-		const struct change *change = &changes->list[i];
-		const struct patch_function *wanted = &list[change->group];
-		struct image_module *module = module_of(image, wanted->module);
+	for (size_t i = 0; i < batch->changes.count; i++) {
+		const struct change *change = &batch->changes.list[i];
+		struct image_module *module =
+			module_of(image, batch->list[change->group].module);
 		struct image_site *site = &module->sites[change->index];
 
+		site->last_operand = site->state == SITE_PLAIN
+					     ? site->next_operand
+					     : site->operand;
+		site->operand = site->next_operand;
+		site->connected = count_connected(module, change->index);
 		if (change->result == CHANGE_LOST)
 			set_foreign(image, site);
 		else
-			set_state(image, site,
-				  wanted->off ? SITE_OFF : SITE_ON);
+			set_state(image, site, loudest(module, change->index));
 	}
+	for (size_t i = 0; i < batch->count; i++)
+		if (is_begun(image, batch, i))
+			module_of(image, batch->list[i].module)
+				->batch[batch->list[i].function] = 0;
 }
 
-static void write_connected(struct patch_image *image,
-			    struct change_list *changes,
-			    struct patch_function *list, bool held,
-			    struct change_costs *costs)
+static void write_batch(struct patch_image *image, struct batch *batch,
+			uint8_t *failed, bool held, struct change_costs *costs)
 {
 	struct change_rules rules = {
 		.mem = image->mem,
@@ -602,13 +835,14 @@ static void write_connected(struct patch_image *image,
 		.registered = image->registered,
 		.whole_groups = true,
 	};
+	struct change_list *changes = &batch->changes;
 	int err;
 
 	changes_sort(changes->list, changes->count);
 	err = changes_verify(image->mem, changes->list, changes->count);
 	if (!err) {
-		drop_failed(image, changes, list);
-		if (!tell_changes(image, changes, list))
+		drop_failed(image, batch, failed);
+		if (!tell_changes(image, batch))
 			err = -ENOMEM;
 	}
 	if (!err)
@@ -616,33 +850,63 @@ static void write_connected(struct patch_image *image,
 				    costs);
 	image->gone |= err == -ESRCH;
 	if (err)
-		drop_all(image, changes, list,
+		drop_all(image, batch,
 			 err == -ESRCH ? PATCH_GONE : PATCH_NO_MEMORY);
 	else
-		drop_failed(image, changes, list);
-	end_functions(image, changes, list);
+		drop_failed(image, batch, failed);
+}
+
+static void connect_batch(struct patch_image *image, struct batch *batch,
+			  uint8_t *failed, bool held,
+			  struct change_costs *costs)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		batch->up[i] = (uint32_t)i;
+		begin_function(image, batch, (uint32_t)i);
+	}
+	take_merged(image, batch, failed);
+	if (gather_batch(image, batch))
+		write_batch(image, batch, failed, held, costs);
+	else
+		drop_all(image, batch, PATCH_NO_MEMORY);
+	end_batch(image, batch);
+}
+
+static void refuse_all(struct patch_function *list, size_t count,
+		       enum patch_reason reason)
+{
+	for (size_t i = 0; i < count; i++)
+		list[i].reason = reason;
 }
 
 size_t patch_connect(struct patch_image *image, struct patch_function *list,
 		     size_t count, bool held)
 {
 	uint64_t start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct change_list changes = { 0 };
+	struct batch batch = {
+		.list = list,
+		.count = count,
+		.up = calloc(count + 1, sizeof(*batch.up)),
+	};
+	uint8_t *failed = calloc(count + 1, 1);
 	struct change_costs costs = { 0 };
 	size_t connected = 0;
 	int err = text_map_read(&image->map, image->pid);
 
-	for (size_t i = 0; i < count; i++)
-		if (image->gone || err == -ENOENT)
-			list[i].reason = PATCH_GONE;
-		else if (err)
-			list[i].reason = PATCH_NO_MAP;
-		else
-			begin_function(image, &changes, &list[i], (uint32_t)i);
-	write_connected(image, &changes, list, held, &costs);
+	_Static_assert(PATCH_DONE == 0, "nothing has failed");
+	if (image->gone || err == -ENOENT)
+		refuse_all(list, count, PATCH_GONE);
+	else if (err)
+		refuse_all(list, count, PATCH_NO_MAP);
+	else if (!batch.up || !failed)
+		refuse_all(list, count, PATCH_NO_MEMORY);
+	else
+		connect_batch(image, &batch, failed, held, &costs);
 	for (size_t i = 0; i < count; i++)
 		connected += list[i].reason == PATCH_DONE;
-	free(changes.list);
+	free(batch.changes.list);
+	free(batch.up);
+	free(failed);
 	count_costs(image, &costs, start);
 	return connected;
 }
@@ -650,9 +914,9 @@ size_t patch_connect(struct patch_image *image, struct patch_function *list,
 /* --- switching --------------------------------------------------------------
  */
 
-/* The changes that make all sites of function @link @wanted. */
+/* The changes that are due at the sites of function @link. */
 static int gather_switch(struct patch_image *image, struct change_list *changes,
-			 const struct image_link *link, enum site_state wanted)
+			 const struct image_link *link)
 {
 	const struct image_module *module = &image->modules[link->module];
 	const struct code_plan *plan = module->plan;
@@ -661,6 +925,7 @@ static int gather_switch(struct patch_image *image, struct change_list *changes,
 	for (uint32_t i = 0; i < function->count; i++) {
 		uint32_t index = sites_of(plan, function)[i];
 		enum site_state now = module->sites[index].state;
+		enum site_state wanted = loudest(module, index);
 		struct change *change;
 
 		if (now == wanted || now == SITE_FOREIGN || now == SITE_PLAIN)
@@ -674,26 +939,39 @@ static int gather_switch(struct patch_image *image, struct change_list *changes,
 	return 0;
 }
 
-/* The group of each change is its module here. */
+/* A site of several functions may be there several times. */
+static void drop_repeated(struct change_list *changes)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < changes->count; i++)
+		if (!kept ||
+		    changes->list[i].address != changes->list[kept - 1].address)
+			changes->list[kept++] = changes->list[i];
+	changes->count = kept;
+}
+
+/* The group of each change is its module here. @plain: sites were put back. */
 static void end_changes(struct patch_image *image,
-			const struct change_list *changes,
-			enum site_state wanted)
+			const struct change_list *changes, bool plain)
 {
 	for (size_t i = 0; i < changes->count; i++) {
 		const struct change *change = &changes->list[i];
-		struct image_site *site =
-			&image->modules[change->group].sites[change->index];
+		const struct image_module *module =
+			&image->modules[change->group];
+		struct image_site *site = &module->sites[change->index];
 
-		if (change->result == CHANGE_WRITTEN)
-			set_state(image, site, wanted);
-		else
+		if (change->result != CHANGE_WRITTEN)
 			set_foreign(image, site);
+		else
+			set_state(image, site,
+				  plain ? SITE_PLAIN
+					: loudest(module, change->index));
 	}
 }
 
-/* Makes the @changes, after which all sites are @wanted. */
 static int write_changes(struct patch_image *image, struct change_list *changes,
-			 enum site_state wanted)
+			 bool plain)
 {
 	struct change_rules rules = {
 		.mem = image->mem,
@@ -704,9 +982,10 @@ static int write_changes(struct patch_image *image, struct change_list *changes,
 	int err;
 
 	changes_sort(changes->list, changes->count);
+	drop_repeated(changes);
 	err = changes_write(&rules, changes->list, changes->count, &costs);
 	if (!err)
-		end_changes(image, changes, wanted);
+		end_changes(image, changes, plain);
 	image->gone |= err == -ESRCH;
 	count_costs(image, &costs, start);
 	return err;
@@ -715,21 +994,23 @@ static int write_changes(struct patch_image *image, struct change_list *changes,
 int patch_switch(struct patch_image *image, const uint32_t *numbers,
 		 size_t count, bool on)
 {
-	enum site_state wanted = on ? SITE_ON : SITE_OFF;
 	struct change_list changes = { 0 };
 	int err = image->gone ? -ESRCH : 0;
 
-	for (size_t i = 0; !err && i < count; i++) {
-		uint32_t link = numbers[i] < FUNCTIONS_MAX
-					? image->head[numbers[i]]
-					: 0;
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t link = first_link(image, numbers[i]); link;
+		     link = image->links[link - 1].next) {
+			const struct image_link *it = &image->links[link - 1];
 
-		for (; !err && link; link = image->links[link - 1].next)
+			image->modules[it->module].on[it->function] = on;
+		}
+	for (size_t i = 0; !err && i < count; i++)
+		for (uint32_t link = first_link(image, numbers[i]);
+		     !err && link; link = image->links[link - 1].next)
 			err = gather_switch(image, &changes,
-					    &image->links[link - 1], wanted);
-	}
+					    &image->links[link - 1]);
 	if (!err)
-		err = write_changes(image, &changes, wanted);
+		err = write_changes(image, &changes, false);
 	free(changes.list);
 	return err;
 }
@@ -763,17 +1044,24 @@ static int gather_changed(const struct patch_image *image,
 
 /* In which state the site of @change was found. */
 static enum site_state found_state(const struct patch_image *image,
-				   const struct change *change,
-				   bool *body_is_plain)
+				   const struct change *change, bool *is_half)
 {
 	const struct image_module *module = &image->modules[change->group];
-	const struct code_site *site = &module->plan->sites[change->index];
+	const struct code_site *plain = &module->plan->sites[change->index];
+	const struct image_site *site = &module->sites[change->index];
+	enum site_state state;
 
+	*is_half = false;
 	if (change->result != CHANGE_WRITTEN)
 		return SITE_FOREIGN;
-	return site_state_of(site->form, site->bytes,
-			     module->sites[change->index].operand,
-			     change->before, body_is_plain);
+	state = site_state_of(plain->form, plain->bytes, site->operand,
+			      change->before, is_half);
+	if (state != SITE_FOREIGN)
+		return state;
+	state = site_state_of(plain->form, plain->bytes, site->last_operand,
+			      change->before, is_half);
+	*is_half = true;
+	return state;
 }
 
 /* Reads all sites of @changes anew, notes those that are foreign or as in the
@@ -788,9 +1076,8 @@ static int find_states(struct patch_image *image, struct change_list *changes)
 	image->gone |= err == -ESRCH;
 	for (size_t i = 0; !err && i < changes->count; i++) {
 		const struct change *change = &changes->list[i];
-		bool body_is_plain = false;
-		enum site_state state =
-			found_state(image, change, &body_is_plain);
+		bool is_half;
+		enum site_state state = found_state(image, change, &is_half);
 		struct image_site *site =
 			&image->modules[change->group].sites[change->index];
 
@@ -798,7 +1085,7 @@ static int find_states(struct patch_image *image, struct change_list *changes)
 			set_foreign(image, site);
 		else
 			set_state(image, site, state);
-		site->is_half = state == SITE_OFF && body_is_plain;
+		site->is_half = is_half && state != SITE_FOREIGN;
 		if (state == SITE_ON || state == SITE_OFF)
 			changes->list[kept++] = *change;
 	}
@@ -824,7 +1111,7 @@ int patch_restore(struct patch_image *image)
 	if (!err)
 		err = find_states(image, &changes);
 	if (!err)
-		err = write_changes(image, &changes, SITE_PLAIN);
+		err = write_changes(image, &changes, true);
 	if (!err)
 		disconnect_all(image);
 	free(changes.list);
@@ -845,6 +1132,8 @@ static bool copy_module(struct image_module *out,
 	       module->plan->site_count * sizeof(*out->sites));
 	memcpy(out->numbers, module->numbers,
 	       module->plan->function_count * sizeof(*out->numbers));
+	memcpy(out->on, module->on,
+	       module->plan->function_count * sizeof(*out->on));
 	return true;
 }
 
@@ -889,6 +1178,35 @@ static bool is_whole(const struct image_module *module, uint32_t function)
 	return true;
 }
 
+/* Disconnects what is not whole, and all that shares sites with that. */
+static void disconnect_halves(struct patch_image *image, size_t m)
+{
+	struct image_module *module = &image->modules[m];
+	bool again = true;
+
+	for (size_t i = 0; i < module->plan->function_count; i++)
+		if (module->numbers[i] && !is_whole(module, (uint32_t)i))
+			disconnect(image, (int)m, (uint32_t)i);
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < module->merged_count; i++) {
+			uint32_t index = module->merged[i];
+			const struct code_site *site =
+				&module->plan->sites[index];
+			const uint32_t *functions =
+				functions_of(module->plan, site);
+			uint32_t connected = count_connected(module, index);
+
+			if (!connected ||
+			    connected == module->sites[index].connected)
+				continue;
+			for (uint32_t k = 0; k < site->count; k++)
+				disconnect(image, (int)m, functions[k]);
+			again = true;
+		}
+	}
+}
+
 /* A process that is forked in the middle of a change has functions that are
  * half connected: they are put back. */
 static int settle(struct patch_image *image)
@@ -899,29 +1217,19 @@ static int settle(struct patch_image *image)
 
 	if (!err)
 		err = find_states(image, &changes);
-	for (size_t m = 0; !err && m < image->module_count; m++) {
-		struct image_module *module = &image->modules[m];
-
-		for (size_t i = 0;
-		     module->plan && i < module->plan->function_count; i++)
-			if (module->numbers[i] &&
-			    !is_whole(module, (uint32_t)i))
-				disconnect(image, (int)m, (uint32_t)i);
-	}
+	for (size_t m = 0; !err && m < image->module_count; m++)
+		if (image->modules[m].plan)
+			disconnect_halves(image, m);
 	for (size_t i = 0; !err && i < changes.count; i++) {
 		const struct change *change = &changes.list[i];
-		const struct image_module *module =
-			&image->modules[change->group];
-		const struct code_plan *plan = module->plan;
-		uint32_t function =
-			plan->site_functions[plan->sites[change->index].first];
 
-		if (!module->numbers[function])
+		if (!count_connected(&image->modules[change->group],
+				     change->index))
 			changes.list[kept++] = *change;
 	}
 	changes.count = kept;
 	if (!err)
-		err = write_changes(image, &changes, SITE_PLAIN);
+		err = write_changes(image, &changes, true);
 	free(changes.list);
 	return err;
 }

@@ -12,9 +12,13 @@
 #include "collector/patch/text_map.h"
 
 struct image_site {
-	int32_t operand; /* leads to its thunk; 0 in state PLAIN */
+	int32_t operand; /* leads to its thunk; of no meaning in state PLAIN */
+	int32_t next_operand; /* that it is to get */
+	int32_t last_operand; /* that it had before */
+	uint32_t connected; /* functions, of those that it stands for */
 	uint8_t state; /* enum site_state */
-	bool is_half; /* it is off, but has the body of the file */
+	bool is_half; /* found off with the body of the file, or with the last
+		       * operand */
 };
 
 struct image_module {
@@ -23,6 +27,11 @@ struct image_module {
 	ino_t inode;
 	struct image_site *sites; /* as plan->sites */
 	uint32_t *numbers; /* as plan->functions; 0: not connected */
+	bool *on; /* the same, of those with numbers */
+	uint32_t *batch; /* the same: 1 + index in the list that is being
+			  * connected; 0: not in it */
+	uint32_t *merged; /* sites that stand for several functions */
+	size_t merged_count;
 };
 
 /* A function of a number. Those of the same number are a chain. */
@@ -54,8 +63,9 @@ struct change_list {
 	size_t count, room;
 };
 
-/* Appends the entry of a list for a site in @module whose thunk is known. */
+/* Appends the entry of a list for a site in @module that has, or will have,
+ * @operand. */
 void patch_entry_put(struct bytes *out, const struct image_module *module,
-		     uint32_t site);
+		     uint32_t site, int32_t operand);
 
 #endif

@@ -24,12 +24,12 @@ struct entry {
 _Static_assert(sizeof(struct entry) == 32, "no padding");
 
 void patch_entry_put(struct bytes *out, const struct image_module *module,
-		     uint32_t index)
+		     uint32_t index, int32_t operand)
 {
 	const struct code_site *site = &module->plan->sites[index];
 	struct entry entry = {
 		.address = module->bias + site->address,
-		.operand = module->sites[index].operand,
+		.operand = operand,
 		.form = site->form,
 		.is_exit = site->is_exit,
 	};
@@ -46,7 +46,8 @@ void patch_export(const struct patch_image *image, struct bytes *out)
 		for (size_t i = 0; module->plan && i < module->plan->site_count;
 		     i++)
 			if (module->sites[i].state != SITE_PLAIN)
-				patch_entry_put(out, module, (uint32_t)i);
+				patch_entry_put(out, module, (uint32_t)i,
+						module->sites[i].operand);
 	}
 }
 

@@ -17,11 +17,14 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "collector/base/grow.h"
 #include "collector/patch/thunks_asm.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
+
+#define KIND_CHOICE 255 /* no enum thunk_kind: of no function */
 
 struct thunk_function {
 	uint64_t function;
@@ -30,8 +33,16 @@ struct thunk_function {
 	bool is_there;
 };
 
+struct thunk_choice {
+	uint32_t numbers[THUNK_CHOICES], count;
+	uint32_t number; /* of its thunk */
+	uint8_t side;
+};
+
 struct thunk_area {
 	uint8_t *at;
+	struct thunk_choice *choices;
+	size_t choice_count, choice_room;
 	struct thunk_shim shim;
 	dev_t device;
 	ino_t inode;
@@ -135,6 +146,7 @@ void thunk_area_unmap(struct thunk_area *area)
 	if (!area)
 		return;
 	munmap(area->at, THUNK_AREA_BYTES);
+	free(area->choices);
 	free(area);
 }
 
@@ -203,7 +215,59 @@ static void write_thunks(struct thunk_area *area, uint32_t number,
 	memcpy(area->at + start, code, sizeof(code));
 }
 
+static void put_bytes(uint8_t **at, const void *bytes, size_t count)
+{
+	memcpy(*at, bytes, count);
+	*at += count;
+}
+
+/* The end of an instruction: the distance from behind it to @to in the area. */
+static void put_distance(uint8_t **at, const uint8_t *code, uint64_t start,
+			 uint64_t to)
+{
+	int32_t distance = (int32_t)(to - (start + (uint64_t)(*at - code) + 4));
+
+	put_bytes(at, &distance, sizeof(distance));
+}
+
+static void write_choice(struct thunk_area *area,
+			 const struct thunk_choice *choice)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t cmp_rdi[] = { 0x48, 0x3b, 0x3d };
+	static const uint8_t je[] = { 0x0f, 0x84 };
+	static const uint8_t jmp_memory[] = { 0xff, 0x25 };
+	uint64_t start = thunk_offset(choice->number, THUNK_SIDE_ENTRY);
+	uint8_t code[THUNK_BYTES], *at = code;
+
+	_Static_assert(4 + THUNK_CHOICES * 13 + 6 <= THUNK_BYTES, "room");
+	memset(code, 0xcc, sizeof(code));
+	put_bytes(&at, endbr64, sizeof(endbr64));
+	for (uint32_t i = 0; i < choice->count; i++) {
+		put_bytes(&at, cmp_rdi, sizeof(cmp_rdi));
+		put_distance(&at, code, start,
+			     mode_offset(choice->numbers[i]) +
+				     offsetof(struct thunk_mode, function));
+		put_bytes(&at, je, sizeof(je));
+		put_distance(&at, code, start,
+			     thunk_offset(choice->numbers[i],
+					  (enum thunk_side)choice->side));
+	}
+	put_bytes(&at, jmp_memory, sizeof(jmp_memory));
+	put_distance(&at, code, start,
+		     choice->side == THUNK_SIDE_ENTRY
+			     ? offsetof(struct thunk_page, enter)
+			     : offsetof(struct thunk_page, exit));
+	memcpy(area->at + start, code, sizeof(code));
+}
+
 #else
+
+static void write_choice(struct thunk_area *area,
+			 const struct thunk_choice *choice)
+{
+	(void)area, (void)choice;
+}
 
 static void write_thunks(struct thunk_area *area, uint32_t number,
 			 enum thunk_kind kind)
@@ -242,9 +306,56 @@ int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 	return 0;
 }
 
+static struct thunk_choice *find_choice(const struct thunk_area *area,
+					const struct thunk_choice *wanted)
+{
+	for (size_t i = 0; i < area->choice_count; i++) {
+		struct thunk_choice *choice = &area->choices[i];
+
+		if (choice->side == wanted->side &&
+		    choice->count == wanted->count &&
+		    !memcmp(choice->numbers, wanted->numbers,
+			    sizeof(choice->numbers)))
+			return choice;
+	}
+	return NULL;
+}
+
+int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
+		      uint32_t count, enum thunk_side side, uint32_t *number)
+{
+	struct thunk_choice wanted = { .count = count, .side = (uint8_t)side };
+	const struct thunk_choice *choice;
+
+	if (count > THUNK_CHOICES)
+		return -ENOSPC;
+	memcpy(wanted.numbers, numbers, count * sizeof(*numbers));
+	choice = find_choice(area, &wanted);
+	if (choice) {
+		*number = choice->number;
+		return 0;
+	}
+	wanted.number = FUNCTIONS_MAX - 1 - (uint32_t)area->choice_count;
+	if (area->choice_count >= FUNCTIONS_MAX / 4 ||
+	    area->function[wanted.number].is_there)
+		return -ENOSPC;
+	if (grow_array(area->choices, area->choice_room,
+		       area->choice_count + 1) < 0)
+		return -ENOMEM;
+	area->choices[area->choice_count++] = wanted;
+	area->function[wanted.number] = (struct thunk_function){
+		.kind = KIND_CHOICE,
+		.is_there = true,
+	};
+	write_choice(area, &wanted);
+	*number = wanted.number;
+	return 0;
+}
+
 void thunk_area_mode(struct thunk_area *area, uint32_t number, uint32_t mask)
 {
-	if (!is_number(number) || !area->function[number].is_there)
+	if (!is_number(number) || !area->function[number].is_there ||
+	    area->function[number].kind == KIND_CHOICE)
 		return;
 	area->function[number].mask = mask;
 	/* relaxed: it stands for nothing else */

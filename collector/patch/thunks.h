@@ -50,6 +50,21 @@ void thunk_area_unmap(struct thunk_area *area);
  */
 int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 		   enum thunk_kind kind);
+/* As many functions as one site may stand for. */
+#define THUNK_CHOICES 18u
+
+/*
+ * A thunk for sites that stand for @count functions (calls builds): it goes on
+ * to the thunk of @side (ENTRY or EXIT) of that one of @numbers whose function
+ * the hook's argument is, and else to the hook. @numbers have thunks. There is
+ * one such thunk for the same numbers. Returns 0 and its number in *@number, by
+ * which thunk_area_operand() reaches it as THUNK_SIDE_ENTRY; numbers are taken
+ * from FUNCTIONS_MAX downwards. Or -ENOSPC: there are too many functions, or
+ * numbers; or -ENOMEM.
+ */
+int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
+		      uint32_t count, enum thunk_side side, uint32_t *number);
+
 /* Says which calls of function @number are recorded, from now on: one of the
  * THUNK_MASK_*. All threads of the program see it at once. */
 void thunk_area_mode(struct thunk_area *area, uint32_t number, uint32_t mask);

@@ -33,7 +33,7 @@ static const struct kind {
 	bool entry_build;
 	uint32_t forms; /* that must be among its sites */
 } g_kinds[] = {
-	{ "O2", "gcc -O2 -finstrument-functions", false,
+	{ "O2", "gcc -O2 -DMERGED -finstrument-functions", false,
 	  1u << CODE_CALL | 1u << CODE_JUMP },
 	{ "O0", "gcc -O0 -finstrument-functions", false, 1u << CODE_CALL },
 	{ "got", "gcc -O2 -fno-plt -finstrument-functions", false,
@@ -277,8 +277,6 @@ static size_t connect_all(bool held, bool off)
 	count = patch_connect(g_image, g_list, g_listed, held);
 	for (size_t i = 0; i < g_listed; i++)
 		ck_assert_msg(g_list[i].reason == PATCH_DONE ||
-				      (g_list[i].reason == PATCH_MERGED &&
-				       !g_plan->functions[i].entry_build) ||
 				      g_plan->functions[i].refused,
 			      "%zu: %s", i,
 			      patch_reason_text(g_list[i].reason));
@@ -502,6 +500,85 @@ START_TEST(patch_off_is_off_and_on_is_on)
 	let_work();
 	calls = all_calls();
 	ck_assert_uint_gt(calls, 0);
+	stop();
+}
+END_TEST
+
+static uint8_t byte_at(uint64_t address)
+{
+	int mem = patch_mem_open(g_pid);
+	uint8_t byte;
+
+	ck_assert_int_eq(memory_read(mem, g_bias + address, &byte, 1), 0);
+	close(mem);
+	return byte;
+}
+
+/* Two functions share the call of the exit hook. They are connected one after
+ * the other, and switched; the site is as loud as the louder one. */
+START_TEST(patch_site_of_two_functions_serves_both)
+{
+	const struct code_site *site;
+	struct patch_function both[2];
+	uint64_t at[2], enters[2], calls;
+	size_t i = 0;
+
+	NEEDS(&g_kinds[0]);
+	start(&g_kinds[0], 0);
+	while (g_plan->sites[i].count != 2)
+		ck_assert_uint_lt(++i, g_plan->site_count);
+	site = &g_plan->sites[i];
+	for (uint32_t k = 0; k < 2; k++) {
+		uint32_t function = g_plan->site_functions[site->first + k];
+
+		at[k] = g_bias + g_plan->functions[function].address;
+		both[k] = (struct patch_function){ .module = g_module,
+						   .function = function,
+						   .number = k + 1 };
+	}
+	go();
+	ck_assert_uint_eq(patch_connect(g_image, &both[0], 1, false), 1);
+	let_work();
+	enters[0] = witness_of(g_control, at[0])->enters;
+	enters[1] = witness_of(g_control, at[1])->enters;
+	let_work();
+	ck_assert_uint_gt(calls_of(1), 0);
+	ck_assert_uint_eq(witness_of(g_control, at[0])->enters, enters[0]);
+	ck_assert_uint_gt(witness_of(g_control, at[1])->enters, enters[1]);
+	ck_assert_uint_eq(patch_connect(g_image, &both[1], 1, false), 1);
+	let_work();
+	enters[1] = witness_of(g_control, at[1])->exits;
+	let_work();
+	ck_assert_uint_gt(calls_of(2), 0);
+	ck_assert_uint_eq(witness_of(g_control, at[1])->exits, enters[1]);
+	/* In a thread each, the last call may be between its two hooks. */
+	ck_assert_uint_le(enters[1], witness_of(g_control, at[1])->enters);
+	ck_assert_uint_ge(enters[1] + VICTIM_THREADS,
+			  witness_of(g_control, at[1])->enters);
+	for (uint32_t k = 1; k <= 2; k++) {
+		enters[0] = witness_of(g_control, at[k - 1])->exits;
+		thunk_area_mode(g_area, k, THUNK_MASK_ALL);
+		let_work();
+		thunk_area_mode(g_area, k, THUNK_MASK_NONE);
+		let_work();
+		ck_assert_uint_gt(witness_of(g_control, at[k - 1])->exits,
+				  enters[0]);
+	}
+	for (uint32_t k = 1; k <= 2; k++) {
+		ck_assert_uint_eq(byte_at(site->address), 0xe8);
+		ck_assert_int_eq(patch_switch(g_image, &k, 1, false), 0);
+	}
+	ck_assert_uint_eq(byte_at(site->address), 0xa9);
+	calls = calls_of(1) + calls_of(2);
+	let_work();
+	ck_assert_uint_le(calls_of(1) + calls_of(2), calls + VICTIM_THREADS);
+	g_numbers[0] = 1;
+	g_numbers[1] = 2;
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, 2, true), 0);
+	ck_assert_uint_eq(byte_at(site->address), 0xe8);
+	ck_assert_uint_eq(patch_counts(g_image).foreign, 0);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert(is_plain(g_pid));
 	stop();
 }
 END_TEST
@@ -967,6 +1044,7 @@ int main(void)
 	tcase_add_loop_test(tcase, patch_flips_while_threads_run, 0, KINDS);
 	tcase_add_loop_test(tcase, patch_restores_while_threads_run, 0, KINDS);
 	tcase_add_test(tcase, patch_off_is_off_and_on_is_on);
+	tcase_add_test(tcase, patch_site_of_two_functions_serves_both);
 	tcase_add_loop_test(tcase, patch_follows_a_forked_child, 0, KINDS);
 	tcase_add_loop_test(tcase, patch_is_restored_from_a_list, 0, KINDS);
 	tcase_add_test(tcase, patch_lists_that_are_not_whole_write_nothing);

@@ -106,6 +106,56 @@ static ALONE uint64_t jumps(void)
 	return 5;
 }
 
+#ifdef MERGED
+/* Two functions that are left by one call of the hook, as compilers merge them.
+ */
+uint64_t merged_one(uint64_t x), merged_two(uint64_t x);
+
+__asm__(".text\n"
+	".macro merged name, value\n"
+	".type	\\name, @function\n"
+	"\\name:\n"
+	".cfi_startproc\n"
+	"	pushq	%rbx\n"
+	".cfi_adjust_cfa_offset 8\n"
+	".cfi_rel_offset rbx, 0\n"
+	"	leaq	\\value(%rdi), %rbx\n"
+	"	leaq	\\name(%rip), %rdi\n"
+	"	movq	8(%rsp), %rsi\n"
+	"	call	__cyg_profile_func_enter@PLT\n"
+	"	leaq	\\name(%rip), %rdi\n"
+	"	jmp	merged_exit\n"
+	".cfi_endproc\n"
+	".size	\\name, . - \\name\n"
+	".endm\n"
+	"merged	merged_one, 1\n"
+	"merged	merged_two, 2\n"
+	".type	merged_exit, @function\n"
+	"merged_exit:\n"
+	".cfi_startproc\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset rbx, -16\n"
+	"	movq	8(%rsp), %rsi\n"
+	"	call	__cyg_profile_func_exit@PLT\n"
+	"	movq	%rbx, %rax\n"
+	"	popq	%rbx\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size	merged_exit, . - merged_exit\n"
+	".previous\n");
+#else
+static uint64_t merged_one(uint64_t x)
+{
+	return x + 1;
+}
+
+static uint64_t merged_two(uint64_t x)
+{
+	return x + 2;
+}
+#endif
+
 typedef void step(uint64_t x);
 
 static ALONE void through(step *next, uint64_t x)
@@ -124,6 +174,7 @@ static ALONE uint64_t one_round(void)
 	add((uint64_t)wide(1.5L, 2, 3, 4, 5, 6, 7, 8, 9));
 	add((uint64_t)many(3, 1.0, 2.0, 4.5));
 	add(jumps());
+	add(merged_one(t_sum) ^ merged_two(merged_two(t_sum)));
 	first_half(t_sum);
 	second_half(t_sum);
 	return t_sum;
