@@ -311,11 +311,12 @@ static int write_live(const struct change_rules *rules, struct change *list,
 		      size_t count, uint8_t *failed, struct change_costs *costs)
 {
 	int mem = rules->mem;
+	unsigned int first = rules->to_hooks ? ENTRIES : EXITS;
 	int err;
 
-	err = do_step(mem, list, count, STEP_OFF, ENTRIES, costs);
+	err = do_step(mem, list, count, STEP_OFF, EXITS, costs);
 	if (!err)
-		err = do_step(mem, list, count, STEP_OFF, EXITS, costs);
+		err = do_step(mem, list, count, STEP_OFF, ENTRIES, costs);
 	if (err)
 		return err;
 	if (failed)
@@ -328,9 +329,10 @@ static int write_live(const struct change_rules *rules, struct change *list,
 			return err;
 		barrier(rules->registered, costs);
 	}
-	err = do_step(mem, list, count, STEP_FLIP, EXITS, costs);
+	err = do_step(mem, list, count, STEP_FLIP, first, costs);
 	if (!err)
-		err = do_step(mem, list, count, STEP_FLIP, ENTRIES, costs);
+		err = do_step(mem, list, count, STEP_FLIP,
+			      (ENTRIES | EXITS) & ~first, costs);
 	return err;
 }
 

@@ -9,9 +9,12 @@
  * barrier: from then on no CPU runs what it fetched before. A site of which
  * only the flip byte changes needs one step and no barrier.
  *
- * Where entries and exits change in the same step, no call is ever left by an
- * exit that records, and was entered without: entries are switched off first,
- * and switched on last.
+ * Where entries and exits of a function that calls hooks change in the same
+ * step, some calls are seen by one side only. An end without a begin would end
+ * an outer call of the same function; a begin without an end is ended by what
+ * follows. So exits are switched off before entries, and on after them. Thunks
+ * know whether the begin of a call was recorded: there exits are switched on
+ * first, too.
  */
 #ifndef PERFREC_COLLECTOR_PATCH_CHANGES_H
 #define PERFREC_COLLECTOR_PATCH_CHANGES_H
@@ -55,6 +58,7 @@ struct change_rules {
 	int mem; /* /proc/PID/mem */
 	bool held; /* no thread of the process runs: no steps, whole pages */
 	bool registered; /* for MEMBARRIER_CMD_GLOBAL_EXPEDITED */
+	bool to_hooks; /* sites that are on afterwards call hooks, no thunks */
 	/* If a site cannot be switched off first, all of its group are put back
 	 * as they were: CHANGE_ABANDONED. */
 	bool whole_groups;

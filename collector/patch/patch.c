@@ -976,6 +976,7 @@ static int write_changes(struct patch_image *image, struct change_list *changes,
 	struct change_rules rules = {
 		.mem = image->mem,
 		.registered = image->registered,
+		.to_hooks = plain,
 	};
 	struct change_costs costs = { 0 };
 	uint64_t start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -153,7 +153,7 @@ static size_t keep_ours(const uint8_t *entries, struct change *list,
 static int restore(int mem, const uint8_t *entries, struct change *list,
 		   size_t count, struct patch_restored *restored)
 {
-	struct change_rules rules = { .mem = mem };
+	struct change_rules rules = { .mem = mem, .to_hooks = true };
 	struct change_costs costs = { 0 };
 	int err;
 

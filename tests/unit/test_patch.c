@@ -551,10 +551,8 @@ START_TEST(patch_site_of_two_functions_serves_both)
 	let_work();
 	ck_assert_uint_gt(calls_of(2), 0);
 	ck_assert_uint_eq(witness_of(g_control, at[1])->exits, enters[1]);
-	/* In a thread each, the last call may be between its two hooks. */
+	/* Its exits were switched off first. */
 	ck_assert_uint_le(enters[1], witness_of(g_control, at[1])->enters);
-	ck_assert_uint_ge(enters[1] + VICTIM_THREADS,
-			  witness_of(g_control, at[1])->enters);
 	for (uint32_t k = 1; k <= 2; k++) {
 		enters[0] = witness_of(g_control, at[k - 1])->exits;
 		thunk_area_mode(g_area, k, THUNK_MASK_ALL);
