@@ -355,27 +355,20 @@ static void start_connected(struct states *states, const uint32_t *list,
 
 	for (size_t i = 0; i < count; i++) {
 		struct function *function = &states->functions[list[i]];
-		bool off = function->wanted == FUNCTION_OFF;
+		bool off = !held || function->wanted == FUNCTION_OFF;
 
 		if (!function->connected) {
 			/* What is connected of it is recorded, as before. */
 			lock_acquire(&states->lock);
 			function->wanted = FUNCTION_SPAN;
 			lock_release(&states->lock);
-			off = false;
 		}
-		if (held) {
-			set_mask(states, function,
-				 mask_of(function->wanted,
-					 function->wanted_shift));
-			set_state(states, function, function->wanted);
-			continue;
-		}
-		lock_acquire(&states->lock);
-		function->state = FUNCTION_OFF;
-		lock_release(&states->lock);
-		if (!off && on_count < BATCH)
+		set_mask(states, function,
+			 mask_of(function->wanted, function->wanted_shift));
+		if (off && function->wanted != FUNCTION_OFF && on_count < BATCH)
 			on[on_count++] = list[i];
+		else
+			set_state(states, function, function->wanted);
 	}
 	if (on_count)
 		go_on(states, on, on_count);

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/base/clock.h"
 #include "collector/code/code_plan.h"
@@ -201,6 +202,21 @@ bool states_is_entry_build(struct states *states, uint64_t address)
 /* --- for people -------------------------------------------------------------
  */
 
+/* The CPU time of all processes that are known. Under the lock. */
+static uint64_t cpu_ns_of(const struct states *states)
+{
+	struct timespec now;
+	uint64_t sum = 0;
+
+	for (const struct states_process *process = states->processes; process;
+	     process = process->next)
+		if (process->has_clock &&
+		    clock_gettime(process->clock, &now) == 0)
+			sum += (uint64_t)now.tv_sec * 1000000000 +
+			       (uint64_t)now.tv_nsec;
+	return sum;
+}
+
 /* Under the lock. */
 static void copy_function(const struct states *states, const uint64_t *sums,
 			  const struct function *function,
@@ -270,6 +286,7 @@ size_t states_list(struct arena *arena, struct states_function **out)
 {
 	struct states *states = arena_setup(arena)->states;
 	uint64_t *sums = states ? sums_of(states) : NULL;
+	uint64_t cpu_ns;
 	size_t count = 0;
 
 	*out = NULL;
@@ -281,8 +298,11 @@ size_t states_list(struct arena *arena, struct states_function **out)
 		if (states->functions[i].parts != NONE)
 			copy_function(states, sums, &states->functions[i],
 				      &(*out)[count++]);
+	cpu_ns = cpu_ns_of(states);
 	lock_release(&states->lock);
 	free(sums);
+	for (size_t i = 0; i < count && cpu_ns; i++)
+		(*out)[i].cost_share = (float)(*out)[i].cost_ns / (float)cpu_ns;
 	if (*out)
 		qsort(*out, count, sizeof(**out), compare_cost);
 	return count;
