@@ -157,8 +157,8 @@ bool replay_has_left(const struct replay *replay);
  * later than @now_ns. */
 uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns);
 
-/* Control is at @ns where the stack pointer is that of @word: frames of functions
- * that went off, on top, are over if they lie deeper. */
+/* Control is at @ns where the stack pointer is that of @word: frames of
+ * functions that went off, on top, are over if they lie deeper. */
 void replay_settle(struct replay *replay, uint64_t word, uint64_t ns);
 
 /* The frame on top. */
