@@ -334,13 +334,13 @@ static void set_context_link(struct fibers *fibers, uint64_t link)
 		point->link = link;
 }
 
-/* Control goes on where @point was set. */
-static void go_to_point(struct fibers *fibers, const struct point *point,
+/* Control goes on where @point was set. Whether the frame is known. */
+static bool go_to_point(struct fibers *fibers, const struct point *point,
 			uint64_t clock, enum replay_cause cause)
 {
 	fibers->current = point->fiber;
-	replay_unwind(fibers_current(fibers), &point->mark,
-		      fiber_ns(fibers, clock), cause);
+	return replay_unwind(fibers_current(fibers), &point->mark,
+			     fiber_ns(fibers, clock), cause);
 }
 
 /* Says that the context which runs now is not known as it should be. */
@@ -440,9 +440,8 @@ static void jump_to_point(struct fibers *fibers, uint64_t address,
 {
 	struct point *point = point_find(fibers, address);
 
-	if (point && !point->made && is_point_alive(fibers, point))
-		go_to_point(fibers, point, clock, REPLAY_LONGJMP);
-	else
+	if (!point || point->made || !is_point_alive(fibers, point) ||
+	    !go_to_point(fibers, point, clock, REPLAY_LONGJMP))
 		replay_unwind_hint(fibers_current(fibers), word,
 				   fiber_ns(fibers, clock), REPLAY_GUESS);
 }

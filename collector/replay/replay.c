@@ -1474,12 +1474,20 @@ static struct replay_frame *find_frame_at_sp(struct replay *replay,
 bool replay_unwind_hint(struct replay *replay, uint64_t word, uint64_t ns,
 			enum replay_cause cause)
 {
-	struct replay_frame *frame =
-		replay->over ? NULL : find_frame_at_sp(replay, word);
+	struct replay_frame *frame;
 
-	if (frame)
+	if (replay->over)
+		return false;
+	frame = find_frame_at_sp(replay, word);
+	if (frame) {
 		pop_frames_above(replay, frame, ns, cause);
-	return frame;
+		return true;
+	}
+	/* It goes to a function without a frame. */
+	while (!is_stack_empty(replay) && is_entry_frame(replay, replay->top) &&
+	       replay_sp_below(replay->top->word, word) <= 0)
+		drop_frame(replay, ns, cause);
+	return false;
 }
 
 /* The frame with the stack pointer of @word that lies furthest above the one
