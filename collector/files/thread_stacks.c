@@ -51,9 +51,10 @@ void thread_stacks_set_calls(struct thread *thread,
 		count ? calloc(count, sizeof(*exact)) : NULL;
 
 	for (size_t i = 0; exact && i < count; i++)
-		exact[i] = (struct exact_calls){ calls[i].address,
-						 calls[i].generation,
-						 calls[i].calls };
+		exact[i] =
+			(struct exact_calls){ calls[i].address,
+					      calls[i].generation,
+					      calls[i].calls, calls[i].apart };
 	/* Without memory there are fewer calls: those that were recorded. */
 	if (exact)
 		(void)exact_calls_set(&thread->fibers, exact, count);

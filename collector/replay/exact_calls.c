@@ -137,8 +137,11 @@ static size_t set_function(struct search *search, struct fibers *fibers,
 	uint64_t unknown;
 	size_t places = 0;
 
-	for (; places < count && place[places].exact == exact; places++)
+	for (; places < count && place[places].exact == exact; places++) {
 		search->calls[places] = place[places].calls;
+		if (search->exact[exact].apart)
+			total += place[places].calls;
+	}
 	if (search->excluded[exact])
 		return places;
 	if (scale_calls(search->calls, places, total, &unknown) < 0) {

@@ -7,6 +7,7 @@
 #ifndef PERFREC_COLLECTOR_REPLAY_EXACT_CALLS_H
 #define PERFREC_COLLECTOR_REPLAY_EXACT_CALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct exact_calls {
 	uint64_t address;
 	uint32_t generation; /* of the load map when its module came */
 	uint64_t calls; /* of one thread, through thunks: begun until now */
+	bool apart; /* recorded ones are not among them: the gate counted */
 };
 
 /*

@@ -15,6 +15,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/base/proc.h"
+#include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
@@ -119,6 +120,7 @@ void states_put(struct states **states)
 		return;
 	states_processes_free(old);
 	thunk_area_unmap(old->area);
+	filter_table_free(old->gate);
 	controller_free(old->controller);
 	for (size_t i = 0; i < old->pattern_count; i++)
 		free(old->patterns[i].glob);

@@ -86,6 +86,7 @@ struct states_calls {
 	uint32_t number;
 	uint32_t generation; /* of the load map when its module came */
 	uint64_t calls; /* all of them */
+	bool apart; /* but for those that were recorded: the gate counted */
 };
 
 /*

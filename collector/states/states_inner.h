@@ -28,6 +28,7 @@
 
 struct code_plan;
 struct controller;
+struct filter_table;
 struct modules;
 struct patch_image;
 struct symbol_file;
@@ -151,7 +152,8 @@ struct states {
 	/* The thread's. */
 	bool begun; /* area was asked for */
 	struct thunk_area *area; /* NULL: none */
-	const char *unwritable; /* why there is none */
+	const char *unwritable; /* why no text can be written; NULL: it can */
+	struct filter_table *gate; /* then it leaves functions out; or NULL */
 	uint32_t numbers; /* there are 1 to numbers - 1 */
 	struct controller *controller;
 	uint64_t tick_ns; /* the last */
@@ -236,6 +238,9 @@ void states_name(struct states *states, struct function *function);
 void states_process_free(struct states_process *process);
 /* Take in processes that have begun and ended. */
 void states_follow_processes(struct states *states);
+/* While the program is held: if its text cannot be written, have the gate stand
+ * in. */
+void states_make_gate(struct states *states);
 /* Tell all images of the module with that index, or that it is gone. */
 void states_module_came(struct states *states, uint32_t module);
 void states_module_went(struct states *states, uint32_t module);
@@ -251,6 +256,12 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held);
 void states_restore_text(struct states *states);
 void states_processes_free(struct states *states);
+
+/* Whether the gate stands in for patches. */
+static inline bool states_are_gated(const struct states *states)
+{
+	return states->unwritable && states->gate;
+}
 
 /* What each function shall be, by patterns and options. */
 void states_evaluate(struct states *states);

@@ -25,6 +25,8 @@
  * docs/OVERHEAD.md has how they were measured. */
 #define THUNKS_NS 2.0f
 #define OFF_NS 0.3f
+/* And of one that the gate leaves out. */
+#define GATE_NS 5.0f
 /* A tick takes at most a part of the time: this is how many times as long the
  * pause is. */
 #define TICK_PAUSE 20
@@ -104,6 +106,11 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 				 : 0,
 		.cost = cost,
 	};
+	/* The gate counts what it leaves out. */
+	if (states_are_gated(states) && function->state == FUNCTION_OFF) {
+		out->state = FUNCTION_COUNTED;
+		out->shift = CONTROLLER_SHIFT_MAX;
+	}
 	lock_acquire(&states->lock);
 	out->ended = function->ended - function->ended_told;
 	out->ended_ns = function->ended_ns - function->ended_ns_told;
@@ -119,6 +126,9 @@ static bool describe(struct states *states, uint32_t index, uint64_t cpu_ns,
 					    : cost->counted));
 	function->cost_ns += (double)spent;
 	lock_release(&states->lock);
+	/* And the recorder what it records. */
+	if (states_are_gated(states) && function->state == FUNCTION_SPAN)
+		out->calls += out->ended;
 	if (cpu_ns && out->calls)
 		function->share =
 			(uint32_t)MIN((double)spent * 0x1p32 / (double)cpu_ns,
@@ -147,7 +157,7 @@ static void tick(struct states *states, const struct controller_time *time)
 {
 	const struct controller_cost cost = {
 		.span = (float)states->thread->collector->span_ns + THUNKS_NS,
-		.counted = THUNKS_NS,
+		.counted = states_are_gated(states) ? GATE_NS : THUNKS_NS,
 		.off = OFF_NS,
 	};
 	struct controller_function *list =

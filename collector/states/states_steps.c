@@ -70,8 +70,9 @@ static void evaluate_function(struct states *states, struct function *function)
 	if (function->excluded)
 		function->wanted = FUNCTION_OFF;
 	function->wants_connection =
-		!function->connected && !function->refused && states->area &&
-		!states->unwritable &&
+		!function->connected && !function->refused &&
+		(states_are_gated(states) ||
+		 (states->area && !states->unwritable)) &&
 		(function->excluded || states->controller ||
 		 function->entry_build ||
 		 (function->by_hand && function->wanted != FUNCTION_SPAN));
@@ -112,7 +113,7 @@ static uint32_t mask_of(enum function_state state, uint32_t shift)
 static void set_mask(struct states *states, const struct function *function,
 		     uint32_t mask)
 {
-	for (uint32_t at = function->parts; at != NONE;
+	for (uint32_t at = function->parts; states->area && at != NONE;
 	     at = states->parts[at].next)
 		if (states->parts[at].number)
 			thunk_area_mode(states->area, states->parts[at].number,
@@ -200,11 +201,13 @@ static bool clear_open_calls(struct count_cell *cells, void *context)
 	return false;
 }
 
+/* Through the gate a call is recorded or not; nothing remembers which. */
 static bool is_drained(struct states *states, const struct function *function)
 {
 	struct open_search search = { states, function };
 
-	return clock_boottime_ns() - function->draining_ns > DRAIN_NS ||
+	return states_are_gated(states) ||
+	       clock_boottime_ns() - function->draining_ns > DRAIN_NS ||
 	       !each_slot(states, has_open_call, &search);
 }
 
@@ -259,8 +262,13 @@ static void go_on(struct states *states, const uint32_t *list, size_t count)
 	}
 }
 
-static bool is_as_wanted(const struct function *function)
+static bool is_as_wanted(const struct states *states,
+			 const struct function *function)
 {
+	/* The gate counts all calls that it leaves out: counted is off. */
+	if (states_are_gated(states))
+		return (function->state == FUNCTION_OFF) ==
+		       (function->wanted != FUNCTION_SPAN);
 	return function->state == function->wanted &&
 	       (function->state != FUNCTION_COUNTED ||
 		function->shift == function->wanted_shift);
@@ -273,9 +281,11 @@ static bool take_step(struct states *states, uint32_t index, uint32_t *off,
 {
 	struct function *function = &states->functions[index];
 
-	if (!function->connected || is_gone(function) || is_as_wanted(function))
+	if (!function->connected || is_gone(function) ||
+	    is_as_wanted(states, function))
 		return true;
-	if (function->wanted == FUNCTION_OFF) {
+	if (function->wanted == FUNCTION_OFF ||
+	    (states_are_gated(states) && function->wanted != FUNCTION_SPAN)) {
 		if (function->state != FUNCTION_DRAINING) {
 			set_mask(states, function, THUNK_MASK_NONE);
 			function->draining_ns = clock_boottime_ns();
@@ -374,6 +384,22 @@ static void start_connected(struct states *states, const uint32_t *list,
 		go_on(states, on, on_count);
 }
 
+/* Those of @list are changed by the gate, as far as they have numbers. */
+static void start_gated(struct states *states, const uint32_t *list,
+			size_t count)
+{
+	lock_acquire(&states->lock);
+	for (size_t i = 0; i < count; i++) {
+		struct function *function = &states->functions[list[i]];
+
+		function->wants_connection = false;
+		function->connected = states->parts[function->parts].number;
+		if (!function->connected)
+			function->refused = "there are too many functions";
+	}
+	lock_release(&states->lock);
+}
+
 /* Connect some of those that wait for it. Whether there were any. */
 static bool connect_some(struct states *states, bool held)
 {
@@ -387,6 +413,11 @@ static bool connect_some(struct states *states, bool held)
 			list[count++] = i;
 	if (count) {
 		states_give_numbers(states, list, count);
+		if (states_are_gated(states)) {
+			start_gated(states, list, count);
+			free(list);
+			return true;
+		}
 		for (size_t i = 0; states->controller && i < count; i++)
 			states_recall(states, list[i]);
 		count = tell_connecting(states, list, count, held);
@@ -399,7 +430,7 @@ static bool connect_some(struct states *states, bool held)
 
 bool states_take_steps(struct states *states, uint64_t until_ns, bool held)
 {
-	if (!states->area)
+	if (!states->area && !states->gate)
 		return true;
 	while (connect_some(states, held))
 		if (clock_boottime_ns() >= until_ns)

@@ -70,6 +70,7 @@ size_t states_slot_calls(struct arena *arena, uint32_t index,
 				.number = i,
 				.generation = function->generation,
 				.calls = calls,
+				.apart = states_are_gated(states),
 			};
 	}
 	lock_release(&states->lock);
@@ -235,7 +236,8 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 							      : function->state,
 		.shift = function->shift,
 		.by_hand = function->by_hand || function->excluded,
-		.gated = function->excluded && !function->connected,
+		.gated = states_are_gated(states) ||
+			 (function->excluded && !function->connected),
 		.entry_build = function->entry_build,
 		.sites = function->sites,
 		.refused = function->refused ? function->refused
@@ -244,7 +246,7 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 		.ended = function->ended,
 		.ended_ns = function->ended_ns,
 	};
-	if (out->gated)
+	if (function->excluded)
 		out->state = FUNCTION_OFF;
 	for (uint32_t at = function->parts; out->counted && at != NONE;
 	     at = states->parts[at].next)
@@ -335,7 +337,8 @@ static void add_function(const struct states *states, const uint64_t *sums,
 		out->refused++;
 		count_refusal(out, function->refused);
 	}
-	out->gated += function->excluded && !function->connected;
+	out->gated += (function->excluded && !function->connected) ||
+		      (states_are_gated(states) && function->connected);
 	if (!function->connected)
 		return;
 	out->connected++;

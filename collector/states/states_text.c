@@ -18,7 +18,9 @@
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/code/code_plan.h"
+#include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
+#include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
@@ -28,6 +30,8 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
+
+#define GATE_ENTRIES 65536
 
 static struct states_process *root_of(const struct states *states)
 {
@@ -365,13 +369,43 @@ static void say_patched(struct states *states)
 	atom_store_rlx(&arena_setup(states->arena)->page->patched, 1);
 }
 
+/* The gate has room for GATE_ENTRIES / 4 functions: the others stay. */
+static void switch_gate(struct states *states, const uint32_t *functions,
+			size_t count, bool on)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct function *function =
+			&states->functions[functions[i]];
+
+		if (on)
+			filter_table_remove(states->gate, function->address);
+		else
+			(void)filter_table_add(
+				states->gate, function->address,
+				states->parts[function->parts].number);
+	}
+}
+
+void states_make_gate(struct states *states)
+{
+	if (states->unwritable && !states->gate &&
+	    !filter_is_active(&states->thread->collector->options->filter))
+		states->gate = filter_table_new(
+			arena_setup(states->arena)->page, GATE_ENTRIES);
+}
+
 void states_switch(struct states *states, const uint32_t *functions,
 		   size_t count, bool on)
 {
 	uint64_t begin_ns = clock_boottime_ns();
-	uint32_t *numbers = calloc(states->next_number, sizeof(*numbers));
+	uint32_t *numbers;
 	size_t n = 0;
 
+	if (states_are_gated(states)) {
+		switch_gate(states, functions, count, on);
+		return;
+	}
+	numbers = calloc(states->next_number, sizeof(*numbers));
 	for (size_t i = 0; numbers && i < count; i++)
 		for (uint32_t at = states->functions[functions[i]].parts;
 		     at != NONE; at = states->parts[at].next)

@@ -108,6 +108,8 @@ uint64_t states_visit(struct states *states)
 		return UINT64_MAX;
 	held = is_held(states);
 	states_follow_processes(states);
+	if (held)
+		states_make_gate(states);
 	done = work(states, now + VISIT_NS,
 		    held && !arena_setup(states->arena)->late);
 	if (held && (done || clock_boottime_ns() >= states->hold_ns))

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 SOURCE
 
 for how in plain undumpable; do
-	rm -f input
+	rm -f input out.child
 	mkfifo input
 	"$PERFREC" record -q --exclude '*' -o data-$how -- ./forker $how \
 		<input >out.child 2>err.child &
