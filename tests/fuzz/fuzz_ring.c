@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_ring FILE... - takes each file for what a hostile program puts into a
- * ring: records of 16 bytes. One of kind 15 is not put in: if its payload is
- * odd, it pauses the recording at its clock, or lets it go on; else it moves
- * the head by its clock. Ring and replay must stay within their memory, and
- * what they write must be a well-formed trace, whatever comes.
+ * ring: records of 16 bytes. One of kind 15 is not put in, but done. By the low
+ * three bits of its payload (enum order) it moves the head by its clock, pauses
+ * the recording at its clock or lets it go on, or changes the state of the
+ * function that is the rest of its payload, at its clock. Ring and replay must
+ * stay within their memory, and what they write must be a well-formed trace,
+ * whatever comes.
  *
  * fuzz_ring -r SEED COUNT does that for COUNT inputs made up from SEED, and
  * leaves the one that fails in fuzz_ring.crash.
@@ -17,7 +19,9 @@
 
 #include "collector/base/budget.h"
 #include "collector/replay/replay_inner.h"
+#include "collector/replay/exact_calls.h"
 #include "collector/replay/fibers.h"
+#include "collector/replay/function_log.h"
 #include "collector/replay/pause.h"
 #include "collector/replay/ring_get.h"
 #include "collector/trace/trace_file.h"
@@ -33,6 +37,15 @@
 #define NOW_NS (START_NS + (1ULL << 40))
 /* The kind of an input that is no record: what to do instead. */
 #define KIND_ORDER 15
+enum order {
+	ORDER_MOVE = 0, /* and 2 */
+	ORDER_PAUSE = 1, /* and 3 */
+	ORDER_CONNECT = 4,
+	ORDER_CONNECT_ENTRY = 5,
+	ORDER_OFF = 6, /* a function that is off: on */
+	ORDER_UNLOAD = 7, /* it and a few behind it */
+	ORDERS = 8,
+};
 /* The thread's sequence; that of context N is N more. */
 #define SEQUENCE 2
 
@@ -245,10 +258,19 @@ static void add_calls(void *context, struct replay *replay)
 
 static void check_end(struct fibers *fibers, const struct checkers *checkers)
 {
+	struct exact_calls exact[8];
 	uint64_t calls = 0;
 
 	for (uint32_t i = 0; i < checkers->count; i++)
 		must(checkers->track[i].open == 0, "a slice without an end");
+	for (uint64_t i = 0; i < 8; i++)
+		exact[i] = (struct exact_calls){
+			.address = i / 2 * 3,
+			.generation = (uint32_t)i % 2 * 4,
+			.calls = fibers->now_ns >> 8 * i,
+		};
+	/* Memory may be used up. */
+	(void)exact_calls_set(fibers, exact, 8);
 	fibers_each(fibers, add_calls, &calls);
 	must(calls == fibers_counts(fibers).spans, "spans and calls differ");
 }
@@ -262,6 +284,32 @@ static void pause_or_go_on(struct pause_list *pauses, uint64_t ns,
 		pause_end(pauses, *last_ns);
 	else
 		pause_begin(pauses, *last_ns);
+}
+
+/* An order that is about a function. */
+static void change_function(struct function_log *log,
+			    const struct record *order)
+{
+	uint64_t function = record_payload(order->word) / ORDERS;
+	uint64_t ns = MIN(order->clock, NOW_NS);
+
+	switch (record_payload(order->word) % ORDERS) {
+	case ORDER_CONNECT:
+		function_log_connect(log, function, false, ns);
+		break;
+	case ORDER_CONNECT_ENTRY:
+		function_log_connect(log, function, true, ns);
+		break;
+	case ORDER_OFF:
+		if (function_log_state(log, function, UINT64_MAX).off)
+			function_log_on(log, function, ns);
+		else
+			function_log_off(log, function, ns);
+		break;
+	default:
+		function_log_unload(log, function, function + 5, ns);
+		break;
+	}
 }
 
 /*
@@ -298,6 +346,7 @@ static void try_input(const struct record *input, size_t count)
 	struct ring_get ring;
 	struct replay replay;
 	struct fibers fibers;
+	struct function_log *log = NULL;
 	uint64_t pause_ns = 0;
 	uint32_t more = 0; /* cells of data */
 	size_t undrained = 0;
@@ -306,17 +355,22 @@ static void try_input(const struct record *input, size_t count)
 	must(cells &&
 		     !replay_init(&replay, &sink, SEQUENCE, START_NS, NULL,
 				  &pauses, &budget) &&
-		     !fibers_init(&fibers, &fibers_sink, &replay),
+		     !fibers_init(&fibers, &fibers_sink, &replay) &&
+		     !function_log_new(&log),
 	     "cannot start");
+	replay_set_function_log(&replay, log);
 	ring_get_init(&ring, &slot, cells, CELLS);
 	for (size_t i = 0; i < count && good; i++) {
 		bool order =
 			!more && (int)record_kind(input[i].word) == KIND_ORDER;
 		uint32_t data = 0;
-		bool moves = order && !(record_payload(input[i].word) & 1);
+		uint64_t what = record_payload(input[i].word) % ORDERS;
+		bool moves = order && (what == 0 || what == 2);
 
 		if (moves)
 			slot.head += input[i].clock;
+		else if (order && what >= ORDER_CONNECT)
+			change_function(log, &input[i]);
 		else if (order)
 			pause_or_go_on(&pauses, input[i].clock, &pause_ns);
 		else if (more)
@@ -336,6 +390,7 @@ static void try_input(const struct record *input, size_t count)
 	must(budget.left <= BUDGET, "more memory than there is");
 	fibers_release(&fibers);
 	replay_release(&replay);
+	function_log_free(&log);
 	must(budget.left == BUDGET, "memory is not given back");
 	free(cells);
 }
@@ -348,6 +403,7 @@ struct maker {
 	uint64_t state, clock;
 	uint32_t generation;
 	unsigned int odd; /* of 256 records, those that are no begin or end */
+	unsigned int steady; /* of so many records one changes a function */
 };
 
 /* The payload of a record that is no begin or end. */
@@ -404,6 +460,12 @@ static struct record make_up(struct maker *maker)
 	} else if ((r >> 48) % 1024 == 1) {
 		kind = KIND_ORDER;
 		payload = 1;
+	} else if ((r >> 48) % maker->steady == 2) {
+		/* Mostly a bit ahead, as it ought to be. */
+		kind = KIND_ORDER;
+		payload = payload * ORDERS +
+			  (r & 0x20000 ? ORDER_OFF : 4 + (r >> 18) % 4);
+		record.clock += (r >> 36) % 2048 - 256;
 	}
 	record.word =
 		record_word((enum record_kind)kind, payload, r >> 44 & 0x3f0);
@@ -427,6 +489,7 @@ static void try_random(uint64_t seed, uint64_t rounds)
 		struct maker maker = {
 			.state = (seed + round) * 0x9e3779b97f4a7c15ULL | 1,
 			.odd = round % 2 ? 6 : 64,
+			.steady = round % 3 ? 40 : 2000,
 		};
 		size_t count = next_random(&maker.state) % INPUT_RECORDS + 1;
 
