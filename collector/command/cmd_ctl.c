@@ -422,12 +422,11 @@ static void print_function(const json_t *row)
 	       mean, json_number_value(json_object_get(row, "cost_each_ns")),
 	       100 * share, (unsigned long long)number_of(row, "sites"));
 	print_name(text_of(row, "name"), 0);
-	if (refused[0])
-		printf("  (%s: %s)",
-		       json_is_true(json_object_get(row, "gated"))
-			       ? "left out by the gate"
-			       : "stays as it is",
+	if (json_is_true(json_object_get(row, "gated")))
+		printf("  (left out by the gate%s%s)", refused[0] ? ": " : "",
 		       refused);
+	else if (refused[0])
+		printf("  (stays as it is: %s)", refused);
 	putchar('\n');
 }
 

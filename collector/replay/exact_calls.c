@@ -133,13 +133,15 @@ static size_t set_function(struct search *search, struct fibers *fibers,
 			   size_t exact, const struct place *place,
 			   size_t count)
 {
-	uint64_t total = search->exact[exact].calls + search->before[exact];
+	bool apart = search->exact[exact].apart;
+	uint64_t total = search->exact[exact].calls +
+			 (apart ? 0 : search->before[exact]);
 	uint64_t unknown;
 	size_t places = 0;
 
 	for (; places < count && place[places].exact == exact; places++) {
 		search->calls[places] = place[places].calls;
-		if (search->exact[exact].apart)
+		if (apart)
 			total += place[places].calls;
 	}
 	if (search->excluded[exact])

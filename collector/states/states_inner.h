@@ -44,6 +44,7 @@ struct thunk_area;
 #define CHANGES_KEPT 16384
 #define BATCH 256
 #define BATCH_HELD 8192
+#define GATE_NS 5.0f /* of a call that the gate leaves out */
 #define NONE UINT32_MAX
 
 /* The plan of a file: one for all arenas, kept as long as the thread. */

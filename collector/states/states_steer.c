@@ -25,8 +25,6 @@
  * docs/OVERHEAD.md has how they were measured. */
 #define THUNKS_NS 2.0f
 #define OFF_NS 0.3f
-/* And of one that the gate leaves out. */
-#define GATE_NS 5.0f
 /* A tick takes at most a part of the time: this is how many times as long the
  * pause is. */
 #define TICK_PAUSE 20

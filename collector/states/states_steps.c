@@ -218,9 +218,16 @@ static bool is_drained(struct states *states, const struct function *function)
 static void go_off(struct states *states, uint32_t *list, size_t count)
 {
 	struct function_log *log = arena_setup(states->arena)->functions;
-	uint64_t ns = clock_boottime_ns() + AHEAD_NS;
+	bool gated = states_are_gated(states);
+	uint64_t ns = clock_boottime_ns() + (gated ? 0 : AHEAD_NS);
 	size_t kept = 0;
 
+	/* No begin may be later than that it is off: it would not be counted.
+	 * Thunks record none by now, the gate does. */
+	if (gated) {
+		states_switch(states, list, count, false);
+		ns = clock_boottime_ns();
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct function *function = &states->functions[list[i]];
 
@@ -234,7 +241,8 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 		lock_release(&states->lock);
 	}
 	wait_until(ns);
-	states_switch(states, list, kept, false);
+	if (!gated)
+		states_switch(states, list, kept, false);
 	for (size_t i = 0; i < kept; i++)
 		set_state(states, &states->functions[list[i]], FUNCTION_OFF);
 }

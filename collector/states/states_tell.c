@@ -236,12 +236,14 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 							      : function->state,
 		.shift = function->shift,
 		.by_hand = function->by_hand || function->excluded,
-		.gated = states_are_gated(states) ||
+		.gated = (states_are_gated(states) &&
+			  function->state == FUNCTION_OFF) ||
 			 (function->excluded && !function->connected),
 		.entry_build = function->entry_build,
 		.sites = function->sites,
-		.refused = function->refused ? function->refused
-					     : states->unwritable,
+		.refused = function->refused || states->gate
+				   ? function->refused
+				   : states->unwritable,
 		.counted = function->connected,
 		.ended = function->ended,
 		.ended_ns = function->ended_ns,
@@ -252,6 +254,7 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 	     at = states->parts[at].next)
 		out->calls += sums[states->parts[at].number];
 	out->cost_each_ns = out->state == FUNCTION_SPAN	     ? span_ns + 2
+			    : out->gated		     ? GATE_NS
 			    : out->state == FUNCTION_COUNTED ? 2
 							     : 0;
 	out->cost_ns = (uint64_t)function->cost_ns;

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program with so little address space that it has no thunks: nothing can be
+# patched. The gate leaves functions out, and counts them exactly.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+prog overhead/busy
+
+calls_of()
+{
+	json data/summary.json "[.functions[] | select(.name == \"$1\") | .calls] | add"
+}
+for option in '--count leaf' '--overhead 5%'; do
+	run "$PERFREC" record -q --no-cache $option -o data -- \
+		sh -c 'ulimit -v 220000; exec ./busy 3000000 2 1'
+	expect_status 0
+	# One in each of four threads may be under way when it is left out.
+	calls=$(calls_of leaf)
+	[ "$calls" -ge 11999996 ] && [ "$calls" -le 12000000 ] ||
+		fail "$option: leaf: $calls calls"
+	calls=$(calls_of fib)
+	[ "$calls" -ge 7888 ] && [ "$calls" -le 7892 ] ||
+		fail "$option: fib: $calls calls"
+	spans=$(json data/summary.json .totals.spans)
+	[ "$spans" -lt 11000000 ] || fail "$option: $spans spans"
+done
