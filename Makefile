@@ -67,6 +67,7 @@ help:
 	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
+	@echo 'make check-flips  states of functions change for long in a busy program'
 	@echo 'make check-torture  each system call of the shim fails in turn'
 	@echo 'make check-arm64  the shim and the rings for arm64, in an emulator'
 	@echo 'make check-loop   unit, shim and stress tests until one fails'

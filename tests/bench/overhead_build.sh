@@ -28,7 +28,8 @@ here=$top/tests/real
 purpose=bench
 
 GCC=${GCC:-gcc} GXX=${GXX:-g++}
-newest=$(command -v clang-19 >/dev/null && echo -19 || :)
+newest=''
+! command -v clang-19 >/dev/null || newest=-19
 CLANG=${CLANG:-clang$newest} CLANGXX=${CLANGXX:-clang++$newest}
 kinds='plain calls entry clang clang-calls clang-entry xray mcount fentry'
 

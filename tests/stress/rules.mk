@@ -24,6 +24,15 @@ check-soak: all
 		o=$$(cd $(O) && pwd) && cd $$dir && \
 		O=$$o sh $$script $(SOAK_SECONDS) && cd / && rm -rf $$dir
 
+# The states of all functions of a busy program change again and again
+# (flips.sh): by far more than 1,000,000 sites with FLIPS_ROUNDS=60000.
+FLIPS_ROUNDS ?= 8000
+.PHONY: check-flips
+check-flips: all $(TOOLS) $(O)/tests/progs/libcount_preload.so
+	$(Q)dir=$$(mktemp -d) && script=$$PWD/tests/stress/flips.sh && \
+		o=$$(cd $(O) && pwd) && cd $$dir && \
+		O=$$o sh $$script $(FLIPS_ROUNDS) && cd / && rm -rf $$dir
+
 $(O)/tests/stress/%: tests/stress/%.c $(O)/libcollector.a
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The states of all functions of a program with threads change all the time,
+# while it forks, throws, jumps, loads a library and takes signals. (For a moment;
+# `make check-flips` does it for long.)
+# timeout: 600
+. "$TOP/tests/e2e/lib.sh"
+need jq g++
+O=$O sh "$TOP/tests/stress/flips.sh" 600 4 || exit 1

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# flips.sh [ROUNDS [THREADS]] - the states of all functions of a busy program
+# change again and again while it is recorded (flips.cc, tools/flips_drive.c). Its
+# output is as ever, the trace is well formed, and every function that was
+# recorded or counted all the time has as many calls as a counting library has
+# found in a run of its own; what was off at times has no more than that.
+#
+# Runs in an empty folder. O is the build directory. CC and CXX build the program
+# (default: gcc and g++, with -finstrument-functions; with HOOKS=entry by perfrec
+# cc --hooks=entry). Prints what it has seen; exits with 1 when something is
+# wrong.
+set -eu
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+O=$(cd "${O:-$top/build}" && pwd)
+rounds=${1:-400} threads=${2:-8}
+cc=${CC:-gcc} cxx=${CXX:-g++}
+calls=-finstrument-functions
+export PERFREC_DEADLINE_MS=20000
+
+fail()
+{
+	echo "FAIL: $*"
+	exit 1
+}
+
+build()
+{
+	# shellcheck disable=SC2086 # commands
+	$1 -O1 -g -shared -fPIC -o plugin$3.so $4 "$top/tests/stress/flips_plugin.c"
+	# shellcheck disable=SC2086
+	$2 -O1 -g -pthread -o flips$3 $4 "$top/tests/stress/flips.cc" -ldl
+}
+
+# The witness sees hooks of calls; the optimizer must leave each call alone.
+build "$cc" "$cxx" .witness $calls
+if [ "${HOOKS:-calls}" = entry ]; then
+	build "$O/perfrec cc --hooks=entry $cc" \
+		"$O/perfrec c++ --hooks=entry $cxx" '' ''
+else
+	build "$cc" "$cxx" '' $calls
+fi
+
+rm -f count.*
+COUNT_OUT=$PWD/count LD_PRELOAD=$O/tests/progs/libcount_preload.so \
+	./flips.witness "$threads" "$rounds" "$PWD/plugin.witness.so" >expected
+"$O/tests/tools/count_names" count.*[0-9] |
+	awk '$2 ~ /^(exact|loose)_/ { sum[$2] += $1 }
+	END { for (name in sum) print name, sum[name] }' | sort >witness
+rm -f count.*
+
+rm -rf data
+# The output of the program is compared: the summary goes to stderr.
+"$O/perfrec" record --quiet --count 'exact_*' --alloc=off --cpu=off \
+	--max-size 64G -o data -- \
+	./flips "$threads" "$rounds" "$PWD/plugin.so" >printed 2>err &
+recorder=$!
+tries=0
+until [ -L data/control ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 1000 ] || fail "nothing is recorded: $(cat err)"
+	sleep 0.02
+done
+requests=$("$O/tests/tools/flips_drive" "$(readlink data/control)")
+wait $recorder || fail "exit status $?: $(cat err)"
+
+cmp printed expected || fail "the output has changed"
+"$O/tests/tools/trace_check" data/trace.pftrace >check || {
+	tail -n 20 check
+	fail "the trace is not well formed"
+}
+"$O/perfrec" report --json --limit 0 data | jq -r '.functions[] |
+	select(.name | test("^(exact|loose)_")) | "\(.name) \(.calls)"' |
+	awk '{ sum[$1] += $2 } END { for (name in sum) print name, sum[name] }' |
+	sort >told
+changes=$(jq .totals.state_changes data/summary.json)
+echo "$requests requests, $changes changes of states;" \
+	"$(jq .totals.spans data/summary.json) spans," \
+	"$(jq .totals.counted_calls data/summary.json) calls only counted"
+awk 'NR == FNR { witness[$1] = $2; next }
+	{ told[$1] = $2 }
+	END {
+		for (name in witness) {
+			if (name ~ /^exact/ && told[name] != witness[name])
+				print name ": " told[name] + 0 \
+					" calls, not " witness[name]
+			if (told[name] > witness[name])
+				print name ": " told[name] " calls, more than " \
+					witness[name]
+			sum += witness[name]
+		}
+		print sum " calls in the witness" >"/dev/stderr"
+	}' witness told | sort -u >wrong
+[ -s witness ] || fail "the witness has seen nothing"
+head -n 20 wrong
+[ ! -s wrong ] || fail "$(wc -l <wrong) functions have wrong counts"
+[ "$requests" -ge 3 ] || fail "there were only $requests requests"
