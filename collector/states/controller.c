@@ -277,6 +277,10 @@ static bool is_long(const struct function *function)
 static bool is_stuck(const struct controller *controller,
 		     const struct function *function)
 {
+	/* A call that is open for long keeps it on its way. */
+	if (function->state == FUNCTION_DRAINING &&
+	    function->wish == FUNCTION_OFF)
+		return false;
 	return function->asked && function->state != function->wish &&
 	       !wish_trusted(controller, function);
 }

@@ -55,7 +55,8 @@ struct controller_time {
 	uint32_t threads; /* how many there are; 0 counts as 1 */
 };
 
-/* A function since the last tick. What is not given had no calls. */
+/* A function since the last tick. What is not given had no calls, and is in the
+ * state that was told last. */
 struct controller_function {
 	uint32_t number;
 	/* As it is now; that it was asked for something else does not matter. A

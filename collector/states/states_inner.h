@@ -99,6 +99,7 @@ struct function {
 	const char *refused; /* static; NULL: it can be changed */
 	uint64_t draining_ns; /* since when */
 	uint64_t calls_told; /* to the controller */
+	uint32_t state_told; /* and its state, as one number; 0: none */
 	uint32_t share, mean_ns; /* see struct states_change */
 	/* Under the lock: others write these. */
 	double cost_ns; /* as of the last tick */
