@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# --overhead: what is tiny and called often is muted, what takes long is not, and
+# the next recording begins with what this one has learned. `ctl forget` drops
+# that; --no-cache neither reads nor writes it; a damaged file is no harm.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+export XDG_CACHE_HOME="$PWD/cache"
+build busy <<'SOURCE'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile long sum;
+__attribute__((noinline)) void tiny(long i) { sum += i; }
+__attribute__((noinline)) void longer(void)
+{
+	for (int i = 0; i < 100000; i++)
+		sum += i;
+}
+__attribute__((noinline)) void chunk(long n)
+{
+	for (long i = 0; i < n; i++)
+		tiny(i);
+	longer();
+}
+int main(int argc, char **argv)
+{
+	for (long i = argc > 1 ? atol(argv[1]) : 1; i; i--)
+		chunk(20000);
+	printf("%ld\n", sum);
+	return 0;
+}
+SOURCE
+rounds=2000
+state_of()
+{
+	json data/summary.json "[.functions[] | select(.name == \"$1\") | .state] | first"
+}
+calls_of()
+{
+	json data/summary.json "[.functions[] | select(.name == \"$1\") | .calls] | add"
+}
+record()
+{
+	run "$PERFREC" record -q --overhead 5% --alloc=off --cpu=off -o data "$@" \
+		-- ./busy $rounds
+	expect_status 0
+}
+files()
+{
+	find cache -name 'functions-*' 2>/dev/null | wc -l
+}
+
+record --no-cache
+[ "$(state_of tiny)" != span ] || fail "tiny was recorded to the end"
+expect_eq 'state of longer' "$(state_of longer)" span
+expect_eq 'calls of longer' "$(calls_of longer)" $rounds
+first=$(json data/summary.json .totals.spans)
+[ "$first" -lt $((rounds * 10000)) ] || fail "$first spans"
+expect_eq 'files of --no-cache' "$(files)" 0
+
+record
+expect_eq 'files that keep what was learned' "$(files)" 1
+record
+again=$(json data/summary.json .totals.spans)
+# Not even the first moment records each call.
+[ "$again" -lt $((first / 2)) ] ||
+	fail "$again spans, and $first when nothing was known"
+expect_eq 'state of longer' "$(state_of longer)" span
+
+file=$(find cache -name 'functions-*')
+head -c 100 "$file" >damaged
+cp damaged "$file"
+record
+[ "$(state_of tiny)" != span ] || fail "tiny was recorded to the end"
+! cmp -s damaged "$file" || fail "the damaged file is still there"
+
+run "$PERFREC" ctl forget
+expect_status 0
+expect_match out '^forgot 1 module$'
+expect_eq 'files after ctl forget' "$(files)" 0
+run "$PERFREC" ctl --json forget
+expect_eq 'forgotten' "$(json out .forgotten)" 0
+run "$PERFREC" ctl forget busy
+expect_error 2 'forget is for all programs'
