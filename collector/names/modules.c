@@ -807,6 +807,17 @@ void modules_put(struct modules **modules_ptr)
 
 /* --- names ---------------------------------------------------------------- */
 
+/* True if @place is a thunk area. */
+static bool is_thunk_area(const struct place *place)
+{
+	static const char path[] = "/memfd:" THUNK_AREA_NAME;
+	size_t length = sizeof(path) - 1;
+
+	/* The kernel adds " (deleted)". */
+	return !strncmp(place->path, path, length) &&
+	       (!place->path[length] || place->path[length] == ' ');
+}
+
 /* Logs why functions of @place have no names. A hostile program can have many
  * such places, so the number of messages is limited. */
 static void tell_why_nameless(const struct modules *modules,
@@ -894,7 +905,7 @@ static bool find_place_copy(struct modules *modules, uint64_t address,
 	lock_release(&modules->lock);
 	if (place && !out->file &&
 	    !add_told_names(modules, address, generation, out) &&
-	    out->path[0] == '/' &&
+	    out->path[0] == '/' && !is_thunk_area(out) &&
 	    is_first_to_tell(modules, address, generation))
 		tell_why_nameless(modules, out);
 	return place != NULL;
@@ -1051,17 +1062,6 @@ static bool find_place_now(struct modules *modules, uint64_t address,
 		return false;
 	modules_refresh(modules);
 	return find_place_copy(modules, address, generation, out);
-}
-
-/* True if @place is a thunk area. */
-static bool is_thunk_area(const struct place *place)
-{
-	static const char path[] = "/memfd:" THUNK_AREA_NAME;
-	size_t length = sizeof(path) - 1;
-
-	/* The kernel adds " (deleted)". */
-	return !strncmp(place->path, path, length) &&
-	       (!place->path[length] || place->path[length] == ' ');
 }
 
 /* True if @place is memory that a JIT has mapped twice: to write code there,

@@ -44,10 +44,10 @@ static bool fits(uint64_t arena_bytes)
 static long make_area(void)
 {
 	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	long fd = sys(SYS_memfd_create, "perfrec-thunks", flags | EXEC_FLAG);
+	long fd = sys(SYS_memfd_create, THUNK_AREA_NAME, flags | EXEC_FLAG);
 
 	if (fd < 0)
-		fd = sys(SYS_memfd_create, "perfrec-thunks", flags);
+		fd = sys(SYS_memfd_create, THUNK_AREA_NAME, flags);
 	if (fd < 0)
 		return fd;
 	if (!sys(SYS_ftruncate, fd, THUNK_AREA_BYTES) &&
