@@ -25,11 +25,21 @@
 #define CHUNK_BYTES_MIN 4096u
 #define CHUNK_BYTES_MAX (1u << 20)
 #define TABLE_MIN 64u
+/* What a call needs of a node is in one line of the cache, and so is what it
+ * needs of a function. */
+#define LINE_BYTES 64u
+
+_Static_assert(offsetof(struct cct_node, total_ns) + 8 <= LINE_BYTES,
+	       "one line");
+_Static_assert(offsetof(struct cct_function, begin) +
+			       sizeof(struct encode_template) <=
+		       LINE_BYTES,
+	       "one line");
 
 struct cct_chunk {
 	struct cct_chunk *next;
 	size_t bytes;
-	uint8_t data[] __attribute__((aligned(16)));
+	uint8_t data[] __attribute__((aligned(LINE_BYTES)));
 };
 
 /* Where every chain of last and follow ends: so cct_child() need not test for
@@ -43,10 +53,10 @@ static bool add_chunk(struct cct *cct, size_t at_least)
 			       : CHUNK_BYTES_MIN;
 	struct cct_chunk *chunk;
 
-	bytes = MAX(bytes, at_least + sizeof(*chunk));
+	bytes = ALIGN_UP(MAX(bytes, at_least + sizeof(*chunk)), LINE_BYTES);
 	if (!budget_take(cct->budget, bytes))
 		return false;
-	chunk = malloc(bytes);
+	chunk = aligned_alloc(LINE_BYTES, bytes);
 	if (!chunk) {
 		budget_give(cct->budget, bytes);
 		return false;
@@ -60,7 +70,7 @@ static bool add_chunk(struct cct *cct, size_t at_least)
 
 static void *take_memory(struct cct *cct, size_t bytes)
 {
-	bytes = ALIGN_UP(bytes, 16);
+	bytes = ALIGN_UP(bytes, LINE_BYTES);
 	if (cct->chunk_left < bytes && !add_chunk(cct, bytes))
 		return NULL;
 	cct->chunk_left -= bytes;

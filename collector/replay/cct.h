@@ -62,8 +62,8 @@ struct cct_node {
 	struct cct_node *last; /* the child that was called last */
 	struct cct_node *follow; /* the sibling called after this, last time */
 	uint64_t calls; /* that were recorded */
-	uint64_t unrecorded; /* besides: that were only counted */
 	uint64_t total_ns;
+	uint64_t unrecorded; /* besides: that were only counted */
 	/* While it was the innermost: */
 	uint64_t cpu_samples; /* that were taken */
 	uint64_t blocks; /* records of allocations and frees */

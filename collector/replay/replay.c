@@ -43,8 +43,8 @@
  * span does. The segment of the clock is cut where a pause begins or ends, so
  * that the fast loop need not ask.
  *
- * Functions whose state changes (function_log.h) have rules of their own, and so
- * have those of entry builds: docs/NESTING.md. The segment is cut where a
+ * Functions whose state changes (function_log.h) have rules of their own, and
+ * so have those of entry builds: docs/NESTING.md. The segment is cut where a
  * change is due, too. A function that is off has nodes without iid, and a frame
  * that is detached has no number in "same": both send run_fast() the long way.
  *
