@@ -185,7 +185,8 @@ void states_trace_change(struct states *states,
 	size_t count;
 
 	count_muted(states, change);
-	if (!change->name || !trace_of(states))
+	if (!change->name || !arena_setup(states->arena)->recording ||
+	    !trace_of(states))
 		return;
 	states_trace_name(change, name);
 	count = list_processes(states, list);

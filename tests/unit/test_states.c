@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The way of functions from one state to the next, and what is told of them, on
+ * an arena that is made by hand: without a program there is no text to patch.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/options/collect_options.h"
+#include "collector/patch/thunks.h"
+#include "collector/record/arena_inner.h"
+#include "collector/record/collector.h"
+#include "collector/replay/function_log.h"
+#include "collector/states/states_inner.h"
+#include "tests/suite.h"
+#include "tests/unit/thunk_rig.h"
+
+#define SLOTS 3
+#define FUNCTIONS 4
+#define ADDRESS(i) (0x1000u + 16u * (uint64_t)(i))
+
+static struct collect_options g_options;
+static struct collector g_collector;
+static struct states_thread g_thread;
+static struct arena g_arena;
+static struct states *g_states;
+
+/* Function @i, which is connected as number @i + 1. */
+static struct function *function(uint32_t i)
+{
+	return &g_states->functions[i];
+}
+
+static struct count_cell *cell(uint32_t slot, uint32_t i)
+{
+	return &arena_counts(&g_arena, slot)[i + 1];
+}
+
+static uint32_t mask(uint32_t i)
+{
+	return thunk_area_mask(g_states->area, i + 1);
+}
+
+static void add_function(uint32_t i)
+{
+	static const char *const names[FUNCTIONS] = { "tiny", "tree", "work",
+						      "main" };
+
+	g_states->parts[i] =
+		(struct states_part){ .number = i + 1, .next = NONE };
+	g_states->owner[i + 1] = i;
+	g_states->functions[i] = (struct function){
+		.address = ADDRESS(i),
+		.name = names[i],
+		.module = "/bin/program",
+		.parts = i,
+		.connected = true,
+	};
+	ck_assert_int_eq(
+		thunk_area_add(g_states->area, i + 1, ADDRESS(i), THUNK_CALLS),
+		0);
+	thunk_area_mode(g_states->area, i + 1, THUNK_MASK_ALL);
+	ck_assert_int_eq(function_log_connect(g_arena.setup.functions,
+					      ADDRESS(i), false, 1),
+			 0);
+}
+
+static void make_arena(void)
+{
+	uint64_t bytes = arena_bytes(SLOTS, RING_CELLS_MIN);
+
+	memset(&g_arena, 0, sizeof(g_arena));
+	g_arena.refs = 1;
+	g_arena.setup.page =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ck_assert_ptr_ne(g_arena.setup.page, MAP_FAILED);
+	g_arena.setup.bytes = bytes;
+	g_arena.setup.slot_count = SLOTS;
+	g_arena.setup.ring_cells = RING_CELLS_MIN;
+	g_arena.setup.thunk_fd = g_arena.setup.mem_fd = -1;
+	lock_init(&g_arena.lock, LOCK_ARENA);
+	ck_assert_int_eq(function_log_new(&g_arena.setup.functions), 0);
+	/* Two slots were claimed. */
+	arena_slot_shm(&g_arena, 0)->claims = 1;
+	arena_slot_shm(&g_arena, 1)->claims = 1;
+}
+
+static void setup(void)
+{
+	struct thunk_shim shim = rig_shim();
+	int fd = rig_memfd(THUNK_AREA_BYTES, RIG_SEALS);
+
+	memset(&g_options, 0, sizeof(g_options));
+	g_collector.options = &g_options;
+	g_collector.span_ns = 18;
+	g_thread = (struct states_thread){ .collector = &g_collector,
+					   .event = -1 };
+	lock_init(&g_thread.lock, LOCK_STATES_LIST);
+	make_arena();
+	ck_assert_int_eq(states_begin(&g_thread, &g_arena), 0);
+	g_states = g_arena.setup.states;
+	g_states->begun = true;
+	ck_assert_int_eq(thunk_area_map(fd, &shim, &g_states->area), 0);
+	close(fd);
+	g_states->functions = calloc(FUNCTIONS, sizeof(struct function));
+	g_states->parts = calloc(FUNCTIONS, sizeof(struct states_part));
+	g_states->function_count = g_states->part_count = FUNCTIONS;
+	g_states->next_number = FUNCTIONS + 1;
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		add_function(i);
+}
+
+/* What is asked for, as perfrec ctl does. */
+static struct states_ask *ask(const char *glob)
+{
+	struct states_ask *asked;
+
+	ck_assert_int_eq(states_ask_start(&g_arena, &glob, 1, &asked), 0);
+	states_evaluate(g_states);
+	return asked;
+}
+
+static bool take_steps(void)
+{
+	return states_take_steps(g_states, UINT64_MAX, false);
+}
+
+static bool is_off(uint32_t i)
+{
+	return function_log_state(g_arena.setup.functions, ADDRESS(i),
+				  clock_boottime_ns())
+		.off;
+}
+
+START_TEST(states_counted_is_one_store)
+{
+	struct states_ask *asked = ask("ctiny");
+	struct states_change change;
+	uint64_t from = 0;
+
+	ck_assert(take_steps());
+	ck_assert_int_eq(function(0)->state, FUNCTION_COUNTED);
+	ck_assert_uint_eq(mask(0), THUNK_MASK_SHARE(HAND_SHIFT));
+	ck_assert_uint_eq(mask(1), THUNK_MASK_ALL);
+	ck_assert(!is_off(0));
+	ck_assert_uint_eq(states_change_count(g_states), 1);
+	ck_assert_uint_eq(states_changes(g_states, &from, &change, 1), 1);
+	ck_assert_str_eq(change.name, "tiny");
+	ck_assert_int_eq(change.from, FUNCTION_SPAN);
+	ck_assert_int_eq(change.to, FUNCTION_COUNTED);
+	ck_assert(change.by_hand);
+	states_ask_end(&asked);
+}
+END_TEST
+
+START_TEST(states_off_waits_for_recorded_calls)
+{
+	struct states_ask *asked;
+
+	cell(1, 0)->recorded = 5;
+	asked = ask("otiny");
+	ck_assert(!take_steps());
+	ck_assert_int_eq(function(0)->state, FUNCTION_DRAINING);
+	ck_assert_uint_eq(mask(0), THUNK_MASK_NONE);
+	ck_assert(!is_off(0));
+	ck_assert(!take_steps());
+	cell(1, 0)->recorded = 0;
+	take_steps();
+	ck_assert_int_eq(function(0)->state, FUNCTION_OFF);
+	ck_assert(is_off(0));
+	ck_assert(take_steps());
+	states_ask_end(&asked);
+}
+END_TEST
+
+START_TEST(states_off_waits_for_a_while_only)
+{
+	struct states_ask *asked;
+
+	cell(0, 0)->recorded = 1;
+	asked = ask("otiny");
+	ck_assert(!take_steps());
+	function(0)->draining_ns -= DRAIN_NS + 1;
+	take_steps();
+	ck_assert_int_eq(function(0)->state, FUNCTION_OFF);
+	states_ask_end(&asked);
+}
+END_TEST
+
+START_TEST(states_draining_can_be_called_back)
+{
+	struct states_ask *off, *span;
+
+	cell(0, 0)->recorded = 1;
+	off = ask("otiny");
+	ck_assert(!take_steps());
+	span = ask("stiny");
+	ck_assert(take_steps());
+	ck_assert_int_eq(function(0)->state, FUNCTION_SPAN);
+	ck_assert_uint_eq(mask(0), THUNK_MASK_ALL);
+	ck_assert_uint_eq(cell(0, 0)->recorded, 1);
+	ck_assert(!is_off(0));
+	states_ask_end(&off);
+	states_ask_end(&span);
+}
+END_TEST
+
+START_TEST(states_on_forgets_open_calls)
+{
+	struct states_ask *off = ask("o*"), *on;
+
+	take_steps();
+	ck_assert_int_eq(function(3)->state, FUNCTION_OFF);
+	/* A call was left by an exception before that. */
+	cell(1, 1)->recorded = 3;
+	on = ask("ctree");
+	take_steps();
+	ck_assert_int_eq(function(1)->state, FUNCTION_COUNTED);
+	ck_assert_uint_eq(mask(1), THUNK_MASK_SHARE(HAND_SHIFT));
+	ck_assert_uint_eq(cell(1, 1)->recorded, 0);
+	ck_assert(!is_off(1));
+	ck_assert(is_off(0));
+	states_ask_end(&off);
+	states_ask_end(&on);
+}
+END_TEST
+
+START_TEST(states_globs_that_match_nothing_are_named)
+{
+	struct states_ask *asked = ask("onosuch*"), *good = ask("owork");
+	const char *error;
+
+	ck_assert(!states_ask_is_done(asked, &error));
+	g_states->answered = g_states->asked;
+	ck_assert(states_ask_is_done(asked, &error));
+	ck_assert_ptr_nonnull(error);
+	ck_assert_ptr_nonnull(strstr(error, "'nosuch*'"));
+	ck_assert(states_ask_is_done(good, &error));
+	ck_assert_ptr_null(error);
+	states_ask_end(&asked);
+	states_ask_end(&good);
+}
+END_TEST
+
+START_TEST(states_excluded_stays_off)
+{
+	static const char *const except[] = { "tiny" };
+	struct states_ask *asked;
+
+	g_options.filter.except = except;
+	g_options.filter.except_count = 1;
+	asked = ask("stiny");
+	take_steps();
+	ck_assert_int_eq(function(0)->state, FUNCTION_OFF);
+	/* It was never there: nobody is told. */
+	ck_assert_uint_eq(states_change_count(g_states), 0);
+	states_ask_end(&asked);
+}
+END_TEST
+
+START_TEST(states_modules_are_matched_by_path)
+{
+	struct states_ask *asked = ask("o@program");
+
+	take_steps();
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		ck_assert_int_eq(function(i)->state, FUNCTION_OFF);
+	states_ask_end(&asked);
+}
+END_TEST
+
+START_TEST(states_sums_are_of_all_slots)
+{
+	uint64_t sums[FUNCTIONS + 1];
+	struct states_calls *calls;
+	struct states_ask *asked = ask("ctiny");
+
+	take_steps();
+	cell(0, 0)->calls = 3;
+	cell(1, 0)->calls = 4;
+	cell(1, 1)->calls = 7;
+	/* Only of what is not recorded whole. */
+	ck_assert_uint_eq(states_slot_calls(&g_arena, 1, &calls), 1);
+	ck_assert_uint_eq(calls[0].address, ADDRESS(0));
+	ck_assert_uint_eq(calls[0].calls, 4);
+	free(calls);
+	states_sum(g_states, sums);
+	ck_assert_uint_eq(sums[1], 7);
+	ck_assert_uint_eq(sums[2], 7);
+	cell(1, 0)->recorded = 1;
+	states_slot_ended(&g_arena, 1, true);
+	ck_assert_uint_eq(cell(1, 0)->calls, 0);
+	ck_assert_uint_eq(cell(1, 0)->recorded, 0);
+	cell(1, 0)->calls = 10;
+	states_sum(g_states, sums);
+	ck_assert_uint_eq(sums[1], 17);
+	states_ask_end(&asked);
+}
+END_TEST
+
+START_TEST(states_list_has_the_dearest_first)
+{
+	struct states_function *list;
+
+	cell(0, 2)->calls = 1000;
+	cell(0, 1)->calls = 10;
+	ck_assert_uint_eq(states_list(&g_arena, &list), FUNCTIONS);
+	ck_assert_str_eq(list[0].name, "work");
+	ck_assert_uint_eq(list[0].calls, 1000);
+	ck_assert_str_eq(list[1].name, "tree");
+	ck_assert_int_eq(list[0].state, FUNCTION_SPAN);
+	free(list);
+}
+END_TEST
+
+START_TEST(states_old_changes_are_forgotten)
+{
+	struct states_change change;
+	uint64_t from = 0;
+
+	for (uint32_t i = 0; i < CHANGES_KEPT + 10; i++) {
+		function(0)->state = i % 2 ? FUNCTION_SPAN : FUNCTION_OFF;
+		states_note_change(g_states, function(0),
+				   i % 2 ? FUNCTION_OFF : FUNCTION_SPAN, i + 1,
+				   false);
+	}
+	ck_assert_uint_eq(states_changes(g_states, &from, &change, 1), 1);
+	ck_assert_uint_eq(change.ns, 11);
+	ck_assert_uint_eq(from, 11);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("states");
+	TCase *tcase = suite_case(suite, "states");
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, states_counted_is_one_store);
+	tcase_add_test(tcase, states_off_waits_for_recorded_calls);
+	tcase_add_test(tcase, states_off_waits_for_a_while_only);
+	tcase_add_test(tcase, states_draining_can_be_called_back);
+	tcase_add_test(tcase, states_on_forgets_open_calls);
+	tcase_add_test(tcase, states_globs_that_match_nothing_are_named);
+	tcase_add_test(tcase, states_excluded_stays_off);
+	tcase_add_test(tcase, states_modules_are_matched_by_path);
+	tcase_add_test(tcase, states_sums_are_of_all_slots);
+	tcase_add_test(tcase, states_list_has_the_dearest_first);
+	tcase_add_test(tcase, states_old_changes_are_forgotten);
+	return suite_run(suite);
+}
