@@ -22,6 +22,11 @@ static void teardown(void)
 #define TAKE(...)                              \
 	take((struct record[]){ __VA_ARGS__ }, \
 	     sizeof((struct record[]){ __VA_ARGS__ }) / sizeof(struct record))
+#define CALLED(function, generation_, calls_)                       \
+	{                                                           \
+		.address = (function), .generation = (generation_), \
+		.calls = (calls_)                                   \
+	}
 #define SET(...)                                            \
 	set((struct exact_calls[]){ __VA_ARGS__ },          \
 	    sizeof((struct exact_calls[]){ __VA_ARGS__ }) / \
@@ -65,13 +70,13 @@ START_TEST(exact_calls_are_spread_as_recorded_ones)
 	TAKE(B(1, 0x900, 0), B(3, 0x800, 1), E(3, 0x800, 2), B(3, 0x800, 3),
 	     E(3, 0x800, 4), B(3, 0x800, 5), E(3, 0x800, 6), E(1, 0x900, 7),
 	     B(2, 0x900, 8), B(3, 0x800, 9), E(3, 0x800, 10), E(2, 0x900, 11));
-	SET({ 3, 0, 400 }, { 1, 0, 1 }, { 2, 0, 10 });
+	SET(CALLED(3, 0, 400), CALLED(1, 0, 1), CALLED(2, 0, 10));
 	ck_assert_uint_eq(node_of(0, 3, 1)->unrecorded, 297);
 	ck_assert_uint_eq(node_of(0, 3, 2)->unrecorded, 99);
 	ck_assert_uint_eq(node_of(0, 1, 0)->unrecorded, 0);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 9);
 	/* Once more, with the numbers of a later moment. */
-	SET({ 3, 0, 800 });
+	SET(CALLED(3, 0, 800));
 	ck_assert_uint_eq(node_of(0, 3, 1)->unrecorded, 597);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 9);
 }
@@ -83,9 +88,9 @@ START_TEST(exact_calls_that_are_open_are_recorded)
 	uint64_t calls = 0;
 
 	TAKE(B(1, 0x900, 0), B(1, 0x800, 1), B(1, 0x700, 2), E(1, 0x700, 3));
-	SET({ 1, 0, 3 });
+	SET(CALLED(1, 0, 3));
 	ck_assert_uint_eq(node_of(0, 1, 0)->unrecorded, 0);
-	SET({ 1, 0, 10 });
+	SET(CALLED(1, 0, 10));
 	ck_assert_int_eq(cct_flat_copy(&g_text->replay, 0, &flat), 0);
 	for (size_t i = 1; i < flat.node_count; i++)
 		calls += flat.node[i].calls;
@@ -97,12 +102,12 @@ END_TEST
 START_TEST(exact_calls_without_a_record_have_unknown_callers)
 {
 	TAKE(B(1, 0x900, 0), E(1, 0x900, 7));
-	SET({ 5, 0, 40 });
+	SET(CALLED(5, 0, 40));
 	ck_assert_uint_eq(node_of(0, 5, CCT_UNKNOWN_CALLERS)->unrecorded, 40);
 	/* Later some are recorded: the place is known then. */
 	TAKE(B(1, 0x900, 10), B(5, 0x800, 11), E(5, 0x800, 12),
 	     E(1, 0x900, 17));
-	SET({ 5, 0, 50 });
+	SET(CALLED(5, 0, 50));
 	ck_assert_uint_eq(node_of(0, 5, CCT_UNKNOWN_CALLERS)->unrecorded, 0);
 	ck_assert_uint_eq(node_of(0, 5, 1)->unrecorded, 49);
 }
@@ -115,7 +120,7 @@ START_TEST(exact_calls_are_of_all_stacks)
 	     rec_flow(FLOW_CONTEXT_SWITCH, 0x1000, 0, 4), B(3, 0x400, 5),
 	     E(3, 0x400, 6), rec_flow(FLOW_CONTEXT_END, 0x2000, 0, 8),
 	     B(3, 0x800, 9), E(3, 0x800, 9), E(1, 0x900, 9));
-	SET({ 3, 0, 20 });
+	SET(CALLED(3, 0, 20));
 	ck_assert_uint_eq(node_of(0, 3, 1)->unrecorded, 9);
 	ck_assert_uint_eq(node_of(1, 3, 0)->unrecorded, 9);
 }
@@ -128,8 +133,16 @@ START_TEST(exact_calls_before_thunks_are_besides)
 					      REPLAY_START_NS + 4),
 			 0);
 	TAKE(B(2, 0x900, 5), E(2, 0x900, 6));
-	SET({ 2, 0, 8 });
+	SET(CALLED(2, 0, 8));
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 7);
+}
+END_TEST
+
+START_TEST(exact_calls_that_the_gate_counted_are_besides)
+{
+	TAKE(B(2, 0x900, 0), E(2, 0x900, 1), B(2, 0x900, 2), E(2, 0x900, 3));
+	SET({ .address = 2, .calls = 8, .apart = true });
+	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 8);
 }
 END_TEST
 
@@ -137,7 +150,7 @@ START_TEST(exact_calls_of_excluded_functions_are_passed_over)
 {
 	g_text->excluded = 2;
 	TAKE(B(2, 0x900, 0), E(2, 0x900, 1));
-	SET({ 2, 0, 8 });
+	SET(CALLED(2, 0, 8));
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 0);
 }
 END_TEST
@@ -148,7 +161,7 @@ START_TEST(exact_calls_know_modules_at_one_address)
 	g_text->unloaded = (struct address_range){ 2, 3 };
 	g_text->unloaded_count = 1;
 	TAKE(rec(RECORD_MAP, 3, 0, 2), B(2, 0x900, 3), E(2, 0x900, 4));
-	SET({ 2, 2, 30 }, { 2, 0, 8 });
+	SET(CALLED(2, 2, 30), CALLED(2, 0, 8));
 	/* The latest function is the first of the list. */
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 29);
 	cct_sum(&g_text->replay.cct);
@@ -171,6 +184,7 @@ int main(void)
 		       exact_calls_without_a_record_have_unknown_callers);
 	tcase_add_test(tcase, exact_calls_are_of_all_stacks);
 	tcase_add_test(tcase, exact_calls_before_thunks_are_besides);
+	tcase_add_test(tcase, exact_calls_that_the_gate_counted_are_besides);
 	tcase_add_test(tcase,
 		       exact_calls_of_excluded_functions_are_passed_over);
 	tcase_add_test(tcase, exact_calls_know_modules_at_one_address);
