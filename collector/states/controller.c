@@ -69,7 +69,7 @@
 #define PROBE_BUDGET 0.06 /* at most this part of the budget */
 #define PROBE_SAVED_NS (2 * SECOND)
 #define PROBE_FIRST_NS SECOND
-#define PROBE_MOST_NS (16 * SECOND)
+#define PROBE_MOST_NS (32 * SECOND)
 #define PROBES_MAX 64
 #define PROBE_WORK_NS MS
 /* A probe ends when nothing has come of it for so long. */
