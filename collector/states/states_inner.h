@@ -240,6 +240,8 @@ void states_name(struct states *states, struct function *function);
 void states_process_free(struct states_process *process);
 /* Take in processes that have begun and ended. */
 void states_follow_processes(struct states *states);
+/* Only free those that have ended. */
+void states_drop_ended(struct states *states);
 /* While the program is held: if its text cannot be written, have the gate stand
  * in. */
 void states_make_gate(struct states *states);

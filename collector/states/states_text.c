@@ -320,6 +320,13 @@ static void drop_ended(struct states *states)
 	}
 }
 
+void states_drop_ended(struct states *states)
+{
+	lock_acquire(&states->lock);
+	drop_ended(states);
+	lock_release(&states->lock);
+}
+
 void states_follow_processes(struct states *states)
 {
 	struct states_process *process;

@@ -104,8 +104,10 @@ uint64_t states_visit(struct states *states)
 		end_text(states);
 		return UINT64_MAX;
 	}
-	if (!wanted || states->restored)
+	if (!wanted || states->restored) {
+		states_drop_ended(states);
 		return UINT64_MAX;
+	}
 	held = is_held(states);
 	states_follow_processes(states);
 	if (held)
