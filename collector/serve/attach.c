@@ -271,7 +271,7 @@ static enum wire_status accept_program(struct collector *collector,
 static bool connects_functions(const struct collector *collector,
 			       struct arena *arena)
 {
-	return arena_setup(arena)->states &&
+	return arena_setup(arena)->states && !arena_setup(arena)->stackless &&
 	       (states_are_wanted(collector->options) ||
 		arena_setup(arena)->entry_build);
 }
@@ -336,10 +336,13 @@ struct filter_job {
 static void connect_or_release(const struct collector *collector,
 			       struct arena *arena)
 {
-	if (connects_functions(collector, arena))
+	if (connects_functions(collector, arena)) {
 		states_connect(arena, session_release);
-	else
-		session_release(arena);
+		return;
+	}
+	session_release(arena);
+	if (arena_setup(arena)->stackless)
+		states_connect(arena, NULL);
 }
 
 static void resolve_filter(struct job *job)
@@ -381,4 +384,6 @@ void attach_complete(struct collector *collector, struct arena *arena)
 		post_filter(collector, arena);
 	else if (connects_functions(collector, arena))
 		states_connect(arena, session_release);
+	else if (arena_setup(arena)->stackless)
+		states_connect(arena, NULL);
 }

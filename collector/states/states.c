@@ -143,6 +143,8 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 {
 	struct states *states = arena_setup(arena)->states;
 
+	if (!states)
+		return;
 	lock_acquire(&states->lock);
 	states->ready = ready;
 	states->wants_plans = true;

@@ -51,7 +51,8 @@ bool states_are_wanted(const struct collect_options *options);
 int states_begin(struct states_thread *thread, struct arena *arena);
 /* Connect what options ask for, as far as STATES_HOLD_NS are enough; the rest
  * is connected while the program runs. Then @ready is called, on the thread
- * perfrec-states. Main thread. */
+ * perfrec-states; NULL: the program does not wait, as it has no functions yet:
+ * it may load some. Any thread. */
 void states_connect(struct arena *arena, void (*ready)(struct arena *arena));
 #define STATES_HOLD_NS 1000000000
 /* Recording of @arena ends, while its processes may go on: restore the text of

@@ -165,6 +165,7 @@ struct states {
 	uint32_t generation; /* of the load map, as last told */
 	uint64_t refresh_ns; /* when the map of the program may be read again */
 	uint64_t refresh_pause_ns; /* and how long after that */
+	uint64_t refreshed_ns, refresh_cost_ns; /* the last time */
 	bool evaluated; /* all functions know what they want */
 	bool restored;
 	uint64_t hold_ns; /* when the program must go on; 0: it does */

@@ -30,6 +30,8 @@
 #define TABLE_MIN 1024
 #define MODULES_MAX 4096
 #define PLANS_KEPT 64 /* that no program uses */
+#define REFRESH_NS ((uint64_t)1000000000)
+#define REFRESH_PAUSE 100 /* times as long as it took */
 #define REFRESH_NS_MIN ((uint64_t)50000000)
 #define REFRESH_NS_MAX ((uint64_t)10000000000)
 /* The longest that a program may take to relocate what it has loaded. */
@@ -432,27 +434,38 @@ static void drop_modules_at(struct states *states, uint64_t start, uint64_t end)
 			    clock_boottime_ns());
 }
 
-/* Whether functions were called that are in no module that is known, so that
- * the map is to be read: the program may tell of a load late. Code that it
- * makes itself is never known: so the pauses grow. */
+/* Whether the map is to be read: the program tells of a load when it next loads
+ * or unloads something. So the map is read now and then, and when functions
+ * were called that are in no module that is known. Code that the program makes
+ * itself is never known: so the pauses grow. */
 static bool wants_refresh(struct states *states)
 {
 	uint64_t now = clock_boottime_ns();
-	bool wanted;
+	bool unknown;
 
 	if (now < states->refresh_ns)
 		return false;
 	lock_acquire(&states->lock);
-	wanted = states->has_unknown;
+	unknown = states->has_unknown;
 	states->has_unknown = false;
 	lock_release(&states->lock);
-	if (!wanted)
-		return false;
+	if (!unknown)
+		return now - states->refreshed_ns >
+		       MAX(REFRESH_NS, states->refresh_cost_ns * REFRESH_PAUSE);
 	states->refresh_pause_ns =
 		MIN(MAX(2 * states->refresh_pause_ns, REFRESH_NS_MIN),
 		    REFRESH_NS_MAX);
 	states->refresh_ns = now + states->refresh_pause_ns;
 	return true;
+}
+
+static void refresh(struct states *states, struct modules *modules)
+{
+	uint64_t begin_ns = clock_boottime_ns();
+
+	(void)modules_refresh(modules);
+	states->refreshed_ns = clock_boottime_ns();
+	states->refresh_cost_ns = states->refreshed_ns - begin_ns;
 }
 
 void states_follow_modules(struct states *states)
@@ -463,8 +476,10 @@ void states_follow_modules(struct states *states)
 	struct map_event event;
 	bool loaded = !states->planning;
 
-	if (!root)
+	if (!root || root->ended)
 		return;
+	if (loaded)
+		states->refreshed_ns = clock_boottime_ns();
 	for (; states->loads < events &&
 	       map_log_event(log, states->loads, &event);
 	     states->loads++) {
@@ -476,7 +491,7 @@ void states_follow_modules(struct states *states)
 	}
 	states->planning = true;
 	if (wants_refresh(states)) {
-		(void)modules_refresh(root->modules);
+		refresh(states, root->modules);
 		loaded = true;
 	}
 	if (loaded)
