@@ -21,17 +21,35 @@
 #include <unistd.h>
 
 #define NOINLINE extern "C" __attribute__((noinline))
-#define FORKS_EVERY 64
-#define LOADS_EVERY 16
+#define FORKS_EVERY 256
+#define LOADS_EVERY 64
 
-/* 100 functions of each kind. */
+/* 100 functions of one kind, 1000 of the other. */
 #define TEN(f, n)                                                       \
 	f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7) \
 		f(n##8) f(n##9)
-#define HUNDRED(f)                                                            \
-	TEN(f, 1)                                                             \
-	TEN(f, 2) TEN(f, 3) TEN(f, 4) TEN(f, 5) TEN(f, 6) TEN(f, 7) TEN(f, 8) \
-		TEN(f, 9) TEN(f, 10)
+#define HUNDRED(f, n) \
+	TEN(f, n##0)  \
+	TEN(f, n##1)  \
+	TEN(f, n##2)  \
+	TEN(f, n##3)  \
+	TEN(f, n##4)  \
+	TEN(f, n##5)  \
+	TEN(f, n##6)  \
+	TEN(f, n##7)  \
+	TEN(f, n##8)  \
+	TEN(f, n##9)
+#define THOUSAND(f)   \
+	HUNDRED(f, 1) \
+	HUNDRED(f, 2) \
+	HUNDRED(f, 3) \
+	HUNDRED(f, 4) \
+	HUNDRED(f, 5) \
+	HUNDRED(f, 6) \
+	HUNDRED(f, 7) \
+	HUNDRED(f, 8) \
+	HUNDRED(f, 9) \
+	HUNDRED(f, 10)
 
 #define EXACT(n)                           \
 	NOINLINE long exact_##n(long x)    \
@@ -43,19 +61,19 @@
 	{                                     \
 		return (x ^ x >> 7) * 31 + n; \
 	}
-HUNDRED(EXACT)
-HUNDRED(LOOSE)
+HUNDRED(EXACT, 1)
+THOUSAND(LOOSE)
 
 #define CALL_EXACT(n) x = exact_##n(x);
 #define CALL_LOOSE(n) x = loose_##n(x);
 NOINLINE long exact_all(long x)
 {
-	HUNDRED(CALL_EXACT)
+	HUNDRED(CALL_EXACT, 1)
 	return x;
 }
 NOINLINE long loose_all(long x)
 {
-	HUNDRED(CALL_LOOSE)
+	THOUSAND(CALL_LOOSE)
 	return x;
 }
 

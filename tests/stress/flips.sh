@@ -15,7 +15,7 @@ set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 O=$(cd "${O:-$top/build}" && pwd)
-rounds=${1:-400} threads=${2:-8}
+rounds=${1:-2000} threads=${2:-8}
 cc=${CC:-gcc} cxx=${CXX:-g++}
 calls=-finstrument-functions
 export PERFREC_DEADLINE_MS=20000
