@@ -400,6 +400,9 @@ static void print_cost(const struct summary *summary, FILE *out)
 		fprintf(out, "%.1f ns a span", summary->cost.span_ns);
 		separator = ", ";
 	}
+	separator = print_cost_of_calls(summary->totals.counted_calls,
+					summary->cost.counted_ns, "counted",
+					separator, out);
 	separator = print_cost_of_calls(summary->cost.left_out_calls,
 					summary->cost.left_out_ns, "too deep",
 					separator, out);
