@@ -117,7 +117,7 @@ static void count_open_spans(struct replay *replay, uint64_t now_ns,
 		const struct cct_node *caller = frame[-1].node;
 		int64_t ns = (int64_t)(now_ns - frame->begin_ns);
 
-		if (replay_is_phantom(frame))
+		if (replay_is_phantom(frame) || frame->cut)
 			continue;
 		out->node[node->index].calls++;
 		out->node[node->index].own.inner++;

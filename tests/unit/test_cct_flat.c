@@ -164,6 +164,22 @@ START_TEST(cct_flat_copy_without_room_says_overflow)
 }
 END_TEST
 
+START_TEST(cct_flat_copy_leaves_out_what_lies_too_deep)
+{
+	const struct record records[] = {
+		rec(RECORD_BEGIN, 1, 0x900, 0),
+		rec(RECORD_BEGIN, 2, 0x800, 10),
+	};
+
+	replay_limit(&g_text->replay, 1);
+	run(records, 2);
+	copy(20);
+	ck_assert_uint_eq(g_flat.node_count, 3); /* root, overflow and 1 */
+	ck_assert_uint_eq(node_of(1, 0)->calls, 1);
+	ck_assert_int_eq(node_of(1, 0)->self_ns, 20);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cct_flat");
@@ -178,5 +194,6 @@ int main(void)
 		       cct_flat_copy_tells_what_perfrec_did_in_each_node);
 	tcase_add_test(tcase, cct_flat_copy_leaves_out_what_was_never_called);
 	tcase_add_test(tcase, cct_flat_copy_without_room_says_overflow);
+	tcase_add_test(tcase, cct_flat_copy_leaves_out_what_lies_too_deep);
 	return suite_run(suite);
 }
