@@ -6,4 +6,4 @@
 # timeout: 600
 . "$TOP/tests/e2e/lib.sh"
 need jq g++
-O=$O sh "$TOP/tests/stress/flips.sh" 300 4 || exit 1
+O=$O sh "$TOP/tests/stress/flips.sh" 800 4 || exit 1
