@@ -266,7 +266,7 @@ static void unlink_function(struct patch_image *image, uint32_t number,
 {
 	uint32_t *at = &image->head[number];
 
-	while (*at) {
+	while (image->links && *at) {
 		uint32_t link = *at;
 		struct image_link *it = &image->links[link - 1];
 
