@@ -39,6 +39,7 @@ static void take(const struct record *records, size_t count)
 	ck_assert_int_eq(
 		fibers_run(&g_text->fibers, records, count, UINT64_MAX, &done),
 		0);
+	fibers_flush(&g_text->fibers);
 }
 
 static void set(struct exact_calls *exact, size_t count)

@@ -47,6 +47,7 @@ static void take(const struct record *records, size_t count)
 		fibers_run(&g_text->fibers, records, count, UINT64_MAX, &done),
 		0);
 	ck_assert_uint_eq(done, count);
+	fibers_flush(&g_text->fibers);
 }
 
 #define TAKE(...)                              \
