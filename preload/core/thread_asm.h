@@ -57,9 +57,18 @@
 #define FILTER_NUMBERS 16
 #define FILTER_COUNT 24
 
-/* struct vector_state (hook_vector.h) */
+/* struct vector_state (vector.h), what xsave knows, and what that takes at most
+ * together with all that is named before it. */
 #define VECTOR_MASK 0
-#define VECTOR_BYTES 4
+#define VECTOR_TELLS 4
+#define XSAVE_SSE 0x03 /* and the x87 */
+#define XSAVE_AVX 0x04
+#define XSAVE_OPMASK 0x20
+#define XSAVE_ZMM 0xc0
+#define VECTOR_BYTES_SSE 576
+#define VECTOR_BYTES_AVX 832
+#define VECTOR_BYTES_OPMASK 1152
+#define VECTOR_BYTES_ZMM 2688
 
 /* struct put_run (put.h), and the word of an EXT_PAD (record_ext.h). */
 #define RUN_CELLS 0

@@ -271,10 +271,28 @@ hook_enter_general:
 	.cfi_rel_offset %rbp, 0
 	movq	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
-	movl	g_vector_state+VECTOR_BYTES(%rip), %eax
-	subq	%rax, %rsp
-	andq	$-64, %rsp
+	/* What is in use takes room on a stack that may be small. Zeros are
+	 * not in use, and xrstor makes zeros of what was not. */
 	movl	g_vector_state+VECTOR_MASK(%rip), %eax
+	movl	g_vector_state+VECTOR_TELLS(%rip), %ecx
+	testl	%ecx, %ecx
+	jz	5f
+	movl	%eax, %r8d
+	xgetbv				/* ecx is 1: what is in use */
+	orl	$XSAVE_SSE, %eax
+	andl	%r8d, %eax
+5:	movl	$VECTOR_BYTES_SSE, %r8d
+	testl	$XSAVE_AVX, %eax
+	jz	6f
+	movl	$VECTOR_BYTES_AVX, %r8d
+6:	testl	$XSAVE_OPMASK, %eax
+	jz	7f
+	movl	$VECTOR_BYTES_OPMASK, %r8d
+7:	testl	$XSAVE_ZMM, %eax
+	jz	8f
+	movl	$VECTOR_BYTES_ZMM, %r8d
+8:	subq	%r8, %rsp
+	andq	$-64, %rsp
 	testl	%eax, %eax
 	jz	1f
 	xorl	%edx, %edx

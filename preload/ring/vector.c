@@ -4,15 +4,12 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-#define FXSAVE_BYTES 512
-/* With AVX, and with all of AVX-512 where its parts lie farthest apart. */
-#define XSAVE_AVX_BYTES 832
-#define XSAVE_ALL_BYTES 2688
-/* Components: x87, SSE, AVX; the three of AVX-512. C changes no others. */
-#define XSAVE_AVX 0x07u
-#define XSAVE_ALL 0xe7u
+/* C changes nothing else. */
+#define XSAVE_ALL (XSAVE_SSE | XSAVE_AVX | XSAVE_OPMASK | XSAVE_ZMM)
+/* CPUID 0xd, 1: xgetbv with 1. */
+#define TELLS_IN_USE (1u << 2)
 
-struct vector_state g_vector_state = { .bytes = FXSAVE_BYTES };
+struct vector_state g_vector_state;
 
 void vector_find(void)
 {
@@ -22,9 +19,8 @@ void vector_find(void)
 		return;
 	__asm__ volatile("xgetbv" : "=a"(enabled), "=d"(d) : "c"(0));
 	g_vector_state.mask = enabled & XSAVE_ALL;
-	g_vector_state.bytes = g_vector_state.mask & ~XSAVE_AVX
-				       ? XSAVE_ALL_BYTES
-				       : XSAVE_AVX_BYTES;
+	__cpuid_count(0xd, 1, a, b, c, d);
+	g_vector_state.tells = (a & TELLS_IN_USE) != 0;
 }
 #else
 void vector_find(void)

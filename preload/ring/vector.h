@@ -14,11 +14,11 @@
 
 struct vector_state {
 	uint32_t mask; /* of xsave; 0: there is only fxsave */
-	uint32_t bytes; /* that it takes, at most */
+	uint32_t tells; /* 1: xgetbv tells what of it is in use */
 };
 
 _Static_assert(offsetof(struct vector_state, mask) == VECTOR_MASK, "asm");
-_Static_assert(offsetof(struct vector_state, bytes) == VECTOR_BYTES, "asm");
+_Static_assert(offsetof(struct vector_state, tells) == VECTOR_TELLS, "asm");
 
 #pragma GCC visibility push(hidden)
 extern struct vector_state g_vector_state;

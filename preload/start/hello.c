@@ -539,6 +539,7 @@ void hello_from_child(void)
 	long memory = thunks_open_memory(), socket;
 	int fd = (int)memory;
 
+	thunks_forked();
 	if (memory < 0)
 		return;
 	socket = connect_to(&g_hello.address, deadline);

@@ -140,6 +140,12 @@ void thunks_describe(struct page_shm *page)
 }
 #endif
 
+void thunks_forked(void)
+{
+	/* Whether the kernel hands it on is not said anywhere. */
+	sys(SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0);
+}
+
 void thunks_close(struct thunk_offer *offer)
 {
 	while (offer->count)

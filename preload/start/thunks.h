@@ -29,6 +29,10 @@ void thunks_close(struct thunk_offer *offer);
 /* No hello was sent: unmap the area, and say so in @ask. */
 void thunks_withdraw(struct wire_hello *ask);
 
+/* This is a forked child, with one thread. Any context in which system calls
+ * may be made. */
+void thunks_forked(void);
+
 /* /proc/self/mem, to read and to write, or -errno. Any context in which system
  * calls may be made. */
 long thunks_open_memory(void);

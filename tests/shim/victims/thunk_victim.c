@@ -42,7 +42,7 @@
 
 #define STATE_BYTES 4096
 #define STATE_MASK 0xe7u
-#define CALLS 6000
+#define CALLS 4000
 
 /* So that recording starts. */
 void __cyg_profile_func_enter(void *function, void *call_site);
@@ -183,11 +183,14 @@ static void component(unsigned int i, uint32_t *offset, uint32_t *bytes)
 	__cpuid_count(0xd, i, *bytes, *offset, c, d);
 }
 
-static void fill_vectors(void)
+/* All of them, or only those of SSE and the x87. */
+static void fill_vectors(bool wide)
 {
 	uint32_t low, high, offset, bytes;
 	uint64_t in_use;
 
+	memset(g_before, 0, sizeof(g_before));
+	memset(g_loaded, 0, sizeof(g_loaded));
 	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	g_mask = low & STATE_MASK;
 	__asm__ volatile("xsave64 %0"
@@ -206,7 +209,8 @@ static void fill_vectors(void)
 
 		memcpy(g_before + 32 + 16 * i, &value, 10);
 	}
-	in_use = g_mask;
+	/* What is not in use must be zero after it. */
+	in_use = g_mask & (wide ? ~0ul : 3);
 	memcpy(g_before + 512, &in_use, 8);
 	/* As xrstor and xsave see it. */
 	__asm__ volatile("xrstor64 %1\n\txsave64 %0\n\tfninit"
@@ -501,7 +505,9 @@ int main(int argc, char **argv)
 	if (argc == 4) {
 		load(argv[3]);
 	} else if (!strcmp(argv[1], "registers")) {
-		fill_vectors();
+		fill_vectors(true);
+		in_thread(check_registers);
+		fill_vectors(false);
 		in_thread(check_registers);
 	} else if (!strcmp(argv[1], "threads")) {
 		threads();
