@@ -30,7 +30,7 @@ static uint32_t value_of_address(struct code_flow *flow, uint64_t address)
 
 	if (code_target_at(&flow->scan->stubs, address))
 		return CODE_HOOK;
-	wanted.is_code = code_file_text(flow->file, address);
+	wanted.is_code = code_pieces_at(flow->group.pieces, address);
 	if (!wanted.is_code && !code_file_at(flow->file, address, 1))
 		return CODE_UNKNOWN;
 	return code_value(&flow->values, &wanted);
@@ -49,7 +49,8 @@ static uint32_t value_of_memory(struct code_flow *flow, uint64_t slot)
 	if (reloc && reloc->kind == CODE_SYMBOL) {
 		struct code_const wanted = { reloc->value, slot, true };
 
-		return !reloc->value || code_file_text(flow->file, reloc->value)
+		return !reloc->value || code_pieces_at(flow->group.pieces,
+						       reloc->value)
 			       ? code_value(&flow->values, &wanted)
 			       : CODE_UNKNOWN;
 	}

@@ -132,7 +132,7 @@ static int add_jump(struct code_group *group, const struct code_piece *from,
 static int add_table(struct code_group *group, uint64_t address)
 {
 	if (group->table_count == TABLES_MAX ||
-	    code_file_text(group->file, address) ||
+	    code_pieces_at(group->pieces, address) ||
 	    !code_file_at(group->file, address, 4))
 		return 0;
 	if (grow_array_from(&group->file->budget, group->tables,
