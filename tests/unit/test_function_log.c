@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "collector/replay/function_log.h"
 #include "tests/suite.h"
@@ -148,6 +149,45 @@ START_TEST(function_log_has_addresses_as_records_have_them)
 }
 END_TEST
 
+#define WRITES 100000
+
+static void *write_changes(void *argument)
+{
+	for (uint64_t i = 1; i <= WRITES; i++) {
+		uint64_t function = 1 + i % 50;
+
+		if (function_log_state(g_log, function, UINT64_MAX).off)
+			function_log_on(g_log, function, i);
+		else
+			function_log_off(g_log, function, i);
+	}
+	return argument;
+}
+
+/* Follows all changes while they are made: each is whole, and in its order. */
+START_TEST(function_log_is_read_while_it_is_written)
+{
+	struct function_change change;
+	uint32_t at = 0;
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, write_changes, NULL), 0);
+	while (at < WRITES) {
+		if (at == function_log_changes(g_log))
+			continue;
+		if (!function_log_change(g_log, at, &change)) {
+			at = function_log_changes(g_log) -
+			     FUNCTION_LOG_CHANGES / 2;
+			continue;
+		}
+		ck_assert_uint_eq(change.function, 1 + change.ns % 50);
+		ck_assert_uint_eq(change.ns, at + 1);
+		at++;
+	}
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("function_log");
@@ -162,5 +202,6 @@ int main(void)
 	tcase_add_test(tcase, function_log_unload_forgets_a_module);
 	tcase_add_test(tcase, function_log_has_a_limit);
 	tcase_add_test(tcase, function_log_has_addresses_as_records_have_them);
+	tcase_add_test(tcase, function_log_is_read_while_it_is_written);
 	return suite_run(suite);
 }
