@@ -323,3 +323,33 @@ for compiler in $compilers; do
 		"$(json data/summary.json '[.functions[] |
 			select(.name | test("p_plain|p_times")).calls] | add')" 5
 done
+
+# --- it starts where text can never be written by itself -----------------------------
+cat >mdwe.c <<'EOS'
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	/* PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN */
+	if (argc < 2 || prctl(65, 1, 0, 0, 0) < 0)
+		return 77;
+	execv(argv[1], argv + 1);
+	return 1;
+}
+EOS
+gcc mdwe.c -o mdwe || fail mdwe.c
+./mdwe /bin/true
+if [ $? = 0 ]; then
+	for compiler in $compilers; do
+		"$PERFREC" c++ --hooks=entry "$compiler" -O1 one.cc two.cc -o program ||
+			fail "$compiler"
+		run ./mdwe ./program
+		expect_eq "$compiler under MDWE: exit status" "$status" 7
+		rm -rf data
+		run "$PERFREC" record -q -o data -- ./mdwe ./program
+		expect_status 7
+		[ "$(json data/summary.json .totals.spans)" -ge 5 ] ||
+			fail "$compiler: no spans under MDWE"
+	done
+fi
