@@ -96,5 +96,6 @@ awk 'NR == FNR { witness[$1] = $2; next }
 [ -s witness ] || fail "the witness has seen nothing"
 head -n 20 wrong
 [ ! -s wrong ] || fail "$(wc -l <wrong) functions have wrong counts"
-[ "$requests" -ge 1 ] && [ "$changes" -gt 100 ] ||
+if [ "$requests" -lt 1 ] || [ "$changes" -lt 100 ]; then
 	fail "there were only $requests requests and $changes changes"
+fi
