@@ -54,6 +54,7 @@ static void check_one(const struct summary *summary, const char *name,
 #define SET_ID 1
 #define SET_TEXT "why"
 #define SET_FLAG true
+#define SET_SHARE 1
 #define NOTHING 0
 #define LOSS(...) 1
 #define NO_SLOT(...) 1
