@@ -7,10 +7,12 @@
 
 #include "collector/base/grow.h"
 #include "collector/code/code_file.h"
+#include "shared/compiler.h"
 
 #define MEMBERS_MAX 512
 #define OPS_MAX (4u << 20)
 #define TABLES_MAX 4096
+#define STRAYS_MAX 256
 #define TABLE_ENTRIES_MAX 65536
 #define AIMS_MAX (1u << 18)
 
@@ -218,9 +220,36 @@ static int add_aim(struct code_group *group, uint64_t table, uint64_t target)
 	return 0;
 }
 
+/* Whether @piece, of which something that looks like a table knows, jumps into
+ * a function that is none of ours: then it is a part of that one, and the table
+ * was none, or had ended. */
+static int is_foreign(struct code_group *group, const struct code_piece *piece)
+{
+	const uint8_t *code =
+		code_file_at(group->file, piece->start, piece->bytes);
+	const size_t count = group->ops.count;
+	bool found = !code;
+	int err = code ? code_decode(code, piece->bytes, piece->start,
+				     &group->ops, &group->file->budget)
+		       : 0;
+
+	for (size_t i = count; !err && i < group->ops.count; i++) {
+		const struct code_op *op = &group->ops.list[i];
+		const struct code_piece *to;
+
+		if (op->kind != CODE_OP_JUMP && op->kind != CODE_OP_BRANCH)
+			continue;
+		to = piece_of_jump(group, piece, op->value);
+		found |= to && to->is_entry &&
+			 !code_group_member(group, to->start);
+	}
+	group->ops.count = count;
+	return err ? err : found;
+}
+
 /* An entry of @table says @target. 1: it may; 0: it is none, the table ended
- * before it. Compilers let entries that are never used lead behind the end of
- * the function. */
+ * before it; or -ENOMEM. Compilers let entries that are never used lead behind
+ * the end of the function. */
 static int take_entry(struct code_group *group, uint64_t table, uint64_t target)
 {
 	struct code_piece *piece = code_pieces_at(group->pieces, target);
@@ -229,8 +258,15 @@ static int take_entry(struct code_group *group, uint64_t table, uint64_t target)
 	if (code_group_member(group, target - 1) &&
 	    !code_group_member(group, target))
 		return 1;
-	if (!piece || (!code_group_member(group, target) && piece->is_entry))
+	if (!piece)
 		return 0;
+	if (!code_group_member(group, target)) {
+		if (piece->is_entry || group->strays++ >= STRAYS_MAX)
+			return 0;
+		err = is_foreign(group, piece);
+		if (err)
+			return MIN(err, 0);
+	}
 	err = add_member(group, piece);
 	if (!err)
 		err = add_aim(group, table, target);
@@ -369,6 +405,7 @@ int code_group_build(struct code_group *group, struct code_piece *root)
 	group->aim_count = group->table_count = 0;
 	group->jumps_anywhere = group->too_large = false;
 	group->overlap = 0;
+	group->strays = 0;
 	err = add_member(group, root);
 	while (!err && looked < group->member_count) {
 		while (!err && looked < group->member_count)

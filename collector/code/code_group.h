@@ -37,6 +37,7 @@ struct code_group {
 	size_t aim_count, aim_room;
 	uint64_t *tables; /* addresses of what could be tables */
 	size_t table_count, table_room;
+	unsigned int strays; /* pieces that only a table knows */
 	bool jumps_anywhere; /* has a jump through a register or a table */
 	uint64_t overlap; /* what jumps into an instruction, or 0 */
 	bool too_large;
