@@ -70,6 +70,26 @@ static void unlist(struct states_thread *thread, struct states *states)
 	states_put(&listed);
 }
 
+static bool is_restored(struct states *states)
+{
+	bool restored;
+
+	lock_acquire(&states->lock);
+	restored = states->restored;
+	lock_release(&states->lock);
+	return restored;
+}
+
+static bool is_finished(struct states *states)
+{
+	bool finished;
+
+	lock_acquire(&states->lock);
+	finished = states->restored && states->wants_end;
+	lock_release(&states->lock);
+	return finished;
+}
+
 /* Visit all arenas. Returns after how many ns it is to be done again. */
 static uint64_t visit_all(struct states_thread *thread)
 {
@@ -81,7 +101,7 @@ static uint64_t visit_all(struct states_thread *thread)
 		wait = MIN(wait, ns);
 		next = take_next(thread, states);
 		/* Only this thread takes any out. */
-		if (states->restored && states->wants_end)
+		if (is_finished(states))
 			unlist(thread, states);
 		states_put(&states);
 	}
@@ -164,7 +184,7 @@ bool states_are_restored(struct states_thread *thread, uint64_t number)
 	for (struct states *states = thread->first; states;
 	     states = states->next)
 		if (arena_session(states->arena)->number == number &&
-		    !states->restored)
+		    !is_restored(states))
 			restored = false;
 	lock_release(&thread->lock);
 	return restored;
