@@ -244,7 +244,7 @@ static int take_entries(const struct entry *entries, uint32_t count,
 static int read_file(int fd, const char *build_id,
 		     struct states_cache_list *list)
 {
-	struct header header;
+	struct header header = { 0 };
 	struct entry *entries;
 	int err = read_header(fd, build_id, &header);
 

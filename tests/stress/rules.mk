@@ -25,7 +25,7 @@ check-soak: all
 		O=$$o sh $$script $(SOAK_SECONDS) && cd / && rm -rf $$dir
 
 # The states of all functions of a busy program change again and again
-# (flips.sh): 1,000,000 sites with FLIPS_ROUNDS=60000.
+# (flips.sh): 1,000,000 sites with FLIPS_ROUNDS=150000.
 FLIPS_ROUNDS ?= 4000
 .PHONY: check-flips
 check-flips: all $(TOOLS) $(O)/tests/progs/libcount_preload.so
