@@ -108,11 +108,11 @@ _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 
 #define THUNK_MAPS 8u
 #define THUNK_BYTES 320u
-#define THUNK_EXIT 133u
+#define THUNK_EXIT 128u
 /* For entry builds: an exit that is jumped to in place of the function's ret
  * (XRay), and one that is called where r11 is live (before "jmp *%r11"). */
-#define THUNK_EXIT_JUMP 127u
-#define THUNK_EXIT_R11 194u
+#define THUNK_EXIT_JUMP 260u
+#define THUNK_EXIT_R11 192u
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
 #define THUNK_CODE (THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_MAX * (uint64_t)16)

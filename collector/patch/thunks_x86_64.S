@@ -116,7 +116,7 @@ thunk_template_\name:
 2:	count_record
 	jump_to	HOLE_ENTER
 
-	at	133
+	at	128
 	endbr64
 	counts_or 1f
 	count_exit
@@ -144,11 +144,7 @@ thunk_template_\name:
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_ENTER
 
-	at	127
-	call	4f
-	ret
-
-	at	133
+	at	128
 4:	entry_counts_or 1f
 	count_exit
 	jc	2f
@@ -157,7 +153,7 @@ thunk_template_\name:
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_EXIT
 
-	at	194
+	at	192
 	pushq	%r11
 	entry_counts_or 1f
 	count_exit
@@ -167,6 +163,10 @@ thunk_template_\name:
 2:	movq	0(%rip), %r11
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_EXIT_PUSHED
+
+	at	260
+	call	4b
+	ret
 	end_template
 
 	.section .note.GNU-stack, "", @progbits
