@@ -23,10 +23,13 @@
 # what the program prints when it is not recorded. The CPU time is what wait4()
 # says, and where nothing jumps, nothing is repaired and no end is an orphan.
 #
+# With :entry the program is an entry build, in which the counting library sees no
+# call: then the rest holds, there are spans, and the trace keeps every rule.
+#
 # Prints lines for each program, goes on behind one that is wrong, and ends with
 # "N passed, N failed, N skipped".
 #
-# usage: rebuild.sh BUILD DIR [NAME[:clang]...]
+# usage: rebuild.sh BUILD DIR [NAME[:clang][:entry]...]
 #
 # BUILD is the make's $(O); DIR caches sources and programs. Skips what cannot be
 # fetched; exits with 1 when one is wrong, and with 77 when all are skipped.
@@ -38,7 +41,9 @@ dir=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- find zstd yaml memcached lpeg find:clang yaml:clang \
-	redis leveldb ninja bash fasttree minpack mpi
+	redis leveldb ninja bash fasttree minpack mpi \
+	find:entry zstd:entry yaml:entry yaml:clang:entry redis:entry \
+	bash:entry minpack:entry
 # shellcheck source=tests/real/compare.sh
 . "$here/compare.sh"
 # shellcheck source=tests/real/fetch.sh
@@ -169,7 +174,7 @@ made() {
 	name=$1
 	shift
 	fetch "$@"
-	tree=$dir/cc/$name-$cc
+	tree=$dir/cc/$name-$cc$kind
 	perfrec cc --dry-run "$cc" -c x.c >"$work/flags"
 	cmp -s "$work/flags" "$tree/perfrec.flags" && return
 	rm -rf "$tree"
@@ -196,14 +201,29 @@ output() {
 	echo "exit status $status" >"$folder/status"
 }
 
+# check_entry DATA: what can be known of an entry build without other counts.
+check_entry() {
+	"$build/tests/tools/trace_check" "$1/trace.pftrace" >"$work/checked" || {
+		sed "s/^/$name: /" "$work/checked" >&2
+		return 1
+	}
+	jq -r '.totals | "\(.spans) \(.dropped_spans + .truncated_spans +
+		.unslotted_spans + .broken_rings)"' "$1/summary.json" |
+		awk -v name="$name" '{
+			printf "%s: %d spans, %d lost\n", name, $1, $2
+			exit $1 < 1000 || $2 > 0
+		}'
+}
+
 # record COMMAND...: not recorded, then recorded, and all is compared.
 record() {
-	name="$name with $cc"
+	name="$name with $cc$kind"
 	out=$work/run
 	rm -rf "$out"
 	output "$out/plain" "$@"
-	output "$out/recorded" env COUNT_OUT="$out/count" \
-		LD_PRELOAD="$build/tests/progs/libcount_preload.so" \
+	counter=$build/tests/progs/libcount_preload.so
+	[ -z "$kind" ] || counter=
+	output "$out/recorded" env COUNT_OUT="$out/count" LD_PRELOAD="$counter" \
 		perfrec record --quiet --on-full block \
 		--max-size 16G -o "$out/data" -- "$@"
 	if ! diff -r "$out/plain" "$out/recorded" >"$out/differ"; then
@@ -211,9 +231,13 @@ record() {
 		head -n 5 "$out/differ" >&2
 		return 1
 	fi
-	compare_counts "$name" "$build" "$out/data" "$out/counts" \
-		"$out"/count.*[0-9]
-	compare_profile "$name" "$out/data" "$out/counts"
+	if [ "$kind" ]; then
+		check_entry "$out/data"
+	else
+		compare_counts "$name" "$build" "$out/data" "$out/counts" \
+			"$out"/count.*[0-9]
+		compare_profile "$name" "$out/data" "$out/counts"
+	fi
 	compare_cpu "$name" "$build" "$out/data" $short
 	compare_ends "$name" "$out/data" $jumps
 	rm -rf "$out"
@@ -367,6 +391,22 @@ record_mpi() {
 		done; done' "$tree"
 }
 
+# perfrec, as builds call it for entry builds.
+mkdir "$work/entry"
+cat >"$work/entry/perfrec" <<EOF
+#!/bin/sh
+case \$1 in
+cc | c++)
+	command=\$1
+	shift
+	set -- "\$command" --hooks=entry "\$@"
+	;;
+esac
+exec "$build/perfrec" "\$@"
+EOF
+chmod +x "$work/entry/perfrec"
+usual_path=$PATH
+
 need_package go golang-go
 need_package llvm-addr2line llvm
 for program; do
@@ -379,11 +419,22 @@ for program; do
 	esac
 	cc=gcc
 	cxx=g++
+	kind=
+	PATH=$usual_path
+	unset CMAKE_C_LINKER_LAUNCHER CMAKE_CXX_LINKER_LAUNCHER
+	if [ "$program" != "${program%:entry}" ]; then
+		kind=-entry
+		PATH=$work/entry:$PATH
+		export CMAKE_C_LINKER_LAUNCHER='perfrec;cc' \
+			CMAKE_CXX_LINKER_LAUNCHER='perfrec;c++'
+	fi
+	label=$program
+	program=${program%:entry}
 	if [ "$program" != "${program%:clang}" ]; then
 		cc=clang
 		cxx=clang++
 		need_package clang clang
 	fi
-	part "$program" "record_${program%:clang}"
+	part "$label" "record_${program%:clang}"
 done
 parts_end
