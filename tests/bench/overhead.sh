@@ -128,7 +128,7 @@ uftrace()
 	shift 3
 	rm -rf udata
 	# shellcheck disable=SC2086 # a command and its arguments
-	take "$program" "$row" uftrace record --no-libcall --no-event \
+	take "$program" "$row" env uftrace record --no-libcall --no-event \
 		--no-pager --max-stack=65535 -d udata "$@" $command
 	rm -rf udata
 }
