@@ -250,8 +250,9 @@ static void settle(struct code_pieces *pieces)
 	size_t kept = 0;
 	uint64_t end = 0;
 
-	qsort(pieces->list, pieces->count, sizeof(*pieces->list),
-	      compare_pieces);
+	if (pieces->count)
+		qsort(pieces->list, pieces->count, sizeof(*pieces->list),
+		      compare_pieces);
 	for (size_t i = 0; i < pieces->count; i++) {
 		struct code_piece piece = pieces->list[i];
 

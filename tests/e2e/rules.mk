@@ -2,9 +2,10 @@
 
 E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 	  cpu_share_static cpu_split demo gaps hostile killer \
-	  libcount_alloc_preload.so libcount_preload.so witness \
+	  libcount_alloc_preload.so libcount_preload.so \
+	  libsite_preload.so witness \
 	  $(THEME_PROGS))
-E2E_TOOLS = $(addprefix $(O)/tests/tools/,count_names flips_drive \
+E2E_TOOLS = $(addprefix $(O)/tests/tools/,code_sites count_names flips_drive \
 	  step_states text_same trace_check)
 
 .PHONY: check-e2e e2e-programs
