@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Plans of crafted code: which functions a call of a hook may stand for, and
+ * what is refused. tests/e2e/overhead/sites-agree.sh has what compilers make.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "collector/code/code_plan.h"
+#include "tests/suite.h"
+#include "tests/unit/scratch.h"
+
+#define ENTER "__cyg_profile_func_enter"
+#define EXIT "__cyg_profile_func_exit"
+#define CALL(hook, function) "lea " function "(%rip), %rdi; call " hook "@PLT;"
+/* A function that is as compilers make it: one that any test may need. */
+#define PLAIN(name)                                   \
+	FUNCTION(name, "push %rbx;" CALL(ENTER, name) \
+			       CALL(EXIT, name) "pop %rbx; ret")
+#define FUNCTION(name, body)                                                 \
+	".globl " name "; .hidden " name "; .type " name ", @function;" name \
+	": .cfi_startproc;" body "; .cfi_endproc; .size " name ", . - " name \
+	";"
+
+static struct code_plan *g_plan;
+static const char *g_why;
+
+static int plan_file(const char *path, const struct code_limits *limits)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err;
+
+	ck_assert_int_ge(fd, 0);
+	err = code_plan_new(fd, limits, &g_plan, &g_why);
+	close(fd);
+	return err;
+}
+
+/* The plan of a library with @code. */
+static int plan_code(const char *code)
+{
+	FILE *file = fopen("code.c", "we");
+
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "__asm__(\"%s\");\n", code);
+	fclose(file);
+	scratch_run("cc -O2 -fno-asynchronous-unwind-tables -nostdlib -shared "
+		    "-fPIC -o code.so code.c");
+	return plan_file("./code.so", NULL);
+}
+
+static void forget(void)
+{
+	code_plan_free(&g_plan);
+}
+
+/* How many functions are refused as @refusal says. */
+static size_t refused(enum code_refusal refusal)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < g_plan->function_count; i++)
+		count += g_plan->functions[i].refused == refusal;
+	return count;
+}
+
+/* How many sites stand for @count functions. */
+static size_t sites_of(uint32_t count)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < g_plan->site_count; i++)
+		found += g_plan->sites[i].count == count;
+	return found;
+}
+
+START_TEST(code_finds_the_calls_of_a_function)
+{
+	const struct code_site *site;
+
+	ck_assert_int_eq(plan_code(PLAIN("a")), 0);
+	ck_assert_uint_eq(g_plan->function_count, 1);
+	ck_assert_uint_eq(g_plan->site_count, 2);
+	ck_assert_uint_eq(g_plan->functions[0].count, 2);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+	site = &g_plan->sites[0];
+	ck_assert_uint_eq(site->form, CODE_CALL);
+	ck_assert_uint_eq(site->bytes[0], 0xe8);
+	ck_assert_uint_eq(site->address, g_plan->functions[0].address + 8);
+	ck_assert(!site->is_exit && g_plan->sites[1].is_exit);
+}
+END_TEST
+
+START_TEST(code_keeps_constants_in_registers_and_on_the_stack)
+{
+	ck_assert_int_eq(
+		plan_code(FUNCTION(
+			"a", "push %rbx; sub $32, %rsp; lea a(%rip), %rbx;"
+			     "mov %rbx, 8(%rsp); mov %rbx, %rdi; call " ENTER
+			     "@PLT; xor %ebx, %ebx; mov 8(%rsp), %rdi;"
+			     "add $32, %rsp; pop %rbx; jmp " EXIT "@PLT")),
+		0);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+	ck_assert_uint_eq(g_plan->sites[1].form, CODE_JUMP);
+}
+END_TEST
+
+START_TEST(code_knows_that_calls_change_registers_and_what_lies_below_the_stack)
+{
+	ck_assert_int_eq(plan_code(FUNCTION("a", CALL(ENTER, "a") "call " EXIT
+								  "@PLT; ret")),
+			 0);
+	ck_assert_uint_eq(refused(CODE_UNKNOWN_FUNCTION), 1);
+	forget();
+	ck_assert_int_eq(plan_code(FUNCTION(
+				 "a", "lea a(%rip), %rdi; mov %rdi, -16(%rsp);"
+				      "call " ENTER "@PLT; mov -16(%rsp), %rdi;"
+				      "call " EXIT "@PLT; ret")),
+			 0);
+	ck_assert_uint_eq(refused(CODE_UNKNOWN_FUNCTION), 1);
+	ck_assert_uint_eq(g_plan->unknown_sites, 1);
+}
+END_TEST
+
+START_TEST(code_lets_a_site_stand_for_all_its_functions)
+{
+	ck_assert_int_eq(
+		plan_code(PLAIN("a") FUNCTION(
+			"b",
+			CALL(ENTER, "b") CALL(
+				ENTER,
+				"a") "lea a(%rip), %rdi; lea b(%rip), %rax;"
+				     "test %esi, %esi; cmovne %rax, %rdi;"
+				     "call " EXIT "@PLT; ret")),
+		0);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 2);
+	ck_assert_uint_eq(sites_of(2), 1);
+	forget();
+	ck_assert_int_eq(
+		plan_code(PLAIN("a") FUNCTION(
+			"b",
+			CALL(ENTER, "b") CALL(
+				ENTER, "a") "test %esi, %esi; lea a(%rip), "
+					    "%rdi; jne 1f;"
+					    "lea b(%rip), %rdi; 1: call " EXIT
+					    "@PLT; ret")),
+		0);
+	ck_assert_uint_eq(sites_of(2), 1);
+}
+END_TEST
+
+START_TEST(code_refuses_all_whose_site_may_be_one_that_it_does_not_know)
+{
+	/* b's exit could be a's, which is inlined there. */
+	ck_assert_int_eq(
+		plan_code(PLAIN("a") PLAIN("c") FUNCTION(
+			"b", CALL(ENTER, "b") CALL(
+				     ENTER, "a") "mov (%rsi), %rdi; call " EXIT
+						 "@PLT; ret")),
+		0);
+	ck_assert_uint_eq(refused(CODE_UNKNOWN_FUNCTION), 2);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+}
+END_TEST
+
+START_TEST(code_refuses_other_ways_to_call)
+{
+	ck_assert_int_eq(
+		plan_code(FUNCTION(
+			"a",
+			CALL(ENTER, "a") "lea a(%rip), %rdi; test %esi, %esi;"
+					 "je " EXIT "@PLT; ret")),
+		0);
+	ck_assert_uint_eq(refused(CODE_UNKNOWN_FORM), 1);
+	forget();
+	ck_assert_int_eq(
+		plan_code(FUNCTION(
+			"a",
+			"push %rbx; mov " EXIT "@GOTPCREL(%rip), %rbx;" CALL(
+				ENTER, "a") "lea a(%rip), %rdi; call *%rbx;"
+					    "pop %rbx; ret")),
+		0);
+	ck_assert_uint_eq(refused(CODE_THROUGH_REGISTER), 1);
+	forget();
+	ck_assert_int_eq(plan_code(FUNCTION("a", CALL(EXIT, "a") "ret")), 0);
+	ck_assert_uint_eq(refused(CODE_NO_ENTRY), 1);
+}
+END_TEST
+
+START_TEST(code_refuses_what_it_cannot_decode)
+{
+	ck_assert_int_eq(
+		plan_code(FUNCTION(
+			"a", CALL(ENTER, "a")
+				     CALL(EXIT, "a") "jmp 1f + 1; 1: mov "
+						     "$0x9090c3, %eax; ret")),
+		0);
+	ck_assert_uint_eq(refused(CODE_UNDECODED), 1);
+	forget();
+	ck_assert_int_eq(
+		plan_code(FUNCTION("a", CALL(ENTER, "a") CALL(
+						EXIT, "a") ".byte 0x06; ret")),
+		0);
+	ck_assert_uint_eq(refused(CODE_UNDECODED), 1);
+}
+END_TEST
+
+START_TEST(code_takes_calls_through_the_got)
+{
+	ck_assert_int_eq(
+		plan_code(FUNCTION("a", "lea a(%rip), %rdi; call *" ENTER
+					"@GOTPCREL(%rip); lea a(%rip), %rdi;"
+					"jmp *" EXIT "@GOTPCREL(%rip)")),
+		0);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+	ck_assert_uint_eq(g_plan->sites[0].form, CODE_CALL_GOT);
+	ck_assert_uint_eq(g_plan->sites[1].form, CODE_JUMP_GOT);
+}
+END_TEST
+
+START_TEST(code_names_a_function_of_anybody_by_its_slot)
+{
+	ck_assert_int_eq(
+		plan_code(".globl f; .type f, @function; f: .cfi_startproc;"
+			  "mov f@GOTPCREL(%rip), %rdi; call " ENTER "@PLT;"
+			  "mov f@GOTPCREL(%rip), %rdi; call " EXIT "@PLT;"
+			  "ret; .cfi_endproc; .size f, . - f;"),
+		0);
+	ck_assert_uint_eq(g_plan->function_count, 1);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+	ck_assert_uint_ne(g_plan->functions[0].slot, 0);
+	ck_assert_uint_ne(g_plan->functions[0].address, 0);
+}
+END_TEST
+
+START_TEST(code_makes_the_same_plan_in_pieces)
+{
+	struct code_plan *pieces;
+	int steps = 0, err, fd;
+
+	ck_assert_int_eq(plan_code(PLAIN("a") PLAIN("b") PLAIN("c")), 0);
+	fd = open("./code.so", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(code_plan_begin(fd, NULL, &pieces, &g_why), 0);
+	close(fd);
+	do {
+		err = code_plan_step(pieces, 1);
+		steps++;
+	} while (err == 1);
+	ck_assert_int_eq(err, 0);
+	ck_assert_int_ge(steps, 3);
+	ck_assert_uint_eq(pieces->site_count, g_plan->site_count);
+	ck_assert_mem_eq(pieces->sites, g_plan->sites,
+			 g_plan->site_count * sizeof(*g_plan->sites));
+	code_plan_free(&pieces);
+}
+END_TEST
+
+START_TEST(code_says_why_there_is_no_plan)
+{
+	const struct code_limits small = { 16, 1u << 20 };
+	const struct code_limits poor = { 1u << 20, 1024 };
+
+	ck_assert_int_eq(plan_code(FUNCTION("a", "ret")), -ENODATA);
+	ck_assert_ptr_null(g_plan);
+	ck_assert_int_eq(plan_code(PLAIN("a") ".globl " ENTER ";" ENTER
+					      ": ret; .type " ENTER
+					      ", @function;"),
+			 -EPERM);
+	ck_assert_int_eq(plan_code(PLAIN("a")), 0);
+	forget();
+	ck_assert_int_eq(plan_file("./code.so", &small), -EFBIG);
+	ck_assert_int_eq(plan_file("./code.so", &poor), -ENOMEM);
+	ck_assert_int_eq(plan_file("./code.c", NULL), -ENOEXEC);
+}
+END_TEST
+
+/* --- entry builds ----------------------------------------------------------
+ */
+
+/* As dist/entry.s has it. */
+#define ENTRIES(list)                                                     \
+	".section .note.perfrec,\\\"a\\\",@note; .balign 4; .long 8,4,1;" \
+	".asciz \\\"perfrec\\\"; .long 1; .previous;"                     \
+	".section .perfrec.entries,\\\"a\\\",@progbits;" list "; .previous;"
+#define STUB "stub: ret;"
+#define NOP ".byte 0x0f, 0x1f, 0x44, 0, 0;"
+
+START_TEST(code_finds_the_exits_of_an_entry_build)
+{
+	ck_assert_int_eq(
+		plan_code(STUB FUNCTION(
+			"a", "1: call stub; test %esi, %esi; jne 2f;" NOP
+			     "ret; .p2align 4; 2: nop;" NOP "jmp *%r11")
+				  ENTRIES(".long 1b - .")),
+		0);
+	ck_assert_uint_eq(g_plan->function_count, 1);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+	ck_assert_uint_eq(g_plan->site_count, 3);
+	ck_assert_uint_eq(g_plan->sites[0].form, CODE_ENTRY_CALL);
+	ck_assert(!g_plan->sites[1].r11_live && g_plan->sites[2].r11_live);
+	ck_assert(g_plan->functions[0].entry_build);
+}
+END_TEST
+
+START_TEST(code_refuses_entries_that_are_not_as_they_must_be)
+{
+	/* A return without a nop, and one to which something jumps. */
+	ck_assert_int_eq(plan_code(STUB FUNCTION("a", "1: call stub; ret")
+					   ENTRIES(".long 1b - .")),
+			 0);
+	ck_assert_uint_eq(refused(CODE_EXIT_MISSING), 1);
+	forget();
+	ck_assert_int_eq(
+		plan_code(STUB FUNCTION("a", "1: call stub; test %esi, %esi;"
+					     "jne 2f;" NOP "2: ret")
+				  ENTRIES(".long 1b - .")),
+		0);
+	ck_assert_uint_eq(refused(CODE_EXIT_MISSING), 1);
+	forget();
+	/* The stub is none. */
+	ck_assert_int_eq(plan_code("stub: nop; ret;" FUNCTION(
+				 "a", "1: call stub;" NOP "ret")
+					   ENTRIES(".long 1b - .")),
+			 0);
+	ck_assert_uint_eq(refused(CODE_STUB_NOT_OURS), 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("code");
+	TCase *calls = suite_case(suite, "calls");
+	TCase *entries = suite_case(suite, "entries");
+	int failed;
+
+	scratch_enter();
+	tcase_add_checked_fixture(calls, NULL, forget);
+	tcase_add_checked_fixture(entries, NULL, forget);
+	tcase_set_timeout(calls, 120);
+	tcase_set_timeout(entries, 120);
+	tcase_add_test(calls, code_finds_the_calls_of_a_function);
+	tcase_add_test(calls,
+		       code_keeps_constants_in_registers_and_on_the_stack);
+	tcase_add_test(
+		calls,
+		code_knows_that_calls_change_registers_and_what_lies_below_the_stack);
+	tcase_add_test(calls, code_lets_a_site_stand_for_all_its_functions);
+	tcase_add_test(
+		calls,
+		code_refuses_all_whose_site_may_be_one_that_it_does_not_know);
+	tcase_add_test(calls, code_refuses_other_ways_to_call);
+	tcase_add_test(calls, code_refuses_what_it_cannot_decode);
+	tcase_add_test(calls, code_takes_calls_through_the_got);
+	tcase_add_test(calls, code_names_a_function_of_anybody_by_its_slot);
+	tcase_add_test(calls, code_makes_the_same_plan_in_pieces);
+	tcase_add_test(calls, code_says_why_there_is_no_plan);
+	tcase_add_test(entries, code_finds_the_exits_of_an_entry_build);
+	tcase_add_test(entries,
+		       code_refuses_entries_that_are_not_as_they_must_be);
+	failed = suite_run(suite);
+	scratch_leave();
+	return failed;
+}
