@@ -152,7 +152,6 @@ struct states {
 	struct states *next; /* the thread's list */
 
 	/* The thread's. */
-	bool begun; /* area was asked for */
 	struct thunk_area *area; /* NULL: none */
 	const char *unwritable; /* why no text can be written; NULL: it can */
 	struct filter_table *gate; /* then it leaves functions out; or NULL */
@@ -161,17 +160,18 @@ struct states {
 	uint64_t tick_ns; /* the last */
 	uint64_t tick_cost_ns; /* what a tick takes */
 	size_t loads; /* events of the map log that were seen */
-	bool planning; /* something wants plans */
-	uint32_t generation; /* of the load map, as last told */
 	uint64_t refresh_ns; /* when the map of the program may be read again */
 	uint64_t refresh_pause_ns; /* and how long after that */
 	uint64_t refreshed_ns, refresh_cost_ns; /* the last time */
-	bool evaluated; /* all functions know what they want */
-	bool restored;
 	uint64_t hold_ns; /* when the program must go on; 0: it does */
 	uint64_t *sums; /* of calls, by number: of the last tick */
 	uint32_t sequence; /* of changes in the trace; 0: none yet */
 	uint32_t muted; /* functions that are not in state span */
+	bool begun; /* area was asked for */
+	bool planning; /* something wants plans */
+	bool evaluated; /* all functions know what they want */
+	bool restored;
+	uint32_t generation; /* of the load map, as last told */
 
 	struct lock lock; /* of what follows */
 	struct states_process *processes;
@@ -191,9 +191,9 @@ struct states {
 	struct states_change *changes; /* a ring of CHANGES_KEPT */
 	uint64_t change_count; /* ever; read without the lock, too */
 	uint64_t patch_ns, patched_sites, unpatched_processes;
+	struct controller_reached reached; /* as of the last tick */
 	bool has_unknown; /* functions were called that are not known */
 	bool want_durations; /* read without the lock, too */
-	struct controller_reached reached; /* as of the last tick */
 	/* Requests. */
 	void (*ready)(struct arena *arena); /* NULL: not asked for */
 	bool wants_plans;
