@@ -185,7 +185,7 @@ static int take_function(struct code_entries *entries, uint64_t at,
 	if (err)
 		return err;
 	entries->found->decoded += entries->group.ops.count;
-	if (entries->group.too_large)
+	if (entries->group.too_large || entries->group.is_cut)
 		return refuse(entries, piece->start, CODE_TOO_LARGE,
 			      piece->start);
 	return take_exits(entries, piece->start);

@@ -11,8 +11,11 @@
 #include "collector/code/code_returns.h"
 #include "shared/compiler.h"
 
-#define STEPS_PER_OP 100 /* a state changes a few times at most */
+#define STEPS_PER_OP 40 /* real functions take up to 10 */
 #define STEPS_MORE 100000
+#define CALLEES_MAX 1024 /* that are asked whether they return, */
+#define CALLEE_OPS_MAX 4096 /* and how long these may be */
+#define STEPS_OF_REACH 4u /* what a jump costs */
 #define BLOCKS_MAX (1u << 20)
 
 struct code_block {
@@ -106,10 +109,14 @@ static void blame(struct code_flow *flow, uint32_t number,
 		note(flow, code_found_blame(flow->found, &blame));
 }
 
-/* Any function of which the group has the address could be meant. */
+/* Any function of which the group has the address could be meant. The first
+ * reason is told. */
 static void blame_group(struct code_flow *flow, enum code_refusal refusal,
 			uint64_t at)
 {
+	if (flow->is_blamed)
+		return;
+	flow->is_blamed = true;
 	for (size_t i = 0; i < flow->group.ops.count; i++)
 		value_of_op(flow, &flow->group.ops.list[i]);
 	for (size_t i = 0; i < flow->values.const_count; i++)
@@ -346,6 +353,7 @@ static void reach(struct code_flow *flow, uint64_t address,
 {
 	size_t op;
 
+	flow->steps -= MIN(flow->steps, STEPS_OF_REACH);
 	if (code_group_find(&flow->group, address, &op))
 		reach_block(flow, block_of(flow, op), state);
 }
@@ -384,7 +392,7 @@ static bool reach_aims(struct code_flow *flow, uint64_t table,
 		else
 			high = middle;
 	}
-	for (i = low; i < group->aim_count; i++) {
+	for (i = low; i < group->aim_count && flow->steps; i++) {
 		if (table && group->aims[i].table != table)
 			break;
 		reach(flow, group->aims[i].target, state);
@@ -557,14 +565,16 @@ static void look_at_all(struct code_flow *flow)
 static bool find_ends(struct code_flow *flow)
 {
 	bool found = false;
+	unsigned int asked = 0;
 
-	for (size_t i = 0; i < flow->block_count; i++) {
+	for (size_t i = 0; i < flow->block_count && asked < CALLEES_MAX; i++) {
 		const struct code_block *block = &flow->blocks[i];
 		struct code_op *first = &flow->group.ops.list[block->first];
 		struct code_op *op = &flow->group.ops.list[block->end - 1];
 
 		while (op > first && op->kind == CODE_OP_NOP)
 			op--;
+		asked += op->kind == CODE_OP_CALL;
 		if (op->kind == CODE_OP_CALL)
 			op->extra =
 				code_returns_never(&flow->scratch, op->value);
@@ -585,14 +595,17 @@ static int follow_group(struct code_flow *flow)
 
 	flow->queue_count = 0;
 	flow->loads_hook = flow->lost = flow->is_doubtful = false;
+	flow->is_blamed = false;
 	for (size_t i = 0; i < flow->block_count; i++)
 		flow->blocks[i].is_reached = flow->blocks[i].is_queued = false;
 	flow->steps = flow->group.ops.count * STEPS_PER_OP + STEPS_MORE;
 	follow_all(flow);
-	if (flow->queue_count)
+	if (flow->queue_count || !flow->steps)
 		blame_group(flow, CODE_TOO_LARGE, begin);
 	else
 		look_at_all(flow);
+	if (flow->group.too_large)
+		blame_group(flow, CODE_TOO_LARGE, begin);
 	return flow->values.failed ? -ENOMEM : flow->err;
 }
 
@@ -604,6 +617,7 @@ int code_flow_follow(struct code_flow *flow, struct code_piece *piece)
 
 	flow->group.file = flow->scratch.file = flow->file;
 	flow->scratch.pieces = flow->group.pieces;
+	flow->scratch.ops_max = CALLEE_OPS_MAX;
 	flow->values.budget = &flow->file->budget;
 	code_values_clear(&flow->values);
 	flow->err = 0;
@@ -613,7 +627,7 @@ int code_flow_follow(struct code_flow *flow, struct code_piece *piece)
 	flow->found->decoded += flow->group.ops.count;
 	for (size_t i = 0; i < flow->group.member_count; i++)
 		flow->group.members[i].piece->is_done = true;
-	if (flow->group.too_large) {
+	if (!flow->group.member_count) {
 		flow->found->all =
 			(struct code_blame){ .at = piece->start,
 					     .refusal = CODE_TOO_LARGE };

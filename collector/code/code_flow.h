@@ -34,6 +34,7 @@ struct code_flow {
 	uint64_t steps; /* instructions that may still be gone over */
 	bool loads_hook; /* has the address of a hook in a register */
 	bool lost; /* and it went where we do not follow */
+	bool is_blamed; /* any function of the group may be meant */
 	bool is_doubtful; /* a site may stand for several functions, or any */
 	int err;
 };

@@ -9,12 +9,13 @@
 #include "collector/code/code_file.h"
 #include "shared/compiler.h"
 
-#define MEMBERS_MAX 512
-#define OPS_MAX (4u << 20)
+#define MEMBERS_MAX 128
+#define OPS_MAX (1u << 20)
 #define TABLES_MAX 4096
 #define STRAYS_MAX 256
+#define STRAY_BYTES_MAX 65536
 #define TABLE_ENTRIES_MAX 65536
-#define AIMS_MAX (1u << 18)
+#define AIMS_MAX (1u << 16)
 
 /* --- looking up ------------------------------------------------------------
  */
@@ -99,16 +100,20 @@ bool code_group_leaves(const struct code_group *group,
 
 static int add_member(struct code_group *group, struct code_piece *piece)
 {
+	const size_t ops_max = group->ops_max ? group->ops_max : OPS_MAX;
+	struct code_member member = { .piece = piece,
+				      .first = group->ops.count,
+				      .first_landing = group->landings.count };
 	const uint8_t *code;
-	size_t first = group->ops.count;
 	int err;
 
 	if (code_group_member(group, piece->start))
 		return 0;
 	code = code_file_at(group->file, piece->start, piece->bytes);
 	if (!code || group->member_count == MEMBERS_MAX ||
-	    group->ops.count + piece->bytes / 4 > OPS_MAX) {
-		group->too_large = true;
+	    group->ops.count + piece->bytes / 4 > ops_max) {
+		group->is_cut = true;
+		group->too_large |= !group->member_count;
 		return 0;
 	}
 	if (grow_array_from(&group->file->budget, group->members,
@@ -116,11 +121,14 @@ static int add_member(struct code_group *group, struct code_piece *piece)
 		return -ENOMEM;
 	err = code_decode(code, piece->bytes, piece->start, &group->ops,
 			  &group->file->budget);
+	if (!err)
+		err = code_piece_landings(piece, group->file, &group->landings);
 	if (err)
 		return err;
-	group->members[group->member_count++] =
-		(struct code_member){ piece, first, group->ops.count - first };
-	return code_piece_landings(piece, group->file, &group->landings);
+	member.count = group->ops.count - member.first;
+	member.landing_count = group->landings.count - member.first_landing;
+	group->members[group->member_count++] = member;
+	return 0;
 }
 
 static int add_jump(struct code_group *group, const struct code_piece *from,
@@ -181,10 +189,10 @@ static int look_at_member(struct code_group *group, size_t number)
 
 		err = look_at_op(group, member.piece, &op);
 	}
-	for (size_t i = 0; !err && i < group->landings.count; i++)
-		if (code_group_member(group, group->landings.list[i].start))
-			err = add_jump(group, member.piece,
-				       group->landings.list[i].landing);
+	for (size_t i = 0; !err && i < member.landing_count; i++)
+		err = add_jump(
+			group, member.piece,
+			group->landings.list[member.first_landing + i].landing);
 	return err;
 }
 
@@ -228,10 +236,10 @@ static int is_foreign(struct code_group *group, const struct code_piece *piece)
 	const uint8_t *code =
 		code_file_at(group->file, piece->start, piece->bytes);
 	const size_t count = group->ops.count;
-	bool found = !code;
-	int err = code ? code_decode(code, piece->bytes, piece->start,
-				     &group->ops, &group->file->budget)
-		       : 0;
+	bool found = !code || piece->bytes > STRAY_BYTES_MAX;
+	int err = !found ? code_decode(code, piece->bytes, piece->start,
+				       &group->ops, &group->file->budget)
+			 : 0;
 
 	for (size_t i = count; !err && i < group->ops.count; i++) {
 		const struct code_op *op = &group->ops.list[i];
@@ -403,7 +411,7 @@ int code_group_build(struct code_group *group, struct code_piece *root)
 
 	group->member_count = group->ops.count = group->landings.count = 0;
 	group->aim_count = group->table_count = 0;
-	group->jumps_anywhere = group->too_large = false;
+	group->jumps_anywhere = group->too_large = group->is_cut = false;
 	group->overlap = 0;
 	group->strays = 0;
 	err = add_member(group, root);

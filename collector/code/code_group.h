@@ -19,6 +19,8 @@ struct code_file;
 struct code_member {
 	struct code_piece *piece;
 	size_t first, count; /* its instructions: ops.list[first] and on */
+	/* Its landing pads, until all is sorted. */
+	size_t first_landing, landing_count;
 };
 
 struct code_aim { /* where an entry of a table leads */
@@ -29,6 +31,7 @@ struct code_aim { /* where an entry of a table leads */
 struct code_group {
 	struct code_file *file;
 	const struct code_pieces *pieces;
+	size_t ops_max; /* 0: the usual limit of instructions */
 	struct code_member *members; /* the first is where it begins */
 	size_t member_count, member_room;
 	struct code_ops ops;
@@ -40,7 +43,9 @@ struct code_group {
 	unsigned int strays; /* pieces that only a table knows */
 	bool jumps_anywhere; /* has a jump through a register or a table */
 	uint64_t overlap; /* what jumps into an instruction, or 0 */
-	bool too_large;
+	bool too_large; /* no members: it was not decoded; else not all tables
+			 * are known */
+	bool is_cut; /* it has more parts than the members */
 };
 
 /* Makes the group that begins at @root; what was there before is forgotten. 0

@@ -17,7 +17,7 @@
 #include "shared/compiler.h"
 
 #define PIECES_MAX (4u << 20)
-#define LANDINGS_MAX (1u << 20) /* of a piece */
+#define LANDINGS_MAX (1u << 17) /* of a piece */
 
 #define ENCODING_NONE 0xffu
 #define ENCODING_INDIRECT 0x80u

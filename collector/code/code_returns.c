@@ -77,7 +77,9 @@ static enum code_returns look(const struct code_group *group, uint64_t *next)
 				return CODE_RETURNS;
 		}
 	}
-	return group->too_large || group->overlap ? CODE_RETURNS : verdict;
+	return group->too_large || group->is_cut || group->overlap
+		       ? CODE_RETURNS
+		       : verdict;
 }
 
 bool code_returns_never(struct code_group *scratch, uint64_t address)
