@@ -424,6 +424,7 @@ for program; do
 	unset CMAKE_C_LINKER_LAUNCHER CMAKE_CXX_LINKER_LAUNCHER
 	if [ "$program" != "${program%:entry}" ]; then
 		kind=-entry
+		short=yes
 		PATH=$work/entry:$PATH
 		export CMAKE_C_LINKER_LAUNCHER='perfrec;cc' \
 			CMAKE_CXX_LINKER_LAUNCHER='perfrec;c++'
