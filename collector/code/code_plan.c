@@ -147,15 +147,18 @@ static void refuse(struct code_function *function, enum code_refusal refusal,
 	function->refused_at = at;
 }
 
-/* The first function at @address, or behind it. */
-static size_t find_function(const struct code_plan *plan, uint64_t address)
+/* The first function at @address with @slot, or behind it. */
+static size_t find_function(const struct code_plan *plan, uint64_t address,
+			    uint64_t slot)
 {
+	const struct code_function wanted = { .address = address,
+					      .slot = slot };
 	size_t low = 0, high = plan->function_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (plan->functions[middle].address < address)
+		if (compare_functions(&plan->functions[middle], &wanted) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -165,12 +168,15 @@ static size_t find_function(const struct code_plan *plan, uint64_t address)
 
 static void refuse_at(struct code_plan *plan, const struct code_blame *blame)
 {
-	for (size_t i = find_function(plan, blame->address);
+	/* Functions with slots have no address: there may be many. */
+	uint64_t slot = blame->address ? 0 : blame->slot;
+
+	for (size_t i = find_function(plan, blame->address, slot);
 	     i < plan->function_count &&
-	     plan->functions[i].address == blame->address;
+	     plan->functions[i].address == blame->address &&
+	     (blame->address || plan->functions[i].slot == slot);
 	     i++)
-		if (blame->address || blame->slot == plan->functions[i].slot)
-			refuse(&plan->functions[i], blame->refusal, blame->at);
+		refuse(&plan->functions[i], blame->refusal, blame->at);
 }
 
 static void refuse_blamed(struct code_plan *plan,
@@ -195,7 +201,7 @@ static void refuse_blamed(struct code_plan *plan,
 static uint32_t number_of(const struct code_plan *plan,
 			  const struct code_use *use)
 {
-	size_t i = find_function(plan, use->address);
+	size_t i = find_function(plan, use->address, use->slot);
 
 	while (i + 1 < plan->function_count &&
 	       plan->functions[i].address == use->address &&
@@ -448,7 +454,7 @@ void code_plan_free(struct code_plan **plan)
 bool code_plan_find(const struct code_plan *plan, uint64_t address,
 		    uint32_t *out)
 {
-	size_t found = find_function(plan, address);
+	size_t found = find_function(plan, address, 0);
 
 	if (found == plan->function_count ||
 	    plan->functions[found].address != address ||
