@@ -383,10 +383,14 @@ static void start_connected(struct states *states, const uint32_t *list,
 		}
 		set_mask(states, function,
 			 mask_of(function->wanted, function->wanted_shift));
-		if (off && function->wanted != FUNCTION_OFF && on_count < BATCH)
-			on[on_count++] = list[i];
-		else
+		if (!off || function->wanted == FUNCTION_OFF)
 			set_state(states, function, function->wanted);
+		else
+			on[on_count++] = list[i];
+		if (on_count == BATCH) {
+			go_on(states, on, on_count);
+			on_count = 0;
+		}
 	}
 	if (on_count)
 		go_on(states, on, on_count);
