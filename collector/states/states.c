@@ -94,6 +94,7 @@ int states_begin(struct states_thread *thread, struct arena *arena)
 		return -ENOMEM;
 	}
 	states->arena = arena_get(arena);
+	states->hello_ns = clock_boottime_ns();
 	arena_change_setup(arena)->states = states;
 	states_get(states);
 	lock_acquire(&thread->lock);

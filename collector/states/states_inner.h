@@ -149,6 +149,7 @@ struct states {
 	uint32_t refs;
 	struct states_thread *thread;
 	struct arena *arena; /* a reference, until the thread lets go */
+	uint64_t hello_ns; /* when it began, before the reply to the hello */
 	struct states *next; /* the thread's list */
 
 	/* The thread's. */

@@ -25,6 +25,7 @@
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "shared/wire.h"
 
 #define AHEAD_NS 1000000
 
@@ -440,11 +441,19 @@ static bool connect_some(struct states *states, bool held)
 	return count;
 }
 
+/* Whether a program that is held waits still, and will for a while: it gives up
+ * WIRE_HOLD_DEADLINE_MS after the reply to its hello. */
+static bool stands_still(const struct states *states)
+{
+	return clock_boottime_ns() - states->hello_ns <
+	       WIRE_HOLD_DEADLINE_MS * UINT64_C(1000000) / 2;
+}
+
 bool states_take_steps(struct states *states, uint64_t until_ns, bool held)
 {
 	if (!states->area && !states->gate)
 		return true;
-	while (connect_some(states, held))
+	while (connect_some(states, held && stands_still(states)))
 		if (clock_boottime_ns() >= until_ns)
 			return false;
 	return change_states(states);
