@@ -4,7 +4,8 @@
  * module. Most programs that a build or a shell script starts have no hooks. To
  * find that out costs some ten microseconds, and saves them the hello.
  *
- * The dynamic linker has mapped what is read here, and trusts it.
+ * The dynamic linker has mapped what is read here, and trusts all but the
+ * notes.
  */
 #include "preload/start/instrumented.h"
 
@@ -57,6 +58,24 @@ static bool has_entry_note(const char *notes, size_t bytes, size_t align)
 	return false;
 }
 
+/* Whether @part of @module is in memory, to be read. The dynamic linker looks
+ * at few notes, and a file may have others anywhere. */
+static bool is_loaded(const struct dl_phdr_info *module,
+		      const ElfW(Phdr) * part)
+{
+	for (size_t i = 0; i < module->dlpi_phnum; i++) {
+		const ElfW(Phdr) *load = &module->dlpi_phdr[i];
+
+		if (load->p_type == PT_LOAD && load->p_flags & PF_R &&
+		    part->p_vaddr >= load->p_vaddr &&
+		    part->p_filesz <= load->p_filesz &&
+		    part->p_vaddr - load->p_vaddr <=
+			    load->p_filesz - part->p_filesz)
+			return true;
+	}
+	return false;
+}
+
 static int is_entry_build(struct dl_phdr_info *module, size_t size,
 			  void *unused)
 {
@@ -65,7 +84,7 @@ static int is_entry_build(struct dl_phdr_info *module, size_t size,
 	for (size_t i = 0; i < module->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &module->dlpi_phdr[i];
 
-		if (header->p_type == PT_NOTE &&
+		if (header->p_type == PT_NOTE && is_loaded(module, header) &&
 		    has_entry_note(
 			    (const char *)(module->dlpi_addr + header->p_vaddr),
 			    header->p_filesz, header->p_align == 8 ? 8 : 4))
