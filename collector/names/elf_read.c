@@ -97,6 +97,7 @@ static int open_elf(int fd, Elf **out, const char **why)
 
 	if (err)
 		return err;
+	elf_version(EV_CURRENT);
 	*out = elf_begin(fd, ELF_C_READ, NULL);
 	if (!*out)
 		return fail_libelf(why);
