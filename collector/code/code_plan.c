@@ -350,6 +350,35 @@ static int finish(struct code_plan *plan)
 	return 0;
 }
 
+/* Whether the four bytes at @hit, in no function that we know, are those of an
+ * instruction that calls a hook, jumps to it, or loads its address; in an entry
+ * of the PLT they are not meant. */
+static bool is_wild(const struct code_plan_work *work, uint64_t hit)
+{
+	const uint8_t *at = code_file_at(&work->file, hit - 2, 2);
+
+	if (!at || code_pieces_at(&work->pieces, hit) ||
+	    code_target_at(&work->scan.stubs, hit - 2))
+		return false;
+	return at[1] == 0xe8 || at[1] == 0xe9 ||
+	       (at[0] == 0xff && (at[1] == 0x15 || at[1] == 0x25)) ||
+	       (at[0] == 0x0f && (at[1] & 0xf0) == 0x80) ||
+	       ((at[0] == 0x8b || at[0] == 0x8d) && (at[1] & 0xc7) == 5);
+}
+
+/* Code that nothing describes may have any function inlined. */
+static void refuse_if_wild(struct code_plan_work *work)
+{
+	for (size_t i = 0; i < work->scan.hit_count; i++)
+		if (is_wild(work, work->scan.hits[i])) {
+			work->found.all = (struct code_blame){
+				.at = work->scan.hits[i],
+				.refusal = CODE_UNKNOWN_FUNCTION,
+			};
+			return;
+		}
+}
+
 /* --- the calls -------------------------------------------------------------
  */
 
@@ -369,6 +398,7 @@ static int read_file(struct code_plan_work *work, int fd, uint64_t text_max,
 		err = code_scan_file(&work->scan, &work->file, &work->pieces);
 	if (err)
 		return err;
+	refuse_if_wild(work);
 	*why = "it calls no hooks";
 	return work->scan.slots.count || work->file.entry_kinds ? 0 : -ENODATA;
 }

@@ -163,6 +163,25 @@ START_TEST(code_refuses_all_whose_site_may_be_one_that_it_does_not_know)
 }
 END_TEST
 
+START_TEST(code_refuses_all_if_there_are_calls_in_code_that_nothing_describes)
+{
+	ck_assert_int_eq(plan_code(PLAIN("a") "b: " CALL(EXIT, "a") "ret;"), 0);
+	ck_assert_uint_eq(refused(CODE_UNKNOWN_FUNCTION), 1);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 0);
+}
+END_TEST
+
+START_TEST(code_knows_functions_by_their_symbols_alone)
+{
+	ck_assert_int_eq(plan_code(".globl a; .hidden a; .type a, @function;"
+				   "a: " CALL(ENTER, "a") CALL(
+					   EXIT, "a") "ret; .size a, . - a;"),
+			 0);
+	ck_assert_uint_eq(g_plan->site_count, 2);
+	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
+}
+END_TEST
+
 START_TEST(code_refuses_other_ways_to_call)
 {
 	ck_assert_int_eq(
@@ -348,6 +367,10 @@ int main(void)
 	tcase_add_test(
 		calls,
 		code_refuses_all_whose_site_may_be_one_that_it_does_not_know);
+	tcase_add_test(
+		calls,
+		code_refuses_all_if_there_are_calls_in_code_that_nothing_describes);
+	tcase_add_test(calls, code_knows_functions_by_their_symbols_alone);
 	tcase_add_test(calls, code_refuses_other_ways_to_call);
 	tcase_add_test(calls, code_refuses_what_it_cannot_decode);
 	tcase_add_test(calls, code_takes_calls_through_the_got);

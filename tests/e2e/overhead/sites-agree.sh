@@ -54,6 +54,7 @@ every()
 	agrees $1 -O2 -fno-plt
 	agrees $1 -O2 -fno-plt -Wl,--no-relax
 	agrees $1 -O2 -fcf-protection
+	agrees $1 -O2 -fno-asynchronous-unwind-tables
 	for linker in gold lld; do
 		command -v ld.$linker >/dev/null && agrees $1 -O2 -fuse-ld=$linker
 	done
