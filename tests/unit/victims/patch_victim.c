@@ -130,7 +130,6 @@ __asm__(".text\n"
 	".endm\n"
 	"merged	merged_one, 1\n"
 	"merged	merged_two, 2\n"
-	".type	merged_exit, @function\n"
 	"merged_exit:\n"
 	".cfi_startproc\n"
 	".cfi_def_cfa_offset 16\n"
@@ -142,7 +141,6 @@ __asm__(".text\n"
 	".cfi_adjust_cfa_offset -8\n"
 	"	ret\n"
 	".cfi_endproc\n"
-	".size	merged_exit, . - merged_exit\n"
 	".previous\n");
 #else
 static uint64_t merged_one(uint64_t x)
