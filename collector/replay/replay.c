@@ -625,6 +625,8 @@ static void detach_frames(struct replay *replay, uint64_t ns)
  * all its functions, and then follows the last changes once more. */
 static void ask_all_states(struct replay *replay, uint64_t ns)
 {
+	/* As many may have come since the segment was cut. */
+	replay->log_count = function_log_changes(replay->log);
 	for (struct cct_function *function = replay->cct.live; function;
 	     function = function->next_live)
 		ask_state(replay, function, ns);

@@ -304,6 +304,24 @@ START_TEST(off_changes_that_were_forgotten_are_asked_for)
 }
 END_TEST
 
+START_TEST(off_changes_may_be_forgotten_within_a_run)
+{
+	const struct record begin = B(3, 0x700, 9);
+
+	OFF(2, 5);
+	TAKE(B(1, 0x900, 0), B(2, 0x800, 1));
+	for (uint64_t i = 0; i < FUNCTION_LOG_CHANGES; i++) {
+		OFF(100 + i % 50, 6);
+		ON(100 + i % 50, 6);
+	}
+	/* Without a look at how many there are now. */
+	ck_assert_int_eq(replay_take(&g_text->replay, begin.word, begin.clock),
+			 0);
+	ck_assert_str_eq(RUN(E(3, 0x700, 9), E(1, 0x900, 9)),
+			 "(1 (2 (3 ) off) )");
+}
+END_TEST
+
 START_TEST(off_is_known_to_a_new_thread)
 {
 	OFF(2, 0);
@@ -573,6 +591,7 @@ int main(void)
 	tcase_add_test(tcase, off_change_may_be_told_between_records);
 	tcase_add_test(tcase, off_change_told_too_late_keeps_what_is_written);
 	tcase_add_test(tcase, off_changes_that_were_forgotten_are_asked_for);
+	tcase_add_test(tcase, off_changes_may_be_forgotten_within_a_run);
 	tcase_add_test(tcase, off_is_known_to_a_new_thread);
 	tcase_add_test(tcase, off_is_known_to_a_new_context);
 	tcase_add_test(tcase, off_module_unloaded_is_another_function);
