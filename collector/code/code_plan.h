@@ -54,7 +54,7 @@ extern const struct code_limits code_limits_usual;
 /*
  * Begins a plan of the ELF file behind @fd, a regular file, which stays the
  * caller's and must stay open until the plan is ready. @limits may be NULL: the
- * usual ones. Reads tables and text: about 1 ms per 2 MB. 0: call
+ * usual ones. Reads tables and text: about 4 ms per MB. 0: call
  * code_plan_step(). Else -errno, and *@why says in a few words what is wrong (a
  * string that the caller does not free); *@out is then NULL. -ENODATA: the
  * file calls no hooks and has no table of entries. -EPERM: it defines the hooks
@@ -64,7 +64,8 @@ int code_plan_begin(int fd, const struct code_limits *limits,
 		    struct code_plan **out, const char **why);
 
 /*
- * Goes on for about @bytes of text (a function is never cut). 1: there is more
+ * Goes on for about @bytes of text (a function is never cut), at about 12 MB
+ * a second. 1: there is more
  * to do. 0: the plan is ready. -ENOMEM: the plan is of no use, free it. Nothing
  * but @work may be used before the plan is ready, since any part of the text
  * may have a copy of any function inlined.
