@@ -289,6 +289,7 @@ static void remember_module(struct states *states, uint32_t index)
 			&states->parts[function->parts];
 
 		if (function->parts != NONE && function->connected &&
+		    !function->by_hand && !function->excluded &&
 		    part->module == index && !planned_of(states, part)->slot &&
 		    count < plan->function_count &&
 		    controller_known(states->controller, part->number,
