@@ -371,7 +371,8 @@ void states_summary(struct arena *arena, struct states_summary *out)
 	out->changes = states->change_count;
 	out->unpatched_processes = states->unpatched_processes;
 	out->patch_ns = states->patch_ns;
-	out->unwritable = states->planning ? states->unwritable : NULL;
+	/* A program without hooks misses nothing. */
+	out->unwritable = states->function_count ? states->unwritable : NULL;
 	out->share = states->reached.share_all;
 	out->floor = states->reached.floor;
 	out->unmet = states->reached.unmet;

@@ -37,7 +37,7 @@ offers 'record report ctl cc c++' perfrec ''
 offers 'record report' perfrec re
 offers '--help --version' perfrec --
 offers '--on-full' perfrec record --on
-offers '--output --on-full' perfrec-collect --o
+offers '--output --overhead --on-full' perfrec-collect --o
 offers 'block drop' perfrec record --on-full ''
 offers 'exact' perfrec record --alloc ex
 # bash makes three words of --alloc=ex, and two of --alloc=

@@ -14,12 +14,13 @@ for option in '--count leaf' '--overhead 5%'; do
 	run "$PERFREC" record -q --no-cache $option -o data -- \
 		sh -c 'ulimit -v 220000; exec ./busy 3000000 2 1'
 	expect_status 0
-	# One in each of four threads may be under way when it is left out.
+	# In each of four threads a call may be under way whenever leaf is left
+	# out or comes back: it is neither recorded nor counted.
 	calls=$(calls_of leaf)
-	[ "$calls" -ge 11999996 ] && [ "$calls" -le 12000000 ] ||
+	[ "$calls" -ge 11999000 ] && [ "$calls" -le 12000000 ] ||
 		fail "$option: leaf: $calls calls"
 	calls=$(calls_of fib)
-	[ "$calls" -ge 7888 ] && [ "$calls" -le 7892 ] ||
+	[ "$calls" -ge 7800 ] && [ "$calls" -le 7892 ] ||
 		fail "$option: fib: $calls calls"
 	spans=$(json data/summary.json .totals.spans)
 	[ "$spans" -lt 11000000 ] || fail "$option: $spans spans"
