@@ -9,6 +9,8 @@
 
 #include "collector/base/clock.h"
 #include "collector/code/code_plan.h"
+#include "collector/names/filter.h"
+#include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/states/controller.h"
@@ -356,6 +358,20 @@ static void add_function(const struct states *states, const uint64_t *sums,
 	out->calls += calls;
 }
 
+/* Whether somebody wants a function to be in another state than span, or has
+ * functions that are recorded by their thunks alone. Under the lock. */
+static bool is_wanted(const struct states *states)
+{
+	const struct collect_options *options =
+		states->thread->collector->options;
+
+	if (!states->function_count)
+		return false;
+	return states->controller || states->pattern_count ||
+	       filter_is_active(&options->filter) ||
+	       arena_setup(states->arena)->entry_build;
+}
+
 void states_summary(struct arena *arena, struct states_summary *out)
 {
 	struct states *states = arena_setup(arena)->states;
@@ -371,8 +387,7 @@ void states_summary(struct arena *arena, struct states_summary *out)
 	out->changes = states->change_count;
 	out->unpatched_processes = states->unpatched_processes;
 	out->patch_ns = states->patch_ns;
-	/* A program without hooks misses nothing. */
-	out->unwritable = states->function_count ? states->unwritable : NULL;
+	out->unwritable = is_wanted(states) ? states->unwritable : NULL;
 	out->share = states->reached.share_all;
 	out->floor = states->reached.floor;
 	out->unmet = states->reached.unmet;
