@@ -267,6 +267,7 @@ static void list_function(struct states *states, uint32_t index,
 	const struct code_function *planned = &plan->functions[in_plan];
 	uint64_t address = address_of(states, module, planned);
 	struct function *function;
+	uint32_t *link;
 
 	if (!address || grow_array(states->parts, states->part_room,
 				   states->part_count + 1) < 0)
@@ -277,9 +278,13 @@ static void list_function(struct states *states, uint32_t index,
 	states->parts[states->part_count] = (struct states_part){
 		.module = index,
 		.index = in_plan,
-		.next = function->parts,
+		.next = NONE,
 	};
-	function->parts = (uint32_t)states->part_count++;
+	/* The first one's number is what the controller knows it by. */
+	link = &function->parts;
+	while (*link != NONE)
+		link = &states->parts[*link].next;
+	*link = (uint32_t)states->part_count++;
 	function->sites += planned->count;
 	if (planned->refused)
 		function->refused = code_refusal_text(planned->refused);
