@@ -246,6 +246,8 @@ static void keep_text(struct states *states, struct states_process *process,
 
 	if (!collector->keep_text)
 		return;
+	/* That of a child tells its parent's list. */
+	patch_tell_to(process->image, NULL, NULL);
 	process->list = memfd_create("perfrec-text", MFD_CLOEXEC);
 	if (process->list < 0)
 		return;
