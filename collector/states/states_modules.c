@@ -404,6 +404,14 @@ static void add_modules_of(struct states *states,
 	modules_files_free(&files, count);
 }
 
+/* By which number the controller knows @function; 0: it does not. */
+static uint32_t first_number(const struct states *states,
+			     const struct function *function)
+{
+	return function->parts == NONE ? 0
+				       : states->parts[function->parts].number;
+}
+
 /* The functions of the module at @index are gone. */
 static void drop_module(struct states *states, uint32_t index)
 {
@@ -413,6 +421,7 @@ static void drop_module(struct states *states, uint32_t index)
 	for (size_t i = 0; i < states->function_count; i++) {
 		struct function *function = &states->functions[i];
 		uint32_t *link = &function->parts;
+		uint32_t number = first_number(states, function);
 
 		while (*link != NONE)
 			if (states->parts[*link].module == index)
@@ -422,6 +431,11 @@ static void drop_module(struct states *states, uint32_t index)
 		if (function->parts == NONE)
 			function->connected = function->wants_connection =
 				false;
+		if (number && number != first_number(states, function) &&
+		    states->controller) {
+			controller_forget(states->controller, number);
+			function->state_told = 0;
+		}
 	}
 	lock_release(&states->lock);
 }
