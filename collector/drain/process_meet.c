@@ -180,7 +180,6 @@ static int publish_process(struct process_setup *setup, int pidfd,
 	}
 	write_process_descriptor(setup);
 	process_list(*out);
-	states_process_begin(*out);
 	return 0;
 }
 
@@ -201,6 +200,8 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 		modules_set_sites(setup.modules, arena_setup(arena)->sites);
 		arena_lock(arena);
 		err = publish_process(&setup, pidfd, &process);
+		if (!err)
+			states_process_begin(process);
 		arena_unlock(arena);
 	}
 	if (err) {
@@ -375,10 +376,14 @@ static struct process *process_fork(struct collector *collector,
 			      fd);
 	if (!process && fd >= 0)
 		close(fd);
-	/* Gone already: it ends with what is in its slots now. */
+	/* Gone already: it ends with what is in its slots now. At once: the main
+	 * thread, when it ends all processes, takes one that is listed and not
+	 * ending for one that goes on. */
 	if (process && fd < 0)
 		end_process(process,
 			    fd == -ENOEXEC ? PROCESS_EXECED : PROCESS_EXITED);
+	else if (process)
+		states_process_begin(process);
 	return process;
 }
 
