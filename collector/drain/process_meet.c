@@ -376,9 +376,9 @@ static struct process *process_fork(struct collector *collector,
 			      fd);
 	if (!process && fd >= 0)
 		close(fd);
-	/* Gone already: it ends with what is in its slots now. At once: the main
-	 * thread, when it ends all processes, takes one that is listed and not
-	 * ending for one that goes on. */
+	/* Gone already: it ends with what is in its slots now. At once: the
+	 * main thread, when it ends all processes, takes one that is listed and
+	 * not ending for one that goes on. */
 	if (process && fd < 0)
 		end_process(process,
 			    fd == -ENOEXEC ? PROCESS_EXECED : PROCESS_EXITED);
