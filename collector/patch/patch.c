@@ -16,10 +16,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "collector/base/bytes.h"
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
-#include "collector/patch/thunks.h"
+#include "shared/function_shm.h"
 
 static const char *const g_reasons[PATCH_REASONS] = {
 	[PATCH_DONE] = "it is connected",
@@ -187,8 +186,8 @@ int patch_module_add(struct patch_image *image, const struct code_plan *plan,
 	return (int)i;
 }
 
-static struct image_module *module_of(const struct patch_image *image,
-				      int module)
+struct image_module *image_module_of(const struct patch_image *image,
+				     int module)
 {
 	if (module < 0 || (size_t)module >= image->module_count ||
 	    !image->modules[module].plan)
@@ -206,9 +205,8 @@ struct patch_counts patch_counts(const struct patch_image *image)
 	return image->counts;
 }
 
-/* Adds what @costs say, and the time since @start. */
-static void count_costs(struct patch_image *image,
-			const struct change_costs *costs, uint64_t start)
+void image_count_costs(struct patch_image *image,
+		       const struct change_costs *costs, uint64_t start)
 {
 	image->counts.writes += costs->writes;
 	image->counts.barriers += costs->barriers;
@@ -216,8 +214,8 @@ static void count_costs(struct patch_image *image,
 	image->counts.ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-static void set_state(struct patch_image *image, struct image_site *site,
-		      enum site_state state)
+void image_set_state(struct patch_image *image, struct image_site *site,
+		     enum site_state state)
 {
 	struct patch_counts *counts = &image->counts;
 
@@ -229,18 +227,18 @@ static void set_state(struct patch_image *image, struct image_site *site,
 	counts->off += state == SITE_OFF;
 }
 
-static void set_foreign(struct patch_image *image, struct image_site *site)
+void image_set_foreign(struct patch_image *image, struct image_site *site)
 {
 	if (site->state != SITE_FOREIGN)
 		image->counts.foreign++;
-	set_state(image, site, SITE_FOREIGN);
+	image_set_state(image, site, SITE_FOREIGN);
 }
 
 /* --- numbers ----------------------------------------------------------------
  */
 
-static bool link_function(struct patch_image *image, uint32_t number,
-			  uint32_t module, uint32_t function)
+bool image_link_function(struct patch_image *image, uint32_t number,
+			 uint32_t module, uint32_t function)
 {
 	uint32_t link = image->free_links;
 
@@ -281,8 +279,7 @@ static void unlink_function(struct patch_image *image, uint32_t number,
 	}
 }
 
-/* The function is not connected any more, or not after all. */
-static void disconnect(struct patch_image *image, int index, uint32_t function)
+void image_disconnect(struct patch_image *image, int index, uint32_t function)
 {
 	struct image_module *module = &image->modules[index];
 
@@ -295,14 +292,14 @@ static void disconnect(struct patch_image *image, int index, uint32_t function)
 
 void patch_module_forget(struct patch_image *image, int index)
 {
-	struct image_module *module = module_of(image, index);
+	struct image_module *module = image_module_of(image, index);
 
 	if (!module)
 		return;
 	for (size_t i = 0; i < module->plan->function_count; i++)
-		disconnect(image, index, (uint32_t)i);
+		image_disconnect(image, index, (uint32_t)i);
 	for (size_t i = 0; i < module->plan->site_count; i++)
-		set_state(image, &module->sites[i], SITE_PLAIN);
+		image_set_state(image, &module->sites[i], SITE_PLAIN);
 	release_module(module);
 }
 
@@ -319,17 +316,9 @@ bool patch_is_connected(const struct patch_image *image, uint32_t number)
 /* --- gathering changes ------------------------------------------------------
  */
 
-static const uint32_t *sites_of(const struct code_plan *plan,
-				const struct code_function *function)
-{
-	return plan->function_sites + function->first;
-}
-
-/* Appends a change of site @index of @module, with nothing in before and after.
- * NULL: no memory. */
-static struct change *add_change(struct change_list *changes,
-				 const struct image_module *module,
-				 uint32_t index, uint32_t group)
+struct change *image_add_change(struct change_list *changes,
+				const struct image_module *module,
+				uint32_t index, uint32_t group)
 {
 	const struct code_site *site = &module->plan->sites[index];
 
@@ -345,17 +334,7 @@ static struct change *add_change(struct change_list *changes,
 	return &changes->list[changes->count++];
 }
 
-/* The functions that a site stands for, @site->count of them. */
-static const uint32_t *functions_of(const struct code_plan *plan,
-				    const struct code_site *site)
-{
-	return plan->site_functions + site->first;
-}
-
-/* What site @index should be: as loud as the loudest of its functions. One that
- * is not connected needs its hook. */
-static enum site_state loudest(const struct image_module *module,
-			       uint32_t index)
+enum site_state image_loudest(const struct image_module *module, uint32_t index)
 {
 	const struct code_site *site = &module->plan->sites[index];
 	const uint32_t *functions = functions_of(module->plan, site);
@@ -366,9 +345,8 @@ static enum site_state loudest(const struct image_module *module,
 	return SITE_OFF;
 }
 
-/* How many functions of site @index are connected. */
-static uint32_t count_connected(const struct image_module *module,
-				uint32_t index)
+uint32_t image_count_connected(const struct image_module *module,
+			       uint32_t index)
 {
 	const struct code_site *site = &module->plan->sites[index];
 	const uint32_t *functions = functions_of(module->plan, site);
@@ -379,536 +357,13 @@ static uint32_t count_connected(const struct image_module *module,
 	return count;
 }
 
-static void fill_bytes(const struct image_module *module, uint32_t index,
-		       enum site_state state, uint8_t *out)
+void image_fill_bytes(const struct image_module *module, uint32_t index,
+		      enum site_state state, uint8_t *out)
 {
 	const struct code_site *site = &module->plan->sites[index];
 
 	site_bytes(site->form, site->bytes, state, module->sites[index].operand,
 		   out);
-}
-
-/* --- connecting -------------------------------------------------------------
- */
-
-/* Whether the text at @address is the module's own, and nobody else's. */
-static enum patch_reason check_mapping(const struct patch_image *image,
-				       const struct image_module *module,
-				       uint64_t address, uint32_t length)
-{
-	const struct text_mapping *mapping =
-		text_map_find(&image->map, address, length);
-
-	if (!mapping || (module->inode && mapping->inode != module->inode))
-		return PATCH_NOT_MAPPED;
-	if (!mapping->is_executable)
-		return PATCH_NOT_EXECUTABLE;
-	if (mapping->is_shared)
-		return PATCH_SHARED;
-	return PATCH_DONE;
-}
-
-static enum thunk_side side_of(const struct code_site *site)
-{
-	if (!site->is_exit)
-		return THUNK_SIDE_ENTRY;
-	if (site->form == CODE_XRAY_EXIT)
-		return THUNK_SIDE_EXIT_JUMP;
-	return site->r11_live ? THUNK_SIDE_EXIT_R11 : THUNK_SIDE_EXIT;
-}
-
-/* Finds a mapping of the area from which the thunk can be reached. */
-static bool find_operand(struct patch_image *image, uint64_t address,
-			 const struct code_site *site, uint32_t number,
-			 int32_t *operand)
-{
-	const struct site_form *form = site_form(site->form);
-
-	for (size_t i = 0; i < image->map.count; i++) {
-		const struct text_mapping *mapping = &image->map.list[i];
-
-		if (thunk_area_is_file(image->area, mapping->device,
-				       mapping->inode) &&
-		    mapping->is_executable && !mapping->offset &&
-		    mapping->end - mapping->start >= THUNK_AREA_BYTES &&
-		    thunk_area_operand(image->area, mapping->start, number,
-				       side_of(site), form->through_memory,
-				       address + form->next, operand))
-			return true;
-	}
-	return false;
-}
-
-static enum patch_reason check_site(struct patch_image *image,
-				    struct image_module *module, uint32_t index,
-				    uint32_t number)
-{
-	const struct code_site *site = &module->plan->sites[index];
-	uint64_t address = module->bias + site->address;
-	enum patch_reason reason;
-
-	if (!site->count || !site_form(site->form)->length)
-		return PATCH_REFUSED;
-	if (module->sites[index].state == SITE_FOREIGN)
-		return PATCH_DIFFERS;
-	reason = check_mapping(image, module, address, site->length);
-	/* Where there are more functions, all must be known first. */
-	if (reason != PATCH_DONE || site->count > 1)
-		return reason;
-	return find_operand(image, address, site, number,
-			    &module->sites[index].next_operand)
-		       ? PATCH_DONE
-		       : PATCH_OUT_OF_REACH;
-}
-
-/* The address of @function in the process, in *@out. */
-static bool address_of(const struct patch_image *image,
-		       const struct image_module *module,
-		       const struct code_function *function, uint64_t *out)
-{
-	*out = module->bias + function->address;
-	return !function->slot ||
-	       memory_read(image->mem, module->bias + function->slot, out,
-			   sizeof(*out)) == 0;
-}
-
-static enum patch_reason check_function(struct patch_image *image,
-					struct image_module *module,
-					struct patch_function *wanted)
-{
-	const struct code_plan *plan = module->plan;
-	const struct code_function *function =
-		&plan->functions[wanted->function];
-	enum patch_reason reason = PATCH_DONE;
-
-	if (function->refused)
-		return PATCH_REFUSED;
-	if (!function->count)
-		return PATCH_NO_SITES;
-	if (!address_of(image, module, function, &wanted->address))
-		return PATCH_NOT_MAPPED;
-	if (thunk_area_add(image->area, wanted->number, wanted->address,
-			   function->entry_build ? THUNK_ENTRY : THUNK_CALLS))
-		return PATCH_NUMBER;
-	for (uint32_t i = 0; i < function->count && reason == PATCH_DONE; i++)
-		reason = check_site(image, module, sites_of(plan, function)[i],
-				    wanted->number);
-	return reason;
-}
-
-/*
- * A list of functions that are being connected. Those that share a site belong
- * together: all of them are connected, or none. Each group has a root, one of
- * its functions.
- */
-struct batch {
-	struct patch_function *list;
-	size_t count;
-	uint32_t *up; /* towards the root; the root is its own */
-	struct change_list changes;
-};
-
-static uint32_t root_of(struct batch *batch, uint32_t i)
-{
-	while (batch->up[i] != i) {
-		batch->up[i] = batch->up[batch->up[i]];
-		i = batch->up[i];
-	}
-	return i;
-}
-
-static void drop_function(struct patch_image *image,
-			  struct patch_function *wanted,
-			  enum patch_reason reason)
-{
-	struct image_module *module = module_of(image, wanted->module);
-
-	wanted->reason = reason;
-	disconnect(image, wanted->module, wanted->function);
-	module->batch[wanted->function] = 0;
-}
-
-/* Function @index of the list is noted as connected, if it may be. */
-static void begin_function(struct patch_image *image, struct batch *batch,
-			   uint32_t index)
-{
-	struct patch_function *wanted = &batch->list[index];
-	struct image_module *module = module_of(image, wanted->module);
-	uint32_t function = wanted->function;
-
-	if (!module || function >= module->plan->function_count) {
-		wanted->reason = PATCH_NO_SITES;
-		return;
-	}
-	if (module->numbers[function]) {
-		wanted->reason = module->numbers[function] == wanted->number
-					 ? PATCH_DONE
-					 : PATCH_NUMBER;
-		return;
-	}
-	wanted->reason = check_function(image, module, wanted);
-	if (wanted->reason != PATCH_DONE)
-		return;
-	if (!link_function(image, wanted->number, (uint32_t)wanted->module,
-			   function)) {
-		wanted->reason = PATCH_NO_MEMORY;
-		return;
-	}
-	module->numbers[function] = wanted->number;
-	module->on[function] = !wanted->off;
-	module->batch[function] = index + 1;
-}
-
-/* Whether function @index of the list is one that is being connected. */
-static bool is_begun(const struct patch_image *image, const struct batch *batch,
-		     size_t index)
-{
-	const struct patch_function *wanted = &batch->list[index];
-	const struct image_module *module = module_of(image, wanted->module);
-
-	return wanted->reason == PATCH_DONE && module &&
-	       module->batch[wanted->function] == index + 1;
-}
-
-/* Whether a function of site @index is being connected: *@first is its index in
- * the list. */
-static bool is_in_batch(const struct image_module *module, uint32_t index,
-			uint32_t *first)
-{
-	const struct code_site *site = &module->plan->sites[index];
-	const uint32_t *functions = functions_of(module->plan, site);
-
-	for (uint32_t i = 0; i < site->count; i++)
-		if (module->batch[functions[i]]) {
-			*first = module->batch[functions[i]] - 1;
-			return true;
-		}
-	return false;
-}
-
-static void join_group(struct batch *batch, const struct image_module *module,
-		       uint32_t index, uint32_t first)
-{
-	const struct code_site *site = &module->plan->sites[index];
-	const uint32_t *functions = functions_of(module->plan, site);
-
-	for (uint32_t i = 0; i < site->count; i++) {
-		uint32_t entry = module->batch[functions[i]];
-
-		if (entry)
-			batch->up[root_of(batch, entry - 1)] =
-				root_of(batch, first);
-	}
-}
-
-/* Finds the thunk of a site that stands for several functions. */
-static enum patch_reason choose_thunk(struct patch_image *image,
-				      struct image_module *module,
-				      uint32_t index)
-{
-	const struct code_site *site = &module->plan->sites[index];
-	const uint32_t *functions = functions_of(module->plan, site);
-	uint32_t numbers[THUNK_CHOICES], count = 0, number;
-	struct code_site as_entry = *site;
-
-	for (uint32_t i = 0; i < site->count; i++) {
-		if (module->plan->functions[functions[i]].entry_build)
-			return PATCH_MERGED;
-		if (!module->numbers[functions[i]])
-			continue;
-		if (count == THUNK_CHOICES)
-			return PATCH_MERGED;
-		numbers[count++] = module->numbers[functions[i]];
-	}
-	if (thunk_area_choice(image->area, numbers, count,
-			      site->is_exit ? THUNK_SIDE_EXIT
-					    : THUNK_SIDE_ENTRY,
-			      &number))
-		return PATCH_MERGED;
-	as_entry.is_exit = false;
-	return find_operand(image, module->bias + site->address, &as_entry,
-			    number, &module->sites[index].next_operand)
-		       ? PATCH_DONE
-		       : PATCH_OUT_OF_REACH;
-}
-
-/* The functions of all groups in which one has failed are dropped. */
-static void drop_groups(struct patch_image *image, struct batch *batch,
-			const uint8_t *failed)
-{
-	for (size_t i = 0; i < batch->count; i++)
-		if (is_begun(image, batch, i)) {
-			uint8_t reason = failed[root_of(batch, (uint32_t)i)];
-
-			if (reason != PATCH_DONE)
-				drop_function(image, &batch->list[i],
-					      (enum patch_reason)reason);
-		}
-}
-
-static void take_merged(struct patch_image *image, struct batch *batch,
-			uint8_t *failed)
-{
-	for (size_t m = 0; m < image->module_count; m++) {
-		struct image_module *module = &image->modules[m];
-
-		for (size_t i = 0; i < module->merged_count; i++) {
-			uint32_t first;
-
-			if (is_in_batch(module, module->merged[i], &first))
-				join_group(batch, module, module->merged[i],
-					   first);
-		}
-	}
-	for (size_t m = 0; m < image->module_count; m++) {
-		struct image_module *module = &image->modules[m];
-
-		for (size_t i = 0; i < module->merged_count; i++) {
-			uint32_t first;
-			enum patch_reason reason;
-
-			if (!is_in_batch(module, module->merged[i], &first))
-				continue;
-			reason = choose_thunk(image, module, module->merged[i]);
-			if (reason != PATCH_DONE)
-				failed[root_of(batch, first)] = (uint8_t)reason;
-		}
-	}
-	drop_groups(image, batch, failed);
-}
-
-/* The change that gives site @index its next operand. */
-static bool gather_site(struct batch *batch, struct image_module *module,
-			uint32_t index, uint32_t group)
-{
-	const struct code_site *site = &module->plan->sites[index];
-	const struct image_site *now = &module->sites[index];
-	struct change *change =
-		add_change(&batch->changes, module, index, group);
-
-	if (!change)
-		return false;
-	fill_bytes(module, index, (enum site_state)now->state, change->before);
-	site_bytes(site->form, site->bytes, loudest(module, index),
-		   now->next_operand, change->after);
-	return true;
-}
-
-static bool gather_function(struct batch *batch, struct image_module *module,
-			    uint32_t index)
-{
-	const struct code_plan *plan = module->plan;
-	const struct code_function *function =
-		&plan->functions[batch->list[index].function];
-	const uint32_t *sites = sites_of(plan, function);
-
-	for (uint32_t i = 0; i < function->count; i++)
-		if (plan->sites[sites[i]].count == 1 &&
-		    !gather_site(batch, module, sites[i],
-				 root_of(batch, index)))
-			return false;
-	return true;
-}
-
-/* All changes of all functions. False: no memory. */
-static bool gather_batch(struct patch_image *image, struct batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++)
-		if (is_begun(image, batch, i) &&
-		    !gather_function(batch,
-				     module_of(image, batch->list[i].module),
-				     (uint32_t)i))
-			return false;
-	for (size_t m = 0; m < image->module_count; m++) {
-		struct image_module *module = &image->modules[m];
-
-		for (size_t i = 0; i < module->merged_count; i++) {
-			uint32_t first;
-
-			if (is_in_batch(module, module->merged[i], &first) &&
-			    !gather_site(batch, module, module->merged[i],
-					 root_of(batch, first)))
-				return false;
-		}
-	}
-	return true;
-}
-
-static enum patch_reason reason_of(enum change_result result)
-{
-	switch (result) {
-	case CHANGE_DIFFERS:
-		return PATCH_DIFFERS;
-	case CHANGE_UNMAPPED:
-		return PATCH_NOT_MAPPED;
-	case CHANGE_REFUSED:
-		return PATCH_NO_WRITE;
-	default:
-		return PATCH_DONE;
-	}
-}
-
-/* Drops groups of which a site failed, and leaves the changes of all others. */
-static void drop_failed(struct patch_image *image, struct batch *batch,
-			uint8_t *failed)
-{
-	struct change_list *changes = &batch->changes;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < changes->count; i++) {
-		enum patch_reason reason =
-			reason_of((enum change_result)changes->list[i].result);
-
-		if (reason != PATCH_DONE)
-			failed[changes->list[i].group] = (uint8_t)reason;
-	}
-	for (size_t i = 0; i < changes->count; i++)
-		if (failed[changes->list[i].group] == PATCH_DONE)
-			changes->list[kept++] = changes->list[i];
-	changes->count = kept;
-	drop_groups(image, batch, failed);
-}
-
-static void drop_all(struct patch_image *image, struct batch *batch,
-		     enum patch_reason reason)
-{
-	for (size_t i = 0; i < batch->count; i++)
-		if (is_begun(image, batch, i))
-			drop_function(image, &batch->list[i], reason);
-	batch->changes.count = 0;
-}
-
-static bool tell_changes(struct patch_image *image, const struct batch *batch)
-{
-	const struct change_list *changes = &batch->changes;
-	struct bytes entries = { 0 };
-	bool told;
-
-	if (!image->tell || !changes->count)
-		return true;
-	for (size_t i = 0; i < changes->count; i++) {
-		const struct change *change = &changes->list[i];
-		const struct image_module *module =
-			module_of(image, batch->list[change->group].module);
-
-		patch_entry_put(&entries, module, change->index,
-				module->sites[change->index].next_operand);
-	}
-	told = !entries.failed;
-	if (told)
-		image->tell(image->tell_arg, entries.at, entries.count);
-	bytes_release(&entries);
-	return told;
-}
-
-/* Notes what became of the sites. */
-static void end_batch(struct patch_image *image, struct batch *batch)
-{
-	for (size_t i = 0; i < batch->changes.count; i++) {
-		const struct change *change = &batch->changes.list[i];
-		struct image_module *module =
-			module_of(image, batch->list[change->group].module);
-		struct image_site *site = &module->sites[change->index];
-
-		site->last_operand = site->state == SITE_PLAIN
-					     ? site->next_operand
-					     : site->operand;
-		site->operand = site->next_operand;
-		site->connected = count_connected(module, change->index);
-		if (change->result == CHANGE_LOST)
-			set_foreign(image, site);
-		else
-			set_state(image, site, loudest(module, change->index));
-	}
-	for (size_t i = 0; i < batch->count; i++)
-		if (is_begun(image, batch, i))
-			module_of(image, batch->list[i].module)
-				->batch[batch->list[i].function] = 0;
-}
-
-static void write_batch(struct patch_image *image, struct batch *batch,
-			uint8_t *failed, bool held, struct change_costs *costs)
-{
-	struct change_rules rules = {
-		.mem = image->mem,
-		.held = held,
-		.registered = image->registered,
-		.whole_groups = true,
-	};
-	struct change_list *changes = &batch->changes;
-	int err;
-
-	changes_sort(changes->list, changes->count);
-	err = changes_verify(image->mem, changes->list, changes->count);
-	if (!err) {
-		drop_failed(image, batch, failed);
-		if (!tell_changes(image, batch))
-			err = -ENOMEM;
-	}
-	if (!err)
-		err = changes_write(&rules, changes->list, changes->count,
-				    costs);
-	image->gone |= err == -ESRCH;
-	if (err)
-		drop_all(image, batch,
-			 err == -ESRCH ? PATCH_GONE : PATCH_NO_MEMORY);
-	else
-		drop_failed(image, batch, failed);
-}
-
-static void connect_batch(struct patch_image *image, struct batch *batch,
-			  uint8_t *failed, bool held,
-			  struct change_costs *costs)
-{
-	for (size_t i = 0; i < batch->count; i++) {
-		batch->up[i] = (uint32_t)i;
-		begin_function(image, batch, (uint32_t)i);
-	}
-	take_merged(image, batch, failed);
-	if (gather_batch(image, batch))
-		write_batch(image, batch, failed, held, costs);
-	else
-		drop_all(image, batch, PATCH_NO_MEMORY);
-	end_batch(image, batch);
-}
-
-static void refuse_all(struct patch_function *list, size_t count,
-		       enum patch_reason reason)
-{
-	for (size_t i = 0; i < count; i++)
-		list[i].reason = reason;
-}
-
-size_t patch_connect(struct patch_image *image, struct patch_function *list,
-		     size_t count, bool held)
-{
-	uint64_t start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct batch batch = {
-		.list = list,
-		.count = count,
-		.up = calloc(count + 1, sizeof(*batch.up)),
-	};
-	uint8_t *failed = calloc(count + 1, 1);
-	struct change_costs costs = { 0 };
-	size_t connected = 0;
-	int err = text_map_read(&image->map, image->pid);
-
-	_Static_assert(PATCH_DONE == 0, "nothing has failed");
-	if (image->gone || err == -ENOENT)
-		refuse_all(list, count, PATCH_GONE);
-	else if (err)
-		refuse_all(list, count, PATCH_NO_MAP);
-	else if (!batch.up || !failed)
-		refuse_all(list, count, PATCH_NO_MEMORY);
-	else
-		connect_batch(image, &batch, failed, held, &costs);
-	for (size_t i = 0; i < count; i++)
-		connected += list[i].reason == PATCH_DONE;
-	free(batch.changes.list);
-	free(batch.up);
-	free(failed);
-	count_costs(image, &costs, start);
-	return connected;
 }
 
 /* --- switching --------------------------------------------------------------
@@ -925,16 +380,16 @@ static int gather_switch(struct patch_image *image, struct change_list *changes,
 	for (uint32_t i = 0; i < function->count; i++) {
 		uint32_t index = sites_of(plan, function)[i];
 		enum site_state now = module->sites[index].state;
-		enum site_state wanted = loudest(module, index);
+		enum site_state wanted = image_loudest(module, index);
 		struct change *change;
 
 		if (now == wanted || now == SITE_FOREIGN || now == SITE_PLAIN)
 			continue;
-		change = add_change(changes, module, index, link->module);
+		change = image_add_change(changes, module, index, link->module);
 		if (!change)
 			return -ENOMEM;
-		fill_bytes(module, index, now, change->before);
-		fill_bytes(module, index, wanted, change->after);
+		image_fill_bytes(module, index, now, change->before);
+		image_fill_bytes(module, index, wanted, change->after);
 	}
 	return 0;
 }
@@ -962,11 +417,12 @@ static void end_changes(struct patch_image *image,
 		struct image_site *site = &module->sites[change->index];
 
 		if (change->result != CHANGE_WRITTEN)
-			set_foreign(image, site);
+			image_set_foreign(image, site);
 		else
-			set_state(image, site,
-				  plain ? SITE_PLAIN
-					: loudest(module, change->index));
+			image_set_state(
+				image, site,
+				plain ? SITE_PLAIN
+				      : image_loudest(module, change->index));
 	}
 }
 
@@ -988,7 +444,7 @@ static int write_changes(struct patch_image *image, struct change_list *changes,
 	if (!err)
 		end_changes(image, changes, plain);
 	image->gone |= err == -ESRCH;
-	count_costs(image, &costs, start);
+	image_count_costs(image, &costs, start);
 	return err;
 }
 
@@ -1032,12 +488,12 @@ static int gather_changed(const struct patch_image *image,
 
 			if (module->sites[i].state == SITE_PLAIN)
 				continue;
-			change = add_change(changes, module, (uint32_t)i,
-					    (uint32_t)m);
+			change = image_add_change(changes, module, (uint32_t)i,
+						  (uint32_t)m);
 			if (!change)
 				return -ENOMEM;
-			fill_bytes(module, (uint32_t)i, SITE_PLAIN,
-				   change->after);
+			image_fill_bytes(module, (uint32_t)i, SITE_PLAIN,
+					 change->after);
 		}
 	}
 	return 0;
@@ -1083,9 +539,9 @@ static int find_states(struct patch_image *image, struct change_list *changes)
 			&image->modules[change->group].sites[change->index];
 
 		if (state == SITE_FOREIGN)
-			set_foreign(image, site);
+			image_set_foreign(image, site);
 		else
-			set_state(image, site, state);
+			image_set_state(image, site, state);
 		site->is_half = is_half && state != SITE_FOREIGN;
 		if (state == SITE_ON || state == SITE_OFF)
 			changes->list[kept++] = *change;
@@ -1100,7 +556,7 @@ static void disconnect_all(struct patch_image *image)
 		const struct code_plan *plan = image->modules[m].plan;
 
 		for (size_t i = 0; plan && i < plan->function_count; i++)
-			disconnect(image, (int)m, (uint32_t)i);
+			image_disconnect(image, (int)m, (uint32_t)i);
 	}
 }
 
@@ -1156,8 +612,8 @@ static bool copy_modules(struct patch_image *image,
 			return false;
 		for (size_t i = 0; i < module->plan->function_count; i++)
 			if (module->numbers[i] &&
-			    !link_function(image, module->numbers[i],
-					   (uint32_t)m, (uint32_t)i))
+			    !image_link_function(image, module->numbers[i],
+						 (uint32_t)m, (uint32_t)i))
 				return false;
 	}
 	return true;
@@ -1187,7 +643,7 @@ static void disconnect_halves(struct patch_image *image, size_t m)
 
 	for (size_t i = 0; i < module->plan->function_count; i++)
 		if (module->numbers[i] && !is_whole(module, (uint32_t)i))
-			disconnect(image, (int)m, (uint32_t)i);
+			image_disconnect(image, (int)m, (uint32_t)i);
 	while (again) {
 		again = false;
 		for (size_t i = 0; i < module->merged_count; i++) {
@@ -1196,13 +652,14 @@ static void disconnect_halves(struct patch_image *image, size_t m)
 				&module->plan->sites[index];
 			const uint32_t *functions =
 				functions_of(module->plan, site);
-			uint32_t connected = count_connected(module, index);
+			uint32_t connected =
+				image_count_connected(module, index);
 
 			if (!connected ||
 			    connected == module->sites[index].connected)
 				continue;
 			for (uint32_t k = 0; k < site->count; k++)
-				disconnect(image, (int)m, functions[k]);
+				image_disconnect(image, (int)m, functions[k]);
 			again = true;
 		}
 	}
@@ -1224,8 +681,8 @@ static int settle(struct patch_image *image)
 	for (size_t i = 0; !err && i < changes.count; i++) {
 		const struct change *change = &changes.list[i];
 
-		if (!count_connected(&image->modules[change->group],
-				     change->index))
+		if (!image_count_connected(&image->modules[change->group],
+					   change->index))
 			changes.list[kept++] = *change;
 	}
 	changes.count = kept;

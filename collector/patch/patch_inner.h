@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * patch_inner - what the files of patch share: patch.c, patch_list.c.
+ * patch_inner - what the files of patch share: patch.c,
+ * patch_connect.c, patch_list.c.
  */
 #ifndef PERFREC_COLLECTOR_PATCH_PATCH_INNER_H
 #define PERFREC_COLLECTOR_PATCH_PATCH_INNER_H
@@ -62,6 +63,54 @@ struct change_list {
 	struct change *list;
 	size_t count, room;
 };
+
+/* The sites of a function, and the functions that a site stands for. */
+static inline const uint32_t *sites_of(const struct code_plan *plan,
+				       const struct code_function *function)
+{
+	return plan->function_sites + function->first;
+}
+
+static inline const uint32_t *functions_of(const struct code_plan *plan,
+					   const struct code_site *site)
+{
+	return plan->site_functions + site->first;
+}
+
+/* The module with that number; NULL: there is none. */
+struct image_module *image_module_of(const struct patch_image *image,
+				     int module);
+
+/* Adds what @costs say, and the time since @start. */
+void image_count_costs(struct patch_image *image,
+		       const struct change_costs *costs, uint64_t start);
+
+/* What became of a site, in the image and in its counts. */
+void image_set_state(struct patch_image *image, struct image_site *site,
+		     enum site_state state);
+void image_set_foreign(struct patch_image *image, struct image_site *site);
+
+/* @function, an index in the plan of @module, gets a number: false: no memory.
+ * And it is not connected any more, or not after all. */
+bool image_link_function(struct patch_image *image, uint32_t number,
+			 uint32_t module, uint32_t function);
+void image_disconnect(struct patch_image *image, int module, uint32_t function);
+
+/* Appends a change of site @index of @module, with nothing in before and after.
+ * NULL: no memory. */
+struct change *image_add_change(struct change_list *changes,
+				const struct image_module *module,
+				uint32_t index, uint32_t group);
+/* What site @index should be: as loud as the loudest of its functions. One that
+ * is not connected needs its hook. */
+enum site_state image_loudest(const struct image_module *module,
+			      uint32_t index);
+/* How many functions of site @index are connected. */
+uint32_t image_count_connected(const struct image_module *module,
+			       uint32_t index);
+/* The bytes of site @index in @state, with the operand that it has. */
+void image_fill_bytes(const struct image_module *module, uint32_t index,
+		      enum site_state state, uint8_t *out);
 
 /* Appends the entry of a list for a site in @module that has, or will have,
  * @operand. */
