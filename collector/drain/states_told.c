@@ -43,6 +43,13 @@ static void add_notes(struct recording *recording,
 		 "be recorded still cost some ns a call.",
 		 from->unwritable);
 	recording_note(recording, text);
+	if (!from->unheard)
+		return;
+	snprintf(text, sizeof(text),
+		 "Of entry builds nothing was recorded (%llu functions): their "
+		 "hooks could not be switched on, as %s.",
+		 (unsigned long long)from->unheard, from->unwritable);
+	recording_note(recording, text);
 }
 
 static void add_function(struct recording *recording,

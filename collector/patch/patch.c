@@ -84,6 +84,14 @@ bool patch_mem_is_good(int fd)
 	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
 }
 
+bool patch_mem_is_writable(int mem, uint64_t address)
+{
+	uint8_t byte;
+
+	return memory_read(mem, address, &byte, 1) < 0 ||
+	       memory_write(mem, address, &byte, 1) == 0;
+}
+
 /* --- images -----------------------------------------------------------------
  */
 

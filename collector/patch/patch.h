@@ -64,6 +64,10 @@ int patch_mem_open(pid_t pid);
 /* Whether @fd, which a program sent, is a file /proc/PID/mem. Anything else
  * could block us. */
 bool patch_mem_is_good(int fd);
+/* Whether the kernel lets us write text through @mem: writes the byte at
+ * @address as it is there. @address is in memory that the program may not
+ * write, and nobody else changes. One that cannot be read is no refusal. */
+bool patch_mem_is_writable(int mem, uint64_t address);
 
 /*
  * A process that is as its files say. @pid is its outer id, to read its map.

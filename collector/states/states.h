@@ -191,6 +191,8 @@ struct states_summary {
 	uint64_t unpatched_processes; /* children that could not be patched */
 	uint64_t patch_ns; /* what the collector took for planning, patching */
 	const char *unwritable; /* why no text could be written at all; NULL */
+	uint64_t unheard; /* then: functions of entry builds, of which nothing
+			   * could be recorded */
 	/* With --overhead, what the controller has reached; all 0 without. */
 	double share, floor;
 	bool unmet;

@@ -70,6 +70,9 @@ static void evaluate_function(struct states *states, struct function *function)
 			obey_pattern(function, &states->patterns[i]);
 	if (function->excluded)
 		function->wanted = FUNCTION_OFF;
+	/* Before that its hooks are nops: the gate hears of no call. */
+	if (states->unwritable && function->entry_build && !function->refused)
+		function->refused = "its hooks could not be switched on";
 	function->wants_connection =
 		!function->connected && !function->refused &&
 		(states_are_gated(states) ||

@@ -342,6 +342,7 @@ static void add_function(const struct states *states, const uint64_t *sums,
 		out->refused++;
 		count_refusal(out, function->refused);
 	}
+	out->unheard += states->unwritable && function->entry_build;
 	out->gated += (function->excluded && !function->connected) ||
 		      (states_are_gated(states) && function->connected);
 	if (!function->connected)

@@ -125,6 +125,21 @@ static void start_clock(struct states_process *process)
 				  (uint64_t)now.tv_nsec;
 }
 
+/* Kernels may refuse to write what the program itself may not
+ * (proc_mem.force_override). It is asked with a byte of the shim's own text:
+ * before any module is planned, while the gate can still be made. */
+static void try_to_write(struct states *states,
+			 const struct states_process *process)
+{
+	const struct page_shm *page = arena_setup(states->arena)->page;
+	/* relaxed: set before the hello. A program that lies harms itself */
+	uint64_t hook = atom_load_rlx(&page->thunks.page.enter);
+
+	if (!patch_mem_is_writable(process->mem, hook))
+		states->unwritable = "the kernel refuses to write to the text "
+				     "of programs";
+}
+
 static void make_root_image(struct states *states,
 			    struct states_process *process)
 {
@@ -262,8 +277,12 @@ static void meet_process(struct states *states, struct states_process *process)
 {
 	process->met = true;
 	start_clock(process);
+	if (states->area && process->mem >= 0 && process->root)
+		try_to_write(states, process);
 	if (!states->area || process->mem < 0 || process->image)
 		process->failed = states->area && process->mem < 0;
+	else if (states->unwritable)
+		return;
 	else if (process->root)
 		make_root_image(states, process);
 	else

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A kernel that refuses writes to the text of programs: the gate leaves functions
+# out, and counts their calls exactly. A preloaded library stands in for the
+# kernel, as proc_mem.force_override is set when a machine boots.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+prog overhead/busy
+"$PERFREC" cc --hooks=entry -- "${CC:-gcc}" -O1 -o entry \
+	"$TOP/tests/progs/overhead/busy.c" -pthread || fail 'entry build'
+./busy 100000 2 1 >expected
+
+# record_refused ERROR PROGRAM OPTION...
+record_refused()
+{
+	error=$1 program=$2
+	shift 2
+	LD_PRELOAD=$O/tests/progs/librefuse_writes_preload.so \
+		REFUSE_ERROR=$error run "$PERFREC" record --no-cache "$@" \
+		-o data -- "./$program" 100000 2 1
+	expect_status 0
+	cmp out expected || fail "$*: the output has changed"
+	expect_match err 'the kernel refuses to write to the text of programs'
+}
+calls_of()
+{
+	json data/summary.json "[.functions[] | select(.name == \"$1\") | .calls] | add"
+}
+spans()
+{
+	json data/summary.json .totals.spans
+}
+
+# EIO is what the kernel says; EACCES, EFAULT and 0 bytes are what it might.
+for error in 5 13 14 0; do
+	record_refused $error busy --count leaf
+	expect_eq 'calls of leaf' "$(calls_of leaf)" 400000
+	expect_eq 'calls of fib' "$(calls_of fib)" $((4 * 1973))
+	expect_eq 'spans of the others' "$(spans)" $((4 * 1973 + 9))
+done
+record_refused 5 busy --exclude leaf
+expect_eq 'spans of the others' "$(spans)" $((4 * 1973 + 9))
+# In each of four threads one call may be under way whenever a function is left
+# out or comes back: it is neither recorded nor counted.
+record_refused 5 busy --overhead 5%
+missing=$((4 * $(json data/summary.json .totals.state_changes)))
+calls=$(calls_of leaf)
+[ "$calls" -ge $((400000 - missing)) ] && [ "$calls" -le 400000 ] ||
+	fail "leaf: $calls calls"
+
+# An entry build has no hooks before its text is written.
+record_refused 5 entry --count leaf
+expect_match err 'Of entry builds nothing was recorded \(6 functions\)'
+expect_eq 'spans of an entry build' "$(spans)" 0
