@@ -37,7 +37,9 @@ struct cct_function {
 	bool asked, connected, entry_build, off;
 	struct encode_template begin; /* of its slices, with its name in the
 				       * thread's sequence; replay's */
-	uint64_t off_ns; /* when it went off last; 0: never; replay's */
+	/* When it went off last, and when it was connected; 0: never;
+	 * replay's. Equal: it went off to be connected. */
+	uint64_t off_ns, connect_ns;
 	uint32_t active; /* for cct_sum() */
 	uint32_t index; /* for cct_flat_copy() */
 	uint64_t calls, self_ns, total_ns, cpu_samples; /* by cct_sum() */
@@ -46,7 +48,10 @@ struct cct_function {
 	struct own_counts own_self, own_total;
 	struct own_counts entered; /* for cct_sum() */
 	uint64_t told_calls, told_ns; /* drain/thread_durations.c's */
-	uint64_t calls_before; /* begun before it was connected; replay's */
+	/* Replay's: calls that no thunk has counted, as they began by a hook
+	 * before it was connected; and those that were withheld as it was off,
+	 * though the hook had begun before. */
+	uint64_t calls_before, late_calls;
 	struct cct_function *next; /* all */
 	struct cct_function *next_live; /* those that are not retired */
 	struct cct_node *nodes; /* list; by of_function */

@@ -20,7 +20,7 @@ struct place {
 struct search {
 	const struct exact_calls *exact;
 	size_t count;
-	uint64_t *before; /* of each: calls that thunks have not counted */
+	uint64_t *before; /* of each: calls that nobody else has counted */
 	bool *excluded;
 	struct place *place;
 	uint64_t *calls; /* of the places of one function */
@@ -108,7 +108,9 @@ static void search_stack(void *context, struct replay *replay)
 
 		if (exact == search->count)
 			continue;
-		search->before[exact] += function->calls_before;
+		search->before[exact] += search->exact[exact].apart
+						 ? function->late_calls
+						 : function->calls_before;
 		search->excluded[exact] |= function->excluded;
 		for (struct cct_node *node = function->nodes; node;
 		     node = node->of_function)
@@ -134,8 +136,7 @@ static size_t set_function(struct search *search, struct fibers *fibers,
 			   size_t count)
 {
 	bool apart = search->exact[exact].apart;
-	uint64_t total = search->exact[exact].calls +
-			 (apart ? 0 : search->before[exact]);
+	uint64_t total = search->exact[exact].calls + search->before[exact];
 	uint64_t unknown;
 	size_t places = 0;
 

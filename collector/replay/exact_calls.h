@@ -23,7 +23,8 @@ struct exact_calls {
 
 /*
  * Sets the unrecorded calls of all nodes in @fibers: for each function those of
- * @exact (@count of them; sorted in place), and those that began before it was
+ * @exact (@count of them; sorted in place), and those that neither thunk nor
+ * gate counted as their hook was under way at a change, or before it was
  * connected, less the recorded ones. A call that is open is a recorded one. If
  * none was recorded, they are of a node below the function CCT_UNKNOWN_CALLERS,
  * which is below the root of the thread's own stack. Functions that a filter

@@ -28,6 +28,7 @@ struct entry {
 	uint64_t function; /* 0: free */
 	uint32_t flags;
 	uint32_t changes; /* off and on, ever; odd: off */
+	uint64_t connect_ns; /* 0: never connected */
 	uint64_t ns[FUNCTION_LOG_TIMES]; /* the n-th ever at n % TIMES */
 };
 
@@ -144,11 +145,12 @@ int function_log_connect(struct function_log *log, uint64_t function,
 
 	if (!entry)
 		return -ENOSPC;
-	/* relaxed: append_change() publishes it */
+	ns = change_ns(log, ns);
+	/* relaxed, both: append_change() publishes them */
+	atom_store_rlx(&entry->connect_ns, ns);
 	atom_store_rlx(&entry->flags,
 		       FLAG_CONNECTED | (entry_build ? FLAG_ENTRY_BUILD : 0));
-	append_change(log, entry->function, FUNCTION_LOG_CONNECTED,
-		      change_ns(log, ns));
+	append_change(log, entry->function, FUNCTION_LOG_CONNECTED, ns);
 	return 0;
 }
 
@@ -267,9 +269,10 @@ struct function_then function_log_state(const struct function_log *log,
 
 	if (!entry)
 		return state;
-	/* relaxed: the count of changes, which the caller has looked at, orders
-	 * it; and to know it a moment early does no harm */
+	/* relaxed, both: the count of changes, which the caller has looked at,
+	 * orders them; and to know them a moment early does no harm */
 	flags = atom_load_rlx(&entry->flags);
+	state.connect_ns = atom_load_rlx(&entry->connect_ns);
 	state.connected = flags & FLAG_CONNECTED;
 	state.entry_build = flags & FLAG_ENTRY_BUILD;
 	look_at_times(entry, ns, &state);

@@ -34,7 +34,7 @@
 struct function_log;
 
 /* 0 or -ENOMEM; after 0 the caller ends *@out by function_log_free(). It takes
- * memory as functions come, 5.5 MiB at most. */
+ * memory as functions come, 6 MiB at most. */
 int function_log_new(struct function_log **out);
 /* Also for NULL; makes *@log NULL. */
 void function_log_free(struct function_log **log);
@@ -45,7 +45,10 @@ void function_log_free(struct function_log **log);
  * The sites of @function call thunks from @ns on. So it may be counted: an end
  * of it that has no begin is no orphan. @entry_build: its records have the
  * stack pointer of the function's first instruction. Tell it before the first
- * site is written. 0; -ENOSPC: the log is full, so leave the function as it is.
+ * site is written. Unless the program is held, tell function_log_off() the same
+ * @ns at once: what begins until it is on does so by hooks that were under way,
+ * and no thunk counts it. 0; -ENOSPC: the log is full, so leave the function as
+ * it is.
  */
 int function_log_connect(struct function_log *log, uint64_t function,
 			 bool entry_build, uint64_t ns);
@@ -85,6 +88,8 @@ struct function_then {
 	bool entry_build;
 	bool off;
 	uint64_t off_ns; /* when it went off last, before that time; 0: never */
+	uint64_t connect_ns; /* when it was connected last; 0: never. Equal to
+			      * off_ns: it went off to be connected */
 };
 
 /* How many changes there were, ever. */

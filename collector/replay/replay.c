@@ -553,6 +553,7 @@ static void set_state(struct replay *replay, struct cct_function *function,
 	function->entry_build = state->entry_build;
 	function->off = state->off;
 	function->off_ns = state->off_ns;
+	function->connect_ns = state->connect_ns;
 	/* Its calls go the long way. */
 	if (function->off)
 		for (struct cct_node *node = function->nodes; node;
@@ -584,6 +585,9 @@ static void follow_change(struct replay *replay, struct cct_function *function,
 			change->kind == FUNCTION_LOG_CONNECTED),
 		.off_ns = change->kind == FUNCTION_LOG_OFF ? change->ns
 							   : function->off_ns,
+		.connect_ns = change->kind == FUNCTION_LOG_CONNECTED
+				      ? change->ns
+				      : function->connect_ns,
 	};
 
 	if (change->kind == FUNCTION_LOG_CONNECTED)
@@ -838,6 +842,16 @@ static uint32_t count_same_sp(const struct replay_frame *below, uint64_t word)
 	return below->same + 1;
 }
 
+/* A call of @function, which is off, began late. */
+static void count_late(struct replay *replay, struct cct_function *function)
+{
+	replay->counts.late_begins++;
+	if (function->off_ns == function->connect_ns)
+		function->calls_before++;
+	else
+		function->late_calls++;
+}
+
 static void push_deep_span(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct replay_frame *below = replay->top;
@@ -871,7 +885,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 			return;
 		}
 		if (node->function->off) {
-			replay->counts.late_begins++;
+			count_late(replay, node->function);
 			push_phantom(replay, word, ns);
 			replay->top->same = REPLAY_DETACHED;
 			return;

@@ -139,6 +139,57 @@ START_TEST(exact_calls_before_thunks_are_besides)
 }
 END_TEST
 
+START_TEST(exact_calls_know_late_begins_while_thunks_are_connected)
+{
+	/* Two by hooks, of which the function was off at once, as its sites
+	 * were written; then a call that a thunk has counted, late as well. */
+	TAKE(B(2, 0x900, 0), E(2, 0x900, 1));
+	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
+					      REPLAY_START_NS + 2),
+			 0);
+	ck_assert_int_eq(function_log_off(g_text->log, 2, REPLAY_START_NS + 2),
+			 0);
+	TAKE(B(2, 0x900, 3), E(2, 0x900, 4), B(2, 0x900, 5), E(2, 0x900, 6));
+	function_log_on(g_text->log, 2, REPLAY_START_NS + 7);
+	TAKE(B(2, 0x900, 8), E(2, 0x900, 9));
+	ck_assert_int_eq(function_log_off(g_text->log, 2, REPLAY_START_NS + 10),
+			 0);
+	TAKE(B(2, 0x900, 11), E(2, 0x900, 12));
+	SET(CALLED(2, 0, 8));
+	ck_assert_uint_eq(node_of(0, 2, 0)->calls, 2);
+	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 9);
+}
+END_TEST
+
+START_TEST(exact_calls_know_late_begins_of_a_new_function)
+{
+	/* Its thread has not called it before. */
+	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
+					      REPLAY_START_NS + 2),
+			 0);
+	ck_assert_int_eq(function_log_off(g_text->log, 2, REPLAY_START_NS + 2),
+			 0);
+	TAKE(B(2, 0x900, 3), E(2, 0x900, 4));
+	SET(CALLED(2, 0, 8));
+	ck_assert_uint_eq(node_of(0, 2, CCT_UNKNOWN_CALLERS)->unrecorded, 9);
+}
+END_TEST
+
+START_TEST(exact_calls_know_late_begins_at_the_gate)
+{
+	ck_assert_int_eq(function_log_off(g_text->log, 2, REPLAY_START_NS + 2),
+			 0);
+	TAKE(B(2, 0x900, 0), E(2, 0x900, 1), B(2, 0x900, 3), E(2, 0x900, 4));
+	function_log_on(g_text->log, 2, REPLAY_START_NS + 5);
+	ck_assert_int_eq(function_log_off(g_text->log, 2, REPLAY_START_NS + 6),
+			 0);
+	TAKE(B(2, 0x900, 7), E(2, 0x900, 8));
+	SET({ .address = 2, .calls = 8, .apart = true });
+	ck_assert_uint_eq(node_of(0, 2, 0)->calls, 1);
+	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 10);
+}
+END_TEST
+
 START_TEST(exact_calls_that_the_gate_counted_are_besides)
 {
 	TAKE(B(2, 0x900, 0), E(2, 0x900, 1), B(2, 0x900, 2), E(2, 0x900, 3));
@@ -185,6 +236,10 @@ int main(void)
 		       exact_calls_without_a_record_have_unknown_callers);
 	tcase_add_test(tcase, exact_calls_are_of_all_stacks);
 	tcase_add_test(tcase, exact_calls_before_thunks_are_besides);
+	tcase_add_test(tcase,
+		       exact_calls_know_late_begins_while_thunks_are_connected);
+	tcase_add_test(tcase, exact_calls_know_late_begins_of_a_new_function);
+	tcase_add_test(tcase, exact_calls_know_late_begins_at_the_gate);
 	tcase_add_test(tcase, exact_calls_that_the_gate_counted_are_besides);
 	tcase_add_test(tcase,
 		       exact_calls_of_excluded_functions_are_passed_over);
