@@ -339,13 +339,22 @@ static int write_live(const struct change_rules *rules, struct change *list,
 /* --- while the program waits ------------------------------------------------
  */
 
+/* Which of the changes in a window are written: all that are to be made, or
+ * those that were and are put back. */
+static bool is_due(const struct change *change, enum change_result pass)
+{
+	return change->result == pass &&
+	       change->body_written == (pass == CHANGE_ABANDONED);
+}
+
 static int write_window(int mem, struct window *window, struct change *list,
-			size_t count, struct change_costs *costs)
+			size_t count, enum change_result pass,
+			struct change_costs *costs)
 {
 	int err;
 
 	for (size_t i = 0; i < count; i++)
-		if (list[i].result == CHANGE_WRITTEN)
+		if (is_due(&list[i], pass))
 			memcpy(window->bytes +
 				       (list[i].address - window->start),
 			       list[i].after, site_form(list[i].form)->length);
@@ -354,33 +363,70 @@ static int write_window(int mem, struct window *window, struct change *list,
 	costs->writes++;
 	if (err == -ESRCH)
 		return err;
-	for (size_t i = 0; i < count; i++)
-		if (list[i].result == CHANGE_WRITTEN && err)
-			list[i].result = CHANGE_REFUSED;
-		else if (list[i].result == CHANGE_WRITTEN)
+	for (size_t i = 0; i < count; i++) {
+		if (!is_due(&list[i], pass))
+			continue;
+		if (err)
+			list[i].result = pass == CHANGE_ABANDONED
+						 ? CHANGE_LOST
+						 : CHANGE_REFUSED;
+		else
 			costs->sites++;
+		list[i].body_written = !err && pass == CHANGE_WRITTEN;
+	}
 	return 0;
 }
 
+static bool any_is_due(const struct change *list, size_t count,
+		       enum change_result pass)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_due(&list[i], pass))
+			return true;
+	return false;
+}
+
+static int write_windows(int mem, struct change *list, size_t count,
+			 enum change_result pass, struct change_costs *costs)
+{
+	struct window window = { 0 };
+	int err = 0;
+
+	for (size_t i = 0, n; !err && i < count; i += n) {
+		n = window_count(list + i, count - i);
+		if (!any_is_due(list + i, n, pass))
+			continue;
+		err = window_read(&window, mem, list[i].address,
+				  end_of(&list[i + n - 1]));
+		if (!err) {
+			err = write_window(mem, &window, list + i, n, pass,
+					   costs);
+		} else if (err != -ESRCH) {
+			for (size_t j = i; j < i + n; j++)
+				if (is_due(&list[j], pass))
+					list[j].result =
+						pass == CHANGE_ABANDONED
+							? CHANGE_LOST
+							: CHANGE_UNMAPPED;
+			err = 0;
+		}
+	}
+	return err;
+}
+
+/* Those of which a part was refused are put back. */
 static int write_held(int mem, struct change *list, size_t count,
 		      uint8_t *failed, struct change_costs *costs)
 {
-	struct window window = { 0 };
 	int err = changes_verify(mem, list, count);
 
 	if (!err && failed)
 		abandon_groups(list, count, failed);
-	for (size_t i = 0, n; !err && i < count; i += n) {
-		n = window_count(list + i, count - i);
-		err = window_read(&window, mem, list[i].address,
-				  end_of(&list[i + n - 1]));
-		if (!err)
-			err = write_window(mem, &window, list + i, n, costs);
-		else if (err != -ESRCH) {
-			for (size_t j = i; j < i + n; j++)
-				list[j].result = CHANGE_UNMAPPED;
-			err = 0;
-		}
+	if (!err)
+		err = write_windows(mem, list, count, CHANGE_WRITTEN, costs);
+	if (!err && failed) {
+		abandon_groups(list, count, failed);
+		err = write_windows(mem, list, count, CHANGE_ABANDONED, costs);
 	}
 	return err;
 }
