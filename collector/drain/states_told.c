@@ -36,6 +36,17 @@ static void add_notes(struct recording *recording,
 {
 	char text[NOTE_BYTES];
 
+	for (const struct states_refusal *refusal = from->refusals;
+	     refusal->why; refusal++) {
+		if (!refusal->unusual)
+			continue;
+		snprintf(text, sizeof(text),
+			 "%llu %s could not be changed: %s.",
+			 (unsigned long long)refusal->functions,
+			 refusal->functions == 1 ? "function" : "functions",
+			 refusal->why);
+		recording_note(recording, text);
+	}
 	if (!from->unwritable)
 		return;
 	snprintf(text, sizeof(text),

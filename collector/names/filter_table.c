@@ -75,6 +75,11 @@ int filter_table_add(struct filter_table *table, uint64_t function,
 	return 0;
 }
 
+bool filter_table_has(const struct filter_table *table, uint64_t function)
+{
+	return table->entry[find(table, function)] == function;
+}
+
 void filter_table_remove(struct filter_table *table, uint64_t function)
 {
 	uint32_t at = find(table, function);

@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_NAMES_FILTER_TABLE_H
 #define PERFREC_COLLECTOR_NAMES_FILTER_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct filter_table;
@@ -27,6 +28,8 @@ void filter_table_free(struct filter_table *table);
  * the entries was used, ever. */
 int filter_table_add(struct filter_table *table, uint64_t function,
 		     uint32_t number);
+/* Whether the hooks leave out the function at @function. */
+bool filter_table_has(const struct filter_table *table, uint64_t function);
 /* The hooks record it again. If it is not in the table nothing happens. */
 void filter_table_remove(struct filter_table *table, uint64_t function);
 

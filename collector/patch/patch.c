@@ -33,6 +33,7 @@ static const char *const g_reasons[PATCH_REASONS] = {
 	[PATCH_OUT_OF_REACH] = "the thunks are too far away",
 	[PATCH_NUMBER] = "there is no number left for it",
 	[PATCH_NO_WRITE] = "the kernel refuses to write",
+	[PATCH_STUCK] = "its code was changed by others, or cannot be written",
 	[PATCH_GONE] = "the process is gone",
 	[PATCH_NO_MEMORY] = "the collector has no memory for it",
 };
@@ -456,19 +457,79 @@ static int write_changes(struct patch_image *image, struct change_list *changes,
 	return err;
 }
 
-int patch_switch(struct patch_image *image, const uint32_t *numbers,
-		 size_t count, bool on)
+/* A site that was left alone may be ours again: a debugger has taken its
+ * breakpoint away. */
+static void look_again(struct patch_image *image,
+		       const struct image_module *module, uint32_t index)
+{
+	const struct code_site *plain = &module->plan->sites[index];
+	struct image_site *site = &module->sites[index];
+	uint8_t now[CODE_SITE_BYTES] = { 0 };
+	enum site_state state;
+	bool is_half;
+
+	if (site->state != SITE_FOREIGN ||
+	    memory_read(image->mem, module->bias + plain->address, now,
+			site_form(plain->form)->length) < 0)
+		return;
+	state = site_state_of(plain->form, plain->bytes, site->operand, now,
+			      &is_half);
+	if (state == SITE_ON || (state == SITE_OFF && !is_half))
+		image_set_state(image, site, state);
+}
+
+/* Whether a site of @link is not ours. */
+static bool has_foreign(const struct patch_image *image,
+			const struct image_link *link)
+{
+	const struct image_module *module = &image->modules[link->module];
+	const struct code_plan *plan = module->plan;
+	const struct code_function *function = &plan->functions[link->function];
+
+	for (uint32_t i = 0; i < function->count; i++)
+		if (module->sites[sites_of(plan, function)[i]].state ==
+		    SITE_FOREIGN)
+			return true;
+	return false;
+}
+
+bool patch_is_stuck(const struct patch_image *image, uint32_t number)
+{
+	for (uint32_t link = first_link(image, number); link;
+	     link = image->links[link - 1].next)
+		if (has_foreign(image, &image->links[link - 1]))
+			return true;
+	return false;
+}
+
+static void look_again_at(struct patch_image *image,
+			  const struct image_link *link)
+{
+	const struct image_module *module = &image->modules[link->module];
+	const struct code_plan *plan = module->plan;
+	const struct code_function *function = &plan->functions[link->function];
+
+	for (uint32_t i = 0; i < function->count; i++)
+		look_again(image, module, sites_of(plan, function)[i]);
+}
+
+static void want_on(struct patch_image *image, uint32_t number, bool on)
+{
+	for (uint32_t link = first_link(image, number); link;
+	     link = image->links[link - 1].next) {
+		const struct image_link *it = &image->links[link - 1];
+
+		image->modules[it->module].on[it->function] = on;
+	}
+}
+
+/* Makes the changes that are due at all sites of those functions. */
+static int write_wanted(struct patch_image *image, const uint32_t *numbers,
+			size_t count)
 {
 	struct change_list changes = { 0 };
-	int err = image->gone ? -ESRCH : 0;
+	int err = 0;
 
-	for (size_t i = 0; i < count; i++)
-		for (uint32_t link = first_link(image, numbers[i]); link;
-		     link = image->links[link - 1].next) {
-			const struct image_link *it = &image->links[link - 1];
-
-			image->modules[it->module].on[it->function] = on;
-		}
 	for (size_t i = 0; !err && i < count; i++)
 		for (uint32_t link = first_link(image, numbers[i]);
 		     !err && link; link = image->links[link - 1].next)
@@ -478,6 +539,30 @@ int patch_switch(struct patch_image *image, const uint32_t *numbers,
 		err = write_changes(image, &changes, false);
 	free(changes.list);
 	return err;
+}
+
+int patch_switch(struct patch_image *image, const uint32_t *numbers,
+		 size_t count, bool on)
+{
+	bool any_stuck = false;
+	int err;
+
+	if (image->gone)
+		return -ESRCH;
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t link = first_link(image, numbers[i]); link;
+		     link = image->links[link - 1].next)
+			look_again_at(image, &image->links[link - 1]);
+		want_on(image, numbers[i],
+			on && !patch_is_stuck(image, numbers[i]));
+	}
+	err = write_wanted(image, numbers, count);
+	for (size_t i = 0; !err && on && i < count; i++)
+		if (patch_is_stuck(image, numbers[i])) {
+			want_on(image, numbers[i], false);
+			any_stuck = true;
+		}
+	return any_stuck ? write_wanted(image, numbers, count) : err;
 }
 
 /* --- restoring --------------------------------------------------------------

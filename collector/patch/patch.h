@@ -40,6 +40,9 @@ enum patch_reason {
 	PATCH_NUMBER, /* the number has thunks of another function, or none is
 		       * possible */
 	PATCH_NO_WRITE, /* the kernel refuses writes */
+	PATCH_STUCK, /* a site of it cannot be written (any more): somebody else
+		      * has written there, or the kernel refuses. It is off, and
+		      * some of its sites may be as in the file, or on */
 	PATCH_GONE, /* the process ended, or has another image now */
 	PATCH_NO_MEMORY, /* of ours */
 	PATCH_REASONS,
@@ -120,11 +123,16 @@ bool patch_is_connected(const struct patch_image *image, uint32_t number);
 
 /*
  * Switches the @count functions with these @numbers on or off: one byte at each
- * site. Those that are so, or not connected, are left as they are. Returns 0,
- * -ESRCH if the image is gone, or what pwrite(2) says.
+ * site. Those that are so, or not connected, are left as they are; so are sites
+ * where somebody else has written meanwhile. A function that is not wholly on
+ * then is switched off again, as far as that can be: its thunks must record
+ * nothing. Returns 0, -ESRCH if the image is gone, or -ENOMEM.
  */
 int patch_switch(struct patch_image *image, const uint32_t *numbers,
 		 size_t count, bool on);
+/* After patch_switch(): whether function @number has a site that could not be
+ * written. The next patch_switch() tries again. */
+bool patch_is_stuck(const struct patch_image *image, uint32_t number);
 
 /* Puts all text back as it was, byte for byte, and disconnects all functions.
  * Returns as patch_switch(). */

@@ -370,28 +370,61 @@ static enum patch_reason reason_of(enum change_result result)
 		return PATCH_NOT_MAPPED;
 	case CHANGE_REFUSED:
 		return PATCH_NO_WRITE;
+	case CHANGE_LOST:
+		return PATCH_STUCK;
 	default:
 		return PATCH_DONE;
 	}
 }
 
-/* Drops groups of which a site failed, and leaves the changes of all others. */
+static void note_operand(struct image_site *site)
+{
+	site->last_operand =
+		site->state == SITE_PLAIN ? site->next_operand : site->operand;
+	site->operand = site->next_operand;
+}
+
+/* A site of a function that is not connected after all: it is as it was, but
+ * for what could not be put back. That is tried again when all is restored. */
+static void end_failed(struct patch_image *image, const struct batch *batch,
+		       const struct change *change)
+{
+	struct image_module *module =
+		image_module_of(image, batch->list[change->group].module);
+	struct image_site *site = &module->sites[change->index];
+
+	if (change->result != CHANGE_LOST && change->result != CHANGE_WRITTEN)
+		return;
+	note_operand(site);
+	if (change->result == CHANGE_LOST)
+		image_set_foreign(image, site);
+	else
+		image_set_state(image, site,
+				image_loudest(module, change->index));
+}
+
+/* Drops groups of which a site failed, and leaves the changes of all others.
+ * @written: sites were written, not only looked at. */
 static void drop_failed(struct patch_image *image, struct batch *batch,
-			uint8_t *failed)
+			uint8_t *failed, bool written)
 {
 	struct change_list *changes = &batch->changes;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < changes->count; i++) {
+		const struct change *change = &changes->list[i];
 		enum patch_reason reason =
-			reason_of((enum change_result)changes->list[i].result);
+			reason_of((enum change_result)change->result);
 
-		if (reason != PATCH_DONE)
-			failed[changes->list[i].group] = (uint8_t)reason;
+		if (reason != PATCH_DONE &&
+		    failed[change->group] != PATCH_STUCK)
+			failed[change->group] = (uint8_t)reason;
 	}
 	for (size_t i = 0; i < changes->count; i++)
 		if (failed[changes->list[i].group] == PATCH_DONE)
 			changes->list[kept++] = changes->list[i];
+		else if (written)
+			end_failed(image, batch, &changes->list[i]);
 	changes->count = kept;
 	drop_groups(image, batch, failed);
 }
@@ -437,16 +470,10 @@ static void end_batch(struct patch_image *image, struct batch *batch)
 			image, batch->list[change->group].module);
 		struct image_site *site = &module->sites[change->index];
 
-		site->last_operand = site->state == SITE_PLAIN
-					     ? site->next_operand
-					     : site->operand;
-		site->operand = site->next_operand;
+		note_operand(site);
 		site->connected = image_count_connected(module, change->index);
-		if (change->result == CHANGE_LOST)
-			image_set_foreign(image, site);
-		else
-			image_set_state(image, site,
-					image_loudest(module, change->index));
+		image_set_state(image, site,
+				image_loudest(module, change->index));
 	}
 	for (size_t i = 0; i < batch->count; i++)
 		if (is_begun(image, batch, i))
@@ -469,7 +496,7 @@ static void write_batch(struct patch_image *image, struct batch *batch,
 	changes_sort(changes->list, changes->count);
 	err = changes_verify(image->mem, changes->list, changes->count);
 	if (!err) {
-		drop_failed(image, batch, failed);
+		drop_failed(image, batch, failed, false);
 		if (!tell_changes(image, batch))
 			err = -ENOMEM;
 	}
@@ -481,7 +508,7 @@ static void write_batch(struct patch_image *image, struct batch *batch,
 		drop_all(image, batch,
 			 err == -ESRCH ? PATCH_GONE : PATCH_NO_MEMORY);
 	else
-		drop_failed(image, batch, failed);
+		drop_failed(image, batch, failed, true);
 }
 
 static void connect_batch(struct patch_image *image, struct batch *batch,

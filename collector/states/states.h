@@ -200,6 +200,7 @@ struct states_summary {
 	/* Why functions are refused, and how many for each reason. */
 	struct states_refusal {
 		const char *why; /* static; NULL: no more */
+		bool unusual; /* not for what the function is like */
 		uint64_t functions;
 	} refusals[16];
 };

@@ -171,6 +171,7 @@ struct states {
 	bool begun; /* area was asked for */
 	bool planning; /* something wants plans */
 	bool evaluated; /* all functions know what they want */
+	uint64_t evaluated_for; /* as of that request, or a later one */
 	bool restored;
 	uint32_t generation; /* of the load map, as last told */
 
@@ -250,9 +251,14 @@ void states_make_gate(struct states *states);
 /* Tell all images of the module with that index, or that it is gone. */
 void states_module_came(struct states *states, uint32_t module);
 void states_module_went(struct states *states, uint32_t module);
-/* Switch the functions at @list on or off in all processes. */
+/* Switch the functions at @list on or off in all processes, by their sites or
+ * by the gate. */
 void states_switch(struct states *states, const uint32_t *functions,
 		   size_t count, bool on);
+/* After that: why @function is not what it was switched to, in some process;
+ * NULL: it is. Static. */
+const char *states_stuck(const struct states *states,
+			 const struct function *function, bool on);
 /* Give all parts of those functions numbers, as far as there are any. */
 void states_give_numbers(struct states *states, const uint32_t *functions,
 			 size_t count);

@@ -18,6 +18,7 @@
 #include "collector/base/clock.h"
 #include "collector/names/filter.h"
 #include "collector/options/collect_options.h"
+#include "collector/patch/patch.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -218,6 +219,50 @@ static bool is_drained(struct states *states, const struct function *function)
 /* --- off and on -------------------------------------------------------------
  */
 
+static void set_wanted(struct states *states, struct function *function,
+		       enum function_state wanted, const char *refused)
+{
+	lock_acquire(&states->lock);
+	function->wanted = (uint8_t)wanted;
+	function->refused = refused;
+	lock_release(&states->lock);
+}
+
+/* The gate has no room for some of @list: they are recorded as before. Returns
+ * how many are left out. */
+static size_t drop_ungated(struct states *states, uint32_t *list, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct function *function = &states->functions[list[i]];
+		const char *why = states_stuck(states, function, false);
+
+		if (!why) {
+			list[kept++] = list[i];
+			continue;
+		}
+		set_wanted(states, function, FUNCTION_SPAN, why);
+		lock_acquire(&states->lock);
+		function->state = FUNCTION_SPAN;
+		lock_release(&states->lock);
+	}
+	return kept;
+}
+
+/* Some sites of @function cannot be switched on: none of its calls is recorded,
+ * until somebody asks for it again. */
+static void stay_off(struct states *states, struct function *function,
+		     const char *why)
+{
+	set_mask(states, function, THUNK_MASK_NONE);
+	(void)function_log_off(arena_setup(states->arena)->functions,
+			       function->address, clock_boottime_ns());
+	set_wanted(states, function, FUNCTION_OFF, why);
+	if (function->state != FUNCTION_OFF)
+		set_state(states, function, FUNCTION_OFF);
+}
+
 /* Switch those functions off: first the log is told, as far as it has room. */
 static void go_off(struct states *states, uint32_t *list, size_t count)
 {
@@ -230,6 +275,7 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 	 * Thunks record none by now, the gate does. */
 	if (gated) {
 		states_switch(states, list, count, false);
+		count = drop_ungated(states, list, count);
 		ns = clock_boottime_ns();
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -247,8 +293,13 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 	wait_until(ns);
 	if (!gated)
 		states_switch(states, list, kept, false);
-	for (size_t i = 0; i < kept; i++)
-		set_state(states, &states->functions[list[i]], FUNCTION_OFF);
+	for (size_t i = 0; i < kept; i++) {
+		struct function *function = &states->functions[list[i]];
+
+		set_wanted(states, function, function->wanted,
+			   states_stuck(states, function, false));
+		set_state(states, function, FUNCTION_OFF);
+	}
 }
 
 static void go_on(struct states *states, const uint32_t *list, size_t count)
@@ -267,7 +318,15 @@ static void go_on(struct states *states, const uint32_t *list, size_t count)
 	states_switch(states, list, count, true);
 	for (size_t i = 0; i < count; i++) {
 		struct function *function = &states->functions[list[i]];
+		const char *why = function->connected
+					  ? states_stuck(states, function, true)
+					  : function->refused;
 
+		if (why && function->connected) {
+			stay_off(states, function, why);
+			continue;
+		}
+		set_wanted(states, function, function->wanted, why);
 		set_mask(states, function,
 			 mask_of(function->wanted, function->wanted_shift));
 		set_state(states, function, function->wanted);
@@ -379,6 +438,10 @@ static void start_connected(struct states *states, const uint32_t *list,
 		struct function *function = &states->functions[list[i]];
 		bool off = !held || function->wanted == FUNCTION_OFF;
 
+		if (function->refused == patch_reason_text(PATCH_STUCK)) {
+			stay_off(states, function, function->refused);
+			continue;
+		}
 		if (!function->connected) {
 			/* What is connected of it is recorded, as before. */
 			lock_acquire(&states->lock);

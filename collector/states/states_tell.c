@@ -11,6 +11,7 @@
 #include "collector/code/code_plan.h"
 #include "collector/names/filter.h"
 #include "collector/options/collect_options.h"
+#include "collector/patch/patch.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/states/controller.h"
@@ -326,6 +327,8 @@ static void count_refusal(struct states_summary *summary, const char *why)
 	if (refusal == last)
 		return;
 	refusal->why = why;
+	refusal->unusual = why == patch_reason_text(PATCH_NO_WRITE) ||
+			   why == patch_reason_text(PATCH_STUCK);
 	refusal->functions++;
 }
 

@@ -17,6 +17,7 @@
 #include "collector/base/bytes.h"
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
+#include "collector/base/log.h"
 #include "collector/code/code_plan.h"
 #include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
@@ -397,7 +398,8 @@ static void say_patched(struct states *states)
 	atom_store_rlx(&arena_setup(states->arena)->page->patched, 1);
 }
 
-/* The gate has room for GATE_ENTRIES / 4 functions: the others stay. */
+/* The gate has room for GATE_ENTRIES / 4 functions: the others stay, and have
+ * no entry (states_stuck()). */
 static void switch_gate(struct states *states, const uint32_t *functions,
 			size_t count, bool on)
 {
@@ -446,6 +448,24 @@ void states_switch(struct states *states, const uint32_t *functions,
 			patch_switch(process->image, numbers, n, on);
 	free(numbers);
 	add_patch_ns(states, begin_ns);
+}
+
+const char *states_stuck(const struct states *states,
+			 const struct function *function, bool on)
+{
+	if (states_are_gated(states))
+		return on || filter_table_has(states->gate, function->address)
+			       ? NULL
+			       : "too many functions are left out already";
+	for (const struct states_process *process = states->processes; process;
+	     process = process->next)
+		for (uint32_t at = function->parts;
+		     process->image && !process->ended && at != NONE;
+		     at = states->parts[at].next)
+			if (patch_is_stuck(process->image,
+					   states->parts[at].number))
+				return patch_reason_text(PATCH_STUCK);
+	return NULL;
 }
 
 /* Without enough of them, the function has none. */
@@ -553,10 +573,26 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 	add_patch_ns(states, begin_ns);
 }
 
+/* What could not be restored is harmless: its thunks record nothing. */
+static void say_unrestored(const struct states_process *process)
+{
+	static struct log_limit limit;
+	uint64_t sites = patch_counts(process->image).sites;
+
+	if (sites && !patch_is_gone(process->image))
+		log_limited(&limit, LOG_WARN,
+			    "process %d: %llu calls of hooks in its code "
+			    "cannot be put back as they were: %s",
+			    (int)process->pid, (unsigned long long)sites,
+			    patch_reason_text(PATCH_STUCK));
+}
+
 void states_restore_text(struct states *states)
 {
 	for (struct states_process *process = states->processes; process;
 	     process = process->next)
-		if (process->image && !process->ended)
+		if (process->image && !process->ended) {
 			patch_restore(process->image);
+			say_unrestored(process);
+		}
 }

@@ -76,8 +76,10 @@ static bool work(struct states *states, uint64_t until_ns, bool held)
 
 	lock_acquire(&states->lock);
 	asked = states->asked;
-	if (asked > states->answered)
+	/* Once: what cannot be done is not wanted any more. */
+	if (asked > states->evaluated_for)
 		states->evaluated = false;
+	states->evaluated_for = asked;
 	lock_release(&states->lock);
 	states_follow_modules(states);
 	if (!states_plan_modules(states, until_ns))

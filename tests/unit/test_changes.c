@@ -55,8 +55,8 @@ static struct change connect_at(uint64_t address, uint32_t group, bool is_exit)
 /* Writes the calls of @list as they are in the file. */
 static void put_plain(const struct change *list, size_t count)
 {
-	uint8_t *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			       g_mem, 0);
+	uint8_t *memory =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, g_mem, 0);
 
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	for (size_t i = 0; i < count; i++)

@@ -789,6 +789,83 @@ START_TEST(patch_leaves_breakpoints_alone)
 }
 END_TEST
 
+/* Whether function @victim has sites, and shares none. */
+static bool is_alone(uint32_t victim)
+{
+	const struct code_function *function = &g_plan->functions[victim];
+
+	for (uint32_t i = 0; i < function->count; i++)
+		if (g_plan->sites[g_plan->function_sites[function->first + i]]
+			    .count > 1)
+			return false;
+	return function->count > 1 && g_list[victim].reason == PATCH_DONE;
+}
+
+/* How many sites of function @victim are on. */
+static uint32_t sites_on(uint32_t victim, int mem)
+{
+	const struct code_function *function = &g_plan->functions[victim];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < function->count; i++) {
+		const struct code_site *site =
+			&g_plan->sites[g_plan->function_sites[function->first +
+							      i]];
+		const struct site_form *form = site_form(site->form);
+		uint8_t flip;
+
+		ck_assert_int_eq(
+			memory_read(mem, g_bias + site->address + form->flip,
+				    &flip, 1),
+			0);
+		count += flip == form->on;
+	}
+	return count;
+}
+
+/* A function with a breakpoint at a site that is off is not switched on by
+ * half; when the breakpoint is gone, wholly. */
+START_TEST(patch_switches_nothing_on_by_half)
+{
+	const uint8_t trap = 0xcc;
+	const struct code_function *function;
+	uint32_t victim = 0;
+	uint8_t byte;
+	uint64_t at;
+	int mem;
+
+	NEEDS(&g_kinds[0]);
+	start(&g_kinds[0], 0);
+	mem = patch_mem_open(g_pid);
+	connect_all(true, true);
+	while (!is_alone(victim))
+		victim++;
+	function = &g_plan->functions[victim];
+	at = g_bias +
+	     g_plan->sites[g_plan->function_sites[function->first]].address;
+	ck_assert_int_eq(memory_read(mem, at, &byte, 1), 0);
+	ck_assert_int_eq(memory_write(mem, at, &trap, 1), 0);
+	/* The first time it is found out in the middle of the change. */
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(
+			patch_switch(g_image, g_numbers, g_listed, true), 0);
+		ck_assert(patch_is_stuck(g_image, g_numbers[victim]));
+		ck_assert_uint_eq(sites_on(victim, mem), 0);
+	}
+	ck_assert_int_eq(memory_write(mem, at, &byte, 1), 0);
+	ck_assert_int_eq(patch_switch(g_image, g_numbers, g_listed, true), 0);
+	ck_assert(!patch_is_stuck(g_image, g_numbers[victim]));
+	ck_assert_uint_eq(sites_on(victim, mem), function->count);
+	ck_assert_uint_eq(patch_counts(g_image).off, 0);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	ck_assert(is_plain(g_pid));
+	close(mem);
+	go();
+	let_work();
+	stop();
+}
+END_TEST
+
 /* The process ends, or is another program, in the middle of it. */
 START_TEST(patch_writes_nothing_into_a_process_that_is_gone)
 {
@@ -1047,6 +1124,7 @@ int main(void)
 	tcase_add_loop_test(tcase, patch_is_restored_from_a_list, 0, KINDS);
 	tcase_add_test(tcase, patch_lists_that_are_not_whole_write_nothing);
 	tcase_add_test(tcase, patch_leaves_breakpoints_alone);
+	tcase_add_test(tcase, patch_switches_nothing_on_by_half);
 	tcase_add_loop_test(
 		tcase, patch_writes_nothing_into_a_process_that_is_gone, 0, 2);
 	tcase_add_test(tcase, patch_refuses_what_is_not_its_own_text);

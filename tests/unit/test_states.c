@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/names/filter_table.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena_inner.h"
@@ -230,6 +231,33 @@ START_TEST(states_on_forgets_open_calls)
 }
 END_TEST
 
+/* What the gate has no room for is recorded as before, and refused. */
+START_TEST(states_gate_that_is_full_leaves_the_rest)
+{
+	struct states_ask *asked;
+	uint32_t off = 0;
+
+	g_states->unwritable = "for a reason";
+	g_states->gate = filter_table_new(g_arena.setup.page, 8);
+	asked = ask("o*");
+	while (!take_steps())
+		;
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		if (function(i)->state == FUNCTION_OFF) {
+			ck_assert(is_off(i));
+			ck_assert_ptr_null(function(i)->refused);
+			off++;
+			continue;
+		}
+		ck_assert_uint_eq(function(i)->state, FUNCTION_SPAN);
+		ck_assert(!is_off(i));
+		ck_assert_ptr_nonnull(function(i)->refused);
+	}
+	ck_assert_uint_eq(off, 2);
+	states_ask_end(&asked);
+}
+END_TEST
+
 START_TEST(states_globs_that_match_nothing_are_named)
 {
 	struct states_ask *asked = ask("onosuch*"), *good = ask("owork");
@@ -346,6 +374,7 @@ int main(void)
 	tcase_add_test(tcase, states_off_waits_for_a_while_only);
 	tcase_add_test(tcase, states_draining_can_be_called_back);
 	tcase_add_test(tcase, states_on_forgets_open_calls);
+	tcase_add_test(tcase, states_gate_that_is_full_leaves_the_rest);
 	tcase_add_test(tcase, states_globs_that_match_nothing_are_named);
 	tcase_add_test(tcase, states_excluded_stays_off);
 	tcase_add_test(tcase, states_modules_are_matched_by_path);

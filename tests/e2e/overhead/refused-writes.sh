@@ -52,3 +52,31 @@ calls=$(calls_of leaf)
 record_refused 5 entry --count leaf
 expect_match err 'Of entry builds nothing was recorded \(6 functions\)'
 expect_eq 'spans of an entry build' "$(spans)" 0
+
+# From the second write on, which is in the middle of connecting; and later.
+for from in 2 3; do
+	REFUSE_FROM=$from LD_PRELOAD=$O/tests/progs/librefuse_writes_preload.so \
+		run "$PERFREC" record --count leaf -o data -- ./busy 100000 2 1
+	expect_status 0
+	cmp out expected || fail "from write $from on: the output has changed"
+	expect_eq 'calls of leaf' "$(calls_of leaf)" 400000
+	[ $from -eq 3 ] ||
+		expect_match err '1 function could not be changed: the kernel refuses to write'
+done
+
+# While functions go off and on: none is left on by half, and the program runs.
+mkfifo input
+REFUSE_FROM=30 LD_PRELOAD=$O/tests/progs/librefuse_writes_preload.so \
+	"$PERFREC" record -o data -- ./busy 0 <input >rounds 2>err.recorder &
+recorder=$!
+exec 9>input
+wait_for 30 test -s rounds
+for state in off span off span; do
+	run "$PERFREC" ctl -o data functions --$state '*'
+	expect_status 0
+done
+expect_match out '^off .* leaf .*its code was changed by others, or cannot be written'
+exec 9>&-
+wait $recorder || fail "exit status $?"
+expect_eq 'different lines of output' "$(sort -u rounds | wc -l)" 2
+expect_match err.recorder 'functions could not be changed: its code was changed by others, or cannot be written'
