@@ -41,7 +41,7 @@
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
 #include "collector/command/spawn.h"
-#include "collector/command/text_keeper.h"
+#include "collector/patch/text_keeper.h"
 #include "shared/compiler.h"
 #include "shared/wire.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/command/text_keeper.h"
+#include "collector/patch/text_keeper.h"
 
 #include <stdint.h>
 #include <stdlib.h>

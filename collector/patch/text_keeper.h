@@ -5,8 +5,8 @@
  * collector patches its memory, and a list of what is patched in it, which
  * grows. In good order the collector restores all itself.
  */
-#ifndef PERFREC_COLLECTOR_COMMAND_TEXT_KEEPER_H
-#define PERFREC_COLLECTOR_COMMAND_TEXT_KEEPER_H
+#ifndef PERFREC_COLLECTOR_PATCH_TEXT_KEEPER_H
+#define PERFREC_COLLECTOR_PATCH_TEXT_KEEPER_H
 
 #include <stddef.h>
 
