@@ -41,7 +41,6 @@
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
 #include "collector/command/spawn.h"
-#include "collector/patch/text_keeper.h"
 #include "shared/compiler.h"
 #include "shared/wire.h"
 
@@ -69,7 +68,6 @@ struct supervise {
 	struct rusage usage;
 	uint64_t start_ns, end_ns;
 	bool progress_shown;
-	struct text_keeper texts; /* to restore when the collector is killed */
 };
 
 static uint64_t timeval_ns(struct timeval time)
@@ -157,8 +155,6 @@ static void lose_collector(struct supervise *s, const char *how)
 	close_control(s);
 	if (s->failed || s->done)
 		return;
-	/* It may have been killed. */
-	text_keeper_restore(&s->texts);
 	socket_path_clean_up(s->socket);
 	clear_progress(s);
 	if (s->program)
@@ -199,46 +195,11 @@ static void take_message(struct supervise *s, struct control_message *message)
 	}
 }
 
-/* Receives a message, with at most two descriptors. */
-static ssize_t receive(struct supervise *s, struct control_message *message,
-		       int fds[2], size_t *fd_count)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
-	} control;
-	struct iovec data = { message, sizeof(*message) };
-	struct msghdr header = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t size = recvmsg(s->control, &header, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *part = size >= 0 ? CMSG_FIRSTHDR(&header) : NULL;
-
-	if (part && part->cmsg_level == SOL_SOCKET &&
-	    part->cmsg_type == SCM_RIGHTS) {
-		*fd_count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(part), *fd_count * sizeof(int));
-	}
-	return size;
-}
-
 static void read_control(struct supervise *s)
 {
 	struct control_message message;
-	int fds[2];
-	size_t fd_count = 0;
-	ssize_t size = receive(s, &message, fds, &fd_count);
+	ssize_t size = recv(s->control, &message, sizeof(message), 0);
 
-	if (size == sizeof(message) && message.type == CONTROL_TEXT &&
-	    fd_count == 2) {
-		text_keeper_add(&s->texts, fds[0], fds[1]);
-		return;
-	}
-	while (fd_count > 0)
-		close(fds[--fd_count]);
 	if (size < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (size <= 0)
@@ -537,7 +498,6 @@ int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 				   : SUPERVISE_WHOLE;
 	wait_status = s->wait_status;
 	close_control(s);
-	text_keeper_release(&s->texts);
 	close(s->signal_fd);
 	free(s);
 	*supervise = NULL;

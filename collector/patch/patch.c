@@ -209,6 +209,11 @@ bool patch_is_gone(const struct patch_image *image)
 	return image->gone;
 }
 
+int patch_image_mem(const struct patch_image *image)
+{
+	return image->mem;
+}
+
 struct patch_counts patch_counts(const struct patch_image *image)
 {
 	return image->counts;

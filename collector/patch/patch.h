@@ -140,6 +140,8 @@ int patch_restore(struct patch_image *image);
 
 /* Whether the process is known to have ended, or to have another image. */
 bool patch_is_gone(const struct patch_image *image);
+/* Its /proc/PID/mem, which stays the image's. */
+int patch_image_mem(const struct patch_image *image);
 
 struct patch_counts patch_counts(const struct patch_image *image);
 
@@ -161,11 +163,14 @@ struct patch_restored {
 /*
  * Restores the text of the process whose memory is @mem from @bytes bytes of
  * @entries, which need not be aligned and are not believed: an entry is obeyed
- * only if the bytes in memory are those that it says we left there. Returns 0
- * and what was done in *@restored (NULL: not asked for), -EINVAL if the list is
- * not whole (then nothing is written), or as patch_switch().
+ * only if the bytes in memory are those that it says we left there. @registered
+ * as of patch_image_new(). Returns 0 and what was done in *@restored (NULL: not
+ * asked for), -EINVAL if the list is not whole (then nothing is written), or as
+ * patch_switch().
  */
 int patch_restore_from(int mem, const void *entries, size_t bytes,
-		       struct patch_restored *restored);
+		       bool registered, struct patch_restored *restored);
+/* How many of @bytes bytes of a list are whole entries. Pure. */
+size_t patch_entries_whole(size_t bytes);
 
 #endif

@@ -38,6 +38,19 @@ void patch_entry_put(struct bytes *out, const struct image_module *module,
 	bytes_put(out, &entry, sizeof(entry));
 }
 
+/* A child that was forked while the site got its operand may have the last. */
+static void export_site(struct bytes *out, const struct image_module *module,
+			uint32_t index)
+{
+	const struct image_site *site = &module->sites[index];
+
+	if (site->state == SITE_PLAIN)
+		return;
+	patch_entry_put(out, module, index, site->operand);
+	if (site->last_operand != site->operand)
+		patch_entry_put(out, module, index, site->last_operand);
+}
+
 void patch_export(const struct patch_image *image, struct bytes *out)
 {
 	for (size_t m = 0; m < image->module_count; m++) {
@@ -45,9 +58,7 @@ void patch_export(const struct patch_image *image, struct bytes *out)
 
 		for (size_t i = 0; module->plan && i < module->plan->site_count;
 		     i++)
-			if (module->sites[i].state != SITE_PLAIN)
-				patch_entry_put(out, module, (uint32_t)i,
-						module->sites[i].operand);
+			export_site(out, module, (uint32_t)i);
 	}
 }
 
@@ -86,6 +97,26 @@ static struct change *parse(const uint8_t *entries, size_t count, int *err)
 	return NULL;
 }
 
+/*
+ * Whether @now is a site that is off and whose body was being written when the
+ * writer was killed: a body that lies in two pages is written in two parts.
+ */
+static bool is_torn(const struct entry *entry, const uint8_t *now)
+{
+	const struct site_form *form = site_form(entry->form);
+	uint8_t ours[CODE_SITE_BYTES];
+
+	site_bytes(entry->form, entry->plain, SITE_OFF, entry->operand, ours);
+	for (uint8_t i = 0; i < form->length; i++) {
+		bool in_body = i >= form->body && i < form->body_end;
+
+		if (now[i] != ours[i] &&
+		    !(in_body && now[i] == entry->plain[i]))
+			return false;
+	}
+	return true;
+}
+
 /* What is to be done with an entry, the best last. */
 enum verdict {
 	VERDICT_FOREIGN,
@@ -106,7 +137,8 @@ static enum verdict judge(const uint8_t *entries, const struct change *change)
 	case SITE_PLAIN:
 		return VERDICT_UNCHANGED;
 	case SITE_FOREIGN:
-		return VERDICT_FOREIGN;
+		return is_torn(&entry, change->before) ? VERDICT_OURS
+						       : VERDICT_FOREIGN;
 	default:
 		return VERDICT_OURS;
 	}
@@ -150,19 +182,19 @@ static size_t keep_ours(const uint8_t *entries, struct change *list,
 	return kept;
 }
 
-static int restore(int mem, const uint8_t *entries, struct change *list,
-		   size_t count, struct patch_restored *restored)
+static int restore(const struct change_rules *rules, const uint8_t *entries,
+		   struct change *list, size_t count,
+		   struct patch_restored *restored)
 {
-	struct change_rules rules = { .mem = mem, .to_hooks = true };
 	struct change_costs costs = { 0 };
 	int err;
 
 	changes_sort(list, count);
-	err = changes_read(mem, list, count);
+	err = changes_read(rules->mem, list, count);
 	if (err)
 		return err;
 	count = keep_ours(entries, list, count, restored);
-	err = changes_write(&rules, list, count, &costs);
+	err = changes_write(rules, list, count, &costs);
 	for (size_t i = 0; !err && i < count; i++)
 		if (list[i].result == CHANGE_WRITTEN)
 			restored->restored++;
@@ -171,9 +203,19 @@ static int restore(int mem, const uint8_t *entries, struct change *list,
 	return err;
 }
 
-int patch_restore_from(int mem, const void *entries, size_t bytes,
-		       struct patch_restored *restored)
+size_t patch_entries_whole(size_t bytes)
 {
+	return bytes - bytes % sizeof(struct entry);
+}
+
+int patch_restore_from(int mem, const void *entries, size_t bytes,
+		       bool registered, struct patch_restored *restored)
+{
+	const struct change_rules rules = {
+		.mem = mem,
+		.registered = registered,
+		.to_hooks = true,
+	};
 	size_t count = bytes / sizeof(struct entry);
 	struct patch_restored ignored;
 	struct change *list;
@@ -189,7 +231,7 @@ int patch_restore_from(int mem, const void *entries, size_t bytes,
 	list = parse(entries, count, &err);
 	if (!list)
 		return err;
-	err = restore(mem, entries, list, count, restored);
+	err = restore(&rules, entries, list, count, restored);
 	free(list);
 	return err;
 }

@@ -156,6 +156,13 @@ bool thunk_area_is_file(const struct thunk_area *area, dev_t device,
 	return area->device == device && area->inode == inode;
 }
 
+void thunk_area_file(const struct thunk_area *area, uint64_t *device,
+		     uint64_t *inode)
+{
+	*device = area->device;
+	*inode = area->inode;
+}
+
 /* --- thunks -----------------------------------------------------------------
  */
 

@@ -75,6 +75,9 @@ uint32_t thunk_area_mask(const struct thunk_area *area, uint32_t number);
  * a process says where the area is. */
 bool thunk_area_is_file(const struct thunk_area *area, dev_t device,
 			ino_t inode);
+/* Which file that is. */
+void thunk_area_file(const struct thunk_area *area, uint64_t *device,
+		     uint64_t *inode);
 
 /*
  * The four bytes of an instruction that ends at @next and calls or jumps to the

@@ -44,11 +44,6 @@ struct collector {
 	 * log has why; NULL: nothing but the trace is written. */
 	int (*finish_recording)(struct recording *recording);
 	struct drain *drain;
-	/* Have somebody keep the memory of process @pid, and a @list of what is
-	 * patched in it (record_wire.h), should we be killed. Both descriptors
-	 * stay the caller's. The thread perfrec-states. NULL: nobody can. */
-	void (*keep_text)(struct collector *collector, pid_t pid, int mem,
-			  int list);
 	struct states_thread *states; /* NULL: states of functions stay */
 	struct sampler *sampler; /* NULL: no stacks are unwound */
 	struct cpu_sampler *cpu; /* NULL: the kernel samples nothing */

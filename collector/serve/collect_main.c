@@ -56,6 +56,7 @@
 #include "collector/base/loop.h"
 #include "collector/record/process.h"
 #include "collector/files/recording_finish.h"
+#include "collector/patch/text_guard.h"
 #include "collector/record/recording.h"
 #include "collector/samples/samples.h"
 #include "collector/serve/server.h"
@@ -131,33 +132,6 @@ static void send_progress(struct daemon *daemon)
 	message.progress.bytes =
 		trace_file_bytes(recording_setup(recording)->trace);
 	send_control(daemon, &message);
-}
-
-static void send_text(struct collector *collector, pid_t pid, int mem, int list)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
-	} control = { .header = { CMSG_LEN(2 * sizeof(int)), SOL_SOCKET,
-				  SCM_RIGHTS } };
-	struct control_message text = {
-		.type = CONTROL_TEXT,
-		.version = WIRE_VERSION,
-		.text = { pid },
-	};
-	struct iovec data = { &text, sizeof(text) };
-	struct msghdr message = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control),
-	};
-	const int fds[2] = { mem, list };
-
-	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
-	/* A perfrec that is gone is noticed by its end of file. */
-	(void)!sendmsg(collector->options->control_fd, &message,
-		       MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Without a text, since the log says already what is wrong. */
@@ -378,8 +352,6 @@ static int start_parts(struct daemon *daemon)
 	collector->options = &daemon->options;
 	collector->limits = &daemon->limits;
 	collector->finish_recording = recording_finish;
-	if (daemon->options.control_fd >= 0)
-		collector->keep_text = send_text;
 	if (daemon->options.categories)
 		snprintf(collector->categories, sizeof(collector->categories),
 			 "%s", daemon->options.categories);
@@ -569,6 +541,8 @@ int main(int argc, char **argv)
 	struct daemon *daemon = &g_daemon;
 	int status, err;
 
+	if (argc == 1 && !strcmp(argv[0], TEXT_GUARD_NAME))
+		return text_guard_main();
 	/* A full disk, a limit of file sizes (stderr may be a file) and a
 	 * reader that is gone are errors of write(2) to us. */
 	signal(SIGXFSZ, SIG_IGN);

@@ -13,7 +13,6 @@
  *                     <------------  CHILD   its pid, before its first exec
  *     WATCHED         ------------>          now it may exec
  *     PROGRESS ...    ------------>          about 5 a second
- *     TEXT ...        ------------>          before text is patched
  *                     <------------  FINISH  it has ended
  *     DONE | FAILED   ------------>          files are whole (FAILED: not)
  *
@@ -35,7 +34,6 @@ enum control_type {
 	CONTROL_FINISH = 5,
 	CONTROL_DONE = 6,
 	CONTROL_WATCHED = 7,
-	CONTROL_TEXT = 8,
 };
 
 /* For PERFREC_SOCKET of the program. */
@@ -59,14 +57,6 @@ struct control_progress {
 	uint64_t dropped_spans; /* dropped and truncated */
 };
 
-/* A process is about to be patched. Two descriptors come with it: its
- * /proc/PID/mem, and a memfd that has a list of what is patched in it
- * (patch_tell_to()), which grows. Should the collector be killed, perfrec
- * restores the text. */
-struct control_text {
-	int64_t pid;
-};
-
 struct control_finish {
 	int64_t wait_status; /* as of waitpid(2) */
 	uint64_t start_ns, end_ns; /* CLOCK_BOOTTIME: fork, and reaped */
@@ -85,7 +75,6 @@ struct control_message {
 		struct control_failed failed;
 		struct control_child child;
 		struct control_progress progress;
-		struct control_text text;
 		struct control_finish finish;
 		struct control_done done;
 	};

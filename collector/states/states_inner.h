@@ -3,9 +3,9 @@
  * states_inner - the body of the states of an arena, for the files that are
  * module states: states.c (life, requests), states_thread.c (the thread),
  * states_modules.c (modules and their functions), states_text.c (processes and
- * their text), states_steps.c (the way from one state to the next),
- * states_steer.c (the controller), states_tell.c (what others may read), and
- * for their tests.
+ * their text), states_keep.c (what restores it), states_steps.c (the way from
+ * one state to the next), states_steer.c (the controller), states_tell.c (what
+ * others may read), and for their tests.
  *
  * The thread perfrec-states alone changes modules, functions and processes, and
  * reads them without a lock. Where others read them, too, it changes them under
@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "collector/base/lock.h"
+#include "collector/patch/text_guard.h"
 #include "collector/states/controller.h"
 #include "collector/states/states.h"
 #include "collector/states/states_cache.h"
@@ -32,6 +33,7 @@ struct filter_table;
 struct modules;
 struct patch_image;
 struct symbol_file;
+struct text_area;
 struct thunk_area;
 
 /* How long one visit of an arena may take, before others have their turn. */
@@ -124,7 +126,10 @@ struct states_process {
 	bool met; /* the thread has seen it */
 	bool failed; /* its text cannot be written */
 	bool ended; /* under the lock */
-	int list; /* memfd of what is patched: collector.keep_text; -1 */
+	int list; /* memfd of what is patched: states_keep.c; -1 */
+	uint64_t list_bytes, list_least; /* of it, now and when it began */
+	uint64_t kept; /* its number for perfrec-keeper; 0: it has none */
+	bool unkept; /* which was told */
 	int *module; /* numbers in the image, by index; -1: not in it */
 	size_t module_count, module_room;
 	clockid_t clock;
@@ -172,6 +177,9 @@ struct states {
 	bool planning; /* something wants plans */
 	bool evaluated; /* all functions know what they want */
 	uint64_t evaluated_for; /* as of that request, or a later one */
+	bool patched; /* some text was, or will be at once */
+	bool ending; /* all that was known has been restored */
+	bool searching; /* children that are not known are to be restored */
 	bool restored;
 	uint32_t generation; /* of the load map, as last told */
 
@@ -208,6 +216,8 @@ struct states_thread {
 	pthread_t thread;
 	int event; /* eventfd */
 	struct states_plan *plans; /* the thread's */
+	struct text_guard guard; /* the thread's */
+	uint64_t kept_numbers; /* the last that was given */
 	struct lock lock; /* of what follows */
 	struct states *first;
 	bool closing;
@@ -268,6 +278,26 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held);
 void states_restore_text(struct states *states);
 void states_processes_free(struct states *states);
+/* The processes, the youngest first. */
+struct states_process *states_first(struct states *states);
+
+/* Note what is changed in the text of @process from now on, and have
+ * perfrec-keeper keep it. It has an image, which owns its memory. */
+void states_keep(struct states *states, struct states_process *process);
+/* Hand over what is not kept yet; lists that have grown are made anew. */
+void states_keep_on(struct states *states);
+/* @process need not be restored any more. */
+void states_keep_no_more(struct states *states, struct states_process *process);
+/* perfrec-keeper has ended: states_keep_on() hands over all again. */
+void states_forget_keeper(struct states *states);
+/* The text of @states is restored: restore that of processes that were not met
+ * before. */
+void states_restore_late(struct states *states);
+/* Look for processes that nobody has heard of, of the @count states in @list,
+ * whose text is restored, and restore theirs. */
+void states_search(struct states **list, size_t count);
+/* Whether its programs have registered for membarrier. */
+bool states_are_registered(const struct states *states);
 
 /* Whether the gate stands in for patches. */
 static inline bool states_are_gated(const struct states *states)

@@ -10,11 +10,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/bytes.h"
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
@@ -144,13 +142,9 @@ static void try_to_write(struct states *states,
 static void make_root_image(struct states *states,
 			    struct states_process *process)
 {
-	/* relaxed: set before the hello */
-	bool registered =
-		atom_load_rlx(&arena_setup(states->arena)->page->flags) &
-		PAGE_BARRIER;
-
-	process->image = patch_image_new(states->area, process->pid,
-					 process->mem, registered);
+	process->image =
+		patch_image_new(states->area, process->pid, process->mem,
+				states_are_registered(states));
 	for (uint32_t i = 0; process->image && i < states->module_count; i++)
 		add_module_to(states, process, i);
 }
@@ -245,35 +239,6 @@ static void catch_up(struct states *states, struct states_process *process)
 	}
 }
 
-/* @entries are about to be patched: note them for who restores if we cannot. */
-static void note_entries(void *context, const void *entries, size_t bytes)
-{
-	const struct states_process *process = context;
-
-	(void)!write(process->list, entries, bytes);
-}
-
-/* Have somebody keep what restores the text of @process. */
-static void keep_text(struct states *states, struct states_process *process,
-		      int mem)
-{
-	struct collector *collector = states->thread->collector;
-	struct bytes list = { 0 };
-
-	if (!collector->keep_text)
-		return;
-	/* That of a child tells its parent's list. */
-	patch_tell_to(process->image, NULL, NULL);
-	process->list = memfd_create("perfrec-text", MFD_CLOEXEC);
-	if (process->list < 0)
-		return;
-	patch_export(process->image, &list);
-	note_entries(process, list.at, list.count);
-	bytes_release(&list);
-	collector->keep_text(collector, process->pid, mem, process->list);
-	patch_tell_to(process->image, note_entries, process);
-}
-
 static void meet_process(struct states *states, struct states_process *process)
 {
 	process->met = true;
@@ -289,8 +254,8 @@ static void meet_process(struct states *states, struct states_process *process)
 	else
 		make_child_image(states, process);
 	if (process->image) {
-		keep_text(states, process, process->mem);
 		process->mem = -1;
+		states_keep(states, process);
 		process->failed = false;
 		if (!process->root)
 			catch_up(states, process);
@@ -321,10 +286,10 @@ static void look_at_stranger(struct states_process *process)
 			 (process->image && patch_is_gone(process->image));
 }
 
-/* Under the lock. */
-static void drop_ended(struct states *states)
+/* Those that have ended, out of the list. Under the lock. */
+static struct states_process *take_ended(struct states *states)
 {
-	struct states_process **link = &states->processes;
+	struct states_process **link = &states->processes, *ended = NULL;
 
 	while (*link) {
 		struct states_process *process = *link;
@@ -338,15 +303,41 @@ static void drop_ended(struct states *states)
 		}
 		*link = process->next;
 		states->unpatched_processes += process->failed;
+		process->next = ended;
+		ended = process;
+	}
+	return ended;
+}
+
+static void free_list(struct states *states, struct states_process *list)
+{
+	struct states_process *process;
+
+	while ((process = list)) {
+		list = process->next;
+		states_keep_no_more(states, process);
 		states_process_free(process);
 	}
 }
 
 void states_drop_ended(struct states *states)
 {
+	struct states_process *ended;
+
 	lock_acquire(&states->lock);
-	drop_ended(states);
+	ended = take_ended(states);
 	lock_release(&states->lock);
+	free_list(states, ended);
+}
+
+struct states_process *states_first(struct states *states)
+{
+	struct states_process *first;
+
+	lock_acquire(&states->lock);
+	first = states->processes;
+	lock_release(&states->lock);
+	return first;
 }
 
 void states_follow_processes(struct states *states)
@@ -356,10 +347,8 @@ void states_follow_processes(struct states *states)
 	if (!states->begun)
 		map_area(states);
 	states->begun = true;
-	lock_acquire(&states->lock);
-	drop_ended(states);
-	process = states->processes;
-	lock_release(&states->lock);
+	states_drop_ended(states);
+	process = states_first(states);
 	/* New ones come in at the front. Children are made of the root. */
 	for (struct states_process *one = process; one; one = one->next)
 		if (!one->met && one->root)
@@ -373,12 +362,13 @@ void states_follow_processes(struct states *states)
 
 void states_processes_free(struct states *states)
 {
-	struct states_process *process;
+	struct states_process *list;
 
-	while ((process = states->processes)) {
-		states->processes = process->next;
-		states_process_free(process);
-	}
+	lock_acquire(&states->lock);
+	list = states->processes;
+	states->processes = NULL;
+	lock_release(&states->lock);
+	free_list(states, list);
 }
 
 /* --- writing ----------------------------------------------------------------
@@ -391,11 +381,14 @@ static void add_patch_ns(struct states *states, uint64_t begin_ns)
 	lock_release(&states->lock);
 }
 
-/* A program that forks hands its own descriptor over then. */
+/* Something is about to be patched. A program that forks hands its own
+ * descriptor over from now on. */
 static void say_patched(struct states *states)
 {
+	states->patched = true;
 	/* relaxed: set before any byte is written, by a system call */
 	atom_store_rlx(&arena_setup(states->arena)->page->patched, 1);
+	states_keep_on(states);
 }
 
 /* The gate has room for GATE_ENTRIES / 4 functions: the others stay, and have

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/base/log.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/states/states_inner.h"
@@ -28,13 +30,17 @@ void states_wake(struct states_thread *thread)
 
 static void sleep_until_asked(struct states_thread *thread, uint64_t ns)
 {
-	struct pollfd event = { .fd = thread->event, .events = POLLIN };
+	struct pollfd events[] = {
+		{ .fd = thread->event, .events = POLLIN },
+		{ .fd = text_guard_descriptor(&thread->guard),
+		  .events = POLLIN },
+	};
 	int timeout = -1;
 	uint64_t count;
 
 	if (ns != UINT64_MAX)
 		timeout = (int)(MIN(ns, SLEEP_NS) / 1000000);
-	if (poll(&event, 1, timeout) > 0)
+	if (poll(events, ARRAY_SIZE(events), timeout) > 0 && events[0].revents)
 		(void)!read(thread->event, &count, sizeof(count));
 }
 
@@ -62,9 +68,7 @@ static void unlist(struct states_thread *thread, struct states *states)
 		link = &(*link)->next;
 	*link = states->next;
 	lock_release(&thread->lock);
-	lock_acquire(&states->lock);
 	states_processes_free(states);
-	lock_release(&states->lock);
 	states_plans_put(states);
 	arena_put(&states->arena);
 	states_put(&listed);
@@ -90,12 +94,53 @@ static bool is_finished(struct states *states)
 	return finished;
 }
 
+/* Restore children that nobody has heard of, of all arenas that have ended: one
+ * look at all processes of the machine does for all. Whether there were any. */
+static bool search_all(struct states_thread *thread)
+{
+	struct states **list = NULL;
+	size_t count = 0, room = 0;
+
+	/* Only this thread takes any out. */
+	lock_acquire(&thread->lock);
+	for (struct states *states = thread->first; states;
+	     states = states->next)
+		if (states->searching && grow_array(list, room, count + 1) == 0)
+			list[count++] = states;
+	lock_release(&thread->lock);
+	if (count)
+		states_search(list, count);
+	for (size_t i = 0; i < count; i++)
+		list[i]->searching = false;
+	free(list);
+	return count;
+}
+
+static void look_at_keeper(struct states_thread *thread)
+{
+	static struct log_limit limit;
+
+	if (!text_guard_has_ended(&thread->guard))
+		return;
+	log_limited(&limit, LOG_WARN,
+		    "perfrec-keeper, which would restore the text of programs "
+		    "if perfrec-collect were killed, has ended: it is started "
+		    "anew");
+	lock_acquire(&thread->lock);
+	for (struct states *states = thread->first; states;
+	     states = states->next)
+		states_forget_keeper(states);
+	lock_release(&thread->lock);
+}
+
 /* Visit all arenas. Returns after how many ns it is to be done again. */
 static uint64_t visit_all(struct states_thread *thread)
 {
-	struct states *states = take_next(thread, NULL), *next;
+	struct states *states, *next;
 	uint64_t wait = UINT64_MAX, ns;
 
+	look_at_keeper(thread);
+	states = take_next(thread, NULL);
 	for (; states; states = next) {
 		ns = states_visit(states);
 		wait = MIN(wait, ns);
@@ -126,6 +171,8 @@ static void *run(void *context)
 	pthread_setname_np(pthread_self(), "perfrec-states");
 	while (!is_over(thread)) {
 		wait = visit_all(thread);
+		if (search_all(thread))
+			wait = 0;
 		if (wait && !is_over(thread))
 			sleep_until_asked(thread, wait);
 	}
@@ -168,6 +215,7 @@ void states_thread_stop(struct states_thread **thread)
 	lock_release(&old->lock);
 	states_wake(old);
 	pthread_join(old->thread, NULL);
+	text_guard_stop(&old->guard);
 	states_plans_free(old);
 	close(old->event);
 	lock_destroy(&old->lock);

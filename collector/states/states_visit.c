@@ -14,13 +14,22 @@
 /* A function that drains, or has to wait for others, is looked at again. */
 #define SOON_NS 5000000
 
+/* The text of all that is known is restored first, then that of children which
+ * were forked meanwhile: whoever is forked later has a parent that is restored.
+ */
 static void end_text(struct states *states)
 {
-	if (!states->restored) {
-		states_follow_processes(states);
+	if (!states->ending) {
+		states->ending = true;
+		if (states->patched)
+			states_follow_processes(states);
 		states_remember(states);
 		states_restore_text(states);
+		states->searching = states->patched;
 	}
+	states_restore_late(states);
+	if (states->searching)
+		return;
 	lock_acquire(&states->lock);
 	states->restored = true;
 	states->answered = states->asked;
@@ -106,12 +115,13 @@ uint64_t states_visit(struct states *states)
 		end_text(states);
 		return UINT64_MAX;
 	}
-	if (!wanted || states->restored) {
+	if (!wanted || states->ending) {
 		states_drop_ended(states);
 		return UINT64_MAX;
 	}
 	held = is_held(states);
 	states_follow_processes(states);
+	states_keep_on(states);
 	if (held)
 		states_make_gate(states);
 	done = work(states, now + VISIT_NS,

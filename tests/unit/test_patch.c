@@ -18,6 +18,7 @@
 #include "collector/code/code_plan.h"
 #include "collector/patch/changes.h"
 #include "collector/patch/forms.h"
+#include "collector/patch/text_keeper.h"
 #include "collector/patch/thunks.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"
@@ -658,15 +659,104 @@ START_TEST(patch_is_restored_from_a_list)
 	bytes_put(&g_told, "x", 1);
 	memmove(g_told.at + 1, g_told.at, g_told.count - 1);
 	ck_assert_int_eq(patch_restore_from(mem, g_told.at + 1,
-					    g_told.count - 1, &restored),
+					    g_told.count - 1, false, &restored),
 			 0);
 	ck_assert(is_plain(g_pid));
 	ck_assert_uint_eq(restored.restored, sites);
 	ck_assert_uint_eq(restored.unchanged + restored.foreign, 0);
 	ck_assert_int_eq(
-		patch_restore_from(mem, list.at, list.count, &restored), 0);
+		patch_restore_from(mem, list.at, list.count, false, &restored),
+		0);
 	ck_assert_uint_eq(restored.unchanged, sites);
 	ck_assert_uint_eq(restored.restored + restored.foreign, 0);
+	let_work();
+	close(mem);
+	bytes_release(&list);
+	stop();
+}
+END_TEST
+
+static void tell_file(void *arg, const void *entries, size_t bytes)
+{
+	(void)!write(*(int *)arg, entries, bytes);
+}
+
+/* In a process of its own: changes all text, over and over. */
+static _Noreturn void write_for_ever(void)
+{
+	for (;;) {
+		patch_connect(g_image, g_list, g_listed, false);
+		for (int i = 0; i < 4; i++)
+			patch_switch(g_image, g_numbers, g_listed, i & 1);
+		patch_restore(g_image);
+	}
+}
+
+/* Whoever writes is killed at any moment: the list restores all. */
+START_TEST(patch_is_restored_when_its_writer_was_killed)
+{
+	const struct kind *kind = &g_kinds[_i];
+	int list = memfd_create("list", MFD_CLOEXEC), mem;
+	pid_t writer;
+
+	NEEDS(kind);
+	start(kind, 0);
+	go();
+	/* Fills in g_list. */
+	connect_all(false, false);
+	ck_assert_int_eq(patch_restore(g_image), 0);
+	mem = patch_mem_open(g_pid);
+	patch_tell_to(g_image, tell_file, &list);
+	for (int i = 0; i < 6; i++) {
+		writer = fork();
+		ck_assert_int_ge(writer, 0);
+		if (!writer)
+			write_for_ever();
+		if (i % 3)
+			let_work();
+		usleep((useconds_t)(1 + i * 437));
+		ck_assert_int_eq(kill(writer, SIGKILL), 0);
+		ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
+		ck_assert_int_eq(text_restore(mem, list, true), 0);
+		ck_assert(is_plain(g_pid));
+		ck_assert_int_eq(ftruncate(list, 0), 0);
+		ck_assert_int_eq(lseek(list, 0, SEEK_SET), 0);
+	}
+	let_work();
+	close(mem);
+	close(list);
+	stop();
+}
+END_TEST
+
+/* A body in two pages is written in two parts: the second may be missing. */
+START_TEST(patch_half_a_body_is_restored)
+{
+	const struct code_site *site;
+	struct patch_restored restored;
+	struct bytes list = { 0 };
+	uint8_t bytes[CODE_SITE_BYTES];
+	int mem;
+
+	NEEDS(&g_kinds[0]);
+	start(&g_kinds[0], 0);
+	/* No thread runs what is written here. */
+	connect_all(true, true);
+	patch_export(g_image, &list);
+	mem = patch_mem_open(g_pid);
+	site = &g_plan->sites[0];
+	ck_assert_uint_eq(site->form, CODE_CALL);
+	ck_assert_int_eq(memory_read(mem, g_bias + site->address, bytes, 5), 0);
+	bytes[3] = site->bytes[3];
+	bytes[4] = site->bytes[4];
+	ck_assert_int_eq(memory_write(mem, g_bias + site->address, bytes, 5),
+			 0);
+	ck_assert_int_eq(
+		patch_restore_from(mem, list.at, list.count, true, &restored),
+		0);
+	ck_assert_uint_eq(restored.foreign, 0);
+	ck_assert(is_plain(g_pid));
+	go();
 	let_work();
 	close(mem);
 	bytes_release(&list);
@@ -687,22 +777,23 @@ START_TEST(patch_lists_that_are_not_whole_write_nothing)
 	connect_all(false, false);
 	patch_export(g_image, &list);
 	mem = patch_mem_open(g_pid);
-	ck_assert_int_eq(
-		patch_restore_from(mem, list.at, list.count - 1, &restored),
-		-EINVAL);
-	ck_assert_int_eq(patch_restore_from(mem, list.at, 0, &restored), 0);
+	ck_assert_int_eq(patch_restore_from(mem, list.at, list.count - 1, false,
+					    &restored),
+			 -EINVAL);
+	ck_assert_int_eq(patch_restore_from(mem, list.at, 0, false, &restored),
+			 0);
 	copy = malloc(list.count);
 	memcpy(copy, list.at, list.count);
 	copy[12] = 200; /* a form that there is not */
-	ck_assert_int_eq(patch_restore_from(mem, copy, list.count, NULL),
+	ck_assert_int_eq(patch_restore_from(mem, copy, list.count, false, NULL),
 			 -EINVAL);
 	ck_assert(!is_plain(g_pid));
 	/* Of other places: found to be foreign, each of them. */
 	for (size_t i = 0; i < list.count; i += 32)
 		copy[i] ^= 8;
 	copy[12] = list.at[12];
-	ck_assert_int_eq(patch_restore_from(mem, copy, list.count, &restored),
-			 0);
+	ck_assert_int_eq(
+		patch_restore_from(mem, copy, list.count, false, &restored), 0);
 	ck_assert_uint_eq(restored.restored + restored.unchanged, 0);
 	ck_assert_uint_eq(restored.foreign, list.count / 32);
 	/* The same list twice over, with wrong operands in one half. */
@@ -711,7 +802,8 @@ START_TEST(patch_lists_that_are_not_whole_write_nothing)
 		copy[i + 8] ^= 1;
 	bytes_put(&list, copy, list.count);
 	ck_assert_int_eq(
-		patch_restore_from(mem, list.at, list.count, &restored), 0);
+		patch_restore_from(mem, list.at, list.count, false, &restored),
+		0);
 	ck_assert_uint_eq(restored.restored, list.count / 64);
 	ck_assert_uint_eq(restored.foreign, 0);
 	ck_assert(is_plain(g_pid));
@@ -1122,6 +1214,9 @@ int main(void)
 	tcase_add_test(tcase, patch_site_of_two_functions_serves_both);
 	tcase_add_loop_test(tcase, patch_follows_a_forked_child, 0, KINDS);
 	tcase_add_loop_test(tcase, patch_is_restored_from_a_list, 0, KINDS);
+	tcase_add_loop_test(tcase, patch_is_restored_when_its_writer_was_killed,
+			    0, KINDS);
+	tcase_add_test(tcase, patch_half_a_body_is_restored);
 	tcase_add_test(tcase, patch_lists_that_are_not_whole_write_nothing);
 	tcase_add_test(tcase, patch_leaves_breakpoints_alone);
 	tcase_add_test(tcase, patch_switches_nothing_on_by_half);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The collector is killed while functions of a program, and of its child, are
-# off: perfrec record restores their text, and they run on.
+# off: perfrec-keeper restores their text, and they run on.
 . "$TOP/tests/e2e/lib.sh"
 prog overhead/busy
 build forks -I. <<'SOURCE'

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What perfrec-keeper is told, and what becomes of it; this program is the
+ * keeper, too. That text is restored is shown by tests/e2e/overhead/killed*.sh.
+ */
+#include "collector/patch/text_guard.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/patch/patch.h"
+#include "collector/patch/text_keeper.h"
+#include "tests/suite.h"
+
+static struct text_guard g_guard;
+static struct kept_text g_text;
+
+static void setup(void)
+{
+	memset(&g_guard, 0, sizeof(g_guard));
+	g_text = (struct kept_text){
+		.number = 1,
+		.mem = patch_mem_open(getpid()),
+		.list = memfd_create("list", MFD_CLOEXEC),
+	};
+}
+
+static void teardown(void)
+{
+	text_guard_stop(&g_guard);
+	close(g_text.mem);
+	close(g_text.list);
+}
+
+START_TEST(text_guard_keeps_as_much_as_descriptors_allow)
+{
+	const struct rlimit limit = { 70, 70 };
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (int i = 0; i < 3; i++, g_text.number++)
+		ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), -ENOSPC);
+	text_guard_drop(&g_guard, 2);
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), -ENOSPC);
+	ck_assert(!text_guard_has_ended(&g_guard));
+}
+END_TEST
+
+static void wait_for_end(void)
+{
+	/* The runner of tests has the limit of time. */
+	while (!text_guard_has_ended(&g_guard))
+		usleep(1000);
+}
+
+START_TEST(text_guard_says_once_that_the_keeper_has_ended)
+{
+	ck_assert(!text_guard_has_ended(&g_guard));
+	ck_assert_int_eq(text_guard_descriptor(&g_guard), -1);
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_int_ge(text_guard_descriptor(&g_guard), 0);
+	ck_assert_int_eq(kill(g_guard.pid, SIGKILL), 0);
+	wait_for_end();
+	ck_assert(!text_guard_has_ended(&g_guard));
+	ck_assert_int_eq(text_guard_descriptor(&g_guard), -1);
+	/* Nobody is told, and the next one is not started at once. */
+	text_guard_drop(&g_guard, 1);
+	g_guard.started_ns = clock_boottime_ns();
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), -EAGAIN);
+	g_guard.started_ns = 1;
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_uint_eq(g_guard.kept, 1);
+}
+END_TEST
+
+START_TEST(text_guard_does_not_wait_for_a_keeper_that_is_stopped)
+{
+	int err = 0;
+
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_int_eq(kill(g_guard.pid, SIGSTOP), 0);
+	for (int i = 0; i < 100000 && !err; i++, g_text.number++)
+		err = text_guard_keep(&g_guard, &g_text);
+	ck_assert_int_eq(err, -EAGAIN);
+	wait_for_end();
+}
+END_TEST
+
+/* Neither a session, nor a file, nor a child is left. */
+START_TEST(text_guard_ends_the_keeper)
+{
+	pid_t pid;
+
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	pid = g_guard.pid;
+	text_guard_stop(&g_guard);
+	ck_assert_int_lt(waitpid(pid, NULL, 0), 0);
+	ck_assert_int_eq(errno, ECHILD);
+	ck_assert_int_eq(text_guard_descriptor(&g_guard), -1);
+}
+END_TEST
+
+static pid_t g_found[8];
+static size_t g_count;
+
+static void found(void *arg, pid_t pid, size_t index)
+{
+	ck_assert_ptr_null(arg);
+	ck_assert_uint_eq(index, 1);
+	ck_assert_uint_lt(g_count, 8);
+	g_found[g_count++] = pid;
+}
+
+/* A process that has the second of two areas mapped. */
+static pid_t start_child(int area)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		mmap(NULL, 4096, PROT_READ, MAP_SHARED, area, 0);
+		(void)!write(ready[1], "", 1);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+START_TEST(text_find_finds_who_maps_an_area)
+{
+	int area = memfd_create("area", MFD_CLOEXEC);
+	struct text_area areas[2] = { { 1, 2, 3 } };
+	struct stat status;
+	pid_t child;
+
+	ck_assert_int_eq(ftruncate(area, 4096), 0);
+	ck_assert_int_eq(fstat(area, &status), 0);
+	areas[1].device = status.st_dev;
+	areas[1].inode = status.st_ino;
+	ck_assert_uint_eq(text_find(areas, 2, found, NULL), 0);
+	child = start_child(area);
+	ck_assert_uint_eq(text_find(areas, 2, found, NULL), 1);
+	ck_assert_int_eq(g_found[0], child);
+	/* It began before. */
+	areas[0].since_ns = areas[1].since_ns =
+		clock_boottime_ns() + 1000000000;
+	ck_assert_uint_eq(text_find(areas, 2, found, NULL), 0);
+	ck_assert_uint_eq(text_find(NULL, 0, found, NULL), 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(area);
+}
+END_TEST
+
+START_TEST(text_keeper_keeps_one_text_of_a_number)
+{
+	struct text_keeper keeper = { 0 };
+	struct kept_text text = { .number = 7 };
+
+	for (int i = 0; i < 3; i++) {
+		text.mem = dup(g_text.mem);
+		text.list = dup(g_text.list);
+		ck_assert_int_eq(text_keeper_add(&keeper, &text), 0);
+		ck_assert_uint_eq(keeper.count, 1);
+	}
+	text_keeper_drop(&keeper, 8);
+	ck_assert_uint_eq(keeper.count, 1);
+	text_keeper_drop(&keeper, 7);
+	ck_assert_uint_eq(keeper.count, 0);
+	/* Its descriptors were closed. */
+	ck_assert_int_lt(close(text.mem), 0);
+	text_keeper_release(&keeper);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	Suite *suite = suite_create("text_guard");
+	TCase *tcase = suite_case(suite, "text_guard");
+
+	if (argc == 1 && !strcmp(argv[0], TEXT_GUARD_NAME))
+		return text_guard_main();
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, text_guard_keeps_as_much_as_descriptors_allow);
+	tcase_add_test(tcase, text_guard_says_once_that_the_keeper_has_ended);
+	tcase_add_test(tcase,
+		       text_guard_does_not_wait_for_a_keeper_that_is_stopped);
+	tcase_add_test(tcase, text_guard_ends_the_keeper);
+	tcase_add_test(tcase, text_find_finds_who_maps_an_area);
+	tcase_add_test(tcase, text_keeper_keeps_one_text_of_a_number);
+	return suite_run(suite);
+}
