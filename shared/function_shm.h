@@ -44,7 +44,7 @@ struct count_cell {
 	/* A bit for each call that is open, the innermost lowest: 1: its begin
 	 * was recorded, so its end must be. An entry shifts left, an exit
 	 * shifts right (arithmetically: beyond 64 calls the oldest bit
-	 * repeats). */
+	 * repeats). What is 0 need not be shifted. */
 	uint64_t recorded;
 };
 
@@ -107,12 +107,12 @@ _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 #define THUNK_AREA_NAME "perfrec-thunks"
 
 #define THUNK_MAPS 8u
-#define THUNK_BYTES 320u
-#define THUNK_EXIT 128u
-/* For entry builds: an exit that is jumped to in place of the function's ret
- * (XRay), and one that is called where r11 is live (before "jmp *%r11"). */
-#define THUNK_EXIT_JUMP 260u
-#define THUNK_EXIT_R11 192u
+#define THUNK_BYTES 448u
+#define THUNK_EXIT 256u
+/* For entry builds: an exit that is jumped to in place of the function's ret,
+ * and one that is called where r11 is live (before "jmp *%r11"). */
+#define THUNK_EXIT_JUMP 192u
+#define THUNK_EXIT_R11 336u
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
 #define THUNK_CODE (THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_MAX * (uint64_t)16)

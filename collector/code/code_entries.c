@@ -112,6 +112,15 @@ static bool could_leave(const struct code_entries *entries,
 	}
 }
 
+/* Whether @op is C3, and no other form of a return. */
+static bool is_plain_return(const struct code_file *file,
+			    const struct code_member *member,
+			    const struct code_op *op)
+{
+	return op->kind == CODE_OP_RETURN &&
+	       has_bytes(file, code_op_address(member, op), "\xc3", 1);
+}
+
 static int take_exit(struct code_entries *entries,
 		     const struct code_member *member, size_t number,
 		     uint64_t function)
@@ -120,7 +129,9 @@ static int take_exit(struct code_entries *entries,
 	const struct code_use use = {
 		.site = code_op_address(member, op) - NOP_BYTES,
 		.address = function,
-		.form = CODE_EXIT_NOP,
+		.form = is_plain_return(entries->file, member, op)
+				? CODE_EXIT_RETURN
+				: CODE_EXIT_NOP,
 		.length = NOP_BYTES,
 		.is_exit = true,
 		.entry_build = true,

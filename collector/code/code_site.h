@@ -18,7 +18,8 @@ enum code_form {
 	/* Entry builds by gcc. */
 	CODE_ENTRY_CALL, /* E8 rel32: of the module's own stub, which returns */
 	CODE_ENTRY_CALL_67, /* 67 E8 rel32: the same */
-	CODE_EXIT_NOP, /* 0F 1F 44 00 00: before a return or a tail jump */
+	CODE_EXIT_NOP, /* 0F 1F 44 00 00: before a jump out, or "ret n" */
+	CODE_EXIT_RETURN, /* the same: before C3, to which nothing jumps */
 	/* Entry builds by clang: XRay's sleds. */
 	CODE_XRAY_ENTRY, /* EB 09 and nine bytes of nop */
 	CODE_XRAY_EXIT, /* C3 and ten bytes of nop: the return itself */

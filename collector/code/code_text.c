@@ -33,6 +33,7 @@ const char *code_form_name(enum code_form form)
 		[CODE_ENTRY_CALL] = "entry-call",
 		[CODE_ENTRY_CALL_67] = "entry-call-67",
 		[CODE_EXIT_NOP] = "exit-nop",
+		[CODE_EXIT_RETURN] = "exit-return",
 		[CODE_XRAY_ENTRY] = "xray-entry",
 		[CODE_XRAY_EXIT] = "xray-exit",
 		[CODE_XRAY_TAIL] = "xray-tail",

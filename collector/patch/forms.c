@@ -27,6 +27,7 @@ static const struct site_form g_forms[CODE_FORMS] = {
 	[CODE_ENTRY_CALL] = CALL_FORM,
 	[CODE_ENTRY_CALL_67] = CALL_67_FORM,
 	[CODE_EXIT_NOP] = CALL_FORM,
+	[CODE_EXIT_RETURN] = { 5, 0, 0xe9, 0xa9, 1, 5, 5, false },
 	[CODE_XRAY_ENTRY] = SLED_FORM,
 	[CODE_XRAY_TAIL] = SLED_FORM,
 	[CODE_XRAY_EXIT] = { 11, 0, 0xe9, 0xc3, 1, 5, 5, false },

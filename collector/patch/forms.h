@@ -18,6 +18,7 @@
  *	JUMP_GOT        FF 25 disp32        FF 25 disp32        C3 25
  *	ENTRY_CALL(_67) as CALL(_67)
  *	EXIT_NOP        0F 1F 44 00 00      E8 rel32            A9
+ *	EXIT_RETURN     0F 1F 44 00 00      E9 rel32            A9
  *	XRAY_ENTRY      EB 09 nop9          EB 00 call9         EB 09
  *	XRAY_TAIL       the same
  *	XRAY_EXIT       C3 nop10            E9 rel32            C3

@@ -36,7 +36,7 @@ static enum thunk_side side_of(const struct code_site *site)
 {
 	if (!site->is_exit)
 		return THUNK_SIDE_ENTRY;
-	if (site->form == CODE_XRAY_EXIT)
+	if (site->form == CODE_XRAY_EXIT || site->form == CODE_EXIT_RETURN)
 		return THUNK_SIDE_EXIT_JUMP;
 	return site->r11_live ? THUNK_SIDE_EXIT_R11 : THUNK_SIDE_EXIT;
 }

@@ -171,7 +171,7 @@ void thunk_area_file(const struct thunk_area *area, uint64_t *device,
 /* What goes into the hole @kind, of which an instruction that ends at @next in
  * the area may be a part. */
 static uint64_t hole_value(const struct thunk_area *area, uint32_t number,
-			   uint8_t kind, uint64_t next)
+			   uint16_t kind, uint64_t next)
 {
 	uint64_t cell = number * sizeof(struct count_cell);
 

@@ -34,7 +34,7 @@
 
 /* Where a hole is in a template. */
 struct thunk_hole {
-	uint8_t kind, offset;
+	uint16_t kind, offset;
 };
 
 /* THUNK_BYTES each, and their holes, the last of which is a HOLE_END. */

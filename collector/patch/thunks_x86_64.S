@@ -17,7 +17,7 @@
 	.macro hole kind, size=4, before=0
 .Lhole_\@:
 	.pushsection .rodata.thunk_holes, "a"
-	.byte	\kind, .Lhole_\@ - .Ltemplate - \size - \before
+	.short	\kind, .Lhole_\@ - .Ltemplate - \size - \before
 	.popsection
 	.endm
 
@@ -39,9 +39,9 @@ thunk_template_\name:
 	.endm
 
 	.macro end_template
-	at	320
+	at	448
 	.pushsection .rodata.thunk_holes, "a"
-	.byte	HOLE_END, 0
+	.short	HOLE_END, 0
 	.popsection
 	.endm
 
@@ -72,13 +72,19 @@ thunk_template_\name:
 	jz	\none
 	.endm
 
-	/* One more call; ZF says whether to record it. Takes @scratch, which
-	 * may be r11. */
-	.macro count_call scratch
+	/*
+	 * One more call; ZF says whether to record it. Takes @scratch, which
+	 * may be r11. Where no call is open that is recorded, there is nothing
+	 * to shift: two changes of a word in each call would wait for each
+	 * other. Else goes to @shift, which comes back to @shifted.
+	 */
+	.macro count_call scratch, shift, shifted
 	incq	0x7fffffff(%r11)
 	hole	HOLE_CALLS
-	shlq	0x7fffffff(%r11)
-	hole	HOLE_RECORDED
+	cmpq	$0, 0x7fffffff(%r11)
+	hole	HOLE_RECORDED, 4, 1
+	jne	\shift
+\shifted:
 	imull	$THUNK_STEP, 0x7fffffff(%r11), \scratch
 	hole	HOLE_CALLS, 4, 4
 	addl	$(1 - THUNK_STEP), \scratch	/* thunk_turn() */
@@ -86,15 +92,29 @@ thunk_template_\name:
 	hole	HOLE_MASK
 	.endm
 
+	.macro count_shift shifted
+	shlq	0x7fffffff(%r11)
+	hole	HOLE_RECORDED
+	jmp	\shifted
+	.endm
+
 	.macro count_record
 	orb	$1, 0x7fffffff(%r11)
 	hole	HOLE_RECORDED, 4, 1
 	.endm
 
-	/* CF says whether the begin was recorded. */
-	.macro count_exit
+	/* Goes on if no begin was recorded, else to @open, ... */
+	.macro count_exit open
+	cmpq	$0, 0x7fffffff(%r11)
+	hole	HOLE_RECORDED, 4, 1
+	jne	\open
+	.endm
+
+	/* ... where this one goes on if that of this call was, else to @none. */
+	.macro count_open none
 	sarq	0x7fffffff(%r11)
 	hole	HOLE_RECORDED
+	jnc	\none
 	.endm
 
 	.macro jump_to page_word
@@ -107,7 +127,7 @@ thunk_template_\name:
 	template calls
 	endbr64
 	counts_or 1f
-	count_call %eax
+	count_call %eax, 4f, 3
 	jz	2f
 	ret
 1:	movl	$0, %r11d
@@ -115,21 +135,22 @@ thunk_template_\name:
 	jump_to	HOLE_ENTER_GENERAL
 2:	count_record
 	jump_to	HOLE_ENTER
+4:	count_shift 3b
 
-	at	128
+	at	256
 	endbr64
 	counts_or 1f
-	count_exit
-	jc	2f
+	count_exit 2f
 1:	ret
-2:	jump_to	HOLE_EXIT
+2:	count_open 1b
+	jump_to	HOLE_EXIT
 	end_template
 
 	/* No site of an entry build goes through memory. The places of the
 	 * thunks are those of THUNK_EXIT_*. */
 	template entry
 	entry_counts_or 1f
-	count_call %r11d
+	count_call %r11d, 5f, 4
 	jz	2f
 3:	ret
 1:	movl	$0, %r11d
@@ -143,30 +164,37 @@ thunk_template_\name:
 	movq	0(%rip), %r11
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_ENTER
+5:	count_shift 4b
 
-	at	128
-4:	entry_counts_or 1f
-	count_exit
-	jc	2f
+	/* In place of the function's ret: a call and its return take as long
+	 * as all the rest. */
+	at	192
+	entry_counts_or 1f
+	count_exit 2f
 1:	ret
-2:	movq	0(%rip), %r11
+2:	count_open 1b
+	call	3f
+	ret
+
+	at	256
+	entry_counts_or 1f
+	count_exit 2f
+1:	ret
+2:	count_open 1b
+3:	movq	0(%rip), %r11
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_EXIT
 
-	at	192
+	at	336
 	pushq	%r11
 	entry_counts_or 1f
-	count_exit
-	jc	2f
+	count_exit 2f
 1:	popq	%r11
 	ret
-2:	movq	0(%rip), %r11
+2:	count_open 1b
+	movq	0(%rip), %r11
 	hole	HOLE_FUNCTION
 	jump_to	HOLE_ENTRY_EXIT_PUSHED
-
-	at	260
-	call	4b
-	ret
 	end_template
 
 	.section .note.GNU-stack, "", @progbits

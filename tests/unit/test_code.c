@@ -317,6 +317,8 @@ START_TEST(code_finds_the_exits_of_an_entry_build)
 	ck_assert_uint_eq(g_plan->site_count, 3);
 	ck_assert_uint_eq(g_plan->sites[0].form, CODE_ENTRY_CALL);
 	ck_assert(!g_plan->sites[1].r11_live && g_plan->sites[2].r11_live);
+	ck_assert_uint_eq(g_plan->sites[1].form, CODE_EXIT_RETURN);
+	ck_assert_uint_eq(g_plan->sites[2].form, CODE_EXIT_NOP);
 	ck_assert(g_plan->functions[0].entry_build);
 }
 END_TEST

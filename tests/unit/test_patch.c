@@ -45,7 +45,8 @@ static const struct kind {
 	{ "inlined", "clang -O2 -finstrument-functions-after-inlining", false,
 	  1u << CODE_CALL },
 	{ "entry", "gcc -O2 -specs=" ENTRY_SPECS, true,
-	  1u << CODE_ENTRY_CALL_67 | 1u << CODE_EXIT_NOP },
+	  1u << CODE_ENTRY_CALL_67 | 1u << CODE_EXIT_NOP |
+		  1u << CODE_EXIT_RETURN },
 	{ "xray",
 	  "clang -O2 -Xclang -fxray-instrument -Xclang "
 	  "-fxray-instruction-threshold=1 xray_note.s",
@@ -1153,6 +1154,7 @@ START_TEST(patch_forms_are_told_apart_in_each_state)
 		[CODE_ENTRY_CALL] = { 0xe8, 1, 2, 3, 4 },
 		[CODE_ENTRY_CALL_67] = { 0x67, 0xe8, 1, 2, 3, 4 },
 		[CODE_EXIT_NOP] = { 0x0f, 0x1f, 0x44 },
+		[CODE_EXIT_RETURN] = { 0x0f, 0x1f, 0x44 },
 		[CODE_XRAY_ENTRY] = { 0xeb, 9, 0x66, 0x0f, 0x1f, 0x84, 0, 0,
 				      2 },
 		[CODE_XRAY_EXIT] = { 0xc3, 0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0,
