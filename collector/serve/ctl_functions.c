@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,9 @@
 #define CHANGES_MAX 1024
 
 struct ctl_functions {
+	char *changes; /* NULL: none */
+	const char *list[CHANGES_MAX]; /* in changes: a letter and a glob */
+	size_t globs;
 	size_t count;
 	struct asked {
 		struct arena *arena; /* a reference */
@@ -27,25 +31,25 @@ struct ctl_functions {
 	} asked[];
 };
 
-/* Cuts @changes into @list. Returns how many there are; -EINVAL: they are not
- * what ctl_wire.h says. */
-static int cut_changes(char *changes, const char *list[CHANGES_MAX])
+/* Cuts the changes into a list. 0; -EINVAL: they are not what ctl_wire.h
+ * says. */
+static int cut_changes(struct ctl_functions *functions)
 {
-	int count = 0;
 	char *next;
 
-	for (char *change = changes; change; change = next) {
+	for (char *change = functions->changes; change; change = next) {
 		next = strchr(change, '\t');
 		if (next)
 			*next++ = '\0';
-		if (!change[0] || !change[1] || count == CHANGES_MAX ||
+		if (!change[0] || !change[1] ||
+		    functions->globs == CHANGES_MAX ||
 		    (change[0] != CTL_FUNCTIONS_SPAN &&
 		     change[0] != CTL_FUNCTIONS_COUNT &&
 		     change[0] != CTL_FUNCTIONS_OFF))
 			return -EINVAL;
-		list[count++] = change;
+		functions->list[functions->globs++] = change;
 	}
-	return count;
+	return 0;
 }
 
 int ctl_functions_start(struct arena *const *arena, size_t count,
@@ -54,25 +58,26 @@ int ctl_functions_start(struct arena *const *arena, size_t count,
 {
 	struct ctl_functions *functions =
 		calloc(1, sizeof(*functions) + count * sizeof(struct asked));
-	const char *list[CHANGES_MAX];
-	char *copy = changes ? strdup(changes) : NULL;
-	int globs = 0, err = functions && (copy || !changes) ? 0 : -ENOMEM;
+	int err = 0;
 
-	if (!err && changes)
-		globs = cut_changes(copy, list);
-	if (globs < 0) {
-		*wrong = "these are no changes of functions";
-		err = globs;
+	*out = NULL;
+	if (!functions)
+		return -ENOMEM;
+	if (changes) {
+		functions->changes = strdup(changes);
+		err = functions->changes ? cut_changes(functions) : -ENOMEM;
 	}
+	if (err == -EINVAL)
+		*wrong = "these are no changes of functions";
 	for (size_t i = 0; i < count && !err; i++) {
-		err = states_ask_start(arena[i], list, (size_t)globs,
+		err = states_ask_start(arena[i], functions->list,
+				       functions->globs,
 				       &functions->asked[i].ask);
 		if (err)
 			break;
 		functions->asked[i].arena = arena_get(arena[i]);
 		functions->count++;
 	}
-	free(copy);
 	if (err)
 		ctl_functions_free(&functions);
 	*out = functions;
@@ -81,10 +86,8 @@ int ctl_functions_start(struct arena *const *arena, size_t count,
 
 bool ctl_functions_are_done(const struct ctl_functions *functions)
 {
-	const char *error;
-
 	for (size_t i = 0; i < functions->count; i++)
-		if (!states_ask_is_done(functions->asked[i].ask, &error))
+		if (!states_ask_is_done(functions->asked[i].ask))
 			return false;
 	return true;
 }
@@ -145,15 +148,29 @@ static json_t *describe_all(struct arena *arena)
 	return rows;
 }
 
+/* The first glob that no program has a function for; NULL: there is none. */
+static const char *find_unmatched(const struct ctl_functions *functions)
+{
+	for (size_t glob = 0; glob < functions->globs; glob++) {
+		bool matched = false;
+
+		for (size_t i = 0; i < functions->count && !matched; i++)
+			matched = states_ask_has_matched(
+				functions->asked[i].ask, glob);
+		if (!matched)
+			return functions->list[glob] + 1;
+	}
+	return NULL;
+}
+
 json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 {
 	struct ctl_functions *old = *functions;
 	json_t *programs = json_array(), *program;
-	const char *error = NULL, *one;
+	const char *unmatched = find_unmatched(old);
+	char error[512];
 
 	for (size_t i = 0; i < old->count; i++) {
-		states_ask_is_done(old->asked[i].ask, &one);
-		error = error ? error : one;
 		program = json_object();
 		set_number(program, "session",
 			   arena_session(old->asked[i].arena)->number);
@@ -161,7 +178,10 @@ json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 				    describe_all(old->asked[i].arena));
 		json_array_append_new(programs, program);
 	}
-	if (error) {
+	if (unmatched) {
+		snprintf(error, sizeof(error),
+			 "no function that can be recorded matches '%.400s'",
+			 unmatched);
 		json_decref(json);
 		json = ctl_answer_error(error);
 		json_decref(programs);
@@ -183,5 +203,6 @@ void ctl_functions_free(struct ctl_functions **functions)
 		states_ask_end(&old->asked[i].ask);
 		arena_put(&old->asked[i].arena);
 	}
+	free(old->changes);
 	free(old);
 }

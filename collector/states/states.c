@@ -369,35 +369,31 @@ int states_ask_start(struct arena *arena, const char *const *globs,
 	return 0;
 }
 
-/* Under the lock. */
-static void find_unmatched(struct states_ask *ask)
-{
-	const struct states *states = ask->states;
-
-	for (size_t i = ask->first; i < ask->first + ask->count; i++)
-		if (!states->patterns[i].matched && !ask->error[0])
-			snprintf(ask->error, sizeof(ask->error),
-				 "no function that can be recorded matches "
-				 "'%.400s'",
-				 states->patterns[i].glob);
-}
-
-bool states_ask_is_done(struct states_ask *ask, const char **error)
+bool states_ask_is_done(struct states_ask *ask)
 {
 	struct states *states = ask->states;
-	bool done = true;
+	bool done;
 
-	*error = NULL;
 	if (!states)
 		return true;
 	lock_acquire(&states->lock);
 	done = states->answered >= ask->number || states->wants_restore;
-	if (done)
-		find_unmatched(ask);
 	lock_release(&states->lock);
-	if (done && ask->error[0])
-		*error = ask->error;
 	return done;
+}
+
+bool states_ask_has_matched(struct states_ask *ask, size_t index)
+{
+	struct states *states = ask->states;
+	bool matched;
+
+	if (!states)
+		return false;
+	lock_acquire(&states->lock);
+	matched = index < ask->count &&
+		  states->patterns[ask->first + index].matched;
+	lock_release(&states->lock);
+	return matched;
 }
 
 void states_ask_end(struct states_ask **ask)

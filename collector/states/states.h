@@ -223,9 +223,11 @@ struct states_ask;
  */
 int states_ask_start(struct arena *arena, const char *const *globs,
 		     size_t count, struct states_ask **out);
-/* Whether it is done. *@error then: NULL, or what is wrong, a sentence, as long
- * as @ask. Main thread. */
-bool states_ask_is_done(struct states_ask *ask, const char **error);
+/* Whether it is done. Main thread. */
+bool states_ask_is_done(struct states_ask *ask);
+/* Whether pattern @index of it matches a function, once it is done. Main
+ * thread. */
+bool states_ask_has_matched(struct states_ask *ask, size_t index);
 /* Also for NULL, and for one that is not done yet. */
 void states_ask_end(struct states_ask **ask);
 

@@ -147,7 +147,6 @@ struct states_ask {
 	struct states *states; /* a reference; NULL: there is none */
 	uint64_t number; /* of the request */
 	size_t first, count; /* its patterns */
-	char error[512]; /* "": none */
 };
 
 struct states {
