@@ -90,6 +90,7 @@ void states_told(struct arena *arena)
 
 	if (!arena_setup(arena)->states || !recording)
 		return;
+	states_tell_matches(arena);
 	states_summary(arena, &summary);
 	if (!summary.functions && !summary.unwritable)
 		return;

@@ -23,6 +23,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/base/log.h"
+#include "collector/names/filter_matches.h"
 #include "collector/names/modules.h"
 #include "collector/profile/function_table.h"
 #include "collector/trace/out_perfetto.h"
@@ -88,16 +89,21 @@ static void sink_give(void *context, struct trace_block *block)
 static bool sink_excludes(void *context, uint64_t function)
 {
 	struct thread *thread = context;
-	const struct filter *filter =
-		&thread->setup->collector->options->filter;
+	const struct process_setup *setup = thread->setup;
+	const struct filter *filter = &setup->collector->options->filter;
+	struct filter_matches *matches;
 	struct symbol symbol;
 
 	if (!filter_is_active(filter))
 		return false;
-	modules_resolve(thread->setup->modules, function,
+	matches = recording_setup(setup->arena_setup->recording)->matches;
+	modules_resolve(setup->modules, function,
 			replay_tree(thread->replay)->generation, &symbol);
-	if (symbol.site)
+	if (symbol.site) {
+		filter_matches_site(matches, symbol.name);
 		return filter_excludes_site(filter, symbol.name);
+	}
+	filter_matches_called(matches, symbol.name, symbol.module);
 	return filter_excludes(filter, symbol.name, symbol.module);
 }
 

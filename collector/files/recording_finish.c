@@ -2,7 +2,9 @@
 #include "collector/files/recording_finish.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "collector/base/clock.h"
@@ -12,13 +14,18 @@
 #include "collector/files/summary_write.h"
 #include "collector/files/wall_profile.h"
 #include "collector/heap/heap_files.h"
+#include "collector/names/filter_matches.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/output/unwritten.h"
+#include "collector/profile/function_table.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/record/recording.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
+
+/* So many patterns that match nothing are named. */
+#define MISSING_MAX 4
 
 /* All marks in one packet: readers take the last count they find for that of
  * the whole trace. */
@@ -142,6 +149,39 @@ static void write_profiles(struct recording *recording,
 	write_spans(recording, duration_ns, files, unwritten);
 }
 
+/* What nobody can have meant. */
+static void note_missing(struct recording *recording)
+{
+	struct filter_matches *matches = recording_setup(recording)->matches;
+	const struct function_total *function;
+	const char *option, *pattern;
+	size_t functions = 0;
+	char text[256];
+	size_t at = 0;
+	int count = 0;
+
+	if (matches)
+		function = recording_functions(recording, &functions);
+	/* A library may be gone before its functions are known otherwise. */
+	for (size_t i = 0; i < functions; i++)
+		filter_matches_called(matches, function[i].name,
+				      function[i].module);
+	/* Without functions there is nothing to match, which is said. */
+	if (!recording_sums(recording)->totals.states.known)
+		return;
+	while (count++ < MISSING_MAX &&
+	       (pattern = filter_matches_missing(matches, &at, &option))) {
+		snprintf(text, sizeof(text),
+			 "%s '%.80s' matches nothing%s: names are in "
+			 "'perfrec report', and in 'perfrec ctl functions' "
+			 "while the program runs.",
+			 option, pattern,
+			 strcmp(option, "--count") ? ""
+						   : " that can be counted");
+		recording_note(recording, text);
+	}
+}
+
 int recording_finish(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -153,6 +193,7 @@ int recording_finish(struct recording *recording)
 		log_warn("too many distinct call stacks: %llu calls are "
 			 "counted without their callers",
 			 (unsigned long long)sums->totals.overflowed_stacks);
+	note_missing(recording);
 	write_losses(recording);
 	trace_file_flush(setup->trace);
 	files.trace_name = TRACE_NAME;

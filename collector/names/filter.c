@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/names/filter.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/names/filter_matches.h"
 #include "collector/names/modules.h"
+#include "collector/names/name_pattern.h"
 #include "collector/names/sites.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -23,41 +24,11 @@ bool filter_is_active(const struct filter *filter)
 	return filter->only_count || filter->except_count;
 }
 
-static bool matches_glob(const char *pattern, const char *text)
-{
-	return fnmatch(pattern, text, 0) == 0;
-}
-
-/* "ns::f(int)" is found by "ns::f" too. */
-static bool matches_name(const char *pattern, const char *name)
-{
-	size_t plain = strcspn(name, "(");
-	char buffer[512];
-
-	if (matches_glob(pattern, name))
-		return true;
-	if (!name[plain] || plain == 0 || plain >= sizeof(buffer))
-		return false;
-	memcpy(buffer, name, plain);
-	buffer[plain] = '\0';
-	return matches_glob(pattern, buffer);
-}
-
-static bool matches_module(const char *pattern, const char *module)
-{
-	const char *slash = strrchr(module, '/');
-
-	return matches_glob(pattern, module) ||
-	       (slash && matches_glob(pattern, slash + 1));
-}
-
 static bool matches_any(const char *const *patterns, size_t count,
 			const char *name, const char *module)
 {
 	for (size_t i = 0; i < count; i++)
-		if (patterns[i][0] == '@'
-			    ? matches_module(patterns[i] + 1, module)
-			    : matches_name(patterns[i], name))
+		if (name_pattern_matches(patterns[i], name, module))
 			return true;
 	return false;
 }
@@ -79,6 +50,7 @@ bool filter_excludes_site(const struct filter *filter, const char *name)
 
 struct excluded {
 	const struct filter *filter;
+	struct filter_matches *matches;
 	uint64_t *address;
 	size_t count, room;
 	uint64_t all;
@@ -89,6 +61,7 @@ static int visit_function(void *context, uint64_t address, const char *name,
 {
 	struct excluded *excluded = context;
 
+	filter_matches_function(excluded->matches, name, module);
 	if (!address || !filter_excludes(excluded->filter, name, module))
 		return 0;
 	excluded->all++;
@@ -125,10 +98,12 @@ static void write_table(struct page_shm *page, const struct excluded *excluded,
 }
 
 uint64_t filter_publish(const struct filter *filter, struct modules *modules,
-			struct page_shm *page, uint32_t room)
+			struct page_shm *page, uint32_t room,
+			struct filter_matches *matches)
 {
 	struct excluded excluded = {
 		.filter = filter,
+		.matches = matches,
 		.room = room / ENTRIES_PER_FUNCTION,
 	};
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * filter - decides which functions the options --filter and --exclude leave
- * out. There are two kinds of patterns; both use globs (fnmatch(3)).
- *
- *   GLOB    matches a function if it matches the whole name of the function, or
- *           its name up to the first '(': "ns::f" matches "ns::f(int)"
- *   @GLOB   matches a function if it matches the path of its module, or the
- *           last part of that path
+ * out. Their patterns are those of name_pattern.h.
  *
  * Any thread may call these functions, but see filter_publish().
  */
@@ -17,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct filter_matches;
 struct modules;
 struct page_shm;
 
@@ -45,9 +41,11 @@ bool filter_excludes(const struct filter *filter, const char *name,
  * two. If there is nothing to tell, or no memory, the page stays as it is.
  * Returns how many functions are left out; 0 without memory. Replay must
  * withhold the functions that did not fit into the table. May read symbol
- * tables, which takes time: a drain thread must not call this.
+ * tables, which takes time: a drain thread must not call this. @matches (may be
+ * NULL) learns of all functions of @modules.
  */
 uint64_t filter_publish(const struct filter *filter, struct modules *modules,
-			struct page_shm *page, uint32_t room);
+			struct page_shm *page, uint32_t room,
+			struct filter_matches *matches);
 
 #endif

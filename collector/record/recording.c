@@ -27,6 +27,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/clock.h"
 #include "collector/base/random.h"
+#include "collector/names/filter_matches.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
@@ -187,6 +188,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->setup.profiles.wall);
 	stack_profile_free(&recording->setup.profiles.cpu);
 	cpu_account_free(&recording->setup.cpu_account);
+	filter_matches_free(&recording->setup.matches);
 	stack_profile_free(&recording->setup.profiles.heap);
 	stack_profile_free(&recording->setup.profiles.heap_peak);
 	stack_profile_free(&recording->setup.profiles.span);
@@ -226,6 +228,21 @@ static int new_stack_profiles(const struct collector *collector,
 					budget,
 					&recording->setup.profiles.span);
 	return err;
+}
+
+static int new_matches(const struct collect_options *options,
+		       struct filter_matches **out)
+{
+	const struct filter_patterns patterns = {
+		.only = options->filter.only,
+		.only_count = options->filter.only_count,
+		.except = options->filter.except,
+		.except_count = options->filter.except_count,
+		.count = options->count,
+		.count_count = options->count_count,
+	};
+
+	return filter_matches_new(&patterns, out);
 }
 
 int recording_new(const struct collector *collector, const char *path,
@@ -269,6 +286,9 @@ int recording_new(const struct collector *collector, const char *path,
 	if (!err && collector->options->cpu_hz &&
 	    collector->options->cpu_engine == CPU_PERF)
 		err = cpu_account_new(&recording->setup.cpu_account);
+	if (!err)
+		err = new_matches(collector->options,
+				  &recording->setup.matches);
 	if (!err)
 		err = new_stack_profiles(collector, recording);
 	if (!err)

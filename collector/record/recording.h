@@ -17,6 +17,7 @@ struct budget;
 struct collect_options;
 struct collector;
 struct cpu_account;
+struct filter_matches;
 struct function_total;
 struct own_costs;
 struct process_heap;
@@ -188,6 +189,7 @@ struct recording_setup {
 	struct budget *budget; /* of all that grows in memory */
 	struct recording_profiles profiles;
 	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
+	struct filter_matches *matches; /* NULL: the options have no patterns */
 };
 
 /* What perfrec record shows while it runs. */

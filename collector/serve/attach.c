@@ -350,8 +350,11 @@ static void resolve_filter(struct job *job)
 	/* The job is the first member. */
 	struct filter_job *resolve = (struct filter_job *)job;
 
-	filter_publish(resolve->filter, resolve->modules,
-		       arena_setup(resolve->arena)->page, FILTER_ENTRIES);
+	const struct arena_setup *setup = arena_setup(resolve->arena);
+
+	filter_publish(resolve->filter, resolve->modules, setup->page,
+		       FILTER_ENTRIES,
+		       recording_setup(setup->recording)->matches);
 	connect_or_release(resolve->collector, resolve->arena);
 	modules_put(&resolve->modules);
 	arena_put(&resolve->arena);

@@ -205,6 +205,9 @@ struct states_summary {
 	} refusals[16];
 };
 
+/* Tell the recording of @arena which patterns of --count have matched functions
+ * of it; --filter and --exclude are told at once. Any thread. */
+void states_tell_matches(struct arena *arena);
 /* Of @arena, up to now. Any thread. */
 void states_summary(struct arena *arena, struct states_summary *out);
 

@@ -174,8 +174,8 @@ struct states {
 	uint32_t muted; /* functions that are not in state span */
 	bool begun; /* area was asked for */
 	bool planning; /* something wants plans */
-	bool evaluated; /* all functions know what they want */
-	uint64_t evaluated_for; /* as of that request, or a later one */
+	uint64_t evaluated_for; /* evaluated: as of that request, or a later
+				 * one */
 	bool patched; /* some text was, or will be at once */
 	bool ending; /* all that was known has been restored */
 	bool searching; /* children that are not known are to be restored */
@@ -201,6 +201,7 @@ struct states {
 	uint64_t change_count; /* ever; read without the lock, too */
 	uint64_t patch_ns, patched_sites, unpatched_processes;
 	struct controller_reached reached; /* as of the last tick */
+	bool evaluated; /* all functions know what they want. Others read */
 	bool has_unknown; /* functions were called that are not known */
 	bool want_durations; /* read without the lock, too */
 	/* Requests. */

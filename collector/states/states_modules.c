@@ -302,8 +302,8 @@ static void list_functions(struct states *states, uint32_t index)
 	for (size_t i = 0; plan && i < plan->function_count; i++)
 		list_function(states, index, (uint32_t)i);
 	module->listed = true;
-	lock_release(&states->lock);
 	states->evaluated = false;
+	lock_release(&states->lock);
 	if (plan)
 		states_module_came(states, index);
 }

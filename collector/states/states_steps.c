@@ -17,11 +17,14 @@
 
 #include "collector/base/clock.h"
 #include "collector/names/filter.h"
+#include "collector/names/filter_matches.h"
+#include "collector/names/name_pattern.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/recording.h"
 #include "collector/replay/function_log.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
@@ -38,13 +41,6 @@ static bool is_gone(const struct function *function)
 /* --- what it shall be -------------------------------------------------------
  */
 
-static bool matches(const char *glob, const struct function *function)
-{
-	const struct filter filter = { .except = &glob, .except_count = 1 };
-
-	return filter_excludes(&filter, function->name, function->module);
-}
-
 static void obey_pattern(struct function *function,
 			 struct states_pattern *pattern)
 {
@@ -56,6 +52,15 @@ static void obey_pattern(struct function *function,
 	function->wanted_shift = HAND_SHIFT;
 }
 
+/* Which patterns of the options have matched; NULL: nobody wants to know. */
+static struct filter_matches *matches_of(const struct states *states)
+{
+	const struct recording *recording =
+		arena_setup(states->arena)->recording;
+
+	return recording ? recording_setup(recording)->matches : NULL;
+}
+
 /* Under the lock. */
 static void evaluate_function(struct states *states, struct function *function)
 {
@@ -63,11 +68,15 @@ static void evaluate_function(struct states *states, struct function *function)
 		states->thread->collector->options;
 	bool named = function->name;
 
+	if (named)
+		filter_matches_function(matches_of(states), function->name,
+					function->module);
 	function->excluded =
 		named && filter_excludes(&options->filter, function->name,
 					 function->module);
 	for (size_t i = 0; named && i < states->pattern_count; i++)
-		if (matches(states->patterns[i].glob, function))
+		if (name_pattern_matches(states->patterns[i].glob,
+					 function->name, function->module))
 			obey_pattern(function, &states->patterns[i]);
 	if (function->excluded)
 		function->wanted = FUNCTION_OFF;
@@ -100,7 +109,9 @@ void states_evaluate(struct states *states)
 		evaluate_function(states, function);
 		lock_release(&states->lock);
 	}
+	lock_acquire(&states->lock);
 	states->evaluated = true;
+	lock_release(&states->lock);
 }
 
 /* --- modes ------------------------------------------------------------------

@@ -10,10 +10,12 @@
 #include "collector/base/clock.h"
 #include "collector/code/code_plan.h"
 #include "collector/names/filter.h"
+#include "collector/names/filter_matches.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/recording.h"
 #include "collector/states/controller.h"
 #include "collector/states/states_inner.h"
 #include "collector/states/states_trace.h"
@@ -374,6 +376,39 @@ static bool is_wanted(const struct states *states)
 	return states->controller || states->pattern_count ||
 	       filter_is_active(&options->filter) ||
 	       arena_setup(states->arena)->entry_build;
+}
+
+/* Whether all functions of all modules are known, if anybody asked for them.
+ * Under the lock. */
+static bool knows_all(const struct states *states)
+{
+	if (!states->wants_plans)
+		return true;
+	for (size_t i = 0; i < states->module_count; i++)
+		if (!states->modules[i].listed)
+			return false;
+	/* A program without hooks may end before anybody has looked at it. */
+	return states->evaluated || !states->function_count;
+}
+
+void states_tell_matches(struct arena *arena)
+{
+	const struct arena_setup *setup = arena_setup(arena);
+	struct states *states = setup->states;
+	struct filter_matches *matches =
+		recording_setup(setup->recording)->matches;
+	size_t counts = recording_setup(setup->recording)->options->count_count;
+
+	if (!states)
+		return;
+	lock_acquire(&states->lock);
+	if (!knows_all(states))
+		filter_matches_give_up(matches);
+	/* Those of the options come first. */
+	for (size_t i = 0; i < counts; i++)
+		if (states->patterns[i].matched)
+			filter_matches_count(matches, i);
+	lock_release(&states->lock);
 }
 
 void states_summary(struct arena *arena, struct states_summary *out)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "collector/names/filter.h"
+#include "collector/names/filter_matches.h"
 #include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
@@ -111,7 +112,8 @@ START_TEST(filter_publish_writes_what_the_shim_finds)
 	ck_assert_int_eq(symbol_cache_new(&cache), 0);
 	ck_assert_int_eq(modules_new(getpid(), 1, NULL, cache, &modules), 0);
 	ck_assert_uint_gt(
-		filter_publish(&filter, modules, page, FILTER_ENTRIES), 1000);
+		filter_publish(&filter, modules, page, FILTER_ENTRIES, NULL),
+		1000);
 	expected.shift = page->filter_shift;
 	ck_assert_uint_ge(expected.shift, 64 - 20);
 	modules_each_function(modules, check_function, &expected);
@@ -137,7 +139,7 @@ START_TEST(filter_publish_never_fills_more_than_a_quarter)
 	ck_assert_ptr_ne(page, MAP_FAILED);
 	ck_assert_int_eq(symbol_cache_new(&cache), 0);
 	ck_assert_int_eq(modules_new(getpid(), 1, NULL, cache, &modules), 0);
-	filter_publish(&filter, modules, page, 256);
+	filter_publish(&filter, modules, page, 256, NULL);
 	ck_assert_uint_eq(page->filter_shift, 64 - 8);
 	for (int i = 0; i < 256; i++)
 		used += table[i] != 0;
@@ -190,6 +192,45 @@ START_TEST(filter_table_changes_while_it_is_read)
 }
 END_TEST
 
+START_TEST(filter_matches_name_patterns_that_have_none)
+{
+	static const char *const only[] = { "a*", "@lib*" };
+	static const char *const except[] = { "ab", "event" };
+	static const char *const count[] = { "ab", "c" };
+	static const struct filter_patterns none = { 0 };
+	const struct filter_patterns patterns = {
+		only, 2, except, 2, count, 2,
+	};
+	struct filter_matches *matches;
+	const char *option;
+	size_t at = 0;
+
+	ck_assert_int_eq(filter_matches_new(&patterns, &matches), 0);
+	filter_matches_function(matches, "ab", "/bin/program");
+	filter_matches_site(matches, "event");
+	filter_matches_count(matches, 0);
+	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
+			 "@lib*");
+	ck_assert_str_eq(option, "--filter");
+	ck_assert_str_eq(filter_matches_missing(matches, &at, &option), "c");
+	ck_assert_str_eq(option, "--count");
+	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
+	at = 0;
+	filter_matches_called(matches, "c", "/lib/libother.so");
+	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
+	filter_matches_free(&matches);
+	ck_assert_int_eq(filter_matches_new(&patterns, &matches), 0);
+	at = 0;
+	filter_matches_give_up(matches);
+	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
+	filter_matches_free(&matches);
+	ck_assert_int_eq(filter_matches_new(&none, &matches), 0);
+	ck_assert_ptr_null(matches);
+	filter_matches_function(matches, "ab", "/bin/program");
+	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("filter");
@@ -200,6 +241,7 @@ int main(void)
 	tcase_add_test(tcase, filter_only_leaves_out_the_rest);
 	tcase_add_test(tcase, filter_except_wins_over_only);
 	tcase_add_test(tcase, filter_name_without_parameters_matches_cpp);
+	tcase_add_test(tcase, filter_matches_name_patterns_that_have_none);
 	tcase_add_test(tcase, filter_publish_writes_what_the_shim_finds);
 	tcase_add_test(tcase, filter_publish_never_fills_more_than_a_quarter);
 	return suite_run(suite);

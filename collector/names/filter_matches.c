@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/filter_matches.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "collector/names/name_pattern.h"
+#include "collector/names/sites.h"
+#include "shared/atomic.h"
+
+struct filter_matches {
+	/* As on the command line: of --filter, --exclude, --count. */
+	struct patterns {
+		const char *option;
+		const char *const *glob;
+		size_t count;
+		uint8_t *matched; /* of each */
+	} list[3];
+	uint8_t given_up;
+	uint8_t matched[];
+};
+
+enum { ONLY, EXCEPT, COUNT };
+
+int filter_matches_new(const struct filter_patterns *patterns,
+		       struct filter_matches **out)
+{
+	const struct patterns list[] = {
+		[ONLY] = { "--filter", patterns->only, patterns->only_count,
+			   NULL },
+		[EXCEPT] = { "--exclude", patterns->except,
+			     patterns->except_count, NULL },
+		[COUNT] = { "--count", patterns->count, patterns->count_count,
+			    NULL },
+	};
+	size_t all = patterns->only_count + patterns->except_count +
+		     patterns->count_count;
+	struct filter_matches *matches;
+	uint8_t *matched;
+
+	*out = NULL;
+	if (!all)
+		return 0;
+	matches = calloc(1, sizeof(*matches) + all);
+	if (!matches)
+		return -ENOMEM;
+	matched = matches->matched;
+	for (int i = ONLY; i <= COUNT; i++) {
+		matches->list[i] = list[i];
+		matches->list[i].matched = matched;
+		matched += list[i].count;
+	}
+	*out = matches;
+	return 0;
+}
+
+void filter_matches_free(struct filter_matches **matches)
+{
+	free(*matches);
+	*matches = NULL;
+}
+
+static void note(struct patterns *patterns, const char *name,
+		 const char *module)
+{
+	for (size_t i = 0; i < patterns->count; i++)
+		/* relaxed, both: each is set once, and read at the end */
+		if (!atom_load_rlx(&patterns->matched[i]) &&
+		    name_pattern_matches(patterns->glob[i], name, module))
+			atom_store_rlx(&patterns->matched[i], 1);
+}
+
+void filter_matches_function(struct filter_matches *matches, const char *name,
+			     const char *module)
+{
+	if (!matches)
+		return;
+	note(&matches->list[ONLY], name, module);
+	note(&matches->list[EXCEPT], name, module);
+}
+
+void filter_matches_called(struct filter_matches *matches, const char *name,
+			   const char *module)
+{
+	filter_matches_function(matches, name, module);
+	if (matches)
+		note(&matches->list[COUNT], name, module);
+}
+
+void filter_matches_site(struct filter_matches *matches, const char *name)
+{
+	if (matches)
+		note(&matches->list[EXCEPT], name, SITE_MODULE);
+}
+
+void filter_matches_count(struct filter_matches *matches, size_t index)
+{
+	if (matches && index < matches->list[COUNT].count)
+		/* relaxed: read at the end */
+		atom_store_rlx(&matches->list[COUNT].matched[index], 1);
+}
+
+void filter_matches_give_up(struct filter_matches *matches)
+{
+	if (matches)
+		/* relaxed: read at the end */
+		atom_store_rlx(&matches->given_up, 1);
+}
+
+const char *filter_matches_missing(const struct filter_matches *matches,
+				   size_t *at, const char **option)
+{
+	size_t first = 0;
+
+	/* relaxed, both: all that could match has ended */
+	if (!matches || atom_load_rlx(&matches->given_up))
+		return NULL;
+	for (int i = ONLY; i <= COUNT; i++) {
+		const struct patterns *patterns = &matches->list[i];
+
+		*option = patterns->option;
+		while (*at - first < patterns->count) {
+			size_t index = (*at)++ - first;
+
+			if (!atom_load_rlx(&patterns->matched[index]))
+				return patterns->glob[index];
+		}
+		first += patterns->count;
+	}
+	return NULL;
+}

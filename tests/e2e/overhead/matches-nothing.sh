@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A pattern that matches nothing is most likely spelled wrong: the recording says
+# so, unless it matches in some program of it.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+prog overhead/busy
+build other <<'SOURCE'
+__attribute__((noinline)) int other(int i) { return i + 1; }
+int main(void) { return other(0) != 1; }
+SOURCE
+
+run "$PERFREC" record --filter '*' --filter 'nosuch_?' --exclude 'busy*' \
+	--exclude '@busy*' --exclude @othre --count 'nosuch*' --count leaf \
+	--count other -o data -- sh -c './busy 1000 2 2; ./other'
+expect_status 0
+json data/summary.json '.notes[]' | grep 'matches nothing' >notes
+expect_eq 'notes' "$(cut -d: -f1 notes)" "--filter 'nosuch_?' matches nothing
+--exclude 'busy*' matches nothing
+--exclude '@othre' matches nothing
+--count 'nosuch*' matches nothing that can be counted"
+grep -q "note *--exclude 'busy\*' matches nothing" out err ||
+	fail "it is not printed"
+
+# It is found in a library that is there for a moment.
+build plugin.so -shared -fPIC <<'SOURCE'
+__attribute__((noinline)) int plugged(int i) { return i + 1; }
+SOURCE
+build host -ldl <<'SOURCE'
+#include <dlfcn.h>
+__attribute__((noinline)) int host(void *library)
+{
+	int (*plugged)(int) = (int (*)(int))dlsym(library, "plugged");
+	return plugged(0) != 1;
+}
+int main(void)
+{
+	void *library = dlopen("./plugin.so", RTLD_NOW);
+	int result = host(library);
+	return result | dlclose(library);
+}
+SOURCE
+run "$PERFREC" record -q --exclude plugged --exclude '@plugin.so' \
+	--count plugged -o data -- ./host
+expect_status 0
+expect_eq 'notes' "$(json data/summary.json '.notes[]' | grep matches)" ''
