@@ -70,6 +70,12 @@ bench-overhead: all $(O)/tests/bench/libmeter.so
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/overhead.sh $(OVERHEAD) \
 		--json $(O)/bench-overhead.json
 
+# How far the times that are reported are from those of a sampled plain build: some
+# minutes. TRUE_TIME has options: TRUE_TIME='--only lua --rounds 5'.
+.PHONY: bench-true-time
+bench-true-time: all
+	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) sh tests/bench/true_time.sh $(TRUE_TIME)
+
 # --- of the collector: a profile of 100,000 distinct stacks, and 100 MB of debug
 # information, both made for the purpose ------------------------------------------
 BENCH	+= $(O)/tests/bench/profile $(O)/tests/bench/symbolize

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# true_time.py PROGRAM - see true_time.sh, which calls it.
+#
+# The program built plain is sampled 4,000 times a second (perfrec record --cpu)
+# for the shares of its functions. Then builds with hooks are recorded, in turn
+# with runs of the plain program for its CPU time. The *sampled* time of a
+# function is its share times the CPU time of the plain runs just before and
+# after; the *reported* one is its self time in wall.pb.gz. Medians of some runs.
+#
+# Both are folded alike: the time of a stack belongs to the innermost function
+# of it that has spans in the recording. So what is sampled in the C library, or
+# in functions that are counted or off, belongs to their nearest caller that is
+# recorded. That is where a recording has this time, too. Functions are compared
+# by their symbols, without what the compiler appends (.isra.0, .cold). The
+# plain build has no debug information, so samples know of no inlined function.
+#
+# A function is compared if it has 1 % or more of the sampled time. "error" is
+# (reported - sampled) / sampled; "by share" is the same of the parts of all
+# time, which a change of the CPU's speed between two runs does not alter; "+-"
+# is the error that chance leaves in the sampled time (one sigma). "counted": of
+# functions that are counted at the end, the mean of the recorded calls times all calls, against the
+# sampled time of stacks that they are in.
+
+import argparse
+import gzip
+import json
+import os
+import re
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+
+SUFFIX = re.compile(
+    r"(\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*| \[clone [^]]*\])+")
+HERE = {
+    # name: (command for long runs, for runs in which all is recorded, stdin)
+    "loops": ("{0} 40000", "{0} 20000", None),
+    "lua": ("{0} {top}/tests/real/workload.lua 1500",
+            "{0} {top}/tests/real/workload.lua 200", None),
+    "sqlite": ("{0} -init /dev/null :memory:",
+               "{0} -init /dev/null :memory:", "statements"),
+    "zstd": ("{0} text 100", "{0} text 100", None),
+    "templates": ("{0} 3000", "{0} 300", None),
+}
+ROWS = {
+    # name: (build, options, short run)
+    "entry-5": ("entry", ["--overhead", "5%"], False),
+    "entry-30": ("entry", ["--overhead", "30%"], False),
+    "entry-all": ("entry", [], True),
+    "calls-5": ("calls", ["--overhead", "5%"], False),
+    "calls-all": ("calls", [], True),
+}
+
+
+# --- profiles -----------------------------------------------------------------
+
+def number(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    at = 0
+    while at < len(data):
+        key, at = number(data, at)
+        if key & 7 == 0:
+            value, at = number(data, at)
+        else:
+            size, at = number(data, at)
+            value = data[at:at + size]
+            at += size
+        yield key >> 3, value
+
+
+def numbers(value):
+    if isinstance(value, int):
+        return [value]
+    out, at = [], 0
+    while at < len(value):
+        one, at = number(value, at)
+        out.append(one)
+    return out
+
+
+def read_profile(path):
+    """[(names of a stack, innermost first; {type: value})]"""
+    types, samples, places, functions, texts = [], [], {}, {}, []
+    with gzip.open(path) as file:
+        data = file.read()
+    for tag, value in fields(data):
+        if tag == 1:
+            types.append(dict(fields(value)).get(1, 0))
+        elif tag == 2:
+            stack, values = [], []
+            for key, part in fields(value):
+                if key == 1:
+                    stack += numbers(part)
+                elif key == 2:
+                    values += numbers(part)
+            samples.append((stack, [v - (v >> 63 << 64) for v in values]))
+        elif tag == 4:
+            place, lines = 0, []
+            for key, part in fields(value):
+                if key == 1:
+                    place = part
+                elif key == 4:
+                    lines.append(dict(fields(part)).get(1, 0))
+            places[place] = lines
+        elif tag == 5:
+            one = dict(fields(value))
+            functions[one[1]] = one.get(2, 0)
+        elif tag == 6:
+            texts.append(value.decode(errors="replace"))
+    types = [texts[one] for one in types]
+    return [([plain_name(texts[functions[f]]) for place in stack
+              for f in places[place]], dict(zip(types, values)))
+            for stack, values in samples]
+
+
+def plain_name(name):
+    return SUFFIX.sub("", name)
+
+
+def fold(profile, value, known):
+    out = {}
+    for stack, values in profile:
+        name = next((one for one in stack if one in known), None)
+        out[name] = out.get(name, 0) + values.get(value, 0)
+    return out
+
+
+def inside(profile, value):
+    """What each function and all that it called had."""
+    out = {}
+    for stack, values in profile:
+        for name in set(stack):
+            out[name] = out.get(name, 0) + values.get(value, 0)
+    return out
+
+
+# --- runs ---------------------------------------------------------------------
+
+class Program:
+    def __init__(self, options):
+        self.options = options
+        self.name = options.program
+        self.run = shlex.split(options.run)
+
+    def command(self, build, short):
+        long, few, _ = HERE[self.name]
+        path = os.path.join(self.options.programs, f"{self.name}.{build}")
+        if build == "plain":
+            subprocess.run(["objcopy", "--strip-debug", path, "plain"],
+                           check=True)
+            path = "./plain"
+        if not os.path.exists(path):
+            return None
+        return (few if short else long).format(
+            path, top=self.options.top).split()
+
+    def call(self, command, short):
+        given = HERE[self.name][2]
+        path = given + (".short" if short else ".long") if given else "/dev/null"
+        with open(path, "rb") as stdin:
+            done = subprocess.run(self.run + command, stdin=stdin,
+                                  stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, check=False)
+        # SQLite's shell ends with 1, since some statements fail.
+        if done.returncode not in (0, 1):
+            sys.exit(f"true_time: {command}: {done.stderr.decode()[-300:]}")
+
+    def cpu_ns(self, short):
+        """CPU time of a plain run; the shell that sets its priority is in it,
+        about 3 ms."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.call(self.command("plain", short), short)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (after.ru_utime - before.ru_utime +
+                after.ru_stime - before.ru_stime) * 1e9
+
+    def record(self, command, short, options):
+        shutil.rmtree("data", ignore_errors=True)
+        self.call([self.options.perfrec, "record", "--quiet", "--max-size",
+                   "64G", "--alloc=off", "-o", "data", *options, "--",
+                   *command], short)
+
+
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def recorded_whole(summary):
+    """Names of functions of which all, or nearly all, calls were recorded."""
+    known = {}
+    for one in summary["functions"]:
+        if one["calls"]:
+            name = plain_name(one["name"])
+            known[name] = (known.get(name, True) and one["state"] == "span" and
+                           one["recorded"] >= 0.98 * one["calls"])
+    return {name for name in known if known[name]}
+
+
+class Row:
+    """What some runs of one row have said, and what the plain program took just
+    before and after each."""
+
+    def __init__(self):
+        self.walls, self.summaries, self.plain_ns = [], [], []
+
+    def add(self, before_ns, after_ns):
+        with open("data/summary.json", encoding="utf-8") as file:
+            self.summaries.append(json.load(file))
+        self.walls.append(read_profile("data/wall.pb.gz"))
+        self.plain_ns.append((before_ns + after_ns) / 2)
+
+    def compare(self, sampled):
+        known = set.intersection(*map(recorded_whole, self.summaries))
+        # An inlined function is in no stack that was sampled.
+        known &= {name for stack, _ in sampled for name in stack}
+        plain = fold(sampled, "cpu", known)
+        counts = fold(sampled, "samples", known)
+        # What no function has: the start of the program, lost stacks.
+        plain.pop(None, None)
+        folded = [fold(one, "wall", known) for one in self.walls]
+        all_plain = sum(plain.values())
+        sums = [sum(one.values()) for one in folded]
+        good, far, worst = 0, 0, 0.0
+        for name in sorted(known, key=lambda n: -plain.get(n, 0)):
+            part = plain.get(name, 0) / all_plain
+            if part < 0.01:
+                break
+            error = 100 * median([one.get(name, 0) / (part * ns) - 1
+                                  for one, ns in zip(folded, self.plain_ns)])
+            by_share = 100 * median([one.get(name, 0) / (part * total) - 1
+                                     for one, total in zip(folded, sums)])
+            chance = 100 / max(counts[name], 1) ** 0.5
+            print(f"    {100 * part:6.2f} %  error {error:+7.1f} %"
+                  f"  by share {by_share:+7.1f} %  +-{chance:.1f}  {name[:60]}")
+            near = min(abs(error), abs(by_share)) <= 5 + 2 * chance
+            good += near
+            far += not near
+            worst = max(worst, abs(by_share))
+        errors = [100 * (total / ns - 1)
+                  for total, ns in zip(sums, self.plain_ns)]
+        total = median(errors)
+        print(f"    sum: CPU time of the plain run"
+              f" {median(self.plain_ns) / 1e6:.1f} ms, self times"
+              f" {median(sums) / 1e6:.1f} ms: {total:+.1f} %"
+              f" ({min(errors):+.1f} to {max(errors):+.1f};"
+              f" {'within' if abs(total) <= 3 else 'not within'} 3 %);"
+              f" {good} of {good + far} functions within 5 %"
+              f" (and chance), the worst by share {worst:.1f} % off")
+        self.compare_estimates(sampled, median(self.plain_ns) / all_plain)
+
+    def compare_estimates(self, sampled, scale):
+        total = inside(sampled, "cpu")
+        samples = inside(sampled, "samples")
+        least = sum(v.get("cpu", 0) for _, v in sampled) / 100
+        for one in self.summaries[-1]["functions"]:
+            name = plain_name(one["name"])
+            if (one["state"] != "counted" or
+                    not 100 <= one["recorded"] < 0.9 * one["calls"] or
+                    total.get(name, 0) < least):
+                continue
+            said = one["total_ns"] / one["recorded"] * one["calls"]
+            error = 100 * (said / (total[name] * scale) - 1)
+            print(f"    counted: total {total[name] * scale / 1e6:9.2f} ms"
+                  f" ~{said / 1e6:9.2f} ms  error {error:+7.1f} %"
+                  f"  +-{100 / samples[name] ** 0.5:.1f}"
+                  f"  1 of {one['calls'] / one['recorded']:.0f}  {name[:60]}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("perfrec", "programs", "top", "run", "rows"):
+        parser.add_argument("--" + name, default="")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("program", choices=HERE)
+    options = parser.parse_args()
+    program = Program(options)
+    wanted = options.rows.split(",") if options.rows else list(ROWS)
+
+    sampled = []
+    for _ in range(options.rounds):
+        program.record(program.command("plain", False), False,
+                       ["--cpu=4000", "--stack-size", "8K"])
+        sampled += read_profile("data/cpu.pb.gz")
+    count = sum(values.get("samples", 0) for _, values in sampled)
+    print(f"{program.name}: {count:,} samples", flush=True)
+    for name in wanted:
+        build, how, short = ROWS[name]
+        command = program.command(build, short)
+        if not command:
+            continue
+        row = Row()
+        if how: # what the budget learns is there in the next run
+            program.record(command, short, how)
+        for _ in range(options.rounds):
+            before_ns = program.cpu_ns(short)
+            program.record(command, short, ["--cpu=1000", *how])
+            row.add(before_ns, program.cpu_ns(short))
+        cost = [one["cost"] for one in row.summaries]
+        print(f"  {name}: {' '.join(how) or 'everything recorded'};"
+              f" {row.summaries[-1]['totals']['spans']:,} spans,"
+              f" {median([c['subtracted_ns'] for c in cost]) / 1e6:.1f} ms"
+              f" subtracted, costs fitted by"
+              f" {median([c['fitted'] for c in cost]):+.0%}")
+        row.compare(sampled)
+        sys.stdout.flush()
+
+
+main()
