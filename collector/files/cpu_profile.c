@@ -126,6 +126,9 @@ static void settle_totals(struct recording *recording,
 	struct sample_totals *sampled = &recording_lock(recording)->sampled;
 
 	sampled->ns = (uint64_t)((double)sampled->ns * sum->scale);
+	sampled->library_ns =
+		(uint64_t)((double)sampled->library_ns * sum->scale);
+	sampled->thunk_ns = (uint64_t)((double)sampled->thunk_ns * sum->scale);
 	sampled->ns += sum->ns + sum->unknown_ns;
 	recording_unlock(recording);
 }

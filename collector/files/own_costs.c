@@ -4,10 +4,17 @@
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"
 #include "collector/profile/cost_fit.h"
+#include "collector/profile/function_table.h"
 #include "collector/record/recording.h"
 #include "shared/compiler.h"
 #include "shared/own_cost.h"
 #include "shared/record.h"
+
+#define SECOND_NS 1000000000u
+/* What else may be a part of what was done: 1 / OTHER_PART. */
+#define OTHER_PART 10u
+/* With so many samples, their word counts. */
+#define SAMPLES_TRUSTED 50u
 
 struct own_costs own_costs_early(const struct recording *recording)
 {
@@ -46,6 +53,61 @@ static double cpu_sample_ns(const struct collect_options *options)
 	return ns > 0 ? ns : calibrate_signal_ns(options->stack_bytes);
 }
 
+/* What was recorded, over all functions. */
+static struct own_counts all_counts(const struct recording *recording)
+{
+	struct own_counts all = { 0 };
+	const struct function_total *totals;
+	size_t count;
+
+	totals = recording_functions(recording, &count);
+	for (size_t i = 0; i < count; i++)
+		own_counts_add(&all, &totals[i].own_self);
+	return all;
+}
+
+/* Whether perfrec's own code did much that is not in @counts. */
+static bool did_other_things(const struct totals *sum,
+			     const struct own_counts *counts)
+{
+	uint64_t other = (sum->excluded_hooks + sum->left_out_hooks) / 2 +
+			 sum->paused_spans + sum->dropped_spans +
+			 sum->unslotted_spans + sum->note_events +
+			 sum->note_arguments + sum->note_texts;
+
+	return other > (counts->inner + counts->counted) / OTHER_PART;
+}
+
+/* Samples are the only thing that sees what a hook costs in the place where it
+ * is called: where caches are shared, and the ring drives out what the program
+ * had there. */
+static void fit_to_samples(const struct recording *recording,
+			   struct own_costs_found *out)
+{
+	const struct totals *sum = &recording_sums(recording)->totals;
+	const struct collect_options *options =
+		recording_setup(recording)->options;
+	const struct own_counts counts = all_counts(recording);
+	const struct cost_sampled sampled = {
+		.library = { sum->sampled.library_count,
+			     (double)sum->sampled.library_ns },
+		.thunks = { sum->sampled.thunk_count,
+			    (double)sum->sampled.thunk_ns },
+	};
+	double seen_ns;
+
+	if (!options->cpu_hz || did_other_things(sum, &counts))
+		return;
+	seen_ns = (double)sum->sampled.count * SECOND_NS / options->cpu_hz;
+	/* Programs that nobody could sample cost something, too. */
+	if (seen_ns < (double)sum->sampled.ns / 2)
+		return;
+	out->fitted = (1 + out->fitted) *
+			      cost_fit_sampled(&out->costs, &counts, &sampled) -
+		      1;
+	out->sampled = sampled.library.samples >= SAMPLES_TRUSTED;
+}
+
 void own_costs_measure(const struct recording *recording,
 		       struct own_costs_found *out)
 {
@@ -74,4 +136,6 @@ void own_costs_measure(const struct recording *recording,
 		costs->heap_sample_ns = own_cost_sample_ns(sampled_bytes(sum));
 	if (sum->sampled.count)
 		costs->cpu_sample_ns = cpu_sample_ns(setup->options);
+	if (sum->spans)
+		fit_to_samples(recording, out);
 }

@@ -7,6 +7,8 @@
 #ifndef PERFREC_COLLECTOR_FILES_OWN_COSTS_H
 #define PERFREC_COLLECTOR_FILES_OWN_COSTS_H
 
+#include <stdbool.h>
+
 #include "collector/profile/true_time.h"
 
 struct recording;
@@ -14,7 +16,8 @@ struct recording;
 /* How the costs of spans were found, and what came of it. */
 struct own_costs_found {
 	struct own_costs costs; /* what is subtracted from times */
-	double fitted; /* cost_fit() less 1 */
+	double fitted; /* cost_fit() and cost_fit_sampled(), less 1 */
+	bool sampled; /* enough samples said what a span costs */
 	struct true_time_sums sums; /* of recording_correct_functions() */
 };
 

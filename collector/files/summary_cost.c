@@ -55,7 +55,8 @@ static double cost_if(bool wanted, enum own_cost_kind kind,
 }
 
 /* Cost of the spans that were recorded, in ns; sets what one of them takes. */
-static double span_cost(const struct recording *recording, struct cost_of *ns)
+static double span_cost(const struct recording *recording,
+			const struct own_costs_found *found, struct cost_of *ns)
 {
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -66,6 +67,9 @@ static double span_cost(const struct recording *recording, struct cost_of *ns)
 	if (setup->options->depth)
 		ns->span = ns->general =
 			own_cost_ns(OWN_COST_DEPTH, setup->ticks);
+	if (found->sampled)
+		ns->span = ns->general =
+			found->costs.inner_ns + found->costs.outer_ns;
 	return ns->span * ((double)sum->spans - general) +
 	       ns->general * general;
 }
@@ -165,7 +169,8 @@ json_t *summary_cost(const struct recording *recording,
 	const struct totals *sum = &recording_sums(recording)->totals;
 	const struct own_costs *costs = &found->costs;
 	struct cost_of ns = { .cpu_sample = costs->cpu_sample_ns };
-	double total = span_cost(recording, &ns) + idle_cost(recording, &ns) +
+	double total = span_cost(recording, found, &ns) +
+		       idle_cost(recording, &ns) +
 		       costs->counted_ns * (double)sum->counted_calls +
 		       note_cost(recording) + heap_cost(recording, costs, &ns) +
 		       ns.cpu_sample * (double)sum->sampled.count +

@@ -1129,6 +1129,29 @@ bool modules_place(struct modules *modules, uint64_t address,
 	return true;
 }
 
+static bool is_own_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, "libperfrec_preload.", 19);
+}
+
+enum module_owner modules_owner(struct modules *modules, uint64_t address,
+				uint32_t generation)
+{
+	enum module_owner owner = MODULE_PROGRAM;
+	struct place place;
+
+	if (!find_place_now(modules, address, generation, &place))
+		return owner;
+	if (is_thunk_area(&place))
+		owner = MODULE_THUNKS;
+	else if (is_own_library(place.path))
+		owner = MODULE_LIBRARY;
+	symbol_file_put(&place.file);
+	return owner;
+}
+
 /* --- all files ------------------------------------------------------------ */
 
 /* Copies all places that have a file to @out, each with a reference to its
@@ -1251,8 +1274,7 @@ static bool is_hook_provider(const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 
-	return !strncmp(base, "libperfrec_preload.", 19) ||
-	       !strncmp(base, "libc.so.", 8);
+	return is_own_library(path) || !strncmp(base, "libc.so.", 8);
 }
 
 bool modules_instrumented(struct modules *modules)

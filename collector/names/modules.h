@@ -104,6 +104,17 @@ struct module_place {
 bool modules_place(struct modules *modules, uint64_t address,
 		   uint32_t generation, struct module_place *out);
 
+enum module_owner {
+	MODULE_PROGRAM, /* or nobody knows whose */
+	MODULE_LIBRARY, /* perfrec's, in the program */
+	MODULE_THUNKS, /* perfrec's, too (function_shm.h) */
+};
+
+/* Whose the code was that lay at @address in @generation. As modules_place(),
+ * may read the map. */
+enum module_owner modules_owner(struct modules *modules, uint64_t address,
+				uint32_t generation);
+
 /*
  * Calls @visit for the entry address of every function of every module, with
  * its demangled name and the path of its module. Stops when @visit returns

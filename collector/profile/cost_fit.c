@@ -42,3 +42,39 @@ double cost_fit(struct own_costs *costs, const struct function_total *totals,
 	costs->least_ns *= factor;
 	return factor;
 }
+
+/* By what a cost must be multiplied: @samples say that it is @ns in all, and
+ * nobody's sample that it is @expected_ns. */
+static double blend(double samples, double ns, double expected_ns)
+{
+	double factor = 1;
+
+	if (expected_ns > 0)
+		factor = (COST_FIT_PRIOR + samples * (ns / expected_ns)) /
+			 (COST_FIT_PRIOR + samples);
+	return MIN(MAX(factor, COST_FIT_SAMPLED_MIN), COST_FIT_SAMPLED_MAX);
+}
+
+double cost_fit_sampled(struct own_costs *costs,
+			const struct own_counts *counts,
+			const struct cost_sampled *sampled)
+{
+	const struct own_counts in_library = { .inner = counts->inner,
+					       .outer = counts->outer,
+					       .blocks = counts->blocks };
+	double calls = (double)counts->inner + (double)counts->counted;
+	double in_thunks = sampled->thunks.ns / MAX(calls, 1);
+	double ns, factor;
+
+	ns = sampled->library.ns + in_thunks * (double)counts->inner -
+	     costs->heap_sample_ns * (double)counts->heap_samples;
+	factor = blend((double)sampled->library.samples, ns,
+		       true_time_cost(costs, &in_library));
+	costs->inner_ns *= factor;
+	costs->outer_ns *= factor;
+	costs->least_ns *= factor;
+	costs->block_ns *= factor;
+	costs->counted_ns *= blend((double)sampled->thunks.samples, in_thunks,
+				   costs->counted_ns);
+	return factor;
+}

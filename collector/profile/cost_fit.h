@@ -7,9 +7,11 @@
 #define PERFREC_COLLECTOR_PROFILE_COST_FIT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct function_total;
 struct own_costs;
+struct own_counts;
 
 /*
  * Fits the halves of a recorded call in @costs, which were measured in a loop,
@@ -27,5 +29,31 @@ double cost_fit(struct own_costs *costs, const struct function_total *totals,
 /* A function with fewer calls says nothing, nor do fewer functions. */
 #define COST_FIT_CALLS 1000
 #define COST_FIT_FUNCTIONS 4
+
+/* What samples of CPU time say of perfrec's own code in the programs: how many
+ * there are, and the time that they stand for. */
+struct cost_sampled {
+	struct {
+		uint64_t samples;
+		double ns;
+	} library, /* hooks and wrappers */
+		thunks; /* a call goes through them before its hooks, or is
+			 * only counted by them */
+};
+
+/*
+ * Fits the costs of calls and blocks in @costs to what was sampled of them. All
+ * calls that @counts holds took the time in thunks. Those that were recorded,
+ * and blocks, took the time in the library, but for that of stacks of
+ * allocations. What @costs say before counts as COST_FIT_PRIOR samples, so few
+ * samples change little. Returns by what the halves were multiplied,
+ * COST_FIT_SAMPLED_MIN to _MAX.
+ */
+double cost_fit_sampled(struct own_costs *costs,
+			const struct own_counts *counts,
+			const struct cost_sampled *sampled);
+#define COST_FIT_PRIOR 16
+#define COST_FIT_SAMPLED_MIN 0.5
+#define COST_FIT_SAMPLED_MAX 8
 
 #endif

@@ -78,6 +78,8 @@ struct refused_entry {
 /* Of samples, all processes. */
 struct sample_totals {
 	uint64_t count, ns; /* CPU samples, and the time they stand for */
+	/* Of those, in perfrec's library; and in thunks. */
+	uint64_t library_count, library_ns, thunk_count, thunk_ns;
 	uint64_t unwound, cached; /* stacks; all kinds of samples */
 	uint64_t unknown; /* had no stack */
 	uint64_t lost; /* came faster than they could be dealt with */

@@ -460,6 +460,42 @@ static void scale_counts(struct samples *samples)
 		scale_count(samples, &counted[i], part);
 }
 
+/* Whose code ran in @stack. What the kernel does for a hook (a page of a new
+ * ring, waiting for room) is not what a hook costs each time. */
+static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
+{
+	const struct stack_frame frame = stacks_frame(samples->stacks, stack);
+
+	if (frame.kind != FRAME_PC && frame.kind != FRAME_RETURN)
+		return MODULE_PROGRAM;
+	return modules_owner(samples->modules, frame.address, frame.generation);
+}
+
+/* What own_costs.h makes of it is what perfrec costs in the program. */
+static void count_own(struct samples *samples)
+{
+	const struct counted *counted = samples->counts.items;
+	struct sample_totals *totals = &samples->totals;
+
+	for (size_t i = 0; i < samples->counts.count; i++) {
+		uint64_t count = (uint64_t)counted[i].count;
+		uint64_t ns = (uint64_t)counted[i].ns;
+
+		switch (owner_of_stack(samples, counted[i].stack)) {
+		case MODULE_LIBRARY:
+			totals->library_count += count;
+			totals->library_ns += ns;
+			break;
+		case MODULE_THUNKS:
+			totals->thunk_count += count;
+			totals->thunk_ns += ns;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
 static void add_sample_totals(struct samples *samples)
 {
 	const struct sample_totals *mine = &samples->totals;
@@ -468,6 +504,10 @@ static void add_sample_totals(struct samples *samples)
 	sum = &recording_lock(samples->recording)->sampled;
 	sum->count += mine->count + samples->lost.count;
 	sum->ns += mine->ns + samples->lost.weight_ns + samples->short_ns;
+	sum->library_count += mine->library_count;
+	sum->library_ns += mine->library_ns;
+	sum->thunk_count += mine->thunk_count;
+	sum->thunk_ns += mine->thunk_ns;
 	sum->unwound += mine->unwound;
 	sum->unknown += mine->unknown;
 	sum->cut += mine->cut;
@@ -482,6 +522,7 @@ static void add_sample_totals(struct samples *samples)
 static void end_samples(struct samples *samples)
 {
 	scale_counts(samples);
+	count_own(samples);
 	add_sample_totals(samples);
 	trace_stacks_free(&samples->trace);
 	if (samples->setup->profiles.cpu) {

@@ -123,6 +123,101 @@ START_TEST(true_time_does_not_fit_to_functions_that_work)
 }
 END_TEST
 
+/* 1,000 calls were recorded: 18,000 ns by costs, and 2 ns each in thunks. */
+static const struct own_counts thousand = { .inner = 1000, .outer = 1000 };
+
+START_TEST(true_time_fits_to_samples)
+{
+	const struct cost_sampled sampled = {
+		.library = { 100000 * COST_FIT_PRIOR, 25000 },
+		.thunks = { 100000 * COST_FIT_PRIOR, 2000 },
+	};
+	struct own_costs fitted = costs;
+
+	ck_assert_double_eq_tol(cost_fit_sampled(&fitted, &thousand, &sampled),
+				1.5, 1e-4);
+	ck_assert_double_eq_tol(fitted.inner_ns, 15, 1e-3);
+	ck_assert_double_eq_tol(fitted.outer_ns, 12, 1e-3);
+	ck_assert_double_eq_tol(fitted.block_ns, 9, 1e-3);
+	ck_assert_double_eq_tol(fitted.counted_ns, 2, 1e-3);
+	ck_assert_double_eq(fitted.heap_sample_ns, 500);
+	ck_assert_double_eq(fitted.cpu_sample_ns, 1000);
+}
+END_TEST
+
+START_TEST(true_time_fits_counted_calls_to_thunks)
+{
+	const struct own_counts counts = { .inner = 1000,
+					   .outer = 1000,
+					   .counted = 3000 };
+	const struct cost_sampled sampled = {
+		.library = { 100000 * COST_FIT_PRIOR, 18000 - 1500 },
+		.thunks = { 100000 * COST_FIT_PRIOR, 6000 },
+	};
+	struct own_costs fitted = costs;
+
+	ck_assert_double_eq_tol(cost_fit_sampled(&fitted, &counts, &sampled), 1,
+				1e-4);
+	ck_assert_double_eq_tol(fitted.counted_ns, 1.5, 1e-3);
+}
+END_TEST
+
+START_TEST(true_time_leaves_out_stacks_of_allocations)
+{
+	const struct own_counts counts = {
+		.inner = 1000, .outer = 1000, .blocks = 1000, .heap_samples = 10
+	};
+	const struct cost_sampled sampled = {
+		.library = { 100000 * COST_FIT_PRIOR, 48000 + 5000 },
+	};
+	struct own_costs fitted = costs;
+
+	ck_assert_double_eq_tol(cost_fit_sampled(&fitted, &counts, &sampled), 2,
+				1e-4);
+	ck_assert_double_eq_tol(fitted.block_ns, 12, 1e-3);
+}
+END_TEST
+
+START_TEST(true_time_believes_few_samples_little)
+{
+	struct cost_sampled sampled = { .library = { COST_FIT_PRIOR, 36000 } };
+	struct own_costs fitted = costs;
+
+	/* As many as what was known before counts: the middle. */
+	ck_assert_double_eq_tol(cost_fit_sampled(&fitted, &thousand, &sampled),
+				1.5, 1e-9);
+	fitted = costs;
+	sampled.library.samples = 1;
+	ck_assert_double_lt(cost_fit_sampled(&fitted, &thousand, &sampled),
+			    1.1);
+	fitted = costs;
+	sampled.library.samples = 0;
+	ck_assert_double_eq(cost_fit_sampled(&fitted, &thousand, &sampled), 1);
+	ck_assert_double_eq(fitted.inner_ns, 10);
+}
+END_TEST
+
+START_TEST(true_time_of_odd_samples_is_no_nonsense)
+{
+	static const struct own_counts none = { 0 };
+	struct cost_sampled sampled = { .library = { UINT64_MAX, 1e30 },
+					.thunks = { UINT64_MAX, 1e30 } };
+	struct own_costs fitted = costs, empty = { 0 };
+
+	ck_assert_double_eq(cost_fit_sampled(&fitted, &thousand, &sampled),
+			    COST_FIT_SAMPLED_MAX);
+	ck_assert_double_eq(fitted.counted_ns, 2 * COST_FIT_SAMPLED_MAX);
+	fitted = costs;
+	sampled = (struct cost_sampled){ .library = { UINT64_MAX, 0 } };
+	ck_assert_double_eq(cost_fit_sampled(&fitted, &thousand, &sampled),
+			    COST_FIT_SAMPLED_MIN);
+	fitted = costs;
+	ck_assert_double_eq(cost_fit_sampled(&fitted, &none, &sampled), 1);
+	ck_assert_double_eq(cost_fit_sampled(&empty, &thousand, &sampled), 1);
+	ck_assert_double_eq(empty.inner_ns, 0);
+}
+END_TEST
+
 START_TEST(function_table_corrects_self_and_total)
 {
 	struct function_total one = {
@@ -173,6 +268,11 @@ int main(void)
 	tcase_add_test(tcase, true_time_of_odd_values_is_no_nonsense);
 	tcase_add_test(tcase, true_time_fits_to_what_does_nearly_nothing);
 	tcase_add_test(tcase, true_time_does_not_fit_to_functions_that_work);
+	tcase_add_test(tcase, true_time_fits_to_samples);
+	tcase_add_test(tcase, true_time_fits_counted_calls_to_thunks);
+	tcase_add_test(tcase, true_time_leaves_out_stacks_of_allocations);
+	tcase_add_test(tcase, true_time_believes_few_samples_little);
+	tcase_add_test(tcase, true_time_of_odd_samples_is_no_nonsense);
 	tcase_add_test(tcase, function_table_corrects_self_and_total);
 	return suite_run(suite);
 }

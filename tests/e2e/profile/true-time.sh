@@ -74,6 +74,15 @@ run "$PERFREC" report --raw --view cpu data
 expect_status 2
 expect_match err '--raw: choose --view functions or span'
 
+# Most samples of CPU time are in the hooks: they say what a span costs. Without
+# perf_event there are none.
+run "$PERFREC" record --alloc=off --cpu=2000 -o data ./program
+expect_status 0
+expect_eq 'samples in the hooks' "$(json data/summary.json '
+	.totals.cpu_samples < 10 or .cost.own_samples > 0')" true
+expect_eq 'no more than all' "$(json data/summary.json '
+	.cost.own_samples <= .totals.cpu_samples')" true
+
 # Counted calls are exact, few are recorded, and the profile says so.
 run "$PERFREC" record --alloc=off --count leaf -o data ./program
 expect_status 0
