@@ -119,6 +119,10 @@ struct states_change {
 	bool by_hand; /* asked for, by option or by ctl */
 	bool entry_build;
 	bool connected; /* its calls go through thunks from now on */
+	/* Begin (to FUNCTION_COUNTED) or end (to FUNCTION_OFF) of a probe
+	 * (controller.h). */
+	bool probe;
+	bool last_probe; /* those that begin later are not told */
 };
 
 /* How many changes there were. One load: to be asked in each visit. Any thread.

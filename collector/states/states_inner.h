@@ -44,6 +44,8 @@ struct thunk_area;
 /* The shift of functions that are counted because somebody said so. */
 #define HAND_SHIFT 10
 #define CHANGES_KEPT 16384
+/* So many probes are in the trace; the functions stay muted meanwhile. */
+#define PROBES_TOLD 1000
 #define BATCH 256
 #define BATCH_HELD 8192
 #define GATE_NS 5.0f /* of a call that the gate leaves out */
@@ -97,6 +99,8 @@ struct function {
 	bool by_hand; /* asked for */
 	bool excluded; /* by --filter or --exclude */
 	bool steered; /* the controller decides */
+	bool probe; /* wanted begins or ends a probe */
+	bool probe_told; /* its begin is in the trace */
 	bool muted; /* not all calls were recorded: it was counted or off */
 	const char *refused; /* static; NULL: it can be changed */
 	uint64_t draining_ns; /* since when */
@@ -172,6 +176,7 @@ struct states {
 	uint64_t *sums; /* of calls, by number: of the last tick */
 	uint32_t sequence; /* of changes in the trace; 0: none yet */
 	uint32_t muted; /* functions that are not in state span */
+	uint32_t probes_told; /* in the trace */
 	bool begun; /* area was asked for */
 	bool planning; /* something wants plans */
 	uint64_t evaluated_for; /* evaluated: as of that request, or a later
@@ -310,7 +315,7 @@ void states_evaluate(struct states *states);
 /* Take functions to what they shall be, until @until_ns. Whether all are. */
 bool states_take_steps(struct states *states, uint64_t until_ns, bool held);
 /* Note that @function changes from state @from to what it is now. */
-void states_note_change(struct states *states, const struct function *function,
+void states_note_change(struct states *states, struct function *function,
 			enum function_state from, uint64_t ns, bool connected);
 
 /* Ask the controller. Returns the ns up to the next tick. */

@@ -154,6 +154,7 @@ static void obey(struct states *states, const struct controller_change *change)
 	function->wanted = (uint8_t)change->state;
 	function->wanted_shift = (uint8_t)change->shift;
 	function->steered = true;
+	function->probe = change->probe;
 	lock_release(&states->lock);
 }
 

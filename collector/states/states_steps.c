@@ -46,6 +46,7 @@ static void obey_pattern(struct function *function,
 {
 	pattern->matched = true;
 	function->by_hand = true;
+	function->probe = false;
 	function->wanted = pattern->letter == 's'   ? FUNCTION_SPAN
 			   : pattern->letter == 'c' ? FUNCTION_COUNTED
 						    : FUNCTION_OFF;
@@ -299,6 +300,7 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 		lock_acquire(&states->lock);
 		function->wanted = FUNCTION_COUNTED;
 		function->wanted_shift = HAND_SHIFT;
+		function->probe = false;
 		lock_release(&states->lock);
 	}
 	wait_until(ns);

@@ -112,14 +112,29 @@ void states_slot_ended(struct arena *arena, uint32_t index, bool gone)
 /* --- changes ----------------------------------------------------------------
  */
 
-void states_note_change(struct states *states, const struct function *function,
+/* Whether @function, which has begun or ended a probe, is to be told so: an end
+ * if its begin was. The thread perfrec-states. */
+static bool tells_probe(struct states *states, struct function *function)
+{
+	bool told = function->probe_told;
+
+	if (function->state != FUNCTION_COUNTED) {
+		function->probe_told = false;
+		return told;
+	}
+	function->probe_told = states->probes_told < PROBES_TOLD;
+	states->probes_told += function->probe_told;
+	return function->probe_told;
+}
+
+void states_note_change(struct states *states, struct function *function,
 			enum function_state from, uint64_t ns, bool connected)
 {
 	struct states_change change;
 
 	if (from == function->state && from != FUNCTION_COUNTED)
 		return;
-	states_name(states, (struct function *)function);
+	states_name(states, function);
 	change = (struct states_change){
 		.ns = ns,
 		.address = function->address,
@@ -132,12 +147,16 @@ void states_note_change(struct states *states, const struct function *function,
 		.by_hand = function->by_hand || function->excluded,
 		.entry_build = function->entry_build,
 		.connected = connected,
+		.probe = function->probe,
 	};
 	lock_acquire(&states->lock);
 	states->changes[states->change_count % CHANGES_KEPT] = change;
 	/* relaxed: readers take the lock */
 	atom_store_rlx(&states->change_count, states->change_count + 1);
 	lock_release(&states->lock);
+	if (change.probe && !tells_probe(states, function))
+		return;
+	change.last_probe = states->probes_told == PROBES_TOLD;
 	states_trace_change(states, &change);
 }
 

@@ -53,7 +53,18 @@ void states_trace_name(const struct states_change *change,
 	char why[STATES_TRACE_TEXT / 4];
 
 	put_why(change, why, sizeof(why));
-	if (change->to == FUNCTION_COUNTED)
+	if (change->probe && change->to == FUNCTION_OFF)
+		snprintf(text, STATES_TRACE_TEXT,
+			 "perfrec: %.300s off again, as it is still busy",
+			 change->name);
+	else if (change->probe)
+		snprintf(text, STATES_TRACE_TEXT,
+			 "perfrec: %.300s counted for a moment, to see whether "
+			 "it is still busy%s",
+			 change->name,
+			 change->last_probe ? " (later ones are not shown)"
+					    : "");
+	else if (change->to == FUNCTION_COUNTED)
 		snprintf(text, STATES_TRACE_TEXT,
 			 "perfrec: %.300s counted, one call in %llu recorded%s",
 			 change->name, 1ULL << (change->shift & 63), why);

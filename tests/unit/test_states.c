@@ -345,6 +345,25 @@ START_TEST(states_list_has_the_dearest_first)
 }
 END_TEST
 
+/* The end of a probe is told if its begin was. */
+START_TEST(states_tell_so_many_probes)
+{
+	g_states->probes_told = PROBES_TOLD - 1;
+	for (uint32_t i = 0; i < 2; i++) {
+		function(i)->probe = true;
+		function(i)->state = FUNCTION_COUNTED;
+		states_note_change(g_states, function(i), FUNCTION_OFF, 1,
+				   false);
+		ck_assert(function(i)->probe_told == (i == 0));
+	}
+	ck_assert_uint_eq(g_states->probes_told, PROBES_TOLD);
+	function(0)->state = FUNCTION_OFF;
+	states_note_change(g_states, function(0), FUNCTION_COUNTED, 2, false);
+	ck_assert(!function(0)->probe_told);
+	ck_assert_uint_eq(g_states->probes_told, PROBES_TOLD);
+}
+END_TEST
+
 START_TEST(states_old_changes_are_forgotten)
 {
 	struct states_change change;
@@ -379,6 +398,7 @@ int main(void)
 	tcase_add_test(tcase, states_modules_are_matched_by_path);
 	tcase_add_test(tcase, states_sums_are_of_all_slots);
 	tcase_add_test(tcase, states_list_has_the_dearest_first);
+	tcase_add_test(tcase, states_tell_so_many_probes);
 	tcase_add_test(tcase, states_old_changes_are_forgotten);
 	return suite_run(suite);
 }

@@ -41,6 +41,16 @@ START_TEST(states_trace_says_what_changed_and_why)
 	change.by_hand = false;
 	change.to = FUNCTION_SPAN;
 	says(&change, "perfrec: f recorded again");
+	change.probe = true;
+	change.share = 1u << 29; /* of the time before it was off */
+	change.to = FUNCTION_COUNTED;
+	says(&change, "perfrec: f counted for a moment, to see whether it is "
+		      "still busy");
+	change.last_probe = true;
+	says(&change, "perfrec: f counted for a moment, to see whether it is "
+		      "still busy (later ones are not shown)");
+	change.to = FUNCTION_OFF;
+	says(&change, "perfrec: f off again, as it is still busy");
 }
 END_TEST
 
