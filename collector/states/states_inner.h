@@ -96,6 +96,7 @@ struct function {
 	bool entry_build;
 	bool connected;
 	bool wants_connection;
+	bool again; /* connected, but stuck: switch it off once more */
 	bool by_hand; /* asked for */
 	bool excluded; /* by --filter or --exclude */
 	bool steered; /* the controller decides */

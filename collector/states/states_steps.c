@@ -81,6 +81,9 @@ static void evaluate_function(struct states *states, struct function *function)
 			obey_pattern(function, &states->patterns[i]);
 	if (function->excluded)
 		function->wanted = FUNCTION_OFF;
+	/* What was in the way may be gone. */
+	function->again = function->connected && function->refused &&
+			  function->wanted == FUNCTION_OFF;
 	/* Before that its hooks are nops: the gate hears of no call. */
 	if (states->unwritable && function->entry_build && !function->refused)
 		function->refused = "its hooks could not be switched on";
@@ -358,6 +361,16 @@ static bool is_as_wanted(const struct states *states,
 		function->shift == function->wanted_shift);
 }
 
+static void switch_off_again(struct states *states, uint32_t index)
+{
+	struct function *function = &states->functions[index];
+
+	states_switch(states, &index, 1, false);
+	set_wanted(states, function, FUNCTION_OFF,
+		   states_stuck(states, function, false));
+	function->again = false;
+}
+
 /* What is done for function @index alone. Adds it to @off or @on if its sites
  * are to be switched. Whether it is as it shall be. */
 static bool take_step(struct states *states, uint32_t index, uint32_t *off,
@@ -365,8 +378,12 @@ static bool take_step(struct states *states, uint32_t index, uint32_t *off,
 {
 	struct function *function = &states->functions[index];
 
-	if (!function->connected || is_gone(function) ||
-	    is_as_wanted(states, function))
+	if (!function->connected || is_gone(function))
+		return true;
+	if (function->again && function->state == FUNCTION_OFF &&
+	    function->wanted == FUNCTION_OFF)
+		switch_off_again(states, index);
+	if (is_as_wanted(states, function))
 		return true;
 	if (function->wanted == FUNCTION_OFF ||
 	    (states_are_gated(states) && function->wanted != FUNCTION_SPAN)) {
