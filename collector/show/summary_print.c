@@ -105,7 +105,19 @@ static void print_overhead(const struct summary *summary, FILE *out)
 	if (summary->totals.overhead_unmet)
 		fprintf(out,
 			"  overhead   could not be kept within %g %%: what is "
-			"left cannot be switched off\n",
+			"left of hooks cannot be switched off\n",
+			100 * summary->settings.overhead);
+}
+
+/* --overhead steers functions, and no more: what they took of the own cost. */
+static void print_cost_of_hooks(const struct summary *summary, FILE *out)
+{
+	if (summary->settings.overhead > 0 &&
+	    summary->totals.overhead_reached > 0)
+		fprintf(out,
+			"             of that %.1f %% by hooks, which --overhead "
+			"%g%% limits\n",
+			100 * summary->totals.overhead_reached,
 			100 * summary->settings.overhead);
 }
 
@@ -428,6 +440,7 @@ static void print_cost(const struct summary *summary, FILE *out)
 	fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
 		size_format_ns(summary->cost.total_ns, time),
 		100 * summary->cost.share, cost_base(summary));
+	print_cost_of_hooks(summary, out);
 	summary_advice_print(summary, out);
 }
 

@@ -379,6 +379,11 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	summary->settings.overhead = 0.05;
 	text = print(summary, 0);
 	ck_assert_has(text, "could not be kept within 5 %");
+	ck_assert_has_not(text, "by hooks");
+	free(text);
+	summary->totals.overhead_reached = 0.083;
+	text = print(summary, 0);
+	ck_assert_has(text, "of that 8.3 % by hooks, which --overhead 5% limits");
 	free(text);
 	summary_free(&summary);
 }
