@@ -214,6 +214,10 @@ void slot_detach(void)
 	if (!slot || t_thread.in_vfork || !thread_has_slot(gate))
 		return;
 	put_detach();
+	/* First: hooks of a signal handler that comes now look at nothing else.
+	 * While the epoch is that of the process, all pointers are there. */
+	t_thread.epoch = EPOCH_NONE;
+	__asm__ volatile("" : : : "memory");
 	t_thread = (struct thread_state){ .epoch = EPOCH_NONE };
 	/* order: rel, STATE: head is final before DEAD */
 	atom_store_rel(&slot->state, SLOT_DEAD);
