@@ -226,6 +226,9 @@ START_TEST(states_cache_opens_nothing_but_plain_files)
 	scratch_run("rm " PATH " && mkdir " PATH);
 	ck_assert_int_eq(load(ID), -EBADMSG);
 	ck_assert_int_lt(states_cache_store(ID, g_functions, 3), 0);
+	scratch_run("rmdir " PATH " && truncate -s 1G " PATH);
+	ck_assert_int_eq(load(ID), -EBADMSG);
+	scratch_run("rm " PATH " && mkdir " PATH);
 	/* Nothing is left of the attempt. */
 	scratch_run("test $(ls cache/perfrec | wc -l) = 1");
 }

@@ -82,3 +82,24 @@ run "$PERFREC" ctl --json forget
 expect_eq 'forgotten' "$(json out .forgotten)" 0
 run "$PERFREC" ctl forget busy
 expect_error 2 'forget is for all programs'
+
+# Whatever lies there in place of the file, nobody waits for it or believes it.
+name=$(basename "$file")
+for kind in empty random other-version large folder fifo zeros unreadable; do
+	rm -rf cache/perfrec/*
+	at=cache/perfrec/$name
+	case $kind in
+	empty) : >"$at" ;;
+	random) head -c 5000 /dev/urandom >"$at" ;;
+	other-version) printf 'perfrecF\377\0\0\0' | cat - damaged >"$at" ;;
+	large) truncate -s 1G "$at" ;;
+	folder) mkdir "$at" ;;
+	fifo) mkfifo "$at" ;;
+	zeros) ln -s /dev/zero "$at" ;;
+	unreadable) cp damaged "$at" && chmod 0 "$at" ;;
+	esac
+	rounds=20
+	record
+	expect_eq "stderr, $kind" "$(cat err)" ''
+	expect_eq "calls of longer, $kind" "$(calls_of longer)" 20
+done
