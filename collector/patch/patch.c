@@ -573,28 +573,36 @@ int patch_switch(struct patch_image *image, const uint32_t *numbers,
 /* --- restoring --------------------------------------------------------------
  */
 
-/* All sites that are changed, or were found so. */
+/* All sites of module @m that are changed, or were found so. */
+static int gather_module(const struct patch_image *image, size_t m,
+			 struct change_list *changes)
+{
+	const struct image_module *module = &image->modules[m];
+
+	for (size_t i = 0; module->plan && i < module->plan->site_count; i++) {
+		struct change *change;
+
+		if (module->sites[i].state == SITE_PLAIN)
+			continue;
+		change = image_add_change(changes, module, (uint32_t)i,
+					  (uint32_t)m);
+		if (!change)
+			return -ENOMEM;
+		image_fill_bytes(module, (uint32_t)i, SITE_PLAIN,
+				 change->after);
+	}
+	return 0;
+}
+
+/* The same, of all modules. */
 static int gather_changed(const struct patch_image *image,
 			  struct change_list *changes)
 {
-	for (size_t m = 0; m < image->module_count; m++) {
-		const struct image_module *module = &image->modules[m];
+	int err = 0;
 
-		for (size_t i = 0; module->plan && i < module->plan->site_count;
-		     i++) {
-			struct change *change;
-
-			if (module->sites[i].state == SITE_PLAIN)
-				continue;
-			change = image_add_change(changes, module, (uint32_t)i,
-						  (uint32_t)m);
-			if (!change)
-				return -ENOMEM;
-			image_fill_bytes(module, (uint32_t)i, SITE_PLAIN,
-					 change->after);
-		}
-	}
-	return 0;
+	for (size_t m = 0; !err && m < image->module_count; m++)
+		err = gather_module(image, m, changes);
+	return err;
 }
 
 /* In which state the site of @change was found. */
@@ -645,6 +653,23 @@ static int find_states(struct patch_image *image, struct change_list *changes)
 			changes->list[kept++] = *change;
 	}
 	changes->count = kept;
+	return err;
+}
+
+int patch_module_restore(struct patch_image *image, int index)
+{
+	struct change_list changes = { 0 };
+	int err = image->gone ? -ESRCH : 0;
+
+	if (!image_module_of(image, index))
+		return 0;
+	if (!err)
+		err = gather_module(image, (size_t)index, &changes);
+	if (!err)
+		err = find_states(image, &changes);
+	if (!err)
+		err = write_changes(image, &changes, true);
+	free(changes.list);
 	return err;
 }
 

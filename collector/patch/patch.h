@@ -96,6 +96,9 @@ void patch_image_free(struct patch_image *image);
  * number in the image, or -ENOMEM. */
 int patch_module_add(struct patch_image *image, const struct code_plan *plan,
 		     uint64_t bias, ino_t inode);
+/* Puts its text back as it was, where that is ours still. Returns as
+ * patch_switch(). */
+int patch_module_restore(struct patch_image *image, int module);
 /* The module was unloaded: its functions are not connected any more. Nothing is
  * written. */
 void patch_module_forget(struct patch_image *image, int module);

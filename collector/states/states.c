@@ -202,10 +202,9 @@ static struct states_process *new_process(const struct process_setup *setup)
 	return process;
 }
 
-/* Whether @new is a stranger that is known already, and is none any more. Under
- * the lock. */
-static bool adopt_stranger(struct states *states,
-			   const struct states_process *new)
+/* Whether @new is a stranger that is known already, and is none any more: then
+ * that gets its modules. Under the lock. */
+static bool adopt_stranger(struct states *states, struct states_process *new)
 {
 	for (struct states_process *one = states->processes; one;
 	     one = one->next)
@@ -213,6 +212,8 @@ static bool adopt_stranger(struct states *states,
 		    one->inner_pid == new->inner_pid) {
 			one->stranger = false;
 			one->uuid = new->uuid;
+			one->adopted = new->modules;
+			new->modules = NULL;
 			return true;
 		}
 	return false;

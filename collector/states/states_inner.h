@@ -127,6 +127,8 @@ struct states_process {
 			* it becomes another one */
 	int mem; /* -1: none, or the image has it */
 	struct modules *modules; /* a reference */
+	struct modules *adopted; /* of a stranger that is none any more: they
+				  * are to be taken instead; under the lock */
 	struct patch_image *image; /* NULL: none, or not made yet */
 	bool met; /* the thread has seen it */
 	bool failed; /* its text cannot be written */
@@ -178,6 +180,7 @@ struct states {
 	uint32_t sequence; /* of changes in the trace; 0: none yet */
 	uint32_t muted; /* functions that are not in state span */
 	uint32_t probes_told; /* in the trace */
+	pid_t led_by; /* the leader whose modules were read last */
 	bool begun; /* area was asked for */
 	bool planning; /* something wants plans */
 	uint64_t evaluated_for; /* evaluated: as of that request, or a later
@@ -284,8 +287,15 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held);
 void states_restore_text(struct states *states);
 void states_processes_free(struct states *states);
-/* The processes, the youngest first. */
+/* The processes, the youngest first. Takes the lock. */
 struct states_process *states_first(struct states *states);
+/* The process that stands for all: whose modules are those of all, and who has
+ * the last word about what can be connected. It is the one that said hello, and
+ * when that has ended, the oldest of its children. NULL: there never was one.
+ * Also under the lock. */
+struct states_process *states_leader(struct states *states);
+/* Whether there is one that has not ended. */
+bool states_have_leader(struct states *states);
 
 /* Note what is changed in the text of @process from now on, and have
  * perfrec-keeper keep it. It has an image, which owns its memory. */

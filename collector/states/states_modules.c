@@ -18,6 +18,7 @@
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
+#include "collector/patch/patch.h"
 #include "collector/record/arena.h"
 #include "collector/replay/function_log.h"
 #include "collector/states/states_inner.h"
@@ -230,13 +231,15 @@ static struct function *add_function(struct states *states, uint64_t address,
 /* --- modules ----------------------------------------------------------------
  */
 
-static struct states_process *root_process(const struct states *states)
+/* The memory of the leader; -1: it is not to be had. */
+static int leader_memory(struct states *states)
 {
-	for (struct states_process *process = states->processes; process;
-	     process = process->next)
-		if (process->root)
-			return process;
-	return NULL;
+	const struct states_process *leader = states_leader(states);
+	int mem = arena_setup(states->arena)->mem_fd;
+
+	if (leader && leader->image)
+		return patch_image_mem(leader->image);
+	return mem < 0 && leader ? leader->mem : mem;
 }
 
 /* Where the function is that @planned says. 0: not known. */
@@ -244,14 +247,12 @@ static uint64_t address_of(struct states *states,
 			   const struct states_module *module,
 			   const struct code_function *planned)
 {
-	const struct states_process *root = root_process(states);
-	int mem = arena_setup(states->arena)->mem_fd;
 	uint64_t address = 0;
+	int mem;
 
 	if (!planned->slot)
 		return planned->address + module->bias;
-	if (mem < 0 && root)
-		mem = root->mem;
+	mem = leader_memory(states);
 	if (mem < 0 ||
 	    pread(mem, &address, sizeof(address),
 		  (off_t)(planned->slot + module->bias)) != sizeof(address))
@@ -487,45 +488,60 @@ static void refresh(struct states *states, struct modules *modules)
 	states->refresh_cost_ns = states->refreshed_ns - begin_ns;
 }
 
+/* Take over from the last leader: what this one has loaded before is new. */
+static bool is_new_leader(struct states *states,
+			  const struct states_process *leader)
+{
+	if (states->led_by == leader->pid)
+		return false;
+	states->led_by = leader->pid;
+	/* The modules of the root were read when it said hello. */
+	if (leader->root)
+		return false;
+	refresh(states, leader->modules);
+	return true;
+}
+
 void states_follow_modules(struct states *states)
 {
 	struct map_log *log = arena_setup(states->arena)->map_log;
-	const struct states_process *root = root_process(states);
+	const struct states_process *leader = states_leader(states);
 	size_t events = log ? map_log_read(log) : 0;
 	struct map_event event;
 	bool loaded = !states->planning;
 
-	if (!root || root->ended)
+	if (!leader || leader->ended)
 		return;
 	if (loaded)
 		states->refreshed_ns = clock_boottime_ns();
+	loaded = is_new_leader(states, leader) || loaded;
 	for (; states->loads < events &&
 	       map_log_event(log, states->loads, &event);
 	     states->loads++) {
-		if (event.kind == MAP_UNLOAD && event.pid == root->inner_pid)
+		if (event.kind == MAP_UNLOAD && event.pid == leader->inner_pid)
 			drop_modules_at(states, event.start, event.end);
 		loaded = loaded || event.kind == MAP_LOAD;
-		if (event.pid == root->inner_pid)
+		if (event.pid == leader->inner_pid)
 			states->generation = event.generation;
 	}
 	states->planning = true;
 	if (wants_refresh(states)) {
-		refresh(states, root->modules);
+		refresh(states, leader->modules);
 		loaded = true;
 	}
 	if (loaded)
-		add_modules_of(states, root, states->generation);
+		add_modules_of(states, leader, states->generation);
 }
 
 void states_name(struct states *states, struct function *function)
 {
-	const struct states_process *root = root_process(states);
+	const struct states_process *leader = states_leader(states);
 	struct symbol symbol;
 
-	if (function->name || !root)
+	if (function->name || !leader)
 		return;
-	modules_resolve(root->modules, function->address, function->generation,
-			&symbol);
+	modules_resolve(leader->modules, function->address,
+			function->generation, &symbol);
 	lock_acquire(&states->lock);
 	function->name = symbol.name;
 	function->module = symbol.module;

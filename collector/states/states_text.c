@@ -32,13 +32,38 @@
 
 #define GATE_ENTRIES 65536
 
-static struct states_process *root_of(const struct states *states)
+/* Whether @process can stand for all: the better, the more. */
+static int fitness(const struct states_process *process)
 {
+	bool gone = process->ended ||
+		    (process->image && patch_is_gone(process->image));
+
+	return (gone ? 0 : 8) + (process->root ? 4 : 0) +
+	       (process->image ? 2 : 0) + (process->stranger ? 0 : 1);
+}
+
+struct states_process *states_leader(struct states *states)
+{
+	struct states_process *leader = NULL;
+	int most = 0, fit;
+
+	/* Of several that are as fit, the oldest: it is the last. */
 	for (struct states_process *process = states->processes; process;
-	     process = process->next)
-		if (process->root)
-			return process;
-	return NULL;
+	     process = process->next) {
+		fit = fitness(process);
+		if (fit < most)
+			continue;
+		most = fit;
+		leader = process;
+	}
+	return leader;
+}
+
+bool states_have_leader(struct states *states)
+{
+	const struct states_process *leader = states_leader(states);
+
+	return leader && fitness(leader) >= 8;
 }
 
 /* --- the area ---------------------------------------------------------------
@@ -103,9 +128,16 @@ void states_module_came(struct states *states, uint32_t module)
 
 void states_module_went(struct states *states, uint32_t module)
 {
-	for (struct states_process *process = states->processes; process;
+	const struct states_process *leader = states_leader(states);
+
+	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (process->image && module_of(process, module) >= 0) {
+			/* Others than who unloaded it may have it still. */
+			if (process != leader)
+				(void)patch_module_restore(
+					process->image,
+					module_of(process, module));
 			patch_module_forget(process->image,
 					    module_of(process, module));
 			set_module(process, module, -1);
@@ -150,15 +182,22 @@ static void make_root_image(struct states *states,
 }
 
 /* The image that @process was forked from. */
-static const struct states_process *parent_of(const struct states *states,
+static const struct states_process *parent_of(struct states *states,
 					      const struct states_process *of)
 {
-	for (const struct states_process *process = states->processes; process;
-	     process = process->next)
-		if (process != of && process->image &&
-		    process->pid == of->parent)
+	const struct states_process *oldest = NULL;
+
+	for (const struct states_process *process = states_first(states);
+	     process; process = process->next) {
+		if (process == of || !process->image)
+			continue;
+		if (process->pid == of->parent)
 			return process;
-	return root_of(states);
+		oldest = process;
+	}
+	/* Whose parent has ended, or is not known: mostly the root, which
+	 * stays. */
+	return oldest;
 }
 
 static void make_child_image(struct states *states,
@@ -273,6 +312,7 @@ void states_process_free(struct states_process *process)
 	if (process->list >= 0)
 		close(process->list);
 	modules_put(&process->modules);
+	modules_put(&process->adopted);
 	free(process->module);
 	free(process);
 }
@@ -326,6 +366,13 @@ void states_drop_ended(struct states *states)
 
 	lock_acquire(&states->lock);
 	ended = take_ended(states);
+	for (struct states_process *one = states->processes; one;
+	     one = one->next)
+		if (one->adopted) {
+			modules_put(&one->modules);
+			one->modules = one->adopted;
+			one->adopted = NULL;
+		}
 	lock_release(&states->lock);
 	free_list(states, ended);
 }
@@ -486,20 +533,20 @@ void states_give_numbers(struct states *states, const uint32_t *functions,
 		give_numbers(states, functions[i]);
 }
 
-/* Connect @list in the process that said hello, then in its children. The first
- * has the last word about what can be connected. */
+/* Connect @list in the leader, then in all others. The first has the last word
+ * about what can be connected. */
 static void connect_everywhere(struct states *states,
-			       const struct states_process *root,
+			       const struct states_process *leader,
 			       struct patch_function *list, size_t count,
 			       bool held)
 {
 	say_patched(states);
-	patch_connect(root->image, list, count, held);
+	patch_connect(leader->image, list, count, held);
 	for (struct states_process *process = states->processes; process;
 	     process = process->next) {
 		struct patch_function *copy;
 
-		if (process == root || !process->image || process->ended)
+		if (process == leader || !process->image || process->ended)
 			continue;
 		copy = malloc(count * sizeof(*copy));
 		for (size_t i = 0; copy && i < count; i++)
@@ -533,7 +580,7 @@ static void note_connected(struct states *states, uint32_t index,
 void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held)
 {
-	const struct states_process *root = root_of(states);
+	const struct states_process *leader = states_leader(states);
 	uint64_t begin_ns = clock_boottime_ns();
 	struct patch_function *list;
 	size_t *first;
@@ -551,13 +598,13 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 			&states->functions[functions[i]];
 
 		first[i] = n;
-		n += list_parts(states, root, function,
+		n += list_parts(states, leader, function,
 				!held || function->wanted == FUNCTION_OFF,
 				list + n, room - n);
 		first[i + 1] = n;
 	}
 	if (list && first && n)
-		connect_everywhere(states, root, list, n, held);
+		connect_everywhere(states, leader, list, n, held);
 	for (size_t i = 0; list && first && i < count; i++)
 		note_connected(states, functions[i], list + first[i],
 			       first[i + 1] - first[i]);

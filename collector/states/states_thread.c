@@ -16,7 +16,9 @@
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/states/states_inner.h"
+#include "shared/atomic.h"
 #include "shared/compiler.h"
+#include "shared/ring_shm.h"
 
 /* The longest sleep: loads of modules are told by nobody. */
 #define SLEEP_NS 100000000
@@ -69,6 +71,9 @@ static void unlist(struct states_thread *thread, struct states *states)
 	*link = states->next;
 	lock_release(&thread->lock);
 	states_processes_free(states);
+	/* What is forked from now on has text as its file.
+	 * relaxed: a child that says so all the same is heard by nobody */
+	atom_store_rlx(&arena_setup(states->arena)->page->patched, 0);
 	states_plans_put(states);
 	arena_put(&states->arena);
 	states_put(&listed);

@@ -90,6 +90,11 @@ static bool work(struct states *states, uint64_t until_ns, bool held)
 		states->evaluated = false;
 	states->evaluated_for = asked;
 	lock_release(&states->lock);
+	if (!states_have_leader(states)) {
+		/* Nobody is left; or a child, of which nobody has heard. */
+		answer(states, asked);
+		return true;
+	}
 	states_follow_modules(states);
 	if (!states_plan_modules(states, until_ns))
 		return false;
