@@ -115,7 +115,8 @@ static void print_cost_of_hooks(const struct summary *summary, FILE *out)
 	if (summary->settings.overhead > 0 &&
 	    summary->totals.overhead_reached > 0)
 		fprintf(out,
-			"             of that %.1f %% by hooks, which --overhead "
+			"             of that %.1f %% by hooks, which "
+			"--overhead "
 			"%g%% limits\n",
 			100 * summary->totals.overhead_reached,
 			100 * summary->settings.overhead);

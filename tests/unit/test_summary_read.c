@@ -383,7 +383,8 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	free(text);
 	summary->totals.overhead_reached = 0.083;
 	text = print(summary, 0);
-	ck_assert_has(text, "of that 8.3 % by hooks, which --overhead 5% limits");
+	ck_assert_has(text,
+		      "of that 8.3 % by hooks, which --overhead 5% limits");
 	free(text);
 	summary_free(&summary);
 }
