@@ -84,7 +84,9 @@ struct thunk_mode {
 
 _Static_assert(sizeof(struct thunk_mode) == 16, "layout");
 
-/* Where thunks jump to (collector copies it from page_shm, once). */
+/* Where thunks jump to (collector copies it from page_shm, once). The first
+ * three are 0 if another library's hooks must hear of all calls: then only
+ * functions of entry builds may have thunks. */
 struct thunk_page {
 	uint64_t enter; /* __cyg_profile_func_enter */
 	uint64_t exit;

@@ -120,7 +120,7 @@ int thunk_area_map(int fd, const struct thunk_shim *shim,
 	if (!area)
 		return -ENOMEM;
 	memcpy(&area->shim, shim, sizeof(area->shim));
-	if (!area->shim.count_epoch || !area->shim.page.enter ||
+	if (!area->shim.count_epoch || !area->shim.page.entry_enter ||
 	    !fits_int32(area->shim.epoch) || !fits_int32(area->shim.counts)) {
 		free(area);
 		return -EINVAL;
@@ -287,6 +287,11 @@ static void write_thunks(struct thunk_area *area, uint32_t number,
 static bool is_number(uint32_t number)
 {
 	return number > 0 && number < FUNCTIONS_MAX;
+}
+
+bool thunk_area_takes_calls(const struct thunk_area *area)
+{
+	return area->shim.page.enter;
 }
 
 int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,

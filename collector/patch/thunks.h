@@ -42,6 +42,9 @@ int thunk_area_map(int fd, const struct thunk_shim *shim,
 /* Unmaps and frees it. The program goes on with it as it is. NULL: nothing. */
 void thunk_area_unmap(struct thunk_area *area);
 
+/* Whether functions of calls builds may have thunks: not if another library's
+ * hooks must hear of their calls. */
+bool thunk_area_takes_calls(const struct thunk_area *area);
 /*
  * Writes both thunks of function @number (1 to FUNCTIONS_MAX - 1), which is at
  * address @function in the program, with the mode THUNK_MASK_NONE: calls are

@@ -87,6 +87,9 @@ static void evaluate_function(struct states *states, struct function *function)
 	/* Before that its hooks are nops: the gate hears of no call. */
 	if (states->unwritable && function->entry_build && !function->refused)
 		function->refused = "its hooks could not be switched on";
+	if (states->area && !thunk_area_takes_calls(states->area) &&
+	    !function->entry_build && !function->refused)
+		function->refused = "another library's hooks hear of its calls";
 	function->wants_connection =
 		!function->connected && !function->refused &&
 		(states_are_gated(states) ||

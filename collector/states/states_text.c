@@ -164,7 +164,7 @@ static void try_to_write(struct states *states,
 {
 	const struct page_shm *page = arena_setup(states->arena)->page;
 	/* relaxed: set before the hello. A program that lies harms itself */
-	uint64_t hook = atom_load_rlx(&page->thunks.page.enter);
+	uint64_t hook = atom_load_rlx(&page->thunks.page.entry_enter);
 
 	if (!patch_mem_is_writable(process->mem, hook))
 		states->unwritable = "the kernel refuses to write to the text "

@@ -28,6 +28,8 @@
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp);
 void hook_general_exit(void *function, void *call_site, uintptr_t sp);
+void hook_entry_general_enter(void *function, void *unused, uintptr_t sp);
+void hook_entry_general_exit(void *function, void *unused, uintptr_t sp);
 void hook_tell_excluded(void);
 void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp);
 
@@ -175,6 +177,20 @@ void hook_general_exit(void *function, void *call_site, uintptr_t sp)
 {
 	if (unlikely(g_chain.exit))
 		g_chain.exit(function, call_site);
+	hook_general(RECORD_END, function, sp);
+}
+
+/* Functions of entry builds call no hooks: another library's need not hear of
+ * them. */
+void hook_entry_general_enter(void *function, void *unused, uintptr_t sp)
+{
+	(void)unused;
+	hook_general(RECORD_BEGIN, function, sp);
+}
+
+void hook_entry_general_exit(void *function, void *unused, uintptr_t sp)
+{
+	(void)unused;
 	hook_general(RECORD_END, function, sp);
 }
 

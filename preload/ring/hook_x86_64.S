@@ -337,12 +337,12 @@ hook_enter_general:
 	.endm
 
 	entry_hook hook_entry_enter, entry_enter, KIND_BEGIN, T_LIMIT_BEGIN, \
-		hook_general_enter, entry_leave, 0
+		hook_entry_general_enter, entry_leave, 0
 	entry_hook hook_entry_exit, entry_exit, KIND_END, T_LIMIT_END, \
-		hook_general_exit, entry_leave, 0
+		hook_entry_general_exit, entry_leave, 0
 	/* r11 was pushed: it is given back. */
 	entry_hook hook_entry_exit_pushed, entry_exit_pushed, KIND_END, \
-		T_LIMIT_END, hook_general_exit, entry_leave_pushed, 8
+		T_LIMIT_END, hook_entry_general_exit, entry_leave_pushed, 8
 
 	/* r11 is the number. */
 	entry_begin hook_entry_enter_general, 0

@@ -72,13 +72,19 @@ static bool register_barrier(void)
 	       !sys(SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
+/* Another library's hooks must hear of all calls of hooks. Functions of entry
+ * builds call none. */
+static bool has_chain(void)
+{
+	return g_chain.enter || g_chain.exit;
+}
+
 struct thunk_offer thunks_offer(struct wire_hello *ask)
 {
 	struct thunk_offer offer = { .count = 0 };
 	long area, memory;
 
-	/* Another library's hooks must hear of all calls. */
-	if (g_chain.enter || g_chain.exit || !fits(ask->arena_bytes))
+	if ((has_chain() && !ask->entry_build) || !fits(ask->arena_bytes))
 		return offer;
 	area = make_area();
 	if (area < 0)
@@ -114,14 +120,16 @@ void thunks_describe(struct page_shm *page)
 	thunks->counts = thread_offset(&t_thread.counts);
 	thunks->count_epoch = (uintptr_t)&g_gate.count_epoch;
 	thunks->page = (struct thunk_page){
-		.enter = (uintptr_t)hook_enter,
-		.exit = (uintptr_t)hook_exit,
-		.enter_general = (uintptr_t)hook_enter_general,
 		.entry_enter = (uintptr_t)hook_entry_enter,
 		.entry_exit = (uintptr_t)hook_entry_exit,
 		.entry_enter_general = (uintptr_t)hook_entry_enter_general,
 		.entry_exit_pushed = (uintptr_t)hook_entry_exit_pushed,
 	};
+	if (!has_chain()) {
+		thunks->page.enter = (uintptr_t)hook_enter;
+		thunks->page.exit = (uintptr_t)hook_exit;
+		thunks->page.enter_general = (uintptr_t)hook_enter_general;
+	}
 	if (register_barrier())
 		/* order: sc, FLAGS: as every flag; it stands for nothing else
 		 */

@@ -1024,7 +1024,8 @@ static enum patch_reason reason_for(int fd, int protection, int flags,
 {
 	struct patch_function function = { .number = 1 };
 	int thunks = shared_memory(THUNK_AREA_BYTES);
-	struct thunk_shim shim = { .count_epoch = 1, .page = { .enter = 1 } };
+	struct thunk_shim shim = { .count_epoch = 1,
+				   .page = { .enter = 1, .entry_enter = 1 } };
 	struct code_plan plan = one_site();
 	struct patch_image *image;
 	struct thunk_area *area;
@@ -1088,7 +1089,8 @@ END_TEST
 
 START_TEST(patch_refuses_functions_that_it_does_not_know)
 {
-	struct thunk_shim shim = { .count_epoch = 1, .page = { .enter = 1 } };
+	struct thunk_shim shim = { .count_epoch = 1,
+				   .page = { .enter = 1, .entry_enter = 1 } };
 	struct patch_function list[] = {
 		{ .module = 7, .number = 1 },	 { .module = -1, .number = 1 },
 		{ .function = 99, .number = 1 }, { .number = 0 },
