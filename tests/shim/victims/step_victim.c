@@ -7,9 +7,10 @@
  *
  * ACTION: record, jump (siglongjmp out of the handler), fork, or every (record
  * at every single instruction). PAD: records to put first, so that a chunk
- * boundary can be stepped through. RESULT: a file that gets the number of
- * steps of the enter and of the exit hook. LIBRARY: unload it before each step,
- * so that the hook has to tell of a new load map.
+ * boundary can be stepped through. RESULT: a file that gets the k of each call
+ * that missed (steps.h), -1, and the number of steps of the enter and of the
+ * exit hook. LIBRARY: unload it before each step, so that the hook has to tell
+ * of a new load map.
  *
  * The records of step k have made-up addresses, so that test_step can tell
  * them apart: OUTER + k by the interrupted hook, INNER + k by the handler,
@@ -20,15 +21,15 @@
 #include <dlfcn.h>
 #include <err.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
+
+#include "tests/shim/victims/steps.h"
 
 void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);
@@ -36,8 +37,8 @@ void __cyg_profile_func_exit(void *function, void *call_site);
 typedef void hook(void *function, void *call_site);
 
 static enum { RECORD, JUMP, FORK, EVERY } g_action;
-static volatile long g_step, g_target;
-static volatile bool g_fired, g_is_child;
+static volatile bool g_is_child;
+static FILE *g_result;
 static sigjmp_buf g_out;
 static const char *g_library;
 
@@ -51,11 +52,10 @@ static void act(void)
 {
 	pid_t child;
 
-	g_fired = true;
 	switch (g_action) {
 	case RECORD:
 	case EVERY:
-		record_pair(STEP_INNER + (uintptr_t)g_target);
+		record_pair(STEP_INNER + (uintptr_t)g_steps.target);
 		break;
 	case JUMP:
 		siglongjmp(g_out, 1);
@@ -69,56 +69,39 @@ static void act(void)
 	}
 }
 
-static void on_trap(int signal, siginfo_t *info, void *context)
-{
-	ucontext_t *interrupted = context;
-
-	(void)signal;
-	(void)info;
-	if (g_step++ == g_target || g_action == EVERY)
-		act();
-	/* A child only has to get home. */
-	if (g_is_child)
-		interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100;
-}
-
 static __attribute__((noinline)) void call_stepped(hook *function,
 						   void *address)
 {
-	__asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::
-				 : "cc", "memory");
+	STEPS_ON;
 	function(address, NULL);
-	__asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::
-				 : "cc", "memory");
+	STEPS_OFF;
 }
 
-/* Run @function under the trap flag; false once it has fewer steps than
- * @target: nothing was interrupted then. */
-static bool step_through(hook *function, long target)
+static void step_through(hook *function, void *address)
 {
-	g_step = 0;
-	g_target = target;
-	g_fired = false;
 	if (!sigsetjmp(g_out, 1))
-		call_stepped(function,
-			     (void *)(STEP_OUTER + (uintptr_t)target));
-	return g_fired;
+		call_stepped(function, address);
 }
 
-static void step_at(bool enter, long k, bool *fired)
+static void step_at(bool enter)
 {
-	uintptr_t outer = STEP_OUTER + (uintptr_t)k;
+	/* A call that is only looked at is none of those that are counted. */
+	bool look = steps_target() == STEPS_LOOK;
+	uintptr_t k = look ? 0 : (uintptr_t)steps_target();
+	void *outer = (void *)(look ? STEP_PAD : STEP_OUTER + k);
 
 	if (enter) {
-		*fired = step_through(__cyg_profile_func_enter, k);
-		__cyg_profile_func_exit((void *)outer, NULL);
+		step_through(__cyg_profile_func_enter, outer);
+		__cyg_profile_func_exit(outer, NULL);
 	} else {
-		__cyg_profile_func_enter((void *)outer, NULL);
-		*fired = step_through(__cyg_profile_func_exit, k);
+		__cyg_profile_func_enter(outer, NULL);
+		step_through(__cyg_profile_func_exit, outer);
 	}
 	if (g_is_child)
 		_exit(0);
-	record_pair(STEP_AFTER + (uintptr_t)k);
+	record_pair(look ? STEP_PAD : STEP_AFTER + k);
+	if (steps_missed())
+		fprintf(g_result, "%ld ", (long)k);
 }
 
 static void record_pad(long pairs)
@@ -138,31 +121,30 @@ static void reload(void)
 	dlclose(handle);
 }
 
+/* Returns the number of steps, and one. */
 static long step_hook(bool enter, long pad)
 {
-	bool fired = true;
 	long k;
 
-	for (k = 0; fired; k++) {
+	g_steps.every = g_action == EVERY;
+	g_steps.by_step = g_action == FORK;
+	steps_begin(act);
+	do {
+		k = steps_target();
 		record_pad(pad);
 		if (g_library)
 			reload();
-		step_at(enter, k, &fired);
+		step_at(enter);
 		/* One try tells all when every instruction is interrupted. */
-		if (g_action == EVERY && k == 20)
-			break;
-	}
-	return k;
+	} while (steps_go_on() && !(g_action == EVERY && k == 20));
+	return k + 1;
 }
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_sigaction = on_trap,
-				    .sa_flags = SA_SIGINFO };
 	static const char *const names[] = { "record", "jump", "fork",
 					     "every" };
 	long enters, exits, pad;
-	FILE *result;
 	unsigned int i;
 
 	if (argc != 4 && argc != 5)
@@ -172,14 +154,15 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], names[i]))
 			g_action = i;
 	pad = strtol(argv[2], NULL, 10);
-	sigaction(SIGTRAP, &action, NULL);
+	g_result = fopen(argv[3], "w");
+	if (!g_result)
+		err(1, "%s", argv[3]);
 	record_pair(STEP_AFTER); /* attach: not what is stepped through */
 	enters = step_hook(true, pad);
 	record_pair(STEP_BETWEEN);
 	exits = step_hook(false, pad);
-	result = fopen(argv[3], "w");
-	if (!result || fprintf(result, "%ld %ld\n", enters, exits) < 0 ||
-	    fclose(result))
+	if (fprintf(g_result, "-1 %ld %ld\n", enters, exits) < 0 ||
+	    fclose(g_result))
 		err(1, "%s", argv[3]);
 	return 0;
 }

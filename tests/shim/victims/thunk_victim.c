@@ -26,7 +26,6 @@
 #include <err.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,11 +33,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "shared/atomic.h"
 #include "shared/function_shm.h"
+#include "tests/shim/victims/steps.h"
 
 #define STATE_BYTES 4096
 #define STATE_MASK 0xe7u
@@ -292,16 +291,14 @@ static void in_thread(void *(*run)(void *))
  */
 
 static enum { RECORD, JUMP, FORK } g_action;
-static volatile long g_step, g_target;
 static volatile int g_number;
-static volatile bool g_fired, g_is_child;
+static volatile bool g_is_child;
 static sigjmp_buf g_out;
 
 static void act(void)
 {
 	pid_t child;
 
-	g_fired = true;
 	switch (g_action) {
 	case RECORD:
 		pair(g_number);
@@ -320,45 +317,27 @@ static void act(void)
 	}
 }
 
-static void on_trap(int signal, siginfo_t *info, void *context)
-{
-	ucontext_t *interrupted = context;
-
-	(void)signal;
-	(void)info;
-	if (g_step++ == g_target)
-		act();
-	if (g_is_child)
-		interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100;
-}
-
 static __attribute__((noinline)) void call_stepped(int number, bool exit)
 {
-	__asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::
-				 : "cc", "memory");
+	STEPS_ON;
 	call(number, exit);
-	__asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::
-				 : "cc", "memory");
+	STEPS_OFF;
 }
 
-static bool step_through(int number, bool exit, long target)
+static void step_through(int number, bool exit)
 {
-	g_step = 0;
-	g_target = target;
 	g_number = number;
-	g_fired = false;
 	if (!sigsetjmp(g_out, 1))
 		call_stepped(number, exit);
-	return g_fired;
 }
 
 static void step_side(int number, bool exit)
 {
-	bool fired = true;
-
-	for (long k = 0; fired; k++) {
+	g_steps.by_step = g_action == FORK;
+	steps_begin(act);
+	do {
 		/* So that, of a share, the next one is recorded or not. */
-		if (k % 2)
+		if (steps_target() % 2)
 			pair(number);
 		/* Around it a call of the same function. */
 		count(&g_witness->sure[number]);
@@ -366,10 +345,10 @@ static void step_side(int number, bool exit)
 		if (exit) {
 			count(&g_witness->sure[number]);
 			call(number, false);
-			fired = step_through(number, true, k);
+			step_through(number, true);
 		} else {
-			fired = step_through(number, false, k);
-			if (g_action == JUMP && fired)
+			step_through(number, false);
+			if (g_action == JUMP && steps_fired())
 				count(&g_witness->perhaps[number]);
 			else if (!g_is_child)
 				count(&g_witness->sure[number]);
@@ -378,15 +357,11 @@ static void step_side(int number, bool exit)
 		if (g_is_child)
 			_exit(0);
 		call(number, true);
-	}
+	} while (steps_go_on());
 }
 
 static void step(void)
 {
-	struct sigaction action = { .sa_sigaction = on_trap,
-				    .sa_flags = SA_SIGINFO };
-
-	sigaction(SIGTRAP, &action, NULL);
 	for (int number = 1; number < THUNK_NUMBERS; number++)
 		for (int exit = 0; exit < 2; exit++)
 			if (number != THUNK_CALLS_INNER &&
