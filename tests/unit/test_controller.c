@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "shared/function_shm.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 
@@ -507,9 +508,9 @@ START_TEST(controller_probes_for_little)
 }
 END_TEST
 
-START_TEST(controller_steers_a_hundred_thousand)
+START_TEST(controller_steers_all_that_there_may_be)
 {
-	sim_start(100000, BUDGET);
+	sim_start(FUNCTIONS_MAX - 1, BUDGET);
 	sim_zipf(0.5);
 	sim_run(SECOND);
 	sim_clear();
@@ -786,7 +787,7 @@ int main(void)
 	tcase_add_test(tcase, controller_follows_phases);
 	tcase_add_test(tcase, controller_stands_bursts);
 	tcase_add_test(slow, controller_probes_for_little);
-	tcase_add_test(slow, controller_steers_a_hundred_thousand);
+	tcase_add_test(slow, controller_steers_all_that_there_may_be);
 	tcase_add_test(tcase, controller_needs_no_cpu_time);
 	tcase_add_test(tcase,
 		       controller_steers_the_little_that_idle_programs_do);
