@@ -445,6 +445,19 @@ static void print_cost(const struct summary *summary, FILE *out)
 	summary_advice_print(summary, out);
 }
 
+/* Whether perfrec took more of the times of functions than is left of them, so
+ * that what is left of a small function is mostly the error of that. Where
+ * threads waited, that was measured. */
+static bool is_rough(const struct summary *summary)
+{
+	uint64_t took = summary->cost.subtracted_ns, left = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++)
+		left += summary->functions[i].self_ns;
+	return took > summary->totals.wait_ns &&
+	       took - summary->totals.wait_ns > left;
+}
+
 /* What perfrec took in the times of functions, by what is subtracted. */
 static void print_subtracted(const struct summary *summary,
 			     const struct summary_print_options *options,
@@ -465,6 +478,10 @@ static void print_subtracted(const struct summary *summary,
 			"  times      are without the %s that perfrec took "
 			"in them (--raw: as measured)\n",
 			time);
+	if (!options->raw && is_rough(summary))
+		fputs("             that is more than is left: times of small "
+		      "functions are rough\n",
+		      out);
 }
 
 /* Nothing tells a program that could not load perfrec's library from one that

@@ -339,6 +339,29 @@ START_TEST(summary_print_when_hooks_cost_much_says_what_to_do)
 }
 END_TEST
 
+START_TEST(summary_print_says_when_times_are_rough)
+{
+	struct summary *summary = read_sample();
+	uint64_t left = 0;
+	char *text;
+
+	for (size_t i = 0; i < summary->function_count; i++)
+		left += summary->functions[i].self_ns;
+	summary->totals.wait_ns = 1000;
+	summary->cost.subtracted_ns = left + 1000;
+	text = print(summary, 0);
+	ck_assert_has(text, "times      are without the ");
+	ck_assert_has_not(text, "rough");
+	free(text);
+	summary->cost.subtracted_ns++;
+	text = print(summary, 0);
+	ck_assert_has(text, "that is more than is left: times of small "
+			    "functions are rough");
+	free(text);
+	summary_free(&summary);
+}
+END_TEST
+
 START_TEST(summary_print_marks_functions_that_were_muted)
 {
 	struct summary *summary = read_sample();
@@ -472,6 +495,7 @@ int main(void)
 		       summary_print_when_hooks_cost_much_says_what_to_do);
 	tcase_add_test(show, summary_print_marks_functions_that_were_muted);
 	tcase_add_test(show, summary_print_says_what_was_subtracted);
+	tcase_add_test(show, summary_print_says_when_times_are_rough);
 	tcase_add_test(show,
 		       summary_print_when_something_is_lost_says_how_much);
 	tcase_add_test(
