@@ -118,6 +118,7 @@ void own_costs_measure(const struct recording *recording,
 	size_t count;
 
 	*out = (struct own_costs_found){ 0 };
+	totals = recording_functions(recording, &count);
 	if (sum->spans) {
 		struct own_cost_halves halves =
 			own_cost_halves(span_kind(recording), setup->ticks);
@@ -125,7 +126,6 @@ void own_costs_measure(const struct recording *recording,
 		costs->inner_ns = halves.inner_ns;
 		costs->outer_ns = halves.outer_ns;
 		costs->least_ns = halves.least_ns;
-		totals = recording_functions(recording, &count);
 		out->fitted = cost_fit(costs, totals, count) - 1;
 	}
 	if (sum->counted_calls)
@@ -136,6 +136,8 @@ void own_costs_measure(const struct recording *recording,
 		costs->heap_sample_ns = own_cost_sample_ns(sampled_bytes(sum));
 	if (sum->sampled.count)
 		costs->cpu_sample_ns = cpu_sample_ns(setup->options);
-	if (sum->spans)
+	if (sum->spans) {
 		fit_to_samples(recording, out);
+		cost_fit_halves(costs, totals, count);
+	}
 }

@@ -14,8 +14,13 @@ static bool is_plain_leaf(const struct function_total *total)
 {
 	const struct own_counts *own = &total->own_self;
 
-	return own->inner >= COST_FIT_CALLS && !own->outer && !own->counted &&
-	       !own->blocks && !own->heap_samples && !own->wait_ns;
+	return !own->outer && !own->counted && !own->blocks &&
+	       !own->heap_samples && !own->wait_ns;
+}
+
+static bool is_rare(const struct function_total *total)
+{
+	return total->calls / (COST_FIT_RARE + 1) >= total->own_self.inner;
 }
 
 double cost_fit(struct own_costs *costs, const struct function_total *totals,
@@ -30,7 +35,8 @@ double cost_fit(struct own_costs *costs, const struct function_total *totals,
 		double mean = (double)total->measured_self_ns /
 			      (double)MAX(total->own_self.inner, 1u);
 
-		if (!is_plain_leaf(total) || mean >= most)
+		if (total->own_self.inner < COST_FIT_CALLS ||
+		    !is_plain_leaf(total) || mean >= most)
 			continue;
 		found++;
 		least = MIN(least, mean);
@@ -77,4 +83,58 @@ double cost_fit_sampled(struct own_costs *costs,
 	costs->counted_ns *= blend((double)sampled->thunks.samples, in_thunks,
 				   costs->counted_ns);
 	return factor;
+}
+
+/* Puts @mean among the @count least, of COST_FIT_FASTEST at most. */
+static void keep_least(double *least, size_t count, double mean)
+{
+	size_t at = MIN(count, COST_FIT_FASTEST - 1u);
+
+	if (count >= COST_FIT_FASTEST && least[at] <= mean)
+		return;
+	for (; at > 0 && least[at - 1] > mean; at--)
+		least[at] = least[at - 1];
+	least[at] = mean;
+}
+
+/* What a function that does nearly nothing is measured to take, of those of
+ * which calls are @rare, or are not. 0: there are too few. */
+static double nothing_ns(const struct function_total *totals, size_t count,
+			 bool rare)
+{
+	uint64_t calls = rare ? COST_FIT_RARE_CALLS : COST_FIT_CALLS;
+	double least[COST_FIT_FASTEST];
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct function_total *total = &totals[i];
+		double mean = (double)total->measured_self_ns /
+			      (double)MAX(total->own_self.inner, 1u);
+
+		if (total->own_self.inner >= calls && is_plain_leaf(total) &&
+		    is_rare(total) == rare)
+			keep_least(least, found++, mean);
+	}
+	if (found < COST_FIT_FUNCTIONS)
+		return 0;
+	/* A rare one that is often called after all is still in caches. */
+	return least[rare ? MIN(found / 4, COST_FIT_FASTEST - 1u) : 0];
+}
+
+void cost_fit_halves(struct own_costs *costs,
+		     const struct function_total *totals, size_t count)
+{
+	/* An empty function is measured as least_ns. */
+	double part =
+		costs->least_ns > 0 ? costs->inner_ns / costs->least_ns : 1;
+	double often = nothing_ns(totals, count, false);
+	double rare = nothing_ns(totals, count, true) * part;
+	double most = often > 0 ? often : rare;
+
+	if (most > 0 && costs->inner_ns > most) {
+		costs->outer_ns += costs->inner_ns - most;
+		costs->least_ns = most / part;
+		costs->inner_ns = most;
+	}
+	costs->rare_ns = MAX(rare - costs->inner_ns, 0);
 }

@@ -52,6 +52,21 @@ struct cost_sampled {
 double cost_fit_sampled(struct own_costs *costs,
 			const struct own_counts *counts,
 			const struct cost_sampled *sampled);
+/*
+ * Shares out what a recorded call takes, anew: the inner half cannot be more
+ * than what the fastest functions are measured to take; the rest is the outer
+ * half. Sets rare_ns by the fastest quarter of the functions of which most
+ * calls were only counted, or the COST_FIT_FASTEST fastest. As in cost_fit(),
+ * there must be COST_FIT_FUNCTIONS of either kind; with fewer nothing changes.
+ */
+void cost_fit_halves(struct own_costs *costs,
+		     const struct function_total *totals, size_t count);
+/* So many calls are only counted for each one that is recorded, or more. A
+ * function with fewer than COST_FIT_RARE_CALLS of these says nothing. */
+#define COST_FIT_RARE 7
+#define COST_FIT_FASTEST 9
+#define COST_FIT_RARE_CALLS 100
+
 #define COST_FIT_PRIOR 16
 #define COST_FIT_SAMPLED_MIN 0.5
 #define COST_FIT_SAMPLED_MAX 8

@@ -55,13 +55,31 @@ int function_table_add(struct function_table *table,
 	return 0;
 }
 
-static uint64_t correct(uint64_t measured_ns, const struct own_costs *costs,
+/* What its recorded calls took more than inner_ns, as most were only counted.
+ */
+static int64_t rare_ns(const struct function_total *one,
+		       const struct own_costs *costs)
+{
+	double recorded = (double)one->own_self.inner;
+
+	if (!one->calls || one->own_self.inner >= one->calls)
+		return 0;
+	return (int64_t)MIN(costs->rare_ns * recorded *
+				    (1 - recorded / (double)one->calls),
+			    1e18);
+}
+
+/* @more_ns is to be subtracted beside the cost of @counts. */
+static uint64_t correct(uint64_t measured_ns, int64_t more_ns,
+			const struct own_costs *costs,
 			const struct own_counts *counts, uint64_t *below_ns)
 {
+	int64_t ns = (int64_t)measured_ns;
+
 	/* Clocks that were repaired may leave a sum below 0: it wraps, and
 	 * stays as it is. */
-	return (uint64_t)true_time((int64_t)measured_ns, costs, counts,
-				   below_ns);
+	ns = true_time(ns, costs, counts, below_ns);
+	return (uint64_t)(ns > 0 ? MAX(ns - more_ns, 0) : ns);
 }
 
 void function_table_correct(struct function_table *table,
@@ -74,11 +92,12 @@ void function_table_correct(struct function_table *table,
 	*sums = (struct true_time_sums){ 0 };
 	for (size_t i = 0; i < table->pool.count; i++) {
 		struct function_total *one = &totals[i];
+		int64_t more_ns = rare_ns(one, costs);
 
-		one->self_ns = correct(one->measured_self_ns, costs,
+		one->self_ns = correct(one->measured_self_ns, more_ns, costs,
 				       &one->own_self, &sums->below_ns);
 		sums->subtracted_ns += one->measured_self_ns - one->self_ns;
-		one->total_ns = correct(one->measured_total_ns, costs,
+		one->total_ns = correct(one->measured_total_ns, more_ns, costs,
 					&one->own_total, &of_totals);
 		/* Where the halves do not fit both. */
 		one->total_ns = MAX(one->total_ns, one->self_ns);

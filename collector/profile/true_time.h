@@ -15,6 +15,11 @@
 struct own_costs {
 	double inner_ns, outer_ns; /* the halves of a recorded call */
 	double least_ns; /* as which a call is measured that does nothing */
+	/* How much more than inner_ns is in a recorded call of a function of
+	 * which most calls are only counted: nothing of it is in a cache, and
+	 * the CPU does not foresee its jumps. Subtracted for functions only
+	 * (function_table.h). */
+	double rare_ns;
 	double counted_ns; /* a call that is only counted */
 	double block_ns; /* a record of an allocation or free */
 	double heap_sample_ns; /* the stack of an allocation */

@@ -19,8 +19,10 @@
 # A function is compared if it has 1 % or more of the sampled time. "error" is
 # (reported - sampled) / sampled; "by share" is the same of the parts of all
 # time, which a change of the CPU's speed between two runs does not alter; "+-"
-# is the error that chance leaves in the sampled time (one sigma). "counted": of
-# functions that are counted at the end, the mean of the recorded calls times all calls, against the
+# is the error that chance leaves in the sampled time (one sigma). Times are wall
+# time, so on a busy machine they hold what others took: the sum is compared
+# without that. "counted", where
+# all functions are: the mean of the recorded calls times all calls, against the
 # sampled time of stacks that they are in.
 
 import argparse
@@ -51,6 +53,7 @@ ROWS = {
     "entry-5": ("entry", ["--overhead", "5%"], False),
     "entry-30": ("entry", ["--overhead", "30%"], False),
     "entry-all": ("entry", [], True),
+    "entry-count": ("entry", ["--count", "*"], False),
     "calls-5": ("calls", ["--overhead", "5%"], False),
     "calls-all": ("calls", [], True),
 }
@@ -168,10 +171,8 @@ class Program:
         return (few if short else long).format(
             path, top=self.options.top).split()
 
-    def call(self, command, short):
-        given = HERE[self.name][2]
-        path = given + (".short" if short else ".long") if given else "/dev/null"
-        with open(path, "rb") as stdin:
+    def call(self, command):
+        with open(HERE[self.name][2] or "/dev/null", "rb") as stdin:
             done = subprocess.run(self.run + command, stdin=stdin,
                                   stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, check=False)
@@ -183,16 +184,16 @@ class Program:
         """CPU time of a plain run; the shell that sets its priority is in it,
         about 3 ms."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.call(self.command("plain", short), short)
+        self.call(self.command("plain", short))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return (after.ru_utime - before.ru_utime +
                 after.ru_stime - before.ru_stime) * 1e9
 
-    def record(self, command, short, options):
+    def record(self, command, options):
         shutil.rmtree("data", ignore_errors=True)
         self.call([self.options.perfrec, "record", "--quiet", "--max-size",
                    "64G", "--alloc=off", "-o", "data", *options, "--",
-                   *command], short)
+                   *command])
 
 
 def median(values):
@@ -212,6 +213,14 @@ def recorded_whole(summary):
             known[name] = (known.get(name, True) and one["state"] == "span" and
                            one["recorded"] >= 0.98 * one["calls"])
     return {name for name in known if known[name]}
+
+
+def off_cpu_ns(summary):
+    """How long the program, which has one thread and waits for nothing, had no
+    CPU while its functions were measured."""
+    measured = sum(one["measured_self_ns"] for one in summary["functions"])
+    return max(0, measured - summary["totals"]["wait_ns"] -
+               summary["totals"]["cpu_ns"])
 
 
 class Row:
@@ -235,6 +244,10 @@ class Row:
         counts = fold(sampled, "samples", known)
         # What no function has: the start of the program, lost stacks.
         plain.pop(None, None)
+        if self.summaries[-1]["settings"]["count"]:
+            self.compare_estimates(sampled, median(self.plain_ns) / sum(
+                values.get("cpu", 0) for _, values in sampled))
+            return
         folded = [fold(one, "wall", known) for one in self.walls]
         all_plain = sum(plain.values())
         sums = [sum(one.values()) for one in folded]
@@ -254,18 +267,18 @@ class Row:
             good += near
             far += not near
             worst = max(worst, abs(by_share))
-        errors = [100 * (total / ns - 1)
-                  for total, ns in zip(sums, self.plain_ns)]
+        lost = [off_cpu_ns(one) for one in self.summaries]
+        errors = [100 * ((total - off) / ns - 1)
+                  for total, off, ns in zip(sums, lost, self.plain_ns)]
         total = median(errors)
         print(f"    sum: CPU time of the plain run"
               f" {median(self.plain_ns) / 1e6:.1f} ms, self times"
-              f" {median(sums) / 1e6:.1f} ms: {total:+.1f} %"
+              f" {median(sums) / 1e6:.1f} ms, of these"
+              f" {median(lost) / 1e6:.1f} off the CPU: {total:+.1f} %"
               f" ({min(errors):+.1f} to {max(errors):+.1f};"
               f" {'within' if abs(total) <= 3 else 'not within'} 3 %);"
               f" {good} of {good + far} functions within 5 %"
               f" (and chance), the worst by share {worst:.1f} % off")
-        self.compare_estimates(sampled, median(self.plain_ns) / all_plain)
-
     def compare_estimates(self, sampled, scale):
         total = inside(sampled, "cpu")
         samples = inside(sampled, "samples")
@@ -277,6 +290,9 @@ class Row:
                     total.get(name, 0) < least):
                 continue
             said = one["total_ns"] / one["recorded"] * one["calls"]
+            # Recursion: the report says only what was recorded (">").
+            if said > sum(f["self_ns"] for f in self.summaries[-1]["functions"]):
+                continue
             error = 100 * (said / (total[name] * scale) - 1)
             print(f"    counted: total {total[name] * scale / 1e6:9.2f} ms"
                   f" ~{said / 1e6:9.2f} ms  error {error:+7.1f} %"
@@ -296,7 +312,7 @@ def main():
 
     sampled = []
     for _ in range(options.rounds):
-        program.record(program.command("plain", False), False,
+        program.record(program.command("plain", False),
                        ["--cpu=4000", "--stack-size", "8K"])
         sampled += read_profile("data/cpu.pb.gz")
     count = sum(values.get("samples", 0) for _, values in sampled)
@@ -308,10 +324,10 @@ def main():
             continue
         row = Row()
         if how: # what the budget learns is there in the next run
-            program.record(command, short, how)
+            program.record(command, how)
         for _ in range(options.rounds):
             before_ns = program.cpu_ns(short)
-            program.record(command, short, ["--cpu=1000", *how])
+            program.record(command, ["--cpu=1000", *how])
             row.add(before_ns, program.cpu_ns(short))
         cost = [one["cost"] for one in row.summaries]
         print(f"  {name}: {' '.join(how) or 'everything recorded'};"

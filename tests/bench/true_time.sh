@@ -54,8 +54,7 @@ for program in $programs; do
 done
 cd "$work"
 cat "$top"/collector/*/*.c "$top"/preload/*/*.c >text
-sh "$top/tests/real/workload.sql.sh" 200 >statements.long
-sh "$top/tests/real/workload.sql.sh" 20 >statements.short
+sh "$top/tests/real/workload.sql.sh" 400 >statements
 
 # At once, and as if alone: times are wall time, and others may be at work.
 cat >alone <<'END'

@@ -218,6 +218,91 @@ START_TEST(true_time_of_odd_samples_is_no_nonsense)
 }
 END_TEST
 
+/* One of 10 calls was recorded. */
+static struct function_total rare_leaf(uint64_t recorded, uint64_t mean_ns)
+{
+	struct function_total total = leaf(recorded, mean_ns);
+
+	total.calls = 10 * recorded;
+	return total;
+}
+
+START_TEST(true_time_inner_half_is_not_more_than_was_measured)
+{
+	const struct function_total totals[] = {
+		leaf(5000, 9),	    leaf(5000, 8),	 leaf(9999, 300),
+		leaf(5000, 26),	    rare_leaf(100, 40),	 rare_leaf(100, 30),
+		rare_leaf(999, 50), rare_leaf(100, 900), rare_leaf(99, 1),
+	};
+	struct own_costs fitted = costs;
+
+	/* 8 is measured, so 10 is too much. A rare one that is measured as 40
+	 * has an inner half of 20, as one that is measured as 20 has 10. */
+	cost_fit_halves(&fitted, totals, ARRAY_SIZE(totals));
+	ck_assert_double_eq_tol(fitted.inner_ns, 8, 1e-9);
+	ck_assert_double_eq_tol(fitted.outer_ns, 10, 1e-9);
+	ck_assert_double_eq_tol(fitted.least_ns, 16, 1e-9);
+	ck_assert_double_eq_tol(fitted.rare_ns, 20 - 8, 1e-9);
+}
+END_TEST
+
+START_TEST(true_time_halves_need_some_functions)
+{
+	struct function_total totals[] = {
+		leaf(5000, 5),	   leaf(5000, 5),      leaf(5000, 5),
+		leaf(999, 5),	   rare_leaf(100, 60), rare_leaf(100, 60),
+		rare_leaf(99, 60), rare_leaf(100, 60),
+	};
+	struct own_costs fitted = costs;
+
+	cost_fit_halves(&fitted, totals, ARRAY_SIZE(totals));
+	ck_assert_double_eq(fitted.inner_ns, 10);
+	ck_assert_double_eq(fitted.outer_ns, 8);
+	ck_assert_double_eq(fitted.rare_ns, 0);
+	cost_fit_halves(&fitted, NULL, 0);
+	ck_assert_double_eq(fitted.inner_ns, 10);
+	/* None that is fast: nothing is known of the halves. */
+	for (size_t i = 0; i < 4; i++)
+		totals[i] = leaf(5000, 100);
+	cost_fit_halves(&fitted, totals, ARRAY_SIZE(totals));
+	ck_assert_double_eq(fitted.inner_ns, 10);
+}
+END_TEST
+
+START_TEST(function_table_subtracts_what_rare_calls_cost)
+{
+	struct function_total one = {
+		.name = "f",
+		.module = "/m",
+		.calls = 1000,
+		.measured_self_ns = 10000,
+		.measured_total_ns = 20000,
+		.own_self = { .inner = 100 },
+		.own_total = { .inner = 100 },
+	};
+	struct function_table table = { 0 };
+	struct own_costs rare = costs;
+	struct true_time_sums sums;
+	const struct function_total *all;
+	size_t count;
+
+	rare.rare_ns = 20;
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	one.name = "g";
+	one.calls = 100;
+	ck_assert_int_eq(function_table_add(&table, &one), 0);
+	function_table_correct(&table, &rare, &sums);
+	all = function_table_sort(&table, &count);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_str_eq(all[0].name, "g");
+	ck_assert_uint_eq(all[0].self_ns, 10000 - 1000);
+	ck_assert_uint_eq(all[1].self_ns, 10000 - 1000 - 1800);
+	ck_assert_uint_eq(all[1].total_ns, 20000 - 1000 - 1800);
+	ck_assert_uint_eq(sums.subtracted_ns, 1000 + 2800);
+	function_table_release(&table);
+}
+END_TEST
+
 START_TEST(function_table_corrects_self_and_total)
 {
 	struct function_total one = {
@@ -273,6 +358,10 @@ int main(void)
 	tcase_add_test(tcase, true_time_leaves_out_stacks_of_allocations);
 	tcase_add_test(tcase, true_time_believes_few_samples_little);
 	tcase_add_test(tcase, true_time_of_odd_samples_is_no_nonsense);
+	tcase_add_test(tcase,
+		       true_time_inner_half_is_not_more_than_was_measured);
+	tcase_add_test(tcase, true_time_halves_need_some_functions);
+	tcase_add_test(tcase, function_table_subtracts_what_rare_calls_cost);
 	tcase_add_test(tcase, function_table_corrects_self_and_total);
 	return suite_run(suite);
 }
