@@ -329,6 +329,10 @@ bool states_take_steps(struct states *states, uint64_t until_ns, bool held);
 void states_note_change(struct states *states, struct function *function,
 			enum function_state from, uint64_t ns, bool connected);
 
+/* What a call of a function costs the program, in ns of its CPU time; @entry:
+ * of an entry build. Any thread. */
+struct controller_cost states_cost(const struct states *states, bool entry);
+
 /* Ask the controller. Returns the ns up to the next tick. */
 uint64_t states_steer(struct states *states);
 /* Before a function is connected, and after the last tick: what the cache

@@ -247,7 +247,8 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 			  const struct function *function,
 			  struct states_function *out)
 {
-	float span_ns = (float)states->thread->collector->span_ns;
+	const struct controller_cost cost =
+		states_cost(states, function->entry_build);
 
 	*out = (struct states_function){
 		.address = function->address,
@@ -277,16 +278,17 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 	for (uint32_t at = function->parts; out->counted && at != NONE;
 	     at = states->parts[at].next)
 		out->calls += sums[states->parts[at].number];
-	out->cost_each_ns = out->state == FUNCTION_SPAN	     ? span_ns + 2
+	out->cost_each_ns = out->state == FUNCTION_SPAN	     ? cost.span
 			    : out->gated		     ? GATE_NS
-			    : out->state == FUNCTION_COUNTED ? 2
+			    : out->state == FUNCTION_COUNTED ? cost.counted
 							     : 0;
 	out->cost_ns = (uint64_t)function->cost_ns;
 	if (!out->cost_ns && out->counted)
 		out->cost_ns = (uint64_t)((double)out->calls *
 					  (double)out->cost_each_ns);
 	else if (!out->cost_ns)
-		out->cost_ns = (uint64_t)((double)out->ended * (double)span_ns);
+		out->cost_ns =
+			(uint64_t)((double)out->ended * (double)cost.span);
 }
 
 static int compare_cost(const void *a, const void *b)
