@@ -292,7 +292,7 @@ struct states_process *states_first(struct states *states);
 /* The process that stands for all: whose modules are those of all, and who has
  * the last word about what can be connected. It is the one that said hello, and
  * when that has ended, the oldest of its children. NULL: there never was one.
- * Also under the lock. */
+ * Takes the lock. */
 struct states_process *states_leader(struct states *states);
 /* Whether there is one that has not ended. */
 bool states_have_leader(struct states *states);

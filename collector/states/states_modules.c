@@ -242,17 +242,15 @@ static int leader_memory(struct states *states)
 	return mem < 0 && leader ? leader->mem : mem;
 }
 
-/* Where the function is that @planned says. 0: not known. */
-static uint64_t address_of(struct states *states,
-			   const struct states_module *module,
+/* Where the function is that @planned says, in the memory @mem. 0: not known.
+ */
+static uint64_t address_of(int mem, const struct states_module *module,
 			   const struct code_function *planned)
 {
 	uint64_t address = 0;
-	int mem;
 
 	if (!planned->slot)
 		return planned->address + module->bias;
-	mem = leader_memory(states);
 	if (mem < 0 ||
 	    pread(mem, &address, sizeof(address),
 		  (off_t)(planned->slot + module->bias)) != sizeof(address))
@@ -260,13 +258,13 @@ static uint64_t address_of(struct states *states,
 	return address;
 }
 
-static void list_function(struct states *states, uint32_t index,
+static void list_function(struct states *states, int mem, uint32_t index,
 			  uint32_t in_plan)
 {
 	const struct states_module *module = &states->modules[index];
 	const struct code_plan *plan = module->plan->plan;
 	const struct code_function *planned = &plan->functions[in_plan];
-	uint64_t address = address_of(states, module, planned);
+	uint64_t address = address_of(mem, module, planned);
 	struct function *function;
 	uint32_t *link;
 
@@ -298,10 +296,11 @@ static void list_functions(struct states *states, uint32_t index)
 {
 	struct states_module *module = &states->modules[index];
 	const struct code_plan *plan = module->plan->plan;
+	int mem = leader_memory(states);
 
 	lock_acquire(&states->lock);
 	for (size_t i = 0; plan && i < plan->function_count; i++)
-		list_function(states, index, (uint32_t)i);
+		list_function(states, mem, index, (uint32_t)i);
 	module->listed = true;
 	states->evaluated = false;
 	lock_release(&states->lock);
@@ -315,12 +314,13 @@ static bool is_relocated(struct states *states,
 			 const struct states_module *module)
 {
 	const struct code_plan *plan = module->plan->plan;
+	int mem = leader_memory(states);
 
 	if (clock_boottime_ns() - module->came_ns > RELOCATION_NS)
 		return true;
 	for (size_t i = 0; plan && i < plan->function_count; i++)
 		if (plan->functions[i].slot &&
-		    !address_of(states, module, &plan->functions[i]))
+		    !address_of(mem, module, &plan->functions[i]))
 			return false;
 	return true;
 }
@@ -535,10 +535,13 @@ void states_follow_modules(struct states *states)
 
 void states_name(struct states *states, struct function *function)
 {
-	const struct states_process *leader = states_leader(states);
+	const struct states_process *leader;
 	struct symbol symbol;
 
-	if (function->name || !leader)
+	if (function->name)
+		return;
+	leader = states_leader(states);
+	if (!leader)
 		return;
 	modules_resolve(leader->modules, function->address,
 			function->generation, &symbol);

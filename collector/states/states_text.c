@@ -48,7 +48,7 @@ struct states_process *states_leader(struct states *states)
 	int most = 0, fit;
 
 	/* Of several that are as fit, the oldest: it is the last. */
-	for (struct states_process *process = states->processes; process;
+	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
 		fit = fitness(process);
 		if (fit < most)
@@ -120,7 +120,7 @@ static void add_module_to(struct states *states, struct states_process *process,
 
 void states_module_came(struct states *states, uint32_t module)
 {
-	for (struct states_process *process = states->processes; process;
+	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (process->image)
 			add_module_to(states, process, module);
@@ -482,7 +482,7 @@ void states_switch(struct states *states, const uint32_t *functions,
 			if (states->parts[at].number)
 				numbers[n++] = states->parts[at].number;
 	say_patched(states);
-	for (struct states_process *process = states->processes; process;
+	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (process->image && !process->ended && numbers)
 			patch_switch(process->image, numbers, n, on);
@@ -542,7 +542,7 @@ static void connect_everywhere(struct states *states,
 {
 	say_patched(states);
 	patch_connect(leader->image, list, count, held);
-	for (struct states_process *process = states->processes; process;
+	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
 		struct patch_function *copy;
 
@@ -557,13 +557,14 @@ static void connect_everywhere(struct states *states,
 	}
 }
 
-/* What has become of the parts of function @index: @list has them from @first
- * to @end - 1. */
+/* What has become of the parts of function @index, @count of @list. @none: why
+ * there are none. */
 static void note_connected(struct states *states, uint32_t index,
-			   const struct patch_function *list, size_t count)
+			   const struct patch_function *list, size_t count,
+			   const char *none)
 {
 	struct function *function = &states->functions[index];
-	const char *refused = count ? NULL : "there are too many functions";
+	const char *refused = count ? NULL : none;
 
 	for (size_t i = 0; i < count; i++)
 		if (list[i].reason != PATCH_DONE)
@@ -607,7 +608,11 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 		connect_everywhere(states, leader, list, n, held);
 	for (size_t i = 0; list && first && i < count; i++)
 		note_connected(states, functions[i], list + first[i],
-			       first[i + 1] - first[i]);
+			       first[i + 1] - first[i],
+			       leader->image
+				       ? "there are too many functions"
+				       : "the memory of the program cannot be "
+					 "written");
 	free(list);
 	free(first);
 	add_patch_ns(states, begin_ns);
@@ -629,7 +634,7 @@ static void say_unrestored(const struct states_process *process)
 
 void states_restore_text(struct states *states)
 {
-	for (struct states_process *process = states->processes; process;
+	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (process->image && !process->ended) {
 			patch_restore(process->image);
