@@ -9,6 +9,10 @@
  *
  * Entries of the table are never removed, so readers need no lock: an entry
  * is whole when its function is there, a time when the count says so.
+ *
+ * The writer lists the entries that are connected. So the unload of a module
+ * looks at these, and not at the whole table: plugins may come and go many
+ * thousand times.
  */
 #include "collector/replay/function_log.h"
 
@@ -40,6 +44,9 @@ struct function_log {
 		uint64_t function, ns; /* with its kind in the low 8 bits */
 	} change[FUNCTION_LOG_CHANGES]; /* the n-th ever at n % CHANGES */
 	struct entry entry[TABLE_ENTRIES];
+	/* The writer's: of those entries that have flags, the index. */
+	uint32_t connected_count;
+	uint32_t connected[FUNCTION_LOG_MAX];
 };
 
 #define KIND_BITS 8
@@ -138,6 +145,17 @@ static void add_time(struct entry *entry, uint64_t ns)
 	atom_store_rel(&entry->changes, entry->changes + 1);
 }
 
+static void set_flags(struct function_log *log, struct entry *entry,
+		      uint32_t flags)
+{
+	/* An entry without flags is not listed, so there is room. */
+	if (!entry->flags)
+		log->connected[log->connected_count++] =
+			(uint32_t)(entry - log->entry);
+	/* relaxed: append_change() publishes it */
+	atom_store_rlx(&entry->flags, flags);
+}
+
 int function_log_connect(struct function_log *log, uint64_t function,
 			 bool entry_build, uint64_t ns)
 {
@@ -146,10 +164,10 @@ int function_log_connect(struct function_log *log, uint64_t function,
 	if (!entry)
 		return -ENOSPC;
 	ns = change_ns(log, ns);
-	/* relaxed, both: append_change() publishes them */
+	/* relaxed: append_change() publishes it */
 	atom_store_rlx(&entry->connect_ns, ns);
-	atom_store_rlx(&entry->flags,
-		       FLAG_CONNECTED | (entry_build ? FLAG_ENTRY_BUILD : 0));
+	set_flags(log, entry,
+		  FLAG_CONNECTED | (entry_build ? FLAG_ENTRY_BUILD : 0));
 	append_change(log, entry->function, FUNCTION_LOG_CONNECTED, ns);
 	return 0;
 }
@@ -162,8 +180,7 @@ int function_log_off(struct function_log *log, uint64_t function, uint64_t ns)
 		return -ENOSPC;
 	if (entry->changes & 1)
 		return 0;
-	/* relaxed: append_change() publishes it */
-	atom_store_rlx(&entry->flags, entry->flags | FLAG_CONNECTED);
+	set_flags(log, entry, entry->flags | FLAG_CONNECTED);
 	ns = change_ns(log, ns);
 	add_time(entry, ns);
 	append_change(log, entry->function, FUNCTION_LOG_OFF, ns);
@@ -194,12 +211,17 @@ void function_log_on(struct function_log *log, uint64_t function, uint64_t ns)
 void function_log_unload(struct function_log *log, uint64_t start, uint64_t end,
 			 uint64_t ns)
 {
-	for (uint32_t i = 0; i < TABLE_ENTRIES; i++) {
-		struct entry *entry = &log->entry[i];
+	uint32_t i = 0;
 
-		if (!entry->function || entry->function < start ||
-		    entry->function >= end || !entry->flags)
+	while (i < log->connected_count) {
+		struct entry *entry = &log->entry[log->connected[i]];
+
+		if (entry->function < start || entry->function >= end) {
+			i++;
 			continue;
+		}
+		/* The last one takes its place, and is next. */
+		log->connected[i] = log->connected[--log->connected_count];
 		/* relaxed: append_change() publishes it */
 		atom_store_rlx(&entry->flags, 0);
 		entry_on(log, entry, FUNCTION_LOG_UNLOADED, ns);

@@ -128,6 +128,53 @@ START_TEST(function_log_unload_forgets_a_module)
 }
 END_TEST
 
+#define PLUGINS 16u
+#define PLUGIN_BYTES 0x1000u
+
+/* Functions of the program, which stay, and of plugins that come and go in an
+ * order of their own. */
+START_TEST(function_log_unload_leaves_other_modules_alone)
+{
+	const uint64_t plugins = 0x100000;
+	bool there[PLUGINS] = { false };
+	uint64_t ns = 1;
+
+	for (uint64_t i = 1; i <= 100; i++)
+		ck_assert_int_eq(function_log_connect(g_log, i, false, ns), 0);
+	for (uint32_t round = 0; round < 1000; round++) {
+		uint32_t which = round * 7 % PLUGINS;
+		uint64_t start = plugins + which * PLUGIN_BYTES;
+
+		ns++;
+		if (there[which])
+			function_log_unload(g_log, start, start + PLUGIN_BYTES,
+					    ns);
+		for (uint64_t i = 0; i < 5 && !there[which]; i++)
+			ck_assert_int_eq(function_log_connect(g_log, start + i,
+							      false, ns),
+					 0);
+		there[which] = !there[which];
+		for (uint32_t j = 0; j < PLUGINS; j++)
+			for (uint64_t i = 0; i < 5; i++)
+				ck_assert_int_eq(
+					function_log_state(
+						g_log,
+						plugins + j * PLUGIN_BYTES + i,
+						ns)
+						.connected,
+					there[j]);
+	}
+	for (uint64_t i = 1; i <= 100; i++)
+		ck_assert(function_log_state(g_log, i, ns).connected);
+	function_log_unload(g_log, 0, plugins, ns + 1);
+	ck_assert(!function_log_state(g_log, 100, ns + 1).connected);
+	/* What is gone is told once only. */
+	ns = function_log_changes(g_log);
+	function_log_unload(g_log, 0, plugins, ns + 2);
+	ck_assert_uint_eq(function_log_changes(g_log), ns);
+}
+END_TEST
+
 START_TEST(function_log_has_a_limit)
 {
 	for (uint64_t i = 1; i <= FUNCTION_LOG_MAX; i++)
@@ -200,6 +247,7 @@ int main(void)
 	tcase_add_test(tcase, function_log_time_goes_forward);
 	tcase_add_test(tcase, function_log_keeps_the_last_changes);
 	tcase_add_test(tcase, function_log_unload_forgets_a_module);
+	tcase_add_test(tcase, function_log_unload_leaves_other_modules_alone);
 	tcase_add_test(tcase, function_log_has_a_limit);
 	tcase_add_test(tcase, function_log_has_addresses_as_records_have_them);
 	tcase_add_test(tcase, function_log_is_read_while_it_is_written);
