@@ -263,7 +263,7 @@ class Row:
             chance = 100 / max(counts[name], 1) ** 0.5
             print(f"    {100 * part:6.2f} %  error {error:+7.1f} %"
                   f"  by share {by_share:+7.1f} %  +-{chance:.1f}  {name[:60]}")
-            near = min(abs(error), abs(by_share)) <= 5 + 2 * chance
+            near = abs(by_share) <= 5 + 2 * chance
             good += near
             far += not near
             worst = max(worst, abs(by_share))
@@ -278,7 +278,7 @@ class Row:
               f" ({min(errors):+.1f} to {max(errors):+.1f};"
               f" {'within' if abs(total) <= 3 else 'not within'} 3 %);"
               f" {good} of {good + far} functions within 5 %"
-              f" (and chance), the worst by share {worst:.1f} % off")
+              f" by share (and chance), the worst {worst:.1f} % off")
     def compare_estimates(self, sampled, scale):
         total = inside(sampled, "cpu")
         samples = inside(sampled, "samples")
