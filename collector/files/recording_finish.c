@@ -153,7 +153,7 @@ static void write_profiles(struct recording *recording,
 static void note_missing(struct recording *recording)
 {
 	struct filter_matches *matches = recording_setup(recording)->matches;
-	const struct function_total *function;
+	const struct function_total *function = NULL;
 	const char *option, *pattern;
 	size_t functions = 0;
 	char text[256];
