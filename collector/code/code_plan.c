@@ -480,16 +480,3 @@ void code_plan_free(struct code_plan **plan)
 	free(*plan);
 	*plan = NULL;
 }
-
-bool code_plan_find(const struct code_plan *plan, uint64_t address,
-		    uint32_t *out)
-{
-	size_t found = find_function(plan, address, 0);
-
-	if (found == plan->function_count ||
-	    plan->functions[found].address != address ||
-	    plan->functions[found].slot)
-		return false;
-	*out = (uint32_t)found;
-	return true;
-}

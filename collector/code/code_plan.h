@@ -79,10 +79,6 @@ int code_plan_new(int fd, const struct code_limits *limits,
 /* Also one that is not ready. *@plan may be NULL, and is after. */
 void code_plan_free(struct code_plan **plan);
 
-/* The number of the function at @address that has no slot. False: none. */
-bool code_plan_find(const struct code_plan *plan, uint64_t address,
-		    uint32_t *out);
-
 /* A few words for people: "its address is not constant at a call of a hook". */
 const char *code_refusal_text(enum code_refusal refusal);
 /* A short name: "call", "jump-got", "xray-exit". */

@@ -93,15 +93,16 @@ static bool fits_int32(int64_t value)
 
 /* A file that can shrink, or one on huge pages that may not exist, would kill
  * us when we write to it. */
-static bool is_good_file(int fd, struct stat *status)
+bool thunk_area_is_good(int fd)
 {
 	struct statfs filesystem;
+	struct stat status;
 	int seals = fcntl(fd, F_GET_SEALS);
 
 	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED &&
 	       fstatfs(fd, &filesystem) == 0 &&
-	       filesystem.f_type == TMPFS_MAGIC && fstat(fd, status) == 0 &&
-	       (uint64_t)status->st_size == THUNK_AREA_BYTES;
+	       filesystem.f_type == TMPFS_MAGIC && fstat(fd, &status) == 0 &&
+	       (uint64_t)status.st_size == THUNK_AREA_BYTES;
 }
 
 int thunk_area_map(int fd, const struct thunk_shim *shim,
@@ -114,7 +115,7 @@ int thunk_area_map(int fd, const struct thunk_shim *shim,
 #if !defined(__x86_64__)
 	return -ENOTSUP;
 #endif
-	if (!is_good_file(fd, &status))
+	if (!thunk_area_is_good(fd) || fstat(fd, &status) < 0)
 		return -EINVAL;
 	area = calloc(1, sizeof(*area));
 	if (!area)

@@ -30,6 +30,9 @@ enum thunk_side {
 
 struct thunk_area;
 
+/* Whether @fd, which a program sent, is a file for an area: a memfd of its size
+ * that can neither shrink nor grow. */
+bool thunk_area_is_good(int fd);
 /*
  * Maps the area behind @fd, which the caller keeps, and fills in its page.
  * @shim is copied: it lies in memory that the program may change. Returns 0 and

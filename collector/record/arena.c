@@ -41,6 +41,8 @@
 #include "collector/base/log.h"
 #include "collector/names/map_log.h"
 #include "collector/names/maps.h"
+#include "collector/patch/patch.h"
+#include "collector/patch/thunks.h"
 #include "collector/record/recording.h"
 #include "collector/replay/function_log.h"
 #include "collector/names/sites.h"
@@ -211,46 +213,17 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	return 0;
 }
 
-/* Check the file of the thunk area behind @fd. */
-static bool is_thunk_area(int fd)
-{
-	struct statfs filesystem;
-	struct stat status;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED &&
-	       fstatfs(fd, &filesystem) == 0 &&
-	       filesystem.f_type == TMPFS_MAGIC && fstat(fd, &status) == 0 &&
-	       (uint64_t)status.st_size == THUNK_AREA_BYTES;
-}
-
-bool arena_is_memory(int fd)
-{
-	char path[32], name[64];
-	struct statfs filesystem;
-	ssize_t length;
-	int flags = fcntl(fd, F_GETFL);
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	length = readlink(path, name, sizeof(name));
-	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR &&
-	       fstatfs(fd, &filesystem) == 0 &&
-	       filesystem.f_type == PROC_SUPER_MAGIC && length > 4 &&
-	       (size_t)length < sizeof(name) &&
-	       !memcmp(name + length - 4, "/mem", 4);
-}
-
 void arena_adopt_fds(struct arena *arena, const struct wire_hello *hello,
 		     const int *fds)
 {
 	struct arena_setup *setup = &arena->setup;
 
 	if (hello->fds & WIRE_FD_THUNKS) {
-		if (is_thunk_area(*fds))
+		if (thunk_area_is_good(*fds))
 			setup->thunk_fd = fcntl(*fds, F_DUPFD_CLOEXEC, 0);
 		fds++;
 	}
-	if (hello->fds & WIRE_FD_MEMORY && arena_is_memory(*fds))
+	if (hello->fds & WIRE_FD_MEMORY && patch_mem_is_good(*fds))
 		setup->mem_fd = fcntl(*fds, F_DUPFD_CLOEXEC, 0);
 }
 

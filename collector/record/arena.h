@@ -119,9 +119,6 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
  * program's files may be anything. Main thread. */
 void arena_adopt_fds(struct arena *arena, const struct wire_hello *hello,
 		     const int *fds);
-/* Whether @fd is the memory of some process in /proc, to read and write. Any
- * thread. */
-bool arena_is_memory(int fd);
 struct arena *arena_get(struct arena *arena);
 /* Give a reference back; *@arena becomes NULL. With the last one, the arena is
  * freed on the jobs of its setup: that may end a recording, too. Any thread;

@@ -312,8 +312,7 @@ void attach_child(struct collector *collector, const struct wire_child *child,
 
 	while (arena && !arena_is_file(arena, child->device, child->inode))
 		arena = arena_next(arena);
-	if (!arena || !arena_is_memory(mem) ||
-	    !arena_is_mapped_by(arena, peer->pid))
+	if (!arena || !arena_is_mapped_by(arena, peer->pid))
 		return;
 	mem = fcntl(mem, F_DUPFD_CLOEXEC, 0);
 	if (mem >= 0)

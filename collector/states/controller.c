@@ -169,11 +169,6 @@ void controller_free(struct controller *controller)
 	free(controller);
 }
 
-void controller_set_budget(struct controller *controller, double budget)
-{
-	controller->load = load_of_budget(budget);
-}
-
 /* --- one function ------------------------------------------------------------
  */
 

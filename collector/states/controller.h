@@ -109,9 +109,6 @@ struct controller_reached {
 struct controller *controller_new(double budget);
 void controller_free(struct controller *controller);
 
-/* Changes the budget from the next tick on. */
-void controller_set_budget(struct controller *controller, double budget);
-
 /*
  * Takes in a tick: @time, and @count functions in any order, each once. Writes
  * at most @room changes to @changes, the most urgent first, and returns how

@@ -83,13 +83,12 @@ int states_begin(struct states_thread *thread, struct arena *arena)
 	lock_init(&states->lock, LOCK_STATES);
 	states->numbers = function_numbers(arena_setup(arena)->ring_cells);
 	states->next_number = 1;
-	states->changes = calloc(CHANGES_KEPT, sizeof(*states->changes));
 	states->owner = calloc(states->numbers, sizeof(*states->owner));
 	states->ended_calls =
 		calloc(states->numbers, sizeof(*states->ended_calls));
 	states->sums = calloc(states->numbers, sizeof(*states->sums));
-	if (!states->changes || !states->owner || !states->ended_calls ||
-	    !states->sums || add_options(states) < 0) {
+	if (!states->owner || !states->ended_calls || !states->sums ||
+	    add_options(states) < 0) {
 		states_put(&states);
 		return -ENOMEM;
 	}
@@ -135,7 +134,6 @@ void states_put(struct states **states)
 	free(old->owner);
 	free(old->ended_calls);
 	free(old->sums);
-	free(old->changes);
 	lock_destroy(&old->lock);
 	free(old);
 }

@@ -105,7 +105,7 @@ size_t states_slot_calls(struct arena *arena, uint32_t index,
  */
 void states_slot_ended(struct arena *arena, uint32_t index, bool gone);
 
-/* A change of a function, in the order in which they were made. */
+/* A change of a function, as the trace tells it. */
 struct states_change {
 	uint64_t ns; /* BOOTTIME */
 	uint64_t address; /* of the function */
@@ -124,21 +124,6 @@ struct states_change {
 	bool probe;
 	bool last_probe; /* those that begin later are not told */
 };
-
-/* How many changes there were. One load: to be asked in each visit. Any thread.
- */
-uint64_t states_change_count(const struct states *states);
-/*
- * Copies the changes from *@from (0: the first ever) on into @out, at most
- * @room, and sets *@from behind them. Old ones may be gone: then those that are
- * left. Returns how many. Any thread.
- */
-size_t states_changes(struct states *states, uint64_t *from,
-		      struct states_change *out, size_t room);
-
-/* Whether @address is a function of an entry build. Any thread; takes a lock:
- * once for each function. */
-bool states_is_entry_build(struct states *states, uint64_t address);
 
 /* Recorded calls of functions that ended, for the controller. */
 struct states_durations {
@@ -184,21 +169,16 @@ size_t states_list(struct arena *arena, struct states_function **out);
 
 struct states_summary {
 	uint64_t functions; /* that are known */
-	uint64_t connected; /* with a number */
-	uint64_t span, counted, off; /* now, or at the end; of connected ones */
+	uint64_t counted, off; /* now, or at the end; of connected ones */
 	uint64_t gated; /* off or counted by the gate */
 	uint64_t refused; /* that cannot be changed */
-	uint64_t sites, patched_sites;
 	uint64_t changes; /* of states */
-	uint64_t calls; /* of connected functions */
-	uint64_t muted_calls; /* of these, not recorded */
 	uint64_t unpatched_processes; /* children that could not be patched */
 	uint64_t patch_ns; /* what the collector took for planning, patching */
 	const char *unwritable; /* why no text could be written at all; NULL */
 	uint64_t unheard; /* then: functions of entry builds, of which nothing
 			   * could be recorded */
 	/* With --overhead, what the controller has reached; all 0 without. */
-	double share, floor;
 	bool unmet;
 	uint64_t cost_ns, cpu_ns;
 	/* Why functions are refused, and how many for each reason. */

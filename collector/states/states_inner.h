@@ -43,7 +43,6 @@ struct thunk_area;
 #define DRAIN_NS 1000000000
 /* The shift of functions that are counted because somebody said so. */
 #define HAND_SHIFT 10
-#define CHANGES_KEPT 16384
 /* So many probes are in the trace; the functions stay muted meanwhile. */
 #define PROBES_TOLD 1000
 #define BATCH 256
@@ -206,8 +205,7 @@ struct states {
 	uint64_t *ended_calls; /* by number: of slots that have ended */
 	struct states_pattern *patterns;
 	size_t pattern_count, pattern_room;
-	struct states_change *changes; /* a ring of CHANGES_KEPT */
-	uint64_t change_count; /* ever; read without the lock, too */
+	uint64_t change_count; /* ever */
 	uint64_t patch_ns, patched_sites, unpatched_processes;
 	struct controller_reached reached; /* as of the last tick */
 	bool evaluated; /* all functions know what they want. Others read */

@@ -150,36 +150,12 @@ void states_note_change(struct states *states, struct function *function,
 		.probe = function->probe,
 	};
 	lock_acquire(&states->lock);
-	states->changes[states->change_count % CHANGES_KEPT] = change;
-	/* relaxed: readers take the lock */
-	atom_store_rlx(&states->change_count, states->change_count + 1);
+	states->change_count++;
 	lock_release(&states->lock);
 	if (change.probe && !tells_probe(states, function))
 		return;
 	change.last_probe = states->probes_told == PROBES_TOLD;
 	states_trace_change(states, &change);
-}
-
-uint64_t states_change_count(const struct states *states)
-{
-	/* relaxed: states_changes() takes the lock */
-	return states ? atom_load_rlx(&states->change_count) : 0;
-}
-
-size_t states_changes(struct states *states, uint64_t *from,
-		      struct states_change *out, size_t room)
-{
-	size_t count = 0;
-
-	if (!states)
-		return 0;
-	lock_acquire(&states->lock);
-	if (states->change_count > CHANGES_KEPT)
-		*from = MAX(*from, states->change_count - CHANGES_KEPT);
-	while (*from < states->change_count && count < room)
-		out[count++] = states->changes[(*from)++ % CHANGES_KEPT];
-	lock_release(&states->lock);
-	return count;
 }
 
 /* --- durations --------------------------------------------------------------
@@ -208,20 +184,6 @@ void states_add_durations(struct states *states,
 		function->ended_ns += durations[i].ended_ns;
 	}
 	lock_release(&states->lock);
-}
-
-bool states_is_entry_build(struct states *states, uint64_t address)
-{
-	const struct function *function;
-	bool entry;
-
-	if (!states)
-		return false;
-	lock_acquire(&states->lock);
-	function = states_find(states, address);
-	entry = function && function->entry_build;
-	lock_release(&states->lock);
-	return entry;
 }
 
 /* --- for people -------------------------------------------------------------
@@ -356,14 +318,11 @@ static void count_refusal(struct states_summary *summary, const char *why)
 }
 
 /* Under the lock. */
-static void add_function(const struct states *states, const uint64_t *sums,
+static void add_function(const struct states *states,
 			 const struct function *function,
 			 struct states_summary *out)
 {
-	uint64_t calls = 0;
-
 	out->functions++;
-	out->sites += function->sites;
 	if (function->refused) {
 		out->refused++;
 		count_refusal(out, function->refused);
@@ -373,16 +332,9 @@ static void add_function(const struct states *states, const uint64_t *sums,
 		      (states_are_gated(states) && function->connected);
 	if (!function->connected)
 		return;
-	out->connected++;
-	out->patched_sites += function->sites;
-	out->span += function->state == FUNCTION_SPAN;
 	out->counted += function->state == FUNCTION_COUNTED;
 	out->off += function->state == FUNCTION_OFF ||
 		    function->state == FUNCTION_DRAINING;
-	for (uint32_t at = function->parts; at != NONE;
-	     at = states->parts[at].next)
-		calls += sums[states->parts[at].number];
-	out->calls += calls;
 }
 
 /* Whether somebody wants a function to be in another state than span, or has
@@ -435,24 +387,20 @@ void states_tell_matches(struct arena *arena)
 void states_summary(struct arena *arena, struct states_summary *out)
 {
 	struct states *states = arena_setup(arena)->states;
-	uint64_t *sums = states ? sums_of(states) : NULL;
 
 	*out = (struct states_summary){ 0 };
-	if (!sums)
+	if (!states)
 		return;
 	lock_acquire(&states->lock);
 	for (size_t i = 0; i < states->function_count; i++)
 		if (states->functions[i].parts != NONE)
-			add_function(states, sums, &states->functions[i], out);
+			add_function(states, &states->functions[i], out);
 	out->changes = states->change_count;
 	out->unpatched_processes = states->unpatched_processes;
 	out->patch_ns = states->patch_ns;
 	out->unwritable = is_wanted(states) ? states->unwritable : NULL;
-	out->share = states->reached.share_all;
-	out->floor = states->reached.floor;
 	out->unmet = states->reached.unmet;
 	out->cost_ns = states->reached.cost_ns;
 	out->cpu_ns = states->reached.cpu_ns;
 	lock_release(&states->lock);
-	free(sums);
 }

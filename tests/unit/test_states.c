@@ -141,20 +141,14 @@ static bool is_off(uint32_t i)
 START_TEST(states_counted_is_one_store)
 {
 	struct states_ask *asked = ask("ctiny");
-	struct states_change change;
-	uint64_t from = 0;
 
 	ck_assert(take_steps());
 	ck_assert_int_eq(function(0)->state, FUNCTION_COUNTED);
 	ck_assert_uint_eq(mask(0), THUNK_MASK_SHARE(HAND_SHIFT));
 	ck_assert_uint_eq(mask(1), THUNK_MASK_ALL);
 	ck_assert(!is_off(0));
-	ck_assert_uint_eq(states_change_count(g_states), 1);
-	ck_assert_uint_eq(states_changes(g_states, &from, &change, 1), 1);
-	ck_assert_str_eq(change.name, "tiny");
-	ck_assert_int_eq(change.from, FUNCTION_SPAN);
-	ck_assert_int_eq(change.to, FUNCTION_COUNTED);
-	ck_assert(change.by_hand);
+	ck_assert_uint_eq(g_states->change_count, 1);
+	ck_assert(function(0)->by_hand);
 	states_ask_end(&asked);
 }
 END_TEST
@@ -285,7 +279,7 @@ START_TEST(states_excluded_stays_off)
 	take_steps();
 	ck_assert_int_eq(function(0)->state, FUNCTION_OFF);
 	/* It was never there: nobody is told. */
-	ck_assert_uint_eq(states_change_count(g_states), 0);
+	ck_assert_uint_eq(g_states->change_count, 0);
 	states_ask_end(&asked);
 }
 END_TEST
@@ -364,23 +358,6 @@ START_TEST(states_tell_so_many_probes)
 }
 END_TEST
 
-START_TEST(states_old_changes_are_forgotten)
-{
-	struct states_change change;
-	uint64_t from = 0;
-
-	for (uint32_t i = 0; i < CHANGES_KEPT + 10; i++) {
-		function(0)->state = i % 2 ? FUNCTION_SPAN : FUNCTION_OFF;
-		states_note_change(g_states, function(0),
-				   i % 2 ? FUNCTION_OFF : FUNCTION_SPAN, i + 1,
-				   false);
-	}
-	ck_assert_uint_eq(states_changes(g_states, &from, &change, 1), 1);
-	ck_assert_uint_eq(change.ns, 11);
-	ck_assert_uint_eq(from, 11);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("states");
@@ -399,6 +376,5 @@ int main(void)
 	tcase_add_test(tcase, states_sums_are_of_all_slots);
 	tcase_add_test(tcase, states_list_has_the_dearest_first);
 	tcase_add_test(tcase, states_tell_so_many_probes);
-	tcase_add_test(tcase, states_old_changes_are_forgotten);
 	return suite_run(suite);
 }
