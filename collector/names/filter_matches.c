@@ -123,6 +123,7 @@ const char *filter_matches_missing(const struct filter_matches *matches,
 		while (*at - first < patterns->count) {
 			size_t index = (*at)++ - first;
 
+			/* relaxed: as above */
 			if (!atom_load_rlx(&patterns->matched[index]))
 				return patterns->glob[index];
 		}
