@@ -481,8 +481,15 @@ static void end_processes(struct daemon *daemon)
 	lock_release(&collector->lock);
 	ending = process;
 	/* Only this thread takes any out; new ones come in at the front. */
-	for (; process; process = process_next_all(process))
+	for (; process; process = process_next_all(process)) {
+		struct arena *arena = process_setup(process)->arena;
+
+		/* So that a child that was gone when it was met has ended, and
+		 * is not taken for one that goes on (process_fork()). */
+		arena_lock(arena);
 		process_stop(process);
+		arena_unlock(arena);
+	}
 	if (ending)
 		drain_kick(collector->drain);
 }
