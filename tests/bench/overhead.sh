@@ -1,10 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# overhead.sh [--quick] [--only PROGRAM,...] [--json FILE] - what recording costs
-# whole programs, as a multiple of the CPU time of the same program built plain
-# (docs/BENCHMARKS.md, section overhead). All run in turn, a few rounds; of each
-# the least counts. The CPU time is that of the program, without the collector.
+# overhead.sh [--quick] [--rounds N] [--only PROGRAM,...] [--json FILE]
+# [--markdown FILE] - what recording costs whole programs, as a multiple of the
+# CPU time of the same program built plain (docs/BENCHMARKS.md, section overhead).
+# All run in turn, a few rounds; of each the least counts. The CPU time is that of
+# the program, without the collector. FILE gets the table's rows for Markdown.
+#
+# A program runs for about a second, if it is not instrumented: what the start of
+# a recording takes hardly counts. Where all is recorded it does less, and is held
+# against a plain run that does as little.
 #
 # O is the build directory; REAL_DIR/overhead has, or gets, the programs
 # (overhead_build.sh). What is not there is left out of the table.
@@ -16,15 +21,16 @@ set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 O=$(cd "${O:-$top/build}" && pwd)
 dir=${REAL_DIR:-$O/real}/overhead
-rounds=5 programs='lua sqlite zstd templates' json=''
+rounds=3 programs='lua sqlite zstd templates' json='' markdown=''
 while [ $# -gt 0 ]; do
 	case $1 in
-	--quick) rounds=2 ;;
+	--quick) rounds=1 ;;
 	--rounds) rounds=$2; shift ;;
 	--only)	programs=$(echo "$2" | tr , ' '); shift ;;
 	--json)	json=$(realpath -m "$2"); shift ;;
+	--markdown) markdown=$(realpath -m "$2"); shift ;;
 	*)	echo "usage: $0 [--quick] [--rounds N] [--only PROGRAM,...]" \
-			"[--json FILE]" >&2
+			"[--json FILE] [--markdown FILE]" >&2
 		exit 2 ;;
 	esac
 	shift
@@ -56,19 +62,27 @@ note()
 inputs()
 {
 	cat "$top"/collector/*/*.c "$top"/preload/*/*.c >text
-	sh "$top/tests/real/workload.sql.sh" 30 >statements
+	sh "$top/tests/real/workload.sql.sh" 300 >statements
+	sh "$top/tests/real/workload.sql.sh" 50 >statements-short
 }
 
-# The command of program $1, built as $2, into $command.
+# The command of program $1, built as $2, into $command, and its input into
+# $input. $3: a row that records everything, or is held against one.
 command_of()
 {
-	binary=$dir/$1.$2
+	binary=$dir/$1.$2 input=/dev/null
+	case $3 in
+	*-all|*-on|*-t|*-short) short=-short ;;
+	*)	short='' ;;
+	esac
 	case $1 in
-	lua)	command="$binary $top/tests/real/workload.lua 150" ;;
-	sqlite)	command="$binary -init /dev/null :memory:" ;;
-	zstd)	command="$binary text 4" ;;
+	lua)	command="$binary $top/tests/real/workload.lua"
+		command="$command $([ "$short" ] && echo 100 || echo 600)" ;;
+	sqlite)	command="$binary -init /dev/null :memory:"
+		input=statements$short ;;
+	zstd)	command="$binary text $([ "$short" ] && echo 5 || echo 28)" ;;
 	templates)
-		command="$binary 150" ;;
+		command="$binary $([ "$short" ] && echo 200 || echo 1200)" ;;
 	esac
 	[ -x "$binary" ]
 }
@@ -79,7 +93,6 @@ take()
 	program=$1 row=$2
 	shift 2
 	rm -f out
-	[ "$program" = sqlite ] && input=statements || input=/dev/null
 	# SQLite's shell ends with 1, since some statements fail.
 	BENCH_METER=$program LD_PRELOAD=$meter${LD_PRELOAD:+:$LD_PRELOAD} \
 		"$@" <"$input" >printed 2>log || [ "$program" = sqlite ] || {
@@ -100,7 +113,7 @@ take()
 plain()
 {
 	program=$1 row=$2
-	command_of "$1" "$3" || return 0
+	command_of "$1" "$3" "$2" || return 0
 	shift 3
 	# shellcheck disable=SC2086 # a command and its arguments
 	take "$program" "$row" env "$@" $command
@@ -110,7 +123,7 @@ plain()
 perfrec()
 {
 	program=$1 row=$2
-	command_of "$1" "$3" || return 0
+	command_of "$1" "$3" "$2" || return 0
 	shift 3
 	rm -rf data
 	# shellcheck disable=SC2086 # a command and its arguments
@@ -124,7 +137,7 @@ uftrace()
 {
 	command -v uftrace >/dev/null || return 0
 	program=$1 row=$2
-	command_of "$1" "$3" || return 0
+	command_of "$1" "$3" "$2" || return 0
 	shift 3
 	rm -rf udata
 	# shellcheck disable=SC2086 # a command and its arguments
@@ -137,6 +150,7 @@ one_round()
 {
 	for program in $programs; do
 		plain "$program" plain plain
+		plain "$program" plain-short plain
 		for hooks in entry calls; do
 			plain "$program" $hooks-alone $hooks
 			perfrec "$program" $hooks-off $hooks --exclude '*'
@@ -146,6 +160,7 @@ one_round()
 				perfrec "$program" $hooks-all $hooks
 		done
 		plain "$program" clang clang
+		plain "$program" clang-short clang
 		plain "$program" clang-alone clang-entry
 		perfrec "$program" clang-off clang-entry --exclude '*'
 		perfrec "$program" clang-5 clang-entry --overhead 5%
@@ -177,7 +192,7 @@ calls_of()
 exact()
 {
 	for hooks in entry calls; do
-		command_of templates $hooks || continue
+		command_of templates $hooks exact || continue
 		command="$binary 20"
 		for way in whole counted; do
 			option=''
@@ -220,7 +235,7 @@ while [ "$round" -lt "$rounds" ]; do
 	one_round
 done
 cp samples "$O/bench-overhead.samples"
-awk -v programs="$programs" -v json="$json" \
+awk -v programs="$programs" -v json="$json" -v markdown="$markdown" \
 	-f "$top/tests/bench/overhead.awk" samples
 exact
 exit $wrong
