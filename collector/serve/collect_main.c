@@ -517,13 +517,14 @@ static void run_loop(struct daemon *daemon)
 static int stop_daemon(struct daemon *daemon, int err)
 {
 	struct collector *collector = &daemon->collector;
+	bool ended;
 
 	/* Its socket is in the other one's folder. */
 	ctl_server_close(daemon->ctl);
 	if (daemon->server)
 		server_free(&daemon->server);
 	workers_stop(&daemon->workers);
-	states_thread_stop(&collector->states);
+	ended = states_thread_stop(&collector->states);
 	drain_free(&collector->drain);
 	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);
@@ -537,7 +538,7 @@ static int stop_daemon(struct daemon *daemon, int err)
 		recording_put(&collector->recording);
 	ctl_server_free(&daemon->ctl);
 	liveness_free(&collector->liveness);
-	if (collector->symbols)
+	if (collector->symbols && ended)
 		symbol_cache_free(&collector->symbols);
 	clock_sync_free(&collector->clock);
 	return err;

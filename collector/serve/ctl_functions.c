@@ -163,10 +163,24 @@ static const char *find_unmatched(const struct ctl_functions *functions)
 	return NULL;
 }
 
+/* Why nothing can be done in any program; NULL: it can in some. */
+static const char *find_trouble(const struct ctl_functions *functions)
+{
+	const char *trouble = NULL;
+
+	for (size_t i = 0; i < functions->count; i++) {
+		trouble = states_ask_trouble(functions->asked[i].ask);
+		if (!trouble)
+			return NULL;
+	}
+	return trouble;
+}
+
 json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 {
 	struct ctl_functions *old = *functions;
 	json_t *programs = json_array(), *program;
+	const char *trouble = find_trouble(old);
 	const char *unmatched = find_unmatched(old);
 	char error[512];
 
@@ -178,7 +192,11 @@ json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 				    describe_all(old->asked[i].arena));
 		json_array_append_new(programs, program);
 	}
-	if (unmatched) {
+	if (trouble) {
+		json_decref(json);
+		json = ctl_answer_error(trouble);
+		json_decref(programs);
+	} else if (unmatched) {
 		snprintf(error, sizeof(error),
 			 "no function that can be recorded matches '%.400s'",
 			 unmatched);

@@ -83,6 +83,7 @@ int states_begin(struct states_thread *thread, struct arena *arena)
 	lock_init(&states->lock, LOCK_STATES);
 	states->numbers = function_numbers(arena_setup(arena)->ring_cells);
 	states->next_number = 1;
+	states->event = -1;
 	states->owner = calloc(states->numbers, sizeof(*states->owner));
 	states->ended_calls =
 		calloc(states->numbers, sizeof(*states->ended_calls));
@@ -134,6 +135,8 @@ void states_put(struct states **states)
 	free(old->owner);
 	free(old->ended_calls);
 	free(old->sums);
+	if (old->event >= 0)
+		close(old->event);
 	lock_destroy(&old->lock);
 	free(old);
 }
@@ -149,18 +152,39 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 	states->wants_plans = true;
 	states->want_durations = true;
 	lock_release(&states->lock);
-	states_wake(states->thread);
+	if (states_start(states) == 0) {
+		states_wake(states);
+		return;
+	}
+	lock_acquire(&states->lock);
+	states->ready = NULL;
+	lock_release(&states->lock);
+	if (ready)
+		ready(arena);
 }
 
 static void ask_for_end(struct states *states, bool end)
 {
+	bool over;
+
 	if (!states)
 		return;
 	lock_acquire(&states->lock);
 	states->wants_restore = true;
+	if (!states->end_ns)
+		states->end_ns = clock_boottime_ns();
 	states->wants_end = states->wants_end || end;
+	over = !states->has_thread;
+	/* Nothing was ever written. */
+	if (over) {
+		states->restored = true;
+		states->answered = states->asked;
+	}
 	lock_release(&states->lock);
-	states_wake(states->thread);
+	if (!over)
+		states_wake(states);
+	else if (end)
+		states_unlist(states);
 }
 
 void states_restore(struct arena *arena)
@@ -228,6 +252,7 @@ void states_process_begin(struct process *process)
 	new = new_process(setup);
 	if (!new)
 		return;
+	states_drop_unvisited(states);
 	lock_acquire(&states->lock);
 	if (!adopt_stranger(states, new)) {
 		new->next = states->processes;
@@ -237,7 +262,7 @@ void states_process_begin(struct process *process)
 	lock_release(&states->lock);
 	if (new)
 		states_process_free(new);
-	states_wake(states->thread);
+	states_wake(states);
 }
 
 void states_process_end(struct process *process)
@@ -255,7 +280,7 @@ void states_process_end(struct process *process)
 		    one->inner_pid == setup->inner_pid)
 			one->ended = true;
 	lock_release(&states->lock);
-	states_wake(states->thread);
+	states_wake(states);
 }
 
 /* A process of @states that has recorded nothing yet; or NULL. */
@@ -291,7 +316,7 @@ static bool give_memory(struct states *states, pid_t pid, pid_t inner_pid,
 		if (one->pid != pid || one->inner_pid != inner_pid ||
 		    one->ended)
 			continue;
-		*taken = !one->image && one->mem < 0;
+		*taken = !one->has_image && one->mem < 0;
 		if (*taken) {
 			one->mem = mem;
 			one->met = false;
@@ -313,6 +338,7 @@ void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 		close(mem_fd);
 		return;
 	}
+	states_drop_unvisited(states);
 	lock_acquire(&states->lock);
 	for (struct states_process *one = states->processes; one;
 	     one = one->next)
@@ -330,7 +356,7 @@ void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 	if (!taken)
 		close(mem_fd);
 	else
-		states_wake(states->thread);
+		states_wake(states);
 }
 
 /* --- requests ---------------------------------------------------------------
@@ -359,11 +385,13 @@ int states_ask_start(struct arena *arena, const char *const *globs,
 	states->want_durations = true;
 	ask->number = ++states->asked;
 	lock_release(&states->lock);
+	if (!err)
+		err = states_start(states);
 	if (err) {
 		states_ask_end(&ask);
 		return err;
 	}
-	states_wake(states->thread);
+	states_wake(states);
 	*out = ask;
 	return 0;
 }
@@ -377,8 +405,15 @@ bool states_ask_is_done(struct states_ask *ask)
 		return true;
 	lock_acquire(&states->lock);
 	done = states->answered >= ask->number || states->wants_restore;
+	if (!done)
+		done = ask->stuck = states_are_stuck(states);
 	lock_release(&states->lock);
 	return done;
+}
+
+const char *states_ask_trouble(const struct states_ask *ask)
+{
+	return ask->stuck ? STATES_STUCK : NULL;
 }
 
 bool states_ask_has_matched(struct states_ask *ask, size_t index)

@@ -2,8 +2,9 @@
  *
  * states - the functions of the programs of one arena whose states can be
  * changed (docs/OVERHEAD.md): which there are, in which state they are, and
- * what was counted. One thread, perfrec-states, plans, patches and steers for
- * all arenas of a collector; other threads ask it, and read what it has found.
+ * what was counted. A thread of the arena, perfrec-states, plans, patches and
+ * steers; other threads ask it, and read what it has found. It begins when
+ * somebody asks.
  *
  * A function is known once its module was planned. It has a number once it is
  * connected, that is, when its calls go through thunks. An arena has one table
@@ -28,16 +29,18 @@ struct process;
 struct states; /* of an arena; the setup of the arena has it */
 struct states_thread;
 
-/* --- the thread -------------------------------------------------------------
+/* --- the threads ------------------------------------------------------------
  */
 
-/* Start the thread perfrec-states. @collector must outlive it. The caller ends
- * *@out with states_thread_stop(). 0 or -errno. Main thread. */
+/* Begin what the threads of all arenas share. @collector must outlive it. The
+ * caller ends *@out with states_thread_stop(). 0 or -errno. Main thread. */
 int states_thread_start(struct collector *collector,
 			struct states_thread **out);
 /* End it. All arenas must have been given up by states_end(); what text is
- * patched is restored before. Also for NULL. Main thread. */
-void states_thread_stop(struct states_thread **thread);
+ * patched is restored before. Also for NULL. False: a program keeps its thread
+ * waiting for ever; nothing that this may use is freed, so the caller frees no
+ * symbols either and soon exits. Main thread. */
+bool states_thread_stop(struct states_thread **thread);
 
 /* Whether @options ask for functions to be connected while a program waits with
  * its start. Pure. */
@@ -212,6 +215,9 @@ int states_ask_start(struct arena *arena, const char *const *globs,
 		     size_t count, struct states_ask **out);
 /* Whether it is done. Main thread. */
 bool states_ask_is_done(struct states_ask *ask);
+/* Once it is done: why it could not be done, a static text; NULL: it was. Main
+ * thread. */
+const char *states_ask_trouble(const struct states_ask *ask);
 /* Whether pattern @index of it matches a function, once it is done. Main
  * thread. */
 bool states_ask_has_matched(struct states_ask *ask, size_t index);

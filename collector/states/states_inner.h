@@ -7,9 +7,16 @@
  * one state to the next), states_steer.c (the controller), states_tell.c (what
  * others may read), and for their tests.
  *
- * The thread perfrec-states alone changes modules, functions and processes, and
- * reads them without a lock. Where others read them, too, it changes them under
- * states->lock. What others write is under that lock, always.
+ * The arena's own thread, perfrec-states, alone changes modules, functions and
+ * processes, and reads them without a lock. Where others read them, too, it
+ * changes them under states->lock. What others write is under that lock,
+ * always.
+ *
+ * The memory and the files of a program may make whoever reads them wait for
+ * ever (userfaultfd, FUSE), and nothing but the end of the collector ends that.
+ * So they are touched by that thread only, without any lock, and between
+ * states_go_away() and states_come_back(): others know that it may not come
+ * back, and give it up after STATES_AWAY_NS.
  */
 #ifndef PERFREC_COLLECTOR_STATES_STATES_INNER_H
 #define PERFREC_COLLECTOR_STATES_STATES_INNER_H
@@ -50,16 +57,22 @@ struct thunk_area;
 #define GATE_NS 5.0f /* of a call that the gate leaves out */
 #define NONE UINT32_MAX
 
-/* The plan of a file: one for all arenas, kept as long as the thread. */
+/*
+ * The plan of a file: one for all arenas, kept as long as the collector runs.
+ * The thread that made it busy makes it, for the time of a visit or so. All
+ * others read it when they have seen that it is ready.
+ */
 struct states_plan {
 	struct states_plan *next;
 	struct symbol_file *file; /* a reference */
 	struct code_plan *plan; /* NULL: there is none */
-	uint32_t users; /* modules */
 	ino_t inode;
 	int fd; /* until the plan is ready; -1 */
-	bool ready; /* or there will never be one */
 	const char *why; /* there is none; NULL: nothing to tell */
+	/* Under the lock of all: */
+	uint32_t users; /* modules */
+	uint64_t busy_ns; /* since when a thread makes it; 0: none does */
+	bool ready; /* or there will never be one */
 };
 
 /* A module of a process, and of the children that it forks later. */
@@ -124,12 +137,13 @@ struct states_process {
 	bool root; /* it said hello */
 	bool stranger; /* a child that has recorded nothing yet; under the lock
 			* it becomes another one */
-	int mem; /* -1: none, or the image has it */
+	int mem; /* -1: none, or the image has it. Under the lock */
 	struct modules *modules; /* a reference */
 	struct modules *adopted; /* of a stranger that is none any more: they
 				  * are to be taken instead; under the lock */
 	struct patch_image *image; /* NULL: none, or not made yet */
-	bool met; /* the thread has seen it */
+	bool met; /* the thread has seen it. Under the lock */
+	bool has_image; /* the same */
 	bool failed; /* its text cannot be written */
 	bool ended; /* under the lock */
 	int list; /* memfd of what is patched: states_keep.c; -1 */
@@ -153,6 +167,7 @@ struct states_ask {
 	struct states *states; /* a reference; NULL: there is none */
 	uint64_t number; /* of the request */
 	size_t first, count; /* its patterns */
+	bool stuck; /* the program lets nobody do it */
 };
 
 struct states {
@@ -160,11 +175,12 @@ struct states {
 	struct states_thread *thread;
 	struct arena *arena; /* a reference, until the thread lets go */
 	uint64_t hello_ns; /* when it began, before the reply to the hello */
-	struct states *next; /* the thread's list */
+	struct states *next; /* in the list of all */
 
 	/* The thread's. */
 	struct thunk_area *area; /* NULL: none */
 	const char *unwritable; /* why no text can be written; NULL: it can */
+	struct states_plan *making; /* a plan; NULL */
 	struct filter_table *gate; /* then it leaves functions out; or NULL */
 	uint32_t numbers; /* there are 1 to numbers - 1 */
 	struct controller *controller;
@@ -186,11 +202,17 @@ struct states {
 				 * one */
 	bool patched; /* some text was, or will be at once */
 	bool ending; /* all that was known has been restored */
+	uint32_t keepers; /* that have ended, as far as this was seen */
 	bool searching; /* children that are not known are to be restored */
 	bool restored;
 	uint32_t generation; /* of the load map, as last told */
 
 	struct lock lock; /* of what follows */
+	int event; /* eventfd: wakes its thread; -1: it has none */
+	bool has_thread;
+	uint64_t away_ns; /* since when its thread waits for memory or files of
+			   * the program; 0: it does not */
+	bool given_up; /* the thread ends when it comes back */
 	struct states_process *processes;
 	struct states_module *modules;
 	size_t module_count, module_room;
@@ -215,29 +237,52 @@ struct states {
 	void (*ready)(struct arena *arena); /* NULL: not asked for */
 	bool wants_plans;
 	bool wants_restore, wants_end;
+	uint64_t end_ns; /* since when it wants that; 0: it does not */
 	uint64_t asked, answered; /* numbers of requests */
 };
 
+/* What the threads of all arenas share. */
 struct states_thread {
 	struct collector *collector;
-	pthread_t thread;
-	int event; /* eventfd */
-	struct states_plan *plans; /* the thread's */
-	struct text_guard guard; /* the thread's */
+	int event; /* eventfd: a thread has ended. -1: none is ever started */
+	struct lock guard_lock; /* of what follows */
+	struct text_guard guard;
 	uint64_t kept_numbers; /* the last that was given */
+	uint32_t keepers; /* that have ended */
 	struct lock lock; /* of what follows */
+	struct states_plan *plans;
 	struct states *first;
-	bool closing;
+	uint32_t running; /* threads */
+	uint32_t given_up; /* of them */
 };
 
-/* Wake the thread. Any thread. */
-void states_wake(struct states_thread *thread);
+/* How long the thread of an arena may wait for memory or files of the program,
+ * before others go on without it. A large file is read in less. */
+#define STATES_AWAY_NS 5000000000
+#define STATES_STUCK "it lets nobody read its memory, or one of its files"
+
+/* Wake the thread of @states, if it has one. Any thread. */
+void states_wake(struct states *states);
+/* Have a thread go on with @states from now on. 0 or -errno. Any thread. */
+int states_start(struct states *states);
+/* Without a thread, @states is over: take it out of the list. Main thread. */
+void states_unlist(struct states *states);
+/* Whether the thread has been waiting for the program for too long. Under the
+ * lock. */
+bool states_are_stuck(const struct states *states);
 /* Any thread. */
 struct states *states_get(struct states *states);
 void states_put(struct states **states);
 
-/* --- for the thread perfrec-states ------------------------------------------
+/* --- for the thread of the arena --------------------------------------------
  */
+
+/* What comes until states_come_back() may wait for the program for ever. No
+ * lock is held meanwhile, and nothing is touched but what @states or the stack
+ * of the thread keep: not the arena. */
+void states_go_away(struct states *states);
+/* Does not return if the thread was given up meanwhile: it ends. */
+void states_come_back(struct states *states);
 
 /* Go on with all that is to be done, for about VISIT_NS. Returns in how many ns
  * it is to be called again; UINT64_MAX: when somebody asks. */
@@ -248,7 +293,7 @@ void states_follow_modules(struct states *states);
 /* Plan modules until @until_ns (BOOTTIME), and list their functions. Whether
  * all is done. */
 bool states_plan_modules(struct states *states, uint64_t until_ns);
-/* @states has ended: give its plans back. */
+/* @states has ended: give its plans back. Any thread. */
 void states_plans_put(struct states *states);
 void states_plans_free(struct states_thread *thread);
 /* The function at @address. NULL: none is known. Or under the lock. */
@@ -262,6 +307,10 @@ void states_process_free(struct states_process *process);
 void states_follow_processes(struct states *states);
 /* Only free those that have ended. */
 void states_drop_ended(struct states *states);
+/* The same, if @states has no thread that does it. Any thread. */
+void states_drop_unvisited(struct states *states);
+/* Whether the thread sees @process for the first time: it has, from now on. */
+bool states_meet(struct states *states, struct states_process *process);
 /* While the program is held: if its text cannot be written, have the gate stand
  * in. */
 void states_make_gate(struct states *states);
@@ -302,14 +351,12 @@ void states_keep(struct states *states, struct states_process *process);
 void states_keep_on(struct states *states);
 /* @process need not be restored any more. */
 void states_keep_no_more(struct states *states, struct states_process *process);
-/* perfrec-keeper has ended: states_keep_on() hands over all again. */
-void states_forget_keeper(struct states *states);
 /* The text of @states is restored: restore that of processes that were not met
  * before. */
 void states_restore_late(struct states *states);
-/* Look for processes that nobody has heard of, of the @count states in @list,
- * whose text is restored, and restore theirs. */
-void states_search(struct states **list, size_t count);
+/* The text of @states is restored: look for processes that nobody has heard of,
+ * and restore theirs. */
+void states_search(struct states *states);
 /* Whether its programs have registered for membarrier. */
 bool states_are_registered(const struct states *states);
 

@@ -84,7 +84,6 @@ static void hand_over(struct states *states, struct states_process *process)
 	static struct log_limit limit;
 	struct states_thread *thread = states->thread;
 	struct kept_text text = {
-		.number = ++thread->kept_numbers,
 		.registered = states_are_registered(states),
 		.mem = patch_image_mem(process->image),
 		.list = process->list,
@@ -92,7 +91,10 @@ static void hand_over(struct states *states, struct states_process *process)
 	int err;
 
 	set_area(states, &text.area);
+	lock_acquire(&thread->guard_lock);
+	text.number = ++thread->kept_numbers;
 	err = text_guard_keep(&thread->guard, &text);
+	lock_release(&thread->guard_lock);
 	if (!err)
 		process->kept = text.number;
 	/* It is tried again with each visit. */
@@ -109,8 +111,10 @@ static void hand_over(struct states *states, struct states_process *process)
 
 static void drop_kept(struct states_thread *thread, uint64_t *number)
 {
+	lock_acquire(&thread->guard_lock);
 	if (*number)
 		text_guard_drop(&thread->guard, *number);
+	lock_release(&thread->guard_lock);
 	*number = 0;
 }
 
@@ -142,10 +146,36 @@ void states_keep(struct states *states, struct states_process *process)
 	patch_tell_to(process->image, note_entries, process);
 }
 
+/* Whether the keeper has ended since this was asked for @states: all is to be
+ * handed over again. */
+static bool has_lost_keeper(struct states *states)
+{
+	static struct log_limit limit;
+	struct states_thread *thread = states->thread;
+	uint32_t before = states->keepers;
+	bool ended;
+
+	lock_acquire(&thread->guard_lock);
+	ended = text_guard_has_ended(&thread->guard);
+	thread->keepers += ended;
+	states->keepers = thread->keepers;
+	lock_release(&thread->guard_lock);
+	if (ended)
+		log_limited(&limit, LOG_WARN,
+			    "perfrec-keeper, which would restore the text of "
+			    "programs if perfrec-collect were killed, has "
+			    "ended: it is started anew");
+	return states->keepers != before;
+}
+
 void states_keep_on(struct states *states)
 {
+	bool anew = has_lost_keeper(states);
+
 	for (struct states_process *process = states_first(states);
 	     process && states->patched; process = process->next) {
+		if (anew)
+			process->kept = 0;
 		if (!process->image || process->list < 0 || process->ended)
 			continue;
 		if (has_outgrown(process))
@@ -158,13 +188,6 @@ void states_keep_on(struct states *states)
 void states_keep_no_more(struct states *states, struct states_process *process)
 {
 	drop_kept(states->thread, &process->kept);
-}
-
-void states_forget_keeper(struct states *states)
-{
-	for (struct states_process *process = states_first(states); process;
-	     process = process->next)
-		process->kept = 0;
 }
 
 /* --- children that come late ------------------------------------------------
@@ -200,59 +223,59 @@ static bool is_known(struct states *states, pid_t pid)
 
 void states_restore_late(struct states *states)
 {
+	bool registered = states_are_registered(states);
+
 	for (struct states_process *one = states_first(states); one;
 	     one = one->next) {
 		const struct states_process *parent;
 
-		if (one->met)
+		if (!states_meet(states, one))
 			continue;
-		one->met = true;
 		parent = list_for(states, one->parent);
-		if (parent && one->mem >= 0)
-			(void)text_restore(one->mem, parent->list,
-					   states_are_registered(states));
+		if (!parent || one->mem < 0)
+			continue;
+		states_go_away(states);
+		(void)text_restore(one->mem, parent->list, registered);
+		states_come_back(states);
 	}
 }
 
 struct search {
-	struct states **list;
-	struct text_area *areas;
-	size_t count;
+	struct states *states;
 	struct text_seen seen;
-	bool more;
+	bool registered, more;
 };
 
 static void restore_found(void *arg, pid_t pid, size_t index)
 {
 	struct search *search = arg;
-	struct states *states = search->list[index];
 	const struct states_process *parent;
 
-	if (is_known(states, pid) || !text_seen_add(&search->seen, pid))
+	(void)index;
+	if (is_known(search->states, pid) || !text_seen_add(&search->seen, pid))
 		return;
 	search->more = true;
-	parent = list_for(states, 0);
+	parent = list_for(search->states, 0);
 	if (parent)
 		(void)text_restore_process(pid, parent->list,
-					   states_are_registered(states));
+					   search->registered);
 }
 
-void states_search(struct states **list, size_t count)
+void states_search(struct states *states)
 {
 	struct search search = {
-		.list = list,
-		.areas = calloc(count, sizeof(*search.areas)),
-		.count = count,
+		.states = states,
+		.registered = states_are_registered(states),
 		.more = true,
 	};
+	struct text_area area;
 
-	for (size_t i = 0; search.areas && i < count; i++)
-		set_area(list[i], &search.areas[i]);
-	for (int i = 0; search.areas && search.more && i < TEXT_FIND_ROUNDS;
-	     i++) {
+	set_area(states, &area);
+	states_go_away(states);
+	for (int i = 0; search.more && i < TEXT_FIND_ROUNDS; i++) {
 		search.more = false;
-		text_find(search.areas, count, restore_found, &search);
+		text_find(&area, 1, restore_found, &search);
 	}
+	states_come_back(states);
 	text_seen_release(&search.seen);
-	free(search.areas);
 }

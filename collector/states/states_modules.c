@@ -41,86 +41,134 @@
 /* --- plans ------------------------------------------------------------------
  */
 
-/* The plan of @file, which may not be ready; NULL: no memory. */
+/* The plan of @file, which may not be ready, with one more user; NULL: no
+ * memory. */
 static struct states_plan *plan_of_file(struct states_thread *thread,
 					struct symbol_file *file)
 {
-	struct states_plan *plan = thread->plans;
+	struct states_plan *plan;
 
+	lock_acquire(&thread->lock);
+	plan = thread->plans;
 	while (plan && plan->file != file)
 		plan = plan->next;
+	if (!plan && (plan = calloc(1, sizeof(*plan)))) {
+		plan->file = symbol_file_get(file);
+		plan->fd = -1;
+		plan->next = thread->plans;
+		thread->plans = plan;
+	}
 	if (plan)
-		return plan;
-	plan = calloc(1, sizeof(*plan));
-	if (!plan)
-		return NULL;
-	plan->file = symbol_file_get(file);
-	plan->fd = -1;
-	plan->next = thread->plans;
-	thread->plans = plan;
+		plan->users++;
+	lock_release(&thread->lock);
 	return plan;
 }
 
-static void end_planning(struct states_plan *plan, const char *why)
+static bool end_planning(struct states_plan *plan, const char *why)
 {
-	plan->ready = true;
 	plan->why = why;
 	if (why)
 		code_plan_free(&plan->plan);
 	if (plan->fd >= 0)
 		close(plan->fd);
 	plan->fd = -1;
+	return true;
 }
 
-/* -ENODATA, that there is nothing to plan, is no news. */
-static void begin_planning(struct states_plan *plan)
+/* -ENODATA, that there is nothing to plan, is no news. Whether that was all. */
+static bool begin_planning(struct states_plan *plan)
 {
 	const char *why = NULL;
 	struct stat status;
 	int err;
 
 	plan->fd = symbol_file_descriptor(plan->file);
-	if (plan->fd < 0 || fstat(plan->fd, &status) < 0) {
-		end_planning(plan, "its file cannot be read");
-		return;
-	}
+	if (plan->fd < 0 || fstat(plan->fd, &status) < 0)
+		return end_planning(plan, "its file cannot be read");
 	plan->inode = status.st_ino;
 	err = code_plan_begin(plan->fd, NULL, &plan->plan, &why);
 	if (err == -ENODATA)
-		end_planning(plan, NULL);
-	else if (err)
-		end_planning(plan, why ? why : "its code cannot be read");
+		return end_planning(plan, NULL);
+	if (err)
+		return end_planning(plan,
+				    why ? why : "its code cannot be read");
+	return false;
 }
 
-/* Go on with @plan until @until_ns. Whether it is ready. */
-static bool go_on_planning(struct states_plan *plan, uint64_t until_ns)
+/* Go on with @plan, which is not ready, until @until_ns. Whether it is. */
+static bool make_plan(struct states_plan *plan, uint64_t until_ns)
 {
 	int more = 1;
 
-	if (!plan->ready && !plan->plan)
-		begin_planning(plan);
-	while (!plan->ready && more > 0 && clock_boottime_ns() < until_ns)
+	if (!plan->plan && begin_planning(plan))
+		return true;
+	while (more > 0 && clock_boottime_ns() < until_ns)
 		more = code_plan_step(plan->plan, STEP_BYTES);
-	if (!plan->ready && more < 0)
-		end_planning(plan, "its code takes too much memory to read");
-	else if (!plan->ready && !more)
-		end_planning(plan, NULL);
-	return plan->ready;
+	if (more > 0)
+		return false;
+	return end_planning(plan,
+			    more < 0 ? "its code takes too much memory to read"
+				     : NULL);
 }
 
-static void free_plan(struct states_plan *plan)
+enum planned {
+	PLAN_READY,
+	PLAN_MORE, /* time is over */
+	PLAN_ELSEWHERE, /* another thread makes it */
+	PLAN_STUCK, /* and for so long that it may never be ready */
+};
+
+/* Go on with @plan until @until_ns. */
+static enum planned go_on_planning(struct states *states,
+				   struct states_plan *plan, uint64_t until_ns)
 {
-	end_planning(plan, NULL);
-	code_plan_free(&plan->plan);
-	symbol_file_put(&plan->file);
-	free(plan);
+	struct states_thread *thread = states->thread;
+	uint64_t busy_ns, now = clock_boottime_ns();
+	bool ready;
+
+	lock_acquire(&thread->lock);
+	ready = plan->ready;
+	busy_ns = plan->busy_ns;
+	if (!ready && !busy_ns)
+		plan->busy_ns = now;
+	lock_release(&thread->lock);
+	if (ready)
+		return PLAN_READY;
+	if (busy_ns)
+		return now - busy_ns > STATES_AWAY_NS ? PLAN_STUCK
+						      : PLAN_ELSEWHERE;
+	states->making = plan;
+	states_go_away(states);
+	ready = make_plan(plan, until_ns);
+	states_come_back(states);
+	states->making = NULL;
+	lock_acquire(&thread->lock);
+	plan->ready = ready;
+	plan->busy_ns = 0;
+	lock_release(&thread->lock);
+	return ready ? PLAN_READY : PLAN_MORE;
+}
+
+static void free_plans(struct states_plan *plan)
+{
+	while (plan) {
+		struct states_plan *next = plan->next;
+
+		end_planning(plan, NULL);
+		code_plan_free(&plan->plan);
+		symbol_file_put(&plan->file);
+		free(plan);
+		plan = next;
+	}
 }
 
 void states_plans_put(struct states *states)
 {
-	struct states_plan **link = &states->thread->plans;
+	struct states_thread *thread = states->thread;
+	struct states_plan **link = &thread->plans, *unused = NULL;
 	size_t kept = 0;
 
+	lock_acquire(&thread->lock);
 	for (size_t i = 0; i < states->module_count; i++)
 		states->modules[i].plan->users--;
 	/* The newest come first. */
@@ -132,18 +180,17 @@ void states_plans_put(struct states *states)
 			continue;
 		}
 		*link = plan->next;
-		free_plan(plan);
+		plan->next = unused;
+		unused = plan;
 	}
+	lock_release(&thread->lock);
+	free_plans(unused);
 }
 
 void states_plans_free(struct states_thread *thread)
 {
-	struct states_plan *plan;
-
-	while ((plan = thread->plans)) {
-		thread->plans = plan->next;
-		free_plan(plan);
-	}
+	free_plans(thread->plans);
+	thread->plans = NULL;
 }
 
 /* --- functions by address ---------------------------------------------------
@@ -242,29 +289,40 @@ static int leader_memory(struct states *states)
 	return mem < 0 && leader ? leader->mem : mem;
 }
 
-/* Where the function is that @planned says, in the memory @mem. 0: not known.
+/*
+ * Where the functions of @module are: an address for each of its plan, which
+ * the caller frees; 0: not known. NULL: no memory. Reads the memory of the
+ * program.
  */
-static uint64_t address_of(int mem, const struct states_module *module,
-			   const struct code_function *planned)
+static uint64_t *read_addresses(struct states *states,
+				const struct states_module *module)
 {
-	uint64_t address = 0;
+	const struct code_plan *plan = module->plan->plan;
+	uint64_t *list = calloc(plan->function_count + 1, sizeof(*list));
+	int mem = leader_memory(states);
 
-	if (!planned->slot)
-		return planned->address + module->bias;
-	if (mem < 0 ||
-	    pread(mem, &address, sizeof(address),
-		  (off_t)(planned->slot + module->bias)) != sizeof(address))
-		return 0;
-	return address;
+	states_go_away(states);
+	for (size_t i = 0; list && i < plan->function_count; i++) {
+		const struct code_function *planned = &plan->functions[i];
+		uint64_t slot = planned->slot + module->bias;
+
+		if (!planned->slot)
+			list[i] = planned->address + module->bias;
+		else if (mem < 0 || pread(mem, &list[i], sizeof(list[i]),
+					  (off_t)slot) != sizeof(list[i]))
+			list[i] = 0;
+	}
+	states_come_back(states);
+	return list;
 }
 
-static void list_function(struct states *states, int mem, uint32_t index,
-			  uint32_t in_plan)
+/* Under the lock. */
+static void list_function(struct states *states, uint32_t index,
+			  uint32_t in_plan, uint64_t address)
 {
 	const struct states_module *module = &states->modules[index];
 	const struct code_plan *plan = module->plan->plan;
 	const struct code_function *planned = &plan->functions[in_plan];
-	uint64_t address = address_of(mem, module, planned);
 	struct function *function;
 	uint32_t *link;
 
@@ -291,16 +349,17 @@ static void list_function(struct states *states, int mem, uint32_t index,
 		function->refused = "none of its calls was found";
 }
 
-/* The module at @index is planned: list its functions. */
-static void list_functions(struct states *states, uint32_t index)
+/* The module at @index is planned: list its functions, which are at
+ * @addresses. */
+static void list_functions(struct states *states, uint32_t index,
+			   const uint64_t *addresses)
 {
 	struct states_module *module = &states->modules[index];
 	const struct code_plan *plan = module->plan->plan;
-	int mem = leader_memory(states);
 
 	lock_acquire(&states->lock);
-	for (size_t i = 0; plan && i < plan->function_count; i++)
-		list_function(states, mem, index, (uint32_t)i);
+	for (size_t i = 0; addresses && i < plan->function_count; i++)
+		list_function(states, index, (uint32_t)i, addresses[i]);
 	module->listed = true;
 	states->evaluated = false;
 	lock_release(&states->lock);
@@ -308,21 +367,34 @@ static void list_functions(struct states *states, uint32_t index)
 		states_module_came(states, index);
 }
 
-/* Whether the program has filled in the addresses of all functions in @module:
- * a load is told before that. */
-static bool is_relocated(struct states *states,
-			 const struct states_module *module)
+/* Whether the program has filled in the @addresses of all functions: a load is
+ * told before that. */
+static bool are_relocated(const struct states_module *module,
+			  const uint64_t *addresses)
 {
 	const struct code_plan *plan = module->plan->plan;
-	int mem = leader_memory(states);
 
 	if (clock_boottime_ns() - module->came_ns > RELOCATION_NS)
 		return true;
-	for (size_t i = 0; plan && i < plan->function_count; i++)
-		if (plan->functions[i].slot &&
-		    !address_of(mem, module, &plan->functions[i]))
+	for (size_t i = 0; addresses && i < plan->function_count; i++)
+		if (!addresses[i])
 			return false;
 	return true;
+}
+
+/* The module at @index is planned: list its functions as soon as the program
+ * knows where they are. Whether that is done. */
+static bool list_when_relocated(struct states *states, uint32_t index)
+{
+	const struct states_module *module = &states->modules[index];
+	uint64_t *addresses =
+		module->plan->plan ? read_addresses(states, module) : NULL;
+	bool relocated = are_relocated(module, addresses);
+
+	if (relocated)
+		list_functions(states, index, addresses);
+	free(addresses);
+	return relocated;
 }
 
 bool states_plan_modules(struct states *states, uint64_t until_ns)
@@ -334,12 +406,17 @@ bool states_plan_modules(struct states *states, uint64_t until_ns)
 
 		if (module->listed || module->gone)
 			continue;
-		if (!go_on_planning(module->plan, until_ns))
+		switch (go_on_planning(states, module->plan, until_ns)) {
+		case PLAN_MORE:
 			return false;
-		if (is_relocated(states, module))
-			list_functions(states, i);
-		else
+		case PLAN_ELSEWHERE:
 			done = false;
+			break;
+		case PLAN_STUCK:
+			break;
+		case PLAN_READY:
+			done = list_when_relocated(states, i) && done;
+		}
 	}
 	return done;
 }
@@ -361,6 +438,13 @@ static bool is_known(const struct states *states,
 static bool is_memory(const char *path)
 {
 	return path[0] != '/' || !strncmp(path, "/memfd:", 7);
+}
+
+static void drop_user(struct states_thread *thread, struct states_plan *plan)
+{
+	lock_acquire(&thread->lock);
+	plan->users--;
+	lock_release(&thread->lock);
 }
 
 static void add_module(struct states *states, const struct module_file *file,
@@ -388,9 +472,11 @@ static void add_module(struct states *states, const struct module_file *file,
 				.generation = generation,
 				.came_ns = clock_boottime_ns(),
 			};
-		plan->users++;
+		plan = NULL;
 	}
 	lock_release(&states->lock);
+	if (plan)
+		drop_user(states->thread, plan);
 }
 
 static void add_modules_of(struct states *states,
@@ -398,8 +484,11 @@ static void add_modules_of(struct states *states,
 			   uint32_t generation)
 {
 	struct module_file *files;
-	size_t count = modules_files(process->modules, &files);
+	size_t count;
 
+	states_go_away(states);
+	count = modules_files(process->modules, &files);
+	states_come_back(states);
 	for (size_t i = 0; i < count; i++)
 		add_module(states, &files[i], generation);
 	modules_files_free(&files, count);
@@ -483,7 +572,9 @@ static void refresh(struct states *states, struct modules *modules)
 {
 	uint64_t begin_ns = clock_boottime_ns();
 
+	states_go_away(states);
 	(void)modules_refresh(modules);
+	states_come_back(states);
 	states->refreshed_ns = clock_boottime_ns();
 	states->refresh_cost_ns = states->refreshed_ns - begin_ns;
 }
@@ -543,8 +634,10 @@ void states_name(struct states *states, struct function *function)
 	leader = states_leader(states);
 	if (!leader)
 		return;
+	states_go_away(states);
 	modules_resolve(leader->modules, function->address,
 			function->generation, &symbol);
+	states_come_back(states);
 	lock_acquire(&states->lock);
 	function->name = symbol.name;
 	function->module = symbol.module;

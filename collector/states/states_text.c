@@ -134,10 +134,12 @@ void states_module_went(struct states *states, uint32_t module)
 	     process = process->next)
 		if (process->image && module_of(process, module) >= 0) {
 			/* Others than who unloaded it may have it still. */
+			states_go_away(states);
 			if (process != leader)
 				(void)patch_module_restore(
 					process->image,
 					module_of(process, module));
+			states_come_back(states);
 			patch_module_forget(process->image,
 					    module_of(process, module));
 			set_module(process, module, -1);
@@ -166,7 +168,12 @@ static void try_to_write(struct states *states,
 	/* relaxed: set before the hello. A program that lies harms itself */
 	uint64_t hook = atom_load_rlx(&page->thunks.page.entry_enter);
 
-	if (!patch_mem_is_writable(process->mem, hook))
+	bool writable;
+
+	states_go_away(states);
+	writable = patch_mem_is_writable(process->mem, hook);
+	states_come_back(states);
+	if (!writable)
 		states->unwritable = "the kernel refuses to write to the text "
 				     "of programs";
 }
@@ -207,8 +214,10 @@ static void make_child_image(struct states *states,
 
 	if (!parent || !parent->image)
 		return;
+	states_go_away(states);
 	process->image =
 		patch_image_fork(parent->image, process->pid, process->mem);
+	states_come_back(states);
 	for (uint32_t i = 0; process->image && i < parent->module_count; i++)
 		set_module(process, i, parent->module[i]);
 }
@@ -241,6 +250,49 @@ static size_t list_parts(const struct states *states,
 	return count;
 }
 
+/* What follows touches the memory of the process, and only these. */
+
+static void connect_in(struct states *states,
+		       const struct states_process *process,
+		       struct patch_function *list, size_t count, bool held)
+{
+	states_go_away(states);
+	patch_connect(process->image, list, count, held);
+	states_come_back(states);
+}
+
+static void switch_in(struct states *states,
+		      const struct states_process *process,
+		      const uint32_t *numbers, size_t count, bool on)
+{
+	states_go_away(states);
+	patch_switch(process->image, numbers, count, on);
+	states_come_back(states);
+}
+
+/* What could not be restored is harmless: its thunks record nothing. */
+static void say_unrestored(const struct states_process *process)
+{
+	static struct log_limit limit;
+	uint64_t sites = patch_counts(process->image).sites;
+
+	if (sites && !patch_is_gone(process->image))
+		log_limited(&limit, LOG_WARN,
+			    "process %d: %llu calls of hooks in its code "
+			    "cannot be put back as they were: %s",
+			    (int)process->pid, (unsigned long long)sites,
+			    patch_reason_text(PATCH_STUCK));
+}
+
+static void restore_in(struct states *states,
+		       const struct states_process *process)
+{
+	states_go_away(states);
+	patch_restore(process->image);
+	states_come_back(states);
+	say_unrestored(process);
+}
+
 /* Connect what was connected in its parent only after the fork. */
 static void connect_rest(struct states *states, struct states_process *process)
 {
@@ -260,7 +312,7 @@ static void connect_rest(struct states *states, struct states_process *process)
 				    list + count, states->part_count - count);
 	}
 	if (count)
-		patch_connect(process->image, list, count, false);
+		connect_in(states, process, list, count, false);
 	free(list);
 }
 
@@ -273,19 +325,25 @@ static void catch_up(struct states *states, struct states_process *process)
 			&states->functions[states->owner[number]];
 
 		if (function->connected)
-			patch_switch(process->image, &number, 1,
-				     function->state != FUNCTION_OFF);
+			switch_in(states, process, &number, 1,
+				  function->state != FUNCTION_OFF);
 	}
 }
 
 static void meet_process(struct states *states, struct states_process *process)
 {
-	process->met = true;
+	bool has_memory;
+
+	/* states_child_memory() gives it one at any time, if it has none: then
+	 * it is met once more. */
+	lock_acquire(&states->lock);
+	has_memory = process->mem >= 0;
+	lock_release(&states->lock);
 	start_clock(process);
-	if (states->area && process->mem >= 0 && process->root)
+	if (states->area && has_memory && process->root)
 		try_to_write(states, process);
-	if (!states->area || process->mem < 0 || process->image)
-		process->failed = states->area && process->mem < 0;
+	if (!states->area || !has_memory || process->image)
+		process->failed = states->area && !has_memory;
 	else if (states->unwritable)
 		return;
 	else if (process->root)
@@ -293,8 +351,11 @@ static void meet_process(struct states *states, struct states_process *process)
 	else
 		make_child_image(states, process);
 	if (process->image) {
-		process->mem = -1;
 		states_keep(states, process);
+		lock_acquire(&states->lock);
+		process->has_image = true;
+		process->mem = -1;
+		lock_release(&states->lock);
 		process->failed = false;
 		if (!process->root)
 			catch_up(states, process);
@@ -377,6 +438,16 @@ void states_drop_ended(struct states *states)
 	free_list(states, ended);
 }
 
+void states_drop_unvisited(struct states *states)
+{
+	struct states_process *ended;
+
+	lock_acquire(&states->lock);
+	ended = states->has_thread ? NULL : take_ended(states);
+	lock_release(&states->lock);
+	free_list(states, ended);
+}
+
 struct states_process *states_first(struct states *states)
 {
 	struct states_process *first;
@@ -385,6 +456,17 @@ struct states_process *states_first(struct states *states)
 	first = states->processes;
 	lock_release(&states->lock);
 	return first;
+}
+
+bool states_meet(struct states *states, struct states_process *process)
+{
+	bool met;
+
+	lock_acquire(&states->lock);
+	met = process->met;
+	process->met = true;
+	lock_release(&states->lock);
+	return !met;
 }
 
 void states_follow_processes(struct states *states)
@@ -398,10 +480,10 @@ void states_follow_processes(struct states *states)
 	process = states_first(states);
 	/* New ones come in at the front. Children are made of the root. */
 	for (struct states_process *one = process; one; one = one->next)
-		if (!one->met && one->root)
+		if (one->root && states_meet(states, one))
 			meet_process(states, one);
 	for (; process; process = process->next)
-		if (!process->met) {
+		if (states_meet(states, process)) {
 			meet_process(states, process);
 			states_trace_process(states, process);
 		}
@@ -485,7 +567,7 @@ void states_switch(struct states *states, const uint32_t *functions,
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (process->image && !process->ended && numbers)
-			patch_switch(process->image, numbers, n, on);
+			switch_in(states, process, numbers, n, on);
 	free(numbers);
 	add_patch_ns(states, begin_ns);
 }
@@ -541,7 +623,7 @@ static void connect_everywhere(struct states *states,
 			       bool held)
 {
 	say_patched(states);
-	patch_connect(leader->image, list, count, held);
+	connect_in(states, leader, list, count, held);
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
 		struct patch_function *copy;
@@ -552,7 +634,7 @@ static void connect_everywhere(struct states *states,
 		for (size_t i = 0; copy && i < count; i++)
 			copy[i] = list[i];
 		if (copy)
-			patch_connect(process->image, copy, count, false);
+			connect_in(states, process, copy, count, false);
 		free(copy);
 	}
 }
@@ -618,26 +700,10 @@ void states_connect_functions(struct states *states, const uint32_t *functions,
 	add_patch_ns(states, begin_ns);
 }
 
-/* What could not be restored is harmless: its thunks record nothing. */
-static void say_unrestored(const struct states_process *process)
-{
-	static struct log_limit limit;
-	uint64_t sites = patch_counts(process->image).sites;
-
-	if (sites && !patch_is_gone(process->image))
-		log_limited(&limit, LOG_WARN,
-			    "process %d: %llu calls of hooks in its code "
-			    "cannot be put back as they were: %s",
-			    (int)process->pid, (unsigned long long)sites,
-			    patch_reason_text(PATCH_STUCK));
-}
-
 void states_restore_text(struct states *states)
 {
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
-		if (process->image && !process->ended) {
-			patch_restore(process->image);
-			say_unrestored(process);
-		}
+		if (process->image && !process->ended)
+			restore_in(states, process);
 }

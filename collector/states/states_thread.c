@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * states_thread - the thread perfrec-states: one for all arenas. It visits each
- * arena in turn, for VISIT_NS at most, and sleeps until somebody asks for
- * something or the next tick of an arena is due.
+ * states_thread - the threads perfrec-states: one for each arena whose
+ * functions anybody asks for, so that a program that keeps its thread waiting
+ * harms nobody else. Each visits its arena, and sleeps until somebody asks for
+ * something or the next tick is due.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
-#include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -22,53 +22,112 @@
 
 /* The longest sleep: loads of modules are told by nobody. */
 #define SLEEP_NS 100000000
+/* How long an arena that ends may keep its thread away, in all. */
+#define END_NS (4 * (uint64_t)STATES_AWAY_NS)
+/* How often the main thread looks, when it waits for the last threads. */
+#define LOOK_MS 100
 
-void states_wake(struct states_thread *thread)
+static void signal_event(int event)
 {
 	uint64_t one = 1;
 
-	(void)!write(thread->event, &one, sizeof(one));
+	if (event >= 0)
+		(void)!write(event, &one, sizeof(one));
 }
 
-static void sleep_until_asked(struct states_thread *thread, uint64_t ns)
+static void wait_event(int event, int timeout_ms)
 {
-	struct pollfd events[] = {
-		{ .fd = thread->event, .events = POLLIN },
-		{ .fd = text_guard_descriptor(&thread->guard),
-		  .events = POLLIN },
-	};
-	int timeout = -1;
+	struct pollfd poll_fd = { .fd = event, .events = POLLIN };
 	uint64_t count;
 
-	if (ns != UINT64_MAX)
-		timeout = (int)(MIN(ns, SLEEP_NS) / 1000000);
-	if (poll(events, ARRAY_SIZE(events), timeout) > 0 && events[0].revents)
-		(void)!read(thread->event, &count, sizeof(count));
+	if (poll(&poll_fd, 1, timeout_ms) > 0)
+		(void)!read(event, &count, sizeof(count));
 }
 
-/* The arena after @states in the list, or the first, with a reference. */
-static struct states *take_next(struct states_thread *thread,
-				struct states *states)
+void states_wake(struct states *states)
 {
-	struct states *next;
+	int event;
 
+	lock_acquire(&states->lock);
+	event = states->event;
+	lock_release(&states->lock);
+	/* It stays open as long as @states. */
+	signal_event(event);
+}
+
+/* --- going away -------------------------------------------------------------
+ */
+
+/* The last that a thread does. */
+static void end_thread(struct states_thread *thread, bool given_up)
+{
 	lock_acquire(&thread->lock);
-	next = states ? states->next : thread->first;
-	if (next)
-		states_get(next);
+	thread->running--;
+	thread->given_up -= given_up;
+	signal_event(thread->event);
 	lock_release(&thread->lock);
-	return next;
 }
 
-/* Take @states, which has ended, out of the list. */
-static void unlist(struct states_thread *thread, struct states *states)
+void states_go_away(struct states *states)
 {
-	struct states **link = &thread->first, *listed = states;
+	lock_acquire(&states->lock);
+	states->away_ns = clock_boottime_ns();
+	lock_release(&states->lock);
+}
 
-	lock_acquire(&thread->lock);
+void states_come_back(struct states *states)
+{
+	struct states_thread *thread = states->thread;
+	bool given_up;
+
+	lock_acquire(&states->lock);
+	given_up = states->given_up;
+	states->away_ns = 0;
+	lock_release(&states->lock);
+	if (!given_up)
+		return;
+	/* The arena is no longer there, and the list has @states no more. */
+	if (states->making) {
+		lock_acquire(&thread->lock);
+		states->making->busy_ns = 0;
+		lock_release(&thread->lock);
+	}
+	states_processes_free(states);
+	states_plans_put(states);
+	states_put(&states);
+	end_thread(thread, true);
+	pthread_exit(NULL);
+}
+
+bool states_are_stuck(const struct states *states)
+{
+	uint64_t now = clock_boottime_ns();
+
+	return states->away_ns &&
+	       (now - states->away_ns > STATES_AWAY_NS ||
+		(states->end_ns && now - states->end_ns > END_NS));
+}
+
+/* --- the end of an arena ----------------------------------------------------
+ */
+
+/* Under the lock of all. */
+static void take_out(struct states *states)
+{
+	struct states **link = &states->thread->first;
+
 	while (*link != states)
 		link = &(*link)->next;
 	*link = states->next;
+}
+
+void states_unlist(struct states *states)
+{
+	struct states_thread *thread = states->thread;
+	struct states *listed = states;
+
+	lock_acquire(&thread->lock);
+	take_out(states);
 	lock_release(&thread->lock);
 	states_processes_free(states);
 	/* What is forked from now on has text as its file.
@@ -99,132 +158,153 @@ static bool is_finished(struct states *states)
 	return finished;
 }
 
-/* Restore children that nobody has heard of, of all arenas that have ended: one
- * look at all processes of the machine does for all. Whether there were any. */
-static bool search_all(struct states_thread *thread)
+/* An arena that has ended and whose thread is stuck, out of the list; NULL:
+ * there is none. */
+static struct states *take_stuck(struct states_thread *thread)
 {
-	struct states **list = NULL;
-	size_t count = 0, room = 0;
+	struct states *states;
 
-	/* Only this thread takes any out. */
 	lock_acquire(&thread->lock);
-	for (struct states *states = thread->first; states;
-	     states = states->next)
-		if (states->searching && grow_array(list, room, count + 1) == 0)
-			list[count++] = states;
-	lock_release(&thread->lock);
-	if (count)
-		states_search(list, count);
-	for (size_t i = 0; i < count; i++)
-		list[i]->searching = false;
-	free(list);
-	return count;
-}
-
-static void look_at_keeper(struct states_thread *thread)
-{
-	static struct log_limit limit;
-
-	if (!text_guard_has_ended(&thread->guard))
-		return;
-	log_limited(&limit, LOG_WARN,
-		    "perfrec-keeper, which would restore the text of programs "
-		    "if perfrec-collect were killed, has ended: it is started "
-		    "anew");
-	lock_acquire(&thread->lock);
-	for (struct states *states = thread->first; states;
-	     states = states->next)
-		states_forget_keeper(states);
-	lock_release(&thread->lock);
-}
-
-/* Visit all arenas. Returns after how many ns it is to be done again. */
-static uint64_t visit_all(struct states_thread *thread)
-{
-	struct states *states, *next;
-	uint64_t wait = UINT64_MAX, ns;
-
-	look_at_keeper(thread);
-	states = take_next(thread, NULL);
-	for (; states; states = next) {
-		ns = states_visit(states);
-		wait = MIN(wait, ns);
-		next = take_next(thread, states);
-		/* Only this thread takes any out. */
-		if (is_finished(states))
-			unlist(thread, states);
-		states_put(&states);
+	for (states = thread->first; states; states = states->next) {
+		lock_acquire(&states->lock);
+		states->given_up = states->wants_end && !states->restored &&
+				   states_are_stuck(states);
+		lock_release(&states->lock);
+		if (states->given_up)
+			break;
 	}
-	return wait;
-}
-
-static bool is_over(struct states_thread *thread)
-{
-	bool over;
-
-	lock_acquire(&thread->lock);
-	over = thread->closing && !thread->first;
+	if (states) {
+		take_out(states);
+		thread->given_up++;
+	}
 	lock_release(&thread->lock);
-	return over;
+	return states;
 }
+
+/* What their threads keep stays: they may still come back. */
+static void give_up_stuck(struct states_thread *thread)
+{
+	struct states *states;
+
+	while ((states = take_stuck(thread))) {
+		log_warn("a program was given up: %s; some of its functions "
+			 "may not be as they were",
+			 STATES_STUCK);
+		arena_put(&states->arena);
+	}
+}
+
+/* --- threads ----------------------------------------------------------------
+ */
 
 static void *run(void *context)
 {
-	struct states_thread *thread = context;
-	uint64_t wait;
+	struct states *states = context;
+	struct states_thread *thread = states->thread;
 
 	pthread_setname_np(pthread_self(), "perfrec-states");
-	while (!is_over(thread)) {
-		wait = visit_all(thread);
-		if (search_all(thread))
-			wait = 0;
-		if (wait && !is_over(thread))
-			sleep_until_asked(thread, wait);
+	for (;;) {
+		uint64_t wait = states_visit(states);
+
+		if (is_finished(states))
+			break;
+		if (wait)
+			wait_event(
+				states->event,
+				wait == UINT64_MAX
+					? -1
+					: (int)(MIN(wait, SLEEP_NS) / 1000000));
 	}
+	states_unlist(states);
+	end_thread(thread, false);
 	return NULL;
+}
+
+/* Under both locks. */
+static int start(struct states_thread *thread, struct states *states)
+{
+	pthread_attr_t attributes;
+	pthread_t ignored;
+	int err;
+
+	if (states->wants_end)
+		return -ESRCH;
+	if (states->has_thread || thread->event < 0)
+		return 0;
+	if (states->event < 0)
+		states->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (states->event < 0)
+		return -errno;
+	err = pthread_attr_init(&attributes);
+	if (err)
+		return -err;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	err = pthread_create(&ignored, &attributes, run, states);
+	pthread_attr_destroy(&attributes);
+	states->has_thread = !err;
+	thread->running += !err;
+	return -err;
+}
+
+int states_start(struct states *states)
+{
+	struct states_thread *thread = states->thread;
+	int err;
+
+	lock_acquire(&thread->lock);
+	lock_acquire(&states->lock);
+	err = start(thread, states);
+	lock_release(&states->lock);
+	lock_release(&thread->lock);
+	return err;
 }
 
 int states_thread_start(struct collector *collector, struct states_thread **out)
 {
 	struct states_thread *thread = calloc(1, sizeof(*thread));
-	int err;
 
 	if (!thread)
 		return -ENOMEM;
 	thread->collector = collector;
-	lock_init(&thread->lock, LOCK_STATES_LIST);
 	thread->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = thread->event < 0 ? errno : 0;
-	if (!err)
-		err = pthread_create(&thread->thread, NULL, run, thread);
-	if (err) {
-		if (thread->event >= 0)
-			close(thread->event);
-		lock_destroy(&thread->lock);
+	if (thread->event < 0) {
 		free(thread);
-		return -err;
+		return -errno;
 	}
+	lock_init(&thread->lock, LOCK_STATES_LIST);
+	lock_init(&thread->guard_lock, LOCK_TEXT_GUARD);
 	*out = thread;
 	return 0;
 }
 
-void states_thread_stop(struct states_thread **thread)
+bool states_thread_stop(struct states_thread **thread)
 {
 	struct states_thread *old = *thread;
+	uint32_t running, given_up;
 
 	*thread = NULL;
 	if (!old)
-		return;
-	lock_acquire(&old->lock);
-	old->closing = true;
-	lock_release(&old->lock);
-	states_wake(old);
-	pthread_join(old->thread, NULL);
+		return true;
+	for (;;) {
+		give_up_stuck(old);
+		lock_acquire(&old->lock);
+		running = old->running;
+		given_up = old->given_up;
+		lock_release(&old->lock);
+		if (running == given_up)
+			break;
+		wait_event(old->event, LOOK_MS);
+	}
+	/* What they have patched is restored by the keeper, when we end. */
+	if (given_up)
+		return false;
 	text_guard_stop(&old->guard);
 	states_plans_free(old);
 	close(old->event);
 	lock_destroy(&old->lock);
+	lock_destroy(&old->guard_lock);
 	free(old);
+	return true;
 }
 
 bool states_are_restored(struct states_thread *thread, uint64_t number)
@@ -233,6 +313,7 @@ bool states_are_restored(struct states_thread *thread, uint64_t number)
 
 	if (!thread)
 		return true;
+	give_up_stuck(thread);
 	lock_acquire(&thread->lock);
 	for (struct states *states = thread->first; states;
 	     states = states->next)

@@ -13,6 +13,7 @@
 
 /* A function that drains, or has to wait for others, is looked at again. */
 #define SOON_NS 5000000
+#define HELD_NS 1000000
 
 /* The text of all that is known is restored first, then that of children which
  * were forked meanwhile: whoever is forked later has a parent that is restored.
@@ -27,9 +28,10 @@ static void end_text(struct states *states)
 		states_restore_text(states);
 		states->searching = states->patched;
 	}
-	states_restore_late(states);
 	if (states->searching)
-		return;
+		states_search(states);
+	states->searching = false;
+	states_restore_late(states);
 	lock_acquire(&states->lock);
 	states->restored = true;
 	states->answered = states->asked;
@@ -120,10 +122,8 @@ uint64_t states_visit(struct states *states)
 		end_text(states);
 		return UINT64_MAX;
 	}
-	if (!wanted || states->ending) {
-		states_drop_ended(states);
+	if (!wanted || states->ending)
 		return UINT64_MAX;
-	}
 	held = is_held(states);
 	states_follow_processes(states);
 	states_keep_on(states);
@@ -135,8 +135,9 @@ uint64_t states_visit(struct states *states)
 		release(states);
 	if (!held || done)
 		wait = states_steer(states);
+	/* While others make the plans it needs, it lets them. */
 	if (!done)
-		wait = held ? 0 : MIN(wait, (uint64_t)SOON_NS);
+		wait = MIN(wait, held ? (uint64_t)HELD_NS : (uint64_t)SOON_NS);
 	/* Loads of modules are told by nobody. */
 	return MIN(wait, (uint64_t)100000000);
 }

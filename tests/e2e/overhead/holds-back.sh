@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program one of whose files makes the collector's thread wait that opens or
+# reads it (FUSE) costs only itself: others are asked and changed as before, and the
+# recording of it ends.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+need jq
+prog overhead/busy
+prog overhead/fuse_file
+build holds.so -shared -fPIC <<'SOURCE'
+int held(int i) { return i + 1; }
+SOURCE
+build holds -ldl <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	char go;
+
+	/* Of a load the next one tells. */
+	puts(dlopen("mnt/file", RTLD_NOW) && dlopen("libm.so.6", RTLD_NOW)
+		     ? "loaded" : dlerror());
+	fflush(stdout);
+	return (int)read(0, &go, 1);
+}
+SOURCE
+
+mkdir mnt
+./fuse_file holds.so mnt >out.fuse &
+fuse=$!
+trap 'kill -KILL $fuse $holds $collector; umount -l mnt' EXIT
+wait_for 30 test -s out.fuse
+[ "$(cat out.fuse)" = mounted ] || skip "nothing can be mounted here"
+start_daemon
+mkfifo input steps
+PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./holds <input >out.holds 2>err.holds &
+holds=$!
+exec 8>input
+PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./busy 0 <steps >out.busy 2>err.busy &
+busy=$!
+exec 9>steps
+wait_for 30 test -s out.holds
+wait_for 30 test -s out.busy
+expect_eq 'the hostile program' "$(cat out.holds)" loaded
+
+# It keeps its own thread waiting from now on.
+"$PERFREC" ctl functions $holds >out.first 2>&1 &
+first=$!
+is_set()
+{
+	run "$PERFREC" ctl functions $busy "$1" leaf --json
+	expect_status 0
+	expect_eq "state of leaf in another program" "$(jq -r \
+		'.functions[0].functions[] | select(.name == "leaf") | .state' \
+		out)" "$2"
+}
+is_set --count counted
+kill -0 $first 2>/dev/null || fail "nothing kept the collector: $(cat out.first)"
+wait $first && fail "what could not be read was listed: $(cat out.first)"
+grep -q 'lets nobody read' out.first || fail "$(cat out.first)"
+is_set --span span
+
+# Both can be stopped while the thread still waits, and it ends when it need not
+# wait any more.
+run "$PERFREC" ctl stop $busy
+expect_status 0
+run "$PERFREC" ctl stop $holds
+expect_status 0
+ls data/holds-*/summary.json >/dev/null || fail "no summary"
+expect_match collect.log 'a program was given up'
+grep -q 'perfrec-states' /proc/$collector/task/*/comm || fail "nobody waits"
+kill -KILL $fuse
+wait_for 30 sh -c "! grep -q perfrec-states /proc/$collector/task/*/comm"
+stop_daemon
+exec 8>&- 9>&-
+wait $busy || fail "busy: status $?"
