@@ -76,6 +76,13 @@ enum page_flags {
 				* GLOBAL_EXPEDITED, as its children are */
 };
 
+/* Who has the last word on the thunk area: whoever changes FREE. */
+enum thunks_use {
+	THUNKS_FREE = 0,
+	THUNKS_USED = 1, /* collector: functions may call thunks */
+	THUNKS_GONE = 2, /* program: it has unmapped the area (mlockall) */
+};
+
 struct doorbell_shm {
 	uint32_t rings; /* futex; program adds one and wakes */
 	uint32_t asleep; /* collector writes: it is about to wait */
@@ -117,7 +124,8 @@ struct page_shm {
 	uint64_t start_ns; /* CPU time that it took to begin recording */
 	uint64_t uncounted_calls; /* through thunks, of threads without a slot:
 				   * they are in no count cell */
-	uint8_t pad1[SHM_LINE - 112];
+	uint32_t thunks_use; /* enum thunks_use: both sides, by one swap */
+	uint8_t pad1[SHM_LINE - 116];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */

@@ -69,6 +69,15 @@ bool states_have_leader(struct states *states)
 /* --- the area ---------------------------------------------------------------
  */
 
+/* The program may have given the area back, for good. */
+static bool take_area(struct page_shm *page)
+{
+	/* order: sc, THUNKS: from then on the program keeps it */
+	return atom_cas_sc(&page->thunks_use, THUNKS_FREE, THUNKS_USED) ||
+	       /* relaxed: USED stays */
+	       atom_load_rlx(&page->thunks_use) == THUNKS_USED;
+}
+
 static void map_area(struct states *states)
 {
 	const struct arena_setup *setup = arena_setup(states->arena);
@@ -79,6 +88,9 @@ static void map_area(struct states *states)
 	if (setup->thunk_fd < 0)
 		states->unwritable = "the program could not map memory for "
 				     "thunks";
+	else if (!take_area(setup->page))
+		states->unwritable = "the program had locked its memory before "
+				     "(mlockall)";
 	else if ((err = thunk_area_map(setup->thunk_fd, &shim, &states->area)))
 		states->unwritable =
 			err == -ENOTSUP ? "there are no thunks for this machine"

@@ -34,6 +34,7 @@
 static struct {
 	uint64_t map[THUNK_MAPS]; /* 0: none; the first ones are used */
 	struct thunk_shim *page; /* where they are published; or NULL */
+	uint32_t *use; /* enum thunks_use, published with them */
 	int32_t pid; /* of the process that they belong to */
 } g_thunks;
 
@@ -145,30 +146,55 @@ void thunk_map_end(void)
 	}
 }
 
-bool thunk_map_publish(struct thunk_shim *page)
+void thunk_map_give_back(void)
 {
+	uint64_t at;
+
+	if (!g_thunks.page)
+		return;
+	/* order: sc, THUNKS: from then on nobody comes to use them */
+	if (!atom_cas_sc(g_thunks.use, THUNKS_FREE, THUNKS_GONE) &&
+	    /* relaxed: GONE stays; a parent may have said it for all */
+	    atom_load_rlx(g_thunks.use) != THUNKS_GONE)
+		return;
+	for (unsigned int i = 0; i < THUNK_MAPS; i++) {
+		/* order: sc, THUNKS: of two threads, one unmaps it */
+		at = atom_xchg_sc(&g_thunks.map[i], 0);
+		if (at)
+			sys(SYS_munmap, at, THUNK_AREA_BYTES);
+	}
+}
+
+bool thunk_map_publish(struct page_shm *shared)
+{
+	struct thunk_shim *page = &shared->thunks;
+
 	if (!g_thunks.map[0])
 		return false;
 	for (unsigned int i = 0; i < THUNK_MAPS; i++)
 		/* relaxed: the hello comes after it */
 		atom_store_rlx(&page->map[i], g_thunks.map[i]);
 	g_thunks.pid = (int32_t)sys(SYS_getpid);
+	g_thunks.use = &shared->thunks_use;
 	g_thunks.page = page;
 	return true;
 }
 
 void thunk_map_near(uint64_t start, uint64_t end)
 {
-	if (g_thunks.page && g_shim.pid == g_thunks.pid && !g_shim.no_syscalls)
+	/* relaxed: without the first mapping there is nothing to map again */
+	if (g_thunks.page && atom_load_rlx(&g_thunks.map[0]) &&
+	    g_shim.pid == g_thunks.pid && !g_shim.no_syscalls)
 		map_near(-1, start, end);
 }
 
 const struct thunk_mode *thunk_map_mode(uint32_t number)
 {
 	static const struct thunk_mode none = { .mask = THUNK_MASK_NONE };
+	/* relaxed: it is not unmapped while functions call thunks */
+	uint64_t map = atom_load_rlx(&g_thunks.map[0]);
 	const struct thunk_mode *modes =
-		(const struct thunk_mode *)(g_thunks.map[0] + THUNK_MODES);
+		(const struct thunk_mode *)(map + THUNK_MODES);
 
-	return g_thunks.map[0] && number < FUNCTIONS_MAX ? modes + number
-							 : &none;
+	return map && number < FUNCTIONS_MAX ? modes + number : &none;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "shared/function_shm.h"
+#include "shared/ring_shm.h"
 
 /* Map the area behind @fd, which stays the caller's, near all modules that are
  * loaded. False where it cannot be mapped at all. Once, while recording starts;
@@ -18,9 +19,13 @@ bool thunk_map_begin(int fd);
 /* Undo that: nobody knows of it. */
 void thunk_map_end(void);
 
-/* Say in @page, which is about to be offered, where the area is mapped, and go
- * on to say so. False, with nothing done, if it is nowhere. */
-bool thunk_map_publish(struct thunk_shim *page);
+/* The program locks its memory, which would fill the area: unmap it in this
+ * process, unless functions call thunks. They never will then. Any thread. */
+void thunk_map_give_back(void);
+
+/* Say in @page->thunks, which is about to be offered, where the area is mapped,
+ * and go on to say so. False, with nothing done, if it is nowhere. */
+bool thunk_map_publish(struct page_shm *page);
 
 /* A module is at @start to @end, and is about to be told: map the area near it,
  * if it is mapped anywhere and no mapping is near. In a forked child nothing is

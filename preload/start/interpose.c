@@ -23,6 +23,7 @@
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/cpu/cpu_timer.h"
+#include "preload/load/thunk_map.h"
 #include "preload/ring/slot.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/start/interpose.h"
@@ -142,6 +143,7 @@ ATTR_EXPORT int mlockall(int flags)
 
 	if (!(flags & MCL_CURRENT))
 		return REAL(mlockall)(flags);
+	thunk_map_give_back();
 	room = room_within(RLIMIT_MEMLOCK);
 	if (room < LOCKED_BYTES_MAX && !g_shim.no_syscalls) {
 		slot_retire_unused(LOCKED_BYTES_MAX);

@@ -113,7 +113,7 @@ void thunks_describe(struct page_shm *page)
 {
 	struct thunk_shim *thunks = &page->thunks;
 
-	if (!thunk_map_publish(thunks))
+	if (!thunk_map_publish(page))
 		return;
 	vector_find();
 	thunks->epoch = thread_offset(&t_thread.epoch);
