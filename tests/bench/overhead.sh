@@ -62,7 +62,7 @@ note()
 inputs()
 {
 	cat "$top"/collector/*/*.c "$top"/preload/*/*.c >text
-	sh "$top/tests/real/workload.sql.sh" 300 >statements
+	sh "$top/tests/real/workload.sql.sh" 500 >statements
 	sh "$top/tests/real/workload.sql.sh" 50 >statements-short
 }
 
