@@ -165,6 +165,9 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out)
 
 	*out = (struct collect_options){ .control_fd = -1 };
 	result = opts_parse(CMD_COLLECT, argc, argv, take_collect_option, out);
+	/* Nothing could hold back what all allocations of a program cost. */
+	if (out->overhead && out->alloc == ALLOC_AUTO)
+		out->alloc = ALLOC_SAMPLED;
 	if (result != OPTS_GO_ON || optind >= argc)
 		return result;
 	if (out->control_fd < 0) {

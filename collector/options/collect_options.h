@@ -18,7 +18,8 @@
 /* --alloc, in the order of opts.def */
 enum alloc_mode {
 	ALLOC_OFF,
-	ALLOC_AUTO, /* EXACT in instrumented programs, else SAMPLED */
+	ALLOC_AUTO, /* EXACT in instrumented programs, else SAMPLED; with
+		     * --overhead it becomes SAMPLED */
 	ALLOC_EXACT,
 	ALLOC_SAMPLED,
 };
