@@ -66,6 +66,7 @@ help:
 	@echo 'make check-asan   the unit tests, corpora and collector under ASan, UBSan'
 	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
+	@echo 'make check-real-overhead   some of them within a budget, beside perf'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
 	@echo 'make check-flips  states of functions change for long in a busy program'
 	@echo 'make check-torture  each system call of the shim fails in turn'

@@ -11,4 +11,15 @@ check-real:
 	$(Q)sh scripts/install-deps.sh check real || true
 	$(Q)$(MAKE) --no-print-directory real-tools
 	$(Q)sh tests/real/all.sh $(O) $(REAL_DIR)
+
+# Programs within a budget, REAL_PROGRAMS of them (overhead-real.sh); each takes
+# half a minute on two CPUs with nothing else to do, the first time two.
+REAL_PROGRAMS ?=
+.PHONY: check-real-overhead
+check-real-overhead:
+	$(Q)sh scripts/install-deps.sh build
+	$(Q)sh scripts/install-deps.sh check real || true
+	$(Q)$(MAKE) --no-print-directory real-tools
+	$(Q)sh tests/real/overhead-real.sh $(O) $(REAL_DIR) $(REAL_PROGRAMS)
+
 real-tools: e2e-programs
