@@ -41,6 +41,22 @@ static enum thunk_side side_of(const struct code_site *site)
 	return site->r11_live ? THUNK_SIDE_EXIT_R11 : THUNK_SIDE_EXIT;
 }
 
+/* Where the area is mapped, as the map of the process says. */
+static void list_areas(struct patch_image *image)
+{
+	image->area_maps = 0;
+	for (size_t i = 0; i < image->map.count; i++) {
+		const struct text_mapping *mapping = &image->map.list[i];
+
+		if (image->area_maps < THUNK_MAPS &&
+		    thunk_area_is_file(image->area, mapping->device,
+				       mapping->inode) &&
+		    mapping->is_executable && !mapping->offset &&
+		    mapping->end - mapping->start >= THUNK_AREA_BYTES)
+			image->area_map[image->area_maps++] = mapping->start;
+	}
+}
+
 /* Finds a mapping of the area from which the thunk can be reached. */
 static bool find_operand(struct patch_image *image, uint64_t address,
 			 const struct code_site *site, uint32_t number,
@@ -48,18 +64,11 @@ static bool find_operand(struct patch_image *image, uint64_t address,
 {
 	const struct site_form *form = site_form(site->form);
 
-	for (size_t i = 0; i < image->map.count; i++) {
-		const struct text_mapping *mapping = &image->map.list[i];
-
-		if (thunk_area_is_file(image->area, mapping->device,
-				       mapping->inode) &&
-		    mapping->is_executable && !mapping->offset &&
-		    mapping->end - mapping->start >= THUNK_AREA_BYTES &&
-		    thunk_area_operand(image->area, mapping->start, number,
+	for (size_t i = 0; i < image->area_maps; i++)
+		if (thunk_area_operand(image->area, image->area_map[i], number,
 				       side_of(site), form->through_memory,
 				       address + form->next, operand))
 			return true;
-	}
 	return false;
 }
 
@@ -548,6 +557,7 @@ size_t patch_connect(struct patch_image *image, struct patch_function *list,
 	size_t connected = 0;
 	int err = text_map_read(&image->map, image->pid);
 
+	list_areas(image);
 	_Static_assert(PATCH_DONE == 0, "nothing has failed");
 	if (image->gone || err == -ENOENT)
 		refuse_all(list, count, PATCH_GONE);

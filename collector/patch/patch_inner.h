@@ -11,6 +11,7 @@
 #include "collector/patch/forms.h"
 #include "collector/patch/patch.h"
 #include "collector/patch/text_map.h"
+#include "shared/function_shm.h"
 
 struct image_site {
 	int32_t operand; /* leads to its thunk; of no meaning in state PLAIN */
@@ -53,6 +54,8 @@ struct patch_image {
 	size_t link_count, link_room;
 	uint32_t free_links; /* a chain */
 	struct text_map map; /* while functions are connected */
+	uint64_t area_map[THUNK_MAPS]; /* the same: where the area is */
+	size_t area_maps;
 	patch_tell *tell;
 	void *tell_arg;
 	struct patch_counts counts;
