@@ -200,7 +200,10 @@ static void read_control(struct supervise *s)
 	struct control_message message;
 	ssize_t size = recv(s->control, &message, sizeof(message), 0);
 
-	if (size < 0 && (errno == EINTR || errno == EAGAIN))
+	/* ECONNRESET: it was stopped by perfrec ctl, and has ended before it
+	 * read what we sent. What it said before is still there. */
+	if (size < 0 &&
+	    (errno == EINTR || errno == EAGAIN || errno == ECONNRESET))
 		return;
 	if (size <= 0)
 		lose_collector(s, "has ended unexpectedly");
