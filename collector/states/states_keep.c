@@ -111,9 +111,10 @@ static void hand_over(struct states *states, struct states_process *process)
 
 static void drop_kept(struct states_thread *thread, uint64_t *number)
 {
+	if (!*number)
+		return;
 	lock_acquire(&thread->guard_lock);
-	if (*number)
-		text_guard_drop(&thread->guard, *number);
+	text_guard_drop(&thread->guard, *number);
 	lock_release(&thread->guard_lock);
 	*number = 0;
 }

@@ -102,6 +102,7 @@ static void setup(void)
 	g_thread = (struct states_thread){ .collector = &g_collector,
 					   .event = -1 };
 	lock_init(&g_thread.lock, LOCK_STATES_LIST);
+	lock_init(&g_thread.guard_lock, LOCK_TEXT_GUARD);
 	make_arena();
 	ck_assert_int_eq(states_begin(&g_thread, &g_arena), 0);
 	g_states = g_arena.setup.states;
