@@ -90,7 +90,7 @@ run_sqlite()
 {
 	same_name
 	"$@" "$work/program" --verify --size "${few:-40}" :memory: |
-		sed 's/[0-9.]*s$//'
+		sed 's/ *[0-9.]*s$//'
 }
 
 run_tcc()
