@@ -146,11 +146,10 @@ static void restore_children(const struct text_keeper *keeper)
 	struct unknown unknown = {
 		.text = calloc(keeper->count, sizeof(*unknown.text)),
 		.areas = calloc(keeper->count, sizeof(*unknown.areas)),
-		.more = true,
 	};
 
-	for (size_t i = 0; unknown.text && unknown.areas && i < keeper->count;
-	     i++)
+	unknown.more = unknown.text && unknown.areas;
+	for (size_t i = 0; unknown.more && i < keeper->count; i++)
 		list_area(&unknown, &keeper->text[i]);
 	for (int i = 0; unknown.more && i < TEXT_FIND_ROUNDS; i++) {
 		unknown.more = false;
