@@ -183,6 +183,7 @@ struct states {
 	struct states_plan *making; /* a plan; NULL */
 	struct filter_table *gate; /* then it leaves functions out; or NULL */
 	uint32_t numbers; /* there are 1 to numbers - 1 */
+	uint32_t generation; /* of the load map, as last told */
 	struct controller *controller;
 	uint64_t tick_ns; /* the last */
 	uint64_t tick_cost_ns; /* what a tick takes */
@@ -196,23 +197,22 @@ struct states {
 	uint32_t muted; /* functions that are not in state span */
 	uint32_t probes_told; /* in the trace */
 	pid_t led_by; /* the leader whose modules were read last */
-	bool begun; /* area was asked for */
-	bool planning; /* something wants plans */
 	uint64_t evaluated_for; /* evaluated: as of that request, or a later
 				 * one */
+	bool begun; /* area was asked for */
+	bool planning; /* something wants plans */
 	bool patched; /* some text was, or will be at once */
 	bool ending; /* all that was known has been restored */
 	uint32_t keepers; /* that have ended, as far as this was seen */
 	bool searching; /* children that are not known are to be restored */
 	bool restored;
-	uint32_t generation; /* of the load map, as last told */
 
 	struct lock lock; /* of what follows */
 	int event; /* eventfd: wakes its thread; -1: it has none */
 	bool has_thread;
+	bool given_up; /* the thread ends when it comes back */
 	uint64_t away_ns; /* since when its thread waits for memory or files of
 			   * the program; 0: it does not */
-	bool given_up; /* the thread ends when it comes back */
 	struct states_process *processes;
 	struct states_module *modules;
 	size_t module_count, module_room;
