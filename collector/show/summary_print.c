@@ -89,12 +89,12 @@ static void print_states(const struct summary *summary, FILE *out)
 	if (!totals->functions_counted && !totals->functions_off &&
 	    !totals->counted_calls)
 		return;
-	fprintf(out, "  muted      %s function%s counted, %s off",
+	fprintf(out, "  muted      at the end %s function%s counted, %s off",
 		size_format_count(totals->functions_counted, counted),
 		plural(totals->functions_counted),
 		size_format_count(totals->functions_off, off));
 	if (totals->counted_calls)
-		fprintf(out, ": %.1f %% of %s calls were only counted",
+		fprintf(out, "; in all %.1f %% of %s calls only counted",
 			100 * (double)totals->counted_calls / (double)all,
 			size_format_count(all, calls));
 	fputc('\n', out);
@@ -104,9 +104,11 @@ static void print_overhead(const struct summary *summary, FILE *out)
 {
 	if (summary->totals.overhead_unmet)
 		fprintf(out,
-			"  overhead   could not be kept within %g %%: what is "
-			"left of hooks cannot be switched off\n",
-			100 * summary->settings.overhead);
+			"  overhead   could not be kept within %g %%: hooks "
+			"took "
+			"%.1f %%, and not all of them can be switched off\n",
+			100 * summary->settings.overhead,
+			100 * summary->totals.overhead_reached);
 }
 
 /* --overhead steers functions, and no more: what they took of the own cost. */
@@ -115,9 +117,9 @@ static void print_cost_of_hooks(const struct summary *summary, FILE *out)
 	if (summary->settings.overhead > 0 &&
 	    summary->totals.overhead_reached > 0)
 		fprintf(out,
-			"             of that %.1f %% by hooks, which "
-			"--overhead "
-			"%g%% limits\n",
+			"             hooks took %.1f %% of the CPU time, "
+			"which "
+			"--overhead %g%% limits\n",
 			100 * summary->totals.overhead_reached,
 			100 * summary->settings.overhead);
 }

@@ -86,7 +86,7 @@ expect_eq 'no more than all' "$(json data/summary.json '
 # Counted calls are exact, few are recorded, and the profile says so.
 run "$PERFREC" record --alloc=off --count leaf -o data ./program
 expect_status 0
-expect_match err '1 function counted, 0 off: 9[0-9.]* % of 1,000,002 calls were only' \
+expect_match err '1 function counted, 0 off; in all 9[0-9.]* % of 1,000,002 calls only' \
 	' c  leaf$'
 expect_eq 'calls of leaf' \
 	"$(of leaf '"\(.calls) \(.recorded < 10000) \(.state)"')" \
