@@ -295,13 +295,15 @@ START_TEST(modules_stripped_program_gives_offsets)
 {
 	struct program whole = start("./pie", NULL);
 	struct program program = start("./stripped", NULL);
+	/* Who was heard has its modules. */
 	uint64_t quiet = heard(&program, "quiet");
+	uint64_t quiet_there = heard(&whole, "quiet");
 	struct modules *modules = modules_of(program.pid);
 	struct modules *other = modules_of(whole.pid);
 	struct symbol symbol, real;
 	char name[64];
 
-	modules_resolve(other, heard(&whole, "quiet"), 0, &real);
+	modules_resolve(other, quiet_there, 0, &real);
 	ck_assert_str_eq(real.name, "quiet");
 	modules_resolve(modules, quiet, 0, &symbol);
 	snprintf(name, sizeof(name), "stripped+0x%llx",
