@@ -112,7 +112,7 @@ struct page_shm {
 	uint32_t site_count; /* site ids ever given out: 1 to site_count */
 	uint32_t site_bytes; /* of SITE_BYTES, ever taken */
 	uint32_t sites_lost; /* sites that found no id or no room */
-	uint32_t pad_sites;
+	uint32_t dlopens; /* calls of dlopen() that have begun */
 	uint64_t unslotted_allocs; /* in threads without a slot: lost */
 	uint64_t unslotted_frees;
 	uint32_t unsampled_threads; /* that got no timer: cpu_timer.h */

@@ -191,6 +191,8 @@ struct states {
 	uint64_t refresh_ns; /* when the map of the program may be read again */
 	uint64_t refresh_pause_ns; /* and how long after that */
 	uint64_t refreshed_ns, refresh_cost_ns; /* the last time */
+	uint32_t dlopens; /* that the program has told */
+	uint64_t dlopened_ns; /* when the last of them was seen; 0: none */
 	uint64_t hold_ns; /* when the program must go on; 0: it does */
 	uint64_t *sums; /* of calls, by number: of the last tick */
 	uint32_t sequence; /* of changes in the trace; 0: none yet */

@@ -22,6 +22,7 @@
 #include "collector/record/arena.h"
 #include "collector/replay/function_log.h"
 #include "collector/states/states_inner.h"
+#include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"
 #include "shared/ring_shm.h"
@@ -543,6 +544,24 @@ static void drop_modules_at(struct states *states, uint64_t start, uint64_t end)
 			    clock_boottime_ns());
 }
 
+/* Whether the program has called dlopen() a short time ago. That is told when
+ * it begins, and may take its time: so the map is read more than once. */
+static bool opens_something(struct states *states, uint64_t now)
+{
+	/* relaxed: what was loaded is in the map */
+	uint32_t dlopens =
+		atom_load_rlx(&arena_setup(states->arena)->page->dlopens);
+
+	if (dlopens != states->dlopens) {
+		states->dlopens = dlopens;
+		states->dlopened_ns = now;
+	}
+	return states->dlopened_ns && now - states->dlopened_ns < REFRESH_NS &&
+	       now - states->refreshed_ns >
+		       MAX(REFRESH_NS_MIN,
+			   states->refresh_cost_ns * REFRESH_PAUSE);
+}
+
 /* Whether the map is to be read: the program tells of a load when it next loads
  * or unloads something. So the map is read now and then, and when functions
  * were called that are in no module that is known. Code that the program makes
@@ -552,6 +571,8 @@ static bool wants_refresh(struct states *states)
 	uint64_t now = clock_boottime_ns();
 	bool unknown;
 
+	if (opens_something(states, now))
+		return true;
 	if (now < states->refresh_ns)
 		return false;
 	lock_acquire(&states->lock);

@@ -20,7 +20,7 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* The longest sleep: loads of modules are told by nobody. */
+/* The longest sleep: that modules were loaded wakes nobody. */
 #define SLEEP_NS 100000000
 /* How long an arena that ends may keep its thread away, in all. */
 #define END_NS (4 * (uint64_t)STATES_AWAY_NS)

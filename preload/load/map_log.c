@@ -439,6 +439,10 @@ void map_open(void)
 	if (!gate_is_recording())
 		return;
 	publish_changes(false);
+	/* Functions of an entry build call no hook before the collector knows
+	 * of them. It reads the map soon (states_modules.c).
+	 * relaxed: a count */
+	atom_add_rlx(&g_shim.page->dlopens, 1);
 	/* relaxed: for this thread, and those that it makes */
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
