@@ -114,14 +114,21 @@ static void print_overhead(const struct summary *summary, FILE *out)
 /* --overhead steers functions, and no more: what they took of the own cost. */
 static void print_cost_of_hooks(const struct summary *summary, FILE *out)
 {
-	if (summary->settings.overhead > 0 &&
-	    summary->totals.overhead_reached > 0)
-		fprintf(out,
-			"             hooks took %.1f %% of the CPU time, "
-			"which "
-			"--overhead %g%% limits\n",
-			100 * summary->totals.overhead_reached,
-			100 * summary->settings.overhead);
+	const struct summary_totals *totals = &summary->totals;
+	double limit = summary->settings.overhead;
+	bool over = totals->overhead_reached > limit && !totals->overhead_unmet;
+
+	if (limit <= 0 || totals->overhead_reached <= 0)
+		return;
+	fprintf(out,
+		over ? "             hooks took about %.1f %% of the CPU time, "
+		       "more than --overhead %g%%:\n"
+		       "             it takes a moment to see what is called "
+		       "too often; the next run knows,\n"
+		       "             unless --no-cache is given\n"
+		     : "             hooks took %.1f %% of the CPU time, which "
+		       "--overhead %g%% limits\n",
+		100 * totals->overhead_reached, 100 * limit);
 }
 
 /* The part of the CPU time that has no samples. */

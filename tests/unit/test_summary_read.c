@@ -409,6 +409,16 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	ck_assert_has(text, "hooks took 8.3 % of the CPU time, which "
 			    "--overhead 5% limits");
 	free(text);
+	summary->totals.overhead_unmet = false;
+	text = print(summary, 0);
+	ck_assert_has(text, "hooks took about 8.3 % of the CPU time, more than "
+			    "--overhead 5%:\n");
+	ck_assert_has_not(text, "--overhead 5% limits");
+	free(text);
+	summary->totals.overhead_reached = 0.05;
+	text = print(summary, 0);
+	ck_assert_has(text, "--overhead 5% limits");
+	free(text);
 	summary_free(&summary);
 }
 END_TEST
