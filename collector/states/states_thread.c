@@ -158,39 +158,52 @@ static bool is_finished(struct states *states)
 	return finished;
 }
 
-/* An arena that has ended and whose thread is stuck, out of the list; NULL:
- * there is none. */
-static struct states *take_stuck(struct states_thread *thread)
+/* Whether the thread of @states, which has ended, is given up: then the arena
+ * is the caller's. Its thread may free @states at once. Under the lock of all.
+ */
+static bool give_up(struct states *states, struct arena **arena)
 {
+	bool given_up;
+
+	lock_acquire(&states->lock);
+	given_up = states->wants_end && !states->restored &&
+		   states_are_stuck(states);
+	if (given_up) {
+		take_out(states);
+		states->thread->given_up++;
+		*arena = states->arena;
+		states->arena = NULL;
+		states->given_up = true;
+	}
+	lock_release(&states->lock);
+	return given_up;
+}
+
+/* An arena that has ended and whose thread is stuck, with its reference; NULL:
+ * there is none. */
+static struct arena *take_stuck(struct states_thread *thread)
+{
+	struct arena *arena = NULL;
 	struct states *states;
 
 	lock_acquire(&thread->lock);
-	for (states = thread->first; states; states = states->next) {
-		lock_acquire(&states->lock);
-		states->given_up = states->wants_end && !states->restored &&
-				   states_are_stuck(states);
-		lock_release(&states->lock);
-		if (states->given_up)
-			break;
-	}
-	if (states) {
-		take_out(states);
-		thread->given_up++;
-	}
+	states = thread->first;
+	while (states && !give_up(states, &arena))
+		states = states->next;
 	lock_release(&thread->lock);
-	return states;
+	return arena;
 }
 
 /* What their threads keep stays: they may still come back. */
 static void give_up_stuck(struct states_thread *thread)
 {
-	struct states *states;
+	struct arena *arena;
 
-	while ((states = take_stuck(thread))) {
+	while ((arena = take_stuck(thread))) {
 		log_warn("a program was given up: %s; some of its functions "
 			 "may not be as they were",
 			 STATES_STUCK);
-		arena_put(&states->arena);
+		arena_put(&arena);
 	}
 }
 
