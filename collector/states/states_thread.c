@@ -103,9 +103,9 @@ bool states_are_stuck(const struct states *states)
 {
 	uint64_t now = clock_boottime_ns();
 
-	return states->away_ns &&
-	       (now - states->away_ns > STATES_AWAY_NS ||
-		(states->end_ns && now - states->end_ns > END_NS));
+	return states->away_ns && (now - states->away_ns > STATES_AWAY_NS ||
+				   (states->end_ns && !states->restored &&
+				    now - states->end_ns > END_NS));
 }
 
 /* --- the end of an arena ----------------------------------------------------
@@ -166,8 +166,8 @@ static bool give_up(struct states *states, struct arena **arena)
 	bool given_up;
 
 	lock_acquire(&states->lock);
-	given_up = states->wants_end && !states->restored &&
-		   states_are_stuck(states);
+	/* Also one that is restored: a child came late. */
+	given_up = states->wants_end && states_are_stuck(states);
 	if (given_up) {
 		take_out(states);
 		states->thread->given_up++;

@@ -4,6 +4,7 @@
  * an arena that is made by hand: without a program there is no text to patch.
  */
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -359,6 +360,38 @@ START_TEST(states_tell_so_many_probes)
 }
 END_TEST
 
+static void *come_back(void *context)
+{
+	states_come_back(context);
+	return NULL;
+}
+
+/* The thread is away for a child that came when all was restored already. */
+START_TEST(states_restored_ones_are_given_up)
+{
+	pthread_t thread;
+
+	g_states->has_thread = true;
+	g_thread.running = 1;
+	states_restore(&g_arena);
+	g_states->restored = true;
+	states_go_away(g_states);
+	states_end(&g_arena);
+	g_states->end_ns = 1;
+	ck_assert(states_are_restored(&g_thread, 0));
+	ck_assert_ptr_eq(g_thread.first, g_states);
+	g_states->away_ns = 1;
+	ck_assert(states_are_restored(&g_thread, 0));
+	ck_assert_ptr_null(g_thread.first);
+	ck_assert_uint_eq(g_thread.given_up, 1);
+	ck_assert_int_eq(g_arena.refs, 1);
+	ck_assert_int_eq(pthread_create(&thread, NULL, come_back, g_states), 0);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(g_thread.running, 0);
+	ck_assert_uint_eq(g_thread.given_up, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("states");
@@ -377,5 +410,6 @@ int main(void)
 	tcase_add_test(tcase, states_sums_are_of_all_slots);
 	tcase_add_test(tcase, states_list_has_the_dearest_first);
 	tcase_add_test(tcase, states_tell_so_many_probes);
+	tcase_add_test(tcase, states_restored_ones_are_given_up);
 	return suite_run(suite);
 }
