@@ -121,6 +121,7 @@ static int start(struct text_guard *guard)
 	}
 	guard->socket = pair[0];
 	guard->kept = 0;
+	guard->first = UINT64_MAX;
 	guard->room = count_room();
 	return 0;
 }
@@ -184,8 +185,8 @@ int text_guard_keep(struct text_guard *guard, const struct kept_text *text)
 		err = -ENOSPC;
 	if (!err)
 		err = send_to_keeper(guard, &message);
-	if (!err)
-		guard->kept++;
+	if (!err && !guard->kept++)
+		guard->first = text->number;
 	return err;
 }
 
@@ -195,7 +196,8 @@ void text_guard_drop(struct text_guard *guard, uint64_t number)
 		TEXT_DROP, { .number = number, .mem = -1, .list = -1 }
 	};
 
-	if (!guard->pid || send_to_keeper(guard, &message) < 0)
+	if (!guard->pid || number < guard->first ||
+	    send_to_keeper(guard, &message) < 0)
 		return;
 	guard->kept--;
 }

@@ -31,16 +31,19 @@ struct text_guard {
 	int socket; /* if it runs */
 	uint64_t started_ns; /* the last time */
 	size_t kept, room; /* texts; as many as descriptors allow */
+	uint64_t first; /* number that it keeps, or a smaller one */
 };
 
 /*
  * Hands @text over, whose descriptors stay the caller's; starts the keeper if
- * it does not run. Returns 0; -ENOSPC: it keeps as many as it may; -EAGAIN: it
- * has been started a moment ago, or has just ended (text_guard_has_ended() says
- * so), try again; or why it cannot be started.
+ * it does not run. Each text has a larger number than those before. Returns 0;
+ * -ENOSPC: it keeps as many as it may; -EAGAIN: it has been started a moment
+ * ago, or has just ended (text_guard_has_ended() says so), try again; or why it
+ * cannot be started.
  */
 int text_guard_keep(struct text_guard *guard, const struct kept_text *text);
-/* The text of that number, which is kept, need not be restored any more. */
+/* The text of that number, which is kept, need not be restored any more. If a
+ * keeper that has ended kept it, nothing is done. */
 void text_guard_drop(struct text_guard *guard, uint64_t number);
 /* The descriptor that is readable once the keeper has ended; -1: it does not
  * run. */

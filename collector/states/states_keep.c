@@ -175,8 +175,9 @@ void states_keep_on(struct states *states)
 
 	for (struct states_process *process = states_first(states);
 	     process && states->patched; process = process->next) {
+		/* A process that began since then is kept already. */
 		if (anew)
-			process->kept = 0;
+			drop_kept(states->thread, &process->kept);
 		if (!process->image || process->list < 0 || process->ended)
 			continue;
 		if (has_outgrown(process))

@@ -81,6 +81,26 @@ START_TEST(text_guard_says_once_that_the_keeper_has_ended)
 }
 END_TEST
 
+/* Programs end before they have seen that the keeper is another one. */
+START_TEST(text_guard_drops_nothing_that_an_earlier_keeper_kept)
+{
+	for (; g_text.number <= 3; g_text.number++)
+		ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_int_eq(kill(g_guard.pid, SIGKILL), 0);
+	wait_for_end();
+	g_guard.started_ns = 1;
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	for (uint64_t number = 1; number <= 3; number++)
+		text_guard_drop(&g_guard, number);
+	ck_assert_uint_eq(g_guard.kept, 1);
+	text_guard_drop(&g_guard, 4);
+	ck_assert_uint_eq(g_guard.kept, 0);
+	g_text.number++;
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_uint_eq(g_guard.kept, 1);
+}
+END_TEST
+
 START_TEST(text_guard_does_not_wait_for_a_keeper_that_is_stopped)
 {
 	int err = 0;
@@ -197,6 +217,8 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, text_guard_keeps_as_much_as_descriptors_allow);
 	tcase_add_test(tcase, text_guard_says_once_that_the_keeper_has_ended);
+	tcase_add_test(tcase,
+		       text_guard_drops_nothing_that_an_earlier_keeper_kept);
 	tcase_add_test(tcase,
 		       text_guard_does_not_wait_for_a_keeper_that_is_stopped);
 	tcase_add_test(tcase, text_guard_ends_the_keeper);
