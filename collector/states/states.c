@@ -141,9 +141,24 @@ void states_put(struct states **states)
 	free(old);
 }
 
+/* Those of @arena, with a reference; NULL: they have ended. A job that resolves
+ * filters does not know whether the program has ended meanwhile. */
+static struct states *get_states_of(struct arena *arena)
+{
+	struct states *states;
+
+	arena_lock(arena);
+	states = arena_setup(arena)->states;
+	if (states)
+		states_get(states);
+	arena_unlock(arena);
+	return states;
+}
+
 void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 {
-	struct states *states = arena_setup(arena)->states;
+	struct states *states = get_states_of(arena);
+	int err;
 
 	if (!states)
 		return;
@@ -152,14 +167,16 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 	states->wants_plans = true;
 	states->want_durations = true;
 	lock_release(&states->lock);
-	if (states_start(states) == 0) {
+	err = states_start(states);
+	if (err) {
+		lock_acquire(&states->lock);
+		states->ready = NULL;
+		lock_release(&states->lock);
+	} else {
 		states_wake(states);
-		return;
 	}
-	lock_acquire(&states->lock);
-	states->ready = NULL;
-	lock_release(&states->lock);
-	if (ready)
+	states_put(&states);
+	if (err && ready)
 		ready(arena);
 }
 
@@ -195,9 +212,13 @@ void states_restore(struct arena *arena)
 void states_end(struct arena *arena)
 {
 	struct arena_setup *setup = arena_change_setup(arena);
+	struct states *states = setup->states;
 
-	ask_for_end(setup->states, true);
-	states_put(&setup->states);
+	ask_for_end(states, true);
+	arena_lock(arena);
+	setup->states = NULL;
+	arena_unlock(arena);
+	states_put(&states);
 }
 
 /* --- processes --------------------------------------------------------------
