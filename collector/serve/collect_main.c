@@ -501,7 +501,8 @@ static void run_loop(struct daemon *daemon)
 	while (!collector->closing || collector->arenas ||
 	       ctl_server_is_busy(daemon->ctl)) {
 		set_timer(daemon,
-			  collector->arenas || collector->recording ||
+			  states_are_ending(collector->states) ||
+				  collector->arenas || collector->recording ||
 				  server_has_connections(daemon->server) ||
 				  ctl_server_has_connections(daemon->ctl));
 		if (collector->closing)

@@ -64,6 +64,10 @@ void states_restore(struct arena *arena);
 /* @arena has left the collector's list. As states_restore(), and the setup's
  * pointer becomes NULL. Main thread; no process of @arena is left. */
 void states_end(struct arena *arena);
+/* Whether an arena that has ended still has its thread: then ask again soon.
+ * One whose program has kept it waiting for too long is given up. Main thread.
+ */
+bool states_are_ending(struct states_thread *thread);
 /* Whether all text of session @number is as it was. Main thread. */
 bool states_are_restored(struct states_thread *thread, uint64_t number);
 

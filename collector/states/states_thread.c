@@ -207,6 +207,24 @@ static void give_up_stuck(struct states_thread *thread)
 	}
 }
 
+bool states_are_ending(struct states_thread *thread)
+{
+	bool ending = false;
+
+	if (!thread)
+		return false;
+	give_up_stuck(thread);
+	lock_acquire(&thread->lock);
+	for (struct states *states = thread->first; states && !ending;
+	     states = states->next) {
+		lock_acquire(&states->lock);
+		ending = states->wants_end;
+		lock_release(&states->lock);
+	}
+	lock_release(&thread->lock);
+	return ending;
+}
+
 /* --- threads ----------------------------------------------------------------
  */
 

@@ -392,6 +392,21 @@ START_TEST(states_restored_ones_are_given_up)
 }
 END_TEST
 
+/* Nobody need ask for that: its recording is to end. */
+START_TEST(states_that_end_are_given_up)
+{
+	g_states->has_thread = true;
+	ck_assert(!states_are_ending(&g_thread));
+	states_go_away(g_states);
+	states_end(&g_arena);
+	ck_assert(states_are_ending(&g_thread));
+	g_states->away_ns = 1;
+	ck_assert(!states_are_ending(&g_thread));
+	ck_assert_uint_eq(g_thread.given_up, 1);
+	ck_assert_int_eq(g_arena.refs, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("states");
@@ -411,5 +426,6 @@ int main(void)
 	tcase_add_test(tcase, states_list_has_the_dearest_first);
 	tcase_add_test(tcase, states_tell_so_many_probes);
 	tcase_add_test(tcase, states_restored_ones_are_given_up);
+	tcase_add_test(tcase, states_that_end_are_given_up);
 	return suite_run(suite);
 }

@@ -38,7 +38,7 @@ mkfifo input steps
 PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./holds <input >out.holds 2>err.holds &
 holds=$!
 exec 8>input
-PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./busy 0 <steps >out.busy 2>err.busy &
+PERFREC_QUIET=1 LD_PRELOAD=$SHIM ./busy 0 <steps >out.busy 2>err.busy 8>&- &
 busy=$!
 exec 9>steps
 wait_for 30 test -s out.holds
@@ -62,17 +62,17 @@ wait $first && fail "what could not be read was listed: $(cat out.first)"
 grep -q 'lets nobody read' out.first || fail "$(cat out.first)"
 is_set --span span
 
-# Both can be stopped while the thread still waits, and it ends when it need not
-# wait any more.
+# While the thread still waits its program can end, though nobody asks whether it
+# has, and another one can be stopped. It ends when it need not wait any more.
+exec 8>&-
+wait $holds
+wait_for 60 sh -c 'ls data/holds-*/summary.json >/dev/null 2>&1'
+expect_match collect.log 'a program was given up'
 run "$PERFREC" ctl stop $busy
 expect_status 0
-run "$PERFREC" ctl stop $holds
-expect_status 0
-ls data/holds-*/summary.json >/dev/null || fail "no summary"
-expect_match collect.log 'a program was given up'
 grep -q 'perfrec-states' /proc/$collector/task/*/comm || fail "nobody waits"
 kill -KILL $fuse
 wait_for 30 sh -c "! grep -q perfrec-states /proc/$collector/task/*/comm"
 stop_daemon
-exec 8>&- 9>&-
+exec 9>&-
 wait $busy || fail "busy: status $?"
