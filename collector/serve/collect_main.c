@@ -3,7 +3,7 @@
  * perfrec-collect: drains the rings of all programs that say hello and writes
  * their traces.
  *
- * Threads, none of which ever waits for a program:
+ * Threads, none of which ever waits for a program, but perfrec-states:
  *
  *   main         events: hellos, ends of processes, signals, the control
  *                connection to `perfrec record`, a timer of 25 ms for the
@@ -11,6 +11,8 @@
  *   drain        workers that empty the rings (worker.c)
  *   jobs         what takes its time: symbol tables, sums (jobs.c)
  *   endings      a second thread of jobs.c, for the ends of recordings
+ *   states       one for each program of whose functions anybody asks
+ *                (states_thread.c)
  *   sampler      unwinds copied stacks (sampler.c), where there are any
  *   perf         reads the kernel's samples (cpu_samples.c), where it takes any
  *   writers      of each trace: compress and write (trace_file.c)

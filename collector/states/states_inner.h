@@ -58,7 +58,7 @@ struct thunk_area;
 #define NONE UINT32_MAX
 
 /*
- * The plan of a file: one for all arenas, kept as long as the collector runs.
+ * The plan of a file: one for all arenas. Some are kept when none uses them.
  * The thread that made it busy makes it, for the time of a visit or so. All
  * others read it when they have seen that it is ready.
  */

@@ -283,11 +283,10 @@ static struct function *add_function(struct states *states, uint64_t address,
 static int leader_memory(struct states *states)
 {
 	const struct states_process *leader = states_leader(states);
-	int mem = arena_setup(states->arena)->mem_fd;
 
 	if (leader && leader->image)
 		return patch_image_mem(leader->image);
-	return mem < 0 && leader ? leader->mem : mem;
+	return leader ? leader->mem : -1;
 }
 
 /*
