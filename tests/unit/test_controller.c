@@ -637,6 +637,7 @@ START_TEST(controller_obeys_0_and_100_percent)
 	sim_zipf(0.5);
 	sim_run(2 * SECOND);
 	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), 100);
+	sim_stop();
 	sim_start(100, 0);
 	sim_zipf(0.5);
 	sim_run(2 * SECOND);
