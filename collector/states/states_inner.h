@@ -14,9 +14,10 @@
  *
  * The memory and the files of a program may make whoever reads them wait for
  * ever (userfaultfd, FUSE), and nothing but the end of the collector ends that.
- * So they are touched by that thread only, without any lock, and between
+ * So that thread touches them without a lock that others need, and between
  * states_go_away() and states_come_back(): others know that it may not come
- * back, and give it up after STATES_AWAY_NS.
+ * back, and give it up after STATES_AWAY_NS. (The load map has a lock of its
+ * own, which it holds meanwhile: who asks for names of that program waits.)
  */
 #ifndef PERFREC_COLLECTOR_STATES_STATES_INNER_H
 #define PERFREC_COLLECTOR_STATES_STATES_INNER_H

@@ -244,7 +244,8 @@ static void *run(void *context)
 				states->event,
 				wait == UINT64_MAX
 					? -1
-					: (int)(MIN(wait, SLEEP_NS) / 1000000));
+					: (int)((MIN(wait, SLEEP_NS) + 999999) /
+						1000000));
 	}
 	states_unlist(states);
 	end_thread(thread, false);
