@@ -6,7 +6,8 @@ PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 # For what a build itself runs.
 HOSTCC	?= $(CC)
-CFLAGS	?= -O2 -g
+# What a sanitizer says needs lines, but not variables; half the time to compile.
+CFLAGS	?= $(if $(SAN),-O1 -g1,-O2 -g)
 V	?= 0
 SAN	?=
 
@@ -17,7 +18,7 @@ VERSION	= 0.1.0
 MACHINE	:= $(shell uname -m)
 # No package is asked for while this file is parsed: `make demo` and
 # `make check` start on a machine that has none.
-PKGS	= libprotobuf-c libelf jansson libdeflate liblzma
+PKGS	= libprotobuf-c libelf jansson libdeflate liblzma libmicrohttpd
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 # libunwind has a library for each machine whose stacks it can unwind from
 # outside, beside the one for unwinding oneself. Neither is ever preloaded.
@@ -25,8 +26,10 @@ PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread -lm \
 	  -Wl,--as-needed -lunwind-$(MACHINE) -lunwind -lZydis -Wl,--no-as-needed
 CHECK_LIBS = $(shell pkg-config --libs check)
 
-WARN	= -Wall -Wextra -Werror -Wshadow -Wpointer-arith -Wstrict-prototypes \
-	  -Wmissing-prototypes -Wvla -Wformat=2 -Wno-format-nonliteral
+# A sanitizer hides from gcc what values can be, and so makes it warn of nothing.
+WARN	= $(if $(SAN),-w,-Wall -Wextra -Werror -Wshadow -Wpointer-arith \
+	  -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	  -Wno-format-nonliteral)
 SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 # LOCK_CHECK: collector/base/lock.h.
 DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' $(LOCK_CHECK)
@@ -61,13 +64,19 @@ help:
 	@echo 'make check        install what is missing, build, pass every test'
 	@echo 'make check-fast   unit tests, shim tests, some of the rest: about a minute'
 	@echo 'make install      to PREFIX ($(PREFIX)) below DESTDIR; make uninstall'
+	@echo 'make deb          a Debian package in $(O)/; check-deb tries it in a chroot'
 	@echo 'make bench        measure perfrec beside floors and peers (bench-quick)'
+	@echo 'make check-page   the page of report --html, driven in a headless Chromium'
+	@echo 'make check-viewers   exports opened by speedscope and Firefox (npm fetches them)'
+	@echo 'make lint-web     its JavaScript: types and mistakes (npm fetches the checkers)'
+	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'
 	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
 	@echo 'make check-asan   the unit tests, corpora and collector under ASan, UBSan'
 	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
 	@echo 'make check-real-overhead   some of them within a budget, beside perf'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
+	@echo 'make check-diff   perfrec diff finds no change in 50 comparisons of equal runs'
 	@echo 'make check-flips  states of functions change for long in a busy program'
 	@echo 'make check-torture  each system call of the shim fails in turn'
 	@echo 'make check-arm64  the shim and the rings for arm64, in an emulator'
@@ -101,7 +110,7 @@ check-fast:
 # Unit and shim tests are one pool: two run at a time, the longest first, so
 # that no CPU is idle at the end of one kind.
 .PHONY: check-all check-suites check-programs
-check-all: check-suites check-fuzz check-e2e check-torture
+check-all: check-suites check-fuzz check-e2e check-torture check-page
 check-suites: check-programs
 	$(Q)O=$(O) sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT)
 # All CPUs compile what the tests need, unless make was told how many to use.
@@ -109,9 +118,14 @@ ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 check-programs: all unit-tests shim-tests e2e-programs $(FUZZ) \
 		$(O)/tests/torture/deny
 
+.PHONY: deb check-deb
+deb:
+	$(Q)sh scripts/make-deb.sh $(VERSION) $(O)
+check-deb: deb
+	$(Q)sh scripts/check-deb.sh $(O)/perfrec_$(VERSION)_*.deb
+
 .PHONY: install uninstall clean
-MANS	= perfrec.1 perfrec-cc.1 perfrec-collect.1 perfrec-ctl.1 \
-	  perfrec.h.3 perfrec-summary.5 libperfrec_preload.7
+MANS	= $(notdir $(wildcard docs/man/*.[1-9]))
 UNITDIR	= $(PREFIX)/lib/systemd/user
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) \
@@ -268,6 +282,18 @@ $(O)/entry.specs: dist/entry.s scripts/entry-specs.awk
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f scripts/entry-specs.awk dist/entry.s >$@.new && mv $@.new $@
 
+# The page of `perfrec report --html`, without data: one file of many.
+PAGE_WEB = $(wildcard collector/page/web/*.html collector/page/web/*.css \
+	  collector/page/web/*.js)
+$(O)/page_template.html: collector/page/web/page.html $(PAGE_WEB) \
+		scripts/page-template.awk
+	$(say) PAGE $@
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f scripts/page-template.awk $< >$@.new && mv $@.new $@
+$(O)/collector/page/page_template.o: $(O)/page_template.html
+$(O)/collector/page/page_template.o: CPPFLAGS += \
+		-DPAGE_TEMPLATE='"$(abspath $(O))/page_template.html"'
+
 # The only one with libdw in it.
 $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.a
 	$(say) LD $@
@@ -298,7 +324,7 @@ TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
 # In this order: some use the names of others. The product can be built without
 # the folders of tests.
 include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim e2e fuzz \
-	  stress torture real bench) scripts/lint.mk scripts/sanitize.mk)
+	  stress torture real bench page viewers) scripts/lint.mk scripts/sanitize.mk)
 
 # Not what real programs (make check-real) leave in theirs.
 -include $(shell find $(O) -path $(O)/real -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -6,6 +6,11 @@
 set -u
 bad=0
 
+# One process for all: each takes longer to start than to read a file.
+git ls-files '*.[ch]' | while read -r file; do
+	[ ! -f "$file" ] || echo "$file"
+done | xargs clang-format --dry-run --Werror 2>/dev/null && exit 0
+
 for file in $(git ls-files '*.[ch]'); do
 	[ -f "$file" ] || continue
 	clang-format "$file" | diff -u --label "$file" \

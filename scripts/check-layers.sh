@@ -40,8 +40,8 @@ complain 'the checker of tests/ shares no code with what it checks' \
 complain 'protobuf-c enters through packet.h, out_*.c, heap_dump.c and pprof_read.c' \
 	"$(includes collector '(proto/|protobuf-c)' \
 		'collector/(trace/(out_perfetto|packet)\.[ch]|[a-z]+/out_[a-z]+\.c|heap/heap_dump\.c|read/pprof_read\.c)')"
-complain 'zlib enters through gz_file.c, pprof_read.c, own_files.c and debug_file.c' \
-	"$(includes collector 'zlib' 'collector/(output/gz_file|read/pprof_read|output/own_files|names/debug_file)\.c')"
+complain 'zlib enters through gz_file.c, gz_stream.c, pprof_read.c, own_files.c and debug_file.c' \
+	"$(includes collector 'zlib' 'collector/(output/gz_(file|stream)|read/pprof_read|output/own_files|names/debug_file)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
 		'collector/(names/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|(symbols|memory_image)\.c)|stacks/unwind_file\.c|code/code_file\.[ch])')"
@@ -54,10 +54,12 @@ complain 'Zydis enters through code_decode.c' \
 	"$(includes collector 'Zydis' 'collector/code/code_decode\.c')"
 complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
-complain 'libdeflate enters through trace_file.c' \
-	"$(includes collector 'libdeflate' 'collector/trace/trace_file\.[ch]')"
-complain 'jansson enters through json_text, counters, summary_*.c, report_json.c and those of ctl' \
-	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|(files|read)/summary_[a-z]+|show/report_json|serve/ctl_[a-z]+|command/cmd_ctl)\.[ch]')"
+complain 'libdeflate enters through trace_file.c, trace_packets.c and page_write.c' \
+	"$(includes collector 'libdeflate' 'collector/(trace/trace_file|read/trace_packets|page/page_write)\.[ch]')"
+complain 'jansson enters through json_text, counters, summary_*.c, report_json.c, page_header.c, *_json.c of compare and show, doctor.c and those of ctl' \
+	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|(files|read)/summary_[a-z]+|show/(report|graph|annotate)_json|page/page_header|compare/[a-z]+_json|doctor/doctor|serve/ctl_[a-z]+|command/cmd_ctl)\.[ch]')"
+complain 'libmicrohttpd enters through one_shot.c' \
+	"$(includes collector 'microhttpd' 'collector/open/one_shot\.c')"
 complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 	"$(includes collector '(libiberty/|demangle)' \
 		'collector/(names/symbol_name|command/compile_flags)\.c')"

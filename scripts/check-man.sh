@@ -37,6 +37,15 @@ agree perfrec-cc.1 'perfrec cc' OPTIONS
 agree perfrec-cc.1 'perfrec c++' OPTIONS
 agree perfrec-collect.1 perfrec-collect OPTIONS
 agree perfrec-ctl.1 'perfrec ctl' OPTIONS
+agree perfrec-aggregate.1 'perfrec aggregate' OPTIONS
+agree perfrec-annotate.1 'perfrec annotate' OPTIONS
+agree perfrec-graph.1 'perfrec graph' OPTIONS
+agree perfrec-diff.1 'perfrec diff' OPTIONS
+agree perfrec-doctor.1 'perfrec doctor' OPTIONS
+agree perfrec-dump.1 'perfrec dump' OPTIONS
+agree perfrec-export.1 'perfrec export' OPTIONS
+agree perfrec-replay.1 'perfrec replay' OPTIONS
+agree perfrec-open.1 'perfrec open' OPTIONS
 
 # options FILE: every --option in it, one a line, but those of systemctl.
 options()
@@ -71,4 +80,13 @@ mentions perfrec.1 perfrec record report
 mentions perfrec-cc.1 perfrec cc c++
 mentions perfrec-collect.1 perfrec-collect
 mentions perfrec-ctl.1 perfrec ctl
+mentions perfrec-aggregate.1 perfrec aggregate
+mentions perfrec-annotate.1 perfrec annotate
+mentions perfrec-graph.1 perfrec graph
+mentions perfrec-diff.1 perfrec diff
+mentions perfrec-doctor.1 perfrec doctor
+mentions perfrec-dump.1 perfrec dump
+mentions perfrec-export.1 perfrec export
+mentions perfrec-replay.1 perfrec replay
+mentions perfrec-open.1 perfrec open
 exit $bad

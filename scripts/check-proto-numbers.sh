@@ -33,7 +33,7 @@ function upper(name) {
 $4 == "value" { print $2 "\t" $3; next }
 {
 	wire = "BYTES"
-	if ($4 ~ / (u?int(32|64)|bool|Type)$/)
+	if ($4 ~ / (u?int(32|64)|bool|Type|Unit|Profiling\.CpuMode)$/)
 		wire = "VARINT"
 	else if ($4 ~ / (fixed64|double)$/)
 		wire = "FIXED64"

@@ -53,11 +53,12 @@ symbols()
 {
 	for object in "$O"/collector/*/*.o "$O"/preload/*/*.os; do
 		file=${object#"$O"/}
-		ls "${file%.*}".[cS] >"$work/source" 2>/dev/null || continue
-		$NM -P -g "$object" | awk -v file="${file%.*}" '
-			$2 == "U" { print "calls", file, $1; next }
-			file !~ /_main$/ { print "defines", file, $1 }'
-	done
+		[ ! -e "${file%.*}.c" ] && [ ! -e "${file%.*}.S" ] ||
+			echo "$object"
+	done | xargs $NM -A -P -g | awk -v top="$O/" '
+		{ file = substr($1, length(top) + 1); sub(/\.[a-z]*:$/, "", file) }
+		$3 == "U" { print "calls", file, $2; next }
+		file !~ /_main$/ { print "defines", file, $2 }'
 }
 
 case ${1:-} in

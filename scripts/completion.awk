@@ -35,7 +35,7 @@ function words_of(kind, choices)
 
 function bash_command()
 {
-	operands[$2] = $3 == "directory" ? "folder" : words_of($3, $4)
+	operands[$2] = $3 ~ /^director/ ? "folder" : words_of($3, $4)
 	if (subcommand($2))
 		subcommands = subcommands " " subcommand($2)
 }
@@ -74,13 +74,18 @@ function zsh_command()
 	zsh_operands[$2] = $3 == "program" ? \
 		"'(-)1:command: _command_names -e' '*::argument: _normal'" : \
 		$3 == "directory" ? "'1:folder:_files -/'" : \
+		$3 == "recording" ? "'1:recording:_perfrec_recordings'" : \
+		$3 == "recordings" ? "'*:recording:_perfrec_recordings'" : \
+		$3 == "function" ? "'1:function:_perfrec_functions' " \
+			"'2:recording:_perfrec_recordings'" : \
 		$3 == "words" ? "'1:command:(" $4 ")' '*:target:'" : ""
 }
 
 function zsh_option(action, value, spec, name)
 {
 	action = $6 == "words" ? "(" $7 ")" : $6 == "folder" ? "_files -/" : \
-		$6 == "file" ? "_files" : $6 == "user" ? "_users" : ""
+		$6 == "file" ? "_files" : $6 == "user" ? "_users" : \
+		$6 == "function" ? "_perfrec_functions" : ""
 	for (name = 3; name <= 4; name++) {
 		if (!$name)
 			continue
@@ -128,8 +133,12 @@ function fish_command()
 			" -d " quoted($5))
 	if ($3 == "words")
 		fish_add(fish_condition($2) " -f -a " quoted($4))
-	if ($3 == "directory")
+	if ($3 ~ /^director/)
 		fish_add(fish_condition($2) " -f -a '(__fish_complete_directories)'")
+	if ($3 == "recording" || $3 == "recordings" || $3 == "function")
+		fish_add(fish_condition($2) " -f -a '(__perfrec_recordings)'")
+	if ($3 == "function")
+		fish_add(fish_condition($2) " -f -a '(__perfrec_functions)'")
 	if ($3 == "program")
 		programs[$2] = 1
 	if ($3 == "none")
@@ -151,6 +160,8 @@ function fish_option(line)
 		line = line " -a " quoted($7)
 	if ($6 == "folder")
 		line = line " -a '(__fish_complete_directories)'"
+	if ($6 == "function")
+		line = line " -a '(__perfrec_functions)'"
 	if ($6 == "user")
 		line = line " -a '(__fish_complete_users)'"
 	fish_add(line " -d " quoted($NF))

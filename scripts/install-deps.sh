@@ -21,6 +21,7 @@ build libiberty-dev       demangles C++ and Rust names
 build libunwind-dev       unwinds copied stacks
 build libzydis-dev        decodes instructions: sites of hooks
 build libdeflate-dev      --compress
+build libmicrohttpd-dev   perfrec open
 build zlib1g-dev          unpacks compressed ELF sections
 build liblzma-dev         unpacks symbol tables (.gnu_debugdata)
 build libjansson-dev      reads and writes summary.json
@@ -46,11 +47,15 @@ check libjemalloc2        an allocator beneath perfrec
 check libtcmalloc-minimal4 likewise
 check gdb              backtraces that stacks of samples must agree with
 check valgrind          its leaks, recorded and not
+check libdevel-nytprof-perl  flamegraph.pl reads exported stacks
+check uftrace             replay and counts must agree with it
+check python3             reads exports strictly
 check musl-tools          perfrec cc for a C library without hooks
+check chromium            opens the page of report --html
+check python3             drives it
 real  golang-go           pprof of the profiles of real programs
 real  graphviz            dot, for pictures of those profiles
 real  llvm                llvm-addr2line, for their source lines
-real  python3             builds ninja
 real  libevent-dev        memcached needs it
 real  libopenmpi-dev      a program of three processes, in C and in Fortran
 real  openmpi-bin         starts them

@@ -33,6 +33,8 @@ run_one()
 	log=$dir.log
 	limit=$(sed -n 's/^# timeout: *\([0-9]*\)$/\1/p' "$test")
 	limit=${limit:-180}
+	. "$TOP/scripts/test-times.sh"
+	time_begin
 
 	(
 		cd "$dir" || exit 1
@@ -48,9 +50,10 @@ run_one()
 		exec timeout -k 5 "$limit" sh "$test" </dev/null >"$log" 2>&1
 	)
 	status=$?
+	time_end "$name"
 
 	case $status in
-	0)	line="ok     $name" ;;
+	0)	line="ok     $name, $seconds s" ;;
 	77)	line="skip   $name: $(tail -n 1 "$log")" ;;
 	124|137) line="not ok $name: not done after $limit seconds" ;;
 	*)	line="not ok $name: exit status $status" ;;

@@ -12,8 +12,11 @@ if [ "${1:-}" = --one ]; then
 	results=$2 program=$3
 	log=$(mktemp) || exit 1
 	export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-60}"
+	. "${0%/*}/test-times.sh"
+	time_begin
 	timeout -k 5 300 "$program" </dev/null >"$log" 2>&1
 	status=$?
+	time_end "${program##*/}"
 	# "100%: Checks: 10, Failures: 0, Errors: 0"
 	counts=$(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\)$/\1 \2 \3/p' "$log" |
 		awk '{ c += $1; b += $2 + $3 } END { if (NR) print c - b, b }')
@@ -22,7 +25,7 @@ if [ "${1:-}" = --one ]; then
 	echo "$counts $status" >>"$results"
 	# One after another, so that no two reports are mixed.
 	if [ $status -eq 0 ]; then
-		echo "ok     ${program##*/}: ${counts% *} checks"
+		echo "ok     ${program##*/}: ${counts% *} checks, $seconds s"
 	else
 		echo "not ok ${program##*/}: exit status $status"
 		sed 's/^/    | /' "$log"

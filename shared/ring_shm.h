@@ -44,6 +44,7 @@
 #define SLOT_COUNT_MAX 65536
 #define SLOT_COUNT_DEFAULT 8192
 #define SLOT_NAME_BYTES 16 /* TASK_COMM_LEN, the NUL included */
+#define DLOPENERS 16 /* of which the process is known */
 
 #define RING_CELLS_MIN 4096 /*  64 KiB */
 #define RING_CELLS_MAX (1u << 24) /* 256 MiB */
@@ -74,6 +75,7 @@ enum page_flags {
 	PAGE_GENERAL = 1 << 6, /* hooks do without restartable sequences */
 	PAGE_BARRIER = 1 << 7, /* registered for membarrier(2)'s
 				* GLOBAL_EXPEDITED, as its children are */
+	PAGE_OTHER_HOOKS = 1 << 8, /* another library's hooks hear of calls */
 };
 
 /* Who has the last word on the thunk area: whoever changes FREE. */
@@ -112,7 +114,7 @@ struct page_shm {
 	uint32_t site_count; /* site ids ever given out: 1 to site_count */
 	uint32_t site_bytes; /* of SITE_BYTES, ever taken */
 	uint32_t sites_lost; /* sites that found no id or no room */
-	uint32_t dlopens; /* calls of dlopen() that have begun */
+	uint32_t dlopens; /* calls of dlopen() that have begun, ever */
 	uint64_t unslotted_allocs; /* in threads without a slot: lost */
 	uint64_t unslotted_frees;
 	uint32_t unsampled_threads; /* that got no timer: cpu_timer.h */
@@ -126,6 +128,11 @@ struct page_shm {
 				   * they are in no count cell */
 	uint32_t thunks_use; /* enum thunks_use: both sides, by one swap */
 	uint8_t pad1[SHM_LINE - 116];
+
+	/* Program writes: who made the last calls of dlopen(). Number n, the
+	 * first is 1, is in word (n - 1) % DLOPENERS: n in the upper half, the
+	 * process id in the lower. */
+	uint64_t dlopeners[DLOPENERS];
 
 	/* Collector writes. */
 	uint32_t control; /* futex; enum control_shm */
@@ -190,7 +197,7 @@ struct slot_shm {
 };
 
 _Static_assert(sizeof(struct doorbell_shm) == SHM_LINE, "one line");
-_Static_assert(sizeof(struct page_shm) == (5 + DOORBELLS) * SHM_LINE, "layout");
+_Static_assert(sizeof(struct page_shm) == (6 + DOORBELLS) * SHM_LINE, "layout");
 _Static_assert(sizeof(struct slot_shm) == 3 * SHM_LINE, "layout");
 _Static_assert(offsetof(struct slot_shm, head) == 0, "the hooks rely on it");
 
@@ -236,7 +243,8 @@ struct map_entry_shm {
 	uint32_t kind; /* enum map_entry_kind */
 	int32_t pid; /* of the process, in its own pid namespace */
 	uint32_t generation; /* LOAD: current; UNLOAD: first without it */
-	uint32_t build_id_bytes; /* 0: it has none */
+	uint16_t build_id_bytes; /* 0: it has none */
+	uint16_t entry_build; /* of LOAD, 1: it has the note of one */
 	uint64_t start, end; /* of its loaded segments, whole pages */
 	union {
 		uint64_t bias; /* added to its virtual addresses */

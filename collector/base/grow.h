@@ -9,7 +9,9 @@
 #ifndef PERFREC_COLLECTOR_BASE_GROW_H
 #define PERFREC_COLLECTOR_BASE_GROW_H
 
+#include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 struct budget;
 
@@ -41,6 +43,18 @@ struct budget;
 			(room) = (__typeof__(room))grow_state.fits;            \
 		}                                                              \
 		grow_err;                                                      \
+	})
+
+/* As grow_array(), for @wanted above 0; new elements are all zero. */
+#define grow_array_zeroed(array, room, wanted)                           \
+	({                                                               \
+		size_t grow_before = (room);                             \
+		int grow_failed = grow_array(array, room, wanted);       \
+                                                                         \
+		if (!grow_failed && (room) > grow_before)                \
+			memset((array) + grow_before, 0,                 \
+			       ((room)-grow_before) * sizeof(*(array))); \
+		grow_failed || !(array) ? -ENOMEM : 0;                   \
 	})
 
 /* For the macros only. */

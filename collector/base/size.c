@@ -63,32 +63,64 @@ int size_parse_count(const char *text, uint64_t min, uint64_t max,
 	return 0;
 }
 
+static const struct time_unit {
+	const char *name;
+	uint64_t ns;
+} time_units[] = {
+	{ "ns", 1 },	     { "us", 1000 },	   { "ms", 1000000 },
+	{ "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
+};
+
+/* How many ns the unit @name has; 0: it is none. */
+static uint64_t find_time_unit(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++)
+		if (strcmp(name, time_units[i].name) == 0)
+			return time_units[i].ns;
+	return 0;
+}
+
 int size_parse_ns(const char *text, uint64_t *out)
 {
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {
-		{ "ms", 1000000 },
-		{ "s", 1000000000 },
-		{ "m", 60000000000 },
-		{ "h", 3600000000000 },
-	};
 	const char *rest;
-	uint64_t number;
+	uint64_t number, unit;
 	int err = parse_digits(text, &number, &rest);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strcmp(rest, units[i].name) != 0)
-			continue;
-		if (number > UINT64_MAX / units[i].ns)
-			return -ERANGE;
-		*out = number * units[i].ns;
-		return 0;
+	unit = find_time_unit(rest);
+	if (unit < 1000000)
+		return -EINVAL;
+	if (number > UINT64_MAX / unit)
+		return -ERANGE;
+	*out = number * unit;
+	return 0;
+}
+
+int size_parse_duration(const char *text, uint64_t *out)
+{
+	uint64_t number, part = 0, unit, scale = 1;
+	const char *rest, *point;
+	int err = parse_digits(text, &number, &rest);
+
+	if (err)
+		return err;
+	if (rest[0] == '.') {
+		point = rest + 1;
+		err = parse_digits(point, &part, &rest);
+		if (err || rest - point > 9)
+			return -EINVAL;
+		for (; point < rest; point++)
+			scale *= 10;
 	}
-	return -EINVAL;
+	unit = find_time_unit(rest);
+	if (!unit)
+		return -EINVAL;
+	if (number >= UINT64_MAX / unit)
+		return -ERANGE;
+	*out = number * unit +
+	       (uint64_t)((unsigned __int128)part * unit / scale);
+	return 0;
 }
 
 /* Three significant digits of @value, which is below 1024. */

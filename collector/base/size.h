@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each of these three returns 0 and sets *@out; or -EINVAL (@text is no such
+/* Each of these four returns 0 and sets *@out; or -EINVAL (@text is no such
  * number) or -ERANGE (the number is out of range), and leaves *@out alone. */
 
 /* A whole decimal number of bytes, with K, M, G or T for powers of 1024 ("64M",
@@ -20,6 +20,9 @@ int size_parse_count(const char *text, uint64_t min, uint64_t max,
 /* A time: a whole decimal number with its unit, ms, s, m or h ("10s"). *@out is
  * in ns. */
 int size_parse_ns(const char *text, uint64_t *out);
+/* A time that may be short: a decimal number, with up to nine digits behind a
+ * point, and its unit, ns, us, ms, s, m or h ("1.5us"). *@out is in ns. */
+int size_parse_duration(const char *text, uint64_t *out);
 
 /* Room for any text that the functions below make. */
 #define SIZE_TEXT 32

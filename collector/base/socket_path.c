@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/socket_path.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
@@ -17,6 +21,8 @@
 #define PRIVATE_RANDOM "XXXXXX"
 #define PRIVATE_NAME PRIVATE_PREFIX PRIVATE_RANDOM
 #define PRIVATE_SOCKET "sock"
+/* A folder that is younger may be about to be used. */
+#define STALE_S 60
 /* A folder with a longer name has no room for a private folder and a socket. */
 #define RUNTIME_BYTES_MAX \
 	(SOCKET_PATH_MAX - sizeof(PRIVATE_NAME "/" PRIVATE_SOCKET))
@@ -110,34 +116,6 @@ int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES])
 	return make_path(out, "%s/perfrec.sock", folder);
 }
 
-int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
-			char out[SOCKET_PATH_BYTES])
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	const char *below = runtime && is_usable_folder(runtime, all) &&
-					    strlen(runtime) <= RUNTIME_BYTES_MAX
-				    ? runtime
-				    : temporary_folder();
-	int err;
-
-	if (strlen(below) > RUNTIME_BYTES_MAX) {
-		log_err("the name of folder '%.80s...' is too long for a "
-			"socket in it (set TMPDIR to a shorter one)",
-			below);
-		return -ENAMETOOLONG;
-	}
-	make_path(folder, "%s" PRIVATE_NAME, below);
-	if (!mkdtemp(folder)) {
-		err = -errno;
-		log_err("cannot make a folder in '%s': %m (set TMPDIR to one "
-			"that can be written)",
-			below);
-		folder[0] = '\0';
-		return err;
-	}
-	return make_path(out, "%s/" PRIVATE_SOCKET, folder);
-}
-
 /* Whether @folder ends as mkdtemp(3) names it. */
 static bool is_private_name(const char *folder)
 {
@@ -180,4 +158,79 @@ void socket_path_clean_up(const char *socket)
 		rmdir(folder);
 	}
 	close(fd);
+}
+
+/* --- what was left by those that were killed --------------------------------
+ */
+
+/* Whether there is a socket at @path at which nobody listens, and nobody will:
+ * its folder has not changed for a while. */
+static bool is_deserted(const char *folder, const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct stat status;
+	bool refused;
+	int fd;
+
+	if (lstat(folder, &status) < 0 || status.st_uid != geteuid() ||
+	    time(NULL) - status.st_mtime < STALE_S)
+		return false;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	refused =
+		connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+		errno == ECONNREFUSED;
+	close(fd);
+	return refused;
+}
+
+/* Remove the folders that socket_path_private() made in @below for collectors
+ * that were killed together with their perfrec. */
+static void remove_stale(const char *below)
+{
+	char folder[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
+	DIR *dir = opendir(below);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strlen(entry->d_name) != sizeof(PRIVATE_NAME) - 2)
+			continue;
+		make_path(folder, "%s/%s", below, entry->d_name);
+		make_path(path, "%s/" PRIVATE_SOCKET, folder);
+		if (is_private_name(folder) && is_deserted(folder, path))
+			socket_path_clean_up(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
+			char out[SOCKET_PATH_BYTES])
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *below = runtime && is_usable_folder(runtime, all) &&
+					    strlen(runtime) <= RUNTIME_BYTES_MAX
+				    ? runtime
+				    : temporary_folder();
+	int err;
+
+	if (strlen(below) > RUNTIME_BYTES_MAX) {
+		log_err("the name of folder '%.80s...' is too long for a "
+			"socket in it (set TMPDIR to a shorter one)",
+			below);
+		return -ENAMETOOLONG;
+	}
+	remove_stale(below);
+	make_path(folder, "%s" PRIVATE_NAME, below);
+	if (!mkdtemp(folder)) {
+		err = -errno;
+		log_err("cannot make a folder in '%s': %m (set TMPDIR to one "
+			"that can be written)",
+			below);
+		folder[0] = '\0';
+		return err;
+	}
+	return make_path(out, "%s/" PRIVATE_SOCKET, folder);
 }

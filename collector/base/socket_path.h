@@ -35,8 +35,9 @@ int socket_path_copy(const char *path, char out[SOCKET_PATH_BYTES]);
  * folder. */
 int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES]);
 /* Sets @out to a path that nobody else can guess, in a new folder @folder,
- * which the caller removes. With @all, the folder is where other users could be
- * let in. */
+ * which the caller removes. What was left there by collectors that were killed
+ * together with their perfrec, a minute ago or longer, goes. With @all, the
+ * folder is where other users could be let in. */
 int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 			char out[SOCKET_PATH_BYTES]);
 

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/text_out.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "collector/base/log.h"
+#include "collector/base/utf8.h"
+
 void text_out_bytes(const char *text, size_t length, FILE *out)
 {
-	for (; length; length--, text++) {
-		unsigned char c = (unsigned char)*text;
-		/* U+0080 to U+009F steer terminals too. */
-		bool c1 = c == 0xc2 && length > 1 &&
-			  ((unsigned char)text[1] & 0xe0) == 0x80;
+	while (length) {
+		size_t bytes = utf8_length(text, length);
 
-		fputc(c < 0x20 || c == 0x7f || c1 ? '?' : c, out);
-		if (c1) {
-			text++;
-			length--;
-		}
+		if (!bytes || utf8_steers(text, bytes))
+			fputc('?', out);
+		else
+			fwrite(text, 1, bytes, out);
+		bytes = bytes ? bytes : 1;
+		text += bytes;
+		length -= bytes;
 	}
 }
 
@@ -59,4 +62,20 @@ void text_out_quoted(const char *word, FILE *out)
 		fputs("'\\''", out);
 	}
 	fputc('\'', out);
+}
+
+int text_out_finish(void)
+{
+	bool failed = ferror(stdout);
+	int err;
+
+	errno = 0;
+	if (!fflush(stdout) && !failed)
+		return 0;
+	/* Why it failed earlier is no longer known: once more. */
+	if (!errno && (putchar('\n') != EOF && !fflush(stdout)))
+		errno = EIO;
+	err = errno ? -errno : -EIO;
+	log_err("cannot write to stdout: %s", strerror(-err));
+	return err;
 }

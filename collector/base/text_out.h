@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * text_out - writes text of unknown origin, such as names out of a recorded
- * program, for a terminal: a character that a terminal could take for a command
- * becomes '?'.
+ * program, for a terminal: a character that a terminal could take for a
+ * command, or that changes the direction of text, and a byte that is no UTF-8,
+ * become '?'.
  */
 #ifndef PERFREC_COLLECTOR_BASE_TEXT_OUT_H
 #define PERFREC_COLLECTOR_BASE_TEXT_OUT_H
@@ -20,5 +21,8 @@ void text_out_module(const char *path, FILE *out);
 /* Writes @word so that a shell reads it as one word: plain, or in single
  * quotes. */
 void text_out_quoted(const char *word, FILE *out);
+/* Writes what stdout still holds. 0, or -errno after one line of log: not all
+ * that was ever printed there could be written. */
+int text_out_finish(void);
 
 #endif

@@ -14,6 +14,16 @@ static size_t length_of(unsigned char first)
 	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
+uint32_t utf8_point(const char *text, size_t length)
+{
+	const unsigned char *byte = (const unsigned char *)text;
+	uint32_t point = length > 1 ? byte[0] & (0x7fu >> length) : byte[0];
+
+	for (size_t i = 1; i < length; i++)
+		point = point << 6 | (byte[i] & 0x3f);
+	return point;
+}
+
 size_t utf8_length(const char *text, size_t left)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -25,16 +35,29 @@ size_t utf8_length(const char *text, size_t left)
 		return length;
 	if (length > left)
 		return 0;
-	point = byte[0] & (0x7fu >> length);
-	for (size_t i = 1; i < length; i++) {
+	for (size_t i = 1; i < length; i++)
 		if (byte[i] >> 6 != 2)
 			return 0;
-		point = point << 6 | (byte[i] & 0x3f);
-	}
+	point = utf8_point(text, length);
 	if (point < least[length] || point > 0x10ffff ||
 	    (point >= 0xd800 && point <= 0xdfff))
 		return 0;
 	return length;
+}
+
+bool utf8_steers(const char *text, size_t length)
+{
+	uint32_t point = utf8_point(text, length);
+
+	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+		return true;
+	/* U+00AD: a hyphen that need not be shown; U+061C: Arabic letter mark
+	 */
+	if (point < 0x200b)
+		return point == 0xad || point == 0x61c;
+	return point <= 0x200f || (point >= 0x2028 && point <= 0x202e) ||
+	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
+	       (point >= 0xe0000 && point <= 0xe007f);
 }
 
 size_t utf8_valid_bytes(const char *text, size_t count)

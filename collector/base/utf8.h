@@ -6,7 +6,9 @@
 #ifndef PERFREC_COLLECTOR_BASE_UTF8_H
 #define PERFREC_COLLECTOR_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The longest character. */
 #define UTF8_BYTES_MAX 4
@@ -15,6 +17,15 @@
  * at least one. Returns 1 to UTF8_BYTES_MAX, or 0 if no whole character is
  * there. A NUL is a character of one byte. */
 size_t utf8_length(const char *text, size_t left);
+
+/* The number of the character of @length bytes at @text, which utf8_length()
+ * returned. */
+uint32_t utf8_point(const char *text, size_t length);
+
+/* Whether the character of @length bytes at @text is no text, but changes what
+ * a terminal shows: a control character, a mark of direction (U+202E and its
+ * like), one without width, or an end of line. */
+bool utf8_steers(const char *text, size_t length);
 
 /* How many of the @count bytes at @text are characters, up to the first byte
  * that is none. */

@@ -15,18 +15,24 @@
 #include <unistd.h>
 
 #include "collector/serve/ctl_wire.h"
+#include "collector/base/json_text.h"
 #include "collector/base/log.h"
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
+#include "collector/base/text_out.h"
+#include "collector/names/name_fold.h"
 #include "collector/options/opts.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
 #include "collector/states/states_cache.h"
+#include "shared/compiler.h"
 
 /* How long a collector may take that has nothing to wait for. */
 #define ANSWER_TIMEOUT_S 20
 
 struct ctl_options {
 	const char *socket, *dir;
-	bool json;
+	bool json, full_names;
 	const char *verb, *target; /* target: NULL for all */
 	const char *list; /* of categories or changes; NULL: none */
 	/* Of functions: what to change, as in ctl_wire.h. */
@@ -60,6 +66,9 @@ static int take_ctl_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_CTL_DIR:
 		options->dir = value->text;
+		break;
+	case OPT_FULL_NAMES:
+		options->full_names = true;
 		break;
 	case OPT_JSON:
 		options->json = true;
@@ -404,11 +413,18 @@ static void print_flushed(const json_t *answer)
 		print_files(json_array_get(flushed, i));
 }
 
-static void print_function(const json_t *row)
+static const struct table_column function_columns[] = {
+	{ "STATE", 12, true, 0 },  { "CALLS", 15, false, 1 },
+	{ "MEAN", 9, false, 3 },   { "COST/CALL", 10, false, 2 },
+	{ "OF CPU", 6, false, 0 }, { "SITES", 5, false, 4 },
+};
+
+static void add_function(struct table *table, const json_t *row)
 {
 	const char *refused = text_of(row, "refused");
-	double share = json_real_value(json_object_get(row, "cost_share"));
-	char calls[SIZE_TEXT] = "", mean[SIZE_TEXT] = "", state[32];
+	char state[32], calls[SIZE_TEXT] = "", mean[SIZE_TEXT] = "";
+	char cost[32], share[32], sites[32], why[512];
+	const char *cells[] = { state, calls, mean, cost, share, sites };
 
 	snprintf(state, sizeof(state), "%s", text_of(row, "state"));
 	if (number_of(row, "one_in"))
@@ -418,36 +434,48 @@ static void print_function(const json_t *row)
 		size_format_count(number_of(row, "calls"), calls);
 	if (number_of(row, "mean_ns"))
 		size_format_ns(number_of(row, "mean_ns"), mean);
-	printf("%-12s  %15s  %9s  %7.1f ns  %5.1f%%  %5llu  ", state, calls,
-	       mean, json_number_value(json_object_get(row, "cost_each_ns")),
-	       100 * share, (unsigned long long)number_of(row, "sites"));
-	print_name(text_of(row, "name"), 0);
+	snprintf(cost, sizeof(cost), "%.1f ns",
+		 json_number_value(json_object_get(row, "cost_each_ns")));
+	snprintf(share, sizeof(share), "%.1f%%",
+		 100 * json_number_value(json_object_get(row, "cost_share")));
+	snprintf(sites, sizeof(sites), "%llu",
+		 (unsigned long long)number_of(row, "sites"));
+	table_add(table, cells, text_of(row, "name"), NULL);
 	if (json_is_true(json_object_get(row, "gated")))
-		printf("  (left out by the gate%s%s)", refused[0] ? ": " : "",
-		       refused);
-	else if (refused[0])
-		printf("  (stays as it is: %s)", refused);
-	putchar('\n');
+		snprintf(why, sizeof(why), "(left out by the gate%s%s)",
+			 refused[0] ? ": " : "", refused);
+	else
+		snprintf(why, sizeof(why), "(stays as it is: %s)", refused);
+	if (refused[0] || json_is_true(json_object_get(row, "gated")))
+		table_behind(table, why);
 }
 
-static void print_functions(const json_t *answer)
+static int print_functions(const struct ctl_options *options,
+			   const json_t *answer)
 {
+	const struct terminal terminal = terminal_of(stdout);
 	const json_t *programs = json_object_get(answer, "functions");
+	int err = 0;
 
-	for (size_t i = 0; i < json_array_size(programs); i++) {
+	for (size_t i = 0; i < json_array_size(programs) && !err; i++) {
 		const json_t *rows = json_object_get(
 			json_array_get(programs, i), "functions");
+		struct table table;
 
-		printf("%-12s  %15s  %9s  %10s  %6s  %5s  %s\n", "STATE",
-		       "CALLS", "MEAN", "COST/CALL", "OF CPU", "SITES",
-		       "FUNCTION");
+		table_init(&table, function_columns,
+			   ARRAY_SIZE(function_columns), "FUNCTION");
+		table.indent = "";
+		table.full_names = options->full_names;
 		for (size_t j = 0; j < json_array_size(rows); j++)
-			print_function(json_array_get(rows, j));
+			add_function(&table, json_array_get(rows, j));
+		err = table_print(&table, &terminal, stdout);
+		table_release(&table);
 	}
+	return err;
 }
 
-static void print_answer(const struct ctl_options *options,
-			 const json_t *answer)
+/* 0 or -ENOMEM. */
+static int print_answer(const struct ctl_options *options, const json_t *answer)
 {
 	if (!strcmp(options->verb, "list"))
 		print_list(answer);
@@ -462,7 +490,7 @@ static void print_answer(const struct ctl_options *options,
 	else if (!strcmp(options->verb, "categories"))
 		print_done("told", answer);
 	else if (!strcmp(options->verb, "functions"))
-		print_functions(answer);
+		return print_functions(options, answer);
 	else if (!strcmp(options->verb, "forget"))
 		printf("forgot %llu module%s\n",
 		       (unsigned long long)number_of(answer, "forgotten"),
@@ -471,6 +499,7 @@ static void print_answer(const struct ctl_options *options,
 		print_done(!strcmp(options->verb, "pause") ? "paused"
 							   : "resumed",
 			   answer);
+	return 0;
 }
 
 /* --- what was learned --------------------------------------------------------
@@ -495,11 +524,40 @@ static int forget(json_t **out)
 	return *out ? 0 : -ENOMEM;
 }
 
+/* --- for other programs ------------------------------------------------------
+ */
+
+#define CTL_JSON_VERSION 1
+
+static void add_short_names(json_t *rows)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		json_t *row = json_array_get(rows, i);
+		char text[NAME_FOLD_BYTES];
+
+		name_fold(text_of(row, "name"), text);
+		json_object_set_new(row, "short", json_text(text));
+	}
+}
+
+static void print_json(json_t *answer)
+{
+	const json_t *programs = json_object_get(answer, "functions");
+
+	for (size_t i = 0; i < json_array_size(programs); i++)
+		add_short_names(json_object_get(json_array_get(programs, i),
+						"functions"));
+	json_object_set_new(answer, "version", json_integer(CTL_JSON_VERSION));
+	json_dumpf(answer, stdout, JSON_INDENT(2));
+	putchar('\n');
+}
+
 int cmd_ctl(int argc, char **argv)
 {
 	struct ctl_options options = { 0 };
 	int result = parse_ctl_line(argc, argv, &options);
 	json_t *answer;
+	int err = 0;
 
 	if (result != OPTS_GO_ON)
 		return result;
@@ -507,14 +565,12 @@ int cmd_ctl(int argc, char **argv)
 					    : get_answer(&options, &answer))
 		return OPTS_FAILED;
 	if (options.json) {
-		json_dumpf(answer, stdout, JSON_INDENT(2));
-		putchar('\n');
+		print_json(answer);
 	} else {
-		print_answer(&options, answer);
+		err = print_answer(&options, answer);
 	}
 	json_decref(answer);
-	if (!fflush(stdout) && !ferror(stdout))
-		return OPTS_OK;
-	log_err("cannot write the answer: %m");
-	return OPTS_FAILED;
+	if (err)
+		log_err("out of memory");
+	return text_out_finish() || err ? OPTS_FAILED : OPTS_OK;
 }

@@ -26,6 +26,7 @@
 #include "collector/output/output_dir.h"
 #include "collector/output/own_files.h"
 #include "collector/command/spawn.h"
+#include "collector/page/page.h"
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_print.h"
 #include "collector/read/summary_read.h"
@@ -35,7 +36,9 @@ struct record_options {
 	const char *dir;
 	uint64_t ring_bytes; /* 0: as the environment says */
 	bool cpu_given; /* --cpu, and so not the default */
-	bool json, quiet, follow;
+	bool json, quiet, follow, full_names;
+	bool html, no_source;
+	bool separated; /* "--" is before the command */
 	char **command;
 	const char **forward; /* options of perfrec-collect, as given */
 	size_t forward_count;
@@ -69,8 +72,17 @@ static int take_record_option(void *to, const struct opts_value *value)
 	case OPT_FOLLOW:
 		options->follow = true;
 		break;
+	case OPT_FULL_NAMES:
+		options->full_names = true;
+		break;
 	case OPT_JSON:
 		options->json = true;
+		break;
+	case OPT_RECORD_HTML:
+		options->html = true;
+		break;
+	case OPT_NO_SOURCE:
+		options->no_source = true;
 		break;
 	case OPT_QUIET:
 		options->quiet = true;
@@ -92,7 +104,12 @@ static int parse_record_line(int argc, char **argv,
 			"COMMAND [ARGUMENT...]");
 		return OPTS_WRONG;
 	}
+	if (result == OPTS_GO_ON && options->no_source && !options->html) {
+		log_err("--no-source: only with --html");
+		return OPTS_WRONG;
+	}
 	options->command = argv + optind;
+	options->separated = optind > 1 && !strcmp(argv[optind - 1], "--");
 	return result;
 }
 
@@ -134,6 +151,7 @@ static void show_summary(const struct record_options *options, bool unwritten)
 	const struct summary_print_options print = {
 		.dir = options->dir,
 		.limit = SUMMARY_LIMIT,
+		.full_names = options->full_names,
 	};
 	struct summary *summary;
 
@@ -152,12 +170,43 @@ static void show_summary(const struct record_options *options, bool unwritten)
 	summary_free(&summary);
 }
 
+/* An option that was meant for us, perhaps: the program took it, or ignored it.
+ * Who writes "--" knows. */
+static void hint_at_option(const struct record_options *options)
+{
+	char **word = options->command;
+
+	if (options->quiet || options->json || options->separated)
+		return;
+	while (*++word && strcmp(*word, "--") != 0)
+		if (opts_is_spelled(CMD_RECORD, *word)) {
+			log_info("%s came behind the command, so it went to "
+				 "'%s': options of perfrec record come before "
+				 "the command",
+				 *word, options->command[0]);
+			return;
+		}
+}
+
 static bool has_summary(const char *dir)
 {
 	char path[PATH_MAX];
 	int length = snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, dir);
 
 	return length < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
+/* 0 or -errno. */
+static int write_page(const struct record_options *options)
+{
+	const struct page_options page = { .dir = options->dir,
+					   .no_source = options->no_source,
+					   .quiet = options->quiet };
+	int err = page_write(&page);
+
+	if (!err && !options->quiet)
+		log_info("open '%s/" PAGE_NAME "' in a browser", options->dir);
+	return err;
 }
 
 /* From here on the program decides how perfrec ends. But a recording that is
@@ -168,12 +217,15 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 	enum supervise_end end;
 	int wait_status = supervise_wait(&supervise, &end);
 
+	hint_at_option(options);
 	if (end == SUPERVISE_LOST)
 		log_warn("the recording in '%s' is not complete: its trace "
 			 "holds what came before",
 			 options->dir);
 	else if (end == SUPERVISE_WHOLE || has_summary(options->dir))
 		show_summary(options, end == SUPERVISE_UNWRITTEN);
+	if (options->html && end != SUPERVISE_LOST && write_page(options))
+		end = SUPERVISE_UNWRITTEN;
 	if (end == SUPERVISE_UNWRITTEN && wait_status == 0)
 		wait_status = W_EXITCODE(OPTS_FAILED, 0);
 	supervise_exit(wait_status);

@@ -9,12 +9,16 @@
 #include <string.h>
 
 #include "collector/base/log.h"
+#include "collector/base/text_out.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
+#include "collector/page/page.h"
 #include "collector/show/report_view.h"
 #include "collector/show/summary_print.h"
 #include "collector/read/summary_read.h"
 #include "shared/compiler.h"
+
+#define MARKDOWN_LIMIT 10 /* rows that one reads in a bug report */
 
 struct report_options {
 	struct summary_print_options print;
@@ -23,7 +27,10 @@ struct report_options {
 	bool stacks;
 	bool raw;
 	bool json;
+	bool markdown;
 	bool limited; /* --limit was given */
+	const char *html; /* the file; NULL: no page */
+	bool no_source;
 };
 
 /* In the order of enum summary_order. */
@@ -57,13 +64,34 @@ static int check_raw(const struct report_options *options)
 	return OPTS_WRONG;
 }
 
+/* The page has all views. */
+static int check_html(const struct report_options *options)
+{
+	if (options->no_source && !options->html) {
+		log_err("--no-source: only with --html");
+		return OPTS_WRONG;
+	}
+	if (!options->html ||
+	    (!options->view && !options->sort && !options->stacks &&
+	     !options->raw && !options->json && !options->limited))
+		return OPTS_GO_ON;
+	log_err("--html: takes no option but --no-source");
+	return OPTS_WRONG;
+}
+
 /* Which keys there are depends on the view. */
 static int check_together(struct report_options *options)
 {
 	const char *keys;
 
-	if (check_raw(options) != OPTS_GO_ON)
+	if (check_raw(options) != OPTS_GO_ON ||
+	    check_html(options) != OPTS_GO_ON)
 		return OPTS_WRONG;
+	if (options->markdown && (options->json || options->stacks)) {
+		log_err("--markdown has tables of functions: leave out %s",
+			options->json ? "--json" : "--stacks");
+		return OPTS_WRONG;
+	}
 	if (!options->view && options->stacks) {
 		log_err("--stacks: choose --view cpu, heap or span");
 		return OPTS_WRONG;
@@ -99,8 +127,20 @@ static int take_report_option(void *to, const struct opts_value *value)
 		options->print.limit = value->number;
 		options->limited = true;
 		break;
+	case OPT_MARKDOWN:
+		options->markdown = true;
+		break;
+	case OPT_FULL_NAMES:
+		options->print.full_names = true;
+		break;
 	case OPT_JSON:
 		options->json = true;
+		break;
+	case OPT_HTML:
+		options->html = value->text;
+		break;
+	case OPT_NO_SOURCE:
+		options->no_source = true;
 		break;
 	default:
 		assert(!"an option of perfrec report that nobody takes");
@@ -131,6 +171,15 @@ static int parse_report_line(int argc, char **argv,
 	return check_together(options);
 }
 
+static int write_page(const struct report_options *options)
+{
+	const struct page_options page = { .dir = options->print.dir,
+					   .file = options->html,
+					   .no_source = options->no_source };
+
+	return page_write(&page) ? OPTS_FAILED : OPTS_OK;
+}
+
 static int print_view(const struct report_options *options,
 		      const struct summary *summary)
 {
@@ -143,7 +192,9 @@ static int print_view(const struct report_options *options,
 				 : options->print.limit,
 		.stacks = options->stacks,
 		.raw = options->raw,
+		.full_names = options->print.full_names,
 		.json = options->json,
+		.markdown = options->markdown,
 	};
 
 	return report_view_print(summary, &view, stdout);
@@ -162,6 +213,26 @@ static int print_summary(struct report_options *options,
 		summary, options->limited ? options->print.limit : 0, stdout);
 }
 
+/* Without --view: calls, and CPU time if there are samples of it. */
+static int print_markdown(struct report_options *options,
+			  struct summary *summary)
+{
+	const struct report_view *view = options->view;
+	int err;
+
+	if (!options->limited)
+		options->print.limit = MARKDOWN_LIMIT;
+	options->print.raw = options->raw;
+	if (options->raw)
+		summary_use_measured(summary);
+	err = summary_print_markdown(summary, &options->print, !view, stdout);
+	if (!view && summary->totals.cpu_samples) {
+		options->view = report_view_find("cpu");
+		options->sort = NULL;
+	}
+	return !err && options->view ? print_view(options, summary) : err;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report_options options = {
@@ -172,13 +243,18 @@ int cmd_report(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
+	if (options.html)
+		return write_page(&options);
 	if (summary_read(options.print.dir, &summary))
 		return OPTS_FAILED;
-	result = options.view ? print_view(&options, summary)
-			      : print_summary(&options, summary);
+	if (options.markdown)
+		result = print_markdown(&options, summary);
+	else
+		result = options.view ? print_view(&options, summary)
+				      : print_summary(&options, summary);
 	summary_free(&summary);
 	/* Of any other error report_view_print() has logged one line. */
 	if (result == -EIO)
-		log_err("cannot write the report: %s", strerror(-result));
+		(void)text_out_finish();
 	return result ? OPTS_FAILED : OPTS_OK;
 }

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "collector/command/cmd_cc.h"
+#include "collector/command/cmd_complete.h"
 #include "collector/command/cmd_ctl.h"
+#include "collector/command/cmd_aggregate.h"
+#include "collector/command/cmd_annotate.h"
+#include "collector/command/cmd_diff.h"
+#include "collector/command/cmd_doctor.h"
+#include "collector/command/cmd_graph.h"
+#include "collector/command/cmd_open.h"
+#include "collector/command/cmd_export.h"
 #include "collector/command/cmd_record.h"
+#include "collector/command/cmd_replay.h"
 #include "collector/command/cmd_report.h"
 #include "collector/base/log.h"
 #include "collector/options/opts.h"
@@ -22,12 +32,18 @@ int main(int argc, char **argv)
 	static int (*const commands[CMD_COUNT])(int argc, char **argv) = {
 		[CMD_RECORD] = cmd_record, [CMD_REPORT] = cmd_report,
 		[CMD_CTL] = cmd_ctl,	   [CMD_CC] = cmd_cc,
-		[CMD_CXX] = cmd_cc,
+		[CMD_CXX] = cmd_cc,	   [CMD_DOCTOR] = cmd_doctor,
+		[CMD_REPLAY] = cmd_replay, [CMD_DUMP] = cmd_dump,
+		[CMD_GRAPH] = cmd_graph,   [CMD_ANNOTATE] = cmd_annotate,
+		[CMD_DIFF] = cmd_diff,	   [CMD_AGGREGATE] = cmd_aggregate,
+		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
 	};
 	enum opts_command command;
 	int result;
 
 	log_init("perfrec", LOG_INFO);
+	if (argc > 1 && strcmp(argv[1], "__complete") == 0)
+		return cmd_complete(argc - 1, argv + 1);
 	result = opts_parse(CMD_MAIN, argc, argv, take_nothing, NULL);
 	if (result != OPTS_GO_ON)
 		return result;

@@ -484,12 +484,40 @@ static void open_told_modules(struct job *job)
 	arena_put(&arena);
 }
 
+/* Whether one of the loads from event @from to @to is that of an entry build.
+ */
+static bool has_entry_build(struct arena *arena, size_t from, size_t to)
+{
+	struct map_event event;
+
+	for (; from < to; from++)
+		if (map_log_event(arena_setup(arena)->map_log, from, &event) &&
+		    event.entry_build)
+			return true;
+	return false;
+}
+
+bool process_meet_has_modules(struct arena *arena)
+{
+	/* order: sc, ASLEEP: a call that is not seen here sees us asleep */
+	return atom_load_sc(&arena_setup(arena)->page->dlopens) !=
+	       arena_drain(arena)->loads.dlopens;
+}
+
 void process_meet_modules(struct arena *arena)
 {
 	struct arena_loads *loads = &arena_drain(arena)->loads;
 	size_t events = map_log_read(arena_setup(arena)->map_log);
-	bool post;
+	/* relaxed: who opened what is the business of others */
+	uint32_t dlopens = atom_load_rlx(&arena_setup(arena)->page->dlopens);
+	bool post, entry_build;
 
+	if (events == loads->events && dlopens == loads->dlopens)
+		return;
+	entry_build = has_entry_build(arena, loads->events, events);
+	if (dlopens != loads->dlopens || entry_build)
+		states_look(arena, entry_build);
+	loads->dlopens = dlopens;
 	if (events == loads->events)
 		return;
 	loads->events = events;

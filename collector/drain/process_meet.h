@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_DRAIN_PROCESS_MEET_H
 #define PERFREC_COLLECTOR_DRAIN_PROCESS_MEET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,5 +36,8 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
  * has loaded since the last call, if there are any. The drain worker of slot
  * 0. */
 void process_meet_modules(struct arena *arena);
+/* Whether the program has called dlopen() since. The same worker, before it
+ * sleeps. */
+bool process_meet_has_modules(struct arena *arena);
 
 #endif

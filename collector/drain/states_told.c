@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/base/size.h"
 #include "collector/profile/function_table.h"
 #include "collector/record/arena.h"
 #include "collector/record/recording.h"
 #include "collector/states/states.h"
+#include "shared/compiler.h"
 
 #define NOTE_BYTES 512
 
@@ -27,6 +29,9 @@ static void add_totals(struct recording *recording,
 	sum->cost_ns += from->cost_ns;
 	sum->cpu_ns += from->cpu_ns;
 	sum->unmet |= from->unmet;
+	sum->late_modules += from->modules.late;
+	sum->missed_modules += from->modules.missed;
+	sum->late_ns = MAX(sum->late_ns, from->modules.late_ns);
 	recording_unlock(recording);
 }
 
@@ -63,6 +68,39 @@ static void add_notes(struct recording *recording,
 	recording_note(recording, text);
 }
 
+/* What modules of entry builds have lost that came late. */
+static void add_module_notes(struct recording *recording,
+			     const struct states_modules_told *from)
+{
+	char text[NOTE_BYTES], time[SIZE_TEXT], where[64];
+
+	for (size_t i = 0; i < from->count; i++) {
+		const struct states_module_told *module = &from->list[i];
+		const char *path = module->path[0] ? module->path : "A library";
+
+		where[0] = '\0';
+		if (module->processes > 1)
+			snprintf(where, sizeof(where), ", in %llu processes",
+				 (unsigned long long)module->processes);
+		if (module->ns)
+			snprintf(text, sizeof(text),
+				 "%.300s was connected %s%s after dlopen()%s: "
+				 "its calls before that are not recorded (load "
+				 "it with the program, or build it with "
+				 "--hooks=calls).",
+				 path, module->processes > 1 ? "up to " : "",
+				 size_format_ns(module->ns, time), where);
+		else
+			snprintf(text, sizeof(text),
+				 "%.300s was loaded by dlopen() and never "
+				 "connected%s: none of its calls is recorded "
+				 "(load it with the program, or build it with "
+				 "--hooks=calls).",
+				 path, where);
+		recording_note(recording, text);
+	}
+}
+
 static void add_function(struct recording *recording,
 			 const struct states_function *from)
 {
@@ -92,10 +130,12 @@ void states_told(struct arena *arena)
 		return;
 	states_tell_matches(arena);
 	states_summary(arena, &summary);
-	if (!summary.functions && !summary.unwritable)
-		return;
-	add_totals(recording, &summary);
-	add_notes(recording, &summary);
+	if (summary.functions || summary.unwritable || summary.modules.missed) {
+		add_totals(recording, &summary);
+		add_notes(recording, &summary);
+		add_module_notes(recording, &summary.modules);
+	}
+	states_summary_release(&summary);
 	count = states_list(arena, &list);
 	for (size_t i = 0; i < count; i++)
 		add_function(recording, &list[i]);

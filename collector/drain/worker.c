@@ -330,6 +330,8 @@ static bool has_work(struct worker *worker, struct arena *arena)
 	const struct arena_setup *setup = arena_setup(arena);
 	uint32_t workers = drain_workers(worker->drain);
 
+	if (worker->index == 0 && process_meet_has_modules(arena))
+		return true;
 	for (uint32_t i = worker->index; i < setup->slot_count; i += workers) {
 		struct arena_slot *slot = &setup->slots[i];
 		struct slot_shm *shm = arena_slot_shm(arena, i);

@@ -149,6 +149,16 @@ static void write_profiles(struct recording *recording,
 	write_spans(recording, duration_ns, files, unwritten);
 }
 
+/* Whether most of the @count functions have no names: "program+0x1159". */
+static bool are_nameless(const struct function_total *functions, size_t count)
+{
+	size_t nameless = 0;
+
+	for (size_t i = 0; i < count; i++)
+		nameless += strstr(functions[i].name, "+0x") != NULL;
+	return nameless > count / 2;
+}
+
 /* What nobody can have meant. */
 static void note_missing(struct recording *recording)
 {
@@ -171,13 +181,17 @@ static void note_missing(struct recording *recording)
 		return;
 	while (count++ < MISSING_MAX &&
 	       (pattern = filter_matches_missing(matches, &at, &option))) {
-		snprintf(text, sizeof(text),
-			 "%s '%.80s' matches nothing%s: names are in "
-			 "'perfrec report', and in 'perfrec ctl functions' "
-			 "while the program runs.",
+		snprintf(text, sizeof(text), "%s '%.80s' matches nothing%s: %s",
 			 option, pattern,
 			 strcmp(option, "--count") ? ""
-						   : " that can be counted");
+						   : " that can be counted",
+			 are_nameless(function, functions)
+				 ? "functions of a program without symbols "
+				   "have no names (build it without strip or "
+				   "-s)."
+				 : "names are in 'perfrec report', and in "
+				   "'perfrec ctl functions' while the program "
+				   "runs.");
 		recording_note(recording, text);
 	}
 }

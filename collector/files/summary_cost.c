@@ -74,6 +74,26 @@ static double span_cost(const struct recording *recording,
 	       ns->general * general;
 }
 
+/* With --overhead, calls are so rare that hooks find no cache warm, and what
+ * was measured here is too little. Without samples of that the controller knows
+ * better: what it reckons with then holds here, too. */
+static double correct_for_budget(const struct recording *recording,
+				 const struct own_costs_found *found,
+				 struct cost_of *ns, struct own_costs *costs)
+{
+	const struct recording_sums *sums = recording_sums(recording);
+	double counted = costs->counted_ns * (double)sums->totals.counted_calls;
+	double warm = span_cost(recording, found, ns) + counted;
+	double more = (double)sums->totals.states.cost_ns / MAX(warm, 1);
+
+	if (found->sampled || more <= 1)
+		return warm;
+	ns->span *= more;
+	ns->general *= more;
+	costs->counted_ns *= more;
+	return warm * more;
+}
+
 /* Cost of hooks that recorded nothing. */
 static double idle_cost(const struct recording *recording, struct cost_of *ns)
 {
@@ -167,12 +187,11 @@ json_t *summary_cost(const struct recording *recording,
 		     const struct own_costs_found *found, uint64_t wall_ns)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
-	const struct own_costs *costs = &found->costs;
+	struct own_costs copy = found->costs, *costs = &copy;
 	struct cost_of ns = { .cpu_sample = costs->cpu_sample_ns };
-	double total = span_cost(recording, found, &ns) +
-		       idle_cost(recording, &ns) +
-		       costs->counted_ns * (double)sum->counted_calls +
-		       note_cost(recording) + heap_cost(recording, costs, &ns) +
+	double total = correct_for_budget(recording, found, &ns, costs) +
+		       idle_cost(recording, &ns) + note_cost(recording) +
+		       heap_cost(recording, costs, &ns) +
 		       ns.cpu_sample * (double)sum->sampled.count +
 		       page_cost(recording) + (double)sum->start_ns;
 	double cpu = known_cpu_ns(recording);

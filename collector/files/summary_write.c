@@ -392,6 +392,7 @@ static json_t *summary_json(struct recording *recording,
 	json_t *root = json_object();
 
 	json_object_set_new(root, "perfrec", perfrec_json());
+	json_object_set_new(root, "version", json_integer(SUMMARY_VERSION));
 	json_object_set_new(root, "command", command_json(recording));
 	json_object_set_new(root, "started", started_json(recording));
 	json_object_set_new(root, "wall_ns", number_json(wall));

@@ -284,8 +284,11 @@ int load_map_end(struct load_map *map, uint64_t start, uint64_t end,
 	place = load_map_known(map, &unknown);
 	if (!place)
 		place = insert_place(map, &unknown);
-	if (!place)
+	if (!place) {
+		/* What comes there must not be taken for older than that. */
+		lose_history(map, generation);
 		return -ENOMEM;
+	}
 	place->ended = MAX(place->ended, generation);
 	return 0;
 }

@@ -66,7 +66,8 @@ void load_map_release(struct load_map *map);
  * are not looked at. 0, or -ENOMEM: no memory, or too many places.
  */
 int load_map_add(struct load_map *map, const struct place *what);
-/* What lies at @start to @end - 1 was unloaded in @generation. 0 or -ENOMEM. */
+/* What lies at @start to @end - 1 was unloaded in @generation. 0 or -ENOMEM:
+ * what was before @generation is not known in full then. */
 int load_map_end(struct load_map *map, uint64_t start, uint64_t end,
 		 uint32_t generation);
 /*

@@ -162,6 +162,7 @@ static bool take_in_entry(struct map_log *log,
 		.start = entry->start,
 		.end = entry->end,
 		.bias = entry->bias,
+		.entry_build = entry->kind == MAP_LOAD && entry->entry_build,
 	};
 
 	if (!is_sane_entry(entry) || !has_log_room(log))

@@ -24,6 +24,7 @@ struct map_event {
 	int32_t pid; /* in the program's pid namespace */
 	uint32_t generation;
 	uint64_t start, end, bias;
+	bool entry_build; /* of MAP_LOAD: it says that it is one */
 	char build_id[2 * MAP_BUILD_ID_MAX + 1]; /* lower case hex, or "" */
 	const char *path; /* lives as long as the log; "": unknown */
 };

@@ -547,11 +547,8 @@ static void take_load(struct modules *modules, const struct map_event *event)
 static void take_unload(struct modules *modules, const struct map_event *event)
 {
 	lock_acquire(&modules->lock);
-	if (load_map_end(&modules->map, event->start, event->end,
-			 event->generation))
-		/* There was no memory to note that. The generations before this
-		 * one are then not known in full. */
-		load_map_advance(&modules->map, event->generation);
+	(void)load_map_end(&modules->map, event->start, event->end,
+			   event->generation);
 	lock_release(&modules->lock);
 }
 

@@ -2,26 +2,64 @@
 #include "collector/names/name_pattern.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "collector/names/name_fold.h"
+#include "shared/compiler.h"
 
 static bool matches_glob(const char *pattern, const char *text)
 {
 	return fnmatch(pattern, text, 0) == 0;
 }
 
-/* "ns::f(int)" is found by "ns::f" too. */
+/* The word of @pattern that every name it matches holds, as far as the first
+ * character that stands for others. Sets *@length; 0: there is none. */
+static const char *fixed_word(const char *pattern, size_t *length)
+{
+	static const char words[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	size_t left = strcspn(pattern, "*?[\\");
+	const char *found = pattern;
+
+	*length = 0;
+	for (const char *at = pattern; at < pattern + left;) {
+		size_t word =
+			MIN(strspn(at, words), (size_t)(pattern + left - at));
+
+		if (word > *length) {
+			found = at;
+			*length = word;
+		}
+		at += word ? word : 1;
+	}
+	return found;
+}
+
+/* Whether the plain or the short form of @name may match: a form keeps the
+ * words of its name. Most names are told apart by that, which is cheap. */
+static bool may_match_form(const char *pattern, const char *name)
+{
+	size_t length;
+	const char *word = fixed_word(pattern, &length);
+
+	return name[strcspn(name, "(<[")] &&
+	       (!length || memmem(name, strlen(name), word, length));
+}
+
 static bool matches_name(const char *pattern, const char *name)
 {
-	size_t plain = strcspn(name, "(");
-	char buffer[512];
+	char form[NAME_FOLD_BYTES];
 
 	if (matches_glob(pattern, name))
 		return true;
-	if (!name[plain] || plain == 0 || plain >= sizeof(buffer))
+	if (!may_match_form(pattern, name))
 		return false;
-	memcpy(buffer, name, plain);
-	buffer[plain] = '\0';
-	return matches_glob(pattern, buffer);
+	name_fold_plain(name, form);
+	if (matches_glob(pattern, form))
+		return true;
+	name_fold(name, form);
+	return matches_glob(pattern, form);
 }
 
 static bool matches_module(const char *pattern, const char *module)
@@ -37,4 +75,63 @@ bool name_pattern_matches(const char *pattern, const char *name,
 {
 	return pattern[0] == '@' ? matches_module(pattern + 1, module)
 				 : matches_name(pattern, name);
+}
+
+/* --- patterns for people -----------------------------------------------------
+ */
+
+/* Writes @name, without its lists of template arguments, and with '*' for these
+ * and for what cannot be typed. Returns its length. */
+static size_t make_pattern(const char *name, char out[NAME_FOLD_BYTES])
+{
+	static const char *const lists[] = { "<\xe2\x80\xa6>", "<>" };
+	size_t used = 0;
+
+	while (*name) {
+		size_t list = 0;
+		bool typed = *name > ' ' && *name < 0x7f &&
+			     !strchr("*?[]\\'\"`$!", *name);
+
+		for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+			if (!strncmp(name, lists[i], strlen(lists[i])))
+				list = strlen(lists[i]);
+		if (typed && !list)
+			out[used++] = *name;
+		else if (!used || out[used - 1] != '*')
+			out[used++] = '*';
+		name += list ? list : 1;
+	}
+	out[used] = '\0';
+	return used;
+}
+
+bool name_pattern_make(const char *name, char out[NAME_PATTERN_BYTES])
+{
+	char form[NAME_FOLD_BYTES], plain[NAME_FOLD_BYTES];
+	char pattern[NAME_FOLD_BYTES];
+	const char *from = pattern;
+	size_t length;
+
+	name_fold(name, form);
+	name_fold_plain(form, plain);
+	length = make_pattern(plain, pattern);
+	/* What begins with '@' is for modules. */
+	if (length >= NAME_PATTERN_BYTES - 1 || pattern[0] == '@') {
+		size_t room = NAME_PATTERN_BYTES - 3; /* two stars */
+
+		from += length > room ? length - room : 1;
+		/* From the beginning of a word on, if there is one. */
+		length = strcspn(from, ":");
+		if (from[length])
+			from += length;
+		snprintf(out, NAME_PATTERN_BYTES, "*%s", from + (*from == '*'));
+	} else {
+		snprintf(out, NAME_PATTERN_BYTES, "%s", pattern);
+	}
+	length = strlen(out);
+	if (!name_pattern_matches(out, name, "") &&
+	    length + 1 < NAME_PATTERN_BYTES)
+		memcpy(out + length, "*", 2);
+	return strspn(out, "*:") < strlen(out) &&
+	       name_pattern_matches(out, name, "");
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collector/base/log.h"
+#include "collector/base/text_out.h"
 #include "collector/options/opts_inner.h"
 #include "collector/options/spelling.h"
 
@@ -41,8 +42,9 @@ static void make_longs(enum opts_command command,
 		if (row->name && opts_has(command, (size_t)i))
 			*to++ = (struct option){
 				.name = row->name + strlen("--"),
-				.has_arg = row->argument ? required_argument
-							 : no_argument,
+				.has_arg = row->optional   ? optional_argument
+					   : row->argument ? required_argument
+							   : no_argument,
 				.val = LONG_BASE + i,
 			};
 	}
@@ -57,7 +59,8 @@ static void make_letters(enum opts_command command,
 	enum opts_operands operands = opts_commands[command].operands;
 	char *to = letters;
 
-	if (operands != OPTS_DIRECTORY && operands != OPTS_WORDS)
+	if (operands == OPTS_NONE || operands == OPTS_COMMANDS ||
+	    operands == OPTS_PROGRAM)
 		*to++ = '+';
 	*to++ = ':';
 	for (size_t i = 0; i < OPT_COUNT; i++) {
@@ -264,14 +267,29 @@ static int take_given(const struct opts_line *line, int c)
 	switch (value.id) {
 	case OPT_HELP:
 		opts_print_help(line->command, stdout);
-		return OPTS_OK;
+		return text_out_finish() ? OPTS_FAILED : OPTS_OK;
 	case OPT_VERSION:
 		printf("%.*s " PERFREC_VERSION "\n",
 		       (int)strcspn(line->title, " "), line->title);
-		return OPTS_OK;
+		return text_out_finish() ? OPTS_FAILED : OPTS_OK;
 	default:
 		return take_value(line, &value);
 	}
+}
+
+bool opts_is_spelled(enum opts_command command, const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	for (size_t i = 0; i < OPT_COUNT; i++) {
+		const char *name = opts_rows[i].name;
+
+		if (i != OPT_HELP && i != OPT_VERSION && name &&
+		    opts_has(command, i) && strlen(name) == length &&
+		    !strncmp(name, word, length))
+			return true;
+	}
+	return false;
 }
 
 int opts_parse(enum opts_command command, int argc, char **argv,

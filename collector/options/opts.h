@@ -88,6 +88,10 @@ bool opts_is_forwarded(enum opts_id id);
  * constant. */
 const char *opts_choice(enum opts_id id, size_t word);
 
+/* Whether @word is spelled as a long option of @command that is its own:
+ * "--overhead", or "--overhead=5%". */
+bool opts_is_spelled(enum opts_command command, const char *word);
+
 /* The index of @text among the words that a command takes as its operand; -1:
  * it is none. */
 int opts_find_operand(enum opts_command command, const char *text);
@@ -96,6 +100,9 @@ int opts_find_operand(enum opts_command command, const char *text);
  * @text, which has room for @room bytes. Returns @text. */
 const char *opts_list_operands(enum opts_command command, char *text,
 			       size_t room);
+
+/* The same of the words of CHOICES of option @id. */
+const char *opts_list_choices(enum opts_id id, char *text, size_t room);
 
 /* The subcommand of perfrec called @name ("record"), or CMD_COUNT. */
 enum opts_command opts_find_command(const char *name);

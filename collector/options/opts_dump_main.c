@@ -10,7 +10,8 @@
  *
  * CHOICES are words with blanks between them. COMPLETE is what a shell
  * completes the value with: nothing (there is no value), any, words, folder,
- * file or user. DEFAULT is a text for people; BYTES is that of --alloc sampled.
+ * file, user or function. DEFAULT is a text for people; BYTES is that of
+ * --alloc sampled.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,8 @@ static const char *complete_name(const struct opts_row *row)
 		return "file";
 	case OPTS_USER:
 		return "user";
+	case OPTS_GLOB:
+		return "function";
 	default:
 		return "any";
 	}
@@ -76,7 +79,8 @@ static void print_option(enum opts_command command, enum opts_id id)
 
 	printf("option\t%s\t%s\t%s\t%s\t%s\t", opts_commands[command].title,
 	       or_empty(row->letter), or_empty(row->name),
-	       or_empty(row->argument), complete_name(row));
+	       row->optional ? "" : or_empty(row->argument),
+	       row->optional ? "" : complete_name(row));
 	if (row->kind == OPTS_CPU)
 		print_cpu_choices(row);
 	else
@@ -90,8 +94,13 @@ static void print_option(enum opts_command command, enum opts_id id)
 static void print_command(enum opts_command command)
 {
 	static const char *const operands[] = {
-		[OPTS_NONE] = "none",	    [OPTS_COMMANDS] = "commands",
-		[OPTS_WORDS] = "words",	    [OPTS_DIRECTORY] = "directory",
+		[OPTS_NONE] = "none",
+		[OPTS_COMMANDS] = "commands",
+		[OPTS_WORDS] = "words",
+		[OPTS_DIRECTORY] = "directory",
+		[OPTS_RECORDING] = "recording",
+		[OPTS_RECORDINGS] = "recordings",
+		[OPTS_FUNCTION] = "function",
 		[OPTS_PROGRAM] = "program",
 	};
 	const struct opts_command_row *row = &opts_commands[command];

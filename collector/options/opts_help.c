@@ -71,11 +71,14 @@ static void format_facts(enum opts_command command, enum opts_id id, char *text,
 /* "  -q, --quiet", "  -o DIR" or "      --depth N". */
 static void format_head(const struct opts_row *row, char text[HEAD_BYTES])
 {
-	snprintf(text, HEAD_BYTES, "  %s%s%s%s%s",
+	snprintf(text, HEAD_BYTES, "  %s%s%s%s%s%s",
 		 row->letter ? row->letter : "    ",
 		 row->letter && row->name ? ", " : "",
-		 row->name ? row->name : "", row->argument ? " " : "",
-		 row->argument ? row->argument : "");
+		 row->name ? row->name : "",
+		 row->optional	 ? "[="
+		 : row->argument ? " "
+				 : "",
+		 row->argument ? row->argument : "", row->optional ? "]" : "");
 }
 
 static void print_option(enum opts_command command, enum opts_id id, FILE *out)

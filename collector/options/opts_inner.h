@@ -22,12 +22,15 @@ enum opts_in {
 #undef OPTION
 };
 
+#define IN_ALL UINT32_MAX /* commands */
+
 /* What a value is. */
 enum opts_kind {
 	OPTS_FLAG, /* there is none */
 	OPTS_NUMBER,
 	OPTS_SIZE, /* bytes: "64K" */
 	OPTS_TIME, /* ns: "500ms" */
+	OPTS_DURATION, /* ns, short ones too: "1.5us" */
 	OPTS_WORD, /* one of CHOICES */
 	OPTS_KEY, /* some of CHOICES, the command knows which */
 	OPTS_FOLDER,
@@ -47,6 +50,9 @@ enum opts_operands {
 	OPTS_COMMANDS, /* a command of perfrec */
 	OPTS_WORDS, /* one of CHOICES, then anything */
 	OPTS_DIRECTORY, /* one folder, wherever it stands among the options */
+	OPTS_RECORDING, /* the same, of a recording */
+	OPTS_RECORDINGS, /* several of these */
+	OPTS_FUNCTION, /* a function, and one of these */
 	OPTS_PROGRAM, /* a command line, with options of its own */
 };
 
@@ -73,6 +79,7 @@ struct opts_row {
 	const char *want; /* "the name of a folder" */
 	const char *usual, *usual_record, *usual_bytes; /* values */
 	const char *usually; /* for people */
+	bool optional; /* the value, which then stands behind "=" */
 	bool repeated, forwarded;
 	const char *help;
 };

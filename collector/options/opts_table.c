@@ -27,6 +27,7 @@
 #define USUAL_RECORD(text) .usual_record = text
 #define USUAL_BYTES(text) .usual_bytes = text
 #define USUALLY(text) .usually = text
+#define OPTIONAL .optional = true
 #define REPEATED .repeated = true
 #define FORWARDED .forwarded = true
 #define HELP(text) .help = text
@@ -94,6 +95,13 @@ int opts_find_operand(enum opts_command command, const char *text)
 {
 	return opts_find_choice(opts_commands[command].choices, text,
 				strlen(text));
+}
+
+const char *opts_list_choices(enum opts_id id, char *text, size_t room)
+{
+	const char *const *choices = opts_rows[id].choices;
+
+	return opts_list(choices, opts_count_choices(choices), text, room);
 }
 
 const char *opts_list_operands(enum opts_command command, char *text,

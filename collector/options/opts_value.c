@@ -47,6 +47,13 @@ static bool read_time(const struct opts_row *row, const char *text,
 	       is_in_range(row, out->number);
 }
 
+static bool read_duration(const struct opts_row *row, const char *text,
+			  struct opts_value *out)
+{
+	(void)row;
+	return !size_parse_duration(text, &out->number);
+}
+
 static bool read_word(const struct opts_row *row, const char *text,
 		      struct opts_value *out)
 {
@@ -154,6 +161,7 @@ bool opts_value_read(struct opts_value *value)
 		[OPTS_NUMBER] = read_count,
 		[OPTS_SIZE] = read_size,
 		[OPTS_TIME] = read_time,
+		[OPTS_DURATION] = read_duration,
 		[OPTS_WORD] = read_word,
 		[OPTS_KEY] = read_key,
 		[OPTS_FOLDER] = read_text,
@@ -266,6 +274,10 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 	else if (row->kind == OPTS_TIME)
 		snprintf(text, room, "give a time %s, such as 10s or 5m",
 			 range);
+	else if (row->kind == OPTS_DURATION)
+		snprintf(text, room,
+			 "give a time with its unit (ns, us, ms, s, m or h), "
+			 "such as 1.5us or 10ms");
 	else if (row->kind == OPTS_WORD || row->kind == OPTS_KEY)
 		snprintf(text, room, "choose %s", words);
 	else if (row->kind == OPTS_ALLOC)
@@ -279,8 +291,9 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 			 range);
 	else if (row->kind == OPTS_PERCENT)
 		snprintf(text, room,
-			 "give a percentage of the program's CPU time above 0 "
-			 "and below 100, such as 5%% or 0.5%%, or off");
+			 "give a percentage of the program's CPU time of at "
+			 "least 0.001 and below 100, such as 5%% or 0.5%%, or "
+			 "off");
 	else if (row->kind == OPTS_GLOB)
 		snprintf(text, room,
 			 "give a name or a shell pattern, such as 'parse_*' "

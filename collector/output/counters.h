@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* "version" of summary.json, and of perfrec report --json. Members are added,
+ * and never changed: docs/JSON.md. */
+#define SUMMARY_VERSION 1
+
 /* What a value is. For each kind there is a COUNTER_TYPE_ below. */
 enum counter_kind {
 	COUNTER_COUNT, /* a number of things */

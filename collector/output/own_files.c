@@ -42,6 +42,7 @@ static const struct own_file {
 	{ HEAP_PROFILE_NAME, S_IFREG, true },
 	{ HEAP_PEAK_NAME, S_IFREG, true },
 	{ SPAN_PROFILE_NAME, S_IFREG, true },
+	{ PAGE_NAME, S_IFREG, true },
 	/* snapshot_make_name() */
 	{ "wall.########T######.###.pb.gz", S_IFREG, true },
 	{ "heap.########T######.###.pb.gz", S_IFREG, true },
@@ -271,6 +272,22 @@ int own_files_look(int dir_fd, struct own_files *out)
 					  : is_own_trace(dir_fd);
 	*out = files;
 	return 0;
+}
+
+bool own_files_has(const char *dir, const char *path)
+{
+	char name[PATH_MAX];
+	struct stat file, own;
+
+	if (stat(path, &file) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		snprintf(name, sizeof(name), "%s/%s", dir, table[i].name);
+		if (stat(name, &own) == 0 && own.st_dev == file.st_dev &&
+		    own.st_ino == file.st_ino)
+			return true;
+	}
+	return false;
 }
 
 void own_files_remove(int dir_fd)

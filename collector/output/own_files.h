@@ -18,6 +18,7 @@
 #define SPAN_PROFILE_NAME "span.pb.gz"
 #define HEAP_PROFILE_NAME "heap.pb.gz"
 #define HEAP_PEAK_NAME "heap-peak.pb.gz"
+#define PAGE_NAME "report.html" /* perfrec record --html */
 
 /* What is in a folder. */
 struct own_files {
@@ -34,6 +35,9 @@ struct own_files {
 
 /* Looks at everything in the folder. 0 or -errno. */
 int own_files_look(int dir_fd, struct own_files *out);
+/* Whether the file at @path is one of the table that is in the folder @dir, by
+ * whatever name. */
+bool own_files_has(const char *dir, const char *path);
 /* Removes the files of the table, and nothing else. If one of them cannot be
  * removed, it stays, and nothing is said. */
 void own_files_remove(int dir_fd);

@@ -159,6 +159,8 @@ void patch_tell_to(struct patch_image *image, patch_tell *tell, void *arg);
 /* Appends the entries of all that is connected to @out. */
 void patch_export(const struct patch_image *image, struct bytes *out);
 
+struct text_map;
+
 struct patch_restored {
 	uint64_t restored, unchanged, foreign; /* entries */
 };
@@ -166,13 +168,16 @@ struct patch_restored {
 /*
  * Restores the text of the process whose memory is @mem from @bytes bytes of
  * @entries, which need not be aligned and are not believed: an entry is obeyed
- * only if the bytes in memory are those that it says we left there. @registered
- * as of patch_image_new(). Returns 0 and what was done in *@restored (NULL: not
+ * only if the bytes in memory are those that it says we left there. If @map is
+ * not NULL, it is that of the process, and the file of the entry must be mapped
+ * there, too: so the list may be that of another process. @registered as of
+ * patch_image_new(). Returns 0 and what was done in *@restored (NULL: not
  * asked for), -EINVAL if the list is not whole (then nothing is written), or as
  * patch_switch().
  */
 int patch_restore_from(int mem, const void *entries, size_t bytes,
-		       bool registered, struct patch_restored *restored);
+		       bool registered, const struct text_map *map,
+		       struct patch_restored *restored);
 /* How many of @bytes bytes of a list are whole entries. Pure. */
 size_t patch_entries_whole(size_t bytes);
 

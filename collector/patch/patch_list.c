@@ -18,7 +18,8 @@ struct entry {
 	uint8_t is_exit;
 	uint8_t unused[2];
 	uint8_t plain[CODE_SITE_BYTES];
-	uint8_t unused_too[4];
+	uint32_t file; /* a part of the inode that was mapped there; 0: not
+			* known */
 };
 
 _Static_assert(sizeof(struct entry) == 32, "no padding");
@@ -32,6 +33,7 @@ void patch_entry_put(struct bytes *out, const struct image_module *module,
 		.operand = operand,
 		.form = site->form,
 		.is_exit = site->is_exit,
+		.file = (uint32_t)module->inode,
 	};
 
 	memcpy(entry.plain, site->bytes, sizeof(entry.plain));
@@ -117,6 +119,16 @@ static bool is_torn(const struct entry *entry, const uint8_t *now)
 	return true;
 }
 
+/* Whether the file that @entry is about is mapped at its address. */
+static bool is_there(const struct text_map *map, const struct entry *entry)
+{
+	const struct text_mapping *mapping = text_map_find(
+		map, entry->address, site_form(entry->form)->length);
+
+	return mapping && !mapping->is_shared &&
+	       (!entry->file || (uint32_t)mapping->inode == entry->file);
+}
+
 /* What is to be done with an entry, the best last. */
 enum verdict {
 	VERDICT_FOREIGN,
@@ -124,7 +136,8 @@ enum verdict {
 	VERDICT_OURS,
 };
 
-static enum verdict judge(const uint8_t *entries, const struct change *change)
+static enum verdict judge(const uint8_t *entries, const struct text_map *map,
+			  const struct change *change)
 {
 	struct entry entry;
 	bool ignored;
@@ -132,6 +145,8 @@ static enum verdict judge(const uint8_t *entries, const struct change *change)
 	if (change->result != CHANGE_WRITTEN)
 		return VERDICT_FOREIGN;
 	memcpy(&entry, entries + change->index * sizeof(entry), sizeof(entry));
+	if (map && !is_there(map, &entry))
+		return VERDICT_FOREIGN;
 	switch (site_state_of(entry.form, entry.plain, entry.operand,
 			      change->before, &ignored)) {
 	case SITE_PLAIN:
@@ -149,8 +164,9 @@ static enum verdict judge(const uint8_t *entries, const struct change *change)
  * A site may be there several times, as it was connected to one thunk after the
  * other; of sites that overlap otherwise, the first is believed.
  */
-static size_t keep_ours(const uint8_t *entries, struct change *list,
-			size_t count, struct patch_restored *restored)
+static size_t keep_ours(const uint8_t *entries, const struct text_map *map,
+			struct change *list, size_t count,
+			struct patch_restored *restored)
 {
 	uint64_t end = 0; /* of the sites that are done */
 	size_t kept = 0;
@@ -162,7 +178,7 @@ static size_t keep_ours(const uint8_t *entries, struct change *list,
 		for (next = i;
 		     next < count && list[next].address == list[i].address;
 		     next++) {
-			enum verdict verdict = judge(entries, &list[next]);
+			enum verdict verdict = judge(entries, map, &list[next]);
 
 			if (verdict <= best)
 				continue;
@@ -183,8 +199,8 @@ static size_t keep_ours(const uint8_t *entries, struct change *list,
 }
 
 static int restore(const struct change_rules *rules, const uint8_t *entries,
-		   struct change *list, size_t count,
-		   struct patch_restored *restored)
+		   const struct text_map *map, struct change *list,
+		   size_t count, struct patch_restored *restored)
 {
 	struct change_costs costs = { 0 };
 	int err;
@@ -193,7 +209,7 @@ static int restore(const struct change_rules *rules, const uint8_t *entries,
 	err = changes_read(rules->mem, list, count);
 	if (err)
 		return err;
-	count = keep_ours(entries, list, count, restored);
+	count = keep_ours(entries, map, list, count, restored);
 	err = changes_write(rules, list, count, &costs);
 	for (size_t i = 0; !err && i < count; i++)
 		if (list[i].result == CHANGE_WRITTEN)
@@ -209,7 +225,8 @@ size_t patch_entries_whole(size_t bytes)
 }
 
 int patch_restore_from(int mem, const void *entries, size_t bytes,
-		       bool registered, struct patch_restored *restored)
+		       bool registered, const struct text_map *map,
+		       struct patch_restored *restored)
 {
 	const struct change_rules rules = {
 		.mem = mem,
@@ -231,7 +248,7 @@ int patch_restore_from(int mem, const void *entries, size_t bytes,
 	list = parse(entries, count, &err);
 	if (!list)
 		return err;
-	err = restore(&rules, entries, list, count, restored);
+	err = restore(&rules, entries, map, list, count, restored);
 	free(list);
 	return err;
 }

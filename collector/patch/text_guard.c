@@ -30,6 +30,8 @@
 #define START_NS 1000000000
 /* So long the keeper may take no message: then it is started anew. */
 #define SEND_MS 100
+/* So long one that was killed may take to end: then nobody waits for it. */
+#define END_MS 1000
 /* Descriptors that are for something else; each text takes two. */
 #define OTHER_FDS 64
 
@@ -126,14 +128,20 @@ static int start(struct text_guard *guard)
 	return 0;
 }
 
-/* The keeper is our child until it was waited for, so the pid is its own. */
+/* The keeper is our child until it was waited for, so the pid is its own. The
+ * kernel may keep even one that was killed: then it stays our child. */
 static void end_keeper(struct text_guard *guard)
 {
 	if (!guard->pid)
 		return;
 	kill(guard->pid, SIGKILL);
-	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	for (int i = 0; i < END_MS; i++) {
+		pid_t ended = waitpid(guard->pid, NULL, WNOHANG);
+
+		if (ended == guard->pid || (ended < 0 && errno != EINTR))
+			break;
+		poll(NULL, 0, 1);
+	}
 	close(guard->socket);
 	guard->pid = 0;
 	guard->kept = 0;
@@ -190,6 +198,15 @@ int text_guard_keep(struct text_guard *guard, const struct kept_text *text)
 	return err;
 }
 
+int text_guard_renew(struct text_guard *guard, const struct kept_text *text)
+{
+	const struct text_message message = { TEXT_KEEP, *text };
+
+	if (!guard->pid || text->number < guard->first)
+		return -EAGAIN;
+	return send_to_keeper(guard, &message);
+}
+
 void text_guard_drop(struct text_guard *guard, uint64_t number)
 {
 	const struct text_message message = {
@@ -209,9 +226,15 @@ int text_guard_descriptor(const struct text_guard *guard)
 
 bool text_guard_has_ended(struct text_guard *guard)
 {
-	struct pollfd end = { .fd = guard->socket, .events = POLLIN };
+	uint64_t number;
+	ssize_t size;
 
-	if (!guard->pid || poll(&end, 1, 0) <= 0)
+	if (!guard->pid)
+		return false;
+	while ((size = recv(guard->socket, &number, sizeof(number),
+			    MSG_DONTWAIT)) > 0)
+		guard->refused++;
+	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	end_keeper(guard);
 	return true;
@@ -224,6 +247,26 @@ void text_guard_stop(struct text_guard *guard)
 
 /* --- in perfrec-keeper ------------------------------------------------------
  */
+
+/* Takes the descriptors of @message. False: some are missing, as no more files
+ * may be open; those that came are closed. */
+static bool take_files(struct msghdr *message, struct kept_text *text)
+{
+	const struct cmsghdr *part = CMSG_FIRSTHDR(message);
+	int fds[2] = { -1, -1 };
+
+	if (part && part->cmsg_level == SOL_SOCKET &&
+	    part->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(part),
+		       MIN(part->cmsg_len - CMSG_LEN(0), sizeof(fds)));
+	text->mem = fds[0];
+	text->list = fds[1];
+	if (fds[0] >= 0 && fds[1] >= 0)
+		return true;
+	if (fds[0] >= 0)
+		close(fds[0]);
+	return false;
+}
 
 /* Takes one message. False: there are no more. */
 static bool take_message(struct text_keeper *keeper)
@@ -241,20 +284,16 @@ static bool take_message(struct text_keeper *keeper)
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t size = recvmsg(SOCKET_FD, &message, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *part;
-	int fds[2];
 
 	if (size != sizeof(text))
 		return size < 0 && errno == EINTR;
-	part = CMSG_FIRSTHDR(&message);
-	if (text.what == TEXT_DROP) {
+	if (text.what == TEXT_DROP)
 		text_keeper_drop(keeper, text.text.number);
-	} else if (part && part->cmsg_len == CMSG_LEN(sizeof(fds))) {
-		memcpy(fds, CMSG_DATA(part), sizeof(fds));
-		text.text.mem = fds[0];
-		text.text.list = fds[1];
-		(void)text_keeper_add(keeper, &text.text);
-	}
+	else if (!take_files(&message, &text.text) ||
+		 text_keeper_add(keeper, &text.text) < 0)
+		/* text_guard_has_ended() takes it. */
+		(void)!send(SOCKET_FD, &text.text.number,
+			    sizeof(text.text.number), MSG_DONTWAIT);
 	return true;
 }
 

@@ -31,6 +31,7 @@ struct text_guard {
 	int socket; /* if it runs */
 	uint64_t started_ns; /* the last time */
 	size_t kept, room; /* texts; as many as descriptors allow */
+	uint64_t refused; /* texts that it could not take, ever */
 	uint64_t first; /* number that it keeps, or a smaller one */
 };
 
@@ -42,13 +43,20 @@ struct text_guard {
  * cannot be started.
  */
 int text_guard_keep(struct text_guard *guard, const struct kept_text *text);
+/*
+ * Hands @text over in the place of the one with its number, which takes no
+ * further room. Returns 0, or -EAGAIN: the keeper has ended, or another one
+ * runs by now, and has nothing of that number.
+ */
+int text_guard_renew(struct text_guard *guard, const struct kept_text *text);
 /* The text of that number, which is kept, need not be restored any more. If a
  * keeper that has ended kept it, nothing is done. */
 void text_guard_drop(struct text_guard *guard, uint64_t number);
 /* The descriptor that is readable once the keeper has ended; -1: it does not
  * run. */
 int text_guard_descriptor(const struct text_guard *guard);
-/* Whether the keeper has ended by itself, once: nothing is kept any more. */
+/* Whether the keeper has ended by itself, once: nothing is kept any more. Also
+ * takes in what it says: refused. */
 bool text_guard_has_ended(struct text_guard *guard);
 /* All text is restored: end the keeper. */
 void text_guard_stop(struct text_guard *guard);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 #include "collector/patch/patch.h"
 #include "collector/patch/text_map.h"
 
-#define LIST_BYTES_MAX (64u << 20)
 #define STAT_START_FIELD 22 /* proc(5): in ticks since the machine started */
 #define NS_PER_S 1000000000ull
 
@@ -57,42 +57,40 @@ void text_keeper_release(struct text_keeper *keeper)
 /* --- restoring --------------------------------------------------------------
  */
 
-int text_restore(int mem, int list, bool registered)
+int text_restore(int mem, int list, bool registered, const struct text_map *map)
 {
 	struct stat status;
-	uint8_t *entries;
-	size_t bytes = 0;
-	ssize_t got = 1;
+	void *entries;
+	size_t bytes;
 	int err;
 
 	if (fstat(list, &status) < 0)
 		return -errno;
 	if (status.st_size <= 0)
 		return 0;
-	if (status.st_size > LIST_BYTES_MAX)
-		return -EFBIG;
-	entries = malloc((size_t)status.st_size);
-	if (!entries)
-		return -ENOMEM;
-	while (got > 0 && bytes < (size_t)status.st_size) {
-		got = pread(list, entries + bytes,
-			    (size_t)status.st_size - bytes, (off_t)bytes);
-		bytes += got > 0 ? (size_t)got : 0;
-	}
+	bytes = (size_t)status.st_size;
+	/* It grows only. However long it is, it is to be restored. */
+	entries = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, list, 0);
+	if (entries == MAP_FAILED)
+		return -errno;
 	/* Of an entry that was not written whole nothing was done. */
 	err = patch_restore_from(mem, entries, patch_entries_whole(bytes),
-				 registered, NULL);
-	free(entries);
+				 registered, map, NULL);
+	munmap(entries, bytes);
 	return err;
 }
 
 int text_restore_process(pid_t pid, int list, bool registered)
 {
 	int mem = patch_mem_open(pid), err;
+	struct text_map map = { 0 };
 
 	if (mem < 0)
 		return mem;
-	err = text_restore(mem, list, registered);
+	err = text_map_read(&map, pid);
+	if (!err)
+		err = text_restore(mem, list, registered, &map);
+	text_map_release(&map);
 	close(mem);
 	return err;
 }
@@ -143,6 +141,7 @@ static void restore_found(void *arg, pid_t pid, size_t index)
 /* What the processes that are kept have forked; and these once more. */
 static void restore_children(const struct text_keeper *keeper)
 {
+	const struct text_finds finds = { .found = restore_found };
 	struct unknown unknown = {
 		.text = calloc(keeper->count, sizeof(*unknown.text)),
 		.areas = calloc(keeper->count, sizeof(*unknown.areas)),
@@ -153,8 +152,7 @@ static void restore_children(const struct text_keeper *keeper)
 		list_area(&unknown, &keeper->text[i]);
 	for (int i = 0; unknown.more && i < TEXT_FIND_ROUNDS; i++) {
 		unknown.more = false;
-		text_find(unknown.areas, unknown.count, restore_found,
-			  &unknown);
+		text_find(unknown.areas, unknown.count, &finds, &unknown);
 	}
 	text_seen_release(&unknown.seen);
 	free(unknown.text);
@@ -165,7 +163,7 @@ void text_keeper_restore(struct text_keeper *keeper)
 {
 	for (size_t i = 0; i < keeper->count; i++)
 		(void)text_restore(keeper->text[i].mem, keeper->text[i].list,
-				   keeper->text[i].registered);
+				   keeper->text[i].registered, NULL);
 	if (keeper->count)
 		restore_children(keeper);
 	text_keeper_release(keeper);
@@ -213,8 +211,8 @@ static size_t area_in(const struct text_map *map, const struct text_area *areas,
 	return count;
 }
 
-size_t text_find(const struct text_area *areas, size_t count, text_found *found,
-		 void *arg)
+size_t text_find(const struct text_area *areas, size_t count,
+		 const struct text_finds *finds, void *arg)
 {
 	uint64_t since_ns = UINT64_MAX;
 	struct text_map map = { 0 };
@@ -229,14 +227,17 @@ size_t text_find(const struct text_area *areas, size_t count, text_found *found,
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		size_t index;
 
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    !began_since(pid, since_ns) || text_map_read(&map, pid) < 0)
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		if (finds->looks)
+			finds->looks(arg);
+		if (!began_since(pid, since_ns) || text_map_read(&map, pid) < 0)
 			continue;
 		index = area_in(&map, areas, count);
 		if (index == count)
 			continue;
 		all++;
-		found(arg, pid, index);
+		finds->found(arg, pid, index);
 	}
 	if (proc)
 		closedir(proc);

@@ -46,20 +46,29 @@ void text_keeper_restore(struct text_keeper *keeper);
 /* Keep nothing any more. */
 void text_keeper_release(struct text_keeper *keeper);
 
+struct text_map;
+
 /* Restores the text of the process with the memory @mem by what is in the file
- * @list. Returns as patch_restore_from(), or what reading says. */
-int text_restore(int mem, int list, bool registered);
-/* The same, by the pid: its memory may not be opened by anybody. */
+ * @list; @map as of patch_restore_from(). Returns as that function, or what
+ * reading says. */
+int text_restore(int mem, int list, bool registered,
+		 const struct text_map *map);
+/* The same by the list of another process, and by the pid: its memory may not
+ * be opened by anybody. */
 int text_restore_process(pid_t pid, int list, bool registered);
 
-/* Process @pid has the area with that index mapped. */
-typedef void text_found(void *arg, pid_t pid, size_t index);
-/* Calls @found for each process of this machine that has one of the @count
- * @areas mapped, as far as /proc shows their maps. A child that was forked from
- * a process whose text was changed has the same text, before anybody has heard
- * of it. Returns how many. */
-size_t text_find(const struct text_area *areas, size_t count, text_found *found,
-		 void *arg);
+struct text_finds {
+	void (*looks)(void *arg); /* at one process after the other; or NULL */
+	/* Process @pid has the area with that index mapped. */
+	void (*found)(void *arg, pid_t pid, size_t index);
+};
+
+/* Calls @finds->found for each process of this machine that has one of the
+ * @count @areas mapped, as far as /proc shows their maps. A child that was
+ * forked from a process whose text was changed has the same text, before
+ * anybody has heard of it. Returns how many. */
+size_t text_find(const struct text_area *areas, size_t count,
+		 const struct text_finds *finds, void *arg);
 
 /* Process ids that were seen. All zero: none. */
 struct text_seen {

@@ -7,13 +7,19 @@
  */
 #include "collector/read/summary_read.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/json_text.h"
 #include "collector/base/log.h"
+#include "collector/names/name_fold.h"
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
@@ -210,9 +216,12 @@ static int read_lists(const json_t *document, struct summary *summary)
 static int read_document(json_t *document, struct summary *summary)
 {
 	const json_t *totals = json_object_get(document, "totals");
+	const json_t *perfrec = json_object_get(document, "perfrec");
 
 	summary->document = document;
-	if (!json_is_object(json_object_get(document, "perfrec")) ||
+	summary->version = "";
+	if (!json_is_object(perfrec) ||
+	    read_string(perfrec, "version", &summary->version) ||
 	    !json_is_object(totals) || read_counters(document, summary) ||
 	    read_exit(document, summary) || read_processes(document, summary))
 		return -EBADMSG;
@@ -221,15 +230,67 @@ static int read_document(json_t *document, struct summary *summary)
 	return read_lists(document, summary);
 }
 
+static bool holds(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+	return length < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
+/* Writes the first recording in @dir, such as the folder of a daemon has, to
+ * @path. False: there is none. */
+static bool find_inner(const char *dir, char path[PATH_MAX])
+{
+	DIR *stream = opendir(dir);
+	struct dirent *entry;
+	bool found = false;
+
+	while (stream && !found && (entry = readdir(stream)) != NULL) {
+		int length =
+			snprintf(path, PATH_MAX, "%s/%s", dir, entry->d_name);
+
+		found = entry->d_name[0] != '.' && length < PATH_MAX &&
+			holds(path, SUMMARY_NAME);
+	}
+	if (stream)
+		closedir(stream);
+	return found;
+}
+
+/* One line for the user: @dir has no summary. */
+static void log_no_summary(const char *dir, const char *path)
+{
+	char inner[PATH_MAX];
+	struct stat status;
+
+	if (stat(dir, &status) == 0 && !S_ISDIR(status.st_mode))
+		log_err("'%s' is no finished recording: it is a file, and a "
+			"recording is a folder",
+			dir);
+	else if (holds(dir, TRACE_NAME))
+		log_err("'%s' is no finished recording: it still goes on "
+			"(wait until it ends, or end it with perfrec ctl -o %s "
+			"stop), or its perfrec was killed; perfrec replay "
+			"shows what its trace has",
+			dir, dir);
+	else if (find_inner(dir, inner))
+		log_err("'%s' is no finished recording, but folders in it "
+			"are: give one, such as %s",
+			dir, inner);
+	else
+		log_err("'%s' is no finished recording: there is no %s; give "
+			"the folder that perfrec record -o wrote",
+			dir, path);
+}
+
 /* One line for the user: @path, which should be in @dir, cannot be opened. */
 static void log_no_recording(const char *dir, const char *path, int err)
 {
 	switch (-err) {
 	case ENOENT:
 	case ENOTDIR:
-		log_err("'%s' is no finished recording: there is no %s; give "
-			"the folder that perfrec record -o wrote",
-			dir, path);
+		log_no_summary(dir, path);
 		break;
 	case EBADMSG:
 		log_err("'%s' is no recording of perfrec: %s is no plain file",
@@ -362,11 +423,15 @@ void summary_sort(struct summary *summary, enum summary_order order)
 static json_t *first_functions(const struct summary *summary, size_t count)
 {
 	json_t *functions = json_array();
+	char text[NAME_FOLD_BYTES];
 
 	for (size_t i = 0; i < count; i++) {
-		json_t *function = summary->functions[i].document;
+		/* The document stays as it is, as below. */
+		json_t *function = json_copy(summary->functions[i].document);
 
-		if (json_array_append(functions, function)) {
+		name_fold(summary->functions[i].name, text);
+		if (json_object_set_new(function, "short", json_text(text)) ||
+		    json_array_append_new(functions, function)) {
 			json_decref(functions);
 			return NULL;
 		}
@@ -377,9 +442,12 @@ static json_t *first_functions(const struct summary *summary, size_t count)
 int summary_write_json(const struct summary *summary, size_t limit, FILE *out)
 {
 	size_t all = summary->function_count;
-	/* The strings in @summary live in the document: it stays as it is. */
+	/* The strings in @summary live in the document: it stays as it
+	 * is. */
 	json_t *copy = json_copy(summary->document);
-	bool done = !json_object_set_new(
+	bool done = !json_object_set_new(copy, "version",
+					 json_integer(SUMMARY_VERSION)) &&
+		    !json_object_set_new(
 			    copy, "functions",
 			    first_functions(summary,
 					    limit ? MIN(all, limit) : all)) &&

@@ -30,6 +30,7 @@ struct summary_refused {
 };
 
 struct summary {
+	const char *version; /* of the perfrec that wrote it; "": unknown */
 	const char **command; /* its words; ends with a NULL */
 	uint64_t wall_ns, user_ns, sys_ns;
 	bool knows_cpu; /* user_ns and sys_ns were measured */
@@ -87,8 +88,8 @@ void summary_sort(struct summary *summary, enum summary_order order);
 
 /*
  * Write summary.json again, to @out, with the functions in their present order,
- * but not more than @limit of them (0: all). 0, or -EIO if @out cannot be
- * written.
+ * but not more than @limit of them (0: all), and with their short names. 0, or
+ * -EIO if @out cannot be written.
  */
 int summary_write_json(const struct summary *summary, size_t limit, FILE *out);
 

@@ -91,6 +91,7 @@ struct arena_drain {
 		struct arena *arena; /* a reference while job is on its way */
 		size_t events; /* of map_log, that drain worker 0 knows of */
 		size_t opened; /* and that the jobs thread has dealt with */
+		uint32_t dlopens; /* and calls of dlopen() */
 		bool posted; /* under the arena's lock: job is on its way */
 		struct job job;
 	} loads;

@@ -59,7 +59,8 @@ static const char *explain_failure(const struct peer *peer, int err)
 	case -ESRCH:
 		return there ? "/proc does not show it (is that mounted with "
 			       "hidepid?)"
-			     : "it is gone";
+			     : "it ended before the collector could "
+			       "answer";
 	case -EEXIST:
 		return "there are too many folders of its name already";
 	case -EMFILE:
@@ -197,6 +198,9 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	err = choose_recording(collector, peer->pid, &setup->recording);
 	if (err)
 		return err;
+	err = session_open(collector, arena, !collector->recording);
+	if (err)
+		return err;
 	setup->uid = peer->uid;
 	setup->clock = collector->ticks && hello->tsc_allowed
 			       ? WIRE_CLOCK_TSC
@@ -228,7 +232,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 					   arena_first_process(arena));
 	else if (collector->cpu_err)
 		cpu_explain(setup->recording, collector->cpu_err);
-	session_begin(collector, arena, !collector->recording);
+	session_begin(collector, arena);
 	arena_link(arena, &collector->arenas);
 	if (collector->paused)
 		session_pause(arena, true);

@@ -78,6 +78,9 @@ int ctl_functions_start(struct arena *const *arena, size_t count,
 		functions->asked[i].arena = arena_get(arena[i]);
 		functions->count++;
 	}
+	if (err == -E2BIG)
+		*wrong = "too many different patterns were asked for (use "
+			 "patterns that match more)";
 	if (err)
 		ctl_functions_free(&functions);
 	*out = functions;

@@ -166,7 +166,7 @@ static const char *open_peer(int socket, struct peer *peer)
 	peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
 	if (peer->pidfd >= 0 && poll(&hangup, 1, 0) == 0)
 		return NULL;
-	return "it is gone";
+	return "it ended before the collector could answer";
 }
 
 static void send_reply(const struct server *server, int socket,

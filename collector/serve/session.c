@@ -171,16 +171,13 @@ static void recording_ended(struct recording *recording, void *context)
 		log_err("cannot wake the main thread: %m");
 }
 
-/* Without memory the recording is in no list: it counts against no limit. */
-static void list_recording(struct collector *collector, struct arena *arena)
+/* 0 or -ENOMEM. */
+static int list_recording(struct collector *collector, struct arena *arena)
 {
 	struct open_recording *open = calloc(1, sizeof(*open));
 
-	if (!open) {
-		log_err("out of memory: recording '%s' is not counted",
-			recording_setup(arena_setup(arena)->recording)->path);
-		return;
-	}
+	if (!open)
+		return -ENOMEM;
 	open->collector = collector;
 	open->recording = arena_setup(arena)->recording;
 	open->session = arena_session(arena)->number;
@@ -190,6 +187,7 @@ static void list_recording(struct collector *collector, struct arena *arena)
 	collector->recordings = open;
 	collector->recording_count++;
 	lock_release(&collector->lock);
+	return 0;
 }
 
 struct recording *session_open_recording(struct collector *collector,
@@ -212,15 +210,18 @@ struct recording *session_open_recording(struct collector *collector,
 /* --- life -------------------------------------------------------------------
  */
 
-void session_begin(struct collector *collector, struct arena *arena, bool own)
+int session_open(struct collector *collector, struct arena *arena, bool own)
 {
 	arena_session(arena)->number = ++collector->last_session;
+	return own ? list_recording(collector, arena) : 0;
+}
+
+void session_begin(struct collector *collector, struct arena *arena)
+{
 	arena_session(arena)->held = true;
 	collector->limits->sessions++;
 	collector->limits->arena_bytes += arena_setup(arena)->bytes;
 	collector->limits->begun_ns += PROGRAM_NS;
-	if (own)
-		list_recording(collector, arena);
 }
 
 void session_unlist(struct collector *collector, struct arena *arena)

@@ -48,10 +48,14 @@ const char *session_refuse(struct collector *collector, uint64_t arena_bytes);
 void session_log_refusal(struct collector *collector, pid_t pid,
 			 const char *why);
 
-/* Begin the session of @arena: it gets a number, and counts against the limits.
- * Its program waits until session_release(). @own: the recording is of this
- * session only, and ends with it. */
-void session_begin(struct collector *collector, struct arena *arena, bool own);
+/* The first step of a session: @arena, whose recording is set, gets a number.
+ * @own: the recording is of this session only: from now until it is finished it
+ * counts against the limits, and session_is_over() waits for it. 0 or -ENOMEM.
+ */
+int session_open(struct collector *collector, struct arena *arena, bool own);
+/* The last: it counts against the limits. Its program waits until
+ * session_release(). */
+void session_begin(struct collector *collector, struct arena *arena);
 /* @arena has left the collector's list: it counts against no limit any more. */
 void session_unlist(struct collector *collector, struct arena *arena);
 /* Let the program of @arena record: its filters are resolved. Any thread. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/base/json_text.h"
+#include "collector/names/name_fold.h"
 #include "shared/compiler.h"
 
 static json_t *types_json(const struct pprof *pprof)
@@ -32,7 +33,11 @@ static json_t *values_json(const struct pprof *pprof, const int64_t *value)
 
 static json_t *frame_json(const struct pprof_frame *frame)
 {
-	return json_pack("{s:o, s:o, s:o, s:i}", "name", json_text(frame->name),
+	char text[NAME_FOLD_BYTES];
+
+	name_fold(frame->name, text);
+	return json_pack("{s:o, s:o, s:o, s:o, s:i}", "name",
+			 json_text(frame->name), "short", json_text(text),
 			 "module", json_text(frame->module), "file",
 			 json_text(frame->file), "line", (int)frame->line);
 }
@@ -82,12 +87,13 @@ int report_json_write(const struct report_json *report,
 			list, report->stacks
 				      ? stack_json(pprof, &rows->list[i])
 				      : function_json(pprof, &rows->list[i]));
-	root = json_pack(
-		"{s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "view", report->view,
-		"types", types_json(pprof), "period", (json_int_t)pprof->period,
-		"duration_ns", (json_int_t)pprof->duration_ns, "comments",
-		comments_json(pprof), "sum", values_json(pprof, rows->sum),
-		report->stacks ? "stacks" : "functions", list);
+	root = json_pack("{s:i, s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "version",
+			 REPORT_JSON_VERSION, "view", report->view, "types",
+			 types_json(pprof), "period", (json_int_t)pprof->period,
+			 "duration_ns", (json_int_t)pprof->duration_ns,
+			 "comments", comments_json(pprof), "sum",
+			 values_json(pprof, rows->sum),
+			 report->stacks ? "stacks" : "functions", list);
 	if (!root)
 		return -ENOMEM;
 	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||

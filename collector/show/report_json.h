@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * report_json - the rows of a view for another program: values by the names
- * that their types have in the profile, and names of functions in full.
+ * that their types have in the profile, and names of functions in full and
+ * short.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_REPORT_JSON_H
 #define PERFREC_COLLECTOR_SHOW_REPORT_JSON_H
@@ -11,6 +12,8 @@
 #include <stdio.h>
 
 #include "collector/show/pprof_rows.h"
+
+#define REPORT_JSON_VERSION 1
 
 struct report_json {
 	const char *view; /* name of the view */

@@ -18,6 +18,8 @@
 #include "collector/read/summary_read.h"
 #include "collector/show/pprof_rows.h"
 #include "collector/show/report_json.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
 #include "shared/compiler.h"
 
 #define LEAKS_SHOWN 5 /* stacks below the table of --view heap */
@@ -36,6 +38,7 @@ struct column {
 
 struct report_view {
 	const char *name, *file;
+	const char *title; /* of its table */
 	const char *what; /* is in the file; a recording may have none of it */
 	const char *option; /* of perfrec record, to have it recorded */
 	const char *keys; /* the keys for --sort, as text */
@@ -46,6 +49,7 @@ static const struct report_view views[] = {
 	{
 		"cpu",
 		CPU_PROFILE_NAME,
+		"CPU time, by samples",
 		"samples of CPU time",
 		"--cpu",
 		"self, total, samples or name",
@@ -58,6 +62,7 @@ static const struct report_view views[] = {
 	{
 		"heap",
 		HEAP_PROFILE_NAME,
+		"Memory",
 		"allocations",
 		"--alloc",
 		"inuse, allocated, total, blocks, peak, temporary or name",
@@ -76,6 +81,7 @@ static const struct report_view views[] = {
 	{
 		"span",
 		SPAN_PROFILE_NAME,
+		"Calls, with CPU time and memory",
 		"spans with CPU time and allocations",
 		"--cpu or --alloc",
 		"self, total, calls, cpu, allocated, inuse, peak or name",
@@ -136,7 +142,7 @@ bool report_view_has_key(const struct report_view *view, const char *key,
 /* --- the table ---------------------------------------------------------------
  */
 
-struct table {
+struct sheet {
 	const struct report_view_options *options;
 	struct pprof *pprof;
 	struct pprof_rows rows;
@@ -144,50 +150,51 @@ struct table {
 	const struct column *column[COLUMNS_MAX];
 	uint32_t value[COLUMNS_MAX]; /* number of the value, for each column */
 	size_t column_count;
+	struct terminal terminal;
 };
 
 /* The number of the value of @column, or PPROF_NONE. An older perfrec wrote all
  * times as they were measured. */
-static uint32_t find_value(const struct table *table,
+static uint32_t find_value(const struct sheet *sheet,
 			   const struct column *column)
 {
 	uint32_t value = PPROF_NONE;
 
-	if (table->options->raw && strcmp(column->type, TRUE_TYPE) == 0)
-		value = pprof_find_type(table->pprof, RAW_TYPE);
+	if (sheet->options->raw && strcmp(column->type, TRUE_TYPE) == 0)
+		value = pprof_find_type(sheet->pprof, RAW_TYPE);
 	return value != PPROF_NONE
 		       ? value
-		       : pprof_find_type(table->pprof, column->type);
+		       : pprof_find_type(sheet->pprof, column->type);
 }
 
-static void choose_columns(struct table *table)
+static void choose_columns(struct sheet *sheet)
 {
-	const struct column *column = table->options->view->columns;
+	const struct column *column = sheet->options->view->columns;
 
 	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
-		uint32_t value = find_value(table, &column[i]);
+		uint32_t value = find_value(sheet, &column[i]);
 
 		/* The totals of a stack are the values of itself. */
 		if (value == PPROF_NONE ||
-		    (column[i].total && table->options->stacks))
+		    (column[i].total && sheet->options->stacks))
 			continue;
-		table->value[table->column_count] = value;
-		table->column[table->column_count++] = &column[i];
+		sheet->value[sheet->column_count] = value;
+		sheet->column[sheet->column_count++] = &column[i];
 	}
 }
 
-static struct pprof_key column_key(const struct table *table, size_t i)
+static struct pprof_key column_key(const struct sheet *sheet, size_t i)
 {
-	return (struct pprof_key){ table->value[i], table->column[i]->total };
+	return (struct pprof_key){ sheet->value[i], sheet->column[i]->total };
 }
 
 /* 0, or -EINVAL: the recording has no values for the key. */
-static int sort_view_rows(struct table *table)
+static int sort_view_rows(struct sheet *sheet)
 {
 	struct pprof_key keys[COLUMNS_MAX + 1];
 	size_t count = 0;
-	const struct report_view *view = table->options->view;
-	const char *key = table->options->sort;
+	const struct report_view *view = sheet->options->view;
+	const char *key = sheet->options->sort;
 	char first[16];
 
 	if (!key) {
@@ -196,33 +203,33 @@ static int sort_view_rows(struct table *table)
 		key = first;
 	}
 	/* Rows that are equal by the key are sorted by all columns. */
-	for (size_t i = 0; i < table->column_count; i++)
-		if (table->column[i]->key &&
-		    strcmp(table->column[i]->key, key) == 0)
-			keys[count++] = column_key(table, i);
+	for (size_t i = 0; i < sheet->column_count; i++)
+		if (sheet->column[i]->key &&
+		    strcmp(sheet->column[i]->key, key) == 0)
+			keys[count++] = column_key(sheet, i);
 	if (!count && strcmp(key, "temporary") == 0) {
 		log_err("'%s' does not know which blocks were temporary: %s",
-			table->options->dir,
-			table->options->stacks
+			sheet->options->dir,
+			sheet->options->stacks
 				? "that is known of functions only, so leave "
 				  "out --stacks"
 				: "its allocations were sampled; record with "
 				  "--alloc=exact");
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < table->column_count && count; i++)
-		keys[count++] = column_key(table, i);
-	pprof_rows_sort(&table->rows, keys, count);
+	for (size_t i = 0; i < sheet->column_count && count; i++)
+		keys[count++] = column_key(sheet, i);
+	pprof_rows_sort(&sheet->rows, keys, count);
 	return 0;
 }
 
-static bool has_unit(const struct table *table, uint32_t value,
+static bool has_unit(const struct sheet *sheet, uint32_t value,
 		     const char *unit)
 {
-	return strcmp(table->pprof->type[value].unit, unit) == 0;
+	return strcmp(sheet->pprof->type[value].unit, unit) == 0;
 }
 
-static const char *format_value(const struct table *table, uint32_t value,
+static const char *format_value(const struct sheet *sheet, uint32_t value,
 				int64_t number, char text[SIZE_TEXT])
 {
 	/* Lost records can make a value negative. */
@@ -231,171 +238,183 @@ static const char *format_value(const struct table *table, uint32_t value,
 
 	if (number < 0)
 		*to++ = '-';
-	if (has_unit(table, value, "nanoseconds"))
+	if (has_unit(sheet, value, "nanoseconds"))
 		size_format_ns(size, to);
-	else if (has_unit(table, value, "bytes"))
+	else if (has_unit(sheet, value, "bytes"))
 		size_format_bytes(size, to);
 	else
 		size_format_count(size, to);
 	return text;
 }
 
-static int width_of(const struct table *table, size_t i)
+/* The columns of the table: those of the view, and one for each share. A table
+ * has less room than a view has columns: what comes later is left out first. */
+static size_t make_columns(const struct sheet *sheet,
+			   struct table_column columns[TABLE_COLUMNS_MAX])
 {
-	int width = has_unit(table, table->value[i], "count") ? 11 : 9;
+	size_t count = 0;
 
-	return MAX(width, (int)strlen(table->column[i]->title));
+	for (size_t i = 0; i < sheet->column_count; i++) {
+		const struct column *column = sheet->column[i];
+		size_t width =
+			has_unit(sheet, sheet->value[i], "count") ? 11 : 9;
+
+		columns[count++] =
+			(struct table_column){ column->title, width, false,
+					       2 * (unsigned int)i };
+		if (column->percent)
+			columns[count++] = (struct table_column){
+				"%", 5, false, 2 * (unsigned int)i + 1
+			};
+	}
+	return count;
 }
 
-static void print_titles(const struct table *table, FILE *out)
+static void format_share(const struct sheet *sheet, uint32_t value,
+			 int64_t number, char text[SIZE_TEXT + 1])
 {
-	fputc('\n', out);
-	for (size_t i = 0; i < table->column_count; i++)
-		fprintf(out, "  %*s%s", width_of(table, i),
-			table->column[i]->title,
-			table->column[i]->percent ? "      %" : "");
-	fprintf(out, "  %s\n", table->options->stacks ? "stack" : "function");
+	double sum = (double)sheet->rows.sum[value];
+
+	snprintf(text, SIZE_TEXT + 1, "%.1f",
+		 sum != 0 ? 100 * (double)number / sum : 0);
 }
 
-static void print_row_values(const struct table *table,
-			     const struct pprof_row *row, FILE *out)
+/* Adds the values of @row. */
+static void add_values(const struct sheet *sheet, const struct pprof_row *row,
+		       const char *name, const char *module,
+		       struct table *table)
 {
-	char text[SIZE_TEXT + 1];
+	char texts[TABLE_COLUMNS_MAX][SIZE_TEXT + 1];
+	const char *cells[TABLE_COLUMNS_MAX];
+	size_t count = 0;
 
-	for (size_t i = 0; i < table->column_count; i++) {
-		const struct column *column = table->column[i];
-		uint32_t value = table->value[i];
+	for (size_t i = 0; i < sheet->column_count; i++) {
+		const struct column *column = sheet->column[i];
+		uint32_t value = sheet->value[i];
 		int64_t number =
 			(column->total ? row->total : row->self)[value];
-		double sum = (double)table->rows.sum[value];
 
-		fprintf(out, "  %*s", width_of(table, i),
-			format_value(table, value, number, text));
-		if (column->percent)
-			fprintf(out, "  %5.1f",
-				sum != 0 ? 100 * (double)number / sum : 0);
+		cells[count] = format_value(sheet, value, number, texts[count]);
+		count++;
+		if (!column->percent)
+			continue;
+		format_share(sheet, value, number, texts[count]);
+		cells[count] = texts[count];
+		count++;
 	}
+	table_add(table, cells, name, module);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static void print_frame(const struct pprof_frame *frame, bool with_line,
-			FILE *out)
-{
-	text_out(frame->name, out);
-	if (with_line && frame->file[0]) {
-		fputs("  ", out);
-		text_out(frame->file, out);
-		if (frame->line)
-			fprintf(out, ":%u", frame->line);
-	}
-	if (frame->module[0] &&
-	    strcmp(base_name(frame->module), frame->name) != 0) {
-		fputs("  ", out);
-		text_out_module(frame->module, out);
-	}
-	fputc('\n', out);
-}
-
-static void print_stack(const struct pprof_row *row, const char *indent,
-			FILE *out)
+/* Adds the frames of a stack below the row that was added last. */
+static void add_stack(const struct pprof_row *row, struct table *table)
 {
 	for (size_t i = 0; i < row->depth; i++) {
-		fputs(indent, out);
-		print_frame(&row->frames[i], true, out);
+		const struct pprof_frame *frame = &row->frames[i];
+		char place[512];
+
+		table_add_below(table, frame->name, frame->module);
+		if (!frame->file[0])
+			continue;
+		snprintf(place, sizeof(place), frame->line ? "%.490s:%u" : "%s",
+			 frame->file, frame->line);
+		table_behind(table, place);
 	}
 	if (!row->depth)
-		fprintf(out, "%s[no stack]\n", indent);
+		table_add_below(table, "[no stack]", NULL);
 }
 
-static bool is_empty_row(const struct table *table, const struct pprof_row *row)
+static bool is_empty_row(const struct sheet *sheet, const struct pprof_row *row)
 {
-	for (size_t i = 0; i < table->column_count; i++)
-		if (row->total[table->value[i]] || row->self[table->value[i]])
+	for (size_t i = 0; i < sheet->column_count; i++)
+		if (row->total[sheet->value[i]] || row->self[sheet->value[i]])
 			return false;
 	return true;
 }
 
 /* Drop functions without a value in any column: others were inlined into them,
  * say. */
-static void drop_empty_rows(struct table *table)
+static void drop_empty_rows(struct sheet *sheet)
 {
-	struct pprof_rows *rows = &table->rows;
+	struct pprof_rows *rows = &sheet->rows;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (!is_empty_row(table, &rows->list[i]))
+		if (!is_empty_row(sheet, &rows->list[i]))
 			rows->list[kept++] = rows->list[i];
 	rows->count = kept;
 }
 
-static void print_view_row(const struct table *table,
-			   const struct pprof_row *row, FILE *out)
+static void add_view_row(const struct sheet *sheet, const struct pprof_row *row,
+			 struct table *table)
 {
-	print_row_values(table, row, out);
-	if (table->options->stacks) {
-		fputc('\n', out);
-		print_stack(row, "      ", out);
+	if (sheet->options->stacks) {
+		add_values(sheet, row, NULL, NULL, table);
+		add_stack(row, table);
 	} else {
-		fputs("  ", out);
-		print_frame(row->frames, false, out);
+		add_values(sheet, row, row->frames->name, row->frames->module,
+			   table);
 	}
 }
 
-static void print_view_rows(const struct table *table, FILE *out)
+static int print_view_rows(const struct sheet *sheet, FILE *out)
 {
-	const struct report_view_options *options = table->options;
-	size_t count = table->rows.count;
+	const struct report_view_options *options = sheet->options;
+	size_t count = sheet->rows.count;
 	size_t shown = options->limit ? MIN(count, options->limit) : count;
+	struct table_column columns[TABLE_COLUMNS_MAX];
+	struct table table;
+	int err;
 
 	if (!count) {
 		fprintf(out, "\n  There is nothing in it.\n");
-		return;
+		return 0;
 	}
-	print_titles(table, out);
+	table_init(&table, columns, make_columns(sheet, columns),
+		   options->stacks ? "stack" : "function");
+	table.full_names = options->full_names;
 	for (size_t i = 0; i < shown; i++)
-		print_view_row(table, &table->rows.list[i], out);
-	if (shown < count)
+		add_view_row(sheet, &sheet->rows.list[i], &table);
+	fputc('\n', out);
+	err = options->markdown ? table_print_markdown(&table, out)
+				: table_print(&table, &sheet->terminal, out);
+	table_release(&table);
+	if (shown < count && !options->markdown)
 		fprintf(out, "  (%zu of %zu %s; all: --limit 0)\n", shown,
 			count, options->stacks ? "stacks" : "functions");
+	return err;
 }
 
-static void print_sums(const struct table *table, FILE *out)
+static void print_sums(const struct sheet *sheet, FILE *out)
 {
 	char text[SIZE_TEXT + 1];
 
 	fputs("\n  in all     ", out);
-	for (size_t i = 0; i < table->column_count; i++) {
+	for (size_t i = 0; i < sheet->column_count; i++) {
 		/* A total has the same sum as the column of itself. */
-		if (table->column[i]->total)
+		if (sheet->column[i]->total)
 			continue;
-		fprintf(out, "%s%s %s", i ? ", " : "", table->column[i]->title,
-			format_value(table, table->value[i],
-				     table->rows.sum[table->value[i]], text));
+		fprintf(out, "%s%s %s", i ? ", " : "", sheet->column[i]->title,
+			format_value(sheet, sheet->value[i],
+				     sheet->rows.sum[sheet->value[i]], text));
 	}
 	fputc('\n', out);
 }
 
-static void print_view_head(const struct table *table,
+static void print_view_head(const struct sheet *sheet,
 			    const struct summary *summary, FILE *out)
 {
-	const struct report_view *view = table->options->view;
+	const struct report_view *view = sheet->options->view;
 
 	fputs("\nperfrec: ", out);
-	text_out(table->options->dir, out);
+	text_out(sheet->options->dir, out);
 	fprintf(out, "/%s\n", view->file);
-	print_sums(table, out);
-	for (size_t i = 0; i < table->pprof->comment_count; i++) {
+	print_sums(sheet, out);
+	for (size_t i = 0; i < sheet->pprof->comment_count; i++) {
 		fputs("  note       ", out);
-		text_out(table->pprof->comments[i], out);
+		text_out(sheet->pprof->comments[i], out);
 		fputc('\n', out);
 	}
-	if (pprof_find_type(table->pprof, "temporary") != PPROF_NONE &&
+	if (pprof_find_type(sheet->pprof, "temporary") != PPROF_NONE &&
 	    summary->estimates)
 		fputs("  note       temporary: only of blocks that were "
 		      "recorded exactly\n",
@@ -405,10 +424,24 @@ static void print_view_head(const struct table *table,
 /* --- what is in use at the end -----------------------------------------------
  */
 
-static int print_leaks(const struct table *table, FILE *out)
+static int print_leak(const struct sheet *sheet, const struct pprof_row *row,
+		      FILE *out)
 {
-	uint32_t space = pprof_find_type(table->pprof, "inuse_space");
-	uint32_t objects = pprof_find_type(table->pprof, "inuse_objects");
+	struct table table;
+	int err;
+
+	table_init(&table, NULL, 0, NULL);
+	table.full_names = sheet->options->full_names;
+	add_stack(row, &table);
+	err = table_print(&table, &sheet->terminal, out);
+	table_release(&table);
+	return err;
+}
+
+static int print_leaks(const struct sheet *sheet, FILE *out)
+{
+	uint32_t space = pprof_find_type(sheet->pprof, "inuse_space");
+	uint32_t objects = pprof_find_type(sheet->pprof, "inuse_objects");
 	char bytes[SIZE_TEXT + 1], blocks[SIZE_TEXT + 1];
 	struct pprof_rows stacks;
 	size_t shown = 0;
@@ -416,11 +449,11 @@ static int print_leaks(const struct table *table, FILE *out)
 
 	if (space == PPROF_NONE || objects == PPROF_NONE)
 		return 0;
-	err = pprof_rows_by_stack(table->pprof, &stacks);
+	err = pprof_rows_by_stack(sheet->pprof, &stacks);
 	if (err)
 		return err;
 	pprof_rows_sort(&stacks, &(struct pprof_key){ space, false }, 1);
-	for (; shown < MIN(stacks.count, LEAKS_SHOWN); shown++) {
+	for (; !err && shown < MIN(stacks.count, LEAKS_SHOWN); shown++) {
 		const struct pprof_row *row = &stacks.list[shown];
 
 		if (row->self[space] <= 0)
@@ -430,21 +463,21 @@ static int print_leaks(const struct table *table, FILE *out)
 			      "allocated:\n",
 			      out);
 		fprintf(out, "\n  %s in %s block%s\n",
-			format_value(table, space, row->self[space], bytes),
-			format_value(table, objects, row->self[objects],
+			format_value(sheet, space, row->self[space], bytes),
+			format_value(sheet, objects, row->self[objects],
 				     blocks),
 			row->self[objects] == 1 ? "" : "s");
-		print_stack(row, "      ", out);
+		err = print_leak(sheet, row, out);
 	}
 	if (shown == LEAKS_SHOWN && shown < stacks.count)
 		fputs("\n  (more: --stacks)\n", out);
 	if (!shown)
 		fprintf(out, "\n  %s at the end.\n",
-			table->pprof->period > 1
+			sheet->pprof->period > 1
 				? "No block that was sampled was in use"
 				: "Everything was freed");
 	pprof_rows_free(&stacks);
-	return 0;
+	return err;
 }
 
 /* --- values from elsewhere ---------------------------------------------------
@@ -492,22 +525,22 @@ static struct pprof_row *find_row(struct pprof_rows *rows, const char *name,
 
 /* Set value @to of each function to the bytes that were in use at the peak.
  * They are in a file of their own. */
-static void add_peak(struct table *table, uint32_t to)
+static void add_peak(struct sheet *sheet, uint32_t to)
 {
 	struct pprof *peak = NULL;
 	struct pprof_rows rows;
 	uint32_t from;
 
 	if (to == PPROF_NONE ||
-	    pprof_read(table->options->dir, HEAP_PEAK_NAME, &peak))
+	    pprof_read(sheet->options->dir, HEAP_PEAK_NAME, &peak))
 		return;
 	from = pprof_find_type(peak, "inuse_space");
 	if (from != PPROF_NONE && !pprof_rows_by_function(peak, &rows)) {
-		table->rows.sum[to] = rows.sum[from];
+		sheet->rows.sum[to] = rows.sum[from];
 		for (size_t i = 0; i < rows.count; i++) {
 			const struct pprof_frame *frame = rows.list[i].frames;
 			struct pprof_row *row = find_row(
-				&table->rows, frame->name, frame->module);
+				&sheet->rows, frame->name, frame->module);
 
 			if (row)
 				row->self[to] = rows.list[i].self[from];
@@ -519,21 +552,21 @@ static void add_peak(struct table *table, uint32_t to)
 
 /* Add a value for temporary blocks, which the summary has. Blocks that no
  * function of the summary has had no stack: they are of [unknown]. */
-static void add_temporary(struct table *table, const struct summary *summary)
+static void add_temporary(struct sheet *sheet, const struct summary *summary)
 {
-	struct pprof_row *unknown = find_row(&table->rows, "[unknown]", "");
+	struct pprof_row *unknown = find_row(&sheet->rows, "[unknown]", "");
 	int64_t rest = (int64_t)summary->totals.temporary_allocs;
 	uint32_t to = PPROF_NONE;
 
 	if (summary->knows_temporary)
-		to = add_type(table->pprof, "temporary", "count");
+		to = add_type(sheet->pprof, "temporary", "count");
 	if (to == PPROF_NONE)
 		return;
-	table->rows.sum[to] = rest;
+	sheet->rows.sum[to] = rest;
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *from = &summary->functions[i];
 		struct pprof_row *row =
-			find_row(&table->rows, from->name, from->module);
+			find_row(&sheet->rows, from->name, from->module);
 
 		if (!row)
 			continue;
@@ -559,66 +592,72 @@ static void add_unknown_row(struct pprof_rows *rows)
 	pprof_rows_sort(rows, NULL, 0);
 }
 
-static void add_columns(struct table *table, const struct summary *summary)
+static void add_columns(struct sheet *sheet, const struct summary *summary)
 {
-	if (strcmp(table->options->view->name, "heap") != 0 ||
-	    table->options->stacks)
+	if (strcmp(sheet->options->view->name, "heap") != 0 ||
+	    sheet->options->stacks)
 		return;
-	add_unknown_row(&table->rows);
-	add_peak(table, add_type(table->pprof, "peak_space", "bytes"));
-	add_temporary(table, summary);
+	add_unknown_row(&sheet->rows);
+	add_peak(sheet, add_type(sheet->pprof, "peak_space", "bytes"));
+	add_temporary(sheet, summary);
 }
 
 /* --- all of it ---------------------------------------------------------------
  */
 
-static int print_table(struct table *table, const struct summary *summary,
+static int print_table(struct sheet *sheet, const struct summary *summary,
 		       FILE *out)
 {
-	int err = 0;
+	bool markdown = sheet->options->markdown;
+	int err;
 
-	print_view_head(table, summary, out);
-	print_view_rows(table, out);
-	if (strcmp(table->options->view->name, "heap") == 0 &&
-	    !table->options->stacks)
-		err = print_leaks(table, out);
+	if (markdown)
+		fprintf(out, "\n**%s**\n", sheet->options->view->title);
+	else
+		print_view_head(sheet, summary, out);
+	err = print_view_rows(sheet, out);
+	if (!err && !markdown &&
+	    strcmp(sheet->options->view->name, "heap") == 0 &&
+	    !sheet->options->stacks)
+		err = print_leaks(sheet, out);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;
 	return err;
 }
 
-static int print_pprof(struct table *table, const struct summary *summary,
+static int print_pprof(struct sheet *sheet, const struct summary *summary,
 		       FILE *out)
 {
-	const struct report_view_options *options = table->options;
+	const struct report_view_options *options = sheet->options;
 	const struct report_json json = { .view = options->view->name,
 					  .stacks = options->stacks,
 					  .limit = options->limit };
 	int err = options->stacks
-			  ? pprof_rows_by_stack(table->pprof, &table->rows)
-			  : pprof_rows_by_function(table->pprof, &table->rows);
+			  ? pprof_rows_by_stack(sheet->pprof, &sheet->rows)
+			  : pprof_rows_by_function(sheet->pprof, &sheet->rows);
 
 	if (err) {
 		log_err("out of memory");
 		return err;
 	}
-	add_columns(table, summary);
-	choose_columns(table);
-	drop_empty_rows(table);
-	err = sort_view_rows(table);
+	add_columns(sheet, summary);
+	choose_columns(sheet);
+	drop_empty_rows(sheet);
+	err = sort_view_rows(sheet);
 	if (!err && options->json)
-		err = report_json_write(&json, table->pprof, &table->rows, out);
+		err = report_json_write(&json, sheet->pprof, &sheet->rows, out);
 	else if (!err)
-		err = print_table(table, summary, out);
-	pprof_rows_free(&table->rows);
+		err = print_table(sheet, summary, out);
+	pprof_rows_free(&sheet->rows);
 	return err;
 }
 
 int report_view_print(const struct summary *summary,
 		      const struct report_view_options *options, FILE *out)
 {
-	struct table table = { .options = options };
-	int err = pprof_read(options->dir, options->view->file, &table.pprof);
+	struct sheet sheet = { .options = options,
+			       .terminal = terminal_of(out) };
+	int err = pprof_read(options->dir, options->view->file, &sheet.pprof);
 
 	if (err == -ENOENT)
 		log_err("'%s' has no %s: there is no %s in it (see perfrec "
@@ -627,14 +666,14 @@ int report_view_print(const struct summary *summary,
 			options->view->option);
 	if (err)
 		return err;
-	if (pprof_find_type(table.pprof, options->view->columns[0].type) ==
+	if (pprof_find_type(sheet.pprof, options->view->columns[0].type) ==
 	    PPROF_NONE) {
 		log_err("'%s/%s' holds something else than %s", options->dir,
 			options->view->file, options->view->what);
 		err = -EBADMSG;
 	} else {
-		err = print_pprof(&table, summary, out);
+		err = print_pprof(&sheet, summary, out);
 	}
-	pprof_free(&table.pprof);
+	pprof_free(&sheet.pprof);
 	return err;
 }

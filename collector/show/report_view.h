@@ -21,7 +21,9 @@ struct report_view_options {
 	size_t limit; /* how many rows; 0: all */
 	bool stacks; /* rows are stacks, not functions */
 	bool raw; /* times as they were measured */
+	bool full_names; /* names of functions are neither short nor cut */
 	bool json;
+	bool markdown; /* only a title and the table */
 };
 
 /* The view called @name ("cpu", "heap", "span"), or NULL. It is constant. */

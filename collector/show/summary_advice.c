@@ -9,8 +9,9 @@ void summary_advice_print(const struct summary *summary, FILE *out)
 	if (summary->cost.share <= COST_SHARE_HIGH || !summary->totals.spans ||
 	    summary->settings.overhead > 0)
 		return;
-	fputs("             --overhead 5% keeps it within that: what is called "
-	      "too often is\n"
-	      "             counted, and not recorded\n",
+	fputs("             --overhead 5% aims at that share: what is called "
+	      "too "
+	      "often is then\n"
+	      "             only counted, or switched off\n",
 	      out);
 }

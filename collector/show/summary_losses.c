@@ -86,6 +86,25 @@ static void print_sentence(uint64_t count, const char *sentence,
 	fprintf(out, "%s%s %s", prefix, number, text);
 }
 
+/* What the ring was too full for. Who waited for room already is not told to.
+ */
+static void print_lost(const struct summary *summary, uint64_t count,
+		       const char *sentence, const char *prefix, FILE *out)
+{
+	static const char advice[] = "--on-full block, or ";
+	const char *on_full = summary->settings.on_full;
+	const char *found = strstr(sentence, advice);
+	char text[SENTENCE_BYTES];
+
+	if (found && on_full && !strcmp(on_full, "block")) {
+		snprintf(text, sizeof(text), "%.*s%s", (int)(found - sentence),
+			 sentence, found + sizeof(advice) - 1);
+		sentence = text;
+	}
+	print_sentence(count, sentence, prefix, out);
+	fputc('\n', out);
+}
+
 /* ": why; and why" */
 static void print_why_no_slot(const struct summary_totals *totals, FILE *out)
 {
@@ -160,8 +179,7 @@ static void print_loss(const struct summary *summary,
 
 	switch (row->said) {
 	case SAID_LOSS:
-		print_sentence(count, row->sentence, prefix, out);
-		fputc('\n', out);
+		print_lost(summary, count, row->sentence, prefix, out);
 		break;
 	case SAID_NO_SLOT:
 		print_sentence(count, row->sentence, prefix, out);

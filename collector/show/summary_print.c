@@ -15,6 +15,8 @@
 #include "collector/output/own_files.h"
 #include "collector/show/summary_advice.h"
 #include "collector/show/summary_losses.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
 #include "shared/compiler.h"
 
 static void print_command(const struct summary *summary, FILE *out)
@@ -63,10 +65,6 @@ static void print_run(const struct summary *summary, FILE *out)
 	const struct summary_totals *totals = &summary->totals;
 	char spans[SIZE_TEXT], threads[SIZE_TEXT], processes[SIZE_TEXT];
 
-	fputs("\nperfrec: ", out);
-	print_command(summary, out);
-	print_exit(summary, out);
-	fputs("\n\n", out);
 	print_times(summary, out);
 	fprintf(out, "  recorded   %s span%s",
 		size_format_count(totals->spans, spans), plural(totals->spans));
@@ -111,24 +109,46 @@ static void print_overhead(const struct summary *summary, FILE *out)
 			100 * summary->totals.overhead_reached);
 }
 
+/* The share of hooks, by the costs that the own cost is made of. An older
+ * perfrec did not write them all. */
+static double share_of_hooks(const struct summary *summary)
+{
+	const struct summary_totals *totals = &summary->totals;
+	const struct summary_cost *cost = &summary->cost;
+	double ns = cost->span_ns * (double)totals->spans +
+		    cost->counted_ns * (double)totals->counted_calls;
+
+	if (!cost->total_ns || cost->share <= 0)
+		return totals->overhead_reached;
+	return ns * cost->share / (double)cost->total_ns;
+}
+
 /* --overhead steers functions, and no more: what they took of the own cost. */
 static void print_cost_of_hooks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
 	double limit = summary->settings.overhead;
-	bool over = totals->overhead_reached > limit && !totals->overhead_unmet;
+	double share = share_of_hooks(summary);
+	bool over = share > limit && !totals->overhead_unmet;
 
 	if (limit <= 0 || totals->overhead_reached <= 0)
 		return;
-	fprintf(out,
-		over ? "             hooks took about %.1f %% of the CPU time, "
-		       "more than --overhead %g%%:\n"
-		       "             it takes a moment to see what is called "
-		       "too often; the next run knows,\n"
-		       "             unless --no-cache is given\n"
-		     : "             hooks took %.1f %% of the CPU time, which "
-		       "--overhead %g%% limits\n",
-		100 * totals->overhead_reached, 100 * limit);
+	if (over)
+		fprintf(out,
+			"             hooks took about %.1f %% of the CPU "
+			"time, "
+			"more than --overhead %g%%:\n"
+			"             it takes a moment to see what is called "
+			"too often; %sthe next run knows\n",
+			100 * share, 100 * limit,
+			summary->settings.no_cache ? "without --no-cache "
+						   : "");
+	else
+		fprintf(out,
+			"             hooks took %.1f %% of the CPU time, "
+			"which "
+			"--overhead %g%% limits\n",
+			100 * share, 100 * limit);
 }
 
 /* The part of the CPU time that has no samples. */
@@ -242,6 +262,13 @@ static uint64_t recorded_calls(const struct summary_function *function)
 	return function->state ? function->recorded : function->calls;
 }
 
+/* Functions with calls, and those that were off from the start, of which
+ * nothing is known. The others are in the list because they allocated. */
+static bool is_listed(const struct summary_function *function)
+{
+	return function->calls || is_off(function);
+}
+
 static struct marks find_marks(const struct summary *summary)
 {
 	struct marks marks = { false, false };
@@ -249,7 +276,7 @@ static struct marks find_marks(const struct summary *summary)
 	for (size_t i = 0; i < summary->function_count; i++) {
 		const struct summary_function *one = &summary->functions[i];
 
-		if (!one->calls || !one->state)
+		if (!is_listed(one) || !one->state)
 			continue;
 		marks.counted |= is_counted(one);
 		marks.off |= is_off(one);
@@ -257,9 +284,13 @@ static struct marks find_marks(const struct summary *summary)
 	return marks;
 }
 
+/* The mean of fewer calls says nothing of the rest: durations differ by more.
+ */
+#define ESTIMATE_CALLS_MIN 30
+
 /* What all calls took: "~9.1 s" if it is estimated by those that were recorded;
- * ">9.1 s" if that says more than @most_ns, so that nothing is known but what
- * was recorded. */
+ * ">9.1 s" if these are too few, or that says more than @most_ns, so that
+ * nothing is known but what was recorded. */
 static const char *format_total(const struct summary_function *function,
 				uint64_t most_ns, char text[SIZE_TEXT + 1])
 {
@@ -267,6 +298,8 @@ static const char *format_total(const struct summary_function *function,
 	uint64_t ns = function->total_ns;
 	double all_ns;
 
+	if (!function->calls)
+		return "?";
 	if (recorded == function->calls) {
 		size_format_ns(ns, text);
 		return text;
@@ -275,7 +308,7 @@ static const char *format_total(const struct summary_function *function,
 		return "?";
 	all_ns = (double)ns * (double)function->calls / (double)recorded;
 	text[0] = '>';
-	if (all_ns <= (double)most_ns) {
+	if (recorded >= ESTIMATE_CALLS_MIN && all_ns <= (double)most_ns) {
 		text[0] = '~';
 		ns = (uint64_t)all_ns;
 	}
@@ -283,42 +316,57 @@ static const char *format_total(const struct summary_function *function,
 	return text;
 }
 
-/* What a recorded call took on average, and a mark. */
-static void print_marked(const struct summary_function *function, FILE *out)
-{
-	uint64_t recorded = recorded_calls(function);
-	char mean[SIZE_TEXT];
+/* The table of functions. */
+enum {
+	COLUMN_CALLS,
+	COLUMN_SELF,
+	COLUMN_PERCENT,
+	COLUMN_TOTAL,
+	COLUMN_MEAN, /* this and the next only if there are marks */
+	COLUMN_MARK,
+	COLUMN_COUNT
+};
 
-	fprintf(out, "%9s  %c  ",
-		recorded ? size_format_ns(function->total_ns / recorded, mean)
-			 : "?",
-		is_off(function)       ? 'o'
-		: is_counted(function) ? 'c'
-				       : ' ');
+static const struct table_column function_columns[COLUMN_COUNT] = {
+	[COLUMN_CALLS] = { "calls", 15, false, 2 },
+	[COLUMN_SELF] = { "self time", 9, false, 0 },
+	[COLUMN_PERCENT] = { "%", 5, false, 1 },
+	[COLUMN_TOTAL] = { "total", 9, false, 3 },
+	[COLUMN_MEAN] = { "mean", 9, false, 4 },
+	[COLUMN_MARK] = { "", 1, false, 0 },
+};
+
+static const char *mark_of(const struct summary_function *function)
+{
+	return is_off(function) ? "o" : is_counted(function) ? "c" : "";
 }
 
-static void print_function(const struct summary_function *function,
-			   uint64_t all_self_ns, bool marked, bool with_module,
-			   FILE *out)
+static void add_function(struct table *table,
+			 const struct summary_function *function,
+			 uint64_t all_self_ns, const char *module)
 {
 	char calls[SIZE_TEXT], self[SIZE_TEXT], total[SIZE_TEXT + 1];
-	double percent = 0;
+	char percent[16], mean[SIZE_TEXT] = "?";
+	uint64_t recorded = recorded_calls(function);
+	double share = all_self_ns
+			       ? (double)function->self_ns / (double)all_self_ns
+			       : 0;
+	const char *cells[COLUMN_COUNT] = {
+		[COLUMN_CALLS] =
+			function->calls
+				? size_format_count(function->calls, calls)
+				: "?",
+		[COLUMN_SELF] = size_format_ns(function->self_ns, self),
+		[COLUMN_PERCENT] = percent,
+		[COLUMN_TOTAL] = format_total(function, all_self_ns, total),
+		[COLUMN_MEAN] = mean,
+		[COLUMN_MARK] = mark_of(function),
+	};
 
-	if (all_self_ns)
-		percent =
-			100.0 * (double)function->self_ns / (double)all_self_ns;
-	fprintf(out, "  %15s  %9s  %5.1f  %9s  ",
-		size_format_count(function->calls, calls),
-		size_format_ns(function->self_ns, self), percent,
-		format_total(function, all_self_ns, total));
-	if (marked)
-		print_marked(function, out);
-	text_out(function->name, out);
-	if (with_module) {
-		fputs("  ", out);
-		text_out_module(function->module, out);
-	}
-	fputc('\n', out);
+	snprintf(percent, sizeof(percent), "%.1f", 100 * share);
+	if (recorded)
+		size_format_ns(function->total_ns / recorded, mean);
+	table_add(table, cells, function->name, module);
 }
 
 static void print_marks(struct marks marks, FILE *out)
@@ -332,50 +380,72 @@ static void print_marks(struct marks marks, FILE *out)
 		      out);
 	if (marks.off)
 		fputs("  o: off at the end: only calls before that are counted "
-		      "and recorded\n",
+		      "and recorded; ? is one\n"
+		      "     that was off from the start\n",
 		      out);
 }
 
-/* Functions with calls. The others are in the list because they allocated. */
-static size_t count_called(const struct summary *summary)
+static size_t count_listed(const struct summary *summary)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < summary->function_count; i++)
-		count += summary->functions[i].calls != 0;
+		count += is_listed(&summary->functions[i]);
 	return count;
 }
 
-static void print_functions(const struct summary *summary,
-			    const struct summary_print_options *options,
-			    FILE *out)
+/* Adds the first @shown functions that were called. */
+static void add_functions(struct table *table, const struct summary *summary,
+			  size_t shown)
 {
-	size_t count = count_called(summary);
-	size_t shown = options->limit ? MIN(count, options->limit) : count;
 	bool with_module = has_many_modules(summary);
-	const struct marks marks = find_marks(summary);
-	bool marked = marks.counted || marks.off;
 	uint64_t all_self_ns = 0;
 
-	if (!count)
-		return;
 	for (size_t i = 0; i < summary->function_count; i++)
 		all_self_ns += summary->functions[i].self_ns;
-	fprintf(out, "\n  %15s  %9s  %5s  %9s  %s%s\n", "calls", "self time",
-		"%", "total", marked ? "     mean     " : "", "function");
-	for (size_t i = 0, rest = shown; rest; i++) {
-		if (!summary->functions[i].calls)
+	for (size_t i = 0; shown; i++) {
+		const struct summary_function *one = &summary->functions[i];
+
+		if (!is_listed(one))
 			continue;
-		print_function(&summary->functions[i], all_self_ns, marked,
-			       with_module, out);
-		rest--;
+		add_function(table, one, all_self_ns,
+			     with_module ? one->module : NULL);
+		shown--;
 	}
-	if (shown < count)
+}
+
+/* @terminal: NULL for Markdown. */
+static int print_functions(const struct summary *summary,
+			   const struct summary_print_options *options,
+			   const struct terminal *terminal, FILE *out)
+{
+	size_t count = count_listed(summary);
+	size_t shown = options->limit ? MIN(count, options->limit) : count;
+	const struct marks marks = find_marks(summary);
+	struct table table;
+	int err;
+
+	if (!count)
+		return 0;
+	table_init(&table, function_columns,
+		   marks.counted || marks.off ? COLUMN_COUNT : COLUMN_MEAN,
+		   "function");
+	table.full_names = options->full_names;
+	add_functions(&table, summary, shown);
+	fputc('\n', out);
+	err = terminal ? table_print(&table, terminal, out)
+		       : table_print_markdown(&table, out);
+	table_release(&table);
+	if (shown < count && terminal) {
 		fprintf(out,
 			"  (%zu of %zu functions; all: perfrec report "
-			"--limit 0 %s)\n",
-			shown, count, options->dir);
+			"--limit 0 ",
+			shown, count);
+		text_out_quoted(options->dir, out);
+		fputs(")\n", out);
+	}
 	print_marks(marks, out);
+	return err;
 }
 
 /* "12.5 ns a call that is WHAT", or nothing without calls. Returns what
@@ -517,8 +587,8 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 	else
 		fputs("is nothing to see.\n", out);
 	fputs("  For spans rebuild it with\n", out);
-	fputs("      gcc -g -finstrument-functions ...\n"
-	      "      clang -g -finstrument-functions-after-inlining ...\n",
+	fputs("      perfrec cc gcc -g ...\n"
+	      "      perfrec c++ g++ -g ...         (or clang, clang++)\n",
 	      out);
 	if (!totals->processes)
 		fputs("  If it is instrumented: programs that are linked "
@@ -586,20 +656,26 @@ static void print_file_list(const struct summary *summary, const char *dir,
 	fputc('\n', out);
 }
 
-int summary_print(struct summary *summary,
-		  const struct summary_print_options *options, FILE *out)
+/* What is known of the run, one line for each fact. */
+static void print_facts(const struct summary *summary,
+			const struct summary_print_options *options,
+			const struct terminal *terminal, FILE *out)
 {
-	summary_sort(summary, options->order);
+	bool whole = summary_losses_none(summary);
+
 	print_run(summary, out);
 	print_states(summary, out);
 	print_overhead(summary, out);
 	print_cpu(summary, out);
 	print_heap(summary, out);
-	if (!summary_losses_none(summary))
+	if (!whole) {
+		terminal_style(terminal, STYLE_LOSS, out);
 		summary_losses_print(summary, "  lost       ", out);
-	else if (summary->totals.spans || summary->totals.allocs ||
-		 summary->totals.cpu_samples)
+		terminal_style(terminal, STYLE_PLAIN, out);
+	} else if (summary->totals.spans || summary->totals.allocs ||
+		   summary->totals.cpu_samples) {
 		fputs("  lost       nothing\n", out);
+	}
 	for (const char **note = summary->notes; *note; note++) {
 		fputs("  note       ", out);
 		text_out(*note, out);
@@ -609,8 +685,72 @@ int summary_print(struct summary *summary,
 	summary_losses_print_odd(summary, out);
 	print_cost(summary, out);
 	print_subtracted(summary, options, out);
-	print_functions(summary, options, out);
+}
+
+int summary_print(struct summary *summary,
+		  const struct summary_print_options *options, FILE *out)
+{
+	const struct terminal terminal = terminal_of(out);
+	int err;
+
+	summary_sort(summary, options->order);
+	fputs("\nperfrec: ", out);
+	print_command(summary, out);
+	print_exit(summary, out);
+	fputs("\n\n", out);
+	print_facts(summary, options, &terminal, out);
+	err = print_functions(summary, options, &terminal, out);
 	print_notes(summary, out);
 	print_file_list(summary, options->dir, out);
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return fflush(out) || ferror(out) ? -EIO : err;
+}
+
+/* The words of the command as code, its program without its folder. */
+static int print_command_code(const struct summary *summary, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *words = open_memstream(&text, &size);
+
+	if (!words)
+		return -ENOMEM;
+	for (const char **word = summary->command; *word; word++) {
+		const char *slash =
+			word == summary->command ? strrchr(*word, '/') : NULL;
+
+		if (word != summary->command)
+			fputc(' ', words);
+		text_out_quoted(slash && slash[1] ? slash + 1 : *word, words);
+	}
+	if (fclose(words)) {
+		free(text);
+		return -ENOMEM;
+	}
+	table_markdown_code(text, out);
+	free(text);
+	return 0;
+}
+
+int summary_print_markdown(struct summary *summary,
+			   const struct summary_print_options *options,
+			   bool with_functions, FILE *out)
+{
+	static const struct terminal plain;
+	int err;
+
+	summary_sort(summary, options->order);
+	fputs("**perfrec", out);
+	if (summary->version[0])
+		fputc(' ', out);
+	text_out(summary->version, out);
+	fputs("**: ", out);
+	err = print_command_code(summary, out);
+	print_exit(summary, out);
+	/* Each line begins with two spaces and a word, and so ends no code. */
+	fputs("\n\n```text\n", out);
+	print_facts(summary, options, &plain, out);
+	fputs("```\n", out);
+	if (with_functions && !err)
+		err = print_functions(summary, options, NULL, out);
+	return fflush(out) || ferror(out) ? -EIO : err;
 }

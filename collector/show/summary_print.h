@@ -21,12 +21,20 @@ struct summary_print_options {
 	const char *dir; /* of the recording, as the user wrote it */
 	enum summary_order order; /* of the rows of the table of functions */
 	size_t limit; /* rows of that table; 0: all */
+	bool full_names; /* names of functions are neither short nor cut */
 	bool raw; /* its times are those that were measured */
 };
 
-/* Print @summary to @out, and sort its functions as @options says. 0, or -EIO
- * if @out cannot be written. */
+/* Print @summary to @out, and sort its functions as @options says. It
+ * fits @out if that is a terminal. 0; -EIO: @out cannot be written; or -ENOMEM.
+ */
 int summary_print(struct summary *summary,
 		  const struct summary_print_options *options, FILE *out);
+
+/* The same as Markdown, for a bug report: what ran, without its folder and
+ * without files, and if @with_functions is set the table of functions. */
+int summary_print_markdown(struct summary *summary,
+			   const struct summary_print_options *options,
+			   bool with_functions, FILE *out);
 
 #endif

@@ -67,7 +67,8 @@ static int add_options(struct states *states)
 		states->controller =
 			controller_new(options->overhead / 100000.0);
 		err = states->controller ? 0 : -ENOMEM;
-		states->want_durations = !err;
+		/* relaxed: a hint, as all stores of it */
+		atom_store_rlx(&states->want_durations, !err);
 	}
 	return err;
 }
@@ -80,6 +81,7 @@ int states_begin(struct states_thread *thread, struct arena *arena)
 		return -ENOMEM;
 	states->refs = 1;
 	states->thread = thread;
+	states_thread_get(thread);
 	lock_init(&states->lock, LOCK_STATES);
 	states->numbers = function_numbers(arena_setup(arena)->ring_cells);
 	states->next_number = 1;
@@ -135,9 +137,12 @@ void states_put(struct states **states)
 	free(old->owner);
 	free(old->ended_calls);
 	free(old->sums);
+	free(old->heard);
+	text_map_release(&old->map);
 	if (old->event >= 0)
 		close(old->event);
 	lock_destroy(&old->lock);
+	states_thread_put(old->thread);
 	free(old);
 }
 
@@ -165,7 +170,8 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 	lock_acquire(&states->lock);
 	states->ready = ready;
 	states->wants_plans = true;
-	states->want_durations = true;
+	/* relaxed: see add_options() */
+	atom_store_rlx(&states->want_durations, true);
 	lock_release(&states->lock);
 	err = states_start(states);
 	if (err) {
@@ -178,6 +184,23 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 	states_put(&states);
 	if (err && ready)
 		ready(arena);
+}
+
+void states_look(struct arena *arena, bool entry_build)
+{
+	struct states *states = get_states_of(arena);
+	bool wanted;
+
+	if (!states)
+		return;
+	lock_acquire(&states->lock);
+	wanted = states->wants_plans;
+	lock_release(&states->lock);
+	if (wanted)
+		states_wake(states);
+	else if (entry_build)
+		states_connect(arena, NULL);
+	states_put(&states);
 }
 
 static void ask_for_end(struct states *states, bool end)
@@ -304,12 +327,36 @@ void states_process_end(struct process *process)
 	states_wake(states);
 }
 
-/* A process of @states that has recorded nothing yet; or NULL. */
-static struct states_process *new_stranger(const struct states *states,
-					   pid_t pid, pid_t inner_pid, int mem)
+/* The modules of the parent of @process, or of the root, with a reference, and
+ * the generation of its load map. NULL: there are none. Takes the lock. */
+static struct modules *modules_of_parent(struct states *states,
+					 struct states_process *process)
+{
+	struct modules *modules = NULL;
+	bool found = false;
+
+	lock_acquire(&states->lock);
+	for (const struct states_process *one = states->processes;
+	     one && !found; one = one->next) {
+		found = one->pid == process->parent;
+		if (!one->modules || (!found && !one->root))
+			continue;
+		modules_put(&modules);
+		modules = modules_get(one->modules);
+		process->generation = one->generation;
+	}
+	lock_release(&states->lock);
+	return modules;
+}
+
+/* A process of @states that has recorded nothing yet; or NULL. Takes the lock.
+ */
+static struct states_process *new_stranger(struct states *states, pid_t pid,
+					   pid_t inner_pid, int mem)
 {
 	struct states_process *process = calloc(1, sizeof(*process));
 	char status[PROC_STATUS_BYTES];
+	struct modules *parent;
 
 	if (!process)
 		return NULL;
@@ -318,10 +365,11 @@ static struct states_process *new_stranger(const struct states *states,
 	process->inner_pid = inner_pid;
 	if (proc_read(pid, "status", status, sizeof(status)))
 		process->parent = (pid_t)proc_status_number(status, "PPid:");
-	for (const struct states_process *root = states->processes; root;
-	     root = root->next)
-		if (root->root)
-			process->modules = modules_get(root->modules);
+	parent = modules_of_parent(states, process);
+	if (parent)
+		(void)modules_fork(parent, pid, inner_pid, process->generation,
+				   &process->modules);
+	modules_put(&parent);
 	process->stranger = true;
 	process->mem = mem;
 	return process;
@@ -347,41 +395,105 @@ static bool give_memory(struct states *states, pid_t pid, pid_t inner_pid,
 	return false;
 }
 
+bool states_add_child(struct states *states, pid_t pid, pid_t inner_pid,
+		      int mem_fd)
+{
+	struct states_process *stranger;
+	uint32_t strangers = 0;
+	bool taken = false;
+
+	stranger = new_stranger(states, pid, inner_pid, mem_fd);
+	lock_acquire(&states->lock);
+	for (struct states_process *one = states->processes; one;
+	     one = one->next)
+		strangers += one->stranger;
+	if (!give_memory(states, pid, inner_pid, mem_fd, &taken) && stranger &&
+	    strangers < STRANGERS_MAX) {
+		taken = true;
+		stranger->next = states->processes;
+		states->processes = stranger;
+		stranger = NULL;
+	}
+	lock_release(&states->lock);
+	if (stranger) {
+		stranger->mem = -1;
+		states_process_free(stranger);
+	}
+	if (!taken)
+		close(mem_fd);
+	return taken;
+}
+
 void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
 			 int mem_fd)
 {
 	struct states *states = arena_setup(arena)->states;
-	struct states_process *stranger;
-	uint32_t strangers = 0;
-	bool taken = false;
 
 	if (!states || !patch_mem_is_good(mem_fd)) {
 		close(mem_fd);
 		return;
 	}
 	states_drop_unvisited(states);
-	lock_acquire(&states->lock);
-	for (struct states_process *one = states->processes; one;
-	     one = one->next)
-		strangers += one->stranger;
-	if (!give_memory(states, pid, inner_pid, mem_fd, &taken) &&
-	    strangers < STRANGERS_MAX) {
-		stranger = new_stranger(states, pid, inner_pid, mem_fd);
-		taken = stranger;
-		if (stranger) {
-			stranger->next = states->processes;
-			states->processes = stranger;
-		}
-	}
-	lock_release(&states->lock);
-	if (!taken)
-		close(mem_fd);
-	else
+	if (states_add_child(states, pid, inner_pid, mem_fd))
 		states_wake(states);
 }
 
 /* --- requests ---------------------------------------------------------------
  */
+
+/* The pattern of a request with that glob; pattern_count: there is none. Those
+ * of the options come first, and stay. Under the lock. */
+static size_t find_asked(const struct states *states, const char *glob)
+{
+	size_t at = states->thread->collector->options->count_count;
+
+	while (at < states->pattern_count &&
+	       strcmp(states->patterns[at].glob, glob) != 0)
+		at++;
+	return at;
+}
+
+/* The last word about a glob is as good as all. Under the lock. */
+static int ask_pattern(struct states *states, char letter, const char *glob)
+{
+	size_t at = find_asked(states, glob);
+	bool matched = false;
+	int err;
+
+	if (states->pattern_count >= STATES_GLOBS_MAX &&
+	    at == states->pattern_count)
+		return -E2BIG;
+	err = add_pattern(states, letter, glob);
+	if (err || at == states->pattern_count - 1)
+		return err;
+	matched = states->patterns[at].matched;
+	free(states->patterns[at].glob);
+	states->pattern_count--;
+	for (; at < states->pattern_count; at++)
+		states->patterns[at] = states->patterns[at + 1];
+	/* Who has asked before may want to know still. */
+	states->patterns[at - 1].matched = matched;
+	return 0;
+}
+
+/* Under the lock. */
+static int ask_patterns(struct states_ask *ask, const char *const *globs,
+			size_t count)
+{
+	int err = 0;
+
+	ask->globs = calloc(count + 1, sizeof(*ask->globs));
+	if (!ask->globs)
+		return -ENOMEM;
+	for (; ask->count < count && !err; ask->count++) {
+		ask->globs[ask->count] = strdup(globs[ask->count] + 1);
+		err = ask->globs[ask->count]
+			      ? ask_pattern(ask->states, globs[ask->count][0],
+					    globs[ask->count] + 1)
+			      : -ENOMEM;
+	}
+	return err;
+}
 
 int states_ask_start(struct arena *arena, const char *const *globs,
 		     size_t count, struct states_ask **out)
@@ -398,12 +510,10 @@ int states_ask_start(struct arena *arena, const char *const *globs,
 	}
 	ask->states = states_get(states);
 	lock_acquire(&states->lock);
-	ask->first = states->pattern_count;
-	for (size_t i = 0; i < count && !err; i++)
-		err = add_pattern(states, globs[i][0], globs[i] + 1);
-	ask->count = states->pattern_count - ask->first;
+	err = ask_patterns(ask, globs, count);
 	states->wants_plans = true;
-	states->want_durations = true;
+	/* relaxed: see add_options() */
+	atom_store_rlx(&states->want_durations, true);
 	ask->number = ++states->asked;
 	lock_release(&states->lock);
 	if (!err)
@@ -441,12 +551,14 @@ bool states_ask_has_matched(struct states_ask *ask, size_t index)
 {
 	struct states *states = ask->states;
 	bool matched;
+	size_t at;
 
 	if (!states)
 		return false;
 	lock_acquire(&states->lock);
-	matched = index < ask->count &&
-		  states->patterns[ask->first + index].matched;
+	at = index < ask->count ? find_asked(states, ask->globs[index])
+				: states->pattern_count;
+	matched = at < states->pattern_count && states->patterns[at].matched;
 	lock_release(&states->lock);
 	return matched;
 }
@@ -459,5 +571,8 @@ void states_ask_end(struct states_ask **ask)
 	if (!old)
 		return;
 	states_put(&old->states);
+	for (size_t i = 0; i < old->count; i++)
+		free(old->globs[i]);
+	free(old->globs);
 	free(old);
 }

@@ -25,6 +25,7 @@ struct arena;
 struct cct;
 struct collect_options;
 struct collector;
+struct map_log;
 struct process;
 struct states; /* of an arena; the setup of the arena has it */
 struct states_thread;
@@ -58,6 +59,10 @@ int states_begin(struct states_thread *thread, struct arena *arena);
  * it may load some. Any thread. */
 void states_connect(struct arena *arena, void (*ready)(struct arena *arena));
 #define STATES_HOLD_NS 1000000000
+/* A program of @arena has called dlopen(), or told what it has loaded: look at
+ * it soon. @entry_build: it has loaded an entry build, whose functions must be
+ * connected to be recorded. Any thread. */
+void states_look(struct arena *arena, bool entry_build);
 /* Recording of @arena ends, while its processes may go on: restore the text of
  * all of them. Main thread; does not wait. */
 void states_restore(struct arena *arena);
@@ -185,6 +190,21 @@ struct states_summary {
 	const char *unwritable; /* why no text could be written at all; NULL */
 	uint64_t unheard; /* then: functions of entry builds, of which nothing
 			   * could be recorded */
+	/* Modules of entry builds that were loaded while the program ran. */
+	struct states_modules_told {
+		uint64_t late; /* calls before they were connected are lost */
+		uint64_t late_ns; /* for how long, at most */
+		uint64_t missed; /* were never connected */
+		struct states_module_told {
+			const char *path; /* "": not known */
+			uint64_t ns; /* until it was connected, at most; 0: it
+				      * was not */
+			uint64_t processes;
+		} list[8]; /* some of them */
+		size_t count;
+		struct map_log
+			*log; /* a reference: it has the paths; or NULL */
+	} modules;
 	/* With --overhead, what the controller has reached; all 0 without. */
 	bool unmet;
 	uint64_t cost_ns, cpu_ns;
@@ -199,13 +219,15 @@ struct states_summary {
 /* Tell the recording of @arena which patterns of --count have matched functions
  * of it; --filter and --exclude are told at once. Any thread. */
 void states_tell_matches(struct arena *arena);
-/* Of @arena, up to now. Any thread. */
+/* Of @arena, up to now; states_summary_release() ends it. Any thread. */
 void states_summary(struct arena *arena, struct states_summary *out);
+void states_summary_release(struct states_summary *summary);
 
 /* --- requests ---------------------------------------------------------------
  */
 
 struct states_ask;
+#define STATES_GLOBS_MAX 4096 /* that were ever asked for, of a program */
 
 /*
  * Ask for changes of @arena. @globs are @count patterns as in names/filter.h,
@@ -213,7 +235,8 @@ struct states_ask;
  * serve/ctl_wire.h ('s', 'c', 'o'). They are copied. They hold for modules that
  * come later, too. With none, modules are planned, so that they can be listed.
  * done_fd of the collector is written to when it is done. The caller ends *@out
- * with states_ask_end(). 0 or -ENOMEM. Main thread.
+ * with states_ask_end(). One with the glob of an earlier one takes its place.
+ * 0, -ENOMEM, or -E2BIG: there are more than STATES_GLOBS_MAX. Main thread.
  */
 int states_ask_start(struct arena *arena, const char *const *globs,
 		     size_t count, struct states_ask **out);

@@ -2,7 +2,8 @@
  *
  * states_inner - the body of the states of an arena, for the files that are
  * module states: states.c (life, requests), states_thread.c (the thread),
- * states_modules.c (modules and their functions), states_text.c (processes and
+ * states_modules.c (modules and their functions), states_follow.c (which
+ * process has loaded what), states_text.c (processes and
  * their text), states_keep.c (what restores it), states_steps.c (the way from
  * one state to the next), states_steer.c (the controller), states_tell.c (what
  * others may read), and for their tests.
@@ -30,14 +31,17 @@
 
 #include "collector/base/lock.h"
 #include "collector/patch/text_guard.h"
+#include "collector/patch/text_map.h"
 #include "collector/states/controller.h"
 #include "collector/states/states.h"
 #include "collector/states/states_cache.h"
 #include "shared/function_shm.h"
+#include "shared/ring_shm.h"
 
 struct code_plan;
 struct controller;
 struct filter_table;
+struct module_file;
 struct modules;
 struct patch_image;
 struct symbol_file;
@@ -53,6 +57,9 @@ struct thunk_area;
 #define HAND_SHIFT 10
 /* So many probes are in the trace; the functions stay muted meanwhile. */
 #define PROBES_TOLD 1000
+/* CPU time that the plan of a file may take: a file may be made so that it
+ * takes very long. */
+#define PLAN_NS_MAX UINT64_C(60000000000)
 #define BATCH 256
 #define BATCH_HELD 8192
 #define GATE_NS 5.0f /* of a call that the gate leaves out */
@@ -70,21 +77,26 @@ struct states_plan {
 	ino_t inode;
 	int fd; /* until the plan is ready; -1 */
 	const char *why; /* there is none; NULL: nothing to tell */
+	uint64_t spent_ns; /* CPU time that it took so far */
 	/* Under the lock of all: */
 	uint32_t users; /* modules */
 	uint64_t busy_ns; /* since when a thread makes it; 0: none does */
 	bool ready; /* or there will never be one */
 };
 
-/* A module of a process, and of the children that it forks later. */
+/* A file at an address of any process. Several processes may have it there, and
+ * two may have different files at one address. */
 struct states_module {
 	uint64_t start, end, bias;
 	const char *path;
 	struct states_plan *plan;
 	uint32_t generation; /* of the load map when it came */
 	uint64_t came_ns; /* when we saw it */
+	bool late; /* the program had run before that */
 	bool listed; /* its functions are known */
-	bool gone; /* it was unloaded */
+	bool left; /* some process has unloaded it */
+	bool gone; /* and nobody has it any more */
+	bool again; /* it was gone, and is there again */
 	bool recalled; /* known was asked for */
 	struct states_cache_list known; /* of earlier recordings */
 };
@@ -115,6 +127,7 @@ struct function {
 	bool steered; /* the controller decides */
 	bool probe; /* wanted begins or ends a probe */
 	bool probe_told; /* its begin is in the trace */
+	bool joins; /* connected, but for parts that came later */
 	bool muted; /* not all calls were recorded: it was counted or off */
 	const char *refused; /* static; NULL: it can be changed */
 	uint64_t draining_ns; /* since when */
@@ -126,6 +139,29 @@ struct function {
 	uint64_t ended, ended_ns;
 	uint64_t ended_told, ended_ns_told;
 };
+
+/* A module of a process. */
+struct process_module {
+	int number; /* in the image; -1: not in it */
+	bool here; /* the process has it */
+	bool heard; /* its calls are heard of; was told */
+	uint64_t since_ns; /* when it may have come; 0: at the start */
+};
+
+/* A module that is heard of in a process that had it not at its start. */
+struct states_heard {
+	int32_t pid; /* inner */
+	uint64_t start; /* of the module */
+};
+
+/* One that was loaded while the program ran, and for a while was not. */
+struct states_late {
+	const char *path; /* as long as the symbol cache */
+	uint64_t ns; /* so long */
+};
+#define STATES_LATE_MAX 64 /* that are known by name */
+
+#define STATES_GONE_MAX 32
 
 /* A process of the arena. */
 struct states_process {
@@ -151,11 +187,18 @@ struct states_process {
 	uint64_t list_bytes, list_least; /* of it, now and when it began */
 	uint64_t kept; /* its number for perfrec-keeper; 0: it has none */
 	bool unkept; /* which was told */
-	int *module; /* numbers in the image, by index; -1: not in it */
+	struct process_module *module; /* by index */
 	size_t module_count, module_room;
+	uint32_t generation; /* of its load map, as last told */
+	bool news; /* it has told that it has loaded something */
+	/* Its calls of dlopen(), as we have heard of them; 0: none. */
+	uint64_t opened_ns; /* the last */
+	uint64_t first_opened_ns; /* the first since we looked */
+	uint64_t look_ns, look_pause_ns; /* when to look next, and then */
+	uint64_t looked_ns, look_cost_ns; /* the last look; CPU time */
 	clockid_t clock;
-	bool has_clock;
-	uint64_t cpu_ns;
+	bool has_clock; /* it changes under the lock */
+	uint64_t cpu_ns; /* as of the last tick */
 };
 
 struct states_pattern {
@@ -167,7 +210,8 @@ struct states_pattern {
 struct states_ask {
 	struct states *states; /* a reference; NULL: there is none */
 	uint64_t number; /* of the request */
-	size_t first, count; /* its patterns */
+	char **globs; /* count of them */
+	size_t count;
 	bool stuck; /* the program lets nobody do it */
 };
 
@@ -180,11 +224,7 @@ struct states {
 
 	/* The thread's. */
 	struct thunk_area *area; /* NULL: none */
-	const char *unwritable; /* why no text can be written; NULL: it can */
 	struct states_plan *making; /* a plan; NULL */
-	struct filter_table *gate; /* then it leaves functions out; or NULL */
-	uint32_t numbers; /* there are 1 to numbers - 1 */
-	uint32_t generation; /* of the load map, as last told */
 	struct controller *controller;
 	uint64_t tick_ns; /* the last */
 	uint64_t tick_cost_ns; /* what a tick takes */
@@ -193,7 +233,10 @@ struct states {
 	uint64_t refresh_pause_ns; /* and how long after that */
 	uint64_t refreshed_ns, refresh_cost_ns; /* the last time */
 	uint32_t dlopens; /* that the program has told */
-	uint64_t dlopened_ns; /* when the last of them was seen; 0: none */
+	int32_t openers[DLOPENERS]; /* of those: processes that are not known */
+	uint32_t opener_count; /* ever */
+	uint32_t numbers; /* there are 1 to numbers - 1 */
+	struct text_map map; /* of a process, as it was read last */
 	uint64_t hold_ns; /* when the program must go on; 0: it does */
 	uint64_t *sums; /* of calls, by number: of the last tick */
 	uint32_t sequence; /* of changes in the trace; 0: none yet */
@@ -207,15 +250,25 @@ struct states {
 	bool patched; /* some text was, or will be at once */
 	bool ending; /* all that was known has been restored */
 	uint32_t keepers; /* that have ended, as far as this was seen */
+	bool late_news; /* states_tell_late() has something to look at */
 	bool searching; /* children that are not known are to be restored */
 	bool restored;
+	/* The last lists of processes that have loaded something, and ended. */
+	int gone[STATES_GONE_MAX];
+	uint32_t gone_count; /* ever */
+	void *held[8]; /* of states_calloc() */
 
 	struct lock lock; /* of what follows */
+	const char *unwritable; /* why no text can be written; NULL: it can */
+	struct filter_table *gate; /* then it leaves functions out; or NULL. Its
+				    * entries are the thread's */
 	int event; /* eventfd: wakes its thread; -1: it has none */
 	bool has_thread;
 	bool given_up; /* the thread ends when it comes back */
 	uint64_t away_ns; /* since when its thread waits for memory or files of
 			   * the program; 0: it does not */
+	uint64_t slow_ns; /* how long that took since end_ns, in all, without
+			   * what is usual */
 	struct states_process *processes;
 	struct states_module *modules;
 	size_t module_count, module_room;
@@ -232,6 +285,10 @@ struct states {
 	size_t pattern_count, pattern_room;
 	uint64_t change_count; /* ever */
 	uint64_t patch_ns, patched_sites, unpatched_processes;
+	struct states_heard *heard;
+	size_t heard_count, heard_room;
+	struct states_late late[STATES_LATE_MAX];
+	uint64_t late_count, late_ns; /* all of them; the longest */
 	struct controller_reached reached; /* as of the last tick */
 	bool evaluated; /* all functions know what they want. Others read */
 	bool has_unknown; /* functions were called that are not known */
@@ -246,6 +303,7 @@ struct states {
 
 /* What the threads of all arenas share. */
 struct states_thread {
+	uint32_t refs; /* the collector's, and each states has one */
 	struct collector *collector;
 	int event; /* eventfd: a thread has ended. -1: none is ever started */
 	struct lock guard_lock; /* of what follows */
@@ -274,6 +332,9 @@ void states_unlist(struct states *states);
  * lock. */
 bool states_are_stuck(const struct states *states);
 /* Any thread. */
+void states_thread_get(struct states_thread *thread);
+void states_thread_put(struct states_thread *thread);
+/* Any thread. */
 struct states *states_get(struct states *states);
 void states_put(struct states **states);
 
@@ -282,17 +343,44 @@ void states_put(struct states **states);
 
 /* What comes until states_come_back() may wait for the program for ever. No
  * lock is held meanwhile, and nothing is touched but what @states or the stack
- * of the thread keep: not the arena. */
+ * of the thread keep: not the arena. Once more before that: it goes on, and the
+ * time for which it may wait begins again. */
 void states_go_away(struct states *states);
 /* Does not return if the thread was given up meanwhile: it ends. */
 void states_come_back(struct states *states);
+/* As calloc() and free(), for what a thread that is given up does not come back
+ * to free: that is freed with @states. A few at a time. */
+void *states_calloc(struct states *states, size_t count, size_t size);
+void states_free(struct states *states, void *memory);
 
 /* Go on with all that is to be done, for about VISIT_NS. Returns in how many ns
  * it is to be called again; UINT64_MAX: when somebody asks. */
 uint64_t states_visit(struct states *states);
 
-/* Take in what was loaded and unloaded. */
+/* Take in what all processes have loaded and unloaded. */
 void states_follow_modules(struct states *states);
+/* @process is new: it may have told already that it opens something. */
+void states_follow_new(struct states *states, struct states_process *process);
+/* In how many ns states_follow_modules() should look again; UINT64_MAX: when it
+ * is told to. */
+uint64_t states_follow_pause(struct states *states);
+/* A child @pid, which calls itself @inner_pid, with its memory @mem_fd, which
+ * becomes the callee's. Whether it is taken: then it is met soon. Any thread.
+ */
+bool states_add_child(struct states *states, pid_t pid, pid_t inner_pid,
+		      int mem_fd);
+/* Whether a process that runs has the module. */
+bool states_has_module(struct states *states, uint32_t module);
+/* A process that has the module, or the leader; NULL: there is neither. */
+struct states_process *states_holder(struct states *states, uint32_t module);
+/* Tell of modules that came late whose calls are heard of from now on. */
+void states_tell_late(struct states *states);
+
+/* The process has @file: it is a module from now on, if it was none before. */
+void states_add_module(struct states *states, struct states_process *process,
+		       const struct module_file *file);
+/* Nobody has the module any more. */
+void states_drop_module(struct states *states, uint32_t module);
 /* Plan modules until @until_ns (BOOTTIME), and list their functions. Whether
  * all is done. */
 bool states_plan_modules(struct states *states, uint64_t until_ns);
@@ -317,17 +405,25 @@ bool states_meet(struct states *states, struct states_process *process);
 /* While the program is held: if its text cannot be written, have the gate stand
  * in. */
 void states_make_gate(struct states *states);
-/* Tell all images of the module with that index, or that it is gone. */
+/* The functions of the module are listed: tell all images that have it. */
 void states_module_came(struct states *states, uint32_t module);
-void states_module_went(struct states *states, uint32_t module);
+/* @process has it; its functions may be listed already. @since_ns: see struct
+ * process_module. */
+void states_module_joins(struct states *states, struct states_process *process,
+			 uint32_t module, uint64_t since_ns);
+/* @process has unloaded it. */
+void states_module_leaves(struct states_process *process, uint32_t module);
+/* What @process knows of it; NULL: nothing. */
+struct process_module *states_module_of(const struct states_process *process,
+					uint32_t module);
 /* Switch the functions at @list on or off in all processes, by their sites or
  * by the gate. */
 void states_switch(struct states *states, const uint32_t *functions,
 		   size_t count, bool on);
 /* After that: why @function is not what it was switched to, in some process;
  * NULL: it is. Static. */
-const char *states_stuck(const struct states *states,
-			 const struct function *function, bool on);
+const char *states_stuck(struct states *states, const struct function *function,
+			 bool on);
 /* Give all parts of those functions numbers, as far as there are any. */
 void states_give_numbers(struct states *states, const uint32_t *functions,
 			 size_t count);
@@ -339,6 +435,9 @@ void states_restore_text(struct states *states);
 void states_processes_free(struct states *states);
 /* The processes, the youngest first. Takes the lock. */
 struct states_process *states_first(struct states *states);
+/* Whether @process has ended, as far as this was seen. Takes the lock. */
+bool states_has_ended(struct states *states,
+		      const struct states_process *process);
 /* The process that stands for all: whose modules are those of all, and who has
  * the last word about what can be connected. It is the one that said hello, and
  * when that has ended, the oldest of its children. NULL: there never was one.
@@ -352,8 +451,11 @@ bool states_have_leader(struct states *states);
 void states_keep(struct states *states, struct states_process *process);
 /* Hand over what is not kept yet; lists that have grown are made anew. */
 void states_keep_on(struct states *states);
-/* @process need not be restored any more. */
+/* @process has ended. What was changed in it is remembered for its children, if
+ * it has loaded something. */
 void states_keep_no_more(struct states *states, struct states_process *process);
+/* Remember nothing of processes that have ended. */
+void states_forget_gone(struct states *states);
 /* The text of @states is restored: restore that of processes that were not met
  * before. */
 void states_restore_late(struct states *states);

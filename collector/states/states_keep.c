@@ -14,6 +14,7 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/log.h"
+#include "collector/base/proc.h"
 #include "collector/patch/patch.h"
 #include "collector/patch/text_guard.h"
 #include "collector/patch/text_keeper.h"
@@ -21,40 +22,77 @@
 #include "collector/record/arena.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
 /* A list that has grown to this, and to twice of what is changed now, as
  * modules come and go, is made anew. */
 #define LIST_BYTES_MIN (1u << 20)
 
+static void say_unkept(struct states_process *process, int err)
+{
+	static struct log_limit limit;
+
+	if (process->unkept)
+		return;
+	process->unkept = true;
+	log_limited(&limit, LOG_WARN,
+		    "should perfrec-collect be killed, nobody restores all of "
+		    "the text of the program with pid %d: %s",
+		    (int)process->pid,
+		    err == -ENOSPC ? "too many files are open (see ulimit -n)"
+				   : strerror(-err));
+}
+
 /* --- the list ---------------------------------------------------------------
  */
+
+/* 0 or -errno. */
+static int write_list(int list, const void *entries, size_t bytes, uint64_t at)
+{
+	ssize_t written = pwrite(list, entries, bytes, (off_t)at);
+
+	if (written == (ssize_t)bytes)
+		return 0;
+	return written < 0 ? -errno : -ENOMEM;
+}
 
 /* @entries are about to be patched. What does not fit is not there: the next
  * are written in its place. */
 static void note_entries(void *context, const void *entries, size_t bytes)
 {
 	struct states_process *process = context;
+	int err =
+		write_list(process->list, entries, bytes, process->list_bytes);
 
-	if (pwrite(process->list, entries, bytes, (off_t)process->list_bytes) ==
-	    (ssize_t)bytes)
+	if (err)
+		say_unkept(process, err);
+	else
 		process->list_bytes += bytes;
 }
 
+/* A list of what is changed now becomes that of @process. On error it has the
+ * one that it had. 0 or -errno. */
 static int make_list(struct states_process *process)
 {
+	int file = memfd_create("perfrec-text", MFD_CLOEXEC), err = 0;
 	struct bytes list = { 0 };
 
-	process->list = memfd_create("perfrec-text", MFD_CLOEXEC);
-	if (process->list < 0)
+	if (file < 0)
 		return -errno;
-	process->list_bytes = 0;
 	patch_export(process->image, &list);
-	if (list.count)
-		note_entries(process, list.at, list.count);
-	process->list_least = process->list_bytes;
+	if (list.failed)
+		err = -ENOMEM;
+	else if (list.count)
+		err = write_list(file, list.at, list.count, 0);
+	if (err) {
+		close(file);
+	} else {
+		process->list = file;
+		process->list_bytes = process->list_least = list.count;
+	}
 	bytes_release(&list);
-	return 0;
+	return err;
 }
 
 static bool has_outgrown(const struct states_process *process)
@@ -79,18 +117,26 @@ static void set_area(const struct states *states, struct text_area *area)
 	thunk_area_file(states->area, &area->device, &area->inode);
 }
 
-static void hand_over(struct states *states, struct states_process *process)
+static struct kept_text text_of(const struct states *states,
+				const struct states_process *process)
 {
-	static struct log_limit limit;
-	struct states_thread *thread = states->thread;
 	struct kept_text text = {
+		.number = process->kept,
 		.registered = states_are_registered(states),
 		.mem = patch_image_mem(process->image),
 		.list = process->list,
 	};
-	int err;
 
 	set_area(states, &text.area);
+	return text;
+}
+
+static void hand_over(struct states *states, struct states_process *process)
+{
+	struct states_thread *thread = states->thread;
+	struct kept_text text = text_of(states, process);
+	int err;
+
 	lock_acquire(&thread->guard_lock);
 	text.number = ++thread->kept_numbers;
 	err = text_guard_keep(&thread->guard, &text);
@@ -98,15 +144,8 @@ static void hand_over(struct states *states, struct states_process *process)
 	if (!err)
 		process->kept = text.number;
 	/* It is tried again with each visit. */
-	if (!err || err == -EAGAIN || process->unkept)
-		return;
-	process->unkept = true;
-	log_limited(&limit, LOG_WARN,
-		    "should perfrec-collect be killed, nobody restores the "
-		    "text of the program with pid %d: %s",
-		    (int)process->pid,
-		    err == -ENOSPC ? "too many files are open (see ulimit -n)"
-				   : strerror(-err));
+	if (err && err != -EAGAIN)
+		say_unkept(process, err);
 }
 
 static void drop_kept(struct states_thread *thread, uint64_t *number)
@@ -119,29 +158,50 @@ static void drop_kept(struct states_thread *thread, uint64_t *number)
 	*number = 0;
 }
 
+/* Have the keeper keep the new list of @process in the place of the old one. 0
+ * or -EAGAIN: it has ended. */
+static int hand_over_renewed(struct states *states,
+			     const struct states_process *process)
+{
+	struct states_thread *thread = states->thread;
+	const struct kept_text text = text_of(states, process);
+	int err;
+
+	lock_acquire(&thread->guard_lock);
+	err = text_guard_renew(&thread->guard, &text);
+	lock_release(&thread->guard_lock);
+	return err;
+}
+
 /* Begin a new list, and let go of the old one when the new one is kept. */
 static void renew(struct states *states, struct states_process *process)
 {
-	uint64_t before = process->kept;
-	int list = process->list;
+	uint64_t bytes = process->list_bytes;
+	int list = process->list, closed = list;
 
-	process->list_least = process->list_bytes;
-	if (make_list(process) < 0) {
-		process->list = list;
+	/* If it fails: it is tried again when the list is twice as long. */
+	process->list_least = bytes;
+	if (make_list(process) < 0)
 		return;
+	if (process->kept && hand_over_renewed(states, process) < 0) {
+		closed = process->list;
+		process->list = list;
+		process->list_bytes = process->list_least = bytes;
 	}
-	process->kept = 0;
-	hand_over(states, process);
-	drop_kept(states->thread, &before);
-	close(list);
+	close(closed);
 }
 
 void states_keep(struct states *states, struct states_process *process)
 {
+	int err;
+
 	/* That of a child tells its parent's list. */
 	patch_tell_to(process->image, NULL, NULL);
-	if (make_list(process) < 0)
+	err = make_list(process);
+	if (err) {
+		say_unkept(process, err);
 		return;
+	}
 	if (states->patched)
 		hand_over(states, process);
 	patch_tell_to(process->image, note_entries, process);
@@ -151,13 +211,16 @@ void states_keep(struct states *states, struct states_process *process)
  * handed over again. */
 static bool has_lost_keeper(struct states *states)
 {
-	static struct log_limit limit;
+	static struct log_limit limit, refused_limit;
 	struct states_thread *thread = states->thread;
 	uint32_t before = states->keepers;
+	uint64_t refused;
 	bool ended;
 
 	lock_acquire(&thread->guard_lock);
+	refused = thread->guard.refused;
 	ended = text_guard_has_ended(&thread->guard);
+	refused = thread->guard.refused - refused;
 	thread->keepers += ended;
 	states->keepers = thread->keepers;
 	lock_release(&thread->guard_lock);
@@ -166,6 +229,12 @@ static bool has_lost_keeper(struct states *states)
 			    "perfrec-keeper, which would restore the text of "
 			    "programs if perfrec-collect were killed, has "
 			    "ended: it is started anew");
+	if (refused)
+		log_limited(&refused_limit, LOG_WARN,
+			    "should perfrec-collect be killed, nobody restores "
+			    "the text of %llu programs: perfrec-keeper cannot "
+			    "open more files",
+			    (unsigned long long)refused);
 	return states->keepers != before;
 }
 
@@ -178,7 +247,8 @@ void states_keep_on(struct states *states)
 		/* A process that began since then is kept already. */
 		if (anew)
 			drop_kept(states->thread, &process->kept);
-		if (!process->image || process->list < 0 || process->ended)
+		if (!process->image || process->list < 0 ||
+		    states_has_ended(states, process))
 			continue;
 		if (has_outgrown(process))
 			renew(states, process);
@@ -190,6 +260,24 @@ void states_keep_on(struct states *states)
 void states_keep_no_more(struct states *states, struct states_process *process)
 {
 	drop_kept(states->thread, &process->kept);
+	/* What it has loaded its children may still have. */
+	if (process->list >= 0 && process->opened_ns) {
+		uint32_t i = states->gone_count++ % STATES_GONE_MAX;
+
+		if (states->gone_count > STATES_GONE_MAX)
+			close(states->gone[i]);
+		states->gone[i] = process->list;
+		process->list = -1;
+	}
+}
+
+void states_forget_gone(struct states *states)
+{
+	uint32_t count = MIN(states->gone_count, STATES_GONE_MAX);
+
+	for (uint32_t i = 0; i < count; i++)
+		close(states->gone[i]);
+	states->gone_count = 0;
 }
 
 /* --- children that come late ------------------------------------------------
@@ -218,7 +306,8 @@ static bool is_known(struct states *states, pid_t pid)
 {
 	for (const struct states_process *one = states_first(states); one;
 	     one = one->next)
-		if (one->pid == pid && one->image && !one->ended)
+		if (one->pid == pid && one->image &&
+		    !states_has_ended(states, one))
 			return true;
 	return false;
 }
@@ -230,14 +319,18 @@ void states_restore_late(struct states *states)
 	for (struct states_process *one = states_first(states); one;
 	     one = one->next) {
 		const struct states_process *parent;
+		int mem;
 
 		if (!states_meet(states, one))
 			continue;
+		lock_acquire(&states->lock);
+		mem = one->mem;
+		lock_release(&states->lock);
 		parent = list_for(states, one->parent);
-		if (!parent || one->mem < 0)
+		if (!parent || mem < 0)
 			continue;
 		states_go_away(states);
-		(void)text_restore(one->mem, parent->list, registered);
+		(void)text_restore(mem, parent->list, registered, NULL);
 		states_come_back(states);
 	}
 }
@@ -248,18 +341,43 @@ struct search {
 	bool registered, more;
 };
 
+/* Each process that is looked at is innocent of what the others take. */
+static void look_at(void *arg)
+{
+	struct search *search = arg;
+
+	states_go_away(search->states);
+}
+
+/* 0: it cannot be read. */
+static pid_t parent_of(pid_t pid)
+{
+	char status[PROC_STATUS_BYTES];
+
+	if (!proc_read(pid, "status", status, sizeof(status)))
+		return 0;
+	return (pid_t)MAX(proc_status_number(status, "PPid"), 0L);
+}
+
 static void restore_found(void *arg, pid_t pid, size_t index)
 {
 	struct search *search = arg;
+	struct states *states = search->states;
 	const struct states_process *parent;
+	bool known = is_known(states, pid);
 
 	(void)index;
-	if (is_known(search->states, pid) || !text_seen_add(&search->seen, pid))
+	/* One that is known may have a library that its parent had once. */
+	if ((known && !states->dlopens) || !text_seen_add(&search->seen, pid))
 		return;
-	search->more = true;
-	parent = list_for(search->states, 0);
+	search->more = search->more || !known;
+	look_at(search);
+	parent = list_for(states, parent_of(pid));
 	if (parent)
 		(void)text_restore_process(pid, parent->list,
+					   search->registered);
+	for (uint32_t i = 0; i < MIN(states->gone_count, STATES_GONE_MAX); i++)
+		(void)text_restore_process(pid, states->gone[i],
 					   search->registered);
 }
 
@@ -270,14 +388,15 @@ void states_search(struct states *states)
 		.registered = states_are_registered(states),
 		.more = true,
 	};
+	const struct text_finds finds = { look_at, restore_found };
 	struct text_area area;
 
 	set_area(states, &area);
 	states_go_away(states);
 	for (int i = 0; search.more && i < TEXT_FIND_ROUNDS; i++) {
 		search.more = false;
-		text_find(&area, 1, restore_found, &search);
+		text_find(&area, 1, &finds, &search);
 	}
-	states_come_back(states);
 	text_seen_release(&search.seen);
+	states_come_back(states);
 }

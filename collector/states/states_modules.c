@@ -32,10 +32,6 @@
 #define TABLE_MIN 1024
 #define MODULES_MAX 4096
 #define PLANS_KEPT 64 /* that no program uses */
-#define REFRESH_NS ((uint64_t)1000000000)
-#define REFRESH_PAUSE 100 /* times as long as it took */
-#define REFRESH_NS_MIN ((uint64_t)50000000)
-#define REFRESH_NS_MAX ((uint64_t)10000000000)
 /* The longest that a program may take to relocate what it has loaded. */
 #define RELOCATION_NS 2000000000
 
@@ -99,12 +95,17 @@ static bool begin_planning(struct states_plan *plan)
 /* Go on with @plan, which is not ready, until @until_ns. Whether it is. */
 static bool make_plan(struct states_plan *plan, uint64_t until_ns)
 {
+	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	int more = 1;
 
 	if (!plan->plan && begin_planning(plan))
 		return true;
-	while (more > 0 && clock_boottime_ns() < until_ns)
+	while (more > 0 && clock_boottime_ns() < until_ns &&
+	       plan->spent_ns < PLAN_NS_MAX)
 		more = code_plan_step(plan->plan, STEP_BYTES);
+	plan->spent_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	if (plan->spent_ns >= PLAN_NS_MAX)
+		return end_planning(plan, "its code takes too long to read");
 	if (more > 0)
 		return false;
 	return end_planning(plan,
@@ -279,27 +280,29 @@ static struct function *add_function(struct states *states, uint64_t address,
 /* --- modules ----------------------------------------------------------------
  */
 
-/* The memory of the leader; -1: it is not to be had. */
-static int leader_memory(struct states *states)
+/* The memory of a process that has the module at @index; -1: it is not to be
+ * had. */
+static int memory_with(struct states *states, uint32_t index)
 {
-	const struct states_process *leader = states_leader(states);
+	const struct states_process *holder = states_holder(states, index);
 
-	if (leader && leader->image)
-		return patch_image_mem(leader->image);
-	return leader ? leader->mem : -1;
+	if (holder && holder->image)
+		return patch_image_mem(holder->image);
+	return holder ? holder->mem : -1;
 }
 
 /*
- * Where the functions of @module are: an address for each of its plan, which
- * the caller frees; 0: not known. NULL: no memory. Reads the memory of the
- * program.
+ * Where the functions of the module at @index are: an address for each of its
+ * plan, which the caller frees; 0: not known. NULL: no memory. Reads the memory
+ * of the program.
  */
-static uint64_t *read_addresses(struct states *states,
-				const struct states_module *module)
+static uint64_t *read_addresses(struct states *states, uint32_t index)
 {
+	const struct states_module *module = &states->modules[index];
 	const struct code_plan *plan = module->plan->plan;
-	uint64_t *list = calloc(plan->function_count + 1, sizeof(*list));
-	int mem = leader_memory(states);
+	uint64_t *list =
+		states_calloc(states, plan->function_count + 1, sizeof(*list));
+	int mem = memory_with(states, index);
 
 	states_go_away(states);
 	for (size_t i = 0; list && i < plan->function_count; i++) {
@@ -316,37 +319,104 @@ static uint64_t *read_addresses(struct states *states,
 	return list;
 }
 
-/* Under the lock. */
-static void list_function(struct states *states, uint32_t index,
-			  uint32_t in_plan, uint64_t address)
+/* A new part of the module at @index. NONE: no memory. Under the lock. */
+static uint32_t add_part(struct states *states, uint32_t index,
+			 uint32_t in_plan)
 {
-	const struct states_module *module = &states->modules[index];
-	const struct code_plan *plan = module->plan->plan;
-	const struct code_function *planned = &plan->functions[in_plan];
-	struct function *function;
-	uint32_t *link;
-
-	if (!address || grow_array(states->parts, states->part_room,
-				   states->part_count + 1) < 0)
-		return;
-	function = add_function(states, address, module, planned->entry_build);
-	if (!function)
-		return;
+	if (grow_array(states->parts, states->part_room,
+		       states->part_count + 1) < 0)
+		return NONE;
 	states->parts[states->part_count] = (struct states_part){
 		.module = index,
 		.index = in_plan,
 		.next = NONE,
 	};
+	return (uint32_t)states->part_count++;
+}
+
+/* @part is one of @function. Under the lock. */
+static void join_part(struct states *states, struct function *function,
+		      uint32_t part)
+{
+	const struct states_module *module =
+		&states->modules[states->parts[part].module];
+	const struct code_function *planned =
+		&module->plan->plan->functions[states->parts[part].index];
 	/* The first one's number is what the controller knows it by. */
-	link = &function->parts;
+	uint32_t *link = &function->parts;
+
 	while (*link != NONE)
 		link = &states->parts[*link].next;
-	*link = (uint32_t)states->part_count++;
+	*link = part;
 	function->sites += planned->count;
-	if (planned->refused)
+	if (function->connected && planned->count && !planned->refused)
+		function->joins = true;
+	else if (planned->refused)
 		function->refused = code_refusal_text(planned->refused);
 	else if (!planned->count && !function->refused)
 		function->refused = "none of its calls was found";
+}
+
+/* The function of @part, which has come again to its @address: it has kept its
+ * number, its counts and its state. NULL: it is another one now. Under the
+ * lock. */
+static struct function *revive_function(struct states *states, uint32_t part,
+					uint64_t address)
+{
+	uint32_t number = states->parts[part].number;
+	struct function *function =
+		number ? &states->functions[states->owner[number]] : NULL;
+
+	if (!function || function->address != (address & ADDRESS_MASK))
+		return NULL;
+	if (function->parts == NONE) {
+		function->sites = 0;
+		function->refused = NULL;
+		function->connected = false;
+	}
+	return function;
+}
+
+/* Under the lock. */
+static void list_function(struct states *states, uint32_t index,
+			  uint32_t in_plan, uint64_t address, uint32_t part)
+{
+	const struct states_module *module = &states->modules[index];
+	const struct code_function *planned =
+		&module->plan->plan->functions[in_plan];
+	struct function *function = NULL;
+
+	if (!address)
+		return;
+	if (part != NONE)
+		function = revive_function(states, part, address);
+	if (!function) {
+		part = add_part(states, index, in_plan);
+		if (part != NONE)
+			function = add_function(states, address, module,
+						planned->entry_build);
+	}
+	if (function)
+		join_part(states, function, part);
+}
+
+/* The parts that the module at @index, which has come again, had: by their
+ * place in the plan; NONE: it had none. The caller frees it. NULL: it is new,
+ * or there is no memory. */
+static uint32_t *find_old_parts(const struct states *states, uint32_t index)
+{
+	const struct states_module *module = &states->modules[index];
+	size_t count =
+		module->plan->plan ? module->plan->plan->function_count : 0;
+	uint32_t *old =
+		module->again ? malloc((count + 1) * sizeof(*old)) : NULL;
+
+	for (size_t i = 0; old && i < count; i++)
+		old[i] = NONE;
+	for (size_t i = 0; old && i < states->part_count; i++)
+		if (states->parts[i].module == index)
+			old[states->parts[i].index] = (uint32_t)i;
+	return old;
 }
 
 /* The module at @index is planned: list its functions, which are at
@@ -354,15 +424,24 @@ static void list_function(struct states *states, uint32_t index,
 static void list_functions(struct states *states, uint32_t index,
 			   const uint64_t *addresses)
 {
+	static struct log_limit limit;
 	struct states_module *module = &states->modules[index];
 	const struct code_plan *plan = module->plan->plan;
+	uint32_t *old = find_old_parts(states, index);
 
+	if (module->plan->spent_ns >= PLAN_NS_MAX)
+		log_limited(&limit, LOG_WARN,
+			    "no function of %s can be changed, and none of an "
+			    "entry build is recorded: %s",
+			    module->path, module->plan->why);
 	lock_acquire(&states->lock);
 	for (size_t i = 0; addresses && i < plan->function_count; i++)
-		list_function(states, index, (uint32_t)i, addresses[i]);
+		list_function(states, index, (uint32_t)i, addresses[i],
+			      old ? old[i] : NONE);
 	module->listed = true;
 	states->evaluated = false;
 	lock_release(&states->lock);
+	free(old);
 	if (plan)
 		states_module_came(states, index);
 }
@@ -388,12 +467,12 @@ static bool list_when_relocated(struct states *states, uint32_t index)
 {
 	const struct states_module *module = &states->modules[index];
 	uint64_t *addresses =
-		module->plan->plan ? read_addresses(states, module) : NULL;
+		module->plan->plan ? read_addresses(states, index) : NULL;
 	bool relocated = are_relocated(module, addresses);
 
 	if (relocated)
 		list_functions(states, index, addresses);
-	free(addresses);
+	states_free(states, addresses);
 	return relocated;
 }
 
@@ -421,17 +500,41 @@ bool states_plan_modules(struct states *states, uint64_t until_ns)
 	return done;
 }
 
-static bool is_known(const struct states *states,
-		     const struct module_file *file)
+/* Whether another module has been in the place of @module: then its numbers are
+ * those of one time only. */
+static bool shares_place(const struct states *states,
+			 const struct states_module *module)
 {
 	for (size_t i = 0; i < states->module_count; i++) {
-		const struct states_module *module = &states->modules[i];
+		const struct states_module *other = &states->modules[i];
 
-		if (!module->gone && module->bias == file->bias &&
-		    module->plan->file == file->file)
+		if (other != module && other->start < module->end &&
+		    module->start < other->end)
 			return true;
 	}
 	return false;
+}
+
+/* The module that @file is at its place; one that is gone may come again. NONE:
+ * there is none. */
+static uint32_t find_module(const struct states *states,
+			    const struct module_file *file)
+{
+	uint32_t gone = NONE;
+
+	for (uint32_t i = 0; i < states->module_count; i++) {
+		const struct states_module *module = &states->modules[i];
+
+		if (module->bias != file->bias ||
+		    module->plan->file != file->file)
+			continue;
+		if (!module->gone)
+			return i;
+		if (module->start == file->start && module->end == file->end &&
+		    !shares_place(states, module))
+			gone = i;
+	}
+	return gone;
 }
 
 /* No file: what the program has made, our own thunks, the vdso. */
@@ -447,51 +550,97 @@ static void drop_user(struct states_thread *thread, struct states_plan *plan)
 	lock_release(&thread->lock);
 }
 
-static void add_module(struct states *states, const struct module_file *file,
-		       uint32_t generation)
+/* What lay there before, and nobody has any more. */
+static void drop_modules_below(struct states *states,
+			       const struct module_file *file)
+{
+	for (uint32_t i = 0; i < states->module_count; i++) {
+		const struct states_module *module = &states->modules[i];
+
+		if (!module->gone && module->start < file->end &&
+		    file->start < module->end && !states_has_module(states, i))
+			states_drop_module(states, i);
+	}
+}
+
+/* A module that is new. Returns its index; NONE: there are too many, or there
+ * is no memory. */
+static uint32_t new_module(struct states *states,
+			   const struct module_file *file, uint32_t generation)
 {
 	struct states_plan *plan;
+	uint32_t index = NONE;
 
-	if (is_memory(file->path) || is_known(states, file) ||
-	    states->module_count == MODULES_MAX)
-		return;
+	drop_modules_below(states, file);
+	if (states->module_count == MODULES_MAX)
+		return NONE;
 	plan = plan_of_file(states->thread, file->file);
 	if (!plan)
-		return;
+		return NONE;
 	states->refresh_pause_ns = 0;
 	lock_acquire(&states->lock);
 	if (grow_array(states->modules, states->module_room,
 		       states->module_count + 1) == 0) {
-		states->modules[states->module_count++] =
-			(struct states_module){
-				.start = file->start,
-				.end = file->end,
-				.bias = file->bias,
-				.path = file->path,
-				.plan = plan,
-				.generation = generation,
-				.came_ns = clock_boottime_ns(),
-			};
-		plan = NULL;
+		index = (uint32_t)states->module_count++;
+		states->modules[index] = (struct states_module){
+			.start = file->start,
+			.end = file->end,
+			.bias = file->bias,
+			.path = file->path,
+			.plan = plan,
+			.generation = generation,
+			.came_ns = clock_boottime_ns(),
+			.late = states->planning,
+		};
 	}
 	lock_release(&states->lock);
-	if (plan)
+	if (index == NONE)
 		drop_user(states->thread, plan);
+	return index;
 }
 
-static void add_modules_of(struct states *states,
-			   const struct states_process *process,
-			   uint32_t generation)
+/* The module at @index was gone. */
+static void revive_module(struct states *states, uint32_t index)
 {
-	struct module_file *files;
-	size_t count;
+	struct states_module *module = &states->modules[index];
 
-	states_go_away(states);
-	count = modules_files(process->modules, &files);
-	states_come_back(states);
-	for (size_t i = 0; i < count; i++)
-		add_module(states, &files[i], generation);
-	modules_files_free(&files, count);
+	lock_acquire(&states->lock);
+	module->came_ns = clock_boottime_ns();
+	module->late = true;
+	module->again = true;
+	module->gone = module->left = module->listed = false;
+	lock_release(&states->lock);
+}
+
+/* Since when @process may have what it has not told before; 0: from its start.
+ */
+static uint64_t loaded_since(const struct states *states,
+			     const struct states_process *process)
+{
+	if (!states->planning)
+		return 0;
+	if (process->first_opened_ns)
+		return process->first_opened_ns;
+	if (process->opened_ns)
+		return process->opened_ns;
+	return process->looked_ns ? process->looked_ns : clock_boottime_ns();
+}
+
+void states_add_module(struct states *states, struct states_process *process,
+		       const struct module_file *file)
+{
+	uint32_t index;
+
+	if (is_memory(file->path))
+		return;
+	index = find_module(states, file);
+	if (index == NONE)
+		index = new_module(states, file, process->generation);
+	else if (states->modules[index].gone)
+		revive_module(states, index);
+	if (index != NONE)
+		states_module_joins(states, process, index,
+				    loaded_since(states, process));
 }
 
 /* By which number the controller knows @function; 0: it does not. */
@@ -502,10 +651,11 @@ static uint32_t first_number(const struct states *states,
 				       : states->parts[function->parts].number;
 }
 
-/* The functions of the module at @index are gone. */
-static void drop_module(struct states *states, uint32_t index)
+void states_drop_module(struct states *states, uint32_t index)
 {
-	states_module_went(states, index);
+	for (struct states_process *process = states_first(states); process;
+	     process = process->next)
+		states_module_leaves(process, index);
 	lock_acquire(&states->lock);
 	states->modules[index].gone = true;
 	for (size_t i = 0; i < states->function_count; i++) {
@@ -519,8 +669,8 @@ static void drop_module(struct states *states, uint32_t index)
 			else
 				link = &states->parts[*link].next;
 		if (function->parts == NONE)
-			function->connected = function->wants_connection =
-				false;
+			function->connected = function->joins =
+				function->wants_connection = false;
 		if (number && number != first_number(states, function) &&
 		    states->controller) {
 			controller_forget(states->controller, number);
@@ -530,132 +680,18 @@ static void drop_module(struct states *states, uint32_t index)
 	lock_release(&states->lock);
 }
 
-static void drop_modules_at(struct states *states, uint64_t start, uint64_t end)
-{
-	for (uint32_t i = 0; i < states->module_count; i++) {
-		const struct states_module *module = &states->modules[i];
-
-		if (!module->gone && module->start >= start &&
-		    module->end <= end)
-			drop_module(states, i);
-	}
-	function_log_unload(arena_setup(states->arena)->functions, start, end,
-			    clock_boottime_ns());
-}
-
-/* Whether the program has called dlopen() a short time ago. That is told when
- * it begins, and may take its time: so the map is read more than once. */
-static bool opens_something(struct states *states, uint64_t now)
-{
-	/* relaxed: what was loaded is in the map */
-	uint32_t dlopens =
-		atom_load_rlx(&arena_setup(states->arena)->page->dlopens);
-
-	if (dlopens != states->dlopens) {
-		states->dlopens = dlopens;
-		states->dlopened_ns = now;
-	}
-	return states->dlopened_ns && now - states->dlopened_ns < REFRESH_NS &&
-	       now - states->refreshed_ns >
-		       MAX(REFRESH_NS_MIN,
-			   states->refresh_cost_ns * REFRESH_PAUSE);
-}
-
-/* Whether the map is to be read: the program tells of a load when it next loads
- * or unloads something. So the map is read now and then, and when functions
- * were called that are in no module that is known. Code that the program makes
- * itself is never known: so the pauses grow. */
-static bool wants_refresh(struct states *states)
-{
-	uint64_t now = clock_boottime_ns();
-	bool unknown;
-
-	if (opens_something(states, now))
-		return true;
-	if (now < states->refresh_ns)
-		return false;
-	lock_acquire(&states->lock);
-	unknown = states->has_unknown;
-	states->has_unknown = false;
-	lock_release(&states->lock);
-	if (!unknown)
-		return now - states->refreshed_ns >
-		       MAX(REFRESH_NS, states->refresh_cost_ns * REFRESH_PAUSE);
-	states->refresh_pause_ns =
-		MIN(MAX(2 * states->refresh_pause_ns, REFRESH_NS_MIN),
-		    REFRESH_NS_MAX);
-	states->refresh_ns = now + states->refresh_pause_ns;
-	return true;
-}
-
-static void refresh(struct states *states, struct modules *modules)
-{
-	uint64_t begin_ns = clock_boottime_ns();
-
-	states_go_away(states);
-	(void)modules_refresh(modules);
-	states_come_back(states);
-	states->refreshed_ns = clock_boottime_ns();
-	states->refresh_cost_ns = states->refreshed_ns - begin_ns;
-}
-
-/* Take over from the last leader: what this one has loaded before is new. */
-static bool is_new_leader(struct states *states,
-			  const struct states_process *leader)
-{
-	if (states->led_by == leader->pid)
-		return false;
-	states->led_by = leader->pid;
-	/* The modules of the root were read when it said hello. */
-	if (leader->root)
-		return false;
-	refresh(states, leader->modules);
-	return true;
-}
-
-void states_follow_modules(struct states *states)
-{
-	struct map_log *log = arena_setup(states->arena)->map_log;
-	const struct states_process *leader = states_leader(states);
-	size_t events = log ? map_log_read(log) : 0;
-	struct map_event event;
-	bool loaded = !states->planning;
-
-	if (!leader || leader->ended)
-		return;
-	if (loaded)
-		states->refreshed_ns = clock_boottime_ns();
-	loaded = is_new_leader(states, leader) || loaded;
-	for (; states->loads < events &&
-	       map_log_event(log, states->loads, &event);
-	     states->loads++) {
-		if (event.kind == MAP_UNLOAD && event.pid == leader->inner_pid)
-			drop_modules_at(states, event.start, event.end);
-		loaded = loaded || event.kind == MAP_LOAD;
-		if (event.pid == leader->inner_pid)
-			states->generation = event.generation;
-	}
-	states->planning = true;
-	if (wants_refresh(states)) {
-		refresh(states, leader->modules);
-		loaded = true;
-	}
-	if (loaded)
-		add_modules_of(states, leader, states->generation);
-}
-
 void states_name(struct states *states, struct function *function)
 {
-	const struct states_process *leader;
+	const struct states_process *holder;
 	struct symbol symbol;
 
-	if (function->name)
+	if (function->name || function->parts == NONE)
 		return;
-	leader = states_leader(states);
-	if (!leader)
+	holder = states_holder(states, states->parts[function->parts].module);
+	if (!holder)
 		return;
 	states_go_away(states);
-	modules_resolve(leader->modules, function->address,
+	modules_resolve(holder->modules, function->address,
 			function->generation, &symbol);
 	states_come_back(states);
 	lock_acquire(&states->lock);

@@ -66,7 +66,7 @@ static uint64_t take_cpu_ns(struct states *states)
 	struct timespec now;
 	uint64_t sum = 0, ns;
 
-	for (struct states_process *process = states->processes; process;
+	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
 		if (!process->has_clock ||
 		    clock_gettime(process->clock, &now) < 0)

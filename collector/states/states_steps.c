@@ -7,7 +7,8 @@
  *   -> off             mode NONE; when no call of it is open that was recorded,
  *                      or after DRAIN_NS, its sites go off
  *   off ->             its bits are cleared, its sites go on, then its mode
- *   connect            with the program held: at once. Else by the way of off
+ *   connect            with the program held: at once. Else by the way of off,
+ *                      also where a part of the function comes later
  *
  * The function log of the arena is told of each change a moment ahead, before
  * the first byte is written (replay/function_log.h).
@@ -307,6 +308,7 @@ static void go_off(struct states *states, uint32_t *list, size_t count)
 		function->wanted = FUNCTION_COUNTED;
 		function->wanted_shift = HAND_SHIFT;
 		function->probe = false;
+		function->joins = false;
 		lock_release(&states->lock);
 	}
 	wait_until(ns);
@@ -352,9 +354,20 @@ static void go_on(struct states *states, const uint32_t *list, size_t count)
 	}
 }
 
+/* One that is to get a part more goes off first. */
+static bool goes_off(const struct states *states,
+		     const struct function *function)
+{
+	if (states_are_gated(states))
+		return function->wanted != FUNCTION_SPAN;
+	return function->joins || function->wanted == FUNCTION_OFF;
+}
+
 static bool is_as_wanted(const struct states *states,
 			 const struct function *function)
 {
+	if (function->joins && !states_are_gated(states))
+		return false;
 	/* The gate counts all calls that it leaves out: counted is off. */
 	if (states_are_gated(states))
 		return (function->state == FUNCTION_OFF) ==
@@ -374,6 +387,22 @@ static void switch_off_again(struct states *states, uint32_t index)
 	function->again = false;
 }
 
+static void start_connected(struct states *states, const uint32_t *list,
+			    size_t count, bool held);
+
+/* Connect the parts of function @index, which is off, that came later. */
+static void join_parts(struct states *states, uint32_t index)
+{
+	struct function *function = &states->functions[index];
+
+	function->joins = false;
+	states_give_numbers(states, &index, 1);
+	states_connect_functions(states, &index, 1, false);
+	/* What is connected of it is recorded, as before. */
+	if (!function->connected)
+		start_connected(states, &index, 1, false);
+}
+
 /* What is done for function @index alone. Adds it to @off or @on if its sites
  * are to be switched. Whether it is as it shall be. */
 static bool take_step(struct states *states, uint32_t index, uint32_t *off,
@@ -388,8 +417,11 @@ static bool take_step(struct states *states, uint32_t index, uint32_t *off,
 		switch_off_again(states, index);
 	if (is_as_wanted(states, function))
 		return true;
-	if (function->wanted == FUNCTION_OFF ||
-	    (states_are_gated(states) && function->wanted != FUNCTION_SPAN)) {
+	if (function->joins && function->state == FUNCTION_OFF) {
+		join_parts(states, index);
+		return false;
+	}
+	if (goes_off(states, function)) {
 		if (function->state != FUNCTION_DRAINING) {
 			set_mask(states, function, THUNK_MASK_NONE);
 			function->draining_ns = clock_boottime_ns();
@@ -516,7 +548,7 @@ static void start_gated(struct states *states, const uint32_t *list,
 static bool connect_some(struct states *states, bool held)
 {
 	size_t room = held ? BATCH_HELD : BATCH, count = 0;
-	uint32_t *list = calloc(room, sizeof(*list));
+	uint32_t *list = states_calloc(states, room, sizeof(*list));
 
 	for (uint32_t i = 0; list && i < states->function_count && count < room;
 	     i++)
@@ -527,7 +559,7 @@ static bool connect_some(struct states *states, bool held)
 		states_give_numbers(states, list, count);
 		if (states_are_gated(states)) {
 			start_gated(states, list, count);
-			free(list);
+			states_free(states, list);
 			return true;
 		}
 		for (size_t i = 0; states->controller && i < count; i++)
@@ -536,7 +568,7 @@ static bool connect_some(struct states *states, bool held)
 		states_connect_functions(states, list, count, held);
 		start_connected(states, list, count, held);
 	}
-	free(list);
+	states_free(states, list);
 	return count;
 }
 

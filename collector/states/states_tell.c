@@ -11,6 +11,7 @@
 #include "collector/code/code_plan.h"
 #include "collector/names/filter.h"
 #include "collector/names/filter_matches.h"
+#include "collector/names/map_log.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
 #include "collector/record/arena.h"
@@ -384,6 +385,110 @@ void states_tell_matches(struct arena *arena)
 	lock_release(&states->lock);
 }
 
+static int compare_heard(const void *a, const void *b)
+{
+	const struct states_heard *one = a, *other = b;
+
+	if (one->pid != other->pid)
+		return one->pid < other->pid ? -1 : 1;
+	return (one->start > other->start) - (one->start < other->start);
+}
+
+/* Take that of @event out of @count that are sorted. False: there is none, or
+ * none left. */
+static bool take_heard(const struct states_heard *list, bool *taken,
+		       size_t count, const struct map_event *event)
+{
+	const struct states_heard wanted = { event->pid, event->start };
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_heard(&list[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* What is heard of begins with the code of the module. */
+	for (; low < count && list[low].pid == event->pid &&
+	       list[low].start < event->end;
+	     low++)
+		if (!taken[low])
+			return taken[low] = true;
+	return false;
+}
+
+/* One more process of which the module at @path was connected after @ns, or
+ * never (0). */
+static void add_module(struct states_modules_told *out, const char *path,
+		       uint64_t ns)
+{
+	struct states_module_told *module = out->list;
+	struct states_module_told *end = module + out->count;
+
+	while (module < end &&
+	       (!module->ns != !ns || strcmp(module->path, path) != 0))
+		module++;
+	if (module == out->list + ARRAY_SIZE(out->list))
+		return;
+	out->count += module == end;
+	module->path = path;
+	module->ns = MAX(module->ns, ns);
+	module->processes++;
+}
+
+/* What was loaded while the program ran, and never connected. @heard is a copy.
+ */
+static void find_missed(struct map_log *log, struct states_heard *heard,
+			size_t count, struct states_modules_told *out)
+{
+	bool *taken = calloc(count + 1, sizeof(*taken));
+	size_t events = map_log_read(log);
+	struct map_event event;
+
+	if (count)
+		qsort(heard, count, sizeof(*heard), compare_heard);
+	for (size_t i = 0; taken && i < events; i++) {
+		if (!map_log_event(log, i, &event) || !event.entry_build)
+			continue;
+		if (take_heard(heard, taken, count, &event))
+			continue;
+		out->missed++;
+		add_module(out, event.path, 0);
+	}
+	free(taken);
+}
+
+static void tell_modules(struct arena *arena, struct states *states,
+			 struct states_modules_told *out)
+{
+	struct map_log *log = arena_setup(arena)->map_log;
+	struct states_heard *heard;
+	size_t count;
+
+	lock_acquire(&states->lock);
+	count = states->heard_count;
+	heard = calloc(count + 1, sizeof(*heard));
+	for (size_t i = 0; heard && i < count; i++)
+		heard[i] = states->heard[i];
+	out->late = states->late_count;
+	out->late_ns = states->late_ns;
+	for (size_t i = 0; i < MIN(out->late, STATES_LATE_MAX); i++)
+		add_module(out, states->late[i].path, states->late[i].ns);
+	lock_release(&states->lock);
+	if (heard && log) {
+		out->log = map_log_get(log);
+		find_missed(log, heard, count, out);
+	}
+	free(heard);
+}
+
+void states_summary_release(struct states_summary *summary)
+{
+	map_log_put(&summary->modules.log);
+}
+
 void states_summary(struct arena *arena, struct states_summary *out)
 {
 	struct states *states = arena_setup(arena)->states;
@@ -403,4 +508,5 @@ void states_summary(struct arena *arena, struct states_summary *out)
 	out->cost_ns = states->reached.cost_ns;
 	out->cpu_ns = states->reached.cpu_ns;
 	lock_release(&states->lock);
+	tell_modules(arena, states, &out->modules);
 }

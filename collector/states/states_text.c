@@ -21,6 +21,7 @@
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/patch.h"
+#include "collector/patch/text_map.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -32,14 +33,29 @@
 
 #define GATE_ENTRIES 65536
 
-/* Whether @process can stand for all: the better, the more. */
-static int fitness(const struct states_process *process)
+bool states_has_ended(struct states *states,
+		      const struct states_process *process)
 {
-	bool gone = process->ended ||
-		    (process->image && patch_is_gone(process->image));
+	bool ended;
 
+	lock_acquire(&states->lock);
+	ended = process->ended;
+	lock_release(&states->lock);
+	return ended;
+}
+
+/* Whether @process can stand for all: the better, the more. */
+static int fitness(struct states *states, const struct states_process *process)
+{
+	bool gone = process->image && patch_is_gone(process->image);
+	bool stranger;
+
+	lock_acquire(&states->lock);
+	gone = gone || process->ended;
+	stranger = process->stranger;
+	lock_release(&states->lock);
 	return (gone ? 0 : 8) + (process->root ? 4 : 0) +
-	       (process->image ? 2 : 0) + (process->stranger ? 0 : 1);
+	       (process->image ? 2 : 0) + (stranger ? 0 : 1);
 }
 
 struct states_process *states_leader(struct states *states)
@@ -50,7 +66,7 @@ struct states_process *states_leader(struct states *states)
 	/* Of several that are as fit, the oldest: it is the last. */
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next) {
-		fit = fitness(process);
+		fit = fitness(states, process);
 		if (fit < most)
 			continue;
 		most = fit;
@@ -63,7 +79,7 @@ bool states_have_leader(struct states *states)
 {
 	const struct states_process *leader = states_leader(states);
 
-	return leader && fitness(leader) >= 8;
+	return leader && fitness(states, leader) >= 8;
 }
 
 /* --- the area ---------------------------------------------------------------
@@ -78,6 +94,13 @@ static bool take_area(struct page_shm *page)
 	       atom_load_rlx(&page->thunks_use) == THUNKS_USED;
 }
 
+static void set_unwritable(struct states *states, const char *why)
+{
+	lock_acquire(&states->lock);
+	states->unwritable = why;
+	lock_release(&states->lock);
+}
+
 static void map_area(struct states *states)
 {
 	const struct arena_setup *setup = arena_setup(states->arena);
@@ -86,88 +109,142 @@ static void map_area(struct states *states)
 
 	memcpy(&shim, (const void *)&setup->page->thunks, sizeof(shim));
 	if (setup->thunk_fd < 0)
-		states->unwritable = "the program could not map memory for "
-				     "thunks";
+		set_unwritable(states,
+			       /* relaxed: set before the hello */
+			       atom_load_rlx(&setup->page->flags) &
+					       PAGE_OTHER_HOOKS
+				       ? "another library's hooks hear of all "
+					 "calls"
+				       : "the program could not map memory for "
+					 "thunks");
 	else if (!take_area(setup->page))
-		states->unwritable = "the program had locked its memory before "
-				     "(mlockall)";
+		set_unwritable(states, "the program had locked its memory "
+				       "before (mlockall)");
 	else if ((err = thunk_area_map(setup->thunk_fd, &shim, &states->area)))
-		states->unwritable =
-			err == -ENOTSUP ? "there are no thunks for this machine"
-					: "the program has no thunks";
+		set_unwritable(states,
+			       err == -ENOTSUP
+				       ? "there are no thunks for this machine"
+				       : "the program has no thunks");
 }
 
 /* --- images -----------------------------------------------------------------
  */
 
-static void set_module(struct states_process *process, uint32_t module,
-		       int number)
+struct process_module *states_module_of(const struct states_process *process,
+					uint32_t module)
+{
+	return module < process->module_count ? &process->module[module] : NULL;
+}
+
+/* The same, with room for it; NULL: no memory. */
+static struct process_module *make_module_of(struct states_process *process,
+					     uint32_t module)
 {
 	size_t old = process->module_count;
 
 	if (grow_array(process->module, process->module_room, module + 1) < 0)
-		return;
+		return NULL;
 	for (; old <= module; old++)
-		process->module[old] = -1;
+		process->module[old] = (struct process_module){ .number = -1 };
 	process->module_count = MAX(process->module_count, (size_t)module + 1);
-	process->module[module] = number;
+	return &process->module[module];
 }
 
+/* Its number in the image of @process; -1: it is not in it. */
 static int module_of(const struct states_process *process, uint32_t module)
 {
-	return module < process->module_count ? process->module[module] : -1;
+	const struct process_module *of = states_module_of(process, module);
+
+	return of ? of->number : -1;
 }
 
+/* @process has it: its image, if there is one, is to know that. */
 static void add_module_to(struct states *states, struct states_process *process,
 			  uint32_t index)
 {
 	const struct states_module *module = &states->modules[index];
+	struct process_module *of = states_module_of(process, index);
 
-	if (module->gone || !module->listed || !module->plan->plan)
+	if (!of || !of->here || of->number >= 0 || !process->image ||
+	    module->gone || !module->listed || !module->plan->plan)
 		return;
-	set_module(process, index,
-		   patch_module_add(process->image, module->plan->plan,
-				    module->bias, module->plan->inode));
+	of->number = patch_module_add(process->image, module->plan->plan,
+				      module->bias, module->plan->inode);
+	states->late_news = true;
+}
+
+static void read_map(struct states *states,
+		     const struct states_process *process)
+{
+	states_go_away(states);
+	(void)text_map_read(&states->map, process->pid);
+	states_come_back(states);
+}
+
+/* Whether the file of the module at @index is where it should be, as the map
+ * says that was read last. */
+static bool is_mapped(const struct states *states, uint32_t index)
+{
+	const struct states_module *module = &states->modules[index];
+	const struct text_mapping *mapping =
+		text_map_find(&states->map, module->start, 1);
+
+	return mapping &&
+	       (!module->plan->inode || mapping->inode == module->plan->inode);
+}
+
+/* What one process has loaded late, those have, too, that it has forked since.
+ * They do not tell so. */
+static void find_in_map(struct states *states, struct states_process *process,
+			uint32_t index)
+{
+	struct process_module *of = states_module_of(process, index);
+
+	if (of && of->here)
+		return;
+	read_map(states, process);
+	of = is_mapped(states, index) ? make_module_of(process, index) : NULL;
+	if (of) {
+		of->here = true;
+		of->since_ns = states->modules[index].came_ns;
+	}
 }
 
 void states_module_came(struct states *states, uint32_t module)
 {
 	for (struct states_process *process = states_first(states); process;
-	     process = process->next)
-		if (process->image)
-			add_module_to(states, process, module);
+	     process = process->next) {
+		if (!process->image || states_has_ended(states, process))
+			continue;
+		find_in_map(states, process, module);
+		add_module_to(states, process, module);
+	}
 }
 
-void states_module_went(struct states *states, uint32_t module)
+void states_module_leaves(struct states_process *process, uint32_t module)
 {
-	const struct states_process *leader = states_leader(states);
+	struct process_module *of = states_module_of(process, module);
 
-	for (struct states_process *process = states_first(states); process;
-	     process = process->next)
-		if (process->image && module_of(process, module) >= 0) {
-			/* Others than who unloaded it may have it still. */
-			states_go_away(states);
-			if (process != leader)
-				(void)patch_module_restore(
-					process->image,
-					module_of(process, module));
-			states_come_back(states);
-			patch_module_forget(process->image,
-					    module_of(process, module));
-			set_module(process, module, -1);
-		}
+	if (!of)
+		return;
+	if (process->image && of->number >= 0)
+		patch_module_forget(process->image, of->number);
+	*of = (struct process_module){ .number = -1 };
 }
 
-static void start_clock(struct states_process *process)
+static void start_clock(struct states *states, struct states_process *process)
 {
-	struct timespec now;
+	struct timespec now = { 0 };
+	clockid_t clock = 0;
+	bool has_clock = clock_getcpuclockid(process->pid, &clock) == 0 &&
+			 clock_gettime(clock, &now) == 0;
 
-	process->has_clock =
-		clock_getcpuclockid(process->pid, &process->clock) == 0 &&
-		clock_gettime(process->clock, &now) == 0;
-	if (process->has_clock)
-		process->cpu_ns = (uint64_t)now.tv_sec * 1000000000 +
-				  (uint64_t)now.tv_nsec;
+	lock_acquire(&states->lock);
+	process->clock = clock;
+	process->has_clock = has_clock;
+	process->cpu_ns =
+		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	lock_release(&states->lock);
 }
 
 /* Kernels may refuse to write what the program itself may not
@@ -186,8 +263,8 @@ static void try_to_write(struct states *states,
 	writable = patch_mem_is_writable(process->mem, hook);
 	states_come_back(states);
 	if (!writable)
-		states->unwritable = "the kernel refuses to write to the text "
-				     "of programs";
+		set_unwritable(states, "the kernel refuses to write to the "
+				       "text of programs");
 }
 
 static void make_root_image(struct states *states,
@@ -219,6 +296,32 @@ static const struct states_process *parent_of(struct states *states,
 	return oldest;
 }
 
+/* @process is a child of @parent, which may have loaded something since the
+ * fork. */
+static void inherit_modules(struct states *states,
+			    struct states_process *process,
+			    const struct states_process *parent)
+{
+	bool is_read = false;
+
+	for (uint32_t i = 0; i < parent->module_count; i++) {
+		struct process_module *of = make_module_of(process, i);
+
+		if (!of)
+			break;
+		*of = parent->module[i];
+		if (!of->here || !states->modules[i].late)
+			continue;
+		if (!is_read)
+			read_map(states, process);
+		is_read = true;
+		of->heard = false;
+		if (!is_mapped(states, i))
+			states_module_leaves(process, i);
+	}
+	states->late_news = states->late_news || is_read;
+}
+
 static void make_child_image(struct states *states,
 			     struct states_process *process)
 {
@@ -230,8 +333,8 @@ static void make_child_image(struct states *states,
 	process->image =
 		patch_image_fork(parent->image, process->pid, process->mem);
 	states_come_back(states);
-	for (uint32_t i = 0; process->image && i < parent->module_count; i++)
-		set_module(process, i, parent->module[i]);
+	if (process->image)
+		inherit_modules(states, process, parent);
 }
 
 /* The parts of @function, to be connected in @process, into @list of @room.
@@ -305,53 +408,108 @@ static void restore_in(struct states *states,
 	say_unrestored(process);
 }
 
-/* Connect what was connected in its parent only after the fork. */
+/* Whether all parts of @function that @process has are connected there. */
+static bool is_connected_in(const struct states *states,
+			    const struct states_process *process,
+			    const struct function *function)
+{
+	for (uint32_t at = function->parts; at != NONE;
+	     at = states->parts[at].next) {
+		const struct states_part *part = &states->parts[at];
+
+		if (module_of(process, part->module) >= 0 &&
+		    !patch_is_connected(process->image, part->number))
+			return false;
+	}
+	return true;
+}
+
+/* Connect what is connected in others and not in @process: they are off at
+ * first. */
 static void connect_rest(struct states *states, struct states_process *process)
 {
 	struct patch_function *list =
-		calloc(states->part_count + 1, sizeof(*list));
+		states_calloc(states, states->part_count + 1, sizeof(*list));
 	size_t count = 0;
 
 	for (size_t i = 0; list && i < states->function_count; i++) {
 		const struct function *function = &states->functions[i];
 
-		if (!function->connected || function->parts == NONE ||
-		    patch_is_connected(process->image,
-				       states->parts[function->parts].number))
-			continue;
-		count += list_parts(states, process, function,
-				    function->state == FUNCTION_OFF,
-				    list + count, states->part_count - count);
+		if (function->connected && function->parts != NONE &&
+		    !is_connected_in(states, process, function))
+			count += list_parts(states, process, function, true,
+					    list + count,
+					    states->part_count - count);
 	}
 	if (count)
 		connect_in(states, process, list, count, false);
-	free(list);
+	states_free(states, list);
 }
 
-/* Bring the text of a child to where all others are. */
-static void catch_up(struct states *states, struct states_process *process)
+/* Switch what is connected in @process and in state off, or what is not. */
+static void switch_rest(struct states *states,
+			const struct states_process *process, bool on)
 {
-	connect_rest(states, process);
-	for (uint32_t number = 1; number < states->next_number; number++) {
+	uint32_t *numbers =
+		states_calloc(states, states->next_number, sizeof(*numbers));
+	size_t count = 0;
+
+	for (uint32_t number = 1; numbers && number < states->next_number;
+	     number++) {
 		const struct function *function =
 			&states->functions[states->owner[number]];
 
-		if (function->connected)
-			switch_in(states, process, &number, 1,
-				  function->state != FUNCTION_OFF);
+		if (function->connected &&
+		    (function->state != FUNCTION_OFF) == on)
+			numbers[count++] = number;
 	}
+	if (count)
+		switch_in(states, process, numbers, count, on);
+	states_free(states, numbers);
+}
+
+/* Bring the text of a process to where all others are. */
+static void catch_up(struct states *states, struct states_process *process)
+{
+	connect_rest(states, process);
+	switch_rest(states, process, false);
+	switch_rest(states, process, true);
+	states->late_news = true;
+}
+
+void states_module_joins(struct states *states, struct states_process *process,
+			 uint32_t module, uint64_t since_ns)
+{
+	struct process_module *of = make_module_of(process, module);
+
+	if (!of || of->here)
+		return;
+	of->here = true;
+	of->since_ns = since_ns;
+	add_module_to(states, process, module);
+	if (of->number >= 0)
+		catch_up(states, process);
 }
 
 static void meet_process(struct states *states, struct states_process *process)
 {
+	const struct states_process *parent;
 	bool has_memory;
+
+	if (!process->root) {
+		parent = parent_of(states, process);
+		if (parent)
+			process->generation =
+				MAX(process->generation, parent->generation);
+		states_follow_new(states, process);
+	}
 
 	/* states_child_memory() gives it one at any time, if it has none: then
 	 * it is met once more. */
 	lock_acquire(&states->lock);
 	has_memory = process->mem >= 0;
 	lock_release(&states->lock);
-	start_clock(process);
+	start_clock(states, process);
 	if (states->area && has_memory && process->root)
 		try_to_write(states, process);
 	if (!states->area || !has_memory || process->image)
@@ -373,8 +531,8 @@ static void meet_process(struct states *states, struct states_process *process)
 			catch_up(states, process);
 	}
 	if (process->failed && process->root)
-		states->unwritable = "the memory of the program cannot be "
-				     "written";
+		set_unwritable(states,
+			       "the memory of the program cannot be written");
 }
 
 void states_process_free(struct states_process *process)
@@ -510,6 +668,7 @@ void states_processes_free(struct states *states)
 	states->processes = NULL;
 	lock_release(&states->lock);
 	free_list(states, list);
+	states_forget_gone(states);
 }
 
 /* --- writing ----------------------------------------------------------------
@@ -552,10 +711,15 @@ static void switch_gate(struct states *states, const uint32_t *functions,
 
 void states_make_gate(struct states *states)
 {
-	if (states->unwritable && !states->gate &&
-	    !filter_is_active(&states->thread->collector->options->filter))
-		states->gate = filter_table_new(
-			arena_setup(states->arena)->page, GATE_ENTRIES);
+	struct filter_table *gate;
+
+	if (!states->unwritable || states->gate ||
+	    filter_is_active(&states->thread->collector->options->filter))
+		return;
+	gate = filter_table_new(arena_setup(states->arena)->page, GATE_ENTRIES);
+	lock_acquire(&states->lock);
+	states->gate = gate;
+	lock_release(&states->lock);
 }
 
 void states_switch(struct states *states, const uint32_t *functions,
@@ -569,7 +733,7 @@ void states_switch(struct states *states, const uint32_t *functions,
 		switch_gate(states, functions, count, on);
 		return;
 	}
-	numbers = calloc(states->next_number, sizeof(*numbers));
+	numbers = states_calloc(states, states->next_number, sizeof(*numbers));
 	for (size_t i = 0; numbers && i < count; i++)
 		for (uint32_t at = states->functions[functions[i]].parts;
 		     at != NONE; at = states->parts[at].next)
@@ -578,27 +742,36 @@ void states_switch(struct states *states, const uint32_t *functions,
 	say_patched(states);
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
-		if (process->image && !process->ended && numbers)
+		if (process->image && numbers &&
+		    !states_has_ended(states, process))
 			switch_in(states, process, numbers, n, on);
-	free(numbers);
+	states_free(states, numbers);
 	add_patch_ns(states, begin_ns);
 }
 
-const char *states_stuck(const struct states *states,
-			 const struct function *function, bool on)
+static bool is_stuck_in(const struct states *states,
+			const struct states_process *process,
+			const struct function *function)
+{
+	for (uint32_t at = function->parts; at != NONE;
+	     at = states->parts[at].next)
+		if (patch_is_stuck(process->image, states->parts[at].number))
+			return true;
+	return false;
+}
+
+const char *states_stuck(struct states *states, const struct function *function,
+			 bool on)
 {
 	if (states_are_gated(states))
 		return on || filter_table_has(states->gate, function->address)
 			       ? NULL
 			       : "too many functions are left out already";
-	for (const struct states_process *process = states->processes; process;
-	     process = process->next)
-		for (uint32_t at = function->parts;
-		     process->image && !process->ended && at != NONE;
-		     at = states->parts[at].next)
-			if (patch_is_stuck(process->image,
-					   states->parts[at].number))
-				return patch_reason_text(PATCH_STUCK);
+	for (const struct states_process *process = states_first(states);
+	     process; process = process->next)
+		if (process->image && is_stuck_in(states, process, function) &&
+		    !states_has_ended(states, process))
+			return patch_reason_text(PATCH_STUCK);
 	return NULL;
 }
 
@@ -627,38 +800,23 @@ void states_give_numbers(struct states *states, const uint32_t *functions,
 		give_numbers(states, functions[i]);
 }
 
-/* Connect @list in the leader, then in all others. The first has the last word
- * about what can be connected. */
-static void connect_everywhere(struct states *states,
-			       const struct states_process *leader,
-			       struct patch_function *list, size_t count,
-			       bool held)
-{
-	say_patched(states);
-	connect_in(states, leader, list, count, held);
-	for (struct states_process *process = states_first(states); process;
-	     process = process->next) {
-		struct patch_function *copy;
+/* Functions that are being connected, in one process after the other. */
+struct connecting {
+	const uint32_t *functions;
+	size_t count;
+	bool held;
+	bool *known; /* of each: a process has had its word */
+	struct patch_function *list; /* the parts, in the process at hand */
+	size_t *first; /* in the list, of each; and the end */
+	size_t room;
+};
 
-		if (process == leader || !process->image || process->ended)
-			continue;
-		copy = malloc(count * sizeof(*copy));
-		for (size_t i = 0; copy && i < count; i++)
-			copy[i] = list[i];
-		if (copy)
-			connect_in(states, process, copy, count, false);
-		free(copy);
-	}
-}
-
-/* What has become of the parts of function @index, @count of @list. @none: why
- * there are none. */
+/* What has become of the parts of function @index, @count of @list. */
 static void note_connected(struct states *states, uint32_t index,
-			   const struct patch_function *list, size_t count,
-			   const char *none)
+			   const struct patch_function *list, size_t count)
 {
 	struct function *function = &states->functions[index];
-	const char *refused = count ? NULL : none;
+	const char *refused = NULL;
 
 	for (size_t i = 0; i < count; i++)
 		if (list[i].reason != PATCH_DONE)
@@ -672,43 +830,109 @@ static void note_connected(struct states *states, uint32_t index,
 	lock_release(&states->lock);
 }
 
+/* No process has parts of function @index that can be connected. */
+static void note_unconnected(struct states *states, uint32_t index,
+			     const char *why)
+{
+	lock_acquire(&states->lock);
+	states->functions[index].wants_connection = false;
+	states->functions[index].connected = false;
+	states->functions[index].refused = why;
+	lock_release(&states->lock);
+}
+
+/* The first process that has a function has the last word about whether it can
+ * be connected. */
+static void connect_all_in(struct states *states,
+			   const struct states_process *process,
+			   struct connecting *connecting, bool held)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < connecting->count; i++) {
+		const struct function *function =
+			&states->functions[connecting->functions[i]];
+
+		connecting->first[i] = n;
+		/* What the first one has refused stays as it is. */
+		if (!connecting->known[i] || function->connected)
+			n += list_parts(
+				states, process, function,
+				!connecting->held ||
+					function->wanted == FUNCTION_OFF,
+				connecting->list + n, connecting->room - n);
+	}
+	connecting->first[connecting->count] = n;
+	if (n)
+		connect_in(states, process, connecting->list, n, held);
+	for (size_t i = 0; i < connecting->count; i++) {
+		size_t first = connecting->first[i];
+		size_t count = connecting->first[i + 1] - first;
+
+		if (!count || connecting->known[i])
+			continue;
+		connecting->known[i] = true;
+		note_connected(states, connecting->functions[i],
+			       connecting->list + first, count);
+	}
+}
+
+static void connect_everywhere(struct states *states,
+			       struct connecting *connecting)
+{
+	const struct states_process *leader = states_leader(states);
+
+	say_patched(states);
+	if (leader->image)
+		connect_all_in(states, leader, connecting, connecting->held);
+	for (struct states_process *process = states_first(states); process;
+	     process = process->next)
+		if (process != leader && process->image &&
+		    !states_has_ended(states, process))
+			connect_all_in(states, process, connecting, false);
+	for (size_t i = 0; i < connecting->count; i++)
+		if (!connecting->known[i])
+			note_unconnected(
+				states, connecting->functions[i],
+				leader->image ? "there are too many functions"
+					      : "the memory of the program "
+						"cannot be written");
+}
+
+static size_t count_parts(const struct states *states,
+			  const uint32_t *functions, size_t count)
+{
+	size_t parts = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t at = states->functions[functions[i]].parts;
+		     at != NONE; at = states->parts[at].next)
+			parts++;
+	return parts;
+}
+
 void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held)
 {
-	const struct states_process *leader = states_leader(states);
 	uint64_t begin_ns = clock_boottime_ns();
-	struct patch_function *list;
-	size_t *first;
-	size_t room = 0, n = 0;
+	struct connecting connecting = {
+		.functions = functions,
+		.count = count,
+		.held = held,
+		.room = count_parts(states, functions, count),
+	};
 
-	for (size_t i = 0; i < count; i++) {
-		for (uint32_t at = states->functions[functions[i]].parts;
-		     at != NONE; at = states->parts[at].next)
-			room++;
-	}
-	list = calloc(room + 1, sizeof(*list));
-	first = calloc(count + 1, sizeof(*first));
-	for (size_t i = 0; list && first && i < count; i++) {
-		const struct function *function =
-			&states->functions[functions[i]];
-
-		first[i] = n;
-		n += list_parts(states, leader, function,
-				!held || function->wanted == FUNCTION_OFF,
-				list + n, room - n);
-		first[i + 1] = n;
-	}
-	if (list && first && n)
-		connect_everywhere(states, leader, list, n, held);
-	for (size_t i = 0; list && first && i < count; i++)
-		note_connected(states, functions[i], list + first[i],
-			       first[i + 1] - first[i],
-			       leader->image
-				       ? "there are too many functions"
-				       : "the memory of the program cannot be "
-					 "written");
-	free(list);
-	free(first);
+	connecting.known =
+		states_calloc(states, count + 1, sizeof(*connecting.known));
+	connecting.first =
+		states_calloc(states, count + 1, sizeof(*connecting.first));
+	connecting.list = calloc(connecting.room + 1, sizeof(*connecting.list));
+	if (connecting.known && connecting.first && connecting.list)
+		connect_everywhere(states, &connecting);
+	states_free(states, connecting.known);
+	states_free(states, connecting.first);
+	states_free(states, connecting.list);
+	states->late_news = true;
 	add_patch_ns(states, begin_ns);
 }
 
@@ -716,6 +940,6 @@ void states_restore_text(struct states *states)
 {
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
-		if (process->image && !process->ended)
+		if (process->image && !states_has_ended(states, process))
 			restore_in(states, process);
 }

@@ -20,10 +20,13 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* The longest sleep: that modules were loaded wakes nobody. */
+/* The longest sleep: not all loads of modules are told. */
 #define SLEEP_NS 100000000
-/* How long an arena that ends may keep its thread away, in all. */
+/* How long an arena that ends may keep its thread waiting, in all. Only what is
+ * longer than USUAL_NS counts: each process of an innocent program takes less.
+ */
 #define END_NS (4 * (uint64_t)STATES_AWAY_NS)
+#define USUAL_NS 250000000
 /* How often the main thread looks, when it waits for the last threads. */
 #define LOOK_MS 100
 
@@ -68,11 +71,48 @@ static void end_thread(struct states_thread *thread, bool given_up)
 	lock_release(&thread->lock);
 }
 
+/* How long the thread has been away until @now, without what is usual. Under
+ * the lock. */
+static uint64_t count_slow(const struct states *states, uint64_t now)
+{
+	uint64_t ns = states->away_ns ? now - states->away_ns : 0;
+
+	return ns > USUAL_NS ? ns - USUAL_NS : 0;
+}
+
+/* Under the lock. */
+static void set_away(struct states *states, uint64_t now, bool away)
+{
+	if (states->end_ns)
+		states->slow_ns += count_slow(states, now);
+	states->away_ns = away ? now : 0;
+}
+
 void states_go_away(struct states *states)
 {
 	lock_acquire(&states->lock);
-	states->away_ns = clock_boottime_ns();
+	set_away(states, clock_boottime_ns(), true);
 	lock_release(&states->lock);
+}
+
+void *states_calloc(struct states *states, size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	for (size_t i = 0; memory && i < ARRAY_SIZE(states->held); i++)
+		if (!states->held[i]) {
+			states->held[i] = memory;
+			break;
+		}
+	return memory;
+}
+
+void states_free(struct states *states, void *memory)
+{
+	for (size_t i = 0; memory && i < ARRAY_SIZE(states->held); i++)
+		if (states->held[i] == memory)
+			states->held[i] = NULL;
+	free(memory);
 }
 
 void states_come_back(struct states *states)
@@ -82,7 +122,7 @@ void states_come_back(struct states *states)
 
 	lock_acquire(&states->lock);
 	given_up = states->given_up;
-	states->away_ns = 0;
+	set_away(states, clock_boottime_ns(), false);
 	lock_release(&states->lock);
 	if (!given_up)
 		return;
@@ -92,6 +132,8 @@ void states_come_back(struct states *states)
 		states->making->busy_ns = 0;
 		lock_release(&thread->lock);
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(states->held); i++)
+		states_free(states, states->held[i]);
 	states_processes_free(states);
 	states_plans_put(states);
 	states_put(&states);
@@ -103,9 +145,10 @@ bool states_are_stuck(const struct states *states)
 {
 	uint64_t now = clock_boottime_ns();
 
-	return states->away_ns && (now - states->away_ns > STATES_AWAY_NS ||
-				   (states->end_ns && !states->restored &&
-				    now - states->end_ns > END_NS));
+	return states->away_ns &&
+	       (now - states->away_ns > STATES_AWAY_NS ||
+		(states->end_ns && !states->restored &&
+		 states->slow_ns + count_slow(states, now) > END_NS));
 }
 
 /* --- the end of an arena ----------------------------------------------------
@@ -291,12 +334,29 @@ int states_start(struct states *states)
 	return err;
 }
 
+void states_thread_get(struct states_thread *thread)
+{
+	/* relaxed: whoever takes one has one */
+	atom_add_rlx(&thread->refs, 1);
+}
+
+void states_thread_put(struct states_thread *thread)
+{
+	/* order: sc, REFS: all uses of it come before its end */
+	if (atom_add_sc(&thread->refs, -1u) != 1)
+		return;
+	lock_destroy(&thread->lock);
+	lock_destroy(&thread->guard_lock);
+	free(thread);
+}
+
 int states_thread_start(struct collector *collector, struct states_thread **out)
 {
 	struct states_thread *thread = calloc(1, sizeof(*thread));
 
 	if (!thread)
 		return -ENOMEM;
+	thread->refs = 1;
 	thread->collector = collector;
 	thread->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (thread->event < 0) {
@@ -333,9 +393,8 @@ bool states_thread_stop(struct states_thread **thread)
 	text_guard_stop(&old->guard);
 	states_plans_free(old);
 	close(old->event);
-	lock_destroy(&old->lock);
-	lock_destroy(&old->guard_lock);
-	free(old);
+	/* A job may just be asking for an arena that has ended. */
+	states_thread_put(old);
 	return true;
 }
 

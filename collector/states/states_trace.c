@@ -91,7 +91,8 @@ static uint32_t sequence_of(struct states *states)
 }
 
 static void write_count(struct states *states,
-			const struct states_process *process, uint64_t ns)
+			const struct states_process *process, uint64_t ns,
+			size_t more)
 {
 	uint8_t packet[PACKET_BYTES];
 	uint32_t sequence = sequence_of(states);
@@ -99,7 +100,7 @@ static void write_count(struct states *states,
 	trace_file_append(trace_of(states), sequence, packet,
 			  out_track_value(packet, sizeof(packet), sequence,
 					  process->count_track, ns,
-					  (int64_t)states->muted));
+					  (int64_t)(states->muted + more)));
 }
 
 static void describe_tracks(struct states *states,
@@ -141,7 +142,7 @@ void states_trace_process(struct states *states, struct states_process *process)
 	    !trace_of(states))
 		return;
 	describe_tracks(states, process);
-	write_count(states, process, clock_boottime_ns());
+	write_count(states, process, clock_boottime_ns(), 0);
 }
 
 /* How many functions are not recorded, after @change. */
@@ -157,8 +158,8 @@ static void count_muted(struct states *states,
 		states->muted--;
 }
 
-static void write_change(struct states *states, struct states_process *process,
-			 const struct states_change *change, const char *name)
+static void write_instant(struct states *states, struct states_process *process,
+			  uint64_t ns, const char *name)
 {
 	uint32_t sequence = sequence_of(states);
 	uint8_t packet[PACKET_BYTES];
@@ -167,9 +168,14 @@ static void write_change(struct states *states, struct states_process *process,
 		describe_tracks(states, process);
 	trace_file_append(trace_of(states), sequence, packet,
 			  out_track_instant(packet, sizeof(packet), sequence,
-					    process->change_track, change->ns,
-					    name));
-	write_count(states, process, change->ns);
+					    process->change_track, ns, name));
+}
+
+static void write_change(struct states *states, struct states_process *process,
+			 const struct states_change *change, const char *name)
+{
+	write_instant(states, process, change->ns, name);
+	write_count(states, process, change->ns, 0);
 }
 
 /* The lock is not held while the trace is written, which may wait for a disk:
@@ -203,4 +209,27 @@ void states_trace_change(struct states *states,
 	count = list_processes(states, list);
 	for (size_t i = 0; i < count; i++)
 		write_change(states, list[i], change, name);
+}
+
+void states_trace_late(struct states *states, struct states_process *process,
+		       const char *path, size_t count, uint64_t from_ns,
+		       uint64_t to_ns)
+{
+	char name[STATES_TRACE_TEXT], time[SIZE_TEXT];
+	bool known;
+
+	lock_acquire(&states->lock);
+	known = process->uuid;
+	lock_release(&states->lock);
+	if (!known || !arena_setup(states->arena)->recording ||
+	    !trace_of(states))
+		return;
+	snprintf(name, sizeof(name), "perfrec: %.300s not recorded yet", path);
+	write_instant(states, process, from_ns, name);
+	write_count(states, process, from_ns, count);
+	snprintf(name, sizeof(name),
+		 "perfrec: %.300s recorded from here on (%s after dlopen())",
+		 path, size_format_ns(to_ns - from_ns, time));
+	write_instant(states, process, to_ns, name);
+	write_count(states, process, to_ns, 0);
 }

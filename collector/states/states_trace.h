@@ -23,6 +23,12 @@ void states_trace_change(struct states *states,
 void states_trace_process(struct states *states,
 			  struct states_process *process);
 
+/* @count functions of the module at @path were not recorded in @process from
+ * @from_ns to @to_ns, which is now, as it was loaded late. The same thread. */
+void states_trace_late(struct states *states, struct states_process *process,
+		       const char *path, size_t count, uint64_t from_ns,
+		       uint64_t to_ns);
+
 #define STATES_TRACE_TEXT 512
 /* Set @text to what a person reads of @change. Pure. */
 void states_trace_name(const struct states_change *change,

@@ -133,11 +133,13 @@ uint64_t states_visit(struct states *states)
 		    held && !arena_setup(states->arena)->late);
 	if (held && (done || clock_boottime_ns() >= states->hold_ns))
 		release(states);
+	states_tell_late(states);
 	if (!held || done)
 		wait = states_steer(states);
+	wait = MIN(wait, states_follow_pause(states));
 	/* While others make the plans it needs, it lets them. */
 	if (!done)
 		wait = MIN(wait, held ? (uint64_t)HELD_NS : (uint64_t)SOON_NS);
-	/* Loads of modules are told by nobody. */
+	/* Not all loads of modules are told. */
 	return MIN(wait, (uint64_t)100000000);
 }

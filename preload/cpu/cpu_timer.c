@@ -373,6 +373,8 @@ bool cpu_timer_give_up_signal(bool for_default)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
+	/* What has run until now is sampled, the rest is not. */
+	count_unsampled();
 	cpu_timer_stop();
 	if (for_default && may_fire())
 		return false;

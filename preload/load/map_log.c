@@ -50,6 +50,7 @@
 #include "preload/load/module.h"
 #include "preload/load/thunk_map.h"
 #include "shared/atomic.h"
+#include "shared/futex.h"
 
 #define KNOWN_MAX 4096
 /* Calls whose functions' modules a thread looks at after a dlopen(). */
@@ -190,6 +191,7 @@ static void append_entry(enum map_entry_kind kind, const struct module *module,
 	entry->pid = g_shim.pid;
 	entry->generation = generation;
 	entry->build_id_bytes = module->build_id_bytes;
+	entry->entry_build = module->entry_build;
 	entry->start = module->start;
 	entry->end = module->end;
 	entry->bias = module->bias;
@@ -434,15 +436,32 @@ static void start_looking(void)
 	t_thread.epoch = (uint32_t)t_thread.epoch;
 }
 
+/* Functions of an entry build call no hook before the collector knows of them:
+ * it looks for what is loaded now (states_follow.c). */
+static void tell_opening(void)
+{
+	struct page_shm *page = g_shim.page;
+	struct doorbell_shm *bell = &page->doorbell[0];
+	/* order: sc, ASLEEP: the collector sees it, or we see it asleep */
+	uint32_t before = atom_add_sc(&page->dlopens, 1);
+
+	/* order: rel, DLOPENER: it names its own number */
+	atom_store_rel(&page->dlopeners[before % DLOPENERS],
+		       (uint64_t)(before + 1) << 32 | (uint32_t)g_shim.pid);
+	/* order: sc, ASLEEP: as above */
+	if (!atom_load_sc(&bell->asleep) || g_shim.no_syscalls)
+		return;
+	/* relaxed: the futex call orders it for the sleeper */
+	atom_add_rlx(&bell->rings, 1);
+	sys(SYS_futex, &bell->rings, FUTEX_OP_WAKE, 1);
+}
+
 void map_open(void)
 {
 	if (!gate_is_recording())
 		return;
 	publish_changes(false);
-	/* Functions of an entry build call no hook before the collector knows
-	 * of them. It reads the map soon (states_modules.c).
-	 * relaxed: a count */
-	atom_add_rlx(&g_shim.page->dlopens, 1);
+	tell_opening();
 	/* relaxed: for this thread, and those that it makes */
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))

@@ -12,6 +12,7 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "shared/compiler.h"
+#include "shared/entry_build.h"
 #include "shared/hash.h"
 #include "shared/ring_shm.h"
 
@@ -19,6 +20,21 @@
 #define HEADERS_BYTES_MAX 4096
 /* Entries of a dynamic section that are looked at; linkers make 20 to 30. */
 #define DYNAMIC_MAX 63
+
+static void read_note(const ElfW(Nhdr) * note, const uint8_t *name,
+		      uint64_t name_bytes, struct module *module)
+{
+	if (note->n_type == NT_GNU_BUILD_ID && name_bytes == 4 &&
+	    !memcmp(name, ELF_NOTE_GNU, 4) && !module->build_id_bytes) {
+		module->build_id = name + name_bytes;
+		module->build_id_bytes = (uint16_t)MIN(
+			note->n_descsz, (uint32_t)MAP_BUILD_ID_MAX);
+	} else if (note->n_type == ENTRY_NOTE_TYPE &&
+		   note->n_namesz == sizeof(ENTRY_NOTE_NAME) &&
+		   !memcmp(name, ENTRY_NOTE_NAME, sizeof(ENTRY_NOTE_NAME))) {
+		module->entry_build = true;
+	}
+}
 
 static void read_notes(const uint8_t *notes, uint64_t bytes,
 		       struct module *module)
@@ -32,13 +48,7 @@ static void read_notes(const uint8_t *notes, uint64_t bytes,
 
 		if (size > bytes)
 			return;
-		if (note->n_type == NT_GNU_BUILD_ID && name_bytes == 4 &&
-		    !memcmp(name, ELF_NOTE_GNU, 4)) {
-			module->build_id = name + name_bytes;
-			module->build_id_bytes =
-				MIN(note->n_descsz, (uint32_t)MAP_BUILD_ID_MAX);
-			return;
-		}
+		read_note(note, name, name_bytes, module);
 		notes += size;
 		bytes -= size;
 	}
@@ -82,7 +92,6 @@ bool module_describe(uint64_t bias, const ElfW(Phdr) * headers, size_t count,
 				MAX(module->end,
 				    ALIGN_UP(address + header->p_memsz, page));
 		} else if (header->p_type == PT_NOTE &&
-			   !module->build_id_bytes &&
 			   is_note_loaded(header, headers, count)) {
 			read_notes((const uint8_t *)address, header->p_filesz,
 				   module);

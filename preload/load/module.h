@@ -16,7 +16,8 @@ struct module {
 	uint64_t identity; /* a hash of name and build-id */
 	const char *name; /* ld.so's; like build_id it is there while loaded */
 	const uint8_t *build_id;
-	uint32_t build_id_bytes; /* 0: none */
+	uint16_t build_id_bytes; /* 0: none */
+	bool entry_build; /* it has the note of one (shared/entry_build.h) */
 	const void *dynamic; /* its dynamic section; NULL: none */
 	size_t dynamic_bytes;
 };

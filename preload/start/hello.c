@@ -43,6 +43,8 @@ static struct {
 	 * one. One start at a time. */
 	struct sockaddr_un address;
 	uint64_t device, inode; /* of the arena */
+	/* The first socket that is another user's, and whose; or "". */
+	char foreign[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 64];
 } g_hello;
 
 static long remaining_ns(uint64_t deadline)
@@ -158,20 +160,39 @@ bool hello_has_socket(const struct settings *settings, const char *suffix)
 	return false;
 }
 
+/* The socket at @path is not for us: note whose it is. */
+static void note_foreign(const char *path)
+{
+	char *text = g_hello.foreign;
+	struct stat status;
+
+	/* clang-tidy knows no system call that fills it in. */
+	status.st_uid = 0;
+	if (text[0] || !append_text(text, sizeof(g_hello.foreign), path) ||
+	    sys(SYS_newfstatat, AT_FDCWD, path, &status, 0))
+		return;
+	append_text(text, sizeof(g_hello.foreign), " is of the user with id ");
+	append_number(text, sizeof(g_hello.foreign), status.st_uid);
+}
+
+/* Returns the socket, or -errno; -EPERM: the only ones are another user's. */
 static long connect_any(const struct settings *settings, uint64_t deadline)
 {
 	struct sockaddr_un *address = &g_hello.address;
 	long fd = -ENAMETOOLONG;
 
 	address->sun_family = AF_UNIX;
+	g_hello.foreign[0] = '\0';
 	for (int i = 0; candidate_path(settings, i, address->sun_path,
 				       sizeof(address->sun_path));
 	     i++) {
 		fd = connect_to(address, deadline);
 		if (fd >= 0)
-			break;
+			return fd;
+		if (fd == -EPERM || fd == -EACCES)
+			note_foreign(address->sun_path);
 	}
-	return fd;
+	return g_hello.foreign[0] && fd != -EAGAIN ? -EPERM : fd;
 }
 
 /* Make the arena small enough for the program's limits. False if that
@@ -494,8 +515,10 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 	const char *why;
 
 	*detail = "";
-	if (socket == -EPERM || socket == -EACCES)
-		return "the collector's socket belongs to another user";
+	if (socket == -EPERM) {
+		*detail = g_hello.foreign;
+		return "the collector's socket belongs to another user: ";
+	}
 	if (socket == -EAGAIN)
 		return "the collector does not answer";
 	if (socket == -ENAMETOOLONG) {

@@ -113,6 +113,10 @@ void thunks_describe(struct page_shm *page)
 {
 	struct thunk_shim *thunks = &page->thunks;
 
+	if (has_chain())
+		/* order: sc, FLAGS: as every flag; it stands for nothing else
+		 */
+		atom_or_sc(&page->flags, PAGE_OTHER_HOOKS);
 	if (!thunk_map_publish(page))
 		return;
 	vector_find();

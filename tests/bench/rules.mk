@@ -49,6 +49,15 @@ $(O)/tests/bench/lib%.so: tests/bench/%.c
 	$(BENCH_CC) $(BENCH_SO) -o $@ $<
 BENCH_SO = -shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now
 
+$(O)/tests/bench/page_calls: tests/bench/page_calls.c
+	$(say) CC $@
+	$(BENCH_CC) -finstrument-functions -o $@ $< -lpthread
+
+# Needs 2.3 GB in $(O).
+.PHONY: bench-page
+bench-page: all $(O)/tests/bench/page_calls
+	$(Q)O=$(O) sh tests/bench/page.sh
+
 # Peers that cannot be installed are left out, with a line that says so.
 .PHONY: bench bench-quick
 bench bench-quick:

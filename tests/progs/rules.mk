@@ -11,10 +11,11 @@ $(O)/tests/progs/%: tests/progs/%.c
 # compiled by their tests, in several ways or with libraries of the test.
 THEME_PROGS = $(filter-out cpu/places families/contained robust/own, \
 	  $(patsubst tests/progs/%.c,%,$(foreach theme, \
-	  cpu families heap names overhead robust tools trace, \
+	  cpu export families heap names overhead robust tools trace, \
 	  $(wildcard tests/progs/$(theme)/*.c))))
 NO_HOOKS = -fno-instrument-functions
 PROG_FLAGS_cpu/children = -g0 $(NO_HOOKS)
+PROG_FLAGS_export/hostile_names = -g -I preload
 PROG_FLAGS_families/fork_returns = -O2
 PROG_FLAGS_heap/known = -fno-builtin
 PROG_FLAGS_heap/lost = -fno-builtin -g0

@@ -40,3 +40,11 @@ $(O)/tests/stress/%: tests/stress/%.c $(O)/libcollector.a
 		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
 
 $(STRESS): Makefile tests/stress/rules.mk
+
+# What perfrec diff calls a change, on 50 comparisons of equal recordings.
+.PHONY: check-diff
+DIFF_ROUNDS = 10
+check-diff: all
+	$(Q)dir=$$(mktemp -d) && top=$$PWD && o=$$(cd $(O) && pwd) && \
+		cd $$dir && TOP=$$top O=$$o sh $$top/tests/stress/diff.sh \
+			$(DIFF_ROUNDS) && cd / && rm -rf $$dir

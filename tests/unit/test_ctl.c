@@ -80,7 +80,8 @@ static void add_session(int i, pid_t pid, const char *name)
 				     .next = g.collector.arenas };
 	lock_init(&g.arena[i].lock, LOCK_ARENA);
 	g.collector.arenas = &g.arena[i];
-	session_begin(&g.collector, &g.arena[i], false);
+	ck_assert_int_eq(session_open(&g.collector, &g.arena[i], false), 0);
+	session_begin(&g.collector, &g.arena[i]);
 	session_release(&g.arena[i]);
 }
 

@@ -66,7 +66,8 @@ START_TEST(session_too_much_memory_is_refused)
 	ck_assert_ptr_null(session_refuse(&g_collector, most));
 	ck_assert_ptr_nonnull(session_refuse(&g_collector, most + 1));
 	ck_assert_ptr_nonnull(session_refuse(&g_collector, UINT64_MAX));
-	session_begin(&g_collector, &g_arena, false);
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
+	session_begin(&g_collector, &g_arena);
 	ck_assert_ptr_nonnull(session_refuse(&g_collector, most));
 	session_unlist(&g_collector, &g_arena);
 	ck_assert_ptr_null(session_refuse(&g_collector, most));
@@ -78,7 +79,9 @@ START_TEST(session_burst_is_let_in_and_no_more)
 	int i;
 
 	for (i = 0; !session_refuse(&g_collector, 1 << 20) && i < 100000; i++) {
-		session_begin(&g_collector, &g_arena, false);
+		ck_assert_int_eq(session_open(&g_collector, &g_arena, false),
+				 0);
+		session_begin(&g_collector, &g_arena);
 		session_unlist(&g_collector, &g_arena);
 	}
 	/* Some more may come in the time that this takes. */
@@ -103,7 +106,8 @@ END_TEST
 
 START_TEST(session_has_a_number_and_is_over_when_unlisted)
 {
-	session_begin(&g_collector, &g_arena, false);
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
+	session_begin(&g_collector, &g_arena);
 	ck_assert_uint_eq(g_arena.session.number, 1);
 	g_collector.arenas = &g_arena;
 	ck_assert(!session_is_over(&g_collector, 1));
@@ -115,7 +119,8 @@ END_TEST
 
 START_TEST(session_with_own_recording_is_over_when_that_is_finished)
 {
-	session_begin(&g_collector, &g_arena, true);
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, true), 0);
+	session_begin(&g_collector, &g_arena);
 	ck_assert(!session_is_over(&g_collector, 1));
 	ck_assert_uint_eq(g_collector.recording_count, 1);
 	g_recording.ended(&g_recording, g_recording.ended_context);
@@ -131,7 +136,8 @@ static uint32_t control(void)
 
 START_TEST(session_control_is_on_once_released)
 {
-	session_begin(&g_collector, &g_arena, false);
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
+	session_begin(&g_collector, &g_arena);
 	ck_assert_uint_eq(control(), CONTROL_HOLD);
 	session_release(&g_arena);
 	ck_assert_uint_eq(control(), CONTROL_ON);
@@ -140,7 +146,8 @@ END_TEST
 
 START_TEST(session_paused_while_held_starts_paused)
 {
-	session_begin(&g_collector, &g_arena, false);
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
+	session_begin(&g_collector, &g_arena);
 	session_pause(&g_arena, true);
 	ck_assert_uint_eq(control(), CONTROL_HOLD);
 	session_release(&g_arena);
@@ -154,7 +161,8 @@ START_TEST(session_pause_is_known_by_time)
 {
 	uint64_t before = clock_boottime_ns(), from, to;
 
-	session_begin(&g_collector, &g_arena, false);
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
+	session_begin(&g_collector, &g_arena);
 	session_release(&g_arena);
 	session_pause(&g_arena, true);
 	session_pause(&g_arena, true);
@@ -167,7 +175,8 @@ END_TEST
 
 START_TEST(session_stopped_stays_off)
 {
-	session_begin(&g_collector, &g_arena, false);
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
+	session_begin(&g_collector, &g_arena);
 	session_release(&g_arena);
 	session_stop(&g_arena);
 	session_pause(&g_arena, true);

@@ -5,6 +5,9 @@
  */
 #include "collector/base/socket_path.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
@@ -27,6 +30,45 @@ START_TEST(socket_path_private_is_cleaned_up)
 	socket_path_clean_up(socket);
 	ck_assert(!exists(folder));
 	socket_path_clean_up(socket);
+}
+END_TEST
+
+/* A socket is bound at @path: nobody listens at it once that is closed. */
+static int bind_at(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)),
+			 0);
+	ck_assert_int_eq(listen(fd, 1), 0);
+	return fd;
+}
+
+/* perfrec and its collector were killed: the next one cleans up. */
+START_TEST(socket_path_private_removes_what_was_left)
+{
+	char folder[SOCKET_PATH_BYTES], socket[SOCKET_PATH_BYTES];
+	int live;
+
+	setenv("TMPDIR", ".", 1);
+	unsetenv("XDG_RUNTIME_DIR");
+	scratch_run("mkdir perfrec-stale0 perfrec-young0 perfrec-live00 "
+		    "perfrec-begins");
+	close(bind_at("perfrec-stale0/sock"));
+	close(bind_at("perfrec-young0/sock"));
+	live = bind_at("perfrec-live00/sock");
+	scratch_run("touch -d '2 minutes ago' perfrec-stale0 perfrec-live00 "
+		    "perfrec-begins");
+	ck_assert_int_eq(socket_path_private(false, folder, socket), 0);
+	ck_assert(!exists("perfrec-stale0"));
+	ck_assert(exists("perfrec-young0/sock"));
+	ck_assert(exists("perfrec-live00/sock"));
+	ck_assert(exists("perfrec-begins"));
+	ck_assert(exists(folder));
+	close(live);
+	scratch_run("rm -r perfrec-*");
 }
 END_TEST
 
@@ -80,6 +122,7 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(all, socket_path_private_is_cleaned_up, 0, 2);
 	tcase_add_loop_test(all, socket_path_of_others_is_left_alone, 0, 8);
 	tcase_add_test(all, socket_path_that_is_none_is_left_alone);
+	tcase_add_test(all, socket_path_private_removes_what_was_left);
 	return suite;
 }
 

@@ -3,15 +3,20 @@
  * The way of functions from one state to the next, and what is told of them, on
  * an arena that is made by hand: without a program there is no text to patch.
  */
-
+#include <errno.h>
+#include <fcntl.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/code/code_plan.h"
 #include "collector/names/filter_table.h"
+#include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/patch/thunks.h"
 #include "collector/record/arena_inner.h"
@@ -22,6 +27,7 @@
 #include "tests/unit/thunk_rig.h"
 
 #define SLOTS 3
+#define CORPUS SOURCES "/tests/fuzz/corpus/code"
 #define FUNCTIONS 4
 #define ADDRESS(i) (0x1000u + 16u * (uint64_t)(i))
 
@@ -100,7 +106,8 @@ static void setup(void)
 	memset(&g_options, 0, sizeof(g_options));
 	g_collector.options = &g_options;
 	g_collector.span_ns = 18;
-	g_thread = (struct states_thread){ .collector = &g_collector,
+	g_thread = (struct states_thread){ .refs = 1,
+					   .collector = &g_collector,
 					   .event = -1 };
 	lock_init(&g_thread.lock, LOCK_STATES_LIST);
 	lock_init(&g_thread.guard_lock, LOCK_TEXT_GUARD);
@@ -151,6 +158,81 @@ START_TEST(states_counted_is_one_store)
 	ck_assert(!is_off(0));
 	ck_assert_uint_eq(g_states->change_count, 1);
 	ck_assert(function(0)->by_hand);
+	states_ask_end(&asked);
+}
+END_TEST
+
+/* Plan the entry build of the corpus. Returns why there is no plan. */
+static const char *why_not_planned(uint64_t spent_ns)
+{
+	struct symbol_cache *cache;
+	int fd = open(CORPUS "/entry.so", O_RDONLY | O_CLOEXEC);
+	struct states_plan plan = { .fd = -1, .spent_ns = spent_ns };
+	const char *why;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(symbol_cache_new(&cache), 0);
+	plan.file = symbol_cache_file(cache, fd, CORPUS "/entry.so");
+	ck_assert_ptr_nonnull(plan.file);
+	g_states->modules = calloc(1, sizeof(*g_states->modules));
+	g_states->modules[0].plan = &plan;
+	g_states->modules[0].path = "/lib/entry.so";
+	g_states->module_count = 1;
+	ck_assert(states_plan_modules(g_states, UINT64_MAX));
+	why = plan.why;
+	ck_assert_int_eq(plan.plan != NULL, !why);
+	code_plan_free(&plan.plan);
+	symbol_file_put(&plan.file);
+	symbol_cache_free(&cache);
+	free(g_states->modules);
+	g_states->modules = NULL;
+	g_states->module_count = 0;
+	close(fd);
+	return why;
+}
+
+START_TEST(states_planning_has_an_end)
+{
+	ck_assert_ptr_null(why_not_planned(0));
+	ck_assert_str_eq(why_not_planned(PLAN_NS_MAX),
+			 "its code takes too long to read");
+}
+END_TEST
+
+START_TEST(states_patterns_do_not_grow)
+{
+	struct states_ask *first = ask("ctiny"), *second;
+
+	for (int i = 0; i < 100; i++) {
+		second = ask(i & 1 ? "stiny" : "ctiny");
+		states_ask_end(&second);
+	}
+	ck_assert_uint_eq(g_states->pattern_count, 1);
+	ck_assert_int_eq(function(0)->wanted, FUNCTION_SPAN);
+	/* Also who has asked first knows that it matches. */
+	ck_assert(states_ask_has_matched(first, 0));
+	states_ask_end(&first);
+}
+END_TEST
+
+START_TEST(states_patterns_have_a_limit)
+{
+	struct states_ask *asked = NULL;
+	char glob[16];
+	const char *const list[] = { glob };
+
+	for (int i = 0; i < (int)STATES_GLOBS_MAX; i++) {
+		snprintf(glob, sizeof(glob), "cf%d", i);
+		ck_assert_int_eq(states_ask_start(&g_arena, list, 1, &asked),
+				 0);
+		states_ask_end(&asked);
+	}
+	ck_assert_int_eq(states_ask_start(&g_arena,
+					  (const char *const[]){ "cmore" }, 1,
+					  &asked),
+			 -E2BIG);
+	/* One that is known may be asked for as often as one likes. */
+	ck_assert_int_eq(states_ask_start(&g_arena, list, 1, &asked), 0);
 	states_ask_end(&asked);
 }
 END_TEST
@@ -385,10 +467,64 @@ START_TEST(states_restored_ones_are_given_up)
 	ck_assert_ptr_null(g_thread.first);
 	ck_assert_uint_eq(g_thread.given_up, 1);
 	ck_assert_int_eq(g_arena.refs, 1);
+	/* What it had on its stack is freed (make check-asan). */
+	ck_assert_ptr_nonnull(states_calloc(g_states, 1, 1));
 	ck_assert_int_eq(pthread_create(&thread, NULL, come_back, g_states), 0);
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(g_thread.running, 0);
 	ck_assert_uint_eq(g_thread.given_up, 0);
+}
+END_TEST
+
+/* Each of its 1,000 children is an "away" of its own. */
+START_TEST(states_with_many_children_are_not_stuck)
+{
+	bool stuck = false;
+
+	g_states->end_ns = clock_boottime_ns() - 60000000000;
+	for (int i = 0; i < 1000 && !stuck; i++) {
+		states_go_away(g_states);
+		g_states->away_ns = clock_boottime_ns() - 100000000;
+		stuck = states_are_stuck(g_states);
+	}
+	ck_assert(!stuck);
+	states_come_back(g_states);
+}
+END_TEST
+
+/* One that keeps us waiting again and again, each time not too long. */
+START_TEST(states_that_are_slow_in_all_are_stuck)
+{
+	int times = 0;
+
+	g_states->end_ns = clock_boottime_ns();
+	for (; times < 20 && !states_are_stuck(g_states); times++) {
+		states_go_away(g_states);
+		g_states->away_ns = clock_boottime_ns() - 4000000000;
+	}
+	ck_assert_int_gt(times, 4);
+	ck_assert_int_lt(times, 8);
+	/* What was slow before it was to end is another matter. */
+	g_states->end_ns = 0;
+	ck_assert(!states_are_stuck(g_states));
+	states_come_back(g_states);
+}
+END_TEST
+
+/* A job may ask when all is over, and the collector has let go. */
+START_TEST(states_can_be_asked_for_to_the_end)
+{
+	struct states_thread *thread;
+	struct states *states;
+
+	states_end(&g_arena);
+	ck_assert_int_eq(states_thread_start(&g_collector, &thread), 0);
+	ck_assert_int_eq(states_begin(thread, &g_arena), 0);
+	states = states_get(g_arena.setup.states);
+	states_end(&g_arena);
+	ck_assert(states_thread_stop(&thread));
+	ck_assert_int_eq(states_start(states), -ESRCH);
+	states_put(&states);
 }
 END_TEST
 
@@ -416,6 +552,9 @@ int main(void)
 	tcase_add_test(tcase, states_counted_is_one_store);
 	tcase_add_test(tcase, states_off_waits_for_recorded_calls);
 	tcase_add_test(tcase, states_off_waits_for_a_while_only);
+	tcase_add_test(tcase, states_planning_has_an_end);
+	tcase_add_test(tcase, states_patterns_do_not_grow);
+	tcase_add_test(tcase, states_patterns_have_a_limit);
 	tcase_add_test(tcase, states_draining_can_be_called_back);
 	tcase_add_test(tcase, states_on_forgets_open_calls);
 	tcase_add_test(tcase, states_gate_that_is_full_leaves_the_rest);
@@ -427,5 +566,8 @@ int main(void)
 	tcase_add_test(tcase, states_tell_so_many_probes);
 	tcase_add_test(tcase, states_restored_ones_are_given_up);
 	tcase_add_test(tcase, states_that_end_are_given_up);
+	tcase_add_test(tcase, states_with_many_children_are_not_stuck);
+	tcase_add_test(tcase, states_that_are_slow_in_all_are_stuck);
+	tcase_add_test(tcase, states_can_be_asked_for_to_the_end);
 	return suite_run(suite);
 }

@@ -106,6 +106,15 @@ START_TEST(summary_losses_print_keeps_the_order_of_the_sections)
 		"whole run)\n");
 	free(losses);
 	free(odd);
+	/* Nobody is told to do what was done. */
+	summary.settings.on_full = "block";
+	print_both(&summary, &losses, &odd);
+	ck_assert_ptr_nonnull(
+		strstr(losses, "lost 2 spans: the ring was full (record with a "
+			       "larger --ring-size)\n"));
+	ck_assert_ptr_null(strstr(losses, "--on-full"));
+	free(losses);
+	free(odd);
 }
 END_TEST
 

@@ -149,7 +149,7 @@ static pid_t start_child(int area)
 	ck_assert_int_eq(pipe(ready), 0);
 	pid = fork();
 	if (!pid) {
-		mmap(NULL, 4096, PROT_READ, MAP_SHARED, area, 0);
+		(void)mmap(NULL, 4096, PROT_READ, MAP_SHARED, area, 0);
 		(void)!write(ready[1], "", 1);
 		for (;;)
 			pause();
@@ -163,6 +163,7 @@ static pid_t start_child(int area)
 START_TEST(text_find_finds_who_maps_an_area)
 {
 	int area = memfd_create("area", MFD_CLOEXEC);
+	const struct text_finds finds = { .found = found };
 	struct text_area areas[2] = { { 1, 2, 3 } };
 	struct stat status;
 	pid_t child;
@@ -171,18 +172,68 @@ START_TEST(text_find_finds_who_maps_an_area)
 	ck_assert_int_eq(fstat(area, &status), 0);
 	areas[1].device = status.st_dev;
 	areas[1].inode = status.st_ino;
-	ck_assert_uint_eq(text_find(areas, 2, found, NULL), 0);
+	ck_assert_uint_eq(text_find(areas, 2, &finds, NULL), 0);
 	child = start_child(area);
-	ck_assert_uint_eq(text_find(areas, 2, found, NULL), 1);
+	ck_assert_uint_eq(text_find(areas, 2, &finds, NULL), 1);
 	ck_assert_int_eq(g_found[0], child);
 	/* It began before. */
 	areas[0].since_ns = areas[1].since_ns =
 		clock_boottime_ns() + 1000000000;
-	ck_assert_uint_eq(text_find(areas, 2, found, NULL), 0);
-	ck_assert_uint_eq(text_find(NULL, 0, found, NULL), 0);
+	ck_assert_uint_eq(text_find(areas, 2, &finds, NULL), 0);
+	ck_assert_uint_eq(text_find(NULL, 0, &finds, NULL), 0);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	close(area);
+}
+END_TEST
+
+/* A list in which modules came and went for days: no length is too much. */
+START_TEST(text_restore_reads_lists_of_any_length)
+{
+	uint8_t wrong[32];
+
+	/* It is read, and what it begins with is no entry. */
+	memset(wrong, 0xff, sizeof(wrong));
+	ck_assert_int_eq(ftruncate(g_text.list, 65 << 20), 0);
+	ck_assert_int_eq(pwrite(g_text.list, wrong, 32, 0), 32);
+	ck_assert_int_eq(text_restore(g_text.mem, g_text.list, false, NULL),
+			 -EINVAL);
+}
+END_TEST
+
+/* A list that is made anew takes the place of the old one, though there is room
+ * for no more. */
+START_TEST(text_guard_renews_where_there_is_no_room)
+{
+	const struct rlimit limit = { 66, 66 };
+
+	ck_assert_int_eq(text_guard_renew(&g_guard, &g_text), -EAGAIN);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	g_text.number = 2;
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), -ENOSPC);
+	g_text.number = 1;
+	ck_assert_int_eq(text_guard_renew(&g_guard, &g_text), 0);
+	ck_assert_uint_eq(g_guard.kept, 1);
+	ck_assert(!text_guard_has_ended(&g_guard));
+	/* Another keeper has nothing of that number. */
+	g_guard.first = 2;
+	ck_assert_int_eq(text_guard_renew(&g_guard, &g_text), -EAGAIN);
+}
+END_TEST
+
+/* The kernel cuts descriptors off that a keeper may not open. */
+START_TEST(text_guard_says_what_the_keeper_could_not_take)
+{
+	struct rlimit limit = { 6, 6 };
+
+	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	ck_assert_int_eq(prlimit(g_guard.pid, RLIMIT_NOFILE, &limit, NULL), 0);
+	for (g_text.number = 2; g_text.number <= 4; g_text.number++)
+		ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
+	while (g_guard.refused < 3)
+		ck_assert(!text_guard_has_ended(&g_guard));
+	ck_assert_int_eq(kill(g_guard.pid, 0), 0);
 }
 END_TEST
 
@@ -224,5 +275,8 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, text_guard_ends_the_keeper);
 	tcase_add_test(tcase, text_find_finds_who_maps_an_area);
 	tcase_add_test(tcase, text_keeper_keeps_one_text_of_a_number);
+	tcase_add_test(tcase, text_restore_reads_lists_of_any_length);
+	tcase_add_test(tcase, text_guard_renews_where_there_is_no_room);
+	tcase_add_test(tcase, text_guard_says_what_the_keeper_could_not_take);
 	return suite_run(suite);
 }

@@ -170,7 +170,12 @@ if [ "$(id -u)" -eq 0 ] && $as_nobody parts/perfrec --version; then
 	run $as_nobody ./calls 10 6
 	unset LD_PRELOAD PERFREC_SOCKET
 	expect_status 6
-	expect_match err 'not recording: .*socket belongs to another user'
+	expect_match err 'not recording: the collector.s socket belongs to another user: .*/private is of the user with id 0$'
+	# Also where the places that are tried next have none.
+	ln -s "$PWD/private" theirs/perfrec.sock
+	run $as_nobody env XDG_RUNTIME_DIR="$PWD/theirs" TMPDIR="$PWD" \
+		LD_PRELOAD="$PWD/parts/libperfrec_preload.so" ./calls 10
+	expect_match err 'not recording: .*another user: .*/theirs/perfrec.sock is of the user with id 0$'
 	stop_daemon
 else
 	echo 'not root: nothing tried as another user'

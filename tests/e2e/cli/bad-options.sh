@@ -27,7 +27,9 @@ while IFS=, read -r command option value; do
 	help="see $(echo "$command" | sed 's/+/[+]/g') --help"
 	# shellcheck disable=SC2086 # a command and its subcommand
 	case $option,$value in
-	--*,)	refused "error: option '$option' takes no value, and '1' was given; $help" \
+	--*,)	# Some take one behind "=", or none.
+		$command --help | grep -qF -e "$option[=" ||
+		refused "error: option '$option' takes no value, and '1' was given; $help" \
 			$command "$option=1" $ran ;;
 	-?,)	;;
 	*)	refused "error: option '$option' needs a value: (give|choose) .*; $help" \
@@ -74,7 +76,7 @@ done <<-'END'
 	perfrec record --fitler x touch ran|unknown option '--fitler' .did you mean '--filter'\?.
 	perfrec record --frob=3 touch ran|unknown option '--frob=3'; see
 	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --stack-size or --snapshot-interval; see
-	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter or --follow; see
+	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter, --follow or --full-names; see
 	perfrec record --log debug touch ran|unknown option '--log'; see
 	perfrec record --ring-size 257M touch ran|--ring-size '257M': give a size from 64K to 256M
 	perfrec record --ring-size 63K touch ran|--ring-size '63K': give a size from 64K to 256M

@@ -5,7 +5,7 @@
 # those that `make install` puts in place. zsh and fish are tried if they are
 # installed.
 . "$TOP/tests/e2e/lib.sh"
-need bash
+need bash jq
 
 shells=$O/completion
 PATH=$O:$PATH
@@ -33,8 +33,10 @@ offers()
 		"$shells/bash-completion/completions/perfrec" "$@" | paste -s -d ' ')" \
 		"$wanted"
 }
-offers 'record report ctl cc c++' perfrec ''
-offers 'record report' perfrec re
+commands=$(awk -F'\t' '$1 == "command" && sub(/^perfrec /, "", $2) { print $2 }' \
+	"$O/options.tsv" | paste -s -d ' ')
+offers "$commands" perfrec ''
+offers 'record report replay' perfrec re
 offers '--help --version' perfrec --
 offers '--on-full' perfrec record --on
 offers '--output --overhead --on-full' perfrec-collect --o
@@ -52,8 +54,30 @@ offers 'error warning info debug' perfrec-collect --log ''
 offers 'list pause resume flush stop categories functions forget' perfrec ctl ''
 offers 'pause' perfrec ctl --json p
 offers '' perfrec ctl pause ''
-offers '' perfrec record --filter ''
+offers '' perfrec record --filter '' # there is no recording
 offers '' perfrec no-such-command ''
+# Recordings, and functions of the one that the line names.
+mkdir other
+build_calls
+"$PERFREC" record -q --cpu off --alloc off -o mine ./calls 10 ||
+	fail 'perfrec record'
+rm calls
+jq '(.functions[0] | .calls = 1) as $one | .functions = [
+	$one + {name: "ns::alpha(int)", calls: 3},
+	$one + {name: "void ns::Box<int>::beta<long>(int)", calls: 2},
+	$one + {name: "gamma\u001b;rm"}]' mine/summary.json >new ||
+	fail 'no summary'
+mv new mine/summary.json
+offers 'mine' perfrec report ''
+offers 'mine' perfrec diff mine ''
+offers 'other' perfrec report o
+mv mine perfrec.data
+offers 'ns::alpha ns::Box\*::beta\* gamma\*\;rm' perfrec graph ''
+offers 'alpha' perfrec graph ns :: al
+offers 'ns::alpha ns::Box\*::beta\*' perfrec graph n
+offers 'perfrec.data' perfrec graph ns :: alpha ''
+offers 'alpha' perfrec record --filter ns :: al
+offers '--full-names' perfrec graph ns :: alpha --f
 # Folders, files and users.
 offers 'folder' perfrec report f
 offers 'folder' perfrec record -o f
@@ -116,6 +140,9 @@ if command -v zsh >/dev/null; then
 		perfrec_record_--alloc=ex act
 		perfrec_report_--view=he ap
 		perfrec_report_--view_cpu_fold er/
+		perfrec_report_per frec.data/
+		perfrec_graph_ns::al pha
+		perfrec_record_--filter_ns::al pha
 		perfrec_ctl_--json_fl ush
 		perfrec-collect_--quie t-notes
 		perfrec-collect_--socket_fil e.c
@@ -143,13 +170,16 @@ if command -v fish >/dev/null; then
 			set fish_complete_path $shells/fish/vendor_completions.d
 			complete -C '$line'" | cut -f 1 | paste -s -d ' ')" "$wanted"
 	done <<-'END'
-		perfrec_re record report
+		perfrec_rec record
 		perfrec_--ver --version
 		perfrec_record_--on --on-full
 		perfrec_record_--on-full_ block drop
 		perfrec_report_--view_ cpu functions heap span
 		perfrec_report_fold folder/
 		perfrec_ctl_p pause
+		perfrec_report_per perfrec.data/
+		perfrec_graph_ns::a ns::alpha
+		perfrec_record_--filter_ns::a ns::alpha
 		perfrec_record_-o_fold folder/
 		perfrec_record_--filter_x_--_perfrec_rec record
 		perfrec_cc_--only_file.c_perfrec_rec record

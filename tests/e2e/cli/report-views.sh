@@ -75,4 +75,4 @@ expect_eq 'a stack' "$(json out '[.stacks[0].stack[].name] | join(" ")')" \
 	'leaf work main'
 "$PERFREC" report --view span data >/dev/full 2>err
 expect_eq 'status of a full stdout' $? 1
-expect_match err 'cannot write the report'
+expect_match err 'cannot write to stdout: No space left on device$'

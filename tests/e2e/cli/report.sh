@@ -53,7 +53,10 @@ expect_eq 'record --json' "$(json err .totals.spans)" 12
 # A report that cannot be written has failed.
 "$PERFREC" report data >/dev/full 2>err
 expect_eq 'status of a full stdout' $? 1
-expect_match err 'cannot write the report'
+expect_match err 'cannot write to stdout: No space left on device$'
+"$PERFREC" report --help >/dev/full 2>err
+expect_eq 'status of a full stdout' $? 1
+expect_match err 'cannot write to stdout: No space left on device$'
 
 # The advice can be pasted, and helps; with it there is none.
 run "$PERFREC" record -o data ./calls 2000000
@@ -65,7 +68,7 @@ echo 'int main(void) { return 0; }' >plain.c
 gcc -o plain plain.c
 run "$PERFREC" record -o data ./plain
 expect_match err 'No function of this program is instrumented' \
-	'gcc .*-finstrument-functions'
+	'perfrec cc gcc -g \.\.\.'
 if gcc -static -o static plain.c 2>/dev/null; then
 	run "$PERFREC" record -o data ./static
 	expect_status 0
@@ -80,3 +83,11 @@ expect_match err '^perfrec: lost the rest of the trace'
 expect_eq 'calls beyond the end of the trace' \
 	"$(json data/summary.json '.functions[] | select(.name == "leaf").calls')" \
 	200000
+
+# An option behind the command is the program's, which may ignore it.
+run "$PERFREC" record -o data ./calls 10 --overhead 5%
+expect_match err "^perfrec: --overhead came behind the command, so it went to './calls'"
+run "$PERFREC" record -o data ./calls 10 --help -o --over
+expect_no_match err 'behind the command'
+run "$PERFREC" record -o data -- ./calls 10 --overhead=5%
+expect_no_match err 'behind the command'

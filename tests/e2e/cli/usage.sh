@@ -29,6 +29,8 @@ refused 2 "--depth '0x': give a number" record --depth 0x true
 refused 2 "--depth '0': give a number" record --depth 0 true
 refused 2 "--depth '65536': give a number from 1 to 65535" \
 	record --depth 65536 true
+refused 2 "--overhead '0.0001%': give a percentage .* of at least 0.001 and below 100" \
+	record --overhead 0.0001% true
 refused 2 "--workers '9': give a number from 1 to 8" record --workers 9 true
 refused 2 "--max-size '12Q': give a size of at least 256K, such as" record --max-size 12Q true
 refused 2 "--max-size '99999999999G': give a size" \
@@ -97,6 +99,14 @@ expect_eq 'the foreign file' "$(cat foreign/notes)" precious
 refused 1 "'perfrec.data' is no finished recording" report
 refused 1 "'foreign' is no finished recording" report foreign
 refused 1 "'plain' is no finished recording" report plain
+refused 1 "'plain' is no finished recording: it is a file" graph main plain
+mkdir goes-on several several/one
+: >goes-on/trace.pftrace
+refused 1 "'goes-on' is no finished recording: it still goes on .*perfrec ctl -o goes-on stop" \
+	report goes-on
+: >several/one/summary.json
+refused 1 "'several' is no finished recording, .*such as several/one" report several
+rm -r goes-on several
 for text in '' '[' '[]' '{}' '"perfrec"' '{"perfrec":{},"totals":0}' \
 	'{"perfrec":{},"totals":{"spans":"many"}}' \
 	'{"perfrec":{},"totals":{"spans":-1}}' \

@@ -83,6 +83,24 @@ for engine in perf signal; do
 	check_recording $engine.data me $engine
 done
 
+# A program that takes SIGPROF has no samples from then on, which is said.
+build takes <<'SOURCE'
+#include <signal.h>
+
+static void handler(int signal)
+{
+	(void)signal;
+}
+
+int main(void)
+{
+	return signal(SIGPROF, handler) != SIG_DFL;
+}
+SOURCE
+run "$PERFREC" record --alloc=off --cpu=99,signal -o takes.data ./takes
+expect_status 0
+expect_match err 'note +not all threads have CPU samples: .* or the program uses SIGPROF'
+
 # Denied: the program runs, the recording is made, and it is said in both.
 run "$O/tests/progs/cpu_deny" "$PERFREC" record --alloc=off --cpu=99 \
 	-o denied.data "$prog" 0.01

@@ -73,9 +73,10 @@ done
 exec 9>&-
 wait $recorder || fail "exit status $?"
 calls=$(json data/summary.json '[.functions[] | select(.name == "plugin_leaf") | .calls] | add')
-# Those of the moment in which it was connected may be missing.
+# Those of the moment in which it was connected may be missing: on a busy machine
+# all of the first hundred thousand. Those after it are not.
 [ "$calls" -le 400000 ] || fail "$calls calls of plugin_leaf"
-[ "$calls" -ge 300000 ] || fail "only $calls calls of plugin_leaf"
+[ "$calls" -ge 200000 ] || fail "only $calls calls of plugin_leaf"
 spans=$(json data/summary.json .totals.spans)
 # What was called before it was known was recorded.
 [ "$spans" -lt 202000 ] || fail "$spans spans: they were recorded, not counted"

@@ -38,7 +38,8 @@ for build in sites-calls sites-entry; do
 	for each in $(pgrep -x $build); do
 		[ "$(readlink /proc/$each/exe)" = "$PWD/$build" ] && pid=$each
 	done
-	CTL="$PERFREC ctl -o data" gdb -q -batch -nx -p "$pid" \
+	# gdb tells those it starts how wide its terminal is.
+	CTL="env -u COLUMNS $PERFREC ctl -o data" gdb -q -batch -nx -p "$pid" \
 		-x "$TOP/tests/e2e/lib/gdb_breakpoints.py" >gdb.out 2>&1 || {
 		cat gdb.out
 		[ -s states.off-under ] || skip 'gdb cannot attach'

@@ -62,7 +62,8 @@ forked()
 start()
 {
 	start_daemon
-	rm -f input
+	# Else the line of the program before is found, and this one has not begun.
+	rm -f input out.forker
 	mkfifo input
 	preload ./forker <input >out.forker 2>err.forker &
 	program=$!

@@ -44,3 +44,10 @@ run "$PERFREC" record -q --exclude plugged --exclude '@plugin.so' \
 	--count plugged -o data -- ./host
 expect_status 0
 expect_eq 'notes' "$(json data/summary.json '.notes[]' | grep matches)" ''
+
+# Without symbols nothing has a name.
+strip -o stripped other
+run "$PERFREC" record --count other -o data -- ./stripped
+expect_status 0
+json data/summary.json '.notes[]' >notes
+expect_match notes "--count 'other' matches nothing that can be counted: functions of a program without symbols have no names"

@@ -50,3 +50,12 @@ for option in '--overhead off' '--count tiny --count hooked' '--exclude tiny'; d
 		;;
 	esac
 done
+
+# A calls build alone cannot be changed then, and that is why.
+build calls <<'SOURCE'
+__attribute__((noinline)) long tiny(long i) { return i * 3; }
+int main(void) { return tiny(1) != 3; }
+SOURCE
+LD_PRELOAD=./libhooks.so run "$PERFREC" record --exclude tiny -o data -- ./calls
+expect_status 0
+expect_match err "note +No hook could be switched off: another library's hooks hear of all calls\."

@@ -134,7 +134,7 @@ echo 'int main(void) { return 6; }' >plain.c
 gcc -o plain plain.c
 run "$PERFREC" record -o data ./plain
 expect_status 6
-expect_match err 'finstrument-functions'
+expect_match err 'perfrec cc gcc'
 expect_eq 'spans' "$(json data/summary.json .totals.spans)" 0
 check
 

@@ -71,8 +71,8 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 	(void)info;
 	if (g_step++ == g_target)
 		act();
-	/* A child only has to get home. */
-	if (g_is_child)
+	/* The rest need not be stepped through; a child has to get home. */
+	if (g_fired)
 		interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100;
 }
 

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/call_command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+#include "collector/options/limits.h"
+#include "collector/output/own_files.h"
+
+static int add_function(struct call_command *command,
+			const struct opts_value *value)
+{
+	struct call_choice *choice = &command->choice;
+
+	if (value->text[0] == '@')
+		return opts_refuse(value, "give the name of a function: a "
+					  "trace has no modules");
+	if (choice->function_count == CALL_FUNCTIONS_MAX)
+		return opts_refuse(value, "give fewer of them");
+	command->functions[choice->function_count++] = value->text;
+	choice->functions = command->functions;
+	return OPTS_GO_ON;
+}
+
+int call_command_take(struct call_command *command,
+		      const struct opts_value *value, bool *taken)
+{
+	struct call_choice *choice = &command->choice;
+
+	const char *before = command->chosen;
+
+	*taken = true;
+	command->chosen = value->name;
+	switch (value->id) {
+	case OPT_CALL_MIN:
+		choice->min_ns = value->number;
+		return OPTS_GO_ON;
+	case OPT_CALL_DEPTH:
+		choice->depth = (uint32_t)value->number;
+		return OPTS_GO_ON;
+	case OPT_CALL_FUNCTION:
+		return add_function(command, value);
+	case OPT_CALL_THREAD:
+		choice->thread = value->text;
+		return OPTS_GO_ON;
+	case OPT_CALL_FROM:
+		choice->from_ns = value->number;
+		return OPTS_GO_ON;
+	case OPT_CALL_TO:
+		choice->to_ns = value->number;
+		return value->number
+			       ? OPTS_GO_ON
+			       : opts_refuse(value, "give a time above 0");
+	default:
+		*taken = false;
+		command->chosen = before;
+		return OPTS_GO_ON;
+	}
+}
+
+int call_command_operands(struct call_command *command, int argc, char **argv)
+{
+	const struct call_choice *choice = &command->choice;
+
+	command->dir = optind < argc ? argv[optind] : RECORDING_DIR;
+	if (argc - optind > 1) {
+		log_err("'%s': one recording at a time", argv[optind + 1]);
+		return OPTS_WRONG;
+	}
+	if (!command->dir[0]) {
+		log_err("'': give the name of a folder");
+		return OPTS_WRONG;
+	}
+	if (choice->to_ns && choice->to_ns <= choice->from_ns) {
+		log_err("--until: give a time that is later than that of "
+			"--from");
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
+}
+
+/* 0 or -ENAMETOOLONG. */
+static int path_of(const struct call_command *command, const char *name,
+		   char path[PATH_MAX])
+{
+	int length = snprintf(path, PATH_MAX, "%s/%s", command->dir, name);
+
+	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static bool is_finished(const struct call_command *command)
+{
+	char path[PATH_MAX];
+
+	return !path_of(command, SUMMARY_NAME, path) && access(path, F_OK) == 0;
+}
+
+static void log_no_trace(const struct call_command *command, int err)
+{
+	if (err != -ENOENT && err != -ENOTDIR)
+		log_err("cannot read '%.2000s/" TRACE_NAME "': %s",
+			command->dir,
+			err == -EBADMSG ? "it is no plain file"
+					: strerror(-err));
+	else if (is_finished(command))
+		log_err("'%.2000s' has no " TRACE_NAME ": that file was moved "
+			"or removed, and it has the single calls; perfrec "
+			"report shows the rest",
+			command->dir);
+	else
+		log_err("'%.2000s' is no recording: there is no " TRACE_NAME
+			"; give the folder that perfrec record -o named",
+			command->dir);
+}
+
+/* --- before anything is written --- */
+
+/* A choice that nothing met is a mistake in typing. */
+static int check_met(const struct call_command *command,
+		     const struct call_reader *reader)
+{
+	if (!call_reader_met_thread(reader)) {
+		log_err("--thread '%.200s': no thread has that number or name",
+			command->choice.thread);
+		return OPTS_FAILED;
+	}
+	if (!call_reader_met_function(reader)) {
+		log_err("--function '%.200s': no function of the trace matches",
+			command->functions[0]);
+		return OPTS_FAILED;
+	}
+	return OPTS_OK;
+}
+
+static bool is_call(const struct call_event *event)
+{
+	return event->event.kind == TRACE_BEGIN ||
+	       event->event.kind == TRACE_END;
+}
+
+/* Reads until something is met that was chosen by name; with calls_only, until
+ * a call. Returns whether all of a sound trace was read in vain. */
+static bool read_in_vain(const struct call_command *command,
+			 struct call_reader *reader)
+{
+	struct trace_read_totals totals;
+	struct call_event event;
+	int got;
+
+	while ((got = call_reader_next(reader, &event)) > 0)
+		if (call_reader_met_thread(reader) &&
+		    call_reader_met_function(reader) &&
+		    (!command->choice.calls_only || is_call(&event)))
+			return false;
+	totals = trace_reader_totals(call_reader_trace(reader));
+	return !got && totals.packets && !totals.cut && !totals.bad_bundles &&
+	       !totals.bad_events && !totals.refused;
+}
+
+/*
+ * Says that a name of the choice is in vain, before a line is written. What is
+ * wrong with a trace that is not sound is said at the end. 0; -ENODATA; -ESRCH
+ * after one line in the log; or what call_reader_open() returns.
+ */
+static int check_choice(const struct call_command *command, const char *path)
+{
+	const struct call_choice *wanted = &command->choice;
+	const struct call_choice names = {
+		.thread = wanted->thread,
+		.functions = wanted->functions,
+		.function_count = wanted->function_count,
+		.calls_only = wanted->calls_only,
+	};
+	struct call_reader *reader;
+	int err;
+
+	if (!names.thread && !names.function_count && !names.calls_only)
+		return 0;
+	err = call_reader_open(path, &names, &reader);
+	if (err)
+		return err;
+	if (read_in_vain(command, reader))
+		err = check_met(command, reader) == OPTS_OK
+			      ? (wanted->calls_only ? -ENODATA : 0)
+			      : -ESRCH;
+	call_reader_close(&reader);
+	return err;
+}
+
+int call_command_open(const struct call_command *command,
+		      struct call_reader **out)
+{
+	char path[PATH_MAX];
+	int err = path_of(command, TRACE_NAME, path);
+
+	if (!err)
+		err = check_choice(command, path);
+	if (!err)
+		err = call_reader_open(path, &command->choice, out);
+	if (err && err != -ESRCH && err != -ENODATA)
+		log_no_trace(command, err);
+	return err;
+}
+
+/* --- at the end --- */
+
+static int check_whole(const struct call_command *command,
+		       const struct trace_read_totals *totals)
+{
+	uint64_t bad =
+		totals->bad_bundles + totals->bad_events + totals->refused;
+	bool finished = is_finished(command);
+
+	if (!totals->packets) {
+		log_err("'%.2000s/" TRACE_NAME "' is no trace, or is empty",
+			command->dir);
+		return OPTS_FAILED;
+	}
+	if (!finished)
+		log_warn(
+			"'%.2000s' is no finished recording: it still goes "
+			"on, or its perfrec was killed; this is what its trace "
+			"has so far",
+			command->dir);
+	if (totals->cut && finished)
+		log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
+			" bytes are a part of a packet, and what came behind "
+			"them is missing",
+			command->dir, totals->cut);
+	if (bad)
+		log_err("'%.2000s/" TRACE_NAME "' is damaged: %" PRIu64
+			" parts of it were left out",
+			command->dir, bad);
+	return bad || (totals->cut && finished) ? OPTS_FAILED : OPTS_OK;
+}
+
+int call_command_end(const struct call_command *command,
+		     const struct call_reader *reader, int result)
+{
+	struct trace_read_totals totals =
+		trace_reader_totals(call_reader_trace(reader));
+	int status;
+
+	if (result == -EIO && errno == EPIPE)
+		return OPTS_FAILED;
+	if (result == -EIO) {
+		log_err("cannot write: %s", strerror(errno));
+		return OPTS_FAILED;
+	}
+	if (result == -EBADMSG && totals.packets) {
+		log_err("'%.2000s/" TRACE_NAME "' is damaged from byte %" PRIu64
+			" of %" PRIu64 " on: what is behind that is missing",
+			command->dir, totals.at, totals.size);
+		return OPTS_FAILED;
+	}
+	if (result && result != -EBADMSG) {
+		log_err("cannot read '%.2000s/" TRACE_NAME "': %s",
+			command->dir, strerror(-result));
+		return OPTS_FAILED;
+	}
+	status = check_whole(command, &totals);
+	return status == OPTS_OK ? check_met(command, reader) : status;
+}

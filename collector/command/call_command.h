@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call_command - what the commands that read the trace of a recording share:
+ * perfrec replay, dump and export. Options that choose calls, opening, and what
+ * is said of a trace that is not whole. For a process of one thread.
+ */
+#ifndef PERFREC_COLLECTOR_COMMAND_CALL_COMMAND_H
+#define PERFREC_COLLECTOR_COMMAND_CALL_COMMAND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "collector/options/opts.h"
+#include "collector/show/call_read.h"
+
+#define CALL_FUNCTIONS_MAX 64
+
+struct call_command {
+	const char *dir;
+	struct call_choice choice;
+	const char *functions[CALL_FUNCTIONS_MAX];
+	const char *chosen; /* an option that was given, of those below */
+};
+
+/* Takes @value if it is --min-duration, --depth, --function, --thread, --from
+ * or --until. Sets *@taken to whether it is. Returns OPTS_GO_ON or OPTS_WRONG.
+ */
+int call_command_take(struct call_command *command,
+		      const struct opts_value *value, bool *taken);
+/* Takes the folder behind the options, and checks what was given together.
+ * Returns OPTS_GO_ON or OPTS_WRONG. */
+int call_command_operands(struct call_command *command, int argc, char **argv);
+
+/* Opens the trace of the recording, which has what was chosen by name. 0; the
+ * caller closes *@out; or -errno after one line in the log; or -ENODATA,
+ * without such a line: calls_only is set, and there are no calls. */
+int call_command_open(const struct call_command *command,
+		      struct call_reader **out);
+/*
+ * Says what is wrong with what was written, after all was read: @result is what
+ * the writer returned. Returns the exit status. A recording that goes on, and a
+ * reader of a pipe that has enough, are no errors.
+ */
+int call_command_end(const struct call_command *command,
+		     const struct call_reader *reader, int result);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/cmd_annotate.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "collector/command/function_choice.h"
+#include "collector/options/limits.h"
+#include "collector/options/opts.h"
+#include "collector/output/own_files.h"
+#include "collector/read/pprof_read.h"
+#include "collector/read/summary_read.h"
+#include "collector/show/annotate.h"
+#include "shared/compiler.h"
+
+static const char *const profiles[] = { CPU_PROFILE_NAME, HEAP_PROFILE_NAME };
+
+struct annotate_command {
+	const char *word, *dir;
+	bool json;
+	bool recorded; /* the recording has calls of functions */
+	struct pprof *pprof[ARRAY_SIZE(profiles)]; /* NULL: there is none */
+	struct pprof_rows stacks[ARRAY_SIZE(profiles)];
+	struct pprof_rows functions[ARRAY_SIZE(profiles)];
+};
+
+static int take_annotate_option(void *to, const struct opts_value *value)
+{
+	struct annotate_command *command = to;
+
+	switch (value->id) {
+	case OPT_JSON:
+		command->json = true;
+		break;
+	default:
+		assert(!"an option of perfrec annotate that nobody takes");
+	}
+	return OPTS_GO_ON;
+}
+
+static int parse_annotate_line(int argc, char **argv,
+			       struct annotate_command *command)
+{
+	int result = opts_parse(CMD_ANNOTATE, argc, argv, take_annotate_option,
+				command);
+
+	if (result != OPTS_GO_ON)
+		return result;
+	argv += optind;
+	argc -= optind;
+	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
+		log_err("give a function, and maybe the folder of a recording: "
+			"perfrec annotate FUNC [DIR]");
+		return OPTS_WRONG;
+	}
+	command->word = argv[0];
+	if (argc == 2)
+		command->dir = argv[1];
+	return OPTS_GO_ON;
+}
+
+/* 0 or -errno after a message. */
+static int read_profiles(struct annotate_command *command)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
+		int err = pprof_read(command->dir, profiles[i],
+				     &command->pprof[i]);
+
+		if (err == -ENOENT)
+			continue;
+		if (err)
+			return err;
+		found++;
+		if (pprof_rows_by_stack(command->pprof[i],
+					&command->stacks[i]) ||
+		    pprof_rows_by_function(command->pprof[i],
+					   &command->functions[i])) {
+			log_err("out of memory");
+			return -ENOMEM;
+		}
+	}
+	if (found)
+		return 0;
+	log_err("'%s' has no samples and no allocations (see perfrec record "
+		"--cpu, --alloc)",
+		command->dir);
+	return -ENOENT;
+}
+
+/* The functions of all profiles, one after the other. The name, or NULL after a
+ * message. */
+static const char *choose(const struct annotate_command *command)
+{
+	struct pprof_rows all = { 0 };
+	const char *name = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++)
+		all.count += command->functions[i].count;
+	all.list = calloc(all.count + 1, sizeof(*all.list));
+	all.count = 0;
+	for (size_t i = 0; all.list && i < ARRAY_SIZE(profiles); i++)
+		for (size_t k = 0; k < command->functions[i].count; k++)
+			all.list[all.count++] = command->functions[i].list[k];
+	if (all.list)
+		name = function_choose(command->word, &all, command->dir);
+	else
+		log_err("out of memory");
+	free(all.list);
+	return name;
+}
+
+static int show_annotate(const struct annotate_command *command)
+{
+	const char *name = choose(command);
+	struct annotate annotate;
+	int err = 0;
+
+	if (!name)
+		return OPTS_FAILED;
+	annotate_begin(name, &annotate);
+	annotate.recorded = command->recorded;
+	for (size_t i = 0; i < ARRAY_SIZE(profiles) && !err; i++)
+		if (command->pprof[i])
+			err = annotate_add(&annotate, command->pprof[i],
+					   &command->stacks[i]);
+	annotate_end(&annotate);
+	if (!err)
+		err = command->json ? annotate_write_json(&annotate, stdout)
+				    : annotate_print(&annotate, stdout);
+	annotate_release(&annotate);
+	if (!err)
+		return OPTS_OK;
+	log_err("cannot write the lines: %s", strerror(-err));
+	return OPTS_FAILED;
+}
+
+int cmd_annotate(int argc, char **argv)
+{
+	struct annotate_command command = { .dir = RECORDING_DIR };
+	struct summary *summary = NULL;
+	int result = parse_annotate_line(argc, argv, &command);
+
+	if (result != OPTS_GO_ON)
+		return result;
+	/* It says what is wrong with a folder that is no recording. */
+	if (summary_read(command.dir, &summary))
+		return OPTS_FAILED;
+	command.recorded = summary->instrumented;
+	summary_free(&summary);
+	result =
+		read_profiles(&command) ? OPTS_FAILED : show_annotate(&command);
+	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
+		pprof_rows_free(&command.stacks[i]);
+		pprof_rows_free(&command.functions[i]);
+		pprof_free(&command.pprof[i]);
+	}
+	return result;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_export - a format is made of single calls, of one value of a profile, or
+ * of the summary. Where it could be made of two of these, --value and --calls
+ * decide.
+ */
+#include "collector/command/cmd_export.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/command/call_command.h"
+#include "collector/export/export.h"
+#include "collector/options/opts.h"
+#include "collector/output/own_files.h"
+#include "collector/output/whole_file.h"
+#include "collector/read/summary_read.h"
+#include "shared/compiler.h"
+
+#define OUT_BYTES (256u << 10)
+#define LIST_BYTES 512
+
+struct export_options {
+	struct call_command call;
+	const struct export_format *format;
+	const char *value; /* NULL: not given */
+	const char *file; /* NULL: stdout */
+	bool calls;
+};
+
+static int take_export_option(void *to, const struct opts_value *value)
+{
+	struct export_options *options = to;
+	bool taken;
+	int result = call_command_take(&options->call, value, &taken);
+
+	if (taken)
+		return result;
+	switch (value->id) {
+	case OPT_EXPORT_TO:
+		options->format = export_find(value->text);
+		break;
+	case OPT_EXPORT_FILE:
+		options->file = value->text;
+		break;
+	case OPT_EXPORT_VALUE:
+		options->value = value->text;
+		break;
+	case OPT_EXPORT_CALLS:
+		options->calls = true;
+		break;
+	default:
+		assert(!"an option of perfrec export that nobody takes");
+	}
+	return OPTS_GO_ON;
+}
+
+/* --- which part of the recording --- */
+
+static bool is_of_calls(const struct export_options *options)
+{
+	const struct export_format *format = options->format;
+
+	if (!format->calls || options->value)
+		return false;
+	return options->calls || !format->summary;
+}
+
+static int check_together(const struct export_options *options)
+{
+	const struct export_format *format = options->format;
+	char words[LIST_BYTES];
+
+	if (!format) {
+		log_err("give --to and a format: %s",
+			opts_list_choices(OPT_EXPORT_TO, words, sizeof(words)));
+		return OPTS_WRONG;
+	}
+	if (options->value && !format->profile) {
+		log_err("--value: not with --to %s, which has no single value",
+			format->name);
+		return OPTS_WRONG;
+	}
+	if (options->calls && !(format->calls && format->summary)) {
+		log_err("--calls: only with --to csv");
+		return OPTS_WRONG;
+	}
+	if (options->call.chosen && !is_of_calls(options)) {
+		log_err("%s: --to %s%s%s sums all calls up; see --calls of "
+			"--to csv, or --to chrome",
+			options->call.chosen, format->name,
+			options->value ? " --value " : "",
+			options->value ? options->value : "");
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
+}
+
+static int parse_export_line(int argc, char **argv,
+			     struct export_options *options)
+{
+	int result =
+		opts_parse(CMD_EXPORT, argc, argv, take_export_option, options);
+
+	if (result == OPTS_GO_ON)
+		result = call_command_operands(&options->call, argc, argv);
+	return result == OPTS_GO_ON ? check_together(options) : result;
+}
+
+/* --- nothing to write --- */
+
+static const char *const profile_files[] = { WALL_PROFILE_NAME,
+					     CPU_PROFILE_NAME,
+					     HEAP_PROFILE_NAME,
+					     SPAN_PROFILE_NAME };
+
+static bool has_value(const struct pprof *profile, uint32_t value)
+{
+	for (size_t i = 0; i < profile->sample_count; i++)
+		if (profile->samples[i].value[value])
+			return true;
+	return false;
+}
+
+/* Writes the last value of @profile that has something to @name: numbers of
+ * samples and of blocks come before what they stand for. */
+static bool find_filled(const struct pprof *profile, char name[LIST_BYTES])
+{
+	for (size_t i = profile->type_count; i--;) {
+		if (!has_value(profile, (uint32_t)i))
+			continue;
+		snprintf(name, LIST_BYTES, "%.40s", profile->type[i].type);
+		return true;
+	}
+	return false;
+}
+
+/* One line for the user: the recording has nothing of @what. */
+static void log_nothing(const struct export_options *options, const char *what)
+{
+	const char *dir = options->call.dir;
+	char name[LIST_BYTES];
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(profile_files) && !found; i++) {
+		struct pprof *profile;
+
+		if (pprof_read(dir, profile_files[i], &profile))
+			continue;
+		found = find_filled(profile, name);
+		pprof_free(&profile);
+	}
+	if (found)
+		log_err("'%.2000s' has nothing of %.100s to export: give "
+			"%s--value %s",
+			dir, what,
+			options->format->profile ? "" : "--to folded ", name);
+	else
+		log_err("'%.2000s' has nothing to export: no calls, no "
+			"samples and no allocations were recorded",
+			dir);
+}
+
+/* --- writing --- */
+
+static int write_calls(struct export_options *options, FILE *out)
+{
+	struct call_reader *reader;
+	int result;
+
+	/* The trace events of Chrome have more than calls. */
+	options->call.choice.calls_only =
+		strcmp(options->format->name, "chrome") != 0;
+	result = call_command_open(&options->call, &reader);
+	if (result == -ENODATA)
+		log_nothing(options, "calls");
+	if (result)
+		return OPTS_FAILED;
+	result = options->format->calls(reader, out);
+	if (!result && fflush(out))
+		result = -EIO;
+	result = call_command_end(&options->call, reader, result);
+	call_reader_close(&reader);
+	return result;
+}
+
+/* Of a writer of something that was read as a whole. */
+static int say_written(int result, FILE *out)
+{
+	if (!result && fflush(out))
+		result = -EIO;
+	if (!result)
+		return OPTS_OK;
+	if (result != -EIO || errno != EPIPE)
+		log_err("cannot write: %s",
+			strerror(result == -EIO ? errno : -result));
+	return OPTS_FAILED;
+}
+
+/* "wall, calls": adds the values of @profile to @text. */
+static void list_values(const struct pprof *profile, char *text)
+{
+	for (size_t i = 0; i < profile->type_count; i++) {
+		size_t used = strlen(text);
+
+		if (strstr(text, profile->type[i].type))
+			continue;
+		snprintf(text + used, LIST_BYTES - used, "%s%.40s",
+			 used ? ", " : "", profile->type[i].type);
+	}
+}
+
+/*
+ * Reads the profile of the recording that has value @name. 0: the caller frees
+ * *@out with pprof_free(); or OPTS_FAILED after one line in the log.
+ */
+static int find_profile(const char *dir, const char *name, struct pprof **out,
+			uint32_t *value)
+{
+	char known[LIST_BYTES] = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(profile_files); i++) {
+		int err = pprof_read(dir, profile_files[i], out);
+
+		if (err == -ENOENT)
+			continue;
+		if (err)
+			return OPTS_FAILED;
+		*value = pprof_find_type(*out, name);
+		if (*value != PPROF_NONE)
+			return OPTS_OK;
+		list_values(*out, known);
+		pprof_free(out);
+	}
+	if (known[0])
+		log_err("'%.2000s' has no value '%.100s': it has %s", dir, name,
+			known);
+	else
+		log_err("'%.2000s' has no profiles: it is no recording, or one "
+			"without calls, samples and allocations; --to chrome "
+			"needs the trace only",
+			dir);
+	return OPTS_FAILED;
+}
+
+/* "/usr/bin/app 1 2": the command, as a title. */
+static void make_title(const struct summary *summary, char *text, size_t room)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; summary->command[i] && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s%s",
+					 i ? " " : "", summary->command[i]);
+}
+
+static int write_profile(struct export_options *options, FILE *out)
+{
+	struct export_profile profile;
+	const char *value = options->value ? options->value : "wall";
+	struct summary *summary;
+	struct pprof *pprof;
+	char title[LIST_BYTES];
+	int result;
+
+	if (summary_read(options->call.dir, &summary))
+		return OPTS_FAILED;
+	make_title(summary, title, sizeof(title));
+	summary_free(&summary);
+	if (find_profile(options->call.dir, value, &pprof, &profile.value))
+		return OPTS_FAILED;
+	if (!has_value(pprof, profile.value)) {
+		pprof_free(&pprof);
+		log_nothing(options, value);
+		return OPTS_FAILED;
+	}
+	profile.profile = pprof;
+	profile.title = title;
+	result = options->format->profile(&profile, out);
+	pprof_free(&pprof);
+	return say_written(result, out);
+}
+
+static int write_summary(struct export_options *options, FILE *out)
+{
+	struct summary *summary;
+	int result;
+
+	if (summary_read(options->call.dir, &summary))
+		return OPTS_FAILED;
+	result = options->format->summary(summary, out);
+	summary_free(&summary);
+	return say_written(result, out);
+}
+
+static int write_export(struct export_options *options, FILE *out)
+{
+	setvbuf(out, NULL, _IOFBF, OUT_BYTES);
+	if (is_of_calls(options))
+		return write_calls(options, out);
+	if (options->format->summary)
+		return write_summary(options, out);
+	return write_profile(options, out);
+}
+
+static int export_to_file(struct export_options *options)
+{
+	struct whole_file file;
+	int result, err;
+
+	if (own_files_has(options->call.dir, options->file)) {
+		log_err("-o '%.2000s': that is a file of the recording itself; "
+			"choose another name",
+			options->file);
+		return OPTS_WRONG;
+	}
+	err = whole_file_open(options->file, &file);
+	if (err) {
+		log_err("cannot write '%.2000s': %s", options->file,
+			strerror(-err));
+		return OPTS_FAILED;
+	}
+	result = write_export(options, file.out);
+	err = whole_file_close(&file, result == OPTS_OK ? 0 : -ECANCELED);
+	if (err && err != -ECANCELED) {
+		log_err("cannot write '%.2000s': %s", options->file,
+			strerror(-err));
+		return OPTS_FAILED;
+	}
+	return result;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_options options = { 0 };
+	int result = parse_export_line(argc, argv, &options);
+
+	if (result != OPTS_GO_ON)
+		return result;
+	if (options.file)
+		return export_to_file(&options);
+	if (options.format->binary && isatty(STDOUT_FILENO)) {
+		log_err("--to %s is no text for a terminal: give -o FILE",
+			options.format->name);
+		return OPTS_WRONG;
+	}
+	return write_export(&options, stdout);
+}

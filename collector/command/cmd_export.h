@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_export - `perfrec export`: writes a recording in the format of another
+ * tool.
+ */
+#ifndef PERFREC_COLLECTOR_COMMAND_CMD_EXPORT_H
+#define PERFREC_COLLECTOR_COMMAND_CMD_EXPORT_H
+
+/* @argv is the command line of perfrec from its subcommand on: @argv[0] is
+ * "export". Returns the exit status. Once, in the only thread of a process. */
+int cmd_export(int argc, char **argv);
+
+#endif

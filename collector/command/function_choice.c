@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/function_choice.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "collector/base/text_out.h"
+#include "collector/names/name_fold.h"
+#include "collector/names/name_pattern.h"
+#include "collector/options/spelling.h"
+
+#define LISTED_MAX 20
+
+struct choice {
+	const char *word;
+	const struct pprof_rows *rows;
+	const char **names; /* that match, each once; room for all rows */
+	size_t count;
+};
+
+static bool is_new(const struct choice *choice, const char *name)
+{
+	for (size_t i = 0; i < choice->count; i++)
+		if (strcmp(choice->names[i], name) == 0)
+			return false;
+	return true;
+}
+
+/* Functions that are in the file, and have nothing of any value. */
+static bool is_empty(const struct pprof_row *row)
+{
+	for (size_t i = 0; i < PPROF_VALUES_MAX; i++)
+		if (row->total[i])
+			return false;
+	return true;
+}
+
+/* Take the names that match; or one alone, if the word is its full name. */
+static void take_matches(struct choice *choice)
+{
+	for (size_t i = 0; i < choice->rows->count; i++) {
+		const struct pprof_frame *frame = choice->rows->list[i].frames;
+
+		if (is_empty(&choice->rows->list[i]))
+			continue;
+		if (strcmp(frame->name, choice->word) == 0) {
+			choice->names[0] = frame->name;
+			choice->count = 1;
+			return;
+		}
+		if (choice->count <= LISTED_MAX &&
+		    name_pattern_matches(choice->word, frame->name,
+					 frame->module) &&
+		    is_new(choice, frame->name))
+			choice->names[choice->count++] = frame->name;
+	}
+}
+
+/* --- what to say -------------------------------------------------------------
+ */
+
+static void list_matches(const struct choice *choice)
+{
+	log_err("'%.200s' matches %s%zu functions: give one of these names",
+		choice->word, choice->count > LISTED_MAX ? "more than " : "",
+		choice->count > LISTED_MAX ? (size_t)LISTED_MAX
+					   : choice->count);
+	for (size_t i = 0; i < choice->count && i < LISTED_MAX; i++) {
+		fputs("  ", stderr);
+		text_out(choice->names[i], stderr);
+		fputc('\n', stderr);
+	}
+}
+
+/* The name without what stands in front of its last "::". */
+static const char *last_part(const char *plain)
+{
+	const char *part = plain, *at;
+
+	while ((at = strstr(part, "::")) != NULL)
+		part = at + 2;
+	return part;
+}
+
+static char *short_part(const char *name, bool whole)
+{
+	char plain[NAME_FOLD_BYTES];
+
+	name_fold_plain(name, plain);
+	return strdup(whole ? plain : last_part(plain));
+}
+
+/* The nearest name, whole, so that it works when typed; found by the whole name
+ * or by its last part. NULL: none is near. The caller frees it. */
+static char *find_near(const struct choice *choice, bool whole)
+{
+	size_t count = choice->rows->count;
+	char **words = calloc(count + 1, sizeof(*words));
+	const char *near = NULL;
+	char *out = NULL;
+
+	for (size_t i = 0; words && i < count; i++)
+		words[i] =
+			short_part(choice->rows->list[i].frames->name, whole);
+	if (words)
+		near = spelling_nearest(choice->word, strlen(choice->word),
+					(const char *const *)words, count);
+	for (size_t i = 0; words && i < count; i++) {
+		if (!out && near && near == words[i])
+			out = short_part(choice->rows->list[i].frames->name,
+					 true);
+		free(words[i]);
+	}
+	free(words);
+	return out;
+}
+
+/* Names that have the word in them, however it is written. */
+static size_t list_containing(const struct choice *choice)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < choice->rows->count && count < 5; i++) {
+		const char *name = choice->rows->list[i].frames->name;
+
+		if (is_empty(&choice->rows->list[i]) ||
+		    !strcasestr(name, choice->word))
+			continue;
+		fputs("  ", stderr);
+		text_out(name, stderr);
+		fputc('\n', stderr);
+		count++;
+	}
+	return count;
+}
+
+static void say_unknown(const struct choice *choice, const char *dir)
+{
+	char *near = find_near(choice, true);
+
+	if (!near)
+		near = find_near(choice, false);
+	if (near)
+		log_err("'%.200s' has no function '%.200s': did you mean "
+			"'%.200s'?",
+			dir, choice->word, near);
+	else
+		log_err("'%.200s' has no function '%.200s'; perfrec report "
+			"%.200s lists them",
+			dir, choice->word, dir);
+	if (!near)
+		list_containing(choice);
+	free(near);
+}
+
+const char *function_choose(const char *word, const struct pprof_rows *rows,
+			    const char *dir)
+{
+	struct choice choice = { .word = word, .rows = rows };
+	const char *chosen = NULL;
+
+	choice.names = calloc(rows->count + 1, sizeof(*choice.names));
+	if (!choice.names) {
+		log_err("out of memory");
+		return NULL;
+	}
+	take_matches(&choice);
+	if (choice.count == 1)
+		chosen = choice.names[0];
+	else if (choice.count)
+		list_matches(&choice);
+	else
+		say_unknown(&choice, dir);
+	free(choice.names);
+	return chosen;
+}

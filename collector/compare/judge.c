@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules, in the order of docs/DIFF.md: counts that do not vary are exact.
+ * Everything else has a spread. A row stands out of it if all of this holds:
+ * its sides do not overlap; their difference is far beyond what the spread of
+ * this row and of rows like it brings by chance, though many rows are looked
+ * at; and it differs from what all rows do together, since a machine that
+ * becomes slower moves them all.
+ */
+#include "collector/compare/judge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/compare/spread.h"
+#include "shared/compiler.h"
+
+#define RUNS_LEAST 3 /* a side; fewer have no spread */
+#define ALPHA \
+	0.001 /* that some row of a comparison is called changed by chance */
+#define SHARE_LEAST \
+	0.005 /* of all that the metric has: a smaller row is not judged */
+#define CHANGE_LEAST 0.01 /* of a row: a smaller difference is no change */
+#define SPREAD_LEAST 1e-4 /* of a row: what looks steadier is chance */
+#define CONTROLS 5 /* rows that show what all rows do together */
+#define CONTROL_SPREADS 8 /* that a change has to be from what all rows do */
+#define ALONE_LEAST 0.05 /* a change, where there are too few rows for that */
+#define ALONE_RANGES 3
+
+/* A row whose spread is judged. All figures are shares of its mean. */
+struct judged_row {
+	size_t row;
+	double difference; /* between the means of both sides */
+	double variance; /* of a run, from both sides */
+	bool apart; /* the sides do not overlap */
+};
+
+struct judging {
+	const struct runs *runs;
+	struct judged *out;
+	size_t spread_metrics; /* that are judged by the spread */
+	/* Of one metric. */
+	size_t metric;
+	struct judged_row *rows;
+	size_t count;
+	double *scratch; /* as many as there are rows, or runs */
+};
+
+/* --- the cells ---------------------------------------------------------------
+ */
+
+static struct judge_cell *cell_at(const struct judged *judged, size_t row,
+				  size_t metric)
+{
+	return &judged->cells[row * judged->metric_count + metric];
+}
+
+static void fill_side(const struct judging *by, size_t row, size_t metric,
+		      bool side_b, double *median, double *min, double *max)
+{
+	const struct runs *runs = by->runs;
+	size_t from = side_b ? runs->first_b : 0;
+	size_t to = side_b ? runs->count : runs->first_b;
+
+	for (size_t i = from; i < to; i++)
+		by->scratch[i - from] =
+			(double)runs_value(runs, row, metric, i);
+	*median = spread_median(by->scratch, to - from);
+	*min = to > from ? by->scratch[0] : 0;
+	*max = to > from ? by->scratch[to - from - 1] : 0;
+}
+
+static void fill_cells(const struct judging *by)
+{
+	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
+		for (size_t m = 0; m < by->runs->metric_count; m++) {
+			struct judge_cell *cell = cell_at(by->out, row, m);
+
+			fill_side(by, row, m, false, &cell->a, &cell->a_min,
+				  &cell->a_max);
+			fill_side(by, row, m, true, &cell->b, &cell->b_min,
+				  &cell->b_max);
+		}
+	}
+}
+
+/* --- how to judge a metric ---------------------------------------------------
+ */
+
+static bool is_count(const struct runs_metric *metric)
+{
+	return !metric->sampled && strcmp(metric->unit, "nanoseconds") != 0;
+}
+
+/* Whether some row has other values in another run of the same side. */
+static bool varies(const struct judging *by, size_t metric)
+{
+	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
+		const struct judge_cell *cell = cell_at(by->out, row, metric);
+
+		if (cell->a_min != cell->a_max || cell->b_min != cell->b_max)
+			return true;
+	}
+	return false;
+}
+
+/* Why the counts of a run may differ in the next; NULL: they are the same. */
+static const char *why_not_exact(const struct runs *runs)
+{
+	for (size_t i = 0; i < runs->count; i++) {
+		if (!runs->list[i].single_threaded)
+			return "a process has several threads";
+		if (!runs->list[i].complete)
+			return "a recording is not complete";
+	}
+	return NULL;
+}
+
+static void choose_how(const struct judging *by, size_t metric)
+{
+	const struct runs *runs = by->runs;
+	struct judge_metric *out = &by->out->metric[metric];
+	const char *why = "times and samples vary";
+
+	if (is_count(&runs->metric[metric])) {
+		why = why_not_exact(runs);
+		if (!why && varies(by, metric))
+			why = "counts vary from run to run";
+	}
+	if (!why)
+		out->how = JUDGE_EXACT;
+	else if (MIN(runs->first_b, runs->count - runs->first_b) >= RUNS_LEAST)
+		out->how = JUDGE_SPREAD;
+	out->why = why;
+}
+
+/* --- exact -------------------------------------------------------------------
+ */
+
+static void judge_exact(const struct judging *by)
+{
+	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
+		struct judge_cell *cell = cell_at(by->out, row, by->metric);
+
+		cell->changed = cell->a != cell->b;
+	}
+}
+
+/* --- the spread --------------------------------------------------------------
+ */
+
+/* The least variance that a row of @mean can have: counts of what happens at
+ * random have that of Poisson. */
+static double least_variance(const struct runs_metric *metric, double mean)
+{
+	double least = SPREAD_LEAST * SPREAD_LEAST;
+
+	if (metric->sampled)
+		least = MAX(least, metric->grain / mean);
+	else if (strcmp(metric->unit, "nanoseconds") != 0)
+		least = MAX(least, 1 / mean);
+	return least;
+}
+
+struct moments {
+	double mean, squares; /* sum of the squares of the distances from it */
+};
+
+static struct moments side_moments(const struct judging *by, size_t row,
+				   size_t from, size_t to)
+{
+	struct moments out = { 0, 0 };
+
+	for (size_t i = from; i < to; i++)
+		out.mean += (double)runs_value(by->runs, row, by->metric, i);
+	out.mean /= (double)(to - from);
+	for (size_t i = from; i < to; i++) {
+		double far = (double)runs_value(by->runs, row, by->metric, i) -
+			     out.mean;
+
+		out.squares += far * far;
+	}
+	return out;
+}
+
+/* Degrees of freedom of the variance of a row. */
+static double freedom(const struct runs *runs)
+{
+	return (double)runs->count - 2;
+}
+
+static void add_row(struct judging *by, size_t row)
+{
+	const struct runs *runs = by->runs;
+	const struct judge_cell *cell = cell_at(by->out, row, by->metric);
+	struct moments a = side_moments(by, row, 0, runs->first_b);
+	struct moments b = side_moments(by, row, runs->first_b, runs->count);
+	double mean = (a.mean + b.mean) / 2;
+
+	by->rows[by->count++] = (struct judged_row){
+		.row = row,
+		.difference = (b.mean - a.mean) / mean,
+		.variance = MAX(
+			(a.squares + b.squares) / freedom(runs) / (mean * mean),
+			least_variance(&runs->metric[by->metric], mean)),
+		.apart = cell->b_min > cell->a_max || cell->a_min > cell->b_max,
+	};
+}
+
+/* The median of what the runs of a side have in all, and how far they are from
+ * each other, as a share of it. */
+static double side_sum(const struct judging *by, bool side_b, double *range)
+{
+	const struct runs *runs = by->runs;
+	size_t from = side_b ? runs->first_b : 0;
+	size_t count = side_b ? runs->count - runs->first_b : runs->first_b;
+	double median;
+
+	for (size_t i = 0; i < count; i++)
+		by->scratch[i] = (double)runs->sum[by->metric][from + i];
+	median = spread_median(by->scratch, count);
+	*range = median > 0 ? (by->scratch[count - 1] - by->scratch[0]) / median
+			    : 0;
+	return median;
+}
+
+/* Take up the rows that are large enough. Returns how far the sums of the runs
+ * of a side are from each other. */
+static double collect_rows(struct judging *by)
+{
+	double range_a, range_b;
+	double all = MAX(side_sum(by, false, &range_a),
+			 side_sum(by, true, &range_b));
+
+	by->count = 0;
+	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
+		const struct judge_cell *cell =
+			cell_at(by->out, row, by->metric);
+		double size = MAX(cell->a, cell->b);
+
+		if (size > 0 && cell->a_min >= 0 && cell->b_min >= 0 &&
+		    size >= all * SHARE_LEAST)
+			add_row(by, row);
+	}
+	return MAX(range_a, range_b);
+}
+
+/* What all rows do together, and how far from it rows are (but for the spread
+ * of their runs). */
+struct together {
+	double difference, spread;
+};
+
+static struct together all_together(const struct judging *by)
+{
+	struct together out;
+
+	for (size_t i = 0; i < by->count; i++)
+		by->scratch[i] = by->rows[i].difference;
+	out.difference = spread_median(by->scratch, by->count);
+	out.spread = spread_mad(by->scratch, by->count, out.difference);
+	return out;
+}
+
+static struct spread_prior learn(const struct judging *by)
+{
+	for (size_t i = 0; i < by->count; i++)
+		by->scratch[i] = by->rows[i].variance;
+	return spread_learn(by->scratch, by->count, freedom(by->runs));
+}
+
+/* The standard error of a difference between the sides, from the variance of a
+ * run. */
+static double error_of(const struct runs *runs, double variance)
+{
+	double a = (double)runs->first_b;
+	double b = (double)(runs->count - runs->first_b);
+
+	return sqrt(variance * (1 / a + 1 / b));
+}
+
+/* What a difference has to be beyond, for a metric. */
+struct bar {
+	struct spread_prior prior;
+	double limit; /* in standard errors */
+	bool alone; /* there are too few rows to show what all do */
+	struct together all;
+	double range; /* of the sums of runs of a side */
+};
+
+static struct bar make_bar(const struct judging *by, double range)
+{
+	struct bar bar = { .prior = learn(by),
+			   .alone = by->count < CONTROLS,
+			   .all = all_together(by),
+			   .range = range };
+	double tests = (double)(by->count * by->spread_metrics), error;
+
+	bar.limit = spread_student_limit(ALPHA / tests,
+					 freedom(by->runs) + bar.prior.prior);
+	/* What the spread of the runs brings by itself is in the limit. */
+	error = error_of(by->runs, bar.prior.variance);
+	bar.all.spread =
+		sqrt(MAX(bar.all.spread * bar.all.spread - error * error, 0));
+	return bar;
+}
+
+static bool stands_out(const struct runs *runs, const struct bar *bar,
+		       const struct judged_row *row)
+{
+	double own = freedom(runs), prior = bar->prior.prior;
+	double variance = (own * row->variance + prior * bar->prior.variance) /
+			  (own + prior);
+	double error = bar->limit * error_of(runs, variance);
+	double far = fabs(row->difference - bar->all.difference);
+	double change = fabs(row->difference);
+
+	if (!row->apart || change < CHANGE_LEAST || change < error)
+		return false;
+	if (bar->alone)
+		return change >= MAX(ALONE_LEAST, ALONE_RANGES * bar->range);
+	return far >= MAX(CHANGE_LEAST, error) &&
+	       far >= CONTROL_SPREADS * bar->all.spread;
+}
+
+static void judge_spread(struct judging *by)
+{
+	double range = collect_rows(by);
+	struct judge_metric *out = &by->out->metric[by->metric];
+	struct bar bar;
+
+	out->judged = by->count;
+	if (!by->count)
+		return;
+	bar = make_bar(by, range);
+	for (size_t i = 0; i < by->count; i++)
+		by->scratch[i] = by->rows[i].variance;
+	out->least = bar.limit *
+		     error_of(by->runs, spread_median(by->scratch, by->count));
+	out->least = MAX(out->least,
+			 bar.alone ? MAX(ALONE_LEAST, ALONE_RANGES * range)
+				   : CHANGE_LEAST);
+	for (size_t i = 0; i < by->count; i++) {
+		const struct judged_row *row = &by->rows[i];
+		struct judge_cell *cell =
+			cell_at(by->out, row->row, by->metric);
+
+		cell->changed = stands_out(by->runs, &bar, row);
+		cell->may_have_changed = !cell->changed && row->apart &&
+					 fabs(row->difference) >= CHANGE_LEAST;
+	}
+}
+
+/* --- all of it ---------------------------------------------------------------
+ */
+
+static void judge_all(struct judging *by)
+{
+	fill_cells(by);
+	for (size_t m = 0; m < by->out->metric_count; m++) {
+		choose_how(by, m);
+		by->spread_metrics += by->out->metric[m].how == JUDGE_SPREAD;
+	}
+	for (by->metric = 0; by->metric < by->out->metric_count; by->metric++) {
+		if (by->out->metric[by->metric].how == JUDGE_EXACT)
+			judge_exact(by);
+		else if (by->out->metric[by->metric].how == JUDGE_SPREAD)
+			judge_spread(by);
+	}
+}
+
+int judge(const struct runs *runs, struct judged *out)
+{
+	size_t rows = runs_row_count(runs);
+	struct judging by = { .runs = runs, .out = out };
+
+	*out = (struct judged){ .metric_count = runs->metric_count };
+	out->cells = calloc(rows * runs->metric_count + 1, sizeof(*out->cells));
+	by.rows = calloc(rows + 1, sizeof(*by.rows));
+	by.scratch = calloc(MAX(rows, runs->count) + 1, sizeof(*by.scratch));
+	if (out->cells && by.rows && by.scratch)
+		judge_all(&by);
+	else
+		judged_release(out);
+	free(by.rows);
+	free(by.scratch);
+	return out->cells ? 0 : -ENOMEM;
+}
+
+void judged_release(struct judged *judged)
+{
+	free(judged->cells);
+	*judged = (struct judged){ 0 };
+}
+
+const struct judge_cell *judged_cell(const struct judged *judged, size_t row,
+				     size_t metric)
+{
+	return cell_at(judged, row, metric);
+}

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Three passes. All files are read, and every function gets a number. Then the
+ * functions of one build are matched with those of the other. Then each row of
+ * each file is added to the row of the functions that it is about.
+ */
+#include "collector/compare/runs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/log.h"
+#include "collector/output/own_files.h"
+#include "collector/show/summary_losses.h"
+#include "shared/compiler.h"
+#include "shared/hash.h"
+
+#define VALUES_MAX ((size_t)1 << 27) /* 1 GiB */
+#define SUMMARY (-1) /* the "profile" of what is in summary.json */
+
+enum { WALL, CPU, HEAP, SPAN };
+
+static const char *const profile_names[RUNS_PROFILES] = {
+	[WALL] = WALL_PROFILE_NAME,
+	[CPU] = CPU_PROFILE_NAME,
+	[HEAP] = HEAP_PROFILE_NAME,
+	[SPAN] = SPAN_PROFILE_NAME,
+};
+
+/* Values that say the same as others, with what perfrec took in it, or in other
+ * units. */
+static const char *const hidden[] = { "wall_measured", "samples",
+				      "cpu_samples" };
+
+/* How values are called for a person. Others have the name of their type. */
+static const struct {
+	const char *type, *title;
+} titles[] = {
+	{ "calls", "calls" },
+	{ "wall", "wall time" },
+	{ "cpu", "CPU time" },
+	{ "alloc_space", "bytes allocated" },
+	{ "alloc_objects", "blocks allocated" },
+	{ "inuse_space", "bytes in use at the end" },
+	{ "inuse_objects", "blocks in use at the end" },
+	{ "peak_space", "bytes in use at the peak" },
+};
+
+static int64_t add_saturating(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum)
+		       ? (b < 0 ? INT64_MIN : INT64_MAX)
+		       : sum;
+}
+
+static int64_t to_signed(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* --- metrics -----------------------------------------------------------------
+ */
+
+static bool is_hidden(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
+		if (strcmp(type, hidden[i]) == 0)
+			return true;
+	return false;
+}
+
+static void set_title(struct runs_metric *metric, const char *type)
+{
+	const char *title = type;
+
+	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
+		if (strcmp(type, titles[i].type) == 0)
+			title = titles[i].title;
+	metric->main = title != type;
+	snprintf(metric->title, sizeof(metric->title), "%.40s%s", title,
+		 metric->total ? ", total" : "");
+}
+
+static uint32_t find_key(const struct runs *runs, const char *key)
+{
+	for (uint32_t i = 0; i < runs->metric_count; i++)
+		if (strcmp(runs->metric[i].key, key) == 0)
+			return i;
+	return RUNS_NONE;
+}
+
+static void add_metric(struct runs *runs, const char *type, const char *unit,
+		       bool total, int profile)
+{
+	struct runs_metric *metric = &runs->metric[runs->metric_count];
+
+	if (runs->metric_count == RUNS_METRICS_MAX)
+		return;
+	*metric = (struct runs_metric){ .profile = profile, .total = total };
+	snprintf(metric->key, sizeof(metric->key), "%.48s%s", type,
+		 total ? ".total" : "");
+	snprintf(metric->unit, sizeof(metric->unit), "%s", unit);
+	set_title(metric, type);
+	if (find_key(runs, metric->key) == RUNS_NONE)
+		runs->metric_count++;
+}
+
+/* The type of the values of @metric, in its profile. */
+static void type_of(const struct runs_metric *metric, char type[64])
+{
+	size_t length = strlen(metric->key);
+
+	if (metric->total)
+		length -= strlen(".total");
+	snprintf(type, 64, "%.*s", (int)length, metric->key);
+}
+
+/* A total of calls means nothing, and a stack has no other total than its own.
+ */
+static void add_profile_metrics(struct runs *runs, int number,
+				const struct pprof *pprof)
+{
+	for (size_t i = 0; i < pprof->type_count; i++) {
+		const struct pprof_type *type = &pprof->type[i];
+
+		if (is_hidden(type->type))
+			continue;
+		add_metric(runs, type->type, type->unit, false, number);
+		if (!runs->stacks && strcmp(type->type, "calls") != 0)
+			add_metric(runs, type->type, type->unit, true, number);
+	}
+}
+
+static void add_metrics(struct runs *runs)
+{
+	if (!runs->stacks) {
+		add_metric(runs, "calls", "count", false, SUMMARY);
+		add_metric(runs, "wall", "nanoseconds", false, SUMMARY);
+		add_metric(runs, "wall", "nanoseconds", true, SUMMARY);
+	}
+	for (int number = 0; number < RUNS_PROFILES; number++)
+		for (size_t i = 0; i < runs->count; i++)
+			if (runs->list[i].profile[number])
+				add_profile_metrics(
+					runs, number,
+					runs->list[i].profile[number]);
+}
+
+/* The number of the values of @metric in @pprof, or PPROF_NONE. */
+static uint32_t value_number(const struct runs_metric *metric,
+			     const struct pprof *pprof)
+{
+	char type[64];
+
+	if (!pprof)
+		return PPROF_NONE;
+	type_of(metric, type);
+	return pprof_find_type(pprof, type);
+}
+
+static bool every_run_has(const struct runs *runs,
+			  const struct runs_metric *metric)
+{
+	if (metric->profile == SUMMARY)
+		return true;
+	for (size_t i = 0; i < runs->count; i++) {
+		const struct pprof *pprof =
+			runs->list[i].profile[metric->profile];
+		uint32_t number = value_number(metric, pprof);
+
+		if (number == PPROF_NONE ||
+		    strcmp(pprof->type[number].unit, metric->unit) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void leave_out(struct runs *runs, const struct runs_metric *metric)
+{
+	size_t length = strlen(runs->left_out);
+
+	if (!metric->total)
+		snprintf(runs->left_out + length,
+			 sizeof(runs->left_out) - length, "%s%s",
+			 length ? ", " : "", metric->key);
+}
+
+static void keep_shared_metrics(struct runs *runs)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < runs->metric_count; i++) {
+		if (every_run_has(runs, &runs->metric[i]))
+			runs->metric[kept++] = runs->metric[i];
+		else
+			leave_out(runs, &runs->metric[i]);
+	}
+	runs->metric_count = kept;
+}
+
+/* Which values are estimates. The period of a profile is about its last type.
+ */
+static void set_sampled(struct runs *runs)
+{
+	for (size_t m = 0; m < runs->metric_count; m++) {
+		struct runs_metric *metric = &runs->metric[m];
+
+		for (size_t i = 0; i < runs->count; i++) {
+			const struct run *run = &runs->list[i];
+
+			if (metric->profile == CPU) {
+				metric->sampled = true;
+				metric->grain =
+					MAX(metric->grain,
+					    (double)run->profile[CPU]->period);
+			} else if (metric->profile == HEAP ||
+				   metric->profile == SPAN) {
+				metric->sampled |= run->summary->estimates;
+			}
+		}
+	}
+}
+
+/* --- functions ---------------------------------------------------------------
+ */
+
+static const char *module_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static uint64_t hash_function(const void *item)
+{
+	const struct runs_function *function = item;
+
+	return hash_fold(
+		hash_text(hash_text(0xcbf29ce484222325ULL, function->name),
+			  module_base(function->module)));
+}
+
+static bool same_function(const void *left, const void *right)
+{
+	const struct runs_function *a = left, *b = right;
+
+	return strcmp(a->name, b->name) == 0 &&
+	       strcmp(module_base(a->module), module_base(b->module)) == 0;
+}
+
+static const struct pool_key function_key = { hash_function, same_function };
+
+/* Give the function of @frame a number. 0 or -ENOMEM. */
+static int intern(struct runs *runs, size_t run,
+		  const struct pprof_frame *frame, uint32_t *out)
+{
+	struct runs_function key = { .name = frame->name,
+				     .module = frame->module,
+				     .file = "",
+				     .other = RUNS_NONE };
+	struct runs_function *function;
+	int err = pool_intern(&runs->functions, &key, out);
+
+	if (err < 0)
+		return err;
+	function = (struct runs_function *)runs->functions.items + *out;
+	function->same_as = *out;
+	if (run < runs->first_b)
+		function->on_a = true;
+	else
+		function->on_b = true;
+	if (!function->file[0] && frame->file[0]) {
+		function->file = frame->file;
+		function->line = frame->line;
+	}
+	return 0;
+}
+
+static int intern_summary(struct runs *runs, size_t number)
+{
+	struct run *run = &runs->list[number];
+	size_t count = run->summary->function_count;
+	int err = 0;
+
+	run->summary_ids = calloc(count + 1, sizeof(*run->summary_ids));
+	if (!run->summary_ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct pprof_frame frame = {
+			run->summary->functions[i].name,
+			run->summary->functions[i].module, "", 0
+		};
+
+		err = intern(runs, number, &frame, &run->summary_ids[i]);
+	}
+	return err;
+}
+
+/* Stands for the frames of a stack that has none. */
+static const struct pprof_frame no_stack = { "[no stack]", "", "", 0 };
+
+static size_t count_frames(const struct pprof_rows *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += rows->list[i].depth;
+	return count;
+}
+
+static int intern_profile(struct runs *runs, size_t number, int profile)
+{
+	struct run *run = &runs->list[number];
+	const struct pprof_rows *rows = &run->rows[profile];
+	uint32_t *ids = calloc(count_frames(rows) + 1, sizeof(*ids));
+	int err = 0;
+
+	run->ids[profile] = ids;
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->count && !err; i++) {
+		if (!rows->list[i].depth)
+			err = intern(runs, number, &no_stack, &runs->no_stack);
+		for (size_t k = 0; k < rows->list[i].depth && !err; k++)
+			err = intern(runs, number, &rows->list[i].frames[k],
+				     ids++);
+	}
+	return err;
+}
+
+/* --- reading -----------------------------------------------------------------
+ */
+
+static int read_profile(struct runs *runs, struct run *run, int profile)
+{
+	int err = pprof_read(run->dir, profile_names[profile],
+			     &run->profile[profile]);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = runs->stacks ? pprof_rows_by_stack(run->profile[profile],
+						 &run->rows[profile])
+			   : pprof_rows_by_function(run->profile[profile],
+						    &run->rows[profile]);
+	return err;
+}
+
+static void judge_run(struct run *run)
+{
+	const struct summary_totals *totals = &run->summary->totals;
+
+	run->single_threaded = totals->threads <= totals->processes;
+	run->complete = summary_losses_none(run->summary) &&
+			!totals->functions_off && !totals->functions_gated &&
+			!totals->paused_spans && !totals->truncated_spans;
+}
+
+static int read_run(struct runs *runs, size_t number)
+{
+	struct run *run = &runs->list[number];
+	int err = summary_read(run->dir, &run->summary);
+
+	if (err)
+		return err;
+	judge_run(run);
+	err = intern_summary(runs, number);
+	for (int profile = 0; profile < RUNS_PROFILES && !err; profile++) {
+		err = read_profile(runs, run, profile);
+		if (!err)
+			err = intern_profile(runs, number, profile);
+	}
+	if (err == -ENOMEM)
+		log_err("out of memory");
+	return err;
+}
+
+/* --- rows --------------------------------------------------------------------
+ */
+
+/* The frames of rows are in an array of their own, which moves while it grows;
+ * rows are compared through this. Only one thread reads recordings. */
+static const struct runs *g_rows_of;
+
+static uint64_t hash_row(const void *item)
+{
+	const struct runs_row *row = item;
+	uint64_t hash = row->depth;
+
+	for (uint32_t i = 0; i < row->depth; i++) {
+		hash = (hash ^ g_rows_of->frames[row->first + i]) *
+		       HASH_MULTIPLIER;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static bool same_row(const void *left, const void *right)
+{
+	const struct runs_row *a = left, *b = right;
+
+	return a->depth == b->depth &&
+	       memcmp(g_rows_of->frames + a->first,
+		      g_rows_of->frames + b->first,
+		      a->depth * sizeof(*g_rows_of->frames)) == 0;
+}
+
+static const struct pool_key row_key = { hash_row, same_row };
+
+/* The row of the functions @ids, under their names on side A. 0 or -errno. */
+static int intern_row(struct runs *runs, const uint32_t *ids, size_t depth,
+		      uint32_t *out)
+{
+	const struct runs_function *functions = runs->functions.items;
+	struct runs_row row = { runs->frame_count, (uint32_t)depth };
+	int err;
+
+	if (grow_array(runs->frames, runs->frame_room,
+		       runs->frame_count + depth + 1))
+		return -ENOMEM;
+	for (size_t i = 0; i < depth; i++)
+		runs->frames[row.first + i] = functions[ids[i]].same_as;
+	err = pool_intern(&runs->row_pool, &row, out);
+	if (err == 1)
+		runs->frame_count += depth;
+	return err < 0 ? err : 0;
+}
+
+static int intern_profile_rows(struct runs *runs, struct run *run, int profile)
+{
+	const struct pprof_rows *rows = &run->rows[profile];
+	const uint32_t *from = run->ids[profile];
+	uint32_t *to = calloc(rows->count + 1, sizeof(*to));
+	int err = 0;
+
+	run->row_ids[profile] = to;
+	if (!to)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->count && !err; i++) {
+		size_t depth = rows->list[i].depth;
+
+		err = depth ? intern_row(runs, from, depth, &to[i])
+			    : intern_row(runs, &runs->no_stack, 1, &to[i]);
+		from += depth;
+	}
+	return err;
+}
+
+/* Give all rows their numbers: once all are known, there is room for values. */
+static int intern_rows(struct runs *runs)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < runs->count; i++) {
+		struct run *run = &runs->list[i];
+		size_t known = runs->stacks ? 0 : run->summary->function_count;
+
+		for (size_t k = 0; k < known && !err; k++)
+			err = intern_row(runs, &run->summary_ids[k], 1,
+					 &run->summary_ids[k]);
+		for (int p = 0; p < RUNS_PROFILES && !err; p++)
+			err = intern_profile_rows(runs, run, p);
+	}
+	return err;
+}
+
+static int64_t *value_at(const struct runs *runs, size_t row, size_t metric,
+			 size_t run)
+{
+	return &runs->values[(row * runs->metric_count + metric) * runs->count +
+			     run];
+}
+
+static void add_value(struct runs *runs, size_t row, size_t metric, size_t run,
+		      int64_t value)
+{
+	int64_t *to = value_at(runs, row, metric, run);
+
+	*to = add_saturating(*to, value);
+	if (value)
+		runs->present[row * runs->count + run] = 1;
+}
+
+static void fill_summary_metric(struct runs *runs, size_t m, size_t number)
+{
+	const struct run *run = &runs->list[number];
+	const struct runs_metric *metric = &runs->metric[m];
+	bool calls = strcmp(metric->key, "calls") == 0;
+	int64_t *sum = &runs->sum[m][number];
+
+	for (size_t i = 0; i < run->summary->function_count; i++) {
+		const struct summary_function *one =
+			&run->summary->functions[i];
+		uint64_t self = calls ? one->calls : one->self_ns;
+		uint64_t value = metric->total ? one->total_ns : self;
+
+		add_value(runs, run->summary_ids[i], m, number,
+			  to_signed(value));
+		*sum = add_saturating(*sum, to_signed(self));
+	}
+}
+
+static void fill_metric(struct runs *runs, size_t m, size_t number)
+{
+	const struct run *run = &runs->list[number];
+	const struct runs_metric *metric = &runs->metric[m];
+	const struct pprof_rows *rows;
+	uint32_t value;
+
+	if (metric->profile == SUMMARY) {
+		fill_summary_metric(runs, m, number);
+		return;
+	}
+	rows = &run->rows[metric->profile];
+	value = value_number(metric, run->profile[metric->profile]);
+	runs->sum[m][number] = rows->sum[value];
+	for (size_t i = 0; i < rows->count; i++)
+		add_value(runs, run->row_ids[metric->profile][i], m, number,
+			  (metric->total ? rows->list[i].total
+					 : rows->list[i].self)[value]);
+}
+
+static int fill(struct runs *runs)
+{
+	size_t rows = runs->row_pool.count;
+	size_t width = runs->metric_count * runs->count + 1;
+
+	if (rows > VALUES_MAX / width) {
+		log_err("the recordings have %zu different %s, too many to "
+			"compare %zu runs: compare fewer%s",
+			rows, runs->stacks ? "stacks" : "functions",
+			runs->count,
+			runs->stacks ? ", or leave out --stacks" : "");
+		return -EFBIG;
+	}
+	runs->values = calloc(rows * width + 1, sizeof(*runs->values));
+	runs->present = calloc(rows + 1, runs->count);
+	if (!runs->values || !runs->present)
+		return -ENOMEM;
+	for (size_t m = 0; m < runs->metric_count; m++)
+		for (size_t i = 0; i < runs->count; i++)
+			fill_metric(runs, m, i);
+	return 0;
+}
+
+static const char *program_of(const struct run *run)
+{
+	return run->summary->command[0] ? run->summary->command[0] : "";
+}
+
+static int match_sides(struct runs *runs)
+{
+	const char *const programs[] = {
+		program_of(&runs->list[0]),
+		program_of(&runs->list[runs->first_b]),
+	};
+
+	return runs_match_sides(&runs->functions, programs);
+}
+
+static int compare_read(struct runs *runs)
+{
+	int err = 0;
+
+	add_metrics(runs);
+	keep_shared_metrics(runs);
+	set_sampled(runs);
+	if (runs->first_b < runs->count)
+		err = match_sides(runs);
+	g_rows_of = runs;
+	if (!err)
+		err = intern_rows(runs);
+	if (!err)
+		err = fill(runs);
+	g_rows_of = NULL;
+	if (err == -ENOMEM)
+		log_err("out of memory");
+	return err;
+}
+
+int runs_read(char *const *dirs, size_t count, size_t first_b, bool stacks,
+	      struct runs *out)
+{
+	int err = 0;
+
+	*out = (struct runs){ .count = count,
+			      .first_b = first_b,
+			      .stacks = stacks };
+	pool_init_key(&out->functions, NULL, sizeof(struct runs_function),
+		      &function_key);
+	pool_init_key(&out->row_pool, NULL, sizeof(struct runs_row), &row_key);
+	out->list = calloc(count + 1, sizeof(*out->list));
+	if (!out->list) {
+		log_err("out of memory");
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count && !err; i++) {
+		out->list[i].dir = dirs[i];
+		err = read_run(out, i);
+	}
+	if (!err)
+		err = compare_read(out);
+	if (err)
+		runs_release(out);
+	return err;
+}
+
+static void release_run(struct run *run)
+{
+	summary_free(&run->summary);
+	for (int i = 0; i < RUNS_PROFILES; i++) {
+		pprof_rows_free(&run->rows[i]);
+		pprof_free(&run->profile[i]);
+		free(run->ids[i]);
+		free(run->row_ids[i]);
+	}
+	free(run->summary_ids);
+}
+
+void runs_release(struct runs *runs)
+{
+	for (size_t i = 0; runs->list && i < runs->count; i++)
+		release_run(&runs->list[i]);
+	free(runs->list);
+	pool_release(&runs->functions);
+	pool_release(&runs->row_pool);
+	free(runs->frames);
+	free(runs->values);
+	free(runs->present);
+	*runs = (struct runs){ 0 };
+}
+
+/* --- what others ask ---------------------------------------------------------
+ */
+
+size_t runs_row_count(const struct runs *runs)
+{
+	return runs->row_pool.count;
+}
+
+const struct runs_row *runs_row(const struct runs *runs, size_t row)
+{
+	return (const struct runs_row *)runs->row_pool.items + row;
+}
+
+const struct runs_function *runs_function(const struct runs *runs,
+					  uint32_t function)
+{
+	return (const struct runs_function *)runs->functions.items + function;
+}
+
+const struct runs_function *runs_frame(const struct runs *runs, size_t row,
+				       size_t i)
+{
+	return runs_function(runs,
+			     runs->frames[runs_row(runs, row)->first + i]);
+}
+
+int64_t runs_value(const struct runs *runs, size_t row, size_t metric,
+		   size_t run)
+{
+	return *value_at(runs, row, metric, run);
+}
+
+size_t runs_present(const struct runs *runs, size_t row, bool side_b)
+{
+	size_t from = side_b ? runs->first_b : 0;
+	size_t to = side_b ? runs->count : runs->first_b;
+	size_t count = 0;
+
+	for (size_t i = from; i < to; i++)
+		count += runs->present[row * runs->count + i];
+	return count;
+}
+
+uint32_t runs_find_metric(const struct runs *runs, const char *key)
+{
+	static const struct {
+		const char *short_key, *key;
+	} others[] = {
+		{ "self", "wall" },
+		{ "total", "wall.total" },
+		{ "bytes", "alloc_space" },
+		{ "blocks", "alloc_objects" },
+		{ "bytes.total", "alloc_space.total" },
+		{ "blocks.total", "alloc_objects.total" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(key, others[i].short_key) == 0)
+			key = others[i].key;
+	return find_key(runs, key);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/export/dump.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/put.h"
+#include "shared/compiler.h"
+
+struct dump {
+	struct call_reader *reader;
+	const struct trace_reader *trace;
+	FILE *out;
+	/* What was told of each track, by number. */
+	struct told {
+		bool told;
+		uint32_t name, command;
+		const struct trace_track *process;
+	} * told;
+	uint32_t told_room;
+};
+
+/* --- members of an object --- */
+
+static void put_key(const char *key, FILE *out)
+{
+	put_text(",\"", out);
+	put_text(key, out);
+	put_text("\":", out);
+}
+
+static void put_number(const char *key, uint64_t number, FILE *out)
+{
+	put_key(key, out);
+	put_count(number, out);
+}
+
+static void put_word(const char *key, const char *text, FILE *out)
+{
+	put_key(key, out);
+	put_json_text(text, out);
+}
+
+/* Nothing if there is no text. */
+static void put_named(const struct dump *dump, const char *key, uint32_t text)
+{
+	if (text)
+		put_word(key, trace_reader_text(dump->trace, text), dump->out);
+}
+
+static void put_kind(const char *kind, FILE *out)
+{
+	put_text("{\"kind\":\"", out);
+	put_text(kind, out);
+	put_char('"', out);
+}
+
+/* --- arguments --- */
+
+static void put_argument(const struct trace_argument *argument, FILE *out)
+{
+	switch (argument->kind) {
+	case TRACE_ARGUMENT_BOOL:
+		put_text(argument->number ? "true" : "false", out);
+		return;
+	case TRACE_ARGUMENT_INT:
+		put_int((int64_t)argument->number, out);
+		return;
+	case TRACE_ARGUMENT_DOUBLE:
+		put_json_real(argument->real, out);
+		return;
+	case TRACE_ARGUMENT_TEXT:
+		put_json(argument->text, argument->text_bytes, out);
+		return;
+	case TRACE_ARGUMENT_POINTER:
+		fprintf(out, "\"0x%" PRIx64 "\"", argument->number);
+		return;
+	default:
+		put_count(argument->number, out);
+	}
+}
+
+void dump_arguments(const struct call_reader *reader, struct call_event *event,
+		    FILE *out)
+{
+	struct trace_argument argument;
+	bool more = false;
+
+	put_char('{', out);
+	while (call_argument_next(reader, event, &argument)) {
+		if (more)
+			put_char(',', out);
+		more = true;
+		put_json(argument.name, argument.name_bytes, out);
+		put_char(':', out);
+		put_argument(&argument, out);
+	}
+	put_char('}', out);
+}
+
+static bool has_arguments(const struct dump *dump,
+			  const struct call_event *event)
+{
+	struct call_event copy = *event;
+	struct trace_argument argument;
+
+	return call_argument_next(dump->reader, &copy, &argument);
+}
+
+static void put_flows(const struct dump *dump, const struct call_event *event)
+{
+	struct wire fields = event->event.fields;
+	FILE *out = dump->out;
+	bool ends, any = false;
+	uint64_t id;
+
+	while (trace_flow_next(&fields, &id, &ends)) {
+		if (any)
+			put_char(',', out);
+		else
+			put_text(",\"flows\":[", out);
+		any = true;
+		/* Ids have 64 bits: more than a number of JSON may have. */
+		fprintf(out, "{\"id\":\"%" PRIx64 "\",\"ends\":%s}", id,
+			ends ? "true" : "false");
+	}
+	if (any)
+		put_char(']', out);
+}
+
+/* --- tracks --- */
+
+static const char *track_type(const struct trace_track *track)
+{
+	static const char *const types[] = {
+		[TRACE_TRACK_OTHER] = "other",
+		[TRACE_TRACK_PROCESS] = "process",
+		[TRACE_TRACK_THREAD] = "thread",
+		[TRACE_TRACK_CONTEXT] = "context",
+		[TRACE_TRACK_COUNTER] = "counter",
+	};
+
+	return types[track->kind];
+}
+
+static void put_track(const struct dump *dump, const struct trace_track *track)
+{
+	const struct trace_track *parent =
+		track->parent
+			? trace_reader_find_track(dump->trace, track->parent)
+			: NULL;
+	FILE *out = dump->out;
+
+	put_kind("track", out);
+	put_number("track", track->number, out);
+	put_word("type", track_type(track), out);
+	if (parent)
+		put_number("parent", parent->number, out);
+	if (track->process)
+		put_number("process", track->process->number, out);
+	if (track->pid)
+		put_number("pid", (uint64_t)track->pid, out);
+	if (track->tid)
+		put_number("tid", (uint64_t)track->tid, out);
+	put_named(dump, "name", track->name);
+	put_named(dump, "command", track->command);
+	put_named(dump, "unit", track->unit);
+	put_text("}\n", out);
+}
+
+/* Tells what @track is, before its first event and when more is known. */
+static int tell_track(struct dump *dump, const struct trace_track *track)
+{
+	struct told *told;
+
+	if (!track)
+		return 0;
+	if (grow_array_zeroed(dump->told, dump->told_room, track->number + 1))
+		return -ENOMEM;
+	told = &dump->told[track->number];
+	if (likely(told->told && told->name == track->name &&
+		   told->command == track->command &&
+		   told->process == track->process))
+		return 0;
+	*told = (struct told){ true, track->name, track->command,
+			       track->process };
+	if (track->process && track->process != track &&
+	    tell_track(dump, track->process))
+		return -ENOMEM;
+	put_track(dump, track);
+	return 0;
+}
+
+static int tell_tracks(struct dump *dump, const struct trace_track *track)
+{
+	int err;
+
+	if (!track)
+		return 0;
+	if (track->parent && track->kind != TRACE_TRACK_THREAD) {
+		err = tell_track(dump, trace_reader_find_track(dump->trace,
+							       track->parent));
+		if (err)
+			return err;
+	}
+	return tell_track(dump, track);
+}
+
+/* --- events --- */
+
+static void put_location(const struct dump *dump, uint32_t number)
+{
+	struct trace_location location =
+		trace_reader_location(dump->trace, number);
+
+	put_named(dump, "file", location.file);
+	if (location.line)
+		put_number("line", location.line, dump->out);
+}
+
+static void put_value(const struct trace_event *event, FILE *out)
+{
+	put_key("value", out);
+	if (event->is_double)
+		put_json_real(event->real, out);
+	else
+		put_int(event->value, out);
+}
+
+static void put_stack(const struct dump *dump, const struct trace_event *event)
+{
+	const struct trace_frame *frames;
+	uint32_t count = trace_reader_stack(call_reader_trace(dump->reader),
+					    event->stack, &frames);
+	FILE *out = dump->out;
+
+	put_text(event->in_kernel ? ",\"kernel\":true,\"stack\":["
+				  : ",\"stack\":[",
+		 out);
+	for (uint32_t i = 0; i < count; i++) {
+		put_text(i ? ",{\"function\":" : "{\"function\":", out);
+		put_json_text(
+			trace_reader_text(dump->trace, frames[i].function),
+			out);
+		put_named(dump, "module", frames[i].module);
+		put_key("address", out);
+		fprintf(out, "\"0x%" PRIx64 "\"}", frames[i].address);
+	}
+	put_char(']', out);
+}
+
+static void put_end_members(const struct call_event *event, FILE *out)
+{
+	uint64_t took = event->event.ns - event->begin_ns;
+
+	put_number("took_ns", took, out);
+	put_number("self_ns", took - MIN(took, event->callee_ns), out);
+	if (event->event.unfinished)
+		put_text(",\"unfinished\":true", out);
+}
+
+static void put_members(const struct dump *dump, struct call_event *event)
+{
+	FILE *out = dump->out;
+
+	put_named(dump, "name", event->event.name);
+	put_named(dump, "category", event->event.category);
+	if (event->event.kind == TRACE_BEGIN || event->event.kind == TRACE_END)
+		put_number("depth", event->depth, out);
+	if (event->event.kind == TRACE_END)
+		put_end_members(event, out);
+	else
+		put_location(dump, event->event.location);
+	if (event->event.kind == TRACE_COUNTER)
+		put_value(&event->event, out);
+	if (event->event.kind == TRACE_SAMPLE)
+		put_stack(dump, &event->event);
+	if (event->event.correlation)
+		put_number("correlation", event->event.correlation, out);
+	put_flows(dump, event);
+	if (has_arguments(dump, event)) {
+		put_key("arguments", out);
+		dump_arguments(dump->reader, event, out);
+	}
+}
+
+static int put_event(struct dump *dump, struct call_event *event)
+{
+	static const char *const kinds[] = {
+		[TRACE_BEGIN] = "begin",     [TRACE_END] = "end",
+		[TRACE_INSTANT] = "instant", [TRACE_COUNTER] = "counter",
+		[TRACE_STATE] = "state",     [TRACE_SAMPLE] = "sample",
+	};
+	FILE *out = dump->out;
+	int err = tell_tracks(dump, event->event.track);
+
+	if (err)
+		return err;
+	put_kind(kinds[event->event.kind], out);
+	put_number("ns", event->event.ns, out);
+	if (event->event.track)
+		put_number("track", event->event.track->number, out);
+	put_members(dump, event);
+	put_text("}\n", out);
+	return ferror_unlocked(out) ? -EIO : 0;
+}
+
+/* --- the first line and the last --- */
+
+static void put_head(const struct dump *dump)
+{
+	put_kind("dump", dump->out);
+	put_number("version", DUMP_VERSION, dump->out);
+	put_word("perfrec", PERFREC_VERSION, dump->out);
+	put_number("first_ns", call_reader_origin(dump->reader), dump->out);
+	put_text("}\n", dump->out);
+}
+
+static void put_attributes(const struct dump *dump)
+{
+	const char *key, *text;
+	int64_t number;
+
+	put_key("attributes", dump->out);
+	for (uint32_t i = 0;
+	     trace_reader_attribute(dump->trace, i, &key, &text, &number);
+	     i++) {
+		put_char(i ? ',' : '{', dump->out);
+		put_json_text(key, dump->out);
+		put_char(':', dump->out);
+		if (text)
+			put_json_text(text, dump->out);
+		else
+			put_int(number, dump->out);
+	}
+	put_text(trace_reader_attribute(dump->trace, 0, &key, &text, &number)
+			 ? "}"
+			 : "{}",
+		 dump->out);
+}
+
+static void put_tail(const struct dump *dump, int result)
+{
+	struct trace_read_totals totals = trace_reader_totals(dump->trace);
+	FILE *out = dump->out;
+
+	put_kind("totals", out);
+	put_number("begins", totals.begins, out);
+	put_number("ends", totals.ends, out);
+	put_number("unfinished", totals.unfinished, out);
+	put_number("first_ns", totals.first_ns, out);
+	put_number("last_ns", totals.last_ns, out);
+	put_number("lost_packets", totals.lost, out);
+	put_number("cut_bytes", totals.cut, out);
+	put_number("bad",
+		   totals.bad_bundles + totals.bad_events + totals.refused,
+		   out);
+	put_text(result ? ",\"damaged\":true" : ",\"damaged\":false", out);
+	put_attributes(dump);
+	put_text("}\n", out);
+}
+
+static int write_all(struct dump *dump)
+{
+	struct call_event event;
+	int got;
+
+	put_head(dump);
+	while ((got = call_reader_next(dump->reader, &event)) > 0) {
+		got = put_event(dump, &event);
+		if (got)
+			return got;
+	}
+	put_tail(dump, got);
+	return fflush(dump->out) ? -EIO : got;
+}
+
+int dump_write(struct call_reader *reader, FILE *out)
+{
+	struct dump dump = { .reader = reader,
+			     .trace = call_reader_trace(reader),
+			     .out = out };
+	int err = write_all(&dump);
+
+	free(dump.told);
+	return err;
+}

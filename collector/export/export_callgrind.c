@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * export_callgrind - the format of callgrind_annotate and KCachegrind. Of each
+ * function what is its own, by line; of each pair of caller and callee the
+ * number of calls, and the callee's total: once for each stack, however often
+ * the pair stands in it. A profile without calls has 0 of them.
+ */
+#include "collector/export/formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/pool.h"
+#include "collector/base/put.h"
+#include "collector/show/pprof_rows.h"
+#include "shared/compiler.h"
+#include "shared/hash.h"
+
+struct function {
+	const char *name, *file, *module;
+};
+
+/* What a function has of its own in a line. */
+struct own_cost {
+	uint32_t function, line;
+	uint64_t value;
+};
+
+struct call_cost {
+	uint32_t caller, line, callee, unused;
+	uint64_t calls, value;
+	uint64_t row; /* number + 1 of the stack that added last */
+};
+
+struct callgrind {
+	struct pool functions, own, calls;
+	uint32_t value, calls_value;
+	FILE *out;
+	bool *told; /* by function: its name was written */
+};
+
+static uint64_t hash_function(const void *item)
+{
+	const struct function *function = item;
+	uint64_t hash = hash_text(HASH_START, function->name);
+
+	hash = hash_text(hash, function->file);
+	return hash_fold(hash_text(hash, function->module));
+}
+
+static bool is_same_function(const void *a, const void *b)
+{
+	const struct function *left = a, *right = b;
+
+	return !strcmp(left->name, right->name) &&
+	       !strcmp(left->file, right->file) &&
+	       !strcmp(left->module, right->module);
+}
+
+static int function_of(struct callgrind *callgrind,
+		       const struct pprof_frame *frame, uint32_t *out)
+{
+	struct function function = { frame->name[0] ? frame->name : "[unknown]",
+				     frame->file, frame->module };
+
+	return MIN(pool_intern(&callgrind->functions, &function, out), 0);
+}
+
+/* --- summing up --- */
+
+static uint64_t value_of(const struct callgrind *callgrind,
+			 const struct pprof_row *row)
+{
+	return (uint64_t)MAX(row->self[callgrind->value], 0);
+}
+
+static int add_own(struct callgrind *callgrind, const struct pprof_row *row)
+{
+	struct own_cost own = { .line = row->frames[0].line };
+	struct own_cost *items;
+	uint32_t number;
+
+	if (function_of(callgrind, &row->frames[0], &own.function) ||
+	    pool_intern(&callgrind->own, &own, &number) < 0)
+		return -ENOMEM;
+	items = callgrind->own.items;
+	items[number].value += value_of(callgrind, row);
+	return 0;
+}
+
+/* Adds the pair of frame @at and its caller. @index: of the row. */
+static int add_pair(struct callgrind *callgrind, const struct pprof_row *row,
+		    size_t at, uint64_t index)
+{
+	const struct pprof_frame *callee = &row->frames[at];
+	const struct pprof_frame *caller = callee + 1;
+	struct call_cost call = { .line = caller->line };
+	struct call_cost *known;
+	uint32_t number;
+
+	if (function_of(callgrind, caller, &call.caller) ||
+	    function_of(callgrind, callee, &call.callee) ||
+	    pool_intern(&callgrind->calls, &call, &number) < 0)
+		return -ENOMEM;
+	known = (struct call_cost *)callgrind->calls.items + number;
+	if (known->row != index + 1)
+		known->value += value_of(callgrind, row);
+	known->row = index + 1;
+	if (at == 0 && callgrind->calls_value != PPROF_NONE)
+		known->calls += (uint64_t)row->self[callgrind->calls_value];
+	return 0;
+}
+
+static int add_row(struct callgrind *callgrind, const struct pprof_row *row,
+		   uint64_t index)
+{
+	bool calls = callgrind->calls_value != PPROF_NONE &&
+		     row->self[callgrind->calls_value] > 0;
+
+	if (!row->depth || (row->self[callgrind->value] <= 0 && !calls))
+		return 0;
+	if (add_own(callgrind, row))
+		return -ENOMEM;
+	for (size_t at = 0; at + 1 < row->depth; at++)
+		if (add_pair(callgrind, row, at, index))
+			return -ENOMEM;
+	return 0;
+}
+
+/* --- writing --- */
+
+/* A name is the rest of a line. */
+static void put_line_text(const char *text, FILE *out)
+{
+	put_line(text, strlen(text), NULL, out);
+}
+
+/* "fn=(3) name"; without the name if it @was_told. */
+static void put_reference(const char *key, uint32_t number, const char *name,
+			  bool was_told, FILE *out)
+{
+	put_text(key, out);
+	put_text("=(", out);
+	put_count(number + 1, out);
+	put_char(')', out);
+	if (!was_told) {
+		put_char(' ', out);
+		put_line_text(name[0] ? name : "???", out);
+	}
+	put_char('\n', out);
+}
+
+static void put_function(struct callgrind *callgrind, bool callee,
+			 uint32_t number)
+{
+	const struct function *function =
+		(const struct function *)callgrind->functions.items + number;
+	bool was_told = callgrind->told[number];
+	FILE *out = callgrind->out;
+
+	callgrind->told[number] = true;
+	put_reference(callee ? "cob" : "ob", number, function->module, was_told,
+		      out);
+	put_reference(callee ? "cfi" : "fl", number, function->file, was_told,
+		      out);
+	put_reference(callee ? "cfn" : "fn", number, function->name, was_told,
+		      out);
+}
+
+static void put_cost(uint32_t line, uint64_t value, FILE *out)
+{
+	put_count(line, out);
+	put_char(' ', out);
+	put_count(value, out);
+	put_char('\n', out);
+}
+
+static void put_call(struct callgrind *callgrind, const struct call_cost *call)
+{
+	FILE *out = callgrind->out;
+
+	put_function(callgrind, true, call->callee);
+	put_text("calls=", out);
+	put_count(call->calls, out);
+	put_text(" 0\n", out);
+	put_cost(call->line, call->value, out);
+}
+
+static int compare_own(const void *a, const void *b)
+{
+	const struct own_cost *left = a, *right = b;
+
+	if (left->function != right->function)
+		return left->function < right->function ? -1 : 1;
+	return left->line < right->line ? -1 : left->line > right->line;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct call_cost *left = a, *right = b;
+
+	if (left->caller != right->caller)
+		return left->caller < right->caller ? -1 : 1;
+	if (left->line != right->line)
+		return left->line < right->line ? -1 : 1;
+	return left->callee < right->callee ? -1 : left->callee > right->callee;
+}
+
+/* The pools are of no use as tables from here on. */
+static void put_functions(struct callgrind *callgrind)
+{
+	struct own_cost *own = callgrind->own.items;
+	struct call_cost *calls = callgrind->calls.items;
+	uint32_t own_at = 0, call_at = 0;
+
+	if (callgrind->own.count)
+		qsort(own, callgrind->own.count, sizeof(*own), compare_own);
+	if (callgrind->calls.count)
+		qsort(calls, callgrind->calls.count, sizeof(*calls),
+		      compare_calls);
+	for (uint32_t i = 0; i < callgrind->functions.count; i++) {
+		put_char('\n', callgrind->out);
+		put_function(callgrind, false, i);
+		for (;
+		     own_at < callgrind->own.count && own[own_at].function == i;
+		     own_at++)
+			put_cost(own[own_at].line, own[own_at].value,
+				 callgrind->out);
+		for (; call_at < callgrind->calls.count &&
+		       calls[call_at].caller == i;
+		     call_at++)
+			put_call(callgrind, &calls[call_at]);
+	}
+}
+
+static void put_head(const struct callgrind *callgrind,
+		     const struct export_profile *profile, int64_t sum)
+{
+	const struct pprof_type *type = &profile->profile->type[profile->value];
+	FILE *out = callgrind->out;
+
+	put_text("# callgrind format\nversion: 1\n"
+		 "creator: perfrec " PERFREC_VERSION "\n",
+		 out);
+	put_text("cmd: ", out);
+	put_line_text(profile->title, out);
+	put_text("\npositions: line\nevents: ", out);
+	put_line_text(type->type, out);
+	if (strcmp(type->unit, "nanoseconds") == 0)
+		put_text("_ns", out);
+	put_text("\nsummary: ", out);
+	put_count((uint64_t)(sum < 0 ? 0 : sum), out);
+	put_char('\n', out);
+}
+
+static int write_rows(struct callgrind *callgrind,
+		      const struct export_profile *profile,
+		      const struct pprof_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (add_row(callgrind, &rows->list[i], i))
+			return -ENOMEM;
+	callgrind->told = calloc(callgrind->functions.count + 1, 1);
+	if (!callgrind->told)
+		return -ENOMEM;
+	put_head(callgrind, profile, rows->sum[profile->value]);
+	put_functions(callgrind);
+	return ferror(callgrind->out) ? -EIO : 0;
+}
+
+int export_callgrind(const struct export_profile *profile, FILE *out)
+{
+	static const struct pool_key key = { hash_function, is_same_function };
+	struct callgrind callgrind = { .value = profile->value, .out = out };
+	struct pprof_rows rows;
+	int err = pprof_rows_by_stack(profile->profile, &rows);
+
+	if (err)
+		return err;
+	callgrind.calls_value = pprof_find_type(profile->profile, "calls");
+	pool_init_key(&callgrind.functions, NULL, sizeof(struct function),
+		      &key);
+	pool_init(&callgrind.own, NULL, sizeof(struct own_cost),
+		  2 * sizeof(uint32_t));
+	pool_init(&callgrind.calls, NULL, sizeof(struct call_cost),
+		  4 * sizeof(uint32_t));
+	err = write_rows(&callgrind, profile, &rows);
+	pool_release(&callgrind.functions);
+	pool_release(&callgrind.own);
+	pool_release(&callgrind.calls);
+	free(callgrind.told);
+	pprof_rows_free(&rows);
+	return err;
+}

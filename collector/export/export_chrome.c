@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * export_chrome - JSON trace events ("Trace Event Format"): B and E of each
+ * slice, i of instants and states, C of counters, M for names. Times are in us
+ * with three digits behind the point, of CLOCK_BOOTTIME. Samples and flows are
+ * left out.
+ */
+#include "collector/export/formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/put.h"
+#include "collector/export/dump.h"
+#include "collector/export/threads.h"
+#include "shared/compiler.h"
+
+struct chrome {
+	struct call_reader *reader;
+	const struct trace_reader *trace;
+	FILE *out;
+	bool any; /* an event was written */
+	struct chrome_track {
+		int64_t pid, tid;
+		uint32_t name, process_name; /* texts that were told */
+		bool told;
+	} * tracks; /* by number */
+	uint32_t room;
+};
+
+static void begin_event(struct chrome *chrome, char phase,
+			const struct chrome_track *track)
+{
+	put_text(chrome->any ? ",\n{\"ph\":\"" : "\n{\"ph\":\"", chrome->out);
+	chrome->any = true;
+	put_char(phase, chrome->out);
+	put_text("\",\"pid\":", chrome->out);
+	put_int(track->pid, chrome->out);
+	put_text(",\"tid\":", chrome->out);
+	put_int(track->tid, chrome->out);
+}
+
+static void put_meta(struct chrome *chrome, const struct chrome_track *track,
+		     const char *what, const char *name)
+{
+	begin_event(chrome, 'M', track);
+	put_text(",\"name\":\"", chrome->out);
+	put_text(what, chrome->out);
+	put_text("\",\"args\":{\"name\":", chrome->out);
+	put_json_text(name, chrome->out);
+	put_text("}}", chrome->out);
+}
+
+/* What is known of @track, of which the names are told before its first event
+ * and when they change. NULL: no memory. */
+static struct chrome_track *chrome_track_of(struct chrome *chrome,
+					    const struct trace_track *track)
+{
+	uint32_t process_name = track->process ? track->process->name : 0;
+	struct chrome_track *known;
+	char name[THREAD_NAME_BYTES];
+
+	if (grow_array_zeroed(chrome->tracks, chrome->room, track->number + 1))
+		return NULL;
+	known = &chrome->tracks[track->number];
+	if (likely(known->told && known->name == track->name &&
+		   known->process_name == process_name))
+		return known;
+	*known = (struct chrome_track){
+		.pid = threads_pid(chrome->trace, track),
+		.tid = threads_tid(track),
+		.name = track->name,
+		.process_name = process_name,
+		.told = true,
+	};
+	if (process_name)
+		put_meta(chrome, known, "process_name",
+			 trace_reader_text(chrome->trace, process_name));
+	put_meta(chrome, known, "thread_name",
+		 threads_name(chrome->trace, track, name));
+	return known;
+}
+
+static void put_name(struct chrome *chrome, const struct trace_event *event)
+{
+	put_text(",\"name\":", chrome->out);
+	put_json_text(trace_reader_text(chrome->trace, event->name),
+		      chrome->out);
+	if (!event->category)
+		return;
+	put_text(",\"cat\":", chrome->out);
+	put_json_text(trace_reader_text(chrome->trace, event->category),
+		      chrome->out);
+}
+
+static void put_arguments(struct chrome *chrome, struct call_event *event)
+{
+	struct call_event copy = *event;
+	struct trace_argument argument;
+
+	if (!call_argument_next(chrome->reader, &copy, &argument))
+		return;
+	put_text(",\"args\":", chrome->out);
+	dump_arguments(chrome->reader, event, chrome->out);
+}
+
+static void put_value(struct chrome *chrome, const struct trace_event *event)
+{
+	put_text(",\"name\":", chrome->out);
+	put_json_text(trace_reader_text(chrome->trace, event->track->name),
+		      chrome->out);
+	put_text(",\"args\":{\"value\":", chrome->out);
+	if (event->is_double)
+		put_json_real(event->real, chrome->out);
+	else
+		put_int(event->value, chrome->out);
+	put_char('}', chrome->out);
+}
+
+static void put_time(struct chrome *chrome, uint64_t ns)
+{
+	put_text(",\"ts\":", chrome->out);
+	put_thousandth(ns, chrome->out);
+}
+
+static int put_event(struct chrome *chrome, struct call_event *event)
+{
+	static const char phases[] = { [TRACE_BEGIN] = 'B',
+				       [TRACE_END] = 'E',
+				       [TRACE_INSTANT] = 'i',
+				       [TRACE_COUNTER] = 'C',
+				       [TRACE_STATE] = 'i' };
+	enum trace_event_kind kind = event->event.kind;
+	struct chrome_track *track;
+
+	if (kind == TRACE_SAMPLE || !event->event.track)
+		return 0;
+	track = chrome_track_of(chrome, event->event.track);
+	if (!track)
+		return -ENOMEM;
+	begin_event(chrome, phases[kind], track);
+	put_time(chrome, event->event.ns);
+	if (kind == TRACE_COUNTER)
+		put_value(chrome, &event->event);
+	else if (kind != TRACE_END)
+		put_name(chrome, &event->event);
+	if (phases[kind] == 'i')
+		put_text(",\"s\":\"t\"", chrome->out);
+	if (kind != TRACE_END && kind != TRACE_COUNTER)
+		put_arguments(chrome, event);
+	put_char('}', chrome->out);
+	return ferror_unlocked(chrome->out) ? -EIO : 0;
+}
+
+int export_chrome(struct call_reader *reader, FILE *out)
+{
+	struct chrome chrome = { .reader = reader,
+				 .trace = call_reader_trace(reader),
+				 .out = out };
+	struct call_event event;
+	int got, err = 0;
+
+	put_text("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"made_by\":"
+		 "\"perfrec " PERFREC_VERSION "\"},\n\"traceEvents\":[",
+		 out);
+	while ((got = call_reader_next(reader, &event)) > 0 && !err)
+		err = put_event(&chrome, &event);
+	put_text("\n]}\n", out);
+	free(chrome.tracks);
+	return err ? err : ferror(out) ? -EIO : got;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * export_firefox - a processed profile of the Firefox Profiler, version 48. A
+ * sample is a stretch of time in which the stack of a thread stayed the same;
+ * its weight is how long that was ("tracing-ms"): so the totals are exact, and
+ * the stack chart shows each call. Of a thread the distinct stacks are in
+ * memory, the samples in a spool.
+ */
+#include "collector/export/formats.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/pool.h"
+#include "collector/base/put.h"
+#include "collector/export/spool.h"
+#include "collector/export/threads.h"
+#include "collector/output/gz_stream.h"
+#include "shared/compiler.h"
+
+#define NO_STACK UINT32_MAX
+
+/* Columns of the samples of a thread; a spool has them in this order. */
+enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMNS };
+
+struct fox_stack {
+	uint32_t prefix, function; /* number + 1 of a stack; of a function */
+};
+
+struct fox_track {
+	const struct trace_track *track; /* NULL: it has no calls */
+	struct pool functions; /* of uint64_t: texts */
+	struct pool stacks; /* of struct fox_stack */
+	uint32_t *open; /* stacks of the calls that are open */
+	uint32_t depth, room;
+	uint64_t ns; /* of the event before */
+	uint64_t first_ns, samples;
+};
+
+struct fox {
+	const struct trace_reader *trace;
+	uint64_t origin_ns;
+	struct spool *spool;
+	struct fox_track *tracks; /* by number */
+	uint32_t room;
+};
+
+static void put_ms(uint64_t ns, FILE *out)
+{
+	char rest[8];
+
+	put_count(ns / 1000000, out);
+	snprintf(rest, sizeof(rest), ".%06u", (unsigned int)(ns % 1000000));
+	put_text(rest, out);
+}
+
+static struct fox_track *fox_track_of(struct fox *fox,
+				      const struct trace_track *shown)
+{
+	struct fox_track *track;
+
+	if (grow_array_zeroed(fox->tracks, fox->room, shown->number + 1))
+		return NULL;
+	track = &fox->tracks[shown->number];
+	if (track->track)
+		return track;
+	track->track = shown;
+	pool_init(&track->functions, NULL, sizeof(uint64_t), sizeof(uint64_t));
+	pool_init(&track->stacks, NULL, sizeof(struct fox_stack),
+		  sizeof(struct fox_stack));
+	return track;
+}
+
+/* --- samples --- */
+
+static FILE *column_stream(const struct fox *fox, const struct fox_track *track,
+			   enum column column)
+{
+	FILE *stream = spool_stream(fox->spool,
+				    track->track->number * COLUMNS + column);
+
+	if (stream && track->samples)
+		put_char(',', stream);
+	return stream;
+}
+
+/* A sample from the event before to @ns, relative to the first. */
+static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
+{
+	FILE *stack = column_stream(fox, track, COLUMN_STACK);
+	FILE *time = column_stream(fox, track, COLUMN_TIME);
+	FILE *weight = column_stream(fox, track, COLUMN_WEIGHT);
+
+	if (!stack || !time || !weight)
+		return -ENOMEM;
+	if (track->depth)
+		put_count(track->open[track->depth - 1], stack);
+	else
+		put_text("null", stack);
+	put_ms(track->ns, time);
+	put_ms(ns - track->ns, weight);
+	track->samples++;
+	return ferror_unlocked(stack) || ferror_unlocked(time) ||
+			       ferror_unlocked(weight)
+		       ? -EIO
+		       : 0;
+}
+
+static int push(struct fox_track *track, uint32_t name)
+{
+	struct fox_stack stack = {
+		.prefix = track->depth ? track->open[track->depth - 1] + 1 : 0
+	};
+	uint64_t text = name;
+	uint32_t number;
+
+	if (pool_intern(&track->functions, &text, &stack.function) < 0 ||
+	    pool_intern(&track->stacks, &stack, &number) < 0 ||
+	    grow_array(track->open, track->room, track->depth + 1))
+		return -ENOMEM;
+	track->open[track->depth++] = number;
+	return 0;
+}
+
+static int take(struct fox *fox, const struct trace_event *event)
+{
+	struct fox_track *track = fox_track_of(fox, event->track);
+	uint64_t ns = event->ns - MIN(event->ns, fox->origin_ns);
+	bool first = track && !track->samples && !track->stacks.count;
+	int err = 0;
+
+	if (!track)
+		return -ENOMEM;
+	if (first)
+		track->first_ns = ns;
+	else if (ns > track->ns)
+		err = put_sample(fox, track, ns);
+	track->ns = ns;
+	if (err)
+		return err;
+	if (event->kind == TRACE_BEGIN)
+		return push(track, event->name);
+	track->depth -= track->depth > 0;
+	return 0;
+}
+
+/* --- tables --- */
+
+/* "name":[value,value,...] with @count times the same value. */
+static void put_column(const char *name, const char *value, uint32_t count,
+		       FILE *out)
+{
+	put_text(",\"", out);
+	put_text(name, out);
+	put_text("\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		put_text(value, out);
+	}
+	put_char(']', out);
+}
+
+/* The same with 0, 1, 2, ... */
+static void put_numbers(const char *name, uint32_t count, FILE *out)
+{
+	put_text(",\"", out);
+	put_text(name, out);
+	put_text("\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		put_count(i, out);
+	}
+	put_char(']', out);
+}
+
+static void put_table(const char *name, uint64_t length, FILE *out)
+{
+	put_text(",\n\"", out);
+	put_text(name, out);
+	put_text("\":{\"length\":", out);
+	put_count(length, out);
+}
+
+static void put_stacks(const struct fox_track *track, FILE *out)
+{
+	const struct fox_stack *stacks = track->stacks.items;
+	uint32_t count = track->stacks.count;
+
+	put_table("stackTable", count, out);
+	put_text(",\"frame\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		put_count(stacks[i].function, out);
+	}
+	put_text("],\"prefix\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		if (stacks[i].prefix)
+			put_count(stacks[i].prefix - 1, out);
+		else
+			put_text("null", out);
+	}
+	put_char(']', out);
+	put_column("category", "0", count, out);
+	put_column("subcategory", "0", count, out);
+	put_char('}', out);
+}
+
+/* A frame for each function, and a text for each. */
+static void put_functions(const struct fox *fox, const struct fox_track *track,
+			  FILE *out)
+{
+	const uint64_t *texts = track->functions.items;
+	uint32_t count = track->functions.count;
+
+	put_table("frameTable", count, out);
+	put_numbers("func", count, out);
+	put_column("address", "-1", count, out);
+	put_column("inlineDepth", "0", count, out);
+	put_column("category", "0", count, out);
+	put_column("subcategory", "0", count, out);
+	put_column("nativeSymbol", "null", count, out);
+	put_column("innerWindowID", "0", count, out);
+	put_column("implementation", "null", count, out);
+	put_column("line", "null", count, out);
+	put_column("column", "null", count, out);
+	put_char('}', out);
+	put_table("funcTable", count, out);
+	put_numbers("name", count, out);
+	put_column("isJS", "false", count, out);
+	put_column("relevantForJS", "false", count, out);
+	put_column("resource", "-1", count, out);
+	put_column("fileName", "null", count, out);
+	put_column("lineNumber", "null", count, out);
+	put_column("columnNumber", "null", count, out);
+	put_text("},\n\"stringArray\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		put_json_text(trace_reader_text(fox->trace, (uint32_t)texts[i]),
+			      out);
+	}
+	put_char(']', out);
+}
+
+static void put_empty_tables(FILE *out)
+{
+	put_text(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],"
+		 "\"startTime\":[],\"endTime\":[],\"phase\":[],"
+		 "\"category\":[]},\n\"resourceTable\":{\"length\":0,"
+		 "\"lib\":[],\"name\":[],\"host\":[],\"type\":[]},\n"
+		 "\"nativeSymbols\":{\"length\":0,\"libIndex\":[],"
+		 "\"address\":[],\"name\":[],\"functionSize\":[]}",
+		 out);
+}
+
+static int put_samples(const struct fox *fox, const struct fox_track *track,
+		       FILE *out)
+{
+	static const char *const names[] = { "stack", "time", "weight" };
+	int err = 0;
+
+	put_table("samples", track->samples, out);
+	put_text(",\"weightType\":\"tracing-ms\"", out);
+	for (uint32_t i = 0; i < COLUMNS && !err; i++) {
+		put_text(",\"", out);
+		put_text(names[i], out);
+		put_text("\":[", out);
+		err = spool_copy(fox->spool, track->track->number * COLUMNS + i,
+				 out);
+		put_char(']', out);
+	}
+	put_char('}', out);
+	return err;
+}
+
+static void put_thread_head(const struct fox *fox,
+			    const struct fox_track *track, FILE *out)
+{
+	int64_t pid = threads_pid(fox->trace, track->track);
+	const struct trace_track *process = track->track->process;
+	char name[THREAD_NAME_BYTES];
+
+	put_text("{\"processType\":\"default\",\"processStartupTime\":0,"
+		 "\"processShutdownTime\":null,\"unregisterTime\":null,"
+		 "\"pausedRanges\":[],\"registerTime\":",
+		 out);
+	put_ms(track->first_ns, out);
+	put_text(",\"isMainThread\":", out);
+	put_text(pid == track->track->tid ? "true" : "false", out);
+	fprintf(out, ",\"pid\":\"%" PRId64 "\",\"tid\":%" PRId64, pid,
+		threads_tid(track->track));
+	put_text(",\"processName\":", out);
+	put_json_text(process ? trace_reader_text(fox->trace, process->name)
+			      : "",
+		      out);
+	put_text(",\"name\":", out);
+	put_json_text(threads_name(fox->trace, track->track, name), out);
+}
+
+static int put_thread(struct fox *fox, struct fox_track *track, FILE *out)
+{
+	int err;
+
+	/* Without it the last stretch would have no end. */
+	track->depth = 0;
+	err = put_sample(fox, track, track->ns);
+	if (err)
+		return err;
+	put_thread_head(fox, track, out);
+	err = put_samples(fox, track, out);
+	put_stacks(track, out);
+	put_functions(fox, track, out);
+	put_empty_tables(out);
+	put_char('}', out);
+	return err;
+}
+
+static void put_head(FILE *out)
+{
+	put_text("{\"meta\":{\"version\":29,\"preprocessedProfileVersion\":48,"
+		 "\"interval\":1,\"startTime\":0,\"processType\":0,"
+		 "\"product\":\"perfrec " PERFREC_VERSION "\","
+		 "\"importedFrom\":\"perfrec\",\"stackwalk\":1,\"debug\":false,"
+		 "\"symbolicated\":true,\"doesNotUseFrameImplementation\":true,"
+		 "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
+		 "\"subcategories\":[\"Other\"]}],\"markerSchema\":[]},\n"
+		 "\"libs\":[],\"pages\":[],\"counters\":[],\"threads\":[\n",
+		 out);
+}
+
+static int write_all(struct fox *fox, struct call_reader *reader, FILE *out)
+{
+	struct call_event event;
+	bool any = false;
+	int got, err = 0;
+
+	while ((got = call_reader_next(reader, &event)) > 0 && !err)
+		if (event.event.kind == TRACE_BEGIN ||
+		    event.event.kind == TRACE_END)
+			err = take(fox, &event.event);
+	put_head(out);
+	for (uint32_t i = 0; i < fox->room && !err; i++) {
+		if (!fox->tracks[i].track)
+			continue;
+		if (any)
+			put_text(",\n", out);
+		any = true;
+		err = put_thread(fox, &fox->tracks[i], out);
+	}
+	put_text("]}\n", out);
+	return err ? err : got;
+}
+
+static void release(struct fox *fox)
+{
+	for (uint32_t i = 0; i < fox->room; i++) {
+		pool_release(&fox->tracks[i].functions);
+		pool_release(&fox->tracks[i].stacks);
+		free(fox->tracks[i].open);
+	}
+	free(fox->tracks);
+	spool_free(&fox->spool);
+}
+
+int export_firefox(struct call_reader *reader, FILE *out)
+{
+	struct fox fox = { .trace = call_reader_trace(reader),
+			   .origin_ns = call_reader_origin(reader) };
+	FILE *gz;
+	int err = spool_new(&fox.spool);
+
+	if (err)
+		return err;
+	gz = gz_stream_open(out);
+	err = gz ? write_all(&fox, reader, gz) : -ENOMEM;
+	release(&fox);
+	if (gz && fclose(gz) && err >= 0)
+		err = -EIO;
+	return !err && ferror(out) ? -EIO : err;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * export_speedscope - speedscope's own JSON (file-format-schema.json): of calls
+ * an evented profile for each thread, in ns from the first event; of a value of
+ * a profile a sampled one. Its lists come in any order: the names, which are
+ * known last, stand at the end.
+ */
+#include "collector/export/formats.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/put.h"
+#include "collector/export/spool.h"
+#include "collector/export/stack_tree.h"
+#include "collector/export/threads.h"
+#include "shared/compiler.h"
+
+struct scope_track {
+	const struct trace_track *track; /* NULL: it has no calls */
+	uint64_t first_ns, last_ns;
+};
+
+struct scope {
+	const struct trace_reader *trace;
+	uint64_t origin_ns;
+	struct spool *spool;
+	struct scope_track *tracks; /* by number */
+	uint32_t room;
+	uint32_t *frames; /* number of a frame + 1, by number of its text */
+	uint32_t frame_room;
+	uint32_t *texts; /* of the frames */
+	uint32_t text_count, text_room;
+};
+
+static void put_head(FILE *out)
+{
+	put_text("{\"$schema\":\"https://www.speedscope.app/"
+		 "file-format-schema.json\",\"exporter\":"
+		 "\"perfrec@" PERFREC_VERSION "\",\n\"profiles\":[",
+		 out);
+}
+
+/* --- calls --- */
+
+/* Sets *@frame to the number of the frame of @text. 0 or -ENOMEM. */
+static int frame_of(struct scope *scope, uint32_t text, uint32_t *frame)
+{
+
+	if (grow_array_zeroed(scope->frames, scope->frame_room, text + 1))
+		return -ENOMEM;
+	if (!scope->frames[text]) {
+		if (grow_array(scope->texts, scope->text_room,
+			       scope->text_count + 1))
+			return -ENOMEM;
+		scope->texts[scope->text_count++] = text;
+		scope->frames[text] = scope->text_count;
+	}
+	*frame = scope->frames[text] - 1;
+	return 0;
+}
+
+static struct scope_track *scope_track_of(struct scope *scope, uint32_t number)
+{
+
+	if (grow_array_zeroed(scope->tracks, scope->room, number + 1))
+		return NULL;
+	return &scope->tracks[number];
+}
+
+static int take(struct scope *scope, const struct trace_event *event)
+{
+	struct scope_track *track = scope_track_of(scope, event->track->number);
+	FILE *out = spool_stream(scope->spool, event->track->number);
+	uint64_t ns = event->ns - MIN(event->ns, scope->origin_ns);
+	uint32_t frame;
+
+	if (!track || !out || frame_of(scope, event->name, &frame))
+		return -ENOMEM;
+	if (track->track)
+		put_text(",\n", out);
+	else
+		*track = (struct scope_track){ event->track, ns, ns };
+	track->last_ns = ns;
+	put_text(event->kind == TRACE_BEGIN ? "{\"type\":\"O\",\"frame\":"
+					    : "{\"type\":\"C\",\"frame\":",
+		 out);
+	put_count(frame, out);
+	put_text(",\"at\":", out);
+	put_count(ns, out);
+	put_char('}', out);
+	return ferror_unlocked(out) ? -EIO : 0;
+}
+
+static int put_thread(struct scope *scope, const struct scope_track *track,
+		      bool first, FILE *out)
+{
+	char name[THREAD_NAME_BYTES];
+	int err;
+
+	put_text(first ? "\n{\"type\":\"evented\",\"name\":"
+		       : ",\n{\"type\":\"evented\",\"name\":",
+		 out);
+	put_json_text(threads_name(scope->trace, track->track, name), out);
+	put_text(",\"unit\":\"nanoseconds\",\"startValue\":", out);
+	put_count(track->first_ns, out);
+	put_text(",\"endValue\":", out);
+	put_count(track->last_ns, out);
+	put_text(",\"events\":[\n", out);
+	err = spool_copy(scope->spool, track->track->number, out);
+	put_text("]}", out);
+	return err;
+}
+
+static void put_frames(const struct scope *scope, FILE *out)
+{
+	put_text("],\n\"shared\":{\"frames\":[", out);
+	for (uint32_t i = 0; i < scope->text_count; i++) {
+		put_text(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		put_json_text(trace_reader_text(scope->trace, scope->texts[i]),
+			      out);
+		put_char('}', out);
+	}
+	put_text("]}}\n", out);
+}
+
+static int write_calls(struct scope *scope, struct call_reader *reader,
+		       FILE *out)
+{
+	struct call_event event;
+	bool first = true;
+	int got, err = 0;
+
+	while ((got = call_reader_next(reader, &event)) > 0 && !err)
+		if (event.event.kind == TRACE_BEGIN ||
+		    event.event.kind == TRACE_END)
+			err = take(scope, &event.event);
+	put_head(out);
+	for (uint32_t i = 0; i < scope->room && !err; i++) {
+		if (!scope->tracks[i].track)
+			continue;
+		err = put_thread(scope, &scope->tracks[i], first, out);
+		first = false;
+	}
+	put_frames(scope, out);
+	return err ? err : ferror(out) ? -EIO : got;
+}
+
+int export_speedscope_calls(struct call_reader *reader, FILE *out)
+{
+	struct scope scope = { .trace = call_reader_trace(reader),
+			       .origin_ns = call_reader_origin(reader) };
+	int err = spool_new(&scope.spool);
+
+	if (err)
+		return err;
+	err = write_calls(&scope, reader, out);
+	free(scope.tracks);
+	free(scope.frames);
+	free(scope.texts);
+	spool_free(&scope.spool);
+	return err;
+}
+
+/* --- a profile --- */
+
+static void put_stack(const struct stack_tree *tree, uint32_t number,
+		      uint32_t *path, FILE *out)
+{
+	uint32_t depth = 0;
+
+	for (; number; number = stack_tree_node(tree, number)->parent)
+		path[depth++] = stack_tree_node(tree, number)->name;
+	put_char('[', out);
+	for (uint32_t i = depth; i--;) {
+		/* Name 0 is the root's. */
+		put_count(path[i] - 1, out);
+		if (i)
+			put_char(',', out);
+	}
+	put_char(']', out);
+}
+
+static void put_samples(const struct stack_tree *tree, uint32_t *path,
+			FILE *out)
+{
+	const char *between = "";
+
+	put_text(",\"samples\":[", out);
+	for (uint32_t i = 1; i < tree->nodes.count; i++) {
+		if (!stack_tree_node(tree, i)->self)
+			continue;
+		put_text(between, out);
+		put_stack(tree, i, path, out);
+		between = ",\n";
+	}
+	put_text("],\"weights\":[", out);
+	between = "";
+	for (uint32_t i = 1; i < tree->nodes.count; i++) {
+		if (!stack_tree_node(tree, i)->self)
+			continue;
+		put_text(between, out);
+		put_count(stack_tree_node(tree, i)->self, out);
+		between = ",";
+	}
+	put_text("]}", out);
+}
+
+static const char *unit_of(const struct pprof_type *type)
+{
+	return strcmp(type->unit, "nanoseconds") == 0 ? "nanoseconds"
+	       : strcmp(type->unit, "bytes") == 0     ? "bytes"
+						      : "none";
+}
+
+static void put_names(const struct stack_tree *tree, FILE *out)
+{
+	const char *const *names = tree->names.items;
+
+	put_text("],\n\"shared\":{\"frames\":[", out);
+	for (uint32_t i = 1; i < tree->names.count; i++) {
+		put_text(i > 1 ? ",\n{\"name\":" : "\n{\"name\":", out);
+		put_json_text(names[i], out);
+		put_char('}', out);
+	}
+	put_text("]}}\n", out);
+}
+
+int export_speedscope_profile(const struct export_profile *profile, FILE *out)
+{
+	const struct pprof_type *type = &profile->profile->type[profile->value];
+	struct stack_tree tree;
+	int err = stack_tree_make(profile->profile, profile->value, &tree);
+	uint32_t *path;
+
+	if (err)
+		return err;
+	path = calloc(tree.depth + 1, sizeof(*path));
+	if (path) {
+		put_head(out);
+		put_text("\n{\"type\":\"sampled\",\"name\":", out);
+		put_json_text(type->type, out);
+		put_text(",\"unit\":\"", out);
+		put_text(unit_of(type), out);
+		put_text("\",\"startValue\":0,\"endValue\":", out);
+		put_count(stack_tree_node(&tree, 0)->total, out);
+		put_samples(&tree, path, out);
+		put_names(&tree, out);
+	}
+	err = path ? 0 : -ENOMEM;
+	free(path);
+	stack_tree_release(&tree);
+	return err ? err : ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/export/threads.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "collector/show/call_read.h"
+
+/* Linux has no thread with a number above 2^22. */
+#define TID_OTHER (INT64_C(1) << 30)
+#define PARENTS_MAX 8
+
+int64_t threads_pid(const struct trace_reader *trace,
+		    const struct trace_track *track)
+{
+	for (int i = 0; track && i < PARENTS_MAX; i++) {
+		if (track->process)
+			return track->process->pid;
+		if (track->pid)
+			return track->pid;
+		track = track->parent
+				? trace_reader_find_track(trace, track->parent)
+				: NULL;
+	}
+	return 0;
+}
+
+int64_t threads_tid(const struct trace_track *track)
+{
+	return track->kind == TRACE_TRACK_THREAD && track->tid
+		       ? track->tid
+		       : TID_OTHER + track->number;
+}
+
+const char *threads_name(const struct trace_reader *trace,
+			 const struct trace_track *track,
+			 char text[THREAD_NAME_BYTES])
+{
+	const struct trace_track *thread = call_track_thread(trace, track);
+	const char *name = trace_reader_text(trace, thread->name);
+
+	if (thread != track)
+		snprintf(text, THREAD_NAME_BYTES,
+			 "%.200s (%" PRId64 ", context %u)", name, thread->tid,
+			 track->number);
+	else if (track->kind == TRACE_TRACK_THREAD)
+		snprintf(text, THREAD_NAME_BYTES, "%.200s (%" PRId64 ")", name,
+			 thread->tid);
+	else
+		snprintf(text, THREAD_NAME_BYTES, "%.200s",
+			 name[0] ? name : "track");
+	return text;
+}

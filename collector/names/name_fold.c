@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A name is read twice. find_parts() finds where the name begins behind what
+ * the function returns, where its own parameters begin, and where it ends for a
+ * person. write_short() then writes what is between. Both pass over a list of
+ * template arguments as a whole, so that each byte is looked at a few times at
+ * most; a list that does not end is no list, and nothing up to where that was
+ * found out is looked at again.
+ */
+#include "collector/names/name_fold.h"
+
+#include <string.h>
+
+#include "collector/base/utf8.h"
+#include "shared/compiler.h"
+
+/* So many lists within each other can be open. */
+#define OPEN_DEPTH_MAX 16
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* A full name, and what is shown of it. */
+struct name {
+	const char *text;
+	size_t length;
+	size_t begin; /* behind what it returns */
+	size_t params; /* where its own parameters begin; end: it has none */
+	size_t end; /* behind the last byte that is shown */
+};
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+	       (unsigned char)c >= 0x80;
+}
+
+static bool starts_with(const struct name *name, size_t at, const char *text)
+{
+	size_t length = strlen(text);
+
+	return name->length - at >= length &&
+	       memcmp(name->text + at, text, length) == 0;
+}
+
+static char char_at(const struct name *name, size_t at)
+{
+	return at < name->length ? name->text[at] : '\0';
+}
+
+static char char_before(const struct name *name, size_t at)
+{
+	return at ? name->text[at - 1] : '\0';
+}
+
+/* --- tokens that hold brackets ----------------------------------------------
+ */
+
+/* How long the word "operator" at @at is with the brackets that belong to it;
+ * 0: there is no such word. */
+static size_t operator_length(const struct name *name, size_t at)
+{
+	static const char *const symbols[] = { "()",  "[]",  "->*", "->", "<=>",
+					       "<<=", ">>=", "<<",  ">>", "<=",
+					       ">=",  "<",   ">" };
+	const size_t word = strlen("operator");
+
+	if (char_at(name, at) != 'o' || !starts_with(name, at, "operator") ||
+	    is_word(char_before(name, at)) || is_word(char_at(name, at + word)))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		size_t length = strlen(symbols[i]);
+
+		if (!starts_with(name, at + word, symbols[i]))
+			continue;
+		/* "operator<<int>": the list of operator< */
+		if (strcmp(symbols[i], "<<") == 0 &&
+		    is_word(char_at(name, at + word + length)))
+			continue;
+		return word + length;
+	}
+	return word;
+}
+
+/* Names in round brackets. */
+static size_t anonymous_length(const struct name *name, size_t at)
+{
+	static const char *const texts[] = { "(anonymous namespace)",
+					     "(anonymous class)",
+					     "(anonymous)" };
+
+	if (char_at(name, at) != '(')
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (starts_with(name, at, texts[i]))
+			return strlen(texts[i]);
+	return 0;
+}
+
+/* A character in quotes, such as '<'. */
+static size_t literal_length(const struct name *name, size_t at)
+{
+	return char_at(name, at) == '\'' && char_at(name, at + 1) &&
+			       char_at(name, at + 2) == '\''
+		       ? 3
+		       : 0;
+}
+
+/* What has brackets that are none; at least 1. */
+static size_t token_length(const struct name *name, size_t at)
+{
+	size_t length = operator_length(name, at);
+
+	if (!length)
+		length = literal_length(name, at);
+	return length ? length : 1;
+}
+
+/* Where the bracket at @at is closed: behind that. Sets *@at to that and
+ * returns true; false: it is not, and *@at is where that was seen. */
+static bool skip_brackets(const struct name *name, size_t *at, char close)
+{
+	char open = name->text[*at];
+	size_t depth = 0;
+
+	while (*at < name->length) {
+		char c = name->text[*at];
+
+		*at += token_length(name, *at);
+		if (c == open)
+			depth++;
+		else if (c == close && !--depth)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the '<' or '>' at @at compares or points, so that it is no bracket:
+ * "(a)<(b)", ">=", "->". */
+static bool is_bracket(const struct name *name, size_t at)
+{
+	char before = char_before(name, at);
+
+	if (name->text[at] == '<')
+		return before != ')' &&
+		       !(before == '<' && at > 1 && name->text[at - 2] == ')');
+	return before != '-' && char_at(name, at + 1) != '=';
+}
+
+/* The same for a list of template arguments. What is in round brackets in it
+ * may compare, and is not looked at. */
+static bool skip_list(const struct name *name, size_t *at)
+{
+	size_t angles = 0, rounds = 0;
+
+	while (*at < name->length) {
+		size_t here = *at, length = token_length(name, here);
+		char c = name->text[here];
+
+		*at += length;
+		if (length > 1)
+			continue;
+		if (c == '(') {
+			rounds++;
+		} else if (c == ')') {
+			if (!rounds--)
+				return false;
+		} else if ((c == '<' || c == '>') && !rounds &&
+			   (!angles || is_bracket(name, here))) {
+			if (c == '<')
+				angles++;
+			else if (!--angles)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* "decltype (", with or without the space. Returns how many bytes are in front
+ * of the bracket, or 0. */
+static size_t decltype_length(const struct name *name, size_t at)
+{
+	static const char *const words[] = { "decltype", "typeof", "noexcept" };
+
+	if (is_word(char_before(name, at)))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		size_t length = strlen(words[i]);
+
+		if (!starts_with(name, at, words[i]))
+			continue;
+		length += char_at(name, at + length) == ' ';
+		return char_at(name, at + length) == '(' ? length : 0;
+	}
+	return 0;
+}
+
+/* --- the parts of a name -----------------------------------------------------
+ */
+
+/* What a demangler writes in front of names. Returns how many bytes. */
+static size_t prefix_length(const struct name *name)
+{
+	static const char *const prefixes[] = {
+		"non-virtual thunk to ",
+		"virtual thunk to ",
+		"covariant return thunk to ",
+		"vtable for ",
+		"VTT for ",
+		"typeinfo for ",
+		"typeinfo name for ",
+		"guard variable for ",
+		"TLS init function for ",
+		"TLS wrapper function for ",
+		"transaction clone for ",
+		"non-transaction clone for ",
+		"hidden alias for ",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (starts_with(name, 0, prefixes[i]))
+			return strlen(prefixes[i]);
+	return 0;
+}
+
+/* How many bytes at the end of the first @end are what a compiler appended to
+ * the name of a copy: @word and a number. */
+static size_t suffix_length(const struct name *name, size_t end,
+			    const char *word)
+{
+	size_t length = strlen(word), at = end;
+
+	while (at && name->text[at - 1] >= '0' && name->text[at - 1] <= '9')
+		at--;
+	if (at == end || at <= length ||
+	    memcmp(name->text + at - length, word, length) != 0)
+		return 0;
+	return end - at + length;
+}
+
+/* The same for any of the words, as C has them (f.isra.0) or as demanglers
+ * write them (f() [clone .isra.0]). */
+static size_t copy_length(const struct name *name, size_t end)
+{
+	static const char clone[] = " [clone ";
+	static const char *const words[] = { ".isra.", ".constprop.", ".part.",
+					     ".lto_priv.", ".llvm." };
+	bool closed = end && name->text[end - 1] == ']';
+	size_t in = end - closed, before = closed ? strlen(clone) : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		size_t length = suffix_length(name, in, words[i]);
+
+		/* "[clone .isra.0.part.1]" */
+		while (closed && length && in - length >= before &&
+		       name->text[in - length - 1] != ' ') {
+			size_t more = 0;
+
+			for (size_t j = 0; j < ARRAY_SIZE(words) && !more; j++)
+				more = suffix_length(name, in - length,
+						     words[j]);
+			if (!more)
+				return 0;
+			length += more;
+		}
+		if (!length || in - length <= before)
+			continue;
+		if (!closed)
+			return length;
+		if (memcmp(name->text + in - length - before, clone, before))
+			return 0;
+		return length + before + 1;
+	}
+	return 0;
+}
+
+/* A hash at the end of a name of Rust: "::h0123456789abcdef". */
+static size_t hash_length(const struct name *name, size_t end)
+{
+	static const size_t length = 19;
+
+	if (end <= length || memcmp(name->text + end - length, "::h", 3) != 0)
+		return 0;
+	for (size_t i = end - 16; i < end; i++)
+		if (!memchr("0123456789abcdef", name->text[i], 16))
+			return 0;
+	return length;
+}
+
+static size_t find_end(const struct name *name)
+{
+	size_t end = name->length, copy;
+
+	while ((copy = copy_length(name, end)) != 0)
+		end -= copy;
+	return end - hash_length(name, end);
+}
+
+/* Where find_parts() is in a name. */
+struct walk {
+	size_t at;
+	size_t begin; /* where the name may begin: behind the last space */
+	bool in_operator; /* spaces belong to "operator unsigned long" */
+	bool has_params;
+	bool is_template; /* only templates say what they return */
+	bool is_odd; /* no name of C++ */
+};
+
+/* "void (*f<int>(int))(char)": the name is in the brackets. */
+static bool enter_pointer(struct name *name, struct walk *walk)
+{
+	size_t close = walk->at, in = walk->at + 1;
+
+	if (walk->has_params || !skip_brackets(name, &close, ')'))
+		return false;
+	while (in < close && strchr("*& ", name->text[in]))
+		in++;
+	if (char_at(name, close) != '(' || in + 1 >= close ||
+	    !memchr(name->text + in, '(', close - in))
+		return false;
+	name->end = close - 1;
+	walk->at = in;
+	walk->begin = in;
+	return true;
+}
+
+static void pass_round(struct name *name, struct walk *walk)
+{
+	size_t open = walk->at;
+	char before = char_before(name, open);
+
+	if (before == ' ' && !walk->in_operator) {
+		if (strchr("*&", char_at(name, open + 1)) &&
+		    enter_pointer(name, walk))
+			return;
+		walk->is_odd = true;
+		return;
+	}
+	/* Go: "main.(*T).Method" */
+	if (!skip_brackets(name, &walk->at, ')') ||
+	    char_at(name, walk->at) == '.') {
+		walk->is_odd = true;
+		return;
+	}
+	walk->has_params = true;
+	walk->in_operator = false;
+	walk->is_template |= before == '>';
+	name->params = open;
+}
+
+/* Passes over what stands at the outmost level of a name. */
+static void pass_one(struct name *name, struct walk *walk)
+{
+	size_t length = operator_length(name, walk->at);
+	char c = name->text[walk->at];
+
+	if (length) {
+		walk->in_operator = true;
+	} else {
+		length = anonymous_length(name, walk->at);
+		if (!length)
+			length = decltype_length(name, walk->at);
+		if (length && c != '(') {
+			walk->at += length;
+			walk->is_odd |= !skip_brackets(name, &walk->at, ')');
+			return;
+		}
+	}
+	if (length) {
+		walk->at += length;
+	} else if (c == '(') {
+		pass_round(name, walk);
+	} else if (c == '<' &&
+		   (walk->in_operator || is_bracket(name, walk->at))) {
+		walk->is_odd |= !skip_list(name, &walk->at);
+	} else if (c == '{' || c == '[') {
+		walk->is_odd |=
+			!skip_brackets(name, &walk->at, c == '{' ? '}' : ']');
+	} else {
+		walk->at++;
+		if (c == ' ' && !walk->has_params && !walk->in_operator)
+			walk->begin = walk->at;
+	}
+}
+
+/* Fills @name with the parts of @full. */
+static void find_parts(const char *full, struct name *name)
+{
+	struct walk walk = { 0 };
+	size_t prefix;
+
+	*name = (struct name){ .text = full, .length = strlen(full) };
+	name->end = find_end(name);
+	name->params = name->end;
+	prefix = prefix_length(name);
+	walk.at = walk.begin = prefix;
+	while (walk.at < name->end && !walk.is_odd) {
+		if (walk.has_params && starts_with(name, walk.at, " requires "))
+			name->end = walk.at;
+		else
+			pass_one(name, &walk);
+	}
+	if (walk.is_odd || !walk.has_params)
+		name->params = name->end = find_end(name);
+	else if (walk.is_template && !prefix)
+		name->begin = walk.begin;
+}
+
+/* --- the output --------------------------------------------------------------
+ */
+
+struct sink {
+	char *out;
+	size_t used;
+	bool is_full;
+};
+
+static void put(struct sink *sink, const char *text, size_t length)
+{
+	/* Room for "..." and the NUL. */
+	if (sink->is_full || sink->used + length > NAME_FOLD_BYTES - 4) {
+		sink->is_full = true;
+		return;
+	}
+	memcpy(sink->out + sink->used, text, length);
+	sink->used += length;
+}
+
+static size_t end_sink(struct sink *sink)
+{
+	if (sink->is_full) {
+		memcpy(sink->out + sink->used, "...", 3);
+		sink->used += 3;
+	}
+	sink->out[sink->used] = '\0';
+	return sink->used;
+}
+
+/* Writes the character at @at as it may be shown. Returns how many bytes it
+ * has. */
+static size_t put_char(struct sink *sink, const struct name *name, size_t at)
+{
+	const char *text = name->text + at;
+	size_t length = utf8_length(text, name->length - at);
+
+	if (!length || utf8_steers(text, length)) {
+		put(sink, "?", 1);
+		return length ? length : 1;
+	}
+	put(sink, text, length);
+	return length;
+}
+
+static void put_chars(struct sink *sink, const struct name *name, size_t at,
+		      size_t end)
+{
+	while (at < end)
+		at += put_char(sink, name, at);
+}
+
+/* --- inline namespaces -------------------------------------------------------
+ */
+
+static const struct inline_namespace {
+	const char *outer; /* the namespace it is in; NULL: any */
+	const char *name; /* '#': digits; '*' at the end: anything */
+} inline_namespaces[] = {
+	/* libstdc++, libc++, and what Android and Chromium make of it */
+	{ NULL, "__cxx11" },
+	{ NULL, "_V2" },
+	{ NULL, "__debug" },
+	{ "std", "__#" },
+	{ "std", "__ndk#" },
+	{ "std", "__Cr" },
+	{ NULL, "__fs" },
+	{ "experimental", "fundamentals_v#" },
+	{ "experimental", "v#" },
+	{ "filesystem", "v#" },
+	/* libraries */
+	{ "nlohmann", "json_abi*" },
+	{ "fmt", "v#" },
+	{ "toml", "v#" },
+	{ "absl", "lts_#" },
+	{ "log", "v2*" },
+	{ "dnn", "dnn4_v#" },
+};
+
+static bool matches_namespace(const char *pattern, const char *word,
+			      size_t length)
+{
+	size_t at = 0;
+
+	for (; *pattern; pattern++) {
+		if (*pattern == '*')
+			return true;
+		if (*pattern == '#') {
+			size_t first = at;
+
+			while (at < length && word[at] >= '0' &&
+			       word[at] <= '9')
+				at++;
+			if (at == first)
+				return false;
+		} else if (at >= length || word[at++] != *pattern) {
+			return false;
+		}
+	}
+	return at == length;
+}
+
+static bool is_in(const struct name *name, size_t at, const char *outer)
+{
+	size_t length = strlen(outer);
+
+	return at >= length + 2 &&
+	       memcmp(name->text + at - 2 - length, outer, length) == 0 &&
+	       (at == length + 2 || !is_word(name->text[at - 3 - length]));
+}
+
+/* How many bytes of an inline namespace are at @at, with the "::" behind it. */
+static size_t inline_length(const struct name *name, size_t at)
+{
+	size_t end = at;
+
+	if (at < 2 || name->text[at - 1] != ':' || name->text[at - 2] != ':' ||
+	    !memchr("_fvjld", name->text[at], 6))
+		return 0;
+	while (is_word(char_at(name, end)))
+		end++;
+	if (!starts_with(name, end, "::"))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(inline_namespaces); i++) {
+		const struct inline_namespace *one = &inline_namespaces[i];
+
+		if ((!one->outer || is_in(name, at, one->outer)) &&
+		    matches_namespace(one->name, name->text + at, end - at))
+			return end - at + 2;
+	}
+	return 0;
+}
+
+/* --- short names -------------------------------------------------------------
+ */
+
+struct fold {
+	const struct name *name;
+	struct sink *sink;
+	const size_t *open;
+	size_t open_count;
+	size_t depth; /* lists that are open */
+	size_t none_before; /* no list begins before this */
+};
+
+static bool is_open(const struct fold *fold, size_t from, size_t to)
+{
+	if (fold->depth >= OPEN_DEPTH_MAX)
+		return false;
+	for (size_t i = 0; i < fold->open_count; i++)
+		if (fold->open[i] > from && fold->open[i] < to)
+			return true;
+	return false;
+}
+
+/* Whether what is in front of @at is "operator" and its symbol, with or without
+ * a space. */
+static bool follows_operator(const struct name *name, size_t at)
+{
+	const size_t word = strlen("operator");
+
+	at -= char_before(name, at) == ' ';
+	for (int i = 0; i < 3 && at > word; i++, at--)
+		if (!strchr("<>=-!+*/%&|^~,", name->text[at - 1]))
+			break;
+	return at >= word &&
+	       memcmp(name->text + at - word, "operator", word) == 0;
+}
+
+/* Whether the '<' at @at begins a list of arguments. In Rust it may begin the
+ * name of a type: "<T as Trait>::f", "core::<impl X for Y>::f". */
+static bool is_list(const struct fold *fold, size_t at)
+{
+	const struct name *name = fold->name;
+	char before = char_before(name, at);
+
+	if (!at || at < fold->none_before || starts_with(name, at, "<impl "))
+		return false;
+	return is_word(before) || strchr(":])}", before) ||
+	       follows_operator(name, at);
+}
+
+/* Writes the list at @at. Returns where it goes on. */
+static size_t put_list(struct fold *fold, size_t at)
+{
+	size_t end = at;
+
+	if (!skip_list(fold->name, &end)) {
+		fold->none_before = end;
+		put(fold->sink, "<", 1);
+		return at + 1;
+	}
+	if (end == at + 2 || is_open(fold, at, end)) {
+		fold->depth += end > at + 2;
+		put(fold->sink, "<", 1);
+		return at + 1;
+	}
+	put(fold->sink, "<" ELLIPSIS ">", strlen("<" ELLIPSIS ">"));
+	return end;
+}
+
+static size_t put_decltype(struct fold *fold, size_t at, size_t word)
+{
+	size_t end = at + word;
+	bool spaced = fold->name->text[end - 1] == ' ';
+
+	if (at < fold->none_before || !skip_brackets(fold->name, &end, ')')) {
+		fold->none_before = fold->name->length;
+		put_chars(fold->sink, fold->name, at, at + word);
+		return at + word;
+	}
+	put(fold->sink, fold->name->text + at, word - spaced);
+	put(fold->sink, "(" ELLIPSIS ")", strlen("(" ELLIPSIS ")"));
+	return end;
+}
+
+/* "[abi:cxx11]" */
+static size_t tag_length(const struct name *name, size_t at)
+{
+	size_t end = at + strlen("[abi:");
+
+	if (!starts_with(name, at, "[abi:"))
+		return 0;
+	while (is_word(char_at(name, end)) || char_at(name, end) == '.')
+		end++;
+	return char_at(name, end) == ']' ? end + 1 - at : 0;
+}
+
+/* Writes what is at @at. Returns where it goes on. */
+static size_t put_one(struct fold *fold, size_t at)
+{
+	const struct name *name = fold->name;
+	size_t length = tag_length(name, at);
+
+	if (!length)
+		length = inline_length(name, at);
+	if (length)
+		return at + length;
+	length = operator_length(name, at);
+	if (!length)
+		length = anonymous_length(name, at);
+	if (length) {
+		put_chars(fold->sink, name, at, at + length);
+		return at + length;
+	}
+	length = decltype_length(name, at);
+	if (length)
+		return put_decltype(fold, at, length);
+	if (name->text[at] == '<' && is_list(fold, at))
+		return put_list(fold, at);
+	return at + put_char(fold->sink, name, at);
+}
+
+size_t name_fold_open(const char *full, const size_t *open, size_t count,
+		      char out[NAME_FOLD_BYTES])
+{
+	struct sink sink = { .out = out };
+	struct name name;
+	struct fold fold = {
+		.name = &name, .sink = &sink, .open = open, .open_count = count
+	};
+
+	find_parts(full, &name);
+	for (size_t at = name.begin; at < name.end && !sink.is_full;)
+		at = put_one(&fold, at);
+	return end_sink(&sink);
+}
+
+size_t name_fold(const char *full, char out[NAME_FOLD_BYTES])
+{
+	return name_fold_open(full, NULL, 0, out);
+}
+
+size_t name_fold_begin(const char *full)
+{
+	struct name name;
+
+	find_parts(full, &name);
+	return name.begin;
+}
+
+size_t name_fold_plain(const char *full, char out[NAME_FOLD_BYTES])
+{
+	struct sink sink = { .out = out };
+	struct name name;
+
+	find_parts(full, &name);
+	put(&sink, full + name.begin,
+	    MIN(name.params - name.begin, (size_t)NAME_FOLD_BYTES - 4));
+	return end_sink(&sink);
+}
+
+size_t name_fold_clean(const char *full, char out[NAME_FOLD_BYTES])
+{
+	struct sink sink = { .out = out };
+	const struct name name = { .text = full, .length = strlen(full) };
+
+	for (size_t at = 0; at < name.length && !sink.is_full;)
+		at += put_char(&sink, &name, at);
+	return end_sink(&sink);
+}

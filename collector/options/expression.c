@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A GLOB may have '>' and brackets in it ("operator>(int)", "map<*>::at"), a
+ * bound may not. So the text is cut at its last '>'. What stands before it ends
+ * with the bracket that closes VALUE(.
+ */
+#include "collector/options/expression.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/log.h"
+#include "shared/compiler.h"
+
+#define DIGITS_MAX 18
+#define COLUMNS_SHOWN 60 /* of a wrong text, up to its place */
+
+static const struct unit {
+	const char *name;
+	enum expression_unit unit;
+	double factor;
+} units[] = {
+	{ "", EXPRESSION_COUNT, 1 },	    { "%", EXPRESSION_PERCENT, 1 },
+	{ "ns", EXPRESSION_NS, 1 },	    { "us", EXPRESSION_NS, 1e3 },
+	{ "ms", EXPRESSION_NS, 1e6 },	    { "s", EXPRESSION_NS, 1e9 },
+	{ "B", EXPRESSION_BYTES, 1 },	    { "K", EXPRESSION_BYTES, 1 << 10 },
+	{ "M", EXPRESSION_BYTES, 1 << 20 }, { "G", EXPRESSION_BYTES, 1 << 30 },
+};
+
+static int fail_at(struct expression_error *error, size_t at, const char *why)
+{
+	*error = (struct expression_error){ at, why };
+	return -EINVAL;
+}
+
+static size_t skip_spaces(const char *text, size_t at)
+{
+	while (isspace((unsigned char)text[at]))
+		at++;
+	return at;
+}
+
+/* The end of text[from..to), without the spaces it ends with. */
+static size_t trim_end(const char *text, size_t from, size_t to)
+{
+	while (to > from && isspace((unsigned char)text[to - 1]))
+		to--;
+	return to;
+}
+
+static int read_unit(const char *text, size_t at, struct expression *out,
+		     struct expression_error *error)
+{
+	size_t end = trim_end(text, at, strlen(text));
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strlen(units[i].name) != end - at ||
+		    strncmp(units[i].name, text + at, end - at) != 0)
+			continue;
+		out->unit = units[i].unit;
+		out->number *= units[i].factor;
+		return 0;
+	}
+	return fail_at(error, at,
+		       "choose %, ns, us, ms, s, B, K, M or G, or no unit");
+}
+
+/* Digits, with a point among them or without. Locales do not matter. Returns
+ * how many characters it took; 0: it is no number. */
+static size_t read_number(const char *text, double *out)
+{
+	size_t at = 0, digits = 0;
+	double number = 0, scale = 1;
+	bool point = false;
+
+	for (;; at++) {
+		if (text[at] == '.' && !point && digits) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)text[at]))
+			break;
+		if (++digits > DIGITS_MAX)
+			return 0;
+		number = number * 10 + (text[at] - '0');
+		if (point)
+			scale *= 10;
+	}
+	*out = number / scale;
+	return digits && text[at - 1] != '.' ? at : 0;
+}
+
+static int read_bound(const char *text, size_t at, struct expression *out,
+		      struct expression_error *error)
+{
+	size_t length, start;
+	int err;
+
+	at = skip_spaces(text, at);
+	out->growth = text[at] == '+';
+	if (out->growth)
+		at = skip_spaces(text, at + 1);
+	start = at;
+	length = read_number(text + at, &out->number);
+	if (!length)
+		return fail_at(error, at, "give a number of up to 18 digits");
+	at = skip_spaces(text, at + length);
+	err = read_unit(text, at, out, error);
+	if (err)
+		return err;
+	if (out->unit == EXPRESSION_PERCENT && !out->growth)
+		return fail_at(
+			error, start,
+			"percent are of growth: put + before the number");
+	return 0;
+}
+
+/* The GLOB is text[at..end). */
+static int read_glob(const char *text, size_t at, size_t end,
+		     struct expression *out, struct expression_error *error)
+{
+	at = skip_spaces(text, at);
+	end = trim_end(text, at, MAX(at, end));
+	if (at == end)
+		return fail_at(error, at, "give a pattern of functions");
+	if (end - at >= sizeof(out->glob))
+		return fail_at(error, at, "the pattern is too long");
+	memcpy(out->glob, text + at, end - at);
+	out->glob[end - at] = '\0';
+	return 0;
+}
+
+/* Where the word ends that begins at @at. */
+static size_t word_end(const char *text, size_t at)
+{
+	while (islower((unsigned char)text[at]) ||
+	       isdigit((unsigned char)text[at]) || text[at] == '_' ||
+	       text[at] == '.')
+		at++;
+	return at;
+}
+
+/* What stands before the '>', text[0..end). */
+static int read_subject(const char *text, size_t end, bool bare,
+			struct expression *out, struct expression_error *error)
+{
+	size_t start = skip_spaces(text, 0), word = word_end(text, start);
+	size_t open = skip_spaces(text, word);
+
+	end = trim_end(text, 0, end);
+	if (word == start || text[open] != '(') {
+		if (bare)
+			return read_glob(text, start, end, out, error);
+		return fail_at(error, word == start ? start : open,
+			       "give VALUE(GLOB), such as calls(parse*)");
+	}
+	if (end <= open + 1 || text[end - 1] != ')') {
+		/* A name with arguments, "main(int) const", is no VALUE(). */
+		if (bare)
+			return read_glob(text, start, end, out, error);
+		return fail_at(error, end, "a ) is missing");
+	}
+	if (word - start >= sizeof(out->value))
+		return fail_at(error, start, "no value has such a long name");
+	memcpy(out->value, text + start, word - start);
+	out->value[word - start] = '\0';
+	return read_glob(text, open + 1, end - 1, out, error);
+}
+
+int expression_parse(const char *text, bool bare, struct expression *out,
+		     struct expression_error *error)
+{
+	const char *greater = strrchr(text, '>');
+	int err;
+
+	*out = (struct expression){ .text = text };
+	if (!greater)
+		return fail_at(error, strlen(text),
+			       "give VALUE(GLOB) > NUMBER: the > is missing");
+	err = read_subject(text, (size_t)(greater - text), bare, out, error);
+	if (err)
+		return err;
+	return read_bound(text, (size_t)(greater - text) + 1, out, error);
+}
+
+void expression_complain(const char *name, const char *text,
+			 const struct expression_error *error)
+{
+	size_t from = 0, column;
+
+	log_err("%s '%.200s': %s", name, text, error->why);
+	if (error->at > COLUMNS_SHOWN)
+		from = error->at - COLUMNS_SHOWN;
+	fputs("  ", stderr);
+	for (size_t i = from; i < from + COLUMNS_SHOWN * 5 / 4 && text[i]; i++)
+		fputc(isprint((unsigned char)text[i]) ? text[i] : '?', stderr);
+	column = error->at - from;
+	fprintf(stderr, "\n  %*s^\n", (int)column, "");
+}

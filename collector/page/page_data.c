@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/page/page_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/output/own_files.h"
+#include "collector/read/summary_read.h"
+#include "shared/compiler.h"
+
+/* For functions, stacks and texts. */
+#define SHIM_NAME "libperfrec_preload.so"
+#define KERNEL_NAME "[kernel]" /* a frame of cpu.pb.gz */
+#define BUDGET_BYTES (UINT64_C(160) << 20)
+
+const struct page_key_text page_keys[PAGE_KEYS] = {
+	[PAGE_WALL] = { "wall", "Wall time", "nanoseconds", "calls" },
+	[PAGE_CALLS] = { "calls", "Calls", "count", "calls" },
+	[PAGE_CPU] = { "cpu", "CPU time", "nanoseconds", "samples" },
+	[PAGE_ALLOC_SPACE] = { "alloc_space", "Allocated", "bytes",
+			       "allocations" },
+	[PAGE_ALLOC_OBJECTS] = { "alloc_objects", "Blocks allocated", "count",
+				 "allocations" },
+	[PAGE_INUSE_SPACE] = { "inuse_space", "In use at the end", "bytes",
+			       "allocations" },
+	[PAGE_INUSE_OBJECTS] = { "inuse_objects", "Blocks in use at the end",
+				 "count", "allocations" },
+	[PAGE_PEAK_SPACE] = { "peak_space", "In use at the peak", "bytes",
+			      "allocations" },
+};
+
+int page_data_init(struct page_data *data, bool compares)
+{
+	const struct page_function none = { 0 };
+	uint32_t number;
+	int err;
+
+	*data = (struct page_data){ .compares = compares,
+				    .budget.left = BUDGET_BYTES };
+	pool_init(&data->functions, &data->budget, sizeof(struct page_function),
+		  offsetof(struct page_function, file));
+	pool_init(&data->nodes, &data->budget, sizeof(struct page_node),
+		  sizeof(struct page_node));
+	pool_init(&data->lines, &data->budget, sizeof(struct page_line),
+		  offsetof(struct page_line, amount));
+	err = trace_texts_init(&data->texts, &data->budget);
+	if (!err && pool_intern(&data->functions, &none, &number) < 0)
+		err = -ENOMEM;
+	return err;
+}
+
+void page_data_release(struct page_data *data)
+{
+	for (size_t i = 0; i < PAGE_KEYS; i++) {
+		free(data->value[i].amounts);
+		free(data->value[i].sums);
+	}
+	calls_free(&data->calls);
+	free(data->trace_texts);
+	free(data->rounds);
+	pool_release(&data->functions);
+	pool_release(&data->nodes);
+	pool_release(&data->lines);
+	trace_texts_release(&data->texts);
+}
+
+/* --- texts and functions --- */
+
+uint32_t page_data_text(struct page_data *data, const char *text)
+{
+	uint32_t number = trace_texts_number(
+		&data->texts, (const uint8_t *)text, strlen(text));
+
+	data->short_of_memory |= !number && *text;
+	return number;
+}
+
+uint32_t page_data_function(struct page_data *data, uint32_t name,
+			    uint32_t module)
+{
+	const struct page_function item = { .name = name, .module = module };
+	uint32_t number;
+
+	if (pool_intern(&data->functions, &item, &number) >= 0)
+		return number;
+	data->short_of_memory = true;
+	return 0;
+}
+
+static uint32_t find_module(struct page_data *data, const char *module)
+{
+	const char *slash = strrchr(module, '/');
+
+	/* Two builds of one program are in two folders. */
+	return page_data_text(data,
+			      data->compares && slash ? slash + 1 : module);
+}
+
+void page_data_set_calls(struct page_data *data, struct calls *calls)
+{
+	uint32_t count = calls ? calls->nodes.count : 0;
+
+	data->calls = calls;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t name = calls_node(calls, i)->name, text;
+		uint32_t known = data->trace_text_room;
+
+		text = page_data_text(data,
+				      trace_reader_text(calls->reader, name));
+		if (grow_array(data->trace_texts, data->trace_text_room,
+			       (size_t)text + 1)) {
+			data->short_of_memory = true;
+			return;
+		}
+		for (; known < data->trace_text_room; known++)
+			data->trace_texts[known] = 0;
+		data->trace_texts[text] = name;
+	}
+}
+
+/* --- stacks --- */
+
+/* A stack, while it is walked from its outermost frame on, in the page and in
+ * the trace. */
+struct walk {
+	uint32_t node; /* number + 1; 0: no frame yet */
+	uint32_t leaf;
+	bool lost; /* the trace has no such stack */
+};
+
+/* One frame further in. False: there is no room. */
+static bool walk_in(struct page_data *data, struct walk *walk,
+		    uint32_t function)
+{
+	const struct page_node item = { .parent = walk->node,
+					.function = function };
+	uint32_t number;
+
+	if (pool_intern(&data->nodes, &item, &number) < 0) {
+		data->short_of_memory = true;
+		return false;
+	}
+	walk->node = number + 1;
+	return true;
+}
+
+/* The same in the trace, which has one frame for a location. */
+static void walk_trace(struct page_data *data, struct walk *walk, uint32_t text)
+{
+	uint32_t name =
+		text < data->trace_text_room ? data->trace_texts[text] : 0;
+
+	/* The trace has no frame for the kernel. */
+	if (!data->calls || walk->lost ||
+	    !strcmp(trace_texts_get(&data->texts, text), KERNEL_NAME))
+		return;
+	if (!name || !calls_find(data->calls, walk->leaf, name, &walk->leaf))
+		walk->lost = true;
+}
+
+static uint32_t frame_function(struct page_data *data,
+			       const struct pprof *pprof,
+			       const struct pprof_location *location, size_t i)
+{
+	const char *slash = strrchr(location->module, '/');
+	const char *name = slash ? slash + 1 : location->module, *file = "";
+	struct page_function *function;
+	uint32_t line = 0, number;
+
+	if (i < location->line_count) {
+		const struct pprof_line *at = &location->lines[i];
+
+		name = pprof->functions[at->function].name;
+		file = pprof->functions[at->function].file;
+		line = at->line;
+	}
+	number = page_data_function(
+		data, page_data_text(data, name[0] ? name : "[unknown]"),
+		find_module(data, location->module));
+	function = &((struct page_function *)data->functions.items)[number];
+	if (number && file[0] &&
+	    (!function->file || (line && line < function->line))) {
+		function->file = page_data_text(data, file);
+		function->line = line;
+	}
+	return number;
+}
+
+static void walk_location(struct page_data *data, const struct pprof *pprof,
+			  const struct pprof_location *location,
+			  struct walk *walk)
+{
+	size_t count = MAX(location->line_count, 1u);
+
+	/* The outermost comes last, and is the one that the trace names. */
+	for (size_t i = count; i-- > 0;) {
+		uint32_t function = frame_function(data, pprof, location, i);
+
+		if (!walk_in(data, walk, function))
+			return;
+		if (i == count - 1)
+			walk_trace(data, walk,
+				   page_data_function_at(data, function)->name);
+	}
+}
+
+static struct walk walk_sample(struct page_data *data,
+			       const struct pprof *pprof,
+			       const struct pprof_sample *sample)
+{
+	struct walk walk = { 0 };
+
+	for (uint32_t i = sample->depth; i-- > 0;)
+		walk_location(data, pprof, &pprof->locations[sample->stack[i]],
+			      &walk);
+	if (walk.lost)
+		walk.leaf = 0;
+	return walk;
+}
+
+/* --- sums --- */
+
+static struct page_sums *sums_of(struct page_data *data,
+				 struct page_value *value, uint32_t function)
+{
+	size_t known = value->sum_room;
+
+	if (grow_array(value->sums, value->sum_room, (size_t)function + 1)) {
+		data->short_of_memory = true;
+		return NULL;
+	}
+	for (; known < value->sum_room; known++)
+		value->sums[known] = (struct page_sums){ 0 };
+	return &value->sums[function];
+}
+
+static void add_clamped(uint64_t *to, uint64_t amount)
+{
+	if (__builtin_add_overflow(*to, amount, to))
+		*to = UINT64_MAX;
+}
+
+/* The first time that it is asked of @function in this round. */
+static bool is_first(struct page_data *data, uint32_t function)
+{
+	size_t known = data->round_room;
+
+	if (grow_array(data->rounds, data->round_room, (size_t)function + 1)) {
+		data->short_of_memory = true;
+		return false;
+	}
+	for (; known < data->round_room; known++)
+		data->rounds[known] = 0;
+	if (data->rounds[function] == data->round)
+		return false;
+	data->rounds[function] = data->round;
+	return true;
+}
+
+/* Adds @amount to the sums of all functions of the stack @node, of each once.
+ */
+static void add_sums(struct page_data *data, struct page_value *value,
+		     const struct page_amount *amount)
+{
+	const struct page_node *node = page_data_node_at(data, amount->node);
+	struct page_sums *sums = sums_of(data, value, node->function);
+
+	if (sums)
+		add_clamped(&sums->self[amount->side], amount->amount);
+	data->round++;
+	for (uint32_t at = amount->node + 1; at; at = node->parent) {
+		node = page_data_node_at(data, at - 1);
+		if (!is_first(data, node->function))
+			continue;
+		sums = sums_of(data, value, node->function);
+		if (sums)
+			add_clamped(&sums->total[amount->side], amount->amount);
+	}
+}
+
+static void add_amount(struct page_data *data, enum page_key key,
+		       const struct page_amount *amount)
+{
+	struct page_value *value = &data->value[key];
+
+	value->known = true;
+	if (!amount->amount)
+		return;
+	if (grow_array(value->amounts, value->room, value->count + 1)) {
+		data->short_of_memory = true;
+		return;
+	}
+	value->amounts[value->count++] = *amount;
+	add_clamped(&value->sum[amount->side], amount->amount);
+	add_sums(data, value, amount);
+}
+
+/* --- profiles --- */
+
+/* The innermost line of a sample that is not in the shim: a hook belongs to the
+ * line that it was called for. NULL: there is none. */
+static const struct pprof_line *find_line(const struct pprof *pprof,
+					  const struct pprof_sample *sample)
+{
+	const struct pprof_location *location;
+	const char *slash;
+	uint32_t depth = 0;
+
+	for (; depth < sample->depth; depth++) {
+		location = &pprof->locations[sample->stack[depth]];
+		slash = strrchr(location->module, '/');
+		if (!slash || strcmp(slash + 1, SHIM_NAME))
+			break;
+	}
+	if (depth == sample->depth || !location->line_count ||
+	    !location->lines[0].line)
+		return NULL;
+	return &location->lines[0];
+}
+
+static void add_line(struct page_data *data, const struct pprof *pprof,
+		     const struct pprof_sample *sample, enum page_key key,
+		     uint64_t amount)
+{
+	const struct pprof_line *at = find_line(pprof, sample);
+	struct page_line item = { 0 };
+	struct page_line *line;
+	uint32_t number;
+
+	if (!at)
+		return;
+	item.file = page_data_text(data, pprof->functions[at->function].file);
+	item.line = at->line;
+	if (!item.file || pool_intern(&data->lines, &item, &number) < 0)
+		return;
+	line = &((struct page_line *)data->lines.items)[number];
+	add_clamped(&line->amount[key], amount);
+}
+
+struct taken_type {
+	const char *type; /* in the profile */
+	enum page_key key;
+};
+
+struct taken_file {
+	const char *name;
+	struct taken_type types[5]; /* the last has no type */
+	bool lines; /* the innermost line is where it was */
+};
+
+static const struct taken_file taken_files[] = {
+	{ WALL_PROFILE_NAME,
+	  { { "wall", PAGE_WALL }, { "calls", PAGE_CALLS } },
+	  false },
+	{ CPU_PROFILE_NAME, { { "cpu", PAGE_CPU } }, true },
+	{ HEAP_PROFILE_NAME,
+	  { { "alloc_space", PAGE_ALLOC_SPACE },
+	    { "alloc_objects", PAGE_ALLOC_OBJECTS },
+	    { "inuse_space", PAGE_INUSE_SPACE },
+	    { "inuse_objects", PAGE_INUSE_OBJECTS } },
+	  true },
+	{ HEAP_PEAK_NAME, { { "inuse_space", PAGE_PEAK_SPACE } }, true },
+};
+
+static void take_profile(struct page_data *data, const struct pprof *pprof,
+			 const struct taken_file *file, enum page_side side)
+{
+	uint32_t column[ARRAY_SIZE(file->types)] = { 0 };
+	const struct taken_type *type = file->types;
+
+	for (size_t i = 0; type[i].type; i++) {
+		column[i] = pprof_find_type(pprof, type[i].type);
+		data->value[type[i].key].known |= column[i] != PPROF_NONE;
+	}
+	for (size_t k = 0; k < pprof->sample_count; k++) {
+		const struct pprof_sample *sample = &pprof->samples[k];
+		struct walk walk = walk_sample(data, pprof, sample);
+
+		for (size_t i = 0; type[i].type && walk.node; i++) {
+			struct page_amount amount = { walk.node - 1, walk.leaf,
+						      side, 0 };
+
+			if (column[i] == PPROF_NONE ||
+			    sample->value[column[i]] <= 0)
+				continue;
+			amount.amount = (uint64_t)sample->value[column[i]];
+			add_amount(data, type[i].key, &amount);
+			if (file->lines && side == PAGE_SELF)
+				add_line(data, pprof, sample, type[i].key,
+					 amount.amount);
+		}
+	}
+}
+
+int page_data_take_profiles(struct page_data *data, const char *dir,
+			    enum page_side side, bool estimated)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(taken_files); i++) {
+		struct pprof *pprof;
+		int err = pprof_read(dir, taken_files[i].name, &pprof);
+
+		if (err == -ENOENT)
+			continue;
+		if (err)
+			return err;
+		take_profile(data, pprof, &taken_files[i], side);
+		pprof_free(&pprof);
+	}
+	data->value[PAGE_CPU].estimated = true;
+	for (int key = PAGE_ALLOC_SPACE; key < PAGE_KEYS; key++)
+		data->value[key].estimated |= estimated;
+	return 0;
+}
+
+static uint32_t summed_function(struct page_data *data,
+				const struct summary_function *from)
+{
+	return page_data_function(data, page_data_text(data, from->name),
+				  find_module(data, from->module));
+}
+
+/* What the profile has of @function gives way to the summary's. */
+static void clear_sums(struct page_data *data, enum page_key key,
+		       uint32_t function, enum page_side side)
+{
+	struct page_sums *sums = sums_of(data, &data->value[key], function);
+
+	if (sums)
+		sums->self[side] = sums->total[side] = 0;
+}
+
+static void add_summed(struct page_data *data, enum page_key key,
+		       uint32_t function, enum page_side side, uint64_t self,
+		       uint64_t total)
+{
+	struct page_sums *sums = sums_of(data, &data->value[key], function);
+
+	if (!sums)
+		return;
+	add_clamped(&sums->self[side], self);
+	add_clamped(&sums->total[side], total);
+}
+
+void page_data_take_summary(struct page_data *data,
+			    const struct summary *summary, enum page_side side)
+{
+	for (size_t i = 0; i < summary->function_count; i++) {
+		uint32_t function =
+			summed_function(data, &summary->functions[i]);
+
+		clear_sums(data, PAGE_WALL, function, side);
+		clear_sums(data, PAGE_CALLS, function, side);
+	}
+	/* Two of them may be one function here, if modules go by their names.
+	 */
+	for (size_t i = 0; i < summary->function_count; i++) {
+		const struct summary_function *from = &summary->functions[i];
+		uint32_t function = summed_function(data, from);
+
+		if (!function)
+			continue;
+		add_summed(data, PAGE_WALL, function, side, from->self_ns,
+			   from->total_ns);
+		add_summed(data, PAGE_CALLS, function, side, from->calls,
+			   from->calls);
+		if (side == PAGE_SELF)
+			((struct page_function *)
+				 data->functions.items)[function]
+				.recorded += from->recorded;
+	}
+}
+
+static bool is_empty(const struct page_value *value)
+{
+	for (size_t i = 0; i < value->sum_room; i++)
+		for (int side = 0; side < PAGE_SIDES; side++)
+			if (value->sums[i].self[side] ||
+			    value->sums[i].total[side])
+				return false;
+	return true;
+}
+
+void page_data_drop_empty(struct page_data *data)
+{
+	for (int key = PAGE_WALL; key <= PAGE_CALLS; key++)
+		if (is_empty(&data->value[key]))
+			data->value[key].known = false;
+}
+
+/* --- without wall.pb.gz --- */
+
+/* The stack of node @leaf of the trace; its number + 1. Callers come first. */
+static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
+			       const uint32_t *nodes)
+{
+	const struct call_node *node = calls_node(data->calls, leaf);
+	struct walk walk = { .node = nodes[node->parent] };
+	const char *name = trace_reader_text(data->calls->reader, node->name);
+	uint32_t text = page_data_text(data, name[0] ? name : "[unknown]");
+
+	if (!walk_in(data, &walk, page_data_function(data, text, 0)))
+		return 0;
+	return walk.node;
+}
+
+/* Puts what the stacks @nodes have into the values. */
+static void take_call_sums(struct page_data *data, const uint32_t *nodes,
+			   const struct time_cell *sums)
+{
+	for (uint32_t leaf = 1; leaf < data->calls->nodes.count; leaf++) {
+		struct page_amount amount = { nodes[leaf] - 1, leaf, PAGE_SELF,
+					      sums[leaf].ns };
+
+		if (!nodes[leaf])
+			continue;
+		add_amount(data, PAGE_WALL, &amount);
+		amount.amount = sums[leaf].calls;
+		add_amount(data, PAGE_CALLS, &amount);
+	}
+}
+
+void page_data_take_calls(struct page_data *data)
+{
+	const struct time_cells *cells = &data->calls->cells;
+	uint32_t count = data->calls->nodes.count;
+	uint32_t *nodes = calloc(count, sizeof(*nodes));
+	struct time_cell *sums = calloc(count, sizeof(*sums));
+
+	for (uint32_t i = 0; i < cells->count && sums; i++) {
+		const struct time_cell *cell = &cells->cells[i];
+
+		sums[time_cells_node(cell)].ns += cell->ns;
+		sums[time_cells_node(cell)].calls += cell->calls;
+	}
+	for (uint32_t i = 1; i < count && nodes && sums; i++)
+		if (sums[i].calls)
+			nodes[i] = take_call_node(data, i, nodes);
+	if (nodes && sums)
+		take_call_sums(data, nodes, sums);
+	data->short_of_memory |= !nodes || !sums;
+	free(nodes);
+	free(sums);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/page/page_header.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/json_text.h"
+#include "collector/page/page_tree.h"
+#include "collector/read/summary_read.h"
+#include "collector/show/summary_losses.h"
+#include "shared/compiler.h"
+
+static json_t *number_json(uint64_t value)
+{
+	return json_integer((json_int_t)MIN(value, PAGE_NUMBER_MAX));
+}
+
+/* The lines that @print writes, without what each begins with. */
+static json_t *lines_json(const struct summary *summary,
+			  void (*print)(const struct summary *summary,
+					FILE *out))
+{
+	json_t *list = json_array();
+	char *text = NULL, *rest;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return list;
+	print(summary, out);
+	fclose(out);
+	rest = text;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		line += strspn(line, " ");
+		if (*line)
+			json_array_append_new(list, json_text(line));
+	}
+	free(text);
+	return list;
+}
+
+static void print_losses(const struct summary *summary, FILE *out)
+{
+	summary_losses_print(summary, "", out);
+	summary_losses_print_went_on(summary, "", out);
+}
+
+static void add_note(json_t *list, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void add_note(json_t *list, const char *format, ...)
+{
+	char text[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	json_array_append_new(list, json_text(text));
+}
+
+/* What the page should say of its own data. */
+static void add_trace_notes(const struct calls *calls, json_t *list)
+{
+	const struct trace_read_totals *totals = &calls->totals;
+
+	if (calls->err)
+		add_note(list,
+			 "The trace is damaged after %llu of %llu bytes: what "
+			 "comes later has no time.",
+			 (unsigned long long)totals->at,
+			 (unsigned long long)totals->size);
+	else if (totals->cut)
+		add_note(list, "The trace is cut off: its end is missing.");
+	if (totals->bad_bundles || totals->bad_events)
+		add_note(list,
+			 "Parts of the trace cannot be read, and are left "
+			 "out: %llu bundles, %llu events.",
+			 (unsigned long long)totals->bad_bundles,
+			 (unsigned long long)totals->bad_events);
+	if (calls->folded || calls->cells.refused)
+		add_note(list, "The trace has more different stacks than fit: "
+			       "some have no time.");
+	if (calls->timeline.refused)
+		add_note(list,
+			 "The timeline is without %llu calls, of deep stacks "
+			 "or of too many threads.",
+			 (unsigned long long)calls->timeline.refused);
+	if (calls->curve_count > 1)
+		add_note(list, "The memory over time is that of the process "
+			       "that used most.");
+}
+
+static json_t *notes_json(const struct page_data *data,
+			  const struct summary *summary, bool compares)
+{
+	json_t *list = lines_json(summary, summary_losses_print_odd);
+
+	for (const char **note = summary->notes; note && *note; note++)
+		json_array_append_new(list, json_text(*note));
+	if (data->calls)
+		add_trace_notes(data->calls, list);
+	else if (!compares)
+		add_note(list, "There is no trace: the page knows how much, "
+			       "but not when.");
+	if (data->by_name_alone)
+		add_note(list,
+			 "The programs or their libraries have different "
+			 "names: %u functions are compared by their name "
+			 "alone, whatever their module.",
+			 data->by_name_alone);
+	if (data->short_of_memory)
+		add_note(list, "The recording is too large for the page: some "
+			       "functions or stacks are missing.");
+	return list;
+}
+
+/* summary.json without its functions. */
+static json_t *summary_json(const struct summary *summary)
+{
+	json_t *copy = json_copy(summary->document);
+
+	json_object_del(copy, "functions");
+	return copy;
+}
+
+static json_t *columns_json(const struct page_columns *columns)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct page_column *column = &columns->column[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:o, s:o}", "name",
+					column->name, "type", column->type,
+					"count", number_json(column->count),
+					"bytes", number_json(column->bytes)));
+	}
+	return list;
+}
+
+static json_t *values_json(const struct page_data *data)
+{
+	json_t *list = json_array();
+
+	for (int key = 0; key < PAGE_KEYS; key++) {
+		const struct page_value *value = &data->value[key];
+		const struct page_key_text *text = &page_keys[key];
+		bool timed = page_tree_is_timed(data, (enum page_key)key);
+		json_t *object;
+
+		if (!value->known)
+			continue;
+		object = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:o}",
+				   "key", text->key, "title", text->title,
+				   "unit", text->unit, "from", text->from,
+				   "timed", timed, "by_thread", timed,
+				   "estimated", value->estimated, "sum",
+				   number_json(value->sum[PAGE_SELF]));
+		if (data->compares)
+			json_object_set_new(object, "base_sum",
+					    number_json(value->sum[PAGE_BASE]));
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+static void add_time(const struct page_data *data, json_t *header)
+{
+	const struct calls *calls = data->calls;
+	/* The curve has values of now and then; the profile is exact. */
+	uint64_t peak = MAX(calls->curve ? calls->curve->peak.value : 0,
+			    data->value[PAGE_PEAK_SPACE].sum[PAGE_SELF]);
+	const struct time_cells *cells = &calls->cells;
+	uint64_t first = calls->totals.first_ns;
+	json_t *levels = json_array();
+
+	json_object_set_new(
+		header, "buckets",
+		json_pack("{s:I, s:I, s:I}", "count",
+			  (json_int_t)time_cells_buckets(cells), "first_ns",
+			  (json_int_t)(time_cells_begin(cells, 0) - first),
+			  "width_ns", (json_int_t)(1ULL << cells->shift)));
+	json_object_set_new(
+		header, "time",
+		json_pack("{s:I, s:o}", "first_ns", (json_int_t)0, "last_ns",
+			  number_json(calls->totals.last_ns - first)));
+	for (int i = 0; i < TIMELINE_LEVELS; i++)
+		json_array_append_new(
+			levels,
+			json_pack("{s:i, s:o}", "level", i, "width_ns",
+				  number_json(
+					  1ULL
+					  << calls->timeline.level[i].shift)));
+	json_object_set_new(header, "timeline", levels);
+	if (calls->curve)
+		json_object_set_new(
+			header, "heap",
+			json_pack("{s:o, s:o}", "peak_ns",
+				  number_json(calls->curve->peak.ns - first),
+				  "peak_bytes", number_json(peak)));
+}
+
+/* The name of the folder @dir: its last part. */
+static json_t *folder_json(const char *dir)
+{
+	char *path = realpath(dir, NULL);
+	const char *name = path ? path : dir;
+	const char *slash = strrchr(name, '/');
+	json_t *text = json_text(slash && slash[1] ? slash + 1 : name);
+
+	free(path);
+	return text;
+}
+
+static json_t *side_json(const char *dir, const struct summary *summary)
+{
+	return json_pack("{s:o, s:o}", "name", folder_json(dir), "summary",
+			 summary_json(summary));
+}
+
+char *page_header_make(const struct page_data *data,
+		       const struct page_columns *columns,
+		       const struct page_options *options,
+		       const struct summary *summary,
+		       const struct summary *base)
+{
+	json_t *header = json_pack(
+		"{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "version",
+		1, "made_by", "perfrec " PERFREC_VERSION, "title",
+		folder_json(options->dir), "summary", summary_json(summary),
+		"columns", columns_json(columns), "values", values_json(data),
+		"losses", lines_json(summary, print_losses), "notes",
+		notes_json(data, summary, base), "paths", true, "source",
+		!options->no_source && data->lines.count);
+	char *text;
+
+	if (data->calls)
+		add_time(data, header);
+	if (base)
+		json_object_set_new(
+			header, "diff",
+			json_pack("{s:o, s:o}", "a",
+				  side_json(options->base, base), "b",
+				  side_json(options->dir, summary)));
+	text = json_dumps(header, JSON_COMPACT);
+	json_decref(header);
+	return text;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * page_header - the header of the page's data, as JSON.
+ */
+#ifndef PERFREC_COLLECTOR_PAGE_PAGE_HEADER_H
+#define PERFREC_COLLECTOR_PAGE_PAGE_HEADER_H
+
+#include "collector/page/page.h"
+#include "collector/page/page_columns.h"
+#include "collector/page/page_data.h"
+
+struct summary;
+
+/* The header as text, which the caller frees; NULL: no memory. @base is NULL if
+ * nothing is compared. */
+char *page_header_make(const struct page_data *data,
+		       const struct page_columns *columns,
+		       const struct page_options *options,
+		       const struct summary *summary,
+		       const struct summary *base);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/page/page_time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shared/compiler.h"
+
+/* --- processes and threads --- */
+
+/* The processes of the trace, each once. 0 is not known. */
+struct processes {
+	const struct trace_track **list;
+	uint32_t *of_track; /* by number of a track */
+	uint32_t count, tracks;
+};
+
+static int find_processes(const struct calls *calls, struct processes *out)
+{
+	const struct trace_track *track;
+
+	while (calls && trace_reader_track(calls->reader, out->tracks))
+		out->tracks++;
+	out->list = calloc((size_t)out->tracks + 1, sizeof(*out->list));
+	out->of_track = calloc((size_t)out->tracks + 1, sizeof(*out->of_track));
+	if (!out->list || !out->of_track)
+		return -ENOMEM;
+	out->count = 1;
+	for (uint32_t i = 0; i < out->tracks; i++) {
+		track = trace_reader_track(calls->reader, i);
+		if (track->kind != TRACE_TRACK_PROCESS)
+			continue;
+		out->of_track[i] = out->count;
+		out->list[out->count++] = track;
+	}
+	return 0;
+}
+
+static uint32_t text_of(struct page_data *data, uint32_t text)
+{
+	return page_data_text(data,
+			      trace_reader_text(data->calls->reader, text));
+}
+
+static void put_processes(struct page_data *data,
+			  const struct processes *processes,
+			  struct page_columns *columns)
+{
+	page_columns_begin(columns, "u", "process.pid");
+	for (uint32_t i = 0; i < processes->count; i++)
+		page_columns_put_signed(columns,
+					i ? processes->list[i]->pid : 0);
+	page_columns_begin(columns, "u", "process.name");
+	for (uint32_t i = 0; i < processes->count; i++)
+		page_columns_put(columns,
+				 i ? text_of(data, processes->list[i]->name)
+				   : 0);
+	page_columns_begin(columns, "u", "process.command");
+	for (uint32_t i = 0; i < processes->count; i++)
+		page_columns_put(columns,
+				 i ? text_of(data, processes->list[i]->command)
+				   : 0);
+}
+
+static const struct trace_track *track_of(const struct page_data *data,
+					  uint32_t thread)
+{
+	return data->calls ? data->calls->threads[thread].track : NULL;
+}
+
+static void put_thread_times(const struct page_data *data, uint32_t count,
+			     struct page_columns *columns)
+{
+	uint64_t first_ns = data->calls ? data->calls->totals.first_ns : 0;
+
+	page_columns_begin(columns, "u", "thread.first_ns");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trace_track *track = track_of(data, i);
+
+		page_columns_put(columns, track && track->first_ns
+						  ? track->first_ns - first_ns
+						  : 0);
+	}
+	page_columns_begin(columns, "u", "thread.last_ns");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trace_track *track = track_of(data, i);
+
+		page_columns_put(columns, track && track->last_ns
+						  ? track->last_ns - first_ns
+						  : 0);
+	}
+}
+
+static void put_threads(struct page_data *data,
+			const struct processes *processes,
+			struct page_columns *columns)
+{
+	uint32_t count = data->calls ? data->calls->thread_count : 1;
+	const struct trace_track *track;
+
+	page_columns_begin(columns, "u", "thread.process");
+	for (uint32_t i = 0; i < count; i++) {
+		track = track_of(data, i);
+		page_columns_put(
+			columns,
+			track && track->process
+				? processes->of_track[track->process->number]
+				: 0);
+	}
+	page_columns_begin(columns, "u", "thread.tid");
+	for (uint32_t i = 0; i < count; i++) {
+		track = track_of(data, i);
+		page_columns_put_signed(columns, track ? track->tid : 0);
+	}
+	page_columns_begin(columns, "u", "thread.name");
+	for (uint32_t i = 0; i < count; i++) {
+		track = track_of(data, i);
+		page_columns_put(columns,
+				 track ? text_of(data, track->name) : 0);
+	}
+	page_columns_begin(columns, "u", "thread.kind");
+	for (uint32_t i = 0; i < count; i++) {
+		track = track_of(data, i);
+		page_columns_put(columns,
+				 track && track->kind == TRACE_TRACK_CONTEXT);
+	}
+	put_thread_times(data, count, columns);
+}
+
+int page_time_put_threads(struct page_data *data, struct page_columns *columns)
+{
+	struct processes processes = { 0 };
+	int err = find_processes(data->calls, &processes);
+
+	if (!err) {
+		put_processes(data, &processes, columns);
+		put_threads(data, &processes, columns);
+	}
+	free(processes.list);
+	free(processes.of_track);
+	return err;
+}
+
+/* --- the timeline --- */
+
+/* By text of the trace: the function of this name. */
+struct named {
+	uint32_t *function;
+	uint32_t count;
+};
+
+static int find_functions(struct page_data *data, struct named *out)
+{
+	struct trace_reader *reader = data->calls->reader;
+	uint32_t *by_text;
+
+	out->count = trace_reader_texts(reader) + 1;
+	out->function = calloc(out->count, sizeof(*out->function));
+	by_text = calloc((size_t)data->trace_text_room + 1, sizeof(*by_text));
+	if (!out->function || !by_text) {
+		free(by_text);
+		return -ENOMEM;
+	}
+	for (uint32_t i = data->functions.count; i-- > 1;) {
+		uint32_t text = page_data_function_at(data, i)->name;
+
+		if (text < data->trace_text_room)
+			by_text[text] = i;
+	}
+	for (uint32_t i = 0; i < data->trace_text_room; i++) {
+		uint32_t name = data->trace_texts[i];
+
+		if (name && name < out->count)
+			out->function[name] = by_text[i];
+	}
+	free(by_text);
+	return 0;
+}
+
+static uint32_t function_of(struct page_data *data, struct named *named,
+			    uint32_t name)
+{
+	uint32_t text;
+
+	if (name >= named->count || !name)
+		return 0;
+	if (named->function[name])
+		return named->function[name];
+	/* Annotations, and functions that no profile has. */
+	text = text_of(data, name);
+	return named->function[name] = page_data_function(data, text, 0);
+}
+
+static void put_level(struct page_data *data, struct named *named, int number,
+		      struct page_columns *columns)
+{
+	const struct timeline_level *level =
+		&data->calls->timeline.level[number];
+	uint64_t first_ns = data->calls->totals.first_ns;
+
+	page_columns_begin(columns, "u", "timeline.%d.thread", number);
+	for (uint32_t i = 0; i < level->count; i++)
+		page_columns_put(columns, level->calls[i].thread);
+	page_columns_begin(columns, "u", "timeline.%d.depth", number);
+	for (uint32_t i = 0; i < level->count; i++)
+		page_columns_put(columns, level->calls[i].depth);
+	page_columns_begin(columns, "d", "timeline.%d.begin", number);
+	for (uint32_t i = 0; i < level->count; i++)
+		page_columns_put_signed(
+			columns,
+			(int64_t)(level->calls[i].begin_ns - first_ns));
+	page_columns_begin(columns, "u", "timeline.%d.duration", number);
+	for (uint32_t i = 0; i < level->count; i++)
+		page_columns_put(columns, level->calls[i].duration_ns);
+	page_columns_begin(columns, "u", "timeline.%d.function", number);
+	for (uint32_t i = 0; i < level->count; i++)
+		page_columns_put(columns, function_of(data, named,
+						      level->calls[i].name));
+	page_columns_begin(columns, "u", "timeline.%d.count", number);
+	for (uint32_t i = 0; i < level->count; i++)
+		page_columns_put(columns, level->calls[i].count);
+}
+
+/* --- curves --- */
+
+static void put_curve(const struct calls *calls, struct page_columns *columns)
+{
+	const struct calls_curve *curve = calls->curve;
+	const struct time_cells *cells = &calls->cells;
+	uint32_t buckets = time_cells_buckets(cells), at = 0;
+	uint64_t now = 0;
+
+	page_columns_begin(columns, "u", "overview.memory");
+	for (uint32_t i = 0; i < buckets; i++) {
+		uint64_t most = now;
+
+		for (; at < curve->count &&
+		       curve->points[at].ns < time_cells_begin(cells, i + 1);
+		     at++) {
+			now = curve->points[at].value;
+			most = MAX(most, now);
+		}
+		page_columns_put(columns, most);
+	}
+	page_columns_begin(columns, "d", "heap.ns");
+	for (uint32_t i = 0; i < curve->count; i++)
+		page_columns_put_signed(columns,
+					(int64_t)(curve->points[i].ns -
+						  calls->totals.first_ns));
+	page_columns_begin(columns, "u", "heap.bytes");
+	for (uint32_t i = 0; i < curve->count; i++)
+		page_columns_put(columns, curve->points[i].value);
+}
+
+int page_time_put(struct page_data *data, struct page_columns *columns)
+{
+	struct named named = { 0 };
+	int err = find_functions(data, &named);
+
+	for (int i = 0; i < TIMELINE_LEVELS && !err; i++)
+		put_level(data, &named, i, columns);
+	free(named.function);
+	if (!err && data->calls->curve)
+		put_curve(data->calls, columns);
+	return err;
+}

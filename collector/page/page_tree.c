@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A stack of a profile has an amount (page_amount) and, if the trace has the
+ * same stack, the cells in which it was. The amount is shared out among these
+ * cells, as what they have there: the sum is the amount, to the last unit.
+ */
+#include "collector/page/page_tree.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collector/base/grow.h"
+#include "collector/show/short_name.h"
+#include "shared/compiler.h"
+
+/* With fewer nodes than these, none is too small. */
+#define NODES_FEW 2000
+
+/* The tree that is written. */
+struct tree {
+	const struct page_data *data;
+	uint32_t per_ten_thousand;
+	bool *kept; /* by node of data */
+	uint32_t *number; /* by node of data: in the page */
+	uint32_t *rest; /* by node in the page + 1: its child of function 0,
+			 * + 1; 0: none */
+	struct page_node *nodes; /* of the page */
+	uint32_t count, room, rest_room;
+};
+
+/* --- which nodes --- */
+
+/* Sums @value up over subtrees, on one side. @total has a 0 for each node. */
+static void sum_subtrees(const struct page_data *data,
+			 const struct page_value *value, enum page_side side,
+			 uint64_t *total)
+{
+	for (size_t i = 0; i < value->count; i++)
+		if (value->amounts[i].side == side)
+			total[value->amounts[i].node] +=
+				value->amounts[i].amount;
+	/* Parents come first. */
+	for (uint32_t i = data->nodes.count; i-- > 0;) {
+		uint32_t parent = page_data_node_at(data, i)->parent;
+
+		if (parent)
+			total[parent - 1] += total[i];
+	}
+}
+
+static int keep_of_value(struct tree *tree, const struct page_value *value,
+			 enum page_side side)
+{
+	const struct page_data *data = tree->data;
+	uint64_t *total = calloc(data->nodes.count + 1, sizeof(*total));
+	uint64_t least = (uint64_t)((double)value->sum[side] *
+				    tree->per_ten_thousand / 10000);
+
+	if (!total)
+		return -ENOMEM;
+	sum_subtrees(data, value, side, total);
+	for (uint32_t i = 0; i < data->nodes.count; i++)
+		tree->kept[i] |= total[i] && total[i] >= least;
+	free(total);
+	return 0;
+}
+
+static int choose_nodes(struct tree *tree)
+{
+	const struct page_data *data = tree->data;
+	int err = 0;
+
+	if (data->nodes.count < NODES_FEW)
+		tree->per_ten_thousand = 0;
+	for (int key = 0; key < PAGE_KEYS && !err; key++)
+		for (int side = 0; side < PAGE_SIDES && !err; side++)
+			if (data->value[key].sum[side])
+				err = keep_of_value(tree, &data->value[key],
+						    (enum page_side)side);
+	return err;
+}
+
+/* --- their numbers --- */
+
+/* Adds a node of the page. Sets *@out to its number. 0 or -ENOMEM. */
+static int add_node(struct tree *tree, uint32_t parent, uint32_t function,
+		    uint32_t *out)
+{
+	uint32_t known = tree->rest_room;
+
+	if (grow_array(tree->nodes, tree->room, tree->count + 1) ||
+	    grow_array(tree->rest, tree->rest_room, tree->count + 2))
+		return -ENOMEM;
+	for (; known < tree->rest_room; known++)
+		tree->rest[known] = 0;
+	tree->nodes[tree->count] = (struct page_node){ parent, function };
+	*out = tree->count++;
+	return 0;
+}
+
+/* The child of @parent (number + 1) for all that is too small. */
+static int find_rest(struct tree *tree, uint32_t parent, uint32_t *out)
+{
+	int err = 0;
+
+	if (parent < tree->rest_room && tree->rest[parent]) {
+		*out = tree->rest[parent] - 1;
+		return 0;
+	}
+	err = add_node(tree, parent, 0, out);
+	if (!err)
+		tree->rest[parent] = *out + 1;
+	return err;
+}
+
+static int number_nodes(struct tree *tree)
+{
+	const struct page_data *data = tree->data;
+	int err = 0;
+
+	for (uint32_t i = 0; i < data->nodes.count && !err; i++) {
+		const struct page_node *node = page_data_node_at(data, i);
+		uint32_t above = node->parent;
+		uint32_t parent = above ? tree->number[above - 1] + 1 : 0;
+
+		if (tree->kept[i])
+			err = add_node(tree, parent, node->function,
+				       &tree->number[i]);
+		else if (above && !tree->kept[above - 1])
+			tree->number[i] = tree->number[above - 1];
+		else
+			err = find_rest(tree, parent, &tree->number[i]);
+	}
+	return err;
+}
+
+static int make_tree(struct tree *tree)
+{
+	uint32_t count = tree->data->nodes.count;
+	int err;
+
+	tree->kept = calloc(count + 1, sizeof(*tree->kept));
+	tree->number = calloc(count + 1, sizeof(*tree->number));
+	if (!tree->kept || !tree->number)
+		return -ENOMEM;
+	err = choose_nodes(tree);
+	return err ? err : number_nodes(tree);
+}
+
+static void free_tree(struct tree *tree)
+{
+	free(tree->kept);
+	free(tree->number);
+	free(tree->rest);
+	free(tree->nodes);
+}
+
+/* --- amounts over time --- */
+
+struct entry {
+	uint32_t bucket, thread, node;
+	uint64_t amount[PAGE_SIDES];
+};
+
+struct entries {
+	struct entry *list;
+	size_t count, room;
+};
+
+/* The cells of the trace by node: those of node N are order[first[N]] to
+ * order[first[N + 1] - 1]. */
+struct by_leaf {
+	uint32_t *order, *first;
+};
+
+static void free_by_leaf(struct by_leaf *by_leaf)
+{
+	free(by_leaf->order);
+	free(by_leaf->first);
+}
+
+static int sort_by_leaf(const struct calls *calls, struct by_leaf *out)
+{
+	const struct time_cells *cells = &calls->cells;
+	uint32_t nodes = calls->nodes.count;
+
+	out->order = calloc(cells->count + 1, sizeof(*out->order));
+	out->first = calloc((size_t)nodes + 2, sizeof(*out->first));
+	if (!out->order || !out->first)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < cells->count; i++)
+		out->first[time_cells_node(&cells->cells[i]) + 2]++;
+	for (uint32_t i = 2; i < nodes + 2; i++)
+		out->first[i] += out->first[i - 1];
+	/* first[N + 1] moves from where N begins to where N ends. */
+	for (uint32_t i = 0; i < cells->count; i++)
+		out->order[out->first[time_cells_node(&cells->cells[i]) +
+				      1]++] = i;
+	return 0;
+}
+
+static uint64_t cell_weight(const struct time_cell *cell, enum page_key key)
+{
+	return key == PAGE_WALL	   ? cell->ns
+	       : key == PAGE_CALLS ? cell->calls
+				   : cell->samples;
+}
+
+static int add_entry(struct entries *entries, const struct entry *entry)
+{
+	if (grow_array(entries->list, entries->room, entries->count + 1))
+		return -ENOMEM;
+	entries->list[entries->count++] = *entry;
+	return 0;
+}
+
+/* Shares @amount out among the cells of its stack. */
+static int spread_amount(const struct tree *tree, const struct by_leaf *by_leaf,
+			 enum page_key key, const struct page_amount *amount,
+			 struct entries *entries)
+{
+	const struct time_cells *cells = &tree->data->calls->cells;
+	uint32_t first = by_leaf->first[amount->leaf];
+	uint32_t end = by_leaf->first[amount->leaf + 1];
+	uint64_t sum = 0, before = 0, done = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		sum += cell_weight(&cells->cells[by_leaf->order[i]], key);
+	for (uint32_t i = first; i < end && sum; i++) {
+		const struct time_cell *cell = &cells->cells[by_leaf->order[i]];
+		struct entry entry = { time_cells_bucket(cells, cell),
+				       time_cells_thread(cell),
+				       tree->number[amount->node],
+				       { 0 } };
+		uint64_t to;
+
+		before += cell_weight(cell, key);
+		to = (uint64_t)((unsigned __int128)amount->amount * before /
+				sum);
+		entry.amount[PAGE_SELF] = to - done;
+		done = to;
+		if (entry.amount[PAGE_SELF] && add_entry(entries, &entry))
+			return -ENOMEM;
+	}
+	return sum > 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->bucket != y->bucket)
+		return x->bucket < y->bucket ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Entries of one bucket, thread and node become one. */
+static void merge_entries(struct entries *entries)
+{
+	size_t kept = 0;
+
+	if (!entries->count)
+		return;
+	qsort(entries->list, entries->count, sizeof(*entries->list),
+	      compare_entries);
+	for (size_t i = 0; i < entries->count; i++) {
+		struct entry *to = &entries->list[kept ? kept - 1 : 0];
+
+		if (kept && !compare_entries(to, &entries->list[i])) {
+			for (int side = 0; side < PAGE_SIDES; side++)
+				to->amount[side] +=
+					entries->list[i].amount[side];
+		} else {
+			entries->list[kept++] = entries->list[i];
+		}
+	}
+	entries->count = kept;
+}
+
+/* --- columns --- */
+
+static void put_entries(const struct entries *entries, enum page_key key,
+			bool timed, bool compares, struct page_columns *columns)
+{
+	const char *name = page_keys[key].key;
+
+	if (timed) {
+		page_columns_begin(columns, "d", "value.%s.bucket", name);
+		for (size_t i = 0; i < entries->count; i++)
+			page_columns_put(columns, entries->list[i].bucket);
+		page_columns_begin(columns, "u", "value.%s.thread", name);
+		for (size_t i = 0; i < entries->count; i++)
+			page_columns_put(columns, entries->list[i].thread);
+	}
+	page_columns_begin(columns, "d", "value.%s.node", name);
+	for (size_t i = 0; i < entries->count; i++)
+		page_columns_put(columns, entries->list[i].node);
+	for (int side = 0; side < (compares ? 2 : 1); side++) {
+		page_columns_begin(columns, "u", "value.%s.%s", name,
+				   side == PAGE_BASE ? "base" : "self");
+		for (size_t i = 0; i < entries->count; i++)
+			page_columns_put(columns,
+					 entries->list[i].amount[side]);
+	}
+}
+
+bool page_tree_is_timed(const struct page_data *data, enum page_key key)
+{
+	return data->calls && key <= PAGE_CPU;
+}
+
+/* How much each bucket has. */
+static int put_overview(const struct tree *tree, const struct entries *entries,
+			enum page_key key, struct page_columns *columns)
+{
+	uint32_t buckets = time_cells_buckets(&tree->data->calls->cells);
+	uint64_t *sum = calloc((size_t)buckets + 1, sizeof(*sum));
+
+	if (!sum)
+		return -ENOMEM;
+	/* The last is for no known time. */
+	for (size_t i = 0; i < entries->count; i++)
+		sum[entries->list[i].bucket] +=
+			entries->list[i].amount[PAGE_SELF];
+	page_columns_begin(columns, "u", "overview.%s", page_keys[key].key);
+	for (uint32_t i = 0; i < buckets; i++)
+		page_columns_put(columns, sum[i]);
+	free(sum);
+	return 0;
+}
+
+static int put_value(const struct tree *tree, const struct by_leaf *by_leaf,
+		     enum page_key key, struct page_columns *columns)
+{
+	const struct page_value *value = &tree->data->value[key];
+	bool timed = page_tree_is_timed(tree->data, key);
+	struct entries entries = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < value->count && err >= 0; i++) {
+		const struct page_amount *amount = &value->amounts[i];
+		struct entry entry = { .node = tree->number[amount->node] };
+
+		err = timed && amount->leaf && by_leaf->first
+			      ? spread_amount(tree, by_leaf, key, amount,
+					      &entries)
+			      : 0;
+		if (err)
+			continue;
+		if (timed)
+			entry.bucket =
+				time_cells_buckets(&tree->data->calls->cells);
+		entry.amount[amount->side] = amount->amount;
+		err = add_entry(&entries, &entry);
+	}
+	if (err >= 0) {
+		merge_entries(&entries);
+		put_entries(&entries, key, timed, tree->data->compares,
+			    columns);
+		err = timed ? put_overview(tree, &entries, key, columns) : 0;
+	}
+	free(entries.list);
+	return MIN(err, 0);
+}
+
+static void put_nodes(const struct tree *tree, struct page_columns *columns)
+{
+	page_columns_begin(columns, "u", "node.parent");
+	for (uint32_t i = 0; i < tree->count; i++)
+		page_columns_put(columns, tree->nodes[i].parent);
+	page_columns_begin(columns, "u", "node.function");
+	for (uint32_t i = 0; i < tree->count; i++)
+		page_columns_put(columns, tree->nodes[i].function);
+}
+
+int page_tree_put(const struct page_data *data, uint32_t per_ten_thousand,
+		  struct page_columns *columns)
+{
+	struct tree tree = { .data = data,
+			     .per_ten_thousand = per_ten_thousand };
+	struct by_leaf by_leaf = { 0 };
+	int err = make_tree(&tree);
+
+	if (!err && data->calls)
+		err = sort_by_leaf(data->calls, &by_leaf);
+	if (!err)
+		put_nodes(&tree, columns);
+	for (int key = 0; key < PAGE_KEYS && !err; key++)
+		if (data->value[key].known)
+			err = put_value(&tree, &by_leaf, (enum page_key)key,
+					columns);
+	free_by_leaf(&by_leaf);
+	free_tree(&tree);
+	return err;
+}
+
+/* --- functions --- */
+
+static const struct page_sums *sums_at(const struct page_value *value,
+				       uint32_t function)
+{
+	static const struct page_sums none;
+
+	return function < value->sum_room ? &value->sums[function] : &none;
+}
+
+static void put_sums(const struct page_data *data, enum page_key key,
+		     struct page_columns *columns)
+{
+	const struct page_value *value = &data->value[key];
+	const char *name = page_keys[key].key;
+
+	for (int side = 0; side < (data->compares ? 2 : 1); side++) {
+		const char *prefix = side == PAGE_BASE ? "base_" : "";
+
+		page_columns_begin(columns, "u", "function.%s.%sself", name,
+				   prefix);
+		for (uint32_t i = 0; i < data->functions.count; i++)
+			page_columns_put(columns,
+					 sums_at(value, i)->self[side]);
+		page_columns_begin(columns, "u", "function.%s.%stotal", name,
+				   prefix);
+		for (uint32_t i = 0; i < data->functions.count; i++)
+			page_columns_put(columns,
+					 sums_at(value, i)->total[side]);
+	}
+}
+
+static void put_member(const struct page_data *data, const char *name,
+		       size_t offset, struct page_columns *columns)
+{
+	page_columns_begin(columns, "u", "function.%s", name);
+	for (uint32_t i = 0; i < data->functions.count; i++)
+		page_columns_put(
+			columns,
+			*(const uint32_t *)((const char *)page_data_function_at(
+						    data, i) +
+					    offset));
+}
+
+static void put_recorded(const struct page_data *data,
+			 struct page_columns *columns)
+{
+	page_columns_begin(columns, "u", "function.recorded");
+	for (uint32_t i = 0; i < data->functions.count; i++)
+		page_columns_put(columns,
+				 page_data_function_at(data, i)->recorded);
+}
+
+static int put_short_names(struct page_data *data, struct page_columns *columns)
+{
+	uint32_t count = data->functions.count;
+	const char **full = calloc(count, sizeof(*full));
+	struct short_names names = { 0 };
+	int err = full ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < count && !err; i++)
+		full[i] = trace_texts_get(&data->texts,
+					  page_data_function_at(data, i)->name);
+	if (!err)
+		err = short_names_make(&names, full, count, false);
+	if (!err)
+		page_columns_begin(columns, "u", "function.short");
+	for (uint32_t i = 0; i < count && !err; i++)
+		page_columns_put(
+			columns,
+			page_data_text(data, short_names_get(&names, i)));
+	short_names_free(&names);
+	free(full);
+	return err;
+}
+
+int page_tree_put_functions(struct page_data *data,
+			    struct page_columns *columns)
+{
+	put_member(data, "name", offsetof(struct page_function, name), columns);
+	put_member(data, "module", offsetof(struct page_function, module),
+		   columns);
+	put_member(data, "file", offsetof(struct page_function, file), columns);
+	put_member(data, "line", offsetof(struct page_function, line), columns);
+	put_recorded(data, columns);
+	for (int key = 0; key < PAGE_KEYS; key++)
+		if (data->value[key].known)
+			put_sums(data, (enum page_key)key, columns);
+	return put_short_names(data, columns);
+}

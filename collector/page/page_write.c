@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The page is written to a temporary file beside the one that it is to be,
+ * which it replaces when it is whole. What is there and is no page stays: a
+ * slip of the hand must not cost a trace.
+ */
+#include "collector/page/page.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/log.h"
+#include "collector/output/own_files.h"
+#include "collector/page/page_columns.h"
+#include "collector/page/page_data.h"
+#include "collector/page/page_header.h"
+#include "collector/page/page_match.h"
+#include "collector/page/page_source.h"
+#include "collector/page/page_template.h"
+#include "collector/page/page_time.h"
+#include "collector/page/page_tree.h"
+#include "collector/read/summary_read.h"
+#include "shared/compiler.h"
+
+#define MAGIC "PFPAGE1\n"
+#define MAGIC_BYTES 8
+#define GZIP_LEVEL 7
+/* The most that a page has of data, compressed; base64 makes it 4/3. */
+#define DATA_BYTES_MAX (7u << 20)
+/* Nodes below this share of all are too small: first 0.1 %, then more, until
+ * the data is small enough. */
+#define PER_TEN_THOUSAND 10
+#define PER_TEN_THOUSAND_MAX 1000
+#define PROGRESS_AFTER_NS UINT64_C(1000000000)
+#define DATA_BEGIN "<script type=\"text/plain\" id=\"perfrec-data\">"
+#define DATA_END "</script>"
+
+/* A page that is being made. */
+struct page {
+	const struct page_options *options;
+	struct summary *summary, *base;
+	struct page_data data;
+	struct page_columns columns;
+	uint8_t *packed; /* the data, gzipped */
+	size_t packed_bytes;
+};
+
+/* --- progress --- */
+
+struct progress {
+	uint64_t begin_ns;
+	bool shown;
+};
+
+static void tell_progress(void *to, uint64_t at, uint64_t size)
+{
+	struct progress *progress = to;
+
+	if (clock_monotonic_ns() - progress->begin_ns < PROGRESS_AFTER_NS)
+		return;
+	progress->shown = true;
+	fprintf(stderr, "\rperfrec: reading the trace: %u %%",
+		(unsigned int)((double)at * 100 / (double)MAX(size, 1u)));
+	fflush(stderr);
+}
+
+static void end_progress(const struct progress *progress)
+{
+	if (progress->shown)
+		fprintf(stderr, "\r%40s\r", "");
+}
+
+/* --- what is read --- */
+
+/* A recording may have no trace, or one that nobody can read: the page is then
+ * without times. */
+static int read_trace(struct page *page)
+{
+	char path[PATH_MAX];
+	struct progress progress = { .begin_ns = clock_monotonic_ns() };
+	const struct calls_progress tell = { tell_progress, &progress };
+	bool show = !page->options->quiet && isatty(STDERR_FILENO);
+	struct calls *calls = NULL;
+	int err;
+
+	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME,
+		     page->options->dir) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	err = calls_read(path, show ? &tell : NULL, &calls);
+	end_progress(&progress);
+	if (err && err != -ENOENT) {
+		log_err("cannot read '%s': %s", path, strerror(-err));
+		return err;
+	}
+	if (calls && !calls->totals.begins && !calls->cells.begun)
+		calls_free(&calls);
+	page_data_set_calls(&page->data, calls);
+	return 0;
+}
+
+static int take_side(struct page *page, const char *dir,
+		     struct summary *summary, enum page_side side)
+{
+	int err = page_data_take_profiles(&page->data, dir, side,
+					  summary->estimates);
+
+	if (!err && side == PAGE_SELF && !page->data.value[PAGE_WALL].known &&
+	    page->data.calls)
+		page_data_take_calls(&page->data);
+	if (!err)
+		page_data_take_summary(&page->data, summary, side);
+	return err;
+}
+
+static int read_recordings(struct page *page)
+{
+	const struct page_options *options = page->options;
+	int err = summary_read(options->dir, &page->summary);
+
+	if (!err && options->base)
+		err = summary_read(options->base, &page->base);
+	if (!err && !options->base)
+		err = read_trace(page);
+	if (!err)
+		err = take_side(page, options->dir, page->summary, PAGE_SELF);
+	if (!err && options->base)
+		err = take_side(page, options->base, page->base, PAGE_BASE);
+	if (!err && options->base)
+		page->data.by_name_alone = page_match_names(&page->data);
+	if (!err)
+		page_data_drop_empty(&page->data);
+	return err;
+}
+
+/* --- the data --- */
+
+static void put_texts(struct page *page)
+{
+	page_columns_begin(&page->columns, "text", "text");
+	for (uint32_t i = 0; i <= page->data.texts.pool.count; i++)
+		page_columns_put_text(&page->columns,
+				      trace_texts_get(&page->data.texts, i));
+}
+
+/* All columns but those of the tree. */
+static int put_columns(struct page *page)
+{
+	int err = page_time_put_threads(&page->data, &page->columns);
+
+	if (!err && page->data.calls)
+		err = page_time_put(&page->data, &page->columns);
+	if (!err && !page->options->no_source)
+		err = page_source_put(&page->data, &page->columns);
+	if (!err)
+		err = page_tree_put_functions(&page->data, &page->columns);
+	if (!err)
+		put_texts(page);
+	return err;
+}
+
+/* The stream of docs/PAGE.md, in @out. */
+static int make_stream(const struct page *page, struct bytes *out)
+{
+	char *header =
+		page_header_make(&page->data, &page->columns, page->options,
+				 page->summary, page->base);
+	uint32_t bytes;
+
+	if (!header)
+		return -ENOMEM;
+	bytes = htole32((uint32_t)strlen(header));
+	bytes_put(out, MAGIC, MAGIC_BYTES);
+	bytes_put(out, &bytes, sizeof(bytes));
+	bytes_put(out, header, strlen(header));
+	bytes_put(out, page->columns.bytes.at, page->columns.bytes.count);
+	free(header);
+	return out->failed || page->columns.bytes.failed ? -ENOMEM : 0;
+}
+
+static int pack_bytes(struct page *page, const struct bytes *bytes)
+{
+	struct libdeflate_compressor *compressor =
+		libdeflate_alloc_compressor(GZIP_LEVEL);
+	size_t room;
+
+	if (!compressor)
+		return -ENOMEM;
+	room = libdeflate_gzip_compress_bound(compressor, bytes->count);
+	free(page->packed);
+	page->packed = malloc(room);
+	if (page->packed)
+		page->packed_bytes = libdeflate_gzip_compress(
+			compressor, bytes->at, bytes->count, page->packed,
+			room);
+	libdeflate_free_compressor(compressor);
+	return page->packed && page->packed_bytes ? 0 : -ENOMEM;
+}
+
+static int pack_page(struct page *page)
+{
+	struct bytes bytes = { 0 };
+	int err = make_stream(page, &bytes);
+
+	if (!err)
+		err = pack_bytes(page, &bytes);
+	bytes_release(&bytes);
+	return err;
+}
+
+/* Makes the data, with fewer nodes and fewer until it is small enough. */
+static int make_data(struct page *page)
+{
+	int err = put_columns(page);
+	size_t count = page->columns.count;
+
+	for (uint32_t share = PER_TEN_THOUSAND; !err; share *= 3) {
+		err = page_tree_put(&page->data, share, &page->columns);
+		if (!err)
+			err = pack_page(page);
+		if (page->packed_bytes <= DATA_BYTES_MAX ||
+		    share > PER_TEN_THOUSAND_MAX)
+			break;
+		page_columns_cut(&page->columns, count);
+	}
+	return err;
+}
+
+/* --- the file --- */
+
+static void write_base64(const uint8_t *bytes, size_t count, FILE *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < count; i += 3) {
+		size_t left = MIN(count - i, (size_t)3);
+		uint32_t word = (uint32_t)bytes[i] << 16;
+
+		if (left > 1)
+			word |= (uint32_t)bytes[i + 1] << 8;
+		if (left > 2)
+			word |= bytes[i + 2];
+		putc_unlocked(digits[word >> 18], out);
+		putc_unlocked(digits[word >> 12 & 63], out);
+		putc_unlocked(left > 1 ? digits[word >> 6 & 63] : '=', out);
+		putc_unlocked(left > 2 ? digits[word & 63] : '=', out);
+	}
+}
+
+static int write_html(const struct page *page, FILE *out)
+{
+	const char *mark = strstr(page_template, PAGE_TEMPLATE_MARK);
+
+	if (!mark)
+		return -EINVAL;
+	fwrite(page_template, 1, (size_t)(mark - page_template), out);
+	fputs(DATA_BEGIN, out);
+	write_base64(page->packed, page->packed_bytes, out);
+	fputs(DATA_END, out);
+	fputs(mark + strlen(PAGE_TEMPLATE_MARK), out);
+	return fflush(out) || ferror(out) ? -errno : 0;
+}
+
+/* Whether the file at @path may be replaced: it is a page, or empty, or not
+ * there. 0, 1: it is no plain file, and is written to; or -errno. */
+static int check_file(const char *path)
+{
+	char begin[2] = "";
+	struct stat stat;
+	int fd = own_files_open(path);
+	ssize_t got;
+
+	if (fd == -ENOENT)
+		return 0;
+	if (fd == -EBADMSG)
+		return 1;
+	if (fd < 0)
+		return fd;
+	got = read(fd, begin, sizeof(begin));
+	if (fstat(fd, &stat) || got < 0)
+		got = -1;
+	close(fd);
+	if (got < 0)
+		return -EIO;
+	return !got || !memcmp(begin, "<!", 2) ? 0 : -EEXIST;
+}
+
+/* Writes to @fd, which it closes. */
+static int write_to(const struct page *page, int fd)
+{
+	FILE *out = fdopen(fd, "w");
+	int err;
+
+	if (!out) {
+		close(fd);
+		return -ENOMEM;
+	}
+	err = write_html(page, out);
+	return fclose(out) && !err ? -errno : err;
+}
+
+/* Writes to what is there, such as a pipe. */
+static int write_through(const struct page *page, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : write_to(page, fd);
+}
+
+static int write_new(const struct page *page, const char *path)
+{
+	char name[PATH_MAX];
+	mode_t mask = umask(0);
+	int fd, err;
+
+	umask(mask);
+	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >=
+	    (int)sizeof(name))
+		return -ENAMETOOLONG;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fchmod(fd, 0666 & ~mask) ? -errno : 0;
+	if (err)
+		close(fd);
+	else
+		err = write_to(page, fd);
+	if (!err && rename(name, path))
+		err = -errno;
+	if (err)
+		unlink(name);
+	return err;
+}
+
+/* Writes it into the folder of the recording. */
+static int write_own(const struct page *page)
+{
+	int dir_fd =
+		open(page->options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = dir_fd < 0 ? -errno : own_files_create(dir_fd, PAGE_NAME, 0);
+	int err = fd < 0 ? fd : write_to(page, fd);
+
+	if (fd >= 0 && err)
+		own_files_discard(dir_fd, PAGE_NAME);
+	if (!err)
+		err = own_files_keep(dir_fd, PAGE_NAME);
+	if (dir_fd >= 0)
+		close(dir_fd);
+	if (err)
+		log_err("cannot write '%s/" PAGE_NAME "': %s",
+			page->options->dir, strerror(-err));
+	return err;
+}
+
+static int write_file(const struct page *page)
+{
+	const char *file = page->options->file;
+	/* Where a link leads to. */
+	char *path = file ? realpath(file, NULL) : NULL;
+	int err;
+
+	if (!file)
+		return write_own(page);
+	err = check_file(file);
+	if (err == -EEXIST)
+		log_err("'%s' is there, and is no page of perfrec's: choose "
+			"another name",
+			file);
+	else if (err >= 0)
+		err = err ? write_through(page, file)
+			  : write_new(page, path ? path : file);
+	if (err && err != -EEXIST)
+		log_err("cannot write the page '%s': %s", file, strerror(-err));
+	free(path);
+	return err;
+}
+
+int page_write(const struct page_options *options)
+{
+	struct page page = { .options = options };
+	bool said = true;
+	int err = page_data_init(&page.data, options->base);
+
+	if (!err) {
+		err = read_recordings(&page);
+		said = err != -ENOMEM;
+	}
+	if (!err) {
+		err = make_data(&page);
+		said = false;
+	}
+	if (err && (!said || err == -ENOMEM))
+		log_err("cannot make the page: %s", strerror(-err));
+	if (!err)
+		err = write_file(&page);
+	free(page.packed);
+	page_columns_release(&page.columns);
+	page_data_release(&page.data);
+	summary_free(&page.summary);
+	summary_free(&page.base);
+	return err;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** What is looked at: one object that all parts of the page share. */
+
+/** @typedef {import('./model.js').Recording} Recording */
+/** @typedef {import('./data.js').ValueHead} ValueHead */
+/**
+ * @typedef {{
+ *   value: string, range: { from: number, to: number } | null, threads: Set<number> | null,
+ *   query: string, widths: 'self' | 'base', colors: import('./theme.js').ColorBy,
+ *   fn: number, tab: string,
+ * }} State
+ *   value: its key; fn: whose callers and callees are shown, -1: none
+ */
+
+/** Of a recording without any. @type {ValueHead} */
+const NO_VALUE = { key: '', title: 'Nothing', unit: 'count' };
+
+/** Tells listeners what has changed. */
+export class Store {
+  /** @param {Recording} recording */
+  constructor(recording) {
+    this.recording = recording;
+    /** @type {State} */
+    this.state = {
+      value: recording.values[0]?.key ?? '', range: null, threads: null, query: '', widths: 'self',
+      colors: 'module', fn: -1, tab: 'profile',
+    };
+    /** @type {((changed: Set<string>) => void)[]} */
+    this.listeners = [];
+  }
+
+  /** @param {Partial<State>} patch */
+  set(patch) {
+    const changed = new Set();
+    for (const [name, value] of Object.entries(patch)) {
+      if (/** @type {any} */ (this.state)[name] === value) continue;
+      /** @type {any} */ (this.state)[name] = value;
+      changed.add(name);
+    }
+    if (changed.size) for (const listener of this.listeners) listener(changed);
+  }
+
+  /**
+   * @param {string[]} names of state; the action is done now, and after each change
+   * @param {(changed: Set<string>) => void} action
+   */
+  follow(names, action) {
+    this.listeners.push((changed) => {
+      if (names.some((name) => changed.has(name))) action(changed);
+    });
+    action(new Set(names));
+  }
+
+  /** @returns {ValueHead} */
+  get value() {
+    return this.recording.value(this.state.value) ?? this.recording.values[0] ?? NO_VALUE;
+  }
+
+  /** @returns {import('./model.js').Selection} */
+  get selection() {
+    return { range: this.state.range, threads: this.state.threads };
+  }
+
+  /** @returns {((text: string) => boolean) | null} what is searched for; null: nothing */
+  get matcher() {
+    return matcherOf(this.state.query);
+  }
+}
+
+/**
+ * @param {string} query text, or /a regular expression/
+ * @returns {((text: string) => boolean) | null}
+ */
+export function matcherOf(query) {
+  const text = query.trim();
+  if (!text) return null;
+  const regular = /^\/(.+)\/$/.exec(text);
+  if (regular) {
+    try {
+      const pattern = new RegExp(regular[1], 'i');
+      return (name) => pattern.test(name);
+    } catch {
+      return () => false;
+    }
+  }
+  const lower = text.toLowerCase();
+  return (name) => name.toLowerCase().includes(lower);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+import { amount, baseName, change, changePercent, percent } from './format.js';
+import { announce, button, el, fill } from './dom.js';
+
+/**
+ * The table of functions. It is a table of the document: what cannot be seen
+ * on a canvas can be read here, copied, and printed.
+ */
+
+/** @typedef {import('./store.js').Store} Store */
+/** @typedef {import('./data.js').ValueHead} ValueHead */
+/**
+ * @typedef {{
+ *   id: string, title: string, hint: string, raw: (fn: number) => number, text: (fn: number) => string,
+ *   bar?: (fn: number) => number, size?: (fn: number) => number,
+ * }} Column
+ *   raw: the figure; size: what is sorted by, if it is another; bar: a share to be seen behind the text
+ */
+
+const FIRST_ROWS = 60;
+
+/** Names, sorted by what a column says. */
+export class FunctionTable {
+  /** @param {Store} store @param {(fn: number) => void} onopen */
+  constructor(store, onopen) {
+    this.store = store;
+    this.onopen = onopen;
+    this.sort = store.recording.isDiff ? 'self.change' : 'self';
+    this.descending = true;
+    this.limit = FIRST_ROWS;
+    this.allValues = false;
+    /** @type {Column[]} */
+    this.columns = [];
+    /** @type {Float64Array | null} */
+    this.counts = null;
+    this.exact = true;
+    this.caption = el('caption');
+    this.head = el('thead');
+    this.body = el('tbody', { onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event) });
+    this.more = el('div', { class: 'more' });
+    const every = el('input', { type: 'checkbox', onchange: () => this.showAllValues(every.checked) });
+    this.element = el('section', { class: 'panel functions', 'aria-label': 'Functions' },
+      el('div', { class: 'panel-head' }, el('h2', {}, 'Functions'),
+        store.recording.values.length > 1 && !store.recording.isDiff
+          ? el('label', { class: 'check' }, every, 'All values') : null),
+      el('div', { class: 'scroll', tabindex: -1 }, el('table', {}, this.caption, this.head, this.body)), this.more);
+    store.follow(['value', 'range', 'threads'], () => this.update());
+    store.follow(['query'], () => this.rows());
+  }
+
+  /** @param {boolean} all */
+  showAllValues(all) {
+    this.allValues = all;
+    this.update();
+  }
+
+  update() {
+    const { recording, value } = this.store;
+    const calls = this.callsValue();
+    this.counts = calls ? this.sums(calls).self : null;
+    this.exact = true;
+    this.columns = recording.isDiff ? this.diffColumns(value) : this.columnsOf(value);
+    if (this.allValues)
+      for (const other of recording.values) if (other !== value) this.columns.push(...this.brief(other));
+    if (!this.columns.some((column) => column.id === this.sort)) this.sort = 'self';
+    this.header();
+    this.rows();
+  }
+
+  /** @param {ValueHead} value @param {'self' | 'base'} side */
+  sums(value, side = 'self') {
+    const { recording, selection } = this.store;
+    const sums = recording.functionSums(value, selection, side);
+    if (!sums.exact) this.exact = false;
+    return sums;
+  }
+
+  /** @returns {ValueHead | undefined} how often functions were called */
+  callsValue() {
+    return this.store.recording.values.find((value) => value.unit === 'count' && value.from === 'calls');
+  }
+
+  /** @param {ValueHead} value @returns {Column[]} */
+  columnsOf(value) {
+    const { self, total } = this.sums(value);
+    const whole = this.whole(value);
+    const calls = this.callsValue();
+    const isCalls = value === calls;
+    const about = value.estimated ? '~' : '';
+    const share = (/** @type {Float64Array} */ of) => (/** @type {number} */ fn) => percent(of[fn], whole);
+    /** @type {Column[]} */
+    const columns = [
+      { id: 'self', title: isCalls ? 'Calls' : 'Self', hint: `${value.title} in the function itself`,
+        raw: (fn) => self[fn], text: (fn) => about + amount(self[fn], value.unit), bar: (fn) => self[fn] / whole },
+      { id: 'self%', title: '%', hint: 'Share of all', raw: (fn) => self[fn], text: share(self) },
+      { id: 'total', title: 'Total', hint: `${value.title} in the function and all it calls`,
+        raw: (fn) => total[fn], text: (fn) => about + amount(total[fn], value.unit), bar: (fn) => total[fn] / whole },
+      { id: 'total%', title: '%', hint: 'Share of all', raw: (fn) => total[fn], text: share(total) },
+    ];
+    if (isCalls || !calls) return columns;
+    const { self: count, exact } = this.sums(calls);
+    columns.push({ id: 'calls', title: 'Calls', hint: 'How often it was called', raw: (fn) => count[fn],
+      text: (fn) => (count[fn] ? (calls.estimated ? '~' : '') + amount(count[fn], 'count') : '') });
+    if (value.unit === 'nanoseconds' && value.from === 'calls') {
+      // Of the whole recording calls are known that were counted only. They have no time.
+      const timed = (/** @type {number} */ fn) => (exact ? this.store.recording.recordedOf(fn, count[fn]) : count[fn]);
+      const mean = (/** @type {number} */ fn) => (timed(fn) ? total[fn] / timed(fn) : 0);
+      columns.push({ id: 'mean', title: 'Mean', hint: `Total ${value.title.toLowerCase()} a call`, raw: mean,
+        text: (fn) => (timed(fn) ? amount(mean(fn), value.unit) : '') });
+    }
+    return columns;
+  }
+
+  /** @param {ValueHead} value @returns {Column[]} */
+  brief(value) {
+    const { self, total } = this.sums(value);
+    const about = value.estimated ? '~' : '';
+    const text = (/** @type {Float64Array} */ of) => (/** @type {number} */ fn) =>
+      of[fn] ? about + amount(of[fn], value.unit) : '';
+    const columns = [{ id: `${value.key}.self`, title: `${value.title}, self`, hint: `${value.title} in the function itself`,
+      raw: (/** @type {number} */ fn) => self[fn], text: text(self) }];
+    if (value !== this.callsValue())
+      columns.push({ id: `${value.key}.total`, title: 'total', hint: `${value.title} with all it calls`,
+        raw: (/** @type {number} */ fn) => total[fn], text: text(total) });
+    return columns;
+  }
+
+  /** @param {ValueHead} value @returns {Column[]} of two recordings: A, B, change */
+  diffColumns(value) {
+    const after = this.sums(value);
+    const before = this.sums(value, 'base');
+    const { unit } = value;
+    /** @param {'self' | 'total'} part @param {string} title @returns {Column[]} */
+    const three = (part, title) => {
+      const [a, b] = [before[part], after[part]];
+      return [
+        { id: `${part}.a`, title: `${title} A`, hint: `${value.title} before`, raw: (fn) => a[fn], text: (fn) => amount(a[fn], unit) },
+        { id: part, title: `${title} B`, hint: `${value.title} after`, raw: (fn) => b[fn], text: (fn) => amount(b[fn], unit) },
+        { id: `${part}.change`, title: 'Change', hint: 'B without A', raw: (fn) => b[fn] - a[fn],
+          size: (fn) => Math.abs(b[fn] - a[fn]),
+          text: (fn) => (b[fn] === a[fn] ? '' : change(b[fn] - a[fn], unit)) },
+        { id: `${part}.percent`, title: '%', hint: 'Change in percent of A',
+          raw: (fn) => (a[fn] ? b[fn] / a[fn] : b[fn] ? Number.POSITIVE_INFINITY : 1), text: (fn) => changePercent(a[fn], b[fn]) },
+      ];
+    };
+    return [...three('self', 'Self'), ...three('total', 'Total')];
+  }
+
+  /** @param {ValueHead} value @returns {number} what 100 % is: the sum of all that functions did themselves */
+  whole(value) {
+    let sum = 0;
+    for (const self of this.sums(value).self) sum += self;
+    return sum;
+  }
+
+  // --- the document --------------------------------------------------------
+
+  header() {
+    const cells = this.columns.map((column) => {
+      const sorted = column.id === this.sort;
+      return el('th', { scope: 'col', class: 'number', 'data-id': column.id,
+        'aria-sort': sorted ? (this.descending ? 'descending' : 'ascending') : 'none' },
+      button(column.title, () => this.sortBy(column.id), { title: column.hint, 'aria-label': `${column.title}: ${column.hint}` }));
+    });
+    const byName = this.sort === 'name' ? (this.descending ? 'descending' : 'ascending') : 'none';
+    fill(this.head, el('tr', {}, el('th', { scope: 'col', 'data-id': 'name', 'aria-sort': byName },
+      button('Function', () => this.sortBy('name'))), cells, el('th', { scope: 'col' }, 'Module')));
+  }
+
+  /** @param {string} id */
+  sortBy(id) {
+    this.descending = this.sort === id ? !this.descending : id !== 'name';
+    this.sort = id;
+    this.limit = FIRST_ROWS;
+    this.header();
+    this.rows();
+    /** @type {HTMLElement | null} */ (this.head.querySelector(`[data-id="${CSS.escape(id)}"] button`))?.focus();
+    announce(`Sorted by ${id}, ${this.descending ? 'largest' : 'smallest'} first`);
+  }
+
+  /** @returns {number[]} the functions that are shown, in their order */
+  order() {
+    const { recording, matcher } = this.store;
+    const list = [];
+    for (let fn = 0; fn < recording.functions; fn++)
+      if (this.columns.some((column) => column.raw(fn) !== 0 && column.text(fn) !== '') &&
+          (!matcher || matcher(recording.name(fn)) || matcher(recording.fullName(fn)))) list.push(fn);
+    const sign = this.descending ? -1 : 1;
+    const column = this.columns.find((one) => one.id === this.sort);
+    const byName = (/** @type {number} */ a, /** @type {number} */ b) =>
+      recording.name(a) < recording.name(b) ? -1 : recording.name(a) > recording.name(b) ? 1 : a - b;
+    if (!column) return list.sort((a, b) => sign * byName(a, b));
+    const raw = new Map(list.map((fn) => [fn, (column.size ?? column.raw)(fn)]));
+    return list.sort((a, b) => {
+      const [x, y] = [raw.get(a) ?? 0, raw.get(b) ?? 0];
+      return x < y ? -sign : x > y ? sign : byName(a, b);
+    });
+  }
+
+  rows() {
+    const order = this.order();
+    const shown = order.slice(0, this.limit);
+    fill(this.body, shown.map((fn) => this.row(fn)));
+    this.describe(order.length);
+    const rest = order.length - shown.length;
+    fill(this.more, rest > 0 ? [
+      button(`Show ${Math.min(200, rest)} more`, () => this.showMore(this.limit + 200)),
+      rest > 200 ? button(`Show all ${amount(order.length, 'count')}`, () => this.showMore(Number.POSITIVE_INFINITY)) : null,
+    ] : []);
+  }
+
+  /** @param {number} limit */
+  showMore(limit) {
+    const first = this.limit;
+    this.limit = limit;
+    this.rows();
+    /** @type {HTMLElement | null} */ (this.body.rows[first]?.querySelector('button'))?.focus();
+  }
+
+  /** @param {number} count */
+  describe(count) {
+    const { value, state } = this.store;
+    const parts = [`${amount(count, 'count')} ${count === 1 ? 'function' : 'functions'}`, value.title];
+    if (state.query.trim()) parts.push(`that match “${state.query.trim()}”`);
+    if (!this.exact) parts.push('reckoned from stacks; those below 0.1 % are “(too small to show)”');
+    this.caption.textContent = parts.join(' · ');
+  }
+
+  /** @param {number} fn */
+  row(fn) {
+    const { recording } = this.store;
+    const module = recording.module(fn);
+    const name = recording.name(fn);
+    return el('tr', { 'data-name': recording.fullName(fn) },
+      el('th', { scope: 'row' },
+        button(name, () => this.onopen(fn), { class: 'link', title: `${recording.fullName(fn).slice(0, 1000)}\n${recording.place(fn)}`.trim() }),
+        this.badge(fn)),
+      this.columns.map((column) => this.cell(column, fn)),
+      el('td', { class: 'module', title: module }, baseName(module)));
+  }
+
+  /** @param {number} fn @returns {HTMLElement | null} says it of a function whose calls were not all recorded */
+  badge(fn) {
+    const { recording, selection } = this.store;
+    if (!this.counts || recording.isDiff || selection.range || selection.threads) return null;
+    const count = this.counts[fn];
+    const recorded = recording.recordedOf(fn, count);
+    if (recorded >= count) return null;
+    return el('span', { class: 'badge', title: 'The others were counted: they have no time, and no place in the tree of stacks' },
+      `${amount(recorded, 'count')} of ${amount(count, 'count')} calls recorded`);
+  }
+
+  /** @param {Column} column @param {number} fn */
+  cell(column, fn) {
+    const raw = column.raw(fn);
+    const cell = el('td', { class: 'number', 'data-id': column.id, 'data-raw': raw }, column.text(fn));
+    const share = column.bar?.(fn) ?? 0;
+    if (share > 0.001) {
+      cell.classList.add('share');
+      cell.style.setProperty('--share', `${Math.min(100, share * 100).toFixed(1)}%`);
+    }
+    if (column.id.endsWith('change') && raw) cell.classList.add(raw > 0 ? 'more-of-it' : 'less-of-it');
+    return cell;
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const row = document.activeElement?.closest('tr');
+    if (!step || !row) return;
+    event.preventDefault();
+    const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+    /** @type {HTMLElement | null} */ (next?.querySelector('button'))?.focus();
+  }
+}

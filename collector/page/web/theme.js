@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import { hash } from './format.js';
+
+/**
+ * Dark and light, and the colours of frames. Style sheets have the colours of
+ * the page; what is painted on a canvas asks for them here.
+ */
+
+/** @typedef {import('./model.js').Recording} Recording */
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const listeners = new Set();
+let printing = false;
+
+/** @returns {'light' | 'dark'} what is shown */
+export function theme() {
+  if (printing) return 'light';
+  const chosen = document.documentElement.dataset.theme;
+  return chosen === 'light' || chosen === 'dark' ? chosen : dark.matches ? 'dark' : 'light';
+}
+
+/** @param {() => void} listener is called when colours are others */
+export function onTheme(listener) {
+  listeners.add(listener);
+}
+
+function changed() {
+  for (const listener of listeners) listener();
+}
+
+export function toggleTheme() {
+  document.documentElement.dataset.theme = theme() === 'dark' ? 'light' : 'dark';
+  changed();
+}
+
+export function watchTheme() {
+  dark.addEventListener('change', changed);
+  const print = (/** @type {boolean} */ now) => {
+    printing = now;
+    changed();
+  };
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
+}
+
+/** @returns {boolean} whether the page is painted for paper */
+export function isPrinting() {
+  return printing;
+}
+
+const PAPER = {
+  '--text': '#1d232b', '--muted': '#5b6672', '--line': '#d5dae0', '--panel': '#ffffff', '--accent': '#1f6feb',
+  '--calls': '#4c78b8', '--cpu': '#c8702a', '--memory': '#3d8f6a', '--other': '#8a63b0', '--bad': '#c0392b',
+};
+
+/** @param {string} name of a variable of page.css @returns {string} */
+export function color(name) {
+  if (printing && name in PAPER) return PAPER[/** @type {keyof PAPER} */ (name)];
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || '#888';
+}
+
+/** @typedef {'module' | 'function'} ColorBy */
+
+/** Colours of functions: of the same name always the same. */
+export class Palette {
+  /** @param {Recording} recording */
+  constructor(recording) {
+    this.recording = recording;
+    /** @type {ColorBy} */
+    this.by = 'module';
+    this.isDark = false;
+    /** @type {string[]} */
+    this.known = [];
+  }
+
+  /** To be called before something is painted. @param {ColorBy} by */
+  prepare(by) {
+    const isDark = theme() === 'dark';
+    if (by !== this.by || isDark !== this.isDark) this.known = [];
+    this.by = by;
+    this.isDark = isDark;
+  }
+
+  /** @param {number} fn @returns {string} */
+  of(fn) {
+    return (this.known[fn] ??= this.make(fn));
+  }
+
+  /** @param {number} fn @returns {string} */
+  make(fn) {
+    const { isDark } = this;
+    if (fn === 0) return isDark ? '#3a424d' : '#d9dde3';
+    const name = hash(this.recording.fullName(fn));
+    const [step, shade] = [(name % 1000) / 1000 - 0.5, ((name >>> 12) % 1000) / 1000 - 0.5];
+    let hue = ((name >>> 4) % 3600) / 10;
+    if (this.by === 'module') hue = moduleHue(this.recording.module(fn)) + step * 50;
+    const [light, chroma] = isDark ? [0.46 + shade * 0.1, 0.075] : [0.845 + shade * 0.1, 0.078];
+    return `oklch(${light.toFixed(3)} ${chroma} ${hue.toFixed(1)})`;
+  }
+
+  /**
+   * @param {number} share of the whole that is more (or less: below 0)
+   * @param {boolean} isNew not in the other recording
+   * @returns {string} red for more, blue for less
+   */
+  ofChange(share, isNew) {
+    const { isDark } = this;
+    const size = Math.min(1, Math.sqrt(Math.abs(share) / 0.15));
+    if (size < 0.02 && !isNew) return isDark ? '#3d444e' : '#e4e7eb';
+    const strength = 0.15 + 0.85 * size;
+    const light = isDark ? 0.36 + strength * 0.16 : 0.93 - strength * 0.23;
+    return `oklch(${light.toFixed(3)} ${(0.03 + strength * 0.13).toFixed(3)} ${share >= 0 ? 27 : 255})`;
+  }
+}
+
+/** @param {string} module @returns {number} away from the red and blue of differences */
+function moduleHue(module) {
+  const hues = [78, 152, 205, 245, 290, 118, 48, 180];
+  return hues[hash(module.slice(module.lastIndexOf('/') + 1)) % hues.length];
+}

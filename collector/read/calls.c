@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between two events of a thread the same function runs: this time is its self
+ * time. So each event puts the time since the one before into the cell of the
+ * function that ran (put_time()), and then changes which one runs.
+ *
+ * Slices of annotations are no functions: they are in the timeline only.
+ */
+#include "collector/read/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "shared/compiler.h"
+
+#define CELLS_MAX (2u << 20)
+#define BUDGET_BYTES (UINT64_C(64) << 20) /* of nodes: about a million */
+#define PROGRESS_EVENTS (1u << 18)
+
+/* In trace_slice.user: the slice is no node of its own. */
+#define NO_NODE 1u
+
+static struct call_node *node_at(struct calls *calls, uint32_t number)
+{
+	return &((struct call_node *)calls->nodes.items)[number];
+}
+
+/* --- threads --- */
+
+static int add_thread(struct calls *calls, const struct trace_track *track)
+{
+	if (calls->thread_count == TIME_THREADS_MAX ||
+	    grow_array(calls->threads, calls->thread_room,
+		       calls->thread_count + 1))
+		return -ENOMEM;
+	calls->threads[calls->thread_count++] =
+		(struct calls_thread){ .track = track };
+	return 0;
+}
+
+/* The number of the thread of @track; 0: no room, or NULL. */
+static uint32_t find_thread(struct calls *calls,
+			    const struct trace_track *track)
+{
+	uint32_t known = calls->thread_of_room;
+
+	if (unlikely(!track))
+		return 0;
+	if (likely(track->number < known && calls->thread_of[track->number]))
+		return calls->thread_of[track->number];
+	if (grow_array(calls->thread_of, calls->thread_of_room,
+		       (size_t)track->number + 1))
+		return 0;
+	for (; known < calls->thread_of_room; known++)
+		calls->thread_of[known] = 0;
+	if (!add_thread(calls, track))
+		calls->thread_of[track->number] = calls->thread_count - 1;
+	return calls->thread_of[track->number];
+}
+
+static bool has_calls(const struct trace_track *track)
+{
+	return track->kind == TRACE_TRACK_THREAD ||
+	       track->kind == TRACE_TRACK_CONTEXT;
+}
+
+/* --- nodes --- */
+
+/* The node of @name called by @parent, which is made if there is none. 0: there
+ * is no room. */
+static uint32_t find_child(struct calls *calls, uint32_t parent, uint32_t name)
+{
+	const struct call_node item = { .parent = parent, .name = name };
+	uint32_t last = node_at(calls, parent)->last;
+
+	if (likely(last && node_at(calls, last)->name == name))
+		return last;
+	if (calls->nodes.count == TIME_NODES_MAX ||
+	    pool_intern(&calls->nodes, &item, &last) < 0)
+		return 0;
+	node_at(calls, parent)->last = last;
+	return last;
+}
+
+/* --- calls --- */
+
+static void put_time(struct calls *calls, uint32_t number, uint64_t ns)
+{
+	struct calls_thread *thread = &calls->threads[number];
+
+	if (thread->node && ns > thread->at_ns)
+		time_cells_add(&calls->cells, number, thread->node,
+			       thread->at_ns, ns,
+			       &node_at(calls, thread->node)->hint);
+	thread->at_ns = MAX(thread->at_ns, ns);
+}
+
+static void begin_call(struct calls *calls, const struct trace_event *event)
+{
+	uint32_t number = find_thread(calls, event->track), node;
+	struct calls_thread *thread = &calls->threads[number];
+	struct time_cell *cell;
+
+	event->slice->user = NO_NODE;
+	if (!number || event->category || event->location)
+		return;
+	put_time(calls, number, event->ns);
+	node = find_child(calls, thread->node, event->name);
+	if (!node) {
+		calls->folded++;
+		return;
+	}
+	event->slice->user = (uint64_t)node << 1;
+	thread->node = node;
+	cell = time_cells_get(&calls->cells, number, node, thread->at_ns,
+			      &node_at(calls, node)->hint);
+	if (cell)
+		cell->calls++;
+}
+
+static void end_call(struct calls *calls, const struct trace_event *event)
+{
+	uint32_t number = find_thread(calls, event->track);
+	uint64_t user = event->slice->user, begin = event->slice->begin_ns;
+	struct timeline_call call = { .thread = number,
+				      .depth = event->depth,
+				      .begin_ns = begin,
+				      .duration_ns = event->ns - begin,
+				      .name = event->name,
+				      .count = 1 };
+
+	if (!number)
+		return;
+	put_time(calls, number, event->ns);
+	if (!(user & NO_NODE))
+		calls->threads[number].node =
+			calls_node(calls, (uint32_t)(user >> 1))->parent;
+	timeline_take(&calls->timeline, &call);
+}
+
+/* --- samples --- */
+
+static uint32_t walk_stack(struct calls *calls, uint32_t stack)
+{
+	const struct trace_frame *frames;
+	uint32_t count = trace_reader_stack(calls->reader, stack, &frames);
+	uint32_t node = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t child = find_child(calls, node, frames[i].function);
+
+		node = child ? child : node;
+	}
+	return node;
+}
+
+static uint32_t find_stack(struct calls *calls, uint32_t stack)
+{
+	uint32_t known = calls->stack_room;
+
+	if (stack < known && calls->stack_nodes[stack])
+		return calls->stack_nodes[stack];
+	if (grow_array(calls->stack_nodes, calls->stack_room,
+		       (size_t)stack + 1))
+		return 0;
+	for (; known < calls->stack_room; known++)
+		calls->stack_nodes[known] = 0;
+	return calls->stack_nodes[stack] = walk_stack(calls, stack);
+}
+
+static void take_sample(struct calls *calls, const struct trace_event *event)
+{
+	uint32_t number = find_thread(calls, event->track);
+	uint32_t node = find_stack(calls, event->stack);
+	struct time_cell *cell;
+
+	cell = time_cells_get(&calls->cells, number, node, event->ns,
+			      &node_at(calls, node)->hint);
+	if (cell)
+		cell->samples++;
+}
+
+/* --- the curve of memory --- */
+
+static struct calls_curve *find_curve(struct calls *calls,
+				      const struct trace_track *track)
+{
+	struct calls_curve *curve;
+
+	for (uint32_t i = 0; i < calls->curve_count; i++)
+		if (calls->curves[i]->track == track)
+			return calls->curves[i];
+	if (calls->curve_count == ARRAY_SIZE(calls->curves) ||
+	    strcmp(trace_reader_text(calls->reader, track->name),
+		   CALLS_IN_USE_NAME))
+		return NULL;
+	curve = calloc(1, sizeof(*curve));
+	if (!curve)
+		return NULL;
+	curve->track = track;
+	return calls->curves[calls->curve_count++] = curve;
+}
+
+static void halve_curve(struct calls_curve *curve)
+{
+	uint32_t kept = 0;
+
+	curve->shift++;
+	for (uint32_t i = 0; i < curve->count; i++) {
+		struct calls_point *point = &curve->points[i];
+		struct calls_point *to = &curve->points[kept ? kept - 1 : 0];
+
+		if (kept && to->ns >> curve->shift == point->ns >> curve->shift)
+			*to = point->value > to->value ? *point : *to;
+		else
+			curve->points[kept++] = *point;
+	}
+	curve->count = kept;
+}
+
+static void add_point(struct calls_curve *curve,
+		      const struct calls_point *point)
+{
+	struct calls_point *last =
+		&curve->points[curve->count ? curve->count - 1 : 0];
+
+	curve->last = *point;
+	if (point->value > curve->peak.value)
+		curve->peak = *point;
+	if (curve->count &&
+	    last->ns >> curve->shift == point->ns >> curve->shift) {
+		if (point->value > last->value)
+			*last = *point;
+		return;
+	}
+	while (curve->count == CALLS_CURVE_POINTS && curve->shift < 63)
+		halve_curve(curve);
+	if (curve->count < CALLS_CURVE_POINTS)
+		curve->points[curve->count++] = *point;
+}
+
+static void take_counter(struct calls *calls, const struct trace_event *event)
+{
+	struct calls_curve *curve = find_curve(calls, event->track);
+	const struct calls_point point = { event->ns,
+					   (uint64_t)MAX(event->value, 0) };
+
+	if (curve && !event->is_double && event->ns >= curve->last.ns)
+		add_point(curve, &point);
+}
+
+static void finish_curves(struct calls *calls)
+{
+	for (uint32_t i = 0; i < calls->curve_count; i++) {
+		struct calls_curve *curve = calls->curves[i];
+
+		if (curve->count &&
+		    curve->points[curve->count - 1].ns < curve->last.ns)
+			curve->points[curve->count++] = curve->last;
+		if (!calls->curve ||
+		    curve->peak.value > calls->curve->peak.value)
+			calls->curve = curve;
+	}
+}
+
+/* --- the pass --- */
+
+static void take_event(struct calls *calls, const struct trace_event *event)
+{
+	switch (event->kind) {
+	case TRACE_BEGIN:
+		if (has_calls(event->track))
+			begin_call(calls, event);
+		else
+			event->slice->user = NO_NODE;
+		break;
+	case TRACE_END:
+		if (has_calls(event->track))
+			end_call(calls, event);
+		break;
+	case TRACE_SAMPLE:
+		take_sample(calls, event);
+		break;
+	case TRACE_COUNTER:
+		take_counter(calls, event);
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_all(struct calls *calls, const struct calls_progress *progress)
+{
+	struct trace_event event;
+	uint32_t events = 0;
+	int got;
+
+	while ((got = trace_reader_next(calls->reader, &event)) > 0) {
+		take_event(calls, &event);
+		if (unlikely(++events % PROGRESS_EVENTS == 0) && progress) {
+			calls->totals = trace_reader_totals(calls->reader);
+			progress->tell(progress->to, calls->totals.at,
+				       calls->totals.size);
+		}
+	}
+	calls->err = got;
+	calls->totals = trace_reader_totals(calls->reader);
+	time_cells_sort(&calls->cells);
+	timeline_finish(&calls->timeline);
+	finish_curves(calls);
+}
+
+static int start(struct calls *calls, const char *path)
+{
+	const struct call_node none = { 0 };
+	uint32_t number;
+	int err;
+
+	calls->budget.left = BUDGET_BYTES;
+	pool_init(&calls->nodes, &calls->budget, sizeof(struct call_node),
+		  offsetof(struct call_node, last));
+	time_cells_init(&calls->cells, CELLS_MAX);
+	err = trace_reader_open(path, &calls->reader);
+	if (!err)
+		err = timeline_init(&calls->timeline);
+	if (!err)
+		err = add_thread(calls, NULL);
+	if (!err && pool_intern(&calls->nodes, &none, &number) < 0)
+		err = -ENOMEM;
+	return err;
+}
+
+int calls_read(const char *path, const struct calls_progress *progress,
+	       struct calls **out)
+{
+	struct calls *calls = calloc(1, sizeof(*calls));
+	int err;
+
+	if (!calls)
+		return -ENOMEM;
+	err = start(calls, path);
+	if (err) {
+		calls_free(&calls);
+		return err;
+	}
+	read_all(calls, progress);
+	*out = calls;
+	return 0;
+}
+
+void calls_free(struct calls **calls)
+{
+	struct calls *self = *calls;
+
+	if (!self)
+		return;
+	for (uint32_t i = 0; i < self->curve_count; i++)
+		free(self->curves[i]);
+	time_cells_release(&self->cells);
+	timeline_release(&self->timeline);
+	pool_release(&self->nodes);
+	free(self->threads);
+	free(self->thread_of);
+	free(self->stack_nodes);
+	trace_reader_close(&self->reader);
+	free(self);
+	*calls = NULL;
+}
+
+bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,
+		uint32_t *out)
+{
+	const struct call_node item = { .parent = parent, .name = name };
+
+	return pool_find(&calls->nodes, &item, out);
+}

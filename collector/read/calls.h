@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * calls - a trace summed up in one pass: the tree of all stacks of calls and of
+ * samples, by name; how much of it was in which bucket of time and which thread
+ * (time_cells.h); the longest calls over time (timeline.h); and the curve of
+ * the bytes in use. Memory is bounded, however large or hostile the trace is.
+ * One thread at a time.
+ *
+ * A trace knows functions by their names only, and has only calls that were
+ * recorded: their times are as they were measured. The profiles of a recording
+ * are better at both. This is for when and where.
+ */
+#ifndef PERFREC_COLLECTOR_READ_CALLS_H
+#define PERFREC_COLLECTOR_READ_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/base/budget.h"
+#include "collector/base/pool.h"
+#include "collector/read/time_cells.h"
+#include "collector/read/timeline.h"
+#include "collector/read/trace_read.h"
+
+/* A stack: its innermost function, and the stack that called it. */
+struct call_node {
+	uint32_t parent; /* number of a node; 0: it is outermost */
+	uint32_t name; /* text of the trace */
+	uint32_t last; /* number of the node that was called last; 0: none */
+	uint32_t hint; /* for time_cells_get() */
+};
+
+/* A thread, or a stack of its own that a thread made. */
+struct calls_thread {
+	const struct trace_track *track; /* NULL: of thread 0 */
+	uint64_t at_ns; /* the time before is in the cells */
+	uint32_t node; /* that runs; 0: none */
+};
+
+/* The counter of the bytes in use (heap/thread_heap.c), and how many points of
+ * it are kept. */
+#define CALLS_IN_USE_NAME "heap: bytes in use"
+#define CALLS_CURVE_POINTS 2048
+
+/* A counter over time: the largest value of each stretch, and the last one. */
+struct calls_curve {
+	const struct trace_track *track;
+	struct calls_point {
+		uint64_t ns, value;
+	} points[CALLS_CURVE_POINTS + 1];
+	uint32_t count;
+	unsigned int shift; /* a stretch is 2^shift ns */
+	struct calls_point last, peak;
+};
+
+struct calls {
+	struct trace_reader *reader; /* has texts and tracks */
+	struct trace_read_totals totals;
+	struct budget budget;
+	struct pool nodes; /* of struct call_node; 0 is no function */
+	struct time_cells cells;
+	struct timeline timeline;
+	struct calls_thread *threads; /* 0 is "not known" */
+	uint32_t thread_count, thread_room;
+	uint32_t *thread_of; /* by number of a track; 0: none yet */
+	uint32_t thread_of_room;
+	uint32_t *stack_nodes; /* by number of a stack; 0: not yet */
+	uint32_t stack_room;
+	/* The bytes in use of the process with the highest peak, and how many
+	 * processes have such a curve. */
+	struct calls_curve *curve;
+	struct calls_curve *curves[8];
+	uint32_t curve_count;
+	uint64_t folded; /* stacks that found no room: part of their callers */
+	int err; /* how reading ended; 0: at the end of the file */
+};
+
+/* Told now and then how much has been read. */
+struct calls_progress {
+	void (*tell)(void *to, uint64_t at, uint64_t size);
+	void *to;
+};
+
+/*
+ * Reads the trace at @path. @progress may be NULL. Returns 0; the caller then
+ * owns *@out and ends it by calls_free(). What is cut or damaged is read as far
+ * as it goes: out->err and out->totals say so. Or returns -errno of opening
+ * the file or for want of memory; then *@out is as it was. Logs nothing.
+ */
+int calls_read(const char *path, const struct calls_progress *progress,
+	       struct calls **out);
+/* Frees *@calls, which may be NULL, and clears it. */
+void calls_free(struct calls **calls);
+
+/* Finds the node of @name called by @parent. False: there is none. */
+bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,
+		uint32_t *out);
+static inline const struct call_node *calls_node(const struct calls *calls,
+						 uint32_t number)
+{
+	return &((const struct call_node *)calls->nodes.items)[number];
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Buckets are 2^shift ns wide, and aligned: their numbers are counted from time
+ * 0. As there are at most TIME_BUCKETS_MAX of them, the last ten bits of a
+ * number tell them apart, and stand in the key of a cell: a time that is
+ * earlier than all before needs no change of what is there.
+ */
+#include "collector/read/time_cells.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "shared/compiler.h"
+#include "shared/hash.h"
+
+#define SHIFT_FIRST 10 /* about a microsecond */
+#define SLOTS_FIRST 1024
+
+void time_cells_init(struct time_cells *table, uint32_t most)
+{
+	*table = (struct time_cells){ .most = most, .shift = SHIFT_FIRST };
+}
+
+void time_cells_release(struct time_cells *table)
+{
+	free(table->cells);
+	free(table->slots);
+	*table = (struct time_cells){ 0 };
+}
+
+static uint64_t make_key(uint64_t bucket, uint32_t thread, uint32_t node)
+{
+	return (bucket & 1023) << 44 | (uint64_t)thread << 24 | node;
+}
+
+/* The slot of @key, or the empty one where it belongs. */
+static uint32_t *find_slot(const struct time_cells *table, uint64_t key)
+{
+	uint32_t at =
+		(uint32_t)(key * HASH_MULTIPLIER >> 32) & table->slot_mask;
+
+	while (table->slots[at] &&
+	       table->cells[table->slots[at] - 1].key != key)
+		at = (at + 1) & table->slot_mask;
+	return &table->slots[at];
+}
+
+/* Makes room for one more cell, below the limit. 0 or -ENOMEM. */
+static int grow_table(struct time_cells *table)
+{
+	uint32_t slots =
+		table->slots ? 2 * (table->slot_mask + 1) : SLOTS_FIRST;
+	uint32_t *old = table->slots;
+
+	if (grow_array(table->cells, table->room, table->count + 1))
+		return -ENOMEM;
+	if (old && 2 * (table->count + 1) <= table->slot_mask)
+		return 0;
+	table->slots = calloc(slots, sizeof(*table->slots));
+	if (!table->slots) {
+		table->slots = old;
+		return -ENOMEM;
+	}
+	free(old);
+	table->slot_mask = slots - 1;
+	for (uint32_t i = 0; i < table->count; i++)
+		*find_slot(table, table->cells[i].key) = i + 1;
+	return 0;
+}
+
+/* All cells become cells of buckets of twice the width. */
+static void move_cells(struct time_cells *table)
+{
+	uint32_t count = table->count;
+
+	memset(table->slots, 0,
+	       ((size_t)table->slot_mask + 1) * sizeof(*table->slots));
+	table->count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct time_cell cell = table->cells[i], *to;
+		uint64_t bucket =
+			table->first + time_cells_bucket(table, &cell);
+		uint32_t *slot;
+
+		cell.key = make_key(bucket >> 1, time_cells_thread(&cell),
+				    time_cells_node(&cell));
+		slot = find_slot(table, cell.key);
+		if (*slot) {
+			to = &table->cells[*slot - 1];
+			to->ns += cell.ns;
+			to->calls += cell.calls;
+			to->samples += cell.samples;
+		} else {
+			/* Never behind cell i. */
+			table->cells[table->count++] = cell;
+			*slot = table->count;
+		}
+	}
+}
+
+static void double_width(struct time_cells *table)
+{
+	if (table->slots)
+		move_cells(table);
+	table->shift++;
+	table->first >>= 1;
+	table->last >>= 1;
+}
+
+/* Makes the bucket that has @ns one of the table's. */
+static uint64_t reach(struct time_cells *table, uint64_t ns)
+{
+	uint64_t bucket = ns >> table->shift;
+
+	if (likely(table->begun && bucket >= table->first &&
+		   bucket <= table->last))
+		return bucket;
+	if (!table->begun)
+		table->first = table->last = bucket;
+	table->begun = true;
+	while (MAX(bucket, table->last) - MIN(bucket, table->first) >=
+	       TIME_BUCKETS_MAX) {
+		double_width(table);
+		bucket >>= 1;
+	}
+	table->first = MIN(table->first, bucket);
+	table->last = MAX(table->last, bucket);
+	return bucket;
+}
+
+/* Adds a cell with @key, whose time is @ns. NULL: there is no room. */
+static struct time_cell *add_cell(struct time_cells *table, uint64_t key,
+				  uint64_t ns)
+{
+	while (table->count == table->most && table->first != table->last) {
+		double_width(table);
+		key = make_key(ns >> table->shift,
+			       key >> 24 & (TIME_THREADS_MAX - 1),
+			       key & (TIME_NODES_MAX - 1));
+	}
+	if (table->count == table->most || grow_table(table)) {
+		table->refused++;
+		return NULL;
+	}
+	/* Two cells may have become this one. */
+	if (!*find_slot(table, key)) {
+		table->cells[table->count] = (struct time_cell){ .key = key };
+		*find_slot(table, key) = ++table->count;
+	}
+	return &table->cells[*find_slot(table, key) - 1];
+}
+
+struct time_cell *time_cells_get(struct time_cells *table, uint32_t thread,
+				 uint32_t node, uint64_t ns, uint32_t *hint)
+{
+	uint64_t key = make_key(reach(table, ns), thread, node);
+	struct time_cell *cell = NULL;
+
+	if (likely(*hint < table->count && table->cells[*hint].key == key))
+		return &table->cells[*hint];
+	if (table->slots && *find_slot(table, key))
+		cell = &table->cells[*find_slot(table, key) - 1];
+	else
+		cell = add_cell(table, key, ns);
+	if (cell)
+		*hint = (uint32_t)(cell - table->cells);
+	return cell;
+}
+
+void time_cells_add(struct time_cells *table, uint32_t thread, uint32_t node,
+		    uint64_t from, uint64_t to, uint32_t *hint)
+{
+	/* So that the width does not change on the way. */
+	reach(table, from);
+	reach(table, to);
+	while (from < to) {
+		struct time_cell *cell =
+			time_cells_get(table, thread, node, from, hint);
+		uint64_t end = ((from >> table->shift) + 1) << table->shift;
+
+		end = end > from ? MIN(end, to) : to;
+		if (cell)
+			cell->ns += end - from;
+		from = end;
+	}
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct time_cell *one = a, *other = b;
+
+	return one->key < other->key ? -1 : one->key > other->key;
+}
+
+void time_cells_sort(struct time_cells *table)
+{
+	/* Keys whose buckets are counted from the first. */
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct time_cell *cell = &table->cells[i];
+
+		cell->key = make_key(time_cells_bucket(table, cell),
+				     time_cells_thread(cell),
+				     time_cells_node(cell));
+	}
+	if (table->count)
+		qsort(table->cells, table->count, sizeof(*table->cells),
+		      compare_keys);
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct time_cell *cell = &table->cells[i];
+
+		cell->key = make_key((cell->key >> 44) + table->first,
+				     time_cells_thread(cell),
+				     time_cells_node(cell));
+	}
+}

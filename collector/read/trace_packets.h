@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_packets - the packets of a trace, in the order of the file. Bundles
+ * (compressed_packets) are unpacked. The file may come from anywhere and may be
+ * of any size: it is read piece by piece, and memory is bounded. One thread at
+ * a time.
+ */
+#ifndef PERFREC_COLLECTOR_READ_TRACE_PACKETS_H
+#define PERFREC_COLLECTOR_READ_TRACE_PACKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A packet, or a bundle when unpacked, that is larger is damage. Those that
+ * perfrec writes have 512 KiB at most. */
+#define TRACE_PACKET_BYTES_MAX (16u << 20)
+
+struct trace_packets;
+
+struct trace_packet_bytes {
+	const uint8_t *at;
+	size_t count;
+};
+
+/* Opens the trace at @path. Returns 0; the caller then owns *@out and ends it
+ * by trace_packets_close(). Or returns -errno, of which own_files_open() has
+ * some; then *@out is as it was. Logs nothing. */
+int trace_packets_open(const char *path, struct trace_packets **out);
+/* Closes the file, frees *@packets, which may be NULL, and clears it. */
+void trace_packets_close(struct trace_packets **packets);
+
+/*
+ * The next packet, without its tag and length. Returns 1: it is *@out, until
+ * the next call; 0: that was all, or what is left is less than a packet
+ * (trace_packets_left()); -EBADMSG: from here on the file is no trace; or
+ * another -errno of reading or for want of memory. After a value below 1 the
+ * same comes again.
+ */
+int trace_packets_next(struct trace_packets *packets,
+		       struct trace_packet_bytes *out);
+/*
+ * Unpacks the @count bytes at @bundle, a zlib stream, which are in the packet
+ * that came last: the packets in it are the next ones. Returns 0; -EBADMSG: it
+ * cannot be unpacked, or lies in a bundle; or -ENOMEM. Then the file goes on
+ * after it.
+ */
+int trace_packets_unpack(struct trace_packets *packets, const uint8_t *bundle,
+			 size_t count);
+
+/* How many bytes of the file the packets up to now took. */
+uint64_t trace_packets_at(const struct trace_packets *packets);
+/* How many bytes the file had when it was opened. */
+uint64_t trace_packets_size(const struct trace_packets *packets);
+/* At the end: how many bytes of a packet that was cut there are. */
+uint64_t trace_packets_left(const struct trace_packets *packets);
+
+#endif

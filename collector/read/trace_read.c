@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/read/trace_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/read/trace_read_inner.h"
+#include "collector/trace/fields.h"
+#include "shared/compiler.h"
+
+/* What names, tracks and slices may take, texts not counted: text_store has a
+ * limit of its own. */
+#define BUDGET_BYTES (UINT64_C(512) << 20)
+
+/* ClockSnapshot: CLOCK_BOOTTIME, and clocks that belong to a sequence. */
+#define CLOCK_BOOTTIME_ID 6
+#define CLOCK_SEQUENCE_FIRST 64
+#define CLOCK_SEQUENCE_LAST 127
+#define FLAG_CLEARED 1 /* SEQ_INCREMENTAL_STATE_CLEARED */
+#define MODE_KERNEL 1 /* Profiling.CpuMode */
+/* An end: 50 S 5a 02 48 02 40 D. */
+#define USUAL_BYTES_MIN 8
+
+/* --- opening and closing --- */
+
+int trace_reader_open(const char *path, struct trace_reader **out)
+{
+	struct trace_reader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->budget.left = BUDGET_BYTES;
+	pool_init(&reader->sequences.ids, &reader->budget, sizeof(uint64_t),
+		  sizeof(uint64_t));
+	read_tracks_init(reader);
+	interned_init(reader);
+	err = trace_texts_init(&reader->texts, &reader->budget);
+	if (!err)
+		err = trace_packets_open(path, &reader->packets);
+	if (err) {
+		trace_reader_close(&reader);
+		return err;
+	}
+	*out = reader;
+	return 0;
+}
+
+void trace_reader_close(struct trace_reader **reader)
+{
+	struct trace_reader *self = *reader;
+
+	if (!self)
+		return;
+	for (uint32_t i = 0; i < self->sequences.ids.count; i++) {
+		interned_clear(self, self->sequences.items[i]);
+		free(self->sequences.items[i]);
+	}
+	free(self->sequences.items);
+	pool_release(&self->sequences.ids);
+	read_tracks_release(self);
+	interned_release(self);
+	free(self->attributes);
+	trace_texts_release(&self->texts);
+	trace_packets_close(&self->packets);
+	free(self);
+	*reader = NULL;
+}
+
+/* --- lists by id --- */
+
+void reader_refuse(struct trace_reader *reader)
+{
+	reader->totals.refused++;
+}
+
+void *by_id_find(const struct by_id *list, uint64_t id)
+{
+	uint32_t number;
+
+	return pool_find(&list->ids, &id, &number) ? list->items[number] : NULL;
+}
+
+void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
+		size_t bytes)
+{
+	uint32_t number;
+	void *item = NULL;
+
+	if (budget_take(&reader->budget, bytes))
+		item = calloc(1, bytes);
+	if (!item ||
+	    grow_array_from(&reader->budget, list->items, list->room,
+			    list->ids.count + 1) ||
+	    pool_intern(&list->ids, &id, &number) < 0) {
+		if (item)
+			budget_give(&reader->budget, bytes);
+		free(item);
+		reader_refuse(reader);
+		return NULL;
+	}
+	list->items[number] = item;
+	return item;
+}
+
+static struct sequence *find_sequence(struct trace_reader *reader, uint64_t id)
+{
+	struct sequence *sequence = reader->last_sequence;
+
+	if (likely(sequence && sequence->id == id))
+		return sequence;
+	sequence = by_id_find(&reader->sequences, id);
+	if (!sequence) {
+		sequence = by_id_add(reader, &reader->sequences, id,
+				     sizeof(*sequence));
+		if (!sequence)
+			return NULL;
+		sequence->id = id;
+		sequence->clock_id = CLOCK_BOOTTIME_ID;
+	}
+	reader->last_sequence = sequence;
+	return sequence;
+}
+
+/* --- what packets say beside events --- */
+
+static bool is_of_sequence(uint64_t clock)
+{
+	return clock >= CLOCK_SEQUENCE_FIRST && clock <= CLOCK_SEQUENCE_LAST;
+}
+
+/* A snapshot sets the clock of its sequence. */
+static void take_snapshot(struct sequence *sequence, struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field)) {
+		struct wire clock = wire_of(&field);
+		uint64_t id = 0, ns = 0;
+
+		if (field.tag != TAG_CLOCK_SNAPSHOT_CLOCKS)
+			continue;
+		while (wire_next(&clock, &field))
+			if (field.tag == TAG_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID)
+				id = field.value;
+			else if (field.tag ==
+				 TAG_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP)
+				ns = field.value;
+		if (is_of_sequence(id))
+			sequence->clock_ns = ns;
+	}
+}
+
+static void take_defaults(struct trace_reader *reader,
+			  struct sequence *sequence, struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field)) {
+		struct wire event = wire_of(&field);
+
+		if (field.tag == TAG_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID) {
+			sequence->clock_id = field.value;
+			continue;
+		}
+		if (field.tag != TAG_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS)
+			continue;
+		while (wire_next(&event, &field)) {
+			if (field.tag != TAG_TRACK_EVENT_DEFAULTS_TRACK_UUID)
+				continue;
+			sequence->track = read_tracks_get(reader, field.value);
+			if (sequence->track)
+				read_tracks_are_calls(reader, sequence->track);
+		}
+	}
+}
+
+static void take_stats(struct trace_reader *reader, struct wire fields)
+{
+	struct wire_field field;
+
+	reader->totals.lost = 0;
+	while (wire_next(&fields, &field)) {
+		struct wire buffer = wire_of(&field);
+
+		if (field.tag != TAG_TRACE_STATS_BUFFER_STATS)
+			continue;
+		while (wire_next(&buffer, &field))
+			if (field.tag ==
+			    TAG_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS)
+				reader->totals.lost += field.value;
+	}
+}
+
+static void take_attribute(struct trace_reader *reader, struct wire fields)
+{
+	struct attribute item = { 0 };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		switch (field.tag) {
+		case TAG_TRACE_ATTRIBUTES_ATTRIBUTE_KEY:
+			item.key = trace_texts_number(&reader->texts,
+						      field.bytes, field.value);
+			break;
+		case TAG_TRACE_ATTRIBUTES_ATTRIBUTE_STRING_VALUE:
+			item.text = trace_texts_number(
+				&reader->texts, field.bytes, field.value);
+			break;
+		case TAG_TRACE_ATTRIBUTES_ATTRIBUTE_LONG_VALUE:
+			item.number = (int64_t)field.value;
+			break;
+		}
+	if (grow_array_from(&reader->budget, reader->attributes,
+			    reader->attribute_room,
+			    reader->attribute_count + 1))
+		reader_refuse(reader);
+	else
+		reader->attributes[reader->attribute_count++] = item;
+}
+
+static void take_attributes(struct trace_reader *reader, struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_ATTRIBUTES_ATTRIBUTE)
+			take_attribute(reader, wire_of(&field));
+}
+
+/* --- events --- */
+
+/* A packet, whose fields come in any order. */
+struct packet {
+	struct sequence *sequence; /* NULL: no number, or no room */
+	uint64_t stamp, clock_id;
+	bool has_stamp, has_clock;
+	struct wire event, sample; /* at NULL: none */
+};
+
+/* The time of @packet. False: it has none that is known. */
+static bool packet_time(const struct packet *packet, uint64_t *ns)
+{
+	struct sequence *sequence = packet->sequence;
+	uint64_t clock =
+		packet->has_clock ? packet->clock_id : sequence->clock_id;
+
+	if (!packet->has_stamp)
+		return false;
+	*ns = packet->stamp;
+	if (is_of_sequence(clock))
+		*ns = sequence->clock_ns += packet->stamp;
+	return is_of_sequence(clock) || clock == CLOCK_BOOTTIME_ID;
+}
+
+static void note_time(struct trace_reader *reader, struct trace_event *event)
+{
+	struct trace_read_totals *totals = &reader->totals;
+	struct trace_track *track = event->track;
+
+	if (unlikely(!totals->first_ns || event->ns < totals->first_ns))
+		totals->first_ns = event->ns;
+	totals->last_ns = MAX(totals->last_ns, event->ns);
+	if (!track)
+		return;
+	if (unlikely(!track->first_ns))
+		track->first_ns = event->ns;
+	track->last_ns = MAX(track->last_ns, event->ns);
+}
+
+/* The fields of a TrackEvent go to @out. */
+static void take_fields(struct trace_reader *reader, struct sequence *sequence,
+			struct wire fields, struct trace_event *out)
+{
+	struct wire_field field;
+	struct track *track = sequence->track;
+
+	out->fields = fields;
+	while (wire_next(&fields, &field))
+		switch (field.tag) {
+		case TAG_TRACK_EVENT_TYPE:
+			out->kind =
+				(enum trace_event_kind)MIN(field.value, 0xff);
+			break;
+		case TAG_TRACK_EVENT_NAME_IID:
+			out->name = trace_iids_get(&sequence->iids[IID_NAME],
+						   field.value);
+			break;
+		case TAG_TRACK_EVENT_NAME:
+			out->name = trace_texts_number(
+				&reader->texts, field.bytes, field.value);
+			break;
+		case TAG_TRACK_EVENT_CATEGORY_IIDS:
+			out->category = trace_iids_get(
+				&sequence->iids[IID_CATEGORY], field.value);
+			break;
+		case TAG_TRACK_EVENT_SOURCE_LOCATION_IID:
+			out->location = trace_iids_get(
+				&sequence->iids[IID_LOCATION], field.value);
+			break;
+		case TAG_TRACK_EVENT_TRACK_UUID:
+			track = read_tracks_get(reader, field.value);
+			break;
+		case TAG_TRACK_EVENT_COUNTER_VALUE:
+			out->value = (int64_t)field.value;
+			break;
+		case TAG_TRACK_EVENT_DOUBLE_COUNTER_VALUE:
+			memcpy(&out->real, &field.value, sizeof(out->real));
+			out->is_double = true;
+			break;
+		case TAG_TRACK_EVENT_CORRELATION_ID:
+			out->correlation = field.value;
+			break;
+		}
+	out->track = track ? &track->shown : NULL;
+	out->argument_names = &sequence->iids[IID_ARGUMENT];
+}
+
+static bool begin_slice(struct trace_reader *reader, struct trace_event *event)
+{
+	struct track *track = (struct track *)event->track;
+	struct trace_slice *slice = read_tracks_push(reader, track);
+
+	if (!slice)
+		return false;
+	*slice = (struct trace_slice){ .begin_ns = event->ns,
+				       .name = event->name,
+				       .category = event->category,
+				       .location = event->location };
+	event->slice = slice;
+	event->depth = track->slice_count - 1;
+	reader->totals.begins++;
+	return true;
+}
+
+/* Ends the innermost slice of event->track. */
+static bool end_slice(struct trace_reader *reader, struct trace_event *event)
+{
+	struct track *track = (struct track *)event->track;
+	struct trace_slice *slice;
+	bool deeper;
+
+	slice = read_tracks_pop(track, &deeper);
+	if (!slice) {
+		reader->totals.bad_events += !deeper;
+		return false;
+	}
+	event->ns = MAX(event->ns, slice->begin_ns);
+	event->slice = slice;
+	event->depth = track->slice_count;
+	event->name = slice->name;
+	event->category = slice->category;
+	event->location = slice->location;
+	if (track->slice_count)
+		slice[-1].callee_ns += event->ns - slice->begin_ns;
+	reader->totals.ends++;
+	return true;
+}
+
+static void scale_counter(struct trace_event *event)
+{
+	int64_t by = event->track->multiplier, value = event->value;
+
+	if (event->is_double)
+		event->real *= (double)by;
+	else if (__builtin_mul_overflow(value, by, &event->value))
+		event->value = (value < 0) == (by < 0) ? INT64_MAX : INT64_MIN;
+}
+
+/* Makes @out of the track event of @packet. False: nothing is to be shown. */
+static bool take_event(struct trace_reader *reader, const struct packet *packet,
+		       struct trace_event *out)
+{
+	*out = (struct trace_event){ 0 };
+	take_fields(reader, packet->sequence, packet->event, out);
+	if (!packet_time(packet, &out->ns) || !out->track ||
+	    out->kind < TRACE_BEGIN || out->kind > TRACE_STATE) {
+		reader->totals.bad_events++;
+		return false;
+	}
+	note_time(reader, out);
+	if (out->kind == TRACE_BEGIN)
+		return begin_slice(reader, out);
+	if (out->kind == TRACE_END)
+		return end_slice(reader, out);
+	if (out->kind == TRACE_COUNTER)
+		scale_counter(out);
+	return true;
+}
+
+static bool take_sample(struct trace_reader *reader,
+			const struct packet *packet, struct trace_event *out)
+{
+	struct sequence *sequence = packet->sequence;
+	struct wire fields = packet->sample;
+	struct wire_field field;
+	int64_t pid = 0, tid = 0;
+	struct track *track;
+
+	*out = (struct trace_event){ .kind = TRACE_SAMPLE };
+	while (wire_next(&fields, &field))
+		switch (field.tag) {
+		case TAG_PERF_SAMPLE_PID:
+			pid = (int64_t)field.value;
+			break;
+		case TAG_PERF_SAMPLE_TID:
+			tid = (int64_t)field.value;
+			break;
+		case TAG_PERF_SAMPLE_CALLSTACK_IID:
+			out->stack = trace_iids_get(&sequence->iids[IID_STACK],
+						    field.value);
+			break;
+		case TAG_PERF_SAMPLE_CPU_MODE:
+			out->in_kernel = field.value == MODE_KERNEL;
+			break;
+		}
+	if (!packet_time(packet, &out->ns)) {
+		reader->totals.bad_events++;
+		return false;
+	}
+	track = read_tracks_thread(reader, pid, tid);
+	out->track = track ? &track->shown : NULL;
+	note_time(reader, out);
+	return true;
+}
+
+/* --- packets --- */
+
+/* The number of the sequence comes anywhere in a packet, and the rest is
+ * about that sequence. */
+static struct sequence *sequence_of(struct trace_reader *reader,
+				    struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
+			return find_sequence(reader, field.value);
+	return find_sequence(reader, 0);
+}
+
+/* Takes in what must come before the event of a packet. */
+static void take_state(struct trace_reader *reader, struct sequence *sequence,
+		       const struct wire_field *field)
+{
+	switch (field->tag) {
+	case TAG_TRACE_PACKET_SEQUENCE_FLAGS:
+		if (field->value & FLAG_CLEARED)
+			interned_clear(reader, sequence);
+		break;
+	case TAG_TRACE_PACKET_CLOCK_SNAPSHOT:
+		take_snapshot(sequence, wire_of(field));
+		break;
+	case TAG_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
+		take_defaults(reader, sequence, wire_of(field));
+		break;
+	case TAG_TRACE_PACKET_INTERNED_DATA:
+		interned_take(reader, sequence, wire_of(field));
+		break;
+	case TAG_TRACE_PACKET_TRACK_DESCRIPTOR:
+		read_tracks_describe(reader, wire_of(field));
+		break;
+	case TAG_TRACE_PACKET_TRACE_STATS:
+		take_stats(reader, wire_of(field));
+		break;
+	case TAG_TRACE_PACKET_TRACE_ATTRIBUTES:
+		take_attributes(reader, wire_of(field));
+		break;
+	case TAG_TRACE_PACKET_COMPRESSED_PACKETS:
+		if (!field->bytes ||
+		    trace_packets_unpack(reader->packets, field->bytes,
+					 field->value) < 0)
+			reader->totals.bad_bundles++;
+		break;
+	}
+}
+
+/* Takes a packet in. True: @out is its event. */
+static bool take_packet(struct trace_reader *reader,
+			const struct trace_packet_bytes *bytes,
+			struct trace_event *out)
+{
+	struct wire fields = { bytes->at, bytes->at + bytes->count };
+	struct packet packet = { .sequence = sequence_of(reader, fields) };
+	struct wire_field field;
+
+	if (!packet.sequence)
+		return false;
+	while (wire_next(&fields, &field))
+		switch (field.tag) {
+		case TAG_TRACE_PACKET_TIMESTAMP:
+			packet.stamp = field.value;
+			packet.has_stamp = true;
+			break;
+		case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
+			packet.clock_id = field.value;
+			packet.has_clock = true;
+			break;
+		case TAG_TRACE_PACKET_TRACK_EVENT:
+			packet.event = wire_of(&field);
+			break;
+		case TAG_TRACE_PACKET_PERF_SAMPLE:
+			packet.sample = wire_of(&field);
+			break;
+		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
+			break;
+		default:
+			take_state(reader, packet.sequence, &field);
+		}
+	if (packet.event.at)
+		return take_event(reader, &packet, out);
+	if (packet.sample.at)
+		return take_sample(reader, &packet, out);
+	return false;
+}
+
+/*
+ * The packets that a trace mostly has, as encode.h writes them: number of the
+ * sequence, track event with a type and at most a name, timestamp. False: it is
+ * another one, or begins or ends no slice; nothing was taken in.
+ */
+static bool take_usual(struct trace_reader *reader,
+		       const struct trace_packet_bytes *bytes,
+		       struct trace_event *out)
+{
+	struct wire fields = { bytes->at, bytes->at + bytes->count };
+	struct sequence *sequence = reader->last_sequence;
+	uint64_t id, iid = 0, step;
+	const uint8_t *event;
+	uint8_t type;
+
+	if (bytes->count < USUAL_BYTES_MIN ||
+	    *fields.at++ != TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID ||
+	    !wire_varint(&fields, &id) || !sequence || sequence->id != id ||
+	    !sequence->track || !is_of_sequence(sequence->clock_id) ||
+	    fields.end - fields.at < USUAL_BYTES_MIN - 2 ||
+	    fields.at[0] != TAG_TRACE_PACKET_TRACK_EVENT ||
+	    fields.at[2] != TAG_TRACK_EVENT_TYPE)
+		return false;
+	event = fields.at + 2;
+	type = fields.at[3];
+	fields.at += 4;
+	if (type == TYPE_SLICE_BEGIN &&
+	    (*fields.at++ != TAG_TRACK_EVENT_NAME_IID ||
+	     !wire_varint(&fields, &iid)))
+		return false;
+	if ((type != TYPE_SLICE_BEGIN && type != TYPE_SLICE_END) ||
+	    fields.at != event + event[-1] || fields.at == fields.end ||
+	    *fields.at++ != TAG_TRACE_PACKET_TIMESTAMP ||
+	    !wire_varint(&fields, &step) || fields.at != fields.end)
+		return false;
+	*out = (struct trace_event){
+		.kind = (enum trace_event_kind)type,
+		.ns = sequence->clock_ns += step,
+		.track = &sequence->track->shown,
+		.name = trace_iids_get(&sequence->iids[IID_NAME], iid),
+	};
+	note_time(reader, out);
+	return true;
+}
+
+/* The end of the innermost slice of the next track that has an open one. */
+static bool end_open_slice(struct trace_reader *reader, struct trace_event *out)
+{
+	for (; reader->end_track < reader->tracks.ids.count;
+	     reader->end_track++) {
+		struct track *track = reader->tracks.items[reader->end_track];
+
+		track->deeper = 0;
+		if (!track->slice_count)
+			continue;
+		*out = (struct trace_event){ .kind = TRACE_END,
+					     .ns = reader->totals.last_ns,
+					     .track = &track->shown,
+					     .unfinished = true };
+		reader->totals.unfinished++;
+		return end_slice(reader, out);
+	}
+	return false;
+}
+
+int trace_reader_next(struct trace_reader *reader, struct trace_event *out)
+{
+	struct trace_packet_bytes bytes;
+
+	while (!reader->ending) {
+		int got = trace_packets_next(reader->packets, &bytes);
+
+		if (unlikely(got <= 0)) {
+			reader->ending = true;
+			reader->err = got;
+			break;
+		}
+		reader->totals.packets++;
+		if (likely(take_usual(reader, &bytes, out))) {
+			if (out->kind == TRACE_BEGIN ? begin_slice(reader, out)
+						     : end_slice(reader, out))
+				return 1;
+		} else if (take_packet(reader, &bytes, out)) {
+			return 1;
+		}
+	}
+	return end_open_slice(reader, out) ? 1 : reader->err;
+}
+
+/* --- what a caller asks --- */
+
+struct trace_read_totals trace_reader_totals(const struct trace_reader *reader)
+{
+	struct trace_read_totals totals = reader->totals;
+
+	totals.size = trace_packets_size(reader->packets);
+	totals.at = trace_packets_at(reader->packets);
+	totals.cut = reader->ending ? trace_packets_left(reader->packets) : 0;
+	totals.refused += reader->texts.refused;
+	return totals;
+}
+
+const char *trace_reader_text(const struct trace_reader *reader,
+			      uint32_t number)
+{
+	return trace_texts_get(&reader->texts, number);
+}
+
+uint32_t trace_reader_texts(const struct trace_reader *reader)
+{
+	return reader->texts.pool.count;
+}
+
+struct trace_track *trace_reader_track(const struct trace_reader *reader,
+				       uint32_t number)
+{
+	return number < reader->tracks.ids.count ? reader->tracks.items[number]
+						 : NULL;
+}
+
+struct trace_track *trace_reader_find_track(const struct trace_reader *reader,
+					    uint64_t uuid)
+{
+	return by_id_find(&reader->tracks, uuid);
+}
+
+bool trace_reader_attribute(const struct trace_reader *reader, uint32_t index,
+			    const char **key, const char **text,
+			    int64_t *number)
+{
+	const struct attribute *item;
+
+	if (index >= reader->attribute_count)
+		return false;
+	item = &reader->attributes[index];
+	*key = trace_reader_text(reader, item->key);
+	*text = item->text ? trace_reader_text(reader, item->text) : NULL;
+	*number = item->number;
+	return true;
+}
+
+/* --- arguments --- */
+
+static void take_argument(const struct trace_reader *reader,
+			  const struct trace_event *event, struct wire fields,
+			  struct trace_argument *out)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		switch (field.tag) {
+		case TAG_DEBUG_ANNOTATION_NAME_IID:
+			out->name = trace_reader_text(
+				reader, trace_iids_get(event->argument_names,
+						       field.value));
+			out->name_bytes = strlen(out->name);
+			break;
+		case TAG_DEBUG_ANNOTATION_NAME:
+			out->name = (const char *)field.bytes;
+			out->name_bytes = field.value;
+			break;
+		case TAG_DEBUG_ANNOTATION_BOOL_VALUE:
+			out->kind = TRACE_ARGUMENT_BOOL;
+			out->number = field.value != 0;
+			break;
+		case TAG_DEBUG_ANNOTATION_UINT_VALUE:
+			out->kind = TRACE_ARGUMENT_UINT;
+			out->number = field.value;
+			break;
+		case TAG_DEBUG_ANNOTATION_INT_VALUE:
+			out->kind = TRACE_ARGUMENT_INT;
+			out->number = field.value;
+			break;
+		case TAG_DEBUG_ANNOTATION_POINTER_VALUE:
+			out->kind = TRACE_ARGUMENT_POINTER;
+			out->number = field.value;
+			break;
+		case TAG_DEBUG_ANNOTATION_DOUBLE_VALUE:
+			out->kind = TRACE_ARGUMENT_DOUBLE;
+			memcpy(&out->real, &field.value, sizeof(out->real));
+			break;
+		case TAG_DEBUG_ANNOTATION_STRING_VALUE:
+			out->kind = TRACE_ARGUMENT_TEXT;
+			out->text = (const char *)field.bytes;
+			out->text_bytes = field.value;
+			break;
+		}
+}
+
+bool trace_argument_next(const struct trace_reader *reader,
+			 struct trace_event *event, struct trace_argument *out)
+{
+	struct wire_field field;
+
+	while (wire_next(&event->fields, &field)) {
+		if (field.tag != TAG_TRACK_EVENT_DEBUG_ANNOTATIONS)
+			continue;
+		*out = (struct trace_argument){ .name = "", .text = "" };
+		take_argument(reader, event, wire_of(&field), out);
+		return true;
+	}
+	return false;
+}
+
+bool trace_flow_next(struct wire *fields, uint64_t *id, bool *ends)
+{
+	struct wire_field field;
+
+	while (wire_next(fields, &field)) {
+		*ends = field.tag == TAG_TRACK_EVENT_TERMINATING_FLOW_IDS;
+		if (!*ends && field.tag != TAG_TRACK_EVENT_FLOW_IDS)
+			continue;
+		*id = field.value;
+		return true;
+	}
+	return false;
+}

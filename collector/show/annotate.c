@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/annotate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/show/short_name.h"
+#include "collector/show/source_text.h"
+#include "shared/compiler.h"
+#include "shared/hash.h"
+
+#define AROUND 3 /* lines of source shown around one that has values */
+
+static const struct {
+	const char *type, *title;
+	bool self;
+} values[ANNOTATE_VALUES] = {
+	[ANNOTATE_CPU_SELF] = { "cpu", "CPU self", true },
+	[ANNOTATE_CPU] = { "cpu", "CPU", false },
+	[ANNOTATE_BYTES] = { "alloc_space", "allocated", false },
+	[ANNOTATE_BLOCKS] = { "alloc_objects", "blocks", false },
+	[ANNOTATE_INUSE] = { "inuse_space", "in use", false },
+};
+
+/* --- lines -------------------------------------------------------------------
+ */
+
+static uint64_t hash_line(const void *item)
+{
+	const struct annotate_line *line = item;
+
+	return hash_fold(hash_text(line->line * HASH_MULTIPLIER, line->file));
+}
+
+static bool same_line(const void *left, const void *right)
+{
+	const struct annotate_line *a = left, *b = right;
+
+	return a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
+static const struct pool_key line_key = { hash_line, same_line };
+
+void annotate_begin(const char *name, struct annotate *out)
+{
+	*out = (struct annotate){ .name = name, .module = "" };
+	pool_init_key(&out->pool, NULL, sizeof(struct annotate_line),
+		      &line_key);
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum)
+		       ? (b < 0 ? INT64_MIN : INT64_MAX)
+		       : sum;
+}
+
+/* @frame is the innermost of the stack @row that is of the function. */
+static int add_frame(struct annotate *to, const uint32_t *number,
+		     const struct pprof_row *row,
+		     const struct pprof_frame *frame)
+{
+	struct annotate_line key = { .file = frame->file, .line = frame->line };
+	struct annotate_line *line;
+	uint32_t at;
+	int err = pool_intern(&to->pool, &key, &at);
+
+	if (err < 0)
+		return err;
+	line = (struct annotate_line *)to->pool.items + at;
+	to->module = frame->module;
+	for (size_t i = 0; i < ANNOTATE_VALUES; i++) {
+		int64_t value;
+
+		if (number[i] == PPROF_NONE ||
+		    (values[i].self && frame != row->frames))
+			continue;
+		value = row->self[number[i]];
+		line->value[i] = add(line->value[i], value);
+		to->sum[i] = add(to->sum[i], value);
+	}
+	return 0;
+}
+
+int annotate_add(struct annotate *annotate, const struct pprof *pprof,
+		 const struct pprof_rows *rows)
+{
+	uint32_t number[ANNOTATE_VALUES];
+	int err = 0;
+
+	for (size_t i = 0; i < ANNOTATE_VALUES; i++) {
+		number[i] = pprof_find_type(pprof, values[i].type);
+		annotate->known[i] |= number[i] != PPROF_NONE;
+	}
+	for (size_t i = 0; i < rows->count && !err; i++) {
+		const struct pprof_row *row = &rows->list[i];
+
+		for (size_t k = 0; k < row->depth; k++) {
+			if (strcmp(row->frames[k].name, annotate->name) != 0)
+				continue;
+			err = add_frame(annotate, number, row, &row->frames[k]);
+			break;
+		}
+	}
+	return err;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	const struct annotate_line *a = left, *b = right;
+	int order = strcmp(a->file, b->file);
+
+	return order ? order : a->line < b->line ? -1 : a->line > b->line;
+}
+
+void annotate_end(struct annotate *annotate)
+{
+	annotate->lines = annotate->pool.items;
+	annotate->count = annotate->pool.count;
+	if (annotate->count)
+		qsort(annotate->lines, annotate->count,
+		      sizeof(*annotate->lines), compare_lines);
+}
+
+void annotate_release(struct annotate *annotate)
+{
+	pool_release(&annotate->pool);
+	*annotate = (struct annotate){ 0 };
+}
+
+/* --- text --------------------------------------------------------------------
+ */
+
+/* A value is shown if some line has it. */
+static bool is_column(const struct annotate *annotate, size_t i)
+{
+	return annotate->sum[i] != 0;
+}
+
+static const char *format_amount(size_t i, int64_t value, char text[SIZE_TEXT])
+{
+	uint64_t size = value < 0 ? 0 : (uint64_t)value;
+
+	text[0] = '\0';
+	if (!size)
+		return text;
+	if (i == ANNOTATE_CPU_SELF || i == ANNOTATE_CPU)
+		return size_format_ns(size, text);
+	if (i == ANNOTATE_BLOCKS)
+		return size_format_count(size, text);
+	return size_format_bytes(size, text);
+}
+
+static void print_titles(const struct annotate *annotate, FILE *out)
+{
+	fputc('\n', out);
+	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
+		if (is_column(annotate, i))
+			fprintf(out, "  %10s", values[i].title);
+	fprintf(out, "  %6s\n", "line");
+}
+
+/* @line NULL: a line of source without values. */
+static void print_line(const struct annotate *annotate, uint64_t number,
+		       const struct annotate_line *line, const char *source,
+		       FILE *out)
+{
+	char text[SIZE_TEXT];
+
+	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
+		if (is_column(annotate, i))
+			fprintf(out, "  %10s",
+				line ? format_amount(i, line->value[i], text)
+				     : "");
+	if (number)
+		fprintf(out, "  %6" PRIu64 "  ", number);
+	else
+		fprintf(out, "  %6s  ", "?");
+	/* Tabs would be a character for terminals that text_out() hides. */
+	for (; source && *source == '\t'; source++)
+		fputs("        ", out);
+	if (source)
+		text_out(source, out);
+	fputc('\n', out);
+}
+
+/* Lines lines[0..count) are of one file. */
+static void print_with_source(const struct annotate *annotate,
+			      const struct annotate_line *lines, size_t count,
+			      const struct source_text *source, FILE *out)
+{
+	uint64_t shown = 0; /* up to this line */
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = lines[i].line, end = number + AROUND;
+		uint64_t from = number > AROUND ? number - AROUND : 1;
+
+		if (i + 1 < count)
+			end = MIN(end, lines[i + 1].line - 1);
+		from = MAX(from, shown + 1);
+		if (shown && from > shown + 1)
+			fputs("  ...\n", out);
+		if (!number || number > source->count) {
+			print_line(annotate, number, &lines[i], NULL, out);
+			continue;
+		}
+		for (shown = from; shown <= MIN(end, source->count); shown++)
+			print_line(annotate, shown,
+				   shown == number ? &lines[i] : NULL,
+				   source->lines[shown - 1], out);
+		shown--;
+	}
+}
+
+static void print_file(const struct annotate *annotate,
+		       const struct annotate_line *lines, size_t count,
+		       FILE *out)
+{
+	struct source_text source;
+	int err = source_text_read(lines->file, &source);
+
+	fputc('\n', out);
+	if (lines->file[0])
+		text_out(lines->file, out);
+	else
+		fputs("no file is known (compile with -g)", out);
+	if (err && lines->file[0])
+		fprintf(out, ": no source here: %s", strerror(-err));
+	fputc('\n', out);
+	print_titles(annotate, out);
+	if (!err)
+		print_with_source(annotate, lines, count, &source, out);
+	for (size_t i = 0; err && i < count; i++)
+		print_line(annotate, lines[i].line, &lines[i], NULL, out);
+	source_text_free(&source);
+}
+
+static int print_annotate_head(const struct annotate *annotate, FILE *out)
+{
+	struct short_names names;
+	int err = short_names_make(&names, &annotate->name, 1, false);
+	char text[SIZE_TEXT];
+
+	if (!err) {
+		text_out(short_names_get(&names, 0), out);
+		fputs("  ", out);
+		text_out_module(annotate->module, out);
+		for (size_t i = 0; i < ANNOTATE_VALUES; i++)
+			if (is_column(annotate, i))
+				fprintf(out, "  %s %s", values[i].title,
+					format_amount(i, annotate->sum[i],
+						      text));
+		fputc('\n', out);
+	}
+	short_names_free(&names);
+	return err;
+}
+
+int annotate_print(const struct annotate *annotate, FILE *out)
+{
+	int err = print_annotate_head(annotate, out);
+	size_t end;
+
+	for (size_t i = 0; i < annotate->count && !err; i = end) {
+		for (end = i + 1; end < annotate->count; end++)
+			if (strcmp(annotate->lines[end].file,
+				   annotate->lines[i].file) != 0)
+				break;
+		print_file(annotate, &annotate->lines[i], end - i, out);
+	}
+	if (annotate->recorded && annotate->sum[ANNOTATE_BLOCKS])
+		fputs("\n  allocations of recorded calls stand at the first "
+		      "line: these know their function only\n",
+		      out);
+	if (!err && (fflush(out) || ferror(out)))
+		err = -EIO;
+	return err;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call_read - each track has a list of its open calls. A call that may still be
+ * shown is pending. All calls around a call that is long enough, and in the
+ * range, are so, too: when a call ends that is to be shown, the begins of the
+ * pending calls around it come first, outermost first, then its own.
+ */
+#include "collector/show/call_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/names/name_pattern.h"
+#include "shared/compiler.h"
+
+/* The first time is looked for among so many events. */
+#define ORIGIN_EVENTS 65536
+
+enum open_state { CALL_HIDDEN, CALL_PENDING, CALL_SHOWN };
+
+struct open_call {
+	uint64_t begin_ns;
+	uint32_t name, category, location;
+	uint32_t depth; /* if it is shown */
+	enum open_state state;
+	bool inside; /* of a call that --function chose, or one itself */
+	struct call_arguments *kept;
+};
+
+struct call_track {
+	struct open_call *open;
+	uint32_t count, room;
+	uint32_t settled; /* the first so many are not pending */
+	uint32_t name; /* of the thread when it was looked at */
+	bool looked_at, chosen;
+};
+
+enum name_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
+
+struct call_reader {
+	struct trace_reader *trace;
+	struct call_choice choice;
+	uint64_t origin_ns;
+	uint64_t from_ns, to_ns; /* of the clock */
+	struct call_track *tracks; /* by number */
+	uint32_t track_room;
+	uint8_t *matches; /* enum name_match, by number of the text */
+	uint32_t match_room;
+	struct call_arguments *given; /* with the event that was given last */
+	/* An end whose pending begins are given before it. */
+	struct trace_event end;
+	bool has_end;
+	bool met_thread, met_function;
+};
+
+/* --- arguments that are kept --- */
+
+struct kept_argument {
+	size_t name_bytes, text_bytes;
+	uint64_t number;
+	double real;
+	enum trace_argument_kind kind;
+};
+
+/* Appends @argument to @kept, which may be NULL. Without memory @kept stays as
+ * it is. */
+static struct call_arguments *add_argument(
+	struct call_arguments *kept, const struct trace_argument *argument)
+{
+	struct kept_argument head = { .name_bytes = argument->name_bytes,
+				      .text_bytes = argument->text_bytes,
+				      .number = argument->number,
+				      .real = argument->real,
+				      .kind = argument->kind };
+	size_t old = kept ? kept->bytes : 0;
+	size_t more = sizeof(head) + head.name_bytes + head.text_bytes;
+	struct call_arguments *larger =
+		realloc(kept, sizeof(*kept) + old + more);
+	char *at;
+
+	if (!larger)
+		return kept;
+	larger->bytes = old + more;
+	at = larger->at + old;
+	memcpy(at, &head, sizeof(head));
+	if (head.name_bytes)
+		memcpy(at + sizeof(head), argument->name, head.name_bytes);
+	if (head.text_bytes)
+		memcpy(at + sizeof(head) + head.name_bytes, argument->text,
+		       head.text_bytes);
+	return larger;
+}
+
+bool call_arguments_next(const struct call_arguments *kept, size_t *at,
+			 struct trace_argument *out)
+{
+	struct kept_argument head;
+
+	if (!kept || *at >= kept->bytes)
+		return false;
+	memcpy(&head, kept->at + *at, sizeof(head));
+	*at += sizeof(head);
+	*out = (struct trace_argument){
+		.name = kept->at + *at,
+		.name_bytes = head.name_bytes,
+		.kind = head.kind,
+		.number = head.number,
+		.real = head.real,
+		.text = kept->at + *at + head.name_bytes,
+		.text_bytes = head.text_bytes,
+	};
+	*at += head.name_bytes + head.text_bytes;
+	return true;
+}
+
+bool call_argument_next(const struct call_reader *reader,
+			struct call_event *event, struct trace_argument *out)
+{
+	if (event->kept)
+		return call_arguments_next(event->kept, &event->kept_at, out);
+	return trace_argument_next(reader->trace, &event->event, out);
+}
+
+struct call_arguments *call_arguments_keep(const struct call_reader *reader,
+					   struct call_event *event)
+{
+	struct call_arguments *kept = NULL;
+	struct trace_argument argument;
+
+	while (call_argument_next(reader, event, &argument))
+		kept = add_argument(kept, &argument);
+	return kept;
+}
+
+static struct call_arguments *keep_fields(const struct call_reader *reader,
+					  struct trace_event event)
+{
+	struct call_arguments *kept = NULL;
+	struct trace_argument argument;
+
+	while (trace_argument_next(reader->trace, &event, &argument))
+		kept = add_argument(kept, &argument);
+	return kept;
+}
+
+/* --- opening --- */
+
+/* The earliest of the first events of the trace at @path; 0: there are none. */
+static uint64_t find_origin(const char *path)
+{
+	struct trace_reader *trace;
+	struct trace_event event;
+	uint64_t first = 0;
+
+	if (trace_reader_open(path, &trace))
+		return 0;
+	for (int i = 0; i < ORIGIN_EVENTS; i++) {
+		if (trace_reader_next(trace, &event) <= 0)
+			break;
+		if (event.ns && (!first || event.ns < first))
+			first = event.ns;
+	}
+	trace_reader_close(&trace);
+	return first;
+}
+
+static uint64_t add_limited(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+int call_reader_open(const char *path, const struct call_choice *choice,
+		     struct call_reader **out)
+{
+	struct call_reader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader)
+		return -ENOMEM;
+	err = trace_reader_open(path, &reader->trace);
+	if (err) {
+		free(reader);
+		return err;
+	}
+	reader->choice = *choice;
+	reader->origin_ns = find_origin(path);
+	reader->from_ns = choice->from_ns ? add_limited(reader->origin_ns,
+							choice->from_ns)
+					  : 0;
+	reader->to_ns = choice->to_ns
+				? add_limited(reader->origin_ns, choice->to_ns)
+				: UINT64_MAX;
+	reader->met_thread = !choice->thread;
+	reader->met_function = !choice->function_count;
+	*out = reader;
+	return 0;
+}
+
+void call_reader_close(struct call_reader **reader_ptr)
+{
+	struct call_reader *reader = *reader_ptr;
+
+	*reader_ptr = NULL;
+	if (!reader)
+		return;
+	for (uint32_t i = 0; i < reader->track_room; i++) {
+		struct call_track *track = &reader->tracks[i];
+
+		for (uint32_t j = 0; j < track->count; j++)
+			free(track->open[j].kept);
+		free(track->open);
+	}
+	free(reader->tracks);
+	free(reader->matches);
+	free(reader->given);
+	trace_reader_close(&reader->trace);
+	free(reader);
+}
+
+/* --- what is chosen --- */
+
+const struct trace_track *call_track_thread(const struct trace_reader *reader,
+					    const struct trace_track *track)
+{
+	struct trace_track *parent;
+
+	if (track->kind != TRACE_TRACK_CONTEXT)
+		return track;
+	parent = trace_reader_find_track(reader, track->parent);
+	return parent ? parent : track;
+}
+
+static bool is_thread_chosen(const struct call_reader *reader,
+			     const struct trace_track *thread)
+{
+	const char *wanted = reader->choice.thread;
+	char tid[24];
+
+	snprintf(tid, sizeof(tid), "%" PRId64, thread->tid);
+	return strcmp(wanted, tid) == 0 ||
+	       strcmp(wanted, trace_reader_text(reader->trace, thread->name)) ==
+		       0;
+}
+
+/* Where perfrec tells that it counts a function, or leaves it out: for all
+ * threads. */
+static bool is_of_states(const struct call_reader *reader,
+			 const struct trace_track *track)
+{
+	return track->kind == TRACE_TRACK_OTHER &&
+	       strcmp(trace_reader_text(reader->trace, track->name),
+		      "perfrec: states of functions") == 0;
+}
+
+static bool is_track_chosen(struct call_reader *reader,
+			    struct call_track *track,
+			    const struct trace_track *shown)
+{
+	const struct trace_track *thread;
+
+	if (reader->choice.calls_only && shown->kind != TRACE_TRACK_THREAD &&
+	    shown->kind != TRACE_TRACK_CONTEXT)
+		return false;
+	if (!reader->choice.thread)
+		return true;
+	thread = call_track_thread(reader->trace, shown);
+	/* A thread may get another name; what is open then goes on. */
+	if (track->looked_at && (track->count || track->name == thread->name))
+		return track->chosen;
+	track->looked_at = true;
+	track->name = thread->name;
+	track->chosen = is_thread_chosen(reader, thread);
+	reader->met_thread |= track->chosen;
+	track->chosen |= is_of_states(reader, thread);
+	return track->chosen;
+}
+
+static bool matches_any(const struct call_reader *reader, const char *name)
+{
+	for (size_t i = 0; i < reader->choice.function_count; i++)
+		if (name_pattern_matches(reader->choice.functions[i], name, ""))
+			return true;
+	return false;
+}
+
+static bool is_function_chosen(struct call_reader *reader, uint32_t name)
+{
+
+	if (!reader->choice.function_count)
+		return true;
+	if (grow_array_zeroed(reader->matches, reader->match_room, name + 1))
+		return false;
+	if (reader->matches[name] == MATCH_UNKNOWN)
+		reader->matches[name] =
+			matches_any(reader,
+				    trace_reader_text(reader->trace, name))
+				? MATCH_YES
+				: MATCH_NO;
+	reader->met_function |= reader->matches[name] == MATCH_YES;
+	return reader->matches[name] == MATCH_YES;
+}
+
+/* --- begins and ends --- */
+
+static struct call_track *track_of(struct call_reader *reader,
+				   const struct trace_track *shown)
+{
+
+	if (grow_array_zeroed(reader->tracks, reader->track_room,
+			      shown->number + 1))
+		return NULL;
+	return &reader->tracks[shown->number];
+}
+
+static enum open_state first_state(const struct call_reader *reader,
+				   const struct open_call *call)
+{
+	const struct call_choice *choice = &reader->choice;
+
+	if (!call->inside || (choice->depth && call->depth >= choice->depth) ||
+	    call->begin_ns >= reader->to_ns)
+		return CALL_HIDDEN;
+	return choice->min_ns || call->begin_ns < reader->from_ns ? CALL_PENDING
+								  : CALL_SHOWN;
+}
+
+/* A new innermost call of @track. NULL: no memory. */
+static struct open_call *push_call(struct call_track *track)
+{
+	if (grow_array(track->open, track->room, track->count + 1))
+		return NULL;
+	return &track->open[track->count++];
+}
+
+/* 1: the begin is to be shown now; 0: not yet, or never; or -ENOMEM. */
+static int begin_call(struct call_reader *reader, struct call_track *track,
+		      const struct trace_event *event, struct call_event *out)
+{
+	struct open_call *call = push_call(track), *around;
+
+	if (!call)
+		return -ENOMEM;
+	around = track->count > 1 ? call - 1 : NULL;
+	*call = (struct open_call){
+		.begin_ns = event->ns,
+		.name = event->name,
+		.category = event->category,
+		.location = event->location,
+		.depth = around && around->inside ? around->depth + 1 : 0,
+		.inside = (around && around->inside) ||
+			  is_function_chosen(reader, event->name),
+	};
+	call->state = first_state(reader, call);
+	if (call->state == CALL_PENDING)
+		call->kept = keep_fields(reader, *event);
+	*out = (struct call_event){ .event = *event, .depth = call->depth };
+	out->event.slice = NULL;
+	return call->state == CALL_SHOWN;
+}
+
+/* Gives the begin of the outermost call of @track that is pending. False: none
+ * is. */
+static bool give_pending(struct call_reader *reader, struct call_track *track,
+			 struct trace_track *shown, struct call_event *out)
+{
+	for (; track->settled < track->count; track->settled++) {
+		struct open_call *call = &track->open[track->settled];
+
+		if (call->state != CALL_PENDING)
+			continue;
+		call->state = CALL_SHOWN;
+		reader->given = call->kept;
+		call->kept = NULL;
+		*out = (struct call_event){
+			.event = { .kind = TRACE_BEGIN,
+				   .ns = call->begin_ns,
+				   .track = shown,
+				   .name = call->name,
+				   .category = call->category,
+				   .location = call->location },
+			.depth = call->depth,
+			.kept = reader->given,
+		};
+		return true;
+	}
+	return false;
+}
+
+static bool is_long_enough(const struct call_reader *reader,
+			   const struct open_call *call, uint64_t end_ns)
+{
+	return end_ns - call->begin_ns >= reader->choice.min_ns &&
+	       end_ns >= reader->from_ns;
+}
+
+/* Ends the innermost call of the track of reader->end, or gives a begin that
+ * comes before its end. Returns whether *@out is to be shown. */
+static bool end_call(struct call_reader *reader, struct call_event *out)
+{
+	struct trace_event *event = &reader->end;
+	struct call_track *track = &reader->tracks[event->track->number];
+	struct open_call *call = &track->open[track->count - 1];
+	bool shown = call->state == CALL_SHOWN ||
+		     (call->state == CALL_PENDING &&
+		      is_long_enough(reader, call, event->ns));
+
+	if (shown && give_pending(reader, track, event->track, out))
+		return true;
+	reader->has_end = false;
+	*out = (struct call_event){ .event = *event,
+				    .depth = call->depth,
+				    .begin_ns = call->begin_ns };
+	if (event->slice)
+		out->callee_ns = event->slice->callee_ns;
+	out->event.slice = NULL;
+	free(call->kept);
+	track->count--;
+	track->settled = MIN(track->settled, track->count);
+	return shown;
+}
+
+/* What is no call. */
+static bool pass_through(const struct call_reader *reader,
+			 const struct trace_event *event,
+			 struct call_event *out)
+{
+	*out = (struct call_event){ .event = *event };
+	return !reader->choice.calls_only && event->ns >= reader->from_ns &&
+	       event->ns < reader->to_ns;
+}
+
+/* 1: *@out is to be shown. */
+static int take(struct call_reader *reader, struct trace_event *event,
+		struct call_event *out)
+{
+	struct call_track *track;
+
+	if (!event->track)
+		return !reader->choice.thread &&
+		       pass_through(reader, event, out);
+	track = track_of(reader, event->track);
+	if (!track)
+		return -ENOMEM;
+	if (!is_track_chosen(reader, track, event->track))
+		return 0;
+	if (event->kind == TRACE_BEGIN)
+		return begin_call(reader, track, event, out);
+	if (event->kind != TRACE_END)
+		return pass_through(reader, event, out);
+	if (!track->count)
+		return 0;
+	reader->end = *event;
+	reader->has_end = true;
+	return end_call(reader, out);
+}
+
+int call_reader_next(struct call_reader *reader, struct call_event *out)
+{
+	struct trace_event event;
+	int got = 0;
+
+	free(reader->given);
+	reader->given = NULL;
+	if (reader->has_end && end_call(reader, out))
+		return 1;
+	while (!got) {
+		got = trace_reader_next(reader->trace, &event);
+		if (got <= 0)
+			return got;
+		got = take(reader, &event, out);
+	}
+	return got;
+}
+
+/* --- what a caller asks --- */
+
+struct trace_reader *call_reader_trace(const struct call_reader *reader)
+{
+	return reader->trace;
+}
+
+uint64_t call_reader_origin(const struct call_reader *reader)
+{
+	return reader->origin_ns;
+}
+
+bool call_reader_met_thread(const struct call_reader *reader)
+{
+	return reader->met_thread;
+}
+
+bool call_reader_met_function(const struct call_reader *reader)
+{
+	return reader->met_function;
+}

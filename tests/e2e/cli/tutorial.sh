@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every command of docs/TUTORIAL.md works, and shows what the page says of it:
+# the lines that begin with "    $ " are run in turn.
+. "$TOP/tests/e2e/lib.sh"
+need g++ jq
+
+cp "$TOP/docs/tutorial/shop.cc" .
+ln -s "$O/perfrec" perfrec
+export PATH="$PWD:$PATH"
+sed -n 's/^    \$ //p' "$TOP/docs/TUTORIAL.md" >commands
+[ "$(wc -l <commands)" -ge 10 ] || fail 'the page has lost its commands'
+number=0
+while IFS= read -r command <&3; do
+	number=$((number + 1))
+	sh -c "$command" >"out.$number" 2>"err.$number" </dev/null || {
+		cat "err.$number"
+		fail "status $? of: $command"
+	}
+	echo "$command" >"command.$number"
+done 3<commands
+
+# shown REGEX COMMAND: what the command that has these words has printed.
+shown()
+{
+	number=$(grep -lF -e "$2" command.* | head -n 1 | sed 's/command\.//')
+	[ -n "$number" ] || fail "no command has '$2'"
+	cat "err.$number" "out.$number" | grep -qE "$1" || {
+		cat "err.$number" "out.$number"
+		fail "'$2' does not show '$1'"
+	}
+}
+shown '80,000 .* Catalog::find' 'record -o before'
+shown ' 20 .* Shop::audit\(\)' 'record -o before'
+shown '80,000 calls' 'graph Catalog::find'
+shown '80,000 .* 100.0  Shop::handle_order' 'graph Catalog::find'
+shown 'for \(const Item &item : list\)' 'annotate Catalog::find'
+shown 'Catalog::find' 'diff before after'
+shown 'Shop::audit\(\)' 'replay'
+shown 'Shop::write_receipt' 'view heap'
+grep -q perfrec-data before.html || fail 'the page is no page'
+# What takes long is recorded within the budget, too.
+expect_eq 'long calls within the budget' \
+	"$(jq '.functions[] | select(.name == "Shop::audit()") | .calls' \
+		budget/summary.json)" 20

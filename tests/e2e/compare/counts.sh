@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One call more and one block more in a program of one thread are found and
+# named, with one recording a side; nothing else is called a change. Conditions
+# of --fail-if hold for these functions and no others.
+
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+source_of()
+{
+	cat <<-'SOURCE'
+	#include <stdlib.h>
+	char *volatile keep;
+	__attribute__((noinline)) void leaf(int n) { keep = malloc(n + 1); free(keep); }
+	__attribute__((noinline)) void work(void)
+	{
+		for (int i = 0; i < 1000; i++)
+			leaf(i % 7);
+	}
+	int main(void)
+	{
+		work();
+	#ifdef CALL
+		leaf(3);
+	#endif
+	#ifdef BLOCK
+		keep = malloc(33);
+	#endif
+		return 0;
+	}
+	SOURCE
+}
+mkdir plain call block
+for kind in plain call block; do
+	(cd $kind && source_of | build app "-D$(echo $kind | tr a-z A-Z)") || exit 1
+	run "$PERFREC" record -q --alloc exact -o $kind/data $kind/app
+	expect_status 0
+done
+run "$PERFREC" record -q --alloc exact -o again plain/app
+
+# changed FILE: "value function" of each change of a function itself. What is in
+# use at the peak is another test's.
+changed()
+{
+	jq -r '.functions[] | .name as $name | .values | to_entries[] |
+		select(.value.changed and (.key | test("total$|^peak") | not)) |
+		.key + " " + $name' "$1" | sort | paste -s -d ,
+}
+
+run "$PERFREC" diff plain/data again --json
+expect_status 0
+expect_eq 'version' "$(json out .version)" 1
+expect_eq 'changes of equal runs' "$(changed out)" ''
+expect_eq 'calls are' "$(json out '.metrics[] | select(.key == "calls") | .judged')" exact
+expect_eq 'times are' "$(json out '.metrics[] | select(.key == "wall") | .judged')" not
+
+run "$PERFREC" diff plain/data call/data --json
+expect_eq 'changes' "$(changed out)" \
+	'alloc_objects leaf,alloc_space leaf,calls leaf'
+expect_eq 'calls of leaf' \
+	"$(json out '.functions[] | select(.name == "leaf") | .values.calls.b[1]')" 1001
+run "$PERFREC" diff plain/data block/data --json
+expect_eq 'changes' "$(changed out)" \
+	'alloc_objects main,alloc_space main,inuse_objects main,inuse_space main'
+
+run "$PERFREC" diff plain/data call/data
+expect_status 0
+expect_match out '^calls: 1 change \(\*\)$' \
+	'^ +\* +1,000 +1,001 +\+1 +\+0\.1 +leaf' 'not judged: times' \
+	'^the same: blocks in use at the end, bytes in use at the end'
+expect_no_match out 'now in|different programs'
+run "$PERFREC" diff plain/data call/data --stacks
+expect_match out '^ +\* +0 +1 +\+1 +leaf .*\(only in B\)'
+
+# fails CONDITION EXPECTED: the functions for which it holds.
+fails()
+{
+	run "$PERFREC" diff plain/data call/data --fail-if "$1"
+	expect_eq "$1: functions" \
+		"$(sed -n 's/^fail: .*: \(.*\): .* -> .*/\1/p' err | paste -s -d ,)" "$2"
+	[ -z "$2" ] && expect_status 0
+	[ -n "$2" ] && expect_status 3
+}
+fails 'calls(le*) > +0' leaf
+fails 'calls(*) > +0.05%' leaf
+fails 'calls(*) > +0.2%' ''
+fails 'calls(*) > +1' ''
+fails 'calls(*) > 1000' leaf
+fails 'calls(@app) > 999' leaf
+fails 'blocks(leaf) > +0' leaf
+fails 'bytes(leaf) > 1K' leaf
+fails 'bytes(leaf) > 1M' ''
+fails 'wall.total(main) > 100s' ''
+fails 'total(main) > 1ns' main
+
+run "$PERFREC" diff plain/data call/data --fail-if 'calls(leaf) > +0' --json
+expect_status 3
+expect_eq 'failed' "$(jq -c .failed out)" \
+	'[{"condition":"calls(leaf) > +0","name":"leaf"}]'
+
+# The page of both; conditions are tested all the same.
+run "$PERFREC" diff --html page.html plain/data call/data --fail-if 'calls(leaf) > +0'
+expect_status 3
+[ ! -s out ] || fail 'stdout is not empty'
+expect_match page.html 'id="perfrec-data"'
+run "$PERFREC" diff --html no/folder/page.html plain/data call/data
+expect_error 1 'no/folder/page.html'

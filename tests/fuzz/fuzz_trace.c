@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_trace FILE... - reads each file, and changed copies of it (changed.h),
+ * as a trace. Exit status 0 whatever they contain; a crash, or events that
+ * contradict each other, is a finding.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/read/calls.h"
+#include "collector/read/trace_read.h"
+#include "tests/fuzz/changed.h"
+
+#define DEPTH_MAX 1024
+
+static volatile uint64_t g_sink;
+
+/* Reads all that @event says. */
+static void use_event(struct trace_reader *reader, struct trace_event *event)
+{
+	struct wire flows = event->fields;
+	struct trace_argument argument;
+	const struct trace_frame *frames;
+	uint64_t id, sum = 0;
+	uint32_t count;
+	bool ends;
+
+	sum += strlen(trace_reader_text(reader, event->name));
+	sum += strlen(trace_reader_text(reader, event->category));
+	sum += trace_reader_location(reader, event->location).line;
+	count = trace_reader_stack(reader, event->stack, &frames);
+	for (uint32_t i = 0; i < count; i++)
+		sum += strlen(trace_reader_text(reader, frames[i].function));
+	while (trace_flow_next(&flows, &id, &ends))
+		sum += id;
+	while (trace_argument_next(reader, event, &argument)) {
+		for (size_t i = 0; i < argument.name_bytes; i++)
+			sum += (unsigned char)argument.name[i];
+		for (size_t i = 0; i < argument.text_bytes; i++)
+			sum += (unsigned char)argument.text[i];
+	}
+	g_sink += sum;
+}
+
+static void check_event(const struct trace_event *event)
+{
+	bool slice = event->kind == TRACE_BEGIN || event->kind == TRACE_END;
+
+	if (slice != !!event->slice || event->depth >= DEPTH_MAX)
+		abort();
+	if (event->kind == TRACE_SAMPLE)
+		return;
+	if (!event->track)
+		abort();
+	if (event->kind == TRACE_END && event->ns < event->slice->begin_ns)
+		abort();
+}
+
+static void use(const char *path)
+{
+	struct trace_reader *reader = NULL;
+	struct trace_read_totals totals;
+	struct trace_event event;
+	int got;
+
+	if (trace_reader_open(path, &reader))
+		abort();
+	while ((got = trace_reader_next(reader, &event)) > 0) {
+		check_event(&event);
+		use_event(reader, &event);
+	}
+	if (got != trace_reader_next(reader, &event))
+		abort();
+	totals = trace_reader_totals(reader);
+	if (totals.begins != totals.ends || totals.at > totals.size)
+		abort();
+	trace_reader_close(&reader);
+}
+
+/* The same file summed up: no more calls than begins, and no more time than
+ * there is. */
+static void sum_up(const char *path)
+{
+	struct calls *calls = NULL;
+	uint64_t sum = 0;
+
+	if (calls_read(path, NULL, &calls))
+		abort();
+	for (uint32_t i = 0; i < calls->cells.count; i++) {
+		const struct time_cell *cell = &calls->cells.cells[i];
+
+		sum += cell->calls;
+		if (time_cells_bucket(&calls->cells, cell) >=
+			    time_cells_buckets(&calls->cells) ||
+		    time_cells_node(cell) >= calls->nodes.count ||
+		    time_cells_thread(cell) >= calls->thread_count)
+			abort();
+	}
+	if (sum > calls->totals.begins ||
+	    time_cells_buckets(&calls->cells) > TIME_BUCKETS_MAX)
+		abort();
+	calls_free(&calls);
+}
+
+static void use_bytes(const unsigned char *bytes, size_t size)
+{
+	char path[32];
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	use(path);
+	sum_up(path);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const struct changed_plan plan = { .use = use_bytes, .cut = true };
+
+	changed_files(argc, argv, &plan);
+	return 0;
+}

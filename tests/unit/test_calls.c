@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Traces as the writers of collector/trace write them, summed up.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/read/calls.h"
+#include "collector/trace/encode.h"
+#include "collector/trace/out_perfetto.h"
+#include "shared/compiler.h"
+#include "tests/suite.h"
+
+#define START_NS 1000000000ULL
+#define PROCESS 11
+#define THREAD 22
+#define SEQUENCE 5
+
+static uint8_t g_trace[1 << 18];
+static size_t g_bytes;
+static struct encoder g_encoder;
+static struct calls *g_calls;
+
+#define ROOM g_trace + g_bytes, sizeof(g_trace) - g_bytes
+
+static void wrote(size_t bytes)
+{
+	ck_assert_uint_gt(bytes, 0);
+	g_bytes += bytes;
+}
+
+static void write_head(void)
+{
+	const struct out_clocks clocks = { .boottime = START_NS };
+	const uint8_t uuid[16] = { 1 };
+	char *command[] = { "./app", NULL };
+	const struct out_process process = {
+		.uuid = PROCESS, .pid = 7, .name = "app", .cmdline = command
+	};
+	const struct out_thread thread = { .uuid = THREAD,
+					   .sequence = SEQUENCE,
+					   .pid = 7,
+					   .tid = 8,
+					   .name = "worker",
+					   .start_ns = START_NS };
+	const struct out_name names[] = { { 1, "main" }, { 2, "leaf" } };
+
+	g_bytes = 0;
+	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
+	wrote(out_perfetto_process(ROOM, &process));
+	wrote(out_perfetto_thread(ROOM, &thread));
+	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
+	encoder_init(&g_encoder, SEQUENCE, START_NS);
+}
+
+static void write_begin(uint32_t iid, uint64_t ns)
+{
+	struct encode_template begin = encode_template(&g_encoder, iid);
+
+	g_encoder.out = g_trace + g_bytes;
+	encode_begin(&g_encoder, START_NS + ns, &begin);
+	g_bytes = (size_t)(g_encoder.out - g_trace);
+}
+
+static void write_end(uint64_t ns)
+{
+	g_encoder.out = g_trace + g_bytes;
+	encode_end(&g_encoder, START_NS + ns);
+	g_bytes = (size_t)(g_encoder.out - g_trace);
+}
+
+static void read_bytes(size_t bytes)
+{
+	char path[32];
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, g_trace, bytes), (ssize_t)bytes);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ck_assert_int_eq(calls_read(path, NULL, &g_calls), 0);
+	close(fd);
+}
+
+/* What the stack @names, outermost first, has in all. */
+static struct time_cell sum_of(const char *const *names)
+{
+	struct time_cell sum = { 0 };
+
+	for (uint32_t i = 0; i < g_calls->cells.count; i++) {
+		const struct time_cell *cell = &g_calls->cells.cells[i];
+		uint32_t node = time_cells_node(cell), depth = 0;
+
+		while (names[depth])
+			depth++;
+		for (; node && depth; depth--) {
+			const struct call_node *at = calls_node(g_calls, node);
+
+			if (strcmp(trace_reader_text(g_calls->reader, at->name),
+				   names[depth - 1]))
+				break;
+			node = at->parent;
+		}
+		if (node || depth)
+			continue;
+		sum.ns += cell->ns;
+		sum.calls += cell->calls;
+	}
+	return sum;
+}
+#define SUM_OF(...) sum_of((const char *const[]){ __VA_ARGS__, NULL })
+
+START_TEST(calls_have_their_own_time_and_number)
+{
+	write_head();
+	write_begin(1, 10);
+	write_begin(2, 20);
+	write_end(25);
+	write_begin(2, 40000);
+	write_end(90000);
+	write_end(100000);
+	read_bytes(g_bytes);
+	ck_assert_uint_eq(SUM_OF("main").ns, 99990 - 5 - 50000);
+	ck_assert_uint_eq(SUM_OF("main").calls, 1);
+	ck_assert_uint_eq(SUM_OF("main", "leaf").ns, 50005);
+	ck_assert_uint_eq(SUM_OF("main", "leaf").calls, 2);
+	ck_assert_uint_eq(SUM_OF("leaf").calls, 0);
+	ck_assert_uint_eq(g_calls->thread_count, 2);
+	ck_assert_int_eq(g_calls->threads[1].track->tid, 8);
+	ck_assert_uint_eq(g_calls->timeline.level[0].count, 3);
+	calls_free(&g_calls);
+	ck_assert_ptr_null(g_calls);
+}
+END_TEST
+
+START_TEST(calls_of_a_trace_that_is_cut_anywhere_are_those_before)
+{
+	write_head();
+	write_begin(1, 0);
+	for (uint64_t i = 0; i < 20; i++) {
+		write_begin(2, 100 * i + 10);
+		write_end(100 * i + 60);
+	}
+	write_end(3000);
+	for (size_t bytes = 0; bytes <= g_bytes; bytes += 3) {
+		struct time_cell sum;
+
+		read_bytes(bytes);
+		sum = SUM_OF("main", "leaf");
+		ck_assert_uint_le(sum.calls, 20);
+		ck_assert_uint_le(sum.ns, sum.calls * 50);
+		ck_assert_uint_ge(sum.ns + 50, sum.calls * 50);
+		calls_free(&g_calls);
+	}
+}
+END_TEST
+
+START_TEST(calls_of_deep_recursion_are_bounded)
+{
+	write_head();
+	for (uint64_t i = 0; i < 3000; i++)
+		write_begin(2, i);
+	for (uint64_t i = 0; i < 3000; i++)
+		write_end(5000 + i);
+	read_bytes(g_bytes);
+	ck_assert_uint_le(g_calls->nodes.count, 1025);
+	ck_assert_uint_gt(g_calls->totals.refused, 0);
+	calls_free(&g_calls);
+}
+END_TEST
+
+START_TEST(calls_of_a_file_that_is_not_there)
+{
+	ck_assert_int_eq(calls_read("/nonexistent/trace", NULL, &g_calls),
+			 -ENOENT);
+	ck_assert_ptr_null(g_calls);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("calls");
+	TCase *tcase = suite_case(suite, "calls");
+
+	tcase_add_test(tcase, calls_have_their_own_time_and_number);
+	tcase_add_test(tcase,
+		       calls_of_a_trace_that_is_cut_anywhere_are_those_before);
+	tcase_add_test(tcase, calls_of_deep_recursion_are_bounded);
+	tcase_add_test(tcase, calls_of_a_file_that_is_not_there);
+	return suite_run(suite);
+}

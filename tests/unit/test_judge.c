@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is called a change, on runs that are drawn at random: the seed is fixed,
+ * so each test has one outcome on every machine.
+ */
+#include "collector/compare/judge.h"
+#include "tests/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/compare/spread.h"
+
+#define ROWS 30
+#define RUNS 6
+
+static uint64_t g_seed;
+
+/* From 0 to 1. */
+static double uniform(void)
+{
+	g_seed = g_seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return ((double)(g_seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+struct world {
+	double spread; /* of a function in a run, as a share */
+	double outliers; /* probability that a function takes half as much more
+			  */
+	double drift; /* how much slower the machine is while B runs */
+	double uneven; /* how unevenly functions become slower then */
+	double planted; /* that function 3 really takes more on B */
+};
+
+struct rig {
+	struct runs runs;
+	struct summary summary;
+	struct run list[RUNS];
+	int64_t values[ROWS * RUNS];
+	struct judged judged;
+};
+
+static void make_rig(struct rig *rig, const char *unit)
+{
+	*rig = (struct rig){ 0 };
+	rig->runs = (struct runs){ .list = rig->list,
+				   .count = RUNS,
+				   .first_b = RUNS / 2,
+				   .metric_count = 1,
+				   .values = rig->values };
+	strcpy(rig->runs.metric[0].key, "wall");
+	strcpy(rig->runs.metric[0].unit, unit);
+	rig->runs.row_pool.count = ROWS;
+	for (size_t i = 0; i < RUNS; i++)
+		rig->list[i] = (struct run){ .single_threaded = true,
+					     .complete = true };
+}
+
+static void add_sums(struct rig *rig)
+{
+	for (size_t run = 0; run < RUNS; run++) {
+		rig->runs.sum[0][run] = 0;
+		for (size_t row = 0; row < ROWS; row++)
+			rig->runs.sum[0][run] += rig->values[row * RUNS + run];
+	}
+}
+
+static void draw(struct rig *rig, const struct world *world)
+{
+	for (size_t row = 0; row < ROWS; row++) {
+		double size = 1e9 / (double)(row + 2);
+		double slower = world->drift * (1 + world->uneven * normal());
+
+		for (size_t run = 0; run < RUNS; run++) {
+			double value = size * (1 + world->spread * normal());
+
+			if (uniform() < world->outliers)
+				value *= 1 - log(uniform()) / 2;
+			if (run >= RUNS / 2)
+				value *= 1 + slower +
+					 (row == 3 ? world->planted : 0);
+			rig->values[row * RUNS + run] = (int64_t)value;
+		}
+	}
+	add_sums(rig);
+}
+
+/* How many rows are called changed; *@third: whether row 3 is. */
+static size_t changes(struct rig *rig, bool *third)
+{
+	size_t count = 0;
+
+	ck_assert_int_eq(judge(&rig->runs, &rig->judged), 0);
+	for (size_t row = 0; row < ROWS; row++)
+		count += judged_cell(&rig->judged, row, 0)->changed;
+	*third = judged_cell(&rig->judged, 3, 0)->changed;
+	judged_release(&rig->judged);
+	return count;
+}
+
+/* Comparisons in which something is called changed, of 300. */
+static size_t false_changes(const struct world *world)
+{
+	struct rig rig;
+	size_t bad = 0;
+	bool third;
+
+	g_seed = 7;
+	make_rig(&rig, "nanoseconds");
+	for (int i = 0; i < 300; i++) {
+		draw(&rig, world);
+		bad += changes(&rig, &third) > 0;
+	}
+	return bad;
+}
+
+static const struct world equal_worlds[] = {
+	{ .spread = 0.002 },
+	{ .spread = 0.1 },
+	{ .spread = 0.01, .outliers = 0.1 },
+	{ .spread = 0.002, .outliers = 0.3 },
+	{ .spread = 0.002, .drift = 0.3 },
+	{ .spread = 0.002, .drift = 0.1, .uneven = 0.3 },
+};
+
+START_TEST(judge_calls_nothing_changed_in_equal_runs)
+{
+	ck_assert_uint_eq(false_changes(&equal_worlds[_i]), 0);
+}
+END_TEST
+
+/* In each of 100 comparisons 2 % are found in the one row that has them. */
+START_TEST(judge_finds_two_percent_in_a_steady_program)
+{
+	const struct world worlds[] = {
+		{ .spread = 0.002, .planted = 0.02 },
+		{ .spread = 0.002, .planted = 0.02, .drift = 0.1 },
+		{ .spread = 0.002, .planted = -0.02 },
+	};
+	struct rig rig;
+	bool third;
+
+	make_rig(&rig, "nanoseconds");
+	g_seed = 11;
+	for (int i = 0; i < 100; i++) {
+		draw(&rig, &worlds[_i]);
+		ck_assert_uint_eq(changes(&rig, &third), 1);
+		ck_assert(third);
+	}
+}
+END_TEST
+
+static void fill(struct rig *rig, int64_t a, int64_t b)
+{
+	for (size_t row = 0; row < ROWS; row++)
+		for (size_t run = 0; run < RUNS; run++)
+			rig->values[row * RUNS + run] =
+				row == 3 && run >= RUNS / 2 ? b : a;
+	add_sums(rig);
+}
+
+START_TEST(judge_finds_one_call_where_counts_do_not_vary)
+{
+	struct rig rig;
+	bool third;
+
+	make_rig(&rig, "count");
+	fill(&rig, 1000000, 1000001);
+	ck_assert_uint_eq(changes(&rig, &third), 1);
+	ck_assert(third);
+	/* Once some count varies, one call may be chance. */
+	rig.values[5 * RUNS] = 7;
+	ck_assert_uint_eq(changes(&rig, &third), 0);
+}
+END_TEST
+
+START_TEST(judge_does_not_trust_counts_of_threads_or_of_a_part)
+{
+	struct rig rig;
+	bool third;
+
+	make_rig(&rig, "count");
+	fill(&rig, 1000000, 1000001);
+	rig.list[1].single_threaded = false;
+	ck_assert_uint_eq(changes(&rig, &third), 0);
+	rig.list[1].single_threaded = true;
+	rig.list[4].complete = false;
+	ck_assert_uint_eq(changes(&rig, &third), 0);
+	/* What is far beyond the spread is a change all the same. */
+	fill(&rig, 1000000, 1100000);
+	ck_assert_uint_eq(changes(&rig, &third), 1);
+}
+END_TEST
+
+START_TEST(judge_needs_three_runs_a_side_for_times)
+{
+	struct rig rig;
+	bool third;
+
+	make_rig(&rig, "nanoseconds");
+	fill(&rig, 1000000, 2000000);
+	ck_assert_uint_eq(changes(&rig, &third), 1);
+	rig.runs.count = 5;
+	for (size_t row = 0; row < ROWS; row++)
+		for (size_t run = 0; run < 5; run++)
+			rig.values[row * 5 + run] =
+				row == 3 && run >= 3 ? 2000000 : 1000000;
+	ck_assert_uint_eq(changes(&rig, &third), 0);
+}
+END_TEST
+
+/* Three runs a side of a busy machine: some 45 % more may be chance. It is not
+ * called a change, and not called nothing. */
+START_TEST(judge_says_what_may_have_changed)
+{
+	static const int64_t times[] = { 452, 471, 524, 659, 683, 687 };
+	const struct judge_cell *cell;
+	struct rig rig;
+
+	make_rig(&rig, "nanoseconds");
+	rig.runs.row_pool.count = 1;
+	for (size_t run = 0; run < RUNS; run++) {
+		rig.values[run] = times[run] * 1000000;
+		rig.runs.sum[0][run] = rig.values[run];
+	}
+	rig.runs.metric_count = 1;
+	ck_assert_int_eq(judge(&rig.runs, &rig.judged), 0);
+	cell = judged_cell(&rig.judged, 0, 0);
+	ck_assert(!cell->changed && cell->may_have_changed);
+	judged_release(&rig.judged);
+	/* Sides that overlap are no reason to say so. */
+	rig.values[2] = 670000000;
+	ck_assert_int_eq(judge(&rig.runs, &rig.judged), 0);
+	cell = judged_cell(&rig.judged, 0, 0);
+	ck_assert(!cell->changed && !cell->may_have_changed);
+	judged_release(&rig.judged);
+}
+END_TEST
+
+/* Values of tables: t with 4 and 16 degrees of freedom. */
+START_TEST(spread_student_agrees_with_the_tables)
+{
+	ck_assert_double_eq_tol(spread_student(2.776445, 4), 0.05, 1e-6);
+	ck_assert_double_eq_tol(spread_student(8.610302, 4), 0.001, 1e-8);
+	ck_assert_double_eq_tol(spread_student(2.119905, 16), 0.05, 1e-6);
+	ck_assert_double_eq_tol(spread_student_limit(0.001, 4), 8.610302, 1e-5);
+	ck_assert_double_eq_tol(spread_student(0, 4), 1, 1e-12);
+}
+END_TEST
+
+START_TEST(spread_median_and_mad_of_few_numbers)
+{
+	double odd[] = { 5, 1, 3 }, even[] = { 4, 1, 3, 100 };
+
+	ck_assert_double_eq(spread_median(odd, 3), 3);
+	ck_assert_double_eq(spread_median(even, 4), 3.5);
+	ck_assert_double_eq(spread_median(even, 0), 0);
+	ck_assert_double_eq_tol(spread_mad(odd, 3, 3), 1.4826 * 2, 1e-9);
+}
+END_TEST
+
+/* Variances as a normal distribution brings them say that all rows are alike;
+ * those that are far from each other say nothing of one. */
+START_TEST(spread_learn_tells_alike_from_unlike)
+{
+	double variances[200];
+	struct spread_prior prior;
+
+	g_seed = 3;
+	for (size_t i = 0; i < 200; i++) {
+		double sum = 0;
+
+		for (int k = 0; k < 4; k++)
+			sum += pow(normal(), 2);
+		variances[i] = 9 * sum / 4;
+	}
+	prior = spread_learn(variances, 200, 4);
+	ck_assert_double_ge(prior.prior, 8);
+	ck_assert_double_eq_tol(prior.variance, 9, 2);
+	for (size_t i = 0; i < 200; i++)
+		variances[i] *= pow(10, 6 * uniform());
+	prior = spread_learn(variances, 200, 4);
+	ck_assert_double_le(prior.prior, 1);
+	ck_assert_double_eq(spread_learn(variances, 4, 4).prior, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("judge");
+	TCase *tcase = suite_case(suite, "judge");
+
+	tcase_add_loop_test(tcase, judge_calls_nothing_changed_in_equal_runs, 0,
+			    sizeof(equal_worlds) / sizeof(*equal_worlds));
+	tcase_add_loop_test(tcase, judge_finds_two_percent_in_a_steady_program,
+			    0, 3);
+	tcase_add_test(tcase, judge_finds_one_call_where_counts_do_not_vary);
+	tcase_add_test(tcase,
+		       judge_does_not_trust_counts_of_threads_or_of_a_part);
+	tcase_add_test(tcase, judge_needs_three_runs_a_side_for_times);
+	tcase_add_test(tcase, judge_says_what_may_have_changed);
+	tcase_add_test(tcase, spread_student_agrees_with_the_tables);
+	tcase_add_test(tcase, spread_median_and_mad_of_few_numbers);
+	tcase_add_test(tcase, spread_learn_tells_alike_from_unlike);
+	return suite_run(suite);
+}
