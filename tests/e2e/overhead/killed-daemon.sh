@@ -7,7 +7,8 @@
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 . "$TOP/tests/e2e/lib/forks.sh"
-# The keeper is in no group of the daemon's.
+# The keeper is in no group of the daemon's. It has its name a moment after the
+# first text was written, and ignores signals by then.
 find_keeper()
 {
 	keeper=$(pgrep -P $collector perfrec-keeper)
@@ -33,7 +34,7 @@ expect_gone()
 start_daemon
 start_forks
 switch_all_off
-find_keeper || fail "there is no perfrec-keeper"
+wait_for 30 find_keeper
 kill -TERM "$keeper"
 kill -INT "$keeper"
 expect_eq 'descriptors of the keeper' \
@@ -45,7 +46,7 @@ end_well
 start_daemon
 start_forks
 switch --off leaf
-find_keeper || fail "there is no perfrec-keeper"
+wait_for 30 find_keeper
 kill -KILL "$keeper"
 old=$keeper
 new_keeper()
@@ -67,7 +68,7 @@ end_well
 start_daemon
 start_forks
 switch --off '*'
-find_keeper || fail "there is no perfrec-keeper"
+wait_for 30 find_keeper
 while :; do
 	"$PERFREC" ctl functions --span '*' || break
 	"$PERFREC" ctl functions --off '*' || break
@@ -86,7 +87,7 @@ end_well
 start_daemon
 start_forks
 switch --off '*'
-find_keeper || fail "there is no perfrec-keeper"
+wait_for 30 find_keeper
 stop_daemon
 expect_none "/proc/$keeper"
 end_well
