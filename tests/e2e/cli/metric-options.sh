@@ -10,7 +10,7 @@ marker=$socket.all
 # daemon OPTION...: started, and listening.
 daemon()
 {
-	rm -f log
+	: >log
 	"$O/perfrec-collect" -o recordings "$@" 2>log &
 	daemon=$!
 	wait_for 20 grep -q 'listening on' log

@@ -76,7 +76,7 @@ answers()
 }
 wait_for 60 answers
 LD_PRELOAD=$SHIM ./calls 1000 >out || fail 'the program'
-wait_for 60 test -s "$(echo data/calls-*)/summary.json"
+wait_for 60 has_summary calls
 kill $clients
 wait $clients 2>/dev/null
 clients=

@@ -23,7 +23,7 @@ folders()
 start_daemon --max-total 1000
 calls
 [ ! -s err ] || fail "$(cat err)"
-wait_for 60 test -s "$(echo data/calls-*)/summary.json"
+wait_for 60 has_summary calls
 complete()
 {
 	"$PERFREC" ctl list --json 2>/dev/null | jq -e '.programs == []' >/dev/null
@@ -75,9 +75,13 @@ for pid in $programs; do
 	expect_eq 'status with few files' $? 7
 done
 expect_match collect.log 'too many files are open|Too many open files'
-wait_for 60 complete
-calls
-wait_for 60 complete
-wait_for 60 test -s "$(echo data/calls-*)/summary.json"
+# It closes the files of what has ended a moment later.
+recorded()
+{
+	calls
+	[ ! -s err ]
+}
+wait_for 60 recorded
+wait_for 60 has_summary calls
 expect_eq 'spans' "$(json data/calls-*/summary.json .totals.spans)" 1002
 stop_daemon

@@ -50,6 +50,7 @@ end()
 # again: a new daemon, which keeps what the old one has recorded.
 again()
 {
+	: >collect.log
 	"$O/perfrec-collect" -o data 2>collect.log &
 	collector=$!
 	wait_for 60 grep -q 'listening on' collect.log
@@ -73,7 +74,13 @@ collector=
 for left in perfrec.sock perfrec.sock.ctl; do
 	[ -S $left ] || fail "$left is gone"
 done
-run "$PERFREC" ctl list
+# A process that it has just started may hold the socket for a moment more.
+nobody_serves()
+{
+	run "$PERFREC" ctl list
+	grep -q 'no perfrec-collect serves' err
+}
+wait_for 60 nobody_serves
 expect_error 1 'no perfrec-collect serves'
 run "$PERFREC" ctl -o data list
 expect_error 1 'no perfrec-collect serves'

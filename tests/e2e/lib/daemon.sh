@@ -33,3 +33,10 @@ preload()
 {
 	LD_PRELOAD=$SHIM PERFREC_QUIET=${PERFREC_QUIET:-1} "$@"
 }
+
+# has_summary NAME: a recording of a program NAME has ended.
+has_summary()
+{
+	set -- data/"$1"-*/summary.json
+	[ -s "$1" ]
+}
