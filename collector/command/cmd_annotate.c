@@ -24,7 +24,7 @@ static const char *const profiles[] = { CPU_PROFILE_NAME, HEAP_PROFILE_NAME };
 struct annotate_command {
 	const char *word, *dir;
 	bool json;
-	bool recorded; /* the recording has calls of functions */
+	struct summary *summary;
 	struct pprof *pprof[ARRAY_SIZE(profiles)]; /* NULL: there is none */
 	struct pprof_rows stacks[ARRAY_SIZE(profiles)];
 	struct pprof_rows functions[ARRAY_SIZE(profiles)];
@@ -110,7 +110,8 @@ static const char *choose(const struct annotate_command *command)
 		for (size_t k = 0; k < command->functions[i].count; k++)
 			all.list[all.count++] = command->functions[i].list[k];
 	if (all.list)
-		name = function_choose(command->word, &all, command->dir);
+		name = function_choose(command->word, &all, command->summary,
+				       FUNCTION_LINES, command->dir);
 	else
 		log_err("out of memory");
 	free(all.list);
@@ -126,7 +127,7 @@ static int show_annotate(const struct annotate_command *command)
 	if (!name)
 		return OPTS_FAILED;
 	annotate_begin(name, &annotate);
-	annotate.recorded = command->recorded;
+	annotate.recorded = command->summary->instrumented;
 	for (size_t i = 0; i < ARRAY_SIZE(profiles) && !err; i++)
 		if (command->pprof[i])
 			err = annotate_add(&annotate, command->pprof[i],
@@ -145,16 +146,13 @@ static int show_annotate(const struct annotate_command *command)
 int cmd_annotate(int argc, char **argv)
 {
 	struct annotate_command command = { .dir = RECORDING_DIR };
-	struct summary *summary = NULL;
 	int result = parse_annotate_line(argc, argv, &command);
 
 	if (result != OPTS_GO_ON)
 		return result;
 	/* It says what is wrong with a folder that is no recording. */
-	if (summary_read(command.dir, &summary))
+	if (summary_read(command.dir, &command.summary))
 		return OPTS_FAILED;
-	command.recorded = summary->instrumented;
-	summary_free(&summary);
 	result =
 		read_profiles(&command) ? OPTS_FAILED : show_annotate(&command);
 	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
@@ -162,5 +160,6 @@ int cmd_annotate(int argc, char **argv)
 		pprof_rows_free(&command.functions[i]);
 		pprof_free(&command.pprof[i]);
 	}
+	summary_free(&command.summary);
 	return result;
 }

@@ -65,6 +65,7 @@ static int parse_graph_line(int argc, char **argv, struct graph_line *line)
 
 /* The full name of the function, or NULL after a message. */
 static const char *choose(const struct graph_line *line,
+			  const struct summary *summary,
 			  const struct pprof *pprof)
 {
 	struct pprof_rows rows;
@@ -74,7 +75,8 @@ static const char *choose(const struct graph_line *line,
 		log_err("out of memory");
 		return NULL;
 	}
-	name = function_choose(line->word, &rows, line->dir);
+	name = function_choose(line->word, &rows, summary, FUNCTION_CALLS,
+			       line->dir);
 	pprof_rows_free(&rows);
 	return name;
 }
@@ -82,7 +84,7 @@ static const char *choose(const struct graph_line *line,
 static int show_graph(const struct graph_line *line,
 		      const struct summary *summary, const struct pprof *pprof)
 {
-	const char *name = choose(line, pprof);
+	const char *name = choose(line, summary, pprof);
 	struct pprof_rows rows;
 	struct graph graph = { 0 };
 	int err;

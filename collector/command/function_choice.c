@@ -15,8 +15,10 @@
 #define LISTED_MAX 20
 
 struct choice {
-	const char *word;
+	const char *word, *dir;
 	const struct pprof_rows *rows;
+	const struct summary *summary;
+	enum function_wish wish;
 	const char **names; /* that match, each once; room for all rows */
 	size_t count;
 };
@@ -137,29 +139,105 @@ static size_t list_containing(const struct choice *choice)
 	return count;
 }
 
-static void say_unknown(const struct choice *choice, const char *dir)
+/* A function that the summary has and @rows do not have; NULL: none. */
+static const struct summary_function *find_bare(const struct choice *choice)
 {
-	char *near = find_near(choice, true);
+	const struct summary *summary = choice->summary;
 
+	for (size_t i = 0; i < summary->function_count; i++)
+		if (name_pattern_matches(choice->word,
+					 summary->functions[i].name,
+					 summary->functions[i].module))
+			return &summary->functions[i];
+	return NULL;
+}
+
+static bool is_off(const struct summary_function *function)
+{
+	return function->state && strcmp(function->state, "off") == 0;
+}
+
+/* The function is known: say why there is nothing to show of it. */
+static void say_bare(const struct choice *choice,
+		     const struct summary_function *bare)
+{
+	if (choice->wish == FUNCTION_LINES)
+		log_err("'%.200s' has no samples and no allocations of "
+			"'%.200s': its lines are unknown; sample more often "
+			"(perfrec record --cpu 999), and see perfrec report "
+			"%.200s",
+			choice->dir, bare->name, choice->dir);
+	else if (is_off(bare))
+		log_err("'%.200s' has no recorded calls of '%.200s': it was "
+			"off (--overhead, or perfrec ctl functions --off); "
+			"record again with --no-cache, or without --overhead",
+			choice->dir, bare->name);
+	else
+		log_err("'%.200s' has no recorded calls of '%.200s': they were "
+			"counted only; record again without --count and "
+			"--overhead",
+			choice->dir, bare->name);
+}
+
+static const char *cause_of_lack(const struct choice *choice)
+{
+	if (choice->wish == FUNCTION_LINES)
+		return " with samples or allocations";
+	return "";
+}
+
+/* What may have left the function out, and what lists those that are there. */
+static void say_absent(const struct choice *choice)
+{
+	const char *dir = choice->dir;
+
+	if (choice->summary->filtered && choice->wish == FUNCTION_CALLS)
+		log_err("'%.200s' has no function '%.200s': maybe --filter or "
+			"--exclude left it out, then record again without "
+			"them; perfrec report %.200s lists what is there",
+			dir, choice->word, dir);
+	else
+		log_err("'%.200s' has no function '%.200s'%s; perfrec report "
+			"%s%.200s lists them",
+			dir, choice->word, cause_of_lack(choice),
+			choice->wish == FUNCTION_LINES ? "--view cpu " : "",
+			dir);
+}
+
+static void say_unknown(const struct choice *choice)
+{
+	const struct summary_function *bare = find_bare(choice);
+	char *near;
+
+	if (bare) {
+		say_bare(choice, bare);
+		return;
+	}
+	near = find_near(choice, true);
 	if (!near)
 		near = find_near(choice, false);
 	if (near)
-		log_err("'%.200s' has no function '%.200s': did you mean "
+		log_err("'%.200s' has no function '%.200s'%s: did you mean "
 			"'%.200s'?",
-			dir, choice->word, near);
+			choice->dir, choice->word, cause_of_lack(choice), near);
 	else
-		log_err("'%.200s' has no function '%.200s'; perfrec report "
-			"%.200s lists them",
-			dir, choice->word, dir);
+		say_absent(choice);
 	if (!near)
 		list_containing(choice);
 	free(near);
 }
 
 const char *function_choose(const char *word, const struct pprof_rows *rows,
-			    const char *dir)
+			    const struct summary *summary,
+			    enum function_wish wish, const char *dir)
 {
-	struct choice choice = { .word = word, .rows = rows };
+	struct choice choice = {
+		.word = word,
+		.dir = dir,
+		.rows = rows,
+		.summary = summary,
+		.wish = wish,
+	};
 	const char *chosen = NULL;
 
 	choice.names = calloc(rows->count + 1, sizeof(*choice.names));
@@ -173,7 +251,7 @@ const char *function_choose(const char *word, const struct pprof_rows *rows,
 	else if (choice.count)
 		list_matches(&choice);
 	else
-		say_unknown(&choice, dir);
+		say_unknown(&choice);
 	free(choice.names);
 	return chosen;
 }

@@ -8,16 +8,25 @@
 
 #include <stddef.h>
 
+#include "collector/read/summary_read.h"
 #include "collector/show/pprof_rows.h"
+
+/* What a person wants to see of the function. */
+enum function_wish {
+	FUNCTION_CALLS, /* perfrec graph */
+	FUNCTION_LINES, /* perfrec annotate */
+};
 
 /*
  * The full name of the function of @rows (one for each function) that @word
  * means: its name, or a pattern (name_pattern.h) that matches no other name.
- * NULL, after a message: nothing matches, and then the names that are nearest
- * are named; or several do, and then they are listed. @dir: the recording, as
- * the user wrote it. For a process of one thread.
+ * NULL, after a message: several match, and then they are listed; or nothing
+ * does. Then the message says why there is nothing of @wish, if @summary has
+ * the function, and else which name is nearest. @dir: the recording, as the
+ * user wrote it. For a process of one thread.
  */
 const char *function_choose(const char *word, const struct pprof_rows *rows,
-			    const char *dir);
+			    const struct summary *summary,
+			    enum function_wish wish, const char *dir);
 
 #endif

@@ -81,3 +81,18 @@ run "$PERFREC" annotate wrok data
 expect_error 1 "did you mean 'work'"
 run "$PERFREC" annotate
 expect_error 2 'give a function'
+
+# A function that was called, without samples and allocations, is no unknown name.
+cat >idle.c <<'SOURCE'
+#include <stdlib.h>
+char *volatile keep;
+__attribute__((noinline)) void idle(void) { keep = 0; }
+__attribute__((noinline)) void busy(void) { keep = malloc(10); }
+int main(void) { busy(); idle(); return 0; }
+SOURCE
+gcc -O1 -g -finstrument-functions -o idle idle.c || fail 'cannot compile'
+run "$PERFREC" record -q --cpu off --alloc exact -o idled ./idle
+run "$PERFREC" annotate idle idled
+expect_error 1 "no samples and no allocations of 'idle'.*--cpu 999"
+run "$PERFREC" annotate buzy idled
+expect_error 1 "no function 'buzy' with samples or allocations: did you mean 'busy'"

@@ -80,6 +80,19 @@ expect_error 2 'give a function'
 run "$PERFREC" graph leaf missing
 expect_error 1 'is no finished recording'
 
+# A function that was left out, or was off: that is no unknown name.
+run "$PERFREC" record -q -o less --exclude leaf ./graph
+run "$PERFREC" graph leaf less
+expect_error 1 "has no function 'leaf': maybe --filter or --exclude left it out"
+jq '.functions += [{name: "leaf", module: "/graph", calls: 0, recorded: 0, state: "off"}]' \
+	less/summary.json >changed && mv changed less/summary.json
+run "$PERFREC" graph leaf less
+expect_error 1 "no recorded calls of 'leaf': it was off .*--no-cache"
+jq '(.functions[] | select(.name == "leaf")) += {calls: 9, state: "counted"}' \
+	less/summary.json >changed && mv changed less/summary.json
+run "$PERFREC" graph 'lea*' less
+expect_error 1 "no recorded calls of 'leaf': they were counted only"
+
 # Counted calls: the sum is exact, the callers are said to be an estimate.
 run "$PERFREC" record -q -o counted --count leaf ./graph
 run "$PERFREC" graph leaf counted
