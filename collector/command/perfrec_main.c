@@ -17,6 +17,7 @@
 #include "collector/command/cmd_replay.h"
 #include "collector/command/cmd_report.h"
 #include "collector/base/log.h"
+#include "collector/base/text_out.h"
 #include "collector/options/opts.h"
 
 /* perfrec has no options of its own but --help and --version. */
@@ -25,6 +26,23 @@ static int take_nothing(void *to, const struct opts_value *value)
 	(void)to;
 	(void)value;
 	return OPTS_GO_ON;
+}
+
+/* perfrec help [COMMAND], as people type it. */
+static int show_help(int argc, char **argv)
+{
+	enum opts_command command = CMD_MAIN;
+
+	if (argc > 2) {
+		log_err("'%.200s': one command at a time", argv[2]);
+		return OPTS_WRONG;
+	}
+	if (argc == 2)
+		command = opts_find_command(argv[1]);
+	if (command == CMD_COUNT)
+		return opts_unknown_command(argv[1]);
+	opts_print_help(command, stdout);
+	return text_out_finish() ? OPTS_FAILED : OPTS_OK;
 }
 
 int main(int argc, char **argv)
@@ -53,6 +71,8 @@ int main(int argc, char **argv)
 	}
 	argc -= optind;
 	argv += optind;
+	if (strcmp(argv[0], "help") == 0)
+		return show_help(argc, argv);
 	command = opts_find_command(argv[0]);
 	if (command == CMD_COUNT)
 		return opts_unknown_command(argv[0]);

@@ -51,10 +51,12 @@ static void make_longs(enum opts_command command,
 	*to = (struct option){ 0 };
 }
 
+#define HELP_LETTER 'h' /* as --help; in no table, so in no list */
+#define LETTERS_BYTES (2 * OPT_COUNT + 4)
+
 /* '+': options end at the first word that is none. ':': getopt_long() tells a
  * missing value from an unknown option, and prints nothing. */
-static void make_letters(enum opts_command command,
-			 char letters[2 * OPT_COUNT + 3])
+static void make_letters(enum opts_command command, char letters[LETTERS_BYTES])
 {
 	enum opts_operands operands = opts_commands[command].operands;
 	char *to = letters;
@@ -63,6 +65,7 @@ static void make_letters(enum opts_command command,
 	    operands == OPTS_PROGRAM)
 		*to++ = '+';
 	*to++ = ':';
+	*to++ = HELP_LETTER;
 	for (size_t i = 0; i < OPT_COUNT; i++) {
 		const struct opts_row *row = &opts_rows[i];
 
@@ -85,6 +88,8 @@ static struct opts_value find_option(enum opts_command command, int c)
 			.id = (enum opts_id)(c - LONG_BASE),
 			.name = opts_rows[c - LONG_BASE].name,
 		};
+	if (c == HELP_LETTER)
+		return (struct opts_value){ .id = OPT_HELP, .name = "-h" };
 	while (!opts_has(command, id) || !opts_rows[id].letter ||
 	       opts_rows[id].letter[1] != c)
 		id++;
@@ -303,7 +308,7 @@ int opts_parse(enum opts_command command, int argc, char **argv,
 		.to = to,
 	};
 	struct option longs[OPT_COUNT + 1];
-	char letters[2 * OPT_COUNT + 3];
+	char letters[LETTERS_BYTES];
 	int result = take_defaults(&line), c;
 
 	make_longs(command, longs);

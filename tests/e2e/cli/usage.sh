@@ -126,5 +126,21 @@ for command in '' record report; do
 	expect_match out '^usage: perfrec'
 	[ ! -s err ] || fail "help on stderr"
 done
+# In the other ways that people type.
+for command in '' record ctl diff cc; do
+	"$PERFREC" $command --help >told
+	run "$PERFREC" help $command
+	expect_status 0
+	cmp out told || fail "perfrec help $command is not $command --help"
+	run "$PERFREC" $command -h
+	expect_status 0
+	cmp out told || fail "$command -h is not $command --help"
+done
+"$PERFREC" report --help >told
+run "$PERFREC" report -h data
+cmp out told || fail 'perfrec report -h data'
+refused 2 "unknown command 'recrod' .did you mean 'record'" help recrod
+refused 2 "'report': one command at a time" help record report
+refused 2 "unknown option '-x'" report -xh
 run "$PERFREC" --version
 expect_match out '^perfrec [0-9]'
