@@ -5,13 +5,18 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
 #include "collector/base/size.h"
+#include "collector/command/name_near.h"
 #include "collector/options/limits.h"
+#include "collector/options/spelling.h"
 #include "collector/output/own_files.h"
+
+#define THREADS_COMPARED 1000 /* names, when none is the one that is given */
 
 static int add_function(struct call_command *command,
 			const struct opts_value *value)
@@ -121,18 +126,92 @@ static void log_no_trace(const struct call_command *command, int err)
 
 /* --- before anything is written --- */
 
+/* The functions of the trace; returns how many. NULL: no memory. */
+static const char **list_functions(const struct call_reader *reader,
+				   size_t *count)
+{
+	struct trace_reader *trace = call_reader_trace(reader);
+	uint32_t texts = trace_reader_texts(trace);
+	const char **names = calloc((size_t)texts + 1, sizeof(*names));
+
+	*count = 0;
+	for (uint32_t i = 1; names && i <= texts; i++)
+		if (call_reader_saw_function(reader, i))
+			names[(*count)++] = trace_reader_text(trace, i);
+	return names;
+}
+
+static void say_unmet_function(const char *word,
+			       const struct call_reader *reader)
+{
+	size_t count;
+	const char **names = list_functions(reader, &count);
+	char *near = names ? name_near(word, names, count) : NULL;
+
+	if (near)
+		log_err("--function '%.200s': no function of the trace "
+			"matches: did you mean '%.200s'?",
+			word, near);
+	else
+		log_err("--function '%.200s': no function of the trace matches",
+			word);
+	free(near);
+	free(names);
+}
+
+static bool is_listed(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The names of the first threads of @trace, each once, into @names. Returns how
+ * many. */
+static size_t list_threads(const struct trace_reader *trace,
+			   const char *names[THREADS_COMPARED])
+{
+	const struct trace_track *track;
+	size_t count = 0;
+
+	for (uint32_t i = 0; count < THREADS_COMPARED &&
+			     (track = trace_reader_track(trace, i)) != NULL;
+	     i++) {
+		const char *name = trace_reader_text(trace, track->name);
+
+		if (track->kind == TRACE_TRACK_THREAD && name[0] &&
+		    !is_listed(name, names, count))
+			names[count++] = name;
+	}
+	return count;
+}
+
+static void say_unmet_thread(const char *word, const struct call_reader *reader)
+{
+	const char *names[THREADS_COMPARED], *near;
+	size_t count = list_threads(call_reader_trace(reader), names);
+
+	near = spelling_nearest(word, strlen(word), names, count);
+	if (near)
+		log_err("--thread '%.200s': no thread has that number or name: "
+			"did you mean '%.200s'?",
+			word, near);
+	else
+		log_err("--thread '%.200s': no thread has that number or name",
+			word);
+}
+
 /* A choice that nothing met is a mistake in typing. */
 static int check_met(const struct call_command *command,
 		     const struct call_reader *reader)
 {
 	if (!call_reader_met_thread(reader)) {
-		log_err("--thread '%.200s': no thread has that number or name",
-			command->choice.thread);
+		say_unmet_thread(command->choice.thread, reader);
 		return OPTS_FAILED;
 	}
 	if (!call_reader_met_function(reader)) {
-		log_err("--function '%.200s': no function of the trace matches",
-			command->functions[0]);
+		say_unmet_function(command->functions[0], reader);
 		return OPTS_FAILED;
 	}
 	return OPTS_OK;
@@ -240,6 +319,23 @@ static int check_whole(const struct call_command *command,
 	return bad || (totals->cut && finished) ? OPTS_FAILED : OPTS_OK;
 }
 
+/* Nothing was written, as the recording ends before --from. */
+static bool is_beyond_end(const struct call_command *command,
+			  const struct call_reader *reader,
+			  const struct trace_read_totals *totals)
+{
+	uint64_t origin = call_reader_origin(reader);
+	char text[SIZE_TEXT];
+
+	if (!command->choice.from_ns || totals->last_ns < origin ||
+	    totals->last_ns - origin >= command->choice.from_ns)
+		return false;
+	log_err("--from: nothing was recorded then, the last event is %s after "
+		"the first",
+		size_format_ns(totals->last_ns - origin, text));
+	return true;
+}
+
 int call_command_end(const struct call_command *command,
 		     const struct call_reader *reader, int result)
 {
@@ -265,5 +361,9 @@ int call_command_end(const struct call_command *command,
 		return OPTS_FAILED;
 	}
 	status = check_whole(command, &totals);
-	return status == OPTS_OK ? check_met(command, reader) : status;
+	if (status == OPTS_OK)
+		status = check_met(command, reader);
+	if (status == OPTS_OK && is_beyond_end(command, reader, &totals))
+		status = OPTS_FAILED;
+	return status;
 }

@@ -8,9 +8,8 @@
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
-#include "collector/names/name_fold.h"
+#include "collector/command/name_near.h"
 #include "collector/names/name_pattern.h"
-#include "collector/options/spelling.h"
 
 #define LISTED_MAX 20
 
@@ -77,47 +76,19 @@ static void list_matches(const struct choice *choice)
 	}
 }
 
-/* The name without what stands in front of its last "::". */
-static const char *last_part(const char *plain)
-{
-	const char *part = plain, *at;
-
-	while ((at = strstr(part, "::")) != NULL)
-		part = at + 2;
-	return part;
-}
-
-static char *short_part(const char *name, bool whole)
-{
-	char plain[NAME_FOLD_BYTES];
-
-	name_fold_plain(name, plain);
-	return strdup(whole ? plain : last_part(plain));
-}
-
-/* The nearest name, whole, so that it works when typed; found by the whole name
- * or by its last part. NULL: none is near. The caller frees it. */
-static char *find_near(const struct choice *choice, bool whole)
+/* As name_near(). */
+static char *find_near(const struct choice *choice)
 {
 	size_t count = choice->rows->count;
-	char **words = calloc(count + 1, sizeof(*words));
-	const char *near = NULL;
-	char *out = NULL;
+	const char **names = calloc(count + 1, sizeof(*names));
+	char *near = NULL;
 
-	for (size_t i = 0; words && i < count; i++)
-		words[i] =
-			short_part(choice->rows->list[i].frames->name, whole);
-	if (words)
-		near = spelling_nearest(choice->word, strlen(choice->word),
-					(const char *const *)words, count);
-	for (size_t i = 0; words && i < count; i++) {
-		if (!out && near && near == words[i])
-			out = short_part(choice->rows->list[i].frames->name,
-					 true);
-		free(words[i]);
-	}
-	free(words);
-	return out;
+	for (size_t i = 0; names && i < count; i++)
+		names[i] = choice->rows->list[i].frames->name;
+	if (names)
+		near = name_near(choice->word, names, count);
+	free(names);
+	return near;
 }
 
 /* Names that have the word in them, however it is written. */
@@ -213,9 +184,7 @@ static void say_unknown(const struct choice *choice)
 		say_bare(choice, bare);
 		return;
 	}
-	near = find_near(choice, true);
-	if (!near)
-		near = find_near(choice, false);
+	near = find_near(choice);
 	if (near)
 		log_err("'%.200s' has no function '%.200s'%s: did you mean "
 			"'%.200s'?",

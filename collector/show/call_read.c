@@ -496,3 +496,9 @@ bool call_reader_met_function(const struct call_reader *reader)
 {
 	return reader->met_function;
 }
+
+bool call_reader_saw_function(const struct call_reader *reader, uint32_t number)
+{
+	return number < reader->match_room &&
+	       reader->matches[number] != MATCH_UNKNOWN;
+}

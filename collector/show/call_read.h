@@ -82,6 +82,10 @@ uint64_t call_reader_origin(const struct call_reader *reader);
  * matched. True if none was chosen. */
 bool call_reader_met_thread(const struct call_reader *reader);
 bool call_reader_met_function(const struct call_reader *reader);
+/* Whether text @number was compared with the functions that were chosen: it is
+ * the name of a function. */
+bool call_reader_saw_function(const struct call_reader *reader,
+			      uint32_t number);
 
 /* The thread that a context is of; @track itself if it is none. */
 const struct trace_track *call_track_thread(const struct trace_reader *reader,

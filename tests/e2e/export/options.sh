@@ -37,7 +37,6 @@ expect_eq '--function and --depth' \
 	"$(text --function outer --function leaf --depth 1 | tr -s '\n' '|')" \
 	'outer();|outer();|leaf();|'
 expect_eq '--min-duration' "$(text --min-duration 1h)" ''
-expect_eq '--from' "$(text --from 1h)" ''
 expect_eq 'a thread by its name' "$(text --thread calls | wc -l)" 17
 # What is as long as the longest call of leaf() is in its callers, too.
 "$PERFREC" export --to csv --calls data >calls.csv
@@ -69,6 +68,15 @@ run "$PERFREC" export --to chrome --calls data
 expect_says 2 '--calls: only with --to csv'
 run "$PERFREC" replay no-such-folder
 expect_says 1 "'no-such-folder' is no recording"
+run "$PERFREC" replay --function innre data
+expect_says 1 "no function of the trace matches: did you mean 'inner'?"
+run "$PERFREC" dump --thread call data
+expect_says 1 "no thread has that number or name: did you mean 'calls'?"
+for command in replay dump 'export --to chrome'; do
+	# shellcheck disable=SC2086 # words
+	run "$PERFREC" $command --from 1h data
+	expect_says 1 '--from: nothing was recorded then, the last event is '
+done
 run "$PERFREC" replay --from 1 data
 expect_says 2 'give a time with its unit'
 run "$PERFREC" replay --from 2s --until 1s data
