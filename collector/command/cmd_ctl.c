@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/serve/ctl_wire.h"
@@ -21,6 +22,7 @@
 #include "collector/base/socket_path.h"
 #include "collector/base/text_out.h"
 #include "collector/names/name_fold.h"
+#include "collector/options/limits.h"
 #include "collector/options/opts.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
@@ -206,14 +208,43 @@ static int find_socket(const struct ctl_options *options,
 	return err;
 }
 
-static int say_unreachable(const char *path, int err)
+static bool is_recorded_here(void)
+{
+	struct stat status;
+
+	return lstat(RECORDING_DIR "/" SOCKET_PATH_LINK, &status) == 0 &&
+	       S_ISLNK(status.st_mode);
+}
+
+/* No daemon is there. A perfrec record has a collector of its own, which only
+ * its folder names. */
+static void say_nobody(const struct ctl_options *options, const char *path,
+		       int shown)
+{
+	if (options->socket || options->dir)
+		log_err("no perfrec-collect serves '%.*s' (start one: "
+			"perfrec-collect -o DIR)",
+			shown, path);
+	else if (is_recorded_here())
+		log_err("no perfrec-collect serves '%.*s'; for the perfrec "
+			"record that records here: perfrec ctl "
+			"-o " RECORDING_DIR " %s",
+			shown, path, options->verb);
+	else
+		log_err("no perfrec-collect serves '%.*s' (start one: "
+			"perfrec-collect -o DIR; or name its socket: --socket; "
+			"for a perfrec record: perfrec ctl -o DIR %s, with "
+			"the folder that it records into)",
+			shown, path, options->verb);
+}
+
+static int say_unreachable(const struct ctl_options *options, const char *path,
+			   int err)
 {
 	int shown = (int)(strlen(path) - strlen(SOCKET_PATH_CTL));
 
 	if (err == ENOENT || err == ECONNREFUSED)
-		log_err("no perfrec-collect serves '%.*s' (start one: "
-			"perfrec-collect -o DIR; or name its socket: --socket)",
-			shown, path);
+		say_nobody(options, path, shown);
 	else
 		log_err("cannot connect to perfrec-collect at '%.*s': %s",
 			shown, path, strerror(err));
@@ -232,13 +263,13 @@ static int open_connection(const struct ctl_options *options, int *out)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return say_unreachable(address.sun_path, errno);
+		return say_unreachable(options, address.sun_path, errno);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (!waits)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
 			   sizeof(timeout));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		err = say_unreachable(address.sun_path, errno);
+		err = say_unreachable(options, address.sun_path, errno);
 		close(fd);
 		return err;
 	}

@@ -85,7 +85,12 @@ calls()
 
 # Nobody there.
 run ctl list
-expect_error 1 "no perfrec-collect serves '.*/perfrec.sock' .*start one: perfrec-collect -o"
+expect_error 1 "no perfrec-collect serves '.*/perfrec.sock' .*start one: perfrec-collect -o.*perfrec ctl -o DIR list"
+mkdir perfrec.data
+ln -s nowhere perfrec.data/control
+run ctl list
+expect_error 1 "for the perfrec record that records here: perfrec ctl -o perfrec.data list"
+rm -r perfrec.data
 run ctl -o data list
 expect_error 1 "nothing is being recorded into 'data'"
 run ctl
