@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
@@ -29,6 +30,7 @@ struct report_options {
 	bool json;
 	bool markdown;
 	bool limited; /* --limit was given */
+	bool named; /* the recording was given */
 	const char *html; /* the file; NULL: no page */
 	bool no_source;
 };
@@ -64,6 +66,21 @@ static int check_raw(const struct report_options *options)
 	return OPTS_WRONG;
 }
 
+/* perfrec report --html DIR: the file was forgotten. */
+static int check_file(const struct report_options *options)
+{
+	const char *html = options->html;
+	struct stat status;
+
+	if (!html || options->named || stat(html, &status) < 0 ||
+	    !S_ISDIR(status.st_mode))
+		return OPTS_GO_ON;
+	log_err("--html '%.200s': that is a folder; give the file to write, "
+		"and then the recording: perfrec report --html FILE %.200s",
+		html, html);
+	return OPTS_WRONG;
+}
+
 /* The page has all views. */
 static int check_html(const struct report_options *options)
 {
@@ -74,7 +91,7 @@ static int check_html(const struct report_options *options)
 	if (!options->html ||
 	    (!options->view && !options->sort && !options->stacks &&
 	     !options->raw && !options->json && !options->limited))
-		return OPTS_GO_ON;
+		return check_file(options);
 	log_err("--html: takes no option but --no-source");
 	return OPTS_WRONG;
 }
@@ -166,7 +183,8 @@ static int parse_report_line(int argc, char **argv,
 		log_err("'': give the name of a folder");
 		return OPTS_WRONG;
 	}
-	if (optind < argc)
+	options->named = optind < argc;
+	if (options->named)
 		options->print.dir = argv[optind];
 	return check_together(options);
 }

@@ -47,6 +47,8 @@ for bad in data no/folder /dev/full; do
 	run "$PERFREC" report --html $bad data
 	expect_error 1 "cannot write the page '$bad'"
 done
+run "$PERFREC" report --html data
+expect_error 2 "'data': that is a folder; .*perfrec report --html FILE data"
 expect_eq 'what is left behind' "$(ls | grep -c 'XXXX\|page.html.')" 0
 
 # Half of the trace; then none.
