@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "collector/base/text_out.h"
+#include "collector/compare/diff.h"
 #include "collector/compare/row_text.h"
 #include "collector/compare/spread.h"
 #include "shared/compiler.h"
@@ -115,7 +116,9 @@ static void print_aggregate_head(const struct runs *runs, size_t metric,
 	if (runs->count > 1)
 		fprintf(out, " and %zu more recording%s", runs->count - 1,
 			runs->count == 2 ? "" : "s");
-	fprintf(out, ": %s\n\n", runs->metric[metric].title);
+	fprintf(out, ": %s\n", runs->metric[metric].title);
+	diff_print_notes(runs, out);
+	fputc('\n', out);
 }
 
 static int print_aggregates(const struct runs *runs,

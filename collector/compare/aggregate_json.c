@@ -9,6 +9,7 @@
 
 #include "collector/base/json_text.h"
 #include "collector/compare/aggregate.h"
+#include "collector/compare/diff.h"
 #include "collector/names/name_fold.h"
 #include "shared/compiler.h"
 
@@ -65,6 +66,16 @@ static json_t *dirs_json(const struct runs *runs)
 	return list;
 }
 
+static json_t *notes_json(const struct runs *runs)
+{
+	json_t *list = json_array();
+	char text[1024];
+
+	for (size_t i = 0; diff_note(runs, i, text, sizeof(text)); i++)
+		json_array_append_new(list, json_text(text));
+	return list;
+}
+
 static json_t *functions_json(const struct runs *runs,
 			      const struct aggregate_options *options)
 {
@@ -85,11 +96,12 @@ static json_t *functions_json(const struct runs *runs,
 int aggregate_write_json(const struct runs *runs,
 			 const struct aggregate_options *options, FILE *out)
 {
-	json_t *root = json_pack("{s:i, s:o, s:o, s:s, s:o}", "version",
+	json_t *root = json_pack("{s:i, s:o, s:o, s:o, s:s, s:o}", "version",
 				 AGGREGATE_JSON_VERSION, "runs",
-				 dirs_json(runs), "metrics", metrics_json(runs),
-				 "value", runs->metric[options->metric].key,
-				 "functions", functions_json(runs, options));
+				 dirs_json(runs), "notes", notes_json(runs),
+				 "metrics", metrics_json(runs), "value",
+				 runs->metric[options->metric].key, "functions",
+				 functions_json(runs, options));
 	int err = 0;
 
 	if (!root)

@@ -155,6 +155,17 @@ bool diff_note(const struct runs *runs, size_t i, char *text, size_t room)
 	return false;
 }
 
+void diff_print_notes(const struct runs *runs, FILE *out)
+{
+	char text[1024];
+
+	for (size_t i = 0; diff_note(runs, i, text, sizeof(text)); i++) {
+		fputs("   ", out);
+		text_out(text, out);
+		fputc('\n', out);
+	}
+}
+
 /* --- the table ---------------------------------------------------------------
  */
 
@@ -358,16 +369,10 @@ static void print_wall(const struct runs *runs, FILE *out)
 
 static void print_diff_head(const struct diff *diff, FILE *out)
 {
-	char text[1024];
-
 	print_side(diff->runs, false, out);
 	print_side(diff->runs, true, out);
 	print_wall(diff->runs, out);
-	for (size_t i = 0; diff_note(diff->runs, i, text, sizeof(text)); i++) {
-		fputs("   ", out);
-		text_out(text, out);
-		fputc('\n', out);
-	}
+	diff_print_notes(diff->runs, out);
 }
 
 /* Values that every run has, and that are the same on both sides. */

@@ -39,10 +39,12 @@ int diff_write_json(const struct diff *diff, FILE *out);
  */
 size_t *diff_rows(const struct diff *diff, size_t metric, size_t *count);
 
-/* What a person should know of the two sides before anything else, such as that
- * they are of different programs: a sentence in @text for each number @i from 0
- * on, of @room bytes. Whether there is one. */
+/* What a person should know of the runs before anything else, such as that they
+ * are of different programs: a sentence in @text for each number @i from 0 on,
+ * of @room bytes. Whether there is one. */
 bool diff_note(const struct runs *runs, size_t i, char *text, size_t room);
+/* Prints them all to @out, each as a line. */
+void diff_print_notes(const struct runs *runs, FILE *out);
 
 /* Whether condition @condition holds for @row. */
 bool diff_holds(const struct diff *diff, size_t condition, size_t row);

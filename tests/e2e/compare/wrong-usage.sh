@@ -77,6 +77,17 @@ expect_eq 'the stack without frames' "$(jq -c '.stacks[] |
 run "$PERFREC" graph leaf bare
 expect_status 0
 
+# Aggregates say it, too.
+cp -r b other
+jq '.command[0] = "./others"' b/summary.json >other/summary.json
+run "$PERFREC" aggregate a other
+expect_status 0
+expect_match out "different programs, .*: 'calls' of a, 'others' of other"
+run "$PERFREC" aggregate --json a other
+expect_match out '"different programs, '
+run "$PERFREC" aggregate a b
+expect_no_match out 'different programs'
+
 for command in 'graph leaf a' 'diff a old' 'aggregate a old'; do
 	run sh -c '"$1" $2 >/dev/full' sh "$PERFREC" "$command"
 	expect_error 1 'cannot write to stdout: No space left on device'
