@@ -206,7 +206,7 @@ static void say_unmet_thread(const char *word, const struct call_reader *reader)
 static int check_met(const struct call_command *command,
 		     const struct call_reader *reader)
 {
-	if (!call_reader_met_thread(reader)) {
+	if (command->choice.thread && !call_reader_met_thread(reader)) {
 		say_unmet_thread(command->choice.thread, reader);
 		return OPTS_FAILED;
 	}
