@@ -25,7 +25,7 @@ static char g_between[] = "between";
 
 struct diff_line {
 	struct diff_options print;
-	bool stacks, json, no_source;
+	bool stacks, json, no_source, allow_absent;
 	const char *html; /* a page is written there; NULL: none */
 	struct expression *conditions;
 	size_t condition_count;
@@ -67,6 +67,9 @@ static int take_diff_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_FAIL_IF:
 		return take_condition(line, value->text);
+	case OPT_ALLOW_ABSENT:
+		line->allow_absent = true;
+		break;
 	case OPT_JSON:
 		line->json = true;
 		break;
@@ -111,6 +114,23 @@ static int take_folders(struct diff_line *line, char **words, size_t count)
 	return OPTS_GO_ON;
 }
 
+static int check_options(const struct diff_line *line)
+{
+	if (line->json && line->html) {
+		log_err("--json, --html: choose one of them");
+		return OPTS_WRONG;
+	}
+	if (line->no_source && !line->html) {
+		log_err("--no-source: give --html, too");
+		return OPTS_WRONG;
+	}
+	if (line->allow_absent && !line->condition_count) {
+		log_err("--allow-absent: only with --fail-if");
+		return OPTS_WRONG;
+	}
+	return OPTS_GO_ON;
+}
+
 static int parse_diff_line(int argc, char **argv, struct diff_line *line)
 {
 	int result;
@@ -124,14 +144,9 @@ static int parse_diff_line(int argc, char **argv, struct diff_line *line)
 	result = opts_parse(CMD_DIFF, argc, argv, take_diff_option, line);
 	if (result != OPTS_GO_ON)
 		return result;
-	if (line->json && line->html) {
-		log_err("--json, --html: choose one of them");
-		return OPTS_WRONG;
-	}
-	if (line->no_source && !line->html) {
-		log_err("--no-source: give --html, too");
-		return OPTS_WRONG;
-	}
+	result = check_options(line);
+	if (result != OPTS_GO_ON)
+		return result;
 	return take_folders(line, argv + optind, (size_t)(argc - optind));
 }
 
@@ -201,7 +216,8 @@ static int run_diff(const struct diff_line *line)
 	struct runs runs;
 	struct diff diff = { .runs = &runs,
 			     .conditions = line->conditions,
-			     .condition_count = line->condition_count };
+			     .condition_count = line->condition_count,
+			     .allow_absent = line->allow_absent };
 	int result;
 
 	if (runs_read(line->dirs, line->count, line->first_b, line->stacks,

@@ -20,6 +20,7 @@ struct diff {
 	/* Of --fail-if. */
 	const struct expression *conditions;
 	size_t condition_count;
+	bool allow_absent; /* a condition need not match a function */
 };
 
 struct diff_options {
@@ -49,7 +50,7 @@ void diff_print_notes(const struct runs *runs, FILE *out);
 /* Whether condition @condition holds for @row. */
 bool diff_holds(const struct diff *diff, size_t condition, size_t row);
 /* Whether @condition can be tested: whether the runs have its value, in its
- * unit, and some function matches; for "> 0", none has to. Returns 0, or
+ * unit, and some function matches, if allow_absent is not set. Returns 0, or
  * -EINVAL after one line in the log. */
 int diff_check_condition(const struct diff *diff, size_t condition);
 /* Print to @out which conditions hold, for which functions: a line for each.

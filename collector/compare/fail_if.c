@@ -148,18 +148,18 @@ static const char *nearest_name(const struct runs *runs, const char *glob)
 }
 
 /* A function that is not there was renamed, or misspelt: the condition would
- * never hold again. Only "> 0" may want that. Returns 0 or -EINVAL. */
-static int log_no_match(const struct runs *runs,
+ * never hold again. Returns 0 or -EINVAL. */
+static int log_no_match(const struct diff *diff,
 			const struct expression *condition)
 {
-	bool wanted = !condition->growth && condition->number == 0;
-	const char *near = nearest_name(runs, condition->glob);
+	const char *near = nearest_name(diff->runs, condition->glob);
 
-	log_at(wanted ? LOG_WARN : LOG_ERR,
-	       "--fail-if '%.200s': no function matches '%.200s'%s%.200s%s",
+	log_at(diff->allow_absent ? LOG_WARN : LOG_ERR,
+	       "--fail-if '%.200s': no function matches '%.200s'%s%.200s%s%s",
 	       condition->text, condition->glob, near ? ": did you mean '" : "",
-	       near ? near : "", near ? "'?" : "");
-	return wanted ? 0 : -EINVAL;
+	       near ? near : "", near ? "'?" : "",
+	       diff->allow_absent ? "" : " (--allow-absent: let it pass)");
+	return diff->allow_absent ? 0 : -EINVAL;
 }
 
 int diff_check_condition(const struct diff *diff, size_t number)
@@ -181,7 +181,7 @@ int diff_check_condition(const struct diff *diff, size_t number)
 	for (size_t row = 0; row < runs_row_count(runs); row++)
 		if (matches(diff, condition, row))
 			return 0;
-	return log_no_match(runs, condition);
+	return log_no_match(diff, condition);
 }
 
 static void print_failed_row(const struct diff *diff, size_t number, size_t row,

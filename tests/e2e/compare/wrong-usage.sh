@@ -18,14 +18,20 @@ run "$PERFREC" diff a b --fail-if 'calls(leaf) > 1s'
 expect_error 2 'calls is a count: give a number without a unit'
 run "$PERFREC" diff a b --fail-if 'nothing(leaf) > 1'
 expect_error 2 'have no nothing; they have calls, wall, wall.total'
-# A renamed function does not pass for ever; only "> 0" may want that it is gone.
-run "$PERFREC" diff a b --fail-if 'calls(no_such) > 1'
-expect_error 2 "no function matches 'no_such'"
+# A renamed function does not pass for ever, if that is not asked for.
+for bound in 1 +1% 0; do
+	run "$PERFREC" diff a b --fail-if "calls(no_such) > $bound"
+	expect_error 2 "no function matches 'no_such' .--allow-absent"
+	run "$PERFREC" diff a b --allow-absent --fail-if "calls(no_such) > $bound"
+	expect_status 0
+	expect_match err "warning.*no function matches 'no_such'$"
+done
 run "$PERFREC" diff a b --fail-if 'calls(maim*) > +1%'
 expect_error 2 "no function matches 'maim\*': did you mean 'main'"
-run "$PERFREC" diff a b --fail-if 'calls(no_such) > 0'
-expect_status 0
-expect_match err "no function matches 'no_such'"
+run "$PERFREC" diff a b --allow-absent --fail-if 'calls(leaf) > 0'
+expect_status 3
+run "$PERFREC" diff a b --allow-absent
+expect_error 2 '--allow-absent: only with --fail-if'
 
 for words in '' 'a' 'a b a' 'a --' '-- a' 'a -- --'; do
 	# shellcheck disable=SC2086 # words
