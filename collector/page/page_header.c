@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/base/json_text.h"
+#include "collector/page/page_time.h"
 #include "collector/page/page_tree.h"
 #include "collector/read/summary_read.h"
 #include "collector/show/summary_losses.h"
@@ -88,7 +89,13 @@ static void add_trace_notes(const struct calls *calls, json_t *list)
 			 "The timeline is without %llu calls, of deep stacks "
 			 "or of too many threads.",
 			 (unsigned long long)calls->timeline.refused);
-	if (calls->curve_count > 1)
+	if (calls->curves_refused)
+		add_note(list,
+			 "%llu values of counters are not in the overview: "
+			 "they are below 0, have a fraction, or belong to one "
+			 "counter too many. The trace has them.",
+			 (unsigned long long)calls->curves_refused);
+	if (calls->in_use_count > 1)
 		add_note(list, "The memory over time is that of the process "
 			       "that used most.");
 }
@@ -204,6 +211,37 @@ static void add_time(const struct page_data *data, json_t *header)
 				  "peak_bytes", number_json(peak)));
 }
 
+/* The unit of @curve, as values have it. */
+static const char *unit_of(const struct calls *calls,
+			   const struct calls_curve *curve)
+{
+	const char *unit = trace_reader_text(calls->reader, curve->track->unit);
+
+	return strcmp(unit, "ns") == 0	    ? "nanoseconds"
+	       : strcmp(unit, "bytes") == 0 ? "bytes"
+					    : "count";
+}
+
+static void add_counters(const struct calls *calls, json_t *header)
+{
+	json_t *list = json_array();
+	char key[32];
+
+	for (uint32_t i = 0; i < calls->curve_count; i++) {
+		const struct calls_curve *curve = calls->curves[i];
+
+		if (!page_time_is_counter(calls, i))
+			continue;
+		snprintf(key, sizeof(key), "counter.%u", i);
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:s}", "key", key, "title",
+				  json_text(calls_curve_name(calls, curve)),
+				  "unit", unit_of(calls, curve)));
+	}
+	json_object_set_new(header, "counters", list);
+}
+
 /* The name of the folder @dir: its last part. */
 static json_t *folder_json(const char *dir)
 {
@@ -238,8 +276,10 @@ char *page_header_make(const struct page_data *data,
 		!options->no_source && data->lines.count);
 	char *text;
 
-	if (data->calls)
+	if (data->calls) {
 		add_time(data, header);
+		add_counters(data->calls, header);
+	}
 	if (base)
 		json_object_set_new(
 			header, "diff",

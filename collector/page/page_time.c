@@ -2,7 +2,9 @@
 #include "collector/page/page_time.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/compiler.h"
 
@@ -223,25 +225,122 @@ static void put_level(struct page_data *data, struct named *named, int number,
 
 /* --- curves --- */
 
-static void put_curve(const struct calls *calls, struct page_columns *columns)
+static bool is_named(const struct calls *calls, uint32_t number,
+		     const char *name)
 {
-	const struct calls_curve *curve = calls->curve;
-	const struct time_cells *cells = &calls->cells;
+	return strcmp(calls_curve_name(calls, calls->curves[number]), name) ==
+	       0;
+}
+
+bool page_time_is_counter(const struct calls *calls, uint32_t number)
+{
+	const struct calls_curve *curve = calls->curves[number];
+	const char *name = calls_curve_name(calls, curve);
+
+	if (!strcmp(name, CALLS_IN_USE_NAME) || !strcmp(name, CALLS_MUTED_NAME))
+		return false;
+	for (uint32_t i = 0; i < calls->curve_count; i++) {
+		const struct calls_curve *other = calls->curves[i];
+
+		if (i != number && is_named(calls, i, name) &&
+		    (other->peak.value > curve->peak.value ||
+		     (other->peak.value == curve->peak.value && i < number)))
+			return false;
+	}
+	return true;
+}
+
+/* Raises @most of each bucket to the largest value of @curve in it. */
+static void raise_to_curve(const struct time_cells *cells,
+			   const struct calls_curve *curve, uint64_t *most)
+{
 	uint32_t buckets = time_cells_buckets(cells), at = 0;
 	uint64_t now = 0;
 
-	page_columns_begin(columns, "u", "overview.memory");
 	for (uint32_t i = 0; i < buckets; i++) {
-		uint64_t most = now;
-
+		most[i] = MAX(most[i], now);
 		for (; at < curve->count &&
 		       curve->points[at].ns < time_cells_begin(cells, i + 1);
 		     at++) {
-			now = curve->points[at].value;
-			most = MAX(most, now);
+			now = curve->points[at].after;
+			most[i] = MAX(most[i], curve->points[at].value);
 		}
-		page_columns_put(columns, most);
 	}
+}
+
+/* Puts column @name, one of @amounts for each bucket. */
+static void put_buckets(const struct calls *calls, const char *name,
+			const uint64_t amounts[TIME_BUCKETS_MAX],
+			struct page_columns *columns)
+{
+	uint32_t buckets = time_cells_buckets(&calls->cells);
+
+	page_columns_begin(columns, "u", "overview.%s", name);
+	for (uint32_t i = 0; i < buckets; i++)
+		page_columns_put(columns, amounts[i]);
+}
+
+static void put_counters(const struct calls *calls,
+			 struct page_columns *columns)
+{
+	uint64_t muted[TIME_BUCKETS_MAX] = { 0 };
+	bool any = false;
+	char name[32];
+
+	for (uint32_t i = 0; i < calls->curve_count; i++) {
+		uint64_t most[TIME_BUCKETS_MAX] = { 0 };
+
+		if (is_named(calls, i, CALLS_MUTED_NAME)) {
+			raise_to_curve(&calls->cells, calls->curves[i], muted);
+			any = true;
+		}
+		if (!page_time_is_counter(calls, i))
+			continue;
+		raise_to_curve(&calls->cells, calls->curves[i], most);
+		snprintf(name, sizeof(name), "counter.%u", i);
+		put_buckets(calls, name, most, columns);
+	}
+	if (any)
+		put_buckets(calls, "muted", muted, columns);
+}
+
+/* The bucket of the overview that has @ns, or the one nearest to it. */
+static uint32_t bucket_at(const struct time_cells *cells, uint64_t ns)
+{
+	uint64_t bucket = ns >> cells->shift;
+
+	return (uint32_t)(MAX(MIN(bucket, cells->last), cells->first) -
+			  cells->first);
+}
+
+static void put_gaps(const struct calls *calls, enum time_gap_kind kind,
+		     const char *name, struct page_columns *columns)
+{
+	const struct time_cells *gaps = &calls->gaps;
+	uint64_t amounts[TIME_BUCKETS_MAX] = { 0 };
+	bool any = false;
+
+	for (uint32_t i = 0; i < gaps->count && calls->cells.begun; i++) {
+		const struct time_cell *cell = &gaps->cells[i];
+		uint64_t ns =
+			time_cells_begin(gaps, time_cells_bucket(gaps, cell));
+
+		if (time_cells_node(cell) != 1 + (uint32_t)kind)
+			continue;
+		amounts[bucket_at(&calls->cells, ns)] += cell->calls;
+		any |= cell->calls != 0;
+	}
+	if (any)
+		put_buckets(calls, name, amounts, columns);
+}
+
+static void put_memory(const struct calls *calls, struct page_columns *columns)
+{
+	const struct calls_curve *curve = calls->curve;
+	uint64_t most[TIME_BUCKETS_MAX] = { 0 };
+
+	raise_to_curve(&calls->cells, curve, most);
+	put_buckets(calls, "memory", most, columns);
 	page_columns_begin(columns, "d", "heap.ns");
 	for (uint32_t i = 0; i < curve->count; i++)
 		page_columns_put_signed(columns,
@@ -252,6 +351,16 @@ static void put_curve(const struct calls *calls, struct page_columns *columns)
 		page_columns_put(columns, curve->points[i].value);
 }
 
+static void put_overview(const struct calls *calls,
+			 struct page_columns *columns)
+{
+	if (calls->curve)
+		put_memory(calls, columns);
+	put_gaps(calls, TIME_GAP_LOST, "lost", columns);
+	put_gaps(calls, TIME_GAP_PAUSED, "paused", columns);
+	put_counters(calls, columns);
+}
+
 int page_time_put(struct page_data *data, struct page_columns *columns)
 {
 	struct named named = { 0 };
@@ -260,7 +369,7 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 	for (int i = 0; i < TIMELINE_LEVELS && !err; i++)
 		put_level(data, &named, i, columns);
 	free(named.function);
-	if (!err && data->calls->curve)
-		put_curve(data->calls, columns);
+	if (!err)
+		put_overview(data->calls, columns);
 	return err;
 }

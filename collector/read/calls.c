@@ -17,6 +17,7 @@
 
 #define CELLS_MAX (2u << 20)
 #define BUDGET_BYTES (UINT64_C(64) << 20) /* of nodes: about a million */
+#define GAP_CELLS_MAX 4096 /* above kinds * buckets */
 #define PROGRESS_EVENTS (1u << 18)
 
 /* In trace_slice.user: the slice is no node of its own. */
@@ -86,10 +87,20 @@ static uint32_t find_child(struct calls *calls, uint32_t parent, uint32_t name)
 
 /* --- calls --- */
 
+/* What the thread was without, before its event at @ns. */
+static void end_gap(struct calls *calls, struct calls_thread *thread,
+		    uint64_t ns)
+{
+	thread->has_gap = false;
+	time_gap_end(&thread->gap, &calls->gaps, ns);
+}
+
 static void put_time(struct calls *calls, uint32_t number, uint64_t ns)
 {
 	struct calls_thread *thread = &calls->threads[number];
 
+	if (unlikely(thread->has_gap))
+		end_gap(calls, thread, ns);
 	if (thread->node && ns > thread->at_ns)
 		time_cells_add(&calls->cells, number, thread->node,
 			       thread->at_ns, ns,
@@ -182,7 +193,56 @@ static void take_sample(struct calls *calls, const struct trace_event *event)
 		cell->samples++;
 }
 
-/* --- the curve of memory --- */
+/* --- calls that were not recorded --- */
+
+static bool is_named(const struct trace_argument *argument, const char *name)
+{
+	return argument->name_bytes == strlen(name) &&
+	       !memcmp(argument->name, name, argument->name_bytes);
+}
+
+/* An instant of a thread may say how many calls it was without. */
+static void take_instant(struct calls *calls, const struct trace_event *event)
+{
+	static const char *const names[TIME_GAP_KINDS] = {
+		[TIME_GAP_LOST] = TIME_GAP_LOST_NAME,
+		[TIME_GAP_PAUSED] = TIME_GAP_PAUSED_NAME,
+	};
+	uint32_t number = find_thread(calls, event->track);
+	struct trace_event copy = *event;
+	struct trace_argument argument;
+
+	/* It is the only argument. */
+	if (!number || !trace_argument_next(calls->reader, &copy, &argument) ||
+	    (argument.kind != TRACE_ARGUMENT_INT &&
+	     argument.kind != TRACE_ARGUMENT_UINT))
+		return;
+	for (int kind = 0; kind < TIME_GAP_KINDS; kind++)
+		if (is_named(&argument, names[kind])) {
+			struct calls_thread *thread = &calls->threads[number];
+
+			thread->has_gap = true;
+			time_gap_add(&thread->gap, (enum time_gap_kind)kind,
+				     argument.number, event->ns);
+		}
+}
+
+static void finish_gaps(struct calls *calls)
+{
+	for (uint32_t i = 0; i < calls->thread_count; i++)
+		if (calls->threads[i].has_gap)
+			end_gap(calls, &calls->threads[i],
+				calls->threads[i].at_ns);
+	time_cells_sort(&calls->gaps);
+}
+
+/* --- counters --- */
+
+const char *calls_curve_name(const struct calls *calls,
+			     const struct calls_curve *curve)
+{
+	return trace_reader_text(calls->reader, curve->track->name);
+}
 
 static struct calls_curve *find_curve(struct calls *calls,
 				      const struct trace_track *track)
@@ -192,15 +252,23 @@ static struct calls_curve *find_curve(struct calls *calls,
 	for (uint32_t i = 0; i < calls->curve_count; i++)
 		if (calls->curves[i]->track == track)
 			return calls->curves[i];
-	if (calls->curve_count == ARRAY_SIZE(calls->curves) ||
-	    strcmp(trace_reader_text(calls->reader, track->name),
-		   CALLS_IN_USE_NAME))
+	if (calls->curve_count == ARRAY_SIZE(calls->curves))
 		return NULL;
 	curve = calloc(1, sizeof(*curve));
 	if (!curve)
 		return NULL;
 	curve->track = track;
 	return calls->curves[calls->curve_count++] = curve;
+}
+
+/* Makes *@to, which is of the same stretch and earlier, one with @point. */
+static void join_points(struct calls_point *to, const struct calls_point *point)
+{
+	if (point->value > to->value) {
+		to->ns = point->ns;
+		to->value = point->value;
+	}
+	to->after = point->after;
 }
 
 static void halve_curve(struct calls_curve *curve)
@@ -213,7 +281,7 @@ static void halve_curve(struct calls_curve *curve)
 		struct calls_point *to = &curve->points[kept ? kept - 1 : 0];
 
 		if (kept && to->ns >> curve->shift == point->ns >> curve->shift)
-			*to = point->value > to->value ? *point : *to;
+			join_points(to, point);
 		else
 			curve->points[kept++] = *point;
 	}
@@ -231,8 +299,7 @@ static void add_point(struct calls_curve *curve,
 		curve->peak = *point;
 	if (curve->count &&
 	    last->ns >> curve->shift == point->ns >> curve->shift) {
-		if (point->value > last->value)
-			*last = *point;
+		join_points(last, point);
 		return;
 	}
 	while (curve->count == CALLS_CURVE_POINTS && curve->shift < 63)
@@ -243,11 +310,17 @@ static void add_point(struct calls_curve *curve,
 
 static void take_counter(struct calls *calls, const struct trace_event *event)
 {
-	struct calls_curve *curve = find_curve(calls, event->track);
-	const struct calls_point point = { event->ns,
-					   (uint64_t)MAX(event->value, 0) };
+	uint64_t value = (uint64_t)MAX(event->value, 0);
+	const struct calls_point point = { event->ns, value, value };
+	struct calls_curve *curve;
 
-	if (curve && !event->is_double && event->ns >= curve->last.ns)
+	if (event->track->kind != TRACE_TRACK_COUNTER)
+		return;
+	curve = event->is_double || event->value < 0
+			? NULL
+			: find_curve(calls, event->track);
+	calls->curves_refused += !curve;
+	if (curve && event->ns >= curve->last.ns)
 		add_point(curve, &point);
 }
 
@@ -259,6 +332,9 @@ static void finish_curves(struct calls *calls)
 		if (curve->count &&
 		    curve->points[curve->count - 1].ns < curve->last.ns)
 			curve->points[curve->count++] = curve->last;
+		if (strcmp(calls_curve_name(calls, curve), CALLS_IN_USE_NAME))
+			continue;
+		calls->in_use_count++;
 		if (!calls->curve ||
 		    curve->peak.value > calls->curve->peak.value)
 			calls->curve = curve;
@@ -279,6 +355,10 @@ static void take_event(struct calls *calls, const struct trace_event *event)
 	case TRACE_END:
 		if (has_calls(event->track))
 			end_call(calls, event);
+		break;
+	case TRACE_INSTANT:
+		if (has_calls(event->track))
+			take_instant(calls, event);
 		break;
 	case TRACE_SAMPLE:
 		take_sample(calls, event);
@@ -309,6 +389,7 @@ static void read_all(struct calls *calls, const struct calls_progress *progress)
 	calls->totals = trace_reader_totals(calls->reader);
 	time_cells_sort(&calls->cells);
 	timeline_finish(&calls->timeline);
+	finish_gaps(calls);
 	finish_curves(calls);
 }
 
@@ -322,6 +403,7 @@ static int start(struct calls *calls, const char *path)
 	pool_init(&calls->nodes, &calls->budget, sizeof(struct call_node),
 		  offsetof(struct call_node, last));
 	time_cells_init(&calls->cells, CELLS_MAX);
+	time_cells_init(&calls->gaps, GAP_CELLS_MAX);
 	err = trace_reader_open(path, &calls->reader);
 	if (!err)
 		err = timeline_init(&calls->timeline);
@@ -359,6 +441,7 @@ void calls_free(struct calls **calls)
 	for (uint32_t i = 0; i < self->curve_count; i++)
 		free(self->curves[i]);
 	time_cells_release(&self->cells);
+	time_cells_release(&self->gaps);
 	timeline_release(&self->timeline);
 	pool_release(&self->nodes);
 	free(self->threads);

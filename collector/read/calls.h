@@ -2,9 +2,9 @@
  *
  * calls - a trace summed up in one pass: the tree of all stacks of calls and of
  * samples, by name; how much of it was in which bucket of time and which thread
- * (time_cells.h); the longest calls over time (timeline.h); and the curve of
- * the bytes in use. Memory is bounded, however large or hostile the trace is.
- * One thread at a time.
+ * (time_cells.h); the longest calls over time (timeline.h); when calls were not
+ * recorded (time_gaps.h); and the curves of the counters. Memory is bounded,
+ * however large or hostile the trace is. One thread at a time.
  *
  * A trace knows functions by their names only, and has only calls that were
  * recorded: their times are as they were measured. The profiles of a recording
@@ -20,6 +20,7 @@
 #include "collector/base/budget.h"
 #include "collector/base/pool.h"
 #include "collector/read/time_cells.h"
+#include "collector/read/time_gaps.h"
 #include "collector/read/timeline.h"
 #include "collector/read/trace_read.h"
 
@@ -36,18 +37,24 @@ struct calls_thread {
 	const struct trace_track *track; /* NULL: of thread 0 */
 	uint64_t at_ns; /* the time before is in the cells */
 	uint32_t node; /* that runs; 0: none */
+	bool has_gap;
+	struct time_gap gap;
 };
 
-/* The counter of the bytes in use (heap/thread_heap.c), and how many points of
- * it are kept. */
+/* The counters of the bytes in use (heap/thread_heap.c) and of the functions
+ * that are counted or off (states/states_trace.c). How many points of a counter
+ * are kept, and how many counters. */
 #define CALLS_IN_USE_NAME "heap: bytes in use"
+#define CALLS_MUTED_NAME "perfrec: functions not recorded"
 #define CALLS_CURVE_POINTS 2048
+#define CALLS_CURVES 64
 
 /* A counter over time: the largest value of each stretch, and the last one. */
 struct calls_curve {
 	const struct trace_track *track;
 	struct calls_point {
-		uint64_t ns, value;
+		uint64_t ns, value; /* the largest of the stretch, and when */
+		uint64_t after; /* the last of the stretch */
 	} points[CALLS_CURVE_POINTS + 1];
 	uint32_t count;
 	unsigned int shift; /* a stretch is 2^shift ns */
@@ -67,11 +74,15 @@ struct calls {
 	uint32_t thread_of_room;
 	uint32_t *stack_nodes; /* by number of a stack; 0: not yet */
 	uint32_t stack_room;
+	struct time_cells gaps; /* of thread 0, see time_gap_end() */
+	struct calls_curve *curves[CALLS_CURVES];
+	uint32_t curve_count;
+	uint64_t curves_refused; /* values of counters beyond these, below 0 or
+				  * with a fraction */
 	/* The bytes in use of the process with the highest peak, and how many
 	 * processes have such a curve. */
 	struct calls_curve *curve;
-	struct calls_curve *curves[8];
-	uint32_t curve_count;
+	uint32_t in_use_count;
 	uint64_t folded; /* stacks that found no room: part of their callers */
 	int err; /* how reading ended; 0: at the end of the file */
 };
@@ -96,6 +107,9 @@ void calls_free(struct calls **calls);
 /* Finds the node of @name called by @parent. False: there is none. */
 bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,
 		uint32_t *out);
+/* The name of the counter of @curve. */
+const char *calls_curve_name(const struct calls *calls,
+			     const struct calls_curve *curve);
 static inline const struct call_node *calls_node(const struct calls *calls,
 						 uint32_t number)
 {

@@ -144,6 +144,10 @@ def main():
                       if bucket == page["buckets"]["count"])
         for v in page["values"] if v["timed"]}
     page["lines"] = [columns["text"][t] for t in columns.get("source.text", [])]
+    page["overview"] = {name[len("overview."):]: amounts for name, amounts in columns.items()
+                        if name.startswith("overview.")}
+    must(all(len(amounts) == page["buckets"]["count"] for amounts in page["overview"].values()),
+         "an overview of other buckets")
     page["size"] = {c["name"]: c["bytes"] for c in page["columns"]}
     json.dump(page, sys.stdout)
 

@@ -171,6 +171,62 @@ START_TEST(calls_of_deep_recursion_are_bounded)
 }
 END_TEST
 
+/* As replay_loss() writes it: behind the last event, at @ns. */
+static void write_gap(const char *key, int64_t spans, uint64_t ns)
+{
+	struct out_attribute count = { .key = key, .number = spans };
+	struct out_event event = { .type = OUT_INSTANT,
+				   .sequence = SEQUENCE,
+				   .delta_ns =
+					   START_NS + ns - g_encoder.last_ns,
+				   .name = "a gap",
+				   .arguments = &count,
+				   .argument_count = 1 };
+
+	wrote(out_perfetto_event(ROOM, &event));
+	g_encoder.last_ns = START_NS + ns;
+}
+
+/* The calls of @kind that were not recorded from @from to @to - 1. */
+static uint64_t gap_of(enum time_gap_kind kind, uint64_t from, uint64_t to)
+{
+	const struct time_cells *gaps = &g_calls->gaps;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < gaps->count; i++) {
+		const struct time_cell *cell = &gaps->cells[i];
+		uint64_t ns =
+			time_cells_begin(gaps, time_cells_bucket(gaps, cell));
+
+		if (time_cells_node(cell) == 1 + (uint32_t)kind &&
+		    ns >= START_NS + from && ns < START_NS + to)
+			sum += cell->calls;
+	}
+	return sum;
+}
+
+START_TEST(calls_that_are_lost_are_spread_up_to_the_next_event)
+{
+	write_head();
+	write_begin(1, 0);
+	write_gap(TIME_GAP_LOST_NAME, 1000, 100000);
+	write_gap(TIME_GAP_PAUSED_NAME, 70, 100000);
+	write_gap("bytes", 5, 100000);
+	write_begin(2, 300000);
+	write_end(310000);
+	write_gap(TIME_GAP_LOST_NAME, 7, 310000);
+	write_end(310000);
+	read_bytes(g_bytes);
+	ck_assert_uint_eq(gap_of(TIME_GAP_LOST, 0, 90000), 0);
+	ck_assert_uint_eq(gap_of(TIME_GAP_LOST, 0, 302000), 1000);
+	ck_assert_uint_ge(gap_of(TIME_GAP_LOST, 0, 200000), 480);
+	ck_assert_uint_le(gap_of(TIME_GAP_LOST, 0, 200000), 520);
+	ck_assert_uint_eq(gap_of(TIME_GAP_LOST, 0, 400000), 1007);
+	ck_assert_uint_eq(gap_of(TIME_GAP_PAUSED, 0, 400000), 70);
+	calls_free(&g_calls);
+}
+END_TEST
+
 START_TEST(calls_of_a_file_that_is_not_there)
 {
 	ck_assert_int_eq(calls_read("/nonexistent/trace", NULL, &g_calls),
@@ -188,6 +244,8 @@ int main(void)
 	tcase_add_test(tcase,
 		       calls_of_a_trace_that_is_cut_anywhere_are_those_before);
 	tcase_add_test(tcase, calls_of_deep_recursion_are_bounded);
+	tcase_add_test(tcase,
+		       calls_that_are_lost_are_spread_up_to_the_next_event);
 	tcase_add_test(tcase, calls_of_a_file_that_is_not_there);
 	return suite_run(suite);
 }

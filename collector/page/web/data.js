@@ -20,6 +20,7 @@ export class BadData extends Error {}
  *   version: number, made_by?: string, title?: string, host?: string,
  *   summary?: any, columns: ColumnHead[], values?: ValueHead[],
  *   buckets?: { count: number, first_ns: number, width_ns: number },
+ *   counters?: { key: string, title: string, unit: string }[],
  *   timeline?: { level: number, width_ns: number }[],
  *   heap?: { peak_ns?: number, peak_bytes?: number },
  *   diff?: { a: { name: string, summary?: any }, b: { name: string, summary?: any } },

@@ -60,7 +60,7 @@ class Page {
       button('?', () => this.help.showModal(), { class: 'round', 'aria-label': 'Keyboard and mouse', title: 'Keyboard and mouse (?)', id: 'help-button' }),
     ];
     fill(place, head(this.recording, controls),
-      this.overview.isThere ? el('section', { class: 'panel', 'aria-label': 'Overview over time' }, this.overview.element) : null,
+      this.overview.isThere ? el('section', { class: 'panel', 'aria-label': 'Overview over time' }, this.overview.element, this.overview.more) : null,
       el('main', {}, this.tabList(), this.bar.element, this.tabs.map((tab) => this.tabPanel(tab))), this.help);
     document.addEventListener('keydown', (event) => this.key(event));
     this.store.follow(['tab'], () => this.showTab());

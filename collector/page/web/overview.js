@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { amount } from './format.js';
-import { announce, context, el, facts, hideTip, showTip, soon } from './dom.js';
+import { amount, shorten } from './format.js';
+import { announce, button, context, el, facts, hideTip, showTip, soon } from './dom.js';
 import { color, onTheme } from './theme.js';
 import { SMALL, drawAxis, spanText } from './axis.js';
 
@@ -9,7 +9,11 @@ import { SMALL, drawAxis, spanText } from './axis.js';
  * dragging or by the keyboard, and all below follows it.
  */
 
-/** @typedef {{ title: string, unit: string, color: string, numbers: Float64Array, most: number }} Series */
+/**
+ * @typedef {{
+ *   key: string, title: string, unit: string, color: string, numbers: Float64Array, most: number, isCounter: boolean,
+ * }} Series  isCounter: a counter of the trace, which is shown only when it is asked for
+ */
 
 const STRIP = 34;
 const STRIP_GAP = 6;
@@ -20,8 +24,12 @@ const TITLES_LEFT = 132;
 const KNOWN_SERIES = {
   memory: { title: 'Memory in use', unit: 'bytes', color: '--memory' },
   lost: { title: 'Lost calls', unit: 'count', color: '--bad' },
-  muted: { title: 'Calls not recorded', unit: 'count', color: '--other' },
+  paused: { title: 'Calls in a pause', unit: 'count', color: '--other' },
+  muted: { title: 'Muted functions', unit: 'count', color: '--other' },
 };
+/** What says that a bucket without calls need not be idle. */
+const GAPS = ['lost', 'paused', 'muted'];
+const HATCH = 5; // pixels from line to line
 /** @type {Record<string, string>} */
 const SERIES_COLORS = { calls: '--calls', cpu: '--cpu', wall: '--other' };
 
@@ -38,15 +46,22 @@ function seriesOf(recording) {
     for (const number of numbers) most = Math.max(most, number);
     if (!most || numbers.length !== count) continue;
     const value = recording.value(key);
-    const known = KNOWN_SERIES[key] ?? { title: value?.title ?? key, unit: value?.unit ?? 'count', color: SERIES_COLORS[key] ?? '--other' };
+    const counter = recording.header.counters?.find((one) => one.key === key);
+    const known = KNOWN_SERIES[key] ?? (counter && { title: counter.title, unit: counter.unit, color: '--other' }) ?? { title: value?.title ?? key, unit: value?.unit ?? 'count', color: SERIES_COLORS[key] ?? '--other' };
     // Time that passes in calls is as even as the number of threads.
     const isPassing = value?.unit === 'nanoseconds' && value.from === 'calls';
     const order = value ? recording.values.indexOf(value) : recording.values.length;
-    series.push({ ...known, numbers, most, isPassing, order });
+    series.push({ ...known, key, numbers, most, isCounter: !!counter, isPassing, order });
   }
   series.sort((a, b) => a.order - b.order);
   const others = series.filter((one) => !one.isPassing);
-  return others.length ? others : series;
+  return others.some((one) => !one.isCounter) ? others : series;
+}
+
+/** @param {Series[]} series @param {number} count of buckets @returns {boolean[]} the buckets of which not all calls are there */
+function gapsOf(series, count) {
+  const gaps = series.filter((one) => GAPS.includes(one.key));
+  return Array.from({ length: count }, (_, i) => gaps.some((one) => one.numbers[i] > 0));
 }
 
 /** The overview; there is none in a recording without times. */
@@ -55,8 +70,11 @@ export class Overview {
   constructor(store) {
     this.store = store;
     this.buckets = store.recording.header.buckets ?? { count: 0, first_ns: 0, width_ns: 1 };
-    this.series = seriesOf(store.recording);
+    this.all = seriesOf(store.recording);
+    this.series = this.all.filter((one) => !one.isCounter);
+    this.gaps = gapsOf(this.all, this.buckets.count);
     this.isThere = this.buckets.count > 0 && this.series.length > 0;
+    this.more = this.makeMore();
     this.cursor = 0;
     this.anchor = 0;
     this.dragging = false;
@@ -80,6 +98,21 @@ export class Overview {
     onTheme(() => this.draw());
     new ResizeObserver(this.redraw).observe(this.element);
     store.follow(['range'], this.redraw);
+  }
+
+  /** @returns {HTMLElement | null} a button for the counters; null: there are none */
+  makeMore() {
+    const count = this.all.length - this.series.length;
+    if (!count) return null;
+    const what = count === 1 ? 'curve' : 'curves';
+    const toggle = button(`${count} more ${what}`, () => {
+      const isMore = this.series.length < this.all.length;
+      this.series = isMore ? this.all : this.all.filter((one) => !one.isCounter);
+      toggle.textContent = isMore ? 'Fewer curves' : `${count} more ${what}`;
+      this.tell();
+      this.draw();
+    }, { class: 'small' });
+    return el('div', { class: 'overview-more' }, toggle);
   }
 
   get left() {
@@ -114,6 +147,7 @@ export class Overview {
       const size = (series.numbers[i] / series.most) * (STRIP - 2);
       if (size > 0) g.fillRect(box.x + i * step, y + STRIP - Math.max(1, size), Math.max(0.6, step - (step > 3 ? 0.5 : 0)), Math.max(1, size));
     }
+    if (series.key === 'calls') this.drawHatch(g, series, y, box);
     g.fillStyle = color('--line');
     g.fillRect(box.x, y + STRIP, box.width, 1);
     g.textBaseline = 'middle';
@@ -121,11 +155,36 @@ export class Overview {
     g.fillStyle = color('--text');
     const most = `at most ${amount(series.most, series.unit)}`;
     if (box.x) {
-      g.fillText(series.title, 0, y + STRIP / 2 - 7);
+      g.fillText(shorten(series.title, 20), 0, y + STRIP / 2 - 7);
       g.font = SMALL;
       g.fillStyle = color('--muted');
       g.fillText(most, 0, y + STRIP / 2 + 7);
     } else g.fillText(series.title, 4, y + 8);
+  }
+
+  /**
+   * Buckets without a call, of which not all calls were recorded.
+   * @param {CanvasRenderingContext2D} g
+   * @param {Series} series
+   * @param {number} y
+   * @param {{ x: number, width: number }} box
+   */
+  drawHatch(g, series, y, box) {
+    const step = box.width / this.buckets.count;
+    g.save();
+    g.beginPath();
+    for (let i = 0; i < this.buckets.count; i++)
+      if (this.gaps[i] && !series.numbers[i]) g.rect(box.x + i * step, y + 2, step, STRIP - 2);
+    g.clip();
+    g.beginPath();
+    for (let x = box.x - STRIP; x < box.x + box.width; x += HATCH) {
+      g.moveTo(x, y + STRIP);
+      g.lineTo(x + STRIP, y);
+    }
+    g.strokeStyle = color('--muted');
+    g.lineWidth = 1;
+    g.stroke();
+    g.restore();
   }
 
   /** @param {CanvasRenderingContext2D} g @param {{ x: number, width: number, height: number }} box */
@@ -210,7 +269,14 @@ export class Overview {
     return [
       el('b', {}, spanText(this.span(bucket, bucket + 1))),
       facts(this.series.map((one) => [one.title, amount(one.numbers[bucket], one.unit)])),
+      this.gapText(bucket),
     ];
+  }
+
+  /** @param {number} bucket @returns {string} what is to be said of a bucket that looks idle */
+  gapText(bucket) {
+    const calls = this.all.find((one) => one.key === 'calls');
+    return this.gaps[bucket] && !calls?.numbers[bucket] ? 'Perhaps not idle: not all calls were recorded.' : '';
   }
 
   tell() {
@@ -218,7 +284,7 @@ export class Overview {
     const bucket = this.cursor;
     const parts = this.series.map((one) => `${one.title} ${amount(one.numbers[bucket], one.unit)}`);
     const chosen = range ? `Chosen: ${spanText(this.span(range.from, range.to))}. ` : '';
-    const text = `${chosen}At ${spanText(this.span(bucket, bucket + 1))}: ${parts.join(', ')}`;
+    const text = `${chosen}At ${spanText(this.span(bucket, bucket + 1))}: ${parts.join(', ')}. ${this.gapText(bucket)}`.trim();
     this.element.setAttribute('aria-valuenow', String(bucket));
     this.element.setAttribute('aria-valuetext', text);
   }
