@@ -5,6 +5,11 @@ import { chooser, el, fill } from './dom.js';
 /** Lines of source that have samples or allocations. */
 
 /** @typedef {import('./data.js').ValueHead} ValueHead */
+/** @typedef {{ value: ValueHead, numbers: Float64Array }} LineColumn */
+/** @typedef {{ file: number, sum: number, isThere: boolean }} SourceFile  isThere: it was, when the page was made */
+
+/** Where compilers and distributions put the sources of libraries. */
+const SYSTEM_SOURCE = /^\/usr\/(include|lib|src)\//;
 
 /** Source with figures beside it. */
 export class LinesView {
@@ -16,10 +21,11 @@ export class LinesView {
     this.file = data.has('source.file') ? data.indices('source.file', data.textCount()) : new Int32Array(0);
     this.line = data.numbers('source.line');
     this.text = data.numbers('source.text');
-    /** @type {{ value: ValueHead, numbers: Float64Array }[]} */
+    /** @type {LineColumn[]} */
     this.columns = recording.values.filter((value) => data.has(`source.${value.key}`))
       .map((value) => ({ value, numbers: data.numbers(`source.${value.key}`) }));
     this.isThere = this.file.length > 0 && this.columns.length > 0;
+    this.main = this.mainColumn();
     this.files = this.isThere ? this.filesOf() : [];
     this.chosen = this.files[0]?.file ?? 0;
     this.table = el('table', { class: 'source' });
@@ -31,25 +37,46 @@ export class LinesView {
     if (this.isThere) this.show();
   }
 
+  /** @returns {LineColumn} by which files are sorted: the first of which lines that can be read have something */
+  mainColumn() {
+    return this.columns.find(({ numbers }) => numbers.some((number, i) => number > 0 && this.text[i] > 0)) ?? this.columns[0];
+  }
+
   why() {
     return this.store.recording.header.source === false
       ? 'This page was made without lines of source (--no-source), or their files were not there.'
       : 'No line has samples or allocations, or the files of the source were not there when the page was made.';
   }
 
-  /** @returns {{ file: number, sum: number }[]} the one with the most first */
+  /**
+   * @returns {SourceFile[]} those of the program first, then those of the system, then those that were not there;
+   *   among these, the one with the most first
+   */
   filesOf() {
-    const sums = new Map();
-    const { numbers } = this.columns[0];
-    for (let i = 0; i < this.file.length; i++) sums.set(this.file[i], (sums.get(this.file[i]) ?? 0) + (numbers[i] ?? 0));
-    return [...sums].map(([file, sum]) => ({ file, sum })).sort((a, b) => b.sum - a.sum);
+    /** @type {Map<number, SourceFile>} */
+    const files = new Map();
+    const { numbers } = this.main;
+    for (let i = 0; i < this.file.length; i++) {
+      const file = files.get(this.file[i]) ?? { file: this.file[i], sum: 0, isThere: false };
+      file.sum += numbers[i] ?? 0;
+      // Text 0 is "": an empty line, or one of a file that was not there.
+      file.isThere ||= this.text[i] > 0;
+      files.set(this.file[i], file);
+    }
+    return [...files.values()].sort((a, b) => this.rank(a) - this.rank(b) || b.sum - a.sum);
+  }
+
+  /** @param {SourceFile} file @returns {number} 0: the program's own, as far as one can tell by the folder */
+  rank({ file, isThere }) {
+    if (!isThere) return 2;
+    return SYSTEM_SOURCE.test(this.store.recording.data.text(file)) ? 1 : 0;
   }
 
   chooser() {
-    const { value } = this.columns[0];
+    const { value } = this.main;
     const { data } = this.store.recording;
-    return chooser('File', this.files.map(({ file, sum }) =>
-      [String(file), `${baseName(visible(data.text(file)))} — ${amount(sum, value.unit)} ${value.title}`]),
+    return chooser('File', this.files.map(({ file, sum, isThere }) =>
+      [String(file), `${baseName(visible(data.text(file)))} — ${amount(sum, value.unit)} ${value.title}${isThere ? '' : ' (source not there)'}`]),
     String(this.chosen), (file) => {
       this.chosen = Number(file);
       this.show();

@@ -11,7 +11,7 @@ import { drawAxis, SMALL } from './axis.js';
 const CURVE_HEIGHT = 190;
 const CURVE_AXIS = 20;
 const CURVE_LEFT = 70;
-const MOST_ALLOCATORS = 200;
+const ALLOCATORS = 200; // rows at first, and rows more at a time
 
 /** The curve, its peak, and a table of functions that allocate. */
 export class MemoryView {
@@ -28,6 +28,8 @@ export class MemoryView {
     this.curve = el('div', { class: 'curve' }, this.canvas);
     this.head = el('thead');
     this.body = el('tbody');
+    this.more = el('div', { class: 'more' });
+    this.limit = ALLOCATORS;
     this.sort = this.values.findIndex((value) => value.key.startsWith('inuse'));
     if (this.sort < 0) this.sort = 0;
     this.element = el('div', { class: 'view' },
@@ -39,7 +41,7 @@ export class MemoryView {
           el('span', { class: 'space' }),
           el('span', { class: 'muted' }, 'Flame graph:'), this.values.map((value) => button(value.title,
             () => onvalue(value.key), { class: 'small', 'aria-label': `Flame graph: ${value.title}` }))),
-        el('div', { class: 'scroll', tabindex: -1 }, el('table', {}, this.head, this.body))) : null);
+        el('div', { class: 'scroll', tabindex: -1 }, el('table', {}, this.head, this.body)), this.more) : null);
     this.redraw = soon(() => this.draw());
     if (!this.isThere) return;
     this.canvas.setAttribute('aria-label', `Memory in use over time. ${this.sentence()}`);
@@ -150,11 +152,23 @@ export class MemoryView {
     fill(this.head, el('tr', {}, el('th', { scope: 'col' }, 'Function'),
       this.values.map((value, i) => el('th', { scope: 'col', class: 'number', 'aria-sort': i === this.sort ? 'descending' : 'none' },
         button(value.title, () => this.sortBy(i)))), el('th', { scope: 'col' }, 'Module')));
-    fill(this.body, list.slice(0, MOST_ALLOCATORS).map((fn) => el('tr', {},
+    const shown = list.slice(0, this.limit);
+    fill(this.body, shown.map((fn) => el('tr', {},
       el('th', { scope: 'row' }, button(recording.name(fn), () => this.onopen(fn), { class: 'link' })),
       this.values.map((value, i) => el('td', { class: 'number', 'data-raw': sums[i][fn] },
         sums[i][fn] ? `${value.estimated ? '~' : ''}${amount(sums[i][fn], value.unit)}` : '')),
       el('td', { class: 'module' }, baseName(recording.module(fn))))));
+    fill(this.more, list.length > shown.length ? [
+      el('span', { class: 'muted' }, `${amount(shown.length, 'count')} of ${amount(list.length, 'count')} functions are shown.`),
+      button(`Show ${Math.min(ALLOCATORS, list.length - shown.length)} more`, () => this.showMore()),
+    ] : []);
+  }
+
+  showMore() {
+    const first = this.limit;
+    this.limit += ALLOCATORS;
+    this.fillTable();
+    this.body.rows[first]?.querySelector('button')?.focus();
   }
 
   /** @param {number} index of a value */

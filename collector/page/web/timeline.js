@@ -26,7 +26,7 @@ const CALL_ROW = 16;
 const TRACK_GAP = 18;
 const TIMELINE_AXIS = 20;
 const NAME_ROW = 14; // above the calls, where there is no room on the left
-const MOST_ROWS = 12;
+const MOST_ROWS = 12; // of a thread, unless all are asked for
 const NAMES_LEFT = 150;
 const CALL_FONT = '10.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
@@ -77,6 +77,8 @@ export class TimelineView {
     this.spacer = el('div', { class: 'spacer' }, this.canvas);
     this.item = el('div', { id: 'timeline-item', role: 'treeitem', class: 'unseen', 'aria-selected': 'true' }, 'No call is chosen');
     this.shown = el('span', { class: 'muted' });
+    this.allRows = false;
+    this.rowsButton = button('', () => this.toggleRows(), { class: 'small', hidden: true });
     this.details = el('div', { class: 'details' });
     this.scroller = this.makeScroller();
     this.element = this.makeElement();
@@ -117,7 +119,7 @@ export class TimelineView {
     const small = (/** @type {string} */ text, /** @type {string} */ title, /** @type {() => void} */ action) =>
       button(text, action, { class: 'small', title, 'aria-label': title });
     return el('div', { class: 'view' }, el('section', { class: 'panel', 'aria-label': 'Threads' },
-      el('div', { class: 'panel-head' }, el('h2', {}, 'Threads over time'), this.shown, el('span', { class: 'space' }),
+      el('div', { class: 'panel-head' }, el('h2', {}, 'Threads over time'), this.shown, el('span', { class: 'space' }), this.rowsButton,
         small('−', 'Zoom out', () => this.zoom(2)), small('+', 'Zoom in', () => this.zoom(0.5)),
         small('All', 'Show the whole time', () => this.look(this.whole))),
       this.scroller, this.details));
@@ -165,7 +167,7 @@ export class TimelineView {
     for (let thread = 0; thread < this.store.recording.threads.length; thread++) {
       const count = depths.get(thread);
       if (!count || (threads && !threads.has(thread))) continue;
-      const shown = Math.min(count, MOST_ROWS);
+      const shown = this.allRows ? count : Math.min(count, MOST_ROWS);
       if (!this.left) y += NAME_ROW;
       this.tracks.push({ thread, y, depths: count, shown });
       y += shown * CALL_ROW + TRACK_GAP;
@@ -173,7 +175,21 @@ export class TimelineView {
     this.height = y;
     this.spacer.style.height = `${y + TIMELINE_AXIS}px`;
     this.scroller.style.height = `${Math.max(120, y + TIMELINE_AXIS)}px`;
+    this.tellRows();
     this.draw();
+  }
+
+  /** Says how deep the calls go, where not all of their rows are shown. */
+  tellRows() {
+    let deepest = 0;
+    for (const { depths } of this.tracks) deepest = Math.max(deepest, depths);
+    this.rowsButton.hidden = deepest <= MOST_ROWS;
+    this.rowsButton.textContent = this.allRows ? `Show ${MOST_ROWS} rows of each thread` : `Only ${MOST_ROWS} rows of each thread: show all ${deepest}`;
+  }
+
+  toggleRows() {
+    this.allRows = !this.allRows;
+    this.relayout();
   }
 
   /** @param {Level} level @param {Lane} lane @param {number} time @returns {number} the first call that ends behind it */
