@@ -69,6 +69,7 @@ help:
 	@echo 'make check-page   the page of report --html, driven in a headless Chromium'
 	@echo 'make check-viewers   exports opened by speedscope and Firefox (npm fetches them)'
 	@echo 'make lint-web     its JavaScript: types and mistakes (npm fetches the checkers)'
+	@echo 'make check-page-real   its recorded part, with Lua and SQLite from their sources'
 	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'
 	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
 	@echo 'make check-asan   the unit tests, corpora and collector under ASan, UBSan'

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 SERVER = r"""
 #include <pthread.h>
 #include <unistd.h>
@@ -99,10 +101,10 @@ class Recordings:
         self.folder = folder
         self.made = {}
 
-    def run(self, *command):
-        """Runs a command, which must do well; returns what it prints."""
+    def run(self, *command, words=None):
+        """Runs a command, which must do well; returns what it prints. WORDS: what it reads."""
         done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True, check=False)
+                              input=words, universal_newlines=True, check=False)
         if done.returncode:
             raise AssertionError("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
         return done.stdout
@@ -134,6 +136,21 @@ class Recordings:
             return [], [self.compile(name, PLAIN, ".c", "cc", ())]
         assert name == "muted"
         return ["--count", "often"], [self.compile(name, MUTED, ".c", "cc")]
+
+    def take_real(self, name, programs):
+        """Records lua or sqlite3 of the folder PROGRAMS (tests/real/fetch-build.sh). What SQLite's shell
+        is to do has statements that fail; its status says so, and is not perfrec's."""
+        data = os.path.join(self.folder, name + ".data")
+        workload = os.path.join(HERE, "../real")
+        if name == "lua":
+            words, command = None, [os.path.join(workload, "workload.lua"), "2"]
+        else:
+            words, command = self.run("sh", os.path.join(workload, "workload.sql.sh"), "3"), [":memory:"]
+        self.run("sh", "-c", '"$@" || test -s "$0/summary.json"', data,
+                 self.PERFREC or os.path.join(self.build, "perfrec"), "record", "-q", "-o", data, "--",
+                 os.path.join(programs, name), *command, words=words)
+        self.take(data)
+        return os.path.basename(data)
 
     def renamed(self):
         """The page of the difference of one program under two names."""

@@ -296,3 +296,45 @@ def difference():
     data.header["diff"] = {"a": {"name": "before", "summary": dict(data.header["summary"])},
                            "b": {"name": "after", "summary": dict(data.header["summary"])}}
     return data
+
+
+def lines():
+    """Lines of three files: one of the program, one of a library, one that was not there."""
+    data = Data()
+    data.functions(["main"])
+    data.nodes([(0, 1)])
+    data.value("cpu", "nanoseconds", [(0, 10**9)], title="CPU time", **{"from": "samples"})
+    rows = [("malloc.c", 7, "", 10**9), ("/usr/include/c++/12/bits/stl_map.h", 9, "return it;", 5 * 10**8),
+            ("/home/me/app/main.c", 3, "work();", 10**8)]
+    data.column("source.file", "u", [data.text(file) for file, _, _, _ in rows])
+    data.column("source.line", "d", [line for _, line, _, _ in rows])
+    data.column("source.text", "u", [data.text(text) for _, _, text, _ in rows])
+    data.column("source.cpu", "u", [cpu for _, _, _, cpu in rows])
+    return data
+
+
+def allocators(count):
+    """COUNT functions that have allocated."""
+    data = Data()
+    data.functions(["function_%d" % i for i in range(count)])
+    data.nodes([(0, i + 1) for i in range(count)])
+    data.value("inuse_space", "bytes", [(i, i + 1) for i in range(count)], title="In use at the end", **{"from": "allocations"})
+    return data
+
+
+def gaps():
+    """Ten buckets: all calls of buckets 4 to 6 are muted, those of 7 are lost."""
+    data = Data()
+    data.functions(["main"])
+    data.nodes([(0, 1)])
+    calls = [40, 40, 40, 40, 0, 0, 0, 0, 40, 0]
+    at = [i for i, count in enumerate(calls) if count]
+    data.value("calls", "count", [(0, 40) for _ in at], title="Calls", timed=True)
+    data.column("value.calls.bucket", "d", at)
+    data.header["buckets"] = {"count": 10, "first_ns": 0, "width_ns": 10**6}
+    data.header["counters"] = [{"key": "counter.0", "title": "RSS", "unit": "bytes"}]
+    data.column("overview.calls", "u", calls)
+    data.column("overview.muted", "u", [0] * 4 + [3] * 3 + [0] * 3)
+    data.column("overview.lost", "u", [0] * 7 + [700, 0, 0])
+    data.column("overview.counter.0", "u", [2**20 * (i + 1) for i in range(10)])
+    return data
