@@ -18,3 +18,53 @@ json_t *json_text(const char *text)
 	free(clean);
 	return json;
 }
+
+/* One character, as JSON has it: those above U+FFFF in two parts. */
+static void write_escaped(uint32_t point, FILE *out)
+{
+	unsigned int above = point - 0x10000;
+
+	if (point < 0x10000)
+		fprintf(out, "\\u%04x", (unsigned int)point);
+	else
+		fprintf(out, "\\u%04x\\u%04x", 0xd800 + (above >> 10),
+			0xdc00 + (above & 0x3ff));
+}
+
+/* How many bytes the character at @text has, if it steers a terminal; else 0.
+ * What steers in ASCII jansson has written with a backslash, but for DEL: line
+ * ends and blanks are between texts. */
+static size_t steering_bytes(const char *text, size_t left)
+{
+	size_t length;
+
+	if ((unsigned char)text[0] < 0x7f)
+		return 0;
+	length = utf8_length(text, left);
+	return length && utf8_steers(text, length) ? length : 0;
+}
+
+/* A piece of a dump: whole characters. */
+static int write_piece(const char *text, size_t size, void *to)
+{
+	FILE *out = to;
+	size_t written = 0;
+
+	for (size_t at = 0; at < size; at++) {
+		size_t length = steering_bytes(text + at, size - at);
+
+		if (!length)
+			continue;
+		fwrite(text + written, 1, at - written, out);
+		write_escaped(utf8_point(text + at, length), out);
+		written = at + length;
+		at = written - 1;
+	}
+	fwrite(text + written, 1, size - written, out);
+	return ferror(out) ? -1 : 0;
+}
+
+int json_text_write(const json_t *json, size_t flags, FILE *out)
+{
+	return json_dump_callback(json, write_piece, out, flags);
+}

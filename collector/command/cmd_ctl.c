@@ -579,7 +579,7 @@ static void print_json(json_t *answer)
 		add_short_names(json_object_get(json_array_get(programs, i),
 						"functions"));
 	json_object_set_new(answer, "version", json_integer(CTL_JSON_VERSION));
-	json_dumpf(answer, stdout, JSON_INDENT(2));
+	json_text_write(answer, JSON_INDENT(2), stdout);
 	putchar('\n');
 }
 

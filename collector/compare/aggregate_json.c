@@ -106,7 +106,7 @@ int aggregate_write_json(const struct runs *runs,
 
 	if (!root)
 		return -ENOMEM;
-	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
+	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
 	    fputc('\n', out) == EOF || fflush(out))
 		err = -EIO;
 	json_decref(root);

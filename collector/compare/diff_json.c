@@ -186,7 +186,7 @@ int diff_write_json(const struct diff *diff, FILE *out)
 
 	if (!root)
 		return -ENOMEM;
-	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
+	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
 	    fputc('\n', out) == EOF || fflush(out))
 		err = -EIO;
 	json_decref(root);

@@ -116,7 +116,7 @@ int doctor_print_json(const struct doctor_findings *findings, FILE *out)
 		if (json_array_append_new(list,
 					  finding_json(&findings->list[i])))
 			result = -ENOMEM;
-	if (!result && json_dumpf(document, out, JSON_INDENT(1)))
+	if (!result && json_text_write(document, JSON_INDENT(1), out))
 		result = -ENOMEM;
 	fputc('\n', out);
 	json_decref(document);

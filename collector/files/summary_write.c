@@ -428,7 +428,7 @@ static int write_json(const json_t *root, int fd)
 		return err;
 	}
 	errno = EIO;
-	if (json_dumpf(root, file, JSON_INDENT(1)) < 0 ||
+	if (json_text_write(root, JSON_INDENT(1), file) < 0 ||
 	    fputc('\n', file) == EOF)
 		err = -errno;
 	if (fclose(file) && !err)

@@ -451,7 +451,7 @@ int summary_write_json(const struct summary *summary, size_t limit, FILE *out)
 			    copy, "functions",
 			    first_functions(summary,
 					    limit ? MIN(all, limit) : all)) &&
-		    !json_dumpf(copy, out, JSON_INDENT(1)) &&
+		    !json_text_write(copy, JSON_INDENT(1), out) &&
 		    fputc('\n', out) != EOF && !fflush(out);
 
 	json_decref(copy);

@@ -56,7 +56,7 @@ int annotate_write_json(const struct annotate *annotate, FILE *out)
 			 "module", json_text(annotate->module), "lines", lines);
 	if (!root)
 		return -ENOMEM;
-	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
+	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
 	    fputc('\n', out) == EOF || fflush(out))
 		err = -EIO;
 	json_decref(root);

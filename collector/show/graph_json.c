@@ -51,7 +51,7 @@ int graph_write_json(const struct graph *graph, FILE *out)
 
 	if (!root)
 		return -ENOMEM;
-	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
+	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
 	    fputc('\n', out) == EOF || fflush(out))
 		err = -EIO;
 	json_decref(root);

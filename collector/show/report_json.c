@@ -96,7 +96,7 @@ int report_json_write(const struct report_json *report,
 			 report->stacks ? "stacks" : "functions", list);
 	if (!root)
 		return -ENOMEM;
-	if (json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
+	if (json_text_write(root, JSON_INDENT(1), out) < 0 ||
 	    fputc('\n', out) == EOF || fflush(out))
 		err = -EIO;
 	json_decref(root);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/json_text.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "tests/suite.h"
 
 static void check_text(const char *text, const char *wanted)
@@ -26,6 +29,54 @@ START_TEST(json_text_replaces_bad_bytes_and_keeps_good_characters)
 }
 END_TEST
 
+/* What @text is when it is written, without the quotes. It is the same text
+ * when that is read. */
+static void check_written(const char *text, const char *wanted)
+{
+	json_t *json = json_text(text), *back;
+	char *written = NULL, quoted[128];
+	size_t size;
+	FILE *out = open_memstream(&written, &size);
+
+	ck_assert_int_eq(json_text_write(json, JSON_ENCODE_ANY, out), 0);
+	fclose(out);
+	snprintf(quoted, sizeof(quoted), "\"%s\"", wanted);
+	ck_assert_str_eq(written, quoted);
+	back = json_loads(written, JSON_DECODE_ANY, NULL);
+	ck_assert_str_eq(json_string_value(back), text);
+	json_decref(back);
+	json_decref(json);
+	free(written);
+}
+
+START_TEST(json_text_writes_what_steers_a_terminal_with_escapes)
+{
+	check_written("plain \n", "plain \\n");
+	check_written("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
+	check_written("a\x7f"
+		      "b",
+		      "a\\u007fb");
+	check_written("\xc2\x85x\xc2\x9b", "\\u0085x\\u009b");
+	check_written("a\xe2\x80\xae"
+		      "b\xe2\x80\xa9",
+		      "a\\u202eb\\u2029");
+	check_written("\xf3\xa0\x81\x81\xf0\x9f\x98\x80",
+		      "\\udb40\\udc41\xf0\x9f\x98\x80");
+}
+END_TEST
+
+START_TEST(json_text_tells_that_it_cannot_write)
+{
+	FILE *out = fopen("/dev/full", "w");
+	json_t *json = json_text("text \xc2\x85");
+
+	setvbuf(out, NULL, _IONBF, 0);
+	ck_assert_int_eq(json_text_write(json, JSON_ENCODE_ANY, out), -1);
+	json_decref(json);
+	fclose(out);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("json_text");
@@ -34,5 +85,8 @@ int main(void)
 	tcase_add_test(tcase, json_text_of_utf8_is_the_text);
 	tcase_add_test(tcase,
 		       json_text_replaces_bad_bytes_and_keeps_good_characters);
+	tcase_add_test(tcase,
+		       json_text_writes_what_steers_a_terminal_with_escapes);
+	tcase_add_test(tcase, json_text_tells_that_it_cannot_write);
 	return suite_run(suite);
 }
