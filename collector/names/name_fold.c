@@ -575,6 +575,65 @@ static bool follows_operator(const struct name *name, size_t at)
 	       memcmp(name->text + at - word, "operator", word) == 0;
 }
 
+/* Types of namespace std that have a name which people know. Without inline
+ * namespaces, and without the blanks between brackets. */
+static const struct known_type {
+	const char *text, *name;
+} known_types[] = {
+	{ "basic_string<char, std::char_traits<char>, std::allocator<char>>",
+	  "string" },
+	{ "basic_string<wchar_t, std::char_traits<wchar_t>, "
+	  "std::allocator<wchar_t>>",
+	  "wstring" },
+	{ "basic_string_view<char, std::char_traits<char>>", "string_view" },
+	{ "basic_string_view<wchar_t, std::char_traits<wchar_t>>",
+	  "wstring_view" },
+};
+
+/* Where @text, which is at @at, ends; 0: it is not there. */
+static size_t end_of_type(const struct name *name, size_t at, const char *text)
+{
+	for (; *text; text++) {
+		at += inline_length(name, at);
+		if (*text == '>' && char_at(name, at) == ' ')
+			at++;
+		if (char_at(name, at) != *text)
+			return 0;
+		at++;
+	}
+	return at;
+}
+
+/* Whether "std::" was written last. */
+static bool follows_std(const struct sink *sink)
+{
+	const size_t length = strlen("std::");
+	size_t used = sink->used;
+
+	return used >= length &&
+	       memcmp(sink->out + used - length, "std::", length) == 0 &&
+	       (used == length || (!is_word(sink->out[used - length - 1]) &&
+				   sink->out[used - length - 1] != ':'));
+}
+
+/* Writes the name that people know of the type at @at. Returns where it goes
+ * on; 0: there is no such type. */
+static size_t put_known_type(struct fold *fold, size_t at)
+{
+	if (char_at(fold->name, at) != 'b' || !follows_std(fold->sink))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(known_types); i++) {
+		const struct known_type *type = &known_types[i];
+		size_t end = end_of_type(fold->name, at, type->text);
+
+		if (!end || is_open(fold, at, end))
+			continue;
+		put(fold->sink, type->name, strlen(type->name));
+		return end;
+	}
+	return 0;
+}
+
 /* Whether the '<' at @at begins a list of arguments. In Rust it may begin the
  * name of a type: "<T as Trait>::f", "core::<impl X for Y>::f". */
 static bool is_list(const struct fold *fold, size_t at)
@@ -644,6 +703,9 @@ static size_t put_one(struct fold *fold, size_t at)
 		length = inline_length(name, at);
 	if (length)
 		return at + length;
+	length = put_known_type(fold, at);
+	if (length)
+		return length;
 	length = operator_length(name, at);
 	if (!length)
 		length = anonymous_length(name, at);

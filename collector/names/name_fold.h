@@ -29,7 +29,9 @@
  * namespaces ("std::__cxx11::", "fmt::v9::"), what it requires, and what the
  * compiler appended to its copies (".isra.0") are left out. Each byte that is
  * no UTF-8, each control character, and each character that changes the
- * direction of what follows becomes '?'. It never has more characters than
+ * direction of what follows becomes '?'. std::basic_string<char, ...> with its
+ * usual arguments is std::string; so are wstring, string_view, wstring_view. It
+ * never has more characters than
  * @full. Returns its length in bytes, without its NUL.
  */
 size_t name_fold(const char *full, char out[NAME_FOLD_BYTES]);

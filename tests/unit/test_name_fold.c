@@ -34,6 +34,28 @@ static const char *const folded[][3] = {
 	  "std::chrono::_V2::system_clock::now" },
 	{ "std::__1::vector<int>::size() const", "std::vector<…>::size() const",
 	  "std::__1::vector<int>::size" },
+	/* types that people know by another name */
+	{ "f(std::__cxx11::basic_string<char, std::char_traits<char>, "
+	  "std::allocator<char> > const&, std::basic_string_view<char, "
+	  "std::char_traits<char> >)",
+	  "f(std::string const&, std::string_view)", "f" },
+	{ "g(std::__1::basic_string<wchar_t, std::__1::char_traits<wchar_t>, "
+	  "std::__1::allocator<wchar_t>>)",
+	  "g(std::wstring)", "g" },
+	{ "std::__cxx11::basic_string<char, std::char_traits<char>, "
+	  "std::allocator<char> >::basic_string(char const*)",
+	  "std::string::basic_string(char const*)",
+	  "std::__cxx11::basic_string<char, std::char_traits<char>, "
+	  "std::allocator<char> >::basic_string" },
+	{ "f(std::basic_string<char, std::char_traits<char>, mine<char> >)",
+	  "f(std::basic_string<…>)", "f" },
+	{ "f(my::basic_string_view<char, std::char_traits<char> >)",
+	  "f(my::basic_string_view<…>)", "f" },
+	{ "f(my::std::basic_string_view<char, std::char_traits<char> >)",
+	  "f(my::std::basic_string_view<…>)", "f" },
+	{ "f(std::basic_string_view<char, std::char_traits<char>",
+	  "f(std::basic_string_view<char, std::char_traits<char>",
+	  "f(std::basic_string_view<char, std::char_traits<char>" },
 	{ "mine::v9::f()", "mine::v9::f()", "mine::v9::f" },
 	{ "f[abi:cxx11](int)", "f(int)", "f[abi:cxx11]" },
 	{ "std::string f[abi:cxx11]<int>(int)", "f<…>(int)",

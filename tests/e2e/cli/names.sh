@@ -34,7 +34,7 @@ expect_match err 'ns::Box<…>::set\(int\)$'
 full='void ns::Box<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >'
 full=${full#void }
 run env -u COLUMNS "$PERFREC" report data
-expect_match out 'ns::Box<…>::set\(std::basic_string<…>\)$'
+expect_match out 'ns::Box<…>::set\(std::string\)$'
 expect_match out '  ns::twice<…>\(double\)$'
 expect_no_match out "$(printf '\033')"
 run env COLUMNS=40 "$PERFREC" report --full-names data
