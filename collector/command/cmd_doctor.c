@@ -232,7 +232,7 @@ static const char *const conclusions[] = {
 		"perfrec works here; the lines marked \"less\" say what "
 		"could be better.",
 	[DOCTOR_BAD] =
-		"perfrec cannot record here; the lines marked \"no\" say "
+		"perfrec cannot record here; the lines marked \"bad\" say "
 		"why.",
 };
 

@@ -10,14 +10,14 @@
 #include "collector/base/text_out.h"
 #include "collector/show/terminal.h"
 
-/* The marks of people and the words of JSON, by verdict. */
+/* People and JSON read the same words. */
 static const struct {
-	const char *mark, *word;
+	const char *word;
 	enum terminal_style style;
 } verdicts[] = {
-	[DOCTOR_GOOD] = { "ok", "good", STYLE_LESS },
-	[DOCTOR_LESS] = { "less", "less", STYLE_TITLE },
-	[DOCTOR_BAD] = { "no", "bad", STYLE_LOSS },
+	[DOCTOR_GOOD] = { "good", STYLE_LESS },
+	[DOCTOR_LESS] = { "less", STYLE_TITLE },
+	[DOCTOR_BAD] = { "bad", STYLE_LOSS },
 };
 
 struct doctor_finding *doctor_add(struct doctor_findings *findings,
@@ -74,7 +74,7 @@ void doctor_print(const struct doctor_findings *findings, FILE *out)
 
 		terminal_style(&terminal, verdicts[finding->verdict].style,
 			       out);
-		fprintf(out, "%-5s", verdicts[finding->verdict].mark);
+		fprintf(out, "%-5s", verdicts[finding->verdict].word);
 		terminal_style(&terminal, STYLE_PLAIN, out);
 		fprintf(out, " %-10s", finding->subject);
 		print_line(" ", finding->found, out);

@@ -32,9 +32,14 @@ expect_eq 'what stays behind' "$(ls tmp)" ''
 # People read the same.
 run "$PERFREC" doctor
 expect_status 0
-grep -q '^ok    trial ' out || fail 'people are not told of the trial'
+grep -q '^good  trial ' out || fail 'people are not told of the trial'
 grep -q '^perfrec works here\|^All that perfrec can do' out || fail 'no conclusion'
 ! grep -q "$(printf '\033')" out || fail 'colours in a pipe'
+
+"$PERFREC" doctor --json >told
+run "$PERFREC" doctor
+expect_eq 'the verdicts of people' "$(awk '/^[a-z]/ { print $1, $2 }' out | grep -v perfrec)" \
+	"$(jq -r '.findings[] | .verdict + " " + .subject' told)"
 
 # One CPU; a folder that cannot be written; a trial that fails.
 cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
