@@ -517,6 +517,11 @@ static void print_cost(const struct summary *summary, FILE *out)
 					 "sampled block", separator, out);
 	separator = print_cost_of_sample(summary->cost.sample_ns, "sample",
 					 separator, out);
+	if (summary->cost.start_ns) {
+		fprintf(out, "%s%s to start", separator,
+			size_format_ns(summary->cost.start_ns, time));
+		separator = ", ";
+	}
 	fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
 		size_format_ns(summary->cost.total_ns, time),
 		100 * summary->cost.share, cost_base(summary));

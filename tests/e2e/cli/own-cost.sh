@@ -120,4 +120,4 @@ expect_match out 'own cost .* ns a call that is excluded.* of the CPU time'
 # What takes part in a recording and records nothing has a cost of no kind.
 run "$PERFREC" record --alloc=sampled --cpu=off -o nothing -- true
 expect_status 0
-expect_match err 'own cost   [0-9.]* [a-z]* in all'
+expect_match err 'own cost   [0-9.]* [a-z]* to start, [0-9.]* [a-z]* in all'
