@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include "collector/base/json_text.h"
 #include "collector/base/text_out.h"
@@ -56,6 +57,8 @@ enum doctor_verdict doctor_worst(const struct doctor_findings *findings)
 	return worst;
 }
 
+#define FOUND_INDENT 17 /* blanks before what was found */
+
 static void print_line(const char *before, const char *text, FILE *out)
 {
 	if (!text[0])
@@ -65,22 +68,33 @@ static void print_line(const char *before, const char *text, FILE *out)
 	fputc('\n', out);
 }
 
-void doctor_print(const struct doctor_findings *findings, FILE *out)
+static void write_findings(const struct doctor_findings *findings,
+			   const struct terminal *terminal, FILE *out)
 {
-	const struct terminal terminal = terminal_of(out);
-
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct doctor_finding *finding = &findings->list[i];
 
-		terminal_style(&terminal, verdicts[finding->verdict].style,
-			       out);
+		terminal_style(terminal, verdicts[finding->verdict].style, out);
 		fprintf(out, "%-5s", verdicts[finding->verdict].word);
-		terminal_style(&terminal, STYLE_PLAIN, out);
+		terminal_style(terminal, STYLE_PLAIN, out);
 		fprintf(out, " %-10s", finding->subject);
 		print_line(" ", finding->found, out);
 		print_line("                 ", finding->effect, out);
 		print_line("                 -> ", finding->change, out);
 	}
+}
+
+void doctor_print(const struct doctor_findings *findings, FILE *out)
+{
+	const struct terminal terminal = terminal_of(out);
+	char *text = NULL;
+	size_t size;
+	FILE *lines = terminal.columns ? open_memstream(&text, &size) : NULL;
+
+	write_findings(findings, &terminal, lines ? lines : out);
+	if (lines && !fclose(lines))
+		terminal_wrap(&terminal, text, FOUND_INDENT, out);
+	free(text);
 }
 
 static int add_text(json_t *object, const char *key, const char *text)

@@ -661,8 +661,9 @@ static void print_file_list(const struct summary *summary, const char *dir,
 	fputc('\n', out);
 }
 
-/* What is known of the run, one line for each fact. */
-static void print_facts(const struct summary *summary,
+#define FACT_INDENT 13
+
+static void write_facts(const struct summary *summary,
 			const struct summary_print_options *options,
 			const struct terminal *terminal, FILE *out)
 {
@@ -690,6 +691,22 @@ static void print_facts(const struct summary *summary,
 	summary_losses_print_odd(summary, out);
 	print_cost(summary, out);
 	print_subtracted(summary, options, out);
+}
+
+/* What is known of the run, one line for each fact, or several on a narrow
+ * terminal. */
+static void print_facts(const struct summary *summary,
+			const struct summary_print_options *options,
+			const struct terminal *terminal, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *lines = terminal->columns ? open_memstream(&text, &size) : NULL;
+
+	write_facts(summary, options, terminal, lines ? lines : out);
+	if (lines && !fclose(lines))
+		terminal_wrap(terminal, text, FACT_INDENT, out);
+	free(text);
 }
 
 int summary_print(struct summary *summary,

@@ -151,3 +151,47 @@ size_t terminal_put(const char *text, size_t columns, FILE *out)
 	fputs(text, out);
 	return used + width;
 }
+
+/* Columns of the @length bytes at @text. What begins a style has none. */
+static size_t width_of(const char *text, size_t length)
+{
+	const char *end = text + length;
+	size_t width = 0;
+
+	while (text < end) {
+		if (*text != '\033')
+			width += pass_character(&text);
+		else
+			while (text < end && *text++ != 'm') {
+			}
+	}
+	return width;
+}
+
+void terminal_wrap(const struct terminal *terminal, const char *text,
+		   size_t indent, FILE *out)
+{
+	size_t used = 0; /* columns of the line */
+
+	while (*text) {
+		size_t blanks = strspn(text, " ");
+		size_t length = blanks + strcspn(text + blanks, " \n");
+		size_t width = width_of(text, length);
+
+		if (terminal->columns && used > indent && length > blanks &&
+		    used + width > terminal->columns) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			used = indent;
+			text += blanks;
+			length -= blanks;
+			width -= blanks;
+		}
+		fwrite(text, 1, length, out);
+		text += length;
+		used += width;
+		if (*text == '\n') {
+			fputc(*text++, out);
+			used = 0;
+		}
+	}
+}

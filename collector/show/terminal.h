@@ -44,4 +44,11 @@ size_t terminal_width(const char *text);
  * many columns were written. */
 size_t terminal_put(const char *text, size_t columns, FILE *out);
 
+/* Writes @text to @out: lines, of UTF-8 without control characters but those of
+ * terminal_style(). What has no room in @terminal goes on in a next line,
+ * behind
+ * @indent blanks; a word is never cut. */
+void terminal_wrap(const struct terminal *terminal, const char *text,
+		   size_t indent, FILE *out);
+
 #endif

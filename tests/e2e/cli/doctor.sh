@@ -41,6 +41,12 @@ run "$PERFREC" doctor
 expect_eq 'the verdicts of people' "$(awk '/^[a-z]/ { print $1, $2 }' out | grep -v perfrec)" \
 	"$(jq -r '.findings[] | .verdict + " " + .subject' told)"
 
+# A narrow terminal: no word is lost, and no line is longer but by a long word.
+run env COLUMNS=50 "$PERFREC" doctor
+expect_eq 'lines of more than 50 columns' \
+	"$(sed '/^$/,$d' out | awk 'length > 50 && NF > 3' | cat)" ''
+expect_match out '^good  trial      a program was recorded, and its$' '^ {17}recording read$'
+
 # One CPU; a folder that cannot be written; a trial that fails.
 cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
 run taskset -c "$cpu" "$PERFREC" doctor --json

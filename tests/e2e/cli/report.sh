@@ -91,3 +91,12 @@ run "$PERFREC" record -o data ./calls 10 --help -o --over
 expect_no_match err 'behind the command'
 run "$PERFREC" record -o data -- ./calls 10 --overhead=5%
 expect_no_match err 'behind the command'
+
+# In a narrow terminal facts go on in a next line, and no word is lost.
+"$PERFREC" report data >wide
+run env COLUMNS=40 "$PERFREC" report data
+expect_match out '^  own cost   [0-9.]+ ns a span' '^ {13}[^ ].*of the( CPU|$)'
+facts() { sed -n '/wall time/,/^$/p' "$1" | tr -s ' \n' ' '; }
+expect_eq 'the words of facts' "$(facts out)" "$(facts wide)"
+expect_eq 'facts that are too wide' \
+	"$(sed -n '/wall time/,/^$/p' out | awk 'length > 40')" ''
