@@ -55,7 +55,7 @@ $(O)/tests/bench/page_calls: tests/bench/page_calls.c
 
 # Needs 2.3 GB in $(O).
 .PHONY: bench-page
-bench-page: all $(O)/tests/bench/page_calls
+bench-page: all $(O)/page_template.html $(O)/tests/bench/page_calls
 	$(Q)O=$(O) sh tests/bench/page.sh
 
 # Peers that cannot be installed are left out, with a line that says so.
