@@ -159,7 +159,9 @@ static void print_unsampled(const struct summary *summary, FILE *out)
 
 	if (!totals->unsampled_processes)
 		return;
-	fprintf(out, "             %s of it in %s process%s without a sample\n",
+	fprintf(out,
+		"             %s of it in %s process%s without a sample "
+		"(--view cpu has one for each)\n",
 		size_format_ns(totals->unsampled_process_ns, time),
 		size_format_count(totals->unsampled_processes, count),
 		totals->unsampled_processes == 1 ? "" : "es");
