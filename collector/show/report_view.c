@@ -94,7 +94,7 @@ static const struct report_view views[] = {
 			  false },
 			{ "blocks", NULL, "alloc_objects", false, false },
 			{ "in use", "inuse", "inuse_space", false, false },
-			{ "at peak", "peak", "peak_space", false, false },
+			{ "own peak", "peak", "peak_space", false, false },
 		},
 	},
 };
