@@ -245,6 +245,13 @@ static void print_names(const char **names, FILE *out)
 	}
 }
 
+/* Somebody ended the recording, as by perfrec ctl stop: the command went on
+ * itself. */
+static bool was_ended(const struct summary *summary)
+{
+	return summary->running && !summary->exited && !summary->exit_signal;
+}
+
 void summary_losses_print_went_on(const struct summary *summary,
 				  const char *prefix, FILE *out)
 {
@@ -257,7 +264,11 @@ void summary_losses_print_went_on(const struct summary *summary,
 		"%s%s process%s went on unrecorded when the recording ended",
 		prefix, size_format_count(count, text), count == 1 ? "" : "es");
 	print_names(summary->went_on, out);
-	fputs(" (--follow waits for them)\n", out);
+	fputs(was_ended(summary)
+		      ? ", as it was ended while the program ran\n"
+		      : "; perfrec record --follow records until the last "
+			"has ended\n",
+	      out);
 }
 
 static void print_waits(const struct summary_totals *totals, FILE *out)

@@ -65,7 +65,7 @@ run "$PERFREC" record -q --cpu off -o record \
 	sh -c './orphan dS; while [ ! -e up ]; do sleep 0.01; done'
 expect_status 0
 expect_eq 'lines' "$(wc -l <err)" 1
-expect_match err '^perfrec: 1 process went on unrecorded .*: orphan \(--follow'
+expect_match err '^perfrec: 1 process went on unrecorded .*: orphan; perfrec record --follow records until'
 expect_eq 'name' "$(json record/summary.json '.went_on[].name')" orphan
 run "$PERFREC" report record
 expect_match out '  note +1 process went on unrecorded'
@@ -103,3 +103,15 @@ expect_eq 'until then' "$(spans record)" 10
 expect_match err 'note +1 process went on unrecorded when the recording ended'
 : >go
 wait_for 60 test -e done
+
+# A recording that somebody ends: --follow would not have helped.
+"$PERFREC" record -q --cpu off -o ended sh -c ': >began; while [ ! -e over ]; do sleep 0.01; done' 2>err &
+perfrec=$!
+wait_for 60 test -e began
+"$PERFREC" ctl -o ended stop >/dev/null || fail 'cannot end it'
+wait_for 60 test -e ended/summary.json
+: >over
+wait "$perfrec"
+run "$PERFREC" report ended
+expect_match out '  note +[0-9]+ process.* when the recording ended: .*, as it was ended while the program ran$'
+expect_no_match out 'follow'
