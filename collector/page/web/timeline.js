@@ -258,7 +258,7 @@ export class TimelineView {
     g.font = '10px system-ui, sans-serif';
     g.fillStyle = ink.muted;
     const number = shorten(`${owner}${tid}`, 24);
-    const deeper = rest > 0 ? `${rest} deeper rows are not shown` : '';
+    const deeper = rest > 0 ? `${rest} deeper rows hidden` : '';
     if (this.left) {
       g.fillText(number, 4, y + CALL_ROW * 1.4);
       g.fillText(deeper, 4, y + CALL_ROW * 2.3);
