@@ -9,28 +9,13 @@
 #include <unistd.h>
 
 #include "collector/read/calls.h"
-#include "collector/trace/encode.h"
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
-#include "tests/suite.h"
+#include "tests/unit/trace_rig.h"
 
-#define START_NS 1000000000ULL
-#define PROCESS 11
-#define THREAD 22
 #define SEQUENCE 5
 
-static uint8_t g_trace[1 << 18];
-static size_t g_bytes;
-static struct encoder g_encoder;
 static struct calls *g_calls;
-
-#define ROOM g_trace + g_bytes, sizeof(g_trace) - g_bytes
-
-static void wrote(size_t bytes)
-{
-	ck_assert_uint_gt(bytes, 0);
-	g_bytes += bytes;
-}
 
 static void write_head(void)
 {
@@ -54,22 +39,6 @@ static void write_head(void)
 	wrote(out_perfetto_thread(ROOM, &thread));
 	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
 	encoder_init(&g_encoder, SEQUENCE, START_NS);
-}
-
-static void write_begin(uint32_t iid, uint64_t ns)
-{
-	struct encode_template begin = encode_template(&g_encoder, iid);
-
-	g_encoder.out = g_trace + g_bytes;
-	encode_begin(&g_encoder, START_NS + ns, &begin);
-	g_bytes = (size_t)(g_encoder.out - g_trace);
-}
-
-static void write_end(uint64_t ns)
-{
-	g_encoder.out = g_trace + g_bytes;
-	encode_end(&g_encoder, START_NS + ns);
-	g_bytes = (size_t)(g_encoder.out - g_trace);
 }
 
 static void read_bytes(size_t bytes)

@@ -11,33 +11,18 @@
 #include <unistd.h>
 
 #include "collector/read/trace_read.h"
-#include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_stacks.h"
 #include "collector/trace/out_track.h"
 #include "shared/compiler.h"
-#include "tests/suite.h"
+#include "tests/unit/trace_rig.h"
 
-#define START_NS 1000000000ULL
-#define PROCESS 11
-#define THREAD 22
 #define COUNTER 33
 
-/* A trace that is being written, and the reader of it. */
-static uint8_t g_trace[1 << 16];
-static size_t g_bytes;
-static struct encoder g_encoder;
+/* The reader of the trace that is being written. */
 static struct trace_reader *g_reader;
 static struct trace_event g_event;
-
-/* What a writer is given, and that it has written @bytes. */
-#define ROOM g_trace + g_bytes, sizeof(g_trace) - g_bytes
-static void wrote(size_t bytes)
-{
-	ck_assert_uint_gt(bytes, 0);
-	g_bytes += bytes;
-}
 
 static void write_head(void)
 {
@@ -71,22 +56,6 @@ static void write_thread(uint32_t sequence)
 	wrote(out_perfetto_thread(ROOM, &thread));
 	wrote(out_perfetto_names(ROOM, sequence, names, ARRAY_SIZE(names)));
 	encoder_init(&g_encoder, sequence, START_NS);
-}
-
-static void write_begin(uint32_t iid, uint64_t ns)
-{
-	struct encode_template begin = encode_template(&g_encoder, iid);
-
-	g_encoder.out = g_trace + g_bytes;
-	encode_begin(&g_encoder, START_NS + ns, &begin);
-	g_bytes = (size_t)(g_encoder.out - g_trace);
-}
-
-static void write_end(uint64_t ns)
-{
-	g_encoder.out = g_trace + g_bytes;
-	encode_end(&g_encoder, START_NS + ns);
-	g_bytes = (size_t)(g_encoder.out - g_trace);
 }
 
 /* Two calls of leaf in main, on @sequence. */
