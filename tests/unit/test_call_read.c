@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call_read: which calls of a trace are chosen, and in what order their begins
+ * and ends come.
+ */
+#include "collector/show/call_read.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/trace/out_perfetto.h"
+#include "shared/compiler.h"
+#include "tests/unit/trace_rig.h"
+
+#define SEQUENCE 5
+#define MAIN 1
+#define LEAF 2
+#define DEEP 3
+
+static char g_path[32];
+static int g_fd;
+
+/* main 10..1000: leaf 20..25, leaf 100..400: deep 200..350; leaf 900..905 */
+static void write_trace(void)
+{
+	const struct out_clocks clocks = { .boottime = START_NS };
+	const uint8_t uuid[16] = { 1 };
+	const struct out_process process = { .uuid = PROCESS,
+					     .pid = 7,
+					     .name = "app" };
+	const struct out_thread thread = { .uuid = THREAD,
+					   .sequence = SEQUENCE,
+					   .pid = 7,
+					   .tid = 8,
+					   .name = "worker",
+					   .start_ns = START_NS };
+	const struct out_name names[] = { { MAIN, "main" },
+					  { LEAF, "leaf" },
+					  { DEEP, "deep" } };
+
+	g_bytes = 0;
+	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
+	wrote(out_perfetto_process(ROOM, &process));
+	wrote(out_perfetto_thread(ROOM, &thread));
+	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
+	encoder_init(&g_encoder, SEQUENCE, START_NS);
+	write_begin(MAIN, 10);
+	write_begin(LEAF, 20);
+	write_end(25);
+	write_begin(LEAF, 100);
+	write_begin(DEEP, 200);
+	write_end(350);
+	write_end(400);
+	write_begin(LEAF, 900);
+	write_end(905);
+	write_end(1000);
+}
+
+static void set_up(void)
+{
+	write_trace();
+	g_fd = memfd_create("trace", MFD_CLOEXEC);
+	ck_assert_int_ge(g_fd, 0);
+	ck_assert_int_eq(write(g_fd, g_trace, g_bytes), (ssize_t)g_bytes);
+	snprintf(g_path, sizeof(g_path), "/proc/self/fd/%d", g_fd);
+}
+
+static void tear_down(void)
+{
+	close(g_fd);
+}
+
+/* Appends @event to @text: "main@10 " begins, "/main@1000 " ends, each with a
+ * '.' before it for each call around it that is shown. */
+static void tell(const struct call_reader *reader,
+		 const struct call_event *event, FILE *text)
+{
+	for (uint32_t i = 0; i < event->depth; i++)
+		fputc('.', text);
+	fprintf(text, "%s%s@%d ", event->event.kind == TRACE_END ? "/" : "",
+		trace_reader_text(call_reader_trace(reader), event->event.name),
+		(int)(event->event.ns - START_NS));
+}
+
+/* Fails unless @choice leaves @expected, as tell() has it. */
+static void check_calls(const struct call_choice *choice, const char *expected)
+{
+	struct call_reader *reader;
+	struct call_event event;
+	char told[512] = "";
+	FILE *text = fmemopen(told, sizeof(told), "w");
+
+	ck_assert_ptr_nonnull(text);
+	ck_assert_int_eq(call_reader_open(g_path, choice, &reader), 0);
+	while (call_reader_next(reader, &event) > 0)
+		if (event.event.kind == TRACE_BEGIN ||
+		    event.event.kind == TRACE_END)
+			tell(reader, &event, text);
+	ck_assert_int_eq(fclose(text), 0);
+	ck_assert_str_eq(told, expected);
+	call_reader_close(&reader);
+	ck_assert_ptr_null(reader);
+}
+
+START_TEST(no_choice_gives_every_call)
+{
+	check_calls(&(struct call_choice){ 0 },
+		    "main@10 .leaf@20 ./leaf@25 .leaf@100 ..deep@200 "
+		    "../deep@350 ./leaf@400 .leaf@900 ./leaf@905 /main@1000 ");
+}
+END_TEST
+
+START_TEST(short_calls_are_left_out_and_begins_around_long_ones_come_first)
+{
+	check_calls(&(struct call_choice){ .min_ns = 5 },
+		    "main@10 .leaf@20 ./leaf@25 .leaf@100 ..deep@200 "
+		    "../deep@350 ./leaf@400 .leaf@900 ./leaf@905 /main@1000 ");
+	check_calls(&(struct call_choice){ .min_ns = 150 },
+		    "main@10 .leaf@100 ..deep@200 ../deep@350 ./leaf@400 "
+		    "/main@1000 ");
+	check_calls(&(struct call_choice){ .min_ns = 151 },
+		    "main@10 .leaf@100 ./leaf@400 /main@1000 ");
+	check_calls(&(struct call_choice){ .min_ns = 991 }, "");
+}
+END_TEST
+
+START_TEST(range_gives_the_calls_of_which_a_part_lies_in_it)
+{
+	/* Counted from the first event, at 10: 210 to 810. */
+	check_calls(&(struct call_choice){ .from_ns = 200, .to_ns = 800 },
+		    "main@10 .leaf@100 ..deep@200 ../deep@350 ./leaf@400 "
+		    "/main@1000 ");
+}
+END_TEST
+
+START_TEST(depth_leaves_out_what_is_nested_deeper)
+{
+	check_calls(&(struct call_choice){ .depth = 1 }, "main@10 /main@1000 ");
+	check_calls(&(struct call_choice){ .depth = 2 },
+		    "main@10 .leaf@20 ./leaf@25 .leaf@100 ./leaf@400 "
+		    ".leaf@900 ./leaf@905 /main@1000 ");
+}
+END_TEST
+
+START_TEST(function_gives_its_calls_and_what_they_call)
+{
+	static const char *const leaf[] = { "lea*" };
+	static const char *const deep[] = { "deep" };
+
+	check_calls(
+		&(struct call_choice){ .functions = leaf, .function_count = 1 },
+		"leaf@20 /leaf@25 leaf@100 .deep@200 ./deep@350 /leaf@400 "
+		"leaf@900 /leaf@905 ");
+	check_calls(
+		&(struct call_choice){ .functions = deep, .function_count = 1 },
+		"deep@200 /deep@350 ");
+}
+END_TEST
+
+START_TEST(thread_is_chosen_by_number_or_name)
+{
+	const char *const deep[] = { "deep" };
+	struct call_choice choice = { .functions = deep, .function_count = 1 };
+
+	choice.thread = "8";
+	check_calls(&choice, "deep@200 /deep@350 ");
+	choice.thread = "worker";
+	check_calls(&choice, "deep@200 /deep@350 ");
+	choice.thread = "9";
+	check_calls(&choice, "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("call_read");
+	TCase *tcase = suite_case(suite, "call_read");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, no_choice_gives_every_call);
+	tcase_add_test(
+		tcase,
+		short_calls_are_left_out_and_begins_around_long_ones_come_first);
+	tcase_add_test(tcase, range_gives_the_calls_of_which_a_part_lies_in_it);
+	tcase_add_test(tcase, depth_leaves_out_what_is_nested_deeper);
+	tcase_add_test(tcase, function_gives_its_calls_and_what_they_call);
+	tcase_add_test(tcase, thread_is_chosen_by_number_or_name);
+	return suite_run(suite);
+}
