@@ -57,6 +57,7 @@
  * about a hundred. */
 #define ACCESSES_MAX 200000
 #define WINDOW_WORDS (UNWIND_WINDOW / 8)
+#define RED_ZONE 128u /* bytes below the stack pointer, x86-64 psABI 3.2.2 */
 #define CODES 512u /* places in unwind.code */
 
 /* No header declares this function. libunwind exports it for programs that
@@ -412,6 +413,66 @@ static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp,
 	return start_cursor(unwind) ? STEP_NEXT : STEP_CUT;
 }
 
+/*
+ * After a step out of an interrupted epilogue. gcc's description still says
+ * where the prologue has saved a register, when the register was restored and
+ * the stack pointer has left that place: the register has the value. The cursor
+ * begins anew at the caller, with these registers.
+ */
+#if defined(__x86_64__)
+/* The registers that a function restores before it returns. */
+static const uint8_t restored_regs[] = {
+	UNW_X86_64_RBX, UNW_X86_64_RBP, UNW_X86_64_R12,
+	UNW_X86_64_R13, UNW_X86_64_R14, UNW_X86_64_R15,
+};
+
+/* True if the caller's @reg was saved below the stack pointer of the innermost
+ * frame: the copy does not have that. */
+static bool is_below_stack(struct unwind *unwind, unw_regnum_t reg)
+{
+	unw_save_loc_t place;
+
+	return unw_get_save_loc(&unwind->cursor, reg, &place) >= 0 &&
+	       place.type == UNW_SLT_MEMORY && place.u.addr < unwind->start &&
+	       unwind->start - place.u.addr <= RED_ZONE;
+}
+
+static bool has_restored(struct unwind *unwind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(restored_regs); i++)
+		if (is_below_stack(unwind, restored_regs[i]))
+			return true;
+	return false;
+}
+
+static enum step keep_restored(struct unwind *unwind)
+{
+	unw_word_t value[ARRAY_SIZE(restored_regs)] = { 0 };
+
+	if (!has_restored(unwind))
+		return STEP_NEXT;
+	for (size_t i = 0; i < ARRAY_SIZE(restored_regs); i++)
+		if (is_below_stack(unwind, restored_regs[i]))
+			access_reg(unwind->as, restored_regs[i], &value[i], 0,
+				   unwind);
+		else if (unw_get_reg(&unwind->cursor, restored_regs[i],
+				     &value[i]) < 0)
+			value[i] = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(restored_regs); i++) {
+		unwind->reg[restored_regs[i]] = value[i];
+		unwind->guessed_reg |= 1ULL << restored_regs[i];
+	}
+	return step_to_frame(unwind, unwind->ip, unwind->sp,
+			     unwind->reg[RECORD_REG_FP]);
+}
+#else
+static enum step keep_restored(struct unwind *unwind)
+{
+	(void)unwind;
+	return STEP_NEXT;
+}
+#endif
+
 #if defined(__x86_64__)
 /* True if the frame is at an interrupted instruction, and this is the begin of
  * a PLT stub. A stub begins with "jmp *offset(%rip)"; endbr64 may come before
@@ -482,6 +543,8 @@ static enum step step_to_caller(struct unwind *unwind)
 {
 	uint64_t ip = unwind->ip - (unwind->kind == FRAME_RETURN);
 	const struct known_code *code = find_code(unwind, ip);
+	const bool is_innermost = unwind->out->count == 1;
+	enum step what;
 	bool is_signal;
 
 	if (code && code->is_thunk && unwind->kind == FRAME_PC)
@@ -494,7 +557,10 @@ static enum step step_to_caller(struct unwind *unwind)
 	 * itself. */
 	if (is_signal)
 		unwind->out->frame[unwind->out->count - 1].kind = FRAME_PC;
-	return step_described(unwind, is_signal);
+	what = step_described(unwind, is_signal);
+	if (what == STEP_NEXT && is_innermost && !is_signal)
+		what = keep_restored(unwind);
+	return what;
 }
 
 static void add_cursor_frame(struct unwind *unwind)

@@ -26,9 +26,6 @@ $(O)/tests/unit/test_notes: $(O)/tests/tools/trace_check
 $(O)/tests/unit/test_notes: CPPFLAGS += \
 		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"'
 
-# It steps through a function of its own, as a usual build has it.
-$(O)/tests/unit/test_unwind: CFLAGS += -O2
-
 # It compiles programs of the source tree.
 $(O)/tests/unit/test_patch: $(wildcard tests/unit/victims/*) $(O)/entry.specs
 $(O)/tests/unit/test_patch: CPPFLAGS += -DSOURCES='"$(abspath .)"' \

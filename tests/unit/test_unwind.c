@@ -348,6 +348,47 @@ __attribute__((noinline, no_sanitize("address"))) static int leaf(int a)
 	return a * 3;
 }
 
+/* As gcc compiles with frame pointers. What an epilogue has restored lies below
+ * the stack pointer, and its description still names that place. */
+int framed(int a);
+int framed_leaf(int a);
+__asm__(".text\n"
+	".type framed_leaf, @function\n"
+	"framed_leaf:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset 6, -16\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_def_cfa_register 6\n"
+	"	pushq %rbx\n"
+	"	subq $8, %rsp\n"
+	"	.cfi_offset 3, -24\n"
+	"	leal (%rdi, %rdi, 2), %ebx\n"
+	"	movl %ebx, %eax\n"
+	"	movq -8(%rbp), %rbx\n"
+	"	leave\n"
+	"	.cfi_def_cfa 7, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size framed_leaf, . - framed_leaf\n"
+	".balign 64\n"
+	".type framed, @function\n"
+	"framed:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset 6, -16\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_def_cfa_register 6\n"
+	"	call framed_leaf\n"
+	"	popq %rbp\n"
+	"	.cfi_def_cfa 7, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size framed, . - framed\n");
+
+static uintptr_t g_stepped; /* the function that is stepped through */
 static int g_steps;
 static struct copy g_step[64];
 
@@ -358,19 +399,27 @@ static void handle_trap(int number, siginfo_t *info, void *context)
 
 	(void)number;
 	(void)info;
-	if (ip - (uintptr_t)leaf < 64 && g_steps < 64)
+	if (ip - g_stepped < 64 && g_steps < 64)
 		copy_context(context, &g_step[g_steps++]);
 }
 
-START_TEST(unwind_at_every_instruction_of_a_leaf)
+/* Calls @function, and copies the stack at each instruction of @stepped. */
+__attribute__((always_inline)) static inline void step_through(
+	int (*function)(int), int (*stepped)(int))
 {
 	struct sigaction action = { .sa_sigaction = handle_trap,
 				    .sa_flags = SA_SIGINFO };
 
+	g_stepped = (uintptr_t)stepped;
 	sigaction(SIGTRAP, &action, NULL);
 	__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory");
-	g_sink = leaf(4);
+	g_sink = function(4);
 	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory");
+}
+
+START_TEST(unwind_at_every_instruction_of_a_leaf)
+{
+	step_through(leaf, leaf);
 	ck_assert_int_ge(g_steps, 2);
 	for (int i = 0; i < g_steps; i++) {
 		unwind(&g_step[i]);
@@ -383,6 +432,18 @@ START_TEST(unwind_at_every_instruction_of_a_leaf)
 }
 END_TEST
 
+START_TEST(unwind_at_every_instruction_with_a_frame_pointer)
+{
+	step_through(framed, framed_leaf);
+	ck_assert_int_eq(g_steps, 9);
+	for (int i = 0; i < g_steps; i++) {
+		unwind(&g_step[i]);
+		ck_assert(!g.result.cut && !g.result.guessed);
+		ck_assert(is_in(0, "framed_leaf") && is_in(1, "framed"));
+		ck_assert_int_gt((int)g.result.count, 3);
+	}
+}
+END_TEST
 /* --- frames without descriptions --------------------------------------------
  */
 
@@ -710,6 +771,7 @@ int main(void)
 #endif
 #if defined(__x86_64__)
 	tcase_add_test(tcase, unwind_at_every_instruction_of_a_leaf);
+	tcase_add_test(tcase, unwind_at_every_instruction_with_a_frame_pointer);
 	tcase_add_test(tcase,
 		       unwind_without_description_goes_by_the_frame_pointer);
 	tcase_add_test(tcase,
