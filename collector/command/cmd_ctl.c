@@ -21,6 +21,7 @@
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
 #include "collector/base/text_out.h"
+#include "collector/base/utf8.h"
 #include "collector/names/name_fold.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
@@ -352,13 +353,30 @@ static uint64_t number_of(const json_t *object, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-/* A program may give itself any name: no control characters are printed. */
+/* A program may give itself any name: what steers the terminal is not printed.
+ * Returns its columns. */
+static int print_text(const char *text)
+{
+	const char *end = text + strlen(text);
+	size_t length;
+	int printed = 0;
+
+	for (; text < end; text += length, printed++) {
+		length = utf8_length(text, (size_t)(end - text));
+		if (length && !utf8_steers(text, length)) {
+			fwrite(text, 1, length, stdout);
+			continue;
+		}
+		putchar('?');
+		length = length ? length : 1;
+	}
+	return printed;
+}
+
 static void print_name(const char *name, int width)
 {
-	int printed;
+	int printed = print_text(name);
 
-	for (printed = 0; *name; name++, printed++)
-		putchar((unsigned char)*name < ' ' ? '?' : *name);
 	printf("%*s", width > printed ? width - printed : 0, "");
 }
 

@@ -193,6 +193,25 @@ expect_eq 'paused from the start: all' \
 	"$(json "data/steps-$a/summary.json" '.totals.spans +
 		.totals.paused_spans')" 6204
 
+# A program's name steers no terminal: U+202E, U+0085, DEL.
+name=$(printf 'st\342\200\256x\302\205y\177')
+cp steps "$name"
+mkdir named
+LD_PRELOAD=$SHIM PERFREC_QUIET=1 "./$name" named &
+named=$!
+wait_for 60 test -e named/did.0
+is_listed()
+{
+	run ctl list
+	grep -q "^ *$named " out
+}
+wait_for 60 is_listed
+expect_match out "^ *$named  st\?x\?y\? "
+for step in 1 2 3; do
+	: >"named/do.$step"
+done
+wait "$named"
+
 # The end of the collector: what it records is whole when ctl returns.
 start a
 a=$program
