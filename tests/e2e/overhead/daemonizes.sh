@@ -68,6 +68,7 @@ SOURCE
 start_daemon
 mkfifo input
 preload ./service <input >out.service 2>err.service &
+root=$!
 exec 9>input
 wait_for 30 grep -q service out.service
 service=$(awk '$1 == "service" { print $2 }' out.service)
@@ -107,12 +108,7 @@ has_calls()
 {
 	list && [ "$(of_plug calls)" -ge "$1" ]
 }
-root_is_gone()
-{
-	! kill -0 "$(awk '$1 == "PPid:" { print $2 }' "/proc/$service/status")" 2>/dev/null ||
-		[ "$(awk '$1 == "PPid:" { print $2 }' "/proc/$service/status")" = 1 ]
-}
-wait_for 30 root_is_gone
+wait $root || fail "the first process: status $?"
 step load
 step run
 wait_for 30 counted
@@ -152,6 +148,8 @@ mkfifo input2
 exec 8<>input2
 run "$PERFREC" record -q --exclude '*' -o data2 -- ./service <input2
 expect_status 0
+# It may say who it is after its parent, and with that the recording, has ended.
+wait_for 30 grep -q service out
 service=$(awk '$1 == "service" { print $2 }' out)
 same "$service" || fail "$(cat same.out)"
 kill "$service"

@@ -54,7 +54,7 @@ new_keeper()
 	find_keeper && [ "$keeper" != "$old" ]
 }
 wait_for 30 new_keeper
-expect_match collect.log 'perfrec-keeper, .* has ended'
+wait_for 30 grep -q 'perfrec-keeper, .* has ended' collect.log
 # It has taken in the memory of both, and their lists.
 has_all()
 {
@@ -78,7 +78,7 @@ flipped()
 {
 	[ "$(grep -c '^off.*leaf' out.flips)" -ge 5 ]
 }
-wait_for 30 flipped
+wait_for 120 flipped
 kill_daemon
 wait $flips
 end_well
@@ -89,5 +89,5 @@ start_forks
 switch --off '*'
 wait_for 30 find_keeper
 stop_daemon
-expect_none "/proc/$keeper"
+wait_for 30 expect_gone
 end_well

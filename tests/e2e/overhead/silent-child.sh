@@ -67,7 +67,7 @@ for how in plain undumpable; do
 		"$O/tests/tools/text_same" "$child" >same.out 2>&1
 	}
 	if [ $how = plain ] || [ "$(id -u)" -eq 0 ]; then
-		wait_for 10 restored || fail "$how: $(cat same.out)"
+		wait_for 30 restored || fail "$how: $(cat same.out)"
 	fi
 	exec 9>&-
 	wait $recorder || fail "$how: exit status $?"
