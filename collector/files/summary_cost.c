@@ -189,11 +189,12 @@ json_t *summary_cost(const struct recording *recording,
 	const struct totals *sum = &recording_sums(recording)->totals;
 	struct own_costs copy = found->costs, *costs = &copy;
 	struct cost_of ns = { .cpu_sample = costs->cpu_sample_ns };
+	const double pages = page_cost(recording);
 	double total = correct_for_budget(recording, found, &ns, costs) +
 		       idle_cost(recording, &ns) + note_cost(recording) +
 		       heap_cost(recording, costs, &ns) +
-		       ns.cpu_sample * (double)sum->sampled.count +
-		       page_cost(recording) + (double)sum->start_ns;
+		       ns.cpu_sample * (double)sum->sampled.count + pages +
+		       (double)sum->start_ns;
 	double cpu = known_cpu_ns(recording);
 	double run = MAX(cpu > 0 ? cpu : (double)wall_ns, total);
 	bool is_general = sum->general_spans > sum->spans / 2;

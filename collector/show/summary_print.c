@@ -474,6 +474,17 @@ static const char *print_cost_of_sample(double ns, const char *what,
 	return ", ";
 }
 
+static const char *print_cost_once(uint64_t ns, const char *what,
+				   const char *separator, FILE *out)
+{
+	char time[SIZE_TEXT];
+
+	if (!ns)
+		return separator;
+	fprintf(out, "%s%s %s", separator, size_format_ns(ns, time), what);
+	return ", ";
+}
+
 /* What the share of the cost is of. An older perfrec did not write it. */
 static const char *cost_base(const struct summary *summary)
 {
@@ -519,11 +530,10 @@ static void print_cost(const struct summary *summary, FILE *out)
 					 "sampled block", separator, out);
 	separator = print_cost_of_sample(summary->cost.sample_ns, "sample",
 					 separator, out);
-	if (summary->cost.start_ns) {
-		fprintf(out, "%s%s to start", separator,
-			size_format_ns(summary->cost.start_ns, time));
-		separator = ", ";
-	}
+	separator = print_cost_once(summary->cost.start_ns, "to start",
+				    separator, out);
+	separator = print_cost_once(summary->cost.pages_ns,
+				    "for memory of the rings", separator, out);
 	fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
 		size_format_ns(summary->cost.total_ns, time),
 		100 * summary->cost.share, cost_base(summary));
