@@ -21,7 +21,7 @@ __attribute__((noinline)) static void work(void)
 }
 int main(int argc, char **argv)
 {
-	alarm(60);
+	alarm(180);
 	for (int i = 0; i < 10; i++)
 		free(allocate());
 	if (!allocate())

@@ -13,7 +13,7 @@ daemon()
 	: >log
 	"$O/perfrec-collect" -o recordings "$@" 2>log &
 	daemon=$!
-	wait_for 20 grep -q 'listening on' log
+	wait_for 60 grep -q 'listening on' log
 }
 
 stop()

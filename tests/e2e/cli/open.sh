@@ -58,7 +58,7 @@ chmod +x browser
 # perfrec ends when all is sent; the browser has it a moment later.
 fetched()
 {
-	wait_for 20 test -f got
+	wait_for 60 test -f got
 	cmp got "$1" || fail "$1 is not what was fetched: $(cat fetch.err)"
 	rm got
 }
@@ -93,8 +93,9 @@ for browser in '' false; do
 	rm -f opened
 	BROWSER=$browser timeout 100 "$PERFREC" open --port 0 data >opened 2>err &
 	opener=$!
-	wait_for 20 grep -sq '^    https://ui.perfetto.dev' opened
-	grep -q '^    ssh -L \([0-9]*\):127.0.0.1:\1 ' opened || fail 'no way for another machine'
+	wait_for 60 grep -sq '^    https://ui.perfetto.dev' opened
+	# The way for another machine.
+	wait_for 60 grep -q '^    ssh -L \([0-9]*\):127.0.0.1:\1 ' opened
 	sh ./browser "$(sed -n 's/^    \(https:.*\)/\1/p' opened)"
 	wait $opener || fail "perfrec open has failed: $(cat err)"
 	fetched data/trace.pftrace
@@ -102,7 +103,7 @@ done
 rm -f opened
 "$PERFREC" open --port 0 data >opened 2>err &
 opener=$!
-wait_for 20 grep -sq 'Waiting' opened
+wait_for 60 grep -sq 'Waiting' opened
 kill -TERM $opener
 wait $opener
 status=$?
@@ -148,7 +149,7 @@ print(s.getsockname()[1], flush=True)
 time.sleep(1000)
 EOF
 holder=$!
-wait_for 20 test -s port
+wait_for 60 test -s port
 run "$PERFREC" open --port "$(cat port)" data
 kill $holder
 expect_error 1 "port $(cat port) of 127.0.0.1: Address already in use .choose another: --port"

@@ -57,7 +57,7 @@ is_set()
 		out)" "$2"
 }
 is_set --count counted
-kill -0 $first 2>/dev/null || fail "nothing kept the collector: $(cat out.first)"
+# On a busy machine the first has its answer by now: it waits 5 seconds for it.
 wait $first && fail "what could not be read was listed: $(cat out.first)"
 grep -q 'lets nobody read' out.first || fail "$(cat out.first)"
 is_set --span span
@@ -67,7 +67,7 @@ is_set --span span
 exec 8>&-
 wait $holds
 wait_for 60 sh -c 'ls data/holds-*/summary.json >/dev/null 2>&1'
-expect_match collect.log 'a program was given up'
+wait_for 60 grep -q 'a program was given up' collect.log
 run "$PERFREC" ctl stop $busy
 expect_status 0
 grep -q 'perfrec-states' /proc/$collector/task/*/comm || fail "nobody waits"

@@ -28,7 +28,7 @@ rounds()
 # wait_rounds: two more have begun and ended.
 wait_rounds()
 {
-	wait_for 30 rounds $(($(wc -l <out.busy) + 2))
+	wait_for 120 rounds $(($(wc -l <out.busy) + 2))
 }
 
 ctl
