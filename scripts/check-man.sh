@@ -46,6 +46,7 @@ agree perfrec-dump.1 'perfrec dump' OPTIONS
 agree perfrec-export.1 'perfrec export' OPTIONS
 agree perfrec-replay.1 'perfrec replay' OPTIONS
 agree perfrec-open.1 'perfrec open' OPTIONS
+agree perfrec-top.1 'perfrec top' OPTIONS
 
 # options FILE: every --option in it, one a line, but those of systemctl.
 options()
@@ -89,4 +90,5 @@ mentions perfrec-dump.1 perfrec dump
 mentions perfrec-export.1 perfrec export
 mentions perfrec-replay.1 perfrec replay
 mentions perfrec-open.1 perfrec open
+mentions perfrec-top.1 perfrec top
 exit $bad

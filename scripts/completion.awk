@@ -78,6 +78,7 @@ function zsh_command()
 		$3 == "recordings" ? "'*:recording:_perfrec_recordings'" : \
 		$3 == "function" ? "'1:function:_perfrec_functions' " \
 			"'2:recording:_perfrec_recordings'" : \
+		$3 == "target" ? "'1:target:'" : \
 		$3 == "words" ? "'1:command:(" $4 ")' '*:target:'" : ""
 }
 

@@ -11,15 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "collector/command/ctl_ask.h"
 #include "collector/serve/ctl_wire.h"
 #include "collector/base/json_text.h"
 #include "collector/base/log.h"
 #include "collector/base/size.h"
-#include "collector/base/socket_path.h"
 #include "collector/base/text_out.h"
 #include "collector/base/utf8.h"
 #include "collector/names/name_fold.h"
@@ -29,9 +26,6 @@
 #include "collector/show/terminal.h"
 #include "collector/states/states_cache.h"
 #include "shared/compiler.h"
-
-/* How long a collector may take that has nothing to wait for. */
-#define ANSWER_TIMEOUT_S 20
 
 struct ctl_options {
 	const char *socket, *dir;
@@ -174,168 +168,6 @@ static int parse_ctl_line(int argc, char **argv, struct ctl_options *options)
 	if (result != OPTS_GO_ON)
 		return result;
 	return take_words(argc - optind, argv + optind, options);
-}
-
-/* --- the collector -----------------------------------------------------------
- */
-
-static int find_link_of_dir(const char *dir, char out[SOCKET_PATH_BYTES])
-{
-	char path[PATH_MAX], to[PATH_MAX];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "%s/" SOCKET_PATH_LINK, dir);
-	length = readlink(path, to, sizeof(to));
-	if (length > 0 && length < (ssize_t)SOCKET_PATH_BYTES) {
-		memcpy(out, to, (size_t)length);
-		out[length] = '\0';
-		return 0;
-	}
-	log_err("nothing is being recorded into '%s'", dir);
-	return -ENOENT;
-}
-
-static int find_socket(const struct ctl_options *options,
-		       char out[SOCKET_PATH_BYTES])
-{
-	int err;
-
-	if (options->dir)
-		return find_link_of_dir(options->dir, out);
-	err = options->socket ? socket_path_copy(options->socket, out)
-			      : socket_path_usual(false, out);
-	if (!err)
-		strcat(out, SOCKET_PATH_CTL);
-	return err;
-}
-
-static bool is_recorded_here(void)
-{
-	struct stat status;
-
-	return lstat(RECORDING_DIR "/" SOCKET_PATH_LINK, &status) == 0 &&
-	       S_ISLNK(status.st_mode);
-}
-
-/* No daemon is there. A perfrec record has a collector of its own, which only
- * its folder names. */
-static void say_nobody(const struct ctl_options *options, const char *path,
-		       int shown)
-{
-	if (options->socket || options->dir)
-		log_err("no perfrec-collect serves '%.*s' (start one: "
-			"perfrec-collect -o DIR)",
-			shown, path);
-	else if (is_recorded_here())
-		log_err("no perfrec-collect serves '%.*s'; for the perfrec "
-			"record that records here: perfrec ctl "
-			"-o " RECORDING_DIR " %s",
-			shown, path, options->verb);
-	else
-		log_err("no perfrec-collect serves '%.*s' (start one: "
-			"perfrec-collect -o DIR; or name its socket: --socket; "
-			"for a perfrec record: perfrec ctl -o DIR %s, with "
-			"the folder that it records into)",
-			shown, path, options->verb);
-}
-
-static int say_unreachable(const struct ctl_options *options, const char *path,
-			   int err)
-{
-	int shown = (int)(strlen(path) - strlen(SOCKET_PATH_CTL));
-
-	if (err == ENOENT || err == ECONNREFUSED)
-		say_nobody(options, path, shown);
-	else
-		log_err("cannot connect to perfrec-collect at '%.*s': %s",
-			shown, path, strerror(err));
-	return -err;
-}
-
-static int open_connection(const struct ctl_options *options, int *out)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
-	bool waits = !strcmp(options->verb, "flush") ||
-		     !strcmp(options->verb, "stop");
-	int fd, err = find_socket(options, address.sun_path);
-
-	if (err)
-		return err;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return say_unreachable(options, address.sun_path, errno);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-	if (!waits)
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
-			   sizeof(timeout));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		err = say_unreachable(options, address.sun_path, errno);
-		close(fd);
-		return err;
-	}
-	*out = fd;
-	return 0;
-}
-
-static int no_answer(int err)
-{
-	if (err == EAGAIN)
-		log_err("perfrec-collect does not answer");
-	else
-		log_err("no answer from perfrec-collect: %s",
-			err ? strerror(err)
-			    : "it has ended, or is busy with "
-			      "too many requests");
-	return -EIO;
-}
-
-static int ask_collector(int fd, const struct ctl_options *options,
-			 char *answer)
-{
-	char request[CTL_REQUEST_MAX];
-	size_t length = (size_t)snprintf(
-		request, sizeof(request), "%s%s%s%s%s\n", options->verb,
-		options->target ? " " : "",
-		options->target ? options->target : "",
-		options->list ? "\t" : "", options->list ? options->list : "");
-	ssize_t got;
-
-	if (send(fd, request, length, MSG_NOSIGNAL) != (ssize_t)length)
-		return no_answer(errno);
-	for (length = 0; length < CTL_ANSWER_MAX; length += (size_t)got) {
-		got = recv(fd, answer + length, CTL_ANSWER_MAX - length, 0);
-		if (got <= 0)
-			break;
-	}
-	answer[length] = '\0';
-	return length && !got ? 0 : no_answer(got < 0 ? errno : 0);
-}
-
-static int get_answer(const struct ctl_options *options, json_t **out)
-{
-	char *text = malloc(CTL_ANSWER_MAX + 1);
-	const char *why;
-	json_t *answer = NULL;
-	int fd = -1, err = text ? open_connection(options, &fd) : -ENOMEM;
-
-	if (!err)
-		err = ask_collector(fd, options, text);
-	if (fd >= 0)
-		close(fd);
-	if (!err)
-		answer = json_loads(text, 0, NULL);
-	free(text);
-	if (err)
-		return err;
-	why = json_string_value(json_object_get(answer, "error"));
-	if (json_is_object(answer) && !why) {
-		*out = answer;
-		return 0;
-	}
-	log_err("%s", why ? why : "perfrec-collect gives no sensible answer");
-	json_decref(answer);
-	return -EPROTO;
 }
 
 /* --- what is printed ---------------------------------------------------------
@@ -601,6 +433,20 @@ static void print_json(json_t *answer)
 	putchar('\n');
 }
 
+/* 0 or -errno, which has been said. */
+static int ask(const struct ctl_options *options, json_t **out)
+{
+	const struct ctl_request request = { .command = "ctl",
+					     .words = options->verb,
+					     .socket = options->socket,
+					     .dir = options->dir,
+					     .verb = options->verb,
+					     .target = options->target,
+					     .list = options->list };
+
+	return ctl_ask(&request, out);
+}
+
 int cmd_ctl(int argc, char **argv)
 {
 	struct ctl_options options = { 0 };
@@ -611,7 +457,7 @@ int cmd_ctl(int argc, char **argv)
 	if (result != OPTS_GO_ON)
 		return result;
 	if (!strcmp(options.verb, "forget") ? forget(&answer)
-					    : get_answer(&options, &answer))
+					    : ask(&options, &answer))
 		return OPTS_FAILED;
 	if (options.json) {
 		print_json(answer);

@@ -16,6 +16,7 @@
 #include "collector/command/cmd_record.h"
 #include "collector/command/cmd_replay.h"
 #include "collector/command/cmd_report.h"
+#include "collector/command/cmd_top.h"
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/options/opts.h"
@@ -55,6 +56,7 @@ int main(int argc, char **argv)
 		[CMD_GRAPH] = cmd_graph,   [CMD_ANNOTATE] = cmd_annotate,
 		[CMD_DIFF] = cmd_diff,	   [CMD_AGGREGATE] = cmd_aggregate,
 		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
+		[CMD_TOP] = cmd_top,
 	};
 	enum opts_command command;
 	int result;

@@ -209,11 +209,25 @@ void snapshot_make_name(const char *kind, char name[SNAPSHOT_NAME_BYTES])
 		 date, now.tv_nsec / 1000000 % 1000);
 }
 
+/* Frees *@snapshot: there may be another one from then on. */
+static void snapshot_end(struct snapshot **snapshot)
+{
+	struct snapshot *old = *snapshot;
+	struct snapshots *snapshots = snapshots_of(old->recording);
+
+	*snapshot = NULL;
+	snapshots->now = NULL;
+	/* relaxed: nobody uses the snapshot after this */
+	atom_store_rlx(&snapshots->number, 0);
+	stack_profile_free(&old->profile);
+	recording_put(&old->recording);
+	free(old);
+}
+
 int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 {
 	struct snapshot *old = *snapshot;
 	struct recording *recording = old->recording;
-	struct snapshots *snapshots = snapshots_of(recording);
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct own_costs costs = own_costs_early(recording);
 	int err;
@@ -225,11 +239,18 @@ int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES])
 				 clock_boottime_ns() - setup->start_ns,
 				 old->lost_spans, name);
 	recording_say_unwritten(recording, name, err);
-	snapshots->now = NULL;
-	/* relaxed: nobody uses the snapshot after this */
-	atom_store_rlx(&snapshots->number, 0);
-	stack_profile_free(&old->profile);
-	recording_put(&old->recording);
-	free(old);
+	snapshot_end(&old);
+	return err;
+}
+
+int snapshot_sum(struct snapshot **snapshot, struct function_table *table,
+		 uint64_t *lost)
+{
+	struct snapshot *old = *snapshot;
+	int err = stack_profile_sum(old->profile, table);
+
+	*snapshot = NULL;
+	*lost += old->lost_spans;
+	snapshot_end(&old);
 	return err;
 }

@@ -19,7 +19,7 @@ struct thread_stacks;
 /*
  * Begin a snapshot of @recording, of which it takes a reference. Main thread,
  * before drain_note_passes(). On success the caller owns *@out, and ends it
- * with snapshot_write() when drain_has_passed(). 0, -EBUSY (another snapshot
+ * with snapshot_write() or snapshot_sum() when drain_has_passed(). 0, -EBUSY (another snapshot
  * has not ended) or -ENOMEM.
  */
 int snapshot_begin(struct collector *collector, struct recording *recording,
@@ -29,6 +29,12 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
  * @name to the name of the file. Jobs thread. 0 or -errno; the log says so.
  */
 int snapshot_write(struct snapshot **snapshot, char name[SNAPSHOT_NAME_BYTES]);
+
+struct function_table;
+/* End *@snapshot without a file: add what it has of each function to @table,
+ * and to *@lost how many spans were lost. Jobs thread. 0 or -ENOMEM. */
+int snapshot_sum(struct snapshot **snapshot, struct function_table *table,
+		 uint64_t *lost);
 
 /* Free what is kept of the snapshots of @recording, of which none is under way.
  * Whoever finishes the recording, after all others. */

@@ -97,6 +97,7 @@ static void print_command(enum opts_command command)
 		[OPTS_NONE] = "none",
 		[OPTS_COMMANDS] = "commands",
 		[OPTS_WORDS] = "words",
+		[OPTS_TARGET] = "target",
 		[OPTS_DIRECTORY] = "directory",
 		[OPTS_RECORDING] = "recording",
 		[OPTS_RECORDINGS] = "recordings",

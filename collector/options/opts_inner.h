@@ -49,6 +49,7 @@ enum opts_operands {
 	OPTS_NONE,
 	OPTS_COMMANDS, /* a command of perfrec */
 	OPTS_WORDS, /* one of CHOICES, then anything */
+	OPTS_TARGET, /* a program that is being recorded, or nothing */
 	OPTS_DIRECTORY, /* one folder, wherever it stands among the options */
 	OPTS_RECORDING, /* the same, of a recording */
 	OPTS_RECORDINGS, /* several of these */

@@ -230,6 +230,17 @@ int locations_merge(struct locations *locations, const struct locations *from,
 	return err;
 }
 
+void locations_name(const struct locations *locations, uint32_t number,
+		    const char **name, const char **module)
+{
+	const struct location *location = location_at(locations, number);
+
+	*name = location->name;
+	*module = location->place
+			  ? place_at(locations, location->place - 1)->path
+			  : "";
+}
+
 /* --- writing ----------------------------------------------------------------
  */
 

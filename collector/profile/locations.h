@@ -41,6 +41,10 @@ int locations_mark(struct locations *locations, const char *name,
  * number that its location i has here. 0 or -ENOMEM. */
 int locations_merge(struct locations *locations, const struct locations *from,
 		    uint32_t *out);
+/* Sets *@name to the name of the function of location @number, and *@module to
+ * the path of its module or "". Both live as long as the symbol cache. */
+void locations_name(const struct locations *locations, uint32_t number,
+		    const char **name, const char **module);
 /*
  * Writes the mappings, functions and locations. Location i gets the id i + 1.
  * The first mapping is that of the program whose main thread has the name

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/profile/function_table.h"
 #include "shared/compiler.h"
 
 /* pprof itself reads no file that is larger than 2 GiB when unpacked. */
@@ -336,6 +337,28 @@ int profile_tree_write(const struct profile_tree *tree, struct out_pprof *out,
 			write_sample(tree, out, node, values);
 		else
 			add_value(unwritten, values[0]);
+	}
+	return err;
+}
+
+int profile_tree_sum(const struct profile_tree *tree,
+		     struct function_table *table)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < tree->nodes.count && !err; i++) {
+		const struct node *node = node_at(tree, i);
+		struct function_total one = { 0 };
+
+		if (!node->parent)
+			continue;
+		locations_name(&tree->locations, node->what, &one.name,
+			       &one.module);
+		one.calls = (uint64_t)MAX(node->value[0], 0);
+		one.measured_self_ns = (uint64_t)node->value[tree->times->time];
+		memcpy(&one.own_self, &node->value[tree->times->own],
+		       sizeof(one.own_self));
+		err = function_table_add(table, &one);
 	}
 	return err;
 }

@@ -39,6 +39,8 @@ struct profile_times {
 	size_t time, own;
 };
 
+struct function_table;
+
 struct profile_tree {
 	struct locations locations;
 	struct pool owners, nodes;
@@ -88,6 +90,10 @@ void profile_tree_scale(struct profile_tree *tree, size_t type, double factor);
 int profile_tree_merge(struct profile_tree *tree,
 		       const struct profile_tree *from);
 
+/* Adds calls, measured self times and what perfrec did in them to @table, by
+ * function. The tree has times, and calls as its first value. 0 or -ENOMEM. */
+int profile_tree_sum(const struct profile_tree *tree,
+		     struct function_table *table);
 /*
  * Writes the whole tree, times without @costs. Negative values become 0, and
  * stacks whose values are all 0 are left out. When the file has the size that

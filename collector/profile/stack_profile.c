@@ -294,6 +294,12 @@ void stack_profile_set_costs(struct stack_profile *profile,
 	profile->costs = *costs;
 }
 
+int stack_profile_sum(const struct stack_profile *profile,
+		      struct function_table *table)
+{
+	return profile_tree_sum(&profile->tree, table);
+}
+
 /* --- writing ----------------------------------------------------------------
  */
 

@@ -22,6 +22,7 @@
 struct budget;
 struct cct_flat;
 struct comments;
+struct function_table;
 struct modules;
 struct stack_profile;
 struct stacks;
@@ -117,6 +118,11 @@ void stack_profile_scale(struct stack_profile *profile, size_t type,
  * counted, which a comment of the file tells. */
 void stack_profile_set_costs(struct stack_profile *profile,
 			     const struct own_costs *costs, uint64_t counted);
+
+/* Adds calls and self times of @profile, which is of stack_profile_wall, to
+ * @table. 0 or -ENOMEM. */
+int stack_profile_sum(const struct stack_profile *profile,
+		      struct function_table *table);
 
 struct stack_profile_header {
 	uint64_t start_ns; /* UNIX time */

@@ -18,6 +18,7 @@ struct arena;
 struct clock_sync;
 struct cpu_sampler;
 struct collect_options;
+struct ctl_top;
 struct drain;
 struct jobs;
 struct liveness;
@@ -56,6 +57,7 @@ struct collector {
 	bool paused; /* new sessions are, too */
 	char categories[CATEGORIES_BYTES]; /* of new sessions; "": all */
 	uint64_t last_session;
+	struct ctl_top *top; /* has snapshots under way; NULL: none */
 	struct session_limits *limits; /* on all sessions: session.c */
 
 	struct lock lock; /* of everything below */

@@ -29,7 +29,7 @@ struct ctl_flush {
 	struct job job;
 	struct collector *collector;
 	struct drain_passes since;
-	bool posted;
+	bool begun, posted;
 	uint32_t done; /* the jobs thread sets it */
 	size_t count;
 	struct flushed {
@@ -84,10 +84,23 @@ static void add_recording(struct ctl_flush *flush, struct recording *recording)
 			return;
 	item->recording = recording_get(recording);
 	item->path = strdup(recording_setup(recording)->path);
-	/* While a snapshot of a recording is under way there is no other. */
-	if (snapshot_begin(flush->collector, recording, &item->snapshot) < 0)
-		item->snapshot = NULL;
 	flush->count++;
+}
+
+/* Begins the snapshots, when no `perfrec top` has one under way. */
+static void begin_snapshots(struct ctl_flush *flush)
+{
+	struct flushed *item;
+
+	if (flush->collector->top)
+		return;
+	/* While a snapshot of a recording is under way there is no other. */
+	for (item = flush->item; item < flush->item + flush->count; item++)
+		if (snapshot_begin(flush->collector, item->recording,
+				   &item->snapshot) < 0)
+			item->snapshot = NULL;
+	drain_note_passes(flush->collector->drain, &flush->since);
+	flush->begun = true;
 }
 
 int ctl_flush_start(struct collector *collector, struct arena *const *arena,
@@ -105,14 +118,16 @@ int ctl_flush_start(struct collector *collector, struct arena *const *arena,
 	/* One recording for all is there before and after its programs. */
 	if (collector->recording)
 		add_recording(flush, collector->recording);
-	drain_note_passes(collector->drain, &flush->since);
+	begin_snapshots(flush);
 	*out = flush;
 	return 0;
 }
 
 bool ctl_flush_is_done(struct ctl_flush *flush)
 {
-	if (!flush->posted &&
+	if (!flush->begun)
+		begin_snapshots(flush);
+	if (flush->begun && !flush->posted &&
 	    drain_has_passed(flush->collector->drain, &flush->since)) {
 		flush->posted = true;
 		jobs_post(flush->collector->jobs, &flush->job);

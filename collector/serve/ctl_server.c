@@ -36,6 +36,7 @@
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"
 #include "collector/serve/ctl_functions.h"
+#include "collector/serve/ctl_top.h"
 #include "collector/serve/ctl_wire.h"
 #include "collector/base/connections.h"
 #include "collector/base/listener.h"
@@ -61,6 +62,7 @@ struct client {
 	json_t *json; /* the answer, while it waits */
 	struct ctl_flush *flush; /* waits for it; NULL: for none */
 	struct ctl_functions *functions; /* the same */
+	struct ctl_top *top; /* the same */
 	uint64_t *sessions; /* waits for their end */
 	size_t session_count;
 	bool wants_end; /* waits for ours */
@@ -231,6 +233,17 @@ static void run_functions(struct client *client, const struct choice *choice)
 		make_client_wait(client, describe_choice(client, choice));
 }
 
+static void run_top(struct client *client, const struct choice *choice)
+{
+	int err = ctl_top_start(client->server->collector, choice->arena,
+				choice->count, &client->top);
+
+	if (err)
+		answer_client(client, ctl_answer_error(strerror(-err)));
+	else
+		make_client_wait(client, describe_choice(client, choice));
+}
+
 static void obey_request(struct client *client, verb_run *run,
 			 const char *target, const char *list)
 {
@@ -262,6 +275,7 @@ static void take_request(struct client *client, char *line)
 		{ "stop", run_stop },
 		{ "categories", run_categories },
 		{ "functions", run_functions },
+		{ "top", run_top },
 	};
 	char *tab = strchr(line, '\t'), *space;
 	const char *target;
@@ -359,6 +373,7 @@ static bool is_fulfilled(struct client *client)
 	return !client->wants_end &&
 	       (!client->functions ||
 		ctl_functions_are_done(client->functions)) &&
+	       (!client->top || ctl_top_is_done(client->top)) &&
 	       (!client->flush || ctl_flush_is_done(client->flush));
 }
 
@@ -369,6 +384,8 @@ static void answer_waiting(struct client *client)
 	client->json = NULL;
 	if (client->flush)
 		ctl_flush_end(&client->flush, json);
+	if (client->top)
+		ctl_top_end(&client->top, json);
 	if (client->functions)
 		json = ctl_functions_end(&client->functions, json);
 	answer_client(client, json);
@@ -409,10 +426,13 @@ void ctl_server_reap(struct ctl_server *server)
 bool ctl_server_is_busy(const struct ctl_server *server)
 {
 	for (const struct connection *one = server->clients.first; one;
-	     one = one->next)
+	     one = one->next) {
 		/* The connection is the first member. */
-		if (((const struct client *)one)->flush)
+		const struct client *client = (const struct client *)one;
+
+		if (client->flush || client->top)
 			return true;
+	}
 	return false;
 }
 

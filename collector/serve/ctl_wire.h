@@ -9,6 +9,7 @@
  *     list | pause [TARGET] | resume [TARGET] | flush [TARGET] | stop [TARGET]
  *     categories [TARGET] TAB LIST
  *     functions [TARGET] { TAB CHANGE }
+ *     top [TARGET]
  *
  * A target is the process id of a program, its name, or the name of its folder.
  * Without a target all programs are meant. The answer is one JSON object, up to
@@ -20,14 +21,23 @@
  * The answer comes when the request is fulfilled: files that were flushed or
  * finished are whole then. A CHANGE is a letter for the state that functions
  * shall have, and a glob that says which. After functions the answer has for
- * each program an array of its functions; see perfrec-ctl(1). Only the user of
- * the collector, and root, may connect.
+ * each program an array of its functions; see perfrec-ctl(1). After top it has
+ * sums since the begin of the recordings, of all programs that were meant and
+ * of those that were recorded into the same folders:
+ *
+ *     "top": {"ns": when, "calls", "self_ns", "own_ns", "lost", "rss_bytes",
+ *             "known": how many functions there are,
+ *             "functions": [{"name", "module", "calls", "self_ns", "state"}]}
+ *
+ * with at most CTL_TOP_FUNCTIONS functions, those with the most self time. Only
+ * the user of the collector, and root, may connect.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 #define PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 
 #define CTL_REQUEST_MAX 8192 /* bytes, the newline included */
 #define CTL_ANSWER_MAX (16u << 20)
+#define CTL_TOP_FUNCTIONS 2000
 
 /* The letters of a CHANGE. */
 #define CTL_FUNCTIONS_SPAN 's'

@@ -63,6 +63,9 @@ wait_for 60 records
 	members 'perfrec ctl functions' <<-JSON
 	$("$PERFREC" ctl -o live functions --json)
 	JSON
+	members 'perfrec top' <<-JSON
+	$("$PERFREC" top -o live --json --count 1 --interval 100ms)
+	JSON
 	touch go
 	wait $recorder || fail "perfrec record: status $?"
 	members summary.json <live/summary.json

@@ -54,7 +54,7 @@ ask "pause nobody$newline" \
 ask "$(head -c 9000 /dev/zero | tr '\0' x)" 'the request is too long'
 ask "stop $(head -c 400 /dev/zero | tr '\0' x)$newline" \
 	"no program '$(head -c 400 /dev/zero | tr '\0' x)' is being recorded (see perfrec ctl list)"
-for text in '' 'list' "list$newline" "flush$newline" "pause$newline" \
+for text in '' 'list' "list$newline" "flush$newline" "top$newline" "pause$newline" \
 	"resume$newline" "stop nobody$newline" \
 	"list${newline}list${newline}stop$newline"; do
 	for i in 1 2 3; do

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/live/top_rates.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/json_text.h"
+#include "collector/base/size.h"
+#include "collector/names/name_fold.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
+#include "shared/compiler.h"
+
+/* --- reading -----------------------------------------------------------------
+ */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+	json_int_t number = json_integer_value(json_object_get(object, key));
+
+	return (uint64_t)MAX(number, 0);
+}
+
+/* Sums may go back a little: what perfrec took is estimated. */
+static uint64_t growth(uint64_t before, uint64_t after)
+{
+	return after > before ? after - before : 0;
+}
+
+static uint64_t growth_of(const json_t *before, const json_t *after,
+			  const char *key)
+{
+	return growth(number_of(before, key), number_of(after, key));
+}
+
+static struct top_row read_row(const json_t *json)
+{
+	return (struct top_row){ .name = text_of(json, "name"),
+				 .module = text_of(json, "module"),
+				 .state = text_of(json, "state"),
+				 .calls = number_of(json, "calls"),
+				 .self_ns = number_of(json, "self_ns") };
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct top_row *left = a, *right = b;
+	int order = strcmp(left->name, right->name);
+
+	return order ? order : strcmp(left->module, right->module);
+}
+
+static int by_new(const void *a, const void *b)
+{
+	const struct top_row *left = a, *right = b;
+
+	if (left->new_ns != right->new_ns)
+		return left->new_ns < right->new_ns ? 1 : -1;
+	if (left->new_calls != right->new_calls)
+		return left->new_calls < right->new_calls ? 1 : -1;
+	return by_name(left, right);
+}
+
+/* The rows of @top by name. NULL: no memory. */
+static struct top_row *read_rows(const json_t *top, size_t *count)
+{
+	const json_t *list = json_object_get(top, "functions");
+	struct top_row *rows;
+
+	*count = json_array_size(list);
+	rows = calloc(*count + 1, sizeof(*rows));
+	for (size_t i = 0; rows && i < *count; i++)
+		rows[i] = read_row(json_array_get(list, i));
+	if (rows)
+		qsort(rows, *count, sizeof(*rows), by_name);
+	return rows;
+}
+
+/* @is_cut: there were more than the @count functions of @before. One that was
+ * not among them may be old: what of it is new nobody knows. */
+static void subtract(struct top_rates *rates, const struct top_row *before,
+		     size_t count, bool is_cut)
+{
+	for (size_t i = 0; i < rates->count; i++) {
+		struct top_row *row = &rates->rows[i];
+		const struct top_row *old =
+			bsearch(row, before, count, sizeof(*before), by_name);
+
+		if (!old && is_cut)
+			continue;
+		row->new_calls = growth(old ? old->calls : 0, row->calls);
+		row->new_ns = growth(old ? old->self_ns : 0, row->self_ns);
+	}
+}
+
+int top_rates_make(const json_t *before, const json_t *after,
+		   struct top_rates *out)
+{
+	const json_t *old = json_object_get(before, "top");
+	const json_t *new = json_object_get(after, "top");
+	const json_t *programs = json_object_get(after, "programs");
+	struct top_row *rows;
+	size_t count;
+
+	*out = (struct top_rates){ .programs = json_array_size(programs) };
+	if (!json_is_object(new))
+		return -EPROTO;
+	out->ns = MAX(growth_of(old, new, "ns"), 1);
+	out->calls = growth_of(old, new, "calls");
+	out->self_ns = growth_of(old, new, "self_ns");
+	out->own_ns = growth_of(old, new, "own_ns");
+	out->all_lost = number_of(new, "lost");
+	out->rss_bytes = number_of(new, "rss_bytes");
+	for (size_t i = 0; i < json_array_size(programs); i++)
+		out->threads +=
+			number_of(json_array_get(programs, i), "threads");
+	rows = read_rows(old, &count);
+	out->rows = read_rows(new, &out->count);
+	if (rows && out->rows) {
+		subtract(out, rows, count, number_of(old, "known") > count);
+		qsort(out->rows, out->count, sizeof(*rows), by_new);
+	}
+	free(rows);
+	if (rows && out->rows)
+		return 0;
+	top_rates_release(out);
+	return -ENOMEM;
+}
+
+void top_rates_release(struct top_rates *rates)
+{
+	free(rates->rows);
+	*rates = (struct top_rates){ 0 };
+}
+
+/* --- printing ----------------------------------------------------------------
+ */
+
+/* So many a second. */
+static double a_second(const struct top_rates *rates, uint64_t number)
+{
+	return (double)number * 1e9 / (double)rates->ns;
+}
+
+static uint64_t whole_a_second(const struct top_rates *rates, uint64_t number)
+{
+	return (uint64_t)MIN(a_second(rates, number) + 0.5, 1e18);
+}
+
+static void print_head(const struct top_rates *rates,
+		       const struct terminal *terminal, FILE *out)
+{
+	char calls[SIZE_TEXT], memory[SIZE_TEXT], lost[SIZE_TEXT];
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "%llu program%s, %llu thread%s; %s calls/s; memory %s; "
+		 "lost %s; own cost %.1f%% of a CPU\n",
+		 (unsigned long long)rates->programs,
+		 rates->programs == 1 ? "" : "s",
+		 (unsigned long long)rates->threads,
+		 rates->threads == 1 ? "" : "s",
+		 size_format_count(whole_a_second(rates, rates->calls), calls),
+		 size_format_bytes(rates->rss_bytes, memory),
+		 size_format_count(rates->all_lost, lost),
+		 100 * (double)rates->own_ns / (double)rates->ns);
+	terminal_wrap(terminal, text, 2, out);
+}
+
+static const struct table_column columns[] = {
+	{ "SELF", 7, false, 0 },     { "CALLS/S", 11, false, 0 },
+	{ "ALL SELF", 9, false, 1 }, { "ALL CALLS", 13, false, 2 },
+	{ "STATE", 7, true, 3 },
+};
+
+static void add_row(struct table *table, const struct top_rates *rates,
+		    const struct top_row *row)
+{
+	char self[32], calls[SIZE_TEXT], all[SIZE_TEXT], total[SIZE_TEXT];
+	const char *cells[] = { self, calls, all, total, row->state };
+
+	snprintf(self, sizeof(self), "%.1f%%",
+		 100 * (double)row->new_ns / (double)rates->ns);
+	size_format_count(whole_a_second(rates, row->new_calls), calls);
+	size_format_ns(row->self_ns, all);
+	size_format_count(row->calls, total);
+	table_add(table, cells, row->name, row->module);
+}
+
+/* Rows stand in such an order that those of functions at rest are the last. */
+static size_t rows_to_show(const struct top_rates *rates, size_t limit)
+{
+	size_t count = 0;
+
+	while (count < rates->count && (!limit || count < limit) &&
+	       (rates->rows[count].new_ns || rates->rows[count].new_calls))
+		count++;
+	return count;
+}
+
+int top_rates_print(const struct top_rates *rates, size_t limit,
+		    bool full_names, FILE *out)
+{
+	const struct terminal terminal = terminal_of(out);
+	size_t count = rows_to_show(rates, limit);
+	struct table table;
+	int err;
+
+	print_head(rates, &terminal, out);
+	table_init(&table, columns, ARRAY_SIZE(columns), "FUNCTION");
+	table.indent = "";
+	table.full_names = full_names;
+	for (size_t i = 0; i < count; i++)
+		add_row(&table, rates, &rates->rows[i]);
+	err = table_print(&table, &terminal, out);
+	table_release(&table);
+	return err;
+}
+
+static void set_number(json_t *object, const char *key, uint64_t number)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)number));
+}
+
+static json_t *describe(const struct top_rates *rates,
+			const struct top_row *row)
+{
+	char text[NAME_FOLD_BYTES];
+	json_t *json = json_object();
+
+	name_fold(row->name, text);
+	json_object_set_new(json, "name", json_text(row->name));
+	json_object_set_new(json, "short", json_text(text));
+	json_object_set_new(json, "module", json_text(row->module));
+	json_object_set_new(json, "state", json_text(row->state));
+	set_number(json, "calls", row->calls);
+	set_number(json, "self_ns", row->self_ns);
+	json_object_set_new(json, "calls_per_s",
+			    json_real(a_second(rates, row->new_calls)));
+	json_object_set_new(json, "self_ns_per_s",
+			    json_real(a_second(rates, row->new_ns)));
+	return json;
+}
+
+void top_rates_print_json(const struct top_rates *rates, size_t limit,
+			  FILE *out)
+{
+	json_t *json = json_object(), *rows = json_array();
+
+	set_number(json, "version", TOP_JSON_VERSION);
+	set_number(json, "interval_ns", rates->ns);
+	set_number(json, "programs", rates->programs);
+	set_number(json, "threads", rates->threads);
+	set_number(json, "rss_bytes", rates->rss_bytes);
+	set_number(json, "lost", rates->all_lost);
+	json_object_set_new(json, "calls_per_s",
+			    json_real(a_second(rates, rates->calls)));
+	json_object_set_new(json, "self_ns_per_s",
+			    json_real(a_second(rates, rates->self_ns)));
+	json_object_set_new(json, "own_ns_per_s",
+			    json_real(a_second(rates, rates->own_ns)));
+	for (size_t i = 0; i < rates->count && (!limit || i < limit); i++)
+		json_array_append_new(rows, describe(rates, &rates->rows[i]));
+	json_object_set_new(json, "functions", rows);
+	json_text_write(json, JSON_COMPACT, out);
+	fputc('\n', out);
+	json_decref(json);
+}

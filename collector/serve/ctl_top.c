@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * As a flush (ctl_flush.c): the drain workers read what is in the rings now and
+ * copy their trees, and then the jobs thread sums them up. A recording of which
+ * another snapshot is under way is begun when that one has ended.
+ */
+#include "collector/serve/ctl_top.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/jobs.h"
+#include "collector/base/json_text.h"
+#include "collector/base/log.h"
+#include "collector/base/proc.h"
+#include "collector/drain/drain.h"
+#include "collector/files/own_costs.h"
+#include "collector/files/snapshot.h"
+#include "collector/profile/function_table.h"
+#include "collector/profile/true_time.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/serve/ctl_wire.h"
+#include "collector/states/states.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+#define PIDS_MAX 256 /* of a program; memory of more is not told */
+
+struct ctl_top {
+	struct job job;
+	struct collector *collector;
+	struct drain_passes since;
+	bool begun, posted;
+	uint32_t done; /* the jobs thread sets it */
+	size_t arena_count, count;
+	struct arena **arena; /* references */
+	json_t *json; /* what came of it; NULL: no memory */
+	struct summed {
+		struct recording *recording; /* a reference */
+		struct snapshot *snapshot; /* until done; NULL: none */
+	} item[];
+};
+
+/* --- on the jobs thread ------------------------------------------------------
+ */
+
+static void set_number(json_t *object, const char *key, uint64_t number)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)number));
+}
+
+/* Adds the states of the functions of @arena to @table. 0 or -ENOMEM. */
+static int add_states(struct arena *arena, struct function_table *table)
+{
+	static const enum function_told told[] = {
+		[FUNCTION_SPAN] = TOLD_SPAN,
+		[FUNCTION_COUNTED] = TOLD_COUNTED,
+		[FUNCTION_OFF] = TOLD_OFF,
+		[FUNCTION_DRAINING] = TOLD_OFF,
+	};
+	struct states_function *list;
+	size_t count = states_list(arena, &list);
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct function_total one = {
+			.name = list[i].name ? list[i].name : "",
+			.module = list[i].module ? list[i].module : "",
+			.state = told[list[i].state],
+		};
+
+		err = function_table_add(table, &one);
+	}
+	free(list);
+	return err;
+}
+
+/* The memory that the processes of @arena have now, in bytes. */
+static uint64_t memory_of(struct arena *arena)
+{
+	uint64_t pages = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	pid_t pids[PIDS_MAX];
+	size_t count = 0;
+
+	arena_lock(arena);
+	for (const struct process *process = arena_first_process(arena);
+	     process && count < PIDS_MAX; process = process_next(process))
+		pids[count++] = process_setup(process)->pid;
+	arena_unlock(arena);
+	for (size_t i = 0; i < count; i++) {
+		char text[128], *second;
+
+		if (proc_read(pids[i], "statm", text, sizeof(text)) == 0)
+			continue;
+		/* The whole size, and what of it is in memory. */
+		strtoul(text, &second, 10);
+		pages += strtoul(second, NULL, 10);
+	}
+	return pages * page;
+}
+
+static json_t *describe(const struct function_total *one)
+{
+	static const char *const names[] = { [TOLD_SPAN] = "span",
+					     [TOLD_COUNTED] = "counted",
+					     [TOLD_OFF] = "off" };
+	json_t *row = json_object();
+
+	json_object_set_new(row, "name", json_text(one->name));
+	json_object_set_new(row, "module", json_text(one->module));
+	json_object_set_new(row, "state", json_string(names[one->state]));
+	set_number(row, "calls", one->calls);
+	set_number(row, "self_ns", one->self_ns);
+	return row;
+}
+
+static json_t *describe_all(struct function_table *table,
+			    const struct own_costs *costs)
+{
+	json_t *json = json_object(), *rows = json_array();
+	uint64_t calls = 0, self_ns = 0;
+	double own_ns = 0;
+	size_t count;
+	const struct function_total *all = function_table_sort(table, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		calls += all[i].calls;
+		self_ns += all[i].self_ns;
+		own_ns += true_time_cost(costs, &all[i].own_self);
+		if (i < CTL_TOP_FUNCTIONS)
+			json_array_append_new(rows, describe(&all[i]));
+	}
+	set_number(json, "known", count);
+	set_number(json, "calls", calls);
+	set_number(json, "self_ns", self_ns);
+	set_number(json, "own_ns", (uint64_t)own_ns);
+	json_object_set_new(json, "functions", rows);
+	return json;
+}
+
+/* Sums the snapshots up in @table. 0 or -ENOMEM; they have ended. */
+static int sum_items(struct ctl_top *top, struct function_table *table,
+		     uint64_t *lost)
+{
+	int err = 0, one;
+
+	for (size_t i = 0; i < top->count; i++) {
+		one = top->item[i].snapshot
+			      ? snapshot_sum(&top->item[i].snapshot, table,
+					     lost)
+			      : -ENOMEM;
+		err = err ? err : one;
+	}
+	for (size_t i = 0; i < top->arena_count && !err; i++)
+		err = add_states(top->arena[i], table);
+	return err;
+}
+
+static json_t *sum_up(struct ctl_top *top)
+{
+	struct function_table table = { 0 };
+	struct own_costs costs = { 0 };
+	struct true_time_sums sums;
+	uint64_t lost = 0, memory = 0;
+	json_t *json = NULL;
+	int err = sum_items(top, &table, &lost);
+
+	if (top->count)
+		costs = own_costs_early(top->item[0].recording);
+	if (!err) {
+		function_table_correct(&table, &costs, &sums);
+		json = describe_all(&table, &costs);
+		for (size_t i = 0; i < top->arena_count; i++)
+			memory += memory_of(top->arena[i]);
+		set_number(json, "lost", lost);
+		set_number(json, "rss_bytes", memory);
+		set_number(json, "ns", clock_boottime_ns());
+	}
+	function_table_release(&table);
+	return json;
+}
+
+static void run_job(struct job *job)
+{
+	/* The job is the first member. */
+	struct ctl_top *top = (struct ctl_top *)job;
+	int done_fd = top->collector->done_fd;
+	uint64_t one = 1;
+
+	top->json = sum_up(top);
+	/* As in a flush, the last reference to a recording may be ours. */
+	for (size_t i = 0; i < top->count; i++)
+		recording_put(&top->item[i].recording);
+	/* order: rel, FLUSH: the sums are there */
+	atom_store_rel(&top->done, 1);
+	if (write(done_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake the main thread: %m");
+}
+
+/* --- on the main thread ------------------------------------------------------
+ */
+
+static void add_recording(struct ctl_top *top, struct recording *recording)
+{
+	for (size_t i = 0; i < top->count; i++)
+		if (top->item[i].recording == recording)
+			return;
+	top->item[top->count++].recording = recording_get(recording);
+}
+
+/* Begins what snapshots are not begun. False: some have to wait. One request
+ * at a time: two could wait for recordings of each other. */
+static bool begin_snapshots(struct ctl_top *top)
+{
+	struct collector *collector = top->collector;
+
+	if (collector->top && collector->top != top)
+		return false;
+	collector->top = top;
+	for (size_t i = 0; i < top->count; i++) {
+		struct summed *item = &top->item[i];
+
+		if (!item->snapshot &&
+		    snapshot_begin(collector, item->recording,
+				   &item->snapshot) == -EBUSY)
+			return false;
+	}
+	drain_note_passes(collector->drain, &top->since);
+	return true;
+}
+
+int ctl_top_start(struct collector *collector, struct arena *const *arena,
+		  size_t count, struct ctl_top **out)
+{
+	struct ctl_top *top =
+		calloc(1, sizeof(*top) + (count + 1) * sizeof(top->item[0]));
+
+	if (top)
+		top->arena = calloc(count + 1, sizeof(struct arena *));
+	if (!top || !top->arena) {
+		free(top);
+		return -ENOMEM;
+	}
+	top->job.run = run_job;
+	top->collector = collector;
+	for (size_t i = 0; i < count; i++) {
+		top->arena[top->arena_count++] = arena_get(arena[i]);
+		add_recording(top, arena_setup(arena[i])->recording);
+	}
+	/* One recording for all is there before and after its programs. */
+	if (collector->recording)
+		add_recording(top, collector->recording);
+	top->begun = begin_snapshots(top);
+	*out = top;
+	return 0;
+}
+
+bool ctl_top_is_done(struct ctl_top *top)
+{
+	if (!top->begun)
+		top->begun = begin_snapshots(top);
+	if (top->begun && !top->posted &&
+	    drain_has_passed(top->collector->drain, &top->since)) {
+		top->posted = true;
+		jobs_post(top->collector->jobs, &top->job);
+	}
+	/* order: acq, FLUSH: the sums are there */
+	return atom_load_acq(&top->done);
+}
+
+void ctl_top_end(struct ctl_top **top, json_t *answer)
+{
+	struct ctl_top *old = *top;
+
+	*top = NULL;
+	if (old->collector->top == old)
+		old->collector->top = NULL;
+	if (old->json)
+		json_object_set_new(answer, "top", old->json);
+	for (size_t i = 0; i < old->arena_count; i++)
+		arena_put(&old->arena[i]);
+	free(old->arena);
+	free(old);
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# perfrec top: the calls of the program are those that it made, a function that
+# rests has no calls a second, nothing is written, and what cannot be is told.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+# ./turns: calls early() 1,000 times; then, when ./go is there, late() 500
+# times; then waits for ./end.
+build turns <<'SOURCE'
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((noinline)) static void early(void) { __asm__ volatile(""); }
+__attribute__((noinline)) static void late(void) { __asm__ volatile(""); }
+static void await(const char *file)
+{
+	while (access(file, F_OK) < 0)
+		usleep(1000);
+}
+int main(void)
+{
+	alarm(120);
+	for (int i = 0; i < 1000; i++)
+		early();
+	if (creat("began", 0600) < 0)
+		return 1;
+	await("go");
+	for (int i = 0; i < 500; i++)
+		late();
+	if (creat("went", 0600) < 0)
+		return 1;
+	await("end");
+	return 0;
+}
+SOURCE
+
+"$PERFREC" record -q --alloc=off --cpu off -o live ./turns &
+recorder=$!
+trap 'touch go end' EXIT
+wait_for 60 test -f began
+# of FUNCTION MEMBER: in the first object of ./out.
+of()
+{
+	head -n 1 out | jq ".functions[] | select(.name == \"$1\") | .$2 | tonumber? // ."
+}
+top()
+{
+	run "$PERFREC" top -o live "$@"
+}
+
+ls live | sort >files
+top --json --count 1 --interval 100ms turns
+expect_status 0
+expect_eq 'calls of early' "$(of early calls)" 1000
+expect_eq 'calls a second of early, which rests' "$(of early calls_per_s)" 0
+expect_eq 'state of early' "$(of early state)" '"span"'
+[ "$(of await self_ns_per_s | cut -d . -f 1)" -gt 0 ] ||
+	fail 'await, which runs, has no self time'
+[ "$(jq .rss_bytes out)" -gt 100000 ] || fail "memory: $(jq .rss_bytes out)"
+expect_eq 'losses' "$(jq .lost out)" 0
+
+# A call of late() is seen in some interval, and only there.
+"$PERFREC" top -o live --json --interval 100ms >stream 2>err.stream &
+stream=$!
+wait_for 60 test -s stream
+touch go
+sums()
+{
+	[ "$(jq -c '.functions[] | select(.name == "late" and .calls == 500)' \
+		stream | wc -l)" -ge 2 ]
+}
+wait_for 60 sums
+kill $stream
+wait $stream
+new=$(sed '$d' stream | jq -s '[.[] | .interval_ns as $ns | .functions[] |
+	select(.name == "late") | .calls_per_s * $ns / 1e9] | add | round')
+expect_eq 'calls of late in all intervals' "$new" 500
+
+top --count 2 --interval 100ms --limit 1
+expect_status 0
+expect_eq 'tables' "$(grep -c '^ *SELF .*FUNCTION' out)" 2
+grep -q ' await' out || fail 'no row of await'
+ls live | sort | cmp - files || fail 'perfrec top wrote files'
+
+# Several at once, and a flush between them: each has its answer.
+for i in 1 2 3; do
+	"$PERFREC" top -o live --json --count 3 --interval 100ms >many.$i &
+	eval "pid$i=\$!"
+done
+"$PERFREC" ctl -o live flush >flushed || fail 'flush'
+grep -q 'wall\..*pb\.gz' flushed || fail 'a flush between has no profile'
+for i in 1 2 3; do
+	eval "wait \$pid$i" || fail "top $i of several"
+	expect_eq 'objects' "$(wc -l <many.$i)" 3
+done
+
+# What cannot be.
+top --count 1 nobody
+expect_error 1 "no program 'nobody' is being recorded"
+top a b
+expect_error 2 "one target at a time"
+top --socket x
+expect_error 2 "give --socket or -o, not both"
+top --interval 1ms
+expect_error 2 'give a time from 100ms'
+run "$PERFREC" top -o nowhere
+expect_error 1 "nothing is being recorded into 'nowhere'"
+run "$PERFREC" top --socket "$PWD/none"
+expect_error 1 'no perfrec-collect serves'
+touch end
+wait $recorder || fail "perfrec record: status $?"
+top
+expect_error 1 "nothing is being recorded into 'live'"
