@@ -244,7 +244,8 @@ $(O)/perfrec-collect: $(O)/collector/serve/collect_main.o $(O)/libcollector.a
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 $(O)/perfrec: $(O)/collector/command/perfrec_main.o $(O)/libcollector.a
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) \
+		$(shell pkg-config --libs ncursesw)
 
 # The table of all options as text, for completion and for scripts/check-man.sh.
 # Made by a program of a few files that needs no library, and never has a

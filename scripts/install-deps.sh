@@ -22,6 +22,7 @@ build libunwind-dev       unwinds copied stacks
 build libzydis-dev        decodes instructions: sites of hooks
 build libdeflate-dev      --compress
 build libmicrohttpd-dev   perfrec open
+build libncurses-dev      perfrec top
 build zlib1g-dev          unpacks compressed ELF sections
 build liblzma-dev         unpacks symbol tables (.gnu_debugdata)
 build libjansson-dev      reads and writes summary.json
@@ -48,6 +49,7 @@ check libtcmalloc-minimal4 likewise
 check gdb              backtraces that stacks of samples must agree with
 check valgrind          its leaks, recorded and not
 check libdevel-nytprof-perl  flamegraph.pl reads exported stacks
+check tmux                presses keys in perfrec top
 check uftrace             replay and counts must agree with it
 check python3             reads exports strictly
 check musl-tools          perfrec cc for a C library without hooks

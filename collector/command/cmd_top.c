@@ -16,13 +16,15 @@
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/command/ctl_ask.h"
+#include "collector/command/top_session.h"
 #include "collector/live/top_rates.h"
+#include "collector/live/top_screen.h"
 #include "collector/options/opts.h"
 #include "collector/serve/ctl_wire.h"
 
 struct top_line {
 	struct ctl_request request;
-	bool json, full_names;
+	bool json, batch, full_names;
 	uint64_t interval_ns;
 	uint64_t count; /* of tables; 0: until something ends it */
 	uint64_t limit; /* of functions; 0: all */
@@ -42,6 +44,9 @@ static int take_top_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_TOP_INTERVAL:
 		line->interval_ns = value->number;
+		break;
+	case OPT_TOP_BATCH:
+		line->batch = true;
 		break;
 	case OPT_TOP_COUNT:
 		line->count = value->number;
@@ -149,20 +154,44 @@ static int print_all(const struct top_line *line, json_t **before)
 	return err;
 }
 
+/* Whether there is a screen for it. A terminal that has none is told of. */
+static bool wants_screen(const struct top_line *line)
+{
+	const char *why;
+
+	if (line->json || line->batch || line->count || line->has_limit)
+		return false;
+	if (top_screen_is_possible(&why))
+		return true;
+	if (why)
+		log_warn("%s: tables follow", why);
+	return false;
+}
+
+static int print_tables(const struct top_line *line)
+{
+	json_t *before;
+	int err = ctl_ask(&line->request, &before);
+
+	if (err)
+		return OPTS_FAILED;
+	err = print_all(line, &before);
+	json_decref(before);
+	return text_out_finish() || err ? OPTS_FAILED : OPTS_OK;
+}
+
 int cmd_top(int argc, char **argv)
 {
 	struct top_line line = { .request = { .command = "top", .verb = "top" },
 				 .interval_ns = 2000000000,
 				 .limit = 20 };
-	int err, result = parse_top_line(argc, argv, &line);
-	json_t *before;
+	int result = parse_top_line(argc, argv, &line);
 
 	if (result != OPTS_GO_ON)
 		return result;
-	err = ctl_ask(&line.request, &before);
-	if (err)
-		return OPTS_FAILED;
-	err = print_all(&line, &before);
-	json_decref(before);
-	return text_out_finish() || err ? OPTS_FAILED : OPTS_OK;
+	if (!wants_screen(&line))
+		return print_tables(&line);
+	return top_session(&line.request, line.interval_ns, line.full_names)
+		       ? OPTS_FAILED
+		       : OPTS_OK;
 }

@@ -155,15 +155,13 @@ static uint64_t whole_a_second(const struct top_rates *rates, uint64_t number)
 	return (uint64_t)MIN(a_second(rates, number) + 0.5, 1e18);
 }
 
-static void print_head(const struct top_rates *rates,
-		       const struct terminal *terminal, FILE *out)
+void top_rates_head(const struct top_rates *rates, char *text, size_t size)
 {
 	char calls[SIZE_TEXT], memory[SIZE_TEXT], lost[SIZE_TEXT];
-	char text[512];
 
-	snprintf(text, sizeof(text),
+	snprintf(text, size,
 		 "%llu program%s, %llu thread%s; %s calls/s; memory %s; "
-		 "lost %s; own cost %.1f%% of a CPU\n",
+		 "lost %s; own cost %.1f%% of a CPU",
 		 (unsigned long long)rates->programs,
 		 rates->programs == 1 ? "" : "s",
 		 (unsigned long long)rates->threads,
@@ -172,6 +170,15 @@ static void print_head(const struct top_rates *rates,
 		 size_format_bytes(rates->rss_bytes, memory),
 		 size_format_count(rates->all_lost, lost),
 		 100 * (double)rates->own_ns / (double)rates->ns);
+}
+
+static void print_head(const struct top_rates *rates,
+		       const struct terminal *terminal, FILE *out)
+{
+	char text[512];
+
+	top_rates_head(rates, text, sizeof(text) - 1);
+	strcat(text, "\n");
 	terminal_wrap(terminal, text, 2, out);
 }
 

@@ -38,6 +38,8 @@ int top_rates_make(const json_t *before, const json_t *after,
 /* @rates may be all zero. */
 void top_rates_release(struct top_rates *rates);
 
+/* Writes a line about all, without its end, to the @size bytes at @text. */
+void top_rates_head(const struct top_rates *rates, char *text, size_t size);
 /* Prints a line about all and a table of @limit functions (0: all) that ran or
  * were called, to @out. 0 or -ENOMEM. */
 int top_rates_print(const struct top_rates *rates, size_t limit,

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# perfrec top on a terminal, which tmux plays: it sorts, filters, pauses,
+# flushes, changes the state of a function, and gives the terminal back.
+. "$TOP/tests/e2e/lib.sh"
+need tmux jq
+
+build busy <<'SOURCE'
+#include <unistd.h>
+__attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
+__attribute__((noinline)) static void other(void)
+{
+	for (int i = 0; i < 100; i++)
+		leaf();
+	usleep(1000);
+}
+int main(void)
+{
+	alarm(180);
+	while (access("end", F_OK) < 0)
+		other();
+	return 0;
+}
+SOURCE
+"$PERFREC" record -q --alloc=off --cpu off -o live ./busy &
+recorder=$!
+socket=$PWD/tmux
+terminal()
+{
+	tmux -f /dev/null -S "$socket" "$@"
+}
+trap 'touch end; terminal kill-server 2>/dev/null' EXIT
+is_there()
+{
+	"$PERFREC" ctl -o live list >/dev/null 2>&1
+}
+wait_for 60 is_there
+
+# shows PATTERN: the screen has it, in the end.
+has()
+{
+	terminal capture-pane -p >screen
+	grep -Eq -- "$1" screen
+}
+shows()
+{
+	wait_for 60 has "$1"
+}
+keys()
+{
+	terminal send-keys "$@"
+}
+terminal new-session -d -x 100 -y 15 "env TERM=screen '$PERFREC' top -o live \
+	--interval 100ms busy; echo status \$?; exec sleep 180"
+shows '^perfrec top of busy, by self time now$'
+shows '^ *[0-9.]*% +[0-9,]+ .* span  leaf$'
+shows '^q leave  s sort'
+
+# Of main, other and leaf the last is called most.
+keys s
+shows 'by calls a second'
+first_is()
+{
+	terminal capture-pane -p >screen
+	sed -n 4p screen | grep -q " $1\$"
+}
+wait_for 60 first_is leaf
+keys / o t h
+shows '^name has: oth_$'
+wait_for 60 first_is other
+! grep -q ' leaf$' screen || fail 'leaf is shown in spite of the filter'
+keys Enter
+
+# The function that is chosen is counted, and then off.
+state_is()
+{
+	[ "$("$PERFREC" ctl -o live functions --json | jq -r \
+		'[.. | objects | select(.name? == "'"$1"'") | .state] | first')" = "$2" ]
+}
+keys 2
+shows '^counted: other$'
+state_is other counted || fail 'other is not counted'
+state_is leaf span || fail 'leaf has changed, too'
+keys Escape
+shows ' leaf$'
+# leaf is above: that other stays chosen is what 3 shows.
+keys 3
+shows '^off: other$'
+state_is other off || fail 'other is not off'
+keys / l e a f Enter 2
+shows '^counted: leaf$'
+keys 1
+shows '^span: leaf$'
+state_is leaf span || fail 'leaf is not recorded again'
+keys Escape Down
+shows ' other$'
+
+keys p
+shows 'paused$'
+sed -n 2p screen >paused
+keys f
+shows '^flushed: '
+ls live/wall.*.pb.gz >/dev/null || fail 'nothing was flushed'
+[ "$(sed -n 2p screen)" = "$(cat paused)" ] || fail 'a paused screen has changed'
+keys p h
+shows 'record each call of the chosen function'
+keys h
+
+# A small terminal has fewer columns, and names still.
+terminal resize-window -x 40 -y 10
+shows '^ *SELF +CALLS/S  FUNCTION$'
+shows ' leaf$'
+[ "$(LC_ALL=C.UTF-8 wc -L <screen)" -le 40 ] ||
+	fail 'a line is too long'
+keys q
+shows '^status 0$'
+! grep -q 'SELF' screen || fail 'the screen was not given back'
+
+# The end of the program ends it, in words. A server that was killed may be
+# there for a moment more.
+terminal kill-server
+socket=$PWD/tmux2
+terminal new-session -d -x 100 -y 15 "env TERM=screen '$PERFREC' top -o live \
+	--interval 100ms; echo status \$?; exec sleep 180"
+shows ' leaf$'
+touch end
+shows '^perfrec: error: '
+shows '^status 1$'
+wait $recorder || fail "perfrec record: status $?"
+
+# Without a kind of terminal there are tables, and it says why.
+run script -qec "env -u TERM '$PERFREC' top -o live" /dev/null
+grep -q 'TERM is not set: tables follow' out || fail "no TERM: $(cat out)"
