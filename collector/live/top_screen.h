@@ -18,8 +18,8 @@ bool top_screen_is_possible(const char **why);
 /* Takes the terminal. 0 or -errno. Until top_screen_end() what is written to
  * stderr is kept, and does not destroy the screen. */
 int top_screen_begin(void);
-/* Gives the terminal back as it was. What was kept of stderr since
- * top_screen_forget() is written there. */
+/* Gives the terminal back as it was. What top_screen_message() has not told of
+ * is written to stderr. */
 void top_screen_end(void);
 
 /* The last line that was written to stderr, up to @size bytes of it; "": there
