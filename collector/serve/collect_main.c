@@ -514,6 +514,7 @@ static void run_loop(struct daemon *daemon)
 		process_reap(collector, session_unlist);
 		ctl_server_reap(daemon->ctl);
 	}
+	server_hear_rest(daemon->server);
 	list_went_on(daemon);
 }
 

@@ -43,6 +43,7 @@
 #define CONNECTIONS_MAX 256
 #define FOREIGN_MAX 32
 #define HELLO_NS 2000000000
+#define REST_MAX 1024 /* connections to hear at the end */
 /* Room for more descriptors than a hello has, so that all can be closed. */
 #define FDS_MAX 8
 
@@ -331,6 +332,16 @@ static void server_ready(struct watch *watch)
 			HELLO_NS);
 }
 
+/* Take in what those have said that are connected. */
+static void hear_callers(struct server *server)
+{
+	struct connection *connection = server->callers.first;
+
+	for (; connection; connection = connection->next)
+		if (!connection->ended)
+			caller_ready(&connection->watch);
+}
+
 static void refuse_late_peer(struct connection *connection)
 {
 	/* The connection is the first member. */
@@ -352,6 +363,19 @@ static void caller_free(struct connection *connection)
 void server_reap(struct server *server)
 {
 	connections_reap(&server->callers, refuse_late_peer, caller_free);
+}
+
+void server_hear_rest(struct server *server)
+{
+	struct pollfd waiting = { .fd = server->listener.fd, .events = POLLIN };
+
+	for (int i = 0; i < REST_MAX && poll(&waiting, 1, 0) > 0; i++) {
+		server_ready(&server->watch);
+		hear_callers(server);
+		server_reap(server);
+	}
+	hear_callers(server);
+	server_reap(server);
 }
 
 bool server_has_connections(const struct server *server)

@@ -24,6 +24,10 @@ const char *server_path(const struct server *server);
 /* End connections that have said nothing for too long, and free those that have
  * ended. To be called after each round of the loop, and every second or so. */
 void server_reap(struct server *server);
+/* Take in what programs have said already, without waiting for any, at most
+ * 1,024 of them. To be called before server_free(): programs that cannot be
+ * recorded say so and go on. */
+void server_hear_rest(struct server *server);
 /* Whether there is any connection: then server_reap() is to be called again
  * soon. */
 bool server_has_connections(const struct server *server);

@@ -4,6 +4,7 @@
 # by the summary, one line for each reason, and nothing by a process; with the
 # library preloaded by hand by the first process of a tree.
 . "$TOP/tests/e2e/lib.sh"
+need pgrep
 SHIM=$O/libperfrec_preload.so
 
 # no_lines WHAT: the last run wrote nothing on stderr.
@@ -37,6 +38,31 @@ expect_match err '^  lost +12 of the programs'
 # Who wants to hear of each can.
 PERFREC_QUIET=0 "$PERFREC" record -q -o data sh -c "$limited" 2>err
 expect_eq 'loud' "$(grep -c '^perfrec: not recording: RLIMIT_FSIZE' err)" 12
+
+# What programs said before perfrec ended counts, though the collector had no
+# time to hear it: it stands still until perfrec has told it to end.
+cat >limited.sh <<'END'
+echo $$ >pid
+read -r _ <go
+ulimit -v 60000
+for i in 1 2 3 4 5 6 7 8 9 10; do env true; done
+END
+mkfifo go
+is_reaped()
+{
+	[ ! -e /proc/"$(cat pid)" ]
+}
+"$PERFREC" record -q -o data sh limited.sh 2>err &
+perfrec=$!
+wait_for 30 [ -s pid ]
+collector=$(pgrep -P $perfrec perfrec-collect) || fail 'no collector'
+stop_process "$collector"
+echo >go
+wait_for 60 is_reaped
+kill -CONT "$collector"
+wait $perfrec || fail "perfrec record: $(cat err)"
+expect_eq 'refused while the collector stood still' \
+	"$(json data/summary.json '.totals.refused_programs')" 20
 
 # Processes that are gone before anybody could sample them are no reason to
 # speak of --cpu.
