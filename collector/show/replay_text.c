@@ -16,6 +16,8 @@
 
 #define INDENT 2
 #define DEPTH_SHOWN 60 /* calls that are deeper are indented no further */
+/* A terminal that has less has no column for the time. */
+#define COLUMNS_WIDE 60
 #define LINE_BYTES_MAX 16384 /* of a call with its arguments */
 #define THREAD_BYTES 24
 
@@ -23,6 +25,8 @@ struct replay {
 	const struct trace_reader *trace;
 	const struct replay_text_options *options;
 	FILE *out;
+	bool narrow;
+	uint32_t depth_shown;
 	uint64_t origin_ns;
 	char **names; /* as they are shown, by number of the text */
 	uint32_t name_room;
@@ -153,9 +157,9 @@ static void line_call(struct replay *replay, const char *name,
 
 /* --- columns --- */
 
-static const char *thread_label(const struct replay *replay,
-				const struct trace_track *track,
-				char text[THREAD_BYTES])
+static void thread_label(const struct replay *replay,
+			 const struct trace_track *track,
+			 char text[THREAD_BYTES])
 {
 	const struct trace_track *thread =
 		call_track_thread(replay->trace, track);
@@ -167,7 +171,6 @@ static const char *thread_label(const struct replay *replay,
 			 track->number);
 	else
 		snprintf(text, THREAD_BYTES, "-");
-	return text;
 }
 
 /* Writes the columns; returns how many characters they take. */
@@ -178,9 +181,16 @@ static size_t put_columns(struct replay *replay,
 	char thread[THREAD_BYTES], text[96];
 	int length;
 
-	length = snprintf(text, sizeof(text), "%3" PRIu64 ".%09u %12s %8s  ",
-			  ns / 1000000000, (unsigned int)(ns % 1000000000),
-			  took, thread_label(replay, event->track, thread));
+	thread_label(replay, event->track, thread);
+	if (replay->narrow)
+		length = snprintf(text, sizeof(text), "%9s %7s  ", took,
+				  thread);
+	else
+		length = snprintf(text, sizeof(text),
+				  "%3" PRIu64 ".%09u %12s %8s  ",
+				  ns / 1000000000,
+				  (unsigned int)(ns % 1000000000), took,
+				  thread);
 	put_text(text, replay->out);
 	return (size_t)length;
 }
@@ -198,8 +208,12 @@ static void put_header(struct replay *replay)
 {
 	char text[96];
 
-	snprintf(text, sizeof(text), "%13s %12s %8s  %s\n", "time s", "took",
-		 "thread", "calls");
+	if (replay->narrow)
+		snprintf(text, sizeof(text), "%9s %7s  calls\n", "took",
+			 "thread");
+	else
+		snprintf(text, sizeof(text), "%13s %12s %8s  calls\n",
+			 "time s", "took", "thread");
 	put_text(text, replay->out);
 }
 
@@ -243,7 +257,7 @@ static int tell_thread(struct replay *replay, const struct merged_event *event)
 static void line_indent(struct replay *replay, uint32_t depth)
 {
 	replay->used = 0;
-	for (uint32_t i = 0; i < MIN(depth, DEPTH_SHOWN) * INDENT; i++)
+	for (uint32_t i = 0; i < MIN(depth, replay->depth_shown) * INDENT; i++)
 		line_text(replay, " ");
 }
 
@@ -338,6 +352,17 @@ static int print_all(struct replay *replay, struct call_merge *merge)
 	return fflush(replay->out) ? -EIO : got;
 }
 
+/* A quarter of a line that has an end may be blanks before the name. */
+static void set_width(struct replay *replay, size_t columns)
+{
+	size_t indent = columns / 4 / INDENT;
+
+	replay->narrow = columns && columns < COLUMNS_WIDE;
+	replay->depth_shown =
+		columns ? (uint32_t)MIN(indent, (size_t)DEPTH_SHOWN)
+			: DEPTH_SHOWN;
+}
+
 int replay_text_print(struct call_reader *reader,
 		      const struct replay_text_options *options, FILE *out,
 		      uint64_t *late)
@@ -352,6 +377,7 @@ int replay_text_print(struct call_reader *reader,
 	replay->options = options;
 	replay->out = out;
 	replay->origin_ns = call_reader_origin(reader);
+	set_width(replay, options->columns);
 	err = call_merge_new(reader, &merge);
 	if (!err) {
 		err = print_all(replay, merge);
