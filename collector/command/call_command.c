@@ -242,12 +242,22 @@ static bool read_in_vain(const struct call_command *command,
 	       !totals.bad_events && !totals.refused;
 }
 
+static void begin_progress(struct call_command *command,
+			   const struct call_reader *reader, const char *what,
+			   bool wanted)
+{
+	const struct read_progress tell = { progress_tell, &command->progress };
+
+	progress_begin(&command->progress, what, wanted);
+	trace_reader_set_progress(call_reader_trace(reader), &tell);
+}
+
 /*
  * Says that a name of the choice is in vain, before a line is written. What is
  * wrong with a trace that is not sound is said at the end. 0; -ENODATA; -ESRCH
  * after one line in the log; or what call_reader_open() returns.
  */
-static int check_choice(const struct call_command *command, const char *path)
+static int check_choice(struct call_command *command, const char *path)
 {
 	const struct call_choice *wanted = &command->choice;
 	const struct call_choice names = {
@@ -257,6 +267,7 @@ static int check_choice(const struct call_command *command, const char *path)
 		.calls_only = wanted->calls_only,
 	};
 	struct call_reader *reader;
+	bool vain;
 	int err;
 
 	if (!names.thread && !names.function_count && !names.calls_only)
@@ -264,7 +275,10 @@ static int check_choice(const struct call_command *command, const char *path)
 	err = call_reader_open(path, &names, &reader);
 	if (err)
 		return err;
-	if (read_in_vain(command, reader))
+	begin_progress(command, reader, "looking for what was chosen", true);
+	vain = read_in_vain(command, reader);
+	progress_end(&command->progress);
+	if (vain)
 		err = check_met(command, reader) == OPTS_OK
 			      ? (wanted->calls_only ? -ENODATA : 0)
 			      : -ESRCH;
@@ -272,7 +286,7 @@ static int check_choice(const struct call_command *command, const char *path)
 	return err;
 }
 
-int call_command_open(const struct call_command *command,
+int call_command_open(struct call_command *command, FILE *to,
 		      struct call_reader **out)
 {
 	char path[PATH_MAX];
@@ -282,7 +296,10 @@ int call_command_open(const struct call_command *command,
 		err = check_choice(command, path);
 	if (!err)
 		err = call_reader_open(path, &command->choice, out);
-	if (err && err != -ESRCH && err != -ENODATA)
+	if (!err)
+		begin_progress(command, *out, "reading the trace",
+			       progress_fits(to));
+	else if (err != -ESRCH && err != -ENODATA)
 		log_no_trace(command, err);
 	return err;
 }
@@ -336,13 +353,14 @@ static bool is_beyond_end(const struct call_command *command,
 	return true;
 }
 
-int call_command_end(const struct call_command *command,
+int call_command_end(struct call_command *command,
 		     const struct call_reader *reader, int result)
 {
 	struct trace_read_totals totals =
 		trace_reader_totals(call_reader_trace(reader));
 	int status;
 
+	progress_end(&command->progress);
 	if (result == -EIO && errno == EPIPE)
 		return OPTS_FAILED;
 	if (result == -EIO) {

@@ -12,6 +12,7 @@
 
 #include "collector/options/opts.h"
 #include "collector/show/call_read.h"
+#include "collector/show/progress.h"
 
 #define CALL_FUNCTIONS_MAX 64
 
@@ -20,6 +21,7 @@ struct call_command {
 	struct call_choice choice;
 	const char *functions[CALL_FUNCTIONS_MAX];
 	const char *chosen; /* an option that was given, of those below */
+	struct progress progress; /* of reading, from opening to the end */
 };
 
 /* Takes @value if it is --min-duration, --depth, --function, --thread, --from
@@ -31,17 +33,19 @@ int call_command_take(struct call_command *command,
  * Returns OPTS_GO_ON or OPTS_WRONG. */
 int call_command_operands(struct call_command *command, int argc, char **argv);
 
-/* Opens the trace of the recording, which has what was chosen by name. 0; the
- * caller closes *@out; or -errno after one line in the log; or -ENODATA,
- * without such a line: calls_only is set, and there are no calls. */
-int call_command_open(const struct call_command *command,
+/* Opens the trace of the recording, which has what was chosen by name. What is
+ * read will be written to @to; the terminal shows how far it is, where both
+ * have room. 0; the caller closes *@out; or -errno after one line in the log;
+ * or -ENODATA, without such a line: calls_only is set, and there are no calls.
+ */
+int call_command_open(struct call_command *command, FILE *to,
 		      struct call_reader **out);
 /*
  * Says what is wrong with what was written, after all was read: @result is what
  * the writer returned. Returns the exit status. A recording that goes on, and a
  * reader of a pipe that has enough, are no errors.
  */
-int call_command_end(const struct call_command *command,
+int call_command_end(struct call_command *command,
 		     const struct call_reader *reader, int result);
 
 #endif

@@ -67,7 +67,7 @@ int cmd_replay(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (call_command_open(&options.call, &reader))
+	if (call_command_open(&options.call, stdout, &reader))
 		return OPTS_FAILED;
 	options.text.columns = terminal_of(stdout).columns;
 	setvbuf(stdout, NULL, _IOFBF, OUT_BYTES);
@@ -86,7 +86,7 @@ int cmd_dump(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (call_command_open(&options.call, &reader))
+	if (call_command_open(&options.call, stdout, &reader))
 		return OPTS_FAILED;
 	setvbuf(stdout, NULL, _IOFBF, OUT_BYTES);
 	result = dump_write(reader, stdout);

@@ -41,6 +41,7 @@
 #include "collector/base/size.h"
 #include "collector/base/socket_path.h"
 #include "collector/command/spawn.h"
+#include "collector/show/progress.h"
 #include "shared/compiler.h"
 #include "shared/wire.h"
 
@@ -105,18 +106,12 @@ static int block_signals(struct supervise *s)
 
 /* --- the line on the terminal --------------------------------------------- */
 
-/* A job in the background may be stopped for writing to the terminal. */
-static bool owns_terminal(void)
-{
-	return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp();
-}
-
 static void show_progress(struct supervise *s,
 			  const struct control_progress *progress)
 {
 	char spans[SIZE_TEXT], bytes[SIZE_TEXT], lost[SIZE_TEXT] = "nothing";
 
-	if (!s->plan->progress || !owns_terminal())
+	if (!s->plan->progress || !progress_has_terminal())
 		return;
 	if (progress->dropped_spans)
 		size_format_count(progress->dropped_spans, lost);
@@ -128,8 +123,8 @@ static void show_progress(struct supervise *s,
 
 static void clear_progress(struct supervise *s)
 {
-	if (s->progress_shown && owns_terminal())
-		fputs("\r\033[K", stderr);
+	if (s->progress_shown && progress_has_terminal())
+		progress_clear_line();
 	s->progress_shown = false;
 }
 

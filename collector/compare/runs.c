@@ -14,6 +14,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
+#include "collector/show/progress.h"
 #include "collector/show/summary_losses.h"
 #include "shared/compiler.h"
 #include "shared/hash.h"
@@ -585,6 +586,7 @@ static int compare_read(struct runs *runs)
 int runs_read(char *const *dirs, size_t count, size_t first_b, bool stacks,
 	      struct runs *out)
 {
+	struct progress progress;
 	int err = 0;
 
 	*out = (struct runs){ .count = count,
@@ -598,12 +600,15 @@ int runs_read(char *const *dirs, size_t count, size_t first_b, bool stacks,
 		log_err("out of memory");
 		return -ENOMEM;
 	}
+	progress_begin(&progress, "reading the recordings", true);
 	for (size_t i = 0; i < count && !err; i++) {
 		out->list[i].dir = dirs[i];
 		err = read_run(out, i);
+		progress_tell(&progress, i + 1, count);
 	}
 	if (!err)
 		err = compare_read(out);
+	progress_end(&progress);
 	if (err)
 		runs_release(out);
 	return err;

@@ -79,8 +79,8 @@ struct runs {
 /*
  * Read the @count recordings in the folders @dirs; those from number @first_b
  * on are side B. On success the caller ends *@out with runs_release(); @dirs
- * has to outlive it. 0, or -errno, and the log has one line about it. One
- * thread.
+ * has to outlive it. The terminal shows how far it is (show/progress.h). 0, or
+ * -errno, and the log has one line about it. One thread.
  */
 int runs_read(char *const *dirs, size_t count, size_t first_b, bool stacks,
 	      struct runs *out);

@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/base/clock.h"
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
 #include "collector/page/page_columns.h"
@@ -30,6 +29,7 @@
 #include "collector/page/page_time.h"
 #include "collector/page/page_tree.h"
 #include "collector/read/summary_read.h"
+#include "collector/show/progress.h"
 #include "shared/compiler.h"
 
 #define MAGIC "PFPAGE1\n"
@@ -41,7 +41,6 @@
  * the data is small enough. */
 #define PER_TEN_THOUSAND 10
 #define PER_TEN_THOUSAND_MAX 1000
-#define PROGRESS_AFTER_NS UINT64_C(1000000000)
 #define DATA_BEGIN "<script type=\"text/plain\" id=\"perfrec-data\">"
 #define DATA_END "</script>"
 
@@ -55,31 +54,6 @@ struct page {
 	size_t packed_bytes;
 };
 
-/* --- progress --- */
-
-struct progress {
-	uint64_t begin_ns;
-	bool shown;
-};
-
-static void tell_progress(void *to, uint64_t at, uint64_t size)
-{
-	struct progress *progress = to;
-
-	if (clock_monotonic_ns() - progress->begin_ns < PROGRESS_AFTER_NS)
-		return;
-	progress->shown = true;
-	fprintf(stderr, "\rperfrec: reading the trace: %u %%",
-		(unsigned int)((double)at * 100 / (double)MAX(size, 1u)));
-	fflush(stderr);
-}
-
-static void end_progress(const struct progress *progress)
-{
-	if (progress->shown)
-		fprintf(stderr, "\r%40s\r", "");
-}
-
 /* --- what is read --- */
 
 /* A recording may have no trace, or one that nobody can read: the page is then
@@ -87,17 +61,17 @@ static void end_progress(const struct progress *progress)
 static int read_trace(struct page *page)
 {
 	char path[PATH_MAX];
-	struct progress progress = { .begin_ns = clock_monotonic_ns() };
-	const struct calls_progress tell = { tell_progress, &progress };
-	bool show = !page->options->quiet && isatty(STDERR_FILENO);
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
 	struct calls *calls = NULL;
 	int err;
 
 	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME,
 		     page->options->dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	err = calls_read(path, show ? &tell : NULL, &calls);
-	end_progress(&progress);
+	progress_begin(&progress, "reading the trace", !page->options->quiet);
+	err = calls_read(path, &tell, &calls);
+	progress_end(&progress);
 	if (err && err != -ENOENT) {
 		log_err("cannot read '%s': %s", path, strerror(-err));
 		return err;

@@ -18,7 +18,6 @@
 #define CELLS_MAX (2u << 20)
 #define BUDGET_BYTES (UINT64_C(64) << 20) /* of nodes: about a million */
 #define GAP_CELLS_MAX 4096 /* above kinds * buckets */
-#define PROGRESS_EVENTS (1u << 18)
 
 /* In trace_slice.user: the slice is no node of its own. */
 #define NO_NODE 1u
@@ -371,20 +370,13 @@ static void take_event(struct calls *calls, const struct trace_event *event)
 	}
 }
 
-static void read_all(struct calls *calls, const struct calls_progress *progress)
+static void read_all(struct calls *calls)
 {
 	struct trace_event event;
-	uint32_t events = 0;
 	int got;
 
-	while ((got = trace_reader_next(calls->reader, &event)) > 0) {
+	while ((got = trace_reader_next(calls->reader, &event)) > 0)
 		take_event(calls, &event);
-		if (unlikely(++events % PROGRESS_EVENTS == 0) && progress) {
-			calls->totals = trace_reader_totals(calls->reader);
-			progress->tell(progress->to, calls->totals.at,
-				       calls->totals.size);
-		}
-	}
 	calls->err = got;
 	calls->totals = trace_reader_totals(calls->reader);
 	time_cells_sort(&calls->cells);
@@ -414,7 +406,7 @@ static int start(struct calls *calls, const char *path)
 	return err;
 }
 
-int calls_read(const char *path, const struct calls_progress *progress,
+int calls_read(const char *path, const struct read_progress *progress,
 	       struct calls **out)
 {
 	struct calls *calls = calloc(1, sizeof(*calls));
@@ -427,7 +419,9 @@ int calls_read(const char *path, const struct calls_progress *progress,
 		calls_free(&calls);
 		return err;
 	}
-	read_all(calls, progress);
+	if (progress)
+		trace_reader_set_progress(calls->reader, progress);
+	read_all(calls);
 	*out = calls;
 	return 0;
 }

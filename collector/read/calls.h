@@ -87,19 +87,13 @@ struct calls {
 	int err; /* how reading ended; 0: at the end of the file */
 };
 
-/* Told now and then how much has been read. */
-struct calls_progress {
-	void (*tell)(void *to, uint64_t at, uint64_t size);
-	void *to;
-};
-
 /*
  * Reads the trace at @path. @progress may be NULL. Returns 0; the caller then
  * owns *@out and ends it by calls_free(). What is cut or damaged is read as far
  * as it goes: out->err and out->totals say so. Or returns -errno of opening
  * the file or for want of memory; then *@out is as it was. Logs nothing.
  */
-int calls_read(const char *path, const struct calls_progress *progress,
+int calls_read(const char *path, const struct read_progress *progress,
 	       struct calls **out);
 /* Frees *@calls, which may be NULL, and clears it. */
 void calls_free(struct calls **calls);

@@ -38,6 +38,7 @@ struct trace_packets {
 	struct libdeflate_decompressor *decompressor; /* NULL: no bundle yet */
 	bool ended; /* the file has no more bytes */
 	int err; /* what to answer from now on, if below 0 */
+	struct read_progress progress; /* .tell is NULL: nobody is told */
 };
 
 int trace_packets_open(const char *path, struct trace_packets **out)
@@ -76,6 +77,12 @@ void trace_packets_close(struct trace_packets **packets)
 	*packets = NULL;
 }
 
+void trace_packets_set_progress(struct trace_packets *packets,
+				const struct read_progress *progress)
+{
+	packets->progress = *progress;
+}
+
 static size_t left_of(const struct wire *wire)
 {
 	return (size_t)(wire->end - wire->at);
@@ -108,6 +115,9 @@ static int read_on(struct trace_packets *packets, size_t wanted)
 		packets->end += (uint64_t)got;
 	}
 	packets->file = (struct wire){ packets->data, packets->data + kept };
+	if (packets->progress.tell)
+		packets->progress.tell(packets->progress.to, packets->end,
+				       packets->size);
 	return 0;
 }
 

@@ -23,12 +23,23 @@ struct trace_packet_bytes {
 	size_t count;
 };
 
+/* Whom to tell, now and then, that @at of the @size bytes of the file were
+ * read. */
+struct read_progress {
+	void (*tell)(void *to, uint64_t at, uint64_t size);
+	void *to;
+};
+
 /* Opens the trace at @path. Returns 0; the caller then owns *@out and ends it
  * by trace_packets_close(). Or returns -errno, of which own_files_open() has
  * some; then *@out is as it was. Logs nothing. */
 int trace_packets_open(const char *path, struct trace_packets **out);
 /* Closes the file, frees *@packets, which may be NULL, and clears it. */
 void trace_packets_close(struct trace_packets **packets);
+
+/* Has @progress told from now on: after each piece that is read. */
+void trace_packets_set_progress(struct trace_packets *packets,
+				const struct read_progress *progress);
 
 /*
  * The next packet, without its tag and length. Returns 1: it is *@out, until

@@ -69,6 +69,12 @@ void trace_reader_close(struct trace_reader **reader)
 	*reader = NULL;
 }
 
+void trace_reader_set_progress(struct trace_reader *reader,
+			       const struct read_progress *progress)
+{
+	trace_packets_set_progress(reader->packets, progress);
+}
+
 /* --- lists by id --- */
 
 void reader_refuse(struct trace_reader *reader)

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/read/trace_packets.h"
 #include "collector/read/trace_wire.h"
 
 struct trace_reader;
@@ -96,6 +97,10 @@ int trace_reader_open(const char *path, struct trace_reader **out);
 /* Frees *@reader, which may be NULL, with all that it gave out, and clears it.
  */
 void trace_reader_close(struct trace_reader **reader);
+
+/* Has @progress told how much of the file is read, from now on. */
+void trace_reader_set_progress(struct trace_reader *reader,
+			       const struct read_progress *progress);
 
 /*
  * The next event. Returns 1: it is *@out, whose pointers hold until the next

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Whoever reads a recording for more than a second says on the terminal how far
+# it is, unless the line would get into what it writes. The clock runs fast
+# here: each look at it is a minute later.
+. "$TOP/tests/e2e/lib.sh"
+need script
+
+cat >clock.c <<'SOURCE'
+#include <time.h>
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+	static time_t minutes;
+
+	(void)id;
+	*out = (struct timespec){ .tv_sec = 60 * ++minutes };
+	return 0;
+}
+SOURCE
+${CC:-gcc} -shared -fPIC -o clock.so clock.c || fail 'cannot compile clock.c'
+build_calls
+run "$PERFREC" record -q -o a ./calls 100000
+run "$PERFREC" record -q -o b ./calls 100000
+
+# on_terminal COMMAND: in a shell whose stdin, stdout and stderr are a terminal;
+# what came out of it is ./typescript.
+on_terminal()
+{
+	rm -f typescript
+	LD_PRELOAD= TERM=xterm script -qec \
+		"LD_PRELOAD=$PWD/clock.so; export LD_PRELOAD; $1" \
+		typescript >/dev/null 2>&1 </dev/null ||
+		fail "$1: $(cat typescript)"
+}
+# shows WHAT COMMAND: the line is there, and gone at the end.
+shows()
+{
+	on_terminal "$2"
+	expect_match typescript "perfrec: $1: [0-9]+ %"
+	tail -n 2 typescript | tr '\r' '\n' | grep -v '^Script done\|^$' |
+		tail -n 1 >last
+	expect_no_match last "$1"
+}
+shows_none()
+{
+	on_terminal "$1"
+	expect_no_match typescript ': [0-9]+ %'
+}
+
+for to in chrome flamechart; do
+	shows 'reading the trace' "$PERFREC export --to $to a >out"
+	shows 'reading the trace' "$PERFREC export --to $to -o out a"
+done
+shows 'reading the trace' "$PERFREC replay a >out"
+shows 'reading the trace' "$PERFREC dump a >/dev/null"
+shows 'reading the trace' "$PERFREC report --html page.html a"
+shows 'looking for what was chosen' "$PERFREC replay --function leaf a | tail -n 1"
+shows 'reading the recordings' "$PERFREC diff a b >out"
+shows 'reading the recordings' "$PERFREC aggregate a b"
+
+# A pager behind a pipe has the terminal; what is shown there is the work itself.
+shows_none "$PERFREC replay a"
+shows_none "$PERFREC replay a | tail -n 1"
+shows_none "$PERFREC dump a >out 2>err"
+expect_no_match err '%'
