@@ -183,14 +183,13 @@ static size_t put_columns(struct replay *replay,
 
 	thread_label(replay, event->track, thread);
 	if (replay->narrow)
-		length = snprintf(text, sizeof(text), "%9s %7s  ", took,
-				  thread);
+		length =
+			snprintf(text, sizeof(text), "%9s %7s  ", took, thread);
 	else
-		length = snprintf(text, sizeof(text),
-				  "%3" PRIu64 ".%09u %12s %8s  ",
-				  ns / 1000000000,
-				  (unsigned int)(ns % 1000000000), took,
-				  thread);
+		length = snprintf(
+			text, sizeof(text), "%3" PRIu64 ".%09u %12s %8s  ",
+			ns / 1000000000, (unsigned int)(ns % 1000000000), took,
+			thread);
 	put_text(text, replay->out);
 	return (size_t)length;
 }
@@ -212,8 +211,8 @@ static void put_header(struct replay *replay)
 		snprintf(text, sizeof(text), "%9s %7s  calls\n", "took",
 			 "thread");
 	else
-		snprintf(text, sizeof(text), "%13s %12s %8s  calls\n",
-			 "time s", "took", "thread");
+		snprintf(text, sizeof(text), "%13s %12s %8s  calls\n", "time s",
+			 "took", "thread");
 	put_text(text, replay->out);
 }
 
