@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_track.h"
 #include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
@@ -18,6 +19,9 @@
 #define MAIN 1
 #define LEAF 2
 #define DEEP 3
+#define STATES 301 /* tracks of instants */
+#define OTHER 302
+#define INSTANTS_SEQUENCE 6
 
 static char g_path[32];
 static int g_fd;
@@ -58,6 +62,30 @@ static void write_trace(void)
 	write_end(1000);
 }
 
+/* Appends to the trace an instant at 500 on the track where
+ * perfrec tells of states, and one at 600 on another track. */
+static void add_instants(void)
+{
+	const struct out_track states = {
+		.uuid = STATES,
+		.parent = PROCESS,
+		.name = "perfrec: states of functions",
+	};
+	const struct out_track other = { .uuid = OTHER,
+					 .parent = PROCESS,
+					 .name = "requests" };
+
+	g_bytes = 0;
+	wrote(out_track_track(ROOM, &states));
+	wrote(out_track_track(ROOM, &other));
+	wrote(out_track_sequence(ROOM, INSTANTS_SEQUENCE));
+	wrote(out_track_instant(ROOM, INSTANTS_SEQUENCE, STATES, START_NS + 500,
+				"leaf off"));
+	wrote(out_track_instant(ROOM, INSTANTS_SEQUENCE, OTHER, START_NS + 600,
+				"request"));
+	ck_assert_int_eq(write(g_fd, g_trace, g_bytes), (ssize_t)g_bytes);
+}
+
 static void set_up(void)
 {
 	write_trace();
@@ -73,13 +101,17 @@ static void tear_down(void)
 }
 
 /* Appends @event to @text: "main@10 " begins, "/main@1000 " ends, each with a
- * '.' before it for each call around it that is shown. */
+ * '.' before it for each call around it that is shown; "!request@600 " is an
+ * instant. */
 static void tell(const struct call_reader *reader,
 		 const struct call_event *event, FILE *text)
 {
 	for (uint32_t i = 0; i < event->depth; i++)
 		fputc('.', text);
-	fprintf(text, "%s%s@%d ", event->event.kind == TRACE_END ? "/" : "",
+	fprintf(text, "%s%s@%d ",
+		event->event.kind == TRACE_END	     ? "/"
+		: event->event.kind == TRACE_INSTANT ? "!"
+						     : "",
 		trace_reader_text(call_reader_trace(reader), event->event.name),
 		(int)(event->event.ns - START_NS));
 }
@@ -96,7 +128,8 @@ static void check_calls(const struct call_choice *choice, const char *expected)
 	ck_assert_int_eq(call_reader_open(g_path, choice, &reader), 0);
 	while (call_reader_next(reader, &event) > 0)
 		if (event.event.kind == TRACE_BEGIN ||
-		    event.event.kind == TRACE_END)
+		    event.event.kind == TRACE_END ||
+		    event.event.kind == TRACE_INSTANT)
 			tell(reader, &event, text);
 	ck_assert_int_eq(fclose(text), 0);
 	ck_assert_str_eq(told, expected);
@@ -173,6 +206,25 @@ START_TEST(thread_is_chosen_by_number_or_name)
 }
 END_TEST
 
+/* What perfrec tells of states is about the functions of every thread. */
+START_TEST(a_thread_has_the_states_of_functions)
+{
+	static const char *const deep[] = { "deep" };
+	struct call_choice choice = { .functions = deep, .function_count = 1 };
+
+	add_instants();
+	check_calls(&choice, "deep@200 /deep@350 !leaf off@500 !request@600 ");
+	choice.thread = "worker";
+	check_calls(&choice, "deep@200 /deep@350 !leaf off@500 ");
+	choice.to_ns = 490; /* from the first event, at 10 */
+	check_calls(&choice, "deep@200 /deep@350 ");
+	choice.to_ns = 491;
+	check_calls(&choice, "deep@200 /deep@350 !leaf off@500 ");
+	choice.calls_only = true;
+	check_calls(&choice, "deep@200 /deep@350 ");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("call_read");
@@ -187,5 +239,6 @@ int main(void)
 	tcase_add_test(tcase, depth_leaves_out_what_is_nested_deeper);
 	tcase_add_test(tcase, function_gives_its_calls_and_what_they_call);
 	tcase_add_test(tcase, thread_is_chosen_by_number_or_name);
+	tcase_add_test(tcase, a_thread_has_the_states_of_functions);
 	return suite_run(suite);
 }
