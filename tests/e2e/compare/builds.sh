@@ -21,16 +21,18 @@ __attribute__((noinline)) void new_name() { sum = sum + 1; }
 #define old_name new_name
 __attribute__((noinline)) void come(char, int n) { sum = sum + n; }
 #define gone(n) come('x', n)
+#define ROUNDS 11
 #else
 typedef int type;
 #line 100
 __attribute__((noinline)) void old_name() { sum = sum + 1; }
 #line 200
 __attribute__((noinline)) void gone(int n) { sum = sum + n; }
+#define ROUNDS 10
 #endif
 int main()
 {
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < ROUNDS; i++)
 		old_name();
 	gone(in_library((int)twice((type)3)));
 }
@@ -64,4 +66,5 @@ expect_eq 'sides of what has no match' \
 		.sides + " " + .name' out | sort | paste -s -d ,)" \
 	'a gone(int),b come(char, int)'
 run "$PERFREC" diff a/data b/data
-expect_match out 'different programs' 'old_name\(\) .*\(now new_name\(\)\)'
+expect_match out 'different programs' \
+	' 10 +11 +\+1 .*old_name\(\) .*\(now new_name\(\)\)'
