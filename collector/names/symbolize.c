@@ -27,22 +27,20 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/names/helper.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbolize_wire.h"
 #include "shared/compiler.h"
 
 #define LINE_BYTES 96u
 
-struct child {
-	pid_t pid;
-	int answer; /* what it writes to stdout */
-	int complaint; /* and to stderr */
-	int64_t deadline_ms; /* CLOCK_MONOTONIC */
-};
+#define PROGRAM "perfrec-symbolize"
+#define PROGRAM_VARIABLE "PERFREC_SYMBOLIZE"
 
 /* What came and was not looked at yet. */
 struct input {
-	struct child *child;
+	struct helper *helper;
+	int64_t deadline_ms; /* CLOCK_MONOTONIC */
 	char bytes[64 << 10];
 	size_t at, end;
 	char *why; /* of SYMBOLIZE_WHY_BYTES */
@@ -51,146 +49,9 @@ struct input {
 	bool is_over; /* it has nothing more to say */
 };
 
-/* --- the process --------------------------------------------------------- */
-
 static int64_t now_ms(void)
 {
 	return (int64_t)(clock_monotonic_ns() / 1000000);
-}
-
-/* What the environment names instead, or NULL. */
-static const char *told_program_path(void)
-{
-	const char *told = secure_getenv("PERFREC_SYMBOLIZE");
-
-	return told && told[0] ? told : NULL;
-}
-
-/* Beside this executable, or where `make install` puts it. */
-static int find_program_path(char path[PATH_MAX])
-{
-	static const char *const places[] = {
-		"perfrec-symbolize",
-		"../libexec/perfrec/perfrec-symbolize",
-	};
-	const char *told = told_program_path();
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (told) {
-		snprintf(path, PATH_MAX, "%s", told);
-		return access(path, X_OK) ? -errno : 0;
-	}
-	if (length < 0)
-		return -errno;
-	self[length] = '\0';
-	slash = strrchr(self, '/');
-	slash[1] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (snprintf(path, PATH_MAX, "%s%s", self, places[i]) <
-			    PATH_MAX &&
-		    !access(path, X_OK))
-			return 0;
-	return -ENOENT;
-}
-
-/* @fds[i] becomes descriptor i of the process; nothing else is open there. */
-static int spawn_child_with(char *const *argv, char *const *env, const int *fds,
-			    int count, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	int err;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-						      POSIX_SPAWN_SETSIGDEF);
-	for (int i = 0; i < count; i++)
-		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-	posix_spawn_file_actions_addclosefrom_np(&actions, count);
-	err = posix_spawn(pid, argv[0], &actions, &attributes, argv, env);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
-}
-
-static void close_descriptors(int *fds, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-}
-
-/* As spawn_child_with(), for descriptors of any number: copies of them are made
- * above those that they are to become. @fds of -1 become /dev/null. */
-static int spawn_child_above(char *const *argv, char *const *env,
-			     const int *fds, int count, pid_t *pid)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int copies[SYMBOLIZE_ROOT_FD + 1];
-	int err = null < 0 ? -errno : 0;
-
-	for (int i = 0; i < count; i++) {
-		copies[i] = fcntl(fds[i] < 0 ? null : fds[i], F_DUPFD_CLOEXEC,
-				  SYMBOLIZE_ROOT_FD + 1);
-		if (copies[i] < 0 && !err)
-			err = -errno;
-	}
-	if (!err)
-		err = spawn_child_with(argv, env, copies, count, pid);
-	close_descriptors(copies, count);
-	close_descriptors(&null, 1);
-	return err;
-}
-
-/*
- * Starts perfrec-symbolize with @count descriptors @fds, of which it sets
- * that of stdout to a socket, which serves as a pipe, too, and that of stderr
- * to a pipe.
- */
-static int start_child(char *const *argv, char *const *env, int *fds, int count,
-		       struct child *out)
-{
-	int answer[2] = { -1, -1 }, complaint[2] = { -1, -1 };
-	int err = 0;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, answer) ||
-	    pipe2(complaint, O_CLOEXEC))
-		err = -errno;
-	fds[STDOUT_FILENO] = answer[1];
-	fds[STDERR_FILENO] = complaint[1];
-	if (!err)
-		err = spawn_child_above(argv, env, fds, count, &out->pid);
-	close_descriptors(&answer[1], 1);
-	close_descriptors(&complaint[1], 1);
-	if (err) {
-		close_descriptors(&answer[0], 1);
-		close_descriptors(&complaint[0], 1);
-		return err;
-	}
-	out->answer = answer[0];
-	out->complaint = complaint[0];
-	return 0;
-}
-
-/* Returns its wait status. */
-static int end_child(struct child *child)
-{
-	int status = 0;
-
-	close_descriptors(&child->answer, 1);
-	close_descriptors(&child->complaint, 1);
-	kill(child->pid, SIGKILL);
-	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
 }
 
 /* --- its answer ---------------------------------------------------------- */
@@ -198,12 +59,12 @@ static int end_child(struct child *child)
 static void read_complaint(struct input *input)
 {
 	char drain[512];
-	ssize_t got = read(input->child->complaint, drain, sizeof(drain));
+	ssize_t got = read(input->helper->complaint, drain, sizeof(drain));
 	size_t room = SYMBOLIZE_WHY_BYTES - 1 - input->why_bytes;
 
 	if (got <= 0) {
-		close_descriptors(&input->child->complaint, 1);
-		input->child->complaint = -1;
+		helper_close(&input->helper->complaint, 1);
+		input->helper->complaint = -1;
 		return;
 	}
 	room = MIN(room, (size_t)got);
@@ -216,14 +77,14 @@ static void read_complaint(struct input *input)
  * meanwhile takes complaints. False: not in time. */
 static bool wait_for_input(struct input *input, int fd)
 {
-	struct child *child = input->child;
+	struct helper *helper = input->helper;
 
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = fd, .events = POLLIN },
-			{ .fd = child->complaint, .events = POLLIN },
+			{ .fd = helper->complaint, .events = POLLIN },
 		};
-		int64_t left_ms = child->deadline_ms - now_ms();
+		int64_t left_ms = input->deadline_ms - now_ms();
 
 		input->is_late = left_ms <= 0;
 		if (input->is_late)
@@ -246,9 +107,9 @@ static bool read_answer(struct input *input)
 	memmove(input->bytes, input->bytes + input->at, left);
 	input->at = 0;
 	input->end = left;
-	if (!wait_for_input(input, input->child->answer))
+	if (!wait_for_input(input, input->helper->answer))
 		return false;
-	got = read(input->child->answer, input->bytes + left,
+	got = read(input->helper->answer, input->bytes + left,
 		   sizeof(input->bytes) - left);
 	input->is_over = got <= 0;
 	if (input->is_over)
@@ -341,11 +202,11 @@ static int write_addresses(const struct symbolize_request *request)
 		if (fclose(file) || lseek(fd, 0, SEEK_SET) < 0)
 			err = -errno;
 	} else {
-		close_descriptors(&copy, 1);
+		helper_close(&copy, 1);
 	}
 	if (!err)
 		return fd;
-	close_descriptors(&fd, 1);
+	helper_close(&fd, 1);
 	return err;
 }
 
@@ -362,7 +223,7 @@ static void say_why(char *why, const char *format, ...)
 /* It was looked for, and is not there or cannot be run. */
 static void say_no_start(char *why, int err)
 {
-	const char *told = told_program_path();
+	const char *told = helper_told_path(PROGRAM_VARIABLE);
 
 	if (told)
 		say_why(why, "cannot start '%.200s': %s; see PERFREC_SYMBOLIZE",
@@ -411,32 +272,32 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	char path[PATH_MAX];
 	char *argv[] = { path, (char *)run->arguments[0],
 			 (char *)run->arguments[1], NULL };
-	struct child child = { .deadline_ms =
-				       now_ms() + run->seconds * 1000ll };
+	struct helper helper;
 	struct input *input = calloc(1, sizeof(*input));
-	int err = input ? find_program_path(path) : -ENOMEM;
+	int err =
+		input ? helper_find(PROGRAM, PROGRAM_VARIABLE, path) : -ENOMEM;
 	bool is_whole;
 	int status;
 
 	if (!err)
-		err = start_child(argv, run->env, run->fds, run->fd_count,
-				  &child);
+		err = helper_start(argv, run->env, run->fds, run->fd_count,
+				   &helper);
 	if (err) {
 		say_no_start(why, err);
 		free(input);
 		return err;
 	}
-	input->child = &child;
+	input->helper = &helper;
+	input->deadline_ms = now_ms() + run->seconds * 1000ll;
 	input->why = why;
 	why[0] = '\0';
 	is_whole = run->reader(input, run->context);
-	close_descriptors(&child.answer,
-			  1); /* so that it does not wait for us */
-	child.answer = -1;
-	while (!is_whole && child.complaint >= 0 &&
-	       wait_for_input(input, child.complaint))
+	helper_close(&helper.answer, 1); /* so that it does not wait for us */
+	helper.answer = -1;
+	while (!is_whole && helper.complaint >= 0 &&
+	       wait_for_input(input, helper.complaint))
 		;
-	status = end_child(&child);
+	status = helper_end(&helper);
 	if (!is_whole)
 		explain_failure(input, status);
 	free(input);
@@ -492,8 +353,8 @@ int symbolize_lines(const struct symbolize_request *request,
 		say_why(why, "cannot store addresses: %s", strerror(-err));
 	else
 		err = run_child(&lines_run, why);
-	close_descriptors(&addresses, 1);
-	close_descriptors(&own_root, 1);
+	helper_close(&addresses, 1);
+	helper_close(&own_root, 1);
 	return err;
 }
 
@@ -529,10 +390,10 @@ static bool read_descriptor(struct input *input, void *context)
 	};
 	struct cmsghdr *header;
 
-	if (!wait_for_input(input, input->child->answer))
+	if (!wait_for_input(input, input->helper->answer))
 		return false;
 	input->is_over =
-		recvmsg(input->child->answer, &message, MSG_CMSG_CLOEXEC) != 1;
+		recvmsg(input->helper->answer, &message, MSG_CMSG_CLOEXEC) != 1;
 	if (input->is_over)
 		return false;
 	header = CMSG_FIRSTHDR(&message);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * helper - a process group of its own keeps Ctrl-C of a terminal from a helper:
+ * its collector still needs it, to finish the recording.
+ */
+#include "collector/names/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+
+const char *helper_told_path(const char *variable)
+{
+	const char *told = variable ? secure_getenv(variable) : NULL;
+
+	return told && told[0] ? told : NULL;
+}
+
+int helper_find(const char *name, const char *variable, char path[PATH_MAX])
+{
+	static const char *const places[] = { "", "../libexec/perfrec/" };
+	const char *told = helper_told_path(variable);
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (told) {
+		snprintf(path, PATH_MAX, "%s", told);
+		return access(path, X_OK) ? -errno : 0;
+	}
+	if (length < 0)
+		return -errno;
+	self[length] = '\0';
+	strrchr(self, '/')[1] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (snprintf(path, PATH_MAX, "%s%s%s", self, places[i], name) <
+			    PATH_MAX &&
+		    !access(path, X_OK))
+			return 0;
+	return -ENOENT;
+}
+
+void helper_close(const int *fds, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* @fds[i] becomes descriptor i of the process; nothing else is open there. */
+static int spawn_with(char *const *argv, char *const *env, const int *fds,
+		      int count, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int err;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
+						      POSIX_SPAWN_SETSIGDEF |
+						      POSIX_SPAWN_SETPGROUP);
+	for (int i = 0; i < count; i++)
+		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+	posix_spawn_file_actions_addclosefrom_np(&actions, count);
+	err = posix_spawn(pid, argv[0], &actions, &attributes, argv, env);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -err;
+}
+
+/* As spawn_with(), for descriptors of any number: copies of them are made
+ * above those that they are to become. @fds of -1 become /dev/null. */
+static int spawn_above(char *const *argv, char *const *env, const int *fds,
+		       int count, pid_t *pid)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int copies[HELPER_FDS_MAX];
+	int err = null < 0 ? -errno : 0;
+
+	for (int i = 0; i < count; i++) {
+		copies[i] = fcntl(fds[i] < 0 ? null : fds[i], F_DUPFD_CLOEXEC,
+				  HELPER_FDS_MAX);
+		if (copies[i] < 0 && !err)
+			err = -errno;
+	}
+	if (!err)
+		err = spawn_with(argv, env, copies, count, pid);
+	helper_close(copies, count);
+	helper_close(&null, 1);
+	return err;
+}
+
+int helper_start(char *const *argv, char *const *env, int *fds, int count,
+		 struct helper *out)
+{
+	int answer[2] = { -1, -1 }, complaint[2] = { -1, -1 };
+	int err = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, answer) ||
+	    pipe2(complaint, O_CLOEXEC))
+		err = -errno;
+	fds[STDOUT_FILENO] = answer[1];
+	fds[STDERR_FILENO] = complaint[1];
+	if (!err)
+		err = spawn_above(argv, env, fds, count, &out->pid);
+	helper_close(&answer[1], 1);
+	helper_close(&complaint[1], 1);
+	if (err) {
+		helper_close(&answer[0], 1);
+		helper_close(&complaint[0], 1);
+		return err;
+	}
+	out->answer = answer[0];
+	out->complaint = complaint[0];
+	return 0;
+}
+
+int helper_end(struct helper *helper)
+{
+	int status = 0;
+
+	helper_close(&helper->answer, 1);
+	helper_close(&helper->complaint, 1);
+	kill(helper->pid, SIGKILL);
+	while (waitpid(helper->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}

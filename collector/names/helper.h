@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * helper - starts and ends the processes that read files of programs: they get
+ * the descriptors that they are given, and nothing else. Any thread.
+ */
+#ifndef PERFREC_COLLECTOR_NAMES_HELPER_H
+#define PERFREC_COLLECTOR_NAMES_HELPER_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+/* Descriptors that a helper may get. */
+#define HELPER_FDS_MAX 6
+
+struct helper {
+	pid_t pid;
+	int answer; /* a stream socket: its stdout */
+	int complaint; /* a pipe: its stderr; -1: closed */
+};
+
+/* The path that the environment @variable names, or NULL. */
+const char *helper_told_path(const char *variable);
+/* Finds the program @name: where the environment @variable says (NULL: no
+ * variable does), or beside this executable, or where `make install` puts it.
+ * 0 with its path, or -errno. */
+int helper_find(const char *name, const char *variable, char path[PATH_MAX]);
+/*
+ * Starts @argv with @env. @fds has @count descriptors, at least three:
+ * descriptor i of the process is fds[i], or /dev/null for -1. Sets those of
+ * stdout and stderr itself. 0: the caller ends @out by helper_end(). Or -errno.
+ */
+int helper_start(char *const *argv, char *const *env, int *fds, int count,
+		 struct helper *out);
+/* Kills the process, if it has not ended, and waits for it. Returns its wait
+ * status. */
+int helper_end(struct helper *helper);
+/* Closes those of the @count descriptors @fds that are not -1. */
+void helper_close(const int *fds, int count);
+
+#endif
