@@ -39,6 +39,7 @@ BASE	= -std=gnu11 $(WARN) $(DEFS) -iquote . -iquote $(O) -MMD -MP -MF $@.d
 
 COLLECTOR_MAINS = collector/serve/collect_main.c \
 	  collector/command/perfrec_main.c collector/names/symbolize_main.c \
+	  collector/names/reader_main.c \
 	  collector/options/opts_dump_main.c
 COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c)) \
 	  $(wildcard shared/*.c)
@@ -55,6 +56,7 @@ SHIM	= $(O)/libperfrec_preload.so
 
 .PHONY: all
 all: $(SHIM) $(O)/perfrec-collect $(O)/perfrec $(O)/perfrec-symbolize \
+		$(O)/perfrec-reader \
 		$(O)/entry.specs completion
 
 .PHONY: help
@@ -135,7 +137,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man3 man5 man7)
 	install -m 755 $(O)/perfrec $(O)/perfrec-collect $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(O)/perfrec-symbolize \
+	install -m 755 $(O)/perfrec-symbolize $(O)/perfrec-reader \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec
 	install -m 644 $(O)/entry.specs $(DESTDIR)$(PREFIX)/libexec/perfrec
 	install -m 644 $(SHIM) $(DESTDIR)$(LIBDIR)
@@ -153,6 +155,7 @@ install: all
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,perfrec perfrec-collect) \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-symbolize \
+		$(DESTDIR)$(PREFIX)/libexec/perfrec/perfrec-reader \
 		$(DESTDIR)$(PREFIX)/libexec/perfrec/entry.specs \
 		$(DESTDIR)$(LIBDIR)/$(notdir $(SHIM)) \
 		$(DESTDIR)$(PREFIX)/include/perfrec.h \
@@ -301,6 +304,11 @@ $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
 		$(shell pkg-config --libs libdw libelf)
+# It starts for each recording: few libraries.
+$(O)/perfrec-reader: $(O)/collector/names/reader_main.o $(O)/libcollector.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
+		$(shell pkg-config --libs libelf liblzma) -lz
 
 # --- what is made again ---------------------------------------------------------
 # All objects, when flags may have changed; what is linked of many objects, when

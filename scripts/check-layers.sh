@@ -40,11 +40,11 @@ complain 'the checker of tests/ shares no code with what it checks' \
 complain 'protobuf-c enters through packet.h, out_*.c, heap_dump.c and pprof_read.c' \
 	"$(includes collector '(proto/|protobuf-c)' \
 		'collector/(trace/(out_perfetto|packet)\.[ch]|[a-z]+/out_[a-z]+\.c|heap/heap_dump\.c|read/pprof_read\.c)')"
-complain 'zlib enters through gz_file.c, gz_stream.c, pprof_read.c, own_files.c and debug_file.c' \
-	"$(includes collector 'zlib' 'collector/(output/gz_(file|stream)|read/pprof_read|output/own_files|names/debug_file)\.c')"
+complain 'zlib enters through gz_file.c, gz_stream.c, pprof_read.c, own_files.c and reader_main.c' \
+	"$(includes collector 'zlib' 'collector/(output/gz_(file|stream)|read/pprof_read|output/own_files|names/reader_main)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(names/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|(symbols|memory_image)\.c)|stacks/unwind_file\.c|code/code_file\.[ch])')"
+		'collector/(names/(elf_(read|bounds|segments)\.[ch]|line_starts\.[ch]|memory_image\.c)|stacks/unwind_file\.c|code/code_file\.[ch])')"
 complain 'libdw enters through symbolize_dwarf.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
 		'collector/names/(symbolize_dwarf|line_starts|unwind_cfi)\.c')"

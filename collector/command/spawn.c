@@ -26,7 +26,6 @@
 
 #include "collector/names/elf_read.h"
 #include "collector/base/log.h"
-#include "collector/names/symbols.h"
 #include "shared/compiler.h"
 #include "shared/environment.h"
 
@@ -170,26 +169,22 @@ static char *interpreter_of(char *head)
 	return word[0] ? word : NULL;
 }
 
-static void find_asan(int fd, const char *path, struct spawn_program *program)
+static void find_asan(int fd, struct spawn_program *program)
 {
-	struct symbol_cache *cache;
-	struct symbol_file *file;
-	const char *soname;
+	struct elf_headers headers;
+	const char *why;
 
-	if (symbol_cache_new(&cache))
+	if (elf_read_headers(fd, &headers, &why))
 		return;
-	file = symbol_cache_file(cache, fd, path);
-	if (file && symbol_file_needs_asan(file, &soname))
-		snprintf(program->asan, sizeof(program->asan), "%s", soname);
-	symbol_file_put(&file);
-	symbol_cache_free(&cache);
+	snprintf(program->asan, sizeof(program->asan), "%s", headers.asan);
+	free(headers.segments);
 }
 
 /* A program that cannot be recorded is started all the same: programs that it
  * starts may be recorded. */
 static void inspect_elf(int fd, const char *path, struct spawn_program *program)
 {
-	find_asan(fd, path, program);
+	find_asan(fd, program);
 	if (elf_is_static(fd))
 		log_warn("'%s' is linked statically: perfrec's library cannot "
 			 "be loaded into it, so none of it is recorded (link "

@@ -26,16 +26,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "collector/names/elf_read.h"
 #include "collector/base/log.h"
-#include "collector/names/mini_debug.h"
 #include "shared/compiler.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
-/* No checksum is computed of a larger file. */
-#define CHECKSUM_BYTES_MAX (1ll << 30)
 #define FETCH_SECONDS 60 /* for debuginfod to send a file */
 
 struct finder { /* one search in one root */
@@ -81,23 +77,15 @@ static int open_regular_file(int root_fd, const char *path)
 
 /* True if the file behind @fd has the checksum @crc. False if it has not, is
  * too large, or cannot be read. */
-static bool has_checksum(int fd, uint32_t crc)
+static bool has_checksum(const struct debug_search *search, int fd,
+			 uint32_t crc)
 {
-	static const size_t step = 1 << 16;
-	unsigned char *bytes = malloc(step);
-	uLong sum = crc32(0, NULL, 0);
-	struct stat status;
-	off_t at = 0;
-	ssize_t got = -1;
+	char why[READER_WHY_BYTES];
+	uint32_t found;
 
-	if (!fstat(fd, &status) && status.st_size <= CHECKSUM_BYTES_MAX)
-		while (bytes && at < CHECKSUM_BYTES_MAX &&
-		       (got = pread(fd, bytes, step, at)) > 0) {
-			sum = crc32(sum, bytes, (uInt)got);
-			at += got;
-		}
-	free(bytes);
-	return got == 0 && sum == crc;
+	return !reader_checksum(search->readers, search->uid, fd, &found,
+				why) &&
+	       found == crc;
 }
 
 static void tell_mismatch(const struct finder *finder)
@@ -122,17 +110,19 @@ static void tell_mismatch(const struct finder *finder)
 static bool fits_search(struct finder *finder, int fd)
 {
 	const struct elf_debug *wanted = finder->wanted;
-	const char *ignored;
+	char ignored[READER_WHY_BYTES];
 	bool is_it;
 
-	if (elf_read_debug(fd, &finder->found, &ignored) ||
+	if (reader_debug(finder->search->readers, finder->search->uid, fd,
+			 &finder->found, ignored) ||
 	    (!finder->is_alt && !finder->found.has_lines &&
 	     !finder->found.has_symbols))
 		return false;
 	if (wanted->build_id[0] && finder->found.build_id[0])
 		is_it = !strcmp(wanted->build_id, finder->found.build_id);
 	else
-		is_it = wanted->link[0] && has_checksum(fd, wanted->link_crc);
+		is_it = wanted->link[0] &&
+			has_checksum(finder->search, fd, wanted->link_crc);
 	if (!is_it)
 		tell_mismatch(finder);
 	return is_it;
@@ -291,23 +281,22 @@ static int find_alt_file(struct debug_search *search,
 
 /* --- what is asked for --------------------------------------------------- */
 
-int debug_file_symbols(struct debug_search *search, int *out)
+int debug_file_symbols(struct debug_search *search, struct reader_symtab *out)
 {
 	struct elf_debug module;
 	char path[PATH_MAX];
-	const char *ignored;
-	int fd;
+	char ignored[READER_WHY_BYTES];
 
-	if (elf_read_debug(search->fd, &module, &ignored))
+	if (reader_debug(search->readers, search->uid, search->fd, &module,
+			 ignored) ||
+	    module.has_symbols)
 		return -ENOENT;
-	fd = module.has_symbols ? -1 : find_debug_file(search, &module, path);
-	if (fd < 0 && !module.has_symbols && module.mini_bytes)
-		fd = mini_debug_open(search->fd, module.mini_offset,
-				     module.mini_bytes);
-	if (fd < 0)
-		return -ENOENT;
-	*out = fd;
-	return 0;
+	out->fd = find_debug_file(search, &module, path);
+	if (out->fd < 0) {
+		out->mini_offset = module.mini_offset;
+		out->mini_bytes = module.mini_bytes;
+	}
+	return out->fd < 0 && !out->mini_bytes ? -ENOENT : 0;
 }
 
 /* Asks debuginfod for the debug file of @wanted, if the user has set
@@ -338,10 +327,11 @@ int debug_file_lines(struct debug_search *search, struct debug_lines *out,
 {
 	struct elf_debug debug;
 	char path[PATH_MAX];
-	const char *reason = "";
+	char reason[READER_WHY_BYTES];
 	int fd;
 
-	if (elf_read_debug(search->fd, &debug, &reason)) {
+	if (reader_debug(search->readers, search->uid, search->fd, &debug,
+			 reason)) {
 		snprintf(why, SYMBOLIZE_WHY_BYTES, "%s", reason);
 		return -EBADMSG;
 	}
@@ -355,7 +345,8 @@ int debug_file_lines(struct debug_search *search, struct debug_lines *out,
 	}
 	if (fd < 0)
 		return -ENODATA;
-	elf_read_debug(fd, &debug, &reason);
+	debug.alt[0] = '\0';
+	(void)reader_debug(search->readers, search->uid, fd, &debug, reason);
 	out->fd = fd;
 	out->alt_fd = find_alt_file(search, &debug, path);
 	return 0;

@@ -10,10 +10,14 @@
 #define PERFREC_COLLECTOR_NAMES_DEBUG_FILE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
+#include "collector/names/reader.h"
 #include "collector/names/symbolize.h"
 
 struct debug_search {
+	struct readers *readers; /* what reads the files, for ... */
+	uid_t uid; /* ... the user whose program has the module */
 	int fd; /* the module */
 	const char *path; /* of the module, below the root of its process */
 	int root_fd; /* that root, if it is not ours; -1: it is */
@@ -24,11 +28,11 @@ struct debug_search {
 /*
  * Finds a file with the .symtab of a module that has none. Looks into
  * /usr/lib/debug/.build-id and where .gnu_debuglink says, first in the root of
- * the process and then in ours. If it finds none, it unpacks the table that the
- * module itself may have (mini_debug.h). Returns 0 with a descriptor in *@out,
- * which the caller closes; or -ENOENT.
+ * the process and then in ours. If it finds none, it takes the packed table
+ * that the module itself may have (mini_debug.h). Returns 0 with the place in
+ * *@out, whose descriptor the caller closes; or -ENOENT.
  */
-int debug_file_symbols(struct debug_search *search, int *out);
+int debug_file_symbols(struct debug_search *search, struct reader_symtab *out);
 
 struct debug_lines { /* descriptors; the caller's */
 	int fd; /* the file with the debug information */

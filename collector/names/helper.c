@@ -20,7 +20,7 @@
 
 const char *helper_told_path(const char *variable)
 {
-	const char *told = variable ? secure_getenv(variable) : NULL;
+	const char *told = secure_getenv(variable);
 
 	return told && told[0] ? told : NULL;
 }
@@ -82,23 +82,27 @@ static int spawn_with(char *const *argv, char *const *env, const int *fds,
 	return -err;
 }
 
-/* As spawn_with(), for descriptors of any number: copies of them are made
- * above those that they are to become. @fds of -1 become /dev/null. */
+/* As spawn_with(), for descriptors of any number: of one that another is to
+ * become, a copy is made above all these. @fds of -1 become /dev/null. */
 static int spawn_above(char *const *argv, char *const *env, const int *fds,
 		       int count, pid_t *pid)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int copies[HELPER_FDS_MAX];
+	int used[HELPER_FDS_MAX], copies[HELPER_FDS_MAX];
 	int err = null < 0 ? -errno : 0;
 
 	for (int i = 0; i < count; i++) {
-		copies[i] = fcntl(fds[i] < 0 ? null : fds[i], F_DUPFD_CLOEXEC,
-				  HELPER_FDS_MAX);
-		if (copies[i] < 0 && !err)
+		used[i] = fds[i] < 0 ? null : fds[i];
+		copies[i] = -1;
+		if (used[i] >= count)
+			continue;
+		used[i] = copies[i] =
+			fcntl(used[i], F_DUPFD_CLOEXEC, HELPER_FDS_MAX);
+		if (used[i] < 0 && !err)
 			err = -errno;
 	}
 	if (!err)
-		err = spawn_with(argv, env, copies, count, pid);
+		err = spawn_with(argv, env, used, count, pid);
 	helper_close(copies, count);
 	helper_close(&null, 1);
 	return err;

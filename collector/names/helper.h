@@ -20,8 +20,8 @@ struct helper {
 
 /* The path that the environment @variable names, or NULL. */
 const char *helper_told_path(const char *variable);
-/* Finds the program @name: where the environment @variable says (NULL: no
- * variable does), or beside this executable, or where `make install` puts it.
+/* Finds the program @name: where the environment @variable says, or beside this
+ * executable, or where `make install` puts it.
  * 0 with its path, or -errno. */
 int helper_find(const char *name, const char *variable, char path[PATH_MAX]);
 /*

@@ -86,6 +86,7 @@ struct modules {
 	struct map_log *log; /* a reference; NULL: there is no log */
 	struct sites *sites; /* a reference; NULL: there are none */
 	pid_t pid, inner_pid; /* as we see it; as the process itself does */
+	uid_t uid; /* whose process it is */
 	int proc_fd; /* O_PATH of /proc/PID; or the -errno of opening it */
 	int root_fd; /* O_PATH of its root folder at the start; -1: none */
 	struct jit_files *jit; /* NULL: no memory, or the process had ended */
@@ -221,7 +222,8 @@ static bool is_descriptor_lack(int err)
 static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
 					int fd, const char *path)
 {
-	struct symbol_file *file = symbol_cache_file(modules->cache, fd, path);
+	struct symbol_file *file =
+		symbol_cache_file(modules->cache, modules->uid, fd, path);
 
 	if (file && root_fd >= 0)
 		symbol_file_set_root(file, root_fd);
@@ -434,8 +436,9 @@ static struct symbol_file *file_of_descriptor(struct modules *modules,
 	fd = openat(modules->proc_fd, name, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	file = check_told_file(
-		place, symbol_cache_file(modules->cache, fd, place->path));
+	file = check_told_file(place,
+			       symbol_cache_file(modules->cache, modules->uid,
+						 fd, place->path));
 	close(fd);
 	if (file &&
 	    readlinkat(modules->proc_fd, name, link, sizeof(link) - 1) > 0) {
@@ -458,7 +461,7 @@ static struct symbol_file *file_in_memory(struct modules *modules,
 
 	if (fd < 0)
 		return NULL;
-	file = symbol_cache_file(modules->cache, fd, place->path);
+	file = symbol_cache_file(modules->cache, modules->uid, fd, place->path);
 	close(fd);
 	return file;
 }
@@ -480,7 +483,7 @@ static struct symbol_file *file_of_told_names(struct modules *modules,
 				   place->end - place->start);
 	if (fd < 0)
 		return NULL;
-	file = symbol_cache_file(modules->cache, fd, place->path);
+	file = symbol_cache_file(modules->cache, modules->uid, fd, place->path);
 	close(fd);
 	return file;
 }
@@ -703,8 +706,10 @@ static int make_modules(pid_t pid, pid_t inner_pid, struct map_log *log,
 	}
 	modules->root_fd = openat(modules->proc_fd, "root",
 				  O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (modules->proc_fd >= 0 && !fstat(modules->proc_fd, &status))
+	if (modules->proc_fd >= 0 && !fstat(modules->proc_fd, &status)) {
+		modules->uid = status.st_uid;
 		modules->jit = jit_files_new(cache, inner_pid, status.st_uid);
+	}
 	modules->pid = pid;
 	modules->inner_pid = inner_pid;
 	modules->log = log ? map_log_get(log) : NULL;

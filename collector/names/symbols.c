@@ -14,11 +14,10 @@
  * limit on each kind of memory, bounds a daemon that runs for months. What does
  * not fit has no name.
  *
- * The cache has at most half of the descriptors that the system allows. While
- * there are more files than that, tables are read at once and descriptors are
- * closed. Source lines and unwinding come later: for them a file is opened
- * again where it was found, if it is still there and still the same. So a
- * deleted file keeps its descriptor longer than others.
+ * The cache has at most half of the descriptors that the system allows. A file
+ * beyond that is opened again where it was found when it is needed, if it is
+ * still there and still the same. So a deleted file may have a descriptor where
+ * others have none any more.
  *
  * Source lines come from a process that reads debug information (symbolize.h).
  * They are kept with the file.
@@ -34,7 +33,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +47,7 @@
 #include "collector/names/elf_read.h"
 #include "collector/base/log.h"
 #include "collector/names/mapped_file.h"
+#include "collector/names/reader.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbol_sources.h"
 #include "collector/names/text_store.h"
@@ -57,6 +56,8 @@
 /* Descriptors kept: half of what the system allows, within these bounds. */
 #define DESCRIPTORS_LEAST 32
 #define DESCRIPTORS_MOST 32768
+/* What perfrec-reader takes, at its start above all (helper.c). */
+#define DESCRIPTORS_OF_START 24
 #define TABLE_BYTES_MAX (1024ull << 20) /* of all files */
 #define IDLE_BYTES_MAX (128ull << 20) /* of those that nobody uses */
 #define FILE_BUCKETS 1024
@@ -67,6 +68,7 @@
 enum step { STEP_NONE, STEP_HEADERS, STEP_TABLES };
 
 struct file_key {
+	uid_t uid; /* of its programs: reader.h */
 	dev_t device;
 	ino_t inode;
 	off_t size;
@@ -117,6 +119,7 @@ struct symbol_file {
 
 struct symbol_cache {
 	struct text_store *texts; /* every name that was given out */
+	struct readers *readers;
 	struct lock lock; /* from here on */
 	uint64_t table_bytes; /* idle files' included */
 	uint64_t idle_bytes;
@@ -136,6 +139,7 @@ static unsigned int half_of_all_descriptors(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return DESCRIPTORS_LEAST;
+	limit.rlim_cur -= MIN(limit.rlim_cur, DESCRIPTORS_OF_START);
 	return (unsigned int)MAX(MIN(limit.rlim_cur / 2, DESCRIPTORS_MOST),
 				 DESCRIPTORS_LEAST);
 }
@@ -148,8 +152,12 @@ int symbol_cache_new(struct symbol_cache **out)
 		free(cache);
 		return -ENOMEM;
 	}
+	if (readers_new(&cache->readers)) {
+		text_store_free(&cache->texts);
+		free(cache);
+		return -ENOMEM;
+	}
 	cache->descriptors_max = half_of_all_descriptors();
-	elf_version(EV_CURRENT);
 	lock_init(&cache->lock, LOCK_SYMBOL_CACHE);
 	TAILQ_INIT(&cache->idle);
 	*out = cache;
@@ -211,9 +219,15 @@ void symbol_cache_free(struct symbol_cache **cache_ptr)
 			cache->files[i] = file->next;
 			symbol_file_free(file);
 		}
+	readers_free(&cache->readers);
 	text_store_free(&cache->texts);
 	lock_destroy(&cache->lock);
 	free(cache);
+}
+
+struct readers *symbol_cache_readers(struct symbol_cache *cache)
+{
+	return cache->readers;
 }
 
 /* cache.lock held; nobody refers to @file. */
@@ -356,10 +370,11 @@ static void keep_descriptor(struct symbol_file *file, int fd,
 	file->is_wanted = false;
 }
 
-static bool is_same_file(const struct file_key *key, const struct stat *status)
+static bool is_same_file(const struct file_key *key, uid_t uid,
+			 const struct stat *status)
 {
-	return key->inode == status->st_ino && key->device == status->st_dev &&
-	       key->size == status->st_size &&
+	return key->uid == uid && key->inode == status->st_ino &&
+	       key->device == status->st_dev && key->size == status->st_size &&
 	       key->mtime.tv_sec == status->st_mtim.tv_sec &&
 	       key->mtime.tv_nsec == status->st_mtim.tv_nsec;
 }
@@ -393,7 +408,8 @@ static int open_file_below(const struct symbol_file *file, int root_fd)
 
 	if (place < 0)
 		return -1;
-	if (!fstat(place, &status) && is_same_file(&file->key, &status))
+	if (!fstat(place, &status) &&
+	    is_same_file(&file->key, file->key.uid, &status))
 		fd = reopen_file(place, &status);
 	close(place);
 	return fd;
@@ -421,7 +437,7 @@ static int open_file_again(struct symbol_file *file)
 }
 
 static struct symbol_file *symbol_file_new(struct symbol_cache *cache,
-					   const struct stat *status,
+					   uid_t uid, const struct stat *status,
 					   const char *path)
 {
 	struct symbol_file *file = calloc(1, sizeof(*file));
@@ -435,7 +451,7 @@ static struct symbol_file *symbol_file_new(struct symbol_cache *cache,
 	symbol_name_clean(copy);
 	file->cache = cache;
 	file->path = copy;
-	file->key = (struct file_key){ status->st_dev, status->st_ino,
+	file->key = (struct file_key){ uid, status->st_dev, status->st_ino,
 				       status->st_size, status->st_mtim };
 	file->fd = -1;
 	file->is_wanted = true;
@@ -446,8 +462,22 @@ static struct symbol_file *symbol_file_new(struct symbol_cache *cache,
 	return file;
 }
 
+/* cache.lock held. Whether a descriptor is worth keeping: a file that still has
+ * a name can be opened again. */
+static bool is_worth_descriptor(const struct symbol_file *file,
+				const struct stat *status)
+{
+	const struct symbol_cache *cache = file->cache;
+
+	if (cache->descriptors < cache->descriptors_max)
+		return true;
+	return file->is_wanted && !status->st_nlink &&
+	       cache->descriptors < cache->descriptors_max / 2 * 3;
+}
+
 /* cache.lock held. Finds or makes the file and takes a reference. */
-static struct symbol_file *find_or_add_file(struct symbol_cache *cache, int fd,
+static struct symbol_file *find_or_add_file(struct symbol_cache *cache,
+					    uid_t uid, int fd,
 					    const struct stat *status,
 					    const char *path)
 {
@@ -456,13 +486,13 @@ static struct symbol_file *find_or_add_file(struct symbol_cache *cache, int fd,
 	struct symbol_file *file;
 
 	for (file = *bucket; file; file = file->next)
-		if (is_same_file(&file->key, status))
+		if (is_same_file(&file->key, uid, status))
 			break;
 	if (file && !file->refs) {
 		TAILQ_REMOVE(&cache->idle, file, idle);
 		cache->idle_bytes -= file->bytes;
 	} else if (!file) {
-		file = symbol_file_new(cache, status, path);
+		file = symbol_file_new(cache, uid, status, path);
 		if (!file)
 			return NULL;
 		file->next = *bucket;
@@ -471,30 +501,23 @@ static struct symbol_file *find_or_add_file(struct symbol_cache *cache, int fd,
 	}
 	if (!file->refs)
 		set_file_path(file, path);
-	if (file->fd < 0 && !file->refs &&
-	    (file->is_wanted || cache->descriptors < cache->descriptors_max))
+	if (file->fd < 0 && !file->refs && is_worth_descriptor(file, status))
 		keep_descriptor(file, fd, status);
 	file->refs++;
 	return file;
 }
 
-static void read_file_to(struct symbol_file *file, enum step step);
-
-struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
-				      const char *path)
+struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
+				      int fd, const char *path)
 {
 	struct symbol_file *file;
 	struct stat status;
-	bool read_now;
 
 	if (fstat(fd, &status))
 		memset(&status, 0, sizeof(status));
 	lock_acquire(&cache->lock);
-	file = find_or_add_file(cache, fd, &status, path);
-	read_now = cache->descriptors > cache->descriptors_max;
+	file = find_or_add_file(cache, uid, fd, &status, path);
 	lock_release(&cache->lock);
-	if (file && read_now)
-		read_file_to(file, STEP_TABLES);
 	return file;
 }
 
@@ -628,17 +651,17 @@ static bool can_open_file_again(struct symbol_file *file)
 static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 {
 	struct symbol_cache *cache = file->cache;
-	bool is_kept = is_wanted;
+	unsigned int max = cache->descriptors_max;
+	bool is_kept;
 
 	lock_acquire(&cache->lock);
 	file->is_wanted = is_wanted;
-	is_kept |= cache->descriptors <= cache->descriptors_max / 4 * 3;
+	is_kept = cache->descriptors <= (is_wanted ? max : max / 4 * 3);
 	lock_release(&cache->lock);
 	if (!is_kept)
 		is_kept = !can_open_file_again(file);
 	lock_acquire(&cache->lock);
-	if (is_wanted ||
-	    (is_kept && cache->descriptors <= cache->descriptors_max)) {
+	if (is_kept && cache->descriptors <= (is_wanted ? max / 2 * 3 : max)) {
 		file->fd = fd;
 	} else {
 		cache->descriptors--;
@@ -650,8 +673,10 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 /* file.lock held. False: there are no tables to read. */
 static bool read_file_headers(struct symbol_file *file, int fd)
 {
-	const char *why = "", *build_id;
-	int err = elf_read_headers(fd, &file->headers, &why);
+	char why[READER_WHY_BYTES];
+	const char *build_id;
+	int err = reader_headers(file->cache->readers, file->key.uid, fd,
+				 &file->headers, why);
 
 	file->step = STEP_HEADERS;
 	if (err) {
@@ -673,22 +698,25 @@ static bool read_file_headers(struct symbol_file *file, int fd)
 /* file.lock held. The functions of @file, by the help of its debug file when it
  * was stripped. 0, or -errno with *@why. */
 static int read_file_functions(struct symbol_file *file, int fd,
-			       struct elf_functions *out, const char **why)
+			       struct elf_functions *out,
+			       char why[READER_WHY_BYTES])
 {
 	struct debug_search search = {
+		.readers = file->cache->readers,
+		.uid = file->key.uid,
 		.fd = fd,
 		.path = file->path,
 		.root_fd = copy_root_descriptor(file),
 		.was_told = file->debug_told,
 	};
-	int debug_fd = -1;
+	struct reader_symtab symtab = { .fd = -1 };
 	int err;
 
-	if (debug_file_symbols(&search, &debug_fd))
-		debug_fd = -1;
+	(void)debug_file_symbols(&search, &symtab);
 	file->debug_told = search.was_told;
-	err = elf_read_functions(fd, debug_fd, out, why);
-	close_descriptor(&debug_fd);
+	err = reader_functions(search.readers, search.uid, fd, &symtab, out,
+			       why);
+	close_descriptor(&symtab.fd);
 	close_descriptor(&search.root_fd);
 	return err;
 }
@@ -697,10 +725,11 @@ static int read_file_functions(struct symbol_file *file, int fd,
 static void read_symbol_tables(struct symbol_file *file, int fd)
 {
 	struct elf_functions functions = { 0 };
-	const char *why = "";
+	char reason[READER_WHY_BYTES];
+	const char *why;
 
-	if (read_file_functions(file, fd, &functions, &why)) {
-		set_file_error(file, why);
+	if (read_file_functions(file, fd, &functions, reason)) {
+		set_file_error(file, reason);
 		return;
 	}
 	if (!functions.count) {
@@ -936,6 +965,7 @@ int symbol_file_descriptor(struct symbol_file *file)
 static void read_function_bounds(struct symbol_file *file)
 {
 	struct elf_bounds bounds = { 0 };
+	char ignored[READER_WHY_BYTES];
 	int fd = copy_descriptor(file);
 
 	file->bounds_read = true;
@@ -943,7 +973,8 @@ static void read_function_bounds(struct symbol_file *file)
 		fd = open_file_again(file);
 	if (fd < 0)
 		return;
-	if (!elf_bounds_read(fd, &bounds) &&
+	if (!reader_bounds(file->cache->readers, file->key.uid, fd, &bounds,
+			   ignored) &&
 	    charge_file(file, bounds.count * sizeof(*bounds.list)))
 		file->bounds = bounds;
 	else
@@ -969,6 +1000,8 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 static struct debug_search begin_debug_search(struct symbol_file *file)
 {
 	struct debug_search search = {
+		.readers = file->cache->readers,
+		.uid = file->key.uid,
 		.fd = symbol_file_descriptor(file),
 		.path = file->path,
 		.root_fd = copy_root_descriptor(file),

@@ -2,7 +2,8 @@
  *
  * symbols - the names of the functions of ELF files. A file is read once, and
  * kept for every process that maps it. Input is hostile: a file may be
- * anything. Any thread may call these functions; those that read a file say so.
+ * anything. So a process of its own reads it (reader.h). Any thread may call
+ * these functions; those that read a file say so, and wait for that process.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_SYMBOLS_H
 #define PERFREC_COLLECTOR_NAMES_SYMBOLS_H
@@ -10,11 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collector/names/source.h"
 
+struct readers;
 struct symbol_cache; /* owns files and every name given out */
-struct symbol_file; /* one ELF file, by device, inode, size and mtime */
+struct symbol_file; /* one ELF file, by user, device, inode, size, mtime */
 
 /* 0 or -ENOMEM. */
 int symbol_cache_new(struct symbol_cache **out);
@@ -22,7 +25,8 @@ int symbol_cache_new(struct symbol_cache **out);
 void symbol_cache_free(struct symbol_cache **cache);
 
 /*
- * The file behind @fd, which messages call @path. @fd may be O_PATH; it stays
+ * The file behind @fd, which a program of user @uid has mapped, and which
+ * messages call @path. @fd may be O_PATH; it stays
  * the caller's, and may be closed after the call. Returns NULL only when there
  * is no memory. A bad file has no symbols, and symbol_file_error() says why.
  *
@@ -34,8 +38,10 @@ void symbol_cache_free(struct symbol_cache **cache);
  * The caller holds one reference. Whoever needs the file for as long as the
  * cache lives may keep the reference for good.
  */
-struct symbol_file *symbol_cache_file(struct symbol_cache *cache, int fd,
-				      const char *path);
+struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
+				      int fd, const char *path);
+/* The processes that read the files; the cache's. */
+struct readers *symbol_cache_readers(struct symbol_cache *cache);
 /*
  * The paths of @file begin at @root_fd: the root folder of a process that maps
  * it. Debug files are looked for there and in our own root, and nowhere else;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/record/family.h"
@@ -73,6 +74,7 @@ static bool is_before_hello(const struct collector *collector, pid_t pid,
 {
 	struct symbol_file *file;
 	bool is_instrumented;
+	struct stat status;
 	char exe[64];
 	int fd;
 
@@ -82,9 +84,12 @@ static bool is_before_hello(const struct collector *collector, pid_t pid,
 		return true;
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
 	fd = open(exe, O_PATH | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status)) {
+		if (fd >= 0)
+			close(fd);
 		return false;
-	file = symbol_cache_file(collector->symbols, fd, exe);
+	}
+	file = symbol_cache_file(collector->symbols, status.st_uid, fd, exe);
 	close(fd);
 	is_instrumented = file && symbol_file_instrumented(file);
 	symbol_file_put(&file);

@@ -49,7 +49,7 @@ static int64_t record(struct symbol_cache *cache, const char *path,
 		      const struct list *list, size_t *known)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct symbol_file *file = symbol_cache_file(cache, fd, path);
+	struct symbol_file *file = symbol_cache_file(cache, getuid(), fd, path);
 	struct source *sources = calloc(list->count, sizeof(*sources));
 	int64_t start = now_ns();
 
@@ -78,7 +78,7 @@ static struct list choose(const char *path, size_t count)
 		perror(path);
 		exit(1);
 	}
-	file = symbol_cache_file(cache, fd, path);
+	file = symbol_cache_file(cache, getuid(), fd, path);
 	close(fd);
 	if (!file || symbol_file_each(file, add, &all) || !all.count)
 		exit(1);

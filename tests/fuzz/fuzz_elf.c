@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 			perror(argv[i]);
 			return 1;
 		}
-		file = symbol_cache_file(cache, fd, argv[i]);
+		file = symbol_cache_file(cache, getuid(), fd, argv[i]);
 		close(fd);
 		if (file)
 			ask_all(file);

@@ -28,7 +28,7 @@ static void use(const unsigned char *bytes, size_t size)
 		return;
 	if (symbol_cache_new(&cache))
 		abort();
-	file = symbol_cache_file(cache, fd, "/image");
+	file = symbol_cache_file(cache, getuid(), fd, "/image");
 	close(fd);
 	symbol_file_lookup(file, 0x1000, &start);
 	symbol_file_bounds(file, 0x1000, &start);

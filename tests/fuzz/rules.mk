@@ -3,7 +3,7 @@
 FUZZ	= $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: check-fuzz
-check-fuzz: all $(FUZZ)
+check-fuzz: all $(FUZZ) $(O)/tests/fuzz/perfrec-reader
 	$(Q)set -e; for f in $(FUZZ); do \
 		$$f tests/fuzz/corpus/$${f##*/fuzz_}/*; done
 

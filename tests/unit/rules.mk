@@ -3,11 +3,18 @@
 UNIT	= $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
 .PHONY: check-unit unit-tests
-unit-tests: all $(UNIT) $(TOOLS)
+unit-tests: all $(UNIT) $(TOOLS) $(O)/tests/unit/perfrec-reader
 check-unit: unit-tests
 	$(Q)O=$(O) sh scripts/run-suites.sh $(UNIT)
 
-$(O)/tests/unit/%: tests/unit/%.c $(O)/libcollector.a
+# A program looks for perfrec-reader beside itself.
+$(O)/tests/unit/perfrec-reader $(O)/tests/fuzz/perfrec-reader \
+		$(O)/tests/bench/perfrec-reader: $(O)/perfrec-reader
+	$(Q)mkdir -p $(@D)
+	$(Q)ln -sf ../../perfrec-reader $@
+
+$(O)/tests/unit/%: tests/unit/%.c $(O)/libcollector.a \
+		| $(O)/tests/unit/perfrec-reader
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -o $@ $< \

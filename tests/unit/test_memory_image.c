@@ -65,7 +65,7 @@ static struct symbol_file *image_of(const struct extent *at)
 	struct symbol_file *file;
 
 	ck_assert_int_ge(fd, 0);
-	file = symbol_cache_file(g_cache, fd, "/gone.so");
+	file = symbol_cache_file(g_cache, getuid(), fd, "/gone.so");
 	close(fd);
 	ck_assert_ptr_nonnull(file);
 	return file;
@@ -135,7 +135,7 @@ START_TEST(memory_image_of_names_has_these_and_build_id)
 	names = names_of(handle, &at);
 	fd = memory_image_of_names(&names, build_id, at.end - at.start);
 	ck_assert_int_ge(fd, 0);
-	file = symbol_cache_file(g_cache, fd, "/gone.so");
+	file = symbol_cache_file(g_cache, getuid(), fd, "/gone.so");
 	close(fd);
 	ck_assert_pstr_eq(symbol_file_error(file), NULL);
 	ck_assert_pstr_eq(symbol_file_build_id(file), build_id);
@@ -166,7 +166,7 @@ START_TEST(memory_image_of_names_that_lie_is_survived)
 		int fd = memory_image_of_names(&names, "", UINT64_MAX);
 
 		ck_assert_int_ge(fd, 0);
-		file = symbol_cache_file(g_cache, fd, "/gone.so");
+		file = symbol_cache_file(g_cache, getuid(), fd, "/gone.so");
 		close(fd);
 		symbol_file_error(file);
 		symbol_file_lookup(file, 0x1000, &(uint64_t){ 0 });

@@ -172,7 +172,7 @@ static const char *why_not_planned(uint64_t spent_ns)
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(symbol_cache_new(&cache), 0);
-	plan.file = symbol_cache_file(cache, fd, CORPUS "/entry.so");
+	plan.file = symbol_cache_file(cache, getuid(), fd, CORPUS "/entry.so");
 	ck_assert_ptr_nonnull(plan.file);
 	g_states->modules = calloc(1, sizeof(*g_states->modules));
 	g_states->modules[0].plan = &plan;

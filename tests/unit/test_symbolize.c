@@ -36,7 +36,7 @@ static struct symbol_file *open_file(const char *path)
 	struct symbol_file *file;
 
 	ck_assert_int_ge(fd, 0);
-	file = symbol_cache_file(g_cache, fd, path);
+	file = symbol_cache_file(g_cache, getuid(), fd, path);
 	ck_assert_ptr_nonnull(file);
 	close(fd);
 	return file;
@@ -401,7 +401,7 @@ static struct symbol_file *open_stripped(void)
 	int fd = open("root/bin/prog", O_RDONLY | O_CLOEXEC);
 
 	ck_assert(root >= 0 && fd >= 0);
-	file = symbol_cache_file(g_cache, fd, "/bin/prog");
+	file = symbol_cache_file(g_cache, getuid(), fd, "/bin/prog");
 	symbol_file_set_root(file, root);
 	close(root);
 	close(fd);

@@ -34,7 +34,7 @@ static struct symbol_file *open_file(const char *path)
 	struct symbol_file *file;
 
 	ck_assert_int_ge(fd, 0);
-	file = symbol_cache_file(g_cache, fd, path);
+	file = symbol_cache_file(g_cache, getuid(), fd, path);
 	ck_assert_ptr_nonnull(file);
 	close(fd);
 	return file;
@@ -386,7 +386,8 @@ END_TEST
 START_TEST(symbol_cache_o_path_descriptor_will_do)
 {
 	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-	struct symbol_file *file = symbol_cache_file(g_cache, fd, "self");
+	struct symbol_file *file =
+		symbol_cache_file(g_cache, getuid(), fd, "self");
 	uint64_t start;
 
 	close(fd);
@@ -446,7 +447,7 @@ static void open_many(struct symbol_cache *cache, struct symbol_file **files)
 	for (int i = 0; i < 300; i++) {
 		snprintf(path, sizeof(path), "%s/many.%d", g_scratch, i);
 		fd = open(path, O_PATH | O_CLOEXEC);
-		files[i] = symbol_cache_file(cache, fd, path);
+		files[i] = symbol_cache_file(cache, getuid(), fd, path);
 		ck_assert_ptr_nonnull(files[i]);
 		close(fd);
 	}
@@ -507,7 +508,7 @@ START_TEST(symbol_cache_without_any_descriptor_waits_for_one)
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	limit.rlim_cur = (rlim_t)self + 1;
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	file = symbol_cache_file(g_cache, self, path);
+	file = symbol_cache_file(g_cache, getuid(), self, path);
 	ck_assert(symbol_cache_tell_lack(g_cache));
 	limit.rlim_cur = limit.rlim_max;
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);

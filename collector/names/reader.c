@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * reader - the collector's half of reader_wire.h.
+ *
+ * A call takes a process of its user that is idle, or starts one (under a
+ * millisecond), and gives it back afterwards. A process that did not answer as
+ * it should, or not in time, is killed. If one that was idle is found dead when
+ * it is asked, another one is asked: it may have reached its limit of CPU time
+ * with what others asked.
+ */
+#include "collector/names/reader.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/lock.h"
+#include "collector/base/log.h"
+#include "collector/names/helper.h"
+#include "collector/names/reader_wire.h"
+#include "collector/names/symbol_name.h"
+#include "shared/compiler.h"
+
+#define IDLE_MAX 4 /* processes */
+/* A process that has used more CPU time is not asked again: reader_main.c sets
+ * a limit of 60 s. */
+#define CPU_NS_MAX 20000000000ULL
+
+#define SEGMENT_COUNT_MAX 256
+#define FUNCTION_BYTES_MAX (256ull << 20)
+#define STRING_BYTES_MAX (1ull << 30)
+#define BOUND_BYTES_MAX (128ull << 20)
+
+struct reader { /* a process */
+	struct reader *next; /* of the idle ones */
+	struct helper helper;
+	uid_t uid; /* whose files it has read */
+	bool was_idle;
+};
+
+struct readers {
+	struct lock lock; /* for all that follows */
+	struct reader *idle; /* the last used first */
+	struct readers_stats stats;
+	bool told_of_missing;
+};
+
+struct part { /* of an answer */
+	void *bytes; /* the caller frees it */
+	size_t count;
+	size_t most; /* bytes that it may have */
+};
+
+struct question {
+	struct reader_request request;
+	int fds[READER_FILES_MAX];
+	uid_t uid;
+	unsigned int seconds;
+	struct part part[READER_PARTS_MAX]; /* the answer */
+	uint32_t value; /* the answer */
+	char *why; /* of READER_WHY_BYTES */
+};
+
+/* --- processes ------------------------------------------------------------ */
+
+int readers_new(struct readers **out)
+{
+	struct readers *readers = calloc(1, sizeof(*readers));
+
+	if (!readers)
+		return -ENOMEM;
+	lock_init(&readers->lock, LOCK_READERS);
+	*out = readers;
+	return 0;
+}
+
+static void end_readers(struct reader *list)
+{
+	while (list) {
+		struct reader *reader = list;
+
+		list = reader->next;
+		helper_end(&reader->helper);
+		free(reader);
+	}
+}
+
+void readers_rest(struct readers *readers)
+{
+	struct reader *idle;
+
+	lock_acquire(&readers->lock);
+	idle = readers->idle;
+	readers->idle = NULL;
+	readers->stats.idle = 0;
+	lock_release(&readers->lock);
+	end_readers(idle);
+}
+
+void readers_free(struct readers **readers_ptr)
+{
+	struct readers *readers = *readers_ptr;
+
+	*readers_ptr = NULL;
+	if (!readers)
+		return;
+	readers_rest(readers);
+	lock_destroy(&readers->lock);
+	free(readers);
+}
+
+void readers_stats(struct readers *readers, struct readers_stats *out)
+{
+	lock_acquire(&readers->lock);
+	*out = readers->stats;
+	lock_release(&readers->lock);
+}
+
+/* An idle process of @uid, the caller's from now on; or NULL. */
+static struct reader *take_idle(struct readers *readers, uid_t uid)
+{
+	struct reader **link = &readers->idle, *reader;
+
+	lock_acquire(&readers->lock);
+	while (*link && (*link)->uid != uid)
+		link = &(*link)->next;
+	reader = *link;
+	if (reader) {
+		*link = reader->next;
+		readers->stats.idle--;
+		readers->stats.busy++;
+		reader->was_idle = true;
+	}
+	lock_release(&readers->lock);
+	return reader;
+}
+
+static void say_no_start(struct readers *readers, int err)
+{
+	bool is_news;
+
+	lock_acquire(&readers->lock);
+	is_news = !readers->told_of_missing;
+	readers->told_of_missing = true;
+	lock_release(&readers->lock);
+	if (is_news)
+		log_warn("cannot start perfrec-reader: %s: functions have no "
+			 "names; install perfrec again",
+			 strerror(-err));
+}
+
+static int start_reader(struct readers *readers, uid_t uid, struct reader **out)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	int fds[] = { [STDIN_FILENO] = -1, [STDERR_FILENO] = -1 };
+	char path[PATH_MAX];
+	char *argv[] = { path, NULL }, *env[] = { NULL };
+	int err = reader ? helper_find("perfrec-reader", "PERFREC_READER", path) : -ENOMEM;
+
+	if (!err)
+		err = helper_start(argv, env, fds, ARRAY_SIZE(fds),
+				   &reader->helper);
+	if (err) {
+		free(reader);
+		say_no_start(readers, err);
+		return err;
+	}
+	reader->uid = uid;
+	lock_acquire(&readers->lock);
+	readers->stats.started++;
+	readers->stats.busy++;
+	lock_release(&readers->lock);
+	*out = reader;
+	return 0;
+}
+
+static bool is_worn(const struct reader *reader)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(reader->helper.pid, &clock) ||
+	    clock_gettime(clock, &used))
+		return true;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec >
+	       CPU_NS_MAX;
+}
+
+/* Takes the last of the idle ones out if they are too many. Lock held. */
+static struct reader *take_oldest(struct readers *readers)
+{
+	struct reader **link = &readers->idle, *oldest;
+
+	if (readers->stats.idle <= IDLE_MAX)
+		return NULL;
+	while ((*link)->next)
+		link = &(*link)->next;
+	oldest = *link;
+	*link = NULL;
+	readers->stats.idle--;
+	return oldest;
+}
+
+static void give_reader(struct readers *readers, struct reader *reader)
+{
+	struct reader *over = is_worn(reader) ? reader : NULL;
+
+	reader->next = NULL;
+	lock_acquire(&readers->lock);
+	readers->stats.busy--;
+	if (!over) {
+		reader->next = readers->idle;
+		readers->idle = reader;
+		readers->stats.idle++;
+		over = take_oldest(readers);
+	}
+	lock_release(&readers->lock);
+	end_readers(over);
+}
+
+/* Ends @reader, which has failed with @err. Says in @why how it ended. */
+static int drop_reader(struct readers *readers, struct reader *reader, int err,
+		       char *why)
+{
+	int status = helper_end(&reader->helper);
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	free(reader);
+	if (err == -ETIMEDOUT)
+		snprintf(why, READER_WHY_BYTES, "reading it took too long");
+	else if (signal == SIGXCPU)
+		snprintf(why, READER_WHY_BYTES,
+			 "reading it took too much CPU time");
+	else if (signal && signal != SIGKILL)
+		snprintf(why, READER_WHY_BYTES,
+			 "perfrec-reader crashed (signal %d)", signal);
+	else
+		snprintf(why, READER_WHY_BYTES,
+			 "perfrec-reader gave no whole answer");
+	lock_acquire(&readers->lock);
+	readers->stats.busy--;
+	readers->stats.killed++;
+	lock_release(&readers->lock);
+	return signal == SIGXCPU ? -ETIMEDOUT : err;
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+/* 0 or -errno. */
+static int send_request(const struct reader *reader,
+			const struct question *question)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(READER_FILES_MAX * sizeof(int))];
+	} control = { 0 };
+	size_t bytes = question->request.files * sizeof(int);
+	struct iovec part = { (void *)&question->request,
+			      sizeof(question->request) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_SPACE(bytes),
+	};
+	ssize_t put;
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(&control.header), question->fds, bytes);
+	put = sendmsg(reader->helper.answer, &message,
+		      MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (put < 0)
+		return -errno;
+	return put == sizeof(question->request) ? 0 : -EPIPE;
+}
+
+/* 0; -ETIMEDOUT; -EPIPE: there is no more. */
+static int receive_bytes(const struct reader *reader, uint64_t deadline_ns,
+			 void *out, size_t count)
+{
+	char *at = out;
+
+	while (count) {
+		struct pollfd fd = { .fd = reader->helper.answer,
+				     .events = POLLIN };
+		ssize_t got = recv(fd.fd, at, count, MSG_DONTWAIT);
+		uint64_t now = clock_monotonic_ns();
+
+		if (got > 0) {
+			at += got;
+			count -= (size_t)got;
+		} else if (!got || (errno != EAGAIN && errno != EINTR)) {
+			return -EPIPE;
+		} else if (now >= deadline_ns) {
+			return -ETIMEDOUT;
+		} else {
+			poll(&fd, 1, (int)((deadline_ns - now) / 1000000) + 1);
+		}
+	}
+	return 0;
+}
+
+static int receive_part(const struct reader *reader, uint64_t deadline_ns,
+			uint64_t bytes, struct part *part)
+{
+	if (bytes > part->most)
+		return -EPIPE;
+	part->bytes = malloc(bytes + 1);
+	if (!part->bytes)
+		return -ENOMEM;
+	part->count = bytes;
+	return receive_bytes(reader, deadline_ns, part->bytes, bytes);
+}
+
+/* What perfrec-reader says about the file is 0 with its answer, or its -errno;
+ * *@is_sound tells that from an error of perfrec-reader. */
+static int receive_reply(const struct reader *reader, uint64_t deadline_ns,
+			 struct question *question, bool *is_sound)
+{
+	struct reader_reply reply;
+	int err = receive_bytes(reader, deadline_ns, &reply, sizeof(reply));
+
+	if (!err && reply.err) {
+		*is_sound = true;
+		reply.why[sizeof(reply.why) - 1] = '\0';
+		symbol_name_clean(reply.why);
+		snprintf(question->why, READER_WHY_BYTES, "%s", reply.why);
+		return reply.err < 0 && reply.err > -4096 ? reply.err
+							  : -EBADMSG;
+	}
+	for (size_t i = 0; i < READER_PARTS_MAX && !err; i++)
+		err = receive_part(reader, deadline_ns, reply.bytes[i],
+				   &question->part[i]);
+	question->value = err ? 0 : reply.value;
+	*is_sound = !err || err == -ENOMEM;
+	return err;
+}
+
+static void drop_parts(struct question *question)
+{
+	for (size_t i = 0; i < READER_PARTS_MAX; i++) {
+		free(question->part[i].bytes);
+		question->part[i].bytes = NULL;
+		question->part[i].count = 0;
+	}
+}
+
+/* One try. -EAGAIN: the process was idle, and is dead. */
+static int ask_reader(struct readers *readers, struct reader *reader,
+		      struct question *question)
+{
+	uint64_t deadline_ns =
+		clock_monotonic_ns() + question->seconds * 1000000000ull;
+	bool is_sound = false, was_idle = reader->was_idle;
+	int err = send_request(reader, question);
+
+	if (!err)
+		err = receive_reply(reader, deadline_ns, question, &is_sound);
+	if (err)
+		drop_parts(question);
+	if (is_sound && err != -ENOMEM) {
+		give_reader(readers, reader);
+		return err;
+	}
+	err = drop_reader(readers, reader, err, question->why);
+	return was_idle && err == -EPIPE ? -EAGAIN : err;
+}
+
+/* 0: the caller frees the parts; or -errno. */
+static int ask(struct readers *readers, struct question *question)
+{
+	int err;
+
+	do {
+		struct reader *reader = take_idle(readers, question->uid);
+
+		err = reader ? 0
+			     : start_reader(readers, question->uid, &reader);
+		if (err)
+			snprintf(question->why, READER_WHY_BYTES,
+				 "cannot start perfrec-reader: %s",
+				 strerror(-err));
+		else
+			err = ask_reader(readers, reader, question);
+	} while (err == -EAGAIN);
+	return err == -EPIPE ? -EBADMSG : err;
+}
+
+/* The answer makes no sense. */
+static int refuse_answer(struct question *question)
+{
+	drop_parts(question);
+	snprintf(question->why, READER_WHY_BYTES,
+		 "perfrec-reader gave an answer that makes no sense");
+	return -EBADMSG;
+}
+
+/* --- questions ------------------------------------------------------------ */
+
+static bool is_ended(const char *text, size_t bytes)
+{
+	return memchr(text, '\0', bytes);
+}
+
+static bool is_hex(const char *text, size_t bytes)
+{
+	return is_ended(text, bytes) &&
+	       text[strspn(text, "0123456789abcdef")] == '\0';
+}
+
+static bool are_good_headers(const struct question *question)
+{
+	const struct reader_headers *headers = question->part[0].bytes;
+
+	return question->part[0].count == sizeof(*headers) &&
+	       question->part[1].count % sizeof(struct reader_segment) == 0 &&
+	       question->part[1].count &&
+	       is_hex(headers->build_id, sizeof(headers->build_id)) &&
+	       is_ended(headers->asan, sizeof(headers->asan)) &&
+	       !symbol_name_clean((char *)headers->asan);
+}
+
+/* 0 or -ENOMEM. */
+static int take_segments(const struct part *part, struct elf_headers *out)
+{
+	const struct reader_segment *segments = part->bytes;
+
+	out->segment_count = part->count / sizeof(*segments);
+	out->segments = calloc(out->segment_count, sizeof(*out->segments));
+	if (!out->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < out->segment_count; i++)
+		out->segments[i] = (struct elf_segment){
+			.offset = segments[i].offset,
+			.vaddr = segments[i].vaddr,
+			.bytes = segments[i].bytes,
+			.is_executable = segments[i].is_executable != 0,
+		};
+	return 0;
+}
+
+int reader_headers(struct readers *readers, uid_t uid, int fd,
+		   struct elf_headers *out, char why[READER_WHY_BYTES])
+{
+	struct question question = {
+		.request = { .question = READER_HEADERS, .files = 1 },
+		.fds = { fd },
+		.uid = uid,
+		.seconds = READER_SECONDS_SHORT,
+		.part = { { .most = sizeof(struct reader_headers) },
+			  { .most = SEGMENT_COUNT_MAX *
+				    sizeof(struct reader_segment) } },
+		.why = why,
+	};
+	struct elf_headers headers = { 0 };
+	const struct reader_headers *got;
+	int err = ask(readers, &question);
+
+	if (err)
+		return err;
+	if (!are_good_headers(&question))
+		return refuse_answer(&question);
+	got = question.part[0].bytes;
+	memcpy(headers.build_id, got->build_id, sizeof(headers.build_id));
+	memcpy(headers.asan, got->asan, sizeof(headers.asan));
+	headers.is_instrumented = got->is_instrumented;
+	err = take_segments(&question.part[1], &headers);
+	drop_parts(&question);
+	if (err)
+		snprintf(why, READER_WHY_BYTES, "not enough memory");
+	else
+		*out = headers;
+	return err;
+}
+
+static bool is_good_debug(const struct question *question)
+{
+	const struct reader_debug *debug = question->part[0].bytes;
+
+	return question->part[0].count == sizeof(*debug) &&
+	       is_hex(debug->build_id, sizeof(debug->build_id)) &&
+	       is_ended(debug->link, sizeof(debug->link)) &&
+	       is_ended(debug->alt, sizeof(debug->alt)) &&
+	       is_hex(debug->alt_build_id, sizeof(debug->alt_build_id));
+}
+
+int reader_debug(struct readers *readers, uid_t uid, int fd,
+		 struct elf_debug *out, char why[READER_WHY_BYTES])
+{
+	struct question question = {
+		.request = { .question = READER_DEBUG, .files = 1 },
+		.fds = { fd },
+		.uid = uid,
+		.seconds = READER_SECONDS_SHORT,
+		.part = { { .most = sizeof(struct reader_debug) } },
+		.why = why,
+	};
+	const struct reader_debug *got;
+	int err = ask(readers, &question);
+
+	if (err)
+		return err;
+	if (!is_good_debug(&question))
+		return refuse_answer(&question);
+	got = question.part[0].bytes;
+	*out = (struct elf_debug){
+		.has_lines = got->has_lines,
+		.has_symbols = got->has_symbols,
+		.link_crc = got->link_crc,
+		.mini_offset = got->mini_offset,
+		.mini_bytes = got->mini_bytes,
+	};
+	memcpy(out->build_id, got->build_id, sizeof(out->build_id));
+	memcpy(out->link, got->link, sizeof(out->link));
+	memcpy(out->alt, got->alt, sizeof(out->alt));
+	memcpy(out->alt_build_id, got->alt_build_id, sizeof(out->alt_build_id));
+	drop_parts(&question);
+	return 0;
+}
+
+/* Sorted, of some size, with names that end. */
+static bool are_good_functions(const struct question *question)
+{
+	const struct elf_function *list = question->part[0].bytes;
+	const char *strings = question->part[1].bytes;
+	size_t count = question->part[0].count / sizeof(*list);
+	size_t bytes = question->part[1].count;
+
+	if (question->part[0].count % sizeof(*list) ||
+	    (count && (!bytes || strings[bytes - 1])))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].size || list[i].name >= bytes ||
+		    (i && list[i].start <= list[i - 1].start))
+			return false;
+	return true;
+}
+
+int reader_functions(struct readers *readers, uid_t uid, int fd,
+		     const struct reader_symtab *symtab,
+		     struct elf_functions *out, char why[READER_WHY_BYTES])
+{
+	struct question question = {
+		.request = { .question = READER_FUNCTIONS,
+			     .files = symtab->fd < 0 ? 1 : 2,
+			     .offset = symtab->mini_offset,
+			     .bytes = symtab->mini_bytes },
+		.fds = { fd, symtab->fd },
+		.uid = uid,
+		.seconds = READER_SECONDS,
+		.part = { { .most = FUNCTION_BYTES_MAX },
+			  { .most = STRING_BYTES_MAX } },
+		.why = why,
+	};
+	int err = ask(readers, &question);
+
+	if (err)
+		return err;
+	if (!are_good_functions(&question))
+		return refuse_answer(&question);
+	*out = (struct elf_functions){
+		.list = question.part[0].bytes,
+		.count = question.part[0].count / sizeof(*out->list),
+		.strings = question.part[1].bytes,
+		.string_bytes = question.part[1].count,
+	};
+	return 0;
+}
+
+static bool are_good_bounds(const struct question *question)
+{
+	const struct elf_bound *list = question->part[0].bytes;
+	size_t count = question->part[0].count / sizeof(*list);
+
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].bytes || (i && list[i].start < list[i - 1].start))
+			return false;
+	return question->part[0].count % sizeof(*list) == 0;
+}
+
+int reader_bounds(struct readers *readers, uid_t uid, int fd,
+		  struct elf_bounds *out, char why[READER_WHY_BYTES])
+{
+	struct question question = {
+		.request = { .question = READER_BOUNDS, .files = 1 },
+		.fds = { fd },
+		.uid = uid,
+		.seconds = READER_SECONDS,
+		.part = { { .most = BOUND_BYTES_MAX } },
+		.why = why,
+	};
+	int err = ask(readers, &question);
+
+	if (err)
+		return err;
+	if (!are_good_bounds(&question))
+		return refuse_answer(&question);
+	free(question.part[1].bytes);
+	*out = (struct elf_bounds){
+		.list = question.part[0].bytes,
+		.count = question.part[0].count / sizeof(*out->list),
+	};
+	return 0;
+}
+
+int reader_checksum(struct readers *readers, uid_t uid, int fd, uint32_t *out,
+		    char why[READER_WHY_BYTES])
+{
+	struct question question = {
+		.request = { .question = READER_CHECKSUM, .files = 1 },
+		.fds = { fd },
+		.uid = uid,
+		.seconds = READER_SECONDS,
+		.why = why,
+	};
+	int err = ask(readers, &question);
+
+	if (!err)
+		*out = question.value;
+	drop_parts(&question);
+	return err;
+}
+
+int reader_bytes(struct readers *readers, uid_t uid, int fd, uint64_t offset,
+		 size_t bytes, void *out, size_t *got,
+		 char why[READER_WHY_BYTES])
+{
+	struct question question = {
+		.request = { .question = READER_BYTES,
+			     .files = 1,
+			     .offset = offset,
+			     .bytes = bytes },
+		.fds = { fd },
+		.uid = uid,
+		.seconds = READER_SECONDS_SHORT,
+		.part = { { .most = bytes } },
+		.why = why,
+	};
+	int err = ask(readers, &question);
+
+	if (err)
+		return err;
+	if (question.part[0].count)
+		memcpy(out, question.part[0].bytes, question.part[0].count);
+	*got = question.part[0].count;
+	drop_parts(&question);
+	return 0;
+}
