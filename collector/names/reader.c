@@ -164,7 +164,8 @@ static int start_reader(struct readers *readers, uid_t uid, struct reader **out)
 	int fds[] = { [STDIN_FILENO] = -1, [STDERR_FILENO] = -1 };
 	char path[PATH_MAX];
 	char *argv[] = { path, NULL }, *env[] = { NULL };
-	int err = reader ? helper_find("perfrec-reader", "PERFREC_READER", path) : -ENOMEM;
+	int err = reader ? helper_find("perfrec-reader", "PERFREC_READER", path)
+			 : -ENOMEM;
 
 	if (!err)
 		err = helper_start(argv, env, fds, ARRAY_SIZE(fds),

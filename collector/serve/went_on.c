@@ -22,6 +22,7 @@
 #include "collector/base/socket_path.h"
 #include "collector/names/symbols.h"
 
+#define STAT_PARENT_FIELD 4 /* proc(5) */
 #define STAT_START_FIELD 22 /* proc(5): in ticks since the machine started */
 #define NS_PER_S 1000000000ULL
 #define ROUNDS_MIN 2
@@ -42,14 +43,17 @@ static void add_known(struct recording *recording, struct arena *arena)
 	arena_unlock(arena);
 }
 
-/* Whether @pid has begun after @recording, as every descendant of the command
- * has. */
-static bool is_younger(pid_t pid, const struct recording *recording)
+/* Whether @pid may be a descendant of the command: it has begun after
+ * @recording, and is no process that we have started, which has our environment
+ * until it runs its program. */
+static bool may_descend(pid_t pid, const struct recording *recording)
 {
 	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	char stat[PROC_STAT_BYTES];
 
 	if (!proc_read(pid, "stat", stat, sizeof(stat)))
+		return false;
+	if (atoi(proc_stat_field(stat, STAT_PARENT_FIELD)) == getpid())
 		return false;
 	return strtoull(proc_stat_field(stat, STAT_START_FIELD), NULL, 10) >=
 	       recording_setup(recording)->start_ns / tick_ns;
@@ -113,7 +117,7 @@ static bool add_silent(struct collector *collector, const char *socket)
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		pid = (pid_t)atoi(entry->d_name);
-		if (pid == getpid() || !is_younger(pid, recording) ||
+		if (pid == getpid() || !may_descend(pid, recording) ||
 		    (!has_arena(collector, pid) &&
 		     !is_before_hello(collector, pid, socket)) ||
 		    proc_is_dying(pid))

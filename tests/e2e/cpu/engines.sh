@@ -114,7 +114,7 @@ fi
 # As another user, who may look at less.
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	mkdir nobody
-	for file in perfrec perfrec-collect perfrec-symbolize \
+	for file in perfrec perfrec-collect perfrec-symbolize perfrec-reader \
 		libperfrec_preload.so tests/progs/cpu_split; do
 		cp "$O/$file" nobody/
 	done

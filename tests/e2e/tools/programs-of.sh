@@ -55,6 +55,7 @@ fake()
 	rm -rf fake
 	mkdir -p fake/tests/tools
 	ln -s "$PERFREC" "$O/perfrec-collect" "$O/perfrec-symbolize" \
+		"$O/perfrec-reader" \
 		"$O/libperfrec_preload.so" fake
 	ln -s "$O/tests/progs" fake/tests/progs
 	ln -s "$O/tests/tools/count_names" fake/tests/tools
