@@ -305,8 +305,11 @@ _Static_assert(sizeof(struct categories_shm) == CATEGORIES_BYTES, "layout");
  * storing its number first, and then its address, in the first entry of its
  * search that is 0 or FILTER_REMOVED. It is removed by FILTER_REMOVED in its
  * place: searches go on behind it. At most a quarter of the entries is ever
- * other than 0, so that each search comes to an end.
+ * other than 0, so that each search comes to an end. No function lies
+ * FILTER_PROBES_MAX or more entries behind the first one of its search: there
+ * the hooks look for it no more, whatever the table says.
  */
+#define FILTER_PROBES_MAX 4096
 #define FILTER_REMOVED 1 /* no function is there */
 /* The function number of the function in the same entry; 0: it has none, and
  * only slot.excluded_hooks counts it. Else its calls are counted in its cell,

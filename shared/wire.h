@@ -105,6 +105,12 @@ enum wire_alloc {
 	WIRE_ALLOC_SAMPLED = 2, /* some, with stacks: EXT_ALLOC_SAMPLE */
 };
 
+/* What a reply may say at most: the shim takes no other one. */
+#define WIRE_DEPTH_MAX 65535u
+#define WIRE_ALLOC_PERIOD_MAX (1u << 30)
+#define WIRE_CPU_HZ_MAX 10000u
+#define WIRE_STACK_BYTES_MAX (60u << 10)
+
 struct wire_reply {
 	uint64_t magic;
 	uint32_t version;

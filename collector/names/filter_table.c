@@ -60,8 +60,11 @@ static uint32_t find(const struct filter_table *table, uint64_t function)
 int filter_table_add(struct filter_table *table, uint64_t function,
 		     uint32_t number)
 {
+	uint32_t first = (uint32_t)filter_index(function, table->shift);
 	uint32_t at = find(table, function);
 
+	if (((at - first) & (table->entries - 1)) >= FILTER_PROBES_MAX)
+		return -ENOSPC;
 	if (!table->entry[at]) {
 		if (table->used >= table->entries / ENTRIES_PER_FUNCTION)
 			return -ENOSPC;

@@ -25,7 +25,7 @@ void filter_table_free(struct filter_table *table);
 /* From now on the hooks leave out the function at @function, which is not 0 or
  * 1, and count its calls in the cells of @number, below FUNCTIONS_MAX; 0: in
  * none. If it is in the table, it gets that number. 0, or -ENOSPC: a quarter of
- * the entries was used, ever. */
+ * the entries was used, ever, or its search would be too long. */
 int filter_table_add(struct filter_table *table, uint64_t function,
 		     uint32_t number);
 /* Whether the hooks leave out the function at @function. */

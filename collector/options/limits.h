@@ -8,6 +8,7 @@
 
 #include "shared/record.h"
 #include "shared/ring_shm.h"
+#include "shared/wire.h"
 
 /* Where a recording goes, and where it is looked for. */
 #define RECORDING_DIR "perfrec.data"
@@ -15,17 +16,17 @@
 /* --workers: as many threads as an arena has doorbells. */
 #define DRAIN_WORKERS_MAX 8
 
-#define SPAN_DEPTH_MAX 65535 /* --depth */
-#define CPU_HZ_MAX 10000 /* --cpu: samples a second */
+#define SPAN_DEPTH_MAX WIRE_DEPTH_MAX /* --depth */
+#define CPU_HZ_MAX WIRE_CPU_HZ_MAX /* --cpu: samples a second */
 
 /* --alloc sampled:BYTES: bytes between two samples */
 #define ALLOC_PERIOD_DEFAULT (512u << 10)
-#define ALLOC_PERIOD_MAX (1u << 30)
+#define ALLOC_PERIOD_MAX WIRE_ALLOC_PERIOD_MAX
 
 /* --stack-size, in bytes */
 #define STACK_BYTES_DEFAULT (16u << 10)
 #define STACK_BYTES_MIN 512
-#define STACK_BYTES_MAX (60u << 10)
+#define STACK_BYTES_MAX WIRE_STACK_BYTES_MAX
 
 /* --snapshot-interval, in ns */
 #define INTERVAL_NS_MIN (100 * UINT64_C(1000000))

@@ -227,8 +227,9 @@ static bool is_piece(char *there, const void *piece, size_t bytes)
 	return true;
 }
 
-/* The entry of @id in the arena; NULL if it is not whole, or not inside. */
-static struct site_shm *find_entry(uint32_t id)
+/* The entry of @id in the arena, and its *@bytes; NULL if it is not whole, or
+ * not inside. */
+static struct site_shm *find_entry(uint32_t id, uint32_t *bytes)
 {
 	/* order: acq, SITE: an entry that is seen is seen whole */
 	uint32_t offset = atom_load_acq(&site_offsets()[id]) - 1;
@@ -237,7 +238,9 @@ static struct site_shm *find_entry(uint32_t id)
 	if (offset > SITE_BYTES - sizeof(*entry) || offset % 16)
 		return NULL;
 	entry = (struct site_shm *)(site_room() + offset);
-	return entry->bytes <= SITE_BYTES - offset ? entry : NULL;
+	/* relaxed: SITE orders it. Once: the other side may write, too */
+	*bytes = atom_load_rlx(&entry->bytes);
+	return *bytes <= SITE_BYTES - offset ? entry : NULL;
 }
 
 static void write_entry(const struct entry *entry, uint32_t id, uint32_t offset)
@@ -300,7 +303,8 @@ static void chain_new(void)
 	uint32_t id = atom_load_rlx(&g_sites.seen);
 
 	while (id < count) {
-		const struct site_shm *entry = find_entry(++id);
+		uint32_t bytes;
+		const struct site_shm *entry = find_entry(++id, &bytes);
 
 		if (entry)
 			chain_id(id, kept_hash(entry));
@@ -317,10 +321,12 @@ static uint32_t find_equal(const struct entry *entry)
 
 	for (unsigned int steps = 0; id && steps < SITES_MAX;
 	     steps++, id = g_sites.next[id]) {
-		struct site_shm *there =
-			g_sites.hash[id] == hash ? find_entry(id) : NULL;
+		uint32_t bytes = 0;
+		struct site_shm *there = g_sites.hash[id] == hash
+						 ? find_entry(id, &bytes)
+						 : NULL;
 
-		if (there && there->bytes == entry->head.bytes &&
+		if (there && bytes == entry->head.bytes &&
 		    for_each_piece(entry, (char *)there, is_piece))
 			return id;
 	}

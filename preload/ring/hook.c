@@ -34,14 +34,14 @@ void hook_tell_excluded(void);
 void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp);
 
 /* True when the filter table names @function; *@number is what it is counted
- * by. The assembly has made the first probe, which did not decide. At most a
- * quarter of a table is in use, so the search comes to an empty entry. */
+ * by. The assembly has made the first probe, which did not decide. The search
+ * ends at an empty entry, or after so many as the collector makes at most. */
 static bool filter_excludes(uint64_t function, uint32_t *number)
 {
 	uint64_t entries = 1ULL << (64 - g_filter.shift);
 	uint64_t first = filter_index(function, (uint32_t)g_filter.shift);
 
-	for (uint64_t probes = 0; probes < entries; probes++) {
+	for (uint64_t probes = 0; probes < FILTER_PROBES_MAX; probes++) {
 		uint64_t i = (first + probes) & (entries - 1);
 		/* order: acq, FILTER: its number is there */
 		uint64_t entry = atom_load_acq(&g_filter.table[i]);

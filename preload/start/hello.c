@@ -60,6 +60,17 @@ static void close_fd(long fd)
 		sys(SYS_close, fd);
 }
 
+/* Close a descriptor of which only its sender knows what it is. The close of a
+ * socket may wait for its peer (SO_LINGER), unless it is told not to. */
+static void close_unknown(int fd)
+{
+	const struct linger at_once = { 0 };
+
+	sys(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &at_once,
+	    sizeof(at_once));
+	close_fd(fd);
+}
+
 /* Append @text to @path; false when it does not fit. */
 static bool append_text(char *path, size_t size, const char *text)
 {
@@ -118,6 +129,9 @@ static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 	return err;
 }
 
+/* The last of the places: a folder in /tmp. */
+#define PLACE_TEMP 2
+
 /* The @i-th place to look for the socket: false when there are no more. */
 static bool candidate_path(const struct settings *settings, int i, char *path,
 			   size_t size)
@@ -138,7 +152,7 @@ static bool candidate_path(const struct settings *settings, int i, char *path,
 		return append_text(path, size, "/run/user/") &&
 		       append_number(path, size, uid) &&
 		       append_text(path, size, "/perfrec.sock");
-	case 2:
+	case PLACE_TEMP:
 		return append_text(path, size, settings->temp_dir) &&
 		       append_text(path, size, "/perfrec-") &&
 		       append_number(path, size, uid) &&
@@ -148,31 +162,62 @@ static bool candidate_path(const struct settings *settings, int i, char *path,
 	}
 }
 
+/* Whether the folder of @path, the @i-th of the places, is one that anybody may
+ * have made first (in /tmp), and somebody else has: *@owner. Then nothing in it
+ * is looked at: a link in it may lead to where a look takes long. */
+static bool is_foreign_folder(const struct settings *settings, int i,
+			      const char *path, uid_t *owner)
+{
+	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8] = "";
+	size_t end = strlen(path);
+	struct stat status;
+
+	/* clang-tidy knows no system call that fills it in. */
+	status.st_uid = 0;
+	if (settings->socket || i != PLACE_TEMP || end >= sizeof(folder))
+		return false;
+	while (end && path[--end] != '/')
+		;
+	memcpy(folder, path, end);
+	if (sys(SYS_newfstatat, AT_FDCWD, folder, &status, AT_SYMLINK_NOFOLLOW))
+		return false;
+	*owner = status.st_uid;
+	return status.st_uid && (long)status.st_uid != sys(SYS_geteuid);
+}
+
 bool hello_has_socket(const struct settings *settings, const char *suffix)
 {
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8];
+	uid_t owner;
 
 	for (int i = 0; candidate_path(settings, i, path, sizeof(path) - 8);
 	     i++)
-		if (append_text(path, sizeof(path), suffix) &&
+		if (!is_foreign_folder(settings, i, path, &owner) &&
+		    append_text(path, sizeof(path), suffix) &&
 		    !sys(SYS_faccessat, AT_FDCWD, path, F_OK))
 			return true;
 	return false;
 }
 
-/* The socket at @path is not for us: note whose it is. */
-static void note_foreign(const char *path)
+/* The socket at @path, of @owner, is not for us: note whose it is. */
+static void note_foreign(const char *path, uid_t owner)
 {
 	char *text = g_hello.foreign;
+
+	if (text[0] || !append_text(text, sizeof(g_hello.foreign), path))
+		return;
+	append_text(text, sizeof(g_hello.foreign), " is of the user with id ");
+	append_number(text, sizeof(g_hello.foreign), owner);
+}
+
+static void note_foreign_socket(const char *path)
+{
 	struct stat status;
 
 	/* clang-tidy knows no system call that fills it in. */
 	status.st_uid = 0;
-	if (text[0] || !append_text(text, sizeof(g_hello.foreign), path) ||
-	    sys(SYS_newfstatat, AT_FDCWD, path, &status, 0))
-		return;
-	append_text(text, sizeof(g_hello.foreign), " is of the user with id ");
-	append_number(text, sizeof(g_hello.foreign), status.st_uid);
+	if (!sys(SYS_newfstatat, AT_FDCWD, path, &status, 0))
+		note_foreign(path, status.st_uid);
 }
 
 /* Returns the socket, or -errno; -EPERM: the only ones are another user's. */
@@ -180,17 +225,23 @@ static long connect_any(const struct settings *settings, uint64_t deadline)
 {
 	struct sockaddr_un *address = &g_hello.address;
 	long fd = -ENAMETOOLONG;
+	uid_t owner;
 
 	address->sun_family = AF_UNIX;
 	g_hello.foreign[0] = '\0';
 	for (int i = 0; candidate_path(settings, i, address->sun_path,
 				       sizeof(address->sun_path));
 	     i++) {
+		if (is_foreign_folder(settings, i, address->sun_path, &owner)) {
+			note_foreign(address->sun_path, owner);
+			fd = -EPERM;
+			continue;
+		}
 		fd = connect_to(address, deadline);
 		if (fd >= 0)
 			return fd;
 		if (fd == -EPERM || fd == -EACCES)
-			note_foreign(address->sun_path);
+			note_foreign_socket(address->sun_path);
 	}
 	return g_hello.foreign[0] && fd != -EAGAIN ? -EPERM : fd;
 }
@@ -300,18 +351,50 @@ static long send_hello(long socket, const struct wire_hello *ask, long memfd,
 	return send_with_fds(socket, ask, sizeof(*ask), fds, 1 + offer->count);
 }
 
+/* What comes beside a reply: room for as many descriptors as the kernel passes
+ * at once (SCM_MAX_FD). Not on the stack: it may be a tiny one. */
+static union {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(253 * sizeof(int))];
+} g_received;
+
+/* Close the descriptors beside @message, except the very first: that becomes
+ * *@fd. */
+static void take_first_fd(struct msghdr *message, int *fd)
+{
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+
+	for (; header; header = CMSG_NXTHDR(message, header)) {
+		const char *data = (const char *)CMSG_DATA(header);
+		size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (header->cmsg_level != SOL_SOCKET ||
+		    header->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			int got;
+
+			memcpy(&got, data + i * sizeof(got), sizeof(got));
+			if (*fd < 0)
+				*fd = got;
+			else
+				close_unknown(got);
+		}
+	}
+}
+
 /* Receive the reply within the deadline. *@fd becomes its descriptor, if it has
- * one. Returns the reply's bytes, or -errno. */
+ * one; what comes beyond that one is closed. Returns the reply's bytes, or
+ * -errno. */
 static long receive_reply(long socket, struct wire_reply *reply, int *fd,
 			  uint64_t deadline)
 {
-	union fd_message control = { .bytes = "" };
 	struct iovec data = { reply, sizeof(*reply) };
 	struct msghdr message = {
 		.msg_iov = &data,
 		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
+		.msg_control = &g_received,
+		.msg_controllen = sizeof(g_received),
 	};
 	struct pollfd wait = { (int)socket, POLLIN, 0 };
 	long left = remaining_ns(deadline);
@@ -322,27 +405,47 @@ static long receive_reply(long socket, struct wire_reply *reply, int *fd,
 		return -ETIMEDOUT;
 	bytes = sys(SYS_recvmsg, socket, &message,
 		    MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	if (bytes > 0 && message.msg_controllen >= sizeof(control.header) &&
-	    control.header.cmsg_type == SCM_RIGHTS &&
-	    control.header.cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(&control.header), sizeof(*fd));
+	if (bytes >= 0)
+		take_first_fd(&message, fd);
 	return bytes;
+}
+
+/* Whether @fd is a memory file of the size of a liveness page, and stays so: to
+ * read a page that was cut off its file would kill the program. */
+static bool is_liveness(int fd)
+{
+	struct stat status;
+	/* Fails for all but memory files. */
+	long seals = sys(SYS_fcntl, fd, F_GET_SEALS);
+
+	status.st_size = 0;
+	return seals >= 0 && (seals & F_SEAL_SHRINK) &&
+	       !sys(SYS_fstat, fd, &status) && status.st_size == LIVENESS_BYTES;
 }
 
 static const struct liveness_shm *map_liveness(int fd)
 {
-	struct stat status;
 	long address;
 
-	status.st_size = 0;
-	if (fd < 0 || sys(SYS_fstat, fd, &status) < 0 ||
-	    status.st_size < LIVENESS_BYTES)
+	if (fd < 0 || !is_liveness(fd))
 		return NULL;
 	address =
 		sys(SYS_mmap, 0, LIVENESS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
 	if (sys_failed(address))
 		return NULL;
 	return (const struct liveness_shm *)address;
+}
+
+/* Whether the settings of @reply are such as a collector may send. */
+static bool is_reply_bounded(const struct wire_reply *reply)
+{
+	return reply->clock <= WIRE_CLOCK_BOOTTIME &&
+	       reply->on_full <= WIRE_ON_FULL_DROP &&
+	       reply->depth <= WIRE_DEPTH_MAX &&
+	       reply->alloc <= WIRE_ALLOC_SAMPLED &&
+	       reply->alloc_period <= WIRE_ALLOC_PERIOD_MAX &&
+	       reply->cpu_hz <= WIRE_CPU_HZ_MAX &&
+	       reply->stack_bytes <= WIRE_STACK_BYTES_MAX;
 }
 
 /* While the collector looks up what is excluded, nothing may be recorded. */
@@ -393,7 +496,8 @@ static const char *exchange_hello(long socket, long memfd,
 		bytes = receive_reply(socket, &result->reply, &liveness_fd,
 				      deadline);
 	result->liveness = map_liveness(liveness_fd);
-	close_fd(liveness_fd);
+	if (liveness_fd >= 0)
+		close_unknown(liveness_fd);
 	if (bytes < 0)
 		return "the collector does not answer";
 	if (bytes != sizeof(result->reply) ||
@@ -403,6 +507,8 @@ static const char *exchange_hello(long socket, long memfd,
 		return refusal_text(result->reply.status);
 	if (result->reply.version != WIRE_VERSION)
 		return refusal_text(WIRE_REFUSED_VERSION);
+	if (!is_reply_bounded(&result->reply))
+		return "the collector's settings are out of bounds";
 	if (!result->liveness)
 		return "the collector sent no liveness page";
 	wait_while_held(result->page, result->liveness);

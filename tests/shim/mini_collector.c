@@ -52,9 +52,11 @@ void mini_collector_start(struct mini_collector *mini)
 		 sizeof(address)) ||
 	    listen(mini->listener, 64))
 		err(1, "listen");
-	mini->liveness_fd = memfd_create("liveness", MFD_CLOEXEC);
-	if (ftruncate(mini->liveness_fd, LIVENESS_BYTES))
-		err(1, "ftruncate");
+	mini->liveness_fd =
+		memfd_create("liveness", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (ftruncate(mini->liveness_fd, LIVENESS_BYTES) ||
+	    fcntl(mini->liveness_fd, F_ADD_SEALS, F_SEAL_SHRINK))
+		err(1, "liveness page");
 	mini->liveness = mmap(NULL, LIVENESS_BYTES, PROT_READ | PROT_WRITE,
 			      MAP_SHARED, mini->liveness_fd, 0);
 	if (mini->liveness == MAP_FAILED)
@@ -83,26 +85,28 @@ static int receive_hello(int peer, struct wire_hello *hello, int fds[3])
 	return fds[0];
 }
 
-static void send_reply(int peer, const struct wire_reply *reply, int fd)
+void mini_collector_answer(int peer, const struct wire_reply *reply,
+			   const int *fds, size_t count)
 {
-	char control[CMSG_SPACE(sizeof(int))] = "";
+	char control[CMSG_SPACE(MINI_FDS_MAX * sizeof(int))] = "";
 	struct iovec data = { (void *)reply, sizeof(*reply) };
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	struct cmsghdr *header;
 
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	if (count) {
+		message.msg_control = control;
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(header), fds, count * sizeof(int));
+	}
 	if (sendmsg(peer, &message, MSG_NOSIGNAL) != sizeof(*reply))
 		err(1, "sendmsg");
 }
 
-void mini_collector_accept(struct mini_collector *mini,
-			   struct wire_reply settings, uint32_t control)
+int mini_collector_hear(struct mini_collector *mini, uint32_t control)
 {
 	struct pollfd comes = { mini->listener, POLLIN, 0 };
 	int peer, arena, fds[3];
@@ -121,10 +125,18 @@ void mini_collector_accept(struct mini_collector *mini,
 	if (mini->page == MAP_FAILED)
 		err(1, "mmap of the arena");
 	mini->page->control = control;
+	close(arena);
+	return peer;
+}
+
+void mini_collector_accept(struct mini_collector *mini,
+			   struct wire_reply settings, uint32_t control)
+{
+	int peer = mini_collector_hear(mini, control);
+
 	settings.magic = WIRE_REPLY_MAGIC;
 	settings.version = WIRE_VERSION;
-	send_reply(peer, &settings, mini->liveness_fd);
-	close(arena);
+	mini_collector_answer(peer, &settings, &mini->liveness_fd, 1);
 	close(peer);
 }
 

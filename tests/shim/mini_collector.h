@@ -7,6 +7,7 @@
 #ifndef PERFREC_TESTS_SHIM_MINI_COLLECTOR_H
 #define PERFREC_TESTS_SHIM_MINI_COLLECTOR_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -33,6 +34,13 @@ void mini_collector_want_all(const struct mini_collector *mini);
  * @control first. */
 void mini_collector_accept(struct mini_collector *mini,
 			   struct wire_reply settings, uint32_t control);
+/* The two halves of that, for who answers otherwise. Waits for one hello; the
+ * arena's control is set to @control. Returns the connection. */
+int mini_collector_hear(struct mini_collector *mini, uint32_t control);
+#define MINI_FDS_MAX 64
+/* Sends @reply over @peer, with the @count descriptors @fds. */
+void mini_collector_answer(int peer, const struct wire_reply *reply,
+			   const int *fds, size_t count);
 /* From now on it looks stopped to who waits for room, as by SIGSTOP. */
 void mini_collector_freeze(struct mini_collector *mini);
 void mini_collector_stop(struct mini_collector *mini);

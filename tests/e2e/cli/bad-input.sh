@@ -177,6 +177,18 @@ if [ "$(id -u)" -eq 0 ] && $as_nobody parts/perfrec --version; then
 		LD_PRELOAD="$PWD/parts/libperfrec_preload.so" ./calls 10
 	expect_match err 'not recording: .*another user: .*/theirs/perfrec.sock is of the user with id 0$'
 	stop_daemon
+	# The folder in /tmp was made by somebody else first: nothing in it is
+	# looked at, though its link leads to a collector of the user's own.
+	start_daemon --socket "$PWD/mine"
+	mkdir "perfrec-$(id -u)"
+	ln -s "$PWD/mine" "perfrec-$(id -u)/perfrec.sock"
+	chown 65534 "perfrec-$(id -u)"
+	run env -u XDG_RUNTIME_DIR TMPDIR="$PWD" \
+		LD_PRELOAD="$O/libperfrec_preload.so" ./calls 10 6
+	expect_status 6
+	expect_match err 'not recording: .*another user: .*/perfrec-0/perfrec.sock is of the user with id 65534$'
+	stop_daemon
+	rm -r "perfrec-$(id -u)"
 else
 	echo 'not root: nothing tried as another user'
 fi

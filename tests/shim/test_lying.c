@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_lying - a collector that is none: it answers a hello with what no
+ * collector sends. The program runs as always (host_victim exits with 0), and
+ * keeps no descriptor of what came.
+ */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/atomic.h"
+#include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
+
+static struct mini_collector g_mini;
+
+/* Start host_victim with @test_case. */
+static pid_t start(const char *test_case)
+{
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/host_victim"),
+			 (char *)test_case, NULL };
+
+	setenv("PERFREC_RING_KB", "64", 1);
+	setenv("PERFREC_SLOTS", "16", 1);
+	mini_collector_start(&g_mini);
+	return mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			  argv);
+}
+
+static void expect_success(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "it ended with status %x", status);
+}
+
+static struct wire_reply accepting(void)
+{
+	return (struct wire_reply){ .magic = WIRE_REPLY_MAGIC,
+				    .version = WIRE_VERSION,
+				    .on_full = WIRE_ON_FULL_BLOCK };
+}
+
+static bool has_recorded(void)
+{
+	/* order: acq, HEAD: as a reader */
+	return atom_load_acq(&mini_slot(&g_mini, 0)->head) > 0;
+}
+
+/* --- the liveness page ------------------------------------------------------
+ */
+
+static int new_page(off_t bytes, int seals)
+{
+	int fd = memfd_create("lie", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	ck_assert_int_eq(ftruncate(fd, bytes), 0);
+	if (seals)
+		ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+enum page_lie {
+	PAGE_NOT_SEALED,
+	PAGE_SEALED_OTHERWISE,
+	PAGE_SHORT,
+	PAGE_LONG,
+	PAGE_NO_MEMORY_FILE,
+	PAGE_LIES
+};
+
+static int lying_page(enum page_lie lie)
+{
+	switch (lie) {
+	case PAGE_NOT_SEALED:
+		return new_page(LIVENESS_BYTES, 0);
+	case PAGE_SEALED_OTHERWISE:
+		return new_page(LIVENESS_BYTES, F_SEAL_GROW);
+	case PAGE_SHORT:
+		return new_page(3, F_SEAL_SHRINK);
+	case PAGE_LONG:
+		return new_page(LIVENESS_BYTES * 2, F_SEAL_SHRINK);
+	default:
+		return open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	}
+}
+
+/* One that can be cut off under the program is not used at all. */
+START_TEST(liveness_page_that_may_vanish_is_refused)
+{
+	struct wire_reply reply = accepting();
+	pid_t pid = start("plain");
+	int page = lying_page((enum page_lie)_i);
+	int peer = mini_collector_hear(&g_mini, CONTROL_ON);
+
+	mini_collector_answer(peer, &reply, &page, 1);
+	expect_success(pid);
+	ck_assert_msg(!has_recorded(), "it has recorded");
+	/* order: sc, FLAGS: as every flag */
+	ck_assert(atom_load_sc(&g_mini.page->flags) & PAGE_GAVE_UP);
+	close(page);
+	close(peer);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* --- descriptors ------------------------------------------------------------
+ */
+
+/* host_victim opens a file, and finds that its number is 3. */
+START_TEST(descriptors_beyond_the_first_are_closed)
+{
+	static const size_t counts[] = { 2, 3, 4, MINI_FDS_MAX };
+	struct wire_reply reply = accepting();
+	pid_t pid = start("descriptors");
+	int peer = mini_collector_hear(&g_mini, CONTROL_ON);
+	int fds[MINI_FDS_MAX];
+
+	for (size_t i = 0; i < MINI_FDS_MAX; i++)
+		fds[i] = g_mini.liveness_fd;
+	mini_collector_answer(peer, &reply, fds, counts[_i]);
+	expect_success(pid);
+	ck_assert(has_recorded());
+	close(peer);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* Also where the reply is a refusal, or nonsense. */
+START_TEST(descriptors_of_a_refusal_are_closed)
+{
+	struct wire_reply reply = accepting();
+	pid_t pid = start("descriptors");
+	int peer = mini_collector_hear(&g_mini, CONTROL_ON);
+	int fds[2] = { g_mini.liveness_fd, g_mini.liveness_fd };
+
+	reply.status = _i ? 77 : WIRE_REFUSED_LIMIT;
+	mini_collector_answer(peer, &reply, fds, 2);
+	expect_success(pid);
+	ck_assert(!has_recorded());
+	close(peer);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* A socket with bytes that nobody reads, whose close waits for 30 s. */
+static int lingering_socket(int listener, int *other)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+	struct linger linger = { 1, 30 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char bytes[4096] = "";
+
+	ck_assert_int_eq(
+		getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, size), 0);
+	*other = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	ck_assert_int_eq(
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)),
+		0);
+	return fd;
+}
+
+/* The case has 20 s. */
+START_TEST(close_of_what_came_waits_for_nobody)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	struct wire_reply reply = accepting();
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fds[2], others[2];
+	int peer;
+	pid_t pid;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(
+		bind(listener, (struct sockaddr *)&address, sizeof(address)),
+		0);
+	ck_assert_int_eq(listen(listener, 2), 0);
+	for (int i = 0; i < 2; i++)
+		fds[i] = lingering_socket(listener, &others[i]);
+	pid = start("descriptors");
+	peer = mini_collector_hear(&g_mini, CONTROL_ON);
+	mini_collector_answer(peer, &reply, fds, 1 + (size_t)_i);
+	/* The copies that were sent are the last ones. The second socket's may
+	 * not be sent. */
+	close(fds[0]);
+	if (_i)
+		close(fds[1]);
+	expect_success(pid);
+	for (int i = 0; i < 2; i++)
+		close(others[i]);
+	if (!_i)
+		close(fds[1]);
+	close(listener);
+	close(peer);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* --- settings ---------------------------------------------------------------
+ */
+
+static const struct wire_reply g_settings[] = {
+	{ .clock = WIRE_CLOCK_BOOTTIME + 1 },
+	{ .on_full = WIRE_ON_FULL_DROP + 1 },
+	{ .depth = WIRE_DEPTH_MAX + 1 },
+	{ .alloc = WIRE_ALLOC_SAMPLED + 1 },
+	{ .alloc_period = WIRE_ALLOC_PERIOD_MAX + 1ULL },
+	{ .cpu_hz = WIRE_CPU_HZ_MAX + 1 },
+	{ .stack_bytes = WIRE_STACK_BYTES_MAX + 1 },
+	{ .clock = UINT32_MAX,
+	  .on_full = UINT32_MAX,
+	  .depth = UINT32_MAX,
+	  .alloc = UINT32_MAX,
+	  .alloc_period = UINT64_MAX,
+	  .cpu_hz = UINT32_MAX,
+	  .stack_bytes = UINT32_MAX },
+};
+
+START_TEST(settings_out_of_bounds_are_refused)
+{
+	struct wire_reply reply = g_settings[_i];
+	pid_t pid = start("descriptors");
+	int peer = mini_collector_hear(&g_mini, CONTROL_ON);
+
+	reply.magic = WIRE_REPLY_MAGIC;
+	reply.version = WIRE_VERSION;
+	mini_collector_answer(peer, &reply, &g_mini.liveness_fd, 1);
+	expect_success(pid);
+	ck_assert(!has_recorded());
+	close(peer);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("lying");
+	TCase *tcase = suite_case(suite, "lying");
+
+	setenv("PERFREC_QUIET", "1", 1);
+	tcase_set_timeout(tcase, 20);
+	tcase_add_loop_test(tcase, liveness_page_that_may_vanish_is_refused, 0,
+			    PAGE_LIES);
+	tcase_add_loop_test(tcase, descriptors_beyond_the_first_are_closed, 0,
+			    4);
+	tcase_add_loop_test(tcase, descriptors_of_a_refusal_are_closed, 0, 2);
+	tcase_add_loop_test(tcase, close_of_what_came_waits_for_nobody, 0, 2);
+	tcase_add_loop_test(tcase, settings_out_of_bounds_are_refused, 0,
+			    sizeof(g_settings) / sizeof(g_settings[0]));
+	return suite_run(suite);
+}
