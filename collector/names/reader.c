@@ -144,10 +144,13 @@ static struct reader *take_idle(struct readers *readers, uid_t uid)
 	return reader;
 }
 
+/* That descriptors lack is the caller's to say, as it may get fewer. */
 static void say_no_start(struct readers *readers, int err)
 {
 	bool is_news;
 
+	if (err == -EMFILE || err == -ENFILE)
+		return;
 	lock_acquire(&readers->lock);
 	is_news = !readers->told_of_missing;
 	readers->told_of_missing = true;

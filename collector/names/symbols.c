@@ -330,44 +330,41 @@ static void set_file_error(struct symbol_file *file, const char *what)
 		file->error = NULL;
 }
 
-/*
- * A descriptor of our own for what @fd refers to. Opening it anew gets one that
- * can be read even if @fd is O_PATH; only regular files, since opening others
- * may wait or have effects.
- */
-static int reopen_file(int fd, const struct stat *status)
+/* A descriptor to read what @fd, which may be O_PATH, refers to: a regular
+ * file. Or -errno. May wait for a file system. */
+static int reopen_file(int fd)
 {
 	char link[32];
 	int copy;
 
-	if (S_ISDIR(status->st_mode))
-		return -EISDIR;
-	if (!S_ISREG(status->st_mode))
-		return -EINVAL;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return copy < 0 ? -errno : copy;
 }
 
-/* cache.lock held. */
+/* cache.lock held. Only a regular file is ever read: opening another one may
+ * wait or have effects. What is kept is O_PATH as @fd is: nothing waits here.
+ */
 static void keep_descriptor(struct symbol_file *file, int fd,
 			    const struct stat *status)
 {
-	int copy = reopen_file(fd, status);
+	const char *why = S_ISDIR(status->st_mode) ? strerror(EISDIR)
+						   : "not a regular file";
+	int copy;
 
-	if (copy >= 0) {
-		file->fd = copy;
-		file->cache->descriptors++;
+	if (!S_ISREG(status->st_mode)) {
+		if (!file->was_read)
+			set_file_error(file, why);
+		file->is_wanted = false;
 		return;
 	}
-	if (copy == -EMFILE || copy == -ENFILE) {
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0) { /* when it is read there may be one */
 		file->cache->lacks_descriptors = true;
-		return; /* when it is read there may be one */
+		return;
 	}
-	if (!file->was_read)
-		set_file_error(file, copy == -EINVAL ? "not a regular file"
-						     : strerror(-copy));
-	file->is_wanted = false;
+	file->fd = copy;
+	file->cache->descriptors++;
 }
 
 static bool is_same_file(const struct file_key *key, uid_t uid,
@@ -410,9 +407,9 @@ static int open_file_below(const struct symbol_file *file, int root_fd)
 		return -1;
 	if (!fstat(place, &status) &&
 	    is_same_file(&file->key, file->key.uid, &status))
-		fd = reopen_file(place, &status);
+		fd = reopen_file(place);
 	close(place);
-	return fd;
+	return fd < 0 ? -1 : fd;
 }
 
 /* The same in its own root, and in ours: where a process has called chroot()
@@ -615,28 +612,32 @@ void symbol_file_put(struct symbol_file **file_ptr)
 	lock_release(&cache->lock);
 }
 
-/* The descriptor to read from, the caller's until give_descriptor(); -1. */
-static int take_descriptor(struct symbol_file *file)
+/* A copy of the descriptor that is kept, if there is one; -1. */
+static int copy_descriptor(struct symbol_file *file)
 {
-	bool is_wanted;
-	int fd;
+	int fd = -1;
 
 	lock_acquire(&file->cache->lock);
-	fd = file->fd;
-	is_wanted = file->is_wanted;
-	file->fd = -1;
-	file->was_read = true;
-	lock_release(&file->cache->lock);
-	if (fd >= 0 || !is_wanted)
-		return fd;
-	fd = open_file_again(file);
-	lock_acquire(&file->cache->lock);
-	file->cache->descriptors += fd >= 0;
+	if (file->fd >= 0)
+		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	lock_release(&file->cache->lock);
 	return fd;
 }
 
-/* True when @fd can be had again. */
+/* A descriptor to read @file from, the caller's; or -errno. */
+static int open_to_read(struct symbol_file *file)
+{
+	int place = copy_descriptor(file);
+	int fd = place < 0 ? -ENOENT : reopen_file(place), again;
+
+	close_descriptor(&place);
+	if (fd >= 0)
+		return fd;
+	again = open_file_again(file);
+	return again < 0 ? fd : again;
+}
+
+/* True when the file can be had again without the descriptor that is kept. */
 static bool can_open_file_again(struct symbol_file *file)
 {
 	int fd = open_file_again(file);
@@ -646,9 +647,10 @@ static bool can_open_file_again(struct symbol_file *file)
 	return can;
 }
 
-/* Keeps @fd for what comes next: the next step, then debug information and
- * unwinding, for which it may be opened again where there are too many. */
-static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
+/* After a step of reading: keeps the descriptor for what comes next, which is
+ * the next step (@is_wanted), then debug information and unwinding; or, where
+ * there are too many, gives it up. */
+static void settle_descriptor(struct symbol_file *file, bool is_wanted)
 {
 	struct symbol_cache *cache = file->cache;
 	unsigned int max = cache->descriptors_max;
@@ -656,18 +658,31 @@ static void give_descriptor(struct symbol_file *file, int fd, bool is_wanted)
 
 	lock_acquire(&cache->lock);
 	file->is_wanted = is_wanted;
-	is_kept = cache->descriptors <= (is_wanted ? max : max / 4 * 3);
+	is_kept = file->fd < 0 ||
+		  cache->descriptors <= (is_wanted ? max : max / 4 * 3);
 	lock_release(&cache->lock);
-	if (!is_kept)
-		is_kept = !can_open_file_again(file);
+	if (is_kept)
+		return;
+	is_kept = !can_open_file_again(file);
 	lock_acquire(&cache->lock);
-	if (is_kept && cache->descriptors <= (is_wanted ? max / 2 * 3 : max)) {
-		file->fd = fd;
-	} else {
+	is_kept &= cache->descriptors <= (is_wanted ? max / 2 * 3 : max);
+	if (!is_kept && file->fd >= 0) {
 		cache->descriptors--;
-		close(fd);
+		close_descriptor(&file->fd);
 	}
 	lock_release(&cache->lock);
+}
+
+/* file.lock held. @file cannot be read because of @err, a -errno; @why says it
+ * for a person. That descriptors lack is said once for all files. */
+static void note_failure(struct symbol_file *file, int err, const char *why)
+{
+	if (err == -EMFILE || err == -ENFILE) {
+		symbol_cache_note_lack(file->cache);
+		why = "too many files are open";
+	}
+	set_file_error(file, why);
+	file->error_told |= symbol_cache_tell_lack(file->cache);
 }
 
 /* file.lock held. False: there are no tables to read. */
@@ -681,7 +696,7 @@ static bool read_file_headers(struct symbol_file *file, int fd)
 	file->step = STEP_HEADERS;
 	if (err) {
 		file->is_foreign = err == -ENOEXEC;
-		set_file_error(file, why);
+		note_failure(file, err, why);
 		return false;
 	}
 	if (!charge_file(file, file->headers.segment_count *
@@ -727,9 +742,10 @@ static void read_symbol_tables(struct symbol_file *file, int fd)
 	struct elf_functions functions = { 0 };
 	char reason[READER_WHY_BYTES];
 	const char *why;
+	int err = read_file_functions(file, fd, &functions, reason);
 
-	if (read_file_functions(file, fd, &functions, reason)) {
-		set_file_error(file, reason);
+	if (err) {
+		note_failure(file, err, reason);
 		return;
 	}
 	if (!functions.count) {
@@ -755,15 +771,18 @@ static void read_symbol_tables(struct symbol_file *file, int fd)
 /* file.lock held. */
 static void read_file_to_locked(struct symbol_file *file, enum step step)
 {
-	bool is_wanted = true;
+	bool is_wanted;
 	int fd;
 
 	if (file->step >= step)
 		return;
-	fd = take_descriptor(file);
-	if (fd < 0) { /* keep_descriptor() has set the error, mostly */
-		set_file_error(file, "too many files are open");
-		file->error_told |= symbol_cache_tell_lack(file->cache);
+	lock_acquire(&file->cache->lock);
+	is_wanted = file->is_wanted;
+	file->was_read = true;
+	lock_release(&file->cache->lock);
+	fd = is_wanted ? open_to_read(file) : -ENOENT;
+	if (fd < 0) { /* keep_descriptor() may have set the error */
+		note_failure(file, fd, strerror(-fd));
 		file->step = STEP_TABLES;
 		return;
 	}
@@ -775,7 +794,8 @@ static void read_file_to_locked(struct symbol_file *file, enum step step)
 	}
 	if (!is_wanted)
 		file->step = STEP_TABLES;
-	give_descriptor(file, fd, is_wanted);
+	close(fd);
+	settle_descriptor(file, is_wanted);
 }
 
 static void read_file_to(struct symbol_file *file, enum step step)
@@ -934,31 +954,11 @@ int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
 	return stop;
 }
 
-/* A copy of the descriptor that is kept, if there is one; -1. */
-static int copy_descriptor(struct symbol_file *file)
-{
-	int fd = -1;
-
-	lock_acquire(&file->cache->lock);
-	if (file->fd >= 0)
-		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	lock_release(&file->cache->lock);
-	return fd;
-}
-
 int symbol_file_descriptor(struct symbol_file *file)
 {
-	int fd = copy_descriptor(file);
+	int fd = open_to_read(file);
 
-	if (fd < 0)
-		fd = open_file_again(file);
-	if (fd >= 0)
-		return fd;
-	/* file.lock: it was deleted, and who reads it has the descriptor */
-	lock_acquire(&file->lock);
-	fd = copy_descriptor(file);
-	lock_release(&file->lock);
-	return fd;
+	return fd < 0 ? -1 : fd;
 }
 
 /* file.lock held. */
@@ -966,11 +966,9 @@ static void read_function_bounds(struct symbol_file *file)
 {
 	struct elf_bounds bounds = { 0 };
 	char ignored[READER_WHY_BYTES];
-	int fd = copy_descriptor(file);
+	int fd = open_to_read(file);
 
 	file->bounds_read = true;
-	if (fd < 0)
-		fd = open_file_again(file);
 	if (fd < 0)
 		return;
 	if (!reader_bounds(file->cache->readers, file->key.uid, fd, &bounds,
