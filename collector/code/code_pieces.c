@@ -310,21 +310,16 @@ static int add_symbols(struct code_pieces *pieces, struct code_file *file,
 	return err;
 }
 
-int code_pieces_find(struct code_pieces *pieces, struct code_file *file, int fd)
+int code_pieces_find(struct code_pieces *pieces, struct code_file *file,
+		     const struct elf_functions *functions)
 {
-	struct elf_functions functions = { 0 };
-	const char *ignored;
 	int err = add_frames(pieces, file);
 
 	if (err)
 		return err;
 	settle(pieces);
-	if (!elf_read_functions(fd, -1, &functions, &ignored)) {
-		err = add_symbols(pieces, file, &functions);
-		settle(pieces);
-	}
-	free(functions.list);
-	free(functions.strings);
+	err = add_symbols(pieces, file, functions);
+	settle(pieces);
 	return err;
 }
 

@@ -14,6 +14,8 @@
 
 struct code_file;
 
+struct elf_functions;
+
 struct code_piece {
 	uint64_t start; /* all its bytes are in one executable segment */
 	uint64_t lsda; /* where exceptions land, 0: none */
@@ -30,9 +32,10 @@ struct code_pieces {
 	size_t count, room;
 };
 
-/* Finds the pieces of @file, read from @fd. 0 or -ENOMEM. */
+/* Finds the pieces of @file. @functions: what its symbol tables say; may be
+ * empty. 0 or -ENOMEM. */
 int code_pieces_find(struct code_pieces *pieces, struct code_file *file,
-		     int fd);
+		     const struct elf_functions *functions);
 void code_pieces_release(struct code_pieces *pieces);
 
 /* The piece with the byte at @vaddr, or NULL. */

@@ -21,6 +21,7 @@
 #include "collector/code/code_flow.h"
 #include "collector/code/code_found.h"
 #include "collector/code/code_scan.h"
+#include "collector/names/elf_read.h"
 #include "shared/compiler.h"
 
 const struct code_limits code_limits_usual = { 1ull << 30, 1ull << 30 };
@@ -382,10 +383,29 @@ static void refuse_if_wild(struct code_plan_work *work)
 /* --- the calls -------------------------------------------------------------
  */
 
-static int read_file(struct code_plan_work *work, int fd, uint64_t text_max,
+/* 0 or -ENOMEM. A file without symbols has pieces all the same. */
+static int find_pieces(struct code_plan_work *work,
+		       const struct code_input *input)
+{
+	struct elf_functions functions = { 0 };
+	const char *ignored;
+	int err;
+
+	if (input->functions)
+		(void)input->functions(input->context, &functions);
+	else
+		(void)elf_read_functions(input->fd, -1, &functions, &ignored);
+	err = code_pieces_find(&work->pieces, &work->file, &functions);
+	free(functions.list);
+	free(functions.strings);
+	return err;
+}
+
+static int read_file(struct code_plan_work *work,
+		     const struct code_input *input, uint64_t text_max,
 		     const char **why)
 {
-	int err = code_file_read(&work->file, fd, text_max, why);
+	int err = code_file_read(&work->file, input->fd, text_max, why);
 
 	if (err)
 		return err;
@@ -393,7 +413,7 @@ static int read_file(struct code_plan_work *work, int fd, uint64_t text_max,
 	if (work->file.defines_hooks)
 		return -EPERM;
 	*why = "not enough memory";
-	err = code_pieces_find(&work->pieces, &work->file, fd);
+	err = find_pieces(work, input);
 	if (!err)
 		err = code_scan_file(&work->scan, &work->file, &work->pieces);
 	if (err)
@@ -403,8 +423,9 @@ static int read_file(struct code_plan_work *work, int fd, uint64_t text_max,
 	return work->scan.slots.count || work->file.entry_kinds ? 0 : -ENODATA;
 }
 
-int code_plan_begin(int fd, const struct code_limits *limits,
-		    struct code_plan **out, const char **why)
+int code_plan_begin(const struct code_input *input,
+		    const struct code_limits *limits, struct code_plan **out,
+		    const char **why)
 {
 	struct code_plan *plan = calloc(1, sizeof(*plan));
 	struct code_plan_work *work = calloc(1, sizeof(*work));
@@ -426,7 +447,7 @@ int code_plan_begin(int fd, const struct code_limits *limits,
 	work->flow.scan = &work->scan;
 	work->flow.found = work->entries.found = &work->found;
 	work->flow.group.pieces = work->entries.pieces = &work->pieces;
-	err = read_file(work, fd, limits->text_bytes, why);
+	err = read_file(work, input, limits->text_bytes, why);
 	plan->text_bytes = work->file.text_bytes;
 	if (err)
 		code_plan_free(&plan);
@@ -454,7 +475,8 @@ int code_plan_step(struct code_plan *plan, uint64_t bytes)
 int code_plan_new(int fd, const struct code_limits *limits,
 		  struct code_plan **out, const char **why)
 {
-	int err = code_plan_begin(fd, limits, out, why);
+	const struct code_input input = { .fd = fd };
+	int err = code_plan_begin(&input, limits, out, why);
 
 	if (err)
 		return err;

@@ -51,17 +51,29 @@ struct code_limits {
 /* 1 GiB of text, 1 GiB of memory. */
 extern const struct code_limits code_limits_usual;
 
+struct elf_functions;
+
+struct code_input { /* an ELF file */
+	int fd; /* a regular file */
+	/* Reads its symbol tables into *@out, as elf_read_functions() does. 0
+	 * or -errno. NULL: they are read in this process; not for files that
+	 * others have made. */
+	int (*functions)(void *context, struct elf_functions *out);
+	void *context;
+};
+
 /*
- * Begins a plan of the ELF file behind @fd, a regular file, which stays the
- * caller's and must stay open until the plan is ready. @limits may be NULL: the
+ * Begins a plan of the file @input, whose descriptor stays the caller's and
+ * must stay open until the plan is ready. @limits may be NULL: the
  * usual ones. Reads tables and text: about 4 ms per MB. 0: call
  * code_plan_step(). Else -errno, and *@why says in a few words what is wrong (a
  * string that the caller does not free); *@out is then NULL. -ENODATA: the
  * file calls no hooks and has no table of entries. -EPERM: it defines the hooks
  * itself. The caller frees the plan.
  */
-int code_plan_begin(int fd, const struct code_limits *limits,
-		    struct code_plan **out, const char **why);
+int code_plan_begin(const struct code_input *input,
+		    const struct code_limits *limits, struct code_plan **out,
+		    const char **why);
 
 /*
  * Goes on for about @bytes of text (a function is never cut), at about 12 MB
@@ -72,7 +84,7 @@ int code_plan_begin(int fd, const struct code_limits *limits,
  */
 int code_plan_step(struct code_plan *plan, uint64_t bytes);
 
-/* Both in one call. */
+/* Both in one call, for a file that is trusted. */
 int code_plan_new(int fd, const struct code_limits *limits,
 		  struct code_plan **out, const char **why);
 

@@ -961,6 +961,35 @@ int symbol_file_descriptor(struct symbol_file *file)
 	return fd < 0 ? -1 : fd;
 }
 
+int symbol_file_read(struct symbol_file *file, uint64_t offset, size_t bytes,
+		     void *out, size_t *got)
+{
+	char ignored[READER_WHY_BYTES];
+	int fd = open_to_read(file), err;
+
+	if (fd < 0)
+		return fd;
+	err = reader_bytes(file->cache->readers, file->key.uid, fd, offset,
+			   bytes, out, got, ignored);
+	close(fd);
+	return err;
+}
+
+uint64_t symbol_file_size(const struct symbol_file *file)
+{
+	return (uint64_t)file->key.size;
+}
+
+int symbol_file_functions(struct symbol_file *file, int fd,
+			  struct elf_functions *out)
+{
+	const struct reader_symtab own = { .fd = -1 };
+	char ignored[READER_WHY_BYTES];
+
+	return reader_functions(file->cache->readers, file->key.uid, fd, &own,
+				out, ignored);
+}
+
 /* file.lock held. */
 static void read_function_bounds(struct symbol_file *file)
 {

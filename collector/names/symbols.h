@@ -15,6 +15,7 @@
 
 #include "collector/names/source.h"
 
+struct elf_functions;
 struct readers;
 struct symbol_cache; /* owns files and every name given out */
 struct symbol_file; /* one ELF file, by user, device, inode, size, mtime */
@@ -127,9 +128,22 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
 			 size_t count, struct source *out);
 
+/* Copies up to @bytes (at most 65,536) at @offset of @file to @out. *@got is
+ * how many there are: fewer at the end of the file. 0 or -errno; -ETIMEDOUT:
+ * after some seconds. */
+int symbol_file_read(struct symbol_file *file, uint64_t offset, size_t bytes,
+		     void *out, size_t *got);
+/* Its size in bytes, as it was when it was first seen. Reads nothing. */
+uint64_t symbol_file_size(const struct symbol_file *file);
 /* A descriptor of @file to read from, which is the caller's; -1: there is none
  * any more, or it cannot be read. Reads nothing. */
 int symbol_file_descriptor(struct symbol_file *file);
+
+/* The functions in the symbol tables of the file behind @fd, a descriptor of
+ * @file, without those of its debug file, into *@out, as elf_read_functions()
+ * does. Nothing of it is kept. 0 or -errno. */
+int symbol_file_functions(struct symbol_file *file, int fd,
+			  struct elf_functions *out);
 
 /* Calls @visit for every function, by address, until it returns non-zero.
  * Returns what @visit returned last, or 0. @name is valid during the call only.

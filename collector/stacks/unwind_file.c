@@ -16,8 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "collector/base/budget.h"
 #include "collector/names/elf_segments.h"
@@ -44,6 +42,7 @@ struct unwind_file {
 	struct unwind_files *files;
 	struct symbol_file *symbols; /* a reference */
 	bool is_good; /* its headers could be read */
+	bool is_slow; /* a read of it took too long */
 	struct page **pages; /* by page number; NULL: not read yet */
 	uint64_t page_count;
 	struct elf_segments segments;
@@ -82,30 +81,20 @@ static void drop_pages(struct unwind_files *files)
 	files->pages = 0;
 }
 
-static ssize_t read_file_at(int fd, void *out, size_t bytes, uint64_t offset)
+/* Reads page @number of @file, or what the file has of it, into @page, which
+ * stays empty if it cannot be read. A file that took too long once is not read
+ * again: all programs' stacks wait for this thread. */
+static void read_page(struct unwind_file *file, uint64_t number,
+		      struct page *page)
 {
-	ssize_t done;
+	size_t bytes = 0;
+	int err = file->is_slow
+			  ? -ETIMEDOUT
+			  : symbol_file_read(file->symbols, number * PAGE_BYTES,
+					     PAGE_BYTES, page->data, &bytes);
 
-	do
-		done = pread(fd, out, bytes, (off_t)offset);
-	while (done < 0 && errno == EINTR);
-	return done;
-}
-
-/* Reads page @number of @file, or what the file has of it, into @out. Returns
- * how many bytes were read; negative: it cannot be read. The descriptor is
- * closed again: there may be thousands of files, and to read a page takes
- * longer than to open a file. */
-static ssize_t read_page(struct unwind_file *file, uint64_t number, void *out)
-{
-	int fd = symbol_file_descriptor(file->symbols);
-	ssize_t bytes;
-
-	if (fd < 0)
-		return fd;
-	bytes = read_file_at(fd, out, PAGE_BYTES, number * PAGE_BYTES);
-	close(fd);
-	return bytes;
+	file->is_slow = err == -ETIMEDOUT;
+	page->bytes = err ? 0 : (uint32_t)bytes;
 }
 
 /* Page @number of @file, which is read if it was not read before. NULL: @file
@@ -113,7 +102,6 @@ static ssize_t read_page(struct unwind_file *file, uint64_t number, void *out)
 static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 {
 	struct page *page;
-	ssize_t bytes;
 
 	if (number >= file->page_count)
 		return NULL;
@@ -124,8 +112,7 @@ static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 	page = malloc(sizeof(*page));
 	if (!page)
 		return NULL;
-	bytes = read_page(file, number, page->data);
-	page->bytes = (uint32_t)MAX(bytes, 0);
+	read_page(file, number, page);
 	file->pages[number] = page;
 	file->files->pages++;
 	return page;
@@ -293,17 +280,16 @@ uint64_t unwind_files_edition(struct unwind_files *files)
 	return files->edition;
 }
 
-/* Makes a list of pages for the file behind @fd; no page is read yet. False:
- * the file is empty or too large, or there is no memory. */
-static bool make_pages(struct unwind_file *file, int fd)
+/* Makes a list of pages for @file; no page is read yet. False: the file is
+ * empty or too large, or there is no memory. */
+static bool make_pages(struct unwind_file *file)
 {
 	struct unwind_files *files = file->files;
-	struct stat status;
+	uint64_t bytes = symbol_file_size(file->symbols);
 
-	if (fstat(fd, &status) || status.st_size > (off_t)FILE_BYTES_MAX)
+	if (bytes > FILE_BYTES_MAX)
 		return false;
-	file->page_count =
-		((uint64_t)status.st_size + PAGE_BYTES - 1) / PAGE_BYTES;
+	file->page_count = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 	file->pages = calloc(file->page_count + 1, sizeof(*file->pages));
 	if (!file->pages)
 		file->page_count = 0;
@@ -313,12 +299,7 @@ static bool make_pages(struct unwind_file *file, int fd)
 
 static bool open_unwind_file(struct unwind_file *file)
 {
-	int fd = symbol_file_descriptor(file->symbols);
-	bool has_pages = fd >= 0 && make_pages(file, fd);
-
-	if (fd >= 0)
-		close(fd);
-	return has_pages && read_program_headers(file);
+	return make_pages(file) && read_program_headers(file);
 }
 
 static struct unwind_file *add_unwind_file(struct unwind_files *files,

@@ -72,9 +72,18 @@ static bool end_planning(struct states_plan *plan, const char *why)
 	return true;
 }
 
+static int read_functions(void *context, struct elf_functions *out)
+{
+	const struct states_plan *plan = context;
+
+	return symbol_file_functions(plan->file, plan->fd, out);
+}
+
 /* -ENODATA, that there is nothing to plan, is no news. Whether that was all. */
 static bool begin_planning(struct states_plan *plan)
 {
+	struct code_input input = { .functions = read_functions,
+				    .context = plan };
 	const char *why = NULL;
 	struct stat status;
 	int err;
@@ -83,7 +92,8 @@ static bool begin_planning(struct states_plan *plan)
 	if (plan->fd < 0 || fstat(plan->fd, &status) < 0)
 		return end_planning(plan, "its file cannot be read");
 	plan->inode = status.st_ino;
-	err = code_plan_begin(plan->fd, NULL, &plan->plan, &why);
+	input.fd = plan->fd;
+	err = code_plan_begin(&input, NULL, &plan->plan, &why);
 	if (err == -ENODATA)
 		return end_planning(plan, NULL);
 	if (err)

@@ -50,7 +50,8 @@ static void plan_of(const unsigned char *bytes, size_t size)
 	const char *why;
 
 	must(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
-	if (!code_plan_begin(fd, &limits, &plan, &why)) {
+	if (!code_plan_begin(&(struct code_input){ .fd = fd }, &limits, &plan,
+			     &why)) {
 		int err;
 
 		do

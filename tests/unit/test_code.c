@@ -259,7 +259,9 @@ START_TEST(code_makes_the_same_plan_in_pieces)
 
 	ck_assert_int_eq(plan_code(PLAIN("a") PLAIN("b") PLAIN("c")), 0);
 	fd = open("./code.so", O_RDONLY | O_CLOEXEC);
-	ck_assert_int_eq(code_plan_begin(fd, NULL, &pieces, &g_why), 0);
+	ck_assert_int_eq(code_plan_begin(&(struct code_input){ .fd = fd }, NULL,
+					 &pieces, &g_why),
+			 0);
 	close(fd);
 	do {
 		err = code_plan_step(pieces, 1);
