@@ -76,6 +76,7 @@ enum page_flags {
 	PAGE_BARRIER = 1 << 7, /* registered for membarrier(2)'s
 				* GLOBAL_EXPEDITED, as its children are */
 	PAGE_OTHER_HOOKS = 1 << 8, /* another library's hooks hear of calls */
+	PAGE_UNHELD = 1 << 9, /* it waits no more while control is HOLD */
 };
 
 /* Who has the last word on the thunk area: whoever changes FREE. */
@@ -140,7 +141,9 @@ struct page_shm {
 	uint64_t map_tail; /* entries of the map log ever read */
 	uint32_t patched; /* 1: text differs from its file, or did when a child
 			   * was forked: a forked child says WIRE_CHILD */
-	uint8_t pad2[SHM_LINE - 20];
+	uint32_t writing_text; /* 1: it writes text as if the program stood
+				* still, which is held: row UNHELD of RING.md */
+	uint8_t pad2[SHM_LINE - 24];
 
 	struct doorbell_shm doorbell[DOORBELLS];
 };

@@ -19,19 +19,19 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 13u
+#define WIRE_VERSION 14u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
 #define WIRE_REPLY_MAGIC 0x796c706572637270ULL /* "prcreply" */
 
-/* Connecting, hello and reply must take less than this, or the program is not
- * recorded. PERFREC_DEADLINE_MS may grant more, as `perfrec record` does. */
+/* A program waits no longer for its start, whatever the collector does.
+ * Connecting, hello and reply must take less than this, or the program is not
+ * recorded. If control is CONTROL_HOLD by then, it is recorded all the same
+ * (PAGE_UNHELD). PERFREC_DEADLINE_MS may grant more, as `perfrec record` does.
+ */
 #define WIRE_DEADLINE_MS 100
 #define WIRE_DEADLINE_MS_MAX 60000
-/* After the reply, control may be CONTROL_HOLD for so long: filters are looked
- * up. */
-#define WIRE_HOLD_DEADLINE_MS 5000
 
 /* What descriptors come with a hello, behind that of the arena, in this order.
  */

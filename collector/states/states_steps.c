@@ -572,19 +572,43 @@ static bool connect_some(struct states *states, bool held)
 	return count;
 }
 
-/* Whether a program that is held waits still, and will for a while: it gives up
- * WIRE_HOLD_DEADLINE_MS after the reply to its hello. */
-static bool stands_still(const struct states *states)
+static void let_go(struct states *states)
 {
-	return clock_boottime_ns() - states->hello_ns <
-	       WIRE_HOLD_DEADLINE_MS * UINT64_C(1000000) / 2;
+	/* order: sc, UNHELD: what was written is written */
+	atom_store_sc(&arena_setup(states->arena)->page->writing_text, 0);
+}
+
+/* Whether a program that is held waits still. Then it does so until let_go(),
+ * unless that takes longer than the program waits for anything. */
+static bool hold_still(struct states *states)
+{
+	struct page_shm *page = arena_setup(states->arena)->page;
+
+	/* order: sc, UNHELD: the program sees it, or we see that it has left */
+	atom_store_sc(&page->writing_text, 1);
+	/* order: sc, UNHELD: as above */
+	if (!(atom_load_sc(&page->flags) & PAGE_UNHELD))
+		return true;
+	let_go(states);
+	return false;
+}
+
+/* connect_some(), with the program held if it is @held and waits still. */
+static bool connect_more(struct states *states, bool held)
+{
+	bool still = held && hold_still(states);
+	bool any = connect_some(states, still);
+
+	if (still)
+		let_go(states);
+	return any;
 }
 
 bool states_take_steps(struct states *states, uint64_t until_ns, bool held)
 {
 	if (!states->area && !states->gate)
 		return true;
-	while (connect_some(states, held && stands_still(states)))
+	while (connect_more(states, held))
 		if (clock_boottime_ns() >= until_ns)
 			return false;
 	return change_states(states);

@@ -79,6 +79,49 @@ static uint64_t open_word(void)
 	       (epoch ? epoch : GATE_EPOCH_STEP) | flags;
 }
 
+void gate_take_filter(void)
+{
+	const char *arena = (const char *)g_shim.page;
+	/* relaxed: CONTROL ordered it, where it was seen not to be HOLD */
+	uint32_t shift = atom_load_rlx(&g_shim.page->filter_shift);
+
+	/* 2 to FILTER_ENTRIES entries: a larger table would not be inside
+	 * the arena. */
+	if (shift > 63 || shift < 64 - __builtin_ctz(FILTER_ENTRIES))
+		return;
+	g_filter.shift = shift;
+	g_filter.numbers = (const uint16_t *)(arena + ARENA_FILTER_NUMBERS);
+	g_filter.count = function_numbers(g_shim.ring_cells);
+	/* order: rel, GATEFILTER: what is forked here sees all or nothing */
+	atom_store_rel(&g_filter.table,
+		       (const uint64_t *)(arena + ARENA_FILTER));
+}
+
+void gate_take_late_filter(void)
+{
+	uint64_t gate;
+
+	/* relaxed: the swap decides */
+	if (likely(!atom_load_rlx(&g_shim.unheld)) ||
+	    /* order: acq, CONTROL: a filter that is on is whole */
+	    atom_load_acq(&g_shim.page->control) == CONTROL_HOLD ||
+	    /* order: sc, GATEFILTER: one thread does it */
+	    !atom_cas_sc(&g_shim.unheld, 1, 0))
+		return;
+	gate_take_filter();
+	if (g_filter.table == g_no_filter)
+		return;
+	do {
+		/* relaxed: the swap decides */
+		gate = atom_load_rlx(&g_gate.word);
+		/* Switched off, or wiped: who opens it sees the table. */
+		if (gate < GATE_EPOCH_STEP)
+			return;
+		/* order: sc, GATEFILTER: a hook that sees the flag sees the
+		 * table */
+	} while (!atom_cas_sc(&g_gate.word, gate, gate | GATE_FILTER));
+}
+
 void gate_open(void)
 {
 	g_mode = MODE_ON;

@@ -65,6 +65,7 @@ struct shim {
 	bool general; /* all hooks take the general path */
 	uint32_t depth; /* spans with fewer around them are recorded; 0: all */
 	uint32_t paused; /* the program has called perfrec_pause() */
+	uint32_t unheld; /* 1: recording began before the filter was there */
 	bool no_syscalls; /* a seccomp filter may kill for them */
 	int32_t pid;
 	int32_t fork_parent; /* parent of a forked child that has not recorded
@@ -126,6 +127,10 @@ static inline uint64_t gate_look(void)
  * in a forked child that has not recorded yet. Any context. */
 bool gate_is_recording(void);
 
+/* With g_shim.unheld: if the filter table is there by now, use it. Any context.
+ */
+void gate_take_late_filter(void);
+
 /* Recording is over for this process, for good. Any context. */
 void gate_switch_off(void);
 
@@ -166,6 +171,10 @@ struct gate_actions {
 };
 
 #define GATE_ACTIONS __attribute__((used, section("gate_actions")))
+
+/* Use the filter table of the arena, if the collector has made one. Control has
+ * been seen not to be HOLD. Only for begin(). */
+void gate_take_filter(void);
 
 /* g_shim is complete: record. Only for begin(). */
 void gate_open(void);

@@ -134,6 +134,7 @@ bool put_make_room(enum put_limit which, uint64_t cells, bool wait)
 {
 	bool room = put_limits_renew(which, cells);
 
+	gate_take_late_filter();
 	doorbell_ring();
 	if (collector_left()) {
 		gate_switch_off();

@@ -33,6 +33,12 @@
 
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000L
+/* The part of the deadline, in percent, that is kept for the collector to end
+ * what it is writing into the program's text. */
+#define TEXT_PERCENT 30
+/* A look at the collector's life while it holds the program. */
+#define HOLD_STEP_NS (50 * (long)NS_PER_MS)
+#define TEXT_STEP_NS 50000L
 #define SLOTS_MIN 4
 /* A fork is not held up for longer: the collector may find the child itself. */
 #define CHILD_DEADLINE_MS 2
@@ -43,6 +49,8 @@ static struct {
 	 * one. One start at a time. */
 	struct sockaddr_un address;
 	uint64_t device, inode; /* of the arena */
+	uint64_t deadline; /* of the hello, ns of CLOCK_MONOTONIC */
+	uint64_t text_ns; /* before it, control is waited for no more */
 	/* The first socket that is another user's, and whose; or "". */
 	char foreign[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 64];
 } g_hello;
@@ -448,21 +456,46 @@ static bool is_reply_bounded(const struct wire_reply *reply)
 	       reply->stack_bytes <= WIRE_STACK_BYTES_MAX;
 }
 
-/* While the collector looks up what is excluded, nothing may be recorded. */
-static void wait_while_held(struct page_shm *page,
+static bool is_dead(const struct liveness_shm *liveness)
+{
+	/* relaxed: one word, nothing is read through it */
+	return atom_load_rlx(&liveness->owner) & LIVENESS_OWNER_DIED;
+}
+
+/* While the collector looks up what is excluded, nothing is recorded. False if
+ * it has not done so in time. */
+static bool wait_while_held(struct page_shm *page,
 			    const struct liveness_shm *liveness)
 {
-	struct timespec step = { 0, 50 * (long)NS_PER_MS };
-	uint64_t deadline =
-		clock_ns(CLOCK_MONOTONIC) + WIRE_HOLD_DEADLINE_MS * NS_PER_MS;
+	uint64_t until = g_hello.deadline - g_hello.text_ns;
 
-	/* order: acq, CONTROL: a filter that is on is whole */
-	while (atom_load_acq(&page->control) == CONTROL_HOLD &&
-	       /* relaxed: one word, nothing is read through it */
-	       !(atom_load_rlx(&liveness->owner) & LIVENESS_OWNER_DIED) &&
-	       remaining_ns(deadline))
+	for (;;) {
+		struct timespec step = { 0, MIN(remaining_ns(until),
+						HOLD_STEP_NS) };
+
+		/* order: acq, CONTROL: a filter that is on is whole */
+		if (atom_load_acq(&page->control) != CONTROL_HOLD)
+			return true;
+		if (is_dead(liveness) || !step.tv_nsec)
+			return false;
 		sys(SYS_futex, &page->control, FUTEX_OP_WAIT, CONTROL_HOLD,
 		    &step);
+	}
+}
+
+/* Go on, though the collector holds the program. It may just be writing into
+ * the text, and must not do so while that runs. */
+static void leave_hold(struct page_shm *page,
+		       const struct liveness_shm *liveness)
+{
+	struct timespec step = { 0, TEXT_STEP_NS };
+
+	/* order: sc, UNHELD: the collector sees it, or we see it writing */
+	atom_or_sc(&page->flags, PAGE_UNHELD);
+	/* order: sc, UNHELD: as above */
+	while (atom_load_sc(&page->writing_text) && !is_dead(liveness) &&
+	       remaining_ns(g_hello.deadline))
+		sys(SYS_nanosleep, &step, 0);
 }
 
 static const char *refusal_text(uint32_t status)
@@ -484,8 +517,7 @@ static const char *refusal_text(uint32_t status)
  * Returns NULL, or why there is nothing to record to. */
 static const char *exchange_hello(long socket, long memfd,
 				  struct thunk_offer *offer,
-				  struct hello_result *result,
-				  uint64_t deadline)
+				  struct hello_result *result)
 {
 	int liveness_fd = -1;
 	long bytes = send_hello(socket, &result->hello, memfd, offer);
@@ -494,7 +526,7 @@ static const char *exchange_hello(long socket, long memfd,
 	thunks_close(offer);
 	if (bytes >= 0)
 		bytes = receive_reply(socket, &result->reply, &liveness_fd,
-				      deadline);
+				      g_hello.deadline);
 	result->liveness = map_liveness(liveness_fd);
 	if (liveness_fd >= 0)
 		close_unknown(liveness_fd);
@@ -511,7 +543,9 @@ static const char *exchange_hello(long socket, long memfd,
 		return "the collector's settings are out of bounds";
 	if (!result->liveness)
 		return "the collector sent no liveness page";
-	wait_while_held(result->page, result->liveness);
+	result->unheld = !wait_while_held(result->page, result->liveness);
+	if (result->unheld)
+		leave_hold(result->page, result->liveness);
 	return NULL;
 }
 
@@ -566,8 +600,7 @@ static bool halve_arena(struct wire_hello *ask)
 	return true;
 }
 
-static const char *offer_arena(long socket, struct hello_result *result,
-			       uint64_t deadline)
+static const char *offer_arena(long socket, struct hello_result *result)
 {
 	struct thunk_offer offer;
 	const char *why;
@@ -596,7 +629,7 @@ static const char *offer_arena(long socket, struct hello_result *result,
 				  "cannot make memory for the rings");
 	} else if (result->page) {
 		thunks_describe(result->page);
-		why = exchange_hello(socket, memfd, &offer, result, deadline);
+		why = exchange_hello(socket, memfd, &offer, result);
 		if (why)
 			give_up_arena(result);
 	} else {
@@ -615,11 +648,13 @@ static const char *offer_arena(long socket, struct hello_result *result,
 const char *hello(const struct settings *settings, struct hello_result *result,
 		  const char **detail)
 {
-	uint64_t deadline =
-		clock_ns(CLOCK_MONOTONIC) + settings->deadline_ms * NS_PER_MS;
-	long socket = connect_any(settings, deadline);
+	uint64_t ns = settings->deadline_ms * NS_PER_MS;
 	const char *why;
+	long socket;
 
+	g_hello.deadline = clock_ns(CLOCK_MONOTONIC) + ns;
+	g_hello.text_ns = ns * TEXT_PERCENT / 100;
+	socket = connect_any(settings, g_hello.deadline);
 	*detail = "";
 	if (socket == -EPERM) {
 		*detail = g_hello.foreign;
@@ -652,7 +687,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.entry_build = entry_build(),
 	};
 	result->connected = true;
-	why = offer_arena(socket, result, deadline);
+	why = offer_arena(socket, result);
 	close_fd(socket);
 	return why;
 }

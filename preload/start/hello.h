@@ -18,6 +18,8 @@ struct hello_result {
 	struct wire_hello hello;
 	struct wire_reply reply;
 	bool connected; /* there is a collector, even if the hello failed */
+	bool unheld; /* control was HOLD until the deadline: recording starts
+		      * all the same */
 };
 
 /* Whether there is a collector's socket in any of its places; or, if @suffix
@@ -26,8 +28,9 @@ struct hello_result {
 bool hello_has_socket(const struct settings *settings, const char *suffix);
 
 /*
- * Connect, make the arena, send the hello and wait for the reply: all within
- * settings->deadline_ms, and no descriptor is left open. Returns NULL, with
+ * Connect, make the arena, send the hello, wait for the reply and until control
+ * is not HOLD: all within settings->deadline_ms, and no descriptor is left
+ * open. Returns NULL, with
  * @result filled in; or why there is nothing to record to, and *@detail, which
  * belongs behind that sentence ("" if nothing does). The caller has blocked
  * signals.

@@ -76,24 +76,6 @@ static bool find_rseq(void)
 	return true;
 }
 
-static void use_filter(struct page_shm *page)
-{
-	/* relaxed: CONTROL ordered it, in wait_while_held() */
-	uint32_t shift = atom_load_rlx(&page->filter_shift);
-
-	/* 2 to FILTER_ENTRIES entries: a larger table would not be inside
-	 * the arena. */
-	if (shift > 63 || shift < 64 - __builtin_ctz(FILTER_ENTRIES))
-		return;
-	g_filter = (struct gate_filter){
-		.table = (const uint64_t *)((const char *)page + ARENA_FILTER),
-		.shift = shift,
-		.numbers = (const uint16_t *)((const char *)page +
-					      ARENA_FILTER_NUMBERS),
-		.count = function_numbers(g_shim.ring_cells),
-	};
-}
-
 static void adopt_reply(const struct hello_result *result,
 			const struct settings *settings)
 {
@@ -118,7 +100,9 @@ static void adopt_reply(const struct hello_result *result,
 		 */
 		atom_or_sc(&page->flags, PAGE_GENERAL);
 	g_shim.pid = result->hello.pid;
-	use_filter(page);
+	g_shim.unheld = result->unheld;
+	if (!g_shim.unheld)
+		gate_take_filter();
 }
 
 /* Returns NULL, or why this process is not recorded; then *@detail belongs

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/atomic.h"
@@ -244,6 +245,156 @@ START_TEST(settings_out_of_bounds_are_refused)
 }
 END_TEST
 
+/* --- HOLD -------------------------------------------------------------------
+ */
+
+static void answer_held(int peer)
+{
+	struct wire_reply reply = accepting();
+
+	reply.on_full = WIRE_ON_FULL_DROP;
+	mini_collector_answer(peer, &reply, &g_mini.liveness_fd, 1);
+	close(peer);
+}
+
+static uint32_t page_flags(void)
+{
+	/* order: sc, FLAGS: as every flag */
+	return atom_load_sc(&g_mini.page->flags);
+}
+
+#define PROGRAMS 5
+
+/* Each waited for 5 s more. The case has 20 s. */
+START_TEST(hold_ends_with_the_deadline)
+{
+	setenv("PERFREC_DEADLINE_MS", "500", 1);
+	for (int i = 0; i < PROGRAMS; i++) {
+		pid_t pid = start("plain");
+
+		answer_held(mini_collector_hear(&g_mini, CONTROL_HOLD));
+		expect_success(pid);
+		ck_assert(has_recorded());
+		ck_assert(page_flags() & PAGE_UNHELD);
+		mini_collector_stop(&g_mini);
+	}
+}
+END_TEST
+
+/* A program that is let go in time does not say that it was not. */
+START_TEST(hold_that_ends_in_time_is_no_early_start)
+{
+	pid_t pid = start("plain");
+	int peer = mini_collector_hear(&g_mini, CONTROL_HOLD);
+
+	answer_held(peer);
+	/* order: rel, CONTROL: as a collector */
+	atom_store_rel(&g_mini.page->control, CONTROL_ON);
+	expect_success(pid);
+	ck_assert(has_recorded());
+	ck_assert(!(page_flags() & PAGE_UNHELD));
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+#define NS_PER_S 1000000000LL
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* Until the deadline, a program does not run while its text is being written:
+ * for 1.5 s here, from when it says that it waits no longer. */
+START_TEST(hold_outlasts_a_write_into_the_text)
+{
+	int64_t before = 0;
+	bool recorded;
+	pid_t pid;
+
+	setenv("PERFREC_DEADLINE_MS", "5000", 1);
+	pid = start("plain");
+	answer_held(mini_collector_hear(&g_mini, CONTROL_HOLD));
+	/* order: sc, UNHELD: as a collector */
+	atom_store_sc(&g_mini.page->writing_text, 1);
+	while (!(page_flags() & PAGE_UNHELD)) {
+		before = now_ns();
+		usleep(1000);
+	}
+	usleep(100000);
+	recorded = has_recorded();
+	/* Else this test was not awake in time to see it. */
+	if (now_ns() - before < NS_PER_S)
+		ck_assert(!recorded);
+	/* order: sc, UNHELD: as a collector */
+	atom_store_sc(&g_mini.page->writing_text, 0);
+	expect_success(pid);
+	ck_assert(has_recorded());
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* A pipe that is the standard input of what is started from now on. Returns the
+ * end that is to be closed. */
+static int open_input(void)
+{
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+	close(ends[0]);
+	return ends[1];
+}
+
+/* As filter_publish() does. */
+static void publish_filter(uint64_t function)
+{
+	uint64_t *table = (uint64_t *)((char *)g_mini.page + ARENA_FILTER);
+	uint32_t shift = 64 - 4;
+
+	table[filter_index(function, shift)] = function;
+	g_mini.page->filter_shift = shift;
+	/* order: rel, CONTROL: the filter table is whole */
+	atom_store_rel(&g_mini.page->control, CONTROL_ON);
+}
+
+static uint64_t excluded_hooks(void)
+{
+	/* relaxed: a count */
+	return atom_load_rlx(&mini_slot(&g_mini, 0)->excluded_hooks);
+}
+
+/* The case has 20 s. */
+START_TEST(filter_that_comes_late_is_used)
+{
+	char *argv[] = {
+		(char *)mini_build_path("tests/shim/victims/held_victim"), NULL
+	};
+	int input = open_input();
+	pid_t pid;
+
+	setenv("PERFREC_DEADLINE_MS", "500", 1);
+	setenv("PERFREC_RING_KB", "64", 1);
+	setenv("PERFREC_RSEQ", _i ? "off" : "on", 1);
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	answer_held(mini_collector_hear(&g_mini, CONTROL_HOLD));
+	while (!has_recorded())
+		usleep(1000);
+	ck_assert_uint_eq(excluded_hooks(), 0);
+	publish_filter(0x1000);
+	while (!excluded_hooks())
+		usleep(1000);
+	close(input);
+	expect_success(pid);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lying");
@@ -259,5 +410,9 @@ int main(void)
 	tcase_add_loop_test(tcase, close_of_what_came_waits_for_nobody, 0, 2);
 	tcase_add_loop_test(tcase, settings_out_of_bounds_are_refused, 0,
 			    sizeof(g_settings) / sizeof(g_settings[0]));
+	tcase_add_test(tcase, hold_ends_with_the_deadline);
+	tcase_add_test(tcase, hold_that_ends_in_time_is_no_early_start);
+	tcase_add_test(tcase, hold_outlasts_a_write_into_the_text);
+	tcase_add_loop_test(tcase, filter_that_comes_late_is_used, 0, 2);
 	return suite_run(suite);
 }
