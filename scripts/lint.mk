@@ -40,6 +40,8 @@ lint-fast: all
 	$(Q)sh scripts/check-man.sh $(O) $(MANS)
 	$(say) LINT counters
 	$(Q)CC='$(CC)' sh scripts/check-counters.sh
+	$(say) LINT metrics
+	$(Q)CC='$(CC)' sh scripts/check-metrics.sh
 	$(say) LINT docs
 	$(Q)sh scripts/check-docs.sh
 	$(say) LINT format

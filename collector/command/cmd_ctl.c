@@ -137,6 +137,8 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 		return OPTS_WRONG;
 	if (argc > 1 && !strcmp(argv[0], "forget"))
 		return refuse_word(argv[1], "forget is for all programs");
+	if (argc > 1 && !strcmp(argv[0], "stats"))
+		return refuse_word(argv[1], "stats are of all programs");
 	if (argc > 2)
 		return refuse_word(argv[2], "one target at a time");
 	if (!strcmp(argv[0], "functions")) {
@@ -355,6 +357,135 @@ static int print_functions(const struct ctl_options *options,
 	return err;
 }
 
+static uint64_t stat_of(const json_t *answer, const char *key)
+{
+	return number_of(json_object_get(answer, "stats"), key);
+}
+
+static void print_process_stats(const json_t *answer)
+{
+	char up[SIZE_TEXT], cpu[SIZE_TEXT], memory[SIZE_TEXT];
+
+	printf("perfrec-collect (pid %llu): up %s, CPU %s, memory %s, "
+	       "files %llu of %llu\n",
+	       (unsigned long long)number_of(
+		       json_object_get(answer, "collector"), "pid"),
+	       size_format_ns(stat_of(answer, "uptime_ns"), up),
+	       size_format_ns(stat_of(answer, "cpu_ns"), cpu),
+	       size_format_bytes(stat_of(answer, "rss_bytes"), memory),
+	       (unsigned long long)stat_of(answer, "open_files"),
+	       (unsigned long long)stat_of(answer, "open_files_max"));
+}
+
+static void print_sum_stats(const json_t *answer)
+{
+	char programs[SIZE_TEXT], spans[SIZE_TEXT], lost[SIZE_TEXT];
+	char disk[SIZE_TEXT], most[SIZE_TEXT] = "";
+
+	if (stat_of(answer, "disk_bytes_max"))
+		size_format_bytes(stat_of(answer, "disk_bytes_max"), most);
+	printf("recordings: %llu go on, %llu are finishing; so far %s "
+	       "program%s, %s spans, %s lost; %s on disk%s%s\n",
+	       (unsigned long long)stat_of(answer, "going_on"),
+	       (unsigned long long)stat_of(answer, "finishing"),
+	       size_format_count(stat_of(answer, "programs"), programs),
+	       stat_of(answer, "programs") == 1 ? "" : "s",
+	       size_format_count(stat_of(answer, "spans"), spans),
+	       size_format_count(stat_of(answer, "lost"), lost),
+	       size_format_bytes(stat_of(answer, "disk_bytes"), disk),
+	       most[0] ? " of " : "", most);
+}
+
+static void print_cache_stats(const json_t *answer)
+{
+	char lag[SIZE_TEXT], names[SIZE_TEXT], names_most[SIZE_TEXT];
+	char tables[SIZE_TEXT], tables_most[SIZE_TEXT];
+
+	printf("drain: %llu worker%s, at most %s behind\n",
+	       (unsigned long long)stat_of(answer, "workers"),
+	       stat_of(answer, "workers") == 1 ? "" : "s",
+	       size_format_ns(stat_of(answer, "lag_ns"), lag));
+	printf("names: %s of %s, symbol tables: %s of %s\n",
+	       size_format_bytes(stat_of(answer, "names_bytes"), names),
+	       size_format_bytes(stat_of(answer, "names_bytes_max"),
+				 names_most),
+	       size_format_bytes(stat_of(answer, "tables_bytes"), tables),
+	       size_format_bytes(stat_of(answer, "tables_bytes_max"),
+				 tables_most));
+	printf("helpers: %llu running, %llu started, %llu failed\n",
+	       (unsigned long long)stat_of(answer, "helpers"),
+	       (unsigned long long)stat_of(answer, "helpers_started"),
+	       (unsigned long long)stat_of(answer, "helpers_failed"));
+}
+
+static void print_refusals(const json_t *answer)
+{
+	const json_t *rows =
+		json_object_get(json_object_get(answer, "stats"), "refusals");
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		char count[SIZE_TEXT];
+
+		printf("refused: %s, because ",
+		       size_format_count(number_of(row, "programs"), count));
+		print_name(text_of(row, "why"), 0);
+		putchar('\n');
+	}
+}
+
+static const struct table_column recording_columns[] = {
+	{ "PROCS", 5, false, 5 },   { "THREADS", 7, false, 6 },
+	{ "BEHIND", 9, false, 0 },  { "UNREAD", 9, false, 0 },
+	{ "FULLEST", 9, false, 4 }, { "RING", 9, false, 7 },
+	{ "MEMORY", 9, false, 2 },  { "TRACE", 9, false, 1 },
+	{ "LOST", 8, false, 3 },
+};
+
+static void add_recording(struct table *table, const json_t *row)
+{
+	char text[ARRAY_SIZE(recording_columns)][SIZE_TEXT];
+	const char *cells[ARRAY_SIZE(recording_columns)] = {
+		size_format_count(number_of(row, "processes"), text[0]),
+		size_format_count(number_of(row, "threads"), text[1]),
+		size_format_ns(number_of(row, "lag_ns"), text[2]),
+		size_format_bytes(number_of(row, "unread_bytes"), text[3]),
+		size_format_bytes(number_of(row, "fullest_bytes"), text[4]),
+		size_format_bytes(number_of(row, "ring_bytes"), text[5]),
+		size_format_bytes(number_of(row, "memory_bytes"), text[6]),
+		size_format_bytes(number_of(row, "trace_bytes"), text[7]),
+		size_format_count(number_of(row, "lost"), text[8]),
+	};
+	const char *folder = text_of(row, "folder");
+	const char *slash = strrchr(folder, '/');
+
+	table_add(table, cells, slash ? slash + 1 : folder, NULL);
+}
+
+static int print_stats(const struct ctl_options *options, const json_t *answer)
+{
+	const struct terminal terminal = terminal_of(stdout);
+	const json_t *rows =
+		json_object_get(json_object_get(answer, "stats"), "recordings");
+	struct table table;
+	int err = 0;
+
+	print_process_stats(answer);
+	print_sum_stats(answer);
+	print_cache_stats(answer);
+	print_refusals(answer);
+	table_init(&table, recording_columns, ARRAY_SIZE(recording_columns),
+		   "RECORDING");
+	table.indent = "";
+	table.full_names = options->full_names;
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		add_recording(&table, json_array_get(rows, i));
+	if (json_array_size(rows))
+		err = table_print(&table, &terminal, stdout);
+	table_release(&table);
+	return err;
+}
+
 /* 0 or -ENOMEM. */
 static int print_answer(const struct ctl_options *options, const json_t *answer)
 {
@@ -372,6 +503,8 @@ static int print_answer(const struct ctl_options *options, const json_t *answer)
 		print_done("told", answer);
 	else if (!strcmp(options->verb, "functions"))
 		return print_functions(options, answer);
+	else if (!strcmp(options->verb, "stats"))
+		return print_stats(options, answer);
 	else if (!strcmp(options->verb, "forget"))
 		printf("forgot %llu module%s\n",
 		       (unsigned long long)number_of(answer, "forgotten"),

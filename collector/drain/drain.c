@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
@@ -85,8 +86,12 @@ void drain_refresh(struct drain *drain, struct arena_list *list,
 
 int drain_add(struct drain *drain, struct arena *arena)
 {
+	uint64_t now = clock_boottime_ns();
 	int err;
 
+	for (uint32_t i = 0; i < drain->workers; i++)
+		/* relaxed: a figure for a person */
+		atom_store_rlx(&arena_drain(arena)->looked_ns[i], now);
 	lock_acquire(&drain->lock);
 	err = arena_list_add(&drain->arenas, arena);
 	/* relaxed: as in drain_refresh() */
@@ -112,6 +117,20 @@ void drain_remove(struct drain *drain, struct arena *arena)
 	atom_add_rlx(&drain->generation, 1);
 	lock_release(&drain->lock);
 	drain_kick(drain);
+}
+
+uint64_t drain_lag_ns(const struct drain *drain, struct arena *arena)
+{
+	uint64_t now = clock_boottime_ns(), oldest = now;
+
+	for (uint32_t i = 0; i < drain->workers; i++) {
+		/* relaxed: a figure for a person */
+		uint64_t looked =
+			atom_load_rlx(&arena_drain(arena)->looked_ns[i]);
+
+		oldest = MIN(oldest, looked);
+	}
+	return now - oldest;
 }
 
 /* --- kicks and passes -------------------------------------------------------

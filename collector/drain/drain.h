@@ -29,6 +29,9 @@ void drain_free(struct drain **drain);
 int drain_add(struct drain *drain, struct arena *arena);
 /* Drain it no more; workers give their references back soon. Any thread. */
 void drain_remove(struct drain *drain, struct arena *arena);
+/* For how long some slot of @arena, which is drained, has not been looked at at
+ * most; ns. Any thread. */
+uint64_t drain_lag_ns(const struct drain *drain, struct arena *arena);
 /* Make all workers look at all processes again. Any thread. */
 void drain_kick(struct drain *drain);
 

@@ -288,6 +288,9 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 			break;
 	for (uint32_t i = 0; i < count; i++)
 		process_drained(ending[i], worker->index, workers);
+	/* relaxed: a figure for a person */
+	atom_store_rlx(&arena_drain(arena)->looked_ns[worker->index],
+		       worker->pass.ns);
 }
 
 static void drain_pass(struct worker *worker)

@@ -16,7 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/atomic.h"
 #include "shared/compiler.h"
+
+/* For helper_counts(). */
+static struct helper_counts g_counts;
 
 const char *helper_told_path(const char *variable)
 {
@@ -128,9 +132,29 @@ int helper_start(char *const *argv, char *const *env, int *fds, int count,
 		helper_close(&complaint[0], 1);
 		return err;
 	}
+	/* relaxed: figures for a person */
+	atom_add_rlx(&g_counts.started, 1);
+	/* relaxed: the same */
+	atom_add_rlx(&g_counts.running, 1);
 	out->answer = answer[0];
 	out->complaint = complaint[0];
 	return 0;
+}
+
+struct helper_counts helper_counts(void)
+{
+	/* relaxed: figures for a person */
+	return (struct helper_counts){
+		.started = atom_load_rlx(&g_counts.started),
+		.running = atom_load_rlx(&g_counts.running),
+		.failed = atom_load_rlx(&g_counts.failed),
+	};
+}
+
+void helper_count_failed(void)
+{
+	/* relaxed: a figure for a person */
+	atom_add_rlx(&g_counts.failed, 1);
 }
 
 int helper_end(struct helper *helper)
@@ -142,5 +166,7 @@ int helper_end(struct helper *helper)
 	kill(helper->pid, SIGKILL);
 	while (waitpid(helper->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	/* relaxed: a figure for a person */
+	atom_add_rlx(&g_counts.running, -1);
 	return status;
 }

@@ -7,6 +7,7 @@
 #define PERFREC_COLLECTOR_NAMES_HELPER_H
 
 #include <limits.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Descriptors that a helper may get. */
@@ -31,6 +32,14 @@ int helper_find(const char *name, const char *variable, char path[PATH_MAX]);
  */
 int helper_start(char *const *argv, char *const *env, int *fds, int count,
 		 struct helper *out);
+/* How many processes were started, run now, and were ended because they reached
+ * a limit or crashed. Any thread. */
+struct helper_counts {
+	uint64_t started, running, failed;
+};
+struct helper_counts helper_counts(void);
+/* One that was started reached a limit of ours, or crashed. Any thread. */
+void helper_count_failed(void);
 /* Kills the process, if it has not ended, and waits for it. Returns its wait
  * status. */
 int helper_end(struct helper *helper);

@@ -238,6 +238,7 @@ static int drop_reader(struct readers *readers, struct reader *reader, int err,
 	int status = helper_end(&reader->helper);
 	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
+	helper_count_failed();
 	free(reader);
 	if (err == -ETIMEDOUT)
 		snprintf(why, READER_WHY_BYTES, "reading it took too long");

@@ -298,8 +298,10 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	       wait_for_input(input, helper.complaint))
 		;
 	status = helper_end(&helper);
-	if (!is_whole)
+	if (!is_whole) {
+		helper_count_failed();
 		explain_failure(input, status);
+	}
 	free(input);
 	return is_whole ? 0 : -EBADMSG;
 }

@@ -316,6 +316,20 @@ bool symbol_cache_tell_lack(struct symbol_cache *cache)
 	return lacks;
 }
 
+struct symbol_cache_use symbol_cache_use(struct symbol_cache *cache)
+{
+	struct symbol_cache_use use = {
+		.names = text_store_bytes(cache->texts),
+		.names_most = TEXT_STORE_BYTES_MAX,
+		.tables_most = TABLE_BYTES_MAX,
+	};
+
+	lock_acquire(&cache->lock);
+	use.tables = cache->table_bytes;
+	lock_release(&cache->lock);
+	return use;
+}
+
 uint64_t symbol_cache_bytes(struct symbol_cache *cache)
 {
 	return text_store_bytes(cache->texts);

@@ -77,6 +77,14 @@ bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes);
 /* Takes @bytes off again. */
 void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes);
 
+/* What the cache takes, and may take, in bytes. */
+struct symbol_cache_use {
+	uint64_t names, names_most; /* and source lines */
+	uint64_t tables, tables_most; /* what was read of files */
+};
+
+/* What @cache takes now. */
+struct symbol_cache_use symbol_cache_use(struct symbol_cache *cache);
 /* How many bytes all names and source lines take. */
 uint64_t symbol_cache_bytes(struct symbol_cache *cache);
 

@@ -8,7 +8,6 @@
 #include "collector/base/lock.h"
 #include "shared/hash.h"
 
-#define STORE_BYTES_MAX (512ull << 20)
 #define BUCKETS 65536
 
 struct kept_bytes {
@@ -59,7 +58,7 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 {
 	struct kept_bytes *kept;
 
-	if (sizeof(*kept) + size > STORE_BYTES_MAX - store->bytes)
+	if (sizeof(*kept) + size > TEXT_STORE_BYTES_MAX - store->bytes)
 		return NULL;
 	kept = malloc(sizeof(*kept) + size);
 	if (!kept)

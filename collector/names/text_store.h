@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* At most, in bytes. */
+#define TEXT_STORE_BYTES_MAX (512ull << 20)
+
 struct text_store;
 
 /* 0 or -ENOMEM. The caller owns *@out and ends it by text_store_free(). */

@@ -140,6 +140,9 @@ static int take_collect_option(void *to, const struct opts_value *value)
 	case OPT_MAX_TOTAL:
 		options->max_total = value->number;
 		return OPTS_GO_ON;
+	case OPT_METRICS:
+		options->metrics = value->text;
+		return OPTS_GO_ON;
 	case OPT_WORKERS:
 		options->workers = (uint32_t)value->number;
 		return OPTS_GO_ON;

@@ -36,6 +36,7 @@ struct collect_options {
 	enum wire_on_full on_full;
 	bool compress;
 	uint64_t max_bytes; /* 0: by the free space */
+	const char *metrics; /* where to; NULL: nowhere */
 	uint64_t max_total; /* of the daemon's recordings; 0: the same */
 	struct filter filter;
 	const char *const *count; /* the patterns of --count, as in a filter */

@@ -95,6 +95,9 @@ struct arena_drain {
 		bool posted; /* under the arena's lock: job is on its way */
 		struct job job;
 	} loads;
+	/* When each drain worker began its last look at the slots, BOOTTIME:
+	 * that worker, relaxed. */
+	uint64_t looked_ns[DOORBELLS];
 	/* process_reap.c: the end, on the main thread. */
 	bool leaving; /* a last look at the slots is under way; changed under
 		       * the arena's lock */

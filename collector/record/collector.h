@@ -33,6 +33,7 @@ struct symbol_cache;
 struct collector {
 	const struct collect_options *options;
 	int loop;
+	uint64_t start_ns; /* BOOTTIME */
 	struct clock_sync *clock;
 	bool ticks; /* programs may use the counter as their clock */
 	double span_ns; /* cost of one span */

@@ -368,6 +368,16 @@ const struct recording_setup *recording_setup(const struct recording *recording)
 	return &recording->setup;
 }
 
+struct recording_memory recording_memory(const struct recording *recording)
+{
+	/* relaxed: a figure for a person */
+	uint64_t left = atom_load_rlx(&recording->budget.left);
+
+	/* For a moment it is below 0 while budget_take() fails. */
+	left = left > BUDGET_BYTES ? 0 : left;
+	return (struct recording_memory){ BUDGET_BYTES - left, BUDGET_BYTES };
+}
+
 int recording_close_trace(struct recording *recording)
 {
 	return trace_file_close(&recording->setup.trace);

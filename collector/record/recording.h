@@ -201,6 +201,11 @@ struct recording_live {
 	uint64_t spans, dropped;
 };
 
+/* The memory of what grows with a recording, in bytes. */
+struct recording_memory {
+	uint64_t used, most;
+};
+
 /* What a recording has counted and listed, for the files written at its end. */
 struct recording_sums {
 	struct totals totals;
@@ -246,6 +251,8 @@ void recording_on_end(struct recording *recording,
  * Any thread. */
 const struct recording_setup *recording_setup(
 	const struct recording *recording);
+/* How much of its budget @recording has taken. Any thread. */
+struct recording_memory recording_memory(const struct recording *recording);
 /* Write what is left of the trace, and close it. Returns what
  * trace_file_close() returns. The thread that finishes the recording. */
 int recording_close_trace(struct recording *recording);

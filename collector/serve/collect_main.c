@@ -15,6 +15,7 @@
  *                (states_thread.c)
  *   sampler      unwinds copied stacks (sampler.c), where there are any
  *   perf         reads the kernel's samples (cpu_samples.c), where it takes any
+ *   metrics      answers who wants figures, with --metrics (metrics.c)
  *   writers      of each trace: compress and write (trace_file.c)
  *   parked       does nothing but prove that we live (liveness.c)
  *
@@ -41,6 +42,7 @@
 #include <unistd.h>
 
 #include "collector/record/arena.h"
+#include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/options/collect_options.h"
@@ -54,6 +56,7 @@
 #include "collector/serve/heap_ticks.h"
 #include "collector/base/jobs.h"
 #include "collector/record/liveness.h"
+#include "collector/serve/metrics.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
 #include "collector/record/process.h"
@@ -85,6 +88,7 @@ struct daemon {
 	struct watch signals, timer, done, control;
 	struct workers *workers;
 	struct heap_ticks *ticks;
+	struct metrics *metrics; /* NULL: nobody wants any */
 	uint32_t beats;
 	bool beating;
 	bool hung_up; /* perfrec is gone */
@@ -353,6 +357,7 @@ static int start_parts(struct daemon *daemon)
 
 	collector->options = &daemon->options;
 	collector->limits = &daemon->limits;
+	collector->start_ns = clock_boottime_ns();
 	collector->finish_recording = recording_finish;
 	if (daemon->options.categories)
 		snprintf(collector->categories, sizeof(collector->categories),
@@ -525,6 +530,7 @@ static int stop_daemon(struct daemon *daemon, int err)
 
 	/* Its socket is in the other one's folder. */
 	ctl_server_close(daemon->ctl);
+	metrics_free(&daemon->metrics);
 	if (daemon->server)
 		server_free(&daemon->server);
 	workers_stop(&daemon->workers);
@@ -579,6 +585,9 @@ int main(int argc, char **argv)
 	if (!err)
 		err = ctl_server_new(&daemon->collector,
 				     server_path(daemon->server), &daemon->ctl);
+	if (!err)
+		err = metrics_new(&daemon->collector, daemon->options.metrics,
+				  &daemon->metrics);
 	if (!err)
 		err = start_output(daemon);
 	if (!err)

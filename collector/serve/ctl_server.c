@@ -36,6 +36,7 @@
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"
 #include "collector/serve/ctl_functions.h"
+#include "collector/serve/ctl_stats.h"
 #include "collector/serve/ctl_top.h"
 #include "collector/serve/ctl_wire.h"
 #include "collector/base/connections.h"
@@ -244,6 +245,19 @@ static void run_top(struct client *client, const struct choice *choice)
 		make_client_wait(client, describe_choice(client, choice));
 }
 
+static void run_stats(struct client *client, const struct choice *choice)
+{
+	json_t *stats = ctl_stats_json(client->server->collector), *answer;
+
+	if (!stats) {
+		answer_client(client, ctl_answer_error("out of memory"));
+		return;
+	}
+	answer = describe_choice(client, choice);
+	json_object_set_new(answer, "stats", stats);
+	answer_client(client, answer);
+}
+
 static void obey_request(struct client *client, verb_run *run,
 			 const char *target, const char *list)
 {
@@ -276,6 +290,7 @@ static void take_request(struct client *client, char *line)
 		{ "categories", run_categories },
 		{ "functions", run_functions },
 		{ "top", run_top },
+		{ "stats", run_stats },
 	};
 	char *tab = strchr(line, '\t'), *space;
 	const char *target;

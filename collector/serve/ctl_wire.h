@@ -10,6 +10,7 @@
  *     categories [TARGET] TAB LIST
  *     functions [TARGET] { TAB CHANGE }
  *     top [TARGET]
+ *     stats
  *
  * A target is the process id of a program, its name, or the name of its folder.
  * Without a target all programs are meant. The answer is one JSON object, up to
@@ -29,8 +30,14 @@
  *             "known": how many functions there are,
  *             "functions": [{"name", "module", "calls", "self_ns", "state"}]}
  *
- * with at most CTL_TOP_FUNCTIONS functions, those with the most self time. Only
- * the user of the collector, and root, may connect.
+ * with at most CTL_TOP_FUNCTIONS functions, those with the most self time.
+ * After stats there are figures (stats.def) of the collector and of its
+ * recordings:
+ *
+ *     "stats": {..., "refusals": [{"why", "programs"}],
+ *               "recordings": [{"program", "folder", ...}]}
+ *
+ * Only the user of the collector, and root, may connect.
  */
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 #define PERFREC_COLLECTOR_SERVE_CTL_WIRE_H

@@ -107,6 +107,10 @@ void session_log_refusal(struct collector *collector, pid_t pid,
 	struct refusal *last =
 		refusal + ARRAY_SIZE(collector->limits->refusal) - 1;
 
+	while (refusal < last && refusal->why && refusal->why != why)
+		refusal++;
+	refusal->why = why;
+	refusal->programs++;
 	/* One line for all at the end, by perfrec: not one for each process. */
 	if (collector->recording) {
 		recording_refuse(collector->recording, pid, why);
@@ -114,9 +118,6 @@ void session_log_refusal(struct collector *collector, pid_t pid,
 		       why);
 		return;
 	}
-	while (refusal < last && refusal->why && refusal->why != why)
-		refusal++;
-	refusal->why = why;
 	log_limited(&refusal->limit, LOG_WARN,
 		    "refused program with pid %d: %s", (int)pid, why);
 }
@@ -220,14 +221,19 @@ void session_begin(struct collector *collector, struct arena *arena)
 {
 	arena_session(arena)->held = true;
 	collector->limits->sessions++;
+	collector->limits->begun++;
 	collector->limits->arena_bytes += arena_setup(arena)->bytes;
 	collector->limits->begun_ns += PROGRAM_NS;
 }
 
 void session_unlist(struct collector *collector, struct arena *arena)
 {
+	struct arena_live live = arena_live(arena);
+
 	collector->limits->sessions--;
 	collector->limits->arena_bytes -= arena_setup(arena)->bytes;
+	collector->limits->left_spans += live.spans;
+	collector->limits->left_lost += live.lost;
 }
 
 /* Write the control word as held and paused say. Under the arena's lock. */

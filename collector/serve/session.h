@@ -30,8 +30,12 @@ struct session_limits {
 	 * entry is shared by all reasons that find no other room. */
 	struct refusal {
 		const char *why;
+		uint64_t programs; /* for this reason, so far */
 		struct log_limit limit;
 	} refusal[32];
+	/* Of all sessions that are not listed any more. */
+	uint64_t left_spans, left_lost;
+	uint64_t begun; /* sessions, so far */
 	uint64_t max_total; /* of all recordings, on disk; 0: no limit */
 };
 

@@ -94,7 +94,7 @@ done <<-'END'
 	perfrec ctl --frob list|unknown option '--frob'; see perfrec ctl --help
 	perfrec ctl list -x|unknown option '-x'; see perfrec ctl --help
 	perfrec ctl --sokcet x list|unknown option '--sokcet' .did you mean '--socket'\?.
-	perfrec ctl halt|unknown command 'halt': choose list, pause, resume, flush, stop, categories, functions or forget; see perfrec ctl --help
+	perfrec ctl halt|unknown command 'halt': choose list, pause, resume, flush, stop, categories, functions, stats or forget; see perfrec ctl --help
 	perfrec ctl|give a command: choose list, pause
 	perfrec ctl categories ,|categories ',': give globs
 	perfrec ctl categories|give a list of categories

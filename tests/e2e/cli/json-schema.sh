@@ -60,6 +60,9 @@ wait_for 60 records
 	members 'perfrec ctl list' <<-JSON
 	$("$PERFREC" ctl -o live list --json)
 	JSON
+	members 'perfrec ctl stats' <<-JSON
+	$("$PERFREC" ctl -o live stats --json)
+	JSON
 	members 'perfrec ctl functions' <<-JSON
 	$("$PERFREC" ctl -o live functions --json)
 	JSON

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stats - gathers the figures. It takes no lock for longer than it takes to
+ * copy a few words, and looks at shared memory with relaxed loads only: what a
+ * program writes there can make its own figures wrong, and no others.
+ */
+#include "collector/serve/stats.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/grow.h"
+#include "collector/base/lock.h"
+#include "collector/base/proc.h"
+#include "collector/drain/drain.h"
+#include "collector/names/helper.h"
+#include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/recording.h"
+#include "collector/serve/session.h"
+#include "collector/serve/stats_inner.h"
+#include "collector/trace/trace_file.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+/* --- the table ---------------------------------------------------------------
+ */
+
+#define ROW(of, member, metric, kind, help)    \
+	{ #member, metric, help, STATS_##kind, \
+	  offsetof(struct stats_##of, member) },
+
+const struct stats_row stats_daemon_rows[] = {
+#define DAEMON(member, metric, kind, help) \
+	ROW(daemon, member, metric, kind, help)
+#define RECORDING(member, metric, kind, help)
+#include "collector/serve/stats.def"
+#undef DAEMON
+#undef RECORDING
+};
+const size_t stats_daemon_row_count = ARRAY_SIZE(stats_daemon_rows);
+
+const struct stats_row stats_recording_rows[] = {
+#define DAEMON(member, metric, kind, help)
+#define RECORDING(member, metric, kind, help) \
+	ROW(recording, member, metric, kind, help)
+#include "collector/serve/stats.def"
+#undef DAEMON
+#undef RECORDING
+};
+const size_t stats_recording_row_count = ARRAY_SIZE(stats_recording_rows);
+
+uint64_t stats_value(const struct stats_row *row, const void *of)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)of + row->offset, sizeof(value));
+	return value;
+}
+
+const char *stats_refusal(const struct stats *stats, size_t index,
+			  uint64_t *programs)
+{
+	const struct refusal *refusal = stats->collector->limits->refusal;
+	size_t count = ARRAY_SIZE(stats->collector->limits->refusal);
+
+	if (index >= count || !refusal[index].why)
+		return NULL;
+	*programs = refusal[index].programs;
+	return index + 1 < count ? refusal[index].why : "other reasons";
+}
+
+/* --- one recording -----------------------------------------------------------
+ */
+
+/* Adds how full the rings of @arena are. */
+static void add_rings(struct stats_recording *row, const struct arena *arena)
+{
+	const struct arena_setup *setup = arena_setup(arena);
+	uint64_t most = setup->ring_cells;
+
+	for (uint32_t i = 0; i < setup->slot_count; i++) {
+		const struct slot_shm *slot = arena_slot_shm(arena, i);
+		/* relaxed: a figure for a person */
+		uint64_t tail = atom_load_rlx(&slot->tail);
+		/* relaxed: the same; the program may have written anything */
+		uint64_t unread = atom_load_rlx(&slot->head) - tail;
+
+		/* relaxed: claimers take the lowest slot that is free */
+		if (!atom_load_rlx(&slot->claims))
+			break;
+		unread = MIN(unread, most) * sizeof(struct record);
+		row->unread_bytes += unread;
+		row->fullest_bytes = MAX(row->fullest_bytes, unread);
+	}
+	row->ring_bytes = MAX(row->ring_bytes, most * sizeof(struct record));
+}
+
+/* Adds the processes of @arena. */
+static void add_processes(struct stats_recording *row, struct arena *arena)
+{
+	arena_lock(arena);
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process)) {
+		row->processes++;
+		snprintf(row->program, sizeof(row->program), "%s",
+			 process_setup(process)->entry->name);
+	}
+	arena_unlock(arena);
+}
+
+static void add_arena(const struct collector *collector,
+		      struct stats_recording *row, struct arena *arena)
+{
+	struct arena_live live = arena_live(arena);
+
+	row->threads += live.threads;
+	row->spans += live.spans;
+	row->lost += live.lost;
+	add_rings(row, arena);
+	add_processes(row, arena);
+	if (collector->drain)
+		row->lag_ns =
+			MAX(row->lag_ns, drain_lag_ns(collector->drain, arena));
+}
+
+static void fill_recording(struct stats_recording *row,
+			   struct recording *recording)
+{
+	struct recording_memory memory = recording_memory(recording);
+	const struct recording_setup *setup = recording_setup(recording);
+	const struct totals *totals = recording_lock(recording);
+
+	row->stacks = totals->sampled.unwound;
+	row->stacks_cached = totals->sampled.cached;
+	recording_unlock(recording);
+	row->recording = recording;
+	row->memory_bytes = memory.used;
+	row->memory_bytes_max = memory.most;
+	row->trace_bytes = trace_file_bytes(setup->trace);
+	row->trace_bytes_max = setup->max_bytes;
+}
+
+/* The row of @recording, which is added if it is new. NULL: no memory. */
+static struct stats_recording *row_of(struct stats *stats, size_t *room,
+				      struct recording *recording)
+{
+	struct stats_recording *row;
+
+	/* Programs of one recording come one after another. */
+	for (size_t i = stats->count; i-- > 0;)
+		if (stats->recordings[i].recording == recording)
+			return &stats->recordings[i];
+	if (grow_array(stats->recordings, *room, stats->count + 1))
+		return NULL;
+	row = &stats->recordings[stats->count++];
+	*row = (struct stats_recording){ 0 };
+	fill_recording(row, recording);
+	return row;
+}
+
+/* 0 or -ENOMEM. */
+static int gather_recordings(const struct collector *collector,
+			     struct stats *stats)
+{
+	size_t room = 0;
+
+	if (collector->recording && !row_of(stats, &room, collector->recording))
+		return -ENOMEM;
+	for (struct arena *arena = collector->arenas; arena;
+	     arena = arena_next(arena)) {
+		struct stats_recording *row =
+			row_of(stats, &room, arena_setup(arena)->recording);
+
+		if (!row)
+			return -ENOMEM;
+		add_arena(collector, row, arena);
+	}
+	return 0;
+}
+
+/* --- the collector -----------------------------------------------------------
+ */
+
+static uint64_t count_open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	uint64_t count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	/* But for ".", ".." and the folder itself. */
+	return count > 3 ? count - 3 : 0;
+}
+
+static uint64_t resident_bytes(void)
+{
+	char text[128] = "";
+	unsigned long long pages = 0;
+
+	proc_read(getpid(), "statm", text, sizeof(text));
+	if (sscanf(text, "%*s %llu", &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void gather_process(const struct collector *collector,
+			   struct stats_daemon *daemon)
+{
+	struct timespec cpu = { 0 };
+	struct rlimit files = { 0 };
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	getrlimit(RLIMIT_NOFILE, &files);
+	daemon->uptime_ns = clock_boottime_ns() - collector->start_ns;
+	daemon->cpu_ns =
+		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	daemon->rss_bytes = resident_bytes();
+	daemon->open_files = count_open_files();
+	daemon->open_files_max = files.rlim_cur;
+}
+
+static void gather_caches(const struct collector *collector,
+			  struct stats_daemon *daemon)
+{
+	struct symbol_cache_use use = symbol_cache_use(collector->symbols);
+	struct helper_counts helpers = helper_counts();
+
+	daemon->names_bytes = use.names;
+	daemon->names_bytes_max = use.names_most;
+	daemon->tables_bytes = use.tables;
+	daemon->tables_bytes_max = use.tables_most;
+	daemon->helpers = helpers.running;
+	daemon->helpers_started = helpers.started;
+	daemon->helpers_failed = helpers.failed;
+}
+
+static void gather_sums(struct collector *collector, struct stats *stats)
+{
+	const struct session_limits *limits = collector->limits;
+	struct stats_daemon *daemon = &stats->daemon;
+	uint64_t programs;
+
+	lock_acquire(&collector->lock);
+	daemon->finishing = collector->recording_count;
+	daemon->disk_bytes = limits->finished_bytes;
+	lock_release(&collector->lock);
+	daemon->going_on = stats->count;
+	daemon->finishing -= MIN(daemon->finishing, stats->count);
+	daemon->programs = limits->begun;
+	daemon->disk_bytes_max = limits->max_total;
+	daemon->spans = limits->left_spans;
+	daemon->lost = limits->left_lost;
+	for (size_t i = 0; stats_refusal(stats, i, &programs); i++)
+		daemon->refused += programs;
+	for (size_t i = 0; i < stats->count; i++) {
+		const struct stats_recording *row = &stats->recordings[i];
+
+		daemon->processes += row->processes;
+		daemon->spans += row->spans;
+		daemon->lost += row->lost;
+		daemon->disk_bytes += row->trace_bytes;
+		daemon->lag_ns = MAX(daemon->lag_ns, row->lag_ns);
+	}
+	daemon->workers =
+		collector->drain ? drain_workers(collector->drain) : 0;
+}
+
+int stats_gather(struct collector *collector, struct stats *out)
+{
+	int err;
+
+	*out = (struct stats){ .collector = collector };
+	err = gather_recordings(collector, out);
+	if (err) {
+		stats_release(out);
+		return err;
+	}
+	gather_process(collector, &out->daemon);
+	gather_caches(collector, &out->daemon);
+	gather_sums(collector, out);
+	return 0;
+}
+
+void stats_release(struct stats *stats)
+{
+	free(stats->recordings);
+	*stats = (struct stats){ 0 };
+}
