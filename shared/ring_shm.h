@@ -77,6 +77,8 @@ enum page_flags {
 				* GLOBAL_EXPEDITED, as its children are */
 	PAGE_OTHER_HOOKS = 1 << 8, /* another library's hooks hear of calls */
 	PAGE_UNHELD = 1 << 9, /* it waits no more while control is HOLD */
+	PAGE_BLOCK_OVER = 1 << 10, /* no cell was read for wire_reply.block_ns:
+				    * what found no room was dropped */
 };
 
 /* Who has the last word on the thunk area: whoever changes FREE. */

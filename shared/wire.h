@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 14u
+#define WIRE_VERSION 15u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
@@ -110,6 +110,7 @@ enum wire_alloc {
 #define WIRE_ALLOC_PERIOD_MAX (1u << 30)
 #define WIRE_CPU_HZ_MAX 10000u
 #define WIRE_STACK_BYTES_MAX (60u << 10)
+#define WIRE_BLOCK_NS_MAX (24 * 3600 * UINT64_C(1000000000))
 
 struct wire_reply {
 	uint64_t magic;
@@ -124,11 +125,14 @@ struct wire_reply {
 	uint32_t cpu_hz; /* take so many samples a second of each thread's CPU
 			  * time, by signals in the program; 0: none */
 	uint32_t stack_bytes; /* the most to copy of a stack for a sample */
+	uint64_t block_ns; /* of WIRE_ON_FULL_BLOCK: if no cell of the process
+			    * was read for so long, nobody waits for room any
+			    * more, until a cell is read */
 };
 
 _Static_assert(sizeof(struct wire_hello) == 48, "wire");
 _Static_assert(sizeof(struct wire_child) == 32, "wire");
 _Static_assert(sizeof(struct wire_regret) == 16, "wire");
-_Static_assert(sizeof(struct wire_reply) == 48, "wire");
+_Static_assert(sizeof(struct wire_reply) == 56, "wire");
 
 #endif

@@ -128,6 +128,9 @@ static int take_collect_option(void *to, const struct opts_value *value)
 	case OPT_SOCKET:
 		options->socket = value->text;
 		return OPTS_GO_ON;
+	case OPT_BLOCK_TIMEOUT:
+		options->block_ns = value->number;
+		return OPTS_GO_ON;
 	case OPT_ON_FULL:
 		options->on_full = (enum wire_on_full)value->word;
 		return OPTS_GO_ON;

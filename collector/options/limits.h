@@ -32,6 +32,10 @@
 #define INTERVAL_NS_MIN (100 * UINT64_C(1000000))
 #define INTERVAL_NS_MAX (24 * 3600 * UINT64_C(1000000000))
 
+/* --block-timeout, in ns */
+#define BLOCK_NS_MIN (100 * UINT64_C(1000000))
+#define BLOCK_NS_MAX WIRE_BLOCK_NS_MAX
+
 /* --ring-size, in bytes */
 #define RING_BYTES_MIN (RING_CELLS_MIN * sizeof(struct record))
 #define RING_BYTES_MAX (RING_CELLS_MAX * sizeof(struct record))

@@ -252,6 +252,7 @@ static void count_unslotted(struct arena *arena)
 	totals->slots_retired += !!(flags & PAGE_SLOTS_RETIRED);
 	totals->slots_refused += !!(flags & PAGE_SLOTS_REFUSED);
 	totals->early_starts += !!(flags & PAGE_UNHELD);
+	totals->block_timeouts += !!(flags & PAGE_BLOCK_OVER);
 	totals->vfork_spans += atom_load_rlx(&page->vfork_spans);
 	totals->muted_spans += atom_load_rlx(&page->muted_spans);
 	totals->heap.unslotted_allocs += atom_load_rlx(&page->unslotted_allocs);

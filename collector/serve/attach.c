@@ -291,6 +291,7 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		.magic = WIRE_REPLY_MAGIC,
 		.version = WIRE_VERSION,
 		.on_full = options->on_full,
+		.block_ns = options->block_ns,
 		.depth = options->depth,
 		.cpu_hz =
 			options->cpu_engine == CPU_SIGNAL ? options->cpu_hz : 0,

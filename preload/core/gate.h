@@ -62,6 +62,11 @@ struct shim {
 	uint32_t ring_cells;
 	uint64_t (*clock)(void);
 	bool block; /* on a full ring: wait */
+	bool quiet; /* PERFREC_QUIET */
+	uint64_t block_ns; /* so long, if no cell of the process is read */
+	uint64_t over_cells; /* cells of the process that were read by then */
+	uint32_t block_over; /* 1: that is over, nobody waits */
+	uint32_t block_said; /* 1: the user was told */
 	bool general; /* all hooks take the general path */
 	uint32_t depth; /* spans with fewer around them are recorded; 0: all */
 	uint32_t paused; /* the program has called perfrec_pause() */

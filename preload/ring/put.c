@@ -258,9 +258,11 @@ static bool still_withheld(uint64_t word, uintptr_t sp, bool nested)
 	else
 		drop_span(kind, function, sp);
 	if ((t_thread.lost_spans + t_thread.paused_spans) % WITHHELD_PER_LOOK ==
-		    0 &&
-	    collector_left())
-		gate_switch_off();
+	    0) {
+		gate_take_late_filter();
+		if (collector_left())
+			gate_switch_off();
+	}
 	return true;
 }
 

@@ -48,9 +48,12 @@ bool put_half_is_free(void);
 
 /*
  * Wait until half of the ring is free, and record the wait. False when it is
- * not worth it: the collector has left or is stopped, or system calls are
- * forbidden.
+ * not worth it: the collector has left or is stopped, it has read no cell of
+ * this process for --block-timeout, or system calls are forbidden.
  */
 bool wait_for_room(void);
+/* This thread has found room. If nobody waits any more, because the collector
+ * had stopped reading, and it reads again, then wait again. */
+void wait_look_again(void);
 
 #endif

@@ -135,6 +135,8 @@ bool put_make_room(enum put_limit which, uint64_t cells, bool wait)
 	bool room = put_limits_renew(which, cells);
 
 	gate_take_late_filter();
+	if (room)
+		wait_look_again();
 	doorbell_ring();
 	if (collector_left()) {
 		gate_switch_off();

@@ -4,6 +4,11 @@
  * futexes at once, room and the collector's life, for 50 ms at a time. So a
  * collector that is killed frees every waiter at once; one that is stopped does
  * after LOOKS_STOPPED waits.
+ *
+ * One that lives and does not read is waited for until g_shim.block_ns have
+ * passed in which no cell of any thread of this process was read. From then on
+ * no thread waits (g_shim.block_over), until one that has found room sees that
+ * cells were read meanwhile.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,6 +16,7 @@
 #include "preload/core/clock.h"
 #include "preload/core/gate.h"
 #include "preload/core/liveness.h"
+#include "preload/core/say.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/ring/put_inner.h"
@@ -20,6 +26,9 @@
 #define WAIT_NS 50000000ULL
 /* So many looks in a row, one a wait, must find the collector stopped. */
 #define LOOKS_STOPPED 3
+/* A look at all tails. */
+#define READS_LOOK_NS 500000000ULL
+#define NS_PER_MS 1000000
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -37,6 +46,95 @@ static bool collector_stopped(void)
 	const uint32_t *parked = &g_shim.liveness->parked;
 
 	return sys(SYS_futex, parked, FUTEX_OP_REQUEUE, 0, 1, parked) == 0;
+}
+
+/* How many cells of this process were ever read. A tail that cannot be is left
+ * out: so the sum grows for as long only as there is something to read. */
+static uint64_t cells_read(void)
+{
+	uint64_t cells = 0;
+
+	for (uint32_t i = 0; i < g_shim.slot_count; i++) {
+		const struct slot_shm *slot = &g_shim.slots[i];
+		uint64_t tail;
+
+		/* relaxed, all: what is missed is seen at the next look */
+		if (!atom_load_rlx(&slot->claims))
+			break; /* behind this one none was ever claimed */
+		if (atom_load_rlx(&slot->pid) != g_shim.pid)
+			continue;
+		/* relaxed: as above */
+		tail = atom_load_rlx(&slot->tail);
+		/* relaxed: as above */
+		if (tail <= atom_load_rlx(&slot->head))
+			cells += tail;
+	}
+	return cells;
+}
+
+/* What a thread that waits has seen of the collector's reading. */
+struct reads {
+	uint64_t cells; /* the most that were read */
+	uint64_t since; /* when they were seen to be so many, ns */
+	uint64_t next_look;
+};
+
+/* Whether the collector has read a cell of this process within block_ns, as far
+ * as this wait knows. */
+static bool reads_go_on(struct reads *reads, uint64_t now)
+{
+	uint64_t cells;
+
+	if (now < reads->next_look)
+		return true;
+	cells = cells_read();
+	if (cells > reads->cells || !reads->since) {
+		reads->cells = cells;
+		reads->since = now;
+	}
+	reads->next_look = now + MIN(READS_LOOK_NS, g_shim.block_ns / 8);
+	return now - reads->since < g_shim.block_ns;
+}
+
+/* Tell the user, once for each program. */
+static void say_over(void)
+{
+	uint64_t ms = g_shim.block_ns / NS_PER_MS;
+	bool seconds = ms % 1000 == 0;
+	char number[SAY_DECIMAL];
+	const char *parts[] = {
+		"the collector has read nothing for ",
+		say_decimal((uint32_t)(seconds ? ms / 1000 : ms), number),
+		seconds ? " s" : " ms",
+		": until it reads again, what finds no room is not recorded"
+	};
+
+	/* order: sc, BLOCKOVER: one thread says it */
+	if (!g_shim.quiet && atom_cas_sc(&g_shim.block_said, 0, 1))
+		say(parts, ARRAY_SIZE(parts));
+}
+
+/* No thread of this process waits from now on. */
+static void end_waiting(uint64_t cells)
+{
+	/* relaxed: BLOCKOVER orders it */
+	atom_store_rlx(&g_shim.over_cells, cells);
+	/* order: rel, BLOCKOVER: who sees it knows how many were read */
+	atom_store_rel(&g_shim.block_over, 1);
+	/* order: sc, FLAGS: as every flag; it stands for nothing else */
+	atom_or_sc(&g_shim.page->flags, PAGE_BLOCK_OVER);
+	say_over();
+}
+
+void wait_look_again(void)
+{
+	/* order: acq, BLOCKOVER: how many were read by then */
+	if (likely(!atom_load_acq(&g_shim.block_over)))
+		return;
+	/* relaxed: BLOCKOVER orders it */
+	if (cells_read() > atom_load_rlx(&g_shim.over_cells))
+		/* relaxed: a hint; who does not see it drops once more */
+		atom_store_rlx(&g_shim.block_over, 0);
 }
 
 static void sleep_until_room(uint32_t room, uint32_t owner)
@@ -71,11 +169,13 @@ static bool has_room(void)
 	       g_shim.ring_cells / 2;
 }
 
-/* True when there is room, false when the collector left or is stopped. */
+/* True when there is room, false when the collector left, is stopped or does
+ * not read. */
 static bool wait_until_room(void)
 {
 	struct slot_shm *slot = t_thread.slot;
-	uint64_t next_look = 0;
+	uint64_t next_look = 0, now;
+	struct reads reads = { 0 };
 	int stopped = 0;
 
 	while (stopped < LOOKS_STOPPED) {
@@ -96,8 +196,15 @@ static bool wait_until_room(void)
 		/* Once is not enough: that thread may be just about to
 		 * wait. And a signal that ends the sleep early must not
 		 * make another look. */
-		if (clock_ns(CLOCK_MONOTONIC) >= next_look) {
-			next_look = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (now >= next_look) {
+			/* The first look at all tails is not worth it where the
+			 * wait is short. */
+			if (next_look && !reads_go_on(&reads, now)) {
+				end_waiting(reads.cells);
+				return false;
+			}
+			next_look = now + WAIT_NS;
 			stopped = collector_stopped() ? stopped + 1 : 0;
 		}
 		if (stopped < LOOKS_STOPPED)
@@ -119,7 +226,8 @@ bool wait_for_room(void)
 	uint64_t begin, ticks;
 	bool room;
 
-	if (g_shim.no_syscalls)
+	/* relaxed: a hint; else this thread waits for itself */
+	if (g_shim.no_syscalls || atom_load_rlx(&g_shim.block_over))
 		return false;
 	/* relaxed: a counter; once it moves the collector is back */
 	if (t_thread.stopped &&

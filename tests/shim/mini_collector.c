@@ -136,6 +136,8 @@ void mini_collector_accept(struct mini_collector *mini,
 
 	settings.magic = WIRE_REPLY_MAGIC;
 	settings.version = WIRE_VERSION;
+	if (!settings.block_ns)
+		settings.block_ns = WIRE_BLOCK_NS_MAX;
 	mini_collector_answer(peer, &settings, &mini->liveness_fd, 1);
 	close(peer);
 }

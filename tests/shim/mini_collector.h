@@ -31,7 +31,7 @@ void mini_collector_start(struct mini_collector *mini);
 void mini_collector_want_all(const struct mini_collector *mini);
 /* Waits for one hello and answers it with @settings (status, clock, on_full,
  * depth, alloc, alloc_period, stack_bytes). The arena's control is set to
- * @control first. */
+ * @control first. A block_ns of 0 stands for a day. */
 void mini_collector_accept(struct mini_collector *mini,
 			   struct wire_reply settings, uint32_t control);
 /* The two halves of that, for who answers otherwise. Waits for one hello; the

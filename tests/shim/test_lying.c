@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "shared/atomic.h"
+#include "shared/futex.h"
 #include "tests/shim/mini_collector.h"
 #include "tests/suite.h"
 
@@ -47,7 +49,8 @@ static struct wire_reply accepting(void)
 {
 	return (struct wire_reply){ .magic = WIRE_REPLY_MAGIC,
 				    .version = WIRE_VERSION,
-				    .on_full = WIRE_ON_FULL_BLOCK };
+				    .on_full = WIRE_ON_FULL_BLOCK,
+				    .block_ns = WIRE_BLOCK_NS_MAX };
 }
 
 static bool has_recorded(void)
@@ -220,6 +223,7 @@ static const struct wire_reply g_settings[] = {
 	{ .alloc_period = WIRE_ALLOC_PERIOD_MAX + 1ULL },
 	{ .cpu_hz = WIRE_CPU_HZ_MAX + 1 },
 	{ .stack_bytes = WIRE_STACK_BYTES_MAX + 1 },
+	{ .block_ns = WIRE_BLOCK_NS_MAX + 1 },
 	{ .clock = UINT32_MAX,
 	  .on_full = UINT32_MAX,
 	  .depth = UINT32_MAX,
@@ -395,6 +399,135 @@ START_TEST(filter_that_comes_late_is_used)
 }
 END_TEST
 
+/* --- a collector that lives, and reads nothing ------------------------------
+ */
+
+/* What @pid says goes to a file of no name, from where it is read. */
+static FILE *catch_stderr(int *old)
+{
+	FILE *said = tmpfile();
+
+	ck_assert_ptr_nonnull(said);
+	*old = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	ck_assert_int_eq(dup2(fileno(said), STDERR_FILENO), STDERR_FILENO);
+	return said;
+}
+
+static void expect_said(FILE *said, const char *line)
+{
+	char text[256] = "", more[256];
+
+	rewind(said);
+	ck_assert_ptr_nonnull(fgets(text, sizeof(text), said));
+	ck_assert_str_eq(text, line);
+	ck_assert_msg(!fgets(more, sizeof(more), said), "and: %s", more);
+	fclose(said);
+}
+
+/* So many drops by the program, more than @before; then that many. */
+static uint64_t wait_for_drops(uint64_t before)
+{
+	const struct slot_shm *slot = mini_slot(&g_mini, 0);
+	uint64_t drops;
+
+	do {
+		usleep(1000);
+		/* relaxed: a count */
+		drops = atom_load_rlx(&slot->dropped_spans);
+	} while (drops <= before);
+	return drops;
+}
+
+static uint64_t waited(void)
+{
+	/* relaxed: a count */
+	return atom_load_rlx(&mini_slot(&g_mini, 0)->wait_ticks);
+}
+
+/* Read all that there is, as a collector. */
+static void read_all(void)
+{
+	struct slot_shm *slot = mini_slot(&g_mini, 0);
+
+	/* order: sc, ROOM: as a collector */
+	atom_store_sc(&slot->tail, atom_load_acq(&slot->head));
+	/* relaxed: the wake orders it */
+	atom_add_rlx(&slot->room, 1);
+	syscall(SYS_futex, &slot->room, FUTEX_OP_WAKE, 1);
+}
+
+/* Its parked thread waits, as it should; the heartbeat does not matter. The
+ * case has 20 s. */
+START_TEST(block_ends_where_nothing_is_read)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK,
+				       .block_ns = NS_PER_S / 2 };
+	char *argv[] = {
+		(char *)mini_build_path("tests/shim/victims/held_victim"), NULL
+	};
+	int input = open_input(), old;
+	uint64_t drops, ticks;
+	FILE *said;
+	pid_t pid;
+
+	setenv("PERFREC_RING_KB", "64", 1);
+	setenv("PERFREC_RSEQ", _i ? "off" : "on", 1);
+	unsetenv("PERFREC_QUIET");
+	mini_collector_start(&g_mini);
+	said = catch_stderr(&old);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	ck_assert_int_eq(dup2(old, STDERR_FILENO), STDERR_FILENO);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	drops = wait_for_drops(0);
+	ticks = waited();
+	ck_assert_uint_gt(ticks, 0);
+	ck_assert(page_flags() & PAGE_BLOCK_OVER);
+	/* From then on it does not wait. */
+	drops = wait_for_drops(drops + 10000);
+	ck_assert_uint_eq(waited(), ticks);
+	/* Until it is read again. */
+	read_all();
+	while (waited() == ticks)
+		usleep(1000);
+	wait_for_drops(drops);
+	close(input);
+	expect_success(pid);
+	expect_said(said,
+		    "perfrec: the collector has read nothing for 500 ms: until "
+		    "it reads again, what finds no room is not recorded\n");
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* A tail that lies beyond the head is no reading, though it changes. */
+START_TEST(block_ends_where_tails_are_nonsense)
+{
+	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK,
+				       .block_ns = NS_PER_S };
+	char *argv[] = {
+		(char *)mini_build_path("tests/shim/victims/held_victim"), NULL
+	};
+	int input = open_input();
+	pid_t pid;
+
+	setenv("PERFREC_RING_KB", "64", 1);
+	mini_collector_start(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	for (uint64_t lie = 0; !(page_flags() & PAGE_BLOCK_OVER); lie++) {
+		/* relaxed: nothing is read through it */
+		atom_store_rlx(&mini_slot(&g_mini, 0)->tail,
+			       UINT64_MAX / 2 + lie);
+		usleep(1000);
+	}
+	close(input);
+	expect_success(pid);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lying");
@@ -414,5 +547,7 @@ int main(void)
 	tcase_add_test(tcase, hold_that_ends_in_time_is_no_early_start);
 	tcase_add_test(tcase, hold_outlasts_a_write_into_the_text);
 	tcase_add_loop_test(tcase, filter_that_comes_late_is_used, 0, 2);
+	tcase_add_loop_test(tcase, block_ends_where_nothing_is_read, 0, 2);
+	tcase_add_test(tcase, block_ends_where_tails_are_nonsense);
 	return suite_run(suite);
 }
