@@ -528,6 +528,82 @@ START_TEST(block_ends_where_tails_are_nonsense)
 }
 END_TEST
 
+/* --- all other words --------------------------------------------------------
+ */
+
+static uint64_t draw(uint64_t *state)
+{
+	static const uint64_t odd[] = { 0, 1, 2, 3, UINT32_MAX, UINT64_MAX };
+	uint64_t number;
+
+	/* xorshift64 (Marsaglia, 2003) */
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	number = *state >> 8;
+	return number % 3 ? number : odd[number % 18 / 3];
+}
+
+/* Write something into one of the words that are the collector's. */
+static void scribble(uint64_t *state)
+{
+	struct page_shm *page = g_mini.page;
+	char *arena = (char *)page;
+	struct slot_shm *slot = mini_slot(&g_mini, (uint32_t)(draw(state) % 4));
+	uint64_t which = draw(state) % 11, value = draw(state);
+	uint64_t *filter = (uint64_t *)(arena + ARENA_FILTER);
+	uint16_t *numbers = (uint16_t *)(arena + ARENA_FILTER_NUMBERS);
+	uint32_t *words[] = { &page->control,
+			      &page->filter_shift,
+			      &page->patched,
+			      &page->writing_text,
+			      &slot->room,
+			      &page->doorbell[0].asleep,
+			      &g_mini.liveness->heartbeat };
+
+	/* relaxed, all: it is nonsense */
+	if (which < sizeof(words) / sizeof(words[0]))
+		atom_store_rlx(words[which], (uint32_t)value);
+	else if (which == 7)
+		atom_store_rlx(&page->map_tail, value);
+	else if (which == 8)
+		atom_store_rlx(&slot->tail, value);
+	else if (which == 9)
+		atom_store_rlx((uint32_t *)(arena + ARENA_CATEGORIES) +
+				       draw(state) % (CATEGORIES_BYTES / 4),
+			       (uint32_t)value);
+	else
+		atom_store_rlx(&filter[draw(state) % 64], value);
+	/* relaxed: as above */
+	atom_store_rlx(&numbers[draw(state) % 64], (uint16_t)value);
+}
+
+static const char *const g_scribbled[] = {
+	"threads", "fork", "seccomp_filter", "mlockall", "errno", "plain",
+};
+#define SCRIBBLED (int)(sizeof(g_scribbled) / sizeof(g_scribbled[0]))
+
+/* Each program once in block mode, and once in drop mode. */
+START_TEST(words_may_be_anything)
+{
+	struct wire_reply reply = accepting();
+	uint64_t state = 0x9e3779b97f4a7c15ULL + (uint64_t)_i;
+	pid_t pid = start(g_scribbled[_i % SCRIBBLED]), ended;
+	int peer = mini_collector_hear(&g_mini, CONTROL_ON), status;
+
+	reply.on_full = _i < SCRIBBLED ? WIRE_ON_FULL_BLOCK : WIRE_ON_FULL_DROP;
+	reply.block_ns = NS_PER_S / 10;
+	mini_collector_answer(peer, &reply, &g_mini.liveness_fd, 1);
+	while (!(ended = waitpid(pid, &status, WNOHANG)))
+		scribble(&state);
+	ck_assert_int_eq(ended, pid);
+	ck_assert_msg(status == 0, "%s ended with status %x",
+		      g_scribbled[_i % SCRIBBLED], status);
+	close(peer);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lying");
@@ -549,5 +625,6 @@ int main(void)
 	tcase_add_loop_test(tcase, filter_that_comes_late_is_used, 0, 2);
 	tcase_add_loop_test(tcase, block_ends_where_nothing_is_read, 0, 2);
 	tcase_add_test(tcase, block_ends_where_tails_are_nonsense);
+	tcase_add_loop_test(tcase, words_may_be_anything, 0, 2 * SCRIBBLED);
 	return suite_run(suite);
 }
