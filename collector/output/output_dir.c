@@ -19,12 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
 #include "collector/base/random.h"
+#include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
 #include "collector/output/unwritten.h"
 
@@ -170,8 +170,7 @@ static int prepare_old(struct output_dir *output)
 		output->older_fd = -1;
 	if (err || output->older_fd < 0)
 		return err;
-	if (flock(output->older_fd, LOCK_EX | LOCK_NB) < 0 &&
-	    errno == EWOULDBLOCK) {
+	if (folder_lock_take(output->older_fd) == -EBUSY) {
 		log_err("'%s' is still being recorded: " ANOTHER
 			", or wait for its end",
 			output->old);

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -36,6 +35,7 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
 #include "collector/base/proc.h"
+#include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
 #include "collector/profile/stack_profile.h"
 #include "collector/trace/trace_file.h"
@@ -107,9 +107,8 @@ static int open_recording_folder(const char *path, bool exclusive, int *out)
 	}
 	*out = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (*out >= 0) {
-		/* Nobody removes it while it is made: see output_dir.c. Some
-		 * file systems have no locks, which costs only that. */
-		(void)!flock(*out, LOCK_SH | LOCK_NB);
+		/* Nobody removes or repairs it while it is made. */
+		folder_lock_hold(*out);
 		return 0;
 	}
 	log_err("cannot open folder '%s': %m (%s)", path,
