@@ -135,7 +135,7 @@ compare "$annotations" "$work/annotations" "${1:-}"
 
 # Every name that is written to summary.json, fields and values alike, is said in
 # bold in the page, and what the page has in front of a paragraph is written.
-source='collector/files/summary_write.c collector/files/summary_cost.c'
+source='collector/files/summary_write.c collector/files/summary_cost.c collector/read/summary_rebuild.c'
 # shellcheck disable=SC2086 # a list
 cat $source | sed '/^#include/d; s|/\*.*\*/||' | grep -oE '"[a-z][a-z0-9_]+"' |
 	tr -d '"' >"$work/written"

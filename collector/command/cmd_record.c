@@ -220,13 +220,16 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 	hint_at_option(options);
 	if (end == SUPERVISE_LOST)
 		log_warn("the recording in '%s' is not complete: its trace "
-			 "holds what came before",
-			 options->dir);
-	else if (end == SUPERVISE_WHOLE || has_summary(options->dir))
+			 "holds what came before (see it with perfrec report "
+			 "%s; perfrec report --repair %s makes the other files "
+			 "from it)",
+			 options->dir, options->dir, options->dir);
+	else if (end == SUPERVISE_WHOLE ||
+		 (end == SUPERVISE_UNWRITTEN && has_summary(options->dir)))
 		show_summary(options, end == SUPERVISE_UNWRITTEN);
-	if (options->html && end != SUPERVISE_LOST && write_page(options))
+	if (options->html && end <= SUPERVISE_UNWRITTEN && write_page(options))
 		end = SUPERVISE_UNWRITTEN;
-	if (end == SUPERVISE_UNWRITTEN && wait_status == 0)
+	if (end != SUPERVISE_WHOLE && end != SUPERVISE_LEFT && wait_status == 0)
 		wait_status = W_EXITCODE(OPTS_FAILED, 0);
 	supervise_exit(wait_status);
 }

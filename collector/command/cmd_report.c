@@ -13,7 +13,9 @@
 #include "collector/base/text_out.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
+#include "collector/output/own_files.h"
 #include "collector/page/page.h"
+#include "collector/repair/repair.h"
 #include "collector/show/report_view.h"
 #include "collector/show/summary_print.h"
 #include "collector/read/summary_read.h"
@@ -33,6 +35,7 @@ struct report_options {
 	bool named; /* the recording was given */
 	const char *html; /* the file; NULL: no page */
 	bool no_source;
+	bool repair;
 };
 
 /* In the order of enum summary_order. */
@@ -159,6 +162,9 @@ static int take_report_option(void *to, const struct opts_value *value)
 	case OPT_NO_SOURCE:
 		options->no_source = true;
 		break;
+	case OPT_REPAIR:
+		options->repair = true;
+		break;
 	default:
 		assert(!"an option of perfrec report that nobody takes");
 	}
@@ -251,6 +257,23 @@ static int print_markdown(struct report_options *options,
 	return !err && options->view ? print_view(options, summary) : err;
 }
 
+/* A recording whose collector was killed is shown from its trace. */
+static int read_summary(const char *dir, struct summary **out)
+{
+	int err;
+
+	if (!repair_is_needed(dir))
+		return summary_read(dir, out);
+	err = repair_show(dir, out);
+	if (!err)
+		log_info("'%s' has no " SUMMARY_NAME ", as its perfrec was "
+			 "killed: this is from its trace; perfrec report "
+			 "--repair %s writes the files that other commands "
+			 "need",
+			 dir, dir);
+	return err;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report_options options = {
@@ -261,9 +284,11 @@ int cmd_report(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
+	if (options.repair && repair_write(options.print.dir))
+		return OPTS_FAILED;
 	if (options.html)
 		return write_page(&options);
-	if (summary_read(options.print.dir, &summary))
+	if (read_summary(options.print.dir, &summary))
 		return OPTS_FAILED;
 	if (options.markdown)
 		result = print_markdown(&options, summary);

@@ -46,6 +46,9 @@
 #include "shared/wire.h"
 
 #define READY_TIMEOUT_MS 10000
+/* A process whose sockets are closed is soon reaped. */
+#define REAP_TRIES 100
+#define REAP_PAUSE_NS 10000000
 /* A collector that has nothing to record ends at once, unless it hangs. */
 #define STOP_TIMEOUT_S 5
 
@@ -61,6 +64,8 @@ struct supervise {
 	bool watched; /* the program may exec */
 	bool done;
 	int collector_exit; /* once done */
+	bool reaped; /* the collector, whose wait status is: */
+	int collector_status;
 	int stop_signal; /* perfrec was told to end before or after */
 
 	pid_t program; /* 0: not started, or ended */
@@ -145,6 +150,20 @@ static void send_message(struct supervise *s, struct control_message *message)
 		send(s->control, message, sizeof(*message), MSG_NOSIGNAL);
 }
 
+/* Waits a moment for the collector, which has closed its socket. */
+static void reap_collector(struct supervise *s)
+{
+	const struct timespec pause = { .tv_nsec = REAP_PAUSE_NS };
+
+	for (int i = 0; !s->reaped && i < REAP_TRIES; i++) {
+		if (waitpid(s->collector, &s->collector_status, WNOHANG) ==
+		    s->collector)
+			s->reaped = true;
+		else
+			nanosleep(&pause, NULL);
+	}
+}
+
 static void lose_collector(struct supervise *s, const char *how)
 {
 	close_control(s);
@@ -158,6 +177,20 @@ static void lose_collector(struct supervise *s, const char *how)
 	else
 		log_err("perfrec-collect %s", how);
 	s->failed = true;
+}
+
+/* The collector has closed its socket without a word. */
+static void lose_ended_collector(struct supervise *s)
+{
+	char how[128] = "has ended unexpectedly";
+
+	if (!s->failed && !s->done)
+		reap_collector(s);
+	if (s->reaped && WIFSIGNALED(s->collector_status))
+		snprintf(how, sizeof(how), "was killed by signal %d (%s)",
+			 WTERMSIG(s->collector_status),
+			 strsignal(WTERMSIG(s->collector_status)));
+	lose_collector(s, how);
 }
 
 static void take_message(struct supervise *s, struct control_message *message)
@@ -201,7 +234,7 @@ static void read_control(struct supervise *s)
 	    (errno == EINTR || errno == EAGAIN || errno == ECONNRESET))
 		return;
 	if (size <= 0)
-		lose_collector(s, "has ended unexpectedly");
+		lose_ended_collector(s);
 	else if (size != sizeof(message) || message.version != WIRE_VERSION)
 		lose_collector(s, "is of another version: install perfrec "
 				  "and perfrec-collect from one build");
@@ -219,7 +252,7 @@ static void stop_collector(struct supervise *s)
 	close_control(s);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	while (waitpid(s->collector, NULL, WNOHANG) == 0) {
+	while (!s->reaped && waitpid(s->collector, NULL, WNOHANG) == 0) {
 		if (sigtimedwait(&child, NULL, &timeout) < 0 && errno == EAGAIN)
 			kill(s->collector, SIGKILL);
 	}
@@ -254,7 +287,8 @@ static bool reap_child(struct supervise *s)
 	if (pid <= 0)
 		return false;
 	if (pid == s->collector) {
-		s->collector = 0;
+		s->reaped = true;
+		s->collector_status = wait_status;
 		return true;
 	}
 	add_time(&s->usage.ru_utime, &usage.ru_utime);
@@ -490,10 +524,11 @@ int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 	clear_progress(s);
 	if (s->stop_signal)
 		log_warn("not waiting for perfrec-collect, which is still "
-			 "writing");
-	*end = !s->done		   ? SUPERVISE_LOST
-	       : s->collector_exit ? SUPERVISE_UNWRITTEN
-				   : SUPERVISE_WHOLE;
+			 "writing: the recording is there when it has ended");
+	*end = !s->done && !s->failed ? SUPERVISE_LEFT
+	       : !s->done	      ? SUPERVISE_LOST
+	       : s->collector_exit    ? SUPERVISE_UNWRITTEN
+				      : SUPERVISE_WHOLE;
 	wait_status = s->wait_status;
 	close_control(s);
 	close(s->signal_fd);

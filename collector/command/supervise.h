@@ -17,6 +17,8 @@ enum supervise_end {
 	SUPERVISE_WHOLE,
 	SUPERVISE_UNWRITTEN, /* not all files could be written; logged */
 	SUPERVISE_LOST, /* its collector is gone; logged */
+	SUPERVISE_LEFT, /* a signal ended the waiting for its collector, which
+			 * is still writing; logged */
 };
 
 struct spawn_program;

@@ -20,6 +20,7 @@
 #include "collector/base/json_text.h"
 #include "collector/base/log.h"
 #include "collector/names/name_fold.h"
+#include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
@@ -225,6 +226,7 @@ static int read_document(json_t *document, struct summary *summary)
 	    !json_is_object(totals) || read_counters(document, summary) ||
 	    read_exit(document, summary) || read_processes(document, summary))
 		return -EBADMSG;
+	summary->rebuilt = json_is_object(json_object_get(document, "rebuilt"));
 	summary->knows_temporary =
 		json_is_integer(json_object_get(totals, "temporary_allocs"));
 	return read_lists(document, summary);
@@ -258,6 +260,21 @@ static bool find_inner(const char *dir, char path[PATH_MAX])
 	return found;
 }
 
+/* One line for the user: @dir has a trace, but no summary. */
+static void log_unfinished(const char *dir)
+{
+	if (folder_lock_test(dir) == -EBUSY)
+		log_err("'%s' is no finished recording: it still goes on (wait "
+			"until it ends, or end it with perfrec ctl -o %s stop)",
+			dir, dir);
+	else
+		log_err("'%s' is no finished recording: its perfrec was "
+			"killed; "
+			"perfrec report --repair %s makes its summary and its "
+			"profile from the trace",
+			dir, dir);
+}
+
 /* One line for the user: @dir has no summary. */
 static void log_no_summary(const char *dir, const char *path)
 {
@@ -269,11 +286,7 @@ static void log_no_summary(const char *dir, const char *path)
 			"recording is a folder",
 			dir);
 	else if (holds(dir, TRACE_NAME))
-		log_err("'%s' is no finished recording: it still goes on "
-			"(wait until it ends, or end it with perfrec ctl -o %s "
-			"stop), or its perfrec was killed; perfrec replay "
-			"shows what its trace has",
-			dir, dir);
+		log_unfinished(dir);
 	else if (find_inner(dir, inner))
 		log_err("'%s' is no finished recording, but folders in it "
 			"are: give one, such as %s",
@@ -330,30 +343,38 @@ static int load_json(const char *dir, json_t **out)
 	return *out ? 0 : -EBADMSG;
 }
 
-int summary_read(const char *dir, struct summary **out)
+int summary_from_document(void *document, struct summary **out)
 {
-	struct summary *summary;
-	json_t *document = NULL;
-	int err = load_json(dir, &document);
+	struct summary *summary = calloc(1, sizeof(*summary));
+	int err;
 
-	if (err)
-		return err;
-	summary = calloc(1, sizeof(*summary));
 	if (!summary) {
 		json_decref(document);
 		return -ENOMEM;
 	}
 	err = read_document(document, summary);
 	if (err) {
-		log_err("'%s' is no recording of perfrec: its " SUMMARY_NAME " "
-			"holds something else",
-			dir);
 		summary_free(&summary);
 		return err;
 	}
 	summary_sort(summary, SUMMARY_BY_SELF);
 	*out = summary;
 	return 0;
+}
+
+int summary_read(const char *dir, struct summary **out)
+{
+	json_t *document = NULL;
+	int err = load_json(dir, &document);
+
+	if (err)
+		return err;
+	err = summary_from_document(document, out);
+	if (err == -EBADMSG)
+		log_err("'%s' is no recording of perfrec: its " SUMMARY_NAME " "
+			"holds something else",
+			dir);
+	return err;
 }
 
 void summary_free(struct summary **summary)

@@ -41,6 +41,8 @@ struct summary {
 	bool running; /* a process still ran when the recording ended */
 	bool instrumented; /* some process has instrumented functions */
 	bool estimates; /* allocations were sampled in some process */
+	bool rebuilt; /* from the trace: see summary_rebuild.h */
+	bool unwritten; /* and there is no summary.json */
 	bool knows_temporary; /* the counts of temporary blocks are known */
 	bool wants_cpu, wants_alloc; /* --cpu, --alloc are not "off" */
 	bool filtered; /* --filter or --exclude was given */
@@ -67,6 +69,13 @@ struct summary {
  * has one line for the user, but for -ENOMEM.
  */
 int summary_read(const char *dir, struct summary **out);
+
+/*
+ * The same of @document, a json_t with what summary.json has, which is taken
+ * over, also after an error. Returns 0, -ENOMEM or -EBADMSG: it has something
+ * else. Logs nothing.
+ */
+int summary_from_document(void *document, struct summary **out);
 
 /* Free *@summary, which may be NULL, and set it to NULL. */
 void summary_free(struct summary **summary);

@@ -621,7 +621,8 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 /* Why there may be no spans, and what to do about it. */
 static void print_notes(const struct summary *summary, FILE *out)
 {
-	if (summary->totals.spans || summary->totals.refused_programs)
+	if (summary->totals.spans || summary->totals.refused_programs ||
+	    summary->rebuilt)
 		return;
 	if (!summary->instrumented)
 		print_no_hooks(summary, out);
@@ -668,6 +669,8 @@ static void print_file_list(const struct summary *summary, const char *dir,
 			fprintf(out, "  %s", file_hint(file->name));
 		fputc('\n', out);
 	}
+	if (summary->unwritten)
+		return;
 	fputs("             " SUMMARY_NAME "   perfrec report ", out);
 	text_out_quoted(dir, out);
 	fputc('\n', out);
@@ -690,8 +693,9 @@ static void write_facts(const struct summary *summary,
 		terminal_style(terminal, STYLE_LOSS, out);
 		summary_losses_print(summary, "  lost       ", out);
 		terminal_style(terminal, STYLE_PLAIN, out);
-	} else if (summary->totals.spans || summary->totals.allocs ||
-		   summary->totals.cpu_samples) {
+	} else if (!summary->rebuilt &&
+		   (summary->totals.spans || summary->totals.allocs ||
+		    summary->totals.cpu_samples)) {
 		fputs("  lost       nothing\n", out);
 	}
 	for (const char **note = summary->notes; *note; note++) {
@@ -701,6 +705,8 @@ static void write_facts(const struct summary *summary,
 	}
 	summary_losses_print_went_on(summary, "  note       ", out);
 	summary_losses_print_odd(summary, out);
+	if (summary->rebuilt)
+		return; /* what it cost is not known */
 	print_cost(summary, out);
 	print_subtracted(summary, options, out);
 }

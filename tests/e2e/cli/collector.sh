@@ -45,10 +45,10 @@ touch go
 wait $perfrec
 expect_eq 'status' $? 7
 expect_eq 'output' "$(cat out)" ended
-expect_match err 'perfrec-collect has ended unexpectedly: the program goes on' \
-	"the recording in 'data' is not complete"
-run "$PERFREC" report data
-expect_error 1 "'data' is no finished recording"
+expect_match err 'perfrec-collect was killed by signal 9 .*: the program goes on' \
+	"the recording in 'data' is not complete.*perfrec report --repair data"
+run "$PERFREC" graph main data
+expect_error 1 "'data' is no finished recording: its perfrec was killed"
 # Of the folder of its socket nothing is left.
 expect_none perfrec-??????
 

@@ -100,13 +100,14 @@ refused 1 "'perfrec.data' is no finished recording" report
 refused 1 "'foreign' is no finished recording" report foreign
 refused 1 "'plain' is no finished recording" report plain
 refused 1 "'plain' is no finished recording: it is a file" graph main plain
-mkdir goes-on several several/one
-: >goes-on/trace.pftrace
-refused 1 "'goes-on' is no finished recording: it still goes on .*perfrec ctl -o goes-on stop" \
-	report goes-on
+mkdir killed several several/one
+: >killed/trace.pftrace
+refused 1 "'killed' is no finished recording: its perfrec was killed; perfrec report --repair killed" \
+	graph main killed
+refused 1 "'killed/trace.pftrace': it is empty, or no trace" report --repair killed
 : >several/one/summary.json
 refused 1 "'several' is no finished recording, .*such as several/one" report several
-rm -r goes-on several
+rm -r killed several
 for text in '' '[' '[]' '{}' '"perfrec"' '{"perfrec":{},"totals":0}' \
 	'{"perfrec":{},"totals":{"spans":"many"}}' \
 	'{"perfrec":{},"totals":{"spans":-1}}' \

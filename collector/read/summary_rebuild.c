@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The document is made in the order of summary.json, and then read as that is:
+ * so whoever shows a summary shows a rebuilt one, too.
+ */
+#include "collector/read/summary_rebuild.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collector/base/json_text.h"
+#include "collector/output/own_files.h"
+#include "collector/read/summary_read.h"
+#include "collector/read/trace_sums.h"
+#include "shared/compiler.h"
+
+#define NOTE_BYTES 256
+
+static json_t *number_json(uint64_t value)
+{
+	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+/* The text of the attribute @wanted of the whole trace. "": it has none. */
+static const char *attribute(const struct trace_sums *sums, const char *wanted)
+{
+	const char *key, *text;
+	int64_t number;
+
+	for (uint32_t i = 0;
+	     trace_reader_attribute(sums->reader, i, &key, &text, &number); i++)
+		if (text && strcmp(key, wanted) == 0)
+			return text;
+	return "";
+}
+
+/* The words of the first process; or of perfrec record, which knows one. The
+ * trace has spaces between them, so a word with a space becomes two. */
+static json_t *command_json(const struct trace_sums *sums)
+{
+	const struct trace_track *process =
+		sums->thread_count > 1 ? sums->threads[1].track->process : NULL;
+	const char *text =
+		process ? trace_reader_text(sums->reader, process->command)
+			: "";
+	json_t *list = json_array();
+	char *words, *next, *word;
+
+	if (!text[0])
+		text = attribute(sums, "perfrec.command");
+	words = strdup(text);
+	next = words;
+	while (next && (word = strsep(&next, " ")))
+		if (word[0])
+			json_array_append_new(list, json_text(word));
+	free(words);
+	return list;
+}
+
+static json_t *totals_json(const struct trace_sums *sums)
+{
+	uint64_t threads = sums->thread_count - 1;
+
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"processes", number_json(sums->processes), "threads",
+		number_json(threads), "span_processes",
+		number_json(sums->processes), "span_threads",
+		number_json(threads), "spans", number_json(sums->spans),
+		"dropped_spans", number_json(sums->lost), "paused_spans",
+		number_json(sums->paused), "waits", number_json(sums->waits),
+		"wait_ns", number_json(sums->wait_ns), "trace_bytes",
+		number_json(sums->totals.size));
+}
+
+static json_t *functions_json(const struct trace_sums *sums)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < sums->function_count; i++) {
+		const struct sums_function *one = &sums->functions[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, "
+				  "s:o}",
+				  "name",
+				  json_text(trace_reader_text(sums->reader,
+							      one->name)),
+				  "module", "", "calls",
+				  number_json(one->calls), "recorded",
+				  number_json(one->calls), "state", "span",
+				  "self_ns", number_json(one->self_ns),
+				  "total_ns", number_json(one->total_ns),
+				  "measured_self_ns", number_json(one->self_ns),
+				  "measured_total_ns",
+				  number_json(one->total_ns)));
+	}
+	return list;
+}
+
+static json_t *files_json(const char *dir)
+{
+	static const char *const names[] = {
+		TRACE_NAME,	   WALL_PROFILE_NAME, CPU_PROFILE_NAME,
+		HEAP_PROFILE_NAME, HEAP_PEAK_NAME,    SPAN_PROFILE_NAME,
+	};
+	json_t *list = json_array();
+	char path[PATH_MAX];
+	struct stat status;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		int length =
+			snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+
+		if (length < (int)sizeof(path) && stat(path, &status) == 0)
+			json_array_append_new(
+				list,
+				json_pack(
+					"{s:s, s:o}", "name", names[i], "bytes",
+					number_json((uint64_t)status.st_size)));
+	}
+	return list;
+}
+
+/* --- what is missing --- */
+
+static void add_note(json_t *notes, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void add_note(json_t *notes, const char *format, ...)
+{
+	char text[NOTE_BYTES];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	json_array_append_new(notes, json_text(text));
+}
+
+static void note_end(const struct trace_sums *sums, json_t *notes)
+{
+	const struct trace_read_totals *totals = &sums->totals;
+
+	if (totals->unfinished)
+		add_note(notes,
+			 "%" PRIu64 " spans were open where the trace ends: "
+			 "their time is counted up to there.",
+			 totals->unfinished);
+	if (totals->cut)
+		add_note(notes,
+			 "The trace ends in half a packet: the last %" PRIu64
+			 " bytes could not be read.",
+			 totals->cut);
+	if (sums->err)
+		add_note(notes,
+			 "The trace is damaged at byte %" PRIu64 " of %" PRIu64
+			 " (%s): what follows could not be read.",
+			 totals->at, totals->size, strerror(-sums->err));
+	if (totals->bad_bundles + totals->bad_events)
+		add_note(notes,
+			 "%" PRIu64 " parts of the trace make no sense, and "
+			 "were left out.",
+			 totals->bad_bundles + totals->bad_events);
+	if (sums->folded + totals->refused)
+		add_note(notes,
+			 "The trace has more stacks or names than there is "
+			 "memory for: %" PRIu64 " are not in the figures.",
+			 sums->folded + totals->refused);
+}
+
+static json_t *notes_json(const struct trace_sums *sums)
+{
+	json_t *notes = json_array();
+
+	add_note(notes, "This summary was made from the trace: the collector "
+			"was killed before it wrote one.");
+	add_note(notes, "Not known: allocations, CPU samples, the exit status, "
+			"modules of functions, calls that were only counted or "
+			"too deep, all losses but those that the trace shows.");
+	add_note(notes, "Times are as they were measured, with what perfrec "
+			"took in them.");
+	note_end(sums, notes);
+	return notes;
+}
+
+static json_t *rebuilt_json(const struct trace_sums *sums)
+{
+	const struct trace_read_totals *totals = &sums->totals;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "read_bytes",
+			 number_json(totals->at), "cut_bytes",
+			 number_json(totals->cut), "unfinished_spans",
+			 number_json(totals->unfinished), "left_out",
+			 number_json(totals->bad_bundles + totals->bad_events +
+				     totals->refused + sums->folded),
+			 "damaged", sums->err != 0);
+}
+
+/* --- the document --- */
+
+static json_t *make_document(const char *dir, const struct trace_sums *sums)
+{
+	const struct trace_read_totals *totals = &sums->totals;
+	json_t *root = json_object();
+
+	/* First: own_files.c looks for it there. */
+	json_object_set_new(
+		root, "perfrec",
+		json_pack("{s:o}", "version",
+			  json_text(attribute(sums, "perfrec.version"))));
+	json_object_set_new(root, "version", json_integer(SUMMARY_VERSION));
+	json_object_set_new(root, "rebuilt", rebuilt_json(sums));
+	json_object_set_new(root, "command", command_json(sums));
+	json_object_set_new(root, "wall_ns",
+			    number_json(totals->last_ns - totals->first_ns));
+	json_object_set_new(root, "totals", totals_json(sums));
+	json_object_set_new(root, "functions", functions_json(sums));
+	json_object_set_new(root, "files", files_json(dir));
+	json_object_set_new(root, "notes", notes_json(sums));
+	return root;
+}
+
+int summary_rebuild(const char *dir, const struct trace_sums *sums,
+		    struct summary **out)
+{
+	json_t *document = make_document(dir, sums);
+
+	/* Without memory a member is missing, and that is refused here. */
+	return document ? summary_from_document(document, out) : -ENOMEM;
+}
+
+int summary_rebuild_write(const struct summary *summary, FILE *out)
+{
+	return json_text_write(summary->document, JSON_INDENT(1), out) < 0 ||
+			       fputc('\n', out) == EOF || fflush(out)
+		       ? -EIO
+		       : 0;
+}

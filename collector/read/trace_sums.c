@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each track with slices has a node that runs. A begin goes to the child with
+ * its name, an end back to the parent. Nodes of two threads are never the same:
+ * each thread has a root, a node without a name.
+ *
+ * The total time of a function counts its outermost calls only, as in the
+ * summary that a collector writes. Whether a node has a caller of its own name
+ * is found out once, when the node is made.
+ */
+#include "collector/read/trace_sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/read/time_gaps.h"
+#include "shared/compiler.h"
+
+/* About four million stacks. */
+#define BUDGET_BYTES (UINT64_C(256) << 20)
+#define THREADS_MAX (1u << 20)
+
+/* What replay.c calls the time in which a thread waited for room in its ring:
+ * it is time of the function that ran, and no span. */
+#define WAIT_NAME "perfrec: waiting for collector"
+
+/* In trace_slice.user: the slice is no node of its own. */
+#define NO_NODE 1u
+
+static struct sums_node *node_at(struct trace_sums *sums, uint32_t number)
+{
+	return &((struct sums_node *)sums->nodes.items)[number];
+}
+
+/* --- threads --- */
+
+static bool has_spans(const struct trace_track *track)
+{
+	return track && (track->kind == TRACE_TRACK_THREAD ||
+			 track->kind == TRACE_TRACK_CONTEXT);
+}
+
+/* Makes room for the track @number. 0 or -ENOMEM. */
+static int reserve_track(struct trace_sums *sums, uint32_t number)
+{
+	if (grow_array_zeroed(sums->current, sums->current_room,
+			      (size_t)number + 1) ||
+	    grow_array_zeroed(sums->thread_of, sums->thread_of_room,
+			      (size_t)number + 1))
+		return -ENOMEM;
+	return 0;
+}
+
+/* The number of a new thread; 0: no room. */
+static uint32_t add_thread(struct trace_sums *sums,
+			   const struct trace_track *track)
+{
+	if (sums->thread_count == THREADS_MAX ||
+	    grow_array(sums->threads, sums->thread_room,
+		       sums->thread_count + 1))
+		return 0;
+	sums->threads[sums->thread_count] =
+		(struct sums_thread){ .track = track };
+	return sums->thread_count++;
+}
+
+/* A stack that a thread made is of this thread. */
+static const struct trace_track *owner_of(const struct trace_sums *sums,
+					  const struct trace_track *track)
+{
+	const struct trace_track *parent = NULL;
+
+	if (track->kind == TRACE_TRACK_CONTEXT)
+		parent = trace_reader_find_track(sums->reader, track->parent);
+	return parent ? parent : track;
+}
+
+/* The number of the thread that @track is of; 0: no room. */
+static uint32_t find_thread(struct trace_sums *sums,
+			    const struct trace_track *track)
+{
+	const struct trace_track *owner;
+
+	if (likely(track->number < sums->thread_of_room &&
+		   sums->thread_of[track->number]))
+		return sums->thread_of[track->number];
+	owner = owner_of(sums, track);
+	if (reserve_track(sums, MAX(track->number, owner->number)))
+		return 0;
+	if (!sums->thread_of[owner->number])
+		sums->thread_of[owner->number] = add_thread(sums, owner);
+	sums->thread_of[track->number] = sums->thread_of[owner->number];
+	return sums->thread_of[track->number];
+}
+
+/* --- nodes --- */
+
+/* Whether a caller of the node @number has its name. */
+static bool is_inner(struct trace_sums *sums, uint32_t number)
+{
+	uint32_t name = node_at(sums, number)->name;
+
+	for (;;) {
+		number = node_at(sums, number)->parent;
+		if (!node_at(sums, number)->parent)
+			return false; /* a root */
+		if (node_at(sums, number)->name == name)
+			return true;
+	}
+}
+
+/* The node of @name called by @parent, which is made if there is none. 0: there
+ * is no room. */
+static uint32_t find_child(struct trace_sums *sums, uint32_t parent,
+			   uint32_t name)
+{
+	struct sums_node item = { .parent = parent, .name = name };
+	uint32_t child = node_at(sums, parent)->last;
+	int added;
+
+	if (likely(child && node_at(sums, child)->name == name))
+		return child;
+	item.thread = node_at(sums, parent)->thread;
+	added = pool_intern(&sums->nodes, &item, &child);
+	if (added < 0)
+		return 0;
+	if (added)
+		node_at(sums, child)->inner = is_inner(sums, child);
+	node_at(sums, parent)->last = child;
+	return child;
+}
+
+/* The root of @thread: its key has the number of the thread as the name, and no
+ * parent, which no stack has. 0: there is no room. */
+static uint32_t find_root(struct trace_sums *sums, uint32_t thread)
+{
+	const struct sums_node item = { .name = thread, .thread = thread };
+	uint32_t root;
+
+	return pool_intern(&sums->nodes, &item, &root) < 0 ? 0 : root;
+}
+
+/* Whether the slice is no span. Its name has a new number once at most. */
+static bool is_wait(struct trace_sums *sums, const struct trace_event *event)
+{
+	if (likely(event->name < sums->wait_looked))
+		return event->name && event->name == sums->wait_name;
+	for (; sums->wait_looked <= event->name; sums->wait_looked++)
+		if (strcmp(trace_reader_text(sums->reader, sums->wait_looked),
+			   WAIT_NAME) == 0)
+			sums->wait_name = sums->wait_looked;
+	return event->name && event->name == sums->wait_name;
+}
+
+static void begin_span(struct trace_sums *sums, const struct trace_event *event)
+{
+	uint32_t number = event->track->number, node;
+	uint32_t thread = find_thread(sums, event->track);
+
+	event->slice->user = NO_NODE;
+	if (is_wait(sums, event)) {
+		sums->waits++;
+		return;
+	}
+	sums->spans++;
+	if (!thread) {
+		sums->folded++;
+		return;
+	}
+	sums->threads[thread].spans++;
+	node = sums->current[number];
+	if (!node)
+		node = find_root(sums, thread);
+	if (node)
+		node = find_child(sums, node, event->name);
+	if (!node) {
+		sums->folded++;
+		return;
+	}
+	node_at(sums, node)->calls++;
+	sums->current[number] = node;
+	event->slice->user = (uint64_t)node << 1;
+}
+
+static void end_span(struct trace_sums *sums, const struct trace_event *event)
+{
+	uint64_t user = event->slice->user;
+	uint64_t ns = event->ns - event->slice->begin_ns;
+	struct sums_node *node;
+
+	if (event->track->number >= sums->current_room)
+		return;
+	if (user & NO_NODE && event->name == sums->wait_name)
+		sums->wait_ns += ns;
+	if (user & NO_NODE) {
+		/* All of it is its caller's. */
+		node = node_at(sums, sums->current[event->track->number]);
+		node->self_ns += ns - MIN(ns, event->slice->callee_ns);
+		return;
+	}
+	node = node_at(sums, (uint32_t)(user >> 1));
+	node->self_ns += ns - MIN(ns, event->slice->callee_ns);
+	sums->current[event->track->number] = node->parent;
+}
+
+/* --- what is missing --- */
+
+static bool is_named(const struct trace_argument *argument, const char *name)
+{
+	return argument->name_bytes == strlen(name) &&
+	       !memcmp(argument->name, name, argument->name_bytes);
+}
+
+/* An instant of a thread may say how many calls it was without. */
+static void take_instant(struct trace_sums *sums,
+			 const struct trace_event *event)
+{
+	struct trace_event copy = *event;
+	struct trace_argument argument;
+
+	/* It is the only argument. */
+	if (!has_spans(event->track) ||
+	    !trace_argument_next(sums->reader, &copy, &argument) ||
+	    (argument.kind != TRACE_ARGUMENT_INT &&
+	     argument.kind != TRACE_ARGUMENT_UINT))
+		return;
+	if (is_named(&argument, TIME_GAP_LOST_NAME))
+		sums->lost += argument.number;
+	else if (is_named(&argument, TIME_GAP_PAUSED_NAME))
+		sums->paused += argument.number;
+}
+
+static void take_event(struct trace_sums *sums, const struct trace_event *event)
+{
+	if (event->kind == TRACE_SAMPLE) {
+		sums->samples++;
+		return;
+	}
+	if (!event->track)
+		return;
+	if (event->kind == TRACE_INSTANT)
+		take_instant(sums, event);
+	if (!has_spans(event->track))
+		return;
+	if (event->kind == TRACE_BEGIN)
+		begin_span(sums, event);
+	else if (event->kind == TRACE_END)
+		end_span(sums, event);
+}
+
+/* --- sums --- */
+
+/* Parents come before their children. */
+static void sum_nodes(struct trace_sums *sums)
+{
+	for (uint32_t i = sums->nodes.count; i-- > 1;) {
+		struct sums_node *node = node_at(sums, i);
+
+		node->total_ns += node->self_ns;
+		node_at(sums, node->parent)->total_ns += node->total_ns;
+	}
+}
+
+/* Adds up functions by name. 0 or -ENOMEM. */
+static int sum_functions(struct trace_sums *sums)
+{
+	uint32_t texts = trace_reader_texts(sums->reader), count = 0;
+	struct sums_function *all = calloc((size_t)texts + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < sums->nodes.count; i++) {
+		const struct sums_node *node = node_at(sums, i);
+		struct sums_function *one = &all[node->name];
+
+		if (!node->parent)
+			continue; /* a root */
+		one->calls += node->calls;
+		one->self_ns += node->self_ns;
+		if (!node->inner)
+			one->total_ns += node->total_ns;
+	}
+	for (uint32_t name = 0; name <= texts; name++)
+		if (all[name].calls) {
+			all[count] = all[name];
+			all[count++].name = name;
+		}
+	sums->functions = all;
+	sums->function_count = count;
+	return 0;
+}
+
+/* Counts the processes that have threads with spans. 0 or -ENOMEM. */
+static int count_processes(struct trace_sums *sums)
+{
+	uint8_t *met = NULL;
+	uint32_t room = 0;
+
+	for (uint32_t i = 1; i < sums->thread_count; i++) {
+		const struct trace_track *process =
+			sums->threads[i].track->process;
+
+		if (!process)
+			continue;
+		if (grow_array_zeroed(met, room, (size_t)process->number + 1)) {
+			free(met);
+			return -ENOMEM;
+		}
+		sums->processes += !met[process->number];
+		met[process->number] = 1;
+	}
+	free(met);
+	return 0;
+}
+
+static int read_events(struct trace_sums *sums)
+{
+	const struct sums_node none = { 0 };
+	struct trace_event event;
+	uint32_t zero;
+	int got;
+
+	pool_init(&sums->nodes, &sums->budget, sizeof(struct sums_node),
+		  2 * sizeof(uint32_t));
+	if (pool_intern(&sums->nodes, &none, &zero) < 0 ||
+	    grow_array(sums->threads, sums->thread_room, 1))
+		return -ENOMEM;
+	sums->threads[sums->thread_count++] = (struct sums_thread){ 0 };
+	while ((got = trace_reader_next(sums->reader, &event)) > 0)
+		take_event(sums, &event);
+	sums->err = got;
+	sums->totals = trace_reader_totals(sums->reader);
+	sum_nodes(sums);
+	return count_processes(sums) ? -ENOMEM : sum_functions(sums);
+}
+
+int trace_sums_read(const char *path, const struct read_progress *progress,
+		    struct trace_sums **out)
+{
+	struct trace_sums *sums = calloc(1, sizeof(*sums));
+	int err;
+
+	if (!sums)
+		return -ENOMEM;
+	sums->budget.left = BUDGET_BYTES;
+	err = trace_reader_open(path, &sums->reader);
+	if (!err) {
+		if (progress)
+			trace_reader_set_progress(sums->reader, progress);
+		err = read_events(sums);
+	}
+	if (err)
+		trace_sums_free(&sums);
+	else
+		*out = sums;
+	return err;
+}
+
+void trace_sums_free(struct trace_sums **sums_ptr)
+{
+	struct trace_sums *sums = *sums_ptr;
+
+	*sums_ptr = NULL;
+	if (!sums)
+		return;
+	pool_release(&sums->nodes);
+	free(sums->threads);
+	free(sums->current);
+	free(sums->thread_of);
+	free(sums->functions);
+	trace_reader_close(&sums->reader);
+	free(sums);
+}

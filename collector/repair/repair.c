@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whoever repairs holds the lock of the folder (folder_lock.h) until the
+ * summary is there. The summary comes last: if the repair is killed, too, the
+ * next one begins anew.
+ */
+#include "collector/repair/repair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/log.h"
+#include "collector/output/folder_lock.h"
+#include "collector/output/own_files.h"
+#include "collector/read/summary_read.h"
+#include "collector/read/summary_rebuild.h"
+#include "collector/read/trace_sums.h"
+#include "collector/repair/wall_from_trace.h"
+#include "collector/show/progress.h"
+
+static bool has_file(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	int length = snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+	return length < (int)sizeof(path) && stat(path, &status) == 0 &&
+	       (!S_ISREG(status.st_mode) || status.st_size > 0 ||
+		strcmp(name, TRACE_NAME) == 0);
+}
+
+bool repair_is_needed(const char *dir)
+{
+	return !has_file(dir, SUMMARY_NAME) && has_file(dir, TRACE_NAME);
+}
+
+static int say_busy(const char *dir)
+{
+	log_err("'%s' is no finished recording: it still goes on (wait until "
+		"it ends, or end it with perfrec ctl -o %s stop)",
+		dir, dir);
+	return -EBUSY;
+}
+
+static void say_cannot_read(const char *dir, const char *why)
+{
+	log_err("cannot read '%s/" TRACE_NAME "': %s", dir, why);
+}
+
+static int read_trace(const char *dir, struct trace_sums **out)
+{
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	char path[PATH_MAX];
+	int err = -ENAMETOOLONG;
+
+	progress_begin(&progress, "reading the trace", true);
+	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME, dir) < PATH_MAX)
+		err = trace_sums_read(path, &tell, out);
+	progress_end(&progress);
+	if (err) {
+		say_cannot_read(dir, err == -EBADMSG ? "it is no plain file"
+						     : strerror(-err));
+		return err;
+	}
+	if ((*out)->totals.packets)
+		return 0;
+	trace_sums_free(out);
+	say_cannot_read(dir, "it is empty, or no trace");
+	return -EBADMSG;
+}
+
+static int make_summary(const char *dir, const struct trace_sums *sums,
+			struct summary **out)
+{
+	int err = summary_rebuild(dir, sums, out);
+
+	if (err)
+		log_err("cannot make the summary of '%s': %s", dir,
+			strerror(-err));
+	return err;
+}
+
+int repair_show(const char *dir, struct summary **out)
+{
+	struct trace_sums *sums;
+	int err;
+
+	if (folder_lock_test(dir) == -EBUSY)
+		return say_busy(dir);
+	err = read_trace(dir, &sums);
+	if (err)
+		return err;
+	err = make_summary(dir, sums, out);
+	trace_sums_free(&sums);
+	if (!err)
+		(*out)->unwritten = true;
+	return err;
+}
+
+/* --- writing --- */
+
+static int cannot_write(const char *dir, const char *name, int err)
+{
+	log_err("cannot write '%s/%s': %s", dir, name, strerror(-err));
+	return err;
+}
+
+/* A collector that was killed may have written the profile already, and has
+ * more to say in it than the trace. */
+static int write_wall(const char *dir, int dir_fd,
+		      const struct trace_sums *sums)
+{
+	int err;
+
+	if (has_file(dir, WALL_PROFILE_NAME))
+		return 0;
+	own_files_discard(dir_fd, WALL_PROFILE_NAME);
+	err = wall_from_trace(sums, dir_fd);
+	return err ? cannot_write(dir, WALL_PROFILE_NAME, err) : 0;
+}
+
+/* Writes the summary to @fd, which it closes. 0 or -errno. */
+static int put_summary(const struct summary *summary, int fd)
+{
+	FILE *file = fdopen(fd, "w");
+	int err;
+
+	if (!file) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	err = summary_rebuild_write(summary, file);
+	return fclose(file) && !err ? -errno : err;
+}
+
+static int write_summary(const char *dir, int dir_fd,
+			 const struct summary *summary)
+{
+	int fd, err;
+
+	own_files_discard(dir_fd, SUMMARY_NAME);
+	fd = own_files_create(dir_fd, SUMMARY_NAME, 0);
+	err = fd < 0 ? fd : put_summary(summary, fd);
+	if (err && fd >= 0)
+		own_files_discard(dir_fd, SUMMARY_NAME);
+	if (!err)
+		err = own_files_keep(dir_fd, SUMMARY_NAME);
+	return err ? cannot_write(dir, SUMMARY_NAME, err) : 0;
+}
+
+static int write_files(const char *dir, int dir_fd)
+{
+	struct trace_sums *sums;
+	struct summary *summary;
+	int err = read_trace(dir, &sums);
+
+	if (err)
+		return err;
+	err = write_wall(dir, dir_fd, sums);
+	if (!err)
+		err = make_summary(dir, sums, &summary);
+	trace_sums_free(&sums);
+	if (err)
+		return err;
+	err = write_summary(dir, dir_fd, summary);
+	summary_free(&summary);
+	if (!err)
+		log_info("'%s' has " SUMMARY_NAME " and " WALL_PROFILE_NAME
+			 " now, made from its trace, which stays as it was",
+			 dir);
+	return err;
+}
+
+static int lock_and_write(const char *dir, int dir_fd)
+{
+	struct own_files files;
+	int err = folder_lock_take(dir_fd);
+
+	if (err == -EBUSY)
+		return say_busy(dir);
+	if (err) {
+		log_err("cannot lock '%s', so that it may still be recorded: "
+			"%s (copy it to another file system)",
+			dir, strerror(-err));
+		return err;
+	}
+	if (!repair_is_needed(dir)) {
+		log_info("'%s' has its summary: there is nothing to repair",
+			 dir);
+		return 0;
+	}
+	err = own_files_look(dir_fd, &files);
+	if (!err && !files.summarized && !files.recorded) {
+		log_err("'%s' is no recording of perfrec: something else wrote "
+			"its " TRACE_NAME,
+			dir);
+		return -EBADMSG;
+	}
+	return err ? cannot_write(dir, SUMMARY_NAME, err)
+		   : write_files(dir, dir_fd);
+}
+
+int repair_write(const char *dir)
+{
+	struct summary *summary;
+	int fd, err;
+
+	/* Says what is wrong, if there is nothing that could be repaired. */
+	if (!has_file(dir, TRACE_NAME)) {
+		err = summary_read(dir, &summary);
+		if (!err)
+			summary_free(&summary);
+		return err;
+	}
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		err = -errno;
+		log_err("cannot open folder '%s': %m", dir);
+		return err;
+	}
+	err = lock_and_write(dir, fd);
+	close(fd);
+	return err;
+}

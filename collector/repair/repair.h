@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * repair - a recording without a summary, whose collector was killed or whose
+ * machine stopped: shown from its trace, or given its summary.json and its
+ * wall.pb.gz. The trace stays as it is. One thread at a time.
+ */
+#ifndef PERFREC_COLLECTOR_REPAIR_REPAIR_H
+#define PERFREC_COLLECTOR_REPAIR_REPAIR_H
+
+#include <stdbool.h>
+
+struct summary;
+
+/* Whether the folder @dir has a trace, but no summary: none at all, or an empty
+ * file, as a machine leaves it that lost its power. */
+bool repair_is_needed(const char *dir);
+
+/*
+ * Makes the summary of the recording in @dir from its trace, and writes
+ * nothing. Returns 0; the caller then owns *@out and frees it with
+ * summary_free(). Or returns -errno, and the log has one line for the user;
+ * -EBUSY: the recording still goes on.
+ */
+int repair_show(const char *dir, struct summary **out);
+
+/*
+ * Writes summary.json, and wall.pb.gz if that is missing, into @dir. Where
+ * there is a summary, nothing is done. Both cases are logged. Returns 0; or
+ * -errno as repair_show(), and then there is still no summary.
+ */
+int repair_write(const char *dir);
+
+#endif
