@@ -82,6 +82,7 @@ help:
 	@echo 'make check-diff   perfrec diff finds no change in 50 comparisons of equal runs'
 	@echo 'make check-flips  states of functions change for long in a busy program'
 	@echo 'make check-torture  each system call of the shim fails in turn'
+	@echo 'make torture RUNS=N programs that do everything at once, recorded in 8 ways'
 	@echo 'make check-arm64  the shim and the rings for arm64, in an emulator'
 	@echo 'make check-loop   unit, shim and stress tests until one fails'
 	@echo 'make check-unit, check-shim, check-e2e, check-stress   parts of the tests'
@@ -119,7 +120,7 @@ check-suites: check-programs
 # All CPUs compile what the tests need, unless make was told how many to use.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 check-programs: all unit-tests shim-tests e2e-programs $(FUZZ) \
-		$(O)/tests/torture/deny
+		$(O)/tests/torture/deny $(EVERYTHING)
 
 .PHONY: deb check-deb
 deb:
