@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/jobs.h"
-#include "collector/base/lock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,12 +8,44 @@
 
 struct jobs {
 	const char *name; /* of its thread */
+	struct jobs_group *group; /* or NULL */
 	pthread_t thread;
-	struct lock lock;
+	struct lock lock; /* of all that follows */
 	pthread_cond_t change;
 	struct job *first, **last;
+	bool running; /* a job */
 	bool closing;
+	bool detached; /* the thread frees this */
 };
+
+/* --- groups --------------------------------------------------------------- */
+
+void jobs_group_init(struct jobs_group *group)
+{
+	*group = (struct jobs_group){ 0 };
+	lock_init(&group->lock, LOCK_JOBS);
+	pthread_cond_init(&group->change, NULL);
+}
+
+static void count_thread(struct jobs_group *group, int change)
+{
+	if (!group)
+		return;
+	lock_acquire(&group->lock);
+	group->count += (size_t)change;
+	pthread_cond_broadcast(&group->change);
+	lock_release(&group->lock);
+}
+
+void jobs_group_wait(struct jobs_group *group)
+{
+	lock_acquire(&group->lock);
+	while (group->count)
+		lock_wait(&group->lock, &group->change);
+	lock_release(&group->lock);
+}
+
+/* --- the thread ----------------------------------------------------------- */
 
 /* Waits for the next job; NULL: there will be none any more. */
 static struct job *next_job(struct jobs *jobs)
@@ -22,6 +53,9 @@ static struct job *next_job(struct jobs *jobs)
 	struct job *job;
 
 	lock_acquire(&jobs->lock);
+	jobs->running = false;
+	if (!jobs->first)
+		pthread_cond_broadcast(&jobs->change);
 	while (!jobs->first && !jobs->closing)
 		lock_wait(&jobs->lock, &jobs->change);
 	job = jobs->first;
@@ -29,9 +63,20 @@ static struct job *next_job(struct jobs *jobs)
 		jobs->first = job->next;
 		if (!jobs->first)
 			jobs->last = &jobs->first;
+		jobs->running = true;
 	}
 	lock_release(&jobs->lock);
 	return job;
+}
+
+static void release(struct jobs *jobs)
+{
+	struct jobs_group *group = jobs->group;
+
+	pthread_cond_destroy(&jobs->change);
+	lock_destroy(&jobs->lock);
+	free(jobs);
+	count_thread(group, -1);
 }
 
 static void *run_jobs(void *context)
@@ -42,10 +87,13 @@ static void *run_jobs(void *context)
 	pthread_setname_np(pthread_self(), jobs->name);
 	while ((job = next_job(jobs)))
 		job->run(job);
+	/* Set by a job, if at all. */
+	if (jobs->detached)
+		release(jobs);
 	return NULL;
 }
 
-int jobs_new(const char *name, struct jobs **out)
+int jobs_new(const char *name, struct jobs_group *group, struct jobs **out)
 {
 	struct jobs *jobs = calloc(1, sizeof(*jobs));
 	int err;
@@ -53,12 +101,14 @@ int jobs_new(const char *name, struct jobs **out)
 	if (!jobs)
 		return -ENOMEM;
 	jobs->name = name;
+	jobs->group = group;
 	jobs->last = &jobs->first;
 	lock_init(&jobs->lock, LOCK_JOBS);
 	pthread_cond_init(&jobs->change, NULL);
+	count_thread(group, 1);
 	err = pthread_create(&jobs->thread, NULL, run_jobs, jobs);
 	if (err) {
-		free(jobs);
+		release(jobs);
 		return -err;
 	}
 	*out = jobs;
@@ -68,18 +118,31 @@ int jobs_new(const char *name, struct jobs **out)
 void jobs_free(struct jobs **jobs)
 {
 	struct jobs *old = *jobs;
+	pthread_t thread;
 
 	*jobs = NULL;
 	if (!old)
 		return;
+	thread = old->thread;
 	lock_acquire(&old->lock);
 	old->closing = true;
-	pthread_cond_signal(&old->change);
+	old->detached = pthread_equal(thread, pthread_self());
+	pthread_cond_broadcast(&old->change);
 	lock_release(&old->lock);
-	pthread_join(old->thread, NULL);
-	pthread_cond_destroy(&old->change);
-	lock_destroy(&old->lock);
-	free(old);
+	if (pthread_equal(thread, pthread_self())) {
+		pthread_detach(thread);
+		return;
+	}
+	pthread_join(thread, NULL);
+	release(old);
+}
+
+void jobs_wait(struct jobs *jobs)
+{
+	lock_acquire(&jobs->lock);
+	while (jobs->first || jobs->running)
+		lock_wait(&jobs->lock, &jobs->change);
+	lock_release(&jobs->lock);
 }
 
 void jobs_post(struct jobs *jobs, struct job *job)
@@ -88,6 +151,6 @@ void jobs_post(struct jobs *jobs, struct job *job)
 	lock_acquire(&jobs->lock);
 	*jobs->last = job;
 	jobs->last = &job->next;
-	pthread_cond_signal(&jobs->change);
+	pthread_cond_broadcast(&jobs->change);
 	lock_release(&jobs->lock);
 }

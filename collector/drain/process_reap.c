@@ -94,6 +94,10 @@ void process_reap_finish(struct process *process)
 	if (heap)
 		heap_files_finish(heap);
 	note_unsampled(setup);
+	if (modules_late_files(setup->modules))
+		recording_note(recording,
+			       "functions of some files have no names: it took "
+			       "too long to read these files");
 	recording_lock(recording);
 	setup->entry->instrumented = instrumented;
 	setup->entry->ended = ending->why;

@@ -626,5 +626,5 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	old->counted_count = states_slot_calls(old->setup->arena,
 					       slot_index(old), &old->counted);
 	old->job.run = sum_up_thread;
-	jobs_post(old->setup->collector->jobs, &old->job);
+	jobs_post(recording_setup(recording_of(old))->jobs, &old->job);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/lock.h"
 #include "collector/options/collect_options.h"
 #include "collector/samples/perf_events.h"
 #include "collector/samples/perf_open.h"
@@ -78,7 +79,10 @@ static void copy_stack(int number)
 	__asm__ volatile("" : : "r"(copy) : "memory");
 }
 
-double calibrate_signal_ns(uint32_t stack_bytes)
+/* Recordings end at the same time, and a signal has one handler. */
+static struct lock g_lock = LOCK_INITIALIZER(CALIBRATE);
+
+static double signal_ns(uint32_t stack_bytes)
 {
 	struct sigaction sample = { .sa_handler = copy_stack }, before;
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -98,6 +102,16 @@ double calibrate_signal_ns(uint32_t stack_bytes)
 	sigaction(SIGPROF, &ignore, NULL);
 	sigaction(SIGPROF, &before, NULL);
 	return (double)least / SAMPLES;
+}
+
+double calibrate_signal_ns(uint32_t stack_bytes)
+{
+	double ns;
+
+	lock_acquire(&g_lock);
+	ns = signal_ns(stack_bytes);
+	lock_release(&g_lock);
+	return ns;
 }
 
 #define MIDDLE 10

@@ -111,7 +111,7 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
 	snapshot->recording = recording_get(recording);
 	snapshot->number = ++snapshots->begun;
 	snapshot->job.run = begin_profile;
-	jobs_post(collector->jobs, &snapshot->job);
+	jobs_post(recording_setup(recording)->jobs, &snapshot->job);
 	/* relaxed: the kick that follows orders it */
 	atom_store_rlx(&snapshots->number, snapshot->number);
 	*out = snapshot;
@@ -180,7 +180,7 @@ void snapshot_visit(struct thread *thread)
 	copy->lost_spans = fibers_counts(&thread->fibers).lost_spans;
 	set_calls(thread);
 	thread_stacks_copy(thread, clock_boottime_ns(), &copy->stacks);
-	jobs_post(thread->setup->collector->jobs, &copy->job);
+	jobs_post(recording_setup(recording)->jobs, &copy->job);
 }
 
 void snapshot_add_ended(const struct thread *thread,

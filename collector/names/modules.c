@@ -957,6 +957,14 @@ static uint64_t bias_of_place(const struct place *place)
 	return place->start - vaddr;
 }
 
+/* Samples come from all files, and most files have no symbols: it is worth a
+ * warning only if the file is instrumented, or its symbols could not be read in
+ * time. */
+static bool is_worth_a_warning(struct symbol_file *file)
+{
+	return symbol_file_is_late(file) || symbol_file_instrumented(file);
+}
+
 /* Sets *@out to the function at @address, which lies in @place. Logs an error
  * of the file once. */
 static void resolve_in_place(struct modules *modules, const struct place *place,
@@ -974,11 +982,9 @@ static void resolve_in_place(struct modules *modules, const struct place *place,
 		out->name =
 			symbol_file_lookup(place->file, out->offset, &start);
 		error = symbol_file_new_error(place->file);
-		/* Samples come from all files, and most files have no symbols:
-		 * only an instrumented file is worth a warning. */
 		if (error)
-			log_at(symbol_file_instrumented(place->file) ? LOG_WARN
-								     : LOG_DBG,
+			log_at(is_worth_a_warning(place->file) ? LOG_WARN
+							       : LOG_DBG,
 			       "%s", error);
 	}
 	out->found = out->name;
@@ -1267,6 +1273,19 @@ void modules_files_free(struct module_file **files, size_t count)
 		symbol_file_put(&(*files)[i].file);
 	free(*files);
 	*files = NULL;
+}
+
+size_t modules_late_files(struct modules *modules)
+{
+	struct reading places = { 0 };
+	size_t late = 0;
+
+	if (copy_places(modules, &places))
+		return 0;
+	for (size_t i = 0; i < places.count; i++)
+		late += symbol_file_is_late(places.list[i].file);
+	reading_release(&places);
+	return late;
 }
 
 /* True if the file at @path is our own library or the C library. They refer to

@@ -141,6 +141,10 @@ struct module_file {
 size_t modules_files(struct modules *modules, struct module_file **out);
 void modules_files_free(struct module_file **files, size_t count);
 
+/* How many files have no names because reading them took too long. Reads none.
+ */
+size_t modules_late_files(struct modules *modules);
+
 /* True when some loaded file refers to __cyg_profile_func_enter, other than
  * libperfrec_preload itself and the C library. May read files. */
 bool modules_instrumented(struct modules *modules);

@@ -103,6 +103,7 @@ struct symbol_file {
 	enum step step;
 	bool error_told;
 	bool is_foreign;
+	bool is_late; /* a read took too long */
 	char *error;
 	struct elf_headers headers;
 	const char *build_id;
@@ -695,6 +696,7 @@ static void note_failure(struct symbol_file *file, int err, const char *why)
 		symbol_cache_note_lack(file->cache);
 		why = "too many files are open";
 	}
+	file->is_late |= err == -ETIMEDOUT;
 	set_file_error(file, why);
 	file->error_told |= symbol_cache_tell_lack(file->cache);
 }
@@ -840,6 +842,16 @@ const char *symbol_file_new_error(struct symbol_file *file)
 	file->error_told = file->error;
 	lock_release(&file->lock);
 	return error;
+}
+
+bool symbol_file_is_late(struct symbol_file *file)
+{
+	bool is_late;
+
+	lock_acquire(&file->lock);
+	is_late = file->is_late;
+	lock_release(&file->lock);
+	return is_late;
 }
 
 bool symbol_file_is_foreign(struct symbol_file *file)

@@ -94,6 +94,9 @@ uint64_t symbol_cache_bytes(struct symbol_cache *cache);
 const char *symbol_file_error(struct symbol_file *file);
 /* The same, but each error only once: for whoever logs it. */
 const char *symbol_file_new_error(struct symbol_file *file);
+/* True when a read of the file took too long, and so it has no names. Reads
+ * nothing. */
+bool symbol_file_is_late(struct symbol_file *file);
 /* True when it is no ELF file of this kind of machine: it may have code all the
  * same, as images of Lisps, DLLs and what a JIT has written have. */
 bool symbol_file_is_foreign(struct symbol_file *file);

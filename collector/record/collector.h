@@ -21,6 +21,7 @@ struct collect_options;
 struct ctl_top;
 struct drain;
 struct jobs;
+struct jobs_group;
 struct liveness;
 struct open_recording;
 struct process;
@@ -40,8 +41,8 @@ struct collector {
 	struct own_cost_halves halves; /* of it */
 	struct symbol_cache *symbols;
 	struct liveness *liveness;
-	struct jobs *jobs;
-	struct jobs *endings; /* of recordings: see recording_put() */
+	struct jobs *jobs; /* what is about no recording, and is quick */
+	struct jobs_group *endings; /* the threads of recordings; NULL: none */
 	/* The last job of each recording: recording_finish(). 0 or -errno, the
 	 * log has why; NULL: nothing but the trace is written. */
 	int (*finish_recording)(struct recording *recording);

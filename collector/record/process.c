@@ -362,7 +362,8 @@ void process_drained(struct process *process, uint32_t worker, uint32_t workers)
 	uint64_t before = atom_or_sc(&process->drained, bit);
 
 	if (before != all && (before | bit) == all)
-		jobs_post(process->setup.collector->jobs,
+		jobs_post(recording_setup(process->setup.arena_setup->recording)
+				  ->jobs,
 			  &process->drained_job);
 }
 

@@ -3,7 +3,7 @@
  * recording - begins on the main thread. Drain workers and the jobs thread add
  * to it under its lock, which none of them holds for long. When the last
  * reference is given back, the recording ends: on the main thread in `perfrec
- * record`, and on the thread of collector->endings in the daemon.
+ * record`, and on the thread of its jobs in the daemon.
  *
  * The trace is written as it comes and is valid at any moment. Everything else
  * is summed up in memory, bounded by the number of functions and by LISTED_MAX.
@@ -197,6 +197,7 @@ static void recording_free(struct recording *recording)
 		(void)trace_file_close(&recording->setup.trace);
 	if (recording->setup.dir_fd >= 0)
 		close(recording->setup.dir_fd);
+	jobs_free(&recording->setup.jobs);
 	lock_destroy(&recording->lock);
 	while (recording->sums.notes)
 		free(recording->sums.note[--recording->sums.notes]);
@@ -244,17 +245,25 @@ static int new_matches(const struct collect_options *options,
 	return filter_matches_new(&patterns, out);
 }
 
+/* A file that somebody else has put there keeps the folder. */
+static void remove_folder(struct recording *recording)
+{
+	if (recording->setup.dir_fd >= 0)
+		(void)unlinkat(recording->setup.dir_fd, TRACE_NAME, 0);
+	(void)rmdir(recording->path);
+}
+
 int recording_new(const struct collector *collector, const char *path,
 		  bool exclusive, struct recording **out)
 {
 	struct recording *recording = calloc(1, sizeof(*recording));
+	bool has_folder;
 	int err = -ENOMEM;
 
 	if (!recording)
 		return err;
 	*recording = (struct recording){
 		.refs = 1,
-		.endings = collector->endings,
 		.finish = collector->finish_recording,
 		.room_fd = -1,
 		.path = strdup(path),
@@ -293,11 +302,17 @@ int recording_new(const struct collector *collector, const char *path,
 	if (!err)
 		err = open_recording_folder(path, exclusive,
 					    &recording->setup.dir_fd);
+	has_folder = !err;
 	if (!err)
 		recording->room_fd = set_room_aside(recording->setup.dir_fd);
 	if (!err)
 		err = open_trace(recording);
+	if (!err)
+		err = jobs_new("perfrec-jobs", collector->endings,
+			       &recording->setup.jobs);
 	if (err) {
+		if (exclusive && has_folder)
+			remove_folder(recording);
 		recording_free(recording);
 		return err;
 	}
@@ -327,12 +342,19 @@ bool recording_get_if(struct recording *recording)
 	return true;
 }
 
+void recording_discard(struct recording *recording)
+{
+	recording->is_discarded = true;
+}
+
 static void recording_end_job(struct job *job)
 {
 	/* The first member. */
 	struct recording *recording = (struct recording *)job;
 
-	if (recording->setup.trace && recording->finish)
+	if (recording->is_discarded)
+		remove_folder(recording);
+	else if (recording->setup.trace && recording->finish)
 		(void)recording->finish(recording);
 	if (recording->ended)
 		recording->ended(recording, recording->ended_context);
@@ -348,8 +370,8 @@ void recording_put(struct recording **recording)
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
 	old->end_job.run = recording_end_job;
-	if (old->setup.trace && old->endings)
-		jobs_post(old->endings, &old->end_job);
+	if (old->setup.trace && old->setup.jobs)
+		jobs_post(old->setup.jobs, &old->end_job);
 	else
 		recording_end_job(&old->end_job);
 }
@@ -449,6 +471,11 @@ uint32_t recording_sequence(struct recording *recording)
 {
 	/* relaxed: only that it is never given twice matters */
 	return atom_add_rlx(&recording->last_sequence, 1) + 1;
+}
+
+uint32_t *recording_heap_busy(struct recording *recording)
+{
+	return &recording->heap_busy;
 }
 
 uint32_t recording_value_sequence(struct recording *recording)

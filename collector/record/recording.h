@@ -17,6 +17,7 @@ struct budget;
 struct collect_options;
 struct collector;
 struct cpu_account;
+struct jobs;
 struct filter_matches;
 struct function_total;
 struct own_costs;
@@ -184,6 +185,7 @@ struct recording_setup {
 	const struct collect_options *options;
 	const char *path; /* of the folder */
 	int dir_fd; /* the folder */
+	struct jobs *jobs; /* its own thread for all that takes its time */
 	bool ticks; /* the clock of its programs is the counter */
 	double span_ns; /* cost of one span */
 	struct own_cost_halves halves; /* of it */
@@ -236,10 +238,15 @@ struct recording *recording_get(struct recording *recording);
  * thread. */
 bool recording_get_if(struct recording *recording);
 /* The last reference ends the recording: collector->finish_recording writes its
- * files, on the thread of collector->endings. Its profiles may have to wait
- * long for debug information, and no other recording is to wait for that. Any
- * thread; also for NULL. */
+ * files, on the thread of its jobs. Its profiles may have to wait long for
+ * debug information, and no other recording is to wait for that. Any thread;
+ * also for NULL. */
 void recording_put(struct recording **recording);
+
+/* Nothing came of @recording, whose folder was made for it: its end removes the
+ * folder with the trace, and writes nothing. The main thread, which has a
+ * reference. */
+void recording_discard(struct recording *recording);
 
 /* Call @ended with @context when @recording has been finished, just before it
  * is freed; on the thread that finished it. Once for a recording; the main
@@ -303,9 +310,12 @@ const struct function_total *recording_sort_functions(
  * thread. */
 uint32_t recording_sequence(struct recording *recording);
 /* The number of the packet sequence for values that the collector reads itself,
- * such as resident sizes; the first call describes it in the trace. Jobs
- * thread. */
+ * such as resident sizes; the first call describes it in the trace. The
+ * thread of collector->jobs. */
 uint32_t recording_value_sequence(struct recording *recording);
+/* Not 0 while a snapshot of the heap waits on its jobs thread, or is made. For
+ * heap_ticks. Atomic; any thread. */
+uint32_t *recording_heap_busy(struct recording *recording);
 
 /* Add @spans and @dropped to what recording_live() returns. Any thread. */
 void recording_add_live(struct recording *recording, uint64_t spans,

@@ -16,7 +16,6 @@
 
 struct recording {
 	struct job end_job; /* the first */
-	struct jobs *endings; /* where it goes; NULL: run at once */
 	int (*finish)(struct recording *recording); /* its last job, see
 						     * struct collector */
 	uint32_t refs;
@@ -25,8 +24,10 @@ struct recording {
 	char *path; /* setup.path */
 	struct budget budget; /* setup.budget */
 	struct snapshots *snapshots; /* files/snapshot.c; NULL: none yet */
-	uint32_t value_sequence; /* the jobs thread's; 0: none yet */
-	int said_err; /* the jobs thread's; see unwritten_say() */
+	uint32_t value_sequence; /* the thread of collector->jobs's; 0: none */
+	int said_err; /* its jobs thread's; see unwritten_say() */
+	bool is_discarded; /* see recording_discard() */
+	uint32_t heap_busy; /* see recording_heap_busy() */
 	uint32_t last_sequence; /* that has been given; any thread */
 	struct recording_live live; /* any thread */
 

@@ -210,7 +210,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	setup->entry_build = hello->entry_build;
 	setup->late = has_threads(peer->pid);
 	recording_set_ring_cells(setup->recording, setup->ring_cells);
-	setup->jobs = collector->jobs;
+	setup->jobs = recording_setup(setup->recording)->jobs;
 	categories_write(setup->page, collector->categories);
 	err = sites_new(setup->page, collector->symbols, &setup->sites);
 	if (err)
@@ -262,6 +262,8 @@ static enum wire_status accept_program(struct collector *collector,
 	arena_adopt_fds(arena, hello, fds + 1);
 	err = begin_program(collector, arena, hello, peer);
 	if (err) {
+		if (!collector->recording && arena_setup(arena)->recording)
+			recording_discard(arena_setup(arena)->recording);
 		drain_remove(collector->drain, arena);
 		states_end(arena);
 		arena_put(&arena);
@@ -382,7 +384,7 @@ static void post_filter(struct collector *collector, struct arena *arena)
 	resolve->arena = arena_get(arena);
 	resolve->modules =
 		modules_get(process_setup(arena_first_process(arena))->modules);
-	jobs_post(collector->jobs, &resolve->job);
+	jobs_post(arena_setup(arena)->jobs, &resolve->job);
 }
 
 void attach_complete(struct collector *collector, struct arena *arena)

@@ -9,8 +9,9 @@
  *                connection to `perfrec record`, a timer of 25 ms for the
  *                heartbeat
  *   drain        workers that empty the rings (worker.c)
- *   jobs         what takes its time: symbol tables, sums (jobs.c)
- *   endings      a second thread of jobs.c, for the ends of recordings
+ *   jobs         one for each recording: what takes its time, such as names,
+ *                sums and its end (jobs.c)
+ *   ticks        resident sizes (heap_ticks.c)
  *   states       one for each program of whose functions anybody asks
  *                (states_thread.c)
  *   sampler      unwinds copied stacks (sampler.c), where there are any
@@ -89,6 +90,7 @@ struct daemon {
 	struct workers *workers;
 	struct heap_ticks *ticks;
 	struct metrics *metrics; /* NULL: nobody wants any */
+	struct jobs_group endings; /* the jobs threads of recordings */
 	uint32_t beats;
 	bool beating;
 	bool hung_up; /* perfrec is gone */
@@ -356,6 +358,8 @@ static int start_parts(struct daemon *daemon)
 	int err;
 
 	collector->options = &daemon->options;
+	jobs_group_init(&daemon->endings);
+	collector->endings = &daemon->endings;
 	collector->limits = &daemon->limits;
 	collector->start_ns = clock_boottime_ns();
 	collector->finish_recording = recording_finish;
@@ -389,10 +393,8 @@ static bool wants_samples(const struct collect_options *options)
 static int start_threads(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
-	int err = jobs_new("perfrec-jobs", &collector->jobs);
+	int err = jobs_new("perfrec-ticks", NULL, &collector->jobs);
 
-	if (!err)
-		err = jobs_new("perfrec-endings", &collector->endings);
 	if (!err)
 		err = heap_ticks_new(collector, &daemon->ticks);
 	if (!err && wants_samples(collector->options))
@@ -523,6 +525,16 @@ static void run_loop(struct daemon *daemon)
 	list_went_on(daemon);
 }
 
+/* Waits for what is left to do for recordings: all of it for those of a daemon,
+ * which then have ended. */
+static void end_recordings(struct collector *collector)
+{
+	if (collector->recording)
+		jobs_wait(recording_setup(collector->recording)->jobs);
+	else
+		jobs_group_wait(collector->endings);
+}
+
 static int stop_daemon(struct daemon *daemon, int err)
 {
 	struct collector *collector = &daemon->collector;
@@ -539,13 +551,15 @@ static int stop_daemon(struct daemon *daemon, int err)
 	cpu_sampler_free(&collector->cpu);
 	jobs_free(&collector->jobs);
 	heap_ticks_free(&daemon->ticks);
+	end_recordings(collector);
 	if (collector->sampler)
 		sampler_free(&collector->sampler);
-	jobs_free(&collector->endings);
+	end_recordings(collector);
 	if (collector->recording && !err)
 		err = recording_finish(collector->recording);
 	if (collector->recording)
 		recording_put(&collector->recording);
+	jobs_group_wait(collector->endings);
 	ctl_server_free(&daemon->ctl);
 	liveness_free(&collector->liveness);
 	if (collector->symbols && ended)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A flush has two steps. First the drain workers read what is in the rings now,
- * and copy their trees. Then the jobs thread waits until all of that is in the
- * trace, and writes the profiles. The sessions of one recording are flushed
- * together.
+ * and copy their trees. Then the jobs thread of each recording waits until all
+ * of that is in the trace, and writes the profiles. The sessions of one
+ * recording are flushed together.
  */
 #include "collector/serve/ctl_flush.h"
 
@@ -26,13 +26,14 @@
 #include "shared/atomic.h"
 
 struct ctl_flush {
-	struct job job;
 	struct collector *collector;
 	struct drain_passes since;
 	bool begun, posted;
-	uint32_t done; /* the jobs thread sets it */
+	uint32_t left; /* recordings that are not flushed */
 	size_t count;
 	struct flushed {
+		struct job job;
+		struct ctl_flush *flush;
 		struct recording *recording; /* a reference, until done */
 		struct snapshot *snapshot; /* until done; NULL: none */
 		char profile[SNAPSHOT_NAME_BYTES]; /* "": none */
@@ -42,9 +43,9 @@ struct ctl_flush {
 	} item[];
 };
 
-/* Also gives the reference back: it may be the last, and then the jobs thread
- * is the one that frees the recording. */
-static void flush_item(struct collector *collector, struct flushed *item)
+/* Also gives the reference back: it may be the last, and then the recording
+ * ends. */
+static void flush_recording(struct collector *collector, struct flushed *item)
 {
 	struct trace_file *trace = recording_setup(item->recording)->trace;
 
@@ -63,16 +64,30 @@ static void flush_item(struct collector *collector, struct flushed *item)
 static void flush_files(struct job *job)
 {
 	/* The job is the first member. */
-	struct ctl_flush *flush = (struct ctl_flush *)job;
+	struct flushed *item = (struct flushed *)job;
+	struct ctl_flush *flush = item->flush;
 	int done_fd = flush->collector->done_fd;
 	uint64_t one = 1;
 
-	for (size_t i = 0; i < flush->count; i++)
-		flush_item(flush->collector, &flush->item[i]);
-	/* order: rel, FLUSH: the files are written */
-	atom_store_rel(&flush->done, 1);
+	flush_recording(flush->collector, item);
+	/* order: sc, FLUSH: the files are written */
+	(void)atom_add_sc(&flush->left, -1u);
 	if (write(done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
+}
+
+/* Each recording on its own thread: none waits for the names of another. */
+static void post_items(struct ctl_flush *flush)
+{
+	struct flushed *item;
+
+	/* relaxed: jobs_post() orders it */
+	atom_store_rlx(&flush->left, (uint32_t)flush->count);
+	for (item = flush->item; item < flush->item + flush->count; item++) {
+		item->job.run = flush_files;
+		item->flush = flush;
+		jobs_post(recording_setup(item->recording)->jobs, &item->job);
+	}
 }
 
 static void add_recording(struct ctl_flush *flush, struct recording *recording)
@@ -111,7 +126,6 @@ int ctl_flush_start(struct collector *collector, struct arena *const *arena,
 
 	if (!flush)
 		return -ENOMEM;
-	flush->job.run = flush_files;
 	flush->collector = collector;
 	for (size_t i = 0; i < count; i++)
 		add_recording(flush, arena_setup(arena[i])->recording);
@@ -130,10 +144,10 @@ bool ctl_flush_is_done(struct ctl_flush *flush)
 	if (flush->begun && !flush->posted &&
 	    drain_has_passed(flush->collector->drain, &flush->since)) {
 		flush->posted = true;
-		jobs_post(flush->collector->jobs, &flush->job);
+		post_items(flush);
 	}
 	/* order: acq, FLUSH: the files are written */
-	return atom_load_acq(&flush->done);
+	return flush->posted && !atom_load_acq(&flush->left);
 }
 
 static json_t *files_of(const struct flushed *item)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * As a flush (ctl_flush.c): the drain workers read what is in the rings now and
- * copy their trees, and then the jobs thread sums them up. A recording of which
- * another snapshot is under way is begun when that one has ended.
+ * copy their trees, and then the jobs thread of each recording sums them up;
+ * the last one adds these sums. A recording of which another snapshot is under
+ * way is begun when that one has ended.
  */
 #include "collector/serve/ctl_top.h"
 
@@ -34,21 +35,26 @@
 #define PIDS_MAX 256 /* of a program; memory of more is not told */
 
 struct ctl_top {
-	struct job job;
 	struct collector *collector;
 	struct drain_passes since;
 	bool begun, posted;
-	uint32_t done; /* the jobs thread sets it */
+	uint32_t left; /* recordings that are not summed up */
+	uint32_t done; /* the thread of the last one sets it */
 	size_t arena_count, count;
 	struct arena **arena; /* references */
 	json_t *json; /* what came of it; NULL: no memory */
 	struct summed {
+		struct job job;
+		struct ctl_top *top;
 		struct recording *recording; /* a reference */
 		struct snapshot *snapshot; /* until done; NULL: none */
+		struct function_table table;
+		uint64_t lost;
+		int err; /* of the table: 0 or -ENOMEM */
 	} item[];
 };
 
-/* --- on the jobs thread ------------------------------------------------------
+/* --- on the threads of recordings --------------------------------------------
  */
 
 static void set_number(json_t *object, const char *key, uint64_t number)
@@ -145,18 +151,30 @@ static json_t *describe_all(struct function_table *table,
 	return json;
 }
 
-/* Sums the snapshots up in @table. 0 or -ENOMEM; they have ended. */
+/* Adds what @item has found to @table. 0 or -ENOMEM. */
+static int add_item(struct summed *item, struct function_table *table)
+{
+	const struct function_total *all;
+	size_t count;
+	int err = item->err;
+
+	if (err)
+		return err;
+	all = function_table_sort(&item->table, &count);
+	for (size_t i = 0; i < count && !err; i++)
+		err = function_table_add(table, &all[i]);
+	return err;
+}
+
+/* Sums all up in @table. 0 or -ENOMEM. */
 static int sum_items(struct ctl_top *top, struct function_table *table,
 		     uint64_t *lost)
 {
-	int err = 0, one;
+	int err = 0;
 
-	for (size_t i = 0; i < top->count; i++) {
-		one = top->item[i].snapshot
-			      ? snapshot_sum(&top->item[i].snapshot, table,
-					     lost)
-			      : -ENOMEM;
-		err = err ? err : one;
+	for (size_t i = 0; i < top->count && !err; i++) {
+		err = add_item(&top->item[i], table);
+		*lost += top->item[i].lost;
 	}
 	for (size_t i = 0; i < top->arena_count && !err; i++)
 		err = add_states(top->arena[i], table);
@@ -187,21 +205,37 @@ static json_t *sum_up(struct ctl_top *top)
 	return json;
 }
 
-static void run_job(struct job *job)
+/* All recordings are summed up. */
+static void finish(struct ctl_top *top)
 {
-	/* The job is the first member. */
-	struct ctl_top *top = (struct ctl_top *)job;
 	int done_fd = top->collector->done_fd;
 	uint64_t one = 1;
 
 	top->json = sum_up(top);
 	/* As in a flush, the last reference to a recording may be ours. */
-	for (size_t i = 0; i < top->count; i++)
+	for (size_t i = 0; i < top->count; i++) {
+		function_table_release(&top->item[i].table);
 		recording_put(&top->item[i].recording);
+	}
 	/* order: rel, FLUSH: the sums are there */
 	atom_store_rel(&top->done, 1);
 	if (write(done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
+}
+
+static void sum_recording(struct job *job)
+{
+	/* The job is the first member. */
+	struct summed *item = (struct summed *)job;
+	struct ctl_top *top = item->top;
+
+	item->err = -ENOMEM;
+	if (item->snapshot)
+		item->err = snapshot_sum(&item->snapshot, &item->table,
+					 &item->lost);
+	/* order: sc, FLUSH: the last one sees the sums of the others */
+	if (atom_add_sc(&top->left, -1u) == 1)
+		finish(top);
 }
 
 /* --- on the main thread ------------------------------------------------------
@@ -248,7 +282,6 @@ int ctl_top_start(struct collector *collector, struct arena *const *arena,
 		free(top);
 		return -ENOMEM;
 	}
-	top->job.run = run_job;
 	top->collector = collector;
 	for (size_t i = 0; i < count; i++) {
 		top->arena[top->arena_count++] = arena_get(arena[i]);
@@ -262,6 +295,21 @@ int ctl_top_start(struct collector *collector, struct arena *const *arena,
 	return 0;
 }
 
+static void post_items(struct ctl_top *top)
+{
+	struct summed *item;
+
+	/* relaxed: jobs_post() orders it */
+	atom_store_rlx(&top->left, (uint32_t)top->count);
+	for (item = top->item; item < top->item + top->count; item++) {
+		item->job.run = sum_recording;
+		item->top = top;
+		jobs_post(recording_setup(item->recording)->jobs, &item->job);
+	}
+	if (!top->count)
+		finish(top);
+}
+
 bool ctl_top_is_done(struct ctl_top *top)
 {
 	if (!top->begun)
@@ -269,7 +317,7 @@ bool ctl_top_is_done(struct ctl_top *top)
 	if (top->begun && !top->posted &&
 	    drain_has_passed(top->collector->drain, &top->since)) {
 		top->posted = true;
-		jobs_post(top->collector->jobs, &top->job);
+		post_items(top);
 	}
 	/* order: acq, FLUSH: the sums are there */
 	return atom_load_acq(&top->done);

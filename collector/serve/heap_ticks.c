@@ -137,14 +137,48 @@ static void write_all_resident(struct collector *collector)
 /* --- snapshots --------------------------------------------------------------
  */
 
-static void snapshot_one(struct collector *collector,
-			 struct recording *recording)
+/* On the way to the thread of its recording. */
+struct heap_snapshot {
+	struct job job;
+	struct collector *collector;
+	struct recording *recording; /* a reference */
+};
+
+static void snapshot_job(struct job *job)
 {
+	/* The job is the first member. */
+	struct heap_snapshot *snapshot = (struct heap_snapshot *)job;
+	struct recording *recording = snapshot->recording;
 	char name[SNAPSHOT_NAME_BYTES];
 
 	snapshot_make_name("heap", name);
 	/* What is wrong, the log has. */
-	(void)heap_files_snapshot(recording, collector->symbols, name);
+	(void)heap_files_snapshot(recording, snapshot->collector->symbols,
+				  name);
+	/* order: rel, TICK: this one is over */
+	atom_store_rel(recording_heap_busy(recording), 0);
+	recording_put(&snapshot->recording);
+	free(snapshot);
+}
+
+/* Nothing piles up where the last one is not over. */
+static void snapshot_one(struct collector *collector,
+			 struct recording *recording)
+{
+	struct heap_snapshot *snapshot;
+
+	/* order: acq, TICK: the last one is over */
+	if (atom_load_acq(recording_heap_busy(recording)))
+		return;
+	snapshot = calloc(1, sizeof(*snapshot));
+	if (!snapshot)
+		return;
+	/* relaxed: jobs_post() orders it */
+	atom_store_rlx(recording_heap_busy(recording), 1);
+	snapshot->job.run = snapshot_job;
+	snapshot->collector = collector;
+	snapshot->recording = recording_get(recording);
+	jobs_post(recording_setup(recording)->jobs, &snapshot->job);
 }
 
 static void snapshot_all(struct collector *collector)

@@ -32,6 +32,8 @@
 #include "collector/base/log.h"
 #include "collector/replay/pause.h"
 #include "collector/drain/drain.h"
+#include "collector/names/reader.h"
+#include "collector/names/symbols.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/states/states.h"
@@ -167,6 +169,7 @@ static void recording_ended(struct recording *recording, void *context)
 	collector->limits->finished_bytes += bytes;
 	lock_release(&collector->lock);
 	free(open);
+	readers_rest(symbol_cache_readers(collector->symbols));
 	/* Somebody may wait for it: ctl_server.c. */
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");

@@ -4,6 +4,7 @@
  * cpu_threads into the times of cpu.pb.gz and of the account of CPU time. Each
  * thread has an event on each of two CPUs, so it tells its time in two parts.
  */
+#include "collector/base/jobs.h"
 #include "collector/samples/cpu_threads.h"
 
 #include <linux/perf_event.h>
@@ -51,12 +52,16 @@ static struct {
 	struct cpu_sum account;
 } g;
 
+static struct jobs_group g_endings;
+
 static void set_up_with(bool no_kernel)
 {
 	g.options = (struct collect_options){ .output = g.output,
 					      .cpu_hz = 100,
 					      .max_bytes = 64 << 20 };
 	g.collector = (struct collector){ .options = &g.options };
+	jobs_group_init(&g_endings);
+	g.collector.endings = &g_endings;
 	strcpy(g.dir, "/tmp/cpu_threads.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(g.dir));
 	snprintf(g.output, sizeof(g.output), "%s/data", g.dir);
@@ -131,6 +136,7 @@ static void finish(uint64_t total_ns)
 	cpu_account_free(&g.recording->setup.cpu_account);
 	ck_assert_int_eq(recording_finish(g.recording), 0);
 	recording_put(&g.recording);
+	jobs_group_wait(&g_endings);
 	read_profile();
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/jobs.h"
 #include "collector/base/lock.h"
 #include "collector/base/loop.h"
 #include "collector/base/socket_path.h"
@@ -85,6 +86,8 @@ static void add_session(int i, pid_t pid, const char *name)
 	session_release(&g.arena[i]);
 }
 
+static struct jobs_group g_endings;
+
 static void set_up(void)
 {
 	scratch_enter();
@@ -94,6 +97,8 @@ static void set_up(void)
 	g.collector = (struct collector){ .options = &g.options,
 					  .limits = &g.limits,
 					  .done_fd = -1 };
+	jobs_group_init(&g_endings);
+	g.collector.endings = &g_endings;
 	lock_init(&g.collector.lock, LOCK_COLLECTOR);
 	g.collector.loop = loop_new();
 	ck_assert_int_ge(g.collector.loop, 0);
@@ -122,6 +127,7 @@ static void tear_down(void)
 		recording_put(&g.recording[i]);
 		told_free(g.page[i]);
 	}
+	jobs_group_wait(&g_endings);
 	free(g.many);
 	g.many = NULL;
 	symbol_cache_free(&g.collector.symbols);

@@ -73,6 +73,8 @@ static void end_program(void)
 	g.pid = 0;
 }
 
+static struct jobs_group g_endings;
+
 static void set_up(void)
 {
 	scratch_enter();
@@ -81,9 +83,10 @@ static void set_up(void)
 	g.collector = (struct collector){ .options = &g.options };
 	g.collector.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	g.collector.loop = loop_new();
+	jobs_group_init(&g_endings);
+	g.collector.endings = &g_endings;
 	lock_init(&g.collector.lock, LOCK_COLLECTOR);
 	ck_assert_int_eq(symbol_cache_new(&g.collector.symbols), 0);
-	ck_assert_int_eq(jobs_new("jobs", &g.collector.jobs), 0);
 	ck_assert_int_eq(recording_new(&g.collector, "out", true, &g.recording),
 			 0);
 	g.arena = calloc(1, sizeof(*g.arena));
@@ -99,12 +102,13 @@ static void set_up(void)
 static void tear_down(void)
 {
 	end_program();
-	jobs_free(&g.collector.jobs);
+	jobs_wait(recording_setup(g.recording)->jobs);
 	family_release(&g.arena->family);
 	/* each process has given its reference back */
 	ck_assert_uint_eq(g.arena->refs, 1);
 	free(g.arena);
 	recording_put(&g.recording);
+	jobs_group_wait(&g_endings);
 	symbol_cache_free(&g.collector.symbols);
 	close(g.collector.loop);
 	close(g.collector.done_fd);
@@ -223,7 +227,7 @@ START_TEST(last_worker_has_it_summed_up)
 	ck_assert(!process_is_drained(process, 0));
 	process_drained(process, 0, 2);
 	process_drained(process, 1, 2);
-	jobs_free(&g.collector.jobs);
+	jobs_wait(recording_setup(g.recording)->jobs);
 	ck_assert_int_eq(g.drains, 1);
 	ck_assert_ptr_eq(g.drained, process);
 	process_free(process);

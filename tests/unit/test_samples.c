@@ -4,6 +4,7 @@
  * totals must be right whatever happens. Stacks are made up: frame pointers
  * through addresses that no module has.
  */
+#include "collector/base/jobs.h"
 #include "collector/samples/samples.h"
 
 #include <errno.h>
@@ -42,12 +43,16 @@ static struct {
 	pb_profile *read;
 } g;
 
+static struct jobs_group g_endings;
+
 static void set_up(void)
 {
 	g.options = (struct collect_options){ .output = g.output,
 					      .cpu_hz = 100,
 					      .max_bytes = 64 << 20 };
 	g.collector = (struct collector){ .options = &g.options };
+	jobs_group_init(&g_endings);
+	g.collector.endings = &g_endings;
 	strcpy(g.dir, "/tmp/samples.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(g.dir));
 	snprintf(g.output, sizeof(g.output), "%s/data", g.dir);
@@ -89,6 +94,7 @@ static void finish(void)
 	sampler_free(&g.collector.sampler);
 	ck_assert_int_eq(recording_finish(g.recording), 0);
 	recording_put(&g.recording);
+	jobs_group_wait(&g_endings);
 	g.read = pb_read(output_fd, "cpu.pb.gz");
 	close(output_fd);
 }

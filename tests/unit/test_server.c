@@ -49,6 +49,7 @@
 
 static struct session_limits g_limits;
 static struct collector g_collector;
+static struct jobs_group g_endings;
 static struct workers *g_workers;
 static struct collect_options g_options;
 static struct server *g_server;
@@ -108,7 +109,9 @@ static void collector_start(void)
 		.options = &g_options,
 		.finish_recording = recording_finish,
 		.limits = &g_limits,
+		.endings = &g_endings,
 	};
+	jobs_group_init(&g_endings);
 	lock_init(&g_collector.lock, LOCK_COLLECTOR);
 	g_collector.loop = loop_new();
 	g_done = (struct watch){ eventfd(0, EFD_CLOEXEC), done_ready };
@@ -117,7 +120,6 @@ static void collector_start(void)
 	scratch_must(!clock_sync_new(&g_collector.clock), "clock");
 	scratch_must(!symbol_cache_new(&g_collector.symbols), "symbols");
 	scratch_must(!liveness_new(&g_collector.liveness), "liveness");
-	scratch_must(!jobs_new("jobs", &g_collector.jobs), "jobs");
 	scratch_must(!recording_new(&g_collector, "recording", true,
 				    &g_collector.recording),
 		     "recording");
@@ -141,12 +143,13 @@ static void collector_stop(void)
 	server_free(&g_server);
 	workers_stop(&g_workers);
 	drain_free(&g_collector.drain);
-	jobs_free(&g_collector.jobs);
+	jobs_wait(recording_setup(g_collector.recording)->jobs);
 }
 
 static void collector_free(void)
 {
 	recording_put(&g_collector.recording);
+	jobs_group_wait(&g_endings);
 	liveness_free(&g_collector.liveness);
 	symbol_cache_free(&g_collector.symbols);
 	clock_sync_free(&g_collector.clock);

@@ -124,6 +124,8 @@ static void call(int i, uint64_t function, int count)
 /* --- the collector ----------------------------------------------------------
  */
 
+static struct jobs_group g_endings;
+
 static void set_up(void)
 {
 	scratch_enter();
@@ -131,9 +133,10 @@ static void set_up(void)
 					      .max_bytes = 64 << 20 };
 	g.collector =
 		(struct collector){ .options = &g.options, .done_fd = -1 };
+	jobs_group_init(&g_endings);
+	g.collector.endings = &g_endings;
 	lock_init(&g.collector.lock, LOCK_COLLECTOR);
 	ck_assert_int_eq(symbol_cache_new(&g.collector.symbols), 0);
-	ck_assert_int_eq(jobs_new("jobs", &g.collector.jobs), 0);
 	ck_assert_int_eq(recording_new(&g.collector, "out", true, &g.recording),
 			 0);
 	g.arena = (struct arena){ .setup.recording = g.recording };
@@ -153,7 +156,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	jobs_free(&g.collector.jobs);
+	jobs_wait(recording_setup(g.recording)->jobs);
 	for (int i = 0; i < THREADS; i++) {
 		fibers_release(&g.thread[i].fibers);
 		replay_free(&g.thread[i].replay);
@@ -162,6 +165,7 @@ static void tear_down(void)
 	ck_assert_uint_eq(g.recording->refs, 1);
 	snapshot_forget(g.recording);
 	recording_put(&g.recording);
+	jobs_group_wait(&g_endings);
 	modules_put(&g.process.setup.modules);
 	symbol_cache_free(&g.collector.symbols);
 	if (g.profile)
@@ -219,7 +223,7 @@ static void post(struct task *task, void (*run)(struct job *job))
 {
 	sem_init(&task->done, 0, 0);
 	task->job.run = run;
-	jobs_post(g.collector.jobs, &task->job);
+	jobs_post(recording_setup(g.recording)->jobs, &task->job);
 }
 
 static void wait_for(struct task *task)

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads for slow work: the order of their jobs, and how they end.
+ */
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "collector/base/jobs.h"
+#include "tests/suite.h"
+
+#define JOBS 1000
+
+struct numbered {
+	struct job job;
+	int number;
+};
+
+static int g_seen[JOBS], g_count;
+
+static void note_number(struct job *job)
+{
+	g_seen[g_count++] = ((struct numbered *)job)->number;
+}
+
+START_TEST(jobs_run_in_order)
+{
+	static struct numbered numbered[JOBS];
+	struct jobs *jobs;
+
+	g_count = 0;
+	ck_assert_int_eq(jobs_new("test", NULL, &jobs), 0);
+	for (int i = 0; i < JOBS; i++) {
+		numbered[i] = (struct numbered){ { .run = note_number }, i };
+		jobs_post(jobs, &numbered[i].job);
+	}
+	jobs_free(&jobs);
+	ck_assert_ptr_null(jobs);
+	ck_assert_int_eq(g_count, JOBS);
+	for (int i = 0; i < JOBS; i++)
+		ck_assert_int_eq(g_seen[i], i);
+}
+END_TEST
+
+/* A job that posts itself again until it has run often enough. */
+struct again {
+	struct job job;
+	struct jobs *jobs;
+	int left;
+};
+
+static void post_again(struct job *job)
+{
+	struct again *again = (struct again *)job;
+
+	if (--again->left)
+		jobs_post(again->jobs, job);
+}
+
+START_TEST(jobs_wait_waits_for_jobs_of_jobs)
+{
+	struct again again = { { .run = post_again }, NULL, JOBS };
+
+	ck_assert_int_eq(jobs_new("test", NULL, &again.jobs), 0);
+	jobs_wait(again.jobs);
+	jobs_post(again.jobs, &again.job);
+	jobs_wait(again.jobs);
+	ck_assert_int_eq(again.left, 0);
+	jobs_free(&again.jobs);
+}
+END_TEST
+
+/* A job that ends its thread. */
+struct last {
+	struct job job;
+	struct jobs *jobs;
+	struct job after; /* posted before that */
+	sem_t go;
+	bool ran;
+};
+
+static void run_after(struct job *job)
+{
+	struct last *last =
+		(struct last *)((char *)job - offsetof(struct last, after));
+
+	last->ran = true;
+}
+
+static void end_own_thread(struct job *job)
+{
+	struct last *last = (struct last *)job;
+
+	while (sem_wait(&last->go))
+		;
+	last->after.run = run_after;
+	jobs_post(last->jobs, &last->after);
+	jobs_free(&last->jobs);
+}
+
+START_TEST(jobs_may_be_freed_by_a_job)
+{
+	struct jobs_group group;
+	struct last last[3] = { 0 };
+
+	jobs_group_init(&group);
+	jobs_group_wait(&group);
+	for (int i = 0; i < 3; i++) {
+		sem_init(&last[i].go, 0, 0);
+		last[i].job.run = end_own_thread;
+		ck_assert_int_eq(jobs_new("test", &group, &last[i].jobs), 0);
+		jobs_post(last[i].jobs, &last[i].job);
+	}
+	for (int i = 0; i < 3; i++)
+		sem_post(&last[i].go);
+	jobs_group_wait(&group);
+	for (int i = 0; i < 3; i++) {
+		ck_assert(last[i].ran);
+		ck_assert_ptr_null(last[i].jobs);
+	}
+}
+END_TEST
+
+static void wait_for_go(struct job *job)
+{
+	while (sem_wait(&((struct last *)job)->go))
+		;
+}
+
+/* Why each recording has a thread of its own. */
+START_TEST(jobs_of_one_thread_do_not_wait_for_another)
+{
+	struct last slow = { .job.run = wait_for_go };
+	struct last quick = { .after.run = run_after };
+
+	sem_init(&slow.go, 0, 0);
+	ck_assert_int_eq(jobs_new("slow", NULL, &slow.jobs), 0);
+	ck_assert_int_eq(jobs_new("quick", NULL, &quick.jobs), 0);
+	jobs_post(slow.jobs, &slow.job);
+	jobs_post(quick.jobs, &quick.after);
+	jobs_wait(quick.jobs);
+	ck_assert(quick.ran);
+	sem_post(&slow.go);
+	jobs_free(&slow.jobs);
+	jobs_free(&quick.jobs);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("jobs");
+	TCase *tcase = suite_case(suite, "jobs");
+
+	tcase_add_test(tcase, jobs_run_in_order);
+	tcase_add_test(tcase, jobs_wait_waits_for_jobs_of_jobs);
+	tcase_add_test(tcase, jobs_may_be_freed_by_a_job);
+	tcase_add_test(tcase, jobs_of_one_thread_do_not_wait_for_another);
+	return suite_run(suite);
+}
