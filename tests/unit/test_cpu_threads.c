@@ -4,7 +4,6 @@
  * cpu_threads into the times of cpu.pb.gz and of the account of CPU time. Each
  * thread has an event on each of two CPUs, so it tells its time in two parts.
  */
-#include "collector/base/jobs.h"
 #include "collector/samples/cpu_threads.h"
 
 #include <linux/perf_event.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/base/jobs.h"
 #include "collector/files/recording_finish.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"

@@ -4,7 +4,6 @@
  * totals must be right whatever happens. Stacks are made up: frame pointers
  * through addresses that no module has.
  */
-#include "collector/base/jobs.h"
 #include "collector/samples/samples.h"
 
 #include <errno.h>
@@ -19,6 +18,7 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/base/budget.h"
+#include "collector/base/jobs.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
 #include "collector/files/recording_finish.h"
