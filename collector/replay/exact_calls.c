@@ -182,7 +182,8 @@ int exact_calls_set(struct fibers *fibers, struct exact_calls *exact,
 		qsort(search.place, search.places, sizeof(*search.place),
 		      by_exact);
 	for (size_t i = 0; i < count; i++)
-		at += set_function(&search, fibers, i, search.place + at,
+		at += set_function(&search, fibers, i,
+				   at ? search.place + at : search.place,
 				   search.places - at);
 	free(search.before);
 	free(search.excluded);
