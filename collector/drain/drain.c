@@ -25,17 +25,15 @@
 
 struct worker_words {
 	uint32_t kicks; /* futex: somebody wants a pass */
-	uint32_t passes; /* ended */
-	struct pass_begin ended; /* the begin of the last pass that ended */
-	/* No two workers write to one cache line. */
-	char pad[CACHE_LINE_BYTES - 24];
+	/* No two workers sleep on one cache line. */
+	char pad[CACHE_LINE_BYTES - 4];
 };
 
 struct drain {
 	uint32_t workers;
 	int done_fd;
 	bool closing; /* relaxed; kicks tell */
-	uint32_t awaited; /* the main thread wants to know of passes */
+	uint32_t awaited; /* the main thread wants to know of rounds */
 	struct lock lock; /* of arenas */
 	struct arena_list arenas;
 	uint32_t generation; /* changes with arenas */
@@ -109,6 +107,8 @@ void drain_remove(struct drain *drain, struct arena *arena)
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (list->arena[i] != arena)
 			continue;
+		/* relaxed: nothing comes any more that could be missed */
+		atom_store_rlx(&arena_drain(arena)->removed, true);
 		arena_put(&list->arena[i]);
 		list->arena[i] = list->arena[--list->count];
 		break;
@@ -158,21 +158,30 @@ void drain_kick(struct drain *drain)
 	}
 }
 
-void drain_note_passes(struct drain *drain, struct drain_passes *out)
+void drain_note_rounds(struct drain *drain, struct arena *arena,
+		       struct drain_rounds *out)
 {
+	const struct arena_round *round = arena_drain(arena)->round;
+
 	/* order: sc, PASS: before the kick */
 	atom_store_sc(&drain->awaited, 1);
 	for (uint32_t i = 0; i < drain->workers; i++)
 		/* relaxed: the kick orders it */
-		out->ended[i] = atom_load_rlx(&drain->worker[i].passes);
+		out->ended[i] = atom_load_rlx(&round[i].rounds);
 	drain_kick(drain);
 }
 
-bool drain_has_passed(struct drain *drain, const struct drain_passes *since)
+bool drain_has_passed(struct drain *drain, struct arena *arena,
+		      const struct drain_rounds *since)
 {
+	const struct arena_round *round = arena_drain(arena)->round;
+
+	/* relaxed: set once, when all has been taken in */
+	if (atom_load_rlx(&arena_drain(arena)->removed))
+		return true;
 	for (uint32_t i = 0; i < drain->workers; i++) {
-		/* order: acq, PASS: what the passes took in */
-		uint32_t ended = atom_load_acq(&drain->worker[i].passes);
+		/* order: acq, PASS: what the rounds took in */
+		uint32_t ended = atom_load_acq(&round[i].rounds);
 
 		/* The first one may have been under way already. */
 		if (ended - since->ended[i] < 2) {
@@ -185,17 +194,57 @@ bool drain_has_passed(struct drain *drain, const struct drain_passes *since)
 	return true;
 }
 
-struct pass_begin drain_end_pass(struct drain *drain, uint32_t index,
-				 struct pass_begin begin)
+int drain_wait_begin(struct drain_wait *wait, struct drain *drain,
+		     struct arena *list,
+		     bool (*wanted)(const void *context,
+				    const struct recording *recording),
+		     const void *context)
 {
-	struct pass_begin *ended = &drain->worker[index].ended;
+	for (; list; list = arena_next(list)) {
+		struct drain_waited *item;
+
+		if (!wanted(context, arena_setup(list)->recording))
+			continue;
+		if (grow_array(wait->item, wait->room, wait->count + 1))
+			return -ENOMEM;
+		item = &wait->item[wait->count++];
+		item->arena = arena_get(list);
+		drain_note_rounds(drain, list, &item->since);
+	}
+	return 0;
+}
+
+bool drain_wait_is_over(struct drain_wait *wait, struct drain *drain)
+{
+	for (; wait->count; arena_put(&wait->item[--wait->count].arena)) {
+		struct drain_waited *item = &wait->item[wait->count - 1];
+
+		if (!drain_has_passed(drain, item->arena, &item->since))
+			return false;
+	}
+	return true;
+}
+
+void drain_wait_release(struct drain_wait *wait)
+{
+	while (wait->count)
+		arena_put(&wait->item[--wait->count].arena);
+	free(wait->item);
+	*wait = (struct drain_wait){ 0 };
+}
+
+struct round_begin drain_end_round(struct drain *drain, struct arena *arena,
+				   uint32_t index, struct round_begin begin)
+{
+	struct arena_round *round = arena_drain(arena)->round;
+	struct round_begin *ended = &round[index].ended;
 
 	/* order: rel, PASS: what it has fed comes before it */
 	atom_store_rel(&ended->ns, begin.ns);
 	/* order: rel, PASS: the same */
 	atom_store_rel(&ended->ticks, begin.ticks);
 	for (uint32_t i = 0; i < drain->workers; i++) {
-		ended = &drain->worker[i].ended;
+		ended = &round[i].ended;
 		/* order: acq, PASS: what it has fed can be seen */
 		begin.ns = MIN(begin.ns, atom_load_acq(&ended->ns));
 		/* order: acq, PASS: the same */
@@ -204,14 +253,19 @@ struct pass_begin drain_end_pass(struct drain *drain, uint32_t index,
 	return begin;
 }
 
-void drain_tell_pass(struct drain *drain, uint32_t index)
+void drain_count_round(struct arena *arena, uint32_t index)
 {
-	struct worker_words *worker = &drain->worker[index];
-	uint64_t one = 1;
+	struct arena_round *round = &arena_drain(arena)->round[index];
 
 	/* order: rel, PASS: what it took in comes before it */
-	atom_store_rel(&worker->passes, worker->passes + 1);
-	/* order: sc, PASS: the pass first */
+	atom_store_rel(&round->rounds, round->rounds + 1);
+}
+
+void drain_tell_pass(struct drain *drain)
+{
+	uint64_t one = 1;
+
+	/* order: sc, PASS: the rounds first */
 	if (atom_xchg_sc(&drain->awaited, 0) &&
 	    write(drain->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");

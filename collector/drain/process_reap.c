@@ -160,11 +160,11 @@ static bool is_arena_unused(struct collector *collector, struct arena *arena)
 	}
 	if (!arena_drain(arena)->leaving) {
 		set_leaving(arena, true);
-		drain_note_passes(drain, &arena_drain(arena)->last_look);
+		drain_note_rounds(drain, arena, &arena_drain(arena)->last_look);
 		return false;
 	}
 	/* What the last look has found is in the list by then. */
-	return drain_has_passed(drain, &arena_drain(arena)->last_look) &&
+	return drain_has_passed(drain, arena, &arena_drain(arena)->last_look) &&
 	       !has_processes(arena);
 }
 

@@ -47,6 +47,8 @@
 #define NAME_TRIES 4
 /* The writer gets its room back in pieces: this part of the ring each. */
 #define PUBLISH_PARTS 8
+/* The most cells of a piece: larger rings have more pieces. */
+#define PIECE_CELLS 16384
 
 static struct recording *recording_of(const struct thread *thread)
 {
@@ -369,16 +371,46 @@ static void note_fork(struct thread *thread)
 	thread->fibers.fork_parent = 0;
 }
 
-int64_t thread_drain(struct thread *thread, struct ring_get *ring)
+/* Take in what the last look at @ring saw, as thread_drain() says. 0 or
+ * -EBADMSG. */
+static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
+		     uint64_t until_ns)
 {
-	struct clock_sync *sync = thread->setup->collector->clock;
-	bool sampled = thread_cpu_begin(thread);
-	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
-	int64_t unread = ring_get_look(ring);
+	struct trace_file *trace = trace_of(thread);
+	size_t most = MIN(ring->cell_count / PUBLISH_PARTS, PIECE_CELLS);
+	bool ticks = thread->setup->arena_setup->clock == WIRE_CLOCK_TSC;
+	uint64_t start_ns = ticks ? 0 : clock_boottime_ns();
 	const struct record *cells;
-	uint64_t now_ns = 0;
 	size_t count;
 	int err = 0;
+
+	if (ticks)
+		clock_sync_update(thread->setup->collector->clock);
+	while (!err && (count = ring_get_run(ring, most, &cells))) {
+		if (sampled)
+			count = thread_cpu_split(thread, cells, count);
+		err = fibers_run(&thread->fibers, cells, count, start_ns,
+				 &count);
+		/* Records are published whole: there is no part of one. */
+		if (!err && !count)
+			err = -EBADMSG;
+		ring_get_consume(ring, count);
+		thread->cells += count;
+		ring_get_publish(ring);
+		if (trace_file_lags(trace) || clock_boottime_ns() >= until_ns)
+			break;
+	}
+	return err;
+}
+
+int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
+		     uint64_t until_ns)
+{
+	bool sampled = thread_cpu_begin(thread);
+	uint64_t before_ns = sampled ? clock_boottime_ns() : 0;
+	int64_t unread =
+		resume ? (int64_t)ring_get_left(ring) : ring_get_look(ring);
+	int err;
 
 	if (sampled && unread >= 0)
 		thread_cpu_fetch(thread);
@@ -386,23 +418,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring)
 		thread_cpu_count(thread, before_ns);
 	if (unread <= 0)
 		return unread;
-	if (thread->setup->arena_setup->clock == WIRE_CLOCK_TSC)
-		clock_sync_update(sync);
-	else
-		now_ns = clock_boottime_ns();
-	while (!err &&
-	       (count = ring_get_run(ring, ring->cell_count / PUBLISH_PARTS,
-				     &cells))) {
-		if (sampled)
-			count = thread_cpu_split(thread, cells, count);
-		err = fibers_run(&thread->fibers, cells, count, now_ns, &count);
-		/* Records are published whole: there is no part of one. */
-		if (!err && !count)
-			err = -EBADMSG;
-		ring_get_consume(ring, count);
-		thread->cells += count;
-		ring_get_publish(ring);
-	}
+	err = run_cells(thread, ring, sampled, until_ns);
 	thread_notes_flush(thread);
 	thread_heap_flush(thread);
 	fibers_flush(&thread->fibers);

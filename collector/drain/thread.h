@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_DRAIN_THREAD_H
 #define PERFREC_COLLECTOR_DRAIN_THREAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct process;
@@ -23,10 +24,13 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 
 /*
  * Take in all that is unread in @ring, and give the writer its room back piece
- * by piece. Returns how many records were unread, or -EBADMSG: the program
- * wrote nonsense.
+ * by piece. Stops between two pieces at @until_ns (BOOTTIME), or when the trace
+ * lags: then ring_get_left() says that some is left. @resume: that was so at
+ * the last call; it takes in no more than it had then to do. Returns how many
+ * records were unread, or -EBADMSG: the program wrote nonsense.
  */
-int64_t thread_drain(struct thread *thread, struct ring_get *ring);
+int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
+		     uint64_t until_ns);
 
 /*
  * The thread has ended at @end_ns (BOOTTIME; 0: with its last event). End what

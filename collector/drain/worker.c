@@ -5,7 +5,14 @@
  * by many. Whatever belongs to a slot, its ring and its struct thread, is
  * touched by that one worker only: there is no lock on the way of a record.
  *
- * A worker makes a pass over all its slots, then sleeps until
+ * A worker passes over all arenas again and again. In a pass each arena has one
+ * turn of at most TURN_NS, so that a program that records much, or costs much,
+ * leaves the others their share: a round through the slots of its arena then
+ * takes more than one turn. An arena whose trace lags (its disk, or the names
+ * of its functions) has no turn: its rings fill, and its program waits or
+ * drops. No worker waits for a disk.
+ *
+ * After a pass without work that is left, it sleeps until
  *  - a program rings one of its doorbells: a ring has filled by a quarter, or
  *  - drain_kick(): a process has ended, or an arena has come or gone, or
  *  - SLEEP_NS are over: what quiet programs recorded should not be old.
@@ -17,7 +24,7 @@
  * The number of workers is a power of two and at most DOORBELLS: then every
  * doorbell belongs to one worker, the one of all slots that ring it.
  *
- * A pass sees the processes that were ending when it began; after it, all that
+ * A round sees the processes that were ending when it began; after it, all that
  * they left behind is taken in, and process_drained() may be said.
  */
 #include "collector/drain/worker.h"
@@ -50,6 +57,7 @@
 #include "collector/drain/drain.h"
 #include "collector/drain/process_meet.h"
 #include "collector/drain/thread.h"
+#include "collector/trace/trace_file.h"
 #include "collector/replay/clock_sync.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
@@ -65,7 +73,9 @@
 #define BUSY_NS 1000000000 /* a program was active within this: busy */
 /* A quiet thread is looked for this often, in case it is gone. */
 #define ALIVE_CHECK_NS 250000000
-#define ENDING_MAX 64 /* in one pass; more wait for the next */
+/* The turn of an arena in a pass. Records of some 20,000 calls take as long. */
+#define TURN_NS 1000000
+#define LAG_POLL_NS 1000000 /* nobody tells when a trace lags no more */
 #define NICE (-5)
 
 _Static_assert(DRAIN_WORKERS_MAX <= DOORBELLS, "a doorbell has one worker");
@@ -77,7 +87,9 @@ struct worker {
 	pthread_t thread;
 	uint32_t generation; /* of the list that arenas is a copy of */
 	struct arena_list arenas;
-	struct pass_begin pass; /* when this pass began */
+	struct round_begin pass; /* when this pass began */
+	uint64_t turn_end_ns; /* of the arena whose turn it is */
+	bool lags; /* in this pass an arena had no turn */
 	uint64_t busy_ns; /* when one that cannot ring was last active */
 	bool churn; /* a thread ended in this pass */
 	struct futex_word word[FUTEX_WAITV_MAX_WORDS];
@@ -198,10 +210,17 @@ static bool owner_is_gone(const struct worker *worker, struct arena_slot *slot)
 	       errno == ESRCH;
 }
 
-/* Visit one slot. Returns false when this slot and all after it were never
- * claimed: a program always claims the lowest free slot. */
-static bool drain_slot(struct worker *worker, struct arena *arena,
-		       uint32_t index)
+enum visit {
+	VISIT_QUIET, /* there was nothing to do */
+	VISIT_DONE, /* it may have taken a while */
+	VISIT_LEFT, /* the turn is over before the slot was read to the end */
+	VISIT_LAST, /* this slot and all after it were never claimed: a program
+		     * always claims the lowest free slot */
+};
+
+/* Visit one slot. @resume: the last visit was VISIT_LEFT. */
+static enum visit drain_slot(struct worker *worker, struct arena *arena,
+			     uint32_t index, bool resume)
 {
 	struct slot_shm *shm = arena_slot_shm(arena, index);
 	struct arena_slot *slot = &arena_setup(arena)->slots[index];
@@ -215,16 +234,28 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 
 	if (!slot->thread && state != SLOT_LIVE && state != SLOT_DEAD)
 		/* relaxed: it is only ever counted up, by claimers */
-		return state != SLOT_FREE || atom_load_rlx(&shm->claims);
-	if (!slot->thread && !slot->abandoned)
+		return state != SLOT_FREE || atom_load_rlx(&shm->claims)
+			       ? VISIT_QUIET
+			       : VISIT_LAST;
+	if (!slot->thread && slot->abandoned)
+		return VISIT_QUIET;
+	if (!slot->thread)
 		slot->thread = meet_thread(worker, arena, index);
 	if (!slot->thread)
-		return true;
+		return VISIT_DONE;
 	ring = arena_ring(arena, index);
 	process = slot->thread->process;
 	ending = process_ending(process);
 	if (!arena_is_broken(arena))
-		unread = thread_drain(slot->thread, ring);
+		unread = thread_drain(slot->thread, ring, resume,
+				      worker->turn_end_ns);
+	/* More may have come since the look that this visit went on with. */
+	if (resume && !ring_get_left(ring) &&
+	    (over || process_is_gone(process)))
+		unread = thread_drain(slot->thread, ring, false,
+				      worker->turn_end_ns);
+	if (unread > 0 && ring_get_left(ring))
+		return VISIT_LEFT;
 	if (unread < 0) {
 		break_arena(worker, arena, slot->thread,
 			    "its ring is not what a ring can be");
@@ -239,7 +270,10 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 	}
 	if (!over && !ending && !unread && owner_is_gone(worker, slot)) {
 		/* It may have recorded since we looked, and died since. */
-		thread_drain(slot->thread, ring);
+		unread = thread_drain(slot->thread, ring, false,
+				      worker->turn_end_ns);
+		if (unread > 0 && ring_get_left(ring))
+			return VISIT_LEFT;
 		over = true;
 	}
 	snapshot_visit(slot->thread);
@@ -250,23 +284,30 @@ static bool drain_slot(struct worker *worker, struct arena *arena,
 		thread_finish(&slot->thread, ending ? ending->ns : 0);
 		states_slot_ended(arena, index, over);
 		slot_free(arena, index, state, over);
+		return VISIT_DONE;
 	}
-	return true;
+	return unread ? VISIT_DONE : VISIT_QUIET;
 }
 
-/* --- a pass -----------------------------------------------------------------
+static struct trace_file *trace_of(struct arena *arena)
+{
+	return recording_setup(arena_setup(arena)->recording)->trace;
+}
+
+/* --- a round ----------------------------------------------------------------
  */
 
 /* The processes of @arena that are ending, and that worker @worker has not said
  * to be drained. Returns how many there are in @ending. */
 static uint32_t ending_processes(struct arena *arena, uint32_t worker,
-				 struct process *ending[ENDING_MAX])
+				 struct process *ending[ROUND_ENDING_MAX])
 {
 	uint32_t count = 0;
 
 	arena_lock(arena);
 	for (struct process *process = arena_first_process(arena);
-	     process && count < ENDING_MAX; process = process_next(process))
+	     process && count < ROUND_ENDING_MAX;
+	     process = process_next(process))
 		if (process_is_ending(process) &&
 		    !process_is_drained(process, worker))
 			ending[count++] = process;
@@ -274,53 +315,93 @@ static uint32_t ending_processes(struct arena *arena, uint32_t worker,
 	return count;
 }
 
-static void drain_arena(struct worker *worker, struct arena *arena)
+static struct arena_round *round_of(struct worker *worker, struct arena *arena)
 {
-	uint32_t slots = arena_setup(arena)->slot_count;
-	uint32_t workers = drain_workers(worker->drain);
-	struct process *ending[ENDING_MAX];
-	uint32_t count = ending_processes(arena, worker->index, ending);
+	return &arena_drain(arena)->round[worker->index];
+}
 
-	if (worker->index == 0)
-		process_meet_modules(arena);
-	for (uint32_t i = worker->index; i < slots; i += workers)
-		if (!drain_slot(worker, arena, i))
-			break;
-	for (uint32_t i = 0; i < count; i++)
-		process_drained(ending[i], worker->index, workers);
+static void begin_round(struct worker *worker, struct arena *arena)
+{
+	struct arena_round *round = round_of(worker, arena);
+
+	round->under_way = true;
+	round->resume = false;
+	round->next = worker->index;
+	round->begin = worker->pass;
+	round->ending_count =
+		ending_processes(arena, worker->index, round->ending);
+}
+
+/* Release to consumers what all workers have taken in: whatever was recorded
+ * before the begin of the earliest of their last rounds. Nobody waits here. */
+static void end_round(struct worker *worker, struct arena *arena)
+{
+	const struct arena_setup *setup = arena_setup(arena);
+	struct arena_round *round = round_of(worker, arena);
+	struct round_begin begin;
+
+	round->under_way = false;
+	for (uint32_t i = 0; i < round->ending_count; i++)
+		process_drained(round->ending[i], worker->index,
+				drain_workers(worker->drain));
+	begin = drain_end_round(worker->drain, arena, worker->index,
+				round->begin);
+	orders_release(setup->orders,
+		       setup->clock == WIRE_CLOCK_TSC ? begin.ticks : begin.ns);
+	drain_count_round(arena, worker->index);
 	/* relaxed: a figure for a person */
 	atom_store_rlx(&arena_drain(arena)->looked_ns[worker->index],
-		       worker->pass.ns);
+		       round->begin.ns);
 }
+
+/* Whether the turn is over. */
+static bool is_turn_over(const struct worker *worker, struct arena *arena)
+{
+	return trace_file_lags(trace_of(arena)) ||
+	       clock_boottime_ns() >= worker->turn_end_ns;
+}
+
+/* The turn of @arena: go on with its round, or begin one. */
+static void drain_arena(struct worker *worker, struct arena *arena)
+{
+	struct arena_round *round = round_of(worker, arena);
+	uint32_t slots = arena_setup(arena)->slot_count;
+	uint32_t workers = drain_workers(worker->drain);
+	enum visit visit = VISIT_QUIET;
+
+	if (trace_file_lags(trace_of(arena))) {
+		worker->lags = true;
+		return;
+	}
+	worker->turn_end_ns = clock_boottime_ns() + TURN_NS;
+	if (!round->under_way)
+		begin_round(worker, arena);
+	if (worker->index == 0)
+		process_meet_modules(arena);
+	while (round->next < slots && visit != VISIT_LAST) {
+		visit = drain_slot(worker, arena, round->next, round->resume);
+		round->resume = visit == VISIT_LEFT;
+		if (round->resume)
+			return;
+		round->next += workers;
+		if (visit == VISIT_DONE && is_turn_over(worker, arena))
+			return;
+	}
+	end_round(worker, arena);
+}
+
+/* --- a pass -----------------------------------------------------------------
+ */
 
 static void drain_pass(struct worker *worker)
 {
 	worker->pass.ns = clock_boottime_ns();
 	worker->pass.ticks = clock_ticks();
 	worker->churn = false;
+	worker->lags = false;
 	liveness_beat(worker->collector->liveness);
 	for (uint32_t i = 0; i < worker->arenas.count; i++)
 		drain_arena(worker, worker->arenas.arena[i]);
-}
-
-/*
- * Release to consumers what all workers have taken in: whatever was recorded
- * before the begin of the earliest of their last passes. Nobody waits here,
- * except for a consumer that writes to a trace.
- */
-static void release_orders(struct worker *worker)
-{
-	struct pass_begin begin =
-		drain_end_pass(worker->drain, worker->index, worker->pass);
-
-	for (uint32_t i = 0; i < worker->arenas.count; i++) {
-		const struct arena_setup *setup =
-			arena_setup(worker->arenas.arena[i]);
-
-		orders_release(setup->orders, setup->clock == WIRE_CLOCK_TSC
-						      ? begin.ticks
-						      : begin.ns);
-	}
 }
 
 /* --- sleep ------------------------------------------------------------------
@@ -333,6 +414,11 @@ static bool has_work(struct worker *worker, struct arena *arena)
 	const struct arena_setup *setup = arena_setup(arena);
 	uint32_t workers = drain_workers(worker->drain);
 
+	/* It will be looked at after LAG_POLL_NS. */
+	if (trace_file_lags(trace_of(arena)))
+		return false;
+	if (round_of(worker, arena)->under_way)
+		return true;
 	if (worker->index == 0 && process_meet_has_modules(arena))
 		return true;
 	for (uint32_t i = worker->index; i < setup->slot_count; i += workers) {
@@ -431,6 +517,8 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 	}
 	if (worker->busy_ns && worker->pass.ns - worker->busy_ns < BUSY_NS)
 		timeout = BUSY_POLL_NS;
+	if (worker->lags)
+		timeout = MIN(timeout, LAG_POLL_NS);
 	set_asleep(worker, 1);
 	for (uint32_t i = 0; i < worker->arenas.count && !work; i++)
 		work = has_work(worker, worker->arenas.arena[i]);
@@ -459,8 +547,7 @@ static void *worker_run(void *context)
 		if (drain_is_closing(worker->drain))
 			break;
 		drain_pass(worker);
-		release_orders(worker);
-		drain_tell_pass(worker->drain, worker->index);
+		drain_tell_pass(worker->drain);
 		drain_sleep(worker, kicks);
 	}
 	arena_list_release(&worker->arenas);

@@ -18,8 +18,8 @@ struct thread_stacks;
 
 /*
  * Begin a snapshot of @recording, of which it takes a reference. Main thread,
- * before drain_note_passes(). On success the caller owns *@out, and ends it
- * with snapshot_write() or snapshot_sum() when drain_has_passed(). 0, -EBUSY
+ * before drain_wait_begin(). On success the caller owns *@out, and ends it
+ * with snapshot_write() or snapshot_sum() when drain_wait_is_over(). 0, -EBUSY
  * (another snapshot has not ended) or -ENOMEM.
  */
 int snapshot_begin(struct collector *collector, struct recording *recording,

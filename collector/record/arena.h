@@ -27,9 +27,33 @@ struct sites;
 struct states;
 struct thread;
 
-/* How often each drain worker has looked at everything: drain/drain.h. */
-struct drain_passes {
+/* How many rounds each drain worker had made through its slots of an arena:
+ * drain/drain.h. */
+struct drain_rounds {
 	uint32_t ended[DOORBELLS]; /* as many workers at most */
+};
+
+/* When a round began, by both clocks. */
+struct round_begin {
+	uint64_t ns; /* BOOTTIME */
+	uint64_t ticks; /* clock_ticks() */
+};
+
+#define ROUND_ENDING_MAX 64 /* processes; more wait for the next round */
+
+/* How far one drain worker is in its round through its slots of an arena: a
+ * round may take more than one turn. */
+struct arena_round {
+	/* Of that worker alone: */
+	bool under_way;
+	bool resume; /* slot next was left before it was read to the end */
+	uint32_t next; /* the slot to visit next */
+	struct round_begin begin;
+	uint32_t ending_count;
+	struct process *ending[ROUND_ENDING_MAX]; /* when the round began */
+	/* Any thread (row PASS in docs/RING.md): */
+	uint32_t rounds; /* that ended */
+	struct round_begin ended; /* the begin of the last one of them */
 };
 
 /* A slot, as the drain worker knows it that the slot belongs to. */
@@ -85,7 +109,8 @@ struct arena_session {
 
 /* What the room drain keeps of an arena. */
 struct arena_drain {
-	uint64_t search_after_ns; /* process_meet.c; under the arena's lock */
+	/* process_meet.c; under the arena's lock */
+	uint64_t search_after_ns, meet_after_ns;
 	/* process_meet.c: the files of modules that were loaded. */
 	struct arena_loads {
 		struct arena *arena; /* a reference while job is on its way */
@@ -101,7 +126,10 @@ struct arena_drain {
 	/* process_reap.c: the end, on the main thread. */
 	bool leaving; /* a last look at the slots is under way; changed under
 		       * the arena's lock */
-	struct drain_passes last_look;
+	struct drain_rounds last_look;
+	/* worker.c: of each drain worker. */
+	struct arena_round round[DOORBELLS];
+	bool removed; /* drain.c: workers look no more; relaxed, set once */
 };
 
 /* What a person sees while it goes on. */

@@ -43,6 +43,13 @@ int64_t ring_get_look(struct ring_get *ring);
 size_t ring_get_run(const struct ring_get *ring, size_t most,
 		    const struct record **cells);
 
+/* How many cells ring_get_run() has still to return: 0 when all that the last
+ * ring_get_look() saw has been read. */
+static inline uint64_t ring_get_left(const struct ring_get *ring)
+{
+	return ring->head - ring->tail;
+}
+
 /* The first @count cells of the last run have been read, and will be given back
  * to the writer by the next ring_get_publish(). */
 void ring_get_consume(struct ring_get *ring, size_t count);

@@ -27,7 +27,7 @@
 
 struct ctl_flush {
 	struct collector *collector;
-	struct drain_passes since;
+	struct drain_wait wait;
 	bool begun, posted;
 	uint32_t left; /* recordings that are not flushed */
 	size_t count;
@@ -102,6 +102,16 @@ static void add_recording(struct ctl_flush *flush, struct recording *recording)
 	flush->count++;
 }
 
+static bool is_flushed(const void *context, const struct recording *recording)
+{
+	const struct ctl_flush *flush = context;
+
+	for (size_t i = 0; i < flush->count; i++)
+		if (flush->item[i].recording == recording)
+			return true;
+	return false;
+}
+
 /* Begins the snapshots, when no `perfrec top` has one under way. */
 static void begin_snapshots(struct ctl_flush *flush)
 {
@@ -114,7 +124,9 @@ static void begin_snapshots(struct ctl_flush *flush)
 		if (snapshot_begin(flush->collector, item->recording,
 				   &item->snapshot) < 0)
 			item->snapshot = NULL;
-	drain_note_passes(flush->collector->drain, &flush->since);
+	if (drain_wait_begin(&flush->wait, flush->collector->drain,
+			     flush->collector->arenas, is_flushed, flush) < 0)
+		log_err("out of memory: a flush may leave something out");
 	flush->begun = true;
 }
 
@@ -142,7 +154,7 @@ bool ctl_flush_is_done(struct ctl_flush *flush)
 	if (!flush->begun)
 		begin_snapshots(flush);
 	if (flush->begun && !flush->posted &&
-	    drain_has_passed(flush->collector->drain, &flush->since)) {
+	    drain_wait_is_over(&flush->wait, flush->collector->drain)) {
 		flush->posted = true;
 		post_items(flush);
 	}
@@ -175,5 +187,6 @@ void ctl_flush_end(struct ctl_flush **flush, json_t *answer)
 		free(old->item[i].path);
 	}
 	json_object_set_new(answer, "flushed", rows);
+	drain_wait_release(&old->wait);
 	free(old);
 }

@@ -36,7 +36,7 @@
 
 struct ctl_top {
 	struct collector *collector;
-	struct drain_passes since;
+	struct drain_wait wait;
 	bool begun, posted;
 	uint32_t left; /* recordings that are not summed up */
 	uint32_t done; /* the thread of the last one sets it */
@@ -249,6 +249,16 @@ static void add_recording(struct ctl_top *top, struct recording *recording)
 	top->item[top->count++].recording = recording_get(recording);
 }
 
+static bool is_summed(const void *context, const struct recording *recording)
+{
+	const struct ctl_top *top = context;
+
+	for (size_t i = 0; i < top->count; i++)
+		if (top->item[i].recording == recording)
+			return true;
+	return false;
+}
+
 /* Begins what snapshots are not begun. False: some have to wait. One request
  * at a time: two could wait for recordings of each other. */
 static bool begin_snapshots(struct ctl_top *top)
@@ -266,7 +276,9 @@ static bool begin_snapshots(struct ctl_top *top)
 				   &item->snapshot) == -EBUSY)
 			return false;
 	}
-	drain_note_passes(collector->drain, &top->since);
+	if (drain_wait_begin(&top->wait, collector->drain, collector->arenas,
+			     is_summed, top) < 0)
+		log_err("out of memory: perfrec top may leave something out");
 	return true;
 }
 
@@ -315,7 +327,7 @@ bool ctl_top_is_done(struct ctl_top *top)
 	if (!top->begun)
 		top->begun = begin_snapshots(top);
 	if (top->begun && !top->posted &&
-	    drain_has_passed(top->collector->drain, &top->since)) {
+	    drain_wait_is_over(&top->wait, top->collector->drain)) {
 		top->posted = true;
 		post_items(top);
 	}
@@ -334,6 +346,7 @@ void ctl_top_end(struct ctl_top **top, json_t *answer)
 		json_object_set_new(answer, "top", old->json);
 	for (size_t i = 0; i < old->arena_count; i++)
 		arena_put(&old->arena[i]);
+	drain_wait_release(&old->wait);
 	free(old->arena);
 	free(old);
 }

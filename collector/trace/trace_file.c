@@ -5,10 +5,16 @@
  * The pool. There is a fixed number of blocks, and they go round. A producer
  * takes a block from the pool, fills it, and submits it to the queue of a
  * writer thread. The writer appends the block to the file, and puts it back
- * into the pool. So if the disk is too slow, the producers wait, and memory
- * does not grow. There is one writer; with compression there are as many as the
+ * into the pool. There is one writer; with compression there are as many as the
  * option says. A sequence always has the same writer: that alone keeps its
  * packets in order.
+ *
+ * A slow disk. No producer ever waits, since a drain worker has the rings of
+ * other recordings to read, too. If the pool is empty, a producer gets an extra
+ * block, which is freed when it was written. What bounds memory is
+ * trace_file_lags(): a drain worker asks it before each piece of a ring, and
+ * leaves the rings of a recording that lags as they are. So there are never
+ * more extra blocks than a few pieces make.
  *
  * Pending. "Pending" is what a writer has ready to be written: the names for
  * the next block and, with compression, the blocks of a bundle. Pending has
@@ -53,6 +59,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/lock.h"
@@ -95,6 +102,8 @@ _Static_assert(TRACE_BYTES_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
 /* About 5 MiB. More blocks only made the memory that is used depend on how slow
  * the disk was. */
 #define POOL_BLOCKS_MIN 24
+/* A trace lags while fewer blocks than these are in the pool. */
+#define POOL_BLOCKS_LEAST 4
 #define COMPRESSION_LEVEL 1 /* of libdeflate: the fastest that compresses */
 
 /* Bytes of room on disk that are made ready at a time; see the top. A file of
@@ -140,9 +149,10 @@ struct writer {
 
 struct trace_file {
 	struct lock lock;
-	pthread_cond_t block_free, progress; /* progress: a written changed */
+	pthread_cond_t progress; /* a written changed */
 	struct trace_block *free; /* the block that came last is used first: it
 				   * may still be in the cache */
+	uint32_t free_count; /* changes under lock, any thread reads it */
 	bool closing; /* the writers end when their queues are empty */
 
 	struct lock write_lock;
@@ -606,8 +616,17 @@ static struct trace_block *take_block(struct writer *writer)
 	return block;
 }
 
-/* Puts @block back into the pool, and gives the reference to its modules back.
- * Returns true if no other block waits for @writer. */
+/* Whether @block is one of the pool, and no extra block. */
+static bool is_of_pool(const struct trace_file *file,
+		       const struct trace_block *block)
+{
+	return block >= file->blocks &&
+	       block < file->blocks + file->block_count;
+}
+
+/* Puts @block back into the pool, or frees it if it is an extra one, and gives
+ * the reference to its modules back. Returns true if no other block waits for
+ * @writer. */
 static bool give_block_back(struct writer *writer, struct trace_block *block)
 {
 	struct trace_file *file = writer->file;
@@ -615,11 +634,18 @@ static bool give_block_back(struct writer *writer, struct trace_block *block)
 
 	if (block->modules)
 		modules_put(&block->modules);
+	if (!is_of_pool(file, block)) {
+		munmap(block, sizeof(*block));
+		block = NULL;
+	}
 	lock_acquire(&file->lock);
-	block->next = file->free;
-	file->free = block;
+	if (block) {
+		block->next = file->free;
+		file->free = block;
+		/* relaxed: trace_file_lags() may see it a little later */
+		atom_store_rlx(&file->free_count, file->free_count + 1);
+	}
 	last = !writer->head;
-	pthread_cond_signal(&file->block_free);
 	lock_release(&file->lock);
 	return last;
 }
@@ -644,17 +670,52 @@ static void *writer_main(void *context)
 
 /* --- producers --- */
 
-struct trace_block *trace_file_block(struct trace_file *file)
+bool trace_file_lags(struct trace_file *file)
+{
+	/* relaxed: a hint; extra blocks are for what it misses */
+	return atom_load_rlx(&file->free_count) < POOL_BLOCKS_LEAST;
+}
+
+/* A block of the pool; NULL: all are in use. */
+static struct trace_block *take_from_pool(struct trace_file *file)
 {
 	struct trace_block *block;
 
 	lock_acquire(&file->lock);
-	while (!file->free)
-		lock_wait(&file->lock, &file->block_free);
 	block = file->free;
-	file->free = block->next;
+	if (block) {
+		file->free = block->next;
+		/* relaxed: as in give_block_back() */
+		atom_store_rlx(&file->free_count, file->free_count - 1);
+	}
 	lock_release(&file->lock);
+	return block;
+}
 
+/* A block that is not of the pool. The system lacks memory for some time at
+ * most: there is nothing better to do than to try again. */
+static struct trace_block *make_extra_block(struct trace_file *file)
+{
+	const struct timespec pause = { 0, 1000000 };
+	struct trace_block *block = NULL;
+
+	while (!block) {
+		block = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block != MAP_FAILED)
+			break;
+		nanosleep(&pause, NULL);
+		block = take_from_pool(file);
+	}
+	return block;
+}
+
+struct trace_block *trace_file_block(struct trace_file *file)
+{
+	struct trace_block *block = take_from_pool(file);
+
+	if (!block)
+		block = make_extra_block(file);
 	block->next = NULL;
 	block->sequence = 0;
 	block->modules = NULL;
@@ -739,9 +800,8 @@ void trace_file_flush(struct trace_file *file)
 
 /* --- opening and closing --- */
 
-/* Makes the blocks. A producer may hold a block while it waits for another one,
- * for a small packet (trace_file_append()). So there are more blocks than
- * producers. 0 or -ENOMEM. */
+/* Makes the blocks of the pool: more than there are producers, each of which
+ * may hold one and need another for a small packet. 0 or -ENOMEM. */
 static int make_block_pool(struct trace_file *file, unsigned int producers)
 {
 	file->block_count = MAX(POOL_BLOCKS_MIN, 16 + 2 * producers);
@@ -756,6 +816,7 @@ static int make_block_pool(struct trace_file *file, unsigned int producers)
 		file->blocks[i].next = file->free;
 		file->free = &file->blocks[i];
 	}
+	file->free_count = (uint32_t)file->block_count;
 	return 0;
 }
 
@@ -872,7 +933,6 @@ int trace_file_open(const struct trace_file_options *options,
 		return -ENOMEM;
 	lock_init(&file->lock, LOCK_TRACE);
 	lock_init(&file->write_lock, LOCK_TRACE_WRITE);
-	pthread_cond_init(&file->block_free, NULL);
 	pthread_cond_init(&file->progress, NULL);
 	err = open_trace_file(file, options);
 	if (err) {

@@ -3,8 +3,8 @@
  * trace_file - writes trace.pftrace to disk. Drain workers hand over blocks of
  * finished packets. The writer threads of this module put the names of
  * functions in front of the packets, compress both if the user wants that, and
- * append them to the file. So a drain worker never waits for a symbol table or
- * for zlib. It waits for the disk only if all blocks are in use.
+ * append them to the file. So a drain worker never waits for a symbol table,
+ * for zlib or for the disk. It asks trace_file_lags() before it makes more.
  *
  * Blocks are appended whole. So the file is a valid trace at every moment.
  * Blocks and packets of one sequence keep their order. Two sequences have no
@@ -79,12 +79,14 @@ int trace_file_open(const struct trace_file_options *options,
 
 /*
  * Returns an empty block, never NULL. The caller sets its sequence, fills it,
- * and ends it by trace_file_submit(). If all blocks are in use, waits until the
- * writer threads give one back. So a thread may hold only one block at a time:
- * if it held several and waited for another one, it could wait for ever. Any
- * thread.
+ * and ends it by trace_file_submit(). Does not wait for the disk: if all blocks
+ * are in use, it makes one more. So whoever produces much asks
+ * trace_file_lags() first. Any thread.
  */
 struct trace_block *trace_file_block(struct trace_file *file);
+/* Returns whether nearly all blocks are in use: the disk, or whoever looks
+ * names up, does not keep up. Any thread; never waits. */
+bool trace_file_lags(struct trace_file *file);
 /* Hands @block over, with the reference to its modules; the caller may not use
  * it any more. The block is appended, or dropped if the trace has stopped. Does
  * not wait for the disk. Any thread. */
@@ -92,8 +94,8 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block);
 /* Appends the @bytes at @packet, which are copied, to sequence @sequence. They
  * are finished packets with their Trace.packet tags, at most TRACE_BLOCK_BYTES.
  * Slices that they begin or end are not counted as open: if the trace stops,
- * nothing ends these slices. May wait as trace_file_block() does. Any thread,
- * also one that holds a block. */
+ * nothing ends these slices. Does not wait for the disk. Any thread, also one
+ * that holds a block. */
 void trace_file_append(struct trace_file *file, uint32_t sequence,
 		       const void *packet, size_t bytes);
 

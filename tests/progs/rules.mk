@@ -43,6 +43,10 @@ $(O)/tests/progs/librefuse_writes_preload.so: tests/progs/refuse_writes_preload.
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden -shared -o $@ $< $(LDFLAGS)
+$(O)/tests/progs/libstall_writes_preload.so: tests/progs/stall_writes_preload.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TEST_CC) -fPIC -fvisibility=hidden -shared -o $@ $< $(LDFLAGS)
 $(O)/tests/progs/libsite_preload.so: tests/progs/site_preload.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)

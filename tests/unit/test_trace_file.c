@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ typedef Perfetto__Protos__TracePacket pb_packet;
 /* --- modules.h, as far as trace_file needs it --- */
 
 #define LONG_NAME_FUNCTION 0xbadULL
+#define SLOW_FUNCTION (0x510ULL << 32) /* until g_go_on is set */
 #define NAME_TABLE 4096
 
 struct modules {
@@ -55,6 +57,7 @@ struct modules {
 };
 
 static char g_names[NAME_TABLE][24];
+static int g_go_on;
 static char g_long_name[2 * OUT_TEXT_BYTES];
 
 void modules_resolve(struct modules *modules, uint64_t address,
@@ -63,6 +66,9 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	(void)modules;
 	(void)generation;
 	memset(out, 0, sizeof(*out));
+	/* order: rlx, seeing it late only waits a little longer */
+	while (address == SLOW_FUNCTION && !atom_load_rlx(&g_go_on))
+		sched_yield();
 	out->name = address == LONG_NAME_FUNCTION
 			    ? g_long_name
 			    : g_names[address % NAME_TABLE];
@@ -792,8 +798,13 @@ static void *flood(void *context)
 		bytes += used;
 	/* order: rlx, seeing it late only floods a little longer */
 	while (!atom_load_rlx(&flood->over)) {
-		struct trace_block *block = trace_file_block(flood->file);
+		struct trace_block *block;
 
+		if (trace_file_lags(flood->file)) {
+			sched_yield();
+			continue;
+		}
+		block = trace_file_block(flood->file);
 		block->sequence = 2;
 		block->bytes = (uint32_t)bytes;
 		memcpy(block->data, data, bytes);
@@ -831,6 +842,45 @@ START_TEST(trace_file_flush_under_load_brings_own_packets_to_disk)
 		ck_assert_uint_gt(count, i);
 	}
 	free(all.data);
+}
+END_TEST
+
+/* Submits a block with an event, and one name: that of @function. */
+static void submit_name(struct producer *producer, uint64_t function)
+{
+	struct trace_block *block = trace_file_block(producer->file);
+
+	block->sequence = producer->sequence;
+	block->modules = reference();
+	block->names[block->name_count++] =
+		(struct trace_name){ .iid = ++producer->names,
+				     .function = function };
+	block->bytes = (uint32_t)put_event(producer, block->data,
+					   TRACE_BLOCK_BYTES, 0);
+	trace_file_submit(producer->file, block);
+}
+
+START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
+{
+	enum { BLOCKS = 100 };
+	struct trace_file *file = open_file(false, 1, 0);
+	struct producer producer = { .file = file, .sequence = 3 };
+	struct tally tally;
+
+	ck_assert(!trace_file_lags(file));
+	submit_name(&producer, SLOW_FUNCTION);
+	/* It would wait here for ever. */
+	for (int i = 0; i < BLOCKS; i++)
+		submit_block(&producer, 100, 0);
+	ck_assert(trace_file_lags(file));
+	/* order: rlx, as in modules_resolve() */
+	atom_store_rlx(&g_go_on, 1);
+	trace_file_flush(file);
+	ck_assert(!trace_file_lags(file));
+	tally = tally_file();
+	ck_assert_uint_eq(tally.events[3], producer.events);
+	ck_assert_uint_gt(producer.events, BLOCKS);
+	ck_assert_int_eq(trace_file_close(&file), 0);
 }
 END_TEST
 
@@ -883,6 +933,9 @@ int main(void)
 	tcase_add_loop_test(tcase,
 			    trace_file_gives_back_the_room_that_it_did_not_use,
 			    0, 2);
+	tcase_add_test(
+		tcase,
+		trace_file_whose_writer_waits_lags_and_holds_no_producer);
 	tcase_add_test(tcase, trace_file_that_exists_is_not_touched);
 	tcase_add_loop_test(tcase, trace_file_flush_brings_all_to_disk, 0, 2);
 	tcase_add_loop_test(
