@@ -138,8 +138,12 @@ int spawn_find_parts(struct spawn_parts *out)
 
 	if (find_part(collectors, ARRAY_SIZE(collectors), out->collector) &&
 	    search_path("perfrec-collect", out->collector)) {
-		log_err("cannot find perfrec-collect: it belongs beside "
-			"perfrec; install perfrec again");
+		if (access("/proc/self/exe", F_OK) < 0)
+			log_err("cannot find perfrec-collect: there is no "
+				"/proc; mount it");
+		else
+			log_err("cannot find perfrec-collect: it belongs "
+				"beside perfrec; install perfrec again");
 		return -ENOENT;
 	}
 	if (find_part(shims, ARRAY_SIZE(shims), out->shim)) {

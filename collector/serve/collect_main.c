@@ -351,6 +351,21 @@ static int start_events(struct daemon *daemon)
 	return err;
 }
 
+/* What to do about -errno @err, for behind what strerror() says. */
+static const char *limit_hint(int err)
+{
+	switch (err) {
+	case -EMFILE:
+		return " (raise ulimit -n)";
+	case -EAGAIN: /* of pthread_create(): memory for a stack, too */
+		return " (raise ulimit -u or ulimit -v)";
+	case -ENOMEM:
+		return " (raise ulimit -v, or the limit of the container)";
+	default:
+		return "";
+	}
+}
+
 static int start_parts(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
@@ -380,7 +395,7 @@ static int start_parts(struct daemon *daemon)
 	if (err == -EFBIG && unwritten_file_limit(limit))
 		log_err("cannot start: %s (%s)", strerror(-err), limit);
 	else if (err)
-		log_err("cannot start: %s", strerror(-err));
+		log_err("cannot start: %s%s", strerror(-err), limit_hint(err));
 	return err;
 }
 
@@ -410,7 +425,8 @@ static int start_threads(struct daemon *daemon)
 	if (!err)
 		err = workers_start(collector, &daemon->workers);
 	if (err)
-		log_err("cannot start a thread: %s", strerror(-err));
+		log_err("cannot start a thread: %s%s", strerror(-err),
+			limit_hint(err));
 	return err;
 }
 

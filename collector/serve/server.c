@@ -77,6 +77,7 @@ struct received {
 	size_t length;
 	int fd[FDS_MAX];
 	size_t fd_count;
+	bool cut; /* there was no room for all its descriptors */
 };
 
 /* Receive one message. Its descriptors have FD_CLOEXEC, and all of them belong
@@ -100,6 +101,7 @@ static ssize_t receive_from_peer(int socket, struct received *got)
 	if (length < 0)
 		return -errno;
 	got->length = (size_t)length;
+	got->cut = message.msg_flags & MSG_CTRUNC;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part;
 	     part = CMSG_NXTHDR(&message, part)) {
 		size_t bytes = part->cmsg_len - CMSG_LEN(0);
@@ -124,6 +126,9 @@ static const char *check_hello(const struct received *got)
 		return NULL;
 	if (got->length != sizeof(got->hello))
 		return "its hello has the wrong size";
+	/* The kernel has left out those for which we had no number. */
+	if (got->cut && got->fd_count < FDS_MAX)
+		return "too many files are open (see ulimit -n)";
 	if (got->hello.fds & ~(uint32_t)(WIRE_FD_THUNKS | WIRE_FD_MEMORY) ||
 	    got->fd_count != 1u + (uint32_t)__builtin_popcount(got->hello.fds))
 		return "its hello carries other descriptors than it says";

@@ -45,6 +45,7 @@ say_bad()
 try()
 {
 	set -f
+	# shellcheck disable=SC2046 # several options, with globs
 	set -- "$1" "$2" $(options "$1")
 	set +f
 	name=$1 run=$2

@@ -18,6 +18,7 @@ calls()
 {
 	for name in "$@"; do
 		case $name in
+		# shellcheck disable=SC2046 # several names
 		@*) calls $(awk -v name="$name" '
 			/^@/ { inside = $1 == name; next }
 			inside && $1 != "#" && NF { print $1 }' groups) ;;
@@ -31,7 +32,9 @@ if systemd-analyze --help | grep -q -- --threshold; then
 		./perfrec-collect.service >score 2>&1 ||
 		fail "the unit is less confined than docs/SERVICE.md says"
 fi
+# shellcheck disable=SC2046 # several names
 calls $(sed -n 's/^SystemCallFilter=\([^~].*\)/\1/p' $unit) | sort -u >allowed
+# shellcheck disable=SC2046 # several names
 calls $(sed -n 's/^SystemCallFilter=~\(.*\)/\1/p' $unit) | sort -u >denied
 [ -s allowed ] && [ -s denied ] || fail 'no SystemCallFilter= in the unit'
 comm -23 allowed denied >names
