@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -259,6 +260,103 @@ START_TEST(what_asks_for_too_much_is_refused)
 }
 END_TEST
 
+/* Writes a profile to ./name, and after it the field at @field, @count times:
+ * with "wb9" packed, with "wbT" as it is. */
+static void write_padded(const char *name, const char *mode,
+			 const uint8_t *field, size_t size, size_t count)
+{
+	uint8_t bytes[4096];
+	size_t first;
+	gzFile file;
+
+	write_profile();
+	first = unpacked(bytes, sizeof(bytes));
+	file = gzopen(name, mode);
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_gt(gzwrite(file, bytes, (unsigned int)first), 0);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_int_gt(gzwrite(file, field, (unsigned int)size), 0);
+	ck_assert_int_eq(gzclose(file), Z_OK);
+}
+
+/* Reads a padded profile twice: what is refused packed is read unpacked, since
+ * only its size on disk is another. */
+static void check_padded(const uint8_t *field, size_t size, size_t count)
+{
+	struct pprof *pprof = NULL;
+
+	write_padded("packed.pb.gz", "wb9", field, size, count);
+	write_padded("plain.pb.gz", "wbT", field, size, count);
+	hush();
+	ck_assert_int_eq(pprof_read(".", "packed.pb.gz", &pprof), -EFBIG);
+	ck_assert_ptr_null(pprof);
+	ck_assert_int_eq(pprof_read(".", "plain.pb.gz", &pprof), 0);
+	ck_assert_uint_eq(pprof->sample_count, 4);
+	pprof_free(&pprof);
+}
+
+/* Three million strings of ten bytes: 36 MB that take more than 190 MB. */
+START_TEST(memory_is_bounded_by_the_size_on_disk)
+{
+	static const uint8_t text[] = { 6 << 3 | 2, 10,	 'a', 'a', 'a', 'a',
+					'a',	    'a', 'a', 'a', 'a', 'a' };
+
+	check_padded(text, sizeof(text), 3000000);
+}
+END_TEST
+
+/* Fields that no profile has, 48 MB of them. They take no memory but their own.
+ */
+START_TEST(what_is_unpacked_is_bounded_by_the_size_on_disk)
+{
+	static uint8_t field[1u << 20] = { 15 << 3 | 2, 0xfc, 0xff, 0x3f };
+
+	check_padded(field, sizeof(field), 48);
+}
+END_TEST
+
+/* Recursion 4,000 deep, seen 500 times: gzip makes it 800 times smaller. */
+START_TEST(what_is_small_because_it_recurs_is_read)
+{
+	static uint8_t sample[4096] = { 2 << 3 | 2, 0xa7, 0x1f,
+					1 << 3 | 2, 0xa0, 0x1f };
+	const size_t depth = 4000, head = 6;
+	struct pprof *pprof = NULL;
+
+	memset(sample + head, 1, depth);
+	memcpy(sample + head + depth, (uint8_t[]){ 2 << 3 | 2, 2, 1, 1 }, 4);
+	write_padded("deep.pb.gz", "wb9", sample, head + depth + 4, 500);
+	ck_assert_int_eq(pprof_read(".", "deep.pb.gz", &pprof), 0);
+	ck_assert_uint_eq(pprof->sample_count, 504);
+	pprof_free(&pprof);
+}
+END_TEST
+
+/* One stack of two million frames, where there is no memory for it. */
+START_TEST(what_finds_no_memory_is_not_called_damaged)
+{
+	static uint8_t sample[(2u << 20) + 10] = {
+		0x12, 0x85, 0x80, 0x80, 0x01, 0x0a, 0x80, 0x80, 0x80, 0x01
+	};
+	struct rlimit limit = { 0, RLIM_INFINITY };
+	struct pprof *pprof = NULL;
+	unsigned long pages;
+	FILE *statm = fopen("/proc/self/statm", "r");
+
+	memset(sample + 10, 1, sizeof(sample) - 10);
+	write_padded("stack.pb.gz", "wb9", sample, sizeof(sample), 1);
+	ck_assert_ptr_nonnull(statm);
+	ck_assert_int_eq(fscanf(statm, "%lu", &pages), 1);
+	fclose(statm);
+	hush();
+	limit.rlim_cur = pages * 4096 + (10u << 20);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	ck_assert_int_eq(pprof_read(".", "stack.pb.gz", &pprof), -EFBIG);
+	limit.rlim_cur = RLIM_INFINITY;
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pprof_read");
@@ -273,6 +371,14 @@ int main(void)
 	tcase_add_test(tests, any_byte_may_be_wrong);
 	tcase_add_test(tests, a_file_that_is_cut_is_refused);
 	tcase_add_test(tests, what_asks_for_too_much_is_refused);
+	tcase_add_test(tests, memory_is_bounded_by_the_size_on_disk);
+	tcase_add_test(tests, what_is_unpacked_is_bounded_by_the_size_on_disk);
+	tcase_add_test(tests, what_is_small_because_it_recurs_is_read);
+#ifndef __SANITIZE_ADDRESS__ /* which takes address space as it likes */
+	tcase_add_test(tests, what_finds_no_memory_is_not_called_damaged);
+#else
+	(void)what_finds_no_memory_is_not_called_damaged;
+#endif
 	failed = suite_run(suite);
 	scratch_leave();
 	return failed;
