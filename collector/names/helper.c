@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "shared/atomic.h"
+#include "collector/base/clock.h"
+#include "shared/atomic.h"
 #include "shared/compiler.h"
 
 /* For helper_counts(). */
@@ -50,6 +52,30 @@ int helper_find(const char *name, const char *variable, char path[PATH_MAX])
 		    !access(path, X_OK))
 			return 0;
 	return -ENOENT;
+}
+
+#define NS_PER_MS 1000000u
+#define PATIENCE_MS 100 /* until helper_hurry() is noticed */
+
+static uint64_t g_hurry_ns; /* 0: no */
+
+void helper_hurry(uint64_t until_ns)
+{
+	/* relaxed: it stands for nothing else */
+	atom_store_rlx(&g_hurry_ns, until_ns);
+}
+
+int helper_patience_ms(uint64_t deadline_ns)
+{
+	uint64_t now = clock_monotonic_ns();
+	/* relaxed: as above */
+	uint64_t hurry_ns = atom_load_rlx(&g_hurry_ns);
+
+	if (hurry_ns)
+		deadline_ns = MIN(deadline_ns, hurry_ns);
+	if (now >= deadline_ns)
+		return 0;
+	return (int)MIN((deadline_ns - now) / NS_PER_MS + 1, PATIENCE_MS);
 }
 
 void helper_close(const int *fds, int count)

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Descriptors that a helper may get. */
@@ -43,6 +44,13 @@ void helper_count_failed(void);
 /* Kills the process, if it has not ended, and waits for it. Returns its wait
  * status. */
 int helper_end(struct helper *helper);
+/* This process shall end: from now on nobody waits for a helper beyond
+ * @until_ns (CLOCK_MONOTONIC). */
+void helper_hurry(uint64_t until_ns);
+/* How long to wait for the next input of a helper whose time is over at
+ * @deadline_ns (CLOCK_MONOTONIC), in milliseconds for poll(). 0: time is over,
+ * or helper_hurry() says so. Ask again after each wait. */
+int helper_patience_ms(uint64_t deadline_ns);
 /* Closes those of the @count descriptors @fds that are not -1. */
 void helper_close(const int *fds, int count);
 

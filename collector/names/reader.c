@@ -300,17 +300,18 @@ static int receive_bytes(const struct reader *reader, uint64_t deadline_ns,
 		struct pollfd fd = { .fd = reader->helper.answer,
 				     .events = POLLIN };
 		ssize_t got = recv(fd.fd, at, count, MSG_DONTWAIT);
-		uint64_t now = clock_monotonic_ns();
+		int left_ms;
 
 		if (got > 0) {
 			at += got;
 			count -= (size_t)got;
 		} else if (!got || (errno != EAGAIN && errno != EINTR)) {
 			return -EPIPE;
-		} else if (now >= deadline_ns) {
-			return -ETIMEDOUT;
 		} else {
-			poll(&fd, 1, (int)((deadline_ns - now) / 1000000) + 1);
+			left_ms = helper_patience_ms(deadline_ns);
+			if (!left_ms)
+				return -ETIMEDOUT;
+			poll(&fd, 1, left_ms);
 		}
 	}
 	return 0;

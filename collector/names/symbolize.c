@@ -40,7 +40,7 @@
 /* What came and was not looked at yet. */
 struct input {
 	struct helper *helper;
-	int64_t deadline_ms; /* CLOCK_MONOTONIC */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	char bytes[64 << 10];
 	size_t at, end;
 	char *why; /* of SYMBOLIZE_WHY_BYTES */
@@ -48,11 +48,6 @@ struct input {
 	bool is_late;
 	bool is_over; /* it has nothing more to say */
 };
-
-static int64_t now_ms(void)
-{
-	return (int64_t)(clock_monotonic_ns() / 1000000);
-}
 
 /* --- its answer ---------------------------------------------------------- */
 
@@ -84,12 +79,12 @@ static bool wait_for_input(struct input *input, int fd)
 			{ .fd = fd, .events = POLLIN },
 			{ .fd = helper->complaint, .events = POLLIN },
 		};
-		int64_t left_ms = input->deadline_ms - now_ms();
+		int left_ms = helper_patience_ms(input->deadline_ns);
 
-		input->is_late = left_ms <= 0;
+		input->is_late = !left_ms;
 		if (input->is_late)
 			return false;
-		if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
+		if (poll(fds, 2, left_ms) < 0 && errno != EINTR)
 			return false;
 		if (fds[1].revents)
 			read_complaint(input);
@@ -288,7 +283,8 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 		return err;
 	}
 	input->helper = &helper;
-	input->deadline_ms = now_ms() + run->seconds * 1000ll;
+	input->deadline_ns =
+		clock_monotonic_ns() + run->seconds * 1000000000ull;
 	input->why = why;
 	why[0] = '\0';
 	is_whole = run->reader(input, run->context);

@@ -68,6 +68,7 @@
 #include "collector/serve/server.h"
 #include "collector/serve/session.h"
 #include "collector/states/states.h"
+#include "collector/names/helper.h"
 #include "collector/names/symbols.h"
 #include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
@@ -76,6 +77,8 @@
 #include "shared/own_cost.h"
 
 #define HEARTBEAT_NS 25000000
+/* A daemon that a signal ends waits so long for names. */
+#define HURRY_NS 5000000000ull
 #define MMAP_BYTES (128 * 1024)
 /* Heartbeats from one progress message to the next. */
 #define PROGRESS_BEATS 8
@@ -215,8 +218,13 @@ static void signals_ready(struct watch *watch)
 {
 	struct signalfd_siginfo info;
 
-	if (read(watch->fd, &info, sizeof(info)) == sizeof(info))
-		g_daemon.collector.closing = true;
+	if (read(watch->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	g_daemon.collector.closing = true;
+	/* Ctrl-C of a terminal reaches perfrec record's, too, which may take
+	 * the time that its names need. */
+	if (g_daemon.options.control_fd < 0)
+		helper_hurry(clock_monotonic_ns() + HURRY_NS);
 }
 
 static void beat_heart(struct daemon *daemon)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# SIGTERM ends a daemon while the files of a program cannot be read: 5 s later
+# it waits for no names any more, and the recording is whole without them. Each
+# of the files would take 5 s.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+need jq
+
+FILES=20
+
+cat >plugin.c <<'SOURCE'
+int entry(int i) { return i + 1; }
+SOURCE
+${CC:-gcc} -O1 -fPIC -shared -finstrument-functions -o plugin.so plugin.c ||
+	fail 'cannot compile plugin.c'
+seq "$FILES" | while read -r i; do
+	cp plugin.so "plugin$i.so"
+	echo "$i" >>"plugin$i.so"
+done
+build host -DFILES="$FILES" -ldl <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	int sum = 0;
+	for (int i = 1; i <= FILES; i++) {
+		char path[64];
+		snprintf(path, sizeof(path), "./plugin%d.so", i);
+		void *plugin = dlopen(path, RTLD_NOW);
+		sum = ((int (*)(int))dlsym(plugin, "entry"))(sum);
+	}
+	printf("%d\n", sum);
+	return 0;
+}
+SOURCE
+
+printf '#!/bin/sh\n: >"%s/asked"\nexec sleep 1000\n' "$PWD" >reader
+chmod +x reader
+PERFREC_READER=$PWD/reader
+export PERFREC_READER
+start_daemon
+LD_PRELOAD=$SHIM ./host >out 2>err || fail "$(cat err)"
+expect_eq 'what the program prints' "$(cat out)" "$FILES"
+wait_for 60 test -e asked
+begin=$(date +%s)
+stop_daemon
+took=$(($(date +%s) - begin))
+[ "$took" -le 50 ] || fail "the end took $took s"
+expect_eq 'spans' "$(json data/host-*/summary.json .totals.spans)" \
+	$((FILES + 1))
+expect_eq 'what the summary says' "$(json data/host-*/summary.json \
+	'.notes | map(test("took too long")) | any')" true
+"$O/tests/tools/trace_check" data/host-*/trace.pftrace >check.out ||
+	fail "the trace: $(cat check.out)"
