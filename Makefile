@@ -30,7 +30,13 @@ CHECK_LIBS = $(shell pkg-config --libs check)
 WARN	= $(if $(SAN),-w,-Wall -Wextra -Werror -Wshadow -Wpointer-arith \
 	  -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	  -Wno-format-nonliteral)
-SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(SAN_OPT) $(SAN_MACROS))
+# More for what has a sanitizer; the shim has none.
+SAN_OPT =
+# As gcc says it.
+SAN_MACROS = $(if $(findstring clang,$(CC)),\
+	  $(if $(findstring address,$(SAN)),-D__SANITIZE_ADDRESS__) \
+	  $(if $(findstring thread,$(SAN)),-D__SANITIZE_THREAD__))
 # LOCK_CHECK: collector/base/lock.h.
 DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' $(LOCK_CHECK)
 LOCK_CHECK = $(if $(SAN)$(DEBUG),-DLOCK_CHECK)
@@ -83,6 +89,7 @@ help:
 	@echo 'make check-flips  states of functions change for long in a busy program'
 	@echo 'make check-torture  each system call of the shim fails in turn'
 	@echo 'make torture RUNS=N programs that do everything at once, recorded in 8 ways'
+	@echo 'make fuzz         new inputs by libFuzzer (clang): TIME=SECONDS TARGET="X ..."'
 	@echo 'make check-arm64  the shim and the rings for arm64, in an emulator'
 	@echo 'make check-loop   unit, shim and stress tests until one fails'
 	@echo 'make check-unit, check-shim, check-e2e, check-stress   parts of the tests'
@@ -225,10 +232,12 @@ $(O)/collector/%.o: collector/%.c $(PROTO:%=%.h)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
+# The assembler of clang does not know all of it.
 $(O)/collector/%.o: collector/%.S
 	$(say) AS $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) \
+		$(if $(findstring clang,$(CC)),-fno-integrated-as) -c -o $@ $<
 $(O)/shared/%.o: shared/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)

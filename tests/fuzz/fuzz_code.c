@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_code FILE... - plans the sites of each file, and of changed copies of it
- * (changed.h). A plan may be refused; one that is made must hold together.
+ * fuzz_code - plans the sites of an ELF file. A plan may be refused; one that
+ * is made must hold together.
  */
-#include <fcntl.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "collector/code/code_plan.h"
-#include "tests/fuzz/changed.h"
+#include "tests/fuzz/fuzz.h"
 
 static void must(bool holds)
 {
-	if (!holds)
-		abort();
+	fuzz_must(holds, "the plan contradicts itself");
 }
 
 static void check_site(const struct code_plan *plan, size_t number)
@@ -42,14 +36,13 @@ static void check_function(const struct code_plan *plan, size_t number)
 		must(!number || function[-1].address < function->address);
 }
 
-static void plan_of(const unsigned char *bytes, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct code_limits limits = { 1u << 20, 64u << 20 };
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	int fd = fuzz_file(data, size);
 	struct code_plan *plan = NULL;
 	const char *why;
 
-	must(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
 	if (!code_plan_begin(&(struct code_input){ .fd = fd }, &limits, &plan,
 			     &why)) {
 		int err;
@@ -64,12 +57,5 @@ static void plan_of(const unsigned char *bytes, size_t size)
 	}
 	code_plan_free(&plan);
 	close(fd);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct changed_plan plan = { plan_of, 1024, true };
-
-	changed_files(argc, argv, &plan);
 	return 0;
 }

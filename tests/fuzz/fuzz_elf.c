@@ -1,57 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_elf FILE... - asks everything of each file that perfrec asks of an
- * ELF file. Exit status 0 whatever they contain; a crash is a finding.
+ * fuzz_elf - asks of the input what perfrec-reader asks of an ELF file
+ * (collector/names/reader_main.c), and then what the collector does with the
+ * answers.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
+#include <string.h>
 
-#include "collector/names/symbols.h"
+#include "collector/names/elf_bounds.h"
+#include "collector/names/elf_read.h"
+#include "collector/names/mini_debug.h"
+#include "tests/fuzz/fuzz.h"
 
-static int look_up(void *context, uint64_t vaddr, const char *name)
+static volatile size_t g_sink;
+
+static void read_headers(int fd)
 {
+	struct elf_headers headers = { 0 };
+	const char *why;
+
+	if (elf_read_headers(fd, &headers, &why))
+		return;
+	for (size_t i = 0; i < headers.segment_count; i++)
+		g_sink += headers.segments[i].bytes;
+	g_sink += strlen(headers.build_id) + strlen(headers.asan);
+	free(headers.segments);
+}
+
+/* Sorted, one for each address, with names that end. */
+static void check_functions(const struct elf_functions *functions)
+{
+	const struct elf_function *one = functions->list;
+
+	for (size_t i = 0; i < functions->count; i++, one++) {
+		fuzz_must(!i || one[-1].start < one->start, "not sorted");
+		fuzz_must(one->size > 0, "an empty function");
+		fuzz_must(one->name < functions->string_bytes &&
+				  memchr(functions->strings + one->name, '\0',
+					 functions->string_bytes - one->name),
+			  "a name has no end");
+	}
+}
+
+/* With the symbols of the file behind @debug, if that is not -1. */
+static void read_functions(int fd, int debug)
+{
+	struct elf_functions functions = { 0 };
+	const char *why;
+
+	if (elf_read_functions(fd, debug, &functions, &why))
+		return;
+	check_functions(&functions);
+	free(functions.list);
+	free(functions.strings);
+}
+
+static void read_debug(int fd)
+{
+	struct elf_debug debug = { 0 };
+	const char *why;
+	int mini;
+
+	if (elf_read_debug(fd, &debug, &why))
+		return;
+	g_sink += strlen(debug.build_id) + strlen(debug.link) +
+		  strlen(debug.alt) + strlen(debug.alt_build_id);
+	if (!debug.mini_bytes)
+		return;
+	mini = mini_debug_open(fd, debug.mini_offset, debug.mini_bytes);
+	if (mini < 0)
+		return;
+	read_functions(fd, mini);
+	close(mini);
+}
+
+static void read_bounds(int fd)
+{
+	struct elf_bounds bounds;
 	uint64_t start;
 
-	(void)name;
-	symbol_file_lookup(context, vaddr, &start);
-	symbol_file_lookup(context, vaddr + 1, &start);
-	return 0;
+	if (elf_bounds_read(fd, &bounds)) {
+		fuzz_must(!bounds.list && !bounds.count, "not empty");
+		return;
+	}
+	for (size_t i = 0; i < bounds.count; i++) {
+		fuzz_must(bounds.list[i].bytes > 0, "an empty function");
+		g_sink +=
+			elf_bounds_find(&bounds, bounds.list[i].start, &start);
+	}
+	free(bounds.list);
 }
 
-static void ask_all(struct symbol_file *file)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *soname;
-	uint64_t vaddr;
+	int fd = fuzz_file(data, size);
 
-	symbol_file_build_id(file);
-	symbol_file_instrumented(file);
-	symbol_file_needs_asan(file, &soname);
-	for (uint64_t offset = 0; offset < 1 << 16; offset += 1 << 10) {
-		symbol_file_vaddr(file, offset, &vaddr);
-		symbol_file_bounds(file, offset, &vaddr);
-	}
-	symbol_file_each(file, look_up, file);
-	symbol_file_error(file);
-}
-
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		int fd = open(argv[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		struct symbol_cache *cache = NULL;
-		struct symbol_file *file;
-
-		if (fd < 0 || symbol_cache_new(&cache)) {
-			perror(argv[i]);
-			return 1;
-		}
-		file = symbol_cache_file(cache, getuid(), fd, argv[i]);
-		close(fd);
-		if (file)
-			ask_all(file);
-		symbol_file_put(&file);
-		symbol_cache_free(&cache);
-	}
+	read_headers(fd);
+	read_functions(fd, -1);
+	read_debug(fd);
+	read_bounds(fd);
+	g_sink += elf_is_static(fd);
+	g_sink += elf_is_of_other_libc(fd);
+	close(fd);
 	return 0;
 }

@@ -1,46 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_image FILE... - takes each file, and changed copies of it (changed.h),
- * for a module that is loaded; makes an image of it and asks that for a name.
- * Exit status 0 whatever they contain; a crash is a finding.
+ * fuzz_image - takes the input for a module that is loaded, and makes an image
+ * of it, which is then read as the ELF file that it is to be.
  */
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "collector/names/elf_bounds.h"
+#include "collector/names/elf_read.h"
 #include "collector/names/memory_image.h"
-#include "collector/names/symbols.h"
-#include "tests/fuzz/changed.h"
+#include "tests/fuzz/fuzz.h"
 
-static void use(const unsigned char *bytes, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	uint64_t at = (uint64_t)(uintptr_t)bytes, start;
+	uint64_t at = (uint64_t)(uintptr_t)data;
 	int fd = memory_image_open(proc, at, at + size, at);
-	struct symbol_cache *cache = NULL;
-	struct symbol_file *file;
+	struct elf_functions functions = { 0 };
+	struct elf_headers headers = { 0 };
+	struct elf_bounds bounds;
+	const char *why;
 
 	close(proc);
 	if (fd < 0)
-		return;
-	if (symbol_cache_new(&cache))
-		abort();
-	file = symbol_cache_file(cache, getuid(), fd, "/image");
+		return 0;
+	elf_read_headers(fd, &headers, &why);
+	free(headers.segments);
+	elf_read_functions(fd, -1, &functions, &why);
+	free(functions.list);
+	free(functions.strings);
+	elf_bounds_read(fd, &bounds);
+	free(bounds.list);
 	close(fd);
-	symbol_file_lookup(file, 0x1000, &start);
-	symbol_file_bounds(file, 0x1000, &start);
-	symbol_file_put(&file);
-	symbol_cache_free(&cache);
-}
-
-int main(int argc, char **argv)
-{
-	/* Headers first. */
-	const struct changed_plan plan = { .use = use, .head = 512 };
-
-	changed_files(argc, argv, &plan);
 	return 0;
 }

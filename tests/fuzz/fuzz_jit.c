@@ -1,53 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_jit FILE... - reads each file, and changed copies of it (changed.h), as
- * a perf map and as a jitdump. Exit status 0 whatever they contain; a crash is
- * a finding.
+ * fuzz_jit - reads the input as a perf map, and as a jitdump.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "collector/names/jit_map.h"
-#include "tests/fuzz/changed.h"
+#include "tests/fuzz/fuzz.h"
 
-static void use(int fd)
+#define NAME_MAX_BYTES 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	int fd = fuzz_file(data, size);
 	struct jit_map *map = NULL;
 	uint64_t address = 1;
 
-	if (jit_map_new(&map))
-		abort();
+	fuzz_must(!jit_map_new(&map), "no memory");
 	jit_map_read_text(map, fd);
 	jit_map_read_dump(map, fd);
-	if (jit_map_settle(map))
-		abort();
+	fuzz_must(!jit_map_settle(map), "no memory");
 	for (int i = 0; i < 64; i++, address = address * 2 + 1) {
 		const char *name = jit_map_find(map, address);
 
-		if (name && strlen(name) > 4096)
-			abort();
+		fuzz_must(!name || strlen(name) <= NAME_MAX_BYTES,
+			  "a name is too long");
 	}
 	jit_map_free(&map);
-}
-
-static void use_bytes(const unsigned char *bytes, size_t size)
-{
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
-	use(fd);
 	close(fd);
-}
-
-int main(int argc, char **argv)
-{
-	const struct changed_plan plan = { .use = use_bytes, .cut = true };
-
-	changed_files(argc, argv, &plan);
 	return 0;
 }

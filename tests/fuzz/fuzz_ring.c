@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_ring FILE... - takes each file for what a hostile program puts into a
- * ring: records of 16 bytes. One of kind 15 is not put in, but done. By the low
- * three bits of its payload (enum order) it moves the head by its clock, pauses
- * the recording at its clock or lets it go on, or changes the state of the
- * function that is the rest of its payload, at its clock. Ring and replay must
- * stay within their memory, and what they write must be a well-formed trace,
+ * fuzz_ring - takes the input for what a hostile program puts into a ring:
+ * records of 16 bytes. One of kind 15 is not put in, but done. By the low three
+ * bits of its payload (enum order) it moves the head by its clock, pauses the
+ * recording at its clock or lets it go on, or changes the state of the function
+ * that is the rest of its payload, at its clock. Ring and replay must stay
+ * within their memory, and what they write must be a well-formed trace,
  * whatever comes.
- *
- * fuzz_ring -r SEED COUNT does that for COUNT inputs made up from SEED, and
- * leaves the one that fails in fuzz_ring.crash.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collector/base/budget.h"
 #include "collector/replay/replay_inner.h"
@@ -28,7 +21,7 @@
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
-#include "tests/random.h"
+#include "tests/fuzz/fuzz.h"
 
 #define CELLS RING_CELLS_MIN
 #define BUDGET (8 << 20)
@@ -48,16 +41,6 @@ enum order {
 };
 /* The thread's sequence; that of context N is N more. */
 #define SEQUENCE 2
-
-static const char *g_input; /* what is being tried */
-
-static void must(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "fuzz_ring: %s: %s\n", g_input, what);
-	abort();
-}
 
 /* --- the trace that comes out
  * --------------------------------------------------- */
@@ -81,21 +64,21 @@ static void check_event(struct checker *checker,
 {
 	const Perfetto__Protos__TrackEvent *event = packet->track_event;
 
-	must(event != NULL, "a packet without an event");
-	must(packet->timestamp <= NOW_NS - checker->ns, "time beyond now");
+	fuzz_must(event != NULL, "a packet without an event");
+	fuzz_must(packet->timestamp <= NOW_NS - checker->ns, "time beyond now");
 	checker->ns += packet->timestamp;
 	switch (event->type) {
 	case PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN:
-		must(event->name || (event->name_iid &&
-				     event->name_iid <= checker->names),
-		     "a slice without a name");
-		must(++checker->open <= REPLAY_SLICES_MAX, "too deep");
+		fuzz_must(event->name || (event->name_iid &&
+					  event->name_iid <= checker->names),
+			  "a slice without a name");
+		fuzz_must(++checker->open <= REPLAY_SLICES_MAX, "too deep");
 		break;
 	case PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END:
-		must(checker->open-- > 0, "an end without a begin");
+		fuzz_must(checker->open-- > 0, "an end without a begin");
 		break;
 	default:
-		must(event->name && event->name[0], "a nameless instant");
+		fuzz_must(event->name && event->name[0], "a nameless instant");
 	}
 }
 
@@ -104,8 +87,8 @@ static struct trace_block *take(void *context)
 	struct trace_block *block = malloc(sizeof(*block));
 	struct checkers *checkers = context;
 
-	must(block, "out of memory");
-	must(++checkers->blocks == 1, "a thread holds two blocks");
+	fuzz_must(block, "out of memory");
+	fuzz_must(++checkers->blocks == 1, "a thread holds two blocks");
 	block->name_count = 0;
 	return block;
 }
@@ -119,18 +102,18 @@ static void give(void *context, struct trace_block *block)
 	int32_t open = (int32_t)checker->open;
 
 	checkers->blocks--;
-	must(number < checkers->count, "a block of no track");
-	must(block->bytes <= TRACE_BLOCK_BYTES, "a block is too long");
+	fuzz_must(number < checkers->count, "a block of no track");
+	fuzz_must(block->bytes <= TRACE_BLOCK_BYTES, "a block is too long");
 	for (uint32_t i = 0; i < block->name_count; i++)
-		must(block->names[i].iid == ++checker->names,
-		     "names are not numbered from 1");
+		fuzz_must(block->names[i].iid == ++checker->names,
+			  "names are not numbered from 1");
 	trace = perfetto__protos__trace__unpack(NULL, block->bytes,
 						block->data);
-	must(trace, "no packets");
+	fuzz_must(trace, "no packets");
 	for (size_t i = 0; i < trace->n_packet; i++)
 		check_event(checker, trace->packet[i]);
-	must((int32_t)checker->open - open == block->opened,
-	     "a block has other slices than it says");
+	fuzz_must((int32_t)checker->open - open == block->opened,
+		  "a block has other slices than it says");
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(block);
 }
@@ -139,8 +122,8 @@ static uint32_t open_track(void *context, uint32_t number, uint64_t start_ns)
 {
 	struct checkers *checkers = context;
 
-	must(number == checkers->count && number <= FIBERS_MAX,
-	     "contexts are not numbered from 1");
+	fuzz_must(number == checkers->count && number <= FIBERS_MAX,
+		  "contexts are not numbered from 1");
 	checkers->track[number].ns = start_ns;
 	checkers->count++;
 	return SEQUENCE + number;
@@ -153,7 +136,7 @@ static size_t unloaded(void *context, uint32_t after, uint32_t upto,
 	size_t count = upto % 5, i;
 
 	(void)context;
-	must(after < upto, "generations go backwards");
+	fuzz_must(after < upto, "generations go backwards");
 	for (i = 0; i < count; i++)
 		out[i] = (struct address_range){ (upto + i) % 8 * 4,
 						 (upto + i) % 8 * 4 + 7 };
@@ -173,9 +156,9 @@ static void block(void *context, struct replay *replay, uint64_t word,
 
 	(void)replay;
 	(void)clock;
-	must(record_kind(word) == RECORD_ALLOC ||
-		     record_kind(word) == RECORD_FREE,
-	     "no block's record");
+	fuzz_must(record_kind(word) == RECORD_ALLOC ||
+			  record_kind(word) == RECORD_FREE,
+		  "no block's record");
 	checkers->heap_records++;
 }
 
@@ -185,7 +168,7 @@ static int extended(void *context, struct replay *replay,
 	struct checkers *checkers = context;
 
 	(void)replay;
-	must(count == 1 + record_ext_cells(cells[0].word), "cells");
+	fuzz_must(count == 1 + record_ext_cells(cells[0].word), "cells");
 	checkers->extended_cells += count;
 	return 0;
 }
@@ -214,10 +197,11 @@ static void check_taken(const struct record *cells, size_t count,
 			extended_cells += size;
 		heap_records += kind == RECORD_ALLOC || kind == RECORD_FREE;
 	}
-	must(at == count, "part of a record was taken");
-	must(heap_records == checkers->heap_records, "heap records differ");
-	must(extended_cells == checkers->extended_cells,
-	     "cells of extended records differ");
+	fuzz_must(at == count, "part of a record was taken");
+	fuzz_must(heap_records == checkers->heap_records,
+		  "heap records differ");
+	fuzz_must(extended_cells == checkers->extended_cells,
+		  "cells of extended records differ");
 }
 
 /* What thread_drain() does. */
@@ -235,7 +219,8 @@ static int drain(struct ring_get *ring, struct fibers *fibers,
 		size_t most = count;
 
 		err = fibers_run(fibers, cells, count, NOW_NS, &count);
-		must(count <= most, "more cells were taken than there are");
+		fuzz_must(count <= most,
+			  "more cells were taken than there are");
 		if (!err)
 			check_taken(cells, count, checkers, &before);
 		if (!err && !count)
@@ -262,7 +247,8 @@ static void check_end(struct fibers *fibers, const struct checkers *checkers)
 	uint64_t calls = 0;
 
 	for (uint32_t i = 0; i < checkers->count; i++)
-		must(checkers->track[i].open == 0, "a slice without an end");
+		fuzz_must(checkers->track[i].open == 0,
+			  "a slice without an end");
 	for (uint64_t i = 0; i < 8; i++)
 		exact[i] = (struct exact_calls){
 			.address = i / 2 * 3,
@@ -272,7 +258,8 @@ static void check_end(struct fibers *fibers, const struct checkers *checkers)
 	/* Memory may be used up. */
 	(void)exact_calls_set(fibers, exact, 8);
 	fibers_each(fibers, add_calls, &calls);
-	must(calls == fibers_counts(fibers).spans, "spans and calls differ");
+	fuzz_must(calls == fibers_counts(fibers).spans,
+		  "spans and calls differ");
 }
 
 /* Not before the time of the last change, *@last_ns. */
@@ -352,12 +339,12 @@ static void try_input(const struct record *input, size_t count)
 	size_t undrained = 0;
 	bool good = true;
 
-	must(cells &&
-		     !replay_init(&replay, &sink, SEQUENCE, START_NS, NULL,
-				  &pauses, &budget) &&
-		     !fibers_init(&fibers, &fibers_sink, &replay) &&
-		     !function_log_new(&log),
-	     "cannot start");
+	fuzz_must(cells &&
+			  !replay_init(&replay, &sink, SEQUENCE, START_NS, NULL,
+				       &pauses, &budget) &&
+			  !fibers_init(&fibers, &fibers_sink, &replay) &&
+			  !function_log_new(&log),
+		  "cannot start");
 	replay_set_function_log(&replay, log);
 	ring_get_init(&ring, &slot, cells, CELLS);
 	for (size_t i = 0; i < count && good; i++) {
@@ -387,144 +374,20 @@ static void try_input(const struct record *input, size_t count)
 	fibers_finish(&fibers, 0);
 	fibers_flush(&fibers);
 	check_end(&fibers, &checkers);
-	must(budget.left <= BUDGET, "more memory than there is");
+	fuzz_must(budget.left <= BUDGET, "more memory than there is");
 	fibers_release(&fibers);
 	replay_release(&replay);
 	function_log_free(&log);
-	must(budget.left == BUDGET, "memory is not given back");
+	fuzz_must(budget.left == BUDGET, "memory is not given back");
 	free(cells);
 }
 
-/* --- inputs
- * --------------------------------------------------------------------- */
-
-/* How an input comes about. */
-struct maker {
-	uint64_t state, clock;
-	uint32_t generation;
-	unsigned int odd; /* of 256 records, those that are no begin or end */
-	unsigned int steady; /* of so many records one changes a function */
-};
-
-/* The payload of a record that is no begin or end. */
-static uint64_t make_up_payload(struct maker *maker, enum record_kind kind,
-				uint64_t r)
-{
-	switch (kind) {
-	case RECORD_TRUNC:
-	case RECORD_WAIT:
-	case RECORD_PAUSED:
-		return r >> 56;
-	case RECORD_FLOW:
-		return record_flow_payload(
-			(enum record_flow)((r >> 24) % 10),
-			(r >> 28 & (r & 0x10000 ? 0x7 : 0x1ff)) * 8);
-	case RECORD_MAP:
-		maker->generation += r >> 24 & 1;
-		return r >> 58 ? maker->generation : r >> 16;
-	case RECORD_ALLOC:
-	case RECORD_FREE:
-		return r >> 16;
-	case RECORD_EXT: /* of any sort; seldom longer than may be */
-		return record_payload(record_ext_word(
-			(enum record_ext)(r >> 24 & 63),
-			(uint32_t)(r >> 30 & (r & 0x700	   ? 3
-					      : r & 0xf800 ? 0xff
-							   : EXT_CELLS_MAX)),
-			(uint32_t)(r >> 58), 0));
-	default:
-		return r >> 8 & 0xfff;
-	}
-}
-
-/* Like a program's, with a mistake now and then. */
-static struct record make_up(struct maker *maker)
-{
-	uint64_t r = next_random(&maker->state);
-	uint64_t payload = r >> 8 & (r & 0x10000 ? 0x7 : 0xfff);
-	int kind = r & 1 ? RECORD_BEGIN : RECORD_END;
-	struct record record;
-
-	maker->clock += r >> 20 & 0xff;
-	record.clock = START_NS + maker->clock;
-	if ((r >> 32 & 0xff) < maker->odd) {
-		kind = RECORD_BEGIN + (int)((r >> 40) % RECORD_FREE);
-		payload = make_up_payload(maker, (enum record_kind)kind, r);
-	}
-	if ((r >> 52 & 0x3ff) == 0)
-		record.clock = next_random(&maker->state);
-	if ((r >> 48) % 4096 == 0) {
-		kind = KIND_ORDER;
-		payload = 0;
-		record.clock = next_random(&maker->state) % 3 ? 0 : CELLS + 1;
-	} else if ((r >> 48) % 1024 == 1) {
-		kind = KIND_ORDER;
-		payload = 1;
-	} else if ((r >> 48) % maker->steady == 2) {
-		/* Mostly a bit ahead, as it ought to be. */
-		kind = KIND_ORDER;
-		payload = payload * ORDERS +
-			  (r & 0x20000 ? ORDER_OFF : 4 + (r >> 18) % 4);
-		record.clock += (r >> 36) % 2048 - 256;
-	}
-	record.word =
-		record_word((enum record_kind)kind, payload, r >> 44 & 0x3f0);
-	return record;
-}
-
-static void save(const char *path, const struct record *input, size_t count)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	(void)!write(fd, input, count * sizeof(*input));
-	close(fd);
-}
-
-static void try_random(uint64_t seed, uint64_t rounds)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct record input[INPUT_RECORDS];
+	size_t count = MIN(size / sizeof(*input), (size_t)INPUT_RECORDS);
 
-	g_input = "fuzz_ring.crash";
-	for (uint64_t round = 0; round < rounds; round++) {
-		struct maker maker = {
-			.state = (seed + round) * 0x9e3779b97f4a7c15ULL | 1,
-			.odd = round % 2 ? 6 : 64,
-			.steady = round % 3 ? 40 : 2000,
-		};
-		size_t count = next_random(&maker.state) % INPUT_RECORDS + 1;
-
-		for (size_t i = 0; i < count; i++)
-			input[i] = make_up(&maker);
-		save(g_input, input, count);
-		try_input(input, count);
-	}
-	unlink(g_input);
-	printf("fuzz_ring: %llu inputs from seed %llu\n",
-	       (unsigned long long)rounds, (unsigned long long)seed);
-}
-
-static void try_file(const char *path)
-{
-	static struct record input[INPUT_RECORDS];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t bytes;
-
-	g_input = path;
-	must(fd >= 0, "cannot open");
-	bytes = read(fd, input, sizeof(input));
-	close(fd);
-	must(bytes >= 0, "cannot read");
-	try_input(input, (size_t)bytes / sizeof(input[0]));
-}
-
-int main(int argc, char **argv)
-{
-	if (argc == 4 && !strcmp(argv[1], "-r")) {
-		try_random(strtoull(argv[2], NULL, 0),
-			   strtoull(argv[3], NULL, 0));
-		return 0;
-	}
-	for (int i = 1; i < argc; i++)
-		try_file(argv[i]);
+	memcpy(input, data, count * sizeof(*input));
+	try_input(input, count);
 	return 0;
 }

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_symbolize FILE... - has perfrec-symbolize read each file, and changed
- * copies of it (changed.h). The process may fail; that this one then knows so
- * and goes on is what is tested, and that it is over in time. FUZZ_KEEP names a
- * file for what crashed last.
+ * fuzz_symbolize - has perfrec-symbolize read the input. That process may fail:
+ * libdw is not ours. That this one then knows so and goes on is what is tested,
+ * and that it is over in time.
  */
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "collector/names/elf_read.h"
 #include "collector/names/symbolize.h"
 #include "collector/names/symbolize_wire.h"
 #include "tests/find_symbolize.h"
-#include "tests/fuzz/changed.h"
+#include "tests/fuzz/fuzz.h"
 
 #define ADDRESS_COUNT 96
 #define SECONDS 100 /* more than its limit of CPU time */
-
-static unsigned int g_runs, g_failed, g_crashed;
 
 static void check_frame(void *context, uint64_t vaddr,
 			const struct symbolize_frame *frame)
@@ -35,24 +25,23 @@ static void check_frame(void *context, uint64_t vaddr,
 		abort();
 }
 
-static void keep(const unsigned char *bytes, size_t size)
+static void set_program(void)
 {
-	const char *name = getenv("FUZZ_KEEP");
-	FILE *file = name ? fopen(name, "w") : NULL;
+	static char program[PATH_MAX + 32];
 
-	if (file) {
-		fwrite(bytes, 1, size, file);
-		fclose(file);
-	}
+	if (program[0])
+		return;
+	find_symbolize(program);
+	setenv("PERFREC_SYMBOLIZE", program, 0);
 }
 
-static void ask(const unsigned char *bytes, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char why[SYMBOLIZE_WHY_BYTES];
 	uint64_t vaddr[ADDRESS_COUNT];
 	struct elf_debug debug;
 	const char *ignored;
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	int fd = fuzz_file(data, size);
 	struct symbolize_request request = {
 		.elf_fd = fd,
 		.alt_fd = fd,
@@ -62,33 +51,12 @@ static void ask(const unsigned char *bytes, size_t size)
 		.seconds = SECONDS,
 	};
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
+	set_program();
 	for (uint64_t i = 0; i < ADDRESS_COUNT; i++)
 		vaddr[i] = 0x1000 + 4 * i;
-	g_runs++;
 	elf_read_debug(fd, &debug, &ignored);
-	if (symbolize_lines(&request, check_frame, NULL, why)) {
-		g_failed++;
-		if (strstr(why, "too long"))
-			abort();
-		if (strstr(why, "crashed") || !strncmp(why, "====", 4)) {
-			g_crashed++;
-			keep(bytes, size);
-		}
-	}
+	if (symbolize_lines(&request, check_frame, NULL, why))
+		fuzz_must(!strstr(why, "too long"), why);
 	close(fd);
-}
-
-int main(int argc, char **argv)
-{
-	char program[PATH_MAX + 32];
-	const struct changed_plan plan = { .use = ask };
-
-	find_symbolize(program);
-	setenv("PERFREC_SYMBOLIZE", program, 0);
-	changed_files(argc, argv, &plan);
-	printf("fuzz_symbolize: %u runs, %u refused, %u of them crashed\n",
-	       g_runs, g_failed, g_crashed);
 	return 0;
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_trace FILE... - reads each file, and changed copies of it (changed.h),
- * as a trace. Exit status 0 whatever they contain; a crash, or events that
- * contradict each other, is a finding.
+ * fuzz_trace - reads the input as a trace. Events that contradict each other
+ * are a finding, too.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "collector/read/calls.h"
 #include "collector/read/trace_read.h"
-#include "tests/fuzz/changed.h"
+#include "tests/fuzz/fuzz.h"
 
 #define DEPTH_MAX 1024
 
@@ -106,23 +100,14 @@ static void sum_up(const char *path)
 	calls_free(&calls);
 }
 
-static void use_bytes(const unsigned char *bytes, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	int fd = fuzz_file(data, size);
 	char path[32];
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	use(path);
 	sum_up(path);
 	close(fd);
-}
-
-int main(int argc, char **argv)
-{
-	const struct changed_plan plan = { .use = use_bytes, .cut = true };
-
-	changed_files(argc, argv, &plan);
 	return 0;
 }
