@@ -460,6 +460,8 @@ static void add_recording(struct table *table, const json_t *row)
 	const char *slash = strrchr(folder, '/');
 
 	table_add(table, cells, slash ? slash + 1 : folder, NULL);
+	if (number_of(row, "lagging"))
+		table_behind(table, "(its disk or its names are behind)");
 }
 
 static int print_stats(const struct ctl_options *options, const json_t *answer)

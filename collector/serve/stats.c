@@ -147,6 +147,7 @@ static void fill_recording(struct stats_recording *row,
 	row->recording = recording;
 	row->memory_bytes = memory.used;
 	row->memory_bytes_max = memory.most;
+	row->lagging = trace_file_lags(setup->trace);
 	row->trace_bytes = trace_file_bytes(setup->trace);
 	row->trace_bytes_max = setup->max_bytes;
 }
