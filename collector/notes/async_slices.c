@@ -16,6 +16,12 @@
  * KEPT_BYTES is the exception: it writes while a slice is open. A slice that is
  * open when its process ends is ended there.
  *
+ * All memory is paid from the budget of the recording: slices, lanes, what
+ * lanes keep, and both hash tables, which grow so that no bucket is long. What
+ * there is no budget for is withheld, and counted. Only the END of a slice that
+ * was begun is kept in any case: its lane may then have some bytes more than it
+ * paid for.
+ *
  * The packets are on a sequence of the process. They have absolute times of the
  * trace's clock, since they are not written in the order of their times.
  */
@@ -43,13 +49,16 @@
 #define FLUSH_BYTES (64u << 10)
 #define LANES_MAX 4096 /* of a track */
 #define DEPTH_MAX 500 /* of slices on a lane; readers take 512 */
-#define BUCKETS 4096u
+#define BUCKETS_MIN 256u
+/* What malloc() takes beside each block that it gives. */
+#define MALLOC_BYTES 16
 
 struct lane {
 	uint64_t uuid;
 	uint32_t number;
 	uint32_t depth; /* 0: free */
 	struct bytes kept;
+	size_t paid; /* of the budget, for kept */
 };
 
 /* A track of the program's, by its uuid. */
@@ -83,20 +92,21 @@ struct async_slices {
 	bool started; /* the sequence has its first packet */
 	struct bytes out, fields, interned;
 	uint64_t last_ns;
-	uint32_t open_count;
-	struct open_slice *open[BUCKETS];
-	struct shared_track *track[BUCKETS];
+	/* Hash tables; the numbers of buckets are powers of two. */
+	struct open_slice **open;
+	uint32_t open_count, open_buckets;
+	struct shared_track **track;
+	uint32_t track_count, track_buckets;
 	struct async_counts counts;
 };
 
-static uint32_t slice_bucket(uint64_t a, uint64_t b)
+static uint32_t slice_bucket(uint64_t a, uint64_t b, uint32_t buckets)
 {
 	return (uint32_t)((a ^ b * 0x9e3779b97f4a7c15ULL) *
 				  0xff51afd7ed558ccdULL >>
-			  52);
+			  32) &
+	       (buckets - 1);
 }
-
-_Static_assert(BUCKETS == 1u << 12, "what slice_bucket() leaves");
 
 /* --- memory -----------------------------------------------------------------
  */
@@ -105,26 +115,48 @@ static void *take_memory(struct async_slices *slices, size_t bytes)
 {
 	void *memory;
 
-	if (!budget_take(slices->setup->budget, bytes))
+	if (!budget_take(slices->setup->budget, bytes + MALLOC_BYTES))
 		return NULL;
 	memory = calloc(1, bytes);
 	if (!memory)
-		budget_give(slices->setup->budget, bytes);
+		budget_give(slices->setup->budget, bytes + MALLOC_BYTES);
 	return memory;
 }
 
 static void give_memory(struct async_slices *slices, void *memory, size_t bytes)
 {
 	if (memory)
-		budget_give(slices->setup->budget, bytes);
+		budget_give(slices->setup->budget, bytes + MALLOC_BYTES);
 	free(memory);
+}
+
+/* Pays for @most bytes more of lane->kept, as far as it has to grow for them.
+ * False: there is no budget. */
+static bool pay_kept(struct async_slices *slices, struct lane *lane,
+		     size_t most)
+{
+	struct bytes *kept = &lane->kept;
+	size_t before = kept->room;
+
+	if (grow_array_from(slices->setup->budget, kept->at, kept->room,
+			    kept->count + most))
+		return false;
+	lane->paid += kept->room - before;
+	return true;
+}
+
+static void release_kept(struct async_slices *slices, struct lane *lane)
+{
+	bytes_release(&lane->kept);
+	budget_give(slices->setup->budget, lane->paid);
+	lane->paid = 0;
 }
 
 static size_t event_bytes(const struct async_event *event)
 {
-	return sizeof(*event) +
+	return sizeof(*event) + MALLOC_BYTES +
 	       (event->note ? sizeof(*event->note) + event->note->args.room +
-				      event->note->name.room
+				      event->note->name.room + 3 * MALLOC_BYTES
 			    : 0);
 }
 
@@ -197,6 +229,17 @@ static void put_interned(struct async_slices *slices)
 	bytes_release(&packet);
 }
 
+/* The most bytes of a packet with an event whose fields are in slices->fields.
+ */
+static size_t packet_bytes(const struct async_slices *slices)
+{
+	const struct encode_event event = { .absolute = true,
+					    .field_bytes =
+						    slices->fields.count };
+
+	return encode_event_bytes(&event);
+}
+
 /* Append a packet with an event, whose fields are in slices->fields, to @to. */
 static bool put_event(struct async_slices *slices, struct bytes *to,
 		      enum trace_event_type type, uint64_t ns,
@@ -252,22 +295,53 @@ static uint32_t describe_event(struct async_slices *slices,
 /* --- lanes ------------------------------------------------------------------
  */
 
+/* Makes the table of tracks larger if it is full. False: there is no table. */
+static bool grow_tracks(struct async_slices *slices)
+{
+	uint32_t before = slices->track_buckets;
+	uint32_t buckets = before ? 2 * before : BUCKETS_MIN;
+	struct shared_track **table;
+
+	if (slices->track_count < before)
+		return true;
+	table = take_memory(slices, buckets * sizeof(struct shared_track *));
+	if (!table)
+		return before;
+	for (uint32_t i = 0; i < before; i++) {
+		struct shared_track *track, **head;
+
+		while ((track = slices->track[i])) {
+			slices->track[i] = track->next;
+			head = &table[slice_bucket(track->uuid, 0, buckets)];
+			track->next = *head;
+			*head = track;
+		}
+	}
+	give_memory(slices, slices->track,
+		    before * sizeof(struct shared_track *));
+	slices->track = table;
+	slices->track_buckets = buckets;
+	return true;
+}
+
 static struct shared_track *find_shared_track(struct async_slices *slices,
 					      uint64_t uuid)
 {
-	struct shared_track **head = &slices->track[slice_bucket(uuid, 0)];
-	struct shared_track *track = *head;
+	struct shared_track **head, *track;
 
-	while (track && track->uuid != uuid)
-		track = track->next;
-	if (track)
-		return track;
+	if (!grow_tracks(slices))
+		return NULL;
+	head = &slices->track[slice_bucket(uuid, 0, slices->track_buckets)];
+	for (track = *head; track; track = track->next)
+		if (track->uuid == uuid)
+			return track;
 	track = take_memory(slices, sizeof(*track));
 	if (!track)
 		return NULL;
 	track->uuid = uuid;
 	track->next = *head;
 	*head = track;
+	slices->track_count++;
 	return track;
 }
 
@@ -277,7 +351,8 @@ static struct lane *new_lane(struct async_slices *slices,
 	struct lane *lane;
 
 	if (track->count == LANES_MAX ||
-	    grow_array(track->lane, track->room, track->count + 1))
+	    grow_array_from(slices->setup->budget, track->lane, track->room,
+			    track->count + 1))
 		return NULL;
 	lane = take_memory(slices, sizeof(*lane));
 	if (!lane)
@@ -307,10 +382,46 @@ static struct lane *free_lane(struct async_slices *slices,
 /* --- slices -----------------------------------------------------------------
  */
 
+/* Makes the table of open slices larger if it is full. False: there is no
+ * table.
+ */
+static bool grow_open(struct async_slices *slices)
+{
+	uint32_t before = slices->open_buckets;
+	uint32_t buckets = before ? 2 * before : BUCKETS_MIN;
+	struct open_slice **table;
+
+	if (slices->open_count < before)
+		return true;
+	table = take_memory(slices, buckets * sizeof(struct open_slice *));
+	if (!table)
+		return before;
+	for (uint32_t i = 0; i < before; i++) {
+		/* A bucket becomes two, in which the latest stays the first. */
+		struct open_slice **tail[2] = { &table[i], &table[i + before] };
+		struct open_slice *slice = slices->open[i];
+
+		for (; slice; slice = slice->next) {
+			uint32_t to = slice_bucket(slice->key, slice->handle,
+						   buckets) != i;
+
+			*tail[to] = slice;
+			tail[to] = &slice->next;
+		}
+		*tail[0] = *tail[1] = NULL;
+	}
+	give_memory(slices, slices->open, before * sizeof(struct open_slice *));
+	slices->open = table;
+	slices->open_buckets = buckets;
+	return true;
+}
+
+/* slices->open must be there. */
 static struct open_slice **find_open_slice(struct async_slices *slices,
 					   uint64_t key, uint64_t handle)
 {
-	struct open_slice **link = &slices->open[slice_bucket(key, handle)];
+	struct open_slice **link =
+		&slices->open[slice_bucket(key, handle, slices->open_buckets)];
 
 	while (*link && ((*link)->key != key || (*link)->handle != handle))
 		link = &(*link)->next;
@@ -323,26 +434,35 @@ static void write_kept_packets(struct async_slices *slices, struct lane *lane)
 	bytes_clear(&lane->kept);
 }
 
+/* Writes the begin of a slice to @lane. False: there is no room for it. */
+static bool put_begin(struct async_slices *slices, struct lane *lane,
+		      const struct async_event *event)
+{
+	uint32_t iid;
+
+	if (lane->depth == DEPTH_MAX)
+		return false;
+	iid = describe_event(slices, event, lane->uuid);
+	return pay_kept(slices, lane, packet_bytes(slices)) &&
+	       put_event(slices, &lane->kept, TYPE_SLICE_BEGIN, event->ns, iid);
+}
+
 static void begin_slice(struct async_slices *slices,
 			const struct async_event *event)
 {
-	struct open_slice *outer =
-		*find_open_slice(slices, event->key, event->handle);
-	struct open_slice *slice = take_memory(slices, sizeof(*slice)), **head;
-	struct shared_track *track =
-		outer ? outer->track : find_shared_track(slices, event->track);
-	struct lane *lane = !track  ? NULL
-			    : outer ? outer->lane
-				    : free_lane(slices, track);
-	uint32_t iid;
+	struct open_slice *outer = NULL, *slice = NULL, **head;
+	struct shared_track *track = NULL;
+	struct lane *lane = NULL;
 
-	if (!slice || !lane || lane->depth == DEPTH_MAX) {
-		give_memory(slices, slice, sizeof(*slice));
-		slices->counts.withheld++;
-		return;
+	if (grow_open(slices)) {
+		outer = *find_open_slice(slices, event->key, event->handle);
+		slice = take_memory(slices, sizeof(*slice));
+		track = outer ? outer->track
+			      : find_shared_track(slices, event->track);
 	}
-	iid = describe_event(slices, event, lane->uuid);
-	if (!put_event(slices, &lane->kept, TYPE_SLICE_BEGIN, event->ns, iid)) {
+	if (slice && track)
+		lane = outer ? outer->lane : free_lane(slices, track);
+	if (!lane || !put_begin(slices, lane, event)) {
 		give_memory(slices, slice, sizeof(*slice));
 		slices->counts.withheld++;
 		return;
@@ -352,7 +472,8 @@ static void begin_slice(struct async_slices *slices,
 	slice->handle = event->handle;
 	slice->track = track;
 	slice->lane = lane;
-	head = &slices->open[slice_bucket(slice->key, slice->handle)];
+	head = &slices->open[slice_bucket(slice->key, slice->handle,
+					  slices->open_buckets)];
 	slice->next = *head;
 	*head = slice;
 	slices->open_count++;
@@ -368,12 +489,14 @@ static void close_slice(struct async_slices *slices, struct open_slice **link,
 
 	*link = slice->next;
 	describe_event(slices, event, lane->uuid);
+	(void)pay_kept(slices, lane, packet_bytes(slices));
 	put_event(slices, &lane->kept, TYPE_SLICE_END, event->ns, 0);
 	lane->depth--;
 	if (!lane->depth) {
 		slice->track->first_free =
 			MIN(slice->track->first_free, lane->number);
 		write_kept_packets(slices, lane);
+		release_kept(slices, lane);
 	}
 	give_memory(slices, slice, sizeof(*slice));
 	slices->open_count--;
@@ -383,9 +506,11 @@ static void end_slice(struct async_slices *slices,
 		      const struct async_event *event)
 {
 	struct open_slice **link =
-		find_open_slice(slices, event->key, event->handle);
+		slices->open
+			? find_open_slice(slices, event->key, event->handle)
+			: NULL;
 
-	if (*link)
+	if (link && *link)
 		close_slice(slices, link, event);
 	else
 		slices->counts.orphan_ends++;
@@ -517,7 +642,7 @@ void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
 
 	order_release_all(slices->order);
 	event.ns = slices->last_ns = MAX(slices->last_ns, end_ns);
-	for (uint32_t i = 0; i < BUCKETS; i++) {
+	for (uint32_t i = 0; i < slices->open_buckets; i++) {
 		while (slices->open[i]) {
 			close_slice(slices, &slices->open[i], &event);
 			slices->counts.unended++;
@@ -537,9 +662,10 @@ struct async_counts async_slices_counts(struct async_slices *slices)
 static void track_free(struct async_slices *slices, struct shared_track *track)
 {
 	for (uint32_t i = 0; i < track->count; i++) {
-		bytes_release(&track->lane[i]->kept);
+		release_kept(slices, track->lane[i]);
 		give_memory(slices, track->lane[i], sizeof(*track->lane[i]));
 	}
+	budget_give(slices->setup->budget, track->room * sizeof(struct lane *));
 	free(track->lane);
 	give_memory(slices, track, sizeof(*track));
 }
@@ -554,18 +680,23 @@ void async_slices_free(struct async_slices **slices)
 		return;
 	order_release_all(old->order);
 	order_put(&old->order);
-	for (uint32_t i = 0; i < BUCKETS; i++) {
+	for (uint32_t i = 0; i < old->open_buckets; i++) {
 		struct open_slice *slice;
 
 		while ((slice = old->open[i])) {
 			old->open[i] = slice->next;
 			give_memory(old, slice, sizeof(*slice));
 		}
+	}
+	for (uint32_t i = 0; i < old->track_buckets; i++)
 		while ((track = old->track[i])) {
 			old->track[i] = track->next;
 			track_free(old, track);
 		}
-	}
+	give_memory(old, old->open,
+		    old->open_buckets * sizeof(struct open_slice *));
+	give_memory(old, old->track,
+		    old->track_buckets * sizeof(struct shared_track *));
 	seq_names_release(&old->names);
 	bytes_release(&old->out);
 	bytes_release(&old->fields);

@@ -5,6 +5,7 @@
  * can. What it can say is in tests/golden/annotations.
  */
 #include <errno.h>
+#include <malloc.h>
 
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
@@ -496,6 +497,39 @@ START_TEST(notes_many_lanes_have_a_limit)
 }
 END_TEST
 
+/* What malloc() has given out, and not got back. */
+static size_t memory_used(void)
+{
+	return mallinfo2().uordblks;
+}
+
+/* What was opened and never ended took memory beside the budget: what lanes
+ * keep of a slice with a long argument, and the array of the lanes. */
+START_TEST(notes_open_slices_take_no_more_than_the_budget)
+{
+	const uint64_t budget = 8 << 20;
+	uint64_t other;
+	size_t before;
+
+	run(0);
+	before = memory_used();
+	other = g_rig->recording.budget.left - budget;
+	ck_assert(budget_take(&g_rig->recording.budget, other));
+	for (uint64_t i = 0; i < 200000; i++) {
+		async(EXT_ASYNC_BEGIN, i / 4, i);
+		if (g_count > 4000)
+			run(0);
+	}
+	run(0);
+	orders_release(&g_rig->arena.orders, UINT64_MAX);
+	ck_assert_uint_lt(memory_used() - before, budget + (budget >> 3));
+	rig_end(g_rig);
+	budget_give(&g_rig->recording.budget, other);
+	ck_assert_uint_gt(TOTAL(withheld_notes), 0);
+	ck_assert_uint_gt(TOTAL(unended_async), 10000);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("notes");
@@ -524,6 +558,7 @@ int main(void)
 	tcase_add_test(tcase, notes_track_used_before_it_is_told_has_its_name);
 	tcase_add_test(tcase, notes_track_with_lengths_that_lie_is_none);
 	tcase_add_test(tcase, notes_many_lanes_have_a_limit);
+	tcase_add_test(tcase, notes_open_slices_take_no_more_than_the_budget);
 	tcase_set_timeout(tcase, 60);
 	return suite_run(suite);
 }
