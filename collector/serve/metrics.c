@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/clock.h"
@@ -53,7 +53,7 @@
 #define FRESH_NS 200000000
 #define FILE_S 5 /* from one time that the file is written to the next */
 #define REAP_MS 100
-#define END_S 1
+#define END_MS 1000
 
 enum state { READING, WAITING, WRITING };
 
@@ -74,6 +74,7 @@ struct metrics {
 	struct watch asked; /* in the main loop */
 	pthread_t thread;
 	bool started;
+	int ended_fd; /* eventfd: it has nothing more to do */
 
 	struct lock lock; /* of the next two */
 	char *text; /* NULL: none yet */
@@ -499,6 +500,7 @@ static void *metrics_run(void *context)
 				 scraper_free);
 	}
 	connections_close(&metrics->scrapers, scraper_free);
+	event_set(metrics->ended_fd);
 	return NULL;
 }
 
@@ -526,6 +528,9 @@ static int start_events(struct metrics *metrics)
 		err = add_event(metrics->loop, &metrics->told, told_ready);
 	if (!err)
 		err = add_event(metrics->loop, &metrics->ending, ending_ready);
+	metrics->ended_fd = eventfd(0, EFD_CLOEXEC);
+	if (metrics->ended_fd < 0 && !err)
+		err = -errno;
 	return err;
 }
 
@@ -556,7 +561,7 @@ int metrics_new(struct collector *collector, const char *path,
 	metrics->collector = collector;
 	metrics->listener = LISTENER_NONE;
 	metrics->loop = metrics->asked.fd = metrics->told.fd = -1;
-	metrics->ending.fd = metrics->timer.fd = -1;
+	metrics->ending.fd = metrics->timer.fd = metrics->ended_fd = -1;
 	lock_init(&metrics->lock, LOCK_METRICS);
 	err = start_events(metrics);
 	if (err)
@@ -577,15 +582,15 @@ int metrics_new(struct collector *collector, const char *path,
 /* False: the thread is held by a disk, and @metrics stays its own. */
 static bool end_thread(struct metrics *metrics)
 {
-	struct timespec until;
+	struct pollfd ended = { .fd = metrics->ended_fd, .events = POLLIN };
 
 	if (!metrics->started)
 		return true;
 	event_set(metrics->ending.fd);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += END_S;
-	return pthread_clockjoin_np(metrics->thread, NULL, CLOCK_MONOTONIC,
-				    &until) == 0;
+	if (poll(&ended, 1, END_MS) <= 0)
+		return false;
+	pthread_join(metrics->thread, NULL);
+	return true;
 }
 
 static void close_fd(int fd)
@@ -615,6 +620,7 @@ void metrics_free(struct metrics **metrics)
 	close_fd(old->asked.fd);
 	close_fd(old->told.fd);
 	close_fd(old->ending.fd);
+	close_fd(old->ended_fd);
 	close_fd(old->timer.fd);
 	close_fd(old->loop);
 	lock_destroy(&old->lock);
