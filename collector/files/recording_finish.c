@@ -219,6 +219,9 @@ int recording_finish(struct recording *recording)
 	write_profiles(recording, &files, &unwritten);
 	unwritten_add(&unwritten, SUMMARY_NAME,
 		      summary_write(recording, &files));
+	if (setup->options->sync)
+		unwritten_add(&unwritten, "all of it to the disk (--sync)",
+			      own_files_sync(setup->dir_fd));
 	free(files.cpu_sum);
 	snapshot_forget(recording);
 	return unwritten_log(&unwritten, setup->path);

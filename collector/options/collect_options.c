@@ -137,6 +137,9 @@ static int take_collect_option(void *to, const struct opts_value *value)
 	case OPT_COMPRESS:
 		options->compress = true;
 		return OPTS_GO_ON;
+	case OPT_SYNC:
+		options->sync = true;
+		return OPTS_GO_ON;
 	case OPT_MAX_SIZE:
 		options->max_bytes = value->number;
 		return OPTS_GO_ON;

@@ -36,6 +36,7 @@ struct collect_options {
 	enum wire_on_full on_full;
 	uint64_t block_ns; /* --block-timeout */
 	bool compress;
+	bool sync; /* recordings end when their files are on the disk */
 	uint64_t max_bytes; /* 0: by the free space */
 	const char *metrics; /* where to; NULL: nowhere */
 	uint64_t max_total; /* of the daemon's recordings; 0: the same */

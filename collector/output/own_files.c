@@ -303,6 +303,47 @@ void own_files_remove(int dir_fd)
 	closedir(dir);
 }
 
+/* --- the disk --- */
+
+/* Waits for the file or folder @name. 0 or -errno. */
+static int sync_one(int dir_fd, const char *name, int flags)
+{
+	int fd = openat(dir_fd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int own_files_sync(int dir_fd)
+{
+	DIR *dir = open_stream(dir_fd);
+	int err = dir ? 0 : -errno, one;
+	struct stat status;
+	const char *name;
+
+	while (dir && (name = next_name(dir))) {
+		if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(status.st_mode) || !is_own_file(dir_fd, name))
+			continue;
+		one = sync_one(dir_fd, name, 0);
+		err = err ? err : one;
+	}
+	if (dir)
+		closedir(dir);
+	one = sync_one(dir_fd, ".", O_DIRECTORY);
+	err = err ? err : one;
+	/* The folder may be new, and then its name is in the one above. Who
+	 * may not read that one cannot wait for it. */
+	one = sync_one(dir_fd, "..", O_DIRECTORY);
+	return err || one == -EACCES ? err : one;
+}
+
 /* --- making files --- */
 
 /* Sets @out to the name that the file @name has while it is written. False: the

@@ -41,6 +41,10 @@ bool own_files_has(const char *dir, const char *path);
 /* Removes the files of the table, and nothing else. If one of them cannot be
  * removed, it stays, and nothing is said. */
 void own_files_remove(int dir_fd);
+/* Waits until the files of the table, the folder and its own name are on the
+ * disk. 0; or -errno of the first that failed, after all were tried. May take
+ * as long as the disk takes to write all of the trace. */
+int own_files_sync(int dir_fd);
 /* Opens the file at @path, which may be a symbolic link, to read it. Returns a
  * descriptor, which is the caller's, or -errno; -EBADMSG: it is no plain file.
  * Never waits, not even at a pipe whose other end nobody has opened. */

@@ -152,6 +152,8 @@ static int write_summary(const char *dir, int dir_fd,
 		own_files_discard(dir_fd, SUMMARY_NAME);
 	if (!err)
 		err = own_files_keep(dir_fd, SUMMARY_NAME);
+	if (!err)
+		err = own_files_sync(dir_fd);
 	return err ? cannot_write(dir, SUMMARY_NAME, err) : 0;
 }
 

@@ -75,7 +75,7 @@ done <<-'END'
 	perfrec record -qx touch ran|unknown option '-x'; see perfrec record --help
 	perfrec record --fitler x touch ran|unknown option '--fitler' .did you mean '--filter'\?.
 	perfrec record --frob=3 touch ran|unknown option '--frob=3'; see
-	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --stack-size or --snapshot-interval; see
+	perfrec record --s 16K touch ran|option '--s' is ambiguous: choose --stack-size, --snapshot-interval or --sync; see
 	perfrec record --f=x touch ran|option '--f=x' is ambiguous: choose --filter, --follow or --full-names; see
 	perfrec record --log debug touch ran|unknown option '--log'; see
 	perfrec record --ring-size 257M touch ran|--ring-size '257M': give a size from 64K to 256M

@@ -93,6 +93,16 @@ rm lost/summary.json
 cmp whole/wall.pb.gz lost/wall.pb.gz || fail 'the profile was written anew'
 figures lost/summary.json >/dev/null
 
+# --- on the disk ---
+"$PERFREC" record -q --sync -o synced ./repair_me 2 2>err || fail "$(cat err)"
+expect_eq 'synced: threads' "$(json synced/summary.json .totals.threads)" 3
+if command -v strace >/dev/null; then
+	strace -f -o calls -e trace=fsync,renameat "$PERFREC" record -q --sync \
+		-o traced ./repair_me 2 2>err && expect_eq 'fsync() after the summary' \
+		"$(sed '1,/"summary.json")/d' calls | grep -c 'fsync.* = 0$')" \
+		$(($(find traced -type f | wc -l) + 2))
+fi
+
 # --- cut at any byte ---
 "$PERFREC" record -q -o whole-z --compress ./repair_me 8 || fail 'record'
 for dir in whole whole-z; do
