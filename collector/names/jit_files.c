@@ -289,7 +289,7 @@ static const char *keep_clean_name(struct jit_files *files, const char *raw)
 
 	snprintf(name, sizeof(name), "%s", raw);
 	symbol_name_clean(name);
-	return symbol_cache_string(files->cache, name);
+	return symbol_cache_told_string(files->cache, name);
 }
 
 const char *jit_files_find(struct jit_files *files, int proc_fd, int root_fd,

@@ -128,7 +128,7 @@ static const char *take_text(struct sites *sites, struct texts *texts,
 		return "";
 	sites->kept += kept;
 	symbol_name_clean(text);
-	unique = symbol_cache_string(sites->cache, text);
+	unique = symbol_cache_told_string(sites->cache, text);
 	return unique ? unique : "";
 }
 
@@ -155,7 +155,7 @@ static void number_name(struct sites *sites, struct site *site)
 	const char *name;
 
 	snprintf(text, sizeof(text), "site %u", site->id);
-	name = symbol_cache_string(sites->cache, text);
+	name = symbol_cache_told_string(sites->cache, text);
 	site->name = name ? name : g_nobody.name;
 }
 

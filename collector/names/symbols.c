@@ -130,6 +130,7 @@ struct symbol_cache {
 	bool told_of_missing; /* that there is no perfrec-symbolize */
 	bool lacks_descriptors; /* once it did */
 	bool told_of_descriptors;
+	bool told_of_room; /* that a text was not kept */
 	TAILQ_HEAD(, symbol_file) idle; /* the longest idle first */
 	struct symbol_file *files[FILE_BUCKETS];
 };
@@ -289,9 +290,40 @@ static bool charge_file(struct symbol_file *file, uint64_t bytes)
 	return true;
 }
 
+/* Says once that there was no room for a text; returns @kept. */
+static const char *tell_if_full(struct symbol_cache *cache, const char *kept,
+				const char *what)
+{
+	bool is_news;
+
+	if (kept)
+		return kept;
+	lock_acquire(&cache->lock);
+	is_news = !cache->told_of_room;
+	cache->told_of_room = true;
+	lock_release(&cache->lock);
+	if (is_news)
+		log_warn("%s take %llu MiB, which is all that they may: what "
+			 "is new from now on is '[unknown]' in all recordings, "
+			 "until this collector ends",
+			 what,
+			 (unsigned long long)text_store_bytes(cache->texts) >>
+				 20);
+	return NULL;
+}
+
 const char *symbol_cache_string(struct symbol_cache *cache, const char *text)
 {
-	return text_store_text(cache->texts, text);
+	return tell_if_full(cache, text_store_text(cache->texts, text),
+			    "names");
+}
+
+const char *symbol_cache_told_string(struct symbol_cache *cache,
+				     const char *text)
+{
+	return tell_if_full(cache, text_store_told(cache->texts, text),
+			    "names that programs told (categories, "
+			    "annotations, compiled code)");
 }
 
 void symbol_cache_note_lack(struct symbol_cache *cache)

@@ -69,6 +69,11 @@ bool symbol_cache_tell_lack(struct symbol_cache *cache);
 /* A copy of @text that lives as long as the cache, the same one for the same
  * text. NULL when the cache is full. */
 const char *symbol_cache_string(struct symbol_cache *cache, const char *text);
+/* The same for a text that a program told of itself. NULL also when the cache
+ * is half full: programs that make names up leave the other half to the names
+ * in symbol tables. */
+const char *symbol_cache_told_string(struct symbol_cache *cache,
+				     const char *text);
 
 /* Counts @bytes of memory of the caller's to those that the tables of all files
  * take, which have one limit. False: there is no room, and nothing was counted.

@@ -51,14 +51,16 @@ void text_store_free(struct text_store **store_ptr)
 	free(store);
 }
 
-/* store.lock held. The new copy, in @bucket; NULL: there is no room. */
+/* store.lock held. The new copy, in @bucket; NULL: there is no room among the
+ * first @most bytes. */
 static const struct kept_bytes *keep_bytes(struct text_store *store,
 					   struct kept_bytes **bucket,
-					   const void *bytes, size_t size)
+					   const void *bytes, size_t size,
+					   uint64_t most)
 {
 	struct kept_bytes *kept;
 
-	if (sizeof(*kept) + size > TEXT_STORE_BYTES_MAX - store->bytes)
+	if (store->bytes + sizeof(*kept) + size > most)
 		return NULL;
 	kept = malloc(sizeof(*kept) + size);
 	if (!kept)
@@ -71,8 +73,8 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 	return kept;
 }
 
-const void *text_store_copy(struct text_store *store, const void *bytes,
-			    size_t size)
+static const void *copy_within(struct text_store *store, const void *bytes,
+			       size_t size, uint64_t most)
 {
 	uint64_t hash = hash_fold(hash_bytes(HASH_START, bytes, size));
 	struct kept_bytes **bucket = &store->buckets[hash % BUCKETS];
@@ -83,9 +85,20 @@ const void *text_store_copy(struct text_store *store, const void *bytes,
 		if (kept->size == size && !memcmp(kept->bytes, bytes, size))
 			break;
 	if (!kept)
-		kept = keep_bytes(store, bucket, bytes, size);
+		kept = keep_bytes(store, bucket, bytes, size, most);
 	lock_release(&store->lock);
 	return kept ? kept->bytes : NULL;
+}
+
+const void *text_store_copy(struct text_store *store, const void *bytes,
+			    size_t size)
+{
+	return copy_within(store, bytes, size, TEXT_STORE_BYTES_MAX);
+}
+
+const char *text_store_told(struct text_store *store, const char *text)
+{
+	return copy_within(store, text, strlen(text) + 1, TEXT_STORE_TOLD_MAX);
 }
 
 const char *text_store_text(struct text_store *store, const char *text)

@@ -13,6 +13,7 @@
 
 /* At most, in bytes. */
 #define TEXT_STORE_BYTES_MAX (512ull << 20)
+#define TEXT_STORE_TOLD_MAX (TEXT_STORE_BYTES_MAX / 2)
 
 struct text_store;
 
@@ -24,6 +25,10 @@ void text_store_free(struct text_store **store);
 /* The kept copy of @text, the same one for equal texts. NULL: the store is
  * full, or there is no memory. */
 const char *text_store_text(struct text_store *store, const char *text);
+/* The same for a text that a program told of itself. NULL also: the store takes
+ * TEXT_STORE_TOLD_MAX already. So what programs make up leaves room for what
+ * their files say. */
+const char *text_store_told(struct text_store *store, const char *text);
 /* The same for @size bytes of anything; the copy is aligned for anything. */
 const void *text_store_copy(struct text_store *store, const void *bytes,
 			    size_t size);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/text_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suite.h"
+
+#define TEXT_BYTES (4u << 20)
+
+static struct text_store *g_store;
+
+static void setup(void)
+{
+	ck_assert_int_eq(text_store_new(&g_store), 0);
+}
+
+static void teardown(void)
+{
+	text_store_free(&g_store);
+	ck_assert_ptr_null(g_store);
+}
+
+START_TEST(text_store_keeps_equal_texts_once)
+{
+	char text[] = "leaf";
+	const char *kept = text_store_text(g_store, text);
+
+	ck_assert_ptr_ne(kept, text);
+	ck_assert_str_eq(kept, "leaf");
+	ck_assert_ptr_eq(text_store_text(g_store, "leaf"), kept);
+	ck_assert_ptr_eq(text_store_told(g_store, "leaf"), kept);
+	ck_assert_ptr_ne(text_store_text(g_store, "leaves"), kept);
+}
+END_TEST
+
+/* Programs told so many names that no function had one any more. */
+START_TEST(text_store_told_texts_leave_half_of_the_room)
+{
+	char *text = malloc(TEXT_BYTES);
+	const char *first;
+	uint64_t number;
+
+	memset(text, 'x', TEXT_BYTES);
+	text[TEXT_BYTES - 1] = '\0';
+	for (number = 0; number < 1000; number++) {
+		text[0] = (char)('0' + number % 64);
+		text[1] = (char)('0' + number / 64);
+		if (!text_store_told(g_store, text))
+			break;
+	}
+	ck_assert_uint_le(text_store_bytes(g_store), TEXT_STORE_TOLD_MAX);
+	ck_assert_uint_gt(text_store_bytes(g_store),
+			  TEXT_STORE_TOLD_MAX - 2 * TEXT_BYTES);
+	ck_assert_ptr_null(text_store_told(g_store, text));
+	/* What is there is still found, and a symbol table still has room. */
+	text[0] = text[1] = '0';
+	first = text_store_told(g_store, text);
+	ck_assert_ptr_nonnull(first);
+	ck_assert_str_eq(text_store_text(g_store, "function"), "function");
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("text_store");
+	TCase *tcase = suite_case(suite, "text_store");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, text_store_keeps_equal_texts_once);
+	tcase_add_test(tcase, text_store_told_texts_leave_half_of_the_room);
+	tcase_set_timeout(tcase, 120);
+	return suite_run(suite);
+}
