@@ -113,6 +113,70 @@ static bool trust_peer(long fd)
 	return peer.uid == 0 || (long)peer.uid == sys(SYS_geteuid);
 }
 
+/* What comes beside a reply: room for as many descriptors as the kernel passes
+ * at once (SCM_MAX_FD). Not on the stack: it may be a tiny one. */
+static union {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(253 * sizeof(int))];
+} g_received;
+
+/* Close the descriptors beside @message. If *@fd is -1, it becomes the first
+ * one instead. */
+static void close_received(struct msghdr *message, int *fd)
+{
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+
+	for (; header; header = CMSG_NXTHDR(message, header)) {
+		const char *data = (const char *)CMSG_DATA(header);
+		size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (header->cmsg_level != SOL_SOCKET ||
+		    header->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			int got;
+
+			memcpy(&got, data + i * sizeof(got), sizeof(got));
+			if (*fd == -1)
+				*fd = got;
+			else
+				close_unknown(got);
+		}
+	}
+}
+
+/* The kernel queues no more messages for a socket. */
+#define MESSAGES_MAX 1024
+
+/* Close @socket, and before that what its peer has sent and nobody has
+ * received: the kernel would close that, too, and wait where its sender likes.
+ */
+static void hang_up(long socket)
+{
+	int none = -2;
+
+	if (socket < 0)
+		return;
+	/* Nothing is queued any more. */
+	sys(SYS_shutdown, socket, SHUT_RD);
+	for (int i = 0; i < MESSAGES_MAX; i++) {
+		char byte;
+		struct iovec data = { &byte, 1 };
+		struct msghdr message = {
+			.msg_iov = &data,
+			.msg_iovlen = 1,
+			.msg_control = &g_received,
+			.msg_controllen = sizeof(g_received),
+		};
+
+		if (sys(SYS_recvmsg, socket, &message,
+			MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
+			break;
+		close_received(&message, &none);
+	}
+	sys(SYS_close, socket);
+}
+
 /* A connection to @address, or -errno. Where the backlog is full it waits. */
 static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 {
@@ -133,7 +197,7 @@ static long connect_to(const struct sockaddr_un *address, uint64_t deadline)
 		err = -EPERM;
 	if (!err)
 		return fd;
-	close_fd(fd);
+	hang_up(fd);
 	return err;
 }
 
@@ -359,38 +423,6 @@ static long send_hello(long socket, const struct wire_hello *ask, long memfd,
 	return send_with_fds(socket, ask, sizeof(*ask), fds, 1 + offer->count);
 }
 
-/* What comes beside a reply: room for as many descriptors as the kernel passes
- * at once (SCM_MAX_FD). Not on the stack: it may be a tiny one. */
-static union {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(253 * sizeof(int))];
-} g_received;
-
-/* Close the descriptors beside @message, except the very first: that becomes
- * *@fd. */
-static void take_first_fd(struct msghdr *message, int *fd)
-{
-	struct cmsghdr *header = CMSG_FIRSTHDR(message);
-
-	for (; header; header = CMSG_NXTHDR(message, header)) {
-		const char *data = (const char *)CMSG_DATA(header);
-		size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (header->cmsg_level != SOL_SOCKET ||
-		    header->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < count; i++) {
-			int got;
-
-			memcpy(&got, data + i * sizeof(got), sizeof(got));
-			if (*fd < 0)
-				*fd = got;
-			else
-				close_unknown(got);
-		}
-	}
-}
-
 /* Receive the reply within the deadline. *@fd becomes its descriptor, if it has
  * one; what comes beyond that one is closed. Returns the reply's bytes, or
  * -errno. */
@@ -414,7 +446,7 @@ static long receive_reply(long socket, struct wire_reply *reply, int *fd,
 	bytes = sys(SYS_recvmsg, socket, &message,
 		    MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (bytes >= 0)
-		take_first_fd(&message, fd);
+		close_received(&message, fd);
 	return bytes;
 }
 
@@ -689,7 +721,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 	};
 	result->connected = true;
 	why = offer_arena(socket, result);
-	close_fd(socket);
+	hang_up(socket);
 	return why;
 }
 
@@ -713,6 +745,6 @@ void hello_from_child(void)
 	socket = connect_to(&g_hello.address, deadline);
 	if (socket >= 0)
 		send_with_fds(socket, &child, sizeof(child), &fd, 1);
-	close_fd(socket);
+	hang_up(socket);
 	close_fd(memory);
 }

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,37 +177,81 @@ static int lingering_socket(int listener, int *other)
 	return fd;
 }
 
+/* Two sockets of 127.0.0.1 whose close waits, and their other ends. */
+struct waiting {
+	int listener, fd[2], other[2];
+};
+
+static void begin_waiting(struct waiting *waiting)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	waiting->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(bind(waiting->listener, (struct sockaddr *)&address,
+			      sizeof(address)),
+			 0);
+	ck_assert_int_eq(listen(waiting->listener, 2), 0);
+	for (int i = 0; i < 2; i++)
+		waiting->fd[i] =
+			lingering_socket(waiting->listener, &waiting->other[i]);
+}
+
+/* Who is the last to close a socket does not wait any more. */
+static void end_waiting(struct waiting *waiting)
+{
+	for (int i = 0; i < 2; i++)
+		close(waiting->other[i]);
+	close(waiting->listener);
+}
+
 /* The case has 20 s. */
 START_TEST(close_of_what_came_waits_for_nobody)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET };
 	struct wire_reply reply = accepting();
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int fds[2], others[2];
+	struct waiting waiting;
 	int peer;
 	pid_t pid;
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	ck_assert_int_eq(
-		bind(listener, (struct sockaddr *)&address, sizeof(address)),
-		0);
-	ck_assert_int_eq(listen(listener, 2), 0);
-	for (int i = 0; i < 2; i++)
-		fds[i] = lingering_socket(listener, &others[i]);
+	begin_waiting(&waiting);
 	pid = start("descriptors");
 	peer = mini_collector_hear(&g_mini, CONTROL_ON);
-	mini_collector_answer(peer, &reply, fds, 1 + (size_t)_i);
-	/* The copies that were sent are the last ones. The second socket's may
-	 * not be sent. */
-	close(fds[0]);
-	if (_i)
-		close(fds[1]);
+	mini_collector_answer(peer, &reply, waiting.fd, 1 + (size_t)_i);
+	/* The copies that were sent are the last ones. */
+	for (int i = 0; i <= _i; i++)
+		close(waiting.fd[i]);
 	expect_success(pid);
-	for (int i = 0; i < 2; i++)
-		close(others[i]);
+	end_waiting(&waiting);
 	if (!_i)
-		close(fds[1]);
-	close(listener);
+		close(waiting.fd[1]);
+	close(peer);
+	mini_collector_stop(&g_mini);
+}
+END_TEST
+
+/* The same beside messages that the program has no reason to receive. */
+START_TEST(close_of_what_was_not_received_waits_for_nobody)
+{
+	struct wire_reply reply = accepting();
+	struct waiting waiting;
+	int peer, status;
+	pid_t pid;
+
+	begin_waiting(&waiting);
+	pid = start("descriptors");
+	peer = mini_collector_hear(&g_mini, CONTROL_ON);
+	/* It receives nothing before all was sent. */
+	ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	mini_collector_answer(peer, &reply, &g_mini.liveness_fd, 1);
+	for (int i = 0; i < 2; i++) {
+		mini_collector_answer(peer, &reply, &waiting.fd[i], 1);
+		close(waiting.fd[i]);
+	}
+	ck_assert_int_eq(kill(pid, SIGCONT), 0);
+	expect_success(pid);
+	ck_assert(has_recorded());
+	end_waiting(&waiting);
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
@@ -617,6 +662,7 @@ int main(void)
 			    4);
 	tcase_add_loop_test(tcase, descriptors_of_a_refusal_are_closed, 0, 2);
 	tcase_add_loop_test(tcase, close_of_what_came_waits_for_nobody, 0, 2);
+	tcase_add_test(tcase, close_of_what_was_not_received_waits_for_nobody);
 	tcase_add_loop_test(tcase, settings_out_of_bounds_are_refused, 0,
 			    sizeof(g_settings) / sizeof(g_settings[0]));
 	tcase_add_test(tcase, hold_ends_with_the_deadline);

@@ -48,7 +48,7 @@ try()
 
 seq 20000 | sed 's/\(.*\)\(.\)/\2\1/' >numbers
 : >log
-for call in memfd_create ftruncate fcntl openat newfstatat membarrier mremap socket connect getsockopt sendmsg \
+for call in memfd_create ftruncate fcntl openat newfstatat membarrier mremap socket connect getsockopt setsockopt shutdown sendmsg \
 	recvmsg ppoll fstat mmap madvise munmap prlimit64 faccessat getuid \
 	geteuid futex futex_waitv process_vm_readv rt_sigprocmask prctl \
 	nanosleep close gettid; do
