@@ -2,9 +2,9 @@
 #include "collector/base/connections.h"
 
 #include <stddef.h>
-#include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/closer.h"
 
 void connections_add(struct connections *connections,
 		     struct connection *connection, int fd,
@@ -44,9 +44,24 @@ void connections_reap(struct connections *connections,
 		}
 		*link = connection->next;
 		connections->count--;
-		close(connection->watch.fd);
+		closer_close_socket(connection->watch.fd);
 		release(connection);
 	}
+}
+
+struct connection *connections_oldest(
+	const struct connections *connections,
+	bool (*counts)(const struct connection *connection,
+		       const void *context),
+	const void *context)
+{
+	struct connection *oldest = NULL;
+
+	/* New ones are put in front. */
+	for (struct connection *one = connections->first; one; one = one->next)
+		if (!one->ended && counts(one, context))
+			oldest = one;
+	return oldest;
 }
 
 void connections_close(struct connections *connections,

@@ -38,11 +38,19 @@ void connections_end(struct connections *connections,
 /*
  * Ends the connections whose time is over, after @late (NULL: nothing is to be
  * done) has been called with each. Closes all that have ended and calls
- * @release with each, which frees what the server allocated.
+ * @release with each, which frees what the server allocated. Descriptors that a
+ * peer has sent and nobody received do not hold this up (closer.h).
  */
 void connections_reap(struct connections *connections,
 		      void (*late)(struct connection *connection),
 		      void (*release)(struct connection *connection));
+/* The connection that was added first of those that have not ended and for
+ * which @counts, called with @context, is true; NULL: there is none. */
+struct connection *connections_oldest(
+	const struct connections *connections,
+	bool (*counts)(const struct connection *connection,
+		       const void *context),
+	const void *context);
 /* Ends all of them, and @releases them in the same way. */
 void connections_close(struct connections *connections,
 		       void (*release)(struct connection *connection));

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/closer.h"
 #include "collector/base/log.h"
 
 #define BACKLOG 128
@@ -116,7 +117,7 @@ static void turn_away(struct listener *listener)
 		close(listener->spare_fd);
 	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
-		close(fd);
+		closer_close_socket(fd);
 	listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 

@@ -18,6 +18,7 @@
  *   perf         reads the kernel's samples (cpu_samples.c), where it takes any
  *   metrics      answers who wants figures, with --metrics (metrics.c)
  *   writers      of each trace: compress and write (trace_file.c)
+ *   closers      close what clients have sent (closer.c)
  *   parked       does nothing but prove that we live (liveness.c)
  *
  * The end is asked for by a signal or by `perfrec record`. No program is

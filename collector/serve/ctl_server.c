@@ -32,6 +32,7 @@
 #include "collector/record/arena.h"
 #include "collector/options/categories.h"
 #include "collector/base/clock.h"
+#include "collector/base/closer.h"
 #include "collector/record/collector.h"
 #include "collector/serve/ctl_answer.h"
 #include "collector/serve/ctl_flush.h"
@@ -318,10 +319,11 @@ static void read_request(struct client *client)
 {
 	size_t room = sizeof(client->request) - client->request_bytes;
 	char *end, *from = client->request + client->request_bytes;
-	ssize_t got =
-		recv(client->connection.watch.fd, from, room, MSG_DONTWAIT);
+	size_t none;
+	ssize_t got = closer_receive(client->connection.watch.fd, from, room,
+				     NULL, 0, &none, NULL);
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	if (got == -EAGAIN || got == -EINTR)
 		return;
 	if (got <= 0) {
 		client_end(client);
@@ -354,6 +356,30 @@ static void client_ready(struct watch *watch)
 	}
 }
 
+static bool is_silent(const struct connection *connection, const void *unused)
+{
+	/* The connection is the first member. */
+	const struct client *client = (const struct client *)connection;
+
+	(void)unused;
+	return client->state == READING;
+}
+
+/* Whether there is room for one more client; the one that has been silent for
+ * longest makes room. */
+static bool make_room(struct ctl_server *server)
+{
+	struct connection *silent;
+
+	if (server->clients.count < CONNECTIONS_MAX)
+		return true;
+	silent = connections_oldest(&server->clients, is_silent, NULL);
+	if (!silent)
+		return false;
+	connections_end(&server->clients, silent);
+	return true;
+}
+
 static void server_ready(struct watch *watch)
 {
 	/* The watch is the first member. */
@@ -366,11 +392,10 @@ static void server_ready(struct watch *watch)
 	if (fd < 0)
 		return;
 	client = calloc(1, sizeof(*client));
-	if (!client || server->clients.count >= CONNECTIONS_MAX ||
-	    listener_peer(fd, &pid, &uid) < 0 ||
-	    (uid != geteuid() && uid != 0)) {
+	if (!client || listener_peer(fd, &pid, &uid) < 0 ||
+	    (uid != geteuid() && uid != 0) || !make_room(server)) {
 		free(client);
-		close(fd);
+		closer_close_socket(fd);
 		return;
 	}
 	client->server = server;

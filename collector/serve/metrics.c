@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/closer.h"
 #include "collector/base/connections.h"
 #include "collector/base/listener.h"
 #include "collector/base/lock.h"
@@ -353,11 +354,12 @@ static void take_request(struct scraper *scraper)
 static void read_request(struct scraper *scraper)
 {
 	size_t room = REQUEST_MAX - 1 - scraper->request_bytes;
-	ssize_t got = recv(scraper->connection.watch.fd,
-			   scraper->request + scraper->request_bytes, room,
-			   MSG_DONTWAIT);
+	size_t none;
+	ssize_t got = closer_receive(scraper->connection.watch.fd,
+				     scraper->request + scraper->request_bytes,
+				     room, NULL, 0, &none, NULL);
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	if (got == -EAGAIN || got == -EINTR)
 		return;
 	if (got <= 0) {
 		scraper_end(scraper);
@@ -422,7 +424,7 @@ static void listening_ready(struct watch *watch)
 	    listener_peer(fd, &pid, &uid) < 0 ||
 	    (uid != geteuid() && uid != 0)) {
 		free(scraper);
-		close(fd);
+		closer_close_socket(fd);
 		return;
 	}
 	scraper->metrics = metrics;

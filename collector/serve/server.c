@@ -2,11 +2,15 @@
  *
  * server - the listening socket and its connections.
  *
- * All is done on the main thread, and nothing blocks. A connection has HELLO_NS
- * to send one message; it gets one answer and is closed. Who is at the other
- * end is what the kernel says (SO_PEERCRED, SO_PEERPIDFD), not what the hello
- * says. A program that is refused gets an answer, so that it need not wait for
- * its deadline; and one line in the log names the process and the reason.
+ * All is done on the main thread, and nothing blocks: sockets and descriptors
+ * of others are closed by closer.c. A connection has HELLO_NS to send one
+ * message; it gets one answer and is closed. When there are too many, one that
+ * has said nothing makes room: the oldest of the process that has most. From
+ * users who are not served nothing is received, only answered. Who is at the
+ * other end is what the kernel says (SO_PEERCRED, SO_PEERPIDFD), not what the
+ * hello says. A program that is refused gets an answer, so that it need not
+ * wait for its deadline; and one line in the log names the process and the
+ * reason.
  *
  * Unless --socket says otherwise, the socket lies in a folder of this user that
  * nobody else can enter.
@@ -25,6 +29,7 @@
 #include <unistd.h>
 
 #include "collector/serve/attach.h"
+#include "collector/base/closer.h"
 #include "collector/base/connections.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
@@ -42,15 +47,19 @@
 
 #define CONNECTIONS_MAX 256
 #define FOREIGN_MAX 32
+#define PROCESS_MAX 32 /* connections of one process */
 #define HELLO_NS 2000000000
 #define REST_MAX 1024 /* connections to hear at the end */
-/* Room for more descriptors than a hello has, so that all can be closed. */
-#define FDS_MAX 8
+/* One more than a hello has. */
+#define FDS_MAX 4
+
+#define SAID_NOTHING "it connected and said nothing"
 
 /* A program that has connected. */
 struct caller {
 	struct connection connection;
 	struct server *server;
+	pid_t pid; /* who it is */
 	bool foreign; /* its user is not served */
 };
 
@@ -80,38 +89,15 @@ struct received {
 	bool cut; /* there was no room for all its descriptors */
 };
 
-/* Receive one message. Its descriptors have FD_CLOEXEC, and all of them belong
- * to the caller. Returns its length in bytes, or -errno. */
+/* Receive one message. Its descriptors belong to the caller. Returns its length
+ * in bytes, or -errno. */
 static ssize_t receive_from_peer(int socket, struct received *got)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
-	} control;
-	struct iovec data = { got->bytes, sizeof(got->bytes) };
-	struct msghdr message = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	ssize_t length =
+		closer_receive(socket, got->bytes, sizeof(got->bytes), got->fd,
+			       FDS_MAX, &got->fd_count, &got->cut);
 
-	got->fd_count = 0;
-	if (length < 0)
-		return -errno;
-	got->length = (size_t)length;
-	got->cut = message.msg_flags & MSG_CTRUNC;
-	for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part;
-	     part = CMSG_NXTHDR(&message, part)) {
-		size_t bytes = part->cmsg_len - CMSG_LEN(0);
-
-		if (part->cmsg_level != SOL_SOCKET ||
-		    part->cmsg_type != SCM_RIGHTS)
-			continue;
-		memcpy(got->fd + got->fd_count, CMSG_DATA(part), bytes);
-		got->fd_count += bytes / sizeof(int);
-	}
+	got->length = length < 0 ? 0 : (size_t)length;
 	return length;
 }
 
@@ -268,15 +254,18 @@ static void caller_ready(struct watch *watch)
 {
 	/* The watch is the first member of the first member. */
 	struct caller *caller = (struct caller *)watch;
-	struct received got;
-	ssize_t length = receive_from_peer(watch->fd, &got);
+	struct received got = { .fd_count = 0 };
+	ssize_t length = 1;
 
+	/* What others have sent stays where it is, and ends with the socket. */
+	if (!caller->foreign)
+		length = receive_from_peer(watch->fd, &got);
 	if (length == -EAGAIN || length == -EINTR)
 		return;
 	if (length > 0)
 		answer_peer(caller, &got);
 	for (size_t i = 0; i < got.fd_count; i++)
-		close(got.fd[i]);
+		closer_close(got.fd[i]);
 	connections_end(&caller->server->callers, &caller->connection);
 }
 
@@ -290,19 +279,81 @@ static void refuse_peer(struct server *server, int socket, const char *why)
 	session_log_refusal(server->collector, pid, why);
 }
 
-/* Whether a connection is one too many. Users whom we do not serve get an
- * answer, too, but only FOREIGN_MAX of them at a time: they must not take the
- * place of others. *@foreign: it is such a user. */
-static bool is_crowd(struct server *server, int fd, bool *foreign)
+/* Whether @peer, whose user is not served for the reason @wrong (NULL: it is),
+ * is one too many. Users whom we do not serve get an answer, too, but only
+ * FOREIGN_MAX of them at a time: they must not take the place of others. */
+static bool is_crowd(struct server *server, const struct peer *peer,
+		     const char *wrong)
 {
-	struct peer peer;
-	const char *wrong = check_peer(server, fd, &peer);
-
-	*foreign = wrong;
 	if (!wrong || server->foreign < FOREIGN_MAX)
 		return false;
-	session_log_refusal(server->collector, peer.pid, wrong);
+	session_log_refusal(server->collector, peer->pid, wrong);
 	return true;
+}
+
+static const struct caller *caller_of(const struct connection *connection)
+{
+	/* The connection is the first member. */
+	return (const struct caller *)connection;
+}
+
+static bool is_of_process(const struct connection *connection,
+			  const void *context)
+{
+	const pid_t *pid = context;
+
+	return caller_of(connection)->pid == *pid;
+}
+
+/* How many connections process @pid has. */
+static uint32_t count_callers(const struct server *server, pid_t pid)
+{
+	uint32_t count = 0;
+
+	for (struct connection *one = server->callers.first; one;
+	     one = one->next)
+		count += !one->ended && caller_of(one)->pid == pid;
+	return count;
+}
+
+/* The process that has most connections. */
+static pid_t largest_process(const struct server *server)
+{
+	uint32_t most = 0;
+	pid_t pid = 0;
+
+	for (struct connection *one = server->callers.first; one;
+	     one = one->next) {
+		uint32_t count = count_callers(server, caller_of(one)->pid);
+
+		if (!one->ended && count > most) {
+			most = count;
+			pid = caller_of(one)->pid;
+		}
+	}
+	return pid;
+}
+
+/* Ends the oldest connection of process @pid. It has said nothing: a caller
+ * that has is answered and ended at once. */
+static void end_oldest(struct server *server, pid_t pid)
+{
+	struct connection *oldest =
+		connections_oldest(&server->callers, is_of_process, &pid);
+
+	if (!oldest)
+		return;
+	session_log_refusal(server->collector, pid, SAID_NOTHING);
+	connections_end(&server->callers, oldest);
+}
+
+/* Makes room for one more connection of process @pid. */
+static void make_room(struct server *server, pid_t pid)
+{
+	if (count_callers(server, pid) >= PROCESS_MAX)
+		end_oldest(server, pid);
+	else if (server->callers.count >= CONNECTIONS_MAX)
+		end_oldest(server, largest_process(server));
 }
 
 static void server_ready(struct watch *watch)
@@ -310,7 +361,8 @@ static void server_ready(struct watch *watch)
 	/* The watch is the first member. */
 	struct server *server = (struct server *)watch;
 	struct caller *caller;
-	bool foreign;
+	struct peer peer;
+	const char *wrong;
 	int fd = listener_accept(&server->listener);
 
 	if (fd == -EMFILE || fd == -ENFILE)
@@ -318,21 +370,18 @@ static void server_ready(struct watch *watch)
 				    "too many files are open");
 	if (fd < 0)
 		return;
-	if (is_crowd(server, fd, &foreign)) {
-		close(fd);
-		return;
-	}
+	wrong = check_peer(server, fd, &peer);
 	caller = calloc(1, sizeof(*caller));
-	if (!caller || server->callers.count >= CONNECTIONS_MAX) {
-		refuse_peer(server, fd,
-			    "too many connections are open already");
+	if (!caller || is_crowd(server, &peer, wrong)) {
 		free(caller);
-		close(fd);
+		closer_close_socket(fd);
 		return;
 	}
+	make_room(server, peer.pid);
 	caller->server = server;
-	caller->foreign = foreign;
-	server->foreign += foreign;
+	caller->pid = peer.pid;
+	caller->foreign = wrong;
+	server->foreign += caller->foreign;
 	connections_add(&server->callers, &caller->connection, fd, caller_ready,
 			HELLO_NS);
 }
@@ -352,8 +401,7 @@ static void refuse_late_peer(struct connection *connection)
 	/* The connection is the first member. */
 	struct caller *caller = (struct caller *)connection;
 
-	refuse_peer(caller->server, connection->watch.fd,
-		    "it connected and said nothing");
+	refuse_peer(caller->server, connection->watch.fd, SAID_NOTHING);
 }
 
 static void caller_free(struct connection *connection)

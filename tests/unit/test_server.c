@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,8 +228,9 @@ static void program_release(struct program *program)
 		close(program->liveness);
 }
 
-static void send_bytes(struct program *program, const void *bytes,
-		       size_t length, int fd_count)
+/* False: the collector has ended the connection. */
+static bool try_send(struct program *program, const void *bytes, size_t length,
+		     int fd_count)
 {
 	union {
 		struct cmsghdr header;
@@ -247,8 +249,14 @@ static void send_bytes(struct program *program, const void *bytes,
 		message.msg_control = &control;
 		message.msg_controllen = CMSG_SPACE(size);
 	}
-	PROGRAM_MUST(sendmsg(program->socket, &message, MSG_NOSIGNAL) ==
-		     (ssize_t)length);
+	return sendmsg(program->socket, &message, MSG_NOSIGNAL) ==
+	       (ssize_t)length;
+}
+
+static void send_bytes(struct program *program, const void *bytes,
+		       size_t length, int fd_count)
+{
+	PROGRAM_MUST(try_send(program, bytes, length, fd_count));
 }
 
 /* The status of the reply; -1 when the connection was closed without one. */
@@ -567,7 +575,7 @@ END_TEST
 START_TEST(server_silent_connections_do_not_stop_others)
 {
 	struct sockaddr_un address = { AF_UNIX, "socket" };
-	int fds[100];
+	int fds[600];
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		fds[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -579,6 +587,105 @@ START_TEST(server_silent_connections_do_not_stop_others)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
 	teardown_with(100, 0);
+}
+END_TEST
+
+/* A socket that close(2) waits for: its peer reads nothing. *@peer keeps the
+ * connection up. */
+static int lingering_socket(int *peer)
+{
+	const struct linger linger = { 1, 3600 };
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char bytes[4096] = { 0 };
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	PROGRAM_MUST(bind(listening, (struct sockaddr *)&address, size) == 0);
+	PROGRAM_MUST(listen(listening, 1) == 0);
+	PROGRAM_MUST(getsockname(listening, (struct sockaddr *)&address,
+				 &size) == 0);
+	PROGRAM_MUST(connect(fd, (struct sockaddr *)&address, size) == 0);
+	*peer = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+	PROGRAM_MUST(*peer >= 0);
+	close(listening);
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	PROGRAM_MUST(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger,
+				sizeof(linger)) == 0);
+	return fd;
+}
+
+static void *close_fd(void *fd)
+{
+	close((int)(intptr_t)fd);
+	return NULL;
+}
+
+/* If the collector was faster, it is this close that blocks. */
+static void close_elsewhere(int fd)
+{
+	pthread_t thread;
+
+	PROGRAM_MUST(pthread_create(&thread, NULL, close_fd,
+				    (void *)(intptr_t)fd) == 0);
+	pthread_detach(thread);
+}
+
+/* Sends a lingering socket as the only owner, with @before messages in front:
+ * only the first is received. */
+static void send_lingering(struct program *program, int before)
+{
+	int peer, memfd = program->memfd;
+
+	program->memfd = lingering_socket(&peer);
+	while (before-- > 0)
+		send_bytes(program, "x", 1, 0);
+	/* Unless the first one was faster. */
+	(void)try_send(program, "x", 1, 1);
+	close_elsewhere(program->memfd);
+	program->memfd = memfd;
+	(void)receive_reply(program);
+	/* The peer stays open: this process ends later. */
+}
+
+START_TEST(server_lingering_descriptors_stop_nobody)
+{
+	struct program program[8];
+
+	for (size_t i = 0; i < ARRAY_SIZE(program); i++) {
+		program_prepare(&program[i]);
+		send_lingering(&program[i], _i);
+	}
+	teardown_with(0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(program); i++)
+		program_release(&program[i]);
+}
+END_TEST
+
+START_TEST(server_lingering_descriptor_of_other_user_stops_nobody)
+{
+	struct program program;
+	pid_t pid;
+	int status;
+
+	if (geteuid() != 0) {
+		teardown_with(0, 0);
+		return; /* nobody else to be */
+	}
+	ck_assert_int_eq(chmod("socket", 0666), 0);
+	ck_assert_int_eq(chmod(".", 0755), 0);
+	pid = fork();
+	if (pid == 0) {
+		PROGRAM_MUST(setuid(65534) == 0);
+		program_prepare(&program);
+		send_lingering(&program, 0);
+		pause();
+	}
+	teardown_with(0, 0);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }
 END_TEST
 
@@ -770,6 +877,10 @@ static void add_tests(TCase *tcase)
 	tcase_add_test(tcase, server_page_unlike_hello_is_refused);
 	tcase_add_test(tcase, server_plain_file_is_refused);
 	tcase_add_test(tcase, server_silent_connections_do_not_stop_others);
+	tcase_add_loop_test(tcase, server_lingering_descriptors_stop_nobody, 0,
+			    2);
+	tcase_add_test(tcase,
+		       server_lingering_descriptor_of_other_user_stops_nobody);
 	tcase_add_test(tcase, server_other_user_is_refused);
 	tcase_add_loop_test(tcase, server_broken_ring_ends_its_recording_only,
 			    0, ARRAY_SIZE(g_spoils));
