@@ -15,8 +15,15 @@ while [ $i -lt 2000 ]; do
 done
 start_daemon "$@"
 
-PERFREC_DEADLINE_MS=1000 preload ./calls 10 >out || fail "exit status $?"
-expect_eq output "$(cat out)" 45
+# On a busy machine the reply to the hello may take longer than that: then the
+# program is not recorded, and another one is tried.
+for try in 1 2 3 4 5 6; do
+	PERFREC_DEADLINE_MS=1000 preload ./calls 10 >out ||
+		fail "exit status $?"
+	expect_eq output "$(cat out)" 45
+	[ -z "$(ls -d data/calls-* 2>/dev/null)" ] || break
+	echo "try $try: not recorded"
+done
 stop_daemon
 folder=$(echo data/calls-*)
 expect_eq 'programs that did not wait' \
