@@ -66,6 +66,8 @@ const char *unwritten_way_out(int err)
 		return "raise ulimit -n";
 	case -ENOMEM:
 		return "free memory, or raise ulimit -v";
+	case -EAGAIN: /* no thread to write with */
+		return "raise ulimit -u or ulimit -v";
 	default:
 		return "choose another folder with -o";
 	}

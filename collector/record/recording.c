@@ -162,6 +162,19 @@ static int open_trace(struct recording *recording)
 	return err;
 }
 
+static int start_jobs(const struct collector *collector,
+		      struct recording *recording)
+{
+	int err = jobs_new("perfrec-jobs", collector->endings,
+			   &recording->setup.jobs);
+
+	if (err)
+		log_err("cannot start a thread for '%s': %s (%s)",
+			recording->path, strerror(-err),
+			unwritten_way_out(err));
+	return err;
+}
+
 static void recording_free(struct recording *recording)
 {
 	struct process_entry *next_process;
@@ -308,8 +321,7 @@ int recording_new(const struct collector *collector, const char *path,
 	if (!err)
 		err = open_trace(recording);
 	if (!err)
-		err = jobs_new("perfrec-jobs", collector->endings,
-			       &recording->setup.jobs);
+		err = start_jobs(collector, recording);
 	if (err) {
 		if (exclusive && has_folder)
 			remove_folder(recording);
