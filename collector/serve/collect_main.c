@@ -61,6 +61,7 @@
 #include "collector/serve/metrics.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
+#include "collector/base/stack_size.h"
 #include "collector/record/process.h"
 #include "collector/files/recording_finish.h"
 #include "collector/patch/text_guard.h"
@@ -614,6 +615,7 @@ int main(int argc, char **argv)
 	if (!daemon->options.workers)
 		daemon->options.workers = workers_default();
 	raise_file_limit();
+	stack_size_set();
 	/* Buffers of a recording go back to the system with it: left to
 	 * itself, the limit grows with the largest that was freed. */
 	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
