@@ -40,7 +40,7 @@ listing()
 for options in '' '--compress' '--ring-size 64K --on-full drop'; do
 	rm -rf whole lost
 	# shellcheck disable=SC2086
-	"$PERFREC" record -q -o whole $options ./repair_me 16 2>err ||
+	"$PERFREC" record -q -o whole $options ./repair_me 8 2>err ||
 		fail "record $options: $(cat err)"
 	cp -r whole lost
 	rm lost/summary.json lost/wall.pb.gz
@@ -108,7 +108,7 @@ fi
 for dir in whole whole-z; do
 	size=$(wc -c <$dir/trace.pftrace)
 	spans=$(json $dir/summary.json .totals.spans)
-	for try in $(seq 12); do
+	for try in $(seq 8); do
 		random "$size"
 		rm -rf cut
 		mkdir cut
@@ -129,7 +129,7 @@ false"
 			fail "cut at $number: more spans than $spans"
 		"$PERFREC" report --repair cut >out 2>err ||
 			fail "cut at $number ($try): $(cat err)"
-		[ "$try" -gt 2 ] || "$PERFREC" report --html page cut >out 2>err ||
+		[ "$try" -gt 1 ] || "$PERFREC" report --html page cut >out 2>err ||
 			fail "cut at $number ($try), page: $(cat err)"
 	done
 done
