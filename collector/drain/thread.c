@@ -6,6 +6,7 @@
  * up, resolves the names of its functions and frees it. By then no worker knows
  * the thread any more.
  */
+#include "collector/drain/filter_names.h"
 #include "collector/drain/thread.h"
 
 #include <errno.h>
@@ -85,8 +86,9 @@ static void sink_give(void *context, struct trace_block *block)
 /*
  * The program itself leaves out functions that filters exclude, as far as they
  * were known when it started. Functions that come here are of modules that it
- * loaded later. This is the only case in which a drain worker reads a symbol
- * table; without filters no worker ever does.
+ * loaded later. Their tables have been read (filter_names.h). If the map log
+ * does not tell a module, its functions have no names here, and no filter
+ * leaves them out: a drain worker reads no file.
  */
 static bool sink_excludes(void *context, uint64_t function)
 {
@@ -99,8 +101,10 @@ static bool sink_excludes(void *context, uint64_t function)
 	if (!filter_is_active(filter))
 		return false;
 	matches = recording_setup(setup->arena_setup->recording)->matches;
-	modules_resolve(setup->modules, function,
-			replay_tree(thread->replay)->generation, &symbol);
+	if (!modules_resolve_read(setup->modules, function,
+				  replay_tree(thread->replay)->generation,
+				  &symbol))
+		return false;
 	if (symbol.site) {
 		filter_matches_site(matches, symbol.name);
 		return filter_excludes_site(filter, symbol.name);
@@ -403,6 +407,14 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 	return err;
 }
 
+/* Whether functions that the ring speaks of may have no names yet, which a
+ * filter must know. */
+static bool names_lag(const struct thread *thread)
+{
+	return filter_is_active(&thread->setup->collector->options->filter) &&
+	       filter_names_lag_now(thread->setup->arena);
+}
+
 int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		     uint64_t until_ns)
 {
@@ -412,6 +424,8 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		resume ? (int64_t)ring_get_left(ring) : ring_get_look(ring);
 	int err;
 
+	if (unread > 0 && names_lag(thread))
+		return unread;
 	if (sampled && unread >= 0)
 		thread_cpu_fetch(thread);
 	if (sampled && !unread)

@@ -55,6 +55,7 @@
 #include "collector/record/thread_state.h"
 #include "collector/states/states.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/filter_names.h"
 #include "collector/drain/process_meet.h"
 #include "collector/drain/thread.h"
 #include "collector/trace/trace_file.h"
@@ -354,11 +355,16 @@ static void end_round(struct worker *worker, struct arena *arena)
 		       round->begin.ns);
 }
 
+/* Whether the rings of @arena are left alone for now. */
+static bool lags(struct arena *arena)
+{
+	return trace_file_lags(trace_of(arena)) || filter_names_lag(arena);
+}
+
 /* Whether the turn is over. */
 static bool is_turn_over(const struct worker *worker, struct arena *arena)
 {
-	return trace_file_lags(trace_of(arena)) ||
-	       clock_boottime_ns() >= worker->turn_end_ns;
+	return lags(arena) || clock_boottime_ns() >= worker->turn_end_ns;
 }
 
 /* The turn of @arena: go on with its round, or begin one. */
@@ -369,7 +375,7 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 	uint32_t workers = drain_workers(worker->drain);
 	enum visit visit = VISIT_QUIET;
 
-	if (trace_file_lags(trace_of(arena))) {
+	if (lags(arena)) {
 		worker->lags = true;
 		return;
 	}
@@ -415,7 +421,7 @@ static bool has_work(struct worker *worker, struct arena *arena)
 	uint32_t workers = drain_workers(worker->drain);
 
 	/* It will be looked at after LAG_POLL_NS. */
-	if (trace_file_lags(trace_of(arena)))
+	if (lags(arena))
 		return false;
 	if (round_of(worker, arena)->under_way)
 		return true;

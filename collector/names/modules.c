@@ -1121,6 +1121,80 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	symbol_file_put(&place.file);
 }
 
+/* Copies all places that have a file to @out, each with a reference to its
+ * file. reading_release() ends @out. 0 or -ENOMEM. */
+static int copy_places(struct modules *modules, struct reading *out)
+{
+	const struct load_map *map = &modules->map;
+
+	lock_acquire(&modules->lock);
+	out->list = calloc(map->count + 1, sizeof(*out->list));
+	for (size_t i = 0; out->list && i < map->count; i++) {
+		const struct place *place = map->list[i].place;
+
+		if (!place->file)
+			continue;
+		out->list[out->count++] = *place;
+		symbol_file_get(place->file);
+	}
+	lock_release(&modules->lock);
+	return out->list ? 0 : -ENOMEM;
+}
+
+/* Copies the place of @address in @generation to *@out, as find_place_copy(),
+ * if its tables have been read. False: they have not, or no place is known. */
+static bool is_read_place(struct modules *modules, uint64_t address,
+			  uint32_t generation, struct place *out)
+{
+	const struct place *place;
+
+	lock_acquire(&modules->lock);
+	load_map_advance(&modules->map, generation);
+	place = load_map_find(&modules->map, address, generation);
+	if (place) {
+		*out = *place;
+		symbol_file_get(out->file);
+	}
+	lock_release(&modules->lock);
+	if (place && out->file && symbol_file_is_read(out->file))
+		return true;
+	if (place)
+		symbol_file_put(&out->file);
+	return false;
+}
+
+bool modules_resolve_read(struct modules *modules, uint64_t address,
+			  uint32_t generation, struct symbol *out)
+{
+	struct place place;
+	uint64_t start;
+
+	if (modules->sites && address < SITES_MAX) {
+		resolve_site(modules, (uint32_t)address, out);
+		return true;
+	}
+	*out = (struct symbol){ .build_id = "" };
+	if (!is_read_place(modules, address, generation, &place))
+		return false;
+	out->module = place.path[0] ? place.path : g_unknown;
+	out->offset = address - bias_of_place(&place);
+	out->name = symbol_file_lookup(place.file, out->offset, &start);
+	symbol_file_put(&place.file);
+	return out->name;
+}
+
+void modules_read_tables(struct modules *modules)
+{
+	struct reading places = { 0 };
+
+	modules_follow(modules);
+	if (copy_places(modules, &places))
+		return;
+	for (size_t i = 0; i < places.count; i++)
+		symbol_file_read_tables(places.list[i].file);
+	reading_release(&places);
+}
+
 bool modules_place(struct modules *modules, uint64_t address,
 		   uint32_t generation, struct module_place *out)
 {
@@ -1161,26 +1235,6 @@ enum module_owner modules_owner(struct modules *modules, uint64_t address,
 }
 
 /* --- all files ------------------------------------------------------------ */
-
-/* Copies all places that have a file to @out, each with a reference to its
- * file. reading_release() ends @out. 0 or -ENOMEM. */
-static int copy_places(struct modules *modules, struct reading *out)
-{
-	const struct load_map *map = &modules->map;
-
-	lock_acquire(&modules->lock);
-	out->list = calloc(map->count + 1, sizeof(*out->list));
-	for (size_t i = 0; out->list && i < map->count; i++) {
-		const struct place *place = map->list[i].place;
-
-		if (!place->file)
-			continue;
-		out->list[out->count++] = *place;
-		symbol_file_get(place->file);
-	}
-	lock_release(&modules->lock);
-	return out->list ? 0 : -ENOMEM;
-}
 
 struct visitor { /* what visit_function() needs to know of the file */
 	const struct place *place;

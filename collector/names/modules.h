@@ -89,6 +89,14 @@ struct symbol {
 void modules_resolve(struct modules *modules, uint64_t address,
 		     uint32_t generation, struct symbol *out);
 
+/* The same without reading a file: false, if that would be necessary, or if
+ * nothing is known of @address. For drain workers. */
+bool modules_resolve_read(struct modules *modules, uint64_t address,
+			  uint32_t generation, struct symbol *out);
+/* Reads the symbol tables of all files that the log tells, and of those that
+ * were known before. */
+void modules_read_tables(struct modules *modules);
+
 /* A module in the address space of a process. */
 struct module_place {
 	uint64_t start, end; /* of the mapping */

@@ -25,9 +25,10 @@
  * Locks: cache.lock guards the hash table of files, the counts of bytes, and
  * refs, fd and the fields beside them of each file; nobody holds it while a
  * file is read. file.lock guards reading and demangling; when a step is done
- * its results are constant. file.sources_lock guards source lines. It is held
- * while the process runs; names can be had meanwhile. A thread takes them in
- * the order file.sources_lock, file.lock, cache.lock.
+ * its results are constant. file.sources_lock guards source lines, and the
+ * bounds of functions without names. It is held while the process runs; names
+ * can be had meanwhile. A thread takes them in the order file.sources_lock,
+ * file.lock, cache.lock.
  */
 #include "collector/names/symbols.h"
 
@@ -51,6 +52,7 @@
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbol_sources.h"
 #include "collector/names/text_store.h"
+#include "shared/atomic.h"
 #include "shared/compiler.h"
 
 /* Descriptors kept: half of what the system allows, within these bounds. */
@@ -101,6 +103,7 @@ struct symbol_file {
 
 	struct lock lock; /* from here on */
 	enum step step;
+	uint32_t is_read; /* atomic: step is STEP_TABLES */
 	bool error_told;
 	bool is_foreign;
 	bool is_late; /* a read took too long */
@@ -108,12 +111,12 @@ struct symbol_file {
 	struct elf_headers headers;
 	const char *build_id;
 	struct elf_functions functions;
-	bool bounds_read;
-	struct elf_bounds bounds; /* of functions without names */
 	const char **names; /* by function; NULL: not asked for yet */
 	bool debug_told; /* that a debug file does not fit */
 
 	struct lock sources_lock; /* from here on */
+	bool bounds_read;
+	struct elf_bounds bounds; /* of functions without names */
 	bool no_sources; /* it is of no use to ask (again) */
 	struct symbol_sources sources;
 };
@@ -817,13 +820,11 @@ static void read_symbol_tables(struct symbol_file *file, int fd)
 }
 
 /* file.lock held. */
-static void read_file_to_locked(struct symbol_file *file, enum step step)
+static void read_next_steps(struct symbol_file *file, enum step step)
 {
 	bool is_wanted;
 	int fd;
 
-	if (file->step >= step)
-		return;
 	lock_acquire(&file->cache->lock);
 	is_wanted = file->is_wanted;
 	file->was_read = true;
@@ -846,11 +847,34 @@ static void read_file_to_locked(struct symbol_file *file, enum step step)
 	settle_descriptor(file, is_wanted);
 }
 
+/* file.lock held. */
+static void read_file_to_locked(struct symbol_file *file, enum step step)
+{
+	if (file->step >= step)
+		return;
+	read_next_steps(file, step);
+	if (file->step == STEP_TABLES)
+		/* order: rel, TABLES: they are there */
+		atom_store_rel(&file->is_read, 1);
+}
+
 static void read_file_to(struct symbol_file *file, enum step step)
 {
 	lock_acquire(&file->lock);
 	read_file_to_locked(file, step);
 	lock_release(&file->lock);
+}
+
+void symbol_file_read_tables(struct symbol_file *file)
+{
+	read_file_to(file, STEP_TABLES);
+}
+
+bool symbol_file_is_read(const struct symbol_file *file)
+{
+	/* order: acq, TABLES: they are there; whoever looks into them takes
+	 * the lock, which is not held for long any more */
+	return atom_load_acq(&file->is_read);
 }
 
 const char *symbol_file_error(struct symbol_file *file)
@@ -1048,7 +1072,8 @@ int symbol_file_functions(struct symbol_file *file, int fd,
 				out, ignored);
 }
 
-/* file.lock held. */
+/* sources_lock held: to read the bounds may take long, and whoever looks a name
+ * up takes file.lock. */
 static void read_function_bounds(struct symbol_file *file)
 {
 	struct elf_bounds bounds = { 0 };
@@ -1072,11 +1097,11 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 {
 	bool found;
 
-	lock_acquire(&file->lock);
+	lock_acquire(&file->sources_lock);
 	if (!file->bounds_read)
 		read_function_bounds(file);
 	found = elf_bounds_find(&file->bounds, vaddr, start);
-	lock_release(&file->lock);
+	lock_release(&file->sources_lock);
 	return found;
 }
 

@@ -99,6 +99,11 @@ uint64_t symbol_cache_bytes(struct symbol_cache *cache);
 const char *symbol_file_error(struct symbol_file *file);
 /* The same, but each error only once: for whoever logs it. */
 const char *symbol_file_new_error(struct symbol_file *file);
+/* Reads the symbol tables, if they were not read yet. */
+void symbol_file_read_tables(struct symbol_file *file);
+/* Whether there is nothing left to read for symbol_file_lookup(). Reads
+ * nothing, and never waits. */
+bool symbol_file_is_read(const struct symbol_file *file);
 /* True when a read of the file took too long, and so it has no names. Reads
  * nothing. */
 bool symbol_file_is_late(struct symbol_file *file);

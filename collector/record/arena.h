@@ -120,6 +120,14 @@ struct arena_drain {
 		bool posted; /* under the arena's lock: job is on its way */
 		struct job job;
 	} loads;
+	/* filter_names.c: the symbol tables that filters need. */
+	struct arena_names {
+		struct arena *arena; /* a reference while job is on its way */
+		size_t events; /* atomic: of map_log, whose modules were asked
+				* for; changed under the arena's lock */
+		uint32_t pending; /* atomic: not all of these were read */
+		struct job job;
+	} names;
 	/* When each drain worker began its last look at the slots, BOOTTIME:
 	 * that worker, relaxed. */
 	uint64_t looked_ns[DOORBELLS];

@@ -24,6 +24,7 @@
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_samples.h"
 #include "collector/drain/drain.h"
+#include "collector/drain/filter_names.h"
 #include "collector/drain/process_meet.h"
 #include "collector/base/log.h"
 #include "collector/names/modules.h"
@@ -361,6 +362,7 @@ static void resolve_filter(struct job *job)
 	filter_publish(resolve->filter, resolve->modules, setup->page,
 		       FILTER_ENTRIES,
 		       recording_setup(setup->recording)->matches);
+	filter_names_done(resolve->arena);
 	connect_or_release(resolve->collector, resolve->arena);
 	modules_put(&resolve->modules);
 	arena_put(&resolve->arena);
@@ -384,6 +386,7 @@ static void post_filter(struct collector *collector, struct arena *arena)
 	resolve->arena = arena_get(arena);
 	resolve->modules =
 		modules_get(process_setup(arena_first_process(arena))->modules);
+	filter_names_begin(arena);
 	jobs_post(arena_setup(arena)->jobs, &resolve->job);
 }
 

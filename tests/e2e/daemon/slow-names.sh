@@ -46,6 +46,14 @@ victim()
 		'[.functions[].name] | sort | unique | length > 1')" true
 }
 
+# within NAME: $took is not much more than $alone.
+within()
+{
+	echo "# $1: $took ms beside a slow one, $alone ms alone"
+	[ "$took" -le $((10 * alone)) ] || [ "$took" -le 1000 ] ||
+		fail "$1 took $took ms beside a slow one, $alone ms alone"
+}
+
 victim alone
 alone=$took
 
@@ -54,9 +62,7 @@ LD_PRELOAD=$SHIM ./slow 1000 7 >slow.out 2>slow.err &
 slow=$!
 wait_for 60 test ! -e stall
 victim beside
-echo "# $took ms beside a slow one, $alone ms alone"
-[ "$took" -le $((10 * alone)) ] || [ "$took" -le 1000 ] ||
-	fail "a victim took $took ms beside a slow one, $alone ms alone"
+within beside
 wait "$slow"
 expect_eq 'status of the slow one' $? 7
 wait_for 60 has_summary slow
@@ -69,4 +75,52 @@ expect_eq 'what that of the other one says' \
 		'.notes | map(test("took too long")) | any')" false
 expect_eq 'spans of the slow one' \
 	"$(json data/slow-*/summary.json .totals.spans)" 1002
+
+# A plugin that is loaded later: a drain worker, which all programs share, has to
+# know whether its functions are excluded.
+cat >plugin.c <<'SOURCE'
+int entry(int i) { return i + 1; }
+SOURCE
+${CC:-gcc} -O1 -fPIC -shared -finstrument-functions -o plugin.so plugin.c ||
+	fail 'cannot compile plugin.c'
+build later -ldl <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	alarm(180); /* whatever becomes of the test */
+	fclose(fopen("up", "w"));
+	while (access("go", F_OK) < 0)
+		usleep(1000);
+	void *plugin = dlopen("./plugin.so", RTLD_NOW);
+	return ((int (*)(int))dlsym(plugin, "entry"))(6);
+}
+SOURCE
+LD_PRELOAD=$SHIM ./later >later.out 2>later.err &
+slow=$!
+wait_for 60 test -e up
+known()
+{
+	"$PERFREC" ctl functions "$slow" 2>/dev/null | grep -q main
+}
+wait_for 60 known
+# The end of a recording ends the readers that are idle: the next one is new.
+victim between
+idle()
+{
+	! pgrep -P "$collector" -f perfrec-reader >/dev/null
+}
+wait_for 60 idle
+: >stall
+: >go
+wait_for 60 test ! -e stall
+victim plugged
+within plugged
+status=0
+wait "$slow" || status=$?
+expect_eq 'status of the one with a plugin' $status 7
+wait_for 60 has_summary later
+expect_eq 'spans of the one with a plugin' \
+	"$(json data/later-*/summary.json .totals.spans)" 2
 stop_daemon
