@@ -9,6 +9,7 @@
 #include "collector/replay/pause.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
+#include "collector/names/symbols.h"
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"
@@ -119,6 +120,7 @@ END_TEST
 
 START_TEST(session_with_own_recording_is_over_when_that_is_finished)
 {
+	ck_assert_int_eq(symbol_cache_new(&g_collector.symbols), 0);
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, true), 0);
 	session_begin(&g_collector, &g_arena);
 	ck_assert(!session_is_over(&g_collector, 1));
@@ -126,6 +128,7 @@ START_TEST(session_with_own_recording_is_over_when_that_is_finished)
 	g_recording.ended(&g_recording, g_recording.ended_context);
 	ck_assert(session_is_over(&g_collector, 1));
 	ck_assert_uint_eq(g_collector.recording_count, 0);
+	symbol_cache_free(&g_collector.symbols);
 }
 END_TEST
 
