@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "collector/base/pulse.h"
+
 struct jobs {
 	const char *name; /* of its thread */
 	struct jobs_group *group; /* or NULL */
@@ -85,8 +87,11 @@ static void *run_jobs(void *context)
 	struct job *job;
 
 	pthread_setname_np(pthread_self(), jobs->name);
-	while ((job = next_job(jobs)))
+	while ((job = next_job(jobs))) {
+		pulse_begin("does the slow work of a recording");
 		job->run(job);
+		pulse_end();
+	}
 	/* Set by a job, if at all. */
 	if (jobs->detached)
 		release(jobs);

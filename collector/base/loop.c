@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 
+#include "collector/base/pulse.h"
+
 #define EVENTS 64
 
 int loop_new(void)
@@ -44,7 +46,10 @@ void loop_run_once(int loop, int timeout_ms)
 	for (int i = 0; i < count; i++) {
 		struct watch *watch = events[i].data.ptr;
 
-		if (watch->ready)
+		if (watch->ready) {
+			pulse_begin("deals with an event");
 			watch->ready(watch);
+			pulse_end();
+		}
 	}
 }

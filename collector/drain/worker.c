@@ -50,6 +50,7 @@
 #include "collector/record/collector.h"
 #include "collector/record/liveness.h"
 #include "collector/base/log.h"
+#include "collector/base/pulse.h"
 #include "collector/record/process.h"
 #include "collector/files/snapshot.h"
 #include "collector/record/thread_state.h"
@@ -552,7 +553,9 @@ static void *worker_run(void *context)
 			      &worker->generation);
 		if (drain_is_closing(worker->drain))
 			break;
+		pulse_begin("empties rings");
 		drain_pass(worker);
+		pulse_end();
 		drain_tell_pass(worker->drain);
 		drain_sleep(worker, kicks);
 	}

@@ -25,6 +25,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
+#include "collector/base/pulse.h"
 #include "collector/names/helper.h"
 #include "collector/names/reader_wire.h"
 #include "collector/names/symbol_name.h"
@@ -386,6 +387,7 @@ static int ask_reader(struct readers *readers, struct reader *reader,
 /* 0: the caller frees the parts; or -errno. */
 static int ask(struct readers *readers, struct question *question)
 {
+	const char *before = pulse_step("waits for perfrec-reader");
 	int err;
 
 	do {
@@ -400,6 +402,7 @@ static int ask(struct readers *readers, struct question *question)
 		else
 			err = ask_reader(readers, reader, question);
 	} while (err == -EAGAIN);
+	(void)pulse_step(before);
 	return err == -EPIPE ? -EBADMSG : err;
 }
 

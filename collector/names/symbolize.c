@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/pulse.h"
 #include "collector/names/helper.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbolize_wire.h"
@@ -271,6 +272,7 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 	struct input *input = calloc(1, sizeof(*input));
 	int err =
 		input ? helper_find(PROGRAM, PROGRAM_VARIABLE, path) : -ENOMEM;
+	const char *before;
 	bool is_whole;
 	int status;
 
@@ -287,7 +289,9 @@ static int run_child(const struct run *run, char why[SYMBOLIZE_WHY_BYTES])
 		clock_monotonic_ns() + run->seconds * 1000000000ull;
 	input->why = why;
 	why[0] = '\0';
+	before = pulse_step("waits for perfrec-symbolize");
 	is_whole = run->reader(input, run->context);
+	(void)pulse_step(before);
 	helper_close(&helper.answer, 1); /* so that it does not wait for us */
 	helper.answer = -1;
 	while (!is_whole && helper.complaint >= 0 &&

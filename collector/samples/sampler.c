@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "collector/base/lock.h"
+#include "collector/base/pulse.h"
 #include "collector/stacks/unwind_file.h"
 
 #define QUEUE_BYTES_MAX (32u << 20)
@@ -146,7 +147,9 @@ static void *sampler_thread(void *context)
 	lock_acquire(&sampler->lock);
 	while ((sample = wait_for_sample(sampler))) {
 		lock_release(&sampler->lock);
+		pulse_begin("unwinds stacks");
 		samples_deal(sample);
+		pulse_end();
 		lock_acquire(&sampler->lock);
 		sampler->dealt_count++;
 		pthread_cond_broadcast(&sampler->dealt);

@@ -12,6 +12,7 @@
  *   jobs         one for each recording: what takes its time, such as names,
  *                sums and its end (jobs.c)
  *   ticks        resident sizes (heap_ticks.c)
+ *   dog          logs threads that make no progress (watchdog.c)
  *   states       one for each program of whose functions anybody asks
  *                (states_thread.c)
  *   sampler      unwinds copied stacks (sampler.c), where there are any
@@ -60,6 +61,7 @@
 #include "collector/record/liveness.h"
 #include "collector/serve/metrics.h"
 #include "collector/base/log.h"
+#include "collector/base/watchdog.h"
 #include "collector/base/loop.h"
 #include "collector/base/stack_size.h"
 #include "collector/record/process.h"
@@ -418,8 +420,12 @@ static bool wants_samples(const struct collect_options *options)
 static int start_threads(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
-	int err = jobs_new("perfrec-ticks", NULL, &collector->jobs);
+	/* People who look at their program wait for names all the time. */
+	int err = watchdog_start(daemon->options.control_fd < 0 ? LOG_WARN
+								: LOG_DBG);
 
+	if (!err)
+		err = jobs_new("perfrec-ticks", NULL, &collector->jobs);
 	if (!err)
 		err = heap_ticks_new(collector, &daemon->ticks);
 	if (!err && wants_samples(collector->options))
@@ -591,6 +597,7 @@ static int stop_daemon(struct daemon *daemon, int err)
 	if (collector->symbols && ended)
 		symbol_cache_free(&collector->symbols);
 	clock_sync_free(&collector->clock);
+	watchdog_stop();
 	return err;
 }
 

@@ -68,6 +68,7 @@
 #include "collector/base/varint.h"
 #include "collector/trace/fields.h"
 #include "collector/base/log.h"
+#include "collector/base/pulse.h"
 #include "collector/names/modules.h"
 #include "collector/options/limits.h"
 #include "collector/trace/out_perfetto.h"
@@ -657,7 +658,9 @@ static void *writer_main(void *context)
 
 	pthread_setname_np(pthread_self(), "perfrec-writer");
 	while ((block = take_block(writer))) {
+		pulse_begin("writes a trace and the names in it");
 		write_block(writer, block);
+		pulse_end();
 		writer->taken++;
 		/* Pending grows only as long as more blocks wait. */
 		if (give_block_back(writer, block))
