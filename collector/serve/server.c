@@ -367,7 +367,7 @@ static void server_ready(struct watch *watch)
 
 	if (fd == -EMFILE || fd == -ENFILE)
 		session_log_refusal(server->collector, 0,
-				    "too many files are open");
+				    "too many files are open (see ulimit -n)");
 	if (fd < 0)
 		return;
 	wrong = check_peer(server, fd, &peer);

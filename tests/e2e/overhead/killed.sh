@@ -33,6 +33,7 @@ int main(void)
 SOURCE
 
 mkfifo input
+: >out.forks
 "$PERFREC" record -q -o data -- ./forks <input >out.forks 2>err.forks &
 recorder=$!
 exec 9>input
@@ -65,5 +66,7 @@ wait_for 30 restored "$child"
 # perfrec says this only where it sees the collector's end before the program's.
 wait_for 60 grep -q 'goes on unrecorded' err.forks
 exec 9>&-
-wait $recorder || fail "exit status $?"
+status=0
+wait $recorder || status=$?
+expect_eq 'the status where the collector was killed' $status 1
 expect_eq 'sums' "$(grep -c '^sum 2997000$' out.forks)" 2
