@@ -372,7 +372,7 @@ static void answer(const struct reader_request *request,
 
 int main(void)
 {
-	struct reader_request request;
+	struct reader_request request = { 0 };
 	int fds[READER_FILES_MAX];
 	struct stat status;
 

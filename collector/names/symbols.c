@@ -107,17 +107,17 @@ struct symbol_file {
 	bool error_told;
 	bool is_foreign;
 	bool is_late; /* a read took too long */
+	bool debug_told; /* that a debug file does not fit */
 	char *error;
 	struct elf_headers headers;
 	const char *build_id;
 	struct elf_functions functions;
 	const char **names; /* by function; NULL: not asked for yet */
-	bool debug_told; /* that a debug file does not fit */
 
 	struct lock sources_lock; /* from here on */
 	bool bounds_read;
-	struct elf_bounds bounds; /* of functions without names */
 	bool no_sources; /* it is of no use to ask (again) */
+	struct elf_bounds bounds; /* of functions without names */
 	struct symbol_sources sources;
 };
 
