@@ -49,7 +49,9 @@ static void note_used(uint32_t count)
 	/* relaxed: a hint; a slot that is missed once is seen the next time */
 	uint32_t used = atom_load_rlx(&g_used);
 
+	/* order: sc, PULSE: it only grows */
 	while (used < count && !atom_cas_sc(&g_used, used, count))
+		/* relaxed: compared again */
 		used = atom_load_rlx(&g_used);
 }
 
@@ -60,7 +62,7 @@ static struct slot *claim_slot(void)
 	g_asked = true;
 	(void)pthread_once(&g_once, make_key);
 	for (uint32_t i = 0; i < SLOTS; i++) {
-		/* order: none but that of the claim matters */
+		/* order: sc, PULSE: a slot has one owner */
 		if (!atom_cas_sc(&g_slot[i].tid, 0, tid))
 			continue;
 		note_used(i + 1);
