@@ -10,12 +10,17 @@ overview() { python3 "$TOP/tests/tools/page_read.py" "$1" >page.json || fail "$1
 sum() { jq --arg key "$1" '.overview[$key] | add' page.json; }
 
 build bursts <<'SOURCE'
+#include <unistd.h>
 static volatile long sink;
 __attribute__((noinline)) static void leaf(int i) { sink += i; }
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
 	for (int i = 0; i < 3000000; i++)
 		leaf(i);
+	/* The resident size is looked at ten times a second. */
+	if (argc > 1)
+		sleep(2);
 	return 0;
 }
 SOURCE
@@ -30,7 +35,7 @@ lost=$(jq .totals.dropped_spans lost/summary.json)
 expect_eq 'lost calls over time' "$(sum lost)" "$lost"
 expect_eq 'nothing is muted' "$(jq '.overview.muted' page.json)" null
 
-run "$PERFREC" record -q --count leaf -o muted ./bursts
+run "$PERFREC" record -q --count leaf -o muted ./bursts stay
 expect_status 0
 "$PERFREC" report --html muted.html muted
 overview muted.html
