@@ -22,6 +22,39 @@
 #define PAGES 64
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE */
 
+/* The copy of the shim's code has one ring, and a signal has one handler. */
+static struct lock g_lock = LOCK_INITIALIZER(CALIBRATE);
+
+double calibrate_own_ns(enum own_cost_kind kind, bool ticks)
+{
+	double ns;
+
+	lock_acquire(&g_lock);
+	ns = own_cost_ns(kind, ticks);
+	lock_release(&g_lock);
+	return ns;
+}
+
+struct own_cost_halves calibrate_own_halves(enum own_cost_kind kind, bool ticks)
+{
+	struct own_cost_halves halves;
+
+	lock_acquire(&g_lock);
+	halves = own_cost_halves(kind, ticks);
+	lock_release(&g_lock);
+	return halves;
+}
+
+double calibrate_own_sample_ns(uint32_t stack_bytes)
+{
+	double ns;
+
+	lock_acquire(&g_lock);
+	ns = own_cost_sample_ns(stack_bytes);
+	lock_release(&g_lock);
+	return ns;
+}
+
 /* What it takes to touch a page of @fd, in ns. The shim touches pages of its
  * ring ahead, several at a time; so does this. */
 static double populate_ns(int fd)
@@ -78,9 +111,6 @@ static void copy_stack(int number)
 	memcpy(copy, g_stack, MIN(g_stack_bytes, sizeof(copy)));
 	__asm__ volatile("" : : "r"(copy) : "memory");
 }
-
-/* Recordings end at the same time, and a signal has one handler. */
-static struct lock g_lock = LOCK_INITIALIZER(CALIBRATE);
 
 static double signal_ns(uint32_t stack_bytes)
 {

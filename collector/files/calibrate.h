@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * calibrate - measures what the kernel takes for a program that is recorded, on
- * this machine. shared/own_cost.h measures what the shim takes.
+ * calibrate - measures what a program that is recorded pays on this machine: to
+ * the shim, by the copy that the collector has of its code, and to the kernel.
+ * Recordings end at the same time: whatever one thread of the process may do at
+ * a time is done under a lock here.
  */
 #ifndef PERFREC_COLLECTOR_FILES_CALIBRATE_H
 #define PERFREC_COLLECTOR_FILES_CALIBRATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "shared/own_cost.h"
 
 #define COST_PAGE_BYTES 4096
 
@@ -19,9 +24,14 @@ struct calibrated_page {
 };
 /* Takes about 0.5 ms. Any thread. */
 struct calibrated_page calibrate_page(void);
+/* own_cost_ns(), own_cost_halves() and own_cost_sample_ns(), for any thread. */
+double calibrate_own_ns(enum own_cost_kind kind, bool ticks);
+struct own_cost_halves calibrate_own_halves(enum own_cost_kind kind,
+					    bool ticks);
+double calibrate_own_sample_ns(uint32_t stack_bytes);
 /* What a sample of CPU time by the signal engine takes, in ns: a signal, and a
- * copy of @stack_bytes of stack. 0: not known. One thread at a time; nobody
- * else in the process may use SIGPROF. */
+ * copy of @stack_bytes of stack. 0: not known. Any thread; nobody else in the
+ * process may use SIGPROF. */
 double calibrate_signal_ns(uint32_t stack_bytes);
 /* What a sample by the perf engine takes, in ns, with a copy of @stack_bytes of
  * stack: for so long the kernel takes the CPU away from this thread. 0: the

@@ -120,8 +120,8 @@ void own_costs_measure(const struct recording *recording,
 	*out = (struct own_costs_found){ 0 };
 	totals = recording_functions(recording, &count);
 	if (sum->spans) {
-		struct own_cost_halves halves =
-			own_cost_halves(span_kind(recording), setup->ticks);
+		struct own_cost_halves halves = calibrate_own_halves(
+			span_kind(recording), setup->ticks);
 
 		costs->inner_ns = halves.inner_ns;
 		costs->outer_ns = halves.outer_ns;
@@ -129,11 +129,14 @@ void own_costs_measure(const struct recording *recording,
 		out->fitted = cost_fit(costs, totals, count) - 1;
 	}
 	if (sum->counted_calls)
-		costs->counted_ns = own_cost_ns(OWN_COST_COUNTED, setup->ticks);
+		costs->counted_ns =
+			calibrate_own_ns(OWN_COST_COUNTED, setup->ticks);
 	if (sum->heap.allocs)
-		costs->block_ns = own_cost_ns(OWN_COST_BLOCK, setup->ticks) / 2;
+		costs->block_ns =
+			calibrate_own_ns(OWN_COST_BLOCK, setup->ticks) / 2;
 	if (sum->heap_samples)
-		costs->heap_sample_ns = own_cost_sample_ns(sampled_bytes(sum));
+		costs->heap_sample_ns =
+			calibrate_own_sample_ns(sampled_bytes(sum));
 	if (sum->sampled.count)
 		costs->cpu_sample_ns = cpu_sample_ns(setup->options);
 	if (sum->spans) {

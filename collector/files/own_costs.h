@@ -22,7 +22,7 @@ struct own_costs_found {
 };
 
 /* Measure what those things take that @recording has, which has ended: some ms.
- * One thread of the process at a time. */
+ * Any thread. */
 void own_costs_measure(const struct recording *recording,
 		       struct own_costs_found *out);
 

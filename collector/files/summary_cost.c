@@ -50,7 +50,8 @@ static bool is_exact(const struct recording *recording)
 static double cost_if(bool wanted, enum own_cost_kind kind,
 		      const struct recording *recording)
 {
-	return wanted ? own_cost_ns(kind, recording_setup(recording)->ticks)
+	return wanted ? calibrate_own_ns(kind,
+					 recording_setup(recording)->ticks)
 		      : 0;
 }
 
@@ -66,7 +67,7 @@ static double span_cost(const struct recording *recording,
 	ns->general = cost_if(sum->general_spans, OWN_COST_GENERAL, recording);
 	if (setup->options->depth)
 		ns->span = ns->general =
-			own_cost_ns(OWN_COST_DEPTH, setup->ticks);
+			calibrate_own_ns(OWN_COST_DEPTH, setup->ticks);
 	if (found->sampled)
 		ns->span = ns->general =
 			found->costs.inner_ns + found->costs.outer_ns;

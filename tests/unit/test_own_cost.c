@@ -4,6 +4,7 @@
  * over, and nothing else of it has come with it.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -81,6 +82,34 @@ START_TEST(own_cost_of_a_cpu_sample)
 }
 END_TEST
 
+#define ROUNDS 10
+
+static void *time_each_kind(void *unused)
+{
+	for (int i = 0; i < ROUNDS * OWN_COST_KINDS; i++)
+		ck_assert(calibrate_own_ns(
+				  (enum own_cost_kind)(i % OWN_COST_KINDS),
+				  true) > 0);
+	ck_assert(calibrate_own_halves(OWN_COST_DEPTH, true).inner_ns > 0);
+	ck_assert(calibrate_own_sample_ns(1000) > 0);
+	ck_assert(calibrate_signal_ns(1000) > 0);
+	return unused;
+}
+
+/* Recordings of a daemon end at the same time. */
+START_TEST(own_cost_is_timed_by_several_threads)
+{
+	pthread_t thread[4];
+
+	for (size_t i = 0; i < ARRAY_SIZE(thread); i++)
+		ck_assert_int_eq(
+			pthread_create(&thread[i], NULL, time_each_kind, NULL),
+			0);
+	for (size_t i = 0; i < ARRAY_SIZE(thread); i++)
+		pthread_join(thread[i], NULL);
+}
+END_TEST
+
 /* The shim defines both, and would come before the C library. Sanitizers have a
  * malloc() of their own. */
 START_TEST(own_cost_interposes_nothing)
@@ -111,6 +140,7 @@ int main(void)
 	tcase_add_loop_test(tcase, own_cost_has_two_halves, 0, 2);
 	tcase_add_test(tcase, own_cost_of_a_stack_is_more_than_none);
 	tcase_add_test(tcase, own_cost_of_a_cpu_sample);
+	tcase_add_test(tcase, own_cost_is_timed_by_several_threads);
 	tcase_add_test(tcase, own_cost_interposes_nothing);
 	return suite_run(suite);
 }
