@@ -394,9 +394,8 @@ static int start_parts(struct daemon *daemon)
 		snprintf(collector->categories, sizeof(collector->categories),
 			 "%s", daemon->options.categories);
 	collector->ticks = clock_ticks_usable();
-	collector->span_ns = calibrate_own_ns(OWN_COST_SPAN, collector->ticks);
-	collector->halves =
-		calibrate_own_halves(OWN_COST_SPAN, collector->ticks);
+	collector->span_ns = own_cost_ns(OWN_COST_SPAN, collector->ticks);
+	collector->halves = own_cost_halves(OWN_COST_SPAN, collector->ticks);
 	lock_init(&collector->lock, LOCK_COLLECTOR);
 	err = start_events(daemon);
 	if (!err)
