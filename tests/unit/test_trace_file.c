@@ -37,6 +37,7 @@ typedef Perfetto__Protos__TracePacket pb_packet;
 
 #define SEQUENCES_MAX 64
 #define BUNDLE_MAX (512 * 1024)
+#define WIDE_BYTES 500 /* of an event's text */
 #define ROOM_SLACK_BYTES (256 * 1024) /* what a file system has beside data */
 
 /* For what is asserted millions of times: check's own writes to a pipe. */
@@ -249,6 +250,8 @@ static struct trace_file *open_file(bool compress, unsigned int threads,
 
 /* --- producing --- */
 
+static char g_letters[64 * 1024]; /* at random, for texts */
+
 /* One thread's sequence: its events so far, its names so far. */
 struct producer {
 	struct trace_file *file;
@@ -256,17 +259,28 @@ struct producer {
 	uint32_t blocks; /* to submit */
 };
 
+/* An event with the name @iid, or a text of its own when there is room for it:
+ * a full block has hundreds of events, not many thousands, which would only be
+ * packed and unpacked by this file. */
 static size_t put_event(struct producer *producer, uint8_t *out, size_t size,
 			uint32_t iid)
 {
+	bool wide = size > 2 * WIDE_BYTES;
+	char text[WIDE_BYTES + 1] = "";
 	Perfetto__Protos__Trace trace = PERFETTO__PROTOS__TRACE__INIT;
 	pb_packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
 	pb_packet *packets = &packet;
 	Perfetto__Protos__TrackEvent event =
 		PERFETTO__PROTOS__TRACK_EVENT__INIT;
 
-	event.has_name_iid = iid != 0;
-	event.name_iid = iid;
+	event.has_name_iid = iid && !wide;
+	event.name_iid = event.has_name_iid ? iid : 0;
+	event.name = wide ? text : NULL;
+	if (wide)
+		memcpy(text,
+		       g_letters + producer->events * 977 %
+					   (sizeof(g_letters) - WIDE_BYTES),
+		       WIDE_BYTES);
 	packet.track_event = &event;
 	packet.has_timestamp = 1;
 	packet.timestamp = producer->events;
@@ -893,6 +907,8 @@ static void setup(void)
 	for (unsigned int i = 0; i < NAME_TABLE; i++)
 		snprintf(g_names[i], sizeof(g_names[i]), "function_%u", i);
 	memset(g_long_name, 'x', sizeof(g_long_name) - 1);
+	for (size_t i = 0; i < sizeof(g_letters); i++)
+		g_letters[i] = (char)('a' + rand() % 4);
 }
 
 static void teardown(void)
