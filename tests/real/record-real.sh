@@ -29,7 +29,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/parts.sh"
 
 need_tools "$build"
-sh "$here/fetch-build.sh" "$dir"
+if [ "$quick" = yes ]; then
+	sh "$here/fetch-build.sh" "$dir" --quick
+else
+	sh "$here/fetch-build.sh" "$dir"
+fi
 dir=$(cd "$dir" && pwd)
 work=$(mktemp -d "$dir/run.XXXXXX")
 trap 'rm -rf "$work"' EXIT
