@@ -126,8 +126,6 @@ check-suites: check-programs
 	$(Q)O=$(O) sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT)
 # All CPUs compile what the tests need, unless make was told how many to use.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-check-programs: all unit-tests shim-tests e2e-programs $(FUZZ) \
-		$(O)/tests/torture/deny $(EVERYTHING)
 
 .PHONY: deb check-deb
 deb:
@@ -345,6 +343,10 @@ TEST_CC	= $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
 # the folders of tests.
 include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim e2e fuzz \
 	  stress torture real bench page viewers) scripts/lint.mk scripts/sanitize.mk)
+
+# Here, where the lists of the folders are known.
+check-programs: all unit-tests shim-tests e2e-programs fuzz-targets \
+		$(O)/tests/torture/deny $(EVERYTHING)
 
 # Not what real programs (make check-real) leave in theirs.
 -include $(shell find $(O) -path $(O)/real -prune -o -name '*.d' -type f -print 2>/dev/null)
