@@ -42,6 +42,8 @@ lint-fast: all
 	$(Q)CC='$(CC)' sh scripts/check-counters.sh
 	$(say) LINT metrics
 	$(Q)CC='$(CC)' sh scripts/check-metrics.sh
+	$(say) LINT sizes
+	$(Q)sh scripts/check-sizes.sh
 	$(say) LINT docs
 	$(Q)sh scripts/check-docs.sh
 	$(say) LINT format
