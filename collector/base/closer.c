@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/closer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,9 +14,11 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
+#include "shared/compiler.h"
 
-#define CLOSER_THREADS 16
 #define INTERRUPT_NS 50000000
+/* Of a socket's queue, which holds a few hundred messages. */
+#define UNREAD_MAX 4096
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -26,15 +29,27 @@ struct closing {
 	int fd;
 };
 
-static struct {
-	struct lock lock;
+/* A queue, and the threads that empty it. */
+struct closer {
 	pthread_cond_t more;
 	struct closing *first, **last;
-	unsigned int waiting, threads, idle;
-} g_closer = {
-	.lock = LOCK_INITIALIZER(CLOSER),
+	unsigned int waiting, threads, idle, threads_max;
+	bool of_sockets;
+};
+
+static struct lock g_lock = LOCK_INITIALIZER(CLOSER); /* of both */
+
+static struct closer g_descriptors = {
 	.more = PTHREAD_COND_INITIALIZER,
-	.last = &g_closer.first,
+	.last = &g_descriptors.first,
+	.threads_max = CLOSER_THREADS,
+};
+
+static struct closer g_sockets = {
+	.more = PTHREAD_COND_INITIALIZER,
+	.last = &g_sockets.first,
+	.threads_max = CLOSER_SOCKET_THREADS,
+	.of_sockets = true,
 };
 
 /* --- the threads -------------------------------------------------------------
@@ -62,7 +77,19 @@ static bool make_interrupts(timer_t *timer)
 	       timer_create(CLOCK_MONOTONIC, &event, timer) == 0;
 }
 
-static void close_interrupted(timer_t *timer, int fd)
+/* Takes what nobody has received, so that the peer can still read what it was
+ * sent: it would be told ECONNRESET in place of that. */
+static void drop_unread(int socket)
+{
+	char bytes[4096];
+
+	for (int i = 0; i < UNREAD_MAX; i++)
+		if (recv(socket, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0)
+			break;
+}
+
+static void close_interrupted(const struct closer *closer, timer_t *timer,
+			      int fd)
 {
 	const struct itimerspec often = { { 0, INTERRUPT_NS },
 					  { 0, INTERRUPT_NS } };
@@ -70,48 +97,50 @@ static void close_interrupted(timer_t *timer, int fd)
 
 	if (timer)
 		timer_settime(*timer, 0, &often, NULL);
+	if (closer->of_sockets)
+		drop_unread(fd);
 	close(fd);
 	if (timer)
 		timer_settime(*timer, 0, &off, NULL);
 }
 
-static struct closing *next_closing(void)
+static struct closing *next_closing(struct closer *closer)
 {
 	struct closing *closing;
 
-	lock_acquire(&g_closer.lock);
-	g_closer.idle++;
-	while (!g_closer.first)
-		lock_wait(&g_closer.lock, &g_closer.more);
-	g_closer.idle--;
-	closing = g_closer.first;
-	g_closer.first = closing->next;
-	if (!g_closer.first)
-		g_closer.last = &g_closer.first;
-	g_closer.waiting--;
-	lock_release(&g_closer.lock);
+	lock_acquire(&g_lock);
+	closer->idle++;
+	while (!closer->first)
+		lock_wait(&g_lock, &closer->more);
+	closer->idle--;
+	closing = closer->first;
+	closer->first = closing->next;
+	if (!closer->first)
+		closer->last = &closer->first;
+	closer->waiting--;
+	lock_release(&g_lock);
 	return closing;
 }
 
-static void *run_closer(void *unused)
+static void *run_closer(void *context)
 {
+	struct closer *closer = context;
 	timer_t timer;
 	bool has_timer = make_interrupts(&timer);
 
-	(void)unused;
 	pthread_setname_np(pthread_self(), "perfrec-closer");
 	for (;;) {
-		struct closing *closing = next_closing();
+		struct closing *closing = next_closing(closer);
 		int fd = closing->fd;
 
 		free(closing);
-		close_interrupted(has_timer ? &timer : NULL, fd);
+		close_interrupted(closer, has_timer ? &timer : NULL, fd);
 	}
 	return NULL;
 }
 
 /* 0 or -errno. */
-static int start_closer(void)
+static int start_thread(struct closer *closer)
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;
@@ -124,7 +153,7 @@ static int start_closer(void)
 	/* Signals are the main thread's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&ignored, &attributes, run_closer, NULL);
+	err = pthread_create(&ignored, &attributes, run_closer, closer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return -err;
@@ -134,94 +163,111 @@ static int start_closer(void)
  */
 
 /* Queues @closing. False: there is no thread for it. */
-static bool queue_closing(struct closing *closing)
+static bool queue_closing(struct closer *closer, struct closing *closing)
 {
 	bool queued = true;
 
-	lock_acquire(&g_closer.lock);
-	if (g_closer.waiting >= g_closer.idle &&
-	    g_closer.threads < CLOSER_THREADS) {
-		if (start_closer() == 0)
-			g_closer.threads++;
-		queued = g_closer.threads > 0;
+	lock_acquire(&g_lock);
+	if (closer->waiting >= closer->idle &&
+	    closer->threads < closer->threads_max) {
+		if (start_thread(closer) == 0)
+			closer->threads++;
+		queued = closer->threads > 0;
 	}
 	if (queued) {
-		*g_closer.last = closing;
-		g_closer.last = &closing->next;
-		g_closer.waiting++;
-		pthread_cond_signal(&g_closer.more);
+		*closer->last = closing;
+		closer->last = &closing->next;
+		closer->waiting++;
+		pthread_cond_signal(&closer->more);
 	}
-	lock_release(&g_closer.lock);
+	lock_release(&g_lock);
 	return queued;
 }
 
-void closer_close(int fd)
+static void close_by(struct closer *closer, int fd)
 {
 	struct closing *closing = calloc(1, sizeof(*closing));
 
 	if (closing)
 		closing->fd = fd;
-	if (closing && queue_closing(closing))
+	if (closing && queue_closing(closer, closing))
 		return;
 	free(closing);
 	close(fd);
 }
 
+void closer_close(int fd)
+{
+	close_by(&g_descriptors, fd);
+}
+
 void closer_close_socket(int fd)
 {
 	shutdown(fd, SHUT_RDWR);
-	closer_close(fd);
+	close_by(&g_sockets, fd);
 }
 
-/* Keeps up to @fd_max of the descriptors of @message, and closes the rest. */
-static size_t sort_descriptors(struct msghdr *message, int *fds, size_t fd_max)
+bool closer_is_full(void)
 {
-	size_t kept = 0;
+	bool full;
 
-	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part;
-	     part = CMSG_NXTHDR(message, part)) {
-		const unsigned char *from = CMSG_DATA(part);
-		size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	lock_acquire(&g_lock);
+	full = g_descriptors.waiting >= CLOSER_WAITING_MAX;
+	lock_release(&g_lock);
+	return full;
+}
 
-		if (part->cmsg_level != SOL_SOCKET ||
-		    part->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < count; i++) {
-			int fd;
+/* Puts the descriptors of @message, at most @fd_max, into @fds. Returns their
+ * number. */
+static size_t take_descriptors(struct msghdr *message, int *fds, size_t fd_max)
+{
+	struct cmsghdr *part = CMSG_FIRSTHDR(message);
+	size_t count;
 
-			memcpy(&fd, from + i * sizeof(fd), sizeof(fd));
-			if (kept < fd_max)
-				fds[kept++] = fd;
-			else
-				closer_close(fd);
-		}
-	}
-	return kept;
+	if (!part || part->cmsg_level != SOL_SOCKET ||
+	    part->cmsg_type != SCM_RIGHTS)
+		return 0;
+	count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	count = MIN(count, fd_max);
+	memcpy(fds, CMSG_DATA(part), count * sizeof(int));
+	return count;
+}
+
+/* The same @length bytes once more, and no descriptors: those that the kernel
+ * lets go of are open here, or there are none, so it need not end them. */
+static void take_off_queue(int socket, void *bytes, size_t length)
+{
+	(void)!recv(socket, bytes, length, MSG_DONTWAIT);
 }
 
 ssize_t closer_receive(int socket, void *bytes, size_t size, int *fds,
-		       size_t fd_max, size_t *fd_count, bool *cut)
+		       size_t fd_max, size_t *fd_count, int *cut)
 {
-	/* Room for all: those without room are closed by recvmsg(). */
 	union {
 		struct cmsghdr header;
-		char bytes[CMSG_SPACE(CLOSER_MESSAGE_FDS * sizeof(int))];
+		char bytes[CMSG_SPACE(CLOSER_FDS_MAX * sizeof(int))];
 	} control;
 	struct iovec data = { bytes, size };
-	struct msghdr message = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t length =
-		recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	ssize_t length;
 
 	*fd_count = 0;
+	*cut = 0;
+	assert(fd_max <= CLOSER_FDS_MAX);
+	/* Not CMSG_SPACE(): its padding would hold one more. */
+	message.msg_control = fd_max ? control.bytes : NULL;
+	message.msg_controllen = fd_max ? CMSG_LEN(fd_max * sizeof(int)) : 0;
+	length = recvmsg(socket, &message,
+			 MSG_PEEK | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (length < 0)
 		return -errno;
-	if (cut)
-		*cut = message.msg_flags & MSG_CTRUNC;
-	*fd_count = sort_descriptors(&message, fds, fd_max);
+	*fd_count = take_descriptors(&message, fds, fd_max);
+	if (!(message.msg_flags & MSG_CTRUNC)) {
+		take_off_queue(socket, bytes, (size_t)length);
+		return length;
+	}
+	*cut = *fd_count < fd_max ? -EMFILE : -E2BIG;
+	while (*fd_count)
+		closer_close(fds[--*fd_count]);
 	return length;
 }

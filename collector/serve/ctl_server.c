@@ -320,12 +320,13 @@ static void read_request(struct client *client)
 	size_t room = sizeof(client->request) - client->request_bytes;
 	char *end, *from = client->request + client->request_bytes;
 	size_t none;
+	int cut;
 	ssize_t got = closer_receive(client->connection.watch.fd, from, room,
-				     NULL, 0, &none, NULL);
+				     NULL, 0, &none, &cut);
 
 	if (got == -EAGAIN || got == -EINTR)
 		return;
-	if (got <= 0) {
+	if (got <= 0 || cut) {
 		client_end(client);
 		return;
 	}

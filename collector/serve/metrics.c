@@ -355,13 +355,14 @@ static void read_request(struct scraper *scraper)
 {
 	size_t room = REQUEST_MAX - 1 - scraper->request_bytes;
 	size_t none;
+	int cut;
 	ssize_t got = closer_receive(scraper->connection.watch.fd,
 				     scraper->request + scraper->request_bytes,
-				     room, NULL, 0, &none, NULL);
+				     room, NULL, 0, &none, &cut);
 
 	if (got == -EAGAIN || got == -EINTR)
 		return;
-	if (got <= 0) {
+	if (got <= 0 || cut) {
 		scraper_end(scraper);
 		return;
 	}

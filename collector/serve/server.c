@@ -50,9 +50,9 @@
 #define PROCESS_MAX 32 /* connections of one process */
 #define HELLO_NS 2000000000
 #define REST_MAX 1024 /* connections to hear at the end */
-/* One more than a hello has. */
-#define FDS_MAX 4
+#define FDS_MAX 3 /* of a hello: arena, thunks, memory */
 
+#define CLOSERS_FULL "too many files that others have sent cannot be closed"
 #define SAID_NOTHING "it connected and said nothing"
 
 /* A program that has connected. */
@@ -86,7 +86,8 @@ struct received {
 	size_t length;
 	int fd[FDS_MAX];
 	size_t fd_count;
-	bool cut; /* there was no room for all its descriptors */
+	int cut; /* why its descriptors were not taken; 0: they were */
+	bool unheard; /* nothing was received, as the closers are full */
 };
 
 /* Receive one message. Its descriptors belong to the caller. Returns its length
@@ -112,8 +113,7 @@ static const char *check_hello(const struct received *got)
 		return NULL;
 	if (got->length != sizeof(got->hello))
 		return "its hello has the wrong size";
-	/* The kernel has left out those for which we had no number. */
-	if (got->cut && got->fd_count < FDS_MAX)
+	if (got->cut == -EMFILE)
 		return "too many files are open (see ulimit -n)";
 	if (got->hello.fds & ~(uint32_t)(WIRE_FD_THUNKS | WIRE_FD_MEMORY) ||
 	    got->fd_count != 1u + (uint32_t)__builtin_popcount(got->hello.fds))
@@ -230,6 +230,8 @@ static void answer_peer(struct caller *caller, const struct received *got)
 	if (!wrong && (note_regret(server, got, peer.pid) ||
 		       note_child(server, got, &peer)))
 		return;
+	if (!wrong && got->unheard)
+		wrong = CLOSERS_FULL;
 	if (!wrong)
 		wrong = check_hello(got);
 	if (!wrong)
@@ -254,11 +256,11 @@ static void caller_ready(struct watch *watch)
 {
 	/* The watch is the first member of the first member. */
 	struct caller *caller = (struct caller *)watch;
-	struct received got = { .fd_count = 0 };
+	struct received got = { .unheard = closer_is_full() };
 	ssize_t length = 1;
 
-	/* What others have sent stays where it is, and ends with the socket. */
-	if (!caller->foreign)
+	/* What is not received stays where it is, and ends with the socket. */
+	if (!caller->foreign && !got.unheard)
 		length = receive_from_peer(watch->fd, &got);
 	if (length == -EAGAIN || length == -EINTR)
 		return;

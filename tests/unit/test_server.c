@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/closer.h"
 #include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/replay/clock_sync.h"
@@ -40,6 +40,7 @@
 #include "shared/wire.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/slow_close.h"
 
 #define SLOTS 4
 #define CELLS RING_CELLS_MIN
@@ -590,33 +591,6 @@ START_TEST(server_silent_connections_do_not_stop_others)
 }
 END_TEST
 
-/* A socket that close(2) waits for: its peer reads nothing. *@peer keeps the
- * connection up. */
-static int lingering_socket(int *peer)
-{
-	const struct linger linger = { 1, 3600 };
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t size = sizeof(address);
-	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char bytes[4096] = { 0 };
-
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	PROGRAM_MUST(bind(listening, (struct sockaddr *)&address, size) == 0);
-	PROGRAM_MUST(listen(listening, 1) == 0);
-	PROGRAM_MUST(getsockname(listening, (struct sockaddr *)&address,
-				 &size) == 0);
-	PROGRAM_MUST(connect(fd, (struct sockaddr *)&address, size) == 0);
-	*peer = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-	PROGRAM_MUST(*peer >= 0);
-	close(listening);
-	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
-		;
-	PROGRAM_MUST(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger,
-				sizeof(linger)) == 0);
-	return fd;
-}
-
 static void *close_fd(void *fd)
 {
 	close((int)(intptr_t)fd);
@@ -639,7 +613,7 @@ static void send_lingering(struct program *program, int before)
 {
 	int peer, memfd = program->memfd;
 
-	program->memfd = lingering_socket(&peer);
+	program->memfd = slow_close_socket(&peer);
 	while (before-- > 0)
 		send_bytes(program, "x", 1, 0);
 	/* Unless the first one was faster. */
@@ -686,6 +660,23 @@ START_TEST(server_lingering_descriptor_of_other_user_stops_nobody)
 	teardown_with(0, 0);
 	kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+}
+END_TEST
+
+START_TEST(server_receives_nothing_while_closers_are_full)
+{
+	struct program program;
+
+	slow_close_fill();
+	program_prepare(&program);
+	ck_assert_int_eq(say_hello(&program, SEALS), WIRE_REFUSED_ARENA);
+	program_release(&program);
+	slow_close_release();
+	while (closer_is_full())
+		usleep(1000);
+	program_start(&program);
+	program_release(&program);
+	teardown_with(0, 0);
 }
 END_TEST
 
@@ -881,6 +872,7 @@ static void add_tests(TCase *tcase)
 			    2);
 	tcase_add_test(tcase,
 		       server_lingering_descriptor_of_other_user_stops_nobody);
+	tcase_add_test(tcase, server_receives_nothing_while_closers_are_full);
 	tcase_add_test(tcase, server_other_user_is_refused);
 	tcase_add_loop_test(tcase, server_broken_ring_ends_its_recording_only,
 			    0, ARRAY_SIZE(g_spoils));

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The closer: what others have sent is closed where nobody waits for it, and
+ * what cannot be closed stops neither connections nor who receives.
+ */
+#include "collector/base/closer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "shared/compiler.h"
+#include "tests/suite.h"
+#include "tests/unit/slow_close.h"
+
+#define FDS 3
+
+static int g_socket[2]; /* ours, and the peer's */
+
+static void setup(void)
+{
+	ck_assert_int_eq(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, g_socket),
+		0);
+}
+
+/* The peer sends "hello" with @count times @fd, of which it keeps none. */
+static void send_to_us(int fd, int count)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(8 * sizeof(int))];
+	} control = { .bytes = "" };
+	struct iovec data = { "hello", 5 };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = CMSG_SPACE((size_t)count *
+							       sizeof(int)) };
+
+	control.header =
+		(struct cmsghdr){ CMSG_LEN((size_t)count * sizeof(int)),
+				  SOL_SOCKET, SCM_RIGHTS };
+	for (int i = 0; i < count; i++)
+		memcpy(CMSG_DATA(&control.header) + (size_t)i * sizeof(fd), &fd,
+		       sizeof(fd));
+	ck_assert_int_eq(sendmsg(g_socket[1], &message, 0), 5);
+}
+
+/* The peer sends one end of a pipe as its only owner. Returns the other, which
+ * is at its end when we have let go of it. */
+static int send_pipe(int count)
+{
+	int pipes[2];
+
+	ck_assert_int_eq(pipe2(pipes, O_CLOEXEC), 0);
+	send_to_us(pipes[1], count);
+	close(pipes[1]);
+	return pipes[0];
+}
+
+static void await_end(int pipe)
+{
+	char byte;
+
+	ck_assert_int_eq(read(pipe, &byte, 1), 0);
+	close(pipe);
+}
+
+static ssize_t receive(int *fds, size_t fd_max, size_t *count, int *cut)
+{
+	char bytes[16];
+	ssize_t length = closer_receive(g_socket[0], bytes, sizeof(bytes), fds,
+					fd_max, count, cut);
+
+	if (length > 0)
+		ck_assert_mem_eq(bytes, "hello", 5);
+	return length;
+}
+
+START_TEST(closer_receives_descriptors)
+{
+	int fds[FDS], cut, pipe = send_pipe(FDS);
+	size_t count;
+
+	ck_assert_int_eq(receive(fds, FDS, &count, &cut), 5);
+	ck_assert_int_eq(cut, 0);
+	ck_assert_uint_eq(count, FDS);
+	for (int i = 0; i < FDS; i++) {
+		ck_assert_int_eq(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
+		closer_close(fds[i]);
+	}
+	await_end(pipe);
+	/* The message is gone. */
+	ck_assert_int_eq(receive(fds, FDS, &count, &cut), -EAGAIN);
+	ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+START_TEST(closer_leaves_too_many_descriptors_alone)
+{
+	int fds[FDS], cut, pipe = send_pipe(_i + 1);
+	size_t count;
+
+	ck_assert_int_eq(receive(fds, (size_t)_i, &count, &cut), 5);
+	ck_assert_int_eq(cut, -E2BIG);
+	ck_assert_uint_eq(count, 0);
+	closer_close_socket(g_socket[0]);
+	await_end(pipe);
+}
+END_TEST
+
+/* From now on there is no room for another open file. */
+static void use_up_files(void)
+{
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit limit;
+
+	close(next);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)next;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* The kernel let go of what found no room, in the thread that received: with
+ * the last owner's end, which took as long as the socket lingers. */
+START_TEST(closer_does_not_end_what_found_no_room)
+{
+	int fds[FDS], cut, peer, fd = slow_close_socket(&peer);
+	size_t count;
+
+	send_to_us(fd, 1);
+	/* The message has it, too, so this does not wait. */
+	close(fd);
+	use_up_files();
+	ck_assert_int_eq(receive(fds, FDS, &count, &cut), 5);
+	ck_assert_int_eq(cut, -EMFILE);
+	ck_assert_uint_eq(count, 0);
+	closer_close_socket(g_socket[0]);
+}
+END_TEST
+
+/* The peer was told ECONNRESET where it had sent more than was received. */
+START_TEST(closer_lets_a_peer_read_its_answer)
+{
+	int pipe = send_pipe(1);
+	char answer[8];
+
+	ck_assert_int_eq(send(g_socket[0], "no", 2, 0), 2);
+	closer_close_socket(g_socket[0]);
+	await_end(pipe);
+	ck_assert_int_eq(recv(g_socket[1], answer, sizeof(answer), 0), 2);
+}
+END_TEST
+
+/* All threads are held, and others wait: connections end all the same. */
+START_TEST(closer_ends_connections_while_descriptors_hold_it)
+{
+	int pipe = send_pipe(1);
+
+	ck_assert(!closer_is_full());
+	slow_close_fill();
+	ck_assert(closer_is_full());
+	closer_close_socket(g_socket[0]);
+	await_end(pipe);
+	slow_close_release();
+	while (closer_is_full())
+		usleep(1000);
+}
+END_TEST
+
+START_TEST(closer_is_not_full_of_a_few)
+{
+	for (int i = 0; i < SLOW_CLOSE_FULL - 1; i++) {
+		if (i == CLOSER_THREADS)
+			slow_close_await(CLOSER_THREADS);
+		slow_close_hold(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	}
+	ck_assert(!closer_is_full());
+	slow_close_release();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("closer");
+	TCase *tcase = suite_case(suite, "closer");
+
+	tcase_set_timeout(tcase, 30);
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, closer_receives_descriptors);
+	tcase_add_loop_test(tcase, closer_leaves_too_many_descriptors_alone, 0,
+			    FDS + 1);
+	tcase_add_test(tcase, closer_does_not_end_what_found_no_room);
+	tcase_add_test(tcase, closer_lets_a_peer_read_its_answer);
+	tcase_add_test(tcase,
+		       closer_ends_connections_while_descriptors_hold_it);
+	tcase_add_test(tcase, closer_is_not_full_of_a_few);
+	return suite_run(suite);
+}
