@@ -8,13 +8,20 @@
  *					with a message of random form
  *	hostile SOCKET scribble N SEED	N programs with arenas that are good at
  *					hello, then random bytes
+ *	hostile SOCKET claim N		claims again and again that its threads
+ *					are those of N programs with MAPPINGS
+ *					mappings, until the end of stdin;
+ *					"ready" when they are there
  */
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -31,6 +38,7 @@
 #define SLOTS 16
 #define CELLS RING_CELLS_MIN
 #define FDS_MAX 4
+#define MAPPINGS 60000 /* 65,530 are allowed */
 
 static struct sockaddr_un g_address = { .sun_family = AF_UNIX };
 
@@ -249,7 +257,8 @@ static void ring_all(struct page_shm *page)
 	usleep(60000); /* the collector looks every 50 ms in any case */
 }
 
-static int scribble_once(int kind)
+/* The arena of a program that has been accepted; NULL: it was not. */
+static char *say_hello(void)
 {
 	struct wire_hello hello = good_hello();
 	struct wire_reply reply;
@@ -259,8 +268,17 @@ static int scribble_once(int kind)
 	send_with_fds(socket, &hello, sizeof(hello), memfd, 1);
 	if (recv(socket, &reply, sizeof(reply), 0) != sizeof(reply) ||
 	    reply.status != WIRE_ACCEPTED)
-		return 1;
+		return NULL;
 	close(socket);
+	return arena;
+}
+
+static int scribble_once(int kind)
+{
+	char *arena = say_hello();
+
+	if (!arena)
+		return 1;
 	scribble(arena, kind);
 	ring_all((struct page_shm *)arena);
 	return 0;
@@ -287,6 +305,65 @@ static int scribbles(int count, unsigned int seed)
 	return failed != 0;
 }
 
+/* --- claim -------------------------------------------------------------------
+ */
+
+/* Never returns. */
+static void be_large(int ready)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), i;
+	char *memory = mmap(NULL, MAPPINGS * page, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (memory == MAP_FAILED)
+		die("mmap");
+	for (i = 0; i < MAPPINGS; i += 2)
+		if (mprotect(memory + i * page, page, PROT_READ) < 0)
+			die("mprotect");
+	if (write(ready, "", 1) != 1)
+		die("write");
+	for (;;)
+		pause();
+}
+
+static int claim_others(int count)
+{
+	struct pollfd end = { STDIN_FILENO, POLLIN, 0 };
+	int ready[2], i;
+	pid_t pid[SLOTS];
+	char *arena, byte;
+
+	if (count > SLOTS || pipe(ready) < 0)
+		return 2;
+	for (i = 0; i < count; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0)
+			be_large(ready[1]);
+	}
+	for (i = 0; i < count; i++)
+		if (read(ready[0], &byte, 1) != 1)
+			die("read");
+	arena = say_hello();
+	if (!arena)
+		return 1;
+	puts("ready");
+	fflush(stdout);
+	while (poll(&end, 1, 1) == 0)
+		for (i = 0; i < count; i++) {
+			struct slot_shm *slot =
+				(struct slot_shm *)(arena + ARENA_SLOTS) + i;
+
+			if (atom_load_acq(&slot->state) != SLOT_FREE)
+				continue;
+			slot->pid = pid[i];
+			slot->tid = pid[i];
+			slot->claims++;
+			atom_store_rel(&slot->state, SLOT_LIVE);
+		}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc > 3 ? atoi(argv[3]) : 0;
@@ -302,5 +379,7 @@ int main(int argc, char **argv)
 		return be_silent(count);
 	if (!strcmp(argv[2], "storm"))
 		return storm(count);
+	if (!strcmp(argv[2], "claim"))
+		return claim_others(count);
 	return scribbles(count, argc > 4 ? (unsigned int)atoi(argv[4]) : 1);
 }
