@@ -415,9 +415,24 @@ static void tell_late(struct states *states, struct states_process *process,
 	of->heard = true;
 	note_heard(states, process, module,
 		   of->since_ns ? MAX(now - of->since_ns, 1) : 0);
-	if (of->since_ns)
-		states_trace_late(states, process, module->path, count,
-				  of->since_ns, now);
+	of->late_count = of->since_ns ? count : 0;
+	of->late_ns = now;
+}
+
+/* The same, to the trace. A child may be known by its text before a drain
+ * worker has met it. */
+static void trace_late(struct states *states, struct states_process *process,
+		       uint32_t index)
+{
+	struct process_module *of = states_module_of(process, index);
+
+	if (!of || !of->late_count)
+		return;
+	if (states_trace_late(states, process, states->modules[index].path,
+			      of->late_count, of->since_ns, of->late_ns))
+		of->late_count = 0;
+	else
+		states->late_news = true;
 }
 
 void states_tell_late(struct states *states)
@@ -433,7 +448,9 @@ void states_tell_late(struct states *states)
 		for (struct states_process *process = states_first(states);
 		     process; process = process->next)
 			if (process->image &&
-			    !states_has_ended(states, process))
+			    !states_has_ended(states, process)) {
 				tell_late(states, process, i);
+				trace_late(states, process, i);
+			}
 	}
 }

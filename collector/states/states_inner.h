@@ -145,6 +145,10 @@ struct process_module {
 	int number; /* in the image; -1: not in it */
 	bool here; /* the process has it */
 	bool heard; /* its calls are heard of; was told */
+	/* How many of its functions were heard of first, and when, as long as
+	 * the trace does not say so: its process was not known. */
+	size_t late_count;
+	uint64_t late_ns;
 	uint64_t since_ns; /* when it may have come; 0: at the start */
 };
 

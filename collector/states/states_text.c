@@ -316,6 +316,7 @@ static void inherit_modules(struct states *states,
 			read_map(states, process);
 		is_read = true;
 		of->heard = false;
+		of->late_count = 0;
 		if (!is_mapped(states, i))
 			states_module_leaves(process, i);
 	}

@@ -211,7 +211,7 @@ void states_trace_change(struct states *states,
 		write_change(states, list[i], change, name);
 }
 
-void states_trace_late(struct states *states, struct states_process *process,
+bool states_trace_late(struct states *states, struct states_process *process,
 		       const char *path, size_t count, uint64_t from_ns,
 		       uint64_t to_ns)
 {
@@ -221,9 +221,10 @@ void states_trace_late(struct states *states, struct states_process *process,
 	lock_acquire(&states->lock);
 	known = process->uuid;
 	lock_release(&states->lock);
-	if (!known || !arena_setup(states->arena)->recording ||
-	    !trace_of(states))
-		return;
+	if (!known)
+		return false;
+	if (!arena_setup(states->arena)->recording || !trace_of(states))
+		return true;
 	snprintf(name, sizeof(name), "perfrec: %.300s not recorded yet", path);
 	write_instant(states, process, from_ns, name);
 	write_count(states, process, from_ns, count);
@@ -232,4 +233,5 @@ void states_trace_late(struct states *states, struct states_process *process,
 		 path, size_format_ns(to_ns - from_ns, time));
 	write_instant(states, process, to_ns, name);
 	write_count(states, process, to_ns, 0);
+	return true;
 }

@@ -7,6 +7,7 @@
 #ifndef PERFREC_COLLECTOR_STATES_STATES_TRACE_H
 #define PERFREC_COLLECTOR_STATES_STATES_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,8 +25,9 @@ void states_trace_process(struct states *states,
 			  struct states_process *process);
 
 /* @count functions of the module at @path were not recorded in @process from
- * @from_ns to @to_ns, which is now, as it was loaded late. The same thread. */
-void states_trace_late(struct states *states, struct states_process *process,
+ * @from_ns to @to_ns, as it was loaded late. False: the trace does not know
+ * @process yet. The same thread. */
+bool states_trace_late(struct states *states, struct states_process *process,
 		       const char *path, size_t count, uint64_t from_ns,
 		       uint64_t to_ns);
 
