@@ -199,6 +199,27 @@ START_TEST(states_planning_has_an_end)
 }
 END_TEST
 
+/* The files of a program may be many and large, with nothing to plan in them:
+ * all were read before anything else was done, such as the program's end. */
+START_TEST(states_planning_makes_room_after_each_file)
+{
+	struct states_module modules[2] = { 0 };
+	struct states_plan plan = { .fd = -1, .ready = true };
+
+	for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
+		modules[i] = (struct states_module){ .path = "/lib/large.so",
+						     .plan = &plan };
+	g_states->modules = modules;
+	g_states->module_count = ARRAY_SIZE(modules);
+	ck_assert(!states_plan_modules(g_states, 0));
+	ck_assert(modules[0].listed && !modules[1].listed);
+	ck_assert(states_plan_modules(g_states, 0));
+	ck_assert(modules[1].listed);
+	g_states->modules = NULL;
+	g_states->module_count = 0;
+}
+END_TEST
+
 START_TEST(states_patterns_do_not_grow)
 {
 	struct states_ask *first = ask("ctiny"), *second;
@@ -553,6 +574,7 @@ int main(void)
 	tcase_add_test(tcase, states_off_waits_for_recorded_calls);
 	tcase_add_test(tcase, states_off_waits_for_a_while_only);
 	tcase_add_test(tcase, states_planning_has_an_end);
+	tcase_add_test(tcase, states_planning_makes_room_after_each_file);
 	tcase_add_test(tcase, states_patterns_do_not_grow);
 	tcase_add_test(tcase, states_patterns_have_a_limit);
 	tcase_add_test(tcase, states_draining_can_be_called_back);
