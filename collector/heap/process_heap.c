@@ -574,7 +574,7 @@ struct process_heap *process_heap_end(struct process *process)
 	orders_remove(setup->arena_setup->orders, heap->order);
 	order_release_all(heap->order);
 	if (heap->samples)
-		sampler_flush(setup->collector->sampler);
+		sampler_flush(setup->collector->sampler, heap->recording);
 	recording_lock(heap->recording);
 	memcpy(heap->name, setup->entry->name, sizeof(heap->name));
 	recording_unlock(heap->recording);

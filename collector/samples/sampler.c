@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sampler - a queue of samples, and the thread that unwinds them. The queue is
- * bounded in bytes. Whoever posts a sample never waits: samples that come
- * faster than they can be unwound are counted without their stacks.
+ * sampler - queues of samples, and the threads that unwind them. Unwinding
+ * reads files of programs, which may take long, or never end: so each recording
+ * has a lane of its own, which is a queue with a thread, and waits for its own
+ * files only. A queue is bounded in bytes, and all together are. Whoever posts
+ * a sample never waits: samples that come faster than they can be unwound are
+ * counted without their stacks.
+ *
+ * A lane begins with the first process of a recording that is sampled, and ends
+ * with the recording: what was read of files serves all its processes.
  */
 #include "collector/samples/samples_inner.h"
 
@@ -10,21 +16,37 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/lock.h"
 #include "collector/base/pulse.h"
 #include "collector/stacks/unwind_file.h"
+#include "shared/compiler.h"
 
 #define QUEUE_BYTES_MAX (32u << 20)
 /* A block that was allocated must not be missed: without stacks they are
  * small, so there may be some more. */
 #define QUEUE_BYTES_HARD (48u << 20)
-#define CACHE_BYTES_MAX (64u << 20)
+/* What a queue has to itself; what it takes beyond that, all share. */
+#define QUEUE_BYTES_OWN (1u << 20)
+#define QUEUE_BYTES_SHARED (128u << 20)
+#define CACHE_BYTES_MAX (64u << 20) /* of all lanes */
 
 struct sampler {
+	struct lock lock; /* of the list */
+	struct lane *lanes;
+	struct budget queue_budget; /* QUEUE_BYTES_SHARED */
+	struct budget cache_budget; /* CACHE_BYTES_MAX */
+};
+
+struct lane {
+	struct lane *next;
+	struct sampler *sampler;
+	const struct recording *recording; /* no reference */
 	struct lock lock; /* of the queue */
 	pthread_cond_t more, dealt;
 	struct sample *first, **last;
 	uint64_t bytes; /* of what waits */
+	uint64_t shared_bytes; /* of these, what was taken of the budget */
 	uint64_t posted_count, dealt_count;
 	bool stopping;
 	pthread_t thread;
@@ -45,15 +67,54 @@ static uint64_t sample_bytes(const struct sample *sample)
 	return sizeof(*sample) + sample->stack_bytes;
 }
 
+/* Under lock. Bytes that are waiting beyond those that the lane has to itself.
+ */
+static uint64_t bytes_beyond(const struct lane *lane)
+{
+	return lane->bytes - MIN(lane->bytes, QUEUE_BYTES_OWN);
+}
+
+/* Under lock. Makes room for @bytes; false: there is none. */
+static bool take_room(struct lane *lane, uint64_t bytes, uint64_t max)
+{
+	uint64_t beyond;
+
+	if (lane->bytes + bytes > max)
+		return false;
+	lane->bytes += bytes;
+	beyond = bytes_beyond(lane);
+	if (beyond <= lane->shared_bytes)
+		return true;
+	if (!budget_take(&lane->sampler->queue_budget,
+			 beyond - lane->shared_bytes)) {
+		lane->bytes -= bytes;
+		return false;
+	}
+	lane->shared_bytes = beyond;
+	return true;
+}
+
 /* Under lock. */
-static void append_sample(struct sampler *sampler, struct sample *sample)
+static void give_room(struct lane *lane, uint64_t bytes)
+{
+	uint64_t beyond;
+
+	lane->bytes -= bytes;
+	beyond = bytes_beyond(lane);
+	if (beyond >= lane->shared_bytes)
+		return;
+	budget_give(&lane->sampler->queue_budget, lane->shared_bytes - beyond);
+	lane->shared_bytes = beyond;
+}
+
+/* Under lock. */
+static void append_sample(struct lane *lane, struct sample *sample)
 {
 	sample->next = NULL;
-	*sampler->last = sample;
-	sampler->last = &sample->next;
-	sampler->bytes += sample_bytes(sample);
-	sampler->posted_count++;
-	pthread_cond_signal(&sampler->more);
+	*lane->last = sample;
+	lane->last = &sample->next;
+	lane->posted_count++;
+	pthread_cond_signal(&lane->more);
 }
 
 /* The same sample without its stack. */
@@ -83,102 +144,213 @@ static void add_lost(struct samples_lost *lost, uint64_t count,
 	lost->weight_ns += weight_ns;
 }
 
-bool sampler_post(struct sampler *sampler, struct sample *sample,
-		  struct samples_lost *lost)
+bool lane_post(struct lane *lane, struct sample *sample,
+	       struct samples_lost *lost)
 {
 	uint64_t max = QUEUE_BYTES_MAX;
 	bool fits;
 
-	lock_acquire(&sampler->lock);
+	lock_acquire(&lane->lock);
 	if (must_stay_queued(sample) &&
-	    sampler->bytes + sample_bytes(sample) > max) {
+	    lane->bytes + sample_bytes(sample) > max) {
 		sample = strip_stack(sample);
 		max = QUEUE_BYTES_HARD;
 	}
-	fits = sampler->bytes + sample_bytes(sample) <= max;
+	fits = take_room(lane, sample_bytes(sample), max);
 	if (fits)
-		append_sample(sampler, sample);
+		append_sample(lane, sample);
 	else
 		add_lost(lost, sample->count, sample->weight_ns);
-	lock_release(&sampler->lock);
+	lock_release(&lane->lock);
 	if (!fits)
 		free(sample);
 	return fits;
 }
 
-void sampler_lose(struct sampler *sampler, uint64_t count, uint64_t weight_ns,
-		  struct samples_lost *lost)
+void lane_lose(struct lane *lane, uint64_t count, uint64_t weight_ns,
+	       struct samples_lost *lost)
 {
-	lock_acquire(&sampler->lock);
+	lock_acquire(&lane->lock);
 	add_lost(lost, count, weight_ns);
-	lock_release(&sampler->lock);
+	lock_release(&lane->lock);
 }
 
-void sampler_post_end(struct sampler *sampler, struct sample *end)
+void lane_post_end(struct lane *lane, struct sample *end)
 {
-	lock_acquire(&sampler->lock);
-	append_sample(sampler, end);
-	lock_release(&sampler->lock);
+	lock_acquire(&lane->lock);
+	append_sample(lane, end);
+	lock_release(&lane->lock);
 }
 
-/* All that waits; NULL: it is to stop. Under lock. */
-static struct sample *wait_for_sample(struct sampler *sampler)
+struct sampler_tools *lane_tools(struct lane *lane)
+{
+	return &lane->tools;
+}
+
+/* The next that waits; NULL: it is to stop. Under lock. */
+static struct sample *wait_for_sample(struct lane *lane)
 {
 	struct sample *first;
 
-	while (!sampler->first && !sampler->stopping)
-		lock_wait(&sampler->lock, &sampler->more);
-	first = sampler->first;
+	while (!lane->first && !lane->stopping)
+		lock_wait(&lane->lock, &lane->more);
+	first = lane->first;
 	if (!first)
 		return NULL;
-	sampler->first = first->next;
-	if (!sampler->first)
-		sampler->last = &sampler->first;
-	sampler->bytes -= sample_bytes(first);
+	lane->first = first->next;
+	if (!lane->first)
+		lane->last = &lane->first;
+	/* The last one of a process was never counted. */
+	if (first->kind != SAMPLE_END)
+		give_room(lane, sample_bytes(first));
 	return first;
 }
 
-static void *sampler_thread(void *context)
+static void *lane_thread(void *context)
 {
-	struct sampler *sampler = context;
+	struct lane *lane = context;
 	struct sample *sample;
 
 	pthread_setname_np(pthread_self(), "perfrec-sampler");
-	lock_acquire(&sampler->lock);
-	while ((sample = wait_for_sample(sampler))) {
-		lock_release(&sampler->lock);
+	lock_acquire(&lane->lock);
+	while ((sample = wait_for_sample(lane))) {
+		lock_release(&lane->lock);
 		pulse_begin("unwinds stacks");
 		samples_deal(sample);
 		pulse_end();
-		lock_acquire(&sampler->lock);
-		sampler->dealt_count++;
-		pthread_cond_broadcast(&sampler->dealt);
+		lock_acquire(&lane->lock);
+		lane->dealt_count++;
+		pthread_cond_broadcast(&lane->dealt);
 	}
-	lock_release(&sampler->lock);
+	lock_release(&lane->lock);
 	return NULL;
 }
+
+/* --- lanes ----------------------------------------------------------------
+ */
+
+static void free_lane(struct lane *lane)
+{
+	unwind_files_free(&lane->tools.files);
+	lock_destroy(&lane->lock);
+	pthread_cond_destroy(&lane->more);
+	pthread_cond_destroy(&lane->dealt);
+	free(lane);
+}
+
+static struct lane *make_lane(struct sampler *sampler,
+			      const struct recording *recording)
+{
+	struct lane *lane = calloc(1, sizeof(*lane));
+
+	if (!lane)
+		return NULL;
+	lane->sampler = sampler;
+	lane->recording = recording;
+	lane->last = &lane->first;
+	lane->tools.cache_budget = &sampler->cache_budget;
+	lock_init(&lane->lock, LOCK_SAMPLER);
+	pthread_cond_init(&lane->more, NULL);
+	pthread_cond_init(&lane->dealt, NULL);
+	if (!unwind_files_new(&lane->tools.files) &&
+	    !pthread_create(&lane->thread, NULL, lane_thread, lane))
+		return lane;
+	free_lane(lane);
+	return NULL;
+}
+
+/* Under the sampler's lock. */
+static struct lane *find_lane(const struct sampler *sampler,
+			      const struct recording *recording)
+{
+	struct lane *lane = sampler->lanes;
+
+	while (lane && lane->recording != recording)
+		lane = lane->next;
+	return lane;
+}
+
+struct lane *sampler_lane(struct sampler *sampler,
+			  const struct recording *recording)
+{
+	struct lane *lane;
+
+	lock_acquire(&sampler->lock);
+	lane = find_lane(sampler, recording);
+	if (!lane) {
+		lane = make_lane(sampler, recording);
+		if (lane) {
+			lane->next = sampler->lanes;
+			sampler->lanes = lane;
+		}
+	}
+	lock_release(&sampler->lock);
+	return lane;
+}
+
+/* Takes @lane, which is in the list, out of it. Under the sampler's lock. */
+static void unlink_lane(struct sampler *sampler, struct lane *lane)
+{
+	struct lane **link = &sampler->lanes;
+
+	while (*link != lane)
+		link = &(*link)->next;
+	*link = lane->next;
+}
+
+/* Deals with what waits in @lane, and frees it. */
+static void end_lane(struct lane *lane)
+{
+	lock_acquire(&lane->lock);
+	lane->stopping = true;
+	pthread_cond_signal(&lane->more);
+	lock_release(&lane->lock);
+	pthread_join(lane->thread, NULL);
+	free_lane(lane);
+}
+
+void sampler_rest(struct sampler *sampler, const struct recording *recording)
+{
+	struct lane *lane;
+
+	lock_acquire(&sampler->lock);
+	lane = find_lane(sampler, recording);
+	if (lane)
+		unlink_lane(sampler, lane);
+	lock_release(&sampler->lock);
+	if (lane)
+		end_lane(lane);
+}
+
+void sampler_flush(struct sampler *sampler, const struct recording *recording)
+{
+	struct lane *lane;
+	uint64_t posted;
+
+	lock_acquire(&sampler->lock);
+	lane = find_lane(sampler, recording);
+	lock_release(&sampler->lock);
+	if (!lane)
+		return;
+	lock_acquire(&lane->lock);
+	posted = lane->posted_count;
+	while (lane->dealt_count < posted)
+		lock_wait(&lane->lock, &lane->dealt);
+	lock_release(&lane->lock);
+}
+
+/* --- life -----------------------------------------------------------------
+ */
 
 int sampler_new(struct sampler **out)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
-	int err;
 
 	if (!sampler)
 		return -ENOMEM;
-	sampler->last = &sampler->first;
-	sampler->tools.cache_budget.left = CACHE_BYTES_MAX;
-	lock_init(&sampler->lock, LOCK_SAMPLER);
-	pthread_cond_init(&sampler->more, NULL);
-	pthread_cond_init(&sampler->dealt, NULL);
-	err = unwind_files_new(&sampler->tools.files);
-	if (!err)
-		err = -pthread_create(&sampler->thread, NULL, sampler_thread,
-				      sampler);
-	if (err) {
-		unwind_files_free(&sampler->tools.files);
-		free(sampler);
-		return err;
-	}
+	sampler->queue_budget.left = QUEUE_BYTES_SHARED;
+	sampler->cache_budget.left = CACHE_BYTES_MAX;
+	lock_init(&sampler->lock, LOCK_SAMPLER_LANES);
 	*out = sampler;
 	return 0;
 }
@@ -190,30 +362,12 @@ void sampler_free(struct sampler **sampler)
 	*sampler = NULL;
 	if (!old)
 		return;
-	lock_acquire(&old->lock);
-	old->stopping = true;
-	pthread_cond_signal(&old->more);
-	lock_release(&old->lock);
-	pthread_join(old->thread, NULL);
-	unwind_files_free(&old->tools.files);
+	while (old->lanes) {
+		struct lane *lane = old->lanes;
+
+		old->lanes = lane->next;
+		end_lane(lane);
+	}
 	lock_destroy(&old->lock);
-	pthread_cond_destroy(&old->more);
-	pthread_cond_destroy(&old->dealt);
 	free(old);
-}
-
-void sampler_flush(struct sampler *sampler)
-{
-	uint64_t posted;
-
-	lock_acquire(&sampler->lock);
-	posted = sampler->posted_count;
-	while (sampler->dealt_count < posted)
-		lock_wait(&sampler->lock, &sampler->dealt);
-	lock_release(&sampler->lock);
-}
-
-struct sampler_tools *sampler_tools(struct sampler *sampler)
-{
-	return &sampler->tools;
 }

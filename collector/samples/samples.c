@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * samples - stacks of one process, counted on the sampler's thread. Each sample
- * that waits in the queue has a reference. When the last reference is given
- * back, an end is put into the queue, behind all samples. When the sampler
- * comes to that end, it adds what was counted to the profile of the recording;
- * so no sum misses a sample that waited.
+ * samples - stacks of one process, counted on a thread of the sampler. Each
+ * sample that waits in the queue has a reference. When the last reference is
+ * given back, an end is put into the queue, behind all samples. When the
+ * sampler comes to that end, it adds what was counted to the profile of the
+ * recording; so no sum misses a sample that waited.
  *
  * A sample without a stack is counted below FRAME_UNKNOWN, and one that found
  * no room below FRAME_OTHER: the time of a profile is right whatever happens.
@@ -54,20 +54,20 @@ struct told {
 
 struct samples {
 	uint32_t refs;
-	struct sampler *sampler;
+	struct lane *lane;
 	struct recording *recording; /* a reference */
 	const struct recording_setup *setup; /* of the recording */
 	struct modules *modules; /* a reference */
 	pid_t pid;
 	char name[16];
-	struct samples_lost lost; /* under the sampler's lock */
+	struct samples_lost lost; /* under the lane's lock */
 	struct lock told_lock; /* of the next two */
 	struct pool told; /* struct told */
 	uint64_t short_ns, displaced_ns;
 	struct sample end; /* for the queue */
 	struct stacks *stacks;
 
-	/* The sampler's thread from here on. */
+	/* The lane's thread from here on. */
 	struct unwind *unwind; /* NULL: no stack was unwound yet */
 	struct stack_cache cache;
 	struct trace_stacks *trace; /* NULL: nothing of it is in the trace */
@@ -91,12 +91,12 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 
 	if (!samples)
 		return -ENOMEM;
-	if (stacks_new(setup->budget, &samples->stacks) < 0) {
+	samples->lane = sampler_lane(sampler, recording);
+	if (!samples->lane || stacks_new(setup->budget, &samples->stacks) < 0) {
 		free(samples);
 		return -ENOMEM;
 	}
 	samples->refs = 1;
-	samples->sampler = sampler;
 	samples->recording = recording_get(recording);
 	samples->setup = setup;
 	samples->modules = modules_get(modules);
@@ -105,7 +105,7 @@ int samples_new(struct sampler *sampler, struct recording *recording,
 	samples->end.kind = SAMPLE_END;
 	snprintf(samples->name, sizeof(samples->name), "%s", name);
 	stack_cache_init(&samples->cache,
-			 &sampler_tools(sampler)->cache_budget);
+			 lane_tools(samples->lane)->cache_budget);
 	pool_init(&samples->owners, setup->budget, sizeof(struct owner),
 		  sizeof(struct owner));
 	pool_init(&samples->counts, setup->budget, sizeof(struct counted),
@@ -131,7 +131,7 @@ void samples_put(struct samples **samples)
 	*samples = NULL;
 	/* order: sc, REFS: all uses of it come before its end */
 	if (old && atom_add_sc(&old->refs, -1u) == 1)
-		sampler_post_end(old->sampler, &old->end);
+		lane_post_end(old->lane, &old->end);
 }
 
 bool samples_post(struct samples *samples, struct sample *sample)
@@ -140,7 +140,7 @@ bool samples_post(struct samples *samples, struct sample *sample)
 	bool fits;
 
 	sample->of = of;
-	fits = sampler_post(samples->sampler, sample, &samples->lost);
+	fits = lane_post(samples->lane, sample, &samples->lost);
 	if (!fits)
 		samples_put(&of);
 	return fits;
@@ -148,7 +148,7 @@ bool samples_post(struct samples *samples, struct sample *sample)
 
 void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
 {
-	sampler_lose(samples->sampler, count, weight_ns, &samples->lost);
+	lane_lose(samples->lane, count, weight_ns, &samples->lost);
 }
 
 /* What was told of thread @tid, made if it is new. NULL: out of memory. */
@@ -233,7 +233,7 @@ static bool is_copy_full(const struct samples *samples,
 static uint32_t unwind_sample(struct samples *samples,
 			      const struct unwind_stack *stack)
 {
-	struct unwind_result *result = &sampler_tools(samples->sampler)->result;
+	struct unwind_result *result = &lane_tools(samples->lane)->result;
 	uint32_t number = STACKS_ROOT;
 
 	unwind_run(samples->unwind, stack, result);
@@ -258,7 +258,7 @@ static uint32_t stack_of_sample(struct samples *samples,
 		.stack_bytes = MIN(sample->stack_bytes, UNWIND_WINDOW),
 		.generation = sample->generation,
 	};
-	struct unwind_files *files = sampler_tools(samples->sampler)->files;
+	struct unwind_files *files = lane_tools(samples->lane)->files;
 	uint64_t edition;
 	uint32_t number;
 

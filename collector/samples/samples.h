@@ -2,8 +2,9 @@
  *
  * samples - copied stacks on their way to being unwound. Whoever reads a copy
  * of a stack (a drain worker out of a ring, or a reader of the kernel's events)
- * posts it here. One thread of the collector, the sampler, unwinds them in the
- * order in which they were posted, and counts them by stack.
+ * posts it here. A thread of the recording, the sampler's, unwinds them in the
+ * order in which they were posted, and counts them by stack. It may have to
+ * wait for files of its programs, and those of other recordings do not.
  *
  * struct samples is what was sampled of one process. It is reference counted,
  * and each sample that waits in the queue has a reference.
@@ -52,15 +53,19 @@ struct sample {
 	_Alignas(8) uint8_t stack[]; /* what lay at the stack pointer and up */
 };
 
-/* Start the thread; the collector has one. The caller ends *@out with
- * sampler_free(). 0 or -errno. */
+/* The collector has one. The caller ends *@out with sampler_free(). 0 or
+ * -ENOMEM. */
 int sampler_new(struct sampler **out);
-/* Deal with all samples that were posted, then end the thread. Nobody may post
+/* Deal with all samples that were posted, then end all threads. Nobody may post
  * any more. Also for NULL. */
 void sampler_free(struct sampler **sampler);
-/* Wait until all samples that were posted before this call are dealt with. Any
- * thread that may wait: not the sampler's, and never a drain worker. */
-void sampler_flush(struct sampler *sampler);
+/* @recording has ended, with all its samples: end its thread. Not for that
+ * thread. */
+void sampler_rest(struct sampler *sampler, const struct recording *recording);
+/* Wait until all samples of @recording that were posted before this call are
+ * dealt with. Any thread that may wait: not the sampler's, and never a drain
+ * worker. The caller has a process of @recording that is sampled. */
+void sampler_flush(struct sampler *sampler, const struct recording *recording);
 
 /* Make *@out for the process @pid, called @name, whose addresses mean what
  * @modules says. It takes references of @recording and @modules, so that

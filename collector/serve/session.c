@@ -36,6 +36,7 @@
 #include "collector/names/symbols.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/samples/samples.h"
 #include "collector/states/states.h"
 #include "collector/trace/trace_file.h"
 
@@ -170,6 +171,8 @@ static void recording_ended(struct recording *recording, void *context)
 	lock_release(&collector->lock);
 	free(open);
 	readers_rest(symbol_cache_readers(collector->symbols));
+	if (collector->sampler)
+		sampler_rest(collector->sampler, recording);
 	/* Somebody may wait for it: ctl_server.c. */
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");

@@ -242,7 +242,7 @@ START_TEST(samples_of_a_million_stacks_keep_the_total)
 	for (uint64_t i = 0; i < ALL; i++) {
 		samples_post(g.samples, chain(i));
 		if (i % 50000 == 0)
-			sampler_flush(g.collector.sampler);
+			sampler_flush(g.collector.sampler, g.recording);
 	}
 	finish();
 	ck_assert_int_eq(sum(NULL, 0), ALL);
@@ -298,10 +298,44 @@ START_TEST(sampler_flush_waits_for_what_was_posted)
 {
 	for (uint64_t i = 0; i < 1000; i++)
 		samples_post(g.samples, chain(i));
-	sampler_flush(g.collector.sampler);
+	sampler_flush(g.collector.sampler, g.recording);
 	ck_assert_uint_gt(stacks_count(samples_stacks(g.samples)), 1000);
 	finish();
 	ck_assert_int_eq(sum(NULL, 0), 1000);
+}
+END_TEST
+
+/* What takes long to unwind in one recording holds up no other. */
+START_TEST(samples_of_another_recording_wait_for_their_own_files_only)
+{
+	struct recording *other;
+	struct samples *samples;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/other", g.dir);
+	ck_assert_int_eq(recording_new(&g.collector, path, true, &other), 0);
+	ck_assert_int_eq(samples_new(g.collector.sampler, other, g.modules, 9,
+				     "other", &samples),
+			 0);
+	samples_take_blocks(g.samples, take, NULL);
+	pthread_mutex_lock(&g_hold);
+	for (int i = 0; i < 2; i++) {
+		struct sample *sample = new_sample(i ? 0 : 4096);
+
+		sample->kind = i ? SAMPLE_FREE : SAMPLE_ALLOC;
+		ck_assert(samples_post(g.samples, sample));
+	}
+	for (uint64_t i = 0; i < 100; i++)
+		ck_assert(samples_post(samples, chain(i)));
+	sampler_flush(g.collector.sampler, other);
+	ck_assert_uint_gt(stacks_count(samples_stacks(samples)), 100);
+	samples_put(&samples);
+	sampler_rest(g.collector.sampler, other);
+	pthread_mutex_unlock(&g_hold);
+	recording_discard(other);
+	recording_put(&other);
+	finish();
+	ck_assert_int_eq(g_taken, 2);
 }
 END_TEST
 
@@ -324,5 +358,8 @@ int main(void)
 	tcase_add_test(tcase,
 		       samples_of_other_threads_stand_for_what_was_displaced);
 	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
+	tcase_add_test(
+		tcase,
+		samples_of_another_recording_wait_for_their_own_files_only);
 	return suite_run(suite);
 }
