@@ -22,12 +22,9 @@
 
 /* --- bytes ---------------------------------------------------------------- */
 
-static bool read_all(int fd, uint64_t offset, void *out, uint64_t bytes)
+static bool read_descriptor(int fd, uint64_t offset, uint8_t *to,
+			    uint64_t bytes)
 {
-	uint8_t *to = out;
-
-	if (offset > INT64_MAX - bytes)
-		return false;
 	while (bytes) {
 		ssize_t got =
 			pread(fd, to, MIN(bytes, 64u << 20), (off_t)offset);
@@ -41,6 +38,62 @@ static bool read_all(int fd, uint64_t offset, void *out, uint64_t bytes)
 		bytes -= (uint64_t)got;
 	}
 	return true;
+}
+
+/* Fills the window of @source, if @offset is not in it. False: the file has
+ * nothing there. */
+static bool move_window(struct code_source *source, uint64_t offset)
+{
+	uint64_t into = offset - source->window_offset;
+	size_t got = 0;
+
+	if (source->window && offset >= source->window_offset &&
+	    into < source->window_bytes)
+		return true;
+	if (!source->window)
+		source->window = malloc(CODE_READ_BYTES);
+	source->window_bytes = 0;
+	if (!source->window ||
+	    source->read(source->context, offset, CODE_READ_BYTES,
+			 source->window, &got))
+		return false;
+	source->window_offset = offset;
+	source->window_bytes = got;
+	return got;
+}
+
+static bool read_all(struct code_source *source, uint64_t offset, void *out,
+		     uint64_t bytes)
+{
+	uint8_t *to = out;
+
+	if (offset > INT64_MAX - bytes)
+		return false;
+	if (!source->read)
+		return read_descriptor(source->fd, offset, to, bytes);
+	while (bytes) {
+		uint64_t into, part;
+
+		if (!move_window(source, offset))
+			return false;
+		into = offset - source->window_offset;
+		part = MIN(bytes, source->window_bytes - into);
+		memcpy(to, source->window + into, part);
+		to += part;
+		offset += part;
+		bytes -= part;
+	}
+	return true;
+}
+
+/* -errno: it is not known. */
+static int64_t size_of(const struct code_source *source)
+{
+	struct stat status;
+
+	if (source->read)
+		return (int64_t)MIN(source->size, INT64_MAX);
+	return fstat(source->fd, &status) ? -errno : status.st_size;
 }
 
 static const struct code_segment *find_segment(const struct code_file *file,
@@ -105,8 +158,9 @@ static void read_notes(struct code_file *file, const Elf64_Phdr *header)
 
 /* --- segments ------------------------------------------------------------- */
 
-static int add_segment(struct code_file *file, int fd, const Elf64_Phdr *header,
-		       uint64_t text_max, const char **why)
+static int add_segment(struct code_file *file, struct code_source *source,
+		       const Elf64_Phdr *header, uint64_t text_max,
+		       const char **why)
 {
 	struct code_segment *segment = &file->segment[file->segment_count];
 
@@ -133,34 +187,34 @@ static int add_segment(struct code_file *file, int fd, const Elf64_Phdr *header,
 	segment->is_executable = header->p_flags & PF_X;
 	file->segment_count++;
 	*why = "it is shorter than it says";
-	return read_all(fd, header->p_offset, segment->at, segment->bytes)
+	return read_all(source, header->p_offset, segment->at, segment->bytes)
 		       ? 0
 		       : -EBADMSG;
 }
 
-static int read_segments(struct code_file *file, int fd, const Elf64_Ehdr *elf,
-			 uint64_t text_max, Elf64_Phdr *dynamic,
-			 const char **why)
+static int read_segments(struct code_file *file, struct code_source *source,
+			 const Elf64_Ehdr *elf, uint64_t text_max,
+			 Elf64_Phdr *dynamic, const char **why)
 {
-	struct stat status;
 	Elf64_Phdr header, note[NOTES_MAX];
+	int64_t size = size_of(source);
 	size_t notes = 0;
 
-	if (fstat(fd, &status))
-		return -errno;
+	if (size < 0)
+		return (int)size;
 	for (size_t i = 0; i < MIN(elf->e_phnum, PROGRAM_HEADERS_MAX); i++) {
 		int err = 0;
 
 		*why = "its program headers are not all there";
-		if (!read_all(fd, elf->e_phoff + i * sizeof(header), &header,
-			      sizeof(header)))
+		if (!read_all(source, elf->e_phoff + i * sizeof(header),
+			      &header, sizeof(header)))
 			return -EBADMSG;
 		*why = "it is shorter than it says";
 		if (header.p_type == PT_LOAD &&
-		    header.p_filesz > (uint64_t)status.st_size)
+		    header.p_filesz > (uint64_t)size)
 			return -EBADMSG;
 		if (header.p_type == PT_LOAD)
-			err = add_segment(file, fd, &header, text_max, why);
+			err = add_segment(file, source, &header, text_max, why);
 		else if (header.p_type == PT_DYNAMIC)
 			*dynamic = header;
 		else if (header.p_type == PT_GNU_EH_FRAME)
@@ -482,7 +536,8 @@ static void take_section(struct code_file *file, const Elf64_Shdr *section,
 }
 
 /* A file without good sections has no tables of entries. */
-static void read_sections(struct code_file *file, int fd, const Elf64_Ehdr *elf)
+static void read_sections(struct code_file *file, struct code_source *source,
+			  const Elf64_Ehdr *elf)
 {
 	uint64_t count = MIN(elf->e_shnum, SECTIONS_MAX);
 	Elf64_Shdr names, section;
@@ -490,21 +545,21 @@ static void read_sections(struct code_file *file, int fd, const Elf64_Ehdr *elf)
 
 	if (elf->e_shentsize != sizeof(section) ||
 	    elf->e_shstrndx >= elf->e_shnum ||
-	    !read_all(fd, elf->e_shoff + elf->e_shstrndx * sizeof(names),
+	    !read_all(source, elf->e_shoff + elf->e_shstrndx * sizeof(names),
 		      &names, sizeof(names)))
 		return;
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t bytes;
 
-		if (!read_all(fd, elf->e_shoff + i * sizeof(section), &section,
-			      sizeof(section)))
+		if (!read_all(source, elf->e_shoff + i * sizeof(section),
+			      &section, sizeof(section)))
 			return;
 		if (!(section.sh_flags & SHF_ALLOC) ||
 		    section.sh_name >= names.sh_size)
 			continue;
 		bytes = MIN(names.sh_size - section.sh_name, sizeof(name) - 1);
 		if (names.sh_offset > INT64_MAX / 2 ||
-		    !read_all(fd, names.sh_offset + section.sh_name, name,
+		    !read_all(source, names.sh_offset + section.sh_name, name,
 			      bytes))
 			continue;
 		name[bytes] = '\0';
@@ -512,15 +567,15 @@ static void read_sections(struct code_file *file, int fd, const Elf64_Ehdr *elf)
 	}
 }
 
-int code_file_read(struct code_file *file, int fd, uint64_t text_max,
-		   const char **why)
+int code_file_read(struct code_file *file, struct code_source *source,
+		   uint64_t text_max, const char **why)
 {
 	Elf64_Phdr dynamic = { 0 };
 	Elf64_Ehdr elf;
 	int err;
 
 	*why = "not an ELF file for this machine";
-	if (!read_all(fd, 0, &elf, sizeof(elf)) ||
+	if (!read_all(source, 0, &elf, sizeof(elf)) ||
 	    memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
 	    elf.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != EM_X86_64 ||
@@ -529,10 +584,10 @@ int code_file_read(struct code_file *file, int fd, uint64_t text_max,
 	    elf.e_phoff > INT64_MAX / 2 || elf.e_shoff > INT64_MAX / 2)
 		return -ENOEXEC;
 	file->is_fixed = elf.e_type == ET_EXEC;
-	err = read_segments(file, fd, &elf, text_max, &dynamic, why);
+	err = read_segments(file, source, &elf, text_max, &dynamic, why);
 	if (err)
 		return err;
-	read_sections(file, fd, &elf);
+	read_sections(file, source, &elf);
 	*why = "not enough memory";
 	return read_dynamic(file, &dynamic);
 }

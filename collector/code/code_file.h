@@ -57,10 +57,26 @@ struct code_file {
 	uint32_t entry_kinds; /* a bit for each kind that a note names */
 };
 
-/* Reads the file behind @fd. 0, or -errno with *@why; release it anyway.
+#define CODE_READ_BYTES 65536
+
+/* Where the bytes of a file come from. */
+struct code_source {
+	int fd; /* a regular file; used if read is NULL */
+	/* Copies up to @bytes, which are CODE_READ_BYTES, at @offset to @out;
+	 * *@got: how many there are. 0 or -errno. */
+	int (*read)(void *context, uint64_t offset, size_t bytes, void *out,
+		    size_t *got);
+	void *context;
+	uint64_t size; /* of the file, with read */
+	/* What was read last: zeros at first; the caller frees window. */
+	uint8_t *window;
+	uint64_t window_offset, window_bytes;
+};
+
+/* Reads the file of @source. 0, or -errno with *@why; release it anyway.
  * file->budget is what all may take. */
-int code_file_read(struct code_file *file, int fd, uint64_t text_max,
-		   const char **why);
+int code_file_read(struct code_file *file, struct code_source *source,
+		   uint64_t text_max, const char **why);
 void code_file_release(struct code_file *file);
 
 /* The @bytes at virtual address @vaddr, or NULL if they are not all in one

@@ -405,8 +405,13 @@ static int read_file(struct code_plan_work *work,
 		     const struct code_input *input, uint64_t text_max,
 		     const char **why)
 {
-	int err = code_file_read(&work->file, input->fd, text_max, why);
+	struct code_source source = { .fd = input->fd,
+				      .read = input->read,
+				      .context = input->context,
+				      .size = input->size };
+	int err = code_file_read(&work->file, &source, text_max, why);
 
+	free(source.window);
 	if (err)
 		return err;
 	*why = "it defines the hooks itself";

@@ -54,7 +54,12 @@ extern const struct code_limits code_limits_usual;
 struct elf_functions;
 
 struct code_input { /* an ELF file */
-	int fd; /* a regular file */
+	int fd; /* a regular file; used if read is NULL */
+	/* Copies up to @bytes at @offset to @out (code_file.h). NULL: @fd is
+	 * read in this process; not for files that others have made. */
+	int (*read)(void *context, uint64_t offset, size_t bytes, void *out,
+		    size_t *got);
+	uint64_t size; /* of the file, with read */
 	/* Reads its symbol tables into *@out, as elf_read_functions() does. 0
 	 * or -errno. NULL: they are read in this process; not for files that
 	 * others have made. */
@@ -63,9 +68,8 @@ struct code_input { /* an ELF file */
 };
 
 /*
- * Begins a plan of the file @input, whose descriptor stays the caller's and
- * must stay open until the plan is ready. @limits may be NULL: the
- * usual ones. Reads tables and text: about 4 ms per MB. 0: call
+ * Begins a plan of the file @input, which stays the caller's. @limits may be
+ * NULL: the usual ones. Reads tables and text: about 4 ms per MB. 0: call
  * code_plan_step(). Else -errno, and *@why says in a few words what is wrong (a
  * string that the caller does not free); *@out is then NULL. -ENODATA: the
  * file calls no hooks and has no table of entries. -EPERM: it defines the hooks

@@ -3,9 +3,9 @@
  * debug_file - the header says which files these functions look for.
  *
  * The module says what its debug file is called. So these names are hostile.
- * openat2() opens each path below a root folder that the path cannot leave.
- * Only regular files are opened: to open another file may wait, or may have
- * effects.
+ * mapped_file_at() finds each path below a root folder that the path cannot
+ * leave. Only regular files are taken: to open another file may wait, or may
+ * have effects.
  *
  * .gnu_debuglink has a checksum of the debug file. To check it, the whole debug
  * file must be read, which may have gigabytes. So the checksum counts only if
@@ -17,18 +17,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/names/elf_read.h"
 #include "collector/base/log.h"
+#include "collector/names/mapped_file.h"
+#include "collector/names/nowait.h"
 #include "shared/compiler.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
@@ -47,31 +47,19 @@ struct finder { /* one search in one root */
 
 /* --- opening ------------------------------------------------------------- */
 
-static int open_below_root(int root_fd, const char *path, uint64_t flags)
+/* Finds @path below @root_fd, and returns an O_PATH descriptor, which is the
+ * caller's. -1: @path is no regular file, or is not there. */
+static int find_regular_file(const struct debug_search *search, int root_fd,
+			     const char *path)
 {
-	struct open_how how = {
-		.flags = flags | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
-/* Opens @path below @root_fd to read it, and returns the descriptor, which is
- * the caller's. -1: @path is no regular file, or cannot be read. */
-static int open_regular_file(int root_fd, const char *path)
-{
-	int place = open_below_root(root_fd, path, O_PATH);
-	char link[32];
+	int fd = mapped_file_at(readers_openers(search->readers), root_fd, path,
+				0);
 	struct stat status;
-	int fd = -1;
 
-	if (place < 0)
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	if (!fstat(place, &status) && S_ISREG(status.st_mode))
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	close(place);
+	if (fd >= 0 && (nowait_stat(fd, &status) || !S_ISREG(status.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
 	return fd;
 }
 
@@ -141,7 +129,7 @@ static int ATTR_PRINTF(2, 3)
 	va_end(args);
 	if (length < 0 || (size_t)length >= sizeof(finder->path))
 		return -1;
-	fd = open_regular_file(finder->root_fd, finder->path);
+	fd = find_regular_file(finder->search, finder->root_fd, finder->path);
 	if (fd < 0)
 		return -1;
 	if (fits_search(finder, fd))

@@ -35,8 +35,8 @@ struct debug_search {
 int debug_file_symbols(struct debug_search *search, struct reader_symtab *out);
 
 struct debug_lines { /* descriptors; the caller's */
-	int fd; /* the file with the debug information */
-	int alt_fd; /* what dwz moved out of that; -1: nothing */
+	int fd; /* the file with the debug information; may be O_PATH */
+	int alt_fd; /* what dwz moved out of that, the same; -1: nothing */
 };
 
 /*

@@ -7,16 +7,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shared/atomic.h"
 #include "collector/base/clock.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -183,15 +185,74 @@ void helper_count_failed(void)
 	atom_add_rlx(&g_counts.failed, 1);
 }
 
+/* Those that were killed, but have not ended yet: they may hang in a file
+ * system, which nothing can end but the file system itself. A few that are
+ * forgotten stay zombies until we end. */
+#define HUNG_MAX 64
+#define END_MS 100
+
+static pid_t g_hung[HUNG_MAX]; /* 0: none */
+
+static void note_hung(pid_t pid)
+{
+	for (size_t i = 0; i < HUNG_MAX; i++)
+		/* order: sc, HUNG: whoever takes it waits for it */
+		if (atom_cas_sc(&g_hung[i], 0, pid))
+			return;
+}
+
+static void reap_hung(void)
+{
+	for (size_t i = 0; i < HUNG_MAX; i++) {
+		/* order: sc, HUNG: from now on it is ours alone */
+		pid_t pid = atom_xchg_sc(&g_hung[i], 0);
+
+		if (pid && !waitpid(pid, NULL, WNOHANG))
+			note_hung(pid);
+	}
+}
+
+/* Waits until process @pid, which was killed, has ended: END_MS at most. */
+static bool wait_for_end(pid_t pid, int *status)
+{
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
+			      .events = POLLIN };
+	pid_t got;
+
+	if (end.fd >= 0) {
+		(void)poll(&end, 1, END_MS);
+		close(end.fd);
+	}
+	do
+		got = waitpid(pid, status, end.fd >= 0 ? WNOHANG : 0);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static void kill_helper(struct helper *helper)
+{
+	helper_close(&helper->answer, 1);
+	helper_close(&helper->complaint, 1);
+	kill(helper->pid, SIGKILL);
+}
+
+void helper_dismiss(struct helper *helper)
+{
+	kill_helper(helper);
+	note_hung(helper->pid);
+	reap_hung();
+	/* relaxed: a figure for a person */
+	atom_add_rlx(&g_counts.running, -1);
+}
+
 int helper_end(struct helper *helper)
 {
 	int status = 0;
 
-	helper_close(&helper->answer, 1);
-	helper_close(&helper->complaint, 1);
-	kill(helper->pid, SIGKILL);
-	while (waitpid(helper->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	kill_helper(helper);
+	if (!wait_for_end(helper->pid, &status))
+		note_hung(helper->pid);
+	reap_hung();
 	/* relaxed: a figure for a person */
 	atom_add_rlx(&g_counts.running, -1);
 	return status;

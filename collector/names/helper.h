@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <stdint.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Descriptors that a helper may get. */
@@ -41,9 +40,12 @@ struct helper_counts {
 struct helper_counts helper_counts(void);
 /* One that was started reached a limit of ours, or crashed. Any thread. */
 void helper_count_failed(void);
-/* Kills the process, if it has not ended, and waits for it. Returns its wait
- * status. */
+/* Kills the process, if it has not ended, and waits for it: not for long, as
+ * one that hangs in a file system cannot be killed. Returns its wait status; 0:
+ * it has not ended. */
 int helper_end(struct helper *helper);
+/* The same without waiting, for a process that nothing is expected of. */
+void helper_dismiss(struct helper *helper);
 /* This process shall end: from now on nobody waits for a helper beyond
  * @until_ns (CLOCK_MONOTONIC). */
 void helper_hurry(uint64_t until_ns);

@@ -14,12 +14,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,12 +26,19 @@
 #include "collector/base/clock.h"
 #include "collector/names/jit_map.h"
 #include "collector/base/log.h"
+#include "collector/names/mapped_file.h"
+#include "collector/names/nowait.h"
+#include "collector/names/reader.h"
+#include "collector/names/reader_wire.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbols.h"
 #include "shared/compiler.h"
 
 #define CREDIT_SHARE 10
 #define CREDIT_NS 1000000000
+/* Of a file that is read by perfrec-reader. */
+#define COPY_BYTES_MAX (64u << 20)
+#define COPY_NS_MAX 5000000000
 #define LOOK_NS 1000000 /* not more often: a profile asks for many at once */
 
 struct edition { /* of a file; zeros: there is none */
@@ -123,16 +129,19 @@ void jit_files_set_dump(struct jit_files *files, int fd)
 
 /* --- opening -------------------------------------------------------------- */
 
+static struct readers *readers_of(const struct jit_files *files)
+{
+	return symbol_cache_readers(files->cache);
+}
+
 /* O_PATH of the map of the process; -1. */
 static int find_text_map(const struct jit_files *files, int root_fd)
 {
-	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT |
-					   RESOLVE_NO_MAGICLINKS };
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)files->pid);
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	return mapped_file_at(readers_openers(readers_of(files)), root_fd, path,
+			      O_NOFOLLOW);
 }
 
 /* What is behind @fd; zeros when it may not be used. */
@@ -142,7 +151,7 @@ static struct edition edition_of(const struct jit_files *files, int fd)
 	struct stat status;
 
 	memset(&edition, 0, sizeof(edition)); /* its padding, too */
-	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) ||
+	if (fd < 0 || nowait_stat(fd, &status) || !S_ISREG(status.st_mode) ||
 	    status.st_uid != files->uid)
 		return edition;
 	edition.device = status.st_dev;
@@ -153,13 +162,45 @@ static struct edition edition_of(const struct jit_files *files, int fd)
 	return edition;
 }
 
-/* To read from what O_PATH @fd is; -1. */
-static int reopen_for_reading(int fd)
+/* Copies what perfrec-reader reads of @from to @to, a file in memory. Where
+ * there is nothing but zeros, nothing is written. */
+static void copy_bytes(struct jit_files *files, int from, int to)
+{
+	uint64_t until_ns = clock_monotonic_ns() + COPY_NS_MAX;
+	static const char zeros[READER_BYTES_MAX];
+	char why[READER_WHY_BYTES];
+	char *bytes = malloc(READER_BYTES_MAX);
+	uint64_t at = 0;
+	size_t got = 0;
+
+	while (bytes && at < COPY_BYTES_MAX &&
+	       clock_monotonic_ns() < until_ns &&
+	       !reader_bytes(readers_of(files), files->uid, from, at,
+			     READER_BYTES_MAX, bytes, &got, why) &&
+	       got) {
+		if (memcmp(bytes, zeros, got) != 0 &&
+		    pwrite(to, bytes, got, (off_t)at) < 0)
+			break;
+		at += got;
+	}
+	(void)!ftruncate(to, (off_t)at);
+	free(bytes);
+}
+
+/* To read from what O_PATH @fd is, a regular file; -1. A file that may never
+ * answer is read by perfrec-reader first. */
+static int open_for_reading(struct jit_files *files, int fd)
 {
 	char link[32];
+	int copy;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (nowait_is_local(fd))
+		return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	copy = memfd_create("perfrec-jit", MFD_CLOEXEC);
+	if (copy >= 0)
+		copy_bytes(files, fd, copy);
+	return copy;
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -180,8 +221,9 @@ static void tell_cut_map(struct jit_files *files)
 /* lock held. */
 static void read_jit_files(struct jit_files *files, int text_fd)
 {
-	int text = files->text.inode ? reopen_for_reading(text_fd) : -1;
-	int dump = files->dump.inode ? reopen_for_reading(files->dump_fd) : -1;
+	int text = files->text.inode ? open_for_reading(files, text_fd) : -1;
+	int dump = files->dump.inode ? open_for_reading(files, files->dump_fd)
+				     : -1;
 	int err = 0;
 
 	drop_text_map(files);

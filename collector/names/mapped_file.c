@@ -6,9 +6,14 @@
  * gone (deleted). So /proc/PID/map_files is tried first: it is exact, but needs
  * privileges. A file that is opened by its path must have the inode that is
  * mapped.
+ *
+ * Where nobody may wait, the path comes first, and only what the kernel knows
+ * of it (nowait.h): map_files may ask a file server whether the file is still
+ * there. What is found so is the same file, as the inode says.
  */
 #include "collector/names/mapped_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
@@ -19,6 +24,8 @@
 #include <unistd.h>
 
 #include "collector/names/maps.h"
+#include "collector/names/nowait.h"
+#include "collector/names/opener.h"
 
 /* Closes @fd and returns -1 unless it is the mapped inode. */
 static int keep_if_mapped_inode(int fd, const struct maps_line *line,
@@ -29,7 +36,7 @@ static int keep_if_mapped_inode(int fd, const struct maps_line *line,
 	if (fd < 0)
 		return -1;
 	/* overlayfs and btrfs may show other numbers for the same file */
-	if (!fstat(fd, &status) &&
+	if (!nowait_stat(fd, &status) &&
 	    (status.st_ino == line->inode ||
 	     (!strictly && status.st_dev != line->device)))
 		return fd;
@@ -49,35 +56,100 @@ bool mapped_file_strip_deleted(char *path)
 	return true;
 }
 
-int mapped_file_at(int root_fd, const char *path)
+/* The same as nowait_open(), for a folder on a disk of this machine, of which
+ * the kernel may read: @path must not leave that disk. */
+static int open_on_disk(int dir_fd, const char *path, uint64_t flags,
+			uint64_t resolve)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT |
-					   RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC,
+				.resolve = resolve | RESOLVE_NO_XDEV };
+	int fd;
 
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (!nowait_is_local(dir_fd))
+		return -EAGAIN;
+	fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+	if (fd >= 0)
+		return fd;
+	return errno == EXDEV ? -EAGAIN : -errno;
 }
 
-int mapped_file_open(int proc_fd, int root_fd, struct maps_line *line)
+/* An O_PATH descriptor of @path below @dir_fd: what the kernel knows, or else
+ * what an opener finds. -1: errno says why. */
+static int find_path(struct openers *openers, int dir_fd, const char *path,
+		     uint64_t flags, uint64_t resolve)
 {
-	bool is_deleted = mapped_file_strip_deleted(line->path);
+	int fd = nowait_open(dir_fd, path, flags, resolve);
+
+	if (fd == -EAGAIN && openers)
+		fd = open_on_disk(dir_fd, path, flags, resolve);
+	if (fd == -EAGAIN && openers)
+		fd = opener_find(openers, dir_fd, path, flags, resolve);
+	if (fd >= 0)
+		return fd;
+	errno = -fd;
+	return -1;
+}
+
+int mapped_file_at(struct openers *openers, int root_fd, const char *path,
+		   uint64_t flags)
+{
+	return find_path(openers, root_fd, path, flags,
+			 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+}
+
+/* The file behind the mapping of @line itself; -1. */
+static int open_mapping(struct openers *openers, int proc_fd,
+			const struct maps_line *line)
+{
 	char name[64];
-	int fd;
 
 	snprintf(name, sizeof(name), "map_files/%llx-%llx",
 		 (unsigned long long)line->start,
 		 (unsigned long long)line->end);
-	fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	fd = keep_if_mapped_inode(mapped_file_at(root_fd, line->path), line,
-				  is_deleted);
+	/* Nobody is asked. */
+	if (nowait_is_local_device(line->device))
+		return openat(proc_fd, name, O_PATH | O_CLOEXEC);
+	return find_path(openers, proc_fd, name, 0, 0);
+}
+
+/* The file at the path of @line, if it is the one that is mapped; -1. */
+static int open_at_path(struct openers *openers, int proc_fd, int root_fd,
+			const struct maps_line *line, bool is_deleted)
+{
+	int fd = keep_if_mapped_inode(
+		mapped_file_at(openers, root_fd, line->path, 0), line,
+		is_deleted);
+
 	if (fd < 0)
 		fd = keep_if_mapped_inode(
-			openat(proc_fd, "exe", O_PATH | O_CLOEXEC), line, true);
+			find_path(openers, proc_fd, "exe", 0, 0), line, true);
 	/* of a program in a chroot the map shows paths as we see them */
 	if (fd < 0)
-		fd = keep_if_mapped_inode(open(line->path, O_PATH | O_CLOEXEC),
-					  line, true);
+		fd = keep_if_mapped_inode(
+			find_path(openers, AT_FDCWD, line->path, 0, 0), line,
+			true);
 	return fd;
+}
+
+int mapped_file_open(struct openers *openers, int proc_fd, int root_fd,
+		     struct maps_line *line)
+{
+	bool is_deleted = mapped_file_strip_deleted(line->path);
+	int fd = open_mapping(openers, proc_fd, line);
+
+	if (fd >= 0)
+		return fd;
+	return open_at_path(openers, proc_fd, root_fd, line, is_deleted);
+}
+
+int mapped_file_open_nowait(int proc_fd, int root_fd, struct maps_line *line)
+{
+	bool is_deleted;
+
+	/* Nobody is asked. */
+	if (nowait_is_local_device(line->device))
+		return mapped_file_open(NULL, proc_fd, root_fd, line);
+	is_deleted = mapped_file_strip_deleted(line->path);
+	return keep_if_mapped_inode(
+		mapped_file_at(NULL, root_fd, line->path, 0), line, is_deleted);
 }

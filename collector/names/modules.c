@@ -16,6 +16,10 @@
  * reason is that the log tells each unload, and the map may be ahead of the
  * log. load_map.c keeps what is known.
  *
+ * The map at hello is read on the main thread, which waits for no file system.
+ * If a file cannot be had so, the whole map is read by a job. Until then
+ * nothing is known.
+ *
  * A file that the log tells is opened by its path, and must have the build-id
  * that it had in memory. A file that the map tells is opened by mapped_file.c.
  * The folder of the process in /proc, and the root folder of the process, are
@@ -55,6 +59,9 @@
 #include "collector/names/mapped_file.h"
 #include "collector/names/maps.h"
 #include "collector/names/memory_image.h"
+#include "collector/names/nowait.h"
+#include "collector/names/opener.h"
+#include "collector/names/reader.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbols.h"
@@ -107,6 +114,7 @@ struct modules {
 			    * refresh_lock */
 	uint64_t vdso; /* its address; 0: not known; under refresh_lock */
 	bool was_read; /* the map was read at least once */
+	bool is_behind; /* the first reading was not whole: modules_new() */
 	int64_t credit_ns; /* how long the map may be read for unknown
 			    * addresses; see CREDIT_NS */
 	uint64_t credited_ns; /* when credit_ns was last increased */
@@ -148,6 +156,8 @@ struct reading {
 	size_t count, room;
 	struct span *anonymous;
 	size_t anonymous_count;
+	bool nowait; /* ask no file system; see modules_new() */
+	bool is_behind; /* so a file could not be had */
 };
 
 static void reading_release(struct reading *reading)
@@ -156,7 +166,7 @@ static void reading_release(struct reading *reading)
 		symbol_file_put(&reading->list[i].file);
 	free(reading->list);
 	free(reading->anonymous);
-	*reading = (struct reading){ 0 };
+	*reading = (struct reading){ .nowait = reading->nowait };
 }
 
 /* True if functions may lie in the mapping, and the mapping has a name. */
@@ -230,6 +240,25 @@ static struct symbol_file *open_symbols(struct modules *modules, int root_fd,
 	return file;
 }
 
+static struct openers *openers_of(const struct modules *modules)
+{
+	return readers_openers(symbol_cache_readers(modules->cache));
+}
+
+/* The file that lies at @line, opened as @reading may; -1. */
+static int open_mapping(struct modules *modules, int root_fd,
+			struct maps_line *line, const struct reading *reading)
+{
+	if (!line->inode && !strcmp(line->path, "[vdso]"))
+		return vdso_open(line->end - line->start);
+	if (!line->inode)
+		return -1;
+	if (reading->nowait)
+		return mapped_file_open_nowait(modules->proc_fd, root_fd, line);
+	return mapped_file_open(openers_of(modules), modules->proc_fd, root_fd,
+				line);
+}
+
 /* Appends the mapping of @line, which was not known, to @reading, with the file
  * that lies there. The file may be NULL. 0 or -ENOMEM. */
 static int identify_mapping(struct modules *modules, int root_fd,
@@ -243,14 +272,15 @@ static int identify_mapping(struct modules *modules, int root_fd,
 		.build_id = "",
 		.is_transient = modules->was_read,
 	};
-	int fd = -1;
+	int fd;
 
 	if (grow_array(reading->list, reading->room, reading->count + 1))
 		return -ENOMEM;
-	if (line->inode)
-		fd = mapped_file_open(modules->proc_fd, root_fd, line);
-	else if (!strcmp(line->path, "[vdso]"))
-		fd = vdso_open(line->end - line->start);
+	fd = open_mapping(modules, root_fd, line, reading);
+	if (fd < 0 && line->inode && reading->nowait) {
+		reading->is_behind = true;
+		return 0;
+	}
 	if (fd >= 0 && modules->jit && jit_files_is_dump(line->path))
 		jit_files_set_dump(modules->jit, fd);
 	if (line->inode && fd < 0 && is_descriptor_lack(errno))
@@ -364,7 +394,7 @@ static struct symbol_file *file_at_path(struct modules *modules,
 	if (root_fd < 0 && has_build_id)
 		root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd >= 0)
-		fd = mapped_file_at(root_fd, path);
+		fd = mapped_file_at(openers_of(modules), root_fd, path, 0);
 	if (fd < 0 && is_descriptor_lack(errno))
 		symbol_cache_note_lack(modules->cache);
 	if (fd >= 0) {
@@ -401,7 +431,8 @@ static struct symbol_file *file_mapped_there(struct modules *modules,
 		if (!maps_parse(text, &line) || !line.inode ||
 		    line.start < place->start || line.end > place->end)
 			continue;
-		fd = mapped_file_open(modules->proc_fd, root_fd, &line);
+		fd = mapped_file_open(openers_of(modules), modules->proc_fd,
+				      root_fd, &line);
 		if (fd >= 0)
 			file = open_symbols(modules, root_fd, fd, line.path);
 		symbol_name_clean(line.path);
@@ -433,7 +464,7 @@ static struct symbol_file *file_of_descriptor(struct modules *modules,
 	if (!number[0] || number[strspn(number, "0123456789")])
 		return NULL;
 	snprintf(name, sizeof(name), "fd/%.20s", number);
-	fd = openat(modules->proc_fd, name, O_PATH | O_CLOEXEC);
+	fd = opener_find(openers_of(modules), modules->proc_fd, name, 0, 0);
 	if (fd < 0)
 		return NULL;
 	file = check_told_file(place,
@@ -681,10 +712,45 @@ int modules_refresh(struct modules *modules)
 	modules->credit_ns -= (int64_t)(thread_cpu_ns() - begin_ns);
 	modules->is_gone = err == -ESRCH;
 	modules->was_read |= !err;
+	modules->is_behind = false;
 	lock_release(&modules->lock);
 	lock_release(&modules->refresh_lock);
 	reading_release(&reading);
 	return err;
+}
+
+/* The same when nobody else knows @modules yet, without waiting for a file: if
+ * the log has something to say, or a file cannot be had, the map is behind.
+ * What the log says is not taken in, as that may wait. */
+static int read_map_nowait(struct modules *modules)
+{
+	struct reading reading = { .nowait = true };
+	int err = modules->proc_fd < 0 ? modules->proc_fd
+				       : read_map(modules, &reading);
+
+	modules->is_behind = reading.is_behind ||
+			     (modules->log && map_log_read(modules->log));
+	for (size_t i = 0; i < reading.count && !err && !modules->is_behind;
+	     i++)
+		err = load_map_add(&modules->map, &reading.list[i]);
+	if (!err && !modules->is_behind) {
+		modules->anonymous = reading.anonymous;
+		modules->anonymous_count = reading.anonymous_count;
+		modules->was_read = true;
+		reading.anonymous = NULL;
+	}
+	reading_release(&reading);
+	return err;
+}
+
+bool modules_are_behind(struct modules *modules)
+{
+	bool are;
+
+	lock_acquire(&modules->lock);
+	are = modules->is_behind;
+	lock_release(&modules->lock);
+	return are;
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -706,7 +772,7 @@ static int make_modules(pid_t pid, pid_t inner_pid, struct map_log *log,
 	}
 	modules->root_fd = openat(modules->proc_fd, "root",
 				  O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (modules->proc_fd >= 0 && !fstat(modules->proc_fd, &status)) {
+	if (modules->proc_fd >= 0 && !nowait_stat(modules->proc_fd, &status)) {
 		modules->uid = status.st_uid;
 		modules->jit = jit_files_new(cache, inner_pid, status.st_uid);
 	}
@@ -731,7 +797,7 @@ int modules_new(pid_t pid, pid_t inner_pid, struct map_log *log,
 
 	if (err)
 		return err;
-	err = modules_refresh(modules);
+	err = read_map_nowait(modules);
 	if (err == -EACCES || err == -EPERM) {
 		log_warn("cannot read /proc/%d/maps: %s; functions of that "
 			 "program have no names (make its executable readable, "

@@ -23,13 +23,18 @@ struct symbol_cache; /* symbols.h: shared by all processes of a collector */
  * The load map of process @pid: what /proc/@pid/maps says now, and what @log
  * (NULL: there is none) will say later of @inner_pid, the inner id of the
  * process. Every file is opened at once, through /proc/PID/root or map_files,
- * so that containers and deleted files work. Symbol tables are read when they
- * are first needed. If the map may not be read, a message says so, and only the
- * log gives names. @cache must outlive the result. Returns 0, or -errno: there
- * is no such process. After 0 the caller holds one reference.
+ * so that containers and deleted files work; but if the kernel would have to
+ * ask a file system, none is: modules_are_behind(). Never waits. Symbol tables
+ * are read when they are first needed. If the map may not be read, a message
+ * says so, and only the log gives names. @cache must outlive the result.
+ * Returns 0, or -errno: there is no such process. After 0 the caller holds one
+ * reference.
  */
 int modules_new(pid_t pid, pid_t inner_pid, struct map_log *log,
 		struct symbol_cache *cache, struct modules **out);
+/* Whether nothing is known of @modules until modules_refresh() is called, which
+ * may wait for file systems. */
+bool modules_are_behind(struct modules *modules);
 /* A second reference to @modules. */
 struct modules *modules_get(struct modules *modules);
 /* Gives one reference back and clears *@modules. */

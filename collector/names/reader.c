@@ -12,6 +12,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@
 #include "collector/base/log.h"
 #include "collector/base/pulse.h"
 #include "collector/names/helper.h"
+#include "collector/names/nowait.h"
+#include "collector/names/opener.h"
 #include "collector/names/reader_wire.h"
 #include "collector/names/symbol_name.h"
 #include "shared/compiler.h"
@@ -45,10 +48,12 @@ struct reader { /* a process */
 	struct reader *next; /* of the idle ones */
 	struct helper helper;
 	uid_t uid; /* whose files it has read */
+	uint64_t idle_ns; /* since when; CLOCK_MONOTONIC */
 	bool was_idle;
 };
 
 struct readers {
+	struct openers *openers;
 	struct lock lock; /* for all that follows */
 	struct reader *idle; /* the last used first */
 	struct readers_stats stats;
@@ -77,8 +82,10 @@ int readers_new(struct readers **out)
 {
 	struct readers *readers = calloc(1, sizeof(*readers));
 
-	if (!readers)
+	if (!readers || openers_new(&readers->openers)) {
+		free(readers);
 		return -ENOMEM;
+	}
 	lock_init(&readers->lock, LOCK_READERS);
 	*out = readers;
 	return 0;
@@ -105,6 +112,35 @@ void readers_rest(struct readers *readers)
 	readers->stats.idle = 0;
 	lock_release(&readers->lock);
 	end_readers(idle);
+	openers_rest(readers->openers);
+}
+
+void readers_tire(struct readers *readers, uint64_t before_ns)
+{
+	struct reader **link = &readers->idle, *tired = NULL;
+
+	lock_acquire(&readers->lock);
+	while (*link) {
+		struct reader *reader = *link;
+
+		if (reader->idle_ns >= before_ns) {
+			link = &reader->next;
+			continue;
+		}
+		*link = reader->next;
+		reader->next = tired;
+		tired = reader;
+		readers->stats.idle--;
+	}
+	lock_release(&readers->lock);
+	while (tired) {
+		struct reader *reader = tired;
+
+		tired = reader->next;
+		helper_dismiss(&reader->helper);
+		free(reader);
+	}
+	openers_tire(readers->openers, before_ns);
 }
 
 void readers_free(struct readers **readers_ptr)
@@ -115,8 +151,14 @@ void readers_free(struct readers **readers_ptr)
 	if (!readers)
 		return;
 	readers_rest(readers);
+	openers_free(&readers->openers);
 	lock_destroy(&readers->lock);
 	free(readers);
+}
+
+struct openers *readers_openers(struct readers *readers)
+{
+	return readers->openers;
 }
 
 void readers_stats(struct readers *readers, struct readers_stats *out)
@@ -220,6 +262,7 @@ static void give_reader(struct readers *readers, struct reader *reader)
 	struct reader *over = is_worn(reader) ? reader : NULL;
 
 	reader->next = NULL;
+	reader->idle_ns = clock_monotonic_ns();
 	lock_acquire(&readers->lock);
 	readers->stats.busy--;
 	if (!over) {
@@ -259,11 +302,64 @@ static int drop_reader(struct readers *readers, struct reader *reader, int err,
 	return signal == SIGXCPU ? -ETIMEDOUT : err;
 }
 
+/* --- files ---------------------------------------------------------------- */
+
+struct files { /* of a question */
+	int fds[READER_FILES_MAX]; /* to be sent */
+	bool is_ours[READER_FILES_MAX]; /* to be closed */
+	bool are_far; /* some are O_PATH, and not to be opened here */
+};
+
+static void close_files(struct files *files)
+{
+	for (size_t i = 0; i < READER_FILES_MAX; i++)
+		if (files->is_ours[i])
+			close(files->fds[i]);
+}
+
+/* A descriptor to read from of the file behind @fd, which is local, or was
+ * opened before; or -errno. */
+static int open_here(int fd)
+{
+	char link[32];
+	int copy;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return copy < 0 ? -errno : copy;
+}
+
+/* Opens those of @question that can be opened here. 0: the caller closes @out;
+ * or -errno. */
+static int open_files(const struct question *question, struct files *out)
+{
+	*out = (struct files){ .are_far = false };
+	for (size_t i = 0; i < question->request.files; i++) {
+		int fd = question->fds[i], flags = fcntl(fd, F_GETFL);
+
+		if (flags < 0 || (flags & O_PATH && !nowait_is_local(fd))) {
+			out->fds[i] = fd;
+			out->are_far = true;
+			continue;
+		}
+		out->fds[i] = open_here(fd);
+		out->is_ours[i] = out->fds[i] >= 0;
+		if (out->fds[i] < 0) {
+			int err = out->fds[i];
+
+			close_files(out);
+			return err;
+		}
+	}
+	return 0;
+}
+
 /* --- messages ------------------------------------------------------------- */
 
 /* 0 or -errno. */
 static int send_request(const struct reader *reader,
-			const struct question *question)
+			const struct question *question,
+			const struct files *files)
 {
 	union {
 		struct cmsghdr header;
@@ -283,7 +379,7 @@ static int send_request(const struct reader *reader,
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(bytes);
-	memcpy(CMSG_DATA(&control.header), question->fds, bytes);
+	memcpy(CMSG_DATA(&control.header), files->fds, bytes);
 	put = sendmsg(reader->helper.answer, &message,
 		      MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (put < 0)
@@ -363,15 +459,30 @@ static void drop_parts(struct question *question)
 	}
 }
 
+static int put_question(struct readers *readers, const struct reader *reader,
+			const struct question *question,
+			const struct files *files)
+{
+	if (files->are_far)
+		return opener_pass(readers->openers, reader->helper.answer,
+				   &question->request, files->fds,
+				   question->request.files);
+	return send_request(reader, question, files);
+}
+
 /* One try. -EAGAIN: the process was idle, and is dead. */
 static int ask_reader(struct readers *readers, struct reader *reader,
-		      struct question *question)
+		      const struct files *files, struct question *question)
 {
 	uint64_t deadline_ns =
 		clock_monotonic_ns() + question->seconds * 1000000000ull;
 	bool is_sound = false, was_idle = reader->was_idle;
-	int err = send_request(reader, question);
+	int err = put_question(readers, reader, question, files);
 
+	/* What cannot be opened is no fault of the reader. */
+	is_sound = files->are_far && err && err != -EPIPE && err != -ETIMEDOUT;
+	if (is_sound)
+		snprintf(question->why, READER_WHY_BYTES, "%s", strerror(-err));
 	if (!err)
 		err = receive_reply(reader, deadline_ns, question, &is_sound);
 	if (err)
@@ -388,8 +499,14 @@ static int ask_reader(struct readers *readers, struct reader *reader,
 static int ask(struct readers *readers, struct question *question)
 {
 	const char *before = pulse_step("waits for perfrec-reader");
-	int err;
+	struct files files;
+	int err = open_files(question, &files);
 
+	if (err) {
+		snprintf(question->why, READER_WHY_BYTES, "%s", strerror(-err));
+		(void)pulse_step(before);
+		return err;
+	}
 	do {
 		struct reader *reader = take_idle(readers, question->uid);
 
@@ -400,8 +517,9 @@ static int ask(struct readers *readers, struct question *question)
 				 "cannot start perfrec-reader: %s",
 				 strerror(-err));
 		else
-			err = ask_reader(readers, reader, question);
+			err = ask_reader(readers, reader, &files, question);
 	} while (err == -EAGAIN);
+	close_files(&files);
 	(void)pulse_step(before);
 	return err == -EPIPE ? -EBADMSG : err;
 }

@@ -16,7 +16,9 @@
  *
  * Each function returns 0, or -errno with a few words in @why: -ENOEXEC: it is
  * no ELF file of this kind of machine; -ETIMEDOUT: a limit was exceeded. After
- * an error *@out is as before. Descriptors stay the caller's.
+ * an error *@out is as before. Descriptors stay the caller's, and may be
+ * O_PATH: then the file is opened here if it is on a disk of this machine, else
+ * by an opener (opener.h).
  */
 #ifndef PERFREC_COLLECTOR_NAMES_READER_H
 #define PERFREC_COLLECTOR_NAMES_READER_H
@@ -32,6 +34,7 @@
 #define READER_SECONDS 30
 #define READER_WHY_BYTES 160
 
+struct openers;
 struct readers; /* the processes of a collector */
 
 struct readers_stats { /* since the start, but for idle */
@@ -46,7 +49,12 @@ void readers_free(struct readers **readers);
 /* Ends the processes that are idle. Call it when a recording has ended, so that
  * a daemon with nothing to do has none. */
 void readers_rest(struct readers *readers);
+/* Ends those that have been idle since before @before_ns (CLOCK_MONOTONIC).
+ * Never waits. */
+void readers_tire(struct readers *readers, uint64_t before_ns);
 void readers_stats(struct readers *readers, struct readers_stats *out);
+/* What opens files whose file system may not answer; belongs to @readers. */
+struct openers *readers_openers(struct readers *readers);
 
 /* What elf_read_headers() finds in the file @fd for a program of user @uid. The
  * caller frees out->segments. Short. */

@@ -32,6 +32,8 @@
 #include "collector/names/elf_bounds.h"
 #include "collector/names/elf_read.h"
 #include "collector/names/mini_debug.h"
+#include "collector/names/opener_serve.h"
+#include "collector/names/opener_wire.h"
 #include "collector/names/reader_wire.h"
 #include "shared/compiler.h"
 
@@ -382,6 +384,8 @@ int main(void)
 		return 2;
 	}
 	set_limits();
+	if (getenv(OPENER_VARIABLE))
+		return opener_serve();
 	drop_rights();
 	confine();
 	while (receive(&request, fds)) {

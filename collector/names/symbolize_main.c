@@ -157,6 +157,22 @@ int open(const char *path, int flags, ...)
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
+/* The collector may have @fd as O_PATH only: opening it may take for ever. */
+static void open_to_read(int fd)
+{
+	int flags = fcntl(fd, F_GETFL), copy;
+	char link[32];
+
+	if (flags < 0 || !(flags & O_PATH))
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (copy < 0)
+		return;
+	(void)!dup2(copy, fd);
+	close(copy);
+}
+
 static int put_lines(void)
 {
 	static struct dwarf_frame frames[SYMBOLIZE_FRAMES_MAX];
@@ -165,6 +181,8 @@ static int put_lines(void)
 	uint64_t vaddr;
 
 	set_limits();
+	open_to_read(SYMBOLIZE_ELF_FD);
+	open_to_read(SYMBOLIZE_ALT_FD);
 	set_limit(RLIMIT_FSIZE, 0); /* it has nothing to write but its answer */
 	g_is_confined = true;
 	forbid_network_and_programs();

@@ -30,6 +30,7 @@
 #ifndef PERFREC_COLLECTOR_NAMES_SYMBOLIZE_WIRE_H
 #define PERFREC_COLLECTOR_NAMES_SYMBOLIZE_WIRE_H
 
+/* Files may be O_PATH. */
 enum symbolize_fd {
 	SYMBOLIZE_ELF_FD = 3, /* the file with the debug information */
 	SYMBOLIZE_ALT_FD = 4, /* what dwz moved out of it, or /dev/null */

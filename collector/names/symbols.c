@@ -48,6 +48,7 @@
 #include "collector/names/elf_read.h"
 #include "collector/base/log.h"
 #include "collector/names/mapped_file.h"
+#include "collector/names/nowait.h"
 #include "collector/names/reader.h"
 #include "collector/names/symbol_name.h"
 #include "collector/names/symbol_sources.h"
@@ -380,18 +381,6 @@ static void set_file_error(struct symbol_file *file, const char *what)
 		file->error = NULL;
 }
 
-/* A descriptor to read what @fd, which may be O_PATH, refers to: a regular
- * file. Or -errno. May wait for a file system. */
-static int reopen_file(int fd)
-{
-	char link[32];
-	int copy;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return copy < 0 ? -errno : copy;
-}
-
 /* cache.lock held. Only a regular file is ever read: opening another one may
  * wait or have effects. What is kept is O_PATH as @fd is: nothing waits here.
  */
@@ -445,26 +434,26 @@ static int copy_root_descriptor(struct symbol_file *file)
 	return fd;
 }
 
-/* A descriptor of @file, if what lies at its path below @root_fd is still that
- * file; -1. */
-static int open_file_below(const struct symbol_file *file, int root_fd)
+/* An O_PATH descriptor of @file, if what lies at its path below @root_fd is
+ * still that file; -1. */
+static int find_file_below(const struct symbol_file *file, int root_fd)
 {
-	int place = mapped_file_at(root_fd, file->where);
+	int fd = mapped_file_at(readers_openers(file->cache->readers), root_fd,
+				file->where, 0);
 	struct stat status;
-	int fd = -1;
 
-	if (place < 0)
+	if (fd < 0)
 		return -1;
-	if (!fstat(place, &status) &&
+	if (!nowait_stat(fd, &status) &&
 	    is_same_file(&file->key, file->key.uid, &status))
-		fd = reopen_file(place);
-	close(place);
-	return fd < 0 ? -1 : fd;
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* The same in its own root, and in ours: where a process has called chroot()
  * since, the map shows paths as we see them. */
-static int open_file_again(struct symbol_file *file)
+static int find_file_again(struct symbol_file *file)
 {
 	int root_fd, fd = -1;
 
@@ -472,13 +461,13 @@ static int open_file_again(struct symbol_file *file)
 		return -1;
 	root_fd = copy_root_descriptor(file);
 	if (root_fd >= 0)
-		fd = open_file_below(file, root_fd);
+		fd = find_file_below(file, root_fd);
 	close_descriptor(&root_fd);
 	if (fd >= 0)
 		return fd;
 	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd >= 0)
-		fd = open_file_below(file, root_fd);
+		fd = find_file_below(file, root_fd);
 	close_descriptor(&root_fd);
 	return fd;
 }
@@ -560,8 +549,7 @@ struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
 	struct symbol_file *file;
 	struct stat status;
 
-	if (fstat(fd, &status))
-		memset(&status, 0, sizeof(status));
+	(void)nowait_stat(fd, &status); /* zeros, if it fails */
 	lock_acquire(&cache->lock);
 	file = find_or_add_file(cache, uid, fd, &status, path);
 	lock_release(&cache->lock);
@@ -573,7 +561,7 @@ static bool is_own_root(int root_fd, struct stat *root)
 {
 	struct stat ours;
 
-	return fstat(root_fd, root) || stat("/", &ours) ||
+	return nowait_stat(root_fd, root) || stat("/", &ours) ||
 	       (root->st_dev == ours.st_dev && root->st_ino == ours.st_ino);
 }
 
@@ -674,23 +662,20 @@ static int copy_descriptor(struct symbol_file *file)
 	return fd;
 }
 
-/* A descriptor to read @file from, the caller's; or -errno. */
-static int open_to_read(struct symbol_file *file)
+/* A descriptor of @file for reader.h, the caller's; or -errno. */
+static int find_to_read(struct symbol_file *file)
 {
-	int place = copy_descriptor(file);
-	int fd = place < 0 ? -ENOENT : reopen_file(place), again;
+	int fd = copy_descriptor(file);
 
-	close_descriptor(&place);
-	if (fd >= 0)
-		return fd;
-	again = open_file_again(file);
-	return again < 0 ? fd : again;
+	if (fd < 0)
+		fd = find_file_again(file);
+	return fd < 0 ? -ENOENT : fd;
 }
 
 /* True when the file can be had again without the descriptor that is kept. */
-static bool can_open_file_again(struct symbol_file *file)
+static bool can_find_file_again(struct symbol_file *file)
 {
-	int fd = open_file_again(file);
+	int fd = find_file_again(file);
 	bool can = fd >= 0;
 
 	close_descriptor(&fd);
@@ -713,7 +698,7 @@ static void settle_descriptor(struct symbol_file *file, bool is_wanted)
 	lock_release(&cache->lock);
 	if (is_kept)
 		return;
-	is_kept = !can_open_file_again(file);
+	is_kept = !can_find_file_again(file);
 	lock_acquire(&cache->lock);
 	is_kept &= cache->descriptors <= (is_wanted ? max / 2 * 3 : max);
 	if (!is_kept && file->fd >= 0) {
@@ -829,7 +814,7 @@ static void read_next_steps(struct symbol_file *file, enum step step)
 	is_wanted = file->is_wanted;
 	file->was_read = true;
 	lock_release(&file->cache->lock);
-	fd = is_wanted ? open_to_read(file) : -ENOENT;
+	fd = is_wanted ? find_to_read(file) : -ENOENT;
 	if (fd < 0) { /* keep_descriptor() may have set the error */
 		note_failure(file, fd, strerror(-fd));
 		file->step = STEP_TABLES;
@@ -1038,7 +1023,7 @@ int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
 
 int symbol_file_descriptor(struct symbol_file *file)
 {
-	int fd = open_to_read(file);
+	int fd = find_to_read(file);
 
 	return fd < 0 ? -1 : fd;
 }
@@ -1047,7 +1032,7 @@ int symbol_file_read(struct symbol_file *file, uint64_t offset, size_t bytes,
 		     void *out, size_t *got)
 {
 	char ignored[READER_WHY_BYTES];
-	int fd = open_to_read(file), err;
+	int fd = find_to_read(file), err;
 
 	if (fd < 0)
 		return fd;
@@ -1078,7 +1063,7 @@ static void read_function_bounds(struct symbol_file *file)
 {
 	struct elf_bounds bounds = { 0 };
 	char ignored[READER_WHY_BYTES];
-	int fd = open_to_read(file);
+	int fd = find_to_read(file);
 
 	file->bounds_read = true;
 	if (fd < 0)

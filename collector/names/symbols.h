@@ -156,8 +156,8 @@ int symbol_file_read(struct symbol_file *file, uint64_t offset, size_t bytes,
 		     void *out, size_t *got);
 /* Its size in bytes, as it was when it was first seen. Reads nothing. */
 uint64_t symbol_file_size(const struct symbol_file *file);
-/* A descriptor of @file to read from, which is the caller's; -1: there is none
- * any more, or it cannot be read. Reads nothing. */
+/* A descriptor of @file, which is the caller's, and may be O_PATH: reader.h can
+ * read from it. -1: there is none any more. Reads nothing. */
 int symbol_file_descriptor(struct symbol_file *file);
 
 /* The functions in the symbol tables of the file behind @fd, a descriptor of

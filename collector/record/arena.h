@@ -105,6 +105,8 @@ struct arena_setup {
 struct arena_session {
 	uint64_t number;
 	bool held, paused; /* under the arena's lock */
+	bool waits_for_files; /* of modules.h, when it starts ... */
+	bool waits_for_names; /* ... and for what is to be recorded */
 };
 
 /* What the room drain keeps of an arena. */

@@ -3,8 +3,9 @@
  * attach - all on the main thread, between a hello and its reply, which the
  * program waits for: nothing here may take longer than a few milliseconds. The
  * program's files are opened now, as a short one is gone soon; symbol tables
- * are read later. With --filter or --exclude the reply still goes out at once,
- * and control stays at HOLD until the jobs thread has written the filter table.
+ * are read later. With --filter or --exclude, or if a file system would have to
+ * be asked for a file, the reply still goes out at once, and control stays at
+ * HOLD until the jobs thread has done that.
  */
 #include "collector/serve/attach.h"
 
@@ -188,6 +189,36 @@ static bool has_threads(pid_t pid)
 	return stat(path, &status) < 0 || status.st_nlink > 3;
 }
 
+static bool has_filter(const struct collector *collector)
+{
+	return filter_is_active(&collector->options->filter);
+}
+
+/* Whether functions of @arena's program are connected before it goes on. */
+static bool connects_functions(const struct collector *collector,
+			       struct arena *arena)
+{
+	return arena_setup(arena)->states && !arena_setup(arena)->stackless &&
+	       (states_are_wanted(collector->options) ||
+		arena_setup(arena)->entry_build);
+}
+
+/* The files that its process began with. */
+static struct modules *first_modules(struct arena *arena)
+{
+	return process_setup(arena_first_process(arena))->modules;
+}
+
+/* What @arena's program waits for before it records. */
+static void set_waits(const struct collector *collector, struct arena *arena)
+{
+	struct arena_session *session = arena_session(arena);
+
+	session->waits_for_files = modules_are_behind(first_modules(arena));
+	session->waits_for_names =
+		has_filter(collector) || connects_functions(collector, arena);
+}
+
 static int begin_program(struct collector *collector, struct arena *arena,
 			 const struct wire_hello *hello, struct peer *peer)
 {
@@ -234,6 +265,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	else if (collector->cpu_err)
 		cpu_explain(setup->recording, collector->cpu_err);
 	session_begin(collector, arena);
+	set_waits(collector, arena);
 	arena_link(arena, &collector->arenas);
 	if (collector->paused)
 		session_pause(arena, true);
@@ -274,15 +306,6 @@ static enum wire_status accept_program(struct collector *collector,
 	return WIRE_ACCEPTED;
 }
 
-/* Whether functions of @arena's program are connected before it goes on. */
-static bool connects_functions(const struct collector *collector,
-			       struct arena *arena)
-{
-	return arena_setup(arena)->states && !arena_setup(arena)->stackless &&
-	       (states_are_wanted(collector->options) ||
-		arena_setup(arena)->entry_build);
-}
-
 void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		  const int *fds, struct peer *peer, struct wire_reply *reply,
 		  struct arena **out)
@@ -307,8 +330,8 @@ void attach_hello(struct collector *collector, const struct wire_hello *hello,
 		if (arena_setup(*out)->alloc == WIRE_ALLOC_SAMPLED ||
 		    arena_setup(*out)->stackless)
 			reply->alloc_period = options->alloc_period;
-		if (!filter_is_active(&options->filter) &&
-		    !connects_functions(collector, *out))
+		if (!arena_session(*out)->waits_for_files &&
+		    !arena_session(*out)->waits_for_names)
 			session_release(*out);
 	}
 }
@@ -327,13 +350,12 @@ void attach_child(struct collector *collector, const struct wire_child *child,
 		states_child_memory(arena, peer->pid, child->pid, mem);
 }
 
-/* --- filters -----------------------------------------------------------------
- */
+/* --- what takes longer
+ * -------------------------------------------------------------- */
 
-struct filter_job {
+struct start_job { /* what a program waits for, with control at HOLD */
 	struct job job;
 	const struct collector *collector;
-	const struct filter *filter;
 	struct arena *arena;
 	struct modules *modules;
 };
@@ -352,48 +374,50 @@ static void connect_or_release(const struct collector *collector,
 		states_connect(arena, NULL);
 }
 
-static void resolve_filter(struct job *job)
+static void run_start_job(struct job *job)
 {
 	/* The job is the first member. */
-	struct filter_job *resolve = (struct filter_job *)job;
+	struct start_job *start = (struct start_job *)job;
+	const struct arena_setup *setup = arena_setup(start->arena);
 
-	const struct arena_setup *setup = arena_setup(resolve->arena);
-
-	filter_publish(resolve->filter, resolve->modules, setup->page,
-		       FILTER_ENTRIES,
-		       recording_setup(setup->recording)->matches);
-	filter_names_done(resolve->arena);
-	connect_or_release(resolve->collector, resolve->arena);
-	modules_put(&resolve->modules);
-	arena_put(&resolve->arena);
-	free(resolve);
+	if (modules_are_behind(start->modules))
+		(void)modules_refresh(start->modules);
+	if (has_filter(start->collector)) {
+		filter_publish(&start->collector->options->filter,
+			       start->modules, setup->page, FILTER_ENTRIES,
+			       recording_setup(setup->recording)->matches);
+		filter_names_done(start->arena);
+	}
+	connect_or_release(start->collector, start->arena);
+	modules_put(&start->modules);
+	arena_put(&start->arena);
+	free(start);
 }
 
-/* Have the jobs thread resolve the filters of @arena's program, which waits,
- * with control at HOLD, until its table is written. */
-static void post_filter(struct collector *collector, struct arena *arena)
+/* Have the jobs thread find the files of @arena's program, and resolve filters.
+ * The program waits, with control at HOLD, until that is done. */
+static void post_start_job(struct collector *collector, struct arena *arena)
 {
-	struct filter_job *resolve = calloc(1, sizeof(*resolve));
+	struct start_job *start = calloc(1, sizeof(*start));
 
-	if (!resolve) {
+	if (!start) {
 		/* Replay withholds what the table would have. */
 		connect_or_release(collector, arena);
 		return;
 	}
-	resolve->collector = collector;
-	resolve->job.run = resolve_filter;
-	resolve->filter = &collector->options->filter;
-	resolve->arena = arena_get(arena);
-	resolve->modules =
-		modules_get(process_setup(arena_first_process(arena))->modules);
-	filter_names_begin(arena);
-	jobs_post(arena_setup(arena)->jobs, &resolve->job);
+	start->collector = collector;
+	start->job.run = run_start_job;
+	start->arena = arena_get(arena);
+	start->modules = modules_get(first_modules(arena));
+	if (has_filter(collector))
+		filter_names_begin(arena);
+	jobs_post(arena_setup(arena)->jobs, &start->job);
 }
 
 void attach_complete(struct collector *collector, struct arena *arena)
 {
-	if (filter_is_active(&collector->options->filter))
-		post_filter(collector, arena);
+	if (has_filter(collector) || arena_session(arena)->waits_for_files)
+		post_start_job(collector, arena);
 	else if (connects_functions(collector, arena))
 		states_connect(arena, session_release);
 	else if (arena_setup(arena)->stackless)

@@ -73,6 +73,7 @@
 #include "collector/serve/session.h"
 #include "collector/states/states.h"
 #include "collector/names/helper.h"
+#include "collector/names/reader.h"
 #include "collector/names/symbols.h"
 #include "collector/trace/trace_file.h"
 #include "collector/output/unwritten.h"
@@ -81,6 +82,8 @@
 #include "shared/own_cost.h"
 
 #define HEARTBEAT_NS 25000000
+/* A process that reads files, and has nothing to read for so long, ends. */
+#define READER_IDLE_NS 10000000000ull
 /* A daemon that a signal ends waits so long for names. */
 #define HURRY_NS 5000000000ull
 #define MMAP_BYTES (128 * 1024)
@@ -235,6 +238,8 @@ static void beat_heart(struct daemon *daemon)
 {
 	liveness_beat(daemon->collector.liveness);
 	heap_ticks_beat(daemon->ticks);
+	readers_tire(symbol_cache_readers(daemon->collector.symbols),
+		     clock_monotonic_ns() - READER_IDLE_NS);
 	if (++daemon->beats % PROGRESS_BEATS == 0)
 		send_progress(daemon);
 }

@@ -20,6 +20,7 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/base/socket_path.h"
+#include "collector/names/nowait.h"
 #include "collector/names/symbols.h"
 
 #define STAT_PARENT_FIELD 4 /* proc(5) */
@@ -88,7 +89,7 @@ static bool is_before_hello(const struct collector *collector, pid_t pid,
 		return true;
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
 	fd = open(exe, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &status)) {
+	if (fd < 0 || nowait_stat(fd, &status)) {
 		if (fd >= 0)
 			close(fd);
 		return false;

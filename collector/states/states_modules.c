@@ -17,6 +17,7 @@
 #include "collector/code/code_plan.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
+#include "collector/names/nowait.h"
 #include "collector/names/symbols.h"
 #include "collector/patch/patch.h"
 #include "collector/record/arena.h"
@@ -79,20 +80,31 @@ static int read_functions(void *context, struct elf_functions *out)
 	return symbol_file_functions(plan->file, plan->fd, out);
 }
 
+/* Its file may never answer, and this thread is one that a program waits for.
+ */
+static int read_code(void *context, uint64_t offset, size_t bytes, void *out,
+		     size_t *got)
+{
+	const struct states_plan *plan = context;
+
+	return symbol_file_read(plan->file, offset, bytes, out, got);
+}
+
 /* -ENODATA, that there is nothing to plan, is no news. Whether that was all. */
 static bool begin_planning(struct states_plan *plan)
 {
-	struct code_input input = { .functions = read_functions,
+	struct code_input input = { .read = read_code,
+				    .size = symbol_file_size(plan->file),
+				    .functions = read_functions,
 				    .context = plan };
 	const char *why = NULL;
 	struct stat status;
 	int err;
 
 	plan->fd = symbol_file_descriptor(plan->file);
-	if (plan->fd < 0 || fstat(plan->fd, &status) < 0)
+	if (plan->fd < 0 || nowait_stat(plan->fd, &status) < 0)
 		return end_planning(plan, "its file cannot be read");
 	plan->inode = status.st_ino;
-	input.fd = plan->fd;
 	err = code_plan_begin(&input, NULL, &plan->plan, &why);
 	if (err == -ENODATA)
 		return end_planning(plan, NULL);

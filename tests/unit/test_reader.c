@@ -11,6 +11,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include "collector/names/nowait.h"
+#include "collector/names/opener.h"
 #include "collector/names/reader.h"
 #include "collector/names/reader_wire.h"
 #include "shared/compiler.h"
@@ -79,6 +81,60 @@ START_TEST(reader_says_what_the_file_says)
 	free(bounds.list);
 	free(expected_bounds.list);
 	close(fd);
+}
+END_TEST
+
+START_TEST(readers_that_are_idle_for_long_end)
+{
+	struct readers_stats stats;
+	struct elf_headers headers;
+	int fd = open_self();
+
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(
+			reader_headers(g_readers, 1, fd, &headers, g_why), 0);
+		free(headers.segments);
+		readers_tire(g_readers, 1);
+		readers_stats(g_readers, &stats);
+		ck_assert_uint_eq(stats.idle, 1);
+		readers_tire(g_readers, UINT64_MAX);
+		readers_stats(g_readers, &stats);
+		ck_assert_uint_eq(stats.idle, 0);
+		ck_assert_uint_eq(stats.killed, 0);
+	}
+	ck_assert_uint_eq(stats.started, 2);
+	close(fd);
+}
+END_TEST
+
+/* No file system of this machine is asked: those that are O_PATH and not on a
+ * disk are opened by another process. */
+START_TEST(reader_reads_files_that_an_opener_has_opened)
+{
+	char path[] = "/dev/shm/test_reader.XXXXXX", out[8];
+	int file = mkstemp(path), fd;
+	size_t got;
+
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(write(file, "0123456789", 10), 10);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	ck_assert(!nowait_is_local(fd));
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(
+			reader_bytes(g_readers, 1, fd, 4, 4, out, &got, g_why),
+			0);
+		ck_assert_uint_eq(got, 4);
+		ck_assert_mem_eq(out, "4567", 4);
+	}
+	close(fd);
+	fd = opener_find(readers_openers(g_readers), AT_FDCWD, path, 0, 0);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	unlink(path);
+	ck_assert_int_eq(
+		opener_find(readers_openers(g_readers), AT_FDCWD, path, 0, 0),
+		-ENOENT);
+	close(file);
 }
 END_TEST
 
@@ -366,6 +422,8 @@ static Suite *make_suite(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, reader_says_what_the_file_says);
 	tcase_add_test(tcase, reader_copies_bytes_up_to_the_end_of_the_file);
+	tcase_add_test(tcase, readers_that_are_idle_for_long_end);
+	tcase_add_test(tcase, reader_reads_files_that_an_opener_has_opened);
 	tcase_add_test(tcase, reader_computes_the_checksum_of_debug_links);
 	tcase_add_test(tcase, reader_says_what_is_no_elf_file);
 	tcase_add_test(tcase, reader_process_serves_one_user_only);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * opener - the collector's half of opener_wire.h. A process does one thing at a
+ * time, and is kept for the next one, whoever asks: it never looks into a file,
+ * so no file can do anything to it.
+ */
+#include "collector/names/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collector/base/clock.h"
+#include "collector/base/lock.h"
+#include "collector/base/pulse.h"
+#include "collector/names/helper.h"
+#include "collector/names/opener_wire.h"
+#include "shared/compiler.h"
+
+#define IDLE_MAX 2 /* processes */
+
+struct opener { /* a process */
+	struct opener *next; /* of the idle ones */
+	uint64_t idle_ns; /* since when; CLOCK_MONOTONIC */
+	struct helper helper;
+};
+
+struct openers {
+	struct lock lock; /* for all that follows */
+	struct opener *idle;
+	unsigned int idle_count;
+};
+
+/* --- processes ------------------------------------------------------------ */
+
+int openers_new(struct openers **out)
+{
+	struct openers *openers = calloc(1, sizeof(*openers));
+
+	if (!openers)
+		return -ENOMEM;
+	lock_init(&openers->lock, LOCK_OPENERS);
+	*out = openers;
+	return 0;
+}
+
+static void end_opener(struct opener *opener)
+{
+	helper_end(&opener->helper);
+	free(opener);
+}
+
+void openers_rest(struct openers *openers)
+{
+	struct opener *idle, *next;
+
+	lock_acquire(&openers->lock);
+	idle = openers->idle;
+	openers->idle = NULL;
+	openers->idle_count = 0;
+	lock_release(&openers->lock);
+	for (; idle; idle = next) {
+		next = idle->next;
+		end_opener(idle);
+	}
+}
+
+void openers_tire(struct openers *openers, uint64_t before_ns)
+{
+	struct opener **link = &openers->idle, *tired = NULL, *next;
+
+	lock_acquire(&openers->lock);
+	while (*link) {
+		next = (*link)->next;
+		if ((*link)->idle_ns >= before_ns) {
+			link = &(*link)->next;
+			continue;
+		}
+		(*link)->next = tired;
+		tired = *link;
+		*link = next;
+		openers->idle_count--;
+	}
+	lock_release(&openers->lock);
+	for (; tired; tired = next) {
+		next = tired->next;
+		helper_dismiss(&tired->helper);
+		free(tired);
+	}
+}
+
+void openers_free(struct openers **openers_ptr)
+{
+	struct openers *openers = *openers_ptr;
+
+	*openers_ptr = NULL;
+	if (!openers)
+		return;
+	openers_rest(openers);
+	lock_destroy(&openers->lock);
+	free(openers);
+}
+
+static int start_opener(struct opener **out)
+{
+	struct opener *opener = calloc(1, sizeof(*opener));
+	int fds[] = { [STDIN_FILENO] = -1, [STDERR_FILENO] = -1 };
+	char path[PATH_MAX], variable[] = OPENER_VARIABLE "=1";
+	char *argv[] = { path, NULL }, *env[] = { variable, NULL };
+	int err = opener ? helper_find("perfrec-reader", "PERFREC_READER", path)
+			 : -ENOMEM;
+
+	if (!err)
+		err = helper_start(argv, env, fds, ARRAY_SIZE(fds),
+				   &opener->helper);
+	if (err)
+		free(opener);
+	else
+		*out = opener;
+	return err;
+}
+
+/* 0 or -errno. */
+static int take_opener(struct openers *openers, struct opener **out)
+{
+	lock_acquire(&openers->lock);
+	*out = openers->idle;
+	if (*out) {
+		openers->idle = (*out)->next;
+		openers->idle_count--;
+	}
+	lock_release(&openers->lock);
+	return *out ? 0 : start_opener(out);
+}
+
+static void give_opener(struct openers *openers, struct opener *opener)
+{
+	opener->idle_ns = clock_monotonic_ns();
+	lock_acquire(&openers->lock);
+	if (openers->idle_count < IDLE_MAX) {
+		opener->next = openers->idle;
+		openers->idle = opener;
+		openers->idle_count++;
+		opener = NULL;
+	}
+	lock_release(&openers->lock);
+	if (opener)
+		end_opener(opener);
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(OPENER_FDS_MAX * sizeof(int))];
+};
+
+static int send_request(const struct opener *opener,
+			const struct opener_request *request, const int *fds,
+			unsigned int count)
+{
+	union control control = { 0 };
+	struct iovec part = { (void *)request, sizeof(*request) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_SPACE(count * sizeof(int)),
+	};
+	ssize_t put;
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
+	put = sendmsg(opener->helper.answer, &message,
+		      MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (put < 0)
+		return -errno;
+	return put == sizeof(*request) ? 0 : -EPIPE;
+}
+
+/* Waits until the answer is there. 0 or -ETIMEDOUT. */
+static int wait_for_answer(const struct opener *opener)
+{
+	uint64_t deadline_ns =
+		clock_monotonic_ns() + OPENER_SECONDS * 1000000000ull;
+	struct pollfd fd = { .fd = opener->helper.answer, .events = POLLIN };
+	int left_ms;
+
+	do {
+		left_ms = helper_patience_ms(deadline_ns);
+		if (!left_ms)
+			return -ETIMEDOUT;
+	} while (poll(&fd, 1, left_ms) <= 0);
+	return 0;
+}
+
+/* 0, with the descriptor that came with it in *@fd (-1: none); or -errno;
+ * *@is_sound: that is what the process says. */
+static int receive_reply(const struct opener *opener, int *fd, bool *is_sound)
+{
+	struct opener_reply reply = { 0 };
+	union control control;
+	struct iovec part = { &reply, sizeof(reply) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	const struct cmsghdr *header;
+	int err = wait_for_answer(opener);
+
+	if (err)
+		return err;
+	if (recvmsg(opener->helper.answer, &message,
+		    MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(reply))
+		return -EPIPE;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_RIGHTS &&
+	    header->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	*is_sound = true;
+	return reply.err;
+}
+
+static int ask(struct openers *openers, const struct opener_request *request,
+	       const int *fds, unsigned int count, int *out)
+{
+	const char *before = pulse_step("waits for a file to be opened");
+	struct opener *opener = NULL;
+	bool is_sound = false;
+	int err = take_opener(openers, &opener);
+
+	if (!err) {
+		err = send_request(opener, request, fds, count);
+		if (!err)
+			err = receive_reply(opener, out, &is_sound);
+		if (is_sound) {
+			give_opener(openers, opener);
+		} else {
+			helper_count_failed();
+			end_opener(opener);
+		}
+	}
+	(void)pulse_step(before);
+	return err;
+}
+
+/* --- questions ------------------------------------------------------------ */
+
+int opener_find(struct openers *openers, int dir_fd, const char *path,
+		uint64_t flags, uint64_t resolve)
+{
+	struct opener_request request = { .question = OPENER_FIND,
+					  .flags = flags,
+					  .resolve = resolve };
+	int own = -1, fd = -1, err;
+
+	if ((size_t)snprintf(request.path, sizeof(request.path), "%s", path) >=
+	    sizeof(request.path))
+		return -ENAMETOOLONG;
+	if (dir_fd == AT_FDCWD)
+		dir_fd = own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	err = dir_fd < 0 ? -EBADF : ask(openers, &request, &dir_fd, 1, &fd);
+	if (own >= 0)
+		close(own);
+	if (err || fd >= 0)
+		return err ? err : fd;
+	return -EMFILE; /* it had no room in our table */
+}
+
+int opener_pass(struct openers *openers, int to,
+		const struct reader_request *message, const int *fds,
+		unsigned int count)
+{
+	const struct opener_request request = { .question = OPENER_PASS,
+						.files = count,
+						.message = *message };
+	int all[OPENER_FDS_MAX] = { to };
+	int ignored = -1;
+
+	memcpy(all + 1, fds, count * sizeof(*fds));
+	return ask(openers, &request, all, 1 + count, &ignored);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * opener_serve - keeps the rights of the collector, which opening needs. It
+ * reads no file: what it is asked to open is all that it knows.
+ */
+#include "collector/names/opener_serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/names/opener_wire.h"
+
+#define SOCKET STDOUT_FILENO
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(OPENER_FDS_MAX * sizeof(int))];
+};
+
+/* A request with its @count descriptors. False: there will be no more. */
+static bool receive(struct opener_request *request, int fds[OPENER_FDS_MAX],
+		    unsigned int *count)
+{
+	union control control;
+	struct iovec part = { request, sizeof(*request) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	const struct cmsghdr *header;
+	ssize_t got;
+
+	do
+		got = recvmsg(SOCKET, &message, MSG_WAITALL | MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	header = got == sizeof(*request) ? CMSG_FIRSTHDR(&message) : NULL;
+	if (!header || header->cmsg_type != SCM_RIGHTS ||
+	    request->files > READER_FILES_MAX)
+		return false;
+	*count = 1 + (request->question == OPENER_PASS ? request->files : 0);
+	if (header->cmsg_len != CMSG_LEN(*count * sizeof(int)))
+		return false;
+	memcpy(fds, CMSG_DATA(header), *count * sizeof(int));
+	return true;
+}
+
+/* Sends @bytes over @to with @count descriptors. 0 or -errno. */
+static int send_with(int to, const void *bytes, size_t size, const int *fds,
+		     unsigned int count)
+{
+	union control control = { 0 };
+	struct iovec part = { (void *)bytes, size };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t put;
+
+	if (count) {
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
+	}
+	put = sendmsg(to, &message, MSG_NOSIGNAL);
+	if (put < 0)
+		return -errno;
+	return put == (ssize_t)size ? 0 : -EPIPE;
+}
+
+static void answer(int err, int fd)
+{
+	const struct opener_reply reply = { .err = err };
+
+	(void)send_with(SOCKET, &reply, sizeof(reply), &fd, fd >= 0);
+}
+
+static void find(const struct opener_request *request, int folder)
+{
+	struct open_how how = { .flags = request->flags | O_PATH | O_CLOEXEC,
+				.resolve = request->resolve };
+	int fd = (int)syscall(SYS_openat2, folder, request->path, &how,
+			      sizeof(how));
+
+	answer(fd < 0 ? -errno : 0, fd);
+	if (fd >= 0)
+		close(fd);
+	close(folder);
+}
+
+/* Puts a descriptor to read from into the place of @fd. 0 or -errno. */
+static int open_to_read(int fd)
+{
+	int flags = fcntl(fd, F_GETFL), copy, err;
+	char link[32];
+
+	if (flags < 0 || !(flags & O_PATH))
+		return flags < 0 ? -errno : 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	copy = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (copy < 0)
+		return -errno;
+	err = dup3(copy, fd, O_CLOEXEC) < 0 ? -errno : 0;
+	close(copy);
+	return err;
+}
+
+/* The answer comes last: to close a file, too, may take for ever. */
+static void pass(const struct opener_request *request, const int *fds)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < request->files && !err; i++)
+		err = open_to_read(fds[1 + i]);
+	if (!err)
+		err = send_with(fds[0], &request->message,
+				sizeof(request->message), fds + 1,
+				request->files);
+	for (uint32_t i = 0; i <= request->files; i++)
+		close(fds[i]);
+	answer(err, -1);
+}
+
+int opener_serve(void)
+{
+	static struct opener_request request;
+	int fds[OPENER_FDS_MAX];
+	unsigned int count;
+
+	while (receive(&request, fds, &count)) {
+		request.path[sizeof(request.path) - 1] = '\0';
+		if (request.question == OPENER_FIND)
+			find(&request, fds[0]);
+		else
+			pass(&request, fds);
+	}
+	return 0;
+}
