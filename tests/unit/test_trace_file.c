@@ -507,6 +507,8 @@ static size_t fill_until(struct trace_file *file, int error)
 	struct tally tally;
 
 	append_event(&producer);
+	/* A bundle of its own, which fits where no block does. */
+	trace_file_flush(file);
 	for (int i = 0; i < 300; i++) {
 		submit_block(&producer, TRACE_BLOCK_BYTES, 2);
 		append_event(&producer);
