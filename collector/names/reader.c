@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/limit_hint.h"
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
@@ -198,7 +199,11 @@ static void say_no_start(struct readers *readers, int err)
 	is_news = !readers->told_of_missing;
 	readers->told_of_missing = true;
 	lock_release(&readers->lock);
-	if (is_news)
+	if (is_news && *limit_hint(err))
+		log_warn("cannot start perfrec-reader: %s%s: functions have no "
+			 "names",
+			 strerror(-err), limit_hint(err));
+	else if (is_news)
 		log_warn("cannot start perfrec-reader: %s: functions have no "
 			 "names; install perfrec again",
 			 strerror(-err));
@@ -512,12 +517,13 @@ static int ask(struct readers *readers, struct question *question)
 
 		err = reader ? 0
 			     : start_reader(readers, question->uid, &reader);
-		if (err)
+		if (err) {
 			snprintf(question->why, READER_WHY_BYTES,
 				 "cannot start perfrec-reader: %s",
 				 strerror(-err));
-		else
-			err = ask_reader(readers, reader, &files, question);
+			break;
+		}
+		err = ask_reader(readers, reader, &files, question);
 	} while (err == -EAGAIN);
 	close_files(&files);
 	(void)pulse_step(before);

@@ -58,6 +58,7 @@
 #include "collector/drain/worker.h"
 #include "collector/serve/heap_ticks.h"
 #include "collector/base/jobs.h"
+#include "collector/base/limit_hint.h"
 #include "collector/record/liveness.h"
 #include "collector/serve/metrics.h"
 #include "collector/base/log.h"
@@ -366,21 +367,6 @@ static int start_events(struct daemon *daemon)
 		err = add_watch(daemon, &daemon->control,
 				daemon->options.control_fd, control_ready);
 	return err;
-}
-
-/* What to do about -errno @err, for behind what strerror() says. */
-static const char *limit_hint(int err)
-{
-	switch (err) {
-	case -EMFILE:
-		return " (raise ulimit -n)";
-	case -EAGAIN: /* of pthread_create(): memory for a stack, too */
-		return " (raise ulimit -u or ulimit -v)";
-	case -ENOMEM:
-		return " (raise ulimit -v, or the limit of the container)";
-	default:
-		return "";
-	}
 }
 
 static int start_parts(struct daemon *daemon)

@@ -3,9 +3,11 @@
  * Files that perfrec-reader reads, and one that does not answer as it should:
  * then this program itself, started again, plays its part.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -32,6 +34,23 @@ static void teardown(void)
 {
 	readers_free(&g_readers);
 	ck_assert_ptr_null(g_readers);
+}
+
+static bool g_refuse_to_spawn;
+
+/* In place of that of the C library, which cannot be made to fail as root. */
+int posix_spawn(pid_t *pid, const char *path,
+		const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attributes, char *const *argv,
+		char *const *env)
+{
+	int (*spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		     const posix_spawnattr_t *, char *const *, char *const *);
+
+	if (g_refuse_to_spawn)
+		return EAGAIN;
+	*(void **)&spawn = dlsym(RTLD_NEXT, "posix_spawn");
+	return spawn(pid, path, actions, attributes, argv, env);
 }
 
 static int open_self(void)
@@ -258,6 +277,21 @@ START_TEST(reader_that_does_not_answer_is_killed)
 }
 END_TEST
 
+/* The limit of processes is reached: it tried again for ever. */
+START_TEST(reader_that_cannot_be_started_is_told)
+{
+	struct elf_headers headers;
+	int fd = open_self();
+
+	g_refuse_to_spawn = true;
+	ck_assert_int_eq(reader_headers(g_readers, 1, fd, &headers, g_why),
+			 -EAGAIN);
+	ck_assert_str_eq(g_why, "cannot start perfrec-reader: Resource "
+				"temporarily unavailable");
+	close(fd);
+}
+END_TEST
+
 START_TEST(reader_that_is_missing_is_told)
 {
 	setenv("PERFREC_READER", "/nowhere/perfrec-reader", 1);
@@ -429,6 +463,7 @@ static Suite *make_suite(void)
 	tcase_add_test(tcase, reader_process_serves_one_user_only);
 	tcase_add_test(tcase, reader_process_that_died_while_idle_is_replaced);
 	tcase_add_test(tcase, reader_that_does_not_answer_is_killed);
+	tcase_add_test(tcase, reader_that_cannot_be_started_is_told);
 	tcase_add_test(tcase, reader_that_is_missing_is_told);
 	tcase_add_loop_test(tcase, reader_answers_are_checked, 0,
 			    (int)ARRAY_SIZE(g_answers));

@@ -51,7 +51,7 @@ if [ "$(id -u)" = 0 ]; then
 	cp calls own
 	cd own || exit 1
 	sh ../nobody.sh test -x "$PERFREC" || exit 0
-	for most in 1 3 4 5 6 10 14; do
+	for most in 1 3 4 5 6 10 11 12 13 14; do
 		rm -rf data
 		in_words "ulimit -u $most" 'Resource temporarily unavailable' \
 			sh ../nobody.sh prlimit --nproc=$most:$most \

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/base/limit_hint.h"
+
+#include <errno.h>
+
+const char *limit_hint(int err)
+{
+	switch (err) {
+	case -EMFILE:
+		return " (raise ulimit -n)";
+	case -EAGAIN: /* of pthread_create(): memory for a stack, too */
+		return " (raise ulimit -u or ulimit -v)";
+	case -ENOMEM:
+		return " (raise ulimit -v, or the limit of the container)";
+	default:
+		return "";
+	}
+}
