@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/base/budget.h"
 
+#include "collector/base/clock.h"
 #include "shared/atomic.h"
 
 bool budget_take(struct budget *budget, uint64_t bytes)
@@ -11,6 +12,9 @@ bool budget_take(struct budget *budget, uint64_t bytes)
 	if (before >= bytes && before <= INT64_MAX)
 		return true;
 	budget_give(budget, bytes);
+	if (!budget_full_ns(budget))
+		/* relaxed: a figure for a person */
+		atom_store_rlx(&budget->full_ns, clock_boottime_ns());
 	return false;
 }
 
@@ -18,4 +22,10 @@ void budget_give(struct budget *budget, uint64_t bytes)
 {
 	/* relaxed: as in budget_take() */
 	atom_add_rlx(&budget->left, bytes);
+}
+
+uint64_t budget_full_ns(const struct budget *budget)
+{
+	/* relaxed: a figure for a person */
+	return atom_load_rlx(&budget->full_ns);
 }

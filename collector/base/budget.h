@@ -13,6 +13,8 @@
 
 struct budget {
 	uint64_t left; /* bytes that nobody has taken */
+	uint64_t full_ns; /* when there were too few first, BOOTTIME; 0: never
+			   */
 };
 
 /* Takes @bytes from the budget. Returns false, and takes nothing, if fewer are
@@ -20,5 +22,7 @@ struct budget {
 bool budget_take(struct budget *budget, uint64_t bytes);
 /* Gives back @bytes that budget_take() took. Any thread. */
 void budget_give(struct budget *budget, uint64_t bytes);
+/* When budget_take() was refused first, BOOTTIME; 0: never. Any thread. */
+uint64_t budget_full_ns(const struct budget *budget);
 
 #endif

@@ -199,8 +199,10 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 		close(pidfd);
 		return err;
 	}
-	err = modules_new(pid, inner_pid, arena_setup(arena)->map_log,
-			  collector->symbols, &setup.modules);
+	err = modules_new(
+		pid, inner_pid, arena_setup(arena)->map_log,
+		recording_setup(arena_setup(arena)->recording)->symbols,
+		&setup.modules);
 	if (!err) {
 		modules_set_sites(setup.modules, arena_setup(arena)->sites);
 		arena_lock(arena);

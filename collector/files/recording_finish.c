@@ -15,6 +15,7 @@
 #include "collector/files/wall_profile.h"
 #include "collector/heap/heap_files.h"
 #include "collector/names/filter_matches.h"
+#include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/output/unwritten.h"
@@ -196,6 +197,18 @@ static void note_missing(struct recording *recording)
 	}
 }
 
+/* How many names there was no room for. When all names have been asked for. */
+static void count_unkept(struct recording *recording)
+{
+	const struct symbol_cache_use use =
+		symbol_cache_use(recording_setup(recording)->symbols);
+	struct totals *totals = recording_lock(recording);
+
+	totals->unkept_names = use.unkept_names;
+	totals->unkept_tables = use.unkept_tables;
+	recording_unlock(recording);
+}
+
 int recording_finish(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -217,6 +230,7 @@ int recording_finish(struct recording *recording)
 		unwritten_add(&unwritten, TRACE_NAME, files.trace_stopped);
 	recording_give_room_back(recording);
 	write_profiles(recording, &files, &unwritten);
+	count_unkept(recording);
 	unwritten_add(&unwritten, SUMMARY_NAME,
 		      summary_write(recording, &files));
 	if (setup->options->sync)

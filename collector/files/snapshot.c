@@ -88,8 +88,7 @@ static void begin_profile(struct job *job)
 	recording_unlock(recording);
 }
 
-int snapshot_begin(struct collector *collector, struct recording *recording,
-		   struct snapshot **out)
+int snapshot_begin(struct recording *recording, struct snapshot **out)
 {
 	struct snapshots *snapshots = make_snapshots(recording);
 	struct snapshot *snapshot;
@@ -102,7 +101,8 @@ int snapshot_begin(struct collector *collector, struct recording *recording,
 	snapshot = calloc(1, sizeof(*snapshot));
 	if (!snapshot)
 		return -ENOMEM;
-	if (stack_profile_new(&stack_profile_wall, collector->symbols,
+	if (stack_profile_new(&stack_profile_wall,
+			      recording_setup(recording)->symbols,
 			      recording_setup(recording)->budget,
 			      &snapshot->profile) < 0) {
 		free(snapshot);

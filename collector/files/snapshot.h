@@ -22,8 +22,7 @@ struct thread_stacks;
  * with snapshot_write() or snapshot_sum() when drain_wait_is_over(). 0, -EBUSY
  * (another snapshot has not ended) or -ENOMEM.
  */
-int snapshot_begin(struct collector *collector, struct recording *recording,
-		   struct snapshot **out);
+int snapshot_begin(struct recording *recording, struct snapshot **out);
 /*
  * Write *@snapshot to the recording's folder, free it and set it to NULL. Sets
  * @name to the name of the file. Jobs thread. 0 or -errno; the log says so.

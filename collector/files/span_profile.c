@@ -56,7 +56,7 @@ static void add_tree(struct stack_profile *profile,
 		     const struct thread_stacks *from,
 		     const struct cct_flat *flat)
 {
-	struct budget budget = { STACKS_BYTES };
+	struct budget budget = { .left = STACKS_BYTES };
 	struct stack_values *values = calloc(flat->node_count, sizeof(*values));
 	uint32_t *number = calloc(flat->node_count, sizeof(*number));
 	struct stacks *stacks = NULL;

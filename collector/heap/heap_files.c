@@ -393,8 +393,7 @@ static struct process_heap *next_heap(struct recording *recording,
 	return heap;
 }
 
-int heap_files_snapshot(struct recording *recording,
-			struct symbol_cache *symbols, const char *name)
+int heap_files_snapshot(struct recording *recording, const char *name)
 {
 	const struct recording_setup *setup = recording_setup(recording);
 	struct stack_profile *profile = NULL;
@@ -405,8 +404,8 @@ int heap_files_snapshot(struct recording *recording,
 
 	if (!setup->profiles.heap)
 		return -ENOENT;
-	err = stack_profile_new(&stack_profile_heap, symbols, setup->budget,
-				&profile);
+	err = stack_profile_new(&stack_profile_heap, setup->symbols,
+				setup->budget, &profile);
 	if (err)
 		return err;
 	(void)stack_profile_merge(profile, setup->profiles.heap);

@@ -11,7 +11,6 @@
 struct process_heap;
 struct recording;
 struct stack_profile;
-struct symbol_cache;
 
 /* Add @heap, which process_heap_end() has returned, to its recording. The jobs
  * thread. */
@@ -40,7 +39,6 @@ int heap_files_write(struct recording *recording, struct stack_profile *profile,
 /* Write what is in use now, of processes that have ended and of those that go
  * on, as @name to the folder of @recording. 0, -ENOENT: no block was told of;
  * or -errno, which the log has. The jobs thread. */
-int heap_files_snapshot(struct recording *recording,
-			struct symbol_cache *symbols, const char *name);
+int heap_files_snapshot(struct recording *recording, const char *name);
 
 #endif

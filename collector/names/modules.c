@@ -779,7 +779,7 @@ static int make_modules(pid_t pid, pid_t inner_pid, struct map_log *log,
 	modules->pid = pid;
 	modules->inner_pid = inner_pid;
 	modules->log = log ? map_log_get(log) : NULL;
-	modules->cache = cache;
+	modules->cache = symbol_cache_get(cache);
 	modules->refs = 1;
 	modules->credit_ns = CREDIT_NS;
 	modules->credited_ns = clock_monotonic_ns();
@@ -861,6 +861,7 @@ void modules_put(struct modules **modules_ptr)
 	modules_put(&modules->parent);
 	load_map_release(&modules->map);
 	jit_files_free(&modules->jit);
+	symbol_cache_put(&modules->cache);
 	free(modules->anonymous);
 	map_log_put(&modules->log);
 	sites_put(&modules->sites);

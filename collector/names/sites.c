@@ -26,7 +26,7 @@
 /* Of one entry: its head, six texts of 64 KiB at most, and keys. */
 #define SITE_TEXT_MAX (512u << 10)
 #define TEXTS 6
-/* What one arena may make us keep, as the symbol cache never forgets. */
+/* What one arena may make us keep. */
 #define SITES_BYTES_MAX SITE_BYTES
 
 struct sites {
@@ -311,7 +311,7 @@ int sites_new(struct page_shm *page, struct symbol_cache *cache,
 	}
 	sites->refs = 1;
 	sites->page = page;
-	sites->cache = cache;
+	sites->cache = symbol_cache_get(cache);
 	sites->looked = 1;
 	pool_init(&sites->tracks, NULL, sizeof(struct track_site),
 		  offsetof(struct track_site, site));
@@ -341,6 +341,7 @@ void sites_put(struct sites **sites)
 		free((void *)old->site[id]->key);
 		free(old->site[id]);
 	}
+	symbol_cache_put(&old->cache);
 	lock_destroy(&old->lock);
 	free(old->site);
 	pool_release(&old->tracks);

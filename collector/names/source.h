@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 struct source_frame {
-	const char *function; /* demangled; lives as long as the cache */
+	const char *function; /* demangled; lives as long as the file */
 	const char *file; /* as the compiler was told, made absolute by its
-			   * folder; lives as long as the cache */
+			   * folder; lives as long as the file */
 	uint32_t line; /* 0: unknown */
 	uint32_t start_line; /* where the function begins; 0: unknown */
 };

@@ -1,34 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symbols - one cache serves all processes of a collector. So the hundredth
- * compiler of a parallel make costs an fstat() and a look into a hash table.
+ * symbols - one table of files serves all processes of a collector. So the
+ * hundredth compiler of a parallel make costs an fstat() and a look into a hash
+ * table.
  *
  * A file is read in two steps, each when it is first needed: the headers (is
  * the file instrumented? what is its build-id?), and the symbol tables. Until
  * the second step the file keeps a descriptor, since it may be deleted or out
  * of reach later. A name is demangled when somebody asks for it.
  *
- * Names live as long as the cache: they are copied into its text_store. Files
- * do not live as long. Files that no process uses any more wait in a queue, and
- * the oldest are dropped when their tables take too much memory. That, and a
- * limit on each kind of memory, bounds a daemon that runs for months. What does
- * not fit has no name.
+ * Each recording has a cache of its own, with limits of its own, so that none
+ * takes the room of another: its names, which are copied into its text_store
+ * and live as long as the cache, and the files that it uses. What is read of a
+ * file is there once for all caches (shared_file), and counts for each cache
+ * that uses it, in full (symbol_file, one for each pair). A cache in which a
+ * file finds no room is barred from its tables; the others are not.
  *
- * The cache has at most half of the descriptors that the system allows. A file
- * beyond that is opened again where it was found when it is needed, if it is
- * still there and still the same. So a deleted file may have a descriptor where
- * others have none any more.
+ * Files that no cache uses any more wait in a queue, and the oldest are dropped
+ * when their tables take too much memory. That bounds a daemon that runs for
+ * months. Those who serve all recordings refer to a file without holding its
+ * tables (symbol_file_get_common()): they may be dropped meanwhile.
+ *
+ * All caches have at most half of the descriptors that the system allows. A
+ * file beyond that is opened again where it was found when it is needed, if it
+ * is still there and still the same. So a deleted file may have a descriptor
+ * where others have none any more.
  *
  * Source lines come from a process that reads debug information (symbolize.h).
  * They are kept with the file.
  *
- * Locks: cache.lock guards the hash table of files, the counts of bytes, and
- * refs, fd and the fields beside them of each file; nobody holds it while a
- * file is read. file.lock guards reading and demangling; when a step is done
- * its results are constant. file.sources_lock guards source lines, and the
- * bounds of functions without names. It is held while the process runs; names
- * can be had meanwhile. A thread takes them in the order file.sources_lock,
- * file.lock, cache.lock.
+ * Locks: shared_files.lock guards the hash table of files, caches, the counts
+ * of bytes, and views, fd and the fields beside them of each file; nobody holds
+ * it while a file is read. file.lock guards reading and demangling; when a step
+ * is done its results are constant. file.sources_lock guards source lines, and
+ * the bounds of functions without names. It is held while the process runs;
+ * names can be had meanwhile. A thread takes them in the order
+ * file.sources_lock, file.lock, shared_files.lock.
  */
 #include "collector/names/symbols.h"
 
@@ -42,6 +49,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/names/debug_file.h"
 #include "collector/names/elf_bounds.h"
@@ -61,9 +69,11 @@
 #define DESCRIPTORS_MOST 32768
 /* What perfrec-reader takes, at its start above all (helper.c). */
 #define DESCRIPTORS_OF_START 24
-#define TABLE_BYTES_MAX (1024ull << 20) /* of all files */
-#define IDLE_BYTES_MAX (128ull << 20) /* of those that nobody uses */
+#define IDLE_BYTES_MAX (128ull << 20) /* of files that nobody uses */
 #define FILE_BUCKETS 1024
+
+/* Names and paths in the lines of one file. */
+#define SOURCE_TEXTS_MAX (128ull << 20)
 
 /* For the lines of one file: a browser's take ten. */
 #define SYMBOLIZE_SECONDS 90
@@ -87,14 +97,18 @@ struct root {
 	size_t refs; /* files */
 };
 
-struct symbol_file {
-	struct symbol_cache *cache;
+/* A file, for all siblings. */
+struct shared_file {
+	struct shared_files *all;
 	struct file_key key;
 	char *path; /* for messages */
 
-	struct symbol_file *next; /* cache.lock from here on */
-	TAILQ_ENTRY(symbol_file) idle; /* while refs is 0 */
-	unsigned int refs;
+	struct shared_file *next; /* all->lock from here on */
+	TAILQ_ENTRY(shared_file) idle; /* while is_idle */
+	struct symbol_file *views; /* one for each cache that uses it */
+	unsigned int holders; /* views that it counts for */
+	bool is_idle;
+	bool is_forgotten; /* nobody finds it any more */
 	int fd; /* -1: none now */
 	char *where; /* its path below root; NULL: it has none */
 	struct root *root; /* NULL: paths begin in our own root */
@@ -111,22 +125,36 @@ struct symbol_file {
 	bool debug_told; /* that a debug file does not fit */
 	char *error;
 	struct elf_headers headers;
-	const char *build_id;
 	struct elf_functions functions;
-	const char **names; /* by function; NULL: not asked for yet */
+	char **names; /* by function; NULL: not asked for yet */
 
 	struct lock sources_lock; /* from here on */
 	bool bounds_read;
 	bool no_sources; /* it is of no use to ask (again) */
 	struct elf_bounds bounds; /* of functions without names */
+	struct text_store *texts; /* of sources; NULL: none yet */
 	struct symbol_sources sources;
 };
 
-struct symbol_cache {
-	struct text_store *texts; /* every name that was given out */
+/* The file as one cache uses it. */
+struct symbol_file {
+	struct symbol_cache *cache; /* NULL: symbol_file_get_common() */
+	struct shared_file *file;
+	uint32_t is_barred; /* atomic: no tables, as the cache has no room */
+
+	struct symbol_file *next; /* of the same file; all->lock from here on */
+	unsigned int refs;
+	bool is_holder; /* the file's bytes count for the cache */
+
+	const char *build_id; /* file->lock; NULL: not asked for yet */
+};
+
+/* What siblings share. */
+struct shared_files {
 	struct readers *readers;
 	struct lock lock; /* from here on */
-	uint64_t table_bytes; /* idle files' included */
+	struct symbol_cache *caches;
+	uint64_t file_bytes; /* idle files' included */
 	uint64_t idle_bytes;
 	unsigned int descriptors; /* of files, and of roots */
 	unsigned int descriptors_max;
@@ -134,9 +162,19 @@ struct symbol_cache {
 	bool told_of_missing; /* that there is no perfrec-symbolize */
 	bool lacks_descriptors; /* once it did */
 	bool told_of_descriptors;
-	bool told_of_room; /* that a text was not kept */
-	TAILQ_HEAD(, symbol_file) idle; /* the longest idle first */
-	struct symbol_file *files[FILE_BUCKETS];
+	TAILQ_HEAD(, shared_file) idle; /* the longest idle first */
+	struct shared_file *files[FILE_BUCKETS];
+};
+
+struct symbol_cache {
+	struct shared_files *all;
+	struct text_store *texts; /* every name that was given out */
+	char *what; /* whose it is, for messages; NULL: the collector's */
+	struct symbol_cache *next; /* sibling; all->lock from here on */
+	unsigned int refs;
+	uint64_t table_bytes; /* of its files, and taken */
+	uint64_t unkept_names, unkept_tables;
+	uint64_t names_full_ns, tables_full_ns; /* 0: never */
 };
 
 static unsigned int half_of_all_descriptors(void)
@@ -150,24 +188,62 @@ static unsigned int half_of_all_descriptors(void)
 				 DESCRIPTORS_LEAST);
 }
 
-int symbol_cache_new(struct symbol_cache **out)
+/* Makes *@out one more cache of @all. 0 or -ENOMEM. */
+static int add_cache(struct shared_files *all, const char *what,
+		     struct symbol_cache **out)
 {
 	struct symbol_cache *cache = calloc(1, sizeof(*cache));
 
-	if (!cache || text_store_new(&cache->texts)) {
+	if (!cache)
+		return -ENOMEM;
+	cache->what = what ? strdup(what) : NULL;
+	if ((what && !cache->what) ||
+	    text_store_new(SYMBOL_NAMES_MAX, &cache->texts)) {
+		free(cache->what);
 		free(cache);
 		return -ENOMEM;
 	}
-	if (readers_new(&cache->readers)) {
-		text_store_free(&cache->texts);
-		free(cache);
-		return -ENOMEM;
-	}
-	cache->descriptors_max = half_of_all_descriptors();
-	lock_init(&cache->lock, LOCK_SYMBOL_CACHE);
-	TAILQ_INIT(&cache->idle);
+	cache->all = all;
+	cache->refs = 1;
+	lock_acquire(&all->lock);
+	cache->next = all->caches;
+	all->caches = cache;
+	lock_release(&all->lock);
 	*out = cache;
 	return 0;
+}
+
+int symbol_cache_new(struct symbol_cache **out)
+{
+	struct shared_files *all = calloc(1, sizeof(*all));
+
+	if (!all || readers_new(&all->readers)) {
+		free(all);
+		return -ENOMEM;
+	}
+	all->descriptors_max = half_of_all_descriptors();
+	lock_init(&all->lock, LOCK_SYMBOL_CACHE);
+	TAILQ_INIT(&all->idle);
+	if (!add_cache(all, NULL, out))
+		return 0;
+	readers_free(&all->readers);
+	lock_destroy(&all->lock);
+	free(all);
+	return -ENOMEM;
+}
+
+int symbol_cache_share(struct symbol_cache *sibling, const char *what,
+		       struct symbol_cache **out)
+{
+	return add_cache(sibling->all, what, out);
+}
+
+struct symbol_cache *symbol_cache_get(struct symbol_cache *cache)
+{
+	lock_acquire(&cache->all->lock);
+	cache->refs++;
+	lock_release(&cache->all->lock);
+	return cache;
 }
 
 static void close_descriptor(int *fd)
@@ -177,10 +253,10 @@ static void close_descriptor(int *fd)
 	*fd = -1;
 }
 
-/* cache.lock held, or nobody else uses the cache. */
-static void put_root_of_file(struct symbol_file *file)
+/* all->lock held, or nobody else uses the cache. */
+static void put_root_of_file(struct shared_file *file)
 {
-	struct root **link = &file->cache->roots, *root = file->root;
+	struct root **link = &file->all->roots, *root = file->root;
 
 	file->root = NULL;
 	if (!root || --root->refs)
@@ -189,163 +265,309 @@ static void put_root_of_file(struct symbol_file *file)
 		link = &(*link)->next;
 	*link = root->next;
 	close(root->fd);
-	file->cache->descriptors--;
+	file->all->descriptors--;
 	free(root);
 }
 
-static void symbol_file_free(struct symbol_file *file)
+/* all->lock held, or nobody else uses the file. What nobody uses who does not
+ * hold it. */
+static void free_tables(struct shared_file *file)
+{
+	symbol_sources_release(&file->sources);
+	text_store_free(&file->texts);
+	for (size_t i = 0; file->names && i < file->functions.count; i++)
+		free(file->names[i]);
+	free(file->names);
+	free(file->functions.list);
+	free(file->functions.strings);
+	free(file->bounds.list);
+	file->names = NULL;
+	file->functions = (struct elf_functions){ 0 };
+	file->bounds = (struct elf_bounds){ 0 };
+}
+
+static void shared_file_free(struct shared_file *file)
 {
 	close_descriptor(&file->fd);
 	put_root_of_file(file);
 	lock_destroy(&file->lock);
 	lock_destroy(&file->sources_lock);
-	symbol_sources_release(&file->sources);
+	free_tables(file);
 	free(file->headers.segments);
-	free(file->functions.list);
-	free(file->functions.strings);
-	free(file->bounds.list);
-	free(file->names);
 	free(file->error);
 	free(file->path);
 	free(file->where);
 	free(file);
 }
 
-void symbol_cache_free(struct symbol_cache **cache_ptr)
+/* When the last cache is gone. */
+static void shared_files_free(struct shared_files *all)
 {
-	struct symbol_cache *cache = *cache_ptr;
+	for (size_t i = 0; i < FILE_BUCKETS; i++)
+		while (all->files[i]) {
+			struct shared_file *file = all->files[i];
+
+			all->files[i] = file->next;
+			while (file->views) {
+				struct symbol_file *view = file->views;
+
+				file->views = view->next;
+				free(view);
+			}
+			shared_file_free(file);
+		}
+	readers_free(&all->readers);
+	lock_destroy(&all->lock);
+	free(all);
+}
+
+void symbol_cache_put(struct symbol_cache **cache_ptr)
+{
+	struct symbol_cache *cache = *cache_ptr, **link;
+	struct shared_files *all;
+	bool is_last;
 
 	*cache_ptr = NULL;
 	if (!cache)
 		return;
-	for (size_t i = 0; i < FILE_BUCKETS; i++)
-		while (cache->files[i]) {
-			struct symbol_file *file = cache->files[i];
-
-			cache->files[i] = file->next;
-			symbol_file_free(file);
-		}
-	readers_free(&cache->readers);
+	all = cache->all;
+	lock_acquire(&all->lock);
+	if (--cache->refs) {
+		lock_release(&all->lock);
+		return;
+	}
+	for (link = &all->caches; *link != cache;)
+		link = &(*link)->next;
+	*link = cache->next;
+	is_last = !all->caches;
+	lock_release(&all->lock);
 	text_store_free(&cache->texts);
-	lock_destroy(&cache->lock);
+	free(cache->what);
 	free(cache);
+	if (is_last)
+		shared_files_free(all);
 }
 
 struct readers *symbol_cache_readers(struct symbol_cache *cache)
 {
-	return cache->readers;
+	return cache->all->readers;
 }
 
-/* cache.lock held; nobody refers to @file. */
-static void forget_file(struct symbol_file *file)
+/* all->lock held; nobody holds @file. Who still refers to it has no tables of
+ * it from now on. */
+static void forget_file(struct shared_file *file)
 {
-	struct symbol_cache *cache = file->cache;
-	struct symbol_file **link =
-		&cache->files[file->key.inode % FILE_BUCKETS];
+	struct shared_files *all = file->all;
+	struct shared_file **link = &all->files[file->key.inode % FILE_BUCKETS];
 
 	while (*link != file)
 		link = &(*link)->next;
 	*link = file->next;
-	cache->table_bytes -= file->bytes;
-	symbol_file_free(file);
+	all->file_bytes -= file->bytes;
+	file->is_forgotten = true;
+	if (file->views)
+		free_tables(file);
+	else
+		shared_file_free(file);
 }
 
-/* cache.lock held. */
-static void drop_idle_files(struct symbol_cache *cache, uint64_t bytes_max)
+/* all->lock held. */
+static void end_idleness(struct shared_files *all, struct shared_file *file)
 {
-	while (cache->idle_bytes > bytes_max) {
-		struct symbol_file *file = TAILQ_FIRST(&cache->idle);
+	TAILQ_REMOVE(&all->idle, file, idle);
+	all->idle_bytes -= file->bytes;
+	file->is_idle = false;
+}
 
-		TAILQ_REMOVE(&cache->idle, file, idle);
-		cache->idle_bytes -= file->bytes;
+/* all->lock held. */
+static void drop_idle_files(struct shared_files *all, uint64_t bytes_max)
+{
+	struct shared_file *file = TAILQ_FIRST(&all->idle), *next;
+
+	for (; file && all->idle_bytes > bytes_max; file = next) {
+		next = TAILQ_NEXT(file, idle);
+		end_idleness(all, file);
 		forget_file(file);
 	}
+}
+
+/* --- what a cache takes ------------------------------------------------------
+ */
+
+/* @cache had no room: counts it in *@count, and the first time notes when that
+ * was in *@full_ns, and says so. @what takes all of the @most bytes. */
+static void note_full(struct symbol_cache *cache, uint64_t *count,
+		      uint64_t *full_ns, const char *what, uint64_t most)
+{
+	bool is_news;
+
+	lock_acquire(&cache->all->lock);
+	++*count;
+	is_news = !*full_ns;
+	if (is_news)
+		*full_ns = clock_boottime_ns();
+	lock_release(&cache->all->lock);
+	if (is_news)
+		log_warn("%s%s%s take %llu MiB, all that one recording may "
+			 "have: what is new to it has no name from now on "
+			 "(record fewer functions: --filter)",
+			 cache->what ? cache->what : "",
+			 cache->what ? ": " : "", what,
+			 (unsigned long long)most >> 20);
+}
+
+static void note_names_full(struct symbol_cache *cache, const char *what,
+			    uint64_t most)
+{
+	note_full(cache, &cache->unkept_names, &cache->names_full_ns, what,
+		  most);
+}
+
+static void note_tables_full(struct symbol_cache *cache)
+{
+	note_full(cache, &cache->unkept_tables, &cache->tables_full_ns,
+		  "symbol tables", SYMBOL_TABLES_MAX);
+}
+
+const char *symbol_cache_string(struct symbol_cache *cache, const char *text)
+{
+	const char *kept = text_store_text(cache->texts, text);
+
+	if (!kept)
+		note_names_full(cache, "names", SYMBOL_NAMES_MAX);
+	return kept;
+}
+
+const char *symbol_cache_told_string(struct symbol_cache *cache,
+				     const char *text)
+{
+	const char *kept = text_store_told(cache->texts, text);
+
+	if (!kept)
+		note_names_full(cache,
+				"names that the program told (annotations, "
+				"compiled code)",
+				SYMBOL_NAMES_MAX / 2);
+	return kept;
 }
 
 bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes)
 {
 	bool fits;
 
-	lock_acquire(&cache->lock);
-	if (cache->table_bytes + bytes > TABLE_BYTES_MAX)
-		drop_idle_files(cache, 0);
-	fits = cache->table_bytes + bytes <= TABLE_BYTES_MAX;
+	lock_acquire(&cache->all->lock);
+	fits = bytes <= SYMBOL_TABLES_MAX &&
+	       cache->table_bytes <= SYMBOL_TABLES_MAX - bytes;
 	if (fits)
 		cache->table_bytes += bytes;
-	lock_release(&cache->lock);
+	lock_release(&cache->all->lock);
+	if (!fits)
+		note_tables_full(cache);
 	return fits;
 }
 
 void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes)
 {
-	lock_acquire(&cache->lock);
+	lock_acquire(&cache->all->lock);
 	cache->table_bytes -= bytes;
-	lock_release(&cache->lock);
+	lock_release(&cache->all->lock);
 }
 
-/* Accounts for @bytes that @file now takes. False: there is no room. */
-static bool charge_file(struct symbol_file *file, uint64_t bytes)
+/* all->lock held. @bytes more of what was read of @file are there. */
+static void count_file_bytes(struct shared_file *file, uint64_t bytes)
 {
-	if (!symbol_cache_take(file->cache, bytes))
-		return false;
-	lock_acquire(&file->cache->lock);
+	for (struct symbol_file *view = file->views; view; view = view->next)
+		if (view->is_holder)
+			view->cache->table_bytes += bytes;
 	file->bytes += bytes;
-	lock_release(&file->cache->lock);
-	return true;
+	file->all->file_bytes += bytes;
+	if (file->is_idle)
+		file->all->idle_bytes += bytes;
 }
 
-/* Says once that there was no room for a text; returns @kept. */
-static const char *tell_if_full(struct symbol_cache *cache, const char *kept,
-				const char *what)
+/* Accounts for @bytes that the file of @view now takes. False: there is no
+ * room in its cache, and the cache has no tables of the file from now on. */
+static bool charge_file(struct symbol_file *view, uint64_t bytes)
 {
-	bool is_news;
+	struct symbol_cache *cache = view->cache;
+	bool fits;
 
-	if (kept)
-		return kept;
-	lock_acquire(&cache->lock);
-	is_news = !cache->told_of_room;
-	cache->told_of_room = true;
-	lock_release(&cache->lock);
-	if (is_news)
-		log_warn("%s take %llu MiB, which is all that they may: what "
-			 "is new from now on is '[unknown]' in all recordings, "
-			 "until this collector ends",
-			 what,
-			 (unsigned long long)text_store_bytes(cache->texts) >>
-				 20);
-	return NULL;
+	lock_acquire(&view->file->all->lock);
+	fits = !cache || (bytes <= SYMBOL_TABLES_MAX &&
+			  cache->table_bytes <= SYMBOL_TABLES_MAX - bytes);
+	if (fits)
+		count_file_bytes(view->file, bytes);
+	lock_release(&view->file->all->lock);
+	if (fits)
+		return true;
+	/* order: rel, TABLES: there is nothing left to read for the cache */
+	atom_store_rel(&view->is_barred, 1);
+	note_tables_full(cache);
+	return false;
 }
 
-const char *symbol_cache_string(struct symbol_cache *cache, const char *text)
+static bool is_barred(const struct symbol_file *view)
 {
-	return tell_if_full(cache, text_store_text(cache->texts, text),
-			    "names");
+	/* order: acq, TABLES: as it is for is_read */
+	return atom_load_acq(&view->is_barred);
 }
 
-const char *symbol_cache_told_string(struct symbol_cache *cache,
-				     const char *text)
+struct symbol_cache_use symbol_cache_use(struct symbol_cache *cache)
 {
-	return tell_if_full(cache, text_store_told(cache->texts, text),
-			    "names that programs told (categories, "
-			    "annotations, compiled code)");
+	struct symbol_cache_use use = { .names = text_store_bytes(
+						cache->texts) };
+
+	lock_acquire(&cache->all->lock);
+	use.tables = cache->table_bytes;
+	use.unkept_names = cache->unkept_names;
+	use.unkept_tables = cache->unkept_tables;
+	use.names_full_ns = cache->names_full_ns;
+	use.tables_full_ns = cache->tables_full_ns;
+	lock_release(&cache->all->lock);
+	return use;
+}
+
+struct symbol_cache_use symbol_cache_use_all(struct symbol_cache *cache)
+{
+	struct shared_files *all = cache->all;
+	struct symbol_cache_use use = { 0 };
+
+	lock_acquire(&all->lock);
+	for (cache = all->caches; cache; cache = cache->next) {
+		use.names += text_store_bytes(cache->texts);
+		use.unkept_names += cache->unkept_names;
+		use.unkept_tables += cache->unkept_tables;
+	}
+	use.tables = all->file_bytes;
+	lock_release(&all->lock);
+	return use;
+}
+
+/* --- descriptors -------------------------------------------------------------
+ */
+
+static void note_lack(struct shared_files *all)
+{
+	lock_acquire(&all->lock);
+	all->lacks_descriptors = true;
+	lock_release(&all->lock);
 }
 
 void symbol_cache_note_lack(struct symbol_cache *cache)
 {
-	lock_acquire(&cache->lock);
-	cache->lacks_descriptors = true;
-	lock_release(&cache->lock);
+	note_lack(cache->all);
 }
 
-bool symbol_cache_tell_lack(struct symbol_cache *cache)
+/* The same for all siblings. */
+static bool tell_lack(struct shared_files *all)
 {
 	bool lacks, is_news;
 
-	lock_acquire(&cache->lock);
-	lacks = cache->lacks_descriptors;
-	is_news = lacks && !cache->told_of_descriptors;
-	cache->told_of_descriptors |= lacks;
-	lock_release(&cache->lock);
+	lock_acquire(&all->lock);
+	lacks = all->lacks_descriptors;
+	is_news = lacks && !all->told_of_descriptors;
+	all->told_of_descriptors |= lacks;
+	lock_release(&all->lock);
 	if (is_news)
 		log_warn("too many files are open: functions of some libraries "
 			 "have no names or lines (raise the hard limit: ulimit "
@@ -353,27 +575,13 @@ bool symbol_cache_tell_lack(struct symbol_cache *cache)
 	return lacks;
 }
 
-struct symbol_cache_use symbol_cache_use(struct symbol_cache *cache)
+bool symbol_cache_tell_lack(struct symbol_cache *cache)
 {
-	struct symbol_cache_use use = {
-		.names = text_store_bytes(cache->texts),
-		.names_most = TEXT_STORE_BYTES_MAX,
-		.tables_most = TABLE_BYTES_MAX,
-	};
-
-	lock_acquire(&cache->lock);
-	use.tables = cache->table_bytes;
-	lock_release(&cache->lock);
-	return use;
-}
-
-uint64_t symbol_cache_bytes(struct symbol_cache *cache)
-{
-	return text_store_bytes(cache->texts);
+	return tell_lack(cache->all);
 }
 
 /* file.lock held, or nobody else knows @file yet. The first error stays. */
-static void set_file_error(struct symbol_file *file, const char *what)
+static void set_file_error(struct shared_file *file, const char *what)
 {
 	if (!file->error &&
 	    asprintf(&file->error, "cannot read the symbols of %s: %s",
@@ -381,10 +589,10 @@ static void set_file_error(struct symbol_file *file, const char *what)
 		file->error = NULL;
 }
 
-/* cache.lock held. Only a regular file is ever read: opening another one may
+/* all->lock held. Only a regular file is ever read: opening another one may
  * wait or have effects. What is kept is O_PATH as @fd is: nothing waits here.
  */
-static void keep_descriptor(struct symbol_file *file, int fd,
+static void keep_descriptor(struct shared_file *file, int fd,
 			    const struct stat *status)
 {
 	const char *why = S_ISDIR(status->st_mode) ? strerror(EISDIR)
@@ -399,11 +607,11 @@ static void keep_descriptor(struct symbol_file *file, int fd,
 	}
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0) { /* when it is read there may be one */
-		file->cache->lacks_descriptors = true;
+		file->all->lacks_descriptors = true;
 		return;
 	}
 	file->fd = copy;
-	file->cache->descriptors++;
+	file->all->descriptors++;
 }
 
 static bool is_same_file(const struct file_key *key, uid_t uid,
@@ -415,30 +623,30 @@ static bool is_same_file(const struct file_key *key, uid_t uid,
 	       key->mtime.tv_nsec == status->st_mtim.tv_nsec;
 }
 
-/* cache.lock held; nobody refers to @file. Where it can be opened again. */
-static void set_file_path(struct symbol_file *file, const char *path)
+/* all->lock held; nobody refers to @file. Where it can be opened again. */
+static void set_file_path(struct shared_file *file, const char *path)
 {
 	free(file->where);
 	file->where = path[0] == '/' ? strdup(path) : NULL;
 }
 
 /* The root of @file's paths, the caller's own; -1: our own root. */
-static int copy_root_descriptor(struct symbol_file *file)
+static int copy_root_descriptor(struct shared_file *file)
 {
 	int fd = -1;
 
-	lock_acquire(&file->cache->lock);
+	lock_acquire(&file->all->lock);
 	if (file->root)
 		fd = fcntl(file->root->fd, F_DUPFD_CLOEXEC, 0);
-	lock_release(&file->cache->lock);
+	lock_release(&file->all->lock);
 	return fd;
 }
 
 /* An O_PATH descriptor of @file, if what lies at its path below @root_fd is
  * still that file; -1. */
-static int find_file_below(const struct symbol_file *file, int root_fd)
+static int find_file_below(const struct shared_file *file, int root_fd)
 {
-	int fd = mapped_file_at(readers_openers(file->cache->readers), root_fd,
+	int fd = mapped_file_at(readers_openers(file->all->readers), root_fd,
 				file->where, 0);
 	struct stat status;
 
@@ -453,7 +661,7 @@ static int find_file_below(const struct symbol_file *file, int root_fd)
 
 /* The same in its own root, and in ours: where a process has called chroot()
  * since, the map shows paths as we see them. */
-static int find_file_again(struct symbol_file *file)
+static int find_file_again(struct shared_file *file)
 {
 	int root_fd, fd = -1;
 
@@ -472,11 +680,11 @@ static int find_file_again(struct symbol_file *file)
 	return fd;
 }
 
-static struct symbol_file *symbol_file_new(struct symbol_cache *cache,
-					   uid_t uid, const struct stat *status,
+static struct shared_file *shared_file_new(struct shared_files *all, uid_t uid,
+					   const struct stat *status,
 					   const char *path)
 {
-	struct symbol_file *file = calloc(1, sizeof(*file));
+	struct shared_file *file = calloc(1, sizeof(*file));
 	char *copy = strdup(path);
 
 	if (!file || !copy) {
@@ -485,75 +693,155 @@ static struct symbol_file *symbol_file_new(struct symbol_cache *cache,
 		return NULL;
 	}
 	symbol_name_clean(copy);
-	file->cache = cache;
+	file->all = all;
 	file->path = copy;
 	file->key = (struct file_key){ uid, status->st_dev, status->st_ino,
 				       status->st_size, status->st_mtim };
 	file->fd = -1;
 	file->is_wanted = true;
-	file->build_id = "";
 	file->bytes = sizeof(*file) + strlen(path);
 	lock_init(&file->lock, LOCK_SYMBOL_FILE);
 	lock_init(&file->sources_lock, LOCK_SYMBOL_SOURCES);
 	return file;
 }
 
-/* cache.lock held. Whether a descriptor is worth keeping: a file that still has
+/* all->lock held. Whether a descriptor is worth keeping: a file that still has
  * a name can be opened again. */
-static bool is_worth_descriptor(const struct symbol_file *file,
+static bool is_worth_descriptor(const struct shared_file *file,
 				const struct stat *status)
 {
-	const struct symbol_cache *cache = file->cache;
+	const struct shared_files *all = file->all;
 
-	if (cache->descriptors < cache->descriptors_max)
+	if (all->descriptors < all->descriptors_max)
 		return true;
 	return file->is_wanted && !status->st_nlink &&
-	       cache->descriptors < cache->descriptors_max / 2 * 3;
+	       all->descriptors < all->descriptors_max / 2 * 3;
 }
 
-/* cache.lock held. Finds or makes the file and takes a reference. */
-static struct symbol_file *find_or_add_file(struct symbol_cache *cache,
-					    uid_t uid, int fd,
-					    const struct stat *status,
+/* all->lock held. Finds or makes the file. */
+static struct shared_file *find_or_add_file(struct shared_files *all, uid_t uid,
+					    int fd, const struct stat *status,
 					    const char *path)
 {
-	struct symbol_file **bucket =
-		&cache->files[status->st_ino % FILE_BUCKETS];
-	struct symbol_file *file;
+	struct shared_file **bucket =
+		&all->files[status->st_ino % FILE_BUCKETS];
+	struct shared_file *file;
 
 	for (file = *bucket; file; file = file->next)
 		if (is_same_file(&file->key, uid, status))
 			break;
-	if (file && !file->refs) {
-		TAILQ_REMOVE(&cache->idle, file, idle);
-		cache->idle_bytes -= file->bytes;
-	} else if (!file) {
-		file = symbol_file_new(cache, uid, status, path);
+	if (!file) {
+		file = shared_file_new(all, uid, status, path);
 		if (!file)
 			return NULL;
 		file->next = *bucket;
 		*bucket = file;
-		cache->table_bytes += file->bytes;
+		all->file_bytes += file->bytes;
 	}
-	if (!file->refs)
+	if (!file->views) {
 		set_file_path(file, path);
-	if (file->fd < 0 && !file->refs && is_worth_descriptor(file, status))
-		keep_descriptor(file, fd, status);
-	file->refs++;
+		if (file->fd < 0 && is_worth_descriptor(file, status))
+			keep_descriptor(file, fd, status);
+	}
 	return file;
+}
+
+/* all->lock held. The file of @view counts for its cache, or the cache is
+ * barred from it. True: it is the latter. */
+static bool hold_file(struct symbol_file *view)
+{
+	struct symbol_cache *cache = view->cache;
+	struct shared_file *file = view->file;
+
+	if (cache->table_bytes + file->bytes > SYMBOL_TABLES_MAX) {
+		/* relaxed: nobody else knows @view yet */
+		atom_store_rlx(&view->is_barred, 1);
+		return true;
+	}
+	cache->table_bytes += file->bytes;
+	view->is_holder = true;
+	if (!file->holders++ && file->is_idle)
+		end_idleness(file->all, file);
+	return false;
+}
+
+/* all->lock held. @file as @cache uses it, with one more reference. @cache
+ * NULL: symbol_file_get_common(). *@is_full: there is no room in the cache. */
+static struct symbol_file *get_view(struct shared_file *file,
+				    struct symbol_cache *cache, bool *is_full)
+{
+	struct symbol_file *view = file->views;
+
+	while (view && view->cache != cache)
+		view = view->next;
+	if (!view) {
+		view = calloc(1, sizeof(*view));
+		if (!view)
+			return NULL;
+		view->cache = cache;
+		view->file = file;
+		view->next = file->views;
+		file->views = view;
+		if (cache) {
+			cache->refs++;
+			*is_full = hold_file(view);
+		}
+	}
+	view->refs++;
+	return view;
+}
+
+/* all->lock held. Nobody has a use for what @file has in memory right now. */
+static void retire_file(struct shared_file *file)
+{
+	struct shared_files *all = file->all;
+
+	if (!file->views) {
+		if (file->fd >= 0)
+			all->descriptors--;
+		close_descriptor(&file->fd);
+		put_root_of_file(file);
+	}
+	if (file->is_forgotten) {
+		if (!file->views)
+			shared_file_free(file);
+		return;
+	}
+	if (!file->views && !file->was_read) {
+		if (file->is_idle)
+			end_idleness(all, file);
+		forget_file(file);
+		return;
+	}
+	if (!file->is_idle) {
+		file->is_idle = true;
+		TAILQ_INSERT_TAIL(&all->idle, file, idle);
+		all->idle_bytes += file->bytes;
+	}
+	drop_idle_files(all, IDLE_BYTES_MAX);
 }
 
 struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
 				      int fd, const char *path)
 {
-	struct symbol_file *file;
+	struct shared_files *all = cache->all;
+	struct symbol_file *view = NULL;
+	struct shared_file *file;
+	bool is_full = false;
 	struct stat status;
 
 	(void)nowait_stat(fd, &status); /* zeros, if it fails */
-	lock_acquire(&cache->lock);
-	file = find_or_add_file(cache, uid, fd, &status, path);
-	lock_release(&cache->lock);
-	return file;
+	lock_acquire(&all->lock);
+	file = find_or_add_file(all, uid, fd, &status, path);
+	if (file) {
+		view = get_view(file, cache, &is_full);
+		if (!file->holders)
+			retire_file(file);
+	}
+	lock_release(&all->lock);
+	if (is_full)
+		note_tables_full(cache);
+	return view;
 }
 
 /* True when @root is that of our own paths, or cannot be told from it. */
@@ -565,13 +853,13 @@ static bool is_own_root(int root_fd, struct stat *root)
 	       (root->st_dev == ours.st_dev && root->st_ino == ours.st_ino);
 }
 
-/* cache.lock held. NULL: there is no memory, or no descriptor. */
-static struct root *find_or_add_root(struct symbol_cache *cache, int root_fd,
+/* all->lock held. NULL: there is no memory, or no descriptor. */
+static struct root *find_or_add_root(struct shared_files *all, int root_fd,
 				     const struct stat *status)
 {
 	struct root *root;
 
-	for (root = cache->roots; root; root = root->next)
+	for (root = all->roots; root; root = root->next)
 		if (root->inode == status->st_ino &&
 		    root->device == status->st_dev)
 			return root;
@@ -585,85 +873,106 @@ static struct root *find_or_add_root(struct symbol_cache *cache, int root_fd,
 	}
 	root->device = status->st_dev;
 	root->inode = status->st_ino;
-	root->next = cache->roots;
-	cache->roots = root;
-	cache->descriptors++;
+	root->next = all->roots;
+	all->roots = root;
+	all->descriptors++;
 	return root;
 }
 
-void symbol_file_set_root(struct symbol_file *file, int root_fd)
+void symbol_file_set_root(struct symbol_file *view, int root_fd)
 {
-	struct symbol_cache *cache = file->cache;
+	struct shared_file *file = view->file;
 	struct stat status;
 
 	if (is_own_root(root_fd, &status))
 		return;
-	lock_acquire(&cache->lock);
+	lock_acquire(&file->all->lock);
 	if (!file->root) {
-		file->root = find_or_add_root(cache, root_fd, &status);
+		file->root = find_or_add_root(file->all, root_fd, &status);
 		if (file->root)
 			file->root->refs++;
 	}
-	lock_release(&cache->lock);
+	lock_release(&file->all->lock);
 }
 
-struct symbol_file *symbol_file_get(struct symbol_file *file)
+bool symbol_file_is_same(const struct symbol_file *one,
+			 const struct symbol_file *other)
 {
-	if (!file)
+	return one->file == other->file;
+}
+
+struct symbol_file *symbol_file_get(struct symbol_file *view)
+{
+	if (!view)
 		return NULL;
-	lock_acquire(&file->cache->lock);
-	file->refs++;
-	lock_release(&file->cache->lock);
-	return file;
+	lock_acquire(&view->file->all->lock);
+	view->refs++;
+	lock_release(&view->file->all->lock);
+	return view;
 }
 
-/* cache.lock held; the last reference is gone. */
-static void retire_file(struct symbol_file *file)
+struct symbol_file *symbol_file_get_common(struct symbol_file *view)
 {
-	struct symbol_cache *cache = file->cache;
+	struct symbol_file *common;
+	bool ignored;
 
-	if (file->fd >= 0)
-		cache->descriptors--;
-	close_descriptor(&file->fd);
-	put_root_of_file(file);
-	if (!file->was_read) {
-		forget_file(file);
-		return;
+	lock_acquire(&view->file->all->lock);
+	common = get_view(view->file, NULL, &ignored);
+	lock_release(&view->file->all->lock);
+	return common;
+}
+
+/* all->lock held. Ends @view, to which nobody refers any more. */
+static void end_view(struct symbol_file *view)
+{
+	struct shared_file *file = view->file;
+	struct symbol_file **link = &file->views;
+
+	while (*link != view)
+		link = &(*link)->next;
+	*link = view->next;
+	if (view->is_holder) {
+		view->cache->table_bytes -= file->bytes;
+		file->holders--;
 	}
-	TAILQ_INSERT_TAIL(&cache->idle, file, idle);
-	cache->idle_bytes += file->bytes;
-	drop_idle_files(cache, IDLE_BYTES_MAX);
+	if (!file->holders)
+		retire_file(file);
+	free(view);
 }
 
-void symbol_file_put(struct symbol_file **file_ptr)
+void symbol_file_put(struct symbol_file **view_ptr)
 {
-	struct symbol_file *file = *file_ptr;
-	struct symbol_cache *cache;
+	struct symbol_file *view = *view_ptr;
+	struct symbol_cache *cache = NULL;
+	struct shared_files *all;
 
-	*file_ptr = NULL;
-	if (!file)
+	*view_ptr = NULL;
+	if (!view)
 		return;
-	cache = file->cache;
-	lock_acquire(&cache->lock);
-	if (!--file->refs)
-		retire_file(file);
-	lock_release(&cache->lock);
+	all = view->file->all;
+	lock_acquire(&all->lock);
+	if (!--view->refs) {
+		cache = view->cache;
+		end_view(view);
+	}
+	lock_release(&all->lock);
+	symbol_cache_put(&cache);
 }
 
 /* A copy of the descriptor that is kept, if there is one; -1. */
-static int copy_descriptor(struct symbol_file *file)
+static int copy_descriptor(struct shared_file *file)
 {
 	int fd = -1;
 
-	lock_acquire(&file->cache->lock);
+	lock_acquire(&file->all->lock);
 	if (file->fd >= 0)
 		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	lock_release(&file->cache->lock);
+	lock_release(&file->all->lock);
 	return fd;
 }
 
 /* A descriptor of @file for reader.h, the caller's; or -errno. */
-static int find_to_read(struct symbol_file *file)
+static int find_to_read(struct shared_file *file)
 {
 	int fd = copy_descriptor(file);
 
@@ -673,7 +982,7 @@ static int find_to_read(struct symbol_file *file)
 }
 
 /* True when the file can be had again without the descriptor that is kept. */
-static bool can_find_file_again(struct symbol_file *file)
+static bool can_find_file_again(struct shared_file *file)
 {
 	int fd = find_file_again(file);
 	bool can = fd >= 0;
@@ -685,48 +994,48 @@ static bool can_find_file_again(struct symbol_file *file)
 /* After a step of reading: keeps the descriptor for what comes next, which is
  * the next step (@is_wanted), then debug information and unwinding; or, where
  * there are too many, gives it up. */
-static void settle_descriptor(struct symbol_file *file, bool is_wanted)
+static void settle_descriptor(struct shared_file *file, bool is_wanted)
 {
-	struct symbol_cache *cache = file->cache;
-	unsigned int max = cache->descriptors_max;
+	struct shared_files *all = file->all;
+	unsigned int max = all->descriptors_max;
 	bool is_kept;
 
-	lock_acquire(&cache->lock);
+	lock_acquire(&all->lock);
 	file->is_wanted = is_wanted;
 	is_kept = file->fd < 0 ||
-		  cache->descriptors <= (is_wanted ? max : max / 4 * 3);
-	lock_release(&cache->lock);
+		  all->descriptors <= (is_wanted ? max : max / 4 * 3);
+	lock_release(&all->lock);
 	if (is_kept)
 		return;
 	is_kept = !can_find_file_again(file);
-	lock_acquire(&cache->lock);
-	is_kept &= cache->descriptors <= (is_wanted ? max / 2 * 3 : max);
+	lock_acquire(&all->lock);
+	is_kept &= all->descriptors <= (is_wanted ? max / 2 * 3 : max);
 	if (!is_kept && file->fd >= 0) {
-		cache->descriptors--;
+		all->descriptors--;
 		close_descriptor(&file->fd);
 	}
-	lock_release(&cache->lock);
+	lock_release(&all->lock);
 }
 
 /* file.lock held. @file cannot be read because of @err, a -errno; @why says it
  * for a person. That descriptors lack is said once for all files. */
-static void note_failure(struct symbol_file *file, int err, const char *why)
+static void note_failure(struct shared_file *file, int err, const char *why)
 {
 	if (err == -EMFILE || err == -ENFILE) {
-		symbol_cache_note_lack(file->cache);
+		note_lack(file->all);
 		why = "too many files are open";
 	}
 	file->is_late |= err == -ETIMEDOUT;
 	set_file_error(file, why);
-	file->error_told |= symbol_cache_tell_lack(file->cache);
+	file->error_told |= tell_lack(file->all);
 }
 
 /* file.lock held. False: there are no tables to read. */
-static bool read_file_headers(struct symbol_file *file, int fd)
+static bool read_file_headers(struct symbol_file *view, int fd)
 {
+	struct shared_file *file = view->file;
 	char why[READER_WHY_BYTES];
-	const char *build_id;
-	int err = reader_headers(file->cache->readers, file->key.uid, fd,
+	int err = reader_headers(file->all->readers, file->key.uid, fd,
 				 &file->headers, why);
 
 	file->step = STEP_HEADERS;
@@ -735,25 +1044,20 @@ static bool read_file_headers(struct symbol_file *file, int fd)
 		note_failure(file, err, why);
 		return false;
 	}
-	if (!charge_file(file, file->headers.segment_count *
-				       sizeof(*file->headers.segments))) {
-		set_file_error(file, "the symbol cache is full");
-		return false;
-	}
-	build_id = symbol_cache_string(file->cache, file->headers.build_id);
-	if (build_id)
-		file->build_id = build_id;
+	/* So little that what follows will be refused if there is no room. */
+	(void)charge_file(view, file->headers.segment_count *
+					sizeof(*file->headers.segments));
 	return true;
 }
 
 /* file.lock held. The functions of @file, by the help of its debug file when it
  * was stripped. 0, or -errno with *@why. */
-static int read_file_functions(struct symbol_file *file, int fd,
+static int read_file_functions(struct shared_file *file, int fd,
 			       struct elf_functions *out,
 			       char why[READER_WHY_BYTES])
 {
 	struct debug_search search = {
-		.readers = file->cache->readers,
+		.readers = file->all->readers,
 		.uid = file->key.uid,
 		.fd = fd,
 		.path = file->path,
@@ -772,48 +1076,60 @@ static int read_file_functions(struct symbol_file *file, int fd,
 	return err;
 }
 
-/* file.lock held. */
-static void read_symbol_tables(struct symbol_file *file, int fd)
+/* file.lock held. The room that @functions take. */
+static uint64_t bytes_of_functions(const struct shared_file *file,
+				   const struct elf_functions *functions)
 {
+	return functions->string_bytes +
+	       functions->count *
+		       (sizeof(*functions->list) + sizeof(*file->names));
+}
+
+/* file.lock held. False: there is no room for them in the cache of @view, and
+ * nobody else is to be told that the file has none. */
+static bool read_symbol_tables(struct symbol_file *view, int fd)
+{
+	struct shared_file *file = view->file;
 	struct elf_functions functions = { 0 };
 	char reason[READER_WHY_BYTES];
-	const char *why;
+	const char *why = NULL;
 	int err = read_file_functions(file, fd, &functions, reason);
+	bool fits = true;
 
 	if (err) {
 		note_failure(file, err, reason);
-		return;
+		return true;
 	}
 	if (!functions.count) {
 		why = "it has none; build it without strip or -s";
-	} else if (!charge_file(file, functions.string_bytes +
-					      functions.count *
-						      (sizeof(*functions.list) +
-						       sizeof(*file->names)))) {
-		why = "the symbol cache is full";
+	} else if (!charge_file(view, bytes_of_functions(file, &functions))) {
+		fits = false;
 	} else {
 		file->names = calloc(functions.count, sizeof(*file->names));
 		why = file->names ? NULL : "not enough memory";
 	}
-	if (why) {
+	if (why)
 		set_file_error(file, why);
+	if (why || !fits) {
 		free(functions.list);
 		free(functions.strings);
-		return;
+		return fits;
 	}
 	file->functions = functions;
+	return true;
 }
 
 /* file.lock held. */
-static void read_next_steps(struct symbol_file *file, enum step step)
+static void read_next_steps(struct symbol_file *view, enum step step)
 {
-	bool is_wanted;
+	struct shared_file *file = view->file;
+	bool is_wanted, is_done = true;
 	int fd;
 
-	lock_acquire(&file->cache->lock);
+	lock_acquire(&file->all->lock);
 	is_wanted = file->is_wanted;
 	file->was_read = true;
-	lock_release(&file->cache->lock);
+	lock_release(&file->all->lock);
 	fd = is_wanted ? find_to_read(file) : -ENOENT;
 	if (fd < 0) { /* keep_descriptor() may have set the error */
 		note_failure(file, fd, strerror(-fd));
@@ -821,104 +1137,127 @@ static void read_next_steps(struct symbol_file *file, enum step step)
 		return;
 	}
 	if (file->step < STEP_HEADERS)
-		is_wanted = read_file_headers(file, fd);
-	if (is_wanted && step == STEP_TABLES) {
-		read_symbol_tables(file, fd);
-		is_wanted = false;
+		is_wanted = read_file_headers(view, fd);
+	if (is_wanted && step == STEP_TABLES && !is_barred(view)) {
+		is_done = read_symbol_tables(view, fd);
+		is_wanted = !is_done;
 	}
-	if (!is_wanted)
+	if (!is_wanted && is_done)
 		file->step = STEP_TABLES;
 	close(fd);
 	settle_descriptor(file, is_wanted);
 }
 
 /* file.lock held. */
-static void read_file_to_locked(struct symbol_file *file, enum step step)
+static void read_file_to_locked(struct symbol_file *view, enum step step)
 {
+	struct shared_file *file = view->file;
+
 	if (file->step >= step)
 		return;
-	read_next_steps(file, step);
+	read_next_steps(view, step);
 	if (file->step == STEP_TABLES)
 		/* order: rel, TABLES: they are there */
 		atom_store_rel(&file->is_read, 1);
 }
 
-static void read_file_to(struct symbol_file *file, enum step step)
+static void read_file_to(struct symbol_file *view, enum step step)
 {
-	lock_acquire(&file->lock);
-	read_file_to_locked(file, step);
-	lock_release(&file->lock);
+	lock_acquire(&view->file->lock);
+	read_file_to_locked(view, step);
+	lock_release(&view->file->lock);
 }
 
-void symbol_file_read_tables(struct symbol_file *file)
+/* Whether @view has the tables of its file, when they have been read. */
+static bool has_tables(const struct symbol_file *view)
 {
-	read_file_to(file, STEP_TABLES);
+	return view->cache && !is_barred(view);
 }
 
-bool symbol_file_is_read(const struct symbol_file *file)
+void symbol_file_read_tables(struct symbol_file *view)
+{
+	if (has_tables(view))
+		read_file_to(view, STEP_TABLES);
+}
+
+bool symbol_file_is_read(const struct symbol_file *view)
 {
 	/* order: acq, TABLES: they are there; whoever looks into them takes
 	 * the lock, which is not held for long any more */
-	return atom_load_acq(&file->is_read);
+	return !has_tables(view) || atom_load_acq(&view->file->is_read);
 }
 
-const char *symbol_file_error(struct symbol_file *file)
+const char *symbol_file_error(struct symbol_file *view)
 {
+	struct shared_file *file = view->file;
 	const char *error;
 
 	lock_acquire(&file->lock);
-	read_file_to_locked(file, STEP_HEADERS);
+	read_file_to_locked(view, STEP_HEADERS);
 	error = file->error;
 	lock_release(&file->lock);
 	return error;
 }
 
-const char *symbol_file_new_error(struct symbol_file *file)
+const char *symbol_file_new_error(struct symbol_file *view)
 {
+	struct shared_file *file = view->file;
 	const char *error;
 
 	lock_acquire(&file->lock);
-	read_file_to_locked(file, STEP_HEADERS);
+	read_file_to_locked(view, STEP_HEADERS);
 	error = file->error_told ? NULL : file->error;
 	file->error_told = file->error;
 	lock_release(&file->lock);
 	return error;
 }
 
-bool symbol_file_is_late(struct symbol_file *file)
+bool symbol_file_is_late(struct symbol_file *view)
 {
 	bool is_late;
 
-	lock_acquire(&file->lock);
-	is_late = file->is_late;
-	lock_release(&file->lock);
+	lock_acquire(&view->file->lock);
+	is_late = view->file->is_late;
+	lock_release(&view->file->lock);
 	return is_late;
 }
 
-bool symbol_file_is_foreign(struct symbol_file *file)
+bool symbol_file_is_foreign(struct symbol_file *view)
 {
-	read_file_to(file, STEP_HEADERS);
-	return file->is_foreign;
+	read_file_to(view, STEP_HEADERS);
+	return view->file->is_foreign;
 }
 
-const char *symbol_file_build_id(struct symbol_file *file)
+const char *symbol_file_build_id(struct symbol_file *view)
 {
-	read_file_to(file, STEP_HEADERS);
-	return file->build_id;
+	struct shared_file *file = view->file;
+
+	lock_acquire(&file->lock);
+	read_file_to_locked(view, STEP_HEADERS);
+	if (!view->build_id)
+		view->build_id =
+			view->cache && file->headers.build_id[0]
+				? symbol_cache_string(view->cache,
+						      file->headers.build_id)
+				: file->headers.build_id;
+	if (!view->build_id)
+		view->build_id = "";
+	lock_release(&file->lock);
+	return view->build_id;
 }
 
-bool symbol_file_instrumented(struct symbol_file *file)
+bool symbol_file_instrumented(struct symbol_file *view)
 {
-	read_file_to(file, STEP_HEADERS);
-	return file->headers.is_instrumented;
+	read_file_to(view, STEP_HEADERS);
+	return view->file->headers.is_instrumented;
 }
 
-bool symbol_file_needs_asan(struct symbol_file *file, const char **soname)
+bool symbol_file_needs_asan(struct symbol_file *view, const char **soname)
 {
-	read_file_to(file, STEP_HEADERS);
-	if (!file->headers.asan[0])
+	read_file_to(view, STEP_HEADERS);
+	if (!view->file->headers.asan[0])
 		return false;
-	*soname = file->headers.asan;
+	*soname = view->file->headers.asan;
 	return true;
 }
 
@@ -937,12 +1276,12 @@ static bool segment_vaddr(const struct elf_segment *segment,
 	return true;
 }
 
-bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
+bool symbol_file_vaddr(struct symbol_file *view, uint64_t file_offset,
 		       uint64_t *vaddr)
 {
-	const struct elf_headers *headers = &file->headers;
+	const struct elf_headers *headers = &view->file->headers;
 
-	read_file_to(file, STEP_HEADERS);
+	read_file_to(view, STEP_HEADERS);
 	for (int executable = 1; executable >= 0; executable--)
 		for (size_t i = 0; i < headers->segment_count; i++)
 			if (headers->segments[i].is_executable == executable &&
@@ -973,46 +1312,56 @@ static const struct elf_function *find_covering_function(
 	return vaddr - found->start < found->size ? found : NULL;
 }
 
-/* file.lock held. NULL when a new name would not fit into the cache. */
-static const char *name_of_function(struct symbol_file *file,
-				    const struct elf_function *function)
+/* file.lock held. The name of @function: the one that the file keeps, or, when
+ * there is no room for it, made in @room. */
+static const char *name_of_function(struct symbol_file *view,
+				    const struct elf_function *function,
+				    char room[SYMBOL_NAME_BYTES])
 {
-	const char **slot = &file->names[function - file->functions.list];
-	char name[SYMBOL_NAME_BYTES];
+	struct shared_file *file = view->file;
+	char **slot = &file->names[function - file->functions.list];
 
-	if (!*slot) {
-		symbol_name_make(file->functions.strings + function->name,
-				 name);
-		*slot = symbol_cache_string(file->cache, name);
-	}
-	return *slot;
+	if (*slot)
+		return *slot;
+	symbol_name_make(file->functions.strings + function->name, room);
+	if (charge_file(view, strlen(room) + 1 + sizeof(max_align_t)))
+		*slot = strdup(room);
+	return *slot ? *slot : room;
 }
 
-const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
+const char *symbol_file_lookup(struct symbol_file *view, uint64_t vaddr,
 			       uint64_t *start)
 {
+	struct shared_file *file = view->file;
 	const struct elf_function *function;
+	char room[SYMBOL_NAME_BYTES];
 	const char *name = NULL;
 
+	if (!has_tables(view))
+		return NULL;
 	lock_acquire(&file->lock);
-	read_file_to_locked(file, STEP_TABLES);
+	read_file_to_locked(view, STEP_TABLES);
 	function = find_covering_function(&file->functions, vaddr);
 	if (function)
-		name = name_of_function(file, function);
+		name = name_of_function(view, function, room);
+	if (name)
+		name = symbol_cache_string(view->cache, name);
 	lock_release(&file->lock);
 	if (name)
 		*start = function->start;
 	return name;
 }
 
-int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
+int symbol_file_each(struct symbol_file *view, symbol_visit *visit,
 		     void *context)
 {
-	const struct elf_functions *functions = &file->functions;
+	const struct elf_functions *functions = &view->file->functions;
 	char name[SYMBOL_NAME_BYTES];
 	int stop = 0;
 
-	read_file_to(file, STEP_TABLES);
+	if (!has_tables(view))
+		return 0;
+	read_file_to(view, STEP_TABLES);
 	for (size_t i = 0; i < functions->count && !stop; i++) {
 		symbol_name_make(functions->strings + functions->list[i].name,
 				 name);
@@ -1021,46 +1370,47 @@ int symbol_file_each(struct symbol_file *file, symbol_visit *visit,
 	return stop;
 }
 
-int symbol_file_descriptor(struct symbol_file *file)
+int symbol_file_descriptor(struct symbol_file *view)
 {
-	int fd = find_to_read(file);
+	int fd = find_to_read(view->file);
 
 	return fd < 0 ? -1 : fd;
 }
 
-int symbol_file_read(struct symbol_file *file, uint64_t offset, size_t bytes,
+int symbol_file_read(struct symbol_file *view, uint64_t offset, size_t bytes,
 		     void *out, size_t *got)
 {
 	char ignored[READER_WHY_BYTES];
-	int fd = find_to_read(file), err;
+	int fd = find_to_read(view->file), err;
 
 	if (fd < 0)
 		return fd;
-	err = reader_bytes(file->cache->readers, file->key.uid, fd, offset,
-			   bytes, out, got, ignored);
+	err = reader_bytes(view->file->all->readers, view->file->key.uid, fd,
+			   offset, bytes, out, got, ignored);
 	close(fd);
 	return err;
 }
 
-uint64_t symbol_file_size(const struct symbol_file *file)
+uint64_t symbol_file_size(const struct symbol_file *view)
 {
-	return (uint64_t)file->key.size;
+	return (uint64_t)view->file->key.size;
 }
 
-int symbol_file_functions(struct symbol_file *file, int fd,
+int symbol_file_functions(struct symbol_file *view, int fd,
 			  struct elf_functions *out)
 {
 	const struct reader_symtab own = { .fd = -1 };
 	char ignored[READER_WHY_BYTES];
 
-	return reader_functions(file->cache->readers, file->key.uid, fd, &own,
-				out, ignored);
+	return reader_functions(view->file->all->readers, view->file->key.uid,
+				fd, &own, out, ignored);
 }
 
 /* sources_lock held: to read the bounds may take long, and whoever looks a name
  * up takes file.lock. */
-static void read_function_bounds(struct symbol_file *file)
+static void read_function_bounds(struct symbol_file *view)
 {
+	struct shared_file *file = view->file;
 	struct elf_bounds bounds = { 0 };
 	char ignored[READER_WHY_BYTES];
 	int fd = find_to_read(file);
@@ -1068,23 +1418,29 @@ static void read_function_bounds(struct symbol_file *file)
 	file->bounds_read = true;
 	if (fd < 0)
 		return;
-	if (!reader_bounds(file->cache->readers, file->key.uid, fd, &bounds,
-			   ignored) &&
-	    charge_file(file, bounds.count * sizeof(*bounds.list)))
-		file->bounds = bounds;
-	else
-		free(bounds.list);
+	if (!reader_bounds(file->all->readers, file->key.uid, fd, &bounds,
+			   ignored)) {
+		file->bounds_read =
+			charge_file(view, bounds.count * sizeof(*bounds.list));
+		if (file->bounds_read)
+			file->bounds = bounds;
+		else
+			free(bounds.list);
+	}
 	close(fd);
 }
 
-bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
+bool symbol_file_bounds(struct symbol_file *view, uint64_t vaddr,
 			uint64_t *start)
 {
+	struct shared_file *file = view->file;
 	bool found;
 
+	if (!has_tables(view))
+		return false;
 	lock_acquire(&file->sources_lock);
 	if (!file->bounds_read)
-		read_function_bounds(file);
+		read_function_bounds(view);
 	found = elf_bounds_find(&file->bounds, vaddr, start);
 	lock_release(&file->sources_lock);
 	return found;
@@ -1092,12 +1448,12 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 
 /* @file as debug_file.h wants it, with descriptors of the caller's own; -1:
  * there is none (any more). */
-static struct debug_search begin_debug_search(struct symbol_file *file)
+static struct debug_search begin_debug_search(struct shared_file *file)
 {
 	struct debug_search search = {
-		.readers = file->cache->readers,
+		.readers = file->all->readers,
 		.uid = file->key.uid,
-		.fd = symbol_file_descriptor(file),
+		.fd = find_to_read(file),
 		.path = file->path,
 		.root_fd = copy_root_descriptor(file),
 	};
@@ -1108,7 +1464,7 @@ static struct debug_search begin_debug_search(struct symbol_file *file)
 	return search;
 }
 
-static void end_debug_search(struct symbol_file *file,
+static void end_debug_search(struct shared_file *file,
 			     struct debug_search *search)
 {
 	close_descriptor(&search->fd);
@@ -1118,19 +1474,56 @@ static void end_debug_search(struct symbol_file *file,
 	lock_release(&file->lock);
 }
 
-/* What the symbol tables of the file @context call the function at @vaddr. */
+/* What the symbol tables of the file @context call the function at @vaddr; kept
+ * with the sources. */
 static const char *name_at(void *context, uint64_t vaddr)
 {
-	uint64_t start;
+	struct symbol_file *view = context;
+	struct shared_file *file = view->file;
+	const struct elf_function *function;
+	char room[SYMBOL_NAME_BYTES];
+	const char *name = NULL;
 
-	return symbol_file_lookup(context, vaddr, &start);
+	lock_acquire(&file->lock);
+	read_file_to_locked(view, STEP_TABLES);
+	function = find_covering_function(&file->functions, vaddr);
+	if (function)
+		name = text_store_text(file->texts,
+				       name_of_function(view, function, room));
+	lock_release(&file->lock);
+	return name;
+}
+
+/* sources_lock held. Asks for lines, which it counts: what was asked for is
+ * there, even if it is more than there is room for. 0 or -errno. */
+static int ask_for_lines(struct symbol_file *view,
+			 const struct symbolize_request *request,
+			 char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct shared_file *file = view->file;
+	struct symbol_sources_asker asker = {
+		.name_at = name_at,
+		.context = view,
+	};
+	uint64_t before;
+	int err;
+
+	if (!file->texts && text_store_new(SOURCE_TEXTS_MAX, &file->texts))
+		return -ENOMEM;
+	asker.texts = file->texts;
+	before = text_store_bytes(file->texts);
+	err = symbol_sources_ask(&file->sources, &asker, request, why);
+	lock_acquire(&file->all->lock);
+	count_file_bytes(file, text_store_bytes(file->texts) - before);
+	lock_release(&file->all->lock);
+	return err;
 }
 
 /* sources_lock held. 0, or -errno with @why. */
-static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
+static int ask_sources(struct symbol_file *view, const uint64_t *vaddr,
 		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
 {
-	struct debug_search search = begin_debug_search(file);
+	struct debug_search search = begin_debug_search(view->file);
 	struct debug_lines lines = { -1, -1 };
 	int err = search.fd < 0 ? -ESTALE : 0;
 
@@ -1146,79 +1539,82 @@ static int ask_sources(struct symbol_file *file, const uint64_t *vaddr,
 			.count = count,
 			.seconds = SYMBOLIZE_SECONDS,
 		};
-		const struct symbol_sources_asker asker = {
-			.texts = file->cache->texts,
-			.name_at = name_at,
-			.context = file,
-		};
 
-		err = symbol_sources_ask(&file->sources, &asker, &request, why);
+		err = ask_for_lines(view, &request, why);
 	}
 	close_descriptor(&lines.fd);
 	close_descriptor(&lines.alt_fd);
-	end_debug_search(file, &search);
+	end_debug_search(view->file, &search);
 	return err;
 }
 
 /* True but for the first call. */
-static bool was_told_of_missing(struct symbol_cache *cache)
+static bool was_told_of_missing(struct shared_files *all)
 {
 	bool was_told;
 
-	lock_acquire(&cache->lock);
-	was_told = cache->told_of_missing;
-	cache->told_of_missing = true;
-	lock_release(&cache->lock);
+	lock_acquire(&all->lock);
+	was_told = all->told_of_missing;
+	all->told_of_missing = true;
+	lock_release(&all->lock);
 	return was_told;
 }
 
 /* Files that were built without -g, or in which no compiler of C puts its code
  * (images of Lisps), are too common to speak of each; that perfrec-symbolize is
  * missing, or descriptors are, is said once for all. */
-static enum log_level level_of(struct symbol_file *file, int err)
+static enum log_level level_of(struct symbol_file *view, int err)
 {
-	if (err == -ENODATA || symbol_file_is_foreign(file))
+	if (err == -ENODATA || symbol_file_is_foreign(view))
 		return LOG_DBG;
-	if (err == -ENOENT && was_told_of_missing(file->cache))
+	if (err == -ENOENT && was_told_of_missing(view->file->all))
 		return LOG_DBG;
-	if (err == -ESTALE && symbol_cache_tell_lack(file->cache))
+	if (err == -ESTALE && tell_lack(view->file->all))
 		return LOG_DBG;
 	return LOG_WARN;
 }
 
 /* sources_lock held. */
-static void find_unknown_sources(struct symbol_file *file,
+static void find_unknown_sources(struct symbol_file *view,
 				 const uint64_t *vaddr, size_t count)
 {
+	struct shared_file *file = view->file;
 	char why[SYMBOLIZE_WHY_BYTES];
-	int err = -ENOMEM;
+	int err;
 
-	snprintf(why, sizeof(why), "the symbol cache is full");
-	if (charge_file(file, count * sizeof(*file->sources.list)))
-		err = ask_sources(file, vaddr, count, why);
+	/* Room for the cache of @view is no reason for others. */
+	if (!charge_file(view, count * sizeof(*file->sources.list)))
+		return;
+	snprintf(why, sizeof(why), "not enough memory");
+	err = ask_sources(view, vaddr, count, why);
 	if (!err)
 		return;
 	file->no_sources = true;
-	log_at(level_of(file, err), "no source lines for %s: %s", file->path,
+	log_at(level_of(view, err), "no source lines for %s: %s", file->path,
 	       why);
 }
 
-void symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
+void symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
 			 size_t count, struct source *out)
 {
+	struct shared_file *file = view->file;
 	uint64_t *unknown = NULL;
 	ssize_t unknown_count;
 
+	memset(out, 0, count * sizeof(*out));
+	if (!has_tables(view))
+		return;
 	lock_acquire(&file->sources_lock);
 	unknown_count =
 		symbol_sources_unknown(&file->sources, vaddr, count, &unknown);
 	if (unknown_count > 0 && !file->no_sources)
-		find_unknown_sources(file, unknown, (size_t)unknown_count);
+		find_unknown_sources(view, unknown, (size_t)unknown_count);
 	for (size_t i = 0; i < count; i++) {
 		const struct source *known =
 			symbol_sources_find(&file->sources, vaddr[i]);
 
-		out[i] = known ? *known : (struct source){ 0 };
+		if (known)
+			out[i] = *known;
 	}
 	lock_release(&file->sources_lock);
 	free(unknown);

@@ -17,13 +17,29 @@
 
 struct elf_functions;
 struct readers;
-struct symbol_cache; /* owns files and every name given out */
-struct symbol_file; /* one ELF file, by user, device, inode, size, mtime */
+struct symbol_cache; /* owns every name given out; reference counted */
+struct symbol_file; /* one ELF file, by user, device, inode, size, mtime, as one
+		     * cache uses it */
 
-/* 0 or -ENOMEM. */
+/* What one cache may take, in bytes: names and source lines, of which half are
+ * those that programs told; and what was read of files. */
+#define SYMBOL_NAMES_MAX (256ull << 20)
+#define SYMBOL_TABLES_MAX (512ull << 20)
+
+/* 0 or -ENOMEM. The caller has one reference of *@out. */
 int symbol_cache_new(struct symbol_cache **out);
-/* Only when nobody uses a file or a string of it any more. */
-void symbol_cache_free(struct symbol_cache **cache);
+/* A cache with limits of its own, for one more recording. It shares with
+ * @sibling what is read of files, but for names: a file that both use counts
+ * for both. @what is what messages call the one that reaches a limit; it is
+ * copied. 0 or -ENOMEM. */
+int symbol_cache_share(struct symbol_cache *sibling, const char *what,
+		       struct symbol_cache **out);
+/* A second reference to @cache. */
+struct symbol_cache *symbol_cache_get(struct symbol_cache *cache);
+/* Gives one reference back, and clears *@cache, which may be NULL. The last one
+ * frees all names: nobody may use a string or file of it any more. Files that
+ * were read stay for siblings, within a limit. */
+void symbol_cache_put(struct symbol_cache **cache);
 
 /*
  * The file behind @fd, which a program of user @uid has mapped, and which
@@ -32,16 +48,16 @@ void symbol_cache_free(struct symbol_cache **cache);
  * is no memory. A bad file has no symbols, and symbol_file_error() says why.
  *
  * A file is read when something of it is first needed, from a descriptor that
- * the cache keeps. The cache keeps as many descriptors as half of RLIMIT_NOFILE
- * was when it was made. Files beyond that are read at once, and opened again by
+ * the cache keeps. All siblings keep as many descriptors as half of
+ * RLIMIT_NOFILE was when the first was made. Files beyond that are read at
+ * once, and opened again by
  * @path when they are needed again.
  *
- * The caller holds one reference. Whoever needs the file for as long as the
- * cache lives may keep the reference for good.
+ * The caller holds one reference, and by it one to @cache.
  */
 struct symbol_file *symbol_cache_file(struct symbol_cache *cache, uid_t uid,
 				      int fd, const char *path);
-/* The processes that read the files; the cache's. */
+/* The processes that read the files; of all siblings. */
 struct readers *symbol_cache_readers(struct symbol_cache *cache);
 /*
  * The paths of @file begin at @root_fd: the root folder of a process that maps
@@ -50,8 +66,17 @@ struct readers *symbol_cache_readers(struct symbol_cache *cache);
  * caller's. The call is optional; only the first one for a file counts.
  */
 void symbol_file_set_root(struct symbol_file *file, int root_fd);
+/* Whether both are the same file, whichever caches they are of. */
+bool symbol_file_is_same(const struct symbol_file *one,
+			 const struct symbol_file *other);
 /* A second reference to @file, which it returns; NULL is passed on. */
 struct symbol_file *symbol_file_get(struct symbol_file *file);
+/* A reference for whoever serves all siblings, and may outlive the cache of
+ * @file: the same result for all of them while it is held. It has no names and
+ * no tables; all that is below "may read the file's headers" can be had, and
+ * symbol_file_read(), _size(), _descriptor() and _functions(). NULL: no memory.
+ */
+struct symbol_file *symbol_file_get_common(struct symbol_file *file);
 /*
  * Gives one reference back and clears *@file, which may be NULL. What was read
  * of the file stays for the next process, until the cache needs the room. Names
@@ -75,23 +100,27 @@ const char *symbol_cache_string(struct symbol_cache *cache, const char *text);
 const char *symbol_cache_told_string(struct symbol_cache *cache,
 				     const char *text);
 
-/* Counts @bytes of memory of the caller's to those that the tables of all files
- * take, which have one limit. False: there is no room, and nothing was counted.
- */
+/* Counts @bytes of memory of the caller's to those that the tables of files
+ * take. False: there is no room, and nothing was counted. */
 bool symbol_cache_take(struct symbol_cache *cache, uint64_t bytes);
 /* Takes @bytes off again. */
 void symbol_cache_give_back(struct symbol_cache *cache, uint64_t bytes);
 
-/* What the cache takes, and may take, in bytes. */
+/* What a cache takes, in bytes, and how often it had no room. */
 struct symbol_cache_use {
-	uint64_t names, names_most; /* and source lines */
-	uint64_t tables, tables_most; /* what was read of files */
+	uint64_t names; /* and source lines */
+	uint64_t tables; /* what was read of files, and takes */
+	uint64_t unkept_names; /* each time that it was asked for one */
+	uint64_t unkept_tables; /* files whose tables it does not have */
+	uint64_t names_full_ns, tables_full_ns; /* when that was first, of
+						 * BOOTTIME; 0: never */
 };
 
 /* What @cache takes now. */
 struct symbol_cache_use symbol_cache_use(struct symbol_cache *cache);
-/* How many bytes all names and source lines take. */
-uint64_t symbol_cache_bytes(struct symbol_cache *cache);
+/* What all siblings of @cache and itself take; files that several use, and
+ * those that none uses any more, count once. */
+struct symbol_cache_use symbol_cache_use_all(struct symbol_cache *cache);
 
 /* Each of these may read the file's headers. */
 /* One line that names the file and what is wrong with it, or NULL; valid as
@@ -110,7 +139,8 @@ bool symbol_file_is_late(struct symbol_file *file);
 /* True when it is no ELF file of this kind of machine: it may have code all the
  * same, as images of Lisps, DLLs and what a JIT has written have. */
 bool symbol_file_is_foreign(struct symbol_file *file);
-/* Lower case hex, or ""; lives as long as the cache. */
+/* Lower case hex, or ""; lives as long as the cache, or the reference that
+ * symbol_file_get_common() has given. */
 const char *symbol_file_build_id(struct symbol_file *file);
 /* True when it has an undefined __cyg_profile_func_enter. */
 bool symbol_file_instrumented(struct symbol_file *file);
@@ -141,7 +171,8 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 /*
  * Where each of the @count addresses @vaddr comes from, into @out, in the same
  * order; by the debug information of the file, or that of its separate debug
- * file. @vaddr may be in any order. Starts a process for what is not known yet,
+ * file. @vaddr may be in any order. The results live as long as the caller's
+ * reference. Starts a process for what is not known yet,
  * as debug information is huge and hostile, and waits for it: call it on the
  * jobs thread. Never fails: what cannot be found has count 0, and the log says
  * why, once a file.

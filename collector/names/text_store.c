@@ -8,7 +8,7 @@
 #include "collector/base/lock.h"
 #include "shared/hash.h"
 
-#define BUCKETS 65536
+#define BUCKETS_FIRST 256
 
 struct kept_bytes {
 	struct kept_bytes *next; /* of its bucket */
@@ -18,16 +18,25 @@ struct kept_bytes {
 
 struct text_store {
 	struct lock lock;
-	uint64_t bytes; /* of all kept_bytes */
-	struct kept_bytes *buckets[BUCKETS];
+	uint64_t bytes, bytes_max; /* of all kept_bytes */
+	size_t count;
+	size_t bucket_count; /* a power of two */
+	struct kept_bytes **buckets;
 };
 
-int text_store_new(struct text_store **out)
+int text_store_new(uint64_t bytes_max, struct text_store **out)
 {
 	struct text_store *store = calloc(1, sizeof(*store));
 
 	if (!store)
 		return -ENOMEM;
+	store->bytes_max = bytes_max;
+	store->bucket_count = BUCKETS_FIRST;
+	store->buckets = calloc(BUCKETS_FIRST, sizeof(*store->buckets));
+	if (!store->buckets) {
+		free(store);
+		return -ENOMEM;
+	}
 	lock_init(&store->lock, LOCK_TEXTS);
 	*out = store;
 	return 0;
@@ -40,7 +49,7 @@ void text_store_free(struct text_store **store_ptr)
 	*store_ptr = NULL;
 	if (!store)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++)
+	for (size_t i = 0; i < store->bucket_count; i++)
 		while (store->buckets[i]) {
 			struct kept_bytes *kept = store->buckets[i];
 
@@ -48,17 +57,45 @@ void text_store_free(struct text_store **store_ptr)
 			free(kept);
 		}
 	lock_destroy(&store->lock);
+	free(store->buckets);
 	free(store);
 }
 
-/* store.lock held. The new copy, in @bucket; NULL: there is no room among the
- * first @most bytes. */
+static uint64_t hash_of(const void *bytes, size_t size)
+{
+	return hash_fold(hash_bytes(HASH_START, bytes, size));
+}
+
+/* store.lock held. Twice as many buckets; without memory they stay as they are,
+ * and searches take longer. */
+static void grow_buckets(struct text_store *store)
+{
+	size_t count = store->bucket_count * 2;
+	struct kept_bytes **buckets = calloc(count, sizeof(*buckets)), *kept;
+
+	if (!buckets)
+		return;
+	for (size_t i = 0; i < store->bucket_count; i++)
+		while ((kept = store->buckets[i])) {
+			size_t to =
+				hash_of(kept->bytes, kept->size) & (count - 1);
+
+			store->buckets[i] = kept->next;
+			kept->next = buckets[to];
+			buckets[to] = kept;
+		}
+	free(store->buckets);
+	store->buckets = buckets;
+	store->bucket_count = count;
+}
+
+/* store.lock held. The new copy; NULL: there is no room among the first @most
+ * bytes. */
 static const struct kept_bytes *keep_bytes(struct text_store *store,
-					   struct kept_bytes **bucket,
 					   const void *bytes, size_t size,
 					   uint64_t most)
 {
-	struct kept_bytes *kept;
+	struct kept_bytes **bucket, *kept;
 
 	if (store->bytes + sizeof(*kept) + size > most)
 		return NULL;
@@ -66,6 +103,10 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 	if (!kept)
 		return NULL;
 	store->bytes += sizeof(*kept) + size;
+	if (++store->count > store->bucket_count)
+		grow_buckets(store);
+	bucket = &store->buckets[hash_of(bytes, size) &
+				 (store->bucket_count - 1)];
 	memcpy(kept->bytes, bytes, size);
 	kept->size = size;
 	kept->next = *bucket;
@@ -76,16 +117,16 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 static const void *copy_within(struct text_store *store, const void *bytes,
 			       size_t size, uint64_t most)
 {
-	uint64_t hash = hash_fold(hash_bytes(HASH_START, bytes, size));
-	struct kept_bytes **bucket = &store->buckets[hash % BUCKETS];
+	uint64_t hash = hash_of(bytes, size);
 	const struct kept_bytes *kept;
 
 	lock_acquire(&store->lock);
-	for (kept = *bucket; kept; kept = kept->next)
+	kept = store->buckets[hash & (store->bucket_count - 1)];
+	for (; kept; kept = kept->next)
 		if (kept->size == size && !memcmp(kept->bytes, bytes, size))
 			break;
 	if (!kept)
-		kept = keep_bytes(store, bucket, bytes, size, most);
+		kept = keep_bytes(store, bytes, size, most);
 	lock_release(&store->lock);
 	return kept ? kept->bytes : NULL;
 }
@@ -93,12 +134,12 @@ static const void *copy_within(struct text_store *store, const void *bytes,
 const void *text_store_copy(struct text_store *store, const void *bytes,
 			    size_t size)
 {
-	return copy_within(store, bytes, size, TEXT_STORE_BYTES_MAX);
+	return copy_within(store, bytes, size, store->bytes_max);
 }
 
 const char *text_store_told(struct text_store *store, const char *text)
 {
-	return copy_within(store, text, strlen(text) + 1, TEXT_STORE_TOLD_MAX);
+	return copy_within(store, text, strlen(text) + 1, store->bytes_max / 2);
 }
 
 const char *text_store_text(struct text_store *store, const char *text)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * text_store - keeps texts, and other constant bytes, for as long as the store
- * lives. Equal ones are kept once, and have one address. The store takes at
- * most 512 MiB: what comes after that is not kept. Any thread may call these;
- * the store has a lock of its own, inside which no other lock is taken.
+ * lives. Equal ones are kept once, and have one address. A store has a limit:
+ * what comes after that is not kept. Any thread may call these; the store has a
+ * lock of its own, inside which no other lock is taken.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_TEXT_STORE_H
 #define PERFREC_COLLECTOR_NAMES_TEXT_STORE_H
@@ -11,14 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* At most, in bytes. */
-#define TEXT_STORE_BYTES_MAX (512ull << 20)
-#define TEXT_STORE_TOLD_MAX (TEXT_STORE_BYTES_MAX / 2)
-
 struct text_store;
 
-/* 0 or -ENOMEM. The caller owns *@out and ends it by text_store_free(). */
-int text_store_new(struct text_store **out);
+/* A store that takes @bytes_max at most. 0 or -ENOMEM. The caller owns *@out
+ * and ends it by text_store_free(). */
+int text_store_new(uint64_t bytes_max, struct text_store **out);
 /* Frees *@store, which may be NULL, with all that it keeps, and clears it. */
 void text_store_free(struct text_store **store);
 
@@ -26,7 +23,7 @@ void text_store_free(struct text_store **store);
  * full, or there is no memory. */
 const char *text_store_text(struct text_store *store, const char *text);
 /* The same for a text that a program told of itself. NULL also: the store takes
- * TEXT_STORE_TOLD_MAX already. So what programs make up leaves room for what
+ * half of its limit already. So what programs make up leaves room for what
  * their files say. */
 const char *text_store_told(struct text_store *store, const char *text);
 /* The same for @size bytes of anything; the copy is aligned for anything. */

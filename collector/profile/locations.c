@@ -389,11 +389,13 @@ static uint64_t write_function(struct writing *writing,
 static bool make_line(struct writing *writing, const struct source_frame *frame,
 		      const char *name, struct out_line *out)
 {
-	struct function function = { .name = name, .file = "" };
+	struct function function = { .file = "" };
 
 	*out = (struct out_line){ 0 };
+	/* Equal texts have to be one: files keep their own. */
+	function.name = unique_text(writing->locations, name);
 	if (frame) {
-		function.file = frame->file;
+		function.file = unique_text(writing->locations, frame->file);
 		function.start_line = frame->start_line;
 		out->line = frame->line;
 	}
@@ -475,7 +477,7 @@ int locations_write(const struct locations *locations, const char *program,
 		.out = out,
 		.source = calloc(locations->items.count + 1,
 				 sizeof(*writing.source)),
-		.budget = { INT64_MAX },
+		.budget = { .left = INT64_MAX },
 	};
 	int err = writing.source ? sort_by_place(&writing) : -ENOMEM;
 

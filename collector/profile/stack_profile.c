@@ -237,7 +237,7 @@ int stack_profile_add(struct stack_profile *profile,
 	struct addition add = { .tree = &profile->tree,
 				.stacks = stacks,
 				.modules = modules,
-				.budget = { INT64_MAX } };
+				.budget = { .left = INT64_MAX } };
 	int err;
 
 	pool_init(&add.frames, &add.budget, sizeof(struct known_frame),

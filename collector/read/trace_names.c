@@ -14,13 +14,15 @@
 
 /* Sites have the largest iids: 29 bits, but nobody has so many. */
 #define IID_MAX (1u << 24)
+/* Of a trace's texts. */
+#define TEXT_BYTES_MAX (512ull << 20)
 
 int trace_texts_init(struct trace_texts *texts, struct budget *budget)
 {
 	pool_init(&texts->pool, budget, sizeof(const char *),
 		  sizeof(const char *));
 	texts->refused = 0;
-	return text_store_new(&texts->store);
+	return text_store_new(TEXT_BYTES_MAX, &texts->store);
 }
 
 void trace_texts_release(struct trace_texts *texts)

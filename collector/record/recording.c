@@ -27,6 +27,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/random.h"
 #include "collector/names/filter_matches.h"
+#include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/collector.h"
 #include "collector/record/cpu_account.h"
@@ -204,6 +205,7 @@ static void recording_free(struct recording *recording)
 	stack_profile_free(&recording->setup.profiles.heap);
 	stack_profile_free(&recording->setup.profiles.heap_peak);
 	stack_profile_free(&recording->setup.profiles.span);
+	symbol_cache_put(&recording->setup.symbols);
 	recording_give_room_back(recording);
 	/* Open still if nobody has finished it. */
 	if (recording->setup.trace)
@@ -224,21 +226,19 @@ static int new_stack_profiles(const struct collector *collector,
 			      struct recording *recording)
 {
 	const struct collect_options *options = collector->options;
+	struct symbol_cache *symbols = recording->setup.symbols;
 	struct budget *budget = &recording->budget;
 	bool heap = options->alloc != ALLOC_OFF;
 	int err = 0;
 
 	if (heap)
-		err = stack_profile_new(&stack_profile_heap, collector->symbols,
-					budget,
+		err = stack_profile_new(&stack_profile_heap, symbols, budget,
 					&recording->setup.profiles.heap);
 	if (heap && !err)
-		err = stack_profile_new(&stack_profile_heap, collector->symbols,
-					budget,
+		err = stack_profile_new(&stack_profile_heap, symbols, budget,
 					&recording->setup.profiles.heap_peak);
 	if ((heap || options->cpu_hz) && !err)
-		err = stack_profile_new(&stack_profile_span, collector->symbols,
-					budget,
+		err = stack_profile_new(&stack_profile_span, symbols, budget,
 					&recording->setup.profiles.span);
 	return err;
 }
@@ -280,7 +280,7 @@ int recording_new(const struct collector *collector, const char *path,
 		.finish = collector->finish_recording,
 		.room_fd = -1,
 		.path = strdup(path),
-		.budget = { BUDGET_BYTES },
+		.budget = { .left = BUDGET_BYTES },
 		.last_sequence = 1, /* of packets that belong to no thread */
 		.last_process = &recording->sums.processes,
 	};
@@ -297,13 +297,16 @@ int recording_new(const struct collector *collector, const char *path,
 	};
 	lock_init(&recording->lock, LOCK_RECORDING);
 	if (recording->path)
-		err = stack_profile_new(&stack_profile_wall, collector->symbols,
-					&recording->budget,
-					&recording->setup.profiles.wall);
+		err = symbol_cache_share(collector->symbols, path,
+					 &recording->setup.symbols);
+	if (!err)
+		err = stack_profile_new(
+			&stack_profile_wall, recording->setup.symbols,
+			&recording->budget, &recording->setup.profiles.wall);
 	if (!err && collector->options->cpu_hz)
-		err = stack_profile_new(&stack_profile_cpu, collector->symbols,
-					&recording->budget,
-					&recording->setup.profiles.cpu);
+		err = stack_profile_new(
+			&stack_profile_cpu, recording->setup.symbols,
+			&recording->budget, &recording->setup.profiles.cpu);
 	if (!err && collector->options->cpu_hz &&
 	    collector->options->cpu_engine == CPU_PERF)
 		err = cpu_account_new(&recording->setup.cpu_account);
@@ -401,14 +404,27 @@ const struct recording_setup *recording_setup(const struct recording *recording)
 	return &recording->setup;
 }
 
-struct recording_memory recording_memory(const struct recording *recording)
+void recording_uses(const struct recording *recording,
+		    struct recording_use out[BUDGET_KINDS])
 {
+	const struct symbol_cache_use names =
+		symbol_cache_use(recording->setup.symbols);
 	/* relaxed: a figure for a person */
 	uint64_t left = atom_load_rlx(&recording->budget.left);
 
 	/* For a moment it is below 0 while budget_take() fails. */
 	left = left > BUDGET_BYTES ? 0 : left;
-	return (struct recording_memory){ BUDGET_BYTES - left, BUDGET_BYTES };
+	out[BUDGET_MEMORY] =
+		(struct recording_use){ "memory", BUDGET_BYTES - left,
+					BUDGET_BYTES,
+					budget_full_ns(&recording->budget) };
+	out[BUDGET_NAMES] =
+		(struct recording_use){ "names", names.names, SYMBOL_NAMES_MAX,
+					names.names_full_ns };
+	out[BUDGET_TABLES] =
+		(struct recording_use){ "symbol tables", names.tables,
+					SYMBOL_TABLES_MAX,
+					names.tables_full_ns };
 }
 
 int recording_close_trace(struct recording *recording)

@@ -25,6 +25,7 @@ struct process_heap;
 struct recording; /* recording_inner.h */
 struct snapshots;
 struct stack_profile;
+struct symbol_cache;
 struct trace_file;
 struct true_time_sums;
 
@@ -159,6 +160,7 @@ struct totals {
 	uint64_t waits, wait_ns;
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t trace_events;
+	uint64_t unkept_names, unkept_tables; /* struct symbol_cache_use */
 	uint64_t refused_programs; /* in perfrec record */
 	uint64_t went_on; /* processes, when perfrec record ended */
 	uint64_t lost_cpu_samples; /* of the kernel's: no room for them */
@@ -194,6 +196,7 @@ struct recording_setup {
 	uint64_t max_bytes; /* of the trace */
 	struct trace_file *trace; /* NULL after recording_close_trace() */
 	struct budget *budget; /* of all that grows in memory */
+	struct symbol_cache *symbols; /* its names; a reference */
 	struct recording_profiles profiles;
 	struct cpu_account *cpu_account; /* NULL: the kernel samples nothing */
 	struct filter_matches *matches; /* NULL: the options have no patterns */
@@ -204,9 +207,20 @@ struct recording_live {
 	uint64_t spans, dropped;
 };
 
-/* The memory of what grows with a recording, in bytes. */
-struct recording_memory {
-	uint64_t used, most;
+/* What a recording has a budget of. */
+enum recording_budget {
+	BUDGET_MEMORY, /* of what grows with it: trees, stacks, heaps */
+	BUDGET_NAMES, /* names and source lines */
+	BUDGET_TABLES, /* symbol tables and unwind tables of its files */
+	BUDGET_KINDS
+};
+
+/* How much of one of them is used. */
+struct recording_use {
+	const char *what; /* "memory", "names", "symbol tables" */
+	uint64_t used, most; /* in bytes */
+	uint64_t full_ns; /* when something found no room first, BOOTTIME; 0:
+			   * never */
 };
 
 /* What a recording has counted and listed, for the files written at its end. */
@@ -259,8 +273,9 @@ void recording_on_end(struct recording *recording,
  * Any thread. */
 const struct recording_setup *recording_setup(
 	const struct recording *recording);
-/* How much of its budget @recording has taken. Any thread. */
-struct recording_memory recording_memory(const struct recording *recording);
+/* How much @recording has taken of each of its budgets. Any thread. */
+void recording_uses(const struct recording *recording,
+		    struct recording_use out[BUDGET_KINDS]);
 /* Write what is left of the trace, and close it. Returns what
  * trace_file_close() returns. The thread that finishes the recording. */
 int recording_close_trace(struct recording *recording);

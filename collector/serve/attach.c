@@ -244,7 +244,8 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	recording_set_ring_cells(setup->recording, setup->ring_cells);
 	setup->jobs = recording_setup(setup->recording)->jobs;
 	categories_write(setup->page, collector->categories);
-	err = sites_new(setup->page, collector->symbols, &setup->sites);
+	err = sites_new(setup->page, recording_setup(setup->recording)->symbols,
+			&setup->sites);
 	if (err)
 		return err;
 	err = drain_add(collector->drain, arena);

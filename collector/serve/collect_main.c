@@ -586,7 +586,7 @@ static int stop_daemon(struct daemon *daemon, int err)
 	ctl_server_free(&daemon->ctl);
 	liveness_free(&collector->liveness);
 	if (collector->symbols && ended)
-		symbol_cache_free(&collector->symbols);
+		symbol_cache_put(&collector->symbols);
 	clock_sync_free(&collector->clock);
 	watchdog_stop();
 	return err;

@@ -45,7 +45,7 @@ struct ctl_flush {
 
 /* Also gives the reference back: it may be the last, and then the recording
  * ends. */
-static void flush_recording(struct collector *collector, struct flushed *item)
+static void flush_recording(struct flushed *item)
 {
 	struct trace_file *trace = recording_setup(item->recording)->trace;
 
@@ -55,8 +55,7 @@ static void flush_recording(struct collector *collector, struct flushed *item)
 	    snapshot_write(&item->snapshot, item->profile) < 0)
 		item->profile[0] = '\0';
 	snapshot_make_name("heap", item->heap);
-	if (heap_files_snapshot(item->recording, collector->symbols,
-				item->heap) < 0)
+	if (heap_files_snapshot(item->recording, item->heap) < 0)
 		item->heap[0] = '\0';
 	recording_put(&item->recording);
 }
@@ -69,7 +68,7 @@ static void flush_files(struct job *job)
 	int done_fd = flush->collector->done_fd;
 	uint64_t one = 1;
 
-	flush_recording(flush->collector, item);
+	flush_recording(item);
 	/* order: sc, FLUSH: the files are written */
 	(void)atom_add_sc(&flush->left, -1u);
 	if (write(done_fd, &one, sizeof(one)) < 0)
@@ -121,8 +120,7 @@ static void begin_snapshots(struct ctl_flush *flush)
 		return;
 	/* While a snapshot of a recording is under way there is no other. */
 	for (item = flush->item; item < flush->item + flush->count; item++)
-		if (snapshot_begin(flush->collector, item->recording,
-				   &item->snapshot) < 0)
+		if (snapshot_begin(item->recording, &item->snapshot) < 0)
 			item->snapshot = NULL;
 	if (drain_wait_begin(&flush->wait, flush->collector->drain,
 			     flush->collector->arenas, is_flushed, flush) < 0)

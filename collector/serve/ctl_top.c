@@ -272,8 +272,7 @@ static bool begin_snapshots(struct ctl_top *top)
 		struct summed *item = &top->item[i];
 
 		if (!item->snapshot &&
-		    snapshot_begin(collector, item->recording,
-				   &item->snapshot) == -EBUSY)
+		    snapshot_begin(item->recording, &item->snapshot) == -EBUSY)
 			return false;
 	}
 	if (drain_wait_begin(&top->wait, collector->drain, collector->arenas,

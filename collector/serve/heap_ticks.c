@@ -140,7 +140,6 @@ static void write_all_resident(struct collector *collector)
 /* On the way to the thread of its recording. */
 struct heap_snapshot {
 	struct job job;
-	struct collector *collector;
 	struct recording *recording; /* a reference */
 };
 
@@ -153,8 +152,7 @@ static void snapshot_job(struct job *job)
 
 	snapshot_make_name("heap", name);
 	/* What is wrong, the log has. */
-	(void)heap_files_snapshot(recording, snapshot->collector->symbols,
-				  name);
+	(void)heap_files_snapshot(recording, name);
 	/* order: rel, TICK: this one is over */
 	atom_store_rel(recording_heap_busy(recording), 0);
 	recording_put(&snapshot->recording);
@@ -162,8 +160,7 @@ static void snapshot_job(struct job *job)
 }
 
 /* Nothing piles up where the last one is not over. */
-static void snapshot_one(struct collector *collector,
-			 struct recording *recording)
+static void snapshot_one(struct recording *recording)
 {
 	struct heap_snapshot *snapshot;
 
@@ -176,7 +173,6 @@ static void snapshot_one(struct collector *collector,
 	/* relaxed: jobs_post() orders it */
 	atom_store_rlx(recording_heap_busy(recording), 1);
 	snapshot->job.run = snapshot_job;
-	snapshot->collector = collector;
 	snapshot->recording = recording_get(recording);
 	jobs_post(recording_setup(recording)->jobs, &snapshot->job);
 }
@@ -186,10 +182,10 @@ static void snapshot_all(struct collector *collector)
 	struct recording *recording;
 
 	if (collector->recording)
-		snapshot_one(collector, collector->recording);
+		snapshot_one(collector->recording);
 	for (size_t i = 0; (recording = session_open_recording(collector, i));
 	     i++) {
-		snapshot_one(collector, recording);
+		snapshot_one(recording);
 		recording_put(&recording);
 	}
 }

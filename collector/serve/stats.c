@@ -137,16 +137,19 @@ static void add_arena(const struct collector *collector,
 static void fill_recording(struct stats_recording *row,
 			   struct recording *recording)
 {
-	struct recording_memory memory = recording_memory(recording);
 	const struct recording_setup *setup = recording_setup(recording);
 	const struct totals *totals = recording_lock(recording);
+	struct recording_use use[BUDGET_KINDS];
 
 	row->stacks = totals->sampled.unwound;
 	row->stacks_cached = totals->sampled.cached;
 	recording_unlock(recording);
 	row->recording = recording;
-	row->memory_bytes = memory.used;
-	row->memory_bytes_max = memory.most;
+	recording_uses(recording, use);
+	row->memory_bytes = use[BUDGET_MEMORY].used;
+	row->memory_bytes_max = use[BUDGET_MEMORY].most;
+	row->names_bytes = use[BUDGET_NAMES].used;
+	row->tables_bytes = use[BUDGET_TABLES].used;
 	row->lagging = trace_file_lags(setup->trace);
 	row->trace_bytes = trace_file_bytes(setup->trace);
 	row->trace_bytes_max = setup->max_bytes;
@@ -236,13 +239,13 @@ static void gather_process(const struct collector *collector,
 static void gather_caches(const struct collector *collector,
 			  struct stats_daemon *daemon)
 {
-	struct symbol_cache_use use = symbol_cache_use(collector->symbols);
+	struct symbol_cache_use use = symbol_cache_use_all(collector->symbols);
 	struct helper_counts helpers = helper_counts();
 
 	daemon->names_bytes = use.names;
-	daemon->names_bytes_max = use.names_most;
+	daemon->names_bytes_max = SYMBOL_NAMES_MAX;
 	daemon->tables_bytes = use.tables;
-	daemon->tables_bytes_max = use.tables_most;
+	daemon->tables_bytes_max = SYMBOL_TABLES_MAX;
 	daemon->helpers = helpers.running;
 	daemon->helpers_started = helpers.started;
 	daemon->helpers_failed = helpers.failed;

@@ -325,12 +325,16 @@ struct unwind_file *unwind_files_get(struct unwind_files *files,
 {
 	struct unwind_file *file;
 
+	symbols = symbol_file_get_common(symbols);
+	if (!symbols)
+		return NULL;
 	for (file = files->list; file; file = file->next)
 		if (file->symbols == symbols)
 			break;
 	if (!file && files->count < FILES_MAX &&
 	    files->page_numbers < PAGE_NUMBERS_MAX)
 		file = add_unwind_file(files, symbols);
+	symbol_file_put(&symbols);
 	return file && file->is_good ? file : NULL;
 }
 

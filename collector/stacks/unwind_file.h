@@ -29,8 +29,9 @@ void unwind_files_free(struct unwind_files **files);
  * all, and the number becomes another one. Call it before each stack. */
 uint64_t unwind_files_edition(struct unwind_files *files);
 
-/* The file of @symbols, to which it keeps a reference. NULL: it cannot be read,
- * or too many files are open. Valid until the edition changes. */
+/* The file of @symbols, to which it keeps a reference that all recordings
+ * share. NULL: it cannot be read, or too many files are open. Valid until the
+ * edition changes. */
 struct unwind_file *unwind_files_get(struct unwind_files *files,
 				     struct symbol_file *symbols);
 

@@ -39,13 +39,16 @@
 /* --- plans ------------------------------------------------------------------
  */
 
-/* The plan of @file, which may not be ready, with one more user; NULL: no
- * memory. */
+/* The plan of @of, which may not be ready, with one more user; NULL: no
+ * memory. A plan serves all recordings. */
 static struct states_plan *plan_of_file(struct states_thread *thread,
-					struct symbol_file *file)
+					struct symbol_file *of)
 {
+	struct symbol_file *file = symbol_file_get_common(of);
 	struct states_plan *plan;
 
+	if (!file)
+		return NULL;
 	lock_acquire(&thread->lock);
 	plan = thread->plans;
 	while (plan && plan->file != file)
@@ -59,6 +62,7 @@ static struct states_plan *plan_of_file(struct states_thread *thread,
 	if (plan)
 		plan->users++;
 	lock_release(&thread->lock);
+	symbol_file_put(&file);
 	return plan;
 }
 
@@ -552,7 +556,7 @@ static uint32_t find_module(const struct states *states,
 		const struct states_module *module = &states->modules[i];
 
 		if (module->bias != file->bias ||
-		    module->plan->file != file->file)
+		    !symbol_file_is_same(module->plan->file, file->file))
 			continue;
 		if (!module->gone)
 			return i;

@@ -55,7 +55,7 @@ static int run(struct cct_flat *flat, struct modules *modules,
 	const struct stack_profile_header header = { .start_ns = 1,
 						     .period = 1,
 						     .comments = &comments };
-	struct budget budget = { 1ULL << 30 };
+	struct budget budget = { .left = 1ULL << 30 };
 	struct stack_profile *profile;
 	struct stat status;
 	long long start, added, written;

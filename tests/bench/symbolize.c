@@ -85,7 +85,7 @@ static struct list choose(const char *path, size_t count)
 	for (size_t i = 0; i < count; i++)
 		add(&some, all.vaddr[i * all.count / count] + i % 8, NULL);
 	symbol_file_put(&file);
-	symbol_cache_free(&cache);
+	symbol_cache_put(&cache);
 	free(all.vaddr);
 	return some;
 }
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	first = record(cache, argv[1], &list, &known);
 	cached = record(cache, argv[1], &list, &still_known);
 	printf("%" PRId64 " %" PRId64 " %zu\n", first, cached, known);
-	symbol_cache_free(&cache);
+	symbol_cache_put(&cache);
 	free(list.vaddr);
 	return known != still_known;
 }

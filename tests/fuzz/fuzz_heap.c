@@ -60,7 +60,8 @@ static void check_sums(void)
 
 static void try_input(const struct record *input, size_t count)
 {
-	struct budget budget = { 1 << 20 }, order_budget = { 1 << 20 };
+	struct budget budget = { .left = 1 << 20 },
+		      order_budget = { .left = 1 << 20 };
 	struct order_stream *stream[THREADS];
 	struct order *order;
 	uint64_t last = 0;

@@ -327,7 +327,7 @@ static void try_input(const struct record *input, size_t count)
 	struct fibers_sink fibers_sink = { open_track, unloaded, block,
 					   extended, &checkers };
 	struct pause_list pauses = { 0 };
-	struct budget budget = { BUDGET };
+	struct budget budget = { .left = BUDGET };
 	struct record *cells = calloc(CELLS, sizeof(*cells));
 	struct slot_shm slot = { 0 };
 	struct ring_get ring;

@@ -66,7 +66,7 @@ static void unwind_one(struct unwind *unwind, struct stack_cache *cache,
 
 static void unwind_all(const struct code *code)
 {
-	struct budget budget = { 1 << 20 };
+	struct budget budget = { .left = 1 << 20 };
 	struct symbol_cache *symbols = NULL;
 	struct modules *modules = NULL;
 	struct unwind_files *files = NULL;
@@ -84,7 +84,7 @@ static void unwind_all(const struct code *code)
 	unwind_free(&unwind);
 	unwind_files_free(&files);
 	modules_put(&modules);
-	symbol_cache_free(&symbols);
+	symbol_cache_put(&symbols);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

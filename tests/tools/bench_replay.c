@@ -76,7 +76,7 @@ static uint64_t replay_all(struct output *output, const struct record *cells,
 			   size_t count)
 {
 	const struct replay_sink sink = { take, give, excludes, output };
-	struct budget budget = { 1ULL << 30 };
+	struct budget budget = { .left = 1ULL << 30 };
 	struct replay replay;
 	uint64_t start, ns;
 	size_t done = 0;

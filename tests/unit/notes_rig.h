@@ -309,7 +309,7 @@ static inline void rig_free(struct rig *rig)
 	tracks_put(&rig->process.setup.tracks);
 	modules_put(&rig->process.setup.modules);
 	sites_put(&rig->arena.setup.sites);
-	symbol_cache_free(&rig->cache);
+	symbol_cache_put(&rig->cache);
 	told_free(rig->arena.setup.page);
 	rig_must(rig->recording.budget.left == RIG_BUDGET,
 		 "memory is not given back");

@@ -251,7 +251,7 @@ END_TEST
 
 START_TEST(cct_budget_is_never_overdrawn)
 {
-	struct budget budget = { 100 };
+	struct budget budget = { .left = 100 };
 
 	ck_assert(!budget_take(&budget, 101));
 	ck_assert(budget_take(&budget, 100));

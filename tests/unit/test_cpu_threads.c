@@ -149,7 +149,7 @@ static void tear_down(void)
 	if (g.profile)
 		perftools__profiles__profile__free_unpacked(g.profile, NULL);
 	g.profile = NULL;
-	symbol_cache_free(&g.collector.symbols);
+	symbol_cache_put(&g.collector.symbols);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", g.output, files[i]);
 		unlink(path);

@@ -130,7 +130,7 @@ static void tear_down(void)
 	jobs_group_wait(&g_endings);
 	free(g.many);
 	g.many = NULL;
-	symbol_cache_free(&g.collector.symbols);
+	symbol_cache_put(&g.collector.symbols);
 	close(g.collector.loop);
 	scratch_leave();
 }

@@ -120,7 +120,7 @@ START_TEST(filter_publish_writes_what_the_shim_finds)
 	ck_assert_uint_gt(expected.excluded, 1000);
 	ck_assert(!in_table(&expected, (uintptr_t)&check_function));
 	modules_put(&modules);
-	symbol_cache_free(&cache);
+	symbol_cache_put(&cache);
 	munmap(page, ARENA_SLOTS);
 }
 END_TEST
@@ -146,7 +146,7 @@ START_TEST(filter_publish_never_fills_more_than_a_quarter)
 	ck_assert_uint_le(used, 64);
 	ck_assert_uint_eq(table[256], 0);
 	modules_put(&modules);
-	symbol_cache_free(&cache);
+	symbol_cache_put(&cache);
 	munmap(page, ARENA_SLOTS);
 }
 END_TEST

@@ -396,7 +396,7 @@ static void teardown_files(void)
 {
 	jit_files_free(&g_files);
 	close(g_root);
-	symbol_cache_free(&g_cache);
+	symbol_cache_put(&g_cache);
 }
 
 /* Of a process that has ended: what was changed just now is seen. */

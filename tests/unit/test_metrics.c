@@ -50,7 +50,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	metrics_free(&g.metrics);
-	symbol_cache_free(&g.collector.symbols);
+	symbol_cache_put(&g.collector.symbols);
 	close(g.collector.loop);
 	scratch_leave();
 }

@@ -76,7 +76,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	symbol_cache_free(&g_cache);
+	symbol_cache_put(&g_cache);
 }
 
 static void compile_all(void)

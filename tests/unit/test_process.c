@@ -109,7 +109,7 @@ static void tear_down(void)
 	free(g.arena);
 	recording_put(&g.recording);
 	jobs_group_wait(&g_endings);
-	symbol_cache_free(&g.collector.symbols);
+	symbol_cache_put(&g.collector.symbols);
 	close(g.collector.loop);
 	close(g.collector.done_fd);
 	scratch_leave();

@@ -76,7 +76,7 @@ static void tear_down(void)
 
 	pb_free(&g.read);
 	modules_put(&g.modules);
-	symbol_cache_free(&g.collector.symbols);
+	symbol_cache_put(&g.collector.symbols);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", g.output, files[i]);
 		unlink(path);

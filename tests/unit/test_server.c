@@ -153,7 +153,7 @@ static void collector_free(void)
 	recording_put(&g_collector.recording);
 	jobs_group_wait(&g_endings);
 	liveness_free(&g_collector.liveness);
-	symbol_cache_free(&g_collector.symbols);
+	symbol_cache_put(&g_collector.symbols);
 	clock_sync_free(&g_collector.clock);
 	close(g_done.fd);
 	close(g_collector.loop);

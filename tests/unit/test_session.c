@@ -128,7 +128,7 @@ START_TEST(session_with_own_recording_is_over_when_that_is_finished)
 	g_recording.ended(&g_recording, g_recording.ended_context);
 	ck_assert(session_is_over(&g_collector, 1));
 	ck_assert_uint_eq(g_collector.recording_count, 0);
-	symbol_cache_free(&g_collector.symbols);
+	symbol_cache_put(&g_collector.symbols);
 }
 END_TEST
 

@@ -27,7 +27,7 @@ static void setup(void)
 static void teardown(void)
 {
 	sites_put(&g_sites);
-	symbol_cache_free(&g_cache);
+	symbol_cache_put(&g_cache);
 	told_free(g_page);
 }
 

@@ -167,7 +167,7 @@ static void tear_down(void)
 	recording_put(&g.recording);
 	jobs_group_wait(&g_endings);
 	modules_put(&g.process.setup.modules);
-	symbol_cache_free(&g.collector.symbols);
+	symbol_cache_put(&g.collector.symbols);
 	if (g.profile)
 		perftools__profiles__profile__free_unpacked(g.profile, NULL);
 	g.profile = NULL;
@@ -244,8 +244,7 @@ static struct snapshot *begin(void)
 {
 	struct snapshot *snapshot = NULL;
 
-	ck_assert_int_eq(snapshot_begin(&g.collector, g.recording, &snapshot),
-			 0);
+	ck_assert_int_eq(snapshot_begin(g.recording, &snapshot), 0);
 	ck_assert_ptr_nonnull(snapshot);
 	return snapshot;
 }
@@ -427,8 +426,7 @@ START_TEST(one_snapshot_is_made_at_a_time)
 {
 	struct snapshot *snapshot = begin(), *second = NULL;
 
-	ck_assert_int_eq(snapshot_begin(&g.collector, g.recording, &second),
-			 -EBUSY);
+	ck_assert_int_eq(snapshot_begin(g.recording, &second), -EBUSY);
 	ck_assert_ptr_null(second);
 	write_snapshot(snapshot);
 	write_snapshot(begin());

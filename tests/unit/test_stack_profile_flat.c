@@ -77,7 +77,7 @@ static void tear_down(void)
 	stack_profile_free(&g.profile);
 	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
 	modules_put(&g.modules);
-	symbol_cache_free(&g.cache);
+	symbol_cache_put(&g.cache);
 	unlinkat(g.dir_fd, NAME, 0);
 	close(g.dir_fd);
 	ck_assert_int_eq(rmdir(g.dir), 0); /* nothing else is left there */

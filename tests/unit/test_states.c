@@ -183,7 +183,7 @@ static const char *why_not_planned(uint64_t spent_ns)
 	ck_assert_int_eq(plan.plan != NULL, !why);
 	code_plan_free(&plan.plan);
 	symbol_file_put(&plan.file);
-	symbol_cache_free(&cache);
+	symbol_cache_put(&cache);
 	free(g_states->modules);
 	g_states->modules = NULL;
 	g_states->module_count = 0;

@@ -27,7 +27,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	symbol_cache_free(&g_cache);
+	symbol_cache_put(&g_cache);
 }
 
 static struct symbol_file *open_file(const char *path)
@@ -747,7 +747,7 @@ START_TEST(symbolize_flood_of_names_is_stopped)
 		known += sources[i].count == 256;
 	ck_assert_uint_ge(known, 60);
 	ck_assert_uint_le(known, 64);
-	ck_assert_uint_lt(symbol_cache_bytes(g_cache), 80 << 20);
+	ck_assert_uint_lt(symbol_cache_use(g_cache).tables, 80 << 20);
 	symbol_file_put(&file);
 }
 END_TEST

@@ -25,7 +25,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	symbol_cache_free(&g_cache);
+	symbol_cache_put(&g_cache);
 }
 
 static struct symbol_file *open_file(const char *path)
@@ -465,7 +465,7 @@ START_TEST(symbol_cache_descriptors_are_few_and_given_back)
 	for (int i = 0; i < 300; i++)
 		symbol_file_put(&files[i]);
 	ck_assert_int_eq(scratch_descriptors(), before);
-	symbol_cache_free(&cache);
+	symbol_cache_put(&cache);
 }
 END_TEST
 
@@ -492,7 +492,7 @@ START_TEST(symbol_cache_files_are_opened_again)
 	ck_assert(!symbol_cache_tell_lack(cache));
 	for (int i = 0; i < 300; i++)
 		symbol_file_put(&files[i]);
-	symbol_cache_free(&cache);
+	symbol_cache_put(&cache);
 }
 END_TEST
 
@@ -541,7 +541,7 @@ START_TEST(symbol_cache_threads_get_the_same_names)
 	pthread_t threads[4];
 
 	symbol_file_put(&file);
-	symbol_cache_free(&g_cache);
+	symbol_cache_put(&g_cache);
 	ck_assert_int_eq(symbol_cache_new(&g_cache), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, look_up, &vaddr);
@@ -551,6 +551,131 @@ START_TEST(symbol_cache_threads_get_the_same_names)
 		pthread_join(threads[i], &name);
 		ck_assert_str_eq(name, "main");
 	}
+}
+END_TEST
+
+/* --- one cache for each recording ------------------------------------------
+ */
+
+/* Fills @cache with names, until it has no room for one more. */
+static void fill_with_names(struct symbol_cache *cache)
+{
+	char *text = malloc(1 << 20);
+	uint32_t number = 0;
+
+	for (size_t length = (1 << 20) - 1; length > 16; length /= 2) {
+		memset(text, 'x', length);
+		text[length] = '\0';
+		do
+			memcpy(text, &(uint32_t){ ++number | 0x01010101 }, 4);
+		while (symbol_cache_string(cache, text));
+	}
+	free(text);
+}
+
+START_TEST(symbol_cache_that_is_full_costs_no_sibling_its_names)
+{
+	struct symbol_cache *sibling;
+	struct symbol_file *file, *again;
+	uint64_t vaddr, start, unkept;
+	int self;
+
+	ck_assert_int_eq(symbol_cache_share(g_cache, "greedy", &sibling), 0);
+	fill_with_names(sibling);
+	unkept = symbol_cache_use(sibling).unkept_names;
+	ck_assert_uint_gt(unkept, 0);
+	ck_assert_uint_gt(symbol_cache_use(sibling).names_full_ns, 0);
+	ck_assert_uint_le(symbol_cache_use(sibling).names, SYMBOL_NAMES_MAX);
+
+	file = open_file("/proc/self/exe");
+	vaddr = vaddr_of(file, "main");
+	ck_assert_str_eq(symbol_file_lookup(file, vaddr, &start), "main");
+	self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	again = symbol_cache_file(sibling, getuid(), self, "self");
+	close(self);
+	ck_assert(symbol_file_is_same(file, again));
+	ck_assert_ptr_null(symbol_file_lookup(again, vaddr, &start));
+	ck_assert_uint_eq(symbol_cache_use(sibling).unkept_names, unkept + 1);
+	ck_assert_uint_eq(symbol_cache_use(g_cache).unkept_names, 0);
+	ck_assert_uint_gt(symbol_cache_use_all(g_cache).names,
+			  SYMBOL_NAMES_MAX / 2);
+
+	symbol_file_put(&again);
+	symbol_cache_put(&sibling);
+	ck_assert_uint_lt(symbol_cache_use_all(g_cache).names, 1 << 20);
+	ck_assert_str_eq(symbol_file_lookup(file, vaddr, &start), "main");
+	symbol_file_put(&file);
+}
+END_TEST
+
+START_TEST(symbol_cache_without_room_for_tables_is_the_only_one)
+{
+	struct symbol_cache *sibling;
+	struct symbol_file *file, *again;
+	int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	uint64_t vaddr, start;
+
+	ck_assert_int_eq(symbol_cache_share(g_cache, "greedy", &sibling), 0);
+	ck_assert(symbol_cache_take(sibling, SYMBOL_TABLES_MAX - 4096));
+	ck_assert(!symbol_cache_take(sibling, 8192));
+	/* Whoever has no room has the file first. */
+	again = symbol_cache_file(sibling, getuid(), self, "self");
+	ck_assert_int_eq(count_names(again, "main"), 0);
+	ck_assert(symbol_file_is_read(again));
+	ck_assert_uint_eq(symbol_cache_use(sibling).unkept_tables, 2);
+	file = open_file("/proc/self/exe");
+	ck_assert(!symbol_file_is_read(file));
+	vaddr = vaddr_of(file, "main");
+	ck_assert_str_eq(symbol_file_lookup(file, vaddr, &start), "main");
+	ck_assert_uint_eq(symbol_cache_use(g_cache).unkept_tables, 0);
+	ck_assert_uint_gt(symbol_cache_use(g_cache).tables, 0);
+	symbol_file_put(&again);
+	symbol_cache_give_back(sibling, SYMBOL_TABLES_MAX - 4096);
+	ck_assert_uint_eq(symbol_cache_use(sibling).tables, 0);
+	/* A new look finds room. */
+	again = symbol_cache_file(sibling, getuid(), self, "self");
+	ck_assert_int_eq(count_names(again, "main"), 1);
+	ck_assert_uint_eq(symbol_cache_use(sibling).tables,
+			  symbol_cache_use(g_cache).tables);
+	symbol_file_put(&again);
+	symbol_file_put(&file);
+	ck_assert_uint_eq(symbol_cache_use(g_cache).tables, 0);
+	ck_assert_uint_gt(symbol_cache_use_all(g_cache).tables, 0);
+	symbol_cache_put(&sibling);
+	close(self);
+}
+END_TEST
+
+/* Who serves all recordings does not keep tables, and may outlive them. */
+START_TEST(symbol_file_of_all_outlives_its_cache)
+{
+	struct symbol_cache *sibling;
+	struct symbol_file *file, *common, *other;
+	int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	uint64_t vaddr, start;
+	char bytes[4];
+	size_t got;
+
+	ck_assert_int_eq(symbol_cache_share(g_cache, "one", &sibling), 0);
+	file = symbol_cache_file(sibling, getuid(), self, "self");
+	vaddr = vaddr_of(file, "main");
+	common = symbol_file_get_common(file);
+	ck_assert_ptr_ne(common, file);
+	symbol_file_put(&file);
+	symbol_cache_put(&sibling);
+
+	ck_assert_int_eq(symbol_file_read(common, 0, 4, bytes, &got), 0);
+	ck_assert_int_eq(memcmp(bytes, ELFMAG, SELFMAG), 0);
+	ck_assert_ptr_null(symbol_file_lookup(common, vaddr, &start));
+	ck_assert_uint_gt(strlen(symbol_file_build_id(common)), 0);
+	file = symbol_cache_file(g_cache, getuid(), self, "self");
+	other = symbol_file_get_common(file);
+	ck_assert_ptr_eq(other, common);
+	ck_assert_str_eq(symbol_file_lookup(file, vaddr, &start), "main");
+	symbol_file_put(&other);
+	symbol_file_put(&common);
+	symbol_file_put(&file);
+	close(self);
 }
 END_TEST
 
@@ -892,6 +1017,11 @@ static Suite *make_suite(void)
 		hostile, symbols_of_bad_mini_debug_information_are_none, 0, 8);
 	tcase_add_loop_test(hostile,
 			    symbols_bounds_of_lying_tables_are_survived, 0, 2);
+	tcase_add_test(hostile,
+		       symbol_cache_that_is_full_costs_no_sibling_its_names);
+	tcase_add_test(hostile,
+		       symbol_cache_without_room_for_tables_is_the_only_one);
+	tcase_add_test(hostile, symbol_file_of_all_outlives_its_cache);
 	tcase_add_test(hostile, symbols_of_cut_files_are_survived);
 	tcase_add_test(slow, symbols_of_lying_headers_are_survived);
 	tcase_add_test(hostile, symbols_of_huge_sections_are_refused);

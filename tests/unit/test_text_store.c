@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/names/text_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/suite.h"
 
-#define TEXT_BYTES (4u << 20)
+#define TEXT_BYTES (64u << 10)
+#define BYTES_MAX (16u << 20)
 
 static struct text_store *g_store;
 
 static void setup(void)
 {
-	ck_assert_int_eq(text_store_new(&g_store), 0);
+	ck_assert_int_eq(text_store_new(BYTES_MAX, &g_store), 0);
 }
 
 static void teardown(void)
@@ -49,9 +51,9 @@ START_TEST(text_store_told_texts_leave_half_of_the_room)
 		if (!text_store_told(g_store, text))
 			break;
 	}
-	ck_assert_uint_le(text_store_bytes(g_store), TEXT_STORE_TOLD_MAX);
+	ck_assert_uint_le(text_store_bytes(g_store), BYTES_MAX / 2);
 	ck_assert_uint_gt(text_store_bytes(g_store),
-			  TEXT_STORE_TOLD_MAX - 2 * TEXT_BYTES);
+			  BYTES_MAX / 2 - 2 * TEXT_BYTES);
 	ck_assert_ptr_null(text_store_told(g_store, text));
 	/* What is there is still found, and a symbol table still has room. */
 	text[0] = text[1] = '0';
@@ -62,6 +64,25 @@ START_TEST(text_store_told_texts_leave_half_of_the_room)
 }
 END_TEST
 
+/* More texts than there are buckets at first. */
+START_TEST(text_store_finds_each_of_many)
+{
+	const char *kept[3000];
+	char text[32];
+
+	for (int i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "text %d", i);
+		kept[i] = text_store_text(g_store, text);
+		ck_assert_ptr_nonnull(kept[i]);
+	}
+	for (int i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "text %d", i);
+		ck_assert_str_eq(kept[i], text);
+		ck_assert_ptr_eq(text_store_text(g_store, text), kept[i]);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("text_store");
@@ -69,6 +90,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, text_store_keeps_equal_texts_once);
+	tcase_add_test(tcase, text_store_finds_each_of_many);
 	tcase_add_test(tcase, text_store_told_texts_leave_half_of_the_room);
 	tcase_set_timeout(tcase, 120);
 	return suite_run(suite);

@@ -79,7 +79,7 @@ static void tear_down(void)
 	stacks_free(&g.stacks);
 	ck_assert_uint_eq(g.budget.left, 1ULL << 30);
 	modules_put(&g.modules);
-	symbol_cache_free(&g.cache);
+	symbol_cache_put(&g.cache);
 }
 
 /* --- copies -----------------------------------------------------------------
