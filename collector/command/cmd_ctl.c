@@ -231,9 +231,41 @@ static void print_duration(uint64_t seconds)
 	printf("%9s  ", text);
 }
 
+/* The budget @name of the program @row; NULL: an older collector has none. */
+static const json_t *budget_of(const json_t *row, const char *name)
+{
+	const json_t *budgets = json_object_get(row, "budgets");
+
+	for (size_t i = 0; i < json_array_size(budgets); i++)
+		if (!strcmp(text_of(json_array_get(budgets, i), "name"), name))
+			return json_array_get(budgets, i);
+	return NULL;
+}
+
+/* Those of its budgets that are used up. */
+static void print_full_budgets(const json_t *row)
+{
+	const json_t *budgets = json_object_get(row, "budgets");
+
+	for (size_t i = 0; i < json_array_size(budgets); i++) {
+		const json_t *budget = json_array_get(budgets, i);
+		char most[SIZE_TEXT];
+
+		if (!text_of(budget, "full_since")[0])
+			continue;
+		printf("%7s  no room for ", "");
+		print_name(text_of(budget, "name"), 0);
+		printf(" since ");
+		print_name(text_of(budget, "full_since"), 0);
+		printf(": it may have %s\n",
+		       size_format_bytes(number_of(budget, "bytes_max"), most));
+	}
+}
+
 static void print_row(const json_t *row)
 {
 	char spans[SIZE_TEXT], lost[SIZE_TEXT], bytes[SIZE_TEXT];
+	char memory[SIZE_TEXT], names[SIZE_TEXT];
 
 	printf("%7llu  ", (unsigned long long)number_of(row, "pid"));
 	print_name(text_of(row, "program"), 15);
@@ -242,18 +274,24 @@ static void print_row(const json_t *row)
 	       size_format_count(number_of(row, "spans"), spans),
 	       size_format_count(number_of(row, "lost"), lost));
 	print_duration(number_of(row, "seconds"));
-	printf("%9s  ", size_format_bytes(number_of(row, "bytes"), bytes));
+	printf("%9s  %9s  %9s  ",
+	       size_format_bytes(number_of(row, "bytes"), bytes),
+	       size_format_bytes(number_of(budget_of(row, "memory"), "bytes"),
+				 memory),
+	       size_format_bytes(number_of(budget_of(row, "names"), "bytes"),
+				 names));
 	print_name(text_of(row, "folder"), 0);
 	putchar('\n');
+	print_full_budgets(row);
 }
 
 static void print_list(const json_t *answer)
 {
 	const json_t *programs = json_object_get(answer, "programs");
 
-	printf("%7s  %-15s  %-9s  %7s  %12s  %8s  %9s  %9s  %s\n", "PID",
-	       "PROGRAM", "STATE", "THREADS", "SPANS", "LOST", "FOR", "TRACE",
-	       "FOLDER");
+	printf("%7s  %-15s  %-9s  %7s  %12s  %8s  %9s  %9s  %9s  %9s  %s\n",
+	       "PID", "PROGRAM", "STATE", "THREADS", "SPANS", "LOST", "FOR",
+	       "TRACE", "MEMORY", "NAMES", "FOLDER");
 	for (size_t i = 0; i < json_array_size(programs); i++)
 		print_row(json_array_get(programs, i));
 }
@@ -405,7 +443,8 @@ static void print_cache_stats(const json_t *answer)
 	       (unsigned long long)stat_of(answer, "workers"),
 	       stat_of(answer, "workers") == 1 ? "" : "s",
 	       size_format_ns(stat_of(answer, "lag_ns"), lag));
-	printf("names: %s of %s, symbol tables: %s of %s\n",
+	printf("names: %s (of one recording at most %s), symbol tables: %s "
+	       "(%s)\n",
 	       size_format_bytes(stat_of(answer, "names_bytes"), names),
 	       size_format_bytes(stat_of(answer, "names_bytes_max"),
 				 names_most),

@@ -194,20 +194,47 @@ static void set_number(json_t *object, const char *key, uint64_t number)
 	json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
-/* Adds when a recording began, @start_ns of CLOCK_BOOTTIME, and for how long it
- * has been made. */
-static void set_since(json_t *object, uint64_t start_ns)
+/* Adds when @ns of CLOCK_BOOTTIME was. */
+static void set_moment(json_t *object, const char *key, uint64_t ns)
 {
-	time_t since = time(NULL) -
-		       (time_t)((clock_boottime_ns() - start_ns) / 1000000000);
+	time_t moment =
+		time(NULL) - (time_t)((clock_boottime_ns() - ns) / 1000000000);
 	char text[32];
 	struct tm utc;
 
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ",
-		 gmtime_r(&since, &utc));
-	set_string(object, "since", text);
+		 gmtime_r(&moment, &utc));
+	set_string(object, key, text);
+}
+
+/* Adds when a recording began, @start_ns of CLOCK_BOOTTIME, and for how long it
+ * has been made. */
+static void set_since(json_t *object, uint64_t start_ns)
+{
+	set_moment(object, "since", start_ns);
 	set_number(object, "seconds",
 		   (clock_boottime_ns() - start_ns) / 1000000000);
+}
+
+static json_t *budgets_of(const struct recording *recording)
+{
+	struct recording_use use[BUDGET_KINDS];
+	json_t *budgets = json_array();
+
+	recording_uses(recording, use);
+	for (int i = 0; i < BUDGET_KINDS; i++) {
+		json_t *budget = json_object();
+
+		set_string(budget, "name", use[i].what);
+		set_number(budget, "bytes", use[i].used);
+		set_number(budget, "bytes_max", use[i].most);
+		if (use[i].full_ns)
+			set_moment(budget, "full_since", use[i].full_ns);
+		else
+			json_object_set_new(budget, "full_since", json_null());
+		json_array_append_new(budgets, budget);
+	}
+	return budgets;
 }
 
 static const char *state_of(struct arena *arena, const struct face *face)
@@ -254,6 +281,8 @@ static json_t *row_of(struct arena *arena)
 		row, "bytes",
 		trace_file_bytes(
 			recording_setup(arena_setup(arena)->recording)->trace));
+	json_object_set_new(row, "budgets",
+			    budgets_of(arena_setup(arena)->recording));
 	ctl_answer_set_path(
 		row, "folder",
 		recording_setup(arena_setup(arena)->recording)->path);
