@@ -37,6 +37,11 @@ SAN_OPT =
 SAN_MACROS = $(if $(findstring clang,$(CC)),\
 	  $(if $(findstring address,$(SAN)),-D__SANITIZE_ADDRESS__) \
 	  $(if $(findstring thread,$(SAN)),-D__SANITIZE_THREAD__))
+# With AddressSanitizer, gcc shows libFuzzer which code of the collector an input
+# reaches (tests/fuzz/count_edges.c). clang does so for SAN=fuzzer-no-link.
+EDGES	= $(and $(findstring address,$(SAN)),$(if $(findstring \
+	  clang,$(CC)),,$(wildcard tests/fuzz/count_edges.c)))
+EDGE_FLAGS = $(if $(EDGES),-fsanitize-coverage=trace-pc)
 # LOCK_CHECK: collector/base/lock.h.
 DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' $(LOCK_CHECK)
 LOCK_CHECK = $(if $(SAN)$(DEBUG),-DLOCK_CHECK)
@@ -52,7 +57,7 @@ COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c)) \
 PROTO	= $(patsubst %.proto,$(O)/%.pb-c,$(wildcard proto/*.proto))
 COLLECTOR_ASM = $(wildcard collector/*/*_$(MACHINE).S)
 COLLECTOR_OBJ = $(COLLECTOR_SRC:%.c=$(O)/%.o) $(COLLECTOR_ASM:%.S=$(O)/%.o) \
-	  $(PROTO:%=%.o)
+	  $(PROTO:%=%.o) $(EDGES:%.c=$(O)/%.o)
 # In the collector only: it times what the shim does (shared/own_cost.h).
 OWN_COST = $(O)/preload/start/own_cost.os
 PRELOAD_SRC = $(filter-out preload/start/own_cost.c,$(wildcard preload/*/*.c))
@@ -80,7 +85,7 @@ help:
 	@echo 'make check-page-real   its recorded part, with Lua and SQLite from their sources'
 	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'
 	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
-	@echo 'make check-asan   the unit tests, corpora and collector under ASan, UBSan'
+	@echo 'make check-asan   unit tests, fuzz targets and collector under ASan, UBSan'
 	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
 	@echo 'make check-real-overhead   some of them within a budget, beside perf'
@@ -229,7 +234,8 @@ $(O)/own_cost.o: $(OWN_COST) $(PRELOAD_OBJ)
 $(O)/collector/%.o: collector/%.c $(PROTO:%=%.h)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(EDGE_FLAGS) \
+		$(PKG_CFLAGS) -c -o $@ $<
 # The assembler of clang does not know all of it.
 $(O)/collector/%.o: collector/%.S
 	$(say) AS $@
@@ -239,7 +245,8 @@ $(O)/collector/%.o: collector/%.S
 $(O)/shared/%.o: shared/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(EDGE_FLAGS) \
+		-c -o $@ $<
 $(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h &: proto/%.proto
 	$(say) PROTOC $<
 	$(Q)mkdir -p $(O)/proto

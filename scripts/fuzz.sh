@@ -9,6 +9,9 @@
 #
 # fuzz.sh BUILD --replay TARGET... - only run the inputs of tests/fuzz/corpus.
 #
+# fuzz.sh BUILD --runs TARGET... - run these, and new inputs, which are the same
+# each time as far as a target is: 20,000 of them, or those of four seconds.
+#
 # JOBS=N: so many at a time.
 set -u
 
@@ -16,47 +19,73 @@ build=$1 seconds=$2
 shift 2
 corpus=tests/fuzz/corpus
 
-if [ "$seconds" = --replay ]; then
-	for target in "$@"; do
-		log=$(mktemp) || exit 1
-		timeout -k 5 300 "$build/tests/fuzz/fuzz_$target" \
-			"$corpus/$target" >"$log" 2>&1 && status=0 || status=$?
-		if [ $status -eq 0 ]; then
-			tail -n 1 "$log"
-		else
-			echo "not ok fuzz_$target: exit status $status"
-			tail -n 60 "$log" | sed 's/^/    | /'
-		fi
-		rm -f "$log"
-		[ $status -eq 0 ] || exit 1
-	done
-	exit 0
-fi
+# show TARGET LOG STATUS: that it failed.
+show()
+{
+	echo "not ok fuzz_$1: exit status $3; see $build/found/$1"
+	tail -n 60 "$2" | sed 's/^/    | /'
+}
 
-# One process for each target: "fuzz.sh BUILD SECONDS --one TARGET".
-if [ "${1:-}" = --one ]; then
-	target=$2
-	kept=$build/corpus/$target found=$build/found/$target
-	mkdir -p "$kept" "$found"
-	log=$found/log
-	# Half the seconds more, and a minute, for what was found before.
-	timeout -k 5 $((seconds + seconds / 2 + 60)) \
-		"$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
-		-timeout=20 -rss_limit_mb=2048 -close_fd_mask=3 -max_len=65536 \
-		-artifact_prefix="$found/" -print_final_stats=1 \
-		"$kept" "$corpus/$target" >"$log" 2>&1 && status=0 || status=$?
-	if [ $status -ne 0 ]; then
-		echo "not ok fuzz_$target: exit status $status; see $found"
-		tail -n 60 "$log" | sed 's/^/    | /'
-		exit 1
-	fi
-	awk -v target="$target" '
-		/ cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") cov = $(i + 1) }
+# sum_up TARGET LOG: what libFuzzer's last lines say.
+sum_up()
+{
+	awk -v target="$1" '
+		/ ft: / { for (i = 1; i < NF; i++) if ($i == "ft:") reached = $(i + 1) }
 		/stat::number_of_executed_units/ { runs = $2 }
 		/stat::new_units_added/ { added = $2 }
 		/stat::peak_rss_mb/ { rss = $2 }
-		END { printf "ok     fuzz_%s: %d runs, %d edges, %d new inputs, %d MB\n",
-			target, runs, cov, added, rss }' "$log"
+		END { printf "ok     fuzz_%s: %d runs, %d features, %d new inputs, %d MB\n",
+			target, runs, reached, added, rss }' "$2"
+}
+
+# fuzz TARGET NEW LIMIT OPTION...: for LIMIT seconds at most; new inputs go to NEW.
+fuzz()
+{
+	target=$1 kept=$2 limit=$3
+	shift 3
+	found=$build/found/$target log=$build/found/$target/log
+	mkdir -p "$kept" "$found"
+	timeout -k 5 "$limit" "$build/tests/fuzz/fuzz_$target" "$@" \
+		-timeout=60 -rss_limit_mb=2048 -close_fd_mask=3 -max_len=65536 \
+		-artifact_prefix="$found/" -print_final_stats=1 \
+		"$kept" "$corpus/$target" >"$log" 2>&1 && status=0 || status=$?
+	if [ $status -eq 0 ]; then
+		sum_up "$target" "$log"
+	else
+		show "$target" "$log" $status
+	fi
+	return $status
+}
+
+# replay TARGET
+replay()
+{
+	found=$build/found/$1 log=$build/found/$1/log
+	mkdir -p "$found"
+	timeout -k 5 300 "$build/tests/fuzz/fuzz_$1" "$corpus/$1" >"$log" 2>&1 &&
+		status=0 || status=$?
+	if [ $status -eq 0 ]; then
+		tail -n 1 "$log"
+	else
+		show "$1" "$log" $status
+	fi
+	return $status
+}
+
+# One process for each target: "fuzz.sh BUILD SECONDS --one TARGET".
+if [ "${1:-}" = --one ]; then
+	case $seconds in
+	--replay) replay "$2" ;;
+	--runs)
+		new=$(mktemp -d) || exit 1
+		fuzz "$2" "$new" 300 -seed=1 -runs=20000 -max_total_time=4
+		status=$?
+		rm -rf "$new"
+		(exit $status) ;;
+	# Half the seconds more, and a minute, for what was found before.
+	*)	fuzz "$2" "$build/corpus/$2" $((seconds + seconds / 2 + 60)) \
+			-max_total_time="$seconds" ;;
+	esac || exit 1
 	exit 0
 fi
 

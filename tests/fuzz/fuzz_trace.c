@@ -7,6 +7,7 @@
 
 #include "collector/read/calls.h"
 #include "collector/read/trace_read.h"
+#include "collector/read/trace_sums.h"
 #include "tests/fuzz/fuzz.h"
 
 #define DEPTH_MAX 1024
@@ -100,6 +101,35 @@ static void sum_up(const char *path)
 	calls_free(&calls);
 }
 
+/* What `perfrec report` says of it when the collector was killed: each call is
+ * in the sum of a function, or said to be in none. */
+static void rebuild(const char *path)
+{
+	struct trace_sums *sums = NULL;
+	uint64_t calls, spans = 0;
+
+	if (trace_sums_read(path, NULL, &sums))
+		abort();
+	calls = sums->folded;
+	for (uint32_t i = 0; i < sums->function_count; i++) {
+		calls += sums->functions[i].calls;
+		g_sink += strlen(trace_reader_text(sums->reader,
+						   sums->functions[i].name));
+	}
+	for (uint32_t i = 1; i < sums->thread_count; i++)
+		spans += sums->threads[i].spans;
+	if (calls != sums->spans || spans > sums->spans ||
+	    sums->spans + sums->waits > sums->totals.begins)
+		abort();
+	for (uint32_t i = 1; i < sums->nodes.count; i++) {
+		const struct sums_node *node = trace_sums_node(sums, i);
+
+		if (node->parent >= i || node->thread >= sums->thread_count)
+			abort();
+	}
+	trace_sums_free(&sums);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = fuzz_file(data, size);
@@ -108,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	use(path);
 	sum_up(path);
+	rebuild(path);
 	close(fd);
 	return 0;
 }

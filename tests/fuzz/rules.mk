@@ -6,8 +6,7 @@ FUZZ	= $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%)
 
 .PHONY: check-fuzz fuzz fuzz-targets
 check-fuzz: fuzz-targets
-	$(Q)set -e; for f in $(FUZZ_NAMES); do \
-		sh scripts/fuzz.sh $(O) --replay $$f; done
+	$(Q)sh scripts/fuzz.sh $(O) $(if $(FUZZ_LIB),--runs,--replay) $(FUZZ_NAMES)
 fuzz-targets: all $(FUZZ) $(O)/tests/fuzz/perfrec-reader
 
 # make fuzz TIME=SECONDS [TARGET="X ..."]: clang compiles the collector with what
@@ -24,15 +23,25 @@ fuzz:
 	$(Q)$(FUZZ_MAKE) $(ALL_CPUS) fuzz-targets
 	$(Q)sh scripts/fuzz.sh $(FUZZ_BUILD) $(TIME) $(TARGET)
 
+# A build by gcc with AddressSanitizer takes libFuzzer from clang, if it is there.
+# libFuzzer has a __sanitizer_cov_trace_pc(), which only says that it is none.
+FUZZ_LIB := $(if $(EDGES),$(wildcard $(shell $(CLANG) \
+	  -print-file-name=libclang_rt.fuzzer-$(MACHINE).a 2>/dev/null)))
+FUZZ_LINK = $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer, \
+	  $(if $(FUZZ_LIB),$(FUZZ_LIB) -lstdc++ -z muldefs))
 # libFuzzer has a main function.
-FUZZ_MAIN = $(if $(findstring fuzzer,$(SAN)),,$(O)/tests/fuzz/replay.o)
+FUZZ_MAIN = $(if $(strip $(FUZZ_LINK)),,$(O)/tests/fuzz/replay.o)
 $(O)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libcollector.a \
 		$(O)/tests/fuzz/replay.o | $(O)/tests/fuzz/perfrec-reader
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) \
-		$(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $@ $< $(FUZZ_MAIN) \
-		$(O)/libcollector.a $(PKG_LIBS) $(LDFLAGS)
+		-o $@ $< $(FUZZ_MAIN) \
+		$(O)/libcollector.a $(FUZZ_LINK) $(PKG_LIBS) $(LDFLAGS)
+$(O)/tests/fuzz/count_edges.o: tests/fuzz/count_edges.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) -O2 -c -o $@ $<
 $(O)/tests/fuzz/replay.o: tests/fuzz/replay.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
