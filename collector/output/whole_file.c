@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SUFFIX ".XXXXXX"
+#include "collector/base/random.h"
+
+#define TRIES 100
 
 static bool is_special(const char *path)
 {
@@ -18,31 +21,43 @@ static bool is_special(const char *path)
 	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* As the file would have been made by open(2). */
-static void set_mode(int fd)
+int whole_file_draft(const char *path, char **name)
 {
-	mode_t mask = umask(0);
+	int fd = -EEXIST;
 
-	umask(mask);
-	(void)!fchmod(fd, 0666 & ~mask);
+	*name = NULL;
+	for (int i = 0; i < TRIES && fd == -EEXIST; i++) {
+		char *draft;
+
+		if (asprintf(&draft, "%s.%08" PRIx32, path,
+			     (uint32_t)random_u64()) < 0)
+			return -ENOMEM;
+		/* open(2), and no mkstemp(3): only the kernel knows the umask
+		 * without changing it for all threads. */
+		fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0) {
+			*name = draft;
+			return fd;
+		}
+		fd = -errno;
+		free(draft);
+	}
+	return fd;
 }
 
 /* Opens what is written. Returns a descriptor or -errno. */
 static int open_file(struct whole_file *file)
 {
+	char *draft;
 	int fd;
 
-	if (is_special(file->path)) {
-		free(file->temporary);
-		file->temporary = NULL;
-		fd = open(file->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
+	if (!is_special(file->path)) {
+		fd = whole_file_draft(file->path, &draft);
+		file->temporary = draft;
+		return fd;
 	}
-	fd = mkostemp(file->temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	set_mode(fd);
-	return fd;
+	fd = open(file->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 static int begin_file(struct whole_file *file, const char *path)
@@ -50,10 +65,8 @@ static int begin_file(struct whole_file *file, const char *path)
 	int fd, err;
 
 	file->path = strdup(path);
-	if (!file->path || asprintf(&file->temporary, "%s" SUFFIX, path) < 0) {
-		file->temporary = NULL;
+	if (!file->path)
 		return -ENOMEM;
-	}
 	fd = open_file(file);
 	if (fd < 0)
 		return fd;

@@ -15,6 +15,11 @@ struct whole_file {
 	char *path, *temporary; /* temporary NULL: it is written in place */
 };
 
+/* Makes a new file beside @path, with the mode that open(2) gives it, and sets
+ * *@name to its name, which the caller frees. Returns a descriptor, or -errno,
+ * and then *@name is NULL. Any thread. */
+int whole_file_draft(const char *path, char **name);
+
 /* Begins the file at @path. 0: the caller writes to out->out and ends it by
  * whole_file_close(); or -errno, and *@out is as it was. */
 int whole_file_open(const char *path, struct whole_file *out);

@@ -20,6 +20,7 @@
 
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
+#include "collector/output/whole_file.h"
 #include "collector/page/page_columns.h"
 #include "collector/page/page_data.h"
 #include "collector/page/page_header.h"
@@ -293,26 +294,17 @@ static int write_through(const struct page *page, const char *path)
 
 static int write_new(const struct page *page, const char *path)
 {
-	char name[PATH_MAX];
-	mode_t mask = umask(0);
-	int fd, err;
+	char *name;
+	int fd = whole_file_draft(path, &name), err;
 
-	umask(mask);
-	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >=
-	    (int)sizeof(name))
-		return -ENAMETOOLONG;
-	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
-	err = fchmod(fd, 0666 & ~mask) ? -errno : 0;
-	if (err)
-		close(fd);
-	else
-		err = write_to(page, fd);
+		return fd;
+	err = write_to(page, fd);
 	if (!err && rename(name, path))
 		err = -errno;
 	if (err)
 		unlink(name);
+	free(name);
 	return err;
 }
 
