@@ -73,6 +73,11 @@ if [ "${1:-}" = --one ]; then
 	exit 0
 fi
 
+# Else a test that needs it fails with "a rule is broken".
+[ -x "$O/tests/tools/trace_check" ] || {
+	echo "$O/tests/tools/trace_check is missing: make e2e-programs" >&2
+	exit 2
+}
 jobs=$(($(nproc) + 1))
 if [ "${1:-}" = -j ]; then
 	jobs=$2
