@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "collector/names/map_log.h"
+#include "collector/names/reader.h"
 #include "shared/compiler.h"
 
 #define SEGMENTS_MAX 64u
@@ -31,10 +32,20 @@
 #define BUCKETS_MAX (1u << 20)
 #define SYMBOLS_MAX (1u << 20)
 #define STEP_BYTES (64u << 10)
+#define WINDOW_BYTES (16u << 10)
 
 enum { SECTION_NONE, SECTION_SYMBOLS, SECTION_STRINGS, SECTIONS };
 
+struct window { /* what was read last */
+	uint64_t address;
+	size_t bytes;
+	uint8_t data[WINDOW_BYTES];
+};
+
 struct image {
+	struct readers *readers; /* what reads the process ... */
+	uid_t uid; /* ... of this user */
+	struct window *window;
 	int mem; /* of the process */
 	int to;
 	uint64_t start, end, bias;
@@ -48,20 +59,53 @@ struct image {
 
 /* --- the process ---------------------------------------------------------- */
 
+/* Copies up to @bytes at @address of the process to @out. Returns how many
+ * there are; errno says why there are none. */
+static size_t read_process(const struct image *image, uint64_t address,
+			   void *out, size_t bytes)
+{
+	char ignored[READER_WHY_BYTES];
+	size_t got = 0;
+	int err = reader_bytes(image->readers, image->uid, image->mem, address,
+			       bytes, out, &got, ignored);
+
+	errno = -err;
+	return err ? 0 : got;
+}
+
+/* True if all @bytes at @address are in the window, which is moved there. */
+static bool is_in_window(const struct image *image, uint64_t address,
+			 size_t bytes)
+{
+	struct window *window = image->window;
+
+	if (address < window->address ||
+	    address - window->address >= window->bytes ||
+	    window->bytes - (address - window->address) < bytes) {
+		window->address = address;
+		window->bytes = read_process(
+			image, address, window->data,
+			MIN(image->end - address, sizeof(window->data)));
+	}
+	return window->bytes - (address - window->address) >= bytes;
+}
+
 /* Copies @bytes at virtual address @vaddr; false: not all is there. */
 static bool read_image_vaddr(const struct image *image, uint64_t vaddr,
 			     void *out, size_t bytes)
 {
 	uint64_t address = vaddr + image->bias;
-	ssize_t got;
+	const struct window *window = image->window;
 
 	if (address < image->start || address >= image->end ||
 	    image->end - address < bytes)
 		return false;
-	do
-		got = pread(image->mem, out, bytes, (off_t)address);
-	while (got < 0 && errno == EINTR);
-	return got == (ssize_t)bytes;
+	if (bytes > sizeof(window->data))
+		return read_process(image, address, out, bytes) == bytes;
+	if (!is_in_window(image, address, bytes))
+		return false;
+	memcpy(out, window->data + (address - window->address), bytes);
+	return true;
 }
 
 static int read_image_headers(struct image *image)
@@ -414,26 +458,33 @@ static int make_image(struct image *image)
 	return err ? err : write_sections(image);
 }
 
-int memory_image_open(int proc_fd, uint64_t start, uint64_t end, uint64_t bias)
+int memory_image_open(struct readers *readers, uid_t uid, int proc_fd,
+		      uint64_t start, uint64_t end, uint64_t bias)
 {
 	struct image *image = calloc(1, sizeof(*image));
-	int err, fd;
+	struct window *window = calloc(1, sizeof(*window));
+	int err = image && window ? 0 : -ENOMEM, fd = -1;
 
-	if (!image)
-		return -ENOMEM;
-	image->start = start;
-	image->end = end;
-	image->bias = bias;
-	image->mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
-	err = image->mem < 0 ? -errno : 0;
-	image->to = err ? -1 : memfd_create("perfrec-image", MFD_CLOEXEC);
-	if (!err && image->to < 0)
-		err = -errno;
-	if (!err)
-		err = make_image(image);
-	if (image->mem >= 0)
-		close(image->mem);
-	fd = image->to;
+	if (!err) {
+		*image = (struct image){ .readers = readers,
+					 .uid = uid,
+					 .window = window,
+					 .start = start,
+					 .end = end,
+					 .bias = bias };
+		image->mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+		err = image->mem < 0 ? -errno : 0;
+		image->to =
+			err ? -1 : memfd_create("perfrec-image", MFD_CLOEXEC);
+		if (!err && image->to < 0)
+			err = -errno;
+		if (!err)
+			err = make_image(image);
+		if (image->mem >= 0)
+			close(image->mem);
+		fd = image->to;
+	}
+	free(window);
 	free(image);
 	if (!err)
 		return fd;

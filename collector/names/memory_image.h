@@ -11,17 +11,21 @@
 #define PERFREC_COLLECTOR_NAMES_MEMORY_IMAGE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct map_names;
+struct readers;
 
 /*
  * The file of the module that lies at @start to @end - 1 of the process behind
  * @proc_fd (O_PATH of /proc/PID), @bias above the virtual addresses of the
- * file. Returns a descriptor of a file in memory, which the caller closes; or
- * -errno: the memory of the process may not be read (it is another user's, or
- * Yama forbids it), or there is no module there.
+ * file. @readers read it, as a process of user @uid: its memory may be that of
+ * a file whose reads never end. Returns a descriptor of a file in memory, which
+ * the caller closes; or -errno: the memory of the process may not be read (it
+ * is another user's, or Yama forbids it), or there is no module there.
  */
-int memory_image_open(int proc_fd, uint64_t start, uint64_t end, uint64_t bias);
+int memory_image_open(struct readers *readers, uid_t uid, int proc_fd,
+		      uint64_t start, uint64_t end, uint64_t bias);
 
 /*
  * A file with .dynsym alone, from the @names that the program has told of a

@@ -487,8 +487,9 @@ static struct symbol_file *file_in_memory(struct modules *modules,
 					  const struct place *place)
 {
 	struct symbol_file *file;
-	int fd = memory_image_open(modules->proc_fd, place->start, place->end,
-				   place->bias);
+	int fd = memory_image_open(symbol_cache_readers(modules->cache),
+				   modules->uid, modules->proc_fd, place->start,
+				   place->end, place->bias);
 
 	if (fd < 0)
 		return NULL;

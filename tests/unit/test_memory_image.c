@@ -61,7 +61,8 @@ static void *load(const char *flags, struct extent *out)
 
 static struct symbol_file *image_of(const struct extent *at)
 {
-	int fd = memory_image_open(g_proc, at->start, at->end, at->bias);
+	int fd = memory_image_open(symbol_cache_readers(g_cache), getuid(),
+				   g_proc, at->start, at->end, at->bias);
 	struct symbol_file *file;
 
 	ck_assert_int_ge(fd, 0);
@@ -180,13 +181,22 @@ START_TEST(memory_image_of_what_is_no_module_is_refused)
 	static uint8_t zeros[4096];
 	uint64_t at = (uint64_t)(uintptr_t)zeros;
 
-	ck_assert_int_eq(memory_image_open(g_proc, at, at + 4096, at),
+	ck_assert_int_eq(memory_image_open(symbol_cache_readers(g_cache),
+					   getuid(), g_proc, at, at + 4096, at),
 			 -ENOEXEC);
-	ck_assert_int_lt(memory_image_open(g_proc, 4096, 8192, 4096), 0);
-	ck_assert_int_lt(memory_image_open(g_proc, at, at, at), 0);
-	ck_assert_int_lt(
-		memory_image_open(g_proc, UINT64_MAX - 4096, UINT64_MAX, 0), 0);
-	ck_assert_int_lt(memory_image_open(-1, at, at + 4096, at), 0);
+	ck_assert_int_lt(memory_image_open(symbol_cache_readers(g_cache),
+					   getuid(), g_proc, 4096, 8192, 4096),
+			 0);
+	ck_assert_int_lt(memory_image_open(symbol_cache_readers(g_cache),
+					   getuid(), g_proc, at, at, at),
+			 0);
+	ck_assert_int_lt(memory_image_open(symbol_cache_readers(g_cache),
+					   getuid(), g_proc, UINT64_MAX - 4096,
+					   UINT64_MAX, 0),
+			 0);
+	ck_assert_int_lt(memory_image_open(symbol_cache_readers(g_cache),
+					   getuid(), -1, at, at + 4096, at),
+			 0);
 }
 END_TEST
 
@@ -212,7 +222,8 @@ START_TEST(memory_image_that_lies_is_survived)
 		       0x1000);
 		memcpy(copy + place, &worst[i % 4], 8);
 		lying.end = lying.start + (place & 8 ? bytes : place);
-		fd = memory_image_open(g_proc, lying.start, lying.end,
+		fd = memory_image_open(symbol_cache_readers(g_cache), getuid(),
+				       g_proc, lying.start, lying.end,
 				       lying.bias);
 		if (fd < 0)
 			continue;
