@@ -494,7 +494,8 @@ static int ask_reader(struct readers *readers, struct reader *reader,
 		drop_parts(question);
 	if (is_sound && err != -ENOMEM) {
 		give_reader(readers, reader);
-		return err;
+		/* No opener could be started: to try again helps nobody. */
+		return err == -EAGAIN ? -EBUSY : err;
 	}
 	err = drop_reader(readers, reader, err, question->why);
 	return was_idle && err == -EPIPE ? -EAGAIN : err;
