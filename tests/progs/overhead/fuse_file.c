@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuse_file FILE FOLDER - mounts a file system at FOLDER that has one file, a
- * copy of FILE that is called "file". A thread that is called perfrec-states
- * and opens or reads it waits until this process ends. Prints "mounted" or
- * "denied".
+ * copy of FILE that is called "file". A thread that is called perfrec-states or
+ * perfrec-reader, and opens or reads it, waits until this process ends. Prints
+ * "mounted" or "denied".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +86,8 @@ static int is_victim(const struct fuse_in_header *in)
 		return 0;
 	(void)!read(fd, name, sizeof(name) - 1);
 	close(fd);
-	return !strncmp(name, "perfrec-states", 14);
+	return !strncmp(name, "perfrec-states", 14) ||
+	       !strncmp(name, "perfrec-reader", 14);
 }
 
 static void serve(const struct fuse_in_header *in, const void *rest)
