@@ -333,8 +333,11 @@ int debug_file_lines(struct debug_search *search, struct debug_lines *out,
 	}
 	if (fd < 0)
 		return -ENODATA;
-	debug.alt[0] = '\0';
-	(void)reader_debug(search->readers, search->uid, fd, &debug, reason);
+	if (!debug.has_lines) { /* of the module: this is another file */
+		debug.alt[0] = '\0';
+		(void)reader_debug(search->readers, search->uid, fd, &debug,
+				   reason);
+	}
 	out->fd = fd;
 	out->alt_fd = find_alt_file(search, &debug, path);
 	return 0;
