@@ -23,7 +23,8 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 # libunwind has a library for each machine whose stacks it can unwind from
 # outside, beside the one for unwinding oneself. Neither is ever preloaded.
 PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lz -lpthread -lm \
-	  -Wl,--as-needed -lunwind-$(MACHINE) -lunwind -lZydis -Wl,--no-as-needed
+	  -Wl,--as-needed -lunwind-$(MACHINE) -lunwind -lZydis -Wl,--no-as-needed \
+	  $(COVER_LIBS)
 CHECK_LIBS = $(shell pkg-config --libs check)
 
 # A sanitizer hides from gcc what values can be, and so makes it warn of nothing.
@@ -42,6 +43,13 @@ SAN_MACROS = $(if $(findstring clang,$(CC)),\
 EDGES	= $(and $(findstring address,$(SAN)),$(if $(findstring \
 	  clang,$(CC)),,$(wildcard tests/fuzz/count_edges.c)))
 EDGE_FLAGS = $(if $(EDGES),-fsanitize-coverage=trace-pc)
+# COVER=1: clang counts what of the collector and of the shim is run; make
+# coverage. Its library comes last: what it says of the counters is then taken.
+COVER_FLAGS = $(if $(COVER),-fcoverage-mapping -mllvm -runtime-counter-relocation \
+	  -fprofile-instr-generate=$(abspath $(O))/coverage/%m%c.profraw)
+COVER_LIBS = $(if $(COVER),-u__llvm_profile_runtime $(shell $(CC) \
+	  -print-file-name=libclang_rt.profile-$(MACHINE).a))
+SHIM_COVER = $(if $(COVER),$(O)/tests/coverage/shim_counters.os)
 # LOCK_CHECK: collector/base/lock.h.
 DEFS	= -D_GNU_SOURCE -DPERFREC_VERSION='"$(VERSION)"' $(LOCK_CHECK)
 LOCK_CHECK = $(if $(SAN)$(DEBUG),-DLOCK_CHECK)
@@ -87,6 +95,7 @@ help:
 	@echo 'make lint         style, layers, atomics, exports, man pages (format)'
 	@echo 'make check-asan   unit tests, fuzz targets and collector under ASan, UBSan'
 	@echo 'make check-tsan   threaded tests, rings and collector under TSan'
+	@echo 'make coverage     lines of collector/ and preload/ that all tests run together'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
 	@echo 'make check-real-overhead   some of them within a budget, beside perf'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'
@@ -182,7 +191,7 @@ clean:
 $(O)/preload/%.os: preload/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SHIM_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SHIM_CFLAGS) $(COVER_FLAGS) -c -o $@ $<
 $(O)/preload/%.os: preload/%.S
 	$(say) AS $@
 	$(Q)mkdir -p $(@D)
@@ -207,11 +216,11 @@ $(O)/preload/core/bytes.os: SHIM_CFLAGS += -fno-builtin \
 	$(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 # Nothing is imported, and nothing that is exported is called by its name: a
 # program may define it. The C library is named for the order of constructors.
-$(SHIM): $(PRELOAD_OBJ) preload/perfrec.map $(O)/shim.list
+$(SHIM): $(PRELOAD_OBJ) $(SHIM_COVER) preload/perfrec.map $(O)/shim.list
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) \
 		-nostdlib -Wl,-z,now,-z,relro,-z,defs,-z,nodelete,-Bsymbolic \
-		-Wl,--version-script=preload/perfrec.map -o $@ $(PRELOAD_OBJ) \
+		-Wl,--version-script=preload/perfrec.map -o $@ $(PRELOAD_OBJ) $(SHIM_COVER) \
 		-Wl,--no-as-needed -lc -lgcc
 
 # The collector's copy of it has one name, so that nothing is interposed there,
@@ -223,6 +232,7 @@ $(O)/own_cost.o: $(OWN_COST) $(PRELOAD_OBJ)
 	$(Q)$(OBJCOPY) --keep-global-symbol=own_cost_ns \
 		--keep-global-symbol=own_cost_halves \
 		--keep-global-symbol=own_cost_sample_ns \
+		$(if $(COVER),--keep-global-symbol=__llvm_profile_counter_bias) \
 		--remove-section=.init_array --remove-section=.rela.init_array \
 		$@.all $@
 	$(Q)rm -f $@.all
@@ -235,7 +245,7 @@ $(O)/collector/%.o: collector/%.c $(PROTO:%=%.h)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(EDGE_FLAGS) \
-		$(PKG_CFLAGS) -c -o $@ $<
+		$(COVER_FLAGS) $(PKG_CFLAGS) -c -o $@ $<
 # The assembler of clang does not know all of it.
 $(O)/collector/%.o: collector/%.S
 	$(say) AS $@
@@ -246,7 +256,7 @@ $(O)/shared/%.o: shared/%.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(EDGE_FLAGS) \
-		-c -o $@ $<
+		$(COVER_FLAGS) -c -o $@ $<
 $(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h &: proto/%.proto
 	$(say) PROTOC $<
 	$(Q)mkdir -p $(O)/proto
@@ -318,12 +328,12 @@ $(O)/collector/page/page_template.o: CPPFLAGS += \
 $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
-		$(shell pkg-config --libs libdw libelf)
+		$(shell pkg-config --libs libdw libelf) $(COVER_LIBS)
 # It starts for each recording: few libraries.
 $(O)/perfrec-reader: $(O)/collector/names/reader_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
-		$(shell pkg-config --libs libelf liblzma) -lz
+		$(shell pkg-config --libs libelf liblzma) -lz $(COVER_LIBS)
 
 # --- what is made again ---------------------------------------------------------
 # All objects, when flags may have changed; what is linked of many objects, when

@@ -30,6 +30,24 @@ record-demo: all $(O)/tests/progs/demo $(O)/tests/progs/alloc_torture \
 		$(O)/tests/tools/trace_check
 	$(Q)O=$(O) sh tests/stress/record-demo.sh
 
+# --- which lines of collector/ and preload/ are run by all tests together --------
+# Takes about three times as long as make check. A test that fails with what clang
+# adds still counts.
+COVER_MAKE = $(MAKE) --no-print-directory O=$(O)/cover CC="$(CLANG)" HOSTCC="$(CC)" \
+	  COVER=1 WARN=-w CFLAGS='-O1 -g'
+COVER_TESTS ?= check-all
+.PHONY: coverage
+coverage:
+	$(Q)$(COVER_MAKE) $(ALL_CPUS) check-programs
+	$(Q)sh scripts/coverage.sh begin $(O)/cover
+	-$(Q)$(COVER_MAKE) -k $(COVER_TESTS)
+	$(Q)sh scripts/coverage.sh report $(O)/cover
+$(O)/tests/coverage/shim_counters.os: tests/coverage/shim_counters.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SHIM_CFLAGS) \
+		-DSHIM_COUNTERS='"$(abspath $(O))/coverage/shim.counters"' -c -o $@ $<
+
 # --- arm64, as far as a machine without it can tell ----------------------------
 # Compiles the shim and holds it against its lists; runs both halves of rings,
 # with arm64's swaps, in an emulator. Needs gcc-aarch64-linux-gnu, qemu-user.

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# coverage.sh begin BUILD - BUILD is made with COVER=1: empties what its programs
+# count into, BUILD/coverage.
+#
+# coverage.sh report BUILD - says which part of the lines of collector/ and
+# preload/ was run since then, by folder, and which files are below 85 %. Lines
+# of each file: BUILD/coverage/lines.txt.
+#
+# Counters are shared memory of all processes that run a program, so those that
+# end by _exit(), or are killed, count. Needs llvm-profdata and llvm-cov (Debian:
+# llvm).
+set -eu
+
+what=$1
+build=$(cd "$2" && pwd)
+counts=$build/coverage
+shim=$build/libperfrec_preload.so
+least=85
+
+if [ "$what" = begin ]; then
+	rm -rf "$counts"
+	mkdir -p "$counts"
+	# Programs of other users count, too.
+	chmod 1777 "$counts"
+	size=$(readelf -SW "$shim" |
+		sed -n 's/.* __llvm_prf_cnts *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .*/\1/p')
+	truncate -s $((0x$size)) "$counts/shim.counters"
+	chmod 666 "$counts/shim.counters"
+	exit 0
+fi
+
+python3 tests/coverage/shim_profile.py "$shim" "$counts/shim.counters" \
+	"$counts/shim.profraw"
+llvm-profdata merge -sparse -failure-mode=all -o "$counts/all.profdata" \
+	"$counts"/*.profraw
+set -- "$build/perfrec-collect" -object "$build/perfrec" \
+	-object "$build/perfrec-symbolize" -object "$build/perfrec-reader" \
+	-object "$shim"
+llvm-cov export -summary-only -instr-profile "$counts/all.profdata" "$@" \
+	>"$counts/sums.json"
+llvm-cov show -instr-profile "$counts/all.profdata" "$@" \
+	>"$counts/lines.txt" 2>/dev/null
+# FILE<TAB>LINES<TAB>LINES THAT RAN
+jq -r --arg top "$PWD/" '.data[0].files[] |
+	"\(.filename | ltrimstr($top))\t\(.summary.lines.count)\t\(.summary.lines.covered)"' \
+	"$counts/sums.json" | grep -E '^(collector|preload)/' |
+	sort >"$counts/files.tsv"
+awk -F '\t' -v least=$least '
+	function line(name, all, ran) {
+		return sprintf("%7.1f %8d %8d  %s", 100 * ran / all, ran, all,
+			name)
+	}
+	{
+		n = split($1, part, "/")
+		folder = n > 2 ? part[1] "/" part[2] : part[1]
+		if (!(folder in lines))
+			order[++folders] = folder
+		lines[folder] += $2
+		ran[folder] += $3
+		lines[part[1] "/"] += $2
+		ran[part[1] "/"] += $3
+		lines["both"] += $2
+		ran["both"] += $3
+		if ($2 && $3 * 100 < $2 * least)
+			below[++files] = line($1, $2, $3)
+	}
+	END {
+		print "      %      ran    lines"
+		for (i = 1; i <= folders; i++)
+			print line(order[i], lines[order[i]], ran[order[i]])
+		printf "\nbelow %d %%:\n", least
+		for (i = 1; i <= files; i++)
+			print below[i] | "sort -n"
+		close("sort -n")
+		print ""
+		print line("collector/", lines["collector/"], ran["collector/"])
+		print line("preload/", lines["preload/"], ran["preload/"])
+		print line("both", lines["both"], ran["both"])
+		exit ran["both"] * 100 < lines["both"] * least
+	}' "$counts/files.tsv"
