@@ -223,6 +223,9 @@ int recording_finish(struct recording *recording)
 	note_missing(recording);
 	write_losses(recording);
 	trace_file_flush(setup->trace);
+	recording_lock(recording)->left_out_events =
+		trace_file_left_out(setup->trace);
+	recording_unlock(recording);
 	files.trace_name = TRACE_NAME;
 	files.trace_bytes = trace_file_bytes(setup->trace);
 	files.trace_stopped = recording_close_trace(recording);

@@ -160,6 +160,7 @@ struct totals {
 	uint64_t waits, wait_ns;
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t trace_events;
+	uint64_t left_out_events; /* trace_file_left_out() */
 	uint64_t unkept_names, unkept_tables; /* struct symbol_cache_use */
 	uint64_t refused_programs; /* in perfrec record */
 	uint64_t went_on; /* processes, when perfrec record ended */

@@ -296,8 +296,10 @@ void trace_stacks_sample(struct trace_stacks *trace, uint64_t ns, pid_t tid,
 		.is_kernel = is_kernel,
 	};
 
-	trace->used += out_stacks_sample(packet_room(trace), PACKET_BYTES,
-					 trace->sequence, &sample);
+	if (trace_file_admits(trace->file))
+		trace->used +=
+			out_stacks_sample(packet_room(trace), PACKET_BYTES,
+					  trace->sequence, &sample);
 	if (ns - trace->flushed_ns < FLUSH_NS)
 		return;
 	trace->flushed_ns = ns;

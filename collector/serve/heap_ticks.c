@@ -111,7 +111,7 @@ static void write_resident(const struct seen *seen)
 		trace_file_append(
 			trace, OUT_SEQUENCE_GLOBAL, packet,
 			out_track_counter(packet, sizeof(packet), &counter));
-	if (bytes)
+	if (bytes && trace_file_admits(trace))
 		trace_file_append(trace, sequence, packet,
 				  out_track_value(packet, sizeof(packet),
 						  sequence, seen->rss_uuid,

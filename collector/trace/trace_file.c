@@ -13,8 +13,10 @@
  * other recordings to read, too. If the pool is empty, a producer gets an extra
  * block, which is freed when it was written. What bounds memory is
  * trace_file_lags(): a drain worker asks it before each piece of a ring, and
- * leaves the rings of a recording that lags as they are. So there are never
- * more extra blocks than a few pieces make.
+ * leaves the rings of a recording that lags as they are. So workers never make
+ * more extra blocks than a few pieces take. Samples of the kernel and sizes of
+ * processes come as long as the disk hangs: their packets are left out when
+ * there are EXTRA_BLOCKS_MAX (trace_file_admits()).
  *
  * Pending. "Pending" is what a writer has ready to be written: the names for
  * the next block and, with compression, the blocks of a bundle. Pending has
@@ -103,6 +105,8 @@ _Static_assert(TRACE_BYTES_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
 /* About 5 MiB. More blocks only made the memory that is used depend on how slow
  * the disk was. */
 #define POOL_BLOCKS_MIN 24
+/* About 27 MiB. Samples and values make no more of them. */
+#define EXTRA_BLOCKS_MAX 128
 /* A trace lags while fewer blocks than these are in the pool. */
 #define POOL_BLOCKS_LEAST 4
 #define COMPRESSION_LEVEL 1 /* of libdeflate: the fastest that compresses */
@@ -154,6 +158,9 @@ struct trace_file {
 	struct trace_block *free; /* the block that came last is used first: it
 				   * may still be in the cache */
 	uint32_t free_count; /* changes under lock, any thread reads it */
+	uint32_t extra_count; /* as free_count: blocks that are not of the pool
+			       */
+	uint64_t left_out; /* any thread */
 	bool closing; /* the writers end when their queues are empty */
 
 	struct lock write_lock;
@@ -640,7 +647,10 @@ static bool give_block_back(struct writer *writer, struct trace_block *block)
 		block = NULL;
 	}
 	lock_acquire(&file->lock);
-	if (block) {
+	if (!block) {
+		/* relaxed: trace_file_admits() may see it a little later */
+		atom_store_rlx(&file->extra_count, file->extra_count - 1);
+	} else {
 		block->next = file->free;
 		file->free = block;
 		/* relaxed: trace_file_lags() may see it a little later */
@@ -679,6 +689,22 @@ bool trace_file_lags(struct trace_file *file)
 	return atom_load_rlx(&file->free_count) < POOL_BLOCKS_LEAST;
 }
 
+bool trace_file_admits(struct trace_file *file)
+{
+	/* relaxed: a hint, some blocks more are no harm */
+	if (atom_load_rlx(&file->extra_count) < EXTRA_BLOCKS_MAX)
+		return true;
+	/* relaxed: a figure for a person */
+	atom_add_rlx(&file->left_out, 1);
+	return false;
+}
+
+uint64_t trace_file_left_out(struct trace_file *file)
+{
+	/* relaxed: a figure for a person */
+	return atom_load_rlx(&file->left_out);
+}
+
 /* A block of the pool; NULL: all are in use. */
 static struct trace_block *take_from_pool(struct trace_file *file)
 {
@@ -705,8 +731,14 @@ static struct trace_block *make_extra_block(struct trace_file *file)
 	while (!block) {
 		block = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (block != MAP_FAILED)
+		if (block != MAP_FAILED) {
+			lock_acquire(&file->lock);
+			/* relaxed: as in give_block_back() */
+			atom_store_rlx(&file->extra_count,
+				       file->extra_count + 1);
+			lock_release(&file->lock);
 			break;
+		}
 		nanosleep(&pause, NULL);
 		block = take_from_pool(file);
 	}

@@ -99,6 +99,14 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block);
 void trace_file_append(struct trace_file *file, uint32_t sequence,
 		       const void *packet, size_t bytes);
 
+/* Returns whether a sample or a value that stands for itself may be appended.
+ * False, and counted: blocks have piled up, as the disk hangs, and the caller
+ * leaves the packet out. What the trace would make no sense without is appended
+ * all the same. Any thread; never waits. */
+bool trace_file_admits(struct trace_file *file);
+/* How often trace_file_admits() was false. Any thread. */
+uint64_t trace_file_left_out(struct trace_file *file);
+
 /* Returns whether the file has a block of @sequence. A block that was submitted
  * may not be in the file before trace_file_flush(). May wait for a write. Any
  * thread. */

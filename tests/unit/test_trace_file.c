@@ -878,7 +878,7 @@ static void submit_name(struct producer *producer, uint64_t function)
 
 START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
 {
-	enum { BLOCKS = 100 };
+	enum { BLOCKS = 300 };
 	struct trace_file *file = open_file(false, 1, 0);
 	struct producer producer = { .file = file, .sequence = 3 };
 	struct tally tally;
@@ -886,13 +886,21 @@ START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
 	ck_assert(!trace_file_lags(file));
 	submit_name(&producer, SLOW_FUNCTION);
 	/* It would wait here for ever. */
-	for (int i = 0; i < BLOCKS; i++)
+	for (int i = 0; i < BLOCKS / 3; i++)
 		submit_block(&producer, 100, 0);
 	ck_assert(trace_file_lags(file));
+	ck_assert(trace_file_admits(file));
+	for (int i = BLOCKS / 3; i < BLOCKS; i++)
+		submit_block(&producer, 100, 0);
+	/* Who does not ask whether it lags, and goes on, leaves out. */
+	ck_assert(!trace_file_admits(file));
+	ck_assert(!trace_file_admits(file));
+	ck_assert_uint_eq(trace_file_left_out(file), 2);
 	/* order: rlx, as in modules_resolve() */
 	atom_store_rlx(&g_go_on, 1);
 	trace_file_flush(file);
 	ck_assert(!trace_file_lags(file));
+	ck_assert(trace_file_admits(file));
 	tally = tally_file();
 	ck_assert_uint_eq(tally.events[3], producer.events);
 	ck_assert_uint_gt(producer.events, BLOCKS);
