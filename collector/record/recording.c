@@ -569,13 +569,14 @@ void recording_list_thread(struct recording *recording,
 			   struct process_entry *process,
 			   const struct thread_entry *entry)
 {
-	struct thread_entry *copy;
+	struct thread_entry *copy = NULL;
 
-	if (recording->listed >= LISTED_MAX)
+	if (recording->listed < LISTED_MAX)
+		copy = malloc(sizeof(*copy));
+	if (!copy) {
+		recording->sums.totals.unlisted_threads++;
 		return;
-	copy = malloc(sizeof(*copy));
-	if (!copy)
-		return;
+	}
 	*copy = *entry;
 	copy->next = NULL;
 	recording->listed++;

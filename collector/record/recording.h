@@ -160,6 +160,7 @@ struct totals {
 	uint64_t waits, wait_ns;
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t trace_events;
+	uint64_t unlisted_threads; /* that no row is kept of */
 	uint64_t left_out_events; /* trace_file_left_out() */
 	uint64_t unkept_names, unkept_tables; /* struct symbol_cache_use */
 	uint64_t refused_programs; /* in perfrec record */
@@ -353,8 +354,8 @@ void recording_say_unwritten(struct recording *recording, const char *name,
  * caller's. Any thread; takes the lock. */
 bool recording_list_process(struct recording *recording,
 			    struct process_entry *entry);
-/* Copy @entry to the list of @process, unless there are too many entries. Under
- * lock. */
+/* Copy @entry to the list of @process; count it in the totals if there are too
+ * many entries. Under lock. */
 void recording_list_thread(struct recording *recording,
 			   struct process_entry *process,
 			   const struct thread_entry *entry);

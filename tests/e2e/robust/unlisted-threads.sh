@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# More threads than summary.json lists: those that are not there are counted,
+# and take no memory once they have ended.
+. "$TOP/tests/e2e/lib.sh"
+need jq
+
+build short -pthread <<'C'
+#include <pthread.h>
+static void *run(void *nothing) { return nothing; }
+int main(void)
+{
+	pthread_t id;
+
+	for (int i = 0; i < 66000; i++)
+		if (pthread_create(&id, 0, run, 0) || pthread_join(id, 0))
+			return 1;
+	return 0;
+}
+C
+"$PERFREC" record -q -o many -- ./short || fail "status $?"
+expect_eq 'threads' "$(json many/summary.json .totals.threads)" 66001
+listed=$(json many/summary.json '[.processes[].threads | length] | add')
+# Processes are listed, too.
+expect_eq 'listed' "$listed" 65535
+expect_eq 'unlisted' "$(json many/summary.json .totals.unlisted_threads)" \
+	$((66001 - listed))
+"$PERFREC" report many >report
+grep -q 'unlisted  *466 threads have no row' report || fail "$(cat report)"
