@@ -10,7 +10,7 @@
 
 seed=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 echo "seed $seed"
-calls=4000000
+calls=2000000
 # So long a program waits when the collector is stopped before its hello.
 export PERFREC_DEADLINE_MS=2000
 
@@ -56,7 +56,7 @@ for mode in block drop; do
 	for try in 1 2 3 4 5 6; do
 		start_daemon --on-full $mode
 		start_program
-		random 250
+		random 125
 		sleep_ms "$number"
 		# The last one leaves something to look at.
 		[ $try -lt 6 ] || wait_for 60 written
@@ -76,7 +76,7 @@ for mode in block drop; do
 	start_daemon --on-full $mode
 	for try in 1 2 3 4; do
 		start_program
-		random 250
+		random 125
 		sleep_ms "$number"
 		kill -STOP $collector
 		end_program "stopped after $number ms, $mode" $mode.stop
@@ -85,7 +85,7 @@ for mode in block drop; do
 	# It stops for a moment, and goes on while the program runs.
 	for try in 1 2 3 4; do
 		start_program
-		random 100
+		random 50
 		sleep_ms "$number"
 		kill -STOP $collector
 		random 300
