@@ -1320,13 +1320,16 @@ static const char *name_of_function(struct symbol_file *view,
 {
 	struct shared_file *file = view->file;
 	char **slot = &file->names[function - file->functions.list];
+	const char *kept = *slot;
 
-	if (*slot)
-		return *slot;
+	if (kept)
+		return kept;
 	symbol_name_make(file->functions.strings + function->name, room);
 	if (charge_file(view, strlen(room) + 1 + sizeof(max_align_t)))
 		*slot = strdup(room);
-	return *slot ? *slot : room;
+	/* Without memory, too, it has a name this time. */
+	kept = *slot;
+	return kept ? kept : room;
 }
 
 const char *symbol_file_lookup(struct symbol_file *view, uint64_t vaddr,
