@@ -257,8 +257,9 @@ bool function_log_change(const struct function_log *log, uint32_t index,
 }
 
 /* Whether @entry was off at @ns, and since when or until when. From the newest
- * change to the oldest but one, which may be overwritten while we look. */
-static void look_at_times(const struct entry *entry, uint64_t ns,
+ * change to the oldest but one, which may be overwritten while we look. False:
+ * it has not changed by then, as far as is known. */
+static bool look_at_times(const struct entry *entry, uint64_t ns,
 			  struct function_then *state)
 {
 	/* order: acq, FUNCTIONS: the times it counts are whole */
@@ -278,8 +279,9 @@ static void look_at_times(const struct entry *entry, uint64_t ns,
 		if (!(i & 1))
 			continue;
 		state->off_ns = MAX(at_ns, 1);
-		return;
+		break;
 	}
+	return found;
 }
 
 struct function_then function_log_state(const struct function_log *log,
@@ -292,11 +294,14 @@ struct function_then function_log_state(const struct function_log *log,
 	if (!entry)
 		return state;
 	/* relaxed, both: the count of changes, which the caller has looked at,
-	 * orders them; and to know them a moment early does no harm */
+	 * orders them */
 	flags = atom_load_rlx(&entry->flags);
 	state.connect_ns = atom_load_rlx(&entry->connect_ns);
-	state.connected = flags & FLAG_CONNECTED;
 	state.entry_build = flags & FLAG_ENTRY_BUILD;
-	look_at_times(entry, ns, &state);
+	/* A collector that is behind reads now what is older. A function may
+	 * have been connected more than once. */
+	state.connected =
+		(look_at_times(entry, ns, &state) || state.connect_ns <= ns) &&
+		flags & FLAG_CONNECTED;
 	return state;
 }

@@ -139,6 +139,20 @@ START_TEST(exact_calls_before_thunks_are_besides)
 }
 END_TEST
 
+/* The collector is behind: the log knows more than the records do. */
+START_TEST(exact_calls_before_thunks_may_be_read_later)
+{
+	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
+					      REPLAY_START_NS + 4),
+			 0);
+	TAKE(B(2, 0x900, 0), E(2, 0x900, 1), B(2, 0x900, 2), E(2, 0x900, 3));
+	TAKE(B(2, 0x900, 5), E(2, 0x900, 6));
+	SET(CALLED(2, 0, 8));
+	ck_assert_uint_eq(node_of(0, 2, 0)->calls, 3);
+	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 7);
+}
+END_TEST
+
 START_TEST(exact_calls_know_late_begins_while_thunks_are_connected)
 {
 	/* Two by hooks, of which the function was off at once, as its sites
@@ -236,6 +250,7 @@ int main(void)
 		       exact_calls_without_a_record_have_unknown_callers);
 	tcase_add_test(tcase, exact_calls_are_of_all_stacks);
 	tcase_add_test(tcase, exact_calls_before_thunks_are_besides);
+	tcase_add_test(tcase, exact_calls_before_thunks_may_be_read_later);
 	tcase_add_test(tcase,
 		       exact_calls_know_late_begins_while_thunks_are_connected);
 	tcase_add_test(tcase, exact_calls_know_late_begins_of_a_new_function);
