@@ -6,6 +6,8 @@
  * lies; of one that has, the program knows the address (code_plan.h).
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +96,26 @@ static int read_code(void *context, uint64_t offset, size_t bytes, void *out,
 	return symbol_file_read(plan->file, offset, bytes, out, got);
 }
 
+/* Makes plan->fd one to read from, if its file lies on a disk of this machine:
+ * a read of that does not hang, and a question to perfrec-reader for every 64
+ * KiB took longer on a busy machine than a program is held. False: it may be
+ * read by read_code() only. */
+static bool open_local(struct states_plan *plan)
+{
+	char link[32];
+	int fd;
+
+	if (!nowait_is_local(plan->fd))
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", plan->fd);
+	fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	close(plan->fd);
+	plan->fd = fd;
+	return true;
+}
+
 /* -ENODATA, that there is nothing to plan, is no news. Whether that was all. */
 static bool begin_planning(struct states_plan *plan)
 {
@@ -109,6 +131,10 @@ static bool begin_planning(struct states_plan *plan)
 	if (plan->fd < 0 || nowait_stat(plan->fd, &status) < 0)
 		return end_planning(plan, "its file cannot be read");
 	plan->inode = status.st_ino;
+	if (open_local(plan)) {
+		input.read = NULL;
+		input.fd = plan->fd;
+	}
 	err = code_plan_begin(&input, NULL, &plan->plan, &why);
 	if (err == -ENODATA)
 		return end_planning(plan, NULL);
