@@ -495,7 +495,7 @@ void states_module_joins(struct states *states, struct states_process *process,
 static void meet_process(struct states *states, struct states_process *process)
 {
 	const struct states_process *parent;
-	bool has_memory;
+	bool has_memory, is_gone;
 
 	if (!process->root) {
 		parent = parent_of(states, process);
@@ -509,12 +509,13 @@ static void meet_process(struct states *states, struct states_process *process)
 	 * it is met once more. */
 	lock_acquire(&states->lock);
 	has_memory = process->mem >= 0;
+	is_gone = process->mem == -ESRCH || process->mem == -ENOENT;
 	lock_release(&states->lock);
 	start_clock(states, process);
 	if (states->area && has_memory && process->root)
 		try_to_write(states, process);
 	if (!states->area || !has_memory || process->image)
-		process->failed = states->area && !has_memory;
+		process->failed = states->area && !has_memory && !is_gone;
 	else if (states->unwritable)
 		return;
 	else if (process->root)
