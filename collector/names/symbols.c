@@ -1604,6 +1604,8 @@ void symbol_file_sources(struct symbol_file *view, const uint64_t *vaddr,
 	uint64_t *unknown = NULL;
 	ssize_t unknown_count;
 
+	if (count == 0)
+		return;
 	memset(out, 0, count * sizeof(*out));
 	if (!has_tables(view))
 		return;
