@@ -26,11 +26,10 @@
  * pool, so that nobody waits for the disk.
  *
  * The end. When a trace stops, the slices that are open in the file must still
- * be ended. So a table says for each sequence how many slices its blocks in the
- * file leave open. If there is a size limit, room is set aside for the ends of
- * these slices and for the marks of losses. Pending is appended only if it
- * leaves as much room as will then be needed. The table takes a few bytes of
- * memory for a sequence, which has some hundred bytes in the file.
+ * be ended. So sequences.h says for each sequence how many slices its blocks in
+ * the file leave open. If there is a size limit, room is set aside for the ends
+ * of these slices and for the marks of losses. Pending is appended only if it
+ * leaves as much room as will then be needed.
  *
  * Room on disk. fallocate(2) makes room ready for the bytes that will be
  * appended. That room lies beyond the end of the file, so the size of the file
@@ -65,7 +64,6 @@
 #include <unistd.h>
 
 #include "collector/base/lock.h"
-#include "collector/base/grow.h"
 #include "collector/trace/encode.h"
 #include "collector/base/varint.h"
 #include "collector/trace/fields.h"
@@ -76,6 +74,7 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/output/own_files.h"
 #include "collector/names/sites.h"
+#include "collector/trace/sequences.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
@@ -115,11 +114,6 @@ _Static_assert(TRACE_BYTES_MIN >= TRACE_BLOCK_BYTES * 5 / 4,
  * less than ROOM_BYTES_MIN gets none. */
 #define ROOM_BYTES_MIN (1u << 20)
 #define ROOM_BYTES_MAX (8u << 20)
-
-struct sequence {
-	bool known; /* the file has a block of it */
-	uint16_t open; /* how many slices are open in the file */
-};
 
 /* What will change for one sequence when pending is in the file. */
 struct change {
@@ -173,9 +167,7 @@ struct trace_file {
 	int stopped; /* as trace_file_stopped(); changes under write_lock, any
 		      * thread reads it */
 	bool torn; /* the file ends in half a packet */
-	struct sequence *sequences; /* by id */
-	uint32_t sequence_room, known; /* known: how many are known */
-	uint64_t open; /* open slices of all sequences */
+	struct sequences sequences; /* of which the file has blocks */
 
 	struct trace_block *blocks;
 	size_t block_count;
@@ -278,18 +270,6 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 
 /* --- a trace that stops --- */
 
-/* Makes room for sequence @id in the table. 0 or -ENOMEM. */
-static int sequences_grow(struct trace_file *file, uint32_t id)
-{
-	uint32_t before = file->sequence_room;
-
-	if (grow_array(file->sequences, file->sequence_room, (size_t)id + 1))
-		return -ENOMEM;
-	memset(file->sequences + before, 0,
-	       (file->sequence_room - before) * sizeof(*file->sequences));
-	return 0;
-}
-
 /* How many bytes the end of the trace can take, if the file has blocks of
  * @sequences sequences, with @open open slices in all. */
 static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
@@ -303,16 +283,16 @@ static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
 static int admit_pending(struct writer *writer, uint64_t bytes)
 {
 	struct trace_file *file = writer->file;
-	uint32_t known = file->known;
-	uint64_t open = file->open;
+	uint32_t known = file->sequences.count;
+	uint64_t open = file->sequences.slices;
 
 	for (unsigned int i = 0; i < writer->change_count; i++) {
 		const struct change *change = &writer->changes[i];
 
-		if (change->sequence >= file->sequence_room &&
-		    sequences_grow(file, change->sequence) < 0)
+		if (sequences_make_room(&file->sequences, change->sequence,
+					writer->change_count) < 0)
 			return -ENOMEM;
-		known += !file->sequences[change->sequence].known;
+		known += !sequences_know(&file->sequences, change->sequence);
 		open += (uint64_t)(int64_t)change->opened;
 	}
 	bytes += bytes_set_aside(known, open);
@@ -328,24 +308,19 @@ static void apply_pending_changes(struct writer *writer)
 
 	for (unsigned int i = 0; i < writer->change_count; i++) {
 		const struct change *change = &writer->changes[i];
-		struct sequence *sequence = &file->sequences[change->sequence];
-		int32_t open = sequence->open + change->opened;
+		uint32_t open = sequences_change(
+			&file->sequences, change->sequence, change->opened);
 
-		assert(open >= 0 && open <= TRACE_OPEN_MAX);
-		file->known += !sequence->known;
-		file->open += (uint64_t)(int64_t)change->opened;
-		sequence->known = true;
-		sequence->open = (uint16_t)open;
+		assert(open <= TRACE_OPEN_MAX);
 	}
 }
 
-/* Appends to sequence @id a mark that says why the trace stopped, and the ends
- * of its open slices. 0 or -errno. write_lock held. */
-static int end_slices(struct trace_file *file, uint32_t id)
+/* Appends to sequence @open a mark that says why the trace stopped, and the
+ * ends of its open slices. 0 or -errno. write_lock held. */
+static int end_slices(struct trace_file *file, const struct open_sequence *open)
 {
-	struct sequence *sequence = &file->sequences[id];
 	struct out_event mark = { .type = OUT_INSTANT,
-				  .sequence = id,
+				  .sequence = open->id,
 				  .name = file->stopped == TRACE_AT_LIMIT
 						  ? "trace stopped: size limit"
 						  : "trace stopped: no room" };
@@ -355,10 +330,10 @@ static int end_slices(struct trace_file *file, uint32_t id)
 
 	/* All of them have the time of the last event: the clock of the
 	 * sequence counts from there. */
-	encoder_init(&encoder, id, 0);
+	encoder_init(&encoder, open->id, 0);
 	encoder.out =
 		packets + out_perfetto_event(packets, STOP_MARK_BYTES, &mark);
-	for (; sequence->open; sequence->open--)
+	for (uint32_t i = 0; i < open->slices; i++)
 		encode_end(&encoder, 0);
 
 	struct iovec part = { packets, (size_t)(encoder.out - packets) };
@@ -370,10 +345,13 @@ static int end_slices(struct trace_file *file, uint32_t id)
  * far as there is room. write_lock held. */
 static void stop_trace(struct trace_file *file, int err)
 {
+	const struct open_sequence *open;
+	uint32_t at = 0;
+
 	/* relaxed: as in put_parts() */
 	atom_store_rlx(&file->stopped, err);
-	for (uint32_t id = 0; id < file->sequence_room; id++)
-		if (file->sequences[id].open && end_slices(file, id) < 0)
+	while ((open = sequences_next_open(&file->sequences, &at)))
+		if (end_slices(file, open) < 0)
 			return;
 }
 
@@ -419,7 +397,7 @@ bool trace_file_has(struct trace_file *file, uint32_t sequence)
 	bool has;
 
 	lock_acquire(&file->write_lock);
-	has = sequence < file->sequence_room && file->sequences[sequence].known;
+	has = sequences_know(&file->sequences, sequence);
 	lock_release(&file->write_lock);
 	return has;
 }
@@ -921,7 +899,7 @@ static void trace_file_free(struct trace_file *file)
 			libdeflate_free_compressor(writer->compressor);
 	}
 	free(file->writers);
-	free(file->sequences);
+	sequences_release(&file->sequences);
 	if (file->blocks)
 		munmap(file->blocks, file->block_count * sizeof(*file->blocks));
 	free(file);
