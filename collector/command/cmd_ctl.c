@@ -32,6 +32,8 @@ struct ctl_options {
 	bool json, full_names;
 	const char *verb, *target; /* target: NULL for all */
 	const char *list; /* of categories or changes; NULL: none */
+	uint64_t timeout_ns; /* of flush; 0: the usual one */
+	char timeout[32]; /* the same, as in ctl_wire.h */
 	/* Of functions: what to change, as in ctl_wire.h. */
 	char changes[CTL_REQUEST_MAX / 2];
 };
@@ -69,6 +71,9 @@ static int take_ctl_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_JSON:
 		options->json = true;
+		break;
+	case OPT_CTL_TIMEOUT:
+		options->timeout_ns = value->number;
 		break;
 	case OPT_CTL_SPAN:
 		return add_change(options, CTL_FUNCTIONS_SPAN, value);
@@ -127,6 +132,15 @@ static int check_list(const struct ctl_options *options)
 	return OPTS_WRONG;
 }
 
+static void set_timeout(struct ctl_options *options)
+{
+	if (!options->timeout_ns)
+		options->timeout_ns = FLUSH_NS_USUAL;
+	snprintf(options->timeout, sizeof(options->timeout), "%llu",
+		 (unsigned long long)(options->timeout_ns / 1000000));
+	options->list = options->timeout;
+}
+
 static int take_words(int argc, char **argv, struct ctl_options *options)
 {
 	if (argc < 1)
@@ -146,6 +160,12 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 	} else if (options->changes[0]) {
 		log_err("--span, --count and --off go with functions; see "
 			"perfrec ctl --help");
+		return OPTS_WRONG;
+	}
+	if (!strcmp(argv[0], "flush")) {
+		set_timeout(options);
+	} else if (options->timeout_ns) {
+		log_err("--timeout goes with flush; see perfrec ctl --help");
 		return OPTS_WRONG;
 	}
 	options->verb = argv[0];
@@ -332,6 +352,20 @@ static void print_flushed(const json_t *answer)
 
 	for (size_t i = 0; i < json_array_size(flushed); i++)
 		print_files(json_array_get(flushed, i));
+}
+
+/* Returns whether there is anything that was not flushed. */
+static bool say_not_flushed(const json_t *answer)
+{
+	const json_t *rows = json_object_get(answer, "not_flushed");
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		log_err("'%s' is not flushed: %s", text_of(row, "folder"),
+			text_of(row, "why"));
+	}
+	return json_array_size(rows) > 0;
 }
 
 static const struct table_column function_columns[] = {
@@ -616,7 +650,8 @@ static int ask(const struct ctl_options *options, json_t **out)
 					     .dir = options->dir,
 					     .verb = options->verb,
 					     .target = options->target,
-					     .list = options->list };
+					     .list = options->list,
+					     .wait_ns = options->timeout_ns };
 
 	return ctl_ask(&request, out);
 }
@@ -626,6 +661,7 @@ int cmd_ctl(int argc, char **argv)
 	struct ctl_options options = { 0 };
 	int result = parse_ctl_line(argc, argv, &options);
 	json_t *answer;
+	bool partial;
 	int err = 0;
 
 	if (result != OPTS_GO_ON)
@@ -638,8 +674,9 @@ int cmd_ctl(int argc, char **argv)
 	} else {
 		err = print_answer(&options, answer);
 	}
+	partial = say_not_flushed(answer);
 	json_decref(answer);
 	if (err)
 		log_err("out of memory");
-	return text_out_finish() || err ? OPTS_FAILED : OPTS_OK;
+	return text_out_finish() || err || partial ? OPTS_FAILED : OPTS_OK;
 }

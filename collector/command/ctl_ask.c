@@ -99,8 +99,10 @@ static int open_connection(const struct ctl_request *request, int *out)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
-	bool waits = !strcmp(request->verb, "flush") ||
-		     !strcmp(request->verb, "stop");
+	const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_S +
+						    (time_t)(request->wait_ns /
+							     1000000000) };
+	bool waits = !strcmp(request->verb, "stop");
 	int fd, err = find_socket(request, address.sun_path);
 
 	if (err)
@@ -110,8 +112,8 @@ static int open_connection(const struct ctl_request *request, int *out)
 		return say_unreachable(request, address.sun_path, errno);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (!waits)
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
-			   sizeof(timeout));
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			   sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
 		err = say_unreachable(request, address.sun_path, errno);
 		close(fd);

@@ -7,6 +7,7 @@
 #define PERFREC_COLLECTOR_COMMAND_CTL_ASK_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 struct ctl_request {
 	/* How the user would ask again, for messages: "ctl" and "list". NULL
@@ -17,6 +18,7 @@ struct ctl_request {
 	const char *verb;
 	const char *target; /* NULL: all programs */
 	const char *list; /* what stands behind the TAB; NULL: nothing */
+	uint64_t wait_ns; /* the collector may wait so long for files */
 };
 
 /* Asks, and waits for the answer. The texts have neither newlines nor more

@@ -11,6 +11,7 @@
 #include "collector/live/top_rates.h"
 #include "collector/live/top_screen.h"
 #include "collector/live/top_view.h"
+#include "collector/options/limits.h"
 #include "collector/serve/ctl_wire.h"
 
 #define FIRST_NS 200000000 /* to the first figures */
@@ -69,16 +70,23 @@ static bool do_verb(struct session *session, const char *verb, const char *list)
 {
 	struct ctl_request request = *session->request;
 	json_t *answer;
+	bool whole;
 
 	request.command = request.words = NULL;
 	request.verb = verb;
 	request.list = list;
+	request.wait_ns = FLUSH_NS_USUAL;
 	if (ctl_ask(&request, &answer) < 0) {
 		top_screen_message(session->status, sizeof(session->status));
 		return false;
 	}
+	whole = !json_array_size(json_object_get(answer, "not_flushed"));
+	if (!whole)
+		snprintf(session->status, sizeof(session->status),
+			 "not everything is flushed: a disk or names are "
+			 "behind");
 	json_decref(answer);
-	return true;
+	return whole;
 }
 
 /* --- keys --------------------------------------------------------------------

@@ -36,6 +36,11 @@
 #define BLOCK_NS_MIN (100 * UINT64_C(1000000))
 #define BLOCK_NS_MAX WIRE_BLOCK_NS_MAX
 
+/* perfrec ctl flush --timeout, in ns */
+#define FLUSH_NS_MIN UINT64_C(1000000)
+#define FLUSH_NS_USUAL (30 * UINT64_C(1000000000))
+#define FLUSH_NS_MAX (24 * 3600 * UINT64_C(1000000000))
+
 /* --ring-size, in bytes */
 #define RING_BYTES_MIN (RING_CELLS_MIN * sizeof(struct record))
 #define RING_BYTES_MAX (RING_CELLS_MAX * sizeof(struct record))

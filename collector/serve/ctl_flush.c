@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A flush has two steps. First the drain workers read what is in the rings now,
- * and copy their trees. Then the jobs thread of each recording waits until all
- * of that is in the trace, and writes the profiles. The sessions of one
- * recording are flushed together.
+ * A flush has two steps for each recording. First the drain workers read what
+ * is in its rings now, and copy its trees. Then its jobs thread waits until all
+ * of that is in the trace, and writes the profiles. No recording waits for
+ * another one, and the sessions of one recording are flushed together.
+ *
+ * A recording has one snapshot at a time (snapshot.h): a flush waits until the
+ * snapshot of another flush or of `perfrec top` has ended, before its first
+ * step. So a recording whose disk hangs has one flush under way, however many
+ * were asked for.
  */
 #include "collector/serve/ctl_flush.h"
 
@@ -18,6 +23,7 @@
 #include "collector/serve/ctl_answer.h"
 #include "collector/drain/drain.h"
 #include "collector/heap/heap_files.h"
+#include "collector/base/clock.h"
 #include "collector/base/jobs.h"
 #include "collector/base/log.h"
 #include "collector/record/recording.h"
@@ -25,16 +31,25 @@
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 
+enum step {
+	WAITS, /* for the snapshot of somebody else */
+	READS, /* the drain workers have something to do */
+	WRITES, /* its jobs thread has */
+	LEFT, /* it was not begun when the client left, and will not be */
+};
+
 struct ctl_flush {
+	struct ctl_flush *next; /* of those that were left */
 	struct collector *collector;
-	struct drain_wait wait;
-	bool begun, posted;
-	uint32_t left; /* recordings that are not flushed */
+	uint64_t deadline_ns; /* BOOTTIME */
 	size_t count;
 	struct flushed {
 		struct job job;
-		struct ctl_flush *flush;
+		enum step step;
+		uint32_t done; /* the jobs thread sets it, at last */
+		int done_fd; /* the collector's */
 		struct recording *recording; /* a reference, until done */
+		struct drain_wait wait;
 		struct snapshot *snapshot; /* until done; NULL: none */
 		char profile[SNAPSHOT_NAME_BYTES]; /* "": none */
 		char heap[SNAPSHOT_NAME_BYTES]; /* the same */
@@ -64,30 +79,19 @@ static void flush_files(struct job *job)
 {
 	/* The job is the first member. */
 	struct flushed *item = (struct flushed *)job;
-	struct ctl_flush *flush = item->flush;
-	int done_fd = flush->collector->done_fd;
+	int done_fd = item->done_fd;
 	uint64_t one = 1;
 
 	flush_recording(item);
-	/* order: sc, FLUSH: the files are written */
-	(void)atom_add_sc(&flush->left, -1u);
+	/* order: rel, FLUSH: the files are written. The main thread may free
+	 * the item from now on. */
+	atom_store_rel(&item->done, 1);
 	if (write(done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
 }
 
-/* Each recording on its own thread: none waits for the names of another. */
-static void post_items(struct ctl_flush *flush)
-{
-	struct flushed *item;
-
-	/* relaxed: jobs_post() orders it */
-	atom_store_rlx(&flush->left, (uint32_t)flush->count);
-	for (item = flush->item; item < flush->item + flush->count; item++) {
-		item->job.run = flush_files;
-		item->flush = flush;
-		jobs_post(recording_setup(item->recording)->jobs, &item->job);
-	}
-}
+/* --- on the main thread ------------------------------------------------------
+ */
 
 static void add_recording(struct ctl_flush *flush, struct recording *recording)
 {
@@ -98,38 +102,59 @@ static void add_recording(struct ctl_flush *flush, struct recording *recording)
 			return;
 	item->recording = recording_get(recording);
 	item->path = strdup(recording_setup(recording)->path);
+	item->done_fd = flush->collector->done_fd;
 	flush->count++;
 }
 
 static bool is_flushed(const void *context, const struct recording *recording)
 {
-	const struct ctl_flush *flush = context;
-
-	for (size_t i = 0; i < flush->count; i++)
-		if (flush->item[i].recording == recording)
-			return true;
-	return false;
+	return context == recording;
 }
 
-/* Begins the snapshots, when no `perfrec top` has one under way. */
-static void begin_snapshots(struct ctl_flush *flush)
+static void begin_item(const struct collector *collector, struct flushed *item)
 {
-	struct flushed *item;
+	int err = snapshot_begin(item->recording, &item->snapshot);
 
-	if (flush->collector->top)
+	if (err == -EBUSY)
 		return;
-	/* While a snapshot of a recording is under way there is no other. */
-	for (item = flush->item; item < flush->item + flush->count; item++)
-		if (snapshot_begin(item->recording, &item->snapshot) < 0)
-			item->snapshot = NULL;
-	if (drain_wait_begin(&flush->wait, flush->collector->drain,
-			     flush->collector->arenas, is_flushed, flush) < 0)
+	if (err)
+		item->snapshot = NULL;
+	if (drain_wait_begin(&item->wait, collector->drain, collector->arenas,
+			     is_flushed, item->recording) < 0)
 		log_err("out of memory: a flush may leave something out");
-	flush->begun = true;
+	item->step = READS;
+}
+
+/* Takes the next step, if it can be taken. Returns whether there are none
+ * left. */
+static bool step_item(const struct collector *collector, struct flushed *item)
+{
+	/* `perfrec top` waits for snapshots, and no new ones are begun. */
+	if (item->step == WAITS && !collector->top)
+		begin_item(collector, item);
+	if (item->step == READS &&
+	    drain_wait_is_over(&item->wait, collector->drain)) {
+		item->step = WRITES;
+		item->job.run = flush_files;
+		jobs_post(recording_setup(item->recording)->jobs, &item->job);
+	}
+	/* order: acq, FLUSH: the files are written */
+	return item->step == LEFT ||
+	       (item->step == WRITES && atom_load_acq(&item->done));
+}
+
+/* Returns whether nothing is left to do for @flush. */
+static bool step_items(struct ctl_flush *flush)
+{
+	bool done = true;
+
+	for (size_t i = 0; i < flush->count; i++)
+		done &= step_item(flush->collector, &flush->item[i]);
+	return done;
 }
 
 int ctl_flush_start(struct collector *collector, struct arena *const *arena,
-		    size_t count, struct ctl_flush **out)
+		    size_t count, uint64_t wait_ns, struct ctl_flush **out)
 {
 	struct ctl_flush *flush = calloc(
 		1, sizeof(*flush) + (count + 1) * sizeof(flush->item[0]));
@@ -137,34 +162,34 @@ int ctl_flush_start(struct collector *collector, struct arena *const *arena,
 	if (!flush)
 		return -ENOMEM;
 	flush->collector = collector;
+	flush->deadline_ns = clock_boottime_ns() + wait_ns;
 	for (size_t i = 0; i < count; i++)
 		add_recording(flush, arena_setup(arena[i])->recording);
 	/* One recording for all is there before and after its programs. */
 	if (collector->recording)
 		add_recording(flush, collector->recording);
-	begin_snapshots(flush);
+	(void)step_items(flush);
 	*out = flush;
 	return 0;
 }
 
-bool ctl_flush_is_done(struct ctl_flush *flush)
+bool ctl_flush_is_over(struct ctl_flush *flush)
 {
-	if (!flush->begun)
-		begin_snapshots(flush);
-	if (flush->begun && !flush->posted &&
-	    drain_wait_is_over(&flush->wait, flush->collector->drain)) {
-		flush->posted = true;
-		post_items(flush);
-	}
-	/* order: acq, FLUSH: the files are written */
-	return flush->posted && !atom_load_acq(&flush->left);
+	return step_items(flush) || clock_boottime_ns() >= flush->deadline_ns;
 }
 
-static json_t *files_of(const struct flushed *item)
+static json_t *folder_of(const struct flushed *item)
 {
 	json_t *row = json_object();
 
 	ctl_answer_set_path(row, "folder", item->path ? item->path : "");
+	return row;
+}
+
+static json_t *files_of(const struct flushed *item)
+{
+	json_t *row = folder_of(item);
+
 	json_object_set_new(row, "files",
 			    json_pack("[s, s*, s*]", "trace.pftrace",
 				      *item->profile ? item->profile : NULL,
@@ -174,17 +199,73 @@ static json_t *files_of(const struct flushed *item)
 	return row;
 }
 
-void ctl_flush_end(struct ctl_flush **flush, json_t *answer)
+static json_t *why_not(const struct flushed *item)
+{
+	static const char *const why[] = {
+		[WAITS] = "an earlier flush or perfrec top of it goes on",
+		[READS] = "its rings are not read yet (its disk or its names "
+			  "may be behind)",
+		[WRITES] = "its files are not written yet (its disk or its "
+			   "names may be behind)",
+	};
+	json_t *row = folder_of(item);
+
+	json_object_set_new(row, "why", json_string(why[item->step]));
+	return row;
+}
+
+void ctl_flush_tell(struct ctl_flush *flush, json_t *answer)
+{
+	json_t *rows = json_array(), *others = json_array();
+
+	for (size_t i = 0; i < flush->count; i++) {
+		struct flushed *item = &flush->item[i];
+
+		if (step_item(flush->collector, item))
+			json_array_append_new(rows, files_of(item));
+		else
+			json_array_append_new(others, why_not(item));
+	}
+	json_object_set_new(answer, "flushed", rows);
+	json_object_set_new(answer, "not_flushed", others);
+}
+
+void ctl_flush_leave(struct ctl_flush **flush, struct ctl_flush **list)
 {
 	struct ctl_flush *old = *flush;
-	json_t *rows = json_array();
 
 	*flush = NULL;
 	for (size_t i = 0; i < old->count; i++) {
-		json_array_append_new(rows, files_of(&old->item[i]));
-		free(old->item[i].path);
+		struct flushed *item = &old->item[i];
+
+		if (item->step != WAITS)
+			continue;
+		item->step = LEFT;
+		recording_put(&item->recording);
 	}
-	json_object_set_new(answer, "flushed", rows);
-	drain_wait_release(&old->wait);
-	free(old);
+	old->next = *list;
+	*list = old;
+}
+
+static void free_flush(struct ctl_flush *flush)
+{
+	for (size_t i = 0; i < flush->count; i++) {
+		drain_wait_release(&flush->item[i].wait);
+		free(flush->item[i].path);
+	}
+	free(flush);
+}
+
+void ctl_flush_reap(struct ctl_flush **list)
+{
+	while (*list) {
+		struct ctl_flush *flush = *list;
+
+		if (!step_items(flush)) {
+			list = &flush->next;
+			continue;
+		}
+		*list = flush->next;
+		free_flush(flush);
+	}
 }

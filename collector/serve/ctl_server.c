@@ -10,8 +10,9 @@
  *
  * and is freed by the next ctl_server_reap() after it has ended.
  *
- * Jobs under way point to the connection of their client. So a client that
- * hangs up while it waits is freed only when its request has been fulfilled.
+ * A client that hangs up while it waits is freed when its request has been
+ * fulfilled; one that waits for a flush at once. A flush whose client has left
+ * goes on, and the server keeps it until it is done.
  * There are at most CONNECTIONS_MAX clients; a request has at most
  * CTL_REQUEST_MAX bytes.
  *
@@ -20,6 +21,7 @@
  */
 #include "collector/serve/ctl_server.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdint.h>
@@ -44,6 +46,7 @@
 #include "collector/base/listener.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
+#include "collector/options/limits.h"
 #include "collector/serve/session.h"
 
 #define CONNECTIONS_MAX 16
@@ -79,6 +82,7 @@ struct ctl_server {
 	struct listener listener;
 	char *link; /* path of DIR/control; NULL: none */
 	struct connections clients;
+	struct ctl_flush *left; /* flushes whose clients do not wait */
 };
 
 /* --- the answer --------------------------------------------------------------
@@ -193,11 +197,35 @@ static void make_client_wait(struct client *client, json_t *json)
 	client->connection.deadline_ns = UINT64_MAX;
 }
 
+/* For how long a client waits for a flush that says @text. False: that is no
+ * number of milliseconds. */
+static bool read_wait(const char *text, uint64_t *ns)
+{
+	uint64_t ms = FLUSH_NS_USUAL / 1000000;
+	char *end;
+
+	if (text) {
+		errno = 0;
+		ms = strtoull(text, &end, 10);
+		if (!isdigit((unsigned char)*text) || *end || errno ||
+		    ms > FLUSH_NS_MAX / 1000000)
+			return false;
+	}
+	*ns = ms * 1000000;
+	return true;
+}
+
 static void run_flush(struct client *client, const struct choice *choice)
 {
-	int err = ctl_flush_start(client->server->collector, choice->arena,
-				  choice->count, &client->flush);
+	uint64_t wait_ns;
+	int err;
 
+	if (!read_wait(choice->list, &wait_ns)) {
+		answer_client(client, ctl_answer_error("this is no time"));
+		return;
+	}
+	err = ctl_flush_start(client->server->collector, choice->arena,
+			      choice->count, wait_ns, &client->flush);
 	if (err)
 		answer_client(client, ctl_answer_error(strerror(-err)));
 	else
@@ -352,6 +380,12 @@ static void client_ready(struct watch *watch)
 		send_answer(client);
 	} else {
 		/* A client has nothing to say while it waits: it hung up. */
+		if (client->flush) {
+			ctl_flush_leave(&client->flush, &client->server->left);
+			json_decref(client->json);
+			client_end(client);
+			return;
+		}
 		client->hung_up = true;
 		loop_remove(client->server->collector->loop, watch);
 	}
@@ -415,7 +449,7 @@ static bool is_fulfilled(struct client *client)
 	       (!client->functions ||
 		ctl_functions_are_done(client->functions)) &&
 	       (!client->top || ctl_top_is_done(client->top)) &&
-	       (!client->flush || ctl_flush_is_done(client->flush));
+	       (!client->flush || ctl_flush_is_over(client->flush));
 }
 
 static void answer_waiting(struct client *client)
@@ -423,8 +457,10 @@ static void answer_waiting(struct client *client)
 	json_t *json = client->json;
 
 	client->json = NULL;
-	if (client->flush)
-		ctl_flush_end(&client->flush, json);
+	if (client->flush) {
+		ctl_flush_tell(client->flush, json);
+		ctl_flush_leave(&client->flush, &client->server->left);
+	}
 	if (client->top)
 		ctl_top_end(&client->top, json);
 	if (client->functions)
@@ -461,6 +497,7 @@ static void answer_clients(struct ctl_server *server, bool must)
 void ctl_server_reap(struct ctl_server *server)
 {
 	answer_clients(server, false);
+	ctl_flush_reap(&server->left);
 	connections_reap(&server->clients, NULL, client_free);
 }
 
@@ -474,12 +511,12 @@ bool ctl_server_is_busy(const struct ctl_server *server)
 		if (client->flush || client->top)
 			return true;
 	}
-	return false;
+	return server->left;
 }
 
 bool ctl_server_has_connections(const struct ctl_server *server)
 {
-	return server->clients.count > 0;
+	return server->clients.count > 0 || server->left;
 }
 
 /* --- the socket --------------------------------------------------------------
@@ -585,6 +622,7 @@ void ctl_server_free(struct ctl_server **server)
 	if (!old)
 		return;
 	answer_clients(old, true);
+	ctl_flush_reap(&old->left);
 	connections_close(&old->clients, client_free);
 	ctl_server_close(old);
 	free(old->link);

@@ -33,7 +33,8 @@ void ctl_server_free(struct ctl_server **server);
 void ctl_server_reap(struct ctl_server *server);
 /* Whether a flush is under way: it has to end before the jobs thread does. */
 bool ctl_server_is_busy(const struct ctl_server *server);
-/* Whether there are clients, so that ctl_server_reap() must be called soon. */
+/* Whether there are clients or flushes, so that ctl_server_reap() must be
+ * called soon. */
 bool ctl_server_has_connections(const struct ctl_server *server);
 
 #endif

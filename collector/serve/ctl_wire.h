@@ -6,7 +6,8 @@
  *
  * The request is one line: a verb, and after a space a target:
  *
- *     list | pause [TARGET] | resume [TARGET] | flush [TARGET] | stop [TARGET]
+ *     list | pause [TARGET] | resume [TARGET] | stop [TARGET]
+ *     flush [TARGET] [TAB MILLISECONDS]
  *     categories [TARGET] TAB LIST
  *     functions [TARGET] { TAB CHANGE }
  *     top [TARGET]
@@ -20,11 +21,17 @@
  *     {"collector": {...}, "programs": [the programs that were meant], ...}
  *
  * The answer comes when the request is fulfilled: files that were flushed or
- * finished are whole then. A CHANGE is a letter for the state that functions
- * shall have, and a glob that says which. After functions the answer has for
- * each program an array of its functions; see perfrec-ctl(1). After top it has
- * sums since the begin of the recordings, of all programs that were meant and
- * of those that were recorded into the same folders:
+ * finished are whole then. A flush is answered at the latest when its client
+ * has waited for so many milliseconds, and says what is not flushed:
+ *
+ *     "flushed": [{"folder", "files", "bytes"}],
+ *     "not_flushed": [{"folder", "why"}]
+ *
+ * A CHANGE is a letter for the state that functions shall have, and a glob that
+ * says which. After functions the answer has for each program an array of its
+ * functions; see perfrec-ctl(1). After top it has sums since the begin of the
+ * recordings, of all programs that were meant and of those that were recorded
+ * into the same folders:
  *
  *     "top": {"ns": when, "calls", "self_ns", "own_ns", "lost", "rss_bytes",
  *             "known": how many functions there are,

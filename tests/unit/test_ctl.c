@@ -389,6 +389,21 @@ START_TEST(categories_of_nonsense_are_refused)
 }
 END_TEST
 
+START_TEST(flush_of_no_time_is_refused)
+{
+	expect_error(ask("flush\tsoon\n"), "this is no time");
+	expect_error(ask("flush one\t\n"), "this is no time");
+	expect_error(ask("flush one\t-1\n"), "this is no time");
+	expect_error(ask("flush one\t 1\n"), "this is no time");
+	expect_error(ask("flush one\t1 \n"), "this is no time");
+	expect_error(ask("flush one\t1\t2\n"), "this is no time");
+	/* A day is the most. */
+	expect_error(ask("flush\t86400001\n"), "this is no time");
+	expect_error(ask("flush\t18446744073709551617\n"), "this is no time");
+	expect_served();
+}
+END_TEST
+
 START_TEST(stop_is_answered_when_the_session_is_over)
 {
 	int fd = connect_client();
@@ -705,6 +720,7 @@ int main(void)
 	tcase_add_test(requests, pause_of_all_is_for_those_that_come_too);
 	tcase_add_test(requests, categories_are_told_to_programs);
 	tcase_add_test(requests, categories_of_nonsense_are_refused);
+	tcase_add_test(requests, flush_of_no_time_is_refused);
 	tcase_add_test(requests, stop_is_answered_when_the_session_is_over);
 	tcase_add_test(requests, stop_of_all_is_answered_at_our_end);
 	tcase_add_test(hostile, request_of_nonsense_is_refused);

@@ -60,6 +60,9 @@ wait_for 60 records
 	members 'perfrec ctl list' <<-JSON
 	$("$PERFREC" ctl -o live list --json)
 	JSON
+	members 'perfrec ctl flush' <<-JSON
+	$("$PERFREC" ctl -o live flush --json)
+	JSON
 	members 'perfrec ctl stats' <<-JSON
 	$("$PERFREC" ctl -o live stats --json)
 	JSON

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The disk of one recording hangs: a flush of all flushes the others, and says
+# after --timeout which recording is not flushed, with exit status 1. Its own
+# flush goes on: the profile is there when the disk goes on. Such flushes, and
+# clients that are killed while they wait, take no connection of perfrec ctl
+# away. The flush waited for ever, and the files of the others with it.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+need jq
+
+build_calls
+cp calls hung
+build waits <<'SOURCE'
+#include <fcntl.h>
+#include <unistd.h>
+int main(void)
+{
+	alarm(600); /* whatever becomes of the test */
+	close(open("up", O_CREAT | O_WRONLY, 0600));
+	while (access("go", F_OK) < 0)
+		usleep(10000);
+	return 0;
+}
+SOURCE
+CALLS=3000000
+
+touch hangs
+export STALL_PATH=data/hung- STALL_WHILE=$PWD/hangs
+LD_PRELOAD=$O/tests/progs/libstall_writes_preload.so \
+	start_daemon --on-full=block --block-timeout 600s --workers 1
+unset STALL_PATH STALL_WHILE
+preload ./waits &
+other=$!
+wait_for 60 test -e up
+preload ./hung $CALLS >out.hung &
+hung=$!
+hung_spans()
+{
+	"$PERFREC" ctl list --json | jq '.programs[] | select(.program == "hung").spans'
+}
+waits()
+{
+	before=$(hung_spans)
+	[ "${before:-0}" -gt 0 ] || return 1
+	sleep 1
+	[ "$(hung_spans)" = "$before" ]
+}
+wait_for 60 waits
+
+# expect_partial: what flush.json says of a flush of both.
+expect_partial()
+{
+	expect_eq 'flushed' "$(jq -r '.flushed[].folder' flush.json)" \
+		"$(realpath data/waits-*)"
+	expect_eq 'not flushed' "$(jq -r '.not_flushed[].folder' flush.json)" \
+		"$(realpath data/hung-*)"
+}
+timeout 60 "$PERFREC" ctl flush --timeout 2s --json >flush.json 2>flush.err
+expect_eq 'status' $? 1
+expect_partial
+grep -q "'.*data/hung-.*' is not flushed: " flush.err ||
+	fail "not said: $(cat flush.err)"
+for file in $(jq -r '.flushed[] | .folder + "/" + .files[]' flush.json); do
+	[ -s "$file" ] || fail "flushed: no $file"
+done
+expect_eq 'profiles' "$(find data/waits-* -name 'wall.*.pb.gz' | wc -l)" 1
+
+# As text, and more of them at once than there are connections.
+timeout 60 "$PERFREC" ctl flush --timeout 1ms >flush.out 2>flush.err
+expect_eq 'status as text' $? 1
+grep -q "'.*data/hung-.*' is not flushed: " flush.err ||
+	fail "not said: $(cat flush.err)"
+clients=
+for i in $(seq 20); do
+	timeout 60 "$PERFREC" ctl flush --timeout 500ms hung >/dev/null 2>&1 &
+	clients="$clients $!"
+done
+wait $clients
+timeout 60 "$PERFREC" ctl flush waits >flush.out 2>flush.err ||
+	fail "a flush of the other one: status $? $(cat flush.err)"
+expect_match flush.out 'data/waits-.*/wall[.]'
+# Whoever is killed has nothing any more.
+for i in $(seq 16); do
+	"$PERFREC" ctl flush --timeout 500s hung >/dev/null 2>&1 &
+	killed=$!
+	sleep 0.05
+	kill -KILL $killed
+	wait $killed 2>/dev/null
+done
+timeout 60 "$PERFREC" ctl list >list.out || fail 'ctl list is not answered'
+
+# The program of the other one ends meanwhile.
+touch go
+wait $other || fail "waits: status $?"
+wait_for 60 has_summary waits
+
+rm hangs
+wait $hung || fail "status $?"
+wait_for 60 has_summary hung
+expect_eq 'spans' "$(json data/hung-*/summary.json .totals.spans)" \
+	$((CALLS + 2))
+# The flush that was given up on went on. Those behind it were not begun.
+expect_eq 'profiles of the hung one' \
+	"$(find data/hung-* -name 'wall.*.pb.gz' | wc -l)" 1
+stop_daemon
