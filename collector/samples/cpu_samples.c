@@ -47,6 +47,7 @@
 #include "collector/samples/perf_buffers.h"
 #include "collector/samples/perf_events.h"
 #include "collector/samples/perf_open.h"
+#include "collector/samples/perf_record.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "shared/atomic.h"

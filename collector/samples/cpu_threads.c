@@ -41,7 +41,7 @@
 #include "collector/record/cpu_account.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
-#include "collector/samples/perf_buffers.h"
+#include "collector/samples/perf_record.h"
 #include "collector/base/proc.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"

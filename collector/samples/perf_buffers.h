@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * perf_buffers - one buffer for each CPU, into which the kernel writes what
- * happens to the threads that it samples, and the records in it.
+ * happens to the threads that it samples (perf_record.h).
  *
  * Buffers are locked memory, of which a user may have little. So all programs
  * share those of the collector, and each buffer belongs to an event of its own
@@ -17,9 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "shared/record_ext.h"
-
 struct perf_event_mmap_page;
+struct perf_record;
 struct perf_wanted;
 
 struct perf_buffers {
@@ -30,26 +29,6 @@ struct perf_buffers {
 	size_t count, bytes; /* bytes: of the data of one, a power of two */
 	int epoll;
 	uint8_t *scratch; /* a record that lies around the end */
-};
-
-/* One record out of a buffer, as the kernel wrote it (perf_event_open(2)),
- * taken apart. */
-struct perf_record {
-	uint32_t type; /* enum perf_event_type; others are not passed on */
-	uint64_t id; /* of the event: perf_events_open() */
-	pid_t pid, tid; /* whom it is about, in our namespace; of THROTTLE and
-			 * LOST: who ran */
-	uint64_t ns; /* CLOCK_BOOTTIME */
-	pid_t parent_pid, parent_tid; /* FORK */
-	const char *name; /* COMM: NUL-terminated */
-	bool exec; /* COMM: by exec */
-	uint64_t value; /* READ: ns of CPU time; LOST: how many */
-	/* SAMPLE */
-	bool in_kernel;
-	bool has_user; /* reg and stack are set */
-	uint64_t reg[RECORD_REGS];
-	const uint8_t *stack; /* until the call back returns */
-	uint32_t stack_bytes, stack_asked;
 };
 
 typedef void perf_visit(void *context, const struct perf_record *record);

@@ -24,7 +24,7 @@
 #include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
-#include "collector/samples/perf_buffers.h"
+#include "collector/samples/perf_record.h"
 #include "collector/samples/samples.h"
 #include "proto/profile.pb-c.h"
 #include "tests/suite.h"

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/samples/perf_record.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 

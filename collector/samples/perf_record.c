@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * perf_record - the kernel is trusted, but every length is held against what
+ * there is all the same.
+ */
+#include "collector/samples/perf_record.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "shared/compiler.h"
+
+/* The rest of a record. */
+struct reader {
+	const uint8_t *at, *end;
+	bool bad; /* more was asked for than there is: all is 0 from then on */
+};
+
+static const void *take_bytes(struct reader *reader, size_t bytes)
+{
+	const uint8_t *at = reader->at;
+
+	if ((size_t)(reader->end - at) < bytes) {
+		reader->bad = true;
+		return NULL;
+	}
+	reader->at += bytes;
+	return at;
+}
+
+static uint64_t take_u64(struct reader *reader)
+{
+	const void *at = take_bytes(reader, 8);
+	uint64_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static pid_t take_id(struct reader *reader)
+{
+	const void *at = take_bytes(reader, 4);
+	pid_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* linux asm/perf_regs.h to DWARF numbers. */
+static void take_regs(struct reader *reader, uint64_t reg[RECORD_REGS])
+{
+#if defined(__x86_64__)
+	/* ax bx cx dx si di bp sp ip, then r8 to r15 */
+	static const uint8_t dwarf[RECORD_REGS] = { 0,	3,  2,	1,  4, 5,
+						    6,	7,  16, 8,  9, 10,
+						    11, 12, 13, 14, 15 };
+#endif
+
+	for (int i = 0; i < RECORD_REGS; i++)
+#if defined(__x86_64__)
+		reg[dwarf[i]] = take_u64(reader);
+#else
+		reg[i] = take_u64(reader);
+#endif
+}
+
+static void take_stack(struct reader *reader, struct perf_record *record)
+{
+	uint64_t asked = take_u64(reader), used;
+
+	if (!asked || asked > UINT16_MAX)
+		return;
+	record->stack = take_bytes(reader, asked);
+	used = take_u64(reader);
+	record->stack_asked = (uint32_t)asked;
+	record->stack_bytes = (uint32_t)MIN(used, asked);
+}
+
+static void take_sample(struct reader *reader, uint16_t misc,
+			struct perf_record *record)
+{
+	uint64_t ip;
+
+	record->id = take_u64(reader);
+	ip = take_u64(reader);
+	(void)ip; /* registers have it, of the user's side */
+	record->pid = take_id(reader);
+	record->tid = take_id(reader);
+	record->ns = take_u64(reader);
+	record->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+			    PERF_RECORD_MISC_KERNEL;
+	if (take_u64(reader) == PERF_SAMPLE_REGS_ABI_64) {
+		take_regs(reader, record->reg);
+		record->has_user = true;
+	} else if (!record->in_kernel) {
+		/* 32 bits: not ours; its stack is no use without registers. */
+		return;
+	}
+	take_stack(reader, record);
+}
+
+/* What sample_id_all puts behind other records: pid, tid, time, id. */
+static void take_trailer(struct reader *reader, struct perf_record *record)
+{
+	struct reader trailer = { reader->end - 24, reader->end, false };
+
+	if (reader->end - reader->at < 24) {
+		reader->bad = true;
+		return;
+	}
+	reader->end -= 24;
+	record->pid = take_id(&trailer);
+	record->tid = take_id(&trailer);
+	record->ns = take_u64(&trailer);
+	record->id = take_u64(&trailer);
+}
+
+static bool take_other_record(struct reader *reader, uint16_t misc,
+			      struct perf_record *record)
+{
+	take_trailer(reader, record);
+	switch (record->type) {
+	case PERF_RECORD_LOST:
+		take_u64(reader);
+		record->value = take_u64(reader);
+		return true;
+	case PERF_RECORD_COMM:
+		record->pid = take_id(reader);
+		record->tid = take_id(reader);
+		record->exec = misc & PERF_RECORD_MISC_COMM_EXEC;
+		record->name = (const char *)reader->at;
+		return memchr(reader->at, 0,
+			      (size_t)(reader->end - reader->at));
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		record->pid = take_id(reader);
+		record->parent_pid = take_id(reader);
+		record->tid = take_id(reader);
+		record->parent_tid = take_id(reader);
+		return true;
+	case PERF_RECORD_READ:
+		record->pid = take_id(reader);
+		record->tid = take_id(reader);
+		record->value = take_u64(reader);
+		record->id = take_u64(reader);
+		return true;
+	case PERF_RECORD_THROTTLE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool perf_record_parse(const uint8_t *bytes, struct perf_record *out)
+{
+	struct perf_event_header header;
+	struct reader reader;
+	bool known = true;
+
+	memcpy(&header, bytes, sizeof(header));
+	*out = (struct perf_record){ .type = header.type };
+	reader = (struct reader){ bytes + sizeof(header), bytes + header.size,
+				  false };
+	if (header.type == PERF_RECORD_SAMPLE)
+		take_sample(&reader, header.misc, out);
+	else
+		known = take_other_record(&reader, header.misc, out);
+	return known && !reader.bad;
+}
