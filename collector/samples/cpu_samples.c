@@ -36,6 +36,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/base/grow.h"
 #include "collector/record/arena.h"
@@ -203,7 +204,8 @@ static void take_record(void *context, const struct perf_record *record)
 
 static void pull_locked(struct cpu_sampler *sampler)
 {
-	perf_buffers_read(sampler->buffers, take_record, sampler);
+	perf_buffers_read(sampler->buffers, clock_boottime_ns(), take_record,
+			  sampler);
 }
 
 void cpu_pull(struct cpu_group *group)

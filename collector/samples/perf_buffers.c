@@ -129,11 +129,13 @@ int perf_buffers_new(const struct perf_wanted *wanted,
 	if (!buffers)
 		return err;
 	buffers->buffer = calloc((size_t)cpus, sizeof(*buffers->buffer));
+	buffers->cursor = calloc((size_t)cpus, sizeof(*buffers->cursor));
 	buffers->scratch = malloc(RECORD_BYTES_MAX);
 	buffers->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (buffers->epoll < 0)
 		err = -errno;
-	if (buffers->buffer && buffers->scratch && buffers->epoll >= 0) {
+	if (buffers->buffer && buffers->cursor && buffers->scratch &&
+	    buffers->epoll >= 0) {
 		buffers->bytes = choose_bytes(wanted);
 		/* EPERM of mmap(): more than we may lock. */
 		while ((err = open_buffers(buffers, cpus)) == -EPERM &&
@@ -157,6 +159,7 @@ void perf_buffers_free(struct perf_buffers **buffers)
 	if (old->epoll >= 0)
 		close(old->epoll);
 	free(old->scratch);
+	free(old->cursor);
 	free(old->buffer);
 	free(old);
 }
@@ -179,7 +182,7 @@ bool perf_buffers_ready(const struct perf_buffers *buffers)
 	for (size_t i = 0; i < buffers->count; i++) {
 		struct perf_event_mmap_page *page = buffers->buffer[i].page;
 
-		/* order: acq, PERF: as in read_buffer() */
+		/* order: acq, PERF: as in perf_buffers_read() */
 		if (atom_load_acq(&page->data_head) !=
 		    /* relaxed: a glance */
 		    atom_load_rlx(&page->data_tail))
@@ -203,41 +206,120 @@ static const uint8_t *in_one_piece(const struct perf_buffers *buffers,
 	return buffers->scratch;
 }
 
-static void read_buffer(struct perf_buffers *buffers,
-			const struct perf_buffer *buffer, perf_visit *visit,
-			void *context)
+/* When the record of @size bytes at @bytes was written: perf_open.h says which
+ * fields it has. */
+static uint64_t time_of_record(const struct perf_event_header *header,
+			       const uint8_t *bytes)
 {
-	const uint8_t *data = (const uint8_t *)buffer->page + page_bytes();
-	/* order: acq, PERF: what lies below it is whole */
-	uint64_t head = atom_load_acq(&buffer->page->data_head);
-	/* relaxed: only ours to write */
-	uint64_t tail = atom_load_rlx(&buffer->page->data_tail);
+	/* Before it: header, id, address, and the ids of process and thread.
+	 * Behind it in all but samples: the id. */
+	size_t at = header->type == PERF_RECORD_SAMPLE
+			    ? sizeof(*header) + 24
+			    : header->size - 2 * sizeof(uint64_t);
+	uint64_t ns;
 
-	while (head - tail >= sizeof(struct perf_event_header) &&
-	       head - tail <= buffers->bytes) {
-		struct perf_event_header header;
-		struct perf_record record;
-
-		/* It is aligned to 8 bytes, so it does not wrap. */
-		memcpy(&header, data + (tail & (buffers->bytes - 1)),
-		       sizeof(header));
-		if (header.size < sizeof(header) || header.size > head - tail)
-			break;
-		if (perf_record_parse(
-			    in_one_piece(buffers, data, tail, header.size),
-			    &record))
-			visit(context, &record);
-		tail += header.size;
-		/* order: rel, PERF: read before it is given back */
-		atom_store_rel(&buffer->page->data_tail, tail);
-	}
-	/* What cannot be is skipped. */
-	atom_store_rel(&buffer->page->data_tail, head); /* order: rel, PERF */
+	if (header->size < sizeof(*header) + 24 + sizeof(ns))
+		return 0;
+	memcpy(&ns, bytes + at, sizeof(ns));
+	return ns;
 }
 
-void perf_buffers_read(struct perf_buffers *buffers, perf_visit *visit,
-		       void *context)
+/* Look at the record at the tail. False: there is none that is older than
+ * @until_ns. */
+static bool cursor_look(const struct perf_buffers *buffers,
+			struct perf_cursor *cursor, uint64_t until_ns)
 {
-	for (size_t i = 0; i < buffers->count; i++)
-		read_buffer(buffers, &buffers->buffer[i], visit, context);
+	const uint8_t *data =
+		(const uint8_t *)cursor->buffer->page + page_bytes();
+	uint64_t unread = cursor->head - cursor->tail;
+	struct perf_event_header header = { 0 };
+	uint64_t ns;
+
+	if (!unread)
+		return false;
+	/* A header is aligned to 8 bytes, so it does not wrap. */
+	if (unread >= sizeof(header) && unread <= buffers->bytes)
+		memcpy(&header, data + (cursor->tail & (buffers->bytes - 1)),
+		       sizeof(header));
+	if (header.size < sizeof(header) || header.size > unread) {
+		/* What cannot be is skipped. */
+		cursor->tail = cursor->head;
+		/* order: rel, PERF: read before it is given back */
+		atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
+		return false;
+	}
+	ns = time_of_record(&header, in_one_piece(buffers, data, cursor->tail,
+						  header.size));
+	if (ns > until_ns)
+		return false;
+	cursor->size = header.size;
+	cursor->key = MAX(cursor->buffer->last_ns, ns);
+	return true;
+}
+
+/* Pass the record at the tail on, and go behind it. */
+static void cursor_visit(const struct perf_buffers *buffers,
+			 struct perf_cursor *cursor, perf_visit *visit,
+			 void *context)
+{
+	const uint8_t *data =
+		(const uint8_t *)cursor->buffer->page + page_bytes();
+	struct perf_record record;
+
+	if (perf_record_parse(
+		    in_one_piece(buffers, data, cursor->tail, cursor->size),
+		    &record)) {
+		record.cpu = cursor->buffer->cpu;
+		record.before_ns = cursor->buffer->last_ns;
+		visit(context, &record);
+	}
+	cursor->buffer->last_ns = cursor->key;
+	cursor->tail += cursor->size;
+	/* order: rel, PERF: read before it is given back */
+	atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);
+}
+
+/* Move the cursor at @at down to its place in a heap of @count cursors, the
+ * earliest of which is the first. */
+static void sift_down(struct perf_cursor *heap, size_t count, size_t at)
+{
+	struct perf_cursor moved = heap[at];
+
+	for (size_t child; (child = 2 * at + 1) < count; at = child) {
+		if (child + 1 < count && heap[child + 1].key < heap[child].key)
+			child++;
+		if (moved.key <= heap[child].key)
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = moved;
+}
+
+void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
+		       perf_visit *visit, void *context)
+{
+	struct perf_cursor *heap = buffers->cursor;
+	size_t count = 0;
+
+	for (size_t i = 0; i < buffers->count; i++) {
+		struct perf_event_mmap_page *page = buffers->buffer[i].page;
+
+		heap[count] = (struct perf_cursor){
+			.buffer = &buffers->buffer[i],
+			/* order: acq, PERF: what lies below it is whole */
+			.head = atom_load_acq(&page->data_head),
+			/* relaxed: only ours to write */
+			.tail = atom_load_rlx(&page->data_tail),
+		};
+		count += cursor_look(buffers, &heap[count], until_ns);
+	}
+	for (size_t i = count / 2; i > 0; i--)
+		sift_down(heap, count, i - 1);
+	while (count) {
+		cursor_visit(buffers, heap, visit, context);
+		if (!cursor_look(buffers, heap, until_ns))
+			heap[0] = heap[--count];
+		if (count)
+			sift_down(heap, count, 0);
+	}
 }

@@ -25,9 +25,19 @@ struct perf_buffers {
 	struct perf_buffer {
 		int cpu, fd;
 		struct perf_event_mmap_page *page; /* then the data */
+		uint64_t last_ns; /* when its last record that was read was
+				   * written */
 	} * buffer;
 	size_t count, bytes; /* bytes: of the data of one, a power of two */
 	int epoll;
+	/* One for each: where perf_buffers_read() is. */
+	struct perf_cursor {
+		struct perf_buffer *buffer;
+		uint64_t head, tail;
+		uint64_t key; /* orders the record at tail: its time, or that of
+			       * the record before it if that is later */
+		uint16_t size; /* of the record at tail */
+	} * cursor;
 	uint8_t *scratch; /* a record that lies around the end */
 };
 
@@ -45,10 +55,20 @@ int perf_buffers_fd(const struct perf_buffers *buffers);
 /* Whether there may be something unread. A hint, without a system call. Any
  * thread. */
 bool perf_buffers_ready(const struct perf_buffers *buffers);
-/* Call @visit for every record that lies in the buffers. The records of one CPU
- * come in the order in which they were written, those of all CPUs nearly so. */
-void perf_buffers_read(struct perf_buffers *buffers, perf_visit *visit,
-		       void *context);
+/*
+ * Call @visit for every record in the buffers that was written at @until_ns
+ * (BOOTTIME) or before; later ones stay. The records of all CPUs come in the
+ * order of their times, and those of one CPU in the order in which they were
+ * written.
+ *
+ * @until_ns must be a time that has passed. Then all records of one thread come
+ * in order, whichever CPUs it ran on: the kernel has written the record of a
+ * thread's leaving a CPU before the thread runs on another one. So whoever sees
+ * a record that is not later than @until_ns sees all earlier ones of that
+ * thread, too.
+ */
+void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
+		       perf_visit *visit, void *context);
 /* The bytes of data that one buffer holds. */
 size_t perf_buffers_bytes(const struct perf_buffers *buffers);
 

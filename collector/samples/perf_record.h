@@ -22,6 +22,9 @@ struct perf_record {
 	pid_t pid, tid; /* whom it is about, in our namespace; of THROTTLE and
 			 * LOST: who ran */
 	uint64_t ns; /* CLOCK_BOOTTIME */
+	int cpu; /* in whose buffer it lay */
+	uint64_t before_ns; /* time of the record before it in that buffer; 0:
+			     * there was none */
 	pid_t parent_pid, parent_tid; /* FORK */
 	const char *name; /* COMM: NUL-terminated */
 	bool exec; /* COMM: by exec */
@@ -35,8 +38,9 @@ struct perf_record {
 };
 
 /* Take apart the record at @bytes, as long as its header says, into *@out,
- * which points into it. False: it is of no kind that is known, or too short for
- * its kind. Any thread. */
+ * which points into it, but for cpu and before_ns, which perf_buffers_read()
+ * knows. False: it is of no kind that is known, or too short for its kind. Any
+ * thread. */
 bool perf_record_parse(const uint8_t *bytes, struct perf_record *out);
 
 #endif

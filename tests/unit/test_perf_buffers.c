@@ -15,7 +15,7 @@
 #include "shared/compiler.h"
 #include "tests/suite.h"
 
-#define BUFFERS 2
+#define BUFFERS 5
 #define DATA_BYTES 8192u
 #define ID 0x1122334455667788u
 
@@ -24,6 +24,7 @@
 
 static struct perf_buffers g_buffers;
 static struct perf_buffer g_buffer[BUFFERS];
+static struct perf_cursor g_cursor[BUFFERS];
 static uint8_t g_scratch[65536];
 
 static size_t page_bytes(void)
@@ -37,6 +38,7 @@ static void setup(void)
 					   .count = BUFFERS,
 					   .bytes = DATA_BYTES,
 					   .epoll = -1,
+					   .cursor = g_cursor,
 					   .scratch = g_scratch };
 	for (int i = 0; i < BUFFERS; i++) {
 		void *page = mmap(NULL, page_bytes() + DATA_BYTES,
@@ -89,11 +91,16 @@ static void add_ids(struct made *made, int32_t first, int32_t second)
 }
 
 /* What sample_id_all puts behind a record that is no sample. */
-static void add_trailer(struct made *made)
+static void add_trailer_at(struct made *made, uint64_t ns)
 {
 	add_ids(made, 70, 71);
-	add_u64(made, 5000);
+	add_u64(made, ns);
 	add_u64(made, ID);
+}
+
+static void add_trailer(struct made *made)
+{
+	add_trailer_at(made, 5000);
 }
 
 static void set_size(struct made *made, size_t size)
@@ -122,15 +129,20 @@ static void write_record(int i, struct made *made)
 	write_bytes(i, made->bytes, made->count);
 }
 
-static void write_exit(int i, int32_t pid)
+static void write_exit_at(int i, int32_t pid, uint64_t ns)
 {
 	struct made made = begin(PERF_RECORD_EXIT, 0);
 
 	add_ids(&made, pid, 1);
 	add_ids(&made, pid + 1, 2);
-	add_u64(&made, 5000);
-	add_trailer(&made);
+	add_u64(&made, ns);
+	add_trailer_at(&made, ns);
 	write_record(i, &made);
+}
+
+static void write_exit(int i, int32_t pid)
+{
+	write_exit_at(i, pid, 5000);
 }
 
 /* The first part of a sample: what follows depends on @abi. */
@@ -197,11 +209,18 @@ static void see(void *context, const struct perf_record *record)
 			 record->name);
 }
 
+/* Reads all records up to @until_ns; returns how many there were. */
+static size_t read_until(uint64_t until_ns)
+{
+	g_seen = (struct seen){ 0 };
+	perf_buffers_read(&g_buffers, until_ns, see, &g_seen);
+	return g_seen.count;
+}
+
 /* Reads all buffers; returns how many records there were. */
 static size_t read_all(void)
 {
-	g_seen = (struct seen){ 0 };
-	perf_buffers_read(&g_buffers, see, &g_seen);
+	read_until(UINT64_MAX);
 	for (int i = 0; i < BUFFERS; i++)
 		ck_assert_uint_eq(g_buffer[i].page->data_tail,
 				  g_buffer[i].page->data_head);
@@ -462,6 +481,91 @@ START_TEST(all_buffers_are_read)
 }
 END_TEST
 
+/* A sample, whose time lies elsewhere than that of other records. */
+static void write_sample_at(int i, uint64_t ns)
+{
+	struct made made = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+
+	add_u64(&made, ID);
+	add_u64(&made, 0x401000);
+	add_ids(&made, (int32_t)ns, 1);
+	add_u64(&made, ns);
+	add_u64(&made, PERF_SAMPLE_REGS_ABI_NONE);
+	add_u64(&made, 0);
+	write_record(i, &made);
+}
+
+START_TEST(records_of_all_cpus_come_in_the_order_of_their_times)
+{
+	static const struct {
+		int cpu;
+		uint64_t ns;
+		bool is_sample;
+	} written[] = {
+		{ 0, 100, false }, { 0, 900, true },  { 1, 50, true },
+		{ 1, 200, false }, { 1, 201, false }, { 1, 1000, true },
+		{ 3, 10, false },  { 3, 20, true },   { 3, 30, false },
+		{ 3, 40, false },  { 4, 150, true },  { 4, 899, false },
+		{ 4, 901, true },
+	};
+	uint64_t before[BUFFERS] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(written); i++)
+		if (written[i].is_sample)
+			write_sample_at(written[i].cpu, written[i].ns);
+		else
+			write_exit_at(written[i].cpu, (int32_t)written[i].ns,
+				      written[i].ns);
+	ck_assert_uint_eq(read_all(), ARRAY_SIZE(written));
+	for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
+		const struct perf_record *record = &g_seen.record[i];
+
+		ck_assert_uint_eq(record->ns, (uint64_t)record->pid);
+		if (i)
+			ck_assert_uint_ge(record->ns, record[-1].ns);
+		ck_assert_uint_eq(record->before_ns, before[record->cpu]);
+		before[record->cpu] = record->ns;
+	}
+}
+END_TEST
+
+/* The kernel may write a record within another one, whose time is earlier. */
+START_TEST(records_of_a_cpu_stay_in_their_order)
+{
+	write_exit_at(0, 1, 100);
+	write_exit_at(0, 2, 300);
+	write_exit_at(0, 3, 250);
+	write_exit_at(1, 4, 260);
+	write_exit_at(1, 5, 310);
+	ck_assert_uint_eq(read_all(), 5);
+	ck_assert_int_eq(g_seen.record[0].pid, 1);
+	ck_assert_int_eq(g_seen.record[1].pid, 4);
+	ck_assert_int_eq(g_seen.record[2].pid, 2);
+	ck_assert_int_eq(g_seen.record[3].pid, 3);
+	ck_assert_int_eq(g_seen.record[4].pid, 5);
+	/* The time of the record before it is never that of a later one. */
+	ck_assert_uint_eq(g_seen.record[3].before_ns, 300);
+}
+END_TEST
+
+START_TEST(records_later_than_asked_for_stay)
+{
+	write_exit_at(0, 1, 100);
+	write_exit_at(0, 2, 200);
+	write_exit_at(1, 3, 150);
+	write_exit_at(1, 4, 151);
+	ck_assert_uint_eq(read_until(99), 0);
+	ck_assert_uint_eq(read_until(150), 2);
+	ck_assert_int_eq(g_seen.record[1].pid, 3);
+	ck_assert(perf_buffers_ready(&g_buffers));
+	ck_assert_uint_eq(read_until(199), 1);
+	ck_assert_uint_eq(read_until(200), 1);
+	ck_assert_int_eq(g_seen.record[0].pid, 2);
+	ck_assert_uint_eq(g_seen.record[0].before_ns, 100);
+	ck_assert(!perf_buffers_ready(&g_buffers));
+}
+END_TEST
+
 /* --- what the kernel would not do -------------------------------------------
  */
 
@@ -578,6 +682,10 @@ int main(void)
 	tcase_add_test(ring, records_go_round_the_end_of_the_buffer);
 	tcase_add_test(ring, full_buffer_is_read_to_its_last_record);
 	tcase_add_test(ring, all_buffers_are_read);
+	tcase_add_test(ring,
+		       records_of_all_cpus_come_in_the_order_of_their_times);
+	tcase_add_test(ring, records_of_a_cpu_stay_in_their_order);
+	tcase_add_test(ring, records_later_than_asked_for_stay);
 	tcase_add_test(hostile, size_of_nonsense_ends_the_reading);
 	tcase_add_test(hostile, head_of_nonsense_is_believed_for_nothing);
 	tcase_add_test(hostile, record_that_is_too_short_is_passed_over);
