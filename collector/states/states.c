@@ -146,9 +146,7 @@ void states_put(struct states **states)
 	free(old);
 }
 
-/* Those of @arena, with a reference; NULL: they have ended. A job that resolves
- * filters does not know whether the program has ended meanwhile. */
-static struct states *get_states_of(struct arena *arena)
+struct states *states_of(struct arena *arena)
 {
 	struct states *states;
 
@@ -162,7 +160,7 @@ static struct states *get_states_of(struct arena *arena)
 
 void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 {
-	struct states *states = get_states_of(arena);
+	struct states *states = states_of(arena);
 	int err;
 
 	if (!states)
@@ -188,7 +186,7 @@ void states_connect(struct arena *arena, void (*ready)(struct arena *arena))
 
 void states_look(struct arena *arena, bool entry_build)
 {
-	struct states *states = get_states_of(arena);
+	struct states *states = states_of(arena);
 	bool wanted;
 
 	if (!states)

@@ -340,6 +340,9 @@ void states_thread_get(struct states_thread *thread);
 void states_thread_put(struct states_thread *thread);
 /* Any thread. */
 struct states *states_get(struct states *states);
+/* Those of @arena, with a reference; NULL: they have ended. A job does not know
+ * whether the program has ended meanwhile. */
+struct states *states_of(struct arena *arena);
 void states_put(struct states **states);
 
 /* --- for the thread of the arena --------------------------------------------
@@ -496,6 +499,6 @@ void states_remember(struct states *states);
 
 /* Add up calls by number, of all slots and of those that have ended, into
  * @sums, which has states->next_number entries. Takes the lock. */
-void states_sum(struct states *states, uint64_t *sums);
+void states_sum(struct states *states, struct arena *arena, uint64_t *sums);
 
 #endif

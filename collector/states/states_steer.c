@@ -28,16 +28,16 @@
 /* --- counts -----------------------------------------------------------------
  */
 
-void states_sum(struct states *states, uint64_t *sums)
+void states_sum(struct states *states, struct arena *arena, uint64_t *sums)
 {
-	const struct arena_setup *setup = arena_setup(states->arena);
+	const struct arena_setup *setup = arena_setup(arena);
 	uint32_t numbers = states->next_number;
 
 	lock_acquire(&states->lock);
 	memcpy(sums, states->ended_calls, numbers * sizeof(*sums));
 	for (uint32_t i = 0; i < setup->slot_count; i++) {
-		const struct slot_shm *slot = arena_slot_shm(states->arena, i);
-		const struct count_cell *cells = arena_counts(states->arena, i);
+		const struct slot_shm *slot = arena_slot_shm(arena, i);
+		const struct count_cell *cells = arena_counts(arena, i);
 
 		/* relaxed, both: one that is claimed now is seen next time;
 		 * counts need no order */
@@ -199,7 +199,7 @@ static void tick(struct states *states, const struct controller_time *time)
 	struct controller_change changes[BATCH];
 	size_t count = 0;
 
-	states_sum(states, states->sums);
+	states_sum(states, states->arena, states->sums);
 	for (uint32_t i = 0; list && i < states->function_count; i++)
 		if (states->functions[i].connected &&
 		    states->functions[i].parts != NONE &&

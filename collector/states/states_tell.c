@@ -267,25 +267,27 @@ static int compare_cost(const void *a, const void *b)
 }
 
 /* The sums of all numbers, which the caller frees; NULL: no memory. */
-static uint64_t *sums_of(struct states *states)
+static uint64_t *sums_of(struct states *states, struct arena *arena)
 {
 	uint64_t *sums = calloc(states->numbers, sizeof(*sums));
 
 	if (sums)
-		states_sum(states, sums);
+		states_sum(states, arena, sums);
 	return sums;
 }
 
 size_t states_list(struct arena *arena, struct states_function **out)
 {
-	struct states *states = arena_setup(arena)->states;
-	uint64_t *sums = states ? sums_of(states) : NULL;
+	struct states *states = states_of(arena);
+	uint64_t *sums = states ? sums_of(states, arena) : NULL;
 	uint64_t cpu_ns;
 	size_t count = 0;
 
 	*out = NULL;
-	if (!sums)
+	if (!sums) {
+		states_put(&states);
 		return 0;
+	}
 	lock_acquire(&states->lock);
 	*out = calloc(states->function_count + 1, sizeof(**out));
 	for (size_t i = 0; *out && i < states->function_count; i++)
@@ -294,6 +296,7 @@ size_t states_list(struct arena *arena, struct states_function **out)
 				      &(*out)[count++]);
 	cpu_ns = cpu_ns_of(states);
 	lock_release(&states->lock);
+	states_put(&states);
 	free(sums);
 	for (size_t i = 0; i < count && cpu_ns; i++)
 		(*out)[i].cost_share = (float)(*out)[i].cost_ns / (float)cpu_ns;

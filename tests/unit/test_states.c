@@ -415,7 +415,7 @@ START_TEST(states_sums_are_of_all_slots)
 	ck_assert_uint_eq(calls[0].address, ADDRESS(0));
 	ck_assert_uint_eq(calls[0].calls, 4);
 	free(calls);
-	states_sum(g_states, sums);
+	states_sum(g_states, g_states->arena, sums);
 	ck_assert_uint_eq(sums[1], 7);
 	ck_assert_uint_eq(sums[2], 7);
 	cell(1, 0)->recorded = 1;
@@ -423,7 +423,7 @@ START_TEST(states_sums_are_of_all_slots)
 	ck_assert_uint_eq(cell(1, 0)->calls, 0);
 	ck_assert_uint_eq(cell(1, 0)->recorded, 0);
 	cell(1, 0)->calls = 10;
-	states_sum(g_states, sums);
+	states_sum(g_states, g_states->arena, sums);
 	ck_assert_uint_eq(sums[1], 17);
 	states_ask_end(&asked);
 }
