@@ -48,8 +48,14 @@
 #define NAME_TRIES 4
 /* The writer gets its room back in pieces: this part of the ring each. */
 #define PUBLISH_PARTS 8
-/* The most cells of a piece: larger rings have more pieces. */
+/* The most cells of a piece: larger rings have more pieces. A thread begins
+ * with the first size. A piece is smaller the next time if it took longer than
+ * PIECE_NS: a cell may cost 20 ns, or, with the names of an annotation, 20 us,
+ * and a turn is over only between two pieces. */
 #define PIECE_CELLS 16384
+#define PIECE_CELLS_FIRST 256
+#define PIECE_CELLS_MIN 64
+#define PIECE_NS 1000000
 
 static struct recording *recording_of(const struct thread *thread)
 {
@@ -335,6 +341,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->slot = slot;
 	thread->uuid = random_u64();
 	thread->sequence = recording_sequence(setup->arena_setup->recording);
+	thread->piece_cells = PIECE_CELLS_FIRST;
 	thread->start_ns = claimed_ns(thread, slot);
 	identify_thread(thread);
 	if (start_replay(thread) < 0) {
@@ -375,6 +382,14 @@ static void note_fork(struct thread *thread)
 	thread->fibers.fork_parent = 0;
 }
 
+/* How many cells are next, of @most, after @piece of them took @ns. */
+static size_t next_piece(size_t piece, size_t most, uint64_t ns)
+{
+	if (ns > PIECE_NS)
+		return MAX(piece / 4, PIECE_CELLS_MIN);
+	return ns < PIECE_NS / 4 ? MIN(piece * 2, most) : piece;
+}
+
 /* Take in what the last look at @ring saw, as thread_drain() says. 0 or
  * -EBADMSG. */
 static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
@@ -382,28 +397,38 @@ static int run_cells(struct thread *thread, struct ring_get *ring, bool sampled,
 {
 	struct trace_file *trace = trace_of(thread);
 	size_t most = MIN(ring->cell_count / PUBLISH_PARTS, PIECE_CELLS);
+	size_t piece = MIN(thread->piece_cells, most), count;
 	bool ticks = thread->setup->arena_setup->clock == WIRE_CLOCK_TSC;
-	uint64_t start_ns = ticks ? 0 : clock_boottime_ns();
+	uint64_t before_ns = clock_boottime_ns(), now_ns;
+	uint64_t start_ns = ticks ? 0 : before_ns;
 	const struct record *cells;
-	size_t count;
 	int err = 0;
 
 	if (ticks)
 		clock_sync_update(thread->setup->collector->clock);
-	while (!err && (count = ring_get_run(ring, most, &cells))) {
+	while (!err && (count = ring_get_run(ring, piece, &cells))) {
 		if (sampled)
 			count = thread_cpu_split(thread, cells, count);
 		err = fibers_run(&thread->fibers, cells, count, start_ns,
 				 &count);
+		if (!err && !count && piece < most) {
+			/* A record that is longer. */
+			piece = most;
+			continue;
+		}
 		/* Records are published whole: there is no part of one. */
 		if (!err && !count)
 			err = -EBADMSG;
 		ring_get_consume(ring, count);
 		thread->cells += count;
 		ring_get_publish(ring);
-		if (trace_file_lags(trace) || clock_boottime_ns() >= until_ns)
+		now_ns = clock_boottime_ns();
+		piece = next_piece(piece, most, now_ns - before_ns);
+		before_ns = now_ns;
+		if (trace_file_lags(trace) || now_ns >= until_ns)
 			break;
 	}
+	thread->piece_cells = piece;
 	return err;
 }
 

@@ -10,7 +10,9 @@
  * leaves the others their share: a round through the slots of its arena then
  * takes more than one turn. An arena whose trace lags (its disk, or the names
  * of its functions) has no turn: its rings fill, and its program waits or
- * drops. No worker waits for a disk.
+ * drops. No worker waits for a disk. Arenas whose processes have all ended, and
+ * that left more behind than one turn takes in, have one turn between them:
+ * nobody waits for these, however many they are.
  *
  * After a pass without work that is left, it sleeps until
  *  - a program rings one of its doorbells: a ring has filled by a quarter, or
@@ -92,6 +94,7 @@ struct worker {
 	struct round_begin pass; /* when this pass began */
 	uint64_t turn_end_ns; /* of the arena whose turn it is */
 	bool lags; /* in this pass an arena had no turn */
+	uint32_t over; /* of the arenas is_over(), which has the next turn */
 	uint64_t busy_ns; /* when one that cannot ring was last active */
 	bool churn; /* a thread ended in this pass */
 	struct futex_word word[FUTEX_WAITV_MAX_WORDS];
@@ -400,15 +403,41 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 /* --- a pass -----------------------------------------------------------------
  */
 
+/* Whether @arena is in the middle of a round, and has no process that records.
+ * Then has_work() is true: the worker does not sleep before it has had a turn.
+ */
+static bool is_over(struct worker *worker, struct arena *arena)
+{
+	struct process *process;
+
+	if (!round_of(worker, arena)->under_way)
+		return false;
+	arena_lock(arena);
+	process = arena_first_process(arena);
+	while (process && process_is_ending(process))
+		process = process_next(process);
+	arena_unlock(arena);
+	return !process;
+}
+
 static void drain_pass(struct worker *worker)
 {
+	uint32_t over = 0;
+
 	worker->pass.ns = clock_boottime_ns();
 	worker->pass.ticks = clock_ticks();
 	worker->churn = false;
 	worker->lags = false;
 	liveness_beat(worker->collector->liveness);
-	for (uint32_t i = 0; i < worker->arenas.count; i++)
-		drain_arena(worker, worker->arenas.arena[i]);
+	for (uint32_t i = 0; i < worker->arenas.count; i++) {
+		struct arena *arena = worker->arenas.arena[i];
+
+		if (is_over(worker, arena) && over++ != worker->over)
+			worker->lags |= lags(arena);
+		else
+			drain_arena(worker, arena);
+	}
+	worker->over = worker->over + 1 < over ? worker->over + 1 : 0;
 }
 
 /* --- sleep ------------------------------------------------------------------
