@@ -105,6 +105,7 @@ help:
 	@echo 'make torture RUNS=N programs that do everything at once, recorded in 8 ways'
 	@echo 'make fuzz         new inputs by libFuzzer (clang): TIME=SECONDS TARGET="X ..."'
 	@echo 'make check-arm64  the shim and the rings for arm64, in an emulator'
+	@echo 'make attacks      what each attack on a daemon costs a program beside it'
 	@echo 'make check-loop   unit, shim and stress tests until one fails'
 	@echo 'make check-unit, check-shim, check-e2e, check-stress   parts of the tests'
 	@echo 'make clean        remove $(O)/'
@@ -359,7 +360,7 @@ $(O)/lock_check.list: $(call if_differs,$(O)/lock_check.list,locks $(LOCK_CHECK)
 TEST_CC	= $(if $(COVER),$(HOSTCC),$(CC)) $(BASE) $(CPPFLAGS) $(CFLAGS)
 # In this order: some use the names of others. The product can be built without
 # the folders of tests.
-include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim e2e fuzz \
+include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e2e fuzz \
 	  stress torture real bench page viewers) scripts/lint.mk scripts/sanitize.mk)
 
 # Here, where the lists of the folders are known.

@@ -1,11 +1,11 @@
 # End-to-end tests: shell scripts, one folder for each theme.
 
 E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
-	  cpu_share_static cpu_split demo gaps hostile killer \
+	  cpu_share_static cpu_split demo gaps killer \
 	  libcount_alloc_preload.so libcount_preload.so \
 	  librefuse_writes_preload.so libsite_preload.so \
 	  libstall_writes_preload.so witness \
-	  $(THEME_PROGS))
+	  $(THEME_PROGS)) $(HOSTILE) $(VICTIM)
 E2E_TOOLS = $(addprefix $(O)/tests/tools/,code_sites count_names flips_drive \
 	  step_states text_same trace_check)
 

@@ -21,7 +21,7 @@ now()
 build_calls
 start_daemon --on-full block
 mkfifo hold
-"$O/tests/progs/hostile" perfrec.sock claim 8 <hold >claims &
+"$O/tests/attacks/hostile" perfrec.sock claim 8 <hold >claims &
 hostile=$!
 exec 5>hold
 wait_for 60 grep -q ready claims

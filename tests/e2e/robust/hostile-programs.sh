@@ -8,7 +8,7 @@
 
 seed=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 echo "seed $seed"
-hostile="timeout 100 $O/tests/progs/hostile perfrec.sock"
+hostile="timeout 100 $O/tests/attacks/hostile perfrec.sock"
 build_calls
 build slow <<'SOURCE'
 #include <time.h>
@@ -77,7 +77,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 711 .
 	chmod 666 perfrec.sock
 	# The build directory may be out of that user's reach.
-	cp "$O/tests/progs/hostile" .
+	cp "$O/tests/attacks/hostile" .
 	setpriv --reuid 65534 --clear-groups timeout 100 ./hostile perfrec.sock \
 		storm 3 2>other ||
 		cat other
