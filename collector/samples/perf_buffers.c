@@ -206,8 +206,8 @@ static const uint8_t *in_one_piece(const struct perf_buffers *buffers,
 	return buffers->scratch;
 }
 
-/* When the record of @size bytes at @bytes was written: perf_open.h says which
- * fields it has. */
+/* When the record at @bytes was written, which begins with @header: perf_open.h
+ * says which fields it has. */
 static uint64_t time_of_record(const struct perf_event_header *header,
 			       const uint8_t *bytes)
 {
