@@ -84,7 +84,8 @@ ${CC:-gcc} -O1 -g -finstrument-functions -o soak-load soak-load.c -lpthread ||
 	exit 2
 
 # figures: files, arenas (the page that tells programs we live is like one),
-# threads and kB of memory that the collector has.
+# threads and kB of memory that the collector has. Threads that close (base/closer)
+# are left out: they are started as they are needed, up to a bound, and stay.
 figures()
 {
 	grep -q ^VmRSS /proc/$collector/status 2>/dev/null || {
@@ -96,7 +97,8 @@ figures()
 	files=$(ls /proc/$collector/fd | wc -l)
 	arenas=$(grep -c 'memfd:perfrec' /proc/$collector/maps)
 	kb=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$collector/status)
-	threads=$(ls /proc/$collector/task | wc -l)
+	threads=$(cat /proc/$collector/task/*/comm 2>/dev/null |
+		grep -vc perfrec-closer)
 }
 
 # quiet: nothing is being recorded, and all folders are complete.
@@ -115,6 +117,12 @@ settle()
 		sleep 0.1
 	done
 	figures
+	# A thread that did its work for the last program may just be ending.
+	while [ "$threads" -gt "${first_threads:-$threads}" ] && [ $tries -gt 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.1
+		figures
+	done
 }
 
 # load N: start that many, each for an interval.
