@@ -51,19 +51,20 @@ static const char *const g_rseq[] = { "on", "off" };
 
 static struct mini_collector g_mini;
 static struct map_notes *g_notes;
+static char g_notes_path[64]; /* removed once the victim has ended */
 
 static pid_t start(const char *name, bool recorded)
 {
-	static char folder[512], victim[512], result[64];
-	char *argv[] = { victim, (char *)name, folder, result, NULL };
+	static char folder[512], victim[512];
+	char *argv[] = { victim, (char *)name, folder, g_notes_path, NULL };
 	int fd;
 
 	snprintf(folder, sizeof(folder), "%s",
 		 mini_build_path("tests/shim/victims"));
 	snprintf(victim, sizeof(victim), "%s",
 		 mini_build_path("tests/shim/victims/map_victim"));
-	strcpy(result, "/tmp/test_map-XXXXXX");
-	fd = mkstemp(result);
+	strcpy(g_notes_path, "/tmp/test_map-XXXXXX");
+	fd = mkstemp(g_notes_path);
 	ck_assert_int_eq(ftruncate(fd, sizeof(*g_notes)), 0);
 	g_notes = mmap(NULL, sizeof(*g_notes), PROT_READ, MAP_SHARED, fd, 0);
 	ck_assert_ptr_ne(g_notes, MAP_FAILED);
@@ -78,6 +79,7 @@ static void expect_status(pid_t pid, int status)
 	int is;
 
 	ck_assert_int_eq(waitpid(pid, &is, 0), pid);
+	unlink(g_notes_path);
 	ck_assert_msg(is == status, "status %x", is);
 }
 
