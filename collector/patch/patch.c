@@ -724,6 +724,10 @@ static bool copy_modules(struct patch_image *image,
 	if (grow_array(image->modules, image->module_room,
 		       parent->module_count) < 0)
 		return false;
+	/* Of the states of sites, which are copied. */
+	image->counts.sites = parent->counts.sites;
+	image->counts.off = parent->counts.off;
+	image->counts.foreign = parent->counts.foreign;
 	for (size_t m = 0; m < parent->module_count; m++) {
 		const struct image_module *module = &parent->modules[m];
 

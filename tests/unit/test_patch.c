@@ -626,6 +626,8 @@ START_TEST(patch_follows_a_forked_child)
 		ck_assert_uint_eq(patch_counts(child).foreign, 0);
 		ck_assert_int_eq(patch_restore(child), 0);
 		ck_assert(is_plain(pid));
+		ck_assert_uint_eq(patch_counts(child).sites, 0);
+		ck_assert_uint_eq(patch_counts(child).off, 0);
 		ck_assert_int_eq(kill(pid, SIGKILL), 0);
 		patch_image_free(child);
 	}
