@@ -34,6 +34,7 @@ struct closer {
 	pthread_cond_t more;
 	struct closing *first, **last;
 	unsigned int waiting, threads, idle, threads_max;
+	unsigned int closing; /* threads that have a descriptor in hand */
 	bool of_sockets;
 };
 
@@ -109,10 +110,12 @@ static struct closing *next_closing(struct closer *closer)
 	struct closing *closing;
 
 	lock_acquire(&g_lock);
-	closer->idle++;
-	while (!closer->first)
+	while (!closer->first) {
+		closer->idle++;
 		lock_wait(&g_lock, &closer->more);
-	closer->idle--;
+		closer->idle--;
+	}
+	closer->closing++;
 	closing = closer->first;
 	closer->first = closing->next;
 	if (!closer->first)
@@ -135,6 +138,9 @@ static void *run_closer(void *context)
 
 		free(closing);
 		close_interrupted(closer, has_timer ? &timer : NULL, fd);
+		lock_acquire(&g_lock);
+		closer->closing--;
+		lock_release(&g_lock);
 	}
 	return NULL;
 }
@@ -212,7 +218,9 @@ bool closer_is_full(void)
 	bool full;
 
 	lock_acquire(&g_lock);
-	full = g_descriptors.waiting >= CLOSER_WAITING_MAX;
+	full = (g_descriptors.waiting >= CLOSER_WAITING_MAX &&
+		g_descriptors.closing == g_descriptors.threads) ||
+	       g_descriptors.waiting >= CLOSER_UNSERVED_MAX;
 	lock_release(&g_lock);
 	return full;
 }

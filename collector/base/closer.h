@@ -9,7 +9,8 @@
  * held by a descriptor is interrupted every 50 ms, which is enough for all but
  * FUSE; others take its place, up to CLOSER_THREADS. When all of these are
  * held, what comes later waits, and after CLOSER_WAITING_MAX of them nothing
- * more should be received (closer_is_full()).
+ * more should be received (closer_is_full()). Where a busy machine gave no CPU
+ * to the threads, more may wait.
  *
  * Connections have threads of their own. What was sent over one and not
  * received is no open file of ours: FUSE has no say in its end.
@@ -24,6 +25,7 @@
 #define CLOSER_THREADS 16
 #define CLOSER_SOCKET_THREADS 4
 #define CLOSER_WAITING_MAX 64
+#define CLOSER_UNSERVED_MAX 1024
 /* The most descriptors that closer_receive() takes. */
 #define CLOSER_FDS_MAX 8
 
@@ -36,7 +38,7 @@ void closer_close(int fd);
 void closer_close_socket(int fd);
 
 /* Whether CLOSER_WAITING_MAX descriptors wait for a thread, as others hold all
- * threads. Any thread. */
+ * threads; or CLOSER_UNSERVED_MAX, for whatever reason. Any thread. */
 bool closer_is_full(void);
 
 /*

@@ -6,6 +6,7 @@
 #include "collector/base/closer.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -197,6 +198,31 @@ START_TEST(closer_is_not_full_of_a_few)
 }
 END_TEST
 
+/* From now on no thread of the closer runs, as it has our CPU and priority, and
+ * we do not wait. False: this user may not do that. */
+static bool keep_others_from_running(void)
+{
+	const struct sched_param priority = { .sched_priority = 1 };
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)sched_getcpu(), &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus) &&
+	       !sched_setscheduler(0, SCHED_FIFO, &priority);
+}
+
+/* A busy machine: many programs say hello, and the closer has had no CPU yet.
+ * For that fuzz_hello's good program was refused. */
+START_TEST(closer_is_not_full_while_it_has_no_cpu)
+{
+	if (!keep_others_from_running())
+		return;
+	for (int i = 0; i < 2 * SLOW_CLOSE_FULL; i++)
+		closer_close(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	ck_assert(!closer_is_full());
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("closer");
@@ -212,5 +238,6 @@ int main(void)
 	tcase_add_test(tcase,
 		       closer_ends_connections_while_descriptors_hold_it);
 	tcase_add_test(tcase, closer_is_not_full_of_a_few);
+	tcase_add_test(tcase, closer_is_not_full_while_it_has_no_cpu);
 	return suite_run(suite);
 }
