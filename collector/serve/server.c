@@ -318,7 +318,9 @@ static uint32_t count_callers(const struct server *server, pid_t pid)
 	return count;
 }
 
-/* The process that has most connections. */
+/* The process that has most connections, of several the one with the oldest:
+ * what has only just come may still be about to speak. New ones are in front.
+ */
 static pid_t largest_process(const struct server *server)
 {
 	uint32_t most = 0;
@@ -328,7 +330,7 @@ static pid_t largest_process(const struct server *server)
 	     one = one->next) {
 		uint32_t count = count_callers(server, caller_of(one)->pid);
 
-		if (!one->ended && count > most) {
+		if (!one->ended && count >= most) {
 			most = count;
 			pid = caller_of(one)->pid;
 		}

@@ -591,6 +591,55 @@ START_TEST(server_silent_connections_do_not_stop_others)
 }
 END_TEST
 
+#define CONNECTIONS 256 /* that there may be */
+
+/* A process with one connection, on which it says nothing. Its pid. */
+static pid_t begin_silent(void)
+{
+	struct sockaddr_un address = { AF_UNIX, "socket" };
+	int done[2], fd;
+	pid_t pid;
+	char byte;
+
+	PROGRAM_MUST(pipe2(done, O_CLOEXEC) == 0);
+	pid = fork();
+	PROGRAM_MUST(pid >= 0);
+	if (!pid) {
+		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+		PROGRAM_MUST(connect(fd, (struct sockaddr *)&address,
+				     sizeof(address)) == 0);
+		PROGRAM_MUST(write(done[1], "", 1) == 1);
+		for (;;)
+			pause();
+	}
+	close(done[1]);
+	PROGRAM_MUST(read(done[0], &byte, 1) == 1);
+	close(done[0]);
+	return pid;
+}
+
+/* Processes with a connection each take all of them: a program that has just
+ * connected is not the one that makes room. */
+START_TEST(server_newest_connection_does_not_make_room)
+{
+	pid_t silent[CONNECTIONS + 8];
+	struct program program;
+
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+		if (i == CONNECTIONS)
+			program_prepare(&program);
+		silent[i] = begin_silent();
+	}
+	ck_assert_int_eq(say_hello(&program, SEALS), WIRE_ACCEPTED);
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+		kill(silent[i], SIGKILL);
+		waitpid(silent[i], NULL, 0);
+	}
+	teardown_with(0, 0);
+	program_release(&program);
+}
+END_TEST
+
 static void *close_fd(void *fd)
 {
 	close((int)(intptr_t)fd);
@@ -868,6 +917,7 @@ static void add_tests(TCase *tcase)
 	tcase_add_test(tcase, server_page_unlike_hello_is_refused);
 	tcase_add_test(tcase, server_plain_file_is_refused);
 	tcase_add_test(tcase, server_silent_connections_do_not_stop_others);
+	tcase_add_test(tcase, server_newest_connection_does_not_make_room);
 	tcase_add_loop_test(tcase, server_lingering_descriptors_stop_nobody, 0,
 			    2);
 	tcase_add_test(tcase,
