@@ -33,14 +33,16 @@
 
 #define RSS_NS 100000000
 #define PACKET_BYTES 512
-/* In one tick. If there are more processes, a tick leaves some of them out. */
-#define PROCESSES_MAX 1024
+/* In one tick, as each takes some 10 us. If there are more processes, they take
+ * turns, so that one program with very many leaves out no other. */
+#define PROCESSES_MAX 256
 
 struct heap_ticks {
 	struct job job;
 	struct collector *collector;
 	uint32_t posted; /* the jobs thread clears it */
 	uint64_t rss_ns, snapshot_ns; /* when they are due */
+	uint32_t next; /* whose turn it is; the jobs thread's */
 	bool snapshot; /* of this job */
 };
 
@@ -55,18 +57,23 @@ struct seen {
 /* --- resident size ----------------------------------------------------------
  */
 
-static size_t list_processes(struct collector *collector, struct seen *seen)
+/* The next PROCESSES_MAX of those that go on. */
+static size_t list_processes(struct heap_ticks *ticks, struct seen *seen)
 {
+	struct collector *collector = ticks->collector;
+	uint32_t first, at = 0;
 	size_t count = 0;
 
 	lock_acquire(&collector->lock);
+	first = ticks->next < collector->process_count ? ticks->next : 0;
+	ticks->next = first + PROCESSES_MAX;
 	for (struct process *process = collector->processes;
 	     process && count < PROCESSES_MAX;
 	     process = process_next_all(process)) {
 		const struct process_setup *setup = process_setup(process);
 		struct seen *now;
 
-		if (process_is_ending(process))
+		if (at++ < first || process_is_ending(process))
 			continue;
 		now = &seen[count];
 		*now = (struct seen){
@@ -119,14 +126,14 @@ static void write_resident(const struct seen *seen)
 						  (int64_t)bytes));
 }
 
-static void write_all_resident(struct collector *collector)
+static void write_all_resident(struct heap_ticks *ticks)
 {
 	struct seen *seen = calloc(PROCESSES_MAX, sizeof(*seen));
 	size_t count;
 
 	if (!seen)
 		return;
-	count = list_processes(collector, seen);
+	count = list_processes(ticks, seen);
 	for (size_t i = 0; i < count; i++) {
 		write_resident(&seen[i]);
 		recording_put(&seen[i].recording);
@@ -198,7 +205,7 @@ static void heap_tick_job(struct job *job)
 	/* The job is the first member. */
 	struct heap_ticks *ticks = (struct heap_ticks *)job;
 
-	write_all_resident(ticks->collector);
+	write_all_resident(ticks);
 	if (ticks->snapshot)
 		snapshot_all(ticks->collector);
 	/* order: rel, TICK: the job is done with it */
