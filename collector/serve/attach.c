@@ -226,6 +226,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	int pidfd = peer->pidfd, err;
 	bool inside;
 
+	setup->uid = peer->uid;
 	setup->start_flow = replace_image(collector, peer, &inside);
 	err = choose_recording(collector, peer->pid, &setup->recording);
 	if (err)
@@ -233,7 +234,6 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	err = session_open(collector, arena, !collector->recording);
 	if (err)
 		return err;
-	setup->uid = peer->uid;
 	setup->clock = collector->ticks && hello->tsc_allowed
 			       ? WIRE_CLOCK_TSC
 			       : WIRE_CLOCK_BOOTTIME;
@@ -288,7 +288,8 @@ static enum wire_status accept_program(struct collector *collector,
 			"it has another version of perfrec preloaded");
 	if (collector->closing)
 		return WIRE_REFUSED_CLOSING;
-	why = session_refuse(collector, hello->arena_bytes);
+	why = session_refuse(collector, peer->uid, peer->pid,
+			     hello->arena_bytes);
 	if (why)
 		return refuse_program(collector, peer, WIRE_REFUSED_LIMIT, why);
 	if (arena_map(fds[0], hello, &arena, &why) < 0)

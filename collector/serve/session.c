@@ -5,9 +5,11 @@
  * What all programs together ask for must not bring the collector down, however
  * modest each of them is. So there are limits on the number of sessions, on the
  * address space of their arenas, on how fast new ones may begin, and on the
- * disk space of all recordings. A program beyond a limit is refused, which one
- * line of the log says, and runs unrecorded. A session that has begun is never
- * cut short for a limit.
+ * disk space of all recordings. Each user has a share of them (users.h), and a
+ * process a share of the sessions. A program beyond a limit is refused, which
+ * one line of the log says, and runs unrecorded. A session that has begun is
+ * never cut short for a limit. How many children a program has forked is no
+ * limit for others: record/watches.h.
  *
  * The control word of a program is ON, PAUSED or, until filters are resolved,
  * HOLD. The jobs thread may end the HOLD while the main thread pauses. So both
@@ -26,6 +28,7 @@
 #include "collector/base/lock.h"
 #include "collector/record/arena.h"
 #include "collector/options/categories.h"
+#include "collector/options/collect_options.h"
 #include "collector/base/clock.h"
 #include "collector/record/collector.h"
 #include "collector/samples/cpu_samples.h"
@@ -40,64 +43,117 @@
 #include "collector/states/states.h"
 #include "collector/trace/trace_file.h"
 
-#define PROGRAMS_MAX 1024 /* processes, when another program comes */
+#define PROGRAMS_MAX 1024 /* that said hello */
 #define RECORDINGS_MAX 1024 /* that are not finished */
+/* Of one process: programs that one inside another runs as, one in the other.
+ * One that only says hello again and again has no more than this. */
+#define IMAGES_MAX 16
 /* Of 128 TiB that a process can map. */
 #define ARENA_BYTES_MAX (32ULL << 40)
-/* Programs: 100 a second, and 1,000 at once. */
+/* Programs of a user: 100 a second, and 1,000 at once. */
 #define PROGRAM_NS 10000000
 #define BURST_NS (1000ULL * PROGRAM_NS)
 
 /* --- limits -----------------------------------------------------------------
  */
 
-static bool is_too_fast(struct session_limits *limits)
+static bool is_too_fast(struct user *user)
 {
 	uint64_t now = clock_boottime_ns();
 
-	if (limits->begun_ns + BURST_NS < now)
-		limits->begun_ns = now - BURST_NS;
-	return limits->begun_ns > now;
+	if (user->begun_ns + BURST_NS < now)
+		user->begun_ns = now - BURST_NS;
+	return user->begun_ns > now;
 }
 
-static uint64_t bytes_on_disk(struct collector *collector)
+/* What all recordings have on disk; *@own: those of @user. */
+static uint64_t bytes_on_disk(struct collector *collector,
+			      const struct user *user, uint64_t *own)
 {
 	uint64_t bytes;
 
 	lock_acquire(&collector->lock);
 	bytes = collector->limits->finished_bytes;
+	*own = user->has.disk_bytes;
 	lock_release(&collector->lock);
 	for (const struct arena *arena = collector->arenas; arena;
-	     arena = arena_next(arena))
-		bytes += trace_file_bytes(
-			recording_setup(arena_setup(arena)->recording)->trace);
+	     arena = arena_next(arena)) {
+		const struct arena_setup *setup = arena_setup(arena);
+		uint64_t trace = trace_file_bytes(
+			recording_setup(setup->recording)->trace);
+
+		bytes += trace;
+		*own += setup->uid == user->uid ? trace : 0;
+	}
 	return bytes;
 }
 
-static bool is_disk_full(struct collector *collector)
+/* Whether others than we are served. */
+static bool is_shared(const struct collector *collector)
 {
-	uint64_t most = collector->limits->max_total;
-
-	return most && bytes_on_disk(collector) >= most;
+	return collector->options->allowed_count > 0;
 }
 
-const char *session_refuse(struct collector *collector, uint64_t arena_bytes)
+static bool is_disk_full(struct collector *collector, const struct user *user)
 {
-	struct session_limits *limits = collector->limits;
-	uint32_t programs, recordings;
+	uint64_t most = collector->limits->max_total, own,
+		 all = most ? bytes_on_disk(collector, user, &own) : 0;
+
+	return most && !users_may_have(own, all, most, 1, is_shared(collector));
+}
+
+/* How many programs process @pid runs as. */
+static uint32_t count_images(struct collector *collector, pid_t pid)
+{
+	uint32_t count = 0;
 
 	lock_acquire(&collector->lock);
-	programs = collector->process_count;
-	recordings = collector->recording_count;
+	for (const struct process *process = collector->processes; process;
+	     process = process_next_all(process)) {
+		const struct process_setup *setup = process_setup(process);
+
+		count += setup->pid == pid && !setup->forked &&
+			 !process_is_ending(process);
+	}
 	lock_release(&collector->lock);
-	if (programs >= PROGRAMS_MAX || limits->sessions >= PROGRAMS_MAX ||
-	    recordings >= RECORDINGS_MAX)
+	return count;
+}
+
+/* Why @user may not have one more session, among all that there are. */
+static const char *refuse_one_more(struct collector *collector,
+				   const struct user *user,
+				   uint64_t arena_bytes)
+{
+	const struct session_limits *limits = collector->limits;
+	bool shared = is_shared(collector), may;
+
+	lock_acquire(&collector->lock);
+	may = users_may_have(user->has.recordings, collector->recording_count,
+			     RECORDINGS_MAX, 1, shared);
+	lock_release(&collector->lock);
+	if (!may || !users_may_have(user->has.sessions, limits->sessions,
+				    PROGRAMS_MAX, 1, shared))
 		return "too many programs at once";
-	if (arena_bytes > ARENA_BYTES_MAX - limits->arena_bytes)
+	if (!users_may_have(user->has.arena_bytes, limits->arena_bytes,
+			    ARENA_BYTES_MAX, arena_bytes, shared))
 		return "the rings of all programs are too large already";
-	if (is_too_fast(limits))
+	return NULL;
+}
+
+const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
+			   uint64_t arena_bytes)
+{
+	struct user *user = users_find(&collector->limits->users, uid);
+	const char *why = refuse_one_more(collector, user, arena_bytes);
+
+	if (why)
+		return why;
+	if (is_too_fast(user))
 		return "too many programs in a second";
-	if (is_disk_full(collector))
+	if (count_images(collector, pid) >= IMAGES_MAX)
+		return "its process runs as many programs already, one inside "
+		       "another";
+	if (is_disk_full(collector, user))
 		return "the recordings have reached --max-total (remove or "
 		       "move them, and start perfrec-collect again)";
 	return NULL;
@@ -150,6 +206,7 @@ struct open_recording {
 	struct open_recording *next; /* under the collector's lock */
 	struct collector *collector;
 	struct recording *recording; /* no reference */
+	struct user *user; /* whose it is */
 	uint64_t session; /* its number */
 };
 
@@ -168,6 +225,8 @@ static void recording_ended(struct recording *recording, void *context)
 	*link = open->next;
 	collector->recording_count--;
 	collector->limits->finished_bytes += bytes;
+	open->user->has.recordings--;
+	open->user->has.disk_bytes += bytes;
 	lock_release(&collector->lock);
 	free(open);
 	readers_rest(symbol_cache_readers(collector->symbols));
@@ -176,6 +235,11 @@ static void recording_ended(struct recording *recording, void *context)
 	/* Somebody may wait for it: ctl_server.c. */
 	if (write(collector->done_fd, &one, sizeof(one)) < 0)
 		log_err("cannot wake the main thread: %m");
+}
+
+static struct user *user_of(struct collector *collector, struct arena *arena)
+{
+	return users_find(&collector->limits->users, arena_setup(arena)->uid);
 }
 
 /* 0 or -ENOMEM. */
@@ -187,12 +251,14 @@ static int list_recording(struct collector *collector, struct arena *arena)
 		return -ENOMEM;
 	open->collector = collector;
 	open->recording = arena_setup(arena)->recording;
+	open->user = user_of(collector, arena);
 	open->session = arena_session(arena)->number;
 	recording_on_end(arena_setup(arena)->recording, recording_ended, open);
 	lock_acquire(&collector->lock);
 	open->next = collector->recordings;
 	collector->recordings = open;
 	collector->recording_count++;
+	open->user->has.recordings++;
 	lock_release(&collector->lock);
 	return 0;
 }
@@ -225,17 +291,24 @@ int session_open(struct collector *collector, struct arena *arena, bool own)
 
 void session_begin(struct collector *collector, struct arena *arena)
 {
+	struct user *user = user_of(collector, arena);
+
 	arena_session(arena)->held = true;
 	collector->limits->sessions++;
 	collector->limits->begun++;
 	collector->limits->arena_bytes += arena_setup(arena)->bytes;
-	collector->limits->begun_ns += PROGRAM_NS;
+	user->has.sessions++;
+	user->has.arena_bytes += arena_setup(arena)->bytes;
+	user->begun_ns += PROGRAM_NS;
 }
 
 void session_unlist(struct collector *collector, struct arena *arena)
 {
+	struct user *user = user_of(collector, arena);
 	struct arena_live live = arena_live(arena);
 
+	user->has.sessions--;
+	user->has.arena_bytes -= arena_setup(arena)->bytes;
 	collector->limits->sessions--;
 	collector->limits->arena_bytes -= arena_setup(arena)->bytes;
 	collector->limits->left_spans += live.spans;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "collector/base/log.h"
+#include "collector/serve/users.h"
 
 struct arena;
 struct collector;
@@ -23,7 +24,6 @@ struct recording;
 struct session_limits {
 	uint64_t arena_bytes; /* that all listed sessions have mapped */
 	uint32_t sessions; /* that are listed now */
-	uint64_t begun_ns; /* rate of hellos, as a bucket that leaks */
 	uint64_t finished_bytes; /* of recordings that have ended, on disk;
 				  * under the collector's lock */
 	/* Each reason to refuse has a limit of lines in the log. The last
@@ -37,13 +37,16 @@ struct session_limits {
 	uint64_t left_spans, left_lost;
 	uint64_t begun; /* sessions, so far */
 	uint64_t max_total; /* of all recordings, on disk; 0: no limit */
+	struct users users; /* recordings and disk_bytes are under the
+			     * collector's lock */
 };
 
 /* Unless said otherwise, every call is for the main thread. */
 
-/* Why a session with an arena of @arena_bytes may not begin now: a sentence for
- * a person, which is static. NULL: it may. */
-const char *session_refuse(struct collector *collector, uint64_t arena_bytes);
+/* Why a session with an arena of @arena_bytes may not begin now, of process
+ * @pid of user @uid: a sentence for a person, which is static. NULL: it may. */
+const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
+			   uint64_t arena_bytes);
 
 /* Tell that the program @pid (0: unknown) is not recorded, for the reason @why:
  * one line in the log, if there were not too many for this reason already; in

@@ -6,15 +6,23 @@
 #include "collector/record/arena_inner.h"
 #include "collector/base/clock.h"
 #include "collector/record/collector.h"
+#include "collector/options/collect_options.h"
 #include "collector/replay/pause.h"
+#include "collector/record/process_inner.h"
 #include "collector/record/recording.h"
 #include "collector/record/recording_inner.h"
 #include "collector/names/symbols.h"
 #include "collector/serve/session.h"
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "tests/suite.h"
 
+#define USER 1000
+#define OTHER 1001
+#define PID 77
+
 static struct session_limits g_limits;
+static struct collect_options g_options;
 static struct collector g_collector;
 static struct page_shm g_page;
 static struct recording g_recording;
@@ -24,10 +32,14 @@ static void setup(void)
 {
 	memset(&g_page, 0, sizeof(g_page));
 	g_limits = (struct session_limits){ 0 };
-	g_collector = (struct collector){ .done_fd = -1, .limits = &g_limits };
+	g_options = (struct collect_options){ 0 };
+	g_collector = (struct collector){ .done_fd = -1,
+					  .options = &g_options,
+					  .limits = &g_limits };
 	g_recording = (struct recording){ .setup.dir_fd = -1 };
 	g_arena = (struct arena){ .setup = { .page = &g_page,
 					     .bytes = 1 << 20,
+					     .uid = USER,
 					     .pauses = &g_arena.pauses,
 					     .recording = &g_recording } };
 	lock_init(&g_collector.lock, LOCK_COLLECTOR);
@@ -36,7 +48,7 @@ static void setup(void)
 
 static void assert_refused(const char *why)
 {
-	const char *got = session_refuse(&g_collector, 1 << 20);
+	const char *got = session_refuse(&g_collector, USER, PID, 1 << 20);
 
 	ck_assert_ptr_nonnull(got);
 	ck_assert_msg(strstr(got, why), "'%s', not '%s'", got, why);
@@ -44,19 +56,91 @@ static void assert_refused(const char *why)
 
 START_TEST(session_within_all_limits_is_let_in)
 {
-	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
+	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
 }
 END_TEST
 
 START_TEST(session_too_many_at_once_are_refused)
 {
-	g_collector.process_count = 1023;
-	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
-	g_collector.process_count = 1024;
+	/* Children of others are no matter. */
+	g_collector.process_count = 100000;
+	g_limits.sessions = 1023;
+	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
+	g_limits.sessions = 1024;
 	assert_refused("at once");
-	g_collector.process_count = 0;
+	g_limits.sessions = 0;
 	g_collector.recording_count = 1024;
 	assert_refused("at once");
+}
+END_TEST
+
+/* USER begins sessions until it may not. Returns how many. */
+static int begin_all(void)
+{
+	struct user *user = users_find(&g_limits.users, USER);
+	int count = 0;
+
+	while (!session_refuse(&g_collector, USER, PID, 1 << 20)) {
+		session_begin(&g_collector, &g_arena);
+		user->begun_ns = 0; /* it takes its time */
+		count++;
+	}
+	return count;
+}
+
+START_TEST(session_user_leaves_others_as_much)
+{
+	static const uid_t allowed[] = { OTHER };
+
+	g_options.allowed = allowed;
+	g_options.allowed_count = 1;
+	ck_assert_int_eq(begin_all(), 512);
+	assert_refused("at once");
+	ck_assert_ptr_null(session_refuse(&g_collector, OTHER, PID, 1 << 20));
+	/* And as much of the disk. */
+	while (g_limits.sessions)
+		session_unlist(&g_collector, &g_arena);
+	g_limits.max_total = 1000;
+	g_limits.finished_bytes = 600;
+	users_find(&g_limits.users, USER)->has.disk_bytes = 450;
+	assert_refused("--max-total");
+	ck_assert_ptr_null(session_refuse(&g_collector, OTHER, PID, 1 << 20));
+}
+END_TEST
+
+START_TEST(session_only_user_may_have_all)
+{
+	ck_assert_int_eq(begin_all(), 1024);
+}
+END_TEST
+
+START_TEST(session_users_have_rates_of_their_own)
+{
+	struct user *user = users_find(&g_limits.users, USER);
+
+	user->begun_ns = clock_boottime_ns() + 1000000000000;
+	assert_refused("in a second");
+	ck_assert_ptr_null(session_refuse(&g_collector, OTHER, PID, 1 << 20));
+}
+END_TEST
+
+START_TEST(session_of_a_process_that_has_many_is_refused)
+{
+	struct process images[16];
+
+	for (size_t i = 0; i < ARRAY_SIZE(images); i++) {
+		ck_assert_ptr_null(
+			session_refuse(&g_collector, USER, PID, 1 << 20));
+		images[i] =
+			(struct process){ .setup.pid = PID,
+					  .next_all = g_collector.processes };
+		g_collector.processes = &images[i];
+	}
+	assert_refused("one inside another");
+	ck_assert_ptr_null(
+		session_refuse(&g_collector, USER, PID + 1, 1 << 20));
+	images[0].ending = 1;
+	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
 }
 END_TEST
 
@@ -64,14 +148,16 @@ START_TEST(session_too_much_memory_is_refused)
 {
 	uint64_t most = 32ULL << 40;
 
-	ck_assert_ptr_null(session_refuse(&g_collector, most));
-	ck_assert_ptr_nonnull(session_refuse(&g_collector, most + 1));
-	ck_assert_ptr_nonnull(session_refuse(&g_collector, UINT64_MAX));
+	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, most));
+	ck_assert_ptr_nonnull(
+		session_refuse(&g_collector, USER, PID, most + 1));
+	ck_assert_ptr_nonnull(
+		session_refuse(&g_collector, USER, PID, UINT64_MAX));
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
 	session_begin(&g_collector, &g_arena);
-	ck_assert_ptr_nonnull(session_refuse(&g_collector, most));
+	ck_assert_ptr_nonnull(session_refuse(&g_collector, USER, PID, most));
 	session_unlist(&g_collector, &g_arena);
-	ck_assert_ptr_null(session_refuse(&g_collector, most));
+	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, most));
 }
 END_TEST
 
@@ -79,7 +165,9 @@ START_TEST(session_burst_is_let_in_and_no_more)
 {
 	int i;
 
-	for (i = 0; !session_refuse(&g_collector, 1 << 20) && i < 100000; i++) {
+	for (i = 0;
+	     !session_refuse(&g_collector, USER, PID, 1 << 20) && i < 100000;
+	     i++) {
 		ck_assert_int_eq(session_open(&g_collector, &g_arena, false),
 				 0);
 		session_begin(&g_collector, &g_arena);
@@ -90,8 +178,8 @@ START_TEST(session_burst_is_let_in_and_no_more)
 	ck_assert_int_lt(i, 100000);
 	assert_refused("in a second");
 	/* As if some time had passed. */
-	g_limits.begun_ns -= 1000000000;
-	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
+	users_find(&g_limits.users, USER)->begun_ns -= 1000000000;
+	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
 }
 END_TEST
 
@@ -99,7 +187,7 @@ START_TEST(session_beyond_max_total_is_refused)
 {
 	g_limits.max_total = 1000;
 	g_limits.finished_bytes = 999;
-	ck_assert_ptr_null(session_refuse(&g_collector, 1 << 20));
+	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
 	g_limits.finished_bytes = 1000;
 	assert_refused("--max-total");
 }
@@ -196,6 +284,10 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, session_within_all_limits_is_let_in);
 	tcase_add_test(tcase, session_too_many_at_once_are_refused);
+	tcase_add_test(tcase, session_user_leaves_others_as_much);
+	tcase_add_test(tcase, session_only_user_may_have_all);
+	tcase_add_test(tcase, session_users_have_rates_of_their_own);
+	tcase_add_test(tcase, session_of_a_process_that_has_many_is_refused);
 	tcase_add_test(tcase, session_too_much_memory_is_refused);
 	tcase_add_test(tcase, session_burst_is_let_in_and_no_more);
 	tcase_add_test(tcase, session_beyond_max_total_is_refused);
