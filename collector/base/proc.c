@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAT_FLAGS_FIELD 9 /* proc(5) */
+#define STAT_STATE_FIELD 3 /* proc(5) */
+#define STAT_FLAGS_FIELD 9
+#define STAT_START_FIELD 22
 #define FLAG_EXITING 4u /* PF_EXITING, linux/sched.h */
 
 size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size)
@@ -114,6 +116,16 @@ bool proc_is_dying(pid_t pid)
 	if (dir)
 		closedir(dir);
 	return all;
+}
+
+uint64_t proc_began(pid_t pid)
+{
+	char text[PROC_STAT_BYTES];
+
+	if (!proc_read(pid, "stat", text, sizeof(text)) ||
+	    strchr("ZX", *proc_stat_field(text, STAT_STATE_FIELD)))
+		return 0;
+	return strtoull(proc_stat_field(text, STAT_START_FIELD), NULL, 10);
 }
 
 int proc_status_inner(const char *status, pid_t *inner)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Enough for the lines of /proc/PID/status that are asked for below. */
@@ -34,6 +35,11 @@ const char *proc_stat_field(const char *stat, int number);
  * pidfd of the process may say so only later. True as well if there is no such
  * process. */
 bool proc_is_dying(pid_t pid);
+
+/* When process @pid began, in ticks since the machine did, as no later process
+ * of the same id has. 0: there is none, or it has exited and is only not waited
+ * for. */
+uint64_t proc_began(pid_t pid);
 
 /* Sets *@inner to the id that a process or thread has in its own pid namespace,
  * from @status, the text of its status file. Returns in how many namespaces it

@@ -30,6 +30,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/clock.h"
 #include "collector/base/proc.h"
 #include "collector/base/random.h"
@@ -43,6 +44,7 @@
 #include "collector/record/family.h"
 #include "collector/record/process.h"
 #include "collector/record/tracks.h"
+#include "collector/record/watches.h"
 #include "collector/samples/samples.h"
 #include "collector/states/states.h"
 #include "collector/trace/out_perfetto.h"
@@ -60,6 +62,8 @@
  * child of the arena is met for so many times as long. */
 #define MEET_LONG_NS 500000
 #define MEET_PAUSE 9
+#define NO_FILES_NS \
+	10000000 /* until we look again whether a file can be opened */
 
 static void describe_process(struct process_setup *setup, pid_t pid)
 {
@@ -199,6 +203,8 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 		close(pidfd);
 		return err;
 	}
+	watches_take_root(collector);
+	setup.watched = true;
 	err = modules_new(
 		pid, inner_pid, arena_setup(arena)->map_log,
 		recording_setup(arena_setup(arena)->recording)->symbols,
@@ -218,10 +224,15 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 	return err;
 }
 
+static bool lacks_files(int err)
+{
+	return err == -EMFILE || err == -ENFILE;
+}
+
 /* A pidfd of process @pid; -ESRCH when it is gone; -ENOEXEC when it does not
- * have
- * @arena mapped, so that it has called exec(), or was never a process of
- * @arena; -EPERM when the program of @arena cannot have forked it. */
+ * have @arena mapped, so that it has called exec(), or was never a process of
+ * @arena; -EPERM when the program of @arena cannot have forked it; -EMFILE,
+ * -ENFILE. */
 static int open_child(const struct arena *arena, pid_t pid)
 {
 	char status[PROC_STATUS_BYTES];
@@ -233,9 +244,12 @@ static int open_child(const struct arena *arena, pid_t pid)
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return -errno;
+	errno = ESRCH;
 	if (!proc_read(pid, "status", status, sizeof(status))) {
+		int err = lacks_files(-errno) ? -errno : -ESRCH;
+
 		close(fd);
-		return -ESRCH;
+		return err;
 	}
 	uid = proc_status_number(status, "Uid:");
 	if (arena_setup(arena)->uid != 0 &&
@@ -320,8 +334,9 @@ static int find_child(struct arena *arena, const struct kin *parent,
 }
 
 /* As find_child(), but the searches of an arena take a tenth of the time at
- * most. -EAGAIN: the pause after a long one is not over. When the workers look
- * at the slot for the last time, the child counts as gone instead. */
+ * most. -EAGAIN: the pause after a long one is not over, or too many files are
+ * open. When the workers look at the slot for the last time, the child counts
+ * as gone instead. */
 static int find_child_in_turn(struct arena *arena, const struct kin *parent,
 			      pid_t inner_pid, pid_t *pid)
 {
@@ -336,7 +351,11 @@ static int find_child_in_turn(struct arena *arena, const struct kin *parent,
 	took = clock_boottime_ns() - start;
 	if (took > MEET_LONG_NS)
 		drain->meet_after_ns = start + took + MEET_PAUSE * took;
-	return fd;
+	if (!lacks_files(fd))
+		return fd;
+	/* Somebody may close some. */
+	drain->meet_after_ns = start + took + NO_FILES_NS;
+	return drain->leaving ? -ESRCH : -EAGAIN;
 }
 
 /* The process that has forked the owner of slot @index, as the first record of
@@ -356,13 +375,35 @@ static pid_t forker_of_slot(struct arena *arena, uint32_t index)
 						: 0;
 }
 
+static struct budget *budget_of(struct arena *arena)
+{
+	return recording_setup(arena_setup(arena)->recording)->budget;
+}
+
+/* Whether the child of @setup, which goes on, is watched; if not, how it is
+ * known later. Under the arena's lock. */
+static void choose_watch(struct process_setup *setup)
+{
+	struct arena *arena = setup->arena;
+
+	setup->watched = watches_take(setup->collector, *arena_watched(arena));
+	if (setup->watched)
+		return;
+	setup->began = proc_began(setup->pid);
+	recording_lock(setup->arena_setup->recording)->unwatched_processes++;
+	recording_unlock(setup->arena_setup->recording);
+}
+
 /* Begin process @pid (0: not known any more), which calls itself @inner_pid, as
- * process_fork() says. @pidfd becomes the process'; below 0: it is gone. NULL:
- * it could not; then @pidfd is the caller's. */
+ * process_fork() says. *@pidfd becomes the process', unless that is not
+ * watched: then it is closed; below 0: the process is gone. NULL: it could not;
+ * then
+ * *@pidfd is the caller's. */
 static struct process *begin_child(struct collector *collector,
 				   struct arena *arena,
 				   const struct kin *parent, pid_t pid,
-				   pid_t inner_pid, uint32_t claimed, int pidfd)
+				   pid_t inner_pid, uint32_t claimed,
+				   int *pidfd)
 {
 	struct process_setup setup;
 	struct process *process = NULL;
@@ -370,15 +411,27 @@ static struct process *begin_child(struct collector *collector,
 	if (make_setup(collector, arena, pid, inner_pid, parent->tracks,
 		       &setup) < 0)
 		return NULL;
+	setup.paid = budget_take(budget_of(arena), PROCESS_BYTES);
+	if (!setup.paid) {
+		process_setup_release(&setup);
+		return NULL;
+	}
 	if (!pid)
 		setup.pid = setup.entry->pid = inner_pid;
 	setup.forked = true;
 	if (!setup.entry->name[0])
 		memcpy(setup.entry->name, parent->name,
 		       sizeof(setup.entry->name));
-	if (modules_fork(parent->modules, pid, inner_pid, claimed,
-			 &setup.modules) < 0 ||
-	    publish_process(&setup, MAX(pidfd, -1), &process) < 0)
+	if (*pidfd >= 0)
+		choose_watch(&setup);
+	if (*pidfd >= 0 && !setup.watched) {
+		close(*pidfd);
+		*pidfd = setup.began ? -1 : -ESRCH;
+	}
+	/* One that is not watched is known by what its parent has mapped. */
+	if (modules_fork(parent->modules, setup.began ? 0 : pid, inner_pid,
+			 claimed, &setup.modules) < 0 ||
+	    publish_process(&setup, MAX(*pidfd, -1), &process) < 0)
 		process_setup_release(&setup);
 	return process;
 }
@@ -400,13 +453,15 @@ static struct process *process_fork(struct collector *collector,
 		return NULL;
 	}
 	process = begin_child(collector, arena, parent, pid, inner_pid, claimed,
-			      fd);
+			      &fd);
+	if (!process)
+		*why = -ENOMEM;
 	if (!process && fd >= 0)
 		close(fd);
 	/* Gone already: it ends with what is in its slots now. At once: the
 	 * main thread, when it ends all processes, takes one that is listed and
 	 * not ending for one that goes on. */
-	if (process && fd < 0)
+	if (process && fd < 0 && !process_setup(process)->began)
 		end_process(process,
 			    fd == -ENOEXEC ? PROCESS_EXECED : PROCESS_EXITED);
 	else if (process)

@@ -191,7 +191,9 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 	}
 	if (err) {
 		break_arena(worker, arena, NULL,
-			    "a slot names a process not its own");
+			    err == -ENOMEM
+				    ? "out of memory"
+				    : "a slot names a process not its own");
 		return NULL;
 	}
 	if (thread_new(process, shm, &thread) < 0)

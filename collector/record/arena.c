@@ -424,6 +424,11 @@ struct process **arena_processes(struct arena *arena)
 	return &arena->processes;
 }
 
+uint32_t *arena_watched(struct arena *arena)
+{
+	return &arena->watched;
+}
+
 struct family *arena_family(struct arena *arena)
 {
 	return &arena->family;

@@ -194,6 +194,9 @@ void arena_unlock(struct arena *arena);
 struct process *arena_first_process(const struct arena *arena);
 /* The list of the processes of @arena, for process.c to change. Under lock. */
 struct process **arena_processes(struct arena *arena);
+/* How many of them are watched (watches.h), for process.c to change. Under
+ * lock. */
+uint32_t *arena_watched(struct arena *arena);
 /* The processes of @arena that have ended. Under lock. */
 struct family *arena_family(struct arena *arena);
 /* A process of @arena went on when the recording ended. Under lock. */

@@ -43,6 +43,7 @@ struct arena {
 
 	struct lock lock; /* of these: */
 	struct process *processes;
+	uint32_t watched; /* of these */
 	struct family family; /* processes that have ended */
 	bool cut; /* a process went on when the recording ended */
 };

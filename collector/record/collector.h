@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "collector/base/lock.h"
+#include "collector/record/watches.h"
 #include "shared/own_cost.h"
 #include "shared/ring_shm.h"
 
@@ -57,6 +58,7 @@ struct collector {
 	struct arena *arenas;
 	bool closing; /* no program is accepted any more */
 	bool paused; /* new sessions are, too */
+	uint32_t looked; /* process_look(): how many it has looked at closely */
 	char categories[CATEGORIES_BYTES]; /* of new sessions; "": all */
 	uint64_t last_session;
 	struct ctl_top *top; /* has snapshots under way; NULL: none */
@@ -65,6 +67,8 @@ struct collector {
 	struct lock lock; /* of everything below */
 	struct process *processes; /* all that are not done */
 	uint32_t process_count;
+	uint32_t unwatched_count; /* of them: process_look() has to do */
+	struct watches watches; /* watches.h */
 	struct process *done; /* for the main thread to free */
 	struct open_recording *recordings; /* of one session each, not finished:
 					    * serve/session.c */

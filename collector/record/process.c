@@ -4,8 +4,9 @@
  *
  * It begins in drain/process_meet.c: on the main thread with a hello, or on a
  * drain worker that finds a slot claimed by a process id it does not know. It
- * ends when its pidfd says so, when another image says hello with its process
- * id (exec), when it writes nonsense, or when the recording ends. Then:
+ * ends when its pidfd says so (process_look() finds the end of one without),
+ * when another image says hello with its process id (exec), when it writes
+ * nonsense, or when the recording ends. Then:
  *
  *   process_end()          any thread    marks it as ending; the caller kicks
  *                                        the drain workers (drain_kick())
@@ -21,14 +22,17 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/lock.h"
 #include "collector/base/clock.h"
 #include "collector/base/log.h"
+#include "collector/base/proc.h"
 #include "collector/base/random.h"
 #include "collector/names/modules.h"
 #include "collector/record/arena.h"
@@ -36,11 +40,15 @@
 #include "collector/record/family.h"
 #include "collector/record/process_inner.h"
 #include "collector/record/tracks.h"
+#include "collector/record/watches.h"
 #include "shared/atomic.h"
 
 _Static_assert(sizeof(((struct process_entry *)NULL)->name) ==
 		       FAMILY_NAME_BYTES,
 	       "a name fits");
+
+/* Processes of which one call of process_look() reads what /proc says. */
+#define LOOKED_AT 64
 
 /* --- begin and end ----------------------------------------------------------
  */
@@ -100,6 +108,12 @@ void process_setup_release(struct process_setup *setup)
 	if (setup->modules)
 		modules_put(&setup->modules);
 	tracks_put(&setup->tracks);
+	if (setup->watched)
+		watches_give(setup->collector);
+	if (setup->paid)
+		budget_give(
+			recording_setup(setup->arena_setup->recording)->budget,
+			PROCESS_BYTES);
 	if (setup->arena)
 		arena_put(&setup->arena);
 }
@@ -124,11 +138,13 @@ void process_list(struct process *process)
 		process->setup.arena_setup->recording, process->setup.entry);
 	process->next = *arena_processes(arena);
 	*arena_processes(arena) = process;
+	*arena_watched(arena) += process->setup.watched;
 
 	lock_acquire(&collector->lock);
 	process->next_all = collector->processes;
 	collector->processes = process;
 	collector->process_count++;
+	collector->unwatched_count += process->setup.began != 0;
 	lock_release(&collector->lock);
 }
 
@@ -155,6 +171,7 @@ static void unlink_from_arena(struct process *process)
 	while (*link != process)
 		link = &(*link)->next;
 	*link = process->next;
+	*arena_watched(arena) -= process->setup.watched;
 	keep_kin(process);
 	/* All workers have looked at all slots since it ended. */
 	if (process->end.why == PROCESS_RUNNING)
@@ -174,6 +191,7 @@ static void unlink_from_collector(struct process *process)
 		link = &(*link)->next_all;
 	*link = process->next_all;
 	collector->process_count--;
+	collector->unwatched_count -= process->setup.began != 0;
 	lock_release(&collector->lock);
 }
 
@@ -377,12 +395,44 @@ bool process_has_exited(const struct process *process)
 {
 	struct pollfd poll_fd = { .fd = process->watch.fd, .events = POLLIN };
 
+	if (process->setup.began)
+		return proc_began(process->setup.pid) != process->setup.began;
 	return process->watch.fd >= 0 && poll(&poll_fd, 1, 0) > 0;
 }
 
 bool process_is_running(const struct process *process)
 {
-	return process->watch.fd >= 0 && !process_has_exited(process);
+	return (process->watch.fd >= 0 || process->setup.began) &&
+	       !process_has_exited(process);
+}
+
+void process_look(struct collector *collector)
+{
+	uint32_t count, first = collector->looked, end, at = 0;
+	struct process *process;
+
+	lock_acquire(&collector->lock);
+	process = collector->processes;
+	count = collector->unwatched_count;
+	lock_release(&collector->lock);
+	if (!count)
+		return;
+	first = first < count ? first : 0;
+	end = collector->looked = first + LOOKED_AT;
+	/* Only this thread takes any out; new ones come in at the front. */
+	for (; process; process = process->next_all) {
+		bool closely;
+
+		if (!process->setup.began)
+			continue;
+		closely = at >= first && at < end;
+		at++;
+		if (process_is_ending(process))
+			continue;
+		if ((kill(process->setup.pid, 0) < 0 && errno == ESRCH) ||
+		    (closely && process_has_exited(process)))
+			process->calls->exited(process);
+	}
 }
 
 struct process *process_find(struct collector *collector, pid_t pid)

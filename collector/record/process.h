@@ -12,6 +12,10 @@
 
 #include "collector/record/recording.h"
 
+/* What a child takes of the budget of its recording: about as much as it takes
+ * of memory, without what it maps itself. */
+#define PROCESS_BYTES 12288
+
 struct arena;
 struct arena_setup;
 struct async_slices;
@@ -37,6 +41,10 @@ struct process_setup {
 	pid_t inner_pid; /* as it sees itself */
 	uint64_t uuid; /* of its track in the trace */
 	bool forked; /* it is a child that did not say hello */
+	bool paid; /* it has PROCESS_BYTES of the recording's budget */
+	bool watched; /* it counts in the collector's watches */
+	uint64_t began; /* proc_began(), of one that goes on and is not watched;
+			 * else 0 */
 	bool foreign; /* its pid namespace is not ours */
 };
 
@@ -57,7 +65,7 @@ struct process_ending {
 
 /* Who is told what happens to a process. */
 struct process_calls {
-	/* Its pidfd says that it has exited. Main thread. */
+	/* Its pidfd says that it has exited, or process_look(). Main thread. */
 	void (*exited)(struct process *process);
 	/* All workers have called process_drained(). Jobs thread. */
 	void (*drained)(struct process *process);
@@ -65,17 +73,18 @@ struct process_calls {
 
 /*
  * Begin a process that is in no list yet. @setup is copied; its references and
- * its entry become the process'. So does @pidfd, which the loop watches; -1:
- * the process is gone already. @calls must outlive the process. Any thread. 0
- * or -errno: then all of that stays the caller's.
+ * its entry become the process', and its place in the watches. So does @pidfd,
+ * which the loop watches; -1: the process is gone already, or not watched.
+ * @calls must outlive the process. Any thread. 0 or -errno: then all of that
+ * stays the caller's.
  */
 int process_new(const struct process_setup *setup, int pidfd,
 		const struct process_calls *calls, struct process **out);
 /* Free @process, which is in no list, and whose parts and samples have been
  * given back. Any thread. */
 void process_free(struct process *process);
-/* Give back what @setup refers to, but for samples. Members may be NULL. Any
- * thread. */
+/* Give back what @setup refers to, but for samples, its place in the watches,
+ * and what it has paid. Members may be NULL. Any thread. */
 void process_setup_release(struct process_setup *setup);
 
 /* Put @process into the summary of the recording, and into the lists of its
@@ -156,10 +165,14 @@ void process_drained(struct process *process, uint32_t worker,
 /* Whether process_drained() was called for that worker. That worker. */
 bool process_is_drained(const struct process *process, uint32_t worker);
 
-/* Whether @process has exited, or has not; both are false if it has no pidfd.
- * Any thread. */
+/* Whether @process has exited, or has not; both are false if it was gone when
+ * it was met. Of one that is not watched /proc is asked. Any thread. */
 bool process_has_exited(const struct process *process);
 bool process_is_running(const struct process *process);
+/* Look which processes that are not watched have exited: those that were not
+ * waited for only at times, as each takes a reading of /proc. Cheap if there
+ * are none. Main thread, a few times a second. */
+void process_look(struct collector *collector);
 /* The process with the id @pid that is not ending, or NULL. Main thread. */
 struct process *process_find(struct collector *collector, pid_t pid);
 

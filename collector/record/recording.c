@@ -551,11 +551,13 @@ void recording_say_unwritten(struct recording *recording, const char *name,
 bool recording_list_process(struct recording *recording,
 			    struct process_entry *entry)
 {
-	bool room;
+	/* It stays until the recording is freed, and so does what it pays. */
+	bool room = budget_take(&recording->budget,
+				sizeof(*entry) + entry->cmdline_bytes);
 
 	lock_acquire(&recording->lock);
 	recording->sums.totals.processes++;
-	room = recording->listed < LISTED_MAX;
+	room = room && recording->listed < LISTED_MAX;
 	if (room) {
 		recording->listed++;
 		*recording->last_process = entry;

@@ -159,6 +159,7 @@ struct totals {
 	} heap;
 	uint64_t waits, wait_ns;
 	uint64_t broken_rings, overflowed_stacks;
+	uint64_t unwatched_processes; /* watches.h */
 	uint64_t trace_events;
 	uint64_t unlisted_threads; /* that no row is kept of */
 	uint64_t left_out_events; /* trace_file_left_out() */
@@ -350,8 +351,9 @@ void recording_say_unwritten(struct recording *recording, const char *name,
 			     int err);
 
 /* Put @entry into the summary. It becomes the recording's; the caller may go on
- * to change it, under lock. False when there are too many entries: it stays the
- * caller's. Any thread; takes the lock. */
+ * to change it, under lock. False when there are too many entries, or too few
+ * bytes are left of the budget: it stays the caller's. Any thread; takes the
+ * lock. */
 bool recording_list_process(struct recording *recording,
 			    struct process_entry *entry);
 /* Copy @entry to the list of @process; count it in the totals if there are too

@@ -90,6 +90,7 @@
 #define MMAP_BYTES (128 * 1024)
 /* Heartbeats from one progress message to the next. */
 #define PROGRESS_BEATS 8
+#define LOOK_BEATS 10
 
 struct daemon {
 	struct collector collector;
@@ -241,7 +242,9 @@ static void beat_heart(struct daemon *daemon)
 	heap_ticks_beat(daemon->ticks);
 	readers_tire(symbol_cache_readers(daemon->collector.symbols),
 		     clock_monotonic_ns() - READER_IDLE_NS);
-	if (++daemon->beats % PROGRESS_BEATS == 0)
+	if (++daemon->beats % LOOK_BEATS == 0)
+		process_look(&daemon->collector);
+	if (daemon->beats % PROGRESS_BEATS == 0)
 		send_progress(daemon);
 }
 
@@ -334,13 +337,14 @@ static int watch_signals(struct daemon *daemon)
 }
 
 /* Each program takes a few descriptors. */
-static void raise_file_limit(void)
+static void raise_file_limit(struct collector *collector)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
+		collector->watches.most = watches_most(limit.rlim_max);
 	}
 }
 
@@ -612,7 +616,7 @@ int main(int argc, char **argv)
 	log_init("perfrec-collect", daemon->options.log_level);
 	if (!daemon->options.workers)
 		daemon->options.workers = workers_default();
-	raise_file_limit();
+	raise_file_limit(&daemon->collector);
 	stack_size_set();
 	/* Buffers of a recording go back to the system with it: left to
 	 * itself, the limit grows with the largest that was freed. */

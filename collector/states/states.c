@@ -23,6 +23,7 @@
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
+#include "collector/record/watches.h"
 #include "collector/states/controller.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
@@ -252,16 +253,17 @@ static struct states_process *new_process(const struct process_setup *setup)
 
 	if (!process)
 		return NULL;
-	process->list = -1;
+	process->list = process->mem = -1;
 	process->pid = setup->pid;
 	process->inner_pid = setup->inner_pid;
 	process->parent = setup->entry->parent;
 	process->uuid = setup->uuid;
 	process->root = !setup->forked;
+	process->unwatched = !setup->watched;
 	process->modules = modules_get(setup->modules);
 	if (process->root && shared->mem_fd >= 0)
 		process->mem = fcntl(shared->mem_fd, F_DUPFD_CLOEXEC, 0);
-	else
+	else if (!process->unwatched)
 		process->mem = patch_mem_open(setup->pid);
 	return process;
 }
@@ -347,17 +349,36 @@ static struct modules *modules_of_parent(struct states *states,
 	return modules;
 }
 
+/* How many processes of @states are watched. Takes the lock. */
+static uint32_t count_watched(struct states *states)
+{
+	uint32_t count = 0;
+
+	lock_acquire(&states->lock);
+	for (const struct states_process *one = states->processes; one;
+	     one = one->next)
+		count += !one->unwatched;
+	lock_release(&states->lock);
+	return count;
+}
+
 /* A process of @states that has recorded nothing yet; or NULL. Takes the lock.
  */
 static struct states_process *new_stranger(struct states *states, pid_t pid,
 					   pid_t inner_pid, int mem)
 {
-	struct states_process *process = calloc(1, sizeof(*process));
+	struct collector *collector = states->thread->collector;
+	struct states_process *process;
 	char status[PROC_STATUS_BYTES];
 	struct modules *parent;
 
-	if (!process)
+	if (!watches_take(collector, count_watched(states)))
 		return NULL;
+	process = calloc(1, sizeof(*process));
+	if (!process) {
+		watches_give(collector);
+		return NULL;
+	}
 	process->list = -1;
 	process->pid = pid;
 	process->inner_pid = inner_pid;
@@ -369,6 +390,7 @@ static struct states_process *new_stranger(struct states *states, pid_t pid,
 				   &process->modules);
 	modules_put(&parent);
 	process->stranger = true;
+	process->watched_by = collector;
 	process->mem = mem;
 	return process;
 }
@@ -383,7 +405,7 @@ static bool give_memory(struct states *states, pid_t pid, pid_t inner_pid,
 		if (one->pid != pid || one->inner_pid != inner_pid ||
 		    one->ended)
 			continue;
-		*taken = !one->has_image && one->mem < 0;
+		*taken = !one->has_image && one->mem < 0 && !one->unwatched;
 		if (*taken) {
 			one->mem = mem;
 			one->met = false;

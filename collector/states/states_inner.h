@@ -178,6 +178,9 @@ struct states_process {
 	bool root; /* it said hello */
 	bool stranger; /* a child that has recorded nothing yet; under the lock
 			* it becomes another one */
+	bool unwatched; /* it is to have no descriptors (watches.h) */
+	struct collector *watched_by; /* it counts there; NULL: as a process
+				       * does, or not at all */
 	int mem; /* -1: none, or the image has it. Under the lock */
 	struct modules *modules; /* a reference */
 	struct modules *adopted; /* of a stranger that is none any more: they

@@ -25,6 +25,7 @@
 #include "collector/patch/thunks.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/watches.h"
 #include "collector/states/states_inner.h"
 #include "collector/states/states_trace.h"
 #include "shared/atomic.h"
@@ -546,6 +547,8 @@ void states_process_free(struct states_process *process)
 		close(process->list);
 	modules_put(&process->modules);
 	modules_put(&process->adopted);
+	if (process->watched_by)
+		watches_give(process->watched_by);
 	free(process->module);
 	free(process);
 }

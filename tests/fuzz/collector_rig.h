@@ -110,6 +110,7 @@ static void rig_start(void)
 						  .workers = 1 };
 	collector->options = &g_rig.options;
 	collector->limits = &g_rig.limits;
+	collector->watches.most = 100;
 	collector->endings = &g_rig.endings;
 	jobs_group_init(&g_rig.endings);
 	lock_init(&collector->lock, LOCK_COLLECTOR);

@@ -17,6 +17,7 @@
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
 #include "collector/base/loop.h"
+#include "collector/base/proc.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -24,6 +25,7 @@
 #include "collector/record/collector.h"
 #include "collector/record/recording.h"
 #include "collector/record/tracks.h"
+#include "collector/record/watches.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 
@@ -115,7 +117,9 @@ static void tear_down(void)
 	scratch_leave();
 }
 
-static struct process *new_process(bool forked, int pidfd)
+/* Of which a test can change all before it begins a process by it. */
+static struct process *new_process_as(const struct process_setup *more,
+				      int pidfd)
 {
 	static const struct process_calls calls = { told_exited, told_drained };
 	const struct recording_setup *recording = recording_setup(g.recording);
@@ -127,7 +131,9 @@ static struct process *new_process(bool forked, int pidfd)
 		.pid = g.pid,
 		.inner_pid = INNER,
 		.uuid = 1,
-		.forked = forked,
+		.forked = more->forked,
+		.watched = more->watched,
+		.began = more->began,
 		.foreign = true,
 	};
 	struct process *process;
@@ -141,6 +147,12 @@ static struct process *new_process(bool forked, int pidfd)
 			 0);
 	ck_assert_int_eq(process_new(&setup, pidfd, &calls, &process), 0);
 	return process;
+}
+
+static struct process *new_process(bool forked, int pidfd)
+{
+	return new_process_as(&(struct process_setup){ .forked = forked },
+			      pidfd);
 }
 
 static void list(struct process *process)
@@ -178,6 +190,140 @@ START_TEST(exit_is_told_once)
 	loop_run_once(g.collector.loop, 0);
 	ck_assert_int_eq(g.exits, 1);
 	process_free(process);
+}
+END_TEST
+
+/* A child that has no descriptor here. */
+static struct process *new_unwatched(uint64_t began)
+{
+	struct process *process = new_process_as(
+		&(struct process_setup){ .forked = true, .began = began }, -1);
+
+	list(process);
+	return process;
+}
+
+START_TEST(process_without_pidfd_is_looked_for)
+{
+	struct process *process = new_unwatched(proc_began(g.pid));
+
+	ck_assert(process_is_running(process));
+	process_look(&g.collector);
+	ck_assert_int_eq(g.exits, 0);
+	end_program();
+	ck_assert(!process_is_running(process));
+	process_look(&g.collector);
+	ck_assert_int_eq(g.exits, 1);
+	ck_assert_int_eq(process_ending(process)->why, PROCESS_EXITED);
+	process_look(&g.collector);
+	ck_assert_int_eq(g.exits, 1);
+	unlist_and_free(process);
+	process_look(&g.collector);
+}
+END_TEST
+
+/* Nobody waits for it, so that its id stays. */
+START_TEST(process_without_pidfd_has_exited_as_a_zombie)
+{
+	struct process *process = new_unwatched(proc_began(g.pid));
+	siginfo_t info;
+
+	kill(g.pid, SIGKILL);
+	waitid(P_PID, (id_t)g.pid, &info, WEXITED | WNOWAIT);
+	ck_assert(process_has_exited(process));
+	process_look(&g.collector);
+	ck_assert_int_eq(g.exits, 1);
+	unlist_and_free(process);
+}
+END_TEST
+
+/* As if its id had been used again. */
+START_TEST(process_without_pidfd_is_no_later_one_of_its_id)
+{
+	struct process *process = new_unwatched(proc_began(g.pid) - 1);
+
+	process_look(&g.collector);
+	ck_assert_int_eq(g.exits, 1);
+	unlist_and_free(process);
+}
+END_TEST
+
+#define MANY 200 /* more than are looked at closely at a time */
+
+START_TEST(all_processes_without_pidfd_have_their_turn)
+{
+	struct process *process[MANY];
+	siginfo_t info;
+	int looks = 0;
+
+	for (int i = 0; i < MANY; i++)
+		process[i] = new_unwatched(proc_began(g.pid));
+	kill(g.pid, SIGKILL);
+	waitid(P_PID, (id_t)g.pid, &info, WEXITED | WNOWAIT);
+	for (; g.exits < MANY && looks < MANY; looks++)
+		process_look(&g.collector);
+	ck_assert_int_eq(g.exits, MANY);
+	ck_assert_int_gt(looks, 1);
+	for (int i = 0; i < MANY; i++)
+		unlist_and_free(process[i]);
+}
+END_TEST
+
+START_TEST(watched_processes_of_an_arena_are_counted)
+{
+	const struct process_setup watched = { .forked = true,
+					       .watched = true };
+	struct process *a, *b;
+
+	g.collector.watches.most = 10;
+	ck_assert(watches_take(&g.collector, 0));
+	ck_assert(watches_take(&g.collector, 1));
+	a = new_process_as(&watched, g.pidfd);
+	b = new_process_as(&watched, -1);
+	list(a);
+	list(b);
+	ck_assert_uint_eq(*arena_watched(g.arena), 2);
+	unlist_and_free(b);
+	ck_assert_uint_eq(*arena_watched(g.arena), 1);
+	unlist_and_free(a);
+	ck_assert_uint_eq(*arena_watched(g.arena), 0);
+	ck_assert_uint_eq(g.collector.watches.taken, 0);
+}
+END_TEST
+
+/* Takes as many as a family that has @held may. Returns how many it has. */
+static uint32_t take_all(uint32_t held)
+{
+	while (watches_take(&g.collector, held))
+		held++;
+	return held;
+}
+
+START_TEST(watches_leave_as_many_as_a_family_has)
+{
+	ck_assert_uint_eq(watches_most(1024), 64);
+	g.collector.watches.most = 100;
+	ck_assert_uint_eq(take_all(0), 50);
+	/* A second one, and a third. */
+	ck_assert_uint_eq(take_all(0), 25);
+	ck_assert_uint_eq(take_all(0), 13);
+	ck_assert_uint_eq(take_all(50), 50);
+	for (int i = 0; i < 50; i++)
+		watches_give(&g.collector);
+	ck_assert_uint_eq(take_all(25), 44);
+	/* Who says hello is watched in any case. */
+	g.collector.watches.taken = 100;
+	watches_take_root(&g.collector);
+	ck_assert_uint_eq(take_all(0), 0);
+}
+END_TEST
+
+START_TEST(watches_of_perfrec_record_are_for_one_family)
+{
+	g.collector.recording = g.recording;
+	g.collector.watches.most = 100;
+	ck_assert_uint_eq(take_all(0), 100);
+	g.collector.recording = NULL;
 }
 END_TEST
 
@@ -328,6 +474,13 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, exit_is_told_once);
+	tcase_add_test(tcase, process_without_pidfd_is_looked_for);
+	tcase_add_test(tcase, process_without_pidfd_has_exited_as_a_zombie);
+	tcase_add_test(tcase, process_without_pidfd_is_no_later_one_of_its_id);
+	tcase_add_test(tcase, all_processes_without_pidfd_have_their_turn);
+	tcase_add_test(tcase, watched_processes_of_an_arena_are_counted);
+	tcase_add_test(tcase, watches_leave_as_many_as_a_family_has);
+	tcase_add_test(tcase, watches_of_perfrec_record_are_for_one_family);
 	tcase_add_test(tcase, first_reason_to_end_stays);
 	tcase_add_test(tcase, flow_and_track_are_made_once);
 	tcase_add_test(tcase, last_worker_has_it_summed_up);

@@ -112,6 +112,7 @@ static void collector_start(void)
 		.finish_recording = recording_finish,
 		.limits = &g_limits,
 		.endings = &g_endings,
+		.watches.most = 100,
 	};
 	jobs_group_init(&g_endings);
 	lock_init(&g_collector.lock, LOCK_COLLECTOR);
