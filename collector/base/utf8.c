@@ -2,6 +2,7 @@
 #include "collector/base/utf8.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* How many bytes a character has if it begins with @first; 0: none begins so.
  */
@@ -45,6 +46,21 @@ size_t utf8_length(const char *text, size_t left)
 	return length;
 }
 
+size_t utf8_plain_bytes(const char *text, size_t count)
+{
+	const uint64_t each = 0x0101010101010101, high = 0x80 * each;
+	uint64_t word;
+	size_t at = 0;
+
+	for (; at + sizeof(word) <= count; at += sizeof(word)) {
+		memcpy(&word, text + at, sizeof(word));
+		/* A byte of 0x80 or more; of less than 0x20; of 0x7f. */
+		if ((word | (word - 0x20 * each) | (word + each)) & high)
+			break;
+	}
+	return at;
+}
+
 bool utf8_steers(const char *text, size_t length)
 {
 	uint32_t point = utf8_point(text, length);
@@ -65,8 +81,10 @@ size_t utf8_valid_bytes(const char *text, size_t count)
 	size_t at = 0;
 
 	while (at < count) {
-		size_t length = utf8_length(text + at, count - at);
+		size_t length = utf8_plain_bytes(text + at, count - at);
 
+		if (!length)
+			length = utf8_length(text + at, count - at);
 		if (!length)
 			break;
 		at += length;
@@ -79,8 +97,14 @@ size_t utf8_copy(char *to, const char *from, size_t count)
 	size_t replaced = 0;
 
 	for (size_t at = 0; at < count;) {
-		size_t length = utf8_length(from + at, count - at);
+		size_t length = utf8_plain_bytes(from + at, count - at);
 
+		if (length) {
+			memmove(to + at, from + at, length);
+			at += length;
+			continue;
+		}
+		length = utf8_length(from + at, count - at);
 		if (!length) {
 			to[at++] = '?';
 			replaced++;

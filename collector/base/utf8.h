@@ -22,6 +22,10 @@ size_t utf8_length(const char *text, size_t left);
  * returned. */
 uint32_t utf8_point(const char *text, size_t length);
 
+/* How many bytes at the begin of @count at @text are of ASCII, and no control
+ * characters: a multiple of eight, which may be fewer than there are. */
+size_t utf8_plain_bytes(const char *text, size_t count);
+
 /* Whether the character of @length bytes at @text is no text, but changes what
  * a terminal shows: a control character, a mark of direction (U+202E and its
  * like), one without width, or an end of line. */

@@ -106,9 +106,12 @@ size_t symbol_name_clean(char *text)
 	size_t left = strlen(text), replaced = 0;
 
 	while (left) {
-		size_t length = utf8_length(text, left);
+		size_t length = utf8_plain_bytes(text, left);
+		bool plain = length;
 
-		if (!length || is_control(text)) {
+		if (!plain)
+			length = utf8_length(text, left);
+		if (!plain && (!length || is_control(text))) {
 			*text = '?';
 			replaced++;
 			length = 1;

@@ -12,7 +12,8 @@
 
 struct kept_bytes {
 	struct kept_bytes *next; /* of its bucket */
-	size_t size;
+	uint32_t size; /* bytes_max is less than 4 GiB */
+	uint32_t hash;
 	_Alignas(max_align_t) unsigned char bytes[];
 };
 
@@ -61,9 +62,9 @@ void text_store_free(struct text_store **store_ptr)
 	free(store);
 }
 
-static uint64_t hash_of(const void *bytes, size_t size)
+static uint32_t hash_of(const void *bytes, size_t size)
 {
-	return hash_fold(hash_bytes(HASH_START, bytes, size));
+	return (uint32_t)hash_fold(hash_words(HASH_START, bytes, size));
 }
 
 /* store.lock held. Twice as many buckets; without memory they stay as they are,
@@ -77,8 +78,7 @@ static void grow_buckets(struct text_store *store)
 		return;
 	for (size_t i = 0; i < store->bucket_count; i++)
 		while ((kept = store->buckets[i])) {
-			size_t to =
-				hash_of(kept->bytes, kept->size) & (count - 1);
+			size_t to = kept->hash & (count - 1);
 
 			store->buckets[i] = kept->next;
 			kept->next = buckets[to];
@@ -89,11 +89,11 @@ static void grow_buckets(struct text_store *store)
 	store->bucket_count = count;
 }
 
-/* store.lock held. The new copy; NULL: there is no room among the first @most
- * bytes. */
+/* store.lock held. The new copy of bytes that hash to @hash; NULL: there is no
+ * room among the first @most bytes. */
 static const struct kept_bytes *keep_bytes(struct text_store *store,
 					   const void *bytes, size_t size,
-					   uint64_t most)
+					   uint32_t hash, uint64_t most)
 {
 	struct kept_bytes **bucket, *kept;
 
@@ -105,10 +105,10 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 	store->bytes += sizeof(*kept) + size;
 	if (++store->count > store->bucket_count)
 		grow_buckets(store);
-	bucket = &store->buckets[hash_of(bytes, size) &
-				 (store->bucket_count - 1)];
+	bucket = &store->buckets[hash & (store->bucket_count - 1)];
 	memcpy(kept->bytes, bytes, size);
-	kept->size = size;
+	kept->size = (uint32_t)size;
+	kept->hash = hash;
 	kept->next = *bucket;
 	*bucket = kept;
 	return kept;
@@ -117,16 +117,17 @@ static const struct kept_bytes *keep_bytes(struct text_store *store,
 static const void *copy_within(struct text_store *store, const void *bytes,
 			       size_t size, uint64_t most)
 {
-	uint64_t hash = hash_of(bytes, size);
+	uint32_t hash = hash_of(bytes, size);
 	const struct kept_bytes *kept;
 
 	lock_acquire(&store->lock);
 	kept = store->buckets[hash & (store->bucket_count - 1)];
 	for (; kept; kept = kept->next)
-		if (kept->size == size && !memcmp(kept->bytes, bytes, size))
+		if (kept->hash == hash && kept->size == size &&
+		    !memcmp(kept->bytes, bytes, size))
 			break;
 	if (!kept)
-		kept = keep_bytes(store, bytes, size, most);
+		kept = keep_bytes(store, bytes, size, hash, most);
 	lock_release(&store->lock);
 	return kept ? kept->bytes : NULL;
 }

@@ -34,7 +34,7 @@ static uint64_t hash_name(const void *item)
 	const struct seq_name *name = item;
 
 	return hash_fold(
-		hash_bytes(HASH_START + name->kind, name->text, name->bytes));
+		hash_words(HASH_START + name->kind, name->text, name->bytes));
 }
 
 static bool is_same_name(const void *a, const void *b)

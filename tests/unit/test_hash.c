@@ -28,6 +28,24 @@ START_TEST(hash_fold_mixes_high_bits_into_low_ones)
 }
 END_TEST
 
+/* One that does not take the whole text in makes a table a list. */
+START_TEST(hash_words_differs_by_each_byte)
+{
+	char text[29] = "";
+	uint64_t before = hash_words(HASH_START, text, sizeof(text));
+
+	for (size_t i = 0; i < sizeof(text); i++) {
+		text[i] = 1;
+		ck_assert_uint_ne(hash_words(HASH_START, text, sizeof(text)),
+				  before);
+		text[i] = 0;
+	}
+	ck_assert_uint_ne(hash_words(HASH_START, text, sizeof(text) - 1),
+			  before);
+	ck_assert_uint_eq(hash_words(HASH_START, "a", 1), 0xaf63dc4c8601ec8c);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hash");
@@ -36,5 +54,6 @@ int main(void)
 	tcase_add_test(tcase, hash_is_fnv_1a_of_64_bits);
 	tcase_add_test(tcase, hash_of_two_parts_is_that_of_the_whole);
 	tcase_add_test(tcase, hash_fold_mixes_high_bits_into_low_ones);
+	tcase_add_test(tcase, hash_words_differs_by_each_byte);
 	return suite_run(suite);
 }

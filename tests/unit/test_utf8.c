@@ -90,6 +90,25 @@ START_TEST(utf8_copy_onto_itself_repairs_in_place)
 }
 END_TEST
 
+/* Each byte at each place of a word. */
+START_TEST(utf8_plain_bytes_end_in_front_of_a_word_with_any_other_byte)
+{
+	char text[33];
+
+	for (int byte = 0; byte < 256; byte++)
+		for (size_t at = 0; at < 32; at++) {
+			bool plain = byte >= ' ' && byte < 0x7f;
+
+			memset(text, 'a', sizeof(text));
+			text[at] = (char)byte;
+			ck_assert_uint_eq(utf8_plain_bytes(text, 32),
+					  plain ? 32 : at / 8 * 8);
+		}
+	ck_assert_uint_eq(utf8_plain_bytes("abcdefghij", 10), 8);
+	ck_assert_uint_eq(utf8_plain_bytes("abcdefg", 7), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("utf8");
@@ -102,5 +121,8 @@ int main(void)
 		       utf8_valid_bytes_end_in_front_of_the_first_bad_one);
 	tcase_add_test(tcase, utf8_copy_replaces_only_bytes_of_no_character);
 	tcase_add_test(tcase, utf8_copy_onto_itself_repairs_in_place);
+	tcase_add_test(
+		tcase,
+		utf8_plain_bytes_end_in_front_of_a_word_with_any_other_byte);
 	return suite_run(suite);
 }
