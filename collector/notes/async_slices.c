@@ -12,9 +12,10 @@
  *
  * The packets of a lane are kept until nothing is open on it, and are then
  * written together. So a trace that stops, at its size limit or because the
- * collector is killed, has no slice without an end. A lane that keeps more than
- * KEPT_BYTES is the exception: it writes while a slice is open. A slice that is
- * open when its process ends is ended there.
+ * collector is killed, has no slice without an end. There are two exceptions,
+ * which write while a slice is open: a lane that keeps more than KEPT_BYTES,
+ * and whoever comes when all lanes keep KEPT_ALL_BYTES. A slice that is open
+ * when its process ends is ended there.
  *
  * All memory is paid from the budget of the recording: slices, lanes, what
  * lanes keep, and both hash tables, which grow so that no bucket is long. What
@@ -46,6 +47,7 @@
 
 #define ORDER_BYTES (64ULL << 20)
 #define KEPT_BYTES (32u << 10) /* of a lane */
+#define KEPT_ALL_BYTES (16u << 20) /* of all lanes */
 #define FLUSH_BYTES (64u << 10)
 #define LANES_MAX 4096 /* of a track */
 #define DEPTH_MAX 500 /* of slices on a lane; readers take 512 */
@@ -92,6 +94,7 @@ struct async_slices {
 	bool started; /* the sequence has its first packet */
 	struct bytes out, fields, interned;
 	uint64_t last_ns;
+	size_t kept; /* what lanes have paid for */
 	/* Hash tables; the numbers of buckets are powers of two. */
 	struct open_slice **open;
 	uint32_t open_count, open_buckets;
@@ -142,6 +145,7 @@ static bool pay_kept(struct async_slices *slices, struct lane *lane,
 			    kept->count + most))
 		return false;
 	lane->paid += kept->room - before;
+	slices->kept += kept->room - before;
 	return true;
 }
 
@@ -149,6 +153,7 @@ static void release_kept(struct async_slices *slices, struct lane *lane)
 {
 	bytes_release(&lane->kept);
 	budget_give(slices->setup->budget, lane->paid);
+	slices->kept -= lane->paid;
 	lane->paid = 0;
 }
 
@@ -434,6 +439,17 @@ static void write_kept_packets(struct async_slices *slices, struct lane *lane)
 	bytes_clear(&lane->kept);
 }
 
+/* A slice is open on @lane, which has just kept more. */
+static void write_if_too_much(struct async_slices *slices, struct lane *lane)
+{
+	bool too_much = slices->kept > KEPT_ALL_BYTES;
+
+	if (too_much || lane->kept.count > KEPT_BYTES)
+		write_kept_packets(slices, lane);
+	if (too_much)
+		release_kept(slices, lane);
+}
+
 /* Writes the begin of a slice to @lane. False: there is no room for it. */
 static bool put_begin(struct async_slices *slices, struct lane *lane,
 		      const struct async_event *event)
@@ -477,8 +493,7 @@ static void begin_slice(struct async_slices *slices,
 	slice->next = *head;
 	*head = slice;
 	slices->open_count++;
-	if (lane->kept.count > KEPT_BYTES)
-		write_kept_packets(slices, lane);
+	write_if_too_much(slices, lane);
 }
 
 static void close_slice(struct async_slices *slices, struct open_slice **link,

@@ -530,6 +530,53 @@ START_TEST(notes_open_slices_take_no_more_than_the_budget)
 }
 END_TEST
 
+/* A slice that begins, with a text of LONG_TEXT bytes. */
+#define LONG_TEXT 992
+
+static void begin_long_slice(uint64_t track, uint64_t handle)
+{
+	const struct note_arg head = { NOTE_STRING, 0, 4, LONG_TEXT,
+				       LONG_TEXT };
+
+	ext(EXT_ARGS, 2 + LONG_TEXT / 16, 1);
+	memcpy(&g_cells[g_count++], &head, sizeof(head));
+	memcpy(&g_cells[g_count++], "text\0\0\0\0\0\0\0\0\0\0\0", 16);
+	memset(&g_cells[g_count], 'x', LONG_TEXT);
+	g_count += LONG_TEXT / 16;
+	async(EXT_ASYNC_BEGIN, track, handle);
+	if (g_count > ARRAY_SIZE(g_cells) - 100)
+		run(0);
+}
+
+/* A daemon kept 800 MiB of them, and took 2 s to write that when it ended. */
+START_TEST(notes_open_slices_keep_little_unwritten)
+{
+	const uint64_t count = 40000;
+	char command[256];
+	size_t before;
+
+	run(0);
+	before = memory_used();
+	for (uint64_t i = 0; i < count; i++)
+		begin_long_slice(i / 4, i);
+	run(0);
+	orders_release(&g_rig->arena.orders, UINT64_MAX);
+	ck_assert_uint_lt(memory_used() - before, 32 << 20);
+	for (uint64_t i = 0; i < count; i += 2) {
+		async(EXT_ASYNC_END, i / 4, i);
+		if (g_count > ARRAY_SIZE(g_cells) - 100)
+			run(0);
+	}
+	run(0);
+	rig_end(g_rig);
+	ck_assert_uint_eq(TOTAL(withheld_notes), 0);
+	ck_assert_uint_eq(TOTAL(unended_async), count / 2);
+	snprintf(command, sizeof(command), "%s %s/" TRACE_NAME " >&2",
+		 TRACE_CHECK, g_rig->dir);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("notes");
@@ -559,6 +606,7 @@ int main(void)
 	tcase_add_test(tcase, notes_track_with_lengths_that_lie_is_none);
 	tcase_add_test(tcase, notes_many_lanes_have_a_limit);
 	tcase_add_test(tcase, notes_open_slices_take_no_more_than_the_budget);
+	tcase_add_test(tcase, notes_open_slices_keep_little_unwritten);
 	tcase_set_timeout(tcase, 60);
 	return suite_run(suite);
 }
