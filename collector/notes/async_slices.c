@@ -80,6 +80,15 @@ struct open_slice {
 	struct lane *lane;
 };
 
+#define CHUNK_SLICES 200
+
+/* Slices of a program come and go; all of their memory goes with it, at once.
+ */
+struct slice_chunk {
+	struct slice_chunk *next;
+	struct open_slice slice[CHUNK_SLICES];
+};
+
 struct async_slices {
 	struct recording *recording; /* outlives it */
 	const struct recording_setup *setup; /* of the recording */
@@ -98,6 +107,8 @@ struct async_slices {
 	/* Hash tables; the numbers of buckets are powers of two. */
 	struct open_slice **open;
 	uint32_t open_count, open_buckets;
+	struct open_slice *unused;
+	struct slice_chunk *chunks;
 	struct shared_track **track;
 	uint32_t track_count, track_buckets;
 	struct async_counts counts;
@@ -421,6 +432,37 @@ static bool grow_open(struct async_slices *slices)
 	return true;
 }
 
+/* Memory for a slice. NULL: there is no budget. */
+static struct open_slice *take_slice(struct async_slices *slices)
+{
+	struct open_slice *slice = slices->unused;
+	struct slice_chunk *chunk;
+
+	if (slice) {
+		slices->unused = slice->next;
+		return slice;
+	}
+	chunk = take_memory(slices, sizeof(*chunk));
+	if (!chunk)
+		return NULL;
+	chunk->next = slices->chunks;
+	slices->chunks = chunk;
+	for (int i = 1; i < CHUNK_SLICES; i++) {
+		chunk->slice[i].next = slices->unused;
+		slices->unused = &chunk->slice[i];
+	}
+	return &chunk->slice[0];
+}
+
+/* @slice may be NULL. */
+static void give_slice(struct async_slices *slices, struct open_slice *slice)
+{
+	if (!slice)
+		return;
+	slice->next = slices->unused;
+	slices->unused = slice;
+}
+
 /* slices->open must be there. */
 static struct open_slice **find_open_slice(struct async_slices *slices,
 					   uint64_t key, uint64_t handle)
@@ -472,14 +514,14 @@ static void begin_slice(struct async_slices *slices,
 
 	if (grow_open(slices)) {
 		outer = *find_open_slice(slices, event->key, event->handle);
-		slice = take_memory(slices, sizeof(*slice));
+		slice = take_slice(slices);
 		track = outer ? outer->track
 			      : find_shared_track(slices, event->track);
 	}
 	if (slice && track)
 		lane = outer ? outer->lane : free_lane(slices, track);
 	if (!lane || !put_begin(slices, lane, event)) {
-		give_memory(slices, slice, sizeof(*slice));
+		give_slice(slices, slice);
 		slices->counts.withheld++;
 		return;
 	}
@@ -496,24 +538,29 @@ static void begin_slice(struct async_slices *slices,
 	write_if_too_much(slices, lane);
 }
 
-static void close_slice(struct async_slices *slices, struct open_slice **link,
-			const struct async_event *event)
+/* Writes the end of a slice to @lane. */
+static void put_end(struct async_slices *slices, struct shared_track *track,
+		    struct lane *lane, const struct async_event *event)
 {
-	struct open_slice *slice = *link;
-	struct lane *lane = slice->lane;
-
-	*link = slice->next;
 	describe_event(slices, event, lane->uuid);
 	(void)pay_kept(slices, lane, packet_bytes(slices));
 	put_event(slices, &lane->kept, TYPE_SLICE_END, event->ns, 0);
 	lane->depth--;
-	if (!lane->depth) {
-		slice->track->first_free =
-			MIN(slice->track->first_free, lane->number);
-		write_kept_packets(slices, lane);
-		release_kept(slices, lane);
-	}
-	give_memory(slices, slice, sizeof(*slice));
+	if (lane->depth)
+		return;
+	track->first_free = MIN(track->first_free, lane->number);
+	write_kept_packets(slices, lane);
+	release_kept(slices, lane);
+}
+
+static void close_slice(struct async_slices *slices, struct open_slice **link,
+			const struct async_event *event)
+{
+	struct open_slice *slice = *link;
+
+	*link = slice->next;
+	put_end(slices, slice->track, slice->lane, event);
+	give_slice(slices, slice);
 	slices->open_count--;
 }
 
@@ -651,29 +698,6 @@ struct order *async_slices_order(struct async_slices *slices)
 	return slices->order;
 }
 
-void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
-{
-	struct async_event event = { .type = ASYNC_END };
-
-	order_release_all(slices->order);
-	event.ns = slices->last_ns = MAX(slices->last_ns, end_ns);
-	for (uint32_t i = 0; i < slices->open_buckets; i++) {
-		while (slices->open[i]) {
-			close_slice(slices, &slices->open[i], &event);
-			slices->counts.unended++;
-		}
-	}
-	flush_packets(slices);
-	/* relaxed: feeders are done */
-	slices->counts.withheld += atom_load_rlx(&slices->withheld);
-	slices->counts.early = order_early(slices->order);
-}
-
-struct async_counts async_slices_counts(struct async_slices *slices)
-{
-	return slices->counts;
-}
-
 static void track_free(struct async_slices *slices, struct shared_track *track)
 {
 	for (uint32_t i = 0; i < track->count; i++) {
@@ -685,33 +709,76 @@ static void track_free(struct async_slices *slices, struct shared_track *track)
 	give_memory(slices, track, sizeof(*track));
 }
 
+static void free_open(struct async_slices *slices)
+{
+	struct slice_chunk *chunk;
+
+	while ((chunk = slices->chunks)) {
+		slices->chunks = chunk->next;
+		give_memory(slices, chunk, sizeof(*chunk));
+	}
+	give_memory(slices, slices->open,
+		    slices->open_buckets * sizeof(struct open_slice *));
+}
+
+static void free_tracks(struct async_slices *slices)
+{
+	for (uint32_t i = 0; i < slices->track_buckets; i++) {
+		struct shared_track *track;
+
+		while ((track = slices->track[i])) {
+			slices->track[i] = track->next;
+			track_free(slices, track);
+		}
+	}
+	give_memory(slices, slices->track,
+		    slices->track_buckets * sizeof(struct shared_track *));
+}
+
+/* Ends what is open, lane by lane: the table of open slices is in no order, and
+ * is not needed any more. */
+static void end_all(struct async_slices *slices, struct shared_track *track,
+		    const struct async_event *event)
+{
+	for (uint32_t i = 0; i < track->count; i++) {
+		slices->counts.unended += track->lane[i]->depth;
+		while (track->lane[i]->depth)
+			put_end(slices, track, track->lane[i], event);
+	}
+}
+
+void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
+{
+	struct async_event event = { .type = ASYNC_END };
+
+	order_release_all(slices->order);
+	event.ns = slices->last_ns = MAX(slices->last_ns, end_ns);
+	for (uint32_t i = 0; i < slices->track_buckets; i++)
+		for (struct shared_track *track = slices->track[i]; track;
+		     track = track->next)
+			end_all(slices, track, &event);
+	flush_packets(slices);
+	/* relaxed: feeders are done */
+	slices->counts.withheld += atom_load_rlx(&slices->withheld);
+	slices->counts.early = order_early(slices->order);
+}
+
+struct async_counts async_slices_counts(struct async_slices *slices)
+{
+	return slices->counts;
+}
+
 void async_slices_free(struct async_slices **slices)
 {
 	struct async_slices *old = *slices;
-	struct shared_track *track;
 
 	*slices = NULL;
 	if (!old)
 		return;
 	order_release_all(old->order);
 	order_put(&old->order);
-	for (uint32_t i = 0; i < old->open_buckets; i++) {
-		struct open_slice *slice;
-
-		while ((slice = old->open[i])) {
-			old->open[i] = slice->next;
-			give_memory(old, slice, sizeof(*slice));
-		}
-	}
-	for (uint32_t i = 0; i < old->track_buckets; i++)
-		while ((track = old->track[i])) {
-			old->track[i] = track->next;
-			track_free(old, track);
-		}
-	give_memory(old, old->open,
-		    old->open_buckets * sizeof(struct open_slice *));
-	give_memory(old, old->track,
-		    old->track_buckets * sizeof(struct shared_track *));
+	free_open(old);
+	free_tracks(old);
 	seq_names_release(&old->names);
 	bytes_release(&old->out);
 	bytes_release(&old->fields);
