@@ -90,6 +90,8 @@ static const struct life *life_in_generation(const struct place *place,
 {
 	size_t low = 0, high = place->life_count;
 
+	if (generation < place->born || generation >= place->died)
+		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -170,7 +172,7 @@ static uint32_t free_since_generation(const struct load_map *map,
 
 static void end_place(struct place *place, uint32_t generation)
 {
-	open_life(place)->to = generation;
+	open_life(place)->to = place->died = generation;
 	place->ended = MAX(place->ended, generation);
 }
 
@@ -209,15 +211,17 @@ static struct place *insert_place(struct load_map *map,
 	symbol_file_get(place->file);
 	place->lives = NULL;
 	place->life_count = place->life_room = 0;
+	place->born = place->died = 0;
 	place->ended = 0;
 	memmove(&map->list[at + 1], &map->list[at],
 		(map->count++ - at) * sizeof(*map->list));
 	map->list[at].place = place;
 	reach = at ? map->list[at - 1].reach : 0;
-	for (size_t i = at; i < map->count; i++) {
-		reach = MAX(reach, map->list[i].place->end);
-		map->list[i].reach = reach;
-	}
+	map->list[at].reach = MAX(reach, place->end);
+	/* Those behind it had theirs without this one. */
+	for (size_t i = at + 1;
+	     i < map->count && map->list[i].reach < place->end; i++)
+		map->list[i].reach = place->end;
 	return place;
 }
 
@@ -227,6 +231,9 @@ static int begin_life(struct load_map *map, struct place *place, uint32_t from)
 	    grow_array(map->transient, map->transient_room,
 		       map->transient_count + 1))
 		return -ENOMEM;
+	if (!place->life_count)
+		place->born = from;
+	place->died = LIFE_OPEN;
 	place->lives[place->life_count++] = (struct life){ from, LIFE_OPEN };
 	if (place->is_transient)
 		map->transient[map->transient_count++] = place;

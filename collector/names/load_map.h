@@ -26,6 +26,8 @@ struct life {
 /* A file in a range of addresses, once or again and again. */
 struct place {
 	uint64_t start, end;
+	uint32_t born, died; /* of its lives the first from, the last to;
+			      * load_map's */
 	uint64_t bias; /* what is added to its virtual addresses, if ... */
 	bool has_bias;
 	uint64_t map_offset; /* else: of start in the file */
