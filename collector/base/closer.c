@@ -17,6 +17,10 @@
 #include "shared/compiler.h"
 
 #define INTERRUPT_NS 50000000
+/* A thread that has nothing more to close looks again after this. */
+#define LINGER_NS 1000000
+/* It is not waited for if there is as much to close as this. */
+#define LINGER_WAITING_MAX 16
 /* Of a socket's queue, which holds a few hundred messages. */
 #define UNREAD_MAX 4096
 
@@ -35,6 +39,8 @@ struct closer {
 	struct closing *first, **last;
 	unsigned int waiting, threads, idle, threads_max;
 	unsigned int closing; /* threads that have a descriptor in hand */
+	unsigned int coming; /* that idle ones were told */
+	unsigned int lingering; /* threads that will look, unasked */
 	bool of_sockets;
 };
 
@@ -55,6 +61,45 @@ static struct closer g_sockets = {
 
 /* --- the threads -------------------------------------------------------------
  */
+
+static void *run_closer(void *context);
+
+/* 0 or -errno. */
+static int start_thread(struct closer *closer)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t ignored;
+	int err = pthread_attr_init(&attributes);
+
+	if (err)
+		return -err;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&ignored, &attributes, run_closer, closer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -err;
+}
+
+/* g_lock held: a thread looks into the queue soon, if there is one that nothing
+ * holds. */
+static void tell_one(struct closer *closer)
+{
+	if (closer->coming ||
+	    (closer->lingering && closer->waiting < LINGER_WAITING_MAX))
+		return;
+	if (!closer->idle) {
+		if (closer->threads == closer->threads_max ||
+		    start_thread(closer) < 0)
+			return;
+		closer->threads++;
+	}
+	closer->coming++;
+	pthread_cond_signal(&closer->more);
+}
 
 static void ignore_signal(int number)
 {
@@ -89,38 +134,65 @@ static void drop_unread(int socket)
 			break;
 }
 
-static void close_interrupted(const struct closer *closer, timer_t *timer,
-			      int fd)
+static void set_interrupts(timer_t *timer, long every_ns)
 {
-	const struct itimerspec often = { { 0, INTERRUPT_NS },
-					  { 0, INTERRUPT_NS } };
-	const struct itimerspec off = { { 0, 0 }, { 0, 0 } };
+	const struct itimerspec often = { { 0, every_ns }, { 0, every_ns } };
 
 	if (timer)
 		timer_settime(*timer, 0, &often, NULL);
+}
+
+static void close_one(const struct closer *closer, int fd)
+{
 	if (closer->of_sockets)
 		drop_unread(fd);
 	close(fd);
-	if (timer)
-		timer_settime(*timer, 0, &off, NULL);
 }
 
-static struct closing *next_closing(struct closer *closer)
+static void wait_until_told(struct closer *closer)
+{
+	lock_acquire(&g_lock);
+	closer->idle++;
+	while (!closer->coming)
+		lock_wait(&g_lock, &closer->more);
+	closer->coming--;
+	closer->idle--;
+	lock_release(&g_lock);
+}
+
+static void linger(struct closer *closer)
+{
+	const struct timespec pause = { 0, LINGER_NS };
+
+	closer->lingering++;
+	lock_release(&g_lock);
+	nanosleep(&pause, NULL);
+	lock_acquire(&g_lock);
+	closer->lingering--;
+}
+
+/* What the calling thread is to close after @done, which it has closed, or
+ * NULL. NULL: there is nothing more. */
+static struct closing *next_closing(struct closer *closer, struct closing *done)
 {
 	struct closing *closing;
 
+	free(done);
 	lock_acquire(&g_lock);
-	while (!closer->first) {
-		closer->idle++;
-		lock_wait(&g_lock, &closer->more);
-		closer->idle--;
-	}
-	closer->closing++;
-	closing = closer->first;
-	closer->first = closing->next;
+	closer->closing -= done != NULL;
 	if (!closer->first)
-		closer->last = &closer->first;
-	closer->waiting--;
+		linger(closer);
+	closing = closer->first;
+	if (closing) {
+		closer->first = closing->next;
+		if (!closer->first)
+			closer->last = &closer->first;
+		closer->waiting--;
+		closer->closing++;
+		/* This one may hold us. */
+		if (closer->first)
+			tell_one(closer);
+	}
 	lock_release(&g_lock);
 	return closing;
 }
@@ -128,41 +200,18 @@ static struct closing *next_closing(struct closer *closer)
 static void *run_closer(void *context)
 {
 	struct closer *closer = context;
-	timer_t timer;
-	bool has_timer = make_interrupts(&timer);
+	struct closing *closing = NULL;
+	timer_t storage, *timer = make_interrupts(&storage) ? &storage : NULL;
 
 	pthread_setname_np(pthread_self(), "perfrec-closer");
 	for (;;) {
-		struct closing *closing = next_closing(closer);
-		int fd = closing->fd;
-
-		free(closing);
-		close_interrupted(closer, has_timer ? &timer : NULL, fd);
-		lock_acquire(&g_lock);
-		closer->closing--;
-		lock_release(&g_lock);
+		wait_until_told(closer);
+		set_interrupts(timer, INTERRUPT_NS);
+		while ((closing = next_closing(closer, closing)))
+			close_one(closer, closing->fd);
+		set_interrupts(timer, 0);
 	}
 	return NULL;
-}
-
-/* 0 or -errno. */
-static int start_thread(struct closer *closer)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t ignored;
-	int err = pthread_attr_init(&attributes);
-
-	if (err)
-		return -err;
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	/* Signals are the main thread's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&ignored, &attributes, run_closer, closer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -err;
 }
 
 /* --- what others call --------------------------------------------------------
@@ -171,20 +220,15 @@ static int start_thread(struct closer *closer)
 /* Queues @closing. False: there is no thread for it. */
 static bool queue_closing(struct closer *closer, struct closing *closing)
 {
-	bool queued = true;
+	bool queued;
 
 	lock_acquire(&g_lock);
-	if (closer->waiting >= closer->idle &&
-	    closer->threads < closer->threads_max) {
-		if (start_thread(closer) == 0)
-			closer->threads++;
-		queued = closer->threads > 0;
-	}
+	tell_one(closer);
+	queued = closer->threads > 0;
 	if (queued) {
 		*closer->last = closing;
 		closer->last = &closing->next;
 		closer->waiting++;
-		pthread_cond_signal(&closer->more);
 	}
 	lock_release(&g_lock);
 	return queued;

@@ -53,6 +53,9 @@ start_attack()
 	: >attack.out
 	attack "$1" <attack.hold >attack.out 2>attack.err &
 	attacker=$!
+	# again() is one, too: it starts programs without end.
+	[ -z "${ATTACK_NICE-}" ] ||
+		renice -n "$ATTACK_NICE" -p "$attacker" >attack.renice
 	exec 6>attack.hold
 	wait_for 100 is_ready_or_over
 	grep -q ready attack.out
