@@ -37,20 +37,22 @@ static bool is_stale(const struct sockaddr_un *address, int type)
 	return stale;
 }
 
-static void log_bind_failure(const char *path, int err)
+static void log_bind_failure(const char *path, const char *option, int err)
 {
 	if (err == -EADDRINUSE && !is_socket(path))
-		log_err("'%s' exists and is no socket (choose another with "
-			"--socket)",
-			path);
+		log_err("'%s' exists and is no socket (choose another with %s)",
+			path, option);
 	else if (err == -EADDRINUSE)
 		log_err("socket '%s' is in use: another perfrec-collect serves "
-			"it (stop that one, or choose another with --socket)",
-			path);
+			"it (stop that one, or choose another with %s)",
+			path, option);
+	else if (err == -ENAMETOOLONG)
+		log_err("socket path '%.80s...' is too long: %zu bytes, and at "
+			"most %zu are possible (choose a shorter one with %s)",
+			path, strlen(path), SOCKET_PATH_BYTES - 1, option);
 	else
-		log_err("cannot bind socket '%s': %s (choose another with "
-			"--socket)",
-			path, strerror(-err));
+		log_err("cannot bind socket '%s': %s (choose another with %s)",
+			path, strerror(-err), option);
 }
 
 static int bind_path(int fd, const char *path, int type, bool shared)
@@ -72,7 +74,8 @@ static int bind_path(int fd, const char *path, int type, bool shared)
 	return err;
 }
 
-int listener_open(const char *path, int type, bool shared, struct listener *out)
+int listener_open(const char *path, const char *option, int type, bool shared,
+		  struct listener *out)
 {
 	struct listener new = LISTENER_NONE;
 	int err;
@@ -83,13 +86,15 @@ int listener_open(const char *path, int type, bool shared, struct listener *out)
 		log_err("cannot make a socket: %m");
 		return err;
 	}
-	err = bind_path(new.fd, path, type, shared);
+	err = strlen(path) < SOCKET_PATH_BYTES
+		      ? bind_path(new.fd, path, type, shared)
+		      : -ENAMETOOLONG;
 	if (!err) {
 		memcpy(new.path, path, strlen(path) + 1);
 		err = listen(new.fd, BACKLOG) < 0 ? -errno : 0;
 	}
 	if (err) {
-		log_bind_failure(path, err);
+		log_bind_failure(path, option, err);
 		listener_close(&new);
 		return err;
 	}

@@ -20,13 +20,13 @@ struct listener {
 #define LISTENER_NONE ((struct listener){ .fd = -1, .spare_fd = -1 })
 
 /*
- * Listens at @path with a socket of @type. Replaces a socket that a collector
- * left there when it was killed. The socket has mode 0600, or 0666 if @shared:
- * then the caller decides whom it serves. Changes the umask for a moment, so no
- * other thread may make files. The caller ends *@out with listener_close(). 0,
- * or -errno after logging one line.
+ * Listens at @path, which @option has named, with a socket of @type. Replaces a
+ * socket that a collector left there when it was killed. The socket has mode
+ * 0600, or 0666 if @shared: then the caller decides whom it serves. Changes the
+ * umask for a moment, so no other thread may make files. The caller ends *@out
+ * with listener_close(). 0, or -errno after logging one line.
  */
-int listener_open(const char *path, int type, bool shared,
+int listener_open(const char *path, const char *option, int type, bool shared,
 		  struct listener *out);
 /* Closes and removes the socket: @listener is LISTENER_NONE afterwards, and may
  * be before. */

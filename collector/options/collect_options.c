@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "collector/base/size.h"
@@ -147,6 +148,9 @@ static int take_collect_option(void *to, const struct opts_value *value)
 		options->max_total = value->number;
 		return OPTS_GO_ON;
 	case OPT_METRICS:
+		if (!strcmp(value->text, METRICS_SOCKET))
+			return opts_refuse(value, "give the path of a socket "
+						  "behind it");
 		options->metrics = value->text;
 		return OPTS_GO_ON;
 	case OPT_WORKERS:

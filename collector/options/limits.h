@@ -36,6 +36,9 @@
 #define BLOCK_NS_MIN (100 * UINT64_C(1000000))
 #define BLOCK_NS_MAX WIRE_BLOCK_NS_MAX
 
+/* --metrics: a path behind it is that of a socket */
+#define METRICS_SOCKET "unix:"
+
 /* perfrec ctl flush --timeout, in ns */
 #define FLUSH_NS_MIN UINT64_C(1000000)
 #define FLUSH_NS_USUAL (30 * UINT64_C(1000000000))

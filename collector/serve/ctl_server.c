@@ -536,7 +536,8 @@ int ctl_server_new(struct collector *collector, const char *socket_path,
 		 (int)SOCKET_PATH_MAX, socket_path);
 	server->collector = collector;
 	server->clients.loop = collector->loop;
-	err = listener_open(path, SOCK_STREAM, false, &server->listener);
+	err = listener_open(path, "--socket", SOCK_STREAM, false,
+			    &server->listener);
 	if (!err) {
 		server->watch =
 			(struct watch){ server->listener.fd, server_ready };

@@ -42,6 +42,8 @@
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
+#include "collector/options/limits.h"
+#include "collector/output/own_files.h"
 #include "collector/record/collector.h"
 #include "collector/serve/stats.h"
 #include "shared/compiler.h"
@@ -53,6 +55,8 @@
 #define WRITE_NS 5000000000 /* for a whole answer */
 #define FRESH_NS 200000000
 #define FILE_S 5 /* from one time that the file is written to the next */
+/* How the figures begin, and so a file of them. */
+#define FIGURES_BEGIN "# HELP perfrec_"
 #define REAP_MS 100
 #define END_MS 1000
 
@@ -221,32 +225,78 @@ static void timer_ready(struct watch *watch)
 	ask_for_figures(METRICS_OF(watch, timer));
 }
 
-/* Nobody waits for whoever reads a pipe, so there is none. */
-static int check_file(const char *path)
+/* Whether the file at @path may be replaced: it is not there, is empty, or has
+ * figures of a collector. Nobody waits for whoever reads a pipe. 0 or -errno.
+ */
+static int check_old(const char *path)
 {
+	char begin[sizeof(FIGURES_BEGIN) - 1];
 	struct stat status;
+	ssize_t got;
+	int fd;
 
-	if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-		log_err("cannot write '%s': it is no plain file (choose "
-			"another "
-			"with --metrics)",
-			path);
-		return -EINVAL;
-	}
+	if (lstat(path, &status) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	fd = S_ISREG(status.st_mode) ? own_files_open(path) : -EBADMSG;
+	if (fd < 0)
+		return fd;
+	got = read(fd, begin, sizeof(begin));
+	close(fd);
+	if (got < 0)
+		return -EIO;
+	return !got || !memcmp(begin, FIGURES_BEGIN, (size_t)got) ? 0 : -EEXIST;
+}
+
+/* Whether a file can be made at @path. It is not there afterwards. */
+static int check_new(const char *path)
+{
+	int fd, err = check_old(path);
+
+	if (err)
+		return err;
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	unlink(path);
 	return 0;
+}
+
+/* Checks what the user has named, before anything is written. 0, or -errno
+ * after logging one line. */
+static int check_files(const struct metrics *metrics)
+{
+	const char *path = metrics->file;
+	int err = check_old(path);
+
+	if (!err) {
+		path = metrics->new_file;
+		err = check_new(path);
+	}
+	if (err)
+		log_err("cannot write '%s': %s (choose another with --metrics)",
+			path,
+			err == -EBADMSG	 ? "it is no plain file"
+			: err == -EEXIST ? "something else than figures of "
+					   "perfrec is there"
+					 : strerror(-err));
+	return err;
 }
 
 static int start_file(struct metrics *metrics, const char *path)
 {
 	const struct itimerspec period = { .it_interval = { FILE_S, 0 },
 					   .it_value = { 0, 1 } };
-	int err = check_file(path);
+	int err = 0;
 
-	if (err)
-		return err;
 	metrics->file = strdup(path);
 	if (asprintf(&metrics->new_file, "%s.new", path) < 0)
 		metrics->new_file = NULL;
+	if (metrics->file && metrics->new_file)
+		err = check_files(metrics);
+	if (err)
+		return err;
 	metrics->timer =
 		(struct watch){ timerfd_create(CLOCK_MONOTONIC,
 					       TFD_CLOEXEC | TFD_NONBLOCK),
@@ -437,12 +487,8 @@ static int start_socket(struct metrics *metrics, const char *path)
 {
 	int err;
 
-	if (!path[0]) {
-		log_err("give the path of a socket: --metrics " METRICS_SOCKET
-			"PATH");
-		return -EINVAL;
-	}
-	err = listener_open(path, SOCK_STREAM, false, &metrics->listener);
+	err = listener_open(path, "--metrics", SOCK_STREAM, false,
+			    &metrics->listener);
 	if (err)
 		return err;
 	metrics->listening =

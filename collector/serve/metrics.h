@@ -9,8 +9,6 @@
 struct collector;
 struct metrics;
 
-#define METRICS_SOCKET "unix:" /* a path behind it is that of a socket */
-
 /*
  * Starts to offer the figures of @collector at @path, as --metrics has it: at
  * the socket "unix:PATH", or in the file PATH. NULL: nowhere, and *@out is

@@ -517,7 +517,7 @@ static int listen_on(struct server *server)
 	int err = choose_path(server, path);
 
 	if (!err)
-		err = listener_open(path, SOCK_SEQPACKET, shared,
+		err = listener_open(path, "--socket", SOCK_SEQPACKET, shared,
 				    &server->listener);
 	if (!err)
 		err = put_marker(server);

@@ -18,6 +18,7 @@
 #include "collector/base/loop.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
+#include "collector/options/limits.h"
 #include "collector/record/collector.h"
 #include "collector/serve/session.h"
 #include "tests/suite.h"
@@ -233,10 +234,72 @@ START_TEST(what_is_no_file_is_refused)
 	ck_assert_int_lt(metrics_new(&g.collector, "folder", &g.metrics), 0);
 	ck_assert_int_lt(metrics_new(&g.collector, "pipe", &g.metrics), 0);
 	ck_assert_int_lt(metrics_new(&g.collector, "link", &g.metrics), 0);
-	ck_assert_int_lt(metrics_new(&g.collector, METRICS_SOCKET, &g.metrics),
-			 0);
+	ck_assert_int_lt(metrics_new(&g.collector, "none/file", &g.metrics), 0);
 	ck_assert_ptr_null(g.metrics);
 	ck_assert_int_eq(access("pipe", F_OK), 0);
+}
+END_TEST
+
+START_TEST(path_of_a_socket_is_not_too_long)
+{
+	char path[1024] = METRICS_SOCKET;
+
+	memset(path + strlen(path), 'x', sizeof(path) - strlen(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	ck_assert_int_eq(metrics_new(&g.collector, path, &g.metrics),
+			 -ENAMETOOLONG);
+	ck_assert_ptr_null(g.metrics);
+}
+END_TEST
+
+static void make_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* A file of the user's, at the path by mistake. */
+START_TEST(what_others_wrote_is_kept)
+{
+	char text[16] = "";
+	FILE *file;
+
+	make_file("mine", "mine");
+	ck_assert_int_eq(metrics_new(&g.collector, "mine", &g.metrics),
+			 -EEXIST);
+	ck_assert_ptr_null(g.metrics);
+	file = fopen("mine", "r");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fread(text, 1, sizeof(text), file), 4);
+	ck_assert_str_eq(text, "mine");
+	fclose(file);
+	make_file("other.new", "mine");
+	ck_assert_int_eq(metrics_new(&g.collector, "other", &g.metrics),
+			 -EEXIST);
+	ck_assert_int_eq(access("other.new", F_OK), 0);
+}
+END_TEST
+
+/* A collector that was killed left them. */
+START_TEST(figures_of_an_older_collector_are_replaced)
+{
+	start("file");
+	while (!is_there("file"))
+		loop_run_once(g.collector.loop, 10);
+	ck_assert_int_eq(link("file", "kept"), 0);
+	metrics_free(&g.metrics);
+	ck_assert_int_eq(rename("kept", "file"), 0);
+	make_file("file.new", "# HELP perfrec_up");
+	start("file");
+	while (access("file.new", F_OK) == 0)
+		loop_run_once(g.collector.loop, 10);
+	metrics_free(&g.metrics);
+	ck_assert_int_eq(access("file", F_OK), -1);
+	make_file("empty", "");
+	start("empty");
 }
 END_TEST
 
@@ -253,5 +316,8 @@ int main(void)
 	tcase_add_test(tcase, descriptors_of_clients_are_not_kept);
 	tcase_add_test(tcase, file_is_written_and_removed);
 	tcase_add_test(tcase, what_is_no_file_is_refused);
+	tcase_add_test(tcase, path_of_a_socket_is_not_too_long);
+	tcase_add_test(tcase, what_others_wrote_is_kept);
+	tcase_add_test(tcase, figures_of_an_older_collector_are_replaced);
 	return suite_run(suite);
 }

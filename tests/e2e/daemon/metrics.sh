@@ -65,8 +65,11 @@ run "$O/perfrec-collect" -o other --metrics pipe
 expect_status 1
 expect_match err "cannot write 'pipe': it is no plain file"
 run "$O/perfrec-collect" -o other --metrics unix:
+expect_status 2
+expect_match err "--metrics 'unix:': give the path of a socket behind it"
+run "$O/perfrec-collect" -o other --metrics unix:pipe
 expect_status 1
-expect_match err 'give the path of a socket: --metrics unix:PATH'
+expect_match err "'pipe' exists and is no socket .choose another with --metrics"
 
 # --- the socket
 # ask.pl TEXT HOW: sends TEXT to m.sock, and prints the answer, or with HOW
