@@ -18,7 +18,6 @@
 #include "collector/base/log.h"
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
-#include "collector/base/utf8.h"
 #include "collector/names/name_fold.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
@@ -207,31 +206,16 @@ static uint64_t number_of(const json_t *object, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-/* A program may give itself any name: what steers the terminal is not printed.
- * Returns its columns. */
-static int print_text(const char *text)
-{
-	const char *end = text + strlen(text);
-	size_t length;
-	int printed = 0;
-
-	for (; text < end; text += length, printed++) {
-		length = utf8_length(text, (size_t)(end - text));
-		if (length && !utf8_steers(text, length)) {
-			fwrite(text, 1, length, stdout);
-			continue;
-		}
-		putchar('?');
-		length = length ? length : 1;
-	}
-	return printed;
-}
-
+/* Prints @name, and blanks up to @width columns. A program may give itself any
+ * name: what steers the terminal is not printed. */
 static void print_name(const char *name, int width)
 {
-	int printed = print_text(name);
+	char clean[NAME_FOLD_BYTES];
+	int columns;
 
-	printf("%*s", width > printed ? width - printed : 0, "");
+	name_fold_clean(name, clean);
+	columns = (int)terminal_width(clean);
+	printf("%s%*s", clean, width > columns ? width - columns : 0, "");
 }
 
 static void print_duration(uint64_t seconds)
