@@ -46,9 +46,8 @@ void progress_tell(void *progress, uint64_t at, uint64_t size)
 		return;
 	self->next_ns = now + NEXT_NS;
 	self->shown = true;
-	/* A file may have grown meanwhile. */
-	/* What is written next, a message of another module, begins at the
-	 * first column. */
+	/* A file may have grown meanwhile. What is written next, a message of
+	 * another module, begins at the first column. */
 	fprintf(stderr, "\033[Kperfrec: %s: %u %%\r", self->what,
 		(unsigned int)((double)MIN(at, size) * 100 /
 			       (double)MAX(size, 1u)));
