@@ -8,6 +8,7 @@
 #include "collector/base/json_text.h"
 #include "collector/base/size.h"
 #include "collector/names/name_fold.h"
+#include "collector/serve/ctl_wire.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
@@ -240,16 +241,18 @@ static void set_number(json_t *object, const char *key, uint64_t number)
 static json_t *describe(const struct top_rates *rates,
 			const struct top_row *row)
 {
+	const struct ctl_function function = {
+		.name = row->name,
+		.module = row->module,
+		.state = row->state,
+		.calls = row->calls,
+		.self_ns = row->self_ns,
+	};
+	json_t *json = ctl_function_json(&function);
 	char text[NAME_FOLD_BYTES];
-	json_t *json = json_object();
 
 	name_fold(row->name, text);
-	json_object_set_new(json, "name", json_text(row->name));
 	json_object_set_new(json, "short", json_text(text));
-	json_object_set_new(json, "module", json_text(row->module));
-	json_object_set_new(json, "state", json_text(row->state));
-	set_number(json, "calls", row->calls);
-	set_number(json, "self_ns", row->self_ns);
 	json_object_set_new(json, "calls_per_s",
 			    json_real(a_second(rates, row->new_calls)));
 	json_object_set_new(json, "self_ns_per_s",

@@ -117,14 +117,15 @@ static json_t *describe(const struct function_total *one)
 	static const char *const names[] = { [TOLD_SPAN] = "span",
 					     [TOLD_COUNTED] = "counted",
 					     [TOLD_OFF] = "off" };
-	json_t *row = json_object();
+	const struct ctl_function function = {
+		.name = one->name,
+		.module = one->module,
+		.state = names[one->state],
+		.calls = one->calls,
+		.self_ns = one->self_ns,
+	};
 
-	json_object_set_new(row, "name", json_text(one->name));
-	json_object_set_new(row, "module", json_text(one->module));
-	json_object_set_new(row, "state", json_string(names[one->state]));
-	set_number(row, "calls", one->calls);
-	set_number(row, "self_ns", one->self_ns);
-	return row;
+	return ctl_function_json(&function);
 }
 
 static json_t *describe_all(struct function_table *table,

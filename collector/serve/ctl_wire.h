@@ -49,6 +49,11 @@
 #ifndef PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 #define PERFREC_COLLECTOR_SERVE_CTL_WIRE_H
 
+#include <jansson.h>
+#include <stdint.h>
+
+#include "collector/base/json_text.h"
+
 #define CTL_REQUEST_MAX 8192 /* bytes, the newline included */
 #define CTL_ANSWER_MAX (16u << 20)
 #define CTL_TOP_FUNCTIONS 2000
@@ -57,5 +62,26 @@
 #define CTL_FUNCTIONS_SPAN 's'
 #define CTL_FUNCTIONS_COUNT 'c'
 #define CTL_FUNCTIONS_OFF 'o'
+
+/* A function of "top", and of what perfrec top --json makes of it. */
+struct ctl_function {
+	const char *name, *module, *state;
+	uint64_t calls, self_ns;
+};
+
+/* A new object of @function, which the caller owns. */
+static inline json_t *ctl_function_json(const struct ctl_function *function)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "name", json_text(function->name));
+	json_object_set_new(json, "module", json_text(function->module));
+	json_object_set_new(json, "state", json_text(function->state));
+	json_object_set_new(json, "calls",
+			    json_integer((json_int_t)function->calls));
+	json_object_set_new(json, "self_ns",
+			    json_integer((json_int_t)function->self_ns));
+	return json;
+}
 
 #endif
