@@ -2,6 +2,7 @@
 #include "collector/base/proc.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -122,8 +123,10 @@ uint64_t proc_began(pid_t pid)
 {
 	char text[PROC_STAT_BYTES];
 
-	if (!proc_read(pid, "stat", text, sizeof(text)) ||
-	    strchr("ZX", *proc_stat_field(text, STAT_STATE_FIELD)))
+	errno = 0;
+	if (!proc_read(pid, "stat", text, sizeof(text)))
+		return errno == EMFILE || errno == ENFILE ? PROC_UNKNOWN : 0;
+	if (strchr("ZX", *proc_stat_field(text, STAT_STATE_FIELD)))
 		return 0;
 	return strtoull(proc_stat_field(text, STAT_START_FIELD), NULL, 10);
 }

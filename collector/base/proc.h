@@ -38,8 +38,9 @@ bool proc_is_dying(pid_t pid);
 
 /* When process @pid began, in ticks since the machine did, as no later process
  * of the same id has. 0: there is none, or it has exited and is only not waited
- * for. */
+ * for. PROC_UNKNOWN: there is no descriptor to find out. */
 uint64_t proc_began(pid_t pid);
+#define PROC_UNKNOWN UINT64_MAX
 
 /* Sets *@inner to the id that a process or thread has in its own pid namespace,
  * from @status, the text of its status file. Returns in how many namespaces it

@@ -62,8 +62,8 @@
  * child of the arena is met for so many times as long. */
 #define MEET_LONG_NS 500000
 #define MEET_PAUSE 9
-#define NO_FILES_NS \
-	10000000 /* until we look again whether a file can be opened */
+/* When there is no descriptor to look at a child, none is met for so long. */
+#define LACK_PAUSE_NS 50000000
 
 static void describe_process(struct process_setup *setup, pid_t pid)
 {
@@ -224,44 +224,50 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 	return err;
 }
 
-static bool lacks_files(int err)
+/* Whether @err says that this is no time for a child, as there is too little of
+ * something. */
+static bool is_lack(int err)
 {
-	return err == -EMFILE || err == -ENFILE;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
+/* Whether process @pid is a child as open_child() wants it: 0 or -errno. */
+static int check_child(const struct arena *arena, pid_t pid)
+{
+	char status[PROC_STATUS_BYTES];
+	long uid;
+
+	errno = 0;
+	if (!proc_read(pid, "status", status, sizeof(status)))
+		return is_lack(-errno) ? -errno : -ESRCH;
+	uid = proc_status_number(status, "Uid:");
+	if (arena_setup(arena)->uid != 0 &&
+	    (uid_t)uid != arena_setup(arena)->uid)
+		return -EPERM;
+	errno = 0;
+	if (!arena_is_mapped_by(arena, pid))
+		return is_lack(-errno) ? -errno : -ENOEXEC;
+	return 0;
 }
 
 /* A pidfd of process @pid; -ESRCH when it is gone; -ENOEXEC when it does not
  * have @arena mapped, so that it has called exec(), or was never a process of
- * @arena; -EPERM when the program of @arena cannot have forked it; -EMFILE,
- * -ENFILE. */
+ * @arena; -EPERM when the program of @arena cannot have forked it; what
+ * is_lack() knows when that cannot be found out now. */
 static int open_child(const struct arena *arena, pid_t pid)
 {
-	char status[PROC_STATUS_BYTES];
-	long uid;
-	int fd;
+	int fd, err;
 
 	if (pid <= 0)
 		return -EPERM;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return -errno;
-	errno = ESRCH;
-	if (!proc_read(pid, "status", status, sizeof(status))) {
-		int err = lacks_files(-errno) ? -errno : -ESRCH;
-
-		close(fd);
-		return err;
-	}
-	uid = proc_status_number(status, "Uid:");
-	if (arena_setup(arena)->uid != 0 &&
-	    (uid_t)uid != arena_setup(arena)->uid) {
-		close(fd);
-		return -EPERM;
-	}
-	if (!arena_is_mapped_by(arena, pid)) {
-		close(fd);
-		return -ENOEXEC;
-	}
-	return fd;
+	err = check_child(arena, pid);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 static bool is_child_of_arena(const void *context, pid_t pid)
@@ -333,29 +339,90 @@ static int find_child(struct arena *arena, const struct kin *parent,
 	return found ? open_child(arena, found) : -ESRCH;
 }
 
-/* As find_child(), but the searches of an arena take a tenth of the time at
- * most. -EAGAIN: the pause after a long one is not over, or too many files are
- * open. When the workers look at the slot for the last time, the child counts
- * as gone instead. */
-static int find_child_in_turn(struct arena *arena, const struct kin *parent,
-			      pid_t inner_pid, pid_t *pid)
+/* Children of @arena have to wait, for want of what @err says. */
+static void note_lack(struct arena *arena, int err)
+{
+	const struct process *process = arena_first_process(arena);
+	char text[256];
+
+	if (arena_drain(arena)->lack_told)
+		return;
+	arena_drain(arena)->lack_told = true;
+	snprintf(text, sizeof(text),
+		 "children of '%s' wait until they are recorded: %s",
+		 process ? process_setup(process)->entry->name : "?",
+		 err == -ENOMEM ? "out of memory"
+				: "too many files are open (raise the hard "
+				  "limit of perfrec: ulimit -Hn)");
+	recording_note(arena_setup(arena)->recording, text);
+}
+
+/* A child that a slot names. */
+struct child {
+	pid_t inner_pid; /* as it calls itself */
+	uint32_t claimed; /* generation of the load map then */
+	pid_t pid; /* 0: not known any more */
+	int pidfd; /* -1: it has none; or -ESRCH, -ENOEXEC: it is gone */
+	bool watched;
+	uint64_t began; /* proc_began(), of one that goes on and is not watched;
+			 * else 0 */
+};
+
+/* Whether @child, whose pidfd is open, keeps it: watches.h. 0 or -errno: as
+ * open_child(). Under the arena's lock. */
+static int choose_watch(struct collector *collector, struct arena *arena,
+			struct child *child)
+{
+	int err = 0;
+
+	child->watched = watches_take(collector, *arena_watched(arena));
+	if (child->watched)
+		return 0;
+	close(child->pidfd);
+	child->pidfd = -1;
+	child->began = proc_began(child->pid);
+	if (child->began == PROC_UNKNOWN)
+		err = -EMFILE;
+	else if (!child->began)
+		err = -ESRCH;
+	return err;
+}
+
+/*
+ * Find the process of @child, whose inner_pid is set. 0; -EPERM; -EAGAIN: the
+ * pause after a long search is not over, as the searches of an arena take a
+ * tenth of the time at most; or it is no time for a child. When the workers
+ * look at the slot for the last time, it counts as gone instead. Under the
+ * arena's lock.
+ */
+static int find_child_in_turn(struct collector *collector, struct arena *arena,
+			      const struct kin *parent, struct child *child)
 {
 	struct arena_drain *drain = arena_drain(arena);
 	uint64_t start = clock_boottime_ns(), took;
-	int fd;
+	int err = 0;
 
-	*pid = inner_pid;
+	child->pid = child->inner_pid;
+	child->pidfd = -ESRCH;
 	if (start < drain->meet_after_ns)
-		return drain->leaving ? -ESRCH : -EAGAIN;
-	fd = find_child(arena, parent, inner_pid, pid);
+		return drain->leaving ? 0 : -EAGAIN;
+	child->pidfd = find_child(arena, parent, child->inner_pid, &child->pid);
+	if (child->pidfd >= 0)
+		err = choose_watch(collector, arena, child);
+	else
+		err = child->pidfd;
 	took = clock_boottime_ns() - start;
 	if (took > MEET_LONG_NS)
 		drain->meet_after_ns = start + took + MEET_PAUSE * took;
-	if (!lacks_files(fd))
-		return fd;
-	/* Somebody may close some. */
-	drain->meet_after_ns = start + took + NO_FILES_NS;
-	return drain->leaving ? -ESRCH : -EAGAIN;
+	if (is_lack(err)) {
+		note_lack(arena, err);
+		drain->meet_after_ns = start + took + LACK_PAUSE_NS;
+		err = drain->leaving ? -ESRCH : -EAGAIN;
+	}
+	if (err != -ESRCH && err != -ENOEXEC)
+		return err;
+	child->pidfd = err;
+	return 0;
 }
 
 /* The process that has forked the owner of slot @index, as the first record of
@@ -380,91 +447,81 @@ static struct budget *budget_of(struct arena *arena)
 	return recording_setup(arena_setup(arena)->recording)->budget;
 }
 
-/* Whether the child of @setup, which goes on, is watched; if not, how it is
- * known later. Under the arena's lock. */
-static void choose_watch(struct process_setup *setup)
-{
-	struct arena *arena = setup->arena;
-
-	setup->watched = watches_take(setup->collector, *arena_watched(arena));
-	if (setup->watched)
-		return;
-	setup->began = proc_began(setup->pid);
-	recording_lock(setup->arena_setup->recording)->unwatched_processes++;
-	recording_unlock(setup->arena_setup->recording);
-}
-
-/* Begin process @pid (0: not known any more), which calls itself @inner_pid, as
- * process_fork() says. *@pidfd becomes the process', unless that is not
- * watched: then it is closed; below 0: the process is gone. NULL: it could not;
- * then
- * *@pidfd is the caller's. */
+/* Begin the process of @child, as process_fork() says. NULL: there is no memory
+ * for it, or the recording has used up its own; then what @child has is given
+ * back. */
 static struct process *begin_child(struct collector *collector,
 				   struct arena *arena,
-				   const struct kin *parent, pid_t pid,
-				   pid_t inner_pid, uint32_t claimed,
-				   int *pidfd)
+				   const struct kin *parent,
+				   const struct child *child)
 {
 	struct process_setup setup;
 	struct process *process = NULL;
+	int err = make_setup(collector, arena, child->pid, child->inner_pid,
+			     parent->tracks, &setup);
 
-	if (make_setup(collector, arena, pid, inner_pid, parent->tracks,
-		       &setup) < 0)
-		return NULL;
-	setup.paid = budget_take(budget_of(arena), PROCESS_BYTES);
-	if (!setup.paid) {
-		process_setup_release(&setup);
-		return NULL;
-	}
-	if (!pid)
-		setup.pid = setup.entry->pid = inner_pid;
+	if (err)
+		setup = (struct process_setup){ .collector = collector };
+	else if (!child->pid)
+		setup.pid = setup.entry->pid = child->inner_pid;
+	setup.watched = child->watched;
+	setup.began = child->began;
 	setup.forked = true;
-	if (!setup.entry->name[0])
+	if (!err && !budget_take(budget_of(arena), PROCESS_BYTES))
+		err = -ENOMEM;
+	setup.paid = !err;
+	if (!err && !setup.entry->name[0])
 		memcpy(setup.entry->name, parent->name,
 		       sizeof(setup.entry->name));
-	if (*pidfd >= 0)
-		choose_watch(&setup);
-	if (*pidfd >= 0 && !setup.watched) {
-		close(*pidfd);
-		*pidfd = setup.began ? -1 : -ESRCH;
-	}
 	/* One that is not watched is known by what its parent has mapped. */
-	if (modules_fork(parent->modules, setup.began ? 0 : pid, inner_pid,
-			 claimed, &setup.modules) < 0 ||
-	    publish_process(&setup, MAX(*pidfd, -1), &process) < 0)
-		process_setup_release(&setup);
-	return process;
+	if (!err)
+		err = modules_fork(
+			parent->modules, child->began ? 0 : child->pid,
+			child->inner_pid, child->claimed, &setup.modules);
+	if (!err)
+		err = publish_process(&setup, MAX(child->pidfd, -1), &process);
+	if (!err)
+		return process;
+	process_setup_release(&setup);
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+	return NULL;
 }
 
-/* Meet a child that @parent or a descendant of it has forked. When the child
- * claimed its first slot, the load map was in generation @claimed. NULL: *@why
- * says why, if it changed. Under the arena's lock. */
+static void count_unwatched(struct arena *arena)
+{
+	struct recording *recording = arena_setup(arena)->recording;
+
+	recording_lock(recording)->unwatched_processes++;
+	recording_unlock(recording);
+}
+
+/* Meet @child, which @parent or a descendant of it has forked: inner_pid and
+ * claimed are set. NULL: *@why says why. Under the arena's lock. */
 static struct process *process_fork(struct collector *collector,
 				    struct arena *arena,
-				    const struct kin *parent, pid_t inner_pid,
-				    uint32_t claimed, int *why)
+				    const struct kin *parent,
+				    struct child *child, int *why)
 {
 	struct process *process;
-	pid_t pid;
-	int fd = find_child_in_turn(arena, parent, inner_pid, &pid);
 
-	if (fd < 0 && fd != -ESRCH && fd != -ENOEXEC) {
-		*why = fd;
+	*why = find_child_in_turn(collector, arena, parent, child);
+	if (*why)
+		return NULL;
+	process = begin_child(collector, arena, parent, child);
+	if (!process) {
+		*why = -ENOMEM;
 		return NULL;
 	}
-	process = begin_child(collector, arena, parent, pid, inner_pid, claimed,
-			      &fd);
-	if (!process)
-		*why = -ENOMEM;
-	if (!process && fd >= 0)
-		close(fd);
+	if (child->began)
+		count_unwatched(arena);
 	/* Gone already: it ends with what is in its slots now. At once: the
 	 * main thread, when it ends all processes, takes one that is listed and
 	 * not ending for one that goes on. */
-	if (process && fd < 0 && !process_setup(process)->began)
-		end_process(process,
-			    fd == -ENOEXEC ? PROCESS_EXECED : PROCESS_EXITED);
-	else if (process)
+	if (child->pidfd < -1)
+		end_process(process, child->pidfd == -ENOEXEC ? PROCESS_EXECED
+							      : PROCESS_EXITED);
+	else
 		states_process_begin(process);
 	return process;
 }
@@ -505,20 +562,19 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 {
 	const struct slot_shm *slot = arena_slot_shm(arena, index);
 	/* relaxed, both: STATE orders them */
-	pid_t inner_pid = atom_load_rlx(&slot->pid);
-	uint32_t claimed = atom_load_rlx(&slot->claim_map);
+	struct child child = { .inner_pid = atom_load_rlx(&slot->pid),
+			       .claimed = atom_load_rlx(&slot->claim_map) };
 	struct process *process;
 	struct kin parent;
 	int err = -ESRCH;
 
 	arena_lock(arena);
-	process = process_find_inner(arena, inner_pid);
+	process = process_find_inner(arena, child.inner_pid);
 	/* Once it is cut off, whatever comes is of one that went on. */
 	if (!process && arena_is_cut(arena))
 		err = -EALREADY;
 	else if (!process && find_parent(arena, index, &parent))
-		process = process_fork(collector, arena, &parent, inner_pid,
-				       claimed, &err);
+		process = process_fork(collector, arena, &parent, &child, &err);
 	/* Asked under the lock: once all workers have drained it, nothing but
 	 * the lock keeps the main thread from freeing it. */
 	if (process)

@@ -113,6 +113,7 @@ struct arena_session {
 struct arena_drain {
 	/* process_meet.c; under the arena's lock */
 	uint64_t search_after_ns, meet_after_ns;
+	bool lack_told; /* of descriptors or memory, for children */
 	/* process_meet.c: the files of modules that were loaded. */
 	struct arena_loads {
 		struct arena *arena; /* a reference while job is on its way */

@@ -395,8 +395,12 @@ bool process_has_exited(const struct process *process)
 {
 	struct pollfd poll_fd = { .fd = process->watch.fd, .events = POLLIN };
 
-	if (process->setup.began)
-		return proc_began(process->setup.pid) != process->setup.began;
+	uint64_t began;
+
+	if (process->setup.began) {
+		began = proc_began(process->setup.pid);
+		return began != process->setup.began && began != PROC_UNKNOWN;
+	}
 	return process->watch.fd >= 0 && poll(&poll_fd, 1, 0) > 0;
 }
 
