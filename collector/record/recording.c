@@ -97,7 +97,7 @@ static void write_preamble(struct recording *recording)
 
 static int open_recording_folder(const char *path, bool exclusive, int *out)
 {
-	int made = mkdir(path, 0700);
+	int made = mkdir(path, 0700), err;
 
 	if (made < 0 && errno == EEXIST && exclusive)
 		return -EEXIST;
@@ -112,9 +112,12 @@ static int open_recording_folder(const char *path, bool exclusive, int *out)
 		folder_lock_hold(*out);
 		return 0;
 	}
-	log_err("cannot open folder '%s': %m (%s)", path,
-		unwritten_way_out(-errno));
-	return -errno;
+	err = -errno;
+	log_err("cannot open folder '%s': %s (%s)", path, strerror(-err),
+		unwritten_way_out(err));
+	if (made == 0)
+		(void)rmdir(path);
+	return err;
 }
 
 /*

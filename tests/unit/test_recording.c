@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recordings that cannot begin, or end as no other does.
+ */
+#include "collector/record/recording.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/jobs.h"
+#include "collector/base/lock.h"
+#include "collector/names/symbols.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/collector.h"
+#include "tests/suite.h"
+#include "tests/unit/scratch.h"
+
+static struct {
+	struct collect_options options;
+	struct collector collector;
+	struct jobs_group endings;
+	struct rlimit files; /* as it was */
+	int used; /* descriptors */
+} g;
+
+static void set_up(void)
+{
+	scratch_enter();
+	g.options = (struct collect_options){ .output = ".",
+					      .max_bytes = 64 << 20 };
+	g.collector = (struct collector){ .options = &g.options,
+					  .endings = &g.endings };
+	jobs_group_init(&g.endings);
+	lock_init(&g.collector.lock, LOCK_COLLECTOR);
+	ck_assert_int_eq(symbol_cache_new(&g.collector.symbols), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &g.files), 0);
+	g.used = dup(STDERR_FILENO);
+	close(g.used);
+}
+
+static void tear_down(void)
+{
+	jobs_group_wait(&g.endings);
+	setrlimit(RLIMIT_NOFILE, &g.files);
+	symbol_cache_put(&g.collector.symbols);
+	scratch_leave();
+}
+
+static bool is_there(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0;
+}
+
+/* Allows @more descriptors than are used. */
+static void allow_descriptors(rlim_t more)
+{
+	const struct rlimit limit = { (rlim_t)g.used + more,
+				      g.files.rlim_max };
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* A daemon that may open no more files refuses program after program. Each left
+ * an empty folder. */
+START_TEST(recording_without_descriptors_leaves_no_folder)
+{
+	struct recording *recording;
+	rlim_t more = 0;
+	int err;
+
+	for (;; more++) {
+		allow_descriptors(more);
+		err = recording_new(&g.collector, "out", true, &recording);
+		if (!err)
+			break;
+		ck_assert_int_eq(err, -EMFILE);
+		ck_assert_msg(!is_there("out"), "with %d descriptors",
+			      (int)more);
+	}
+	/* Where some were too few: one for the folder, one for the trace. */
+	ck_assert_uint_ge(more, 2);
+	ck_assert(is_there("out/trace.pftrace"));
+	recording_put(&recording);
+}
+END_TEST
+
+/* What was there before is nobody's to remove. */
+START_TEST(recording_without_descriptors_leaves_the_folder_of_others)
+{
+	struct recording *recording;
+
+	ck_assert_int_eq(mkdir("out", 0700), 0);
+	allow_descriptors(0);
+	ck_assert_int_eq(recording_new(&g.collector, "out", false, &recording),
+			 -EMFILE);
+	ck_assert(is_there("out"));
+}
+END_TEST
+
+START_TEST(recording_that_is_discarded_leaves_nothing)
+{
+	struct recording *recording;
+
+	ck_assert_int_eq(recording_new(&g.collector, "out", true, &recording),
+			 0);
+	ck_assert(is_there("out/trace.pftrace"));
+	recording_discard(recording);
+	recording_put(&recording);
+	jobs_group_wait(&g.endings);
+	ck_assert(!is_there("out"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("recording");
+	TCase *tcase = suite_case(suite, "recording");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, recording_without_descriptors_leaves_no_folder);
+	tcase_add_test(
+		tcase,
+		recording_without_descriptors_leaves_the_folder_of_others);
+	tcase_add_test(tcase, recording_that_is_discarded_leaves_nothing);
+	return suite_run(suite);
+}
