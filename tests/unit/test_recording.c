@@ -58,8 +58,7 @@ static bool is_there(const char *path)
 /* Allows @more descriptors than are used. */
 static void allow_descriptors(rlim_t more)
 {
-	const struct rlimit limit = { (rlim_t)g.used + more,
-				      g.files.rlim_max };
+	const struct rlimit limit = { (rlim_t)g.used + more, g.files.rlim_max };
 
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
