@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * socket_path: what a collector that was killed has left is removed, and
- * nothing else.
+ * socket_path: where the usual socket lies; what a collector that was killed
+ * has left is removed, and nothing else.
  */
 #include "collector/base/socket_path.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -114,6 +115,86 @@ START_TEST(socket_path_that_is_none_is_left_alone)
 }
 END_TEST
 
+/* --- the usual one ----------------------------------------------------------
+ */
+
+/* There is no runtime folder: neither the variable nor /run/user/UID. False:
+ * there is one, and we may not become somebody who has none. */
+static bool lose_runtime_folder(void)
+{
+	char path[64];
+
+	unsetenv("XDG_RUNTIME_DIR");
+	setenv("TMPDIR", g_scratch, 1);
+	snprintf(path, sizeof(path), "/run/user/%u", (unsigned int)geteuid());
+	return !exists(path);
+}
+
+/* The folder, with the user's number, is private from its first moment; a
+ * second collector finds it. */
+START_TEST(socket_path_usual_is_in_a_private_folder)
+{
+	char got[SOCKET_PATH_BYTES], folder[PATH_MAX], want[PATH_MAX + 32];
+	struct stat status;
+
+	if (!lose_runtime_folder())
+		return;
+	snprintf(folder, sizeof(folder), "%.4000s/perfrec-%u", g_scratch,
+		 (unsigned int)geteuid());
+	snprintf(want, sizeof(want), "%s/perfrec.sock", folder);
+	scratch_run("rm -rf ./*");
+	ck_assert_int_eq(socket_path_usual(false, got), 0);
+	ck_assert_str_eq(got, want);
+	ck_assert(!exists(folder));
+	umask(0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(socket_path_usual(true, got), 0);
+		ck_assert_str_eq(got, want);
+		ck_assert_int_eq(stat(folder, &status), 0);
+		ck_assert_uint_eq(status.st_mode & 07777, 0700);
+	}
+}
+END_TEST
+
+/* Whoever has made the folder before could hear what programs say, or put a
+ * socket of his own there. */
+START_TEST(socket_path_usual_takes_no_folder_of_others)
+{
+	static const char *const make[] = {
+		"mkdir -m 0755 %s",
+		"mkdir -m 0710 %s",
+		"touch %s",
+		"mkdir -m 0700 real; ln -s real %s",
+		"mkdir -m 0700 %s; chown 12345 %s",
+	};
+	char got[SOCKET_PATH_BYTES], name[64], command[256];
+
+	if (!lose_runtime_folder() || (_i == 4 && geteuid()))
+		return;
+	snprintf(name, sizeof(name), "perfrec-%u", (unsigned int)geteuid());
+	snprintf(command, sizeof(command), make[_i], name, name);
+	scratch_run("rm -rf ./*; %s", command);
+	ck_assert_int_eq(socket_path_usual(true, got), -EPERM);
+}
+END_TEST
+
+START_TEST(socket_path_usual_fails_where_there_is_no_temporary_folder)
+{
+	char got[SOCKET_PATH_BYTES], longer[SOCKET_PATH_BYTES + 1];
+
+	if (!lose_runtime_folder())
+		return;
+	setenv("TMPDIR", "nowhere", 1);
+	ck_assert_int_eq(socket_path_usual(true, got), -ENOENT);
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	setenv("TMPDIR", longer, 1);
+	ck_assert_int_eq(socket_path_usual(true, got), -ENAMETOOLONG);
+	setenv("XDG_RUNTIME_DIR", longer, 1);
+	ck_assert_int_eq(socket_path_usual(true, got), -ENAMETOOLONG);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("socket_path");
@@ -123,6 +204,12 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(all, socket_path_of_others_is_left_alone, 0, 8);
 	tcase_add_test(all, socket_path_that_is_none_is_left_alone);
 	tcase_add_test(all, socket_path_private_removes_what_was_left);
+	tcase_add_test(all, socket_path_usual_is_in_a_private_folder);
+	tcase_add_loop_test(all, socket_path_usual_takes_no_folder_of_others, 0,
+			    5);
+	tcase_add_test(
+		all,
+		socket_path_usual_fails_where_there_is_no_temporary_folder);
 	return suite;
 }
 

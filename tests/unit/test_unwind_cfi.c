@@ -154,9 +154,10 @@ struct bytes {
 	size_t size;
 };
 
-#define BYTES(...)                     \
-	{ { __VA_ARGS__ },             \
-	  sizeof((uint8_t[]){ __VA_ARGS__ }) }
+#define BYTES(...)                                                  \
+	{                                                           \
+		{ __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ }) \
+	}
 
 static void expect_own(const struct bytes *own, size_t count,
 		       enum cfi_verdict verdict)
@@ -179,8 +180,8 @@ START_TEST(cfi_what_compilers_write_is_good)
 		BYTES(DW_CFA_advance_loc1, 1, DW_CFA_advance_loc2, 1, 0,
 		      DW_CFA_advance_loc4, 1, 0, 0, 0),
 		BYTES(DW_CFA_offset_extended, 16, 1, DW_CFA_val_offset, 3, 1),
-		BYTES(DW_CFA_offset_extended_sf, 3, 0x7f,
-		      DW_CFA_val_offset_sf, 3, 0x7f),
+		BYTES(DW_CFA_offset_extended_sf, 3, 0x7f, DW_CFA_val_offset_sf,
+		      3, 0x7f),
 		BYTES(DW_CFA_restore_extended, 16, DW_CFA_restore | 3,
 		      DW_CFA_undefined, 3, DW_CFA_same_value, 3),
 		BYTES(DW_CFA_register, 3, 12, DW_CFA_def_cfa_register, 6),
@@ -257,8 +258,8 @@ START_TEST(cfi_expressions_that_end_are_good)
 		      DW_OP_nop),
 		BYTES(EXPRESSION(6), DW_OP_const1u, 1, DW_OP_const1s, 1,
 		      DW_OP_and, DW_OP_or),
-		BYTES(EXPRESSION(6), DW_OP_const2s, 1, 0, DW_OP_dup,
-		      DW_OP_swap, DW_OP_drop),
+		BYTES(EXPRESSION(6), DW_OP_const2s, 1, 0, DW_OP_dup, DW_OP_swap,
+		      DW_OP_drop),
 		BYTES(EXPRESSION(7), DW_OP_const4u, 1, 0, 0, 0, DW_OP_over,
 		      DW_OP_ge),
 		BYTES(EXPRESSION(9), DW_OP_const8s, 1, 0, 0, 0, 0, 0, 0, 0),
@@ -376,9 +377,9 @@ START_TEST(cfi_cut_or_crooked_entries_are_bad)
 		memcpy(g.bytes + (g.fde - AT) + 4, &word, sizeof(word));
 		/* Where the right one is, it is one step of 2. */
 		if (g.fde + 4 - word != AT)
-			ck_assert_int_eq(unwind_cfi_check(&g_reader, g.fde,
-							  &range),
-					 CFI_BAD);
+			ck_assert_int_eq(
+				unwind_cfi_check(&g_reader, g.fde, &range),
+				CFI_BAD);
 	}
 	/* 64-bit DWARF, and the end of a section */
 	word = 0xffffffff;
@@ -392,8 +393,8 @@ END_TEST
 
 START_TEST(cfi_table_is_one_that_linkers_make)
 {
-	static const uint8_t good[] = { 1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0,
-					2, 0,	 0,    0 };
+	static const uint8_t good[] = { 1, 0x1b, 0x03, 0x3b, 0, 0,
+					0, 0,	 2,    0,    0, 0 };
 	struct cfi_table table;
 
 	g.size = 0;
