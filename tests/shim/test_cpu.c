@@ -198,6 +198,15 @@ START_TEST(short_threads)
 }
 END_TEST
 
+START_TEST(short_threads_of_c11)
+{
+	struct seen seen = run_until("c11", (struct seen){ .threads = 20 });
+
+	ck_assert_uint_ge(seen.threads, 20);
+	ck_assert_uint_eq(seen.with_stack, seen.samples);
+}
+END_TEST
+
 START_TEST(threads_that_leave)
 {
 	struct seen seen = run_until("ends", (struct seen){ .samples = 1 });
@@ -214,6 +223,7 @@ START_TEST(program_takes_signal)
 	ck_assert_uint_ge(seen.samples, 1);
 	ck_assert_uint_le(seen.weight, 150 * HZ / 1000);
 	run("default");
+	run("ignore");
 }
 END_TEST
 
@@ -295,6 +305,7 @@ int main(void)
 	tcase_add_test(tcase, counts_cpu_time);
 	tcase_add_test(tcase, off_means_nothing);
 	tcase_add_test(tcase, short_threads);
+	tcase_add_test(tcase, short_threads_of_c11);
 	tcase_add_test(tcase, threads_that_leave);
 	tcase_add_test(tcase, program_takes_signal);
 	tcase_add_test(tcase, timers_that_cannot_be_ended);

@@ -9,7 +9,7 @@ EVERYTHING = $(addprefix $(TORTURE)/,everything everything_plugin.so \
 .PHONY: check-torture torture
 check-torture: all $(TORTURE)/deny $(VICTIMS)/alloc_cxx_victim \
 		$(VICTIMS)/cpu_victim torture
-	$(Q)O=$(O) CC='$(CC)' sh tests/torture/torture.sh
+	$(Q)O=$(O) CC='$(HOST_CC)' sh tests/torture/torture.sh
 torture: all $(EVERYTHING)
 	$(Q)O=$(O) sh tests/torture/everything.sh $(RUNS)
 

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -107,6 +108,28 @@ static void many_threads(void)
 	expect_timers(1);
 }
 
+static int burn_c11(void *seconds)
+{
+	burn(*(double *)seconds);
+	return -7;
+}
+
+/* What such a thread returns is an int. */
+static void c11_threads(void)
+{
+	double seconds = 0.005;
+	int result;
+
+	for (int i = 0; i < THREADS; i++) {
+		thrd_t thread;
+
+		CHECK(thrd_create(&thread, burn_c11, &seconds) == thrd_success);
+		CHECK(thrd_join(thread, &result) == thrd_success &&
+		      result == -7);
+	}
+	expect_timers(1);
+}
+
 static void *leave(void *seconds)
 {
 	burn(*(double *)seconds);
@@ -187,6 +210,27 @@ static void take_default(void)
 	burn(0.05);
 	CHECK(signal(SIGPROF, SIG_IGN) == SIG_DFL);
 	CHECK(signal(SIGPROF, count_signal) == SIG_IGN);
+}
+
+/* Old, but there. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void ignore(void)
+{
+	double seconds = 0.05;
+	struct sigaction old;
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, burn_thread, &seconds));
+	CHECK(!sigignore(SIGPROF));
+	CHECK(!pthread_join(thread, NULL));
+	expect_timers(0);
+	CHECK(!sigaction(SIGPROF, NULL, &old) && old.sa_handler == SIG_IGN);
+	CHECK(signal(SIGPROF, count_signal) == SIG_IGN);
+	burn(0.05);
+	CHECK(g_signals == 0);
+	CHECK(!sigignore(SIGPROF));
+	raise(SIGPROF);
+	CHECK(g_signals == 0);
 }
 
 /* From now on nobody can end a timer. */
@@ -376,6 +420,7 @@ int main(int argc, char **argv)
 		{ "fiber", fiber },	     { "own_stack", own_stack },
 		{ "fork", children },	     { "vfork", child_of_vfork },
 		{ "none", no_timers },	     { "denied", denied },
+		{ "c11", c11_threads },	     { "ignore", ignore },
 	};
 
 	if (argc != 3)
