@@ -356,8 +356,13 @@ $(O)/lock_check.list: $(call if_differs,$(O)/lock_check.list,locks $(LOCK_CHECK)
 	$(Q)mkdir -p $(@D) && echo locks $(LOCK_CHECK) >$@
 
 # --- tests, and what else is no part of the product --------------------------
-# With COVER clang compiles what it counts in; programs of tests want gcc.
-TEST_CC	= $(if $(COVER),$(HOSTCC),$(CC)) $(BASE) $(CPPFLAGS) $(CFLAGS)
+# With COVER clang compiles what it counts in; programs of tests want gcc, also
+# those that scripts compile, which would find CC in their environment.
+HOST_CC	= $(if $(COVER),$(HOSTCC),$(CC))
+TEST_CC	= $(HOST_CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
+ifdef COVER
+unexport CC CFLAGS WARN
+endif
 # In this order: some use the names of others. The product can be built without
 # the folders of tests.
 include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e2e fuzz \
