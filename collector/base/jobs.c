@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "collector/base/pulse.h"
+#include "collector/base/thread_nice.h"
 
 struct jobs {
 	const char *name; /* of its thread */
@@ -15,6 +16,7 @@ struct jobs {
 	struct lock lock; /* of all that follows */
 	pthread_cond_t change;
 	struct job *first, **last;
+	int nice; /* what the thread is to be */
 	bool running; /* a job */
 	bool closing;
 	bool detached; /* the thread frees this */
@@ -49,8 +51,9 @@ void jobs_group_wait(struct jobs_group *group)
 
 /* --- the thread ----------------------------------------------------------- */
 
-/* Waits for the next job; NULL: there will be none any more. */
-static struct job *next_job(struct jobs *jobs)
+/* Waits for the next job; NULL: there will be none any more. *@nice: what the
+ * thread is to be. */
+static struct job *next_job(struct jobs *jobs, int *nice)
 {
 	struct job *job;
 
@@ -67,6 +70,7 @@ static struct job *next_job(struct jobs *jobs)
 			jobs->last = &jobs->first;
 		jobs->running = true;
 	}
+	*nice = jobs->nice;
 	lock_release(&jobs->lock);
 	return job;
 }
@@ -85,9 +89,11 @@ static void *run_jobs(void *context)
 {
 	struct jobs *jobs = context;
 	struct job *job;
+	int nice;
 
 	pthread_setname_np(pthread_self(), jobs->name);
-	while ((job = next_job(jobs))) {
+	while ((job = next_job(jobs, &nice))) {
+		thread_nice_raise(nice);
 		pulse_begin("does the slow work of a recording");
 		job->run(job);
 		pulse_end();
@@ -147,6 +153,13 @@ void jobs_wait(struct jobs *jobs)
 	lock_acquire(&jobs->lock);
 	while (jobs->first || jobs->running)
 		lock_wait(&jobs->lock, &jobs->change);
+	lock_release(&jobs->lock);
+}
+
+void jobs_set_nice(struct jobs *jobs, int nice)
+{
+	lock_acquire(&jobs->lock);
+	jobs->nice = nice;
 	lock_release(&jobs->lock);
 }
 

@@ -42,6 +42,9 @@ void jobs_free(struct jobs **jobs);
 /* Waits until all jobs that were posted have run, and those that they posted
  * here. Not for a job. */
 void jobs_wait(struct jobs *jobs);
+/* The thread becomes as nice as @nice before its next job, if it is less so.
+ * Any thread. */
+void jobs_set_nice(struct jobs *jobs, int nice);
 /* Has the thread call job->run(job) later. Any thread; never waits. */
 void jobs_post(struct jobs *jobs, struct job *job);
 

@@ -17,6 +17,7 @@
 #include "collector/base/lock.h"
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
+#include "collector/record/recording.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/futex.h"
@@ -31,13 +32,15 @@ struct worker_words {
 
 struct drain {
 	uint32_t workers;
+	bool nice_workers; /* there are as many of these */
 	int done_fd;
 	bool closing; /* relaxed; kicks tell */
 	uint32_t awaited; /* the main thread wants to know of rounds */
 	struct lock lock; /* of arenas */
 	struct arena_list arenas;
+	uint32_t nice_arenas; /* of these; changes under lock */
 	uint32_t generation; /* changes with arenas */
-	struct worker_words worker[DOORBELLS];
+	struct worker_words worker[2][DOORBELLS]; /* the second: nice ones */
 };
 
 /* --- the list of arenas -----------------------------------------------------
@@ -64,7 +67,7 @@ void arena_list_release(struct arena_list *list)
 	*list = (struct arena_list){ 0 };
 }
 
-void drain_refresh(struct drain *drain, struct arena_list *list,
+void drain_refresh(struct drain *drain, bool nice, struct arena_list *list,
 		   uint32_t *generation)
 {
 	struct arena_list old = *list;
@@ -76,10 +79,40 @@ void drain_refresh(struct drain *drain, struct arena_list *list,
 	lock_acquire(&drain->lock);
 	*generation = drain->generation;
 	for (uint32_t i = 0; i < drain->arenas.count; i++)
-		if (arena_list_add(list, drain->arenas.arena[i]) < 0)
+		if (arena_drain(drain->arenas.arena[i])->nice == nice &&
+		    arena_list_add(list, drain->arenas.arena[i]) < 0)
 			log_err("out of memory: a program is not drained");
 	lock_release(&drain->lock);
 	arena_list_release(&old);
+}
+
+static void kick_workers(struct drain *drain, bool nice)
+{
+	for (uint32_t i = 0; i < drain->workers; i++) {
+		struct worker_words *worker = &drain->worker[nice][i];
+
+		/* order: sc, KICK: what changed comes before it */
+		atom_add_sc(&worker->kicks, 1);
+		syscall(SYS_futex, &worker->kicks, FUTEX_OP_WAKE, 1, NULL, NULL,
+			0);
+	}
+}
+
+/* The generation has changed. */
+static void kick_all(struct drain *drain)
+{
+	drain_kick(drain);
+	if (drain->nice_workers)
+		kick_workers(drain, true);
+}
+
+/* Whether @arena is left to the nice workers. */
+static bool is_nice(const struct drain *drain, struct arena *arena)
+{
+	const struct recording *recording = arena_setup(arena)->recording;
+
+	return drain->nice_workers && recording &&
+	       recording_setup(recording)->nice >= NICE_MOST;
 }
 
 int drain_add(struct drain *drain, struct arena *arena)
@@ -90,12 +123,16 @@ int drain_add(struct drain *drain, struct arena *arena)
 	for (uint32_t i = 0; i < drain->workers; i++)
 		/* relaxed: a figure for a person */
 		atom_store_rlx(&arena_drain(arena)->looked_ns[i], now);
+	arena_drain(arena)->nice = is_nice(drain, arena);
 	lock_acquire(&drain->lock);
 	err = arena_list_add(&drain->arenas, arena);
+	if (!err)
+		/* relaxed: a hint for drain_kick() */
+		atom_add_rlx(&drain->nice_arenas, arena_drain(arena)->nice);
 	/* relaxed: as in drain_refresh() */
 	atom_add_rlx(&drain->generation, 1);
 	lock_release(&drain->lock);
-	drain_kick(drain);
+	kick_all(drain);
 	return err;
 }
 
@@ -109,6 +146,9 @@ void drain_remove(struct drain *drain, struct arena *arena)
 			continue;
 		/* relaxed: nothing comes any more that could be missed */
 		atom_store_rlx(&arena_drain(arena)->removed, true);
+		/* relaxed: as in drain_add() */
+		atom_add_rlx(&drain->nice_arenas,
+			     -(uint32_t)arena_drain(arena)->nice);
 		arena_put(&list->arena[i]);
 		list->arena[i] = list->arena[--list->count];
 		break;
@@ -116,7 +156,7 @@ void drain_remove(struct drain *drain, struct arena *arena)
 	/* relaxed: as in drain_refresh() */
 	atom_add_rlx(&drain->generation, 1);
 	lock_release(&drain->lock);
-	drain_kick(drain);
+	kick_all(drain);
 }
 
 uint64_t drain_lag_ns(const struct drain *drain, struct arena *arena)
@@ -141,21 +181,22 @@ uint32_t drain_workers(const struct drain *drain)
 	return drain->workers;
 }
 
-uint32_t *drain_kicks(struct drain *drain, uint32_t index)
+void drain_set_nice_workers(struct drain *drain)
 {
-	return &drain->worker[index].kicks;
+	drain->nice_workers = true;
+}
+
+uint32_t *drain_kicks(struct drain *drain, uint32_t index, bool nice)
+{
+	return &drain->worker[nice][index].kicks;
 }
 
 void drain_kick(struct drain *drain)
 {
-	for (uint32_t i = 0; i < drain->workers; i++) {
-		struct worker_words *worker = &drain->worker[i];
-
-		/* order: sc, KICK: what changed comes before it */
-		atom_add_sc(&worker->kicks, 1);
-		syscall(SYS_futex, &worker->kicks, FUTEX_OP_WAKE, 1, NULL, NULL,
-			0);
-	}
+	kick_workers(drain, false);
+	/* relaxed: drain_add() kicks after it was changed */
+	if (atom_load_rlx(&drain->nice_arenas))
+		kick_workers(drain, true);
 }
 
 void drain_note_rounds(struct drain *drain, struct arena *arena,
@@ -294,7 +335,7 @@ void drain_close(struct drain *drain)
 {
 	/* relaxed: the kick orders it */
 	atom_store_rlx(&drain->closing, true);
-	drain_kick(drain);
+	kick_all(drain);
 }
 
 bool drain_is_closing(const struct drain *drain)

@@ -81,11 +81,16 @@ void arena_list_release(struct arena_list *list);
 
 /* How many there are: a power of two, at most DOORBELLS. */
 uint32_t drain_workers(const struct drain *drain);
-/* The futex word of worker @index, which each kick changes and wakes. */
-uint32_t *drain_kicks(struct drain *drain, uint32_t index);
-/* Make *@list, a worker's copy of the list of arenas, up to date. *@generation
- * is that of the copy, 0 at first. */
-void drain_refresh(struct drain *drain, struct arena_list *list,
+/* There is a second worker of each index, for the arenas of nice programs.
+ * Before any arena is added. */
+void drain_set_nice_workers(struct drain *drain);
+/* The futex word of worker @index, or of the @nice one, which each kick changes
+ * and wakes. */
+uint32_t *drain_kicks(struct drain *drain, uint32_t index, bool nice);
+/* Make *@list, the copy of the list of arenas that a worker has, up to date: of
+ * those of nice programs, or of all others. *@generation is that of the copy, 0
+ * at first. */
+void drain_refresh(struct drain *drain, bool nice, struct arena_list *list,
 		   uint32_t *generation);
 /* Ask all workers to end, and whether they are to. */
 void drain_close(struct drain *drain);

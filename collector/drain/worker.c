@@ -26,6 +26,11 @@
  * The number of workers is a power of two and at most DOORBELLS: then every
  * doorbell belongs to one worker, the one of all slots that ring it.
  *
+ * The arenas of programs with a nice value of NICE_MOST or more have workers of
+ * their own, which are as nice, in a daemon: whoever may take little of the CPU
+ * gets no more of it through the daemon, at the cost of others. To an arena
+ * these are the workers, with the same indices.
+ *
  * A round sees the processes that were ending when it began; after it, all that
  * they left behind is taken in, and process_drained() may be said.
  */
@@ -53,6 +58,7 @@
 #include "collector/record/liveness.h"
 #include "collector/base/log.h"
 #include "collector/base/pulse.h"
+#include "collector/base/thread_nice.h"
 #include "collector/record/process.h"
 #include "collector/files/snapshot.h"
 #include "collector/record/thread_state.h"
@@ -88,6 +94,7 @@ struct worker {
 	struct collector *collector;
 	struct drain *drain; /* the collector's */
 	uint32_t index;
+	bool nice; /* of the arenas of nice programs */
 	pthread_t thread;
 	uint32_t generation; /* of the list that arenas is a copy of */
 	struct arena_list arenas;
@@ -104,7 +111,7 @@ struct worker {
 struct workers {
 	struct drain *drain;
 	uint32_t started;
-	struct worker worker[DRAIN_WORKERS_MAX];
+	struct worker worker[2 * DRAIN_WORKERS_MAX];
 };
 
 /* --- a slot -----------------------------------------------------------------
@@ -502,8 +509,8 @@ static bool gather_words(struct worker *worker, uint32_t kicks)
 	uint32_t workers = drain_workers(worker->drain);
 
 	worker->words = 1;
-	worker->word[0] =
-		futex_word(drain_kicks(worker->drain, worker->index), kicks);
+	worker->word[0] = futex_word(
+		drain_kicks(worker->drain, worker->index, worker->nice), kicks);
 	for (uint32_t i = 0; i < worker->arenas.count; i++) {
 		struct page_shm *page =
 			arena_setup(worker->arenas.arena[i])->page;
@@ -535,7 +542,8 @@ static void wait_on_words(struct worker *worker, uint64_t timeout_ns)
 	    errno != ENOSYS)
 		return;
 	now = (struct timespec){ 0, BUSY_POLL_NS };
-	syscall(SYS_futex, drain_kicks(worker->drain, worker->index),
+	syscall(SYS_futex,
+		drain_kicks(worker->drain, worker->index, worker->nice),
 		FUTEX_OP_WAIT, (uint32_t)worker->word[0].expected, &now, NULL,
 		0);
 }
@@ -565,22 +573,33 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 	set_asleep(worker, 0);
 }
 
+static void introduce_thread(const struct worker *worker)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "perfrec-%s%u",
+		 worker->nice ? "nice" : "drain",
+		 worker->index % DRAIN_WORKERS_MAX);
+	pthread_setname_np(pthread_self(), name);
+	if (worker->nice)
+		thread_nice_raise(NICE_MOST);
+	else
+		/* Programs wait for us; without the right to it we do as we
+		 * are. */
+		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
+
 static void *worker_run(void *context)
 {
 	struct worker *worker = context;
-	char name[16];
 
-	snprintf(name, sizeof(name), "perfrec-drain%u",
-		 worker->index % DRAIN_WORKERS_MAX);
-	pthread_setname_np(pthread_self(), name);
-	/* Programs wait for us; without the right to it we do as we are. */
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	introduce_thread(worker);
 	for (;;) {
 		/* order: acq, KICK: what drain_kick() was about */
-		uint32_t kicks = atom_load_acq(
-			drain_kicks(worker->drain, worker->index));
+		uint32_t kicks = atom_load_acq(drain_kicks(
+			worker->drain, worker->index, worker->nice));
 
-		drain_refresh(worker->drain, &worker->arenas,
+		drain_refresh(worker->drain, worker->nice, &worker->arenas,
 			      &worker->generation);
 		if (drain_is_closing(worker->drain))
 			break;
@@ -611,17 +630,21 @@ int workers_start(struct collector *collector, struct workers **out)
 {
 	struct workers *workers = calloc(1, sizeof(*workers));
 	uint32_t count = drain_workers(collector->drain);
+	bool nice = collector->options->control_fd < 0;
 	int err = 0;
 
 	if (!workers)
 		return -ENOMEM;
 	workers->drain = collector->drain;
-	while (workers->started < count && !err) {
+	if (nice)
+		drain_set_nice_workers(collector->drain);
+	while (workers->started < (nice ? 2 * count : count) && !err) {
 		struct worker *worker = &workers->worker[workers->started];
 
 		worker->collector = collector;
 		worker->drain = collector->drain;
-		worker->index = workers->started;
+		worker->index = workers->started % count;
+		worker->nice = workers->started >= count;
 		err = pthread_create(&worker->thread, NULL, worker_run, worker);
 		workers->started += !err;
 	}

@@ -19,6 +19,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/base/pulse.h"
+#include "collector/base/thread_nice.h"
 #include "collector/names/helper.h"
 #include "collector/names/opener_wire.h"
 #include "shared/compiler.h"
@@ -28,6 +29,7 @@
 struct opener { /* a process */
 	struct opener *next; /* of the idle ones */
 	uint64_t idle_ns; /* since when; CLOCK_MONOTONIC */
+	int nice; /* of the thread that has started it */
 	struct helper helper;
 };
 
@@ -119,36 +121,56 @@ static int start_opener(struct opener **out)
 	if (!err)
 		err = helper_start(argv, env, fds, ARRAY_SIZE(fds),
 				   &opener->helper);
-	if (err)
+	if (err) {
 		free(opener);
-	else
-		*out = opener;
-	return err;
+		return err;
+	}
+	opener->nice = thread_nice();
+	*out = opener;
+	return 0;
 }
 
 /* 0 or -errno. */
 static int take_opener(struct openers *openers, struct opener **out)
 {
+	struct opener **link = &openers->idle;
+
 	lock_acquire(&openers->lock);
-	*out = openers->idle;
+	while (*link && (*link)->nice != thread_nice())
+		link = &(*link)->next;
+	*out = *link;
 	if (*out) {
-		openers->idle = (*out)->next;
+		*link = (*out)->next;
 		openers->idle_count--;
 	}
 	lock_release(&openers->lock);
 	return *out ? 0 : start_opener(out);
 }
 
+/* Takes the one that was not used for longest out, if there are too many: it
+ * may be of threads with another nice value than most. Lock held. */
+static struct opener *take_oldest(struct openers *openers)
+{
+	struct opener **link = &openers->idle, *oldest;
+
+	if (openers->idle_count <= IDLE_MAX)
+		return NULL;
+	while ((*link)->next)
+		link = &(*link)->next;
+	oldest = *link;
+	*link = NULL;
+	openers->idle_count--;
+	return oldest;
+}
+
 static void give_opener(struct openers *openers, struct opener *opener)
 {
 	opener->idle_ns = clock_monotonic_ns();
 	lock_acquire(&openers->lock);
-	if (openers->idle_count < IDLE_MAX) {
-		opener->next = openers->idle;
-		openers->idle = opener;
-		openers->idle_count++;
-		opener = NULL;
-	}
+	opener->next = openers->idle;
+	openers->idle = opener;
+	openers->idle_count++;
+	opener = take_oldest(openers);
 	lock_release(&openers->lock);
 	if (opener)
 		end_opener(opener);

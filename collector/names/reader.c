@@ -28,6 +28,7 @@
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/base/pulse.h"
+#include "collector/base/thread_nice.h"
 #include "collector/names/helper.h"
 #include "collector/names/nowait.h"
 #include "collector/names/opener.h"
@@ -49,6 +50,7 @@ struct reader { /* a process */
 	struct reader *next; /* of the idle ones */
 	struct helper helper;
 	uid_t uid; /* whose files it has read */
+	int nice; /* of the thread that has started it */
 	uint64_t idle_ns; /* since when; CLOCK_MONOTONIC */
 	bool was_idle;
 };
@@ -169,13 +171,14 @@ void readers_stats(struct readers *readers, struct readers_stats *out)
 	lock_release(&readers->lock);
 }
 
-/* An idle process of @uid, the caller's from now on; or NULL. */
+/* An idle process of @uid, as nice as the caller is, the caller's from now on;
+ * or NULL. */
 static struct reader *take_idle(struct readers *readers, uid_t uid)
 {
 	struct reader **link = &readers->idle, *reader;
 
 	lock_acquire(&readers->lock);
-	while (*link && (*link)->uid != uid)
+	while (*link && ((*link)->uid != uid || (*link)->nice != thread_nice()))
 		link = &(*link)->next;
 	reader = *link;
 	if (reader) {
@@ -227,6 +230,7 @@ static int start_reader(struct readers *readers, uid_t uid, struct reader **out)
 		return err;
 	}
 	reader->uid = uid;
+	reader->nice = thread_nice();
 	lock_acquire(&readers->lock);
 	readers->stats.started++;
 	readers->stats.busy++;

@@ -131,6 +131,7 @@ struct arena_drain {
 		uint32_t pending; /* atomic: not all of these were read */
 		struct job job;
 	} names;
+	bool nice; /* drain.c: the nice workers drain it */
 	/* When each drain worker began its last look at the slots, BOOTTIME:
 	 * that worker, relaxed. */
 	uint64_t looked_ns[DOORBELLS];

@@ -339,6 +339,14 @@ int recording_new(const struct collector *collector, const char *path,
 	return 0;
 }
 
+void recording_set_nice(struct recording *recording, int nice)
+{
+	nice = MIN(nice, NICE_MOST);
+	recording->setup.nice = nice;
+	jobs_set_nice(recording->setup.jobs, nice);
+	trace_file_set_nice(recording->setup.trace, nice);
+}
+
 struct recording *recording_get(struct recording *recording)
 {
 	/* relaxed: whoever takes one has one */

@@ -190,6 +190,7 @@ struct recording_setup {
 	const struct collect_options *options;
 	const char *path; /* of the folder */
 	int dir_fd; /* the folder */
+	int nice; /* of its threads: recording_set_nice() */
 	struct jobs *jobs; /* its own thread for all that takes its time */
 	bool ticks; /* the clock of its programs is the counter */
 	double span_ns; /* cost of one span */
@@ -249,6 +250,12 @@ struct recording_sums {
  */
 int recording_new(const struct collector *collector, const char *path,
 		  bool exclusive, struct recording **out);
+/* A nicer thread that holds a lock would hold others up for too long. */
+#define NICE_MOST 10
+
+/* The slow work for @recording is done by threads that are as nice as @nice,
+ * but not nicer than NICE_MOST. Before anything is recorded. */
+void recording_set_nice(struct recording *recording, int nice);
 struct recording *recording_get(struct recording *recording);
 /* The same for a recording whose last reference may have been given back: then
  * it is false. The caller must know that it has not been freed yet. Any

@@ -19,6 +19,8 @@
 #include "collector/base/budget.h"
 #include "collector/base/lock.h"
 #include "collector/base/pulse.h"
+#include "collector/base/thread_nice.h"
+#include "collector/record/recording.h"
 #include "collector/stacks/unwind_file.h"
 #include "shared/compiler.h"
 
@@ -49,6 +51,7 @@ struct lane {
 	uint64_t shared_bytes; /* of these, what was taken of the budget */
 	uint64_t posted_count, dealt_count;
 	bool stopping;
+	int nice; /* of the thread */
 	pthread_t thread;
 	struct sampler_tools tools; /* the thread's */
 };
@@ -212,6 +215,7 @@ static void *lane_thread(void *context)
 	struct sample *sample;
 
 	pthread_setname_np(pthread_self(), "perfrec-sampler");
+	thread_nice_raise(lane->nice);
 	lock_acquire(&lane->lock);
 	while ((sample = wait_for_sample(lane))) {
 		lock_release(&lane->lock);
@@ -247,6 +251,7 @@ static struct lane *make_lane(struct sampler *sampler,
 		return NULL;
 	lane->sampler = sampler;
 	lane->recording = recording;
+	lane->nice = recording_setup(recording)->nice;
 	lane->last = &lane->first;
 	lane->tools.cache_budget = &sampler->cache_budget;
 	lock_init(&lane->lock, LOCK_SAMPLER);

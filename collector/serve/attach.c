@@ -28,6 +28,7 @@
 #include "collector/drain/filter_names.h"
 #include "collector/drain/process_meet.h"
 #include "collector/base/log.h"
+#include "collector/base/thread_nice.h"
 #include "collector/names/modules.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
@@ -234,6 +235,9 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	err = session_open(collector, arena, !collector->recording);
 	if (err)
 		return err;
+	/* Whoever may take little of the CPU gets no more of it through us. */
+	if (!collector->recording)
+		recording_set_nice(setup->recording, thread_nice_of(peer->pid));
 	setup->clock = collector->ticks && hello->tsc_allowed
 			       ? WIRE_CLOCK_TSC
 			       : WIRE_CLOCK_BOOTTIME;

@@ -69,6 +69,7 @@
 #include "collector/trace/fields.h"
 #include "collector/base/log.h"
 #include "collector/base/pulse.h"
+#include "collector/base/thread_nice.h"
 #include "collector/names/modules.h"
 #include "collector/options/limits.h"
 #include "collector/trace/out_perfetto.h"
@@ -155,6 +156,7 @@ struct trace_file {
 	uint32_t extra_count; /* as free_count: blocks that are not of the pool
 			       */
 	uint64_t left_out; /* any thread */
+	int nice; /* what the writers are to be; any thread */
 	bool closing; /* the writers end when their queues are empty */
 
 	struct lock write_lock;
@@ -646,6 +648,8 @@ static void *writer_main(void *context)
 
 	pthread_setname_np(pthread_self(), "perfrec-writer");
 	while ((block = take_block(writer))) {
+		/* relaxed: it stands for nothing else */
+		thread_nice_raise(atom_load_rlx(&writer->file->nice));
 		pulse_begin("writes a trace and the names in it");
 		write_block(writer, block);
 		pulse_end();
@@ -657,6 +661,12 @@ static void *writer_main(void *context)
 			report_written(writer);
 	}
 	return NULL;
+}
+
+void trace_file_set_nice(struct trace_file *file, int nice)
+{
+	/* relaxed: it stands for nothing else */
+	atom_store_rlx(&file->nice, nice);
 }
 
 /* --- producers --- */

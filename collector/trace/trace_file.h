@@ -77,6 +77,10 @@ struct trace_file_options {
 int trace_file_open(const struct trace_file_options *options,
 		    struct trace_file **out);
 
+/* The writer threads become as nice as @nice before they write the next block,
+ * if they are less so. Any thread. */
+void trace_file_set_nice(struct trace_file *file, int nice);
+
 /*
  * Returns an empty block, never NULL. The caller sets its sequence, fills it,
  * and ends it by trace_file_submit(). Does not wait for the disk: if all blocks

@@ -4,8 +4,10 @@
  */
 #include <semaphore.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "collector/base/jobs.h"
+#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define JOBS 1000
@@ -145,6 +147,39 @@ START_TEST(jobs_of_one_thread_do_not_wait_for_another)
 }
 END_TEST
 
+struct looked {
+	struct job job;
+	int nice;
+};
+
+static void look_how_nice(struct job *job)
+{
+	((struct looked *)job)->nice = getpriority(PRIO_PROCESS, 0);
+}
+
+START_TEST(jobs_may_be_nicer_than_others)
+{
+	struct looked before = { .job.run = look_how_nice };
+	struct looked after = before, back = before;
+	int own = getpriority(PRIO_PROCESS, 0);
+	struct jobs *jobs;
+
+	ck_assert_int_eq(jobs_new("test", NULL, &jobs), 0);
+	jobs_post(jobs, &before.job);
+	jobs_wait(jobs);
+	jobs_set_nice(jobs, own + 1);
+	jobs_post(jobs, &after.job);
+	jobs_wait(jobs);
+	jobs_set_nice(jobs, 0);
+	jobs_post(jobs, &back.job);
+	jobs_free(&jobs);
+	ck_assert_int_eq(before.nice, own);
+	ck_assert_int_eq(after.nice, MIN(own + 1, 19));
+	ck_assert_int_eq(back.nice, after.nice);
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, 0), own);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("jobs");
@@ -154,5 +189,6 @@ int main(void)
 	tcase_add_test(tcase, jobs_wait_waits_for_jobs_of_jobs);
 	tcase_add_test(tcase, jobs_may_be_freed_by_a_job);
 	tcase_add_test(tcase, jobs_of_one_thread_do_not_wait_for_another);
+	tcase_add_test(tcase, jobs_may_be_nicer_than_others);
 	return suite_run(suite);
 }
