@@ -92,6 +92,7 @@ struct arena_setup {
 	struct states *states; /* of its functions; NULL: none are known */
 	struct cpu_group *cpu; /* NULL: the kernel samples nothing */
 	uid_t uid; /* of the program */
+	pid_t pid; /* that has said hello */
 	uint64_t start_flow; /* flow from the image before it; 0: none */
 	enum wire_clock clock;
 	enum wire_alloc alloc; /* how the program is to record blocks */

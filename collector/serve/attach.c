@@ -228,6 +228,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	bool inside;
 
 	setup->uid = peer->uid;
+	setup->pid = peer->pid;
 	setup->start_flow = replace_image(collector, peer, &inside);
 	err = choose_recording(collector, peer->pid, &setup->recording);
 	if (err)

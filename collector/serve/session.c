@@ -45,14 +45,23 @@
 
 #define PROGRAMS_MAX 1024 /* that said hello */
 #define RECORDINGS_MAX 1024 /* that are not finished */
-/* Of one process: programs that one inside another runs as, one in the other.
- * One that only says hello again and again has no more than this. */
-#define IMAGES_MAX 16
+/* Of these, of one process: it calls exec(3) faster than we end them. */
+#define OF_PROCESS_MAX 16
 /* Of 128 TiB that a process can map. */
 #define ARENA_BYTES_MAX (32ULL << 40)
 /* Programs of a user: 100 a second, and 1,000 at once. */
 #define PROGRAM_NS 10000000
 #define BURST_NS (1000ULL * PROGRAM_NS)
+
+/* A recording of one session that is not finished. */
+struct open_recording {
+	struct open_recording *next; /* under the collector's lock */
+	struct collector *collector;
+	struct recording *recording; /* no reference */
+	struct user *user; /* whose it is */
+	uint64_t session; /* its number */
+	pid_t pid; /* that has said hello */
+};
 
 /* --- limits -----------------------------------------------------------------
  */
@@ -102,19 +111,15 @@ static bool is_disk_full(struct collector *collector, const struct user *user)
 	return most && !users_may_have(own, all, most, 1, is_shared(collector));
 }
 
-/* How many programs process @pid runs as. */
-static uint32_t count_images(struct collector *collector, pid_t pid)
+/* How many recordings of process @pid are not finished. */
+static uint32_t count_of_process(struct collector *collector, pid_t pid)
 {
+	const struct open_recording *open;
 	uint32_t count = 0;
 
 	lock_acquire(&collector->lock);
-	for (const struct process *process = collector->processes; process;
-	     process = process_next_all(process)) {
-		const struct process_setup *setup = process_setup(process);
-
-		count += setup->pid == pid && !setup->forked &&
-			 !process_is_ending(process);
-	}
+	for (open = collector->recordings; open; open = open->next)
+		count += open->pid == pid;
 	lock_release(&collector->lock);
 	return count;
 }
@@ -150,9 +155,8 @@ const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
 		return why;
 	if (is_too_fast(user))
 		return "too many programs in a second";
-	if (count_images(collector, pid) >= IMAGES_MAX)
-		return "its process runs as many programs already, one inside "
-		       "another";
+	if (count_of_process(collector, pid) >= OF_PROCESS_MAX)
+		return "too many recordings of this process are not finished";
 	if (is_disk_full(collector, user))
 		return "the recordings have reached --max-total (remove or "
 		       "move them, and start perfrec-collect again)";
@@ -201,15 +205,6 @@ static uint64_t folder_bytes(int dir_fd)
 	return bytes;
 }
 
-/* A recording of one session that is not finished. */
-struct open_recording {
-	struct open_recording *next; /* under the collector's lock */
-	struct collector *collector;
-	struct recording *recording; /* no reference */
-	struct user *user; /* whose it is */
-	uint64_t session; /* its number */
-};
-
 /* A recording of one session is finished. Any thread. */
 static void recording_ended(struct recording *recording, void *context)
 {
@@ -253,6 +248,7 @@ static int list_recording(struct collector *collector, struct arena *arena)
 	open->recording = arena_setup(arena)->recording;
 	open->user = user_of(collector, arena);
 	open->session = arena_session(arena)->number;
+	open->pid = arena_setup(arena)->pid;
 	recording_on_end(arena_setup(arena)->recording, recording_ended, open);
 	lock_acquire(&collector->lock);
 	open->next = collector->recordings;
