@@ -50,7 +50,7 @@ static size_t count_places_below(const struct load_map *map, uint64_t end)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (map->list[middle].place->start < end)
+		if (map->list[middle].start < end)
 			low = middle + 1;
 		else
 			high = middle;
@@ -65,11 +65,22 @@ static size_t count_places_below(const struct load_map *map, uint64_t end)
 static struct place *next_overlap(const struct load_map *map, uint64_t start,
 				  size_t *i)
 {
-	while (*i && map->list[*i - 1].reach > start) {
-		struct place *place = map->list[--*i].place;
+	while (*i && map->list[*i - 1].reach > start)
+		if (map->list[--*i].end > start)
+			return map->list[*i].place;
+	return NULL;
+}
 
-		if (place->end > start)
-			return place;
+/* The same for places with a life that may hold @generation. */
+static struct place *next_alive(const struct load_map *map, uint64_t address,
+				uint32_t generation, size_t *i)
+{
+	while (*i && map->list[*i - 1].reach > address) {
+		const struct load_map_entry *entry = &map->list[--*i];
+
+		if (entry->end > address && generation >= entry->born &&
+		    generation < entry->died)
+			return entry->place;
 	}
 	return NULL;
 }
@@ -90,8 +101,6 @@ static const struct life *life_in_generation(const struct place *place,
 {
 	size_t low = 0, high = place->life_count;
 
-	if (generation < place->born || generation >= place->died)
-		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -112,7 +121,7 @@ struct place *load_map_find(const struct load_map *map, uint64_t address,
 	struct place *place, *found = NULL;
 	uint32_t newest = 0;
 
-	while ((place = next_overlap(map, address, &i))) {
+	while ((place = next_alive(map, address, generation, &i))) {
 		const struct life *life = life_in_generation(place, generation);
 
 		if (life && (!found || life->from > newest)) {
@@ -170,9 +179,22 @@ static uint32_t free_since_generation(const struct load_map *map,
 	return since;
 }
 
-static void end_place(struct place *place, uint32_t generation)
+static struct load_map_entry *entry_of(struct load_map *map,
+				       const struct place *place)
 {
-	open_life(place)->to = place->died = generation;
+	struct load_map_entry *entry =
+		&map->list[count_places_below(map, place->start)];
+
+	while (entry->place != place)
+		entry++;
+	return entry;
+}
+
+static void end_place(struct load_map *map, struct place *place,
+		      uint32_t generation)
+{
+	open_life(place)->to = generation;
+	entry_of(map, place)->died = generation;
 	place->ended = MAX(place->ended, generation);
 }
 
@@ -187,7 +209,7 @@ static bool end_lives_between(struct load_map *map, uint64_t start,
 	while ((place = next_overlap(map, start, &i))) {
 		if (!open_life(place))
 			continue;
-		end_place(place, generation);
+		end_place(map, place, generation);
 		any = true;
 	}
 	return any;
@@ -211,11 +233,12 @@ static struct place *insert_place(struct load_map *map,
 	symbol_file_get(place->file);
 	place->lives = NULL;
 	place->life_count = place->life_room = 0;
-	place->born = place->died = 0;
 	place->ended = 0;
 	memmove(&map->list[at + 1], &map->list[at],
 		(map->count++ - at) * sizeof(*map->list));
-	map->list[at].place = place;
+	map->list[at] = (struct load_map_entry){ .place = place,
+						 .start = place->start,
+						 .end = place->end };
 	reach = at ? map->list[at - 1].reach : 0;
 	map->list[at].reach = MAX(reach, place->end);
 	/* Those behind it had theirs without this one. */
@@ -227,13 +250,16 @@ static struct place *insert_place(struct load_map *map,
 
 static int begin_life(struct load_map *map, struct place *place, uint32_t from)
 {
+	struct load_map_entry *entry;
+
 	if (grow_array(place->lives, place->life_room, place->life_count + 1) ||
 	    grow_array(map->transient, map->transient_room,
 		       map->transient_count + 1))
 		return -ENOMEM;
+	entry = entry_of(map, place);
 	if (!place->life_count)
-		place->born = from;
-	place->died = LIFE_OPEN;
+		entry->born = from;
+	entry->died = LIFE_OPEN;
 	place->lives[place->life_count++] = (struct life){ from, LIFE_OPEN };
 	if (place->is_transient)
 		map->transient[map->transient_count++] = place;
@@ -261,7 +287,7 @@ static void lose_history(struct load_map *map, uint32_t generation)
 		struct place *place = map->transient[--map->transient_count];
 
 		if (open_life(place))
-			end_place(place, map->generation + 1);
+			end_place(map, place, map->generation + 1);
 	}
 	map->gap = generation;
 }

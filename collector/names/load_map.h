@@ -26,8 +26,6 @@ struct life {
 /* A file in a range of addresses, once or again and again. */
 struct place {
 	uint64_t start, end;
-	uint32_t born, died; /* of its lives the first from, the last to;
-			      * load_map's */
 	uint64_t bias; /* what is added to its virtual addresses, if ... */
 	bool has_bias;
 	uint64_t map_offset; /* else: of start in the file */
@@ -49,7 +47,10 @@ struct place {
 struct load_map {
 	struct load_map_entry {
 		struct place *place;
+		uint64_t start, end; /* of place */
 		uint64_t reach; /* the highest end up to here */
+		uint32_t born, died; /* of its lives the first from, the last
+				      * to: it has none in other generations */
 	} * list; /* by start */
 	size_t count, room;
 	uint32_t generation; /* the newest that anything is known of */
