@@ -14,6 +14,7 @@
 #include "collector/command/name_near.h"
 #include "collector/options/limits.h"
 #include "collector/options/spelling.h"
+#include "collector/output/folder_lock.h"
 #include "collector/output/own_files.h"
 
 #define THREADS_COMPARED 1000 /* names, when none is the one that is given */
@@ -319,11 +320,12 @@ static int check_whole(const struct call_command *command,
 		return OPTS_FAILED;
 	}
 	if (!finished)
-		log_warn(
-			"'%.2000s' is no finished recording: it still goes "
-			"on, or its perfrec was killed; this is what its trace "
-			"has so far",
-			command->dir);
+		log_warn("'%.2000s' is no finished recording: %s; this is what "
+			 "its trace has so far",
+			 command->dir,
+			 folder_lock_test(command->dir) == -EBUSY
+				 ? "it still goes on"
+				 : "its collector was killed");
 	if (totals->cut && finished)
 		log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
 			" bytes are a part of a packet, and what came behind "

@@ -29,6 +29,8 @@
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
 #include "collector/page/page.h"
+#include "collector/read/summary_read.h"
+#include "collector/repair/repair.h"
 #include "shared/compiler.h"
 
 #define PERFETTO "https://ui.perfetto.dev"
@@ -128,6 +130,8 @@ static int find_file(const struct open_options *options, const char *name,
 	if (stat(options->dir, &status) < 0)
 		log_err("no recording in '%s': %s (perfrec record makes one)",
 			options->dir, strerror(errno));
+	else if (repair_is_needed(options->dir))
+		summary_log_unfinished(options->dir);
 	else
 		log_err("'%s' has no %s; perfrec report %s says what it has",
 			options->dir, name, options->dir);

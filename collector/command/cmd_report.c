@@ -266,7 +266,7 @@ static int read_summary(const char *dir, struct summary **out)
 		return summary_read(dir, out);
 	err = repair_show(dir, out);
 	if (!err)
-		log_info("'%s' has no " SUMMARY_NAME ", as its perfrec was "
+		log_info("'%s' has no " SUMMARY_NAME ", as its collector was "
 			 "killed: this is from its trace; perfrec report "
 			 "--repair %s writes the files that other commands "
 			 "need",

@@ -339,9 +339,9 @@ static void remove_folder(const struct output_dir *output, const char *path,
 void output_dir_commit(struct output_dir *output, bool quiet)
 {
 	if (output->unfinished && !quiet)
-		log_warn("'%s' held a recording without a summary, whose "
-			 "perfrec was killed or still goes on: it is kept as "
-			 "'%s', and its trace can be opened",
+		log_warn("'%s' held a recording without a summary, which "
+			 "still goes on, or whose collector was killed: it is "
+			 "kept as '%s', and its trace can be opened",
 			 output->dir, output->old);
 	if (output->older)
 		remove_folder(output, output->older, output->older_fd);

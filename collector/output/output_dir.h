@@ -17,7 +17,7 @@ struct output_dir {
 	int parent_fd; /* the folder that all three are in */
 	int older_fd; /* the folder @older; -1: there was none */
 	bool moved; /* DIR went to DIR.old */
-	bool unfinished; /* what moved has no summary: its perfrec was killed,
+	bool unfinished; /* what moved has no summary: its collector was killed,
 			  * or still records */
 	bool found_empty; /* DIR was there, with nothing in it, and stays */
 };

@@ -260,18 +260,16 @@ static bool find_inner(const char *dir, char path[PATH_MAX])
 	return found;
 }
 
-/* One line for the user: @dir has a trace, but no summary. */
-static void log_unfinished(const char *dir)
+void summary_log_unfinished(const char *dir)
 {
 	if (folder_lock_test(dir) == -EBUSY)
 		log_err("'%s' is no finished recording: it still goes on (wait "
 			"until it ends, or end it with perfrec ctl -o %s stop)",
 			dir, dir);
 	else
-		log_err("'%s' is no finished recording: its perfrec was "
-			"killed; "
-			"perfrec report --repair %s makes its summary and its "
-			"profile from the trace",
+		log_err("'%s' is no finished recording: its collector was "
+			"killed; perfrec report --repair %s makes its summary "
+			"and its profile from the trace",
 			dir, dir);
 }
 
@@ -286,7 +284,7 @@ static void log_no_summary(const char *dir, const char *path)
 			"recording is a folder",
 			dir);
 	else if (holds(dir, TRACE_NAME))
-		log_unfinished(dir);
+		summary_log_unfinished(dir);
 	else if (find_inner(dir, inner))
 		log_err("'%s' is no finished recording, but folders in it "
 			"are: give one, such as %s",

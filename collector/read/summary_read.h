@@ -70,6 +70,10 @@ struct summary {
  */
 int summary_read(const char *dir, struct summary **out);
 
+/* One line for the user: the folder @dir has a trace, but no summary, as its
+ * recording still goes on, or its collector was killed. */
+void summary_log_unfinished(const char *dir);
+
 /*
  * The same of @document, a json_t with what summary.json has, which is taken
  * over, also after an error. Returns 0, -ENOMEM or -EBADMSG: it has something

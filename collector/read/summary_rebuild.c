@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "collector/base/json_text.h"
+#include "collector/base/size.h"
 #include "collector/output/own_files.h"
 #include "collector/read/summary_read.h"
 #include "collector/read/trace_sums.h"
@@ -144,35 +145,57 @@ static void add_note(json_t *notes, const char *format, ...)
 	json_array_append_new(notes, json_text(text));
 }
 
+/* Adds @form with @count (size_format_text()), unless that is 0. */
+static void add_count(json_t *notes, const char *form, uint64_t count)
+{
+	char number[SIZE_TEXT], text[NOTE_BYTES];
+
+	if (!count)
+		return;
+	snprintf(number, sizeof(number), "%" PRIu64, count);
+	size_format_text(form, number, text, sizeof(text));
+	add_note(notes, "%s", text);
+}
+
+/* Bytes of a packet that the trace ends in. What is behind damage is none. */
+static uint64_t cut_bytes(const struct trace_sums *sums)
+{
+	return sums->err ? 0 : sums->totals.cut;
+}
+
 static void note_end(const struct trace_sums *sums, json_t *notes)
 {
 	const struct trace_read_totals *totals = &sums->totals;
 
-	if (totals->unfinished)
-		add_note(notes,
-			 "%" PRIu64 " spans were open where the trace ends: "
-			 "their time is counted up to there.",
-			 totals->unfinished);
-	if (totals->cut)
-		add_note(notes,
-			 "The trace ends in half a packet: the last %" PRIu64
-			 " bytes could not be read.",
-			 totals->cut);
-	if (sums->err)
+	add_count(notes,
+		  "# {span was|spans were} open where the trace ends: "
+		  "{its|their} "
+		  "time is counted up to there.",
+		  totals->unfinished);
+	add_count(notes,
+		  "The trace ends in half a packet: the last {byte|# bytes} "
+		  "could not be read.",
+		  cut_bytes(sums));
+	if (sums->err == -EBADMSG)
 		add_note(notes,
 			 "The trace is damaged at byte %" PRIu64 " of %" PRIu64
-			 " (%s): what follows could not be read.",
+			 ": what follows is not in the figures.",
+			 totals->at, totals->size);
+	else if (sums->err)
+		add_note(notes,
+			 "The trace could not be read beyond byte %" PRIu64
+			 " of %" PRIu64 ": %s.",
 			 totals->at, totals->size, strerror(-sums->err));
-	if (totals->bad_bundles + totals->bad_events)
-		add_note(notes,
-			 "%" PRIu64 " parts of the trace make no sense, and "
-			 "were left out.",
-			 totals->bad_bundles + totals->bad_events);
-	if (sums->folded + totals->refused)
-		add_note(notes,
-			 "The trace has more stacks or names than there is "
-			 "memory for: %" PRIu64 " are not in the figures.",
-			 sums->folded + totals->refused);
+	add_count(
+		notes,
+		"# {part of the trace makes|parts of the trace make} no sense, "
+		"and {was|were} left out.",
+		totals->bad_bundles + totals->bad_events);
+	add_count(
+		notes,
+		"The trace has more stacks or names than there is memory for: "
+		"# {is|are} not in the figures.",
+		sums->folded + totals->refused);
 }
 
 static json_t *notes_json(const struct trace_sums *sums)
@@ -196,7 +219,7 @@ static json_t *rebuilt_json(const struct trace_sums *sums)
 
 	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "read_bytes",
 			 number_json(totals->at), "cut_bytes",
-			 number_json(totals->cut), "unfinished_spans",
+			 number_json(cut_bytes(sums)), "unfinished_spans",
 			 number_json(totals->unfinished), "left_out",
 			 number_json(totals->bad_bundles + totals->bad_events +
 				     totals->refused + sums->folded),

@@ -41,9 +41,7 @@ bool repair_is_needed(const char *dir)
 
 static int say_busy(const char *dir)
 {
-	log_err("'%s' is no finished recording: it still goes on (wait until "
-		"it ends, or end it with perfrec ctl -o %s stop)",
-		dir, dir);
+	summary_log_unfinished(dir);
 	return -EBUSY;
 }
 
@@ -180,6 +178,23 @@ static int write_files(const char *dir, int dir_fd)
 	return err;
 }
 
+/* There is a summary. 0; or -errno: it cannot be read. */
+static int say_needless(const char *dir)
+{
+	struct summary *summary;
+	int err = summary_read(dir, &summary);
+
+	if (err) {
+		log_info("if '%s/" SUMMARY_NAME "' is damaged, move it away: "
+			 "then --repair makes a new one from the trace",
+			 dir);
+		return err;
+	}
+	summary_free(&summary);
+	log_info("'%s' has its summary: there is nothing to repair", dir);
+	return 0;
+}
+
 static int lock_and_write(const char *dir, int dir_fd)
 {
 	struct own_files files;
@@ -193,11 +208,8 @@ static int lock_and_write(const char *dir, int dir_fd)
 			dir, strerror(-err));
 		return err;
 	}
-	if (!repair_is_needed(dir)) {
-		log_info("'%s' has its summary: there is nothing to repair",
-			 dir);
-		return 0;
-	}
+	if (!repair_is_needed(dir))
+		return say_needless(dir);
 	err = own_files_look(dir_fd, &files);
 	if (!err && !files.summarized && !files.recorded) {
 		log_err("'%s' is no recording of perfrec: something else wrote "

@@ -48,7 +48,7 @@ expect_eq 'output' "$(cat out)" ended
 expect_match err 'perfrec-collect was killed by signal 9 .*: the program goes on' \
 	"the recording in 'data' is not complete.*perfrec report --repair data"
 run "$PERFREC" graph main data
-expect_error 1 "'data' is no finished recording: its perfrec was killed"
+expect_error 1 "'data' is no finished recording: its collector was killed"
 # Of the folder of its socket nothing is left.
 expect_none perfrec-??????
 

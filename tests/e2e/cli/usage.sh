@@ -102,7 +102,7 @@ refused 1 "'plain' is no finished recording" report plain
 refused 1 "'plain' is no finished recording: it is a file" graph main plain
 mkdir killed several several/one
 : >killed/trace.pftrace
-refused 1 "'killed' is no finished recording: its perfrec was killed; perfrec report --repair killed" \
+refused 1 "'killed' is no finished recording: its collector was killed; perfrec report --repair killed" \
 	graph main killed
 refused 1 "'killed/trace.pftrace': it is empty, or no trace" report --repair killed
 : >several/one/summary.json

@@ -56,9 +56,13 @@ for options in '' '--compress' '--ring-size 64K --on-full drop'; do
 	diff before after || fail "report $options: it has changed the folder"
 
 	run "$PERFREC" report --html page lost
-	expect_error 1 'perfrec was killed; perfrec report --repair lost'
+	expect_error 1 'its collector was killed; perfrec report --repair lost'
+	run "$PERFREC" open --pprof lost
+	expect_error 1 'its collector was killed; perfrec report --repair lost'
+	run "$PERFREC" export --to chrome -o chrome lost
+	expect_match err "warning: 'lost' is no finished recording: its collector was killed"
 	run "$PERFREC" export --to folded lost
-	expect_error 1 'perfrec was killed; perfrec report --repair lost'
+	expect_error 1 'its collector was killed; perfrec report --repair lost'
 
 	run "$PERFREC" report --repair lost
 	expect_status 0
@@ -133,6 +137,28 @@ false"
 			fail "cut at $number ($try), page: $(cat err)"
 	done
 done
+
+# --- damaged inside: one note says so, without a word of half a packet ---
+rm -rf cut
+mkdir cut
+head -c 50000 whole/trace.pftrace >cut/trace.pftrace
+head -c 50000 /dev/zero >>cut/trace.pftrace
+run "$PERFREC" report --json cut
+expect_status 0
+expect_eq 'damaged' "$(json out '.rebuilt | .damaged, .cut_bytes' | xargs)" 'true 0'
+expect_eq 'notes of damage' "$(json out '.notes[]' |
+	grep -c 'is damaged at byte [0-9]* of 100000: what follows')" 1
+expect_eq 'other notes' "$(json out '.notes[]' |
+	grep -Ec 'half a packet|Bad message|^1 [a-z]*s ')" 0
+
+# --- a summary that cannot be read is not called one ---
+rm -rf lost
+cp -r whole lost
+echo '{' >lost/summary.json
+run "$PERFREC" report --repair lost
+expect_status 1
+expect_match err "lost/summary.json' is damaged, move it away"
+expect_no_match err 'nothing to repair'
 
 # --- what is no trace ---
 mkdir empty other
