@@ -132,6 +132,21 @@ static bool note_incomplete(const struct runs *runs, char *text, size_t room)
 	return false;
 }
 
+/* Beside note_incomplete(), which is for its counts. */
+static bool note_rebuilt(const struct runs *runs, char *text, size_t room)
+{
+	for (size_t i = 0; i < runs->count; i++) {
+		if (!runs->list[i].summary->rebuilt)
+			continue;
+		snprintf(text, room,
+			 "%.200s was made from its trace: its times are as "
+			 "they were measured, with what perfrec took in them",
+			 runs->list[i].dir);
+		return true;
+	}
+	return false;
+}
+
 static bool note_left_out(const struct runs *runs, char *text, size_t room)
 {
 	if (!runs->left_out[0])
@@ -146,7 +161,7 @@ bool diff_note(const struct runs *runs, size_t i, char *text, size_t room)
 	static bool (*const notes[])(const struct runs *runs, char *text,
 				     size_t room) = {
 		note_programs,	 note_versions, note_running,
-		note_incomplete, note_left_out,
+		note_incomplete, note_rebuilt,	note_left_out,
 	};
 
 	for (size_t k = 0; k < ARRAY_SIZE(notes); k++)

@@ -63,10 +63,21 @@ static const char *name_of(const struct row_names *names, uint32_t function)
 	return short_names_get(&names->names, names->slot[function] - 1);
 }
 
-/* " (was f)", " (moved from libf.so)". Functions of side A are in the rows. */
+/* Whether the function was in another module: both are known. What was made
+ * from a trace has none. */
+static bool is_moved(const struct runs_function *function,
+		     const struct runs_function *other)
+{
+	return function->match == RUNS_MOVED && function->module[0] &&
+	       other->module[0];
+}
+
+/* " (now f)", " (now in [libf.so])". Functions of side A are in the rows. */
 static void print_match(const struct row_names *names,
 			const struct runs_function *function, FILE *out)
 {
+	const struct runs_function *other;
+
 	if (function->other == RUNS_NONE || function->match == RUNS_SAME)
 		return;
 	if (function->match == RUNS_RENAMED) {
@@ -75,9 +86,11 @@ static void print_match(const struct row_names *names,
 		fputc(')', out);
 		return;
 	}
+	other = runs_function(names->runs, function->other);
+	if (!is_moved(function, other))
+		return;
 	fputs(" (now in ", out);
-	text_out_module(runs_function(names->runs, function->other)->module,
-			out);
+	text_out_module(other->module, out);
 	fputc(')', out);
 }
 
@@ -133,7 +146,7 @@ static void note_row(const struct runs *runs, size_t row, char *text,
 	name_fold(other->name, folded);
 	if (function->match == RUNS_RENAMED)
 		snprintf(text, room, "(now %.200s)", folded);
-	else if (function->match == RUNS_MOVED)
+	else if (is_moved(function, other))
 		snprintf(text, room, "(now in [%.100s])",
 			 base_name(other->module));
 	else if (runs->first_b < runs->count && !runs_present(runs, row, false))

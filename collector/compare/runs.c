@@ -358,7 +358,8 @@ static void judge_run(struct run *run)
 	run->single_threaded = totals->threads <= totals->processes;
 	run->complete = summary_losses_none(run->summary) &&
 			!totals->functions_off && !totals->functions_gated &&
-			!totals->paused_spans && !totals->truncated_spans;
+			!totals->paused_spans && !totals->truncated_spans &&
+			!run->summary->rebuilt;
 }
 
 static int read_run(struct runs *runs, size_t number)

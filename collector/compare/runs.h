@@ -53,7 +53,8 @@ struct run {
 	uint32_t *summary_ids; /* of the functions of the summary; of their
 				* rows, once there are rows */
 	bool single_threaded; /* each of its processes has one thread */
-	bool complete; /* nothing was lost, off, or left out by a budget */
+	bool complete; /* nothing was lost, off, or left out by a budget,
+			  and its collector was not killed */
 };
 
 struct runs {

@@ -298,8 +298,10 @@ static int print_graph_head(const struct graph *graph, bool full_names,
 
 	if (!err) {
 		text_out(short_names_get(&names, 0), out);
-		fputs("  ", out);
-		text_out_module(graph->module, out);
+		if (graph->module[0]) { /* a trace has none */
+			fputs("  ", out);
+			text_out_module(graph->module, out);
+		}
 		if (graph->file[0]) {
 			fputs("  ", out);
 			text_out(graph->file, out);

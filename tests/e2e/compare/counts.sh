@@ -106,3 +106,19 @@ expect_status 3
 expect_match page.html 'id="perfrec-data"'
 run "$PERFREC" diff --html no/folder/page.html plain/data call/data
 expect_error 1 'no/folder/page.html'
+
+# What was made from a trace, as the collector was killed, has too few calls for
+# all that is known: nothing of it is judged exactly, and it has no modules from
+# which a function could have moved.
+cp -r plain/data killed
+rm killed/summary.json killed/wall.pb.gz
+"$PERFREC" report --repair killed >out 2>err || fail "$(cat err)"
+run "$PERFREC" diff killed again --json
+expect_status 0
+expect_eq 'calls of a killed one are' "$(json out '.metrics[] |
+	select(.key == "calls") | .judged')" not
+run "$PERFREC" diff killed again --limit 0
+expect_match out 'killed was made from its trace: its times are as they were'
+expect_no_match out 'now in'
+run "$PERFREC" graph leaf killed
+expect_eq 'head of the graph' "$(head -n 1 out)" leaf
