@@ -86,19 +86,22 @@ static void print_sentence(uint64_t count, const char *sentence,
 	fprintf(out, "%s%s %s", prefix, number, text);
 }
 
-/* What the ring was too full for. Who waited for room already is not told to.
- */
+/* What the ring was too full for. Who waited for room already is not told to,
+ * but why that was no use. */
 static void print_lost(const struct summary *summary, uint64_t count,
 		       const char *sentence, const char *prefix, FILE *out)
 {
-	static const char advice[] = "--on-full block, or ";
+	static const char advice[] = " (record with --on-full block, or ";
 	const char *on_full = summary->settings.on_full;
 	const char *found = strstr(sentence, advice);
 	char text[SENTENCE_BYTES];
 
 	if (found && on_full && !strcmp(on_full, "block")) {
-		snprintf(text, sizeof(text), "%.*s%s", (int)(found - sentence),
-			 sentence, found + sizeof(advice) - 1);
+		snprintf(text, sizeof(text),
+			 "%.*s, and the collector did not read it in time "
+			 "(record with %s",
+			 (int)(found - sentence), sentence,
+			 found + sizeof(advice) - 1);
 		sentence = text;
 	}
 	print_sentence(count, sentence, prefix, out);

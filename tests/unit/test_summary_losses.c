@@ -110,8 +110,9 @@ START_TEST(summary_losses_print_keeps_the_order_of_the_sections)
 	summary.settings.on_full = "block";
 	print_both(&summary, &losses, &odd);
 	ck_assert_ptr_nonnull(
-		strstr(losses, "lost 2 spans: the ring was full (record with a "
-			       "larger --ring-size)\n"));
+		strstr(losses, "lost 2 spans: the ring was full, and the "
+			       "collector did not read it in time (record with "
+			       "a larger --ring-size)\n"));
 	ck_assert_ptr_null(strstr(losses, "--on-full"));
 	free(losses);
 	free(odd);
