@@ -458,8 +458,10 @@ void recording_add_function(struct recording *recording,
 			    const struct function_total *total)
 {
 	lock_acquire(&recording->lock);
-	if (function_table_add(&recording->functions, total) < 0)
-		log_err("out of memory: '%s' is not in the summary",
+	if (function_table_add(&recording->functions, total) < 0 &&
+	    !recording->sums.totals.unlisted_functions++)
+		log_err("out of memory: '%s' is not in the summary, and others "
+			"may be missing as well",
 			total->name);
 	lock_release(&recording->lock);
 }

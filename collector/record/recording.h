@@ -162,6 +162,7 @@ struct totals {
 	uint64_t unwatched_processes; /* watches.h */
 	uint64_t trace_events;
 	uint64_t unlisted_threads; /* that no row is kept of */
+	uint64_t unlisted_functions; /* the same, of what a thread called */
 	uint64_t left_out_events; /* trace_file_left_out() */
 	uint64_t unkept_names, unkept_tables; /* struct symbol_cache_use */
 	uint64_t refused_programs; /* in perfrec record */
