@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/limit_hint.h"
 #include "collector/base/clock.h"
+#include "collector/base/limit_hint.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/base/pulse.h"

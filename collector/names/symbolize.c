@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/limit_hint.h"
 #include "collector/base/pulse.h"
 #include "collector/names/helper.h"
 #include "collector/names/symbol_name.h"
@@ -221,7 +222,10 @@ static void say_no_start(char *why, int err)
 {
 	const char *told = helper_told_path(PROGRAM_VARIABLE);
 
-	if (told)
+	if (*limit_hint(err))
+		say_why(why, "cannot start perfrec-symbolize: %s%s",
+			strerror(-err), limit_hint(err));
+	else if (told)
 		say_why(why, "cannot start '%.200s': %s; see PERFREC_SYMBOLIZE",
 			told, strerror(-err));
 	else

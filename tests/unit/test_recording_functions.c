@@ -73,7 +73,7 @@ static void limit_memory(size_t bytes)
 START_TEST(recording_counts_functions_that_find_no_memory)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
-	char (*name)[16] = calloc(FUNCTIONS, sizeof(*name));
+	char(*name)[16] = calloc(FUNCTIONS, sizeof(*name));
 	uint64_t missing;
 	size_t listed;
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "collector/names/symbolize.h"
 #include "collector/names/symbolize_wire.h"
@@ -721,6 +722,27 @@ START_TEST(symbolize_missing_process_leaves_names)
 }
 END_TEST
 
+/* Another installation would not help. */
+START_TEST(symbolize_that_a_limit_keeps_from_starting_names_it)
+{
+	char why[SYMBOLIZE_WHY_BYTES] = "";
+	struct rlimit limit, less;
+	int error = 0, next = dup(STDIN_FILENO);
+
+	close(next);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	less = limit;
+	/* Its two channels need four. */
+	less.rlim_cur = (rlim_t)next + 3;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &less), 0);
+	(void)ask(60, &error, why);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(error, -EMFILE);
+	ck_assert_str_eq(why, "cannot start perfrec-symbolize: Too many open "
+			      "files (raise ulimit -n)");
+}
+END_TEST
+
 /* 100 addresses with 256 long names each, all different: 100 MB. */
 START_TEST(symbolize_flood_of_names_is_stopped)
 {
@@ -859,6 +881,8 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(process, symbolize_of_a_bad_process_says_why, 0,
 			    ARRAY_SIZE(g_stubs));
 	tcase_add_test(process, symbolize_missing_process_leaves_names);
+	tcase_add_test(process,
+		       symbolize_that_a_limit_keeps_from_starting_names_it);
 	tcase_add_test(process, symbolize_process_gets_little);
 	tcase_add_test(process, symbolize_flood_of_names_is_stopped);
 	tcase_add_test(sources, sources_with_absurd_names_are_cut_and_cleaned);
