@@ -440,7 +440,7 @@ static void print_sum_stats(const json_t *answer)
 
 	if (stat_of(answer, "disk_bytes_max"))
 		size_format_bytes(stat_of(answer, "disk_bytes_max"), most);
-	printf("recordings: %llu go on, %llu are finishing; so far %s "
+	printf("recordings: %llu going on, %llu finishing; so far %s "
 	       "program%s, %s spans, %s lost; %s on disk%s%s\n",
 	       (unsigned long long)stat_of(answer, "going_on"),
 	       (unsigned long long)stat_of(answer, "finishing"),
@@ -534,7 +534,7 @@ static int print_stats(const struct ctl_options *options, const json_t *answer)
 	print_cache_stats(answer);
 	print_refusals(answer);
 	table_init(&table, recording_columns, ARRAY_SIZE(recording_columns),
-		   "RECORDING");
+		   "FOLDER");
 	table.indent = "";
 	table.full_names = options->full_names;
 	for (size_t i = 0; i < json_array_size(rows); i++)
