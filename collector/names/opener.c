@@ -20,11 +20,15 @@
 #include "collector/base/lock.h"
 #include "collector/base/pulse.h"
 #include "collector/base/thread_nice.h"
+#include "collector/names/fd_message.h"
 #include "collector/names/helper.h"
 #include "collector/names/opener_wire.h"
 #include "shared/compiler.h"
 
 #define IDLE_MAX 2 /* processes */
+
+_Static_assert(1 + READER_FILES_MAX <= FD_MESSAGE_MAX,
+	       "the files of a question, and whom to pass them to");
 
 struct opener { /* a process */
 	struct opener *next; /* of the idle ones */
@@ -178,36 +182,6 @@ static void give_opener(struct openers *openers, struct opener *opener)
 
 /* --- messages ------------------------------------------------------------- */
 
-union control {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(OPENER_FDS_MAX * sizeof(int))];
-};
-
-static int send_request(const struct opener *opener,
-			const struct opener_request *request, const int *fds,
-			unsigned int count)
-{
-	union control control = { 0 };
-	struct iovec part = { (void *)request, sizeof(*request) };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = CMSG_SPACE(count * sizeof(int)),
-	};
-	ssize_t put;
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-	put = sendmsg(opener->helper.answer, &message,
-		      MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (put < 0)
-		return -errno;
-	return put == sizeof(*request) ? 0 : -EPIPE;
-}
-
 /* Waits until the answer is there. 0 or -ETIMEDOUT. */
 static int wait_for_answer(const struct opener *opener)
 {
@@ -229,26 +203,20 @@ static int wait_for_answer(const struct opener *opener)
 static int receive_reply(const struct opener *opener, int *fd, bool *is_sound)
 {
 	struct opener_reply reply = { 0 };
-	union control control;
-	struct iovec part = { &reply, sizeof(reply) };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	const struct cmsghdr *header;
+	int fds[FD_MESSAGE_MAX];
+	unsigned int count = 0;
 	int err = wait_for_answer(opener);
 
+	if (!err)
+		err = fd_message_receive(opener->helper.answer, &reply,
+					 sizeof(reply), fds, &count,
+					 MSG_DONTWAIT);
 	if (err)
 		return err;
-	if (recvmsg(opener->helper.answer, &message,
-		    MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(reply))
-		return -EPIPE;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS &&
-	    header->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	if (count == 1)
+		*fd = fds[0];
+	else
+		helper_close(fds, (int)count);
 	*is_sound = true;
 	return reply.err;
 }
@@ -262,7 +230,9 @@ static int ask(struct openers *openers, const struct opener_request *request,
 	int err = take_opener(openers, &opener);
 
 	if (!err) {
-		err = send_request(opener, request, fds, count);
+		err = fd_message_send(opener->helper.answer, request,
+				      sizeof(*request), fds, count,
+				      MSG_DONTWAIT);
 		if (!err)
 			err = receive_reply(opener, out, &is_sound);
 		if (is_sound) {
@@ -306,7 +276,7 @@ int opener_pass(struct openers *openers, int to,
 	const struct opener_request request = { .question = OPENER_PASS,
 						.files = count,
 						.message = *message };
-	int all[OPENER_FDS_MAX] = { to };
+	int all[FD_MESSAGE_MAX] = { to };
 	int ignored = -1;
 
 	memcpy(all + 1, fds, count * sizeof(*fds));

@@ -15,72 +15,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/names/fd_message.h"
 #include "collector/names/opener_wire.h"
 
 #define SOCKET STDOUT_FILENO
 
-union control {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(OPENER_FDS_MAX * sizeof(int))];
-};
-
 /* A request with its @count descriptors. False: there will be no more. */
-static bool receive(struct opener_request *request, int fds[OPENER_FDS_MAX],
+static bool receive(struct opener_request *request, int fds[FD_MESSAGE_MAX],
 		    unsigned int *count)
 {
-	union control control;
-	struct iovec part = { request, sizeof(*request) };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	const struct cmsghdr *header;
-	ssize_t got;
+	bool passes;
 
-	do
-		got = recvmsg(SOCKET, &message, MSG_WAITALL | MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	header = got == sizeof(*request) ? CMSG_FIRSTHDR(&message) : NULL;
-	if (!header || header->cmsg_type != SCM_RIGHTS ||
-	    request->files > READER_FILES_MAX)
+	if (fd_message_receive(SOCKET, request, sizeof(*request), fds, count,
+			       MSG_WAITALL))
 		return false;
-	*count = 1 + (request->question == OPENER_PASS ? request->files : 0);
-	if (header->cmsg_len != CMSG_LEN(*count * sizeof(int)))
-		return false;
-	memcpy(fds, CMSG_DATA(header), *count * sizeof(int));
-	return true;
-}
-
-/* Sends @bytes over @to with @count descriptors. 0 or -errno. */
-static int send_with(int to, const void *bytes, size_t size, const int *fds,
-		     unsigned int count)
-{
-	union control control = { 0 };
-	struct iovec part = { (void *)bytes, size };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	ssize_t put;
-
-	if (count) {
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-	}
-	put = sendmsg(to, &message, MSG_NOSIGNAL);
-	if (put < 0)
-		return -errno;
-	return put == (ssize_t)size ? 0 : -EPIPE;
+	passes = request->question == OPENER_PASS;
+	return request->files <= READER_FILES_MAX &&
+	       *count == 1 + (passes ? request->files : 0);
 }
 
 static void answer(int err, int fd)
 {
 	const struct opener_reply reply = { .err = err };
 
-	(void)send_with(SOCKET, &reply, sizeof(reply), &fd, fd >= 0);
+	(void)fd_message_send(SOCKET, &reply, sizeof(reply), &fd, fd >= 0, 0);
 }
 
 static void find(const struct opener_request *request, int folder)
@@ -121,9 +79,9 @@ static void pass(const struct opener_request *request, const int *fds)
 	for (uint32_t i = 0; i < request->files && !err; i++)
 		err = open_to_read(fds[1 + i]);
 	if (!err)
-		err = send_with(fds[0], &request->message,
-				sizeof(request->message), fds + 1,
-				request->files);
+		err = fd_message_send(fds[0], &request->message,
+				      sizeof(request->message), fds + 1,
+				      request->files, 0);
 	for (uint32_t i = 0; i <= request->files; i++)
 		close(fds[i]);
 	answer(err, -1);
@@ -132,7 +90,7 @@ static void pass(const struct opener_request *request, const int *fds)
 int opener_serve(void)
 {
 	static struct opener_request request;
-	int fds[OPENER_FDS_MAX];
+	int fds[FD_MESSAGE_MAX];
 	unsigned int count;
 
 	while (receive(&request, fds, &count)) {

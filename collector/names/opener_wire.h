@@ -23,7 +23,6 @@
 #include "collector/names/reader_wire.h"
 
 #define OPENER_VARIABLE "PERFREC_OPENS"
-#define OPENER_FDS_MAX (1 + READER_FILES_MAX)
 
 enum opener_question { OPENER_FIND, OPENER_PASS };
 

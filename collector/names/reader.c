@@ -29,6 +29,7 @@
 #include "collector/base/log.h"
 #include "collector/base/pulse.h"
 #include "collector/base/thread_nice.h"
+#include "collector/names/fd_message.h"
 #include "collector/names/helper.h"
 #include "collector/names/nowait.h"
 #include "collector/names/opener.h"
@@ -365,37 +366,6 @@ static int open_files(const struct question *question, struct files *out)
 
 /* --- messages ------------------------------------------------------------- */
 
-/* 0 or -errno. */
-static int send_request(const struct reader *reader,
-			const struct question *question,
-			const struct files *files)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(READER_FILES_MAX * sizeof(int))];
-	} control = { 0 };
-	size_t bytes = question->request.files * sizeof(int);
-	struct iovec part = { (void *)&question->request,
-			      sizeof(question->request) };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = CMSG_SPACE(bytes),
-	};
-	ssize_t put;
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(bytes);
-	memcpy(CMSG_DATA(&control.header), files->fds, bytes);
-	put = sendmsg(reader->helper.answer, &message,
-		      MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (put < 0)
-		return -errno;
-	return put == sizeof(question->request) ? 0 : -EPIPE;
-}
-
 /* 0; -ETIMEDOUT; -EPIPE: there is no more. */
 static int receive_bytes(const struct reader *reader, uint64_t deadline_ns,
 			 void *out, size_t count)
@@ -476,7 +446,9 @@ static int put_question(struct readers *readers, const struct reader *reader,
 		return opener_pass(readers->openers, reader->helper.answer,
 				   &question->request, files->fds,
 				   question->request.files);
-	return send_request(reader, question, files);
+	return fd_message_send(reader->helper.answer, &question->request,
+			       sizeof(question->request), files->fds,
+			       question->request.files, MSG_DONTWAIT);
 }
 
 /* One try. -EAGAIN: the process was idle, and is dead. */

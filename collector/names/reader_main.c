@@ -31,6 +31,7 @@
 
 #include "collector/names/elf_bounds.h"
 #include "collector/names/elf_read.h"
+#include "collector/names/fd_message.h"
 #include "collector/names/mini_debug.h"
 #include "collector/names/opener_serve.h"
 #include "collector/names/opener_wire.h"
@@ -135,32 +136,14 @@ static void confine(void)
 /* --- messages ------------------------------------------------------------- */
 
 /* A request with its descriptors. False: there will be no more. */
-static bool receive(struct reader_request *request, int fds[READER_FILES_MAX])
+static bool receive(struct reader_request *request, int fds[FD_MESSAGE_MAX])
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(READER_FILES_MAX * sizeof(int))];
-	} control;
-	struct iovec part = { request, sizeof(*request) };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	const struct cmsghdr *header;
-	ssize_t got;
+	unsigned int count;
 
-	do
-		got = recvmsg(SOCKET, &message, MSG_WAITALL | MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	header = got == sizeof(*request) ? CMSG_FIRSTHDR(&message) : NULL;
-	if (!header || header->cmsg_type != SCM_RIGHTS ||
-	    request->files > READER_FILES_MAX ||
-	    header->cmsg_len != CMSG_LEN(request->files * sizeof(int)))
-		return false;
-	memcpy(fds, CMSG_DATA(header), request->files * sizeof(int));
-	return true;
+	return !fd_message_receive(SOCKET, request, sizeof(*request), fds,
+				   &count, MSG_WAITALL) &&
+	       request->files <= READER_FILES_MAX && count &&
+	       count == request->files;
 }
 
 static void send_bytes(const void *bytes, size_t count)
@@ -375,7 +358,7 @@ static void answer(const struct reader_request *request,
 int main(void)
 {
 	struct reader_request request = { 0 };
-	int fds[READER_FILES_MAX];
+	int fds[FD_MESSAGE_MAX];
 	struct stat status;
 
 	if (fstat(SOCKET, &status) || !S_ISSOCK(status.st_mode)) {

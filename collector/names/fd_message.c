@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/names/fd_message.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(FD_MESSAGE_MAX * sizeof(int))];
+};
+
+int fd_message_send(int socket, const void *bytes, size_t size, const int *fds,
+		    unsigned int count, int flags)
+{
+	union control control = { 0 };
+	struct iovec part = { (void *)bytes, size };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t put;
+
+	if (count) {
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
+	}
+	put = sendmsg(socket, &message, MSG_NOSIGNAL | flags);
+	if (put < 0)
+		return -errno;
+	return put == (ssize_t)size ? 0 : -EPIPE;
+}
+
+/* Sets @fds to the descriptors of @message. Returns their number. */
+static unsigned int take_fds(struct msghdr *message, int fds[FD_MESSAGE_MAX])
+{
+	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	size_t bytes;
+
+	if (!header || header->cmsg_level != SOL_SOCKET ||
+	    header->cmsg_type != SCM_RIGHTS)
+		return 0;
+	/* The control buffer has no room for more. */
+	bytes = header->cmsg_len - CMSG_LEN(0);
+	memcpy(fds, CMSG_DATA(header), bytes);
+	return (unsigned int)(bytes / sizeof(int));
+}
+
+int fd_message_receive(int socket, void *bytes, size_t size,
+		       int fds[FD_MESSAGE_MAX], unsigned int *count, int flags)
+{
+	union control control;
+	struct iovec part = { bytes, size };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t got;
+
+	do
+		got = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	*count = got < 0 ? 0 : take_fds(&message, fds);
+	if (got == (ssize_t)size)
+		return 0;
+	while (*count)
+		close(fds[--*count]);
+	return -EPIPE;
+}
