@@ -32,6 +32,7 @@
 #include "collector/names/elf_bounds.h"
 #include "collector/names/elf_read.h"
 #include "collector/names/fd_message.h"
+#include "collector/names/lower_limit.h"
 #include "collector/names/mini_debug.h"
 #include "collector/names/opener_serve.h"
 #include "collector/names/opener_wire.h"
@@ -51,25 +52,14 @@
 
 /* --- confinement ---------------------------------------------------------- */
 
-static void set_limit(int resource, rlim_t value)
-{
-	struct rlimit limit;
-
-	if (getrlimit(resource, &limit))
-		return;
-	limit.rlim_cur = MIN(limit.rlim_cur, value);
-	limit.rlim_max = MIN(limit.rlim_max, value);
-	setrlimit(resource, &limit);
-}
-
 static void set_limits(void)
 {
-	set_limit(RLIMIT_CPU, CPU_SECONDS);
-	set_limit(RLIMIT_CORE, 0);
-	set_limit(RLIMIT_FSIZE, FILE_BYTES);
+	lower_limit(RLIMIT_CPU, CPU_SECONDS);
+	lower_limit(RLIMIT_CORE, 0);
+	lower_limit(RLIMIT_FSIZE, FILE_BYTES);
 /* A sanitizer takes terabytes of addresses. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	set_limit(RLIMIT_AS, MEMORY_BYTES);
+	lower_limit(RLIMIT_AS, MEMORY_BYTES);
 #endif
 }
 

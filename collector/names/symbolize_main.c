@@ -28,6 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/names/lower_limit.h"
 #include "collector/names/symbolize_dwarf.h"
 #include "collector/names/symbolize_wire.h"
 #include "shared/compiler.h"
@@ -39,25 +40,14 @@
 #define DATA_BYTES (2ull << 30)
 #define NICE 10
 
-static void set_limit(int resource, rlim_t value)
-{
-	struct rlimit limit;
-
-	if (getrlimit(resource, &limit))
-		return;
-	limit.rlim_cur = MIN(limit.rlim_cur, value);
-	limit.rlim_max = MIN(limit.rlim_max, value);
-	setrlimit(resource, &limit);
-}
-
 static void set_limits(void)
 {
-	set_limit(RLIMIT_CPU, CPU_SECONDS);
-	set_limit(RLIMIT_CORE, 0);
+	lower_limit(RLIMIT_CPU, CPU_SECONDS);
+	lower_limit(RLIMIT_CORE, 0);
 /* A sanitizer takes terabytes of addresses. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	set_limit(RLIMIT_AS, ADDRESS_BYTES);
-	set_limit(RLIMIT_DATA, DATA_BYTES);
+	lower_limit(RLIMIT_AS, ADDRESS_BYTES);
+	lower_limit(RLIMIT_DATA, DATA_BYTES);
 #endif
 	setpriority(PRIO_PROCESS, 0, NICE);
 }
@@ -183,7 +173,8 @@ static int put_lines(void)
 	set_limits();
 	open_to_read(SYMBOLIZE_ELF_FD);
 	open_to_read(SYMBOLIZE_ALT_FD);
-	set_limit(RLIMIT_FSIZE, 0); /* it has nothing to write but its answer */
+	lower_limit(RLIMIT_FSIZE,
+		    0); /* it has nothing to write but its answer */
 	g_is_confined = true;
 	forbid_network_and_programs();
 	if (dwarf_lines_new(SYMBOLIZE_ELF_FD, SYMBOLIZE_ALT_FD, &lines, &why))

@@ -47,9 +47,9 @@ START_TEST(fd_message_brings_its_descriptors)
 	ck_assert(is_same_file(fds[1], g_pair[1]));
 	close(fds[0]);
 	close(fds[1]);
-	ck_assert_int_eq(fd_message_send(g_pair[0], "plain", 6, NULL, 0,
-					 MSG_DONTWAIT),
-			 0);
+	ck_assert_int_eq(
+		fd_message_send(g_pair[0], "plain", 6, NULL, 0, MSG_DONTWAIT),
+		0);
 	ck_assert_int_eq(fd_message_receive(g_pair[1], text, sizeof(text), fds,
 					    &count, MSG_DONTWAIT),
 			 0);
@@ -70,9 +70,8 @@ START_TEST(fd_message_that_is_cut_leaves_no_descriptors)
 			 -EPIPE);
 	ck_assert_uint_eq(count, 0);
 	ck_assert_int_eq(pipe(pipe_fd), 0);
-	ck_assert_int_eq(fd_message_send(g_pair[0], "hel", 3, &pipe_fd[1], 1,
-					 0),
-			 0);
+	ck_assert_int_eq(
+		fd_message_send(g_pair[0], "hel", 3, &pipe_fd[1], 1, 0), 0);
 	close(pipe_fd[1]);
 	ck_assert_int_eq(fd_message_receive(g_pair[1], text, sizeof(text), fds,
 					    &count, MSG_DONTWAIT),
