@@ -15,6 +15,15 @@
 #define STAT_START_FIELD 22
 #define FLAG_EXITING 4u /* PF_EXITING, linux/sched.h */
 
+bool proc_is_ours(void)
+{
+	char self[16] = "";
+	/* It leads to our id in the namespace that is shown. */
+	ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
+
+	return length > 0 && atoi(self) == getpid();
+}
+
 size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size)
 {
 	char path[64];

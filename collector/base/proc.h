@@ -14,6 +14,10 @@
 #define PROC_STATUS_BYTES 2048
 #define PROC_STAT_BYTES 1024
 
+/* Whether /proc shows the processes of our pid namespace by the ids that we
+ * have for them. False, too: there is none. */
+bool proc_is_ours(void);
+
 /* Reads at most @size - 1 bytes of /proc/@pid/@name into @buffer, and ends them
  * with a NUL. Returns how many; 0: the file is empty or cannot be read. */
 size_t proc_read(pid_t pid, const char *name, char *buffer, size_t size);

@@ -64,6 +64,7 @@
 #include "collector/base/log.h"
 #include "collector/base/watchdog.h"
 #include "collector/base/loop.h"
+#include "collector/base/proc.h"
 #include "collector/base/stack_size.h"
 #include "collector/record/process.h"
 #include "collector/files/recording_finish.h"
@@ -373,6 +374,20 @@ static int start_events(struct daemon *daemon)
 	return err;
 }
 
+/* 0, or -ENOENT after logging one line: ids of programs lead to others there,
+ * or to none. */
+static int check_proc(void)
+{
+	if (proc_is_ours())
+		return 0;
+	log_err("cannot start: %s",
+		access("/proc/self", F_OK) < 0
+			? "there is no /proc; mount it"
+			: "/proc shows another pid namespace; mount one of "
+			  "this (unshare --mount-proc)");
+	return -ENOENT;
+}
+
 static int start_parts(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
@@ -393,6 +408,8 @@ static int start_parts(struct daemon *daemon)
 	collector->halves = own_cost_halves(OWN_COST_SPAN, collector->ticks);
 	lock_init(&collector->lock, LOCK_COLLECTOR);
 	err = start_events(daemon);
+	if (!err && check_proc() < 0)
+		return -ENOENT;
 	if (!err)
 		err = clock_sync_new(&collector->clock);
 	if (!err)
