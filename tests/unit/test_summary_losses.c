@@ -100,8 +100,8 @@ START_TEST(summary_losses_print_keeps_the_order_of_the_sections)
 		"lost 1 allocation: the ring was full (record with --on-full "
 		"block, or a larger --ring-size)\n"
 		"lost 1 sample of CPU time: there was no room for it\n"
-		"lost 1 ring: the program overwrote it; what came before is "
-		"kept\n"
+		"lost 1 ring: the program overwrote it, or there was no memory "
+		"for it; what came before is kept\n"
 		"lost the rest of the trace: full (calls and times are of the "
 		"whole run)\n");
 	free(losses);
