@@ -67,23 +67,43 @@ void arena_list_release(struct arena_list *list)
 	*list = (struct arena_list){ 0 };
 }
 
-void drain_refresh(struct drain *drain, bool nice, struct arena_list *list,
-		   uint32_t *generation)
+/* A copy of the list, of nice arenas or of all others. 0 or -ENOMEM: then *@list
+ * is empty. */
+static int copy_arenas(struct drain *drain, bool nice, struct arena_list *list,
+		       uint32_t *generation)
 {
+	int err = 0;
+
+	*list = (struct arena_list){ 0 };
+	lock_acquire(&drain->lock);
+	for (uint32_t i = 0; i < drain->arenas.count && !err; i++)
+		if (arena_drain(drain->arenas.arena[i])->nice == nice)
+			err = arena_list_add(list, drain->arenas.arena[i]);
+	if (!err)
+		*generation = drain->generation;
+	lock_release(&drain->lock);
+	if (err)
+		arena_list_release(list);
+	return err;
+}
+
+int drain_refresh(struct drain *drain, bool nice, struct arena_list *list,
+		  uint32_t *generation)
+{
+	static struct log_limit limit;
 	struct arena_list old = *list;
 
 	/* relaxed: a kick follows every change, and comes with order */
 	if (atom_load_rlx(&drain->generation) == *generation)
-		return;
-	*list = (struct arena_list){ 0 };
-	lock_acquire(&drain->lock);
-	*generation = drain->generation;
-	for (uint32_t i = 0; i < drain->arenas.count; i++)
-		if (arena_drain(drain->arenas.arena[i])->nice == nice &&
-		    arena_list_add(list, drain->arenas.arena[i]) < 0)
-			log_err("out of memory: a program is not drained");
-	lock_release(&drain->lock);
+		return 0;
+	if (copy_arenas(drain, nice, list, generation) < 0) {
+		*list = old;
+		log_limited(&limit, LOG_ERR,
+			    "out of memory: new programs have to wait");
+		return -ENOMEM;
+	}
 	arena_list_release(&old);
+	return 0;
 }
 
 static void kick_workers(struct drain *drain, bool nice)

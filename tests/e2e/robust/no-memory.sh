@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# An allocation of the collector fails, once, in one of its threads. The program
+# does not notice, and the daemon ends when it is told to. What is lost is said;
+# of what a drain worker can do a moment later nothing is. (A worker that had no
+# memory for its list of programs never looked at the new one: the program waited
+# in block mode, and the daemon did not end.)
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/daemon.sh"
+need jq
+
+build_calls
+./calls 5000 >expected
+cat >fail.c <<'SOURCE'
+/* Allocation number FAIL_AT of the threads called FAIL_THREAD... fails. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+static long count;
+static int fails(void)
+{
+	const char *thread = getenv("FAIL_THREAD"), *at = getenv("FAIL_AT");
+	char name[16] = "";
+
+	if (!thread || !at || prctl(PR_GET_NAME, name) ||
+	    strncmp(name, thread, strlen(thread)) ||
+	    __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED) != atol(at))
+		return 0;
+	errno = ENOMEM;
+	return 1;
+}
+void *malloc(size_t bytes)
+{
+	return fails() ? NULL : __libc_malloc(bytes);
+}
+void *calloc(size_t count, size_t bytes)
+{
+	return fails() ? NULL : __libc_calloc(count, bytes);
+}
+void *realloc(void *block, size_t bytes)
+{
+	return fails() ? NULL : __libc_realloc(block, bytes);
+}
+SOURCE
+${CC:-gcc} -O1 -fno-builtin -shared -fPIC -o libfail.so fail.c ||
+	fail 'cannot compile fail.c'
+
+# is_up: it listens, or has ended.
+is_up()
+{
+	grep -q 'listening on' collect.log || ! kill -0 $collector 2>kill.err
+}
+
+# failing THREAD NUMBER: a recording below that, if the daemon can begin.
+failing()
+{
+	export FAIL_THREAD="$1" FAIL_AT="$2"
+	rm -rf data
+	: >collect.log
+	LD_PRELOAD=$PWD/libfail.so "$O/perfrec-collect" -o data --overhead off \
+		--on-full block 2>collect.log &
+	collector=$!
+	unset FAIL_THREAD FAIL_AT
+	wait_for 60 is_up
+	PERFREC_DEADLINE_MS=20000 preload timeout 60 ./calls 5000 >out 2>err ||
+		fail "$*: the program ended with status $?"
+	cmp -s out expected || fail "$*: the output of the program has changed"
+	kill -TERM $collector 2>kill.err
+	wait $collector
+	status=$?
+	collector=
+	[ $status -le 1 ] || fail "$*: perfrec-collect: status $status"
+}
+
+failing perfrec-drain 1
+expect_match collect.log 'out of memory: new programs have to wait'
+expect_eq 'spans, and lost ones' "$(json data/calls-*/summary.json \
+	'.totals | .spans, .dropped_spans' | tr '\n' ' ')" '5002 0 '
+
+# Some of each thread: all of them take minutes.
+for one in perfrec-collect:5 perfrec-collect:17 perfrec-collect:70 \
+		perfrec-collect:90 perfrec-drain:2 perfrec-drain:4 \
+		perfrec-drain:9 perfrec-drain:20 perfrec-jobs:9 \
+		perfrec-jobs:40 perfrec-jobs:90 perfrec-writer:1 \
+		perfrec-writer:9; do
+	failing ${one%:*} ${one#*:}
+	if [ $status -ne 0 ]; then
+		expect_match collect.log 'emory|Resource temporarily'
+	elif grep -q 'refused program' collect.log; then
+		expect_none data/calls-*
+	elif ! grep -q 'cannot write all of' collect.log; then
+		[ -s data/calls-*/summary.json ] || fail "$one: no summary"
+		"$O/tests/tools/trace_check" data/calls-*/trace.pftrace ||
+			fail "$one: a rule is broken"
+	fi
+done
