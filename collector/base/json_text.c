@@ -6,11 +6,44 @@
 
 #include "collector/base/utf8.h"
 
+/* --- memory ---
+ */
+
+static _Thread_local bool t_lacked;
+
+static void *allocate(size_t bytes)
+{
+	void *block = malloc(bytes);
+
+	t_lacked |= !block;
+	return block;
+}
+
+/* Before there are threads: jansson has one allocator for all of them. */
+__attribute__((constructor)) static void take_over_memory(void)
+{
+	json_set_alloc_funcs(allocate, free);
+}
+
+void json_text_watch(void)
+{
+	t_lacked = false;
+}
+
+bool json_text_lacked(void)
+{
+	return t_lacked;
+}
+
+/* --- texts ---
+ */
+
 json_t *json_text(const char *text)
 {
 	json_t *json = json_string(text);
 	char *clean = json ? NULL : strdup(text);
 
+	t_lacked |= !json && !clean;
 	if (!clean)
 		return json;
 	utf8_copy(clean, clean, strlen(clean));

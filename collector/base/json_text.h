@@ -7,7 +7,14 @@
 #define PERFREC_COLLECTOR_BASE_JSON_TEXT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+/* jansson leaves out what it has no memory for, and nobody asks each call. So
+ * this asks once: whether jansson lacked memory in this thread after
+ * json_text_watch(). Any thread. */
+void json_text_watch(void);
+bool json_text_lacked(void);
 
 /* A new JSON string of @text, with '?' for each byte that is no UTF-8. The
  * caller owns it; NULL: no memory. Any thread. */

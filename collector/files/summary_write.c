@@ -446,9 +446,13 @@ int summary_write(struct recording *recording,
 
 	if (fd < 0)
 		return fd;
+	json_text_watch();
 	root = summary_json(recording, files);
 	err = write_json(root, fd);
 	json_decref(root);
+	/* One without some of its figures would say that they are unknown. */
+	if (json_text_lacked())
+		err = -ENOMEM;
 	if (!err)
 		return own_files_keep(dir_fd, SUMMARY_NAME);
 	own_files_discard(dir_fd, SUMMARY_NAME);

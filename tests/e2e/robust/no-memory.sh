@@ -4,7 +4,8 @@
 # does not notice, and the daemon ends when it is told to. What is lost is said;
 # of what a drain worker can do a moment later nothing is. (A worker that had no
 # memory for its list of programs never looked at the new one: the program waited
-# in block mode, and the daemon did not end.)
+# in block mode, and the daemon did not end. And members of summary.json were left
+# out without a word.)
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
@@ -77,6 +78,14 @@ failing()
 	[ $status -le 1 ] || fail "$*: perfrec-collect: status $status"
 }
 
+# members: the names of those that each summary has.
+members()
+{
+	jq -c '[., .totals, .cost, .settings | keys]' data/calls-*/summary.json
+}
+
+failing none 1
+members >whole
 failing perfrec-drain 1
 expect_match collect.log 'out of memory: new programs have to wait'
 expect_eq 'spans, and lost ones' "$(json data/calls-*/summary.json \
@@ -87,14 +96,15 @@ for one in perfrec-collect:5 perfrec-collect:17 perfrec-collect:70 \
 		perfrec-collect:90 perfrec-drain:2 perfrec-drain:4 \
 		perfrec-drain:9 perfrec-drain:20 perfrec-jobs:9 \
 		perfrec-jobs:40 perfrec-jobs:90 perfrec-writer:1 \
-		perfrec-writer:9; do
+		perfrec-writer:9 $(seq -f 'perfrec-jobs:%g' 200 50 700); do
 	failing ${one%:*} ${one#*:}
 	if [ $status -ne 0 ]; then
 		expect_match collect.log 'emory|Resource temporarily'
 	elif grep -q 'refused program' collect.log; then
 		expect_none data/calls-*
 	elif ! grep -q 'cannot write all of' collect.log; then
-		[ -s data/calls-*/summary.json ] || fail "$one: no summary"
+		members >some || fail "$one: no summary"
+		cmp -s some whole || fail "$one: the summary is not whole"
 		"$O/tests/tools/trace_check" data/calls-*/trace.pftrace ||
 			fail "$one: a rule is broken"
 	fi
