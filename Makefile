@@ -361,7 +361,7 @@ $(O)/lock_check.list: $(call if_differs,$(O)/lock_check.list,locks $(LOCK_CHECK)
 HOST_CC	= $(if $(COVER),$(HOSTCC),$(CC))
 TEST_CC	= $(HOST_CC) $(BASE) $(CPPFLAGS) $(CFLAGS)
 ifdef COVER
-unexport CC CFLAGS WARN
+unexport CC CFLAGS HOSTCC WARN COVER
 endif
 # In this order: some use the names of others. The product can be built without
 # the folders of tests.
