@@ -62,7 +62,8 @@
  * child of the arena is met for so many times as long. */
 #define MEET_LONG_NS 500000
 #define MEET_PAUSE 9
-/* When there is no descriptor to look at a child, none is met for so long. */
+/* When there is no descriptor or memory for a child, none is met for so long.
+ */
 #define LACK_PAUSE_NS 50000000
 
 static void describe_process(struct process_setup *setup, pid_t pid)
@@ -357,6 +358,18 @@ static void note_lack(struct arena *arena, int err)
 	recording_note(arena_setup(arena)->recording, text);
 }
 
+/* A child cannot be met now, for want of what @err says. Whether it can be
+ * asked for again: no more when the workers look at its slot for the last time.
+ */
+static bool postpone(struct arena *arena, int err)
+{
+	struct arena_drain *drain = arena_drain(arena);
+
+	note_lack(arena, err);
+	drain->meet_after_ns = clock_boottime_ns() + LACK_PAUSE_NS;
+	return !drain->leaving;
+}
+
 /* A child that a slot names. */
 struct child {
 	pid_t inner_pid; /* as it calls itself */
@@ -414,11 +427,8 @@ static int find_child_in_turn(struct collector *collector, struct arena *arena,
 	took = clock_boottime_ns() - start;
 	if (took > MEET_LONG_NS)
 		drain->meet_after_ns = start + took + MEET_PAUSE * took;
-	if (is_lack(err)) {
-		note_lack(arena, err);
-		drain->meet_after_ns = start + took + LACK_PAUSE_NS;
-		err = drain->leaving ? -ESRCH : -EAGAIN;
-	}
+	if (is_lack(err))
+		err = postpone(arena, err) ? -EAGAIN : -ESRCH;
 	if (err != -ESRCH && err != -ENOEXEC)
 		return err;
 	child->pidfd = err;
@@ -510,7 +520,7 @@ static struct process *process_fork(struct collector *collector,
 		return NULL;
 	process = begin_child(collector, arena, parent, child);
 	if (!process) {
-		*why = -ENOMEM;
+		*why = postpone(arena, -ENOMEM) ? -EAGAIN : -ENOMEM;
 		return NULL;
 	}
 	if (child->began)

@@ -171,6 +171,31 @@ static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 	}
 }
 
+/* What slot @index has will be read in a later pass. */
+static void put_off(struct arena *arena, struct arena_slot *slot)
+{
+	arena_add_late_slots(arena, !slot->later);
+	slot->later = true;
+}
+
+/* There is no memory for a thread of @process, whose slot is @slot. Its records
+ * wait in its ring, unless this is the last time that they can be read. */
+static void lack_thread(struct worker *worker, struct arena *arena,
+			struct arena_slot *slot, const struct process *process)
+{
+	static struct log_limit limit;
+
+	if (process_is_ending(process)) {
+		break_arena(worker, arena, NULL, "out of memory");
+		return;
+	}
+	log_limited(&limit, LOG_WARN,
+		    "a thread of '%s' waits until it is recorded: out of "
+		    "memory",
+		    process_setup(process)->entry->name);
+	put_off(arena, slot);
+}
+
 /* The thread that has claimed slot @index since the last pass. NULL: it is not
  * recorded, or not known yet. */
 static struct thread *meet_thread(struct worker *worker, struct arena *arena,
@@ -193,8 +218,7 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 		return NULL;
 	}
 	if (err == -EAGAIN) {
-		arena_add_late_slots(arena, !slot->later);
-		slot->later = true;
+		put_off(arena, slot);
 		return NULL;
 	}
 	if (err) {
@@ -205,7 +229,7 @@ static struct thread *meet_thread(struct worker *worker, struct arena *arena,
 		return NULL;
 	}
 	if (thread_new(process, shm, &thread) < 0)
-		break_arena(worker, arena, NULL, "out of memory");
+		lack_thread(worker, arena, slot, process);
 	else
 		arena_warm(arena, index + 1);
 	return thread;

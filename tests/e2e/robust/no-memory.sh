@@ -2,16 +2,33 @@
 #
 # An allocation of the collector fails, once, in one of its threads. The program
 # does not notice, and the daemon ends when it is told to. What is lost is said;
-# of what a drain worker can do a moment later nothing is. (A worker that had no
+# what a drain worker can do a moment later is not lost. (A worker that had no
 # memory for its list of programs never looked at the new one: the program waited
 # in block mode, and the daemon did not end. And members of summary.json were left
 # out without a word.)
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
+trap ': >go; [ -z "$collector" ] || kill -KILL $collector' EXIT
 
-build_calls
-./calls 5000 >expected
+# It calls leaf() 5,000 times and waits until ./go is there.
+build calls <<'SOURCE'
+#include <stdio.h>
+#include <unistd.h>
+static volatile long sum;
+__attribute__((noinline)) static void leaf(long i) { sum += i; }
+int main(void)
+{
+	for (long i = 0; i < 5000; i++)
+		leaf(i);
+	while (access("go", F_OK))
+		usleep(10000);
+	printf("%ld\n", sum);
+	return 0;
+}
+SOURCE
+: >go
+./calls >expected
 cat >fail.c <<'SOURCE'
 /* Allocation number FAIL_AT of the threads called FAIL_THREAD... fails. */
 #define _GNU_SOURCE
@@ -57,8 +74,8 @@ is_up()
 	grep -q 'listening on' collect.log || ! kill -0 $collector 2>kill.err
 }
 
-# failing THREAD NUMBER: a recording below that, if the daemon can begin.
-failing()
+# begin_failing THREAD NUMBER: a daemon below that, if it can begin.
+begin_failing()
 {
 	export FAIL_THREAD="$1" FAIL_AT="$2"
 	rm -rf data
@@ -68,14 +85,30 @@ failing()
 	collector=$!
 	unset FAIL_THREAD FAIL_AT
 	wait_for 60 is_up
-	PERFREC_DEADLINE_MS=20000 preload timeout 60 ./calls 5000 >out 2>err ||
-		fail "$*: the program ended with status $?"
-	cmp -s out expected || fail "$*: the output of the program has changed"
+}
+
+# program_ended WHAT STATUS: as it does by itself.
+program_ended()
+{
+	[ $2 -eq 0 ] || fail "$1: the program ended with status $2"
+	cmp -s out expected || fail "$1: the output of the program has changed"
+}
+
+end_failing()
+{
 	kill -TERM $collector 2>kill.err
 	wait $collector
 	status=$?
 	collector=
 	[ $status -le 1 ] || fail "$*: perfrec-collect: status $status"
+}
+
+failing()
+{
+	begin_failing "$@"
+	preload timeout 60 ./calls >out 2>err
+	program_ended "$*" $?
+	end_failing "$@"
 }
 
 # members: the names of those that each summary has.
@@ -86,15 +119,27 @@ members()
 
 failing none 1
 members >whole
-failing perfrec-drain 1
-expect_match collect.log 'out of memory: new programs have to wait'
-expect_eq 'spans, and lost ones' "$(json data/calls-*/summary.json \
-	'.totals | .spans, .dropped_spans' | tr '\n' ' ')" '5002 0 '
+for at in 1 2 3 4; do
+	begin_failing perfrec-drain $at
+	rm -f go
+	preload timeout 60 ./calls >out 2>err &
+	program=$!
+	wait_for 60 grep -E -q 'out of memory: new programs have to wait|waits until it is recorded: out of memory' \
+		collect.log
+	: >go
+	wait $program
+	program_ended "drain $at" $?
+	end_failing "drain $at"
+	expect_eq "spans, lost ones and broken rings of drain $at" \
+		"$(json data/calls-*/summary.json '.totals | .spans,
+			.dropped_spans, .broken_rings' | tr '\n' ' ')" \
+		'5001 0 0 '
+done
 
 # Some of each thread: all of them take minutes.
 for one in perfrec-collect:5 perfrec-collect:17 perfrec-collect:70 \
-		perfrec-collect:90 perfrec-drain:2 perfrec-drain:4 \
-		perfrec-drain:9 perfrec-drain:20 perfrec-jobs:9 \
+		perfrec-collect:90 perfrec-drain:9 perfrec-drain:20 \
+		perfrec-jobs:9 \
 		perfrec-jobs:40 perfrec-jobs:90 perfrec-writer:1 \
 		perfrec-writer:9 $(seq -f 'perfrec-jobs:%g' 200 50 700); do
 	failing ${one%:*} ${one#*:}
