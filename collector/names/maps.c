@@ -2,9 +2,38 @@
 #include "collector/names/maps.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
+
+#define TURN_SECONDS 10
+
+static sem_t g_turn; /* 1: nobody reads a long map */
+
+__attribute__((constructor)) static void begin_turns(void)
+{
+	sem_init(&g_turn, 0, 1);
+}
+
+void maps_turn_line(struct maps_turn *turn)
+{
+	struct timespec until;
+
+	if (++turn->lines != MAPS_LINES_SOON + 1)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += TURN_SECONDS;
+	turn->taken = !sem_clockwait(&g_turn, CLOCK_MONOTONIC, &until);
+}
+
+void maps_turn_end(struct maps_turn *turn)
+{
+	if (turn->taken)
+		sem_post(&g_turn);
+	*turn = (struct maps_turn){ 0 };
+}
 
 /* Reads a number and the one character that must follow it. */
 static bool take_number(char **at, int base, char after, uint64_t *out)

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * maps - parses one line of /proc/PID/maps. It keeps no state and reads no
- * file, so any thread may call it.
+ * maps - parses one line of /proc/PID/maps, and has long ones read in turn. It
+ * reads no file. Any thread may call it.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_MAPS_H
 #define PERFREC_COLLECTOR_NAMES_MAPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* How many lines a thread reads for which others wait. That takes 1 ms; the
+ * 65,530 that a process may have take 20 ms or more. */
+#define MAPS_LINES_SOON 2048
 
 struct maps_line {
 	uint64_t start, end; /* the mapping is at addresses start to end - 1 */
@@ -26,5 +31,20 @@ struct maps_line {
  * @line is no line of such a file; @line may be changed then, too, and *@out
  * has no meaning. */
 bool maps_parse(char *line, struct maps_line *out);
+
+/*
+ * A thread that reads more lines than that does so in turn with all others,
+ * whoever's map it is: a few clients with very many mappings would otherwise
+ * take all CPUs. It waits for 10 s at most, as the kernel may hold a reader for
+ * ever. Begins as { 0 }; the caller ends it.
+ */
+struct maps_turn {
+	size_t lines; /* that were read */
+	bool taken;
+};
+
+/* One more line is about to be read. */
+void maps_turn_line(struct maps_turn *turn);
+void maps_turn_end(struct maps_turn *turn);
 
 #endif

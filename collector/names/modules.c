@@ -16,9 +16,9 @@
  * reason is that the log tells each unload, and the map may be ahead of the
  * log. load_map.c keeps what is known.
  *
- * The map at hello is read on the main thread, which waits for no file system.
- * If a file cannot be had so, the whole map is read by a job. Until then
- * nothing is known.
+ * The map at hello is read on the main thread, which waits for no file system,
+ * and reads no long map. If a file cannot be had so, or the map is long, the
+ * whole map is read by a job. Until then nothing is known.
  *
  * A file that the log tells is opened by its path, and must have the build-id
  * that it had in memory. A file that the map tells is opened by mapped_file.c.
@@ -156,8 +156,9 @@ struct reading {
 	size_t count, room;
 	struct span *anonymous;
 	size_t anonymous_count;
-	bool nowait; /* ask no file system; see modules_new() */
-	bool is_behind; /* so a file could not be had */
+	bool nowait; /* ask no file system, and read MAPS_LINES_SOON lines at
+		      * most; see modules_new() */
+	bool is_behind; /* so not all could be had */
 };
 
 static void reading_release(struct reading *reading)
@@ -309,6 +310,7 @@ static FILE *open_maps(const struct modules *modules)
 static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 			  struct reading *reading)
 {
+	struct maps_turn turn = { 0 };
 	struct maps_line line;
 	char *text = NULL;
 	size_t size = 0, count = 0;
@@ -317,6 +319,11 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 	while (getline(&text, &size, file) > 0 &&
 	       count++ < LOAD_MAP_PLACES_MAX) {
 		err = 0;
+		if (reading->nowait && count > MAPS_LINES_SOON) {
+			reading->is_behind = true;
+			break;
+		}
+		maps_turn_line(&turn);
 		if (!maps_parse(text, &line))
 			continue;
 		note_anonymous(&line, reading);
@@ -330,6 +337,7 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 		if (err)
 			break;
 	}
+	maps_turn_end(&turn);
 	free(text);
 	return err;
 }
@@ -721,7 +729,8 @@ int modules_refresh(struct modules *modules)
 }
 
 /* The same when nobody else knows @modules yet, without waiting for a file: if
- * the log has something to say, or a file cannot be had, the map is behind.
+ * the log has something to say, or a file cannot be had, or the map is long, it
+ * is behind.
  * What the log says is not taken in, as that may wait. */
 static int read_map_nowait(struct modules *modules)
 {

@@ -31,6 +31,7 @@ static int add_line(struct text_map *map, char *text)
 
 int text_map_read(struct text_map *map, pid_t pid)
 {
+	struct maps_turn turn = { 0 };
 	char path[32], *text = NULL;
 	size_t room = 0;
 	int err = 0;
@@ -41,8 +42,11 @@ int text_map_read(struct text_map *map, pid_t pid)
 	file = fopen(path, "re");
 	if (!file)
 		return -errno;
-	while (!err && getline(&text, &room, file) > 0)
+	while (!err && getline(&text, &room, file) > 0) {
+		maps_turn_line(&turn);
 		err = add_line(map, text);
+	}
+	maps_turn_end(&turn);
 	free(text);
 	fclose(file);
 	if (err)

@@ -145,23 +145,38 @@ bool arena_is_file(const struct arena *arena, uint64_t device, uint64_t inode)
 	return arena->device == device && arena->inode == inode;
 }
 
-bool arena_is_mapped_by(const struct arena *arena, pid_t pid)
+/* As arena_is_mapped_soon(), for the first @lines of the map. */
+static int find_mapping(const struct arena *arena, pid_t pid, size_t lines)
 {
 	struct maps_line map;
 	char path[64], *line = NULL;
 	size_t size = 0;
-	bool found = false;
+	int found = 0;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	file = fopen(path, "re");
-	while (file && !found && getline(&line, &size, file) > 0)
-		found = maps_parse(line, &map) && map.inode == arena->inode &&
-			map.device == arena->device;
+	while (file && !found && getline(&line, &size, file) > 0) {
+		if (!lines--)
+			found = -EAGAIN;
+		else if (maps_parse(line, &map) && map.inode == arena->inode &&
+			 map.device == arena->device)
+			found = 1;
+	}
 	free(line);
 	if (file)
 		fclose(file);
 	return found;
+}
+
+bool arena_is_mapped_by(const struct arena *arena, pid_t pid)
+{
+	return find_mapping(arena, pid, SIZE_MAX) > 0;
+}
+
+int arena_is_mapped_soon(const struct arena *arena, pid_t pid)
+{
+	return find_mapping(arena, pid, MAPS_LINES_SOON);
 }
 
 int arena_map(int fd, const struct wire_hello *hello, struct arena **out,

@@ -236,6 +236,9 @@ bool arena_is_file(const struct arena *arena, uint64_t device, uint64_t inode);
 /* Whether process @pid has the memory of @arena mapped. Reads /proc. Any
  * thread. */
 bool arena_is_mapped_by(const struct arena *arena, pid_t pid);
+/* The same for the main thread: 1, 0, or -EAGAIN: not among the first
+ * MAPS_LINES_SOON mappings of @pid, and there are more. */
+int arena_is_mapped_soon(const struct arena *arena, pid_t pid);
 
 /* Slot @index in the shared memory, below slot_count. Any thread. */
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);

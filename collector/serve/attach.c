@@ -138,7 +138,8 @@ static int choose_recording(struct collector *collector, pid_t pid,
  * flow that links the two images in their trace; 0: none. *@inside: the old
  * image is still there, and the new one is inside it (an emulator runs it, or
  * the library is in another namespace of the linker). Then both go on, and the
- * CPU time of the process belongs to the old one. */
+ * CPU time of the process belongs to the old one. The same holds if its map is
+ * too long to be read here, and does not begin with the old arena. */
 static uint64_t replace_image(struct collector *collector,
 			      const struct peer *peer, bool *inside)
 {
@@ -146,8 +147,8 @@ static uint64_t replace_image(struct collector *collector,
 	uint64_t flow = 0;
 	bool exited;
 
-	*inside =
-		old && arena_is_mapped_by(process_setup(old)->arena, peer->pid);
+	*inside = old &&
+		  arena_is_mapped_soon(process_setup(old)->arena, peer->pid);
 	if (!old || *inside)
 		return 0;
 	/* Or its pid has been used again. */
@@ -347,14 +348,17 @@ void attach_child(struct collector *collector, const struct wire_child *child,
 		  int mem, const struct peer *peer)
 {
 	struct arena *arena = collector->arenas;
+	int mapped;
 
 	while (arena && !arena_is_file(arena, child->device, child->inode))
 		arena = arena_next(arena);
-	if (!arena || !arena_is_mapped_by(arena, peer->pid))
+	mapped = arena ? arena_is_mapped_soon(arena, peer->pid) : 0;
+	if (!mapped)
 		return;
 	mem = fcntl(mem, F_DUPFD_CLOEXEC, 0);
 	if (mem >= 0)
-		states_child_memory(arena, peer->pid, child->pid, mem);
+		states_child_memory(arena, peer->pid, child->pid, mem,
+				    mapped > 0);
 }
 
 /* --- what takes longer

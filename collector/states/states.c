@@ -416,13 +416,15 @@ static bool give_memory(struct states *states, pid_t pid, pid_t inner_pid,
 }
 
 bool states_add_child(struct states *states, pid_t pid, pid_t inner_pid,
-		      int mem_fd)
+		      int mem_fd, bool proven)
 {
 	struct states_process *stranger;
 	uint32_t strangers = 0;
 	bool taken = false;
 
 	stranger = new_stranger(states, pid, inner_pid, mem_fd);
+	if (stranger)
+		stranger->unproven = !proven;
 	lock_acquire(&states->lock);
 	for (struct states_process *one = states->processes; one;
 	     one = one->next)
@@ -444,17 +446,29 @@ bool states_add_child(struct states *states, pid_t pid, pid_t inner_pid,
 	return taken;
 }
 
+/* Whether processes with long maps have lied just now. */
+static bool is_lied_to(struct states *states)
+{
+	uint64_t until_ns;
+
+	lock_acquire(&states->lock);
+	until_ns = states->lied_until_ns;
+	lock_release(&states->lock);
+	return clock_boottime_ns() < until_ns;
+}
+
 void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
-			 int mem_fd)
+			 int mem_fd, bool proven)
 {
 	struct states *states = arena_setup(arena)->states;
 
-	if (!states || !patch_mem_is_good(mem_fd)) {
+	if (!states || !patch_mem_is_good(mem_fd) ||
+	    (!proven && is_lied_to(states))) {
 		close(mem_fd);
 		return;
 	}
 	states_drop_unvisited(states);
-	if (states_add_child(states, pid, inner_pid, mem_fd))
+	if (states_add_child(states, pid, inner_pid, mem_fd, proven))
 		states_wake(states);
 }
 

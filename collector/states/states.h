@@ -89,9 +89,11 @@ void states_process_end(struct process *process);
 /* A forked child @pid, which calls itself @inner_pid, has passed its own
  * /proc/self/mem as @mem_fd, which becomes the callee's. It may have recorded
  * nothing yet: then its text is looked after all the same, as it may never call
- * a hook while functions are off. Main thread. */
+ * a hook while functions are off. @proven: it is known to have @arena mapped;
+ * else the thread of @arena finds that out, and where processes with long maps
+ * lie, believes none for a while. Main thread. */
 void states_child_memory(struct arena *arena, pid_t pid, pid_t inner_pid,
-			 int mem_fd);
+			 int mem_fd, bool proven);
 
 /* How often a function was called. */
 struct states_calls {

@@ -157,6 +157,14 @@ static bool has_area(const struct states *states)
 	return false;
 }
 
+bool states_are_of(struct states *states, pid_t pid)
+{
+	states_go_away(states);
+	(void)text_map_read(&states->map, pid);
+	states_come_back(states);
+	return has_area(states);
+}
+
 /* A child that has recorded nothing says that it is there only if text was
  * patched when it was forked. In another pid namespace it is not looked for. */
 static void meet_opener(struct states *states, int32_t pid)
@@ -166,12 +174,9 @@ static void meet_opener(struct states *states, int32_t pid)
 
 	if (!states->area || !leader || leader->pid != leader->inner_pid)
 		return;
-	states_go_away(states);
-	(void)text_map_read(&states->map, pid);
-	states_come_back(states);
-	mem = has_area(states) ? patch_mem_open(pid) : -1;
+	mem = states_are_of(states, pid) ? patch_mem_open(pid) : -1;
 	if (mem >= 0)
-		(void)states_add_child(states, pid, pid, mem);
+		(void)states_add_child(states, pid, pid, mem, true);
 }
 
 /* Process @pid, as it calls itself, has called dlopen(); 0: nobody knows who.

@@ -181,6 +181,8 @@ struct states_process {
 	bool unwatched; /* it is to have no descriptors (watches.h) */
 	struct collector *watched_by; /* it counts there; NULL: as a process
 				       * does, or not at all */
+	bool unproven; /* that it shares the arena is only its own word. The
+			* thread's, once it is listed */
 	int mem; /* -1: none, or the image has it. Under the lock */
 	struct modules *modules; /* a reference */
 	struct modules *adopted; /* of a stranger that is none any more: they
@@ -276,6 +278,8 @@ struct states {
 			   * the program; 0: it does not */
 	uint64_t slow_ns; /* how long that took since end_ns, in all, without
 			   * what is usual */
+	uint64_t lied_until_ns; /* until then no process that is unproven is
+				 * taken in */
 	struct states_process *processes;
 	struct states_module *modules;
 	size_t module_count, module_room;
@@ -374,11 +378,14 @@ void states_follow_new(struct states *states, struct states_process *process);
 /* In how many ns states_follow_modules() should look again; UINT64_MAX: when it
  * is told to. */
 uint64_t states_follow_pause(struct states *states);
+/* Whether process @pid has the thunk area of the arena mapped; there is one.
+ * Reads its map, which may wait for the program. */
+bool states_are_of(struct states *states, pid_t pid);
 /* A child @pid, which calls itself @inner_pid, with its memory @mem_fd, which
- * becomes the callee's. Whether it is taken: then it is met soon. Any thread.
- */
+ * becomes the callee's. @proven: states_are_of() is known. Whether it is taken:
+ * then it is met soon. Any thread. */
 bool states_add_child(struct states *states, pid_t pid, pid_t inner_pid,
-		      int mem_fd);
+		      int mem_fd, bool proven);
 /* Whether a process that runs has the module. */
 bool states_has_module(struct states *states, uint32_t module);
 /* A process that has the module, or the leader; NULL: there is neither. */
@@ -410,7 +417,8 @@ void states_follow_processes(struct states *states);
 void states_drop_ended(struct states *states);
 /* The same, if @states has no thread that does it. Any thread. */
 void states_drop_unvisited(struct states *states);
-/* Whether the thread sees @process for the first time: it has, from now on. */
+/* Whether the thread sees @process for the first time: it has, from now on. One
+ * that is found to be none of the arena is never seen. */
 bool states_meet(struct states *states, struct states_process *process);
 /* While the program is held: if its text cannot be written, have the gate stand
  * in. */

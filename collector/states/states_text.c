@@ -33,6 +33,8 @@
 #include "shared/ring_shm.h"
 
 #define GATE_ENTRIES 65536
+/* After a lie, none is looked into for so many times as long as that took. */
+#define LIE_PAUSE 9
 
 bool states_has_ended(struct states *states,
 		      const struct states_process *process)
@@ -633,6 +635,28 @@ struct states_process *states_first(struct states *states)
 	return first;
 }
 
+/* Whether @process is one of the arena. One that only says so is taken out. */
+static bool is_proven(struct states *states, struct states_process *process)
+{
+	uint64_t begin_ns = clock_boottime_ns(), now;
+	bool lied;
+
+	if (!process->unproven || !states->area)
+		return true;
+	lied = !states_are_of(states, process->pid);
+	process->unproven = false;
+	now = clock_boottime_ns();
+	lock_acquire(&states->lock);
+	/* A drain worker may have met it meanwhile, and knows it. */
+	lied = lied && process->stranger;
+	if (lied) {
+		process->ended = true;
+		states->lied_until_ns = now + LIE_PAUSE * (now - begin_ns);
+	}
+	lock_release(&states->lock);
+	return !lied;
+}
+
 bool states_meet(struct states *states, struct states_process *process)
 {
 	bool met;
@@ -641,7 +665,7 @@ bool states_meet(struct states *states, struct states_process *process)
 	met = process->met;
 	process->met = true;
 	lock_release(&states->lock);
-	return !met;
+	return !met && is_proven(states, process);
 }
 
 void states_follow_processes(struct states *states)

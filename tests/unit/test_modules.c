@@ -891,6 +891,31 @@ START_TEST(modules_instrumented_looks_at_every_file)
 }
 END_TEST
 
+/* Whoever says hello would make all others wait for that. */
+START_TEST(modules_long_map_is_read_later)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE),
+	       count = 2 * MAPS_LINES_SOON;
+	struct modules *modules = modules_of(getpid());
+	char *memory;
+
+	ck_assert(!modules_are_behind(modules));
+	modules_put(&modules);
+	memory = mmap(NULL, count * page, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	for (size_t i = 0; i < count; i += 2)
+		ck_assert_int_eq(mprotect(memory + i * page, page, PROT_READ),
+				 0);
+	modules = modules_of(getpid());
+	ck_assert(modules_are_behind(modules));
+	ck_assert_int_eq(modules_refresh(modules), 0);
+	ck_assert(!modules_are_behind(modules));
+	modules_put(&modules);
+	munmap(memory, count * page);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("modules");
@@ -927,6 +952,7 @@ static Suite *make_suite(void)
 		       modules_map_is_not_believed_before_the_unload_is_told);
 	tcase_add_test(all, modules_each_function_gives_entry_addresses);
 	tcase_add_test(all, modules_instrumented_looks_at_every_file);
+	tcase_add_test(all, modules_long_map_is_read_later);
 	return suite;
 }
 

@@ -463,6 +463,28 @@ START_TEST(states_tell_so_many_probes)
 }
 END_TEST
 
+static struct states_process *add_child(pid_t pid)
+{
+	int mem = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	ck_assert(states_add_child(g_states, pid, pid, mem, false));
+	return states_first(g_states);
+}
+
+/* This process has the thunk area mapped, the one that runs the tests has not.
+ */
+START_TEST(states_child_of_nobody_is_not_met)
+{
+	ck_assert(states_meet(g_states, add_child(getpid())));
+	ck_assert_uint_eq(g_states->lied_until_ns, 0);
+	ck_assert(!states_meet(g_states, add_child(getppid())));
+	ck_assert_uint_gt(g_states->lied_until_ns, clock_boottime_ns() / 2);
+	states_drop_ended(g_states);
+	ck_assert_int_eq(states_first(g_states)->pid, getpid());
+	ck_assert_ptr_null(states_first(g_states)->next);
+}
+END_TEST
+
 static void *come_back(void *context)
 {
 	states_come_back(context);
@@ -586,6 +608,7 @@ int main(void)
 	tcase_add_test(tcase, states_sums_are_of_all_slots);
 	tcase_add_test(tcase, states_list_has_the_dearest_first);
 	tcase_add_test(tcase, states_tell_so_many_probes);
+	tcase_add_test(tcase, states_child_of_nobody_is_not_met);
 	tcase_add_test(tcase, states_restored_ones_are_given_up);
 	tcase_add_test(tcase, states_that_end_are_given_up);
 	tcase_add_test(tcase, states_with_many_children_are_not_stuck);
