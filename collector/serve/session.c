@@ -49,9 +49,9 @@
 #define OF_PROCESS_MAX 16
 /* Of 128 TiB that a process can map. */
 #define ARENA_BYTES_MAX (32ULL << 40)
-/* Programs of a user: 100 a second, and 1,000 at once. */
-#define PROGRAM_NS 10000000
-#define BURST_NS (1000ULL * PROGRAM_NS)
+/* Arenas that are larger than usual leave a quarter of that to others. */
+#define ARENA_BYTES_USUAL (64ULL << 30)
+#define LARGE_BYTES_MAX (ARENA_BYTES_MAX / 4 * 3)
 
 /* A recording of one session that is not finished. */
 struct open_recording {
@@ -65,15 +65,6 @@ struct open_recording {
 
 /* --- limits -----------------------------------------------------------------
  */
-
-static bool is_too_fast(struct user *user)
-{
-	uint64_t now = clock_boottime_ns();
-
-	if (user->begun_ns + BURST_NS < now)
-		user->begun_ns = now - BURST_NS;
-	return user->begun_ns > now;
-}
 
 /* What all recordings have on disk; *@own: those of @user. */
 static uint64_t bytes_on_disk(struct collector *collector,
@@ -124,6 +115,11 @@ static uint32_t count_of_process(struct collector *collector, pid_t pid)
 	return count;
 }
 
+static bool is_large(uint64_t arena_bytes)
+{
+	return arena_bytes > ARENA_BYTES_USUAL;
+}
+
 /* Why @user may not have one more session, among all that there are. */
 static const char *refuse_one_more(struct collector *collector,
 				   const struct user *user,
@@ -140,7 +136,9 @@ static const char *refuse_one_more(struct collector *collector,
 				    PROGRAMS_MAX, 1, shared))
 		return "too many programs at once";
 	if (!users_may_have(user->has.arena_bytes, limits->arena_bytes,
-			    ARENA_BYTES_MAX, arena_bytes, shared))
+			    ARENA_BYTES_MAX, arena_bytes, shared) ||
+	    (is_large(arena_bytes) &&
+	     arena_bytes > LARGE_BYTES_MAX - limits->large_bytes))
 		return "the rings of all programs are too large already";
 	return NULL;
 }
@@ -153,7 +151,7 @@ const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
 
 	if (why)
 		return why;
-	if (is_too_fast(user))
+	if (pace_is_too_fast(&user->pace, getsid(pid), clock_boottime_ns()))
 		return "too many programs in a second";
 	if (count_of_process(collector, pid) >= OF_PROCESS_MAX)
 		return "too many recordings of this process are not finished";
@@ -287,28 +285,35 @@ int session_open(struct collector *collector, struct arena *arena, bool own)
 
 void session_begin(struct collector *collector, struct arena *arena)
 {
+	struct session_limits *limits = collector->limits;
 	struct user *user = user_of(collector, arena);
+	uint64_t bytes = arena_setup(arena)->bytes;
 
 	arena_session(arena)->held = true;
-	collector->limits->sessions++;
-	collector->limits->begun++;
-	collector->limits->arena_bytes += arena_setup(arena)->bytes;
+	limits->sessions++;
+	limits->begun++;
+	limits->arena_bytes += bytes;
+	limits->large_bytes += is_large(bytes) ? bytes : 0;
 	user->has.sessions++;
-	user->has.arena_bytes += arena_setup(arena)->bytes;
-	user->begun_ns += PROGRAM_NS;
+	user->has.arena_bytes += bytes;
+	pace_count(&user->pace, getsid(arena_setup(arena)->pid),
+		   clock_boottime_ns());
 }
 
 void session_unlist(struct collector *collector, struct arena *arena)
 {
+	struct session_limits *limits = collector->limits;
 	struct user *user = user_of(collector, arena);
 	struct arena_live live = arena_live(arena);
+	uint64_t bytes = arena_setup(arena)->bytes;
 
 	user->has.sessions--;
-	user->has.arena_bytes -= arena_setup(arena)->bytes;
-	collector->limits->sessions--;
-	collector->limits->arena_bytes -= arena_setup(arena)->bytes;
-	collector->limits->left_spans += live.spans;
-	collector->limits->left_lost += live.lost;
+	user->has.arena_bytes -= bytes;
+	limits->sessions--;
+	limits->arena_bytes -= bytes;
+	limits->large_bytes -= is_large(bytes) ? bytes : 0;
+	limits->left_spans += live.spans;
+	limits->left_lost += live.lost;
 }
 
 /* Write the control word as held and paused say. Under the arena's lock. */

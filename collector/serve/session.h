@@ -23,6 +23,7 @@ struct recording;
  * main thread's, but for one field. */
 struct session_limits {
 	uint64_t arena_bytes; /* that all listed sessions have mapped */
+	uint64_t large_bytes; /* of these, in arenas larger than usual */
 	uint32_t sessions; /* that are listed now */
 	uint64_t finished_bytes; /* of recordings that have ended, on disk;
 				  * under the collector's lock */

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/serve/pace.h"
+
 #define USERS_MAX 64 /* that are told apart; the last is all others */
 
 /* What there is of each limit. */
@@ -27,7 +29,7 @@ struct user_share {
 
 struct user {
 	uid_t uid;
-	uint64_t begun_ns; /* rate of hellos, as a bucket that leaks */
+	struct pace pace; /* of hellos */
 	struct user_share has;
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/lock.h"
 #include "collector/record/arena_inner.h"
@@ -80,7 +82,7 @@ static int begin_all(void)
 
 	while (!session_refuse(&g_collector, USER, PID, 1 << 20)) {
 		session_begin(&g_collector, &g_arena);
-		user->begun_ns = 0; /* it takes its time */
+		user->pace.begun_ns = 0; /* it takes its time */
 		count++;
 	}
 	return count;
@@ -116,48 +118,96 @@ START_TEST(session_users_have_rates_of_their_own)
 {
 	struct user *user = users_find(&g_limits.users, USER);
 
-	user->begun_ns = clock_boottime_ns() + 1000000000000;
+	user->pace.begun_ns = clock_boottime_ns() + 1000000000000;
+	user->pace.spare_ns = user->pace.begun_ns;
 	assert_refused("in a second");
 	ck_assert_ptr_null(session_refuse(&g_collector, OTHER, PID, 1 << 20));
 }
 END_TEST
 
+/* Whether USER may begin a session with an arena of that size. */
+static bool may_have(uint64_t bytes)
+{
+	return !session_refuse(&g_collector, USER, PID, bytes);
+}
+
 START_TEST(session_too_much_memory_is_refused)
 {
-	uint64_t most = 32ULL << 40;
+	uint64_t usual = 64ULL << 30;
 
-	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, most));
-	ck_assert_ptr_nonnull(
-		session_refuse(&g_collector, USER, PID, most + 1));
-	ck_assert_ptr_nonnull(
-		session_refuse(&g_collector, USER, PID, UINT64_MAX));
+	ck_assert(may_have(usual));
+	ck_assert(!may_have(UINT64_MAX));
+	g_limits.arena_bytes = (32ULL << 40) - usual;
+	ck_assert(may_have(usual));
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
 	session_begin(&g_collector, &g_arena);
-	ck_assert_ptr_nonnull(session_refuse(&g_collector, USER, PID, most));
+	ck_assert(!may_have(usual));
 	session_unlist(&g_collector, &g_arena);
-	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, most));
+	ck_assert(may_have(usual));
 }
 END_TEST
 
-START_TEST(session_burst_is_let_in_and_no_more)
+/* One program could take the room of all others. */
+START_TEST(session_large_ones_leave_a_quarter)
+{
+	uint64_t most = 24ULL << 40;
+
+	ck_assert(may_have(most));
+	ck_assert(!may_have(most + 1));
+	g_arena.setup.bytes = most;
+	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
+	session_begin(&g_collector, &g_arena);
+	ck_assert(!may_have((64ULL << 30) + 1));
+	ck_assert(may_have(64ULL << 30));
+	session_unlist(&g_collector, &g_arena);
+	ck_assert(may_have(most));
+}
+END_TEST
+
+/* Begins sessions of process @pid until one is refused. Returns how many. */
+static int begin_many(pid_t pid)
 {
 	int i;
 
+	g_arena.setup.pid = pid;
 	for (i = 0;
-	     !session_refuse(&g_collector, USER, PID, 1 << 20) && i < 100000;
+	     !session_refuse(&g_collector, USER, pid, 1 << 20) && i < 100000;
 	     i++) {
 		ck_assert_int_eq(session_open(&g_collector, &g_arena, false),
 				 0);
 		session_begin(&g_collector, &g_arena);
 		session_unlist(&g_collector, &g_arena);
 	}
+	return i;
+}
+
+START_TEST(session_burst_is_let_in_and_no_more)
+{
+	int count = begin_many(getpid());
+	const char *why;
+
 	/* Some more may come in the time that this takes. */
-	ck_assert_int_ge(i, 1000);
-	ck_assert_int_lt(i, 100000);
-	assert_refused("in a second");
+	ck_assert_int_ge(count, 1000);
+	ck_assert_int_lt(count, 100000);
+	why = session_refuse(&g_collector, USER, getpid(), 1 << 20);
+	ck_assert_msg(why && strstr(why, "in a second"), "%s", why);
 	/* As if some time had passed. */
-	users_find(&g_limits.users, USER)->begun_ns -= 1000000000;
-	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
+	users_find(&g_limits.users, USER)->pace.begun_ns -= 1000000000;
+	ck_assert_ptr_null(
+		session_refuse(&g_collector, USER, getpid(), 1 << 20));
+}
+END_TEST
+
+/* Who begins all the time must not keep others out. */
+START_TEST(session_burst_leaves_room_for_others)
+{
+	int count;
+
+	ck_assert_int_ge(begin_many(getpid()), 1000);
+	/* Of no session. */
+	count = begin_many(INT_MAX);
+	ck_assert_int_ge(count, 16);
+	ck_assert_int_lt(count, 1000);
 }
 END_TEST
 
@@ -291,7 +341,9 @@ int main(void)
 	tcase_add_test(tcase, session_only_user_may_have_all);
 	tcase_add_test(tcase, session_users_have_rates_of_their_own);
 	tcase_add_test(tcase, session_too_much_memory_is_refused);
+	tcase_add_test(tcase, session_large_ones_leave_a_quarter);
 	tcase_add_test(tcase, session_burst_is_let_in_and_no_more);
+	tcase_add_test(tcase, session_burst_leaves_room_for_others);
 	tcase_add_test(tcase, session_beyond_max_total_is_refused);
 	tcase_add_test(tcase, session_too_many_of_one_process_are_refused);
 	tcase_add_test(tcase, session_has_a_number_and_is_over_when_unlisted);
