@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "shared/site_shm.h"
 
 #define ROOM_POLL_US 200
+#define MAPPINGS 60000 /* 65,530 are allowed */
 
 static struct sockaddr_un g_address = { .sun_family = AF_UNIX };
 
@@ -105,11 +107,15 @@ static int make_arena(struct client *client)
 {
 	int fd = memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct page_shm *page;
+	struct stat status;
 
 	if (fd < 0 || ftruncate(fd, (off_t)client->bytes) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
-		    0)
+		    0 ||
+	    fstat(fd, &status) < 0)
 		die("memfd");
+	client->device = status.st_dev;
+	client->inode = status.st_ino;
 	client->arena = mmap(NULL, client->bytes, PROT_READ | PROT_WRITE,
 			     MAP_SHARED, fd, 0);
 	if (client->arena == MAP_FAILED)
@@ -279,4 +285,17 @@ pid_t client_fork(void)
 			_exit(1);
 	}
 	return pid;
+}
+
+void client_be_large(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, MAPPINGS * page, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		die("mmap");
+	for (size_t i = 0; i < MAPPINGS; i += 2)
+		if (mprotect(memory + i * page, page, PROT_READ) < 0)
+			die("mprotect");
 }

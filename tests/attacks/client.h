@@ -21,6 +21,7 @@ struct client { /* of a collector that has accepted it */
 	char *arena;
 	uint32_t slots, cells;
 	size_t bytes;
+	uint64_t device, inode; /* of the arena */
 };
 
 void die(const char *what) __attribute__((noreturn));
@@ -66,6 +67,8 @@ bool client_is_over(void);
 int client_wait_for_end(void);
 /* fork(); the child ends with its parent. */
 pid_t client_fork(void);
+/* From here on this process has nearly as many mappings as it may have. */
+void client_be_large(void);
 
 /* --- attacks: each is called with the arguments behind its name, and returns
  * the status to end with --- */
@@ -74,6 +77,10 @@ int attack_storm(int argc, char **argv);
 int attack_linger(int argc, char **argv);
 int attack_hellos(int argc, char **argv);
 int attack_ctl(int argc, char **argv);
+int attack_mappings(int argc, char **argv);
+int attack_children(int argc, char **argv);
+int attack_arenas(int argc, char **argv);
+int attack_forks(int argc, char **argv);
 int attack_scribble(int argc, char **argv);
 int attack_claim(int argc, char **argv);
 int attack_fill(int argc, char **argv);

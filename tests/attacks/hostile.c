@@ -32,6 +32,16 @@ static const struct attack {
 	{ "ctl", attack_ctl, "N",
 	  "N processes that ask for lists, flushes and figures, again and\n"
 	  "again" },
+	{ "mappings", attack_mappings, "N",
+	  "N processes with very many mappings that say hello again and "
+	  "again" },
+	{ "children", attack_children, "N",
+	  "N processes with very many mappings that say again and again that\n"
+	  "they are children of a program" },
+	{ "arenas", attack_arenas, "",
+	  "arenas that are as large as may be, until no more is let in" },
+	{ "forks", attack_forks, "N",
+	  "a program with N children that have recorded, and stay" },
 	{ "scribble", attack_scribble, "N SEED",
 	  "N programs with arenas that are good at hello, then random bytes" },
 	{ "claim", attack_claim, "N",

@@ -4,8 +4,8 @@
 # for run.sh and for tests/e2e/daemon/victims.sh. Needs fail(), wait_for() and
 # $O; works in the current folder.
 
-ATTACKS_ALL='silent linger storm hellos ctl scribble claim fill threads slices
-	names loads tables mangled fault'
+ATTACKS_ALL='silent linger storm hellos ctl mappings children arenas forks scribble
+	claim fill threads slices names loads tables mangled fault'
 ROUNDS=300 # of the victim
 
 hostile()
@@ -21,6 +21,9 @@ attack()
 	linger) hostile linger 40 ;;
 	hellos) hostile hellos 1 ;;
 	ctl) hostile ctl 2 ;;
+	mappings) hostile mappings 8 ;;
+	children) hostile children 8 ;;
+	forks) hostile forks 1100 ;;
 	claim) hostile claim 8 ;;
 	fill) hostile fill 2 ;;
 	slices) hostile slices "${SLICES:-1000000}" ;;

@@ -151,20 +151,10 @@ int attack_scribble(int argc, char **argv)
 /* --- claim -------------------------------------------------------------------
  */
 
-#define MAPPINGS 60000 /* 65,530 are allowed */
-
 /* Never returns. */
 static void be_large(int ready)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *memory = mmap(NULL, MAPPINGS * page, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (memory == MAP_FAILED)
-		die("mmap");
-	for (size_t i = 0; i < MAPPINGS; i += 2)
-		if (mprotect(memory + i * page, page, PROT_READ) < 0)
-			die("mprotect");
+	client_be_large();
 	if (write(ready, "", 1) != 1)
 		die("write");
 	for (;;)
@@ -200,6 +190,59 @@ int attack_claim(int argc, char **argv)
 					     pid[i]);
 		}
 	return 0;
+}
+
+/* --- arenas, forks -----------------------------------------------------------
+ */
+
+#define ARENAS 64
+
+int attack_arenas(int argc, char **argv)
+{
+	static struct client client[ARENAS];
+	uint32_t slots = SLOT_COUNT_MAX;
+
+	(void)argc;
+	(void)argv;
+	/* Each takes what is left of the room, to the last slot. */
+	for (int i = 0; i < ARENAS && slots; i++)
+		while (slots &&
+		       !client_hello(&client[i], slots, RING_CELLS_MAX))
+			slots /= 2;
+	client_say_ready();
+	return client_wait_for_end();
+}
+
+/* Records a call as a forked child, and stays. */
+static void be_child(const struct client *client, uint32_t index)
+{
+	const struct record cell[] = {
+		{ record_word(RECORD_FORK, (uint64_t)getppid(), 0),
+		  client_clock() },
+		{ record_word(RECORD_BEGIN, 0x1000, 0x200), client_clock() },
+	};
+
+	client_claim(client, index, getpid(), getpid());
+	client_put(client, index, cell, 2);
+	for (;;)
+		pause();
+}
+
+int attack_forks(int argc, char **argv)
+{
+	uint32_t count = (uint32_t)count_of(argc, argv);
+	struct client client;
+
+	hello_or_die(&client, count, CELLS);
+	for (uint32_t i = 0; i < count; i++)
+		if (client_fork() == 0)
+			be_child(&client, i);
+	/* A slot whose cells were read belongs to a process that is known. */
+	for (uint32_t i = 0; i < count; i++)
+		while (!atom_load_acq(&client_slot(&client, i)->tail))
+			usleep(POLL_US);
+	client_say_ready();
+	return client_wait_for_end();
 }
 
 /* --- fill --------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -197,4 +198,76 @@ int attack_ctl(int argc, char **argv)
 				ask(number);
 	client_say_ready();
 	return client_wait_for_end();
+}
+
+/* --- mappings, children ------------------------------------------------------
+ */
+
+/* Forks @count processes with very many mappings, each of which does @what
+ * again and again. */
+static int fork_large(int count, void (*what)(const struct wire_child *child),
+		      const struct wire_child *child)
+{
+	int ready[2];
+	char byte;
+
+	if (pipe(ready) < 0)
+		die("pipe");
+	for (int i = 0; i < count; i++) {
+		if (client_fork() > 0)
+			continue;
+		client_be_large();
+		if (write(ready[1], "", 1) != 1)
+			die("write");
+		for (;;)
+			what(child);
+	}
+	for (int i = 0; i < count; i++)
+		if (read(ready[0], &byte, 1) != 1)
+			die("read");
+	client_say_ready();
+	return client_wait_for_end();
+}
+
+static void say_hello(const struct wire_child *unused)
+{
+	struct client client;
+
+	(void)unused;
+	if (client_hello(&client, SLOTS, CELLS))
+		client_leave(&client);
+}
+
+int attack_mappings(int argc, char **argv)
+{
+	return fork_large(count_of(argc, argv), say_hello, NULL);
+}
+
+static void say_child(const struct wire_child *child)
+{
+	struct wire_child own = *child;
+	int socket = client_dial(), mem;
+
+	own.pid = getpid();
+	mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	client_send(socket, &own, sizeof(own), mem, 1);
+	close(mem);
+	/* The answer is that it hangs up: the next one is not sent before. */
+	(void)!recv(socket, &own, sizeof(own), 0);
+	close(socket);
+}
+
+int attack_children(int argc, char **argv)
+{
+	struct wire_child child = { .magic = WIRE_CHILD_MAGIC,
+				    .version = WIRE_VERSION };
+	struct client client;
+
+	if (!client_hello(&client, SLOTS, CELLS))
+		return 1;
+	child.device = client.device;
+	child.inode = client.inode;
+	/* Theirs it is not: all their mappings are looked at in vain. */
+	madvise(client.arena, client.bytes, MADV_DONTFORK);
+	return fork_large(count_of(argc, argv), say_child, &child);
 }
