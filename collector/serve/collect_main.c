@@ -8,7 +8,7 @@
  *   main         events: hellos, ends of processes, signals, the control
  *                connection to `perfrec record`, a timer of 25 ms for the
  *                heartbeat
- *   drain        workers that empty the rings (worker.c)
+ *   drain, nice  workers that empty the rings (worker.c)
  *   jobs         one for each recording: what takes its time, such as names,
  *                sums and its end (jobs.c)
  *   ticks        resident sizes (heap_ticks.c)
