@@ -66,6 +66,7 @@ enum state { READING, WAITING, WRITING };
 struct scraper {
 	struct connection connection;
 	struct metrics *metrics;
+	pid_t pid; /* who it is */
 	enum state state;
 	bool head_only; /* it wants no body */
 	char request[REQUEST_MAX];
@@ -460,6 +461,50 @@ static void scraper_late(struct connection *connection)
 			       "the collector is busy\n");
 }
 
+static bool is_of_process(const struct connection *connection,
+			  const void *context)
+{
+	/* The connection is the first member. */
+	const struct scraper *scraper = (const struct scraper *)connection;
+	const pid_t *pid = context;
+
+	return scraper->pid == *pid;
+}
+
+static uint32_t count_of_process(const struct metrics *metrics, pid_t pid)
+{
+	uint32_t count = 0;
+
+	for (const struct connection *one = metrics->scrapers.first; one;
+	     one = one->next)
+		count += !one->ended && is_of_process(one, &pid);
+	return count;
+}
+
+/* Makes room for one more: the process that has most loses its oldest. */
+static void make_room(struct metrics *metrics)
+{
+	struct connection *oldest = NULL;
+	uint32_t most = 0;
+
+	if (metrics->scrapers.count < CONNECTIONS_MAX)
+		return;
+	for (struct connection *one = metrics->scrapers.first; one;
+	     one = one->next) {
+		/* The connection is the first member. */
+		const struct scraper *scraper = (const struct scraper *)one;
+		uint32_t count = count_of_process(metrics, scraper->pid);
+
+		if (one->ended || count < most)
+			continue;
+		most = count;
+		oldest = connections_oldest(&metrics->scrapers, is_of_process,
+					    &scraper->pid);
+	}
+	if (oldest)
+		connections_end(&metrics->scrapers, oldest);
+}
+
 static void listening_ready(struct watch *watch)
 {
 	struct metrics *metrics = METRICS_OF(watch, listening);
@@ -471,14 +516,15 @@ static void listening_ready(struct watch *watch)
 	if (fd < 0)
 		return;
 	scraper = calloc(1, sizeof(*scraper));
-	if (!scraper || metrics->scrapers.count >= CONNECTIONS_MAX ||
-	    listener_peer(fd, &pid, &uid) < 0 ||
+	if (!scraper || listener_peer(fd, &pid, &uid) < 0 ||
 	    (uid != geteuid() && uid != 0)) {
 		free(scraper);
 		closer_close_socket(fd);
 		return;
 	}
+	make_room(metrics);
 	scraper->metrics = metrics;
+	scraper->pid = pid;
 	connections_add(&metrics->scrapers, &scraper->connection, fd,
 			scraper_ready, READ_NS);
 }

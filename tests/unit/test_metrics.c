@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/base/clock.h"
@@ -178,6 +179,28 @@ START_TEST(silent_clients_are_sent_away)
 }
 END_TEST
 
+/* All connections are taken by this process. */
+START_TEST(others_of_one_process_keep_nobody_out)
+{
+	int silent[40], fd, status;
+	pid_t pid;
+
+	start(METRICS_SOCKET "socket");
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		silent[i] = connect_client();
+	pid = fork();
+	if (pid == 0) {
+		fd = connect_client();
+		say(fd, "GET /metric HTTP/1.0\r\n\r\n");
+		_exit(strncmp(hear(fd, false), "HTTP/1.0 404 ", 13) != 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		close(silent[i]);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 /* A client passes a descriptor whose close(2) may take long. */
 START_TEST(descriptors_of_clients_are_not_kept)
 {
@@ -313,6 +336,7 @@ int main(void)
 	tcase_add_test(tcase, nonsense_is_refused);
 	tcase_add_test(tcase, collector_that_is_busy_is_said_to_be);
 	tcase_add_test(tcase, silent_clients_are_sent_away);
+	tcase_add_test(tcase, others_of_one_process_keep_nobody_out);
 	tcase_add_test(tcase, descriptors_of_clients_are_not_kept);
 	tcase_add_test(tcase, file_is_written_and_removed);
 	tcase_add_test(tcase, what_is_no_file_is_refused);
