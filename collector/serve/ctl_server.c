@@ -13,7 +13,11 @@
  * A client that hangs up while it waits is freed when its request has been
  * fulfilled; one that waits for a flush at once. A flush whose client has left
  * goes on, and the server keeps it until it is done.
- * There are at most CONNECTIONS_MAX clients; a request has at most
+ * There are at most CONNECTIONS_MAX clients that do not wait; one more takes
+ * the place of the oldest that says nothing, or reads its answer slowly. At
+ * most WAITING_MAX wait, with those that have hung up, or twice as many for a
+ * stop; others are told so. So what is answered at once (list, stats) is,
+ * whatever a recording makes others wait for. A request has at most
  * CTL_REQUEST_MAX bytes.
  *
  * Only our own user and root may connect: the socket has such a mode, and
@@ -50,6 +54,7 @@
 #include "collector/serve/session.h"
 
 #define CONNECTIONS_MAX 16
+#define WAITING_MAX 16
 #define READ_NS 2000000000
 #define WRITE_NS 5000000000
 
@@ -304,22 +309,38 @@ static void obey_request(struct client *client, verb_run *run,
 	free(choice.arena);
 }
 
+static uint32_t count_waiting(const struct ctl_server *server)
+{
+	uint32_t count = 0;
+
+	for (const struct connection *one = server->clients.first; one;
+	     one = one->next) {
+		/* The connection is the first member. */
+		const struct client *client = (const struct client *)one;
+
+		count += client->state == WAITING;
+	}
+	return count;
+}
+
 /* @line is "VERB", "VERB TARGET", or with a TAB and a LIST behind it. */
 static void take_request(struct client *client, char *line)
 {
 	static const struct {
 		const char *name;
 		verb_run *run;
+		uint32_t waiting; /* so many may wait; 0: it does not */
 	} verbs[] = {
-		{ "list", run_list },
-		{ "pause", run_pause },
-		{ "resume", run_resume },
-		{ "flush", run_flush },
-		{ "stop", run_stop },
-		{ "categories", run_categories },
-		{ "functions", run_functions },
-		{ "top", run_top },
-		{ "stats", run_stats },
+		{ "list", run_list, 0 },
+		{ "pause", run_pause, 0 },
+		{ "resume", run_resume, 0 },
+		{ "flush", run_flush, WAITING_MAX },
+		/* Of those that wait in vain one has to get rid somehow. */
+		{ "stop", run_stop, 2 * WAITING_MAX },
+		{ "categories", run_categories, 0 },
+		{ "functions", run_functions, WAITING_MAX },
+		{ "top", run_top, WAITING_MAX },
+		{ "stats", run_stats, 0 },
 	};
 	char *tab = strchr(line, '\t'), *space;
 	const char *target;
@@ -333,8 +354,14 @@ static void take_request(struct client *client, char *line)
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(line, verbs[i].name))
 			continue;
-		obey_request(client, verbs[i].run, target,
-			     tab ? tab + 1 : NULL);
+		if (verbs[i].waiting &&
+		    count_waiting(client->server) >= verbs[i].waiting)
+			answer_client(client,
+				      ctl_answer_error("too many requests wait "
+						       "already"));
+		else
+			obey_request(client, verbs[i].run, target,
+				     tab ? tab + 1 : NULL);
 		return;
 	}
 	answer_client(client, ctl_answer_error("unknown request"));
@@ -400,19 +427,28 @@ static bool is_silent(const struct connection *connection, const void *unused)
 	return client->state == READING;
 }
 
-/* Whether there is room for one more client; the one that has been silent for
- * longest makes room. */
-static bool make_room(struct ctl_server *server)
+static bool is_slow(const struct connection *connection, const void *unused)
 {
-	struct connection *silent;
+	/* The connection is the first member. */
+	const struct client *client = (const struct client *)connection;
 
-	if (server->clients.count < CONNECTIONS_MAX)
-		return true;
-	silent = connections_oldest(&server->clients, is_silent, NULL);
-	if (!silent)
-		return false;
-	connections_end(&server->clients, silent);
-	return true;
+	(void)unused;
+	return client->state == WRITING;
+}
+
+/* Makes room for one more client: the one that has been silent for longest
+ * goes, or else the oldest that has not read all of its answer. */
+static void make_room(struct ctl_server *server)
+{
+	struct connection *old;
+
+	if (server->clients.count - count_waiting(server) < CONNECTIONS_MAX)
+		return;
+	old = connections_oldest(&server->clients, is_silent, NULL);
+	if (!old)
+		old = connections_oldest(&server->clients, is_slow, NULL);
+	if (old)
+		connections_end(&server->clients, old);
 }
 
 static void server_ready(struct watch *watch)
@@ -428,11 +464,12 @@ static void server_ready(struct watch *watch)
 		return;
 	client = calloc(1, sizeof(*client));
 	if (!client || listener_peer(fd, &pid, &uid) < 0 ||
-	    (uid != geteuid() && uid != 0) || !make_room(server)) {
+	    (uid != geteuid() && uid != 0)) {
 		free(client);
 		closer_close_socket(fd);
 		return;
 	}
+	make_room(server);
 	client->server = server;
 	connections_add(&server->clients, &client->connection, fd, client_ready,
 			READ_NS);

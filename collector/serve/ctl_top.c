@@ -260,15 +260,19 @@ static bool is_summed(const void *context, const struct recording *recording)
 	return false;
 }
 
-/* Begins what snapshots are not begun. False: some have to wait. One request
- * at a time: two could wait for recordings of each other. */
+/* Begins what snapshots are not begun. False: some have to wait. Of requests
+ * for several recordings one at a time: two could wait for recordings of each
+ * other.
+ */
 static bool begin_snapshots(struct ctl_top *top)
 {
 	struct collector *collector = top->collector;
 
-	if (collector->top && collector->top != top)
-		return false;
-	collector->top = top;
+	if (top->count > 1) {
+		if (collector->top && collector->top != top)
+			return false;
+		collector->top = top;
+	}
 	for (size_t i = 0; i < top->count; i++) {
 		struct summed *item = &top->item[i];
 

@@ -608,6 +608,32 @@ START_TEST(clients_beyond_sixteen_replace_a_silent_one)
 }
 END_TEST
 
+/* Half of them have hung up, which changes nothing. */
+START_TEST(requests_that_wait_keep_nobody_out)
+{
+	json_t *answer;
+	int fd[40];
+
+	for (size_t i = 0; i < ARRAY_SIZE(fd); i++) {
+		fd[i] = connect_client();
+		say(fd[i], "stop one\n", 9);
+		run_collector();
+		if (i % 2)
+			close(fd[i]);
+	}
+	expect_error(hear(fd[38]), "too many requests wait already");
+	answer = ask("list\n");
+	ck_assert_uint_eq(program_count(answer), SESSIONS);
+	json_decref(answer);
+	end_session(0);
+	answer = hear(fd[0]);
+	ck_assert_int_eq(pid_at(answer, 0), 1000001);
+	json_decref(answer);
+	for (size_t i = 2; i < 38; i += 2)
+		close(fd[i]);
+}
+END_TEST
+
 START_TEST(answer_that_is_taken_slowly_comes_whole)
 {
 	int fd = connect_client();
@@ -732,6 +758,7 @@ int main(void)
 	tcase_add_test(hostile,
 		       client_that_hangs_up_while_it_waits_is_forgotten_later);
 	tcase_add_test(hostile, clients_beyond_sixteen_replace_a_silent_one);
+	tcase_add_test(hostile, requests_that_wait_keep_nobody_out);
 	tcase_add_test(hostile, answer_that_is_taken_slowly_comes_whole);
 	tcase_add_test(hostile, names_of_programs_are_said_as_text);
 	tcase_add_test(link, link_leads_to_the_socket);

@@ -4,6 +4,7 @@
 # it takes at most twelve times as long as alone, and its recording is whole. `make
 # attacks` measures the same. Then SIGTERM ends the daemon while an attack goes
 # on, and every recording is one.
+# timeout: 400
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 . "$TOP/tests/attacks/lib.sh"
