@@ -67,8 +67,8 @@ void arena_list_release(struct arena_list *list)
 	*list = (struct arena_list){ 0 };
 }
 
-/* A copy of the list, of nice arenas or of all others. 0 or -ENOMEM: then *@list
- * is empty. */
+/* A copy of the list, of nice arenas or of all others. 0 or -ENOMEM: then
+ * *@list is empty. */
 static int copy_arenas(struct drain *drain, bool nice, struct arena_list *list,
 		       uint32_t *generation)
 {

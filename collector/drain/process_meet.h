@@ -27,8 +27,8 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
  * whose first slot it is. For drain worker @worker, which will read the slot:
  * it may use *@out until it has called process_drained() for it.
  * 0, -ESRCH when it cannot be one (the program lies), -EALREADY when that
- * worker has drained it, -EAGAIN: ask again in the next pass, or -ENOMEM (of us,
- * or of its recording) where that would be too late.
+ * worker has drained it, -EAGAIN: ask again in the next pass, or -ENOMEM (of
+ * us, or of its recording) where that would be too late.
  */
 int process_meet_slot(struct collector *collector, struct arena *arena,
 		      uint32_t index, uint32_t worker, struct process **out);

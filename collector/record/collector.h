@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #include "collector/base/lock.h"
-#include "collector/record/watches.h"
 #include "shared/own_cost.h"
 #include "shared/ring_shm.h"
 
@@ -68,7 +67,10 @@ struct collector {
 	struct process *processes; /* all that are not done */
 	uint32_t process_count;
 	uint32_t unwatched_count; /* of them: process_look() has to do */
-	struct watches watches; /* watches.h */
+	struct {
+		uint32_t most; /* processes that can be watched */
+		uint32_t taken;
+	} watches; /* watches.h */
 	struct process *done; /* for the main thread to free */
 	struct open_recording *recordings; /* of one session each, not finished:
 					    * serve/session.c */

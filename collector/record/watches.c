@@ -12,14 +12,14 @@ uint32_t watches_most(uint64_t files)
 
 bool watches_take(struct collector *collector, uint32_t held)
 {
-	struct watches *watches = &collector->watches;
-	uint32_t left;
+	uint32_t most, left;
 	bool may;
 
 	lock_acquire(&collector->lock);
-	left = watches->most - MIN(watches->taken, watches->most);
+	most = collector->watches.most;
+	left = most - MIN(collector->watches.taken, most);
 	may = collector->recording ? left > 0 : held < left;
-	watches->taken += may;
+	collector->watches.taken += may;
 	lock_release(&collector->lock);
 	return may;
 }

@@ -22,11 +22,6 @@ struct collector;
 
 #define WATCH_FDS 8
 
-struct watches {
-	uint32_t most; /* processes that can be watched */
-	uint32_t taken;
-};
-
 /* How many processes can be watched where @files may be open: half of the files
  * are for that. Pure. */
 uint32_t watches_most(uint64_t files);

@@ -70,6 +70,7 @@
 #include "collector/files/recording_finish.h"
 #include "collector/patch/text_guard.h"
 #include "collector/record/recording.h"
+#include "collector/record/watches.h"
 #include "collector/samples/samples.h"
 #include "collector/serve/server.h"
 #include "collector/serve/session.h"

@@ -106,6 +106,7 @@ static void setup(void)
 	memset(&g_options, 0, sizeof(g_options));
 	g_collector.options = &g_options;
 	g_collector.span_ns = 18;
+	g_collector.watches.most = 100;
 	g_thread = (struct states_thread){ .refs = 1,
 					   .collector = &g_collector,
 					   .event = -1 };
