@@ -402,11 +402,11 @@ static int choose_watch(struct collector *collector, struct arena *arena,
 }
 
 /*
- * Find the process of @child, whose inner_pid is set. 0; -EPERM; -EAGAIN: the
- * pause after a long search is not over, as the searches of an arena take a
- * tenth of the time at most; or it is no time for a child. When the workers
- * look at the slot for the last time, it counts as gone instead. Under the
- * arena's lock.
+ * Find the process of @child, whose inner_pid is set. 0; -EPERM, also for what
+ * is no process id; -EAGAIN: the pause after a long search is not over, as the
+ * searches of an arena take a tenth of the time at most; or it is no time for a
+ * child. When the workers look at the slot for the last time, it counts as gone
+ * instead. Under the arena's lock.
  */
 static int find_child_in_turn(struct collector *collector, struct arena *arena,
 			      const struct kin *parent, struct child *child)
@@ -417,6 +417,8 @@ static int find_child_in_turn(struct collector *collector, struct arena *arena,
 
 	child->pid = child->inner_pid;
 	child->pidfd = -ESRCH;
+	if (child->inner_pid <= 0)
+		return -EPERM;
 	if (start < drain->meet_after_ns)
 		return drain->leaving ? 0 : -EAGAIN;
 	child->pidfd = find_child(arena, parent, child->inner_pid, &child->pid);

@@ -5,10 +5,12 @@
  */
 #include "collector/record/process.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include "collector/base/lock.h"
 #include "collector/base/loop.h"
 #include "collector/base/proc.h"
+#include "collector/drain/process_meet.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -435,6 +438,37 @@ START_TEST(lists_have_it_until_it_is_taken_out)
 }
 END_TEST
 
+/* The parent is in another pid namespace, where children may be called anything
+ * but this. */
+START_TEST(slot_of_no_process_id_is_refused)
+{
+	size_t bytes = arena_bytes(1, RING_CELLS_MIN);
+	struct process *parent = new_process(false, g.pidfd), *child = NULL;
+	struct slot_shm *slot;
+
+	list(parent);
+	g.arena->setup.page = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(g.arena->setup.page, MAP_FAILED);
+	g.arena->setup.slot_count = 1;
+	g.arena->setup.ring_cells = RING_CELLS_MIN;
+	g.arena->setup.slots = calloc(1, sizeof(*g.arena->setup.slots));
+	slot = arena_slot_shm(g.arena, 0);
+	for (slot->pid = -1; slot->pid <= 0; slot->pid++)
+		ck_assert_int_eq(
+			process_meet_slot(&g.collector, g.arena, 0, 0, &child),
+			-EPERM);
+	ck_assert_ptr_null(child);
+	ck_assert_ptr_eq(g.arena->processes, parent);
+	process_end(parent, PROCESS_EXITED);
+	unlist_and_free(parent);
+	munmap(g.arena->setup.page, bytes);
+	free(g.arena->setup.slots);
+	g.arena->setup.page = NULL;
+	g.arena->setup.slots = NULL;
+}
+END_TEST
+
 START_TEST(child_that_has_forked_is_kept_and_a_stop_cuts)
 {
 	struct process *child = new_process(true, g.pidfd);
@@ -486,6 +520,7 @@ int main(void)
 	tcase_add_test(tcase, last_worker_has_it_summed_up);
 	tcase_add_test(tcase, what_is_done_is_taken_once);
 	tcase_add_test(tcase, lists_have_it_until_it_is_taken_out);
+	tcase_add_test(tcase, slot_of_no_process_id_is_refused);
 	tcase_add_test(tcase, child_that_has_forked_is_kept_and_a_stop_cuts);
 	tcase_add_test(tcase, threads_have_ids_of_our_namespace);
 	return suite_run(suite);
