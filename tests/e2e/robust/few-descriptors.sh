@@ -8,17 +8,20 @@
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
 . "$TOP/tests/attacks/lib.sh"
-trap ': >fork; : >go; [ -z "$attacker" ] || kill -KILL $attacker
-[ -z "$collector" ] || kill -KILL $collector' EXIT
+brood=
+trap 'kill -KILL $attacker $collector $brood 2>/dev/null' EXIT
 
 # When ./fork is there it forks 60 children, which call leaf() 10 times, wait until
 # ./go is there, and call it 1,000 times more. 60 * 1,010 calls, and main().
 build brood <<'SOURCE'
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 __attribute__((noinline)) static void leaf(void) { __asm__ volatile(""); }
 __attribute__((no_instrument_function)) static void child(void)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < 10; i++)
 		leaf();
 	while (access("go", F_OK))
@@ -58,6 +61,7 @@ wait_for 60 grep -q 'children of .brood. wait until they are recorded' collect.l
 stop_attack
 : >go
 wait $brood
+brood=
 wait_for 60 has_summary brood
 stop_daemon
 summary=$(echo data/brood-*/summary.json)

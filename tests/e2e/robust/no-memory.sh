@@ -9,7 +9,8 @@
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq
-trap ': >go; [ -z "$collector" ] || kill -KILL $collector' EXIT
+program=
+trap 'kill -KILL $collector $program 2>/dev/null' EXIT
 
 # It calls leaf() 5,000 times and waits until ./go is there.
 build calls <<'SOURCE'
@@ -122,13 +123,14 @@ members >whole
 for at in 1 2 3 4; do
 	begin_failing perfrec-drain $at
 	rm -f go
-	preload timeout 60 ./calls >out 2>err &
+	preload ./calls >out 2>err &
 	program=$!
 	wait_for 60 grep -E -q 'out of memory: new programs have to wait|waits until it is recorded: out of memory' \
 		collect.log
 	: >go
 	wait $program
 	program_ended "drain $at" $?
+	program=
 	end_failing "drain $at"
 	expect_eq "spans, lost ones and broken rings of drain $at" \
 		"$(json data/calls-*/summary.json '.totals | .spans,
