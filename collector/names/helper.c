@@ -80,6 +80,14 @@ int helper_patience_ms(uint64_t deadline_ns)
 	return (int)MIN((deadline_ns - now) / NS_PER_MS + 1, PATIENCE_MS);
 }
 
+bool helper_is_over(void)
+{
+	/* relaxed: as above */
+	uint64_t hurry_ns = atom_load_rlx(&g_hurry_ns);
+
+	return hurry_ns && clock_monotonic_ns() >= hurry_ns;
+}
+
 void helper_close(const int *fds, int count)
 {
 	for (int i = 0; i < count; i++)

@@ -6,6 +6,7 @@
 #ifndef PERFREC_COLLECTOR_NAMES_HELPER_H
 #define PERFREC_COLLECTOR_NAMES_HELPER_H
 
+#include <stdbool.h>
 #include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -53,6 +54,8 @@ void helper_hurry(uint64_t until_ns);
  * @deadline_ns (CLOCK_MONOTONIC), in milliseconds for poll(). 0: time is over,
  * or helper_hurry() says so. Ask again after each wait. */
 int helper_patience_ms(uint64_t deadline_ns);
+/* Whether helper_hurry() was called, and its time is over. Any thread. */
+bool helper_is_over(void);
 /* Closes those of the @count descriptors @fds that are not -1. */
 void helper_close(const int *fds, int count);
 

@@ -8,7 +8,10 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#define TURN_SECONDS 10
+#include "collector/base/clock.h"
+#include "collector/names/helper.h"
+
+#define TURN_NS UINT64_C(10000000000)
 
 static sem_t g_turn; /* 1: nobody reads a long map */
 
@@ -17,15 +20,31 @@ __attribute__((constructor)) static void begin_turns(void)
 	sem_init(&g_turn, 0, 1);
 }
 
-void maps_turn_line(struct maps_turn *turn)
+/* Whether our turn comes within @ms. */
+static bool await_turn(int ms)
 {
 	struct timespec until;
 
-	if (++turn->lines != MAPS_LINES_SOON + 1)
-		return;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += TURN_SECONDS;
-	turn->taken = !sem_clockwait(&g_turn, CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return !sem_clockwait(&g_turn, CLOCK_MONOTONIC, &until);
+}
+
+bool maps_turn_line(struct maps_turn *turn)
+{
+	uint64_t deadline_ns;
+	int ms;
+
+	if (++turn->lines <= MAPS_LINES_SOON)
+		return true;
+	if (turn->lines == MAPS_LINES_SOON + 1) {
+		deadline_ns = clock_monotonic_ns() + TURN_NS;
+		while (!turn->taken && (ms = helper_patience_ms(deadline_ns)))
+			turn->taken = await_turn(ms);
+	}
+	return !(turn->lines % MAPS_LINES_SOON == 1 && helper_is_over());
 }
 
 void maps_turn_end(struct maps_turn *turn)

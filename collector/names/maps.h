@@ -36,15 +36,16 @@ bool maps_parse(char *line, struct maps_line *out);
  * A thread that reads more lines than that does so in turn with all others,
  * whoever's map it is: a few clients with very many mappings would otherwise
  * take all CPUs. It waits for 10 s at most, as the kernel may hold a reader for
- * ever. Begins as { 0 }; the caller ends it.
+ * ever, and not beyond helper_hurry(). Begins as { 0 }; the caller ends it.
  */
 struct maps_turn {
 	size_t lines; /* that were read */
 	bool taken;
 };
 
-/* One more line is about to be read. */
-void maps_turn_line(struct maps_turn *turn);
+/* One more line was read. False: the process shall end, and nobody waits for
+ * the rest of a long map. */
+bool maps_turn_line(struct maps_turn *turn);
 void maps_turn_end(struct maps_turn *turn);
 
 #endif

@@ -323,7 +323,10 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 			reading->is_behind = true;
 			break;
 		}
-		maps_turn_line(&turn);
+		if (!maps_turn_line(&turn)) {
+			err = -ECANCELED;
+			break;
+		}
 		if (!maps_parse(text, &line))
 			continue;
 		note_anonymous(&line, reading);

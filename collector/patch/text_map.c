@@ -43,7 +43,7 @@ int text_map_read(struct text_map *map, pid_t pid)
 	if (!file)
 		return -errno;
 	while (!err && getline(&text, &room, file) > 0) {
-		maps_turn_line(&turn);
+		(void)maps_turn_line(&turn);
 		err = add_line(map, text);
 	}
 	maps_turn_end(&turn);

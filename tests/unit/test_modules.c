@@ -19,6 +19,7 @@
 
 #include "collector/base/log.h"
 #include "collector/names/map_log.h"
+#include "collector/names/helper.h"
 #include "collector/names/maps.h"
 #include "collector/names/symbols.h"
 #include "tests/suite.h"
@@ -891,28 +892,48 @@ START_TEST(modules_instrumented_looks_at_every_file)
 }
 END_TEST
 
-/* Whoever says hello would make all others wait for that. */
-START_TEST(modules_long_map_is_read_later)
+/* From now on the map of this process has more than MAPS_LINES_SOON lines. */
+static void have_a_long_map(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE),
 	       count = 2 * MAPS_LINES_SOON;
-	struct modules *modules = modules_of(getpid());
-	char *memory;
+	char *memory = mmap(NULL, count * page, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	ck_assert(!modules_are_behind(modules));
-	modules_put(&modules);
-	memory = mmap(NULL, count * page, PROT_NONE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	for (size_t i = 0; i < count; i += 2)
 		ck_assert_int_eq(mprotect(memory + i * page, page, PROT_READ),
 				 0);
+}
+
+/* Nobody waits for the map of a hostile program when the daemon ends. */
+START_TEST(modules_long_map_is_left_when_the_time_is_over)
+{
+	struct modules *modules;
+
+	have_a_long_map();
+	modules = modules_of(getpid());
+	helper_hurry(1);
+	ck_assert_int_eq(modules_refresh(modules), -ECANCELED);
+	helper_hurry(0);
+	ck_assert_int_eq(modules_refresh(modules), 0);
+	modules_put(&modules);
+}
+END_TEST
+
+/* Whoever says hello would make all others wait for that. */
+START_TEST(modules_long_map_is_read_later)
+{
+	struct modules *modules = modules_of(getpid());
+
+	ck_assert(!modules_are_behind(modules));
+	modules_put(&modules);
+	have_a_long_map();
 	modules = modules_of(getpid());
 	ck_assert(modules_are_behind(modules));
 	ck_assert_int_eq(modules_refresh(modules), 0);
 	ck_assert(!modules_are_behind(modules));
 	modules_put(&modules);
-	munmap(memory, count * page);
 }
 END_TEST
 
@@ -953,6 +974,7 @@ static Suite *make_suite(void)
 	tcase_add_test(all, modules_each_function_gives_entry_addresses);
 	tcase_add_test(all, modules_instrumented_looks_at_every_file);
 	tcase_add_test(all, modules_long_map_is_read_later);
+	tcase_add_test(all, modules_long_map_is_left_when_the_time_is_over);
 	return suite;
 }
 
