@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
+#include "collector/base/lock.h"
 #include "collector/code/code_plan.h"
 #include "collector/names/filter_table.h"
 #include "collector/names/symbols.h"
@@ -107,6 +108,7 @@ static void setup(void)
 	g_collector.options = &g_options;
 	g_collector.span_ns = 18;
 	g_collector.watches.most = 100;
+	lock_init(&g_collector.lock, LOCK_COLLECTOR);
 	g_thread = (struct states_thread){ .refs = 1,
 					   .collector = &g_collector,
 					   .event = -1 };
